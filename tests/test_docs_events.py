@@ -68,7 +68,7 @@ def test_the_delivery_of_the_readme_is_one() -> None:
     envelope = json.loads(code_block("json", "What arrives"))
     kind = webhooks.KINDS[envelope["event"]]
     assert tuple(envelope) == webhooks.ENVELOPE_KEYS
-    assert tuple(envelope["data"]) == (*webhooks.DATA_KEYS, *kind.always, *kind.when)
+    assert tuple(envelope["data"]) == (*webhooks.DATA_KEYS, *kind.required_keys, *kind.optional_keys)
     headers = dict(line.split(": ", 1) for line in code_block("http", "What arrives").splitlines())
     assert headers.keys() == {
         "Content-Type", webhooks.SIGNATURE_HEADER, webhooks.ID_HEADER, webhooks.EVENT_HEADER, webhooks.ATTEMPT_HEADER,
@@ -86,7 +86,7 @@ def test_what_is_promised_of_webhooks_is_what_the_code_does(text: str) -> None:
     assert webhooks.DISABLE_AFTER == 20
     assert "After 20 abandoned deliveries in a row" in text
     assert (ACTIVITY_RETENTION_MS, deliveries.RETENTION_MS, "90 days" in text) == (90 * DAY, 90 * DAY, True)
-    silent = {name for name, kind in webhooks.KINDS.items() if not kind.visitor}
+    silent = {name for name, kind in webhooks.KINDS.items() if not kind.is_visitor_event}
     assert silent == {"file.burned", "content.replaced"}
 
 

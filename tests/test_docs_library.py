@@ -29,7 +29,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
 
 
 @pytest.fixture
-def desk(server: ServerProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ServerProcess:
+def example_server(server: ServerProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ServerProcess:
     """Where somebody tries the examples: a report in the folder, a server in the environment."""
     (tmp_path / "report.pdf").write_bytes(simple_pdf(pages=3))
     monkeypatch.chdir(tmp_path)
@@ -58,7 +58,7 @@ def run_examples(code: str) -> Names:
 
 
 def test_the_examples_of_the_topic_run_one_after_the_other(
-    desk: ServerProcess, capsys: pytest.CaptureFixture[str]
+    example_server: ServerProcess, capsys: pytest.CaptureFixture[str]
 ) -> None:
     names = run_examples(topic_code())
     said = capsys.readouterr().out
@@ -66,14 +66,14 @@ def test_the_examples_of_the_topic_run_one_after_the_other(
     assert "\n100\n" in said
     assert "404 not_found" in said
     assert names["secret"].startswith("whsec_")
-    with Client(desk.url, desk.token) as client:
+    with Client(example_server.url, example_server.token) as client:
         made = client.files.show(names["file"]["uuid"])
         labels = [row["label"] for row in client.variants.list(made["uuid"])]
     assert (made["originalName"], made["allowDownload"], labels) == ("Q3 report.pdf", False, ["Bob Ray", "Ann Lee"])
 
 
 def test_the_receiver_of_the_topic_takes_what_is_signed_and_nothing_else(
-    desk: ServerProcess, capsys: pytest.CaptureFixture[str]
+    example_server: ServerProcess, capsys: pytest.CaptureFixture[str]
 ) -> None:
     names = run_examples(topic_code())
     http, body = names["app"].test_client(), b'{"event":"file.viewed","data":{"fileName":"Q3 report.pdf"}}'
@@ -87,9 +87,9 @@ def test_the_receiver_of_the_topic_takes_what_is_signed_and_nothing_else(
     assert http.post("/docshare", data=body, headers=late).status_code == 400
 
 
-def test_the_examples_of_the_readme_run(desk: ServerProcess, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_examples_of_the_readme_run(example_server: ServerProcess, capsys: pytest.CaptureFixture[str]) -> None:
     names = run_examples(readme_code())
-    assert names["link"].startswith(desk.url)
+    assert names["link"].startswith(example_server.url)
     assert names["link"] in capsys.readouterr().out
 
 

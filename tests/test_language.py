@@ -91,3 +91,41 @@ def test_no_class_name_occurs_twice() -> None:
             if isinstance(node, ast.ClassDef):
                 places[node.name].append(str(path.relative_to(ROOT)))
     assert not {name: found for name, found in places.items() if len(found) > 1}
+
+
+# Names that say only that something has happened to a thing.
+IRREGULAR = re.compile(
+    "told|shown|drawn|sent|asked|made|given|taken|kept|found|held|written|known|seen|said|left|lost|met|begun|gone|done"
+    "|hidden|chosen|broken|spoken|worn|built|caught|laid|led|lent|paid|sold|struck|thrown"
+)
+PREPOSITIONS = {"in", "on", "of", "by", "to", "at", "after", "before", "with", "from", "for"}
+GIVEN = {"ended_at", "received"}  # a field as the API calls it, and a method that a base class names
+
+
+def is_participle(name: str) -> bool:
+    first, *rest = name.strip("_").split("_")
+    has_ending = first.endswith("ed") and not first.endswith(("eed", "embed"))
+    return bool(IRREGULAR.fullmatch(first) or has_ending) and (not rest or rest[0] in PREPOSITIONS)
+
+
+def test_no_function_is_named_by_a_participle() -> None:
+    named = [
+        f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"
+        for path in (ROOT / "docshare").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and is_participle(node.name)
+        and node.name not in GIVEN
+    ]
+    assert not named, "\n".join(named)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("told", True), ("_shown", True), ("restored_after", True), ("replaced_in", True),
+        ("oembed", False), ("required_plan", False), ("feed", False), ("tell", False), ("delete_stale", False),
+    ],
+)  # fmt: skip
+def test_a_participle_is_recognized(name: str, expected: bool) -> None:
+    assert is_participle(name) is expected

@@ -86,7 +86,7 @@ class Root(LazyGroup):
     """The command ``docshare``."""
 
     stubs: ClassVar = {stub.name: stub for stub in REGISTRY}
-    spoken: ClassVar = _SUGGESTIONS
+    suggestions: ClassVar = _SUGGESTIONS
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the commands before the options: most users who ask for help look for a command."""
@@ -227,8 +227,8 @@ def _run(argv: Sequence[str], context: Context, alone: bool) -> int:
     if alone:  # the command is loaded and its objects stay: exclude them from garbage collection
         gc.freeze()
         gc.enable()
-    context.options, context.words = errors.parse_early_options(line.front), line.rest
-    with command.make_context("docshare", [*line.front, *line.rest]) as parsed:
+    context.options, context.words = errors.parse_early_options(line.global_options), line.rest
+    with command.make_context("docshare", [*line.global_options, *line.rest]) as parsed:
         code = command.invoke(parsed)
     if code is ExitCode.DEADLINE:  # but not a 124 that a child program returned
         raise Stop(code, "timed out before the condition was met")

@@ -38,4 +38,4 @@ class AssetsApi:
 
         body = MultipartFile(source, name, fields={"kind": kind}, progress=progress)
         once = kind in ASSET_KINDS and ASSET_KINDS[kind].singleton
-        return self._transport.json_object(Call("POST", f"{file_path(file)}/assets", body=body, repeatable=once))
+        return self._transport.json_object(Call("POST", f"{file_path(file)}/assets", body=body, is_repeatable=once))

@@ -190,9 +190,9 @@ class Client:
         return self._address.base
 
     @property
-    def on_this_host(self) -> bool:
+    def is_local(self) -> bool:
         """Whether the server runs on this host and the caller is its operator, who has no rate limit."""
-        return self._options.door is not None
+        return self._options.local_access is not None
 
     @property
     def clock(self) -> Clock:

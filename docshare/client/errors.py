@@ -47,9 +47,9 @@ class Refused(Problem):
         self.method = method
         self.path = path
         self.retry_after = retry_after
-        self.plain = plain
+        self.is_plain_text = plain
         self.body = body
-        self.at_file_limit = False
+        self.is_at_file_limit = False
 
 
 class RateLimited(Refused):
@@ -84,7 +84,7 @@ class NotConnected(TransportError):
 
     def __init__(self, detail: str, *, hint: str = "", method: str = "", path: str = "", final: bool = False) -> None:
         super().__init__(detail, hint=hint, method=method, path=path)
-        self.final = final
+        self.is_final = final
 
 
 class ConnectionLost(TransportError):

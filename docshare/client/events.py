@@ -53,7 +53,7 @@ class _GateFeed(Feed):
             return super().page(since, limit, file)
         except Refused as error:
             # Below Pro, events.list answers 403 in plain text for the gate stream, the only error without a code.
-            raise convert_plan_refusal(error) if error.status == 403 and error.plain else error from error
+            raise convert_plan_refusal(error) if error.status == 403 and error.is_plain_text else error from error
 
 
 def convert_plan_refusal(error: Refused) -> Refused:

@@ -95,8 +95,8 @@ class FilesApi:
         from docshare.client.recovery import UploadProbe
 
         body = MultipartFile(source, name, progress=progress, digest=digest)
-        call = Call("POST", "/files", body=body, repeatable=False, read_timeout=UPLOAD_TIMEOUT)
-        result = UploadProbe(self._transport, call, body, name, known=self._uploaded).guard()
+        call = Call("POST", "/files", body=body, is_repeatable=False, read_timeout=UPLOAD_TIMEOUT)
+        result = UploadProbe(self._transport, call, body, name, known=self._uploaded).call_and_recover()
         self._uploaded.add(str(result.get("uuid")))
         return {**result, "sha256": body.sha256()} if digest else result
 
@@ -126,14 +126,14 @@ class FilesApi:
         path = file_path(file)
         body = MultipartFile(source, name, progress=progress, digest=digest)
         params = {"clearAnchors": "false"} if keep_anchors else {}
-        call = Call("POST", f"{path}/content", params, body=body, repeatable=False, read_timeout=UPLOAD_TIMEOUT)
-        result = ReplaceProbe(self._transport, call, body, name, path=path).guard()
+        call = Call("POST", f"{path}/content", params, body=body, is_repeatable=False, read_timeout=UPLOAD_TIMEOUT)
+        result = ReplaceProbe(self._transport, call, body, name, path=path).call_and_recover()
         return {**result, "sha256": body.sha256()} if digest else result
 
     def restore(self, file: str) -> dict[str, Any]:
         """Restore a file from the trash and return it (``POST /files/{id}/restore``). Problems: not_found, forbidden
         (no free slot)."""
-        return self._transport.json_object(Call("POST", f"{file_path(file)}/restore", repeatable=False))
+        return self._transport.json_object(Call("POST", f"{file_path(file)}/restore", is_repeatable=False))
 
     def claim(self, token: str) -> dict[str, Any]:
         """Move the file of a claim token to this account (``POST /files/claim``) and return ``{uuid, shortId, shareUrl,

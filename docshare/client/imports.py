@@ -53,7 +53,9 @@ class ImportsApi:
 
 def request_import(transport: "Transport", path: str, body: dict[str, Any], look: str) -> dict[str, Any]:
     """Return the response to the import at ``path``; ``look``: the hint if it is lost. Raise as ``create`` does."""
-    call = Call("POST", path, body=JsonBody(body), repeatable=False, read_timeout=UPLOAD_TIMEOUT, again=_RETRY_LIMITS)
+    call = Call(
+        "POST", path, body=JsonBody(body), is_repeatable=False, read_timeout=UPLOAD_TIMEOUT, retry_limits=_RETRY_LIMITS
+    )
     try:
         return transport.json_object(call)
     except (ConnectionLost, NotAnApi, Refused, TimedOut) as error:

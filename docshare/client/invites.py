@@ -36,7 +36,7 @@ class InvitesApi:
         sent: Row = {"email": email, "mail": mail}
         if name:
             sent["name"] = name
-        return self._transport.json_object(Call("POST", _invites_path(file), body=JsonBody(sent), repeatable=True))
+        return self._transport.json_object(Call("POST", _invites_path(file), body=JsonBody(sent), is_repeatable=True))
 
 
 def _invites_path(file: str) -> str:

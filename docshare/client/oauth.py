@@ -36,7 +36,7 @@ class AuthorizationServer(NamedTuple):
     authorize: str
     token: str
     revoke: str | None
-    says_issuer: bool
+    has_issuer_parameter: bool
 
     def consent_address(self, client_id: str, redirect_uri: str, scopes: str, state: str, verifier: str) -> str:
         """Return the address of the consent page; it contains the SHA-256 of ``verifier``, not ``verifier`` itself."""
@@ -83,19 +83,21 @@ class OAuth:
     ) -> IssuedTokens:
         """Exchange a ``code`` for tokens. Problems: bad_request (with the reason of the server), unauthorized."""
         form = {"grant_type": "authorization_code", "code": code, "redirect_uri": redirect_uri}
-        return self._tokens(server, {**form, "client_id": client_id, "code_verifier": verifier}, "")
+        return self._request_tokens(server, {**form, "client_id": client_id, "code_verifier": verifier}, "")
 
     def refresh(self, server: AuthorizationServer, client_id: str, refresh_token: str) -> IssuedTokens:
         """Exchange a refresh token for new tokens; it is invalid afterwards. Problems: as ``exchange``."""
         form = {"grant_type": "refresh_token", "refresh_token": refresh_token, "client_id": client_id}
-        return self._tokens(server, form, refresh_token)
+        return self._request_tokens(server, form, refresh_token)
 
     def revoke(self, server: AuthorizationServer, client_id: str, token: str) -> None:
         """Revoke a token; a refresh token with all tokens of its grant. Problems: as ``exchange``."""
         if server.revoke is not None:
             self._send(server.revoke, {"token": token, "client_id": client_id}, read_timeout=_REVOKE_SECONDS)
 
-    def _tokens(self, server: AuthorizationServer, form: Mapping[str, str], refresh_before: str) -> IssuedTokens:
+    def _request_tokens(
+        self, server: AuthorizationServer, form: Mapping[str, str], refresh_before: str
+    ) -> IssuedTokens:
         told = self._send(server.token, form)
         access, lifetime = told.get("access_token"), told.get("expires_in", _DEFAULT_LIFETIME)
         if not isinstance(access, str) or not isinstance(lifetime, int):
@@ -109,7 +111,7 @@ class OAuth:
         if path == url:
             path = url.removeprefix(self._transport.address.origin)
         # Not retried once it may have arrived: reusing a code or a refresh token revokes the grant.
-        call = Call("POST", path, body=FormBody(form), root="", repeatable=False, read_timeout=read_timeout)
+        call = Call("POST", path, body=FormBody(form), root="", is_repeatable=False, read_timeout=read_timeout)
         try:
             return self._transport.json_object(call)
         except Refused as refusal:

@@ -31,4 +31,6 @@ class ClientOptions(NamedTuple):
     on_exchange: Callable[[Exchange], None] | None
     verify: bool | str
     clock: Clock
-    door: "tuple[str, str] | None" = None  # for a server on this host: its loopback address and its instance key
+    local_access: "tuple[str, str] | None" = (
+        None  # for a server on this host: its loopback address and its instance key
+    )

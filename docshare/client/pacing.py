@@ -125,14 +125,14 @@ class RateMeter:
     def __init__(self) -> None:
         self._lock = Lock()
         self._budget: RateBudget | None = None
-        self._heard = 0.0
+        self._updated_at = 0.0
 
-    def note(self, headers: Mapping[str, str], wall: float, now: float) -> None:
+    def update(self, headers: Mapping[str, str], wall: float, now: float) -> None:
         """Store the budget in the headers of a response; ``now`` is the monotonic time in seconds."""
         budget = read_budget(headers, wall)
         if budget is not None:
             with self._lock:
-                self._budget, self._heard = budget, now
+                self._budget, self._updated_at = budget, now
 
     def spacing(self) -> float:
         """Return the seconds to leave between two requests; 0 while the limit is not close or unknown."""
@@ -144,7 +144,7 @@ class RateMeter:
         budget = self._budget
         return 0.0 if budget is None else budget.duration(requests)
 
-    def due(self, now: float) -> float:
+    def seconds_until_due(self, now: float) -> float:
         """Return the seconds from ``now`` (monotonic) until the next request should be sent."""
         with self._lock:
-            return max(self._heard + self.spacing() - now, 0.0)
+            return max(self._updated_at + self.spacing() - now, 0.0)

@@ -52,7 +52,7 @@ class PublicApi:
         from docshare.client.body import MultipartFile
 
         body = MultipartFile(source, name, progress=progress)
-        call = Call("POST", "/files", body=body, repeatable=False, read_timeout=UPLOAD_TIMEOUT, root=_ROOT)
+        call = Call("POST", "/files", body=body, is_repeatable=False, read_timeout=UPLOAD_TIMEOUT, root=_ROOT)
         return self._transport.json_object(call)
 
     def oembed(self, url: str, *, max_width: int | None = None, max_height: int | None = None) -> dict[str, Any]:

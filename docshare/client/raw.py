@@ -63,7 +63,7 @@ class RawApi:
             path,
             params or {},
             body=body,
-            repeatable=method in _IDEMPOTENT,
+            is_repeatable=method in _IDEMPOTENT,
             read_timeout=UPLOAD_TIMEOUT if isinstance(body, MultipartFile) else None,
             stream=True,
             root="",
@@ -73,7 +73,7 @@ class RawApi:
             response = self._transport.send(call)
         except Refused as refusal:
             # Below Pro, the gate stream answers 403 in plain text.
-            if refusal.status == 403 and refusal.plain and path.partition("?")[0] in _GATE_PATHS:
+            if refusal.status == 403 and refusal.is_plain_text and path.partition("?")[0] in _GATE_PATHS:
                 from docshare.client.events import convert_plan_refusal
 
                 raise convert_plan_refusal(refusal) from refusal

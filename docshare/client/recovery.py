@@ -35,21 +35,21 @@ class Probe(ABC):
         self._call = call
         self._known = known
         self._clock = transport.options.clock
-        self._began = self._clock.monotonic()
+        self._started_at = self._clock.monotonic()
 
     @abstractmethod
-    def rows(self) -> list[Row]:
+    def list_rows(self) -> list[Row]:
         """Return the list in which to look."""
 
     @abstractmethod
-    def fits(self, row: Row) -> bool:
+    def matches(self, row: Row) -> bool:
         """Return whether ``row``, which is new, is what the call should have created."""
 
     @abstractmethod
-    def result(self, row: Row) -> Row:
+    def build_result(self, row: Row) -> Row:
         """Return ``row`` in the format of the response to the call."""
 
-    def guard(self) -> Row:
+    def call_and_recover(self) -> Row:
         """Return the response to the call, or the resource found in the list (with ``recovered``).
 
         Retry once, only if the connection broke and no new resource appeared. Raise ``UnknownOutcome`` if the list does
@@ -63,7 +63,7 @@ class Probe(ABC):
             if isinstance(second, dict):
                 return second
             first = second
-        raise self._unknown(f"no such {self.kind} has appeared", [], first) from first
+        raise self._unknown_outcome(f"no such {self.kind} has appeared", [], first) from first
 
     def _attempt(self) -> Row | TransportError | Refused:
         """Return the response, the one resource found instead, or the error after which nothing was found."""
@@ -72,36 +72,36 @@ class Probe(ABC):
         except (TransportError, Refused) as error:
             if not self._is_ambiguous(error):
                 raise
-            found = self._look(error)
+            found = self._find_created(error)
             if len(found) > 1:
-                raise self._unknown(f"{len(found)} {self.kind}s could be its result", found, error) from error
-            return {**self.result(found[0]), "recovered": True} if found else error
+                raise self._unknown_outcome(f"{len(found)} {self.kind}s could be its result", found, error) from error
+            return {**self.build_result(found[0]), "recovered": True} if found else error
 
     def _is_ambiguous(self, error: TransportError | Refused) -> bool:
         if isinstance(error, Refused):
             return error.status in (502, 504)  # from a gateway: the server behind it may have finished
         return isinstance(error, ConnectionLost | TimedOut | NotAnApi) and self._call.may_have_arrived()
 
-    def _look(self, error: TransportError | Refused) -> list[Row]:
+    def _find_created(self, error: TransportError | Refused) -> list[Row]:
         for delay in _LOOKUP_DELAYS:
             if delay:
                 self._clock.sleep(delay)
             try:
-                rows = self.rows()
+                rows = self.list_rows()
             except (TransportError, Problem) as failure:
                 why = f"{self.place} cannot be read either ({failure})"
-                raise self._unknown(why, [], error) from failure
-            found = [row for row in rows if self._is_new(row) and self.fits(row)]
+                raise self._unknown_outcome(why, [], error) from failure
+            found = [row for row in rows if self._is_new(row) and self.matches(row)]
             if found:
                 return found
         return []
 
     def _is_new(self, row: Row) -> bool:
         created = parse_instant(str(row.get("createdAt")))
-        began = self._transport.server_time() - (self._clock.monotonic() - self._began) - _CLOCK_TOLERANCE
+        began = self._transport.server_time() - (self._clock.monotonic() - self._started_at) - _CLOCK_TOLERANCE
         return row.get("uuid") not in self._known and created is not None and created / 1000 >= began
 
-    def _unknown(self, why: str, candidates: list[Row], error: TransportError | Refused) -> UnknownOutcome:
+    def _unknown_outcome(self, why: str, candidates: list[Row], error: TransportError | Refused) -> UnknownOutcome:
         return UnknownOutcome(
             f"the answer to the {self.what} was lost ({error}), and {why}",
             hint=f"Check {self.place} before you try again.",
@@ -123,15 +123,15 @@ class UploadProbe(Probe):
         self._body = body
         self._name = name
 
-    def rows(self) -> list[Row]:
+    def list_rows(self) -> list[Row]:
         """Return the files of the account."""
         return self._transport.json_rows(Call("GET", "/files"))
 
-    def fits(self, row: Row) -> bool:
+    def matches(self, row: Row) -> bool:
         """Return whether the file is the one that was sent."""
         return _is_same_content(row, self._body, self._name)
 
-    def result(self, row: Row) -> Row:
+    def build_result(self, row: Row) -> Row:
         """Return the upload result."""
         link = row.get("shareUrl") or f"{self._transport.address.base}/{row.get('shortId') or row['uuid']}"
         result: Row = {key: row[key] for key in ("uuid", "shortId") if key in row}
@@ -150,18 +150,18 @@ class ReplaceProbe(Probe):
         self._path = path
         self._uuid = ""
 
-    def rows(self) -> list[Row]:
+    def list_rows(self) -> list[Row]:
         """Return the newest revision of the file; an older one has been replaced by another call."""
         file = self._transport.json_object(Call("GET", self._path))
         self._uuid = str(file.get("uuid"))
         revisions: list[Row] = file.get("revisions") or []
         return revisions[:1]
 
-    def fits(self, row: Row) -> bool:
+    def matches(self, row: Row) -> bool:
         """Return whether the revision is the document that was sent."""
         return _is_same_content(row, self._body, self._name)
 
-    def result(self, row: Row) -> Row:
+    def build_result(self, row: Row) -> Row:
         """Return the replace result, without the keys that only the lost response contained."""
         kept: Row = {key: row[key] for key in ("contentVersion", "originalName", "size") if key in row}
         return {"uuid": self._uuid, **kept}
@@ -186,7 +186,7 @@ def _is_connection_failure(error: TransportError | Refused) -> bool:
 def _converted_extensions() -> tuple[str, ...]:
     from docshare.contract.media import DOCUMENTS
 
-    return tuple(document.extension for document in DOCUMENTS.values() if document.converted)
+    return tuple(document.extension for document in DOCUMENTS.values() if document.is_converted)
 
 
 def _normalize(name: str) -> str:

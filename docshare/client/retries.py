@@ -25,11 +25,11 @@ class Call(NamedTuple):
     path: str
     params: Mapping[str, str | int] = _EMPTY
     body: "MultipartFile | WholeBody | None" = None
-    repeatable: bool = True
+    is_repeatable: bool = True
     read_timeout: float | None = None  # seconds; None: the client's
     encoding: str | None = None  # Accept-Encoding; None: the default
     stream: bool = False
-    again: Mapping[int, int] = _EMPTY
+    retry_limits: Mapping[int, int] = _EMPTY
     root: str = "/api/v1"
     headers: Mapping[str, str] = _EMPTY  # in addition to those of every request
 
@@ -48,45 +48,45 @@ class RetryPolicy:
 
     def __init__(self, options: ClientOptions) -> None:
         self._options = options
-        self._tries = 0
-        self._after: Counter[int] = Counter()
+        self._attempts = 0
+        self._retries_by_status: Counter[int] = Counter()
         self._waited = 0.0
 
-    def pause(self, call: Call, error: Refused | TransportError) -> float | None:
+    def next_delay(self, call: Call, error: Refused | TransportError) -> float | None:
         """Return the seconds to wait before a retry; None if the call must not be retried or would wait too long."""
-        if not self._repeats(call, error):
+        if not self._should_retry(call, error):
             return None
-        seconds = self._seconds(error)
+        seconds = self._compute_delay(error)
         if self._waited + seconds > self._options.max_wait:
             return None
-        self._tries += 1
+        self._attempts += 1
         if isinstance(error, Refused):
-            self._after[error.status] += 1
+            self._retries_by_status[error.status] += 1
         self._waited += seconds
         return seconds
 
-    def _repeats(self, call: Call, error: Refused | TransportError) -> bool:
+    def _should_retry(self, call: Call, error: Refused | TransportError) -> bool:
         if self._options.retries == 0:
             return False
         if isinstance(error, Refused) and error.status == 429:
             return True  # bounded by max_wait alone: the server says when
-        if self._tries >= self._options.retries:
+        if self._attempts >= self._options.retries:
             return False
         if isinstance(error, Refused):
-            if error.status in call.again:
-                return self._after[error.status] < call.again[error.status]
-            return error.status == 503 or (error.status in (500, 502, 504) and call.repeatable)
+            if error.status in call.retry_limits:
+                return self._retries_by_status[error.status] < call.retry_limits[error.status]
+            return error.status == 503 or (error.status in (500, 502, 504) and call.is_repeatable)
         if isinstance(error, NotConnected):
-            return not error.final
+            return not error.is_final
         if isinstance(error, ConnectionLost | TimedOut):
-            return call.repeatable or not call.may_have_arrived()
+            return call.is_repeatable or not call.may_have_arrived()
         return False
 
-    def _seconds(self, error: Refused | TransportError) -> float:
+    def _compute_delay(self, error: Refused | TransportError) -> float:
         asked = error.retry_after if isinstance(error, Refused) else None
         if asked:
             return asked
-        backoff = min(2.0**self._tries, _MAX_BACKOFF) * self._options.clock.chance()
+        backoff = min(2.0**self._attempts, _MAX_BACKOFF) * self._options.clock.chance()
         limited = isinstance(error, Refused) and error.status == 429
         return max(backoff, _MIN_RATE_LIMIT_WAIT) if limited else backoff
 

@@ -60,21 +60,21 @@ class Transport:
         self.options = options
         self._meter = meter
         self._skew = 0.0
-        self._base, key = options.door or (address.base, "")
+        self._base, key = options.local_access or (address.base, "")
         self._session = _open_session(Bearer(token, parse_origin(self._base), key), options)
 
     def json_object(self, call: Call) -> dict[str, Any]:
         """Send ``call`` and return its JSON object; raise as ``send`` does, and ``NotAnApi`` for anything else."""
         value = self.json_value(call)
         if not isinstance(value, dict):
-            raise self._not_an_api(call, "a JSON object")
+            raise self._unexpected_answer(call, "a JSON object")
         return value
 
     def json_rows(self, call: Call) -> list[dict[str, Any]]:
         """Send ``call`` and return its JSON array of objects; raise as ``json_object`` does."""
         value = self.json_value(call)
         if not isinstance(value, list) or not all(isinstance(row, dict) for row in value):
-            raise self._not_an_api(call, "a JSON array of objects")
+            raise self._unexpected_answer(call, "a JSON array of objects")
         return value
 
     def json_value(self, call: Call) -> Any:
@@ -83,7 +83,7 @@ class Transport:
         try:
             return json.loads(response.content)
         except (ValueError, RecursionError) as error:
-            raise self._not_an_api(call, "JSON") from error
+            raise self._unexpected_answer(call, "JSON") from error
 
     def send(self, call: Call) -> requests.Response:
         """Send ``call``, with as many retries as it allows, and return the 2xx response.
@@ -96,7 +96,7 @@ class Transport:
             try:
                 return self._attempt(call)
             except (Refused, TransportError) as error:
-                pause = patience.pause(call, error)
+                pause = patience.next_delay(call, error)
                 if pause is None:
                     raise
                 self._wait(describe_reason(error), pause)
@@ -115,7 +115,7 @@ class Transport:
 
     def pace(self, *, quiet: bool = False) -> None:
         """Wait until the next request stays below the rate limit; ``quiet``: do not call ``on_wait``."""
-        due = self._meter.due(self.options.clock.monotonic())
+        due = self._meter.seconds_until_due(self.options.clock.monotonic())
         if due > 0:
             self._wait("staying below the rate limit", due, quiet=quiet or due < _MIN_REPORTED_WAIT)
 
@@ -131,9 +131,9 @@ class Transport:
         except requests.RequestException as error:
             raise translate_error(error, call, self.address.origin) from error
         if response.status_code >= 400:
-            raise self._refused(call, response)
+            raise self._read_refusal(call, response)
         if response.status_code >= 300:
-            raise self._redirected(call, response)
+            raise self._redirect_error(call, response)
         return response
 
     def _request(self, call: Call) -> requests.Response:
@@ -155,7 +155,7 @@ class Transport:
             stream=True,
         )
         now = clock.monotonic()
-        self._meter.note(response.headers, clock.wall(), now)
+        self._meter.update(response.headers, clock.wall(), now)
         told = read_date(response.headers)
         self._skew = 0.0 if told is None else told - clock.wall()
         if options.on_exchange:
@@ -164,13 +164,13 @@ class Transport:
             options.on_exchange(exchange)
         return response
 
-    def _refused(self, call: Call, response: requests.Response) -> Refused:
+    def _read_refusal(self, call: Call, response: requests.Response) -> Refused:
         wall = self.options.clock.wall()
         path = call.whole_path
         body = _read_error_body(response)
         return parse_refusal(response.status_code, response.headers, body, method=call.method, path=path, wall=wall)
 
-    def _redirected(self, call: Call, response: requests.Response) -> Redirected:
+    def _redirect_error(self, call: Call, response: requests.Response) -> Redirected:
         response.close()
         target = response.headers.get("Location", "an address it does not name")
         return Redirected(
@@ -180,7 +180,7 @@ class Transport:
             path=call.whole_path,
         )
 
-    def _not_an_api(self, call: Call, wanted: str) -> NotAnApi:
+    def _unexpected_answer(self, call: Call, wanted: str) -> NotAnApi:
         return NotAnApi(
             f"{self.address.base} did not answer with {wanted}",
             hint="Check that this is the base URL of a docshare server.",
@@ -196,7 +196,7 @@ class Transport:
 
 def _open_session(auth: AuthBase, options: ClientOptions) -> requests.Session:
     session = requests.Session()
-    session.trust_env = options.door is None  # use no proxy for a loopback address
+    session.trust_env = options.local_access is None  # use no proxy for a loopback address
     session.auth = auth
     session.headers.update({"User-Agent": options.user_agent, "Accept": f"application/json, {MEDIA_TYPE}, */*;q=0.5"})
     session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))

@@ -23,7 +23,7 @@ class VariantsApi:
 
     def __init__(self, transport: "Transport") -> None:
         self._transport = transport
-        self._made: set[str] = set()
+        self._created: set[str] = set()
 
     def list(self, file: str) -> list[Row]:
         """Return all variants of a file, including revoked and redacted ones, newest first
@@ -54,9 +54,9 @@ class VariantsApi:
         sent: Row = {} if label is None else {"label": label}
         if overrides:
             sent["overrides"] = dict(overrides)
-        call = Call("POST", _variants_path(file), body=JsonBody(sent), repeatable=False)
-        variant = _VariantProbe(self._transport, call, file, sent, known=self._made | set(known)).guard()
-        self._made.add(str(variant.get("uuid")))
+        call = Call("POST", _variants_path(file), body=JsonBody(sent), is_repeatable=False)
+        variant = _VariantProbe(self._transport, call, file, sent, known=self._created | set(known)).call_and_recover()
+        self._created.add(str(variant.get("uuid")))
         return variant
 
     def update(self, file: str, variant: str, changes: Mapping[str, Any]) -> Row:
@@ -74,7 +74,7 @@ class VariantsApi:
         """Erase the label permanently (``DELETE ...?redact=1``); the link keeps working. Problems: not_found."""
         self._transport.send(Call("DELETE", _variants_path(file, variant), {"redact": 1}))
 
-    def reading(self, file: str) -> dict[str, Row]:
+    def list_figures(self, file: str) -> dict[str, Row]:
         """Return the section ``variants`` of ``GET /files/{id}/readership`` by UUID: ``{uuid, sessions, avgTimeMs,
         ...}``; empty if the plan does not include it. Problems: insufficient_scope, forbidden, not_found."""
         report = self._transport.json_object(Call("GET", f"{file_path(file)}/readership"))
@@ -90,19 +90,19 @@ class _VariantProbe(Probe):
     def __init__(self, transport: "Transport", call: Call, file: str, sent: Row, *, known: set[str]) -> None:
         super().__init__(transport, call, known=known)
         self._file = file
-        self._sent = sent
+        self._payload = sent
 
-    def rows(self) -> list[Row]:
+    def list_rows(self) -> list[Row]:
         """Return the variants of the file."""
         return _list_variants(self._transport, self._file)
 
-    def fits(self, row: Row) -> bool:
+    def matches(self, row: Row) -> bool:
         """Return whether label and overrides are the same."""
         # The server trims labels.
-        wanted = (self._sent.get("label", "").strip(), self._sent.get("overrides", {}))
+        wanted = (self._payload.get("label", "").strip(), self._payload.get("overrides", {}))
         return (row.get("label", ""), row.get("overrides") or {}) == wanted
 
-    def result(self, row: Row) -> Row:
+    def build_result(self, row: Row) -> Row:
         """Return the Variant as listed."""
         return row
 

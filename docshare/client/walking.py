@@ -45,7 +45,7 @@ class Feed:
             params["file"] = file
         rows = self._transport.json_rows(Call("GET", self._path, params))
         if not all(isinstance(row.get("id"), int) for row in rows):
-            raise self._strange("the feed holds a row without an id")
+            raise self._unexpected_answer("the feed holds a row without an id")
         return rows
 
     def newest(self, count: int, file: str | None = None) -> list[Row]:
@@ -71,17 +71,17 @@ class Feed:
                 yield from page
             cursor = _row_id(page[-1]) if whole else _FIRST_SINCE
             self._transport.pace()
-        yield from self._ascending(cursor, file)
+        yield from self._walk_from(cursor, file)
 
-    def _ascending(self, cursor: int, file: str | None) -> Iterator[Row]:
+    def _walk_from(self, cursor: int, file: str | None) -> Iterator[Row]:
         while page := self.page(cursor, LIMIT_MAX, file):
             if _row_id(page[-1]) <= cursor:
-                raise self._strange("the feed does not move past its cursor")
+                raise self._unexpected_answer("the feed does not move past its cursor")
             yield from page
             cursor = _row_id(page[-1])
             self._transport.pace()
 
-    def _strange(self, what: str) -> NotAnApi:
+    def _unexpected_answer(self, what: str) -> NotAnApi:
         return NotAnApi(what, method="GET", path=f"/api/v1{self._path}")
 
 

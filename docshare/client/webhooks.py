@@ -24,7 +24,7 @@ class WebhooksApi:
 
     def __init__(self, transport: "Transport") -> None:
         self._transport = transport
-        self._made: set[str] = set()
+        self._created: set[str] = set()
 
     def list(self) -> list[Row]:
         """Return all webhooks of the account, newest first, with their status and without secrets (``GET /webhooks``).
@@ -58,12 +58,12 @@ class WebhooksApi:
         sent: Row = {"url": url, "events": [*events], "format": format}
         if file is not None:
             sent["fileUuid"] = file
-        call = Call("POST", _ROOT, body=JsonBody(sent), repeatable=False)
-        answer = _WebhookProbe(self._transport, call, sent, known=self._made | set(known)).guard()
+        call = Call("POST", _ROOT, body=JsonBody(sent), is_repeatable=False)
+        answer = _WebhookProbe(self._transport, call, sent, known=self._created | set(known)).call_and_recover()
         webhook = answer.get("webhook")
         if not isinstance(webhook, dict) or "uuid" not in webhook:
             raise NotAnApi("the answer holds no webhook", method="POST", path=f"/api/v1{_ROOT}")
-        self._made.add(str(webhook["uuid"]))
+        self._created.add(str(webhook["uuid"]))
         return answer
 
     def delete(self, webhook: str) -> None:
@@ -73,7 +73,7 @@ class WebhooksApi:
     def test(self, webhook: str) -> Row:
         """Send one ``webhook.test`` now and return ``{delivered, status, latencyMs}``
         (``POST /webhooks/{uuid}/test``). Problems: not_found, rate_limited (10 a minute)."""
-        return self._transport.json_object(Call("POST", f"{_webhook_path(webhook)}/test", repeatable=False))
+        return self._transport.json_object(Call("POST", f"{_webhook_path(webhook)}/test", is_repeatable=False))
 
     def enable(self, webhook: str) -> Row:
         """Enable a webhook, reset its failure count, and return it (``POST /webhooks/{uuid}/enable``). Problems:
@@ -90,7 +90,7 @@ class WebhooksApi:
         (``POST /webhooks/{uuid}/deliveries/{id}/redeliver``). Problems: not_found, conflict (the webhook is
         disabled)."""
         return self._transport.json_object(
-            Call("POST", f"{_webhook_path(webhook)}/deliveries/{delivery}/redeliver", repeatable=False)
+            Call("POST", f"{_webhook_path(webhook)}/deliveries/{delivery}/redeliver", is_repeatable=False)
         )
 
 
@@ -101,25 +101,25 @@ class _WebhookProbe(Probe):
 
     def __init__(self, transport: "Transport", call: Call, sent: Row, *, known: set[str]) -> None:
         super().__init__(transport, call, known=known)
-        self._sent = sent
+        self._payload = sent
 
-    def rows(self) -> list[Row]:
+    def list_rows(self) -> list[Row]:
         """Return the webhooks of the account."""
         return _list_webhooks(self._transport)
 
-    def fits(self, row: Row) -> bool:
+    def matches(self, row: Row) -> bool:
         """Return whether address, kinds, and format are the same. The list shows the file as a UUID, whatever id was
         sent, so compare only whether there is one."""
-        same = all(row.get(key) == self._sent[key] for key in ("url", "format"))
+        same = all(row.get(key) == self._payload[key] for key in ("url", "format"))
         kinds = row.get("events")
         return (
             same
             and isinstance(kinds, list)
-            and sorted(kinds) == sorted(dict.fromkeys(self._sent["events"]))
-            and ("fileUuid" in row) == ("fileUuid" in self._sent)
+            and sorted(kinds) == sorted(dict.fromkeys(self._payload["events"]))
+            and ("fileUuid" in row) == ("fileUuid" in self._payload)
         )
 
-    def result(self, row: Row) -> Row:
+    def build_result(self, row: Row) -> Row:
         """Return the webhook without its secret, which was in the lost response only."""
         return {"webhook": row}
 

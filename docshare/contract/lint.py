@@ -9,9 +9,9 @@ LEVELS = ("note", "warning", "error")
 class LintCheck(NamedTuple):
     """``about``: what the check looks for; ``fix``: how to fix it; ``cleaned``: whether ``--strip`` removes it."""
 
-    about: str
+    description: str
     fix: str
-    cleaned: bool
+    is_removed_by_clean: bool
 
 
 _STRIP_HINT = "Remove it with docshare lint --strip."

@@ -18,13 +18,13 @@ class DocumentType(NamedTuple):
     type: str
     extension: str
     cap: int | None = None
-    converted: bool = True
+    is_converted: bool = True
 
 
 _OOXML = "application/vnd.openxmlformats-officedocument."
 
 DOCUMENTS: dict[str, DocumentType] = {
-    "pdf": DocumentType(STORED_TYPE, ".pdf", converted=False),
+    "pdf": DocumentType(STORED_TYPE, ".pdf", is_converted=False),
     "docx": DocumentType(_OOXML + "wordprocessingml.document", ".docx", 25 * MB),
     "pptx": DocumentType(_OOXML + "presentationml.presentation", ".pptx", 50 * MB),
     "ppt": DocumentType("application/vnd.ms-powerpoint", ".ppt", 50 * MB),

@@ -11,13 +11,13 @@ class Pattern:
         self._text, self._flags = text, flags
 
     @cached_property
-    def _compiled(self) -> re.Pattern[str]:
+    def _pattern(self) -> re.Pattern[str]:
         return re.compile(self._text, self._flags)
 
     def fullmatch(self, text: str) -> re.Match[str] | None:
         """Return the match of the whole ``text``, or None."""
-        return self._compiled.fullmatch(text)
+        return self._pattern.fullmatch(text)
 
     def search(self, text: str) -> re.Match[str] | None:
         """Return the first match anywhere in ``text``, or None."""
-        return self._compiled.search(text)
+        return self._pattern.search(text)

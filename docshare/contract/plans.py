@@ -21,7 +21,7 @@ class Plan(IntEnum):
         return self.name.lower()
 
     @classmethod
-    def of(cls, tier: str) -> "Plan":
+    def from_tier(cls, tier: str) -> "Plan":
         """Return the plan with the wire name ``tier``; raise KeyError for any other word."""
         return cls[tier.upper()]
 

@@ -46,7 +46,7 @@ class LaneProperties(NamedTuple):
     prefix: str | None
     bearer: bool
     scopes: frozenset[str]
-    granted: bool = False
+    is_limited_to_grant: bool = False
     lifetime_ms: int | None = None
 
 
@@ -55,7 +55,9 @@ _NO_SCOPES: frozenset[str] = frozenset()
 
 LANES: dict[Lane, LaneProperties] = {
     Lane.API_KEY: LaneProperties("ds_live_", True, _ALL_SCOPES),
-    Lane.OAUTH: LaneProperties("ds_at_", True, _ALL_SCOPES, granted=True, lifetime_ms=limits.ACCESS_TOKEN_MS),
+    Lane.OAUTH: LaneProperties(
+        "ds_at_", True, _ALL_SCOPES, is_limited_to_grant=True, lifetime_ms=limits.ACCESS_TOKEN_MS
+    ),
     Lane.REFRESH: LaneProperties("ds_rt_", False, _NO_SCOPES, lifetime_ms=limits.REFRESH_TOKEN_MS),
     Lane.MANAGE: LaneProperties("ds_mt_", True, _NO_SCOPES, lifetime_ms=limits.MANAGE_TOKEN_MS),
     Lane.CLAIM: LaneProperties("ds_ct_", False, _NO_SCOPES, lifetime_ms=limits.CLAIM_TOKEN_MS),
@@ -79,7 +81,7 @@ class Operation(NamedTuple):
     path: str
     scope: str | None = None
     lanes: frozenset[Lane] = BEARER
-    addition: bool = False
+    is_extension: bool = False
 
 
 _V1 = "/api/v1"
@@ -100,7 +102,7 @@ OPERATIONS: dict[str, Operation] = {
     "files.download": Operation("GET", _FILE + "/content", FILES_READ),
     "files.replace": Operation("POST", _FILE + "/content", FILES_WRITE, _OR_MANAGE),
     "files.qr": Operation("GET", _FILE + "/qr-code", FILES_READ),
-    "files.restore": Operation("POST", _FILE + "/restore", FILES_WRITE, addition=True),
+    "files.restore": Operation("POST", _FILE + "/restore", FILES_WRITE, is_extension=True),
     "assets.create": Operation("POST", _FILE + "/assets", FILES_WRITE),
     "account.get": Operation("GET", _V1 + "/user", PROFILE),
     "design.import": Operation("POST", _V1 + "/design-tool/import", lanes=_DESIGN),
@@ -113,39 +115,43 @@ OPERATIONS: dict[str, Operation] = {
     "readership.pages": Operation("GET", _FILE + "/readership/pages", READERSHIP_READ),
     "readership.marks": Operation("GET", _FILE + "/page-marks", READERSHIP_READ),
     "readership.annotations": Operation("GET", _FILE + "/annotations", READERSHIP_READ),
-    "readership.feedback": Operation("GET", _FILE + "/feedback", READERSHIP_READ, addition=True),
-    "readership.sessions": Operation("GET", _FILE + "/readership/sessions", READERSHIP_READ, addition=True),
-    "readership.session": Operation("GET", _FILE + "/readership/sessions/{sessionId}", READERSHIP_READ, addition=True),
-    "invites.list": Operation("GET", _FILE + "/invites", READERSHIP_READ, addition=True),
-    "invites.create": Operation("POST", _FILE + "/invites", FILES_WRITE, addition=True),
+    "readership.feedback": Operation("GET", _FILE + "/feedback", READERSHIP_READ, is_extension=True),
+    "readership.sessions": Operation("GET", _FILE + "/readership/sessions", READERSHIP_READ, is_extension=True),
+    "readership.session": Operation(
+        "GET", _FILE + "/readership/sessions/{sessionId}", READERSHIP_READ, is_extension=True
+    ),
+    "invites.list": Operation("GET", _FILE + "/invites", READERSHIP_READ, is_extension=True),
+    "invites.create": Operation("POST", _FILE + "/invites", FILES_WRITE, is_extension=True),
     "events.list": Operation("GET", _V1 + "/events", READERSHIP_READ),
     "gate.list": Operation("GET", _V1 + "/gate-responses", READERSHIP_READ),
-    "activity.list": Operation("GET", _V1 + "/activity", READERSHIP_READ, addition=True),
+    "activity.list": Operation("GET", _V1 + "/activity", READERSHIP_READ, is_extension=True),
     "webhooks.create": Operation("POST", _V1 + "/webhooks", WEBHOOKS_MANAGE),
     "webhooks.list": Operation("GET", _V1 + "/webhooks", WEBHOOKS_MANAGE),
     "webhooks.delete": Operation("DELETE", _WEBHOOK, WEBHOOKS_MANAGE),
     "webhooks.test": Operation("POST", _WEBHOOK + "/test", WEBHOOKS_MANAGE),
-    "webhooks.enable": Operation("POST", _WEBHOOK + "/enable", WEBHOOKS_MANAGE, addition=True),
-    "webhooks.deliveries": Operation("GET", _WEBHOOK + "/deliveries", WEBHOOKS_MANAGE, addition=True),
-    "webhooks.redeliver": Operation("POST", _WEBHOOK + "/deliveries/{id}/redeliver", WEBHOOKS_MANAGE, addition=True),
+    "webhooks.enable": Operation("POST", _WEBHOOK + "/enable", WEBHOOKS_MANAGE, is_extension=True),
+    "webhooks.deliveries": Operation("GET", _WEBHOOK + "/deliveries", WEBHOOKS_MANAGE, is_extension=True),
+    "webhooks.redeliver": Operation(
+        "POST", _WEBHOOK + "/deliveries/{id}/redeliver", WEBHOOKS_MANAGE, is_extension=True
+    ),
     # The session routes accept the session cookie with its CSRF token, or a bearer credential.
     "session.webhooks.create": Operation("POST", "/api/webhooks", WEBHOOKS_MANAGE, _OR_SESSION),
     "session.webhooks.list": Operation("GET", "/api/webhooks", WEBHOOKS_MANAGE, _OR_SESSION),
     "session.webhooks.delete": Operation("DELETE", "/api/webhooks/{uuid}", WEBHOOKS_MANAGE, _OR_SESSION),
     "session.webhooks.test": Operation("POST", "/api/webhooks/{uuid}/test", WEBHOOKS_MANAGE, _OR_SESSION),
     # The scripts of the owner's pages use these routes; API keys use the routes above.
-    "session.files.upload": Operation("POST", "/api/account/files", FILES_WRITE, _SESSION, addition=True),
-    "session.files.replace": Operation("POST", _OWN_FILE + "/content", FILES_WRITE, _SESSION, addition=True),
-    "session.assets.create": Operation("POST", _OWN_FILE + "/assets", FILES_WRITE, _SESSION, addition=True),
+    "session.files.upload": Operation("POST", "/api/account/files", FILES_WRITE, _SESSION, is_extension=True),
+    "session.files.replace": Operation("POST", _OWN_FILE + "/content", FILES_WRITE, _SESSION, is_extension=True),
+    "session.assets.create": Operation("POST", _OWN_FILE + "/assets", FILES_WRITE, _SESSION, is_extension=True),
     "public.qr": Operation("GET", "/api/files/{uuid}/qr-code", lanes=_PUBLIC),
     "public.metadata": Operation("GET", "/api/files/{uuid}/metadata", lanes=_PUBLIC),
-    "public.upload": Operation("POST", "/api/files", lanes=_PUBLIC, addition=True),
+    "public.upload": Operation("POST", "/api/files", lanes=_PUBLIC, is_extension=True),
     "oembed.get": Operation("GET", "/oembed", lanes=_PUBLIC),
     "oauth.authorize": Operation("GET", "/oauth/authorize", lanes=_PUBLIC),
     "oauth.token": Operation("POST", "/oauth/token", lanes=_PUBLIC),
     "oauth.revoke": Operation("POST", "/oauth/revoke", lanes=_PUBLIC),
     "oauth.server": Operation("GET", "/.well-known/oauth-authorization-server", lanes=_PUBLIC),
-    "oauth.resource": Operation("GET", "/.well-known/oauth-protected-resource", lanes=_PUBLIC, addition=True),
+    "oauth.resource": Operation("GET", "/.well-known/oauth-protected-resource", lanes=_PUBLIC, is_extension=True),
 }
 """Operation -> its route. Paths are written as in openapi.yaml."""
 
@@ -153,7 +159,7 @@ OPERATIONS: dict[str, Operation] = {
 def held_scopes(lane: Lane, granted: Iterable[str] = ()) -> frozenset[str]:
     """Return the scopes of a credential of ``lane``; ``granted``, the scopes granted to it, matters for OAuth only."""
     row = LANES[lane]
-    return row.scopes & frozenset(granted) if row.granted else row.scopes
+    return row.scopes & frozenset(granted) if row.is_limited_to_grant else row.scopes
 
 
 def normalize_scopes(asked: str | None) -> str | None:

@@ -17,7 +17,7 @@ class Setting(NamedTuple):
     plan: Plan = Plan.FREE
     default: object = None
     clears: tuple[object, ...] = ()
-    shown: str = "always"
+    visibility: str = "always"
 
 
 def _boolean_setting(name: str, plan: Plan = Plan.FREE, *, default: bool = False) -> Setting:
@@ -30,17 +30,17 @@ def _parse_viewer_settings(_name: str, value: object) -> dict[str, Any]:
 
 _SETTING_ROWS: tuple[Setting, ...] = (
     Setting("viewerMode", fields.word_parser(*viewer.VIEWER_MODES), default="standard"),
-    Setting("password", fields.parse_password, Plan.BASIC, clears=("",), shown="never"),  # shown as ``protected``
+    Setting("password", fields.parse_password, Plan.BASIC, clears=("",), visibility="never"),  # shown as ``protected``
     _boolean_setting("allowDownload", default=True),
     _boolean_setting("showExpiry", default=True),
     _boolean_setting("requireEmail", Plan.PRO),
     _boolean_setting("notifyOnView", Plan.BASIC),
-    Setting("deleteAt", fields.parse_instant, shown="set"),
-    Setting("neverExpire", fields.parse_boolean, default=False, shown="never"),
-    Setting("viewLimit", fields.integer_parser(0, limits.VIEW_LIMIT_MAX), Plan.BASIC, clears=(0,), shown="set"),
-    Setting("pageRange", fields.parse_page_range, Plan.PRO, clears=({"from": 0, "to": 0},), shown="set"),
-    Setting("gateFields", fields.parse_gate_fields, Plan.PRO, clears=([], None), shown="set"),
-    Setting("gateDomains", fields.parse_domains, Plan.PRO, clears=([],), shown="set"),
+    Setting("deleteAt", fields.parse_instant, visibility="set"),
+    Setting("neverExpire", fields.parse_boolean, default=False, visibility="never"),
+    Setting("viewLimit", fields.integer_parser(0, limits.VIEW_LIMIT_MAX), Plan.BASIC, clears=(0,), visibility="set"),
+    Setting("pageRange", fields.parse_page_range, Plan.PRO, clears=({"from": 0, "to": 0},), visibility="set"),
+    Setting("gateFields", fields.parse_gate_fields, Plan.PRO, clears=([], None), visibility="set"),
+    Setting("gateDomains", fields.parse_domains, Plan.PRO, clears=([],), visibility="set"),
     _boolean_setting("askReceipt", Plan.BASIC),
     _boolean_setting("commentsEnabled", Plan.PRO),
     _boolean_setting("commentsAllowPublic", Plan.PRO),
@@ -48,9 +48,9 @@ _SETTING_ROWS: tuple[Setting, ...] = (
     _boolean_setting("marksEnabled", Plan.PRO),
     _boolean_setting("annotationsEnabled", Plan.PRO),
     _boolean_setting("watermark", Plan.PRO),
-    Setting("slug", fields.parse_slug, Plan.PRO, clears=("",), shown="set"),
+    Setting("slug", fields.parse_slug, Plan.PRO, clears=("",), visibility="set"),
     Setting("viewerSettings", _parse_viewer_settings, Plan.BASIC, default={}, clears=({}, [])),
-    Setting("detachDesignToolDesign", fields.parse_boolean, default=False, shown="never"),
+    Setting("detachDesignToolDesign", fields.parse_boolean, default=False, visibility="never"),
     _boolean_setting("designToolUpdatesEnabled"),
 )
 

@@ -15,7 +15,7 @@ class Stream(NamedTuple):
     ``optional`` keys are absent if they have no value."""
 
     plan: Plan
-    largest: int
+    max_cursor: int
     keys: tuple[str, ...]
     optional: frozenset[str]
 

@@ -12,10 +12,10 @@ class WebhookKind(NamedTuple):
     ``always`` present, or present ``when`` they apply; whether only a ``visitor`` causes it, not the signed-in owner;
     and the ``plan`` that the owner must have at the time of the event for a delivery to be queued."""
 
-    fires: str
-    always: tuple[str, ...] = ()
-    when: tuple[str, ...] = ()
-    visitor: bool = True
+    trigger_text: str
+    required_keys: tuple[str, ...] = ()
+    optional_keys: tuple[str, ...] = ()
+    is_visitor_event: bool = True
     plan: Plan = Plan.FREE
 
 
@@ -25,14 +25,16 @@ KINDS: dict[str, WebhookKind] = {
     "file.viewed": WebhookKind(
         "a reader finishes reading the document", ("pagesViewed", "timeMs", "sessionId"), _VARIANT_KEYS
     ),
-    "file.downloaded": WebhookKind("a reader downloads the PDF from the share page", when=_VARIANT_KEYS),
+    "file.downloaded": WebhookKind("a reader downloads the PDF from the share page", optional_keys=_VARIANT_KEYS),
     "gate.completed": WebhookKind(
         "a reader passes the email or form gate", ("source",), ("email", "fields"), plan=Plan.PRO
     ),
     "note.created": WebhookKind("a reader leaves a public note", ("author", "body"), ("pageNumber",)),
     "receipt.confirmed": WebhookKind("a reader marks the document as received", ("name",)),
-    "file.burned": WebhookKind("the view limit is used up and the document is destroyed", visitor=False),
-    "content.replaced": WebhookKind("the document behind the link is replaced", ("contentVersion",), visitor=False),
+    "file.burned": WebhookKind("the view limit is used up and the document is destroyed", is_visitor_event=False),
+    "content.replaced": WebhookKind(
+        "the document behind the link is replaced", ("contentVersion",), is_visitor_event=False
+    ),
     "invite.viewed": WebhookKind("an invitee opens the document for the first time", ("email", "name")),
     "proofing.updated": WebhookKind("a reader makes their first mark or annotation", ("kind", "pageNumber", "viewer")),
 }
@@ -94,7 +96,7 @@ def is_queued(kind: str, plan: Plan, *, by_owner: bool) -> bool:
     ``by_owner``: the owner of the file caused the event.
     """
     row = KINDS[kind]
-    return plan >= row.plan and not (by_owner and row.visitor)
+    return plan >= row.plan and not (by_owner and row.is_visitor_event)
 
 
 def retry_delay(failures: int) -> int | None:

@@ -34,7 +34,7 @@ class ReportInput:
     """
 
     report: Row
-    made_at: int
+    created_at: int
     pages: Row | None = None
     marks: Row | None = None
     annotations: Row | None = None
@@ -48,9 +48,9 @@ class ReportInput:
         return clean_text(read_object(self.report.get("file")).get("originalName")) or "Document"
 
     @property
-    def made(self) -> str:
+    def created_text(self) -> str:
         """The time of creation as text, in UTC."""
-        return words.format_date_time(self.made_at)
+        return words.format_date_time(self.created_at)
 
 
 def render_report(material: ReportInput) -> Markup:

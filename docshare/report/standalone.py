@@ -25,7 +25,7 @@ def render_standalone(material: ReportInput, instance: str) -> str:
         "name": material.name,
         "style": Markup(_inline_style()),  # noqa: S704 - our own
         "content": render_report(material),
-        "made": material.made,
+        "made": material.created_text,
         "instance": instance,
     }
     return render_template("standalone.html", values)

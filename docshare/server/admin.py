@@ -41,7 +41,7 @@ def _parse_plan(args: Arguments) -> Plan:
     tier = args.get("tier") or Plan.PRO.tier
     if tier not in {plan.tier for plan in Plan}:
         raise Problem("bad_request", f"There is no plan '{tier}'.", hint="Plans are free, basic and pro.")
-    return Plan.of(tier)
+    return Plan.from_tier(tier)
 
 
 def _create_account(runtime: Runtime, args: Arguments) -> dict[str, Any]:
@@ -95,8 +95,8 @@ def _trigger_event(runtime: Runtime, args: Arguments) -> dict[str, Any]:
         file=args["file"],
         variant=args.get("variant", ""),
         values={key.removeprefix(_VALUE_PREFIX): value for key, value in args.items() if key.startswith(_VALUE_PREFIX)},
-        consent=args.get("consent") == "yes",
-        rehearse=args.get("rehearse") == "yes",
+        has_consent=args.get("consent") == "yes",
+        is_rehearsal=args.get("rehearse") == "yes",
     )
     return triggers.trigger_event(runtime, wish)
 
@@ -115,7 +115,7 @@ def _create_client(runtime: Runtime, args: Arguments) -> dict[str, Any]:
 
 
 def _start_probe(runtime: Runtime, args: Arguments) -> dict[str, Any]:  # noqa: ARG001 - as every command
-    return {"token": runtime.probes.begin(runtime.token, runtime.clock())}
+    return {"token": runtime.probes.begin(runtime.random_token, runtime.clock())}
 
 
 @dataclass(frozen=True)
@@ -123,48 +123,60 @@ class AdminCommand:
     """``needs``: names of the arguments that must be given; ``run`` returns what ``--json`` prints."""
 
     run: Callable[[Runtime, Arguments], Any]
-    needs: tuple[str, ...] = ()
+    required_arguments: tuple[str, ...] = ()
 
 
 COMMANDS: dict[str, AdminCommand] = {
-    "account create": AdminCommand(_create_account, needs=("email",)),
+    "account create": AdminCommand(_create_account, required_arguments=("email",)),
     "account list": AdminCommand(
         lambda runtime, args: [accounts.describe(row) for row in accounts.list_accounts(runtime)]
     ),
-    "account set-tier": AdminCommand(_set_account_tier, needs=("email", "tier")),
-    "account delete": AdminCommand(_delete_account, needs=("email",)),
-    "key create": AdminCommand(_create_key, needs=("email",)),
-    "key list": AdminCommand(lambda runtime, args: accounts.list_keys(runtime, args["email"]), needs=("email",)),
-    "key revoke": AdminCommand(lambda runtime, args: accounts.revoke_key(runtime, args["uuid"]), needs=("uuid",)),
-    "login-link": AdminCommand(_create_login_link, needs=("email",)),
+    "account set-tier": AdminCommand(_set_account_tier, required_arguments=("email", "tier")),
+    "account delete": AdminCommand(_delete_account, required_arguments=("email",)),
+    "key create": AdminCommand(_create_key, required_arguments=("email",)),
+    "key list": AdminCommand(
+        lambda runtime, args: accounts.list_keys(runtime, args["email"]), required_arguments=("email",)
+    ),
+    "key revoke": AdminCommand(
+        lambda runtime, args: accounts.revoke_key(runtime, args["uuid"]), required_arguments=("uuid",)
+    ),
+    "login-link": AdminCommand(_create_login_link, required_arguments=("email",)),
     "owner": AdminCommand(lambda runtime, args: accounts.describe(accounts.get_owner(runtime))),
-    "invite": AdminCommand(_create_invite, needs=("file", "email")),
+    "invite": AdminCommand(_create_invite, required_arguments=("file", "email")),
     "outbox list": AdminCommand(lambda runtime, args: mail.list_outbox(runtime)),
-    "outbox show": AdminCommand(lambda runtime, args: mail.show(runtime, args["uuid"]), needs=("uuid",)),
+    "outbox show": AdminCommand(lambda runtime, args: mail.show(runtime, args["uuid"]), required_arguments=("uuid",)),
     "deliveries list": AdminCommand(_list_deliveries),
-    "deliveries show": AdminCommand(_show_delivery, needs=("id",)),
-    "deliveries retry": AdminCommand(_retry_delivery, needs=("id",)),
+    "deliveries show": AdminCommand(_show_delivery, required_arguments=("id",)),
+    "deliveries retry": AdminCommand(_retry_delivery, required_arguments=("id",)),
     "frozen": AdminCommand(lambda runtime, args: freeze.list_frozen(runtime)),
-    "freeze": AdminCommand(lambda runtime, args: freeze.freeze(runtime, args["file"]), needs=("file",)),
-    "unfreeze": AdminCommand(lambda runtime, args: freeze.unfreeze(runtime, args["file"]), needs=("file",)),
+    "freeze": AdminCommand(lambda runtime, args: freeze.freeze(runtime, args["file"]), required_arguments=("file",)),
+    "unfreeze": AdminCommand(
+        lambda runtime, args: freeze.unfreeze(runtime, args["file"]), required_arguments=("file",)
+    ),
     "hotspot add": AdminCommand(
         lambda runtime, args: hotspots.describe(hotspots.add(runtime, args["file"], args)), ("file", "page", "rect")
     ),
-    "hotspot list": AdminCommand(_list_hotspots, needs=("file",)),
+    "hotspot list": AdminCommand(_list_hotspots, required_arguments=("file",)),
     "hotspot remove": AdminCommand(
         lambda runtime, args: hotspots.describe(hotspots.remove(runtime, args["uuid"])), ("uuid",)
     ),
-    "listen start": AdminCommand(_start_listener, needs=("url",)),
-    "listen keep": AdminCommand(lambda runtime, args: listeners.renew(runtime, args["uuid"]), needs=("uuid",)),
+    "listen start": AdminCommand(_start_listener, required_arguments=("url",)),
+    "listen keep": AdminCommand(
+        lambda runtime, args: listeners.renew(runtime, args["uuid"]), required_arguments=("uuid",)
+    ),
     "listen test": AdminCommand(
         lambda runtime, args: webhooks.test_result(listeners.send_test(runtime, args["uuid"])), ("uuid",)
     ),
-    "listen stop": AdminCommand(lambda runtime, args: listeners.stop(runtime, args["uuid"]), needs=("uuid",)),
-    "client create": AdminCommand(_create_client, needs=("name", "redirect-uris")),
+    "listen stop": AdminCommand(
+        lambda runtime, args: listeners.stop(runtime, args["uuid"]), required_arguments=("uuid",)
+    ),
+    "client create": AdminCommand(_create_client, required_arguments=("name", "redirect-uris")),
     "client list": AdminCommand(lambda runtime, args: clients.list_clients(runtime)),
-    "client remove": AdminCommand(lambda runtime, args: clients.remove(runtime, args["id"]), needs=("id",)),
-    "trigger": AdminCommand(_trigger_event, needs=("kind", "file")),
-    "trash list": AdminCommand(_list_trash, needs=("email",)),
+    "client remove": AdminCommand(
+        lambda runtime, args: clients.remove(runtime, args["id"]), required_arguments=("id",)
+    ),
+    "trigger": AdminCommand(_trigger_event, required_arguments=("kind", "file")),
+    "trash list": AdminCommand(_list_trash, required_arguments=("email",)),
     "trash restore": AdminCommand(
         lambda runtime, args: trash.describe(trash.restore_any(runtime, args["file"])), ("file",)
     ),
@@ -173,7 +185,7 @@ COMMANDS: dict[str, AdminCommand] = {
     ),
     "doctor": AdminCommand(diagnosis.run_checks),
     "probe start": AdminCommand(_start_probe),
-    "probe end": AdminCommand(lambda runtime, args: runtime.probes.end(args["token"]), needs=("token",)),
+    "probe end": AdminCommand(lambda runtime, args: runtime.probes.end(args["token"]), required_arguments=("token",)),
     "sweep": AdminCommand(lambda runtime, args: sweeps.run_all(runtime)),
 }
 
@@ -187,7 +199,7 @@ def run_command(runtime: Runtime, command: str, args: Arguments) -> Any:
     row = COMMANDS.get(command)
     if row is None:
         raise Problem("bad_request", f"There is no admin command '{command}'.")
-    missing = [name for name in row.needs if not args.get(name)]
+    missing = [name for name in row.required_arguments if not args.get(name)]
     if missing:
         raise Problem("bad_request", f"The admin command '{command}' needs {', '.join(missing)}.")
     return row.run(runtime, args)

@@ -61,12 +61,12 @@ class Config:
     confinement: str = "auto"
 
     @property
-    def secure(self) -> bool:
+    def is_secure(self) -> bool:
         """Whether readers reach this server over HTTPS, so that cookies may demand it."""
         return self.base_url.startswith("https://")
 
     @property
-    def database(self) -> Path:
+    def database_path(self) -> Path:
         """Path of the SQLite file."""
         return self.data_dir / "docshare.db"
 

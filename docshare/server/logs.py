@@ -57,10 +57,10 @@ class BufferedHandler(logging.Handler):
     def __init__(self, descriptor: int) -> None:
         super().__init__()
         self._descriptor = descriptor
-        self._waiting: deque[bytes] = deque()
-        self._writing = threading.Lock()
-        self._woken = threading.Event()
-        threading.Thread(target=self._gather, name="log", daemon=True).start()
+        self._pending_lines: deque[bytes] = deque()
+        self._write_lock = threading.Lock()
+        self._wake_event = threading.Event()
+        threading.Thread(target=self._flush_periodically, name="log", daemon=True).start()
 
     def createLock(self) -> None:  # noqa: N802  # the name is logging's
         """Formatting and queueing a line need none."""
@@ -68,23 +68,23 @@ class BufferedHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Called by logging, from any thread."""
-        self._waiting.append(f"{self.format(record)}\n".encode(errors="backslashreplace"))
+        self._pending_lines.append(f"{self.format(record)}\n".encode(errors="backslashreplace"))
         if record.levelno >= logging.WARNING:
             self.flush()
-        elif not self._woken.is_set():
-            self._woken.set()
+        elif not self._wake_event.is_set():
+            self._wake_event.set()
 
     def flush(self) -> None:
         """Write what waits; logging calls it when the process ends."""
-        with self._writing, suppress(OSError):  # nobody reads the log any more, or the disk is full: requests go on
-            block = b"".join(self._waiting.popleft() for _ in range(len(self._waiting)))
+        with self._write_lock, suppress(OSError):  # nobody reads the log any more, or the disk is full: requests go on
+            block = b"".join(self._pending_lines.popleft() for _ in range(len(self._pending_lines)))
             while block:
                 block = block[os.write(self._descriptor, block) :]
 
-    def _gather(self) -> None:
-        while self._woken.wait():
+    def _flush_periodically(self) -> None:
+        while self._wake_event.wait():
             time.sleep(_FLUSH_DELAY_SECONDS)
-            self._woken.clear()
+            self._wake_event.clear()
             self.flush()
 
 

@@ -37,7 +37,7 @@ class DenialCounter:
             if key in self._counts or len(self._counts) < _MAX_KEYS:
                 self._counts[key] = min(self._counts.get(key, 0) + 1, MAX_DENIED_COUNT)
 
-    def take(self, clock: Callable[[], int]) -> tuple[dict[DenialKey, int], int]:
+    def take_counts(self, clock: Callable[[], int]) -> tuple[dict[DenialKey, int], int]:
         """The counts, which are forgotten here, and the minute by ``clock`` that is not over yet: what is counted
         from now on belongs to it or to a later one."""
         with self._lock:

@@ -37,9 +37,9 @@ class Runtime:
 
     config: Config
     clock: Callable[[], int]
-    token: Callable[[int], str]
-    uuid: Callable[[], str]
-    secret: Callable[[int], bytes]
+    random_token: Callable[[int], str]
+    random_uuid: Callable[[], str]
+    random_bytes: Callable[[int], bytes]
     db: Store
     blobs: BlobStore
     engine: PdfEngine
@@ -51,10 +51,10 @@ class Runtime:
     vault: Vault
     locate: Callable[[str], str | None]
     limits: RateLimiter
-    refusals: DenialCounter = field(default_factory=DenialCounter)
+    denials: DenialCounter = field(default_factory=DenialCounter)
     probes: Probes = field(default_factory=Probes)
-    forwarders: UntrustedProxies = field(default_factory=UntrustedProxies)
-    pulses: dict[str, int] = field(default_factory=dict)
+    untrusted_proxies: UntrustedProxies = field(default_factory=UntrustedProxies)
+    heartbeats: dict[str, int] = field(default_factory=dict)
     confinement: ConfinementProbe = field(default_factory=ConfinementProbe)
 
     def close(self) -> None:
@@ -99,10 +99,10 @@ def build_runtime(config: Config) -> Runtime:
     return Runtime(
         config=config,
         clock=current_time_ms,
-        token=random_token,
-        uuid=random_uuid,
-        secret=random_bytes,
-        db=Store(config.database),
+        random_token=random_token,
+        random_uuid=random_uuid,
+        random_bytes=random_bytes,
+        db=Store(config.database_path),
         blobs=BlobStore(config.data_dir / "blobs", config.data_dir / "tmp", lambda: random_token(32)),
         engine=engine,
         pages=PageStore(engine, config.data_dir / "cache"),

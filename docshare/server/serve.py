@@ -59,7 +59,7 @@ class BoundServer:
 
     _app: Flask
     _judge: Judge
-    _parts: Callable[[], PartialFile]
+    _create_partial: Callable[[], PartialFile]
     _draw_error: Callable[[int, str | None, str], Refusal]
     _is_proxy: Callable[[str], bool]
 
@@ -68,11 +68,11 @@ class BoundServer:
             ctypes.CDLL(None).mallopt(_M_ARENA_MAX, _ARENAS)
         try:
             self.server = make_server(
-                self._answer,
+                self._call_app,
                 host,
                 port,
-                judge=lambda head: self._ask(head),
-                parts=lambda: self._parts(),
+                judge=lambda head: self._call_judge(head),
+                parts=lambda: self._create_partial(),
                 draw_error=lambda status, path, detail: self._draw_error(status, path, detail),
                 threads=threads + PARKED_THREADS,
                 headers=[_DEV_HEADER] if dev else [],
@@ -87,19 +87,19 @@ class BoundServer:
         host = _LOOPBACK_BY_WILDCARD.get(self.server.host, self.server.host)
         return f"http://[{host}]:{self.server.port}" if ":" in host else f"http://{host}:{self.server.port}"
 
-    def put_behind(self, instance: Instance) -> None:
+    def attach_instance(self, instance: Instance) -> None:
         """Let ``instance`` answer from the moment the server runs."""
         rt = instance.rt
         self._app = create_app(rt)
         self._judge = make_judge(rt)
-        self._parts = rt.blobs.part
+        self._create_partial = rt.blobs.create_partial
         self._draw_error = lambda status, path, detail: build_error_refusal(rt, status, path, detail)
         self._is_proxy = lambda peer: is_trusted_proxy(rt, peer)
 
-    def _answer(self, environ: Any, start_response: Any) -> Iterable[bytes]:
+    def _call_app(self, environ: Any, start_response: Any) -> Iterable[bytes]:
         return self._app(environ, start_response)
 
-    def _ask(self, head: RequestHead) -> Verdict:
+    def _call_judge(self, head: RequestHead) -> Verdict:
         return self._judge(head)
 
 
@@ -110,7 +110,7 @@ def serve_instance(door: BoundServer, instance: Instance) -> Iterator[ServingIns
     sys.setswitchinterval(_SWITCH_INTERVAL_SECONDS)
     # A request body that does not stream into the store is spooled beside it, never into a small /tmp.
     tempfile.tempdir = str(rt.config.data_dir / "tmp")
-    door.put_behind(instance)
+    door.attach_instance(instance)
     loop = threading.Thread(target=door.server.run, name="listener", daemon=True)
     workers = (Worker(rt), Worker(rt, MAIL_JOBS, "mail"), Dispatcher(rt))
     loop.start()

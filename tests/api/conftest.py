@@ -22,12 +22,12 @@ def cert(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def source(cert: Path) -> Iterator[ImportSource]:
     """A host that has a PDF of two pages."""
     with open_source(cert) as running:
-        running.script = http_response(simple_pdf(pages=2))
+        running.respond = http_response(simple_pdf(pages=2))
         yield running
 
 
 @pytest.fixture
-def importer(make: Callable[..., World], cert: Path, source: ImportSource) -> World:
+def import_world(make: Callable[..., World], cert: Path, source: ImportSource) -> World:
     """An instance whose operator has allowed the source; every name is found on this machine."""
     world = make(import_hosts=(source.host, "plain.example"), ca_bundle=cert)
     world.rt.outbound.resolve = lambda host: [ipaddress.ip_address("127.0.0.1")]
@@ -35,7 +35,7 @@ def importer(make: Callable[..., World], cert: Path, source: ImportSource) -> Wo
 
 
 @pytest.fixture
-def studio(make: Callable[..., World], cert: Path) -> Iterator[DesignTool]:
+def design_tool(make: Callable[..., World], cert: Path) -> Iterator[DesignTool]:
     """A design tool and an instance that knows it."""
     with open_design_tool(cert, make) as running:
         yield running

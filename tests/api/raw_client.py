@@ -39,7 +39,7 @@ class RawClient:
                 pass
             return _read_response(sock)
 
-    def ask(self, method: str, path: str, headers: dict[str, str] | None = None, body: bytes = b"") -> RawResponse:
+    def request(self, method: str, path: str, headers: dict[str, str] | None = None, body: bytes = b"") -> RawResponse:
         """One whole request."""
         return self.send(build_head(method, path, {"Content-Length": str(len(body)), **(headers or {})}), body)
 

@@ -22,7 +22,7 @@ DAY = 86_400_000
 
 def insert_events(world: World, file_uuid: str, event: str = "file.viewed", many: int = 1, **more: Any) -> list[int]:
     """``many`` events of the file as they are recorded; returns their ids. ``at`` when they happened."""
-    found = world.rt.db.row("SELECT id, owner_id, original_name FROM files WHERE uuid = ?", (file_uuid,))
+    found = world.rt.db.fetch_one("SELECT id, owner_id, original_name FROM files WHERE uuid = ?", (file_uuid,))
     assert found is not None
     at = more.pop("at", world.clock.now)
     data = json.dumps({"fileUuid": file_uuid, "fileName": found[2], **more}, ensure_ascii=False)
@@ -30,7 +30,7 @@ def insert_events(world: World, file_uuid: str, event: str = "file.viewed", many
     with world.rt.db.write():
         for _ in range(many):
             world.rt.db.execute(row, (*found[:2], event, at, data))
-        ids = world.rt.db.rows("SELECT id FROM activity_rows ORDER BY id DESC LIMIT ?", (many,))
+        ids = world.rt.db.fetch_all("SELECT id FROM activity_rows ORDER BY id DESC LIMIT ?", (many,))
     return sorted(ident for (ident,) in ids)
 
 
@@ -206,7 +206,7 @@ def test_a_page_walks_an_index_and_sorts_nothing(world: World, plan: Plan, query
     path = f"/api/v1/activity?limit=9{query}{kind}".format(**made)
     seen = record_statements(world, path)
     assert len(seen) == 2
-    plan_of_it = " ".join(str(row[3]) for row in world.rt.db.rows(f"EXPLAIN QUERY PLAN {seen[-1]}"))
+    plan_of_it = " ".join(str(row[3]) for row in world.rt.db.fetch_all(f"EXPLAIN QUERY PLAN {seen[-1]}"))
     index = "file" if "file" in query else "owner" if "," in kind or not kind else "kind"
     assert f"USING INDEX activity_rows_{index}" in plan_of_it
     assert "SCAN" not in plan_of_it

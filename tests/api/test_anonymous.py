@@ -21,7 +21,7 @@ MB = 1024 * 1024
 
 
 @pytest.fixture
-def site(make: Callable[..., World]) -> World:
+def anonymous_world(make: Callable[..., World]) -> World:
     """An instance where anybody may share."""
     return make(anonymous_uploads=True)
 
@@ -40,11 +40,11 @@ def list_stored_names(world: World) -> list[str]:
 
 
 def count_files(world: World) -> int:
-    return int(world.rt.db.rows("SELECT COUNT(*) FROM files")[0][0])
+    return int(world.rt.db.fetch_all("SELECT COUNT(*) FROM files")[0][0])
 
 
-def test_it_answers_with_the_link_and_both_tokens(site: World) -> None:
-    answer = upload_anonymously(site)
+def test_it_answers_with_the_link_and_both_tokens(anonymous_world: World) -> None:
+    answer = upload_anonymously(anonymous_world)
     assert answer.status_code == 200
     made = answer.get_json()
     assert list(made) == ["uuid", "shortId", "shareUrl", "claimToken", "manageToken", "message"]
@@ -52,7 +52,7 @@ def test_it_answers_with_the_link_and_both_tokens(site: World) -> None:
     assert re.fullmatch("ds_ct_[0-9A-Za-z]{32,}", made["claimToken"])
     assert re.fullmatch("ds_mt_[0-9A-Za-z]{32,}", made["manageToken"])
     assert answer.headers["RateLimit-Policy"].startswith('"anonymous-uploads";q=20;w=3600')
-    assert site.http.get(f"/{made['shortId']}").status_code == 200
+    assert anonymous_world.http.get(f"/{made['shortId']}").status_code == 200
 
 
 def test_where_it_is_off_there_is_no_such_route(world: World) -> None:
@@ -61,38 +61,40 @@ def test_where_it_is_off_there_is_no_such_route(world: World) -> None:
     assert count_files(world) == 0
 
 
-def test_the_link_ends_after_seven_days(site: World) -> None:
-    made = upload_anonymously(site).get_json()
-    told = site.http.get(f"/api/files/{made['shortId']}/metadata").get_json()
-    assert parse_instant(told["deleteAt"]) == site.clock.now + 7 * DAY
-    site.clock.advance(days=7, seconds=-0.001)
-    assert site.http.get(f"/{made['shortId']}").status_code == 200
-    site.clock.advance(seconds=0.001)
-    assert site.http.get(f"/{made['shortId']}").status_code == 410
+def test_the_link_ends_after_seven_days(anonymous_world: World) -> None:
+    made = upload_anonymously(anonymous_world).get_json()
+    told = anonymous_world.http.get(f"/api/files/{made['shortId']}/metadata").get_json()
+    assert parse_instant(told["deleteAt"]) == anonymous_world.clock.now + 7 * DAY
+    anonymous_world.clock.advance(days=7, seconds=-0.001)
+    assert anonymous_world.http.get(f"/{made['shortId']}").status_code == 200
+    anonymous_world.clock.advance(seconds=0.001)
+    assert anonymous_world.http.get(f"/{made['shortId']}").status_code == 410
 
 
-def test_nobody_finds_it_in_an_account_until_it_is_claimed(site: World) -> None:
-    made = upload_anonymously(site).get_json()
-    assert site.pia.get("/api/v1/files").get_json() == []
-    assert site.pia.get(f"/api/v1/files/{made['uuid']}").status_code == 404
-    claimed = site.fay.post("/api/v1/files/claim", json={"claimToken": made["claimToken"]})
+def test_nobody_finds_it_in_an_account_until_it_is_claimed(anonymous_world: World) -> None:
+    made = upload_anonymously(anonymous_world).get_json()
+    assert anonymous_world.pia.get("/api/v1/files").get_json() == []
+    assert anonymous_world.pia.get(f"/api/v1/files/{made['uuid']}").status_code == 404
+    claimed = anonymous_world.fay.post("/api/v1/files/claim", json={"claimToken": made["claimToken"]})
     assert claimed.status_code == 200
-    detail = site.fay.get(f"/api/v1/files/{made['uuid']}").get_json()
+    detail = anonymous_world.fay.get(f"/api/v1/files/{made['uuid']}").get_json()
     assert detail["deleteAt"]
     assert detail["originalName"] == "leaflet.pdf"
     assert [row["contentVersion"] for row in detail["revisions"]] == [1]
 
 
-def test_the_manage_token_sets_what_is_free_within_seven_days(site: World) -> None:
-    made = upload_anonymously(site).get_json()
+def test_the_manage_token_sets_what_is_free_within_seven_days(anonymous_world: World) -> None:
+    made = upload_anonymously(anonymous_world).get_json()
     headers = {"Authorization": f"Bearer {made['manageToken']}"}
     path = f"/api/v1/files/{made['uuid']}/settings"
-    assert site.http.put(path, headers=headers, json={"allowDownload": False}).status_code == 200
-    assert site.http.put(path, headers=headers, json={"password": "x"}).status_code == 403
-    assert site.http.put(path, headers=headers, json={"neverExpire": True}).status_code == 403
-    assert site.http.get("/api/v1/files", headers=headers).status_code == 401
-    other = upload_anonymously(site).get_json()
-    assert site.http.put(f"/api/v1/files/{other['uuid']}/settings", headers=headers, json={}).status_code == 404
+    assert anonymous_world.http.put(path, headers=headers, json={"allowDownload": False}).status_code == 200
+    assert anonymous_world.http.put(path, headers=headers, json={"password": "x"}).status_code == 403
+    assert anonymous_world.http.put(path, headers=headers, json={"neverExpire": True}).status_code == 403
+    assert anonymous_world.http.get("/api/v1/files", headers=headers).status_code == 401
+    other = upload_anonymously(anonymous_world).get_json()
+    assert (
+        anonymous_world.http.put(f"/api/v1/files/{other['uuid']}/settings", headers=headers, json={}).status_code == 404
+    )
 
 
 def test_the_free_plan_says_how_much(make: Callable[..., World]) -> None:
@@ -113,15 +115,15 @@ def test_an_operator_may_allow_more_than_the_free_plan(make: Callable[..., World
         assert requests.post(f"{url}/api/files", files={"file": ("a.pdf", filler)}, timeout=30).status_code == 200
 
 
-def test_what_is_no_document_is_refused_and_leaves_nothing(site: World) -> None:
+def test_what_is_no_document_is_refused_and_leaves_nothing(anonymous_world: World) -> None:
     for content, code in ((b"hello", 400), (b"%PDF-1.7 but no more", 422), (b"", 400)):
-        assert upload_anonymously(site, content).status_code == code
+        assert upload_anonymously(anonymous_world, content).status_code == code
     form = {"other": (io.BytesIO(b"x"), "x.pdf")}
-    assert site.http.post("/api/files", data=form).status_code == 400
-    assert site.http.post("/api/files", json={}).status_code == 415
-    assert count_files(site) == 0
-    assert list_stored_names(site) == []
-    assert site.rt.db.rows("SELECT COUNT(*) FROM file_tokens") == [(0,)]
+    assert anonymous_world.http.post("/api/files", data=form).status_code == 400
+    assert anonymous_world.http.post("/api/files", json={}).status_code == 415
+    assert count_files(anonymous_world) == 0
+    assert list_stored_names(anonymous_world) == []
+    assert anonymous_world.rt.db.fetch_all("SELECT COUNT(*) FROM file_tokens") == [(0,)]
 
 
 def test_the_pdf_of_an_office_document_is_judged_too(make: Callable[..., World]) -> None:
@@ -131,23 +133,23 @@ def test_the_pdf_of_an_office_document_is_judged_too(make: Callable[..., World])
     assert list_stored_names(site) == []
 
 
-def test_an_address_gets_twenty_an_hour(site: World) -> None:
+def test_an_address_gets_twenty_an_hour(anonymous_world: World) -> None:
     for _ in range(20):
-        assert upload_anonymously(site, b"hello").status_code == 400
-    answer = upload_anonymously(site)
+        assert upload_anonymously(anonymous_world, b"hello").status_code == 400
+    answer = upload_anonymously(anonymous_world)
     assert answer.status_code == 429
     assert 3500 < int(answer.headers["Retry-After"]) <= 3600
     elsewhere = {"REMOTE_ADDR": "198.51.100.9"}
-    assert upload_anonymously(site, environ_overrides=elsewhere).status_code == 200
-    site.clock.advance(seconds=3600)
-    assert upload_anonymously(site).status_code == 200
+    assert upload_anonymously(anonymous_world, environ_overrides=elsewhere).status_code == 200
+    anonymous_world.clock.advance(seconds=3600)
+    assert upload_anonymously(anonymous_world).status_code == 200
 
 
-def test_a_credential_changes_nothing(site: World) -> None:
+def test_a_credential_changes_nothing(anonymous_world: World) -> None:
     """The file is nobody's, whoever sends it."""
-    made = upload_anonymously(site, headers=site.pia.headers).get_json()
+    made = upload_anonymously(anonymous_world, headers=anonymous_world.pia.headers).get_json()
     assert "claimToken" in made
-    assert site.pia.get("/api/v1/files").get_json() == []
+    assert anonymous_world.pia.get("/api/v1/files").get_json() == []
 
 
 def test_the_listener_judges_before_the_body_comes(make: Callable[..., World]) -> None:
@@ -166,8 +168,8 @@ def test_the_listener_takes_nothing_large_where_it_is_off(world: World) -> None:
         assert answer.status_code == 404
 
 
-def test_what_expired_unclaimed_is_destroyed_a_week_later(site: World) -> None:
-    upload_anonymously(site)
-    site.clock.advance(days=14)
-    assert sweeps.run_all(site.rt)["expired"] == 1
-    assert count_files(site) == 0
+def test_what_expired_unclaimed_is_destroyed_a_week_later(anonymous_world: World) -> None:
+    upload_anonymously(anonymous_world)
+    anonymous_world.clock.advance(days=14)
+    assert sweeps.run_all(anonymous_world.rt)["expired"] == 1
+    assert count_files(anonymous_world) == 0

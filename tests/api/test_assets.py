@@ -57,7 +57,7 @@ def get_viewer_settings(world: World, made: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.fixture
-def made(world: World) -> dict[str, Any]:
+def uploaded_file(world: World) -> dict[str, Any]:
     return world.pia.upload()
 
 
@@ -71,10 +71,10 @@ def made(world: World) -> dict[str, Any]:
     ],
 )
 def test_an_asset_answers_its_id_kind_type_and_size(
-    world: World, made: dict[str, Any], kind: str, content: bytes, media_type: str
+    world: World, uploaded_file: dict[str, Any], kind: str, content: bytes, media_type: str
 ) -> None:
     """Answer 200 ``{assetId, kind, mimeType, size}``; the type is decided by the bytes, not by the name."""
-    answer = upload_asset(world.pia, made, kind, content)
+    answer = upload_asset(world.pia, uploaded_file, kind, content)
     assert answer.status_code == 200
     found = answer.get_json()
     assert list(found) == ["assetId", "kind", "mimeType", "size"]
@@ -95,17 +95,17 @@ def test_assets_need_basic(world: World, person: str, status: int) -> None:
         assert list_stored_assets(world) == []
 
 
-def test_the_file_is_named_by_uuid_or_short_id(world: World, made: dict[str, Any]) -> None:
-    assert upload_asset(world.pia, {"uuid": made["shortId"]}).status_code == 200
+def test_the_file_is_named_by_uuid_or_short_id(world: World, uploaded_file: dict[str, Any]) -> None:
+    assert upload_asset(world.pia, {"uuid": uploaded_file["shortId"]}).status_code == 200
 
 
-def test_a_foreign_a_trashed_and_an_unclaimed_file_are_404(world: World, made: dict[str, Any]) -> None:
+def test_a_foreign_a_trashed_and_an_unclaimed_file_are_404(world: World, uploaded_file: dict[str, Any]) -> None:
     trashed, unclaimed = world.mal.upload(), world.mal.upload()
     world.mal.delete(f"/api/v1/files/{trashed['uuid']}")
     update_file_row(world, unclaimed["uuid"], owner_id=None)
     unknown = upload_asset(world.mal, {"uuid": UNKNOWN_UUID})
     assert unknown.status_code == 404
-    for uuid in (made["uuid"], trashed["uuid"], unclaimed["uuid"]):
+    for uuid in (uploaded_file["uuid"], trashed["uuid"], unclaimed["uuid"]):
         answer = upload_asset(world.mal, {"uuid": uuid})
         assert (answer.status_code, answer.data) == (404, unknown.data)
     assert list_stored_assets(world) == []
@@ -132,16 +132,16 @@ def test_a_foreign_a_trashed_and_an_unclaimed_file_are_404(world: World, made: d
     ],
 )
 def test_what_is_no_asset_of_its_kind_is_400(
-    world: World, made: dict[str, Any], kind: str | None, content: bytes
+    world: World, uploaded_file: dict[str, Any], kind: str | None, content: bytes
 ) -> None:
-    answer = upload_asset(world.pia, made, kind, content)
+    answer = upload_asset(world.pia, uploaded_file, kind, content)
     assert (answer.status_code, answer.get_json()["code"]) == (400, "bad_request")
     assert list_stored_assets(world) == []
     assert count_rows(world, "assets") == 0
 
 
-def test_a_form_without_a_file_is_400_and_what_is_no_form_415(world: World, made: dict[str, Any]) -> None:
-    path = f"/api/v1/files/{made['uuid']}/assets"
+def test_a_form_without_a_file_is_400_and_what_is_no_form_415(world: World, uploaded_file: dict[str, Any]) -> None:
+    path = f"/api/v1/files/{uploaded_file['uuid']}/assets"
     assert world.pia.post(path, data={"kind": "logo"}, content_type="multipart/form-data").status_code == 400
     assert world.pia.post(path).status_code == 400
     assert world.pia.post(path, json={"kind": "logo"}).status_code == 415
@@ -150,16 +150,18 @@ def test_a_form_without_a_file_is_400_and_what_is_no_form_415(world: World, made
 @pytest.mark.parametrize(
     ("kind", "cap", "start"), [("logo", 5 * MB, make_picture()), ("hotspot-audio", 10 * MB, SOUND)]
 )
-def test_an_asset_has_a_cap_of_its_kind(world: World, made: dict[str, Any], kind: str, cap: int, start: bytes) -> None:
+def test_an_asset_has_a_cap_of_its_kind(
+    world: World, uploaded_file: dict[str, Any], kind: str, cap: int, start: bytes
+) -> None:
     """Images 5MB; audio 10MB; one byte more is 413 and nothing is stored."""
-    assert upload_asset(world.pia, made, kind, start + b"\0" * (cap - len(start))).status_code == 200
-    answer = upload_asset(world.pia, made, kind, start + b"\0" * (cap - len(start) + 1))
+    assert upload_asset(world.pia, uploaded_file, kind, start + b"\0" * (cap - len(start))).status_code == 200
+    answer = upload_asset(world.pia, uploaded_file, kind, start + b"\0" * (cap - len(start) + 1))
     assert (answer.status_code, answer.get_json()["code"]) == (413, "payload_too_large")
     assert len(list_stored_assets(world)) == 1
 
 
 @pytest.fixture
-def door(world: World) -> Iterator[RawClient]:
+def raw_client(world: World) -> Iterator[RawClient]:
     with open_listener(world) as door:
         yield door
 
@@ -177,7 +179,7 @@ EARLY_REFUSALS = [
 
 @pytest.mark.parametrize(("person", "whose", "length", "status"), EARLY_REFUSALS)
 def test_an_upload_is_judged_before_its_body(
-    world: World, door: RawClient, person: str | None, whose: str, length: int, status: int
+    world: World, raw_client: RawClient, person: str | None, whose: str, length: int, status: int
 ) -> None:
     """Hardening F1: path, credential, plan and size are known when the head is."""
     owner = {"own": getattr(world, person or "pia"), "pia's": world.pia}.get(whose)
@@ -185,29 +187,31 @@ def test_an_upload_is_judged_before_its_body(
     headers = {"Content-Length": str(length), "Content-Type": TYPE}
     if person:
         headers |= getattr(world, person).headers
-    reply = door.send(build_head("POST", f"/api/v1/files/{uuid}/assets", headers))
+    reply = raw_client.send(build_head("POST", f"/api/v1/files/{uuid}/assets", headers))
     assert reply.status == status
     assert reply.headers["content-type"] == "application/problem+json"
     assert list_stored_assets(world) == []
 
 
-def test_the_bundled_listener_takes_an_asset_in(world: World, door: RawClient, made: dict[str, Any]) -> None:
+def test_the_bundled_listener_takes_an_asset_in(
+    world: World, raw_client: RawClient, uploaded_file: dict[str, Any]
+) -> None:
     headers = {"Content-Type": TYPE, **world.pia.headers}
-    reply = door.ask(
-        "POST", f"/api/v1/files/{made['uuid']}/assets", headers, build_asset_form("background", make_picture())
+    reply = raw_client.request(
+        "POST", f"/api/v1/files/{uploaded_file['uuid']}/assets", headers, build_asset_form("background", make_picture())
     )
     assert (reply.status, reply.json()["kind"]) == (200, "background")
     assert len(list_stored_assets(world)) == 1
 
 
 def test_a_plan_that_goes_while_the_body_comes_is_not_enough(
-    world: World, door: RawClient, made: dict[str, Any]
+    world: World, raw_client: RawClient, uploaded_file: dict[str, Any]
 ) -> None:
     """The plan is judged with the head, and again with the bytes."""
     body = build_asset_form("logo", make_picture())
     headers = {"Content-Length": str(len(body)), "Content-Type": TYPE, **world.pia.headers}
-    with socket.create_connection(("127.0.0.1", door.port), timeout=10) as sock:
-        sock.sendall(build_head("POST", f"/api/v1/files/{made['uuid']}/assets", headers) + body[:-30])
+    with socket.create_connection(("127.0.0.1", raw_client.port), timeout=10) as sock:
+        sock.sendall(build_head("POST", f"/api/v1/files/{uploaded_file['uuid']}/assets", headers) + body[:-30])
         wait_until(lambda: list(world.rt.blobs.tmp.iterdir()))
         accounts.set_tier(world.rt, world.pia.email, Plan.FREE)
         sock.sendall(body[-30:])
@@ -216,24 +220,24 @@ def test_a_plan_that_goes_while_the_body_comes_is_not_enough(
     wait_until(lambda: not list(world.rt.blobs.tmp.iterdir()))
 
 
-def test_the_11th_asset_is_400(world: World, made: dict[str, Any]) -> None:
+def test_the_11th_asset_is_400(world: World, uploaded_file: dict[str, Any]) -> None:
     """The 11th asset of a file is 400; replacing a singleton is no further one."""
     for _ in range(9):
-        assert upload_asset(world.pia, made, "hotspot-audio", SOUND).status_code == 200
-    assert upload_asset(world.pia, made, "logo").status_code == 200
+        assert upload_asset(world.pia, uploaded_file, "hotspot-audio", SOUND).status_code == 200
+    assert upload_asset(world.pia, uploaded_file, "logo").status_code == 200
     for kind, content in (("hotspot-audio", SOUND), ("background", make_picture())):
-        answer = upload_asset(world.pia, made, kind, content)
+        answer = upload_asset(world.pia, uploaded_file, kind, content)
         assert (answer.status_code, answer.get_json()["code"]) == (400, "bad_request")
-    assert upload_asset(world.pia, made, "logo").status_code == 200
+    assert upload_asset(world.pia, uploaded_file, "logo").status_code == 200
     assert count_rows(world, "assets") == len(list_stored_assets(world)) == 10
 
 
-def test_uploads_at_once_never_make_more_than_ten(world: World, made: dict[str, Any]) -> None:
+def test_uploads_at_once_never_make_more_than_ten(world: World, uploaded_file: dict[str, Any]) -> None:
     """Hardening G6: exactly the limit succeed, always; losers get the documented status."""
 
     def one(_: int) -> int:
         owner = replace(world.pia, http=world.app.test_client())
-        return upload_asset(owner, made, "hotspot-audio", SOUND).status_code
+        return upload_asset(owner, uploaded_file, "hotspot-audio", SOUND).status_code
 
     with ThreadPoolExecutor(6) as pool:
         statuses = list(pool.map(one, range(18)))
@@ -243,122 +247,124 @@ def test_uploads_at_once_never_make_more_than_ten(world: World, made: dict[str, 
 
 @pytest.mark.parametrize("kind", ["logo", "background"])
 def test_a_second_one_of_a_singleton_kind_replaces_and_deletes_the_first(
-    world: World, made: dict[str, Any], kind: str
+    world: World, uploaded_file: dict[str, Any], kind: str
 ) -> None:
     """``logo`` and ``background`` are singletons: a second upload of the same kind replaces and deletes the first."""
-    first = upload_asset(world.pia, made, kind).get_json()
+    first = upload_asset(world.pia, uploaded_file, kind).get_json()
     (old,) = list_stored_assets(world)
-    second = upload_asset(world.pia, made, kind, make_picture("WEBP")).get_json()
+    second = upload_asset(world.pia, uploaded_file, kind, make_picture("WEBP")).get_json()
     assert first["assetId"] != second["assetId"]
     assert not old.exists()
     assert len(list_stored_assets(world)) == 1
-    assert world.http.get(f"/{made['shortId']}/assets/{first['assetId']}").status_code == 404
-    assert world.http.get(f"/{made['shortId']}/assets/{second['assetId']}", buffered=True).status_code == 200
+    assert world.http.get(f"/{uploaded_file['shortId']}/assets/{first['assetId']}").status_code == 404
+    assert world.http.get(f"/{uploaded_file['shortId']}/assets/{second['assetId']}", buffered=True).status_code == 200
 
 
-def test_singletons_that_come_at_once_leave_one(world: World, made: dict[str, Any]) -> None:
+def test_singletons_that_come_at_once_leave_one(world: World, uploaded_file: dict[str, Any]) -> None:
     def one(_: int) -> int:
-        return upload_asset(replace(world.pia, http=world.app.test_client()), made).status_code
+        return upload_asset(replace(world.pia, http=world.app.test_client()), uploaded_file).status_code
 
     with ThreadPoolExecutor(3) as pool:
         assert set(pool.map(one, range(6))) == {200}
     assert count_rows(world, "assets") == len(list_stored_assets(world)) == 1
 
 
-def test_settings_that_named_a_replaced_asset_name_the_new_one(world: World, made: dict[str, Any]) -> None:
+def test_settings_that_named_a_replaced_asset_name_the_new_one(world: World, uploaded_file: dict[str, Any]) -> None:
     """So that replacing a logo shows the new logo; everything else in the settings stays."""
-    logo, background = (upload_asset(world.pia, made, kind).get_json()["assetId"] for kind in ("logo", "background"))
+    logo, background = (
+        upload_asset(world.pia, uploaded_file, kind).get_json()["assetId"] for kind in ("logo", "background")
+    )
     wanted = {
         "background": {"type": "image", "assetId": background, "blur": 3},
         "logo": {"assetId": logo, "size": "xl"},
         "page": {"shadow": 3},
     }
-    path = f"/api/v1/files/{made['uuid']}/settings"
+    path = f"/api/v1/files/{uploaded_file['uuid']}/settings"
     assert world.pia.put(path, json={"viewerMode": "swipe", "viewerSettings": wanted}).status_code == 200
     world.clock.advance(seconds=5)
-    new = upload_asset(world.pia, made, "logo").get_json()["assetId"]
-    assert get_viewer_settings(world, made) == wanted | {"logo": {"assetId": new, "size": "xl"}}
-    detail = world.pia.get(f"/api/v1/files/{made['uuid']}").get_json()
+    new = upload_asset(world.pia, uploaded_file, "logo").get_json()["assetId"]
+    assert get_viewer_settings(world, uploaded_file) == wanted | {"logo": {"assetId": new, "size": "xl"}}
+    detail = world.pia.get(f"/api/v1/files/{uploaded_file['uuid']}").get_json()
     assert (detail["viewerMode"], detail["updatedAt"]) == ("swipe", "2026-09-21T14:13:25.000Z")
-    assert world.pia.put(path, json={"viewerSettings": get_viewer_settings(world, made)}).status_code == 200
+    assert world.pia.put(path, json={"viewerSettings": get_viewer_settings(world, uploaded_file)}).status_code == 200
 
 
-def test_a_replaced_asset_that_nothing_named_changes_no_settings(world: World, made: dict[str, Any]) -> None:
-    upload_asset(world.pia, made)
-    before = world.rt.db.row("SELECT settings FROM files WHERE uuid = ?", (made["uuid"],))
-    upload_asset(world.pia, made)
-    assert world.rt.db.row("SELECT settings FROM files WHERE uuid = ?", (made["uuid"],)) == before
+def test_a_replaced_asset_that_nothing_named_changes_no_settings(world: World, uploaded_file: dict[str, Any]) -> None:
+    upload_asset(world.pia, uploaded_file)
+    before = world.rt.db.fetch_one("SELECT settings FROM files WHERE uuid = ?", (uploaded_file["uuid"],))
+    upload_asset(world.pia, uploaded_file)
+    assert world.rt.db.fetch_one("SELECT settings FROM files WHERE uuid = ?", (uploaded_file["uuid"],)) == before
 
 
-def test_a_purge_destroys_the_bytes_of_assets(world: World, made: dict[str, Any]) -> None:
+def test_a_purge_destroys_the_bytes_of_assets(world: World, uploaded_file: dict[str, Any]) -> None:
     other = world.pia.upload()
-    upload_asset(world.pia, made, "logo")
-    upload_asset(world.pia, made, "hotspot-audio", SOUND)
+    upload_asset(world.pia, uploaded_file, "logo")
+    upload_asset(world.pia, uploaded_file, "hotspot-audio", SOUND)
     upload_asset(world.pia, other, "logo")
-    world.pia.delete(f"/api/v1/files/{made['uuid']}?purge=1")
+    world.pia.delete(f"/api/v1/files/{uploaded_file['uuid']}?purge=1")
     assert count_rows(world, "assets") == len(list_stored_assets(world)) == 1
 
 
 def test_a_restart_keeps_the_bytes_of_assets_and_removes_those_without_a_row(
-    world: World, made: dict[str, Any]
+    world: World, uploaded_file: dict[str, Any]
 ) -> None:
-    upload_asset(world.pia, made, "logo")
-    orphan = world.rt.blobs.part()
+    upload_asset(world.pia, uploaded_file, "logo")
+    orphan = world.rt.blobs.create_partial()
     orphan.write(b"bytes without a row")
-    world.rt.blobs.keep(orphan)
+    world.rt.blobs.store(orphan)
     assert sweeps.clean_at_start(world.rt).orphans == 1
     assert len(list_stored_assets(world)) == 1
 
 
 def test_an_upload_to_a_file_that_goes_meanwhile_stores_nothing(
-    world: World, made: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    world: World, uploaded_file: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The file is looked for again when the asset is written down."""
     drawn = world.rt.engine.picture
 
     def slow(*arguments: Any) -> bytes:
-        world.pia.delete(f"/api/v1/files/{made['uuid']}?purge=1")
+        world.pia.delete(f"/api/v1/files/{uploaded_file['uuid']}?purge=1")
         return drawn(*arguments)
 
     monkeypatch.setattr(world.rt.engine, "picture", slow)
-    assert upload_asset(world.pia, made).status_code == 404
+    assert upload_asset(world.pia, uploaded_file).status_code == 404
     assert list_stored_assets(world) == []
 
 
 def test_a_full_disk_is_503_and_leaves_nothing(
-    world: World, made: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    world: World, uploaded_file: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(world.rt.blobs, "keep", lambda part: (_ for _ in ()).throw(OSError(28, "no space")))
-    answer = upload_asset(world.pia, made)
+    monkeypatch.setattr(world.rt.blobs, "store", lambda part: (_ for _ in ()).throw(OSError(28, "no space")))
+    answer = upload_asset(world.pia, uploaded_file)
     assert (answer.status_code, answer.get_json()["code"]) == (503, "unavailable")
     assert answer.headers["Retry-After"]
     assert list_stored_assets(world) == []
     assert count_rows(world, "assets") == 0
 
 
-def test_an_asset_of_another_file_is_none_of_this_one(world: World, made: dict[str, Any]) -> None:
+def test_an_asset_of_another_file_is_none_of_this_one(world: World, uploaded_file: dict[str, Any]) -> None:
     """An ``assetId`` of another file (even of the same owner) rejects the write."""
     other = upload_asset(world.pia, world.pia.upload()).get_json()["assetId"]
     body = {"viewerSettings": {"logo": {"assetId": other}}}
-    assert world.pia.put(f"/api/v1/files/{made['uuid']}/settings", json=body).status_code == 400
+    assert world.pia.put(f"/api/v1/files/{uploaded_file['uuid']}/settings", json=body).status_code == 400
 
 
-def test_a_downgraded_owner_adds_none_and_keeps_what_stands(world: World, made: dict[str, Any]) -> None:
-    found = upload_asset(world.pia, made).get_json()
+def test_a_downgraded_owner_adds_none_and_keeps_what_stands(world: World, uploaded_file: dict[str, Any]) -> None:
+    found = upload_asset(world.pia, uploaded_file).get_json()
     accounts.set_tier(world.rt, world.pia.email, Plan.FREE)
-    assert upload_asset(world.pia, made).status_code == 403
-    assert json.loads(world.pia.get(f"/api/v1/files/{made['uuid']}").data)["uuid"] == made["uuid"]
-    assert world.http.get(f"/{made['shortId']}/assets/{found['assetId']}", buffered=True).status_code == 200
+    assert upload_asset(world.pia, uploaded_file).status_code == 403
+    assert json.loads(world.pia.get(f"/api/v1/files/{uploaded_file['uuid']}").data)["uuid"] == uploaded_file["uuid"]
+    assert world.http.get(f"/{uploaded_file['shortId']}/assets/{found['assetId']}", buffered=True).status_code == 200
 
 
 def test_a_check_of_the_instance_finds_an_asset_without_its_bytes(
-    world: World, made: dict[str, Any], tmp_path: Path
+    world: World, uploaded_file: dict[str, Any], tmp_path: Path
 ) -> None:
-    found = upload_asset(world.pia, made).get_json()
+    found = upload_asset(world.pia, uploaded_file).get_json()
     operator = Operator(world, tmp_path)
 
     def content() -> list[dict[str, Any]]:
-        return [row for row in operator.admin("check", "--json").json if row["check"] == "content"]
+        return [row for row in operator.run_admin("check", "--json").json if row["check"] == "content"]
 
     assert [row["ok"] for row in content()] == [True]
     list_stored_assets(world)[0].unlink()

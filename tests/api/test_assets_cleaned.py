@@ -30,19 +30,19 @@ FORMS = ("PNG", "JPEG", "WEBP")
 
 
 @pytest.fixture
-def made(world: World) -> dict[str, Any]:
+def uploaded_file(world: World) -> dict[str, Any]:
     return world.pia.upload()
 
 
 @pytest.fixture
-def kept(world: World, made: dict[str, Any]) -> Callable[..., bytes]:
+def upload_and_read_asset(world: World, uploaded_file: dict[str, Any]) -> Callable[..., bytes]:
     """A function that uploads an asset and gives what its readers get."""
 
     def send(content: bytes, kind: str = "logo") -> bytes:
-        answer = upload_asset(world.pia, made, kind, content)
+        answer = upload_asset(world.pia, uploaded_file, kind, content)
         assert answer.status_code == 200, answer.text
         found = answer.get_json()
-        served = world.http.get(f"/{made['shortId']}/assets/{found['assetId']}", buffered=True)
+        served = world.http.get(f"/{uploaded_file['shortId']}/assets/{found['assetId']}", buffered=True)
         assert (served.status_code, served.mimetype) == (200, found["mimeType"])
         assert len(served.data) == found["size"]
         return served.data
@@ -60,8 +60,8 @@ def is_near(one: Any, two: tuple[int, ...], allowed: int = 40) -> bool:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_an_image_looks_as_it_was_sent(kept: Callable[..., bytes], form: str) -> None:
-    image = Image.open(io.BytesIO(kept(make_picture(form))))
+def test_an_image_looks_as_it_was_sent(upload_and_read_asset: Callable[..., bytes], form: str) -> None:
+    image = Image.open(io.BytesIO(upload_and_read_asset(make_picture(form))))
     assert (image.format, image.size) == (form, (60, 40))
     shown = image.convert("RGB")
     assert is_near(shown.getpixel((5, 20)), RED)
@@ -69,11 +69,13 @@ def test_an_image_looks_as_it_was_sent(kept: Callable[..., bytes], form: str) ->
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_turned_image_is_stored_upright_and_without_metadata(kept: Callable[..., bytes], form: str) -> None:
+def test_a_turned_image_is_stored_upright_and_without_metadata(
+    upload_and_read_asset: Callable[..., bytes], form: str
+) -> None:
     """EXIF rotation applied, then metadata stripped."""
     sent = make_rotated_picture(form)
     assert CANARY in sent
-    data = kept(sent)
+    data = upload_and_read_asset(sent)
     image = Image.open(io.BytesIO(data))
     assert image.size == (40, 60)
     assert is_near(image.convert("RGB").getpixel((20, 5)), RED)
@@ -102,94 +104,96 @@ METADATA_CARRIERS = {
 
 
 @pytest.mark.parametrize("name", METADATA_CARRIERS)
-def test_nothing_but_pixels_gets_through(kept: Callable[..., bytes], name: str) -> None:
+def test_nothing_but_pixels_gets_through(upload_and_read_asset: Callable[..., bytes], name: str) -> None:
     assert CANARY in METADATA_CARRIERS[name]
-    assert CANARY not in kept(METADATA_CARRIERS[name])
+    assert CANARY not in upload_and_read_asset(METADATA_CARRIERS[name])
 
 
-def test_a_print_in_four_colours_becomes_one_for_screens(kept: Callable[..., bytes]) -> None:
-    image = Image.open(io.BytesIO(kept(make_picture("JPEG", mode="CMYK"))))
+def test_a_print_in_four_colours_becomes_one_for_screens(upload_and_read_asset: Callable[..., bytes]) -> None:
+    image = Image.open(io.BytesIO(upload_and_read_asset(make_picture("JPEG", mode="CMYK"))))
     assert image.mode == "RGB"
     assert is_near(image.getpixel((5, 20)), RED)
     assert is_near(image.getpixel((55, 20)), BLUE)
 
 
 @pytest.mark.parametrize(("value", "shown"), [(0, 0), (40_000, 156), (65_535, 255)])
-def test_grey_of_16_bits_keeps_its_shade(kept: Callable[..., bytes], value: int, shown: int) -> None:
-    image = Image.open(io.BytesIO(kept(encode_image(Image.new("I;16", (20, 20), value), "PNG"))))
+def test_grey_of_16_bits_keeps_its_shade(upload_and_read_asset: Callable[..., bytes], value: int, shown: int) -> None:
+    image = Image.open(io.BytesIO(upload_and_read_asset(encode_image(Image.new("I;16", (20, 20), value), "PNG"))))
     assert (image.mode, image.getpixel((3, 3))) == ("L", shown)
 
 
 @pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGBA"])
-def test_every_mode_of_a_png_is_taken(kept: Callable[..., bytes], mode: str) -> None:
-    image = Image.open(io.BytesIO(kept(make_picture("PNG", mode=mode))))
+def test_every_mode_of_a_png_is_taken(upload_and_read_asset: Callable[..., bytes], mode: str) -> None:
+    image = Image.open(io.BytesIO(upload_and_read_asset(make_picture("PNG", mode=mode))))
     assert image.size == (60, 40)
 
 
 @pytest.mark.parametrize("form", ["PNG", "WEBP"])
-def test_what_was_transparent_stays_so(kept: Callable[..., bytes], form: str) -> None:
+def test_what_was_transparent_stays_so(upload_and_read_asset: Callable[..., bytes], form: str) -> None:
     clear = Image.new("RGBA", (20, 20), (220, 20, 30, 0))
-    image = Image.open(io.BytesIO(kept(encode_image(clear, form))))
+    image = Image.open(io.BytesIO(upload_and_read_asset(encode_image(clear, form))))
     assert image.convert("RGBA").getpixel((3, 3))[3] == 0
 
 
-def test_a_transparent_colour_of_a_palette_stays_so(kept: Callable[..., bytes]) -> None:
+def test_a_transparent_colour_of_a_palette_stays_so(upload_and_read_asset: Callable[..., bytes]) -> None:
     image = Image.new("P", (20, 20), 1)
     image.putpalette([0, 0, 0, 220, 20, 30])
-    shown = Image.open(io.BytesIO(kept(encode_image(image, "PNG", transparency=1)))).convert("RGBA")
+    shown = Image.open(io.BytesIO(upload_and_read_asset(encode_image(image, "PNG", transparency=1)))).convert("RGBA")
     assert shown.getpixel((3, 3))[3] == 0
 
 
-def test_the_colours_of_a_profile_are_kept_without_the_profile(kept: Callable[..., bytes]) -> None:
+def test_the_colours_of_a_profile_are_kept_without_the_profile(upload_and_read_asset: Callable[..., bytes]) -> None:
     """What a wide profile means is converted to sRGB; here one whose red and blue are exchanged."""
     lab = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
     swapped = lab.replace(b"rXYZ", b"tmpX").replace(b"bXYZ", b"rXYZ").replace(b"tmpX", b"bXYZ")
-    image = Image.open(io.BytesIO(kept(make_picture("PNG", icc_profile=swapped))))
+    image = Image.open(io.BytesIO(upload_and_read_asset(make_picture("PNG", icc_profile=swapped))))
     assert "icc_profile" not in image.info
     assert is_near(image.getpixel((5, 20)), (30, 20, 220), 60)
 
 
-def test_a_broken_profile_is_left_out(kept: Callable[..., bytes]) -> None:
-    data = kept(make_picture("PNG", icc_profile=b"no profile at all"))
+def test_a_broken_profile_is_left_out(upload_and_read_asset: Callable[..., bytes]) -> None:
+    data = upload_and_read_asset(make_picture("PNG", icc_profile=b"no profile at all"))
     assert is_near(Image.open(io.BytesIO(data)).getpixel((5, 20)), RED)
 
 
-def test_a_second_picture_in_a_photograph_is_left_out(kept: Callable[..., bytes]) -> None:
+def test_a_second_picture_in_a_photograph_is_left_out(upload_and_read_asset: Callable[..., bytes]) -> None:
     """Phones write a preview behind the picture."""
     one, two = (Image.open(io.BytesIO(make_picture("JPEG", size=size))) for size in ((60, 40), (6, 4)))
     out = io.BytesIO()
     one.save(out, "MPO", save_all=True, append_images=[two])
-    image = Image.open(io.BytesIO(kept(out.getvalue())))
+    image = Image.open(io.BytesIO(upload_and_read_asset(out.getvalue())))
     assert (image.format, image.size) == ("JPEG", (60, 40))
 
 
 @pytest.mark.parametrize("form", ["PNG", "WEBP"])
-def test_an_animation_is_refused(world: World, made: dict[str, Any], form: str) -> None:
-    assert_refused(upload_asset(world.pia, made, "logo", make_animation(form)), "animated")
+def test_an_animation_is_refused(world: World, uploaded_file: dict[str, Any], form: str) -> None:
+    assert_refused(upload_asset(world.pia, uploaded_file, "logo", make_animation(form)), "animated")
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_cut_image_is_refused(world: World, made: dict[str, Any], form: str) -> None:
+def test_a_cut_image_is_refused(world: World, uploaded_file: dict[str, Any], form: str) -> None:
     whole = make_picture(form, size=(200, 200))
     for length in (20, len(whole) // 2, len(whole) - len(whole) // 8):
-        assert_refused(upload_asset(world.pia, made, "logo", whole[:length]), "image")
+        assert_refused(upload_asset(world.pia, uploaded_file, "logo", whole[:length]), "image")
 
 
-def test_an_image_of_up_to_40_megapixels_is_taken_and_scaled_to_what_a_page_shows(kept: Callable[..., bytes]) -> None:
-    image = Image.open(io.BytesIO(kept(pixel_bomb(8000, 5000))))
+def test_an_image_of_up_to_40_megapixels_is_taken_and_scaled_to_what_a_page_shows(
+    upload_and_read_asset: Callable[..., bytes],
+) -> None:
+    image = Image.open(io.BytesIO(upload_and_read_asset(pixel_bomb(8000, 5000))))
     assert image.size == (4096, 2560)
 
 
 @pytest.mark.parametrize(("width", "height"), [(8000, 5001), (60_000, 60_000), (2**31 - 1, 1)])
 def test_more_than_40_megapixels_are_refused_before_they_are_decoded(
-    world: World, made: dict[str, Any], engine: PdfEngine, width: int, height: int
+    world: World, uploaded_file: dict[str, Any], engine: PdfEngine, width: int, height: int
 ) -> None:
     """Decompression bombs: the size in the header is judged; the worker lives on."""
     world.pia.upload()
-    workers = engine.pids()
+    workers = engine.list_pids()
     bomb = pixel_bomb(width, height) if height < 10_000 and width < 10_000 else make_png(width, height, (b"IDAT", b""))
-    assert_refused(upload_asset(world.pia, made, "background", bomb), "40 million")
-    assert engine.pids() == workers
+    assert_refused(upload_asset(world.pia, uploaded_file, "background", bomb), "40 million")
+    assert engine.list_pids() == workers
 
 
 HOSTILE = {
@@ -211,18 +215,18 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_image_is_refused(world: World, made: dict[str, Any], name: str) -> None:
-    answer = upload_asset(world.pia, made, "logo", HOSTILE[name])
+def test_a_hostile_image_is_refused(world: World, uploaded_file: dict[str, Any], name: str) -> None:
+    answer = upload_asset(world.pia, uploaded_file, "logo", HOSTILE[name])
     assert answer.status_code == 422, answer.text
-    assert world.rt.db.row("SELECT COUNT(*) FROM assets") == (0,)
+    assert world.rt.db.fetch_one("SELECT COUNT(*) FROM assets") == (0,)
 
 
-def test_of_a_sound_only_its_frames_are_kept(kept: Callable[..., bytes]) -> None:
+def test_of_a_sound_only_its_frames_are_kept(upload_and_read_asset: Callable[..., bytes]) -> None:
     """Tags before, between and after the frames go, with the pictures and scripts in them."""
     frames = [make_mp3_frame(fill) for fill in range(5)]
     tags = make_id3_tag(b"APIC" + CANARY * 50) + make_id3_tag(b"COMM" + CANARY)
     sent = tags + b"".join(frames[:3]) + b"junk" + CANARY + b"".join(frames[3:]) + b"TAG" + CANARY.ljust(125, b"\0")
-    assert kept(sent, "hotspot-audio") == b"".join(frames)
+    assert upload_and_read_asset(sent, "hotspot-audio") == b"".join(frames)
 
 
 SILENT_SOUNDS = {
@@ -239,8 +243,8 @@ SILENT_SOUNDS = {
 
 
 @pytest.mark.parametrize("name", SILENT_SOUNDS)
-def test_what_holds_no_sound_is_refused(world: World, made: dict[str, Any], name: str) -> None:
-    assert_refused(upload_asset(world.pia, made, "hotspot-audio", SILENT_SOUNDS[name]), "MP3")
+def test_what_holds_no_sound_is_refused(world: World, uploaded_file: dict[str, Any], name: str) -> None:
+    assert_refused(upload_asset(world.pia, uploaded_file, "hotspot-audio", SILENT_SOUNDS[name]), "MP3")
 
 
 @pytest.mark.parametrize(
@@ -254,16 +258,16 @@ def test_what_holds_no_sound_is_refused(world: World, made: dict[str, Any], name
     ],
 )
 def test_frames_of_every_version_are_known_by_their_length(
-    kept: Callable[..., bytes], header: bytes, length: int
+    upload_and_read_asset: Callable[..., bytes], header: bytes, length: int
 ) -> None:
     sound = (header + b"\x11" * (length - 4)) * 3
-    assert kept(sound + b"\x11" * 50, "hotspot-audio") == sound
+    assert upload_and_read_asset(sound + b"\x11" * 50, "hotspot-audio") == sound
 
 
-def test_a_reader_gets_an_asset_that_can_do_nothing(world: World, made: dict[str, Any]) -> None:
+def test_a_reader_gets_an_asset_that_can_do_nothing(world: World, uploaded_file: dict[str, Any]) -> None:
     """Hardening M13: fixed Content-Type, nosniff, CSP on bytes."""
-    found = upload_asset(world.pia, made, "logo").get_json()
-    answer = world.http.get(f"/{made['shortId']}/assets/{found['assetId']}", buffered=True)
+    found = upload_asset(world.pia, uploaded_file, "logo").get_json()
+    answer = world.http.get(f"/{uploaded_file['shortId']}/assets/{found['assetId']}", buffered=True)
     assert answer.headers["Content-Type"] == "image/png"
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
     assert answer.headers["Content-Security-Policy"] == "default-src 'none'; sandbox; frame-ancestors 'none'"
@@ -272,26 +276,28 @@ def test_a_reader_gets_an_asset_that_can_do_nothing(world: World, made: dict[str
     assert "Content-Disposition" not in answer.headers
 
 
-def test_an_asset_is_reached_through_a_link_that_may_be_opened_only(world: World, made: dict[str, Any]) -> None:
-    asset_id = upload_asset(world.pia, made, "logo").get_json()["assetId"]
+def test_an_asset_is_reached_through_a_link_that_may_be_opened_only(
+    world: World, uploaded_file: dict[str, Any]
+) -> None:
+    asset_id = upload_asset(world.pia, uploaded_file, "logo").get_json()["assetId"]
     other = world.pia.upload()
-    variants = f"/api/v1/files/{made['uuid']}/variants"
+    variants = f"/api/v1/files/{uploaded_file['uuid']}/variants"
     variant = world.pia.post(variants).get_json()
 
     def status(name: str, asset: str = asset_id) -> int:
         return world.http.get(f"/{name}/assets/{asset}", buffered=True).status_code
 
-    opens = (made["shortId"], made["uuid"], variant["shortId"], variant["uuid"])
+    opens = (uploaded_file["shortId"], uploaded_file["uuid"], variant["shortId"], variant["uuid"])
     assert [status(name) for name in opens] == [200] * 4
-    assert status(made["shortId"], asset_id.upper()) == 200
+    assert status(uploaded_file["shortId"], asset_id.upper()) == 200
     for name in (other["shortId"], "abcdefghijkl", "nope"):
         assert status(name) == 404
-    for asset in (made["uuid"], "1", "..", "%00", asset_id + "0", "logo"):
-        assert status(made["shortId"], asset) == 404
+    for asset in (uploaded_file["uuid"], "1", "..", "%00", asset_id + "0", "logo"):
+        assert status(uploaded_file["shortId"], asset) == 404
     world.pia.put(f"{variants}/{variant['uuid']}", json={"revoked": True})
     assert [status(name) for name in opens] == [200, 200, 404, 404]
-    settings = f"/api/v1/files/{made['uuid']}/settings"
+    settings = f"/api/v1/files/{uploaded_file['uuid']}/settings"
     assert world.pia.put(settings, data=json.dumps({"password": "secret"}), content_type="application/json").status_code
-    assert status(made["shortId"]) not in (200, 404)
+    assert status(uploaded_file["shortId"]) not in (200, 404)
     world.pia.put(settings, json={"password": "", "deleteAt": "2020-01-01T00:00:00Z"})
-    assert status(made["shortId"]) == 410
+    assert status(uploaded_file["shortId"]) == 410

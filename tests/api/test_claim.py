@@ -145,16 +145,16 @@ def test_of_many_claims_at_once_one_account_wins(world: World) -> None:
 def test_the_feed_begins_with_the_claim_and_the_count_does_not(world: World) -> None:
     file = share_anonymously(world)
     before = FakeReader(world, file.short_id)
-    before.reads(10)
-    before.leaves()
+    before.read_page(10)
+    before.leave()
     world.clock.advance(minutes=10)
     viewing.end_due_sessions(world.rt)
     claim(world.pia, file.claim_token)
     assert world.pia.get("/api/v1/events").get_json() == []
     assert world.pia.get(f"/api/v1/files/{file.uuid}").get_json()["viewCount"] == 1
     after = FakeReader(world, file.short_id, address="198.51.100.9")
-    after.reads(10)
-    after.leaves()
+    after.read_page(10)
+    after.leave()
     world.clock.advance(minutes=10)
     viewing.end_due_sessions(world.rt)
     assert [row["fileUuid"] for row in world.pia.get("/api/v1/events").get_json()] == [file.uuid]

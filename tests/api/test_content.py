@@ -94,7 +94,7 @@ def test_head_tells_the_length_and_sends_nothing(world: World) -> None:
 
 def test_bytes_that_vanish_under_the_request_are_404(world: World) -> None:
     uuid, path = upload_content(world)
-    row = world.rt.db.row("SELECT blob FROM files WHERE uuid = ?", (uuid,))
+    row = world.rt.db.fetch_one("SELECT blob FROM files WHERE uuid = ?", (uuid,))
     assert row is not None
     world.rt.blobs.delete(row[0])
     assert world.pia.get(path).status_code == 404

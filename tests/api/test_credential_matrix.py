@@ -168,15 +168,15 @@ class CredentialHolders:
     files: dict[str, AnonymousFile]
     session: Any
 
-    def ask(self, column: str, method: str, path: str) -> TestResponse:
+    def send_request(self, column: str, method: str, path: str) -> TestResponse:
         """One request that is right but for its credential."""
-        names = self.names(column, method, path)
+        names = self.fill_names(column, method, path)
         address = re.sub(r"{(\w+)}", lambda found: names[found[1]], path)
         browser = self.session if column in ("cookie", "page") else self.world.app.test_client()
         sent = REQUEST_BODIES.get((method, path), lambda holders: {})(self)
         return browser.open(address, method=method, headers=self.headers[column], buffered=True, **sent)
 
-    def names(self, column: str, method: str, path: str) -> dict[str, str]:
+    def fill_names(self, column: str, method: str, path: str) -> dict[str, str]:
         """What the path names: things of Pia's, made for this one request; of a manage token, its own file."""
         pia, found = self.world.pia, {"id": "1", "sessionId": UNKNOWN_UUID}
         if "/webhooks/{uuid}" in path:
@@ -220,9 +220,9 @@ REQUEST_BODIES: dict[tuple[str, str], Callable[[CredentialHolders], dict[str, An
     ("POST", "/api/account/files/{uuid}/content"): lambda holders: document_form(),
     ("POST", "/api/account/files/{uuid}/assets"): lambda holders: logo_form(),
     ("POST", IMPORT): lambda holders: {
-        "json": {"url": holders.studio.source.url(), "designToken": holders.studio.design()}
+        "json": {"url": holders.studio.source.url(), "designToken": holders.studio.make_design_token()}
     },
-    ("POST", STATUS): lambda holders: {"json": {"designToken": holders.studio.design()}},
+    ("POST", STATUS): lambda holders: {"json": {"designToken": holders.studio.make_design_token()}},
     ("POST", "/api/v1/webhooks"): lambda holders: HOOK,
     ("POST", "/api/webhooks"): lambda holders: HOOK,
 }
@@ -230,7 +230,7 @@ REQUEST_BODIES: dict[tuple[str, str], Callable[[CredentialHolders], dict[str, An
 
 
 @pytest.fixture
-def studio(make: Callable[..., World], cert: Path) -> Iterator[DesignTool]:
+def design_tool(make: Callable[..., World], cert: Path) -> Iterator[DesignTool]:
     """A design tool and an instance that knows it, and where every other name is found too."""
     with open_design_tool(cert, make, anonymous_uploads=True) as studio:
         here, there = ipaddress.ip_address("127.0.0.1"), ipaddress.ip_address("93.184.216.34")
@@ -239,8 +239,8 @@ def studio(make: Callable[..., World], cert: Path) -> Iterator[DesignTool]:
 
 
 @pytest.fixture
-def holders(studio: DesignTool) -> CredentialHolders:
-    world = studio.world
+def credential_holders(design_tool: DesignTool) -> CredentialHolders:
+    world = design_tool.world
     expired = share_anonymously(world, days=60)
     world.clock.advance(days=30)
     manage, claimed, unclaimed = share_anonymously(world), share_anonymously(world), share_anonymously(world)
@@ -248,25 +248,25 @@ def holders(studio: DesignTool) -> CredentialHolders:
     app, session = make_app(world), sign_in_browser(world, world.pia)
     csrf = re.search(r'name="csrf" value="([^"]+)"', session.get("/login").text)
     assert csrf is not None
-    most = app.tokens(scope=" ".join(set(SCOPES) - {"profile"}))
+    most = app.approve_and_exchange(scope=" ".join(set(SCOPES) - {"profile"}))
     bearers = {
         "unknown": "ds_live_" + "x" * 32,
         "key": world.pia.key,
-        "all": app.tokens(scope=" ".join(SCOPES))["access_token"],
+        "all": app.approve_and_exchange(scope=" ".join(SCOPES))["access_token"],
         "most": most["access_token"],
-        "one": app.tokens(scope="profile")["access_token"],
+        "one": app.approve_and_exchange(scope="profile")["access_token"],
         "refresh": most["refresh_token"],
         "manage": manage.manage_token,
         "expired": expired.manage_token,
         "claimed": claimed.manage_token,
         "claim": unclaimed.claim_token,
-        "design": studio.user(),
+        "design": design_tool.make_user_token(),
     }
     headers = {column: {"Authorization": f"Bearer {token}"} for column, token in bearers.items()}
     headers |= {"nothing": {}, "basic": {"Authorization": "Basic cGlhOnBpYQ=="}}
     headers |= {"cookie": {}, "page": {"X-CSRF-Token": csrf[1]}}
     return CredentialHolders(
-        world, studio, headers, {"manage": manage, "expired": expired, "claimed": claimed}, session
+        world, design_tool, headers, {"manage": manage, "expired": expired, "claimed": claimed}, session
     )
 
 
@@ -284,8 +284,10 @@ def describe_outcome(answer: TestResponse) -> str:
 @pytest.mark.parametrize(
     ("method", "path", "expected"), parse_table(), ids=[" ".join(row[:2]) for row in parse_table()]
 )
-def test_who_shows_what_gets_this(holders: CredentialHolders, method: str, path: str, expected: dict[str, str]) -> None:
-    answers = {column: holders.ask(column, method, path) for column in expected}
+def test_who_shows_what_gets_this(
+    credential_holders: CredentialHolders, method: str, path: str, expected: dict[str, str]
+) -> None:
+    answers = {column: credential_holders.send_request(column, method, path) for column in expected}
     assert {column: describe_outcome(answer) for column, answer in answers.items()} == expected
     for column, answer in answers.items():
         challenge = answer.headers.get("WWW-Authenticate", "")

@@ -127,7 +127,7 @@ def test_a_trashed_file_keeps_its_short_id_and_slug_and_answers_like_an_unknown_
     made = world.pia.upload()
     update_file_row(world, made["uuid"], slug="my-report")
     world.pia.delete(f"/api/v1/files/{made['uuid']}")
-    row = world.rt.db.row("SELECT short_id, slug FROM files WHERE uuid = ?", (made["uuid"],))
+    row = world.rt.db.fetch_one("SELECT short_id, slug FROM files WHERE uuid = ?", (made["uuid"],))
     assert row == (made["shortId"], "my-report")
     for path in (f"/{made['shortId']}", f"/{made['uuid']}", "/my-report"):
         assert world.http.get(path).status_code == 404
@@ -170,7 +170,7 @@ def test_a_much_read_file_is_hidden_and_destroyed_completely(world: World) -> No
             (made["uuid"],),
         )
     world.pia.delete(f"/api/v1/files/{made['uuid']}")
-    assert world.rt.db.row("SELECT COUNT(*) FROM view_rows WHERE hidden = 0") == (0,)
+    assert world.rt.db.fetch_one("SELECT COUNT(*) FROM view_rows WHERE hidden = 0") == (0,)
     world.pia.delete(f"/api/v1/files/{made['uuid']}?purge=1")
     assert count_rows(world, "view_rows") == 0
 
@@ -181,12 +181,12 @@ def test_a_restart_finishes_what_a_crash_cut_short(world: World) -> None:
     update_file_row(world, made["uuid"], trashed_at=world.clock.now, purge_at=world.clock.now + DAY)
     update_file_row(world, due["uuid"], trashed_at=world.clock.now, purge_at=world.clock.now)
     (world.rt.blobs.tmp / "left.part").write_bytes(b"half an upload")
-    orphan = world.rt.blobs.part()
+    orphan = world.rt.blobs.create_partial()
     orphan.write(b"bytes without a row")
-    world.rt.blobs.keep(orphan)
+    world.rt.blobs.store(orphan)
     swept = sweeps.clean_at_start(world.rt)
     assert (swept.partials, swept.orphans) == (1, 1)
-    assert world.rt.db.row("SELECT COUNT(*) FROM view_rows WHERE hidden = 0") == (0,)
+    assert world.rt.db.fetch_one("SELECT COUNT(*) FROM view_rows WHERE hidden = 0") == (0,)
     assert count_rows(world, "files") == 1
     assert len(list_blobs(world)) == 1
     again = sweeps.clean_at_start(world.rt)

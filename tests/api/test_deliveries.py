@@ -68,7 +68,7 @@ def redeliver(world: World, hook: CreatedWebhook, delivery: object) -> Any:
 def test_a_delivery_has_its_keys_in_order_and_absent_ones_are_absent(
     world: World, hook: CreatedWebhook, receiver: FakeReceiver, file: str
 ) -> None:
-    receiver.choose = lambda hit: SERVER_ERROR if hit.attempt == 1 else OK
+    receiver.choose_script = lambda hit: SERVER_ERROR if hit.attempt == 1 else OK
     record_replacements(world, file)
     (row,) = list_deliveries(world.pia, hook)
     assert list(row.items()) == [
@@ -149,7 +149,7 @@ def test_the_log_of_somebody_elses_webhook_is_the_404_of_an_unknown_one(world: W
 def test_an_abandoned_delivery_gets_another_round_and_the_log_goes_on(
     world: World, hook: CreatedWebhook, receiver: FakeReceiver, file: str
 ) -> None:
-    receiver.script(SERVER_ERROR)
+    receiver.set_script(SERVER_ERROR)
     record_replacements(world, file)
     deliver_until_idle(world, world.rt)
     world.clock.advance(days=2)
@@ -161,8 +161,8 @@ def test_an_abandoned_delivery_gets_another_round_and_the_log_goes_on(
     assert deliver_until_idle(world, world.rt) == [0, 60, 660, 4260, 7860]
     (row,) = list_deliveries(world.pia, hook)
     assert (row["state"], len(row["attempts"])) == ("abandoned", 10)
-    assert [hit.attempt for hit in receiver.hits] == list(range(1, 11))
-    assert len({(hit.delivery, hit.body) for hit in receiver.hits}) == 1
+    assert [hit.attempt for hit in receiver.requests] == list(range(1, 11))
+    assert len({(hit.delivery, hit.body) for hit in receiver.requests}) == 1
     assert get_webhook(world.pia, hook)["failureCount"] == 2
 
 
@@ -173,14 +173,14 @@ def test_a_delivered_one_can_be_sent_again(
     deliver_due(world.rt)
     assert redeliver(world, hook, 2).status_code == 202
     deliver_due(world.rt)
-    assert len(receiver.hits) == 2
+    assert len(receiver.requests) == 2
     assert list_deliveries(world.pia, hook)[0]["state"] == "delivered"
 
 
 def test_a_queued_one_is_due_now_and_goes_on_with_its_round(
     world: World, hook: CreatedWebhook, receiver: FakeReceiver, file: str
 ) -> None:
-    receiver.script(SERVER_ERROR)
+    receiver.set_script(SERVER_ERROR)
     record_replacements(world, file)
     deliver_due(world.rt)
     assert deliver_due(world.rt) == 0
@@ -204,13 +204,13 @@ def test_one_that_is_being_sent_is_not_sent_twice(
     assert dispatch.claim_due(world.rt, 8) == []
     dispatch.record_attempts(world.rt, [dispatch.send(world.rt, letter)])
     assert deliver_due(world.rt) == 0
-    assert len(receiver.hits) == 1
+    assert len(receiver.requests) == 1
 
 
 def test_nothing_is_sent_again_while_the_webhook_is_disabled(
     world: World, hook: CreatedWebhook, receiver: FakeReceiver, file: str
 ) -> None:
-    receiver.script(SERVER_ERROR)
+    receiver.set_script(SERVER_ERROR)
     for _ in range(20):
         record_replacements(world, file)
         deliver_until_idle(world, world.rt)
@@ -240,7 +240,7 @@ def test_a_delivery_of_another_webhook_is_404(
     assert answer.status_code == 404
     assert world.mal.post(f"/api/v1/webhooks/{hook.uuid}/deliveries/2/redeliver").status_code == 404
     deliver_due(world.rt)
-    assert len(receiver.hits) == 1
+    assert len(receiver.requests) == 1
 
 
 # --- the operator ----------------------------------------------------------------------------------------------------
@@ -272,7 +272,7 @@ def test_the_operator_sees_a_delivery_whole(
     record_replacements(world, file, contentVersion=2)
     deliver_due(world.rt)
     row = admin.run_command(world.rt, "deliveries show", {"id": "2"})
-    (hit,) = receiver.hits
+    (hit,) = receiver.requests
     assert row["body"].encode() == hit.body
     assert row["uuid"] == hit.delivery
     assert (row["state"], len(row["attempts"])) == ("delivered", 1)
@@ -283,17 +283,17 @@ def test_the_operator_sees_a_delivery_whole(
 def test_the_operator_can_send_again_under_the_same_conditions(
     world: World, hook: CreatedWebhook, receiver: FakeReceiver, file: str
 ) -> None:
-    receiver.script(SERVER_ERROR)
+    receiver.set_script(SERVER_ERROR)
     record_replacements(world, file)
     deliver_due(world.rt)
     row = admin.run_command(world.rt, "deliveries retry", {"id": "2"})
     assert (row["state"], row["nextAttemptAt"]) == ("queued", format_instant(world.clock.now))
-    receiver.script(OK)
+    receiver.set_script(OK)
     deliver_due(world.rt)
     row = admin.run_command(world.rt, "deliveries retry", {"id": "2"})
     assert (row["id"], row["state"]) == (2, "queued")
     deliver_due(world.rt)
-    assert len(receiver.hits) == 3
+    assert len(receiver.requests) == 3
 
 
 @pytest.mark.parametrize("command", ["deliveries show", "deliveries retry"])

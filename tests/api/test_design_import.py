@@ -50,8 +50,8 @@ def assert_import_refused(studio: DesignTool, answered: Any, status: int, code: 
 # --- a new design ----------------------------------------------------------------------------------------------------
 
 
-def test_a_new_design_gets_a_link_and_both_tokens(studio: DesignTool) -> None:
-    made = studio.published()
+def test_a_new_design_gets_a_link_and_both_tokens(design_tool: DesignTool) -> None:
+    made = design_tool.import_design()
     assert list(made) == [
         "uuid", "shortId", "shareUrl", "qrUrl", "claimToken", "manageToken", "republished", "contentVersion",
     ]  # fmt: skip
@@ -60,206 +60,211 @@ def test_a_new_design_gets_a_link_and_both_tokens(studio: DesignTool) -> None:
     assert re.fullmatch("ds_ct_[0-9A-Za-z]{32,}", made["claimToken"])
     assert re.fullmatch("ds_mt_[0-9A-Za-z]{32,}", made["manageToken"])
     assert (made["republished"], made["contentVersion"]) == (False, 1)
-    assert studio.world.http.get(f"/{made['shortId']}").status_code == 200
-    assert studio.world.http.get(made["qrUrl"].removeprefix(BASE_URL)).data.startswith(b"\x89PNG")
+    assert design_tool.world.http.get(f"/{made['shortId']}").status_code == 200
+    assert design_tool.world.http.get(made["qrUrl"].removeprefix(BASE_URL)).data.startswith(b"\x89PNG")
 
 
-def test_it_has_a_name_of_its_own_unless_one_is_sent(studio: DesignTool) -> None:
+def test_it_has_a_name_of_its_own_unless_one_is_sent(design_tool: DesignTool) -> None:
     """``filename`` (default ``design-tool-design.pdf``)."""
-    names = [studio.published(design=None, **more)["shortId"] for more in ({}, {"filename": "Poster.pdf"})]
-    told = [studio.world.http.get(f"/api/files/{name}/metadata").get_json()["originalName"] for name in names]
+    names = [design_tool.import_design(design=None, **more)["shortId"] for more in ({}, {"filename": "Poster.pdf"})]
+    told = [design_tool.world.http.get(f"/api/files/{name}/metadata").get_json()["originalName"] for name in names]
     assert told == ["design-tool-design.pdf", "Poster.pdf"]
 
 
-def test_it_tells_the_colours_of_the_design(studio: DesignTool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_tells_the_colours_of_the_design(design_tool: DesignTool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("docshare.server.pdf.engine.PALETTE_BUDGET_S", 30.0)  # whatever else the machine does
-    studio.source.script = http_response(picture_pdf([make_stripes((RED, 30), (BLUE, 70))], [300]))
+    design_tool.source.respond = http_response(picture_pdf([make_stripes((RED, 30), (BLUE, 70))], [300]))
     # Twice: every 500th document meets a worker that is replaced just then, and has no palette.
-    told = [studio.published().get("palette") for _ in range(2)]
+    told = [design_tool.import_design().get("palette") for _ in range(2)]
     assert ["#143cdc", "#c81e28"] in told
 
 
-def test_it_belongs_to_nobody_and_ends_after_365_days(studio: DesignTool) -> None:
-    made = studio.published()
-    assert get_expiry(studio, made) == studio.world.clock.now + 365 * DAY
-    assert studio.world.pia.get("/api/v1/files").get_json() == []
-    studio.world.clock.advance(days=365)
-    assert studio.world.http.get(f"/{made['shortId']}").status_code == 410
-    studio.world.clock.advance(days=7)
-    assert sweeps.run_all(studio.world.rt)["expired"] == 1
+def test_it_belongs_to_nobody_and_ends_after_365_days(design_tool: DesignTool) -> None:
+    made = design_tool.import_design()
+    assert get_expiry(design_tool, made) == design_tool.world.clock.now + 365 * DAY
+    assert design_tool.world.pia.get("/api/v1/files").get_json() == []
+    design_tool.world.clock.advance(days=365)
+    assert design_tool.world.http.get(f"/{made['shortId']}").status_code == 410
+    design_tool.world.clock.advance(days=7)
+    assert sweeps.run_all(design_tool.world.rt)["expired"] == 1
 
 
-def test_its_tokens_claim_and_manage_it(studio: DesignTool) -> None:
-    made = studio.published()
-    put_managed_settings(studio, made, allowDownload=False)
-    studio.take_over(studio.world.fay, made)
-    detail = studio.world.fay.get(f"/api/v1/files/{made['uuid']}").get_json()
+def test_its_tokens_claim_and_manage_it(design_tool: DesignTool) -> None:
+    made = design_tool.import_design()
+    put_managed_settings(design_tool, made, allowDownload=False)
+    design_tool.claim(design_tool.world.fay, made)
+    detail = design_tool.world.fay.get(f"/api/v1/files/{made['uuid']}").get_json()
     assert (detail["allowDownload"], detail["designToolUpdatesEnabled"]) == (False, True)
     assert "deleteAt" in detail
 
 
-def test_both_kinds_of_ids_name_the_user(studio: DesignTool) -> None:
+def test_both_kinds_of_ids_name_the_user(design_tool: DesignTool) -> None:
     """User JWT: ``sub`` or ``userId``."""
-    first = studio.published()
-    token = studio.maker.token(sub=None, userId="ada")
-    body = {"url": studio.source.url(), "designToken": studio.design()}
-    assert studio.send(IMPORT, body, token).get_json()["uuid"] == first["uuid"]
+    first = design_tool.import_design()
+    token = design_tool.token_maker.sign_token(sub=None, userId="ada")
+    body = {"url": design_tool.source.url(), "designToken": design_tool.make_design_token()}
+    assert design_tool.send(IMPORT, body, token).get_json()["uuid"] == first["uuid"]
 
 
 # --- publishing again ------------------------------------------------------------------------------------------------
 
 
-def test_publishing_again_puts_the_new_design_behind_the_same_link(studio: DesignTool) -> None:
-    first = studio.published()
-    content = studio.drawn(5)
-    studio.world.clock.advance(days=1)
-    again = studio.published(filename="New.pdf")
+def test_publishing_again_puts_the_new_design_behind_the_same_link(design_tool: DesignTool) -> None:
+    first = design_tool.import_design()
+    content = design_tool.set_export_pages(5)
+    design_tool.world.clock.advance(days=1)
+    again = design_tool.import_design(filename="New.pdf")
     assert (again["uuid"], again["shortId"]) == (first["uuid"], first["shortId"])
     assert (again["republished"], again["contentVersion"]) == (True, 2)
-    told = studio.world.http.get(f"/api/files/{first['shortId']}/metadata").get_json()
+    told = design_tool.world.http.get(f"/api/files/{first['shortId']}/metadata").get_json()
     assert (told["totalPages"], told["originalName"]) == (5, "New.pdf")
-    assert count_stored_files(studio) == 1
-    studio.take_over(studio.world.fay, again)
-    detail = studio.world.fay.get(f"/api/v1/files/{first['uuid']}").get_json()
+    assert count_stored_files(design_tool) == 1
+    design_tool.claim(design_tool.world.fay, again)
+    detail = design_tool.world.fay.get(f"/api/v1/files/{first['uuid']}").get_json()
     assert [row["contentVersion"] for row in detail["revisions"]] == [2, 1]
-    assert studio.world.fay.get(f"/api/v1/files/{first['uuid']}/content", buffered=True).data == content
-    assert studio.world.fay.get("/api/v1/activity").get_json() == []
+    assert design_tool.world.fay.get(f"/api/v1/files/{first['uuid']}/content", buffered=True).data == content
+    assert design_tool.world.fay.get("/api/v1/activity").get_json() == []
 
 
-def test_the_tokens_of_the_first_publishing_stay_good(studio: DesignTool) -> None:
-    first = studio.published()
-    studio.published()
-    put_managed_settings(studio, first, allowDownload=False)
-    studio.take_over(studio.world.fay, first)
+def test_the_tokens_of_the_first_publishing_stay_good(design_tool: DesignTool) -> None:
+    first = design_tool.import_design()
+    design_tool.import_design()
+    put_managed_settings(design_tool, first, allowDownload=False)
+    design_tool.claim(design_tool.world.fay, first)
 
 
-def test_it_moves_the_expiry_to_365_days_from_then(studio: DesignTool) -> None:
-    made = studio.published()
+def test_it_moves_the_expiry_to_365_days_from_then(design_tool: DesignTool) -> None:
+    made = design_tool.import_design()
     for days in (300, 300):
-        studio.world.clock.advance(days=days)
-        studio.published()
-        assert get_expiry(studio, made) == studio.world.clock.now + 365 * DAY
+        design_tool.world.clock.advance(days=days)
+        design_tool.import_design()
+        assert get_expiry(design_tool, made) == design_tool.world.clock.now + 365 * DAY
 
 
-def test_an_expiry_that_the_uploader_set_stays(studio: DesignTool) -> None:
+def test_an_expiry_that_the_uploader_set_stays(design_tool: DesignTool) -> None:
     """Re-bases the 365-day expiry unless the uploader set one."""
-    made = studio.published()
-    put_managed_settings(studio, made, deleteAt="2031-01-01T00:00:00Z")
-    chosen = get_expiry(studio, made)
+    made = design_tool.import_design()
+    put_managed_settings(design_tool, made, deleteAt="2031-01-01T00:00:00Z")
+    chosen = get_expiry(design_tool, made)
     assert chosen is not None
-    assert chosen <= studio.world.clock.now + 7 * DAY
-    studio.world.clock.advance(days=1)
-    assert studio.published()["republished"]
-    assert get_expiry(studio, made) == chosen
+    assert chosen <= design_tool.world.clock.now + 7 * DAY
+    design_tool.world.clock.advance(days=1)
+    assert design_tool.import_design()["republished"]
+    assert get_expiry(design_tool, made) == chosen
 
 
 @pytest.mark.parametrize(("who", "design"), [("bob", "poster"), ("ada", "flyer"), ("ada", None)])
-def test_another_user_another_design_or_none_is_another_link(studio: DesignTool, who: str, design: str | None) -> None:
-    first = studio.published()
-    other = studio.published(who, design)
+def test_another_user_another_design_or_none_is_another_link(
+    design_tool: DesignTool, who: str, design: str | None
+) -> None:
+    first = design_tool.import_design()
+    other = design_tool.import_design(who, design)
     assert other["uuid"] != first["uuid"]
     assert not other["republished"]
 
 
 @pytest.mark.parametrize("token", ["", "nonsense", "a.b.c"])
-def test_a_design_token_that_is_not_good_counts_for_nothing(studio: DesignTool, token: str) -> None:
-    studio.published()
-    made = studio.published(designToken=token)
+def test_a_design_token_that_is_not_good_counts_for_nothing(design_tool: DesignTool, token: str) -> None:
+    design_tool.import_design()
+    made = design_tool.import_design(designToken=token)
     assert not made["republished"]
-    assert count_rows(studio.world, "designs") == 1
+    assert count_rows(design_tool.world, "designs") == 1
 
 
-def test_a_link_that_ended_makes_way_for_a_new_one(studio: DesignTool) -> None:
+def test_a_link_that_ended_makes_way_for_a_new_one(design_tool: DesignTool) -> None:
     """Live and unclaimed."""
-    first = studio.published()
-    put_managed_settings(studio, first, deleteAt="2020-01-01T00:00:00Z")
-    second = studio.published()
+    first = design_tool.import_design()
+    put_managed_settings(design_tool, first, deleteAt="2020-01-01T00:00:00Z")
+    second = design_tool.import_design()
     assert second["uuid"] != first["uuid"]
-    assert studio.published()["uuid"] == second["uuid"]
+    assert design_tool.import_design()["uuid"] == second["uuid"]
 
 
-def test_a_link_that_ended_is_in_nobodys_way_once_it_is_claimed(studio: DesignTool) -> None:
-    first = studio.published()
-    put_managed_settings(studio, first, deleteAt="2026-09-22T00:00:00Z")
-    studio.world.clock.advance(days=1)
-    second = studio.published()
-    studio.take_over(studio.world.fay, first)
-    put_managed_settings(studio, second, deleteAt="2020-01-01T00:00:00Z")
-    assert not studio.published()["republished"]
+def test_a_link_that_ended_is_in_nobodys_way_once_it_is_claimed(design_tool: DesignTool) -> None:
+    first = design_tool.import_design()
+    put_managed_settings(design_tool, first, deleteAt="2026-09-22T00:00:00Z")
+    design_tool.world.clock.advance(days=1)
+    second = design_tool.import_design()
+    design_tool.claim(design_tool.world.fay, first)
+    put_managed_settings(design_tool, second, deleteAt="2020-01-01T00:00:00Z")
+    assert not design_tool.import_design()["republished"]
 
 
-def test_after_it_was_severed_the_design_gets_a_new_link(studio: DesignTool) -> None:
-    first = studio.published()
-    put_managed_settings(studio, first, detachDesignToolDesign=True)
-    assert studio.published()["uuid"] != first["uuid"]
-    put_managed_settings(studio, first, detachDesignToolDesign=True)
+def test_after_it_was_severed_the_design_gets_a_new_link(design_tool: DesignTool) -> None:
+    first = design_tool.import_design()
+    put_managed_settings(design_tool, first, detachDesignToolDesign=True)
+    assert design_tool.import_design()["uuid"] != first["uuid"]
+    put_managed_settings(design_tool, first, detachDesignToolDesign=True)
 
 
 # --- what may not be published again ---------------------------------------------------------------------------------
 
 
-def test_a_claimed_link_is_left_alone(studio: DesignTool) -> None:
-    made = studio.published()
-    studio.take_over(studio.world.fay, made)
-    problem = assert_import_refused(studio, studio.publish(), 403, "forbidden")
+def test_a_claimed_link_is_left_alone(design_tool: DesignTool) -> None:
+    made = design_tool.import_design()
+    design_tool.claim(design_tool.world.fay, made)
+    problem = assert_import_refused(design_tool, design_tool.post_import(), 403, "forbidden")
     assert "belongs to an account" in problem["detail"]
     assert "/api/v1/files/import" in problem["hint"]
-    assert studio.world.fay.get(f"/api/v1/files/{made['uuid']}").get_json()["contentVersion"] == 1
+    assert design_tool.world.fay.get(f"/api/v1/files/{made['uuid']}").get_json()["contentVersion"] == 1
 
 
-def test_a_frozen_link_is_left_alone_also_after_its_end(studio: DesignTool) -> None:
-    made = studio.published()
-    freeze.freeze(studio.world.rt, made["shortId"])
-    assert "frozen" in assert_import_refused(studio, studio.publish(), 403, "forbidden")["detail"]
-    put_managed_settings(studio, made, deleteAt="2020-01-01T00:00:00Z")
-    assert_import_refused(studio, studio.publish(), 403, "forbidden")
-    freeze.unfreeze(studio.world.rt, made["shortId"])
-    assert not studio.published()["republished"]
+def test_a_frozen_link_is_left_alone_also_after_its_end(design_tool: DesignTool) -> None:
+    made = design_tool.import_design()
+    freeze.freeze(design_tool.world.rt, made["shortId"])
+    assert "frozen" in assert_import_refused(design_tool, design_tool.post_import(), 403, "forbidden")["detail"]
+    put_managed_settings(design_tool, made, deleteAt="2020-01-01T00:00:00Z")
+    assert_import_refused(design_tool, design_tool.post_import(), 403, "forbidden")
+    freeze.unfreeze(design_tool.world.rt, made["shortId"])
+    assert not design_tool.import_design()["republished"]
 
 
-def test_a_link_that_takes_no_updates_is_left_alone(studio: DesignTool) -> None:
-    made = studio.published()
-    put_managed_settings(studio, made, designToolUpdatesEnabled=False)
-    assert "designToolUpdatesEnabled" in assert_import_refused(studio, studio.publish(), 403, "forbidden")["hint"]
-    put_managed_settings(studio, made, designToolUpdatesEnabled=True)
-    assert studio.published()["republished"]
+def test_a_link_that_takes_no_updates_is_left_alone(design_tool: DesignTool) -> None:
+    made = design_tool.import_design()
+    put_managed_settings(design_tool, made, designToolUpdatesEnabled=False)
+    assert (
+        "designToolUpdatesEnabled"
+        in assert_import_refused(design_tool, design_tool.post_import(), 403, "forbidden")["hint"]
+    )
+    put_managed_settings(design_tool, made, designToolUpdatesEnabled=True)
+    assert design_tool.import_design()["republished"]
 
 
 @pytest.mark.parametrize("meanwhile", ["publish", "claim", "freeze", "end"])
 def test_a_link_that_changes_while_the_document_comes_is_a_conflict(
-    studio: DesignTool, monkeypatch: pytest.MonkeyPatch, meanwhile: str
+    design_tool: DesignTool, monkeypatch: pytest.MonkeyPatch, meanwhile: str
 ) -> None:
     """409 (retry)."""
-    made = studio.published()
-    keep = BlobStore.keep
+    made = design_tool.import_design()
+    keep = BlobStore.store
     acts: dict[str, Callable[[], object]] = {
-        "publish": studio.published,
-        "claim": lambda: studio.take_over(studio.world.fay, made),
-        "freeze": lambda: freeze.freeze(studio.world.rt, made["uuid"]),
-        "end": lambda: put_managed_settings(studio, made, deleteAt="2020-01-01T00:00:00Z"),
+        "publish": design_tool.import_design,
+        "claim": lambda: design_tool.claim(design_tool.world.fay, made),
+        "freeze": lambda: freeze.freeze(design_tool.world.rt, made["uuid"]),
+        "end": lambda: put_managed_settings(design_tool, made, deleteAt="2020-01-01T00:00:00Z"),
     }
 
     def and_then(self: BlobStore, part: Any) -> str:
-        monkeypatch.setattr(BlobStore, "keep", keep)
+        monkeypatch.setattr(BlobStore, "store", keep)
         acts[meanwhile]()
         return keep(self, part)
 
-    monkeypatch.setattr(BlobStore, "keep", and_then)
+    monkeypatch.setattr(BlobStore, "store", and_then)
     expected = {"publish": (409, "conflict"), "claim": (403, "forbidden"), "freeze": (403, "forbidden")}
-    assert_import_refused(studio, studio.publish(), *expected.get(meanwhile, (409, "conflict")))
+    assert_import_refused(design_tool, design_tool.post_import(), *expected.get(meanwhile, (409, "conflict")))
 
 
-def test_two_first_publishings_at_once_make_one_link(studio: DesignTool, monkeypatch: pytest.MonkeyPatch) -> None:
-    keep = BlobStore.keep
+def test_two_first_publishings_at_once_make_one_link(design_tool: DesignTool, monkeypatch: pytest.MonkeyPatch) -> None:
+    keep = BlobStore.store
 
     def and_then(self: BlobStore, part: Any) -> str:
-        monkeypatch.setattr(BlobStore, "keep", keep)
-        studio.published()
+        monkeypatch.setattr(BlobStore, "store", keep)
+        design_tool.import_design()
         return keep(self, part)
 
-    monkeypatch.setattr(BlobStore, "keep", and_then)
-    assert_import_refused(studio, studio.publish(), 409, "conflict")
-    assert studio.published()["republished"]
+    monkeypatch.setattr(BlobStore, "store", and_then)
+    assert_import_refused(design_tool, design_tool.post_import(), 409, "conflict")
+    assert design_tool.import_design()["republished"]
 
 
 # --- what is refused at once -----------------------------------------------------------------------------------------
@@ -276,16 +281,16 @@ def test_two_first_publishings_at_once_make_one_link(studio: DesignTool, monkeyp
         ({"filename": ["a"]}, 400, "bad_request"),
     ],
 )
-def test_a_bad_order_is_refused(studio: DesignTool, body: dict[str, Any], status: int, code: str) -> None:
-    assert_import_refused(studio, studio.publish(**body), status, code, files=0)
-    assert studio.source.connections == 0
+def test_a_bad_order_is_refused(design_tool: DesignTool, body: dict[str, Any], status: int, code: str) -> None:
+    assert_import_refused(design_tool, design_tool.post_import(**body), status, code, files=0)
+    assert design_tool.source.connections == 0
 
 
 @pytest.mark.parametrize("content", [b"[]", b'"x"', b"{", b'{"url": 1, "url": 2}'])
-def test_a_malformed_body_is_400(studio: DesignTool, content: bytes) -> None:
-    headers = {"Authorization": f"Bearer {studio.user()}", "Content-Type": "application/json"}
+def test_a_malformed_body_is_400(design_tool: DesignTool, content: bytes) -> None:
+    headers = {"Authorization": f"Bearer {design_tool.make_user_token()}", "Content-Type": "application/json"}
     assert_import_refused(
-        studio, studio.world.http.post(IMPORT, data=content, headers=headers), 400, "bad_request", files=0
+        design_tool, design_tool.world.http.post(IMPORT, data=content, headers=headers), 400, "bad_request", files=0
     )
 
 
@@ -298,17 +303,18 @@ def test_a_malformed_body_is_400(studio: DesignTool, content: bytes) -> None:
         (http_response(b"", "302 Found", "Location: https://files.example/b.pdf"), 502, "bad_gateway"),
     ],
 )
-def test_a_bad_source_is_refused(studio: DesignTool, script: Any, status: int, code: str) -> None:
-    studio.source.script = script
-    assert_import_refused(studio, studio.publish(), status, code, files=0)
+def test_a_bad_source_is_refused(design_tool: DesignTool, script: Any, status: int, code: str) -> None:
+    design_tool.source.respond = script
+    assert_import_refused(design_tool, design_tool.post_import(), status, code, files=0)
 
 
 def test_above_the_anonymous_limit_it_is_413(make: Callable[..., World], cert: Path) -> None:
     with open_design_tool(cert, make, anonymous_limit=3000) as studio:
         assert len(simple_pdf(pages=40)) > 3000
-        studio.drawn(40)
+        studio.set_export_pages(40)
         assert (
-            "3000 bytes" in assert_import_refused(studio, studio.publish(), 413, "payload_too_large", files=0)["detail"]
+            "3000 bytes"
+            in assert_import_refused(studio, studio.post_import(), 413, "payload_too_large", files=0)["detail"]
         )
 
 
@@ -318,57 +324,57 @@ def test_above_the_anonymous_limit_it_is_413(make: Callable[..., World], cert: P
 def test_thirty_new_designs_a_day_and_any_number_of_new_versions(make: Callable[..., World], cert: Path) -> None:
     with open_design_tool(cert, make, design_uploads=3) as studio:
         for number in range(3):
-            studio.published(design=f"d{number}")
+            studio.import_design(design=f"d{number}")
         studio.world.clock.advance(seconds=3600)
-        late = studio.publish(design="d3")
+        late = studio.post_import(design="d3")
         assert_import_refused(studio, late, 429, "rate_limited", files=3)
         assert int(late.headers["Retry-After"]) == 23 * 3600
-        assert studio.published(design="d0")["republished"]
-        assert not studio.published("bob", "d3")["republished"]
+        assert studio.import_design(design="d0")["republished"]
+        assert not studio.import_design("bob", "d3")["republished"]
         studio.world.clock.advance(seconds=23 * 3600)
-        assert not studio.published(design="d3")["republished"]
+        assert not studio.import_design(design="d3")["republished"]
         assert count_rows(studio.world, "design_uploads") == 2
 
 
-def test_by_default_the_thirty_first_design_of_a_day_is_too_many(studio: DesignTool) -> None:
-    rows = [("ada", studio.world.clock.now)] * 29
-    with studio.world.rt.db.write():
+def test_by_default_the_thirty_first_design_of_a_day_is_too_many(design_tool: DesignTool) -> None:
+    rows = [("ada", design_tool.world.clock.now)] * 29
+    with design_tool.world.rt.db.write():
         for row in rows:
-            studio.world.rt.db.execute("INSERT INTO design_uploads (design_user, uploaded_at) VALUES (?, ?)", row)
-    studio.published()
-    assert studio.publish(design="flyer").status_code == 429
+            design_tool.world.rt.db.execute("INSERT INTO design_uploads (design_user, uploaded_at) VALUES (?, ?)", row)
+    design_tool.import_design()
+    assert design_tool.post_import(design="flyer").status_code == 429
 
 
 def test_two_designs_at_once_do_not_share_the_last_of_the_budget(
     make: Callable[..., World], cert: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    keep = BlobStore.keep
+    keep = BlobStore.store
     with open_design_tool(cert, make, design_uploads=1) as studio:
 
         def and_then(self: BlobStore, part: Any) -> str:
-            monkeypatch.setattr(BlobStore, "keep", keep)
-            studio.published(design="flyer")
+            monkeypatch.setattr(BlobStore, "store", keep)
+            studio.import_design(design="flyer")
             return keep(self, part)
 
-        monkeypatch.setattr(BlobStore, "keep", and_then)
-        assert_import_refused(studio, studio.publish(), 429, "rate_limited")
+        monkeypatch.setattr(BlobStore, "store", and_then)
+        assert_import_refused(studio, studio.post_import(), 429, "rate_limited")
 
 
 def test_a_refused_design_costs_nothing(make: Callable[..., World], cert: Path) -> None:
     with open_design_tool(cert, make, design_uploads=1) as studio:
-        studio.source.script = http_response(b"hello, no PDF")
-        studio.publish()
-        studio.drawn(1)
-        studio.published()
+        studio.source.respond = http_response(b"hello, no PDF")
+        studio.post_import()
+        studio.set_export_pages(1)
+        studio.import_design()
 
 
 def test_the_budget_survives_a_restart(make: Callable[..., World], cert: Path) -> None:
     with open_design_tool(cert, make, design_uploads=1) as studio:
-        studio.published()
-        studio.world.rt.limits._memory.reset()
-        assert studio.publish(design="flyer").status_code == 429
+        studio.import_design()
+        studio.world.rt.limits._storage.reset()
+        assert studio.post_import(design="flyer").status_code == 429
 
 
 def test_where_the_budget_is_nothing_nobody_publishes(make: Callable[..., World], cert: Path) -> None:
     with open_design_tool(cert, make, design_uploads=0) as studio:
-        assert studio.publish().headers["Retry-After"] == "86400"
+        assert studio.post_import().headers["Retry-After"] == "86400"

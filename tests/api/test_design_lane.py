@@ -22,7 +22,7 @@ for_both_routes = pytest.mark.parametrize("path", [IMPORT, STATUS])
 
 def send_with_token(studio: DesignTool, path: str, token: str | None) -> TestResponse:
     """A request that is fine but for its credential."""
-    return studio.send(path, {"url": studio.source.url(), "designToken": studio.design()}, token)
+    return studio.send(path, {"url": studio.source.url(), "designToken": studio.make_design_token()}, token)
 
 
 def assert_unauthorized(studio: DesignTool, answered: TestResponse) -> None:
@@ -35,47 +35,57 @@ def assert_unauthorized(studio: DesignTool, answered: TestResponse) -> None:
 
 
 @for_both_routes
-def test_a_good_token_opens_the_lane(studio: DesignTool, path: str) -> None:
-    for token in (studio.user(), studio.maker.token(alg="ES256"), studio.maker.token(sub=None, userId="ada")):
-        assert send_with_token(studio, path, token).status_code == 200
+def test_a_good_token_opens_the_lane(design_tool: DesignTool, path: str) -> None:
+    for token in (
+        design_tool.make_user_token(),
+        design_tool.token_maker.sign_token(alg="ES256"),
+        design_tool.token_maker.sign_token(sub=None, userId="ada"),
+    ):
+        assert send_with_token(design_tool, path, token).status_code == 200
 
 
 @pytest.mark.parametrize("make_token", FORGED_TOKENS.values(), ids=FORGED_TOKENS)
 @pytest.mark.filterwarnings("ignore::joserfc.errors.SecurityWarning")
-def test_a_forged_token_is_401(studio: DesignTool, make_token: Callable[[Any], str]) -> None:
-    token = make_token(studio.maker)
+def test_a_forged_token_is_401(design_tool: DesignTool, make_token: Callable[[Any], str]) -> None:
+    token = make_token(design_tool.token_maker)
     headers = {"Authorization": f"Bearer {token}".replace("\n", "%0A")}
-    body = {"url": studio.source.url(), "designToken": studio.design()}
-    assert_unauthorized(studio, studio.world.http.post(IMPORT, json=body, headers=headers))
-    assert studio.source.connections == 0
+    body = {"url": design_tool.source.url(), "designToken": design_tool.make_design_token()}
+    assert_unauthorized(design_tool, design_tool.world.http.post(IMPORT, json=body, headers=headers))
+    assert design_tool.source.connections == 0
 
 
 @for_both_routes
-def test_every_other_credential_is_401(studio: DesignTool, path: str) -> None:
+def test_every_other_credential_is_401(design_tool: DesignTool, path: str) -> None:
     """The design lane takes only the design JWT; a valid API key there is 401."""
-    made = studio.published(design=None)
-    for token in (None, studio.world.pia.key, made["manageToken"], made["claimToken"], studio.design()):
-        answered = send_with_token(studio, path, token)
+    made = design_tool.import_design(design=None)
+    for token in (
+        None,
+        design_tool.world.pia.key,
+        made["manageToken"],
+        made["claimToken"],
+        design_tool.make_design_token(),
+    ):
+        answered = send_with_token(design_tool, path, token)
         assert (answered.status_code, answered.get_json()["code"]) == (401, "unauthorized")
-    assert send_with_token(studio, path, None).headers["WWW-Authenticate"] == NO_CREDENTIAL
+    assert send_with_token(design_tool, path, None).headers["WWW-Authenticate"] == NO_CREDENTIAL
 
 
 @for_both_routes
 @pytest.mark.parametrize("claims", [{"sub": ""}, {"sub": 7}, {"sub": "x" * 256}, {"sub": None}, {"sub": ["ada"]}])
-def test_a_token_that_names_nobody_is_401(studio: DesignTool, path: str, claims: dict[str, Any]) -> None:
-    assert_unauthorized(studio, send_with_token(studio, path, studio.maker.token(**claims)))
+def test_a_token_that_names_nobody_is_401(design_tool: DesignTool, path: str, claims: dict[str, Any]) -> None:
+    assert_unauthorized(design_tool, send_with_token(design_tool, path, design_tool.token_maker.sign_token(**claims)))
 
 
 @for_both_routes
-def test_a_second_header_is_no_second_chance(studio: DesignTool, path: str) -> None:
-    token = studio.user()
-    assert_unauthorized(studio, send_with_token(studio, path, f"{token}, Bearer {token}"))
+def test_a_second_header_is_no_second_chance(design_tool: DesignTool, path: str) -> None:
+    token = design_tool.make_user_token()
+    assert_unauthorized(design_tool, send_with_token(design_tool, path, f"{token}, Bearer {token}"))
 
 
-def test_its_token_is_401_everywhere_else(studio: DesignTool) -> None:
-    headers = {"Authorization": f"Bearer {studio.user()}"}
+def test_its_token_is_401_everywhere_else(design_tool: DesignTool) -> None:
+    headers = {"Authorization": f"Bearer {design_tool.make_user_token()}"}
     for path in ("/api/v1/files", "/api/v1/user", "/api/v1/events"):
-        assert studio.world.http.get(path, headers=headers).status_code == 401
+        assert design_tool.world.http.get(path, headers=headers).status_code == 401
 
 
 # --- where the lane is off, or keys are away -------------------------------------------------------------------------
@@ -96,44 +106,44 @@ def test_what_can_be_no_token_of_it_is_401_all_the_same(world: World, path: str)
 
 
 @for_both_routes
-def test_keys_that_cannot_be_fetched_are_503(studio: DesignTool, path: str) -> None:
+def test_keys_that_cannot_be_fetched_are_503(design_tool: DesignTool, path: str) -> None:
     """Unreachable keys are 503 with ``Retry-After``."""
-    studio.keys.script = http_response(b"", "500 Broken")
-    answered = send_with_token(studio, path, studio.user())
+    design_tool.keys.respond = http_response(b"", "500 Broken")
+    answered = send_with_token(design_tool, path, design_tool.make_user_token())
     assert (answered.status_code, answered.get_json()["code"]) == (503, "unavailable")
     assert answered.headers["Retry-After"] == "60"
-    studio.keys.script = http_response(studio.maker.published())
-    studio.world.clock.advance(seconds=60)
-    assert send_with_token(studio, path, studio.user()).status_code == 200
+    design_tool.keys.respond = http_response(design_tool.token_maker.build_jwks())
+    design_tool.world.clock.advance(seconds=60)
+    assert send_with_token(design_tool, path, design_tool.make_user_token()).status_code == 200
 
 
 # --- how often -------------------------------------------------------------------------------------------------------
 
 
 @for_both_routes
-def test_a_user_has_sixty_requests_a_minute_from_anywhere(studio: DesignTool, path: str) -> None:
-    limits, clock = studio.world.rt.limits, studio.world.clock
-    first = send_with_token(studio, path, studio.user())
+def test_a_user_has_sixty_requests_a_minute_from_anywhere(design_tool: DesignTool, path: str) -> None:
+    limits, clock = design_tool.world.rt.limits, design_tool.world.clock
+    first = send_with_token(design_tool, path, design_tool.make_user_token())
     assert first.headers["RateLimit-Policy"] == '"design-user";q=60;w=60'
     assert first.headers["X-RateLimit-Remaining"] == "59"
     for _ in range(59):
-        assert limits.hit(DESIGN_USER, "ada", 60).allowed
-    late = send_with_token(studio, path, studio.user())
+        assert limits.hit(DESIGN_USER, "ada", 60).is_allowed
+    late = send_with_token(design_tool, path, design_tool.make_user_token())
     assert (late.status_code, late.headers["Retry-After"]) == (429, "60")
-    assert send_with_token(studio, path, studio.user("bob")).status_code == 200
+    assert send_with_token(design_tool, path, design_tool.make_user_token("bob")).status_code == 200
     clock.advance(seconds=60)
-    assert send_with_token(studio, path, studio.user()).status_code == 200
+    assert send_with_token(design_tool, path, design_tool.make_user_token()).status_code == 200
 
 
 def test_an_address_has_so_many_too_whoever_asks(make: Callable[..., World], cert: Path) -> None:
     with open_design_tool(cert, make, design_rate=3) as studio:
-        for token in (studio.user("a"), studio.user("b"), "not.a.token"):
+        for token in (studio.make_user_token("a"), studio.make_user_token("b"), "not.a.token"):
             send_with_token(studio, STATUS, token)
-        late = send_with_token(studio, STATUS, studio.user("c"))
+        late = send_with_token(studio, STATUS, studio.make_user_token("c"))
         assert (late.status_code, late.headers["RateLimit-Policy"]) == (429, '"design-address";q=3;w=60')
         elsewhere = {"REMOTE_ADDR": "198.51.100.9"}
-        headers = {"Authorization": f"Bearer {studio.user('c')}"}
-        body = {"designToken": studio.design()}
+        headers = {"Authorization": f"Bearer {studio.make_user_token('c')}"}
+        body = {"designToken": studio.make_design_token()}
         other = studio.world.http.post(STATUS, json=body, headers=headers, environ_overrides=elsewhere)
         assert other.status_code == 200
 
@@ -141,15 +151,15 @@ def test_an_address_has_so_many_too_whoever_asks(make: Callable[..., World], cer
 # --- through the listener --------------------------------------------------------------------------------------------
 
 
-def test_a_large_body_is_413_and_asks_nobody_for_keys(studio: DesignTool) -> None:
+def test_a_large_body_is_413_and_asks_nobody_for_keys(design_tool: DesignTool) -> None:
     """Keys are fetched by the application, never by the loop that serves everybody."""
-    head = {"Authorization": f"Bearer {studio.user()}", "Content-Type": "application/json"}
-    with open_listener(studio.world) as door:
-        reply = door.ask("POST", IMPORT, head, b" " * (2 << 20))
+    head = {"Authorization": f"Bearer {design_tool.make_user_token()}", "Content-Type": "application/json"}
+    with open_listener(design_tool.world) as door:
+        reply = door.request("POST", IMPORT, head, b" " * (2 << 20))
         assert reply.status == 413
-        assert studio.keys.connections == 0
-        body = f'{{"designToken": "{studio.design()}"}}'.encode()
-        assert door.ask("POST", STATUS, head, body).status == 200
+        assert design_tool.keys.connections == 0
+        body = f'{{"designToken": "{design_tool.make_design_token()}"}}'.encode()
+        assert door.request("POST", STATUS, head, body).status == 200
 
 
 # --- settings of the server ------------------------------------------------------------------------------------------

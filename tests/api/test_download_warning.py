@@ -25,7 +25,7 @@ OWNER = Tenant("account 1", "0" * 64)
 
 
 @pytest.fixture
-def odd(world: World) -> dict[str, Any]:
+def checkbox_file(world: World) -> dict[str, Any]:
     return world.pia.upload(STATELESS_CHECKBOX_PDF, "Odd.pdf")
 
 
@@ -54,64 +54,66 @@ def download_status(world: World, name: str) -> int:
     return world.http.post(f"/{name}/download", environ_overrides=HERE, buffered=True).status_code
 
 
-def test_a_range_of_which_no_copy_can_be_made_is_a_warning(world: World, odd: dict[str, Any]) -> None:
-    assert get_download_warning(world, odd) is None
-    answer = world.pia.put(f"/api/v1/files/{odd['uuid']}/settings", json={"pageRange": SECOND})
+def test_a_range_of_which_no_copy_can_be_made_is_a_warning(world: World, checkbox_file: dict[str, Any]) -> None:
+    assert get_download_warning(world, checkbox_file) is None
+    answer = world.pia.put(f"/api/v1/files/{checkbox_file['uuid']}/settings", json={"pageRange": SECOND})
     assert (answer.status_code, answer.data) == (200, b"")
-    assert "would look different" in (get_download_warning(world, odd) or "")
-    assert download_status(world, odd["shortId"]) == 422
+    assert "would look different" in (get_download_warning(world, checkbox_file) or "")
+    assert download_status(world, checkbox_file["shortId"]) == 422
 
 
 @pytest.mark.parametrize(
     "cure", [{"pageRange": {"from": 0, "to": 0}}, {"allowDownload": False}, {"pageRange": {"from": 1, "to": 1}}]
 )
-def test_the_warning_goes_with_what_it_is_about(world: World, odd: dict[str, Any], cure: dict[str, Any]) -> None:
-    put_settings(world, odd, pageRange=SECOND)
-    put_settings(world, odd, **cure)
-    assert get_download_warning(world, odd) is None
+def test_the_warning_goes_with_what_it_is_about(
+    world: World, checkbox_file: dict[str, Any], cure: dict[str, Any]
+) -> None:
+    put_settings(world, checkbox_file, pageRange=SECOND)
+    put_settings(world, checkbox_file, **cure)
+    assert get_download_warning(world, checkbox_file) is None
 
 
-def test_what_has_nothing_to_do_with_copies_leaves_the_warning(world: World, odd: dict[str, Any]) -> None:
-    put_settings(world, odd, pageRange=SECOND)
-    put_settings(world, odd, viewerMode="swipe", viewerSettings={"autoplay": True})
-    assert get_download_warning(world, odd) is not None
+def test_what_has_nothing_to_do_with_copies_leaves_the_warning(world: World, checkbox_file: dict[str, Any]) -> None:
+    put_settings(world, checkbox_file, pageRange=SECOND)
+    put_settings(world, checkbox_file, viewerMode="swipe", viewerSettings={"autoplay": True})
+    assert get_download_warning(world, checkbox_file) is not None
 
 
-def test_a_variant_with_its_own_range_has_its_own_warning(world: World, odd: dict[str, Any]) -> None:
-    made = create_variant(world, odd, pageRange=SECOND)
+def test_a_variant_with_its_own_range_has_its_own_warning(world: World, checkbox_file: dict[str, Any]) -> None:
+    made = create_variant(world, checkbox_file, pageRange=SECOND)
     assert "would look different" in made["downloadWarning"]
-    assert get_download_warning(world, odd) is None
-    listed = world.pia.get(f"/api/v1/files/{odd['uuid']}/variants").get_json()["variants"]
+    assert get_download_warning(world, checkbox_file) is None
+    listed = world.pia.get(f"/api/v1/files/{checkbox_file['uuid']}/variants").get_json()["variants"]
     assert listed == [made]
-    path = f"/api/v1/files/{odd['uuid']}/variants/{made['uuid']}"
+    path = f"/api/v1/files/{checkbox_file['uuid']}/variants/{made['uuid']}"
     assert (
         "downloadWarning" not in world.pia.put(path, json={"overrides": {"pageRange": {"from": 1, "to": 1}}}).get_json()
     )
 
 
-def test_a_setting_of_the_file_is_tried_for_its_variants_too(world: World, odd: dict[str, Any]) -> None:
+def test_a_setting_of_the_file_is_tried_for_its_variants_too(world: World, checkbox_file: dict[str, Any]) -> None:
     """The variant inherits the range, and allows what the file does not."""
-    made = create_variant(world, odd, allowDownload=True)
-    put_settings(world, odd, pageRange=SECOND, allowDownload=False)
-    assert get_download_warning(world, odd) is None
-    listed = world.pia.get(f"/api/v1/files/{odd['uuid']}/variants").get_json()["variants"]
+    made = create_variant(world, checkbox_file, allowDownload=True)
+    put_settings(world, checkbox_file, pageRange=SECOND, allowDownload=False)
+    assert get_download_warning(world, checkbox_file) is None
+    listed = world.pia.get(f"/api/v1/files/{checkbox_file['uuid']}/variants").get_json()["variants"]
     assert [row["uuid"] for row in listed if "downloadWarning" in row] == [made["uuid"]]
 
 
-def test_another_document_is_tried_too(world: World, odd: dict[str, Any]) -> None:
-    put_settings(world, odd, pageRange=SECOND)
-    replace_content(world, odd, simple_pdf(pages=3))
-    assert get_download_warning(world, odd) is None
-    replace_content(world, odd, STATELESS_CHECKBOX_PDF)
-    assert get_download_warning(world, odd) is not None
+def test_another_document_is_tried_too(world: World, checkbox_file: dict[str, Any]) -> None:
+    put_settings(world, checkbox_file, pageRange=SECOND)
+    replace_content(world, checkbox_file, simple_pdf(pages=3))
+    assert get_download_warning(world, checkbox_file) is None
+    replace_content(world, checkbox_file, STATELESS_CHECKBOX_PDF)
+    assert get_download_warning(world, checkbox_file) is not None
 
 
-def test_what_a_reader_found_out_is_told_as_well(world: World, odd: dict[str, Any]) -> None:
+def test_what_a_reader_found_out_is_told_as_well(world: World, checkbox_file: dict[str, Any]) -> None:
     """No trial: the row is written past the service, as by a server that was stopped in between."""
-    update_file_row(world, odd["uuid"], settings='{"pageRange":{"from":2,"to":2}}')
-    assert get_download_warning(world, odd) is None
-    assert download_status(world, odd["shortId"]) == 422
-    assert get_download_warning(world, odd) is not None
+    update_file_row(world, checkbox_file["uuid"], settings='{"pageRange":{"from":2,"to":2}}')
+    assert get_download_warning(world, checkbox_file) is None
+    assert download_status(world, checkbox_file["shortId"]) == 422
+    assert get_download_warning(world, checkbox_file) is not None
 
 
 def test_the_copy_that_was_tried_is_the_one_that_readers_get(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,49 +125,49 @@ def test_the_copy_that_was_tried_is_the_one_that_readers_get(world: World, monke
 
 def test_a_trial_that_takes_too_long_keeps_no_reader_from_the_copy(world: World) -> None:
     made = world.pia.upload(simple_pdf(pages=200), "Long.pdf")
-    blob = next(iter(world.rt.db.rows("SELECT blob FROM files WHERE uuid = ?", (made["uuid"],))))[0]
+    blob = next(iter(world.rt.db.fetch_all("SELECT blob FROM files WHERE uuid = ?", (made["uuid"],))))[0]
     wanted = Derivation(200, 2, 200)
     asked = (made["uuid"], 1, world.rt.blobs.path(blob), wanted)
     with pytest.raises(UnrenderableError) as caught:
         world.rt.pages.try_document(*asked, OWNER, timeout_s=0.001)
-    assert not caught.value.lasting
+    assert not caught.value.is_permanent
     assert world.rt.pages.document(*asked).read_bytes().startswith(b"%PDF-")
 
 
-def test_readers_come_first(world: World, odd: dict[str, Any]) -> None:
+def test_readers_come_first(world: World, checkbox_file: dict[str, Any]) -> None:
     """While all workers are busy nothing is tried and nobody waits for it; it is when one is free."""
-    blob = next(iter(world.rt.db.rows("SELECT blob FROM files WHERE uuid = ?", (odd["uuid"],))))[0]
+    blob = next(iter(world.rt.db.fetch_all("SELECT blob FROM files WHERE uuid = ?", (checkbox_file["uuid"],))))[0]
     path = world.rt.blobs.path(blob)
     taken, go = threading.Event(), threading.Event()
 
     def occupy() -> None:
-        with world.rt.engine._pool.taken(str(path), OWNER, JobLane.PAGES, patience_s=5):
+        with world.rt.engine._pool.hold(str(path), OWNER, JobLane.PAGES, patience_s=5):
             taken.set()
             go.wait(30)
 
     reader = threading.Thread(target=occupy)
     reader.start()
     assert taken.wait(10)
-    assert not world.rt.pages.try_document(odd["uuid"], 1, path, Derivation(3, 1, 1), OWNER, 5)
+    assert not world.rt.pages.try_document(checkbox_file["uuid"], 1, path, Derivation(3, 1, 1), OWNER, 5)
     go.set()
     reader.join()
-    assert world.rt.pages.try_document(odd["uuid"], 1, path, Derivation(3, 1, 1), OWNER, 5)
+    assert world.rt.pages.try_document(checkbox_file["uuid"], 1, path, Derivation(3, 1, 1), OWNER, 5)
 
 
 def test_a_document_that_stalled_a_worker_is_settled_at_once_and_holds_up_no_other(
-    world: World, odd: dict[str, Any]
+    world: World, checkbox_file: dict[str, Any]
 ) -> None:
     pool = world.rt.engine._pool
     stalled = world.pia.upload(simple_pdf(pages=4), "Slow.pdf")
-    content = next(iter(world.rt.db.rows("SELECT sha256 FROM files WHERE uuid = ?", (stalled["uuid"],))))[0]
+    content = next(iter(world.rt.db.fetch_all("SELECT sha256 FROM files WHERE uuid = ?", (stalled["uuid"],))))[0]
     pool._schedule.budget.charge(Tenant("somebody", content), 2.0, time.monotonic(), stalled=True)
     calls = itertools.count()
     wait = pool.wait_for_spare
     pool.wait_for_spare = lambda seconds: next(calls) < 1_000 and wait(seconds)
     put_settings(world, stalled, pageRange=SECOND)
     assert "takes long to make" in (get_download_warning(world, stalled) or "")
-    put_settings(world, odd, pageRange=SECOND)
-    assert "would look different" in (get_download_warning(world, odd) or "")
+    put_settings(world, checkbox_file, pageRange=SECOND)
+    assert "would look different" in (get_download_warning(world, checkbox_file) or "")
     assert next(calls) < 50
 
 

@@ -19,7 +19,7 @@ Make = Callable[..., World]
 
 
 @pytest.fixture
-def door(world: World) -> Iterator[RawClient]:
+def raw_client(world: World) -> Iterator[RawClient]:
     with open_listener(world) as door:
         yield door
 
@@ -33,7 +33,7 @@ def send_upload_head(
 
 
 def upload_form(door: RawClient, person: Person, content: bytes) -> RawResponse:
-    return door.ask("POST", "/api/v1/files", {"Content-Type": TYPE, **person.headers}, build_file_form(content))
+    return door.request("POST", "/api/v1/files", {"Content-Type": TYPE, **person.headers}, build_file_form(content))
 
 
 def assert_refused(reply: RawResponse, status: int, code: str) -> None:
@@ -57,64 +57,64 @@ def list_stored_names(world: World) -> list[str]:
     ]
 
 
-def test_an_upload_is_stored_and_counted_once(world: World, door: RawClient) -> None:
+def test_an_upload_is_stored_and_counted_once(world: World, raw_client: RawClient) -> None:
     content = simple_pdf()
-    reply = upload_form(door, world.pia, content)
+    reply = upload_form(raw_client, world.pia, content)
     assert reply.status == 200, reply.body
     assert reply.headers["x-ratelimit-remaining"] == "119"
-    got = door.ask("GET", f"/api/v1/files/{reply.json()['uuid']}/content", world.pia.headers)
+    got = raw_client.request("GET", f"/api/v1/files/{reply.json()['uuid']}/content", world.pia.headers)
     assert got.body == content
     assert got.headers["x-ratelimit-remaining"] == "118"
 
 
 @pytest.mark.parametrize("value", [None, "Bearer ds_live_nobody", "Basic eDp5", "Bearer a, Bearer b"])
-def test_a_bad_credential_is_refused_before_the_body(world: World, door: RawClient, value: str | None) -> None:
+def test_a_bad_credential_is_refused_before_the_body(world: World, raw_client: RawClient, value: str | None) -> None:
     """Refusal of a 200 MB upload with a bad key: answered before 1 MB of the body is read."""
-    reply = send_upload_head(door, 200 * MB, **({"Authorization": value} if value else {}))
+    reply = send_upload_head(raw_client, 200 * MB, **({"Authorization": value} if value else {}))
     assert_refused(reply, 401, "unauthorized")
     wait_until(lambda: not list_stored_names(world))
 
 
-def test_two_credentials_are_none(world: World, door: RawClient) -> None:
+def test_two_credentials_are_none(world: World, raw_client: RawClient) -> None:
     """A comma in Authorization is 401; two headers are joined by one."""
     both = build_head("POST", "/api/v1/files", {"Content-Length": "99", "Content-Type": TYPE, **world.pia.headers})
     both = both.replace(b"Host: x", b"Host: x\r\nAuthorization: " + world.pia.headers["Authorization"].encode())
-    assert_refused(door.send(both), 401, "unauthorized")
+    assert_refused(raw_client.send(both), 401, "unauthorized")
 
 
-def test_a_full_account_is_refused_before_the_body(world: World, door: RawClient) -> None:
+def test_a_full_account_is_refused_before_the_body(world: World, raw_client: RawClient) -> None:
     for _ in range(3):
         world.fay.upload()
-    assert_refused(send_upload_head(door, MB, **world.fay.headers), 403, "forbidden")
+    assert_refused(send_upload_head(raw_client, MB, **world.fay.headers), 403, "forbidden")
 
 
 @pytest.mark.parametrize(("person", "cap"), [("fay", 50 * MB), ("bea", 200 * MB), ("pia", 2048 * MB)])
 def test_what_cannot_fit_the_plan_is_refused_before_the_body(
-    world: World, door: RawClient, person: str, cap: int
+    world: World, raw_client: RawClient, person: str, cap: int
 ) -> None:
     """A presentation may have 50 MB on every plan, so on Free no more than that is known before the first byte."""
     caller = getattr(world, person)
-    assert_refused(send_upload_head(door, cap + 768 * 1024 + 1, **caller.headers), 413, "payload_too_large")
+    assert_refused(send_upload_head(raw_client, cap + 768 * 1024 + 1, **caller.headers), 413, "payload_too_large")
 
 
-def test_an_upload_of_exactly_the_cap_passes_and_one_byte_more_does_not(world: World, door: RawClient) -> None:
+def test_an_upload_of_exactly_the_cap_passes_and_one_byte_more_does_not(world: World, raw_client: RawClient) -> None:
     content = simple_pdf()
     exactly = content + b"\n" * (20 * MB - len(content))
-    assert_refused(upload_form(door, world.fay, exactly + b"\n"), 413, "payload_too_large")
+    assert_refused(upload_form(raw_client, world.fay, exactly + b"\n"), 413, "payload_too_large")
     wait_until(lambda: not list_stored_names(world))
-    assert upload_form(door, world.fay, exactly).status == 200
+    assert upload_form(raw_client, world.fay, exactly).status == 200
 
 
-def test_nine_full_fields_fit_around_a_file_of_exactly_the_cap(world: World, door: RawClient) -> None:
+def test_nine_full_fields_fit_around_a_file_of_exactly_the_cap(world: World, raw_client: RawClient) -> None:
     content = simple_pdf()
     exactly = content + b"\n" * (20 * MB - len(content))
     field = b'--edge\r\nContent-Disposition: form-data; name="%d"\r\n\r\n' + b"x" * 65_536 + b"\r\n"
     body = b"".join(field % number for number in range(9)) + build_file_form(exactly)
-    reply = door.ask("POST", "/api/v1/files", {"Content-Type": TYPE, **world.fay.headers}, body)
+    reply = raw_client.request("POST", "/api/v1/files", {"Content-Type": TYPE, **world.fay.headers}, body)
     assert reply.status == 200, reply.body
 
 
-def test_an_upload_in_chunks_is_cut_off_at_the_cap(world: World, door: RawClient) -> None:
+def test_an_upload_in_chunks_is_cut_off_at_the_cap(world: World, raw_client: RawClient) -> None:
     """Over-cap is 413 even without a Content-Length; nothing is stored."""
     start = build_file_form(b"%PDF-1.7")[:-12]
     pieces = [start, *[b"\n" * MB] * 51]
@@ -122,44 +122,46 @@ def test_an_upload_in_chunks_is_cut_off_at_the_cap(world: World, door: RawClient
     begun = build_head(
         "POST", "/api/v1/files", {"Transfer-Encoding": "chunked", "Content-Type": TYPE, **world.fay.headers}
     )
-    assert_refused(door.send(begun, *chunks), 413, "payload_too_large")
+    assert_refused(raw_client.send(begun, *chunks), 413, "payload_too_large")
     wait_until(lambda: not list_stored_names(world))
 
 
-def test_an_upload_that_is_no_form_is_refused_before_the_body(world: World, door: RawClient) -> None:
-    reply = send_upload_head(door, 9 * MB, **{**world.pia.headers, "Content-Type": "application/pdf"})
+def test_an_upload_that_is_no_form_is_refused_before_the_body(world: World, raw_client: RawClient) -> None:
+    reply = send_upload_head(raw_client, 9 * MB, **{**world.pia.headers, "Content-Type": "application/pdf"})
     assert_refused(reply, 415, "unsupported_media_type")
 
 
-def test_a_broken_form_is_400(world: World, door: RawClient) -> None:
-    reply = door.ask("POST", "/api/v1/files", {"Content-Type": TYPE, **world.pia.headers}, b"this is no form")
+def test_a_broken_form_is_400(world: World, raw_client: RawClient) -> None:
+    reply = raw_client.request("POST", "/api/v1/files", {"Content-Type": TYPE, **world.pia.headers}, b"this is no form")
     assert_refused(reply, 400, "bad_request")
     assert reply.headers["x-ratelimit-remaining"] == "119"
     wait_until(lambda: not list_stored_names(world))
 
 
 def test_a_disk_that_is_nearly_full_refuses_before_the_body(
-    world: World, door: RawClient, monkeypatch: pytest.MonkeyPatch
+    world: World, raw_client: RawClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(BlobStore, "free_bytes", lambda self: 1024 * MB + 10 * MB)
-    reply = send_upload_head(door, 12 * MB, **world.pia.headers)
+    reply = send_upload_head(raw_client, 12 * MB, **world.pia.headers)
     assert_refused(reply, 503, "unavailable")
     assert int(reply.headers["retry-after"]) > 0
-    assert upload_form(door, world.pia, simple_pdf()).status == 200
+    assert upload_form(raw_client, world.pia, simple_pdf()).status == 200
 
 
-def test_an_unknown_route_and_a_wrong_method_are_refused_before_the_body(world: World, door: RawClient) -> None:
-    assert_refused(send_upload_head(door, 9 * MB, "/api/v1/nope", **world.pia.headers), 404, "not_found")
-    wrong = send_upload_head(door, 9 * MB, "/api/v1/user", **world.pia.headers)
+def test_an_unknown_route_and_a_wrong_method_are_refused_before_the_body(world: World, raw_client: RawClient) -> None:
+    assert_refused(send_upload_head(raw_client, 9 * MB, "/api/v1/nope", **world.pia.headers), 404, "not_found")
+    wrong = send_upload_head(raw_client, 9 * MB, "/api/v1/user", **world.pia.headers)
     assert_refused(wrong, 405, "method_not_allowed")
     assert wrong.headers["allow"] == "GET, HEAD"
 
 
-def test_a_body_that_is_no_upload_has_a_small_cap(world: World, door: RawClient) -> None:
+def test_a_body_that_is_no_upload_has_a_small_cap(world: World, raw_client: RawClient) -> None:
     """Everything but the upload routes gets a small body cap (1 MB)."""
-    assert_refused(send_upload_head(door, MB + 1, "/api/v1/user", "GET", **world.pia.headers), 413, "payload_too_large")
-    assert door.ask("GET", "/api/v1/user", world.pia.headers, b"x" * MB).status == 200
-    assert_refused(send_upload_head(door, MB + 1, "/api/v1/user", "GET"), 401, "unauthorized")
+    assert_refused(
+        send_upload_head(raw_client, MB + 1, "/api/v1/user", "GET", **world.pia.headers), 413, "payload_too_large"
+    )
+    assert raw_client.request("GET", "/api/v1/user", world.pia.headers, b"x" * MB).status == 200
+    assert_refused(send_upload_head(raw_client, MB + 1, "/api/v1/user", "GET"), 401, "unauthorized")
 
 
 def build_chunked_head(path: str, **headers: str) -> bytes:
@@ -178,8 +180,8 @@ def test_a_body_in_chunks_is_refused_before_its_first_byte_and_counted_once(make
         assert_refused(limited, 429, "rate_limited")
 
 
-def test_a_body_in_chunks_without_a_credential_is_refused_before_its_first_byte(door: RawClient) -> None:
-    refused = door.send(build_chunked_head("/api/v1/files/abcdefghijkl"))
+def test_a_body_in_chunks_without_a_credential_is_refused_before_its_first_byte(raw_client: RawClient) -> None:
+    refused = raw_client.send(build_chunked_head("/api/v1/files/abcdefghijkl"))
     assert_refused(refused, 401, "unauthorized")
     assert refused.headers["x-ratelimit-remaining"] == "119"
 
@@ -193,21 +195,21 @@ def test_a_small_body_in_chunks_passes_with_a_key_and_counts_once(make: Make) ->
         assert_refused(door.send(build_chunked_head(path, **world.pia.headers)), 429, "rate_limited")
 
 
-def test_an_upload_of_nothing_lacks_its_file(door: RawClient, world: World) -> None:
+def test_an_upload_of_nothing_lacks_its_file(raw_client: RawClient, world: World) -> None:
     """A missing ``file`` part is 400; 415 is for a body of another type, in chunks too."""
-    assert_refused(door.ask("POST", "/api/v1/files", world.pia.headers), 400, "bad_request")
+    assert_refused(raw_client.request("POST", "/api/v1/files", world.pia.headers), 400, "bad_request")
     untyped = build_head("POST", "/api/v1/files", {"Transfer-Encoding": "chunked", **world.pia.headers})
-    assert_refused(door.send(untyped, b"2\r\n{}\r\n0\r\n\r\n"), 415, "unsupported_media_type")
+    assert_refused(raw_client.send(untyped, b"2\r\n{}\r\n0\r\n\r\n"), 415, "unsupported_media_type")
 
 
-def test_outside_the_api_bodies_are_small_too(world: World, door: RawClient) -> None:
+def test_outside_the_api_bodies_are_small_too(world: World, raw_client: RawClient) -> None:
     """64 kB for beacons, 1 MB for everything else."""
     short_id = world.pia.upload()["shortId"]
     for path, cap in ((f"/{short_id}/beacon", 64 * 1024), ("/logout", MB)):
-        reply = door.send(build_head("POST", path, {"Content-Length": str(cap + 1)}))
+        reply = raw_client.send(build_head("POST", path, {"Content-Length": str(cap + 1)}))
         assert reply.status == 413
         assert "json" not in reply.headers["content-type"]
-        assert door.ask("POST", path, {"Content-Type": "text/css"}, b"x" * cap).status != 413
+        assert raw_client.request("POST", path, {"Content-Type": "text/css"}, b"x" * cap).status != 413
 
 
 def test_early_refusals_count(make: Make) -> None:
@@ -219,7 +221,7 @@ def test_early_refusals_count(make: Make) -> None:
         refused = send_upload_head(door, 60 * MB, **too_much)
         assert_refused(refused, 429, "rate_limited")
         assert refused.headers["retry-after"] == "60"
-        assert door.ask("GET", "/api/v1/user", world.fay.headers).status == 429
+        assert door.request("GET", "/api/v1/user", world.fay.headers).status == 429
 
 
 def test_the_last_request_of_a_window_may_be_an_upload(make: Make) -> None:
@@ -256,13 +258,13 @@ def test_guesses_at_the_upload_route_are_limited_by_address(make: Make) -> None:
         ),
     ],
 )
-def test_errors_of_the_listener_are_problems_too(door: RawClient, raw: bytes, status: int, code: str) -> None:
+def test_errors_of_the_listener_are_problems_too(raw_client: RawClient, raw: bytes, status: int, code: str) -> None:
     """Problem documents also for errors made by the WSGI server: 400, 413, 431, 501."""
-    assert_refused(door.send(raw), status, code)
+    assert_refused(raw_client.send(raw), status, code)
 
 
-def test_an_error_of_the_listener_outside_the_api_is_plain_text(door: RawClient) -> None:
-    reply = door.send(b"GET /abcdefghijkl HTTP/1.1\r\n\r\n")
+def test_an_error_of_the_listener_outside_the_api_is_plain_text(raw_client: RawClient) -> None:
+    reply = raw_client.send(b"GET /abcdefghijkl HTTP/1.1\r\n\r\n")
     assert reply.status == 400
     assert reply.headers["content-type"] == "text/plain; charset=utf-8"
     assert reply.headers["x-request-id"]
@@ -274,10 +276,10 @@ def test_an_error_of_the_listener_outside_the_api_is_plain_text(door: RawClient)
 
 
 def test_a_refusal_of_the_listener_is_one_line_in_the_log_without_its_address(
-    door: RawClient, caplog: pytest.LogCaptureFixture
+    raw_client: RawClient, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.INFO, logger="docshare"):
-        reply = send_upload_head(door, 9 * MB, "/api/v1/files/abcdefghijkl", "DELETE")
+        reply = send_upload_head(raw_client, 9 * MB, "/api/v1/files/abcdefghijkl", "DELETE")
         assert_refused(reply, 401, "unauthorized")
     (line,) = [record.__dict__ for record in caplog.records if record.name.startswith("docshare")]
     assert (line["levelname"], line["message"]) == ("INFO", "refused")

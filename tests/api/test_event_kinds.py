@@ -33,7 +33,7 @@ CauseEvent = Callable[[World, dict[str, Any], str], None]
 
 
 @pytest.fixture
-def made(world: World) -> dict[str, Any]:
+def uploaded_file(world: World) -> dict[str, Any]:
     """Pia's file, on which readers may leave everything."""
     made = world.pia.upload(name="Q3 & más.pdf")
     put_settings(world, made, **ALL_FEEDBACK_SETTINGS)
@@ -41,14 +41,14 @@ def made(world: World) -> dict[str, Any]:
 
 
 @pytest.fixture
-def variant(world: World, made: dict[str, Any]) -> dict[str, Any]:
-    answer = world.pia.post(f"/api/v1/files/{made['uuid']}/variants", json={"label": LABEL})
+def variant(world: World, uploaded_file: dict[str, Any]) -> dict[str, Any]:
+    answer = world.pia.post(f"/api/v1/files/{uploaded_file['uuid']}/variants", json={"label": LABEL})
     row: dict[str, Any] = answer.get_json()
     return row
 
 
 def view_document(world: World, made: dict[str, Any], name: str) -> None:
-    FakeReader(world, name).reads(30, input=True)
+    FakeReader(world, name).read_page(30, input=True)
     end_all_sessions(world)
 
 
@@ -58,20 +58,20 @@ def download_document(world: World, made: dict[str, Any], name: str) -> None:
 
 def give_address(world: World, made: dict[str, Any], name: str) -> None:
     put_settings(world, made, requireEmail=True)
-    assert GateClient(world, name).enters(email="ada@a.example")
+    assert GateClient(world, name).enter(email="ada@a.example")
 
 
 def submit_gate_form(world: World, made: dict[str, Any], name: str) -> None:
     put_settings(world, made, gateFields=FORM)
-    assert GateClient(world, name).enters(mail="ada@a.example", firm="Ünlü")
+    assert GateClient(world, name).enter(mail="ada@a.example", firm="Ünlü")
 
 
 def note_on_page(world: World, made: dict[str, Any], name: str) -> None:
-    FeedbackClient(world, name).note("A typo", page=2, public=True)
+    FeedbackClient(world, name).leave_note("A typo", page=2, public=True)
 
 
 def note_on_document(world: World, made: dict[str, Any], name: str) -> None:
-    FeedbackClient(world, name).note("Fine <b>\nby me", public=True)
+    FeedbackClient(world, name).leave_note("Fine <b>\nby me", public=True)
 
 
 def confirm_receipt(world: World, made: dict[str, Any], name: str) -> None:
@@ -80,7 +80,7 @@ def confirm_receipt(world: World, made: dict[str, Any], name: str) -> None:
 
 def burn_file(world: World, made: dict[str, Any], name: str) -> None:
     put_settings(world, made, viewLimit=1)
-    assert GateClient(world, name).enters()
+    assert GateClient(world, name).enter()
     world.clock.advance(minutes=30)
     assert burn.destroy_due(world.rt) == 1
 
@@ -93,16 +93,16 @@ def replace_document(world: World, made: dict[str, Any], name: str) -> None:
 def open_invite(world: World, made: dict[str, Any], name: str) -> None:
     body = {"email": "ivy@other.example", "name": "Ivy", "mail": False}
     link = world.pia.post(f"/api/v1/files/{made['uuid']}/invites", json=body).get_json()["url"]
-    FakeReader(world, link.rpartition("/")[2]).reads(30, input=True)
+    FakeReader(world, link.rpartition("/")[2]).read_page(30, input=True)
 
 
 def open_nameless_invite(world: World, made: dict[str, Any], name: str) -> None:
     insert_invite(world, made["uuid"], "ivy@other.example", "Invited00001")
-    FakeReader(world, "Invited00001").reads(30, input=True)
+    FakeReader(world, "Invited00001").read_page(30, input=True)
 
 
 def mark_page(world: World, made: dict[str, Any], name: str) -> None:
-    assert FeedbackClient(world, name).mark(3, "reject") == 204
+    assert FeedbackClient(world, name).mark_page(3, "reject") == 204
 
 
 def annotate_page(world: World, made: dict[str, Any], name: str) -> None:
@@ -162,7 +162,7 @@ def resolve_placeholders(world: World, made: dict[str, Any], extras: list[tuple[
     if SESSION in random:
         known[SESSION] = get_readership(world, made, "/sessions")[0]["sessionId"]
     if VIEWER in random:
-        ((known[VIEWER],),) = world.rt.db.rows("SELECT pseudonym FROM viewers")
+        ((known[VIEWER],),) = world.rt.db.fetch_all("SELECT pseudonym FROM viewers")
         assert re.fullmatch("Reader [0-9A-F]{4}", known[VIEWER])
     return [(key, known.get(value, value) if isinstance(value, str) else value) for key, value in extras]
 
@@ -171,7 +171,7 @@ def resolve_placeholders(world: World, made: dict[str, Any], extras: list[tuple[
 @pytest.mark.parametrize(("happens", "kind", "extras", "timestamp", "tells_variant"), ROWS, ids=callable_name)
 def test_a_kind_is_told_once_with_exactly_its_keys(
     world: World,
-    made: dict[str, Any],
+    uploaded_file: dict[str, Any],
     variant: dict[str, Any],
     happens: CauseEvent,
     kind: str,
@@ -182,9 +182,12 @@ def test_a_kind_is_told_once_with_exactly_its_keys(
 ) -> None:
     """The body is the envelope, byte for byte, and the activity feed has the same under an id."""
     create_webhook_for(world, kind)
-    happens(world, made, (variant if through == "variant" else made)["shortId"])
-    data = [("fileUuid", made["uuid"]), ("fileName", "Q4.pdf" if kind == "content.replaced" else "Q3 & más.pdf")]
-    data += resolve_placeholders(world, made, extras)
+    happens(world, uploaded_file, (variant if through == "variant" else uploaded_file)["shortId"])
+    data = [
+        ("fileUuid", uploaded_file["uuid"]),
+        ("fileName", "Q4.pdf" if kind == "content.replaced" else "Q3 & más.pdf"),
+    ]
+    data += resolve_placeholders(world, uploaded_file, extras)
     if through == "variant" and tells_variant:
         data += [("variantUuid", variant["uuid"]), ("variantLabel", LABEL)]
     envelope = {"event": kind, "timestamp": timestamp, "data": dict(data)}
@@ -202,17 +205,17 @@ def test_every_kind_of_the_specification_has_its_row() -> None:
     }  # fmt: skip
 
 
-def test_a_view_of_the_feed_the_record_and_the_webhook_agree(world: World, made: dict[str, Any]) -> None:
+def test_a_view_of_the_feed_the_record_and_the_webhook_agree(world: World, uploaded_file: dict[str, Any]) -> None:
     """A view row enters the feed when the session ends, together with ``file.viewed``."""
     create_webhook_for(world)
-    reader = FakeReader(world, made["shortId"])
-    reader.reads(30, input=True)
-    reader.reads(20, page=3, turns=1)
+    reader = FakeReader(world, uploaded_file["shortId"])
+    reader.read_page(30, input=True)
+    reader.read_page(20, page=3, turns=1)
     assert (delivery_envelopes(world), list_activity(world)) == ([], [])
     end_all_sessions(world)
     (view,) = world.pia.get("/api/v1/events").get_json()
     (sent,), (row,) = delivery_envelopes(world), list_activity(world)
-    (session,) = get_readership(world, made, "/sessions")
+    (session,) = get_readership(world, uploaded_file, "/sessions")
     expected = (2, 50_000)
     assert (view["pagesViewed"], view["timeMs"]) == expected
     assert (sent["data"]["pagesViewed"], sent["data"]["timeMs"]) == expected
@@ -225,29 +228,29 @@ def test_a_view_of_the_feed_the_record_and_the_webhook_agree(world: World, made:
     assert len(delivery_envelopes(world)) == 1
 
 
-def test_a_session_that_was_not_counted_is_no_event(world: World, made: dict[str, Any]) -> None:
+def test_a_session_that_was_not_counted_is_no_event(world: World, uploaded_file: dict[str, Any]) -> None:
     create_webhook_for(world)
-    FakeReader(world, made["shortId"]).reads(2, input=False)
-    FakeReader(world, made["shortId"]).reads(60, input=False)
-    FakeReader(world, made["shortId"], user_agent="Slackbot-LinkExpanding 1.0").reads(60)
+    FakeReader(world, uploaded_file["shortId"]).read_page(2, input=False)
+    FakeReader(world, uploaded_file["shortId"]).read_page(60, input=False)
+    FakeReader(world, uploaded_file["shortId"], user_agent="Slackbot-LinkExpanding 1.0").read_page(60)
     end_all_sessions(world)
     assert (delivery_envelopes(world), list_activity(world)) == ([], [])
 
 
-def test_a_variant_without_a_label_is_told_by_its_uuid_alone(world: World, made: dict[str, Any]) -> None:
+def test_a_variant_without_a_label_is_told_by_its_uuid_alone(world: World, uploaded_file: dict[str, Any]) -> None:
     create_webhook_for(world, "file.viewed")
-    nameless = world.pia.post(f"/api/v1/files/{made['uuid']}/variants").get_json()
-    view_document(world, made, nameless["shortId"])
+    nameless = world.pia.post(f"/api/v1/files/{uploaded_file['uuid']}/variants").get_json()
+    view_document(world, uploaded_file, nameless["shortId"])
     (sent,) = delivery_envelopes(world)
     assert list(sent["data"]) == ["fileUuid", "fileName", "pagesViewed", "timeMs", "sessionId", "variantUuid"]
 
 
 def test_a_view_through_a_variant_that_was_deleted_meanwhile_is_told_without_it(
-    world: World, made: dict[str, Any], variant: dict[str, Any]
+    world: World, uploaded_file: dict[str, Any], variant: dict[str, Any]
 ) -> None:
     create_webhook_for(world, "file.viewed")
-    FakeReader(world, variant["shortId"]).reads(30, input=True)
-    world.pia.delete(f"/api/v1/files/{made['uuid']}/variants/{variant['uuid']}")
+    FakeReader(world, variant["shortId"]).read_page(30, input=True)
+    world.pia.delete(f"/api/v1/files/{uploaded_file['uuid']}/variants/{variant['uuid']}")
     end_all_sessions(world)
     (sent,) = delivery_envelopes(world)
     assert list(sent["data"]) == ["fileUuid", "fileName", "pagesViewed", "timeMs", "sessionId"]
@@ -255,28 +258,30 @@ def test_a_view_through_a_variant_that_was_deleted_meanwhile_is_told_without_it(
 
 @pytest.mark.parametrize("shape", ["slug", "short id", "uuid", "upper-case uuid", "variant"])
 def test_the_file_is_told_by_its_own_uuid_however_it_was_reached(
-    world: World, made: dict[str, Any], variant: dict[str, Any], shape: str
+    world: World, uploaded_file: dict[str, Any], variant: dict[str, Any], shape: str
 ) -> None:
     """``fileUuid`` is the canonical UUID even when reached by short id, slug or variant."""
-    update_file_row(world, made["uuid"], slug="the-report")
+    update_file_row(world, uploaded_file["uuid"], slug="the-report")
     names = {
         "slug": "the-report",
-        "short id": made["shortId"],
-        "uuid": made["uuid"],
-        "upper-case uuid": made["uuid"].upper(),
+        "short id": uploaded_file["shortId"],
+        "uuid": uploaded_file["uuid"],
+        "upper-case uuid": uploaded_file["uuid"].upper(),
         "variant": variant["uuid"],
     }
     create_webhook_for(world)
-    view_document(world, made, names[shape])
-    assert [sent["data"]["fileUuid"] for sent in delivery_envelopes(world)] == [made["uuid"]]
+    view_document(world, uploaded_file, names[shape])
+    assert [sent["data"]["fileUuid"] for sent in delivery_envelopes(world)] == [uploaded_file["uuid"]]
 
 
-def test_the_owner_is_told_nothing_of_what_they_do_but_a_replacement(world: World, made: dict[str, Any]) -> None:
+def test_the_owner_is_told_nothing_of_what_they_do_but_a_replacement(
+    world: World, uploaded_file: dict[str, Any]
+) -> None:
     """Owner actions never fire visitor-triggered kinds; ``content.replaced`` is an owner action and does fire."""
     create_webhook_for(world)
     http = sign_in_browser(world, world.pia)
-    name = made["shortId"]
-    FakeReader(world, name, http=http).reads(60, input=True)
+    name = uploaded_file["shortId"]
+    FakeReader(world, name, http=http).read_page(60, input=True)
     assert http.post(f"/{name}/download", buffered=True).status_code == 200
     owner = FeedbackClient(world, name, http=http)
     for method, path, body in (
@@ -286,67 +291,73 @@ def test_the_owner_is_told_nothing_of_what_they_do_but_a_replacement(world: Worl
         ("POST", "receipt", {"name": "Pia"}),
     ):
         assert owner.send(method, path, body).status_code == 403
-    put_settings(world, made, gateFields=FORM)
+    put_settings(world, uploaded_file, gateFields=FORM)
     http.post(f"/{name}/enter", data={"field-mail": "pia@example.com"})
     end_all_sessions(world)
     assert (delivery_envelopes(world), list_activity(world)) == ([], [])
-    replace_document(world, made, name)
+    replace_document(world, uploaded_file, name)
     assert [sent["event"] for sent in delivery_envelopes(world)] == ["content.replaced"]
 
 
-def test_a_gate_below_pro_is_never_queued_and_goes_on_with_the_plan(world: World, made: dict[str, Any]) -> None:
+def test_a_gate_below_pro_is_never_queued_and_goes_on_with_the_plan(
+    world: World, uploaded_file: dict[str, Any]
+) -> None:
     """Easy to get wrong 67: not Pro at event time is never queued, also not after an upgrade; the capture is kept."""
     create_webhook_for(world, "gate.completed")
-    put_settings(world, made, gateFields=FORM)
+    put_settings(world, uploaded_file, gateFields=FORM)
     accounts.set_tier(world.rt, world.pia.email, Plan.BASIC)
-    assert GateClient(world, made["shortId"]).enters(mail="below@a.example")
+    assert GateClient(world, uploaded_file["shortId"]).enter(mail="below@a.example")
     assert (delivery_bodies(world), list_activity(world), list_activity(world, "kind=gate.completed")) == ([], [], [])
     accounts.set_tier(world.rt, world.pia.email, Plan.PRO)
     assert delivery_bodies(world) == []
     assert [row["data"]["email"] for row in list_activity(world)] == ["below@a.example"]
-    assert GateClient(world, made["shortId"]).enters(mail="again@a.example")
+    assert GateClient(world, uploaded_file["shortId"]).enter(mail="again@a.example")
     assert [sent["data"]["email"] for sent in delivery_envelopes(world)] == ["again@a.example"]
     assert count_rows(world, "gate_rows") == 2
 
 
-def test_proofing_is_told_once_for_each_reader_and_file(world: World, made: dict[str, Any]) -> None:
+def test_proofing_is_told_once_for_each_reader_and_file(world: World, uploaded_file: dict[str, Any]) -> None:
     """A viewer's first page mark or annotation on a document (once per viewer per file)."""
     create_webhook_for(world, "proofing.updated")
     other = world.pia.upload()
     put_settings(world, other, **ALL_FEEDBACK_SETTINGS)
-    ann = FeedbackClient(world, made["shortId"])
-    assert [ann.mark(1, "pick"), ann.mark(2, "reject"), ann.mark(1, None)] == [204] * 3
+    ann = FeedbackClient(world, uploaded_file["shortId"])
+    assert [ann.mark_page(1, "pick"), ann.mark_page(2, "reject"), ann.mark_page(1, None)] == [204] * 3
     ann.annotate(page=3)
-    FeedbackClient(world, made["shortId"]).annotate(page=3)
-    assert FeedbackClient(world, other["shortId"], http=ann.http).mark(2, "maybe") == 204
+    FeedbackClient(world, uploaded_file["shortId"]).annotate(page=3)
+    assert FeedbackClient(world, other["shortId"], http=ann.http).mark_page(2, "maybe") == 204
     found = [
         (sent["data"]["fileUuid"], sent["data"]["kind"], sent["data"]["pageNumber"])
         for sent in delivery_envelopes(world)
     ]
-    assert found == [(made["uuid"], "mark", 1), (made["uuid"], "annotation", 3), (other["uuid"], "mark", 2)]
+    assert found == [
+        (uploaded_file["uuid"], "mark", 1),
+        (uploaded_file["uuid"], "annotation", 3),
+        (other["uuid"], "mark", 2),
+    ]
 
 
-def test_an_invitation_is_told_once(world: World, made: dict[str, Any]) -> None:
+def test_an_invitation_is_told_once(world: World, uploaded_file: dict[str, Any]) -> None:
     """An email invitee opens the document for the first time."""
     create_webhook_for(world, "invite.viewed")
-    insert_invite(world, made["uuid"], "ivy@other.example", "Invited00001")
+    insert_invite(world, uploaded_file["uuid"], "ivy@other.example", "Invited00001")
     for _ in range(2):
-        FakeReader(world, "Invited00001").reads(30, input=True)
+        FakeReader(world, "Invited00001").read_page(30, input=True)
         end_all_sessions(world)
     assert len(delivery_envelopes(world)) == 1
 
 
-def test_a_note_for_the_owner_alone_is_no_event(world: World, made: dict[str, Any]) -> None:
+def test_a_note_for_the_owner_alone_is_no_event(world: World, uploaded_file: dict[str, Any]) -> None:
     """A viewer leaves a public note."""
     create_webhook_for(world)
-    FeedbackClient(world, made["shortId"]).note("Between us", public=False)
+    FeedbackClient(world, uploaded_file["shortId"]).leave_note("Between us", public=False)
     assert (delivery_envelopes(world), list_activity(world)) == ([], [])
 
 
-def test_a_receipt_is_told_when_it_is_fresh(world: World, made: dict[str, Any]) -> None:
+def test_a_receipt_is_told_when_it_is_fresh(world: World, uploaded_file: dict[str, Any]) -> None:
     """A fresh mark-as-received."""
     create_webhook_for(world)
-    ann = FeedbackClient(world, made["shortId"])
+    ann = FeedbackClient(world, uploaded_file["shortId"])
     assert [ann.send("POST", "receipt", {"name": name}).status_code for name in ("Ann", "Ann", "Bob")] == [
         201,
         200,
@@ -355,28 +366,30 @@ def test_a_receipt_is_told_when_it_is_fresh(world: World, made: dict[str, Any]) 
     assert [sent["data"]["name"] for sent in delivery_envelopes(world)] == ["Ann"]
 
 
-def test_what_happened_to_a_file_in_the_trash_is_told_when_it_comes_back(world: World, made: dict[str, Any]) -> None:
+def test_what_happened_to_a_file_in_the_trash_is_told_when_it_comes_back(
+    world: World, uploaded_file: dict[str, Any]
+) -> None:
     """A session that ends after its file was trashed: its row is hidden like the others, and keeps its id."""
-    download_document(world, made, made["shortId"])
-    FakeReader(world, made["shortId"]).reads(30, input=True)
-    world.pia.delete(f"/api/v1/files/{made['uuid']}")
+    download_document(world, uploaded_file, uploaded_file["shortId"])
+    FakeReader(world, uploaded_file["shortId"]).read_page(30, input=True)
+    world.pia.delete(f"/api/v1/files/{uploaded_file['uuid']}")
     end_all_sessions(world)
-    assert list_activity(world) == list_activity(world, f"file={made['shortId']}") == []
-    assert world.pia.post(f"/api/v1/files/{made['uuid']}/restore").status_code == 200
+    assert list_activity(world) == list_activity(world, f"file={uploaded_file['shortId']}") == []
+    assert world.pia.post(f"/api/v1/files/{uploaded_file['uuid']}/restore").status_code == 200
     assert [(row["id"], row["event"]) for row in list_activity(world)] == [(2, "file.downloaded"), (3, "file.viewed")]
 
 
-def test_an_event_goes_to_the_webhooks_that_ask_for_it(world: World, made: dict[str, Any]) -> None:
+def test_an_event_goes_to_the_webhooks_that_ask_for_it(world: World, uploaded_file: dict[str, Any]) -> None:
     """Webhooks may be scoped to one file; unscoped ones receive all account events, and nobody another account's."""
     other = world.pia.upload()
     wanted = {
         create_webhook_for(world, "file.downloaded").uuid,
-        create_webhook_for(world, "note.created", "file.downloaded", fileUuid=made["uuid"]).uuid,
+        create_webhook_for(world, "note.created", "file.downloaded", fileUuid=uploaded_file["uuid"]).uuid,
     }
     create_webhook_for(world, "file.viewed")
     create_webhook_for(world, "file.downloaded", fileUuid=other["uuid"])
     create_webhook_for(world, "file.downloaded", person=world.mal)
-    download_document(world, made, made["shortId"])
-    found = world.rt.db.rows("SELECT w.uuid FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id")
+    download_document(world, uploaded_file, uploaded_file["shortId"])
+    found = world.rt.db.fetch_all("SELECT w.uuid FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id")
     assert {uuid for (uuid,) in found} == wanted
     assert len(found) == 2

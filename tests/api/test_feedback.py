@@ -24,7 +24,7 @@ NOW = "2026-09-21T14:13:20.000Z"
 
 
 @pytest.fixture
-def made(world: World) -> dict[str, Any]:
+def uploaded_file(world: World) -> dict[str, Any]:
     made = world.pia.upload()
     put_settings(world, made, **ALL_FEEDBACK_SETTINGS)
     return made
@@ -41,17 +41,17 @@ def parse_sheet(answer: TestResponse) -> list[list[str]]:
 
 
 def list_pseudonyms(world: World) -> list[str]:
-    return [name for (name,) in world.rt.db.rows("SELECT pseudonym FROM viewers ORDER BY id")]
+    return [name for (name,) in world.rt.db.fetch_all("SELECT pseudonym FROM viewers ORDER BY id")]
 
 
 # Who may
 
 
 @pytest.mark.parametrize("what", ROUTES)
-def test_a_foreign_file_is_403_and_an_unknown_one_404(world: World, made: dict[str, Any], what: str) -> None:
+def test_a_foreign_file_is_403_and_an_unknown_one_404(world: World, uploaded_file: dict[str, Any], what: str) -> None:
     """On the four readership routes a foreign file is **403**, an unknown id 404."""
     for who in (world.mal, world.fay):
-        answer = get_feedback(who, made, what)
+        answer = get_feedback(who, uploaded_file, what)
         assert (answer.status_code, answer.get_json()["code"]) == (403, "forbidden")
         assert answer.headers["WWW-Authenticate"] == "Bearer"
     for name in (UNKNOWN_UUID, "aB3dE5fG7hJ9", "report"):
@@ -60,28 +60,33 @@ def test_a_foreign_file_is_403_and_an_unknown_one_404(world: World, made: dict[s
 
 
 @pytest.mark.parametrize("what", ROUTES)
-def test_unclaimed_and_trashed_files_are_404(world: World, made: dict[str, Any], what: str) -> None:
+def test_unclaimed_and_trashed_files_are_404(world: World, uploaded_file: dict[str, Any], what: str) -> None:
     assert get_feedback(world.pia, share_anonymously(world).uuid, what).status_code == 404
-    world.pia.delete(f"/api/v1/files/{made['uuid']}")
-    assert get_feedback(world.pia, made, what).status_code == 404
-    assert get_feedback(world.mal, made, what).status_code == 404
+    world.pia.delete(f"/api/v1/files/{uploaded_file['uuid']}")
+    assert get_feedback(world.pia, uploaded_file, what).status_code == 404
+    assert get_feedback(world.mal, uploaded_file, what).status_code == 404
 
 
 @pytest.mark.parametrize("what", ROUTES)
 @pytest.mark.parametrize("plan", [Plan.FREE, Plan.BASIC])
-def test_below_pro_it_is_403_plan_required(world: World, made: dict[str, Any], what: str, plan: Plan) -> None:
+def test_below_pro_it_is_403_plan_required(world: World, uploaded_file: dict[str, Any], what: str, plan: Plan) -> None:
     accounts.set_tier(world.rt, world.pia.email, plan)
     for query in ("", "?format=csv", "?format=xml"):
-        answer = get_feedback(world.pia, made, what, query)
+        answer = get_feedback(world.pia, uploaded_file, what, query)
         assert (answer.status_code, answer.get_json()["code"]) == (403, "plan_required")
         assert "requires the pro plan" in answer.get_json()["detail"]
         assert answer.headers["WWW-Authenticate"] == "Bearer"
 
 
 @pytest.mark.parametrize("what", ROUTES)
-def test_the_file_is_named_by_uuid_in_either_case_or_short_id(world: World, made: dict[str, Any], what: str) -> None:
-    update_file_row(world, made["uuid"], slug="our-report")
-    answers = [get_feedback(world.pia, name, what) for name in (made["uuid"], made["uuid"].upper(), made["shortId"])]
+def test_the_file_is_named_by_uuid_in_either_case_or_short_id(
+    world: World, uploaded_file: dict[str, Any], what: str
+) -> None:
+    update_file_row(world, uploaded_file["uuid"], slug="our-report")
+    answers = [
+        get_feedback(world.pia, name, what)
+        for name in (uploaded_file["uuid"], uploaded_file["uuid"].upper(), uploaded_file["shortId"])
+    ]
     assert [answer.status_code for answer in answers] == [200] * 3
     assert answers[0].data == answers[1].data == answers[2].data
     assert get_feedback(world.pia, "our-report", what).status_code == 404
@@ -90,14 +95,20 @@ def test_the_file_is_named_by_uuid_in_either_case_or_short_id(world: World, made
 # Page marks
 
 
-def test_page_marks_are_told_by_page_by_viewer_and_in_total(world: World, made: dict[str, Any]) -> None:
+def test_page_marks_are_told_by_page_by_viewer_and_in_total(world: World, uploaded_file: dict[str, Any]) -> None:
     """``{pages: [{page, pick, reject, maybe}], viewers: [{identity, marks: [{page, mark}]}], totals}``; ``identity`` is
     the invitee's address or a pseudonym such as ``Reader 7F3A``."""
-    insert_invite(world, made["uuid"], "zoe@example.com", "Zz3dE5fG7hJ9")
-    ann, zoe = FeedbackClient(world, made["shortId"]), FeedbackClient(world, "Zz3dE5fG7hJ9")
-    ann.mark(3, "pick"), ann.mark(1, "reject"), zoe.mark(3, "pick"), zoe.mark(1, "maybe"), ann.mark(2, "pick")
-    ann.mark(2, None)
-    answer = get_feedback(world.pia, made, "page-marks")
+    insert_invite(world, uploaded_file["uuid"], "zoe@example.com", "Zz3dE5fG7hJ9")
+    ann, zoe = FeedbackClient(world, uploaded_file["shortId"]), FeedbackClient(world, "Zz3dE5fG7hJ9")
+    (
+        ann.mark_page(3, "pick"),
+        ann.mark_page(1, "reject"),
+        zoe.mark_page(3, "pick"),
+        zoe.mark_page(1, "maybe"),
+        ann.mark_page(2, "pick"),
+    )
+    ann.mark_page(2, None)
+    answer = get_feedback(world.pia, uploaded_file, "page-marks")
     name = list_pseudonyms(world)[0]
     assert re.fullmatch("Reader [0-9A-F]{4}", name)
     assert answer.get_json() == {
@@ -112,7 +123,7 @@ def test_page_marks_are_told_by_page_by_viewer_and_in_total(world: World, made: 
         "totals": {"pick": 2, "reject": 1, "maybe": 1},
     }
     assert list(answer.get_json()) == ["pages", "viewers", "totals"]
-    assert parse_sheet(get_feedback(world.pia, made, "page-marks", "?format=csv")) == [
+    assert parse_sheet(get_feedback(world.pia, uploaded_file, "page-marks", "?format=csv")) == [
         ["page", "mark", "identity", "markedAt"],
         ["1", "reject", name, NOW],
         ["1", "maybe", "zoe@example.com", NOW],
@@ -121,47 +132,47 @@ def test_page_marks_are_told_by_page_by_viewer_and_in_total(world: World, made: 
     ]
 
 
-def test_nothing_left_is_empty_and_not_absent(world: World, made: dict[str, Any]) -> None:
-    assert get_feedback(world.pia, made, "page-marks").get_json() == {
+def test_nothing_left_is_empty_and_not_absent(world: World, uploaded_file: dict[str, Any]) -> None:
+    assert get_feedback(world.pia, uploaded_file, "page-marks").get_json() == {
         "pages": [],
         "viewers": [],
         "totals": {"pick": 0, "reject": 0, "maybe": 0},
     }
-    assert get_feedback(world.pia, made, "annotations").get_json() == {"pages": []}
-    assert get_feedback(world.pia, made, "feedback").get_json() == {"notes": [], "receipts": []}
+    assert get_feedback(world.pia, uploaded_file, "annotations").get_json() == {"pages": []}
+    assert get_feedback(world.pia, uploaded_file, "feedback").get_json() == {"notes": [], "receipts": []}
     for what in SHEET_ROUTES:
-        assert len(parse_sheet(get_feedback(world.pia, made, what, "?format=csv"))) == 1
+        assert len(parse_sheet(get_feedback(world.pia, uploaded_file, what, "?format=csv"))) == 1
 
 
-def test_the_owner_gets_the_numbers_of_the_document(world: World, made: dict[str, Any]) -> None:
-    put_settings(world, made, pageRange={"from": 2, "to": 3})
-    ann = FeedbackClient(world, made["shortId"])
-    ann.mark(1, "pick"), ann.annotate(2), ann.note(page=1)
-    assert [row["page"] for row in get_feedback(world.pia, made, "page-marks").get_json()["pages"]] == [2]
-    assert [row["page"] for row in get_feedback(world.pia, made, "annotations").get_json()["pages"]] == [3]
-    assert [row["pageNumber"] for row in get_feedback(world.pia, made, "feedback").get_json()["notes"]] == [2]
+def test_the_owner_gets_the_numbers_of_the_document(world: World, uploaded_file: dict[str, Any]) -> None:
+    put_settings(world, uploaded_file, pageRange={"from": 2, "to": 3})
+    ann = FeedbackClient(world, uploaded_file["shortId"])
+    ann.mark_page(1, "pick"), ann.annotate(2), ann.leave_note(page=1)
+    assert [row["page"] for row in get_feedback(world.pia, uploaded_file, "page-marks").get_json()["pages"]] == [2]
+    assert [row["page"] for row in get_feedback(world.pia, uploaded_file, "annotations").get_json()["pages"]] == [3]
+    assert [row["pageNumber"] for row in get_feedback(world.pia, uploaded_file, "feedback").get_json()["notes"]] == [2]
 
 
 # Annotations
 
 
-def test_annotations_are_told_by_page(world: World, made: dict[str, Any]) -> None:
+def test_annotations_are_told_by_page(world: World, uploaded_file: dict[str, Any]) -> None:
     """``{pages: [{page, annotations: [{uuid, identity, rect, note, createdAt}]}]}``."""
-    ann, bob = FeedbackClient(world, made["shortId"]), FeedbackClient(world, made["shortId"])
+    ann, bob = FeedbackClient(world, uploaded_file["shortId"]), FeedbackClient(world, uploaded_file["shortId"])
     last, first, second = ann.annotate(3, "last"), ann.annotate(1, "first"), bob.annotate(1, 'two\nlines, "quoted"')
     names = list_pseudonyms(world)
 
     def row(sent: dict[str, Any], identity: str) -> dict[str, Any]:
         return {"uuid": sent["uuid"], "identity": identity, "rect": RECT, "note": sent["note"], "createdAt": NOW}
 
-    assert get_feedback(world.pia, made, "annotations").get_json() == {
+    assert get_feedback(world.pia, uploaded_file, "annotations").get_json() == {
         "pages": [
             {"page": 1, "annotations": [row(first, names[0]), row(second, names[1])]},
             {"page": 3, "annotations": [row(last, names[0])]},
         ]
     }
     place = ["0.1", "0.2", "0.3", "0.4"]
-    assert parse_sheet(get_feedback(world.pia, made, "annotations", "?format=csv")) == [
+    assert parse_sheet(get_feedback(world.pia, uploaded_file, "annotations", "?format=csv")) == [
         ["page", "uuid", "identity", "x", "y", "width", "height", "note", "createdAt"],
         ["1", first["uuid"], names[0], *place, "first", NOW],
         ["1", second["uuid"], names[1], *place, 'two\nlines, "quoted"', NOW],
@@ -174,17 +185,17 @@ def test_annotations_are_told_by_page(world: World, made: dict[str, Any]) -> Non
 
 @pytest.mark.parametrize("what", SHEET_ROUTES)
 @pytest.mark.parametrize("query", ["?format=", "?format=CSV", "?format=json", "?format=csv&format=csv"])
-def test_any_other_format_is_400(world: World, made: dict[str, Any], what: str, query: str) -> None:
-    answer = get_feedback(world.pia, made, what, query)
+def test_any_other_format_is_400(world: World, uploaded_file: dict[str, Any], what: str, query: str) -> None:
+    answer = get_feedback(world.pia, uploaded_file, what, query)
     assert (answer.status_code, answer.get_json()["code"]) == (400, "bad_request")
 
 
 @pytest.mark.parametrize("what", SHEET_ROUTES)
 def test_a_sheet_is_saved_under_a_name_and_ends_lines_as_the_standard_says(
-    world: World, made: dict[str, Any], what: str
+    world: World, uploaded_file: dict[str, Any], what: str
 ) -> None:
-    answer = get_feedback(world.pia, made["shortId"], what, "?format=csv")
-    assert answer.headers["Content-Disposition"] == f'attachment; filename="{what}-{made["shortId"]}.csv"'
+    answer = get_feedback(world.pia, uploaded_file["shortId"], what, "?format=csv")
+    assert answer.headers["Content-Disposition"] == f'attachment; filename="{what}-{uploaded_file["shortId"]}.csv"'
     assert answer.data.endswith(b"\r\n")
 
 
@@ -195,40 +206,40 @@ PAYLOADS = [start + end for start in (*FORMULA_STARTS, *INVISIBLE_PREFIXES) for 
 TRIGGERS = tuple("=+-@\t\r\n\0＝＋－＠")
 
 
-def test_no_cell_starts_a_formula_and_every_text_comes_back(world: World, made: dict[str, Any]) -> None:
+def test_no_cell_starts_a_formula_and_every_text_comes_back(world: World, uploaded_file: dict[str, Any]) -> None:
     """G29: 100 payloads: 0 cells beginning with a trigger; strict RFC 4180 round trip."""
     assert len(PAYLOADS) == 115
-    insert_invite(world, made["uuid"], "=cmd@example.com", "Zz3dE5fG7hJ9")
+    insert_invite(world, uploaded_file["uuid"], "=cmd@example.com", "Zz3dE5fG7hJ9")
     hand = FeedbackClient(world, "Zz3dE5fG7hJ9")
     for payload in PAYLOADS:
         hand.annotate(note=payload)
         world.clock.advance(seconds=2)
-    hand.mark(1, "pick")
-    rows = parse_sheet(get_feedback(world.pia, made, "annotations", "?format=csv"))[1:]
+    hand.mark_page(1, "pick")
+    rows = parse_sheet(get_feedback(world.pia, uploaded_file, "annotations", "?format=csv"))[1:]
     stored = [payload.strip().replace("\r\n", "\n") for payload in PAYLOADS]
     assert [
         row[7].removeprefix("'") if row[7] != text else text for row, text in zip(rows, stored, strict=True)
     ] == stored
-    marks = parse_sheet(get_feedback(world.pia, made, "page-marks", "?format=csv"))
+    marks = parse_sheet(get_feedback(world.pia, uploaded_file, "page-marks", "?format=csv"))
     assert marks[1][2] == "'=cmd@example.com"
     cells = [cell for row in (*rows, *marks) for cell in row]
     assert not [cell for cell in cells if cell.lstrip("\ufeff\u200b ").startswith(TRIGGERS)]
-    told = get_feedback(world.pia, made, "annotations").get_json()["pages"][0]["annotations"]
+    told = get_feedback(world.pia, uploaded_file, "annotations").get_json()["pages"][0]["annotations"]
     assert [row["note"] for row in told] == stored
 
 
 # Notes and receipts
 
 
-def test_notes_and_receipts_are_told_oldest_first(world: World, made: dict[str, Any]) -> None:
-    insert_invite(world, made["uuid"], "zoe@example.com", "Zz3dE5fG7hJ9")
-    ann, zoe = FeedbackClient(world, made["shortId"]), FeedbackClient(world, "Zz3dE5fG7hJ9")
-    private, public = ann.note("for you", page=2), zoe.note("for all", "Zoe", public=True)
+def test_notes_and_receipts_are_told_oldest_first(world: World, uploaded_file: dict[str, Any]) -> None:
+    insert_invite(world, uploaded_file["uuid"], "zoe@example.com", "Zz3dE5fG7hJ9")
+    ann, zoe = FeedbackClient(world, uploaded_file["shortId"]), FeedbackClient(world, "Zz3dE5fG7hJ9")
+    private, public = ann.leave_note("for you", page=2), zoe.leave_note("for all", "Zoe", public=True)
     zoe.send("POST", "receipt", {"name": "Zoe"})
     world.clock.advance(seconds=1)
     ann.send("POST", "receipt", {"name": "Ann Lee"})
     name = list_pseudonyms(world)[0]
-    assert get_feedback(world.pia, made, "feedback").get_json() == {
+    assert get_feedback(world.pia, uploaded_file, "feedback").get_json() == {
         "notes": [
             {
                 "uuid": private["uuid"],
@@ -255,41 +266,43 @@ def test_notes_and_receipts_are_told_oldest_first(world: World, made: dict[str, 
     }
 
 
-def test_what_was_left_is_told_after_the_feature_was_switched_off(world: World, made: dict[str, Any]) -> None:
-    ann = FeedbackClient(world, made["shortId"])
-    ann.note(), ann.mark(1, "pick"), ann.annotate()
-    put_settings(world, made, **dict.fromkeys(ALL_FEEDBACK_SETTINGS, False))
-    assert len(get_feedback(world.pia, made, "feedback").get_json()["notes"]) == 1
-    assert get_feedback(world.pia, made, "page-marks").get_json()["totals"]["pick"] == 1
-    assert len(get_feedback(world.pia, made, "annotations").get_json()["pages"]) == 1
+def test_what_was_left_is_told_after_the_feature_was_switched_off(world: World, uploaded_file: dict[str, Any]) -> None:
+    ann = FeedbackClient(world, uploaded_file["shortId"])
+    ann.leave_note(), ann.mark_page(1, "pick"), ann.annotate()
+    put_settings(world, uploaded_file, **dict.fromkeys(ALL_FEEDBACK_SETTINGS, False))
+    assert len(get_feedback(world.pia, uploaded_file, "feedback").get_json()["notes"]) == 1
+    assert get_feedback(world.pia, uploaded_file, "page-marks").get_json()["totals"]["pick"] == 1
+    assert len(get_feedback(world.pia, uploaded_file, "annotations").get_json()["pages"]) == 1
 
 
-def test_a_deleted_variant_leaves_what_its_readers_said_under_a_pseudonym(world: World, made: dict[str, Any]) -> None:
+def test_a_deleted_variant_leaves_what_its_readers_said_under_a_pseudonym(
+    world: World, uploaded_file: dict[str, Any]
+) -> None:
     """Sessions survive unattributed, and so does what was proofed."""
-    path = f"/api/v1/files/{made['uuid']}/variants"
+    path = f"/api/v1/files/{uploaded_file['uuid']}/variants"
     variant = world.pia.post(path, json={"label": "Ada Lovelace"}).get_json()
-    FeedbackClient(world, variant["shortId"]).mark(1, "pick")
-    before = get_feedback(world.pia, made, "page-marks").data
+    FeedbackClient(world, variant["shortId"]).mark_page(1, "pick")
+    before = get_feedback(world.pia, uploaded_file, "page-marks").data
     assert world.pia.delete(f"{path}/{variant['uuid']}").status_code == 204
-    after = get_feedback(world.pia, made, "page-marks")
+    after = get_feedback(world.pia, uploaded_file, "page-marks")
     assert after.data == before
     assert "Ada" not in after.text
 
 
 @pytest.mark.parametrize("what", ROUTES)
 def test_an_answer_costs_a_fixed_number_of_statements(
-    world: World, made: dict[str, Any], what: str, monkeypatch: pytest.MonkeyPatch
+    world: World, uploaded_file: dict[str, Any], what: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def statements() -> int:
         asked: list[str] = []
         execute = world.rt.db.sqlite.execute_sql
         with monkeypatch.context() as patch:
             patch.setattr(world.rt.db.sqlite, "execute_sql", lambda *args: (asked.append(args[0]), execute(*args))[1])
-            assert get_feedback(world.pia, made, what).status_code == 200
+            assert get_feedback(world.pia, uploaded_file, what).status_code == 200
         return len(asked)
 
     few = statements()
     for _ in range(5):
-        hand = FeedbackClient(world, made["shortId"])
-        hand.mark(1, "pick"), hand.annotate(), hand.note(), hand.send("POST", "receipt", {"name": "X"})
+        hand = FeedbackClient(world, uploaded_file["shortId"])
+        hand.mark_page(1, "pick"), hand.annotate(), hand.leave_note(), hand.send("POST", "receipt", {"name": "X"})
     assert statements() == few <= 5

@@ -47,22 +47,22 @@ TYPES = ["multipart/form-data; boundary=x", "multipart/form-data", "multipart/fo
 
 
 @pytest.fixture
-def calm(make: object) -> World:
+def unlimited_world(make: object) -> World:
     """A world whose limits do not get in the way."""
     world: World = make(rate_limit=1_000_000, address_limit=1_000_000)  # type: ignore[operator]
     return world
 
 
 @pytest.mark.parametrize(("method", "path"), [(method, path) for method, path, _ in ROUTES if "{uuid}" in path])
-def test_a_hostile_name_in_the_path_is_404(calm: World, method: str, path: str) -> None:
+def test_a_hostile_name_in_the_path_is_404(unlimited_world: World, method: str, path: str) -> None:
     for name in NAMES:
-        calm.clock.advance(minutes=1)  # tests of webhooks keep their limit of 10
-        answer = calm.http.open(fill_path(path, name), method=method, headers=calm.pia.headers)
+        unlimited_world.clock.advance(minutes=1)  # tests of webhooks keep their limit of 10
+        answer = unlimited_world.http.open(fill_path(path, name), method=method, headers=unlimited_world.pia.headers)
         assert answer.status_code == 404, name
 
 
 @pytest.mark.parametrize(("method", "path"), [(method, path) for method, path, _ in ROUTES if method != "POST"])
-def test_a_hostile_parameter_is_refused_or_ignored(calm: World, method: str, path: str) -> None:
+def test_a_hostile_parameter_is_refused_or_ignored(unlimited_world: World, method: str, path: str) -> None:
     for value in VALUES:
         query = "&".join(f"{parameter}={value}&{parameter}={value}" for parameter in PARAMETERS)
         for target in (
@@ -70,29 +70,37 @@ def test_a_hostile_parameter_is_refused_or_ignored(calm: World, method: str, pat
             f"{fill_path(path)}?type=gate&{query}",
             f"{fill_path(path)}?{value}",
         ):
-            status = calm.http.open(target, method=method, headers=calm.pia.headers).status_code
+            status = unlimited_world.http.open(target, method=method, headers=unlimited_world.pia.headers).status_code
             assert status in EXPECTED, (target, status)
 
 
 @pytest.mark.parametrize(("method", "path"), [(method, path) for method, path, _ in ROUTES])
-def test_a_hostile_body_is_refused_or_ignored(calm: World, method: str, path: str) -> None:
+def test_a_hostile_body_is_refused_or_ignored(unlimited_world: World, method: str, path: str) -> None:
     for content_type in TYPES:
         for name, body in BODIES.items():
-            calm.clock.advance(minutes=4)  # as above; uploads without an account keep theirs of 20 an hour
-            answer = calm.http.open(
-                fill_path(path), method=method, headers=calm.pia.headers, data=body, content_type=content_type
+            unlimited_world.clock.advance(minutes=4)  # as above; uploads without an account keep theirs of 20 an hour
+            answer = unlimited_world.http.open(
+                fill_path(path),
+                method=method,
+                headers=unlimited_world.pia.headers,
+                data=body,
+                content_type=content_type,
             )
             expected = (400, 415) if method == "POST" else (200, 404, 429)
             if method in ("POST", "PUT") and ("{uuid}" in path or path == "/api/files"):  # switched off here
                 expected = (400, 404, 415)
             assert answer.status_code in expected, (content_type, name)
-    assert list(calm.rt.blobs.tmp.iterdir()) == []
+    assert list(unlimited_world.rt.blobs.tmp.iterdir()) == []
 
 
 @pytest.mark.parametrize(("method", "path"), [(method, path) for method, path, _ in ROUTES])
-def test_a_hostile_host_or_forwarding_is_not_believed(calm: World, method: str, path: str) -> None:
+def test_a_hostile_host_or_forwarding_is_not_believed(unlimited_world: World, method: str, path: str) -> None:
     for host in ("evil.example", "a b", "[::1", "x:99999", "\xe9", ""):
-        headers = calm.pia.headers | {"Host": host, "X-Forwarded-For": "' OR 1", "X-Forwarded-Host": "evil.example"}
-        answer = calm.http.open(fill_path(path), method=method, headers=headers)
+        headers = unlimited_world.pia.headers | {
+            "Host": host,
+            "X-Forwarded-For": "' OR 1",
+            "X-Forwarded-Host": "evil.example",
+        }
+        answer = unlimited_world.http.open(fill_path(path), method=method, headers=headers)
         assert answer.status_code < 500
         assert b"evil.example" not in answer.data

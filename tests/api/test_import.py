@@ -19,8 +19,8 @@ PDF = simple_pdf(pages=2)
 
 
 @pytest.fixture
-def world(importer: World) -> World:
-    return importer
+def world(import_world: World) -> World:
+    return import_world
 
 
 # --- what works ------------------------------------------------------------------------------------------------------
@@ -86,14 +86,14 @@ def test_unknown_keys_are_ignored(world: World, source: ImportSource) -> None:
 def test_what_the_source_says_of_length_and_type_does_not_matter(
     world: World, source: ImportSource, head: bytes
 ) -> None:
-    source.script = raw_response(head + PDF)
+    source.respond = raw_response(head + PDF)
     made = post_import(world.pia, source.url()).get_json()
     assert world.pia.get(f"/api/v1/files/{made['uuid']}/content", buffered=True).data == PDF
 
 
 def test_the_source_gets_no_credential(world: World, source: ImportSource) -> None:
     post_import(world.pia, source.url("/export?token=a%20b"))
-    head = source.heads[0].decode()
+    head = source.request_heads[0].decode()
     assert head.startswith("GET /export?token=a%20b HTTP/1.1\r\n")
     assert "uthorization" not in head
     assert "ookie" not in head
@@ -218,10 +218,10 @@ def test_without_a_free_slot_nothing_is_fetched(world: World, source: ImportSour
 
 def test_the_cap_of_the_plan_fits_and_one_byte_more_is_413(world: World, source: ImportSource) -> None:
     exactly = PDF + b"\n" * (20 * MB - len(PDF))
-    source.script = http_response(exactly + b"\n")
+    source.respond = http_response(exactly + b"\n")
     assert_import_refused(world, post_import(world.fay, source.url()), 413, "payload_too_large")
     assert post_import(world.bea, source.url()).status_code == 200
-    source.script = http_response(exactly)
+    source.respond = http_response(exactly)
     assert post_import(world.fay, source.url()).status_code == 200
 
 
@@ -236,7 +236,7 @@ def test_the_cap_of_the_plan_fits_and_one_byte_more_is_413(world: World, source:
 )
 def test_a_body_that_never_ends_is_413_while_streaming(world: World, source: ImportSource, head: bytes) -> None:
     """Too big 413 while streaming; nothing stored."""
-    source.script = endless_response(head + PDF, b"\n" * 65536)
+    source.respond = endless_response(head + PDF, b"\n" * 65536)
     assert_import_refused(world, post_import(world.fay, source.url()), 413, "payload_too_large")
 
 

@@ -30,8 +30,8 @@ DOCX = b"PK\x03\x04" + b"\0" * 22 + b"\x11\x00\x00\x00word/document.xml"
 
 
 @pytest.fixture
-def world(importer: World) -> World:
-    return importer
+def world(import_world: World) -> World:
+    return import_world
 
 
 # --- what the source does --------------------------------------------------------------------------------------------
@@ -42,7 +42,7 @@ def world(importer: World) -> World:
 def test_a_redirect_is_502_and_never_followed(world: World, source: ImportSource, status: str, location: str) -> None:
     """Any 3xx from the source 502."""
     where = location.replace("{self}", source.url("/other.pdf"))
-    source.script = http_response(PDF, status, f"Location: {where}")
+    source.respond = http_response(PDF, status, f"Location: {where}")
     assert_import_refused(world, post_import(world.pia, source.url()), 502, "bad_gateway")
     assert source.connections == 1
 
@@ -51,7 +51,7 @@ def test_a_redirect_is_502_and_never_followed(world: World, source: ImportSource
     "status", ["204 No Content", "206 Part", "400 Bad", "401 No", "404 Gone", "500 Oops", "503 No"]
 )
 def test_an_error_of_the_source_is_502(world: World, source: ImportSource, status: str) -> None:
-    source.script = http_response(b"" if status.startswith("204") else PDF, status)
+    source.respond = http_response(b"" if status.startswith("204") else PDF, status)
     problem = assert_import_refused(world, post_import(world.pia, source.url()), 502, "bad_gateway")
     assert status[:3] in problem["detail"]
 
@@ -69,7 +69,7 @@ def test_an_error_of_the_source_is_502(world: World, source: ImportSource, statu
     ids=["nothing", "other protocol", "short", "long header", "many headers", "cut chunks"],
 )
 def test_a_source_that_breaks_off_or_talks_nonsense_is_502(world: World, source: ImportSource, script: Any) -> None:
-    source.script = script
+    source.respond = script
     assert_import_refused(world, post_import(world.pia, source.url()), 502, "bad_gateway")
 
 
@@ -87,7 +87,7 @@ def test_a_source_that_drips_is_502_at_the_deadline(
 ) -> None:
     """A total deadline: every byte would start a socket's timeout anew."""
     monkeypatch.setattr(imports, "DEADLINE_S", 0.5)
-    source.script = script
+    source.respond = script
     began = time.monotonic()
     assert_import_refused(world, post_import(world.pia, source.url()), 502, "bad_gateway")
     assert time.monotonic() - began < 5
@@ -97,7 +97,7 @@ def test_a_deadline_in_the_middle_of_connecting_leaves_no_socket_open(
     world: World, source: ImportSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An open one would fail the test by its warning."""
-    source.script = hold_connection
+    source.respond = hold_connection
     for thousandths in range(1, 21):
         monkeypatch.setattr(imports, "DEADLINE_S", thousandths / 1000)
         assert_import_refused(world, post_import(world.pia, source.url()), 502, "bad_gateway")
@@ -109,7 +109,7 @@ def test_a_certificate_that_is_not_trusted_is_502(make: Callable[..., World], so
     world.rt.outbound.resolve = lambda host: [ipaddress.ip_address("127.0.0.1")]
     problem = assert_import_refused(world, post_import(world.pia, source.url()), 502, "bad_gateway")
     assert "certificate" in problem["detail"]
-    assert source.heads == []
+    assert source.request_heads == []
 
 
 def test_a_name_that_nobody_knows_is_502(world: World, source: ImportSource) -> None:
@@ -140,19 +140,19 @@ def test_a_source_that_is_not_there_is_502(make: Callable[..., World], cert: Pat
 )  # fmt: skip
 def test_what_is_not_a_pdf_is_400(world: World, source: ImportSource, body: bytes) -> None:
     """Non-PDF body 400; PDF only: an office document is 400 here."""
-    source.script = http_response(body, "200 OK", "Content-Type: application/pdf")
+    source.respond = http_response(body, "200 OK", "Content-Type: application/pdf")
     problem = assert_import_refused(world, post_import(world.pia, source.url()), 400, "bad_request")
     assert problem["detail"] == "The source is not a PDF."
 
 
 def test_what_is_not_a_pdf_is_not_fetched_to_its_end(world: World, source: ImportSource) -> None:
-    source.script = endless_response(b"HTTP/1.1 200 OK\r\n\r\n", b"<html>" * 10_000)
+    source.respond = endless_response(b"HTTP/1.1 200 OK\r\n\r\n", b"<html>" * 10_000)
     assert_import_refused(world, post_import(world.fay, source.url()), 400, "bad_request")
 
 
 def test_a_pdf_that_cannot_be_used_is_400(world: World, source: ImportSource) -> None:
     """422 belongs to upload and replacement."""
-    source.script = http_response(b"%PDF-1.7 and nothing else")
+    source.respond = http_response(b"%PDF-1.7 and nothing else")
     assert_import_refused(world, post_import(world.pia, source.url()), 400, "bad_request")
 
 
@@ -164,7 +164,7 @@ def test_the_colours_of_the_first_page_are_told(
 ) -> None:
     """``palette`` is a list of ``#rrggbb`` strings, most dominant first."""
     monkeypatch.setattr("docshare.server.pdf.engine.PALETTE_BUDGET_S", 30.0)  # whatever else the machine does
-    source.script = http_response(picture_pdf([make_stripes((RED, 30), (BLUE, 70))], [300]))
+    source.respond = http_response(picture_pdf([make_stripes((RED, 30), (BLUE, 70))], [300]))
     # Twice: every 500th document meets a worker that is replaced just then, and has no palette.
     made = max((post_import(world.pia, source.url()).get_json() for _ in range(2)), key=len)
     assert list(made) == ["uuid", "shortId", "shareUrl", "palette"]
@@ -176,7 +176,7 @@ def test_a_palette_that_takes_too_long_delays_nothing(
 ) -> None:
     """Its time budget never delays or fails the import."""
     monkeypatch.setattr("docshare.server.pdf.engine.PALETTE_BUDGET_S", 0.0)
-    source.script = http_response(picture_pdf([make_stripes((RED, 30))], [300]))
+    source.respond = http_response(picture_pdf([make_stripes((RED, 30))], [300]))
     result = post_import(world.pia, source.url())
     assert result.status_code == 200
     assert "palette" not in result.get_json()

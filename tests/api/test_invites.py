@@ -28,44 +28,47 @@ def invite(owner: Person, made: dict[str, Any], email: str = "ann@example.com", 
 
 def list_viewed_events(world: World) -> list[dict[str, Any]]:
     return [
-        json.loads(row[0]) for row in world.rt.db.rows("SELECT data FROM activity_rows WHERE event='invite.viewed'")
+        json.loads(row[0])
+        for row in world.rt.db.fetch_all("SELECT data FROM activity_rows WHERE event='invite.viewed'")
     ]
 
 
 @pytest.fixture
-def made(world: World) -> dict[str, Any]:
+def uploaded_file(world: World) -> dict[str, Any]:
     return world.pia.upload()
 
 
-def test_an_invitation_has_a_personal_link(world: World, made: dict[str, Any]) -> None:
-    row = invite(world.pia, made, name="  Ann Lee ")
+def test_an_invitation_has_a_personal_link(world: World, uploaded_file: dict[str, Any]) -> None:
+    row = invite(world.pia, uploaded_file, name="  Ann Lee ")
     assert list(row) == ["uuid", "email", "name", "url", "createdAt"]
     assert (row["email"], row["name"]) == ("ann@example.com", "Ann Lee")
     assert re.fullmatch(r"http://127\.0\.0\.1:8787/[0-9A-Za-z]{12}", row["url"])
-    assert made["shortId"] not in row["url"]
-    assert world.pia.get(invites_path(made)).get_json() == [row]
+    assert uploaded_file["shortId"] not in row["url"]
+    assert world.pia.get(invites_path(uploaded_file)).get_json() == [row]
 
 
-def test_the_list_is_newest_first_and_of_this_file(world: World, made: dict[str, Any]) -> None:
+def test_the_list_is_newest_first_and_of_this_file(world: World, uploaded_file: dict[str, Any]) -> None:
     invite(world.pia, world.pia.upload(), "other@example.com")
     names = ["a@example.com", "b@example.com", "c@example.com"]
     for name in names:
-        invite(world.pia, made, name)
-    assert [row["email"] for row in world.pia.get(invites_path(made)).get_json()] == names[::-1]
+        invite(world.pia, uploaded_file, name)
+    assert [row["email"] for row in world.pia.get(invites_path(uploaded_file)).get_json()] == names[::-1]
 
 
-def test_an_address_is_invited_once_and_keeps_its_link(world: World, made: dict[str, Any]) -> None:
-    row = invite(world.pia, made)
-    again = world.pia.post(invites_path(made), json={"email": "ANN@example.com", "name": "Somebody"})
+def test_an_address_is_invited_once_and_keeps_its_link(world: World, uploaded_file: dict[str, Any]) -> None:
+    row = invite(world.pia, uploaded_file)
+    again = world.pia.post(invites_path(uploaded_file), json={"email": "ANN@example.com", "name": "Somebody"})
     assert (again.status_code, again.get_json()) == (200, row)
     assert len(mail.list_outbox(world.rt)) == 1
 
 
-def test_the_mail_holds_the_link_and_no_name_of_a_protected_document(world: World, made: dict[str, Any]) -> None:
-    first = invite(world.pia, made)
-    world.pia.put(f"/api/v1/files/{made['uuid']}/settings", json={"password": "open sesame"})
-    invite(world.pia, made, "bob@example.com")
-    invite(world.pia, made, "eve@example.com", mail=False)
+def test_the_mail_holds_the_link_and_no_name_of_a_protected_document(
+    world: World, uploaded_file: dict[str, Any]
+) -> None:
+    first = invite(world.pia, uploaded_file)
+    world.pia.put(f"/api/v1/files/{uploaded_file['uuid']}/settings", json={"password": "open sesame"})
+    invite(world.pia, uploaded_file, "bob@example.com")
+    invite(world.pia, uploaded_file, "eve@example.com", mail=False)
     second, told = mail.list_outbox(world.rt)
     assert told["subject"] == 'Pia shares "report.pdf" with you'
     assert first["url"] in str(mail.show(world.rt, str(told["uuid"]))["message"])
@@ -99,20 +102,20 @@ def test_the_mail_holds_the_link_and_no_name_of_a_protected_document(world: Worl
     ],
 )
 def test_a_malformed_body_is_refused_and_invites_nobody(
-    world: World, made: dict[str, Any], body: dict[str, Any]
+    world: World, uploaded_file: dict[str, Any], body: dict[str, Any]
 ) -> None:
-    answer = world.pia.post(invites_path(made), json=body)
+    answer = world.pia.post(invites_path(uploaded_file), json=body)
     assert (answer.status_code, answer.get_json()["code"]) == (400, "bad_request")
-    assert world.pia.get(invites_path(made)).get_json() == []
+    assert world.pia.get(invites_path(uploaded_file)).get_json() == []
     assert mail.list_outbox(world.rt) == []
 
 
-def test_a_foreign_an_unknown_and_a_trashed_file_are_404(world: World, made: dict[str, Any]) -> None:
-    assert world.mal.get(invites_path(made)).status_code == 404
-    assert world.mal.post(invites_path(made), json={"email": "a@example.com"}).status_code == 404
+def test_a_foreign_an_unknown_and_a_trashed_file_are_404(world: World, uploaded_file: dict[str, Any]) -> None:
+    assert world.mal.get(invites_path(uploaded_file)).status_code == 404
+    assert world.mal.post(invites_path(uploaded_file), json={"email": "a@example.com"}).status_code == 404
     assert world.pia.get(invites_path({"uuid": UNKNOWN_UUID})).status_code == 404
-    world.pia.delete(f"/api/v1/files/{made['uuid']}")
-    assert world.pia.get(invites_path(made)).status_code == 404
+    world.pia.delete(f"/api/v1/files/{uploaded_file['uuid']}")
+    assert world.pia.get(invites_path(uploaded_file)).status_code == 404
 
 
 def test_invitations_need_pro(world: World) -> None:
@@ -126,48 +129,48 @@ def test_invitations_need_pro(world: World) -> None:
         assert answer.headers["WWW-Authenticate"].startswith("Bearer")
 
 
-def test_the_1001st_invitation_is_refused(world: World, made: dict[str, Any]) -> None:
+def test_the_1001st_invitation_is_refused(world: World, uploaded_file: dict[str, Any]) -> None:
     with world.rt.db.write():
         world.rt.db.execute(
             "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) "
             "INSERT INTO invites (uuid, short_id, file_id, email, created_at) "
             "SELECT 'u' || i, 's' || i, (SELECT id FROM files WHERE uuid = ?), i || '@example.com', 1 FROM n",
-            (made["uuid"],),
+            (uploaded_file["uuid"],),
         )
-    assert world.pia.post(invites_path(made), json={"email": "one@more.example"}).status_code == 400
-    assert world.pia.post(invites_path(made), json={"email": "7@example.com"}).status_code == 200
+    assert world.pia.post(invites_path(uploaded_file), json={"email": "one@more.example"}).status_code == 400
+    assert world.pia.post(invites_path(uploaded_file), json={"email": "7@example.com"}).status_code == 200
 
 
 def invite_short_id(row: dict[str, Any]) -> str:
     return str(row["url"].rsplit("/", 1)[1])
 
 
-def test_the_first_counted_view_is_told_once(world: World, made: dict[str, Any]) -> None:
-    row = invite(world.pia, made, name="Ann")
+def test_the_first_counted_view_is_told_once(world: World, uploaded_file: dict[str, Any]) -> None:
+    row = invite(world.pia, uploaded_file, name="Ann")
     reader = FakeReader(world, invite_short_id(row))
     assert list_viewed_events(world) == []
-    reader.reads(6)
-    seen_at = world.pia.get(invites_path(made)).get_json()[0]["viewedAt"]
-    reader.reads(6)
-    FakeReader(world, invite_short_id(row), address="198.51.100.99").reads(60)
+    reader.read_page(6)
+    seen_at = world.pia.get(invites_path(uploaded_file)).get_json()[0]["viewedAt"]
+    reader.read_page(6)
+    FakeReader(world, invite_short_id(row), address="198.51.100.99").read_page(60)
     assert list_viewed_events(world) == [
-        {"fileUuid": made["uuid"], "fileName": "report.pdf", "email": "ann@example.com", "name": "Ann"}
+        {"fileUuid": uploaded_file["uuid"], "fileName": "report.pdf", "email": "ann@example.com", "name": "Ann"}
     ]
-    assert world.pia.get(invites_path(made)).get_json()[0]["viewedAt"] == seen_at
-    assert [view["fileUuid"] for view in list_view_rows(world)] == [made["uuid"]] * 2
+    assert world.pia.get(invites_path(uploaded_file)).get_json()[0]["viewedAt"] == seen_at
+    assert [view["fileUuid"] for view in list_view_rows(world)] == [uploaded_file["uuid"]] * 2
 
 
-def test_a_scanner_that_follows_the_personal_link_is_no_invitee(world: World, made: dict[str, Any]) -> None:
-    row = invite(world.pia, made)
-    FakeReader(world, invite_short_id(row)).reads(20, input=False)
+def test_a_scanner_that_follows_the_personal_link_is_no_invitee(world: World, uploaded_file: dict[str, Any]) -> None:
+    row = invite(world.pia, uploaded_file)
+    FakeReader(world, invite_short_id(row)).read_page(20, input=False)
     world.clock.advance(minutes=10)
-    assert "viewedAt" not in world.pia.get(invites_path(made)).get_json()[0]
+    assert "viewedAt" not in world.pia.get(invites_path(uploaded_file)).get_json()[0]
 
 
-def test_a_personal_link_tells_nothing_of_the_canonical_one(world: World, made: dict[str, Any]) -> None:
+def test_a_personal_link_tells_nothing_of_the_canonical_one(world: World, uploaded_file: dict[str, Any]) -> None:
     slug = "the-offer"
-    world.pia.put(f"/api/v1/files/{made['uuid']}/settings", json={"slug": slug})
-    name = invite_short_id(invite(world.pia, made))
+    world.pia.put(f"/api/v1/files/{uploaded_file['uuid']}/settings", json={"slug": slug})
+    name = invite_short_id(invite(world.pia, uploaded_file))
     answers = [
         world.http.get(f"/{name}"),
         world.http.get(f"/embed/{name}"),
@@ -178,36 +181,38 @@ def test_a_personal_link_tells_nothing_of_the_canonical_one(world: World, made: 
     assert [answer.status_code for answer in answers] == [200] * 5
     for answer in answers:
         told = answer.get_data(as_text=True) + str(answer.headers)
-        assert not [canary for canary in (made["uuid"], made["shortId"], slug) if canary in told]
+        assert not [canary for canary in (uploaded_file["uuid"], uploaded_file["shortId"], slug) if canary in told]
 
 
-def test_a_personal_link_dies_with_its_file(world: World, made: dict[str, Any]) -> None:
-    name = invite_short_id(invite(world.pia, made))
-    update_file_row(world, made["uuid"], delete_at=world.clock.now - 1)
+def test_a_personal_link_dies_with_its_file(world: World, uploaded_file: dict[str, Any]) -> None:
+    name = invite_short_id(invite(world.pia, uploaded_file))
+    update_file_row(world, uploaded_file["uuid"], delete_at=world.clock.now - 1)
     assert world.http.get(f"/{name}").status_code == 410
-    update_file_row(world, made["uuid"], delete_at=None)
-    world.pia.delete(f"/api/v1/files/{made['uuid']}")
+    update_file_row(world, uploaded_file["uuid"], delete_at=None)
+    world.pia.delete(f"/api/v1/files/{uploaded_file['uuid']}")
     assert world.http.get(f"/{name}").get_data() == world.http.get("/abcdefghijkl").get_data()
     assert world.http.get(f"/{name}").status_code == 404
 
 
 @pytest.mark.parametrize("ended", ["delete_at", "burned_at"])
-def test_nobody_is_invited_to_a_link_that_has_ended(world: World, made: dict[str, Any], ended: str) -> None:
-    standing = invite(world.pia, made, mail=False)
-    update_file_row(world, made["uuid"], **{ended: world.clock.now})
+def test_nobody_is_invited_to_a_link_that_has_ended(world: World, uploaded_file: dict[str, Any], ended: str) -> None:
+    standing = invite(world.pia, uploaded_file, mail=False)
+    update_file_row(world, uploaded_file["uuid"], **{ended: world.clock.now})
     for email in ("late@example.com", "ann@example.com"):
-        answer = world.pia.post(invites_path(made), json={"email": email})
+        answer = world.pia.post(invites_path(uploaded_file), json={"email": email})
         assert (answer.status_code, answer.get_json()["code"]) == (410, "gone")
-    assert world.pia.get(invites_path(made)).get_json() == [standing]
+    assert world.pia.get(invites_path(uploaded_file)).get_json() == [standing]
     assert mail.list_outbox(world.rt) == []
 
 
-def test_no_api_route_takes_the_short_id_of_an_invitation_for_the_file(world: World, made: dict[str, Any]) -> None:
-    name = invite_short_id(invite(world.pia, made))
+def test_no_api_route_takes_the_short_id_of_an_invitation_for_the_file(
+    world: World, uploaded_file: dict[str, Any]
+) -> None:
+    name = invite_short_id(invite(world.pia, uploaded_file))
     assert world.pia.get(f"/api/v1/files/{name}").status_code == 404
 
 
-def test_a_downgraded_owners_invitees_go_on_reading(world: World, made: dict[str, Any]) -> None:
-    name = invite_short_id(invite(world.pia, made))
+def test_a_downgraded_owners_invitees_go_on_reading(world: World, uploaded_file: dict[str, Any]) -> None:
+    name = invite_short_id(invite(world.pia, uploaded_file))
     accounts.set_tier(world.rt, "pia@example.com", Plan.FREE)
-    assert FakeReader(world, name).reads(6) == 204
+    assert FakeReader(world, name).read_page(6) == 204

@@ -43,7 +43,7 @@ def test_tokens_can_be_found_by_scanners_and_only_their_digests_are_kept(world: 
         assert len(token) >= len(prefix) + 32
         assert token[6:].isalnum()
         assert token not in "".join(world.rt.db.sqlite.connection().iterdump())
-    assert world.rt.db.rows("SELECT kind FROM file_tokens ORDER BY kind") == [("claim",), ("manage",)]
+    assert world.rt.db.fetch_all("SELECT kind FROM file_tokens ORDER BY kind") == [("claim",), ("manage",)]
 
 
 @pytest.mark.parametrize(
@@ -134,9 +134,9 @@ def test_the_bundled_listener_refuses_a_replacement_before_its_body(world: World
         path = CONTENT.replace("{uuid}", file.uuid)
         for token, status in ((file.manage_token, 403), ("ds_mt_unknown", 401), (world.mal.key, 404)):
             headers = {**kind, "Authorization": f"Bearer {token}", "Content-Length": str(200 << 20)}
-            assert door.ask("POST", path, headers).status == status
+            assert door.request("POST", path, headers).status == status
         made = world.pia.upload()
-        reply = door.ask(
+        reply = door.request(
             "POST",
             f"/api/v1/files/{made['uuid']}/content",
             {**kind, **world.pia.headers},
@@ -176,6 +176,6 @@ def test_an_unclaimed_file_is_destroyed_a_week_after_it_expired_and_a_claimed_on
     assert sweeps.expire_unclaimed(world.rt) == 0
     world.clock.advance(milliseconds=1)
     assert sweeps.run_all(world.rt) == {"burned": 0, "purged": 0, "expired": 1, "removed": 0}
-    assert world.rt.db.rows("SELECT uuid FROM files") == [(claimed.uuid,)]
+    assert world.rt.db.fetch_all("SELECT uuid FROM files") == [(claimed.uuid,)]
     assert sum(1 for path in world.rt.blobs.root.rglob("*") if path.is_file()) == 1
     assert put_settings_status(lost) == 404

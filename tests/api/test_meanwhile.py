@@ -31,7 +31,7 @@ def refusal_code(answer: TestResponse) -> tuple[int, str]:
 
 
 @pytest.fixture
-def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], None]:
+def during_inspection(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], None]:
     """Have something done while the next document is inspected."""
 
     def arrange(act: Callable[[], object]) -> None:
@@ -51,17 +51,17 @@ def count_stored_files(world: World) -> int:
     return sum(1 for path in world.rt.blobs.root.rglob("*") if path.is_file())
 
 
-def test_slots_are_those_of_the_plan_at_the_end_of_an_upload(world: World, meanwhile: Any) -> None:
+def test_slots_are_those_of_the_plan_at_the_end_of_an_upload(world: World, during_inspection: Any) -> None:
     """Free slots and plan sizes are enforced on upload."""
     for _ in range(3):
         world.bea.upload()
-    meanwhile(lambda: accounts.set_tier(world.rt, world.bea.email, Plan.FREE))
+    during_inspection(lambda: accounts.set_tier(world.rt, world.bea.email, Plan.FREE))
     assert refusal_code(post_document(world.bea)) == (403, "forbidden")
     assert count_stored_files(world) == 3
 
 
-def test_the_size_is_that_of_the_plan_at_the_end_of_an_upload(world: World, meanwhile: Any) -> None:
-    meanwhile(lambda: accounts.set_tier(world.rt, world.bea.email, Plan.FREE))
+def test_the_size_is_that_of_the_plan_at_the_end_of_an_upload(world: World, during_inspection: Any) -> None:
+    during_inspection(lambda: accounts.set_tier(world.rt, world.bea.email, Plan.FREE))
     assert refusal_code(post_document(world.bea, content=simple_pdf(pages=1) + b"%" * (21 * MB))) == (
         413,
         "payload_too_large",
@@ -70,21 +70,21 @@ def test_the_size_is_that_of_the_plan_at_the_end_of_an_upload(world: World, mean
 
 
 @pytest.mark.parametrize("replacing", [False, True])
-def test_a_key_that_is_revoked_meanwhile_stores_nothing(world: World, meanwhile: Any, replacing: bool) -> None:
+def test_a_key_that_is_revoked_meanwhile_stores_nothing(world: World, during_inspection: Any, replacing: bool) -> None:
     """Keys stop working immediately when revoked."""
     made = world.pia.upload()
     path = f"/api/v1/files/{made['uuid']}/content" if replacing else "/api/v1/files"
     key = accounts.list_keys(world.rt, world.pia.email)[0]["uuid"]
-    meanwhile(lambda: accounts.revoke_key(world.rt, key))
+    during_inspection(lambda: accounts.revoke_key(world.rt, key))
     answer = post_document(world.pia, path)
     assert refusal_code(answer) == (401, "unauthorized")
     assert answer.headers["WWW-Authenticate"].startswith("Bearer")
     assert count_stored_files(world) == 1
 
 
-def test_a_replacement_needs_pro_at_its_end_too(world: World, meanwhile: Any) -> None:
+def test_a_replacement_needs_pro_at_its_end_too(world: World, during_inspection: Any) -> None:
     made = world.pia.upload()
-    meanwhile(lambda: accounts.set_tier(world.rt, world.pia.email, Plan.BASIC))
+    during_inspection(lambda: accounts.set_tier(world.rt, world.pia.email, Plan.BASIC))
     assert refusal_code(post_document(world.pia, f"/api/v1/files/{made['uuid']}/content")) == (403, "plan_required")
     assert world.pia.get(f"/api/v1/files/{made['uuid']}").get_json()["contentVersion"] == 1
 
@@ -109,7 +109,7 @@ def test_a_file_that_is_being_destroyed_is_404(world: World, monkeypatch: pytest
         return purge(*arguments)
 
     monkeypatch.setattr(purging, "purge", purged)
-    monkeypatch.setattr(type(world.rt.db), "turn", lambda self, key: nullcontext())
+    monkeypatch.setattr(type(world.rt.db), "lock_key", lambda self, key: nullcontext())
     assert world.fay.delete(path).get_json() == {"trashed": False}
     assert seen == [(404, "not_found")]
 

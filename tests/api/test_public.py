@@ -15,7 +15,7 @@ LINK = "http://127.0.0.1:8787"
 
 
 @pytest.fixture
-def made(world: World) -> dict[str, Any]:
+def uploaded_file(world: World) -> dict[str, Any]:
     """The upload result of a document of three pages that Pia shares."""
     return world.pia.upload(simple_pdf(pages=3), "Report.pdf")
 
@@ -31,9 +31,9 @@ def store_settings(world: World, made: dict[str, Any], **settings: Any) -> None:
 
 
 @pytest.mark.parametrize("shape", ["shortId", "uuid"])
-def test_a_living_link_tells_its_facts_to_anybody(world: World, made: dict[str, Any], shape: str) -> None:
-    assert list(get_metadata(world, made[shape]).items()) == [
-        ("shortId", made["shortId"]),
+def test_a_living_link_tells_its_facts_to_anybody(world: World, uploaded_file: dict[str, Any], shape: str) -> None:
+    assert list(get_metadata(world, uploaded_file[shape]).items()) == [
+        ("shortId", uploaded_file["shortId"]),
         ("originalName", "Report.pdf"),
         ("size", len(simple_pdf(pages=3))),
         ("totalPages", 3),
@@ -41,24 +41,24 @@ def test_a_living_link_tells_its_facts_to_anybody(world: World, made: dict[str, 
         ("allowDownload", True),
         ("protected", False),
         ("requireEmail", False),
-        ("shareUrl", f"{LINK}/{made['shortId']}"),
+        ("shareUrl", f"{LINK}/{uploaded_file['shortId']}"),
     ]
-    assert get_metadata(world, made["uuid"].upper())["shortId"] == made["shortId"]
+    assert get_metadata(world, uploaded_file["uuid"].upper())["shortId"] == uploaded_file["shortId"]
 
 
-def test_the_settings_of_the_file_show(world: World, made: dict[str, Any]) -> None:
-    store_settings(world, made, viewerMode="flipbook", allowDownload=False, pageRange={"from": 2, "to": 3})
-    facts = get_metadata(world, made["shortId"])
+def test_the_settings_of_the_file_show(world: World, uploaded_file: dict[str, Any]) -> None:
+    store_settings(world, uploaded_file, viewerMode="flipbook", allowDownload=False, pageRange={"from": 2, "to": 3})
+    facts = get_metadata(world, uploaded_file["shortId"])
     assert (facts["viewerMode"], facts["allowDownload"], facts["totalPages"]) == ("flipbook", False, 2)
 
 
-def test_the_expiry_shows_unless_it_is_to_be_hidden(world: World, made: dict[str, Any]) -> None:
+def test_the_expiry_shows_unless_it_is_to_be_hidden(world: World, uploaded_file: dict[str, Any]) -> None:
     """``showExpiry:false`` removes ``deleteAt`` from the public metadata only; the owner's detail keeps it."""
-    update_file_row(world, made["uuid"], delete_at=world.clock.now + HOUR)
-    expiry = get_metadata(world, made["shortId"])["deleteAt"]
-    store_settings(world, made, showExpiry=False)
-    assert "deleteAt" not in get_metadata(world, made["shortId"])
-    assert world.pia.get(f"/api/v1/files/{made['uuid']}").get_json()["deleteAt"] == expiry
+    update_file_row(world, uploaded_file["uuid"], delete_at=world.clock.now + HOUR)
+    expiry = get_metadata(world, uploaded_file["shortId"])["deleteAt"]
+    store_settings(world, uploaded_file, showExpiry=False)
+    assert "deleteAt" not in get_metadata(world, uploaded_file["shortId"])
+    assert world.pia.get(f"/api/v1/files/{uploaded_file['uuid']}").get_json()["deleteAt"] == expiry
 
 
 @pytest.mark.parametrize(
@@ -71,41 +71,43 @@ def test_the_expiry_shows_unless_it_is_to_be_hidden(world: World, made: dict[str
 )
 @pytest.mark.parametrize("dead", ["", "expired", "burned"])
 def test_the_name_of_a_gated_document_is_never_told(
-    world: World, made: dict[str, Any], columns: dict[str, Any], protected: bool, required: bool, dead: str
+    world: World, uploaded_file: dict[str, Any], columns: dict[str, Any], protected: bool, required: bool, dead: str
 ) -> None:
     """``originalName`` is absent when a password or email gate stands, also after the link has ended."""
-    update_file_row(world, made["uuid"], **columns)
+    update_file_row(world, uploaded_file["uuid"], **columns)
     if dead:
-        update_file_row(world, made["uuid"], **{{"expired": "delete_at", "burned": "burned_at"}[dead]: world.clock.now})
-    facts = get_metadata(world, made["shortId"])
+        update_file_row(
+            world, uploaded_file["uuid"], **{{"expired": "delete_at", "burned": "burned_at"}[dead]: world.clock.now}
+        )
+    facts = get_metadata(world, uploaded_file["shortId"])
     assert "Report" not in json.dumps(facts)
     if not dead:
         assert (facts["protected"], facts["requireEmail"]) == (protected, required)
 
 
-def test_a_view_limit_hides_no_name(world: World, made: dict[str, Any]) -> None:
-    update_file_row(world, made["uuid"], view_limit=3)
-    assert get_metadata(world, made["shortId"])["originalName"] == "Report.pdf"
+def test_a_view_limit_hides_no_name(world: World, uploaded_file: dict[str, Any]) -> None:
+    update_file_row(world, uploaded_file["uuid"], view_limit=3)
+    assert get_metadata(world, uploaded_file["shortId"])["originalName"] == "Report.pdf"
 
 
 @pytest.mark.parametrize(("column", "reason"), [("delete_at", "expired"), ("burned_at", "burned")])
 def test_a_dead_link_is_410_json_with_why_and_since_when(
-    world: World, made: dict[str, Any], column: str, reason: str
+    world: World, uploaded_file: dict[str, Any], column: str, reason: str
 ) -> None:
-    update_file_row(world, made["uuid"], **{column: world.clock.now})
-    answer = world.http.get(f"/api/files/{made['shortId']}/metadata")
+    update_file_row(world, uploaded_file["uuid"], **{column: world.clock.now})
+    answer = world.http.get(f"/api/files/{uploaded_file['shortId']}/metadata")
     assert (answer.status_code, answer.content_type) == (410, "application/json")
     told = answer.get_json()
     assert list(told) == ["reason", "why", "endedAt", "originalName"]
     assert told["reason"] == reason
     assert told["why"].endswith(".")
-    assert told["endedAt"] == world.pia.get(f"/api/v1/files/{made['uuid']}").get_json()["updatedAt"]
+    assert told["endedAt"] == world.pia.get(f"/api/v1/files/{uploaded_file['uuid']}").get_json()["updatedAt"]
     assert told["originalName"] == "Report.pdf"
 
 
-def test_a_burned_link_whose_expiry_came_is_burned(world: World, made: dict[str, Any]) -> None:
-    update_file_row(world, made["uuid"], burned_at=world.clock.now, delete_at=world.clock.now - 1)
-    assert get_metadata(world, made["shortId"])["reason"] == "burned"
+def test_a_burned_link_whose_expiry_came_is_burned(world: World, uploaded_file: dict[str, Any]) -> None:
+    update_file_row(world, uploaded_file["uuid"], burned_at=world.clock.now, delete_at=world.clock.now - 1)
+    assert get_metadata(world, uploaded_file["shortId"])["reason"] == "burned"
 
 
 @pytest.mark.parametrize("name", [UNKNOWN_UUID, "abcdefghijkl", "nope", "%00", "a b", "x" * 2000])
@@ -114,37 +116,43 @@ def test_what_is_no_link_is_404(world: World, name: str) -> None:
     assert (answer.status_code, answer.content_type) == (404, "application/problem+json")
 
 
-def test_trashed_files_and_slugs_answer_like_unknown_links(world: World, made: dict[str, Any]) -> None:
+def test_trashed_files_and_slugs_answer_like_unknown_links(world: World, uploaded_file: dict[str, Any]) -> None:
     """Slugs are never accepted on API file routes, not even one in the shape of a short id."""
     unknown = world.http.get("/api/files/abcdefghijkl/metadata").get_data()
-    update_file_row(world, made["uuid"], slug="abcdefghijkl")
+    update_file_row(world, uploaded_file["uuid"], slug="abcdefghijkl")
     assert world.http.get("/api/files/abcdefghijkl/metadata").get_data() == unknown
-    world.pia.delete(f"/api/v1/files/{made['uuid']}")
-    assert world.http.get(f"/api/files/{made['shortId']}/metadata").get_data() == unknown
+    world.pia.delete(f"/api/v1/files/{uploaded_file['uuid']}")
+    assert world.http.get(f"/api/files/{uploaded_file['shortId']}/metadata").get_data() == unknown
 
 
-def test_a_variant_is_told_under_its_own_ids_and_with_its_own_rules(world: World, made: dict[str, Any]) -> None:
+def test_a_variant_is_told_under_its_own_ids_and_with_its_own_rules(
+    world: World, uploaded_file: dict[str, Any]
+) -> None:
     """On a variant link the ids are the variant's; revoked it answers like an unknown one."""
-    store_settings(world, made, pageRange={"from": 1, "to": 1})
-    update_file_row(world, made["uuid"], slug="the-report")
-    path = f"/api/v1/files/{made['uuid']}/variants"
+    store_settings(world, uploaded_file, pageRange={"from": 1, "to": 1})
+    update_file_row(world, uploaded_file["uuid"], slug="the-report")
+    path = f"/api/v1/files/{uploaded_file['uuid']}/variants"
     overrides = {"allowDownload": False, "pageRange": {"from": 2, "to": 3}}
     variant = world.pia.post(path, json={"label": "Ann", "overrides": overrides}).get_json()
     for name in (variant["shortId"], variant["uuid"].upper()):
         facts = get_metadata(world, name)
         assert (facts["shortId"], facts["shareUrl"]) == (variant["shortId"], variant["url"])
         assert (facts["allowDownload"], facts["totalPages"], facts["originalName"]) == (False, 2, "Report.pdf")
-        assert not [word for word in (made["uuid"], made["shortId"], "the-report", "Ann") if word in json.dumps(facts)]
+        assert not [
+            word
+            for word in (uploaded_file["uuid"], uploaded_file["shortId"], "the-report", "Ann")
+            if word in json.dumps(facts)
+        ]
     world.pia.put(f"{path}/{variant['uuid']}", json={"revoked": True})
     unknown = world.http.get("/api/files/abcdefghijkl/metadata")
     assert world.http.get(f"/api/files/{variant['shortId']}/metadata").data == unknown.data
 
 
-def test_asking_counts_nothing(world: World, made: dict[str, Any]) -> None:
+def test_asking_counts_nothing(world: World, uploaded_file: dict[str, Any]) -> None:
     """``viewCount`` does not rise by metadata or oEmbed."""
-    get_metadata(world, made["shortId"])
-    world.http.get("/oembed", query_string={"url": f"{LINK}/{made['shortId']}"})
-    assert world.pia.get(f"/api/v1/files/{made['uuid']}").get_json()["viewCount"] == 0
+    get_metadata(world, uploaded_file["shortId"])
+    world.http.get("/oembed", query_string={"url": f"{LINK}/{uploaded_file['shortId']}"})
+    assert world.pia.get(f"/api/v1/files/{uploaded_file['uuid']}").get_json()["viewCount"] == 0
     assert count_rows(world, "view_sessions") == 0
 
 

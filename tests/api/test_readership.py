@@ -30,7 +30,7 @@ PRO_NUMBERS = [*BASIC_NUMBERS, "activeReaders", "newSessions", "returningSession
 
 
 @pytest.fixture
-def made(world: World) -> dict[str, Any]:
+def uploaded_file(world: World) -> dict[str, Any]:
     """A document of four pages that Pia shares."""
     return world.pia.upload(simple_pdf(pages=4), "Q3.pdf")
 
@@ -42,9 +42,9 @@ def get_report(owner: Person, made: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def test_each_plan_has_its_sections_in_order(world: World, made: dict[str, Any]) -> None:
+def test_each_plan_has_its_sections_in_order(world: World, uploaded_file: dict[str, Any]) -> None:
     """Sections above the owner's tier are omitted entirely: absent, not empty."""
-    FakeReader(world, made["shortId"]).reads(9)
+    FakeReader(world, uploaded_file["shortId"]).read_page(9)
     end_all_sessions(world)
     for plan, sections, numbers in (
         (Plan.FREE, FREE, FREE_NUMBERS),
@@ -52,14 +52,14 @@ def test_each_plan_has_its_sections_in_order(world: World, made: dict[str, Any])
         (Plan.PRO, PRO, PRO_NUMBERS),
     ):
         accounts.set_tier(world.rt, world.pia.email, plan)
-        found = get_report(world.pia, made)
+        found = get_report(world.pia, uploaded_file)
         assert list(found) == sections
         assert list(found["summary"]) == numbers
         assert found["tier"] == plan.tier
 
 
-def test_a_file_that_nobody_read_has_a_report_of_zeros(world: World, made: dict[str, Any]) -> None:
-    found = get_report(world.pia, made)
+def test_a_file_that_nobody_read_has_a_report_of_zeros(world: World, uploaded_file: dict[str, Any]) -> None:
+    found = get_report(world.pia, uploaded_file)
     assert found["summary"] == dict.fromkeys(PRO_NUMBERS, 0)
     assert found["funnel"] == [{"page": page, "reached": 0, "pct": 0.0} for page in (1, 2, 3, 4)]
     assert [row["count"] for row in found["viewsOverTime"]] == [0] * 30
@@ -68,22 +68,22 @@ def test_a_file_that_nobody_read_has_a_report_of_zeros(world: World, made: dict[
         assert found[name] == []
 
 
-def test_the_file_is_the_file_object_without_revisions(world: World, made: dict[str, Any]) -> None:
+def test_the_file_is_the_file_object_without_revisions(world: World, uploaded_file: dict[str, Any]) -> None:
     listed = world.pia.get("/api/v1/files").get_json()
-    assert get_report(world.pia, made)["file"] == listed[0]
+    assert get_report(world.pia, uploaded_file)["file"] == listed[0]
 
 
-def test_the_numbers_of_two_readers_add_up(world: World, made: dict[str, Any]) -> None:
-    ada = FakeReader(world, made["shortId"], address="203.0.113.7")
-    ada.reads(10, page=1)
-    ada.reads(6, page=2, turns=1)
-    ada.reads(4, page=1, turns=1, backTurns=1)
-    ada.leaves()
-    bob = FakeReader(world, made["shortId"], address="198.51.100.9")
-    bob.reads(10.5, page=1)
-    insert_download(world, made["uuid"])
+def test_the_numbers_of_two_readers_add_up(world: World, uploaded_file: dict[str, Any]) -> None:
+    ada = FakeReader(world, uploaded_file["shortId"], address="203.0.113.7")
+    ada.read_page(10, page=1)
+    ada.read_page(6, page=2, turns=1)
+    ada.read_page(4, page=1, turns=1, backTurns=1)
+    ada.leave()
+    bob = FakeReader(world, uploaded_file["shortId"], address="198.51.100.9")
+    bob.read_page(10.5, page=1)
+    insert_download(world, uploaded_file["uuid"])
     end_all_sessions(world)
-    assert get_report(world.pia, made)["summary"] == {
+    assert get_report(world.pia, uploaded_file)["summary"] == {
         "totalViews": 2,
         "totalSessions": 2,
         "uniqueVisitors": 2,
@@ -103,92 +103,98 @@ def test_the_numbers_of_two_readers_add_up(world: World, made: dict[str, Any]) -
 
 
 @pytest.mark.parametrize(("seconds", "median"), [((7,), 7_000), ((9, 5), 7_000), ((30, 6, 9), 9_000)])
-def test_the_median_is_of_the_middle(world: World, made: dict[str, Any], seconds: tuple[int, ...], median: int) -> None:
+def test_the_median_is_of_the_middle(
+    world: World, uploaded_file: dict[str, Any], seconds: tuple[int, ...], median: int
+) -> None:
     for host, time in enumerate(seconds):
-        FakeReader(world, made["shortId"], address=f"198.51.100.{host}").reads(time)
+        FakeReader(world, uploaded_file["shortId"], address=f"198.51.100.{host}").read_page(time)
     end_all_sessions(world)
-    assert get_report(world.pia, made)["summary"]["medianTimeMs"] == median
+    assert get_report(world.pia, uploaded_file)["summary"]["medianTimeMs"] == median
 
 
 def test_a_session_that_goes_on_is_a_view_and_an_active_reader_and_nothing_else(
-    world: World, made: dict[str, Any]
+    world: World, uploaded_file: dict[str, Any]
 ) -> None:
     """``totalSessions`` counts ended sessions; ``activeReaders`` sessions with a beacon in the last 60 s."""
-    FakeReader(world, made["shortId"]).reads(9)
-    found = get_report(world.pia, made)
+    FakeReader(world, uploaded_file["shortId"]).read_page(9)
+    found = get_report(world.pia, uploaded_file)
     numbers = found["summary"]
     assert (numbers["totalViews"], numbers["activeReaders"], numbers["totalSessions"]) == (1, 1, 0)
     assert (found["sessions"], found["devices"]) == ([], [])
     world.clock.advance(seconds=60)
-    assert get_report(world.pia, made)["summary"]["activeReaders"] == 0
+    assert get_report(world.pia, uploaded_file)["summary"]["activeReaders"] == 0
 
 
 def test_a_reader_of_another_file_or_one_who_is_not_counted_is_not_active_here(
-    world: World, made: dict[str, Any]
+    world: World, uploaded_file: dict[str, Any]
 ) -> None:
-    FakeReader(world, world.pia.upload()["shortId"]).reads(9)
-    FakeReader(world, made["shortId"]).reads(2, input=False)
-    FakeReader(world, made["shortId"]).reads(20, input=False)
-    assert get_report(world.pia, made)["summary"]["activeReaders"] == 0
+    FakeReader(world, world.pia.upload()["shortId"]).read_page(9)
+    FakeReader(world, uploaded_file["shortId"]).read_page(2, input=False)
+    FakeReader(world, uploaded_file["shortId"]).read_page(20, input=False)
+    assert get_report(world.pia, uploaded_file)["summary"]["activeReaders"] == 0
 
 
-def test_who_is_not_counted_is_in_no_number_but_that_of_their_class(world: World, made: dict[str, Any]) -> None:
+def test_who_is_not_counted_is_in_no_number_but_that_of_their_class(
+    world: World, uploaded_file: dict[str, Any]
+) -> None:
     """Counted sessions only; the others stand beside them."""
-    empty = get_report(world.pia, made)
-    FakeReader(world, made["shortId"], user_agent="curl/8.5.0").reads(20)
-    FakeReader(world, made["shortId"]).reads(2, input=False)
+    empty = get_report(world.pia, uploaded_file)
+    FakeReader(world, uploaded_file["shortId"], user_agent="curl/8.5.0").read_page(20)
+    FakeReader(world, uploaded_file["shortId"]).read_page(2, input=False)
     for _ in range(2):
-        FakeReader(world, made["shortId"]).reads(20, input=False)
-    sign_in_browser(world, world.pia).get(f"/{made['shortId']}")
+        FakeReader(world, uploaded_file["shortId"]).read_page(20, input=False)
+    sign_in_browser(world, world.pia).get(f"/{uploaded_file['shortId']}")
     end_all_sessions(world)
     classes = [("unconfirmed", 2), ("scanner", 1), ("tool", 1)]
-    assert get_report(world.pia, made) == empty | {
+    assert get_report(world.pia, uploaded_file) == empty | {
         "summary": empty["summary"] | {"unconfirmedSessions": 2},
         "uncounted": [{"label": label, "count": count} for label, count in classes],
     }
 
 
-def test_who_comes_back_is_one_visitor_and_a_returning_session(world: World, made: dict[str, Any]) -> None:
+def test_who_comes_back_is_one_visitor_and_a_returning_session(world: World, uploaded_file: dict[str, Any]) -> None:
     """Same address and same browser family: two sessions, one visitor."""
     for _ in range(3):
-        FakeReader(world, made["shortId"]).reads(9)
+        FakeReader(world, uploaded_file["shortId"]).read_page(9)
         end_all_sessions(world)
-    found = get_report(world.pia, made)
+    found = get_report(world.pia, uploaded_file)
     numbers = found["summary"]
     assert (numbers["uniqueVisitors"], numbers["newSessions"], numbers["returningSessions"]) == (1, 1, 2)
     assert [row["returning"] for row in found["sessions"]] == [True, True, False]
 
 
-def test_who_was_counted_first_is_the_new_one_whoever_leaves_first(world: World, made: dict[str, Any]) -> None:
-    stays, goes = FakeReader(world, made["shortId"]), FakeReader(world, made["shortId"])
-    stays.reads(9)
-    goes.reads(9)
-    goes.leaves()
-    stays.reads(30)
+def test_who_was_counted_first_is_the_new_one_whoever_leaves_first(world: World, uploaded_file: dict[str, Any]) -> None:
+    stays, goes = FakeReader(world, uploaded_file["shortId"]), FakeReader(world, uploaded_file["shortId"])
+    stays.read_page(9)
+    goes.read_page(9)
+    goes.leave()
+    stays.read_page(30)
     world.clock.advance(seconds=40)
     end_all_sessions(world)
-    rows = get_report(world.pia, made)["sessions"]
+    rows = get_report(world.pia, uploaded_file)["sessions"]
     assert {row["totalTimeMs"]: row["returning"] for row in rows} == {39_000: False, 9_000: True}
 
 
-def test_returning_is_judged_inside_the_window_of_the_salt(world: World, made: dict[str, Any]) -> None:
+def test_returning_is_judged_inside_the_window_of_the_salt(world: World, uploaded_file: dict[str, Any]) -> None:
     """The salt of reader identity rotates every 30 days; "returning" is judged inside that window."""
-    FakeReader(world, made["shortId"]).reads(9)
+    FakeReader(world, uploaded_file["shortId"]).read_page(9)
     end_all_sessions(world)
     world.clock.advance(days=31)
-    FakeReader(world, made["shortId"]).reads(9)
+    FakeReader(world, uploaded_file["shortId"]).read_page(9)
     end_all_sessions(world)
-    numbers = get_report(world.pia, made)["summary"]
+    numbers = get_report(world.pia, uploaded_file)["summary"]
     assert (numbers["uniqueVisitors"], numbers["newSessions"], numbers["returningSessions"]) == (2, 2, 0)
 
 
-def test_views_over_time_are_the_last_thirty_days_in_utc_with_zeros(world: World, made: dict[str, Any]) -> None:
-    FakeReader(world, made["shortId"]).reads(9)  # 2026-09-21, a Monday, 14:13
+def test_views_over_time_are_the_last_thirty_days_in_utc_with_zeros(
+    world: World, uploaded_file: dict[str, Any]
+) -> None:
+    FakeReader(world, uploaded_file["shortId"]).read_page(9)  # 2026-09-21, a Monday, 14:13
     end_all_sessions(world)
     world.clock.advance(days=3, hours=9, minutes=40)  # 23:59 until after midnight
-    FakeReader(world, made["shortId"]).reads(9)
+    FakeReader(world, uploaded_file["shortId"]).read_page(9)
     end_all_sessions(world)
-    found = get_report(world.pia, made)
+    found = get_report(world.pia, uploaded_file)
     days = found["viewsOverTime"]
     assert (len(days), days[0]["day"], days[-1]["day"]) == (30, "2026-08-27", "2026-09-25")
     assert [row for row in days if row["count"]] == [
@@ -197,26 +203,26 @@ def test_views_over_time_are_the_last_thirty_days_in_utc_with_zeros(world: World
     ]
     assert found["peakTimes"] == [{"dow": 1, "hour": 14, "count": 1}, {"dow": 4, "hour": 23, "count": 1}]
     world.clock.advance(days=26)
-    assert [row for row in get_report(world.pia, made)["viewsOverTime"] if row["count"]] == [
+    assert [row for row in get_report(world.pia, uploaded_file)["viewsOverTime"] if row["count"]] == [
         {"day": "2026-09-24", "count": 1}
     ]
 
 
-def test_peak_times_begin_the_week_on_sunday(world: World, made: dict[str, Any]) -> None:
+def test_peak_times_begin_the_week_on_sunday(world: World, uploaded_file: dict[str, Any]) -> None:
     world.clock.advance(days=6)
-    FakeReader(world, made["shortId"]).reads(9)
+    FakeReader(world, uploaded_file["shortId"]).read_page(9)
     end_all_sessions(world)
-    assert get_report(world.pia, made)["peakTimes"] == [{"dow": 0, "hour": 14, "count": 1}]
+    assert get_report(world.pia, uploaded_file)["peakTimes"] == [{"dow": 0, "hour": 14, "count": 1}]
 
 
-def test_the_funnel_tells_how_far_readers_got(world: World, made: dict[str, Any]) -> None:
+def test_the_funnel_tells_how_far_readers_got(world: World, uploaded_file: dict[str, Any]) -> None:
     """``funnel.reached``: sessions whose furthest page is at least that page, ``pct`` of sessions."""
     for host, last in enumerate((1, 1, 3)):
-        reader = FakeReader(world, made["shortId"], address=f"198.51.100.{host}")
+        reader = FakeReader(world, uploaded_file["shortId"], address=f"198.51.100.{host}")
         for page in range(1, last + 1):
-            reader.reads(6, page=page)
+            reader.read_page(6, page=page)
     end_all_sessions(world)
-    assert get_report(world.pia, made)["funnel"] == [
+    assert get_report(world.pia, uploaded_file)["funnel"] == [
         {"page": 1, "reached": 3, "pct": 100.0},
         {"page": 2, "reached": 1, "pct": 33.3},
         {"page": 3, "reached": 1, "pct": 33.3},
@@ -224,13 +230,13 @@ def test_the_funnel_tells_how_far_readers_got(world: World, made: dict[str, Any]
     ]
 
 
-def test_breakdowns_are_by_count_descending(world: World, made: dict[str, Any]) -> None:
-    link = made["shortId"]
-    FakeReader(world, link, address="198.51.100.1", page_headers={"Referer": "https://news.example/a?b=c"}).reads(9)
-    FakeReader(world, link, address="198.51.100.2", prefix="/embed").reads(9)
-    FakeReader(world, link, address="203.0.113.7", query="?via=qr", user_agent=TABLET).reads(9)
+def test_breakdowns_are_by_count_descending(world: World, uploaded_file: dict[str, Any]) -> None:
+    link = uploaded_file["shortId"]
+    FakeReader(world, link, address="198.51.100.1", page_headers={"Referer": "https://news.example/a?b=c"}).read_page(9)
+    FakeReader(world, link, address="198.51.100.2", prefix="/embed").read_page(9)
+    FakeReader(world, link, address="203.0.113.7", query="?via=qr", user_agent=TABLET).read_page(9)
     end_all_sessions(world)
-    found = get_report(world.pia, made)
+    found = get_report(world.pia, uploaded_file)
     assert found["browsers"] == [{"label": "Chrome", "count": 2}, {"label": "Safari", "count": 1}]
     assert found["devices"] == [{"label": "Desktop", "count": 2}, {"label": "Tablet", "count": 1}]
     assert found["countries"] == [{"label": "DE", "count": 1}]
@@ -243,52 +249,52 @@ def test_breakdowns_are_by_count_descending(world: World, made: dict[str, Any]) 
     ]
 
 
-def test_only_the_most_frequent_referrers_are_listed(world: World, made: dict[str, Any]) -> None:
+def test_only_the_most_frequent_referrers_are_listed(world: World, uploaded_file: dict[str, Any]) -> None:
     with world.rt.db.write():
         for number in range(150):
             world.rt.db.execute(
                 "INSERT INTO tallies SELECT id, 'referrer', ?, ? FROM files", (f"{number}.example", number + 1)
             )
-    listed = get_report(world.pia, made)["referrers"]
+    listed = get_report(world.pia, uploaded_file)["referrers"]
     assert (len(listed), listed[0]) == (100, {"label": "149.example", "count": 150})
 
 
-def test_an_active_page_range_is_told_and_shortens_the_funnel(world: World, made: dict[str, Any]) -> None:
+def test_an_active_page_range_is_told_and_shortens_the_funnel(world: World, uploaded_file: dict[str, Any]) -> None:
     """``effectivePages`` (the window's size) only with an active range."""
-    put_settings(world, made, pageRange={"from": 2, "to": 3})
-    FakeReader(world, made["shortId"]).reads(9, page=1)  # the second page of the document
+    put_settings(world, uploaded_file, pageRange={"from": 2, "to": 3})
+    FakeReader(world, uploaded_file["shortId"]).read_page(9, page=1)  # the second page of the document
     end_all_sessions(world)
-    found = get_report(world.pia, made)
+    found = get_report(world.pia, uploaded_file)
     assert list(found)[:4] == ["tier", "summary", "file", "effectivePages"]
     assert found["effectivePages"] == 2
     assert found["summary"]["completionRate"] == 50.0
     assert [(row["page"], row["reached"]) for row in found["funnel"]] == [(2, 1), (3, 0)]
-    put_settings(world, made, pageRange={"from": 0, "to": 0})
-    found = get_report(world.pia, made)
+    put_settings(world, uploaded_file, pageRange={"from": 0, "to": 0})
+    found = get_report(world.pia, uploaded_file)
     assert "effectivePages" not in found
     assert found["summary"]["completionRate"] == 50.0
     assert [row["reached"] for row in found["funnel"]] == [1, 1, 0, 0]
 
 
-def test_a_page_range_is_told_on_every_plan(world: World, made: dict[str, Any]) -> None:
+def test_a_page_range_is_told_on_every_plan(world: World, uploaded_file: dict[str, Any]) -> None:
     """Page-range enforcement survives a downgrade."""
-    put_settings(world, made, pageRange={"from": 1, "to": 4})
+    put_settings(world, uploaded_file, pageRange={"from": 1, "to": 4})
     accounts.set_tier(world.rt, world.pia.email, Plan.FREE)
-    assert list(get_report(world.pia, made)) == ["tier", "summary", "file", "effectivePages"]
+    assert list(get_report(world.pia, uploaded_file)) == ["tier", "summary", "file", "effectivePages"]
 
 
-def test_contacts_are_the_answers_to_the_form_newest_first(world: World, made: dict[str, Any]) -> None:
-    insert_gate_response(world, made["uuid"], {"mail": "ada@example.com", "firm": "Über"})
-    insert_gate_response(world, made["uuid"], "{broken")
+def test_contacts_are_the_answers_to_the_form_newest_first(world: World, uploaded_file: dict[str, Any]) -> None:
+    insert_gate_response(world, uploaded_file["uuid"], {"mail": "ada@example.com", "firm": "Über"})
+    insert_gate_response(world, uploaded_file["uuid"], "{broken")
     insert_gate_response(world, world.pia.upload()["uuid"], {"mail": "other@example.com"})
     created = "2026-09-21T14:13:20.000Z"
-    assert get_report(world.pia, made)["contacts"] == [
+    assert get_report(world.pia, uploaded_file)["contacts"] == [
         {"createdAt": created},
         {"fields": {"mail": "ada@example.com", "firm": "Über"}, "createdAt": created},
     ]
 
 
-def test_taps_are_counted_by_hotspot_and_for_the_call_to_action(world: World, made: dict[str, Any]) -> None:
+def test_taps_are_counted_by_hotspot_and_for_the_call_to_action(world: World, uploaded_file: dict[str, Any]) -> None:
     spots = ((3, "b"), (1, "a"))
     with world.rt.db.write():
         for number, (page, uuid) in enumerate(spots, start=1):
@@ -301,7 +307,7 @@ def test_taps_are_counted_by_hotspot_and_for_the_call_to_action(world: World, ma
             world.rt.db.execute(
                 "INSERT INTO taps (file_id, hotspot_id, tapped_at) SELECT id, ?, 0 FROM files", (hotspot,)
             )
-    found = get_report(world.pia, made)
+    found = get_report(world.pia, uploaded_file)
     assert found["hotspotTaps"] == [
         {"hotspotUuid": "a", "page": 1, "label": "Prices", "count": 0},
         {"hotspotUuid": "b", "page": 3, "label": "Prices", "count": 2},
@@ -309,15 +315,18 @@ def test_taps_are_counted_by_hotspot_and_for_the_call_to_action(world: World, ma
     assert found["ctaTaps"] == 3
 
 
-def test_a_file_is_named_by_uuid_or_short_id(world: World, made: dict[str, Any]) -> None:
-    answers = [world.pia.get(f"/api/v1/files/{name}/readership") for name in (made["uuid"].upper(), made["shortId"])]
+def test_a_file_is_named_by_uuid_or_short_id(world: World, uploaded_file: dict[str, Any]) -> None:
+    answers = [
+        world.pia.get(f"/api/v1/files/{name}/readership")
+        for name in (uploaded_file["uuid"].upper(), uploaded_file["shortId"])
+    ]
     assert [answer.status_code for answer in answers] == [200, 200]
     assert answers[0].data == answers[1].data
 
 
 @pytest.mark.parametrize("tail", ["", "/pages", "/sessions", f"/sessions/{UNKNOWN_UUID}"])
 def test_a_foreign_file_is_forbidden_and_an_unknown_one_not_found(
-    world: World, made: dict[str, Any], tail: str
+    world: World, uploaded_file: dict[str, Any], tail: str
 ) -> None:
     """On the readership routes a foreign file is 403, an unknown id 404; a trashed file is 404."""
 
@@ -328,9 +337,9 @@ def test_a_foreign_file_is_forbidden_and_an_unknown_one_not_found(
     trashed, unclaimed = world.pia.upload(), world.pia.upload()
     assert world.pia.delete(f"/api/v1/files/{trashed['uuid']}").status_code == 200
     update_file_row(world, unclaimed["uuid"], owner_id=None)
-    update_file_row(world, made["uuid"], slug="q3")
+    update_file_row(world, uploaded_file["uuid"], slug="q3")
     for stranger in (world.mal, world.fay):
-        assert asked(stranger, made["uuid"]) == (403, "forbidden")
+        assert asked(stranger, uploaded_file["uuid"]) == (403, "forbidden")
         for name in (UNKNOWN_UUID, trashed["uuid"], unclaimed["uuid"], "q3", "nope"):
             assert asked(stranger, name) == (404, "not_found")
     for name in (UNKNOWN_UUID, trashed["uuid"], unclaimed["uuid"], "q3"):
@@ -345,43 +354,45 @@ def test_a_foreign_file_is_forbidden_and_an_unknown_one_not_found(
         (f"/sessions/{UNKNOWN_UUID}", Plan.BASIC, "pro"),
     ],
 )
-def test_a_plan_below_is_refused(world: World, made: dict[str, Any], tail: str, plan: Plan, needed: str) -> None:
+def test_a_plan_below_is_refused(
+    world: World, uploaded_file: dict[str, Any], tail: str, plan: Plan, needed: str
+) -> None:
     accounts.set_tier(world.rt, world.pia.email, plan)
-    answer = world.pia.get(f"/api/v1/files/{made['uuid']}/readership{tail}")
+    answer = world.pia.get(f"/api/v1/files/{uploaded_file['uuid']}/readership{tail}")
     assert (answer.status_code, answer.get_json()["code"]) == (403, "plan_required")
     assert f"requires the {needed} plan" in answer.get_json()["detail"]
     assert answer.headers["WWW-Authenticate"] == "Bearer"
 
 
-def test_a_restored_file_has_its_readership_back(world: World, made: dict[str, Any]) -> None:
-    reader = FakeReader(world, made["shortId"])
-    reader.reads(9)
-    FakeReader(world, made["shortId"], address="198.51.100.5").reads(9)
-    reader.leaves()
-    world.pia.delete(f"/api/v1/files/{made['uuid']}")
+def test_a_restored_file_has_its_readership_back(world: World, uploaded_file: dict[str, Any]) -> None:
+    reader = FakeReader(world, uploaded_file["shortId"])
+    reader.read_page(9)
+    FakeReader(world, uploaded_file["shortId"], address="198.51.100.5").read_page(9)
+    reader.leave()
+    world.pia.delete(f"/api/v1/files/{uploaded_file['uuid']}")
     end_all_sessions(world)
-    assert world.pia.post(f"/api/v1/files/{made['uuid']}/restore").status_code == 200
-    assert get_report(world.pia, made)["summary"]["totalSessions"] == 2
+    assert world.pia.post(f"/api/v1/files/{uploaded_file['uuid']}/restore").status_code == 200
+    assert get_report(world.pia, uploaded_file)["summary"]["totalSessions"] == 2
 
 
 def test_a_claimed_file_brings_its_readership(world: World) -> None:
     """Views from before a claim are in the readership of the file and in its count."""
     made = world.pia.upload()
     update_file_row(world, made["uuid"], owner_id=None)
-    FakeReader(world, made["shortId"]).reads(9)
+    FakeReader(world, made["shortId"]).read_page(9)
     end_all_sessions(world)
     with world.rt.db.write():
         world.rt.db.execute("UPDATE files SET owner_id = (SELECT id FROM accounts WHERE email = 'mal@example.com')")
     assert get_report(world.mal, made)["summary"]["totalSessions"] == 1
 
 
-def test_a_purge_leaves_nothing_of_the_readership(world: World, made: dict[str, Any]) -> None:
-    variant = world.pia.post(f"/api/v1/files/{made['uuid']}/variants").get_json()
-    FakeReader(world, variant["shortId"]).reads(9)
+def test_a_purge_leaves_nothing_of_the_readership(world: World, uploaded_file: dict[str, Any]) -> None:
+    variant = world.pia.post(f"/api/v1/files/{uploaded_file['uuid']}/variants").get_json()
+    FakeReader(world, variant["shortId"]).read_page(9)
     end_all_sessions(world)
     tables = ("session_rows", "readerships", "readers", "tallies", "page_tallies", "variant_tallies")
-    counts = [world.rt.db.rows(f"SELECT COUNT(*) > 0 FROM {table}") for table in tables]
+    counts = [world.rt.db.fetch_all(f"SELECT COUNT(*) > 0 FROM {table}") for table in tables]
     assert counts == [[(1,)]] * len(tables)
-    world.pia.delete(f"/api/v1/files/{made['uuid']}?purge=1")
+    world.pia.delete(f"/api/v1/files/{uploaded_file['uuid']}?purge=1")
     for table in tables:
-        assert world.rt.db.rows(f"SELECT COUNT(*) FROM {table}") == [(0,)], table
+        assert world.rt.db.fetch_all(f"SELECT COUNT(*) FROM {table}") == [(0,)], table

@@ -15,7 +15,7 @@ from tests.support.rows import update_file_row
 
 
 @pytest.fixture
-def made(world: World) -> dict[str, Any]:
+def uploaded_file(world: World) -> dict[str, Any]:
     """A document of three pages that Pia shares."""
     return world.pia.upload()
 
@@ -23,18 +23,20 @@ def made(world: World) -> dict[str, Any]:
 def read_first_page(world: World, name: str, seconds: float = 9, host: int = 1) -> None:
     """Somebody reads the first page and leaves."""
     reader = FakeReader(world, name, address=f"198.51.100.{host}")
-    reader.reads(seconds)
-    reader.leaves()
+    reader.read_page(seconds)
+    reader.leave()
 
 
-def test_a_session_has_its_keys_in_order_and_unknown_ones_are_absent(world: World, made: dict[str, Any]) -> None:
+def test_a_session_has_its_keys_in_order_and_unknown_ones_are_absent(
+    world: World, uploaded_file: dict[str, Any]
+) -> None:
     began = world.clock.now
-    reader = FakeReader(world, made["shortId"], address="203.0.113.7")
-    reader.reads(9.5, page=1)
-    reader.reads(0.9, page=2)
+    reader = FakeReader(world, uploaded_file["shortId"], address="203.0.113.7")
+    reader.read_page(9.5, page=1)
+    reader.read_page(0.9, page=2)
     end_all_sessions(world)
-    (row,) = get_readership(world, made, "")["sessions"]
-    ((uuid, started_at),) = world.rt.db.rows("SELECT uuid, started_at FROM view_sessions")
+    (row,) = get_readership(world, uploaded_file, "")["sessions"]
+    ((uuid, started_at),) = world.rt.db.fetch_all("SELECT uuid, started_at FROM view_sessions")
     assert started_at == began
     assert list(row.items()) == [
         ("sessionId", uuid),
@@ -51,143 +53,150 @@ def test_a_session_has_its_keys_in_order_and_unknown_ones_are_absent(world: Worl
     ]
 
 
-def test_a_session_tells_how_many_pages_its_link_showed(world: World, made: dict[str, Any]) -> None:
-    path = f"/api/v1/files/{made['uuid']}/variants"
+def test_a_session_tells_how_many_pages_its_link_showed(world: World, uploaded_file: dict[str, Any]) -> None:
+    path = f"/api/v1/files/{uploaded_file['uuid']}/variants"
     overrides = {"pageRange": {"from": 1, "to": 2}}
     variant = world.pia.post(path, json={"label": "Ann", "overrides": overrides}).get_json()
     read_first_page(world, variant["shortId"])
-    read_first_page(world, made["shortId"], host=2)
+    read_first_page(world, uploaded_file["shortId"], host=2)
     end_all_sessions(world)
-    for rows in (get_readership(world, made, "")["sessions"], get_readership(world, made, "/sessions")):
+    for rows in (
+        get_readership(world, uploaded_file, "")["sessions"],
+        get_readership(world, uploaded_file, "/sessions"),
+    ):
         assert {row.get("variantUuid"): row["shownPages"] for row in rows} == {variant["uuid"]: 2, None: 3}
 
 
-def test_the_report_lists_the_fifty_that_began_last(world: World, made: dict[str, Any]) -> None:
+def test_the_report_lists_the_fifty_that_began_last(world: World, uploaded_file: dict[str, Any]) -> None:
     for host in range(52):
         world.clock.advance(minutes=1)
-        read_first_page(world, made["shortId"], 6 + host / 10, host)
+        read_first_page(world, uploaded_file["shortId"], 6 + host / 10, host)
     end_all_sessions(world)
-    times = [row["totalTimeMs"] for row in get_readership(world, made, "")["sessions"]]
+    times = [row["totalTimeMs"] for row in get_readership(world, uploaded_file, "")["sessions"]]
     assert times == [6_000 + host * 100 for host in range(51, 1, -1)]
 
 
 def test_the_newest_is_the_one_that_began_last_though_an_older_one_ended_later(
-    world: World, made: dict[str, Any]
+    world: World, uploaded_file: dict[str, Any]
 ) -> None:
-    stays = FakeReader(world, made["shortId"])
-    stays.reads(9)
-    read_first_page(world, made["shortId"], 7)
-    stays.reads(60)
+    stays = FakeReader(world, uploaded_file["shortId"])
+    stays.read_page(9)
+    read_first_page(world, uploaded_file["shortId"], 7)
+    stays.read_page(60)
     world.clock.advance(seconds=10)
     end_all_sessions(world)
-    assert [row["totalTimeMs"] for row in get_readership(world, made, "")["sessions"]] == [7_000, 69_000]
-    assert [row["totalTimeMs"] for row in get_readership(world, made, "/sessions")] == [7_000, 69_000]
+    assert [row["totalTimeMs"] for row in get_readership(world, uploaded_file, "")["sessions"]] == [7_000, 69_000]
+    assert [row["totalTimeMs"] for row in get_readership(world, uploaded_file, "/sessions")] == [7_000, 69_000]
 
 
-def test_an_invitation_that_nobody_followed_is_counted(world: World, made: dict[str, Any]) -> None:
+def test_an_invitation_that_nobody_followed_is_counted(world: World, uploaded_file: dict[str, Any]) -> None:
     for name in ("bob", "eve"):
         body = {"email": f"{name}@example.com", "mail": False}
-        world.pia.post(f"/api/v1/files/{made['uuid']}/invites", json=body)
-    assert get_readership(world, made, "")["summary"]["invitedNotViewed"] == 2
+        world.pia.post(f"/api/v1/files/{uploaded_file['uuid']}/invites", json=body)
+    assert get_readership(world, uploaded_file, "")["summary"]["invitedNotViewed"] == 2
 
 
-def test_variants_are_listed_with_their_readers_newest_first(world: World, made: dict[str, Any]) -> None:
+def test_variants_are_listed_with_their_readers_newest_first(world: World, uploaded_file: dict[str, Any]) -> None:
     """``{uuid, label, sessions, avgTimeMs, revoked, redacted}``; the label is omitted after redaction."""
-    base = f"/api/v1/files/{made['uuid']}/variants"
+    base = f"/api/v1/files/{uploaded_file['uuid']}/variants"
     ada, eve = (world.pia.post(base, json={"label": label}).get_json() for label in ("Ada", "Eve"))
     read_first_page(world, ada["shortId"], 10)
     read_first_page(world, ada["shortId"], 13, host=2)
     end_all_sessions(world)
     world.pia.put(f"{base}/{ada['uuid']}", json={"revoked": True})
     world.pia.delete(f"{base}/{eve['uuid']}?redact=1")
-    assert get_readership(world, made, "")["variants"] == [
+    assert get_readership(world, uploaded_file, "")["variants"] == [
         {"uuid": eve["uuid"], "sessions": 0, "avgTimeMs": 0, "revoked": False, "redacted": True},
         {"uuid": ada["uuid"], "label": "Ada", "sessions": 2, "avgTimeMs": 11_500, "revoked": True, "redacted": False},
     ]
 
 
-def test_sessions_of_a_deleted_variant_survive_unattributed(world: World, made: dict[str, Any]) -> None:
-    base = f"/api/v1/files/{made['uuid']}/variants"
+def test_sessions_of_a_deleted_variant_survive_unattributed(world: World, uploaded_file: dict[str, Any]) -> None:
+    base = f"/api/v1/files/{uploaded_file['uuid']}/variants"
     ada = world.pia.post(base, json={"label": "Ada"}).get_json()
     read_first_page(world, ada["shortId"])
     end_all_sessions(world)
-    FakeReader(world, ada["shortId"]).reads(9)
+    FakeReader(world, ada["shortId"]).read_page(9)
     assert world.pia.delete(f"{base}/{ada['uuid']}").status_code == 204
     end_all_sessions(world)
-    found = get_readership(world, made, "")
+    found = get_readership(world, uploaded_file, "")
     assert (found["variants"], found["summary"]["totalSessions"]) == ([], 2)
     assert not any("variantUuid" in row for row in found["sessions"])
 
 
-def test_a_session_carries_the_version_it_was_read_in(world: World, made: dict[str, Any]) -> None:
-    read_first_page(world, made["shortId"])
+def test_a_session_carries_the_version_it_was_read_in(world: World, uploaded_file: dict[str, Any]) -> None:
+    read_first_page(world, uploaded_file["shortId"])
     body = {"file": (io.BytesIO(simple_pdf(pages=2)), "v2.pdf")}
-    assert world.pia.post(f"/api/v1/files/{made['uuid']}/content", data=body).status_code == 200
-    read_first_page(world, made["shortId"], host=2)
+    assert world.pia.post(f"/api/v1/files/{uploaded_file['uuid']}/content", data=body).status_code == 200
+    read_first_page(world, uploaded_file["shortId"], host=2)
     end_all_sessions(world)
-    assert [row["contentVersion"] for row in get_readership(world, made, "/sessions")] == [1, 2]
+    assert [row["contentVersion"] for row in get_readership(world, uploaded_file, "/sessions")] == [1, 2]
 
 
-def test_the_readership_of_a_link_that_has_ended_is_kept(world: World, made: dict[str, Any]) -> None:
+def test_the_readership_of_a_link_that_has_ended_is_kept(world: World, uploaded_file: dict[str, Any]) -> None:
     """The row and the readership of a burned or expired file are kept."""
-    read_first_page(world, made["shortId"])
+    read_first_page(world, uploaded_file["shortId"])
     end_all_sessions(world)
-    update_file_row(world, made["uuid"], burned_at=world.clock.now, delete_at=world.clock.now)
-    assert get_readership(world, made, "")["summary"]["totalSessions"] == 1
-    assert get_readership(world, made, "")["file"]["burnedAt"]
-    assert [row["views"] for row in get_readership(world, made, "/pages")["pages"]] == [1, 0, 0]
-    assert len(get_readership(world, made, "/sessions")) == 1
+    update_file_row(world, uploaded_file["uuid"], burned_at=world.clock.now, delete_at=world.clock.now)
+    assert get_readership(world, uploaded_file, "")["summary"]["totalSessions"] == 1
+    assert get_readership(world, uploaded_file, "")["file"]["burnedAt"]
+    assert [row["views"] for row in get_readership(world, uploaded_file, "/pages")["pages"]] == [1, 0, 0]
+    assert len(get_readership(world, uploaded_file, "/sessions")) == 1
 
 
 # The stream
 
 
-def test_the_stream_is_ascending_from_the_beginning(world: World, made: dict[str, Any]) -> None:
+def test_the_stream_is_ascending_from_the_beginning(world: World, uploaded_file: dict[str, Any]) -> None:
     """Ids start at 2; without a cursor, with 0 and with what is no number the stream begins at its beginning."""
     for host in range(3):
-        read_first_page(world, made["shortId"], 6 + host, host)
+        read_first_page(world, uploaded_file["shortId"], 6 + host, host)
     end_all_sessions(world)
     for query in ("", "?since=0", "?since=1", "?since=-3", "?since=x"):
-        rows = get_readership(world, made, f"/sessions{query}")
+        rows = get_readership(world, uploaded_file, f"/sessions{query}")
         assert [(row["id"], row["totalTimeMs"]) for row in rows] == [(2, 6_000), (3, 7_000), (4, 8_000)]
-    assert [row["id"] for row in get_readership(world, made, "/sessions?since=2&limit=1")] == [3]
-    assert get_readership(world, made, "/sessions?since=4") == []
-    assert get_readership(world, made, f"/sessions?since={2**63}") == []
+    assert [row["id"] for row in get_readership(world, uploaded_file, "/sessions?since=2&limit=1")] == [3]
+    assert get_readership(world, uploaded_file, "/sessions?since=4") == []
+    assert get_readership(world, uploaded_file, f"/sessions?since={2**63}") == []
 
 
 @pytest.mark.parametrize(("limit", "rows"), [("0", 1), ("2", 2), ("-9", 1), ("1000", 3), ("x", 3)])
-def test_a_limit_is_clamped_and_never_refused(world: World, made: dict[str, Any], limit: str, rows: int) -> None:
+def test_a_limit_is_clamped_and_never_refused(
+    world: World, uploaded_file: dict[str, Any], limit: str, rows: int
+) -> None:
     for host in range(3):
-        read_first_page(world, made["shortId"], host=host)
+        read_first_page(world, uploaded_file["shortId"], host=host)
     end_all_sessions(world)
-    assert len(get_readership(world, made, f"/sessions?limit={limit}")) == rows
+    assert len(get_readership(world, uploaded_file, f"/sessions?limit={limit}")) == rows
 
 
-def test_a_row_of_the_stream_has_its_id_first_and_its_pages_last(world: World, made: dict[str, Any]) -> None:
-    reader = FakeReader(world, made["shortId"])
-    reader.reads(9, page=1)
-    reader.reads(4, page=3)
+def test_a_row_of_the_stream_has_its_id_first_and_its_pages_last(world: World, uploaded_file: dict[str, Any]) -> None:
+    reader = FakeReader(world, uploaded_file["shortId"])
+    reader.read_page(9, page=1)
+    reader.read_page(4, page=3)
     end_all_sessions(world)
-    (row,) = get_readership(world, made, "/sessions")
+    (row,) = get_readership(world, uploaded_file, "/sessions")
     assert (next(iter(row)), list(row)[-1]) == ("id", "pages")
     assert row["pages"] == [{"page": 1, "timeMs": 9_000}, {"page": 3, "timeMs": 4_000}]
-    assert {key: value for key, value in row.items() if key not in ("id", "pages")} == get_readership(world, made, "")[
-        "sessions"
-    ][0]
+    assert {key: value for key, value in row.items() if key not in ("id", "pages")} == get_readership(
+        world, uploaded_file, ""
+    )["sessions"][0]
 
 
-def test_no_session_appears_below_a_cursor_that_has_passed(world: World, made: dict[str, Any]) -> None:
+def test_no_session_appears_below_a_cursor_that_has_passed(world: World, uploaded_file: dict[str, Any]) -> None:
     """One that began first and ends last stands last; those of other files leave gaps only."""
     other = world.pia.upload()
-    stays = FakeReader(world, made["shortId"])
-    stays.reads(9)
+    stays = FakeReader(world, uploaded_file["shortId"])
+    stays.read_page(9)
     read_first_page(world, other["shortId"])
-    read_first_page(world, made["shortId"], 7)
-    stays.reads(60)
+    read_first_page(world, uploaded_file["shortId"], 7)
+    stays.read_page(60)
     viewing.end_due_sessions(world.rt)
-    assert [(row["id"], row["totalTimeMs"]) for row in get_readership(world, made, "/sessions")] == [(3, 7_000)]
+    assert [(row["id"], row["totalTimeMs"]) for row in get_readership(world, uploaded_file, "/sessions")] == [
+        (3, 7_000)
+    ]
     end_all_sessions(world)
-    assert [(row["id"], row["totalTimeMs"]) for row in get_readership(world, made, "/sessions?since=3")] == [
+    assert [(row["id"], row["totalTimeMs"]) for row in get_readership(world, uploaded_file, "/sessions?since=3")] == [
         (4, 69_000)
     ]
 
@@ -195,20 +204,20 @@ def test_no_session_appears_below_a_cursor_that_has_passed(world: World, made: d
 # One session
 
 
-def test_one_session_tells_how_its_time_and_class_came_about(world: World, made: dict[str, Any]) -> None:
+def test_one_session_tells_how_its_time_and_class_came_about(world: World, uploaded_file: dict[str, Any]) -> None:
     """What was claimed and what was accepted stand side by side, also after the session has ended."""
     began = world.clock.now
     referrer = {"Referer": "https://news.example/"}
-    reader = FakeReader(world, made["shortId"], page_headers=referrer)
-    reader.reads(4, page=1, input=False)
+    reader = FakeReader(world, uploaded_file["shortId"], page_headers=referrer)
+    reader.read_page(4, page=1, input=False)
     world.clock.advance(seconds=4)
-    reader.tell(read={2: 40_000}, input=True, turns=1)
+    reader.send_next_beacon(read={2: 40_000}, input=True, turns=1)
     end_all_sessions(world)
-    ((uuid,),) = world.rt.db.rows("SELECT uuid FROM view_sessions")
-    told = get_readership(world, made, f"/sessions/{uuid.upper()}")
-    row = get_readership(world, made, "")["sessions"][0]
+    ((uuid,),) = world.rt.db.fetch_all("SELECT uuid FROM view_sessions")
+    told = get_readership(world, uploaded_file, f"/sessions/{uuid.upper()}")
+    row = get_readership(world, uploaded_file, "")["sessions"][0]
     beacons = told.pop("beacons")
-    assert began == world.rt.db.rows("SELECT started_at FROM view_sessions")[0][0]
+    assert began == world.rt.db.fetch_all("SELECT started_at FROM view_sessions")[0][0]
     assert told == row | {
         "id": 2,
         "class": "human",
@@ -246,27 +255,27 @@ def test_one_session_tells_how_its_time_and_class_came_about(world: World, made:
 
 
 def test_pages_that_the_reader_was_not_shown_stand_in_the_claim_and_are_not_believed(
-    world: World, made: dict[str, Any]
+    world: World, uploaded_file: dict[str, Any]
 ) -> None:
     """In the document's numbers, as all of it; inside the document but outside of the page range, too."""
-    put_settings(world, made, pageRange={"from": 2, "to": 2})
+    put_settings(world, uploaded_file, pageRange={"from": 2, "to": 2})
     world.clock.advance(seconds=1)
-    reader = FakeReader(world, made["shortId"])
+    reader = FakeReader(world, uploaded_file["shortId"])
     world.clock.advance(seconds=9)
-    reader.tell(read={1: 3_000, 2: 3_000, 76: 3_000})
+    reader.send_next_beacon(read={1: 3_000, 2: 3_000, 76: 3_000})
     end_all_sessions(world)
-    (row,) = get_readership(world, made, "/sessions")
+    (row,) = get_readership(world, uploaded_file, "/sessions")
     assert (row["totalTimeMs"], row["pages"]) == (3_000, [{"page": 2, "timeMs": 3_000}])
-    told = get_readership(world, made, f"/sessions/{row['sessionId']}")
+    told = get_readership(world, uploaded_file, f"/sessions/{row['sessionId']}")
     assert [(page["page"], page["ms"]) for page in told["beacons"][0]["pages"]] == [(2, 3_000), (3, 3_000), (77, 3_000)]
     assert [page["page"] for page in told["beacons"][0]["accepted"]] == [page["page"] for page in told["pages"]] == [2]
-    assert [page["views"] for page in get_readership(world, made, "/pages")["pages"]] == [0, 1, 0]
+    assert [page["views"] for page in get_readership(world, uploaded_file, "/pages")["pages"]] == [0, 1, 0]
 
 
-def test_a_session_can_be_looked_at_while_it_goes_on(world: World, made: dict[str, Any]) -> None:
-    FakeReader(world, made["shortId"]).reads(9, page=2)
-    ((uuid,),) = world.rt.db.rows("SELECT uuid FROM view_sessions")
-    told = get_readership(world, made, f"/sessions/{uuid}")
+def test_a_session_can_be_looked_at_while_it_goes_on(world: World, uploaded_file: dict[str, Any]) -> None:
+    FakeReader(world, uploaded_file["shortId"]).read_page(9, page=2)
+    ((uuid,),) = world.rt.db.fetch_all("SELECT uuid FROM view_sessions")
+    told = get_readership(world, uploaded_file, f"/sessions/{uuid}")
     assert not {"id", "endedAt"} & told.keys()
     assert (told["pagesViewed"], told["totalTimeMs"]) == (1, 9_000)
     assert told["pages"] == [{"page": 2, "timeMs": 9_000, "views": 1, "backTurns": 0}]
@@ -281,83 +290,85 @@ def test_a_session_can_be_looked_at_while_it_goes_on(world: World, made: dict[st
     ],
 )
 def test_a_session_that_was_not_counted_says_why(
-    world: World, made: dict[str, Any], agent: str, seconds: int, klass: str, reason: str
+    world: World, uploaded_file: dict[str, Any], agent: str, seconds: int, klass: str, reason: str
 ) -> None:
-    FakeReader(world, made["shortId"], user_agent=agent).reads(seconds, input=False)
+    FakeReader(world, uploaded_file["shortId"], user_agent=agent).read_page(seconds, input=False)
     end_all_sessions(world)
-    ((uuid,),) = world.rt.db.rows("SELECT uuid FROM view_sessions")
-    told = get_readership(world, made, f"/sessions/{uuid}")
+    ((uuid,),) = world.rt.db.fetch_all("SELECT uuid FROM view_sessions")
+    told = get_readership(world, uploaded_file, f"/sessions/{uuid}")
     assert (told["class"], told["reason"], told["totalTimeMs"]) == (klass, reason, seconds * 1_000)
     assert not {"id", "countedAt"} & told.keys()
     assert "endedAt" in told
-    (listed,) = get_readership(world, made, "/sessions?counted=false")
+    (listed,) = get_readership(world, uploaded_file, "/sessions?counted=false")
     assert (listed["sessionId"], listed["class"], listed["reason"]) == (uuid, klass, reason)
     assert "id" not in listed
-    assert get_readership(world, made, "/sessions") == []
+    assert get_readership(world, uploaded_file, "/sessions") == []
 
 
 def test_the_sessions_that_were_not_counted_are_listed_newest_first_once_they_have_ended(
-    world: World, made: dict[str, Any]
+    world: World, uploaded_file: dict[str, Any]
 ) -> None:
     other = world.pia.upload()
     for seconds in (9, 2):
-        FakeReader(world, made["shortId"]).reads(seconds, input=False)
-    for link in (made, other):
-        FakeReader(world, link["shortId"]).reads(9)
-    FakeReader(world, other["shortId"]).reads(9, input=False)
-    assert get_readership(world, made, "/sessions?counted=false") == []
+        FakeReader(world, uploaded_file["shortId"]).read_page(seconds, input=False)
+    for link in (uploaded_file, other):
+        FakeReader(world, link["shortId"]).read_page(9)
+    FakeReader(world, other["shortId"]).read_page(9, input=False)
+    assert get_readership(world, uploaded_file, "/sessions?counted=false") == []
     end_all_sessions(world)
-    listed = get_readership(world, made, "/sessions?counted=false")
+    listed = get_readership(world, uploaded_file, "/sessions?counted=false")
     assert [(row["class"], row["totalTimeMs"]) for row in listed] == [("scanner", 2_000), ("unconfirmed", 9_000)]
-    assert get_readership(world, made, "/sessions?counted=false&limit=1") == listed[:1]
-    assert [row["totalTimeMs"] for row in get_readership(world, made, "/sessions?counted=true")] == [9_000]
-    path = f"/api/v1/files/{made['uuid']}/readership/sessions?counted=false"
+    assert get_readership(world, uploaded_file, "/sessions?counted=false&limit=1") == listed[:1]
+    assert [row["totalTimeMs"] for row in get_readership(world, uploaded_file, "/sessions?counted=true")] == [9_000]
+    path = f"/api/v1/files/{uploaded_file['uuid']}/readership/sessions?counted=false"
     assert world.mal.get(path).status_code == 403
 
 
 def test_beacons_beyond_those_that_are_kept_count_all_the_same(
-    world: World, made: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    world: World, uploaded_file: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("docshare.server.services.readership.view_sessions.MAX_BEACONS_KEPT", 2)
-    reader = FakeReader(world, made["shortId"])
+    reader = FakeReader(world, uploaded_file["shortId"])
     for _ in range(4):
-        reader.reads(9)
-    ((uuid,),) = world.rt.db.rows("SELECT uuid FROM view_sessions")
-    going_on = get_readership(world, made, f"/sessions/{uuid}")
+        reader.read_page(9)
+    ((uuid,),) = world.rt.db.fetch_all("SELECT uuid FROM view_sessions")
+    going_on = get_readership(world, uploaded_file, f"/sessions/{uuid}")
     end_all_sessions(world)
-    ended = get_readership(world, made, f"/sessions/{uuid}")
+    ended = get_readership(world, uploaded_file, f"/sessions/{uuid}")
     assert going_on["pages"][0]["timeMs"] == ended["pages"][0]["timeMs"] == 36_000
     assert len(ended["beacons"]) == 2
 
 
 @pytest.mark.parametrize("name", [UNKNOWN_UUID, "nope", "2", "%00"])
-def test_an_unknown_session_is_not_found(world: World, made: dict[str, Any], name: str) -> None:
-    answer = world.pia.get(f"/api/v1/files/{made['uuid']}/readership/sessions/{name}")
+def test_an_unknown_session_is_not_found(world: World, uploaded_file: dict[str, Any], name: str) -> None:
+    answer = world.pia.get(f"/api/v1/files/{uploaded_file['uuid']}/readership/sessions/{name}")
     assert (answer.status_code, answer.get_json()["code"]) == (404, "not_found")
 
 
-def test_a_session_is_looked_for_within_its_file(world: World, made: dict[str, Any]) -> None:
+def test_a_session_is_looked_for_within_its_file(world: World, uploaded_file: dict[str, Any]) -> None:
     other = world.pia.upload()
     read_first_page(world, other["shortId"])
-    ((uuid,),) = world.rt.db.rows("SELECT uuid FROM view_sessions")
+    ((uuid,),) = world.rt.db.fetch_all("SELECT uuid FROM view_sessions")
     assert get_readership(world, other, f"/sessions/{uuid}")["class"] == "human"
-    assert world.pia.get(f"/api/v1/files/{made['uuid']}/readership/sessions/{uuid}").status_code == 404
+    assert world.pia.get(f"/api/v1/files/{uploaded_file['uuid']}/readership/sessions/{uuid}").status_code == 404
 
 
 # Pages
 
 
-def test_every_page_is_listed_with_its_views_mean_time_and_back_turns(world: World, made: dict[str, Any]) -> None:
+def test_every_page_is_listed_with_its_views_mean_time_and_back_turns(
+    world: World, uploaded_file: dict[str, Any]
+) -> None:
     """``{totalPages, pages: [{pageNumber, views, avgDurationMs, backTurns}]}``, all integers."""
     back = [{"page": 1, "ms": 2_000, "views": 1, "back": 1}]
     for seconds in (9, 6):
-        reader = FakeReader(world, made["shortId"])
-        reader.reads(seconds, page=1)
-        reader.reads(4, page=2, turns=1)
+        reader = FakeReader(world, uploaded_file["shortId"])
+        reader.read_page(seconds, page=1)
+        reader.read_page(4, page=2, turns=1)
         world.clock.advance(seconds=2)
-        reader.tell(visibleMs=2_000, turns=1, backTurns=1, pages=back)
+        reader.send_next_beacon(visibleMs=2_000, turns=1, backTurns=1, pages=back)
     end_all_sessions(world)
-    assert get_readership(world, made, "/pages") == {
+    assert get_readership(world, uploaded_file, "/pages") == {
         "totalPages": 3,
         "pages": [
             {"pageNumber": 1, "views": 4, "avgDurationMs": 4_750, "backTurns": 2},
@@ -367,19 +378,21 @@ def test_every_page_is_listed_with_its_views_mean_time_and_back_turns(world: Wor
     }
 
 
-def test_pages_have_the_numbers_of_the_document(world: World, made: dict[str, Any]) -> None:
-    put_settings(world, made, pageRange={"from": 2, "to": 3})
-    read_first_page(world, made["shortId"])
+def test_pages_have_the_numbers_of_the_document(world: World, uploaded_file: dict[str, Any]) -> None:
+    put_settings(world, uploaded_file, pageRange={"from": 2, "to": 3})
+    read_first_page(world, uploaded_file["shortId"])
     end_all_sessions(world)
-    assert [row["views"] for row in get_readership(world, made, "/pages")["pages"]] == [0, 1, 0]
-    assert get_readership(world, made, "/sessions")[0]["pages"] == [{"page": 2, "timeMs": 9_000}]
+    assert [row["views"] for row in get_readership(world, uploaded_file, "/pages")["pages"]] == [0, 1, 0]
+    assert get_readership(world, uploaded_file, "/sessions")[0]["pages"] == [{"page": 2, "timeMs": 9_000}]
 
 
-def test_pages_that_a_shorter_document_no_longer_has_are_not_listed(world: World, made: dict[str, Any]) -> None:
-    reader = FakeReader(world, made["shortId"])
-    reader.reads(9, page=3)
+def test_pages_that_a_shorter_document_no_longer_has_are_not_listed(
+    world: World, uploaded_file: dict[str, Any]
+) -> None:
+    reader = FakeReader(world, uploaded_file["shortId"])
+    reader.read_page(9, page=3)
     end_all_sessions(world)
     body = {"file": (io.BytesIO(simple_pdf(pages=2)), "v2.pdf")}
-    assert world.pia.post(f"/api/v1/files/{made['uuid']}/content", data=body).status_code == 200
-    assert [row["pageNumber"] for row in get_readership(world, made, "/pages")["pages"]] == [1, 2]
-    assert [row["reached"] for row in get_readership(world, made, "")["funnel"]] == [1, 1]
+    assert world.pia.post(f"/api/v1/files/{uploaded_file['uuid']}/content", data=body).status_code == 200
+    assert [row["pageNumber"] for row in get_readership(world, uploaded_file, "/pages")["pages"]] == [1, 2]
+    assert [row["reached"] for row in get_readership(world, uploaded_file, "")["funnel"]] == [1, 1]

@@ -15,7 +15,7 @@ def simulate_readers(world: World, made: dict[str, Any], readers: int) -> None:
         variant = world.pia.post(f"/api/v1/files/{made['uuid']}/variants").get_json()
         reader = FakeReader(world, variant["shortId"], address=f"198.51.100.{host}")
         for page in (1, 2, 3):
-            reader.reads(6, page)
+            reader.read_page(6, page)
         insert_gate_response(world, made["uuid"], {"mail": "a@b.example"})
     end_all_sessions(world)
 
@@ -36,7 +36,7 @@ def test_no_statement_of_a_report_walks_the_sessions_of_its_file(world: World) -
     for statement in record_statements(world, f"/api/v1/files/{made['uuid']}/readership"):
         if not statement.lstrip().startswith("SELECT"):
             continue
-        for row in world.rt.db.rows(f"EXPLAIN QUERY PLAN {statement}"):
+        for row in world.rt.db.fetch_all(f"EXPLAIN QUERY PLAN {statement}"):
             step = str(row[3])
             # Few sessions go on at a time; what has ended is found by its key, fifty at most.
             assert "view_sessions_file" not in step, statement
@@ -51,6 +51,6 @@ def test_the_newest_sessions_are_found_without_sorting(world: World) -> None:
     simulate_readers(world, made, 1)
     seen = record_statements(world, f"/api/v1/files/{made['uuid']}/readership")
     (newest,) = (text for text in seen if "ORDER BY r.started_at" in text)
-    plan = " ".join(str(row[3]) for row in world.rt.db.rows(f"EXPLAIN QUERY PLAN {newest}"))
+    plan = " ".join(str(row[3]) for row in world.rt.db.fetch_all(f"EXPLAIN QUERY PLAN {newest}"))
     assert "session_rows_started" in plan
     assert "TEMP B-TREE" not in plan

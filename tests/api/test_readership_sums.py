@@ -27,17 +27,17 @@ PDFS = {pages: simple_pdf(pages=pages) for pages in (2, 4)}
 numbers = st.integers(0, 2)
 STEPS = st.lists(
     st.one_of(
-        st.tuples(st.just("opens"), numbers, st.integers(0, 2), st.integers(0, 2)),
-        *[st.tuples(st.just("reads"), numbers, st.integers(1, 5), st.sampled_from([0.4, 3, 7, 20]))] * 3,
-        st.tuples(st.just("leaves"), numbers),
-        st.tuples(st.just("time"), st.sampled_from([30, 70, 400, 50_000, 31 * 86_400, 91 * 86_400])),
-        st.tuples(st.just("ends")),
-        st.tuples(st.just("forgets")),
-        st.tuples(st.just("makes_variant"), st.booleans()),
-        st.tuples(st.just("deletes_variant"), numbers),
-        st.tuples(st.just("sets_range"), st.booleans()),
-        st.tuples(st.just("replaces"), st.sampled_from([2, 4])),
-        st.tuples(st.just("trashes_and_restores")),
+        st.tuples(st.just("open_link"), numbers, st.integers(0, 2), st.integers(0, 2)),
+        *[st.tuples(st.just("read_page"), numbers, st.integers(1, 5), st.sampled_from([0.4, 3, 7, 20]))] * 3,
+        st.tuples(st.just("leave"), numbers),
+        st.tuples(st.just("advance"), st.sampled_from([30, 70, 400, 50_000, 31 * 86_400, 91 * 86_400])),
+        st.tuples(st.just("end_sessions")),
+        st.tuples(st.just("forget_old")),
+        st.tuples(st.just("create_variant"), st.booleans()),
+        st.tuples(st.just("delete_variant"), numbers),
+        st.tuples(st.just("set_page_range"), st.booleans()),
+        st.tuples(st.just("replace_content"), st.sampled_from([2, 4])),
+        st.tuples(st.just("trash_and_restore")),
     ),
     min_size=12,
     max_size=40,
@@ -57,56 +57,58 @@ class FileHistory:
     def path(self) -> str:
         return f"/api/v1/files/{self.made['uuid']}"
 
-    def opens(self, link: int, host: int, agent: int) -> None:
+    def open_link(self, link: int, host: int, agent: int) -> None:
         names = [self.made, *self.variants]
         name = names[link % len(names)]["shortId"]
         self.readers.append(FakeReader(self.world, name, address=f"198.51.100.{host}", user_agent=AGENTS[agent]))
 
-    def reads(self, reader: int, page: int, seconds: float) -> None:
+    def read_page(self, reader: int, page: int, seconds: float) -> None:
         if not self.readers:
             return
         self.world.clock.advance(seconds=seconds)
         turns, back, ms = int(seconds > 1), int(seconds > 1 and page % 2), round(seconds * 1000)
         pages = [{"page": page, "ms": ms, "views": 1, "back": back}]
-        self.readers[reader % len(self.readers)].tell(visibleMs=ms, turns=turns, backTurns=back, pages=pages)
+        self.readers[reader % len(self.readers)].send_next_beacon(
+            visibleMs=ms, turns=turns, backTurns=back, pages=pages
+        )
 
-    def leaves(self, reader: int) -> None:
+    def leave(self, reader: int) -> None:
         if self.readers:
-            self.readers[reader % len(self.readers)].leaves()
+            self.readers[reader % len(self.readers)].leave()
 
-    def time(self, seconds: int) -> None:
+    def advance(self, seconds: int) -> None:
         self.world.clock.advance(seconds=seconds)
 
-    def ends(self) -> None:
+    def end_sessions(self) -> None:
         viewing.end_due_sessions(self.world.rt)
 
-    def forgets(self) -> None:
+    def forget_old(self) -> None:
         viewing.delete_uncounted_sessions(self.world.rt)
         viewing.delete_old_salts(self.world.rt)
         viewing.delete_old_beacons(self.world.rt)
 
-    def makes_variant(self, own_range: bool) -> None:
+    def create_variant(self, own_range: bool) -> None:
         overrides = {"pageRange": {"from": 2, "to": 2}} if own_range else {}
         answer = self.world.pia.post(f"{self.path}/variants", json={"overrides": overrides})
         self.variants.append(answer.get_json())
 
-    def deletes_variant(self, variant: int) -> None:
+    def delete_variant(self, variant: int) -> None:
         if self.variants:
             gone = self.variants.pop(variant % len(self.variants))
             assert self.world.pia.delete(f"{self.path}/variants/{gone['uuid']}").status_code == 204
 
-    def sets_range(self, clear: bool) -> None:
+    def set_page_range(self, clear: bool) -> None:
         put_settings(self.world, self.made, pageRange={"from": 0, "to": 0} if clear else {"from": 1, "to": 2})
 
-    def replaces(self, pages: int) -> None:
+    def replace_content(self, pages: int) -> None:
         body = {"file": (io.BytesIO(PDFS[pages]), "next.pdf")}
         assert self.world.pia.post(f"{self.path}/content", data=body).status_code == 200
 
-    def trashes_and_restores(self) -> None:
+    def trash_and_restore(self) -> None:
         assert self.world.pia.delete(self.path).status_code == 200
         for reader in self.readers[:2]:
-            reader.leaves()
-        self.ends()
+            reader.leave()
+        self.end_sessions()
         assert self.world.pia.post(f"{self.path}/restore").status_code == 200
 
 
@@ -161,7 +163,7 @@ def summarize_sessions(world: World, uuid: str) -> dict[str, Any]:
     names = [column[0] for column in cursor.description]
     rows = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
     assert all(row["ended_at"] is not None for row in rows)
-    ((file_pages, first, last),) = world.rt.db.rows(
+    ((file_pages, first, last),) = world.rt.db.fetch_all(
         "SELECT total_pages, IFNULL(settings ->> '$.pageRange.from', 1), "
         "IFNULL(settings ->> '$.pageRange.to', total_pages) FROM files WHERE uuid = ?",
         (uuid,),
@@ -217,7 +219,7 @@ def mean_completion(rows: list[dict[str, Any]], seen: dict[int, list[tuple[Any, 
 
 
 def sum_by_variant(world: World, uuid: str, rows: list[dict[str, Any]]) -> dict[str, tuple[int, int]]:
-    known = world.rt.db.rows(
+    known = world.rt.db.fetch_all(
         "SELECT v.id, v.uuid FROM variants v JOIN files f ON f.id = v.file_id WHERE f.uuid = ?", (uuid,)
     )
     found = {}
@@ -239,7 +241,7 @@ def sum_by_page(seen: dict[int, list[tuple[Any, ...]]], file_pages: int) -> dict
 
 def list_session_pages(world: World, session: int) -> list[tuple[Any, ...]]:
     sql = "SELECT page, time_ms, views, back_views FROM session_pages WHERE session_id = ?"
-    return world.rt.db.rows(sql, (session,))
+    return world.rt.db.fetch_all(sql, (session,))
 
 
 def round_half_up(value: Fraction) -> int:

@@ -64,7 +64,7 @@ def insert_anchors(world: World, uuid: str) -> None:
 
 
 def list_activity(world: World) -> list[tuple[str, dict[str, Any]]]:
-    return [(event, json.loads(data)) for event, data in world.rt.db.rows("SELECT event, data FROM activity_rows")]
+    return [(event, json.loads(data)) for event, data in world.rt.db.fetch_all("SELECT event, data FROM activity_rows")]
 
 
 @pytest.mark.parametrize("key", ["uuid", "shortId"])
@@ -137,7 +137,7 @@ def test_anchors_are_cleared_unless_told_otherwise(world: World, query: str) -> 
     insert_anchors(world, made["uuid"])
     result = replace_content(world.pia, made["uuid"], query=query).get_json()
     assert (result["anchorsCleared"], result["clearedHotspots"], result["clearedNotes"]) == (True, 2, 1)
-    assert world.rt.db.rows("SELECT body FROM notes") == [("thanks",)]
+    assert world.rt.db.fetch_all("SELECT body FROM notes") == [("thanks",)]
     assert count_rows(world, "hotspots") == 0
 
 
@@ -323,7 +323,7 @@ def test_of_simultaneous_replacements_one_wins_and_the_others_are_409(
 
 
 @pytest.fixture
-def mid_change(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Callable[[], object]], None]]:
+def during_inspection(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
     """Sets what happens while the bytes of a replacement are inspected."""
 
     def during(work: Callable[[], object]) -> None:
@@ -340,11 +340,11 @@ def mid_change(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callab
     return during
 
 
-def test_a_replacement_under_a_change_is_409(world: World, mid_change: Callable[..., None]) -> None:
+def test_a_replacement_under_a_change_is_409(world: World, during_inspection: Callable[..., None]) -> None:
     """Replacing under a mid-change is 409 ``conflict``."""
     made = world.pia.upload(OLD)
     third = simple_pdf(pages=7)
-    mid_change(lambda: replace_content(world.pia, made["uuid"], third))
+    during_inspection(lambda: replace_content(world.pia, made["uuid"], third))
     answer = replace_content(world.pia, made["uuid"])
     assert (answer.status_code, answer.get_json()["code"]) == (409, "conflict")
     assert download_content(world, made["uuid"]) == third
@@ -352,30 +352,30 @@ def test_a_replacement_under_a_change_is_409(world: World, mid_change: Callable[
     assert len(list_blobs(world)) == 1
 
 
-def test_a_file_that_goes_to_the_trash_meanwhile_is_404(world: World, mid_change: Callable[..., None]) -> None:
+def test_a_file_that_goes_to_the_trash_meanwhile_is_404(world: World, during_inspection: Callable[..., None]) -> None:
     made = world.pia.upload(OLD)
-    mid_change(lambda: world.pia.delete(f"/api/v1/files/{made['uuid']}"))
+    during_inspection(lambda: world.pia.delete(f"/api/v1/files/{made['uuid']}"))
     assert replace_content(world.pia, made["uuid"]).status_code == 404
     assert len(list_blobs(world)) == 1
 
 
-def test_a_file_that_expires_meanwhile_is_410(world: World, mid_change: Callable[..., None]) -> None:
+def test_a_file_that_expires_meanwhile_is_410(world: World, during_inspection: Callable[..., None]) -> None:
     made = world.pia.upload(OLD)
-    mid_change(lambda: update_file_row(world, made["uuid"], delete_at=world.clock.now))
+    during_inspection(lambda: update_file_row(world, made["uuid"], delete_at=world.clock.now))
     assert replace_content(world.pia, made["uuid"]).status_code == 410
     assert len(list_blobs(world)) == 1
 
 
-def test_a_file_that_is_destroyed_meanwhile_is_404(world: World, mid_change: Callable[..., None]) -> None:
+def test_a_file_that_is_destroyed_meanwhile_is_404(world: World, during_inspection: Callable[..., None]) -> None:
     made = world.pia.upload(OLD)
-    mid_change(lambda: world.pia.delete(f"/api/v1/files/{made['uuid']}?purge=1"))
+    during_inspection(lambda: world.pia.delete(f"/api/v1/files/{made['uuid']}?purge=1"))
     assert replace_content(world.pia, made["uuid"]).status_code == 404
     assert list_blobs(world) == []
 
 
-def test_a_change_of_settings_meanwhile_is_no_conflict(world: World, mid_change: Callable[..., None]) -> None:
+def test_a_change_of_settings_meanwhile_is_no_conflict(world: World, during_inspection: Callable[..., None]) -> None:
     made = world.pia.upload(OLD)
-    mid_change(lambda: update_file_row(world, made["uuid"], slug="q3"))
+    during_inspection(lambda: update_file_row(world, made["uuid"], slug="q3"))
     assert replace_content(world.pia, made["uuid"]).status_code == 200
     assert get_detail(world, made["uuid"])["slug"] == "q3"
 
@@ -395,6 +395,6 @@ def authenticate_person(world: World, person: Person) -> Caller:
 
 
 def make_received_file(world: World, content: bytes) -> ReceivedFile:
-    part = world.rt.blobs.part()
+    part = world.rt.blobs.create_partial()
     part.write(content)
     return ReceivedFile("second.pdf", "application/pdf", part)

@@ -45,7 +45,7 @@ def download_content(world: World, name: str) -> bytes:
 
 def restart(world: World) -> None:
     sweeps.clean_at_start(world.rt)
-    assert world.rt.db.rows("PRAGMA foreign_key_check") == []
+    assert world.rt.db.fetch_all("PRAGMA foreign_key_check") == []
 
 
 InjectCrash = Callable[[World, pytest.MonkeyPatch], None]
@@ -162,8 +162,8 @@ def test_a_download_whose_document_is_replaced_meanwhile_gets_the_new_one(
 def test_who_reads_the_old_version_goes_on_being_counted(world: World) -> None:
     made = world.pia.upload(OLD)
     reader = FakeReader(world, made["shortId"])
-    assert reader.reads(4) == 204
+    assert reader.read_page(4) == 204
     assert replace_status(world, made["uuid"]) == 200
-    assert reader.reads(4, page=3) == 204
+    assert reader.read_page(4, page=3) == 204
     assert list_sessions(world) == [("human", 8000)]
-    assert world.rt.db.rows("SELECT content_version, total_pages FROM view_sessions") == [(1, 3)]
+    assert world.rt.db.fetch_all("SELECT content_version, total_pages FROM view_sessions") == [(1, 3)]

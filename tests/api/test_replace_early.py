@@ -16,7 +16,7 @@ TYPE = {"Content-Type": "multipart/form-data; boundary=edge"}
 
 
 @pytest.fixture
-def door(world: World) -> Iterator[RawClient]:
+def raw_client(world: World) -> Iterator[RawClient]:
     with open_listener(world) as door:
         yield door
 
@@ -31,7 +31,7 @@ def refusal_code(reply: RawResponse) -> tuple[int, Any]:
     return reply.status, reply.json()["code"]
 
 
-def test_the_order_of_judgement_is_that_of_the_specification(world: World, door: RawClient) -> None:
+def test_the_order_of_judgement_is_that_of_the_specification(world: World, raw_client: RawClient) -> None:
     """401, 404, not owner 403, plan below Pro 403 ``plan_required``, 410 only on expiry, size 413."""
     mine, burned, dead = world.pia.upload()["uuid"], world.pia.upload()["uuid"], world.pia.upload()["uuid"]
     basic = world.bea.upload()["uuid"]
@@ -40,22 +40,22 @@ def test_the_order_of_judgement_is_that_of_the_specification(world: World, door:
     update_file_row(world, dead, burned_at=world.clock.now, delete_at=world.clock.now)
     nobody = Person("", "", "ds_live_nobody", world.pia.http)
     huge = 3 << 30
-    assert refusal_code(send_replacement_head(door, nobody, mine)) == (401, "unauthorized")
-    assert refusal_code(send_replacement_head(door, world.pia, UNKNOWN_UUID, huge)) == (404, "not_found")
-    assert refusal_code(send_replacement_head(door, world.fay, mine, huge)) == (403, "forbidden")
-    assert refusal_code(send_replacement_head(door, world.bea, basic, huge)) == (403, "plan_required")
-    assert refusal_code(send_replacement_head(door, world.pia, dead, huge)) == (410, "gone")
-    assert refusal_code(send_replacement_head(door, world.pia, burned, huge)) == (413, "payload_too_large")
-    assert refusal_code(send_replacement_head(door, world.pia, mine, huge)) == (413, "payload_too_large")
+    assert refusal_code(send_replacement_head(raw_client, nobody, mine)) == (401, "unauthorized")
+    assert refusal_code(send_replacement_head(raw_client, world.pia, UNKNOWN_UUID, huge)) == (404, "not_found")
+    assert refusal_code(send_replacement_head(raw_client, world.fay, mine, huge)) == (403, "forbidden")
+    assert refusal_code(send_replacement_head(raw_client, world.bea, basic, huge)) == (403, "plan_required")
+    assert refusal_code(send_replacement_head(raw_client, world.pia, dead, huge)) == (410, "gone")
+    assert refusal_code(send_replacement_head(raw_client, world.pia, burned, huge)) == (413, "payload_too_large")
+    assert refusal_code(send_replacement_head(raw_client, world.pia, mine, huge)) == (413, "payload_too_large")
     assert not list(world.rt.blobs.tmp.iterdir())
 
 
-def test_a_replacement_is_stored_once_and_counted_once(world: World, door: RawClient) -> None:
+def test_a_replacement_is_stored_once_and_counted_once(world: World, raw_client: RawClient) -> None:
     made, content = world.pia.upload(), simple_pdf(pages=5)
     path = f"/api/v1/files/{made['shortId']}/content"
-    before = int(door.ask("GET", "/api/v1/user", world.pia.headers).headers["x-ratelimit-remaining"])
-    reply = door.ask("POST", path, {**TYPE, **world.pia.headers}, build_file_form(content))
+    before = int(raw_client.request("GET", "/api/v1/user", world.pia.headers).headers["x-ratelimit-remaining"])
+    reply = raw_client.request("POST", path, {**TYPE, **world.pia.headers}, build_file_form(content))
     assert (reply.status, reply.json()["contentVersion"]) == (200, 2)
     assert int(reply.headers["x-ratelimit-remaining"]) == before - 1
-    assert door.ask("GET", path, world.pia.headers).body == content
+    assert raw_client.request("GET", path, world.pia.headers).body == content
     assert not list(world.rt.blobs.tmp.iterdir())

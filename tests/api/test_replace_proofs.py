@@ -13,7 +13,7 @@ from tests.support.pdfs import simple_pdf
 
 
 @pytest.fixture
-def made(world: World) -> dict[str, Any]:
+def uploaded_file(world: World) -> dict[str, Any]:
     made = world.pia.upload(simple_pdf(pages=3))
     put_settings(world, made, **ALL_FEEDBACK_SETTINGS)
     return made
@@ -31,23 +31,23 @@ def leave_feedback(world: World, made: dict[str, Any]) -> FeedbackClient:
     """Pages 1 and 3 marked, annotated and noted on, the whole document noted on and received."""
     hand = FeedbackClient(world, made["shortId"])
     for page in (1, 3):
-        hand.mark(page, "pick"), hand.annotate(page), hand.note(f"on {page}", page=page)
-    hand.note("whole")
+        hand.mark_page(page, "pick"), hand.annotate(page), hand.leave_note(f"on {page}", page=page)
+    hand.leave_note("whole")
     hand.send("POST", "receipt", {"name": "Ann"})
     return hand
 
 
 def list_anchors(world: World, table: str) -> list[tuple[int, int]]:
-    return world.rt.db.rows(f"SELECT page, content_version FROM {table} ORDER BY page")
+    return world.rt.db.fetch_all(f"SELECT page, content_version FROM {table} ORDER BY page")
 
 
-def test_a_replacement_clears_what_was_on_the_pages_that_are_gone(world: World, made: dict[str, Any]) -> None:
+def test_a_replacement_clears_what_was_on_the_pages_that_are_gone(world: World, uploaded_file: dict[str, Any]) -> None:
     """``clearAnchors`` default true. A receipt was for the document that is gone."""
-    hand = leave_feedback(world, made)
-    result = replace_content(world, made, 3)
+    hand = leave_feedback(world, uploaded_file)
+    result = replace_content(world, uploaded_file, 3)
     assert (result["anchorsCleared"], result["clearedHotspots"], result["clearedNotes"]) == (True, 0, 2)
     assert (result["clearedMarks"], result["clearedAnnotations"]) == (2, 2)
-    found = hand.found()
+    found = hand.get_feedback()
     assert ([note["body"] for note in found["notes"]], found["marks"], found["annotations"]) == (["whole"], {}, [])
     assert ("receipt" in found, found["name"]) == (False, "Ann")
 
@@ -58,11 +58,11 @@ def list_visible_anchors(world: World, made: dict[str, Any], hand: FeedbackClien
     marks, annotations, feedback, report = (
         world.pia.get(f"{path}/{tail}").get_json() for tail in ("page-marks", "annotations", "feedback", "readership")
     )
-    found = hand.found()
+    found = hand.get_feedback()
     csv = world.pia.get(f"{path}/annotations?format=csv").text.splitlines()
     assert len(csv) - 1 == len(annotations["pages"])
     return [
-        [spot["page"] for spot in hand.facts()["hotspots"]],
+        [spot["page"] for spot in hand.read_page_facts()["hotspots"]],
         [note.get("page") for note in found["notes"]],
         [int(page) for page in found["marks"]],
         [row["page"] for row in found["annotations"]],
@@ -74,44 +74,46 @@ def list_visible_anchors(world: World, made: dict[str, Any], hand: FeedbackClien
 
 
 def test_what_is_kept_beyond_the_last_page_is_shown_nowhere_until_that_page_is_back(
-    world: World, made: dict[str, Any]
+    world: World, uploaded_file: dict[str, Any]
 ) -> None:
-    hand = leave_feedback(world, made)
+    hand = leave_feedback(world, uploaded_file)
     for page in ("1", "3"):
-        hotspots.add(world.rt, made["uuid"], {"page": page, "rect": "0,0,1,1", "link": "https://example.com"})
-    before = list_visible_anchors(world, made, hand)
+        hotspots.add(world.rt, uploaded_file["uuid"], {"page": page, "rect": "0,0,1,1", "link": "https://example.com"})
+    before = list_visible_anchors(world, uploaded_file, hand)
     assert before == [[1, 3], [1, 3, None], [1, 3], [1, 3]] * 2
-    result = replace_content(world, made, 2, "?clearAnchors=false")
+    result = replace_content(world, uploaded_file, 2, "?clearAnchors=false")
     cleared = ("anchorsCleared", "clearedHotspots", "clearedNotes", "clearedMarks", "clearedAnnotations")
     assert [result[key] for key in cleared] == [False, 0, 0, 0, 0]
-    assert list_visible_anchors(world, made, hand) == [[1], [1, None], [1], [1]] * 2
-    replace_content(world, made, 3, "?clearAnchors=false")
-    assert list_visible_anchors(world, made, hand) == before
+    assert list_visible_anchors(world, uploaded_file, hand) == [[1], [1, None], [1], [1]] * 2
+    replace_content(world, uploaded_file, 3, "?clearAnchors=false")
+    assert list_visible_anchors(world, uploaded_file, hand) == before
     assert list_anchors(world, "marks") == list_anchors(world, "annotations") == [(1, 3), (3, 3)]
 
 
-def test_the_default_clears_what_was_kept_out_of_sight_too(world: World, made: dict[str, Any]) -> None:
-    leave_feedback(world, made)
-    replace_content(world, made, 2, "?clearAnchors=false")
-    result = replace_content(world, made, 3)
+def test_the_default_clears_what_was_kept_out_of_sight_too(world: World, uploaded_file: dict[str, Any]) -> None:
+    leave_feedback(world, uploaded_file)
+    replace_content(world, uploaded_file, 2, "?clearAnchors=false")
+    result = replace_content(world, uploaded_file, 3)
     assert [result[key] for key in ("clearedNotes", "clearedMarks", "clearedAnnotations")] == [2, 2, 2]
     assert list_anchors(world, "marks") == list_anchors(world, "annotations") == []
 
 
-def test_only_this_document_is_touched(world: World, made: dict[str, Any]) -> None:
+def test_only_this_document_is_touched(world: World, uploaded_file: dict[str, Any]) -> None:
     other = world.pia.upload()
     put_settings(world, other, **ALL_FEEDBACK_SETTINGS)
     hand = leave_feedback(world, other)
-    before = hand.found()
-    replace_content(world, made, 3)
-    assert hand.found() == before
+    before = hand.get_feedback()
+    replace_content(world, uploaded_file, 3)
+    assert hand.get_feedback() == before
     assert list_anchors(world, "marks") == [(1, 1), (3, 1)]
 
 
-def test_a_reader_who_proofs_the_next_version_is_told_of_no_second_time(world: World, made: dict[str, Any]) -> None:
+def test_a_reader_who_proofs_the_next_version_is_told_of_no_second_time(
+    world: World, uploaded_file: dict[str, Any]
+) -> None:
     """Once per viewer per file."""
-    hand = leave_feedback(world, made)
-    replace_content(world, made, 3)
-    assert hand.mark(1, "maybe") == 204
-    found = world.rt.db.row("SELECT COUNT(*) FROM activity_rows WHERE event = 'proofing.updated'")
+    hand = leave_feedback(world, uploaded_file)
+    replace_content(world, uploaded_file, 3)
+    assert hand.mark_page(1, "maybe") == 204
+    found = world.rt.db.fetch_one("SELECT COUNT(*) FROM activity_rows WHERE event = 'proofing.updated'")
     assert found == (1,)

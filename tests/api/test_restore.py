@@ -151,7 +151,10 @@ def test_a_short_id_never_returns(world: World) -> None:
     for _ in range(2):
         fresh = iter([made["shortId"], "B" * 12])
         with world.rt.db.write():
-            assert short_ids.create_short_id(replace(world.rt, token=lambda chars, ids=fresh: next(ids))) == "B" * 12
+            assert (
+                short_ids.create_short_id(replace(world.rt, random_token=lambda chars, ids=fresh: next(ids)))
+                == "B" * 12
+            )
             world.rt.db.execute("DELETE FROM short_ids WHERE short_id = ?", ("B" * 12,))
         world.pia.delete(f"/api/v1/files/{made['uuid']}?purge=1")
     assert count_rows(world, "files") == 0
@@ -168,7 +171,7 @@ def insert_many_views(world: World, made: dict[str, Any], rows: int) -> None:
 
 
 def count_hidden_rows(world: World) -> int:
-    found = world.rt.db.row("SELECT COUNT(*) FROM view_rows WHERE hidden = 1")
+    found = world.rt.db.fetch_one("SELECT COUNT(*) FROM view_rows WHERE hidden = 1")
     assert found is not None
     return int(found[0])
 

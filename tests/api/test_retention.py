@@ -63,11 +63,11 @@ def test_a_settled_delivery_is_shown_for_90_days_and_a_queued_one_for_longer(
 
 def test_what_a_session_was_computed_from_is_shown_for_90_days(world: World) -> None:
     made = world.pia.upload()
-    FakeReader(world, made["shortId"]).reads(9)
+    FakeReader(world, made["shortId"]).read_page(9)
     world.clock.advance(minutes=10)
     assert len(list_view_rows(world)) == 1
     (row,) = world.pia.get(f"/api/v1/files/{made['uuid']}/readership/sessions").get_json()
-    ((ended_at,),) = world.rt.db.rows("SELECT ended_at FROM view_sessions")
+    ((ended_at,),) = world.rt.db.fetch_all("SELECT ended_at FROM view_sessions")
 
     def told() -> tuple[bool, int]:
         session = world.pia.get(f"/api/v1/files/{made['uuid']}/readership/sessions/{row['sessionId']}").get_json()
@@ -82,10 +82,10 @@ def test_what_a_session_was_computed_from_is_shown_for_90_days(world: World) -> 
 
 def test_a_session_that_was_not_counted_is_shown_for_90_days(world: World) -> None:
     made = world.pia.upload()
-    FakeReader(world, made["shortId"]).leaves()
+    FakeReader(world, made["shortId"]).leave()
     world.clock.advance(minutes=10)
     list_view_rows(world)
-    ((uuid, ended_at, counted_at),) = world.rt.db.rows("SELECT uuid, ended_at, counted_at FROM view_sessions")
+    ((uuid, ended_at, counted_at),) = world.rt.db.fetch_all("SELECT uuid, ended_at, counted_at FROM view_sessions")
     assert counted_at is None
     path = f"/api/v1/files/{made['uuid']}/readership/sessions/{uuid}"
     world.clock.advance(milliseconds=ended_at - world.clock.now, days=90)

@@ -29,7 +29,7 @@ BUDGET = {
 
 
 @pytest.fixture(scope="module")
-def stage(tmp_path_factory: pytest.TempPathFactory, engine: PdfEngine, cert: Path) -> Iterator[FuzzInstance]:
+def fuzz_instance(tmp_path_factory: pytest.TempPathFactory, engine: PdfEngine, cert: Path) -> Iterator[FuzzInstance]:
     from tests.support.cast import close_world, make_runtime, make_world
 
     made: list[World] = []
@@ -47,7 +47,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory, engine: PdfEngine, cert: Pat
 
 @pytest.mark.parametrize("plan", BUDGET)
 def test_the_description_and_the_server_agree_for_an_account_on_every_plan(
-    stage: FuzzInstance, plan: str, tmp_path: Path
+    fuzz_instance: FuzzInstance, plan: str, tmp_path: Path
 ) -> None:
-    done = run_schemathesis(stage, plan, tmp_path, "--generation-deterministic", *BUDGET[plan])
+    done = run_schemathesis(fuzz_instance, plan, tmp_path, "--generation-deterministic", *BUDGET[plan])
     assert done.returncode == 0, done.stdout + done.stderr

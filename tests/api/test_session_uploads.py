@@ -72,7 +72,7 @@ def browser(world: World) -> SignedInBrowser:
 
 
 @pytest.fixture
-def door(world: World) -> Iterator[RawClient]:
+def raw_client(world: World) -> Iterator[RawClient]:
     with open_listener(world) as door:
         yield door
 
@@ -262,7 +262,7 @@ def reply_code(reply: RawResponse) -> tuple[int, str]:
 
 @pytest.mark.parametrize("tail", TAILS)
 def test_the_listener_refuses_before_the_body(
-    world: World, browser: SignedInBrowser, target: str, door: RawClient, tail: str
+    world: World, browser: SignedInBrowser, target: str, raw_client: RawClient, tail: str
 ) -> None:
     tail = tail.replace("{uuid}", target)
     cookie = {"Cookie": browser.headers["Cookie"]}
@@ -275,38 +275,40 @@ def test_the_listener_refuses_before_the_body(
         (browser.headers | {"Origin": "https://evil.example"}, (403, "forbidden")),
         (browser.headers | {"Content-Type": "application/json"}, (415, "unsupported_media_type")),
     ):
-        assert reply_code(send_upload_head(door, tail, 5 * MB, headers)) == expected, headers
+        assert reply_code(send_upload_head(raw_client, tail, 5 * MB, headers)) == expected, headers
     assert is_unchanged(world)
 
 
 @pytest.mark.parametrize(("tail", "cap"), [("", 2048), ("/{uuid}/content", 2048), ("/{uuid}/assets", 10)])
 def test_what_cannot_fit_is_refused_before_the_body(
-    browser: SignedInBrowser, target: str, door: RawClient, tail: str, cap: int
+    browser: SignedInBrowser, target: str, raw_client: RawClient, tail: str, cap: int
 ) -> None:
-    reply = send_upload_head(door, tail.replace("{uuid}", target), cap * MB + 768 * 1024 + 1, browser.headers)
+    reply = send_upload_head(raw_client, tail.replace("{uuid}", target), cap * MB + 768 * 1024 + 1, browser.headers)
     assert reply_code(reply) == (413, "payload_too_large")
 
 
-def test_a_full_account_is_refused_before_the_body(world: World, door: RawClient) -> None:
+def test_a_full_account_is_refused_before_the_body(world: World, raw_client: RawClient) -> None:
     for _ in range(3):
         world.fay.upload()
-    assert reply_code(send_upload_head(door, "", MB, make_signed_in_browser(world, world.fay).headers)) == (
+    assert reply_code(send_upload_head(raw_client, "", MB, make_signed_in_browser(world, world.fay).headers)) == (
         403,
         "forbidden",
     )
 
 
-def test_a_foreign_file_is_refused_before_the_body(world: World, browser: SignedInBrowser, door: RawClient) -> None:
+def test_a_foreign_file_is_refused_before_the_body(
+    world: World, browser: SignedInBrowser, raw_client: RawClient
+) -> None:
     foreign = world.mal.upload()["uuid"]
-    assert send_upload_head(door, f"/{foreign}/content", MB, browser.headers).status == 403
-    assert send_upload_head(door, f"/{foreign}/assets", MB, browser.headers).status == 404
+    assert send_upload_head(raw_client, f"/{foreign}/content", MB, browser.headers).status == 403
+    assert send_upload_head(raw_client, f"/{foreign}/assets", MB, browser.headers).status == 404
 
 
 def test_an_upload_at_the_listener_is_stored_and_counted_once(
-    world: World, browser: SignedInBrowser, door: RawClient
+    world: World, browser: SignedInBrowser, raw_client: RawClient
 ) -> None:
     content = simple_pdf(pages=2)
-    reply = door.ask("POST", FILES, {"Content-Type": TYPE, **browser.headers}, build_file_form(content))
+    reply = raw_client.request("POST", FILES, {"Content-Type": TYPE, **browser.headers}, build_file_form(content))
     assert (reply.status, reply.headers["x-ratelimit-remaining"]) == (200, "999")
     uuid = reply.json()["uuid"]
     assert world.pia.get(f"/api/v1/files/{uuid}/content", buffered=True).data == content

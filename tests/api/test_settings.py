@@ -27,38 +27,38 @@ def file(world: World) -> OwnedFile:
 
 def assert_refused(file: OwnedFile, body: Any, status: int, code: str) -> str:
     """Assert that ``body`` is refused and changes neither row nor bytes; returns the detail."""
-    before = file.everything()
-    answer = file.put(body)
+    before = file.read_row_and_bytes()
+    answer = file.put_settings(body)
     assert (answer.status_code, answer.get_json()["code"]) == (status, code), answer.text
-    assert file.everything() == before
+    assert file.read_row_and_bytes() == before
     return str(answer.get_json()["detail"])
 
 
 def test_success_is_200_with_a_zero_byte_body(file: OwnedFile) -> None:
-    answer = file.put({"viewerMode": "swipe"})
+    answer = file.put_settings({"viewerMode": "swipe"})
     assert (answer.status_code, answer.data, answer.headers["Content-Length"]) == (200, b"", "0")
 
 
 def test_no_body_and_no_content_type_is_no_change(file: OwnedFile) -> None:
-    before = file.everything()
+    before = file.read_row_and_bytes()
     answer = file.owner.put(f"{file.path}/settings")
     assert (answer.status_code, answer.data) == (200, b"")
-    assert file.everything() == before
+    assert file.read_row_and_bytes() == before
 
 
 @pytest.mark.parametrize("body", [{}, {"unknown": 1}, {"password ": "x", "Slug": "a"}])
 def test_unknown_top_level_keys_are_ignored(world: World, file: OwnedFile, body: Any) -> None:
-    before = file.everything()
+    before = file.read_row_and_bytes()
     world.clock.advance(minutes=1)
-    file.change(**body)
-    assert file.everything() == before
+    file.change_settings(**body)
+    assert file.read_row_and_bytes() == before
 
 
 def test_a_file_is_found_by_uuid_in_either_case_and_by_short_id_but_not_by_slug(file: OwnedFile) -> None:
     for number, name in enumerate((file.made["uuid"].upper(), file.made["shortId"])):
         assert file.owner.put(f"/api/v1/files/{name}/settings", json={"viewLimit": number + 1}).status_code == 200
-        assert file.shows({"viewLimit": number + 1})
-    file.change(slug="abcdefghijkl")
+        assert file.has_values({"viewLimit": number + 1})
+    file.change_settings(slug="abcdefghijkl")
     assert file.owner.put("/api/v1/files/abcdefghijkl/settings", json={}).status_code == 404
 
 
@@ -67,12 +67,12 @@ def test_unknown_foreign_unclaimed_and_trashed_files_answer_with_the_same_404(wo
     update_file_row(world, unclaimed["uuid"], owner_id=None)
     world.pia.delete(f"/api/v1/files/{trashed['uuid']}")
     foreign = OwnedFile(world, world.mal)
-    before = foreign.everything()
+    before = foreign.read_row_and_bytes()
     names = (UNKNOWN_UUID, foreign.made["uuid"], foreign.made["shortId"], unclaimed["uuid"], trashed["uuid"])
     answers = [world.pia.put(f"/api/v1/files/{name}/settings", json={"viewerMode": "swipe"}) for name in names]
     assert {answer.status_code for answer in answers} == {404}
     assert len({answer.data for answer in answers}) == 1
-    assert foreign.everything() == before
+    assert foreign.read_row_and_bytes() == before
 
 
 @pytest.mark.parametrize("columns", [{"delete_at": 0}, {"burned_at": 0}, {"delete_at": 0, "burned_at": 0}])
@@ -91,9 +91,9 @@ def test_omitted_fields_keep_their_value(file: OwnedFile) -> None:
         "gateDomains": ["a.example"], "askReceipt": True, "watermark": True, "viewerSettings": {"cta": CTA},
         "designToolUpdatesEnabled": True,
     }  # fmt: skip
-    file.change(**everything, password="secret")
-    file.change(marksEnabled=True)
-    assert file.shows({**everything, "marksEnabled": True, "requireEmail": True, "protected": True})
+    file.change_settings(**everything, password="secret")
+    file.change_settings(marksEnabled=True)
+    assert file.has_values({**everything, "marksEnabled": True, "requireEmail": True, "protected": True})
 
 
 def test_one_forbidden_field_rejects_the_whole_write(world: World) -> None:
@@ -107,8 +107,10 @@ def test_one_forbidden_field_rejects_the_whole_write(world: World) -> None:
 
 def test_viewer_settings_equal_to_the_defaults_are_allowed_on_free(world: World) -> None:
     file = OwnedFile(world, world.fay)
-    file.change(viewerSettings={"flip": {"speedMs": 450, "rtl": False}, "background": {"color": "#FFFFFF"}, "cta": []})
-    assert file.shows({"viewerSettings": {}})
+    file.change_settings(
+        viewerSettings={"flip": {"speedMs": 450, "rtl": False}, "background": {"color": "#FFFFFF"}, "cta": []}
+    )
+    assert file.has_values({"viewerSettings": {}})
     assert_refused(file, {"viewerSettings": {"flip": {"speedMs": 451}}}, 403, "plan_required")
 
 
@@ -139,14 +141,14 @@ def test_inside_viewer_settings_the_unknown_is_dropped_and_numbers_are_clamped(
     file: OwnedFile, sent: Any, stored: Any
 ) -> None:
     """``speedMs`` 50 -> 200, ``opacity`` 0.9 -> 0.5; ``[]`` means ``{}`` and so does ``[]`` for an inner block."""
-    file.change(viewerSettings=sent)
-    assert file.shows({"viewerSettings": stored})
+    file.change_settings(viewerSettings=sent)
+    assert file.has_values({"viewerSettings": stored})
 
 
 def test_viewer_settings_replace_the_whole_stored_object(file: OwnedFile) -> None:
-    file.change(viewerSettings={"flip": {"rtl": True}, "page": {"shadow": 0, "edges": True}})
-    file.change(viewerSettings={"page": {"edges": True}})
-    assert file.shows({"viewerSettings": {"page": {"edges": True}}})
+    file.change_settings(viewerSettings={"flip": {"rtl": True}, "page": {"shadow": 0, "edges": True}})
+    file.change_settings(viewerSettings={"page": {"edges": True}})
+    assert file.has_values({"viewerSettings": {"page": {"edges": True}}})
 
 
 @pytest.mark.parametrize("block", ["logo", "background"])
@@ -155,8 +157,8 @@ def test_an_asset_of_another_file_rejects_the_write(world: World, file: OwnedFil
     other = OwnedFile(world, world.pia)  # the asset is uploaded to this one now
     body = {"viewerMode": "swipe", "viewerSettings": {block: {"assetId": ASSET}}}
     assert ASSET in assert_refused(file, body, 400, "bad_request")
-    other.change(**body)
-    file.change(viewerSettings={"flip": {"rtl": True}})
+    other.change_settings(**body)
+    file.change_settings(viewerSettings={"flip": {"rtl": True}})
 
 
 def test_an_unknown_asset_and_one_that_is_no_image_reject_the_write(world: World, file: OwnedFile) -> None:
@@ -166,48 +168,48 @@ def test_an_unknown_asset_and_one_that_is_no_image_reject_the_write(world: World
 
 
 def test_an_asset_is_named_in_either_case(file: OwnedFile) -> None:
-    file.change(viewerSettings={"logo": {"assetId": ASSET.upper()}})
-    assert file.shows({"viewerSettings": {"logo": {"assetId": ASSET}}})
+    file.change_settings(viewerSettings={"logo": {"assetId": ASSET.upper()}})
+    assert file.has_values({"viewerSettings": {"logo": {"assetId": ASSET}}})
 
 
 @pytest.mark.parametrize("body", [{"gateFields": FORM}, {"gateFields": FORM, "requireEmail": False}])
 def test_a_form_turns_the_email_gate_on_whatever_the_same_body_says(file: OwnedFile, body: Any) -> None:
     """A non-empty ``gateFields`` turns ``requireEmail`` on, whatever the same body says."""
-    file.change(**body)
-    assert file.shows({"gateFields": FORM, "requireEmail": True})
-    file.change(requireEmail=False)
-    assert file.shows({"gateFields": FORM, "requireEmail": True})
+    file.change_settings(**body)
+    assert file.has_values({"gateFields": FORM, "requireEmail": True})
+    file.change_settings(requireEmail=False)
+    assert file.has_values({"gateFields": FORM, "requireEmail": True})
 
 
 @pytest.mark.parametrize("empty", [None, []])
 def test_clearing_the_form_leaves_the_email_gate_as_it_is(file: OwnedFile, empty: Any) -> None:
-    file.change(gateFields=FORM)
-    file.change(gateFields=empty)
-    assert "gateFields" not in file.show()
-    assert file.shows({"requireEmail": True})
-    file.change(gateFields=empty, requireEmail=False)
-    assert file.shows({"requireEmail": False})
+    file.change_settings(gateFields=FORM)
+    file.change_settings(gateFields=empty)
+    assert "gateFields" not in file.get_file()
+    assert file.has_values({"requireEmail": True})
+    file.change_settings(gateFields=empty, requireEmail=False)
+    assert file.has_values({"requireEmail": False})
 
 
 def test_an_email_field_is_always_required_and_labels_are_trimmed(file: OwnedFile) -> None:
-    file.change(gateFields=[{"key": "m", "label": " Mail ", "type": "email", "required": False}])
-    assert file.shows({"gateFields": [{"key": "m", "label": "Mail", "type": "email", "required": True}]})
+    file.change_settings(gateFields=[{"key": "m", "label": " Mail ", "type": "email", "required": False}])
+    assert file.has_values({"gateFields": [{"key": "m", "label": "Mail", "type": "email", "required": True}]})
 
 
 def test_show_expiry_off_keeps_delete_at_on_the_owners_detail(file: OwnedFile) -> None:
-    file.change(showExpiry=False, deleteAt="2031-01-01T00:00:00Z")
-    assert file.shows({"showExpiry": False, "deleteAt": "2031-01-01T00:00:00.000Z"})
+    file.change_settings(showExpiry=False, deleteAt="2031-01-01T00:00:00Z")
+    assert file.has_values({"showExpiry": False, "deleteAt": "2031-01-01T00:00:00.000Z"})
 
 
 def test_never_expire_stores_no_expiry_and_false_is_no_change(file: OwnedFile) -> None:
-    file.change(deleteAt="2031-01-01T00:00:00Z")
-    file.change(neverExpire=False)
-    assert file.shows({"deleteAt": "2031-01-01T00:00:00.000Z"})
-    file.change(neverExpire=False, deleteAt="2032-01-01T00:00:00Z")
-    assert file.shows({"deleteAt": "2032-01-01T00:00:00.000Z"})
-    file.change(neverExpire=True)
-    assert "deleteAt" not in file.show()
-    assert "neverExpire" not in file.show()
+    file.change_settings(deleteAt="2031-01-01T00:00:00Z")
+    file.change_settings(neverExpire=False)
+    assert file.has_values({"deleteAt": "2031-01-01T00:00:00.000Z"})
+    file.change_settings(neverExpire=False, deleteAt="2032-01-01T00:00:00Z")
+    assert file.has_values({"deleteAt": "2032-01-01T00:00:00.000Z"})
+    file.change_settings(neverExpire=True)
+    assert "deleteAt" not in file.get_file()
+    assert "neverExpire" not in file.get_file()
 
 
 def test_never_expire_together_with_an_expiry_is_400(file: OwnedFile) -> None:
@@ -218,40 +220,40 @@ def test_never_expire_together_with_an_expiry_is_400(file: OwnedFile) -> None:
 @pytest.mark.parametrize("person", ["fay", "bea", "pia"])
 def test_accounts_are_uncapped_on_every_plan(world: World, person: str, text: str) -> None:
     file = OwnedFile(world, getattr(world, person))
-    file.change(deleteAt=text)
-    assert file.show()["deleteAt"] in ("9999-12-31T23:59:59.000Z", "2125-12-31T10:00:00.000Z")
+    file.change_settings(deleteAt=text)
+    assert file.get_file()["deleteAt"] in ("9999-12-31T23:59:59.000Z", "2125-12-31T10:00:00.000Z")
 
 
 @pytest.mark.parametrize("text", ["2020-01-01T00:00:00Z", "0001-01-01T00:00:00Z", "2026-09-21T14:13:20Z"])
 def test_an_expiry_in_the_past_ends_the_link_at_once(world: World, file: OwnedFile, text: str) -> None:
-    file.change(deleteAt=text)
+    file.change_settings(deleteAt=text)
     assert world.http.get(f"/{file.made['shortId']}").status_code == 410
     assert_refused(file, {"neverExpire": True}, 410, "gone")
 
 
 def test_setting_a_view_limit_starts_its_count_at_zero(world: World, file: OwnedFile) -> None:
-    file.change(viewLimit=5)
+    file.change_settings(viewLimit=5)
     update_file_row(world, file.made["uuid"], views_consumed=3)
-    file.change(viewerMode="swipe")
-    assert file.shows({"viewLimit": 5, "viewsConsumed": 3})
-    file.change(viewLimit=1_000_000)
-    assert file.shows({"viewLimit": 1_000_000, "viewsConsumed": 0})
+    file.change_settings(viewerMode="swipe")
+    assert file.has_values({"viewLimit": 5, "viewsConsumed": 3})
+    file.change_settings(viewLimit=1_000_000)
+    assert file.has_values({"viewLimit": 1_000_000, "viewsConsumed": 0})
 
 
 def test_a_page_range_must_lie_in_the_document(file: OwnedFile) -> None:
-    file.change(pageRange={"from": 3, "to": 3, "extra": True})
-    assert file.shows({"pageRange": {"from": 3, "to": 3}})
+    file.change_settings(pageRange={"from": 3, "to": 3, "extra": True})
+    assert file.has_values({"pageRange": {"from": 3, "to": 3}})
     assert "3 pages" in assert_refused(file, {"pageRange": {"from": 1, "to": 4}}, 400, "bad_request")
 
 
 def test_a_page_range_cannot_be_set_on_a_file_over_100_mb_but_cleared(world: World, file: OwnedFile) -> None:
     """A page range cannot be set on a file over 100 MB (413)."""
     update_file_row(world, file.made["uuid"], size=100 * MB)
-    file.change(pageRange={"from": 1, "to": 2})
+    file.change_settings(pageRange={"from": 1, "to": 2})
     update_file_row(world, file.made["uuid"], size=LARGE)
     assert_refused(file, {"pageRange": {"from": 1, "to": 1}}, 413, "payload_too_large")
-    file.change(pageRange={"from": 0, "to": 0})
-    assert "pageRange" not in file.show()
+    file.change_settings(pageRange={"from": 0, "to": 0})
+    assert "pageRange" not in file.get_file()
 
 
 @pytest.mark.parametrize(
@@ -273,10 +275,10 @@ def test_a_watermark_together_with_downloads_cannot_be_set_over_100_mb(
 ) -> None:
     """A watermark together with downloads on a file above 100 MB: 400; the watermark alone is fine."""
     update_file_row(world, file.made["uuid"], size=100 * MB)
-    file.change(**standing)
+    file.change_settings(**standing)
     update_file_row(world, file.made["uuid"], size=LARGE)
     if allowed:
-        file.change(**body)
+        file.change_settings(**body)
     else:
         assert "100 MB" in assert_refused(file, body, 400, "bad_request")
 
@@ -285,23 +287,23 @@ def test_a_password_is_stored_as_argon2id_and_never_shown(world: World, file: Ow
     """argon2id with at least 19 MiB, two passes, one lane; a salt of its own each time."""
     hashes = []
     for _ in range(2):
-        file.change(password=" Grüße 🙂 ")
-        found = world.rt.db.row("SELECT password_hash FROM files WHERE uuid = ?", (file.made["uuid"],))
+        file.change_settings(password=" Grüße 🙂 ")
+        found = world.rt.db.fetch_one("SELECT password_hash FROM files WHERE uuid = ?", (file.made["uuid"],))
         assert found is not None
         hashes.append(found[0])
         assert PasswordHasher().verify(found[0], " Grüße 🙂 ")
         terms = extract_parameters(found[0])
         assert (terms.type.name, terms.memory_cost, terms.time_cost, terms.parallelism) == ("ID", 19 * 1024, 2, 1)
     assert hashes[0] != hashes[1]
-    assert file.shows({"protected": True})
-    assert "argon2" not in json.dumps(file.show())
+    assert file.has_values({"protected": True})
+    assert "argon2" not in json.dumps(file.get_file())
     assert "Grü" not in str(list(world.rt.db.sqlite.connection().iterdump()))
 
 
 @pytest.mark.parametrize("secret", ["x" * 128, "ß" * 64, " ", "0", "a b"])
 def test_a_password_of_up_to_128_bytes_is_taken_as_it_is(file: OwnedFile, secret: str) -> None:
-    file.change(password=secret)
-    assert file.shows({"protected": True})
+    file.change_settings(password=secret)
+    assert file.has_values({"protected": True})
 
 
 def test_a_refused_write_costs_no_hash(world: World) -> None:
@@ -312,7 +314,7 @@ def test_a_refused_write_costs_no_hash(world: World) -> None:
         salts.append(b"x" * length)
         return salts[-1]
 
-    http = create_app(replace(world.rt, secret=secret)).test_client()
+    http = create_app(replace(world.rt, random_bytes=secret)).test_client()
     for person, status in ((world.fay, 403), (world.mal, 404), (world.pia, 404), (world.bea, 200)):
         made = world.bea.upload() if person in (world.mal, world.bea) else person.upload()
         path = f"/api/v1/files/{made['uuid'] if person is not world.pia else UNKNOWN_UUID}/settings"
@@ -321,9 +323,9 @@ def test_a_refused_write_costs_no_hash(world: World) -> None:
 
 
 def test_severing_a_design_that_is_not_there_changes_nothing_else(file: OwnedFile) -> None:
-    before = file.show()
-    file.change(detachDesignToolDesign=True)
-    assert file.show() == before
+    before = file.get_file()
+    file.change_settings(detachDesignToolDesign=True)
+    assert file.get_file() == before
 
 
 def test_a_write_costs_seven_statements(world: World, file: OwnedFile) -> None:
@@ -332,7 +334,7 @@ def test_a_write_costs_seven_statements(world: World, file: OwnedFile) -> None:
     connection = world.rt.db.sqlite.connection()
     connection.set_trace_callback(seen.append)
     try:
-        file.change(slug="q3", viewerSettings={"logo": {"assetId": ASSET}}, pageRange={"from": 1, "to": 2})
+        file.change_settings(slug="q3", viewerSettings={"logo": {"assetId": ASSET}}, pageRange={"from": 1, "to": 2})
         file.owner.put(f"{file.path}/settings")
     finally:
         connection.set_trace_callback(None)
@@ -344,5 +346,5 @@ def test_a_write_costs_seven_statements(world: World, file: OwnedFile) -> None:
 def test_settings_survive_on_a_file_with_another_document(world: World) -> None:
     """A range is judged by the pages of this document, not of another one."""
     long = OwnedFile(world, world.pia, simple_pdf(pages=9))
-    long.change(pageRange={"from": 4, "to": 9})
-    assert long.shows({"pageRange": {"from": 4, "to": 9}})
+    long.change_settings(pageRange={"from": 4, "to": 9})
+    assert long.has_values({"pageRange": {"from": 4, "to": 9}})

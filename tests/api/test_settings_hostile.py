@@ -30,7 +30,7 @@ def send_raw_settings(
     file: OwnedFile, raw: bytes, person: Person | None = None, headers: dict[str, str] | None = None
 ) -> int:
     """Write ``raw``; returns the status. Whatever is refused has changed nothing; whatever is taken can be shown."""
-    before = file.everything()
+    before = file.read_row_and_bytes()
     sender = person or file.owner
     answer = sender.put(f"{file.path}/settings", data=raw, headers=JSON if headers is None else headers)
     if answer.status_code == 200:
@@ -39,7 +39,7 @@ def send_raw_settings(
             assert file.owner.get(file.path).status_code == 200
     else:
         assert answer.get_json()["code"] != "internal", raw[:200]
-        assert file.everything() == before, raw[:200]
+        assert file.read_row_and_bytes() == before, raw[:200]
     return answer.status_code
 
 
@@ -54,8 +54,8 @@ def test_awkward_values_never_break_a_write(file: OwnedFile, name: str) -> None:
         except ValueError:  # an integer of hundreds of digits
             continue
         assert send_raw_settings(file, raw) in (200, 400, 410), value
-        if "deleteAt" in file.show():
-            file.change(neverExpire=True)
+        if "deleteAt" in file.get_file():
+            file.change_settings(neverExpire=True)
 
 
 @pytest.mark.parametrize("field", FIELDS)

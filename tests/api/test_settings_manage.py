@@ -28,10 +28,10 @@ def manager(world: World, file: OwnedFile) -> Person:
 
 def get_as_next_owner(world: World, file: OwnedFile) -> dict[str, Any]:
     """The File object as its next owner would see it."""
-    before = world.rt.db.row("SELECT id FROM accounts WHERE uuid = ?", (world.pia.uuid,))
+    before = world.rt.db.fetch_one("SELECT id FROM accounts WHERE uuid = ?", (world.pia.uuid,))
     assert before is not None
     update_file_row(world, file.made["uuid"], owner_id=before[0])
-    found = file.show()
+    found = file.get_file()
     update_file_row(world, file.made["uuid"], owner_id=None)
     return found
 
@@ -39,8 +39,8 @@ def get_as_next_owner(world: World, file: OwnedFile) -> dict[str, Any]:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_manage_token_acts_at_free_tier(world: World, file: OwnedFile, manager: Person, case: SettingCase) -> None:
     """It acts at Free tier; plan-gated fields give 403."""
-    before = file.everything()
-    answer = file.put({case.name: case.sent}, manager)
+    before = file.read_row_and_bytes()
+    answer = file.put_settings({case.name: case.value}, manager)
     if case.name == "neverExpire":
         assert (answer.status_code, answer.get_json()["code"]) == (403, "forbidden")
     elif case.plan != "free":
@@ -48,7 +48,7 @@ def test_a_manage_token_acts_at_free_tier(world: World, file: OwnedFile, manager
     else:
         assert (answer.status_code, answer.data) == (200, b"")
         return
-    assert file.everything() == before
+    assert file.read_row_and_bytes() == before
 
 
 @pytest.mark.parametrize("name", ["uuid", "shortId"])
@@ -63,9 +63,9 @@ def test_it_finds_no_other_file(world: World, file: OwnedFile, manager: Person) 
     unclaimed = OwnedFile(world, world.mal)
     remove_owner(world, unclaimed)
     for stranger in (other, unclaimed):
-        before = stranger.everything()
-        assert stranger.put({"viewerMode": "swipe"}, manager).status_code == 404
-        assert stranger.everything() == before
+        before = stranger.read_row_and_bytes()
+        assert stranger.put_settings({"viewerMode": "swipe"}, manager).status_code == 404
+        assert stranger.read_row_and_bytes() == before
 
 
 @pytest.mark.parametrize(
@@ -76,41 +76,41 @@ def test_its_expiry_is_clamped_to_seven_days(
 ) -> None:
     """With manage token ``neverExpire`` is refused and ``deleteAt`` is capped at now + 7 d."""
     now = world.clock.now
-    assert file.put({"deleteAt": format_instant(now + ahead_ms)}, manager).status_code == 200
+    assert file.put_settings({"deleteAt": format_instant(now + ahead_ms)}, manager).status_code == 200
     assert get_as_next_owner(world, file)["deleteAt"] == format_instant(now + stored_ms)
 
 
 def test_never_expire_false_keeps_the_expiry(world: World, file: OwnedFile, manager: Person) -> None:
     update_file_row(world, file.made["uuid"], delete_at=world.clock.now + 3 * DAY)
     before = get_as_next_owner(world, file)["deleteAt"]
-    assert file.put({"neverExpire": False, "viewerMode": "swipe"}, manager).status_code == 200
+    assert file.put_settings({"neverExpire": False, "viewerMode": "swipe"}, manager).status_code == 200
     assert get_as_next_owner(world, file)["deleteAt"] == before
 
 
 @pytest.mark.parametrize("columns", [{"delete_at": 0}, {"burned_at": 0}])
 def test_a_dead_link_is_410_for_it_too(world: World, file: OwnedFile, manager: Person, columns: dict[str, int]) -> None:
     update_file_row(world, file.made["uuid"], **columns)
-    before = file.everything()
-    answer = file.put({"viewerMode": "swipe"}, manager)
+    before = file.read_row_and_bytes()
+    answer = file.put_settings({"viewerMode": "swipe"}, manager)
     assert (answer.status_code, answer.get_json()["code"]) == (410, "gone")
-    assert file.everything() == before
+    assert file.read_row_and_bytes() == before
 
 
 def test_after_a_claim_it_is_404_and_after_30_days_401(world: World, file: OwnedFile, manager: Person) -> None:
     world.clock.advance(days=29)
-    assert file.put({}, manager).status_code == 200
-    owner = world.rt.db.row("SELECT id FROM accounts WHERE uuid = ?", (world.mal.uuid,))
+    assert file.put_settings({}, manager).status_code == 200
+    owner = world.rt.db.fetch_one("SELECT id FROM accounts WHERE uuid = ?", (world.mal.uuid,))
     assert owner is not None
     update_file_row(world, file.made["uuid"], owner_id=owner[0])
-    assert file.put({"viewerMode": "swipe"}, manager).status_code == 404
+    assert file.put_settings({"viewerMode": "swipe"}, manager).status_code == 404
     world.clock.advance(days=2)
-    assert file.put({"viewerMode": "swipe"}, manager).status_code == 401
+    assert file.put_settings({"viewerMode": "swipe"}, manager).status_code == 401
 
 
 def test_free_tier_holds_whatever_its_file_had_before(world: World, file: OwnedFile) -> None:
-    file.change(viewerSettings={"logo": {"assetId": ASSET}})
+    file.change_settings(viewerSettings={"logo": {"assetId": ASSET}})
     manager = remove_owner(world, file)
-    answer = file.put({"viewerSettings": {"logo": {"assetId": ASSET}}}, manager)
+    answer = file.put_settings({"viewerSettings": {"logo": {"assetId": ASSET}}}, manager)
     assert f"requires the {Plan.BASIC.tier} plan" in answer.get_json()["detail"]
-    assert file.put({"viewerSettings": {}}, manager).status_code == 200
+    assert file.put_settings({"viewerSettings": {}}, manager).status_code == 200
     assert get_as_next_owner(world, file)["viewerSettings"] == {}

@@ -17,29 +17,29 @@ def file(world: World) -> OwnedFile:
 
 def assert_slug_taken(file: OwnedFile, slug: str) -> None:
     """Assert that ``slug`` is refused as taken and that nothing changed."""
-    before = file.everything()
-    answer = file.put({"viewerMode": "swipe", "slug": slug})
+    before = file.read_row_and_bytes()
+    answer = file.put_settings({"viewerMode": "swipe", "slug": slug})
     assert (answer.status_code, answer.get_json()["code"]) == (409, "conflict")
-    assert file.everything() == before
+    assert file.read_row_and_bytes() == before
 
 
 def test_a_slug_opens_the_share_page_and_a_new_one_replaces_it(world: World, file: OwnedFile) -> None:
-    file.change(slug="first")
-    file.change(slug="second")
+    file.change_settings(slug="first")
+    file.change_settings(slug="second")
     assert [world.http.get(f"/{name}").status_code for name in ("first", "second")] == [404, 200]
-    file.change(slug="second")
-    assert file.shows({"slug": "second"})
+    file.change_settings(slug="second")
+    assert file.has_values({"slug": "second"})
 
 
 @pytest.mark.parametrize("slug", ["a", "-", "0", "x" * 64, "q3-report-2026", "abcdefghijkl"])
 def test_lowercase_letters_digits_and_hyphens_make_a_slug(file: OwnedFile, slug: str) -> None:
-    file.change(slug=slug)
-    assert file.shows({"slug": slug})
+    file.change_settings(slug=slug)
+    assert file.has_values({"slug": slug})
 
 
 @pytest.mark.parametrize("owner", ["pia", "mal"])
 def test_a_slug_of_another_file_is_taken_whoever_owns_it(world: World, file: OwnedFile, owner: str) -> None:
-    OwnedFile(world, getattr(world, owner)).change(slug="q3")
+    OwnedFile(world, getattr(world, owner)).change_settings(slug="q3")
     assert_slug_taken(file, "q3")
 
 
@@ -49,18 +49,18 @@ def test_a_slug_of_a_trashed_file_stays_reserved_and_is_free_after_the_purge(
 ) -> None:
     """A slug of a trashed file stays reserved (409 for everyone); after purge the slug is free."""
     other = OwnedFile(world, getattr(world, owner))
-    other.change(slug="q3")
+    other.change_settings(slug="q3")
     other.owner.delete(other.path)
     assert_slug_taken(file, "q3")
     other.owner.delete(f"{other.path}?purge=1")
-    file.change(slug="q3")
+    file.change_settings(slug="q3")
 
 
 def test_a_cleared_slug_is_free(world: World, file: OwnedFile) -> None:
     other = OwnedFile(world, world.mal)
-    other.change(slug="q3")
-    other.change(slug="")
-    file.change(slug="q3")
+    other.change_settings(slug="q3")
+    other.change_settings(slug="")
+    file.change_settings(slug="q3")
 
 
 def test_a_slug_equal_to_any_short_id_is_taken(world: World, file: OwnedFile) -> None:
@@ -84,10 +84,10 @@ def test_two_files_that_ask_for_one_slug_at_once_are_never_both_given_it(world: 
 
     def ask(file: OwnedFile, slug: str) -> int:
         together.wait(10)
-        return file.put({"slug": slug}).status_code
+        return file.put_settings({"slug": slug}).status_code
 
     with ThreadPoolExecutor(2) as pool:
         for turn in range(25):
             statuses = sorted(pool.map(ask, files, [f"race-{turn}"] * 2))
             assert statuses == [200, 409]
-            assert [file.show().get("slug") for file in files].count(f"race-{turn}") == 1
+            assert [file.get_file().get("slug") for file in files].count(f"race-{turn}") == 1

@@ -17,18 +17,18 @@ def case_name(value: Any) -> str | None:
 @pytest.mark.parametrize("case", CASES, ids=case_name)
 def test_a_setting_is_stored_from_its_plan_on_and_refused_below(world: World, case: SettingCase, plan: str) -> None:
     file = share_file_on_plan(world, plan)
-    before = file.everything()
+    before = file.read_row_and_bytes()
     world.clock.advance(minutes=5)
-    answer = file.put({case.name: case.sent})
+    answer = file.put_settings({case.name: case.value})
     if is_allowed(plan, case.plan):
         assert (answer.status_code, answer.data) == (200, b"")
-        assert file.shows(case.shown)
-        assert file.show()["updatedAt"] == "2026-09-21T14:18:20.000Z"
+        assert file.has_values(case.expected)
+        assert file.get_file()["updatedAt"] == "2026-09-21T14:18:20.000Z"
     else:
         assert (answer.status_code, answer.get_json()["code"]) == (403, "plan_required")
         assert f"requires the {case.plan} plan" in answer.get_json()["detail"]
         assert case.name in answer.get_json()["detail"]
-        assert file.everything() == before
+        assert file.read_row_and_bytes() == before
 
 
 @pytest.mark.parametrize("plan", PLANS)
@@ -36,23 +36,23 @@ def test_a_setting_is_stored_from_its_plan_on_and_refused_below(world: World, ca
 def test_a_setting_is_taken_back_on_any_plan(world: World, case: SettingCase, plan: str) -> None:
     """Omitted keeps; ``""``, 0, ``{0,0}``, null and ``[]`` clear; what was switched on is switched off."""
     file = share_file_on_plan(world, "pro")
-    file.change(**{case.name: case.sent})
-    file.on(plan)
-    assert file.shows(case.shown)
-    file.change(**{case.name: case.taken_back})
-    assert file.shows(case.left)
+    file.change_settings(**{case.name: case.value})
+    file.set_plan(plan)
+    assert file.has_values(case.expected)
+    file.change_settings(**{case.name: case.reset_value})
+    assert file.has_values(case.expected_after_reset)
 
 
 @pytest.mark.parametrize("plan", PLANS)
 @pytest.mark.parametrize("case", CASES, ids=case_name)
 def test_a_wrong_value_is_refused_on_every_plan_and_changes_nothing(world: World, case: SettingCase, plan: str) -> None:
     file = share_file_on_plan(world, plan)
-    before = file.everything()
-    for value in case.wrong:
-        answer = file.put({"viewerMode": "swipe", case.name: value})
+    before = file.read_row_and_bytes()
+    for value in case.invalid_values:
+        answer = file.put_settings({"viewerMode": "swipe", case.name: value})
         assert (answer.status_code, answer.get_json()["code"]) == (400, "bad_request"), value
         assert case.name in answer.get_json()["detail"]
-    assert file.everything() == before
+    assert file.read_row_and_bytes() == before
 
 
 @pytest.mark.parametrize("plan", PLANS)
@@ -60,27 +60,27 @@ def test_a_wrong_value_is_refused_on_every_plan_and_changes_nothing(world: World
 def test_a_viewer_setting_is_stored_from_its_plan_on_and_refused_below(world: World, look: LookCase, plan: str) -> None:
     """``viewerSettings`` equal to the defaults is allowed on Free; any deviation is Basic+, marked fields Pro."""
     file = share_file_on_plan(world, plan)
-    before = file.everything()
-    answer = file.put({"viewerSettings": look.deviation})
+    before = file.read_row_and_bytes()
+    answer = file.put_settings({"viewerSettings": look.deviation})
     if is_allowed(plan, look.plan):
         assert answer.status_code == 200
-        assert file.shows({"viewerSettings": look.deviation})
+        assert file.has_values({"viewerSettings": look.deviation})
     else:
         assert (answer.status_code, answer.get_json()["code"]) == (403, "plan_required")
         detail = answer.get_json()["detail"]
         assert f"requires the {look.plan} plan" in detail
         assert f"viewerSettings.{look.field.partition('.')[0]}" in detail
-        assert file.everything() == before
+        assert file.read_row_and_bytes() == before
 
 
 @pytest.mark.parametrize("plan", PLANS)
 @pytest.mark.parametrize("look", LOOKS, ids=case_name)
 def test_a_viewer_setting_is_taken_back_on_any_plan_by_its_default(world: World, look: LookCase, plan: str) -> None:
     file = share_file_on_plan(world, "pro")
-    file.change(viewerSettings=look.deviation)
-    file.on(plan)
-    file.change(viewerSettings=look.plain)
-    assert file.shows({"viewerSettings": {}})
+    file.change_settings(viewerSettings=look.deviation)
+    file.set_plan(plan)
+    file.change_settings(viewerSettings=look.plain)
+    assert file.has_values({"viewerSettings": {}})
 
 
 def test_the_description_lists_every_setting_and_every_viewer_setting(world: World) -> None:

@@ -57,7 +57,7 @@ def test_a_public_document_costs_none(world: World, path: str) -> None:
 def test_a_page_of_the_feed_walks_an_index_and_sorts_nothing(world: World, stream: str, query: str) -> None:
     made = world.pia.upload()
     seen = record_statements(world, f"/api/v1/events?type={stream}{query}".replace("{uuid}", made["uuid"]))
-    plan = " ".join(str(row[3]) for row in world.rt.db.rows(f"EXPLAIN QUERY PLAN {seen[-1]}"))
+    plan = " ".join(str(row[3]) for row in world.rt.db.fetch_all(f"EXPLAIN QUERY PLAN {seen[-1]}"))
     assert f"USING INDEX {stream}_rows_{'file' if 'file' in query else 'owner'}" in plan
     assert "SCAN" not in plan
     assert "TEMP B-TREE" not in plan

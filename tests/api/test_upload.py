@@ -312,7 +312,7 @@ def test_a_transaction_that_fails_takes_its_bytes_back(world: World) -> None:
     def failing() -> str:
         raise RuntimeError("no more ids")
 
-    views.attach_runtime(world.app, replace(world.rt, uuid=failing))
+    views.attach_runtime(world.app, replace(world.rt, random_uuid=failing))
     assert post_upload(world.pia, simple_pdf()).status_code == 500
     assert list_stored_contents(world) == []
     assert count_rows(world, "files") == count_rows(world, "revisions") == 0
@@ -323,7 +323,9 @@ def test_a_short_id_that_is_taken_is_drawn_again(world: World) -> None:
     taken = world.pia.upload()["shortId"]
     update_file_row(world, world.pia.upload()["uuid"], slug="abcdefghijkl")
     draws = iter([taken, "abcdefghijkl", "ZYXWVUTSRQPO"])
-    views.attach_runtime(world.app, replace(world.rt, token=lambda size: next(draws) if size == 12 else "r" * size))
+    views.attach_runtime(
+        world.app, replace(world.rt, random_token=lambda size: next(draws) if size == 12 else "r" * size)
+    )
     assert post_upload(world.pia, simple_pdf()).get_json()["shortId"] == "ZYXWVUTSRQPO"
 
 
@@ -351,7 +353,7 @@ def test_a_start_removes_pages_without_a_file(world: World) -> None:
     made = world.pia.upload()
     world.http.get(f"/{made['shortId']}/text/1.json?v=1", buffered=True)
     cache = world.rt.config.data_dir / "cache"
-    left = cache / world.rt.uuid() / "1"
+    left = cache / world.rt.random_uuid() / "1"
     left.mkdir(parents=True)
     (left / "1.json").write_text("{}")
     sweeps.clean_at_start(world.rt)

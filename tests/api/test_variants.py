@@ -41,39 +41,41 @@ def list_variants(owner: Person, made: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def made(world: World) -> dict[str, Any]:
+def uploaded_file(world: World) -> dict[str, Any]:
     """A document of three pages that Pia shares."""
     return world.pia.upload(simple_pdf(pages=3))
 
 
-def test_a_variant_has_the_fields_of_the_specification(world: World, made: dict[str, Any]) -> None:
-    row = create_variant(world.pia, made, label="  Ada Lovelace ", overrides={"allowDownload": False})
+def test_a_variant_has_the_fields_of_the_specification(world: World, uploaded_file: dict[str, Any]) -> None:
+    row = create_variant(world.pia, uploaded_file, label="  Ada Lovelace ", overrides={"allowDownload": False})
     assert list(row) == ["uuid", "shortId", "url", "label", "overrides", "revoked", "redacted", "createdAt"]
     assert re.fullmatch("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", row["uuid"])
     assert re.fullmatch("[0-9A-Za-z]{12}", row["shortId"])
-    assert row["shortId"] != made["shortId"]
+    assert row["shortId"] != uploaded_file["shortId"]
     assert row["url"] == f"http://127.0.0.1:8787/{row['shortId']}"
     assert row["label"] == "Ada Lovelace"
     assert row["overrides"] == {"allowDownload": False}
     assert (row["revoked"], row["redacted"]) == (False, False)
     assert row["createdAt"] == "2026-09-21T14:13:20.000Z"
-    assert list_variants(world.pia, made) == [row]
+    assert list_variants(world.pia, uploaded_file) == [row]
 
 
-def test_a_create_without_any_body_is_201(world: World, made: dict[str, Any]) -> None:
+def test_a_create_without_any_body_is_201(world: World, uploaded_file: dict[str, Any]) -> None:
     """Create with no body at all is 201 (pinned); a label that is not set is absent."""
-    answer = world.pia.post(variants_path(made))
+    answer = world.pia.post(variants_path(uploaded_file))
     assert answer.status_code == 201
     assert "label" not in answer.get_json()
     assert answer.get_json()["overrides"] == {}
 
 
-def test_the_list_is_newest_first_and_holds_revoked_and_redacted_ones(world: World, made: dict[str, Any]) -> None:
+def test_the_list_is_newest_first_and_holds_revoked_and_redacted_ones(
+    world: World, uploaded_file: dict[str, Any]
+) -> None:
     """``{variants: [Variant]}`` newest first, revoked and redacted included."""
-    rows = [create_variant(world.pia, made, label=f"Reader {number}") for number in range(3)]
-    update_variant(world.pia, made, rows[0], revoked=True)
-    world.pia.delete(f"{variants_path(made)}/{rows[1]['uuid']}?redact=1")
-    assert [(row["uuid"], row["revoked"], row["redacted"]) for row in list_variants(world.pia, made)] == [
+    rows = [create_variant(world.pia, uploaded_file, label=f"Reader {number}") for number in range(3)]
+    update_variant(world.pia, uploaded_file, rows[0], revoked=True)
+    world.pia.delete(f"{variants_path(uploaded_file)}/{rows[1]['uuid']}?redact=1")
+    assert [(row["uuid"], row["revoked"], row["redacted"]) for row in list_variants(world.pia, uploaded_file)] == [
         (rows[2]["uuid"], False, False),
         (rows[1]["uuid"], False, True),
         (rows[0]["uuid"], True, False),
@@ -81,35 +83,37 @@ def test_the_list_is_newest_first_and_holds_revoked_and_redacted_ones(world: Wor
 
 
 def test_the_file_is_named_by_uuid_or_short_id_and_the_variant_by_its_uuid_only(
-    world: World, made: dict[str, Any]
+    world: World, uploaded_file: dict[str, Any]
 ) -> None:
     """Variant routes take only the variant UUID (its short id gives 404); UUIDs match in either case."""
-    row = create_variant(world.pia, made)
-    base = f"/api/v1/files/{made['shortId']}/variants"
+    row = create_variant(world.pia, uploaded_file)
+    base = f"/api/v1/files/{uploaded_file['shortId']}/variants"
     assert world.pia.get(base).get_json()["variants"] == [row]
     for name in (row["uuid"], row["uuid"].upper()):
         assert world.pia.put(f"{base}/{name}", json={}).get_json()["uuid"] == row["uuid"]
-    for name in (row["shortId"], made["uuid"], made["shortId"], UNKNOWN_UUID, "nope"):
+    for name in (row["shortId"], uploaded_file["uuid"], uploaded_file["shortId"], UNKNOWN_UUID, "nope"):
         assert world.pia.put(f"{base}/{name}", json={}).status_code == 404
         assert world.pia.delete(f"{base}/{name}").status_code == 404
-    assert list_variants(world.pia, made) == [row]
+    assert list_variants(world.pia, uploaded_file) == [row]
 
 
-def test_a_slug_and_a_variant_id_name_no_file_here(world: World, made: dict[str, Any]) -> None:
+def test_a_slug_and_a_variant_id_name_no_file_here(world: World, uploaded_file: dict[str, Any]) -> None:
     """Slugs are never accepted on API file routes."""
-    update_file_row(world, made["uuid"], slug="my-report")
-    row = create_variant(world.pia, made)
+    update_file_row(world, uploaded_file["uuid"], slug="my-report")
+    row = create_variant(world.pia, uploaded_file)
     for name in ("my-report", row["uuid"], row["shortId"]):
         assert world.pia.get(f"/api/v1/files/{name}/variants").status_code == 404
         assert world.pia.get(f"/api/v1/files/{name}").status_code == 404
 
 
-def test_a_foreign_a_trashed_and_an_unclaimed_file_answer_as_an_unknown_one(world: World, made: dict[str, Any]) -> None:
-    row = create_variant(world.pia, made, label="Ada")
+def test_a_foreign_a_trashed_and_an_unclaimed_file_answer_as_an_unknown_one(
+    world: World, uploaded_file: dict[str, Any]
+) -> None:
+    row = create_variant(world.pia, uploaded_file, label="Ada")
     trashed, unclaimed = world.mal.upload(), world.mal.upload()
     world.mal.delete(f"/api/v1/files/{trashed['uuid']}")
     update_file_row(world, unclaimed["uuid"], owner_id=None)
-    for uuid in (made["uuid"], trashed["uuid"], unclaimed["uuid"]):
+    for uuid in (uploaded_file["uuid"], trashed["uuid"], unclaimed["uuid"]):
         for method, tail in (("GET", ""), ("POST", ""), ("PUT", f"/{row['uuid']}"), ("DELETE", f"/{row['uuid']}")):
             asked, unknown = (
                 world.http.open(
@@ -122,14 +126,14 @@ def test_a_foreign_a_trashed_and_an_unclaimed_file_answer_as_an_unknown_one(worl
             )
             assert asked.status_code == 404
             assert asked.data == unknown.data
-    assert list_variants(world.pia, made) == [row]
+    assert list_variants(world.pia, uploaded_file) == [row]
 
 
-def test_a_variant_of_another_file_is_not_found(world: World, made: dict[str, Any]) -> None:
+def test_a_variant_of_another_file_is_not_found(world: World, uploaded_file: dict[str, Any]) -> None:
     """Hardening M3: a variant is looked for within its file."""
     other = create_variant(world.pia, world.pia.upload(), label="Ada")
-    assert update_variant(world.pia, made, other, label="Eve").status_code == 404
-    assert world.pia.delete(f"{variants_path(made)}/{other['uuid']}").status_code == 404
+    assert update_variant(world.pia, uploaded_file, other, label="Eve").status_code == 404
+    assert world.pia.delete(f"{variants_path(uploaded_file)}/{other['uuid']}").status_code == 404
     assert count_rows(world, "variants") == 1
 
 
@@ -143,19 +147,19 @@ PLANS = [
 
 @pytest.mark.parametrize(("plan", "listing", "creating", "updating", "deleting"), PLANS)
 def test_list_and_create_need_pro_and_a_downgraded_owner_can_still_revoke_and_redact(
-    world: World, made: dict[str, Any], plan: Plan, listing: int, creating: int, updating: int, deleting: int
+    world: World, uploaded_file: dict[str, Any], plan: Plan, listing: int, creating: int, updating: int, deleting: int
 ) -> None:
-    row = create_variant(world.pia, made, label="Ada")
+    row = create_variant(world.pia, uploaded_file, label="Ada")
     accounts.set_tier(world.rt, world.pia.email, plan)
-    path = f"{variants_path(made)}/{row['uuid']}"
-    first, second = world.pia.get(variants_path(made)), world.pia.post(variants_path(made))
+    path = f"{variants_path(uploaded_file)}/{row['uuid']}"
+    first, second = world.pia.get(variants_path(uploaded_file)), world.pia.post(variants_path(uploaded_file))
     assert (first.status_code, second.status_code) == (listing, creating)
     for answer in (first, second):
         if answer.status_code == 403:
             assert answer.get_json()["code"] == "plan_required"
             assert "requires the pro plan" in answer.get_json()["detail"]
             assert answer.headers["WWW-Authenticate"] == "Bearer"
-    assert update_variant(world.pia, made, row, revoked=True).status_code == updating
+    assert update_variant(world.pia, uploaded_file, row, revoked=True).status_code == updating
     assert world.pia.delete(f"{path}?redact=1").status_code == deleting
     assert world.pia.delete(path).status_code == deleting
 
@@ -183,10 +187,10 @@ LABELS = [
 
 @pytest.mark.parametrize(("label", "status", "stored"), LABELS)
 def test_a_label_has_up_to_200_characters(
-    world: World, made: dict[str, Any], label: object, status: int, stored: str | None
+    world: World, uploaded_file: dict[str, Any], label: object, status: int, stored: str | None
 ) -> None:
     """Label limit is 200 characters (code points), 201 is 400."""
-    answer = world.pia.post(variants_path(made), json={"label": label})
+    answer = world.pia.post(variants_path(uploaded_file), json={"label": label})
     assert answer.status_code == status
     if status == 400:
         assert answer.get_json()["code"] == "bad_request"
@@ -195,31 +199,31 @@ def test_a_label_has_up_to_200_characters(
         assert answer.get_json().get("label") == stored
 
 
-def test_an_update_changes_what_it_names_and_keeps_the_rest(world: World, made: dict[str, Any]) -> None:
+def test_an_update_changes_what_it_names_and_keeps_the_rest(world: World, uploaded_file: dict[str, Any]) -> None:
     """Omitted fields keep values; ``label``: ``""`` clears."""
-    row = create_variant(world.pia, made, label="Ada", overrides={"allowDownload": False})
-    assert update_variant(world.pia, made, row).get_json() == row
-    assert world.pia.put(f"{variants_path(made)}/{row['uuid']}").get_json() == row
-    assert update_variant(world.pia, made, row, label="Bea").get_json() == row | {"label": "Bea"}
-    revoked = update_variant(world.pia, made, row, revoked=True).get_json()
+    row = create_variant(world.pia, uploaded_file, label="Ada", overrides={"allowDownload": False})
+    assert update_variant(world.pia, uploaded_file, row).get_json() == row
+    assert world.pia.put(f"{variants_path(uploaded_file)}/{row['uuid']}").get_json() == row
+    assert update_variant(world.pia, uploaded_file, row, label="Bea").get_json() == row | {"label": "Bea"}
+    revoked = update_variant(world.pia, uploaded_file, row, revoked=True).get_json()
     assert revoked == row | {"label": "Bea", "revoked": True}
-    assert update_variant(world.pia, made, row, revoked=True).get_json() == revoked
-    cleared = update_variant(world.pia, made, row, label="", revoked=False).get_json()
+    assert update_variant(world.pia, uploaded_file, row, revoked=True).get_json() == revoked
+    cleared = update_variant(world.pia, uploaded_file, row, label="", revoked=False).get_json()
     assert cleared == {key: value for key, value in row.items() if key != "label"}
-    assert list_variants(world.pia, made) == [cleared]
+    assert list_variants(world.pia, uploaded_file) == [cleared]
 
 
-def test_overrides_are_replaced_whole(world: World, made: dict[str, Any]) -> None:
+def test_overrides_are_replaced_whole(world: World, uploaded_file: dict[str, Any]) -> None:
     """After ``{allowDownload,pageRange}`` a PUT with only ``pageRange`` drops ``allowDownload``; ``{}`` clears; omitted
     ``overrides`` keeps."""
     both = {"allowDownload": False, "pageRange": {"from": 1, "to": 2}}
-    row = create_variant(world.pia, made, overrides=both)
-    assert update_variant(world.pia, made, row, label="Ada").get_json()["overrides"] == both
+    row = create_variant(world.pia, uploaded_file, overrides=both)
+    assert update_variant(world.pia, uploaded_file, row, label="Ada").get_json()["overrides"] == both
     only = {"pageRange": {"from": 2, "to": 3}}
-    assert update_variant(world.pia, made, row, overrides=only).get_json()["overrides"] == only
-    assert update_variant(world.pia, made, row, revoked=False).get_json()["overrides"] == only
-    assert update_variant(world.pia, made, row, overrides={}).get_json()["overrides"] == {}
-    assert list_variants(world.pia, made)[0]["overrides"] == {}
+    assert update_variant(world.pia, uploaded_file, row, overrides=only).get_json()["overrides"] == only
+    assert update_variant(world.pia, uploaded_file, row, revoked=False).get_json()["overrides"] == only
+    assert update_variant(world.pia, uploaded_file, row, overrides={}).get_json()["overrides"] == {}
+    assert list_variants(world.pia, uploaded_file)[0]["overrides"] == {}
 
 
 OVERRIDES = [
@@ -255,55 +259,59 @@ OVERRIDES = [
 
 @pytest.mark.parametrize(("overrides", "status", "stored"), OVERRIDES)
 def test_overrides_are_read_strictly(
-    world: World, made: dict[str, Any], overrides: object, status: int, stored: object
+    world: World, uploaded_file: dict[str, Any], overrides: object, status: int, stored: object
 ) -> None:
     """``allowDownload`` a boolean, ``pageRange`` within the document or both 0. Password and gates never differ by
     variant, so no override can name one."""
-    answer = world.pia.post(variants_path(made), json={"overrides": overrides})
+    answer = world.pia.post(variants_path(uploaded_file), json={"overrides": overrides})
     assert answer.status_code == status
     if status == 201:
         assert answer.get_json()["overrides"] == stored
     else:
         assert "overrides" in answer.get_json()["detail"]
-        row = create_variant(world.pia, made, label="Ada", overrides={"allowDownload": False})
-        refused = update_variant(world.pia, made, row, label="Eve", overrides=overrides, revoked=True)
+        row = create_variant(world.pia, uploaded_file, label="Ada", overrides={"allowDownload": False})
+        refused = update_variant(world.pia, uploaded_file, row, label="Eve", overrides=overrides, revoked=True)
         assert refused.status_code == status
-        assert list_variants(world.pia, made) == [row]
+        assert list_variants(world.pia, uploaded_file) == [row]
 
 
-def test_a_file_over_100_mb_takes_no_range_and_no_stamped_downloads(world: World, made: dict[str, Any]) -> None:
+def test_a_file_over_100_mb_takes_no_range_and_no_stamped_downloads(
+    world: World, uploaded_file: dict[str, Any]
+) -> None:
     """Page range / watermark: set on files up to 100MB; the same refusals as on the file itself."""
-    update_file_row(world, made["uuid"], size=100 * MB, settings='{"watermark":true}')
-    create_variant(world.pia, made, overrides={"allowDownload": True, "pageRange": {"from": 1, "to": 1}})
-    update_file_row(world, made["uuid"], size=100 * MB + 1)
+    update_file_row(world, uploaded_file["uuid"], size=100 * MB, settings='{"watermark":true}')
+    create_variant(world.pia, uploaded_file, overrides={"allowDownload": True, "pageRange": {"from": 1, "to": 1}})
+    update_file_row(world, uploaded_file["uuid"], size=100 * MB + 1)
     expected = {
         413: {"pageRange": {"from": 1, "to": 1}},
         400: {"allowDownload": True},
         201: {"allowDownload": False, "pageRange": {"from": 0, "to": 0}},
     }
     for status, overrides in expected.items():
-        assert world.pia.post(variants_path(made), json={"overrides": overrides}).status_code == status
+        assert world.pia.post(variants_path(uploaded_file), json={"overrides": overrides}).status_code == status
 
 
-def test_password_and_gates_in_the_body_of_a_variant_change_nothing(world: World, made: dict[str, Any]) -> None:
+def test_password_and_gates_in_the_body_of_a_variant_change_nothing(
+    world: World, uploaded_file: dict[str, Any]
+) -> None:
     """Password and gates never differ by variant."""
     row = create_variant(
-        world.pia, made, password="secret", requireEmail=True, gateFields=[], shortId="abcdefghijkl", uuid="x"
+        world.pia, uploaded_file, password="secret", requireEmail=True, gateFields=[], shortId="abcdefghijkl", uuid="x"
     )
     assert not {"password", "requireEmail", "gateFields"} & row.keys()
     assert row["shortId"] != "abcdefghijkl"
     assert world.http.get(f"/{row['shortId']}").status_code == 200
 
 
-def test_a_create_cannot_be_born_revoked(world: World, made: dict[str, Any]) -> None:
-    assert create_variant(world.pia, made, revoked=True)["revoked"] is False
+def test_a_create_cannot_be_born_revoked(world: World, uploaded_file: dict[str, Any]) -> None:
+    assert create_variant(world.pia, uploaded_file, revoked=True)["revoked"] is False
 
 
 @pytest.mark.parametrize("revoked", [0, 1, "true", None, [], {}])
-def test_revoked_is_a_boolean(world: World, made: dict[str, Any], revoked: object) -> None:
-    row = create_variant(world.pia, made)
-    assert update_variant(world.pia, made, row, revoked=revoked).status_code == 400
-    assert list_variants(world.pia, made) == [row]
+def test_revoked_is_a_boolean(world: World, uploaded_file: dict[str, Any], revoked: object) -> None:
+    row = create_variant(world.pia, uploaded_file)
+    assert update_variant(world.pia, uploaded_file, row, revoked=revoked).status_code == 400
+    assert list_variants(world.pia, uploaded_file) == [row]
 
 
 def insert_variants(world: World, made: dict[str, Any], number: int) -> None:
@@ -316,26 +324,28 @@ def insert_variants(world: World, made: dict[str, Any], number: int) -> None:
             )
 
 
-def test_the_201st_variant_is_400_and_revoked_and_redacted_ones_count(world: World, made: dict[str, Any]) -> None:
+def test_the_201st_variant_is_400_and_revoked_and_redacted_ones_count(
+    world: World, uploaded_file: dict[str, Any]
+) -> None:
     """The 201st variant is 400 (not 403/409); revoked and redacted ones count and are listed."""
-    insert_variants(world, made, 199)
-    last = create_variant(world.pia, made)
-    answer = world.pia.post(variants_path(made), json={"label": "one more"})
+    insert_variants(world, uploaded_file, 199)
+    last = create_variant(world.pia, uploaded_file)
+    answer = world.pia.post(variants_path(uploaded_file), json={"label": "one more"})
     assert (answer.status_code, answer.get_json()["code"]) == (400, "bad_request")
     assert "200" in answer.get_json()["detail"]
-    assert len(list_variants(world.pia, made)) == 200
+    assert len(list_variants(world.pia, uploaded_file)) == 200
     other = world.pia.upload()
     assert world.pia.post(variants_path(other)).status_code == 201
-    world.pia.delete(f"{variants_path(made)}/{last['uuid']}")
-    assert world.pia.post(variants_path(made)).status_code == 201
+    world.pia.delete(f"{variants_path(uploaded_file)}/{last['uuid']}")
+    assert world.pia.post(variants_path(uploaded_file)).status_code == 201
 
 
-def test_creates_at_once_never_make_more_than_200(world: World, made: dict[str, Any]) -> None:
+def test_creates_at_once_never_make_more_than_200(world: World, uploaded_file: dict[str, Any]) -> None:
     """Hardening G6: exactly the limit succeed, always; losers get the documented status."""
-    insert_variants(world, made, 195)
+    insert_variants(world, uploaded_file, 195)
 
     def one(_: int) -> int:
-        answer = world.app.test_client().post(variants_path(made), headers=world.pia.headers)
+        answer = world.app.test_client().post(variants_path(uploaded_file), headers=world.pia.headers)
         return answer.status_code
 
     with ThreadPoolExecutor(8) as pool:
@@ -345,14 +355,14 @@ def test_creates_at_once_never_make_more_than_200(world: World, made: dict[str, 
 
 
 def test_a_list_of_200_variants_is_two_questions_to_the_database(
-    world: World, made: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    world: World, uploaded_file: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    insert_variants(world, made, 200)
+    insert_variants(world, uploaded_file, 200)
     world.pia.get("/api/v1/user")
     asked: list[str] = []
     run = world.rt.db.sqlite.execute_sql
     monkeypatch.setattr(world.rt.db.sqlite, "execute_sql", lambda sql, params=(): asked.append(sql) or run(sql, params))
-    assert len(list_variants(world.pia, made)) == 200
+    assert len(list_variants(world.pia, uploaded_file)) == 200
     assert len(asked) == 2
 
 
@@ -378,20 +388,12 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_body_is_refused_and_changes_nothing(world: World, made: dict[str, Any], name: str) -> None:
+def test_a_hostile_body_is_refused_and_changes_nothing(world: World, uploaded_file: dict[str, Any], name: str) -> None:
     body, content_type = HOSTILE[name]
     expected = {"a form": 415, "text": 415, "no type": 415, "a megabyte": 413}.get(name, 400)
-    row = create_variant(world.pia, made, label="Ada")
-    posted = world.pia.post(variants_path(made), data=body, content_type=content_type)
-    put = world.pia.put(f"{variants_path(made)}/{row['uuid']}", data=body, content_type=content_type)
+    row = create_variant(world.pia, uploaded_file, label="Ada")
+    posted = world.pia.post(variants_path(uploaded_file), data=body, content_type=content_type)
+    put = world.pia.put(f"{variants_path(uploaded_file)}/{row['uuid']}", data=body, content_type=content_type)
     assert (posted.status_code, put.status_code) == (expected, expected)
     assert put.headers["Content-Type"] == "application/problem+json"
-    assert list_variants(world.pia, made) == [row]
-
-
-def test_a_purge_of_the_file_takes_its_variants_and_no_short_id_returns(world: World, made: dict[str, Any]) -> None:
-    row = create_variant(world.pia, made)
-    world.pia.delete(f"/api/v1/files/{made['uuid']}?purge=1")
-    assert count_rows(world, "variants") == 0
-    assert world.rt.db.row("SELECT 1 FROM short_ids WHERE short_id = ?", (row["shortId"],)) == (1,)
-    assert world.http.get(f"/{row['shortId']}").status_code == 404
+    assert list_variants(world.pia, uploaded_file) == [row]

@@ -25,13 +25,13 @@ def world(make: Callable[..., World]) -> World:
 
 
 @pytest.fixture
-def made(world: World) -> dict[str, Any]:
+def uploaded_file(world: World) -> dict[str, Any]:
     return world.pia.upload()
 
 
 @pytest.fixture
-def variant(world: World, made: dict[str, Any]) -> dict[str, Any]:
-    answer = world.pia.post(f"/api/v1/files/{made['uuid']}/variants", json={"label": CANARY})
+def variant(world: World, uploaded_file: dict[str, Any]) -> dict[str, Any]:
+    answer = world.pia.post(f"/api/v1/files/{uploaded_file['uuid']}/variants", json={"label": CANARY})
     row: dict[str, Any] = answer.get_json()
     return row
 
@@ -44,7 +44,7 @@ def receiver() -> Iterator[FakeReceiver]:
 
 def read_and_download(world: World, variant: dict[str, Any]) -> None:
     """Somebody reads and downloads through the link."""
-    FakeReader(world, variant["shortId"]).reads(30, input=True)
+    FakeReader(world, variant["shortId"]).read_page(30, input=True)
     assert world.http.post(f"/{variant['shortId']}/download", buffered=True).status_code == 200
     end_all_sessions(world)
 
@@ -56,52 +56,52 @@ def redact_variant(world: World, made: dict[str, Any], variant: dict[str, Any]) 
 
 def verified_bodies(receiver: FakeReceiver, hook: CreatedWebhook) -> list[dict[str, Any]]:
     """What came, once the official package of a service with the same scheme has looked at its signatures."""
-    for hit in receiver.hits:
+    for hit in receiver.requests:
         header = hit.headers["x-service-signature"]
         stripe.WebhookSignature.verify_header(hit.body.decode(), header, hook.secret)
-    return [json.loads(hit.body) for hit in receiver.hits]
+    return [json.loads(hit.body) for hit in receiver.requests]
 
 
 def test_a_delivery_that_waits_for_its_next_attempt_is_sent_without_the_label(
-    world: World, made: dict[str, Any], variant: dict[str, Any], receiver: FakeReceiver
+    world: World, uploaded_file: dict[str, Any], variant: dict[str, Any], receiver: FakeReceiver
 ) -> None:
     """Easy to get wrong 44: stored **and pending** payloads; the new body has a signature of its own."""
     hook = add_webhook(world.pia, receiver.url, *KINDS)
-    receiver.script(SERVER_ERROR)
+    receiver.set_script(SERVER_ERROR)
     read_and_download(world, variant)
     assert deliver_due(world.rt) == 2
-    redact_variant(world, made, variant)
-    receiver.script(OK)
+    redact_variant(world, uploaded_file, variant)
+    receiver.set_script(OK)
     world.clock.advance(minutes=1)
     assert deliver_due(world.rt) == 2
     before, after = (verified_bodies(receiver, hook)[start : start + 2] for start in (0, 2))
     assert [sent["event"] for sent in before] == ["file.downloaded", "file.viewed"]
     assert [sent["data"].pop("variantLabel") for sent in before] == [CANARY] * 2
     assert after == before
-    assert [hit.attempt for hit in receiver.hits] == [1, 1, 2, 2]
+    assert [hit.attempt for hit in receiver.requests] == [1, 1, 2, 2]
 
 
 def test_what_happens_later_is_told_without_the_label(
-    world: World, made: dict[str, Any], variant: dict[str, Any], receiver: FakeReceiver
+    world: World, uploaded_file: dict[str, Any], variant: dict[str, Any], receiver: FakeReceiver
 ) -> None:
     hook = add_webhook(world.pia, receiver.url, *KINDS)
-    FakeReader(world, variant["shortId"]).reads(30, input=True)
-    redact_variant(world, made, variant)
+    FakeReader(world, variant["shortId"]).read_page(30, input=True)
+    redact_variant(world, uploaded_file, variant)
     read_and_download(world, variant)
     assert deliver_due(world.rt) == 3
     found = verified_bodies(receiver, hook)
     assert [sent["event"] for sent in found] == ["file.downloaded", "file.viewed", "file.viewed"]
     assert {sent["data"]["variantUuid"] for sent in found} == {variant["uuid"]}
-    assert not [hit for hit in receiver.hits if b"variantLabel" in hit.body]
+    assert not [hit for hit in receiver.requests if b"variantLabel" in hit.body]
 
 
 def test_a_delivery_that_was_made_can_be_made_again_without_the_label(
-    world: World, made: dict[str, Any], variant: dict[str, Any], receiver: FakeReceiver
+    world: World, uploaded_file: dict[str, Any], variant: dict[str, Any], receiver: FakeReceiver
 ) -> None:
     hook = add_webhook(world.pia, receiver.url, "file.viewed")
     read_and_download(world, variant)
     assert deliver_due(world.rt) == 1
-    redact_variant(world, made, variant)
+    redact_variant(world, uploaded_file, variant)
     (row,) = world.pia.get(f"/api/v1/webhooks/{hook.uuid}/deliveries").get_json()
     assert world.pia.post(f"/api/v1/webhooks/{hook.uuid}/deliveries/{row['id']}/redeliver").status_code == 202
     assert deliver_due(world.rt) == 1
@@ -111,48 +111,48 @@ def test_a_delivery_that_was_made_can_be_made_again_without_the_label(
 
 
 def test_a_slack_message_is_drawn_without_the_label(
-    world: World, made: dict[str, Any], variant: dict[str, Any], receiver: FakeReceiver
+    world: World, uploaded_file: dict[str, Any], variant: dict[str, Any], receiver: FakeReceiver
 ) -> None:
     add_webhook(world.pia, receiver.url, "file.viewed", format="slack")
-    receiver.script(SERVER_ERROR)
+    receiver.set_script(SERVER_ERROR)
     read_and_download(world, variant)
     assert deliver_due(world.rt) == 1
-    redact_variant(world, made, variant)
+    redact_variant(world, uploaded_file, variant)
     world.clock.advance(minutes=1)
     assert deliver_due(world.rt) == 1
-    first, second = (hit.body.decode() for hit in receiver.hits)
+    first, second = (hit.body.decode() for hit in receiver.requests)
     assert f"Variant label:\\n{CANARY}" in first
     assert CANARY not in second
     assert variant["uuid"] in second
     assert {"blocks", "text"} <= set(json.loads(second))
-    assert not [hit for hit in receiver.hits if "x-service-signature" in hit.headers]
+    assert not [hit for hit in receiver.requests if "x-service-signature" in hit.headers]
 
 
 def test_the_activity_feed_keeps_its_rows_without_the_label(
-    world: World, made: dict[str, Any], variant: dict[str, Any]
+    world: World, uploaded_file: dict[str, Any], variant: dict[str, Any]
 ) -> None:
     read_and_download(world, variant)
     before = list_activity(world)
     assert [row["data"].pop("variantLabel") for row in before] == [CANARY] * 2
-    redact_variant(world, made, variant)
+    redact_variant(world, uploaded_file, variant)
     after = list_activity(world)
     assert after == before
     assert [list(row["data"]) for row in after] == [list(row["data"]) for row in before]
 
 
 def test_nothing_on_the_disk_holds_the_label_that_events_have_carried(
-    world: World, made: dict[str, Any], variant: dict[str, Any], receiver: FakeReceiver
+    world: World, uploaded_file: dict[str, Any], variant: dict[str, Any], receiver: FakeReceiver
 ) -> None:
     """Hardening G26: 0 hits in database file, WAL and free pages, delivered and waiting payloads included."""
     add_webhook(world.pia, receiver.url, "file.viewed")
     add_webhook(world.pia, receiver.url, "file.viewed", format="slack")
     read_and_download(world, variant)
     assert deliver_due(world.rt) == 2
-    receiver.script(SERVER_ERROR)
+    receiver.set_script(SERVER_ERROR)
     read_and_download(world, variant)
     assert deliver_due(world.rt) == 2
     assert str(dump_database(world)).count(CANARY) >= 9  # the variant, four events and four deliveries
-    redact_variant(world, made, variant)
+    redact_variant(world, uploaded_file, variant)
     assert CANARY not in str(dump_database(world))
     assert len(delivery_bodies(world)) == 4
     kept = [path for path in world.rt.config.data_dir.rglob("*") if path.is_file()]
@@ -161,11 +161,11 @@ def test_nothing_on_the_disk_holds_the_label_that_events_have_carried(
 
 
 def test_a_deleted_variant_takes_its_names_out_of_what_waits(
-    world: World, made: dict[str, Any], variant: dict[str, Any], receiver: FakeReceiver
+    world: World, uploaded_file: dict[str, Any], variant: dict[str, Any], receiver: FakeReceiver
 ) -> None:
     hook = add_webhook(world.pia, receiver.url, "file.viewed")
     read_and_download(world, variant)
-    path = f"/api/v1/files/{made['uuid']}/variants/{variant['uuid']}"
+    path = f"/api/v1/files/{uploaded_file['uuid']}/variants/{variant['uuid']}"
     assert world.pia.delete(path).status_code == 204
     assert deliver_due(world.rt) == 1
     (sent,) = verified_bodies(receiver, hook)

@@ -16,13 +16,13 @@ CANARY = "Ada-Canary-7f3a"
 
 
 @pytest.fixture
-def made(world: World) -> dict[str, Any]:
+def uploaded_file(world: World) -> dict[str, Any]:
     return world.pia.upload()
 
 
 @pytest.fixture
-def variant(world: World, made: dict[str, Any]) -> dict[str, Any]:
-    answer = world.pia.post(f"/api/v1/files/{made['uuid']}/variants", json={"label": CANARY})
+def variant(world: World, uploaded_file: dict[str, Any]) -> dict[str, Any]:
+    answer = world.pia.post(f"/api/v1/files/{uploaded_file['uuid']}/variants", json={"label": CANARY})
     row: dict[str, Any] = answer.get_json()
     return row
 
@@ -38,7 +38,7 @@ def list_variants(world: World, made: dict[str, Any]) -> list[dict[str, Any]]:
 
 def record_events(world: World, made: dict[str, Any], variant: dict[str, Any]) -> None:
     """Two events through the variant and one without, as they are recorded."""
-    found = world.rt.db.row("SELECT id, file_id FROM variants WHERE uuid = ?", (variant["uuid"],))
+    found = world.rt.db.fetch_one("SELECT id, file_id FROM variants WHERE uuid = ?", (variant["uuid"],))
     assert found is not None
     variant_id, file_id = found
     extras = {"pagesViewed": 1, "variantUuid": variant["uuid"], "variantLabel": CANARY, "timeMs": 5}
@@ -49,37 +49,37 @@ def record_events(world: World, made: dict[str, Any], variant: dict[str, Any]) -
 
 
 def list_event_data(world: World) -> list[dict[str, Any]]:
-    return [json.loads(data) for (data,) in world.rt.db.rows("SELECT data FROM activity_rows ORDER BY id")]
+    return [json.loads(data) for (data,) in world.rt.db.fetch_all("SELECT data FROM activity_rows ORDER BY id")]
 
 
 def test_a_delete_without_parameter_removes_the_variant_and_its_link(
-    world: World, made: dict[str, Any], variant: dict[str, Any]
+    world: World, uploaded_file: dict[str, Any], variant: dict[str, Any]
 ) -> None:
     """Delete without parameter removes the variant; 204 without a body."""
-    answer = delete_variant(world, made, variant)
+    answer = delete_variant(world, uploaded_file, variant)
     assert (answer.status_code, answer.data) == (204, b"")
-    assert list_variants(world, made) == []
-    assert delete_variant(world, made, variant).status_code == 404
+    assert list_variants(world, uploaded_file) == []
+    assert delete_variant(world, uploaded_file, variant).status_code == 404
     for name in (variant["shortId"], variant["uuid"]):
         assert world.http.get(f"/{name}").status_code == 404
-    assert world.http.get(f"/{made['shortId']}").status_code == 200
+    assert world.http.get(f"/{uploaded_file['shortId']}").status_code == 200
 
 
 def test_the_sessions_of_a_deleted_variant_stay_unattributed(
-    world: World, made: dict[str, Any], variant: dict[str, Any]
+    world: World, uploaded_file: dict[str, Any], variant: dict[str, Any]
 ) -> None:
     """Sessions survive unattributed; their rows of the feed stay too."""
     reader = FakeReader(world, variant["shortId"])
-    reader.tell()
-    reader.reads(30, input=True)
+    reader.send_next_beacon()
+    reader.read_page(30, input=True)
     before = list_view_rows(world)
-    record_events(world, made, variant)
-    assert delete_variant(world, made, variant).status_code == 204
-    assert [row["fileUuid"] for row in before] == [made["uuid"]]
+    record_events(world, uploaded_file, variant)
+    assert delete_variant(world, uploaded_file, variant).status_code == 204
+    assert [row["fileUuid"] for row in before] == [uploaded_file["uuid"]]
     assert list_view_rows(world) == before
     assert list_sessions(world) == [("human", 30000)]
-    assert world.rt.db.rows("SELECT DISTINCT variant_id FROM view_sessions") == [(None,)]
-    assert world.rt.db.rows("SELECT DISTINCT variant_id FROM activity_rows") == [(None,)]
+    assert world.rt.db.fetch_all("SELECT DISTINCT variant_id FROM view_sessions") == [(None,)]
+    assert world.rt.db.fetch_all("SELECT DISTINCT variant_id FROM activity_rows") == [(None,)]
     assert count_rows(world, "activity_rows") == 4  # its own session told itself
 
 
@@ -89,62 +89,64 @@ def test_the_sessions_of_a_deleted_variant_stay_unattributed(
      "?Redact=1", "?redact=1&REDACT=0"],
 )  # fmt: skip
 def test_any_other_value_than_1_is_refused_and_deletes_nothing(
-    world: World, made: dict[str, Any], variant: dict[str, Any], query: str
+    world: World, uploaded_file: dict[str, Any], variant: dict[str, Any], query: str
 ) -> None:
     """A misspelled redaction must not delete the variant."""
-    answer = delete_variant(world, made, variant, query)
+    answer = delete_variant(world, uploaded_file, variant, query)
     assert (answer.status_code, answer.get_json()["code"]) == (400, "bad_request")
-    assert [row["label"] for row in list_variants(world, made)] == [variant["label"]]
+    assert [row["label"] for row in list_variants(world, uploaded_file)] == [variant["label"]]
 
 
 def test_other_parameters_change_nothing_about_a_plain_delete(
-    world: World, made: dict[str, Any], variant: dict[str, Any]
+    world: World, uploaded_file: dict[str, Any], variant: dict[str, Any]
 ) -> None:
-    assert delete_variant(world, made, variant, "?purge=1").status_code == 204
-    assert list_variants(world, made) == []
+    assert delete_variant(world, uploaded_file, variant, "?purge=1").status_code == 204
+    assert list_variants(world, uploaded_file) == []
 
 
 def test_a_redaction_erases_the_label_and_keeps_the_link(
-    world: World, made: dict[str, Any], variant: dict[str, Any]
+    world: World, uploaded_file: dict[str, Any], variant: dict[str, Any]
 ) -> None:
     """``?redact=1`` keeps the link working, erases the label; twice gives 204 twice."""
-    record_events(world, made, variant)
+    record_events(world, uploaded_file, variant)
     for _ in range(2):
-        answer = delete_variant(world, made, variant, "?redact=1")
+        answer = delete_variant(world, uploaded_file, variant, "?redact=1")
         assert (answer.status_code, answer.data) == (204, b"")
     expected = {key: value for key, value in variant.items() if key != "label"} | {"redacted": True}
-    assert list_variants(world, made) == [expected]
+    assert list_variants(world, uploaded_file) == [expected]
     assert world.http.get(f"/{variant['shortId']}").status_code == 200
 
 
-def test_a_redaction_reaches_the_stored_events(world: World, made: dict[str, Any], variant: dict[str, Any]) -> None:
+def test_a_redaction_reaches_the_stored_events(
+    world: World, uploaded_file: dict[str, Any], variant: dict[str, Any]
+) -> None:
     """Label erased from variant, analytics, stored payloads; the rest of them stays, in its order."""
-    record_events(world, made, variant)
-    common = {"fileUuid": made["uuid"], "fileName": "report.pdf"}
+    record_events(world, uploaded_file, variant)
+    common = {"fileUuid": uploaded_file["uuid"], "fileName": "report.pdf"}
     own = {"pagesViewed": 1, "variantUuid": variant["uuid"], "timeMs": 5}
-    delete_variant(world, made, variant, "?redact=1")
+    delete_variant(world, uploaded_file, variant, "?redact=1")
     found = list_event_data(world)
     assert found == [common | own, common | own, common | {"pagesViewed": 9}]
     assert list(found[0]) == ["fileUuid", "fileName", "pagesViewed", "variantUuid", "timeMs"]
 
 
 def test_a_redaction_of_one_variant_leaves_the_labels_of_others(
-    world: World, made: dict[str, Any], variant: dict[str, Any]
+    world: World, uploaded_file: dict[str, Any], variant: dict[str, Any]
 ) -> None:
-    other = world.pia.post(f"/api/v1/files/{made['uuid']}/variants", json={"label": "Bea"}).get_json()
-    record_events(world, made, variant)
-    delete_variant(world, made, other, "?redact=1")
-    assert [row.get("label") for row in list_variants(world, made)] == [None, CANARY]
+    other = world.pia.post(f"/api/v1/files/{uploaded_file['uuid']}/variants", json={"label": "Bea"}).get_json()
+    record_events(world, uploaded_file, variant)
+    delete_variant(world, uploaded_file, other, "?redact=1")
+    assert [row.get("label") for row in list_variants(world, uploaded_file)] == [None, CANARY]
     assert [row.get("variantLabel") for row in list_event_data(world)] == [CANARY, CANARY, None]
 
 
 def test_nothing_on_the_disk_holds_a_redacted_label(
-    world: World, made: dict[str, Any], variant: dict[str, Any]
+    world: World, uploaded_file: dict[str, Any], variant: dict[str, Any]
 ) -> None:
     """Hardening G26: 0 hits in database file, WAL and free pages."""
-    record_events(world, made, variant)
+    record_events(world, uploaded_file, variant)
     assert CANARY in str(dump_database(world))
-    assert delete_variant(world, made, variant, "?redact=1").status_code == 204
+    assert delete_variant(world, uploaded_file, variant, "?redact=1").status_code == 204
     assert CANARY not in str(dump_database(world))
     kept = [path for path in world.rt.config.data_dir.rglob("*") if path.is_file()]
     assert {path.name for path in kept} >= {"docshare.db", "docshare.db-wal"}
@@ -152,26 +154,26 @@ def test_nothing_on_the_disk_holds_a_redacted_label(
 
 
 def test_nothing_on_the_disk_holds_the_label_of_a_deleted_variant(
-    world: World, made: dict[str, Any], variant: dict[str, Any]
+    world: World, uploaded_file: dict[str, Any], variant: dict[str, Any]
 ) -> None:
     """No redaction could reach it any more."""
-    record_events(world, made, variant)
-    assert delete_variant(world, made, variant).status_code == 204
-    common = {"fileUuid": made["uuid"], "fileName": "report.pdf"}
+    record_events(world, uploaded_file, variant)
+    assert delete_variant(world, uploaded_file, variant).status_code == 204
+    common = {"fileUuid": uploaded_file["uuid"], "fileName": "report.pdf"}
     assert list_event_data(world) == [common | {"pagesViewed": 1, "timeMs": 5}] * 2 + [common | {"pagesViewed": 9}]
     kept = [path for path in world.rt.config.data_dir.rglob("*") if path.is_file()]
     assert [path for path in kept if CANARY.encode() in path.read_bytes()] == []
 
 
 def test_a_label_for_a_redacted_variant_is_409_and_clearing_it_is_not(
-    world: World, made: dict[str, Any], variant: dict[str, Any]
+    world: World, uploaded_file: dict[str, Any], variant: dict[str, Any]
 ) -> None:
     """Setting a label afterwards is 409, ``label:""`` is not; nothing else of a refused update is stored."""
-    path = f"/api/v1/files/{made['uuid']}/variants/{variant['uuid']}"
-    delete_variant(world, made, variant, "?redact=1")
+    path = f"/api/v1/files/{uploaded_file['uuid']}/variants/{variant['uuid']}"
+    delete_variant(world, uploaded_file, variant, "?redact=1")
     refused = world.pia.put(path, json={"label": "Ada", "revoked": True})
     assert (refused.status_code, refused.get_json()["code"]) == (409, "conflict")
-    assert [(row["revoked"], row["redacted"]) for row in list_variants(world, made)] == [(False, True)]
+    assert [(row["revoked"], row["redacted"]) for row in list_variants(world, uploaded_file)] == [(False, True)]
     taken = world.pia.put(path, json={"label": "", "overrides": {"allowDownload": False}})
     assert taken.status_code == 200
     assert taken.get_json()["redacted"] is True
@@ -179,52 +181,54 @@ def test_a_label_for_a_redacted_variant_is_409_and_clearing_it_is_not(
 
 
 def test_a_revoked_variant_can_be_redacted_and_comes_back_without_its_label(
-    world: World, made: dict[str, Any], variant: dict[str, Any]
+    world: World, uploaded_file: dict[str, Any], variant: dict[str, Any]
 ) -> None:
-    path = f"/api/v1/files/{made['uuid']}/variants/{variant['uuid']}"
+    path = f"/api/v1/files/{uploaded_file['uuid']}/variants/{variant['uuid']}"
     world.pia.put(path, json={"revoked": True})
-    assert delete_variant(world, made, variant, "?redact=1").status_code == 204
+    assert delete_variant(world, uploaded_file, variant, "?redact=1").status_code == 204
     assert world.http.get(f"/{variant['shortId']}").status_code == 404
     assert world.pia.put(path, json={"revoked": False}).get_json().get("label") is None
     assert world.http.get(f"/{variant['shortId']}").status_code == 200
 
 
-def test_a_redacted_variant_can_be_deleted(world: World, made: dict[str, Any], variant: dict[str, Any]) -> None:
-    delete_variant(world, made, variant, "?redact=1")
-    assert delete_variant(world, made, variant).status_code == 204
-    assert delete_variant(world, made, variant, "?redact=1").status_code == 404
+def test_a_redacted_variant_can_be_deleted(
+    world: World, uploaded_file: dict[str, Any], variant: dict[str, Any]
+) -> None:
+    delete_variant(world, uploaded_file, variant, "?redact=1")
+    assert delete_variant(world, uploaded_file, variant).status_code == 204
+    assert delete_variant(world, uploaded_file, variant, "?redact=1").status_code == 404
 
 
 def test_a_download_tells_the_label_until_it_is_redacted(
-    world: World, made: dict[str, Any], variant: dict[str, Any]
+    world: World, uploaded_file: dict[str, Any], variant: dict[str, Any]
 ) -> None:
     """All later events lack it; those before are rewritten."""
     assert world.http.post(f"/{variant['shortId']}/download", buffered=True).status_code == 200
     assert [row["variantLabel"] for row in list_event_data(world)] == [CANARY]
-    delete_variant(world, made, variant, "?redact=1")
+    delete_variant(world, uploaded_file, variant, "?redact=1")
     assert world.http.post(f"/{variant['shortId']}/download", buffered=True).status_code == 200
-    common = {"fileUuid": made["uuid"], "fileName": "report.pdf", "variantUuid": variant["uuid"]}
+    common = {"fileUuid": uploaded_file["uuid"], "fileName": "report.pdf", "variantUuid": variant["uuid"]}
     assert list_event_data(world) == [common, common]
 
 
 def test_a_copy_that_is_made_while_its_variant_is_deleted_is_nobodys(
-    world: World, made: dict[str, Any], variant: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    world: World, uploaded_file: dict[str, Any], variant: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = world.rt.blobs.path
 
     def slow(key: str) -> Path:
-        if list_variants(world, made):
-            delete_variant(world, made, variant)
+        if list_variants(world, uploaded_file):
+            delete_variant(world, uploaded_file, variant)
         return found(key)
 
     monkeypatch.setattr(world.rt.blobs, "path", slow)
     assert world.http.post(f"/{variant['shortId']}/download", buffered=True).status_code == 200
-    assert list_variants(world, made) == []
-    assert list_event_data(world) == [{"fileUuid": made["uuid"], "fileName": "report.pdf"}]
+    assert list_variants(world, uploaded_file) == []
+    assert list_event_data(world) == [{"fileUuid": uploaded_file["uuid"], "fileName": "report.pdf"}]
 
 
 def test_a_much_read_variant_is_let_go_of_in_batches(
-    world: World, made: dict[str, Any], variant: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    world: World, uploaded_file: dict[str, Any], variant: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each batch is its own short transaction; when the row goes, nothing refers to it any more."""
     with world.rt.db.write():
@@ -239,11 +243,20 @@ def test_a_much_read_variant_is_let_go_of_in_batches(
 
     def execute(sql: str, params: Any = ()) -> int:
         if sql.startswith("DELETE FROM variants"):
-            left.append(world.rt.db.row("SELECT COUNT(*) FROM activity_rows WHERE variant_id IS NOT NULL"))
+            left.append(world.rt.db.fetch_one("SELECT COUNT(*) FROM activity_rows WHERE variant_id IS NOT NULL"))
         changed.append(run(sql, params))
         return changed[-1]
 
     monkeypatch.setattr(world.rt.db, "execute", execute)
-    assert delete_variant(world, made, variant).status_code == 204
+    assert delete_variant(world, uploaded_file, variant).status_code == 204
     assert left == [(0,)]
     assert max(changed) == 5000
+
+
+def test_a_purge_of_the_file_takes_its_variants_and_no_short_id_returns(
+    world: World, uploaded_file: dict[str, Any], variant: dict[str, Any]
+) -> None:
+    world.pia.delete(f"/api/v1/files/{uploaded_file['uuid']}?purge=1")
+    assert count_rows(world, "variants") == 0
+    assert world.rt.db.fetch_one("SELECT 1 FROM short_ids WHERE short_id = ?", (variant["shortId"],)) == (1,)
+    assert world.http.get(f"/{variant['shortId']}").status_code == 404

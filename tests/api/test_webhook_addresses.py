@@ -38,7 +38,7 @@ def resolve_host(host: str) -> list[Address]:
 
 
 @pytest.fixture(scope="module")
-def guarded(tmp_path_factory: pytest.TempPathFactory, engine: PdfEngine) -> Iterator[World]:
+def strict_world(tmp_path_factory: pytest.TempPathFactory, engine: PdfEngine) -> Iterator[World]:
     """One instance for all addresses, whose operator has allowed nothing."""
     clock = FakeClock()
     rt = make_runtime(tmp_path_factory.mktemp("guarded"), clock, engine, rate_limit=1_000_000)
@@ -57,7 +57,7 @@ def post_webhook(world: World, url: object) -> Any:
 
 def insert_webhook(world: World, url: str) -> str:
     """A webhook with an address that came past the registration, from another time or rule; returns its UUID."""
-    uuid = world.rt.uuid()
+    uuid = world.rt.random_uuid()
     with world.rt.db.write():
         Webhook.create(
             uuid=uuid, account=Account.get(Account.email == world.pia.email), url=url, peer="hook.example:443",
@@ -90,23 +90,23 @@ def test_there_are_enough_forbidden_addresses_and_none_twice() -> None:
 
 
 @pytest.mark.parametrize("url", URLS, ids=repr)
-def test_a_forbidden_address_is_not_registered(guarded: World, url: str) -> None:
+def test_a_forbidden_address_is_not_registered(strict_world: World, url: str) -> None:
     """Private IPs, loopback and link-local hosts are rejected at registration: 400, and nobody is called."""
     with record_connections() as tried:
-        answer = post_webhook(guarded, url)
+        answer = post_webhook(strict_world, url)
     assert (answer.status_code, answer.get_json()["code"]) == (400, "bad_request")
     assert tried == []
-    assert count_rows(guarded, "webhooks") == 0
+    assert count_rows(strict_world, "webhooks") == 0
 
 
 @pytest.mark.parametrize("url", URLS, ids=repr)
-def test_a_forbidden_address_gets_neither_a_test_nor_a_delivery(guarded: World, url: str) -> None:
+def test_a_forbidden_address_gets_neither_a_test_nor_a_delivery(strict_world: World, url: str) -> None:
     """Re-checked before every send: no packet leaves, and the attempt has failed."""
-    uuid = insert_webhook(guarded, url)
+    uuid = insert_webhook(strict_world, url)
     with record_connections() as tried:
-        result = send_test_event(guarded, uuid)
-        attempts = deliver_event(guarded)
-    guarded.pia.delete(f"/api/v1/webhooks/{uuid}")
+        result = send_test_event(strict_world, uuid)
+        attempts = deliver_event(strict_world)
+    strict_world.pia.delete(f"/api/v1/webhooks/{uuid}")
     assert tried == []
     assert (result["delivered"], result["status"]) == (False, 0)
     assert [attempt["status"] for attempt in attempts] == [0]
@@ -114,15 +114,15 @@ def test_a_forbidden_address_gets_neither_a_test_nor_a_delivery(guarded: World, 
 
 
 @pytest.mark.parametrize("address", RESERVED_ADDRESSES)
-def test_what_the_standard_library_takes_for_public_is_not(guarded: World, address: str) -> None:
+def test_what_the_standard_library_takes_for_public_is_not(strict_world: World, address: str) -> None:
     """All 16 of F8, as what a name is found at."""
-    guarded.rt.outbound.resolve = lambda host: parse_addresses(address)
+    strict_world.rt.outbound.resolve = lambda host: parse_addresses(address)
     with record_connections() as tried:
-        answer = post_webhook(guarded, "https://hook.example/")
-        uuid = insert_webhook(guarded, "https://hook.example/")
-        result = send_test_event(guarded, uuid)
-    guarded.rt.outbound.resolve = resolve_host
-    guarded.pia.delete(f"/api/v1/webhooks/{uuid}")
+        answer = post_webhook(strict_world, "https://hook.example/")
+        uuid = insert_webhook(strict_world, "https://hook.example/")
+        result = send_test_event(strict_world, uuid)
+    strict_world.rt.outbound.resolve = resolve_host
+    strict_world.pia.delete(f"/api/v1/webhooks/{uuid}")
     assert answer.status_code == 400
     assert (result["status"], tried) == (0, [])
 
@@ -139,24 +139,24 @@ def test_what_the_standard_library_takes_for_public_is_not(guarded: World, addre
         "https://hooks.slack.com/services/T000/B000/XXXX", "https://hook.example/".ljust(2048, "a"),
     ],
 )  # fmt: skip
-def test_a_public_address_is_kept_as_sent(guarded: World, url: str) -> None:
+def test_a_public_address_is_kept_as_sent(strict_world: World, url: str) -> None:
     """HTTPS on any port; 2048 characters pass."""
     with record_connections() as tried:
-        answer = post_webhook(guarded, url)
+        answer = post_webhook(strict_world, url)
     assert answer.status_code == 201, answer.text
     made = answer.get_json()["webhook"]
-    guarded.pia.delete(f"/api/v1/webhooks/{made['uuid']}")
+    strict_world.pia.delete(f"/api/v1/webhooks/{made['uuid']}")
     assert made["url"] == url
     assert tried == []  # a look at the name service is all
 
 
-def test_the_vetted_address_is_the_one_that_is_called(guarded: World) -> None:
+def test_the_vetted_address_is_the_one_that_is_called(strict_world: World) -> None:
     """And the tripwire does see a connection where there is one."""
-    uuid = post_webhook(guarded, "https://hook.example/").get_json()["webhook"]["uuid"]
+    uuid = post_webhook(strict_world, "https://hook.example/").get_json()["webhook"]["uuid"]
     with record_connections() as tried:
-        result = send_test_event(guarded, uuid)
-        attempts = deliver_event(guarded)
-    guarded.pia.delete(f"/api/v1/webhooks/{uuid}")
+        result = send_test_event(strict_world, uuid)
+        attempts = deliver_event(strict_world)
+    strict_world.pia.delete(f"/api/v1/webhooks/{uuid}")
     assert tried == [PUBLIC, PUBLIC]
     assert (result["status"], attempts[0]["status"]) == (0, 0)  # the wire let nothing through
 
@@ -167,56 +167,56 @@ def test_the_vetted_address_is_the_one_that_is_called(guarded: World) -> None:
 @pytest.mark.parametrize(
     "host", ["127.0.0.1", "intranet.example", "nowhere.example", "metadata.google.internal", "mixed-first.example"]
 )
-def test_the_refusal_tells_nothing_about_the_network_of_the_operator(guarded: World, host: str) -> None:
+def test_the_refusal_tells_nothing_about_the_network_of_the_operator(strict_world: World, host: str) -> None:
     """A clear detail that names no internal address, the same whether the host is private or unknown."""
-    problem = post_webhook(guarded, f"https://{host}/").get_json()
+    problem = post_webhook(strict_world, f"https://{host}/").get_json()
     assert problem["detail"] == NOT_CALLABLE_DETAIL
     assert "DOCSHARE_WEBHOOK_ALLOW" in problem["hint"]
 
 
 @pytest.mark.parametrize("failure", [OSError("no such name"), UnicodeError("label too long"), TimeoutError()])
-def test_a_host_that_cannot_be_looked_up_is_refused_at_registration(guarded: World, failure: Exception) -> None:
+def test_a_host_that_cannot_be_looked_up_is_refused_at_registration(strict_world: World, failure: Exception) -> None:
     def fail(host: str) -> list[Address]:
         raise failure
 
-    guarded.rt.outbound.resolve = fail
-    answer = post_webhook(guarded, "https://hook.example/")
-    guarded.rt.outbound.resolve = resolve_host
+    strict_world.rt.outbound.resolve = fail
+    answer = post_webhook(strict_world, "https://hook.example/")
+    strict_world.rt.outbound.resolve = resolve_host
     assert (answer.status_code, answer.get_json()["detail"]) == (400, NOT_CALLABLE_DETAIL)
 
 
 # --- hosts that move -------------------------------------------------------------------------------------------------
 
 
-def test_a_host_that_turned_private_fails_without_a_packet(guarded: World) -> None:
+def test_a_host_that_turned_private_fails_without_a_packet(strict_world: World) -> None:
     """Rebinding: public at the registration, private at every send."""
-    uuid = post_webhook(guarded, "https://hook.example/").get_json()["webhook"]["uuid"]
-    guarded.rt.outbound.resolve = lambda host: parse_addresses("127.0.0.1")
+    uuid = post_webhook(strict_world, "https://hook.example/").get_json()["webhook"]["uuid"]
+    strict_world.rt.outbound.resolve = lambda host: parse_addresses("127.0.0.1")
     with record_connections() as tried:
-        result = send_test_event(guarded, uuid)
-        attempts = deliver_event(guarded)
-    guarded.rt.outbound.resolve = resolve_host
-    guarded.pia.delete(f"/api/v1/webhooks/{uuid}")
+        result = send_test_event(strict_world, uuid)
+        attempts = deliver_event(strict_world)
+    strict_world.rt.outbound.resolve = resolve_host
+    strict_world.pia.delete(f"/api/v1/webhooks/{uuid}")
     assert tried == []
     assert (result["delivered"], result["status"], attempts[0]["status"]) == (False, 0, 0)
     assert "127" not in attempts[0]["error"]
 
 
-def test_a_host_that_answers_differently_every_time_is_asked_once_for_each_send(guarded: World) -> None:
+def test_a_host_that_answers_differently_every_time_is_asked_once_for_each_send(strict_world: World) -> None:
     """Time to live 0: what was vetted is what is called."""
-    uuid = post_webhook(guarded, "https://hook.example/").get_json()["webhook"]["uuid"]
+    uuid = post_webhook(strict_world, "https://hook.example/").get_json()["webhook"]["uuid"]
     answers = [
         parse_addresses(PUBLIC),
         parse_addresses("10.0.0.1"),
         parse_addresses("1.1.1.1"),
         parse_addresses("127.0.0.1", PUBLIC),
     ]
-    guarded.rt.outbound.resolve = lambda host: answers.pop(0)
+    strict_world.rt.outbound.resolve = lambda host: answers.pop(0)
     with record_connections() as tried:
         for _ in range(4):
-            send_test_event(guarded, uuid)
-    guarded.rt.outbound.resolve = resolve_host
-    guarded.pia.delete(f"/api/v1/webhooks/{uuid}")
+            send_test_event(strict_world, uuid)
+    strict_world.rt.outbound.resolve = resolve_host
+    strict_world.pia.delete(f"/api/v1/webhooks/{uuid}")
     assert tried == [PUBLIC, "1.1.1.1"]
 
 
@@ -290,4 +290,4 @@ def test_a_host_taken_from_the_list_is_not_called_any_more(make: Callable[..., W
     world = make()
     with open_receiver() as receiver, record_connections() as tried:
         result = send_test_event(world, insert_webhook(world, receiver.url))
-    assert (result["delivered"], tried, receiver.hits) == (False, [], [])
+    assert (result["delivered"], tried, receiver.requests) == (False, [], [])

@@ -63,7 +63,7 @@ def test_a_test_sends_one_signed_event_and_tells_how_it_went(world: World, recei
     assert list(told) == ["delivered", "status", "latencyMs"]
     assert (told["delivered"], told["status"]) == (True, 200)
     assert isinstance(told["latencyMs"], int)
-    (hit,) = receiver.hits
+    (hit,) = receiver.requests
     assert verify(made["secret"], hit.body, hit.headers["x-service-signature"], world.clock.now)
     assert hit.headers["webhook-event"] == "webhook.test"
     assert hit.attempt == 1
@@ -75,7 +75,7 @@ def test_a_test_sends_one_signed_event_and_tells_how_it_went(world: World, recei
 def file_of_test_event(world: World, receiver: FakeReceiver, **more: Any) -> tuple[str, str]:
     """UUID and name of the document that a test tells of."""
     assert get_test_result(world.pia, create_webhook_at(world.pia, receiver, **more))["delivered"]
-    data = json.loads(receiver.hits[-1].body)["data"]
+    data = json.loads(receiver.requests[-1].body)["data"]
     assert list(data) == ["fileUuid", "fileName"]
     return data["fileUuid"], data["fileName"]
 
@@ -104,7 +104,7 @@ def test_a_document_in_the_trash_is_not_told_of_and_the_test_arrives(world: Worl
     world.pia.upload(name="another.pdf")
     world.pia.delete(f"/api/v1/files/{scoped['uuid']}")
     assert get_test_result(world.pia, uuid)["delivered"]
-    assert json.loads(receiver.hits[0].body)["data"] == {"fileUuid": NIL_UUID, "fileName": "example.pdf"}
+    assert json.loads(receiver.requests[0].body)["data"] == {"fileUuid": NIL_UUID, "fileName": "example.pdf"}
 
 
 @pytest.mark.parametrize("name", ["plan <b>.pdf", None])
@@ -112,7 +112,7 @@ def test_a_slack_message_is_sent_unsigned(world: World, receiver: FakeReceiver, 
     if name:
         world.pia.upload(name=name)
     assert get_test_result(world.pia, create_webhook_at(world.pia, receiver, format="slack"))["delivered"]
-    (hit,) = receiver.hits
+    (hit,) = receiver.requests
     assert {"text", "blocks"} <= set(json.loads(hit.body))
     assert "x-service-signature" not in hit.headers
 
@@ -121,7 +121,7 @@ def test_every_test_is_a_delivery_of_its_own(world: World, receiver: FakeReceive
     uuid = create_webhook_at(world.pia, receiver)
     for _ in range(3):
         get_test_result(world.pia, uuid)
-    assert len(receiver.by_delivery()) == 3
+    assert len(receiver.group_by_delivery()) == 3
 
 
 # --- what it does not do ---------------------------------------------------------------------------------------------
@@ -140,12 +140,12 @@ def test_a_failed_test_is_200_with_the_status_and_is_never_retried(
 ) -> None:
     """Not retried; unreachable gives 200 ``{delivered:false,status:0,...}``."""
     script, status = FAILURES[name]
-    receiver.script(script)
+    receiver.set_script(script)
     told = get_test_result(world.pia, create_webhook_at(world.pia, receiver))
     assert (told["delivered"], told["status"]) == (False, status)
     world.clock.advance(days=1)
     assert deliver_due(world.rt) == 0
-    assert len(receiver.hits) == 1
+    assert len(receiver.requests) == 1
     assert (count_rows(world, "deliveries"), count_rows(world, "attempts")) == (0, 0)
 
 
@@ -159,7 +159,7 @@ def test_nobody_at_the_address_is_a_status_of_zero(world: World) -> None:
 @pytest.mark.parametrize("script", [http_response(b""), reset_connection])
 def test_no_test_touches_how_deliveries_go(world: World, receiver: FakeReceiver, script: Script) -> None:
     """It never touches the failure counter, neither up nor down."""
-    receiver.script(script)
+    receiver.set_script(script)
     uuid = create_webhook_at(world.pia, receiver)
     update_webhook_row(world, uuid, failure_count=19)
     before = list_webhooks(world.pia)
@@ -193,7 +193,7 @@ def test_the_eleventh_test_of_a_minute_is_429(world: World, receiver: FakeReceiv
     assert answers[0].headers["RateLimit"] == '"webhook-test";r=9;t=60'
     assert answers[10].get_json()["code"] == "rate_limited"
     assert int(answers[10].headers["Retry-After"]) == 60
-    assert len(receiver.hits) == 10
+    assert len(receiver.requests) == 10
     assert list_webhooks(world.pia)
     world.clock.advance(seconds=60)
     assert send_test(world.pia, uuid).status_code == 200
@@ -241,34 +241,34 @@ def test_ten_tests_at_once_of_one_account_are_all_answered(world: World, receive
     answers = send_tests_at_once(world, world.pia, *[hook] * 10)
     assert [got.status_code for got in answers] == [200] * 10
     assert all(got.get_json()["delivered"] for got in answers)
-    assert receiver.most <= 4
+    assert receiver.max_open_requests <= 4
     assert send_test(world.pia, hook).status_code == 429
 
 
 @pytest.fixture
-def held(world: World, receiver: FakeReceiver) -> Iterator[threading.Event]:
+def held_tests(world: World, receiver: FakeReceiver) -> Iterator[threading.Event]:
     """Eight tests of Pia whose receiver hangs until the event is set: as many as get a place, the others wait."""
     over = threading.Event()
-    receiver.script(lambda sock: over.wait(10) and None)
+    receiver.set_script(lambda sock: over.wait(10) and None)
     hook = create_webhook_at(world.pia, receiver)
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(send_tests_at_once, world, world.pia, *[hook] * 8)
-        wait_until(lambda: receiver.holding == len(world.rt.outbound.trials._queue) == 4)
+        wait_until(lambda: receiver.open_requests == len(world.rt.outbound.test_slots._queue) == 4)
         yield over
         over.set()
         assert [got.status_code for got in running.result()] == [200] * 8
 
 
 def test_receivers_of_one_account_that_hang_hold_up_no_other(
-    world: World, receiver: FakeReceiver, held: threading.Event
+    world: World, receiver: FakeReceiver, held_tests: threading.Event
 ) -> None:
     with open_receiver() as quick:
         assert get_test_result(world.mal, create_webhook_at(world.mal, quick))["delivered"]
-    assert receiver.holding == 4, "those before it still hang"
+    assert receiver.open_requests == 4, "those before it still hang"
 
 
 def test_a_test_for_which_there_is_no_place_is_refused_and_uses_up_no_unit(
-    world: World, held: threading.Event, monkeypatch: pytest.MonkeyPatch
+    world: World, held_tests: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hook = list_webhooks(world.pia)[0]["uuid"]
     left = []
@@ -280,11 +280,11 @@ def test_a_test_for_which_there_is_no_place_is_refused_and_uses_up_no_unit(
         left.append(refused.headers["X-RateLimit-Remaining"])
     assert set(left) == {"2"}
     monkeypatch.undo()
-    held.set()
+    held_tests.set()
     assert send_test(world.pia, hook).status_code == 200
 
 
 def test_an_unknown_webhook_is_404_and_nobody_is_called(world: World, receiver: FakeReceiver) -> None:
     create_webhook_at(world.pia, receiver)
     assert send_test(world.pia, UNKNOWN_UUID).status_code == 404
-    assert receiver.hits == []
+    assert receiver.requests == []

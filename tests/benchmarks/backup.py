@@ -48,7 +48,7 @@ BLOBS, BLOB_BYTES = 10 if SMALLEST else 300, 1_000_000  # for the speed
 class AcknowledgedWrites:
     """What the server said yes to: documents that stay by UUID, the last expiry of each, and beacons."""
 
-    kept: dict[str, str] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
     expiry: dict[str, int] = field(default_factory=dict)
     beacons: int = 0
     writes: int = 0
@@ -58,7 +58,7 @@ class AcknowledgedWrites:
 
     def copy(self) -> "AcknowledgedWrites":
         with self.lock:
-            return AcknowledgedWrites(dict(self.kept), dict(self.expiry), self.beacons, self.writes)
+            return AcknowledgedWrites(dict(self.files), dict(self.expiry), self.beacons, self.writes)
 
 
 class BackupLoadWriter(threading.Thread):
@@ -76,7 +76,7 @@ class BackupLoadWriter(threading.Thread):
         self._mine: list[str] = []
 
     def run(self) -> None:
-        acts: list[Callable[[], bool]] = [self._upload] + [self._set] * 5 + [self._hear] * 4
+        acts: list[Callable[[], bool]] = [self._upload] + [self._write_settings] * 5 + [self._send_beacon] * 4
         due = time.monotonic()
         while not self._ending.wait(max(0.0, due - time.monotonic())):
             due = max(due + 1 / self._rate, time.monotonic() - 1)
@@ -87,33 +87,35 @@ class BackupLoadWriter(threading.Thread):
                 self._book.refused += not done
                 self._book.slowest = max(self._book.slowest, time.monotonic() - began)
 
-    def _ask(self, method: str, path: str, **more: Any) -> requests.Response:
+    def _request(self, method: str, path: str, **more: Any) -> requests.Response:
         headers = self._server.headers | more.pop("headers", {})
         return self._http.request(method, f"{self._server.url}{path}", headers=headers, timeout=60, **more)
 
     def _upload(self) -> bool:
         content = simple_pdf(pages=1) + self._chance.randbytes(2000).hex().encode()
-        answer = self._ask("POST", "/api/v1/files", files={"file": ("a.pdf", content)})
+        answer = self._request("POST", "/api/v1/files", files={"file": ("a.pdf", content)})
         if answer.status_code != 200:
             return False
         uuid = answer.json()["uuid"]
         if len(self._mine) < KEPT_FILES // THREADS:
             self._mine.append(uuid)
             with self._book.lock:
-                self._book.kept[uuid] = hashlib.sha256(content).hexdigest()
+                self._book.files[uuid] = hashlib.sha256(content).hexdigest()
             return True
         with self._book.lock:
             self._book.writes += 2
-        self._ask("DELETE", f"/api/v1/files/{uuid}")
+        self._request("DELETE", f"/api/v1/files/{uuid}")
         order = {"command": "trash purge", "args": {"file": uuid}}
         key = {"Authorization": f"Instance {(self._server.data_dir / 'instance.key').read_text().strip()}"}
-        return self._ask("POST", "/_admin", json=order, headers=key).status_code == 200
+        return self._request("POST", "/_admin", json=order, headers=key).status_code == 200
 
-    def _set(self) -> bool:
+    def _write_settings(self) -> bool:
         uuid = self._chance.choice(self._mine)
         expiry = self._book.expiry.get(uuid, EXPIRY) + 1000
         if (
-            self._ask("PUT", f"/api/v1/files/{uuid}/settings", json={"deleteAt": format_instant(expiry)}).status_code
+            self._request(
+                "PUT", f"/api/v1/files/{uuid}/settings", json={"deleteAt": format_instant(expiry)}
+            ).status_code
             != 200
         ):
             return False
@@ -121,7 +123,7 @@ class BackupLoadWriter(threading.Thread):
             self._book.expiry[uuid] = expiry
         return True
 
-    def _hear(self) -> bool:
+    def _send_beacon(self) -> bool:
         if self._reader is None or self._seq == BEACONS_PER_PAGE_LOAD:
             page = self._http.get(f"{self._server.url}/{self._mine[0]}", headers={"User-Agent": DESKTOP}, timeout=60)
             found = FACTS.search(page.text)
@@ -176,9 +178,9 @@ def _find_problems(folder: Path, number: int, then: AcknowledgedWrites, env: dic
     beacons = _count_beacons(data)
     with closing(sqlite3.connect(data / "docshare.db")) as database:
         found = {row[0]: row[1:] for row in database.execute("SELECT uuid, sha256, delete_at FROM files")}
-    lost = [uuid for uuid, digest in then.kept.items() if found.get(uuid, ("",))[0] != digest]
+    lost = [uuid for uuid, digest in then.files.items() if found.get(uuid, ("",))[0] != digest]
     stale = [uuid for uuid, expiry in then.expiry.items() if (found.get(uuid, ("", 0))[1] or 0) < expiry]
-    print(f"backup {number}: {len(found)} files, {beacons} beacons; {len(then.kept)} and {then.beacons} when it began")
+    print(f"backup {number}: {len(found)} files, {beacons} beacons; {len(then.files)} and {then.beacons} when it began")
     wrong = {"uploads lost": len(lost), "settings lost": len(stale), "beacons lost": max(0, then.beacons - beacons)}
     return [f"{number}: {count} {what}" for what, count in wrong.items() if count]
 
@@ -198,9 +200,9 @@ def measure_speed(folder: Path) -> bool:
     with db.write():
         db.execute("INSERT INTO accounts (uuid, email, name, plan, created_at) VALUES ('u', 'p@example.com', '', 2, 0)")
         for number in range(BLOBS):
-            part = blobs.part()
+            part = blobs.create_partial()
             part.write(random.Random(number).randbytes(BLOB_BYTES))
-            digest, key = part.sha256(), blobs.keep(part)
+            digest, key = part.sha256(), blobs.store(part)
             db.execute(
                 "INSERT INTO files (uuid, short_id, owner_id, original_name, size, mime_type, total_pages, page_sizes, "
                 "sha256, blob, content_version, created_at, updated_at) "

@@ -51,9 +51,9 @@ def make_runtime(folder: Path, clock: FakeClock) -> Runtime:
     rt = Runtime(
         config=Config(data_dir=folder, base_url="http://127.0.0.1:8787"),
         clock=clock,
-        token=outside.random_token,
-        uuid=outside.random_uuid,
-        secret=outside.random_bytes,
+        random_token=outside.random_token,
+        random_uuid=outside.random_uuid,
+        random_bytes=outside.random_bytes,
         db=Store(folder / "docshare.db"),
         blobs=BlobStore(folder, folder, lambda: outside.random_token(32)),
         engine=missing,
@@ -148,7 +148,7 @@ def main() -> int:
                 better="more",
                 unit="a second",
             )
-        counted = rt.db.row("SELECT view_count FROM files")
+        counted = rt.db.fetch_one("SELECT view_count FROM files")
         views = READERS * (2 if SMALLEST else 6)
         assert counted == (views,), f"{counted} views instead of {views}"
         rt.db.close()

@@ -59,11 +59,11 @@ class FeedQuery:
     since: float = 0.0
     file: str | None = None
 
-    def page(self, rt: Runtime, caller: Caller, rows: int) -> list[Any]:
+    def list_page(self, rt: Runtime, caller: Caller, rows: int) -> list[Any]:
         """Through the service."""
         return feed.fetch_page(rt, caller, "view", since=int(self.since * rows), limit=50, file=self.file)
 
-    def raw(self, connection: sqlite3.Connection, caller: Caller, rows: int) -> list[Any]:
+    def query_raw(self, connection: sqlite3.Connection, caller: Caller, rows: int) -> list[Any]:
         """The same rows by one prepared statement."""
         key, value = ("r.owner_id", caller.account_id) if self.file is None else ("r.file_id", FILE_ID)
         sql = _RAW.format(key=key) + ("LIMIT 50" if self.since else "DESC LIMIT 50")
@@ -137,16 +137,16 @@ def main(rows: int) -> int:
         stack.callback(raw.close)
         raw.execute("PRAGMA cache_size = -64000")
         for ask in QUERIES:
-            assert ask.page(large, caller, rows) == ask.raw(raw, caller, rows)
+            assert ask.list_page(large, caller, rows) == ask.query_raw(raw, caller, rows)
 
             def at_large(ask: FeedQuery = ask) -> float:
-                return measure_median_us(lambda: ask.page(large, caller, rows))
+                return measure_median_us(lambda: ask.list_page(large, caller, rows))
 
             def at_small(ask: FeedQuery = ask) -> float:
-                return measure_median_us(lambda: ask.page(small, caller, SMALL))
+                return measure_median_us(lambda: ask.list_page(small, caller, SMALL))
 
             def by_hand(ask: FeedQuery = ask) -> float:
-                return measure_median_us(lambda: ask.raw(raw, caller, rows))
+                return measure_median_us(lambda: ask.query_raw(raw, caller, rows))
 
             for against, limit, target in (("10,000 rows", at_small, GROWTH_TARGET), ("raw", by_hand, RAW_TARGET)):
                 name = f"{ask.name}, {rows:,} rows against {against}"

@@ -62,7 +62,7 @@ def populate_sessions(folder: Path, sessions: int, pages: int) -> Iterator[tuple
     """An instance with one file that was read in ``sessions`` sessions of ``pages`` pages each; its owner calls."""
     config = Config(data_dir=folder, base_url="http://127.0.0.1:8787")
     folder.mkdir(mode=0o700)
-    _write_old_database(config.database, sessions, pages)
+    _write_old_database(config.database_path, sessions, pages)
     begun = time.perf_counter()
     with open_instance(config) as instance:
         print(f"bringing {sessions:,} sessions up to date: {time.perf_counter() - begun:.1f} s")

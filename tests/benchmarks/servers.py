@@ -42,7 +42,7 @@ def serve_product(folder: Path, pipe: Connection) -> None:
             "127.0.0.1",
             0,
             judge=make_judge(rt),
-            parts=rt.blobs.part,
+            parts=rt.blobs.create_partial,
             draw_error=lambda status, path, detail: build_error_refusal(rt, status, path, detail),
             threads=THREADS,
         )

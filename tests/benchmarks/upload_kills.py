@@ -12,12 +12,12 @@ def main() -> int:
     rounds = read_amount(200, 2)
     with tempfile.TemporaryDirectory() as folder:
         tally = kill_during_uploads(Path(folder), rounds, seed=rounds)
-    print(f"kills {tally.kills}, acknowledged uploads {len(tally.acknowledged)}, lost {len(tally.lost)}")
-    print(f"damaged {len(tally.damaged)}, orphans {tally.orphans}, partials {tally.partials}")
+    print(f"kills {tally.kills}, acknowledged uploads {len(tally.acknowledged)}, lost {len(tally.lost_uploads)}")
+    print(f"damaged {len(tally.damaged_files)}, orphans {tally.orphans}, partials {tally.partials}")
     print(f"slowest restart {max(tally.restart_seconds):.2f} s")
-    for line in (tally.lost + tally.damaged)[:20]:
+    for line in (tally.lost_uploads + tally.damaged_files)[:20]:
         print(" ", line)
-    return 1 if tally.lost or tally.damaged or tally.orphans or tally.partials else 0
+    return 1 if tally.lost_uploads or tally.damaged_files or tally.orphans or tally.partials else 0
 
 
 if __name__ == "__main__":

@@ -44,18 +44,20 @@ def serve_product(folder: Path, pipe: Connection) -> None:
         body = b"pong"
         if "docshare.form" in environ:
             part = environ["docshare.form"].files["file"].part
-            blobs.delete(blobs.keep(part))
+            blobs.delete(blobs.store(part))
             body = part.sha256().encode()
         start_response("200 OK", [("Content-Length", str(len(body)))])
         return [body]
 
     def judge(head: RequestHead) -> Acceptance:
-        return Acceptance(max_body=2 * GB + RECEIVE, intake=head.path == "/files")
+        return Acceptance(max_body=2 * GB + RECEIVE, stores_files=head.path == "/files")
 
     def draw_error(status: int, path: str | None, detail: str) -> Refusal:
         return Refusal(status, body=detail.encode())
 
-    server: Server = make_server(app, "127.0.0.1", 0, judge=judge, parts=blobs.part, draw_error=draw_error, threads=8)
+    server: Server = make_server(
+        app, "127.0.0.1", 0, judge=judge, parts=blobs.create_partial, draw_error=draw_error, threads=8
+    )
     pipe.send(server.port)
     server.run()
 
@@ -125,7 +127,7 @@ class Pinger(threading.Thread):
             time.sleep(0.01)
 
     @contextmanager
-    def into(self, times: list[float]) -> Iterator[None]:
+    def record_into(self, times: list[float]) -> Iterator[None]:
         """Add the milliseconds of each answer to ``times`` for the length of the block."""
         self._times = times
         self._running.set()
@@ -184,13 +186,13 @@ def measure(folder: Path, size: int) -> bool:
 
         def product() -> float:
             written = read_written_bytes(pid)
-            with pinger.into(during_product):
+            with pinger.record_into(during_product):
                 figure = speed(port, head, AFTER)
             copies.append((read_written_bytes(pid) - written) / size)
             return figure
 
         def limit() -> float:
-            with pinger.into(during_limit):
+            with pinger.record_into(during_limit):
                 return speed(sink_port, size.to_bytes(8, "big"), b"")
 
         outcome = compare_in_turns("upload", product, limit, target=0.60, better="more", unit="MB/s")

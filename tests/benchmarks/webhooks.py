@@ -63,15 +63,15 @@ class Bench:
     rt: Runtime
     secrets: dict[str, str]
 
-    def events(self, account: int, times: int) -> None:
+    def record_events(self, account: int, times: int) -> None:
         """Let something happen to the file of ``account``."""
         with self.rt.db.write():
             for number in range(times):
                 activity.record(self.rt, account, "content.replaced", {"contentVersion": number}, at=self.rt.clock())
 
-    def settled(self) -> bool:
+    def is_settled(self) -> bool:
         """Whether nothing is queued any more."""
-        return self.rt.db.row(ALL_ENDED_SQL) == (1,)
+        return self.rt.db.fetch_one(ALL_ENDED_SQL) == (1,)
 
 
 @contextmanager
@@ -132,21 +132,21 @@ def run_farm(share: float) -> bool:
     with ExitStack() as stack:
         receivers = [stack.enter_context(open_receiver()) for _ in range(2 * WEBHOOKS_EACH)]
         for receiver in receivers:
-            receiver.choose = _choose_by_delivery
+            receiver.choose_script = _choose_by_delivery
         made = stack.enter_context(open_bench(receivers, 2, clock=clock))
         for account in (1, 2):
-            made.events(account, events)
-        began, queued = time.monotonic(), made.rt.db.rows("SELECT id FROM deliveries")
+            made.record_events(account, events)
+        began, queued = time.monotonic(), made.rt.db.fetch_all("SELECT id FROM deliveries")
         with run_dispatcher(shorten_deadlines(made.rt, *receivers)):
-            while not made.settled():
+            while not made.is_settled():
                 _advance_to_next(made.rt, clock)
         seconds = time.monotonic() - began
-        tries = Counter(ident for (ident,) in made.rt.db.rows("SELECT delivery_id FROM attempts"))
-        states = made.rt.db.rows("SELECT id, delivered_at IS NOT NULL, abandoned_at IS NOT NULL FROM deliveries")
-        off = made.rt.db.rows("SELECT COUNT(*) FROM webhooks WHERE disabled_at IS NOT NULL")[0][0]
+        tries = Counter(ident for (ident,) in made.rt.db.fetch_all("SELECT delivery_id FROM attempts"))
+        states = made.rt.db.fetch_all("SELECT id, delivered_at IS NOT NULL, abandoned_at IS NOT NULL FROM deliveries")
+        off = made.rt.db.fetch_all("SELECT COUNT(*) FROM webhooks WHERE disabled_at IS NOT NULL")[0][0]
         late = [gap for gap in _list_attempt_gaps(made.rt) if gap]
         genuine = sum(_count_genuine(receiver, made.secrets[receiver.url]) for receiver in receivers)
-        came = sum(len(receiver.hits) for receiver in receivers)
+        came = sum(len(receiver.requests) for receiver in receivers)
     wrong = [ident for ident, delivered, abandoned in states if delivered == abandoned or not 1 <= tries[ident] <= 5]
     early = [ident for ident, _, abandoned in states if abandoned and tries[ident] != 5]
     print(f"     {len(queued)} deliveries, {sum(tries.values())} attempts in {seconds:.0f} s, {off} webhooks disabled")
@@ -172,10 +172,10 @@ def _advance_to_next(rt: Runtime, clock: FakeClock) -> None:
     """Wait until nothing is due, and move on to what is next."""
 
     def idle() -> bool:
-        return rt.db.row("SELECT COUNT(*) FROM deliveries WHERE next_at <= ?", (clock.now,)) == (0,)
+        return rt.db.fetch_one("SELECT COUNT(*) FROM deliveries WHERE next_at <= ?", (clock.now,)) == (0,)
 
     wait_until(idle, 900)
-    found = rt.db.row("SELECT MIN(next_at) FROM deliveries")
+    found = rt.db.fetch_one("SELECT MIN(next_at) FROM deliveries")
     if found and found[0] is not None:
         clock.now = found[0]
 
@@ -184,7 +184,7 @@ def _list_attempt_gaps(rt: Runtime) -> Iterator[int]:
     """How far each attempt is from its time, in ms."""
     waits = [60, 600, 3600, 3600]
     attempts: dict[int, list[int]] = {}
-    for ident, at in rt.db.rows("SELECT delivery_id, at FROM attempts ORDER BY delivery_id, number"):
+    for ident, at in rt.db.fetch_all("SELECT delivery_id, at FROM attempts ORDER BY delivery_id, number"):
         attempts.setdefault(ident, []).append(at)
     for moments in attempts.values():
         for number, (one, next_one) in enumerate(pairwise(moments)):
@@ -193,7 +193,7 @@ def _list_attempt_gaps(rt: Runtime) -> Iterator[int]:
 
 def _count_genuine(receiver: FakeReceiver, secret: str) -> int:
     accepted = 0
-    for hit in receiver.hits:
+    for hit in receiver.requests:
         header = hit.headers["x-service-signature"]
         accepted += bool(stripe.WebhookSignature.verify_header(hit.body.decode("utf-8"), header, secret))
     return accepted
@@ -210,19 +210,21 @@ def run_hostile(share: float) -> bool:
             stack.enter_context(open_receiver(FAILING_SCRIPTS[habit])) for habit in ("drip", "hang", "endless headers")
         ]
         for receiver in healthy:
-            receiver.choose = _answer_after_delay
+            receiver.choose_script = _answer_after_delay
         made = stack.enter_context(open_bench([*bad, *healthy], 2))
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         with run_dispatcher(made.rt):
             for _ in range(max(5, round(60 * share))):
                 for account in (1, 2):
-                    made.events(account, 1)
+                    made.record_events(account, 1)
                 time.sleep(1)
-            wait_until(lambda: len(_list_first_waits(made.rt, healthy)) == sum(len(each.hits) for each in healthy), 60)
+            wait_until(
+                lambda: len(_list_first_waits(made.rt, healthy)) == sum(len(each.requests) for each in healthy), 60
+            )
             wait_until(lambda: not _count_waiting(made.rt, healthy), 60)
         grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
         waits = sorted(_list_first_waits(made.rt, healthy))
-        ends = [ms for (ms,) in made.rt.db.rows("SELECT latency_ms FROM attempts WHERE error LIKE '%in time%'")]
+        ends = [ms for (ms,) in made.rt.db.fetch_all("SELECT latency_ms FROM attempts WHERE error LIKE '%in time%'")]
     p95 = quantiles(waits, n=20)[-1] / 1000
     print(
         f"     {len(waits)} healthy deliveries, slowest start {waits[-1] / 1000:.2f} s; {len(ends)} attempts timed out"
@@ -249,14 +251,14 @@ def _quote_urls(receivers: list[FakeReceiver]) -> str:
 
 def _list_first_waits(rt: Runtime, receivers: list[FakeReceiver]) -> list[int]:
     """Milliseconds from the event to the first attempt."""
-    return [wait for (wait,) in rt.db.rows(
+    return [wait for (wait,) in rt.db.fetch_all(
         "SELECT a.at - d.created_at FROM attempts a JOIN deliveries d ON d.id = a.delivery_id "
         f"JOIN webhooks w ON w.id = d.webhook_id WHERE a.number = 1 AND w.url IN ({_quote_urls(receivers)})"
     )]  # fmt: skip
 
 
 def _count_waiting(rt: Runtime, receivers: list[FakeReceiver]) -> int:
-    return int(rt.db.rows(
+    return int(rt.db.fetch_all(
         "SELECT COUNT(*) FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id "
         f"WHERE d.next_at IS NOT NULL AND w.url IN ({_quote_urls(receivers)})"
     )[0][0])  # fmt: skip
@@ -272,13 +274,13 @@ def run_hanging(share: float) -> bool:
     with ExitStack() as stack:
         receivers = [stack.enter_context(open_receiver()) for _ in lengths]
         for receiver, seconds in zip(receivers, lengths, strict=True):
-            receiver.choose = _make_slow_choice(seconds)
+            receiver.choose_script = _make_slow_choice(seconds)
         made = stack.enter_context(open_bench(receivers, 10))
         for account in range(1, 11):
-            made.events(account, each)
+            made.record_events(account, each)
         began = time.monotonic()
         with run_dispatcher(made.rt):
-            wait_until(lambda: made.rt.db.row("SELECT COUNT(*) FROM attempts") == (each * len(lengths),), 600)
+            wait_until(lambda: made.rt.db.fetch_one("SELECT COUNT(*) FROM attempts") == (each * len(lengths),), 600)
             seconds = time.monotonic() - began
     ideal = _ideal_seconds(lengths, each)
     ratio = seconds / ideal

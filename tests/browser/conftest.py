@@ -48,12 +48,12 @@ def share(server: ServerProcess) -> ShareDocument:
 
 
 @pytest.fixture(scope="session")
-def turned(server: ServerProcess, share: ShareDocument) -> PublishInMode:
+def publish(server: ServerProcess, share: ShareDocument) -> PublishInMode:
     return make_publisher(server, share)
 
 
 @pytest.fixture(scope="session")
-def desk_context(browser: Browser) -> Iterator[BrowserContext]:
+def desktop_context(browser: Browser) -> Iterator[BrowserContext]:
     """One browser profile for all readers at a desk: its cache holds the scripts, which saves half the time."""
     context = browser.new_context(**desktop_options())
     yield context
@@ -61,9 +61,9 @@ def desk_context(browser: Browser) -> Iterator[BrowserContext]:
 
 
 @pytest.fixture
-def desk(desk_context: BrowserContext) -> Iterator[Visitor]:
+def desktop_visitor(desktop_context: BrowserContext) -> Iterator[Visitor]:
     """A reader at a desk, who must have met nothing odd by the end of the test."""
-    person = Visitor(desk_context, desk_context.new_page())
+    person = Visitor(desktop_context, desktop_context.new_page())
     person.page.set_extra_http_headers(next_address_header())
     person.watch()
     yield person

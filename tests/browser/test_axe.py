@@ -55,34 +55,34 @@ class FullDocument:
 
     def __init__(self, server: ServerProcess) -> None:
         self.proof = FeedbackDocument(server)
-        self.proof.hotspot(link="https://film.example/", label="See the film")
-        self.proof.hotspot(audio=self.proof.sound(), label="Listen", rect="0.5,0.5,0.2,0.1")
+        self.proof.add_hotspot(link="https://film.example/", label="See the film")
+        self.proof.add_hotspot(audio=self.proof.upload_sound(), label="Listen", rect="0.5,0.5,0.2,0.1")
         self.sheet = StyledDocument(server, self.proof.url)
 
-    def wear(self, mode: str, **blocks: object) -> str:
+    def apply_looks(self, mode: str, **blocks: object) -> str:
         """Look like that; returns the address."""
         soon = (datetime.now(UTC) + timedelta(hours=5)).isoformat()
         settings = ALL_FEEDBACK_SETTINGS | {"viewerMode": mode, "allowDownload": True, "deleteAt": soon}
-        self.sheet.wear(settings, **blocks)
+        self.sheet.apply_looks(settings, **blocks)
         return self.proof.url
 
-    def corners(self) -> dict[str, object]:
+    def corner_settings(self) -> dict[str, object]:
         """A logo that leads somewhere, and a button."""
         logo = {"assetId": self.sheet.logo, "linkUrl": "https://acme.example/"}
         return {"logo": logo, "cta": {"label": "Book a meeting", "url": "https://acme.example/"}}
 
 
 @pytest.fixture(scope="module")
-def everything(server: ServerProcess) -> FullDocument:
+def full_document(server: ServerProcess) -> FullDocument:
     return FullDocument(server)
 
 
 @pytest.mark.parametrize("options", WINDOWS, ids=NAMES)
 @pytest.mark.parametrize("mode", MODES)
 def test_a_mode_with_all_there_is_and_its_panels_has_no_serious_violation(
-    browser: Browser, everything: FullDocument, mode: str, options: dict[str, object]
+    browser: Browser, full_document: FullDocument, mode: str, options: dict[str, object]
 ) -> None:
-    url = everything.wear(mode, **everything.corners())
+    url = full_document.apply_looks(mode, **full_document.corner_settings())
     with visitor(browser, **options) as person:
         page = person.open(url)
         page.locator(".hotspot").first.wait_for()
@@ -121,17 +121,17 @@ def leave_everything(page: Page) -> None:
 @pytest.mark.parametrize("options", [{}, DARK], ids=["light", "dark"])
 @pytest.mark.parametrize("look", ["gradient", "image", "colour", "themes", "bar"])
 def test_no_look_has_a_serious_violation(
-    browser: Browser, everything: FullDocument, look: str, options: dict[str, object]
+    browser: Browser, full_document: FullDocument, look: str, options: dict[str, object]
 ) -> None:
     cta = {"label": "Book a meeting", "url": "https://acme.example/"}
     blocks: dict[str, object] = {
         "gradient": {"background": {"type": "gradient", "preset": "forest"}},
-        "image": {"background": {"type": "image", "assetId": everything.sheet.picture}},
+        "image": {"background": {"type": "image", "assetId": full_document.sheet.picture}},
         "colour": {"background": {"color": "#777777"}, "brand": {"accentColor": "#ffee00"}, "cta": cta},
         "themes": {"brand": {"toolbarTheme": "light" if options else "dark"}},
         "bar": {"cta": cta | {"position": "bar", "style": "outline", "color": "#c0ffee"}},
     }[look]
-    url = everything.wear("standard", **everything.corners() | blocks)
+    url = full_document.apply_looks("standard", **full_document.corner_settings() | blocks)
     with visitor(browser, **options) as person:
         page = person.open(url)
         page.locator("#expiry").wait_for()
@@ -190,8 +190,8 @@ def test_no_plans_report_has_a_serious_violation(browser: Browser, world: World,
     made = person.upload()
     if read:
         reader = FakeReader(world, made["shortId"])
-        reader.tell(input=True)
-        reader.reads(30)
+        reader.send_next_beacon(input=True)
+        reader.read_page(30)
         end_all_sessions(world)
     cookie = sign_in_browser(world, person).get_cookie("docshare_session")
     assert cookie is not None

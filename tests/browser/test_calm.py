@@ -21,16 +21,16 @@ for (const kind of ["animationstart", "transitionrun"]) document.addEventListene
 
 
 @pytest.fixture(scope="module", params=["standard", "flipbook", "swipe", "magazine"])
-def everything(request: pytest.FixtureRequest, server: ServerProcess) -> str:
+def full_document_url(request: pytest.FixtureRequest, server: ServerProcess) -> str:
     """A document that takes everything that readers can leave, in each mode."""
     return FeedbackDocument(server, viewerMode=request.param).url
 
 
 @pytest.mark.parametrize("motion", ["reduce", "no-preference"])
-def test_nothing_moves_for_who_asks_for_less_motion(browser: Browser, everything: str, motion: str) -> None:
+def test_nothing_moves_for_who_asks_for_less_motion(browser: Browser, full_document_url: str, motion: str) -> None:
     with visitor(browser, reduced_motion=motion) as person:
         person.page.add_init_script(RECORD_MOTION)
-        page = person.open(everything)
+        page = person.open(full_document_url)
         page.keyboard.press("ArrowRight")
         wait_for_page(page, 2)
         page.keyboard.press("1")

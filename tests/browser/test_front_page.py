@@ -24,7 +24,7 @@ _DROP = """([name, bytes]) => {
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+def anonymous_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     folder: Path = tmp_path_factory.mktemp("site")
     with run_server(
         folder,
@@ -36,9 +36,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
 
 
 @pytest.fixture
-def page(browser: Browser, site: ServerProcess) -> Iterator[Page]:
+def page(browser: Browser, anonymous_server: ServerProcess) -> Iterator[Page]:
     with visitor(browser) as person:
-        person.page.goto(site.url)
+        person.page.goto(anonymous_server.url)
         yield person.page
 
 
@@ -46,16 +46,19 @@ def choose_file(page: Page, content: bytes, name: str = "leaflet.pdf") -> None:
     page.locator("#file").set_input_files({"name": name, "mimeType": "application/pdf", "buffer": content})
 
 
-def test_a_chosen_file_becomes_a_link_that_opens(page: Page, site: ServerProcess) -> None:
+def test_a_chosen_file_becomes_a_link_that_opens(page: Page, anonymous_server: ServerProcess) -> None:
     choose_file(page, simple_pdf(pages=2))
     link = page.locator("#link")
-    expect(link).to_have_text(re.compile(f"^{re.escape(site.url)}/[0-9A-Za-z]{{12}}$"))
+    expect(link).to_have_text(re.compile(f"^{re.escape(anonymous_server.url)}/[0-9A-Za-z]{{12}}$"))
     expect(page.locator("#done")).to_be_focused()
     page.locator("summary").click()
     claim = page.locator("#claim").inner_text()
     assert re.fullmatch("ds_ct_[0-9A-Za-z]{32,}", claim)
     claimed = requests.post(
-        f"{site.url}/api/v1/files/claim", headers=site.headers, json={"claimToken": claim}, timeout=10
+        f"{anonymous_server.url}/api/v1/files/claim",
+        headers=anonymous_server.headers,
+        json={"claimToken": claim},
+        timeout=10,
     )
     assert claimed.status_code == 200
     link.click()
@@ -124,9 +127,11 @@ def test_the_keyboard_reaches_everything(page: Page) -> None:
 
 
 @pytest.mark.parametrize("options", [{}, {"viewport": {"width": 390, "height": 844}, "user_agent": PHONE}], ids=str)
-def test_nothing_serious_stands_in_the_way(browser: Browser, site: ServerProcess, options: dict[str, object]) -> None:
+def test_nothing_serious_stands_in_the_way(
+    browser: Browser, anonymous_server: ServerProcess, options: dict[str, object]
+) -> None:
     with visitor(browser, **options) as person:
-        person.page.goto(site.url)
+        person.page.goto(anonymous_server.url)
         assert find_serious_violations(person.page) == []
         choose_file(person.page, simple_pdf(pages=1))
         expect(person.page.locator("#done")).to_be_visible()
@@ -134,19 +139,19 @@ def test_nothing_serious_stands_in_the_way(browser: Browser, site: ServerProcess
         assert person.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_nothing_is_asked_of_another_site(browser: Browser, site: ServerProcess) -> None:
+def test_nothing_is_asked_of_another_site(browser: Browser, anonymous_server: ServerProcess) -> None:
     asked: list[str] = []
     with visitor(browser) as person:
         person.page.on("request", lambda request: asked.append(request.url))
-        person.page.goto(site.url)
+        person.page.goto(anonymous_server.url)
         choose_file(person.page, simple_pdf(pages=1))
         expect(person.page.locator("#done")).to_be_visible()
-    assert [url for url in asked if not url.startswith(site.url)] == []
+    assert [url for url in asked if not url.startswith(anonymous_server.url)] == []
 
 
-def test_without_scripts_it_says_what_to_type(browser: Browser, site: ServerProcess) -> None:
+def test_without_scripts_it_says_what_to_type(browser: Browser, anonymous_server: ServerProcess) -> None:
     with visitor(browser, java_script_enabled=False) as person:
-        person.page.goto(site.url)
+        person.page.goto(anonymous_server.url)
         expect(person.page.get_by_text("docshare public upload")).to_be_visible()
         expect(person.page.locator("#drop")).to_be_hidden()
 

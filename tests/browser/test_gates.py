@@ -35,13 +35,13 @@ class GatedDocument:
         answer = requests.put(f"{self._api}/settings", headers=self._headers, json=settings, timeout=30)
         assert answer.status_code == 200, answer.text
 
-    def consumed(self) -> int:
+    def count_consumed_views(self) -> int:
         """How many units of the view limit are used up."""
         return int(requests.get(self._api, headers=self._headers, timeout=30).json()["viewsConsumed"])
 
 
 @pytest.fixture
-def gate(server: ServerProcess, share: ShareDocument) -> Any:
+def share_gated(server: ServerProcess, share: ShareDocument) -> Any:
     def make(**settings: Any) -> GatedDocument:
         return GatedDocument(server, share(simple_pdf(pages=3), "Secret plan.pdf"), settings)
 
@@ -63,8 +63,8 @@ def assert_only_status_complaints(person: Visitor, status: int) -> None:
     assert [text for text in person.complaints if f"status of {status}" not in text] == []
 
 
-def test_password_form_and_view_with_the_keyboard_alone(browser: Browser, gate: Any) -> None:
-    link = gate(**EVERYTHING)
+def test_password_form_and_view_with_the_keyboard_alone(browser: Browser, share_gated: Any) -> None:
+    link = share_gated(**EVERYTHING)
     with visitor(browser) as person:
         page = person.page
         page.goto(link.url)
@@ -84,7 +84,7 @@ def test_password_form_and_view_with_the_keyboard_alone(browser: Browser, gate: 
         assert field.input_value() == ""
         assert page.get_by_label("Your name").input_value() == "Ada"
         assert page.get_by_label("Work email").input_value() == "ada@a.example"
-        assert link.consumed() == 0
+        assert link.count_consumed_views() == 0
         page.keyboard.type("open sesame")
         page.keyboard.press("Enter")
         wait_for_first_page(page)
@@ -92,21 +92,21 @@ def test_password_form_and_view_with_the_keyboard_alone(browser: Browser, gate: 
         page.reload()
         wait_for_first_page(page)
         assert_only_status_complaints(person, 403)
-    assert link.consumed() == 1
+    assert link.count_consumed_views() == 1
 
 
-def test_a_second_click_of_the_impatient_takes_no_second_unit(browser: Browser, gate: Any) -> None:
-    link = gate(viewLimit=1)
+def test_a_second_click_of_the_impatient_takes_no_second_unit(browser: Browser, share_gated: Any) -> None:
+    link = share_gated(viewLimit=1)
     with visitor(browser) as person:
         person.page.goto(link.url)
         person.page.get_by_role("button", name="Open document").dblclick()
         wait_for_first_page(person.page)
         assert person.complaints == []
-    assert link.consumed() == 1
+    assert link.count_consumed_views() == 1
 
 
-def test_without_scripts_the_gate_works_too(browser: Browser, gate: Any) -> None:
-    link = gate(**EVERYTHING)
+def test_without_scripts_the_gate_works_too(browser: Browser, share_gated: Any) -> None:
+    link = share_gated(**EVERYTHING)
     with visitor(browser, java_script_enabled=False) as person:
         page = person.page
         page.goto(link.url)
@@ -118,8 +118,8 @@ def test_without_scripts_the_gate_works_too(browser: Browser, gate: Any) -> None
         assert person.complaints == []
 
 
-def test_the_browser_itself_asks_for_what_is_missing(browser: Browser, gate: Any) -> None:
-    link = gate(requireEmail=True)
+def test_the_browser_itself_asks_for_what_is_missing(browser: Browser, share_gated: Any) -> None:
+    link = share_gated(requireEmail=True)
     with visitor(browser) as person:
         page = person.page
         page.goto(link.url)
@@ -136,9 +136,9 @@ def test_the_browser_itself_asks_for_what_is_missing(browser: Browser, gate: Any
 @pytest.mark.parametrize("options", [{}, PHONE, {"color_scheme": "dark"}], ids=["desk", "phone", "dark"])
 @pytest.mark.parametrize("settings", [EVERYTHING, {"requireEmail": True}, {"viewLimit": 3}], ids="-".join)
 def test_a_gate_has_no_serious_violation(
-    browser: Browser, gate: Any, settings: dict[str, Any], options: dict[str, Any]
+    browser: Browser, share_gated: Any, settings: dict[str, Any], options: dict[str, Any]
 ) -> None:
-    link = gate(**settings)
+    link = share_gated(**settings)
     with visitor(browser, **options) as person:
         person.page.goto(link.url)
         assert find_serious_violations(person.page) == []
@@ -153,8 +153,8 @@ def test_a_gate_has_no_serious_violation(
 
 
 @pytest.mark.parametrize("size", [(390, 844), (320, 568), (844, 390)], ids=str)
-def test_on_a_phone_everything_is_within_reach(browser: Browser, gate: Any, size: tuple[int, int]) -> None:
-    link = gate(**EVERYTHING)
+def test_on_a_phone_everything_is_within_reach(browser: Browser, share_gated: Any, size: tuple[int, int]) -> None:
+    link = share_gated(**EVERYTHING)
     width, height = size
     with visitor(browser, **(PHONE | {"viewport": {"width": width, "height": height}})) as person:
         page = person.page
@@ -177,8 +177,8 @@ def test_on_a_phone_everything_is_within_reach(browser: Browser, gate: Any, size
         assert person.complaints == []
 
 
-def test_the_gate_opens_inside_a_frame_of_another_origin(browser: Browser, gate: Any) -> None:
-    link = gate(password="open sesame", viewLimit=2)
+def test_the_gate_opens_inside_a_frame_of_another_origin(browser: Browser, share_gated: Any) -> None:
+    link = share_gated(password="open sesame", viewLimit=2)
     with serve_framing_page(link.embed, "127.0.0.1") as address, visitor(browser) as person:
         person.page.goto(address)
         frame = find_frame(person.page)
@@ -186,24 +186,24 @@ def test_the_gate_opens_inside_a_frame_of_another_origin(browser: Browser, gate:
         frame.get_by_role("button", name="Open document").click()
         wait_for_first_page(frame)
         assert [text for text in person.complaints if "favicon" not in text and "404" not in text] == []
-    assert link.consumed() == 1
+    assert link.count_consumed_views() == 1
 
 
 def test_where_a_frame_keeps_no_cookies_no_view_is_taken_and_a_window_of_its_own_is_offered(
-    browser: Browser, gate: Any
+    browser: Browser, share_gated: Any
 ) -> None:
     """Over plain HTTP a frame of another site keeps none."""
-    link = gate(viewLimit=1)
+    link = share_gated(viewLimit=1)
     with serve_framing_page(link.embed, "localhost") as address, visitor(browser) as person:
         person.page.goto(address)
         frame = find_frame(person.page)
         frame.get_by_role("button", name="Open document").click()
         frame.get_by_role("alert").wait_for()
-        assert link.consumed() == 0
+        assert link.count_consumed_views() == 0
         with person.context.expect_page() as opening:
             frame.get_by_role("link", name="Open in a new window").click()
         alone = opening.value
         alone.get_by_role("button", name="Open document").click()
         wait_for_first_page(alone)
         assert alone.url == link.url
-    assert link.consumed() == 1
+    assert link.count_consumed_views() == 1

@@ -26,12 +26,12 @@ WINDOWS = [(1280, 800), (820, 1180), (390, 844), (320, 568)]
 
 
 @pytest.fixture(scope="module")
-def sheet(server: ServerProcess, share: ShareDocument) -> StyledDocument:
+def styled_document(server: ServerProcess, share: ShareDocument) -> StyledDocument:
     return StyledDocument(server, share(simple_pdf(pages=4, size=A4), "Report.pdf"))
 
 
 @pytest.fixture
-def turned(server: ServerProcess, share: ShareDocument) -> StyledDocument:
+def fresh_styled_document(server: ServerProcess, share: ShareDocument) -> StyledDocument:
     """One for a test that changes more than its looks."""
     return StyledDocument(server, share(simple_pdf(pages=4, size=A4), "Report.pdf"))
 
@@ -39,7 +39,7 @@ def turned(server: ServerProcess, share: ShareDocument) -> StyledDocument:
 def open_with_looks(
     person: Visitor, sheet: StyledDocument, settings: dict[str, Any] | None = None, **blocks: Any
 ) -> Page:
-    sheet.wear(settings, **blocks)
+    sheet.apply_looks(settings, **blocks)
     return person.open(sheet.url)
 
 
@@ -49,19 +49,21 @@ def phone_options(width: int, height: int) -> dict[str, Any]:
     return {"viewport": {"width": width, "height": height}} | phone
 
 
-def test_a_solid_background_is_behind_the_pages(desk: Visitor, sheet: StyledDocument) -> None:
-    page = open_with_looks(desk, sheet, background={"color": "#123456"})
+def test_a_solid_background_is_behind_the_pages(desktop_visitor: Visitor, styled_document: StyledDocument) -> None:
+    page = open_with_looks(desktop_visitor, styled_document, background={"color": "#123456"})
     assert computed_style(page, "body", "background-color") == "rgb(18, 52, 86)"
-    page = open_with_looks(desk, sheet)
+    page = open_with_looks(desktop_visitor, styled_document)
     assert computed_style(page, "body", "background-color") == "rgb(241, 240, 238)"
 
 
-def test_each_gradient_is_drawn_for_light_and_for_dark_readers(browser: Browser, sheet: StyledDocument) -> None:
+def test_each_gradient_is_drawn_for_light_and_for_dark_readers(
+    browser: Browser, styled_document: StyledDocument
+) -> None:
     drawn = set()
     for scheme in ("light", "dark"):
         with visitor(browser, color_scheme=scheme) as person:
             for preset in PRESETS:
-                page = open_with_looks(person, sheet, background={"type": "gradient", "preset": preset})
+                page = open_with_looks(person, styled_document, background={"type": "gradient", "preset": preset})
                 drawn.add(computed_style(page, "body", "background-image", "::before"))
                 assert computed_style(page, "body", "position", "::before") == "fixed"
             assert person.complaints == []
@@ -69,38 +71,44 @@ def test_each_gradient_is_drawn_for_light_and_for_dark_readers(browser: Browser,
     assert all(each.count("gradient(") == 3 for each in drawn)
 
 
-def test_a_background_image_is_fitted_blurred_and_dimmed(desk: Visitor, sheet: StyledDocument) -> None:
-    image = {"type": "image", "assetId": sheet.picture}
-    page = open_with_looks(desk, sheet, background=image | {"fit": "contain", "blur": 8, "dim": 40})
+def test_a_background_image_is_fitted_blurred_and_dimmed(
+    desktop_visitor: Visitor, styled_document: StyledDocument
+) -> None:
+    image = {"type": "image", "assetId": styled_document.picture}
+    page = open_with_looks(
+        desktop_visitor, styled_document, background=image | {"fit": "contain", "blur": 8, "dim": 40}
+    )
     drawn = computed_style(page, "body", "background-image", "::before")
-    assert f"/{sheet.name}/assets/{sheet.picture}" in drawn
+    assert f"/{styled_document.name}/assets/{styled_document.picture}" in drawn
     assert "rgba(0, 0, 0, 0.4)" in drawn
     assert computed_style(page, "body", "background-size", "::before").endswith("contain")
     assert computed_style(page, "body", "filter", "::before") == "blur(8px)"
-    assert any(request.endswith(f"/assets/{sheet.picture}") for request in desk.requests)
-    page = open_with_looks(desk, sheet, background=image)
+    assert any(request.endswith(f"/assets/{styled_document.picture}") for request in desktop_visitor.requests)
+    page = open_with_looks(desktop_visitor, styled_document, background=image)
     assert computed_style(page, "body", "background-size", "::before") == "cover"
     assert computed_style(page, "body", "filter", "::before") == "none"
 
 
-def test_pages_have_the_shadow_the_corners_and_the_edges_that_were_set(desk: Visitor, sheet: StyledDocument) -> None:
+def test_pages_have_the_shadow_the_corners_and_the_edges_that_were_set(
+    desktop_visitor: Visitor, styled_document: StyledDocument
+) -> None:
     shadows = set()
     for level in (0, 1, 2, 3):
-        page = open_with_looks(desk, sheet, page={"shadow": level})
+        page = open_with_looks(desktop_visitor, styled_document, page={"shadow": level})
         shadows.add(computed_style(page, ".page", "box-shadow"))
     assert len(shadows) == 4
     rounded = []
     for level in (0, 1, 2, 3):
-        page = open_with_looks(desk, sheet, page={"rounded": level})
+        page = open_with_looks(desktop_visitor, styled_document, page={"rounded": level})
         rounded.append(computed_style(page, ".page", "border-top-left-radius"))
     assert rounded == ["0px", "6px", "12px", "20px"]
-    page = open_with_looks(desk, sheet, page={"edges": True})
+    page = open_with_looks(desktop_visitor, styled_document, page={"edges": True})
     assert computed_style(page, ".page", "box-shadow").count("rgb(251, 250, 248)") == 3
     assert computed_style(page, ".page", "box-shadow").count("rgb(203, 199, 190)") == 3
 
 
-def test_the_accent_is_that_of_the_brand(desk: Visitor, sheet: StyledDocument) -> None:
-    page = open_with_looks(desk, sheet, brand={"accentColor": "#1f6f43"})
+def test_the_accent_is_that_of_the_brand(desktop_visitor: Visitor, styled_document: StyledDocument) -> None:
+    page = open_with_looks(desktop_visitor, styled_document, brand={"accentColor": "#1f6f43"})
     assert computed_style(page, "#progress", "background-color") == "rgb(31, 111, 67)"
     page.keyboard.press("Tab")
     page.keyboard.press("Tab")
@@ -113,10 +121,10 @@ def test_the_accent_is_that_of_the_brand(desk: Visitor, sheet: StyledDocument) -
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("theme", ["auto", "light", "dark"])
 def test_a_button_without_a_colour_has_the_accent_of_the_rest(
-    browser: Browser, sheet: StyledDocument, theme: str, scheme: str, style_of: str
+    browser: Browser, styled_document: StyledDocument, theme: str, scheme: str, style_of: str
 ) -> None:
     with visitor(browser, color_scheme=scheme) as person:
-        page = open_with_looks(person, sheet, brand={"toolbarTheme": theme}, cta=CTA | {"style": style_of})
+        page = open_with_looks(person, styled_document, brand={"toolbarTheme": theme}, cta=CTA | {"style": style_of})
         accent = computed_style(page, "#progress", "background-color")
         assert computed_style(page, ".cta", "background-color" if style_of == "solid" else "color") == accent
         assert contrast_ratio(page, ".cta", ".cta") >= 4.5
@@ -127,11 +135,11 @@ def test_a_button_without_a_colour_has_the_accent_of_the_rest(
     ("light", "dark", "rgb(255, 255, 255)"), ("dark", "light", "rgb(27, 27, 30)"),
 ])  # fmt: skip
 def test_the_toolbar_has_the_theme_that_was_set(
-    browser: Browser, sheet: StyledDocument, theme: str, scheme: str, expected: str
+    browser: Browser, styled_document: StyledDocument, theme: str, scheme: str, expected: str
 ) -> None:
     rooms = {"light": "rgb(241, 240, 238)", "dark": "rgb(19, 19, 21)"}
     with visitor(browser, color_scheme=scheme) as person:
-        page = open_with_looks(person, sheet, brand={"toolbarTheme": theme})
+        page = open_with_looks(person, styled_document, brand={"toolbarTheme": theme})
         assert computed_style(page, ".bar", "background-color") == expected
         assert computed_style(page, "body", "background-color") == rooms[scheme]
         assert contrast_ratio(page, ".bar h1", ".bar") >= 7
@@ -141,13 +149,13 @@ def test_the_toolbar_has_the_theme_that_was_set(
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("theme", ["auto", "light", "dark"])
 def test_no_colour_of_the_owner_makes_anything_unreadable(
-    browser: Browser, sheet: StyledDocument, theme: str, scheme: str
+    browser: Browser, styled_document: StyledDocument, theme: str, scheme: str
 ) -> None:
     with visitor(browser, color_scheme=scheme) as person:
         for chosen in ("#ffff00", "#777777", "#010101"):
             brand = {"accentColor": chosen, "toolbarTheme": theme}
             cta = CTA | {"color": chosen, "style": "outline"}
-            page = open_with_looks(person, sheet, background={"color": chosen}, brand=brand, cta=cta)
+            page = open_with_looks(person, styled_document, background={"color": chosen}, brand=brand, cta=cta)
             for words, ground in ((".bar h1", ".bar"), (".bar-name p", ".bar"), ("#page-number", "#page-number"),
                                   (".cta", ".cta"), (".badge", ".badge"),
                                   ("#notice-reload", "#notice-reload")):  # fmt: skip
@@ -157,28 +165,34 @@ def test_no_colour_of_the_owner_makes_anything_unreadable(
 
 
 @pytest.mark.parametrize(("size", "height"), [("s", 24), ("m", 36), ("l", 52), ("xl", 76)])
-def test_the_logo_has_the_size_that_was_set(desk: Visitor, sheet: StyledDocument, size: str, height: int) -> None:
-    page = open_with_looks(desk, sheet, logo={"assetId": sheet.logo, "size": size})
+def test_the_logo_has_the_size_that_was_set(
+    desktop_visitor: Visitor, styled_document: StyledDocument, size: str, height: int
+) -> None:
+    page = open_with_looks(desktop_visitor, styled_document, logo={"assetId": styled_document.logo, "size": size})
     left, top, right, bottom = element_box(page, ".logo")
     assert (bottom - top, right - left) == (height, height * 3)
     assert page.locator(".logo").evaluate("image => image.complete && image.naturalWidth") == 300
 
 
-def test_the_badge_is_there_unless_it_was_hidden(desk: Visitor, sheet: StyledDocument) -> None:
-    page = open_with_looks(desk, sheet)
+def test_the_badge_is_there_unless_it_was_hidden(desktop_visitor: Visitor, styled_document: StyledDocument) -> None:
+    page = open_with_looks(desktop_visitor, styled_document)
     assert page.locator(".badge").inner_text() == "docshare"
     assert page.locator(".badge a").count() == 0
-    page = open_with_looks(desk, sheet, logo={"hideBadge": True})
+    page = open_with_looks(desktop_visitor, styled_document, logo={"hideBadge": True})
     assert page.locator(".badge").count() == 0
     assert not page.locator(".bar-mark").is_visible()
 
 
 @pytest.mark.parametrize(("width", "height"), WINDOWS)
-def test_what_shares_a_corner_covers_nothing(browser: Browser, sheet: StyledDocument, width: int, height: int) -> None:
+def test_what_shares_a_corner_covers_nothing(
+    browser: Browser, styled_document: StyledDocument, width: int, height: int
+) -> None:
     with visitor(browser, **phone_options(width, height)) as person:
         for corner in ("tl", "tr", "bl", "br"):
             assert_nothing_covered(
-                open_with_looks(person, sheet, {"deleteAt": near_expiry()}, **fill_corner(sheet, corner)),
+                open_with_looks(
+                    person, styled_document, {"deleteAt": near_expiry()}, **fill_corner(styled_document, corner)
+                ),
                 corner,
                 width,
                 height,
@@ -214,11 +228,14 @@ def assert_nothing_covered(page: Page, corner: str, width: int, height: int) -> 
 
 @pytest.mark.parametrize(("width", "height"), WINDOWS)
 def test_the_bar_of_the_button_is_below_pages_and_dock(
-    browser: Browser, sheet: StyledDocument, width: int, height: int
+    browser: Browser, styled_document: StyledDocument, width: int, height: int
 ) -> None:
     with visitor(browser, **phone_options(width, height)) as person:
         page = open_with_looks(
-            person, sheet, cta=CTA | {"position": "bar"}, logo={"assetId": sheet.logo, "position": "bl"}
+            person,
+            styled_document,
+            cta=CTA | {"position": "bar"},
+            logo={"assetId": styled_document.logo, "position": "bl"},
         )
         bar = element_box(page, ".cta-bar")
         assert (bar[0], bar[2], bar[3]) == (0, width, height)
@@ -231,45 +248,51 @@ def test_the_bar_of_the_button_is_below_pages_and_dock(
 @pytest.mark.parametrize("mode", ["swipe", "flipbook"])
 @pytest.mark.parametrize(("width", "height"), [(844, 390), (667, 375)])
 def test_on_a_phone_held_sideways_no_logo_and_no_button_takes_height_from_the_page(
-    browser: Browser, turned: StyledDocument, width: int, height: int, mode: str
+    browser: Browser, fresh_styled_document: StyledDocument, width: int, height: int, mode: str
 ) -> None:
-    logo = {"assetId": turned.logo, "size": "xl", "position": "tl"}
+    logo = {"assetId": fresh_styled_document.logo, "size": "xl", "position": "tl"}
     with visitor(browser, **phone_options(width, height)) as person:
         heights = []
         for blocks in ({}, {"logo": logo}, {"logo": logo, "cta": CTA | {"position": "tr"}}):
-            page = open_with_looks(person, turned, {"viewerMode": mode}, **blocks)
+            page = open_with_looks(person, fresh_styled_document, {"viewerMode": mode}, **blocks)
             _, top, _, bottom = element_box(page, ".page[data-page='1']")
             heights.append(round(bottom - top))
         assert len(set(heights)) == 1
 
 
-def test_on_a_phone_held_sideways_the_bar_of_the_button_floats(browser: Browser, turned: StyledDocument) -> None:
+def test_on_a_phone_held_sideways_the_bar_of_the_button_floats(
+    browser: Browser, fresh_styled_document: StyledDocument
+) -> None:
     with visitor(browser, **phone_options(844, 390)) as person:
-        plain = element_box(open_with_looks(person, turned, {"viewerMode": "swipe"}), ".page[data-page='1']")
-        logo = {"assetId": turned.logo, "position": "bl"}
+        plain = element_box(
+            open_with_looks(person, fresh_styled_document, {"viewerMode": "swipe"}), ".page[data-page='1']"
+        )
+        logo = {"assetId": fresh_styled_document.logo, "position": "bl"}
         settings = {"viewerMode": "swipe", "marksEnabled": True}
-        page = open_with_looks(person, turned, settings, cta=CTA | {"position": "bar"}, logo=logo)
+        page = open_with_looks(person, fresh_styled_document, settings, cta=CTA | {"position": "bar"}, logo=logo)
         assert element_box(page, ".page[data-page='1']") == plain
         assert page.locator(".cta").is_visible()
         beside = (".bar", ".badge", ".logo", ".page:not([inert]) .verdicts")
         assert [name for name in beside if has_overlap(element_box(page, ".cta"), element_box(page, name))] == []
 
 
-def test_the_last_page_can_be_read_past_what_stands_in_the_corner(browser: Browser, sheet: StyledDocument) -> None:
+def test_the_last_page_can_be_read_past_what_stands_in_the_corner(
+    browser: Browser, styled_document: StyledDocument
+) -> None:
     with visitor(browser, **phone_options(390, 844)) as person:
-        logo = {"assetId": sheet.logo, "size": "xl", "position": "br"}
-        page = open_with_looks(person, sheet, logo=logo, cta=CTA)
+        logo = {"assetId": styled_document.logo, "size": "xl", "position": "br"}
+        page = open_with_looks(person, styled_document, logo=logo, cta=CTA)
         page.keyboard.press("End")
         page.locator(".page[data-page='4'].is-ready").wait_for()
         assert not has_overlap(element_box(page, ".logo"), element_box(page, ".page[data-page='4']"))
         logo["position"] = "tl"
-        page = open_with_looks(person, sheet, logo=logo)
+        page = open_with_looks(person, styled_document, logo=logo)
         assert not has_overlap(element_box(page, ".logo"), element_box(page, ".page[data-page='1']"))
 
 
-def test_the_page_for_framing_has_the_same_looks(desk: Visitor, sheet: StyledDocument) -> None:
-    sheet.wear(background={"color": "#123456"}, logo={"assetId": sheet.logo}, cta=CTA)
-    page = desk.open(sheet.embed)
+def test_the_page_for_framing_has_the_same_looks(desktop_visitor: Visitor, styled_document: StyledDocument) -> None:
+    styled_document.apply_looks(background={"color": "#123456"}, logo={"assetId": styled_document.logo}, cta=CTA)
+    page = desktop_visitor.open(styled_document.embed_url)
     assert computed_style(page, "body", "background-color") == "rgb(18, 52, 86)"
     assert page.locator(".logo").is_visible()
     assert page.locator(".cta").inner_text() == "Book a meeting"

@@ -32,14 +32,14 @@ fetch("https://evil.test/").catch(() => { window.tried.fetch = "refused"; });
 
 
 @pytest.fixture(scope="module")
-def sheet(server: ServerProcess, share: ShareDocument) -> StyledDocument:
+def styled_document(server: ServerProcess, share: ShareDocument) -> StyledDocument:
     return StyledDocument(server, share(simple_pdf(pages=2, size=A4), "Secret plan.pdf"))
 
 
 def open_with_looks(
     person: Visitor, sheet: StyledDocument, settings: dict[str, Any] | None = None, **blocks: Any
 ) -> Page:
-    sheet.wear(settings, **blocks)
+    sheet.apply_looks(settings, **blocks)
     page = person.open(sheet.url)
     page.locator(".page[data-page='1'] .page-text").wait_for(state="attached")
     return page
@@ -56,24 +56,24 @@ def is_prevented(page: Page, selector: str, event: str) -> bool:
     )
 
 
-def test_the_button_opens_its_address_and_tells_the_owner(browser: Browser, sheet: StyledDocument) -> None:
+def test_the_button_opens_its_address_and_tells_the_owner(browser: Browser, styled_document: StyledDocument) -> None:
     with visitor(browser) as person:
         person.context.route("https://acme.test/**", lambda route: route.fulfill(body="<title>Acme</title>"))
-        page = open_with_looks(person, sheet, cta=CTA)
+        page = open_with_looks(person, styled_document, cta=CTA)
         with person.context.expect_page() as coming, page.expect_request("**/taps") as tap:
             page.get_by_role("link", name="Book a meeting").click()
         assert tap.value.method == "POST"
         assert tap.value.post_data_json == {"cta": True}
-        assert urlsplit(tap.value.url).path == f"/{sheet.name}/taps"
+        assert urlsplit(tap.value.url).path == f"/{styled_document.name}/taps"
         coming.value.wait_for_load_state()
         assert coming.value.url == "https://acme.test/meet"
         assert coming.value.evaluate("[opener, document.referrer]") == [None, ""]
 
 
-def test_the_button_works_where_nobody_hears_of_it(browser: Browser, sheet: StyledDocument) -> None:
+def test_the_button_works_where_nobody_hears_of_it(browser: Browser, styled_document: StyledDocument) -> None:
     with visitor(browser) as person:
         person.context.route("https://acme.test/**", lambda route: route.fulfill(body="<title>Acme</title>"))
-        page = open_with_looks(person, sheet, cta=CTA)
+        page = open_with_looks(person, styled_document, cta=CTA)
         page.route("**/taps", lambda route: route.abort())
         with person.context.expect_page() as coming:
             page.get_by_role("link", name="Book a meeting").press("Enter")
@@ -84,18 +84,20 @@ def test_the_button_works_where_nobody_hears_of_it(browser: Browser, sheet: Styl
     "label",
     ["<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "{{7*7}}</a><svg onload=alert(1)>", "&lt;b&gt;'\""],
 )
-def test_a_hostile_label_is_shown_as_it_was_typed(desk: Visitor, sheet: StyledDocument, label: str) -> None:
+def test_a_hostile_label_is_shown_as_it_was_typed(
+    desktop_visitor: Visitor, styled_document: StyledDocument, label: str
+) -> None:
     alerts: list[str] = []
-    desk.page.on("dialog", lambda dialog: alerts.append(dialog.message))
-    logo = {"assetId": sheet.logo, "linkUrl": "https://acme.test/?a='x'&b=1;alert(1)"}
-    page = open_with_looks(desk, sheet, cta=CTA | {"label": label}, logo=logo)
+    desktop_visitor.page.on("dialog", lambda dialog: alerts.append(dialog.message))
+    logo = {"assetId": styled_document.logo, "linkUrl": "https://acme.test/?a='x'&b=1;alert(1)"}
+    page = open_with_looks(desktop_visitor, styled_document, cta=CTA | {"label": label}, logo=logo)
     assert page.locator(".cta").inner_text() == label
     assert page.locator(".logo-link").evaluate("link => link.hostname") == "acme.test"
     assert alerts == []
 
 
-def test_without_wishes_nothing_is_forbidden(desk: Visitor, sheet: StyledDocument) -> None:
-    page = open_with_looks(desk, sheet)
+def test_without_wishes_nothing_is_forbidden(desktop_visitor: Visitor, styled_document: StyledDocument) -> None:
+    page = open_with_looks(desktop_visitor, styled_document)
     assert [event for event in ("contextmenu", "copy") if is_prevented(page, ".page-text span", event)] == []
     assert computed_style(page, ".page-text span", "user-select") == "auto"
     page.evaluate("dispatchEvent(new Event('blur'))")
@@ -104,16 +106,18 @@ def test_without_wishes_nothing_is_forbidden(desk: Visitor, sheet: StyledDocumen
     assert page.locator("main").is_visible()
 
 
-def test_the_menu_is_gone_on_pages_and_nowhere_else(desk: Visitor, sheet: StyledDocument) -> None:
-    page = open_with_looks(desk, sheet, protect={"contextMenu": True})
+def test_the_menu_is_gone_on_pages_and_nowhere_else(desktop_visitor: Visitor, styled_document: StyledDocument) -> None:
+    page = open_with_looks(desktop_visitor, styled_document, protect={"contextMenu": True})
     assert is_prevented(page, ".page-text span", "contextmenu")
     assert is_prevented(page, ".page-image", "contextmenu")
     assert not is_prevented(page, "#page-number", "contextmenu")
     assert not is_prevented(page, ".bar h1", "contextmenu")
 
 
-def test_the_words_of_pages_cannot_be_selected_but_found_and_read_aloud(desk: Visitor, sheet: StyledDocument) -> None:
-    page = open_with_looks(desk, sheet, protect={"select": True})
+def test_the_words_of_pages_cannot_be_selected_but_found_and_read_aloud(
+    desktop_visitor: Visitor, styled_document: StyledDocument
+) -> None:
+    page = open_with_looks(desktop_visitor, styled_document, protect={"select": True})
     words = page.locator(".page[data-page='1'] .page-text span").first
     words.dblclick(force=True)
     page.keyboard.press("Control+a")
@@ -127,18 +131,20 @@ def test_the_words_of_pages_cannot_be_selected_but_found_and_read_aloud(desk: Vi
     assert page.evaluate("getSelection().toString()") == "Page 2"
 
 
-def test_a_print_has_the_sentence_instead_of_the_pages(desk: Visitor, sheet: StyledDocument) -> None:
-    page = open_with_looks(desk, sheet, protect={"print": True})
+def test_a_print_has_the_sentence_instead_of_the_pages(
+    desktop_visitor: Visitor, styled_document: StyledDocument
+) -> None:
+    page = open_with_looks(desktop_visitor, styled_document, protect={"print": True})
     assert not page.locator(".print-note").is_visible()
     with pypdfium2.PdfDocument(io.BytesIO(page.pdf())) as pdf:
-        printed = " ".join(sheet.get_textpage().get_text_range() for sheet in pdf)
-        pictures = [picture for sheet in pdf for picture in sheet.get_objects([FPDF_PAGEOBJ_IMAGE])]
+        printed = " ".join(styled_document.get_textpage().get_text_range() for styled_document in pdf)
+        pictures = [picture for styled_document in pdf for picture in styled_document.get_objects([FPDF_PAGEOBJ_IMAGE])]
     assert "The owner of this document asks you not to print it." in printed
     assert pictures == []
 
 
-def test_pages_blur_while_the_reader_is_elsewhere(desk: Visitor, sheet: StyledDocument) -> None:
-    page = open_with_looks(desk, sheet, protect={"blurOnLeave": True})
+def test_pages_blur_while_the_reader_is_elsewhere(desktop_visitor: Visitor, styled_document: StyledDocument) -> None:
+    page = open_with_looks(desktop_visitor, styled_document, protect={"blurOnLeave": True})
     assert computed_style(page, "main", "filter") == "none"
     page.evaluate("dispatchEvent(new Event('blur'))")
     assert computed_style(page, "main", "filter") == "blur(18px)"
@@ -153,77 +159,81 @@ class FakeGoogle:
     """Takes what the browser sends to Google, without a network. ``asked``: every request to another origin."""
 
     def __init__(self, page: Page, own: str) -> None:
-        self.asked: list[Request] = []
+        self.requests: list[Request] = []
         self._own = own
-        page.route("**/*", self._meet)
+        page.route("**/*", self._fulfill_route)
 
-    def _meet(self, route: Route) -> None:
+    def _fulfill_route(self, route: Route) -> None:
         if route.request.url.startswith(self._own):
             route.continue_()
             return
-        self.asked.append(route.request)
+        self.requests.append(route.request)
         script = "googletagmanager" in route.request.url
         route.fulfill(content_type="text/javascript" if script else "text/plain", body=FAKE_TAG if script else "")
 
 
 @pytest.mark.parametrize("framed", [False, True])
-def test_analytics_learn_neither_the_link_nor_the_name(browser: Browser, sheet: StyledDocument, framed: bool) -> None:
-    sheet.wear(ga4Id=GA)
+def test_analytics_learn_neither_the_link_nor_the_name(
+    browser: Browser, styled_document: StyledDocument, framed: bool
+) -> None:
+    styled_document.apply_looks(ga4Id=GA)
     with visitor(browser) as person:
-        google = FakeGoogle(person.page, sheet.url.rsplit("/", 1)[0])
+        google = FakeGoogle(person.page, styled_document.url.rsplit("/", 1)[0])
         with person.page.expect_request("https://region1.google-analytics.com/**"):
-            page = person.open(sheet.embed if framed else sheet.url)
+            page = person.open(styled_document.embed_url if framed else styled_document.url)
         page.wait_for_function("() => window.tried.fetch")
-        script, collected = google.asked
+        script, collected = google.requests
         assert script.url == f"https://www.googletagmanager.com/gtag/js?id={GA}"
         told = parse_qs(urlsplit(collected.url).query, keep_blank_values=True)
         assert (told["dt"], told["dr"]) == (["Document"], [""])
-        assert told["dl"] == [sheet.url.rsplit("/", 1)[0] + "/"]
-        for request in google.asked:
+        assert told["dl"] == [styled_document.url.rsplit("/", 1)[0] + "/"]
+        for request in google.requests:
             sent = json.dumps([request.url, request.all_headers(), request.post_data])
-            assert [word for word in (sheet.name, "Secret", "referer") if word in sent] == []
+            assert [word for word in (styled_document.name, "Secret", "referer") if word in sent] == []
         assert page.evaluate("window.tried") == {"policy": "refused", "fetch": "refused"}
         assert page.evaluate("document.cookie") == ""
 
 
 @pytest.mark.parametrize("wish", ["globalPrivacyControl: true", "doNotTrack: '1'"])
-def test_who_asks_not_to_be_tracked_is_not(browser: Browser, sheet: StyledDocument, wish: str) -> None:
-    sheet.wear(ga4Id=GA)
+def test_who_asks_not_to_be_tracked_is_not(browser: Browser, styled_document: StyledDocument, wish: str) -> None:
+    styled_document.apply_looks(ga4Id=GA)
     name, value = wish.split(": ")
     with visitor(browser) as person:
-        google = FakeGoogle(person.page, sheet.url.rsplit("/", 1)[0])
+        google = FakeGoogle(person.page, styled_document.url.rsplit("/", 1)[0])
         person.page.add_init_script(f"Object.defineProperty(Navigator.prototype, '{name}', {{ get: () => {value} }})")
-        person.open(sheet.url)
+        person.open(styled_document.url)
         person.page.wait_for_load_state("networkidle")
-        assert google.asked == []
+        assert google.requests == []
         assert person.complaints == []
 
 
-def test_without_a_measurement_id_nobody_else_is_asked(desk: Visitor, sheet: StyledDocument) -> None:
-    page = open_with_looks(desk, sheet)
+def test_without_a_measurement_id_nobody_else_is_asked(
+    desktop_visitor: Visitor, styled_document: StyledDocument
+) -> None:
+    page = open_with_looks(desktop_visitor, styled_document)
     page.wait_for_load_state("networkidle")
-    assert desk.origins() == {sheet.url.rsplit("/", 1)[0]}
+    assert desktop_visitor.list_origins() == {styled_document.url.rsplit("/", 1)[0]}
 
 
 @pytest.mark.parametrize("wrong_by", [timedelta(0), timedelta(hours=-30), timedelta(days=400)])
 def test_the_last_day_is_told_in_the_readers_own_time(
-    browser: Browser, sheet: StyledDocument, wrong_by: timedelta
+    browser: Browser, styled_document: StyledDocument, wrong_by: timedelta
 ) -> None:
     ends = datetime.now(UTC) + timedelta(hours=5)
-    sheet.wear({"deleteAt": ends.isoformat()})
+    styled_document.apply_looks({"deleteAt": ends.isoformat()})
     with visitor(browser, timezone_id="Asia/Tokyo", locale="de-DE") as person:
         person.page.clock.install(time=datetime.now(UTC) + wrong_by)
-        page = person.open(sheet.url)
+        page = person.open(styled_document.url)
         told = page.locator("#expiry").inner_text()
     assert told.startswith("Available until ")
     assert told.endswith(ends.astimezone(ZoneInfo("Asia/Tokyo")).strftime("%H:%M"))
 
 
-def test_the_last_hour_is_counted_down_and_its_end_is_told(browser: Browser, sheet: StyledDocument) -> None:
-    sheet.wear({"deleteAt": (datetime.now(UTC) + timedelta(hours=26)).isoformat()})
+def test_the_last_hour_is_counted_down_and_its_end_is_told(browser: Browser, styled_document: StyledDocument) -> None:
+    styled_document.apply_looks({"deleteAt": (datetime.now(UTC) + timedelta(hours=26)).isoformat()})
     with visitor(browser) as person:
         person.page.clock.install()
-        page = person.open(sheet.url)
+        page = person.open(styled_document.url)
         pill = page.locator("#expiry")
         assert not pill.is_visible()
         page.clock.fast_forward("02:00:01")
@@ -239,10 +249,10 @@ def test_the_last_hour_is_counted_down_and_its_end_is_told(browser: Browser, she
         assert pill.get_attribute("role") == "alert"
 
 
-def test_an_end_that_the_owner_hides_is_not_told(desk: Visitor, sheet: StyledDocument) -> None:
-    sheet.wear({"deleteAt": (datetime.now(UTC) + timedelta(hours=1)).isoformat(), "showExpiry": False})
+def test_an_end_that_the_owner_hides_is_not_told(desktop_visitor: Visitor, styled_document: StyledDocument) -> None:
+    styled_document.apply_looks({"deleteAt": (datetime.now(UTC) + timedelta(hours=1)).isoformat(), "showExpiry": False})
     try:
-        page = desk.open(sheet.url)
+        page = desktop_visitor.open(styled_document.url)
         assert page.locator("#expiry").count() == 0
     finally:
-        sheet.wear({"neverExpire": True, "showExpiry": True})
+        styled_document.apply_looks({"neverExpire": True, "showExpiry": True})

@@ -20,7 +20,7 @@ WINDOWS = {
 
 
 @pytest.fixture(scope="module")
-def sheet(server: ServerProcess, share: ShareDocument) -> StyledDocument:
+def styled_document(server: ServerProcess, share: ShareDocument) -> StyledDocument:
     return StyledDocument(server, share(simple_pdf(pages=2, size=A4), "Sheet.pdf"))
 
 
@@ -36,12 +36,14 @@ def corner_blocks(sheet: StyledDocument, what: str, corner: str) -> dict[str, An
 
 @pytest.mark.parametrize("window", WINDOWS)
 @pytest.mark.parametrize("what", [".logo", ".badge", ".cta"])
-def test_it_stands_in_the_corner_that_was_set(browser: Browser, sheet: StyledDocument, what: str, window: str) -> None:
+def test_it_stands_in_the_corner_that_was_set(
+    browser: Browser, styled_document: StyledDocument, what: str, window: str
+) -> None:
     size = WINDOWS[window]["viewport"]
     with visitor(browser, **WINDOWS[window]) as person:
         for corner in ("tl", "tr", "bl", "br"):
-            sheet.wear(**corner_blocks(sheet, what, corner))
-            left, top, right, bottom = element_box(person.open(sheet.url), what)
+            styled_document.apply_looks(**corner_blocks(styled_document, what, corner))
+            left, top, right, bottom = element_box(person.open(styled_document.url), what)
             across, along = (left + right) / 2 / size["width"], (top + bottom) / 2 / size["height"]
             assert (across < 0.5, along < 0.5) == (corner[1] == "l", corner[0] == "t"), corner
             assert min(left, size["width"] - right) < 40, corner

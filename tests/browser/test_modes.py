@@ -14,13 +14,13 @@ def mode(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-def report(turned: PublishInMode, mode: str) -> str:
+def report(publish: PublishInMode, mode: str) -> str:
     """Twelve upright pages."""
-    return turned(simple_pdf(pages=12, size=A4), mode)
+    return publish(simple_pdf(pages=12, size=A4), mode)
 
 
 @pytest.fixture(scope="module")
-def linked(turned: PublishInMode, mode: str) -> str:
+def linked(publish: PublishInMode, mode: str) -> str:
     """A first page with a link to the web and one to page 5."""
     marks = [
         f"<< /Type /Annot /Subtype /Link /Border [0 0 0] /Rect [{rect}] {action} >>"
@@ -30,7 +30,7 @@ def linked(turned: PublishInMode, mode: str) -> str:
         )
     ]
     sheets = [Sheet(lines_content(f"Word of page {n}"), LETTER, annots=marks if n == 1 else ()) for n in range(1, 7)]
-    return turned(sheets_pdf(sheets), mode)
+    return publish(sheets_pdf(sheets), mode)
 
 
 @pytest.mark.parametrize(
@@ -49,17 +49,17 @@ def linked(turned: PublishInMode, mode: str) -> str:
     ids=lambda value: "-".join(map(str, value)),
 )
 def test_keys_turn_pages(
-    desk: Visitor, report: str, mode: str, keys: list[str], single: list[int], spread: list[int]
+    desktop_visitor: Visitor, report: str, mode: str, keys: list[str], single: list[int], spread: list[int]
 ) -> None:
-    page = desk.open(report)
+    page = desktop_visitor.open(report)
     for key in keys:
         page.keyboard.press(key)
     page.wait_for_timeout(50)
     assert visible_pages(page) == (single if mode == "swipe" else spread)
 
 
-def test_space_on_a_button_presses_it_and_turns_nothing(desk: Visitor, report: str) -> None:
-    page = desk.open(report)
+def test_space_on_a_button_presses_it_and_turns_nothing(desktop_visitor: Visitor, report: str) -> None:
+    page = desktop_visitor.open(report)
     page.locator("#help-open").focus()
     page.keyboard.press(" ")
     assert page.get_by_role("dialog", name="Keyboard").is_visible()
@@ -67,8 +67,8 @@ def test_space_on_a_button_presses_it_and_turns_nothing(desk: Visitor, report: s
     assert visible_pages(page) == [1]
 
 
-def test_buttons_turn_and_end_at_the_ends(desk: Visitor, report: str) -> None:
-    page = desk.open(report)
+def test_buttons_turn_and_end_at_the_ends(desktop_visitor: Visitor, report: str) -> None:
+    page = desktop_visitor.open(report)
     assert page.get_by_role("button", name="Previous page").is_disabled()
     page.get_by_role("button", name="Next page").click()
     wait_for_page(page, 2)
@@ -80,8 +80,8 @@ def test_buttons_turn_and_end_at_the_ends(desk: Visitor, report: str) -> None:
     assert 12 not in visible_pages(page)
 
 
-def test_the_rest_of_the_document_is_out_of_reach(desk: Visitor, linked: str) -> None:
-    page = desk.open(linked)
+def test_the_rest_of_the_document_is_out_of_reach(desktop_visitor: Visitor, linked: str) -> None:
+    page = desktop_visitor.open(linked)
     page.locator(".page[data-page='1'] .page-links a").first.wait_for()
     page.locator(".page[data-page='2'] .page-text").wait_for(state="attached")
     assert page.get_by_role("article").count() == 1
@@ -90,8 +90,8 @@ def test_the_rest_of_the_document_is_out_of_reach(desk: Visitor, linked: str) ->
     assert page.get_by_role("link").filter(visible=True).count() == page.locator("a.skip, .badge a, a.badge").count()
 
 
-def test_axe_finds_no_serious_violation(desk: Visitor, linked: str) -> None:
-    page = desk.open(linked)
+def test_axe_finds_no_serious_violation(desktop_visitor: Visitor, linked: str) -> None:
+    page = desktop_visitor.open(linked)
     page.locator(".page[data-page='1'] .page-links a").first.wait_for()
     page.locator("#page-number").focus()  # so that the magazine's toolbar stays
     assert find_serious_violations(page) == []
@@ -102,8 +102,8 @@ def test_axe_finds_no_serious_violation(desk: Visitor, linked: str) -> None:
     assert find_serious_violations(page) == []
 
 
-def test_a_turn_is_told_to_those_who_do_not_see_it(desk: Visitor, report: str, mode: str) -> None:
-    page = desk.open(report)
+def test_a_turn_is_told_to_those_who_do_not_see_it(desktop_visitor: Visitor, report: str, mode: str) -> None:
+    page = desktop_visitor.open(report)
     teller = page.locator("main [role=status]")
     assert teller.inner_text() == ""
     page.keyboard.press("ArrowRight")
@@ -111,24 +111,24 @@ def test_a_turn_is_told_to_those_who_do_not_see_it(desk: Visitor, report: str, m
     assert teller.get_attribute("aria-live") in (None, "polite")
 
 
-def test_the_focus_on_a_page_that_goes_stays_in_the_document(desk: Visitor, linked: str) -> None:
-    page = desk.open(linked)
+def test_the_focus_on_a_page_that_goes_stays_in_the_document(desktop_visitor: Visitor, linked: str) -> None:
+    page = desktop_visitor.open(linked)
     page.locator(".page[data-page='1'] .page-links a").first.focus()
     page.keyboard.press("ArrowRight")
     assert page.evaluate("document.activeElement.id") == "pages"
 
 
 @pytest.mark.parametrize("address", ["#page=9", "?page=9"])
-def test_an_address_can_name_a_page(desk: Visitor, report: str, mode: str, address: str) -> None:
-    page = desk.open(report + address)
+def test_an_address_can_name_a_page(desktop_visitor: Visitor, report: str, mode: str, address: str) -> None:
+    page = desktop_visitor.open(report + address)
     wait_for_page(page, 9)
     assert visible_pages(page) == ([9] if mode == "swipe" else [8, 9])
     page.keyboard.press("ArrowRight")
     wait_for_page(page, 10)
 
 
-def test_reloading_returns_to_the_page(desk: Visitor, report: str) -> None:
-    page = desk.open(report)
+def test_reloading_returns_to_the_page(desktop_visitor: Visitor, report: str) -> None:
+    page = desktop_visitor.open(report)
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
     page.wait_for_function("() => history.state?.place?.page > 2")
@@ -138,8 +138,8 @@ def test_reloading_returns_to_the_page(desk: Visitor, report: str) -> None:
     assert visible_pages(page) == before
 
 
-def test_a_link_inside_goes_to_its_page_and_back_returns(desk: Visitor, linked: str) -> None:
-    page = desk.open(linked)
+def test_a_link_inside_goes_to_its_page_and_back_returns(desktop_visitor: Visitor, linked: str) -> None:
+    page = desktop_visitor.open(linked)
     page.get_by_role("link", name="Go to page 5").click()
     wait_for_page(page, 5)
     page.go_back()
@@ -148,8 +148,8 @@ def test_a_link_inside_goes_to_its_page_and_back_returns(desk: Visitor, linked: 
     wait_for_page(page, 5)
 
 
-def test_find_goes_to_the_page_and_marks_the_words(desk: Visitor, linked: str) -> None:
-    page = desk.open(linked)
+def test_find_goes_to_the_page_and_marks_the_words(desktop_visitor: Visitor, linked: str) -> None:
+    page = desktop_visitor.open(linked)
     page.keyboard.press("f")
     page.locator("#find-words").fill("page 4")
     wait_for_page(page, 4)
@@ -163,10 +163,10 @@ def test_find_goes_to_the_page_and_marks_the_words(desk: Visitor, linked: str) -
 
 
 def test_find_brings_words_of_a_zoomed_page_into_view_and_moves_no_more_than_that(
-    desk: Visitor, turned: PublishInMode, mode: str
+    desktop_visitor: Visitor, publish: PublishInMode, mode: str
 ) -> None:
     words = "start" + "\n" * 20 + "needle one" + "\n" * 2 + "needle two"
-    page = desk.open(turned(simple_pdf(pages=2, texts=[words, "other"], size=A4), mode))
+    page = desktop_visitor.open(publish(simple_pdf(pages=2, texts=[words, "other"], size=A4), mode))
     page.locator("#zoom-level").select_option("300")
     page.evaluate("scrollTo(0, 0)")
     page.locator("#find-open").click()
@@ -185,8 +185,8 @@ def test_find_brings_words_of_a_zoomed_page_into_view_and_moves_no_more_than_tha
     assert page.evaluate("[scrollX, scrollY]") == place
 
 
-def test_zoom_enlarges_and_the_window_scrolls(desk: Visitor, report: str) -> None:
-    page = desk.open(report)
+def test_zoom_enlarges_and_the_window_scrolls(desktop_visitor: Visitor, report: str) -> None:
+    page = desktop_visitor.open(report)
     before = page_box(page, 1)["width"]
     page.locator("#zoom-level").select_option("200")
     assert page_box(page, 1)["width"] == pytest.approx(595 * 4 / 3 * 2, abs=2)
@@ -205,8 +205,8 @@ def test_zoom_enlarges_and_the_window_scrolls(desk: Visitor, report: str) -> Non
     assert page.evaluate("[scrollX, scrollY]") == [0, 0]
 
 
-def test_the_wheel_with_ctrl_zooms_around_the_pointer(desk: Visitor, report: str) -> None:
-    page = desk.open(report)
+def test_the_wheel_with_ctrl_zooms_around_the_pointer(desktop_visitor: Visitor, report: str) -> None:
+    page = desktop_visitor.open(report)
     page.locator("#zoom-level").select_option("200")
     spot = "() => { const box = document.querySelector('.page[data-page=\"1\"]').getBoundingClientRect();"
     spot += " return [(700 - box.x) / box.width, (500 - box.y) / box.height]; }"
@@ -219,8 +219,8 @@ def test_the_wheel_with_ctrl_zooms_around_the_pointer(desk: Visitor, report: str
     assert page.evaluate(spot) == pytest.approx(before, abs=0.005)
 
 
-def test_page_down_scrolls_to_the_end_of_a_large_page_before_it_turns(desk: Visitor, report: str) -> None:
-    page = desk.open(report)
+def test_page_down_scrolls_to_the_end_of_a_large_page_before_it_turns(desktop_visitor: Visitor, report: str) -> None:
+    page = desktop_visitor.open(report)
     page.locator("#zoom-level").select_option("200")
     page.locator("#zoom-level").blur()
     page.keyboard.press("PageDown")
@@ -238,8 +238,8 @@ def test_page_down_scrolls_to_the_end_of_a_large_page_before_it_turns(desk: Visi
     assert page.evaluate("scrollY + innerHeight >= document.documentElement.scrollHeight - 1")
 
 
-def test_one_push_of_the_wheel_turns_once(desk: Visitor, report: str) -> None:
-    page = desk.open(report)
+def test_one_push_of_the_wheel_turns_once(desktop_visitor: Visitor, report: str) -> None:
+    page = desktop_visitor.open(report)
     page.evaluate(
         """() => {
           for (let push = 0; push < 6; push += 1) {
@@ -254,8 +254,8 @@ def test_one_push_of_the_wheel_turns_once(desk: Visitor, report: str) -> None:
     wait_for_page(page, 1)
 
 
-def test_what_is_left_of_a_push_that_scrolled_turns_nothing(desk: Visitor, report: str) -> None:
-    page = desk.open(report)
+def test_what_is_left_of_a_push_that_scrolled_turns_nothing(desktop_visitor: Visitor, report: str) -> None:
+    page = desktop_visitor.open(report)
     page.locator("#zoom-level").select_option("width")
     push = "document.querySelector('#pages').dispatchEvent(new WheelEvent('wheel', { deltaY: 60, bubbles: true }));"
     page.evaluate(f"() => {{ {push} scrollTo(0, 100000); {push * 4} }}")
@@ -265,8 +265,8 @@ def test_what_is_left_of_a_push_that_scrolled_turns_nothing(desk: Visitor, repor
     wait_for_page(page, 2)
 
 
-def test_links_at_the_side_are_followed_and_turn_nothing(desk: Visitor, linked: str) -> None:
-    page = desk.open(linked)
+def test_links_at_the_side_are_followed_and_turn_nothing(desktop_visitor: Visitor, linked: str) -> None:
+    page = desktop_visitor.open(linked)
     link = page.get_by_role("link", name="Go to page 5")
     link.hover()
     page.mouse.down()
@@ -277,8 +277,8 @@ def test_links_at_the_side_are_followed_and_turn_nothing(desk: Visitor, linked: 
     wait_for_page(page, 5)
 
 
-def test_a_click_on_the_margin_of_a_page_turns(desk: Visitor, report: str) -> None:
-    page = desk.open(report)
+def test_a_click_on_the_margin_of_a_page_turns(desktop_visitor: Visitor, report: str) -> None:
+    page = desktop_visitor.open(report)
     sheet = page_box(page, 1)
     page.mouse.click(sheet["x"] + sheet["width"] - 12, 600)
     wait_for_page(page, 2)
@@ -287,8 +287,8 @@ def test_a_click_on_the_margin_of_a_page_turns(desk: Visitor, report: str) -> No
     wait_for_page(page, 1)
 
 
-def test_dragging_over_words_selects_them_and_turns_nothing(desk: Visitor, linked: str) -> None:
-    page = desk.open(linked)
+def test_dragging_over_words_selects_them_and_turns_nothing(desktop_visitor: Visitor, linked: str) -> None:
+    page = desktop_visitor.open(linked)
     line = page.locator(".page[data-page='1'] .page-text span").first.bounding_box()
     assert line is not None
     page.mouse.move(line["x"] + 1, line["y"] + line["height"] / 2)
@@ -300,8 +300,10 @@ def test_dragging_over_words_selects_them_and_turns_nothing(desk: Visitor, linke
 
 
 @pytest.mark.parametrize("size", [(1440, 900), (900, 1200), (390, 844), (700, 320)])
-def test_another_window_keeps_the_page_and_fits_it(desk: Visitor, report: str, size: tuple[int, int]) -> None:
-    page = desk.open(f"{report}#page=7")
+def test_another_window_keeps_the_page_and_fits_it(
+    desktop_visitor: Visitor, report: str, size: tuple[int, int]
+) -> None:
+    page = desktop_visitor.open(f"{report}#page=7")
     wait_for_page(page, 7)
     page.set_viewport_size({"width": size[0], "height": size[1]})
     page.wait_for_function("size => document.querySelector('#pages').offsetWidth === size", arg=size[0])

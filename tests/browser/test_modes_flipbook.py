@@ -12,15 +12,15 @@ SLOW = {"speedMs": 1200}
 
 
 @pytest.fixture(scope="module")
-def book(turned: PublishInMode) -> str:
+def flipbook_url(publish: PublishInMode) -> str:
     """Seven pages that turn slowly."""
-    return turned(simple_pdf(pages=7, size=A4), "flipbook", flip=SLOW)
+    return publish(simple_pdf(pages=7, size=A4), "flipbook", flip=SLOW)
 
 
 @pytest.fixture(scope="module")
-def manga(turned: PublishInMode) -> str:
+def rtl_flipbook_url(publish: PublishInMode) -> str:
     """Seven pages from right to left."""
-    return turned(simple_pdf(pages=7, size=A4), "flipbook", flip={"rtl": True})
+    return publish(simple_pdf(pages=7, size=A4), "flipbook", flip={"rtl": True})
 
 
 def list_spreads(page: Page) -> list[list[int]]:
@@ -48,21 +48,23 @@ SINGLES = [[1], [2], [3], [4], [5], [6], [7]]
     ],
 )
 def test_the_layout_says_how_many_pages_lie_side_by_side(
-    browser: Browser, turned: PublishInMode, layout: str, window: tuple[int, int], expected: list[list[int]]
+    browser: Browser, publish: PublishInMode, layout: str, window: tuple[int, int], expected: list[list[int]]
 ) -> None:
-    url = turned(simple_pdf(pages=7, size=A4), "flipbook", flip={"layout": layout})
+    url = publish(simple_pdf(pages=7, size=A4), "flipbook", flip={"layout": layout})
     with visitor(browser, viewport={"width": window[0], "height": window[1]}) as person:
         assert list_spreads(person.open(url)) == expected
         assert person.complaints == []
 
 
-def test_slides_which_would_become_small_stay_single(desk: Visitor, turned: PublishInMode) -> None:
-    page = desk.open(turned(simple_pdf(pages=3, size=SLIDES), "flipbook"))
+def test_slides_which_would_become_small_stay_single(desktop_visitor: Visitor, publish: PublishInMode) -> None:
+    page = desktop_visitor.open(publish(simple_pdf(pages=3, size=SLIDES), "flipbook"))
     assert list_spreads(page) == [[1], [2], [3]]
 
 
-def test_without_a_cover_of_its_own_the_first_two_pages_are_a_pair(desk: Visitor, turned: PublishInMode) -> None:
-    page = desk.open(turned(simple_pdf(pages=5, size=A4), "flipbook", page={"coverAlone": False}))
+def test_without_a_cover_of_its_own_the_first_two_pages_are_a_pair(
+    desktop_visitor: Visitor, publish: PublishInMode
+) -> None:
+    page = desktop_visitor.open(publish(simple_pdf(pages=5, size=A4), "flipbook", page={"coverAlone": False}))
     assert list_spreads(page) == [[1, 2], [3, 4], [5]]
     page.keyboard.press("g")
     page.keyboard.type("2")
@@ -70,8 +72,8 @@ def test_without_a_cover_of_its_own_the_first_two_pages_are_a_pair(desk: Visitor
     assert page.get_by_role("button", name="Previous page").is_disabled()
 
 
-def test_a_pair_meets_at_the_middle_of_the_window(desk: Visitor, book: str) -> None:
-    page = desk.open(f"{book}#page=2")
+def test_a_pair_meets_at_the_middle_of_the_window(desktop_visitor: Visitor, flipbook_url: str) -> None:
+    page = desktop_visitor.open(f"{flipbook_url}#page=2")
     wait_for_rest(page)
     left, right = page_box(page, 2), page_box(page, 3)
     assert left["x"] + left["width"] == pytest.approx(720, abs=1)
@@ -80,21 +82,23 @@ def test_a_pair_meets_at_the_middle_of_the_window(desk: Visitor, book: str) -> N
     assert left["height"] == pytest.approx(900 - 56 - 44, abs=2)
 
 
-def test_a_lone_cover_lies_in_the_middle(desk: Visitor, book: str) -> None:
-    page = desk.open(book)
+def test_a_lone_cover_lies_in_the_middle(desktop_visitor: Visitor, flipbook_url: str) -> None:
+    page = desktop_visitor.open(flipbook_url)
     cover = page_box(page, 1)
     assert cover["x"] + cover["width"] / 2 == pytest.approx(720, abs=1)
 
 
-def test_from_right_to_left_the_lower_page_lies_to_the_right(desk: Visitor, manga: str) -> None:
-    page = desk.open(f"{manga}#page=2")
+def test_from_right_to_left_the_lower_page_lies_to_the_right(desktop_visitor: Visitor, rtl_flipbook_url: str) -> None:
+    page = desktop_visitor.open(f"{rtl_flipbook_url}#page=2")
     wait_for_rest(page)
     assert visible_pages(page) == [2, 3]
     assert page_box(page, 3)["x"] < page_box(page, 2)["x"]
 
 
-def test_from_right_to_left_keys_arrows_and_buttons_mean_the_other_way(desk: Visitor, manga: str) -> None:
-    page = desk.open(manga)
+def test_from_right_to_left_keys_arrows_and_buttons_mean_the_other_way(
+    desktop_visitor: Visitor, rtl_flipbook_url: str
+) -> None:
+    page = desktop_visitor.open(rtl_flipbook_url)
     page.keyboard.press("ArrowRight")
     assert visible_pages(page) == [1]
     page.keyboard.press("ArrowLeft")
@@ -127,9 +131,9 @@ def leaf_edges(page: Page) -> dict[str, float] | None:
 
 @pytest.mark.parametrize(("rtl", "key"), [(False, "ArrowRight"), (True, "ArrowLeft")])
 def test_a_leaf_turns_around_the_spine_and_is_gone_then(
-    browser: Browser, turned: PublishInMode, rtl: bool, key: str
+    browser: Browser, publish: PublishInMode, rtl: bool, key: str
 ) -> None:
-    url = turned(simple_pdf(pages=7, size=A4), "flipbook", flip={**SLOW, "rtl": rtl})
+    url = publish(simple_pdf(pages=7, size=A4), "flipbook", flip={**SLOW, "rtl": rtl})
     with visitor(browser) as person:
         person.page.clock.install()
         page = person.open(f"{url}#page=2")
@@ -155,10 +159,10 @@ def test_a_leaf_turns_around_the_spine_and_is_gone_then(
 
 
 @pytest.mark.parametrize("speed", [200, 1200])
-def test_a_turn_takes_as_long_as_the_owner_says(browser: Browser, turned: PublishInMode, speed: int) -> None:
+def test_a_turn_takes_as_long_as_the_owner_says(browser: Browser, publish: PublishInMode, speed: int) -> None:
     with visitor(browser) as person:
         person.page.clock.install()
-        page = person.open(turned(simple_pdf(pages=5, size=A4), "flipbook", flip={"speedMs": speed}))
+        page = person.open(publish(simple_pdf(pages=5, size=A4), "flipbook", flip={"speedMs": speed}))
         page.clock.pause_at(page.evaluate("Date.now()") / 1_000 + 1)
         page.keyboard.press("ArrowRight")
         page.clock.run_for(speed - 100)
@@ -167,8 +171,8 @@ def test_a_turn_takes_as_long_as_the_owner_says(browser: Browser, turned: Publis
         assert leaf_edges(page) is None
 
 
-def test_the_leaf_is_nothing_to_screen_readers_and_holds_no_words(desk: Visitor, book: str) -> None:
-    page = desk.open(f"{book}#page=2")
+def test_the_leaf_is_nothing_to_screen_readers_and_holds_no_words(desktop_visitor: Visitor, flipbook_url: str) -> None:
+    page = desktop_visitor.open(f"{flipbook_url}#page=2")
     page.locator(".page[data-page='2'] .page-text").wait_for(state="attached")
     page.locator(".page[data-page='4'] .page-text").wait_for(state="attached")
     wait_for_rest(page)
@@ -179,23 +183,25 @@ def test_the_leaf_is_nothing_to_screen_readers_and_holds_no_words(desk: Visitor,
     assert scene.locator(".page-text, .page-links, [data-page], [id]").count() == 0
 
 
-def test_the_leaf_shows_images_that_are_there_and_asks_for_none(desk: Visitor, book: str) -> None:
-    page = desk.open(f"{book}#page=2")
+def test_the_leaf_shows_images_that_are_there_and_asks_for_none(desktop_visitor: Visitor, flipbook_url: str) -> None:
+    page = desktop_visitor.open(f"{flipbook_url}#page=2")
     for number in (2, 3, 4, 5):
         page.locator(f".page[data-page='{number}'].is-ready").wait_for(state="attached")
     wait_for_rest(page)
     page.wait_for_load_state("networkidle")
-    before = [url for url in desk.requests if ".jpg" in url]
+    before = [url for url in desktop_visitor.requests if ".jpg" in url]
     page.keyboard.press("ArrowRight")
     images = page.locator(".book-scene img")
     assert images.count() == 4
     assert images.evaluate_all("all => all.every((one) => one.complete && one.naturalWidth > 0)")
-    asked = [url for url in desk.requests if ".jpg" in url]
+    asked = [url for url in desktop_visitor.requests if ".jpg" in url]
     assert not [url for url in asked[len(before) :] if "/pages/6" not in url and "/pages/7" not in url]
 
 
-def test_a_corner_follows_the_pointer_and_turns_when_it_is_let_go_far_enough(desk: Visitor, book: str) -> None:
-    page = desk.open(f"{book}#page=2")
+def test_a_corner_follows_the_pointer_and_turns_when_it_is_let_go_far_enough(
+    desktop_visitor: Visitor, flipbook_url: str
+) -> None:
+    page = desktop_visitor.open(f"{flipbook_url}#page=2")
     wait_for_rest(page)
     right = page_box(page, 3)
     start = right["x"] + right["width"] - 10
@@ -213,8 +219,8 @@ def test_a_corner_follows_the_pointer_and_turns_when_it_is_let_go_far_enough(des
     assert visible_pages(page) == [4, 5]
 
 
-def test_a_corner_that_is_let_go_early_falls_back(desk: Visitor, book: str) -> None:
-    page = desk.open(f"{book}#page=2")
+def test_a_corner_that_is_let_go_early_falls_back(desktop_visitor: Visitor, flipbook_url: str) -> None:
+    page = desktop_visitor.open(f"{flipbook_url}#page=2")
     wait_for_rest(page)
     right = page_box(page, 3)
     start = right["x"] + right["width"] - 10
@@ -227,8 +233,8 @@ def test_a_corner_that_is_let_go_early_falls_back(desk: Visitor, book: str) -> N
     assert visible_pages(page) == [2, 3]
 
 
-def test_the_back_of_the_last_leaf_cannot_be_lifted(desk: Visitor, book: str) -> None:
-    page = desk.open(f"{book}#page=7")
+def test_the_back_of_the_last_leaf_cannot_be_lifted(desktop_visitor: Visitor, flipbook_url: str) -> None:
+    page = desktop_visitor.open(f"{flipbook_url}#page=7")
     wait_for_rest(page)
     right = page_box(page, 7)
     page.mouse.move(right["x"] + right["width"] - 10, 800)
@@ -239,16 +245,16 @@ def test_the_back_of_the_last_leaf_cannot_be_lifted(desk: Visitor, book: str) ->
     assert visible_pages(page) == [6, 7]
 
 
-def test_who_turns_quickly_does_not_wait_for_leaves(desk: Visitor, turned: PublishInMode) -> None:
-    page = desk.open(turned(simple_pdf(pages=40, size=A4), "flipbook", flip=SLOW))
+def test_who_turns_quickly_does_not_wait_for_leaves(desktop_visitor: Visitor, publish: PublishInMode) -> None:
+    page = desktop_visitor.open(publish(simple_pdf(pages=40, size=A4), "flipbook", flip=SLOW))
     for _ in range(10):
         page.keyboard.press("ArrowRight")
     assert visible_pages(page) == [20, 21]
     assert page.locator(".book-scene").count() <= 1
 
 
-def test_a_zoomed_page_is_scrolled_and_does_not_turn_as_a_leaf(desk: Visitor, book: str) -> None:
-    page = desk.open(f"{book}#page=2")
+def test_a_zoomed_page_is_scrolled_and_does_not_turn_as_a_leaf(desktop_visitor: Visitor, flipbook_url: str) -> None:
+    page = desktop_visitor.open(f"{flipbook_url}#page=2")
     page.locator("#zoom-level").select_option("200")
     page.locator("#zoom-level").blur()
     page.get_by_role("button", name="Next page").click()
@@ -269,9 +275,9 @@ AudioBufferSourceNode.prototype.start = function (...when) { window.sounds += 1;
 
 @pytest.mark.parametrize("sound", [True, False])
 def test_a_turn_is_heard_if_the_owner_wants_and_the_reader_did_something(
-    browser: Browser, turned: PublishInMode, sound: bool
+    browser: Browser, publish: PublishInMode, sound: bool
 ) -> None:
-    url = turned(simple_pdf(pages=7, size=A4), "flipbook", flip={"sound": sound})
+    url = publish(simple_pdf(pages=7, size=A4), "flipbook", flip={"sound": sound})
     with visitor(browser) as person:
         person.page.add_init_script(LISTEN)
         page = person.open(url)

@@ -14,15 +14,15 @@ def mode(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-def report(turned: PublishInMode, mode: str) -> str:
+def report(publish: PublishInMode, mode: str) -> str:
     """Twelve upright pages."""
-    return turned(simple_pdf(pages=12, size=A4), mode)
+    return publish(simple_pdf(pages=12, size=A4), mode)
 
 
-def test_nothing_jumps_while_pages_arrive_late(desk: Visitor, report: str) -> None:
-    gate = RequestGate(desk.page, "**/*.jpg*", "**/text/*")
-    record_layout_shifts(desk.page)
-    page = desk.page
+def test_nothing_jumps_while_pages_arrive_late(desktop_visitor: Visitor, report: str) -> None:
+    gate = RequestGate(desktop_visitor.page, "**/*.jpg*", "**/text/*")
+    record_layout_shifts(desktop_visitor.page)
+    page = desktop_visitor.page
     page.goto(report, wait_until="commit")
     page.locator(".pages.is-live").wait_for()
     page.wait_for_timeout(300)
@@ -33,8 +33,8 @@ def test_nothing_jumps_while_pages_arrive_late(desk: Visitor, report: str) -> No
     assert layout_shift_score(page) == 0
 
 
-def test_two_thousand_pages_are_never_all_there(desk: Visitor, turned: PublishInMode, mode: str) -> None:
-    page = desk.open(turned(simple_pdf(pages=2000), mode))
+def test_two_thousand_pages_are_never_all_there(desktop_visitor: Visitor, publish: PublishInMode, mode: str) -> None:
+    page = desktop_visitor.open(publish(simple_pdf(pages=2000), mode))
     for number in (1500, 3, 2000):
         page.locator("#page-number").fill(str(number))
         page.keyboard.press("Enter")
@@ -49,9 +49,9 @@ def test_two_thousand_pages_are_never_all_there(desk: Visitor, turned: PublishIn
     assert page.locator(".pages > .page").count() <= 6
 
 
-def test_pages_of_unlike_sizes_each_fit_the_window(desk: Visitor, turned: PublishInMode, mode: str) -> None:
+def test_pages_of_unlike_sizes_each_fit_the_window(desktop_visitor: Visitor, publish: PublishInMode, mode: str) -> None:
     sizes = [(595.0, 842.0), (842.0, 595.0), (300.0, 300.0), (200.0, 900.0)]
-    page = desk.open(turned(sheets_pdf([Sheet(lines_content("x", top=100), size) for size in sizes]), mode))
+    page = desktop_visitor.open(publish(sheets_pdf([Sheet(lines_content("x", top=100), size) for size in sizes]), mode))
     for number, (wide, tall) in enumerate(sizes, 1):
         page.locator("#page-number").fill(str(number))
         page.keyboard.press("Enter")
@@ -61,14 +61,16 @@ def test_pages_of_unlike_sizes_each_fit_the_window(desk: Visitor, turned: Publis
         assert page.evaluate("[scrollX, scrollY]") == [0, 0]
 
 
-def test_only_the_mode_that_is_used_is_loaded(desk: Visitor, report: str, mode: str) -> None:
-    page = desk.open(report)
-    asked = {url.rsplit("/", 1)[-1] for url in desk.requests if "/modes/" in url}
+def test_only_the_mode_that_is_used_is_loaded(desktop_visitor: Visitor, report: str, mode: str) -> None:
+    page = desktop_visitor.open(report)
+    asked = {url.rsplit("/", 1)[-1] for url in desktop_visitor.requests if "/modes/" in url}
     others = {f"{name}.js" for name in (*PAGED_MODES, "standard") if name != mode}
     assert f"{mode}.js" in asked
     assert asked & (others | {"column.js"}) == set()
     hinted = page.locator("link[rel=modulepreload]").evaluate_all("all => all.map((link) => link.href)")
-    assert not [url for url in desk.requests if url.endswith(".js") and "/viewer/" in url and url not in hinted][1:]
+    assert not [
+        url for url in desktop_visitor.requests if url.endswith(".js") and "/viewer/" in url and url not in hinted
+    ][1:]
 
 
 def test_without_scripts_there_is_a_column(browser: Browser, report: str) -> None:

@@ -16,8 +16,8 @@ from tests.support.pdfs import A4, simple_pdf
 
 
 @pytest.fixture(scope="module")
-def issue(turned: PublishInMode) -> str:
-    return turned(simple_pdf(pages=6, size=A4), "magazine")
+def magazine_url(publish: PublishInMode) -> str:
+    return publish(simple_pdf(pages=6, size=A4), "magazine")
 
 
 def is_toolbar_hidden(page: Page) -> bool:
@@ -32,8 +32,8 @@ def wait_for_toolbar_shown(page: Page) -> None:
     page.wait_for_function("() => getComputedStyle(document.querySelector('.bar')).opacity === '1'")
 
 
-def test_a_spread_reaches_from_edge_to_edge(desk: Visitor, issue: str) -> None:
-    page = desk.open(f"{issue}#page=2")
+def test_a_spread_reaches_from_edge_to_edge(desktop_visitor: Visitor, magazine_url: str) -> None:
+    page = desktop_visitor.open(f"{magazine_url}#page=2")
     wait_for_rest(page)
     left, right = page_box(page, 2), page_box(page, 3)
     assert visible_pages(page) == [2, 3]
@@ -43,10 +43,10 @@ def test_a_spread_reaches_from_edge_to_edge(desk: Visitor, issue: str) -> None:
     assert page.locator(".page[data-page='2']").evaluate("one => getComputedStyle(one).boxShadow") == "none"
 
 
-def test_one_page_fills_a_phone(browser: Browser, issue: str) -> None:
+def test_one_page_fills_a_phone(browser: Browser, magazine_url: str) -> None:
     phone = {"viewport": {"width": 390, "height": 844}, "user_agent": PHONE, "has_touch": True, "is_mobile": True}
     with visitor(browser, **phone) as person:
-        page = person.open(issue)
+        page = person.open(magazine_url)
         assert page_box(page, 1)["width"] == 390
         assert page_box(page, 1)["x"] == 0
         wait_for_toolbar_hidden(page)
@@ -57,14 +57,14 @@ def test_one_page_fills_a_phone(browser: Browser, issue: str) -> None:
 
 @pytest.mark.parametrize(("cover_alone", "expected"), [(True, [1]), (False, [1, 2])])
 def test_the_cover_lies_alone_or_not(
-    desk: Visitor, turned: PublishInMode, cover_alone: bool, expected: list[int]
+    desktop_visitor: Visitor, publish: PublishInMode, cover_alone: bool, expected: list[int]
 ) -> None:
-    url = turned(simple_pdf(pages=6, size=A4), "magazine", page={"coverAlone": cover_alone})
-    assert visible_pages(desk.open(url)) == expected
+    url = publish(simple_pdf(pages=6, size=A4), "magazine", page={"coverAlone": cover_alone})
+    assert visible_pages(desktop_visitor.open(url)) == expected
 
 
-def test_the_toolbar_leaves_and_comes_back_on_movement(desk: Visitor, issue: str) -> None:
-    page = desk.open(issue)
+def test_the_toolbar_leaves_and_comes_back_on_movement(desktop_visitor: Visitor, magazine_url: str) -> None:
+    page = desktop_visitor.open(magazine_url)
     page.mouse.move(480, 480)  # not on the toolbar
     assert not is_toolbar_hidden(page)
     wait_for_toolbar_hidden(page)
@@ -76,10 +76,10 @@ def test_the_toolbar_leaves_and_comes_back_on_movement(desk: Visitor, issue: str
     wait_for_toolbar_shown(page)
 
 
-def test_the_toolbar_stays_while_the_focus_is_in_it(browser: Browser, issue: str) -> None:
+def test_the_toolbar_stays_while_the_focus_is_in_it(browser: Browser, magazine_url: str) -> None:
     with visitor(browser) as person:
         person.page.clock.install()
-        page = person.open(issue)
+        page = person.open(magazine_url)
         page.keyboard.press("Tab")
         page.keyboard.press("Tab")
         assert page.evaluate("document.activeElement.closest('.bar') !== null")
@@ -93,8 +93,10 @@ def test_the_toolbar_stays_while_the_focus_is_in_it(browser: Browser, issue: str
         assert page.locator(".bar.is-away").count() == 0, "somebody is looking for words"
 
 
-def test_a_toolbar_that_is_away_can_be_reached_by_key_and_screen_reader(desk: Visitor, issue: str) -> None:
-    page = desk.open(issue)
+def test_a_toolbar_that_is_away_can_be_reached_by_key_and_screen_reader(
+    desktop_visitor: Visitor, magazine_url: str
+) -> None:
+    page = desktop_visitor.open(magazine_url)
     page.mouse.move(480, 480)
     wait_for_toolbar_hidden(page)
     assert page.get_by_role("button", name="Next page").count() == 1
@@ -104,8 +106,8 @@ def test_a_toolbar_that_is_away_can_be_reached_by_key_and_screen_reader(desk: Vi
     assert page.evaluate("document.activeElement.closest('.bar') !== null")
 
 
-def test_spreads_fade_into_each_other(desk: Visitor, issue: str) -> None:
-    page = desk.open(f"{issue}#page=2")
+def test_spreads_fade_into_each_other(desktop_visitor: Visitor, magazine_url: str) -> None:
+    page = desktop_visitor.open(f"{magazine_url}#page=2")
     wait_for_rest(page)
     record_motion(page)
     page.keyboard.press("ArrowRight")

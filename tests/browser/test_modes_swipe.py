@@ -23,23 +23,23 @@ HANDHELD = {"viewport": {"width": 390, "height": 844}, "user_agent": PHONE, "has
 
 
 @pytest.fixture(scope="module")
-def cards(turned: PublishInMode) -> str:
+def swipe_url(publish: PublishInMode) -> str:
     """Five pages that wait for the reader."""
-    return turned(simple_pdf(pages=5, size=A4), "swipe")
+    return publish(simple_pdf(pages=5, size=A4), "swipe")
 
 
 @pytest.fixture(scope="module")
-def show(turned: PublishInMode) -> str:
+def slideshow_url(publish: PublishInMode) -> str:
     """Four pages that go on by themselves every three seconds."""
-    return turned(simple_pdf(pages=4, size=A4), "swipe", swipe={"autoAdvance": True, "intervalMs": 3000})
+    return publish(simple_pdf(pages=4, size=A4), "swipe", swipe={"autoAdvance": True, "intervalMs": 3000})
 
 
 @pytest.fixture
-def watching(browser: Browser, show: str) -> Iterator[Page]:
+def slideshow_page(browser: Browser, slideshow_url: str) -> Iterator[Page]:
     """The show on a page whose time passes only as a test says."""
     with visitor(browser) as person:
         person.page.clock.install()
-        page = person.open(show)
+        page = person.open(slideshow_url)
         for number in (1, 2):
             page.locator(f".page[data-page='{number}'].is-ready").wait_for(state="attached")
         yield page
@@ -63,9 +63,9 @@ def pace_label(page: Page) -> str:
     return str(page.locator("#pace").get_attribute("aria-label"))
 
 
-def test_a_card_follows_the_finger_with_the_next_beside_it(browser: Browser, cards: str) -> None:
+def test_a_card_follows_the_finger_with_the_next_beside_it(browser: Browser, swipe_url: str) -> None:
     with visitor(browser, **HANDHELD) as person:
-        page = person.open(cards)
+        page = person.open(swipe_url)
         page.locator(".page[data-page='2'].is-ready").wait_for(state="attached")
         rest = page_box(page, 1)["x"]
         finger = TouchInput(page)
@@ -83,8 +83,8 @@ def test_a_card_follows_the_finger_with_the_next_beside_it(browser: Browser, car
         assert not page.locator(".page[data-page='1']").is_visible()
 
 
-def test_a_card_slides_by_key_too(desk: Visitor, cards: str) -> None:
-    page = desk.open(cards)
+def test_a_card_slides_by_key_too(desktop_visitor: Visitor, swipe_url: str) -> None:
+    page = desktop_visitor.open(swipe_url)
     record_motion(page)
     page.keyboard.press("ArrowRight")
     assert list_motions(page) == ["1", "2"]
@@ -92,88 +92,88 @@ def test_a_card_slides_by_key_too(desk: Visitor, cards: str) -> None:
     assert visible_pages(page) == [2]
 
 
-def test_nothing_goes_on_by_itself_unless_the_owner_wants(desk: Visitor, cards: str) -> None:
-    page = desk.open(cards)
+def test_nothing_goes_on_by_itself_unless_the_owner_wants(desktop_visitor: Visitor, swipe_url: str) -> None:
+    page = desktop_visitor.open(swipe_url)
     assert page.locator("#pace").count() == 0
 
 
-def test_pages_turn_by_themselves_and_stop_at_the_end(watching: Page) -> None:
-    stop_clock(watching)
-    before = current_page_number(watching)
-    advance_time(watching, 3.5)
-    assert current_page_number(watching) == before + 1
-    advance_time(watching, 20)
-    assert current_page_number(watching) == 4
-    assert pace_label(watching) == "Turn pages by themselves"
+def test_pages_turn_by_themselves_and_stop_at_the_end(slideshow_page: Page) -> None:
+    stop_clock(slideshow_page)
+    before = current_page_number(slideshow_page)
+    advance_time(slideshow_page, 3.5)
+    assert current_page_number(slideshow_page) == before + 1
+    advance_time(slideshow_page, 20)
+    assert current_page_number(slideshow_page) == 4
+    assert pace_label(slideshow_page) == "Turn pages by themselves"
 
 
-def test_screen_readers_are_not_interrupted_by_it(watching: Page) -> None:
-    wait_for_page(watching, 2)
-    assert watching.locator("main [role=status]").get_attribute("aria-live") == "off"
-    watching.keyboard.press("ArrowRight")
-    assert watching.locator("main [role=status]").get_attribute("aria-live") == "polite"
+def test_screen_readers_are_not_interrupted_by_it(slideshow_page: Page) -> None:
+    wait_for_page(slideshow_page, 2)
+    assert slideshow_page.locator("main [role=status]").get_attribute("aria-live") == "off"
+    slideshow_page.keyboard.press("ArrowRight")
+    assert slideshow_page.locator("main [role=status]").get_attribute("aria-live") == "polite"
 
 
 @pytest.mark.parametrize("act", ["key", "click", "wheel"])
-def test_whatever_the_reader_does_stops_it(watching: Page, act: str) -> None:
-    stop_clock(watching)
-    assert pace_label(watching) == "Pause turning pages"
+def test_whatever_the_reader_does_stops_it(slideshow_page: Page, act: str) -> None:
+    stop_clock(slideshow_page)
+    assert pace_label(slideshow_page) == "Pause turning pages"
     if act == "key":
-        watching.keyboard.press("Shift")
+        slideshow_page.keyboard.press("Shift")
     elif act == "click":
-        watching.mouse.click(720, 500)
+        slideshow_page.mouse.click(720, 500)
     else:
-        watching.mouse.move(720, 500)
-        watching.mouse.wheel(0, -10)
-    wait_until(lambda: pace_label(watching) == "Turn pages by themselves")
-    here = current_page_number(watching)
-    advance_time(watching, 12)
-    assert current_page_number(watching) == here
+        slideshow_page.mouse.move(720, 500)
+        slideshow_page.mouse.wheel(0, -10)
+    wait_until(lambda: pace_label(slideshow_page) == "Turn pages by themselves")
+    here = current_page_number(slideshow_page)
+    advance_time(slideshow_page, 12)
+    assert current_page_number(slideshow_page) == here
 
 
-def test_the_button_stops_it_and_goes_on_and_begins_again_from_the_end(watching: Page) -> None:
-    watching.locator("#pace").focus()
-    watching.keyboard.press("Enter")
-    assert pace_label(watching) == "Turn pages by themselves"
-    stop_clock(watching)
-    here = current_page_number(watching)
-    advance_time(watching, 6)
-    assert current_page_number(watching) == here
-    watching.locator("#pace").click()
-    advance_time(watching, 3.5)
-    assert current_page_number(watching) == here + 1
-    watching.keyboard.press("End")
-    watching.locator("#pace").click()
-    assert current_page_number(watching) == 1
-    assert pace_label(watching) == "Pause turning pages"
+def test_the_button_stops_it_and_goes_on_and_begins_again_from_the_end(slideshow_page: Page) -> None:
+    slideshow_page.locator("#pace").focus()
+    slideshow_page.keyboard.press("Enter")
+    assert pace_label(slideshow_page) == "Turn pages by themselves"
+    stop_clock(slideshow_page)
+    here = current_page_number(slideshow_page)
+    advance_time(slideshow_page, 6)
+    assert current_page_number(slideshow_page) == here
+    slideshow_page.locator("#pace").click()
+    advance_time(slideshow_page, 3.5)
+    assert current_page_number(slideshow_page) == here + 1
+    slideshow_page.keyboard.press("End")
+    slideshow_page.locator("#pace").click()
+    assert current_page_number(slideshow_page) == 1
+    assert pace_label(slideshow_page) == "Pause turning pages"
 
 
-def test_a_hidden_tab_stays_where_it_is(watching: Page) -> None:
-    stop_clock(watching)
-    here = current_page_number(watching)
-    watching.evaluate(HIDE_PAGE)
-    watching.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
-    advance_time(watching, 12)
-    assert current_page_number(watching) == here
-    watching.evaluate("delete document.visibilityState")
-    watching.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
-    advance_time(watching, 3.5)
-    assert current_page_number(watching) == here + 1
+def test_a_hidden_tab_stays_where_it_is(slideshow_page: Page) -> None:
+    stop_clock(slideshow_page)
+    here = current_page_number(slideshow_page)
+    slideshow_page.evaluate(HIDE_PAGE)
+    slideshow_page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    advance_time(slideshow_page, 12)
+    assert current_page_number(slideshow_page) == here
+    slideshow_page.evaluate("delete document.visibilityState")
+    slideshow_page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    advance_time(slideshow_page, 3.5)
+    assert current_page_number(slideshow_page) == here + 1
 
 
-def test_who_wants_no_motion_is_shown_no_show(browser: Browser, show: str) -> None:
+def test_who_wants_no_motion_is_shown_no_show(browser: Browser, slideshow_url: str) -> None:
     with visitor(browser, reduced_motion="reduce") as person:
         person.page.clock.install()
-        page = person.open(show)
+        page = person.open(slideshow_url)
         stop_clock(page)
         advance_time(page, 12)
         assert current_page_number(page) == 1
         assert page.locator("#pace").count() == 0
 
 
-def test_the_button_has_its_place_on_a_phone(browser: Browser, show: str) -> None:
+def test_the_button_has_its_place_on_a_phone(browser: Browser, slideshow_url: str) -> None:
     with visitor(browser, **HANDHELD) as person:
-        page = person.open(show)
+        page = person.open(slideshow_url)
         dock = page.locator(".dock").bounding_box()
         button = page.locator("#pace").bounding_box()
         assert dock is not None

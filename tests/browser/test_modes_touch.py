@@ -30,14 +30,14 @@ def test_a_wipe_turns_one_page_on_a_phone(browser: Browser, report: str) -> None
     with visitor(browser, **HANDHELD) as person:
         page = person.open(report)
         finger = TouchInput(page)
-        finger.wipe(320, 60)
+        finger.swipe(320, 60)
         wait_for_page(page, 2)
         assert visible_pages(page) == [2]
         wait_for_rest(page)
-        finger.wipe(60, 320)
+        finger.swipe(60, 320)
         wait_for_page(page, 1)
         wait_for_rest(page)
-        finger.wipe(60, 320)
+        finger.swipe(60, 320)
         wait_for_rest(page)
         assert visible_pages(page) == [1]
         assert page.evaluate("document.documentElement.scrollWidth") == 390
@@ -80,7 +80,7 @@ def test_two_fingers_zoom_and_then_one_pans(browser: Browser, report: str) -> No
         finger.touch("touchEnd")
         page.wait_for_function("() => document.querySelector('.page').getBoundingClientRect().width > 600")
         assert page.evaluate("visualViewport.scale") == 1
-        finger.wipe(320, 60)
+        finger.swipe(320, 60)
         page.wait_for_function("() => scrollX > 50")
         assert visible_pages(page) == [1]
 
@@ -89,7 +89,7 @@ def test_nobody_turns_pages_while_they_draw(browser: Browser, report: str) -> No
     with visitor(browser, **HANDHELD) as person:
         page = person.open(report)
         page.evaluate("document.body.dataset.tool = 'annotate'")
-        TouchInput(page).wipe(320, 60)
+        TouchInput(page).swipe(320, 60)
         page.touchscreen.tap(375, 500)
         assert visible_pages(page) == [1]
         assert page.locator(".book-scene, .is-passing").count() == 0
@@ -104,7 +104,7 @@ def test_reduced_motion_moves_nothing(browser: Browser, report: str, turn: str) 
         if turn == "key":
             page.keyboard.press("ArrowRight")
         else:
-            TouchInput(page).wipe(320, 60)
+            TouchInput(page).swipe(320, 60)
         wait_for_page(page, 2)
         page.wait_for_timeout(100)
         assert list_motions(page) == []

@@ -36,8 +36,8 @@ def plan(server: ServerProcess, share: ShareDocument) -> str:
     return url
 
 
-def test_the_reader_is_shown_the_window_from_page_one(desk: Visitor, plan: str) -> None:
-    page = desk.open(plan)
+def test_the_reader_is_shown_the_window_from_page_one(desktop_visitor: Visitor, plan: str) -> None:
+    page = desktop_visitor.open(plan)
     assert page.locator(".page-field").inner_text().split()[-1] == "3"
     assert page.locator(".page[data-page='4']").count() == 0
     assert current_page_number(page) == 1
@@ -47,8 +47,8 @@ def test_the_reader_is_shown_the_window_from_page_one(desk: Visitor, plan: str) 
     assert page.locator(".page-text").get_by_text("Alpha").count() == 0
 
 
-def test_a_link_of_the_document_leads_to_the_readers_page(desk: Visitor, plan: str) -> None:
-    page = desk.open(plan)
+def test_a_link_of_the_document_leads_to_the_readers_page(desktop_visitor: Visitor, plan: str) -> None:
+    page = desktop_visitor.open(plan)
     links = page.locator(".page[data-page='1'] .page-links a")
     links.first.wait_for(state="attached")
     assert [link.get_attribute("href") for link in links.all()] == ["#page=3"]
@@ -57,8 +57,8 @@ def test_a_link_of_the_document_leads_to_the_readers_page(desk: Visitor, plan: s
 
 
 @pytest.mark.parametrize(("word", "found"), [("Charlie", True), ("Echo", False), ("Alpha", False)])
-def test_find_finds_nothing_on_hidden_pages(desk: Visitor, plan: str, word: str, found: bool) -> None:
-    page = desk.open(plan)
+def test_find_finds_nothing_on_hidden_pages(desktop_visitor: Visitor, plan: str, word: str, found: bool) -> None:
+    page = desktop_visitor.open(plan)
     page.keyboard.press("f")
     page.locator("#find-words").fill(word)
     wanted = "1 of 1" if found else "No results"

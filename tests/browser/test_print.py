@@ -18,10 +18,10 @@ PAPERS = {"A4": (595, 842), "Letter": (612, 792)}
 
 
 @pytest.fixture(scope="module", params=["standard", "flipbook", "swipe", "magazine"])
-def report(request: pytest.FixtureRequest, turned: PublishInMode) -> str:
+def report(request: pytest.FixtureRequest, publish: PublishInMode) -> str:
     """Three pages of unlike sizes."""
     sheets = [Sheet(lines_content(f"Page {number}", top=200), size) for number, size in enumerate(SIZES, 1)]
-    return turned(sheets_pdf(sheets), request.param)
+    return publish(sheets_pdf(sheets), request.param)
 
 
 def print_sheets(page: Page, paper: str) -> Iterator[list[tuple[float, ...]]]:
@@ -34,8 +34,10 @@ def print_sheets(page: Page, paper: str) -> Iterator[list[tuple[float, ...]]]:
 
 
 @pytest.mark.parametrize("paper", PAPERS)
-def test_each_page_that_is_there_fills_one_sheet_and_none_is_blank(desk: Visitor, report: str, paper: str) -> None:
-    page = desk.open(report)
+def test_each_page_that_is_there_fills_one_sheet_and_none_is_blank(
+    desktop_visitor: Visitor, report: str, paper: str
+) -> None:
+    page = desktop_visitor.open(report)
     page.locator(".page[data-page='2'].is-ready").wait_for(state="attached")
     page.keyboard.press("ArrowRight")
     page.locator(".page[data-page='3'].is-ready").wait_for(state="attached")
@@ -51,8 +53,8 @@ def test_each_page_that_is_there_fills_one_sheet_and_none_is_blank(desk: Visitor
         assert right - left > across - 60 or top - bottom > along - 60, "as large as fits"
 
 
-def test_a_dark_room_is_not_printed_even_by_who_prints_backgrounds(browser: Browser, turned: PublishInMode) -> None:
-    dark = turned(simple_pdf(pages=1, size=(300.0, 900.0)), "standard", brand={"toolbarTheme": "dark"})
+def test_a_dark_room_is_not_printed_even_by_who_prints_backgrounds(browser: Browser, publish: PublishInMode) -> None:
+    dark = publish(simple_pdf(pages=1, size=(300.0, 900.0)), "standard", brand={"toolbarTheme": "dark"})
     with visitor(browser, color_scheme="dark") as person:
         content = person.open(dark).pdf(format="A4", print_background=True)
     with pypdfium2.PdfDocument(io.BytesIO(content)) as pdf:

@@ -47,37 +47,37 @@ class ReportDocument:
     cookie: str
 
     @property
-    def address(self) -> str:
+    def report_url(self) -> str:
         return f"{self.url}/readership/{self.made['uuid']}"
 
     @contextmanager
-    def owner(self, browser: Browser, **options: Any) -> Iterator[Page]:
+    def open_report(self, browser: Browser, **options: Any) -> Iterator[Page]:
         """The report in the owner's browser, which must have met nothing odd by the end."""
         with visitor(browser, **options) as person:
             person.context.add_cookies([{"name": COOKIE, "value": self.cookie, "url": self.url}])
             person.page.add_init_script(TRAP)
-            person.page.goto(self.address)
+            person.page.goto(self.report_url)
             yield person.page
             assert person.complaints == []
-            assert person.origins() == {self.url}
+            assert person.list_origins() == {self.url}
 
 
 @pytest.fixture
-def shown(world: World) -> Iterator[ReportDocument]:
+def report_document(world: World) -> Iterator[ReportDocument]:
     """Twelve pages that several people have read, and one has worked on."""
     made = world.pia.upload(simple_pdf(pages=12, size=A4), name="Series A deck.pdf")
     put_settings(world, made, **ALL_FEEDBACK_SETTINGS)
     for place in range(6):
         reader = FakeReader(world, made["shortId"], address=f"203.0.113.{place + 5}", user_agent=DESKTOP)
-        reader.tell(input=True)
+        reader.send_next_beacon(input=True)
         for page in range(1, place * 2 + 3):
-            reader.reads(6 + place * page % 7, page=page)
-        reader.leaves()
+            reader.read_page(6 + place * page % 7, page=page)
+        reader.leave()
         world.clock.advance(hours=7)
     viewing.end_due_sessions(world.rt)
     ann = FeedbackClient(world, made["shortId"])
-    ann.note("Where are the churn figures?", author="Ann Lee", page=4)
-    ann.mark(2, "pick")
+    ann.leave_note("Where are the churn figures?", author="Ann Lee", page=4)
+    ann.mark_page(2, "pick")
     ann.annotate(3, "This number is from last year.")
     cookie = sign_in_browser(world, world.pia).get_cookie(COOKIE)
     assert cookie is not None
@@ -104,9 +104,9 @@ def is_within_window(page: Page) -> bool:
 
 @pytest.mark.parametrize(("size", "name"), WINDOWS, ids=NAMES)
 def test_the_page_fits_and_has_no_serious_violation(
-    browser: Browser, shown: ReportDocument, size: dict[str, Any], name: str
+    browser: Browser, report_document: ReportDocument, size: dict[str, Any], name: str
 ) -> None:
-    with shown.owner(browser, **size) as page:
+    with report_document.open_report(browser, **size) as page:
         wait_for_images(page)
         save_screenshot(page, f"page-{name}")
         assert page.locator(".leaf img").count() == 12
@@ -126,7 +126,7 @@ def test_the_file_fits_and_has_no_serious_violation(
         assert is_within_window(person.page)
         assert find_serious_violations(person.page) == []
         assert person.complaints == []
-        assert person.origins() == {"file://"}
+        assert person.list_origins() == {"file://"}
 
 
 @pytest.mark.parametrize("tier", ["free", "basic", "nobody yet"])
@@ -144,31 +144,33 @@ def test_the_other_shapes_of_the_report_have_no_serious_violation(browser: Brows
         assert find_serious_violations(person.page) == []
 
 
-def test_without_scripts_the_page_is_complete(browser: Browser, shown: ReportDocument) -> None:
-    with shown.owner(browser, java_script_enabled=False) as page:
+def test_without_scripts_the_page_is_complete(browser: Browser, report_document: ReportDocument) -> None:
+    with report_document.open_report(browser, java_script_enabled=False) as page:
         assert page.locator("figure svg.plot").count() == 3
         assert page.locator("#print").is_hidden()
         page.locator("#views summary").click()
         assert page.locator("#views tbody tr").count() == 30
 
 
-def test_readers_of_this_moment_come_and_go_while_one_looks(browser: Browser, shown: ReportDocument) -> None:
+def test_readers_of_this_moment_come_and_go_while_one_looks(browser: Browser, report_document: ReportDocument) -> None:
     with visitor(browser) as person:
-        person.context.add_cookies([{"name": COOKIE, "value": shown.cookie, "url": shown.url}])
+        person.context.add_cookies([{"name": COOKIE, "value": report_document.cookie, "url": report_document.url}])
         person.page.clock.install()
-        person.page.goto(shown.address)
+        person.page.goto(report_document.report_url)
         assert person.page.locator("#now-words").inner_text() == "0 reading now"
-        FakeReader(shown.world, shown.made["shortId"], address="203.0.113.99").reads(2)
+        FakeReader(report_document.world, report_document.made["shortId"], address="203.0.113.99").read_page(2)
         for words in ("1 reading now", "0 reading now"):
             with person.page.expect_response("**/now"):
                 person.page.clock.run_for(15_000)
             person.page.get_by_text(words).wait_for()
-            shown.world.clock.advance(minutes=2)
+            report_document.world.clock.advance(minutes=2)
         assert person.complaints == []
 
 
-def test_a_tip_follows_the_pointer_and_the_browser_shows_no_second_one(browser: Browser, shown: ReportDocument) -> None:
-    with shown.owner(browser) as page:
+def test_a_tip_follows_the_pointer_and_the_browser_shows_no_second_one(
+    browser: Browser, report_document: ReportDocument
+) -> None:
+    with report_document.open_report(browser) as page:
         page.locator("#funnel .tipped").nth(2).hover()
         assert page.locator(".tip").inner_text() == "Page 3: 5 sessions, 83.3%"
         assert page.locator("#funnel .tipped title").count() == 0
@@ -176,15 +178,17 @@ def test_a_tip_follows_the_pointer_and_the_browser_shows_no_second_one(browser: 
         assert page.locator(".tip").is_hidden()
 
 
-def test_times_tell_the_local_one_on_demand(browser: Browser, shown: ReportDocument) -> None:
-    with shown.owner(browser, timezone_id="Asia/Tokyo") as page:
+def test_times_tell_the_local_one_on_demand(browser: Browser, report_document: ReportDocument) -> None:
+    with report_document.open_report(browser, timezone_id="Asia/Tokyo") as page:
         time = page.locator(".sessions time").first
         assert time.get_attribute("datetime") == "2026-09-23T01:17:46.000Z"
         assert time.get_attribute("title") == "23 Sept 2026, 10:17 where you are"
 
 
-def test_the_keyboard_reaches_the_report_first_and_tables_scroll(browser: Browser, shown: ReportDocument) -> None:
-    with shown.owner(browser) as page:
+def test_the_keyboard_reaches_the_report_first_and_tables_scroll(
+    browser: Browser, report_document: ReportDocument
+) -> None:
+    with report_document.open_report(browser) as page:
         page.keyboard.press("Tab")
         assert page.evaluate("document.activeElement.textContent") == "Skip to the report"
         page.keyboard.press("Enter")
@@ -192,10 +196,10 @@ def test_the_keyboard_reaches_the_report_first_and_tables_scroll(browser: Browse
 
 
 def test_it_prints_dark_on_white_without_what_is_of_no_use_on_paper(
-    browser: Browser, shown: ReportDocument, tmp_path: Path
+    browser: Browser, report_document: ReportDocument, tmp_path: Path
 ) -> None:
     target = tmp_path / "report.pdf"
-    with shown.owner(browser, **DARK) as page:
+    with report_document.open_report(browser, **DARK) as page:
         wait_for_images(page)
         page.pdf(path=str(Path(SCREENSHOT_DIR) / "page.pdf" if SCREENSHOT_DIR else target), format="A4")
         page.pdf(path=str(target), format="A4")
@@ -211,17 +215,17 @@ def test_it_prints_dark_on_white_without_what_is_of_no_use_on_paper(
     assert "reading now" not in words
 
 
-def test_texts_of_readers_stay_texts_on_the_page(browser: Browser, shown: ReportDocument) -> None:
-    world, made = shown.world, shown.made
+def test_texts_of_readers_stay_texts_on_the_page(browser: Browser, report_document: ReportDocument) -> None:
+    world, made = report_document.world, report_document.made
     sent = [text for text in XSS if text.isprintable()]
     assert len(sent) >= 60
     for place, text in enumerate(sent):
         hand = FeedbackClient(world, made["shortId"], address=f"203.0.113.{100 + place}")
-        hand.note(text, author=text[:80], page=1)
+        hand.leave_note(text, author=text[:80], page=1)
         hand.annotate(2, text, rect=RECT)
         label = {"label": text}
         assert world.pia.post(f"/api/v1/files/{made['uuid']}/variants", json=label).status_code == 201
-    with shown.owner(browser) as page:
+    with report_document.open_report(browser) as page:
         wait_for_images(page)
         shown_notes = page.locator(".notes .note-body").all_inner_texts()
         assert [text for text in sent if text not in shown_notes] == []
@@ -244,4 +248,4 @@ def test_texts_of_a_hostile_server_stay_texts_in_the_file(browser: Browser, tmp_
             assert person.page.evaluate("document.documentElement.dataset.pwned") is None, text
             assert person.page.url == target.as_uri()
         assert person.complaints == []
-        assert person.origins() == {"file://"}
+        assert person.list_origins() == {"file://"}

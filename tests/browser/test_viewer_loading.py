@@ -36,8 +36,8 @@ def test_four_images_load_at_once(browser: Browser, share: ShareDocument) -> Non
         person.page.locator(".page[data-page='6'].is-ready").wait_for()
 
 
-def test_a_page_far_away_gives_its_image_back(desk: Visitor, report: str) -> None:
-    page = desk.open(report)
+def test_a_page_far_away_gives_its_image_back(desktop_visitor: Visitor, report: str) -> None:
+    page = desktop_visitor.open(report)
     page.locator(".page[data-page='2'].is-ready").wait_for()
     page.keyboard.press("End")
     page.locator(".page[data-page='30'].is-ready").wait_for()
@@ -46,8 +46,8 @@ def test_a_page_far_away_gives_its_image_back(desk: Visitor, report: str) -> Non
     page.locator(".page[data-page='1'].is-ready").wait_for()
 
 
-def test_two_thousand_pages_are_never_all_there(desk: Visitor, long: str) -> None:
-    page = desk.open(long)
+def test_two_thousand_pages_are_never_all_there(desktop_visitor: Visitor, long: str) -> None:
+    page = desktop_visitor.open(long)
     for number in (1500, 3, 1999):
         page.locator("#page-number").fill(str(number))
         page.keyboard.press("Enter")
@@ -58,8 +58,8 @@ def test_two_thousand_pages_are_never_all_there(desk: Visitor, long: str) -> Non
         assert count_page_elements(page) < 20
 
 
-def test_reloading_returns_to_the_place_in_a_long_document(desk: Visitor, long: str) -> None:
-    page = desk.open(f"{long}#page=900")
+def test_reloading_returns_to_the_place_in_a_long_document(desktop_visitor: Visitor, long: str) -> None:
+    page = desktop_visitor.open(f"{long}#page=900")
     wait_for_page(page, 900)
     page.mouse.wheel(0, 300)
     page.wait_for_function("() => history.state?.place?.page === 900 && history.state.place.down > 0.2")
@@ -70,10 +70,10 @@ def test_reloading_returns_to_the_place_in_a_long_document(desk: Visitor, long: 
     assert page.evaluate(top) == pytest.approx(before, abs=1)
 
 
-def test_flying_past_pages_does_not_load_them(desk: Visitor, long: str) -> None:
-    page = desk.open(long)
+def test_flying_past_pages_does_not_load_them(desktop_visitor: Visitor, long: str) -> None:
+    page = desktop_visitor.open(long)
     page.locator(".page[data-page='2'].is-ready").wait_for()
-    before = len(desk.requests)
+    before = len(desktop_visitor.requests)
     page.evaluate(
         """async () => {
           for (let step = 1; step <= 40; step += 1) {
@@ -84,11 +84,11 @@ def test_flying_past_pages_does_not_load_them(desk: Visitor, long: str) -> None:
     )
     landed = int(page.locator("#page-number").input_value())
     page.locator(f".page[data-page='{landed}'].is-ready").wait_for()
-    assert len([url for url in desk.requests[before:] if ".jpg" in url]) < 12
+    assert len([url for url in desktop_visitor.requests[before:] if ".jpg" in url]) < 12
 
 
-def test_find_reaches_the_end_of_a_long_document(desk: Visitor, long: str) -> None:
-    page = desk.open(f"{long}#page=1950")
+def test_find_reaches_the_end_of_a_long_document(desktop_visitor: Visitor, long: str) -> None:
+    page = desktop_visitor.open(f"{long}#page=1950")
     wait_for_page(page, 1950)
     page.keyboard.press("f")
     page.locator("#find-words").fill("page 1991 of")
@@ -96,10 +96,10 @@ def test_find_reaches_the_end_of_a_long_document(desk: Visitor, long: str) -> No
     page.locator(".page[data-page='1991'] .page-hits i.is-current").wait_for()
 
 
-def test_pages_of_unlike_sizes_have_their_own_proportions(desk: Visitor, share: ShareDocument) -> None:
+def test_pages_of_unlike_sizes_have_their_own_proportions(desktop_visitor: Visitor, share: ShareDocument) -> None:
     sizes = [(595.0, 842.0), (842.0, 595.0), (300.0, 300.0)]
     mixed = share(sheets_pdf([Sheet(lines_content("x", top=100), size) for size in sizes]), "Mixed.pdf")
-    page = desk.open(mixed)
+    page = desktop_visitor.open(mixed)
     for number, (wide, tall) in enumerate(sizes, 1):
         box = page.locator(f".page[data-page='{number}']").bounding_box()
         assert box is not None
@@ -167,8 +167,8 @@ def test_what_is_wrong_with_an_open_page_is_said_in_words_of_its_own(
         expect(page.locator("#notice")).to_be_visible()
 
 
-def test_a_column_longer_than_browsers_can_scroll_moves_along(desk: Visitor, report: str) -> None:
-    page = desk.open(report)
+def test_a_column_longer_than_browsers_can_scroll_moves_along(desktop_visitor: Visitor, report: str) -> None:
+    page = desktop_visitor.open(report)
     module = page.locator("link[rel=modulepreload][href$='/column.js']").get_attribute("href")
     sizes = page.locator("link[rel=modulepreload][href$='/sizes.js']").get_attribute("href")
     told = page.evaluate(

@@ -39,15 +39,15 @@ def wait_for_width(page: Page, wanted: float) -> None:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else str(value),
 )
-def test_keys_go_to_pages(desk: Visitor, report: str, keys: list[str], page_number: int) -> None:
-    page = desk.open(report)
+def test_keys_go_to_pages(desktop_visitor: Visitor, report: str, keys: list[str], page_number: int) -> None:
+    page = desktop_visitor.open(report)
     for key in keys:
         page.keyboard.press(key)
     wait_for_page(page, page_number)
 
 
-def test_the_browsers_scrolling_keys_work_without_a_click(desk: Visitor, report: str) -> None:
-    page = desk.open(report)
+def test_the_browsers_scrolling_keys_work_without_a_click(desktop_visitor: Visitor, report: str) -> None:
+    page = desktop_visitor.open(report)
     page.keyboard.press("PageDown")
     page.wait_for_function("() => scrollY > 400")
     page.keyboard.press("ArrowDown")
@@ -55,16 +55,16 @@ def test_the_browsers_scrolling_keys_work_without_a_click(desk: Visitor, report:
     page.wait_for_function("() => scrollY < 300")
 
 
-def test_keys_typed_into_a_field_are_only_typed(desk: Visitor, report: str) -> None:
-    page = desk.open(report)
+def test_keys_typed_into_a_field_are_only_typed(desktop_visitor: Visitor, report: str) -> None:
+    page = desktop_visitor.open(report)
     page.keyboard.press("f")
     page.keyboard.type("g+0f?")
     assert page.locator("#find-words").input_value() == "g+0f?"
     assert current_page_number(page) == 1
 
 
-def test_buttons_turn_pages_and_end_at_the_ends(desk: Visitor, report: str) -> None:
-    page = desk.open(report)
+def test_buttons_turn_pages_and_end_at_the_ends(desktop_visitor: Visitor, report: str) -> None:
+    page = desktop_visitor.open(report)
     assert page.get_by_role("button", name="Previous page").is_disabled()
     page.get_by_role("button", name="Next page").click()
     wait_for_page(page, 2)
@@ -73,20 +73,20 @@ def test_buttons_turn_pages_and_end_at_the_ends(desk: Visitor, report: str) -> N
     assert page.get_by_role("button", name="Next page").is_disabled()
 
 
-def test_an_address_can_name_a_page(desk: Visitor, report: str) -> None:
-    wait_for_page(desk.open(f"{report}#page=9"), 9)
+def test_an_address_can_name_a_page(desktop_visitor: Visitor, report: str) -> None:
+    wait_for_page(desktop_visitor.open(f"{report}#page=9"), 9)
 
 
-def test_help_lists_the_keys(desk: Visitor, report: str) -> None:
-    page = desk.open(report)
+def test_help_lists_the_keys(desktop_visitor: Visitor, report: str) -> None:
+    page = desktop_visitor.open(report)
     page.keyboard.press("?")
     assert page.get_by_role("dialog", name="Keyboard").is_visible()
     page.keyboard.press("Escape")
     assert page.get_by_role("dialog", name="Keyboard").is_hidden()
 
 
-def test_plus_and_minus_walk_the_steps_and_zero_returns(desk: Visitor, report: str) -> None:
-    page = desk.open(report)
+def test_plus_and_minus_walk_the_steps_and_zero_returns(desktop_visitor: Visitor, report: str) -> None:
+    page = desktop_visitor.open(report)
     assert page_width(page) == 960  # 121 % of an A4 page
     page.keyboard.press("+")
     wait_for_width(page, 595 * 4 / 3 * 1.25)
@@ -100,21 +100,21 @@ def test_plus_and_minus_walk_the_steps_and_zero_returns(desk: Visitor, report: s
 @pytest.mark.parametrize(
     ("choice", "wanted"), [("width", 1440 - 48), ("page", (900 - 56 - 40) * 595 / 842), ("400", 595 * 4 / 3 * 4)]
 )
-def test_the_list_of_sizes_sets_them(desk: Visitor, report: str, choice: str, wanted: float) -> None:
-    page = desk.open(report)
+def test_the_list_of_sizes_sets_them(desktop_visitor: Visitor, report: str, choice: str, wanted: float) -> None:
+    page = desktop_visitor.open(report)
     page.locator("#zoom-level").select_option(choice)
     wait_for_width(page, wanted)
 
 
-def test_zoom_ends_at_400_percent(desk: Visitor, report: str) -> None:
-    page = desk.open(report)
+def test_zoom_ends_at_400_percent(desktop_visitor: Visitor, report: str) -> None:
+    page = desktop_visitor.open(report)
     for _ in range(20):
         page.keyboard.press("+")
     wait_for_width(page, 595 * 4 / 3 * 4)
 
 
-def test_the_wheel_with_ctrl_zooms_around_the_pointer(desk: Visitor, report: str) -> None:
-    page = desk.open(report)
+def test_the_wheel_with_ctrl_zooms_around_the_pointer(desktop_visitor: Visitor, report: str) -> None:
+    page = desktop_visitor.open(report)
     page.keyboard.press("ArrowRight")
     wait_for_page(page, 2)
     page.locator("#zoom-level").select_option("200")
@@ -131,8 +131,8 @@ def test_the_wheel_with_ctrl_zooms_around_the_pointer(desk: Visitor, report: str
     assert page.evaluate("window.visualViewport.scale") == 1
 
 
-def test_zoom_keeps_the_page_that_is_read(desk: Visitor, report: str) -> None:
-    page = desk.open(f"{report}#page=6")
+def test_zoom_keeps_the_page_that_is_read(desktop_visitor: Visitor, report: str) -> None:
+    page = desktop_visitor.open(f"{report}#page=6")
     wait_for_page(page, 6)
     for key in "++++----0":
         page.keyboard.press(key)
@@ -140,8 +140,8 @@ def test_zoom_keeps_the_page_that_is_read(desk: Visitor, report: str) -> None:
         assert current_page_number(page) == 6, key
 
 
-def test_a_narrower_window_keeps_the_place(desk: Visitor, report: str) -> None:
-    page = desk.open(f"{report}#page=6")
+def test_a_narrower_window_keeps_the_place(desktop_visitor: Visitor, report: str) -> None:
+    page = desktop_visitor.open(f"{report}#page=6")
     wait_for_page(page, 6)
     page.set_viewport_size({"width": 700, "height": 900})
     wait_for_width(page, 700 - 16)
@@ -169,8 +169,8 @@ def test_two_fingers_zoom_the_page_and_not_the_toolbar(browser: Browser, report:
         assert bar["width"] == 390
 
 
-def test_the_first_tab_stop_skips_the_toolbar(desk: Visitor, report: str) -> None:
-    page = desk.open(report)
+def test_the_first_tab_stop_skips_the_toolbar(desktop_visitor: Visitor, report: str) -> None:
+    page = desktop_visitor.open(report)
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Skip to the document"
     page.keyboard.press("Enter")

@@ -20,26 +20,26 @@ def report(share: ShareDocument) -> str:
     return share(simple_pdf(pages=12, size=A4), "Annual report.pdf")
 
 
-def test_a_link_opens_and_shows_its_first_page(desk: Visitor, report: str) -> None:
-    page = desk.open(report)
+def test_a_link_opens_and_shows_its_first_page(desktop_visitor: Visitor, report: str) -> None:
+    page = desktop_visitor.open(report)
     assert page.title() == "Annual report.pdf"
     assert page.locator("h1").inner_text() == "Annual report.pdf"
     image = page.locator(".page[data-page='1'] img")
     assert image.evaluate("image => image.complete && image.naturalWidth >= 800")
 
 
-def test_nothing_is_asked_of_another_origin(desk: Visitor, report: str) -> None:
-    page = desk.open(report)
+def test_nothing_is_asked_of_another_origin(desktop_visitor: Visitor, report: str) -> None:
+    page = desktop_visitor.open(report)
     page.keyboard.press("End")
     page.locator(".page[data-page='12'].is-ready").wait_for()
     parts = urlsplit(report)
-    assert desk.origins() == {f"{parts.scheme}://{parts.netloc}"}
+    assert desktop_visitor.list_origins() == {f"{parts.scheme}://{parts.netloc}"}
 
 
-def test_nothing_jumps_while_pages_arrive_late(desk: Visitor, report: str) -> None:
-    gate = RequestGate(desk.page, "**/*.jpg*", "**/text/*")
-    record_layout_shifts(desk.page)
-    page = desk.page
+def test_nothing_jumps_while_pages_arrive_late(desktop_visitor: Visitor, report: str) -> None:
+    gate = RequestGate(desktop_visitor.page, "**/*.jpg*", "**/text/*")
+    record_layout_shifts(desktop_visitor.page)
+    page = desktop_visitor.page
     page.goto(report, wait_until="commit")
     page.locator(".pages.is-live").wait_for()
     page.wait_for_timeout(300)
@@ -97,7 +97,7 @@ def test_reduced_motion_stops_the_waiting_sheen(browser: Browser, report: str) -
 
 
 @pytest.fixture
-def stranger(report: str) -> Iterator[str]:
+def framing_page_url(report: str) -> Iterator[str]:
     """Address of a page of another origin that frames the share page and the embed page."""
     parts = urlsplit(report)
     embed = f"{parts.scheme}://{parts.netloc}/embed{parts.path}"
@@ -122,9 +122,9 @@ def stranger(report: str) -> Iterator[str]:
         thread.join()
 
 
-def test_only_the_embed_page_can_be_framed_by_others(browser: Browser, stranger: str) -> None:
+def test_only_the_embed_page_can_be_framed_by_others(browser: Browser, framing_page_url: str) -> None:
     with visitor(browser) as person:
-        person.page.goto(stranger)
+        person.page.goto(framing_page_url)
         embedded = person.page.frame("embed")
         assert embedded is not None
         embedded.locator(".pages.is-live .page.is-ready").first.wait_for()
@@ -135,9 +135,9 @@ def test_only_the_embed_page_can_be_framed_by_others(browser: Browser, stranger:
     assert any("frame-ancestors 'none'" in complaint for complaint in person.complaints)
 
 
-def test_the_embed_page_links_to_the_share_page(desk: Visitor, report: str) -> None:
+def test_the_embed_page_links_to_the_share_page(desktop_visitor: Visitor, report: str) -> None:
     parts = urlsplit(report)
-    page = desk.open(f"{parts.scheme}://{parts.netloc}/embed{parts.path}")
+    page = desktop_visitor.open(f"{parts.scheme}://{parts.netloc}/embed{parts.path}")
     assert page.locator(".bar-tools a").get_attribute("href") == parts.path
 
 

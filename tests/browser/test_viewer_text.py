@@ -54,14 +54,14 @@ def wait_for_count(page: Page, text: str) -> None:
     page.wait_for_function("text => document.querySelector('#find-count').value === text", arg=text)
 
 
-def test_the_text_is_the_text_of_the_page(desk: Visitor, story: str) -> None:
-    page = desk.open(story)
+def test_the_text_is_the_text_of_the_page(desktop_visitor: Visitor, story: str) -> None:
+    page = desktop_visitor.open(story)
     page.locator(".page[data-page='1'] .page-text").wait_for(state="attached")
     assert text_lines(page, 1) == ["The harvest was good", "and the barns are full"]
 
 
-def test_words_lie_over_their_image(desk: Visitor, story: str) -> None:
-    page = desk.open(story)
+def test_words_lie_over_their_image(desktop_visitor: Visitor, story: str) -> None:
+    page = desktop_visitor.open(story)
     paper = page.locator(".page[data-page='1']").bounding_box()
     line = page.locator(".page[data-page='1'] .page-text span").first.bounding_box()
     assert paper is not None
@@ -73,8 +73,8 @@ def test_words_lie_over_their_image(desk: Visitor, story: str) -> None:
     assert line["width"] == pytest.approx(177.1 * unit, rel=0.02)
 
 
-def test_dragging_over_words_selects_them(desk: Visitor, story: str) -> None:
-    page = desk.open(story)
+def test_dragging_over_words_selects_them(desktop_visitor: Visitor, story: str) -> None:
+    page = desktop_visitor.open(story)
     runs = page.locator(".page[data-page='1'] .page-text span")
     first, second = runs.nth(0).bounding_box(), runs.nth(1).bounding_box()
     assert first is not None
@@ -86,9 +86,9 @@ def test_dragging_over_words_selects_them(desk: Visitor, story: str) -> None:
     assert page.evaluate("getSelection().toString()").split() == WORDS[0].split()
 
 
-def test_a_selection_stays_where_the_pointer_leaves_the_words(desk: Visitor, share: ShareDocument) -> None:
+def test_a_selection_stays_where_the_pointer_leaves_the_words(desktop_visitor: Visitor, share: ShareDocument) -> None:
     gaps = "first line" + "\n" * 9 + "second line" + "\n" * 9 + "third line"
-    page = desk.open(share(simple_pdf(pages=1, texts=[gaps]), "Gaps.pdf"))
+    page = desktop_visitor.open(share(simple_pdf(pages=1, texts=[gaps]), "Gaps.pdf"))
     runs = page.locator(".page[data-page='1'] .page-text span")
     first, second = runs.nth(0).bounding_box(), runs.nth(1).bounding_box()
     assert first is not None
@@ -103,14 +103,14 @@ def test_a_selection_stays_where_the_pointer_leaves_the_words(desk: Visitor, sha
     assert "third" not in chosen
 
 
-def test_the_browsers_own_find_sees_loaded_words(desk: Visitor, story: str) -> None:
-    page = desk.open(story)
+def test_the_browsers_own_find_sees_loaded_words(desktop_visitor: Visitor, story: str) -> None:
+    page = desktop_visitor.open(story)
     page.locator(".page[data-page='1'] .page-text").wait_for(state="attached")
     assert page.evaluate("window.find('barns are')")
 
 
-def test_words_are_found_on_all_pages_without_regard_to_case(desk: Visitor, story: str) -> None:
-    page = desk.open(story)
+def test_words_are_found_on_all_pages_without_regard_to_case(desktop_visitor: Visitor, story: str) -> None:
+    page = desktop_visitor.open(story)
     find_text(page, "harvest")
     wait_for_count(page, "1 of 2")
     page.keyboard.press("Enter")
@@ -124,8 +124,8 @@ def test_words_are_found_on_all_pages_without_regard_to_case(desk: Visitor, stor
     assert mark["x"] + mark["width"] == pytest.approx(line["x"] + line["width"], abs=4)
 
 
-def test_find_goes_round_the_end_and_back(desk: Visitor, story: str) -> None:
-    page = desk.open(story)
+def test_find_goes_round_the_end_and_back(desktop_visitor: Visitor, story: str) -> None:
+    page = desktop_visitor.open(story)
     find_text(page, "harvest")
     wait_for_count(page, "1 of 2")
     page.keyboard.press("Shift+Enter")
@@ -135,8 +135,8 @@ def test_find_goes_round_the_end_and_back(desk: Visitor, story: str) -> None:
     wait_for_page(page, 1)
 
 
-def test_find_begins_at_the_page_that_is_read(desk: Visitor, story: str) -> None:
-    page = desk.open(f"{story}#page=3")
+def test_find_begins_at_the_page_that_is_read(desktop_visitor: Visitor, story: str) -> None:
+    page = desktop_visitor.open(f"{story}#page=3")
     wait_for_page(page, 3)
     find_text(page, "harvest")
     wait_for_count(page, "2 of 2")
@@ -147,14 +147,16 @@ def test_find_begins_at_the_page_that_is_read(desk: Visitor, story: str) -> None
 @pytest.mark.parametrize(
     ("words", "says"), [("cafe", "1 of 1"), ("good and the", "1 of 1"), ("nowhere", "No results"), ("  ", "")]
 )
-def test_find_knows_words_across_lines_and_without_accents(desk: Visitor, story: str, words: str, says: str) -> None:
-    page = desk.open(story)
+def test_find_knows_words_across_lines_and_without_accents(
+    desktop_visitor: Visitor, story: str, words: str, says: str
+) -> None:
+    page = desktop_visitor.open(story)
     find_text(page, words)
     wait_for_count(page, says)
 
 
-def test_closing_find_takes_its_marks_away(desk: Visitor, story: str) -> None:
-    page = desk.open(story)
+def test_closing_find_takes_its_marks_away(desktop_visitor: Visitor, story: str) -> None:
+    page = desktop_visitor.open(story)
     find_text(page, "barns")
     page.locator(".page-hits i").wait_for()
     page.keyboard.press("Escape")
@@ -162,8 +164,8 @@ def test_closing_find_takes_its_marks_away(desk: Visitor, story: str) -> None:
     assert page.locator("#find").is_hidden()
 
 
-def test_closing_find_gives_the_focus_back(desk: Visitor, story: str) -> None:
-    page = desk.open(story)
+def test_closing_find_gives_the_focus_back(desktop_visitor: Visitor, story: str) -> None:
+    page = desktop_visitor.open(story)
     page.get_by_role("button", name="Find in the document").click()
     page.keyboard.press("Escape")
     assert page.evaluate("document.activeElement.id") == "find-open"
@@ -182,8 +184,8 @@ def test_a_link_to_the_web_opens_elsewhere_and_learns_nothing(browser: Browser, 
         assert opened.value.evaluate("[document.referrer, window.opener]") == ["", None]
 
 
-def test_a_link_inside_goes_to_its_page_and_back_returns(desk: Visitor, linked: str) -> None:
-    page = desk.open(linked)
+def test_a_link_inside_goes_to_its_page_and_back_returns(desktop_visitor: Visitor, linked: str) -> None:
+    page = desktop_visitor.open(linked)
     page.mouse.wheel(0, 150)
     page.wait_for_function("() => scrollY === 150")
     page.get_by_role("link", name="Go to page 4").click()
@@ -196,13 +198,13 @@ def test_a_link_inside_goes_to_its_page_and_back_returns(desk: Visitor, linked: 
     wait_for_page(page, 4)
 
 
-def test_a_link_that_would_run_a_script_is_not_made(desk: Visitor, linked: str) -> None:
-    page = desk.open(linked)
+def test_a_link_that_would_run_a_script_is_not_made(desktop_visitor: Visitor, linked: str) -> None:
+    page = desktop_visitor.open(linked)
     page.locator(".page-links a").first.wait_for()
     assert page.locator(".page-links a").count() == 2
     assert not re.search("javascript:", page.content(), re.IGNORECASE)
 
 
-def test_a_page_without_words_says_so_to_screen_readers(desk: Visitor, story: str) -> None:
-    page = desk.open(f"{story}#page=5")
+def test_a_page_without_words_says_so_to_screen_readers(desktop_visitor: Visitor, story: str) -> None:
+    page = desktop_visitor.open(f"{story}#page=5")
     page.get_by_role("img", name="Page 5, without readable text").wait_for()

@@ -70,12 +70,12 @@ class XssSite:
     file: PoisonedFile
     fresh: PoisonedFile
 
-    def path(self, prefix: str = "") -> str:
+    def report_path(self, prefix: str = "") -> str:
         return f"{self.url}{prefix}/{self.file.name}"
 
 
 @pytest.fixture(scope="module")
-def building(tmp_path_factory: pytest.TempPathFactory, engine: PdfEngine) -> Iterator[XssSite]:
+def xss_site(tmp_path_factory: pytest.TempPathFactory, engine: PdfEngine) -> Iterator[XssSite]:
     clock = RunningClock()
     folder = tmp_path_factory.mktemp("poisoned") / "data"
     world = make_world(make_runtime(folder, clock, engine, rate_limit=100_000), clock)
@@ -88,11 +88,11 @@ def building(tmp_path_factory: pytest.TempPathFactory, engine: PdfEngine) -> Ite
 
 
 @pytest.fixture
-def house(building: XssSite) -> XssSite:
+def open_xss_site(xss_site: XssSite) -> XssSite:
     """The server with both documents open to everybody."""
-    building.file.dose(PAYLOAD_BATCHES[0], delete_at=None, burned_at=None, trashed_at=None)
-    building.fresh.dose(PAYLOAD_BATCHES[0])
-    return building
+    xss_site.file.store_everywhere(PAYLOAD_BATCHES[0], delete_at=None, burned_at=None, trashed_at=None)
+    xss_site.fresh.store_everywhere(PAYLOAD_BATCHES[0])
+    return xss_site
 
 
 @contextmanager
@@ -131,8 +131,8 @@ def read_with_referrer(world: World, name: str, text: str) -> None:
         return  # no client sends such headers
     headers = {"Referer": f"https://{text}/"}
     reader = FakeReader(world, name, user_agent=f"{DESKTOP} {text}", page_headers=headers)
-    reader.tell(input=True)
-    reader.reads(6)
+    reader.send_next_beacon(input=True)
+    reader.read_page(6)
 
 
 def test_the_payloads_are_many_and_alive_and_the_wire_feels_them(browser: Browser) -> None:
@@ -143,13 +143,13 @@ def test_the_payloads_are_many_and_alive_and_the_wire_feels_them(browser: Browse
         page.route("http://open.test/", lambda route: route.fulfill(content_type="text/html", body="<!doctype html>"))
         page.goto("http://open.test/")
         page.evaluate(FRAMES, [f'{text}<p title="{text}"><style>{text}' for text in STORABLE_PAYLOADS])
-        wire.provoke(page)
+        wire.trigger_handlers(page)
         places = {words.rpartition("frame ")[2] for words in wire.alarms}
         assert sum(place.isdigit() for place in places) >= 45
         for text in ("<a href='java\tscript:pwned()'>", "<p onclick=pwned()>", "<base href=/x>", "<embed src=x>"):
             wire.alarms.clear()
             page.set_content(text)
-            wire.provoke(page)
+            wire.trigger_handlers(page)
             assert [words for words in wire.alarms if words.startswith("holds")], text
 
 
@@ -158,15 +158,15 @@ def test_the_payloads_are_many_and_alive_and_the_wire_feels_them(browser: Browse
     [("standard", PAYLOAD_BATCHES), *((mode, PAYLOAD_BATCHES[at : at + 1]) for at, mode in enumerate(MODES[1:]))],
 )
 def test_the_share_page_shows_texts_as_texts(
-    browser: Browser, house: XssSite, mode: str, doses: tuple[str, ...]
+    browser: Browser, open_xss_site: XssSite, mode: str, doses: tuple[str, ...]
 ) -> None:
-    with open_watched_page(browser, house, **{f"viewer-{house.file.name}": READER}) as (page, wire):
+    with open_watched_page(browser, open_xss_site, **{f"viewer-{open_xss_site.file.name}": READER}) as (page, wire):
         for text in doses:
-            house.file.dose(text, mode=mode)
-            page.goto(f"{house.path()}?page=1")
+            open_xss_site.file.store_everywhere(text, mode=mode)
+            page.goto(f"{open_xss_site.report_path()}?page=1")
             page.locator(".pages.is-live .page.is-ready:not([inert]) .page-text span").first.wait_for(state="attached")
             expect(page.locator(".annotation").first).to_be_attached()
-            wire.provoke(page)
+            wire.trigger_handlers(page)
             assert fold_whitespace(page.title()) == fold_whitespace(text)
             assert fold_whitespace(page.locator("h1").inner_text()) == fold_whitespace(text)
         page.locator("#notes-open").click()
@@ -177,33 +177,33 @@ def test_the_share_page_shows_texts_as_texts(
         page.keyboard.press("f")
         page.locator("#find-words").fill("<img src=x onerror=pwned()>")
         expect(page.locator("#find-count")).to_have_text(re.compile("[1-9]"))
-        wire.provoke(page)
+        wire.trigger_handlers(page)
         assert wire.alarms == []
 
 
-def test_the_page_for_framing_shows_texts_as_texts(browser: Browser, house: XssSite) -> None:
-    with open_watched_page(browser, house) as (page, wire):
+def test_the_page_for_framing_shows_texts_as_texts(browser: Browser, open_xss_site: XssSite) -> None:
+    with open_watched_page(browser, open_xss_site) as (page, wire):
         for text in PAYLOAD_BATCHES:
-            house.file.dose(text)
-            page.goto(house.path("/embed"))
+            open_xss_site.file.store_everywhere(text)
+            page.goto(open_xss_site.report_path("/embed"))
             page.locator(".pages.is-live .page.is-ready").first.wait_for()
             expect(page.locator(".hotspot").first).to_be_attached()
-            wire.provoke(page)
+            wire.trigger_handlers(page)
         assert wire.alarms == []
 
 
 @pytest.mark.parametrize("prefix", ["", "/embed"])
 def test_the_gate_shows_texts_as_texts_and_so_does_what_was_typed(
-    browser: Browser, house: XssSite, prefix: str
+    browser: Browser, open_xss_site: XssSite, prefix: str
 ) -> None:
-    with open_watched_page(browser, house) as (page, wire):
+    with open_watched_page(browser, open_xss_site) as (page, wire):
         for start, text in enumerate(PAYLOAD_BATCHES):
             labels = [
                 label for label in STORABLE_PAYLOADS[start :: len(PAYLOAD_BATCHES)] if "\x00" not in label
             ]  # which no name can hold
-            house.file.gate(labels, text)
-            page.goto(house.path(prefix))
-            wire.provoke(page)
+            open_xss_site.file.set_gate(labels, text)
+            page.goto(open_xss_site.report_path(prefix))
+            wire.trigger_handlers(page)
             assert page.locator(".field label").count() == len(labels) + 2
             page.evaluate(FILL, labels)
             page.locator(".gate button").click()
@@ -211,66 +211,73 @@ def test_the_gate_shows_texts_as_texts_and_so_does_what_was_typed(
             kept = [fold_whitespace(value) for value in page.evaluate(FORM_VALUES)]
             assert [label for label in labels if fold_whitespace(label) not in kept] == []
             assert page.locator(".field-error").count() == 1
-            wire.provoke(page)
+            wire.trigger_handlers(page)
         assert wire.alarms == []
 
 
-def test_pages_of_links_that_ended_and_of_no_link_show_nothing_of_it(browser: Browser, house: XssSite) -> None:
-    with open_watched_page(browser, house, **{COOKIE: session_cookie(house)}) as (page, wire):
+def test_pages_of_links_that_ended_and_of_no_link_show_nothing_of_it(browser: Browser, open_xss_site: XssSite) -> None:
+    with open_watched_page(browser, open_xss_site, **{COOKIE: session_cookie(open_xss_site)}) as (page, wire):
         for ended in ({"delete_at": 1}, {"delete_at": None, "burned_at": 1}, {"trashed_at": 1}):
-            house.file.dose(PAYLOAD_BATCHES[0], **ended)
+            open_xss_site.file.store_everywhere(PAYLOAD_BATCHES[0], **ended)
             for prefix in ("", "/embed"):
-                page.goto(house.path(prefix))
-                wire.provoke(page)
+                page.goto(open_xss_site.report_path(prefix))
+                wire.trigger_handlers(page)
         for text in PAYLOAD_BATCHES:
-            house.file.dose(text)
-            page.goto(f"{house.url}/login")
+            open_xss_site.file.store_everywhere(text)
+            page.goto(f"{open_xss_site.url}/login")
             assert fold_whitespace(text) in fold_whitespace(page.locator("main").inner_text())
-            wire.provoke(page)
+            wire.trigger_handlers(page)
         for text in STORABLE_PAYLOADS[::8]:
-            page.goto(f"{house.url}/{quote(text, safe='')}?page={quote(text)}")
-            wire.provoke(page)
+            page.goto(f"{open_xss_site.url}/{quote(text, safe='')}?page={quote(text)}")
+            wire.trigger_handlers(page)
         assert wire.alarms == []
 
 
-def test_the_report_shows_texts_as_texts(browser: Browser, house: XssSite) -> None:
-    house.file.dose(PAYLOAD_BATCHES[1])
+def test_the_report_shows_texts_as_texts(browser: Browser, open_xss_site: XssSite) -> None:
+    open_xss_site.file.store_everywhere(PAYLOAD_BATCHES[1])
     for text in STORABLE_PAYLOADS[::3]:
-        read_with_referrer(house.world, house.file.name, text)
-    end_all_sessions(house.world)
-    hosts = house.world.rt.db.rows("SELECT referrer FROM view_sessions WHERE source = 'Direct link'")
+        read_with_referrer(open_xss_site.world, open_xss_site.file.name, text)
+    end_all_sessions(open_xss_site.world)
+    hosts = open_xss_site.world.rt.db.fetch_all("SELECT referrer FROM view_sessions WHERE source = 'Direct link'")
     assert sum("<" in str(host) for (host,) in hosts) >= 5
-    with open_watched_page(browser, house, **{COOKIE: session_cookie(house)}) as (page, wire):
-        page.goto(f"{house.url}/readership/{house.file.uuid}")
+    with open_watched_page(browser, open_xss_site, **{COOKIE: session_cookie(open_xss_site)}) as (page, wire):
+        page.goto(f"{open_xss_site.url}/readership/{open_xss_site.file.uuid}")
         assert find_missing_payloads(page.locator("main").text_content() or "") == []
-        wire.provoke(page)
+        wire.trigger_handlers(page)
         assert wire.alarms == []
 
 
-def test_the_report_as_a_file_shows_texts_as_texts(browser: Browser, house: XssSite, tmp_path: Path) -> None:
-    house.file.dose(PAYLOAD_BATCHES[2])
+def test_the_report_as_a_file_shows_texts_as_texts(browser: Browser, open_xss_site: XssSite, tmp_path: Path) -> None:
+    open_xss_site.file.store_everywhere(PAYLOAD_BATCHES[2])
     target = tmp_path / "report.html"
-    shell = Shell(tmp_path, house.url, FakeTime())
-    ended = shell("readership", "report", house.file.name, "-o", target, env={"DOCSHARE_TOKEN": house.world.pia.key})
+    shell = Shell(tmp_path, open_xss_site.url, FakeTime())
+    ended = shell(
+        "readership",
+        "report",
+        open_xss_site.file.name,
+        "-o",
+        target,
+        env={"DOCSHARE_TOKEN": open_xss_site.world.pia.key},
+    )
     assert ended.code == 0, ended.err
     with open_watched_page(browser) as (page, wire):
         page.goto(target.as_uri())
         assert find_missing_payloads(page.locator("main").text_content() or "") == []
-        wire.provoke(page)
+        wire.trigger_handlers(page)
         assert wire.alarms == []
 
 
-def test_answers_that_are_no_pages_are_never_taken_for_one(house: XssSite) -> None:
-    http, name = house.world.http, house.fresh.name
+def test_answers_that_are_no_pages_are_never_taken_for_one(open_xss_site: XssSite) -> None:
+    http, name = open_xss_site.world.http, open_xss_site.fresh.name
     for text in PAYLOAD_BATCHES:
-        house.fresh.dose(text)
+        open_xss_site.fresh.store_everywhere(text)
         found = [
-            http.get(f"/oembed?url={house.world.rt.config.base_url}/{name}"),
+            http.get(f"/oembed?url={open_xss_site.world.rt.config.base_url}/{name}"),
             http.get(f"/{name}/feedback"),
             http.get(f"/{name}/style.css"),
             http.post(f"/{name}/download", buffered=True),
             http.get(f"/api/v1/public/{name}"),
-            house.world.pia.get(f"/api/v1/files/{name}/page-marks?format=csv"),
+            open_xss_site.world.pia.get(f"/api/v1/files/{name}/page-marks?format=csv"),
         ]
         for answer in found:
             assert answer.status_code in (200, 404), answer.text
@@ -278,30 +285,32 @@ def test_answers_that_are_no_pages_are_never_taken_for_one(house: XssSite) -> No
             assert answer.headers["X-Content-Type-Options"] == "nosniff"
 
 
-def test_what_oembed_gives_to_other_sites_is_one_frame_and_nothing_else(browser: Browser, house: XssSite) -> None:
+def test_what_oembed_gives_to_other_sites_is_one_frame_and_nothing_else(
+    browser: Browser, open_xss_site: XssSite
+) -> None:
     with open_watched_page(browser) as (page, _):
         for text in STORABLE_PAYLOADS:
-            house.fresh.dose(text)
-            address = f"{house.world.rt.config.base_url}/{house.fresh.name}"
-            given = house.world.http.get(f"/oembed?url={address}").get_json()["html"]
+            open_xss_site.fresh.store_everywhere(text)
+            address = f"{open_xss_site.world.rt.config.base_url}/{open_xss_site.fresh.name}"
+            given = open_xss_site.world.http.get(f"/oembed?url={address}").get_json()["html"]
             assert page.evaluate(ELEMENTS, [given])[0] == [["body"], ["iframe", *FRAME]], text
 
 
 @pytest.mark.parametrize("path", ["/{name}?page=1", "/login", "gate"])
-def test_no_text_alone_adds_an_element_or_an_attribute(browser: Browser, house: XssSite, path: str) -> None:
+def test_no_text_alone_adds_an_element_or_an_attribute(browser: Browser, open_xss_site: XssSite, path: str) -> None:
     """What a text could break in one place only, and beside others would not: each payload by itself, as the browser
     reads the page, compared to a harmless word in its place. Scripts are off in that reading."""
     pages = []
     for text in ("harmless", *STORABLE_PAYLOADS):
         if path == "gate":
-            house.fresh.gate((text,), text)
-            house.world.http.get(f"/{house.file.name}")  # which gives the cookie that is wanted back
+            open_xss_site.fresh.set_gate((text,), text)
+            open_xss_site.world.http.get(f"/{open_xss_site.file.name}")  # which gives the cookie that is wanted back
             sent = {"field-mail": text, f"field-{text}": text}
-            pages.append(house.world.http.post(f"/{house.fresh.name}/enter", data=sent).text)
+            pages.append(open_xss_site.world.http.post(f"/{open_xss_site.fresh.name}/enter", data=sent).text)
         else:
-            house.fresh.dose(text)
-            address = path.format(name=house.fresh.name)
-            pages.append(house.owner.get(address).text)
+            open_xss_site.fresh.store_everywhere(text)
+            address = path.format(name=open_xss_site.fresh.name)
+            pages.append(open_xss_site.owner.get(address).text)
     with open_watched_page(browser) as (page, _):
         harmless, *others = page.evaluate(ELEMENTS, pages)
     assert len(harmless) > 10
@@ -312,8 +321,8 @@ def test_no_text_alone_adds_an_element_or_an_attribute(browser: Browser, house: 
 def test_no_policy_is_broken_in_normal_use(browser: Browser, server: ServerProcess, mode: str) -> None:
     """A document on which everything is switched on that there is, and a reader who uses all of it."""
     proof = FeedbackDocument(server)
-    proof.hotspot(link="https://film.example/", label="See the film")
-    proof.hotspot(audio=proof.sound(), label="Listen", rect="0.5,0.5,0.2,0.1")
+    proof.add_hotspot(link="https://film.example/", label="See the film")
+    proof.add_hotspot(audio=proof.upload_sound(), label="Listen", rect="0.5,0.5,0.2,0.1")
     sheet = StyledDocument(server, proof.url)
     everything = ALL_FEEDBACK_SETTINGS | {
         "requireEmail": True,
@@ -329,7 +338,7 @@ def test_no_policy_is_broken_in_normal_use(browser: Browser, server: ServerProce
         "protect": {"contextMenu": True, "print": True, "select": True, "blurOnLeave": True},
         "ga4Id": "G-ABCDEFGHIJ",
     }
-    sheet.wear(everything, **looks)
+    sheet.apply_looks(everything, **looks)
     with open_watched_page(browser) as (page, wire):
         page.context.route(EXTERNAL_URL, lambda route: route.fulfill(content_type="text/javascript", body=""))
         page.goto(f"{proof.url}?page=1")
@@ -360,8 +369,8 @@ def test_no_policy_is_broken_in_normal_use(browser: Browser, server: ServerProce
         with page.expect_download():
             page.locator("#download").click()
         proof.sign_in(page)
-        for address in (proof.url, f"{server.url}/readership/{proof.name}", sheet.embed):
+        for address in (proof.url, f"{server.url}/readership/{proof.name}", sheet.embed_url):
             page.goto(address)
             page.locator(".pages.is-live .page.is-ready, #report").first.wait_for()
-        wire.listen(page)
+        wire.wait_for_reports(page)
         assert wire.alarms == []

@@ -34,7 +34,7 @@ def shell(api: FakeApi, time: FakeTime, tmp_path: Path) -> Shell:
 
 
 @pytest.fixture
-def shelf(api: FakeApi) -> FakeUploads:
+def fake_uploads(api: FakeApi) -> FakeUploads:
     """The API, taking uploads."""
     return FakeUploads(api)
 
@@ -48,7 +48,7 @@ def deck(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def house(world: World) -> Iterator[str]:
+def server_url(world: World) -> Iterator[str]:
     """The address of a real server with the cast of ``world``."""
     from tests.support.in_process_server import serve_world
 
@@ -57,11 +57,11 @@ def house(world: World) -> Iterator[str]:
 
 
 @pytest.fixture
-def desk(house: str, world: World, time: FakeTime, tmp_path: Path) -> Callable[[Person], Shell]:
+def shell_for(server_url: str, world: World, time: FakeTime, tmp_path: Path) -> Callable[[Person], Shell]:
     """A function that gives a person a shell of their own on the real server."""
 
     def sit(person: Person) -> Shell:
-        shell = Shell(tmp_path / person.email, house, time)
+        shell = Shell(tmp_path / person.email, server_url, time)
         shell.env["DOCSHARE_TOKEN"] = person.key
         return shell
 

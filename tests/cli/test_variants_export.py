@@ -16,8 +16,8 @@ from tests.support.shell import Shell
 def book(api: FakeApi) -> FakeVariants:
     """A file with Ann, who may not download, and Bob, whose link is revoked."""
     book = FakeVariants(api)
-    book.add("Ann", overrides={"allowDownload": False, "pageRange": {"from": 3, "to": 9}})
-    book.add("Bob", revoked=True)
+    book.add_variant("Ann", overrides={"allowDownload": False, "pageRange": {"from": 3, "to": 9}})
+    book.add_variant("Bob", revoked=True)
     return book
 
 
@@ -33,7 +33,7 @@ def test_export_writes_what_create_reads_with_the_readership(book: FakeVariants,
     ]
     book.rows.clear()
     assert shell("variants", "create", FILE, "--from-csv", out).code == 0
-    assert book.posts()[1] == {
+    assert book.list_creates()[1] == {
         "label": "Ann", "overrides": {"allowDownload": False, "pageRange": {"from": 3, "to": 9}},
     }  # fmt: skip
 
@@ -64,7 +64,7 @@ def test_a_label_survives_the_way_into_a_file_and_back(book: FakeVariants, shell
     assert shell("variants", "export", FILE, "--out", "-").out == out.read_text()
     book.rows.clear()
     assert shell("variants", "create", FILE, "--from-csv", out, "--out", made).code == 0
-    assert label in [post["label"] for post in book.posts()]
+    assert label in [post["label"] for post in book.list_creates()]
     assert label in [row["label"] for row in csv.DictReader(io.StringIO(made.read_text(), newline=""))]
 
 
@@ -78,6 +78,6 @@ def test_export_overwrites_only_by_force(book: FakeVariants, shell: Shell) -> No
     out = shell.home / "links.csv"
     out.write_text("mine")
     assert shell("variants", "export", FILE, "--out", out).code == 2
-    assert (out.read_text(), book.api.heard) == ("mine", [])
+    assert (out.read_text(), book.api.requests) == ("mine", [])
     assert shell("variants", "export", FILE, "--out", out, "--force").code == 0
     assert out.read_text() != "mine"

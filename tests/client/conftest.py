@@ -29,7 +29,7 @@ def connect(api: FakeApi, time: FakeTime) -> Iterator[Callable[..., Client]]:
     made: list[Client] = []
 
     def make(**options: Any) -> Client:
-        options = {"token": TOKEN, "clock": time.clock(), **options}
+        options = {"token": TOKEN, "clock": time.make_clock(), **options}
         made.append(Client(options.pop("base_url", api.url), options.pop("token"), **options))
         return made[-1]
 

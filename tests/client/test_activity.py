@@ -16,7 +16,7 @@ def row_ids(rows: object) -> list[int]:
 def test_a_page_asks_for_exactly_what_it_is_told(api: FakeApi, client: Client) -> None:
     client.activity.page(7, 20, UUID.format(1), ["note.created", "access.denied"])
     client.activity.page()
-    assert [(heard.path, heard.query) for heard in api.heard] == [
+    assert [(heard.path, heard.query) for heard in api.requests] == [
         ("/activity", {"since": "7", "limit": "20", "file": UUID.format(1), "kind": "note.created,access.denied"}),
         ("/activity", {"limit": "50"}),
     ]
@@ -69,12 +69,12 @@ def test_a_row_without_an_id_is_not_of_this_api(api: FakeApi, client: Client) ->
 def test_gate_responses_are_the_gate_stream_by_another_address(api: FakeApi, client: Client) -> None:
     api.add("gate", *range(2, 252))
     assert row_ids(client.events.gate_responses().rows_after(None)) == list(range(2, 252))
-    assert {heard.path for heard in api.heard} == {"/gate-responses"}
-    assert all("type" not in heard.query for heard in api.heard)
+    assert {heard.path for heard in api.requests} == {"/gate-responses"}
+    assert all("type" not in heard.query for heard in api.requests)
 
 
 def test_the_plain_403_of_gate_responses_is_a_missing_plan(api: FakeApi, client: Client) -> None:
-    api.pro = False
+    api.is_gate_allowed = False
     with pytest.raises(Refused) as caught:
         client.events.gate_responses().page()
     assert (caught.value.code, caught.value.status) == ("plan_required", 403)

@@ -18,7 +18,7 @@ PATH = "/files/aB3dE5fG7hJ9/assets"
 def test_kind_and_file_are_parts_of_one_body(api: FakeApi, client: Client) -> None:
     api.on("POST", PATH, ASSET)
     assert client.assets.add("aB3dE5fG7hJ9", io.BytesIO(b"\x89PNG"), 'l"o.png', "logo") == ASSET
-    (heard,) = api.heard
+    (heard,) = api.requests
     form = message_from_bytes(b"Content-Type: " + heard.headers["Content-Type"].encode() + b"\r\n\r\n" + heard.body)
     kind, file = form.get_payload()  # type: ignore[misc]
     assert (kind["Content-Disposition"], kind.get_payload()) == ('form-data; name="kind"', "logo")  # type: ignore[index, union-attr]
@@ -29,9 +29,9 @@ def test_kind_and_file_are_parts_of_one_body(api: FakeApi, client: Client) -> No
 
 @pytest.mark.parametrize(("kind", "sent"), [("logo", 2), ("background", 2), ("hotspot-audio", 1)])
 def test_only_what_replaces_itself_is_sent_again(api: FakeApi, client: Client, kind: str, sent: int) -> None:
-    api.on("POST", PATH, FakeResponse(then="drop"), ASSET)
+    api.on("POST", PATH, FakeResponse(connection_action="drop"), ASSET)
     try:
         client.assets.add("aB3dE5fG7hJ9", io.BytesIO(b"ID3"), "x", kind)
     except ConnectionLost:
         assert sent == 1
-    assert len(api.heard) == sent
+    assert len(api.requests) == sent

@@ -14,13 +14,13 @@ def row_ids(rows: object) -> list[int]:
 
 
 def list_since_values(api: FakeApi) -> list[str | None]:
-    return [heard.query.get("since") for heard in api.asked("GET", "/events")]
+    return [heard.query.get("since") for heard in api.list_requests("GET", "/events")]
 
 
 def test_a_page_asks_for_exactly_what_it_is_told(api: FakeApi, client: Client) -> None:
     client.events.page("download", 7, 20, UUID.format(1))
     client.events.page()
-    assert [heard.query for heard in api.heard] == [
+    assert [heard.query for heard in api.requests] == [
         {"type": "download", "since": "7", "limit": "20", "file": UUID.format(1)},
         {"type": "view", "limit": "50"},
     ]
@@ -32,7 +32,7 @@ def test_rows_come_untouched(api: FakeApi, client: Client) -> None:
 
 
 def test_the_plain_403_of_the_gate_stream_is_a_missing_plan(api: FakeApi, client: Client) -> None:
-    api.pro = False
+    api.is_gate_allowed = False
     with pytest.raises(Refused) as caught:
         client.events.page("gate")
     assert (caught.value.code, caught.value.status) == ("plan_required", 403)
@@ -139,6 +139,6 @@ def test_a_long_walk_keeps_its_distance_from_the_rate_limit(api: FakeApi, client
     for _ in range(100):
         next(walk)
     api.before_page = lambda: None
-    assert time.slept == []
+    assert time.waits == []
     assert len(list(walk)) == 197
-    assert time.slept[0] == 10.0
+    assert time.waits[0] == 10.0

@@ -32,7 +32,7 @@ def test_one_file_is_shown(api: FakeApi, client: Client) -> None:
 def test_delete_purges_only_when_asked(api: FakeApi, client: Client, purge: bool, query: dict[str, str]) -> None:
     api.on("DELETE", f"/files/{ID}", {"trashed": not purge})
     assert client.files.delete(ID, purge) == {"trashed": not purge}
-    assert api.heard[0].query == query
+    assert api.requests[0].query == query
 
 
 def test_content_comes_in_blocks_with_name_length_and_type(api: FakeApi, client: Client) -> None:
@@ -41,7 +41,7 @@ def test_content_comes_in_blocks_with_name_length_and_type(api: FakeApi, client:
     api.on("GET", f"/files/{ID}/content", FakeResponse(pdf, headers=headers))
     blocks, name, length, media = client.files.content(ID)
     assert (b"".join(blocks), name, length, media) == (pdf, "deck.pdf", len(pdf), "application/pdf")
-    assert api.heard[0].headers["Accept-Encoding"] == "identity"
+    assert api.requests[0].headers["Accept-Encoding"] == "identity"
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,11 @@ def test_the_name_is_read_from_the_content_disposition(
 
 
 def test_content_that_breaks_off_is_a_lost_connection(api: FakeApi, client: Client) -> None:
-    api.on("GET", f"/files/{ID}/content", FakeResponse(b"%PDF-", headers={"Content-Length": "100"}, then="close"))
+    api.on(
+        "GET",
+        f"/files/{ID}/content",
+        FakeResponse(b"%PDF-", headers={"Content-Length": "100"}, connection_action="close"),
+    )
     with pytest.raises(ConnectionLost):
         list(client.files.content(ID).blocks)
 
@@ -104,7 +108,7 @@ def test_a_replacement_sends_the_document_and_says_whether_anchors_stay(
 ) -> None:
     api.on("POST", f"/files/{ID}/content", REPLACED)
     assert replace_content(client, keep_anchors=keep) == REPLACED
-    (heard,) = api.heard
+    (heard,) = api.requests
     assert (heard.part(), heard.query) == (("second.pdf", PDF), query)
 
 
@@ -120,22 +124,22 @@ def test_a_refused_replacement_is_not_sent_again(api: FakeApi, client: Client) -
     api.on("POST", f"/files/{ID}/content", problem(409, "conflict"))
     with pytest.raises(Refused) as caught:
         replace_content(client)
-    assert (caught.value.code, len(api.heard)) == ("conflict", 1)
+    assert (caught.value.code, len(api.requests)) == ("conflict", 1)
 
 
 def test_a_replacement_whose_answer_is_lost_is_found_among_the_revisions(api: FakeApi, client: Client) -> None:
-    api.on("POST", f"/files/{ID}/content", FakeResponse(then="drop"))
+    api.on("POST", f"/files/{ID}/content", FakeResponse(connection_action="drop"))
     api.on("GET", f"/files/{ID}", {"uuid": ID, "revisions": [make_revision(), make_revision(contentVersion=1)]})
     assert replace_content(client) == {**REPLACED, "recovered": True}
-    assert len(api.asked("POST", f"/files/{ID}/content")) == 1
+    assert len(api.list_requests("POST", f"/files/{ID}/content")) == 1
 
 
 @pytest.mark.parametrize("old", [{"sha256": "0" * 64}, {"createdAt": format_instant(int((BASE - 60) * 1000))}])
 def test_a_replacement_that_did_not_arrive_is_sent_once_more(api: FakeApi, client: Client, old: dict[str, Any]) -> None:
-    api.on("POST", f"/files/{ID}/content", FakeResponse(then="drop"), REPLACED)
+    api.on("POST", f"/files/{ID}/content", FakeResponse(connection_action="drop"), REPLACED)
     api.on("GET", f"/files/{ID}", {"uuid": ID, "revisions": [make_revision(**old)]})
     assert replace_content(client) == REPLACED
-    assert len(api.asked("POST", f"/files/{ID}/content")) == 2
+    assert len(api.list_requests("POST", f"/files/{ID}/content")) == 2
 
 
 def test_a_replacement_that_nobody_can_tell_of_is_an_unknown_outcome(api: FakeApi, client: Client) -> None:
@@ -155,7 +159,7 @@ def test_a_file_comes_back_from_the_trash(api: FakeApi, client: Client) -> None:
 def test_a_claim_sends_its_token_in_the_body_only(api: FakeApi, client: Client) -> None:
     api.on("POST", "/files/claim", {"uuid": ID, "shareUrl": "https://d.example/x"})
     assert client.files.claim("ds_ct_x")["uuid"] == ID
-    (heard,) = api.heard
+    (heard,) = api.requests
     assert heard.body == b'{"claimToken": "ds_ct_x"}'
     assert heard.headers["Content-Type"] == "application/json"
     assert heard.query == {}

@@ -22,15 +22,15 @@ PATH = "/files/import"
 def test_an_import_is_a_json_post(api: FakeApi, client: Client, name: str | None, sent: dict[str, str]) -> None:
     api.on("POST", PATH, RESULT | {"new": None})
     assert client.imports.create(URL, name) == RESULT | {"new": None}
-    assert json.loads(api.heard[0].body) == sent
-    assert api.heard[0].headers["Content-Type"] == "application/json"
+    assert json.loads(api.requests[0].body) == sent
+    assert api.requests[0].headers["Content-Type"] == "application/json"
 
 
 def test_each_status_has_its_own_number_of_tries(api: FakeApi, client: Client, time: FakeTime) -> None:
     """409 is tried twice more and 502 once, also when they alternate; together never more than --retries."""
     api.on("POST", PATH, *[problem(status, "x") for status in (409, 502, 409)], RESULT)
     assert client.imports.create(URL) == RESULT
-    assert time.slept == [1.0, 2.0, 4.0]
+    assert time.waits == [1.0, 2.0, 4.0]
     api.on("POST", PATH, *[problem(status, "x") for status in (502, 409, 502)], RESULT)
     with pytest.raises(Refused) as caught:
         client.imports.create(URL)
@@ -38,7 +38,13 @@ def test_each_status_has_its_own_number_of_tries(api: FakeApi, client: Client, t
 
 
 @pytest.mark.parametrize(
-    "lost", [FakeResponse(then="drop"), FakeResponse(then="reset"), problem(504, "x"), FakeResponse(b"<html>", 200)]
+    "lost",
+    [
+        FakeResponse(connection_action="drop"),
+        FakeResponse(connection_action="reset"),
+        problem(504, "x"),
+        FakeResponse(b"<html>", 200),
+    ],
 )
 def test_after_a_lost_answer_the_outcome_is_unknown_and_nothing_is_repeated(
     api: FakeApi, client: Client, lost: FakeResponse
@@ -47,7 +53,7 @@ def test_after_a_lost_answer_the_outcome_is_unknown_and_nothing_is_repeated(
     with pytest.raises(UnknownOutcome) as caught:
         client.imports.create(URL)
     assert caught.value.path == "/api/v1/files/import"
-    assert len(api.heard) == 1
+    assert len(api.requests) == 1
 
 
 def test_a_server_that_is_not_there_is_no_unknown_outcome(connect: Callable[..., Client]) -> None:

@@ -29,7 +29,7 @@ def make_metadata(api: FakeApi, **changes: Any) -> dict[str, Any]:
 def test_a_server_that_speaks_of_itself_is_taken_at_its_word(api: FakeApi, client: Client) -> None:
     api.on("GET", METADATA, make_metadata(api))
     server = client.oauth.server()
-    assert (server.issuer, server.token, server.says_issuer) == (api.url, f"{api.url}/oauth/token", True)
+    assert (server.issuer, server.token, server.has_issuer_parameter) == (api.url, f"{api.url}/oauth/token", True)
 
 
 def test_a_server_without_revocation_has_none(api: FakeApi, client: Client) -> None:

@@ -74,7 +74,7 @@ def test_a_bulk_command_slows_down_before_the_wall(
     time.wall += 1
     time.passed += 1
     client.pace()
-    assert time.slept == [3.0]
+    assert time.waits == [3.0]
     assert said == [("staying below the rate limit", 3.0)]
 
 
@@ -93,5 +93,5 @@ def test_the_time_for_many_requests_is_known_before(remaining: int, requests: in
     """120 a minute, of which 24 are left to others; the rest at two a second."""
     meter = RateMeter()
     assert meter.duration(requests) == 0.0
-    meter.note({"RateLimit": f'"p";r={remaining};t=60', "RateLimit-Policy": '"p";q=120;w=60'}, 0.0, 0.0)
+    meter.update({"RateLimit": f'"p";r={remaining};t=60', "RateLimit-Policy": '"p";q=120;w=60'}, 0.0, 0.0)
     assert meter.duration(requests) == pytest.approx(seconds)

@@ -42,14 +42,14 @@ def test_each_call_is_its_route(api: FakeApi, client: Client) -> None:
     assert [answer["at"] for answer in answers] == [
         "/readership", "/readership/pages", "/page-marks", "/annotations", "/feedback", "one",
     ]  # fmt: skip
-    assert all(heard.query == {} for heard in api.heard)
+    assert all(heard.query == {} for heard in api.requests)
 
 
 def test_csv_is_the_bytes_of_the_server(api: FakeApi, client: Client) -> None:
     api.on("GET", f"{PATH}/page-marks", CSV)
     api.on("GET", f"{PATH}/annotations", CSV)
     assert client.readership.marks_csv(FILE) == client.readership.annotations_csv(FILE) == b"page,mark\r\n1,pick\r\n"
-    assert [heard.query for heard in api.heard] == [{"format": "csv"}] * 2
+    assert [heard.query for heard in api.requests] == [{"format": "csv"}] * 2
 
 
 def test_what_is_no_csv_is_no_api(api: FakeApi, client: Client) -> None:
@@ -78,7 +78,7 @@ def test_the_walk_keeps_clear_of_the_rate_limit(api: FakeApi, client: Client, ti
     tight = {"RateLimit": "limit=120, remaining=24, reset=30"}
     api.on("GET", SESSIONS, FakeResponse([{"id": 1}], 200, tight), FakeResponse([], 200, tight))
     session_ids(client)
-    assert sum(time.slept) > 0
+    assert sum(time.waits) > 0
 
 
 @pytest.mark.parametrize("rows", [[{"id": 2}, {"id": 1}], [{"id": 0}], [{}], [{"id": "7"}], [{"id": 3}, {"id": 3}]])
@@ -92,7 +92,7 @@ def test_sessions_that_go_backward_are_no_api(api: FakeApi, client: Client, rows
 def test_only_a_uuid_becomes_part_of_a_path(api: FakeApi, client: Client, word: str) -> None:
     with pytest.raises(Problem) as caught:
         client.readership.session(FILE, word)
-    assert (caught.value.code, api.heard) == ("not_found", [])
+    assert (caught.value.code, api.requests) == ("not_found", [])
 
 
 def test_a_foreign_file_is_forbidden(api: FakeApi, client: Client) -> None:

@@ -15,7 +15,7 @@ from docshare.contract.wire import format_instant
 from tests.support.fake_api import BASE, UUID, FakeApi, FakeResponse, FakeTime, problem
 
 CONTENT = b"%PDF-1.7 hello"
-DROP = FakeResponse(then="drop")
+DROP = FakeResponse(connection_action="drop")
 STORED = {"uuid": UUID.format(1), "shortId": "aB3dE5fG7hJ9", "shareUrl": "https://d.example/aB3dE5fG7hJ9"}
 
 
@@ -29,11 +29,12 @@ def upload_content(client: Client, name: str = "deck.pdf") -> dict[str, Any]:
 
 
 def count_posts(api: FakeApi) -> int:
-    return len(api.asked("POST", "/files"))
+    return len(api.list_requests("POST", "/files"))
 
 
 @pytest.mark.parametrize(
-    "answer", [DROP, FakeResponse(then="reset"), problem(502, "x"), problem(504, "x"), FakeResponse(b"<html>")]
+    "answer",
+    [DROP, FakeResponse(connection_action="reset"), problem(502, "x"), problem(504, "x"), FakeResponse(b"<html>")],
 )
 def test_the_one_new_file_of_that_name_and_size_is_the_result(
     api: FakeApi, client: Client, answer: FakeResponse
@@ -70,7 +71,7 @@ def test_a_file_that_is_not_it_leads_to_a_second_sending(
     api.files = [other]
     assert upload_content(client) == STORED
     assert count_posts(api) == 2
-    assert time.slept == [2.0, 5.0]
+    assert time.waits == [2.0, 5.0]
 
 
 def test_equal_bytes_identify_it_even_if_the_server_renamed_it(api: FakeApi, client: Client) -> None:
@@ -135,7 +136,7 @@ def test_without_retries_it_is_looked_for_but_not_sent_again(api: FakeApi, conne
     api.on("POST", "/files", DROP)
     with pytest.raises(UnknownOutcome):
         upload_content(connect(retries=0))
-    assert (count_posts(api), len(api.asked("GET", "/files"))) == (1, 3)
+    assert (count_posts(api), len(api.list_requests("GET", "/files"))) == (1, 3)
 
 
 def test_a_list_that_cannot_be_read_leaves_the_outcome_unknown(api: FakeApi, client: Client) -> None:
@@ -147,10 +148,10 @@ def test_a_list_that_cannot_be_read_leaves_the_outcome_unknown(api: FakeApi, cli
 
 
 def test_a_file_that_never_left_needs_no_looking_for(api: FakeApi, connect: Callable[..., Client]) -> None:
-    api.on("POST", "/files", FakeResponse(read=10, then="reset"))
+    api.on("POST", "/files", FakeResponse(read_bytes=10, connection_action="reset"))
     with pytest.raises(ConnectionLost):
         connect(retries=0).files.upload(io.BytesIO(bytes(5_000_000)), "deck.pdf")
-    assert api.asked("GET", "/files") == []
+    assert api.list_requests("GET", "/files") == []
 
 
 def test_the_digest_comes_with_a_recovered_result_too(api: FakeApi, client: Client) -> None:

@@ -35,26 +35,26 @@ def test_a_429_is_waited_for_as_the_server_says(
 ) -> None:
     api.on("GET", "/user", problem(429, "rate_limited", **headers), OK)
     assert client.account.show() == OK
-    assert time.slept == slept
+    assert time.waits == slept
 
 
 def test_waiting_without_a_word_from_the_server_doubles_with_jitter(api: FakeApi, time: FakeTime) -> None:
     api.on("GET", "/user", *[problem(429, "rate_limited")] * 6, OK)
-    Client(api.url, "k" * 32, clock=time.clock(chance=0.75)).account.show()
-    assert time.slept == [0.75, 1.5, 3.0, 6.0, 6.0, 6.0]
+    Client(api.url, "k" * 32, clock=time.make_clock(chance=0.75)).account.show()
+    assert time.waits == [0.75, 1.5, 3.0, 6.0, 6.0, 6.0]
 
 
 def test_a_429_with_no_waiting_time_never_becomes_a_busy_loop(api: FakeApi, time: FakeTime) -> None:
     api.on("GET", "/user", problem(429, "rate_limited", Retry_After="0"), OK)
-    Client(api.url, "k" * 32, clock=time.clock(chance=0.0)).account.show()
-    assert time.slept == [0.5]
+    Client(api.url, "k" * 32, clock=time.make_clock(chance=0.0)).account.show()
+    assert time.waits == [0.5]
 
 
 def test_waiting_ends_before_it_exceeds_the_longest_wait(api: FakeApi, connect: Connect, time: FakeTime) -> None:
     api.on("GET", "/user", problem(429, "rate_limited", Retry_After="50"))
     with pytest.raises(RateLimited) as caught:
         connect(max_wait=120).account.show()
-    assert time.slept == [50.0, 50.0]
+    assert time.waits == [50.0, 50.0]
     assert caught.value.retry_after == 50.0
 
 
@@ -70,8 +70,8 @@ def test_a_server_error_is_tried_three_times_more(api: FakeApi, client: Client, 
     api.on("GET", "/user", problem(status, "internal"))
     with pytest.raises(Refused):
         client.account.show()
-    assert len(api.heard) == 4
-    assert time.slept == [1.0, 2.0, 4.0]
+    assert len(api.requests) == 4
+    assert time.waits == [1.0, 2.0, 4.0]
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 410, 413, 422, 501])
@@ -79,11 +79,11 @@ def test_a_refusal_is_not_repeated(api: FakeApi, client: Client, status: int) ->
     api.on("GET", "/user", problem(status, "x"))
     with pytest.raises(Refused):
         client.account.show()
-    assert len(api.heard) == 1
+    assert len(api.requests) == 1
 
 
 @pytest.mark.parametrize(
-    "answer", [problem(429, "rate_limited"), problem(503, "unavailable"), FakeResponse(then="drop")]
+    "answer", [problem(429, "rate_limited"), problem(503, "unavailable"), FakeResponse(connection_action="drop")]
 )
 def test_no_retries_means_one_request_and_no_waiting(
     api: FakeApi, connect: Connect, time: FakeTime, answer: FakeResponse
@@ -91,13 +91,13 @@ def test_no_retries_means_one_request_and_no_waiting(
     api.on("GET", "/user", answer)
     with pytest.raises((Refused, ConnectionLost)):
         connect(retries=0).account.show()
-    assert len(api.heard) == 1
-    assert time.slept == []
+    assert len(api.requests) == 1
+    assert time.waits == []
 
 
 @pytest.mark.parametrize("then", ["drop", "reset"])
 def test_a_connection_that_breaks_under_a_read_is_made_again(api: FakeApi, client: Client, then: str) -> None:
-    api.on("DELETE", f"/files/{UUID.format(1)}", FakeResponse(then=then), {"trashed": False})
+    api.on("DELETE", f"/files/{UUID.format(1)}", FakeResponse(connection_action=then), {"trashed": False})
     assert client.files.delete(UUID.format(1)) == {"trashed": False}
 
 
@@ -109,7 +109,7 @@ def test_an_upload_is_sent_again_from_its_first_byte_after_a_busy_answer(
     sent: list[int] = []
     content = b"%PDF-" + bytes(700_000)
     client.files.upload(io.BytesIO(content), "a.pdf", progress=sent.append)
-    assert [heard.part() for heard in api.asked("POST", "/files")] == [("a.pdf", content)] * 2
+    assert [heard.part() for heard in api.list_requests("POST", "/files")] == [("a.pdf", content)] * 2
     assert sent == [0, 262_144, 524_288, 700_005] * 2
 
 
@@ -118,31 +118,36 @@ def test_an_upload_that_the_server_judged_is_not_sent_again(api: FakeApi, client
     api.on("POST", "/files", problem(status, "x"))
     with pytest.raises(Refused):
         client.files.upload(io.BytesIO(b"%PDF-"), "a.pdf")
-    assert len(api.heard) == 1
+    assert len(api.requests) == 1
 
 
 def test_an_upload_cut_off_half_way_is_sent_again(api: FakeApi, client: Client) -> None:
     content = bytes(5_000_000)
-    api.on("POST", "/files", FakeResponse(read=1000, then="reset"), {"uuid": UUID.format(1), "shareUrl": "x"})
+    api.on(
+        "POST",
+        "/files",
+        FakeResponse(read_bytes=1000, connection_action="reset"),
+        {"uuid": UUID.format(1), "shareUrl": "x"},
+    )
     client.files.upload(io.BytesIO(content), "a.pdf")
-    assert [len(heard.body) > 5_000_000 for heard in api.asked("POST", "/files")] == [False, True]
-    assert api.asked("GET", "/files") == []
+    assert [len(heard.body) > 5_000_000 for heard in api.list_requests("POST", "/files")] == [False, True]
+    assert api.list_requests("GET", "/files") == []
 
 
 def test_a_server_that_always_hangs_up_during_the_upload_gets_a_hint_about_the_size(
     api: FakeApi, client: Client
 ) -> None:
-    api.on("POST", "/files", FakeResponse(read=1000, then="reset"))
+    api.on("POST", "/files", FakeResponse(read_bytes=1000, connection_action="reset"))
     with pytest.raises(ConnectionLost) as caught:
         client.files.upload(io.BytesIO(bytes(5_000_000)), "a.pdf")
     assert "larger than the plan allows" in caught.value.hint
-    assert len(api.heard) == 4
+    assert len(api.requests) == 4
 
 
 @pytest.mark.parametrize("size", [100_000, 30_000_000])
 def test_an_early_413_is_heard_although_the_body_was_not_read(api: FakeApi, client: Client, size: int) -> None:
     refusal = problem(413, "payload_too_large", "20 MB at most")
-    refusal.read, refusal.then = 0, "close"
+    refusal.read_bytes, refusal.connection_action = 0, "close"
     api.on("POST", "/files", refusal)
     with pytest.raises((Refused, ConnectionLost)) as caught:
         client.files.upload(io.BytesIO(bytes(size)), "a.pdf")

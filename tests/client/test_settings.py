@@ -18,17 +18,19 @@ PATH = f"/files/{ID}/settings"
 def test_settings_are_written_as_json_and_the_empty_answer_is_success(api: FakeApi, client: Client) -> None:
     api.on("PUT", PATH, FakeResponse(b"", headers={"Content-Type": "application/json"}))
     client.settings.write(ID, {"slug": "q3", "password": "öffne", "viewLimit": 3})
-    (heard,) = api.asked("PUT", PATH)
+    (heard,) = api.list_requests("PUT", PATH)
     assert json.loads(heard.body) == {"slug": "q3", "password": "öffne", "viewLimit": 3}
     assert heard.headers["Content-Type"] == "application/json"
     assert heard.headers["Content-Length"] == str(len(heard.body))
 
 
-@pytest.mark.parametrize("lost", [problem(500, "internal"), problem(503, "unavailable"), FakeResponse(then="drop")])
+@pytest.mark.parametrize(
+    "lost", [problem(500, "internal"), problem(503, "unavailable"), FakeResponse(connection_action="drop")]
+)
 def test_a_write_is_repeated_since_twice_is_once(api: FakeApi, client: Client, lost: FakeResponse) -> None:
     api.on("PUT", PATH, lost, FakeResponse(b""))
     client.settings.write(ID, {"slug": "q3"})
-    assert [json.loads(heard.body) for heard in api.asked("PUT", PATH)] == [{"slug": "q3"}] * 2
+    assert [json.loads(heard.body) for heard in api.list_requests("PUT", PATH)] == [{"slug": "q3"}] * 2
 
 
 def test_a_refusal_is_raised_as_it_was_heard(api: FakeApi, client: Client) -> None:
@@ -42,4 +44,4 @@ def test_a_refusal_is_raised_as_it_was_heard(api: FakeApi, client: Client) -> No
 def test_what_is_no_id_reaches_no_server(api: FakeApi, client: Client, name: str) -> None:
     with pytest.raises(Problem):
         client.settings.write(name, {})
-    assert api.heard == []
+    assert api.requests == []

@@ -23,13 +23,13 @@ Connect = Callable[..., Client]
 
 
 def sent_credentials(api: FakeApi) -> list[str | None]:
-    return [heard.headers["Authorization"] for heard in api.heard]
+    return [heard.headers["Authorization"] for heard in api.requests]
 
 
 def test_a_call_carries_the_token_and_the_program_s_name(api: FakeApi, client: Client) -> None:
     client.account.show()
     assert sent_credentials(api) == [f"Bearer {TOKEN}"]
-    assert api.heard[0].headers["User-Agent"].startswith("docshare/")
+    assert api.requests[0].headers["User-Agent"].startswith("docshare/")
 
 
 def test_a_callable_is_asked_for_the_token_before_each_request(api: FakeApi, connect: Connect) -> None:
@@ -56,14 +56,14 @@ def test_a_token_with_a_line_break_is_refused_before_anything_is_sent(api: FakeA
     with pytest.raises(Problem) as caught:
         connect(token="abc\ndef").account.show()
     assert caught.value.code == "unauthorized"
-    assert api.heard == []
+    assert api.requests == []
 
 
 def test_cookies_of_a_server_are_not_kept(api: FakeApi, client: Client) -> None:
     api.on("GET", "/user", FakeResponse({}, headers={"Set-Cookie": "a=b; Path=/"}))
     client.account.show()
     client.account.show()
-    assert api.heard[1].headers["Cookie"] is None
+    assert api.requests[1].headers["Cookie"] is None
 
 
 def test_a_redirect_is_an_error_and_the_token_goes_nowhere_else(api: FakeApi, client: Client) -> None:
@@ -71,7 +71,7 @@ def test_a_redirect_is_an_error_and_the_token_goes_nowhere_else(api: FakeApi, cl
         api.on("GET", "/user", FakeResponse(b"", 301, {"Location": other.url + "/api/v1/user"}))
         with pytest.raises(Redirected) as caught:
             client.account.show()
-        assert other.heard == []
+        assert other.requests == []
         assert other.url in caught.value.detail
         assert "must be https" in caught.value.hint
 
@@ -142,7 +142,7 @@ def test_an_error_without_a_code_gets_that_of_its_status(api: FakeApi, client: C
     api.on("GET", "/user", FakeResponse("<h1>no</h1>", status, {"Content-Type": "text/html"}))
     with pytest.raises(Refused) as caught:
         client.account.show()
-    assert (caught.value.code, caught.value.status, caught.value.plain) == (code, status, True)
+    assert (caught.value.code, caught.value.status, caught.value.is_plain_text) == (code, status, True)
     assert "<h1>" not in caught.value.detail
 
 
@@ -153,7 +153,9 @@ def test_an_error_in_plain_text_keeps_its_words(api: FakeApi, client: Client) ->
 
 
 def test_a_huge_error_answer_is_not_read_to_its_end(api: FakeApi, client: Client) -> None:
-    api.on("GET", "/user", FakeResponse(b" " * 50_000_000, 404, {"Content-Type": "text/plain"}, then="close"))
+    api.on(
+        "GET", "/user", FakeResponse(b" " * 50_000_000, 404, {"Content-Type": "text/plain"}, connection_action="close")
+    )
     with pytest.raises(Refused) as caught:
         client.account.show()
     assert caught.value.status == 404
@@ -171,42 +173,42 @@ def test_a_refused_connection_names_address_and_reason(time: FakeTime) -> None:
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"
         with pytest.raises(NotConnected) as caught:
-            Client(url, TOKEN, clock=time.clock()).account.show()
+            Client(url, TOKEN, clock=time.make_clock()).account.show()
     assert caught.value.detail == f"cannot connect to {url}: connection refused"
     assert (caught.value.method, caught.value.path) == ("GET", "/api/v1/user")
-    assert time.slept == [1.0, 2.0, 4.0]
+    assert time.waits == [1.0, 2.0, 4.0]
 
 
 def test_a_name_that_does_not_exist_is_a_failure_to_connect(time: FakeTime) -> None:
     with pytest.raises(NotConnected, match=r"cannot connect to http://nowhere\.invalid"):
-        Client("http://nowhere.invalid", clock=time.clock(), retries=0).discover()
+        Client("http://nowhere.invalid", clock=time.make_clock(), retries=0).discover()
 
 
 def test_a_silent_server_is_a_timeout(time: FakeTime) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
         with pytest.raises(TimedOut, match="did not answer in time"):
-            Client(url, TOKEN, timeout=0.05, retries=0, clock=time.clock()).account.show()
+            Client(url, TOKEN, timeout=0.05, retries=0, clock=time.make_clock()).account.show()
 
 
 def test_an_answer_that_breaks_off_is_a_lost_connection(api: FakeApi, connect: Connect) -> None:
-    api.on("GET", "/user", FakeResponse(b"{", headers={"Content-Length": "100"}, then="close"))
+    api.on("GET", "/user", FakeResponse(b"{", headers={"Content-Length": "100"}, connection_action="close"))
     with pytest.raises(ConnectionLost):
         connect(retries=0).account.show()
 
 
 def test_an_untrusted_certificate_is_tried_once_only(time: FakeTime, tmp_path: Path) -> None:
     with make_tls_server(tmp_path) as url, pytest.raises(NotConnected) as caught:
-        Client(url, TOKEN, clock=time.clock()).account.show()
+        Client(url, TOKEN, clock=time.make_clock()).account.show()
     assert "certificate" in caught.value.detail
     assert "--ca-bundle" in caught.value.hint
-    assert time.slept == []
+    assert time.waits == []
 
 
 def test_a_certificate_bundle_makes_it_trusted(time: FakeTime, tmp_path: Path) -> None:
     with make_tls_server(tmp_path) as url:
         bundle = str(tmp_path / "cert.pem")
-        assert Client(url, TOKEN, verify=bundle, clock=time.clock()).account.show()["tier"] == "pro"
+        assert Client(url, TOKEN, verify=bundle, clock=time.make_clock()).account.show()["tier"] == "pro"
 
 
 def make_tls_server(folder: Path) -> Any:
@@ -237,7 +239,7 @@ def test_an_http_proxy_of_the_environment_is_used(
     monkeypatch.delenv("NO_PROXY", raising=False)
     client = connect(base_url="http://docs.example", allow_http=True)
     assert client.account.show()["tier"] == "pro"
-    assert api.heard[0].headers["Host"] == "docs.example"
+    assert api.requests[0].headers["Host"] == "docs.example"
 
 
 def test_each_exchange_is_told_to_the_observer(api: FakeApi, connect: Connect) -> None:
@@ -251,7 +253,7 @@ def test_what_is_no_id_never_becomes_part_of_a_path(api: FakeApi, client: Client
     with pytest.raises(Problem) as caught:
         client.files.delete(file)
     assert caught.value.code == "not_found"
-    assert api.heard == []
+    assert api.requests == []
 
 
 def test_importing_the_library_loads_no_http_client() -> None:

@@ -18,7 +18,7 @@ from tests.support.fake_api import BASE, UUID, FakeApi, FakeResponse, FakeTime, 
 FILE = "aB3dE5fG7hJ9"
 LIST = f"/files/{FILE}/variants"
 ONE = f"{LIST}/{UUID.format(1)}"
-DROP = FakeResponse(then="drop")
+DROP = FakeResponse(connection_action="drop")
 
 
 def make_variant(number: int = 1, label: str | None = "Ann", **more: Any) -> dict[str, Any]:
@@ -28,7 +28,7 @@ def make_variant(number: int = 1, label: str | None = "Ann", **more: Any) -> dic
 
 
 def count_posts(api: FakeApi) -> int:
-    return len(api.asked("POST", LIST))
+    return len(api.list_requests("POST", LIST))
 
 
 def test_each_call_is_its_route(api: FakeApi, client: Client) -> None:
@@ -41,7 +41,7 @@ def test_each_call_is_its_route(api: FakeApi, client: Client) -> None:
     assert client.variants.update(FILE, UUID.format(1), {"label": "Bob"}) == make_variant(label="Bob")
     client.variants.delete(FILE, UUID.format(1))
     client.variants.redact(FILE, UUID.format(1))
-    bodies = [json.loads(heard.body) if heard.body else heard.query for heard in api.heard]
+    bodies = [json.loads(heard.body) if heard.body else heard.query for heard in api.requests]
     assert bodies == [
         {},
         {"label": "Ann", "overrides": {"allowDownload": False}},
@@ -49,13 +49,13 @@ def test_each_call_is_its_route(api: FakeApi, client: Client) -> None:
         {},
         {"redact": "1"},
     ]
-    assert [heard.headers["Content-Type"] for heard in api.heard if heard.body] == ["application/json"] * 2
+    assert [heard.headers["Content-Type"] for heard in api.requests if heard.body] == ["application/json"] * 2
 
 
 def test_a_variant_for_nobody_sends_an_empty_object(api: FakeApi, client: Client) -> None:
     api.on("POST", LIST, FakeResponse(make_variant(label=None), 201))
     client.variants.create(FILE)
-    assert json.loads(api.heard[0].body) == {}
+    assert json.loads(api.requests[0].body) == {}
 
 
 @pytest.mark.parametrize("word", ["vB3dE5fG7hJ9", "..", "", "label:Ann"])
@@ -64,7 +64,7 @@ def test_only_a_uuid_becomes_part_of_a_path(api: FakeApi, client: Client, word: 
         with pytest.raises(Problem) as caught:
             call(FILE, word)
         assert caught.value.code == "not_found"
-    assert api.heard == []
+    assert api.requests == []
 
 
 @pytest.mark.parametrize("answer", [[], {"variants": None}, {"variants": ["x"]}, {}])
@@ -75,7 +75,8 @@ def test_a_list_of_another_shape_is_no_api(api: FakeApi, client: Client, answer:
 
 
 @pytest.mark.parametrize(
-    "answer", [DROP, FakeResponse(then="reset"), problem(502, "x"), problem(504, "x"), FakeResponse(b"<html>")]
+    "answer",
+    [DROP, FakeResponse(connection_action="reset"), problem(502, "x"), problem(504, "x"), FakeResponse(b"<html>")],
 )
 def test_the_one_new_variant_of_that_label_is_the_result(api: FakeApi, client: Client, answer: FakeResponse) -> None:
     api.on("POST", LIST, answer)
@@ -101,7 +102,7 @@ def test_a_variant_that_is_not_it_leads_to_a_second_sending(
     api.on("GET", LIST, {"variants": [other]})
     assert client.variants.create(FILE, "Ann", known=[UUID.format(9)]) == make_variant(2)
     assert count_posts(api) == 2
-    assert time.slept == [2.0, 5.0]
+    assert time.waits == [2.0, 5.0]
 
 
 def test_a_variant_that_this_client_made_before_is_not_it(api: FakeApi, client: Client) -> None:
@@ -138,13 +139,13 @@ def test_a_refusal_is_final(api: FakeApi, client: Client, status: int, code: str
     api.on("POST", LIST, problem(status, code))
     with pytest.raises(Refused):
         client.variants.create(FILE, "Ann")
-    assert [heard.method for heard in api.heard] == ["POST"]
+    assert [heard.method for heard in api.requests] == ["POST"]
 
 
 def test_a_busy_server_is_asked_again(api: FakeApi, client: Client, time: FakeTime) -> None:
     api.on("POST", LIST, problem(503, "unavailable", Retry_After="2"), FakeResponse(make_variant(), 201))
     assert client.variants.create(FILE, "Ann") == make_variant()
-    assert time.slept == [2.0]
+    assert time.waits == [2.0]
 
 
 @pytest.mark.parametrize("call", ["update", "delete", "redact"])
@@ -153,11 +154,11 @@ def test_changes_are_repeated_after_a_lost_answer(api: FakeApi, client: Client, 
     api.on("DELETE", ONE, DROP, FakeResponse(b"", 204))
     arguments: list[Any] = [{"revoked": True}] if call == "update" else []
     getattr(client.variants, call)(FILE, UUID.format(1), *arguments)
-    assert len(api.heard) == 2
+    assert len(api.requests) == 2
 
 
 def test_readings_come_by_uuid_and_are_empty_below_pro(api: FakeApi, client: Client) -> None:
     row = {"uuid": UUID.format(1), "sessions": 2, "avgTimeMs": 9}
     api.on("GET", f"/files/{FILE}/readership", {"tier": "pro", "variants": [row]}, {"tier": "basic"})
-    assert client.variants.reading(FILE) == {UUID.format(1): row}
-    assert client.variants.reading(FILE) == {}
+    assert client.variants.list_figures(FILE) == {UUID.format(1): row}
+    assert client.variants.list_figures(FILE) == {}

@@ -19,7 +19,7 @@ URL = "https://hooks.example.com/d"
 SECRET = "whsec_" + "5" * 64
 LIST = "/webhooks"
 ONE = f"{LIST}/{UUID.format(1)}"
-DROP = FakeResponse(then="drop")
+DROP = FakeResponse(connection_action="drop")
 
 
 def make_webhook(number: int = 1, **more: Any) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def make_delivery(number: int, **more: Any) -> dict[str, Any]:
 
 
 def count_posts(api: FakeApi) -> int:
-    return len(api.asked("POST", LIST))
+    return len(api.list_requests("POST", LIST))
 
 
 def test_each_call_is_its_route(api: FakeApi, client: Client) -> None:
@@ -55,7 +55,7 @@ def test_each_call_is_its_route(api: FakeApi, client: Client) -> None:
     assert client.webhooks.enable(UUID.format(1)) == make_webhook()
     assert client.webhooks.deliveries(UUID.format(1)).page(limit=5) == [make_delivery(7)]
     assert client.webhooks.redeliver(UUID.format(1), 7)["state"] == "queued"
-    bodies = [json.loads(heard.body) if heard.body else heard.query for heard in api.heard]
+    bodies = [json.loads(heard.body) if heard.body else heard.query for heard in api.requests]
     assert bodies == [
         {}, {"url": URL, "events": ["file.viewed"], "format": "json"}, {}, {}, {}, {"limit": "5"}, {},
     ]  # fmt: skip
@@ -65,7 +65,7 @@ def test_format_and_file_are_sent_as_given(api: FakeApi, client: Client) -> None
     api.on("POST", LIST, created_answer())
     client.webhooks.create(URL, ["file.viewed"], "slack", "aB3dE5fG7hJ9")
     sent = {"url": URL, "events": ["file.viewed"], "format": "slack", "fileUuid": "aB3dE5fG7hJ9"}
-    assert json.loads(api.heard[0].body) == sent
+    assert json.loads(api.requests[0].body) == sent
 
 
 def test_a_bare_array_is_a_list_too(api: FakeApi, client: Client) -> None:
@@ -93,14 +93,15 @@ def test_only_a_uuid_becomes_part_of_a_path(api: FakeApi, client: Client, call: 
     with pytest.raises(Problem) as caught:
         getattr(client.webhooks, call)(word)
     assert caught.value.code == "not_found"
-    assert api.heard == []
+    assert api.requests == []
 
 
 # --- an answer that is lost ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    "answer", [DROP, FakeResponse(then="reset"), problem(502, "x"), problem(504, "x"), FakeResponse(b"<html>")]
+    "answer",
+    [DROP, FakeResponse(connection_action="reset"), problem(502, "x"), problem(504, "x"), FakeResponse(b"<html>")],
 )
 def test_the_one_new_webhook_like_that_is_the_result_without_its_secret(
     api: FakeApi, client: Client, answer: FakeResponse
@@ -130,7 +131,7 @@ def test_a_webhook_that_is_not_it_leads_to_a_second_sending(
     api.on("GET", LIST, {"webhooks": [other]})
     assert client.webhooks.create(URL, ["file.viewed"], known=[UUID.format(9)])["secret"] == SECRET
     assert count_posts(api) == 2
-    assert time.slept == [2.0, 5.0]
+    assert time.waits == [2.0, 5.0]
 
 
 def test_the_order_of_the_kinds_does_not_matter(api: FakeApi, client: Client) -> None:
@@ -177,7 +178,7 @@ def test_a_refusal_is_final(api: FakeApi, client: Client, status: int, code: str
     api.on("POST", LIST, problem(status, code))
     with pytest.raises(Refused):
         client.webhooks.create(URL, ["file.viewed"])
-    assert [heard.method for heard in api.heard] == ["POST"]
+    assert [heard.method for heard in api.requests] == ["POST"]
 
 
 @pytest.mark.parametrize(("call", "times"), [("delete", 2), ("enable", 2), ("test", 1)])
@@ -191,14 +192,14 @@ def test_only_what_can_be_done_twice_is_repeated(api: FakeApi, client: Client, c
             getattr(client.webhooks, call)(UUID.format(1))
     else:
         getattr(client.webhooks, call)(UUID.format(1))
-    assert len(api.heard) == times
+    assert len(api.requests) == times
 
 
 def test_a_redelivery_whose_answer_is_lost_is_not_sent_again(api: FakeApi, client: Client) -> None:
     api.on("POST", f"{ONE}/deliveries/7/redeliver", DROP)
     with pytest.raises(ConnectionLost):
         client.webhooks.redeliver(UUID.format(1), 7)
-    assert len(api.heard) == 1
+    assert len(api.requests) == 1
 
 
 # --- the delivery log ------------------------------------------------------------------------------------------------

@@ -24,11 +24,11 @@ class SettingCase(NamedTuple):
 
     name: str
     plan: str
-    sent: Any
-    shown: dict[str, Any]
-    taken_back: Any
-    left: dict[str, Any]
-    wrong: tuple[Any, ...]
+    value: Any
+    expected: dict[str, Any]
+    reset_value: Any
+    expected_after_reset: dict[str, Any]
+    invalid_values: tuple[Any, ...]
 
 
 def _switch_case(name: str, plan: str) -> SettingCase:

@@ -58,7 +58,7 @@ def test_the_operations_that_need_a_plan() -> None:
     ("tier", "tiers"), [("free", ["free"]), ("basic", ["free", "basic"]), ("pro", ["free", "basic", "pro"])]
 )
 def test_the_report_shows_each_plan_its_parts_in_order(tier: str, tiers: list[str]) -> None:
-    plan = Plan.of(tier)
+    plan = Plan.from_tier(tier)
     assert list(visible_keys(REPORT_SUMMARY, plan)) == [key for part in tiers for key in SUMMARY[part]]
     assert list(visible_keys(REPORT_SECTIONS, plan)) == [key for part in tiers for key in SECTIONS[part]]
 
@@ -85,9 +85,9 @@ def test_a_plan_refusal_holds_the_pinned_words(plan: Plan, words: str) -> None:
 )
 def test_an_operation_is_refused_below_its_plan(tier: str, operation: str, needed: str | None) -> None:
     if needed is None:
-        require_plan(Plan.of(tier), operation, "This")
+        require_plan(Plan.from_tier(tier), operation, "This")
         return
     with pytest.raises(Problem) as refused:
-        require_plan(Plan.of(tier), operation, "This")
+        require_plan(Plan.from_tier(tier), operation, "This")
     assert refused.value.code == "plan_required"
     assert f"This requires the {needed} plan" in refused.value.detail

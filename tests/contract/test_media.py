@@ -40,7 +40,7 @@ def make_archive(*names: str) -> bytes:
 )
 def test_an_input_document(kind: str, type_: str, extension: str, cap: int | None, converted: bool) -> None:
     row = media.DOCUMENTS[kind]
-    assert (row.type, row.extension, row.cap, row.converted) == (type_, extension, cap, converted)
+    assert (row.type, row.extension, row.cap, row.is_converted) == (type_, extension, cap, converted)
 
 
 def test_no_other_document_is_taken() -> None:

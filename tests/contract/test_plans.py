@@ -9,13 +9,13 @@ DAY = 86_400_000
 
 def test_plans_are_ordered_and_named_as_on_the_wire() -> None:
     assert [plan.tier for plan in sorted(Plan)] == ["free", "basic", "pro"]
-    assert [Plan.of(word) for word in ("free", "basic", "pro")] == [Plan.FREE, Plan.BASIC, Plan.PRO]
+    assert [Plan.from_tier(word) for word in ("free", "basic", "pro")] == [Plan.FREE, Plan.BASIC, Plan.PRO]
     assert Plan.FREE < Plan.BASIC < Plan.PRO
 
 
 def test_an_unknown_tier_is_a_key_error() -> None:
     with pytest.raises(KeyError):
-        Plan.of("gold")
+        Plan.from_tier("gold")
 
 
 @pytest.mark.parametrize(
@@ -27,5 +27,5 @@ def test_an_unknown_tier_is_a_key_error() -> None:
     ],
 )
 def test_what_each_plan_allows(tier: str, slots: int | None, stored: int, trash: int | None) -> None:
-    row = PLAN_LIMITS[Plan.of(tier)]
+    row = PLAN_LIMITS[Plan.from_tier(tier)]
     assert (row.file_slots, row.stored_bytes, row.trash_ms) == (slots, stored, trash)

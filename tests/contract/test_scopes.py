@@ -104,7 +104,7 @@ def test_there_are_five_scopes_each_with_a_sentence_for_the_consent_page() -> No
 @pytest.mark.parametrize("name", parse_routes())
 def test_a_route_asks_for_its_scope(name: str) -> None:
     row = OPERATIONS[name]
-    shown = [row.method, row.path, row.scope or "-", "yes" if row.addition else "no"]
+    shown = [row.method, row.path, row.scope or "-", "yes" if row.is_extension else "no"]
     assert shown == parse_routes()[name]
 
 

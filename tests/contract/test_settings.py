@@ -64,7 +64,7 @@ FILE_UNSET = [
 @pytest.mark.parametrize(("name", "tier", "default", "clears", "shown"), ROWS, ids=[row[0] for row in ROWS])
 def test_a_setting(name: str, tier: str, default: Any, clears: tuple[Any, ...], shown: str) -> None:
     row = SETTINGS[name]
-    assert (row.name, row.plan.tier, row.default, row.clears, row.shown) == (name, tier, default, clears, shown)
+    assert (row.name, row.plan.tier, row.default, row.clears, row.visibility) == (name, tier, default, clears, shown)
     assert type(row.default) is type(default)
 
 

@@ -10,7 +10,7 @@ from docshare.contract.settings import SETTINGS, parse_value, required_plan
 from docshare.contract.viewer import VIEWER_BLOCKS, ViewerField
 from tests.contract.settings_table import CASES, LOOKS, LookCase, SettingCase
 
-WRONG = [(case.name, value) for case in CASES for value in case.wrong]
+WRONG = [(case.name, value) for case in CASES for value in case.invalid_values]
 
 
 def case_name(value: Any) -> str | None:
@@ -30,8 +30,8 @@ def test_every_viewer_setting_has_its_row() -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=case_name)
 def test_a_setting_needs_its_plan_and_taking_it_back_needs_none(case: SettingCase) -> None:
-    assert required_plan(case.name, parse_value(case.name, case.sent)).tier == case.plan
-    assert required_plan(case.name, parse_value(case.name, case.taken_back)) is Plan.FREE
+    assert required_plan(case.name, parse_value(case.name, case.value)).tier == case.plan
+    assert required_plan(case.name, parse_value(case.name, case.reset_value)) is Plan.FREE
 
 
 @pytest.mark.parametrize("look", LOOKS, ids=case_name)

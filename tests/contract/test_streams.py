@@ -38,7 +38,7 @@ def test_a_stream_has_its_plan_cursor_and_keys(
     name: str, plan: Plan, largest: int, keys: str, optional: set[str]
 ) -> None:
     row = STREAMS[name]
-    assert (row.plan, row.largest, " ".join(row.keys), set(row.optional)) == (plan, largest, keys, optional)
+    assert (row.plan, row.max_cursor, " ".join(row.keys), set(row.optional)) == (plan, largest, keys, optional)
 
 
 def test_there_are_three_streams() -> None:
@@ -46,7 +46,7 @@ def test_there_are_three_streams() -> None:
 
 
 def test_the_activity_feed_has_the_cursor_of_the_gate_stream() -> None:
-    assert (ACTIVITY.largest, ACTIVITY.keys) == (INT64, ("id", "event", "timestamp", "data"))
+    assert (ACTIVITY.max_cursor, ACTIVITY.keys) == (INT64, ("id", "event", "timestamp", "data"))
 
 
 def test_the_stream_of_sessions_has_the_keys_of_the_report_and_two_more() -> None:
@@ -54,7 +54,7 @@ def test_the_stream_of_sessions_has_the_keys_of_the_report_and_two_more() -> Non
         "id sessionId startedAt totalTimeMs pagesViewed country deviceType browser returning email name fromInvite "
         "inviteUuid variantUuid contentVersion shownPages pages"
     )
-    assert (SESSIONS.plan, SESSIONS.largest, " ".join(SESSIONS.keys)) == (Plan.PRO, INT64, keys)
+    assert (SESSIONS.plan, SESSIONS.max_cursor, " ".join(SESSIONS.keys)) == (Plan.PRO, INT64, keys)
     assert SESSIONS.optional == {"country", "email", "name", "inviteUuid", "variantUuid"}
 
 

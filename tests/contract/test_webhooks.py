@@ -59,8 +59,8 @@ WORDS = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_kind_has_its_data_keys_actor_and_plan(kind: str) -> None:
     row = webhooks.KINDS[kind]
-    assert (list(row.always), list(row.when), row.visitor, row.plan) == KINDS[kind]
-    assert row.fires
+    assert (list(row.required_keys), list(row.optional_keys), row.is_visitor_event, row.plan) == KINDS[kind]
+    assert row.trigger_text
 
 
 def test_there_are_nine_kinds() -> None:

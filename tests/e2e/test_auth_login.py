@@ -159,13 +159,13 @@ def test_the_address_of_a_browser_on_another_machine_can_be_pasted(
 ) -> None:
     argv = [*COMMAND, "auth", "login", "--url", server.url, "--no-browser"]
     with Terminal(argv, {**env, "CI": ""}, columns=600) as terminal:
-        shown = terminal.until("paste the URL")
+        shown = terminal.wait_for_text("paste the URL")
         address = re.search(r"http\S+/oauth/authorize\?\S+", shown)
         assert address is not None
         terminal.type("https://docs.example.com/callback?code=x&state=y\n")
-        terminal.until("Paste the whole URL")
+        terminal.wait_for_text("Paste the whole URL")
         terminal.type(press_consent_button(browser, address[0]) + "\n")
-        assert terminal.end().code == 0
+        assert terminal.wait_for_exit().code == 0
     assert run_docshare("whoami", env=env).returncode == 0
 
 

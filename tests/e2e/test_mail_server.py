@@ -46,7 +46,7 @@ def measure_slowest(server: ServerProcess, uuid: str, seconds: float) -> float:
 
 @pytest.mark.parametrize("kind", ["hangs", "dead"])
 def test_no_request_waits_for_a_mail_server_that(tmp_path: Path, kind: str) -> None:
-    with FakeMailServer(drips=True) as box, socket.socket() as nobody:
+    with FakeMailServer(is_slow=True) as box, socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))  # and never listens
         url = box.url if kind == "hangs" else f"smtp://127.0.0.1:{nobody.getsockname()[1]}"
         with run_server(tmp_path, DOCSHARE_SMTP_URL=url, DOCSHARE_RATE_LIMIT="100000") as server:

@@ -41,13 +41,13 @@ class LocalServerProcess:
     def key(self) -> str:
         return (self.data / "instance.key").read_text().strip()
 
-    def ask(self, **headers: str) -> int:
+    def request(self, **headers: str) -> int:
         sent = {"Authorization": f"Bearer {self.token}", **headers}
         return requests.get(f"{self.url}/api/v1/user", headers=sent, timeout=10).status_code
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[LocalServerProcess]:
+def local_server(tmp_path: Path) -> Iterator[LocalServerProcess]:
     env = make_env(tmp_path, DOCSHARE_RATE_LIMIT=str(LIMIT), HTTP_PROXY="http://127.0.0.1:9")
     process, _ = start_server("--port", "0", "--base-url", PUBLIC, env=env)
     try:
@@ -58,51 +58,62 @@ def house(tmp_path: Path) -> Iterator[LocalServerProcess]:
 
 
 def test_profile_local_comes_by_loopback_unlimited_and_prints_public_links(
-    house: LocalServerProcess, tmp_path: Path
+    local_server: LocalServerProcess, tmp_path: Path
 ) -> None:
     names = [tmp_path / f"report-{number}.pdf" for number in range(3 * LIMIT)]
     for number, name in enumerate(names):
         name.write_bytes(simple_pdf(pages=1 + number))
-    done = house.run("upload", *map(str, names), "--max-wait", "0")
+    done = local_server.run("upload", *map(str, names), "--max-wait", "0")
     assert done.returncode == 0, done.stderr
     assert len(done.stdout.splitlines()) == len(names)
     assert all(line.startswith(f"{PUBLIC}/") for line in done.stdout.splitlines())
-    assert house.run("auth", "status").returncode == 0
-    listed = house.run("ls", "-vv")
+    assert local_server.run("auth", "status").returncode == 0
+    listed = local_server.run("ls", "-vv")
     assert (listed.returncode, HEADER in listed.stderr) == (0, True)
-    assert not {house.key, compute_proof(house.key, f"Bearer {house.token}")} & {*listed.stderr.split()}
-    (where,) = [line for line in house.run("whoami", "--json", "-v").stderr.splitlines() if "GET" in line]
+    assert not {local_server.key, compute_proof(local_server.key, f"Bearer {local_server.token}")} & {
+        *listed.stderr.split()
+    }
+    (where,) = [line for line in local_server.run("whoami", "--json", "-v").stderr.splitlines() if "GET" in line]
     assert "200" in where
 
 
-def test_another_address_is_asked_for_is_asked(house: LocalServerProcess) -> None:
-    assert house.run("ls", "--url", PUBLIC, "--timeout", "1s", "--retries", "0").returncode == 11
-    other = house.run("ls", DOCSHARE_URL=house.url, DOCSHARE_TOKEN=house.token)
+def test_another_address_is_asked_for_is_asked(local_server: LocalServerProcess) -> None:
+    assert local_server.run("ls", "--url", PUBLIC, "--timeout", "1s", "--retries", "0").returncode == 11
+    other = local_server.run("ls", DOCSHARE_URL=local_server.url, DOCSHARE_TOKEN=local_server.token)
     assert other.returncode == 0, other.stderr
 
 
 @pytest.mark.parametrize(
     "spoof",
     [
-        lambda house: {},
-        lambda house: {HEADER: "1"},
-        lambda house: {HEADER: house.key},
-        lambda house: {HEADER: compute_proof("0" * 64, f"Bearer {house.token}")},
-        lambda house: {HEADER: compute_proof(house.key, "Bearer another")},
-        lambda house: {HEADER: compute_proof(house.key, f"Bearer {house.token}"), "X-Forwarded-For": "127.0.0.1"},
-        lambda house: {HEADER: compute_proof(house.key, f"Bearer {house.token}"), "X-Forwarded-For": "203.0.113.9"},
-        lambda house: {HEADER: compute_proof(house.key, f"Bearer {house.token}"), "Forwarded": "for=127.0.0.1"},
+        lambda own: {},
+        lambda own: {HEADER: "1"},
+        lambda own: {HEADER: own.key},
+        lambda own: {HEADER: compute_proof("0" * 64, f"Bearer {own.token}")},
+        lambda own: {HEADER: compute_proof(own.key, "Bearer another")},
+        lambda own: {
+            HEADER: compute_proof(own.key, f"Bearer {own.token}"),
+            "X-Forwarded-For": "127.0.0.1",
+        },
+        lambda own: {
+            HEADER: compute_proof(own.key, f"Bearer {own.token}"),
+            "X-Forwarded-For": "203.0.113.9",
+        },
+        lambda own: {
+            HEADER: compute_proof(own.key, f"Bearer {own.token}"),
+            "Forwarded": "for=127.0.0.1",
+        },
     ],
 )
-def test_who_merely_reaches_loopback_is_limited(house: LocalServerProcess, spoof: Any) -> None:
-    assert [house.ask(**spoof(house)) for _ in range(LIMIT + 1)] == [200] * LIMIT + [429]
-    true = {HEADER: compute_proof(house.key, f"Bearer {house.token}")}
-    assert house.ask(**true) == 200, "the operator gets through all the same"
+def test_who_merely_reaches_loopback_is_limited(local_server: LocalServerProcess, spoof: Any) -> None:
+    assert [local_server.request(**spoof(local_server)) for _ in range(LIMIT + 1)] == [200] * LIMIT + [429]
+    true = {HEADER: compute_proof(local_server.key, f"Bearer {local_server.token}")}
+    assert local_server.request(**true) == 200, "the operator gets through all the same"
 
 
-def test_a_proof_is_no_credential(house: LocalServerProcess) -> None:
-    proof = {HEADER: compute_proof(house.key, "Bearer ds_live_nobody"), "Authorization": "Bearer ds_live_nobody"}
-    assert house.ask(**proof) == 401
+def test_a_proof_is_no_credential(local_server: LocalServerProcess) -> None:
+    proof = {HEADER: compute_proof(local_server.key, "Bearer ds_live_nobody"), "Authorization": "Bearer ds_live_nobody"}
+    assert local_server.request(**proof) == 401
 
 
 def test_where_no_server_runs_nothing_is_sent_to_whoever_has_its_port(tmp_path: Path) -> None:
@@ -117,5 +128,5 @@ def test_where_no_server_runs_nothing_is_sent_to_whoever_has_its_port(tmp_path: 
         told["url"] = stranger.url
         (tmp_path / "data" / "server.json").write_text(json.dumps(told))
         assert run_docshare("ls", "--retries", "0", env=env).returncode == 11
-        assert stranger.heard == []
+        assert stranger.requests == []
     assert url

@@ -20,10 +20,10 @@ def env(tmp_path: Path) -> dict[str, str]:
 
 def test_a_person_is_told_what_to_type_and_it_works(env: dict[str, str], tmp_path: Path) -> None:
     with Terminal([*COMMAND, "serve", str(tmp_path / "report.pdf"), "--port", "0"], env, columns=100) as server:
-        shown = server.until("Readers appear here")
+        shown = server.wait_for_text("Readers appear here")
         found = run_docshare("show", "@last", "--json", env=env)
         server.type("\x03")
-        assert server.end().code == 0
+        assert server.wait_for_exit().code == 0
     for words in (
         "docshare wait @last",
         "docshare readership show @last",
@@ -42,9 +42,9 @@ def test_what_an_ephemeral_server_shares_is_not_the_last_upload_of_another(env: 
     )
     words = ["serve", str(tmp_path / "report.pdf"), "--ephemeral", "--port", "0"]
     with Terminal([*COMMAND, *words], env, columns=100) as server:
-        shown = server.until("Readers appear here")
+        shown = server.wait_for_text("Readers appear here")
         server.type("\x03")
-        server.end()
+        server.wait_for_exit()
     assert "all data is deleted" in shown
     assert "@last" not in shown, "from another terminal it means something else"
     assert not (tmp_path / "state" / "last.json").exists()
@@ -53,10 +53,10 @@ def test_what_an_ephemeral_server_shares_is_not_the_last_upload_of_another(env: 
 def test_without_a_profile_a_person_is_told_how_to_make_one_and_it_works(env: dict[str, str]) -> None:
     run_docshare("admin", "account", "create", "ada@example.com", env=env)
     with Terminal([*COMMAND, "serve", "--port", "0"], env, columns=100) as server:
-        shown = server.until("--with-token").replace("\r", "")
+        shown = server.wait_for_text("--with-token").replace("\r", "")
         told = shown[shown.index("docshare admin key create") : shown.index("--with-token") + len("--with-token")]
         typed = told.replace("docshare ", f"{shlex.join(COMMAND)} ")
         subprocess.run(["sh", "-c", typed], env=env, check=True, timeout=30)
         assert json.loads(run_docshare("whoami", "--json", env=env).stdout)["email"] == "ada@example.com"
         server.type("\x03")
-        assert server.end().code == 0
+        assert server.wait_for_exit().code == 0

@@ -28,7 +28,7 @@ def test_with_dev_webhooks_may_call_this_machine(tmp_path: Path) -> None:
             made = post_webhook(server, url)
             assert made.status_code == 201, made.text
             assert send_test(server, made)["delivered"] is True
-            hit = receiver.hits[-1]
+            hit = receiver.requests[-1]
             assert verify(made.json()["secret"], hit.body, hit.headers["x-service-signature"], current_time_ms())
         assert post_webhook(server, "http://10.0.0.1/").status_code == 400
         assert post_webhook(server, "http://169.254.169.254/").status_code == 400
@@ -60,7 +60,7 @@ def test_otherwise_they_may_not(tmp_path: Path) -> None:
         assert "X-Docshare-Dev" not in requests.get(f"{server.url}/healthz", timeout=10).headers
         for url in (receiver.url, receiver.url.replace("http", "https"), "https://localhost/"):
             assert post_webhook(server, url).status_code == 400
-        assert receiver.hits == []
+        assert receiver.requests == []
 
 
 def test_the_secret_is_nowhere_in_the_data_directory(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from tests.http.harness import ListenerHarness
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Iterator[Callable[..., ListenerHarness]]:
+def start_listener(tmp_path: Path) -> Iterator[Callable[..., ListenerHarness]]:
     """A function that starts a listener; settings of ``make_server`` are its keyword arguments."""
     started: list[ListenerHarness] = []
 
@@ -24,6 +24,6 @@ def start(tmp_path: Path) -> Iterator[Callable[..., ListenerHarness]]:
 
 
 @pytest.fixture
-def rig(start: Callable[..., ListenerHarness]) -> ListenerHarness:
+def listener(start_listener: Callable[..., ListenerHarness]) -> ListenerHarness:
     """A listener with the usual settings."""
-    return start()
+    return start_listener()

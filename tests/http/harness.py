@@ -34,7 +34,7 @@ class ListenerHarness:
     def __init__(self, root: Path, *, max_file: int = 8 * MB, run: bool = True, port: int = 0, **settings: Any) -> None:
         names = count()
         self.blobs = BlobStore(root / "blobs", root / "tmp", lambda: f"name{next(names):016d}")
-        self.parts: Callable[[], Any] = self.blobs.part
+        self.parts: Callable[[], Any] = self.blobs.create_partial
         self.max_file = max_file
         self.heads: list[RequestHead] = []
         self.calls: list[str] = []
@@ -65,7 +65,7 @@ class ListenerHarness:
             raise RuntimeError("the judge fell asleep")
         if head.path == "/files":
             too_large = Refusal(413, [("X-Plan", "free")], b"more than the plan allows")
-            return Acceptance(self.max_file + MB, intake=True, max_file=self.max_file, on_too_large=too_large)
+            return Acceptance(self.max_file + MB, stores_files=True, max_file=self.max_file, on_too_large=too_large)
         return Acceptance(SMALL_BODY)
 
     def draw_error(self, status: int, path: str | None, detail: str) -> Refusal:
@@ -83,13 +83,13 @@ class ListenerHarness:
         if path == "/slow":
             self.entered.set()
             self.gate.wait(20)
-        answer = BIG if path == "/big" else json.dumps(self.facts(environ)).encode()
+        answer = BIG if path == "/big" else json.dumps(self.describe_request(environ)).encode()
         kind = "text/plain" if path == "/big" else "application/json"
         status = {"/busy": "503 Service Unavailable", "/often": "429 Too Many Requests"}.get(path, "200 OK")
         start_response(status, [("Content-Type", kind), ("Content-Length", str(len(answer)))])
         return [answer]
 
-    def facts(self, environ: dict[str, Any]) -> dict[str, Any]:
+    def describe_request(self, environ: dict[str, Any]) -> dict[str, Any]:
         body = environ["wsgi.input"].read()
         facts: dict[str, Any] = {"path": environ["PATH_INFO"], "body": body.decode("latin-1")}
         if "docshare.form_error" in environ:
@@ -99,13 +99,13 @@ class ListenerHarness:
             facts["fields"] = form.fields
             facts["files"] = {name: describe_file(file) for name, file in form.files.items()}
             if "keep" in parse_qs(environ["QUERY_STRING"], keep_blank_values=True):
-                facts["key"] = self.blobs.keep(form.files["file"].part)
+                facts["key"] = self.blobs.store(form.files["file"].part)
         return facts
 
-    def partials(self) -> list[Path]:
+    def list_partials(self) -> list[Path]:
         return list(self.blobs.tmp.iterdir())
 
-    def stored(self) -> list[Path]:
+    def list_stored(self) -> list[Path]:
         return [path for path in self.blobs.root.rglob("*") if path.is_file()]
 
     def close(self) -> None:
@@ -154,7 +154,7 @@ class RawConnection:
     def send(self, data: bytes) -> None:
         self.socket.sendall(data)
 
-    def push(self, block: bytes, most: int) -> int:
+    def send_repeatedly(self, block: bytes, most: int) -> int:
         """Send ``block`` again and again until the other side ends it; returns the bytes that have left."""
         sent = 0
         with suppress(BrokenPipeError, ConnectionResetError):
@@ -162,34 +162,34 @@ class RawConnection:
                 sent += self.socket.send(block)
         return sent
 
-    def answer(self, method: str = "GET") -> RawAnswer:
+    def read_answer(self, method: str = "GET") -> RawAnswer:
         """Read one whole answer with a Content-Length."""
-        head = self._until(b"\r\n\r\n")
+        head = self._read_until(b"\r\n\r\n")
         status_line, *lines = head[:-4].decode("latin-1").split("\r\n")
         headers = {name.lower(): value for name, value in (line.split(": ", 1) for line in lines)}
         status = int(status_line.split(" ")[1])
         length = 0 if method == "HEAD" or status < 200 else int(headers["content-length"])
         while len(self.buffer) < length:
-            self._more()
+            self._receive()
         body, self.buffer = self.buffer[:length], self.buffer[length:]
         json_body = headers.get("content-type", "").endswith("json") and body
         return RawAnswer(status, headers, body, json.loads(body) if json_body else {})
 
-    def rest(self) -> bytes:
+    def read_to_end(self) -> bytes:
         """Everything until the other side closes."""
         with suppress(ConnectionResetError):
             while block := self.socket.recv(65536):
                 self.buffer += block
         return self.buffer
 
-    def _until(self, mark: bytes) -> bytes:
+    def _read_until(self, mark: bytes) -> bytes:
         while mark not in self.buffer:
-            self._more()
+            self._receive()
         end = self.buffer.index(mark) + len(mark)
         found, self.buffer = self.buffer[:end], self.buffer[end:]
         return found
 
-    def _more(self) -> None:
+    def _receive(self) -> None:
         block = self.socket.recv(65536)
         if not block:
             raise EOFError(f"closed after {self.buffer!r}")

@@ -20,13 +20,13 @@ def blobs(tmp_path: Path) -> BlobStore:
 
 
 def store_content(blobs: BlobStore, content: bytes) -> str:
-    part = blobs.part()
+    part = blobs.create_partial()
     part.write(content)
-    return blobs.keep(part)
+    return blobs.store(part)
 
 
 def test_a_part_knows_its_size_hash_and_head(blobs: BlobStore) -> None:
-    part = blobs.part()
+    part = blobs.create_partial()
     for block in (b"%PDF-1.7\n", memoryview(b"a" * 1020), b"", b"b" * 5000):
         part.write(block)
     whole = b"%PDF-1.7\n" + b"a" * 1020 + b"b" * 5000
@@ -51,10 +51,10 @@ def test_a_kept_blob_is_found_until_it_is_deleted(blobs: BlobStore) -> None:
 
 
 def test_a_kept_part_survives_being_discarded(blobs: BlobStore) -> None:
-    part = blobs.part()
+    part = blobs.create_partial()
     part.write(b"x")
     part.close()
-    key = blobs.keep(part)
+    key = blobs.store(part)
     part.discard()
     assert blobs.path(key).read_bytes() == b"x"
 
@@ -89,7 +89,7 @@ def test_the_bytes_are_on_the_disk_before_the_name_and_the_name_before_the_key_i
 
 
 def test_a_part_that_could_not_be_kept_can_be_discarded(blobs: BlobStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    part = blobs.part()
+    part = blobs.create_partial()
     part.write(b"x")
     calls = count()
 
@@ -99,7 +99,7 @@ def test_a_part_that_could_not_be_kept_can_be_discarded(blobs: BlobStore, monkey
 
     monkeypatch.setattr(os, "fsync", fails_after_the_rename)
     with pytest.raises(OSError, match="I/O error"):
-        blobs.keep(part)
+        blobs.store(part)
     part.discard()
     assert [path for path in blobs.root.rglob("*") if path.is_file()] == []
 
@@ -127,7 +127,7 @@ def test_the_sweep_removes_partials_and_blobs_without_a_row_and_nothing_else(blo
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "precious").write_bytes(b"x")
-    partial = blobs.part()
+    partial = blobs.create_partial()
     partial.close()
     (blobs.tmp / "convert").mkdir()
     (blobs.tmp / "convert" / "leftover.docx").write_bytes(b"x")
@@ -158,7 +158,7 @@ def test_a_growing_part_stops_before_the_disk_is_full(blobs: BlobStore, monkeypa
     gb, block = 1 << 30, bytes(4 << 20)
     free = [gb]
     monkeypatch.setattr(os, "fstatvfs", lambda handle: SimpleNamespace(f_bavail=free[0], f_frsize=1))
-    part = blobs.part()
+    part = blobs.create_partial()
     for _ in range(4):
         part.write(block)
     free[0] = gb - 1

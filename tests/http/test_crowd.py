@@ -63,17 +63,17 @@ def is_closed(wire: RawConnection) -> bool:
 
 def ping(wire: RawConnection, path: str = "/ping") -> bool:
     wire.send(build_request("GET", path))
-    return wire.answer().status == 200
+    return wire.read_answer().status == 200
 
 
 def is_moving(rig: ListenerHarness) -> bool:
     """Whether an answer is leaving or a body arriving."""
-    return any(channel.phase is Phase.MOVING for channel in rig.server._channels())
+    return any(channel.phase is Phase.TRANSFERRING for channel in rig.server._list_channels())
 
 
 def count_received_bytes(rig: ListenerHarness) -> int:
     """How many bytes the server has read from the connections it holds."""
-    return sum(channel.delivered() for channel in rig.server._channels())
+    return sum(channel.transferred_bytes() for channel in rig.server._list_channels())
 
 
 def advance_time(rig: ListenerHarness, clock: MonotonicClock, seconds: float) -> None:
@@ -83,9 +83,9 @@ def advance_time(rig: ListenerHarness, clock: MonotonicClock, seconds: float) ->
 
 
 def test_at_the_limit_the_longest_idle_makes_room_and_then_who_has_asked_nothing(
-    start: Callable[..., ListenerHarness], connect: Connect
+    start_listener: Callable[..., ListenerHarness], connect: Connect
 ) -> None:
-    rig = start(connections=4, is_exempt=lambda peer: True)
+    rig = start_listener(connections=4, is_exempt=lambda peer: True)
     running, silent, first, second = (connect(rig.port) for _ in range(4))
     assert ping(first)
     assert ping(second)
@@ -101,13 +101,13 @@ def test_at_the_limit_the_longest_idle_makes_room_and_then_who_has_asked_nothing
         others.append(newcomer)
         assert len(rig.server.crowd) == 4
     rig.gate.set()
-    assert running.answer().status == 200
+    assert running.read_answer().status == 200
 
 
 def test_a_crowd_of_silent_connections_keeps_nobody_out(
-    start: Callable[..., ListenerHarness], connect: Connect
+    start_listener: Callable[..., ListenerHarness], connect: Connect
 ) -> None:
-    rig = start(connections=20, is_exempt=lambda peer: True)
+    rig = start_listener(connections=20, is_exempt=lambda peer: True)
     crowd = []
     for _ in range(60):
         crowd.append(connect(rig.port))
@@ -117,25 +117,25 @@ def test_a_crowd_of_silent_connections_keeps_nobody_out(
 
 
 def test_an_address_beyond_its_share_loses_its_own_oldest_connection(
-    start: Callable[..., ListenerHarness], clock: MonotonicClock, connect: Connect
+    start_listener: Callable[..., ListenerHarness], clock: MonotonicClock, connect: Connect
 ) -> None:
-    rig = start(connections=64, clock=clock)
+    rig = start_listener(connections=64, clock=clock)
     with RawConnection(rig.port, "127.0.0.2") as visitor:
         assert ping(visitor)
         crowd = [connect(rig.port) for _ in range(16)]
         assert wait_until(lambda: len(rig.server.crowd) == 17)
         # Too fast: what it holds has come a moment ago.
-        assert connect(rig.port).rest() == b""
+        assert connect(rig.port).read_to_end() == b""
         clock.now += 2
         newcomer = connect(rig.port)
         assert ping(newcomer)
-        assert crowd[0].rest() == b""
+        assert crowd[0].read_to_end() == b""
         assert not any(is_closed(wire) for wire in crowd[1:])
         assert ping(visitor)
 
 
-def test_a_trusted_proxy_may_hold_them_all(start: Callable[..., ListenerHarness], connect: Connect) -> None:
-    rig = start(connections=64, is_exempt=lambda peer: peer == "127.0.0.1")
+def test_a_trusted_proxy_may_hold_them_all(start_listener: Callable[..., ListenerHarness], connect: Connect) -> None:
+    rig = start_listener(connections=64, is_exempt=lambda peer: peer == "127.0.0.1")
     crowd = [connect(rig.port) for _ in range(60)]
     assert all(ping(wire) for wire in crowd)
 
@@ -154,14 +154,14 @@ def test_an_ipv6_network_is_one_address(one: str, other: str, same: bool) -> Non
 
 
 def test_idle_connections_follow_the_monotonic_clock(
-    start: Callable[..., ListenerHarness], clock: MonotonicClock, monkeypatch: pytest.MonkeyPatch
+    start_listener: Callable[..., ListenerHarness], clock: MonotonicClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Tomorrow:
         @staticmethod
         def time() -> float:
             return 2e9 + 86_400
 
-    rig = start(clock=clock)
+    rig = start_listener(clock=clock)
     with RawConnection(rig.port) as wire:
         assert ping(wire)
         for module in (waitress.channel, waitress.server):
@@ -176,9 +176,9 @@ def test_idle_connections_follow_the_monotonic_clock(
 
 
 def test_a_connection_that_never_asks_is_closed_after_the_time_of_a_header_block(
-    start: Callable[..., ListenerHarness], clock: MonotonicClock
+    start_listener: Callable[..., ListenerHarness], clock: MonotonicClock
 ) -> None:
-    rig = start(clock=clock)
+    rig = start_listener(clock=clock)
     with RawConnection(rig.port) as wire:
         assert wait_until(lambda: len(rig.server.crowd) == 1)
         advance_time(rig, clock, 29)
@@ -187,8 +187,10 @@ def test_a_connection_that_never_asks_is_closed_after_the_time_of_a_header_block
         assert wait_until(lambda: is_closed(wire))
 
 
-def test_an_answer_that_nobody_reads_is_given_up(start: Callable[..., ListenerHarness], clock: MonotonicClock) -> None:
-    rig = start(clock=clock)
+def test_an_answer_that_nobody_reads_is_given_up(
+    start_listener: Callable[..., ListenerHarness], clock: MonotonicClock
+) -> None:
+    rig = start_listener(clock=clock)
     with RawConnection(rig.port, receive=4096) as wire:
         wire.send(build_request("GET", "/big"))
         assert wait_until(lambda: rig.calls == ["/big"] and is_moving(rig))
@@ -198,8 +200,10 @@ def test_an_answer_that_nobody_reads_is_given_up(start: Callable[..., ListenerHa
         assert wait_until(lambda: len(rig.server.crowd) == 0)
 
 
-def test_a_slow_reader_gets_all_of_a_big_answer(start: Callable[..., ListenerHarness], clock: MonotonicClock) -> None:
-    rig = start(clock=clock)
+def test_a_slow_reader_gets_all_of_a_big_answer(
+    start_listener: Callable[..., ListenerHarness], clock: MonotonicClock
+) -> None:
+    rig = start_listener(clock=clock)
     with RawConnection(rig.port, receive=100_000) as wire:
         wire.send(build_request("GET", "/big"))
         assert wait_until(lambda: rig.calls == ["/big"] and is_moving(rig))
@@ -208,25 +212,29 @@ def test_a_slow_reader_gets_all_of_a_big_answer(start: Callable[..., ListenerHar
             for _ in range(20):
                 wire.buffer += wire.socket.recv(MIN_PROGRESS_BYTES)
             advance_time(rig, clock, 100)
-        assert wire.answer().body == BIG
+        assert wire.read_answer().body == BIG
 
 
-def test_a_body_that_does_not_arrive_is_given_up(start: Callable[..., ListenerHarness], clock: MonotonicClock) -> None:
-    rig = start(clock=clock)
+def test_a_body_that_does_not_arrive_is_given_up(
+    start_listener: Callable[..., ListenerHarness], clock: MonotonicClock
+) -> None:
+    rig = start_listener(clock=clock)
     with RawConnection(rig.port) as wire:
         raw = build_upload(build_form(build_part(b"x" * 100_000)))
         wire.send(raw[:1000])
-        assert wait_until(lambda: len(rig.partials()) == 1)
+        assert wait_until(lambda: len(rig.list_partials()) == 1)
         for sent in range(4):
             advance_time(rig, clock, 35)
             if sent < 3:
                 wire.send(b"x")
         assert wait_until(lambda: is_closed(wire))
-        assert wait_until(lambda: rig.partials() == [])
+        assert wait_until(lambda: rig.list_partials() == [])
 
 
-def test_a_body_that_moves_on_may_take_hours(start: Callable[..., ListenerHarness], clock: MonotonicClock) -> None:
-    rig = start(clock=clock)
+def test_a_body_that_moves_on_may_take_hours(
+    start_listener: Callable[..., ListenerHarness], clock: MonotonicClock
+) -> None:
+    rig = start_listener(clock=clock)
     raw = build_upload(build_form(build_part(b"x" * 400_000)))
     with RawConnection(rig.port) as wire:
         for at in range(0, len(raw) - 50_000, 50_000):
@@ -234,35 +242,38 @@ def test_a_body_that_moves_on_may_take_hours(start: Callable[..., ListenerHarnes
             assert wait_until(lambda at=at: count_received_bytes(rig) >= at + 50_000)  # type: ignore[misc]
             advance_time(rig, clock, 100)
         wire.send(raw[at + 50_000 :])
-        assert wire.answer().facts["files"]["file"]["size"] == 400_000
+        assert wire.read_answer().facts["files"]["file"]["size"] == 400_000
 
 
-def test_pipelined_requests_are_read_one_by_one(rig: ListenerHarness) -> None:
-    with RawConnection(rig.port) as wire:
+def test_pipelined_requests_are_read_one_by_one(listener: ListenerHarness) -> None:
+    with RawConnection(listener.port) as wire:
         wire.send(build_request("GET", "/slow") + b"".join(build_request("GET", f"/{number}") for number in range(300)))
-        assert rig.entered.wait(10)
-        with RawConnection(rig.port) as other:
+        assert listener.entered.wait(10)
+        with RawConnection(listener.port) as other:
             assert ping(other)
-        assert [head.path for head in rig.heads] == ["/slow", "/ping"]
-        rig.gate.set()
-        assert [wire.answer().facts["path"] for _ in range(301)] == ["/slow", *(f"/{number}" for number in range(300))]
+        assert [head.path for head in listener.heads] == ["/slow", "/ping"]
+        listener.gate.set()
+        assert [wire.read_answer().facts["path"] for _ in range(301)] == [
+            "/slow",
+            *(f"/{number}" for number in range(300)),
+        ]
 
 
-def test_a_client_that_sends_no_more_gets_its_answers(rig: ListenerHarness) -> None:
-    with RawConnection(rig.port) as wire:
+def test_a_client_that_sends_no_more_gets_its_answers(listener: ListenerHarness) -> None:
+    with RawConnection(listener.port) as wire:
         wire.send(build_request("GET", "/slow") + build_request("GET", "/b"))
         wire.socket.shutdown(socket.SHUT_WR)
-        assert rig.entered.wait(10)
-        rig.gate.set()
-        assert [wire.answer().facts["path"] for _ in range(2)] == ["/slow", "/b"]
-        assert wire.rest() == b""
+        assert listener.entered.wait(10)
+        listener.gate.set()
+        assert [wire.read_answer().facts["path"] for _ in range(2)] == ["/slow", "/b"]
+        assert wire.read_to_end() == b""
 
 
 def test_silent_connections_cost_the_others_nothing(
-    rig: ListenerHarness, monkeypatch: pytest.MonkeyPatch, connect: Connect
+    listener: ListenerHarness, monkeypatch: pytest.MonkeyPatch, connect: Connect
 ) -> None:
-    crowd = [connect(rig.port) for _ in range(200)]
-    with RawConnection(rig.port) as wire:
+    crowd = [connect(listener.port) for _ in range(200)]
+    with RawConnection(listener.port) as wire:
         assert ping(wire)
         asked, woken = [], []
         readable, wake = Channel.readable, Listener.wake
@@ -271,27 +282,27 @@ def test_silent_connections_cost_the_others_nothing(
         for _ in range(20):
             assert ping(wire)
             # A request that comes while the thread still finishes the one before it does wake the loop.
-            assert wait_until(lambda: not any(channel.requests for channel in rig.server._channels()))
+            assert wait_until(lambda: not any(channel.requests for channel in listener.server._list_channels()))
     assert len({id(channel) for channel in asked}) == 1
     assert len(woken) <= 2  # a thread may be interrupted between its last steps
     assert not any(is_closed(other) for other in crowd)
 
 
 def test_many_newcomers_are_accepted_in_one_turn(
-    start: Callable[..., ListenerHarness], monkeypatch: pytest.MonkeyPatch, connect: Connect
+    start_listener: Callable[..., ListenerHarness], monkeypatch: pytest.MonkeyPatch, connect: Connect
 ) -> None:
     turns: list[int] = []
-    turn = EventLoop.turn
-    monkeypatch.setattr(EventLoop, "turn", lambda self, *more: turns.append(len(self)) or turn(self, *more))
-    rig = start(run=False)
+    turn = EventLoop.run_once
+    monkeypatch.setattr(EventLoop, "run_once", lambda self, *more: turns.append(len(self)) or turn(self, *more))
+    rig = start_listener(run=False)
     crowd = [connect(rig.port) for _ in range(150)]
     rig.thread.start()
     assert ping(crowd[-1])
     assert sum(before < 150 for before in turns) <= 4
 
 
-def test_one_address_waits_behind_itself_only(start: Callable[..., ListenerHarness], connect: Connect) -> None:
-    rig = start(threads=1)
+def test_one_address_waits_behind_itself_only(start_listener: Callable[..., ListenerHarness], connect: Connect) -> None:
+    rig = start_listener(threads=1)
     with RawConnection(rig.port) as first, RawConnection(rig.port, "127.0.0.2") as visitor:
         first.send(build_request("GET", "/slow"))
         assert rig.entered.wait(10)
@@ -302,16 +313,16 @@ def test_one_address_waits_behind_itself_only(start: Callable[..., ListenerHarne
         visitor.send(build_request("GET", "/visitor"))
         assert wait_until(lambda: len(rig.heads) == 32)
         rig.gate.set()
-        assert visitor.answer().status == 200
-        assert all(wire.answer().status == 200 for wire in crowd)
+        assert visitor.read_answer().status == 200
+        assert all(wire.read_answer().status == 200 for wire in crowd)
     assert rig.calls.index("/visitor") <= 2
 
 
 @pytest.mark.parametrize(("path", "status"), [("/busy", 503), ("/often", 429)])
 def test_who_asks_too_much_is_told_half_a_second_late_and_holds_up_nobody_else(
-    start: Callable[..., ListenerHarness], clock: MonotonicClock, path: str, status: int
+    start_listener: Callable[..., ListenerHarness], clock: MonotonicClock, path: str, status: int
 ) -> None:
-    rig = start(clock=clock, threads=1)
+    rig = start_listener(clock=clock, threads=1)
     with RawConnection(rig.port) as first, RawConnection(rig.port) as second, RawConnection(rig.port) as other:
         for wire in (first, second):
             wire.send(build_request("GET", path))
@@ -322,7 +333,7 @@ def test_who_asks_too_much_is_told_half_a_second_late_and_holds_up_nobody_else(
         assert not select.select([first.socket, second.socket], [], [], 0)[0]
         clock.now += 0.2
         for wire in (first, second):
-            assert wire.answer().status == status
+            assert wire.read_answer().status == status
             assert ping(wire)
 
 
@@ -345,13 +356,13 @@ class ExhaustedSocket:
 
 
 def test_without_a_descriptor_an_idle_connection_makes_room_and_the_loop_does_not_spin(
-    start: Callable[..., ListenerHarness], clock: MonotonicClock
+    start_listener: Callable[..., ListenerHarness], clock: MonotonicClock
 ) -> None:
-    rig = start(clock=clock)
+    rig = start_listener(clock=clock)
     with RawConnection(rig.port) as idle, RawConnection(rig.port) as running:
         assert ping(idle)
         # The client has its answer a moment before the loop knows that this connection is idle.
-        assert wait_until(lambda: [channel.phase for channel in rig.server._channels()].count(Phase.IDLE) == 1)
+        assert wait_until(lambda: [channel.phase for channel in rig.server._list_channels()].count(Phase.IDLE) == 1)
         running.send(build_request("GET", "/slow"))
         assert rig.entered.wait(10)
         listener = rig.server._listeners[0]
@@ -362,7 +373,7 @@ def test_without_a_descriptor_an_idle_connection_makes_room_and_the_loop_does_no
             calls = exhausted.calls
             assert calls <= 6
             rig.gate.set()
-            assert running.answer().status == 200
+            assert running.read_answer().status == 200
             assert exhausted.calls == calls
             exhausted.full = False
             clock.now += 1

@@ -82,9 +82,9 @@ def test_bytes_whose_commit_may_come_back_are_kept(world: World) -> None:
     """A commit whose sync failed is in the log of the database; after a crash its rows need their bytes."""
     kept = {}
     for name in ("SQLITE_IOERR_FSYNC", "SQLITE_FULL"):
-        part = world.rt.blobs.part()
+        part = world.rt.blobs.create_partial()
         part.write(b"%PDF-")
-        kept[name] = world.rt.blobs.keep(part)
+        kept[name] = world.rt.blobs.store(part)
         intake.discard_blob(world.rt, kept[name], make_sqlite_error(name))
     assert world.rt.blobs.exists(kept["SQLITE_IOERR_FSYNC"])
     assert not world.rt.blobs.exists(kept["SQLITE_FULL"])

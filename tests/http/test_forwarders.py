@@ -72,11 +72,11 @@ def test_a_trusted_proxy_is_not_named(make: Callable[..., World]) -> None:
 def test_a_proxy_is_forgotten_after_a_day(world: World) -> None:
     request_through(world, "127.0.0.1")
     world.clock.advance(days=1)
-    assert world.rt.forwarders.known(world.clock.now) == []
+    assert world.rt.untrusted_proxies.list_recent(world.clock.now) == []
 
 
 def test_no_more_than_a_few_are_remembered() -> None:
     forwarders = UntrustedProxies()
     for number in range(1000):
-        forwarders.note(f"10.0.{number // 256}.{number % 256}", number)
-    assert len(forwarders.known(1000)) == 32
+        forwarders.record(f"10.0.{number // 256}.{number % 256}", number)
+    assert len(forwarders.list_recent(1000)) == 32

@@ -102,16 +102,16 @@ BAD_HEADS = {
 
 
 @pytest.mark.parametrize("name", BAD_HEADS)
-def test_a_bad_head_is_answered_once_and_nothing_behind_it_is_read(rig: ListenerHarness, name: str) -> None:
+def test_a_bad_head_is_answered_once_and_nothing_behind_it_is_read(listener: ListenerHarness, name: str) -> None:
     raw, status = BAD_HEADS[name]
-    with RawConnection(rig.port) as wire:
+    with RawConnection(listener.port) as wire:
         wire.send(raw + HIDDEN)
-        answer = wire.answer()
+        answer = wire.read_answer()
         assert (answer.status, answer.facts["status"]) == (status, status)
         assert answer.headers["connection"] == "close"
-        assert wire.rest() == b""
-    assert rig.heads == []
-    assert rig.calls == []
+        assert wire.read_to_end() == b""
+    assert listener.heads == []
+    assert listener.calls == []
 
 
 BAD_CHUNKS = {
@@ -139,119 +139,119 @@ BAD_CHUNKS = {
 
 
 @pytest.mark.parametrize("name", BAD_CHUNKS)
-def test_a_bad_chunk_is_answered_once_and_nothing_behind_it_is_read(rig: ListenerHarness, name: str) -> None:
-    with RawConnection(rig.port) as wire:
+def test_a_bad_chunk_is_answered_once_and_nothing_behind_it_is_read(listener: ListenerHarness, name: str) -> None:
+    with RawConnection(listener.port) as wire:
         wire.send(build_post("Transfer-Encoding: chunked") + BAD_CHUNKS[name] + HIDDEN)
-        answer = wire.answer()
+        answer = wire.read_answer()
         assert answer.status == 400
         assert answer.headers["connection"] == "close"
-        assert wire.rest() == b""
-    assert len(rig.heads) == 1
-    assert rig.calls == []
+        assert wire.read_to_end() == b""
+    assert len(listener.heads) == 1
+    assert listener.calls == []
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
-def test_a_chunked_body_arrives_whole_however_it_is_cut(rig: ListenerHarness, size: int) -> None:
+def test_a_chunked_body_arrives_whole_however_it_is_cut(listener: ListenerHarness, size: int) -> None:
     body = bytes(range(256)) * 4
     raw = build_post("Transfer-Encoding: chunked") + encode_chunks(body, 100)
-    with RawConnection(rig.port) as wire:
+    with RawConnection(listener.port) as wire:
         for at in range(0, len(raw), size):
             wire.send(raw[at : at + size])
-        assert wire.answer().facts["body"].encode("latin-1") == body
+        assert wire.read_answer().facts["body"].encode("latin-1") == body
 
 
-def test_extensions_and_trailers_of_a_chunked_body_are_dropped(rig: ListenerHarness) -> None:
-    with RawConnection(rig.port) as wire:
+def test_extensions_and_trailers_of_a_chunked_body_are_dropped(listener: ListenerHarness) -> None:
+    with RawConnection(listener.port) as wire:
         body = b'5;a="b;c"\r\nhello\r\n0;z\r\nX-Sum: 1\r\nX-More: 2\r\n\r\n'
         wire.send(build_post("Transfer-Encoding: chunked") + body + build_request("GET", "/next"))
-        assert wire.answer().facts["body"] == "hello"
-        assert wire.answer().facts["path"] == "/next"
-    assert "HTTP_X_SUM" not in rig.environs[0]
-    assert "HTTP_TRANSFER_ENCODING" not in rig.environs[0]
-    assert rig.environs[0]["CONTENT_LENGTH"] == "5"
+        assert wire.read_answer().facts["body"] == "hello"
+        assert wire.read_answer().facts["path"] == "/next"
+    assert "HTTP_X_SUM" not in listener.environs[0]
+    assert "HTTP_TRANSFER_ENCODING" not in listener.environs[0]
+    assert listener.environs[0]["CONTENT_LENGTH"] == "5"
 
 
-def test_a_chunked_body_beyond_its_limit_is_413(rig: ListenerHarness) -> None:
-    with RawConnection(rig.port) as wire:
+def test_a_chunked_body_beyond_its_limit_is_413(listener: ListenerHarness) -> None:
+    with RawConnection(listener.port) as wire:
         wire.send(build_post("Transfer-Encoding: chunked") + encode_chunks(b"x" * (SMALL_BODY + 1), 1000))
-        assert wire.answer().status == 413
-    assert rig.calls == []
+        assert wire.read_answer().status == 413
+    assert listener.calls == []
 
 
-def test_http_1_0_needs_no_host(rig: ListenerHarness) -> None:
-    with RawConnection(rig.port) as wire:
+def test_http_1_0_needs_no_host(listener: ListenerHarness) -> None:
+    with RawConnection(listener.port) as wire:
         wire.send(b"GET /old HTTP/1.0\r\n\r\n")
-        assert wire.answer().facts["path"] == "/old"
-        assert wire.rest() == b""
+        assert wire.read_answer().facts["path"] == "/old"
+        assert wire.read_to_end() == b""
 
 
 @pytest.mark.parametrize(
     "host", ["localhost", "127.0.0.1:8787", "[::1]:8787", "docs.example.org.", "xn--bcher-kva.example"]
 )
-def test_ordinary_hosts_are_accepted(rig: ListenerHarness, host: str) -> None:
-    with RawConnection(rig.port) as wire:
+def test_ordinary_hosts_are_accepted(listener: ListenerHarness, host: str) -> None:
+    with RawConnection(listener.port) as wire:
         wire.send(f"GET /x HTTP/1.1\r\nhOSt:{host}   \r\n\r\n".encode())
-        assert wire.answer().status == 200
-    assert rig.heads[0].headers["host"] == host
+        assert wire.read_answer().status == 200
+    assert listener.heads[0].headers["host"] == host
 
 
-def test_an_empty_line_before_a_request_is_skipped(rig: ListenerHarness) -> None:
-    with RawConnection(rig.port) as wire:
+def test_an_empty_line_before_a_request_is_skipped(listener: ListenerHarness) -> None:
+    with RawConnection(listener.port) as wire:
         wire.send(b"\r\n" + build_request("POST", "/x", b"hello") + b"\r\n" + build_request("GET", "/y"))
-        assert wire.answer().facts["body"] == "hello"
-        assert wire.answer().facts["path"] == "/y"
+        assert wire.read_answer().facts["body"] == "hello"
+        assert wire.read_answer().facts["path"] == "/y"
 
 
-def test_an_address_with_scheme_and_host_is_judged_by_its_path(rig: ListenerHarness) -> None:
-    with RawConnection(rig.port) as wire:
+def test_an_address_with_scheme_and_host_is_judged_by_its_path(listener: ListenerHarness) -> None:
+    with RawConnection(listener.port) as wire:
         wire.send(build_request("GET", "http://evil.example/refuse?x=1"))
-        assert wire.answer().status == 401
-    assert (rig.heads[0].path, rig.heads[0].query) == ("/refuse", "x=1")
+        assert wire.read_answer().status == 401
+    assert (listener.heads[0].path, listener.heads[0].query) == ("/refuse", "x=1")
 
 
 @pytest.mark.parametrize("target", ["//refuse", "/%72efuse", "///refuse?x", "http://h//refuse"])
-def test_judge_and_application_see_the_same_path(rig: ListenerHarness, target: str) -> None:
-    with RawConnection(rig.port) as wire:
+def test_judge_and_application_see_the_same_path(listener: ListenerHarness, target: str) -> None:
+    with RawConnection(listener.port) as wire:
         wire.send(build_request("GET", target))
-        assert wire.answer().status == 401
+        assert wire.read_answer().status == 401
 
 
-def test_repeated_headers_reach_the_judge_joined(rig: ListenerHarness) -> None:
-    with RawConnection(rig.port) as wire:
+def test_repeated_headers_reach_the_judge_joined(listener: ListenerHarness) -> None:
+    with RawConnection(listener.port) as wire:
         wire.send(build_request("GET", "/x", b"", "Authorization: Bearer a", "AUTHORIZATION: Bearer b", "X_Y: z"))
-        wire.answer()
-    assert rig.heads[0].headers["authorization"] == "Bearer a, Bearer b"
-    assert rig.heads[0].peer == "127.0.0.1"
-    assert not [name for name in rig.heads[0].headers if "x" in name]
+        wire.read_answer()
+    assert listener.heads[0].headers["authorization"] == "Bearer a, Bearer b"
+    assert listener.heads[0].peer == "127.0.0.1"
+    assert not [name for name in listener.heads[0].headers if "x" in name]
 
 
-def test_an_error_names_the_path_it_could_read(rig: ListenerHarness) -> None:
-    with RawConnection(rig.port) as wire:
+def test_an_error_names_the_path_it_could_read(listener: ListenerHarness) -> None:
+    with RawConnection(listener.port) as wire:
         wire.send(build_post("Content-Length: x", first="POST /api/v1/f%69les?secret=1 HTTP/1.1"))
-        assert wire.answer().facts["path"] == "/api/v1/files"
-    with RawConnection(rig.port) as wire:
+        assert wire.read_answer().facts["path"] == "/api/v1/files"
+    with RawConnection(listener.port) as wire:
         wire.send(b"\x16\x03\x01")
-        assert wire.answer().facts["path"] is None
+        assert wire.read_answer().facts["path"] is None
 
 
-def test_white_space_around_a_value_costs_no_time(rig: ListenerHarness) -> None:
+def test_white_space_around_a_value_costs_no_time(listener: ListenerHarness) -> None:
     begun = time.monotonic()
-    with RawConnection(rig.port) as wire:
+    with RawConnection(listener.port) as wire:
         wire.send(build_request("GET", "/x", b"", "X: " + " " * 60_000 + "a", "Y:" + "\t " * 100 + "b"))
-        assert wire.answer().status == 200
+        assert wire.read_answer().status == 200
     assert time.monotonic() - begun < 3
-    assert rig.heads[0].headers["x"] == "a"
+    assert listener.heads[0].headers["x"] == "a"
 
 
 def test_a_line_without_an_end_is_not_searched_for_its_path(
-    rig: ListenerHarness, monkeypatch: pytest.MonkeyPatch
+    listener: ListenerHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A pattern took five milliseconds for it, and hundreds of such requests everybody's time."""
     searched: list[int] = []
     pattern = framing._LENIENT_REQUEST_LINE
     fake = SimpleNamespace(match=lambda head: searched.append(len(head)) or pattern.match(head))
     monkeypatch.setattr(framing, "_LENIENT_REQUEST_LINE", fake)
-    with RawConnection(rig.port) as wire:
+    with RawConnection(listener.port) as wire:
         wire.send(b"GET /" + b"y" * 70_000)
-        assert wire.answer().status == 431
+        assert wire.read_answer().status == 431
     assert searched == []

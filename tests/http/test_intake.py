@@ -30,8 +30,8 @@ def send_half_upload(wire: RawConnection, content: bytes = b"x" * 500_000) -> No
     wire.send(raw[: len(raw) // 2])
 
 
-def test_a_form_reaches_the_application_taken_apart(rig: ListenerHarness) -> None:
-    with RawConnection(rig.port) as wire:
+def test_a_form_reaches_the_application_taken_apart(listener: ListenerHarness) -> None:
+    with RawConnection(listener.port) as wire:
         wire.send(
             build_upload(
                 build_form(
@@ -43,7 +43,7 @@ def test_a_form_reaches_the_application_taken_apart(rig: ListenerHarness) -> Non
                 ),
             )
         )
-        facts = wire.answer().facts
+        facts = wire.read_answer().facts
     assert facts["fields"] == {"kind": "loägo", "empty": ""}
     assert facts["files"] == {
         "file": {
@@ -55,38 +55,38 @@ def test_a_form_reaches_the_application_taken_apart(rig: ListenerHarness) -> Non
         }
     }
     assert facts["body"] == ""
-    assert rig.environs[0]["CONTENT_LENGTH"] == "0"
+    assert listener.environs[0]["CONTENT_LENGTH"] == "0"
 
 
-def test_a_kept_file_lies_in_the_store_and_nothing_in_the_temporary_directory(rig: ListenerHarness) -> None:
-    with RawConnection(rig.port) as wire:
+def test_a_kept_file_lies_in_the_store_and_nothing_in_the_temporary_directory(listener: ListenerHarness) -> None:
+    with RawConnection(listener.port) as wire:
         wire.send(build_upload(build_form(build_part(PDF)), "/files?keep"))
-        key = wire.answer().facts["key"]
-    assert rig.blobs.path(key).read_bytes() == PDF
-    assert rig.blobs.path(key).stat().st_mode & 0o777 == 0o600
-    assert wait_until(lambda: rig.partials() == [])
-    assert rig.stored() == [rig.blobs.path(key)]
+        key = wire.read_answer().facts["key"]
+    assert listener.blobs.path(key).read_bytes() == PDF
+    assert listener.blobs.path(key).stat().st_mode & 0o777 == 0o600
+    assert wait_until(lambda: listener.list_partials() == [])
+    assert listener.list_stored() == [listener.blobs.path(key)]
 
 
-def test_a_file_that_is_not_kept_is_gone_after_the_answer(rig: ListenerHarness) -> None:
+def test_a_file_that_is_not_kept_is_gone_after_the_answer(listener: ListenerHarness) -> None:
+    with RawConnection(listener.port) as wire:
+        wire.send(build_upload(build_form(build_part(PDF))))
+        assert wire.read_answer().status == 200
+        assert wait_until(lambda: listener.list_partials() == [])
+    assert listener.list_stored() == []
+
+
+def test_a_file_of_an_application_that_fails_is_removed(start_listener: Callable[..., ListenerHarness]) -> None:
+    rig = start_listener()
+    rig.describe_request = lambda environ: 1 / 0  # type: ignore[method-assign, assignment]
     with RawConnection(rig.port) as wire:
         wire.send(build_upload(build_form(build_part(PDF))))
-        assert wire.answer().status == 200
-        assert wait_until(lambda: rig.partials() == [])
-    assert rig.stored() == []
+        assert wire.read_answer().status == 500
+    assert wait_until(lambda: rig.list_partials() == [])
 
 
-def test_a_file_of_an_application_that_fails_is_removed(start: Callable[..., ListenerHarness]) -> None:
-    rig = start()
-    rig.facts = lambda environ: 1 / 0  # type: ignore[method-assign, assignment]
-    with RawConnection(rig.port) as wire:
-        wire.send(build_upload(build_form(build_part(PDF))))
-        assert wire.answer().status == 500
-    assert wait_until(lambda: rig.partials() == [])
-
-
-def test_the_bytes_of_an_upload_are_written_once(start: Callable[..., ListenerHarness]) -> None:
-    rig = start(max_file=64 * MB)
+def test_the_bytes_of_an_upload_are_written_once(start_listener: Callable[..., ListenerHarness]) -> None:
+    rig = start_listener(max_file=64 * MB)
     content = b"0123456789abcdef" * (2 * MB)
     raw = build_upload(build_form(build_part(content)), "/files?keep")
 
@@ -96,119 +96,121 @@ def test_the_bytes_of_an_upload_are_written_once(start: Callable[..., ListenerHa
     before = written()
     with RawConnection(rig.port) as wire:
         wire.send(raw)
-        assert wire.answer().facts["files"]["file"]["sha256"] == sha256(content)
+        assert wire.read_answer().facts["files"]["file"]["sha256"] == sha256(content)
     assert len(content) <= written() - before <= len(content) * 1.01
 
 
 @pytest.mark.parametrize("size", [1, 5, 4096, 1_000_000])
-def test_an_upload_in_chunks_arrives_whole(rig: ListenerHarness, size: int) -> None:
+def test_an_upload_in_chunks_arrives_whole(listener: ListenerHarness, size: int) -> None:
     content = PDF * (20 if size > 10 else 1)
     body = build_form(build_part(b"a", 'form-data; name="kind"'), build_part(content))
-    with RawConnection(rig.port) as wire:
+    with RawConnection(listener.port) as wire:
         wire.send(
             build_request("POST", "/files", b"", form_content_type(), "Transfer-Encoding: chunked")
             + encode_chunks(body, size)
         )
-        assert wire.answer().facts["files"]["file"]["sha256"] == sha256(content)
+        assert wire.read_answer().facts["files"]["file"]["sha256"] == sha256(content)
         wire.send(build_request("GET", "/x"))
-        assert wire.answer().status == 200
+        assert wire.read_answer().status == 200
 
 
-def test_a_file_of_exactly_the_largest_size_is_taken(start: Callable[..., ListenerHarness]) -> None:
-    rig = start(max_file=100_000)
+def test_a_file_of_exactly_the_largest_size_is_taken(start_listener: Callable[..., ListenerHarness]) -> None:
+    rig = start_listener(max_file=100_000)
     with RawConnection(rig.port) as wire:
         wire.send(build_upload(build_form(build_part(b"x" * 100_000))))
-        assert wire.answer().facts["files"]["file"]["size"] == 100_000
+        assert wire.read_answer().facts["files"]["file"]["size"] == 100_000
 
 
 @pytest.mark.parametrize("framing", ["declared", "chunked"])
 def test_a_file_one_byte_too_large_is_413_and_leaves_nothing(
-    start: Callable[..., ListenerHarness], framing: str
+    start_listener: Callable[..., ListenerHarness], framing: str
 ) -> None:
-    rig = start(max_file=100_000)
+    rig = start_listener(max_file=100_000)
     body = build_form(build_part(b"x" * 100_001))
     chunked = build_request("POST", "/files", b"", form_content_type(), "Transfer-Encoding: chunked") + encode_chunks(
         body, 999
     )
     with RawConnection(rig.port) as wire:
         wire.send(build_upload(body) if framing == "declared" else chunked)
-        answer = wire.answer()
+        answer = wire.read_answer()
         assert (answer.status, answer.body) == (413, b"more than the plan allows")
     assert rig.calls == []
-    assert wait_until(lambda: rig.partials() == [])
+    assert wait_until(lambda: rig.list_partials() == [])
 
 
 def test_a_file_too_large_is_413_although_the_sender_has_stopped_in_the_middle(
-    start: Callable[..., ListenerHarness],
+    start_listener: Callable[..., ListenerHarness],
 ) -> None:
-    rig = start(max_file=100_000)
+    rig = start_listener(max_file=100_000)
     with RawConnection(rig.port) as wire:
         wire.send(build_upload(build_form(build_part(b"x" * 1_000_000)))[:200_000])
-        answer = wire.answer()
+        answer = wire.read_answer()
         assert (answer.status, answer.headers["connection"]) == (413, "close")
-        assert wire.rest() == b""
-    assert wait_until(lambda: rig.partials() == [])
+        assert wire.read_to_end() == b""
+    assert wait_until(lambda: rig.list_partials() == [])
 
 
-def test_an_endless_body_in_chunks_is_cut_off(start: Callable[..., ListenerHarness]) -> None:
-    rig = start(max_file=100_000)
+def test_an_endless_body_in_chunks_is_cut_off(start_listener: Callable[..., ListenerHarness]) -> None:
+    rig = start_listener(max_file=100_000)
     with RawConnection(rig.port) as wire:
         wire.send(build_request("POST", "/files", b"", form_content_type(), "Transfer-Encoding: chunked"))
         wire.send(encode_chunks(build_part(b"")[:-2], 4096)[:-5])
-        assert wire.push(b"10000\r\n" + b"x" * 65536 + b"\r\n", 200 * MB) < 32 * MB
-        assert wire.answer().status == 413
+        assert wire.send_repeatedly(b"10000\r\n" + b"x" * 65536 + b"\r\n", 200 * MB) < 32 * MB
+        assert wire.read_answer().status == 413
 
 
-def test_a_length_shorter_than_the_form_is_a_broken_form_and_its_rest_is_never_a_request(rig: ListenerHarness) -> None:
+def test_a_length_shorter_than_the_form_is_a_broken_form_and_its_rest_is_never_a_request(
+    listener: ListenerHarness,
+) -> None:
     body = build_form(build_part(PDF))
-    with RawConnection(rig.port) as wire:
+    with RawConnection(listener.port) as wire:
         wire.send(build_request("POST", "/files", b"", form_content_type(), f"Content-Length: {len(body) - 20}") + body)
-        assert wire.answer().facts["form_error"] == "The form ends before its last boundary."
-        assert wire.answer().status == 400
-        assert wire.rest() == b""
-    assert rig.calls == ["/files"]
-    assert wait_until(lambda: rig.partials() == [])
+        assert wire.read_answer().facts["form_error"] == "The form ends before its last boundary."
+        assert wire.read_answer().status == 400
+        assert wire.read_to_end() == b""
+    assert listener.calls == ["/files"]
+    assert wait_until(lambda: listener.list_partials() == [])
 
 
-def test_a_length_longer_than_the_form_keeps_the_server_waiting_and_leaves_nothing(rig: ListenerHarness) -> None:
+def test_a_length_longer_than_the_form_keeps_the_server_waiting_and_leaves_nothing(listener: ListenerHarness) -> None:
     body = build_form(build_part(PDF))
-    with RawConnection(rig.port) as wire:
+    with RawConnection(listener.port) as wire:
         wire.send(build_request("POST", "/files", b"", form_content_type(), f"Content-Length: {len(body) + 20}") + body)
-        assert wait_until(lambda: len(rig.partials()) == 1)
-    assert wait_until(lambda: rig.partials() == [])
-    assert rig.calls == []
+        assert wait_until(lambda: len(listener.list_partials()) == 1)
+    assert wait_until(lambda: listener.list_partials() == [])
+    assert listener.calls == []
 
 
-def test_a_sender_who_disconnects_leaves_no_partial(rig: ListenerHarness) -> None:
+def test_a_sender_who_disconnects_leaves_no_partial(listener: ListenerHarness) -> None:
+    with RawConnection(listener.port) as wire:
+        send_half_upload(wire)
+        assert wait_until(lambda: len(listener.list_partials()) == 1)
+    assert wait_until(lambda: listener.list_partials() == [])
+    assert listener.calls == []
+
+
+def test_a_silent_sender_is_cut_off_and_leaves_no_partial(start_listener: Callable[..., ListenerHarness]) -> None:
+    rig = start_listener(idle_seconds=1)
     with RawConnection(rig.port) as wire:
         send_half_upload(wire)
-        assert wait_until(lambda: len(rig.partials()) == 1)
-    assert wait_until(lambda: rig.partials() == [])
-    assert rig.calls == []
+        assert wire.read_to_end() == b""
+    assert wait_until(lambda: rig.list_partials() == [])
 
 
-def test_a_silent_sender_is_cut_off_and_leaves_no_partial(start: Callable[..., ListenerHarness]) -> None:
-    rig = start(idle_seconds=1)
-    with RawConnection(rig.port) as wire:
-        send_half_upload(wire)
-        assert wire.rest() == b""
-    assert wait_until(lambda: rig.partials() == [])
-
-
-def test_a_broken_form_reaches_the_application_as_an_error(rig: ListenerHarness) -> None:
-    with RawConnection(rig.port) as wire:
+def test_a_broken_form_reaches_the_application_as_an_error(listener: ListenerHarness) -> None:
+    with RawConnection(listener.port) as wire:
         wire.send(build_upload(build_form(build_part(PDF)).replace(b"form-data", b"attachment")))
-        assert wire.answer().facts["form_error"] == "A part has no name."
-    assert "docshare.form" not in rig.environs[0]
-    assert wait_until(lambda: rig.partials() == [])
+        assert wire.read_answer().facts["form_error"] == "A part has no name."
+    assert "docshare.form" not in listener.environs[0]
+    assert wait_until(lambda: listener.list_partials() == [])
 
 
-def test_a_broken_form_is_answered_although_the_sender_has_stopped_in_the_middle(rig: ListenerHarness) -> None:
+def test_a_broken_form_is_answered_although_the_sender_has_stopped_in_the_middle(listener: ListenerHarness) -> None:
     body = build_form(build_part(PDF * 100)).replace(b"form-data", b"attachment")
-    with RawConnection(rig.port) as wire:
+    with RawConnection(listener.port) as wire:
         wire.send(build_upload(body)[:1000])
-        assert wire.answer().facts["form_error"] == "A part has no name."
-        assert wire.rest() == b""
+        assert wire.read_answer().facts["form_error"] == "A part has no name."
+        assert wire.read_to_end() == b""
 
 
 @pytest.mark.parametrize(
@@ -221,11 +223,11 @@ def test_a_broken_form_is_answered_although_the_sender_has_stopped_in_the_middle
         ("X-No: type", "The body must be multipart/form-data."),
     ],
 )
-def test_a_body_that_is_no_form_is_not_read(rig: ListenerHarness, content_type: str, error: str) -> None:
-    with RawConnection(rig.port) as wire:
+def test_a_body_that_is_no_form_is_not_read(listener: ListenerHarness, content_type: str, error: str) -> None:
+    with RawConnection(listener.port) as wire:
         wire.send(build_request("POST", "/files", b"", content_type, "Content-Length: 5000000"))
-        assert wire.answer().facts["form_error"] == error
-        assert wire.rest() == b""
+        assert wire.read_answer().facts["form_error"] == error
+        assert wire.read_to_end() == b""
 
 
 class FullDiskPart(PartialFile):
@@ -238,32 +240,34 @@ class FullDiskPart(PartialFile):
 
 
 @pytest.mark.parametrize("sent", [0.5, 1.0])
-def test_a_full_disk_is_503_and_the_server_goes_on(rig: ListenerHarness, sent: float) -> None:
-    rig.parts = lambda: FullDiskPart(rig.blobs.tmp / "full.part")
+def test_a_full_disk_is_503_and_the_server_goes_on(listener: ListenerHarness, sent: float) -> None:
+    listener.parts = lambda: FullDiskPart(listener.blobs.tmp / "full.part")
     raw = build_upload(build_form(build_part(b"x" * 500_000)))
-    with RawConnection(rig.port) as wire:
+    with RawConnection(listener.port) as wire:
         wire.send(raw[: int(len(raw) * sent)])
-        assert wire.answer().status == 503
-    assert rig.calls == []
-    assert wait_until(lambda: rig.partials() == [])
-    rig.parts = rig.blobs.part
-    with RawConnection(rig.port) as wire:
+        assert wire.read_answer().status == 503
+    assert listener.calls == []
+    assert wait_until(lambda: listener.list_partials() == [])
+    listener.parts = listener.blobs.create_partial
+    with RawConnection(listener.port) as wire:
         wire.send(raw)
-        assert wire.answer().status == 200
+        assert wire.read_answer().status == 200
 
 
-def test_a_disk_that_takes_no_new_file_is_503(rig: ListenerHarness) -> None:
+def test_a_disk_that_takes_no_new_file_is_503(listener: ListenerHarness) -> None:
     def broken() -> PartialFile:
         raise OSError(errno.EROFS, "Read-only file system")
 
-    rig.parts = broken
-    with RawConnection(rig.port) as wire:
+    listener.parts = broken
+    with RawConnection(listener.port) as wire:
         wire.send(build_upload(build_form(build_part(PDF))))
-        assert wire.answer().status == 503
+        assert wire.read_answer().status == 503
 
 
-def test_a_sender_faster_than_the_disk_is_held_up_and_nobody_else(start: Callable[..., ListenerHarness]) -> None:
-    rig = start(max_file=64 * MB)
+def test_a_sender_faster_than_the_disk_is_held_up_and_nobody_else(
+    start_listener: Callable[..., ListenerHarness],
+) -> None:
+    rig = start_listener(max_file=64 * MB)
 
     class StuckDisk(PartialFile):
         def write(self, block: bytes | memoryview) -> None:
@@ -280,7 +284,7 @@ def test_a_sender_faster_than_the_disk_is_held_up_and_nobody_else(start: Callabl
         # The rest fits into the buffers of the kernel; the server's program has stopped reading.
         assert sent < 32 * MB
         other.send(build_request("GET", "/ping"))
-        assert other.answer().status == 200
+        assert other.read_answer().status == 200
         rig.gate.set()
         wire.send(bytes(raw[sent:]))
-        assert wire.answer().facts["files"]["file"]["sha256"] == sha256(content)
+        assert wire.read_answer().facts["files"]["file"]["sha256"] == sha256(content)

@@ -35,7 +35,7 @@ def blobs(tmp_path_factory: pytest.TempPathFactory) -> BlobStore:
 
 def parse_form(blobs: BlobStore, body: bytes, cuts: list[int] | None = None, max_file: int | None = None) -> Any:
     """Fields and files of a body that comes in pieces, or the class and text of the error."""
-    parser = FormParser(BOUNDARY.encode(), blobs.part, max_file)
+    parser = FormParser(BOUNDARY.encode(), blobs.create_partial, max_file)
     edges = [0, *sorted(cut % (len(body) + 1) for cut in cuts or []), len(body)]
     try:
         for begin, end in pairwise(edges):
@@ -110,7 +110,7 @@ def test_any_cut_of_any_bytes_gives_the_same_form_or_the_same_error(
 )
 def test_hostile_bytes_take_no_longer_than_others(blobs: BlobStore, pattern: bytes) -> None:
     block = (pattern * (65536 // len(pattern) + 1))[:65536]
-    parser = FormParser(BOUNDARY.encode(), blobs.part)
+    parser = FormParser(BOUNDARY.encode(), blobs.create_partial)
     parser.feed(build_part(b"")[:-2])
     begun = time.process_time()
     for _ in range(256):
@@ -121,7 +121,7 @@ def test_hostile_bytes_take_no_longer_than_others(blobs: BlobStore, pattern: byt
 
 
 def test_bytes_that_come_one_by_one_take_linear_time(blobs: BlobStore) -> None:
-    parser = FormParser(BOUNDARY.encode(), blobs.part)
+    parser = FormParser(BOUNDARY.encode(), blobs.create_partial)
     begun = time.process_time()
     for byte in build_form(build_part(b"\r" * 20_000, 'form-data; name="a"')):
         parser.feed(bytes([byte]))
@@ -316,6 +316,6 @@ def test_parts_are_private_files(blobs: BlobStore, tmp_path: Path) -> None:
     with pytest.raises(FileExistsError):
         PartialFile(with_links)
     with_links.unlink()
-    fresh = blobs.part()
+    fresh = blobs.create_partial()
     assert fresh.path.stat().st_mode & 0o777 == 0o600
     fresh.discard()

@@ -59,7 +59,7 @@ def app(blobs: BlobStore) -> Flask:
         facts["files"] = {name: describe_file(file) for name, file in form.files.items()}
         facts["partials"] = len(list(blobs.tmp.iterdir()))
         if "keep" in request.args:
-            facts["key"] = blobs.keep(form.files["file"].part)
+            facts["key"] = blobs.store(form.files["file"].part)
         if "fail" in request.args:
             raise Problem("conflict", "Something else is wrong.")
         return jsonify(facts)
@@ -77,7 +77,7 @@ Send = Callable[[bytes], dict[str, Any]]
 def send_and_read_facts(raw: bytes, port: int) -> dict[str, Any]:
     with RawConnection(port) as wire:
         wire.send(raw)
-        answer = wire.answer()
+        answer = wire.read_answer()
         return {**answer.facts, "status": answer.status}
 
 
@@ -120,8 +120,8 @@ def serve_by_listener(app: Flask, blobs: BlobStore) -> Iterator[Send]:
         app,
         "127.0.0.1",
         0,
-        judge=lambda head: Acceptance(LIMIT + MB, intake=True),
-        parts=blobs.part,
+        judge=lambda head: Acceptance(LIMIT + MB, stores_files=True),
+        parts=blobs.create_partial,
         draw_error=lambda status, path, detail: Refusal(status, body=detail.encode()),
     )
     thread = threading.Thread(target=server.run)
@@ -265,7 +265,7 @@ def test_a_full_disk_is_503(app: Flask, blobs: BlobStore) -> None:
     def full() -> Any:
         raise OSError(28, "No space left on device")
 
-    app.extensions["docshare"] = SimpleNamespace(blobs=SimpleNamespace(part=full))
+    app.extensions["docshare"] = SimpleNamespace(blobs=SimpleNamespace(create_partial=full))
     answer = post_form(app, BytesIO(build_form(build_part(PDF))))
     assert (answer.status_code, answer.get_json()["code"]) == (503, "unavailable")
 

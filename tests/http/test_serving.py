@@ -30,81 +30,81 @@ from tests.http.harness import (
 from tests.support.repository import ROOT
 
 
-def test_a_connection_is_kept_for_the_next_request(rig: ListenerHarness) -> None:
-    with RawConnection(rig.port) as wire:
+def test_a_connection_is_kept_for_the_next_request(listener: ListenerHarness) -> None:
+    with RawConnection(listener.port) as wire:
         for raw, path in (
             (build_upload(build_form(build_part(b"%PDF-"))), "/files"),
             (build_request("POST", "/b", b"x" * 60_000), "/b"),
         ) * 3:
             wire.send(raw)
-            assert wire.answer().facts["path"] == path
+            assert wire.read_answer().facts["path"] == path
 
 
-def test_a_small_answer_is_one_send(rig: ListenerHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_small_answer_is_one_send(listener: ListenerHarness, monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[bytes] = []
     send = Channel.send
     monkeypatch.setattr(
         Channel, "send", lambda self, data, **more: sent.append(bytes(data)) or send(self, data, **more)
     )
-    with RawConnection(rig.port) as wire:
+    with RawConnection(listener.port) as wire:
         for _ in range(2):
             wire.send(build_request("GET", "/a"))
-            assert wire.answer().facts["path"] == "/a"
+            assert wire.read_answer().facts["path"] == "/a"
     assert [block[:12] for block in sent] == [b"HTTP/1.1 200"] * 2
     assert all(block.endswith(b"}") for block in sent)
 
 
-def test_a_connection_that_asks_to_be_closed_is_closed(rig: ListenerHarness) -> None:
-    with RawConnection(rig.port) as wire:
+def test_a_connection_that_asks_to_be_closed_is_closed(listener: ListenerHarness) -> None:
+    with RawConnection(listener.port) as wire:
         wire.send(build_request("GET", "/a", b"", "Connection: close"))
-        assert wire.answer().headers["connection"] == "close"
-        assert wire.rest() == b""
+        assert wire.read_answer().headers["connection"] == "close"
+        assert wire.read_to_end() == b""
 
 
-def test_pipelined_requests_are_answered_in_order(rig: ListenerHarness) -> None:
+def test_pipelined_requests_are_answered_in_order(listener: ListenerHarness) -> None:
     first, second = (
         build_upload(build_form(build_part(b"1" * 300_000))),
         build_upload(build_form(build_part(b"2" * 30))),
     )
-    with RawConnection(rig.port) as wire:
+    with RawConnection(listener.port) as wire:
         wire.send(
             build_request("GET", "/a") + first + second + build_request("POST", "/b", b"b") + build_request("GET", "/c")
         )
-        answers = [wire.answer().facts for _ in range(5)]
+        answers = [wire.read_answer().facts for _ in range(5)]
     assert [facts["path"] for facts in answers] == ["/a", "/files", "/files", "/b", "/c"]
     assert [facts["files"]["file"]["size"] for facts in answers[1:3]] == [300_000, 30]
-    assert wait_until(lambda: rig.partials() == [])
+    assert wait_until(lambda: listener.list_partials() == [])
 
 
-def test_a_pipelined_upload_that_waits_for_100_continue_gets_it_in_its_turn(rig: ListenerHarness) -> None:
+def test_a_pipelined_upload_that_waits_for_100_continue_gets_it_in_its_turn(listener: ListenerHarness) -> None:
     body = build_form(build_part(b"%PDF-"))
     head, _, _ = build_upload(body, "/files", "Expect: 100-continue").partition(b"\r\n\r\n")
-    with RawConnection(rig.port) as wire:
+    with RawConnection(listener.port) as wire:
         wire.send(build_request("GET", "/slow") + head + b"\r\n\r\n")
-        assert rig.entered.wait(10)
-        rig.gate.set()
-        assert wire.answer().facts["path"] == "/slow"
-        assert wire.answer().status == 100
+        assert listener.entered.wait(10)
+        listener.gate.set()
+        assert wire.read_answer().facts["path"] == "/slow"
+        assert wire.read_answer().status == 100
         wire.send(body)
-        assert wire.answer().facts["path"] == "/files"
+        assert wire.read_answer().facts["path"] == "/files"
 
 
-def test_a_small_body_reaches_the_application(rig: ListenerHarness) -> None:
-    with RawConnection(rig.port) as wire:
+def test_a_small_body_reaches_the_application(listener: ListenerHarness) -> None:
+    with RawConnection(listener.port) as wire:
         wire.send(build_request("PUT", "/x", b"x" * SMALL_BODY))
-        assert wire.answer().facts["body"] == "x" * SMALL_BODY
+        assert wire.read_answer().facts["body"] == "x" * SMALL_BODY
 
 
-def test_proxy_headers_reach_judge_and_application(rig: ListenerHarness) -> None:
-    with RawConnection(rig.port) as wire:
+def test_proxy_headers_reach_judge_and_application(listener: ListenerHarness) -> None:
+    with RawConnection(listener.port) as wire:
         wire.send(build_request("GET", "/x", b"", "X-Forwarded-For: 198.51.100.7"))
-        wire.answer()
-    assert rig.heads[0].headers["x-forwarded-for"] == "198.51.100.7"
-    assert rig.environs[0]["HTTP_X_FORWARDED_FOR"] == "198.51.100.7"
+        wire.read_answer()
+    assert listener.heads[0].headers["x-forwarded-for"] == "198.51.100.7"
+    assert listener.environs[0]["HTTP_X_FORWARDED_FOR"] == "198.51.100.7"
 
 
-def test_slow_senders_hold_no_worker(start: Callable[..., ListenerHarness]) -> None:
-    rig = start(threads=1)
+def test_slow_senders_hold_no_worker(start_listener: Callable[..., ListenerHarness]) -> None:
+    rig = start_listener(threads=1)
     slow = [RawConnection(rig.port) for _ in range(60)]
     for number, wire in enumerate(slow):
         wire.send(
@@ -115,30 +115,30 @@ def test_slow_senders_hold_no_worker(start: Callable[..., ListenerHarness]) -> N
     with RawConnection(rig.port) as other:
         for _ in range(20):
             other.send(build_request("GET", "/ping"))
-            assert other.answer().status == 200
+            assert other.read_answer().status == 200
     for wire in slow:
         wire.socket.close()
-    assert wait_until(lambda: rig.partials() == [])
+    assert wait_until(lambda: rig.list_partials() == [])
 
 
-def test_a_body_sent_byte_by_byte_arrives(rig: ListenerHarness) -> None:
+def test_a_body_sent_byte_by_byte_arrives(listener: ListenerHarness) -> None:
     raw = build_upload(build_form(build_part(b"%PDF-\r\n--" + b"\r" * 30)))
-    with RawConnection(rig.port) as wire:
+    with RawConnection(listener.port) as wire:
         wire.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         for byte in raw:
             wire.send(bytes([byte]))
-        assert wire.answer().facts["files"]["file"]["size"] == 39
+        assert wire.read_answer().facts["files"]["file"]["size"] == 39
 
 
-def test_a_header_block_that_takes_too_long_ends_the_connection(start: Callable[..., ListenerHarness]) -> None:
-    rig = start(header_seconds=0.5)
+def test_a_header_block_that_takes_too_long_ends_the_connection(start_listener: Callable[..., ListenerHarness]) -> None:
+    rig = start_listener(header_seconds=0.5)
     with RawConnection(rig.port) as patient, RawConnection(rig.port) as wire:
         patient.send(build_request("GET", "/slow"))
         wire.send(b"GET /x HTTP/1.1\r\nX: ")
         wire.socket.setblocking(False)
         assert wait_until(lambda: is_closed(wire), 10)
         rig.gate.set()
-        assert patient.answer().status == 200
+        assert patient.read_answer().status == 200
 
 
 def is_closed(wire: RawConnection) -> bool:
@@ -152,65 +152,65 @@ def is_closed(wire: RawConnection) -> bool:
         return True
 
 
-def test_more_connections_are_allowed_than_most_systems_allow_descriptors(rig: ListenerHarness) -> None:
+def test_more_connections_are_allowed_than_most_systems_allow_descriptors(listener: ListenerHarness) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     assert soft >= min(4512, hard)
-    crowd = [RawConnection(rig.port) for _ in range(400)]
-    with RawConnection(rig.port) as other:
+    crowd = [RawConnection(listener.port) for _ in range(400)]
+    with RawConnection(listener.port) as other:
         other.send(build_request("GET", "/ping"))
-        assert other.answer().status == 200
+        assert other.read_answer().status == 200
     for wire in crowd:
         wire.socket.close()
 
 
-def test_stopping_finishes_what_runs_and_refuses_what_is_new(rig: ListenerHarness) -> None:
-    with RawConnection(rig.port) as wire, RawConnection(rig.port) as idle:
+def test_stopping_finishes_what_runs_and_refuses_what_is_new(listener: ListenerHarness) -> None:
+    with RawConnection(listener.port) as wire, RawConnection(listener.port) as idle:
         idle.send(build_request("GET", "/ping"))
-        idle.answer()
+        idle.read_answer()
         wire.send(build_request("GET", "/slow"))
-        assert rig.entered.wait(10)
-        rig.server.stop(20)
-        assert idle.rest() == b""
-        assert wait_until(lambda: is_refused(rig.port))
-        assert rig.thread.is_alive()
-        rig.gate.set()
-        assert wire.answer().facts["path"] == "/slow"
-        assert wire.rest() == b""
-    rig.thread.join(10)
-    assert not rig.thread.is_alive()
+        assert listener.entered.wait(10)
+        listener.server.stop(20)
+        assert idle.read_to_end() == b""
+        assert wait_until(lambda: is_refused(listener.port))
+        assert listener.thread.is_alive()
+        listener.gate.set()
+        assert wire.read_answer().facts["path"] == "/slow"
+        assert wire.read_to_end() == b""
+    listener.thread.join(10)
+    assert not listener.thread.is_alive()
 
 
-def test_stopping_lets_an_upload_that_has_begun_arrive(rig: ListenerHarness) -> None:
+def test_stopping_lets_an_upload_that_has_begun_arrive(listener: ListenerHarness) -> None:
     raw = build_upload(build_form(build_part(b"x" * 500_000)), "/files?keep")
-    with RawConnection(rig.port) as wire:
+    with RawConnection(listener.port) as wire:
         wire.send(raw[:250_000])
-        assert wait_until(lambda: len(rig.partials()) == 1)
-        rig.server.stop(20)
-        assert wait_until(lambda: is_refused(rig.port))
+        assert wait_until(lambda: len(listener.list_partials()) == 1)
+        listener.server.stop(20)
+        assert wait_until(lambda: is_refused(listener.port))
         wire.send(raw[250_000:])
-        answer = wire.answer()
+        answer = wire.read_answer()
         assert answer.facts["files"]["file"]["size"] == 500_000
         assert answer.headers["connection"] == "close"
-    rig.thread.join(10)
-    assert len(rig.stored()) == 1
+    listener.thread.join(10)
+    assert len(listener.list_stored()) == 1
 
 
-def test_stopping_gives_up_on_what_takes_too_long(rig: ListenerHarness) -> None:
-    with RawConnection(rig.port) as wire, RawConnection(rig.port) as sender:
+def test_stopping_gives_up_on_what_takes_too_long(listener: ListenerHarness) -> None:
+    with RawConnection(listener.port) as wire, RawConnection(listener.port) as sender:
         wire.send(build_request("GET", "/slow"))
         sender.send(build_upload(build_form(build_part(b"x" * 500_000)))[:250_000])
-        assert rig.entered.wait(10)
-        assert wait_until(lambda: len(rig.partials()) == 1)
+        assert listener.entered.wait(10)
+        assert wait_until(lambda: len(listener.list_partials()) == 1)
         begun = time.monotonic()
-        rig.server.stop(0.2)
-        rig.thread.join(10)
+        listener.server.stop(0.2)
+        listener.thread.join(10)
         assert time.monotonic() - begun < 5
-        assert rig.partials() == []
-        assert wire.rest() == b""
+        assert listener.list_partials() == []
+        assert wire.read_to_end() == b""
 
 
-def test_stopping_before_running_is_remembered(rig: ListenerHarness) -> None:
-    rig.close()
+def test_stopping_before_running_is_remembered(listener: ListenerHarness) -> None:
+    listener.close()
 
     def never(*_: object) -> list[bytes]:
         raise AssertionError("nobody asks")
@@ -220,7 +220,7 @@ def test_stopping_before_running_is_remembered(rig: ListenerHarness) -> None:
         "127.0.0.1",
         0,
         judge=lambda head: Acceptance(0),
-        parts=rig.blobs.part,
+        parts=listener.blobs.create_partial,
         draw_error=lambda status, path, detail: Refusal(status),
     )
     server.stop()
@@ -285,7 +285,7 @@ def test_a_signal_handler_may_stop_the_server(tmp_path: Path) -> None:
         wire.send(build_request("GET", "/slow"))
         assert read_line(child) == "entered\n"
         child.send_signal(signal.SIGTERM)
-        assert wire.answer().facts["path"] == "/slow"
+        assert wire.read_answer().facts["path"] == "/slow"
         assert read_line(child) == "stopped\n"
         assert child.wait(20) == 0
 
@@ -298,30 +298,30 @@ def test_a_crowd_leaves_descriptors_for_uploads_on_a_system_that_allows_few(tmp_
             wire.send(build_upload(build_form(build_part(b"x" * 100_000)))[:50_000])
         with RawConnection(port) as wire:
             wire.send(build_upload(build_form(build_part(b"x" * 100_000))))
-            assert wire.answer().status == 200
+            assert wire.read_answer().status == 200
         for wire in crowd[-50:]:
             wire.send(build_upload(build_form(build_part(b"x" * 100_000)))[50_000:])
-            assert wire.answer().status == 200
+            assert wire.read_answer().status == 200
         for wire in crowd:
             wire.socket.close()
 
 
-def test_a_port_that_is_taken_is_an_error_that_leaves_nothing_open(rig: ListenerHarness) -> None:
+def test_a_port_that_is_taken_is_an_error_that_leaves_nothing_open(listener: ListenerHarness) -> None:
     before = len(os.listdir("/proc/self/fd"))
     with pytest.raises(OSError, match="in use"):
-        ListenerHarness(rig.blobs.root / "second", run=False, port=rig.port)
+        ListenerHarness(listener.blobs.root / "second", run=False, port=listener.port)
     assert len(os.listdir("/proc/self/fd")) == before
 
 
-def test_port_0_is_one_port_on_all_addresses_of_a_host(rig: ListenerHarness) -> None:
-    rig.close()
+def test_port_0_is_one_port_on_all_addresses_of_a_host(listener: ListenerHarness) -> None:
+    listener.close()
     server = make_server(
-        rig.application,
+        listener.application,
         "localhost",
         0,
-        judge=rig.judge,
-        parts=rig.blobs.part,
-        draw_error=rig.draw_error,
+        judge=listener.judge,
+        parts=listener.blobs.create_partial,
+        draw_error=listener.draw_error,
         ident="docshare",
     )
     thread = threading.Thread(target=server.run)

@@ -12,7 +12,7 @@ PROXY = "10.0.0.1"
 
 
 @pytest.fixture
-def behind(make: Callable[..., World]) -> World:
+def proxied_world(make: Callable[..., World]) -> World:
     """An instance that trusts the proxies of 10.0.0.0/8, which send the country."""
     return make(trusted_proxies=(ipaddress.ip_network("10.0.0.0/8"),), country_header="CF-IPCountry")
 
@@ -37,9 +37,9 @@ def behind(make: Callable[..., World]) -> World:
     ],
 )
 def test_the_address_is_the_first_hop_that_is_no_trusted_proxy(
-    behind: World, peer: str, forwarded: str | None, address: str
+    proxied_world: World, peer: str, forwarded: str | None, address: str
 ) -> None:
-    assert resolve_client_address(behind.rt, peer, forwarded) == address
+    assert resolve_client_address(proxied_world.rt, peer, forwarded) == address
 
 
 @pytest.mark.parametrize(
@@ -55,8 +55,8 @@ def test_the_address_is_the_first_hop_that_is_no_trusted_proxy(
     ],
 )
 def test_the_country_is_taken_from_a_trusted_proxy_only(
-    behind: World, peer: str, header: str, country: str | None
+    proxied_world: World, peer: str, header: str, country: str | None
 ) -> None:
     headers = {"CF-IPCountry": header}
-    with behind.app.test_request_context(headers=headers, environ_base={"REMOTE_ADDR": peer}):
+    with proxied_world.app.test_request_context(headers=headers, environ_base={"REMOTE_ADDR": peer}):
         assert client_country() == country

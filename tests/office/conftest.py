@@ -27,7 +27,7 @@ def program() -> Path:
 
 
 @pytest.fixture(scope="session")
-def old(program: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+def legacy_documents(program: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     """Return a .doc and a .ppt, written by LibreOffice."""
     folder = tmp_path_factory.mktemp("old")
     for name, data, target in (

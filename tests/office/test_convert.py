@@ -56,9 +56,9 @@ def test_a_presentation_becomes_a_pdf(converter: OfficeConverter, write_file: Pu
 
 
 def test_an_old_presentation_becomes_a_pdf(
-    converter: OfficeConverter, write_file: Put, part: PartialFile, old: dict[str, bytes]
+    converter: OfficeConverter, write_file: Put, part: PartialFile, legacy_documents: dict[str, bytes]
 ) -> None:
-    converter.convert(write_file(old["ppt"], "show.ppt"), "ppt", part)
+    converter.convert(write_file(legacy_documents["ppt"], "show.ppt"), "ppt", part)
     assert page_texts(part) == ["Oldslides"]
 
 
@@ -130,7 +130,7 @@ def test_a_document_over_the_cap_of_its_kind_is_refused(
 def test_without_libreoffice_the_hint_names_the_package(build: Build, write_file: Put, part: PartialFile) -> None:
     without = build(None)
     problem = catch_problem(lambda: without.convert(write_file(office.make_docx(), "letter.docx"), "docx", part))
-    assert not without.available
+    assert not without.is_available
     assert (problem.status, problem.headers) == (503, {"Retry-After": "3600"})
     assert "apt install libreoffice-writer-nogui libreoffice-impress-nogui" in problem.hint
 
@@ -211,7 +211,7 @@ def test_a_conversion_that_takes_too_long_leaves_no_process_and_no_file(
     build: Build, fake_soffice: Callable[[str], Path], write_file: Put, part: PartialFile, data: Path
 ) -> None:
     slow = build(fake_soffice("sleep 1000 & trap '' TERM; sleep 1000; sleep 1000"), timeout_s=1.0)
-    assert slow.level  # measured before the timing starts
+    assert slow.isolation_level  # measured before the timing starts
     start = time.monotonic()
     problem = catch_problem(lambda: slow.convert(write_file(office.make_docx(), "slow.docx"), "docx", part))
     assert (problem.status, problem.detail) == (422, "Converting the document takes too long.")

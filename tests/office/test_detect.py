@@ -83,14 +83,14 @@ def test_unsupported_documents_are_rejected_by_content(write_file: Put, document
 
 @pytest.mark.parametrize("name", ["letter.doc", "letter.docx", "letter.ppt", "letter.pdf"])
 def test_a_real_old_word_document_is_refused_whatever_its_name(
-    write_file: Put, old: dict[str, bytes], name: str
+    write_file: Put, legacy_documents: dict[str, bytes], name: str
 ) -> None:
-    problem = catch_problem(lambda: detect_kind(write_file(old["doc"], name)))
+    problem = catch_problem(lambda: detect_kind(write_file(legacy_documents["doc"], name)))
     assert (problem.status, problem.detail) == (400, "Legacy Word documents (.doc) are not supported.")
 
 
-def test_a_real_legacy_presentation_is_accepted(write_file: Put, old: dict[str, bytes]) -> None:
-    assert detect_kind(write_file(old["ppt"], "show.ppt")) == "ppt"
+def test_a_real_legacy_presentation_is_accepted(write_file: Put, legacy_documents: dict[str, bytes]) -> None:
+    assert detect_kind(write_file(legacy_documents["ppt"], "show.ppt")) == "ppt"
 
 
 def test_a_directory_of_64_sectors_in_any_order_is_read(write_file: Put) -> None:

@@ -32,7 +32,7 @@ CANARY_TEXT = "canary-5f0c1e"
 
 @pytest.fixture
 def able(build: Build, fake_soffice: Callable[[str], Path]) -> None:
-    if build(fake_soffice("exit 0")).level != "jail":
+    if build(fake_soffice("exit 0")).isolation_level != "jail":
         pytest.skip("this host allows no user namespaces")
 
 

@@ -58,11 +58,11 @@ def use_converter(world: World, program: Path | None) -> OfficeConverter:
 
 
 @pytest.fixture
-def documents(old: dict[str, bytes]) -> dict[str, bytes]:
+def documents(legacy_documents: dict[str, bytes]) -> dict[str, bytes]:
     return {
         "docx": office.make_docx("Good news", pages=2),
         "pptx": office.make_pptx("Good news", pages=2),
-        "ppt": old["ppt"],
+        "ppt": legacy_documents["ppt"],
     }
 
 
@@ -112,10 +112,10 @@ def test_the_bytes_decide_the_type_of_a_document(world: World, documents: dict[s
 
 @pytest.mark.parametrize("name", ["letter.doc", "letter.docx", "letter.pdf", "letter.ppt"])
 def test_an_old_word_document_is_400_whatever_it_is_called(
-    world: World, old: dict[str, bytes], soffice_starts: list[list[str]], name: str
+    world: World, legacy_documents: dict[str, bytes], soffice_starts: list[list[str]], name: str
 ) -> None:
     """A renamed .doc is rejected and a .ppt, which is OLE too, is accepted: the content decides."""
-    answer = upload_office(world.pia, old["doc"], name)
+    answer = upload_office(world.pia, legacy_documents["doc"], name)
     assert (answer.status_code, answer.get_json()["code"]) == (400, "bad_request")
     assert ".doc" in answer.get_json()["detail"]
     assert (list_remaining_files(world), soffice_starts) == ([], [])
@@ -206,7 +206,7 @@ def test_a_server_that_has_stopped_converts_nothing_more(tmp_path: Path) -> None
     uploaded.close()
     source = tmp_path / "letter.docx"
     source.write_bytes(office.make_docx())
-    part = uploaded.blobs.part()
+    part = uploaded.blobs.create_partial()
     problem = catch_problem(lambda: uploaded.converter.convert(source, "docx", part))
     part.discard()
     assert (problem.status, problem.detail) == (503, "The server is stopping.")

@@ -54,7 +54,7 @@ def outbound(cert: Path) -> OutboundClient:
 
 def fetch(outbound: OutboundClient, url: str, *, most: int = ROOM, deadline_s: float = 10.0) -> bytes:
     with outbound.exchange(OutboundRequest(parse_target(url)), is_operator_allowed, deadline_s=deadline_s) as answer:
-        return b"".join(answer.blocks(most))
+        return b"".join(answer.read_blocks(most))
 
 
 # --- whom it connects to ---------------------------------------------------------------------------------------------
@@ -62,9 +62,9 @@ def fetch(outbound: OutboundClient, url: str, *, most: int = ROOM, deadline_s: f
 
 def test_the_vetted_address_is_the_connected_one_under_the_name(source: ImportSource, outbound: OutboundClient) -> None:
     """Connect to the pinned address with SNI and Host of the name; identity encoding, no proxy, no cookies."""
-    source.script = http_response(b"hello")
+    source.respond = http_response(b"hello")
     assert fetch(outbound, source.url("/a/b?c=d")) == b"hello"
-    lines = source.heads[0].decode().split("\r\n")
+    lines = source.request_heads[0].decode().split("\r\n")
     assert lines[0] == "GET /a/b?c=d HTTP/1.1"
     assert sorted(line for line in lines[1:] if line) == [
         "Accept-Encoding: identity", "Connection: close", f"Host: files.example:{source.port}",
@@ -74,7 +74,7 @@ def test_the_vetted_address_is_the_connected_one_under_the_name(source: ImportSo
 def test_the_name_is_looked_up_once_so_that_a_second_answer_cannot_differ(source: ImportSource, cert: Path) -> None:
     """Rebinding: what was vetted is what is connected to."""
     answers = [[HERE], [ipaddress.ip_address("169.254.169.254")]]
-    source.script = http_response(b"hello")
+    source.respond = http_response(b"hello")
     assert fetch(OutboundClient(cert, resolve=lambda host: answers.pop(0)), source.url()) == b"hello"
     assert len(answers) == 1
 
@@ -112,7 +112,7 @@ def test_every_way_to_write_this_machine_is_judged_by_what_it_resolves_to(form: 
 
 
 def test_the_next_address_is_tried_when_one_does_not_answer(source: ImportSource, cert: Path) -> None:
-    source.script = http_response(b"hello")
+    source.respond = http_response(b"hello")
     dead = ipaddress.ip_address("127.0.0.2")  # nobody listens there
     assert fetch(OutboundClient(cert, resolve=lambda host: [dead, HERE]), source.url()) == b"hello"
 
@@ -159,7 +159,7 @@ def test_a_proxy_of_the_environment_is_not_used(
 ) -> None:
     for name in ("https_proxy", "HTTPS_PROXY", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
-    source.script = http_response(b"hello")
+    source.respond = http_response(b"hello")
     assert fetch(outbound, source.url()) == b"hello"
 
 
@@ -196,13 +196,13 @@ def test_an_address_is_taken_apart_once(url: str, target: OutboundTarget, header
 def test_a_certificate_of_another_name_is_refused(source: ImportSource, outbound: OutboundClient) -> None:
     with pytest.raises(OutboundError, match="certificate"):
         fetch(outbound, source.url().replace("files.example", "other.example"))
-    assert source.heads == []
+    assert source.request_heads == []
 
 
 def test_a_certificate_that_nobody_vouches_for_is_refused(source: ImportSource) -> None:
     with pytest.raises(OutboundError, match="certificate"):
         fetch(OutboundClient(resolve=lambda host: [HERE]), source.url())
-    assert source.heads == []
+    assert source.request_heads == []
 
 
 def test_a_host_that_speaks_no_tls_is_a_failure(outbound: OutboundClient) -> None:
@@ -212,7 +212,7 @@ def test_a_host_that_speaks_no_tls_is_a_failure(outbound: OutboundClient) -> Non
 
 def test_an_operators_address_may_be_plain_http(outbound: OutboundClient) -> None:
     with open_source(None) as plain:
-        plain.script = http_response(b"hello")
+        plain.respond = http_response(b"hello")
         assert fetch(outbound, plain.url().replace("https:", "http:")) == b"hello"
 
 
@@ -221,7 +221,7 @@ def test_an_operators_address_may_be_plain_http(outbound: OutboundClient) -> Non
 
 @pytest.mark.parametrize("status", [300, 301, 302, 303, 304, 305, 306, 307, 308, 399])
 def test_no_redirect_is_followed(source: ImportSource, outbound: OutboundClient, status: int) -> None:
-    source.script = http_response(b"", f"{status} Elsewhere", f"Location: {source.url('/other')}")
+    source.respond = http_response(b"", f"{status} Elsewhere", f"Location: {source.url('/other')}")
     with pytest.raises(OutboundRedirect) as caught:
         fetch(outbound, source.url())
     assert caught.value.status == status
@@ -247,7 +247,7 @@ def test_a_host_that_drips_is_ended_at_the_deadline(
     source: ImportSource, outbound: OutboundClient, script: Script
 ) -> None:
     """Total deadline: a socket timeout would start anew with every byte."""
-    source.script = script
+    source.respond = script
     began = time.monotonic()
     with pytest.raises(OutboundTimeout):
         fetch(outbound, source.url(), deadline_s=0.4)
@@ -288,19 +288,19 @@ def test_a_name_service_that_never_answers_is_ended_at_the_deadline(cert: Path) 
 )
 def test_a_body_without_end_is_cut_at_the_cap(source: ImportSource, outbound: OutboundClient, head: bytes) -> None:
     """Size cap while streaming, whatever the head says of the length."""
-    source.script = endless_response(head, b"x" * 65536)
+    source.respond = endless_response(head, b"x" * 65536)
     with pytest.raises(TooLarge):
         fetch(outbound, source.url())
 
 
 def test_a_length_above_the_cap_is_refused_before_the_body(source: ImportSource, outbound: OutboundClient) -> None:
-    source.script = http_response(b"", length=ROOM + 1)
+    source.respond = http_response(b"", length=ROOM + 1)
     with pytest.raises(TooLarge):
         fetch(outbound, source.url())
 
 
 def test_the_cap_itself_fits(source: ImportSource, outbound: OutboundClient) -> None:
-    source.script = http_response(b"x" * ROOM)
+    source.respond = http_response(b"x" * ROOM)
     assert len(fetch(outbound, source.url())) == ROOM
 
 
@@ -322,7 +322,7 @@ def test_an_answer_that_is_cut_or_none_is_a_failure(
     source: ImportSource, outbound: OutboundClient, data: bytes
 ) -> None:
     """A lying Content-Length, huge headers."""
-    source.script = raw_response(data)
+    source.respond = raw_response(data)
     with pytest.raises(OutboundError) as caught:
         fetch(outbound, source.url())
     assert not isinstance(caught.value, TooLarge)
@@ -330,14 +330,14 @@ def test_an_answer_that_is_cut_or_none_is_a_failure(
 
 def test_a_body_that_ends_with_the_connection_must_end_properly(source: ImportSource, outbound: OutboundClient) -> None:
     """Without a length, only the end of TLS tells a whole body from a cut one."""
-    source.script = raw_response(b"HTTP/1.1 200 OK\r\n\r\nhello")
+    source.respond = raw_response(b"HTTP/1.1 200 OK\r\n\r\nhello")
     assert fetch(outbound, source.url()) == b"hello"
 
     def cut(sock: socket.socket) -> None:
         sock.sendall(b"HTTP/1.1 200 OK\r\n\r\nhello")
         socket.socket.shutdown(sock, socket.SHUT_RDWR)
 
-    source.script = cut
+    source.respond = cut
     with pytest.raises(OutboundError):
         fetch(outbound, source.url())
 
@@ -356,21 +356,21 @@ def test_a_closed_port_is_a_failure_that_names_no_address(outbound: OutboundClie
 def test_a_body_is_posted_and_only_the_beginning_of_the_answer_is_kept(
     source: ImportSource, outbound: OutboundClient
 ) -> None:
-    source.script = endless_response(b"HTTP/1.1 500 Oops\r\n\r\n", b"x" * 65536)
+    source.respond = endless_response(b"HTTP/1.1 500 Oops\r\n\r\n", b"x" * 65536)
     request = OutboundRequest(
         parse_target(source.url()), "POST", {"Content-Type": "application/json", "Host": "other", "X-A": "b"}, b"{}"
     )
     with outbound.exchange(request, is_operator_allowed, deadline_s=5) as reply:
         assert reply.status == 500
-        assert reply.beginning(64 * 1024) == b"x" * 65536
-    lines = source.heads[0].decode().split("\r\n")
+        assert reply.read_head(64 * 1024) == b"x" * 65536
+    lines = source.request_heads[0].decode().split("\r\n")
     assert lines[0] == "POST /deck.pdf HTTP/1.1"
     assert {"Content-Length: 2", "Content-Type: application/json", "X-A: b"} <= set(lines)
     assert [line for line in lines if line.startswith("Host:")] == [f"Host: {source.host}"]
 
 
 def test_nothing_runs_on_after_an_exchange(source: ImportSource, outbound: OutboundClient) -> None:
-    source.script = http_response(b"hello")
+    source.respond = http_response(b"hello")
     for _ in range(5):
         fetch(outbound, source.url(), deadline_s=60)
     for thread in threading.enumerate():

@@ -29,11 +29,11 @@ class FakeJwksHost:
         self.document = document
         self.status = 200
         self.down = False
-        self.asked = 0
+        self.request_count = 0
 
     @contextmanager
     def exchange(self, request: OutboundRequest, permit: Any, *, deadline_s: float) -> Iterator[OutboundResponse]:
-        self.asked += 1
+        self.request_count += 1
         assert request.target.host_header == "design.example.com"
         if self.down:
             raise OutboundTimeout("did not answer in time")
@@ -45,7 +45,7 @@ class _JwksResponse:
         self.status = status
         self._body = body
 
-    def blocks(self, most: int) -> Iterator[bytes]:
+    def read_blocks(self, most: int) -> Iterator[bytes]:
         assert len(self._body) <= most
         yield self._body
 
@@ -62,7 +62,7 @@ def maker(keys: TokenMaker, clock: FakeClock) -> TokenMaker:
 
 @pytest.fixture
 def network(maker: TokenMaker) -> FakeJwksHost:
-    return FakeJwksHost(maker.published())
+    return FakeJwksHost(maker.build_jwks())
 
 
 @pytest.fixture
@@ -71,19 +71,19 @@ def jwts(network: FakeJwksHost, clock: FakeClock) -> TokenVerifier:
 
 
 GOOD: dict[str, Callable[[TokenMaker], str]] = {
-    "RS256": lambda m: m.token(),
-    "ES256": lambda m: m.token(alg="ES256"),
-    "several audiences": lambda m: m.token(aud=["other", AUDIENCE]),
-    "a second before its end": lambda m: m.token(exp=m.now + 1),
-    "just ended, by clocks that differ": lambda m: m.token(exp=m.now - 29),
-    "valid from now on": lambda m: m.token(nbf=m.now),
-    "claims nobody knows": lambda m: m.token(whatever={"a": [1]}),
+    "RS256": lambda m: m.sign_token(),
+    "ES256": lambda m: m.sign_token(alg="ES256"),
+    "several audiences": lambda m: m.sign_token(aud=["other", AUDIENCE]),
+    "a second before its end": lambda m: m.sign_token(exp=m.now + 1),
+    "just ended, by clocks that differ": lambda m: m.sign_token(exp=m.now - 29),
+    "valid from now on": lambda m: m.sign_token(nbf=m.now),
+    "claims nobody knows": lambda m: m.sign_token(whatever={"a": [1]}),
 }
 
 
 @pytest.mark.parametrize("make", GOOD.values(), ids=GOOD)
 def test_a_good_token_is_believed(jwts: TokenVerifier, maker: TokenMaker, make: Callable[[TokenMaker], str]) -> None:
-    assert jwts.claims(make(maker), AUTHORITY)["sub"] == "ada"
+    assert jwts.verify(make(maker), AUTHORITY)["sub"] == "ada"
 
 
 def test_there_are_forty_of_them() -> None:
@@ -96,51 +96,51 @@ def test_a_forged_or_stale_token_is_not_believed(
     jwts: TokenVerifier, maker: TokenMaker, make: Callable[[TokenMaker], str]
 ) -> None:
     with pytest.raises(UntrustedToken):
-        jwts.claims(make(maker), AUTHORITY)
+        jwts.verify(make(maker), AUTHORITY)
 
 
 def test_keys_are_fetched_once(jwts: TokenVerifier, network: FakeJwksHost, maker: TokenMaker, clock: FakeClock) -> None:
     for _ in range(3):
-        jwts.claims(maker.token(), AUTHORITY)
-        jwts.claims(maker.token(alg="ES256"), AUTHORITY)
-    assert network.asked == 1
+        jwts.verify(maker.sign_token(), AUTHORITY)
+        jwts.verify(maker.sign_token(alg="ES256"), AUTHORITY)
+    assert network.request_count == 1
 
 
 def test_an_unknown_key_makes_them_be_fetched_again_at_most_once_a_minute(
     jwts: TokenVerifier, network: FakeJwksHost, maker: TokenMaker, clock: FakeClock
 ) -> None:
-    jwts.claims(maker.token(), AUTHORITY)
-    strange = maker.token(header={"kid": "stranger"})
+    jwts.verify(maker.sign_token(), AUTHORITY)
+    strange = maker.sign_token(header={"kid": "stranger"})
     for seconds, asked in ((0, 1), (59, 1), (1, 2), (59, 2), (1, 3)):
         clock.advance(seconds=seconds)
         with pytest.raises(UntrustedToken):
-            jwts.claims(strange, AUTHORITY)
-        assert network.asked == asked
+            jwts.verify(strange, AUTHORITY)
+        assert network.request_count == asked
 
 
 def test_a_key_that_was_changed_is_found(
     jwts: TokenVerifier, network: FakeJwksHost, maker: TokenMaker, clock: FakeClock
 ) -> None:
-    jwts.claims(maker.token(), AUTHORITY)
+    jwts.verify(maker.sign_token(), AUTHORITY)
     fresh = TokenMaker(maker.now + 60, RSAKey.generate_key(2048, {"kid": "fresh"}), maker.ec)
-    network.document = fresh.published()
+    network.document = fresh.build_jwks()
     clock.advance(seconds=60)
-    assert jwts.claims(fresh.token(), AUTHORITY)["sub"] == "ada"
+    assert jwts.verify(fresh.sign_token(), AUTHORITY)["sub"] == "ada"
     with pytest.raises(UntrustedToken):
-        jwts.claims(maker.token(), AUTHORITY)
+        jwts.verify(maker.sign_token(), AUTHORITY)
 
 
 def test_a_withdrawn_key_is_forgotten_after_twelve_hours(
     jwts: TokenVerifier, network: FakeJwksHost, maker: TokenMaker, clock: FakeClock
 ) -> None:
-    token = maker.token(exp=maker.now + 100_000)
-    jwts.claims(token, AUTHORITY)
-    network.document = TokenMaker(0, RSAKey.generate_key(2048, {"kid": "fresh"}), maker.ec).published()
+    token = maker.sign_token(exp=maker.now + 100_000)
+    jwts.verify(token, AUTHORITY)
+    network.document = TokenMaker(0, RSAKey.generate_key(2048, {"kid": "fresh"}), maker.ec).build_jwks()
     clock.advance(seconds=12 * 3600 - 1)
-    jwts.claims(token, AUTHORITY)
+    jwts.verify(token, AUTHORITY)
     clock.advance(seconds=1)
     with pytest.raises(UntrustedToken):
-        jwts.claims(token, AUTHORITY)
+        jwts.verify(token, AUTHORITY)
 
 
 @pytest.mark.parametrize(
@@ -163,45 +163,45 @@ def test_without_keys_nothing_is_said_of_a_token(
     break_it(network)
     for _ in range(2):
         with pytest.raises(KeysUnreachable):
-            jwts.claims(maker.token(), AUTHORITY)
-    assert network.asked == 1
+            jwts.verify(maker.sign_token(), AUTHORITY)
+    assert network.request_count == 1
 
 
 def test_keys_that_are_known_do_their_work_while_the_host_is_down(
     jwts: TokenVerifier, network: FakeJwksHost, maker: TokenMaker, clock: FakeClock
 ) -> None:
-    token = maker.token(exp=maker.now + 100_000)
-    jwts.claims(token, AUTHORITY)
+    token = maker.sign_token(exp=maker.now + 100_000)
+    jwts.verify(token, AUTHORITY)
     network.down = True
     clock.advance(seconds=3600)
-    jwts.claims(token, AUTHORITY)
+    jwts.verify(token, AUTHORITY)
     with pytest.raises(KeysUnreachable):
-        jwts.claims(maker.token(header={"kid": "stranger"}), AUTHORITY)
-    jwts.claims(token, AUTHORITY)
+        jwts.verify(maker.sign_token(header={"kid": "stranger"}), AUTHORITY)
+    jwts.verify(token, AUTHORITY)
     clock.advance(seconds=12 * 3600)
     with suppress(UntrustedToken), pytest.raises(KeysUnreachable):
-        jwts.claims(token, AUTHORITY)
+        jwts.verify(token, AUTHORITY)
     network.down = False
     clock.advance(seconds=60)
-    assert jwts.claims(token, AUTHORITY)["sub"] == "ada"
+    assert jwts.verify(token, AUTHORITY)["sub"] == "ada"
 
 
 def test_a_weak_key_is_not_used(jwts: TokenVerifier, network: FakeJwksHost, maker: TokenMaker) -> None:
     with pytest.warns(match="2048"):
         weak = RSAKey.generate_key(1024, {"kid": "weak"})
-    network.document = maker.published(weak.as_dict(private=False))
+    network.document = maker.build_jwks(weak.as_dict(private=False))
     with pytest.raises(UntrustedToken):
-        jwts.claims(maker.signed_by(weak, "RS256", kid="weak"), AUTHORITY)
+        jwts.verify(maker.sign_with(weak, "RS256", kid="weak"), AUTHORITY)
 
 
 def test_a_key_for_encryption_signs_nothing(jwts: TokenVerifier, network: FakeJwksHost, maker: TokenMaker) -> None:
     other = RSAKey.generate_key(2048, {"kid": "enc"})
-    network.document = maker.published({**other.as_dict(private=False), "use": "enc"})
+    network.document = maker.build_jwks({**other.as_dict(private=False), "use": "enc"})
     with pytest.raises(UntrustedToken):
-        jwts.claims(maker.signed_by(other, "RS256", kid="enc"), AUTHORITY)
+        jwts.verify(maker.sign_with(other, "RS256", kid="enc"), AUTHORITY)
 
 
 def test_the_only_key_needs_no_name(network: FakeJwksHost, clock: FakeClock, maker: TokenMaker) -> None:
     network.document = json.dumps({"keys": [maker.rsa.as_dict(private=False)]}).encode()
     jwts = TokenVerifier(network, clock)  # type: ignore[arg-type]
-    assert jwts.claims(maker.token(header={"kid": None}), AUTHORITY)["sub"] == "ada"
+    assert jwts.verify(maker.sign_token(header={"kid": None}), AUTHORITY)["sub"] == "ada"

@@ -11,16 +11,16 @@ from tests.support.polling import wait_until
 
 
 @pytest.fixture
-def held() -> Iterator[ExitStack]:
+def held_places() -> Iterator[ExitStack]:
     with ExitStack() as stack:
         yield stack
 
 
-def test_one_person_takes_half_and_everybody_else_finds_a_place(held: ExitStack) -> None:
+def test_one_person_takes_half_and_everybody_else_finds_a_place(held_places: ExitStack) -> None:
     places = FairSlots(8, 12)
-    taken = [held.enter_context(places.taken("mal", 0)) for _ in range(6)]
+    taken = [held_places.enter_context(places.hold("mal", 0)) for _ in range(6)]
     assert taken == [True] * 4 + [False] * 2
-    assert [held.enter_context(places.taken(name, 0)) for name in ("ann", "ann", "bob", "cy", "dan", "eve")] == [
+    assert [held_places.enter_context(places.hold(name, 0)) for name in ("ann", "ann", "bob", "cy", "dan", "eve")] == [
         True,
         False,
         True,
@@ -30,14 +30,14 @@ def test_one_person_takes_half_and_everybody_else_finds_a_place(held: ExitStack)
     ]
 
 
-def test_a_free_place_goes_to_who_holds_the_fewest(held: ExitStack) -> None:
+def test_a_free_place_goes_to_who_holds_the_fewest(held_places: ExitStack) -> None:
     places, order = FairSlots(2, 12), []
-    first = held.enter_context(ExitStack())
-    assert first.enter_context(places.taken("mal", 0))
-    assert held.enter_context(places.taken("bob", 0))
+    first = held_places.enter_context(ExitStack())
+    assert first.enter_context(places.hold("mal", 0))
+    assert held_places.enter_context(places.hold("bob", 0))
 
     def wait(name: str) -> None:
-        with places.taken(name, 30) as got:
+        with places.hold(name, 30) as got:
             order.append((name, got))
 
     threads = [threading.Thread(target=wait, args=(name,)) for name in ("bob", "ann")]
@@ -47,24 +47,24 @@ def test_a_free_place_goes_to_who_holds_the_fewest(held: ExitStack) -> None:
     first.close()
     threads[1].join(30)
     assert order == [("ann", True)]
-    held.close()
+    held_places.close()
     threads[0].join(30)
     assert order == [("ann", True), ("bob", True)]
     assert not places._held
 
 
-def test_too_many_who_wait_are_refused_at_once(held: ExitStack) -> None:
+def test_too_many_who_wait_are_refused_at_once(held_places: ExitStack) -> None:
     places = FairSlots(1, 4)
-    assert held.enter_context(places.taken("ann", 0))
-    threads = [threading.Thread(target=lambda: places.taken("mal", 30).__enter__()) for _ in range(2)]
+    assert held_places.enter_context(places.hold("ann", 0))
+    threads = [threading.Thread(target=lambda: places.hold("mal", 30).__enter__()) for _ in range(2)]
     for thread in threads:
         thread.start()
     wait_until(lambda: len(places._queue) == 2)
-    with places.taken("mal", 30) as got:
+    with places.hold("mal", 30) as got:
         assert not got
-    with places.taken("bob", 0.01) as got:
+    with places.hold("bob", 0.01) as got:
         assert not got
-    held.close()
+    held_places.close()
     wait_until(lambda: not places._queue)
 
 
@@ -72,10 +72,10 @@ def test_a_full_queue_makes_room_for_who_waits_for_little() -> None:
     places, results = FairSlots(2, 6), []
     with ExitStack() as held:
         for name in ("mal1", "mal2"):
-            assert held.enter_context(places.taken(name, 0))
+            assert held.enter_context(places.hold(name, 0))
 
         def wait(name: str) -> None:
-            with places.taken(name, 30) as got:
+            with places.hold(name, 30) as got:
                 results.append((name, got))
 
         threads = [threading.Thread(target=wait, args=(name,)) for name in ("mal1", "mal2", "mal3") * 2]

@@ -20,7 +20,7 @@ THREADS = 8  # the number of a server's threads
 
 
 @pytest.fixture(scope="module")
-def stalling() -> bytes:
+def stalling_document() -> bytes:
     """Return 45,000 pages without a size: the engine searches 900 ancestors for each, which takes many seconds."""
     writer = PdfWriter()
     root, count = writer.reserve(), 45_000
@@ -43,8 +43,8 @@ def inspect_status(engine: PdfEngine, path: Path) -> int:
     return 200
 
 
-def test_stalling_documents_leave_half_of_the_threads_to_others(write_file: Put, stalling: bytes) -> None:
-    paths = [write_file(stalling + b"%" * extra, f"{extra}.pdf") for extra in range(THREADS)]
+def test_stalling_documents_leave_half_of_the_threads_to_others(write_file: Put, stalling_document: bytes) -> None:
+    paths = [write_file(stalling_document + b"%" * extra, f"{extra}.pdf") for extra in range(THREADS)]
     with closing(PdfEngine(timeout_s=20.0)) as engine, ThreadPoolExecutor(THREADS) as pool:
         engine.inspect(write_file(simple_pdf()))
         jobs = [pool.submit(inspect_status, engine, path) for path in paths]
@@ -56,15 +56,18 @@ def test_stalling_documents_leave_half_of_the_threads_to_others(write_file: Put,
         engine.close()
 
 
-def test_bytes_that_stalled_are_refused_at_once_and_others_are_not(write_file: Put, stalling: bytes) -> None:
+def test_bytes_that_stalled_are_refused_at_once_and_others_are_not(write_file: Put, stalling_document: bytes) -> None:
     with closing(PdfEngine(workers=1, timeout_s=4.0)) as engine:
-        assert inspect_status(engine, write_file(stalling, "first.pdf")) == 422
+        assert inspect_status(engine, write_file(stalling_document, "first.pdf")) == 422
         start = time.monotonic()
-        assert inspect_status(engine, write_file(stalling, "second.pdf")) == 422
+        assert inspect_status(engine, write_file(stalling_document, "second.pdf")) == 422
         assert time.monotonic() - start < 3.0
         ordinary = simple_pdf()
         assert (
-            inspect_status(engine, write_file(ordinary + b"%" * (len(stalling) - len(ordinary)), "as-long.pdf")) == 200
+            inspect_status(
+                engine, write_file(ordinary + b"%" * (len(stalling_document) - len(ordinary)), "as-long.pdf")
+            )
+            == 200
         )
 
 

@@ -41,7 +41,7 @@ try:
     refusal = ""
 except BrokenWorkerError as error:
     refusal = str(error)
-print(json.dumps({"missing": child.layers.reasons(), "drawn": len(drawn), "refusal": refusal}))
+print(json.dumps({"missing": child.layers.list_missing(), "drawn": len(drawn), "refusal": refusal}))
 child.kill()
 """
 STRICT_LAYERS = {"processes", "namespaces", "root", "landlock", "seccomp"}
@@ -60,12 +60,12 @@ def run_under_filter(calls: str, *command: str, **environment: str) -> subproces
 
 
 @pytest.fixture(scope="module")
-def absent() -> set[str]:
+def missing_layers() -> set[str]:
     """Return the layers that this host lacks; none on most hosts."""
-    return set(ConfinementProbe().measure().reasons())
+    return set(ConfinementProbe().measure().list_missing())
 
 
-def test_the_layers_that_a_worker_reports_match_the_host(absent: set[str]) -> None:
+def test_the_layers_that_a_worker_reports_match_the_host(missing_layers: set[str]) -> None:
     child = WorkerProcess(memory_bytes=1 << 30, timeout_s=20.0)
     try:
         lines = Path(f"/proc/{child.pid}/status").read_text(encoding="ascii").splitlines()
@@ -73,14 +73,14 @@ def test_the_layers_that_a_worker_reports_match_the_host(absent: set[str]) -> No
         child.kill()
     status = {name: value.split() for name, _, value in (line.partition(":") for line in lines)}
     assert list(child.layers.missing) == list(LAYERS)
-    assert (status["Seccomp"] == ["2"]) == ("seccomp" not in absent)
-    assert (len(status["NSpid"]) > 1) == ("processes" not in absent)
-    assert ("0" not in status["Uid"] and status["Groups"] == []) == ("user" not in absent) or os.geteuid() != 0
+    assert (status["Seccomp"] == ["2"]) == ("seccomp" not in missing_layers)
+    assert (len(status["NSpid"]) > 1) == ("processes" not in missing_layers)
+    assert ("0" not in status["Uid"] and status["Groups"] == []) == ("user" not in missing_layers) or os.geteuid() != 0
     assert {int(status[name][0], 16) for name in ("CapPrm", "CapEff", "CapBnd")} == {0}
     assert status["NoNewPrivs"] == ["1"]
 
 
-def test_health_details_name_the_layers(tmp_path: Path, absent: set[str]) -> None:
+def test_health_details_name_the_layers(tmp_path: Path, missing_layers: set[str]) -> None:
     process, url = start_server("--port", "0", env=make_env(tmp_path))
     try:
         plain = requests.get(f"{url}/healthz", timeout=10)
@@ -92,8 +92,8 @@ def test_health_details_name_the_layers(tmp_path: Path, absent: set[str]) -> Non
     assert plain.text == "ok\n"
     assert (details["status"], details["database"], details["storage"]) == ("ok", True, True)
     assert details["confinement"]["required"] is False
-    assert set(details["confinement"]["missing"]) == absent
-    assert set(details["confinement"]["active"]) == set(LAYERS) - absent
+    assert set(details["confinement"]["missing"]) == missing_layers
+    assert set(details["confinement"]["active"]) == set(LAYERS) - missing_layers
 
 
 @pytest.mark.parametrize(
@@ -110,14 +110,14 @@ def test_health_details_name_the_layers(tmp_path: Path, absent: set[str]) -> Non
     ],
 )
 def test_a_worker_starts_without_layers_that_the_host_lacks(
-    tmp_path: Path, calls: str, missing: set[str], absent: set[str]
+    tmp_path: Path, calls: str, missing: set[str], missing_layers: set[str]
 ) -> None:
     document = tmp_path / "document.pdf"
     document.write_bytes(simple_pdf(1))
     done = run_under_filter(calls, sys.executable, "-c", RENDER_AND_REPORT, str(document))
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert set(found["missing"]) == missing | absent
+    assert set(found["missing"]) == missing | missing_layers
     assert found["drawn"] > 100
     assert all(name in found["refusal"] for name in missing)
 

@@ -27,7 +27,7 @@ MARK = WatermarkText("Copy (7F3A)", 0.3, "dense")
 
 
 @pytest.fixture(scope="module")
-def kept(engine: PdfEngine, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+def cut_document(engine: PdfEngine, tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """Return a copy with pages 2 and 3 of the leaky document."""
     path = tmp_path_factory.mktemp("leaky") / "leaky.pdf"
     path.write_bytes(DOCUMENT)
@@ -76,9 +76,9 @@ def document_keys(document: bytes) -> set[str]:
 
 
 @pytest.mark.parametrize("word", WORDS)
-def test_the_copy_contains_no_word_of_hidden_pages(kept: bytes, word: str) -> None:
+def test_the_copy_contains_no_word_of_hidden_pages(cut_document: bytes, word: str) -> None:
     """The source contains each of these words, so the search is known to find them."""
-    everything = unpack_document(kept)
+    everything = unpack_document(cut_document)
     assert any(spelling in unpack_document(DOCUMENT) for spelling in word_spellings(word))
     assert [spelling for spelling in word_spellings(word) if spelling in everything] == []
 
@@ -87,29 +87,29 @@ def test_the_copy_contains_no_word_of_hidden_pages(kept: bytes, word: str) -> No
     "word",
     ["Page2 words", "Page3 words", "Image", "Glyph", "Look", "Layer", "Off", "Ink", "Link", "Remark"],
 )
-def test_resources_of_kept_pages_stay(kept: bytes, word: str) -> None:
-    assert f"KEPT{word}".encode() in unpack_document(kept)
+def test_resources_of_kept_pages_stay(cut_document: bytes, word: str) -> None:
+    assert f"KEPT{word}".encode() in unpack_document(cut_document)
 
 
-def test_nothing_but_pages_and_layers_hangs_on_the_document(kept: bytes) -> None:
-    assert document_keys(kept) == {"/Type", "/Pages", "/OCProperties", "/Root", "/Size", "/ID"}
-    with pikepdf.open(io.BytesIO(kept)) as pdf:
+def test_nothing_but_pages_and_layers_hangs_on_the_document(cut_document: bytes) -> None:
+    assert document_keys(cut_document) == {"/Type", "/Pages", "/OCProperties", "/Root", "/Size", "/ID"}
+    with pikepdf.open(io.BytesIO(cut_document)) as pdf:
         assert len(pdf.pages) == 2
         kinds = [value.get("/Type") for value in pdf.objects if isinstance(value, pikepdf.Dictionary)]
         assert kinds.count(pikepdf.Name.Page) == 2
 
 
 @pytest.mark.parametrize("page", [1, 2])
-def test_a_kept_page_looks_and_reads_as_before(kept: bytes, page: int) -> None:
-    before, after = render_page(DOCUMENT, page + 1), render_page(kept, page)
+def test_a_kept_page_looks_and_reads_as_before(cut_document: bytes, page: int) -> None:
+    before, after = render_page(DOCUMENT, page + 1), render_page(cut_document, page)
     assert ImageChops.difference(before, after).getbbox() is None
     assert len(after.getcolors(100_000) or []) > 10
-    assert page_words(kept, page) == page_words(DOCUMENT, page + 1)
-    assert f"KEPTPage{page + 1}" in page_words(kept, page)
+    assert page_words(cut_document, page) == page_words(DOCUMENT, page + 1)
+    assert f"KEPTPage{page + 1}" in page_words(cut_document, page)
 
 
-def test_links_lead_to_kept_pages_and_to_the_web(kept: bytes) -> None:
-    with pikepdf.open(io.BytesIO(kept)) as pdf:
+def test_links_lead_to_kept_pages_and_to_the_web(cut_document: bytes) -> None:
+    with pikepdf.open(io.BytesIO(cut_document)) as pdf:
         links = [note for note in pdf.pages[0].obj.Annots if note.Subtype == pikepdf.Name.Link]
         inside = [note.Dest[0].objgen for note in links if "/Dest" in note]
         assert inside == [pdf.pages[1].obj.objgen] * 2
@@ -214,11 +214,11 @@ def add_outline(pdf: pikepdf.Pdf, hidden: pikepdf.Pdf) -> None:
     [add_image, add_page, add_lost_page, add_title, add_string, add_name, add_script, add_structure, add_outline],
 )
 def test_the_check_refuses_a_cut_with_one_thing_too_many(
-    write_file: Put, kept: bytes, spoil: Callable[..., Any]
+    write_file: Put, cut_document: bytes, spoil: Callable[..., Any]
 ) -> None:
     path = write_file(DOCUMENT)
     whole, spoilt = io.BytesIO(), io.BytesIO()
-    with pikepdf.open(path) as hidden, pikepdf.open(io.BytesIO(kept)) as pdf:
+    with pikepdf.open(path) as hidden, pikepdf.open(io.BytesIO(cut_document)) as pdf:
         pdf.save(whole, **PLAIN)
         spoil(pdf, hidden)
         pdf.save(spoilt, **PLAIN)
@@ -227,11 +227,13 @@ def test_the_check_refuses_a_cut_with_one_thing_too_many(
         leaks.require_no_leak(lambda: pikepdf.open(path), *WINDOW, spoilt.getvalue(), leaks.DocumentContents())
 
 
-def test_a_marked_cut_is_checked_too_and_shows_its_mark(engine: PdfEngine, write_file: Put, kept: bytes) -> None:
+def test_a_marked_cut_is_checked_too_and_shows_its_mark(
+    engine: PdfEngine, write_file: Put, cut_document: bytes
+) -> None:
     marked = derive_bytes(engine, write_file(DOCUMENT), Derivation(5, *WINDOW, MARK))
     assert [word for word in WORDS if word.encode() in unpack_document(marked)] == []
     assert page_words(marked, 1).count(MARK.text) > 3
-    assert ImageChops.difference(render_page(kept, 1), render_page(marked, 1)).getbbox() is not None
+    assert ImageChops.difference(render_page(cut_document, 1), render_page(marked, 1)).getbbox() is not None
     assert {"/Outlines", "/AcroForm"} & document_keys(marked) == set()
 
 

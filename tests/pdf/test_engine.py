@@ -44,14 +44,14 @@ def read_soft_limit(pid: int, name: str) -> str:
 
 def make_busy_check(engine: PdfEngine) -> Callable[[], bool]:
     """Return a function that returns whether the engine's first worker has used processor time since this call."""
-    (pid,) = engine.pids()
+    (pid,) = engine.list_pids()
     before = read_cpu_ticks(pid)
     return lambda: read_cpu_ticks(pid) > before + 10
 
 
 def test_no_worker_runs_before_the_first_question() -> None:
     with closing(PdfEngine()) as engine:
-        assert engine.pids() == []
+        assert engine.list_pids() == []
 
 
 def test_one_reader_needs_one_worker(write_file: Put) -> None:
@@ -59,7 +59,7 @@ def test_one_reader_needs_one_worker(write_file: Put) -> None:
     with closing(PdfEngine(workers=2)) as engine:
         for page in (1, 2, 3):
             engine.render(path, page, 800)
-        assert len(engine.pids()) == 1
+        assert len(engine.list_pids()) == 1
 
 
 def test_a_worker_is_replaced_after_its_share_of_jobs(write_file: Put) -> None:
@@ -68,7 +68,7 @@ def test_a_worker_is_replaced_after_its_share_of_jobs(write_file: Put) -> None:
     with closing(PdfEngine(workers=1, recycle_after=3)) as engine:
         for _ in range(9):
             engine.render(path, 1, 800)
-            all_pids.update(engine.pids())
+            all_pids.update(engine.list_pids())
     assert len(all_pids) == 3
     assert not any(map(is_running, all_pids))
 
@@ -76,7 +76,7 @@ def test_a_worker_is_replaced_after_its_share_of_jobs(write_file: Put) -> None:
 def test_closing_ends_the_workers(write_file: Put) -> None:
     engine = PdfEngine()
     engine.inspect(write_file(simple_pdf(1)))
-    pids = engine.pids()
+    pids = engine.list_pids()
     engine.close()
     assert len(pids) == 1
     assert not is_running(pids[0])
@@ -87,7 +87,7 @@ def test_workers_end_when_the_server_is_killed(write_file: Put) -> None:
     code = (
         "import sys, time; from pathlib import Path; from docshare.server.pdf.engine import PdfEngine; "
         "engine = PdfEngine(); "
-        f"engine.inspect(Path({str(path)!r})); print(engine.pids()[0], flush=True); time.sleep(60)"
+        f"engine.inspect(Path({str(path)!r})); print(engine.list_pids()[0], flush=True); time.sleep(60)"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
@@ -125,7 +125,7 @@ def test_a_slow_page_is_stopped_in_time(write_file: Put) -> None:
         with pytest.raises(UnrenderableError) as caught:
             engine.render(path, 1, 800)
         assert time.monotonic() - start < 2.0
-        assert not caught.value.lasting
+        assert not caught.value.is_permanent
         assert engine.render(path, 2, 800)
 
 
@@ -134,7 +134,7 @@ def test_a_crash_is_lasting_and_the_next_page_is_drawn(write_file: Put) -> None:
     with closing(PdfEngine(workers=1, memory_bytes=256 << 20)) as engine:
         with pytest.raises(UnrenderableError) as caught:
             engine.render(path, 1, 800)
-        assert caught.value.lasting
+        assert caught.value.is_permanent
         assert engine.render(write_file(simple_pdf(1), "good.pdf"), 1, 800)
 
 
@@ -143,23 +143,23 @@ def test_a_worker_that_died_while_idle_is_replaced(write_file: Put, blow: signal
     path = write_file(simple_pdf(1))
     with closing(PdfEngine(workers=1)) as engine:
         engine.inspect(path)
-        (first,) = engine.pids()
+        (first,) = engine.list_pids()
         os.kill(first, blow)
         wait_until(lambda: not is_running(first))
         assert engine.render(path, 1, 800)
-        assert engine.pids() != [first]
+        assert engine.list_pids() != [first]
 
 
 def test_a_job_of_a_killed_worker_is_retried(write_file: Put) -> None:
     path = write_file(paced_pages("m"))
     with closing(PdfEngine(workers=1)) as engine, ThreadPoolExecutor(1) as pool:
         page = pool.submit(engine.render, path, 1, 800)
-        wait_until(engine.pids)
-        (first,) = engine.pids()
+        wait_until(engine.list_pids)
+        (first,) = engine.list_pids()
         wait_until(make_busy_check(engine))
         os.kill(first, signal.SIGKILL)
         assert page.result(10).startswith(b"\xff\xd8")
-        assert engine.pids() != [first]
+        assert engine.list_pids() != [first]
 
 
 def test_many_threads_share_two_workers(write_file: Put) -> None:
@@ -168,7 +168,7 @@ def test_many_threads_share_two_workers(write_file: Put) -> None:
         alone = [engine.render(path, page, 800) for page in (1, 20, 40)]
         together = list(pool.map(lambda page: engine.render(path, page, 800), range(1, 41)))
         assert [together[page - 1] for page in (1, 20, 40)] == alone
-        assert len(engine.pids()) <= 2
+        assert len(engine.list_pids()) <= 2
 
 
 def test_a_stuck_engine_sends_readers_away_and_keeps_a_few(write_file: Put) -> None:
@@ -213,7 +213,7 @@ def test_a_worker_is_confined(write_file: Put, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("DOCSHARE_SMTP_URL", "smtp://user:secret@mail")
     with closing(PdfEngine(workers=1, memory_bytes=700 << 20)) as engine:
         engine.inspect(write_file(simple_pdf(1)))
-        (pid,) = engine.pids()
+        (pid,) = engine.list_pids()
         assert read_soft_limit(pid, "Max address space") == str(700 << 20)
         assert read_soft_limit(pid, "Max file size") == "0"
         assert read_soft_limit(pid, "Max core file size") == "0"
@@ -231,7 +231,7 @@ def test_a_worker_of_root_has_no_network(write_file: Put) -> None:
         pytest.skip("leaving the network is best effort without root")
     with closing(PdfEngine(workers=1)) as engine:
         engine.inspect(write_file(simple_pdf(1)))
-        (pid,) = engine.pids()
+        (pid,) = engine.list_pids()
         interfaces = Path(f"/proc/{pid}/net/dev").read_text().splitlines()[2:]
         assert [line.split(":")[0].strip() for line in interfaces] == ["lo"]
 
@@ -252,7 +252,7 @@ def test_a_deleted_file_is_not_kept_open(write_file: Put) -> None:
     deleted, other = write_file(simple_pdf(1), "gone.pdf"), write_file(simple_pdf(1), "other.pdf")
     with closing(PdfEngine(workers=1)) as engine:
         engine.inspect(deleted)
-        (pid,) = engine.pids()
+        (pid,) = engine.list_pids()
         deleted.unlink()
         engine.inspect(other)
         opened = {os.readlink(handle) for handle in Path(f"/proc/{pid}/fd").iterdir()}

@@ -31,27 +31,31 @@ def build_worker_answer(body: bytes, **header: object) -> bytes:
 
 
 @pytest.fixture
-def forged(write_file: Put) -> bytes:
+def forged_image(write_file: Put) -> bytes:
     """Return a page image that a compromised worker could send to another reader."""
     with closing(PdfEngine(workers=1)) as engine:
         return engine.render(write_file(simple_pdf(1), "forged.pdf"), 1, 80)
 
 
-def test_a_second_reply_after_the_first_is_discarded(write_file: Put, start_impostors: Pose, forged: bytes) -> None:
+def test_a_second_reply_after_the_first_is_discarded(
+    write_file: Put, start_impostors: Pose, forged_image: bytes
+) -> None:
     path = write_file(simple_pdf(1))
-    start_impostors(build_worker_answer(forged) + build_worker_answer(forged))
+    start_impostors(build_worker_answer(forged_image) + build_worker_answer(forged_image))
     with closing(PdfEngine(workers=1)) as engine:
         with pytest.raises(UnrenderableError):
             engine.render(path, 1, 80)
-        assert engine.pids() == []
+        assert engine.list_pids() == []
 
 
-def test_unexpected_data_is_not_taken_for_the_next_reply(write_file: Put, start_impostors: Pose, forged: bytes) -> None:
+def test_unexpected_data_is_not_taken_for_the_next_reply(
+    write_file: Put, start_impostors: Pose, forged_image: bytes
+) -> None:
     job = {"do": "render", "path": str(write_file(simple_pdf(1))), "page": 1, "width": 80}
-    start_impostors(build_worker_answer(forged), later=build_worker_answer(b"of the first owner"))
+    start_impostors(build_worker_answer(forged_image), later=build_worker_answer(b"of the first owner"))
     child = WorkerProcess(memory_bytes=1 << 30, timeout_s=20.0)
     try:
-        assert child.ask(job).body == forged
+        assert child.ask(job).body == forged_image
         time.sleep(0.5)
         with pytest.raises(BrokenWorkerError, match="unexpected data"):
             child.ask(job)
@@ -59,35 +63,37 @@ def test_unexpected_data_is_not_taken_for_the_next_reply(write_file: Put, start_
         child.kill()
 
 
-def test_the_next_caller_gets_a_new_worker(write_file: Put, start_impostors: Pose, forged: bytes) -> None:
+def test_the_next_caller_gets_a_new_worker(write_file: Put, start_impostors: Pose, forged_image: bytes) -> None:
     path = write_file(simple_pdf(1))
     with closing(PdfEngine(workers=1)) as engine:
-        start_impostors(build_worker_answer(forged), later=build_worker_answer(b"\xff\xd8\xff of the first owner"))
-        assert engine.render(path, 1, 80) == forged
-        (first,) = engine.pids()
-        start_impostors(build_worker_answer(forged))
+        start_impostors(
+            build_worker_answer(forged_image), later=build_worker_answer(b"\xff\xd8\xff of the first owner")
+        )
+        assert engine.render(path, 1, 80) == forged_image
+        (first,) = engine.list_pids()
+        start_impostors(build_worker_answer(forged_image))
         time.sleep(0.5)
-        assert engine.render(path, 1, 80) == forged
-        assert engine.pids() != [first]
+        assert engine.render(path, 1, 80) == forged_image
+        assert engine.list_pids() != [first]
 
 
 @pytest.mark.parametrize(("burn", "kept"), [(0.8, False), (0.1, True)])
 def test_a_worker_that_computes_without_a_job_gets_no_other_one(
-    write_file: Put, start_impostors: Pose, forged: bytes, burn: float, kept: bool
+    write_file: Put, start_impostors: Pose, forged_image: bytes, burn: float, kept: bool
 ) -> None:
     """That time is not charged to anyone; a little of it is allowed for cleanup."""
     path = write_file(simple_pdf(1))
     with closing(PdfEngine(workers=1)) as engine:
-        start_impostors(build_worker_answer(forged), burn=burn)
+        start_impostors(build_worker_answer(forged_image), burn=burn)
         engine.render(path, 1, 80)
-        (first,) = engine.pids()
+        (first,) = engine.list_pids()
         clock = ~first << 3 | 2
         used, until = time.clock_gettime(clock), time.monotonic() + 60
         while time.clock_gettime(clock) < used + burn * 0.9 and time.monotonic() < until:
             time.sleep(0.05)
-        start_impostors(build_worker_answer(forged))
-        assert engine.render(path, 1, 80) == forged
-        assert (engine.pids() == [first]) is kept
+        start_impostors(build_worker_answer(forged_image))
+        assert engine.render(path, 1, 80) == forged_image
+        assert (engine.list_pids() == [first]) is kept
 
 
 def test_a_reason_that_no_worker_has_does_not_reach_the_log(
@@ -226,17 +232,17 @@ def test_the_sides_of_a_page_are_never_beyond_all_measure() -> None:
         lambda image: b"\xff\xd8\xff\xd9",
     ],
 )
-def test_an_image_with_only_a_valid_start_is_rejected(forged: bytes, mend: Callable[[bytes], bytes]) -> None:
-    assert answers.parse_reply(WorkerReply({}, forged), answers.parse_jpeg) == forged
+def test_an_image_with_only_a_valid_start_is_rejected(forged_image: bytes, mend: Callable[[bytes], bytes]) -> None:
+    assert answers.parse_reply(WorkerReply({}, forged_image), answers.parse_jpeg) == forged_image
     with pytest.raises(BrokenWorkerError):
-        answers.parse_reply(WorkerReply({}, mend(forged)), answers.parse_jpeg)
+        answers.parse_reply(WorkerReply({}, mend(forged_image)), answers.parse_jpeg)
 
 
-def test_an_image_of_another_size_is_rejected(write_file: Put, start_impostors: Pose, forged: bytes) -> None:
-    start_impostors(build_worker_answer(forged))
+def test_an_image_of_another_size_is_rejected(write_file: Put, start_impostors: Pose, forged_image: bytes) -> None:
+    start_impostors(build_worker_answer(forged_image))
     path = write_file(simple_pdf(1))
     with closing(PdfEngine(workers=1)) as engine:
-        assert engine.render(path, 1, 80) == forged
+        assert engine.render(path, 1, 80) == forged_image
         for width in (79, 81, 800):
             with pytest.raises(UnrenderableError):
                 engine.render(path, 1, width)
@@ -246,9 +252,9 @@ def test_an_image_of_another_size_is_rejected(write_file: Put, start_impostors: 
     ("wide", "tall", "taken"),
     [(80, 100, True), (79, 16_384, True), (80, 0, False), (0, 100, False), (65_535, 65_535, False)],
 )
-def test_an_image_is_less_wide_only_where_it_is_tall(forged: bytes, wide: int, tall: int, taken: bool) -> None:
-    at = forged.index(b"\xff\xc0") + 5
-    image = forged[:at] + tall.to_bytes(2, "big") + wide.to_bytes(2, "big") + forged[at + 4 :]
+def test_an_image_is_less_wide_only_where_it_is_tall(forged_image: bytes, wide: int, tall: int, taken: bool) -> None:
+    at = forged_image.index(b"\xff\xc0") + 5
+    image = forged_image[:at] + tall.to_bytes(2, "big") + wide.to_bytes(2, "big") + forged_image[at + 4 :]
     try:
         assert answers.parse_reply(WorkerReply({}, image), partial(answers.parse_jpeg, width=80)) == image
         assert taken
@@ -268,5 +274,5 @@ def test_a_worker_that_hangs_at_its_start_is_started_once_more(
     monkeypatch.setattr(child_module, "START_TIMEOUT_S", 5.0)
     with closing(PdfEngine(workers=1)) as engine:
         engine.text(write_file(simple_pdf(1)), 1)
-        assert len(engine.pids()) == 1
+        assert len(engine.list_pids()) == 1
     assert started.exists()

@@ -88,9 +88,9 @@ def test_a_worker_with_another_answer_is_ended(write_file: Put, start_impostors:
     start_impostors(bad, answer(make_findings_reply(ROW)))
     with PdfLinter() as linter:
         with pytest.raises(Problem, match="too much time or memory"):
-            linter.findings(path)
+            linter.lint(path)
         start_impostors(answer(make_findings_reply([*ROW[:2], 1, ROW[3]])))  # the next worker
-        assert [each.page for each in linter.findings(path)] == [1]
+        assert [each.page for each in linter.lint(path)] == [1]
 
 
 def test_a_worker_whose_clean_copy_is_not_a_pdf_is_ended(write_file: Put, start_impostors: Pose) -> None:

@@ -70,7 +70,7 @@ def test_a_broken_file_needs_no_password_whatever_was_opened_before(write_file: 
     step = 1 if locked_first else -1
     with closing(PdfEngine(workers=1)) as engine:
         assert [inspect_problem(engine, path).detail for path in order[::step]] == expected[::step]
-        assert len(engine.pids()) == 1
+        assert len(engine.list_pids()) == 1
 
 
 @pytest.mark.parametrize(

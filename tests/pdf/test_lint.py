@@ -48,7 +48,7 @@ def linter() -> Iterator[PdfLinter]:
 
 
 def list_findings(linter: PdfLinter, path: Path) -> list[tuple[str, str, int | None]]:
-    return [(each.check, each.level, each.page) for each in linter.findings(path)]
+    return [(each.check, each.level, each.page) for each in linter.lint(path)]
 
 
 def test_a_spotless_document_has_no_finding(linter: PdfLinter, write_file: Put) -> None:
@@ -151,7 +151,7 @@ def test_messages_name_people_and_files(linter: PdfLinter, write_file: Put) -> N
         add_annotation("Text", T=String("Bob"), Contents=String("Too cheap?")), add_form_field("Tx",
             V=String("SECRET-VALUE")),
     )  # fmt: skip
-    assert [each.message for each in linter.findings(write_file(make_lint_pdf(*changes)))] == [
+    assert [each.message for each in linter.lint(write_file(make_lint_pdf(*changes)))] == [
         '1 embedded file: "plan.xlsx".',
         '1 filled-in form field: "colour".',
         '1 comment by "Bob".',
@@ -166,8 +166,8 @@ def test_messages_name_people_and_files(linter: PdfLinter, write_file: Put) -> N
 def test_an_appended_change_leaves_an_earlier_revision(linter: PdfLinter, write_file: Put) -> None:
     once = append_update(make_lint_pdf())
     assert list_findings(linter, write_file(once)) == [("revisions", "warning", None)]
-    assert "1 earlier revision," in linter.findings(write_file(once))[0].message
-    assert "2 earlier revisions," in linter.findings(write_file(append_update(once)))[0].message
+    assert "1 earlier revision," in linter.lint(write_file(once))[0].message
+    assert "2 earlier revisions," in linter.lint(write_file(append_update(once)))[0].message
 
 
 @pytest.mark.parametrize("how", [
@@ -203,7 +203,7 @@ def test_a_document_with_an_owner_password_is_reported(linter: PdfLinter, write_
 
 def test_hundreds_of_findings_are_counted_but_not_all_listed(linter: PdfLinter, write_file: Put) -> None:
     sheets = [pdfs.Sheet(annots=["<< /Type /Annot /Subtype /Text /Rect [0 0 9 9] >>"])] * 40
-    comments = [each for each in linter.findings(write_file(make_lint_pdf(sheets=sheets))) if each.check == "comments"]
+    comments = [each for each in linter.lint(write_file(make_lint_pdf(sheets=sheets))) if each.check == "comments"]
     assert [each.page for each in comments] == [None, *range(1, 26)]
     assert comments[0].message == "And in 15 more places."
 
@@ -220,20 +220,20 @@ def test_an_unreadable_file_is_rejected_with_one_sentence(
     linter: PdfLinter, write_file: Put, data: bytes, words: str
 ) -> None:
     with pytest.raises(Problem, match=words):
-        linter.findings(write_file(data))
+        linter.lint(write_file(data))
 
 
 @pytest.mark.parametrize("name", ["memory_bomb", "slow_page", "looping_page_tree", "nested_arrays"])
 def test_a_hostile_document_ends_soon_and_the_next_one_is_read(write_file: Put, name: str) -> None:
     with PdfLinter(memory_bytes=512 << 20, timeout_s=3.0) as strict:
         with suppress(Problem):
-            strict.findings(write_file(hostile_pdfs.HOSTILE[name]()))
+            strict.lint(write_file(hostile_pdfs.HOSTILE[name]()))
         assert list_findings(strict, write_file(make_lint_pdf())) == []
 
 
 def test_a_file_that_is_not_there_is_refused(linter: PdfLinter, tmp_path: Path) -> None:
     with pytest.raises(Problem, match="cannot be read"):
-        linter.findings(tmp_path / "none.pdf")
+        linter.lint(tmp_path / "none.pdf")
 
 
 def test_looks_of_fields_do_not_make_findings(linter: PdfLinter, write_file: Put) -> None:
@@ -250,7 +250,7 @@ def test_looks_of_fields_do_not_make_findings(linter: PdfLinter, write_file: Put
 
 def test_an_export_of_libreoffice_names_author_and_program_only(linter: PdfLinter) -> None:
     """The file is a Word document of two pages, exported by LibreOffice 7.4."""
-    exported = linter.findings(Path(__file__).with_name("exported.pdf"))
+    exported = linter.lint(Path(__file__).with_name("exported.pdf"))
     assert [(each.check, each.message) for each in exported if each.check in ("author", "producer")] == [
         ("author", 'The metadata names "python-docx".'),
         ("producer", 'Created with "Writer", "LibreOffice 7.4".'),
@@ -267,7 +267,7 @@ def test_a_table_of_reportlab_hides_nothing(linter: PdfLinter, tmp_path: Path) -
     table = Table([["Name", "Price"], ["Engine", "100"]], style=style)
     path = tmp_path / "table.pdf"
     SimpleDocTemplate(str(path)).build([Paragraph("Prices", getSampleStyleSheet()["Normal"]), table])
-    assert [each.check for each in linter.findings(path)] == ["producer", "title", "language", "tags"]
+    assert [each.check for each in linter.lint(path)] == ["producer", "title", "language", "tags"]
 
 
 @pytest.mark.parametrize("make", [pdfs.pdf_without_page_tree])
@@ -275,5 +275,5 @@ def test_visible_pages_of_a_damaged_document_are_checked(
     linter: PdfLinter, write_file: Callable[..., Path], make: Callable[[], bytes]
 ) -> None:
     """The server accepts such a document, so it must be checked before it is shared."""
-    levels = [(each.check, each.level) for each in linter.findings(write_file(make()))]
+    levels = [(each.check, each.level) for each in linter.lint(write_file(make()))]
     assert levels == [("unchecked", "warning")]

@@ -46,7 +46,7 @@ def linter() -> Iterator[PdfLinter]:
 
 
 @pytest.fixture
-def cleaned(linter: PdfLinter, write_file: Put, tmp_path: Path) -> Callable[..., bytes]:
+def make_clean_copy(linter: PdfLinter, write_file: Put, tmp_path: Path) -> Callable[..., bytes]:
     """Return a function that returns the clean copy of a document with uncompressed, searchable streams."""
 
     def clean(document: bytes, *, keep_title: bool = True) -> bytes:
@@ -107,24 +107,26 @@ CHANGES: list[tuple[str, Change]] = [
 
 @pytest.mark.parametrize("change", [pytest.param(change, id=name) for name, change in CHANGES])
 def test_a_clean_copy_lacks_it_and_has_no_findings(
-    linter: PdfLinter, write_file: Put, cleaned: Callable[..., bytes], change: Change
+    linter: PdfLinter, write_file: Put, make_clean_copy: Callable[..., bytes], change: Change
 ) -> None:
     before = make_lint_pdf(change)
     assert b"SECRET" in decompress_document(before)
-    after = cleaned(before)
+    after = make_clean_copy(before)
     assert b"SECRET" not in decompress_document(after)
-    assert linter.findings(write_file(after)) == []
+    assert linter.lint(write_file(after)) == []
 
 
-def test_everything_at_once_can_be_cleaned(linter: PdfLinter, write_file: Put, cleaned: Callable[..., bytes]) -> None:
-    after = cleaned(make_lint_pdf(*(change for _, change in CHANGES)))
+def test_everything_at_once_can_be_cleaned(
+    linter: PdfLinter, write_file: Put, make_clean_copy: Callable[..., bytes]
+) -> None:
+    after = make_clean_copy(make_lint_pdf(*(change for _, change in CHANGES)))
     assert b"SECRET" not in decompress_document(after)
-    assert linter.findings(write_file(after)) == []
+    assert linter.lint(write_file(after)) == []
 
 
-def test_a_document_that_leaks_everywhere_keeps_nothing_but_its_pages(cleaned: Callable[..., bytes]) -> None:
+def test_a_document_that_leaks_everywhere_keeps_nothing_but_its_pages(make_clean_copy: Callable[..., bytes]) -> None:
     document, words = leaky_pdf()
-    after = decompress_document(cleaned(document)).decode("latin-1")
+    after = decompress_document(make_clean_copy(document)).decode("latin-1")
     removed_words = [
         "Attachment", "Script", "Xmp", "OpenAction", "Piece", "Private", "Associated", "Keywords", "RemarkAuthor",
         "NoteFile", "Xfa", "OtherValue", "FieldValue", "FieldScript", "Program", "OtherFile", "ScriptLink", "Popup",
@@ -143,18 +145,18 @@ def test_a_document_that_leaks_everywhere_keeps_nothing_but_its_pages(cleaned: C
     pytest.param(change, id=name) for name, change in CHANGES
     if name in ("stamp", "hidden stamp", "field", "photo", "hidden layer", "script", "XMP")
 ])  # fmt: skip
-def test_a_page_looks_the_same_in_its_clean_copy(cleaned: Callable[..., bytes], change: Change) -> None:
+def test_a_page_looks_the_same_in_its_clean_copy(make_clean_copy: Callable[..., bytes], change: Change) -> None:
     before = make_lint_pdf(change)
-    assert render_first_page(cleaned(before)).tobytes() == render_first_page(before).tobytes()
+    assert render_first_page(make_clean_copy(before)).tobytes() == render_first_page(before).tobytes()
 
 
-def test_links_outline_language_tags_and_title_stay(cleaned: Callable[..., bytes]) -> None:
+def test_links_outline_language_tags_and_title_stay(make_clean_copy: Callable[..., bytes]) -> None:
     outline = Dictionary(Type=Name.Outlines, Title=String("Chapter"))
     url = make_action("URI", URI=String("https://example.com/more"))
     before = make_lint_pdf(
         set_catalog_entries(Outlines=outline), add_annotation("Link", A=url, Contents=String("More"))
     )
-    with pikepdf.open(io.BytesIO(cleaned(before))) as pdf:
+    with pikepdf.open(io.BytesIO(make_clean_copy(before))) as pdf:
         assert str(pdf.docinfo["/Title"]) == "Offer"
         assert str(pdf.Root.Lang) == "en"
         assert pdf.Root.MarkInfo.Marked
@@ -162,23 +164,27 @@ def test_links_outline_language_tags_and_title_stay(cleaned: Callable[..., bytes
         assert str(pdf.pages[0].obj.Annots[0].A.URI) == "https://example.com/more"
 
 
-def test_the_title_can_go_too_and_one_with_a_path_does(cleaned: Callable[..., bytes]) -> None:
-    assert b"Offer" not in decompress_document(cleaned(make_lint_pdf(), keep_title=False))
-    assert b"Users" not in decompress_document(cleaned(make_lint_pdf(set_info(Title=r"C:\Users\ada\offer.docx"))))
+def test_the_title_can_go_too_and_one_with_a_path_does(make_clean_copy: Callable[..., bytes]) -> None:
+    assert b"Offer" not in decompress_document(make_clean_copy(make_lint_pdf(), keep_title=False))
+    assert b"Users" not in decompress_document(
+        make_clean_copy(make_lint_pdf(set_info(Title=r"C:\Users\ada\offer.docx")))
+    )
 
 
-def test_a_title_that_is_only_in_xmp_is_kept(linter: PdfLinter, write_file: Put, cleaned: Callable[..., bytes]) -> None:
+def test_a_title_that_is_only_in_xmp_is_kept(
+    linter: PdfLinter, write_file: Put, make_clean_copy: Callable[..., bytes]
+) -> None:
     change = set_xmp("<dc:title><rdf:Alt><rdf:li xml:lang='x-default'>Offer</rdf:li></rdf:Alt></dc:title>")
-    after = cleaned(make_lint_pdf(set_info(Title=""), change))
-    assert linter.findings(write_file(after)) == []
+    after = make_clean_copy(make_lint_pdf(set_info(Title=""), change))
+    assert linter.lint(write_file(after)) == []
     assert b"xmpmeta" not in decompress_document(after)
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_a_photo_keeps_its_picture_to_the_bit(cleaned: Callable[..., bytes], packed: bool) -> None:
+def test_a_photo_keeps_its_picture_to_the_bit(make_clean_copy: Callable[..., bytes], packed: bool) -> None:
     before = make_lint_pdf(add_photo(gps=True, packed=packed))
     pictures = []
-    for document in (before, cleaned(before)):
+    for document in (before, make_clean_copy(before)):
         with pikepdf.open(io.BytesIO(document)) as pdf:
             raw = pdf.pages[0].obj.Resources.XObject.I.read_raw_bytes()
         raw = bytes.fromhex(raw[:-1].decode()) if packed and document is before else raw
@@ -189,65 +195,67 @@ def test_a_photo_keeps_its_picture_to_the_bit(cleaned: Callable[..., bytes], pac
 
 
 def test_earlier_states_and_permissions_are_gone(
-    linter: PdfLinter, write_file: Put, cleaned: Callable[..., bytes]
+    linter: PdfLinter, write_file: Put, make_clean_copy: Callable[..., bytes]
 ) -> None:
-    assert linter.findings(write_file(cleaned(append_update(make_lint_pdf())))) == []
+    assert linter.lint(write_file(make_clean_copy(append_update(make_lint_pdf())))) == []
     locked = make_lint_pdf(encryption=pikepdf.Encryption(owner="secret", user="", R=6))
-    assert linter.findings(write_file(cleaned(locked))) == []
+    assert linter.lint(write_file(make_clean_copy(locked))) == []
 
 
-def test_annotations_in_the_structure_tree_are_emptied(cleaned: Callable[..., bytes]) -> None:
+def test_annotations_in_the_structure_tree_are_emptied(make_clean_copy: Callable[..., bytes]) -> None:
     def referred(pdf: pikepdf.Pdf) -> None:
         part = Dictionary(Type=Name.OBJR, Obj=pdf.pages[0].obj.Annots[0])
         pdf.Root.StructTreeRoot.K = Dictionary(Type=Name.StructElem, S=Name.Annot, K=part)
 
     after = decompress_document(
-        cleaned(make_lint_pdf(add_annotation("Text", T=String("SECRET"), Contents=String("SECRET")), referred))
+        make_clean_copy(make_lint_pdf(add_annotation("Text", T=String("SECRET"), Contents=String("SECRET")), referred))
     )
     assert b"/OBJR" in after
     assert b"SECRET" not in after
 
 
 def test_text_under_a_box_stays_and_is_still_reported(
-    linter: PdfLinter, write_file: Put, cleaned: Callable[..., bytes]
+    linter: PdfLinter, write_file: Put, make_clean_copy: Callable[..., bytes]
 ) -> None:
     boxed = make_lint_pdf(sheets=[Sheet(lines_content("Secret") + " 0 g 60 700 300 50 re f")])
-    assert [each.check for each in linter.findings(write_file(cleaned(boxed)))] == ["covered-text"]
+    assert [each.check for each in linter.lint(write_file(make_clean_copy(boxed)))] == ["covered-text"]
 
 
 def test_a_pending_redaction_stays_in_the_clean_copy(
-    linter: PdfLinter, write_file: Put, cleaned: Callable[..., bytes]
+    linter: PdfLinter, write_file: Put, make_clean_copy: Callable[..., bytes]
 ) -> None:
-    after = cleaned(make_lint_pdf(add_annotation("Redact", T=String("SECRET"), QuadPoints=Array([72, 740, 300, 740]))))
-    assert [each.check for each in linter.findings(write_file(after))] == ["covered-text"]
+    after = make_clean_copy(
+        make_lint_pdf(add_annotation("Redact", T=String("SECRET"), QuadPoints=Array([72, 740, 300, 740])))
+    )
+    assert [each.check for each in linter.lint(write_file(after))] == ["covered-text"]
     assert b"SECRET" not in decompress_document(after)
 
 
 # --- hidden layers ---------------------------------------------------------------------------------------------------
 
 
-def test_a_layer_that_is_shown_stays(cleaned: Callable[..., bytes]) -> None:
+def test_a_layer_that_is_shown_stays(make_clean_copy: Callable[..., bytes]) -> None:
     before = make_lint_pdf(add_layer("Grid", "1 0 0 rg 300 300 99 99 re f", states=layer_on))
-    after = cleaned(before)
+    after = make_clean_copy(before)
     assert b"/OCProperties" in decompress_document(after)
     assert render_first_page(after).tobytes() == render_first_page(before).tobytes()
 
 
-def test_content_after_a_hidden_drawing_keeps_its_color_and_position(cleaned: Callable[..., bytes]) -> None:
+def test_content_after_a_hidden_drawing_keeps_its_color_and_position(make_clean_copy: Callable[..., bytes]) -> None:
     states = "1 0 0 rg 2 w 1 0 0 1 20 20 cm 0 0 40 40 re f"
     before = make_lint_pdf(add_layer("Draft", states, states=layer_off, around="q {} 100 100 50 50 re f Q"))
-    after = cleaned(before)
+    after = make_clean_copy(before)
     assert render_first_page(after).tobytes() == render_first_page(before).tobytes()
     assert b"0 0 40 40 re\nn" in decompress_document(after)
 
 
 def test_a_hidden_word_that_positions_others_stays_hidden_and_is_reported(
-    linter: PdfLinter, write_file: Put, cleaned: Callable[..., bytes]
+    linter: PdfLinter, write_file: Put, make_clean_copy: Callable[..., bytes]
 ) -> None:
     line = "BT /F1 18 Tf 72 400 Td {} (after) Tj ET"
     before = make_lint_pdf(add_layer("Draft", "(hidden) Tj", states=layer_off, around=line))
-    after = cleaned(before)
-    assert [each.check for each in linter.findings(write_file(after))] == ["hidden-layers"]
+    after = make_clean_copy(before)
+    assert [each.check for each in linter.lint(write_file(after))] == ["hidden-layers"]
     assert render_first_page(after).tobytes() == render_first_page(before).tobytes()
 
 
@@ -255,6 +263,6 @@ def test_a_hidden_word_that_positions_others_stays_hidden_and_is_reported(
     (pdfs.html_page(), "cannot be read as a PDF"),
     (pdfs.encrypted_pdf(user="secret"), "password-protected"),
 ])  # fmt: skip
-def test_an_unreadable_file_is_rejected(cleaned: Callable[..., bytes], data: bytes, words: str) -> None:
+def test_an_unreadable_file_is_rejected(make_clean_copy: Callable[..., bytes], data: bytes, words: str) -> None:
     with pytest.raises(Problem, match=words):
-        cleaned(data)
+        make_clean_copy(data)

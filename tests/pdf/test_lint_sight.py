@@ -27,12 +27,12 @@ def linter() -> Iterator[PdfLinter]:
 
 
 @pytest.fixture
-def found(linter: PdfLinter, write_file: Put) -> Callable[..., list[tuple[str, str, int | None]]]:
+def find_on_page(linter: PdfLinter, write_file: Put) -> Callable[..., list[tuple[str, str, int | None]]]:
     """Return a function that returns the findings for a page with the given contents and changes."""
 
     def ask(content: str, *changes: Change, extra: str = "") -> list[tuple[str, str, int | None]]:
         path = write_file(make_lint_pdf(*changes, sheets=[Sheet(content, LETTER, extra)]))
-        return [(each.check, each.level, each.page) for each in linter.findings(path)]
+        return [(each.check, each.level, each.page) for each in linter.lint(path)]
 
     return ask
 
@@ -77,24 +77,24 @@ SQUARE = add_annotation(
     pytest.param(f"0.5 g {COVERING_RECT} 0 g {SECRET} 0 g {COVERING_RECT}", (), id="a box on a box"),
 ])  # fmt: skip
 def test_text_under_something_opaque_is_found(
-    found: Callable[..., object], content: str, changes: tuple[Change, ...]
+    find_on_page: Callable[..., object], content: str, changes: tuple[Change, ...]
 ) -> None:
-    assert found(content, *changes) == COVERED
+    assert find_on_page(content, *changes) == COVERED
 
 
-def test_text_under_a_drawn_square_is_found_beside_the_comment(found: Callable[..., object]) -> None:
-    assert found(SECRET, SQUARE) == [*COVERED, ("comments", "warning", 1)]
+def test_text_under_a_drawn_square_is_found_beside_the_comment(find_on_page: Callable[..., object]) -> None:
+    assert find_on_page(SECRET, SQUARE) == [*COVERED, ("comments", "warning", 1)]
 
 
 @pytest.mark.parametrize("turn", [90, 180, 270])
-def test_pages_may_be_turned(found: Callable[..., object], turn: int) -> None:
-    assert found(f"{SECRET} 0 g {COVERING_RECT}", extra=f"/Rotate {turn}") == COVERED
-    assert found(f"1 1 0 rg {COVERING_RECT} 0 g {SECRET}", extra=f"/Rotate {turn}") == []
+def test_pages_may_be_turned(find_on_page: Callable[..., object], turn: int) -> None:
+    assert find_on_page(f"{SECRET} 0 g {COVERING_RECT}", extra=f"/Rotate {turn}") == COVERED
+    assert find_on_page(f"1 1 0 rg {COVERING_RECT} 0 g {SECRET}", extra=f"/Rotate {turn}") == []
 
 
 def test_only_covered_letters_are_counted(linter: PdfLinter, write_file: Put) -> None:
     half = f"{SECRET} 0 g 185 700 300 50 re f"  # starting at "John"
-    (finding,) = linter.findings(write_file(make_lint_pdf(sheets=[Sheet(half)])))
+    (finding,) = linter.lint(write_file(make_lint_pdf(sheets=[Sheet(half)])))
     assert finding.message == "7 letters under a box or image can be selected, searched and copied."
 
 
@@ -113,75 +113,77 @@ def test_only_covered_letters_are_counted(linter: PdfLinter, write_file: Put) ->
     pytest.param("/G gs", (add_form(SECRET, [1, 0, 0, 1, 0, 0]),), id="text in a form"),
 ])  # fmt: skip
 def test_text_that_can_be_seen_is_no_finding(
-    found: Callable[..., object], content: str, changes: tuple[Change, ...]
+    find_on_page: Callable[..., object], content: str, changes: tuple[Change, ...]
 ) -> None:
-    assert found(content, *changes) == []
+    assert find_on_page(content, *changes) == []
 
 
 # --- text without a visible color ------------------------------------------------------------------------------------
 
 
-def test_white_text_on_white_is_found(found: Callable[..., object]) -> None:
-    assert found(f"1 g {SECRET}") == INVISIBLE
+def test_white_text_on_white_is_found(find_on_page: Callable[..., object]) -> None:
+    assert find_on_page(f"1 g {SECRET}") == INVISIBLE
 
 
-def test_white_text_on_a_picture_is_no_finding(found: Callable[..., object]) -> None:
-    assert found("", SCAN, add_form(f"1 g {SECRET}", [1, 0, 0, 1, 0, 0])) == []
+def test_white_text_on_a_picture_is_no_finding(find_on_page: Callable[..., object]) -> None:
+    assert find_on_page("", SCAN, add_form(f"1 g {SECRET}", [1, 0, 0, 1, 0, 0])) == []
 
 
-def test_recognized_text_on_a_scanned_page_is_no_finding(found: Callable[..., object]) -> None:
-    assert found(f"3 Tr {SECRET}", SCAN) == []
-    assert found("", SCAN, add_form(f"3 Tr {SECRET}", [1, 0, 0, 1, 0, 0])) == []
+def test_recognized_text_on_a_scanned_page_is_no_finding(find_on_page: Callable[..., object]) -> None:
+    assert find_on_page(f"3 Tr {SECRET}", SCAN) == []
+    assert find_on_page("", SCAN, add_form(f"3 Tr {SECRET}", [1, 0, 0, 1, 0, 0])) == []
 
 
-def test_recognized_text_behind_the_scan_is_no_finding(found: Callable[..., object]) -> None:
-    assert found(SECRET, SCAN) == []
+def test_recognized_text_behind_the_scan_is_no_finding(find_on_page: Callable[..., object]) -> None:
+    assert find_on_page(SECRET, SCAN) == []
 
 
-def test_recognized_text_under_a_box_on_a_scanned_page_is_found(found: Callable[..., object]) -> None:
-    assert found("", SCAN, add_form(f"3 Tr {SECRET} 0 g {COVERING_RECT}", [1, 0, 0, 1, 0, 0])) == COVERED
+def test_recognized_text_under_a_box_on_a_scanned_page_is_found(find_on_page: Callable[..., object]) -> None:
+    assert find_on_page("", SCAN, add_form(f"3 Tr {SECRET} 0 g {COVERING_RECT}", [1, 0, 0, 1, 0, 0])) == COVERED
 
 
-def test_text_drawn_as_nothing_where_no_picture_is_is_found(found: Callable[..., object]) -> None:
-    assert found(f"3 Tr {SECRET}") == INVISIBLE
+def test_text_drawn_as_nothing_where_no_picture_is_is_found(find_on_page: Callable[..., object]) -> None:
+    assert find_on_page(f"3 Tr {SECRET}") == INVISIBLE
 
 
 # --- outside the page ------------------------------------------------------------------------------------------------
 
 
-def test_text_that_was_cropped_away_is_found(found: Callable[..., object]) -> None:
-    assert found(SECRET, set_page_entries(CropBox=Array([0, 0, 612, 600]))) == CROPPED
+def test_text_that_was_cropped_away_is_found(find_on_page: Callable[..., object]) -> None:
+    assert find_on_page(SECRET, set_page_entries(CropBox=Array([0, 0, 612, 600]))) == CROPPED
 
 
-def test_text_outside_the_sheet_is_found(found: Callable[..., object]) -> None:
-    assert found(lines_content("Beside the slide", left=700)) == CROPPED
+def test_text_outside_the_sheet_is_found(find_on_page: Callable[..., object]) -> None:
+    assert find_on_page(lines_content("Beside the slide", left=700)) == CROPPED
 
 
-def test_a_watermark_that_goes_beyond_the_edges_is_no_finding(found: Callable[..., object]) -> None:
+def test_a_watermark_that_goes_beyond_the_edges_is_no_finding(find_on_page: Callable[..., object]) -> None:
     marks = " ".join(lines_content("CONFIDENTIAL", left=left) for left in (-400, -100, 200, 500, 800))
-    assert found(marks) == []
+    assert find_on_page(marks) == []
 
 
-def test_text_in_the_visible_part_of_a_cropped_page_is_no_finding(found: Callable[..., object]) -> None:
-    assert found(SECRET, set_page_entries(CropBox=Array([50, 600, 600, 780]))) == []
+def test_text_in_the_visible_part_of_a_cropped_page_is_no_finding(find_on_page: Callable[..., object]) -> None:
+    assert find_on_page(SECRET, set_page_entries(CropBox=Array([50, 600, 600, 780]))) == []
 
 
-def test_the_marks_of_a_printer_beside_a_cropped_page_are_but_a_note(found: Callable[..., object]) -> None:
+def test_the_marks_of_a_printer_beside_a_cropped_page_are_but_a_note(find_on_page: Callable[..., object]) -> None:
     """The text is the file name and the date, between the trim box and the edge of the sheet."""
     sheet = set_page_entries(
         MediaBox=Array([0, 0, 700, 880]), CropBox=Array([44, 44, 656, 836]), TrimBox=Array([44, 44, 656, 836])
     )
     slug = lines_content("Report.indd 3 2026-05-12 10:33", size=8, left=60, top=12)
-    assert found(lines_content("Words") + " " + slug, sheet) == [("cropped-text", "note", 1)]
-    assert found(lines_content("Words") + " " + lines_content("x" * 300, size=1, left=60, top=12), sheet) == CROPPED
+    assert find_on_page(lines_content("Words") + " " + slug, sheet) == [("cropped-text", "note", 1)]
+    assert (
+        find_on_page(lines_content("Words") + " " + lines_content("x" * 300, size=1, left=60, top=12), sheet) == CROPPED
+    )
 
 
 @pytest.mark.parametrize("turn", [0, 90, 180, 270])
-def test_a_turned_page_hides_nothing_by_that(found: Callable[..., object], turn: int) -> None:
+def test_a_turned_page_hides_nothing_by_that(find_on_page: Callable[..., object], turn: int) -> None:
     """Landscape pages are often rotated portrait pages."""
     words = lines_content("Words at the edge", left=4, top=780) + " " + lines_content("and below", left=4, top=4)
-    assert found(words, set_page_entries(Rotate=turn)) == []
+    assert find_on_page(words, set_page_entries(Rotate=turn)) == []
 
 
-def test_text_that_is_partly_outside_is_no_finding(found: Callable[..., object]) -> None:
-    assert found(lines_content("Half of this line is beyond the edge", left=450)) == []
+def test_text_that_is_partly_outside_is_no_finding(find_on_page: Callable[..., object]) -> None:
+    assert find_on_page(lines_content("Half of this line is beyond the edge", left=450)) == []

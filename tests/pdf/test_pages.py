@@ -57,21 +57,21 @@ class CountingEngine(PdfEngine):
 
 
 @pytest.fixture(scope="module")
-def shared() -> Iterator[CountingEngine]:
+def shared_engine() -> Iterator[CountingEngine]:
     with closing(CountingEngine()) as engine:
         yield engine
 
 
 @pytest.fixture
-def counting(shared: CountingEngine) -> CountingEngine:
-    shared.requested.clear()
-    shared.ahead.clear()
-    return shared
+def counting_engine(shared_engine: CountingEngine) -> CountingEngine:
+    shared_engine.requested.clear()
+    shared_engine.ahead.clear()
+    return shared_engine
 
 
 @pytest.fixture
-def store(counting: CountingEngine, tmp_path: Path) -> Iterator[PageStore]:
-    with closing(PageStore(counting, tmp_path / "cache")) as pages:
+def store(counting_engine: CountingEngine, tmp_path: Path) -> Iterator[PageStore]:
+    with closing(PageStore(counting_engine, tmp_path / "cache")) as pages:
         yield pages
 
 
@@ -80,7 +80,7 @@ def list_files(root: Path) -> list[str]:
 
 
 def test_a_page_is_drawn_once_for_twenty_readers_at_the_same_moment(
-    store: PageStore, counting: CountingEngine, write_file: Put, monkeypatch: pytest.MonkeyPatch
+    store: PageStore, counting_engine: CountingEngine, write_file: Put, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pages, "_SLOW_BUILD_S", 60.0)  # so that a busy machine does not make pages count as slow
     blob = write_file(pdfs.simple_pdf(1))
@@ -92,31 +92,31 @@ def test_a_page_is_drawn_once_for_twenty_readers_at_the_same_moment(
 
     with ThreadPoolExecutor(20) as pool:
         images = {job.result() for job in [pool.submit(read) for _ in range(20)]}
-    assert counting.requested == [1]
+    assert counting_engine.requested == [1]
     assert len(images) == 1
     assert images.pop().startswith(b"\xff\xd8")
 
 
-def test_a_second_look_draws_nothing(store: PageStore, counting: CountingEngine, write_file: Put) -> None:
+def test_a_second_look_draws_nothing(store: PageStore, counting_engine: CountingEngine, write_file: Put) -> None:
     blob = write_file(pdfs.simple_pdf(1))
     assert store.image(FILE, 1, blob, 1, 800) == store.image(FILE, 1, blob, 1, 800)
-    assert counting.requested == [1]
+    assert counting_engine.requested == [1]
 
 
 def test_images_differ_by_width_version_page_and_file(
-    store: PageStore, counting: CountingEngine, write_file: Put
+    store: PageStore, counting_engine: CountingEngine, write_file: Put
 ) -> None:
     blob = write_file(pdfs.simple_pdf(3))
     keys = [(FILE, 1, 3, 800), (FILE, 1, 3, 1600), (FILE, 2, 3, 800), (OTHER, 1, 3, 800), (FILE, 1, 1, 800)]
     assert len({store.image(file, version, blob, page, width) for file, version, page, width in keys}) == 5
-    assert len(counting.requested) == 5
+    assert len(counting_engine.requested) == 5
 
 
-def test_text_is_extracted_once_as_json(store: PageStore, counting: CountingEngine, write_file: Put) -> None:
+def test_text_is_extracted_once_as_json(store: PageStore, counting_engine: CountingEngine, write_file: Put) -> None:
     blob = write_file(pdfs.linked_pdf())
     document = json.loads(store.text(FILE, 1, blob, 1).read_bytes())
     store.text(FILE, 1, blob, 1)
-    assert counting.requested == [1]
+    assert counting_engine.requested == [1]
     assert (document["width"], document["height"]) == (612, 792)
     assert document["boxes"][1][4:] == ["or mail team@example.org"]
     assert document["links"][1][4] == {"page": 3}
@@ -132,23 +132,25 @@ def test_a_file_id_cannot_leave_the_folder(store: PageStore, write_file: Put) ->
         with pytest.raises(ValueError, match="file id"):
             store.image(name, 1, write_file(pdfs.simple_pdf(1)), 1, 800)
         with pytest.raises(ValueError, match="file id"):
-            store.forget(name)
+            store.delete_derived(name)
 
 
-def test_the_next_page_is_drawn_ahead(store: PageStore, counting: CountingEngine, write_file: Put) -> None:
+def test_the_next_page_is_drawn_ahead(store: PageStore, counting_engine: CountingEngine, write_file: Put) -> None:
     blob = write_file(pdfs.simple_pdf(3))
     store.image(FILE, 1, blob, 1, 800)
-    wait_until(lambda: counting.ahead == [2])
+    wait_until(lambda: counting_engine.ahead == [2])
     store.image(FILE, 1, blob, 2, 800)
-    wait_until(lambda: counting.ahead == [2, 3])
-    assert counting.requested == [1]
+    wait_until(lambda: counting_engine.ahead == [2, 3])
+    assert counting_engine.requested == [1]
 
 
-def test_drawing_ahead_ends_with_the_document(store: PageStore, counting: CountingEngine, write_file: Put) -> None:
+def test_drawing_ahead_ends_with_the_document(
+    store: PageStore, counting_engine: CountingEngine, write_file: Put
+) -> None:
     blob = write_file(pdfs.simple_pdf(2))
     store.image(FILE, 1, blob, 2, 800)
     store.image(OTHER, 1, blob, 1, 800)
-    wait_until(lambda: counting.ahead == [2])
+    wait_until(lambda: counting_engine.ahead == [2])
 
 
 def test_a_reader_does_not_wait_for_pages_drawn_ahead(write_file: Put, tmp_path: Path) -> None:
@@ -163,14 +165,16 @@ def test_a_reader_does_not_wait_for_pages_drawn_ahead(write_file: Put, tmp_path:
         assert engine.requested == [1, 3, 4, 5]
 
 
-def test_the_least_recently_used_file_is_evicted(counting: CountingEngine, write_file: Put, tmp_path: Path) -> None:
+def test_the_least_recently_used_file_is_evicted(
+    counting_engine: CountingEngine, write_file: Put, tmp_path: Path
+) -> None:
     blob = write_file(pdfs.many_pages_pdf(12, lines=20))
     root = tmp_path / "cache"
-    with closing(PageStore(counting, root)) as store:
+    with closing(PageStore(counting_engine, root)) as store:
         size = store.image(FILE, 1, blob, 12, 800).stat().st_size
-        store.forget(FILE)
+        store.delete_derived(FILE)
     limit = 3 * size + size // 2
-    with closing(PageStore(counting, root, limit)) as store:
+    with closing(PageStore(counting_engine, root, limit)) as store:
         for file in ("a", "b", "c"):
             store.image(file, 1, blob, 12, 800)
         store.image("a", 1, blob, 12, 800)
@@ -183,44 +187,48 @@ def test_the_least_recently_used_file_is_evicted(counting: CountingEngine, write
 
 
 def test_one_file_larger_than_the_limit_is_still_served(
-    counting: CountingEngine, write_file: Put, tmp_path: Path
+    counting_engine: CountingEngine, write_file: Put, tmp_path: Path
 ) -> None:
     blob = write_file(pdfs.simple_pdf(1))
-    with closing(PageStore(counting, tmp_path / "cache", 10)) as store:
+    with closing(PageStore(counting_engine, tmp_path / "cache", 10)) as store:
         assert store.image(FILE, 1, blob, 1, 800).is_file()
         assert store.image(OTHER, 1, blob, 1, 800).is_file()
     assert list_files(tmp_path / "cache") == [f"{OTHER}/1/1-800.jpg"]
 
 
 def test_pages_outlive_a_restart_and_leftovers_do_not(
-    counting: CountingEngine, write_file: Put, tmp_path: Path
+    counting_engine: CountingEngine, write_file: Put, tmp_path: Path
 ) -> None:
     blob, root = write_file(pdfs.simple_pdf(1)), tmp_path / "cache"
-    with closing(PageStore(counting, root)) as store:
+    with closing(PageStore(counting_engine, root)) as store:
         first = store.image(FILE, 1, blob, 1, 800)
     (root / "leftover.part").write_bytes(b"half an image")
     (first.parent / "2-800.jpg").touch()
-    with closing(PageStore(counting, root)) as store:
+    with closing(PageStore(counting_engine, root)) as store:
         assert store.image(FILE, 1, blob, 1, 800) == first
-    assert counting.requested == [1]
+    assert counting_engine.requested == [1]
     assert list_files(root) == [f"{FILE}/1/1-800.jpg"]
 
 
-def test_a_restart_with_a_smaller_limit_evicts_files(counting: CountingEngine, write_file: Put, tmp_path: Path) -> None:
+def test_a_restart_with_a_smaller_limit_evicts_files(
+    counting_engine: CountingEngine, write_file: Put, tmp_path: Path
+) -> None:
     blob, root = write_file(pdfs.simple_pdf(1)), tmp_path / "cache"
-    with closing(PageStore(counting, root)) as store:
+    with closing(PageStore(counting_engine, root)) as store:
         for file in ("a", "b", "c"):
             store.image(file, 1, blob, 1, 800)
-    with closing(PageStore(counting, root, 5000)) as store:
+    with closing(PageStore(counting_engine, root, 5000)) as store:
         store.image("d", 1, blob, 1, 800)
     assert list_files(root) == ["d/1/1-800.jpg"]
 
 
-def test_a_page_removed_by_hand_is_drawn_again(store: PageStore, counting: CountingEngine, write_file: Put) -> None:
+def test_a_page_removed_by_hand_is_drawn_again(
+    store: PageStore, counting_engine: CountingEngine, write_file: Put
+) -> None:
     blob = write_file(pdfs.simple_pdf(1))
     store.image(FILE, 1, blob, 1, 800).unlink()
     assert store.image(FILE, 1, blob, 1, 800).is_file()
-    assert counting.requested == [1, 1]
+    assert counting_engine.requested == [1, 1]
 
 
 def test_files_and_folders_are_private(store: PageStore, write_file: Put) -> None:
@@ -235,33 +243,33 @@ def test_removing_a_file_removes_all_its_pages_and_no_others(store: PageStore, w
         store.image(FILE, version, blob, 1, 800)
         store.text(FILE, version, blob, 1)
     store.image(OTHER, 1, blob, 1, 800)
-    store.forget(FILE)
-    store.forget(FILE)
+    store.delete_derived(FILE)
+    store.delete_derived(FILE)
     assert list_files(tmp_path / "cache") == [f"{OTHER}/1/1-800.jpg"]
 
 
 def test_a_page_being_drawn_while_its_file_is_forgotten_is_not_kept(
-    store: PageStore, counting: CountingEngine, write_file: Put, tmp_path: Path
+    store: PageStore, counting_engine: CountingEngine, write_file: Put, tmp_path: Path
 ) -> None:
     blob = write_file(pdfs.simple_pdf(1))
-    counting.gate.clear()
+    counting_engine.gate.clear()
     with ThreadPoolExecutor(1) as pool:
         page = pool.submit(store.image, FILE, 1, blob, 1, 800)
-        wait_until(lambda: counting.requested == [1])
-        store.forget(FILE)
-        counting.gate.set()
+        wait_until(lambda: counting_engine.requested == [1])
+        store.delete_derived(FILE)
+        counting_engine.gate.set()
         assert isinstance(page.exception(), UnrenderableError)
     assert list_files(tmp_path / "cache") == []
 
 
 def test_a_page_that_cannot_be_rendered_is_tried_once(
-    store: PageStore, counting: CountingEngine, write_file: Put
+    store: PageStore, counting_engine: CountingEngine, write_file: Put
 ) -> None:
     blob = write_file(pdfs.simple_pdf(1))
     for _ in range(3):
         with pytest.raises(UnrenderableError):
             store.image(FILE, 1, blob, 2, 800)
-    assert counting.requested == [2]
+    assert counting_engine.requested == [2]
 
 
 def test_all_readers_of_a_stalling_page_get_an_error(write_file: Put, tmp_path: Path) -> None:
@@ -289,9 +297,11 @@ def test_only_a_few_readers_may_wait_for_a_stalling_page(write_file: Put, tmp_pa
         assert engine.requested == [1]
 
 
-def test_a_store_that_cannot_write_is_unavailable(counting: CountingEngine, write_file: Put, tmp_path: Path) -> None:
+def test_a_store_that_cannot_write_is_unavailable(
+    counting_engine: CountingEngine, write_file: Put, tmp_path: Path
+) -> None:
     (tmp_path / "cache").write_text("a file where the folder should be")
-    with closing(PageStore(counting, tmp_path / "cache")) as store:
+    with closing(PageStore(counting_engine, tmp_path / "cache")) as store:
         for _ in range(2):
             with pytest.raises(Problem) as caught:
                 store.image(FILE, 1, write_file(pdfs.simple_pdf(1)), 1, 800)
@@ -310,45 +320,45 @@ def test_a_page_that_took_too_long_may_be_tried_again_after_ten_minutes() -> Non
     failures = PageFailures()
     failures.remember("bytes", page_key(1), make_late_problem(1.0), 1000)
     with pytest.raises(UnrenderableError):
-        failures.check("bytes", page_key(1), 1599)
-    failures.check("bytes", page_key(1), 1601)
+        failures.require_drawable("bytes", page_key(1), 1599)
+    failures.require_drawable("bytes", page_key(1), 1601)
 
 
 def test_a_page_that_crashes_the_engine_is_not_tried_again() -> None:
     failures = PageFailures()
     failures.remember("bytes", page_key(1), UnrenderableError("crash", lasting=True), 1000)
     with pytest.raises(UnrenderableError):
-        failures.check("bytes", page_key(1), 10_000_000)
+        failures.require_drawable("bytes", page_key(1), 10_000_000)
 
 
 def test_a_document_that_wastes_fifteen_seconds_rests_for_a_minute() -> None:
     failures = PageFailures()
     for number, cost_s in ((1, 10.0), (2, 2.0), (3, 2.0)):
         failures.remember("bytes", page_key(number), make_late_problem(cost_s), 1000)
-        failures.check("bytes", page_key(9), 1000)
+        failures.require_drawable("bytes", page_key(9), 1000)
     failures.remember("bytes", page_key(4), make_late_problem(2.0), 1000)
     with pytest.raises(Problem) as caught:
-        failures.check("bytes", page_key(9), 1000)
+        failures.require_drawable("bytes", page_key(9), 1000)
     assert (caught.value.status, caught.value.headers) == (503, {"Retry-After": "60"})
-    failures.check("other bytes", page_key(9), 1000)
-    failures.check("bytes", page_key(9), 1061)
+    failures.require_drawable("other bytes", page_key(9), 1000)
+    failures.require_drawable("bytes", page_key(9), 1061)
     failures.remember("bytes", page_key(5), make_late_problem(2.0), 1100)
     with pytest.raises(Problem):
-        failures.check("bytes", page_key(9), 1101)
+        failures.require_drawable("bytes", page_key(9), 1101)
 
 
 def test_another_upload_of_the_same_bytes_brings_its_failures_along() -> None:
     failures = PageFailures()
     failures.remember("bytes", page_key(1), UnrenderableError("crash", lasting=True), 1000)
     with pytest.raises(UnrenderableError):
-        failures.check("bytes", page_key(1, OTHER), 1001)
+        failures.require_drawable("bytes", page_key(1, OTHER), 1001)
 
 
 def test_files_derived_from_unknown_documents_are_removed(store: PageStore, write_file: Put, tmp_path: Path) -> None:
     blob = write_file(pdfs.simple_pdf(1))
     store.text(FILE, 1, blob, 1)
     store.text(OTHER, 1, blob, 1)
-    store.forget_others({FILE: 1})
+    store.delete_stale({FILE: 1})
     assert list_files(tmp_path / "cache") == [f"{FILE}/1/1.json"]
 
 
@@ -356,12 +366,12 @@ def test_files_derived_from_a_replaced_version_are_removed(store: PageStore, wri
     blob = write_file(pdfs.simple_pdf(1))
     for version in (1, 2, 12):
         store.text(FILE, version, blob, 1)
-    store.forget(FILE, 1)
+    store.delete_derived(FILE, 1)
     assert list_files(tmp_path / "cache") == [f"{FILE}/12/1.json", f"{FILE}/2/1.json"]
-    store.forget_others({FILE: 12})
+    store.delete_stale({FILE: 12})
     assert list_files(tmp_path / "cache") == [f"{FILE}/12/1.json"]
 
 
 def test_nothing_is_removed_from_a_cache_that_was_never_made(store: PageStore, tmp_path: Path) -> None:
-    store.forget_others({})
+    store.delete_stale({})
     assert not (tmp_path / "cache").exists()

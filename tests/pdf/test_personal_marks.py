@@ -46,7 +46,7 @@ def list_files(folder: Path) -> list[str]:
 def test_two_readers_get_their_own_marks_over_one_kept_page(store: PageStore, write_file: Put, tmp_path: Path) -> None:
     blob = write_file(pdfs.simple_pdf(texts=["Only page"]))
     plain = Image.open(store.image(FILE, 1, blob, 1, 800)).convert("L")
-    images = [store.stamped(FILE, 1, blob, 1, 800, mark) for mark in (ANN, BOB)]
+    images = [store.stamp_image(FILE, 1, blob, 1, 800, mark) for mark in (ANN, BOB)]
     assert images[0] != images[1]
     for image in images:
         apart = ImageChops.difference(plain, Image.open(io.BytesIO(image)).convert("L"))
@@ -73,12 +73,12 @@ def test_a_page_that_was_evicted_meanwhile_is_requested_again(
     monkeypatch.setattr(store, "image", lambda *_: evicted)
     evicted.unlink()
     with pytest.raises(FileNotFoundError):
-        store.stamped(FILE, 1, blob, 1, 800, ANN)
+        store.stamp_image(FILE, 1, blob, 1, 800, ANN)
 
 
 def test_a_copy_names_its_reader_and_is_kept_nowhere(store: PageStore, write_file: Put, tmp_path: Path) -> None:
     blob = write_file(pdfs.simple_pdf(pages=3))
-    with store.copy(FILE, 1, blob, Derivation(3, 2, 3, ANN)) as copy, pypdfium2.PdfDocument(copy) as pdf:
+    with store.build_copy(FILE, 1, blob, Derivation(3, 2, 3, ANN)) as copy, pypdfium2.PdfDocument(copy) as pdf:
         assert len(pdf) == 2
         assert "ann@acme.test" in pdf[0].get_textpage().get_text_range()
     assert list_files(tmp_path / "cache") == []
@@ -89,6 +89,6 @@ def test_a_copy_that_cannot_be_made_is_not_tried_for_every_reader(write_file: Pu
     with closing(FailingDeriveEngine(workers=1)) as weak, closing(PageStore(weak, tmp_path / "cache")) as pages:
         for mark in (ANN, BOB, ANN):
             with pytest.raises(UnrenderableError):
-                pages.copy(FILE, 1, blob, Derivation(1, 1, 1, mark))
+                pages.build_copy(FILE, 1, blob, Derivation(1, 1, 1, mark))
         assert weak.tried == 1
     assert list_files(tmp_path / "cache") == []

@@ -74,7 +74,7 @@ def test_a_page_that_is_not_there_is_unrenderable(engine: PdfEngine, write_file:
 def test_a_file_that_is_not_there_is_unrenderable_for_now(engine: PdfEngine, tmp_path: Path) -> None:
     with pytest.raises(UnrenderableError) as caught:
         engine.render(tmp_path / "gone.pdf", 1, 800)
-    assert not caught.value.lasting
+    assert not caught.value.is_permanent
 
 
 def test_a_locked_document_is_unrenderable(engine: PdfEngine, write_file: Put) -> None:

@@ -29,7 +29,7 @@ def make_schedule(places: int = 2, max_waiting: int = 2) -> WorkerSchedule:
 def start_all(schedule: WorkerSchedule, now: float = 0.0) -> list[WorkerJob]:
     """Start all jobs that can start now; return them in order."""
     started = []
-    while (ticket := schedule.next(now)) is not None:
+    while (ticket := schedule.start_next(now)) is not None:
         started.append(ticket)
     return started
 
@@ -47,9 +47,9 @@ def spend_time(tickets: list[WorkerJob], seconds: float) -> None:
 def serve_one_by_one(schedule: WorkerSchedule, now: float = 0.0) -> list[Tenant]:
     """Run all waiting jobs one after another."""
     served = []
-    while (ticket := schedule.next(now)) is not None:
+    while (ticket := schedule.start_next(now)) is not None:
         served.append(ticket.tenant)
-        schedule.leave(ticket)
+        schedule.remove(ticket)
     return served
 
 
@@ -60,9 +60,9 @@ def test_seconds_leave_the_ledger_when_the_window_has_passed() -> None:
     ledger = SpendingWindow()
     ledger.add("a", 5.0, 100.0)
     ledger.add("a", 2.0, 400.0)
-    assert (ledger.total("a", 400.0), ledger.total("b", 400.0)) == (7.0, 0.0)
-    assert ledger.total("a", 100.0 + WINDOW_S + 10) == 2.0
-    assert ledger.total("a", 400.0 + WINDOW_S + 10) == 0.0
+    assert (ledger.total_s("a", 400.0), ledger.total_s("b", 400.0)) == (7.0, 0.0)
+    assert ledger.total_s("a", 100.0 + WINDOW_S + 10) == 2.0
+    assert ledger.total_s("a", 400.0 + WINDOW_S + 10) == 0.0
 
 
 def test_the_ledger_keeps_nothing_of_keys_that_nobody_asks_for_again() -> None:
@@ -77,7 +77,7 @@ def test_the_ledger_forgets_the_key_that_spent_longest_ago() -> None:
     ledger = SpendingWindow(max_keys=2)
     for key in ("a", "b", "a", "c"):
         ledger.add(key, 1.0, 0.0)
-    assert [ledger.total(key, 0.0) for key in "abc"] == [2.0, 0.0, 1.0]
+    assert [ledger.total_s(key, 0.0) for key in "abc"] == [2.0, 0.0, 1.0]
 
 
 def test_a_document_that_stalled_once_gets_two_seconds_for_every_owner() -> None:
@@ -110,7 +110,7 @@ def test_many_quick_pages_make_no_document_slow_but_put_their_owner_last() -> No
     for _ in range(1000):
         budget.charge(make_tenant("ann"), 0.05, 0.0)
     assert not budget.is_risky(make_tenant("ann"), 1.0)
-    assert budget.is_over("ann", 1.0)
+    assert budget.is_over_budget("ann", 1.0)
     assert budget.limit_s(make_tenant("ann"), LIMIT_S, 1.0) == LIMIT_S
 
 
@@ -120,14 +120,14 @@ def test_many_quick_pages_make_no_document_slow_but_put_their_owner_last() -> No
 def test_owners_are_served_in_turn() -> None:
     schedule = make_schedule()
     for owner in ("mal",) * 6 + ("ann",) * 2 + ("bob",):
-        schedule.join(JobLane.PAGES, make_tenant(owner))
+        schedule.enqueue(JobLane.PAGES, make_tenant(owner))
     assert "".join(each.owner[0] for each in serve_one_by_one(schedule)) == "mabmammmm"
 
 
 def test_documents_of_an_owner_and_readers_of_a_document_are_served_in_turn() -> None:
     schedule = make_schedule()
     for content, reader in (("x", "1"), ("x", "1"), ("x", "1"), ("x", "2"), ("y", "1")):
-        schedule.join(JobLane.PAGES, make_tenant("ann", content, reader))
+        schedule.enqueue(JobLane.PAGES, make_tenant("ann", content, reader))
     served = [(each.content, each.reader) for each in serve_one_by_one(schedule)]
     assert served == [("x", "1"), ("y", "1"), ("x", "2"), ("x", "1"), ("x", "1")]
 
@@ -136,34 +136,34 @@ def test_an_owner_over_the_budget_goes_last() -> None:
     schedule = make_schedule()
     schedule.budget.charge(make_tenant("mal"), 31.0, 0.0)
     for owner in ("mal", "ann", "ann"):
-        schedule.join(JobLane.PAGES, make_tenant(owner))
+        schedule.enqueue(JobLane.PAGES, make_tenant(owner))
     assert [each.owner for each in serve_one_by_one(schedule)] == ["ann", "ann", "mal"]
 
 
 def test_an_owner_gets_both_workers_while_nobody_else_waits() -> None:
     schedule = make_schedule()
     for _ in range(3):
-        schedule.join(JobLane.PAGES, make_tenant("ann"))
+        schedule.enqueue(JobLane.PAGES, make_tenant("ann"))
     assert len(start_all(schedule, 0.0)) == 2
 
 
 @pytest.mark.parametrize("tenant", [make_tenant("mal"), make_tenant("mallory", "mal's")], ids=["owner", "document"])
 def test_an_owner_or_a_document_gets_one_worker_while_somebody_else_waits(tenant: Tenant) -> None:
     schedule = make_schedule()
-    schedule.join(JobLane.PAGES, make_tenant("mal"))
+    schedule.enqueue(JobLane.PAGES, make_tenant("mal"))
     assert len(start_all(schedule, 0.0)) == 1
-    schedule.join(JobLane.PAGES, tenant)
-    schedule.join(JobLane.PAGES, make_tenant("ann"))
+    schedule.enqueue(JobLane.PAGES, tenant)
+    schedule.enqueue(JobLane.PAGES, make_tenant("ann"))
     assert ticket_owners(start_all(schedule, 0.0)) == ["ann"]
 
 
 def test_the_last_place_is_not_for_an_owner_whose_job_takes_long() -> None:
     schedule = make_schedule()
-    schedule.join(JobLane.PAGES, make_tenant("mal"))
+    schedule.enqueue(JobLane.PAGES, make_tenant("mal"))
     spend_time(start_all(schedule), 0.3)
-    schedule.join(JobLane.PAGES, make_tenant("mal", "another"))
+    schedule.enqueue(JobLane.PAGES, make_tenant("mal", "another"))
     assert start_all(schedule, 0.5) == []
-    schedule.join(JobLane.PAGES, make_tenant("ann"))
+    schedule.enqueue(JobLane.PAGES, make_tenant("ann"))
     assert ticket_owners(start_all(schedule, 0.5)) == ["ann"]
 
 
@@ -171,18 +171,18 @@ def test_documents_that_are_slow_share_one_place() -> None:
     schedule = make_schedule()
     for owner in ("mal", "mallory"):
         schedule.budget.charge(make_tenant(owner), 5.0, 0.0, stalled=True)
-        schedule.join(JobLane.PAGES, make_tenant(owner))
+        schedule.enqueue(JobLane.PAGES, make_tenant(owner))
     assert len(start_all(schedule, 1.0)) == 1
-    schedule.join(JobLane.PAGES, make_tenant("ann"))
+    schedule.enqueue(JobLane.PAGES, make_tenant("ann"))
     assert ticket_owners(start_all(schedule, 1.0)) == ["ann"]
 
 
 def test_uploads_do_not_wait_for_pages() -> None:
     schedule = make_schedule()
     for _ in range(4):
-        schedule.join(JobLane.PAGES, make_tenant("mal"))
+        schedule.enqueue(JobLane.PAGES, make_tenant("mal"))
     assert len(start_all(schedule, 0.0)) == 2
-    schedule.join(JobLane.CHECKS, make_tenant("mal", "upload"))
+    schedule.enqueue(JobLane.CHECKS, make_tenant("mal", "upload"))
     assert [each.tenant.content for each in start_all(schedule)] == ["upload"]
 
 
@@ -198,7 +198,7 @@ def test_quick_pages_of_a_document_do_not_put_it_before_the_turn_of_other_owners
     schedule = make_schedule(places=1)
     schedule.budget.charge(make_tenant("mal"), 0.02, 0.0)
     for owner in ("mal", "mal", "mal", "ann"):
-        schedule.join(JobLane.PAGES, make_tenant(owner))
+        schedule.enqueue(JobLane.PAGES, make_tenant(owner))
     assert [each.owner for each in serve_one_by_one(schedule)] == ["mal", "ann", "mal", "mal"]
 
 
@@ -206,7 +206,7 @@ def test_a_document_that_is_expected_to_be_slow_goes_last() -> None:
     schedule = make_schedule()
     schedule.budget.charge(make_tenant("mal"), 3.0, 0.0)
     for owner in ("mal", "ann", "bea"):
-        schedule.join(JobLane.PAGES, make_tenant(owner))
+        schedule.enqueue(JobLane.PAGES, make_tenant(owner))
     assert [each.owner for each in serve_one_by_one(schedule)] == ["ann", "bea", "mal"]
 
 
@@ -215,27 +215,27 @@ def test_a_document_that_is_expected_to_be_slow_goes_last() -> None:
 
 def test_only_jobs_behind_a_slow_job_of_their_owner_are_rejected() -> None:
     schedule = make_schedule(places=1)
-    schedule.join(JobLane.PAGES, make_tenant("mal"))
+    schedule.enqueue(JobLane.PAGES, make_tenant("mal"))
     running = start_all(schedule)
     schedule.budget.charge(make_tenant("ann"), 0.02, 0.0)
     for owner in ("mal",) * 6 + ("ann",) * 3:
-        schedule.join(JobLane.PAGES, make_tenant(owner))
-    assert schedule.surplus(0.0) == []
+        schedule.enqueue(JobLane.PAGES, make_tenant(owner))
+    assert schedule.remove_surplus(0.0) == []
     spend_time(running, 1.1)
-    assert ticket_owners(schedule.surplus(1.1)) == ["mal"] * 4
-    assert schedule.surplus(1.1) == []
+    assert ticket_owners(schedule.remove_surplus(1.1)) == ["mal"] * 4
+    assert schedule.remove_surplus(1.1) == []
 
 
 def test_only_a_few_wait_with_documents_that_nothing_is_known_of_while_all_places_are_held() -> None:
     schedule = make_schedule()
     for number in range(12):
-        schedule.join(JobLane.PAGES, make_tenant(f"mal{number}"))
-    schedule.join(JobLane.PAGES, make_tenant("ann"))
+        schedule.enqueue(JobLane.PAGES, make_tenant(f"mal{number}"))
+    schedule.enqueue(JobLane.PAGES, make_tenant("ann"))
     running = start_all(schedule)
     schedule.budget.charge(make_tenant("ann"), 0.02, 0.0)
-    assert schedule.surplus(0.4) == []
+    assert schedule.remove_surplus(0.4) == []
     spend_time(running, 0.6)
-    assert ticket_owners(schedule.surplus(0.6)) == ["mal10", "mal11"]
+    assert ticket_owners(schedule.remove_surplus(0.6)) == ["mal10", "mal11"]
 
 
 def test_of_owners_with_slow_documents_each_keeps_one_waiting_job_before_any_keeps_two() -> None:
@@ -243,8 +243,8 @@ def test_of_owners_with_slow_documents_each_keeps_one_waiting_job_before_any_kee
     for owner in ("mal", "mallory"):
         schedule.budget.charge(make_tenant(owner), 5.0, 0.0, stalled=True)
     for owner in ("mal", "mal", "mal", "mallory"):
-        schedule.join(JobLane.PAGES, make_tenant(owner))
-    assert ticket_owners(schedule.surplus(1.0)) == ["mal", "mal"]
+        schedule.enqueue(JobLane.PAGES, make_tenant(owner))
+    assert ticket_owners(schedule.remove_surplus(1.0)) == ["mal", "mal"]
 
 
 def test_a_slow_job_is_stopped_when_another_owner_waits_and_all_places_are_taken() -> None:
@@ -252,11 +252,11 @@ def test_a_slow_job_is_stopped_when_another_owner_waits_and_all_places_are_taken
     schedule.budget.charge(make_tenant("mallory"), 5.0, 0.0)
     for owner in ("mal", "mallory"):
         schedule.budget.charge(make_tenant(owner), 0.02, 0.0)
-        schedule.join(JobLane.PAGES, make_tenant(owner))
+        schedule.enqueue(JobLane.PAGES, make_tenant(owner))
     running = start_all(schedule)
     spend_time(running, 5.0)
     assert schedule.preempt(5.0) is None
-    schedule.join(JobLane.PAGES, make_tenant("ann"))
+    schedule.enqueue(JobLane.PAGES, make_tenant("ann"))
     spend_time(running[:1], 0.9)
     assert schedule.preempt(0.9) is None
     spend_time(running, 1.1)
@@ -268,9 +268,9 @@ def test_a_slow_job_is_stopped_when_another_owner_waits_and_all_places_are_taken
 
 def test_a_document_of_which_no_page_was_quick_is_stopped_sooner() -> None:
     schedule = make_schedule(places=1)
-    schedule.join(JobLane.PAGES, make_tenant("mal"))
+    schedule.enqueue(JobLane.PAGES, make_tenant("mal"))
     running = start_all(schedule)
-    schedule.join(JobLane.PAGES, make_tenant("ann"))
+    schedule.enqueue(JobLane.PAGES, make_tenant("ann"))
     spend_time(running, 0.2)
     assert schedule.preempt(0.2) is None
     spend_time(running, 0.4)
@@ -279,11 +279,11 @@ def test_a_document_of_which_no_page_was_quick_is_stopped_sooner() -> None:
 
 def test_jobs_are_not_stopped_for_the_same_owner_or_for_a_slow_document() -> None:
     schedule = make_schedule(places=1)
-    schedule.join(JobLane.PAGES, make_tenant("ann"))
+    schedule.enqueue(JobLane.PAGES, make_tenant("ann"))
     spend_time(start_all(schedule), 5.0)
     schedule.budget.charge(make_tenant("mal"), 5.0, 0.0, stalled=True)
     for owner in ("ann", "mal"):
-        schedule.join(JobLane.PAGES, make_tenant(owner))
+        schedule.enqueue(JobLane.PAGES, make_tenant(owner))
     assert schedule.preempt(5.0) is None
 
 
@@ -315,23 +315,23 @@ def simulate(clients: list[SimulatedClient], seconds: float, threads: int) -> Wo
         while arrivals and arrivals[0][0] <= now and len(waiting_requests) < threads:
             arrived, _, client = heapq.heappop(arrivals)
             tenant, takes_s = next(client.jobs)
-            waiting_requests[schedule.join(JobLane.PAGES, tenant)] = (client, arrived, takes_s)
+            waiting_requests[schedule.enqueue(JobLane.PAGES, tenant)] = (client, arrived, takes_s)
         for ticket, start in begun.items():
             ticket.spent_s = now - start
         for ticket, (end, stalled) in list(end_times.items()):
             if end <= now or ticket.is_preempted:
                 client, _, _ = waiting_requests.pop(ticket)
                 del end_times[ticket], begun[ticket]
-                schedule.leave(ticket)
+                schedule.remove(ticket)
                 schedule.budget.charge(ticket.tenant, ticket.spent_s, now, stalled=stalled or ticket.is_preempted)
                 heapq.heappush(arrivals, (now + client.pause_s, next(numbers), client))
-        while (started := schedule.next(now)) is not None:
+        while (started := schedule.start_next(now)) is not None:
             client, arrived, takes_s = waiting_requests[started]
             client.waits.append(now - arrived)
             limit_s = schedule.budget.limit_s(started.tenant, LIMIT_S, now)
             begun[started] = now
             end_times[started] = (now + min(takes_s, limit_s), takes_s > limit_s)
-        for ticket in schedule.surplus(now):
+        for ticket in schedule.remove_surplus(now):
             client, _, _ = waiting_requests.pop(ticket)
             client.refused += 1
             heapq.heappush(arrivals, (now + RETRY_S, next(numbers), client))

@@ -129,7 +129,7 @@ def test_twenty_thousand_characters_are_complete_and_in_order(engine: PdfEngine,
 
 
 def test_the_document_for_the_page_has_an_angle_only_where_text_is_turned(engine: PdfEngine, write_file: Put) -> None:
-    document = engine.text(write_file(pdfs.rotated_text_pdf()), 1).document()
+    document = engine.text(write_file(pdfs.rotated_text_pdf()), 1).to_json()
     assert {box[4]: box[5:] for box in document["boxes"]} == {
         "upward": [270],
         "downward": [90],

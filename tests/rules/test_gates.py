@@ -44,8 +44,8 @@ def test_a_password_an_address_a_form_and_a_view_are_asked_for(changes: dict[str
 
 
 def test_the_plain_prompt_is_a_form_of_one_address() -> None:
-    assert (PROMPT.form, PROMPT.custom) == ((FormField("email", "Email address", "email", True),), False)
-    assert (FORM.form, FORM.custom) == (
+    assert (PROMPT.form, PROMPT.has_custom_form) == ((FormField("email", "Email address", "email", True),), False)
+    assert (FORM.form, FORM.has_custom_form) == (
         (FormField("mail", "Mail", "email", True), FormField("who", "Your name", "text", False)),
         True,
     )
@@ -81,7 +81,7 @@ def make_seals(**settings: Any) -> dict[str, str]:
 ALL = gate_requirements(protected=True, counted=True, settings={"gateFields": [MAIL], "gateDomains": ["a.example"]})
 SEALS = make_seals(gateFields=[MAIL], gateDomains=["a.example"])
 GRANTS = [HeldGrant(kind, 1, seal, NOW) for kind, seal in SEALS.items()]
-AT_ONCE = GateRequest(NOW, opening=True)
+AT_ONCE = GateRequest(NOW, is_page_load=True)
 
 
 def test_who_gave_everything_owes_nothing_and_who_gave_nothing_everything() -> None:
@@ -131,12 +131,12 @@ def test_a_view_opens_the_page_for_half_an_hour_and_loads_for_half_a_day(opening
 @pytest.mark.parametrize(("burned_after", "owes"), [(0, False), (30 * MINUTE - 1, False), (30 * MINUTE, True)], ids=str)
 def test_who_could_open_the_page_when_the_last_unit_went_still_can(burned_after: int, owes: bool) -> None:
     burned_at = NOW + burned_after
-    moment = GateRequest(burned_at + 30 * MINUTE - 1, opening=True, burned_at=burned_at)
+    moment = GateRequest(burned_at + 30 * MINUTE - 1, is_page_load=True, burned_at=burned_at)
     assert gates.find_missing_grants(SEALS, GRANTS, 1, moment) == ({"view"} if owes else set())
 
 
 def test_the_other_grants_do_not_age() -> None:
-    moment = GateRequest(NOW + 365 * 24 * HOUR, opening=True)
+    moment = GateRequest(NOW + 365 * 24 * HOUR, is_page_load=True)
     assert gates.find_missing_grants(SEALS, GRANTS, 1, moment) == {"view"}
 
 

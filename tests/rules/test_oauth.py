@@ -120,10 +120,10 @@ def test_a_name_is_trimmed() -> None:
 @pytest.mark.parametrize(
     ("rotated_at", "now", "worth"),
     [
-        (None, 0, RefreshTokenState.GOOD),
-        (1_000, 1_000, RefreshTokenState.LATE),
-        (1_000, 11_000, RefreshTokenState.LATE),
-        (1_000, 11_001, RefreshTokenState.STOLEN),
+        (None, 0, RefreshTokenState.VALID),
+        (1_000, 1_000, RefreshTokenState.IN_GRACE),
+        (1_000, 11_000, RefreshTokenState.IN_GRACE),
+        (1_000, 11_001, RefreshTokenState.REUSED),
     ],
 )
 def test_what_a_refresh_token_is_worth(rotated_at: int | None, now: int, worth: RefreshTokenState) -> None:

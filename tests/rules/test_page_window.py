@@ -41,22 +41,22 @@ def test_the_window_is_the_range_within_the_document(
 @given(total=st.integers(1, 60), first=st.integers(1, 80), more=st.integers(0, 80))
 def test_a_range_never_shows_more_pages_than_it_has(total: int, first: int, more: int) -> None:
     shown = resolve_window(total, make_range(first, first + more))
-    assert [shown.of_document(page) for page in range(1, shown.size + 1)] == [
+    assert [shown.to_document_page(page) for page in range(1, shown.size + 1)] == [
         page for page in range(first, first + more + 1) if page <= total
     ]
 
 
 def test_pages_are_counted_from_one() -> None:
     shown = PageWindow(4, 6)
-    assert [shown.of_document(page) for page in (1, 2, 3)] == [4, 5, 6]
-    assert [shown.of_reader(page) for page in range(1, 9)] == [None, None, None, 1, 2, 3, None, None]
-    assert (shown.size, shown.before) == (3, 3)
+    assert [shown.to_document_page(page) for page in (1, 2, 3)] == [4, 5, 6]
+    assert [shown.to_reader_page(page) for page in range(1, 9)] == [None, None, None, 1, 2, 3, None, None]
+    assert (shown.size, shown.pages_before) == (3, 3)
 
 
 @pytest.mark.parametrize("page", [-3, 0, 4, 5, 100])
 def test_a_page_outside_of_the_window_is_none(page: int) -> None:
     with pytest.raises(ValueError, match="window"):
-        PageWindow(4, 6).of_document(page)
+        PageWindow(4, 6).to_document_page(page)
 
 
 @pytest.mark.parametrize(
@@ -69,11 +69,11 @@ def test_a_page_outside_of_the_window_is_none(page: int) -> None:
     ],
 )
 def test_sizes_are_those_of_the_window(shown: PageWindow, runs: list[list[float]]) -> None:
-    assert shown.runs([[2, 600.0, 800.0], [1, 300.0, 300.0], [3, 600.0, 800.0]]) == runs
+    assert shown.trim_runs([[2, 600.0, 800.0], [1, 300.0, 300.0], [3, 600.0, 800.0]]) == runs
 
 
 @pytest.mark.parametrize(
     ("shown", "whole"), [(PageWindow(1, 6), True), (PageWindow(1, 5), False), (PageWindow(2, 6), False)]
 )
 def test_a_window_knows_whether_it_hides_anything(shown: PageWindow, whole: bool) -> None:
-    assert shown.covers(6) is whole
+    assert shown.covers_all(6) is whole

@@ -52,9 +52,9 @@ def fold_beacons(
 @dataclass(frozen=True)
 class ReadingCase:
     name: str
-    heard: list[tuple[int, BeaconBody]]
+    beacons: list[tuple[int, BeaconBody]]
     klass: str
-    counted: bool
+    is_counted: bool
     time_ms: int = 0
     options: dict[str, object] = field(default_factory=dict)
 
@@ -197,8 +197,12 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_session_gets_its_class_its_count_and_its_time(case: ReadingCase) -> None:
-    reading, _ = fold_beacons(*case.heard, **case.options)  # type: ignore[arg-type]
-    assert (reading.klass, reading.counted_at is not None, reading.time_ms) == (case.klass, case.counted, case.time_ms)
+    reading, _ = fold_beacons(*case.beacons, **case.options)  # type: ignore[arg-type]
+    assert (reading.klass, reading.counted_at is not None, reading.time_ms) == (
+        case.klass,
+        case.is_counted,
+        case.time_ms,
+    )
     assert reading.reason
 
 

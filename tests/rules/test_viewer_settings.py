@@ -21,7 +21,7 @@ def test_a_field_shows_from_its_plan_on_and_its_default_below(look: LookCase, pl
     block = look.field.partition(".")[0]
     filled: Any = look.deviation[block] if block == "ga4Id" else look.filled
     expected = DEFAULT_LOOKS | ({block: filled} if is_allowed(plan, look.plan) else {})
-    assert viewer_settings.effective_settings(look.deviation, Plan.of(plan)) == expected
+    assert viewer_settings.effective_settings(look.deviation, Plan.from_tier(plan)) == expected
 
 
 def test_a_button_without_a_colour_takes_the_accent() -> None:

@@ -19,7 +19,7 @@ from tests.support.rows import count_rows, insert_view
 
 
 @pytest.fixture
-def empty(world: World) -> World:
+def empty_world(world: World) -> World:
     """An instance nobody has signed up to."""
     for account in accounts.list_accounts(world.rt):
         accounts.delete_account(world.rt, account.email)
@@ -30,40 +30,40 @@ def key_status(world: World, key: str) -> int:
     return world.http.get("/api/v1/user", headers={"Authorization": f"Bearer {key}"}).status_code
 
 
-def test_the_first_run_makes_an_owner_with_one_key(empty: World) -> None:
+def test_the_first_run_makes_an_owner_with_one_key(empty_world: World) -> None:
     """First run creates an owner account, one API key, the OAuth client ``docshare-cli``."""
-    made = accounts.initialize_instance(empty.rt, Plan.PRO)
+    made = accounts.initialize_instance(empty_world.rt, Plan.PRO)
     assert made.api_key is not None
     assert re.fullmatch("ds_live_[0-9A-Za-z]{32,}", made.api_key)
-    answer = empty.http.get("/api/v1/user", headers={"Authorization": f"Bearer {made.api_key}"}).get_json()
+    answer = empty_world.http.get("/api/v1/user", headers={"Authorization": f"Bearer {made.api_key}"}).get_json()
     assert (answer["tier"], answer["uuid"]) == ("pro", made.account.uuid)
     client = OAuthClient.get(OAuthClient.client_id == "docshare-cli")
     assert json.loads(client.redirect_uris) == ["http://127.0.0.1/callback"]
     assert client.secret_digest is None
 
 
-def test_the_first_run_takes_the_tier_it_is_given(empty: World) -> None:
-    assert accounts.describe(accounts.initialize_instance(empty.rt, Plan.FREE).account)["tier"] == "free"
+def test_the_first_run_takes_the_tier_it_is_given(empty_world: World) -> None:
+    assert accounts.describe(accounts.initialize_instance(empty_world.rt, Plan.FREE).account)["tier"] == "free"
 
 
-def test_the_second_run_leaves_everything_as_it_is(empty: World) -> None:
-    first = accounts.initialize_instance(empty.rt, Plan.PRO)
-    again = accounts.initialize_instance(empty.rt, Plan.FREE)
+def test_the_second_run_leaves_everything_as_it_is(empty_world: World) -> None:
+    first = accounts.initialize_instance(empty_world.rt, Plan.PRO)
+    again = accounts.initialize_instance(empty_world.rt, Plan.FREE)
     assert again.api_key is None
-    assert again.account.uuid == first.account.uuid == accounts.get_owner(empty.rt).uuid
+    assert again.account.uuid == first.account.uuid == accounts.get_owner(empty_world.rt).uuid
     assert accounts.describe(again.account)["tier"] == "pro"
-    assert [count_rows(empty, table) for table in ("accounts", "api_keys", "oauth_clients")] == [1, 1, 1]
+    assert [count_rows(empty_world, table) for table in ("accounts", "api_keys", "oauth_clients")] == [1, 1, 1]
 
 
-def test_an_instance_without_accounts_has_no_owner(empty: World) -> None:
+def test_an_instance_without_accounts_has_no_owner(empty_world: World) -> None:
     with pytest.raises(Problem, match="no account"):
-        accounts.get_owner(empty.rt)
+        accounts.get_owner(empty_world.rt)
 
 
 def test_only_the_hash_of_a_key_is_stored(world: World) -> None:
     """Only a SHA-256 of a credential is stored."""
     key = accounts.create_key(world.rt, world.pia.email, "second").key
-    world.rt.db.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+    world.rt.db.fetch_all("PRAGMA wal_checkpoint(TRUNCATE)")
     raw = b"".join(path.read_bytes() for path in world.rt.config.data_dir.rglob("*") if path.is_file())
     assert key.encode() not in raw
     assert key[8:30].encode() not in raw
@@ -147,7 +147,7 @@ def test_a_deleted_account_takes_its_files_and_keys_with_it(world: World) -> Non
 
 
 def upload_late(rt: Runtime, caller: Caller) -> None:
-    part = rt.blobs.part()
+    part = rt.blobs.create_partial()
     part.write(simple_pdf())
     part.close()
     intake.store_upload(rt, caller, ReceivedFile("late.pdf", "application/pdf", part))

@@ -27,7 +27,7 @@ MONDAY = 1_789_948_800_000  # 2026-09-21T00:00:00Z
 
 
 @pytest.fixture
-def upgraded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+def upgraded_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     """A database of the second version, with sessions of two files, brought up to date."""
     store = Store(tmp_path / "old.db")
     monkeypatch.setattr(migrations, "STEPS", STEPS[:2])
@@ -55,8 +55,10 @@ def upgraded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]
     store.close()
 
 
-def test_counted_sessions_that_have_ended_are_in_the_stream_in_the_order_of_their_ends(upgraded: Store) -> None:
-    assert upgraded.rows("SELECT id, file_id, session_id, started_at, time_ms, beacons_until FROM session_rows") == [
+def test_counted_sessions_that_have_ended_are_in_the_stream_in_the_order_of_their_ends(upgraded_store: Store) -> None:
+    assert upgraded_store.fetch_all(
+        "SELECT id, file_id, session_id, started_at, time_ms, beacons_until FROM session_rows"
+    ) == [
         (2, 1, 2, MONDAY - 1, 5_000, MONDAY + 400 + 90 * DAY),
         (3, 1, 1, MONDAY, 10_000, MONDAY + 500 + 90 * DAY),
         (4, 2, 6, MONDAY, 3_000, MONDAY + 700 + 90 * DAY),
@@ -64,10 +66,10 @@ def test_counted_sessions_that_have_ended_are_in_the_stream_in_the_order_of_thei
     ]
 
 
-def test_who_came_back_is_known(upgraded: Store) -> None:
+def test_who_came_back_is_known(upgraded_store: Store) -> None:
     """By the order in which they were counted: the first session was counted after the third."""
-    assert upgraded.rows("SELECT id FROM view_sessions WHERE came_back = 1") == [(1,)]
-    assert upgraded.rows("SELECT file_id, reader, sessions FROM readers ORDER BY 1, 2") == [
+    assert upgraded_store.fetch_all("SELECT id FROM view_sessions WHERE came_back = 1") == [(1,)]
+    assert upgraded_store.fetch_all("SELECT file_id, reader, sessions FROM readers ORDER BY 1, 2") == [
         (1, "ada", 2),
         (1, "bob", 1),
         (1, "eve", 0),
@@ -75,18 +77,18 @@ def test_who_came_back_is_known(upgraded: Store) -> None:
     ]
 
 
-def test_the_numbers_of_a_file_are_added_up(upgraded: Store) -> None:
+def test_the_numbers_of_a_file_are_added_up(upgraded_store: Store) -> None:
     columns = "file_id, sessions, came_back, visitors, time_ms, turns, back_turns, completion"
-    assert upgraded.rows(f"SELECT {columns} FROM readerships") == [
+    assert upgraded_store.fetch_all(f"SELECT {columns} FROM readerships") == [
         (1, 3, 1, 2, 22_000, 9, 3, 1_750_000),
         (2, 1, 0, 1, 3_000, 3, 1, 250_000),
     ]
-    assert upgraded.rows("SELECT * FROM page_tallies") == [(1, 1, 13_000, 3, 1), (1, 2, 2_000, 1, 0)]
-    assert upgraded.rows("SELECT * FROM variant_tallies") == [(5, 2, 17_000)]
+    assert upgraded_store.fetch_all("SELECT * FROM page_tallies") == [(1, 1, 13_000, 3, 1), (1, 2, 2_000, 1, 0)]
+    assert upgraded_store.fetch_all("SELECT * FROM variant_tallies") == [(5, 2, 17_000)]
 
 
-def test_sessions_are_counted_by_what_is_known_of_them(upgraded: Store) -> None:
-    assert upgraded.rows("SELECT kind, label, sessions FROM tallies WHERE file_id = 1") == [
+def test_sessions_are_counted_by_what_is_known_of_them(upgraded_store: Store) -> None:
+    assert upgraded_store.fetch_all("SELECT kind, label, sessions FROM tallies WHERE file_id = 1") == [
         ("browser", "Firefox", 3),
         ("country", "DE", 2),
         ("day", "2026-09-20", 1),
@@ -103,8 +105,10 @@ def test_sessions_are_counted_by_what_is_known_of_them(upgraded: Store) -> None:
     ]
 
 
-def test_sessions_from_before_keep_their_class_and_those_that_go_on_know_their_first_report(upgraded: Store) -> None:
-    assert upgraded.rows("SELECT id, class, first_at FROM view_sessions ORDER BY id") == [
+def test_sessions_from_before_keep_their_class_and_those_that_go_on_know_their_first_report(
+    upgraded_store: Store,
+) -> None:
+    assert upgraded_store.fetch_all("SELECT id, class, first_at FROM view_sessions ORDER BY id") == [
         (1, "human", None),
         (2, "human", None),
         (3, "human", None),
@@ -118,5 +122,5 @@ def test_a_database_without_sessions_has_no_sums(tmp_path: Path) -> None:
     store = Store(tmp_path / "new.db")
     migrate(store)
     for table in ("session_rows", "readerships", "readers", "tallies", "page_tallies", "variant_tallies"):
-        assert store.rows(f"SELECT COUNT(*) FROM {table}") == [(0,)]
+        assert store.fetch_all(f"SELECT COUNT(*) FROM {table}") == [(0,)]
     store.close()

@@ -17,7 +17,7 @@ NOW = "2026-09-21T14:13:20.000Z"
 
 
 @pytest.fixture
-def made(world: World) -> dict[str, Any]:
+def uploaded_file(world: World) -> dict[str, Any]:
     return upload_deck(world)
 
 
@@ -36,30 +36,34 @@ def get_content(world: World, made: dict[str, Any]) -> bytes:
 
 @pytest.mark.parametrize("kind", list(TRIGGER_SETTINGS))
 def test_one_trigger_is_one_event_in_the_record_and_one_delivery_with_the_same_words(
-    world: World, made: dict[str, Any], kind: str
+    world: World, uploaded_file: dict[str, Any], kind: str
 ) -> None:
     if TRIGGER_SETTINGS[kind]:
-        put_settings(world, made, **TRIGGER_SETTINGS[kind])
-    found = trigger(world, kind, made, consent="yes")
+        put_settings(world, uploaded_file, **TRIGGER_SETTINGS[kind])
+    found = trigger(world, kind, uploaded_file, consent="yes")
     (row,) = list_activity(world, "limit=100")
     assert row == {key: found[key] for key in ("id", "event", "timestamp", "data")}
     assert (row["event"], row["timestamp"]) == (kind, NOW)
     assert delivery_envelopes(world) == [{key: row[key] for key in ("event", "timestamp", "data")}]
-    assert [(number,) for number in found["deliveries"]] == world.rt.db.rows("SELECT id FROM deliveries")
+    assert [(number,) for number in found["deliveries"]] == world.rt.db.fetch_all("SELECT id FROM deliveries")
 
 
-def test_a_view_is_in_feed_readership_and_event_with_the_same_numbers(world: World, made: dict[str, Any]) -> None:
-    found = trigger(world, "file.viewed", made, values={"pagesViewed": "7", "timeMs": "102345"})
-    (session,) = get_readership(world, made, "/sessions")
-    assert found["data"] == event_data(made, pagesViewed=7, timeMs=102_345, sessionId=session["sessionId"])
+def test_a_view_is_in_feed_readership_and_event_with_the_same_numbers(
+    world: World, uploaded_file: dict[str, Any]
+) -> None:
+    found = trigger(world, "file.viewed", uploaded_file, values={"pagesViewed": "7", "timeMs": "102345"})
+    (session,) = get_readership(world, uploaded_file, "/sessions")
+    assert found["data"] == event_data(uploaded_file, pagesViewed=7, timeMs=102_345, sessionId=session["sessionId"])
     assert (session["totalTimeMs"], session["pagesViewed"]) == (102_345, 7)
     (row,) = list_rows(world, "view")
     assert (row["pagesViewed"], row["timeMs"], row["readAt"]) == (7, 102_345, "2026-09-21T14:10:32.655Z")
-    summary = get_readership(world, made, "")["summary"]
+    summary = get_readership(world, uploaded_file, "")["summary"]
     assert (summary["totalViews"], summary["totalSessions"], summary["avgTimeMs"]) == (1, 1, 102_345)
-    assert world.pia.get(f"/api/v1/files/{made['uuid']}").get_json()["viewCount"] == 1
+    assert world.pia.get(f"/api/v1/files/{uploaded_file['uuid']}").get_json()["viewCount"] == 1
     seen = [
-        (page["pageNumber"], page["views"]) for page in get_readership(world, made, "/pages")["pages"] if page["views"]
+        (page["pageNumber"], page["views"])
+        for page in get_readership(world, uploaded_file, "/pages")["pages"]
+        if page["views"]
     ]
     assert seen == [(page, 1) for page in range(1, 8)]
 
@@ -76,163 +80,182 @@ def test_a_view_is_in_feed_readership_and_event_with_the_same_numbers(world: Wor
     ],
 )
 def test_pages_and_time_are_exactly_those_asked_for(
-    world: World, made: dict[str, Any], values: dict[str, str], pages: int, time_ms: int
+    world: World, uploaded_file: dict[str, Any], values: dict[str, str], pages: int, time_ms: int
 ) -> None:
-    found = trigger(world, "file.viewed", made, values=values)["data"]
+    found = trigger(world, "file.viewed", uploaded_file, values=values)["data"]
     assert (found["pagesViewed"], found["timeMs"]) == (pages, time_ms)
 
 
-def test_a_view_through_a_variant_names_it_and_counts_for_it(world: World, made: dict[str, Any]) -> None:
-    answer = world.pia.post(f"/api/v1/files/{made['uuid']}/variants", json={"label": "Acme"}).get_json()
+def test_a_view_through_a_variant_names_it_and_counts_for_it(world: World, uploaded_file: dict[str, Any]) -> None:
+    answer = world.pia.post(f"/api/v1/files/{uploaded_file['uuid']}/variants", json={"label": "Acme"}).get_json()
     variant = answer.get("variant", answer)
     for name in (variant["uuid"], variant["shortId"], "label:Acme"):
-        found = trigger(world, "file.viewed", made, variant=name)["data"]
+        found = trigger(world, "file.viewed", uploaded_file, variant=name)["data"]
         assert (found["variantUuid"], found["variantLabel"]) == (variant["uuid"], "Acme")
-    (row,) = get_readership(world, made, "")["variants"]
+    (row,) = get_readership(world, uploaded_file, "")["variants"]
     assert row["sessions"] == 3
 
 
-def test_a_download_is_in_feed_report_and_event(world: World, made: dict[str, Any]) -> None:
-    found = trigger(world, "file.downloaded", made)
-    assert found["data"] == event_data(made)
+def test_a_download_is_in_feed_report_and_event(world: World, uploaded_file: dict[str, Any]) -> None:
+    found = trigger(world, "file.downloaded", uploaded_file)
+    assert found["data"] == event_data(uploaded_file)
     assert [row["readAt"] for row in list_rows(world, "download")] == [NOW]
-    assert get_readership(world, made, "")["summary"]["downloads"] == 1
+    assert get_readership(world, uploaded_file, "")["summary"]["downloads"] == 1
 
 
-def test_a_gate_is_in_stream_contacts_and_event(world: World, made: dict[str, Any]) -> None:
-    put_settings(world, made, gateFields=FORM)
-    found = trigger(world, "gate.completed", made, values={"email": "ann@acme.example", "fields.firm": "Acme"})
+def test_a_gate_is_in_stream_contacts_and_event(world: World, uploaded_file: dict[str, Any]) -> None:
+    put_settings(world, uploaded_file, gateFields=FORM)
+    found = trigger(world, "gate.completed", uploaded_file, values={"email": "ann@acme.example", "fields.firm": "Acme"})
     said = {"who": "ann@acme.example", "firm": "Acme"}
-    assert found["data"] == event_data(made, source="form", email="ann@acme.example", fields=said)
+    assert found["data"] == event_data(uploaded_file, source="form", email="ann@acme.example", fields=said)
     assert [row["fields"] for row in list_rows(world, "gate")] == [said]
-    assert [row["fields"] for row in get_readership(world, made, "")["contacts"]] == [said]
+    assert [row["fields"] for row in get_readership(world, uploaded_file, "")["contacts"]] == [said]
 
 
 @pytest.mark.parametrize("kind", ["file.viewed", "file.downloaded"])
 def test_a_reader_who_fills_in_the_gate_reads_and_is_known_by_the_address(
-    world: World, made: dict[str, Any], kind: str
+    world: World, uploaded_file: dict[str, Any], kind: str
 ) -> None:
-    put_settings(world, made, requireEmail=True)
-    found = trigger(world, kind, made, values={"email": "ann@acme.example"})
+    put_settings(world, uploaded_file, requireEmail=True)
+    found = trigger(world, kind, uploaded_file, values={"email": "ann@acme.example"})
     assert found["event"] == kind
     rows = {row["event"]: row["data"] for row in list_activity(world, "limit=100")}
     assert rows.keys() == {kind, "gate.completed"}
     assert rows["gate.completed"]["email"] == "ann@acme.example"
 
 
-def test_the_plain_email_prompt_is_answered_at_a_domain_that_is_let_in(world: World, made: dict[str, Any]) -> None:
-    put_settings(world, made, requireEmail=True, gateDomains=["acme.example"])
-    assert trigger(world, "gate.completed", made)["data"] == event_data(
-        made, source="email", email="reader@acme.example"
+def test_the_plain_email_prompt_is_answered_at_a_domain_that_is_let_in(
+    world: World, uploaded_file: dict[str, Any]
+) -> None:
+    put_settings(world, uploaded_file, requireEmail=True, gateDomains=["acme.example"])
+    assert trigger(world, "gate.completed", uploaded_file)["data"] == event_data(
+        uploaded_file, source="email", email="reader@acme.example"
     )
-    code, detail, _ = assert_trigger_refused(world, "gate.completed", made, values={"email": "x@other.example"})
+    code, detail, _ = assert_trigger_refused(
+        world, "gate.completed", uploaded_file, values={"email": "x@other.example"}
+    )
     assert (code, detail) == ("forbidden", "The address is at another domain.")
 
 
-def test_a_note_stands_on_the_document_with_the_words_of_the_event(world: World, made: dict[str, Any]) -> None:
-    put_settings(world, made, **TRIGGER_SETTINGS["note.created"])
+def test_a_note_stands_on_the_document_with_the_words_of_the_event(world: World, uploaded_file: dict[str, Any]) -> None:
+    put_settings(world, uploaded_file, **TRIGGER_SETTINGS["note.created"])
     values = {"author": "Ann", "body": "Why <this>?", "pageNumber": "4"}
-    assert trigger(world, "note.created", made, values=values)["data"] == event_data(
-        made, author="Ann", body="Why <this>?", pageNumber=4
+    assert trigger(world, "note.created", uploaded_file, values=values)["data"] == event_data(
+        uploaded_file, author="Ann", body="Why <this>?", pageNumber=4
     )
-    ((author, body, page, public),) = world.rt.db.rows("SELECT author, body, page, public FROM notes")
+    ((author, body, page, public),) = world.rt.db.fetch_all("SELECT author, body, page, public FROM notes")
     assert (author, body, page, public) == ("Ann", "Why <this>?", 4, 1)
 
 
 def test_pages_are_counted_as_the_owner_counts_them_though_readers_see_some_only(
-    world: World, made: dict[str, Any]
+    world: World, uploaded_file: dict[str, Any]
 ) -> None:
-    put_settings(world, made, **TRIGGER_SETTINGS["note.created"], pageRange={"from": 3, "to": 5})
-    assert trigger(world, "note.created", made, values={"pageNumber": "4"})["data"]["pageNumber"] == 4
-    code, detail, _ = assert_trigger_refused(world, "note.created", made, values={"pageNumber": "2"})
+    put_settings(world, uploaded_file, **TRIGGER_SETTINGS["note.created"], pageRange={"from": 3, "to": 5})
+    assert trigger(world, "note.created", uploaded_file, values={"pageNumber": "4"})["data"]["pageNumber"] == 4
+    code, detail, _ = assert_trigger_refused(world, "note.created", uploaded_file, values={"pageNumber": "2"})
     assert (code, detail) == ("not_found", "Readers of this link do not see a page 2.")
-    code, detail, _ = assert_trigger_refused(world, "file.viewed", made, values={"pagesViewed": "4"})
+    code, detail, _ = assert_trigger_refused(world, "file.viewed", uploaded_file, values={"pagesViewed": "4"})
     assert (code, "see 3 pages" in detail) == ("bad_request", True)
-    assert trigger(world, "file.viewed", made)["data"]["pagesViewed"] == 3
+    assert trigger(world, "file.viewed", uploaded_file)["data"]["pagesViewed"] == 3
 
 
-def test_every_receipt_is_of_somebody_new(world: World, made: dict[str, Any]) -> None:
-    put_settings(world, made, askReceipt=True)
-    names = [trigger(world, "receipt.confirmed", made, values={"name": "Ann"})["data"]["name"] for _ in range(3)]
+def test_every_receipt_is_of_somebody_new(world: World, uploaded_file: dict[str, Any]) -> None:
+    put_settings(world, uploaded_file, askReceipt=True)
+    names = [
+        trigger(world, "receipt.confirmed", uploaded_file, values={"name": "Ann"})["data"]["name"] for _ in range(3)
+    ]
     assert names == ["Ann"] * 3
     assert count_rows(world, "receipts") == 3
 
 
 @pytest.mark.parametrize("kind", ["mark", "annotation"])
-def test_proofing_leaves_the_mark_or_annotation_it_tells_of(world: World, made: dict[str, Any], kind: str) -> None:
-    put_settings(world, made, **TRIGGER_SETTINGS["proofing.updated"])
-    found = trigger(world, "proofing.updated", made, values={"kind": kind, "pageNumber": "2"})["data"]
+def test_proofing_leaves_the_mark_or_annotation_it_tells_of(
+    world: World, uploaded_file: dict[str, Any], kind: str
+) -> None:
+    put_settings(world, uploaded_file, **TRIGGER_SETTINGS["proofing.updated"])
+    found = trigger(world, "proofing.updated", uploaded_file, values={"kind": kind, "pageNumber": "2"})["data"]
     tail = "/page-marks" if kind == "mark" else "/annotations"
-    answer = world.pia.get(f"/api/v1/files/{made['uuid']}{tail}")
+    answer = world.pia.get(f"/api/v1/files/{uploaded_file['uuid']}{tail}")
     assert answer.status_code == 200, answer.text
     assert found["viewer"] in answer.text
     assert (found["kind"], found["pageNumber"]) == (kind, 2)
 
 
-def test_only_what_the_file_offers_is_proofed_unless_asked_otherwise(world: World, made: dict[str, Any]) -> None:
-    put_settings(world, made, annotationsEnabled=True)
-    assert trigger(world, "proofing.updated", made)["data"]["kind"] == "annotation"
-    code, _, hint = assert_trigger_refused(world, "proofing.updated", made, values={"kind": "mark"})
-    assert (code, hint) == ("conflict", f"Switch it on: docshare settings set {made['shortId']} marksEnabled=true")
+def test_only_what_the_file_offers_is_proofed_unless_asked_otherwise(
+    world: World, uploaded_file: dict[str, Any]
+) -> None:
+    put_settings(world, uploaded_file, annotationsEnabled=True)
+    assert trigger(world, "proofing.updated", uploaded_file)["data"]["kind"] == "annotation"
+    code, _, hint = assert_trigger_refused(world, "proofing.updated", uploaded_file, values={"kind": "mark"})
+    assert (code, hint) == (
+        "conflict",
+        f"Switch it on: docshare settings set {uploaded_file['shortId']} marksEnabled=true",
+    )
 
 
-def test_an_invitee_opens_the_document_and_their_session_ends_as_any(world: World, made: dict[str, Any]) -> None:
+def test_an_invitee_opens_the_document_and_their_session_ends_as_any(
+    world: World, uploaded_file: dict[str, Any]
+) -> None:
     values = {"email": "ivy@acme.example", "name": "Ivy"}
-    found = trigger(world, "invite.viewed", made, values=values)
-    assert found["data"] == event_data(made, email="ivy@acme.example", name="Ivy")
-    (invite,) = world.pia.get(f"/api/v1/files/{made['uuid']}/invites").get_json()
+    found = trigger(world, "invite.viewed", uploaded_file, values=values)
+    assert found["data"] == event_data(uploaded_file, email="ivy@acme.example", name="Ivy")
+    (invite,) = world.pia.get(f"/api/v1/files/{uploaded_file['uuid']}/invites").get_json()
     assert (invite["email"], invite["viewedAt"]) == ("ivy@acme.example", NOW)
     assert count_rows(world, "mails") == 0
     world.clock.advance(seconds=60)
     viewing.end_due_sessions(world.rt)
     assert [row["event"] for row in list_activity(world, "limit=100")] == ["file.viewed", "invite.viewed"]
-    (session,) = get_readership(world, made, "/sessions")
+    (session,) = get_readership(world, uploaded_file, "/sessions")
     assert (session["email"], session["fromInvite"]) == ("ivy@acme.example", True)
 
 
-def test_invitees_are_new_ones_each_time(world: World, made: dict[str, Any]) -> None:
-    emails = [trigger(world, "invite.viewed", made)["data"]["email"] for _ in range(2)]
+def test_invitees_are_new_ones_each_time(world: World, uploaded_file: dict[str, Any]) -> None:
+    emails = [trigger(world, "invite.viewed", uploaded_file)["data"]["email"] for _ in range(2)]
     assert emails == ["invitee1@example.com", "invitee2@example.com"]
-    code, detail, _ = assert_trigger_refused(world, "invite.viewed", made, values={"email": " invitee1@example.com "})
+    code, detail, _ = assert_trigger_refused(
+        world, "invite.viewed", uploaded_file, values={"email": " invitee1@example.com "}
+    )
     assert (code, detail.partition(";")[0]) == ("conflict", "invitee1@example.com has opened the document before")
 
 
-def test_the_same_trigger_says_the_same_twice(world: World, made: dict[str, Any]) -> None:
-    first, second = (trigger(world, "file.viewed", made)["data"] for _ in range(2))
+def test_the_same_trigger_says_the_same_twice(world: World, uploaded_file: dict[str, Any]) -> None:
+    first, second = (trigger(world, "file.viewed", uploaded_file)["data"] for _ in range(2))
     assert {**first, "sessionId": ""} == {**second, "sessionId": ""}
 
 
 # --- what changes the file -------------------------------------------------------------------------------------------
 
 
-def test_burning_destroys_the_document_as_the_view_limit_does(world: World, made: dict[str, Any]) -> None:
-    put_settings(world, made, viewLimit=3)
-    code, detail, hint = assert_trigger_refused(world, "file.burned", made)
+def test_burning_destroys_the_document_as_the_view_limit_does(world: World, uploaded_file: dict[str, Any]) -> None:
+    put_settings(world, uploaded_file, viewLimit=3)
+    code, detail, hint = assert_trigger_refused(world, "file.burned", uploaded_file)
     assert (code, hint) == ("conflict", "Add --yes to confirm.")
     assert "destroys the document" in detail
-    assert trigger(world, "file.burned", made, consent="yes")["data"] == event_data(made)
-    assert world.http.get(f"/{made['shortId']}").status_code == 410
-    assert world.pia.get(f"/api/v1/files/{made['uuid']}/content").status_code == 410
-    code, detail, _ = assert_trigger_refused(world, "file.burned", made, consent="yes")
+    assert trigger(world, "file.burned", uploaded_file, consent="yes")["data"] == event_data(uploaded_file)
+    assert world.http.get(f"/{uploaded_file['shortId']}").status_code == 410
+    assert world.pia.get(f"/api/v1/files/{uploaded_file['uuid']}/content").status_code == 410
+    code, detail, _ = assert_trigger_refused(world, "file.burned", uploaded_file, consent="yes")
     assert (code, "burned" in detail) == ("conflict", True)
 
 
-def test_replacing_makes_the_same_document_the_next_version(world: World, made: dict[str, Any]) -> None:
-    before = get_content(world, made)
-    assert assert_trigger_refused(world, "content.replaced", made)[0] == "conflict"
-    assert trigger(world, "content.replaced", made, consent="yes")["data"] == event_data(made, contentVersion=2)
-    assert get_content(world, made) == before
+def test_replacing_makes_the_same_document_the_next_version(world: World, uploaded_file: dict[str, Any]) -> None:
+    before = get_content(world, uploaded_file)
+    assert assert_trigger_refused(world, "content.replaced", uploaded_file)[0] == "conflict"
+    assert trigger(world, "content.replaced", uploaded_file, consent="yes")["data"] == event_data(
+        uploaded_file, contentVersion=2
+    )
+    assert get_content(world, uploaded_file) == before
     assert [path.name for path in (world.rt.config.data_dir / "tmp").iterdir()] == []
 
 
-def test_a_view_limit_is_not_used_up_without_being_told_to(world: World, made: dict[str, Any]) -> None:
-    put_settings(world, made, viewLimit=2)
+def test_a_view_limit_is_not_used_up_without_being_told_to(world: World, uploaded_file: dict[str, Any]) -> None:
+    put_settings(world, uploaded_file, viewLimit=2)
     for kind in ("file.viewed", "file.downloaded", "invite.viewed"):
-        code, detail, hint = assert_trigger_refused(world, kind, made)
+        code, detail, hint = assert_trigger_refused(world, kind, uploaded_file)
         assert (code, hint) == ("conflict", "Add --yes to confirm.")
         assert "takes one of its views" in detail
-    trigger(world, "file.viewed", made, consent="yes")
-    assert world.rt.db.rows("SELECT views_consumed, burned_at IS NOT NULL FROM files") == [(1, 0)]
-    trigger(world, "file.downloaded", made, consent="yes")
-    assert world.rt.db.rows("SELECT views_consumed, burned_at IS NOT NULL FROM files") == [(2, 1)]
-    assert assert_trigger_refused(world, "file.viewed", made, consent="yes")[0] == "gone"
+    trigger(world, "file.viewed", uploaded_file, consent="yes")
+    assert world.rt.db.fetch_all("SELECT views_consumed, burned_at IS NOT NULL FROM files") == [(1, 0)]
+    trigger(world, "file.downloaded", uploaded_file, consent="yes")
+    assert world.rt.db.fetch_all("SELECT views_consumed, burned_at IS NOT NULL FROM files") == [(2, 1)]
+    assert assert_trigger_refused(world, "file.viewed", uploaded_file, consent="yes")[0] == "gone"

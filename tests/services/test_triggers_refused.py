@@ -21,7 +21,7 @@ from tests.support.triggers import (
 
 
 @pytest.fixture
-def made(world: World) -> dict[str, Any]:
+def uploaded_file(world: World) -> dict[str, Any]:
     return upload_deck(world)
 
 
@@ -38,12 +38,12 @@ def made(world: World) -> dict[str, Any]:
     ],
 )
 def test_what_the_settings_do_not_allow_is_refused_with_the_setting_to_switch_on(
-    world: World, made: dict[str, Any], kind: str, settings: dict[str, Any], switch: str
+    world: World, uploaded_file: dict[str, Any], kind: str, settings: dict[str, Any], switch: str
 ) -> None:
     if settings:
-        put_settings(world, made, **settings)
-    code, _, hint = assert_trigger_refused(world, kind, made, consent="yes")
-    assert (code, hint.partition(": ")[2]) == ("conflict", f"docshare settings set {made['shortId']} {switch}")
+        put_settings(world, uploaded_file, **settings)
+    code, _, hint = assert_trigger_refused(world, kind, uploaded_file, consent="yes")
+    assert (code, hint.partition(": ")[2]) == ("conflict", f"docshare settings set {uploaded_file['shortId']} {switch}")
 
 
 @pytest.mark.parametrize(
@@ -55,44 +55,48 @@ def test_what_the_settings_do_not_allow_is_refused_with_the_setting_to_switch_on
     ],
 )
 def test_a_closed_link_lets_nobody_in(
-    world: World, made: dict[str, Any], settings: dict[str, Any], kind: str, names: str
+    world: World, uploaded_file: dict[str, Any], settings: dict[str, Any], kind: str, names: str
 ) -> None:
-    put_settings(world, made, **settings)
-    code, _, hint = assert_trigger_refused(world, kind, made, consent="yes")
-    assert (code, hint) == ("conflict", f"Take it away: docshare settings clear {made['shortId']} {names}")
+    put_settings(world, uploaded_file, **settings)
+    code, _, hint = assert_trigger_refused(world, kind, uploaded_file, consent="yes")
+    assert (code, hint) == ("conflict", f"Take it away: docshare settings clear {uploaded_file['shortId']} {names}")
 
 
 @pytest.mark.parametrize("kind", ["file.viewed", "file.downloaded", "invite.viewed"])
-def test_a_gate_can_be_filled_in_or_taken_away(world: World, made: dict[str, Any], kind: str) -> None:
-    put_settings(world, made, gateFields=FORM)
-    code, detail, hint = assert_trigger_refused(world, kind, made, consent="yes")
+def test_a_gate_can_be_filled_in_or_taken_away(world: World, uploaded_file: dict[str, Any], kind: str) -> None:
+    put_settings(world, uploaded_file, gateFields=FORM)
+    code, detail, hint = assert_trigger_refused(world, kind, uploaded_file, consent="yes")
     assert (code, detail) == ("conflict", "The link asks its readers for a form first.")
     assert "--set email=" in hint
     assert hint.endswith("password gateFields requireEmail")
 
 
-def test_an_address_is_given_only_where_one_is_asked_for(world: World, made: dict[str, Any]) -> None:
-    code, detail, _ = assert_trigger_refused(world, "file.viewed", made, values={"email": "ann@acme.example"})
+def test_an_address_is_given_only_where_one_is_asked_for(world: World, uploaded_file: dict[str, Any]) -> None:
+    code, detail, _ = assert_trigger_refused(world, "file.viewed", uploaded_file, values={"email": "ann@acme.example"})
     assert (code, detail) == ("conflict", "The link does not ask readers for an address or a form.")
 
 
-def test_an_invitee_is_not_asked_for_the_address_they_were_written_to(world: World, made: dict[str, Any]) -> None:
-    put_settings(world, made, requireEmail=True)
-    assert trigger(world, "invite.viewed", made)["data"]["email"] == "invitee1@example.com"
+def test_an_invitee_is_not_asked_for_the_address_they_were_written_to(
+    world: World, uploaded_file: dict[str, Any]
+) -> None:
+    put_settings(world, uploaded_file, requireEmail=True)
+    assert trigger(world, "invite.viewed", uploaded_file)["data"]["email"] == "invitee1@example.com"
 
 
-def test_a_variant_that_does_not_allow_downloads_says_so(world: World, made: dict[str, Any]) -> None:
+def test_a_variant_that_does_not_allow_downloads_says_so(world: World, uploaded_file: dict[str, Any]) -> None:
     body = {"label": "Acme", "overrides": {"allowDownload": False}}
-    answer = world.pia.post(f"/api/v1/files/{made['uuid']}/variants", json=body).get_json()
+    answer = world.pia.post(f"/api/v1/files/{uploaded_file['uuid']}/variants", json=body).get_json()
     uuid = answer.get("variant", answer)["uuid"]
-    code, _, hint = assert_trigger_refused(world, "file.downloaded", made, variant=uuid)
+    code, _, hint = assert_trigger_refused(world, "file.downloaded", uploaded_file, variant=uuid)
     assert (code, hint) == ("conflict", f"Switch it on: docshare variants update {uuid} --download")
 
 
 @pytest.mark.parametrize("kind", ["file.burned", "content.replaced", "invite.viewed"])
-def test_what_happens_to_a_file_happens_through_no_variant(world: World, made: dict[str, Any], kind: str) -> None:
-    world.pia.post(f"/api/v1/files/{made['uuid']}/variants", json={"label": "Acme"})
-    assert assert_trigger_refused(world, kind, made, variant="label:Acme", consent="yes")[0] == "bad_request"
+def test_what_happens_to_a_file_happens_through_no_variant(
+    world: World, uploaded_file: dict[str, Any], kind: str
+) -> None:
+    world.pia.post(f"/api/v1/files/{uploaded_file['uuid']}/variants", json={"label": "Acme"})
+    assert assert_trigger_refused(world, kind, uploaded_file, variant="label:Acme", consent="yes")[0] == "bad_request"
 
 
 def test_below_the_plan_the_setting_needs_it_is_the_plan_that_is_named(world: World) -> None:
@@ -141,45 +145,49 @@ def test_below_the_plan_the_setting_needs_it_is_the_plan_that_is_named(world: Wo
     ],
 )
 def test_a_key_or_value_that_there_is_not_is_refused_with_those_there_are(
-    world: World, made: dict[str, Any], kind: str, values: dict[str, str], detail: str, hint: str
+    world: World, uploaded_file: dict[str, Any], kind: str, values: dict[str, str], detail: str, hint: str
 ) -> None:
-    put_settings(world, made, **TRIGGER_SETTINGS.get(kind, {}))
-    code, said, hinted = assert_trigger_refused(world, kind, made, values=values)
+    put_settings(world, uploaded_file, **TRIGGER_SETTINGS.get(kind, {}))
+    code, said, hinted = assert_trigger_refused(world, kind, uploaded_file, values=values)
     assert (code, said[: len(detail)], hint in hinted) == ("bad_request", detail, True), (said, hinted)
 
 
-def test_only_a_file_that_is_there_and_belongs_to_somebody_will_do(world: World, made: dict[str, Any]) -> None:
+def test_only_a_file_that_is_there_and_belongs_to_somebody_will_do(world: World, uploaded_file: dict[str, Any]) -> None:
     assert post_trigger(world, "file.viewed", "nowhere12345").get_json()["code"] == "not_found"
-    assert assert_trigger_refused(world, "file.viewed", made, variant="label:Acme")[0] == "not_found"
-    short_id = world.pia.post(f"/api/v1/files/{made['uuid']}/invites", json={"email": "a@b.example"}).get_json()
+    assert assert_trigger_refused(world, "file.viewed", uploaded_file, variant="label:Acme")[0] == "not_found"
+    short_id = world.pia.post(
+        f"/api/v1/files/{uploaded_file['uuid']}/invites", json={"email": "a@b.example"}
+    ).get_json()
     assert post_trigger(world, "file.viewed", short_id["url"][-12:]).get_json()["code"] == "not_found"
-    world.pia.delete(f"/api/v1/files/{made['uuid']}")
-    assert post_trigger(world, "file.viewed", made["shortId"]).get_json()["code"] == "not_found"
+    world.pia.delete(f"/api/v1/files/{uploaded_file['uuid']}")
+    assert post_trigger(world, "file.viewed", uploaded_file["shortId"]).get_json()["code"] == "not_found"
 
 
-def test_a_link_that_has_expired_has_no_readers(world: World, made: dict[str, Any]) -> None:
-    put_settings(world, made, deleteAt="2026-09-21T15:00:00Z")
+def test_a_link_that_has_expired_has_no_readers(world: World, uploaded_file: dict[str, Any]) -> None:
+    put_settings(world, uploaded_file, deleteAt="2026-09-21T15:00:00Z")
     world.clock.advance(hours=1)
     for kind in ("file.viewed", "file.downloaded", "invite.viewed", "file.burned"):
-        assert assert_trigger_refused(world, kind, made, consent="yes")[0] in ("gone", "conflict"), kind
+        assert assert_trigger_refused(world, kind, uploaded_file, consent="yes")[0] in ("gone", "conflict"), kind
 
 
 @pytest.mark.parametrize("kind", list(TRIGGER_SETTINGS))
-def test_a_rehearsal_says_what_would_happen_and_leaves_no_trace(world: World, made: dict[str, Any], kind: str) -> None:
+def test_a_rehearsal_says_what_would_happen_and_leaves_no_trace(
+    world: World, uploaded_file: dict[str, Any], kind: str
+) -> None:
     if TRIGGER_SETTINGS[kind]:
-        put_settings(world, made, **TRIGGER_SETTINGS[kind])
+        put_settings(world, uploaded_file, **TRIGGER_SETTINGS[kind])
     before = count_traces(world)
-    found = trigger(world, kind, made, rehearse="yes", consent="yes")
+    found = trigger(world, kind, uploaded_file, rehearse="yes", consent="yes")
     assert count_traces(world) == before
     assert found["event"] == kind
-    assert found["link"] == f"http://127.0.0.1:8787/{made['shortId']}"
-    real = trigger(world, kind, made, consent="yes")["data"]
+    assert found["link"] == f"http://127.0.0.1:8787/{uploaded_file['shortId']}"
+    real = trigger(world, kind, uploaded_file, consent="yes")["data"]
     planned = found["values"] if kind != "gate.completed" else {"fields": found["values"]}
     assert {key: real[key] for key in planned} == planned
 
 
-def test_nobody_but_the_holder_of_the_instance_key_can_trigger(world: World, made: dict[str, Any]) -> None:
-    body = {"command": "trigger", "args": {"kind": "file.viewed", "file": made["shortId"]}}
+def test_nobody_but_the_holder_of_the_instance_key_can_trigger(world: World, uploaded_file: dict[str, Any]) -> None:
+    body = {"command": "trigger", "args": {"kind": "file.viewed", "file": uploaded_file["shortId"]}}
     person: Person = world.pia
     assert person.post("/_admin", json=body).status_code == 404
     assert json.loads(world.pia.get("/api/v1/activity").text) == []

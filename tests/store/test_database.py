@@ -29,33 +29,33 @@ def store(tmp_path: Path) -> Iterator[Store]:
 def test_models_and_schema_name_the_same_columns(store: Store) -> None:
     for model in TABLES:
         table = model._meta.table_name
-        schema = {row[1]: bool(row[3]) or bool(row[5]) for row in store.rows(f"PRAGMA table_info({table})")}
+        schema = {row[1]: bool(row[3]) or bool(row[5]) for row in store.fetch_all(f"PRAGMA table_info({table})")}
         fields = {field.column_name: not field.null for field in model._meta.sorted_fields}
         assert fields == schema, table
 
 
 def test_every_table_has_a_model(store: Store) -> None:
-    tables = {row[0] for row in store.rows("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    tables = {row[0] for row in store.fetch_all("SELECT name FROM sqlite_master WHERE type = 'table'")}
     assert tables - {"sqlite_sequence"} == {model._meta.table_name for model in TABLES}
 
 
 def test_an_acknowledged_write_is_durable(store: Store) -> None:
-    assert store.row("PRAGMA journal_mode") == ("wal",)
-    assert store.row("PRAGMA synchronous") == (2,)
-    assert store.row("PRAGMA foreign_keys") == (1,)
+    assert store.fetch_one("PRAGMA journal_mode") == ("wal",)
+    assert store.fetch_one("PRAGMA synchronous") == (2,)
+    assert store.fetch_one("PRAGMA foreign_keys") == (1,)
 
 
 def test_the_first_id_of_every_stream_is_two(store: Store) -> None:
     """Ids of every stream start at 2, so that since=1 walks the whole history."""
-    sequences = dict(store.rows("SELECT name, seq FROM sqlite_sequence WHERE name LIKE '%_rows'"))
+    sequences = dict(store.fetch_all("SELECT name, seq FROM sqlite_sequence WHERE name LIKE '%_rows'"))
     assert sequences == {"view_rows": 1, "download_rows": 1, "gate_rows": 1, "activity_rows": 1, "session_rows": 1}
 
 
 def test_migrating_twice_changes_nothing(store: Store) -> None:
-    before = store.rows("SELECT sql FROM sqlite_master ORDER BY name")
+    before = store.fetch_all("SELECT sql FROM sqlite_master ORDER BY name")
     migrate(store)
-    assert store.rows("SELECT sql FROM sqlite_master ORDER BY name") == before
-    assert store.row("PRAGMA user_version") == (len(STEPS),)
+    assert store.fetch_all("SELECT sql FROM sqlite_master ORDER BY name") == before
+    assert store.fetch_one("PRAGMA user_version") == (len(STEPS),)
 
 
 def test_a_database_of_the_first_version_is_brought_up_to_date(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,10 +70,10 @@ def test_a_database_of_the_first_version_is_brought_up_to_date(tmp_path: Path, m
         )
     monkeypatch.setattr(migrations, "STEPS", STEPS)
     migrate(opened)
-    assert opened.row("PRAGMA user_version") == (len(STEPS),)
-    assert opened.rows("SELECT short_id FROM short_ids") == [("aB3dE5fG7hJ9",)]
-    assert opened.row("SELECT original_name, destroyed_at FROM files") == ("a.pdf", None)
-    assert opened.rows("PRAGMA foreign_key_check") == []
+    assert opened.fetch_one("PRAGMA user_version") == (len(STEPS),)
+    assert opened.fetch_all("SELECT short_id FROM short_ids") == [("aB3dE5fG7hJ9",)]
+    assert opened.fetch_one("SELECT original_name, destroyed_at FROM files") == ("a.pdf", None)
+    assert opened.fetch_all("PRAGMA foreign_key_check") == []
     opened.close()
 
 
@@ -87,13 +87,13 @@ def test_a_failed_write_leaves_nothing(store: Store) -> None:
     insert = "INSERT INTO instance_secrets VALUES ('a', x'00')"
     with pytest.raises(peewee.IntegrityError), store.write():
         [store.execute(insert) for _ in range(2)]
-    assert store.rows("SELECT * FROM instance_secrets") == []
+    assert store.fetch_all("SELECT * FROM instance_secrets") == []
 
 
 def fill_database(store: Store) -> None:
     """Write more than the database may hold; SQLite rolls the whole transaction back by itself."""
-    pages = store.rows("PRAGMA page_count")[0][0]
-    store.rows(f"PRAGMA max_page_count = {pages + 8}")
+    pages = store.fetch_all("PRAGMA page_count")[0][0]
+    store.fetch_all(f"PRAGMA max_page_count = {pages + 8}")
     store.execute("CREATE TABLE filler (bytes BLOB)")
     store.execute("INSERT INTO filler VALUES (zeroblob(1000000))")
 
@@ -104,7 +104,7 @@ def test_a_full_database_raises_its_own_error(store: Store) -> None:
     assert faults.find_fault(caught.value) == faults.find_fault(OSError(errno.ENOSPC, "full"))
     with store.write():
         store.execute("PRAGMA user_version = 7")
-    assert store.row("PRAGMA user_version") == (7,)
+    assert store.fetch_one("PRAGMA user_version") == (7,)
 
 
 def test_a_transaction_that_ended_early_is_not_acknowledged(store: Store) -> None:
@@ -116,7 +116,7 @@ def test_a_transaction_that_ended_early_is_not_acknowledged(store: Store) -> Non
 
     with pytest.raises(peewee.OperationalError, match="rolled back"):
         swallow()
-    assert store.row("PRAGMA user_version") == (len(STEPS),)
+    assert store.fetch_one("PRAGMA user_version") == (len(STEPS),)
 
 
 def test_writes_of_many_threads_take_turns(store: Store) -> None:
@@ -125,7 +125,7 @@ def test_writes_of_many_threads_take_turns(store: Store) -> None:
     def bump() -> None:
         for _ in range(25):
             with store.write():
-                row = store.row("SELECT value FROM instance_secrets WHERE name = 'n'")
+                row = store.fetch_one("SELECT value FROM instance_secrets WHERE name = 'n'")
                 assert row is not None
                 store.execute("UPDATE instance_secrets SET value = ?", (bytes([row[0][0] + 1]),))
 
@@ -134,7 +134,7 @@ def test_writes_of_many_threads_take_turns(store: Store) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert store.row("SELECT value FROM instance_secrets") == (bytes([200]),)
+    assert store.fetch_one("SELECT value FROM instance_secrets") == (bytes([200]),)
 
 
 def test_a_snapshot_does_not_see_what_is_written_meanwhile(store: Store) -> None:
@@ -143,12 +143,12 @@ def test_a_snapshot_does_not_see_what_is_written_meanwhile(store: Store) -> None
             store.execute("INSERT INTO instance_secrets VALUES ('a', x'00')")
 
     with store.snapshot():
-        assert store.rows("SELECT name FROM instance_secrets") == []
+        assert store.fetch_all("SELECT name FROM instance_secrets") == []
         thread = threading.Thread(target=write)
         thread.start()
         thread.join()
-        assert store.rows("SELECT name FROM instance_secrets") == []
-    assert store.rows("SELECT name FROM instance_secrets") == [("a",)]
+        assert store.fetch_all("SELECT name FROM instance_secrets") == []
+    assert store.fetch_all("SELECT name FROM instance_secrets") == [("a",)]
 
 
 def test_a_long_result_is_fetched_in_blocks(store: Store) -> None:
@@ -159,10 +159,10 @@ def test_a_long_result_is_fetched_in_blocks(store: Store) -> None:
 
 def test_closing_closes_the_connections_of_all_threads(tmp_path: Path) -> None:
     store = Store(tmp_path / "docshare.db")
-    thread = threading.Thread(target=lambda: store.rows("SELECT 1"))
+    thread = threading.Thread(target=lambda: store.fetch_all("SELECT 1"))
     thread.start()
     thread.join()
-    opened = list(store.sqlite.opened)
+    opened = list(store.sqlite.connections)
     store.close()
     assert opened
     for connection in opened:
@@ -174,32 +174,32 @@ def test_a_remembered_row_is_asked_for_once(store: Store) -> None:
     seen: list[str] = []
     store.sqlite.connection().set_trace_callback(seen.append)
     counted = "SELECT COUNT(*) FROM instance_secrets WHERE name = ?"
-    assert [store.recall(counted, (name,)) for name in ("a", "a", "b")] == [(0,)] * 3
+    assert [store.fetch_cached(counted, (name,)) for name in ("a", "a", "b")] == [(0,)] * 3
     assert len(seen) == 2
 
 
 def test_a_missing_row_is_remembered_too(store: Store) -> None:
     seen: list[str] = []
     store.sqlite.connection().set_trace_callback(seen.append)
-    assert [store.recall("SELECT 1 FROM accounts WHERE id = ?", (7,)) for _ in range(2)] == [None, None]
+    assert [store.fetch_cached("SELECT 1 FROM accounts WHERE id = ?", (7,)) for _ in range(2)] == [None, None]
     assert len(seen) == 1
 
 
 @pytest.mark.parametrize("fails", [False, True])
 def test_whatever_is_written_every_remembered_row_is_asked_for_again(store: Store, fails: bool) -> None:
     counted = "SELECT COUNT(*) FROM instance_secrets"
-    assert store.recall(counted, ()) == (0,)
+    assert store.fetch_cached(counted, ()) == (0,)
     with suppress(RuntimeError), store.write():
         store.execute("INSERT INTO instance_secrets VALUES ('a', x'00')")
         if fails:
             raise RuntimeError
-    assert store.recall(counted, ()) == (0 if fails else 1,)
+    assert store.fetch_cached(counted, ()) == (0 if fails else 1,)
 
 
 def test_a_row_read_before_a_write_is_not_remembered_after_it(store: Store) -> None:
     """A reader may have asked before the write and keep its answer only after it."""
     counted = "SELECT COUNT(*) FROM instance_secrets"
-    read = store.row
+    read = store.fetch_one
 
     def slow(sql: str, params: Sequence[Any] = ()) -> tuple[Any, ...] | None:
         found = read(sql, params)
@@ -207,24 +207,24 @@ def test_a_row_read_before_a_write_is_not_remembered_after_it(store: Store) -> N
             store.execute("INSERT OR IGNORE INTO instance_secrets VALUES ('a', x'00')")
         return found
 
-    store.row = slow  # type: ignore[method-assign]
-    assert store.recall(counted, ()) == (0,)
-    store.row = read  # type: ignore[method-assign]
-    assert store.recall(counted, ()) == (1,)
+    store.fetch_one = slow  # type: ignore[method-assign]
+    assert store.fetch_cached(counted, ()) == (0,)
+    store.fetch_one = read  # type: ignore[method-assign]
+    assert store.fetch_cached(counted, ()) == (1,)
 
 
 def test_what_is_not_committed_is_not_remembered(store: Store) -> None:
     counted = "SELECT COUNT(*) FROM instance_secrets"
     with store.write():
         store.execute("INSERT INTO instance_secrets VALUES ('a', x'00')")
-        assert store.recall(counted, ()) == (1,)
-        assert store._remembered == {}
+        assert store.fetch_cached(counted, ()) == (1,)
+        assert store._cached_rows == {}
 
 
 def test_the_memory_of_rows_is_bounded(store: Store) -> None:
     for number in range(3000):
-        store.recall("SELECT 1 FROM accounts WHERE id = ?", (number,))
-    assert len(store._remembered) <= 1024
+        store.fetch_cached("SELECT 1 FROM accounts WHERE id = ?", (number,))
+    assert len(store._cached_rows) <= 1024
 
 
 def test_a_database_answers_unless_its_file_is_damaged(store: Store, tmp_path: Path) -> None:

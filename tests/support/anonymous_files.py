@@ -34,7 +34,7 @@ def share_anonymously(world: World, content: bytes | None = None, *, days: int =
         delete_at = world.clock.now + days * DAY
         sql = "UPDATE files SET owner_id = NULL, delete_at = ? WHERE uuid = ?"
         assert world.rt.db.execute(sql, (delete_at, made["uuid"])) == 1
-        found = world.rt.db.row("SELECT id FROM files WHERE uuid = ?", (made["uuid"],))
+        found = world.rt.db.fetch_one("SELECT id FROM files WHERE uuid = ?", (made["uuid"],))
         assert found is not None
         minted = tokens.mint(world.rt, found[0])
     return AnonymousFile(world, made["uuid"], made["shortId"], minted.claim, minted.manage)

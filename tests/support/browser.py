@@ -52,7 +52,7 @@ class Visitor:
         self.page.locator(".pages.is-live .page.is-ready:not([inert])").first.wait_for()
         return self.page
 
-    def origins(self) -> set[str]:
+    def list_origins(self) -> set[str]:
         """Where the browser has been."""
         return {
             f"{urlsplit(url).scheme}://{urlsplit(url).netloc}" for url in self.requests if not url.startswith("data:")
@@ -61,15 +61,15 @@ class Visitor:
     def watch(self) -> None:
         """Begin to notice."""
         self.page.set_default_timeout(10_000)
-        self.page.on("console", self._heard)
+        self.page.on("console", self._record_message)
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("request", self._asked)
+        self.page.on("request", self._record_request)
 
-    def _heard(self, message: ConsoleMessage) -> None:
+    def _record_message(self, message: ConsoleMessage) -> None:
         if message.type in ("error", "warning"):
             self.complaints.append(message.text)
 
-    def _asked(self, request: Request) -> None:
+    def _record_request(self, request: Request) -> None:
         self.requests.append(request.url)
 
 
@@ -138,7 +138,7 @@ class RequestGate:
         self.held: list[Route] = []
         self._open = False
         for pattern in patterns:
-            page.route(pattern, self._meet)
+            page.route(pattern, self._hold_route)
 
     def open(self) -> None:
         """Let through what waits, and everything later."""
@@ -146,7 +146,7 @@ class RequestGate:
         for route in self.held:
             route.continue_()
 
-    def _meet(self, route: Route) -> None:
+    def _hold_route(self, route: Route) -> None:
         if self._open:
             route.continue_()
         else:

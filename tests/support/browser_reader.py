@@ -19,13 +19,13 @@ class BrowserReader:
     def __init__(self, page: Page, clock: FakeClock) -> None:
         self.page = page
         self._clock = clock
-        self._flying = 0
-        page.on("request", lambda request: self._flies(request, 1))
-        page.on("response", lambda response: self._flies(response.request, -1))
-        self._stop_its_clock()
+        self._pending = 0
+        page.on("request", lambda request: self._count_pending(request, 1))
+        page.on("response", lambda response: self._count_pending(response.request, -1))
+        self._stop_clock()
         self.before = int(page.evaluate("performance.now()"))
 
-    def _stop_its_clock(self) -> None:
+    def _stop_clock(self) -> None:
         """A moment ahead of now, since the call takes a while, on a busy machine a longer one."""
         for ahead in (0.2, 1, 5):
             with suppress(Error):
@@ -33,37 +33,37 @@ class BrowserReader:
                 return
         raise AssertionError("the clock of the page cannot be stopped")
 
-    def passes(self, seconds: int) -> None:
+    def advance(self, seconds: int) -> None:
         """Let time pass in short steps; what is sent in one is answered before the next."""
         for _ in range(seconds // 5):
             self._clock.advance(seconds=5)
             self.page.clock.run_for(5_000)
-            self.settles()
+            self.wait_until_idle()
 
-    def settles(self) -> None:
+    def wait_until_idle(self) -> None:
         """Wait until nothing is on its way to the server."""
         self.page.wait_for_timeout(20)
-        while self._flying:
+        while self._pending:
             self.page.wait_for_timeout(10)
 
-    def presses_a_key(self) -> None:
+    def press_key(self) -> None:
         """Give the page one trusted event."""
         self.page.keyboard.press("Shift")
-        self.settles()
+        self.wait_until_idle()
 
-    def hides(self) -> None:
+    def hide_page(self) -> None:
         """Cover the page."""
         self.page.evaluate(HIDE_PAGE)
         self.page.evaluate(_DISPATCH_VISIBILITY)
 
-    def shows(self) -> None:
+    def show_page(self) -> None:
         """Uncover the page, and wait until the server has heard of it."""
         self.page.evaluate(_SHOW_PAGE)
         with self.page.expect_response("**/beacon"):
             self.page.evaluate(_DISPATCH_VISIBILITY)
-        self.settles()
+        self.wait_until_idle()
 
-    def loses_the_network(self, seconds: int) -> None:
+    def go_offline(self, seconds: int) -> None:
         """Let time pass without a network, then find it again."""
         self.page.context.set_offline(True)
         for _ in range(seconds // 5):
@@ -71,13 +71,13 @@ class BrowserReader:
             self.page.clock.run_for(5_000)
         self.page.wait_for_timeout(100)
         self.page.context.set_offline(False)
-        self._flying = 0
+        self._pending = 0
 
-    def leaves(self) -> None:
+    def leave_page(self) -> None:
         """Go to another page."""
         self.page.goto("about:blank")
 
-    def _flies(self, request: Request, change: int) -> None:
+    def _count_pending(self, request: Request, change: int) -> None:
         # Of what is left to the browser (navigator.sendBeacon) nobody hears the end.
         if request.url.endswith("/beacon") and request.resource_type == "fetch":
-            self._flying = max(self._flying + change, 0)
+            self._pending = max(self._pending + change, 0)

@@ -97,16 +97,16 @@ def make_runtime(data_dir: Path, clock: FakeClock, engine: PdfEngine, **settings
     for name in ("blobs", "tmp", "cache"):
         (data_dir / name).mkdir(parents=True, exist_ok=True)
     config = Config(**({"data_dir": data_dir, "base_url": BASE_URL} | settings))
-    if _schema is not None and not config.database.exists():
-        config.database.write_bytes(_schema)
+    if _schema is not None and not config.database_path.exists():
+        config.database_path.write_bytes(_schema)
     outbound = OutboundClient(config.ca_bundle)
     runtime = Runtime(
         config=config,
         clock=clock,
-        token=outside.random_token,
-        uuid=outside.random_uuid,
-        secret=outside.random_bytes,
-        db=Store(config.database),
+        random_token=outside.random_token,
+        random_uuid=outside.random_uuid,
+        random_bytes=outside.random_bytes,
+        db=Store(config.database_path),
         blobs=BlobStore(data_dir / "blobs", data_dir / "tmp", lambda: outside.random_token(32)),
         engine=engine,
         pages=PageStore(engine, data_dir / "cache"),
@@ -120,8 +120,8 @@ def make_runtime(data_dir: Path, clock: FakeClock, engine: PdfEngine, **settings
     )
     migrate(runtime.db)
     if _schema is None:
-        runtime.db.scrub()
-        _schema = config.database.read_bytes()
+        runtime.db.truncate_wal()
+        _schema = config.database_path.read_bytes()
     return runtime
 
 

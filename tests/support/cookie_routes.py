@@ -70,7 +70,7 @@ class OwnerAndReader:
     browser: FlaskClient
     token: str
     other_token: str
-    made: dict[str, Any]
+    uploaded_file: dict[str, Any]
     reader: FlaskClient
     app: OAuthApp
 
@@ -83,14 +83,14 @@ class OwnerAndReader:
         headers = {"User-Agent": DESKTOP} | sent.headers
         return sent.browser.open(sent.path, method=sent.method, headers=headers, buffered=True, **more)
 
-    def file(self, **settings: Any) -> dict[str, Any]:
+    def upload_file(self, **settings: Any) -> dict[str, Any]:
         """Another file of Pia's."""
         made = self.world.pia.upload()
         if settings:
             put_settings(self.world, made, **settings)
         return made
 
-    def hook(self, kind: str = "file.viewed") -> str:
+    def create_webhook(self, kind: str = "file.viewed") -> str:
         """The UUID of a webhook of Pia's, whose receiver nobody finds any more."""
         resolve_all_hosts(self.world.rt)
         uuid: str = create_webhook(self.world.pia, events=[kind])["webhook"]["uuid"]
@@ -107,9 +107,9 @@ class CookieRoute:
     nothing behind here."""
 
     kind: SenderKind
-    right: BuildRequest
+    build_request: BuildRequest
     takes_body: bool = True
-    quiet: bool = False
+    is_quiet: bool = False
 
 
 def make_owner_and_reader(world: World) -> OwnerAndReader:
@@ -168,33 +168,33 @@ def _reader_route(number: int) -> CookieRoute:
     method, tail, body = FEEDBACK_WRITES[number]
 
     def right(desk: OwnerAndReader) -> CookieRequest:
-        hand, path = FeedbackClient(desk.world, desk.made["shortId"], http=desk.reader), tail
+        hand, path = FeedbackClient(desk.world, desk.uploaded_file["shortId"], http=desk.reader), tail
         if method == "DELETE":
-            left = hand.note() if tail.startswith("notes/") else hand.annotate()
+            left = hand.leave_note() if tail.startswith("notes/") else hand.annotate()
             path = f"{tail.partition('/')[0]}/{left['uuid']}"
-        return CookieRequest(desk.reader, method, f"/{desk.made['shortId']}/{path}", body=body)
+        return CookieRequest(desk.reader, method, f"/{desk.uploaded_file['shortId']}/{path}", body=body)
 
     return CookieRoute(SenderKind.READER_JSON, right, takes_body=body is not None)
 
 
 def _enter_route(prefix: str) -> CookieRoute:
     def right(desk: OwnerAndReader) -> CookieRequest:
-        made = desk.file(password="open sesame")
+        made = desk.upload_file(password="open sesame")
         return CookieRequest(desk.reader, "POST", f"{prefix}/{made['shortId']}/enter", form={"password": "open sesame"})
 
     return CookieRoute(SenderKind.READER_FORM, right)
 
 
 def _build_download(desk: OwnerAndReader) -> CookieRequest:
-    made = desk.file(allowDownload=True)
+    made = desk.upload_file(allowDownload=True)
     return CookieRequest(desk.reader, "POST", f"/{made['shortId']}/download", form={})
 
 
 def _build_beacon(desk: OwnerAndReader) -> CookieRequest:
-    reader = FakeReader(desk.world, desk.made["shortId"], http=desk.reader)
+    reader = FakeReader(desk.world, desk.uploaded_file["shortId"], http=desk.reader)
     desk.world.clock.advance(seconds=10)
     return CookieRequest(
-        desk.reader, "POST", reader.facts["beaconUrl"], body=reader.beacon(read={1: 9_000}, input=True)
+        desk.reader, "POST", reader.facts["beaconUrl"], body=reader.build_beacon(read={1: 9_000}, input=True)
     )
 
 
@@ -222,19 +222,19 @@ COOKIE_ROUTES: dict[str, CookieRoute] = {
     "api:session.webhooks.create": script_route(
         "POST", lambda desk: "/api/webhooks", {"url": URL, "events": ["file.viewed"]}
     ),
-    "api:session.webhooks.delete": script_route("DELETE", lambda desk: f"/api/webhooks/{desk.hook()}"),
+    "api:session.webhooks.delete": script_route("DELETE", lambda desk: f"/api/webhooks/{desk.create_webhook()}"),
     "api:session.webhooks.test": replace(
-        script_route("POST", lambda desk: f"/api/webhooks/{desk.hook()}/test"), quiet=True
+        script_route("POST", lambda desk: f"/api/webhooks/{desk.create_webhook()}/test"), is_quiet=True
     ),
     "api:session.files.upload": upload_route(lambda desk: "/api/account/files"),
-    "api:session.files.replace": upload_route(lambda desk: f"/api/account/files/{desk.made['uuid']}/content"),
+    "api:session.files.replace": upload_route(lambda desk: f"/api/account/files/{desk.uploaded_file['uuid']}/content"),
     "api:session.assets.create": upload_route(
-        lambda desk: f"/api/account/files/{desk.made['uuid']}/assets", make_picture, kind="logo"
+        lambda desk: f"/api/account/files/{desk.uploaded_file['uuid']}/assets", make_picture, kind="logo"
     ),
     "sign_in.enter": CookieRoute(SenderKind.SIGN_IN, _build_sign_in),
     "sign_in.enter_by_password": CookieRoute(SenderKind.SIGN_IN, _build_password_sign_in),
     "sign_in.leave": form_route("/logout"),
-    "oauth.decide": form_route(lambda desk: desk.app.address(), decision="approve"),
+    "oauth.decide": form_route(lambda desk: desk.app.authorize_url(), decision="approve"),
     "beacons.take": CookieRoute(SenderKind.BEACON, _build_beacon),
     "downloads.download": CookieRoute(SenderKind.READER_FORM, _build_download),
     "gate.enter": _enter_route(""),

@@ -27,10 +27,10 @@ class DeliveryTally:
 
     events: int = 0
     kills: int = 0
-    claimed: int = 0
-    lost: int = 0
-    again: int = 0
-    wrong: list[str] = field(default_factory=list)
+    claimed_deliveries: int = 0
+    lost_deliveries: int = 0
+    repeated_deliveries: int = 0
+    problems: list[str] = field(default_factory=list)
 
 
 def kill_during_deliveries(folder: Path, rounds: int, seed: int, *, events: int = 12) -> DeliveryTally:
@@ -40,7 +40,7 @@ def kill_during_deliveries(folder: Path, rounds: int, seed: int, *, events: int 
     with ExitStack() as stack:
         receivers = [stack.enter_context(open_receiver()) for _ in range(RECEIVERS)]
         for receiver in receivers:
-            receiver.choose = _accept_slowly
+            receiver.choose_script = _accept_slowly
         uuid = ""
         for _ in range(rounds):
             with _start_server(folder) as server:
@@ -52,9 +52,9 @@ def kill_during_deliveries(folder: Path, rounds: int, seed: int, *, events: int 
                 server.process.kill()
                 server.process.wait()
             account.kills += 1
-            account.claimed += _count_claimed(folder)
+            account.claimed_deliveries += _count_claimed(folder)
         for receiver in receivers:
-            receiver.script(OK)
+            receiver.set_script(OK)
         with _start_server(folder) as server:
             wait_until(lambda: _count_queued(server) == 0, seconds=60)
         _compare_deliveries(folder, receivers, account)
@@ -112,9 +112,9 @@ def _count_queued(server: ServerProcess) -> int:
 
 def _compare_deliveries(folder: Path, receivers: list[FakeReceiver], account: DeliveryTally) -> None:
     for receiver in receivers:
-        came = Counter(hit.delivery for hit in receiver.hits)
-        account.lost += account.events - len(came)
-        account.again += sum(came.values()) - len(came)
+        came = Counter(hit.delivery for hit in receiver.requests)
+        account.lost_deliveries += account.events - len(came)
+        account.repeated_deliveries += sum(came.values()) - len(came)
     settled = _query_number(folder, "SELECT COUNT(*) FROM deliveries WHERE delivered_at IS NOT NULL")
     if settled != account.events * len(receivers):
-        account.wrong.append(f"{settled} delivered of {account.events} events to {len(receivers)} receivers")
+        account.problems.append(f"{settled} delivered of {account.events} events to {len(receivers)} receivers")

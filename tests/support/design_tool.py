@@ -41,54 +41,60 @@ class DesignTool:
     keys: ImportSource
 
     @property
-    def maker(self) -> TokenMaker:
+    def token_maker(self) -> TokenMaker:
         """The maker of tokens, by the clock of the world."""
         return TokenMaker(self.world.clock.now // 1000, *_signing_keys())
 
-    def user(self, who: str = "ada", **changes: Any) -> str:
+    def make_user_token(self, who: str = "ada", **changes: Any) -> str:
         """A user token."""
-        return self.maker.token(sub=who, **changes)
+        return self.token_maker.sign_token(sub=who, **changes)
 
-    def design(self, design: str = "poster", **changes: Any) -> str:
+    def make_design_token(self, design: str = "poster", **changes: Any) -> str:
         """A design token."""
-        return self.maker.token(sub=None, designId=design, **changes)
+        return self.token_maker.sign_token(sub=None, designId=design, **changes)
 
-    def publish(self, who: str = "ada", design: str | None = "poster", **more: Any) -> TestResponse:
+    def post_import(self, who: str = "ada", design: str | None = "poster", **more: Any) -> TestResponse:
         """``who`` shares the design of that name; of ``None`` the tool does not say which one it is."""
-        body = {"url": self.source.url(), **({} if design is None else {"designToken": self.design(design)}), **more}
-        return self.send(IMPORT, body, self.user(who))
+        body = {
+            "url": self.source.url(),
+            **({} if design is None else {"designToken": self.make_design_token(design)}),
+            **more,
+        }
+        return self.send(IMPORT, body, self.make_user_token(who))
 
-    def published(self, who: str = "ada", design: str | None = "poster", **more: Any) -> dict[str, Any]:
+    def import_design(self, who: str = "ada", design: str | None = "poster", **more: Any) -> dict[str, Any]:
         """The same, when it works."""
-        return _require_ok(self.publish(who, design, **more))
+        return _require_ok(self.post_import(who, design, **more))
 
-    def status(self, who: str = "ada", design: str = "poster", **more: Any) -> dict[str, Any]:
+    def get_status(self, who: str = "ada", design: str = "poster", **more: Any) -> dict[str, Any]:
         """What ``who`` hears of the design."""
-        return _require_ok(self.send(STATUS, {"designToken": self.design(design), **more}, self.user(who)))
+        return _require_ok(
+            self.send(STATUS, {"designToken": self.make_design_token(design), **more}, self.make_user_token(who))
+        )
 
     def send(self, path: str, body: Any, token: str | None) -> TestResponse:
         """Any request of the tool."""
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         return self.world.http.post(path, json=body, headers=headers)
 
-    def take_over(self, person: Person, made: dict[str, Any]) -> None:
+    def claim(self, person: Person, made: dict[str, Any]) -> None:
         """``person`` claims what was published."""
         answered = person.post("/api/v1/files/claim", json={"claimToken": made["claimToken"]})
         assert answered.status_code == 200, answered.text
 
-    def own(self, person: Person, who: str = "ada", design: str = "poster", **more: Any) -> TestResponse:
+    def post_owned_import(self, person: Person, who: str = "ada", design: str = "poster", **more: Any) -> TestResponse:
         """``person`` imports the design into their account, connected to the tool as ``who``."""
-        tokens = {"designToolUserToken": self.user(who), "designToken": self.design(design)}
+        tokens = {"designToolUserToken": self.make_user_token(who), "designToken": self.make_design_token(design)}
         return person.post("/api/v1/files/import", json={"url": self.source.url(), **tokens, **more})
 
-    def owned(self, person: Person, who: str = "ada", design: str = "poster", **more: Any) -> dict[str, Any]:
+    def import_owned(self, person: Person, who: str = "ada", design: str = "poster", **more: Any) -> dict[str, Any]:
         """The same, when it works."""
-        return _require_ok(self.own(person, who, design, **more))
+        return _require_ok(self.post_owned_import(person, who, design, **more))
 
-    def drawn(self, pages: int) -> bytes:
+    def set_export_pages(self, pages: int) -> bytes:
         """The next export has so many pages."""
         content = simple_pdf(pages=pages)
-        self.source.script = http_response(content)
+        self.source.respond = http_response(content)
         return content
 
 
@@ -106,8 +112,8 @@ def open_design_tool(cert: Path, make: Callable[..., World], **settings: Any) ->
         )
         world.rt.outbound.resolve = lambda host: [ipaddress.ip_address("127.0.0.1")] if host == NAME else []
         studio = DesignTool(world, source, keys)
-        studio.drawn(2)
-        keys.script = http_response(studio.maker.published())
+        studio.set_export_pages(2)
+        keys.respond = http_response(studio.token_maker.build_jwks())
         yield studio
 
 

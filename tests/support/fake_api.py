@@ -57,8 +57,8 @@ class FakeResponse:
     body: Any = None
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
-    read: int | None = None
-    then: str = "keep"
+    read_bytes: int | None = None
+    connection_action: str = "keep"
 
 
 def problem(status: int, code: str, detail: str = "no", **headers: str) -> FakeResponse:
@@ -90,15 +90,15 @@ class FakeApi:
     """See the module. ``heard``: every request so far; ``rows``: the feed by stream; ``pro``: the gate is allowed."""
 
     def __init__(self) -> None:
-        self.heard: list[RecordedRequest] = []
+        self.requests: list[RecordedRequest] = []
         self.rows: dict[str, list[dict[str, Any]]] = defaultdict(list)
-        self.pro = True
+        self.is_gate_allowed = True
         self.files: list[dict[str, Any]] = []
         self.before_page: Callable[[], FakeResponse | None] = lambda: None
         self.wall: Callable[[], float] = lambda: BASE
         self._routes: dict[tuple[str, str], list[Any]] = {}
         for path in ("/events", "/gate-responses", "/activity"):
-            self.on("GET", path, self._page)
+            self.on("GET", path, self._build_page)
         self.on("GET", "/files", lambda heard: list(self.files))
         self.on("GET", "/user", {"uuid": UUID.format(9), "tier": "pro", "subscription": "pro", "limits": {}})
         self.url = ""
@@ -106,10 +106,10 @@ class FakeApi:
     def on(self, method: str, path: str, *answers: Any) -> None:
         self._routes[method, path] = list(answers)
 
-    def asked(self, method: str, path: str) -> list[RecordedRequest]:
-        return [heard for heard in self.heard if (heard.method, heard.path) == (method, path)]
+    def list_requests(self, method: str, path: str) -> list[RecordedRequest]:
+        return [heard for heard in self.requests if (heard.method, heard.path) == (method, path)]
 
-    def next_answer(self, method: str, path: str) -> Any:
+    def take_response(self, method: str, path: str) -> Any:
         waiting = self._routes.get((method, path), [problem(404, "not_found")])
         return waiting.pop(0) if len(waiting) > 1 else waiting[0]
 
@@ -117,12 +117,12 @@ class FakeApi:
         """Append rows with these ids to a stream."""
         self.rows[stream] += [row(stream, number, **more) for number in numbers]
 
-    def _page(self, heard: RecordedRequest) -> Any:
+    def _build_page(self, heard: RecordedRequest) -> Any:
         early = self.before_page()
         if early is not None:
             return early
         stream = _STREAM_PATHS.get(heard.path) or heard.query.get("type", "view")
-        if stream == "gate" and not self.pro:
+        if stream == "gate" and not self.is_gate_allowed:
             return FakeResponse("This feature requires the pro plan or higher", 403, {"Content-Type": "text/plain"})
         since, limit = int(heard.query.get("since", 0)), min(max(int(heard.query.get("limit", 50)), 1), 100)
         rows = sorted(self.rows[stream], key=lambda each: each["id"])
@@ -142,13 +142,13 @@ class _ApiHandler(BaseHTTPRequestHandler):
     def _serve(self) -> None:
         api, parts = self.server.api, urlsplit(self.path)
         path = parts.path.removeprefix("/api/v1")
-        answer = api.next_answer(self.command, path)
+        answer = api.take_response(self.command, path)
         length = int(self.headers.get("Content-Length", 0))
-        wanted = answer.read if isinstance(answer, FakeResponse) and answer.read is not None else length
+        wanted = answer.read_bytes if isinstance(answer, FakeResponse) and answer.read_bytes is not None else length
         body = self.rfile.read(min(wanted, length))
         query = {key: values[0] for key, values in parse_qs(parts.query).items()}
         heard = RecordedRequest(self.command, path, query, self.headers, body, self.client_address[1])
-        api.heard.append(heard)
+        api.requests.append(heard)
         if callable(answer):
             answer = answer(heard)
         self._answer(answer if isinstance(answer, FakeResponse) else FakeResponse(answer))
@@ -156,8 +156,8 @@ class _ApiHandler(BaseHTTPRequestHandler):
     do_GET = do_POST = do_PUT = do_DELETE = _serve
 
     def _answer(self, answer: FakeResponse) -> None:
-        if answer.then in ("drop", "reset"):
-            if answer.then == "reset":
+        if answer.connection_action in ("drop", "reset"):
+            if answer.connection_action == "reset":
                 self.connection.setsockopt(SOL_SOCKET, SO_LINGER, pack("ii", 1, 0))
             self.close_connection = True
             return
@@ -169,12 +169,12 @@ class _ApiHandler(BaseHTTPRequestHandler):
             **answer.headers,
         }.items():
             self.send_header(key, value)
-        if answer.then == "close":
+        if answer.connection_action == "close":
             self.send_header("Connection", "close")
         self.end_headers()
         self.wfile.write(raw)
         self.wfile.flush()
-        self.close_connection = answer.then == "close"
+        self.close_connection = answer.connection_action == "close"
 
     def date_time_string(self, timestamp: float | None = None) -> str:
         return formatdate(self.server.api.wall(), usegmt=True)
@@ -222,16 +222,16 @@ class FakeTime:
     def __init__(self) -> None:
         self.wall = BASE
         self.passed = 0.0
-        self.slept: list[float] = []
+        self.waits: list[float] = []
         self.on_sleep: Callable[[float], None] = lambda seconds: None
 
     def sleep(self, seconds: float) -> None:
-        self.slept.append(seconds)
+        self.waits.append(seconds)
         self.on_sleep(seconds)
         self.wall += seconds
         self.passed += seconds
 
-    def during(self, *steps: Callable[[], object] | None) -> None:
+    def run_in_waits(self, *steps: Callable[[], object] | None) -> None:
         """Run one step in each of the next waits, and nothing later."""
         waiting = iter(steps)
 
@@ -242,5 +242,5 @@ class FakeTime:
 
         self.on_sleep = step
 
-    def clock(self, chance: float = 1.0) -> Clock:
+    def make_clock(self, chance: float = 1.0) -> Clock:
         return Clock(wall=lambda: self.wall, monotonic=lambda: self.passed, sleep=self.sleep, chance=lambda: chance)

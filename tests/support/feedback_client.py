@@ -62,26 +62,26 @@ class FeedbackClient:
             f"/{self.name}/{path}", method=method, data=body, headers=sent, environ_overrides=self._origin
         )
 
-    def note(self, body: str = "A typo", author: str = "Ann", **more: Any) -> dict[str, Any]:
+    def leave_note(self, body: str = "A typo", author: str = "Ann", **more: Any) -> dict[str, Any]:
         """Leave a note; returns it."""
-        return self._made("notes", {"author": author, "body": body, **more})
+        return self._create("notes", {"author": author, "body": body, **more})
 
     def annotate(self, page: int = 1, note: str = "Move this", **more: Any) -> dict[str, Any]:
         """Leave an annotation; returns it."""
-        return self._made("annotations", {"page": page, "rect": RECT, "note": note, **more})
+        return self._create("annotations", {"page": page, "rect": RECT, "note": note, **more})
 
-    def mark(self, page: int, mark: str | None) -> int:
+    def mark_page(self, page: int, mark: str | None) -> int:
         """Mark a page; returns the status of the answer."""
         return self.send("PUT", f"marks/{page}", {"mark": mark}).status_code
 
-    def found(self) -> dict[str, Any]:
+    def get_feedback(self) -> dict[str, Any]:
         """What the reader finds on the document."""
         answer = self.send("GET", "feedback")
         assert answer.status_code == 200, answer.text
         found: dict[str, Any] = answer.get_json()
         return found
 
-    def facts(self) -> dict[str, Any]:
+    def read_page_facts(self) -> dict[str, Any]:
         """What the share page tells its script."""
         page = self.http.get(f"/{self.name}").text
         match = _FACTS.search(page)
@@ -89,7 +89,7 @@ class FeedbackClient:
         facts: dict[str, Any] = json.loads(match[1])
         return facts
 
-    def _made(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+    def _create(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         answer = self.send("POST", path, body)
         assert answer.status_code == 201, answer.text
         made: dict[str, Any] = answer.get_json()
@@ -100,5 +100,5 @@ def list_activity(world: World) -> list[tuple[str, dict[str, Any]]]:
     """The record of events: kind and data."""
     return [
         (event, json.loads(data))
-        for event, data in world.rt.db.rows("SELECT event, data FROM activity_rows ORDER BY id")
+        for event, data in world.rt.db.fetch_all("SELECT event, data FROM activity_rows ORDER BY id")
     ]

@@ -20,33 +20,33 @@ class FeedbackDocument:
     def __init__(self, server: ServerProcess, *, pages: int = 4, content: bytes | None = None, **settings: Any) -> None:
         self._server = server
         content = content or simple_pdf(pages=pages, size=A4)
-        made = self._asked("POST", "", files={"file": ("Proof.pdf", content)}).json()
+        made = self._request("POST", "", files={"file": ("Proof.pdf", content)}).json()
         self.url: str = made["shareUrl"]
         self.name: str = made["shortId"]
-        self.change(**ALL_FEEDBACK_SETTINGS | settings)
+        self.put_settings(**ALL_FEEDBACK_SETTINGS | settings)
 
-    def change(self, **settings: Any) -> None:
+    def put_settings(self, **settings: Any) -> None:
         """The owner changes settings."""
-        self._asked("PUT", f"/{self.name}/settings", json=settings)
+        self._request("PUT", f"/{self.name}/settings", json=settings)
 
     def replace(self, content: bytes) -> None:
         """The owner puts another document behind the link."""
-        self._asked("POST", f"/{self.name}/content", files={"file": ("Proof.pdf", content)})
+        self._request("POST", f"/{self.name}/content", files={"file": ("Proof.pdf", content)})
 
-    def told(self, path: str) -> Any:
+    def get_feedback(self, path: str) -> Any:
         """What the owner gets of ``feedback``, ``page-marks`` or ``annotations``."""
-        return self._asked("GET", f"/{self.name}/{path}").json()
+        return self._request("GET", f"/{self.name}/{path}").json()
 
-    def taps(self) -> dict[str, int]:
+    def taps_by_hotspot(self) -> dict[str, int]:
         """How often each hotspot was tapped, by its UUID."""
-        return {row["hotspotUuid"]: row["count"] for row in self.told("readership")["hotspotTaps"]}
+        return {row["hotspotUuid"]: row["count"] for row in self.get_feedback("readership")["hotspotTaps"]}
 
-    def sound(self) -> str:
+    def upload_sound(self) -> str:
         """Upload a sound; returns its id."""
         sent = {"files": {"file": ("hello.mp3", SOUND)}, "data": {"kind": "hotspot-audio"}}
-        return str(self._asked("POST", f"/{self.name}/assets", **sent).json()["assetId"])
+        return str(self._request("POST", f"/{self.name}/assets", **sent).json()["assetId"])
 
-    def hotspot(self, page: int = 1, rect: str = "0.1,0.5,0.2,0.1", **what: str) -> str:
+    def add_hotspot(self, page: int = 1, rect: str = "0.1,0.5,0.2,0.1", **what: str) -> str:
         """The operator puts a hotspot on a page; ``what`` it is: ``label``, ``link`` or ``audio``. Returns its UUID."""
         args = {"file": self.name, "page": str(page), "rect": rect, **what}
         return str(run_admin_command(self._server, "hotspot add", **args)["uuid"])
@@ -57,7 +57,7 @@ class FeedbackDocument:
         page.get_by_role("button", name="Sign in").click()
         page.get_by_role("button", name="Sign out").wait_for()
 
-    def _asked(self, method: str, path: str, **sent: Any) -> requests.Response:
+    def _request(self, method: str, path: str, **sent: Any) -> requests.Response:
         url = f"{self._server.url}/api/v1/files{path}"
         answer = requests.request(method, url, headers=self._server.headers, timeout=30, **sent)
         assert answer.ok, answer.text

@@ -23,19 +23,19 @@ class Form:
             page = parse_html(answer.text)
         self._http = http
         self.action = action or path
-        self.node = page.one("form", method="post", action=self.action)
+        self.node = page.find_one("form", method="post", action=self.action)
         self.fields: dict[str, str] = {}
         self.disabled: set[str] = set()
         for tag in ("input", "select", "textarea"):
-            for control in self.node.all(tag):
-                self._read(control)
+            for control in self.node.find_all(tag):
+                self._read_control(control)
 
-    def _read(self, control: HtmlElement) -> None:
+    def _read_control(self, control: HtmlElement) -> None:
         name = control.attrs.get("name", "")
         if "disabled" in control.attrs:
             self.disabled.add(name)
         elif control.tag == "select":
-            options = control.all("option")
+            options = control.find_all("option")
             chosen = [option for option in options if "selected" in option.attrs] or options[:1]
             self.fields[name] = chosen[0].attrs["value"]
         elif control.tag == "textarea":
@@ -49,7 +49,7 @@ class Form:
         """Type ``values``; an empty one clears a text and unchecks a box."""
         for name, value in values.items():
             assert name not in self.disabled, f"{name} is disabled"
-            assert self.node.all(name=name), f"there is no {name}"
+            assert self.node.find_all(name=name), f"there is no {name}"
             self.fields[name] = value
         return self
 
@@ -58,14 +58,14 @@ class Form:
         self.fill(values or {})
         return self._http.post(self.action, data=self.fields)
 
-    def done(self, values: dict[str, str] | None = None) -> str:
+    def send_and_follow(self, values: dict[str, str] | None = None) -> str:
         """Fill and post it, which must succeed; what the page afterwards says."""
         answer = self.send(values)
         assert answer.status_code == 303, answer.text
         page = parse_html(self._http.get(answer.headers["Location"]).text)
-        return page.one("p", class_="said").words
+        return page.find_one("p", class_="said").words
 
-    def refused(self, status: int, values: dict[str, str]) -> HtmlElement:
+    def send_refused(self, status: int, values: dict[str, str]) -> HtmlElement:
         """Fill and post it, which must be refused; the page with the form again."""
         answer = self.send(values)
         assert answer.status_code == status, answer.text

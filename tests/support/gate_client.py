@@ -29,39 +29,39 @@ class GateClient:
         self.path = f"{prefix}/{name}"
         self._origin = {"REMOTE_ADDR": address}
 
-    def looks(self, query: str = "") -> TestResponse:
+    def open_page(self, query: str = "") -> TestResponse:
         """Open the page."""
         return self.http.get(self.path + query, environ_overrides=self._origin, buffered=True)
 
-    def gets(self, path: str, **more: Any) -> TestResponse:
+    def get(self, path: str, **more: Any) -> TestResponse:
         """Ask for another address of this server."""
         return self.http.get(path, environ_overrides=self._origin, buffered=True, **more)
 
-    def posts(self, path: str, **more: Any) -> TestResponse:
+    def post(self, path: str, **more: Any) -> TestResponse:
         """Post to another address of this server."""
         return self.http.post(path, environ_overrides=self._origin, buffered=True, **more)
 
-    def sends(self, password: str = "", /, *, ticket: str = "", query: str = "", **values: str) -> TestResponse:
+    def submit(self, password: str = "", /, *, ticket: str = "", query: str = "", **values: str) -> TestResponse:
         """Post the form of the gate with ``password`` and ``values`` by key, however the page looks."""
         form = {"password": password, "ticket": ticket} | {f"field-{key}": value for key, value in values.items()}
-        return self.posts(f"{self.path}/enter{query}", data=form)
+        return self.post(f"{self.path}/enter{query}", data=form)
 
-    def enters(self, password: str = "", /, **values: str) -> bool:
+    def enter(self, password: str = "", /, **values: str) -> bool:
         """Open the page, fill in its form and send it; whether that led to the pages."""
-        page = self.looks()
+        page = self.open_page()
         if PAGES_MARKER in page.text:
             return True
-        answer = self.sends(password, ticket=read_ticket(page), **values)
+        answer = self.submit(password, ticket=read_ticket(page), **values)
         return answer.status_code == 303 and self.is_in()
 
-    def secret(self) -> str | None:
+    def gate_secret(self) -> str | None:
         """What binds the tickets of the link's gate to this browser; None before it has seen the gate."""
         found = self.http.get_cookie(f"gate-{self.path.rpartition('/')[2]}")
         return found.value if found else None
 
     def is_in(self) -> bool:
         """Whether the page shows the document."""
-        return PAGES_MARKER in self.looks().text
+        return PAGES_MARKER in self.open_page().text
 
 
 def set_trial_cookies(http: FlaskClient) -> None:

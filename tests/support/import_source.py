@@ -62,8 +62,8 @@ class ImportSource:
     """``script``: what it does now; ``heads``: the request heads it has read; ``connections``: how many were opened."""
 
     port: int
-    script: Script = field(default_factory=lambda: http_response(b""))
-    heads: list[bytes] = field(default_factory=list)
+    respond: Script = field(default_factory=lambda: http_response(b""))
+    request_heads: list[bytes] = field(default_factory=list)
     connections: int = 0
 
     @property
@@ -112,7 +112,7 @@ def _serve(plain: socket.socket, context: ssl.SSLContext | None, source: ImportS
                 if not block:
                     return
                 head += block
-            source.heads.append(head)
-            source.script(sock)
+            source.request_heads.append(head)
+            source.respond(sock)
             if isinstance(sock, ssl.SSLSocket):
                 sock.unwrap()

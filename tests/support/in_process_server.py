@@ -32,7 +32,7 @@ def serve_world(world: World) -> Iterator[str]:
         "127.0.0.1",
         0,
         judge=make_judge(rt),
-        parts=rt.blobs.part,
+        parts=rt.blobs.create_partial,
         draw_error=lambda status, path, detail: build_error_refusal(rt, status, path, detail),
     )
     with run_in_thread(server) as address:

@@ -29,13 +29,13 @@ class AdminShell:
         time.wall = START / 1000 + DAY
         self.shell = Shell(place / "home", "http://127.0.0.1:9", time)
 
-    def admin(self, *line: str | Path, data: Path | None = None, stdin: bytes = b"") -> CommandResult:
+    def run_admin(self, *line: str | Path, data: Path | None = None, stdin: bytes = b"") -> CommandResult:
         return self.shell("admin", "--data", data or self.data, *line, stdin=stdin)
 
-    def refused(self, path: Path | str, code: int = 13, stdin: bytes = b"") -> str:
+    def assert_restore_refused(self, path: Path | str, code: int = 13, stdin: bytes = b"") -> str:
         """A restore into a new directory fails with ``code`` and leaves nothing there; returns what was said."""
         target = self.place / "refused"
-        done = self.admin("restore", path, data=target, stdin=stdin)
+        done = self.run_admin("restore", path, data=target, stdin=stdin)
         assert (done.code, done.out) == (code, ""), done.err
         assert not target.exists() or {found.name for found in target.iterdir()} <= {"lock"}
         return done.err
@@ -48,10 +48,10 @@ class Operator(AdminShell):
         super().__init__(world.rt.config.data_dir, place)
         self.world = world
 
-    def saved(self, name: str = "saved.tar") -> Path:
+    def make_backup(self, name: str = "saved.tar") -> Path:
         """A backup of the instance as it is."""
         path = self.place / name
-        done = self.admin("backup", path)
+        done = self.run_admin("backup", path)
         assert done.code == 0, done.err
         return path
 

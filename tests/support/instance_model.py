@@ -40,7 +40,7 @@ class ModelFile:
     destroyed: bool = False
     trashed_at: int | None = None
     purge_at: int | None = None
-    gone: bool = False
+    is_purged: bool = False
     limit: int = 0
     consumed: int = 0
     allow_download: bool = True
@@ -106,11 +106,11 @@ class Model(RuleBasedStateMachine):
     # --- the model -----------------------------------------------------------------------------------------------
 
     def is_owned(self, who: str, file: ModelFile) -> bool:
-        return file.owner == who and not file.gone and file.trashed_at is None
+        return file.owner == who and not file.is_purged and file.trashed_at is None
 
-    def state(self, file: ModelFile) -> int:
+    def expected_status(self, file: ModelFile) -> int:
         """The status that visitors of a file's link get."""
-        if file.gone or file.trashed_at is not None:
+        if file.is_purged or file.trashed_at is not None:
             return 404
         expired = file.delete_at is not None and file.delete_at <= self.clock.now
         return 410 if expired or file.burned_at is not None else 200
@@ -118,13 +118,13 @@ class Model(RuleBasedStateMachine):
     def has_slot(self, who: str) -> bool:
         return sum(self.is_owned(who, file) for file in self.files) < SLOTS[self.plans[who]]
 
-    def queue(self, event: str, file: ModelFile) -> None:
+    def queue_event(self, event: str, file: ModelFile) -> None:
         for hook in self.hooks:
             if not hook.deleted and hook.owner == file.owner and hook.scope in (None, file):
                 hook.events.append((event, file.uuid, self.clock.now))
 
     def destroy(self, file: ModelFile) -> None:
-        file.gone, file.slug = True, ""
+        file.is_purged, file.slug = True, ""
         for hook in self.hooks:
             hook.events = [row for row in hook.events if row[1] != file.uuid]
             hook.deleted |= hook.scope is file
@@ -132,52 +132,54 @@ class Model(RuleBasedStateMachine):
     def sweep(self) -> None:
         now = self.clock.now
         for file in self.files:
-            kept = file.destroyed or file.gone or file.burned_at is None
+            kept = file.destroyed or file.is_purged or file.burned_at is None
             if not kept and file.burned_at + 30 * MINUTE <= now:
                 file.destroyed = True
-                self.queue("file.burned", file)
-            if file.purge_at is not None and file.purge_at <= now and not file.gone:
+                self.queue_event("file.burned", file)
+            if file.purge_at is not None and file.purge_at <= now and not file.is_purged:
                 self.destroy(file)
             if file.owner is None and file.delete_at is not None and file.delete_at + 7 * DAY <= now:
                 self.destroy(file)
 
     @staticmethod
-    def acting(who: str, owner: str | None) -> str:
+    def resolve_actor(who: str, owner: str | None) -> str:
         """The account that ``who`` is, where ``owner`` has what is asked for (None: nobody)."""
         return (owner or "pia") if who == "owner" else who
 
     # --- the door ------------------------------------------------------------------------------------------------
 
-    def ask(self, who: str, method: str, path: str, **more: Any) -> Any:
+    def send_request(self, who: str, method: str, path: str, **more: Any) -> Any:
         step_counts["requests"] += 1
         person = getattr(self.world, who)
         return person.http.open(f"/api/v1{path}", method=method, headers=person.headers, buffered=True, **more)
 
-    def guest(self, name: str) -> GateClient:
+    def make_gate_client(self, name: str) -> GateClient:
         return GateClient(self.world, name, address=next(self.addresses))
 
-    def form(self, content: int) -> dict[str, Any]:
+    def build_form(self, content: int) -> dict[str, Any]:
         return {"file": (io.BytesIO(CONTENTS[content]), "a.pdf")}
 
-    def pick(self, at: int) -> ModelFile:
+    def pick_file(self, at: int) -> ModelFile:
         return self.files[-1 - at % len(self.files)]
 
     def compare(self, file: ModelFile) -> None:
         """Compare everything that can be seen of ``file``."""
         for who in ("pia", "mal"):
             if not self.is_owned(who, file):
-                self.expect(self.ask(who, "GET", f"/files/{file.uuid}"), 404)
-        looks = [(file.short_id, self.state(file)), (file.uuid, self.state(file))]
+                self.expect(self.send_request(who, "GET", f"/files/{file.uuid}"), 404)
+        looks = [(file.short_id, self.expected_status(file)), (file.uuid, self.expected_status(file))]
         if file.slug:
-            looks.append((file.slug, self.state(file)))
+            looks.append((file.slug, self.expected_status(file)))
         for variant in self.variants:
             if variant.file is file:
-                looks.append((variant.short_id, 404 if variant.revoked or variant.deleted else self.state(file)))
+                looks.append(
+                    (variant.short_id, 404 if variant.revoked or variant.deleted else self.expected_status(file))
+                )
         for name, status in looks:
-            self.expect(self.guest(name).looks(), status)
+            self.expect(self.make_gate_client(name).open_page(), status)
         if file.owner is None or not self.is_owned(file.owner, file):
             return
-        shown = self.ask(file.owner, "GET", f"/files/{file.uuid}").get_json()
+        shown = self.send_request(file.owner, "GET", f"/files/{file.uuid}").get_json()
         expected = {
             "uuid": file.uuid,
             "shortId": file.short_id,
@@ -191,26 +193,26 @@ class Model(RuleBasedStateMachine):
             "slug": file.slug or None,
         }
         assert {name: shown.get(name) for name in expected} == expected
-        content = self.ask(file.owner, "GET", f"/files/{file.uuid}/content")
+        content = self.send_request(file.owner, "GET", f"/files/{file.uuid}/content")
         self.expect(content, 410 if file.burned_at is not None else 200)
         if content.status_code == 200:
             assert content.data == CONTENTS[file.content], "other bytes than were sent"
 
     def compare_lists(self, who: str) -> None:
-        listed = [row["uuid"] for row in self.ask(who, "GET", "/files").get_json()]
+        listed = [row["uuid"] for row in self.send_request(who, "GET", "/files").get_json()]
         mine = [file for file in self.files if self.is_owned(who, file)]
         assert sorted(listed) == sorted(file.uuid for file in mine)
-        hooks = [row["uuid"] for row in self.ask(who, "GET", "/webhooks").get_json()["webhooks"]]
+        hooks = [row["uuid"] for row in self.send_request(who, "GET", "/webhooks").get_json()["webhooks"]]
         expected = [hook for hook in self.hooks if hook.owner == who and not hook.deleted]
         assert sorted(hooks) == sorted(hook.uuid for hook in expected)
         for hook in expected:
-            rows = self.ask(who, "GET", f"/webhooks/{hook.uuid}/deliveries?limit=100").get_json()
+            rows = self.send_request(who, "GET", f"/webhooks/{hook.uuid}/deliveries?limit=100").get_json()
             rows = rows["deliveries"] if isinstance(rows, dict) else rows
             oldest = self.clock.now - 90 * DAY  # those from before may be kept or not
             kept = [event for event, _, at in hook.events if at > oldest]
             shown = [row["event"] for row in rows if row["createdAt"] > format_instant(oldest)]
             assert sorted(shown) == sorted(kept)
-        feed = self.ask(who, "GET", "/events?type=download&limit=100").get_json()[::-1]
+        feed = self.send_request(who, "GET", "/events?type=download&limit=100").get_json()[::-1]
         assert Counter(row["fileUuid"] for row in feed) == Counter({f.uuid: f.downloads for f in mine if f.downloads})
         assert [row["id"] for row in feed] == sorted({row["id"] for row in feed})
 

@@ -29,41 +29,41 @@ class TokenMaker:
     now: int
     rsa: RSAKey = field(default_factory=lambda: RSAKey.generate_key(2048, {"kid": "rsa", "use": "sig"}))
     ec: ECKey = field(default_factory=lambda: ECKey.generate_key("P-256", {"kid": "ec", "use": "sig"}))
-    always: dict[str, Any] = field(default_factory=dict)
+    default_claims: dict[str, Any] = field(default_factory=dict)
 
-    def published(self, *more: dict[str, Any]) -> bytes:
+    def build_jwks(self, *more: dict[str, Any]) -> bytes:
         """The document at the JWKS address."""
         keys = [key.as_dict(private=False) for key in (self.rsa, self.ec)]
         return json.dumps({"keys": [*keys, *more]}).encode()
 
-    def claims(self, **changes: Any) -> dict[str, Any]:
+    def build_claims(self, **changes: Any) -> dict[str, Any]:
         """Claims as they should be; None takes one out."""
-        whole = {"iss": ISSUER, "aud": AUDIENCE, "sub": "ada", "exp": self.now + 600, **self.always, **changes}
+        whole = {"iss": ISSUER, "aud": AUDIENCE, "sub": "ada", "exp": self.now + 600, **self.default_claims, **changes}
         return {name: value for name, value in whole.items() if value is not None}
 
-    def token(self, *, alg: str = "RS256", header: dict[str, Any] | None = None, **changes: Any) -> str:
+    def sign_token(self, *, alg: str = "RS256", header: dict[str, Any] | None = None, **changes: Any) -> str:
         """A token as it should be, but for ``changes`` of its claims and ``header``."""
         key = self.rsa if alg == "RS256" else self.ec
         head = {"alg": alg, "kid": key.kid, **(header or {})}
-        return jwt.encode({k: v for k, v in head.items() if v is not None}, self.claims(**changes), key, [alg])
+        return jwt.encode({k: v for k, v in head.items() if v is not None}, self.build_claims(**changes), key, [alg])
 
-    def signed_by(self, key: Any, alg: str, **header: Any) -> str:
+    def sign_with(self, key: Any, alg: str, **header: Any) -> str:
         """A token of right claims, signed with any key."""
-        return jwt.encode({"alg": alg, **header}, self.claims(), key, [alg])
+        return jwt.encode({"alg": alg, **header}, self.build_claims(), key, [alg])
 
-    def unsigned(self, **header: Any) -> str:
+    def make_unsigned(self, **header: Any) -> str:
         """A token without a signature."""
-        return f"{encode_segment({'alg': 'none', **header})}.{encode_segment(self.claims())}."
+        return f"{encode_segment({'alg': 'none', **header})}.{encode_segment(self.build_claims())}."
 
-    def confused(self) -> str:
+    def make_confused(self) -> str:
         """The old trick: the public key, as everybody has it, used as a secret."""
-        signed = f"{encode_segment({'alg': 'HS256', 'kid': 'rsa'})}.{encode_segment(self.claims())}"
+        signed = f"{encode_segment({'alg': 'HS256', 'kid': 'rsa'})}.{encode_segment(self.build_claims())}"
         return f"{signed}.{encode_segment(hmac.digest(self.rsa.as_pem(private=False), signed.encode(), 'sha256'))}"
 
-    def critical(self, **header: Any) -> str:
+    def make_critical(self, **header: Any) -> str:
         """A token that nobody may accept who does not understand all of ``header``, signed as it should be."""
         head = {"alg": "RS256", "kid": "rsa", "crit": list(header), **header}
-        signed = f"{encode_segment(head)}.{encode_segment(self.claims())}"
+        signed = f"{encode_segment(head)}.{encode_segment(self.build_claims())}"
         key = self.rsa.private_key
         assert key is not None
         return f"{signed}.{encode_segment(key.sign(signed.encode(), PKCS1v15(), SHA256()))}"

@@ -13,7 +13,7 @@ def insert_invite(world: World, file_uuid: str, email: str, short_id: str) -> No
         world.rt.db.execute(
             "INSERT INTO invites (uuid, short_id, file_id, email, created_at) "
             "SELECT ?, ?, id, ?, 0 FROM files WHERE uuid = ?",
-            (world.rt.uuid(), short_id, email, file_uuid),
+            (world.rt.random_uuid(), short_id, email, file_uuid),
         )
 
 

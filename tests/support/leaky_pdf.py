@@ -23,52 +23,52 @@ class LeakyPdfBuilder:
         self.pdf = pikepdf.new()
         self.places: list[str] = []
 
-    def word(self, place: str) -> str:
+    def make_secret_word(self, place: str) -> str:
         """A word that must not come through."""
         self.places.append(place)
         return f"HIDDEN{place}"
 
-    def text(self, place: str) -> String:
-        return String(self.word(place))
+    def make_text(self, place: str) -> String:
+        return String(self.make_secret_word(place))
 
-    def stream(self, place: str, before: str = "", **entries: Any) -> Any:
+    def make_stream(self, place: str, before: str = "", **entries: Any) -> Any:
         """A deflated stream that holds a word."""
-        data = f"{before} % {self.word(place)}\n".encode()
+        data = f"{before} % {self.make_secret_word(place)}\n".encode()
         return self.pdf.make_indirect(Stream(self.pdf, zlib.compress(data), Filter=Name.FlateDecode, **entries))
 
-    def image(self, word: str) -> Any:
+    def make_image(self, word: str) -> Any:
         pixels = (word.encode() * 400)[:300]
         look = {"Width": 10, "Height": 10, "ColorSpace": Name.DeviceRGB, "BitsPerComponent": 8}
         image = Stream(self.pdf, zlib.compress(pixels), Filter=Name.FlateDecode, Subtype=Name.Image, **look)
         return self.pdf.make_indirect(image)
 
-    def form(self, instructions: str, **entries: Any) -> Any:
+    def make_form(self, instructions: str, **entries: Any) -> Any:
         box = Array([0, 0, 100, 100])
         form = Stream(self.pdf, instructions.encode(), Type=Name.XObject, Subtype=Name.Form, BBox=box, **entries)
         return self.pdf.make_indirect(form)
 
-    def file(self, place: str) -> Any:
-        data = self.stream(place, Type=Name.EmbeddedFile)
+    def make_file(self, place: str) -> Any:
+        data = self.make_stream(place, Type=Name.EmbeddedFile)
         return self.pdf.make_indirect(
-            Dictionary(Type=Name.Filespec, F=self.text(f"{place}Name"), EF=Dictionary(F=data))
+            Dictionary(Type=Name.Filespec, F=self.make_text(f"{place}Name"), EF=Dictionary(F=data))
         )
 
-    def drawn_font(self) -> Any:
+    def make_type3_font(self) -> Any:
         """A font whose glyphs are drawings: "a" is shown on kept pages, "b" only on hidden ones."""
         glyphs = Dictionary(
             ga=Stream(self.pdf, b"600 0 0 0 500 500 d1 0 0 500 500 re f % KEPTGlyph"),
-            gb=self.stream("Glyph", "600 0 0 0 500 500 d1 0 0 250 500 re f"),
+            gb=self.make_stream("Glyph", "600 0 0 0 500 500 d1 0 0 250 500 re f"),
         )
         encoding = Dictionary(Type=Name.Encoding, Differences=Array([97, Name.ga, Name.gb]))
         return self.pdf.make_indirect(
             Dictionary(
                 Type=Name.Font, Subtype=Name.Type3, FontBBox=Array([0, 0, 600, 600]), CharProcs=glyphs,
                 FontMatrix=Array([0.001, 0, 0, 0.001, 0, 0]), Encoding=encoding, FirstChar=97, LastChar=98,
-                Widths=Array([600, 600]), PrivateNote=self.text("FontNote"), Resources=Dictionary(),
+                Widths=Array([600, 600]), PrivateNote=self.make_text("FontNote"), Resources=Dictionary(),
             )
         )  # fmt: skip
 
-    def layer(self, name: str, **more: Any) -> Any:
+    def make_layer(self, name: str, **more: Any) -> Any:
         return self.pdf.make_indirect(Dictionary(Type=Name.OCG, Name=String(name), **more))
 
 
@@ -86,13 +86,13 @@ def leaky_pdf() -> tuple[bytes, list[str]]:
     _add_structure_tree(maker)
     out = io.BytesIO()
     pdf.save(out, object_stream_mode=pikepdf.ObjectStreamMode.generate, fix_metadata_version=False)
-    old = simple_pdf(texts=[maker.word("OldRevision")])
+    old = simple_pdf(texts=[maker.make_secret_word("OldRevision")])
     # What stands between and behind the parts of the file is reachable by nothing.
     data = out.getvalue()
     whole = (
         data
         + b"\n% "
-        + maker.word("AfterTheEnd").encode()
+        + maker.make_secret_word("AfterTheEnd").encode()
         + b"\n"
         + old[9:-6]
         + b"\n"
@@ -103,36 +103,42 @@ def leaky_pdf() -> tuple[bytes, list[str]]:
 
 def _add_resources(maker: LeakyPdfBuilder) -> dict[str, Any]:
     """One resource dictionary for all pages, standing in the page tree."""
-    pdf, text = maker.pdf, maker.text
-    kept_layer = maker.layer("KEPTLayer", Usage=Dictionary(CreatorInfo=Dictionary(Creator=text("LayerCreator"))))
-    off_layer, hidden_layer = maker.layer("KEPTOff"), maker.layer(maker.word("Layer"))
-    kept_image = maker.image("KEPTImage")
-    kept_image.Metadata = maker.stream("ImageMetadata", Type=Name.Metadata, Subtype=Name.XML)
-    kept_image.Alternates = Array([Dictionary(Image=maker.image(maker.word("Alternate")))])
-    kept_form = maker.form(
+    pdf, text = maker.pdf, maker.make_text
+    kept_layer = maker.make_layer("KEPTLayer", Usage=Dictionary(CreatorInfo=Dictionary(Creator=text("LayerCreator"))))
+    off_layer, hidden_layer = maker.make_layer("KEPTOff"), maker.make_layer(maker.make_secret_word("Layer"))
+    kept_image = maker.make_image("KEPTImage")
+    kept_image.Metadata = maker.make_stream("ImageMetadata", Type=Name.Metadata, Subtype=Name.XML)
+    kept_image.Alternates = Array([Dictionary(Image=maker.make_image(maker.make_secret_word("Alternate")))])
+    kept_form = maker.make_form(
         "q 30 0 0 30 10 10 cm /ImKept Do Q 0 0 1 rg 50 50 20 20 re f", PieceInfo=Dictionary(Tool=text("FormPiece")),
-        LastModified=text("FormDate"), StructParents=7, Metadata=maker.stream("FormMetadata", Type=Name.Metadata),
+        LastModified=text("FormDate"), StructParents=7, Metadata=maker.make_stream("FormMetadata", Type=Name.Metadata),
     )  # fmt: skip
     plain = Dictionary(Type=Name.Font, Subtype=Name.Type1, BaseFont=Name.Helvetica)
-    hidden_font = Dictionary(Type=Name.Font, Subtype=Name.Type1, BaseFont=Name("/" + maker.word("FontName")))
-    mask = Dictionary(S=Name.Luminosity, G=maker.form(f"% {maker.word('Mask')}"))
+    hidden_font = Dictionary(
+        Type=Name.Font, Subtype=Name.Type1, BaseFont=Name("/" + maker.make_secret_word("FontName"))
+    )
+    mask = Dictionary(S=Name.Luminosity, G=maker.make_form(f"% {maker.make_secret_word('Mask')}"))
     tint = Dictionary(FunctionType=2, Domain=Array([0, 1]), C0=Array([0, 0, 0]), C1=Array([1, 0, 0]), N=1)
-    tiling = Stream(pdf, f"0 0 5 5 re f % {maker.word('Pattern')}".encode(), PatternType=1, PaintType=1, TilingType=1)
+    tiling = Stream(
+        pdf, f"0 0 5 5 re f % {maker.make_secret_word('Pattern')}".encode(), PatternType=1, PaintType=1, TilingType=1
+    )
     tiling.BBox, tiling.XStep, tiling.YStep, tiling.Resources = Array([0, 0, 9, 9]), 9, 9, Dictionary()
     shading = Dictionary(ShadingType=2, ColorSpace=Name.DeviceRGB, Coords=Array([0, 0, 1, 1]))
-    shading.Function = maker.stream("ShadingFunction", FunctionType=4, Domain=Array([0, 1]), Range=Array([0, 1]))
+    shading.Function = maker.make_stream("ShadingFunction", FunctionType=4, Domain=Array([0, 1]), Range=Array([0, 1]))
     pdf.Root.Pages.Resources = Dictionary(
         XObject=Dictionary(
-            ImKept=kept_image, FmKept=kept_form, ImHidden=maker.image(maker.word("Image")),
-            FmHidden=maker.form(f"% {maker.word('Form')}"),
+            ImKept=kept_image, FmKept=kept_form, ImHidden=maker.make_image(maker.make_secret_word("Image")),
+            FmHidden=maker.make_form(f"% {maker.make_secret_word('Form')}"),
         ),
-        Font=Dictionary(F1=pdf.make_indirect(plain), F3=maker.drawn_font(), FHidden=pdf.make_indirect(hidden_font)),
+        Font=Dictionary(
+            F1=pdf.make_indirect(plain), F3=maker.make_type3_font(), FHidden=pdf.make_indirect(hidden_font)
+        ),
         ExtGState=Dictionary(GsKept=Dictionary(ca=0.5, Note=text("StateNote")), GsHidden=Dictionary(SMask=mask)),
         Pattern=Dictionary(PHidden=pdf.make_indirect(tiling)),
         Shading=Dictionary(ShHidden=shading),
         ColorSpace=Dictionary(
             CsKept=Array([Name.Separation, Name.KEPTInk, Name.DeviceRGB, tint]),
-            CsHidden=Array([Name.Separation, Name("/" + maker.word("Ink")), Name.DeviceRGB, tint]),
+            CsHidden=Array([Name.Separation, Name("/" + maker.make_secret_word("Ink")), Name.DeviceRGB, tint]),
         ),
         Properties=Dictionary(
             LayerKept=kept_layer, LayerOff=off_layer, LayerHidden=hidden_layer,
@@ -154,30 +160,31 @@ def _fill_page(maker: LeakyPdfBuilder, page: Any, number: int, layers: dict[str,
         )
         page.Contents = Stream(maker.pdf, draw.encode())
         word = f"Page{number}"
-        page.Metadata = maker.stream(f"{word}Metadata", Type=Name.Metadata)
-        page.PieceInfo = Dictionary(Tool=Dictionary(Private=maker.text(f"{word}Piece")))
-        page.Thumb = maker.image(maker.word(f"{word}Thumb"))
-        page.AA = Dictionary(O=Dictionary(S=Name.JavaScript, JS=maker.text(f"{word}Action")))
-        page.AF = Array([maker.file(f"{word}Associated")])
+        page.Metadata = maker.make_stream(f"{word}Metadata", Type=Name.Metadata)
+        page.PieceInfo = Dictionary(Tool=Dictionary(Private=maker.make_text(f"{word}Piece")))
+        page.Thumb = maker.make_image(maker.make_secret_word(f"{word}Thumb"))
+        page.AA = Dictionary(O=Dictionary(S=Name.JavaScript, JS=maker.make_text(f"{word}Action")))
+        page.AF = Array([maker.make_file(f"{word}Associated")])
         page.Private = maker.pdf.pages[0].obj
-        page.B = Array([maker.pdf.make_indirect(Dictionary(Type=Name.Bead, Note=maker.text(f"{word}Bead")))])
+        page.B = Array([maker.pdf.make_indirect(Dictionary(Type=Name.Bead, Note=maker.make_text(f"{word}Bead")))])
     else:
         draw = (
-            f"BT /F1 20 Tf 20 360 Td ({maker.word(f'Page{number}')}) Tj ET /ImHidden Do /FmHidden Do /GsHidden gs "
+            f"BT /F1 20 Tf 20 360 Td ({maker.make_secret_word(f'Page{number}')}) Tj ET "
+            "/ImHidden Do /FmHidden Do /GsHidden gs "
             "/Pattern cs /PHidden scn 0 0 9 9 re f /CsHidden cs 1 scn /ShHidden sh /OC /LayerHidden BDC EMC "
             "/Span /MarkHidden BDC EMC BT /F3 30 Tf (b) Tj /FHidden 9 Tf (x) Tj ET"
         )
         page.Contents = Stream(maker.pdf, draw.encode())
         note = Dictionary(Type=Name.Annot, Subtype=Name.Text, Rect=Array([0, 0, 9, 9]))
-        note.Contents = maker.text(f"Note{number}")
+        note.Contents = maker.make_text(f"Note{number}")
         page.Annots = Array([maker.pdf.make_indirect(note)])
 
 
 def _add_annotations(maker: LeakyPdfBuilder) -> None:
     """What lies on page 2: links to everywhere, a form field, files, and a remark that answers one on a hidden page."""
-    pdf, text = maker.pdf, maker.text
+    pdf, text = maker.pdf, maker.make_text
     pages = [page.obj for page in pdf.pages]
-    look = maker.form("0.9 g 0 0 100 100 re f % KEPTLook")
+    look = maker.make_form("0.9 g 0 0 100 100 re f % KEPTLook")
 
     def note(subtype: Any, top: int, **more: Any) -> Any:
         rect = Array([300, top, 380, top + 20])
@@ -204,38 +211,40 @@ def _add_annotations(maker: LeakyPdfBuilder) -> None:
             link(140, A=act(Name.GoTo, D=Array([pages[4], Name.Fit]))),
             link(160, A=act(Name.Launch, F=text("Program"))),
             link(180, A=act(Name.GoToR, F=text("OtherFile"), D=Array([0, Name.Fit]))),
-            link(190, A=act(Name.URI, URI=String(f"javascript:{maker.word('ScriptLink')}"))),
+            link(190, A=act(Name.URI, URI=String(f"javascript:{maker.make_secret_word('ScriptLink')}"))),
             widget,
-            note(Name.FileAttachment, 220, FS=maker.file("NoteFile"), AP=Dictionary(N=look)),
+            note(Name.FileAttachment, 220, FS=maker.make_file("NoteFile"), AP=Dictionary(N=look)),
             note(Name.Text, 240, Contents=String("KEPTRemark"), IRT=pages[0].Annots[0], T=text("RemarkAuthor")),
             note(Name.Popup, 260, Parent=pages[0].Annots[0], Contents=text("Popup")),
         ]
     )
     pdf.Root.AcroForm = Dictionary(
         Fields=Array([parent, Dictionary(FT=Name.Tx, T=text("OtherField"), V=text("OtherValue"))]),
-        XFA=maker.stream("Xfa"), DR=Dictionary(Font=Dictionary()),
+        XFA=maker.make_stream("Xfa"), DR=Dictionary(Font=Dictionary()),
     )  # fmt: skip
 
 
 def _add_document_entries(maker: LeakyPdfBuilder, layers: dict[str, Any]) -> None:
-    pdf, text = maker.pdf, maker.text
+    pdf, text = maker.pdf, maker.make_text
     pages = [page.obj for page in pdf.pages]
     destinations = Array(
         [text("Destination"), Array([pages[0], Name.Fit]), String("to-page-3"), Array([pages[2], Name.Fit])]
     )
     pdf.Root.Names = Dictionary(
         Dests=Dictionary(Names=destinations),
-        EmbeddedFiles=Dictionary(Names=Array([text("FileKey"), maker.file("Attachment")])),
+        EmbeddedFiles=Dictionary(Names=Array([text("FileKey"), maker.make_file("Attachment")])),
         JavaScript=Dictionary(Names=Array([text("ScriptKey"), Dictionary(S=Name.JavaScript, JS=text("Script"))])),
     )
     entry = pdf.make_indirect(Dictionary(Title=text("OutlineTitle"), Dest=Array([pages[0], Name.Fit])))
     pdf.Root.Outlines = pdf.make_indirect(Dictionary(Type=Name.Outlines, First=entry, Last=entry, Count=1))
-    pdf.Root.Metadata = pdf.make_indirect(Stream(pdf, f"<xmp>{maker.word('Xmp')}</xmp>".encode(), Type=Name.Metadata))
+    pdf.Root.Metadata = pdf.make_indirect(
+        Stream(pdf, f"<xmp>{maker.make_secret_word('Xmp')}</xmp>".encode(), Type=Name.Metadata)
+    )
     pdf.Root.OpenAction = Dictionary(S=Name.JavaScript, JS=text("OpenAction"))
     pdf.Root.PageLabels = Dictionary(Nums=Array([0, Dictionary(P=text("Label"))]))
     pdf.Root.PieceInfo = Dictionary(Tool=text("Piece"))
     pdf.Root.Lang, pdf.Root.Private = text("Lang"), text("Private")
-    pdf.Root.AF = Array([maker.file("Associated")])
+    pdf.Root.AF = Array([maker.make_file("Associated")])
     pdf.Root.OCProperties = Dictionary(
         OCGs=Array(list(layers.values())),
         D=Dictionary(
@@ -253,7 +262,7 @@ def _add_structure_tree(maker: LeakyPdfBuilder) -> None:
     elements = []
     for number, page in enumerate(pdf.pages, 1):
         element = Dictionary(Type=Name.StructElem, S=Name.Figure, P=root, Pg=page.obj, K=0)
-        element.Alt, element.ActualText = maker.text(f"Alt{number}"), maker.text(f"Actual{number}")
+        element.Alt, element.ActualText = maker.make_text(f"Alt{number}"), maker.make_text(f"Actual{number}")
         elements.append(pdf.make_indirect(element))
     root.K = Array(elements)
     pairs = [value for number, element in enumerate(elements, 1) for value in (number, Array([element]))]

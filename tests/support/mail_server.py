@@ -26,10 +26,10 @@ class FakeMailServer:
     byte at a time and never comes to an end."""
 
     answers: dict[str, bytes] = field(default_factory=dict)
-    drips: bool = False
-    taken: list[EmailMessage] = field(default_factory=list)
+    is_slow: bool = False
+    messages: list[EmailMessage] = field(default_factory=list)
     raw: list[bytes] = field(default_factory=list)
-    heard: list[str] = field(default_factory=list)
+    commands: list[str] = field(default_factory=list)
 
     def __enter__(self) -> Self:
         self._server = socket.create_server(("127.0.0.1", 0))
@@ -53,39 +53,39 @@ class FakeMailServer:
             connection, _ = self._server.accept()
             with connection:
                 try:
-                    self._talk(connection)
+                    self._serve_connection(connection)
                 except OSError:
                     continue
 
-    def _talk(self, connection: socket.socket) -> None:
+    def _serve_connection(self, connection: socket.socket) -> None:
         if self._stopped.is_set():
             return
-        if self.drips:
-            self._drip(connection)
+        if self.is_slow:
+            self._send_slowly(connection)
             return
         connection.sendall(_GREETING)
         with connection.makefile("rb") as lines:
             for line in lines:
                 word = line.split()[0].decode().upper() if line.split() else ""
-                self.heard.append(line.decode("utf-8", "replace").strip())
+                self.commands.append(line.decode("utf-8", "replace").strip())
                 if word == "QUIT":
                     connection.sendall(b"221 bye\r\n")
                     return
                 if word == "DATA" and "DATA" not in self.answers:
                     connection.sendall(b"354 go on\r\n")
-                    self._take(lines)
+                    self._receive_message(lines)
                 connection.sendall(self.answers.get(word, b"250 ok") + b"\r\n")
 
-    def _drip(self, connection: socket.socket) -> None:
+    def _send_slowly(self, connection: socket.socket) -> None:
         while not self._stopped.is_set():
             connection.sendall(b"2")
             time.sleep(0.05)
 
-    def _take(self, lines: object) -> None:
+    def _receive_message(self, lines: object) -> None:
         body = bytearray()
         for line in lines:  # type: ignore[attr-defined]
             if line == b".\r\n":
                 break
             body += line[1:] if line.startswith(b"..") else line
         self.raw.append(bytes(body))
-        self.taken.append(message_from_bytes(bytes(body), policy=policy.default))  # type: ignore[arg-type]
+        self.messages.append(message_from_bytes(bytes(body), policy=policy.default))  # type: ignore[arg-type]

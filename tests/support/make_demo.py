@@ -104,7 +104,7 @@ class Slide:
             self.text(x + 24, y + 56 + number * size * 1.75, words, size, colour, "Mono")
         return y + h
 
-    def foot(self, number: int, colour: Color = SOFT) -> None:
+    def footer(self, number: int, colour: Color = SOFT) -> None:
         """Name and page number at the lower edge."""
         self.text(EDGE, H - 34, "docshare", 10.5, colour, "Inter-Semi")
         self.text(W - EDGE - 8, H - 34, str(number), 10.5, colour)
@@ -171,7 +171,7 @@ def start(page: Slide) -> None:
         page.dot(604, y - 5, 4, BLUE)
         page.text(620, y, title, 16, INK, "Inter-Semi")
         page.lines(620, y + 22, rows_, 13)
-    page.foot(2)
+    page.footer(2)
 
 
 def share(page: Slide) -> None:
@@ -195,7 +195,7 @@ def share(page: Slide) -> None:
         page.text(x + 22, 328, title, 17, INK, "Inter-Semi", tight=0.01)
         page.lines(x + 22, 354, rows, 12)
     page.text(EDGE, 456, "Or hand it around on paper: every link has its QR code.", 13, SOFT)
-    page.foot(3)
+    page.footer(3)
 
 
 def _draw_page_icon(page: Slide, x: float, y: float) -> None:
@@ -244,7 +244,7 @@ def control(page: Slide) -> None:
         page.stroke([(EDGE + 5.5, y - 5), (EDGE + 9, y - 1.5), (EDGE + 15, y - 8.5)], PAPER, 1.8)
         page.text(EDGE + 36, y, title, 16, INK, "Inter-Semi")
         page.text(EDGE + 276, y, words, 14, SOFT)
-    page.foot(4)
+    page.footer(4)
 
 
 def know(page: Slide) -> None:
@@ -268,7 +268,7 @@ def know(page: Slide) -> None:
         ("14:09:40  view  report.pdf  8 pages  4m 18s  #3", SUN),
     ]
     page.terminal(EDGE, 380, W - 2 * EDGE, feed, 13)
-    page.foot(5)
+    page.footer(5)
 
 
 VIEW_RULES = (
@@ -307,7 +307,7 @@ def honest(page: Slide) -> None:
             page.dot(x + 30, 289.5 + row * 32, 3, colour)
             page.text(x + 44, 294 + row * 32, words, 14.5, PAPER)
     page.text(EDGE, 456, "Readers stay anonymous: addresses are used for a moment and never stored.", 13, MIST)
-    page.foot(6, MIST)
+    page.footer(6, MIST)
 
 
 def scripts(page: Slide) -> None:
@@ -329,7 +329,7 @@ def scripts(page: Slide) -> None:
         14,
         SOFT,
     )
-    page.foot(7)
+    page.footer(7)
 
 
 def finish(page: Slide) -> None:

@@ -97,15 +97,15 @@ def _draw_two_commands(browser: Browser, folder: Path) -> None:
     env = _make_env(folder)
     serve, wait = RECORDED["terminal.svg"]
     with Terminal([*COMMAND, *serve.split()[1:], "--port", "0"], env, columns=COLUMNS) as server:
-        server.until("following view")
-        shown = server.settle()
+        server.wait_for_text("following view")
+        shown = server.read_until_quiet()
         link = re.findall(r"http://\S+/\w{12}", shown)[0]
         with Terminal([*COMMAND, *wait.split()[1:]], env, columns=COLUMNS) as waiter:
-            waiter.until("page 3")
+            waiter.wait_for_text("page 3")
             _read_document(browser, link)
             _wait_for_text(server, "3 pages")
             _wait_for_text(waiter, "3 of 8 pages")
-            waited, shown = waiter.end().shown, server.settle()
+            waited, shown = waiter.wait_for_exit().text, server.read_until_quiet()
     told = [(serve, shown), (wait, waited)]
     _draw_terminal(
         "terminal.svg",
@@ -118,7 +118,7 @@ def _draw_two_commands(browser: Browser, folder: Path) -> None:
 def _wait_for_text(terminal: Terminal, text: str) -> None:
     """Wait until ``text`` is shown: a reading is known a minute after it."""
     for _ in range(400):
-        if text in terminal.settle():
+        if text in terminal.read_until_quiet():
             return
     raise AssertionError(f"{text!r} did not come, but: {terminal.shown!r}")
 
@@ -136,7 +136,7 @@ def _read_document(browser: Browser, link: str) -> None:
 def _draw_readership(world: World, url: str, folder: Path) -> None:
     (command,) = RECORDED["readership.svg"]
     env = _make_env(folder) | {"DOCSHARE_URL": url, "DOCSHARE_TOKEN": world.pia.key}
-    shown = run_on_terminal([*COMMAND, *command.split()[1:]], env, columns=COLUMNS).shown
+    shown = run_on_terminal([*COMMAND, *command.split()[1:]], env, columns=COLUMNS).text
     _draw_terminal("readership.svg", [(command, shown)], "who read it", {url: "http://127.0.0.1:8787"})
 
 
@@ -217,15 +217,15 @@ def _simulate_reader(world: World, link: str, chance: random.Random) -> None:
     address, source = f"{chance.choice(list(_COUNTRIES_BY_PREFIX))}{chance.randint(1, 24)}", chance.choice(_REFERRERS)
     headers = {} if source is None else {"Referer": source}
     reader = FakeReader(world, link, address=address, user_agent=chance.choice(_BROWSERS), page_headers=headers)
-    reader.tell(input=True)
+    reader.send_next_beacon(input=True)
     for page in range(1, min(8, int(chance.triangular(2, 11, 7))) + 1):
-        reader.reads(
+        reader.read_page(
             _SECONDS_BY_PAGE[page - 1] * chance.uniform(0.5, 1.7),
             page=page,
             turns=min(page - 1, 1),
             backTurns=int(page > 2 and chance.random() < 0.12),
         )
-    reader.leaves()
+    reader.leave()
 
 
 # --- pages ---------------------------------------------------------------------------------------------------------

@@ -21,16 +21,16 @@ class HtmlElement:
     def words(self) -> str:
         return " ".join("".join(self.parts).split())
 
-    def all(self, tag: str = "", **attrs: str) -> list[HtmlElement]:
+    def find_all(self, tag: str = "", **attrs: str) -> list[HtmlElement]:
         """Every element inside of that tag; ``class_`` asks for one class of several."""
-        return [node for node in self.nodes if (not tag or node.tag == tag) and node.has(**attrs)]
+        return [node for node in self.nodes if (not tag or node.tag == tag) and node.matches(**attrs)]
 
-    def one(self, tag: str = "", **attrs: str) -> HtmlElement:
+    def find_one(self, tag: str = "", **attrs: str) -> HtmlElement:
         """The only such element."""
-        (found,) = self.all(tag, **attrs)
+        (found,) = self.find_all(tag, **attrs)
         return found
 
-    def has(self, class_: str = "", **attrs: str) -> bool:
+    def matches(self, class_: str = "", **attrs: str) -> bool:
         classes = self.attrs.get("class", "").split()
         return (not class_ or class_ in classes) and all(self.attrs.get(key) == value for key, value in attrs.items())
 

@@ -24,30 +24,30 @@ class MeasuredDocument:
     url: str
 
     @property
-    def views(self) -> int:
+    def view_count(self) -> int:
         return int(self.world.pia.get(f"/api/v1/files/{self.short_id}").get_json()["viewCount"])
 
-    def feed(self) -> list[dict[str, Any]]:
+    def list_view_rows(self) -> list[dict[str, Any]]:
         """Its rows of the view stream, oldest first."""
         viewing.end_due_sessions(self.world.rt)
         rows: list[dict[str, Any]] = self.world.pia.get(f"/api/v1/events?since=1&file={self.short_id}").get_json()
         return rows
 
-    def after_everybody_left(self) -> list[dict[str, Any]]:
+    def list_rows_after_end(self) -> list[dict[str, Any]]:
         """The same once the sessions that are still open have ended."""
         self.world.clock.advance(minutes=6)
-        return self.feed()
+        return self.list_view_rows()
 
-    def sessions(self, columns: str = "class") -> list[tuple[Any, ...]]:
+    def list_sessions(self, columns: str = "class") -> list[tuple[Any, ...]]:
         """What is stored of its sessions; no route shows the uncounted ones yet."""
         sql = (
             f"SELECT {columns} FROM view_sessions s JOIN files f ON f.id = s.file_id WHERE f.short_id = ? ORDER BY s.id"
         )
-        return self.world.rt.db.rows(sql, (self.short_id,))
+        return self.world.rt.db.fetch_all(sql, (self.short_id,))
 
-    def is_left(self) -> bool:
+    def has_ended_message(self) -> bool:
         """Whether the word that the reader has gone has arrived."""
-        return self.sessions("hidden_at IS NOT NULL")[-1:] == [(1,)]
+        return self.list_sessions("hidden_at IS NOT NULL")[-1:] == [(1,)]
 
 
 @contextmanager

@@ -35,7 +35,7 @@ class OAuthApp:
     def __post_init__(self) -> None:
         self.http = self.world.app.test_client()
 
-    def address(self, **changes: str | None) -> str:
+    def authorize_url(self, **changes: str | None) -> str:
         """Where the app sends the owner; ``changes`` replace parameters, None leaves one out."""
         asked: dict[str, str | None] = {
             "response_type": "code",
@@ -50,32 +50,32 @@ class OAuthApp:
 
     def decide(self, decision: str = "approve", **changes: str | None) -> TestResponse:
         """The owner opens the consent page and presses a button."""
-        address = self.address(**changes)
+        address = self.authorize_url(**changes)
         page = self.owner.get(address)
         assert page.status_code == 200, page.text
         found = re.search(r'name="csrf" value="([^"]+)"', page.text)
         assert found is not None
         return self.owner.post(address, data={"csrf": found[1], "decision": decision})
 
-    def code(self, **changes: str | None) -> str:
+    def create_code(self, **changes: str | None) -> str:
         """A fresh code."""
         return parse_redirect_params(self.decide(**changes))["code"]
 
-    def token(self, **form: str | None) -> TestResponse:
+    def request_token(self, **form: str | None) -> TestResponse:
         """What the app sends to the token endpoint, with its secret in the form if it has one."""
         sent = {"client_id": self.client_id, "client_secret": self.secret, **form}
         return self.http.post("/oauth/token", data={k: v for k, v in sent.items() if v is not None})
 
-    def exchange(self, code: str, /, **changes: str | None) -> TestResponse:
+    def exchange_code(self, code: str, /, **changes: str | None) -> TestResponse:
         form = {"grant_type": "authorization_code", "redirect_uri": REDIRECT, "code_verifier": VERIFIER, "code": code}
-        return self.token(**{**form, **changes})
+        return self.request_token(**{**form, **changes})
 
-    def refresh(self, refresh_token: str, /, **changes: str | None) -> TestResponse:
-        return self.token(**{"grant_type": "refresh_token", "refresh_token": refresh_token, **changes})
+    def refresh_token(self, refresh_token: str, /, **changes: str | None) -> TestResponse:
+        return self.request_token(**{"grant_type": "refresh_token", "refresh_token": refresh_token, **changes})
 
-    def tokens(self, **changes: str | None) -> dict[str, Any]:
+    def approve_and_exchange(self, **changes: str | None) -> dict[str, Any]:
         """What an approval ends in."""
-        answer = self.exchange(self.code(**changes), redirect_uri=changes.get("redirect_uri", REDIRECT))
+        answer = self.exchange_code(self.create_code(**changes), redirect_uri=changes.get("redirect_uri", REDIRECT))
         assert answer.status_code == 200, answer.text
         found: dict[str, Any] = answer.get_json()
         return found

@@ -24,35 +24,35 @@ class OwnerFile:
         if settings:
             put_settings(world, self.made, **settings)
 
-    def page(self, tail: str = "") -> HtmlElement:
+    def get_page(self, tail: str = "") -> HtmlElement:
         answer = self.http.get(self.path + tail)
         assert answer.status_code == 200, answer.text
         return parse_html(answer.text)
 
-    def form(self, tail: str, action: str | None = None) -> Form:
+    def open_form(self, tail: str, action: str | None = None) -> Form:
         return Form(self.http, self.path + tail, action and self.path + action)
 
-    def told(self, tail: str) -> Any:
+    def get_from_api(self, tail: str) -> Any:
         """What the API says."""
         answer = self.owner.get(self.api + tail)
         assert answer.status_code == 200, answer.text
         return answer.get_json()
 
-    def type_of(self, address: str) -> str:
+    def get_content_type(self, address: str) -> str:
         """The media type of what the owner's browser gets at ``address``."""
         with self.http.get(address, buffered=True) as answer:
             assert answer.status_code == 200, answer.text
             return answer.mimetype
 
-    def csrf(self) -> str:
+    def csrf_token(self) -> str:
         """The token of the session."""
-        return self.form("/settings").fields["csrf"]
+        return self.open_form("/settings").fields["csrf"]
 
-    def variants(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self.told("/variants")["variants"]
+    def list_variants(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.get_from_api("/variants")["variants"]
         return found
 
-    def variant(self, **body: Any) -> dict[str, Any]:
+    def create_variant(self, **body: Any) -> dict[str, Any]:
         answer = self.owner.post(f"{self.api}/variants", json=body)
         assert answer.status_code == 201, answer.text
         made: dict[str, Any] = answer.get_json()
@@ -61,4 +61,4 @@ class OwnerFile:
 
 def form_error(page: HtmlElement) -> str:
     """What is said above a form that was refused."""
-    return page.one("p", class_="wrong").words
+    return page.find_one("p", class_="wrong").words

@@ -15,11 +15,11 @@ _HOTSPOT_FIELDS = {"x": "10", "y": "10", "width": "20", "height": "10", "label":
 
 
 def _file_path(desk: OwnerAndReader) -> str:
-    return f"/files/{desk.made['uuid']}"
+    return f"/files/{desk.uploaded_file['uuid']}"
 
 
 def _trashed_file_path(desk: OwnerAndReader) -> str:
-    made = desk.file()
+    made = desk.upload_file()
     assert desk.world.pia.delete(f"/api/v1/files/{made['uuid']}").status_code == 200
     return f"/trash/{made['uuid']}"
 
@@ -30,28 +30,28 @@ def _key_path(desk: OwnerAndReader) -> str:
 
 
 def _app_path(desk: OwnerAndReader) -> str:
-    desk.app.tokens()
-    (row,) = desk.world.rt.db.rows("SELECT uuid FROM oauth_grants ORDER BY id DESC LIMIT 1")
+    desk.app.approve_and_exchange()
+    (row,) = desk.world.rt.db.fetch_all("SELECT uuid FROM oauth_grants ORDER BY id DESC LIMIT 1")
     return f"/account/apps/{row[0]}/revoke"
 
 
 def _disabled_webhook_path(desk: OwnerAndReader) -> str:
-    uuid = desk.hook()
+    uuid = desk.create_webhook()
     update_webhook_row(desk.world, uuid, disabled_at=1)
     return f"/webhooks/{uuid}/enable"
 
 
 def _ended_delivery_path(desk: OwnerAndReader) -> str:
-    uuid = desk.hook("content.replaced")
-    record_replacements(desk.world, desk.made["uuid"])
+    uuid = desk.create_webhook("content.replaced")
+    record_replacements(desk.world, desk.uploaded_file["uuid"])
     with desk.world.rt.db.write():
         desk.world.rt.db.execute("UPDATE deliveries SET next_at = NULL, abandoned_at = 1")
-    (row,) = desk.world.rt.db.rows("SELECT MAX(id) FROM deliveries")
+    (row,) = desk.world.rt.db.fetch_all("SELECT MAX(id) FROM deliveries")
     return f"/webhooks/{uuid}/deliveries/{row[0]}/redeliver"
 
 
 def _link_path(desk: OwnerAndReader, *, revoked: bool = False) -> str:
-    path = f"/api/v1/files/{desk.made['uuid']}/variants"
+    path = f"/api/v1/files/{desk.uploaded_file['uuid']}/variants"
     made = desk.world.pia.post(path, json={"label": "Ann"}).get_json()
     if revoked:
         desk.world.pia.put(f"{path}/{made['uuid']}", json={"revoked": True})
@@ -61,17 +61,17 @@ def _link_path(desk: OwnerAndReader, *, revoked: bool = False) -> str:
 def _hotspot_path(desk: OwnerAndReader) -> str:
     sent = {"csrf": desk.token, "page": "1", **_HOTSPOT_FIELDS}
     assert desk.browser.post(f"{_file_path(desk)}/hotspots", data=sent).status_code == 303
-    (row,) = desk.world.rt.db.rows("SELECT uuid FROM hotspots ORDER BY id DESC LIMIT 1")
+    (row,) = desk.world.rt.db.fetch_all("SELECT uuid FROM hotspots ORDER BY id DESC LIMIT 1")
     return f"{_file_path(desk)}/hotspots/{row[0]}/delete"
 
 
 def _asset_path(desk: OwnerAndReader) -> str:
-    insert_asset(desk.world, desk.made["uuid"], "logo", _ASSET_UUID)
+    insert_asset(desk.world, desk.uploaded_file["uuid"], "logo", _ASSET_UUID)
     return f"{_file_path(desk)}/assets/{_ASSET_UUID}/use"
 
 
 OWNER_ROUTES: dict[str, CookieRoute] = {
-    "owner_library.delete": form_route(lambda desk: f"/files/{desk.file()['uuid']}/delete", fate="trash"),
+    "owner_library.delete": form_route(lambda desk: f"/files/{desk.upload_file()['uuid']}/delete", fate="trash"),
     "owner_trash.restore": form_route(lambda desk: f"{_trashed_file_path(desk)}/restore"),
     "owner_trash.delete": form_route(lambda desk: f"{_trashed_file_path(desk)}/delete"),
     "owner_account.rename": form_route("/account/name", name="Pia Lee"),
@@ -82,9 +82,9 @@ OWNER_ROUTES: dict[str, CookieRoute] = {
     "owner_account.set_password": form_route("/account/password", password=PASSWORD),
     "owner_account.remove_password": form_route(lambda desk: set_password(desk) and "/account/password/remove"),
     "owner_webhooks.create": form_route("/webhooks", url="https://hook.example/in", events=["file.viewed"]),
-    "owner_webhooks.test": replace(form_route(lambda desk: f"/webhooks/{desk.hook()}/test"), quiet=True),
+    "owner_webhooks.test": replace(form_route(lambda desk: f"/webhooks/{desk.create_webhook()}/test"), is_quiet=True),
     "owner_webhooks.enable": form_route(_disabled_webhook_path),
-    "owner_webhooks.delete": form_route(lambda desk: f"/webhooks/{desk.hook()}/delete"),
+    "owner_webhooks.delete": form_route(lambda desk: f"/webhooks/{desk.create_webhook()}/delete"),
     "owner_webhooks.redeliver": form_route(_ended_delivery_path),
     "owner_file_settings.change": form_route(
         lambda desk: f"{_file_path(desk)}/settings", shown='{"showExpiry": "on"}', showExpiry=""

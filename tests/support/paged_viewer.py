@@ -82,7 +82,7 @@ class TouchInput:
         touches = [{"x": x, "y": y, "id": number} for number, (x, y) in enumerate(points)]
         self._session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": touches})
 
-    def wipe(self, start: int, end: int, *, y: int = 400) -> None:
+    def swipe(self, start: int, end: int, *, y: int = 400) -> None:
         """Go from ``start`` to ``end`` sideways."""
         self.touch("touchStart", (start, y))
         for step in range(1, 9):

@@ -56,15 +56,15 @@ class PoisonedFile:
         put_settings(world, made, allowDownload=True, **ALL_FEEDBACK_SETTINGS)
         self.name: str = made["shortId"]
         self.uuid: str = made["uuid"]
-        self._number = self._value("SELECT id FROM files WHERE uuid = ?", self.uuid)
+        self._number = self._query_value("SELECT id FROM files WHERE uuid = ?", self.uuid)
         if read:
             with world.rt.db.write():
-                self._readers()
-                self._sessions()
+                self._insert_readers()
+                self._insert_sessions()
 
-    def dose(self, text: str, *, mode: str = "standard", **columns: Any) -> None:
+    def store_everywhere(self, text: str, *, mode: str = "standard", **columns: Any) -> None:
         """Let ``text`` be everything that the file and its owner have one of; ``columns`` of the file change, too."""
-        looks = {"viewerMode": mode, "viewerSettings": self._looks(text), "watermark": text}
+        looks = {"viewerMode": mode, "viewerSettings": self._make_viewer_settings(text), "watermark": text}
         settings = ALL_FEEDBACK_SETTINGS | {"allowDownload": True} | looks
         values = {
             "original_name": text,
@@ -79,16 +79,16 @@ class PoisonedFile:
             db.execute(f"UPDATE files SET {names} WHERE id = ?", (*values.values(), self._number))
             db.execute("UPDATE accounts SET email = ?, name = ? WHERE uuid = ?", (text, text, self._world.pia.uuid))
 
-    def gate(self, texts: Iterable[str], name: str) -> None:
+    def set_gate(self, texts: Iterable[str], name: str) -> None:
         """Ask for a password and for a form whose keys and labels are ``texts``; ``name`` the file's own."""
         form = [{"key": text, "label": text, **_FIELD} for text in texts]
-        self.dose(name, password_hash="none")
+        self.store_everywhere(name, password_hash="none")
         settings = json.dumps({"requireEmail": True, "gateFields": [*form, _ADDRESS]})
         with self._world.rt.db.write():
             self._world.rt.db.execute("UPDATE files SET settings = ? WHERE id = ?", (settings, self._number))
 
     @staticmethod
-    def _looks(text: str) -> dict[str, Any]:
+    def _make_viewer_settings(text: str) -> dict[str, Any]:
         """One block after the other, and in each something that a write would refuse; the button's words pass."""
         label = "".join(filter(str.isprintable, text))[:40]
         return {
@@ -100,61 +100,70 @@ class PoisonedFile:
             "ga4Id": text,
         }
 
-    def _readers(self) -> None:
+    def _insert_readers(self) -> None:
         """Everybody who left something, with what they left; the first one left all of it once more."""
-        uuid, rect = self._world.rt.uuid, json.dumps(RECT)
-        first = self._add("viewers", digest=digest(READER), pseudonym=PAYLOAD_BATCHES[0], created_at=0)
-        self._add("receipts", viewer_id=first, content_version=1, name=" ".join(PAYLOAD_BATCHES), confirmed_at=0)
+        uuid, rect = self._world.rt.random_uuid, json.dumps(RECT)
+        first = self._insert_row("viewers", digest=digest(READER), pseudonym=PAYLOAD_BATCHES[0], created_at=0)
+        self._insert_row("receipts", viewer_id=first, content_version=1, name=" ".join(PAYLOAD_BATCHES), confirmed_at=0)
         for place, text in enumerate(STORABLE_PAYLOADS):
             said = {"created_at": place, "page": place % PAGES + 1}
-            viewer = self._reader(place, text)
-            self._add("marks", viewer_id=viewer, content_version=1, mark="pick", marked_at=0, page=said["page"])
-            self._add("receipts", viewer_id=viewer, content_version=1, name=text, confirmed_at=0)
+            viewer = self._insert_reader(place, text)
+            self._insert_row("marks", viewer_id=viewer, content_version=1, mark="pick", marked_at=0, page=said["page"])
+            self._insert_row("receipts", viewer_id=viewer, content_version=1, name=text, confirmed_at=0)
             for who in (first, viewer):
                 note = {"viewer_id": who, "author": text, "body": text, "public": int(who == viewer)}
-                self._add("notes", uuid=uuid(), **note, **said)
-                self._add("annotations", uuid=uuid(), viewer_id=who, content_version=1, rect=rect, note=text, **said)
+                self._insert_row("notes", uuid=uuid(), **note, **said)
+                self._insert_row(
+                    "annotations", uuid=uuid(), viewer_id=who, content_version=1, rect=rect, note=text, **said
+                )
             for address in (text, f"https://ok.example/{text}"):
-                self._add("hotspots", uuid=uuid(), rect=rect, label=text, url=address, **said)
+                self._insert_row("hotspots", uuid=uuid(), rect=rect, label=text, url=address, **said)
             fields = json.dumps(dict.fromkeys(PAYLOAD_BATCHES, text))
-            self._add("gate_rows", owner_id=self._owner(), read_at=1, fields=fields)
+            self._insert_row("gate_rows", owner_id=self._update_owner(), read_at=1, fields=fields)
 
-    def _reader(self, place: int, text: str) -> int:
+    def _insert_reader(self, place: int, text: str) -> int:
         """Somebody on the link itself, on an invitee's, or on a variant."""
-        uuid, made = self._world.rt.uuid, {"created_at": 0}
+        uuid, made = self._world.rt.random_uuid, {"created_at": 0}
         email = f"{text}{place}"  # of which there is one for each invitee, whatever the case
-        invite = self._add("invites", uuid=uuid(), short_id=f"i{place:011d}", email=email, name=text, **made)
-        variant = self._add("variants", uuid=uuid(), short_id=f"v{place:011d}", label=text, **made)
+        invite = self._insert_row("invites", uuid=uuid(), short_id=f"i{place:011d}", email=email, name=text, **made)
+        variant = self._insert_row("variants", uuid=uuid(), short_id=f"v{place:011d}", label=text, **made)
         came = ({}, {"invite_id": invite}, {"variant_id": variant})[place % 3]
-        return self._add("viewers", digest=str(place), pseudonym=text, email=text, name=text, **made, **came)
+        return self._insert_row("viewers", digest=str(place), pseudonym=text, email=text, name=text, **made, **came)
 
-    def _sessions(self) -> None:
+    def _insert_sessions(self) -> None:
         """As many as the report shows, under all names; sums are made of them."""
-        viewers = [row[0] for row in self._world.rt.db.rows("SELECT id FROM viewers ORDER BY id")]
-        invites = [row[0] for row in self._world.rt.db.rows("SELECT id FROM invites ORDER BY id DESC")]
+        viewers = [row[0] for row in self._world.rt.db.fetch_all("SELECT id FROM viewers ORDER BY id")]
+        invites = [row[0] for row in self._world.rt.db.fetch_all("SELECT id FROM invites ORDER BY id DESC")]
         zeros = dict.fromkeys(("prefetched", "earliest_at", "last_seq", "visible_ms", "turns", "back_turns", "part"), 0)
         now = self._world.rt.clock()
         for place, text in zip(range(50), cycle(PAYLOAD_BATCHES), strict=False):
             told = dict.fromkeys(("country", "device", "browser", "source", "referrer", "viewer_mode", "reason"), text)
             told |= {"email": text, "name": text}
             times = dict.fromkeys(("started_at", "heard_at", "active_at", "counted_at", "ended_at"), now - place)
-            names = {"uuid": self._world.rt.uuid(), "opening": str(place), "reader": f"{text}{place}", "class": "human"}
+            names = {
+                "uuid": self._world.rt.random_uuid(),
+                "opening": str(place),
+                "reader": f"{text}{place}",
+                "class": "human",
+            }
             seen = {"total_pages": PAGES, "pages_viewed": 1, "furthest_page": 1, "shown_pages": PAGES, "time_ms": 9_000}
             who = {"viewer_id": viewers[place], "invite_id": invites[place]}
-            number = self._add("view_sessions", content_version=1, **zeros, **told, **times, **names, **seen, **who)
+            number = self._insert_row(
+                "view_sessions", content_version=1, **zeros, **told, **times, **names, **seen, **who
+            )
             rollups.record_reader(self._world.rt, number)
             rollups.roll_up(self._world.rt, number)
 
-    def _owner(self) -> int:
-        return self._value("SELECT owner_id FROM files WHERE id = ?", self._number)
+    def _update_owner(self) -> int:
+        return self._query_value("SELECT owner_id FROM files WHERE id = ?", self._number)
 
-    def _add(self, table: str, **columns: Any) -> int:
+    def _insert_row(self, table: str, **columns: Any) -> int:
         columns = {"file_id": self._number, **columns}
         marks = ", ".join("?" for _ in columns)
         self._world.rt.db.execute(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", (*columns.values(),))
-        return self._value("SELECT last_insert_rowid()")
+        return self._query_value("SELECT last_insert_rowid()")
 
-    def _value(self, query: str, *params: Any) -> int:
-        found = self._world.rt.db.row(query, params)
+    def _query_value(self, query: str, *params: Any) -> int:
+        found = self._world.rt.db.fetch_one(query, params)
         assert found is not None
         return int(found[0])

@@ -18,7 +18,7 @@ def create_webhook_for(world: World, *kinds: str, person: Person | None = None, 
 
 def delivery_bodies(world: World) -> list[str]:
     """The body of every delivery, in the order they were queued."""
-    return [body for (body,) in world.rt.db.rows("SELECT body FROM deliveries ORDER BY id")]
+    return [body for (body,) in world.rt.db.fetch_all("SELECT body FROM deliveries ORDER BY id")]
 
 
 def delivery_envelopes(world: World) -> list[dict[str, Any]]:

@@ -45,7 +45,7 @@ class FakeReader:
         self._opened_at = world.clock.now
         self._seq = -1
 
-    def beacon(self, **fields: Any) -> dict[str, Any]:
+    def build_beacon(self, **fields: Any) -> dict[str, Any]:
         """A beacon of this load; whatever is not given continues from the one before. ``read``: ms by page; who reads
         also touches the page, unless ``input`` is given."""
         read: dict[int, int] = fields.pop("read", {})
@@ -64,7 +64,7 @@ class FakeReader:
         }
         return default | fields
 
-    def send(
+    def send_beacon(
         self, body: dict[str, Any] | bytes, *, to: str | None = None, headers: dict[str, str] | None = None
     ) -> TestResponse:
         """Post ``body`` to the beacon address, ``to`` that of another link; returns the answer."""
@@ -75,18 +75,18 @@ class FakeReader:
             environ_overrides=self._origin,
         )
 
-    def tell(self, **fields: Any) -> int:
+    def send_next_beacon(self, **fields: Any) -> int:
         """Send the next beacon; returns the status of its answer."""
-        return self.send(self.beacon(**fields)).status_code
+        return self.send_beacon(self.build_beacon(**fields)).status_code
 
-    def reads(self, seconds: float, page: int = 1, **fields: Any) -> int:
+    def read_page(self, seconds: float, page: int = 1, **fields: Any) -> int:
         """Let ``seconds`` go by reading ``page``, then tell so."""
         self._world.clock.advance(seconds=seconds)
-        return self.tell(read={page: round(seconds * 1000)}, **fields)
+        return self.send_next_beacon(read={page: round(seconds * 1000)}, **fields)
 
-    def leaves(self, **fields: Any) -> int:
+    def leave(self, **fields: Any) -> int:
         """Hide the page."""
-        return self.tell(visible=False, **fields)
+        return self.send_next_beacon(visible=False, **fields)
 
 
 def view_count(world: World, link: str) -> int:
@@ -108,7 +108,7 @@ def end_all_sessions(world: World) -> None:
 
 def list_sessions(world: World) -> list[tuple[str, int]]:
     """Class and reading time of every stored session: no route shows them yet."""
-    return world.rt.db.rows("SELECT class, time_ms FROM view_sessions ORDER BY id")
+    return world.rt.db.fetch_all("SELECT class, time_ms FROM view_sessions ORDER BY id")
 
 
 def dump_database(world: World) -> list[str]:

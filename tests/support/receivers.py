@@ -54,21 +54,21 @@ class FakeReceiver:
     ``most``: how many requests it held at once."""
 
     url: str
-    choose: Callable[[ReceivedRequest], Script]
-    hits: list[ReceivedRequest] = field(default_factory=list)
+    choose_script: Callable[[ReceivedRequest], Script]
+    requests: list[ReceivedRequest] = field(default_factory=list)
     connections: int = 0
-    holding: int = 0
-    most: int = 0
+    open_requests: int = 0
+    max_open_requests: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def script(self, script: Script) -> None:
+    def set_script(self, script: Script) -> None:
         """Treat everything like this from now on."""
-        self.choose = lambda hit: script
+        self.choose_script = lambda hit: script
 
-    def by_delivery(self) -> dict[str, list[ReceivedRequest]]:
+    def group_by_delivery(self) -> dict[str, list[ReceivedRequest]]:
         """The hits by the UUID of their delivery."""
         found: dict[str, list[ReceivedRequest]] = {}
-        for hit in self.hits:
+        for hit in self.requests:
             found.setdefault(hit.delivery, []).append(hit)
         return found
 
@@ -151,14 +151,14 @@ def _handle_request(sock: socket.socket, receiver: FakeReceiver) -> None:
     if hit is None:
         return
     with receiver.lock:
-        receiver.hits.append(hit)
-        receiver.holding += 1
-        receiver.most = max(receiver.most, receiver.holding)
+        receiver.requests.append(hit)
+        receiver.open_requests += 1
+        receiver.max_open_requests = max(receiver.max_open_requests, receiver.open_requests)
     try:
-        receiver.choose(hit)(sock)
+        receiver.choose_script(hit)(sock)
     finally:
         with receiver.lock:
-            receiver.holding -= 1
+            receiver.open_requests -= 1
 
 
 def _read_request(sock: socket.socket, path: str) -> ReceivedRequest | None:
@@ -218,8 +218,8 @@ def record_replacements(
 ) -> None:
     """Let the document of a file be replaced ``times``, as far as webhooks are told of it."""
     with world.rt.db.write():
-        ((file_id,),) = world.rt.db.rows("SELECT id FROM files WHERE uuid = ?", (file_uuid,))
-        found = world.rt.db.row("SELECT id FROM variants WHERE uuid = ?", (variant,))
+        ((file_id,),) = world.rt.db.fetch_all("SELECT id FROM files WHERE uuid = ?", (file_uuid,))
+        found = world.rt.db.fetch_one("SELECT id FROM variants WHERE uuid = ?", (variant,))
         for _ in range(times):
             activity.record(
                 world.rt, file_id, "content.replaced", extras, at=world.clock.now, variant_id=found and found[0]
@@ -230,7 +230,7 @@ def deliver_until_idle(world: World, rt: Runtime) -> list[int]:
     """Let time pass until nothing is due any more; returns the moments at which something was, seconds from now on. A
     millisecond before each there is nothing to do."""
     start, moments = world.clock.now, []
-    while (found := rt.db.row("SELECT MIN(next_at) FROM deliveries")) and found[0] is not None:
+    while (found := rt.db.fetch_one("SELECT MIN(next_at) FROM deliveries")) and found[0] is not None:
         if found[0] > world.clock.now:
             world.clock.now = found[0] - 1
             assert deliver_due(rt) == 0, "before its time"

@@ -24,16 +24,16 @@ class TrackedFile:
     uuid: str
     version: int
     sha256: str
-    sending: str = ""
+    pending_sha256: str = ""
 
 
 @dataclass
 class ReplaceTally:
     """What happened over all rounds: ``replaced`` acknowledged replacements, ``wrong`` all that should not be."""
 
-    replaced: int = 0
+    replacements: int = 0
     kills: int = 0
-    wrong: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
 
 
 def kill_during_replacements(folder: Path, rounds: int, seed: int) -> ReplaceTally:
@@ -54,7 +54,7 @@ def kill_during_replacements(folder: Path, rounds: int, seed: int) -> ReplaceTal
             ]
             for thread in threads:
                 thread.start()
-            random_moment(chance, lambda: tally.replaced, most=8)
+            random_moment(chance, lambda: tally.replacements, most=8)
             server.process.kill()
             server.process.wait()
             tally.kills += 1
@@ -83,7 +83,7 @@ def _replace_repeatedly(server: ServerProcess, link: TrackedFile, tally: Replace
         while True:
             number += 1
             content = _make_document(f"{seed}-{number}")
-            link.sending = hashlib.sha256(content).hexdigest()
+            link.pending_sha256 = hashlib.sha256(content).hexdigest()
             try:
                 answer = http.post(
                     f"{server.url}/api/v1/files/{link.uuid}/content",
@@ -94,10 +94,10 @@ def _replace_repeatedly(server: ServerProcess, link: TrackedFile, tally: Replace
             except requests.RequestException:
                 return
             if answer.status_code != 200:
-                tally.wrong.append(f"a replacement answered {answer.status_code}: {answer.text}")
+                tally.problems.append(f"a replacement answered {answer.status_code}: {answer.text}")
                 return
-            link.version, link.sha256, link.sending = answer.json()["contentVersion"], link.sending, ""
-            tally.replaced += 1
+            link.version, link.sha256, link.pending_sha256 = answer.json()["contentVersion"], link.pending_sha256, ""
+            tally.replacements += 1
 
 
 def _check_data(server: ServerProcess, links: list[TrackedFile], tally: ReplaceTally) -> None:
@@ -111,7 +111,7 @@ def _check_data(server: ServerProcess, links: list[TrackedFile], tally: ReplaceT
     finally:
         connection.close()
     if len(stored) != rows or any((server.data_dir / "tmp").iterdir()):
-        tally.wrong.append(f"{len(stored)} blobs for {rows} files, or partial files")
+        tally.problems.append(f"{len(stored)} blobs for {rows} files, or partial files")
 
 
 def _check_file(
@@ -125,10 +125,10 @@ def _check_file(
     told = connection.execute(
         "SELECT COUNT(*) FROM activity_rows WHERE file_id = ? AND event = 'content.replaced'", (file_id,)
     ).fetchone()[0]
-    if (version, sha256) not in ((link.version, link.sha256), (link.version + 1, link.sending)):
-        tally.wrong.append(f"version {version} of {link.uuid} is not what was acknowledged")
+    if (version, sha256) not in ((link.version, link.sha256), (link.version + 1, link.pending_sha256)):
+        tally.problems.append(f"version {version} of {link.uuid} is not what was acknowledged")
     if revisions != [(number,) for number in range(1, version + 1)] or told != version - 1:
-        tally.wrong.append(f"{link.uuid} has revisions {revisions} and {told} events at version {version}")
+        tally.problems.append(f"{link.uuid} has revisions {revisions} and {told} events at version {version}")
     if blob not in stored or hashlib.sha256(stored[blob].read_bytes()).hexdigest() != sha256:
-        tally.wrong.append(f"the bytes of {link.uuid} are gone or not its own")
+        tally.problems.append(f"the bytes of {link.uuid} are gone or not its own")
     link.version, link.sha256 = version, sha256

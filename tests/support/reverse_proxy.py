@@ -27,13 +27,13 @@ class ReverseProxy:
     url: str = ""
     upstream: str = ""
     source: str = "127.0.0.1"
-    adds: bool = True
-    hides: tuple[str, ...] = ()
+    adds_forwarded_for: bool = True
+    hidden_headers: tuple[str, ...] = ()
     host: str | None = None
-    most: int = 1 << 40
-    says: tuple[int, str] | None = None
+    max_body_bytes: int = 1 << 40
+    fixed_answer: tuple[int, str] | None = None
     date: float = BASE
-    heard: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
 
 
 @contextmanager
@@ -56,31 +56,35 @@ class _ProxyHandler(BaseHTTPRequestHandler):
     wbufsize = -1
     server: _ProxyServer
 
-    def _pass_on(self) -> None:
+    def _forward(self) -> None:
         door = self.server.door
-        door.heard.append(self.command)
+        door.requests.append(self.command)
         size = int(self.headers.get("Content-Length", 0))
-        if size > door.most:
+        if size > door.max_body_bytes:
             self.close_connection = True  # as nginx does: the body is not read
             self._answer(413, b"too large", {"Connection": "close"})
             return
         body = self.rfile.read(size)
-        if door.says is not None:
-            self._answer(door.says[0], b"ok\n", {"Location": door.says[1] + self.path} if door.says[1] else {})
+        if door.fixed_answer is not None:
+            self._answer(
+                door.fixed_answer[0],
+                b"ok\n",
+                {"Location": door.fixed_answer[1] + self.path} if door.fixed_answer[1] else {},
+            )
             return
         target = urlsplit(door.upstream)
         upstream = HTTPConnection(target.hostname or "", target.port, timeout=20, source_address=(door.source, 0))
-        upstream.request(self.command, self.path, body or None, self._headers())
+        upstream.request(self.command, self.path, body or None, self._build_headers())
         reply = upstream.getresponse()
         self._answer(reply.status, reply.read(), {"Content-Type": reply.headers["Content-Type"]})
         upstream.close()
 
-    do_GET = do_POST = _pass_on
+    do_GET = do_POST = _forward
 
-    def _headers(self) -> dict[str, str]:
+    def _build_headers(self) -> dict[str, str]:
         door = self.server.door
-        headers = {name: value for name, value in self.headers.items() if name not in door.hides}
-        if door.adds:
+        headers = {name: value for name, value in self.headers.items() if name not in door.hidden_headers}
+        if door.adds_forwarded_for:
             claimed = self.headers.get("X-Forwarded-For")
             own = self.client_address[0]
             headers["X-Forwarded-For"] = f"{claimed}, {own}" if claimed else own

@@ -47,7 +47,7 @@ def set_next_id(world: World, table: str, next_id: int) -> None:
 
 def count_rows(world: World, table: str) -> int:
     """How many rows ``table`` has."""
-    found = world.rt.db.row(f"SELECT COUNT(*) FROM {table}")
+    found = world.rt.db.fetch_one(f"SELECT COUNT(*) FROM {table}")
     assert found is not None
     return int(found[0])
 
@@ -60,6 +60,6 @@ def _insert_row(world: World, table: str, file_uuid: str, **columns: Any) -> int
             f"INSERT INTO {table} (owner_id, file_id, {names}) SELECT owner_id, id, {marks} FROM files WHERE uuid = ?",
             (*columns.values(), file_uuid),
         )
-        found = world.rt.db.row(f"SELECT MAX(id) FROM {table}")
+        found = world.rt.db.fetch_one(f"SELECT MAX(id) FROM {table}")
     assert found is not None
     return int(found[0])

@@ -23,34 +23,34 @@ class OwnedFile:
         self.path = f"/api/v1/files/{self.made['uuid']}"
         insert_asset(world, self.made["uuid"], "logo", ASSET)
 
-    def put(self, body: Any, person: Person | None = None) -> TestResponse:
+    def put_settings(self, body: Any, person: Person | None = None) -> TestResponse:
         """One settings write of ``body`` by ``person``, the owner unless given."""
         return (person or self.owner).put(f"{self.path}/settings", json=body)
 
-    def change(self, **settings: Any) -> None:
+    def change_settings(self, **settings: Any) -> None:
         """A settings write that must succeed."""
-        answer = self.put(settings)
+        answer = self.put_settings(settings)
         assert (answer.status_code, answer.data) == (200, b""), answer.text
 
-    def show(self) -> dict[str, Any]:
+    def get_file(self) -> dict[str, Any]:
         """The File object, as its owner gets it."""
         found: dict[str, Any] = self.owner.get(self.path).get_json()
         return found
 
-    def shows(self, expected: dict[str, Any]) -> bool:
+    def has_values(self, expected: dict[str, Any]) -> bool:
         """Whether the File object has all of ``expected``."""
-        found = self.show()
+        found = self.get_file()
         return all(found.get(key, ABSENT) == value for key, value in expected.items())
 
-    def everything(self) -> tuple[Any, ...]:
+    def read_row_and_bytes(self) -> tuple[Any, ...]:
         """The file's whole row and its bytes."""
-        row = self.world.rt.db.row("SELECT * FROM files WHERE uuid = ?", (self.made["uuid"],))
+        row = self.world.rt.db.fetch_one("SELECT * FROM files WHERE uuid = ?", (self.made["uuid"],))
         assert row is not None
         return (*row, self.world.rt.blobs.path(blob_key(self.world, self.made["uuid"])).read_bytes())
 
-    def on(self, plan: str) -> None:
+    def set_plan(self, plan: str) -> None:
         """Put the owner on ``plan``."""
-        accounts.set_tier(self.world.rt, self.owner.email, Plan.of(plan))
+        accounts.set_tier(self.world.rt, self.owner.email, Plan.from_tier(plan))
 
 
 def share_file_on_plan(world: World, plan: str) -> OwnedFile:
@@ -60,7 +60,7 @@ def share_file_on_plan(world: World, plan: str) -> OwnedFile:
 
 def blob_key(world: World, file_uuid: str) -> str:
     """The key of the file's bytes in the store."""
-    found = world.rt.db.row("SELECT blob FROM files WHERE uuid = ?", (file_uuid,))
+    found = world.rt.db.fetch_one("SELECT blob FROM files WHERE uuid = ?", (file_uuid,))
     assert found is not None
     return str(found[0])
 
@@ -79,7 +79,7 @@ def insert_asset(world: World, file_uuid: str, kind: str, uuid: str) -> None:
 def remove_owner(world: World, shared: OwnedFile) -> Person:
     """Make the file one without an owner; returns whoever holds its manage token."""
     with world.rt.db.write():
-        found = world.rt.db.row("SELECT id FROM files WHERE uuid = ?", (shared.made["uuid"],))
+        found = world.rt.db.fetch_one("SELECT id FROM files WHERE uuid = ?", (shared.made["uuid"],))
         assert found is not None
         world.rt.db.execute("UPDATE files SET owner_id = NULL WHERE id = ?", found)
         token = tokens.mint(world.rt, found[0]).manage

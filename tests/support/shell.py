@@ -82,7 +82,7 @@ class Shell:
     def cursors(self) -> Path:
         return self.home / "state" / "cursors"
 
-    def cursor(self, name: str) -> Any:
+    def read_cursor(self, name: str) -> Any:
         """The content of a named cursor file."""
         return json.loads((self.cursors / f"{name}.json").read_text())
 

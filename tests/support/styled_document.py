@@ -20,22 +20,22 @@ class StyledDocument:
         self._server = server
         self.name = url.rsplit("/", 1)[1]
         self._path = f"{server.url}/api/v1/files/{self.name}"
-        self.logo = self._asset("logo", _make_picture("PNG", (300, 100)))
-        self.picture = self._asset("background", _make_picture("JPEG", (800, 500)))
+        self.logo = self._upload_asset("logo", _make_picture("PNG", (300, 100)))
+        self.picture = self._upload_asset("background", _make_picture("JPEG", (800, 500)))
 
     @property
-    def embed(self) -> str:
+    def embed_url(self) -> str:
         """Its page for framing."""
         return f"{self._server.url}/embed/{self.name}"
 
-    def wear(self, settings: dict[str, Any] | None = None, **blocks: Any) -> None:
+    def apply_looks(self, settings: dict[str, Any] | None = None, **blocks: Any) -> None:
         """Look as ``blocks`` of viewerSettings say, and otherwise as by default; ``settings`` are others of the file,
         which never ends without them."""
         body = {"viewerSettings": blocks} | (settings or {"neverExpire": True})
         answer = requests.put(f"{self._path}/settings", headers=self._server.headers, json=body, timeout=30)
         assert answer.status_code == 200, answer.text
 
-    def _asset(self, kind: str, content: bytes) -> str:
+    def _upload_asset(self, kind: str, content: bytes) -> str:
         answer = requests.post(
             f"{self._path}/assets",
             headers=self._server.headers,

@@ -24,7 +24,7 @@ class TerminalOutput:
     """``code``: how the program ended; ``shown``: everything the terminal got, its own line ends undone."""
 
     code: int
-    shown: str
+    text: str
 
 
 class Terminal:
@@ -53,7 +53,7 @@ class Terminal:
         """Press keys."""
         os.write(self._master, text.encode())
 
-    def until(self, text: str, *, after: int = 0) -> str:
+    def wait_for_text(self, text: str, *, after: int = 0) -> str:
         """Wait until ``text`` was shown behind position ``after``; returns everything shown so far."""
         give_up = time.monotonic() + _TIMEOUT_S
         while text not in self.shown[after:]:
@@ -61,13 +61,13 @@ class Terminal:
                 raise AssertionError(f"{text!r} was not shown, but: {self.shown[after:]!r}")
         return self.shown
 
-    def settle(self, quiet: float = 0.3) -> str:
+    def read_until_quiet(self, quiet: float = 0.3) -> str:
         """Read until nothing came for ``quiet`` seconds; returns everything shown so far."""
         while self._read(time.monotonic() + quiet):
             pass
         return self.shown
 
-    def end(self) -> TerminalOutput:
+    def wait_for_exit(self) -> TerminalOutput:
         """Wait until the program ends by itself."""
         give_up = time.monotonic() + _TIMEOUT_S
         while self._read(give_up):
@@ -98,4 +98,4 @@ class Terminal:
 def run_on_terminal(argv: Sequence[str], env: Mapping[str, str], **options: object) -> TerminalOutput:
     """Run a program on a terminal to its end."""
     with Terminal(argv, env, **options) as terminal:  # type: ignore[arg-type]
-        return terminal.end()
+        return terminal.wait_for_exit()

@@ -50,40 +50,40 @@ class Tripwire:
     alarms: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.context.expose_binding("pwned", lambda source: self._raise(f"ran in {_frame_name(source['frame'])}"))
-        self.context.expose_binding("violated", self._broken)
+        self.context.expose_binding("pwned", lambda source: self._raise_alarm(f"ran in {_frame_name(source['frame'])}"))
+        self.context.expose_binding("violated", self._record_violation)
         self.context.expose_binding("heard", lambda _: None)  # answered after everything that happened before
         self.context.add_init_script(_LISTEN)
-        self.context.route(re.compile(f"^https?://{CANARY}/"), self._meet)
-        self.context.on("console", self._heard)
-        self.context.on("weberror", lambda error: self._raise(f"threw {error.error} {error.error.stack}"))
-        self.context.on("dialog", lambda dialog: (self._raise(f"asked {dialog.message}"), dialog.dismiss()))
+        self.context.route(re.compile(f"^https?://{CANARY}/"), self._record_route)
+        self.context.on("console", self._record_message)
+        self.context.on("weberror", lambda error: self._raise_alarm(f"threw {error.error} {error.error.stack}"))
+        self.context.on("dialog", lambda dialog: (self._raise_alarm(f"asked {dialog.message}"), dialog.dismiss()))
 
-    def provoke(self, page: Page) -> None:
+    def trigger_handlers(self, page: Page) -> None:
         """Point at and focus everything on ``page``; raises an alarm also for what a text would have had to put there
         to do harm."""
         for words in page.evaluate(_FOREIGN):
-            self._raise(f"holds {words} in {page.url}")
+            self._raise_alarm(f"holds {words} in {page.url}")
         page.evaluate(_FOCUS_EVERYTHING)
-        self.listen(page)
+        self.wait_for_reports(page)
 
-    def listen(self, page: Page) -> None:
+    def wait_for_reports(self, page: Page) -> None:
         """Wait for the word of everything that has happened on ``page``."""
         page.evaluate("heard()")
 
-    def _broken(self, source: dict[str, Any], said: str) -> None:
-        self._raise(f"broke its policy by {said} in {_frame_name(source['frame'])}")
+    def _record_violation(self, source: dict[str, Any], said: str) -> None:
+        self._raise_alarm(f"broke its policy by {said} in {_frame_name(source['frame'])}")
 
-    def _raise(self, words: str) -> Any:
+    def _raise_alarm(self, words: str) -> Any:
         self.alarms.append(words)
 
-    def _meet(self, route: Route) -> None:
-        self._raise(f"loaded {route.request.url} in {_frame_name(route.request.frame)}")
+    def _record_route(self, route: Route) -> None:
+        self._raise_alarm(f"loaded {route.request.url} in {_frame_name(route.request.frame)}")
         route.abort()
 
-    def _heard(self, message: ConsoleMessage) -> None:
+    def _record_message(self, message: ConsoleMessage) -> None:
         if message.type in ("error", "warning") and "the server responded with a status of" not in message.text:
-            self._raise(f"said {message.text}")
+            self._raise_alarm(f"said {message.text}")
 
 
 def _frame_name(frame: Frame) -> str:

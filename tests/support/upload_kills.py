@@ -21,8 +21,8 @@ class UploadTally:
 
     acknowledged: dict[str, str] = field(default_factory=dict)  # uuid -> SHA-256
     kills: int = 0
-    lost: list[str] = field(default_factory=list)
-    damaged: list[str] = field(default_factory=list)
+    lost_uploads: list[str] = field(default_factory=list)
+    damaged_files: list[str] = field(default_factory=list)
     orphans: int = 0
     partials: int = 0
     restart_seconds: list[float] = field(default_factory=list)
@@ -74,7 +74,7 @@ def _upload_repeatedly(server: ServerProcess, tally: UploadTally, seed: int, siz
             except requests.RequestException:
                 return
             if answer.status_code != 200:
-                tally.damaged.append(f"upload answered {answer.status_code}: {answer.text}")
+                tally.damaged_files.append(f"upload answered {answer.status_code}: {answer.text}")
                 return
             tally.acknowledged[answer.json()["uuid"]] = hashlib.sha256(content).hexdigest()
 
@@ -84,14 +84,14 @@ def _check_data(server: ServerProcess, tally: UploadTally) -> None:
     blobs = {path.name: path for path in (server.data_dir / "blobs").rglob("*") if path.is_file()}
     tally.partials += len([path for path in (server.data_dir / "tmp").iterdir() if path.is_file()])
     tally.orphans += len(blobs.keys() - {blob for blob, _ in known.values()})
-    tally.lost += [uuid for uuid in tally.acknowledged if uuid not in known]
+    tally.lost_uploads += [uuid for uuid in tally.acknowledged if uuid not in known]
     for uuid, (blob, sha256) in known.items():
         if blob not in blobs:
-            tally.damaged.append(f"{uuid}: its bytes are gone")
+            tally.damaged_files.append(f"{uuid}: its bytes are gone")
         elif hashlib.sha256(blobs[blob].read_bytes()).hexdigest() != sha256:
-            tally.damaged.append(f"{uuid}: its bytes changed")
+            tally.damaged_files.append(f"{uuid}: its bytes changed")
         elif tally.acknowledged.get(uuid, sha256) != sha256:
-            tally.damaged.append(f"{uuid}: not the bytes that were sent")
+            tally.damaged_files.append(f"{uuid}: not the bytes that were sent")
 
 
 def _read_rows(database: Path, tally: UploadTally) -> dict[str, tuple[str, str]]:
@@ -99,7 +99,7 @@ def _read_rows(database: Path, tally: UploadTally) -> dict[str, tuple[str, str]]
     connection = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
     try:
         if connection.execute("PRAGMA integrity_check").fetchone() != ("ok",):
-            tally.damaged.append("integrity_check failed")
+            tally.damaged_files.append("integrity_check failed")
         return {
             uuid: (blob, sha256) for uuid, blob, sha256 in connection.execute("SELECT uuid, blob, sha256 FROM files")
         }

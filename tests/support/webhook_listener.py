@@ -43,50 +43,50 @@ class ListenerProcess:
             text=True,
         )
         assert self.process.stderr is not None
-        self.said: list[str] = []
+        self.stderr_lines: list[str] = []
         self._words = _queue_lines(self.process.stderr)
         self._rows = _queue_lines(self.process.stdout) if self.process.stdout else queue.SimpleQueue[str]()
 
-    def until(self, text: str) -> str:
+    def wait_for_line(self, text: str) -> str:
         """Wait for a line on stderr that holds ``text``; returns it."""
         while True:
             line = self._words.get(timeout=_TIMEOUT_S)
-            assert line != _END, f"it ended without saying {text!r}: {self.said}"
-            self.said.append(line)
+            assert line != _END, f"it ended without saying {text!r}: {self.stderr_lines}"
+            self.stderr_lines.append(line)
             if text in line:
                 return line
 
     @property
     def url(self) -> str:
         """Where it receives."""
-        return self.until("ready: deliveries arrive at ").split()[-1]
+        return self.wait_for_line("ready: deliveries arrive at ").split()[-1]
 
     @property
-    def secret(self) -> str:
+    def last_secret(self) -> str:
         """The secret it told so far."""
-        found = _SECRET.search("\n".join(self.said))
-        assert found is not None, self.said
+        found = _SECRET.search("\n".join(self.stderr_lines))
+        assert found is not None, self.stderr_lines
         return found[0]
 
-    def line(self) -> str:
+    def read_line(self) -> str:
         """The next line on stdout."""
         line = self._rows.get(timeout=_TIMEOUT_S)
-        assert line != _END, f"it ended: {self.words()}"
+        assert line != _END, f"it ended: {self.read_stderr()}"
         return line
 
-    def row(self) -> dict[str, Any]:
+    def read_row(self) -> dict[str, Any]:
         """The next row of ``--json``."""
-        found: dict[str, Any] = json.loads(self.line())
+        found: dict[str, Any] = json.loads(self.read_line())
         return found
 
-    def words(self) -> str:
+    def read_stderr(self) -> str:
         """All it has said, once it has ended."""
         while (line := self._words.get(timeout=_TIMEOUT_S)) != _END:
-            self.said.append(line)
+            self.stderr_lines.append(line)
         self._words.put(_END)
-        return "\n".join(self.said)
+        return "\n".join(self.stderr_lines)
 
-    def rest(self) -> list[str]:
+    def read_remaining(self) -> list[str]:
         """All lines that it still prints, once it has ended."""
         found = []
         while (line := self._rows.get(timeout=_TIMEOUT_S)) != _END:
@@ -127,7 +127,7 @@ def run_listener(env: Mapping[str, str], *options: str, stdout: int = subprocess
     finally:
         if found.process.poll() is None:
             found.end(signal.SIGTERM)
-        found.words()
+        found.read_stderr()
 
 
 class ListenerThread(threading.Thread):
@@ -137,20 +137,20 @@ class ListenerThread(threading.Thread):
         super().__init__(daemon=True)
         self._shell = shell
         self._options = options
-        self.ended: CommandResult | None = None
+        self.result: CommandResult | None = None
         shell.time.wall = time.time()  # signatures are made by a server on real time
         self.start()
 
     def run(self) -> None:
-        self.ended = self._shell("webhooks", "listen", *self._options)
+        self.result = self._shell("webhooks", "listen", *self._options)
 
-    def passing(self, seconds: float = 5.0) -> bool:
+    def advance_time(self, seconds: float = 5.0) -> bool:
         """Let time go on."""
         self._shell.time.passed += seconds
         return False
 
     @property
-    def said(self) -> str:
+    def stderr(self) -> str:
         """What it has said on stderr so far."""
         try:
             stream: Any = current_context().stderr
@@ -159,11 +159,11 @@ class ListenerThread(threading.Thread):
         text: str = stream.text()
         return text
 
-    def over(self) -> CommandResult:
+    def wait_for_end(self) -> CommandResult:
         """How it ended, when it does by itself as time goes on."""
-        wait_until(lambda: self.passing() or not self.is_alive(), seconds=60)
-        assert self.ended is not None
-        return self.ended
+        wait_until(lambda: self.advance_time() or not self.is_alive(), seconds=60)
+        assert self.result is not None
+        return self.result
 
 
 def upload_file(server: ServerProcess, headers: dict[str, str] | None = None) -> str:

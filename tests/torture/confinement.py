@@ -70,7 +70,7 @@ class Arena:
             listener.listen()
         key = int(self.secret[:7], 16)
         self._segment = ctypes.CDLL(None).shmget(key, 4096, 0o1600)
-        self.at: dict[str, Any] = {
+        self.targets: dict[str, Any] = {
             "secret": self.secret, "vault": str(folder / "vault.key"), "database": str(folder / "docshare.db"),
             "blob": str(folder / "blob"), "doomed": str(folder / "doomed"), "folder": str(folder),
             "document": str(folder / "document.pdf"), "document_size": (folder / "document.pdf").stat().st_size,
@@ -79,7 +79,7 @@ class Arena:
             "abstract": f"docshare-{self.secret}", "port": self._tcp.getsockname()[1], "key": key,
         }  # fmt: skip
 
-    def damage(self) -> list[str]:
+    def list_damage(self) -> list[str]:
         """Return everything that an attack has changed."""
         texts = {
             name: (self.folder / name).read_text(encoding="ascii") for name in ("vault.key", "docshare.db", "blob")
@@ -114,7 +114,7 @@ def attempt_unconfined(name: str) -> str:
     """Return the result of the attempt ``name`` without confinement."""
     with open_arena() as arena:
         targets = arena.folder / "targets.json"
-        targets.write_text(json.dumps(arena.at), encoding="ascii")
+        targets.write_text(json.dumps(arena.targets), encoding="ascii")
         command = [sys.executable, payload.__file__, name, str(targets)]
         with (arena.folder / "document.pdf").open("rb") as file:
             handles = (file.fileno(),)
@@ -132,7 +132,7 @@ def open_confined(kind: str, arena: Arena) -> Iterator[Callable[[str], str]]:
         if kind == "convert":
             yield _install_as_libreoffice(folder, arena)
             return
-        text = _HOOK.format(root=str(ROOT), targets=json.dumps(arena.at))
+        text = _HOOK.format(root=str(ROOT), targets=json.dumps(arena.targets))
         (folder / "sitecustomize.py").write_text(text, encoding="utf-8")
         paths = os.environ.get("PYTHONPATH")
         stack.callback(sys.path.remove, str(folder))
@@ -160,7 +160,7 @@ def _open_worker(kind: str, arena: Arena) -> Iterator[Callable[[str], str]]:
             child = WorkerProcess(memory_bytes=1 << 30, timeout_s=20.0)
         try:
             return (
-                child.ask({"do": kind, "path": arena.at["document"], **_job_arguments(kind, name)})
+                child.ask({"do": kind, "path": arena.targets["document"], **_job_arguments(kind, name)})
                 .body.decode()
                 .strip('"')
             )
@@ -193,7 +193,7 @@ def _job_arguments(kind: str, name: str) -> dict[str, Any]:
 
 def _attempt_in_scan(name: str, arena: Arena) -> str:
     try:
-        scan_document(Path(arena.at["document"]), name)
+        scan_document(Path(arena.targets["document"]), name)
     except Problem as problem:
         return _ENDED if "damaged" in problem.detail else problem.detail
     return "no answer"
@@ -204,20 +204,20 @@ def _install_as_libreoffice(folder: Path, arena: Arena) -> Callable[[str], str]:
     program, python = folder / "soffice", Path(sys.executable).resolve()
     python = python if python.is_relative_to("/usr") else Path("/usr/bin/python3")
     shutil.copyfile(payload.__file__, folder / "payload.py")
-    (folder / "targets.json").write_text(json.dumps(arena.at), encoding="ascii")
+    (folder / "targets.json").write_text(json.dumps(arena.targets), encoding="ascii")
     for path in folder.iterdir():  # independent of the umask of this process
         path.chmod(0o644)
     run = f'{python} {folder}/payload.py "$(cat {folder}/name)" {folder}/targets.json'
     program.write_text(f'#!/bin/sh\n[ "$2" = --version ] && exit 0\n(echo %PDF-; {run}) > document.pdf 2>&1\n')
     program.chmod(0o755)
-    converter = OfficeConverter(Path(arena.at["folder"]) / "tmp", program)
+    converter = OfficeConverter(Path(arena.targets["folder"]) / "tmp", program)
 
     def attack(name: str) -> str:
         (folder / "name").write_text(name, encoding="ascii")
         (folder / "name").chmod(0o644)
         part = PartialFile(folder / "made.part")
         try:
-            converter.convert(Path(arena.at["document"]), "ppt", part)
+            converter.convert(Path(arena.targets["document"]), "ppt", part)
             part.close()
             return part.path.read_text(encoding="utf-8").removeprefix("%PDF-\n").strip() or _ENDED
         finally:
@@ -241,7 +241,7 @@ def attack_all(kinds: tuple[str, ...], names: list[str]) -> int:
             assert attack(payload.BREATHE) == "achieved", f"the payload does not run in {kind}"
             results = {name: attack(name) for name in names if is_applicable(name, kind)}
             achieved = [name for name, result in results.items() if _print_result(result, kind, name)]
-            damage = arena.damage()
+            damage = arena.list_damage()
         bad += len(achieved) + len(damage)
         summary = f"{kind}: {len(achieved)} of {len(results)} attempts succeeded {achieved or ''}"
         print(f"{summary}; damage: {damage or 'none'}")
@@ -271,7 +271,7 @@ def ordinary_user_command(*arguments: str) -> tuple[list[str], dict[str, str]]:
 
 
 def main() -> int:
-    print(f"layers missing: {list(ConfinementProbe().measure().reasons())}")
+    print(f"layers missing: {list(ConfinementProbe().measure().list_missing())}")
     if "--short" in sys.argv:
         return attack_all(("render",), BASIC)
     print(f"as user {os.geteuid()}:")

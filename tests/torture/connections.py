@@ -48,21 +48,21 @@ class ConnectionAttack:
     """
 
     count: int = 5000
-    reopened: int = 200
+    reopen_count: int = 200
     pace: int = 2500
     sources: Sequence[str] = ("127.0.0.1",)
     opening: bytes = b""
     drip: bytes = b""
     every: float = 3.0
-    half_closed: bool = False
+    is_half_closed: bool = False
     small_window: bool = False
-    flood: bool = False
+    is_flood: bool = False
 
 
 MANY = tuple(f"127.1.{third}.{fourth}" for third in range(8) for fourth in range(1, 201))
 ATTACKS: dict[str, ConnectionAttack] = {
-    "quiet": ConnectionAttack(count=0, reopened=0),
-    "1500 silent, 50 reopened": ConnectionAttack(count=1500, reopened=50),
+    "quiet": ConnectionAttack(count=0, reopen_count=0),
+    "1500 silent, 50 reopened": ConnectionAttack(count=1500, reopen_count=50),
     "5000 silent, 200 reopened": ConnectionAttack(),
     "2000 idle after an answer": ConnectionAttack(2000, opening=GET, pace=300),
     "1600 addresses, 8000 silent": ConnectionAttack(count=8000, sources=MANY),
@@ -78,13 +78,13 @@ ATTACKS: dict[str, ConnectionAttack] = {
     "slow bodies of 1600 addresses": ConnectionAttack(opening=BODY, drip=b"x", sources=MANY),
     "answers never read": ConnectionAttack(2000, 50, opening=SCRIPT * 40, pace=300, small_window=True),
     "answers never read by 1600 addresses": ConnectionAttack(
-        3000, 50, opening=SCRIPT * 4, sources=MANY, pace=150, small_window=True, flood=True
+        3000, 50, opening=SCRIPT * 4, sources=MANY, pace=150, small_window=True, is_flood=True
     ),
-    "half closed": ConnectionAttack(2000, opening=GET, half_closed=True, pace=300),
-    "pipelined": ConnectionAttack(opening=GET * 5000, count=50, reopened=2),
-    "resets": ConnectionAttack(count=20, reopened=2000),
-    "resets after a request": ConnectionAttack(count=20, reopened=500, opening=GET),
-    "TLS": ConnectionAttack(opening=TLS, count=2000, reopened=300),
+    "half closed": ConnectionAttack(2000, opening=GET, is_half_closed=True, pace=300),
+    "pipelined": ConnectionAttack(opening=GET * 5000, count=50, reopen_count=2),
+    "resets": ConnectionAttack(count=20, reopen_count=2000),
+    "resets after a request": ConnectionAttack(count=20, reopen_count=500, opening=GET),
+    "TLS": ConnectionAttack(opening=TLS, count=2000, reopen_count=300),
 }
 
 
@@ -97,7 +97,7 @@ def run_attack(port: int, attack: ConnectionAttack, stop: Any, opened: Any) -> N
     while not stop.is_set():
         now = time.monotonic()
         missing = attack.count - len(sockets)
-        replaced = min(int((now - due) * attack.reopened), attack.count)
+        replaced = min(int((now - due) * attack.reopen_count), attack.count)
         if replaced:
             due = now
         for _ in range(min(replaced, len(sockets))):
@@ -130,7 +130,7 @@ def _open_connection(port: int, attack: ConnectionAttack, source: str) -> socket
         sock.setblocking(False)
         if attack.opening:
             sock.send(attack.opening)
-        if attack.half_closed:
+        if attack.is_half_closed:
             sock.shutdown(socket.SHUT_WR)
     except OSError:
         sock.close()
@@ -226,12 +226,12 @@ class VisitTimes:
 
     times: list[float] = field(default_factory=list)
 
-    def share(self, part: float) -> float:
+    def quantile(self, part: float) -> float:
         """Return the time within which this share of the visits finished."""
         return sorted(self.times)[min(len(self.times) - 1, int(len(self.times) * part))]
 
     @property
-    def failed(self) -> int:
+    def failure_count(self) -> int:
         return sum(time == float("inf") for time in self.times)
 
 
@@ -276,15 +276,16 @@ def measure(
             figures = visit_all(port, seconds)
             sockets = count_open_sockets(pid)
             total = opened()
-    reached = figures.share(0.95) <= TARGET_MS and not figures.failed
-    verdict = "no target" if attack.flood else "ok" if reached else "MISSED"
+    reached = figures.quantile(0.95) <= TARGET_MS and not figures.failure_count
+    verdict = "no target" if attack.is_flood else "ok" if reached else "MISSED"
     print(
-        f"{name:38} {len(figures.times):5} visits  p50 {figures.share(0.5):7.1f}  p95 {figures.share(0.95):7.1f}  "
-        f"(before: {before.share(0.95):5.1f})  "
-        f"failed {figures.failed:4}  held {sockets:5}  made {total:6}  {verdict}",
+        f"{name:38} {len(figures.times):5} visits  "
+        f"p50 {figures.quantile(0.5):7.1f}  p95 {figures.quantile(0.95):7.1f}  "
+        f"(before: {before.quantile(0.95):5.1f})  "
+        f"failed {figures.failure_count:4}  held {sockets:5}  made {total:6}  {verdict}",
         flush=True,
     )
-    return reached or attack.flood
+    return reached or attack.is_flood
 
 
 def main() -> int:

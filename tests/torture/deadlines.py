@@ -58,7 +58,7 @@ def _prepare_expiry(after_ms: int) -> Callable[[World], Probe]:
 def _burn_file(world: World) -> dict[str, Any]:
     uploaded = world.pia.upload()
     put_settings(world, uploaded, viewLimit=1)
-    assert GateClient(world, uploaded["shortId"]).enters()
+    assert GateClient(world, uploaded["shortId"]).enter()
     return uploaded
 
 
@@ -71,7 +71,7 @@ def _prepare_reopening(world: World) -> Probe:
     uploaded = world.pia.upload()
     put_settings(world, uploaded, viewLimit=9)
     guest = GateClient(world, uploaded["shortId"])
-    assert guest.enters()
+    assert guest.enter()
     return guest.is_in
 
 
@@ -79,8 +79,8 @@ def _prepare_open_page(world: World) -> Probe:
     uploaded = world.pia.upload()
     put_settings(world, uploaded, viewLimit=9)
     guest = GateClient(world, uploaded["shortId"])
-    assert guest.enters()
-    return lambda: guest.gets(f"/{uploaded['shortId']}/text/1.json?v=1").status_code == 200
+    assert guest.enter()
+    return lambda: guest.get(f"/{uploaded['shortId']}/text/1.json?v=1").status_code == 200
 
 
 def _prepare_trash(owner: str) -> Callable[[World], Probe]:
@@ -138,20 +138,20 @@ def _prepare_session(world: World) -> Probe:
 
 def _prepare_code(world: World) -> Probe:
     app = make_app(world)
-    code = app.code()
-    return lambda: app.exchange(code).status_code == 200
+    code = app.create_code()
+    return lambda: app.exchange_code(code).status_code == 200
 
 
 def _prepare_access_token(world: World) -> Probe:
-    token = make_app(world).tokens()["access_token"]
+    token = make_app(world).approve_and_exchange()["access_token"]
     headers = {"Authorization": f"Bearer {token}"}
     return lambda: world.http.get("/api/v1/files", headers=headers).status_code == 200
 
 
 def _prepare_refresh_token(world: World) -> Probe:
     app = make_app(world)
-    token = app.tokens()["refresh_token"]
-    return lambda: app.refresh(token).status_code == 200
+    token = app.approve_and_exchange()["refresh_token"]
+    return lambda: app.refresh_token(token).status_code == 200
 
 
 def _prepare_retry(failures: int) -> Callable[[World], Probe]:
@@ -184,12 +184,12 @@ def _prepare_kept_event(world: World) -> Probe:
 
 
 def _prepare_hidden_session(world: World) -> Probe:
-    FakeReader(world, world.pia.upload()["shortId"]).leaves()
+    FakeReader(world, world.pia.upload()["shortId"]).leave()
     return lambda: viewing.end_due_sessions(world.rt) == 0
 
 
 def _prepare_idle_session(world: World) -> Probe:
-    FakeReader(world, world.pia.upload()["shortId"]).tell(input=True)
+    FakeReader(world, world.pia.upload()["shortId"]).send_next_beacon(input=True)
     return lambda: viewing.end_due_sessions(world.rt) == 0
 
 

@@ -32,8 +32,8 @@ class FeedTally:
 
     acknowledged: int = 0
     kills: int = 0
-    seen: list[list[int]] = field(default_factory=lambda: [[] for _ in range(POLLERS)])
-    wrong: list[str] = field(default_factory=list)
+    ids_by_poller: list[list[int]] = field(default_factory=lambda: [[] for _ in range(POLLERS)])
+    problems: list[str] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
@@ -59,7 +59,7 @@ class _Writers:
                     if answer.status_code == 200:
                         self._tally.acknowledged += 1
                     else:
-                        self._tally.wrong.append(f"a download returned {answer.status_code}")
+                        self._tally.problems.append(f"a download returned {answer.status_code}")
                         return
 
 
@@ -101,7 +101,8 @@ def walk_feed(folder: Path, events: int, kills: int, seed: int = 7) -> FeedTally
             stop = threading.Event()
             writers = _Writers(server.url, short_id, tally, target)
             pollers = [
-                threading.Thread(target=_poll_feed, args=(server, seen, stop), daemon=True) for seen in tally.seen
+                threading.Thread(target=_poll_feed, args=(server, seen, stop), daemon=True)
+                for seen in tally.ids_by_poller
             ]
             for thread in (*writers.threads, *pollers):
                 thread.start()
@@ -110,7 +111,7 @@ def walk_feed(folder: Path, events: int, kills: int, seed: int = 7) -> FeedTally
                 _join(writers.threads)
                 stop.set()
             else:
-                while tally.acknowledged < target and not tally.wrong:
+                while tally.acknowledged < target and not tally.problems:
                     time.sleep(0.002)
                 server.process.kill()
                 tally.kills += 1
@@ -127,13 +128,13 @@ def _join(threads: list[threading.Thread]) -> None:
 
 def find_problems(tally: FeedTally) -> list[str]:
     """Return all errors: lost, duplicate or reordered events, and pollers that disagree."""
-    wrong = list(tally.wrong)
-    for number, seen in enumerate(tally.seen):
+    wrong = list(tally.problems)
+    for number, seen in enumerate(tally.ids_by_poller):
         if seen != sorted(set(seen)):
             wrong.append(f"poller {number} received duplicate or reordered IDs")
         if len(seen) < tally.acknowledged:
             wrong.append(f"poller {number} received {len(seen)} of {tally.acknowledged} events")
-        if seen != tally.seen[0]:
+        if seen != tally.ids_by_poller[0]:
             wrong.append(f"poller {number} and poller 0 disagree")
     return wrong
 
@@ -145,7 +146,7 @@ def main(events: int = 100_000, kills: int = 20) -> int:
         tally = walk_feed(Path(folder), events, kills)
     wrong = find_problems(tally)
     print(f"{tally.acknowledged} downloads acknowledged, {tally.kills} kills, {time.monotonic() - began:.0f} s")
-    print("events of each poller:", *(len(seen) for seen in tally.seen))
+    print("events of each poller:", *(len(seen) for seen in tally.ids_by_poller))
     print(f"{len(wrong)} errors", *wrong[:10], sep="\n  ")
     return 1 if wrong else 0
 

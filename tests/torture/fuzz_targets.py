@@ -85,7 +85,7 @@ def _make_blobs() -> BlobStore:
 
 def multipart_name(data: bytes) -> None:
     head = b'--edge\r\nContent-Disposition: form-data; name="file"; filename='
-    parser = FormParser(b"edge", _make_blobs().part, 1_000)
+    parser = FormParser(b"edge", _make_blobs().create_partial, 1_000)
     try:
         parser.feed(head + data + b"\r\n\r\nx\r\n--edge--\r\n")
         form = parser.finish()

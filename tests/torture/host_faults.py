@@ -35,7 +35,7 @@ class FaultFigures:
 
     injections: int = 0
     answers: dict[str, Counter[int]] = field(default_factory=dict)
-    wrong: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
 
     def count(self, kind: str, status: int) -> None:
         self.answers.setdefault(kind, Counter())[status] += 1
@@ -67,14 +67,14 @@ class SmallDiskServer:
     def kill(self) -> None:
         """Send SIGKILL."""
         self.process.kill()
-        self._ended()
+        self._wait_for_exit()
 
     def stop(self) -> int:
         """Send SIGTERM; return the exit code."""
         self.process.terminate()
-        return self._ended()
+        return self._wait_for_exit()
 
-    def _ended(self) -> int:
+    def _wait_for_exit(self) -> int:
         self.http.close()
         self.process.communicate(timeout=_TIMEOUT_S)
         return int(self.process.returncode)
@@ -184,7 +184,7 @@ def inject_fault(server: SmallDiskServer, fault: str, rounds: int, figures: Faul
     _send_requests(server, healed, "after", 0)
     bad = {kind: dict(counts) for kind, counts in healed.answers.items() if any(status >= 400 for status in counts)}
     if bad:
-        figures.wrong.append(f"after '{fault}': {bad}")
+        figures.problems.append(f"after '{fault}': {bad}")
 
 
 def _send_requests(server: SmallDiskServer, figures: FaultFigures, fault: str, number: int) -> None:
@@ -209,11 +209,11 @@ def _send_requests(server: SmallDiskServer, figures: FaultFigures, fault: str, n
         try:
             answer = call()
         except requests.RequestException as error:
-            figures.wrong.append(f"'{fault}', {kind}: {error}")
+            figures.problems.append(f"'{fault}', {kind}: {error}")
             continue
         figures.count(kind, answer.status_code)
         if answer.status_code >= 400 and (problem := _find_problem(kind, answer)):
-            figures.wrong.append(f"'{fault}', {kind}: {problem}")
+            figures.problems.append(f"'{fault}', {kind}: {problem}")
 
 
 def _next_reader_header() -> dict[str, str]:
@@ -250,13 +250,13 @@ def restart_on_full_disk(server: SmallDiskServer, figures: FaultFigures) -> None
 def check_stopped_server(server: SmallDiskServer, figures: FaultFigures) -> None:
     """Stop the server and check that its log has no traceback and ``docshare admin check`` finds no error."""
     if server.stop() != 0:
-        figures.wrong.append("the server did not exit with 0")
+        figures.problems.append("the server did not exit with 0")
     tracebacks = server.log.read_text().count("Traceback")
     if tracebacks:
-        figures.wrong.append(f"{tracebacks} tracebacks in the log")
+        figures.problems.append(f"{tracebacks} tracebacks in the log")
     checked = run_docshare("admin", "--data", str(server.data_dir), "check", env=server.env)
     if checked.returncode != 0:
-        figures.wrong.append(f"admin check: {checked.stdout}{checked.stderr}")
+        figures.problems.append(f"admin check: {checked.stdout}{checked.stderr}")
     server.log.unlink()
 
 
@@ -286,8 +286,8 @@ def main(injections: int = 200) -> int:
     print(f"{figures.injections} injections of {len(FAULTS)} faults")
     for kind, counts in figures.answers.items():
         print(f"  {kind:<10}", "  ".join(f"{status}: {count}" for status, count in sorted(counts.items())))
-    print(f"{len(figures.wrong)} errors", *figures.wrong[:20], sep="\n  ")
-    return 1 if figures.wrong else 0
+    print(f"{len(figures.problems)} errors", *figures.problems[:20], sep="\n  ")
+    return 1 if figures.problems else 0
 
 
 if __name__ == "__main__":

@@ -106,7 +106,7 @@ def read_and_kill(playwright: Playwright, world: World, url: str, seconds: list[
     time.sleep(0.2)
     world.clock.advance(minutes=6)
     viewing.end_due_sessions(world.rt)
-    counted = world.rt.db.rows(
+    counted = world.rt.db.fetch_all(
         "SELECT p.page, p.time_ms FROM session_pages p JOIN view_sessions s ON s.id = p.session_id "
         "JOIN files f ON f.id = s.file_id WHERE f.short_id = ? AND s.counted_at IS NOT NULL",
         (short_id,),

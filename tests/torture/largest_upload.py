@@ -46,24 +46,24 @@ class ResourceWatch:
     stop: threading.Event = field(default_factory=threading.Event)
 
     def run(self) -> None:
-        first = self._stored()
+        first = self._measure_stored()
         with requests.Session() as http:
             while not self.stop.is_set():
                 began = time.perf_counter()
                 http.get(f"{self.server.url}/healthz", timeout=30)
                 self.waits_ms.append((time.perf_counter() - began) * 1000)
-                self.stored = max(self.stored, self._stored() - first)
-                self.memory = max(self.memory, self._memory())
+                self.stored = max(self.stored, self._measure_stored() - first)
+                self.memory = max(self.memory, self._measure_memory())
                 self.stop.wait(0.02)
 
-    def _stored(self) -> int:
+    def _measure_stored(self) -> int:
         total = 0
         for path in self.server.data_dir.rglob("*"):
             with suppress(OSError):
                 total += path.stat().st_size if path.is_file() else 0
         return total
 
-    def _memory(self) -> int:
+    def _measure_memory(self) -> int:
         """Return the anonymous memory of the server process, without the page cache of files."""
         status = Path(f"/proc/{self.server.process.pid}/status").read_text(encoding="ascii")
         return int(status.partition("RssAnon:")[2].split()[0]) * 1024
@@ -105,7 +105,7 @@ def _post_blocks(connection: http.client.HTTPConnection, path: Path, token: str)
 
 def check_largest(folder: Path, tier: str) -> list[str]:
     """Send all three uploads for an owner on ``tier``, print the measurements, and return the errors."""
-    cap, wrong = PLAN_LIMITS[Plan.of(tier)].stored_bytes, []
+    cap, wrong = PLAN_LIMITS[Plan.from_tier(tier)].stored_bytes, []
     pdf = folder / "large.pdf"
     sha256 = write_document(pdf, cap)
     with run_server(folder, tier=tier) as server:

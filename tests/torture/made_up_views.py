@@ -46,14 +46,16 @@ class AttackOutcome:
 
     sessions: int
     views: int
-    due: int
+    expected_views: int
     now: int = 0
     at_most: bool = False
 
     @property
-    def holds(self) -> bool:
+    def is_within_rule(self) -> bool:
         """Return whether the server resisted the attack."""
-        return (self.views == self.due or (self.at_most and self.views < self.due)) and self.now <= self.views
+        return (
+            self.views == self.expected_views or (self.at_most and self.views < self.expected_views)
+        ) and self.now <= self.views
 
 
 class AttackedDocument:
@@ -64,7 +66,7 @@ class AttackedDocument:
         self.sessions = sessions
         self.link = str(world.pia.upload()["shortId"])
 
-    def load(
+    def load_page(
         self, *, link: str = "", address: str = "198.51.100.4", agent: str = DESKTOP, prefix: str = ""
     ) -> FakeReader:
         """Request the share page like a browser."""
@@ -73,7 +75,7 @@ class AttackedDocument:
     def wait(self, seconds: float) -> None:
         self.world.clock.advance(seconds=seconds)
 
-    def outcome(self, due: int, *, at_most: bool = False) -> AttackOutcome:
+    def measure_outcome(self, due: int, *, at_most: bool = False) -> AttackOutcome:
         """Return the result so far."""
         now = self.world.pia.get(f"/api/v1/files/{self.link}/readership").get_json()["summary"]["activeReaders"]
         return AttackOutcome(self.sessions, view_count(self.world, self.link), due, now, at_most)
@@ -82,47 +84,47 @@ class AttackedDocument:
 def report_at_once(stage: AttackedDocument) -> AttackOutcome:
     """Send one report for each page load, immediately."""
     for _ in range(stage.sessions):
-        stage.load().tell(input=True, ageMs=0)
+        stage.load_page().send_next_beacon(input=True, ageMs=0)
         stage.wait(10 / stage.sessions)
-    return stage.outcome(0)
+    return stage.measure_outcome(0)
 
 
 def report_later(stage: AttackedDocument) -> AttackOutcome:
     """Load all pages first, and send one report for each of them later."""
-    readers = [stage.load() for _ in range(stage.sessions)]
+    readers = [stage.load_page() for _ in range(stage.sessions)]
     stage.wait(3)
     for reader in readers:
-        reader.tell(input=True, ageMs=0)
-    return stage.outcome(VIEWS_PER_READER)
+        reader.send_next_beacon(input=True, ageMs=0)
+    return stage.measure_outcome(VIEWS_PER_READER)
 
 
 def lie_about_time(stage: AttackedDocument) -> AttackOutcome:
     """Send reports that claim years of reading time."""
-    readers = [stage.load() for _ in range(stage.sessions)]
+    readers = [stage.load_page() for _ in range(stage.sessions)]
     stage.wait(1.9)
     for reader in readers:
-        reader.tell(ageMs=_HUGE, visibleMs=_HUGE, read={1: _HUGE})
-    return stage.outcome(0)
+        reader.send_next_beacon(ageMs=_HUGE, visibleMs=_HUGE, read={1: _HUGE})
+    return stage.measure_outcome(0)
 
 
 def stop_the_clock(stage: AttackedDocument) -> AttackOutcome:
     """Send many reports of each session within 4.9 seconds, all with the age 0."""
-    readers = [stage.load() for _ in range(stage.sessions)]
+    readers = [stage.load_page() for _ in range(stage.sessions)]
     stage.wait(2)
     for _ in range(8):
         for reader in readers:
-            reader.tell(input=True, ageMs=0, visibleMs=0)
+            reader.send_next_beacon(input=True, ageMs=0, visibleMs=0)
         stage.wait(0.7)
-    return stage.outcome(VIEWS_PER_READER)
+    return stage.measure_outcome(VIEWS_PER_READER)
 
 
 def read_pages_that_do_not_exist(stage: AttackedDocument) -> AttackOutcome:
     """Send reports for page numbers far beyond the last page."""
-    readers = [stage.load() for _ in range(stage.sessions)]
+    readers = [stage.load_page() for _ in range(stage.sessions)]
     stage.wait(3)
     for reader in readers:
-        reader.tell(read={4_711: 3_000, 50_000: 10})
-    return stage.outcome(VIEWS_PER_READER)
+        reader.send_next_beacon(read={4_711: 3_000, 50_000: 10})
+    return stage.measure_outcome(VIEWS_PER_READER)
 
 
 def change_the_browser(stage: AttackedDocument) -> AttackOutcome:
@@ -130,20 +132,20 @@ def change_the_browser(stage: AttackedDocument) -> AttackOutcome:
     agents = itertools.cycle(
         [f"Mozilla/5.0 (X11; Linux x86_64) {family}.{n}" for n in range(9) for family in _FAMILIES]
     )
-    readers = [stage.load(agent=next(agents)) for _ in range(stage.sessions)]
+    readers = [stage.load_page(agent=next(agents)) for _ in range(stage.sessions)]
     stage.wait(3)
     for reader in readers:
-        reader.tell(input=True)
-    return stage.outcome(VIEWS_PER_ADDRESS)
+        reader.send_next_beacon(input=True)
+    return stage.measure_outcome(VIEWS_PER_ADDRESS)
 
 
 def change_the_address_within_a_network(stage: AttackedDocument) -> AttackOutcome:
     """Use a different IPv6 address of one /64 for each session."""
-    readers = [stage.load(address=f"2001:db8:1:1::{host:x}") for host in range(1, stage.sessions + 1)]
+    readers = [stage.load_page(address=f"2001:db8:1:1::{host:x}") for host in range(1, stage.sessions + 1)]
     stage.wait(3)
     for reader in readers:
-        reader.tell(input=True)
-    return stage.outcome(VIEWS_PER_READER)
+        reader.send_next_beacon(input=True)
+    return stage.measure_outcome(VIEWS_PER_READER)
 
 
 def come_by_every_door(stage: AttackedDocument) -> AttackOutcome:
@@ -154,47 +156,47 @@ def come_by_every_door(stage: AttackedDocument) -> AttackOutcome:
     invite = pia.post(f"{file}/invites", json={"email": "ada@example.com"}).get_json()
     doors.append((invite["url"].rpartition("/")[2], ""))
     every = itertools.cycle(doors)
-    readers = [stage.load(link=link, prefix=prefix) for link, prefix in itertools.islice(every, stage.sessions)]
+    readers = [stage.load_page(link=link, prefix=prefix) for link, prefix in itertools.islice(every, stage.sessions)]
     stage.wait(3)
     for reader in readers:
-        reader.tell(input=True)
-    return stage.outcome(VIEWS_PER_READER)
+        reader.send_next_beacon(input=True)
+    return stage.measure_outcome(VIEWS_PER_READER)
 
 
 def use_one_token_again(stage: AttackedDocument) -> AttackOutcome:
     """Reuse the token of one page load from other addresses and in other sessions of that load."""
-    first = stage.load()
+    first = stage.load_page()
     stage.wait(3)
     for number in range(stage.sessions):
-        thief = stage.load(address=f"203.0.113.{number % 250}")
-        body = thief.beacon(token=first.token, part=number % 1_000, seq=0, input=True)
-        thief.send(body, to=stage.link)
-    return stage.outcome(1)
+        thief = stage.load_page(address=f"203.0.113.{number % 250}")
+        body = thief.build_beacon(token=first.token, part=number % 1_000, seq=0, input=True)
+        thief.send_beacon(body, to=stage.link)
+    return stage.measure_outcome(1)
 
 
 def close_and_come_back(stage: AttackedDocument) -> AttackOutcome:
     """Load the page once, then close it and start a new session repeatedly for ten minutes."""
-    reader = stage.load()
+    reader = stage.load_page()
     stage.wait(2)
     part = 0
     for part in range(min(stage.sessions, 39)):
-        reader.tell(part=part, seq=0, input=True)
+        reader.send_next_beacon(part=part, seq=0, input=True)
         stage.wait(2)
-        reader.tell(part=part, seq=1, input=True)
-        reader.tell(part=part, seq=2, visible=False, closing=True)
+        reader.send_next_beacon(part=part, seq=1, input=True)
+        reader.send_next_beacon(part=part, seq=2, visible=False, closing=True)
         stage.wait(11)
-    return stage.outcome(VIEWS_PER_READER)
+    return stage.measure_outcome(VIEWS_PER_READER)
 
 
 def restart_the_server(stage: AttackedDocument) -> AttackOutcome:
     """Send reports before and after a restart, which clears all limits in memory."""
-    readers = [stage.load() for _ in range(stage.sessions)]
+    readers = [stage.load_page() for _ in range(stage.sessions)]
     stage.wait(3)
     for number, reader in enumerate(readers):
         if number % 15 == 0:
-            stage.world.rt.limits._memory.reset()
-        reader.tell(input=True)
-    return stage.outcome(VIEWS_PER_READER)
+            stage.world.rt.limits._storage.reset()
+        reader.send_next_beacon(input=True)
+    return stage.measure_outcome(VIEWS_PER_READER)
 
 
 def keep_them_alive(stage: AttackedDocument) -> AttackOutcome:
@@ -204,45 +206,45 @@ def keep_them_alive(stage: AttackedDocument) -> AttackOutcome:
     started = max(limit - stage.sessions // 2, 0) if stage.sessions < limit else 0
     for _ in range(started):
         stage.world.rt.limits.hit(SESSION_START_POLICY, "198.51.100.4", limit)
-    readers = [stage.load() for _ in range(stage.sessions)]
+    readers = [stage.load_page() for _ in range(stage.sessions)]
     for _ in range(4):
         stage.wait(2)
         for reader in readers:
-            reader.tell(input=True)
-    return stage.outcome(limit - started)
+            reader.send_next_beacon(input=True)
+    return stage.measure_outcome(limit - started)
 
 
 def wait_between_short_ones(stage: AttackedDocument) -> AttackOutcome:
     """Spread short sessions over half an hour: three times as many count as in ten minutes."""
     for _ in range(stage.sessions):
-        reader = stage.load()
+        reader = stage.load_page()
         stage.wait(1_800 / stage.sessions)
-        reader.tell(input=True)
-    return stage.outcome(3 * VIEWS_PER_READER + 1, at_most=True)
+        reader.send_next_beacon(input=True)
+    return stage.measure_outcome(3 * VIEWS_PER_READER + 1, at_most=True)
 
 
 def touch_nothing(stage: AttackedDocument) -> AttackOutcome:
     """Act like a scanner that runs scripts and stays for 20 seconds."""
-    readers = [stage.load() for _ in range(stage.sessions)]
+    readers = [stage.load_page() for _ in range(stage.sessions)]
     for _ in range(4):
         stage.wait(5)
         for reader in readers:
-            reader.tell(read={1: 5_000}, input=False)
-    return stage.outcome(0)
+            reader.send_next_beacon(read={1: 5_000}, input=False)
+    return stage.measure_outcome(0)
 
 
 def read_in_an_office(stage: AttackedDocument) -> AttackOutcome:
     """Simulate 80 real readers with the same browser behind one address, each for 20 seconds within ten minutes."""
     for _ in range(OFFICE // 4):
-        four = [stage.load() for _ in range(4)]
+        four = [stage.load_page() for _ in range(4)]
         for seconds in (1, 2, 3, 14):
             stage.wait(seconds)
             for reader in four:
-                reader.tell(read={1: seconds * 1_000})
+                reader.send_next_beacon(read={1: seconds * 1_000})
         for reader in four:
-            reader.leaves(closing=True)
+            reader.leave(closing=True)
         stage.wait(5)
-    counted = stage.outcome(OFFICE).views
+    counted = stage.measure_outcome(OFFICE).views
     end_all_sessions(stage.world)
     rows = stage.world.pia.get("/api/v1/events?since=1&limit=100").get_json()
     full_reads = sum(row["timeMs"] == 20_000 for row in rows)
@@ -278,9 +280,9 @@ def main() -> int:
                 world = make_world(make_runtime(Path(folder), clock, engine), clock)
                 with closing(world.rt.pages), closing(world.rt.db):
                     outcome = attack(AttackedDocument(world, LONG))
-            resisted &= outcome.holds
-            name, due = attack.__name__.replace("_", " "), f"{'at most ' * outcome.at_most}{outcome.due}"
-            verdict = "ok" if outcome.holds else "GAVE WAY"
+            resisted &= outcome.is_within_rule
+            name, due = attack.__name__.replace("_", " "), f"{'at most ' * outcome.at_most}{outcome.expected_views}"
+            verdict = "ok" if outcome.is_within_rule else "GAVE WAY"
             print(
                 f"{name}: {outcome.sessions} sessions, {outcome.views} views (due {due}), {outcome.now} reading now: "
                 f"{verdict}"

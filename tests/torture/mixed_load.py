@@ -55,7 +55,7 @@ class LoadTally:
 
     answers: Counter[tuple[str, int]] = field(default_factory=Counter)
     ms: dict[str, list[float]] = field(default_factory=dict)
-    wrong: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
     samples: list[Sample] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -64,7 +64,7 @@ class LoadTally:
             self.answers[kind, status] += 1
             self.ms.setdefault(kind, []).append(ms)
             if status >= 500 or "database is locked" in text:
-                self.wrong.append(f"{kind}: {status} {text[:120]!r}")
+                self.problems.append(f"{kind}: {status} {text[:120]!r}")
 
 
 class LoadClient(threading.Thread):
@@ -81,16 +81,16 @@ class LoadClient(threading.Thread):
         self._seq = 0
         self._opened_at = 0.0
         self._acts: list[Callable[[], None]] = [
-            *[self._detail] * 12,
-            *[self._list] * 2,
-            *[self._events] * 4,
-            *[self._open] * 4,
+            *[self._get_detail] * 12,
+            *[self._list_files] * 2,
+            *[self._list_events] * 4,
+            *[self._open_link] * 4,
             *[self._report_reading] * 14,
-            *[self._image] * 6,
-            *[self._settings] * 3,
-            *[self._variant] * 2,
+            *[self._get_image] * 6,
+            *[self._put_settings] * 3,
+            *[self._create_variant] * 2,
             *[self._download] * 1,
-            *[self._readership] * 2,
+            *[self._get_report] * 2,
             *[self._upload] * 2,
         ]
 
@@ -103,9 +103,9 @@ class LoadClient(threading.Thread):
                 act()
             except requests.RequestException as error:
                 with self._tally.lock:
-                    self._tally.wrong.append(f"{act.__name__}: {error}")
+                    self._tally.problems.append(f"{act.__name__}: {error}")
 
-    def _ask(self, kind: str, method: str, path: str, **more: Any) -> requests.Response:
+    def _request(self, kind: str, method: str, path: str, **more: Any) -> requests.Response:
         headers = more.pop("headers", self._server.headers)
         began = time.monotonic()
         answer = self._http.request(method, f"{self._server.url}{path}", headers=headers, timeout=60, **more)
@@ -113,61 +113,63 @@ class LoadClient(threading.Thread):
         self._tally.add(kind, answer.status_code, (time.monotonic() - began) * 1000, text)
         return answer
 
-    def _any(self) -> dict[str, Any]:
+    def _pick_file(self) -> dict[str, Any]:
         return self._chance.choice(self._files)
 
     def _upload(self) -> None:
         content = simple_pdf(pages=self._chance.randint(1, 8)) + self._chance.randbytes(500).hex().encode()
-        answer = self._ask("upload", "POST", "/api/v1/files", files={"file": ("a.pdf", content)})
+        answer = self._request("upload", "POST", "/api/v1/files", files={"file": ("a.pdf", content)})
         if answer.status_code == 200:
             self._files.append(answer.json())
         if len(self._files) > _KEPT:
             gone = self._files.pop(0)
-            self._ask("delete", "DELETE", f"/api/v1/files/{gone['uuid']}?purge=1")
+            self._request("delete", "DELETE", f"/api/v1/files/{gone['uuid']}?purge=1")
 
-    def _detail(self) -> None:
-        self._ask("detail", "GET", f"/api/v1/files/{self._any()['uuid']}")
+    def _get_detail(self) -> None:
+        self._request("detail", "GET", f"/api/v1/files/{self._pick_file()['uuid']}")
 
-    def _list(self) -> None:
-        self._ask("list", "GET", "/api/v1/files")
+    def _list_files(self) -> None:
+        self._request("list", "GET", "/api/v1/files")
 
-    def _events(self) -> None:
-        self._ask("events", "GET", "/api/v1/events?limit=50")
+    def _list_events(self) -> None:
+        self._request("events", "GET", "/api/v1/events?limit=50")
 
-    def _readership(self) -> None:
-        self._ask("report", "GET", f"/api/v1/files/{self._any()['uuid']}/readership")
+    def _get_report(self) -> None:
+        self._request("report", "GET", f"/api/v1/files/{self._pick_file()['uuid']}/readership")
 
-    def _settings(self) -> None:
+    def _put_settings(self) -> None:
         body = {"showExpiry": self._chance.random() < 0.5}
-        self._ask("settings", "PUT", f"/api/v1/files/{self._any()['uuid']}/settings", json=body)
+        self._request("settings", "PUT", f"/api/v1/files/{self._pick_file()['uuid']}/settings", json=body)
 
-    def _variant(self) -> None:
-        path = f"/api/v1/files/{self._any()['uuid']}/variants"
-        answer = self._ask("variant", "POST", path, json={"label": "Ada"})
+    def _create_variant(self) -> None:
+        path = f"/api/v1/files/{self._pick_file()['uuid']}/variants"
+        answer = self._request("variant", "POST", path, json={"label": "Ada"})
         if answer.status_code == 201:
-            self._ask("variant delete", "DELETE", f"{path}/{answer.json()['uuid']}")
+            self._request("variant delete", "DELETE", f"{path}/{answer.json()['uuid']}")
 
-    def _open(self) -> None:
-        found = _FACTS.search(self._ask("page", "GET", f"/{self._any()['shortId']}", headers=self._reader).text)
+    def _open_link(self) -> None:
+        found = _FACTS.search(
+            self._request("page", "GET", f"/{self._pick_file()['shortId']}", headers=self._reader).text
+        )
         if found is not None:
             self._page, self._seq, self._opened_at = json.loads(found[1]), 0, time.monotonic()
 
     def _report_reading(self) -> None:
         if not self._page:
-            return self._open()
+            return self._open_link()
         age = round((time.monotonic() - self._opened_at) * 1000)
         report = {"token": self._page["token"], "part": 0, "seq": self._seq, "ageMs": age, "visible": True}
         report |= {"visibleMs": 900, "input": True, "turns": 0, "backTurns": 0}
         report["pages"] = [{"page": 1, "ms": 900, "views": int(self._seq == 0), "back": 0}]
         self._seq += 1
-        self._ask("reading", "POST", self._page["beaconUrl"], json=report, headers=self._reader)
+        self._request("reading", "POST", self._page["beaconUrl"], json=report, headers=self._reader)
         return None
 
-    def _image(self) -> None:
-        self._ask("image", "GET", f"/{self._any()['shortId']}/pages/1-800.jpg?v=1", headers=self._reader)
+    def _get_image(self) -> None:
+        self._request("image", "GET", f"/{self._pick_file()['shortId']}/pages/1-800.jpg?v=1", headers=self._reader)
 
     def _download(self) -> None:
-        self._ask("download", "POST", f"/{self._any()['shortId']}/download", headers=self._reader)
+        self._request("download", "POST", f"/{self._pick_file()['shortId']}/download", headers=self._reader)
 
 
 def take_sample(server: ServerProcess, at: float) -> Sample:
@@ -223,7 +225,7 @@ def run_load(minutes: float, clients: int, rate: float) -> LoadTally:
         began = time.monotonic()
         while (at := time.monotonic() - began) < minutes * 60:
             tally.samples.append(take_sample(server, at))
-            receiver.hits.clear()
+            receiver.requests.clear()
             time.sleep(_SAMPLE_S)
         stop.set()
         for thread in threads:
@@ -234,8 +236,8 @@ def run_load(minutes: float, clients: int, rate: float) -> LoadTally:
 def print_report(tally: LoadTally) -> bool:
     """Print the measurements; return whether all are within their limits."""
     total, last = sum(tally.answers.values()), tally.samples[-1]
-    print(f"{total} answers in {last.at / 60:.1f} min ({total / max(last.at, 1):.0f}/s), {len(tally.wrong)} errors")
-    print(*tally.wrong[:10], sep="\n")
+    print(f"{total} answers in {last.at / 60:.1f} min ({total / max(last.at, 1):.0f}/s), {len(tally.problems)} errors")
+    print(*tally.problems[:10], sep="\n")
     for kind, times in sorted(tally.ms.items()):
         p95 = sorted(times)[int(len(times) * 0.95)]
         statuses = {status: count for (name, status), count in sorted(tally.answers.items()) if name == kind}
@@ -250,7 +252,7 @@ def print_report(tally: LoadTally) -> bool:
     print(f"descriptors {last.descriptors}, {descriptors:+.1f} an hour; threads {last.threads}, {threads:+.1f} an hour")
     print(f"metadata p95 {p95:.1f} ms (target <= {P95_TARGET_MS:g}); log of the database at most {wal:.1f} MiB "
           f"(target <= {WAL_TARGET:g})")  # fmt: skip
-    return not tally.wrong and memory < RSS_TARGET and p95 <= P95_TARGET_MS and wal <= WAL_TARGET
+    return not tally.problems and memory < RSS_TARGET and p95 <= P95_TARGET_MS and wal <= WAL_TARGET
 
 
 def main(minutes: float = 120, clients: int = 16, rate: float = 20) -> int:

@@ -65,7 +65,7 @@ class Walk(Model):
 
     @rule(actor=_PEOPLE, content=st.integers(0, 2))
     def upload(self, actor: str, content: int) -> None:
-        answer = self.ask(actor, "POST", "/files", data=self.form(content))
+        answer = self.send_request(actor, "POST", "/files", data=self.build_form(content))
         if not self.has_slot(actor):
             self.expect(answer, 403)
             return
@@ -76,7 +76,7 @@ class Walk(Model):
     @rule(content=st.integers(0, 2))
     def share_without_account(self, content: int) -> None:
         origin = {"REMOTE_ADDR": next(self.addresses)}
-        answer = self.world.http.post("/api/files", data=self.form(content), environ_overrides=origin)
+        answer = self.world.http.post("/api/files", data=self.build_form(content), environ_overrides=origin)
         self.expect(answer, 200)
         created, now = answer.get_json(), self.clock.now
         file = ModelFile(created["uuid"], created["shortId"], None, content, delete_at=now + 7 * DAY)
@@ -88,10 +88,10 @@ class Walk(Model):
     def claim(self, actor: str, at: int) -> None:
         shared = [file for file in self.files if file.claim_token]
         file = shared[-1 - at % len(shared)]
-        answer = self.ask(actor, "POST", "/files/claim", json={"claimToken": file.claim_token})
+        answer = self.send_request(actor, "POST", "/files/claim", json={"claimToken": file.claim_token})
         if self.clock.now >= file.claim_until:
             self.expect(answer, 401)
-        elif file.gone or file.trashed_at is not None:
+        elif file.is_purged or file.trashed_at is not None:
             self.expect(answer, 404)
         elif file.owner is not None:
             self.expect(answer, 200 if file.owner == actor else 409)
@@ -105,10 +105,10 @@ class Walk(Model):
     @precondition(lambda self: self.files)
     @rule(actor=_ACTORS, at=_INDEX, purge=st.sampled_from([False, False, False, True]))
     def delete(self, actor: str, at: int, purge: bool) -> None:
-        file, now = self.pick(at), self.clock.now
-        actor = self.acting(actor, file.owner)
-        answer = self.ask(actor, "DELETE", f"/files/{file.uuid}{'?purge=1' if purge else ''}")
-        if file.gone or file.owner is None or (file.owner != actor and file.trashed_at is not None):
+        file, now = self.pick_file(at), self.clock.now
+        actor = self.resolve_actor(actor, file.owner)
+        answer = self.send_request(actor, "DELETE", f"/files/{file.uuid}{'?purge=1' if purge else ''}")
+        if file.is_purged or file.owner is None or (file.owner != actor and file.trashed_at is not None):
             self.expect(answer, 404)
         elif file.owner != actor:
             self.expect(answer, 403)
@@ -129,9 +129,9 @@ class Walk(Model):
     def restore(self, actor: str, at: int) -> None:
         trashed = [file for file in self.files if file.trashed_at is not None]
         file = trashed[-1 - at % len(trashed)]
-        actor = self.acting(actor, file.owner)
-        answer = self.ask(actor, "POST", f"/files/{file.short_id}/restore")
-        if file.gone or file.owner != actor:
+        actor = self.resolve_actor(actor, file.owner)
+        answer = self.send_request(actor, "POST", f"/files/{file.short_id}/restore")
+        if file.is_purged or file.owner != actor:
             self.expect(answer, 404)
         elif not self.has_slot(actor):
             self.expect(answer, 403)
@@ -143,17 +143,17 @@ class Walk(Model):
     @precondition(lambda self: self.files)
     @rule(actor=_ACTORS, at=_INDEX, name=st.sampled_from(sorted(_SETTINGS)))
     def change_settings(self, actor: str, at: int, name: str) -> None:
-        file, (plan, body) = self.pick(at), _SETTINGS[name]
-        actor = self.acting(actor, file.owner)
+        file, (plan, body) = self.pick_file(at), _SETTINGS[name]
+        actor = self.resolve_actor(actor, file.owner)
         body = dict(body)
         if "deleteAt" in body:
             body["deleteAt"] = format_instant(self.clock.now + body["deleteAt"])
-        answer = self.ask(actor, "PUT", f"/files/{file.uuid}/settings", json=body)
-        allowed = Plan.of(self.plans[actor]) >= Plan.of(plan) or body == {"slug": ""}
+        answer = self.send_request(actor, "PUT", f"/files/{file.uuid}/settings", json=body)
+        allowed = Plan.from_tier(self.plans[actor]) >= Plan.from_tier(plan) or body == {"slug": ""}
         is_slug_taken = any(other.slug == body.get("slug") for other in self.files if other is not file and other.slug)
         if not self.is_owned(actor, file):
             self.expect(answer, 404)
-        elif self.state(file) == 410:
+        elif self.expected_status(file) == 410:
             self.expect(answer, 410)
         elif not allowed:
             self.expect(answer, 403)
@@ -177,10 +177,10 @@ class Walk(Model):
     @precondition(lambda self: self.files)
     @rule(actor=_ACTORS, at=_INDEX, content=st.integers(0, 2))
     def replace(self, actor: str, at: int, content: int) -> None:
-        file = self.pick(at)
-        actor = self.acting(actor, file.owner)
-        answer = self.ask(actor, "POST", f"/files/{file.uuid}/content", data=self.form(content))
-        if file.gone or file.owner is None or file.trashed_at is not None:
+        file = self.pick_file(at)
+        actor = self.resolve_actor(actor, file.owner)
+        answer = self.send_request(actor, "POST", f"/files/{file.uuid}/content", data=self.build_form(content))
+        if file.is_purged or file.owner is None or file.trashed_at is not None:
             self.expect(answer, 404)
         elif file.owner != actor or self.plans[actor] != "pro":
             self.expect(answer, 403)
@@ -191,19 +191,19 @@ class Walk(Model):
             file.version, file.content = file.version + 1, content
             if file.burned_at is not None:
                 file.burned_at, file.destroyed, file.consumed = None, False, 0
-            self.queue("content.replaced", file)
+            self.queue_event("content.replaced", file)
             assert answer.get_json()["contentVersion"] == file.version
         self.compare(file)
 
     @precondition(lambda self: self.files)
     @rule(at=_INDEX, through=st.integers(0, 3))
     def open_link(self, at: int, through: int) -> None:
-        file = self.pick(at)
+        file = self.pick_file(at)
         names = [(file.short_id, True), (file.uuid, True)]
         names += [(v.short_id, not (v.revoked or v.deleted)) for v in self.variants if v.file is file]
         name, works = names[through % len(names)]
-        entered = self.guest(name).enters() if works and self.state(file) == 200 else False
-        assert entered == (works and self.state(file) == 200)
+        entered = self.make_gate_client(name).enter() if works and self.expected_status(file) == 200 else False
+        assert entered == (works and self.expected_status(file) == 200)
         if entered and file.limit:
             file.consumed += 1
             if file.consumed == file.limit:
@@ -213,14 +213,14 @@ class Walk(Model):
     @precondition(lambda self: self.files)
     @rule(at=_INDEX, through=st.integers(0, 3))
     def download(self, at: int, through: int) -> None:
-        file = self.pick(at)
+        file = self.pick_file(at)
         doors: list[ModelVariant | None] = [None, *(v for v in self.variants if v.file is file)]
         variant = doors[through % len(doors)]
-        if file.limit and self.state(file) == 200:
+        if file.limit and self.expected_status(file) == 200:
             return  # the unit is the first word
-        guest = self.guest(variant.short_id if variant else file.short_id)
-        answer = guest.posts(f"{guest.path}/download")
-        allowed, state = file.allow_download, self.state(file)
+        guest = self.make_gate_client(variant.short_id if variant else file.short_id)
+        answer = guest.post(f"{guest.path}/download")
+        allowed, state = file.allow_download, self.expected_status(file)
         if variant:
             allowed = allowed if variant.allow_download is None else variant.allow_download
             state = 404 if variant.revoked or variant.deleted else state
@@ -235,10 +235,10 @@ class Walk(Model):
     @precondition(lambda self: self.files)
     @rule(actor=_ACTORS, at=_INDEX, overrides=st.sampled_from([{}, {"allowDownload": True}, {"allowDownload": False}]))
     def create_variant(self, actor: str, at: int, overrides: dict[str, Any]) -> None:
-        file = self.pick(at)
-        actor = self.acting(actor, file.owner)
+        file = self.pick_file(at)
+        actor = self.resolve_actor(actor, file.owner)
         body = {"label": "Ann", "overrides": overrides}
-        answer = self.ask(actor, "POST", f"/files/{file.uuid}/variants", json=body)
+        answer = self.send_request(actor, "POST", f"/files/{file.uuid}/variants", json=body)
         if self.plans[actor] != "pro":
             self.expect(answer, 403)
         elif not self.is_owned(actor, file):
@@ -255,11 +255,11 @@ class Walk(Model):
     @rule(actor=_ACTORS, at=_INDEX, act=st.sampled_from(["revoke", "allow", "label", "delete", "redact"]))
     def change_variant(self, actor: str, at: int, act: str) -> None:
         variant = self.variants[-1 - at % len(self.variants)]
-        actor = self.acting(actor, variant.file.owner)
+        actor = self.resolve_actor(actor, variant.file.owner)
         path = f"/files/{variant.file.uuid}/variants/{variant.uuid}"
         known = self.is_owned(actor, variant.file) and not variant.deleted
         if act in ("delete", "redact"):
-            answer = self.ask(actor, "DELETE", path + ("?redact=1" if act == "redact" else ""))
+            answer = self.send_request(actor, "DELETE", path + ("?redact=1" if act == "redact" else ""))
             self.expect(answer, 204 if known else 404)
             variant.deleted |= known and act == "delete"
             if known and act == "redact":
@@ -267,7 +267,7 @@ class Walk(Model):
         else:
             bodies: dict[str, dict[str, Any]]
             bodies = {"revoke": {"revoked": True}, "allow": {"revoked": False}, "label": {"label": "Bob"}}
-            answer = self.ask(actor, "PUT", path, json=bodies[act])
+            answer = self.send_request(actor, "PUT", path, json=bodies[act])
             refused = act == "label" and variant.redacted
             self.expect(answer, (409 if refused else 200) if known else 404)
             if answer.status_code == 200:
@@ -280,9 +280,9 @@ class Walk(Model):
 
     @rule(actor=_PEOPLE, at=st.none() | _INDEX)
     def create_hook(self, actor: str, at: int | None) -> None:
-        scope = self.pick(at) if at is not None and self.files else None
+        scope = self.pick_file(at) if at is not None and self.files else None
         body: dict[str, Any] = {"url": "https://hook.example/in", "events": ["content.replaced", "file.burned"]}
-        answer = self.ask(actor, "POST", "/webhooks", json=body | ({"fileUuid": scope.uuid} if scope else {}))
+        answer = self.send_request(actor, "POST", "/webhooks", json=body | ({"fileUuid": scope.uuid} if scope else {}))
         mine = sum(hook.owner == actor and not hook.deleted for hook in self.hooks)
         if scope and not self.is_owned(actor, scope):
             self.expect(answer, 404)
@@ -296,14 +296,14 @@ class Walk(Model):
     @rule(actor=_ACTORS, at=_INDEX)
     def delete_hook(self, actor: str, at: int) -> None:
         hook = self.hooks[-1 - at % len(self.hooks)]
-        actor = self.acting(actor, hook.owner)
+        actor = self.resolve_actor(actor, hook.owner)
         known = hook.owner == actor and not hook.deleted
-        self.expect(self.ask(actor, "DELETE", f"/webhooks/{hook.uuid}"), 204 if known else 404)
+        self.expect(self.send_request(actor, "DELETE", f"/webhooks/{hook.uuid}"), 204 if known else 404)
         hook.deleted |= known
 
     @rule(actor=_PEOPLE, plan=st.sampled_from(sorted(SLOTS)))
     def change_plan(self, actor: str, plan: str) -> None:
-        accounts.set_tier(self.world.rt, getattr(self.world, actor).email, Plan.of(plan))
+        accounts.set_tier(self.world.rt, getattr(self.world, actor).email, Plan.from_tier(plan))
         self.plans[actor] = plan
 
     @rule(step=st.sampled_from(_STEPS_OF_TIME), actor=_PEOPLE)

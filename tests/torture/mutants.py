@@ -50,7 +50,7 @@ class Result(NamedTuple):
     survivors: list[str]
 
     @property
-    def killed(self) -> float:
+    def killed_share(self) -> float:
         return 1 - len(self.survivors) / self.total if self.total else 0.0
 
 
@@ -107,9 +107,9 @@ def main(*names: str) -> int:
     for name in names or MODULES:
         result = run_mutants(MODULES[name])
         detected = result.total - len(result.survivors)
-        print(f"{name}: {detected} of {result.total} changes detected ({result.killed:.0%})", flush=True)
+        print(f"{name}: {detected} of {result.total} changes detected ({result.killed_share:.0%})", flush=True)
         print(*result.survivors, sep="\n", flush=True)
-        if result.killed < MIN_KILLED_SHARE:
+        if result.killed_share < MIN_KILLED_SHARE:
             weak.append(name)
     print("Too few changes are detected in:" if weak else "Enough changes are detected in all modules.", *weak)
     return 1 if weak else 0

@@ -41,7 +41,7 @@ class OembedFigures:
     addresses: int = 0
     statuses: Counter[int] = field(default_factory=Counter)
     outbound: int = 0
-    wrong: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
 
 
 def build_addresses(link: str, most: int) -> list[str]:
@@ -77,7 +77,7 @@ def check_addresses(world: World, most: int) -> OembedFigures:
             for number, value in enumerate(values):
                 _check_address(world, value, gated, number, figures)
     if figures.outbound:
-        figures.wrong.append(f"{figures.outbound} outbound requests of the server")
+        figures.problems.append(f"{figures.outbound} outbound requests of the server")
     return figures
 
 
@@ -88,13 +88,13 @@ def _check_address(world: World, value: str, gated: bool, number: int, figures: 
     figures.statuses[answer.status_code] += 1
     response_text = answer.text + str(answer.headers)
     if answer.status_code not in (200, 400, 404):
-        figures.wrong.append(f"{answer.status_code} for {value!r}")
+        figures.problems.append(f"{answer.status_code} for {value!r}")
     if CANARY in response_text:
-        figures.wrong.append(f"{value!r} is reflected")
+        figures.problems.append(f"{value!r} is reflected")
     if "html" in answer.content_type:
-        figures.wrong.append(f"{value!r} returns {answer.content_type}")
+        figures.problems.append(f"{value!r} returns {answer.content_type}")
     if gated and NAME in response_text:
-        figures.wrong.append(f"{value!r} discloses the name of a gated file")
+        figures.problems.append(f"{value!r} discloses the name of a gated file")
 
 
 @contextmanager
@@ -116,8 +116,8 @@ def main(most: int = 200) -> int:
     print(
         f"{figures.addresses} addresses around 3 links:", *(f"{n} x {status}" for status, n in figures.statuses.items())
     )
-    print(f"{figures.outbound} outbound requests; {len(figures.wrong)} errors", *figures.wrong[:20], sep="\n  ")
-    return 1 if figures.wrong or figures.addresses < most else 0
+    print(f"{figures.outbound} outbound requests; {len(figures.problems)} errors", *figures.problems[:20], sep="\n  ")
+    return 1 if figures.problems or figures.addresses < most else 0
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ class OfficeFigures:
     documents: int = 0
     answers: Counter[tuple[str, int]] = field(default_factory=Counter)
     slowest_bomb_s: float = 0
-    wrong: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
 
 
 class HostileDocument:
@@ -120,15 +120,15 @@ def check_documents(world: World, folder: Path, every: int = 1) -> OfficeFigures
             figures.documents += 1
             figures.answers[document.kind, answer.status_code] += 1
             if answer.status_code not in _RIGHT[document.kind]:
-                figures.wrong.append(f"{document.kind}, {document.name}: {answer.status_code}")
+                figures.problems.append(f"{document.kind}, {document.name}: {answer.status_code}")
             if document.kind == "bomb":
                 figures.slowest_bomb_s = max(figures.slowest_bomb_s, duration_s)
                 if any("--convert-to" in order for order in started[count:]):
-                    figures.wrong.append(f"{document.name}: LibreOffice was started")
+                    figures.problems.append(f"{document.name}: LibreOffice was started")
             if answer.status_code == 200:
                 _search_canary(world, answer.get_json()["uuid"], document.name, figures)
             world.clock.advance(seconds=1)
-    figures.wrong += met
+    figures.problems += met
     return figures
 
 
@@ -137,7 +137,7 @@ def _search_canary(world: World, uuid: str, name: str, figures: OfficeFigures) -
     with pypdfium2.PdfDocument(pdf) as document:
         text = "".join(page.get_textpage().get_text_bounded() for page in document)
     if CANARY in text or b"/Width 61" in pdf:
-        figures.wrong.append(f"{name}: the canary is in the PDF")
+        figures.problems.append(f"{name}: the canary is in the PDF")
 
 
 def main() -> int:
@@ -149,11 +149,11 @@ def main() -> int:
         close_world(world)
     engine.close()
     if figures.slowest_bomb_s > _BOMB_S:
-        figures.wrong.append("a bomb was not rejected within a second")
+        figures.problems.append("a bomb was not rejected within a second")
     print(f"{figures.documents} documents; the slowest bomb took {figures.slowest_bomb_s:.2f} s")
     print(*(f"{kind}: {count} x {status}" for (kind, status), count in sorted(figures.answers.items())), sep="\n")
-    print(f"{len(figures.wrong)} errors", *figures.wrong, sep="\n  ")
-    return 1 if figures.wrong else 0
+    print(f"{len(figures.problems)} errors", *figures.problems, sep="\n  ")
+    return 1 if figures.problems else 0
 
 
 if __name__ == "__main__":

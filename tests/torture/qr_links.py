@@ -33,7 +33,7 @@ class QrFigures:
     exact: dict[str, int] = field(default_factory=lambda: {"zbar": 0, "zxing": 0})
     largest_bytes: int = 0
     slowest_ms: float = 0
-    wrong: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
 
 
 def decode_with_zbar(paths: list[Path]) -> list[str]:
@@ -75,9 +75,9 @@ def check_links(world: World, folder: Path, links: int) -> QrFigures:
     for decoder, texts in (("zbar", decode_with_zbar(paths)), ("zxing", [decode_with_zxing(path) for path in paths])):
         figures.exact[decoder] = sum(map(str.__eq__, texts, expected))
         if texts != expected:
-            figures.wrong.append(f"{decoder} reads {figures.exact[decoder]} of {links} links exactly")
+            figures.problems.append(f"{decoder} reads {figures.exact[decoder]} of {links} links exactly")
     if figures.largest_bytes > MOST_BYTES:
-        figures.wrong.append(f"a code has {figures.largest_bytes} bytes")
+        figures.problems.append(f"a code has {figures.largest_bytes} bytes")
     return figures
 
 
@@ -99,8 +99,8 @@ def main(links: int = _LINKS) -> int:
         figures = check_links(world, folder, links)
     read = ", ".join(f"{decoder} {exact}/{links}" for decoder, exact in figures.exact.items())
     print(f"exact by {read}; largest {figures.largest_bytes} bytes, slowest {figures.slowest_ms:.1f} ms")
-    print(f"{len(figures.wrong)} errors", *figures.wrong, sep="\n  ")
-    return 1 if figures.wrong else 0
+    print(f"{len(figures.problems)} errors", *figures.problems, sep="\n  ")
+    return 1 if figures.problems else 0
 
 
 if __name__ == "__main__":

@@ -62,13 +62,13 @@ class ApiAccount:
         answer = requests.post(f"{self.url}/api/v1/files", files=files, headers=self._headers, timeout=60)
         return answer.status_code, answer.json()
 
-    def share(self, data: bytes) -> str:
+    def upload_and_share(self, data: bytes) -> str:
         """Upload a file; return its short ID. Raises AssertionError on errors."""
         status, created = self.upload(data)
         assert status == 200, (status, created)
         return str(created["shortId"])
 
-    def change(self, name: str, **settings: Any) -> None:
+    def put_settings(self, name: str, **settings: Any) -> None:
         """Change the settings of a file."""
         url = f"{self.url}/api/v1/files/{name}/settings"
         answer = requests.put(url, json=settings, headers=self._headers, timeout=60)
@@ -95,7 +95,7 @@ class FloodedServer:
     innocent: ApiAccount
     _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
-    def attacker(self, tier: str = "free") -> ApiAccount:
+    def create_attacker(self, tier: str = "free") -> ApiAccount:
         """Return a new account."""
         email = f"mal{next(self._numbers)}@example.com"
         data, env = str(self.server.data_dir), make_env(self.folder)
@@ -104,20 +104,20 @@ class FloodedServer:
         answer = json.loads(created.stdout)
         return ApiAccount(self.server.url, str(answer.get("key") or answer["apiKey"]))
 
-    def version(self, name: str) -> str:
+    def get_version(self, name: str) -> str:
         """Return the version in the page URLs of the document ``name``."""
         found = _VERSION.search(requests.get(f"{self.server.url}/{name}", timeout=60).text)
         assert found is not None
         return found[1]
 
-    def images(self, name: str, pages: range = range(1, PAGES + 1)) -> list[AttackRequest]:
+    def image_requests(self, name: str, pages: range = range(1, PAGES + 1)) -> list[AttackRequest]:
         """Return a request for each page image of ``name``."""
-        version, base = self.version(name), f"{self.server.url}/{name}"
+        version, base = self.get_version(name), f"{self.server.url}/{name}"
         return [AttackRequest("GET", f"{base}/pages/{page}-1600.jpg?v={version}") for page in pages]
 
-    def texts(self, name: str, pages: range = range(1, PAGES + 1)) -> list[AttackRequest]:
+    def text_requests(self, name: str, pages: range = range(1, PAGES + 1)) -> list[AttackRequest]:
         """Return a request for the text of each page of ``name``."""
-        version, base = self.version(name), f"{self.server.url}/{name}"
+        version, base = self.get_version(name), f"{self.server.url}/{name}"
         return [AttackRequest("GET", f"{base}/text/{page}.json?v={version}") for page in pages]
 
 
@@ -144,72 +144,74 @@ def harmless_document(pages: int, seed: int) -> bytes:
 
 def images(stage: FloodedServer) -> list[AttackRequest]:
     """Request page images of three documents of one Free account."""
-    mal = stage.attacker()
-    return [request for data in hostile_documents() for request in stage.images(mal.share(data))]
+    mal = stage.create_attacker()
+    return [request for data in hostile_documents() for request in stage.image_requests(mal.upload_and_share(data))]
 
 
 def many_accounts(stage: FloodedServer) -> list[AttackRequest]:
     """Attack from six accounts, each with different documents."""
     found = []
     for number in range(6):
-        mal = stage.attacker()
+        mal = stage.create_attacker()
         for data in hostile_documents():
-            found += stage.images(mal.share(data + b"%%%d\n" % number))
+            found += stage.image_requests(mal.upload_and_share(data + b"%%%d\n" % number))
     return found
 
 
 def same_bytes_again(stage: FloodedServer) -> list[AttackRequest]:
     """Upload the same three documents six times from one account."""
-    mal = stage.attacker("pro")
-    return [request for data in hostile_documents() * 6 for request in stage.images(mal.share(data))]
+    mal = stage.create_attacker("pro")
+    return [request for data in hostile_documents() * 6 for request in stage.image_requests(mal.upload_and_share(data))]
 
 
 def harmless_pages_between(stage: FloodedServer) -> list[AttackRequest]:
     """Alternate with requests for pages that render quickly."""
-    mal = stage.attacker()
+    mal = stage.create_attacker()
     quick = hostile_pdfs.paced_pages("f" * (PAGES // 2) + "s" * (PAGES // 2))
-    name = mal.share(quick)
-    requests = stage.images(name)
+    name = mal.upload_and_share(quick)
+    requests = stage.image_requests(name)
     return [request for pair in zip(requests, requests[PAGES // 2 :], strict=False) for request in pair]
 
 
 def uploads_of_bombs(stage: FloodedServer) -> list[AttackRequest]:
     """Also keep uploading documents whose first page is a bomb."""
-    mal = stage.attacker("pro")
+    mal = stage.create_attacker("pro")
     bombs = [hostile_pdfs.slow_page(), hostile_pdfs.memory_bomb(), hostile_pdfs.double_deflated()]
     url = f"{stage.server.url}/api/v1/files"
     uploading = [AttackRequest("POST", url, bombs[number % 3] + b"%%%d\n" % number, mal.key) for number in range(600)]
-    viewing = [request for data in hostile_documents() for request in stage.images(mal.share(data))]
+    viewing = [request for data in hostile_documents() for request in stage.image_requests(mal.upload_and_share(data))]
     return [request for pair in zip(uploading, viewing, strict=False) for request in pair]
 
 
 def texts(stage: FloodedServer) -> list[AttackRequest]:
     """Request the texts of pages instead of images."""
-    mal = stage.attacker()
+    mal = stage.create_attacker()
     documents = [hostile_pdfs.bomb_pages(PAGES), hostile_pdfs.endless_text_pages(PAGES)]
-    return [request for data in documents for request in stage.texts(mal.share(data))]
+    return [request for data in documents for request in stage.text_requests(mal.upload_and_share(data))]
 
 
 def downloads(stage: FloodedServer) -> list[AttackRequest]:
     """Download copies that must be cut and watermarked."""
-    mal = stage.attacker("pro")
+    mal = stage.create_attacker("pro")
     found = []
     for data in (hostile_pdfs.bomb_pages(PAGES), hostile_pdfs.endless_text_pages(PAGES), pdfs.many_pages_pdf(PAGES)):
         for first in range(1, 8):
-            name = mal.share(data + b"%%%d\n" % first)
-            mal.change(name, allowDownload=True, watermark=True, pageRange={"from": first, "to": PAGES - 20 + first})
+            name = mal.upload_and_share(data + b"%%%d\n" % first)
+            mal.put_settings(
+                name, allowDownload=True, watermark=True, pageRange={"from": first, "to": PAGES - 20 + first}
+            )
             found.append(AttackRequest("POST", f"{stage.server.url}/{name}/download"))
     return found
 
 
 def variants(stage: FloodedServer) -> list[AttackRequest]:
     """Request the same pages through ten variants of each document."""
-    mal = stage.attacker("pro")
+    mal = stage.create_attacker("pro")
     found = []
     for data in hostile_documents():
-        name = mal.share(data)
+        name = mal.upload_and_share(data)
         for link in [name, *(mal.add_variant(name) for _ in range(9))]:
-            found += stage.images(link)
+            found += stage.image_requests(link)
     return found
 
 
@@ -289,7 +291,7 @@ class ResponseTimes:
     statuses: Counter[int]
     seconds: list[float]
 
-    def p95(self) -> float:
+    def percentile_95(self) -> float:
         """Return the 95th percentile of the times in seconds."""
         return sorted(self.seconds)[int(len(self.seconds) * 0.95)]
 
@@ -306,8 +308,8 @@ def measure_calls(work: Callable[[], int], times: int) -> ResponseTimes:
 
 def measure_reading(stage: FloodedServer, seed: int, pages: int = IMAGES) -> ResponseTimes:
     """Open every page of a new document, in an order without prefetched pages."""
-    name = stage.innocent.share(harmless_document(2 * pages, seed))
-    attack_requests = iter(stage.images(name, range(1, 2 * pages, 2)))
+    name = stage.innocent.upload_and_share(harmless_document(2 * pages, seed))
+    attack_requests = iter(stage.image_requests(name, range(1, 2 * pages, 2)))
     with requests.Session() as session:
         return measure_calls(lambda: session.get(next(attack_requests).url, timeout=30).status_code, pages)
 
@@ -347,7 +349,7 @@ def run_attack(name: str, seconds: float) -> bool:
         for each in rounds:
             seen.statuses += each[at].statuses
             seen.seconds += each[at].seconds
-        base, now = quiet[at].p95(), seen.p95()
+        base, now = quiet[at].percentile_95(), seen.percentile_95()
         holds = set(seen.statuses) == {200} and now <= ratio * base
         good &= holds
         times = f"p95 {base * 1000:.0f} -> {now * 1000:.0f} ms, most {max(seen.seconds) * 1000:.0f} ms"

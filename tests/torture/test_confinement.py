@@ -32,7 +32,7 @@ def test_code_in_a_worker_achieves_nothing(arena: Arena) -> None:
     with confinement.open_confined("render", arena) as attack:
         assert attack(payload.BREATHE) == "achieved"
         assert "achieved" not in {name: attack(name) for name in confinement.BASIC}.values()
-    assert arena.damage() == []
+    assert arena.list_damage() == []
 
 
 @pytest.mark.parametrize("kind", ["derive", "stamp", "lint", "scan", "convert"])
@@ -40,7 +40,7 @@ def test_code_in_any_other_process_accesses_no_file_and_no_network(kind: str, ar
     with confinement.open_confined(kind, arena) as attack:
         assert attack(payload.BREATHE) == "achieved"
         assert "achieved" not in {name: attack(name) for name in FILES}.values()
-    assert arena.damage() == []
+    assert arena.list_damage() == []
 
 
 @pytest.mark.parametrize("name", PROCESSES)
@@ -71,4 +71,4 @@ def test_code_in_a_worker_of_an_ordinary_user_achieves_nothing_either() -> None:
     done = subprocess.run(command, cwd=confinement.ROOT, env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "render: 0 of" in done.stdout
-    assert f"layers missing: {list(ConfinementProbe().measure().reasons())}" in done.stdout
+    assert f"layers missing: {list(ConfinementProbe().measure().list_missing())}" in done.stdout

@@ -63,8 +63,8 @@ def test_another_address_is_always_answered(server: tuple[int, int], name: str, 
 
 def test_a_server_with_few_descriptors_stays_reachable() -> None:
     with run_limited_server(FEW_CONNECTIONS) as (port, pid):
-        assert count_sockets_under_attack(ConnectionAttack(count=600, reopened=0), port, pid) < FEW_CONNECTIONS
+        assert count_sockets_under_attack(ConnectionAttack(count=600, reopen_count=0), port, pid) < FEW_CONNECTIONS
         assert (
-            count_sockets_under_attack(ConnectionAttack(count=600, reopened=0, sources=MANY), port, pid)
+            count_sockets_under_attack(ConnectionAttack(count=600, reopen_count=0, sources=MANY), port, pid)
             < FEW_CONNECTIONS
         )

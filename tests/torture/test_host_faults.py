@@ -24,7 +24,7 @@ def test_faults_of_the_host_are_503_and_pass_without_a_restart() -> None:
             assert 503 in figures.answers["settings"] or fault == "no descriptors", fault
         restart_on_full_disk(server, figures)
         check_stopped_server(server, figures)
-    assert figures.wrong == []
+    assert figures.problems == []
     assert figures.answers["detail"].keys() == {200}
     assert figures.answers["upload"][503] > 0
 

@@ -13,4 +13,4 @@ def test_an_attack_makes_no_more_views_than_the_rule_allows(
     world: World, attack: Callable[[AttackedDocument], AttackOutcome]
 ) -> None:
     outcome = attack(AttackedDocument(world, SHORT))
-    assert outcome.holds, outcome
+    assert outcome.is_within_rule, outcome

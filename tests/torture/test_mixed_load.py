@@ -6,6 +6,6 @@ from tests.torture import mixed_load
 def test_mixed_load_gets_no_server_error() -> None:
     """Every kind of request gets a response below 500."""
     tally = mixed_load.run_load(minutes=0.15, clients=6, rate=60)
-    assert tally.wrong == []
+    assert tally.problems == []
     assert {"upload", "detail", "events", "page", "reading", "image", "settings"} <= tally.ms.keys()
     assert all(sample.rss_mib > 0 and sample.descriptors > 0 for sample in tally.samples)

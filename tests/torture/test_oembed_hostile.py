@@ -6,5 +6,5 @@ from tests.torture import oembed_hostile
 
 def test_hostile_addresses_get_nothing(world: World) -> None:
     figures = oembed_hostile.check_addresses(world, most=40)
-    assert figures.wrong == []
+    assert figures.problems == []
     assert figures.addresses == 40

@@ -8,5 +8,5 @@ from tests.torture import office_hostile
 
 def test_hostile_documents_reach_nothing(world: World, tmp_path: Path) -> None:
     figures = office_hostile.check_documents(world, tmp_path, every=12)
-    assert figures.wrong == []
+    assert figures.problems == []
     assert figures.documents >= 10

@@ -16,7 +16,7 @@ from tests.torture.rendering import (
 
 
 @pytest.fixture(scope="module")
-def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FloodedServer]:
+def flooded_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FloodedServer]:
     """Return one server for all attacks, each from different accounts."""
     folder: Path = tmp_path_factory.mktemp("attacked")
     with open_flooded_server(folder) as server:
@@ -24,8 +24,8 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FloodedServer]:
 
 
 @pytest.mark.parametrize("name", ["images", "harmless_pages_between"])
-def test_an_attack_on_the_engine_does_not_affect_other_accounts(stage: FloodedServer, name: str) -> None:
-    with attack_in_background(ATTACKS[name](stage)) as answered:
-        times = measure_reading(stage, len(name), 8), measure_uploads(stage, len(name), 3)
+def test_an_attack_on_the_engine_does_not_affect_other_accounts(flooded_server: FloodedServer, name: str) -> None:
+    with attack_in_background(ATTACKS[name](flooded_server)) as answered:
+        times = measure_reading(flooded_server, len(name), 8), measure_uploads(flooded_server, len(name), 3)
     assert [dict(each.statuses) for each in times] == [{200: 8}, {200: 3}]
     assert set(answered()) <= {200, 422, 503}

@@ -32,12 +32,12 @@ def restless_threads() -> Iterator[None]:
 def test_a_replayed_beacon_changes_nothing(world: World, link: str) -> None:
     reader = FakeReader(world, link)
     world.clock.advance(seconds=10)
-    body = reader.beacon(read={1: 6_000})
-    assert reader.send(body).status_code == 204
+    body = reader.build_beacon(read={1: 6_000})
+    assert reader.send_beacon(body).status_code == 204
     before = dump_database(world)
     world.clock.advance(seconds=10)
-    assert [reader.send(body).status_code for _ in range(3)] == [204] * 3
-    assert reader.send(body | {"visibleMs": 9_000, "input": True}).status_code == 204
+    assert [reader.send_beacon(body).status_code for _ in range(3)] == [204] * 3
+    assert reader.send_beacon(body | {"visibleMs": 9_000, "input": True}).status_code == 204
     assert dump_database(world) == before
 
 
@@ -46,9 +46,9 @@ def test_beacons_out_of_order_add_up_to_the_same(world: World, link: str) -> Non
     bodies = []
     for page in (1, 2, 3):
         world.clock.advance(seconds=10)
-        bodies.append(reader.beacon(read={page: 10_000}))
+        bodies.append(reader.build_beacon(read={page: 10_000}))
     for body in (bodies[2], bodies[0], bodies[1]):
-        assert reader.send(body).status_code == 204
+        assert reader.send_beacon(body).status_code == 204
     (row,) = list_view_rows(world)
     assert (row["pagesViewed"], row["timeMs"]) == (3, 30_000)
     assert view_count(world, link) == 1
@@ -57,9 +57,9 @@ def test_beacons_out_of_order_add_up_to_the_same(world: World, link: str) -> Non
 def test_time_is_cut_to_the_clock_of_the_server(world: World, link: str) -> None:
     reader = FakeReader(world, link)
     world.clock.advance(seconds=7)
-    reader.tell(read={1: 10**9}, ageMs=10**9)
+    reader.send_next_beacon(read={1: 10**9}, ageMs=10**9)
     world.clock.advance(seconds=3)
-    reader.tell(read={2: 10**9}, ageMs=2 * 10**9)
+    reader.send_next_beacon(read={2: 10**9}, ageMs=2 * 10**9)
     (row,) = list_view_rows(world)
     assert row["timeMs"] == 10_000
 
@@ -67,7 +67,7 @@ def test_time_is_cut_to_the_clock_of_the_server(world: World, link: str) -> None
 def test_pages_the_document_lacks_are_dropped(world: World, link: str) -> None:
     reader = FakeReader(world, link)
     world.clock.advance(seconds=9)
-    reader.tell(read={4: 9_000})
+    reader.send_next_beacon(read={4: 9_000})
     (row,) = list_view_rows(world)
     assert (row["pagesViewed"], row["timeMs"]) == (0, 0)
 
@@ -76,22 +76,22 @@ def test_the_token_is_bound_to_its_link_and_its_time(world: World, link: str) ->
     other = str(world.pia.upload()["shortId"])
     reader = FakeReader(world, link)
     world.clock.advance(seconds=9)
-    body = reader.beacon(read={1: 9_000})
+    body = reader.build_beacon(read={1: 9_000})
     uuid = world.pia.get(f"/api/v1/files/{link}").get_json()["uuid"]
-    assert reader.send(body, to=other).status_code == 403
-    assert reader.send(body, to=uuid).status_code == 403
+    assert reader.send_beacon(body, to=other).status_code == 403
+    assert reader.send_beacon(body, to=uuid).status_code == 403
     for token in ("", "x.y", "é", "\ud800", reader.token[:-1], reader.token + "A", "A" * 60_000):
-        assert reader.send(body | {"token": token}).status_code in (400, 403)
+        assert reader.send_beacon(body | {"token": token}).status_code in (400, 403)
     world.clock.advance(days=7)
-    assert reader.send(body).status_code == 403
+    assert reader.send_beacon(body).status_code == 403
     assert list_sessions(world) == []
     assert view_count(world, link) == 0
 
 
 def test_an_unknown_link_takes_no_beacon(world: World, link: str) -> None:
     reader = FakeReader(world, link)
-    body = reader.beacon(input=True)
-    assert reader.send(body, to="zzzzzzzzzzzz").status_code == 403
+    body = reader.build_beacon(input=True)
+    assert reader.send_beacon(body, to="zzzzzzzzzzzz").status_code == 403
     assert world.http.get(f"/{link}/beacon").status_code in (404, 405)
 
 
@@ -103,22 +103,22 @@ def test_an_unknown_link_takes_no_beacon(world: World, link: str) -> None:
 def test_a_dead_link_takes_no_beacon(world: World, link: str, started: bool, change: str, status: int) -> None:
     reader = FakeReader(world, link)
     if started:
-        reader.reads(9)
+        reader.read_page(9)
     with world.rt.db.write():
         world.rt.db.execute(f"UPDATE files SET {change}")
     before = list_sessions(world)
-    assert reader.reads(9) == status
+    assert reader.read_page(9) == status
     assert list_sessions(world) == before
 
 
 def test_the_last_reader_of_a_view_limit_is_heard_until_the_sweep(world: World, link: str) -> None:
     put_settings(world, world.pia.get(f"/api/v1/files/{link}").get_json(), viewLimit=1)
     guest = GateClient(world, link)
-    assert guest.enters()
+    assert guest.enter()
     reader = FakeReader(world, link, http=guest.http)
-    assert reader.reads(9) == 204
+    assert reader.read_page(9) == 204
     world.clock.advance(minutes=30)
-    assert reader.tell(part=1, seq=0, read={1: 9_000}) == 410
+    assert reader.send_next_beacon(part=1, seq=0, read={1: 9_000}) == 410
 
 
 @pytest.mark.usefixtures("restless_threads")
@@ -127,8 +127,8 @@ def test_the_same_first_beacon_many_times_at_once_is_one_view(world: World, link
         for _ in range(10):
             reader = FakeReader(world, link)
             world.clock.advance(seconds=9)
-            body = reader.beacon(read={1: 9_000})
-            answers = list(pool.map(reader.send, [body] * 8))
+            body = reader.build_beacon(read={1: 9_000})
+            answers = list(pool.map(reader.send_beacon, [body] * 8))
             assert [answer.status_code for answer in answers] == [204] * 8
     assert view_count(world, link) == 10
     assert list_sessions(world) == [("human", 9_000)] * 10
@@ -137,17 +137,17 @@ def test_the_same_first_beacon_many_times_at_once_is_one_view(world: World, link
 def test_one_network_can_start_only_so_many_sessions(world: World, link: str) -> None:
     crowd = [FakeReader(world, link, address=f"2001:db8:1:1::{host:x}") for host in range(1, 301)]
     early = crowd[0]
-    assert [reader.tell() for reader in crowd] == [204] * 300
+    assert [reader.send_next_beacon() for reader in crowd] == [204] * 300
     late = FakeReader(world, link, address="2001:db8:1:1::ffff")
-    refused = late.send(late.beacon(input=True))
+    refused = late.send_beacon(late.build_beacon(input=True))
     assert refused.status_code == 429
     assert int(refused.headers["Retry-After"]) <= 600
-    assert early.reads(1) == 204
-    assert FakeReader(world, link, address="2001:db8:1:2::1").reads(2) == 204
+    assert early.read_page(1) == 204
+    assert FakeReader(world, link, address="2001:db8:1:2::1").read_page(2) == 204
     world.clock.advance(seconds=3)
-    assert [reader.tell(input=True) for reader in crowd] == [204] * 300
+    assert [reader.send_next_beacon(input=True) for reader in crowd] == [204] * 300
     world.clock.advance(minutes=10)
-    assert late.tell(input=True) == 204
+    assert late.send_next_beacon(input=True) == 204
     assert view_count(world, link) == 302
 
 
@@ -169,7 +169,7 @@ def test_beacons_come_from_our_own_page_as_json_or_text(
 ) -> None:
     reader = FakeReader(world, link)
     world.clock.advance(seconds=2)
-    answer = reader.send(reader.beacon(input=True), headers=headers)
+    answer = reader.send_beacon(reader.build_beacon(input=True), headers=headers)
     assert answer.status_code == status
     assert view_count(world, link) == (status == 204)
 
@@ -190,7 +190,7 @@ def test_beacons_come_from_our_own_page_as_json_or_text(
 def test_what_is_no_beacon_is_refused_and_stores_nothing(world: World, link: str, body: bytes, status: int) -> None:
     reader = FakeReader(world, link)
     before = dump_database(world)
-    assert reader.send(body).status_code == status
+    assert reader.send_beacon(body).status_code == status
     assert dump_database(world) == before
 
 
@@ -198,7 +198,7 @@ def test_the_answer_tells_nobody_their_class(world: World, link: str) -> None:
     answers = []
     for user_agent in (DESKTOP, "curl/8.5.0", "Slackbot 1.0"):
         reader = FakeReader(world, link, user_agent=user_agent)
-        answer = reader.send(reader.beacon(input=True))
+        answer = reader.send_beacon(reader.build_beacon(input=True))
         headers = {name: value for name, value in answer.headers.items() if name != "X-Request-Id"}
         answers.append((answer.status_code, answer.get_data(), headers))
     assert answers[0] == answers[1] == answers[2]
@@ -208,27 +208,27 @@ def test_the_answer_tells_nobody_their_class(world: World, link: str) -> None:
 def test_beacons_are_kept_as_received_without_the_token_and_only_so_many(world: World, link: str) -> None:
     reader = FakeReader(world, link)
     world.clock.advance(seconds=9)
-    body = reader.beacon(read={1: 9_000})
-    reader.send(body)
-    ((kept, received_at),) = world.rt.db.rows("SELECT body, received_at FROM beacons")
+    body = reader.build_beacon(read={1: 9_000})
+    reader.send_beacon(body)
+    ((kept, received_at),) = world.rt.db.fetch_all("SELECT body, received_at FROM beacons")
     assert json.loads(kept) == {key: value for key, value in body.items() if key != "token"}
     assert received_at == world.clock.now
     for _ in range(8):
         world.clock.advance(seconds=250)
-        reader.tell(input=True)
-    reader.tell(seq=2_000, read={2: 5_000})
-    reader.tell(seq=2_000, read={2: 5_000})
-    assert world.rt.db.rows("SELECT COUNT(*) FROM beacons") == [(9,)]
+        reader.send_next_beacon(input=True)
+    reader.send_next_beacon(seq=2_000, read={2: 5_000})
+    reader.send_next_beacon(seq=2_000, read={2: 5_000})
+    assert world.rt.db.fetch_all("SELECT COUNT(*) FROM beacons") == [(9,)]
     assert list_sessions(world) == [("human", 14_000)]
 
 
 def test_a_session_hears_twenty_beacons_at_once_and_then_one_a_second(world: World, link: str) -> None:
     reader = FakeReader(world, link)
-    assert [reader.tell(input=True) for _ in range(50)] == [204] * 50
-    assert world.rt.db.rows("SELECT COUNT(*) FROM beacons") == [(20,)]
+    assert [reader.send_next_beacon(input=True) for _ in range(50)] == [204] * 50
+    assert world.rt.db.fetch_all("SELECT COUNT(*) FROM beacons") == [(20,)]
     world.clock.advance(seconds=3)
-    assert [reader.tell(seq=seq, input=True) for seq in range(20, 40)] == [204] * 20
-    assert world.rt.db.rows("SELECT COUNT(*) FROM beacons") == [(23,)]
+    assert [reader.send_next_beacon(seq=seq, input=True) for seq in range(20, 40)] == [204] * 20
+    assert world.rt.db.fetch_all("SELECT COUNT(*) FROM beacons") == [(23,)]
 
 
 def test_turns_and_views_are_cut_to_the_time_that_passed(world: World, link: str) -> None:
@@ -236,19 +236,19 @@ def test_turns_and_views_are_cut_to_the_time_that_passed(world: World, link: str
     for _ in range(2):
         world.clock.advance(seconds=3)
         pages = [{"page": 1, "ms": 3_000, "views": 1_000, "back": 1_000}]
-        reader.tell(visibleMs=3_000, turns=1_000, backTurns=1_000, pages=pages)
+        reader.send_next_beacon(visibleMs=3_000, turns=1_000, backTurns=1_000, pages=pages)
     list_view_rows(world)
-    assert world.rt.db.rows("SELECT turns, back_turns FROM view_sessions") == [(12, 12)]
-    assert world.rt.db.rows("SELECT views, back_views FROM session_pages") == [(13, 13)]
+    assert world.rt.db.fetch_all("SELECT turns, back_turns FROM view_sessions") == [(12, 12)]
+    assert world.rt.db.fetch_all("SELECT views, back_views FROM session_pages") == [(13, 13)]
 
 
 def test_an_address_that_floods_is_made_to_wait(world: World, link: str) -> None:
     reader, other = FakeReader(world, link), FakeReader(world, link, address="198.51.100.5")
     for _ in range(BEACON_POLICY.limit):
         world.rt.limits.hit(BEACON_POLICY, "198.51.100.4", BEACON_POLICY.limit)
-    refused = reader.send(reader.beacon(input=True))
+    refused = reader.send_beacon(reader.build_beacon(input=True))
     assert refused.status_code == 429
     assert 1 <= int(refused.headers["Retry-After"]) <= 60
-    assert other.tell(input=True) == 204
+    assert other.send_next_beacon(input=True) == 204
     world.clock.advance(minutes=1)
-    assert reader.tell(input=True) == 204
+    assert reader.send_next_beacon(input=True) == 204

@@ -61,7 +61,7 @@ def test_a_long_list_is_compressed_in_its_file(world: World, monkeypatch: pytest
     assert decompress_answer(world.pia.get("/api/v1/files", headers=GZIP, buffered=True)) == plain.data
     assert int(plain.headers["Content-Length"]) == len(plain.data)
     with open_listener(world) as door:
-        reply = door.ask("GET", "/api/v1/files", {**world.pia.headers, **GZIP})
+        reply = door.request("GET", "/api/v1/files", {**world.pia.headers, **GZIP})
         assert gzip.decompress(reply.body) == plain.data
 
 

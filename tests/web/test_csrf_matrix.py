@@ -52,7 +52,7 @@ TAKES_JSON = [
 
 
 @pytest.fixture
-def desk(world: World) -> OwnerAndReader:
+def owner_and_reader(world: World) -> OwnerAndReader:
     return make_owner_and_reader(world)
 
 
@@ -67,13 +67,13 @@ def test_every_such_route_stands_in_the_table(world: World) -> None:
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_as_its_own_page_sends_it_it_is_obeyed(desk: OwnerAndReader, name: str) -> None:
+def test_as_its_own_page_sends_it_it_is_obeyed(owner_and_reader: OwnerAndReader, name: str) -> None:
     """Otherwise the refusals below would prove nothing."""
-    sent = ROWS[name].right(desk)
-    before = dump_database(desk.world)
-    answer = desk.send(sent)
+    sent = ROWS[name].build_request(owner_and_reader)
+    before = dump_database(owner_and_reader.world)
+    answer = owner_and_reader.send(sent)
     assert answer.status_code < 400, answer.text
-    assert ROWS[name].quiet or dump_database(desk.world) != before
+    assert ROWS[name].is_quiet or dump_database(owner_and_reader.world) != before
 
 
 def send_and_compare(desk: OwnerAndReader, sent: CookieRequest) -> tuple[int, str]:
@@ -89,29 +89,31 @@ def assert_all_refused(found: dict[str, tuple[int, str]], status: int) -> None:
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_from_elsewhere_it_is_refused_whatever_it_knows(desk: OwnerAndReader, name: str) -> None:
+def test_from_elsewhere_it_is_refused_whatever_it_knows(owner_and_reader: OwnerAndReader, name: str) -> None:
     row = ROWS[name]
-    forged = {words: row.right(desk).with_headers(headers) for words, headers in HEADERS[row.kind].items()}
-    assert_all_refused({words: send_and_compare(desk, sent) for words, sent in forged.items()}, 403)
+    forged = {
+        words: row.build_request(owner_and_reader).with_headers(headers) for words, headers in HEADERS[row.kind].items()
+    }
+    assert_all_refused({words: send_and_compare(owner_and_reader, sent) for words, sent in forged.items()}, 403)
 
 
 @pytest.mark.parametrize("name", TAKES_TOKEN)
-def test_without_the_token_of_the_session_it_is_refused(desk: OwnerAndReader, name: str) -> None:
+def test_without_the_token_of_the_session_it_is_refused(owner_and_reader: OwnerAndReader, name: str) -> None:
     tokens = {
         "no token": None,
         "an empty token": "",
         "a wrong token": "x" * 40,
-        "the token of another session": desk.other_token,
+        "the token of another session": owner_and_reader.other_token,
         "a token beyond ASCII": "\xff" * 40,
     }
-    forged = {words: ROWS[name].right(desk).with_token(token) for words, token in tokens.items()}
-    assert_all_refused({words: send_and_compare(desk, sent) for words, sent in forged.items()}, 403)
+    forged = {words: ROWS[name].build_request(owner_and_reader).with_token(token) for words, token in tokens.items()}
+    assert_all_refused({words: send_and_compare(owner_and_reader, sent) for words, sent in forged.items()}, 403)
 
 
 @pytest.mark.parametrize("name", TAKES_JSON)
-def test_a_type_that_forms_of_other_sites_can_send_is_refused(desk: OwnerAndReader, name: str) -> None:
+def test_a_type_that_forms_of_other_sites_can_send_is_refused(owner_and_reader: OwnerAndReader, name: str) -> None:
     """A form post where JSON is due: other sites can send that without the browser asking first."""
-    sent = ROWS[name].right(desk)
+    sent = ROWS[name].build_request(owner_and_reader)
     forms: dict[str, dict[str, Any]] = {
         "a form": {"data": {key: str(value) for key, value in (sent.body or {}).items()}},
         "a form with a file": {"data": {"file": (io.BytesIO(b"{}"), "a.json")}},
@@ -120,28 +122,34 @@ def test_a_type_that_forms_of_other_sites_can_send_is_refused(desk: OwnerAndRead
     if ROWS[name].kind is not SenderKind.BEACON:  # browsers that leave a page send those in no other way
         forms["plain text"] = {"data": json.dumps(sent.body), "content_type": "text/plain"}
     forged = {words: replace(sent, body=None, more=more) for words, more in forms.items()}
-    assert_all_refused({words: send_and_compare(desk, one) for words, one in forged.items()}, 415)
+    assert_all_refused({words: send_and_compare(owner_and_reader, one) for words, one in forged.items()}, 415)
 
 
 @pytest.mark.parametrize("name", COOKIELESS)
-def test_where_no_cookie_counts_it_opens_nothing(desk: OwnerAndReader, name: str) -> None:
-    status, changed = send_and_compare(desk, CookieRequest(desk.browser, "POST", COOKIELESS[name]))
+def test_where_no_cookie_counts_it_opens_nothing(owner_and_reader: OwnerAndReader, name: str) -> None:
+    status, changed = send_and_compare(
+        owner_and_reader, CookieRequest(owner_and_reader.browser, "POST", COOKIELESS[name])
+    )
     assert status in (400, 401, 403, 404)
     assert changed == "nothing changed"
 
 
-def test_no_page_that_is_only_opened_changes_anything(desk: OwnerAndReader) -> None:
+def test_no_page_that_is_only_opened_changes_anything(owner_and_reader: OwnerAndReader) -> None:
     """A link on another site brings the cookie along; only ``Sec-Fetch-Site`` would tell."""
-    link = desk.world.pia.post(f"/api/v1/files/{desk.made['uuid']}/variants", json={"label": "Ann"}).get_json()
-    hook, trashed = desk.hook(), desk.file()
-    desk.world.pia.delete(f"/api/v1/files/{trashed['uuid']}")
-    names = {"name": desk.made["uuid"], "variant": link["uuid"], "uuid": hook, "number": "1"}
-    before, found = dump_database(desk.world), {}
-    for rule in desk.world.app.url_map.iter_rules():
+    link = owner_and_reader.world.pia.post(
+        f"/api/v1/files/{owner_and_reader.uploaded_file['uuid']}/variants", json={"label": "Ann"}
+    ).get_json()
+    hook, trashed = owner_and_reader.create_webhook(), owner_and_reader.upload_file()
+    owner_and_reader.world.pia.delete(f"/api/v1/files/{trashed['uuid']}")
+    names = {"name": owner_and_reader.uploaded_file["uuid"], "variant": link["uuid"], "uuid": hook, "number": "1"}
+    before, found = dump_database(owner_and_reader.world), {}
+    for rule in owner_and_reader.world.app.url_map.iter_rules():
         if rule.endpoint.startswith("owner_") and "GET" in (rule.methods or ()):
             named = names | ({"name": trashed["uuid"]} if rule.rule.startswith("/trash/") else {})
             path = re.sub(r"<(?:\w+:)?(\w+)>", lambda part, named=named: named[part[1]], rule.rule)  # type: ignore[misc]
-            found[path] = desk.browser.get(path, headers={"Sec-Fetch-Site": "cross-site"}, buffered=True).status_code
+            found[path] = owner_and_reader.browser.get(
+                path, headers={"Sec-Fetch-Site": "cross-site"}, buffered=True
+            ).status_code
     assert set(found.values()) <= {200, 303}, found
     assert len(found) > 10
-    assert dump_database(desk.world) == before
+    assert dump_database(owner_and_reader.world) == before

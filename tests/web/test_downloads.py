@@ -26,7 +26,7 @@ STAMP = re.compile(r"127\.0\.0\.1 - copy ([0-9A-F]{4}-[0-9A-F]{4}) - 2026-09-21"
 
 
 @pytest.fixture
-def shared(world: World) -> dict[str, Any]:
+def uploaded_file(world: World) -> dict[str, Any]:
     """Three pages that Pia shares."""
     return world.pia.upload(PDF, "Plan.pdf")
 
@@ -47,7 +47,7 @@ def list_downloads(world: World) -> list[dict[str, Any]]:
 
 
 def list_events(world: World) -> list[tuple[str, dict[str, Any], int | None]]:
-    rows = world.rt.db.rows("SELECT event, data, variant_id FROM activity_rows ORDER BY id")
+    rows = world.rt.db.fetch_all("SELECT event, data, variant_id FROM activity_rows ORDER BY id")
     return [(event, json.loads(data), variant_id) for event, data, variant_id in rows]
 
 
@@ -61,8 +61,8 @@ def has_download_button(world: World, name: str, http: FlaskClient | None = None
 
 
 @pytest.mark.parametrize("key", ["shortId", "uuid"])
-def test_a_form_post_downloads_the_stored_bytes(world: World, shared: dict[str, Any], key: str) -> None:
-    answer = download(world.http, shared[key])
+def test_a_form_post_downloads_the_stored_bytes(world: World, uploaded_file: dict[str, Any], key: str) -> None:
+    answer = download(world.http, uploaded_file[key])
     assert (answer.status_code, answer.data) == (200, PDF)
     assert answer.headers["Content-Type"] == "application/pdf"
     assert answer.headers["Content-Disposition"] == 'attachment; filename="Plan.pdf"'
@@ -72,61 +72,63 @@ def test_a_form_post_downloads_the_stored_bytes(world: World, shared: dict[str, 
     assert "Accept-Ranges" not in answer.headers
 
 
-def test_a_range_of_bytes_is_not_honoured(world: World, shared: dict[str, Any]) -> None:
-    answer = download(world.http, shared["shortId"], Range="bytes=0-3")
+def test_a_range_of_bytes_is_not_honoured(world: World, uploaded_file: dict[str, Any]) -> None:
+    answer = download(world.http, uploaded_file["shortId"], Range="bytes=0-3")
     assert (answer.status_code, answer.data) == (200, PDF)
 
 
-def test_a_converted_document_is_saved_as_a_pdf(world: World, shared: dict[str, Any]) -> None:
-    update_file_row(world, shared["uuid"], original_name="Übersicht.docx")
-    saved = download(world.http, shared["shortId"]).headers["Content-Disposition"]
+def test_a_converted_document_is_saved_as_a_pdf(world: World, uploaded_file: dict[str, Any]) -> None:
+    update_file_row(world, uploaded_file["uuid"], original_name="Übersicht.docx")
+    saved = download(world.http, uploaded_file["shortId"]).headers["Content-Disposition"]
     assert saved.endswith("filename*=UTF-8''%C3%9Cbersicht.docx.pdf")
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "DELETE"])
-def test_following_the_address_downloads_nothing(world: World, shared: dict[str, Any], method: str) -> None:
-    answer = world.http.open(f"/{shared['shortId']}/download", method=method)
+def test_following_the_address_downloads_nothing(world: World, uploaded_file: dict[str, Any], method: str) -> None:
+    answer = world.http.open(f"/{uploaded_file['shortId']}/download", method=method)
     assert answer.status_code == 405
     assert list_downloads(world) == []
 
 
-def test_a_download_is_in_the_stream_and_an_event(world: World, shared: dict[str, Any]) -> None:
-    assert download(world.http, shared["shortId"]).status_code == 200
+def test_a_download_is_in_the_stream_and_an_event(world: World, uploaded_file: dict[str, Any]) -> None:
+    assert download(world.http, uploaded_file["shortId"]).status_code == 200
     (row,) = list_downloads(world)
     assert row == {
         "id": 2,
-        "fileUuid": shared["uuid"],
+        "fileUuid": uploaded_file["uuid"],
         "fileName": "Plan.pdf",
         "readAt": "2026-09-21T14:13:20.000Z",
         "country": "DE",
         "type": "download",
     }
-    assert list_events(world) == [("file.downloaded", {"fileUuid": shared["uuid"], "fileName": "Plan.pdf"}, None)]
-    assert world.pia.get(f"/api/v1/files/{shared['uuid']}").get_json()["viewCount"] == 0
+    assert list_events(world) == [
+        ("file.downloaded", {"fileUuid": uploaded_file["uuid"], "fileName": "Plan.pdf"}, None)
+    ]
+    assert world.pia.get(f"/api/v1/files/{uploaded_file['uuid']}").get_json()["viewCount"] == 0
 
 
 @pytest.mark.parametrize(("body", "told"), [({"label": "Ada"}, {"variantLabel": "Ada"}), ({}, {})])
 def test_the_event_names_the_variant(
-    world: World, shared: dict[str, Any], body: dict[str, Any], told: dict[str, Any]
+    world: World, uploaded_file: dict[str, Any], body: dict[str, Any], told: dict[str, Any]
 ) -> None:
-    variant = create_variant(world, shared, **body)
+    variant = create_variant(world, uploaded_file, **body)
     assert download(world.http, variant["shortId"]).status_code == 200
     ((event, data, variant_id),) = list_events(world)
     assert (event, variant_id) == ("file.downloaded", 1)
-    assert data == {"fileUuid": shared["uuid"], "fileName": "Plan.pdf", "variantUuid": variant["uuid"]} | told
+    assert data == {"fileUuid": uploaded_file["uuid"], "fileName": "Plan.pdf", "variantUuid": variant["uuid"]} | told
 
 
-def test_the_owners_own_download_is_in_the_stream_but_no_event(world: World, shared: dict[str, Any]) -> None:
+def test_the_owners_own_download_is_in_the_stream_but_no_event(world: World, uploaded_file: dict[str, Any]) -> None:
     """Easy to get wrong 55."""
-    assert download(sign_in_browser(world, world.pia), shared["shortId"]).status_code == 200
+    assert download(sign_in_browser(world, world.pia), uploaded_file["shortId"]).status_code == 200
     assert len(list_downloads(world)) == 1
     assert list_events(world) == []
-    assert download(sign_in_browser(world, world.mal), shared["shortId"]).status_code == 200
+    assert download(sign_in_browser(world, world.mal), uploaded_file["shortId"]).status_code == 200
     assert [event for event, _, _ in list_events(world)] == ["file.downloaded"]
 
 
-def test_programs_that_send_the_form_are_counted_too(world: World, shared: dict[str, Any]) -> None:
-    assert download(world.http, shared["shortId"], User_Agent="curl/8.5.0").status_code == 200
+def test_programs_that_send_the_form_are_counted_too(world: World, uploaded_file: dict[str, Any]) -> None:
+    assert download(world.http, uploaded_file["shortId"], User_Agent="curl/8.5.0").status_code == 200
     assert len(list_downloads(world)) == 1
 
 
@@ -135,25 +137,25 @@ def test_programs_that_send_the_form_are_counted_too(world: World, shared: dict[
     [(False, None, 403), (False, True, 200), (True, False, 403), (True, True, 200), (True, None, 200)],
 )
 def test_downloading_is_as_the_owner_allows_it_the_variant_first(
-    world: World, shared: dict[str, Any], file: bool, variant: bool | None, status: int
+    world: World, uploaded_file: dict[str, Any], file: bool, variant: bool | None, status: int
 ) -> None:
-    put_settings(world, shared, allowDownload=file)
+    put_settings(world, uploaded_file, allowDownload=file)
     overrides = {} if variant is None else {"allowDownload": variant}
-    name = create_variant(world, shared, overrides=overrides)["shortId"]
+    name = create_variant(world, uploaded_file, overrides=overrides)["shortId"]
     answer = download(world.http, name)
     assert answer.status_code == status
     assert b"%PDF-" not in answer.data or status == 200
     assert has_download_button(world, name) is (status == 200)
     assert len(list_downloads(world)) == (status == 200)
-    assert download(world.http, shared["shortId"]).status_code == (200 if file else 403)
+    assert download(world.http, uploaded_file["shortId"]).status_code == (200 if file else 403)
 
 
-def test_the_owner_may_always_download(world: World, shared: dict[str, Any]) -> None:
-    put_settings(world, shared, allowDownload=False, pageRange={"from": 1, "to": 1}, watermark=True)
+def test_the_owner_may_always_download(world: World, uploaded_file: dict[str, Any]) -> None:
+    put_settings(world, uploaded_file, allowDownload=False, pageRange={"from": 1, "to": 1}, watermark=True)
     owner = sign_in_browser(world, world.pia)
-    assert download(owner, shared["shortId"]).data == PDF
-    assert has_download_button(world, shared["shortId"], owner)
-    assert not has_download_button(world, shared["shortId"])
+    assert download(owner, uploaded_file["shortId"]).data == PDF
+    assert has_download_button(world, uploaded_file["shortId"], owner)
+    assert not has_download_button(world, uploaded_file["shortId"])
 
 
 def test_readers_download_the_window_and_nothing_else(world: World) -> None:
@@ -170,81 +172,86 @@ def test_readers_download_the_window_and_nothing_else(world: World) -> None:
     assert ["KEPTPage2" in page_words(answer.data)[0], "KEPTPage3" in page_words(answer.data)[1]] == [True, True]
 
 
-def test_a_variant_downloads_its_own_window(world: World, shared: dict[str, Any]) -> None:
-    put_settings(world, shared, pageRange={"from": 2, "to": 2})
-    whole = create_variant(world, shared, overrides={"pageRange": {"from": 0, "to": 0}})
-    other = create_variant(world, shared, overrides={"pageRange": {"from": 3, "to": 3}})
-    assert page_words(download(world.http, shared["shortId"]).data) == ["Page 2 of 3"]
+def test_a_variant_downloads_its_own_window(world: World, uploaded_file: dict[str, Any]) -> None:
+    put_settings(world, uploaded_file, pageRange={"from": 2, "to": 2})
+    whole = create_variant(world, uploaded_file, overrides={"pageRange": {"from": 0, "to": 0}})
+    other = create_variant(world, uploaded_file, overrides={"pageRange": {"from": 3, "to": 3}})
+    assert page_words(download(world.http, uploaded_file["shortId"]).data) == ["Page 2 of 3"]
     assert page_words(download(world.http, other["shortId"]).data) == ["Page 3 of 3"]
     assert download(world.http, whole["shortId"]).data == PDF
 
 
 def test_a_cut_is_made_once_and_anew_for_another_window(
-    world: World, shared: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    world: World, uploaded_file: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = []
     derive = world.rt.engine._derive
     monkeypatch.setattr(world.rt.engine, "_derive", lambda *args, **more: (made.append(args[1]), derive(*args, **more)))
     for first in (1, 1, 2, 1):
-        put_settings(world, shared, pageRange={"from": first, "to": 2})
-        assert len(page_words(download(world.http, shared["shortId"]).data)) == 3 - first
+        put_settings(world, uploaded_file, pageRange={"from": first, "to": 2})
+        assert len(page_words(download(world.http, uploaded_file["shortId"]).data)) == 3 - first
     assert [(job["first"], job["last"]) for job in made] == [(1, 2), (2, 2)]
 
 
-def test_a_cut_that_fails_is_refused_and_never_the_whole_document(world: World, shared: dict[str, Any]) -> None:
-    update_file_row(world, shared["uuid"], total_pages=9)  # so the engines disagree on which page is which
-    put_settings(world, shared, pageRange={"from": 2, "to": 2})
-    answer = download(world.http, shared["shortId"])
+def test_a_cut_that_fails_is_refused_and_never_the_whole_document(world: World, uploaded_file: dict[str, Any]) -> None:
+    update_file_row(world, uploaded_file["uuid"], total_pages=9)  # so the engines disagree on which page is which
+    put_settings(world, uploaded_file, pageRange={"from": 2, "to": 2})
+    answer = download(world.http, uploaded_file["shortId"])
     assert (answer.status_code, answer.mimetype) == (422, "text/html")
     assert b"%PDF-" not in answer.data
     assert (list_downloads(world), list_events(world)) == ([], [])
 
 
-def test_too_large_a_document_is_not_cut_and_not_given_whole(world: World, shared: dict[str, Any]) -> None:
-    put_settings(world, shared, pageRange={"from": 2, "to": 2})
-    update_file_row(world, shared["uuid"], size=100 * 1024**2)
-    assert download(world.http, shared["shortId"]).status_code == 200
-    update_file_row(world, shared["uuid"], size=100 * 1024**2 + 1)
-    assert download(world.http, shared["shortId"]).status_code == 403
-    assert not has_download_button(world, shared["shortId"])
+def test_too_large_a_document_is_not_cut_and_not_given_whole(world: World, uploaded_file: dict[str, Any]) -> None:
+    put_settings(world, uploaded_file, pageRange={"from": 2, "to": 2})
+    update_file_row(world, uploaded_file["uuid"], size=100 * 1024**2)
+    assert download(world.http, uploaded_file["shortId"]).status_code == 200
+    update_file_row(world, uploaded_file["uuid"], size=100 * 1024**2 + 1)
+    assert download(world.http, uploaded_file["shortId"]).status_code == 403
+    assert not has_download_button(world, uploaded_file["shortId"])
 
 
-def test_a_watermark_stands_on_every_page_of_the_download(world: World, shared: dict[str, Any]) -> None:
-    put_settings(world, shared, watermark=True)
-    for number, text in enumerate(page_words(download(world.http, shared["shortId"]).data), 1):
+def test_a_watermark_stands_on_every_page_of_the_download(world: World, uploaded_file: dict[str, Any]) -> None:
+    put_settings(world, uploaded_file, watermark=True)
+    for number, text in enumerate(page_words(download(world.http, uploaded_file["shortId"]).data), 1):
         assert f"Page {number} of 3" in text
         assert STAMP.search(text)
 
 
-def test_the_watermark_tells_links_apart_and_names_neither_label_nor_link(world: World, shared: dict[str, Any]) -> None:
-    put_settings(world, shared, watermark=True, pageRange={"from": 1, "to": 1})
-    variant = create_variant(world, shared, label="Ada Lovelace")
+def test_the_watermark_tells_links_apart_and_names_neither_label_nor_link(
+    world: World, uploaded_file: dict[str, Any]
+) -> None:
+    put_settings(world, uploaded_file, watermark=True, pageRange={"from": 1, "to": 1})
+    variant = create_variant(world, uploaded_file, label="Ada Lovelace")
     codes = set()
-    for name in (shared["shortId"], shared["uuid"], variant["shortId"], variant["uuid"]):
+    for name in (uploaded_file["shortId"], uploaded_file["uuid"], variant["shortId"], variant["uuid"]):
         (text,) = page_words(download(world.http, name).data)
         found = STAMP.search(text)
         assert found is not None
         codes.add(found[1])
-        secrets = ("Ada", shared["shortId"], shared["uuid"], variant["shortId"], variant["uuid"])
+        secrets = ("Ada", uploaded_file["shortId"], uploaded_file["uuid"], variant["shortId"], variant["uuid"])
         assert [secret for secret in secrets if secret in text] == []
     assert len(codes) == 2
 
 
-def test_the_watermark_ends_with_the_plan_and_the_range_does_not(world: World, shared: dict[str, Any]) -> None:
+def test_the_watermark_ends_with_the_plan_and_the_range_does_not(world: World, uploaded_file: dict[str, Any]) -> None:
     """Easy to get wrong 38."""
-    put_settings(world, shared, watermark=True, pageRange={"from": 2, "to": 3})
-    assert STAMP.search(page_words(download(world.http, shared["shortId"]).data)[0])
+    put_settings(world, uploaded_file, watermark=True, pageRange={"from": 2, "to": 3})
+    assert STAMP.search(page_words(download(world.http, uploaded_file["shortId"]).data)[0])
     accounts.set_tier(world.rt, world.pia.email, Plan.BASIC)
-    assert page_words(download(world.http, shared["shortId"]).data) == ["Page 2 of 3", "Page 3 of 3"]
+    assert page_words(download(world.http, uploaded_file["shortId"]).data) == ["Page 2 of 3", "Page 3 of 3"]
 
 
-def test_the_looks_of_the_watermark_are_the_owners(world: World, shared: dict[str, Any]) -> None:
+def test_the_looks_of_the_watermark_are_the_owners(world: World, uploaded_file: dict[str, Any]) -> None:
     sheets = []
     for density in ("sparse", "dense"):
         put_settings(
-            world, shared, watermark=True, viewerSettings={"watermarkStyle": {"opacity": 0.5, "density": density}}
+            world,
+            uploaded_file,
+            watermark=True,
+            viewerSettings={"watermarkStyle": {"opacity": 0.5, "density": density}},
         )
-        sheets.append(len(STAMP.findall(page_words(download(world.http, shared["shortId"]).data)[0])))
+        sheets.append(len(STAMP.findall(page_words(download(world.http, uploaded_file["shortId"]).data)[0])))
     assert sheets[0] < sheets[1]
 
 
@@ -263,16 +270,16 @@ def test_the_looks_of_the_watermark_are_the_owners(world: World, shared: dict[st
     ],
 )
 def test_another_site_cannot_make_its_visitors_download(
-    world: World, shared: dict[str, Any], headers: dict[str, str], status: int
+    world: World, uploaded_file: dict[str, Any], headers: dict[str, str], status: int
 ) -> None:
-    assert download(world.http, shared["shortId"], **headers).status_code == status
+    assert download(world.http, uploaded_file["shortId"], **headers).status_code == status
     assert len(list_downloads(world)) == (status == 200)
 
 
-def test_a_slug_downloads_nothing_and_its_page_uses_the_short_id(world: World, shared: dict[str, Any]) -> None:
-    put_settings(world, shared, slug="the-plan")
+def test_a_slug_downloads_nothing_and_its_page_uses_the_short_id(world: World, uploaded_file: dict[str, Any]) -> None:
+    put_settings(world, uploaded_file, slug="the-plan")
     assert download(world.http, "the-plan").status_code == 404
-    assert f'action="/{shared["shortId"]}/download"' in world.http.get("/the-plan").text
+    assert f'action="/{uploaded_file["shortId"]}/download"' in world.http.get("/the-plan").text
 
 
 @pytest.mark.parametrize(
@@ -287,59 +294,63 @@ def test_a_slug_downloads_nothing_and_its_page_uses_the_short_id(world: World, s
     ],
 )
 def test_a_link_that_does_not_open_downloads_nothing(
-    world: World, shared: dict[str, Any], change: dict[str, Any], status: int
+    world: World, uploaded_file: dict[str, Any], change: dict[str, Any], status: int
 ) -> None:
-    update_file_row(world, shared["uuid"], **change)
-    answer = download(world.http, shared["shortId"])
+    update_file_row(world, uploaded_file["uuid"], **change)
+    answer = download(world.http, uploaded_file["shortId"])
     assert answer.status_code == status
     assert b"%PDF-" not in answer.data
     assert count_rows(world, "download_rows") == 0
 
 
-def test_a_revoked_variant_and_an_unknown_link_look_the_same(world: World, shared: dict[str, Any]) -> None:
-    variant = create_variant(world, shared)
-    path = f"/api/v1/files/{shared['uuid']}/variants/{variant['uuid']}"
+def test_a_revoked_variant_and_an_unknown_link_look_the_same(world: World, uploaded_file: dict[str, Any]) -> None:
+    variant = create_variant(world, uploaded_file)
+    path = f"/api/v1/files/{uploaded_file['uuid']}/variants/{variant['uuid']}"
     assert world.pia.put(path, json={"revoked": True}).status_code == 200
     revoked, unknown = download(world.http, variant["shortId"]), download(world.http, "aaaaaaaaaaaa")
     assert (revoked.status_code, revoked.data) == (404, unknown.data)
 
 
-def test_a_file_whose_bytes_are_gone_is_404_and_not_counted(world: World, shared: dict[str, Any]) -> None:
-    ((blob,),) = world.rt.db.rows("SELECT blob FROM files")
+def test_a_file_whose_bytes_are_gone_is_404_and_not_counted(world: World, uploaded_file: dict[str, Any]) -> None:
+    ((blob,),) = world.rt.db.fetch_all("SELECT blob FROM files")
     world.rt.blobs.delete(blob)
-    assert download(world.http, shared["shortId"]).status_code == 404
+    assert download(world.http, uploaded_file["shortId"]).status_code == 404
     assert list_downloads(world) == []
 
 
-def test_sixty_downloads_a_minute_and_address(world: World, shared: dict[str, Any]) -> None:
+def test_sixty_downloads_a_minute_and_address(world: World, uploaded_file: dict[str, Any]) -> None:
     for _ in range(60):
-        assert download(world.http, shared["shortId"]).status_code == 200
-    refused = download(world.http, shared["shortId"])
+        assert download(world.http, uploaded_file["shortId"]).status_code == 200
+    refused = download(world.http, uploaded_file["shortId"])
     assert (refused.status_code, refused.mimetype) == (429, "text/html")
     assert 1 <= int(refused.headers["Retry-After"]) <= 60
-    assert len(world.rt.db.rows("SELECT 1 FROM download_rows")) == 60
+    assert len(world.rt.db.fetch_all("SELECT 1 FROM download_rows")) == 60
     world.clock.advance(minutes=1)
-    assert download(world.http, shared["shortId"]).status_code == 200
+    assert download(world.http, uploaded_file["shortId"]).status_code == 200
 
 
 @pytest.mark.parametrize("setting", [{}, {"watermark": True}, {"allowDownload": False}])
-def test_offering_a_download_stores_nothing(world: World, shared: dict[str, Any], setting: dict[str, Any]) -> None:
-    put_settings(world, shared, **setting)
+def test_offering_a_download_stores_nothing(
+    world: World, uploaded_file: dict[str, Any], setting: dict[str, Any]
+) -> None:
+    put_settings(world, uploaded_file, **setting)
     before = dump_database(world)
-    assert has_download_button(world, shared["shortId"]) is ("allowDownload" not in setting)
+    assert has_download_button(world, uploaded_file["shortId"]) is ("allowDownload" not in setting)
     assert dump_database(world) == before
 
 
-def test_the_form_works_without_scripts(world: World, shared: dict[str, Any]) -> None:
-    html = world.http.get(f"/{shared['shortId']}").text
+def test_the_form_works_without_scripts(world: World, uploaded_file: dict[str, Any]) -> None:
+    html = world.http.get(f"/{uploaded_file['shortId']}").text
     plain = html.split("<noscript>\n<nav")[1].split("</noscript>")[0]
-    assert re.search(rf'<form method="post" action="/{shared["shortId"]}/download"><button[^>]* type="submit"', plain)
+    assert re.search(
+        rf'<form method="post" action="/{uploaded_file["shortId"]}/download"><button[^>]* type="submit"', plain
+    )
 
 
-def test_a_purged_file_leaves_no_copies_behind(world: World, shared: dict[str, Any]) -> None:
-    put_settings(world, shared, pageRange={"from": 2, "to": 2})
-    download(world.http, shared["shortId"])
+def test_a_purged_file_leaves_no_copies_behind(world: World, uploaded_file: dict[str, Any]) -> None:
+    put_settings(world, uploaded_file, pageRange={"from": 2, "to": 2})
+    download(world.http, uploaded_file["shortId"])
     copies = list(world.rt.config.data_dir.glob("cache/**/*.pdf"))
     assert len(copies) == 1
-    world.pia.delete(f"/api/v1/files/{shared['uuid']}?purge=1")
+    world.pia.delete(f"/api/v1/files/{uploaded_file['uuid']}?purge=1")
     assert list(world.rt.config.data_dir.glob("cache/**/*.pdf")) == []

@@ -70,11 +70,11 @@ def test_no_header_stands_twice_on_any_answer(app: OAuthApp, method: str) -> Non
 
 
 def test_no_header_stands_twice_on_the_answers_to_an_app(app: OAuthApp) -> None:
-    tokens = app.exchange(app.code())
-    refused = app.exchange("x")
+    tokens = app.exchange_code(app.create_code())
+    refused = app.exchange_code("x")
     revoked = app.http.post("/oauth/revoke", data={"client_id": app.client_id, "token": "x"})
     assert (tokens.status_code, refused.status_code, revoked.status_code) == (200, 400, 401)
-    for answer in (tokens, refused, revoked, app.owner.get(app.address()), app.decide("deny")):
+    for answer in (tokens, refused, revoked, app.owner.get(app.authorize_url()), app.decide("deny")):
         assert_sound_headers(answer)
 
 
@@ -121,5 +121,7 @@ def test_claim_and_import_take_a_post_only(world: World, path: str) -> None:
     with open_listener(world) as door:
         for method in ("GET", "PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND"):
             for size in (0, 2, 2 << 20):  # what brings a body is judged by the listener
-                reply = door.ask(method, path, {**world.pia.headers, "Content-Type": "application/json"}, b"x" * size)
+                reply = door.request(
+                    method, path, {**world.pia.headers, "Content-Type": "application/json"}, b"x" * size
+                )
                 assert (reply.status, reply.headers["allow"]) == (405, "POST"), (method, size)

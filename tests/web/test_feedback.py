@@ -17,7 +17,7 @@ CTA = {"cta": {"label": "Book", "url": "https://example.com"}}
 
 
 @pytest.fixture
-def made(world: World) -> dict[str, Any]:
+def uploaded_file(world: World) -> dict[str, Any]:
     """A document of three pages on which everything may be left."""
     made = world.pia.upload()
     put_settings(world, made, **ALL_FEEDBACK_SETTINGS, viewerSettings=CTA)
@@ -25,8 +25,8 @@ def made(world: World) -> dict[str, Any]:
 
 
 @pytest.fixture
-def hand(world: World, made: dict[str, Any]) -> FeedbackClient:
-    return FeedbackClient(world, made["shortId"])
+def feedback_client(world: World, uploaded_file: dict[str, Any]) -> FeedbackClient:
+    return FeedbackClient(world, uploaded_file["shortId"])
 
 
 def count_rows_by_table(world: World) -> dict[str, int]:
@@ -56,29 +56,33 @@ def test_the_page_is_told_what_stands_on_the_owners_plan_of_this_moment(
     put_settings(world, made, **settings)
     for plan, expected in ((Plan.PRO, pro), (Plan.BASIC, basic), (Plan.FREE, free)):
         accounts.set_tier(world.rt, world.pia.email, plan)
-        facts = FeedbackClient(world, made["shortId"]).facts()["feedback"]
+        facts = FeedbackClient(world, made["shortId"]).read_page_facts()["feedback"]
         assert facts.keys() == {"notes", "publicNotes", "marks", "annotations", "receipt", "owner"}
         assert {name for name, stands in facts.items() if stands} == set(expected.split())
 
 
-def test_a_document_without_an_owner_takes_nothing(world: World, made: dict[str, Any], hand: FeedbackClient) -> None:
-    update_file_row(world, made["uuid"], owner_id=None)
-    assert not any(hand.facts()["feedback"].values())
-    assert {hand.send(*write).status_code for write in FEEDBACK_WRITES if write[0] != "DELETE"} == {403}
+def test_a_document_without_an_owner_takes_nothing(
+    world: World, uploaded_file: dict[str, Any], feedback_client: FeedbackClient
+) -> None:
+    update_file_row(world, uploaded_file["uuid"], owner_id=None)
+    assert not any(feedback_client.read_page_facts()["feedback"].values())
+    assert {feedback_client.send(*write).status_code for write in FEEDBACK_WRITES if write[0] != "DELETE"} == {403}
     assert count_rows_by_table(world) == {}
 
 
 @pytest.mark.parametrize("plan", [Plan.FREE, Plan.BASIC])
-def test_a_feature_that_the_owner_no_longer_pays_for_is_403(world: World, hand: FeedbackClient, plan: Plan) -> None:
+def test_a_feature_that_the_owner_no_longer_pays_for_is_403(
+    world: World, feedback_client: FeedbackClient, plan: Plan
+) -> None:
     """Pro fields are re-checked when pages are served."""
-    hand.note(), hand.annotate(), hand.mark(1, "pick")
+    feedback_client.leave_note(), feedback_client.annotate(), feedback_client.mark_page(1, "pick")
     before = dump_database(world)
     accounts.set_tier(world.rt, world.pia.email, plan)
     paid = {"receipt"} if plan is Plan.BASIC else set()
     for method, path, body in FEEDBACK_WRITES:
         if method != "DELETE" and path not in paid:
-            assert hand.send(method, path, body).status_code == 403
-    found = hand.found()
+            assert feedback_client.send(method, path, body).status_code == 403
+    found = feedback_client.get_feedback()
     assert (found["notes"], found["annotations"], found["marks"]) == ([], [], {})
     accounts.set_tier(world.rt, world.pia.email, Plan.PRO)
     assert dump_database(world) == before
@@ -99,12 +103,12 @@ def test_a_feature_that_is_off_is_403_and_stores_nothing(
 
 
 def test_the_signed_in_owner_changes_nothing_and_is_told_so(
-    world: World, made: dict[str, Any], hand: FeedbackClient
+    world: World, uploaded_file: dict[str, Any], feedback_client: FeedbackClient
 ) -> None:
-    hand.note(public=True)
-    owner = FeedbackClient(world, made["shortId"], http=sign_in_browser(world, world.pia))
-    assert owner.facts()["feedback"]["owner"] is True
-    assert hand.facts()["feedback"]["owner"] is False
+    feedback_client.leave_note(public=True)
+    owner = FeedbackClient(world, uploaded_file["shortId"], http=sign_in_browser(world, world.pia))
+    assert owner.read_page_facts()["feedback"]["owner"] is True
+    assert feedback_client.read_page_facts()["feedback"]["owner"] is False
     before = dump_database(world)
     for method, path, body in FEEDBACK_WRITES:
         answer = owner.send(method, path, body)
@@ -114,9 +118,9 @@ def test_the_signed_in_owner_changes_nothing_and_is_told_so(
     assert dump_database(world) == before
 
 
-def test_another_owner_is_a_reader_like_any(world: World, made: dict[str, Any]) -> None:
-    mal = FeedbackClient(world, made["shortId"], http=sign_in_browser(world, world.mal))
-    assert mal.note()["mine"] is True
+def test_another_owner_is_a_reader_like_any(world: World, uploaded_file: dict[str, Any]) -> None:
+    mal = FeedbackClient(world, uploaded_file["shortId"], http=sign_in_browser(world, world.mal))
+    assert mal.leave_note()["mine"] is True
 
 
 @pytest.mark.parametrize(("method", "path", "body"), FEEDBACK_WRITES)
@@ -131,17 +135,22 @@ def test_another_owner_is_a_reader_like_any(world: World, made: dict[str, Any]) 
     ],
 )
 def test_pages_of_other_sites_change_nothing(
-    world: World, hand: FeedbackClient, method: str, path: str, body: dict[str, Any] | None, headers: dict[str, str]
+    world: World,
+    feedback_client: FeedbackClient,
+    method: str,
+    path: str,
+    body: dict[str, Any] | None,
+    headers: dict[str, str],
 ) -> None:
-    hand.note()
+    feedback_client.leave_note()
     before = dump_database(world)
-    assert hand.send(method, path, body, **headers).status_code == 403
+    assert feedback_client.send(method, path, body, **headers).status_code == 403
     assert dump_database(world) == before
 
 
 @pytest.mark.parametrize("headers", [{"Sec_Fetch_Site": "same-origin"}, {"Origin": "http://127.0.0.1:8787"}, {}])
-def test_our_own_page_may_write(hand: FeedbackClient, headers: dict[str, str]) -> None:
-    assert hand.send("POST", "notes", {"author": "Ann", "body": "x"}, **headers).status_code == 201
+def test_our_own_page_may_write(feedback_client: FeedbackClient, headers: dict[str, str]) -> None:
+    assert feedback_client.send("POST", "notes", {"author": "Ann", "body": "x"}, **headers).status_code == 201
 
 
 @pytest.mark.parametrize(("method", "path", "body"), FEEDBACK_WRITES)
@@ -156,8 +165,8 @@ def test_our_own_page_may_write(hand: FeedbackClient, headers: dict[str, str]) -
 )
 def test_a_link_that_opens_nothing_takes_nothing(
     world: World,
-    made: dict[str, Any],
-    hand: FeedbackClient,
+    uploaded_file: dict[str, Any],
+    feedback_client: FeedbackClient,
     method: str,
     path: str,
     body: dict[str, Any] | None,
@@ -165,29 +174,29 @@ def test_a_link_that_opens_nothing_takes_nothing(
     status: int,
 ) -> None:
     """Nothing of a document is shown or taken past its gate, and nothing once its link is dead."""
-    hand.note()
-    update_file_row(world, made["uuid"], **change)
+    feedback_client.leave_note()
+    update_file_row(world, uploaded_file["uuid"], **change)
     before = dump_database(world)
-    assert hand.send(method, path, body).status_code == status
-    assert hand.send("GET", "feedback").status_code == status
+    assert feedback_client.send(method, path, body).status_code == status
+    assert feedback_client.send("GET", "feedback").status_code == status
     assert dump_database(world) == before
 
 
 @pytest.mark.parametrize(("method", "path", "body"), [*FEEDBACK_WRITES, ("GET", "feedback", None)])
 def test_an_unknown_link_and_a_slug_are_404(
-    world: World, made: dict[str, Any], method: str, path: str, body: dict[str, Any] | None
+    world: World, uploaded_file: dict[str, Any], method: str, path: str, body: dict[str, Any] | None
 ) -> None:
-    update_file_row(world, made["uuid"], slug="our-report")
+    update_file_row(world, uploaded_file["uuid"], slug="our-report")
     for name in ("our-report", "zzzzzzzzzzzz", "00000000-0000-4000-8000-000000000000"):
         assert FeedbackClient(world, name).send(method, path, body).status_code == 404
     assert count_rows_by_table(world) == {}
 
 
-def test_a_revoked_variant_takes_nothing_more(world: World, made: dict[str, Any]) -> None:
-    path = f"/api/v1/files/{made['uuid']}/variants"
+def test_a_revoked_variant_takes_nothing_more(world: World, uploaded_file: dict[str, Any]) -> None:
+    path = f"/api/v1/files/{uploaded_file['uuid']}/variants"
     variant = world.pia.post(path, json={"label": "Ada"}).get_json()
     hand = FeedbackClient(world, variant["shortId"])
-    hand.note(public=True)
+    hand.leave_note(public=True)
     world.pia.put(f"{path}/{variant['uuid']}", json={"revoked": True})
     for method, path, body in (*FEEDBACK_WRITES, ("GET", "feedback", None)):
         assert hand.send(method, path, body).status_code == 404
@@ -197,8 +206,8 @@ def test_a_revoked_variant_takes_nothing_more(world: World, made: dict[str, Any]
 # Known again
 
 
-def test_who_only_looks_stays_unknown(world: World, hand: FeedbackClient) -> None:
-    answer = hand.send("GET", "feedback")
+def test_who_only_looks_stays_unknown(world: World, feedback_client: FeedbackClient) -> None:
+    answer = feedback_client.send("GET", "feedback")
     assert answer.get_json() == {"notes": [], "marks": {}, "annotations": []}
     assert "Set-Cookie" not in answer.headers
     assert answer.headers["Cache-Control"] == "private, no-store"
@@ -206,14 +215,14 @@ def test_who_only_looks_stays_unknown(world: World, hand: FeedbackClient) -> Non
 
 
 def test_the_first_thing_left_makes_a_reader_known_once(
-    world: World, made: dict[str, Any], hand: FeedbackClient
+    world: World, uploaded_file: dict[str, Any], feedback_client: FeedbackClient
 ) -> None:
-    first = hand.send("POST", "notes", {"author": "Ann", "body": "x"})
+    first = feedback_client.send("POST", "notes", {"author": "Ann", "body": "x"})
     cookie = first.headers["Set-Cookie"]
-    assert cookie.startswith(f"viewer-{made['shortId']}=")
+    assert cookie.startswith(f"viewer-{uploaded_file['shortId']}=")
     assert "HttpOnly" in cookie
     for method, path, body in FEEDBACK_WRITES[2:6]:
-        assert "Set-Cookie" not in hand.send(method, path, body).headers
+        assert "Set-Cookie" not in feedback_client.send(method, path, body).headers
     assert count_rows(world, "viewers") == 1
 
 
@@ -221,43 +230,49 @@ def test_the_first_thing_left_makes_a_reader_known_once(
     ("method", "path", "body"), [FEEDBACK_WRITES[0], FEEDBACK_WRITES[2], FEEDBACK_WRITES[3], FEEDBACK_WRITES[5]]
 )
 def test_whatever_is_left_first_hands_out_the_cookie(
-    world: World, hand: FeedbackClient, method: str, path: str, body: dict[str, Any] | None
+    world: World, feedback_client: FeedbackClient, method: str, path: str, body: dict[str, Any] | None
 ) -> None:
-    assert "Set-Cookie" in hand.send(method, path, body).headers
+    assert "Set-Cookie" in feedback_client.send(method, path, body).headers
     assert count_rows(world, "viewers") == 1
 
 
-def test_two_browsers_are_two_readers(world: World, made: dict[str, Any], hand: FeedbackClient) -> None:
-    other = FeedbackClient(world, made["shortId"])
-    note = hand.note("only mine")
-    hand.annotate(), hand.mark(1, "pick"), hand.send("POST", "receipt", {"name": "Ann"})
-    assert other.found() == {"notes": [], "marks": {}, "annotations": []}
+def test_two_browsers_are_two_readers(
+    world: World, uploaded_file: dict[str, Any], feedback_client: FeedbackClient
+) -> None:
+    other = FeedbackClient(world, uploaded_file["shortId"])
+    note = feedback_client.leave_note("only mine")
+    (
+        feedback_client.annotate(),
+        feedback_client.mark_page(1, "pick"),
+        feedback_client.send("POST", "receipt", {"name": "Ann"}),
+    )
+    assert other.get_feedback() == {"notes": [], "marks": {}, "annotations": []}
     assert other.send("DELETE", f"notes/{note['uuid']}").status_code == 403
     other.annotate()
     assert other.send("DELETE", f"notes/{note['uuid']}").status_code == 404
     assert count_rows(world, "notes") == 1
 
 
-def test_a_reader_of_one_link_is_nobody_on_another(world: World, made: dict[str, Any]) -> None:
+def test_a_reader_of_one_link_is_nobody_on_another(world: World, uploaded_file: dict[str, Any]) -> None:
     """The cookie of one link is worth nothing on another, not even of the same document."""
-    path = f"/api/v1/files/{made['uuid']}/variants"
+    path = f"/api/v1/files/{uploaded_file['uuid']}/variants"
     variant = world.pia.post(path, json={"label": "Ada"}).get_json()
-    hand = FeedbackClient(world, made["shortId"])
-    note = hand.note()
-    cookie = hand.http.get_cookie(f"viewer-{made['shortId']}")
+    hand = FeedbackClient(world, uploaded_file["shortId"])
+    note = hand.leave_note()
+    cookie = hand.http.get_cookie(f"viewer-{uploaded_file['shortId']}")
     assert cookie is not None
     stranger = FeedbackClient(world, variant["shortId"])
     stranger.http.set_cookie(f"viewer-{variant['shortId']}", cookie.value)
-    assert stranger.found()["notes"] == []
+    assert stranger.get_feedback()["notes"] == []
     assert stranger.send("DELETE", f"notes/{note['uuid']}").status_code == 403
 
 
 def test_the_uuid_names_the_same_reader_as_the_short_id(
-    world: World, made: dict[str, Any], hand: FeedbackClient
+    world: World, uploaded_file: dict[str, Any], feedback_client: FeedbackClient
 ) -> None:
-    hand.note()
-    again = FeedbackClient(world, made["uuid"].upper(), http=hand.http)
-    assert len(again.found()["notes"]) == 1
+    feedback_client.leave_note()
+    again = FeedbackClient(world, uploaded_file["uuid"].upper(), http=feedback_client.http)
+    assert len(again.get_feedback()["notes"]) == 1
 
 
 # Bodies
@@ -280,45 +295,47 @@ def test_the_uuid_names_the_same_reader_as_the_short_id(
     ],
 )
 def test_what_is_no_sound_json_is_refused(
-    world: World, hand: FeedbackClient, method: str, path: str, body: object, raw: bytes, status: int
+    world: World, feedback_client: FeedbackClient, method: str, path: str, body: object, raw: bytes, status: int
 ) -> None:
-    answer = hand.send(method, path, raw, Content_Type="application/json")
+    answer = feedback_client.send(method, path, raw, Content_Type="application/json")
     assert answer.status_code == status
     assert count_rows_by_table(world) == {}
 
 
 @pytest.mark.parametrize("media_type", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""])
-def test_forms_and_texts_of_other_pages_are_415(world: World, hand: FeedbackClient, media_type: str) -> None:
+def test_forms_and_texts_of_other_pages_are_415(world: World, feedback_client: FeedbackClient, media_type: str) -> None:
     """G31: a form post, text/plain JSON: no state change."""
     body = b'{"author": "Ann", "body": "x"}'
-    assert hand.send("POST", "notes", body, Content_Type=media_type).status_code == 415
+    assert feedback_client.send("POST", "notes", body, Content_Type=media_type).status_code == 415
     assert count_rows_by_table(world) == {}
 
 
-def test_one_address_writes_sixty_times_a_minute(world: World, made: dict[str, Any], hand: FeedbackClient) -> None:
-    other = FeedbackClient(world, made["shortId"], address="198.51.100.9")
+def test_one_address_writes_sixty_times_a_minute(
+    world: World, uploaded_file: dict[str, Any], feedback_client: FeedbackClient
+) -> None:
+    other = FeedbackClient(world, uploaded_file["shortId"], address="198.51.100.9")
     said = {"author": "Ann", "body": "x"}
-    assert [hand.send("POST", "notes", said).status_code for _ in range(60)] == [201] * 60
-    refused = hand.send("POST", "annotations", {"page": 1, "rect": RECT, "note": "x"})
+    assert [feedback_client.send("POST", "notes", said).status_code for _ in range(60)] == [201] * 60
+    refused = feedback_client.send("POST", "annotations", {"page": 1, "rect": RECT, "note": "x"})
     assert refused.status_code == 429
     assert 1 <= int(refused.headers["Retry-After"]) <= 60
-    assert hand.send("GET", "feedback").status_code == 200
-    assert hand.mark(1, "pick") == 204
-    other.note()
+    assert feedback_client.send("GET", "feedback").status_code == 200
+    assert feedback_client.mark_page(1, "pick") == 204
+    other.leave_note()
     world.clock.advance(minutes=1)
-    hand.note()
+    feedback_client.leave_note()
 
 
 def test_pages_are_marked_three_hundred_times_a_minute_beside_that(
-    world: World, made: dict[str, Any], hand: FeedbackClient
+    world: World, uploaded_file: dict[str, Any], feedback_client: FeedbackClient
 ) -> None:
-    assert {hand.mark(1 + count % 3, "pick") for count in range(300)} == {204}
-    refused = hand.send("PUT", "marks/2", {"mark": "reject"})
+    assert {feedback_client.mark_page(1 + count % 3, "pick") for count in range(300)} == {204}
+    refused = feedback_client.send("PUT", "marks/2", {"mark": "reject"})
     assert refused.status_code == 429
     assert 1 <= int(refused.headers["Retry-After"]) <= 60
-    hand.note()
+    feedback_client.leave_note()
     world.clock.advance(minutes=1)
-    assert hand.mark(2, "reject") == 204
+    assert feedback_client.mark_page(2, "reject") == 204
 
 
 # While the document changes

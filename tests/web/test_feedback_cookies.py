@@ -13,7 +13,7 @@ TABLES = ("viewers", "notes", "marks", "annotations", "receipts", "activity_rows
 
 
 @pytest.fixture
-def made(world: World) -> dict[str, Any]:
+def uploaded_file(world: World) -> dict[str, Any]:
     """A document on which everything may be left."""
     made = world.pia.upload()
     put_settings(
@@ -24,11 +24,11 @@ def made(world: World) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("method", "path", "body"), FEEDBACK_WRITES[:-1])
 def test_a_browser_that_keeps_no_cookies_leaves_nothing_and_is_told_so(
-    world: World, made: dict[str, Any], method: str, path: str, body: dict[str, Any] | None
+    world: World, uploaded_file: dict[str, Any], method: str, path: str, body: dict[str, Any] | None
 ) -> None:
     """Each thing it left would be of somebody else, and nothing could be taken back."""
-    hand = FeedbackClient(world, made["shortId"], cookies=False)
-    hand.facts()
+    hand = FeedbackClient(world, uploaded_file["shortId"], cookies=False)
+    hand.read_page_facts()
     answer = hand.send(method, path, body)
     said = "Your browser blocks cookies on this page, so your feedback cannot be saved."
     assert (answer.status_code, answer.mimetype, answer.text) == (403, "text/plain", said)
@@ -37,13 +37,15 @@ def test_a_browser_that_keeps_no_cookies_leaves_nothing_and_is_told_so(
 
 
 @pytest.mark.parametrize("prefix", ["", "/embed"])
-def test_the_page_itself_finds_out_whether_cookies_are_kept(world: World, made: dict[str, Any], prefix: str) -> None:
+def test_the_page_itself_finds_out_whether_cookies_are_kept(
+    world: World, uploaded_file: dict[str, Any], prefix: str
+) -> None:
     http = world.app.test_client()
-    page = http.get(f"{prefix}/{made['shortId']}")
+    page = http.get(f"{prefix}/{uploaded_file['shortId']}")
     assert page.headers["Set-Cookie"] == "viewer-cookies=1; HttpOnly; Path=/; SameSite=Lax"
-    assert "Set-Cookie" not in http.get(f"{prefix}/{made['shortId']}").headers
+    assert "Set-Cookie" not in http.get(f"{prefix}/{uploaded_file['shortId']}").headers
     body = {"author": "Ann", "body": "x"}
-    assert http.post(f"/{made['shortId']}/notes", json=body).status_code == 201
+    assert http.post(f"/{uploaded_file['shortId']}/notes", json=body).status_code == 201
 
 
 def test_where_nothing_can_be_left_reading_sets_no_cookie(world: World) -> None:
@@ -52,12 +54,12 @@ def test_where_nothing_can_be_left_reading_sets_no_cookie(world: World) -> None:
 
 
 def test_what_a_browser_has_lost_hold_of_cannot_be_taken_back_and_does_not_look_gone(
-    world: World, made: dict[str, Any]
+    world: World, uploaded_file: dict[str, Any]
 ) -> None:
-    hand = FeedbackClient(world, made["shortId"])
-    note, area = hand.note(), hand.annotate()
-    hand.mark(1, "pick")
-    hand.http.delete_cookie(f"viewer-{made['shortId']}")
+    hand = FeedbackClient(world, uploaded_file["shortId"])
+    note, area = hand.leave_note(), hand.annotate()
+    hand.mark_page(1, "pick")
+    hand.http.delete_cookie(f"viewer-{uploaded_file['shortId']}")
     said = "Your browser has not kept that this is yours, so it cannot be taken back here."
     for method, path, body in (
         ("DELETE", f"notes/{note['uuid']}", None),

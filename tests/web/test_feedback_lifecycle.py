@@ -25,11 +25,11 @@ def ann(world: World, made: dict[str, Any]) -> FeedbackClient:
 
 
 def note_bodies(hand: FeedbackClient) -> list[str]:
-    return [note["body"] for note in hand.found()["notes"]]
+    return [note["body"] for note in hand.get_feedback()["notes"]]
 
 
 def test_a_downgrade_hides_what_was_said_and_an_upgrade_shows_it_again(world: World, ann: FeedbackClient) -> None:
-    ann.note("kept")
+    ann.leave_note("kept")
     accounts.set_tier(world.rt, world.pia.email, Plan.BASIC)
     assert note_bodies(ann) == []
     accounts.set_tier(world.rt, world.pia.email, Plan.PRO)
@@ -41,7 +41,7 @@ def test_purging_a_document_leaves_nothing_of_its_readers(
 ) -> None:
     """M39: what readers left goes with the document, from the rows and from the log of the database."""
     secret = "canary-3f9c1e"
-    ann.note(secret, secret, public=True), ann.annotate(note=secret), ann.mark(1, "pick")
+    ann.leave_note(secret, secret, public=True), ann.annotate(note=secret), ann.mark_page(1, "pick")
     ann.send("POST", "receipt", {"name": secret})
     assert world.pia.delete(f"/api/v1/files/{made['uuid']}?purge=1").status_code == 200
     for table in ("viewers", "notes", "marks", "annotations", "receipts", "taps", "hotspots", "activity_rows"):
@@ -51,7 +51,7 @@ def test_purging_a_document_leaves_nothing_of_its_readers(
 
 
 def test_trash_hides_and_restore_brings_back(world: World, made: dict[str, Any], ann: FeedbackClient) -> None:
-    ann.note("kept")
+    ann.leave_note("kept")
     world.pia.delete(f"/api/v1/files/{made['uuid']}")
     assert ann.send("GET", "feedback").status_code == 404
     assert world.pia.get(f"/api/v1/files/{made['uuid']}/feedback").status_code == 404
@@ -62,7 +62,7 @@ def test_trash_hides_and_restore_brings_back(world: World, made: dict[str, Any],
 def test_an_expired_document_keeps_its_notes_for_the_owner(
     world: World, made: dict[str, Any], ann: FeedbackClient
 ) -> None:
-    ann.note("kept")
+    ann.leave_note("kept")
     update_file_row(world, made["uuid"], delete_at=1)
     assert [note["body"] for note in world.pia.get(f"/api/v1/files/{made['uuid']}/feedback").get_json()["notes"]] == [
         "kept"

@@ -16,28 +16,28 @@ from tests.support.rows import count_rows
 
 
 @pytest.fixture
-def made(world: World) -> dict[str, Any]:
+def uploaded_file(world: World) -> dict[str, Any]:
     made = world.pia.upload()
     put_settings(world, made, **ALL_FEEDBACK_SETTINGS)
     return made
 
 
 @pytest.fixture
-def ann(world: World, made: dict[str, Any]) -> FeedbackClient:
-    return FeedbackClient(world, made["shortId"])
+def ann(world: World, uploaded_file: dict[str, Any]) -> FeedbackClient:
+    return FeedbackClient(world, uploaded_file["shortId"])
 
 
 @pytest.fixture
-def bob(world: World, made: dict[str, Any]) -> FeedbackClient:
-    return FeedbackClient(world, made["shortId"])
+def bob(world: World, uploaded_file: dict[str, Any]) -> FeedbackClient:
+    return FeedbackClient(world, uploaded_file["shortId"])
 
 
 def note_bodies(hand: FeedbackClient) -> list[str]:
-    return [note["body"] for note in hand.found()["notes"]]
+    return [note["body"] for note in hand.get_feedback()["notes"]]
 
 
 def test_a_note_comes_back_with_all_that_is_shown_of_it(ann: FeedbackClient, bob: FeedbackClient) -> None:
-    note = ann.note("First line\r\nsecond\tline", "  Ann Lee ", page=2, public=True)
+    note = ann.leave_note("First line\r\nsecond\tline", "  Ann Lee ", page=2, public=True)
     uuid = note["uuid"]
     expected = {
         "uuid": uuid,
@@ -49,32 +49,37 @@ def test_a_note_comes_back_with_all_that_is_shown_of_it(ann: FeedbackClient, bob
         "createdAt": "2026-09-21T14:13:20.000Z",
     }
     assert note == expected
-    assert ann.found()["notes"] == [expected]
-    assert bob.found()["notes"] == [expected | {"mine": False}]
+    assert ann.get_feedback()["notes"] == [expected]
+    assert bob.get_feedback()["notes"] == [expected | {"mine": False}]
 
 
 def test_a_note_is_private_and_about_the_whole_document_unless_it_says_otherwise(ann: FeedbackClient) -> None:
-    note = ann.note()
+    note = ann.leave_note()
     assert note["public"] is False
     assert "page" not in note
-    assert "page" not in ann.note(page=None)
+    assert "page" not in ann.leave_note(page=None)
 
 
 def test_readers_see_their_own_notes_and_what_is_public_oldest_first(
     world: World, ann: FeedbackClient, bob: FeedbackClient
 ) -> None:
-    ann.note("a private"), bob.note("b public", public=True), ann.note("a public", public=True), bob.note("b private")
+    (
+        ann.leave_note("a private"),
+        bob.leave_note("b public", public=True),
+        ann.leave_note("a public", public=True),
+        bob.leave_note("b private"),
+    )
     assert note_bodies(ann) == ["a private", "b public", "a public"]
     assert note_bodies(bob) == ["b public", "a public", "b private"]
     assert note_bodies(FeedbackClient(world, ann.name)) == ["b public", "a public"]
 
 
 def test_without_public_notes_everybody_sees_their_own_alone(
-    world: World, made: dict[str, Any], ann: FeedbackClient, bob: FeedbackClient
+    world: World, uploaded_file: dict[str, Any], ann: FeedbackClient, bob: FeedbackClient
 ) -> None:
-    ann.note("a public", public=True)
-    put_settings(world, made, commentsAllowPublic=False)
-    bob.note("b private")
+    ann.leave_note("a public", public=True)
+    put_settings(world, uploaded_file, commentsAllowPublic=False)
+    bob.leave_note("b private")
     assert (note_bodies(ann), note_bodies(bob)) == (["a public"], ["b private"])
     refused = bob.send("POST", "notes", {"author": "Bob", "body": "x", "public": True})
     assert refused.status_code == 403
@@ -82,83 +87,90 @@ def test_without_public_notes_everybody_sees_their_own_alone(
 
 
 def test_the_signed_in_owner_sees_all_of_them(world: World, ann: FeedbackClient) -> None:
-    ann.note("private"), ann.note("public", public=True)
+    ann.leave_note("private"), ann.leave_note("public", public=True)
     owner = FeedbackClient(world, ann.name, http=sign_in_browser(world, world.pia))
-    found = owner.found()
+    found = owner.get_feedback()
     assert [(note["body"], note["mine"]) for note in found["notes"]] == [("private", False), ("public", False)]
 
 
 def test_who_left_a_note_is_told_to_the_owner_alone(
-    world: World, made: dict[str, Any], ann: FeedbackClient, bob: FeedbackClient
+    world: World, uploaded_file: dict[str, Any], ann: FeedbackClient, bob: FeedbackClient
 ) -> None:
     """Anybody can sign as anybody."""
-    insert_invite(world, made["uuid"], "zoe@example.com", "Zz3dE5fG7hJ9")
-    FeedbackClient(world, "Zz3dE5fG7hJ9").note("true", "Zoe", public=True), bob.note("false", "Zoe", public=True)
-    ((pseudonym,),) = world.rt.db.rows("SELECT pseudonym FROM viewers WHERE invite_id IS NULL")
+    insert_invite(world, uploaded_file["uuid"], "zoe@example.com", "Zz3dE5fG7hJ9")
+    (
+        FeedbackClient(world, "Zz3dE5fG7hJ9").leave_note("true", "Zoe", public=True),
+        bob.leave_note("false", "Zoe", public=True),
+    )
+    ((pseudonym,),) = world.rt.db.fetch_all("SELECT pseudonym FROM viewers WHERE invite_id IS NULL")
     owner = FeedbackClient(world, ann.name, http=sign_in_browser(world, world.pia))
-    told = [(note["author"], note["identity"]) for note in owner.found()["notes"]]
+    told = [(note["author"], note["identity"]) for note in owner.get_feedback()["notes"]]
     assert told == [("Zoe", "zoe@example.com"), ("Zoe", pseudonym)]
     for reader in (ann, bob):
-        assert ["identity" in note for note in reader.found()["notes"]] == [False, False]
+        assert ["identity" in note for note in reader.get_feedback()["notes"]] == [False, False]
 
 
-def test_a_mail_about_notes_tells_who_left_them(world: World, made: dict[str, Any], bob: FeedbackClient) -> None:
-    put_settings(world, made, notifyOnComment=True)
-    insert_invite(world, made["uuid"], "zoe@example.com", "Zz3dE5fG7hJ9")
-    bob.note("false", "Zoe")
+def test_a_mail_about_notes_tells_who_left_them(
+    world: World, uploaded_file: dict[str, Any], bob: FeedbackClient
+) -> None:
+    put_settings(world, uploaded_file, notifyOnComment=True)
+    insert_invite(world, uploaded_file["uuid"], "zoe@example.com", "Zz3dE5fG7hJ9")
+    bob.leave_note("false", "Zoe")
     (pseudonym,) = list_pseudonyms(world)
     assert list_mails(world)[0][0] == f'Zoe ({pseudonym}) left a note on "report.pdf"'
-    FeedbackClient(world, "Zz3dE5fG7hJ9").note("true", "Zoe")
+    FeedbackClient(world, "Zz3dE5fG7hJ9").leave_note("true", "Zoe")
     ((_, body),) = list_mails(world)
     said = 'left a private note on "report.pdf"'
     assert body.startswith(f"Zoe ({pseudonym}) {said}:\n\n    false\n\nZoe (zoe@example.com) {said}:\n\n    true\n\n")
 
 
 def test_note_created_is_recorded_for_public_notes_only(
-    world: World, made: dict[str, Any], ann: FeedbackClient
+    world: World, uploaded_file: dict[str, Any], ann: FeedbackClient
 ) -> None:
     """``note.created`` only for public notes; ``pageNumber`` when page-anchored, of the document."""
-    put_settings(world, made, pageRange={"from": 2, "to": 3})
-    ann.note("private"), ann.note("whole", public=True), ann.note("page", public=True, page=1)
-    base = {"fileUuid": made["uuid"], "fileName": "report.pdf", "author": "Ann"}
+    put_settings(world, uploaded_file, pageRange={"from": 2, "to": 3})
+    ann.leave_note("private"), ann.leave_note("whole", public=True), ann.leave_note("page", public=True, page=1)
+    base = {"fileUuid": uploaded_file["uuid"], "fileName": "report.pdf", "author": "Ann"}
     assert list_activity(world) == [
         ("note.created", base | {"body": "whole"}),
         ("note.created", base | {"body": "page", "pageNumber": 2}),
     ]
 
 
-def test_the_owner_gets_a_mail_of_private_notes_too(world: World, made: dict[str, Any], ann: FeedbackClient) -> None:
-    put_settings(world, made, notifyOnComment=True, pageRange={"from": 2, "to": 3})
-    ann.note("for you", page=1)
-    ((recipient, body),) = world.rt.db.rows("SELECT recipient, body FROM mails")
+def test_the_owner_gets_a_mail_of_private_notes_too(
+    world: World, uploaded_file: dict[str, Any], ann: FeedbackClient
+) -> None:
+    put_settings(world, uploaded_file, notifyOnComment=True, pageRange={"from": 2, "to": 3})
+    ann.leave_note("for you", page=1)
+    ((recipient, body),) = world.rt.db.fetch_all("SELECT recipient, body FROM mails")
     assert recipient == world.pia.email
     assert "for you" in body
     assert "page 2" in body
 
 
 def list_mails(world: World) -> list[tuple[str, str]]:
-    return world.rt.db.rows("SELECT subject, body FROM mails ORDER BY id")
+    return world.rt.db.fetch_all("SELECT subject, body FROM mails ORDER BY id")
 
 
 def list_pseudonyms(world: World) -> list[str]:
-    return [name for (name,) in world.rt.db.rows("SELECT pseudonym FROM viewers ORDER BY id")]
+    return [name for (name,) in world.rt.db.fetch_all("SELECT pseudonym FROM viewers ORDER BY id")]
 
 
 def test_notes_of_five_minutes_are_told_in_one_mail(
-    world: World, made: dict[str, Any], ann: FeedbackClient, bob: FeedbackClient
+    world: World, uploaded_file: dict[str, Any], ann: FeedbackClient, bob: FeedbackClient
 ) -> None:
     """Without a mail server, too."""
-    put_settings(world, made, notifyOnComment=True)
-    ann.note("early")
-    put_settings(world, made, notifyOnComment=False)
-    ann.note("unwanted")
+    put_settings(world, uploaded_file, notifyOnComment=True)
+    ann.leave_note("early")
+    put_settings(world, uploaded_file, notifyOnComment=False)
+    ann.leave_note("unwanted")
     world.clock.advance(minutes=5)
-    put_settings(world, made, notifyOnComment=True)
-    ann.note("one", page=1)
+    put_settings(world, uploaded_file, notifyOnComment=True)
+    ann.leave_note("one", page=1)
     world.clock.advance(minutes=4, seconds=59)
-    bob.note("two", author="Bob")
+    bob.leave_note("two", author="Bob")
     world.clock.advance(seconds=1)
-    bob.note("three", author="Bob")
+    bob.leave_note("three", author="Bob")
     first, second, third = list_mails(world)
     ann_is, bob_is = list_pseudonyms(world)
     assert [subject for subject, _ in (first, second, third)] == [
@@ -175,22 +187,24 @@ def test_notes_of_five_minutes_are_told_in_one_mail(
 
 
 def test_a_flood_of_notes_is_one_mail_of_bounded_length(
-    world: World, made: dict[str, Any], ann: FeedbackClient
+    world: World, uploaded_file: dict[str, Any], ann: FeedbackClient
 ) -> None:
-    put_settings(world, made, notifyOnComment=True)
+    put_settings(world, uploaded_file, notifyOnComment=True)
     for number in range(27):
-        ann.note(f"note {number}.")
+        ann.leave_note(f"note {number}.")
     ((subject, body),) = list_mails(world)
     assert subject == '27 notes were left on "report.pdf"'
     assert ("note 19." in body, "note 20." in body) == (True, False)
     assert "And 7 more.\n" in body
 
 
-def test_a_note_on_another_document_is_told_on_its_own(world: World, made: dict[str, Any], ann: FeedbackClient) -> None:
+def test_a_note_on_another_document_is_told_on_its_own(
+    world: World, uploaded_file: dict[str, Any], ann: FeedbackClient
+) -> None:
     other = world.pia.upload(name="other.pdf")
-    for each in (made, other):
+    for each in (uploaded_file, other):
         put_settings(world, each, commentsEnabled=True, notifyOnComment=True)
-    ann.note(), FeedbackClient(world, other["shortId"]).note()
+    ann.leave_note(), FeedbackClient(world, other["shortId"]).leave_note()
     here, there = list_pseudonyms(world)
     assert [subject for subject, _ in list_mails(world)] == [
         f'Ann ({here}) left a note on "report.pdf"',
@@ -204,48 +218,51 @@ def test_a_mail_about_notes_is_sent_when_it_has_gathered(make: Callable[..., Wor
         made = world.pia.upload()
         put_settings(world, made, commentsEnabled=True, notifyOnComment=True)
         hand = FeedbackClient(world, made["shortId"])
-        hand.note("one")
+        hand.leave_note("one")
         world.clock.advance(minutes=4)
-        hand.note("two")
+        hand.leave_note("two")
         assert mail.send_due(world.rt) == 0
         world.clock.advance(minutes=1)
         assert mail.send_due(world.rt) == 1
-        hand.note("three")
+        hand.leave_note("three")
         assert mail.send_due(world.rt) == 0
-    (message,) = box.taken
+    (message,) = box.messages
     assert ["    one" in read_part(message), "    two" in read_part(message)] == [True, True]
     assert "three" not in read_part(message)
 
 
 def test_everybodys_public_notes_are_seen_through_every_link_of_the_document(
-    world: World, made: dict[str, Any], ann: FeedbackClient
+    world: World, uploaded_file: dict[str, Any], ann: FeedbackClient
 ) -> None:
-    variant = world.pia.post(f"/api/v1/files/{made['uuid']}/variants", json={"label": "Ada"}).get_json()
+    variant = world.pia.post(f"/api/v1/files/{uploaded_file['uuid']}/variants", json={"label": "Ada"}).get_json()
     ada = FeedbackClient(world, variant["shortId"])
-    ann.note("canonical", public=True), ada.note("variant", public=True)
+    ann.leave_note("canonical", public=True), ada.leave_note("variant", public=True)
     assert note_bodies(ada) == note_bodies(ann) == ["canonical", "variant"]
     told = ada.send("GET", "feedback").text
-    assert made["uuid"] not in told
-    assert made["shortId"] not in told
+    assert uploaded_file["uuid"] not in told
+    assert uploaded_file["shortId"] not in told
 
 
 def test_notes_on_hidden_pages_are_left_out_and_others_carry_the_readers_numbers(
-    world: World, made: dict[str, Any], ann: FeedbackClient
+    world: World, uploaded_file: dict[str, Any], ann: FeedbackClient
 ) -> None:
     for page in (1, 2, 3):
-        ann.note(f"page {page}", page=page, public=True)
-    ann.note("whole")
-    put_settings(world, made, pageRange={"from": 2, "to": 2})
-    assert [(note["body"], note.get("page")) for note in ann.found()["notes"]] == [("page 2", 1), ("whole", None)]
+        ann.leave_note(f"page {page}", page=page, public=True)
+    ann.leave_note("whole")
+    put_settings(world, uploaded_file, pageRange={"from": 2, "to": 2})
+    assert [(note["body"], note.get("page")) for note in ann.get_feedback()["notes"]] == [
+        ("page 2", 1),
+        ("whole", None),
+    ]
     owner = FeedbackClient(world, ann.name, http=sign_in_browser(world, world.pia))
-    assert [note.get("page") for note in owner.found()["notes"]] == [1, 2, 3, None]
+    assert [note.get("page") for note in owner.get_feedback()["notes"]] == [1, 2, 3, None]
 
 
 @pytest.mark.parametrize("page", [0, -1, 3, 50_000, 2**60])
 def test_a_page_outside_of_what_the_reader_sees_is_404(
-    world: World, made: dict[str, Any], ann: FeedbackClient, page: int
+    world: World, uploaded_file: dict[str, Any], ann: FeedbackClient, page: int
 ) -> None:
-    put_settings(world, made, pageRange={"from": 1, "to": 2})
+    put_settings(world, uploaded_file, pageRange={"from": 1, "to": 2})
     assert ann.send("POST", "notes", {"author": "Ann", "body": "x", "page": page}).status_code == 404
     assert count_rows(world, "notes") == count_rows(world, "viewers") == 0
 
@@ -282,15 +299,15 @@ def test_a_malformed_note_is_400_and_names_the_field(world: World, ann: Feedback
 
 @pytest.mark.parametrize("change", [{"author": "🙂" * 80}, {"body": "🙂" * 2_000}, {"body": "a\n\nb\tc"}, {"extra": 1}])
 def test_what_is_just_within_the_bounds_is_kept_as_it_is(ann: FeedbackClient, change: dict[str, Any]) -> None:
-    note = ann.note(**({"body": "x", "author": "Ann"} | change))
+    note = ann.leave_note(**({"body": "x", "author": "Ann"} | change))
     assert {key: note[key] for key in change if key in note}.items() <= change.items()
 
 
 def test_only_ones_own_note_can_be_deleted_and_only_once(
     world: World, ann: FeedbackClient, bob: FeedbackClient
 ) -> None:
-    note = ann.note(public=True)
-    bob.note()
+    note = ann.leave_note(public=True)
+    bob.leave_note()
     assert bob.send("DELETE", f"notes/{note['uuid']}").status_code == 404
     gone = ann.send("DELETE", f"notes/{note['uuid'].upper()}")
     assert (gone.status_code, gone.data) == (204, b"")
@@ -300,17 +317,19 @@ def test_only_ones_own_note_can_be_deleted_and_only_once(
 
 
 def test_a_note_can_be_taken_back_when_notes_are_off_by_now(
-    world: World, made: dict[str, Any], ann: FeedbackClient
+    world: World, uploaded_file: dict[str, Any], ann: FeedbackClient
 ) -> None:
-    note = ann.note()
-    put_settings(world, made, commentsEnabled=False)
+    note = ann.leave_note()
+    put_settings(world, uploaded_file, commentsEnabled=False)
     assert ann.send("DELETE", f"notes/{note['uuid']}").status_code == 204
     assert count_rows(world, "notes") == 0
 
 
-def test_a_note_that_cannot_be_kept_tells_nobody(world: World, made: dict[str, Any], ann: FeedbackClient) -> None:
+def test_a_note_that_cannot_be_kept_tells_nobody(
+    world: World, uploaded_file: dict[str, Any], ann: FeedbackClient
+) -> None:
     """Facts and events in one transaction."""
-    put_settings(world, made, notifyOnComment=True)
+    put_settings(world, uploaded_file, notifyOnComment=True)
     ann.send("POST", "notes", {"author": "Ann", "body": "x", "public": True, "page": 9})
     assert (list_activity(world), count_rows(world, "mails")) == ([], 0)
 
@@ -320,7 +339,7 @@ def test_one_reader_and_one_document_take_only_so_many(
 ) -> None:
     assert FEEDBACK_QUOTAS["notes"] == (200, 5_000)
     monkeypatch.setitem(FEEDBACK_QUOTAS, "notes", FeedbackQuota(2, 3))
-    ann.note(), ann.note(), bob.note()
+    ann.leave_note(), ann.leave_note(), bob.leave_note()
     refusals = []
     for hand in (ann, bob):
         answer = hand.send("POST", "notes", {"author": "Ann", "body": "x"})
@@ -333,19 +352,21 @@ def test_one_reader_and_one_document_take_only_so_many(
 
 
 def test_the_name_a_reader_went_by_is_remembered(world: World, ann: FeedbackClient, bob: FeedbackClient) -> None:
-    ann.note(author="Ann"), ann.note(author="Ann Lee")
-    bob.note(author="Somebody else", public=True)
-    assert ann.found()["name"] == "Ann Lee"
-    assert "name" not in FeedbackClient(world, ann.name).found()
+    ann.leave_note(author="Ann"), ann.leave_note(author="Ann Lee")
+    bob.leave_note(author="Somebody else", public=True)
+    assert ann.get_feedback()["name"] == "Ann Lee"
+    assert "name" not in FeedbackClient(world, ann.name).get_feedback()
 
 
-def test_a_personal_link_knows_its_reader_and_does_not_tell_the_address(world: World, made: dict[str, Any]) -> None:
-    insert_invite(world, made["uuid"], "zoe@example.com", "Zz3dE5fG7hJ9")
+def test_a_personal_link_knows_its_reader_and_does_not_tell_the_address(
+    world: World, uploaded_file: dict[str, Any]
+) -> None:
+    insert_invite(world, uploaded_file["uuid"], "zoe@example.com", "Zz3dE5fG7hJ9")
     zoe = FeedbackClient(world, "Zz3dE5fG7hJ9")
-    zoe.note("hello", "Zoe", public=True)
+    zoe.leave_note("hello", "Zoe", public=True)
     told = zoe.send("GET", "feedback").text
     assert "zoe@example.com" not in told
-    assert zoe.found()["name"] == "Zoe"
+    assert zoe.get_feedback()["name"] == "Zoe"
 
 
 def test_what_looks_like_markup_is_kept_as_text_and_served_as_json(world: World, ann: FeedbackClient) -> None:
@@ -356,7 +377,7 @@ def test_what_looks_like_markup_is_kept_as_text_and_served_as_json(world: World,
     for answer in (made, found):
         assert answer.mimetype == "application/json"
         assert answer.headers["X-Content-Type-Options"] == "nosniff"
-    assert ann.found()["notes"][0]["body"] == payload
+    assert ann.get_feedback()["notes"][0]["body"] == payload
     assert payload not in ann.http.get(f"/{ann.name}").text
     refused = ann.send("POST", "notes", {"author": payload * 9, "body": payload})
     assert refused.mimetype == "text/plain"

@@ -14,31 +14,31 @@ from tests.support.rows import count_rows
 
 
 @pytest.fixture
-def made(world: World) -> dict[str, Any]:
+def uploaded_file(world: World) -> dict[str, Any]:
     made = world.pia.upload()
     put_settings(world, made, **ALL_FEEDBACK_SETTINGS)
     return made
 
 
 @pytest.fixture
-def ann(world: World, made: dict[str, Any]) -> FeedbackClient:
-    return FeedbackClient(world, made["shortId"])
+def ann(world: World, uploaded_file: dict[str, Any]) -> FeedbackClient:
+    return FeedbackClient(world, uploaded_file["shortId"])
 
 
 def list_stored_marks(world: World) -> list[tuple[int, str, int]]:
-    return world.rt.db.rows("SELECT page, mark, content_version FROM marks ORDER BY page")
+    return world.rt.db.fetch_all("SELECT page, mark, content_version FROM marks ORDER BY page")
 
 
 # Marks
 
 
 def test_a_page_is_marked_changed_and_cleared(world: World, ann: FeedbackClient) -> None:
-    answers = [ann.mark(2, "pick"), ann.mark(3, "maybe"), ann.mark(2, "reject")]
+    answers = [ann.mark_page(2, "pick"), ann.mark_page(3, "maybe"), ann.mark_page(2, "reject")]
     assert answers == [204] * 3
-    assert ann.found()["marks"] == {"2": "reject", "3": "maybe"}
-    assert ann.mark(2, None) == 204
-    assert ann.mark(2, None) == 204
-    assert ann.found()["marks"] == {"3": "maybe"}
+    assert ann.get_feedback()["marks"] == {"2": "reject", "3": "maybe"}
+    assert ann.mark_page(2, None) == 204
+    assert ann.mark_page(2, None) == 204
+    assert ann.get_feedback()["marks"] == {"3": "maybe"}
     assert list_stored_marks(world) == [(3, "maybe", 1)]
 
 
@@ -64,22 +64,22 @@ def test_a_mark_on_a_page_that_is_not_there_is_404(world: World, ann: FeedbackCl
 
 
 def test_marks_are_kept_by_the_documents_number_and_told_by_the_readers(
-    world: World, made: dict[str, Any], ann: FeedbackClient
+    world: World, uploaded_file: dict[str, Any], ann: FeedbackClient
 ) -> None:
-    ann.mark(1, "pick")
-    put_settings(world, made, pageRange={"from": 2, "to": 3})
-    assert ann.mark(1, "reject") == 204
-    assert ann.mark(3, "pick") == 404
+    ann.mark_page(1, "pick")
+    put_settings(world, uploaded_file, pageRange={"from": 2, "to": 3})
+    assert ann.mark_page(1, "reject") == 204
+    assert ann.mark_page(3, "pick") == 404
     assert list_stored_marks(world) == [(1, "pick", 1), (2, "reject", 1)]
-    assert ann.found()["marks"] == {"1": "reject"}
+    assert ann.get_feedback()["marks"] == {"1": "reject"}
 
 
 def test_the_marks_of_a_document_are_bounded_and_can_still_be_changed(
     world: World, ann: FeedbackClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(FEEDBACK_QUOTAS, "marks", FeedbackQuota(2, 100))
-    assert [ann.mark(page, "pick") for page in (1, 2, 3)] == [204, 204, 409]
-    assert ann.mark(1, "maybe") == 204
+    assert [ann.mark_page(page, "pick") for page in (1, 2, 3)] == [204, 204, 409]
+    assert ann.mark_page(1, "maybe") == 204
 
 
 # Annotations
@@ -95,8 +95,8 @@ def test_an_annotation_comes_back_with_all_that_is_shown_of_it(world: World, ann
         "createdAt": "2026-09-21T14:13:20.000Z",
     }
     assert made == expected
-    assert ann.found()["annotations"] == [expected]
-    assert FeedbackClient(world, ann.name).found()["annotations"] == []
+    assert ann.get_feedback()["annotations"] == [expected]
+    assert FeedbackClient(world, ann.name).get_feedback()["annotations"] == []
 
 
 RECTS = [
@@ -151,14 +151,14 @@ def test_page_and_note_of_an_annotation(world: World, ann: FeedbackClient, chang
 
 
 def test_annotations_on_hidden_pages_are_left_out_and_others_carry_the_readers_numbers(
-    world: World, made: dict[str, Any], ann: FeedbackClient
+    world: World, uploaded_file: dict[str, Any], ann: FeedbackClient
 ) -> None:
     for page in (1, 2, 3):
         ann.annotate(page, f"page {page}")
-    put_settings(world, made, pageRange={"from": 2, "to": 3})
-    assert [(row["page"], row["note"]) for row in ann.found()["annotations"]] == [(1, "page 2"), (2, "page 3")]
+    put_settings(world, uploaded_file, pageRange={"from": 2, "to": 3})
+    assert [(row["page"], row["note"]) for row in ann.get_feedback()["annotations"]] == [(1, "page 2"), (2, "page 3")]
     assert ann.annotate(2)["page"] == 2
-    assert world.rt.db.rows("SELECT page FROM annotations ORDER BY id") == [(1,), (2,), (3,), (3,)]
+    assert world.rt.db.fetch_all("SELECT page FROM annotations ORDER BY id") == [(1,), (2,), (3,), (3,)]
 
 
 def test_only_ones_own_annotation_can_be_deleted(world: World, ann: FeedbackClient) -> None:
@@ -188,33 +188,33 @@ def test_annotations_are_bounded_for_a_reader_and_a_document(
 
 
 def only_pseudonym(world: World) -> str:
-    ((found,),) = world.rt.db.rows("SELECT pseudonym FROM viewers")
+    ((found,),) = world.rt.db.fetch_all("SELECT pseudonym FROM viewers")
     assert found.startswith("Reader ")
     return str(found)
 
 
 @pytest.mark.parametrize("first", ["mark", "annotation"])
 def test_proofing_updated_comes_once_for_a_viewer_and_without_the_verdict(
-    world: World, made: dict[str, Any], ann: FeedbackClient, first: str
+    world: World, uploaded_file: dict[str, Any], ann: FeedbackClient, first: str
 ) -> None:
     """``proofing.updated`` once per viewer and file and without the verdict; ``viewer`` is the pseudonym."""
-    put_settings(world, made, pageRange={"from": 2, "to": 3})
-    steps = [lambda: ann.mark(2, "reject"), lambda: ann.annotate(2)]
+    put_settings(world, uploaded_file, pageRange={"from": 2, "to": 3})
+    steps = [lambda: ann.mark_page(2, "reject"), lambda: ann.annotate(2)]
     for step in steps if first == "mark" else reversed(steps):
         step()
-    ann.mark(2, None), ann.mark(1, "pick"), ann.annotate(1)
-    data = {"fileUuid": made["uuid"], "fileName": "report.pdf", "kind": first, "pageNumber": 3}
+    ann.mark_page(2, None), ann.mark_page(1, "pick"), ann.annotate(1)
+    data = {"fileUuid": uploaded_file["uuid"], "fileName": "report.pdf", "kind": first, "pageNumber": 3}
     assert list_activity(world) == [("proofing.updated", data | {"viewer": only_pseudonym(world)})]
 
 
 def test_each_viewer_is_told_of_and_an_invitee_by_their_address(
-    world: World, made: dict[str, Any], ann: FeedbackClient
+    world: World, uploaded_file: dict[str, Any], ann: FeedbackClient
 ) -> None:
     """``viewer`` is the same string as ``identity`` in page marks."""
-    insert_invite(world, made["uuid"], "zoe@example.com", "Zz3dE5fG7hJ9")
-    ann.mark(1, "pick"), FeedbackClient(world, "Zz3dE5fG7hJ9").mark(1, "maybe")
+    insert_invite(world, uploaded_file["uuid"], "zoe@example.com", "Zz3dE5fG7hJ9")
+    ann.mark_page(1, "pick"), FeedbackClient(world, "Zz3dE5fG7hJ9").mark_page(1, "maybe")
     told = [data["viewer"] for _, data in list_activity(world)]
-    marks = world.pia.get(f"/api/v1/files/{made['uuid']}/page-marks").get_json()
+    marks = world.pia.get(f"/api/v1/files/{uploaded_file['uuid']}/page-marks").get_json()
     assert told[1] == "zoe@example.com"
     assert told == [viewer["identity"] for viewer in marks["viewers"]]
 
@@ -234,14 +234,14 @@ def test_nothing_proofed_tells_nobody(
 
 def test_one_reader_in_many_windows_is_told_of_once(world: World, ann: FeedbackClient) -> None:
     """Once per viewer and file, and one receipt, whatever comes at the same time."""
-    ann.note()
+    ann.leave_note()
     cookie = ann.http.get_cookie(f"viewer-{ann.name}")
     assert cookie is not None
     windows = [FeedbackClient(world, ann.name) for _ in range(8)]
     for window in windows:
         window.http.set_cookie(f"viewer-{ann.name}", cookie.value)
     with ThreadPoolExecutor(8) as pool:
-        marked = list(pool.map(lambda window: window.mark(1, "pick"), windows))
+        marked = list(pool.map(lambda window: window.mark_page(1, "pick"), windows))
         received = list(pool.map(lambda window: window.send("POST", "receipt", {"name": "X"}).status_code, windows))
     assert marked == [204] * 8
     assert sorted(received) == [200] * 7 + [201]

@@ -23,22 +23,22 @@ CTA = {"cta": {"label": "Book", "url": "https://example.com"}}
 
 
 @pytest.fixture
-def made(world: World) -> dict[str, Any]:
+def uploaded_file(world: World) -> dict[str, Any]:
     made = world.pia.upload()
     put_settings(world, made, askReceipt=True)
     return made
 
 
 @pytest.fixture
-def ann(world: World, made: dict[str, Any]) -> FeedbackClient:
-    return FeedbackClient(world, made["shortId"])
+def ann(world: World, uploaded_file: dict[str, Any]) -> FeedbackClient:
+    return FeedbackClient(world, uploaded_file["shortId"])
 
 
 # Receipts
 
 
 def test_a_receipt_is_confirmed_once_and_the_first_one_stands(
-    world: World, made: dict[str, Any], ann: FeedbackClient
+    world: World, uploaded_file: dict[str, Any], ann: FeedbackClient
 ) -> None:
     """``receipt.confirmed`` only when fresh."""
     first = ann.send("POST", "receipt", {"name": "  Ann Lee "})
@@ -47,26 +47,26 @@ def test_a_receipt_is_confirmed_once_and_the_first_one_stands(
     world.clock.advance(hours=1)
     again = ann.send("POST", "receipt", {"name": "Somebody else"})
     assert (again.status_code, again.get_json()) == (200, expected)
-    assert ann.found()["receipt"] == expected
-    assert ann.found()["name"] == "Ann Lee"
-    data = {"fileUuid": made["uuid"], "fileName": "report.pdf", "name": "Ann Lee"}
+    assert ann.get_feedback()["receipt"] == expected
+    assert ann.get_feedback()["name"] == "Ann Lee"
+    data = {"fileUuid": uploaded_file["uuid"], "fileName": "report.pdf", "name": "Ann Lee"}
     assert list_activity(world) == [("receipt.confirmed", data)]
 
 
 def test_a_new_version_can_be_confirmed_anew_and_shows_its_own_receipt_only(
-    world: World, made: dict[str, Any], ann: FeedbackClient
+    world: World, uploaded_file: dict[str, Any], ann: FeedbackClient
 ) -> None:
     """The name is remembered; the owner sees both."""
     ann.send("POST", "receipt", {"name": "Ann Lee"})
     data = {"file": (io.BytesIO(simple_pdf(pages=2)), "second.pdf")}
-    assert world.pia.post(f"/api/v1/files/{made['uuid']}/content", data=data).status_code == 200
-    assert ("receipt" in ann.found(), ann.found()["name"]) == (False, "Ann Lee")
+    assert world.pia.post(f"/api/v1/files/{uploaded_file['uuid']}/content", data=data).status_code == 200
+    assert ("receipt" in ann.get_feedback(), ann.get_feedback()["name"]) == (False, "Ann Lee")
     world.clock.advance(hours=1)
     again = [ann.send("POST", "receipt", {"name": "A. Lee"}) for _ in range(2)]
     second = {"name": "A. Lee", "confirmedAt": "2026-09-21T15:13:20.000Z"}
     assert [(answer.status_code, answer.get_json()) for answer in again] == [(201, second), (200, second)]
-    assert (ann.found()["receipt"], ann.found()["name"]) == (second, "A. Lee")
-    told = world.pia.get(f"/api/v1/files/{made['uuid']}/feedback").get_json()["receipts"]
+    assert (ann.get_feedback()["receipt"], ann.get_feedback()["name"]) == (second, "A. Lee")
+    told = world.pia.get(f"/api/v1/files/{uploaded_file['uuid']}/feedback").get_json()["receipts"]
     assert [(row["name"], row["contentVersion"]) for row in told] == [("Ann Lee", 1), ("A. Lee", 2)]
     confirmed = [data["name"] for event, data in list_activity(world) if event == "receipt.confirmed"]
     assert confirmed == ["Ann Lee", "A. Lee"]
@@ -75,7 +75,7 @@ def test_a_new_version_can_be_confirmed_anew_and_shows_its_own_receipt_only(
 def test_each_reader_gives_a_receipt_of_their_own(world: World, ann: FeedbackClient) -> None:
     bob = FeedbackClient(world, ann.name)
     assert [hand.send("POST", "receipt", {"name": "X"}).status_code for hand in (ann, bob)] == [201, 201]
-    assert "receipt" not in FeedbackClient(world, ann.name).found()
+    assert "receipt" not in FeedbackClient(world, ann.name).get_feedback()
     assert len(list_activity(world)) == 2
 
 
@@ -87,10 +87,12 @@ def test_a_receipt_needs_a_name(world: World, ann: FeedbackClient, name: object)
     assert count_rows(world, "receipts") == count_rows(world, "viewers") == 0
 
 
-def test_a_receipt_is_not_shown_once_none_is_asked_for(world: World, made: dict[str, Any], ann: FeedbackClient) -> None:
+def test_a_receipt_is_not_shown_once_none_is_asked_for(
+    world: World, uploaded_file: dict[str, Any], ann: FeedbackClient
+) -> None:
     ann.send("POST", "receipt", {"name": "Ann"})
-    put_settings(world, made, askReceipt=False)
-    assert "receipt" not in ann.found()
+    put_settings(world, uploaded_file, askReceipt=False)
+    assert "receipt" not in ann.get_feedback()
     assert ann.send("POST", "receipt", {"name": "Ann"}).status_code == 403
 
 
@@ -111,81 +113,83 @@ def add_hotspot(world: World, made: dict[str, Any], page: int, **more: str) -> s
     return hotspots.add(world.rt, made["uuid"], args).uuid
 
 
-def test_the_page_is_told_where_the_hotspots_are(world: World, made: dict[str, Any], ann: FeedbackClient) -> None:
-    insert_asset(world, made["uuid"], "hotspot-audio", SOUND)
-    linked = add_hotspot(world, made, 2, label="Prices")
+def test_the_page_is_told_where_the_hotspots_are(
+    world: World, uploaded_file: dict[str, Any], ann: FeedbackClient
+) -> None:
+    insert_asset(world, uploaded_file["uuid"], "hotspot-audio", SOUND)
+    linked = add_hotspot(world, uploaded_file, 2, label="Prices")
     place_sound = {"page": "1", "rect": "0,0,1,0.5", "audio": SOUND}
-    heard = hotspots.add(world.rt, made["shortId"], place_sound).uuid
+    heard = hotspots.add(world.rt, uploaded_file["shortId"], place_sound).uuid
     rect = {"x": 0.1, "y": 0.2, "width": 0.3, "height": 0.4}
-    assert ann.facts()["hotspots"] == [
+    assert ann.read_page_facts()["hotspots"] == [
         {
             "uuid": heard,
             "page": 1,
             "rect": {"x": 0, "y": 0, "width": 1, "height": 0.5},
             "label": "Sound",
-            "audio": f"/{made['shortId']}/assets/{SOUND}",
+            "audio": f"/{uploaded_file['shortId']}/assets/{SOUND}",
         },
         {"uuid": linked, "page": 2, "rect": rect, "label": "Prices", "url": "https://example.com/prices"},
     ]
 
 
-def test_a_sound_is_served_below_the_link(world: World, made: dict[str, Any], ann: FeedbackClient) -> None:
+def test_a_sound_is_served_below_the_link(world: World, uploaded_file: dict[str, Any], ann: FeedbackClient) -> None:
     """A page may play it: the policy lets media of this server through."""
     body = (
         b'--edge\r\nContent-Disposition: form-data; name="file"; filename="a.mp3"\r\n\r\n'
         + make_mp3_frame(1) * 4
         + b'\r\n--edge\r\nContent-Disposition: form-data; name="kind"\r\n\r\nhotspot-audio\r\n--edge--\r\n'
     )
-    path = f"/api/v1/files/{made['uuid']}/assets"
+    path = f"/api/v1/files/{uploaded_file['uuid']}/assets"
     asset = world.pia.post(path, data=body, content_type="multipart/form-data; boundary=edge").get_json()["assetId"]
-    hotspots.add(world.rt, made["uuid"], {"page": "1", "rect": "0,0,1,1", "audio": asset})
-    answer = ann.http.get(ann.facts()["hotspots"][0]["audio"], buffered=True)
+    hotspots.add(world.rt, uploaded_file["uuid"], {"page": "1", "rect": "0,0,1,1", "audio": asset})
+    answer = ann.http.get(ann.read_page_facts()["hotspots"][0]["audio"], buffered=True)
     assert (answer.status_code, answer.mimetype) == (200, "audio/mpeg")
     assert "media-src 'self'" in ann.http.get(f"/{ann.name}").headers["Content-Security-Policy"]
 
 
-def test_hotspots_follow_the_window_and_the_link_of_the_reader(world: World, made: dict[str, Any]) -> None:
-    insert_asset(world, made["uuid"], "hotspot-audio", SOUND)
+def test_hotspots_follow_the_window_and_the_link_of_the_reader(world: World, uploaded_file: dict[str, Any]) -> None:
+    insert_asset(world, uploaded_file["uuid"], "hotspot-audio", SOUND)
     for page in (1, 2, 3):
-        add_hotspot(world, made, page, label=f"page {page}")
-    hotspots.add(world.rt, made["uuid"], {"page": "3", "rect": "0,0,1,1", "audio": SOUND})
+        add_hotspot(world, uploaded_file, page, label=f"page {page}")
+    hotspots.add(world.rt, uploaded_file["uuid"], {"page": "3", "rect": "0,0,1,1", "audio": SOUND})
     overrides = {"pageRange": {"from": 2, "to": 3}}
-    path = f"/api/v1/files/{made['uuid']}/variants"
+    path = f"/api/v1/files/{uploaded_file['uuid']}/variants"
     variant = world.pia.post(path, json={"label": "Ada", "overrides": overrides}).get_json()
-    shown = FeedbackClient(world, variant["shortId"]).facts()["hotspots"]
+    shown = FeedbackClient(world, variant["shortId"]).read_page_facts()["hotspots"]
     assert [(spot["page"], spot["label"]) for spot in shown] == [(1, "page 2"), (2, "page 3"), (2, "Sound")]
     assert shown[2]["audio"].startswith(f"/{variant['shortId']}/")
 
 
 def test_a_hotspot_takes_no_sound_of_another_kind_or_file(
-    world: World, made: dict[str, Any], ann: FeedbackClient
+    world: World, uploaded_file: dict[str, Any], ann: FeedbackClient
 ) -> None:
     other = world.pia.upload()
     insert_asset(world, other["uuid"], "hotspot-audio", SOUND)
     image = SOUND.replace("1", "7")
-    insert_asset(world, made["uuid"], "logo", image)
+    insert_asset(world, uploaded_file["uuid"], "logo", image)
     from docshare.contract.problems import Problem
 
     for asset in (SOUND, image):
         with pytest.raises(Problem, match="not a sound of this file"):
-            hotspots.add(world.rt, made["uuid"], {"page": "1", "rect": "0,0,1,1", "audio": asset})
-    assert ann.facts()["hotspots"] == []
+            hotspots.add(world.rt, uploaded_file["uuid"], {"page": "1", "rect": "0,0,1,1", "audio": asset})
+    assert ann.read_page_facts()["hotspots"] == []
 
 
 # Taps
 
 
 def count_taps(world: World) -> list[tuple[str | None, int]]:
-    return world.rt.db.rows(
+    return world.rt.db.fetch_all(
         "SELECT h.uuid, COUNT(*) FROM taps t LEFT JOIN hotspots h ON h.id = t.hotspot_id GROUP BY h.uuid ORDER BY 2"
     )
 
 
 def test_taps_are_counted_by_hotspot_and_nobody_becomes_known(
-    world: World, made: dict[str, Any], ann: FeedbackClient
+    world: World, uploaded_file: dict[str, Any], ann: FeedbackClient
 ) -> None:
-    put_settings(world, made, viewerSettings=CTA)
-    spot = add_hotspot(world, made, 1)
+    put_settings(world, uploaded_file, viewerSettings=CTA)
+    spot = add_hotspot(world, uploaded_file, 1)
     answers = [ann.send("POST", "taps", body) for body in ({"cta": True}, {"hotspot": spot}, {"hotspot": spot.upper()})]
     assert [(answer.status_code, answer.data) for answer in answers] == [(204, b"")] * 3
     assert count_taps(world) == [(None, 1), (spot, 2)]
@@ -203,18 +207,20 @@ def test_taps_are_counted_by_hotspot_and_nobody_becomes_known(
     ],
 )
 def test_a_tap_of_a_program_is_taken_and_not_counted(
-    world: World, made: dict[str, Any], ann: FeedbackClient, headers: dict[str, str]
+    world: World, uploaded_file: dict[str, Any], ann: FeedbackClient, headers: dict[str, str]
 ) -> None:
-    put_settings(world, made, viewerSettings=CTA)
-    for body in ({"cta": True}, {"hotspot": add_hotspot(world, made, 1)}):
+    put_settings(world, uploaded_file, viewerSettings=CTA)
+    for body in ({"cta": True}, {"hotspot": add_hotspot(world, uploaded_file, 1)}):
         assert ann.send("POST", "taps", body, **headers).status_code == 204
     assert count_rows(world, "taps") == 0
 
 
-def test_a_hotspot_that_the_reader_does_not_see_is_404(world: World, made: dict[str, Any], ann: FeedbackClient) -> None:
+def test_a_hotspot_that_the_reader_does_not_see_is_404(
+    world: World, uploaded_file: dict[str, Any], ann: FeedbackClient
+) -> None:
     other = world.pia.upload()
-    foreign, hidden = add_hotspot(world, other, 1), add_hotspot(world, made, 3)
-    put_settings(world, made, pageRange={"from": 1, "to": 2})
+    foreign, hidden = add_hotspot(world, other, 1), add_hotspot(world, uploaded_file, 3)
+    put_settings(world, uploaded_file, pageRange={"from": 1, "to": 2})
     for uuid in (foreign, hidden, SOUND):
         assert ann.send("POST", "taps", {"hotspot": uuid}).status_code == 404
     assert count_rows(world, "taps") == 0
@@ -225,34 +231,36 @@ def test_a_hotspot_that_the_reader_does_not_see_is_404(world: World, made: dict[
     [{}, {"cta": False}, {"cta": 1}, {"cta": True, "hotspot": SOUND}, {"hotspot": "x"}, {"hotspot": None},
      {"hotspot": [SOUND]}],
 )  # fmt: skip
-def test_what_is_no_tap_is_400(world: World, made: dict[str, Any], ann: FeedbackClient, body: dict[str, Any]) -> None:
-    put_settings(world, made, viewerSettings=CTA)
+def test_what_is_no_tap_is_400(
+    world: World, uploaded_file: dict[str, Any], ann: FeedbackClient, body: dict[str, Any]
+) -> None:
+    put_settings(world, uploaded_file, viewerSettings=CTA)
     assert ann.send("POST", "taps", body).status_code == 400
     assert count_rows(world, "taps") == 0
 
 
 def test_a_call_to_action_is_tapped_only_while_one_stands(
-    world: World, made: dict[str, Any], ann: FeedbackClient
+    world: World, uploaded_file: dict[str, Any], ann: FeedbackClient
 ) -> None:
     """Pro fields are re-checked when pages are served."""
     assert ann.send("POST", "taps", {"cta": True}).status_code == 403
-    put_settings(world, made, viewerSettings=CTA)
+    put_settings(world, uploaded_file, viewerSettings=CTA)
     assert ann.send("POST", "taps", {"cta": True}).status_code == 204
     accounts.set_tier(world.rt, world.pia.email, Plan.BASIC)
     assert ann.send("POST", "taps", {"cta": True}).status_code == 403
     assert count_rows(world, "taps") == 1
 
 
-def test_the_owners_taps_do_not_count(world: World, made: dict[str, Any]) -> None:
-    spot = add_hotspot(world, made, 1)
-    owner = FeedbackClient(world, made["shortId"], http=sign_in_browser(world, world.pia))
+def test_the_owners_taps_do_not_count(world: World, uploaded_file: dict[str, Any]) -> None:
+    spot = add_hotspot(world, uploaded_file, 1)
+    owner = FeedbackClient(world, uploaded_file["shortId"], http=sign_in_browser(world, world.pia))
     before = dump_database(world)
     assert owner.send("POST", "taps", {"hotspot": spot}).status_code == 403
     assert dump_database(world) == before
 
 
-def test_removing_a_hotspot_removes_its_taps(world: World, made: dict[str, Any], ann: FeedbackClient) -> None:
-    spot = add_hotspot(world, made, 1)
+def test_removing_a_hotspot_removes_its_taps(world: World, uploaded_file: dict[str, Any], ann: FeedbackClient) -> None:
+    spot = add_hotspot(world, uploaded_file, 1)
     ann.send("POST", "taps", {"hotspot": spot})
     hotspots.remove(world.rt, spot)
     assert count_rows(world, "taps") == 0

@@ -67,7 +67,7 @@ def test_what_is_said_of_the_document_before_is_409(
 ) -> None:
     """The page that a reader has open names what it shows; what stands over its pages does not matter."""
     put_settings(world, made, watermark=True)
-    seen = hand.facts()["version"]
+    seen = hand.read_page_facts()["version"]
     assert seen.startswith("1.")
     put_settings(world, made, watermark=False)
     assert hand.send(method, path, body, If_Match=f'"{seen}"').status_code < 300
@@ -76,7 +76,7 @@ def test_what_is_said_of_the_document_before_is_409(
     refused = hand.send(method, path, body, If_Match=f'"{seen}"')
     assert (refused.status_code, refused.text) == (409, "The document has changed meanwhile; load the page again.")
     assert dump_database(world) == before
-    assert hand.send(method, path, body, If_Match=f'"{hand.facts()["version"]}"').status_code < 300
+    assert hand.send(method, path, body, If_Match=f'"{hand.read_page_facts()["version"]}"').status_code < 300
 
 
 RANGES = [
@@ -105,7 +105,7 @@ def test_what_is_said_of_other_pages_than_the_link_shows_now_is_409(
 ) -> None:
     """Their page 1 is another one by now."""
     put_settings(world, made, pageRange=before)
-    seen = hand.facts()["version"]
+    seen = hand.read_page_facts()["version"]
     put_settings(world, made, pageRange=after, watermark=watermark)
     refused = hand.send(method, path, body, If_Match=f'"{seen}"')
     assert (refused.status_code, refused.text) == (409, "The document has changed meanwhile; load the page again.")

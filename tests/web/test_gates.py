@@ -24,14 +24,14 @@ FORM_VALUES = {"password": "Ada", "mail": "ada@a.example", "phone": "+49 30 1"}
 
 
 @pytest.fixture
-def made(world: World) -> dict[str, Any]:
+def uploaded_file(world: World) -> dict[str, Any]:
     """Pia's file, which asks for nothing yet."""
     return world.pia.upload()
 
 
-def test_one_form_asks_for_everything_at_once(world: World, made: dict[str, Any]) -> None:
-    put_settings(world, made, **ALL)
-    page = GateClient(world, made["shortId"]).looks()
+def test_one_form_asks_for_everything_at_once(world: World, uploaded_file: dict[str, Any]) -> None:
+    put_settings(world, uploaded_file, **ALL)
+    page = GateClient(world, uploaded_file["shortId"]).open_page()
     assert page.status_code == 200
     found = parse_inputs(page)
     assert list(found) == ["password", "field-password", "field-mail", "field-phone", "field-firm", "ticket"]
@@ -62,46 +62,46 @@ def test_one_form_asks_for_everything_at_once(world: World, made: dict[str, Any]
     ],
 )
 def test_only_what_the_link_asks_for_is_asked(
-    world: World, made: dict[str, Any], settings: dict[str, Any], names: list[str], words: str
+    world: World, uploaded_file: dict[str, Any], settings: dict[str, Any], names: list[str], words: str
 ) -> None:
-    put_settings(world, made, **settings)
-    page = GateClient(world, made["shortId"]).looks()
+    put_settings(world, uploaded_file, **settings)
+    page = GateClient(world, uploaded_file["shortId"]).open_page()
     assert list(parse_inputs(page)) == [*names, "ticket"]
     assert words in page.text
 
 
-def test_the_name_stands_there_only_where_just_views_are_counted(world: World, made: dict[str, Any]) -> None:
-    put_settings(world, made, viewLimit=1)
-    page = GateClient(world, made["shortId"]).looks().text
+def test_the_name_stands_there_only_where_just_views_are_counted(world: World, uploaded_file: dict[str, Any]) -> None:
+    put_settings(world, uploaded_file, viewLimit=1)
+    page = GateClient(world, uploaded_file["shortId"]).open_page().text
     assert "<h1><bdi>report.pdf</bdi></h1>" in page
     assert "<title>report.pdf</title>" in page
-    put_settings(world, made, password="x")
-    page = GateClient(world, made["shortId"]).looks().text
+    put_settings(world, uploaded_file, password="x")
+    page = GateClient(world, uploaded_file["shortId"]).open_page().text
     assert "report.pdf" not in page
     assert "<title>Shared document</title>" in page
     assert '<meta property="og:title" content="Shared document">' in page
 
 
 def test_what_opened_it_leads_back_to_the_page_with_the_cookie_of_the_reader(
-    world: World, made: dict[str, Any]
+    world: World, uploaded_file: dict[str, Any]
 ) -> None:
-    put_settings(world, made, **ALL)
-    guest = GateClient(world, made["shortId"])
-    answer = guest.sends("Sesam & öffne", **FORM_VALUES)
-    assert (answer.status_code, answer.headers["Location"]) == (303, f"/{made['shortId']}")
+    put_settings(world, uploaded_file, **ALL)
+    guest = GateClient(world, uploaded_file["shortId"])
+    answer = guest.submit("Sesam & öffne", **FORM_VALUES)
+    assert (answer.status_code, answer.headers["Location"]) == (303, f"/{uploaded_file['shortId']}")
     cookie = answer.headers["Set-Cookie"]
-    assert cookie.startswith(f"viewer-{made['shortId']}=")
+    assert cookie.startswith(f"viewer-{uploaded_file['shortId']}=")
     assert "HttpOnly" in cookie
     assert "SameSite=Lax" in cookie
     assert guest.is_in()
-    assert not GateClient(world, made["shortId"]).is_in()
+    assert not GateClient(world, uploaded_file["shortId"]).is_in()
 
 
 @pytest.mark.parametrize("shape", ["shortId", "uuid", "slug"])
-def test_every_name_of_a_link_can_be_entered(world: World, made: dict[str, Any], shape: str) -> None:
-    put_settings(world, made, password="x", slug="the-plan")
-    guest = GateClient(world, {**made, "slug": "the-plan"}[shape])
-    assert guest.sends("x").headers["Location"] == guest.path
+def test_every_name_of_a_link_can_be_entered(world: World, uploaded_file: dict[str, Any], shape: str) -> None:
+    put_settings(world, uploaded_file, password="x", slug="the-plan")
+    guest = GateClient(world, {**uploaded_file, "slug": "the-plan"}[shape])
+    assert guest.submit("x").headers["Location"] == guest.path
     assert guest.is_in()
 
 
@@ -115,25 +115,27 @@ def test_every_name_of_a_link_can_be_entered(world: World, made: dict[str, Any],
     ],
 )
 def test_where_to_open_it_and_that_a_code_led_here_survive_the_gate(
-    world: World, made: dict[str, Any], query: str, kept: str
+    world: World, uploaded_file: dict[str, Any], query: str, kept: str
 ) -> None:
-    put_settings(world, made, password="x")
-    guest = GateClient(world, made["shortId"])
+    put_settings(world, uploaded_file, password="x")
+    guest = GateClient(world, uploaded_file["shortId"])
     action = f'action="{guest.path}/enter{kept}"'.replace("&", "&amp;")
-    assert action in guest.looks(query).text
-    assert guest.sends("x", query=query).headers["Location"] == guest.path + kept
+    assert action in guest.open_page(query).text
+    assert guest.submit("x", query=query).headers["Location"] == guest.path + kept
 
 
-def test_a_password_manager_is_told_which_link_the_password_is_for(world: World, made: dict[str, Any]) -> None:
-    put_settings(world, made, password="x", slug="offer")
-    (hint,) = re.findall(r"<input [^>]*autocomplete=.username.[^>]*>", GateClient(world, "offer").looks().text)
-    assert f'value="{made["shortId"]}"' in hint
+def test_a_password_manager_is_told_which_link_the_password_is_for(world: World, uploaded_file: dict[str, Any]) -> None:
+    put_settings(world, uploaded_file, password="x", slug="offer")
+    (hint,) = re.findall(r"<input [^>]*autocomplete=.username.[^>]*>", GateClient(world, "offer").open_page().text)
+    assert f'value="{uploaded_file["shortId"]}"' in hint
     assert " name=" not in hint, "it would be sent"
 
 
-def test_a_wrong_password_says_so_at_its_field_and_keeps_all_but_itself(world: World, made: dict[str, Any]) -> None:
-    put_settings(world, made, **ALL)
-    answer = GateClient(world, made["shortId"]).sends("sesam", mail="ada@a.example", phone=ODD)
+def test_a_wrong_password_says_so_at_its_field_and_keeps_all_but_itself(
+    world: World, uploaded_file: dict[str, Any]
+) -> None:
+    put_settings(world, uploaded_file, **ALL)
+    answer = GateClient(world, uploaded_file["shortId"]).submit("sesam", mail="ada@a.example", phone=ODD)
     assert answer.status_code == 403
     assert parse_errors(answer) == {"password": "The password is incorrect."}
     found = parse_inputs(answer)
@@ -145,9 +147,9 @@ def test_a_wrong_password_says_so_at_its_field_and_keeps_all_but_itself(world: W
     assert "sesam" not in answer.text
 
 
-def test_fields_that_are_not_right_say_so_each_at_its_place(world: World, made: dict[str, Any]) -> None:
-    put_settings(world, made, **ALL)
-    answer = GateClient(world, made["shortId"]).sends("Sesam & öffne", mail="ada", password=ODD)
+def test_fields_that_are_not_right_say_so_each_at_its_place(world: World, uploaded_file: dict[str, Any]) -> None:
+    put_settings(world, uploaded_file, **ALL)
+    answer = GateClient(world, uploaded_file["shortId"]).submit("Sesam & öffne", mail="ada", password=ODD)
     assert answer.status_code == 422
     wrong = {
         "field-mail": "This must be an email address such as ada@example.com.",
@@ -162,69 +164,71 @@ def test_fields_that_are_not_right_say_so_each_at_its_place(world: World, made: 
 
 
 @pytest.mark.parametrize("key", ["items", "keys", "values", "get", "copy", "update"])
-def test_a_field_may_be_called_like_anything(world: World, made: dict[str, Any], key: str) -> None:
+def test_a_field_may_be_called_like_anything(world: World, uploaded_file: dict[str, Any], key: str) -> None:
     """Also like what the mapping of the values can do."""
-    put_settings(world, made, gateFields=[FORM[1], {"key": key, "label": "Items", "type": "text", "required": False}])
-    guest = GateClient(world, made["shortId"])
-    page = guest.looks()
+    put_settings(
+        world, uploaded_file, gateFields=[FORM[1], {"key": key, "label": "Items", "type": "text", "required": False}]
+    )
+    guest = GateClient(world, uploaded_file["shortId"])
+    page = guest.open_page()
     assert parse_errors(page) == {}
     assert parse_inputs(page)[f"field-{key}"]["value"] == ""
-    assert parse_inputs(guest.sends(mail="none", **{key: "two"}))[f"field-{key}"]["value"] == "two"
+    assert parse_inputs(guest.submit(mail="none", **{key: "two"}))[f"field-{key}"]["value"] == "two"
 
 
-def test_an_empty_password_is_no_guess(world: World, made: dict[str, Any]) -> None:
-    put_settings(world, made, password="x")
-    guest = GateClient(world, made["shortId"])
+def test_an_empty_password_is_no_guess(world: World, uploaded_file: dict[str, Any]) -> None:
+    put_settings(world, uploaded_file, password="x")
+    guest = GateClient(world, uploaded_file["shortId"])
     for _ in range(20):
-        answer = guest.sends("")
+        answer = guest.submit("")
         assert (answer.status_code, parse_errors(answer)) == (422, {"password": "This is needed."})
-    assert guest.sends("x").status_code == 303
+    assert guest.submit("x").status_code == 303
 
 
 def test_an_address_at_another_domain_is_refused_without_naming_the_right_ones(
-    world: World, made: dict[str, Any]
+    world: World, uploaded_file: dict[str, Any]
 ) -> None:
-    put_settings(world, made, requireEmail=True, gateDomains=["a.example"])
-    guest = GateClient(world, made["shortId"])
-    answer = guest.sends(email="eve@b.example")
+    put_settings(world, uploaded_file, requireEmail=True, gateDomains=["a.example"])
+    guest = GateClient(world, uploaded_file["shortId"])
+    answer = guest.submit(email="eve@b.example")
     assert answer.status_code == 403
     assert list(parse_errors(answer)) == ["field-email"]
     assert "a.example" not in answer.text
     assert not guest.is_in()
-    assert guest.sends(email="Ada@A.example").status_code == 303
+    assert guest.submit(email="Ada@A.example").status_code == 303
 
 
-def test_a_refused_form_leaves_nothing_behind(world: World, made: dict[str, Any]) -> None:
-    put_settings(world, made, **ALL)
+def test_a_refused_form_leaves_nothing_behind(world: World, uploaded_file: dict[str, Any]) -> None:
+    put_settings(world, uploaded_file, **ALL)
     before = dump_database(world)
-    guest = GateClient(world, made["shortId"])
+    guest = GateClient(world, uploaded_file["shortId"])
     for answer in (
-        guest.looks(),
-        guest.sends("no", **FORM_VALUES),
-        guest.sends("Sesam & öffne"),
-        guest.gets(guest.path),
+        guest.open_page(),
+        guest.submit("no", **FORM_VALUES),
+        guest.submit("Sesam & öffne"),
+        guest.get(guest.path),
     ):
         assert PAGES_MARKER not in answer.text
     assert dump_database(world) == before
 
 
-def test_who_passed_once_is_not_asked_again(world: World, made: dict[str, Any]) -> None:
-    put_settings(world, made, password="x", gateFields=FORM)
-    guest = GateClient(world, made["shortId"])
-    assert guest.enters("x", **FORM_VALUES)
+def test_who_passed_once_is_not_asked_again(world: World, uploaded_file: dict[str, Any]) -> None:
+    put_settings(world, uploaded_file, password="x", gateFields=FORM)
+    guest = GateClient(world, uploaded_file["shortId"])
+    assert guest.enter("x", **FORM_VALUES)
     world.clock.advance(days=100)
     assert guest.is_in()
-    assert guest.sends("wrong").status_code == 303
+    assert guest.submit("wrong").status_code == 303
     assert count_rows(world, "gate_rows") == 1
 
 
-def test_only_what_is_still_owed_is_asked_again(world: World, made: dict[str, Any]) -> None:
-    put_settings(world, made, password="x", gateFields=FORM)
-    guest = GateClient(world, made["shortId"])
-    assert guest.enters("x", **FORM_VALUES)
-    put_settings(world, made, password="y")
-    assert list(parse_inputs(guest.looks())) == ["password", "ticket"]
-    assert guest.enters("y")
+def test_only_what_is_still_owed_is_asked_again(world: World, uploaded_file: dict[str, Any]) -> None:
+    put_settings(world, uploaded_file, password="x", gateFields=FORM)
+    guest = GateClient(world, uploaded_file["shortId"])
+    assert guest.enter("x", **FORM_VALUES)
+    put_settings(world, uploaded_file, password="y")
+    assert list(parse_inputs(guest.open_page())) == ["password", "ticket"]
+    assert guest.enter("y")
     assert count_rows(world, "gate_rows") == 1
     assert count_rows(world, "viewers") == 1
 
@@ -242,17 +246,17 @@ def test_only_what_is_still_owed_is_asked_again(world: World, made: dict[str, An
     ],
 )
 def test_the_form_of_another_site_takes_nothing(
-    world: World, made: dict[str, Any], headers: dict[str, str], status: int
+    world: World, uploaded_file: dict[str, Any], headers: dict[str, str], status: int
 ) -> None:
-    put_settings(world, made, viewLimit=3)
-    answer = GateClient(world, made["shortId"]).posts(f"/{made['shortId']}/enter", headers=headers)
+    put_settings(world, uploaded_file, viewLimit=3)
+    answer = GateClient(world, uploaded_file["shortId"]).post(f"/{uploaded_file['shortId']}/enter", headers=headers)
     assert answer.status_code == status
-    assert world.pia.get(f"/api/v1/files/{made['uuid']}").get_json()["viewsConsumed"] == (status == 303)
+    assert world.pia.get(f"/api/v1/files/{uploaded_file['uuid']}").get_json()["viewsConsumed"] == (status == 303)
 
 
-def test_loading_the_address_of_the_form_leads_back(world: World, made: dict[str, Any]) -> None:
-    put_settings(world, made, password="x")
-    for path in (f"/{made['shortId']}", f"/embed/{made['shortId']}"):
+def test_loading_the_address_of_the_form_leads_back(world: World, uploaded_file: dict[str, Any]) -> None:
+    put_settings(world, uploaded_file, password="x")
+    for path in (f"/{uploaded_file['shortId']}", f"/embed/{uploaded_file['shortId']}"):
         answer = world.http.get(f"{path}/enter?page=2")
         assert (answer.status_code, answer.headers["Location"]) == (303, f"{path}?page=2")
 
@@ -265,56 +269,58 @@ def test_the_form_of_no_link_leads_nowhere(world: World, name: str, method: str)
     assert "Location" not in answer.headers
 
 
-def test_the_form_of_a_revoked_link_is_answered_as_that_of_an_unknown_one(world: World, made: dict[str, Any]) -> None:
-    put_settings(world, made, password="x")
-    variant = world.pia.post(f"/api/v1/files/{made['uuid']}/variants").get_json()
-    path = f"/api/v1/files/{made['uuid']}/variants/{variant['uuid']}"
+def test_the_form_of_a_revoked_link_is_answered_as_that_of_an_unknown_one(
+    world: World, uploaded_file: dict[str, Any]
+) -> None:
+    put_settings(world, uploaded_file, password="x")
+    variant = world.pia.post(f"/api/v1/files/{uploaded_file['uuid']}/variants").get_json()
+    path = f"/api/v1/files/{uploaded_file['uuid']}/variants/{variant['uuid']}"
     assert world.pia.put(path, json={"revoked": True}).status_code == 200
-    answers = [GateClient(world, name).sends("x") for name in (variant["shortId"], "zzzzzzzzzzzz")]
+    answers = [GateClient(world, name).submit("x") for name in (variant["shortId"], "zzzzzzzzzzzz")]
     told = [(answer.status_code, answer.data, sorted(set(answer.headers.keys()))) for answer in answers]
     assert told[0] == told[1]
     assert told[0][0] == 404
 
 
 @pytest.mark.parametrize("end", ["delete_at", "burned_at", "trashed_at"])
-def test_a_dead_link_lets_nobody_in(world: World, made: dict[str, Any], end: str) -> None:
-    put_settings(world, made, password="x")
-    update_file_row(world, made["uuid"], **{end: world.clock.now - 1, "purge_at": None})
-    assert GateClient(world, made["shortId"]).sends("x").status_code == (404 if end == "trashed_at" else 410)
+def test_a_dead_link_lets_nobody_in(world: World, uploaded_file: dict[str, Any], end: str) -> None:
+    put_settings(world, uploaded_file, password="x")
+    update_file_row(world, uploaded_file["uuid"], **{end: world.clock.now - 1, "purge_at": None})
+    assert GateClient(world, uploaded_file["shortId"]).submit("x").status_code == (404 if end == "trashed_at" else 410)
 
 
 def test_a_link_that_changes_while_its_password_is_looked_at_asks_again(
-    world: World, made: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    world: World, uploaded_file: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    put_settings(world, made, password="x")
+    put_settings(world, uploaded_file, password="x")
     write = type(world.rt.db).write
 
     def changed_first(self: Any) -> Any:
         monkeypatch.undo()
-        put_settings(world, made, password="y")
+        put_settings(world, uploaded_file, password="y")
         return write(self)
 
     monkeypatch.setattr(type(world.rt.db), "write", changed_first)
-    guest = GateClient(world, made["shortId"])
-    answer = guest.sends("x")
+    guest = GateClient(world, uploaded_file["shortId"])
+    answer = guest.submit("x")
     assert answer.status_code == 409
     assert parse_errors(answer) == {"": "The requirements of this link have just changed. Try again."}
     assert not guest.is_in()
 
 
-def test_a_form_that_is_sent_twice_lets_in_one_reader(world: World, made: dict[str, Any]) -> None:
+def test_a_form_that_is_sent_twice_lets_in_one_reader(world: World, uploaded_file: dict[str, Any]) -> None:
     """An impatient second click: the browser forgets the first answer, and with it the cookie."""
-    put_settings(world, made, **ALL)
-    first = GateClient(world, made["shortId"])
-    ticket = read_ticket(first.looks())
+    put_settings(world, uploaded_file, **ALL)
+    first = GateClient(world, uploaded_file["shortId"])
+    ticket = read_ticket(first.open_page())
     barrier = threading.Barrier(8)
-    clicks = [GateClient(world, made["shortId"]) for _ in range(8)]
+    clicks = [GateClient(world, uploaded_file["shortId"]) for _ in range(8)]
     for guest in clicks:
-        guest.http.set_cookie(f"gate-{made['shortId']}", first.secret() or "")
+        guest.http.set_cookie(f"gate-{uploaded_file['shortId']}", first.gate_secret() or "")
 
     def click(guest: GateClient) -> None:
         barrier.wait(20)
-        guest.sends("Sesam & öffne", ticket=ticket, **FORM_VALUES)
+        guest.submit("Sesam & öffne", ticket=ticket, **FORM_VALUES)
 
     threads = [threading.Thread(target=click, args=(guest,)) for guest in clicks]
     for thread in threads:
@@ -323,55 +329,57 @@ def test_a_form_that_is_sent_twice_lets_in_one_reader(world: World, made: dict[s
         thread.join(30)
     assert [guest.is_in() for guest in clicks] == [True] * 8
     assert (count_rows(world, "viewers"), count_rows(world, "gate_rows")) == (1, 1)
-    assert world.pia.get(f"/api/v1/files/{made['uuid']}").get_json()["viewsConsumed"] == 1
+    assert world.pia.get(f"/api/v1/files/{uploaded_file['uuid']}").get_json()["viewsConsumed"] == 1
 
 
 @pytest.mark.parametrize("ticket", ["", "x", "-", "9" * 15 + "-" + "a" * 20, "1-" + "a" * 20, "é" * 30])
 def test_a_ticket_that_is_none_makes_each_sender_a_reader_of_their_own(
-    world: World, made: dict[str, Any], ticket: str
+    world: World, uploaded_file: dict[str, Any], ticket: str
 ) -> None:
-    put_settings(world, made, viewLimit=5)
+    put_settings(world, uploaded_file, viewLimit=5)
     for _ in range(2):
-        assert GateClient(world, made["shortId"]).sends(ticket=ticket).status_code == 303
+        assert GateClient(world, uploaded_file["shortId"]).submit(ticket=ticket).status_code == 303
     assert count_rows(world, "viewers") == 2
 
 
-def test_an_old_ticket_makes_a_reader_of_its_own(world: World, made: dict[str, Any]) -> None:
-    put_settings(world, made, viewLimit=5)
-    guest = GateClient(world, made["shortId"])
-    ticket = read_ticket(guest.looks())
-    guest.sends(ticket=ticket)
+def test_an_old_ticket_makes_a_reader_of_its_own(world: World, uploaded_file: dict[str, Any]) -> None:
+    put_settings(world, uploaded_file, viewLimit=5)
+    guest = GateClient(world, uploaded_file["shortId"])
+    ticket = read_ticket(guest.open_page())
+    guest.submit(ticket=ticket)
     world.clock.advance(hours=1)
-    guest.http.delete_cookie(f"viewer-{made['shortId']}")
-    guest.sends(ticket=ticket)
+    guest.http.delete_cookie(f"viewer-{uploaded_file['shortId']}")
+    guest.submit(ticket=ticket)
     assert count_rows(world, "viewers") == 2
 
 
-def test_a_ticket_of_one_link_is_none_of_another(world: World, made: dict[str, Any]) -> None:
-    put_settings(world, made, viewLimit=5)
-    variant = world.pia.post(f"/api/v1/files/{made['uuid']}/variants").get_json()
-    guest = GateClient(world, made["shortId"])
-    ticket = read_ticket(guest.looks())
-    secret = guest.secret() or ""
-    for name in (made["shortId"], variant["shortId"]):
+def test_a_ticket_of_one_link_is_none_of_another(world: World, uploaded_file: dict[str, Any]) -> None:
+    put_settings(world, uploaded_file, viewLimit=5)
+    variant = world.pia.post(f"/api/v1/files/{uploaded_file['uuid']}/variants").get_json()
+    guest = GateClient(world, uploaded_file["shortId"])
+    ticket = read_ticket(guest.open_page())
+    secret = guest.gate_secret() or ""
+    for name in (uploaded_file["shortId"], variant["shortId"]):
         guest.http.set_cookie(f"gate-{name}", secret)
         guest.path = f"/{name}"
-        assert guest.sends(ticket=ticket).status_code == 303
+        assert guest.submit(ticket=ticket).status_code == 303
     assert count_rows(world, "viewers") == 2
 
 
 @pytest.mark.parametrize("prefix", ["", "/embed"])
 @pytest.mark.parametrize("secret", [None, "", "x", "0" * 40, "0" * 4000])
-def test_a_ticket_lets_no_other_browser_in(world: World, made: dict[str, Any], prefix: str, secret: str | None) -> None:
+def test_a_ticket_lets_no_other_browser_in(
+    world: World, uploaded_file: dict[str, Any], prefix: str, secret: str | None
+) -> None:
     """Whoever gets hold of the page of the gate, saved or photographed, has its ticket and not its cookie."""
-    put_settings(world, made, **ALL)
-    guest = GateClient(world, made["shortId"], prefix=prefix)
-    ticket = read_ticket(guest.looks())
-    assert guest.sends("Sesam & öffne", ticket=ticket, **FORM_VALUES).status_code == 303
-    for thief in (GateClient(world, made["shortId"], prefix=prefix), GateClient(world, made["uuid"])):
+    put_settings(world, uploaded_file, **ALL)
+    guest = GateClient(world, uploaded_file["shortId"], prefix=prefix)
+    ticket = read_ticket(guest.open_page())
+    assert guest.submit("Sesam & öffne", ticket=ticket, **FORM_VALUES).status_code == 303
+    for thief in (GateClient(world, uploaded_file["shortId"], prefix=prefix), GateClient(world, uploaded_file["uuid"])):
         if secret is not None:
-            thief.http.set_cookie(f"gate-{made['shortId']}", secret)
-        answer = thief.sends(ticket=ticket, **FORM_VALUES)
+            thief.http.set_cookie(f"gate-{uploaded_file['shortId']}", secret)
+        answer = thief.submit(ticket=ticket, **FORM_VALUES)
         assert (answer.status_code, parse_errors(answer)) == (422, {"password": "This is needed."})
         assert not thief.is_in()
     assert count_rows(world, "viewers") == 1

@@ -98,7 +98,7 @@ def test_the_crawl_knows_the_addresses_that_serve_a_document(world: World, file:
 @pytest.mark.parametrize("lock", COMBINATIONS, ids="-".join)
 def test_strangers_get_no_byte_of_a_gated_document(world: World, file: OwnedFile, lock: dict[str, Any]) -> None:
     """Crawl every public route un-gated for all gate combinations: 0 bytes, and no name where it must not stand."""
-    file.change(slug="canary-slug", **lock)
+    file.change_settings(slug="canary-slug", **lock)
     nameless = lock.keys() != {"viewLimit"}
     all_names = list_link_names(file)
     before = dump_database(world)
@@ -116,7 +116,7 @@ def test_strangers_get_no_byte_of_a_gated_document(world: World, file: OwnedFile
 
 @pytest.mark.parametrize("lock", COMBINATIONS, ids="-".join)
 def test_the_page_asks_instead_of_showing(world: World, file: OwnedFile, lock: dict[str, Any]) -> None:
-    file.change(slug="canary-slug", **lock)
+    file.change_settings(slug="canary-slug", **lock)
     for name in list_link_names(file):
         page = world.http.get(f"/{name}")
         assert page.status_code == 200
@@ -129,27 +129,27 @@ def test_the_page_asks_instead_of_showing(world: World, file: OwnedFile, lock: d
 def test_a_link_opens_for_everybody_once_it_asks_for_nothing(
     world: World, file: OwnedFile, lock: dict[str, Any]
 ) -> None:
-    file.change(slug="canary-slug", **lock)
-    file.change(**OPEN_SETTINGS)
+    file.change_settings(slug="canary-slug", **lock)
+    file.change_settings(**OPEN_SETTINGS)
     assert {PAGES_MARKER in world.http.get(f"/{name}").text for name in list_link_names(file)} == {True}
 
 
 @pytest.mark.parametrize("plan", ["free", "basic"])
 @pytest.mark.parametrize("lock", COMBINATIONS, ids="-".join)
 def test_what_is_asked_survives_a_downgrade(world: World, file: OwnedFile, lock: dict[str, Any], plan: str) -> None:
-    file.change(**lock)
-    file.on(plan)
+    file.change_settings(**lock)
+    file.set_plan(plan)
     assert PAGES_MARKER not in world.http.get(f"/{file.made['shortId']}").text
 
 
 @pytest.mark.parametrize("settings", [{"gateDomains": ["a.example"]}, {"watermark": True, "askReceipt": True}])
 def test_what_asks_for_nothing_closes_nothing(world: World, file: OwnedFile, settings: Any) -> None:
-    file.change(**settings)
+    file.change_settings(**settings)
     assert PAGES_MARKER in world.http.get(f"/{file.made['shortId']}").text
 
 
 def test_the_owner_is_asked_for_nothing(world: World, file: OwnedFile) -> None:
-    file.change(**COMBINATIONS[-1])
+    file.change_settings(**COMBINATIONS[-1])
     http = sign_in_browser(world, world.pia)
     base = f"/{file.made['shortId']}"
     assert PAGES_MARKER in http.get(base).text
@@ -157,15 +157,15 @@ def test_the_owner_is_asked_for_nothing(world: World, file: OwnedFile) -> None:
     assert http.get(f"{base}/pages/1-800.jpg?v=1", buffered=True).status_code == 200
     assert http.post(f"{base}/download", buffered=True).data.startswith(b"%PDF-")
     assert http.post(f"{base}/enter").status_code == 303
-    assert file.show()["viewsConsumed"] == 0
+    assert file.get_file()["viewsConsumed"] == 0
     assert PAGES_MARKER not in sign_in_browser(world, world.mal).get(base).text
 
 
 def test_the_owners_download_by_the_api_asks_for_nothing(file: OwnedFile) -> None:
     """Exact stored bytes for the owner even with password, gate, range, watermark, view limit."""
-    file.change(**COMBINATIONS[-1])
+    file.change_settings(**COMBINATIONS[-1])
     answer = file.owner.get(f"{file.path}/content", buffered=True)
-    assert (answer.status_code, answer.data) == (200, file.everything()[-1])
+    assert (answer.status_code, answer.data) == (200, file.read_row_and_bytes()[-1])
 
 
 class AdmittedReader:
@@ -178,16 +178,16 @@ class AdmittedReader:
         self.variant = file.owner.post(f"{file.path}/variants").get_json()
         self.name = self.variant["shortId"]
         self.guest = GateClient(world, self.name)
-        assert self.guest.enters("secret", mail="ada@a.example")
+        assert self.guest.enter("secret", mail="ada@a.example")
         self.reader = FakeReader(world, self.name, http=self.guest.http)
-        assert self.reader.reads(9) == 204
-        assert set(self.statuses()) == {200}
+        assert self.reader.read_page(9) == 204
+        assert set(self.list_statuses()) == {200}
 
-    def statuses(self) -> list[int]:
+    def list_statuses(self) -> list[int]:
         """What every address answers that serves bytes."""
         ends = ["pages/1-800.jpg?v=1", "pages/1-1600.jpg?v=1", "text/1.json?v=1", "style.css", f"assets/{self.asset}"]
-        found = [self.guest.gets(f"/{self.name}/{end}").status_code for end in ends]
-        return [*found, self.guest.posts(f"/{self.name}/download").status_code]
+        found = [self.guest.get(f"/{self.name}/{end}").status_code for end in ends]
+        return [*found, self.guest.post(f"/{self.name}/download").status_code]
 
     def put_variant(self, **body: Any) -> None:
         path = f"{self.file.path}/variants/{self.variant['uuid']}"
@@ -195,8 +195,8 @@ class AdmittedReader:
 
 
 @pytest.fixture
-def inside(world: World, file: OwnedFile) -> AdmittedReader:
-    file.change(password="secret", gateFields=FORM, viewLimit=9)
+def admitted_reader(world: World, file: OwnedFile) -> AdmittedReader:
+    file.change_settings(password="secret", gateFields=FORM, viewLimit=9)
     return AdmittedReader(world, file)
 
 
@@ -219,10 +219,10 @@ def _burn_file(inside: AdmittedReader) -> None:
 
 
 ENDS = {
-    "another-password": (lambda inside: inside.file.change(password="other"), 403, 200),
-    "the-same-password-again": (lambda inside: inside.file.change(password="secret"), 403, 200),
-    "another-form": (lambda inside: inside.file.change(gateFields=FORM[:1]), 403, 200),
-    "another-domain": (lambda inside: inside.file.change(gateDomains=["b.example"]), 403, 200),
+    "another-password": (lambda inside: inside.file.change_settings(password="other"), 403, 200),
+    "the-same-password-again": (lambda inside: inside.file.change_settings(password="secret"), 403, 200),
+    "another-form": (lambda inside: inside.file.change_settings(gateFields=FORM[:1]), 403, 200),
+    "another-domain": (lambda inside: inside.file.change_settings(gateDomains=["b.example"]), 403, 200),
     "revoked": (lambda inside: inside.put_variant(revoked=True), 404, 404),
     "variant-deleted": (
         lambda inside: inside.file.owner.delete(f"{inside.file.path}/variants/{inside.variant['uuid']}"), 404, 404,
@@ -236,17 +236,19 @@ ENDS = {
 
 
 @pytest.mark.parametrize("end", ENDS)
-def test_who_was_let_in_gets_nothing_more_once_that_is_over(world: World, inside: AdmittedReader, end: str) -> None:
+def test_who_was_let_in_gets_nothing_more_once_that_is_over(
+    world: World, admitted_reader: AdmittedReader, end: str
+) -> None:
     """State matrix: end it, then refetch every URL seen before: never 200."""
     act, status, page_status = ENDS[end]
-    act(inside)
+    act(admitted_reader)
     before = list_sessions(world)
-    *bytes_of, download = inside.statuses()
+    *bytes_of, download = admitted_reader.list_statuses()
     assert set(bytes_of) == {status}
     assert download == (303 if status == 403 else status)
-    assert inside.reader.reads(9) == status
+    assert admitted_reader.reader.read_page(9) == status
     assert list_sessions(world) == before
-    page = inside.guest.looks()
+    page = admitted_reader.guest.open_page()
     assert (page.status_code, PAGES_MARKER in page.text) == (page_status, False)
 
 
@@ -262,96 +264,96 @@ REVIVALS = {
 
 @pytest.mark.parametrize("end", REVIVALS)
 def test_who_was_let_in_before_a_link_ended_is_asked_again_when_it_is_back(
-    world: World, inside: AdmittedReader, end: str
+    world: World, admitted_reader: AdmittedReader, end: str
 ) -> None:
     """State matrix, and back again: neither password nor form nor view of before opens anything."""
     close, open_again = REVIVALS[end]
-    close(inside)
-    open_again(inside)
-    *bytes_of, download = inside.statuses()
+    close(admitted_reader)
+    open_again(admitted_reader)
+    *bytes_of, download = admitted_reader.list_statuses()
     assert set(bytes_of) == {403}
     assert download == 303
-    assert inside.reader.reads(9) == 403
-    assert not inside.guest.is_in()
-    assert inside.file.show()["viewsConsumed"] == 1
-    assert inside.guest.enters("secret", mail="ada@a.example")
-    assert inside.file.show()["viewsConsumed"] == 2
-    assert set(inside.statuses()) == {200}
+    assert admitted_reader.reader.read_page(9) == 403
+    assert not admitted_reader.guest.is_in()
+    assert admitted_reader.file.get_file()["viewsConsumed"] == 1
+    assert admitted_reader.guest.enter("secret", mail="ada@a.example")
+    assert admitted_reader.file.get_file()["viewsConsumed"] == 2
+    assert set(admitted_reader.list_statuses()) == {200}
 
 
-def test_revoking_one_variant_asks_nobody_of_another_link_again(world: World, inside: AdmittedReader) -> None:
-    other = GateClient(world, inside.file.made["shortId"])
-    assert other.enters("secret", mail="bob@a.example")
-    inside.put_variant(revoked=True)
+def test_revoking_one_variant_asks_nobody_of_another_link_again(world: World, admitted_reader: AdmittedReader) -> None:
+    other = GateClient(world, admitted_reader.file.made["shortId"])
+    assert other.enter("secret", mail="bob@a.example")
+    admitted_reader.put_variant(revoked=True)
     assert other.is_in()
 
 
 @pytest.mark.parametrize("shape", ["shortId", "uuid"])
 def test_the_gate_of_a_variant_names_the_canonical_link_nowhere(world: World, file: OwnedFile, shape: str) -> None:
     """Hardening M7, with everything asked for and everything wrong."""
-    file.change(slug="canary-slug", password="secret", gateFields=FORM, viewLimit=9)
+    file.change_settings(slug="canary-slug", password="secret", gateFields=FORM, viewLimit=9)
     name = file.owner.post(f"{file.path}/variants").get_json()[shape]
     for prefix in ("", "/embed"):
         guest = GateClient(world, name, prefix=prefix)
         answers = [
-            guest.looks("?via=qr"),
-            guest.sends("wrong"),
-            guest.sends("secret"),
-            guest.gets(f"{guest.path}/enter"),
+            guest.open_page("?via=qr"),
+            guest.submit("wrong"),
+            guest.submit("secret"),
+            guest.get(f"{guest.path}/enter"),
         ]
-        answers.append(guest.sends("secret", mail="ada@a.example"))
+        answers.append(guest.submit("secret", mail="ada@a.example"))
         for answer in answers:
             for secret in (file.made["uuid"], file.made["shortId"], "canary-slug"):
                 assert secret.encode() not in visible_bytes(answer)
         assert guest.is_in()
 
 
-def test_a_download_that_is_asked_for_again_leads_to_the_page_that_asks(inside: AdmittedReader) -> None:
-    inside.file.change(password="other")
-    answer = inside.guest.posts(f"/{inside.name}/download")
-    assert (answer.status_code, answer.headers["Location"]) == (303, f"/{inside.name}")
+def test_a_download_that_is_asked_for_again_leads_to_the_page_that_asks(admitted_reader: AdmittedReader) -> None:
+    admitted_reader.file.change_settings(password="other")
+    answer = admitted_reader.guest.post(f"/{admitted_reader.name}/download")
+    assert (answer.status_code, answer.headers["Location"]) == (303, f"/{admitted_reader.name}")
 
 
-def test_the_token_of_one_link_is_worth_nothing_on_another(world: World, inside: AdmittedReader) -> None:
-    cookie = inside.guest.http.get_cookie(f"viewer-{inside.name}")
+def test_the_token_of_one_link_is_worth_nothing_on_another(world: World, admitted_reader: AdmittedReader) -> None:
+    cookie = admitted_reader.guest.http.get_cookie(f"viewer-{admitted_reader.name}")
     assert cookie is not None
     for short_id in (
-        inside.file.made["shortId"],
-        inside.file.owner.post(f"{inside.file.path}/variants").json["shortId"],
+        admitted_reader.file.made["shortId"],
+        admitted_reader.file.owner.post(f"{admitted_reader.file.path}/variants").json["shortId"],
     ):
         thief = GateClient(world, short_id)
         thief.http.set_cookie(f"viewer-{short_id}", cookie.value)
         assert not thief.is_in()
 
 
-def test_the_token_of_a_deleted_variant_opens_no_other_link(world: World, inside: AdmittedReader) -> None:
-    cookie = inside.guest.http.get_cookie(f"viewer-{inside.name}")
+def test_the_token_of_a_deleted_variant_opens_no_other_link(world: World, admitted_reader: AdmittedReader) -> None:
+    cookie = admitted_reader.guest.http.get_cookie(f"viewer-{admitted_reader.name}")
     assert cookie is not None
-    inside.file.owner.delete(f"{inside.file.path}/variants/{inside.variant['uuid']}")
-    thief = GateClient(world, inside.file.made["shortId"])
-    thief.http.set_cookie(f"viewer-{inside.file.made['shortId']}", cookie.value)
+    admitted_reader.file.owner.delete(f"{admitted_reader.file.path}/variants/{admitted_reader.variant['uuid']}")
+    thief = GateClient(world, admitted_reader.file.made["shortId"])
+    thief.http.set_cookie(f"viewer-{admitted_reader.file.made['shortId']}", cookie.value)
     assert not thief.is_in()
 
 
 def test_a_page_that_was_open_before_anything_was_asked_reports_no_more_reading(world: World, file: OwnedFile) -> None:
     reader = FakeReader(world, file.made["shortId"])
-    assert reader.reads(9) == 204
+    assert reader.read_page(9) == 204
     before = list_sessions(world)
-    file.change(requireEmail=True)
-    assert reader.reads(9) == 403
+    file.change_settings(requireEmail=True)
+    assert reader.read_page(9) == 403
     assert list_sessions(world) == before
 
 
 def test_a_dead_link_stays_dead_and_an_unknown_one_unknown(world: World, file: OwnedFile) -> None:
-    file.change(password="secret")
+    file.change_settings(password="secret")
     update_file_row(world, file.made["uuid"], delete_at=world.clock.now)
     assert world.http.get(f"/{file.made['shortId']}").status_code == 410
     file.owner.delete(file.path)
     assert world.http.get(f"/{file.made['shortId']}").status_code == 404
 
 
-def test_nothing_of_what_readers_gave_outlives_the_file(world: World, inside: AdmittedReader) -> None:
-    found = world.rt.db.row("SELECT id FROM files")
+def test_nothing_of_what_readers_gave_outlives_the_file(world: World, admitted_reader: AdmittedReader) -> None:
+    found = world.rt.db.fetch_one("SELECT id FROM files")
     assert found is not None
     purge.purge(world.rt, found[0])
     assert "ada@a.example" not in json.dumps(dump_database(world))

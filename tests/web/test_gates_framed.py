@@ -11,7 +11,7 @@ from tests.support.rows import count_rows
 
 
 @pytest.fixture
-def made(world: World) -> dict[str, Any]:
+def uploaded_file(world: World) -> dict[str, Any]:
     """Pia's file with two views left."""
     made = world.pia.upload()
     put_settings(world, made, viewLimit=2, slug="the-plan")
@@ -22,66 +22,68 @@ def count_consumed_views(world: World, made: dict[str, Any]) -> int:
     return int(world.pia.get(f"/api/v1/files/{made['uuid']}").get_json()["viewsConsumed"])
 
 
-def test_the_gate_can_be_framed_and_passed_inside_the_frame(world: World, made: dict[str, Any]) -> None:
-    guest = GateClient(world, made["shortId"], prefix="/embed")
-    page = guest.looks("?page=2")
+def test_the_gate_can_be_framed_and_passed_inside_the_frame(world: World, uploaded_file: dict[str, Any]) -> None:
+    guest = GateClient(world, uploaded_file["shortId"], prefix="/embed")
+    page = guest.open_page("?page=2")
     assert "frame-ancestors *" in page.headers["Content-Security-Policy"]
     assert "X-Frame-Options" not in page.headers
-    assert f'<a href="/{made["shortId"]}?page=2" target="_blank" rel="noopener">' in page.text
+    assert f'<a href="/{uploaded_file["shortId"]}?page=2" target="_blank" rel="noopener">' in page.text
     assert not [name for name, row in parse_inputs(page).items() if "autofocus" in row]
-    answer = guest.sends(query="?page=2")
-    assert (answer.status_code, answer.headers["Location"]) == (303, f"/embed/{made['shortId']}?page=2")
+    answer = guest.submit(query="?page=2")
+    assert (answer.status_code, answer.headers["Location"]) == (303, f"/embed/{uploaded_file['shortId']}?page=2")
     assert guest.is_in()
-    assert count_consumed_views(world, made) == 1
+    assert count_consumed_views(world, uploaded_file) == 1
 
 
-def test_a_browser_that_keeps_no_cookies_in_the_frame_takes_no_unit(world: World, made: dict[str, Any]) -> None:
-    guest = GateClient(world, made["shortId"], prefix="/embed", cookies=False)
-    guest.looks()
-    answer = guest.sends()
+def test_a_browser_that_keeps_no_cookies_in_the_frame_takes_no_unit(
+    world: World, uploaded_file: dict[str, Any]
+) -> None:
+    guest = GateClient(world, uploaded_file["shortId"], prefix="/embed", cookies=False)
+    guest.open_page()
+    answer = guest.submit()
     assert answer.status_code == 403
     assert "frame-ancestors *" in answer.headers["Content-Security-Policy"]
     assert parse_errors(answer) == {"": "Your browser does not let the document open inside another page."}
     assert answer.text.count("Open in a new window") == 1
     assert "<form" not in answer.text
-    assert count_consumed_views(world, made) == 0
+    assert count_consumed_views(world, uploaded_file) == 0
 
 
-def test_the_gate_alone_in_its_window_cannot_be_framed(world: World, made: dict[str, Any]) -> None:
-    page = GateClient(world, made["shortId"]).looks()
+def test_the_gate_alone_in_its_window_cannot_be_framed(world: World, uploaded_file: dict[str, Any]) -> None:
+    page = GateClient(world, uploaded_file["shortId"]).open_page()
     assert "frame-ancestors 'none'" in page.headers["Content-Security-Policy"]
     assert "Open in a new window" not in page.text
 
 
 def test_in_a_window_of_its_own_too_a_browser_without_cookies_takes_and_leaves_nothing(
-    world: World, made: dict[str, Any]
+    world: World, uploaded_file: dict[str, Any]
 ) -> None:
-    put_settings(world, made, gateFields=[{"key": "mail", "label": "Mail", "type": "email", "required": True}])
-    guest = GateClient(world, made["shortId"], cookies=False)
-    page = guest.looks()
+    put_settings(world, uploaded_file, gateFields=[{"key": "mail", "label": "Mail", "type": "email", "required": True}])
+    guest = GateClient(world, uploaded_file["shortId"], cookies=False)
+    page = guest.open_page()
     assert page.headers["Set-Cookie"] == "viewer-cookies=1; HttpOnly; Path=/; SameSite=Lax"
-    answer = guest.sends(ticket=read_ticket(page), mail="ann@a.example")
+    answer = guest.submit(ticket=read_ticket(page), mail="ann@a.example")
     said = "Your browser blocks cookies for this site. Allow them and try again."
     assert (answer.status_code, parse_errors(answer)) == (403, {"": said})
     assert parse_inputs(answer)["field-mail"]["value"] == "ann@a.example"
-    assert count_consumed_views(world, made) == 0
+    assert count_consumed_views(world, uploaded_file) == 0
     assert world.pia.get("/api/v1/gate-responses").get_json() == []
     assert (count_rows(world, "viewers"), count_rows(world, "activity_rows")) == (0, 0)
 
 
-def test_who_allows_cookies_then_gets_in_with_the_same_form(world: World, made: dict[str, Any]) -> None:
-    refused = GateClient(world, made["shortId"], cookies=False).sends()
-    allowed = GateClient(world, made["shortId"])
-    assert allowed.sends(ticket=read_ticket(refused)).status_code == 303
+def test_who_allows_cookies_then_gets_in_with_the_same_form(world: World, uploaded_file: dict[str, Any]) -> None:
+    refused = GateClient(world, uploaded_file["shortId"], cookies=False).submit()
+    allowed = GateClient(world, uploaded_file["shortId"])
+    assert allowed.submit(ticket=read_ticket(refused)).status_code == 303
     assert allowed.is_in()
-    assert count_consumed_views(world, made) == 1
+    assert count_consumed_views(world, uploaded_file) == 1
 
 
-def test_no_frame_is_entered_by_a_slug(world: World, made: dict[str, Any]) -> None:
+def test_no_frame_is_entered_by_a_slug(world: World, uploaded_file: dict[str, Any]) -> None:
     guest = GateClient(world, "the-plan", prefix="/embed")
-    assert guest.looks().status_code == 404
-    assert guest.sends().status_code == 404
-    assert count_consumed_views(world, made) == 0
+    assert guest.open_page().status_code == 404
+    assert guest.submit().status_code == 404
+    assert count_consumed_views(world, uploaded_file) == 0
 
 
 def test_over_https_the_cookies_belong_to_the_site_around_and_this_one(make: Any) -> None:
@@ -89,7 +91,7 @@ def test_over_https_the_cookies_belong_to_the_site_around_and_this_one(make: Any
     made = world.pia.upload()
     put_settings(world, made, viewLimit=2)
     guest = GateClient(world, made["shortId"], prefix="/embed", cookies=False)
-    shown, entered = guest.looks().headers, GateClient(world, made["shortId"]).sends().headers
+    shown, entered = guest.open_page().headers, GateClient(world, made["shortId"]).submit().headers
     cookies = [*shown.getlist("Set-Cookie"), *entered.getlist("Set-Cookie")]
     kinds = [cookie.split("-")[:2] for cookie in cookies]
     assert kinds == [["__Host", "viewer"], ["__Host", "gate"], ["__Host", "viewer"]]

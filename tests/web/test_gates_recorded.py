@@ -14,7 +14,7 @@ from tests.web.test_gates import ALL, FORM, FORM_VALUES
 
 
 @pytest.fixture
-def made(world: World) -> dict[str, Any]:
+def uploaded_file(world: World) -> dict[str, Any]:
     """Pia's file, which asks for nothing yet."""
     return world.pia.upload()
 
@@ -26,14 +26,14 @@ def list_gate_rows(world: World) -> list[dict[str, Any]]:
 
 def list_completed_data(world: World) -> list[dict[str, Any]]:
     """The data of every ``gate.completed``, without what stands in every event."""
-    rows = world.rt.db.rows("SELECT data FROM activity_rows WHERE event = 'gate.completed' ORDER BY id")
+    rows = world.rt.db.fetch_all("SELECT data FROM activity_rows WHERE event = 'gate.completed' ORDER BY id")
     return [
         {key: value for key, value in json.loads(data).items() if not key.startswith("file")} for (data,) in rows
     ]  # fmt: skip
 
 
 def list_viewer_emails(world: World) -> list[Any]:
-    return [email for (email,) in world.rt.db.rows("SELECT email FROM viewers ORDER BY id")]
+    return [email for (email,) in world.rt.db.fetch_all("SELECT email FROM viewers ORDER BY id")]
 
 
 def insert_named_invite(world: World, made: dict[str, Any], email: str = "ivy@other.example") -> str:
@@ -43,19 +43,19 @@ def insert_named_invite(world: World, made: dict[str, Any], email: str = "ivy@ot
         world.rt.db.execute(
             "INSERT INTO invites (uuid, short_id, file_id, email, name, created_at) "
             "SELECT ?, ?, id, ?, 'Ivy', 0 FROM files WHERE uuid = ?",
-            (world.rt.uuid(), short_id, email, made["uuid"]),
+            (world.rt.random_uuid(), short_id, email, made["uuid"]),
         )
     return short_id
 
 
-def test_a_form_enters_the_gate_stream_and_the_record(world: World, made: dict[str, Any]) -> None:
+def test_a_form_enters_the_gate_stream_and_the_record(world: World, uploaded_file: dict[str, Any]) -> None:
     """Custom forms enter the gate stream; ``email`` is that of the email-type field whatever its key."""
-    put_settings(world, made, **ALL)
-    assert GateClient(world, made["shortId"]).enters("Sesam & öffne", **FORM_VALUES)
+    put_settings(world, uploaded_file, **ALL)
+    assert GateClient(world, uploaded_file["shortId"]).enter("Sesam & öffne", **FORM_VALUES)
     (row,) = list_gate_rows(world)
     assert row == {
         "id": 2,
-        "fileUuid": made["uuid"],
+        "fileUuid": uploaded_file["uuid"],
         "fileName": "report.pdf",
         "readAt": "2026-09-21T14:13:20.000Z",
         "type": "gate",
@@ -65,73 +65,75 @@ def test_a_form_enters_the_gate_stream_and_the_record(world: World, made: dict[s
     assert list_viewer_emails(world) == ["ada@a.example"]
 
 
-def test_a_plain_address_stands_on_the_reader_and_not_in_the_gate_stream(world: World, made: dict[str, Any]) -> None:
+def test_a_plain_address_stands_on_the_reader_and_not_in_the_gate_stream(
+    world: World, uploaded_file: dict[str, Any]
+) -> None:
     """Gate rows are custom-form submissions only; a plain email prompt appears on the session."""
-    put_settings(world, made, requireEmail=True)
-    guest = GateClient(world, made["shortId"])
-    assert guest.enters(email=" ada@a.example ")
+    put_settings(world, uploaded_file, requireEmail=True)
+    guest = GateClient(world, uploaded_file["shortId"])
+    assert guest.enter(email=" ada@a.example ")
     assert list_gate_rows(world) == []
     assert list_completed_data(world) == [{"source": "email", "email": "ada@a.example"}]
-    FakeReader(world, made["shortId"], http=guest.http).reads(9)
+    FakeReader(world, uploaded_file["shortId"], http=guest.http).read_page(9)
     of_session = "SELECT v.email FROM view_sessions s JOIN viewers v ON v.id = s.viewer_id"
-    assert world.rt.db.rows(of_session) == [("ada@a.example",)]
+    assert world.rt.db.fetch_all(of_session) == [("ada@a.example",)]
 
 
-def test_a_password_alone_is_no_completed_gate(world: World, made: dict[str, Any]) -> None:
-    put_settings(world, made, password="x", viewLimit=3)
-    assert GateClient(world, made["shortId"]).enters("x")
+def test_a_password_alone_is_no_completed_gate(world: World, uploaded_file: dict[str, Any]) -> None:
+    put_settings(world, uploaded_file, password="x", viewLimit=3)
+    assert GateClient(world, uploaded_file["shortId"]).enter("x")
     assert list_completed_data(world) == []
     assert list_viewer_emails(world) == [None]
 
 
-def test_the_record_knows_the_variant_that_was_entered(world: World, made: dict[str, Any]) -> None:
-    put_settings(world, made, requireEmail=True)
-    variant = world.pia.post(f"/api/v1/files/{made['uuid']}/variants").get_json()
-    assert GateClient(world, variant["shortId"]).enters(email="ada@a.example")
-    found = world.rt.db.rows("SELECT v.uuid FROM activity_rows a JOIN variants v ON v.id = a.variant_id")
+def test_the_record_knows_the_variant_that_was_entered(world: World, uploaded_file: dict[str, Any]) -> None:
+    put_settings(world, uploaded_file, requireEmail=True)
+    variant = world.pia.post(f"/api/v1/files/{uploaded_file['uuid']}/variants").get_json()
+    assert GateClient(world, variant["shortId"]).enter(email="ada@a.example")
+    found = world.rt.db.fetch_all("SELECT v.uuid FROM activity_rows a JOIN variants v ON v.id = a.variant_id")
     assert found == [(variant["uuid"],)]
 
 
-def test_a_file_without_an_owner_lets_in_and_tells_nobody(world: World, made: dict[str, Any]) -> None:
-    put_settings(world, made, gateFields=FORM)
+def test_a_file_without_an_owner_lets_in_and_tells_nobody(world: World, uploaded_file: dict[str, Any]) -> None:
+    put_settings(world, uploaded_file, gateFields=FORM)
     with world.rt.db.write():
         world.rt.db.execute("UPDATE files SET owner_id = NULL")
-    assert GateClient(world, made["shortId"]).enters(**FORM_VALUES)
+    assert GateClient(world, uploaded_file["shortId"]).enter(**FORM_VALUES)
     assert (count_rows(world, "gate_rows"), count_rows(world, "activity_rows")) == (0, 0)
 
 
-def test_capture_goes_on_below_pro(world: World, made: dict[str, Any]) -> None:
+def test_capture_goes_on_below_pro(world: World, uploaded_file: dict[str, Any]) -> None:
     """Capture itself is not plan-gated."""
-    put_settings(world, made, gateFields=FORM)
+    put_settings(world, uploaded_file, gateFields=FORM)
     with world.rt.db.write():
         world.rt.db.execute("UPDATE accounts SET plan = 1")
-    assert GateClient(world, made["shortId"]).enters(**FORM_VALUES)
+    assert GateClient(world, uploaded_file["shortId"]).enter(**FORM_VALUES)
     assert count_rows(world, "gate_rows") == 1
 
 
-def test_the_views_of_a_gated_link_are_counted(world: World, made: dict[str, Any]) -> None:
-    put_settings(world, made, password="x")
-    guest = GateClient(world, made["shortId"])
-    assert guest.enters("x")
-    FakeReader(world, made["shortId"], http=guest.http, query="?via=qr").reads(9)
+def test_the_views_of_a_gated_link_are_counted(world: World, uploaded_file: dict[str, Any]) -> None:
+    put_settings(world, uploaded_file, password="x")
+    guest = GateClient(world, uploaded_file["shortId"])
+    assert guest.enter("x")
+    FakeReader(world, uploaded_file["shortId"], http=guest.http, query="?via=qr").read_page(9)
     assert [row["timeMs"] for row in list_view_rows(world)] == [9_000]
 
 
 @pytest.mark.parametrize("settings", [{"requireEmail": True}, {"requireEmail": True, "gateDomains": ["a.example"]}])
 def test_an_invitee_is_not_asked_for_their_address(
-    world: World, made: dict[str, Any], settings: dict[str, Any]
+    world: World, uploaded_file: dict[str, Any], settings: dict[str, Any]
 ) -> None:
-    put_settings(world, made, **settings)
-    assert GateClient(world, insert_named_invite(world, made)).is_in()
+    put_settings(world, uploaded_file, **settings)
+    assert GateClient(world, insert_named_invite(world, uploaded_file)).is_in()
     assert list_completed_data(world) == []
 
 
-def test_an_invitee_is_asked_for_everything_else(world: World, made: dict[str, Any]) -> None:
-    put_settings(world, made, **ALL, gateDomains=["a.example"])
-    guest = GateClient(world, insert_named_invite(world, made))
-    found = parse_inputs(guest.looks())
+def test_an_invitee_is_asked_for_everything_else(world: World, uploaded_file: dict[str, Any]) -> None:
+    put_settings(world, uploaded_file, **ALL, gateDomains=["a.example"])
+    guest = GateClient(world, insert_named_invite(world, uploaded_file))
+    found = parse_inputs(guest.open_page())
     assert list(found) == ["password", "field-password", "field-mail", "field-phone", "field-firm", "ticket"]
     assert found["field-mail"]["value"] == "ivy@other.example"
-    assert not guest.enters("wrong", **FORM_VALUES)
-    assert guest.enters("Sesam & öffne", mail="ivy@other.example", phone="1")
+    assert not guest.enter("wrong", **FORM_VALUES)
+    assert guest.enter("Sesam & öffne", mail="ivy@other.example", phone="1")
     assert list_viewer_emails(world) == ["ivy@other.example"]

@@ -16,7 +16,7 @@ PRO = {"cta": CTA, "brand": {"accentColor": "#ff0080"}, "protect": {"print": Tru
 def file(world: World) -> OwnedFile:
     """Pia's file, looking its own way."""
     shared = OwnedFile(world, world.pia)
-    shared.change(viewerMode="magazine", viewerSettings={**BASIC, **PRO}, pageRange={"from": 2, "to": 3})
+    shared.change_settings(viewerMode="magazine", viewerSettings={**BASIC, **PRO}, pageRange={"from": 2, "to": 3})
     return shared
 
 
@@ -46,7 +46,7 @@ def test_after_a_downgrade_pro_styling_stops_at_the_next_page_served_and_the_ran
 ) -> None:
     """After a downgrade Pro styling stops at the next page served, page-range enforcement stays."""
     assert viewer_looks(world, file)[1]["cta"]
-    file.on("basic")
+    file.set_plan("basic")
     mode, shown = viewer_looks(world, file)
     assert mode == "magazine"
     assert shown == DEFAULT_LOOKS | {
@@ -54,15 +54,15 @@ def test_after_a_downgrade_pro_styling_stops_at_the_next_page_served_and_the_ran
         "protect": {**DEFAULT_LOOKS["protect"], "print": True},
     }
     assert FakeReader(world, file.made["shortId"]).facts["pages"] == 2
-    file.on("free")
+    file.set_plan("free")
     assert viewer_looks(world, file) == ("magazine", DEFAULT_LOOKS)
     assert FakeReader(world, file.made["shortId"]).facts["pages"] == 2
-    assert file.shows({"pageRange": {"from": 2, "to": 3}})
+    assert file.has_values({"pageRange": {"from": 2, "to": 3}})
 
 
 def test_an_upgrade_brings_the_styling_back(world: World, file: OwnedFile) -> None:
-    file.on("free")
-    file.on("pro")
+    file.set_plan("free")
+    file.set_plan("pro")
     assert viewer_looks(world, file)[1]["cta"] == {**CTA, "style": "solid", "color": "#ff0080", "position": "br"}
 
 

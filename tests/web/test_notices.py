@@ -20,18 +20,18 @@ ONE_CLICK = {"List-Unsubscribe": "One-Click"}
 
 
 @pytest.fixture
-def box() -> Iterator[FakeMailServer]:
+def mail_server() -> Iterator[FakeMailServer]:
     with FakeMailServer() as running:
         yield running
 
 
 @pytest.fixture
-def world(make: Callable[..., World], box: FakeMailServer) -> World:
-    return make(smtp_url=box.url)
+def world(make: Callable[..., World], mail_server: FakeMailServer) -> World:
+    return make(smtp_url=mail_server.url)
 
 
 @pytest.fixture
-def made(world: World) -> dict[str, Any]:
+def uploaded_file(world: World) -> dict[str, Any]:
     """Pia's file, of which she wants all mails."""
     made = world.pia.upload()
     put_settings(world, made, **ALL_FEEDBACK_SETTINGS, notifyOnView=True, notifyOnComment=True)
@@ -39,27 +39,29 @@ def made(world: World) -> dict[str, Any]:
 
 
 def read_and_send_mail(world: World, made: dict[str, Any]) -> None:
-    FakeReader(world, made["shortId"], address="198.51.100.77").reads(20)
+    FakeReader(world, made["shortId"], address="198.51.100.77").read_page(20)
     mail.send_due(world.rt)
 
 
 def note_and_send_mail(world: World, made: dict[str, Any]) -> None:
-    FeedbackClient(world, made["shortId"]).note("Hello")
+    FeedbackClient(world, made["shortId"]).leave_note("Hello")
     world.clock.advance(minutes=6)
     mail.send_due(world.rt)
 
 
 def notice_path(world: World, kind: str, who: str = "pia") -> str:
     """The path of the link of ``who``."""
-    ((ident,),) = world.rt.db.rows("SELECT id FROM accounts WHERE email = ?", (f"{who}@example.com",))
+    ((ident,),) = world.rt.db.fetch_all("SELECT id FROM accounts WHERE email = ?", (f"{who}@example.com",))
     return unsubscribe.build_link(world.rt, ident, kind).removeprefix(world.rt.config.base_url)
 
 
-def test_a_notice_says_how_to_switch_it_off(world: World, made: dict[str, Any], box: FakeMailServer) -> None:
+def test_a_notice_says_how_to_switch_it_off(
+    world: World, uploaded_file: dict[str, Any], mail_server: FakeMailServer
+) -> None:
     """RFC 8058: both headers, and the link in the text for everybody else."""
-    read_and_send_mail(world, made)
-    note_and_send_mail(world, made)
-    for message, kind in zip(box.taken, ("views", "comments"), strict=True):
+    read_and_send_mail(world, uploaded_file)
+    note_and_send_mail(world, uploaded_file)
+    for message, kind in zip(mail_server.messages, ("views", "comments"), strict=True):
         link = f"{world.rt.config.base_url}{notice_path(world, kind)}"
         assert message["List-Unsubscribe"] == f"<{link}>"
         assert message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
@@ -71,34 +73,36 @@ def test_the_link_stays_whole_however_long_the_name_of_the_server_is(make: Calla
     with FakeMailServer() as box:
         world = make(smtp_url=box.url, base_url=f"https://{'d' * 60}.{'e' * 60}.{'f' * 60}.example.com")
         with world.rt.db.write():
-            ((ident,),) = world.rt.db.rows("SELECT id FROM accounts WHERE email = 'pia@example.com'")
+            ((ident,),) = world.rt.db.fetch_all("SELECT id FROM accounts WHERE email = 'pia@example.com'")
             mail.enqueue(world.rt, "pia@example.com", "One", "A text.\n", notice=(ident, unsubscribe.VIEWS))
         assert mail.send_due(world.rt) == 1
     link = f"{world.rt.config.base_url}{notice_path(world, 'views')}"
     assert f"List-Unsubscribe: <{link}>\r\n".encode() in box.raw[0]
-    assert read_part(box.taken[0]).splitlines()[-1] == f"Switch these mails off: {link}"
+    assert read_part(box.messages[0]).splitlines()[-1] == f"Switch these mails off: {link}"
 
 
-def test_an_invitation_is_no_notice(world: World, made: dict[str, Any], box: FakeMailServer) -> None:
-    path = f"/api/v1/files/{made['uuid']}/invites"
+def test_an_invitation_is_no_notice(world: World, uploaded_file: dict[str, Any], mail_server: FakeMailServer) -> None:
+    path = f"/api/v1/files/{uploaded_file['uuid']}/invites"
     assert world.pia.post(path, json={"email": "ann@example.com", "mail": True}).status_code in (200, 201)
     mail.send_due(world.rt)
-    assert [message["List-Unsubscribe"] for message in box.taken] == [None] * len(box.taken)
+    assert [message["List-Unsubscribe"] for message in mail_server.messages] == [None] * len(mail_server.messages)
 
 
 def test_one_click_switches_this_kind_off_for_this_account(
-    world: World, made: dict[str, Any], box: FakeMailServer
+    world: World, uploaded_file: dict[str, Any], mail_server: FakeMailServer
 ) -> None:
     """As mail programs do it: a POST from anywhere, with no cookie."""
     headers = {"Sec-Fetch-Site": "cross-site", "Origin": "https://mail.example"}
     assert world.http.post(notice_path(world, "views"), data=ONE_CLICK, headers=headers).status_code == 200
-    read_and_send_mail(world, made)
-    assert box.taken == []
-    note_and_send_mail(world, made)
-    assert len(box.taken) == 1, "notes are another kind"
+    read_and_send_mail(world, uploaded_file)
+    assert mail_server.messages == []
+    note_and_send_mail(world, uploaded_file)
+    assert len(mail_server.messages) == 1, "notes are another kind"
 
 
-def test_looking_at_the_link_changes_nothing(world: World, made: dict[str, Any], box: FakeMailServer) -> None:
+def test_looking_at_the_link_changes_nothing(
+    world: World, uploaded_file: dict[str, Any], mail_server: FakeMailServer
+) -> None:
     """Scanners of mail open every link."""
     path = notice_path(world, "views")
     before = dump_database(world)
@@ -108,11 +112,11 @@ def test_looking_at_the_link_changes_nothing(world: World, made: dict[str, Any],
     page = world.http.get(path).text
     assert f'<form class="gate" method="post" action="{path}">' in page
     assert "Turn them off" in page
-    read_and_send_mail(world, made)
-    assert len(box.taken) == 1
+    read_and_send_mail(world, uploaded_file)
+    assert len(mail_server.messages) == 1
 
 
-def test_it_can_be_switched_on_again(world: World, made: dict[str, Any], box: FakeMailServer) -> None:
+def test_it_can_be_switched_on_again(world: World, uploaded_file: dict[str, Any], mail_server: FakeMailServer) -> None:
     path = notice_path(world, "views")
     page = world.http.post(path, data={"notices": "off"})
     assert "Mails are turned off" in page.text
@@ -121,23 +125,25 @@ def test_it_can_be_switched_on_again(world: World, made: dict[str, Any], box: Fa
     (value,) = re.findall(r'name="notices" value="(\w+)"', page.text)
     assert "Turn them off" in world.http.post(path, data={"notices": value}).text
     assert path not in desk.get("/account").text
-    read_and_send_mail(world, made)
-    assert len(box.taken) == 1
+    read_and_send_mail(world, uploaded_file)
+    assert len(mail_server.messages) == 1
 
 
-def test_what_waits_is_not_sent_any_more(world: World, made: dict[str, Any], box: FakeMailServer) -> None:
-    FeedbackClient(world, made["shortId"]).note("Hello")
+def test_what_waits_is_not_sent_any_more(
+    world: World, uploaded_file: dict[str, Any], mail_server: FakeMailServer
+) -> None:
+    FeedbackClient(world, uploaded_file["shortId"]).leave_note("Hello")
     world.http.post(notice_path(world, "comments"), data=ONE_CLICK)
     world.clock.advance(minutes=6)
     assert mail.send_due(world.rt) == 0
-    assert box.taken == []
+    assert mail_server.messages == []
     assert mail.list_outbox(world.rt) == []
 
 
 def test_a_webhook_that_was_disabled_is_such_a_notice(world: World) -> None:
     assert set(NOTICES) == {"views", "comments", "webhooks"}
     with world.rt.db.write():
-        ((ident,),) = world.rt.db.rows("SELECT id FROM accounts WHERE email = 'pia@example.com'")
+        ((ident,),) = world.rt.db.fetch_all("SELECT id FROM accounts WHERE email = 'pia@example.com'")
         mail.enqueue(world.rt, "pia@example.com", "One", "A text.\n", notice=(ident, unsubscribe.WEBHOOKS))
     world.http.post(notice_path(world, "webhooks"), data=ONE_CLICK)
     with world.rt.db.write():

@@ -32,7 +32,7 @@ def assert_oauth_error(answer: Any, error: str, status: int = 400) -> None:
 
 
 def test_the_consent_page_names_the_app_the_account_and_what_is_asked(app: OAuthApp) -> None:
-    page = app.owner.get(app.address(scope="profile files:read"))
+    page = app.owner.get(app.authorize_url(scope="profile files:read"))
     assert page.status_code == 200
     assert "Sales &lt;dashboard&gt;" in page.text
     assert "pia@example.com" in page.text
@@ -61,7 +61,7 @@ def test_a_refusal_leads_back_with_access_denied(app: OAuthApp) -> None:
 
 def test_a_code_becomes_tokens_that_hold_what_was_granted(app: OAuthApp) -> None:
     app.world.pia.upload()
-    answer = app.exchange(app.code())
+    answer = app.exchange_code(app.create_code())
     assert answer.headers["Cache-Control"] == "no-store"
     tokens = answer.get_json()
     assert set(tokens) == {"access_token", "token_type", "expires_in", "refresh_token", "scope"}
@@ -75,8 +75,8 @@ def test_a_code_becomes_tokens_that_hold_what_was_granted(app: OAuthApp) -> None
 
 
 def test_an_app_that_is_a_page_in_a_browser_can_read_its_tokens(script: OAuthApp) -> None:
-    code = script.code(redirect_uri="http://127.0.0.1/callback")
-    for answer in (script.exchange(code, redirect_uri="http://127.0.0.1/callback"), script.exchange("x")):
+    code = script.create_code(redirect_uri="http://127.0.0.1/callback")
+    for answer in (script.exchange_code(code, redirect_uri="http://127.0.0.1/callback"), script.exchange_code("x")):
         assert answer.headers["Access-Control-Allow-Origin"] == "*"
         assert "Access-Control-Allow-Credentials" not in answer.headers
 
@@ -129,24 +129,24 @@ def test_no_other_address_is_open_to_other_sites(app: OAuthApp) -> None:
 
 
 def test_only_digests_are_kept(app: OAuthApp) -> None:
-    code = app.code()
-    tokens = app.exchange(code).get_json()
+    code = app.create_code()
+    tokens = app.exchange_code(code).get_json()
     dump = "\n".join(app.world.rt.db.sqlite.connection().iterdump())
     for secret in (code, tokens["access_token"], tokens["refresh_token"], app.secret, VERIFIER):
         assert secret not in dump
 
 
 def test_a_refresh_token_is_no_credential_of_the_api(app: OAuthApp) -> None:
-    assert app.get("/api/v1/files", app.tokens()["refresh_token"]).status_code == 401
+    assert app.get("/api/v1/files", app.approve_and_exchange()["refresh_token"]).status_code == 401
 
 
 def test_a_public_client_needs_no_secret_and_any_port_of_this_machine_fits(script: OAuthApp) -> None:
-    tokens = script.tokens(redirect_uri="http://127.0.0.1:53211/callback")
+    tokens = script.approve_and_exchange(redirect_uri="http://127.0.0.1:53211/callback")
     assert script.get("/api/v1/files", tokens["access_token"]).status_code == 200
 
 
 def test_a_client_may_send_its_secret_in_the_header(app: OAuthApp) -> None:
-    code, secret = app.code(), app.secret
+    code, secret = app.create_code(), app.secret
     assert secret is not None
     form = {
         "grant_type": "authorization_code",
@@ -160,7 +160,7 @@ def test_a_client_may_send_its_secret_in_the_header(app: OAuthApp) -> None:
 
 def test_whoever_is_not_signed_in_is_asked_to_and_comes_back_once(app: OAuthApp) -> None:
     http = app.world.app.test_client()
-    address = app.address()
+    address = app.authorize_url()
     asked = http.get(address)
     assert asked.status_code == 403
     assert "Sales &lt;dashboard&gt;" in asked.text
@@ -191,28 +191,28 @@ def test_signing_in_leads_nowhere_else(world: World, path: str) -> None:
 
 
 def test_a_code_lives_a_minute(app: OAuthApp) -> None:
-    late = app.code()
+    late = app.create_code()
     app.world.clock.advance(seconds=59.999)
-    assert app.exchange(app.code()).status_code == 200
+    assert app.exchange_code(app.create_code()).status_code == 200
     app.world.clock.advance(seconds=0.001)
-    assert_oauth_error(app.exchange(late), "invalid_grant")
+    assert_oauth_error(app.exchange_code(late), "invalid_grant")
 
 
 def test_a_code_that_is_used_twice_ends_what_it_was_exchanged_for(app: OAuthApp) -> None:
-    code = app.code()
-    tokens = app.exchange(code).get_json()
-    assert_oauth_error(app.exchange(code), "invalid_grant")
+    code = app.create_code()
+    tokens = app.exchange_code(code).get_json()
+    assert_oauth_error(app.exchange_code(code), "invalid_grant")
     assert app.get("/api/v1/files", tokens["access_token"]).status_code == 401
-    assert_oauth_error(app.refresh(tokens["refresh_token"]), "invalid_grant")
+    assert_oauth_error(app.refresh_token(tokens["refresh_token"]), "invalid_grant")
 
 
 def test_a_wrong_verifier_gets_nothing(app: OAuthApp) -> None:
-    assert_oauth_error(app.exchange(app.code(), code_verifier="x" * 43), "invalid_grant")
+    assert_oauth_error(app.exchange_code(app.create_code(), code_verifier="x" * 43), "invalid_grant")
 
 
 def test_refreshing_gives_a_new_pair_and_the_access_token_before_runs_on(app: OAuthApp) -> None:
-    first = app.tokens()
-    answer = app.refresh(first["refresh_token"])
+    first = app.approve_and_exchange()
+    answer = app.refresh_token(first["refresh_token"])
     assert answer.status_code == 200
     second = answer.get_json()
     assert second["scope"] == "files:read readership:read"
@@ -222,7 +222,7 @@ def test_refreshing_gives_a_new_pair_and_the_access_token_before_runs_on(app: OA
 
 
 def test_an_access_token_lives_an_hour(app: OAuthApp) -> None:
-    token = app.tokens()["access_token"]
+    token = app.approve_and_exchange()["access_token"]
     app.world.clock.advance(seconds=3599.999)
     assert app.get("/api/v1/files", token).status_code == 200
     app.world.clock.advance(seconds=0.001)
@@ -232,43 +232,43 @@ def test_an_access_token_lives_an_hour(app: OAuthApp) -> None:
 
 
 def test_refreshing_may_narrow_the_access_token_but_never_widens(app: OAuthApp) -> None:
-    first = app.tokens()
-    narrow = app.refresh(first["refresh_token"], scope="files:read").get_json()
+    first = app.approve_and_exchange()
+    narrow = app.refresh_token(first["refresh_token"], scope="files:read").get_json()
     assert narrow["scope"] == "files:read"
     assert app.get("/api/v1/events", narrow["access_token"]).status_code == 403
-    assert_oauth_error(app.refresh(narrow["refresh_token"], scope="files:read files:write"), "invalid_scope")
+    assert_oauth_error(app.refresh_token(narrow["refresh_token"], scope="files:read files:write"), "invalid_scope")
     # The grant itself was not narrowed, and the refused request used nothing up.
-    assert app.refresh(narrow["refresh_token"]).get_json()["scope"] == "files:read readership:read"
+    assert app.refresh_token(narrow["refresh_token"]).get_json()["scope"] == "files:read readership:read"
 
 
 def test_who_refreshes_a_moment_too_late_only_loses(app: OAuthApp) -> None:
-    first = app.tokens()
-    second = app.refresh(first["refresh_token"]).get_json()
+    first = app.approve_and_exchange()
+    second = app.refresh_token(first["refresh_token"]).get_json()
     app.world.clock.advance(seconds=10)
-    assert_oauth_error(app.refresh(first["refresh_token"]), "invalid_grant")
+    assert_oauth_error(app.refresh_token(first["refresh_token"]), "invalid_grant")
     assert app.get("/api/v1/files", second["access_token"]).status_code == 200
-    assert app.refresh(second["refresh_token"]).status_code == 200
+    assert app.refresh_token(second["refresh_token"]).status_code == 200
 
 
 def test_a_refresh_token_that_comes_back_later_ends_the_grant(app: OAuthApp) -> None:
-    first = app.tokens()
-    second = app.refresh(first["refresh_token"]).get_json()
+    first = app.approve_and_exchange()
+    second = app.refresh_token(first["refresh_token"]).get_json()
     app.world.clock.advance(seconds=10.001)
-    assert_oauth_error(app.refresh(first["refresh_token"]), "invalid_grant")
+    assert_oauth_error(app.refresh_token(first["refresh_token"]), "invalid_grant")
     assert app.get("/api/v1/files", second["access_token"]).status_code == 401
-    assert_oauth_error(app.refresh(second["refresh_token"]), "invalid_grant")
+    assert_oauth_error(app.refresh_token(second["refresh_token"]), "invalid_grant")
 
 
 def test_a_grant_ends_ninety_days_after_the_approval_however_often_it_was_refreshed(app: OAuthApp) -> None:
-    tokens = app.tokens()
+    tokens = app.approve_and_exchange()
     for _ in range(89):
         app.world.clock.advance(days=1)
-        tokens = app.refresh(tokens["refresh_token"]).get_json()
+        tokens = app.refresh_token(tokens["refresh_token"]).get_json()
     app.world.clock.advance(days=1, seconds=-60)
-    tokens = app.refresh(tokens["refresh_token"]).get_json()
+    tokens = app.refresh_token(tokens["refresh_token"]).get_json()
     assert tokens["expires_in"] == 60
     app.world.clock.advance(seconds=60)
-    assert_oauth_error(app.refresh(tokens["refresh_token"]), "invalid_grant")
+    assert_oauth_error(app.refresh_token(tokens["refresh_token"]), "invalid_grant")
     assert app.get("/api/v1/files", tokens["access_token"]).status_code == 401
 
 
@@ -278,24 +278,24 @@ def revoke_token(app: OAuthApp, token: str, **form: str) -> Any:
 
 
 def test_revoking_a_refresh_token_ends_the_grant(app: OAuthApp) -> None:
-    tokens = app.tokens()
+    tokens = app.approve_and_exchange()
     assert revoke_token(app, tokens["refresh_token"], token_type_hint="refresh_token").status_code == 200
     assert app.get("/api/v1/files", tokens["access_token"]).status_code == 401
-    assert_oauth_error(app.refresh(tokens["refresh_token"]), "invalid_grant")
+    assert_oauth_error(app.refresh_token(tokens["refresh_token"]), "invalid_grant")
 
 
 def test_revoking_an_access_token_ends_that_one(app: OAuthApp) -> None:
-    tokens = app.tokens()
+    tokens = app.approve_and_exchange()
     assert revoke_token(app, tokens["access_token"]).status_code == 200
     assert app.get("/api/v1/files", tokens["access_token"]).status_code == 401
-    assert app.refresh(tokens["refresh_token"]).status_code == 200
+    assert app.refresh_token(tokens["refresh_token"]).status_code == 200
 
 
 @pytest.mark.parametrize("hint", ["id_token", "urn:example:other", "", "access_token", "\u20ac"])
 @pytest.mark.parametrize("kind", ["access_token", "refresh_token"])
 def test_a_hint_that_is_unknown_or_wrong_revokes_all_the_same(app: OAuthApp, kind: str, hint: str) -> None:
     """RFC 7009, 2.2.1 leaves hints that a server does not know to be ignored."""
-    tokens = app.tokens()
+    tokens = app.approve_and_exchange()
     answer = revoke_token(app, tokens[kind], token_type_hint=hint)
     assert (answer.status_code, answer.get_json()) == (200, {})
     assert app.get("/api/v1/files", tokens["access_token"]).status_code == 401
@@ -310,17 +310,17 @@ def test_revoking_what_nobody_knows_is_done_already(app: OAuthApp) -> None:
 
 
 def test_one_app_cannot_revoke_the_token_of_another(app: OAuthApp) -> None:
-    tokens = app.tokens()
+    tokens = app.approve_and_exchange()
     other = make_app(app.world)
     assert revoke_token(other, tokens["refresh_token"]).status_code == 400
-    assert app.refresh(tokens["refresh_token"]).status_code == 200
+    assert app.refresh_token(tokens["refresh_token"]).status_code == 200
 
 
 def test_an_account_sees_what_it_granted_and_takes_it_back(app: OAuthApp) -> None:
     world = app.world
-    tokens = app.tokens()
-    pia = world.rt.db.rows("SELECT id FROM accounts WHERE email = 'pia@example.com'")[0][0]
-    mal = world.rt.db.rows("SELECT id FROM accounts WHERE email = 'mal@example.com'")[0][0]
+    tokens = app.approve_and_exchange()
+    pia = world.rt.db.fetch_all("SELECT id FROM accounts WHERE email = 'pia@example.com'")[0][0]
+    mal = world.rt.db.fetch_all("SELECT id FROM accounts WHERE email = 'mal@example.com'")[0][0]
     (granted,) = grants.list_apps(world.rt, pia)
     assert granted["name"] == "Sales <dashboard>"
     assert granted["scopes"] == ["files:read", "readership:read"]
@@ -333,7 +333,7 @@ def test_an_account_sees_what_it_granted_and_takes_it_back(app: OAuthApp) -> Non
 
 
 def test_an_upload_of_a_grant_that_ended_while_it_arrived_is_refused(app: OAuthApp) -> None:
-    token = app.tokens(scope="files:write")["access_token"]
+    token = app.approve_and_exchange(scope="files:write")["access_token"]
     caller = callers.authenticate(app.world.rt, f"Bearer {token}")
     assert callers.recheck_caller(app.world.rt, caller).plan == caller.plan
     revoke_token(app, token)
@@ -342,25 +342,25 @@ def test_an_upload_of_a_grant_that_ended_while_it_arrived_is_refused(app: OAuthA
 
 
 def test_removing_a_client_ends_what_was_granted_to_it(app: OAuthApp) -> None:
-    tokens = app.tokens()
+    tokens = app.approve_and_exchange()
     clients.remove(app.world.rt, app.client_id)
     assert app.get("/api/v1/files", tokens["access_token"]).status_code == 401
-    assert app.owner.get(app.address()).status_code == 400
+    assert app.owner.get(app.authorize_url()).status_code == 400
 
 
 def test_what_has_ended_is_forgotten_and_what_stands_is_not(app: OAuthApp) -> None:
     world = app.world
-    app.code()
-    old = app.tokens()
+    app.create_code()
+    old = app.approve_and_exchange()
     world.clock.advance(days=80)
     app.owner = sign_in_browser(world, world.pia)  # a session lives 30 days
-    fresh = app.tokens()
+    fresh = app.approve_and_exchange()
     (forget,) = (job.run for job in JOBS if job.name == "forget what apps may no longer do")
     world.clock.advance(days=20)
     assert forget(world.rt) > 0
-    assert world.rt.db.rows("SELECT COUNT(*) FROM oauth_grants") == [(1,)]
-    assert_oauth_error(app.refresh(old["refresh_token"]), "invalid_grant")
-    assert app.refresh(fresh["refresh_token"]).status_code == 200
+    assert world.rt.db.fetch_all("SELECT COUNT(*) FROM oauth_grants") == [(1,)]
+    assert_oauth_error(app.refresh_token(old["refresh_token"]), "invalid_grant")
+    assert app.refresh_token(fresh["refresh_token"]).status_code == 200
 
 
 def test_both_documents_describe_the_server(world: World) -> None:
@@ -383,5 +383,5 @@ def test_both_documents_describe_the_server(world: World) -> None:
 def test_two_accounts_grant_apart(app: OAuthApp) -> None:
     other = OAuthApp(app.world, sign_in_browser(app.world, app.world.bea), app.client_id, app.secret)
     app.world.pia.upload()
-    assert len(app.get("/api/v1/files", app.tokens()["access_token"]).get_json()) == 1
-    assert other.get("/api/v1/files", other.tokens()["access_token"]).get_json() == []
+    assert len(app.get("/api/v1/files", app.approve_and_exchange()["access_token"]).get_json()) == 1
+    assert other.get("/api/v1/files", other.approve_and_exchange()["access_token"]).get_json() == []

@@ -45,7 +45,7 @@ PAGE_ERRORS = {
 
 @pytest.mark.parametrize("changes", PAGE_ERRORS.values(), ids=PAGE_ERRORS)
 def test_it_is_said_here_and_leads_nowhere(app: OAuthApp, changes: dict[str, str | None]) -> None:
-    answer = app.owner.get(app.address(**changes))
+    answer = app.owner.get(app.authorize_url(**changes))
     assert answer.status_code == 400
     assert "Location" not in answer.headers
     assert "<form" not in answer.text
@@ -54,7 +54,7 @@ def test_it_is_said_here_and_leads_nowhere(app: OAuthApp, changes: dict[str, str
 
 @pytest.mark.parametrize("name", ["client_id", "redirect_uri", "response_type", "scope", "state", "code_challenge"])
 def test_a_parameter_sent_twice_leads_nowhere(app: OAuthApp, name: str) -> None:
-    answer = app.owner.get(f"{app.address()}&{name}=other")
+    answer = app.owner.get(f"{app.authorize_url()}&{name}=other")
     assert answer.status_code == 400
     assert "Location" not in answer.headers
 
@@ -82,7 +82,7 @@ REDIRECTED_ERRORS: dict[str, tuple[dict[str, str | None], str]] = {
 
 @pytest.mark.parametrize(("changes", "error"), REDIRECTED_ERRORS.values(), ids=REDIRECTED_ERRORS)
 def test_the_app_is_told_what_it_asked_wrongly(app: OAuthApp, changes: dict[str, str | None], error: str) -> None:
-    answer = app.owner.get(app.address(**changes))
+    answer = app.owner.get(app.authorize_url(**changes))
     assert answer.headers["Location"].startswith(f"{REDIRECT}?")
     found = parse_redirect_params(answer)
     assert (found["error"], found["state"]) == (error, "st4te")
@@ -116,7 +116,7 @@ TOKEN_ERRORS: dict[str, tuple[dict[str, str | None], str, int]] = {
 
 @pytest.mark.parametrize(("changes", "error", "status"), TOKEN_ERRORS.values(), ids=TOKEN_ERRORS)
 def test_no_tokens(app: OAuthApp, changes: dict[str, str | None], error: str, status: int) -> None:
-    answer = app.exchange(app.code(), **changes)
+    answer = app.exchange_code(app.create_code(), **changes)
     assert answer.status_code == status
     assert answer.get_json()["error"] == error
     assert answer.headers["Cache-Control"] == "no-store"
@@ -127,30 +127,30 @@ def test_no_tokens(app: OAuthApp, changes: dict[str, str | None], error: str, st
 
 def test_the_code_of_another_client_is_no_code(app: OAuthApp) -> None:
     other = make_app(app.world)
-    code = app.code()
-    assert other.exchange(code).get_json()["error"] == "invalid_grant"
+    code = app.create_code()
+    assert other.exchange_code(code).get_json()["error"] == "invalid_grant"
     # It was not spent by that.
-    assert app.exchange(code).status_code == 200
+    assert app.exchange_code(code).status_code == 200
 
 
 def test_the_refresh_token_of_another_client_is_none(app: OAuthApp) -> None:
-    tokens = app.tokens()
+    tokens = app.approve_and_exchange()
     other = make_app(app.world)
-    assert other.refresh(tokens["refresh_token"]).get_json()["error"] == "invalid_grant"
-    assert app.refresh(tokens["refresh_token"]).status_code == 200
+    assert other.refresh_token(tokens["refresh_token"]).get_json()["error"] == "invalid_grant"
+    assert app.refresh_token(tokens["refresh_token"]).status_code == 200
 
 
 @pytest.mark.parametrize("token", ["", "x", "ds_rt_" + "0" * 32])
 def test_an_unknown_refresh_token(app: OAuthApp, token: str) -> None:
-    assert app.refresh(token).get_json()["error"] == "invalid_grant"
+    assert app.refresh_token(token).get_json()["error"] == "invalid_grant"
 
 
 def test_an_access_token_refreshes_nothing(app: OAuthApp) -> None:
-    assert app.refresh(app.tokens()["access_token"]).get_json()["error"] == "invalid_grant"
+    assert app.refresh_token(app.approve_and_exchange()["access_token"]).get_json()["error"] == "invalid_grant"
 
 
 def test_a_secret_in_the_address_is_not_read(app: OAuthApp) -> None:
-    code = app.code()
+    code = app.create_code()
     form = {"grant_type": "authorization_code", "redirect_uri": REDIRECT, "code_verifier": VERIFIER, "code": code}
     answer = app.http.post(f"/oauth/token?client_id={app.client_id}&client_secret={app.secret}", data=form)
     assert (answer.status_code, answer.get_json()["error"]) == (401, "invalid_client")
@@ -201,7 +201,7 @@ def test_who_says_in_two_ways_who_they_are_is_refused_and_loses_nothing(
     app: OAuthApp, secret: str, form: dict[str, str]
 ) -> None:
     """RFC 6749, 2.3: no more than one way of authentication in each request."""
-    right, tokens = app.secret or "", app.tokens()
+    right, tokens = app.secret or "", app.approve_and_exchange()
     auth = (app.client_id, secret or right)
     sent = {"grant_type": "refresh_token", "refresh_token": tokens["refresh_token"]}
     answer = app.http.post("/oauth/token", data=sent | {k: v or right for k, v in form.items()}, auth=auth)
@@ -223,17 +223,17 @@ def test_a_code_is_never_sent_in_another_way_than_asked_by_the_address(app: OAut
 
 
 def test_a_code_that_failed_at_one_client_fails_at_another_too_and_is_still_good(app: OAuthApp) -> None:
-    other, code = make_app(app.world, public=True, redirects=(REDIRECT,)), app.code()
-    assert app.exchange(code, code_verifier="x" * 43).get_json()["error"] == "invalid_grant"
-    assert other.exchange(code).get_json()["error"] == "invalid_grant"
-    assert app.exchange(code).status_code == 200
+    other, code = make_app(app.world, public=True, redirects=(REDIRECT,)), app.create_code()
+    assert app.exchange_code(code, code_verifier="x" * 43).get_json()["error"] == "invalid_grant"
+    assert other.exchange_code(code).get_json()["error"] == "invalid_grant"
+    assert app.exchange_code(code).status_code == 200
 
 
 def test_a_code_in_two_hands_of_which_one_is_another_client_ends_nothing(app: OAuthApp) -> None:
-    code = app.code()
-    tokens = app.exchange(code).get_json()
+    code = app.create_code()
+    tokens = app.exchange_code(code).get_json()
     other = make_app(app.world, public=True, redirects=(REDIRECT,))
-    assert other.exchange(code).get_json()["error"] == "invalid_grant"
+    assert other.exchange_code(code).get_json()["error"] == "invalid_grant"
     assert app.get("/api/v1/files", tokens["access_token"]).status_code == 200
 
 
@@ -244,28 +244,28 @@ def test_nothing_is_given_or_ended_by_opening_an_address(app: OAuthApp, path: st
 
 def test_a_public_client_that_sends_a_secret_is_refused(world: World) -> None:
     script = make_app(world, public=True)
-    answer = script.exchange(script.code(), client_secret="x")
+    answer = script.exchange_code(script.create_code(), client_secret="x")
     assert answer.get_json()["error"] == "invalid_client"
 
 
 @pytest.mark.parametrize("redirect", ["http://localhost:5555/callback", "http://127.0.0.1.evil.com/callback"])
 def test_only_addresses_of_this_machine_may_vary_the_port(world: World, redirect: str) -> None:
     script = make_app(world, public=True, redirects=("http://127.0.0.1/callback", "http://localhost/callback"))
-    assert script.owner.get(script.address(redirect_uri=redirect)).status_code == 400
+    assert script.owner.get(script.authorize_url(redirect_uri=redirect)).status_code == 400
 
 
 # The consent form: what must not count as the owner's yes.
 
 
 def post_consent(app: OAuthApp, *, token: bool = True, **more: Any) -> Any:
-    page = app.owner.get(app.address()).text
+    page = app.owner.get(app.authorize_url()).text
     csrf = page.split('name="csrf" value="')[1].split('"')[0]
     data = {"decision": "approve"} | ({"csrf": csrf} if token else {})
-    return app.owner.post(app.address(), **{"data": data, **more})
+    return app.owner.post(app.authorize_url(), **{"data": data, **more})
 
 
 def count_codes(app: OAuthApp) -> int:
-    return int(app.world.rt.db.rows("SELECT COUNT(*) FROM oauth_codes")[0][0])
+    return int(app.world.rt.db.fetch_all("SELECT COUNT(*) FROM oauth_codes")[0][0])
 
 
 @pytest.mark.parametrize(
@@ -290,35 +290,35 @@ def test_a_yes_that_the_owner_did_not_press(app: OAuthApp, more: dict[str, Any])
 
 
 def test_a_form_without_an_answer(app: OAuthApp) -> None:
-    page = app.owner.get(app.address()).text
+    page = app.owner.get(app.authorize_url()).text
     csrf = page.split('name="csrf" value="')[1].split('"')[0]
-    assert app.owner.post(app.address(), data={"csrf": csrf}).status_code == 400
+    assert app.owner.post(app.authorize_url(), data={"csrf": csrf}).status_code == 400
     assert count_codes(app) == 0
 
 
 def test_nobody_who_is_not_signed_in_says_yes(app: OAuthApp) -> None:
-    answer = app.world.app.test_client().post(app.address(), data={"decision": "approve"})
+    answer = app.world.app.test_client().post(app.authorize_url(), data={"decision": "approve"})
     assert answer.status_code == 403
     assert count_codes(app) == 0
 
 
 def test_the_token_of_another_session_does_not_count(app: OAuthApp) -> None:
-    other = sign_in_browser(app.world, app.world.mal).get(app.address()).text
+    other = sign_in_browser(app.world, app.world.mal).get(app.authorize_url()).text
     csrf = other.split('name="csrf" value="')[1].split('"')[0]
     assert post_consent(app, data={"decision": "approve", "csrf": csrf}).status_code == 403
 
 
 def test_opening_the_page_grants_nothing(app: OAuthApp) -> None:
     for method in ("get", "head"):
-        assert getattr(app.owner, method)(app.address() + "&decision=approve").status_code == 200
+        assert getattr(app.owner, method)(app.authorize_url() + "&decision=approve").status_code == 200
     assert count_codes(app) == 0
 
 
 def test_guessing_secrets_is_slowed_down_and_says_when_to_try_again(app: OAuthApp) -> None:
     for _ in range(60):
-        assert app.token(grant_type="refresh_token", client_secret="x").status_code == 401
-    answer = app.token(grant_type="refresh_token", client_secret="x")
+        assert app.request_token(grant_type="refresh_token", client_secret="x").status_code == 401
+    answer = app.request_token(grant_type="refresh_token", client_secret="x")
     assert answer.status_code == 429
     assert 1 <= int(answer.headers["Retry-After"]) <= 60
     app.world.clock.advance(seconds=61)
-    assert app.tokens()["access_token"]
+    assert app.approve_and_exchange()["access_token"]

@@ -19,7 +19,7 @@ LINK = "http://127.0.0.1:8787"
 
 
 @pytest.fixture
-def made(world: World) -> dict[str, Any]:
+def uploaded_file(world: World) -> dict[str, Any]:
     """The upload result of a document of three pages that Pia shares."""
     return world.pia.upload(simple_pdf(pages=3), "Report.pdf")
 
@@ -35,8 +35,8 @@ def frame_attributes(document: dict[str, Any]) -> dict[str, str]:
     return {key: html.unescape(value) for key, value in re.findall(r'([a-z]+)="([^"]*)"', found[1])}
 
 
-def test_a_share_link_is_described_as_a_frame_of_the_embed_page(world: World, made: dict[str, Any]) -> None:
-    answer = get_oembed(world, made["shareUrl"])
+def test_a_share_link_is_described_as_a_frame_of_the_embed_page(world: World, uploaded_file: dict[str, Any]) -> None:
+    answer = get_oembed(world, uploaded_file["shareUrl"])
     assert (answer.status_code, answer.content_type) == (200, "application/json")
     document = answer.get_json()
     assert list(document) == [
@@ -46,42 +46,47 @@ def test_a_share_link_is_described_as_a_frame_of_the_embed_page(world: World, ma
     assert (document["version"], document["type"], document["title"]) == ("1.0", "rich", "Report.pdf")
     assert (document["provider_name"], document["provider_url"]) == ("docshare", LINK)
     shown = frame_attributes(document)
-    assert shown["src"] == f"{LINK}/embed/{made['shortId']}"
+    assert shown["src"] == f"{LINK}/embed/{uploaded_file['shortId']}"
     assert (int(shown["width"]), int(shown["height"])) == (document["width"], document["height"]) == (800, 600)
     assert world.http.get(urlsplit(shown["src"]).path).status_code == 200
 
 
-def test_the_thumbnail_is_the_first_page(world: World, made: dict[str, Any]) -> None:
-    document = get_oembed(world, made["shareUrl"]).get_json()
+def test_the_thumbnail_is_the_first_page(world: World, uploaded_file: dict[str, Any]) -> None:
+    document = get_oembed(world, uploaded_file["shareUrl"]).get_json()
     image = world.http.get(document["thumbnail_url"].removeprefix(LINK), buffered=True)
     assert image.status_code == 200
     size = Image.open(io.BytesIO(image.data)).size
     assert size == (document["thumbnail_width"], document["thumbnail_height"])
 
 
-def test_the_thumbnail_is_the_first_page_that_readers_see(world: World, made: dict[str, Any]) -> None:
-    update_file_row(world, made["uuid"], settings='{"pageRange": {"from": 2, "to": 3}}')
-    address = get_oembed(world, made["shareUrl"]).get_json()["thumbnail_url"].removeprefix(LINK)
+def test_the_thumbnail_is_the_first_page_that_readers_see(world: World, uploaded_file: dict[str, Any]) -> None:
+    update_file_row(world, uploaded_file["uuid"], settings='{"pageRange": {"from": 2, "to": 3}}')
+    address = get_oembed(world, uploaded_file["shareUrl"]).get_json()["thumbnail_url"].removeprefix(LINK)
     shown = world.http.get(address, buffered=True)
-    update_file_row(world, made["uuid"], settings="{}")
-    second = world.http.get(f"/{made['shortId']}/pages/2-800.jpg?v=1", buffered=True)
+    update_file_row(world, uploaded_file["uuid"], settings="{}")
+    second = world.http.get(f"/{uploaded_file['shortId']}/pages/2-800.jpg?v=1", buffered=True)
     assert shown.data == second.data
 
 
-def test_every_form_of_a_link_of_this_instance_is_known(world: World, made: dict[str, Any]) -> None:
+def test_every_form_of_a_link_of_this_instance_is_known(world: World, uploaded_file: dict[str, Any]) -> None:
     """oEmbed accepts UUID, short id and slug; the frame is never built from a slug."""
-    update_file_row(world, made["uuid"], slug="the-report")
+    update_file_row(world, uploaded_file["uuid"], slug="the-report")
     sources = {
         name: frame_attributes(get_oembed(world, f"{LINK}/{name}").get_json())["src"]
-        for name in (made["shortId"], made["uuid"].upper(), "the-report", f"{made['shortId']}?via=qr#page=2")
+        for name in (
+            uploaded_file["shortId"],
+            uploaded_file["uuid"].upper(),
+            "the-report",
+            f"{uploaded_file['shortId']}?via=qr#page=2",
+        )
     }
     assert sources == {
-        made["shortId"]: f"{LINK}/embed/{made['shortId']}",
-        made["uuid"].upper(): f"{LINK}/embed/{made['uuid']}",
-        "the-report": f"{LINK}/embed/{made['shortId']}",
-        f"{made['shortId']}?via=qr#page=2": f"{LINK}/embed/{made['shortId']}",
+        uploaded_file["shortId"]: f"{LINK}/embed/{uploaded_file['shortId']}",
+        uploaded_file["uuid"].upper(): f"{LINK}/embed/{uploaded_file['uuid']}",
+        "the-report": f"{LINK}/embed/{uploaded_file['shortId']}",
+        f"{uploaded_file['shortId']}?via=qr#page=2": f"{LINK}/embed/{uploaded_file['shortId']}",
     }
-    assert get_oembed(world, f"HTTP://127.0.0.1:8787/{made['shortId']}").status_code == 200
+    assert get_oembed(world, f"HTTP://127.0.0.1:8787/{uploaded_file['shortId']}").status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -109,62 +114,66 @@ def test_every_form_of_a_link_of_this_instance_is_known(world: World, made: dict
         "javascript:alert(1)//{}",
     ],
 )
-def test_other_addresses_are_404(world: World, made: dict[str, Any], address: str) -> None:
-    update_file_row(world, made["uuid"], slug="the-report")
-    answer = get_oembed(world, address.format(made["shortId"]))
+def test_other_addresses_are_404(world: World, uploaded_file: dict[str, Any], address: str) -> None:
+    update_file_row(world, uploaded_file["uuid"], slug="the-report")
+    answer = get_oembed(world, address.format(uploaded_file["shortId"]))
     assert answer.status_code == 404
     assert "Report" not in answer.text
 
 
-def test_the_address_for_framing_and_a_trailing_slash_are_known(world: World, made: dict[str, Any]) -> None:
-    update_file_row(world, made["uuid"], slug="the-report")
+def test_the_address_for_framing_and_a_trailing_slash_are_known(world: World, uploaded_file: dict[str, Any]) -> None:
+    update_file_row(world, uploaded_file["uuid"], slug="the-report")
     for name in ("{shortId}/", "{uuid}/", "the-report/", "embed/{shortId}", "embed/{uuid}", "embed/{shortId}/?via=qr"):
-        answer = get_oembed(world, f"{LINK}/{name.format(**made)}")
+        answer = get_oembed(world, f"{LINK}/{name.format(**uploaded_file)}")
         assert answer.status_code == 200, name
-        known = made["uuid"] if "uuid" in name else made["shortId"]
+        known = uploaded_file["uuid"] if "uuid" in name else uploaded_file["shortId"]
         assert frame_attributes(answer.get_json())["src"] == f"{LINK}/embed/{known}"
 
 
-def test_unknown_trashed_and_dead_links_answer_alike(world: World, made: dict[str, Any]) -> None:
+def test_unknown_trashed_and_dead_links_answer_alike(world: World, uploaded_file: dict[str, Any]) -> None:
     """Unknown or dead link 404: a dead link leaks no name."""
     unknown = get_oembed(world, f"{LINK}/abcdefghijkl")
     assert unknown.status_code == 404
     for columns in ({"delete_at": world.clock.now}, {"burned_at": world.clock.now}):
-        update_file_row(world, made["uuid"], **columns)
-        assert get_oembed(world, made["shareUrl"]).data == unknown.data
-        update_file_row(world, made["uuid"], delete_at=None, burned_at=None)
-    world.pia.delete(f"/api/v1/files/{made['uuid']}")
-    assert get_oembed(world, made["shareUrl"]).data == unknown.data
+        update_file_row(world, uploaded_file["uuid"], **columns)
+        assert get_oembed(world, uploaded_file["shareUrl"]).data == unknown.data
+        update_file_row(world, uploaded_file["uuid"], delete_at=None, burned_at=None)
+    world.pia.delete(f"/api/v1/files/{uploaded_file['uuid']}")
+    assert get_oembed(world, uploaded_file["shareUrl"]).data == unknown.data
 
 
 @pytest.mark.parametrize("columns", [{"password_hash": "x"}, {"settings": '{"requireEmail": true}'}])
-def test_a_gated_link_tells_neither_name_nor_page(world: World, made: dict[str, Any], columns: dict[str, Any]) -> None:
+def test_a_gated_link_tells_neither_name_nor_page(
+    world: World, uploaded_file: dict[str, Any], columns: dict[str, Any]
+) -> None:
     """A gated file's ``title`` is neutral."""
-    update_file_row(world, made["uuid"], **columns)
-    document = get_oembed(world, made["shareUrl"]).get_json()
+    update_file_row(world, uploaded_file["uuid"], **columns)
+    document = get_oembed(world, uploaded_file["shareUrl"]).get_json()
     assert document["title"] == frame_attributes(document)["title"] == "Shared document"
     assert "thumbnail_url" not in document
     assert "Report" not in json.dumps(document)
 
 
-def test_a_variant_is_described_under_its_own_ids(world: World, made: dict[str, Any]) -> None:
+def test_a_variant_is_described_under_its_own_ids(world: World, uploaded_file: dict[str, Any]) -> None:
     """A revoked variant leaks no name, a living one no canonical id."""
-    update_file_row(world, made["uuid"], slug="the-report")
-    path = f"/api/v1/files/{made['uuid']}/variants"
+    update_file_row(world, uploaded_file["uuid"], slug="the-report")
+    path = f"/api/v1/files/{uploaded_file['uuid']}/variants"
     variant = world.pia.post(path, json={"label": "Ann"}).get_json()
     for name in (variant["shortId"], variant["uuid"]):
         document = get_oembed(world, f"{LINK}/{name}").get_json()
         assert frame_attributes(document)["src"] == f"{LINK}/embed/{name}"
         assert world.http.get(document["thumbnail_url"].removeprefix(LINK), buffered=True).status_code == 200
         shown = json.dumps(document) + world.http.get(f"/{name}").text
-        assert not [word for word in (made["uuid"], made["shortId"], "the-report", "Ann") if word in shown]
+        assert not [
+            word for word in (uploaded_file["uuid"], uploaded_file["shortId"], "the-report", "Ann") if word in shown
+        ]
     world.pia.put(f"{path}/{variant['uuid']}", json={"revoked": True})
     assert get_oembed(world, variant["url"]).data == get_oembed(world, f"{LINK}/abcdefghijkl").data
 
 
-def test_a_view_limit_shows_no_page(world: World, made: dict[str, Any]) -> None:
-    update_file_row(world, made["uuid"], view_limit=1)
-    document = get_oembed(world, made["shareUrl"]).get_json()
+def test_a_view_limit_shows_no_page(world: World, uploaded_file: dict[str, Any]) -> None:
+    update_file_row(world, uploaded_file["uuid"], view_limit=1)
+    document = get_oembed(world, uploaded_file["shareUrl"]).get_json()
     assert document["title"] == "Report.pdf"
     assert not {"thumbnail_url", "thumbnail_width", "thumbnail_height"} & set(document)
 
@@ -180,18 +189,18 @@ def test_a_view_limit_shows_no_page(world: World, made: dict[str, Any]) -> None:
     ],
 )
 def test_the_asking_site_says_how_much_room_there_is(
-    world: World, made: dict[str, Any], asked: dict[str, str], size: tuple[int, int], thumbnail: bool
+    world: World, uploaded_file: dict[str, Any], asked: dict[str, str], size: tuple[int, int], thumbnail: bool
 ) -> None:
-    document = get_oembed(world, made["shareUrl"], **asked).get_json()
+    document = get_oembed(world, uploaded_file["shareUrl"], **asked).get_json()
     shown = frame_attributes(document)
     assert (document["width"], document["height"]) == (int(shown["width"]), int(shown["height"])) == size
     assert ("thumbnail_url" in document) == thumbnail
 
 
-def test_only_json_is_answered(world: World, made: dict[str, Any]) -> None:
+def test_only_json_is_answered(world: World, uploaded_file: dict[str, Any]) -> None:
     """``format=xml`` is 501."""
-    assert get_oembed(world, made["shareUrl"], format="json").status_code == 200
-    answer = get_oembed(world, made["shareUrl"], format="xml")
+    assert get_oembed(world, uploaded_file["shareUrl"], format="json").status_code == 200
+    answer = get_oembed(world, uploaded_file["shareUrl"], format="xml")
     assert (answer.status_code, answer.content_type) == (501, "text/plain; charset=utf-8")
     assert world.http.get("/oembed").status_code == 400
 
@@ -204,16 +213,21 @@ def test_a_name_cannot_leave_the_frame(world: World) -> None:
     assert "<script" not in document["html"]
 
 
-def test_a_page_without_end_has_no_thumbnail(world: World, made: dict[str, Any]) -> None:
+def test_a_page_without_end_has_no_thumbnail(world: World, uploaded_file: dict[str, Any]) -> None:
     for sizes in ("[[3, 10, 14400]]", "[[3, 0, 100]]"):
-        update_file_row(world, made["uuid"], page_sizes=sizes)
-        assert "thumbnail_url" not in get_oembed(world, made["shareUrl"]).get_json()
+        update_file_row(world, uploaded_file["uuid"], page_sizes=sizes)
+        assert "thumbnail_url" not in get_oembed(world, uploaded_file["shareUrl"]).get_json()
 
 
-def test_the_share_page_names_its_description_and_the_embed_page_does_not(world: World, made: dict[str, Any]) -> None:
+def test_the_share_page_names_its_description_and_the_embed_page_does_not(
+    world: World, uploaded_file: dict[str, Any]
+) -> None:
     """The share page carries the discovery link."""
-    update_file_row(world, made["uuid"], slug="the-report")
-    for name, public_id in ((made["shortId"], made["shortId"]), ("the-report", made["shortId"])):
+    update_file_row(world, uploaded_file["uuid"], slug="the-report")
+    for name, public_id in (
+        (uploaded_file["shortId"], uploaded_file["shortId"]),
+        ("the-report", uploaded_file["shortId"]),
+    ):
         found = re.findall(
             r'<link rel="alternate" type="application/json\+oembed" href="([^"]*)"', world.http.get(f"/{name}").text
         )
@@ -221,7 +235,7 @@ def test_the_share_page_names_its_description_and_the_embed_page_does_not(world:
         address = html.unescape(found[0])
         assert parse_qs(urlsplit(address).query)["url"] == [f"{LINK}/{public_id}"]
         assert world.http.get(address.removeprefix(LINK)).get_json()["title"] == "Report.pdf"
-    assert "oembed" not in world.http.get(f"/embed/{made['shortId']}").text
+    assert "oembed" not in world.http.get(f"/embed/{uploaded_file['shortId']}").text
 
 
 def test_one_address_may_ask_only_so_often(make: Any) -> None:

@@ -98,7 +98,7 @@ def test_a_link_that_is_gone_stays_a_link(world: World, site: ProviderRegistry) 
 
 
 @pytest.fixture
-def discovering(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def patched_discovery(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lets pyoembed reach the instance of the test in place of the network."""
 
     def get(url: str) -> Response:
@@ -112,7 +112,7 @@ def discovering(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pyoembed.requests.get", get)
 
 
-@pytest.mark.usefixtures("discovering")
+@pytest.mark.usefixtures("patched_discovery")
 def test_a_site_that_discovers_each_link_shows_it_too(world: World) -> None:
     url = share_document(world)
     found = oEmbed(url, maxwidth=400)
@@ -120,7 +120,7 @@ def test_a_site_that_discovers_each_link_shows_it_too(world: World) -> None:
     assert f'src="{url.replace(BASE_URL, f"{BASE_URL}/embed")}"' in found["html"]
 
 
-@pytest.mark.usefixtures("discovering")
+@pytest.mark.usefixtures("patched_discovery")
 def test_it_learns_no_name_of_a_gated_document_and_nothing_of_one_that_is_gone(world: World) -> None:
     url = share_document(world, password="open sesame")
     assert oEmbed(url)["title"] == "Shared document"

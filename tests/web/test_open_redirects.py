@@ -39,6 +39,6 @@ def test_signing_in_leads_to_no_such_place(world: World) -> None:
 @pytest.mark.parametrize("wrong", [{}, {"scope": "nonsense"}, {"response_type": "token"}], ids=str)
 def test_asking_for_access_leads_to_no_such_place(world: World, wrong: dict[str, str]) -> None:
     app = make_app(world, redirects=(REDIRECT, "http://127.0.0.1/callback"))
-    answers = {form: app.owner.get(app.address(redirect_uri=form, **wrong)) for form in FORMS}
+    answers = {form: app.owner.get(app.authorize_url(redirect_uri=form, **wrong)) for form in FORMS}
     found = {form: (answer.status_code, answer.headers.get("Location")) for form, answer in answers.items()}
     assert found == dict.fromkeys(FORMS, (400, None))

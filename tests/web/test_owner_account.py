@@ -171,7 +171,7 @@ def test_names_are_text_on_the_page(pia: FlaskClient) -> None:
 
 def test_an_app_is_listed_with_what_it_may_and_can_be_revoked(world: World, pia: FlaskClient) -> None:
     app = make_app(world)
-    tokens = app.tokens(scope="files:read profile")
+    tokens = app.approve_and_exchange(scope="files:read profile")
     found = section_text(get_account_page(pia), "apps")
     for words in ("Sales &lt;dashboard&gt;", "since 21 Sep 2026", "See your files and download them",
                   "See your account and plan"):  # fmt: skip
@@ -181,13 +181,13 @@ def test_an_app_is_listed_with_what_it_may_and_can_be_revoked(world: World, pia:
     assert app.get("/api/v1/user", tokens["access_token"]).status_code == 200
     assert "The app no longer has access." in submit_and_follow(pia, f"/account/apps/{uuid}/revoke")
     assert app.get("/api/v1/user", tokens["access_token"]).status_code == 401
-    assert app.refresh(tokens["refresh_token"]).get_json()["error"] == "invalid_grant"
+    assert app.refresh_token(tokens["refresh_token"]).get_json()["error"] == "invalid_grant"
     assert "No app has access" in section_text(get_account_page(pia), "apps")
 
 
 def test_the_app_of_somebody_else_is_not_there_to_be_revoked(world: World, pia: FlaskClient) -> None:
     app = make_app(world, world.bea)
-    tokens = app.tokens(scope="profile")
+    tokens = app.approve_and_exchange(scope="profile")
     assert "Sales" not in get_account_page(pia)
     (uuid,) = re.findall(r"/account/apps/([^/]+)/revoke", get_account_page(app.owner))
     assert [submit_form(pia, f"/account/apps/{name}/revoke").status_code for name in (uuid, UNKNOWN)] == [404, 404]

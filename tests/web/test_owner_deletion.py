@@ -15,7 +15,7 @@ from tests.support.owner_forms import find_csrf_token, submit_form, visible_text
 
 
 @pytest.fixture
-def desk(world: World) -> FlaskClient:
+def owner_browser(world: World) -> FlaskClient:
     """Pia's browser."""
     return sign_in_browser(world, world.pia)
 
@@ -28,29 +28,29 @@ def has_file(person: Person, uuid: str) -> bool:
     return person.get(f"/api/v1/files/{uuid}").status_code == 200
 
 
-def test_the_question_says_that_the_trash_keeps_it_and_until_when(world: World, desk: FlaskClient) -> None:
+def test_the_question_says_that_the_trash_keeps_it_and_until_when(world: World, owner_browser: FlaskClient) -> None:
     """Pro keeps 30 days."""
     made = world.pia.upload(name="plan.pdf")
-    page = desk.get(f"/files/{made['uuid']}/delete")
+    page = owner_browser.get(f"/files/{made['uuid']}/delete")
     until = re.search(r"until (\d+ \w+ \d{4})", visible_text(page))
     assert until is not None
     assert "Move to the trash" in page.text
     assert has_file(world.pia, made["uuid"])
-    answer = post_deletion(desk, made["uuid"], "trash")
+    answer = post_deletion(owner_browser, made["uuid"], "trash")
     assert answer.status_code == 303
-    after = visible_text(desk.get(answer.headers["Location"]))
+    after = visible_text(owner_browser.get(answer.headers["Location"]))
     assert f"The file is in the trash until {until[1]}." in after
     assert not has_file(world.pia, made["uuid"])
-    assert "plan.pdf" in desk.get("/trash").text
+    assert "plan.pdf" in owner_browser.get("/trash").text
 
 
-def test_past_the_trash_it_is_gone_for_good(world: World, desk: FlaskClient) -> None:
+def test_past_the_trash_it_is_gone_for_good(world: World, owner_browser: FlaskClient) -> None:
     made = world.pia.upload()
-    page = desk.get(f"/files/{made['uuid']}/delete?for-good=1")
+    page = owner_browser.get(f"/files/{made['uuid']}/delete?for-good=1")
     assert "This cannot be undone." in page.text
     assert 'name="fate" value="gone"' in page.text
-    assert post_deletion(desk, made["uuid"], "gone").status_code == 303
-    assert world.rt.db.rows("SELECT uuid FROM files") == []
+    assert post_deletion(owner_browser, made["uuid"], "gone").status_code == 303
+    assert world.rt.db.fetch_all("SELECT uuid FROM files") == []
 
 
 def test_on_free_the_question_says_that_it_is_gone_at_once(world: World) -> None:
@@ -62,14 +62,14 @@ def test_on_free_the_question_says_that_it_is_gone_at_once(world: World) -> None
     assert "Move to the trash" not in page.text
     answer = post_deletion(http, made["uuid"], "gone")
     assert "permanently deleted" in visible_text(http.get(answer.headers["Location"]))
-    assert world.rt.db.rows("SELECT uuid FROM files") == []
+    assert world.rt.db.fetch_all("SELECT uuid FROM files") == []
 
 
-def test_who_agreed_to_the_trash_did_not_agree_to_destruction(world: World, desk: FlaskClient) -> None:
+def test_who_agreed_to_the_trash_did_not_agree_to_destruction(world: World, owner_browser: FlaskClient) -> None:
     """The plan may end between question and answer."""
     made = world.pia.upload()
     accounts.set_tier(world.rt, world.pia.email, Plan.FREE)
-    answer = post_deletion(desk, made["uuid"], "trash")
+    answer = post_deletion(owner_browser, made["uuid"], "trash")
     assert answer.status_code == 409
     assert "The file was not deleted." in answer.text
     assert "This cannot be undone." in answer.text
@@ -77,17 +77,17 @@ def test_who_agreed_to_the_trash_did_not_agree_to_destruction(world: World, desk
 
 
 @pytest.mark.parametrize("fate", ["", "both", "1"])
-def test_without_a_fate_nothing_is_deleted(world: World, desk: FlaskClient, fate: str) -> None:
+def test_without_a_fate_nothing_is_deleted(world: World, owner_browser: FlaskClient, fate: str) -> None:
     made = world.pia.upload()
-    assert post_deletion(desk, made["uuid"], fate).status_code == 400
+    assert post_deletion(owner_browser, made["uuid"], fate).status_code == 400
     assert has_file(world.pia, made["uuid"])
 
 
-def test_a_foreign_file_does_not_exist_here(world: World, desk: FlaskClient) -> None:
+def test_a_foreign_file_does_not_exist_here(world: World, owner_browser: FlaskClient) -> None:
     foreign = world.mal.upload()["uuid"]
     for name in (foreign, share_anonymously(world).uuid, "nonsense", "%00"):
-        assert desk.get(f"/files/{name}/delete").status_code == 404
-        assert post_deletion(desk, name, "gone").status_code == 404
+        assert owner_browser.get(f"/files/{name}/delete").status_code == 404
+        assert post_deletion(owner_browser, name, "gone").status_code == 404
     assert has_file(world.mal, foreign)
 
 
@@ -103,11 +103,11 @@ def test_a_foreign_file_does_not_exist_here(world: World, desk: FlaskClient) -> 
     ],
 )
 def test_a_form_that_is_not_ours_deletes_nothing(
-    world: World, desk: FlaskClient, headers: dict[str, str], token: str | None
+    world: World, owner_browser: FlaskClient, headers: dict[str, str], token: str | None
 ) -> None:
     made = world.pia.upload()
-    data = {"csrf": find_csrf_token(desk.get("/login").text) if token is None else token, "fate": "trash"}
-    answer = desk.post(f"/files/{made['uuid']}/delete", data=data, headers=headers)
+    data = {"csrf": find_csrf_token(owner_browser.get("/login").text) if token is None else token, "fate": "trash"}
+    answer = owner_browser.post(f"/files/{made['uuid']}/delete", data=data, headers=headers)
     assert answer.status_code == 403
     assert has_file(world.pia, made["uuid"])
 
@@ -122,9 +122,9 @@ def test_only_its_owner_deletes_a_file(world: World, person: str) -> None:
     assert has_file(world.pia, made["uuid"])
 
 
-def test_looking_deletes_nothing(world: World, desk: FlaskClient) -> None:
+def test_looking_deletes_nothing(world: World, owner_browser: FlaskClient) -> None:
     made = world.pia.upload()
     for address in ("/files", f"/files/{made['uuid']}/delete?fate=gone&for-good=1"):
-        assert desk.get(address).status_code == 200
-        assert desk.head(address).status_code == 200
+        assert owner_browser.get(address).status_code == 200
+        assert owner_browser.head(address).status_code == 200
     assert has_file(world.pia, made["uuid"])

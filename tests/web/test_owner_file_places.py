@@ -19,7 +19,7 @@ ASSET = "6f1d3c1e-9d3b-4f0a-8f57-0a1b2c3d4e5f"
 
 
 @pytest.fixture
-def desk(world: World) -> OwnerFile:
+def owner_file(world: World) -> OwnerFile:
     return OwnerFile(world, world.pia)
 
 
@@ -30,25 +30,25 @@ def list_hotspots(desk: OwnerFile) -> list[dict[str, Any]]:
 PLACE = {"x": "10", "y": "20.5", "width": "30", "height": "40"}
 
 
-def test_a_hotspot_is_placed_by_four_numbers(desk: OwnerFile) -> None:
-    form = desk.form("/hotspots/2", "/hotspots")
-    words = form.done(PLACE | {"link": "https://film.example/one", "label": "See it"})
+def test_a_hotspot_is_placed_by_four_numbers(owner_file: OwnerFile) -> None:
+    form = owner_file.open_form("/hotspots/2", "/hotspots")
+    words = form.send_and_follow(PLACE | {"link": "https://film.example/one", "label": "See it"})
     assert words == "'See it' is on page 2."
-    (spot,) = list_hotspots(desk)
+    (spot,) = list_hotspots(owner_file)
     assert (spot["page"], spot["url"], spot["label"]) == (2, "https://film.example/one", "See it")
     assert spot["rect"] == {"x": 0.1, "y": 0.205, "width": 0.3, "height": 0.4}
-    page = desk.page("/hotspots/2")
-    drawn = page.one("rect", class_="spot").attrs
+    page = owner_file.get_page("/hotspots/2")
+    drawn = page.find_one("rect", class_="spot").attrs
     assert [float(drawn[side]) for side in PLACE] == pytest.approx([10, 20.5, 30, 40])
-    assert desk.type_of(page.one("div", id="canvas").one("img").attrs["src"]) == "image/jpeg"
-    assert desk.page("/hotspots/1").all("rect", class_="spot") == []
+    assert owner_file.get_content_type(page.find_one("div", id="canvas").find_one("img").attrs["src"]) == "image/jpeg"
+    assert owner_file.get_page("/hotspots/1").find_all("rect", class_="spot") == []
 
 
-def test_a_hotspot_plays_a_sound_of_the_file(desk: OwnerFile) -> None:
+def test_a_hotspot_plays_a_sound_of_the_file(owner_file: OwnerFile) -> None:
     sent = {"kind": "hotspot-audio", "file": (io.BytesIO(make_mp3_frame() * 400), "hello.mp3")}
-    sound = desk.owner.post(f"{desk.api}/assets", data=sent).get_json()["assetId"]
-    desk.form("/hotspots").done(PLACE | {"audio": sound, "label": "Hello"})
-    assert [(spot.get("url"), spot["assetId"]) for spot in list_hotspots(desk)] == [(None, sound)]
+    sound = owner_file.owner.post(f"{owner_file.api}/assets", data=sent).get_json()["assetId"]
+    owner_file.open_form("/hotspots").send_and_follow(PLACE | {"audio": sound, "label": "Hello"})
+    assert [(spot.get("url"), spot["assetId"]) for spot in list_hotspots(owner_file)] == [(None, sound)]
 
 
 @pytest.mark.parametrize(
@@ -61,78 +61,87 @@ def test_a_hotspot_plays_a_sound_of_the_file(desk: OwnerFile) -> None:
         ({"link": "https://film.example", "x": "nan"}, "rect"),
     ],
 )
-def test_a_wrong_hotspot_is_refused_and_stays_in_the_form(desk: OwnerFile, typed: dict[str, str], named: str) -> None:
+def test_a_wrong_hotspot_is_refused_and_stays_in_the_form(
+    owner_file: OwnerFile, typed: dict[str, str], named: str
+) -> None:
     wish = PLACE | {"label": "See it"} | typed
-    page = desk.form("/hotspots/2", "/hotspots").refused(400, wish)
-    again = Form(desk.http, f"{desk.path}/hotspots", page=page)
+    page = owner_file.open_form("/hotspots/2", "/hotspots").send_refused(400, wish)
+    again = Form(owner_file.http, f"{owner_file.path}/hotspots", page=page)
     assert {name: again.fields[name] for name in wish} == wish
     assert again.fields["page"] == "2"
     assert named in form_error(page)
-    assert list_hotspots(desk) == []
+    assert list_hotspots(owner_file) == []
 
 
-def test_a_hotspot_is_removed_and_one_of_another_file_is_not(desk: OwnerFile) -> None:
-    other = OwnerFile(desk.world, desk.world.pia)
-    desk.form("/hotspots").done(PLACE | {"link": "https://film.example"})
-    uuid = list_hotspots(desk)[0]["uuid"]
-    assert other.http.post(f"{other.path}/hotspots/{uuid}/delete", data={"csrf": other.csrf()}).status_code == 404
-    assert len(list_hotspots(desk)) == 1
-    assert desk.form("/hotspots", f"/hotspots/{uuid}/delete").done() == "'film.example' was removed."
-    assert list_hotspots(desk) == []
+def test_a_hotspot_is_removed_and_one_of_another_file_is_not(owner_file: OwnerFile) -> None:
+    other = OwnerFile(owner_file.world, owner_file.world.pia)
+    owner_file.open_form("/hotspots").send_and_follow(PLACE | {"link": "https://film.example"})
+    uuid = list_hotspots(owner_file)[0]["uuid"]
+    assert other.http.post(f"{other.path}/hotspots/{uuid}/delete", data={"csrf": other.csrf_token()}).status_code == 404
+    assert len(list_hotspots(owner_file)) == 1
+    assert (
+        owner_file.open_form("/hotspots", f"/hotspots/{uuid}/delete").send_and_follow() == "'film.example' was removed."
+    )
+    assert list_hotspots(owner_file) == []
 
 
 @pytest.mark.parametrize(("asked", "shown"), [("3", 3), ("99", 3), ("0", 1), ("", 1), ("x", 1), ("9" * 30, 1)])
-def test_the_editor_goes_to_the_page_that_was_asked_for(desk: OwnerFile, asked: str, shown: int) -> None:
-    page = parse_html(desk.http.get(f"{desk.path}/hotspots?page={asked}").text)
-    assert page.one("h2", id="draw-title").words == f"Page {shown} of 3"
+def test_the_editor_goes_to_the_page_that_was_asked_for(owner_file: OwnerFile, asked: str, shown: int) -> None:
+    page = parse_html(owner_file.http.get(f"{owner_file.path}/hotspots?page={asked}").text)
+    assert page.find_one("h2", id="draw-title").words == f"Page {shown} of 3"
 
 
-def test_an_uploaded_image_is_used_as_what_it_is(desk: OwnerFile) -> None:
-    put_settings(desk.world, desk.made, viewerSettings={"flip": {"rtl": True}, "background": {"dim": 20}})
+def test_an_uploaded_image_is_used_as_what_it_is(owner_file: OwnerFile) -> None:
+    put_settings(owner_file.world, owner_file.made, viewerSettings={"flip": {"rtl": True}, "background": {"dim": 20}})
     sent = {"kind": "background", "file": (io.BytesIO(make_picture()), "sea.png")}
-    asset = desk.owner.post(f"{desk.api}/assets", data=sent).get_json()["assetId"]
-    assert desk.type_of(desk.page("/assets").one("img", class_="asset").attrs["src"]) == "image/png"
-    desk.form("/assets", f"/assets/{asset}/use").done()
-    assert desk.told("")["viewerSettings"] == {
+    asset = owner_file.owner.post(f"{owner_file.api}/assets", data=sent).get_json()["assetId"]
+    assert (
+        owner_file.get_content_type(owner_file.get_page("/assets").find_one("img", class_="asset").attrs["src"])
+        == "image/png"
+    )
+    owner_file.open_form("/assets", f"/assets/{asset}/use").send_and_follow()
+    assert owner_file.get_from_api("")["viewerSettings"] == {
         "background": {"type": "image", "assetId": asset, "dim": 20},
         "flip": {"rtl": True},
     }
-    page = desk.page("/assets")
-    assert "in use" in page.one("li", class_="thing").words
-    assert page.all("form", action=f"{desk.path}/assets/{asset}/use") == []
+    page = owner_file.get_page("/assets")
+    assert "in use" in page.find_one("li", class_="thing").words
+    assert page.find_all("form", action=f"{owner_file.path}/assets/{asset}/use") == []
 
 
-def test_a_sound_and_an_image_of_another_file_cannot_be_used(desk: OwnerFile) -> None:
-    other = OwnerFile(desk.world, desk.world.pia)
-    insert_asset(desk.world, other.made["uuid"], "logo", ASSET)
-    answer = desk.http.post(f"{desk.path}/assets/{ASSET}/use", data={"csrf": desk.csrf()})
-    insert_asset(desk.world, desk.made["uuid"], "hotspot-audio", UNKNOWN_UUID)
-    sound = desk.http.post(f"{desk.path}/assets/{UNKNOWN_UUID}/use", data={"csrf": desk.csrf()})
-    assert (answer.status_code, sound.status_code, desk.told("")["viewerSettings"]) == (404, 404, {})
+def test_a_sound_and_an_image_of_another_file_cannot_be_used(owner_file: OwnerFile) -> None:
+    other = OwnerFile(owner_file.world, owner_file.world.pia)
+    insert_asset(owner_file.world, other.made["uuid"], "logo", ASSET)
+    answer = owner_file.http.post(f"{owner_file.path}/assets/{ASSET}/use", data={"csrf": owner_file.csrf_token()})
+    insert_asset(owner_file.world, owner_file.made["uuid"], "hotspot-audio", UNKNOWN_UUID)
+    sound = owner_file.http.post(f"{owner_file.path}/assets/{UNKNOWN_UUID}/use", data={"csrf": owner_file.csrf_token()})
+    assert (answer.status_code, sound.status_code, owner_file.get_from_api("")["viewerSettings"]) == (404, 404, {})
 
 
 def test_pictures_need_basic(world: World) -> None:
-    words = OwnerFile(world, world.fay).page("/assets").one("p", class_="note").words
+    words = OwnerFile(world, world.fay).get_page("/assets").find_one("p", class_="note").words
     assert words == "Basic Pictures and sounds need the basic plan or a higher one."
 
 
-def test_a_replacement_names_what_stands_on_the_pages(desk: OwnerFile) -> None:
-    assert desk.page("/replace").all("p", class_="note") == []
-    put_settings(desk.world, desk.made, **ALL_FEEDBACK_SETTINGS)
+def test_a_replacement_names_what_stands_on_the_pages(owner_file: OwnerFile) -> None:
+    assert owner_file.get_page("/replace").find_all("p", class_="note") == []
+    put_settings(owner_file.world, owner_file.made, **ALL_FEEDBACK_SETTINGS)
     for _ in range(2):
         hotspots.add(
-            desk.world.rt, desk.made["uuid"], {"page": "1", "rect": "0.1,0.1,0.2,0.2", "link": "https://a.example"}
+            owner_file.world.rt,
+            owner_file.made["uuid"],
+            {"page": "1", "rect": "0.1,0.1,0.2,0.2", "link": "https://a.example"},
         )
-    ann = FeedbackClient(desk.world, desk.made["shortId"])
-    ann.note("On the whole: fine.")
-    ann.note("Here is a typo", page=2)
-    ann.mark(1, "pick")
+    ann = FeedbackClient(owner_file.world, owner_file.made["shortId"])
+    ann.leave_note("On the whole: fine.")
+    ann.leave_note("Here is a typo", page=2)
+    ann.mark_page(1, "pick")
     ann.annotate(3, "Move this")
-    page = desk.page("/replace")
-    assert page.one("p", class_="note").words == (
+    page = owner_file.get_page("/replace")
+    assert page.find_one("p", class_="note").words == (
         "Its pages have 2 hotspots, 1 note, 1 mark, 1 annotation. In a new document they may point to something else."
     )
-    form = page.one("form", **{"data-upload": f"/api/account{desk.path}/content"})
-    after = desk.page(form.attrs["data-next"].removeprefix(desk.path))
-    assert after.one("p", class_="said").words == "The document was replaced; its link stays the same."
-    assert [node.attrs["value"] for node in form.all("input", name="clearAnchors")] == ["true", "false"]
+    form = page.find_one("form", **{"data-upload": f"/api/account{owner_file.path}/content"})
+    after = owner_file.get_page(form.attrs["data-next"].removeprefix(owner_file.path))
+    assert after.find_one("p", class_="said").words == "The document was replaced; its link stays the same."
+    assert [node.attrs["value"] for node in form.find_all("input", name="clearAnchors")] == ["true", "false"]

@@ -62,23 +62,27 @@ def test_a_setting_is_set_and_taken_back_in_the_form(world: World, case: Setting
     shared = OwnedFile(world, world.pia)
     http = sign_in_browser(world, world.pia)
     assert (
-        open_settings_form(http, shared, settings_page_name(case.name)).done(form_values(case.name, case.sent))
+        open_settings_form(http, shared, settings_page_name(case.name)).send_and_follow(
+            form_values(case.name, case.value)
+        )
         == "Saved."
     )
-    assert shared.shows(case.shown)
-    open_settings_form(http, shared, settings_page_name(case.name)).done(form_values(case.name, case.taken_back))
-    assert shared.shows(case.left)
+    assert shared.has_values(case.expected)
+    open_settings_form(http, shared, settings_page_name(case.name)).send_and_follow(
+        form_values(case.name, case.reset_value)
+    )
+    assert shared.has_values(case.expected_after_reset)
 
 
 @pytest.mark.parametrize("look", LOOKS, ids=lambda look: look.field)
 def test_a_look_is_set_in_the_form_as_through_the_api(world: World, look: LookCase) -> None:
     shared = OwnedFile(world, world.pia)
-    shared.change(viewerSettings=look.deviation)
-    expected = shared.show()["viewerSettings"]
-    shared.change(viewerSettings={})
+    shared.change_settings(viewerSettings=look.deviation)
+    expected = shared.get_file()["viewerSettings"]
+    shared.change_settings(viewerSettings={})
     http = sign_in_browser(world, world.pia)
-    open_settings_form(http, shared, "looks").done(look_form_values(look.deviation))
-    assert shared.show()["viewerSettings"] == expected
+    open_settings_form(http, shared, "looks").send_and_follow(look_form_values(look.deviation))
+    assert shared.get_file()["viewerSettings"] == expected
 
 
 def look_form_values(deviation: dict[str, Any]) -> dict[str, str]:
@@ -92,13 +96,13 @@ def look_form_values(deviation: dict[str, Any]) -> dict[str, str]:
 
 def test_every_setting_and_every_viewer_field_has_its_control(world: World) -> None:
     shared = OwnedFile(world, world.pia)
-    shared.change(deleteAt="2031-01-01T00:00:00Z")
+    shared.change_settings(deleteAt="2031-01-01T00:00:00Z")
     http = sign_in_browser(world, world.pia)
     names = {name for page in ("settings", "looks") for name in open_settings_form(http, shared, page).fields}
     boxes = {
         node.attrs["name"]
         for page in ("settings", "looks")
-        for node in open_settings_form(http, shared, page).node.all("input", type="checkbox")
+        for node in open_settings_form(http, shared, page).node.find_all("input", type="checkbox")
     }
     settings = {name.partition(".")[0] for name in names | boxes}
     assert {case.name for case in CASES} - settings == set()
@@ -110,13 +114,13 @@ def test_settings_of_a_design_tool_are_not_shown_where_the_server_knows_none(mak
     form = open_settings_form(sign_in_browser(world, world.pia), OwnedFile(world, world.pia))
     assert "Design tool" not in form.node.words
     assert [name for name in form.fields if "esign" in name] == []
-    assert form.done({"allowDownload": ""}) == "Saved."
+    assert form.send_and_follow({"allowDownload": ""}) == "Saved."
 
 
 def test_a_password_manager_is_told_which_link_the_password_is_for(world: World) -> None:
     shared = OwnedFile(world, world.pia)
     page = parse_html(sign_in_browser(world, world.pia).get(f"/files/{shared.made['uuid']}/settings").text)
-    hint = page.one("input", autocomplete="username")
+    hint = page.find_one("input", autocomplete="username")
     assert (hint.attrs["value"], hint.attrs.get("name")) == (shared.made["shortId"], None)
 
 
@@ -126,10 +130,12 @@ def test_a_new_row_of_a_table_appears_by_itself(world: World, monkeypatch: pytes
     monkeypatch.setitem(SETTINGS, "neverPrint", Setting("neverPrint", fields.parse_boolean, default=False))
     monkeypatch.setitem(VIEWER_BLOCKS, "paper", {"texture": ViewerField("word", default="flat", words=("flat", "old"))})
     page = parse_html(http.get(f"/files/{shared.made['uuid']}/settings").text)
-    assert page.one("input", name="neverPrint").attrs["type"] == "checkbox"
-    assert page.one("label", **{"for": "c-neverPrint"}).words == "Never print"
+    assert page.find_one("input", name="neverPrint").attrs["type"] == "checkbox"
+    assert page.find_one("label", **{"for": "c-neverPrint"}).words == "Never print"
     looks = parse_html(http.get(f"/files/{shared.made['uuid']}/looks").text)
-    assert [node.attrs["value"] for node in looks.one("select", name="viewerSettings.paper.texture").all("option")] == [
+    assert [
+        node.attrs["value"] for node in looks.find_one("select", name="viewerSettings.paper.texture").find_all("option")
+    ] == [
         "flat",
         "old",
     ]
@@ -155,17 +161,17 @@ def test_what_the_plan_does_not_have_is_disabled_and_told_why(world: World, who:
 
 def test_a_pro_field_set_before_a_downgrade_can_be_taken_back(world: World) -> None:
     shared = OwnedFile(world, world.pia)
-    shared.change(watermark=True, viewerSettings={"flip": {"rtl": True}, "brand": {"accentColor": "#123456"}})
-    shared.on("basic")
+    shared.change_settings(watermark=True, viewerSettings={"flip": {"rtl": True}, "brand": {"accentColor": "#123456"}})
+    shared.set_plan("basic")
     http = sign_in_browser(world, world.pia)
     form = open_settings_form(http, shared)
     assert "Set on a higher plan: it can only be taken back." in form.node.words
-    form.done({"watermark": ""})
+    form.send_and_follow({"watermark": ""})
     looks = open_settings_form(http, shared, "looks")
-    refused = looks.refused(403, {"viewerSettings.flip.rtl": ""})
-    assert "viewerSettings.brand" in refused.one("p", class_="wrong").words
-    looks.done({"viewerSettings.brand.accentColor": "#000000", "viewerSettings.flip.rtl": ""})
-    assert shared.shows({"watermark": False, "viewerSettings": {}})
+    refused = looks.send_refused(403, {"viewerSettings.flip.rtl": ""})
+    assert "viewerSettings.brand" in refused.find_one("p", class_="wrong").words
+    looks.send_and_follow({"viewerSettings.brand.accentColor": "#000000", "viewerSettings.flip.rtl": ""})
+    assert shared.has_values({"watermark": False, "viewerSettings": {}})
 
 
 def test_a_field_above_the_plan_is_refused_even_when_it_is_forced_into_the_form(world: World) -> None:
@@ -174,75 +180,75 @@ def test_a_field_above_the_plan_is_refused_even_when_it_is_forced_into_the_form(
     shown = json.loads(form.fields["shown"])
     form.fields |= {"shown": json.dumps(shown | {"watermark": ""}), "watermark": "on"}
     answer = form.send()
-    assert (answer.status_code, shared.show()["watermark"]) == (403, False)
-    assert "requires the pro plan" in parse_html(answer.text).one("p", class_="wrong").words
+    assert (answer.status_code, shared.get_file()["watermark"]) == (403, False)
+    assert "requires the pro plan" in parse_html(answer.text).find_one("p", class_="wrong").words
 
 
 def test_a_refusal_keeps_what_was_typed_but_a_password(world: World) -> None:
     shared = OwnedFile(world, world.pia)
-    before = shared.everything()
+    before = shared.read_row_and_bytes()
     typed = {
         "slug": "Not a slug", "password": "hunter22", "viewLimit": "many", "gateDomains": "a.example\nb.example",
         "gateFields.0.label": "Your <mail>", "gateFields.0.key": "mail", "askReceipt": "on", "allowDownload": "",
     }  # fmt: skip
-    page = open_settings_form(sign_in_browser(world, world.pia), shared).refused(400, typed)
+    page = open_settings_form(sign_in_browser(world, world.pia), shared).send_refused(400, typed)
     again = Form(world.http, f"/files/{shared.made['uuid']}/settings", page=page)
     assert {name: again.fields.get(name, "") for name in typed} == typed | {"password": ""}
-    assert page.one("p", class_="wrong").words
-    assert shared.everything() == before
+    assert page.find_one("p", class_="wrong").words
+    assert shared.read_row_and_bytes() == before
 
 
 def test_a_second_try_after_a_refusal_writes_everything_that_was_changed(world: World) -> None:
     shared = OwnedFile(world, world.pia)
     http = sign_in_browser(world, world.pia)
-    page = open_settings_form(http, shared).refused(400, {"slug": "No!", "askReceipt": "on"})
-    Form(http, f"/files/{shared.made['uuid']}/settings", page=page).done({"slug": "yes"})
-    assert shared.shows({"slug": "yes", "askReceipt": True})
+    page = open_settings_form(http, shared).send_refused(400, {"slug": "No!", "askReceipt": "on"})
+    Form(http, f"/files/{shared.made['uuid']}/settings", page=page).send_and_follow({"slug": "yes"})
+    assert shared.has_values({"slug": "yes", "askReceipt": True})
 
 
 def test_a_slug_that_is_taken_is_said_above_the_form(world: World) -> None:
     put_settings(world, world.pia.upload(), slug="taken")
-    page = open_settings_form(sign_in_browser(world, world.pia), OwnedFile(world, world.pia)).refused(
+    page = open_settings_form(sign_in_browser(world, world.pia), OwnedFile(world, world.pia)).send_refused(
         409, {"slug": "taken"}
     )
-    assert "'taken' is taken" in page.one("p", class_="wrong").words
+    assert "'taken' is taken" in page.find_one("p", class_="wrong").words
 
 
 def test_a_form_that_lay_open_does_not_undo_what_was_changed_meanwhile(world: World) -> None:
     shared = OwnedFile(world, world.pia)
     http = sign_in_browser(world, world.pia)
     looks, settings = open_settings_form(http, shared, "looks"), open_settings_form(http, shared)
-    shared.change(slug="mine", viewerSettings={"flip": {"rtl": True}}, askReceipt=True)
-    settings.done({"watermark": "on"})
-    looks.done({"viewerSettings.page.shadow": "3"})
+    shared.change_settings(slug="mine", viewerSettings={"flip": {"rtl": True}}, askReceipt=True)
+    settings.send_and_follow({"watermark": "on"})
+    looks.send_and_follow({"viewerSettings.page.shadow": "3"})
     both = {"flip": {"rtl": True}, "page": {"shadow": 3}}
-    assert shared.shows({"slug": "mine", "askReceipt": True, "watermark": True, "viewerSettings": both})
+    assert shared.has_values({"slug": "mine", "askReceipt": True, "watermark": True, "viewerSettings": both})
 
 
 def test_a_password_is_set_kept_and_taken_away(world: World) -> None:
     shared = OwnedFile(world, world.bea)
     http = sign_in_browser(world, world.bea)
-    open_settings_form(http, shared).done({"password": "hunter22"})
-    assert shared.shows({"protected": True})
-    open_settings_form(http, shared).done({"allowDownload": ""})
-    assert shared.shows({"protected": True, "allowDownload": False})
-    open_settings_form(http, shared).refused(400, {"password": "other", "password.clear": "on"})
-    open_settings_form(http, shared).done({"password.clear": "on"})
-    assert shared.shows({"protected": False})
+    open_settings_form(http, shared).send_and_follow({"password": "hunter22"})
+    assert shared.has_values({"protected": True})
+    open_settings_form(http, shared).send_and_follow({"allowDownload": ""})
+    assert shared.has_values({"protected": True, "allowDownload": False})
+    open_settings_form(http, shared).send_refused(400, {"password": "other", "password.clear": "on"})
+    open_settings_form(http, shared).send_and_follow({"password.clear": "on"})
+    assert shared.has_values({"protected": False})
 
 
 def test_the_end_of_a_link_is_set_in_utc_and_taken_away(world: World) -> None:
     shared = OwnedFile(world, world.fay)
     http = sign_in_browser(world, world.fay)
-    open_settings_form(http, shared).done({"deleteAt": "2031-05-06T07:08"})
-    assert shared.shows({"deleteAt": "2031-05-06T07:08:00.000Z"})
+    open_settings_form(http, shared).send_and_follow({"deleteAt": "2031-05-06T07:08"})
+    assert shared.has_values({"deleteAt": "2031-05-06T07:08:00.000Z"})
     assert open_settings_form(http, shared).fields["deleteAt"] == "2031-05-06T07:08"
-    open_settings_form(http, shared).refused(400, {"deleteAt": "2032-01-01T00:00", "neverExpire": "on"})
-    open_settings_form(http, shared).done({"neverExpire": "on"})
-    assert "deleteAt" not in shared.show()
-    open_settings_form(http, shared).done({"deleteAt": "2031-05-06T07:08"})
-    open_settings_form(http, shared).done({"deleteAt": ""})
-    assert "deleteAt" not in shared.show()
+    open_settings_form(http, shared).send_refused(400, {"deleteAt": "2032-01-01T00:00", "neverExpire": "on"})
+    open_settings_form(http, shared).send_and_follow({"neverExpire": "on"})
+    assert "deleteAt" not in shared.get_file()
+    open_settings_form(http, shared).send_and_follow({"deleteAt": "2031-05-06T07:08"})
+    open_settings_form(http, shared).send_and_follow({"deleteAt": ""})
+    assert "deleteAt" not in shared.get_file()
 
 
 @pytest.mark.parametrize(
@@ -251,25 +257,26 @@ def test_the_end_of_a_link_is_set_in_utc_and_taken_away(world: World) -> None:
 )
 def test_a_look_that_the_api_would_drop_or_refuse_is_refused(world: World, field: str, text: str) -> None:
     shared = OwnedFile(world, world.pia)
-    page = open_settings_form(sign_in_browser(world, world.pia), shared, "looks").refused(
+    page = open_settings_form(sign_in_browser(world, world.pia), shared, "looks").send_refused(
         400, {f"viewerSettings.{field}": text}
     )
-    assert f"viewerSettings.{field.partition('.')[0]}" in page.one("p", class_="wrong").words
-    assert shared.shows({"viewerSettings": {}})
+    assert f"viewerSettings.{field.partition('.')[0]}" in page.find_one("p", class_="wrong").words
+    assert shared.has_values({"viewerSettings": {}})
 
 
 def test_a_button_goes_when_its_words_and_its_address_are_emptied(world: World) -> None:
     shared = OwnedFile(world, world.pia)
-    shared.change(viewerSettings={"cta": {"label": "Call", "url": "https://a.example", "style": "outline"}})
+    shared.change_settings(viewerSettings={"cta": {"label": "Call", "url": "https://a.example", "style": "outline"}})
     emptied = {"viewerSettings.cta.label": "", "viewerSettings.cta.url": ""}
-    open_settings_form(sign_in_browser(world, world.pia), shared, "looks").done(emptied)
-    assert shared.shows({"viewerSettings": {}})
+    open_settings_form(sign_in_browser(world, world.pia), shared, "looks").send_and_follow(emptied)
+    assert shared.has_values({"viewerSettings": {}})
 
 
 def test_the_tie_to_a_design_is_cut_by_a_box(world: World) -> None:
     shared = OwnedFile(world, world.fay)
     assert (
-        open_settings_form(sign_in_browser(world, world.fay), shared).done({"detachDesignToolDesign": "on"}) == "Saved."
+        open_settings_form(sign_in_browser(world, world.fay), shared).send_and_follow({"detachDesignToolDesign": "on"})
+        == "Saved."
     )
 
 
@@ -277,10 +284,10 @@ def test_an_expired_link_says_so_above_the_form(world: World) -> None:
     shared = OwnedFile(world, world.pia)
     http = sign_in_browser(world, world.pia)
     form = open_settings_form(http, shared)
-    shared.change(deleteAt="2026-01-01T00:00:00Z")
-    page = form.refused(410, {"slug": "late"})
-    assert "expired" in page.one("p", class_="wrong").words
-    assert page.one("p", class_="note").words.startswith("This link is expired.")
+    shared.change_settings(deleteAt="2026-01-01T00:00:00Z")
+    page = form.send_refused(410, {"slug": "late"})
+    assert "expired" in page.find_one("p", class_="wrong").words
+    assert page.find_one("p", class_="note").words.startswith("This link is expired.")
 
 
 @pytest.mark.parametrize("shown", ["", "[]", '{"slug": 1}', "{" * 100_000])
@@ -290,15 +297,15 @@ def test_a_form_without_its_memory_is_refused(world: World, shown: str) -> None:
     form.fields["shown"] = shown
     form.fill({"slug": "x"})
     assert form.send().status_code == 400
-    assert "slug" not in shared.show()
+    assert "slug" not in shared.get_file()
 
 
 def test_the_plan_at_the_moment_of_saving_counts(world: World) -> None:
     shared = OwnedFile(world, world.pia)
     form = open_settings_form(sign_in_browser(world, world.pia), shared)
     accounts.set_tier(world.rt, world.pia.email, Plan.FREE)
-    form.refused(403, {"watermark": "on"})
-    assert shared.shows({"watermark": False})
+    form.send_refused(403, {"watermark": "on"})
+    assert shared.has_values({"watermark": False})
 
 
 def test_a_download_that_cannot_be_made_is_said_on_the_pages_of_the_file(world: World) -> None:

@@ -22,7 +22,7 @@ NAMED = re.compile(r'<h2><a href="/files/[0-9a-f-]{36}">([^<]*)</a></h2>')
 
 
 @pytest.fixture
-def desk(world: World) -> FlaskClient:
+def owner_browser(world: World) -> FlaskClient:
     """Pia's browser."""
     return sign_in_browser(world, world.pia)
 
@@ -44,7 +44,11 @@ def insert_files(world: World, count: int, person: Person | None = None, **colum
     with world.rt.db.write():
         world.rt.db.execute("DELETE FROM files WHERE uuid = ?", (made["uuid"],))
         for number in range(1, count + 1):
-            own = {"uuid": world.rt.uuid(), "short_id": world.rt.token(12), "original_name": f"file {number}.pdf"}
+            own = {
+                "uuid": world.rt.random_uuid(),
+                "short_id": world.rt.random_token(12),
+                "original_name": f"file {number}.pdf",
+            }
             values = base | own | columns
             marks = ", ".join("?" * len(values))
             world.rt.db.execute(f"INSERT INTO files ({', '.join(values)}) VALUES ({marks})", list(values.values()))
@@ -53,17 +57,17 @@ def insert_files(world: World, count: int, person: Person | None = None, **colum
 # --- the list --------------------------------------------------------------------------------------------------------
 
 
-def test_the_newest_file_comes_first(world: World, desk: FlaskClient) -> None:
+def test_the_newest_file_comes_first(world: World, owner_browser: FlaskClient) -> None:
     for name in ("a.pdf", "c.pdf", "b.pdf"):
         world.pia.upload(name=name)
-    assert listed_names(desk.get("/files")) == ["b.pdf", "c.pdf", "a.pdf"]
+    assert listed_names(owner_browser.get("/files")) == ["b.pdf", "c.pdf", "a.pdf"]
 
 
-def test_a_file_shows_what_its_owner_wants_to_know(world: World, desk: FlaskClient) -> None:
+def test_a_file_shows_what_its_owner_wants_to_know(world: World, owner_browser: FlaskClient) -> None:
     made = world.pia.upload(simple_pdf(pages=3), "report.pdf")
     update_file_row(world, made["uuid"], view_count=1234, size=4_500_000)
     world.clock.advance(days=3)
-    answer = desk.get("/files")
+    answer = owner_browser.get("/files")
     assert "3 pages · 4.3 MB · 1,234 views · shared 3 days ago" in visible_text(answer)
     for address in (
         f"{BASE_URL}/{made['shortId']}",
@@ -96,25 +100,27 @@ def test_an_age_is_told_as_people_say_it(world: World, seconds: int, words: str)
         (2 * 1024**3, "2 GB"),
     ],
 )  # fmt: skip
-def test_a_size_is_told_with_as_many_digits_as_help(world: World, desk: FlaskClient, size: int, words: str) -> None:
+def test_a_size_is_told_with_as_many_digits_as_help(
+    world: World, owner_browser: FlaskClient, size: int, words: str
+) -> None:
     update_file_row(world, world.pia.upload()["uuid"], size=size)
-    assert f"3 pages · {words} · 0 views" in visible_text(desk.get("/files"))
+    assert f"3 pages · {words} · 0 views" in visible_text(owner_browser.get("/files"))
 
 
-def test_its_picture_and_its_code_are_served(world: World, desk: FlaskClient) -> None:
+def test_its_picture_and_its_code_are_served(world: World, owner_browser: FlaskClient) -> None:
     """The picture is the owner's own first page: also where readers are asked first, and see only some pages."""
     made = world.pia.upload(simple_pdf(pages=3))
     put_settings(
         world, made, password="correct horse", requireEmail=True, pageRange={"from": 2, "to": 3}, watermark=True
     )
-    page = desk.get("/files").text
+    page = owner_browser.get("/files").text
     picture = re.search(r'<img src="([^"]+)" alt="" loading="lazy"', page)
     assert picture is not None
-    assert desk.get(picture[1]).content_type == "image/jpeg"
+    assert owner_browser.get(picture[1]).content_type == "image/jpeg"
     assert world.http.get(picture[1]).status_code == 403
     code = re.search(r'href="(/api/files/[^"]+)" download="[0-9A-Za-z]{12}.png"', page)
     assert code is not None
-    assert desk.get(code[1]).content_type == "image/png"
+    assert owner_browser.get(code[1]).content_type == "image/png"
 
 
 @pytest.mark.parametrize(
@@ -133,12 +139,12 @@ def test_its_picture_and_its_code_are_served(world: World, desk: FlaskClient) ->
     ],
 )
 def test_what_is_special_about_a_link_is_a_flag(
-    world: World, desk: FlaskClient, settings: dict[str, Any], words: str
+    world: World, owner_browser: FlaskClient, settings: dict[str, Any], words: str
 ) -> None:
     made = world.pia.upload()
-    assert '<li class="flag' not in desk.get("/files").text
+    assert '<li class="flag' not in owner_browser.get("/files").text
     put_settings(world, made, **settings)
-    assert re.findall(r'<li class="flag">([^<]*)</li>', desk.get("/files").text) == [words]
+    assert re.findall(r'<li class="flag">([^<]*)</li>', owner_browser.get("/files").text) == [words]
 
 
 @pytest.mark.parametrize(
@@ -146,45 +152,45 @@ def test_what_is_special_about_a_link_is_a_flag(
     [({"delete_at": 1_000}, "Expired 1 Jan 1970"), ({"burned_at": 1_000, "view_limit": 3}, "Used up")],
 )
 def test_a_link_that_ended_says_so_and_shows_no_picture(
-    world: World, desk: FlaskClient, columns: dict[str, int], words: str
+    world: World, owner_browser: FlaskClient, columns: dict[str, int], words: str
 ) -> None:
     update_file_row(world, world.pia.upload()["uuid"], **columns)
-    page = desk.get("/files").text
+    page = owner_browser.get("/files").text
     assert re.findall(r'<li class="flag[^"]*">([^<]*)</li>', page) == [words]
     assert "<img" not in page
 
 
-def test_a_link_that_the_operator_froze_says_so(world: World, desk: FlaskClient) -> None:
+def test_a_link_that_the_operator_froze_says_so(world: World, owner_browser: FlaskClient) -> None:
     update_file_row(world, world.pia.upload()["uuid"], frozen_at=1_000)
-    page = desk.get("/files").text
+    page = owner_browser.get("/files").text
     assert '<li class="flag ended">On hold: the operator reviews it</li>' in page
     assert "<img" in page  # it is still open to its owner
 
 
-def test_names_are_text_and_never_markup(world: World, desk: FlaskClient) -> None:
+def test_names_are_text_and_never_markup(world: World, owner_browser: FlaskClient) -> None:
     update_file_row(world, world.pia.upload()["uuid"], original_name='"><script>alert(1)<.pdf')
     for address in ("/files", "/files?q=script"):
-        page = desk.get(address)
+        page = owner_browser.get(address)
         assert listed_names(page) == ['"><script>alert(1)<.pdf']
         assert "<script>alert" not in page.text
-    assert "<script>alert" not in desk.get('/files?q="><script>alert(1)</script>').text
+    assert "<script>alert" not in owner_browser.get('/files?q="><script>alert(1)</script>').text
 
 
-def test_nobody_elses_files_appear(world: World, desk: FlaskClient) -> None:
+def test_nobody_elses_files_appear(world: World, owner_browser: FlaskClient) -> None:
     world.mal.upload(name="foreign.pdf")
     share_anonymously(world)  # nobody's
     trashed = world.pia.upload(name="trashed.pdf")
     world.pia.delete(f"/api/v1/files/{trashed['uuid']}")
     world.pia.upload(name="mine.pdf")
-    assert listed_names(desk.get("/files")) == ["mine.pdf"]
+    assert listed_names(owner_browser.get("/files")) == ["mine.pdf"]
     for words in ("foreign", "trashed"):
-        searched = desk.get(f"/files?q={words}")
+        searched = owner_browser.get(f"/files?q={words}")
         assert listed_names(searched) == []
         assert "0 of 1 found by" in visible_text(searched)
 
 
-def test_an_empty_library_says_how_to_begin(desk: FlaskClient) -> None:
-    answer = desk.get("/files")
+def test_an_empty_library_says_how_to_begin(owner_browser: FlaskClient) -> None:
+    answer = owner_browser.get("/files")
     assert "Share your first document" in answer.text
     assert 'type="file"' in answer.text
     assert "Search by name" not in answer.text
@@ -201,8 +207,8 @@ def test_who_is_not_signed_in_is_asked_to_and_comes_back(world: World) -> None:
     assert listed_names(world.http.get("/files?q=secret")) == ["secret.pdf"]
 
 
-def test_no_other_site_may_frame_it_or_keep_it(desk: FlaskClient) -> None:
-    headers = desk.get("/files").headers
+def test_no_other_site_may_frame_it_or_keep_it(owner_browser: FlaskClient) -> None:
+    headers = owner_browser.get("/files").headers
     assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
     assert headers["Cache-Control"] == "private, no-store"
 
@@ -227,13 +233,13 @@ def test_no_other_site_may_frame_it_or_keep_it(desk: FlaskClient) -> None:
     ],
 )
 def test_a_search_finds_words_anywhere_in_the_name(
-    world: World, desk: FlaskClient, words: str, found: list[str]
+    world: World, owner_browser: FlaskClient, words: str, found: list[str]
 ) -> None:
     for name in ("Übersicht Q3.pdf", "100%_done.pdf", "q3 plan.pdf"):
         made = world.pia.upload(name=name)
         if name.startswith("100"):
             put_settings(world, made, slug="for-the-board")
-    answer = desk.get("/files", query_string={"q": words})
+    answer = owner_browser.get("/files", query_string={"q": words})
     assert listed_names(answer) == found
     if words.strip():
         assert f"{len(found)} of 3 found by" in visible_text(answer)
@@ -251,31 +257,33 @@ def test_a_search_finds_words_anywhere_in_the_name(
         ("id; DROP TABLE files", ["c.pdf", "A.pdf", "b.pdf"]),
     ],
 )
-def test_a_library_is_sorted_as_asked(world: World, desk: FlaskClient, order: str, expected: list[str]) -> None:
+def test_a_library_is_sorted_as_asked(
+    world: World, owner_browser: FlaskClient, order: str, expected: list[str]
+) -> None:
     for name, views, size in (("b.pdf", 1, 900), ("A.pdf", 50, 100), ("c.pdf", 2, 500)):
         update_file_row(world, world.pia.upload(name=name)["uuid"], view_count=views, size=size)
-    assert listed_names(desk.get("/files", query_string={"sort": order})) == expected
+    assert listed_names(owner_browser.get("/files", query_string={"sort": order})) == expected
 
 
-def test_two_thousand_files_are_shown_fifty_at_a_time(world: World, desk: FlaskClient) -> None:
+def test_two_thousand_files_are_shown_fifty_at_a_time(world: World, owner_browser: FlaskClient) -> None:
     insert_files(world, 2_000)
-    first = desk.get("/files?q=file&sort=oldest")
+    first = owner_browser.get("/files?q=file&sort=oldest")
     assert listed_names(first) == [f"file {number}.pdf" for number in range(1, 51)]
     assert "Page 1 of 40" in first.text
     assert 'rel="prev"' not in first.text
     after = re.search(r'href="([^"]+)" rel="next"', first.text)
     assert after is not None
     assert parse_qs(urlsplit(unescape(after[1])).query) == {"q": ["file"], "sort": ["oldest"], "page": ["2"]}
-    assert listed_names(desk.get(unescape(after[1])))[0] == "file 51.pdf"
-    last = desk.get("/files?sort=oldest&page=40")
+    assert listed_names(owner_browser.get(unescape(after[1])))[0] == "file 51.pdf"
+    last = owner_browser.get("/files?sort=oldest&page=40")
     assert listed_names(last)[-1] == "file 2000.pdf"
     assert 'rel="next"' not in last.text
 
 
 @pytest.mark.parametrize("number", ["0", "-1", "x", "", "9" * 5000, "1.5", "²", "99"])
-def test_a_page_that_does_not_exist_shows_one_that_does(world: World, desk: FlaskClient, number: str) -> None:
+def test_a_page_that_does_not_exist_shows_one_that_does(world: World, owner_browser: FlaskClient, number: str) -> None:
     world.pia.upload(name="only.pdf")
-    assert listed_names(desk.get("/files", query_string={"page": number})) == ["only.pdf"]
+    assert listed_names(owner_browser.get("/files", query_string={"page": number})) == ["only.pdf"]
 
 
 def count_statements(world: World, http: FlaskClient, address: str) -> int:
@@ -291,11 +299,11 @@ def count_statements(world: World, http: FlaskClient, address: str) -> int:
 
 
 @pytest.mark.parametrize("address", ["/files", "/files?q=file", "/files?sort=views"])
-def test_many_files_take_no_more_statements_than_one(world: World, desk: FlaskClient, address: str) -> None:
+def test_many_files_take_no_more_statements_than_one(world: World, owner_browser: FlaskClient, address: str) -> None:
     world.pia.upload(name="file.pdf")
-    few = count_statements(world, desk, address)
+    few = count_statements(world, owner_browser, address)
     insert_files(world, 200)
-    assert count_statements(world, desk, address) == few <= 12
+    assert count_statements(world, owner_browser, address) == few <= 12
 
 
 # --- what the plan allows --------------------------------------------------------------------------------------------
@@ -310,8 +318,8 @@ def test_the_free_plan_counts_its_places_and_says_what_to_do(world: World, count
     assert ("To share another one, delete a file" in words) == full
 
 
-def test_a_plan_without_a_limit_counts_nothing(desk: FlaskClient) -> None:
-    assert "plan." not in visible_text(desk.get("/files"))
+def test_a_plan_without_a_limit_counts_nothing(owner_browser: FlaskClient) -> None:
+    assert "plan." not in visible_text(owner_browser.get("/files"))
 
 
 def test_the_page_tells_its_script_the_token_and_the_largest_pdf(world: World) -> None:

@@ -17,7 +17,7 @@ NAMED = re.compile(r"<h2>([^<]*\.pdf)</h2>")
 
 
 @pytest.fixture
-def desk(world: World) -> FlaskClient:
+def owner_browser(world: World) -> FlaskClient:
     """Pia's browser."""
     return sign_in_browser(world, world.pia)
 
@@ -44,11 +44,11 @@ def has_file(person: Person, uuid: str) -> bool:
 
 
 def count_trashed(world: World) -> int:
-    return len(world.rt.db.rows("SELECT 1 FROM files WHERE trashed_at IS NOT NULL"))
+    return len(world.rt.db.fetch_all("SELECT 1 FROM files WHERE trashed_at IS NOT NULL"))
 
 
-def test_an_empty_trash_says_so(desk: FlaskClient) -> None:
-    assert "The trash is empty" in desk.get("/trash").text
+def test_an_empty_trash_says_so(owner_browser: FlaskClient) -> None:
+    assert "The trash is empty" in owner_browser.get("/trash").text
 
 
 @pytest.mark.parametrize(("name", "days"), [("bea", 7), ("pia", 30)])
@@ -65,31 +65,31 @@ def test_it_lists_what_was_deleted_and_until_when(world: World, name: str, days:
     assert f"Deleted files are kept for {days} days." in visible_text(answer)
 
 
-def test_nobody_elses_files_lie_there(world: World, desk: FlaskClient) -> None:
+def test_nobody_elses_files_lie_there(world: World, owner_browser: FlaskClient) -> None:
     trash_file(world.mal, "foreign.pdf")
     world.pia.upload(name="active.pdf")
     trash_file(world.pia, "mine.pdf")
-    assert listed_names(desk.get("/trash")) == ["mine.pdf"]
+    assert listed_names(owner_browser.get("/trash")) == ["mine.pdf"]
 
 
-def test_what_is_due_is_as_good_as_gone(world: World, desk: FlaskClient) -> None:
+def test_what_is_due_is_as_good_as_gone(world: World, owner_browser: FlaskClient) -> None:
     trash_file(world.pia)
     world.clock.advance(days=29.99)
-    assert listed_names(desk.get("/trash")) == ["report.pdf"]
+    assert listed_names(owner_browser.get("/trash")) == ["report.pdf"]
     world.clock.advance(days=0.01)
     assert listed_names(sign_in_browser(world, world.pia).get("/trash")) == []
 
 
-def test_restoring_brings_link_and_name_back(world: World, desk: FlaskClient) -> None:
+def test_restoring_brings_link_and_name_back(world: World, owner_browser: FlaskClient) -> None:
     made = world.pia.upload(name="plan.pdf")
     put_settings(world, made, slug="q3-plan")
     world.pia.delete(f"/api/v1/files/{made['uuid']}")
     assert world.http.get("/q3-plan").status_code == 404
-    answer = submit_form_at(desk, f"/trash/{made['uuid']}/restore")
+    answer = submit_form_at(owner_browser, f"/trash/{made['uuid']}/restore")
     assert answer.status_code == 303
-    assert "plan.pdf is back, and so is its link." in visible_text(desk.get(answer.headers["Location"]))
+    assert "plan.pdf is back, and so is its link." in visible_text(owner_browser.get(answer.headers["Location"]))
     assert world.http.get("/q3-plan").status_code == 200
-    assert listed_names(desk.get("/trash")) == []
+    assert listed_names(owner_browser.get("/trash")) == []
 
 
 def test_restoring_needs_a_free_place_and_the_page_says_so(world: World) -> None:
@@ -98,7 +98,7 @@ def test_restoring_needs_a_free_place_and_the_page_says_so(world: World) -> None
     for _ in range(3):
         world.bea.upload()
     http = sign_in_browser(world, world.bea)
-    assert "nothing new comes here" in http.get("/trash").text
+    assert "the trash stays empty" in http.get("/trash").text
     answer = submit_form_at(http, f"/trash/{uuid}/restore")
     assert answer.status_code == 403
     assert "file slots are all taken" in answer.text
@@ -106,24 +106,24 @@ def test_restoring_needs_a_free_place_and_the_page_says_so(world: World) -> None
     assert not has_file(world.bea, uuid)
 
 
-def test_destroying_asks_first(world: World, desk: FlaskClient) -> None:
+def test_destroying_asks_first(world: World, owner_browser: FlaskClient) -> None:
     uuid = trash_file(world.pia)
-    page = desk.get(f"/trash/{uuid}/delete")
+    page = owner_browser.get(f"/trash/{uuid}/delete")
     assert "This cannot be undone." in page.text
     assert f'action="/trash/{uuid}/delete"' in page.text
     assert count_trashed(world) == 1
-    answer = submit_form_at(desk, f"/trash/{uuid}/delete")
+    answer = submit_form_at(owner_browser, f"/trash/{uuid}/delete")
     assert (answer.status_code, answer.headers["Location"].partition("?")[0]) == (303, "/trash")
-    assert world.rt.db.rows("SELECT 1 FROM files") == []
+    assert world.rt.db.fetch_all("SELECT 1 FROM files") == []
 
 
 @pytest.mark.parametrize("way", ["restore", "delete"])
-def test_only_what_is_in_ones_own_trash_can_leave_it(world: World, desk: FlaskClient, way: str) -> None:
+def test_only_what_is_in_ones_own_trash_can_leave_it(world: World, owner_browser: FlaskClient, way: str) -> None:
     foreign, active = trash_file(world.mal), world.pia.upload()["uuid"]
     for name in (foreign, active, "nonsense", "%00", "00000000-0000-4000-8000-000000000000"):
-        assert submit_form_at(desk, f"/trash/{name}/{way}").status_code == 404
-    assert desk.get(f"/trash/{foreign}/delete").status_code == 404
-    assert desk.get(f"/trash/{active}/delete").status_code == 404
+        assert submit_form_at(owner_browser, f"/trash/{name}/{way}").status_code == 404
+    assert owner_browser.get(f"/trash/{foreign}/delete").status_code == 404
+    assert owner_browser.get(f"/trash/{active}/delete").status_code == 404
     assert has_file(world.pia, active)
     assert count_trashed(world) == 1
 
@@ -139,18 +139,18 @@ def test_only_what_is_in_ones_own_trash_can_leave_it(world: World, desk: FlaskCl
     ],
 )
 def test_a_form_of_another_site_moves_nothing(
-    world: World, desk: FlaskClient, way: str, headers: dict[str, str]
+    world: World, owner_browser: FlaskClient, way: str, headers: dict[str, str]
 ) -> None:
     uuid = trash_file(world.pia)
-    assert submit_form_at(desk, f"/trash/{uuid}/{way}", **headers).status_code == 403
+    assert submit_form_at(owner_browser, f"/trash/{uuid}/{way}", **headers).status_code == 403
     assert count_trashed(world) == 1
 
 
 @pytest.mark.parametrize("way", ["restore", "delete"])
-def test_without_the_token_nothing_moves(world: World, desk: FlaskClient, way: str) -> None:
+def test_without_the_token_nothing_moves(world: World, owner_browser: FlaskClient, way: str) -> None:
     uuid = trash_file(world.pia)
     for data in ({}, {"csrf": ""}, {"csrf": "nonsense"}):
-        assert desk.post(f"/trash/{uuid}/{way}", data=data).status_code == 403
+        assert owner_browser.post(f"/trash/{uuid}/{way}", data=data).status_code == 403
     assert count_trashed(world) == 1
 
 
@@ -165,7 +165,7 @@ def test_who_is_not_signed_in_sees_and_moves_nothing(world: World) -> None:
     assert count_trashed(world) == 1
 
 
-def test_a_long_trash_is_shown_fifty_at_a_time(world: World, desk: FlaskClient) -> None:
+def test_a_long_trash_is_shown_fifty_at_a_time(world: World, owner_browser: FlaskClient) -> None:
     uuid = trash_file(world.pia)
     with world.rt.db.write():
         for number in range(60):
@@ -174,8 +174,8 @@ def test_a_long_trash_is_shown_fifty_at_a_time(world: World, desk: FlaskClient) 
                 " sha256, blob, content_version, created_at, updated_at, trashed_at, purge_at) SELECT ?, ?, owner_id,"
                 " original_name, size, mime_type, total_pages, page_sizes, sha256, ?, content_version, created_at,"
                 " updated_at, trashed_at, purge_at FROM files WHERE uuid = ?",
-                (world.rt.uuid(), world.rt.token(12), f"none{number}", uuid),
+                (world.rt.random_uuid(), world.rt.random_token(12), f"none{number}", uuid),
             )
-    assert len(listed_names(desk.get("/trash"))) == 50
-    assert len(listed_names(desk.get("/trash?page=2"))) == 11
-    assert len(listed_names(desk.get("/trash?page=99"))) == 11
+    assert len(listed_names(owner_browser.get("/trash"))) == 50
+    assert len(listed_names(owner_browser.get("/trash?page=2"))) == 11
+    assert len(listed_names(owner_browser.get("/trash?page=99"))) == 11

@@ -90,7 +90,7 @@ def test_the_secret_is_the_one_that_events_are_signed_with(
     (secret,) = re.findall(r'id="secret">([^<]+)<', made.text)
     (hook,) = list_webhooks(world.pia)
     submit_form(pia, f"/webhooks/{hook['uuid']}/test")
-    (hit,) = receiver.hits
+    (hit,) = receiver.requests
     assert verify(secret, hit.body, hit.headers["x-service-signature"], world.clock.now)
 
 
@@ -192,17 +192,17 @@ def test_deleting_asks_once_more_and_takes_the_log_along(world: World, pia: Flas
 def test_a_test_says_how_it_went(world: World, pia: FlaskClient, receiver: FakeReceiver) -> None:
     hook = add_webhook(world.pia, receiver.url)
     assert re.search(r"Delivered 200 in \d+ ms\.", submit_and_follow(pia, f"/webhooks/{hook.uuid}/test"))
-    receiver.script(http_response(b"", "503 Service Unavailable"))
+    receiver.set_script(http_response(b"", "503 Service Unavailable"))
     text = submit_and_follow(pia, f"/webhooks/{hook.uuid}/test")
     assert re.search(r"Not delivered, after \d+ ms\. The receiver answered with status 503\.", text)
-    assert [hit.headers["webhook-event"] for hit in receiver.hits] == ["webhook.test"] * 2
+    assert [hit.headers["webhook-event"] for hit in receiver.requests] == ["webhook.test"] * 2
 
 
 def test_tests_are_limited_as_on_the_session_route(world: World, pia: FlaskClient, receiver: FakeReceiver) -> None:
     hook = add_webhook(world.pia, receiver.url)
     statuses = [submit_form(pia, f"/webhooks/{hook.uuid}/test").status_code for _ in range(11)]
     assert statuses == [303] * 10 + [429]
-    assert len(receiver.hits) == 10
+    assert len(receiver.requests) == 10
     world.clock.advance(minutes=1)
     assert submit_form(pia, f"/webhooks/{hook.uuid}/test").status_code == 303
 
@@ -212,7 +212,7 @@ def test_tests_are_limited_as_on_the_session_route(world: World, pia: FlaskClien
 
 def test_the_log_shows_each_attempt_and_sends_again(world: World, pia: FlaskClient, receiver: FakeReceiver) -> None:
     hook, made = add_webhook(world.pia, receiver.url), world.pia.upload()
-    receiver.script(http_response(b"", "500 Oops"))
+    receiver.set_script(http_response(b"", "500 Oops"))
     record_replacements(world, made["uuid"])
     path = f"/webhooks/{hook.uuid}"
     assert "queued" in visible_text(get_webhooks_page(pia, path))
@@ -224,12 +224,12 @@ def test_the_log_shows_each_attempt_and_sends_again(world: World, pia: FlaskClie
     assert [f"{number}. 21 Sep 2026" in found for number in range(1, 7)] == [True] * 5 + [False]
     assert found.count("The receiver answered with status 500.") == 5
     (number,) = re.findall(r"/deliveries/(\d+)/redeliver", get_webhooks_page(pia, path))
-    receiver.script(http_response(b"thanks"))
+    receiver.set_script(http_response(b"thanks"))
     assert f"Delivery {number} is queued again." in submit_and_follow(pia, f"{path}/deliveries/{number}/redeliver")
     assert "/redeliver" not in get_webhooks_page(pia, path), "it is queued"
     deliver_due(world.rt)
     assert "content.replaced delivered" in visible_text(get_webhooks_page(pia, path))
-    assert len(receiver.hits) == 6
+    assert len(receiver.requests) == 6
 
 
 def test_nothing_is_sent_again_to_a_disabled_one(world: World, pia: FlaskClient, receiver: FakeReceiver) -> None:

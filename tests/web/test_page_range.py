@@ -36,7 +36,7 @@ def make_document() -> bytes:
 
 
 @pytest.fixture
-def shared(world: World) -> dict[str, Any]:
+def uploaded_file(world: World) -> dict[str, Any]:
     """Pages 2 to 4 of the six, shared by Pia."""
     made = world.pia.upload(make_document(), "Plan.pdf")
     put_settings(world, made, pageRange={"from": 2, "to": 4})
@@ -64,16 +64,16 @@ def page_texts(http: FlaskClient, name: str) -> list[str]:
     return found
 
 
-def test_readers_see_the_window_counted_from_one(world: World, shared: dict[str, Any]) -> None:
-    facts = read_facts(world.http, f"/{shared['shortId']}")
+def test_readers_see_the_window_counted_from_one(world: World, uploaded_file: dict[str, Any]) -> None:
+    facts = read_facts(world.http, f"/{uploaded_file['shortId']}")
     assert (facts["pages"], facts["start"]) == (3, 1)
     assert facts["sizes"] == [[1, 400.0, 400.0], [1, 500.0, 500.0], [1, 600.0, 600.0]]
-    assert page_texts(world.http, shared["shortId"]) == ["Bravo", "Charlie", "Delta"]
+    assert page_texts(world.http, uploaded_file["shortId"]) == ["Bravo", "Charlie", "Delta"]
 
 
 @pytest.mark.parametrize("path", ["{name}", "embed/{name}", "{name}?page=1", "{name}?page=3", "{name}?page=999"])
-def test_no_page_of_html_tells_of_hidden_pages(world: World, shared: dict[str, Any], path: str) -> None:
-    html = get_path(world.http, "/" + path.format(name=shared["shortId"])).text
+def test_no_page_of_html_tells_of_hidden_pages(world: World, uploaded_file: dict[str, Any], path: str) -> None:
+    html = get_path(world.http, "/" + path.format(name=uploaded_file["shortId"])).text
     assert "of 3" in html
     assert [word for word in ("Alpha", "Echo", "Foxtrot", "of 6", "6 pages") if word in html] == []
     if "?page" in path:
@@ -81,8 +81,10 @@ def test_no_page_of_html_tells_of_hidden_pages(world: World, shared: dict[str, A
 
 
 @pytest.mark.parametrize("page", [0, 4, 5, 6, 7])
-def test_hidden_pages_answer_like_pages_the_document_lacks(world: World, shared: dict[str, Any], page: int) -> None:
-    name = shared["shortId"]
+def test_hidden_pages_answer_like_pages_the_document_lacks(
+    world: World, uploaded_file: dict[str, Any], page: int
+) -> None:
+    name = uploaded_file["shortId"]
     version = read_facts(world.http, f"/{name}")["version"]
     for path in (f"pages/{page}-800.jpg", f"pages/{page}-1600.jpg", f"text/{page}.json"):
         hidden = get_path(world.http, f"/{name}/{path}?v={version}")
@@ -91,15 +93,17 @@ def test_hidden_pages_answer_like_pages_the_document_lacks(world: World, shared:
 
 
 @pytest.mark.parametrize("page", range(1, 7))
-def test_addresses_of_the_whole_document_lead_readers_nowhere(world: World, shared: dict[str, Any], page: int) -> None:
+def test_addresses_of_the_whole_document_lead_readers_nowhere(
+    world: World, uploaded_file: dict[str, Any], page: int
+) -> None:
     for version in ("1", "1-", "1-000000000000"):
         for path in (f"pages/{page}-800.jpg", f"text/{page}.json"):
-            assert get_path(world.http, f"/{shared['shortId']}/{path}?v={version}").status_code == 404
+            assert get_path(world.http, f"/{uploaded_file['shortId']}/{path}?v={version}").status_code == 404
 
 
-def test_page_images_are_those_of_the_window(world: World, shared: dict[str, Any]) -> None:
+def test_page_images_are_those_of_the_window(world: World, uploaded_file: dict[str, Any]) -> None:
     """The same bytes as the owner gets for the pages 2 to 4."""
-    name, owner = shared["shortId"], sign_in_browser(world, world.pia)
+    name, owner = uploaded_file["shortId"], sign_in_browser(world, world.pia)
     version = read_facts(world.http, f"/{name}")["version"]
     for page in (1, 2, 3):
         seen = get_path(world.http, f"/{name}/pages/{page}-800.jpg?v={version}")
@@ -107,27 +111,27 @@ def test_page_images_are_those_of_the_window(world: World, shared: dict[str, Any
         assert seen.data == get_path(owner, f"/{name}/pages/{page + 1}-800.jpg?v=1").data
 
 
-def test_links_to_hidden_pages_are_gone_and_the_others_renumbered(world: World, shared: dict[str, Any]) -> None:
-    name = shared["shortId"]
+def test_links_to_hidden_pages_are_gone_and_the_others_renumbered(world: World, uploaded_file: dict[str, Any]) -> None:
+    name = uploaded_file["shortId"]
     version = read_facts(world.http, f"/{name}")["version"]
     links = get_path(world.http, f"/{name}/text/2.json?v={version}").get_json()["links"]
     assert [link[4] for link in links] == [{"page": 3}, {"url": "https://example.com/"}]
 
 
-def test_the_owner_gets_the_whole_document(world: World, shared: dict[str, Any]) -> None:
-    assert page_texts(sign_in_browser(world, world.pia), shared["shortId"]) == WORDS
-    assert page_texts(sign_in_browser(world, world.mal), shared["shortId"]) == WORDS[1:4]
+def test_the_owner_gets_the_whole_document(world: World, uploaded_file: dict[str, Any]) -> None:
+    assert page_texts(sign_in_browser(world, world.pia), uploaded_file["shortId"]) == WORDS
+    assert page_texts(sign_in_browser(world, world.mal), uploaded_file["shortId"]) == WORDS[1:4]
 
 
-def test_the_range_holds_after_a_downgrade(world: World, shared: dict[str, Any]) -> None:
+def test_the_range_holds_after_a_downgrade(world: World, uploaded_file: dict[str, Any]) -> None:
     """Easy to get wrong 38."""
     accounts.set_tier(world.rt, world.pia.email, Plan.FREE)
-    assert page_texts(world.http, shared["shortId"]) == WORDS[1:4]
+    assert page_texts(world.http, uploaded_file["shortId"]) == WORDS[1:4]
 
 
-def test_clearing_the_range_shows_everything(world: World, shared: dict[str, Any]) -> None:
-    put_settings(world, shared, pageRange={"from": 0, "to": 0})
-    assert page_texts(world.http, shared["shortId"]) == WORDS
+def test_clearing_the_range_shows_everything(world: World, uploaded_file: dict[str, Any]) -> None:
+    put_settings(world, uploaded_file, pageRange={"from": 0, "to": 0})
+    assert page_texts(world.http, uploaded_file["shortId"]) == WORDS
 
 
 @pytest.mark.parametrize(
@@ -140,13 +144,13 @@ def test_clearing_the_range_shows_everything(world: World, shared: dict[str, Any
     ],
 )
 def test_a_variant_shows_its_own_range(
-    world: World, shared: dict[str, Any], overrides: dict[str, Any], words: list[str]
+    world: World, uploaded_file: dict[str, Any], overrides: dict[str, Any], words: list[str]
 ) -> None:
     """Easy to get wrong 41: {0, 0} on a variant serves the full document."""
     body = {"label": "Ada", "overrides": overrides}
-    variant = world.pia.post(f"/api/v1/files/{shared['uuid']}/variants", json=body).get_json()
+    variant = world.pia.post(f"/api/v1/files/{uploaded_file['uuid']}/variants", json=body).get_json()
     assert page_texts(world.http, variant["shortId"]) == words
-    assert page_texts(world.http, shared["shortId"]) == WORDS[1:4]
+    assert page_texts(world.http, uploaded_file["shortId"]) == WORDS[1:4]
 
 
 @pytest.mark.parametrize(
@@ -155,53 +159,53 @@ def test_a_variant_shows_its_own_range(
     ids=["cut", "one left"],
 )
 def test_a_shorter_replacement_never_shows_more_than_the_range(
-    world: World, shared: dict[str, Any], pages: int, words: list[str]
+    world: World, uploaded_file: dict[str, Any], pages: int, words: list[str]
 ) -> None:
     sheets = [Sheet(lines_content(word)) for word in WORDS[:pages]]
     files = {"file": (io.BytesIO(sheets_pdf(sheets)), "Plan.pdf")}
-    answer = world.pia.post(f"/api/v1/files/{shared['uuid']}/content", data=files)
+    answer = world.pia.post(f"/api/v1/files/{uploaded_file['uuid']}/content", data=files)
     assert answer.status_code == 200, answer.text
-    assert page_texts(world.http, shared["shortId"]) == words
+    assert page_texts(world.http, uploaded_file["shortId"]) == words
 
 
-def test_a_changed_range_changes_the_addresses_of_pages(world: World, shared: dict[str, Any]) -> None:
-    name = shared["shortId"]
+def test_a_changed_range_changes_the_addresses_of_pages(world: World, uploaded_file: dict[str, Any]) -> None:
+    name = uploaded_file["shortId"]
     seen = {read_facts(world.http, f"/{name}")["version"]}
     for first, last in ((2, 5), (3, 5), (2, 4)):
         old = read_facts(world.http, f"/{name}")["version"]
-        put_settings(world, shared, pageRange={"from": first, "to": last})
+        put_settings(world, uploaded_file, pageRange={"from": first, "to": last})
         seen.add(read_facts(world.http, f"/{name}")["version"])
         assert get_path(world.http, f"/{name}/pages/1-800.jpg?v={old}").status_code == 404
     assert len(seen) == 3
     assert all(version.startswith("1-") for version in seen)
 
 
-def test_reading_is_told_in_the_numbers_of_the_document(world: World, shared: dict[str, Any]) -> None:
-    reader = FakeReader(world, shared["shortId"])
-    reader.reads(10, page=1)
-    reader.reads(10, page=3)
+def test_reading_is_told_in_the_numbers_of_the_document(world: World, uploaded_file: dict[str, Any]) -> None:
+    reader = FakeReader(world, uploaded_file["shortId"])
+    reader.read_page(10, page=1)
+    reader.read_page(10, page=3)
     world.clock.advance(seconds=10)
-    reader.tell(read={4: 10_000})
+    reader.send_next_beacon(read={4: 10_000})
     (row,) = list_view_rows(world)
     assert (row["pagesViewed"], row["timeMs"]) == (2, 20_000)
-    assert world.rt.db.rows("SELECT page, time_ms FROM session_pages ORDER BY page") == [(2, 10_000), (4, 10_000)]
-    bodies = [json.loads(body) for (body,) in world.rt.db.rows("SELECT body FROM beacons ORDER BY seq")]
+    assert world.rt.db.fetch_all("SELECT page, time_ms FROM session_pages ORDER BY page") == [(2, 10_000), (4, 10_000)]
+    bodies = [json.loads(body) for (body,) in world.rt.db.fetch_all("SELECT body FROM beacons ORDER BY seq")]
     assert [[page["page"] for page in body["pages"]] for body in bodies] == [[2], [4], [5]]
 
 
-def test_a_range_that_changes_while_somebody_reads_shifts_no_page(world: World, shared: dict[str, Any]) -> None:
-    reader = FakeReader(world, shared["shortId"])
-    reader.reads(10, page=1)
-    put_settings(world, shared, pageRange={"from": 5, "to": 6})
-    reader.reads(10, page=2)
+def test_a_range_that_changes_while_somebody_reads_shifts_no_page(world: World, uploaded_file: dict[str, Any]) -> None:
+    reader = FakeReader(world, uploaded_file["shortId"])
+    reader.read_page(10, page=1)
+    put_settings(world, uploaded_file, pageRange={"from": 5, "to": 6})
+    reader.read_page(10, page=2)
     list_view_rows(world)
-    assert world.rt.db.rows("SELECT page, time_ms FROM session_pages ORDER BY page") == [(2, 10_000), (3, 10_000)]
+    assert world.rt.db.fetch_all("SELECT page, time_ms FROM session_pages ORDER BY page") == [(2, 10_000), (3, 10_000)]
 
 
-def test_the_token_does_not_tell_where_the_window_lies(world: World, shared: dict[str, Any]) -> None:
+def test_the_token_does_not_tell_where_the_window_lies(world: World, uploaded_file: dict[str, Any]) -> None:
     told = set()
     for _ in range(3):
-        payload = FakeReader(world, shared["shortId"]).token.partition(".")[0]
+        payload = FakeReader(world, uploaded_file["shortId"]).token.partition(".")[0]
         fields = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
         numbers = [field for field in fields if isinstance(field, int) and not isinstance(field, bool)]
         assert 1 not in numbers[2:]  # the one page before the window
@@ -210,13 +214,13 @@ def test_the_token_does_not_tell_where_the_window_lies(world: World, shared: dic
 
 
 @pytest.mark.parametrize("through", ["{name}", "embed/{name}", "{name}?page=2"])
-def test_opening_a_ranged_document_stores_nothing(world: World, shared: dict[str, Any], through: str) -> None:
+def test_opening_a_ranged_document_stores_nothing(world: World, uploaded_file: dict[str, Any], through: str) -> None:
     before = dump_database(world)
-    assert get_path(world.http, "/" + through.format(name=shared["shortId"])).status_code == 200
-    assert page_texts(world.http, shared["shortId"])
+    assert get_path(world.http, "/" + through.format(name=uploaded_file["shortId"])).status_code == 200
+    assert page_texts(world.http, uploaded_file["shortId"])
     assert dump_database(world) == before
 
 
-def test_a_range_of_all_pages_is_no_window(world: World, shared: dict[str, Any]) -> None:
-    put_settings(world, shared, pageRange={"from": 1, "to": 6})
-    assert read_facts(world.http, f"/{shared['shortId']}")["version"] == "1"
+def test_a_range_of_all_pages_is_no_window(world: World, uploaded_file: dict[str, Any]) -> None:
+    put_settings(world, uploaded_file, pageRange={"from": 1, "to": 6})
+    assert read_facts(world.http, f"/{uploaded_file['shortId']}")["version"] == "1"

@@ -18,7 +18,7 @@ PAGE_RESOURCES = ["pages/1-800.jpg?v=", "text/1.json?v=", "style.css", "feedback
 
 
 @pytest.fixture
-def shared(world: World) -> dict[str, Any]:
+def uploaded_file(world: World) -> dict[str, Any]:
     """Pages 3 to 4 of six; a variant with pages 5 to 6, one with all, one that follows the file."""
     made = world.pia.upload(simple_pdf(pages=6))
     put_settings(world, made, pageRange={"from": 3, "to": 4})
@@ -45,15 +45,15 @@ def get_path(world: World, path: str, **more: Any) -> TestResponse:
 @pytest.mark.parametrize("link", ["", "follows", "own"])
 @pytest.mark.parametrize("prefix", ["", "/embed"])
 def test_readers_get_a_page_that_says_so_and_no_bytes(
-    world: World, shared: dict[str, Any], link: str, prefix: str
+    world: World, uploaded_file: dict[str, Any], link: str, prefix: str
 ) -> None:
-    name = (shared[link] if link else shared)["shortId"]
+    name = (uploaded_file[link] if link else uploaded_file)["shortId"]
     loaded = [
         f"{path}{mark}"
         for path in PAGE_RESOURCES
         for mark in (["2", page_version(world, name)] if "?" in path else [""])
     ]
-    replace_content(world, shared, 2)
+    replace_content(world, uploaded_file, 2)
     page = get_path(world, f"{prefix}/{name}")
     assert (page.status_code, RANGE_WARNING in page.text) == (200, True)
     assert 'id="facts"' not in page.text
@@ -71,67 +71,67 @@ def page_version(world: World, name: str) -> str:
     return str(FakeReader(world, name).facts["version"])
 
 
-def test_a_link_with_a_range_that_is_still_there_goes_on(world: World, shared: dict[str, Any]) -> None:
-    replace_content(world, shared, 2)
-    name = shared["whole"]["shortId"]
+def test_a_link_with_a_range_that_is_still_there_goes_on(world: World, uploaded_file: dict[str, Any]) -> None:
+    replace_content(world, uploaded_file, 2)
+    name = uploaded_file["whole"]["shortId"]
     assert FakeReader(world, name).facts["pages"] == 2
     assert get_path(world, f"/api/files/{name}/metadata").get_json()["totalPages"] == 2
 
 
-def test_the_owner_is_told_until_the_range_is_changed(world: World, shared: dict[str, Any]) -> None:
-    told = replace_content(world, shared, 2)
+def test_the_owner_is_told_until_the_range_is_changed(world: World, uploaded_file: dict[str, Any]) -> None:
+    told = replace_content(world, uploaded_file, 2)
     assert (told["pageRangeEmpty"], told["emptyVariants"]) == (True, 1)
 
     def flags() -> list[Any]:
-        file = world.pia.get(f"/api/v1/files/{shared['uuid']}").get_json()
+        file = world.pia.get(f"/api/v1/files/{uploaded_file['uuid']}").get_json()
         listed = world.pia.get("/api/v1/files").get_json()[0]
-        report = world.pia.get(f"/api/v1/files/{shared['uuid']}/readership").get_json()["file"]
-        links = world.pia.get(f"/api/v1/files/{shared['uuid']}/variants").get_json()["variants"]
+        report = world.pia.get(f"/api/v1/files/{uploaded_file['uuid']}/readership").get_json()["file"]
+        links = world.pia.get(f"/api/v1/files/{uploaded_file['uuid']}/variants").get_json()["variants"]
         return [row.get("pageRangeEmpty") for row in (file, listed, report, *links)]
 
     assert flags() == [True, True, True, None, None, True]
     owner = sign_in_browser(world, world.pia)
-    for path in (f"/files/{shared['uuid']}", f"/readership/{shared['uuid']}"):
+    for path in (f"/files/{uploaded_file['uuid']}", f"/readership/{uploaded_file['uuid']}"):
         assert "Readers see no pages" in owner.get(path).text
-    put_settings(world, shared, pageRange={"from": 1, "to": 2})
+    put_settings(world, uploaded_file, pageRange={"from": 1, "to": 2})
     assert flags() == [None, None, None, None, None, True]
-    assert FakeReader(world, shared["shortId"]).facts["pages"] == 2
-    assert "Readers see no pages" not in owner.get(f"/readership/{shared['uuid']}").text
+    assert FakeReader(world, uploaded_file["shortId"]).facts["pages"] == 2
+    assert "Readers see no pages" not in owner.get(f"/readership/{uploaded_file['uuid']}").text
 
 
-def test_a_longer_version_brings_the_pages_back(world: World, shared: dict[str, Any]) -> None:
-    replace_content(world, shared, 1)
-    told = replace_content(world, shared, 6)
+def test_a_longer_version_brings_the_pages_back(world: World, uploaded_file: dict[str, Any]) -> None:
+    replace_content(world, uploaded_file, 1)
+    told = replace_content(world, uploaded_file, 6)
     assert not {"pageRangeEmpty", "emptyVariants"} & told.keys()
-    assert FakeReader(world, shared["shortId"]).facts["pages"] == 2
+    assert FakeReader(world, uploaded_file["shortId"]).facts["pages"] == 2
 
 
-def test_the_owner_reads_the_full_document(world: World, shared: dict[str, Any]) -> None:
-    replace_content(world, shared, 2)
+def test_the_owner_reads_the_full_document(world: World, uploaded_file: dict[str, Any]) -> None:
+    replace_content(world, uploaded_file, 2)
     owner = sign_in_browser(world, world.pia)
-    assert 'id="facts"' in owner.get(f"/{shared['shortId']}").text
-    assert owner.get(f"/{shared['shortId']}/pages/1-800.jpg?v=2", buffered=True).status_code == 200
+    assert 'id="facts"' in owner.get(f"/{uploaded_file['shortId']}").text
+    assert owner.get(f"/{uploaded_file['shortId']}/pages/1-800.jpg?v=2", buffered=True).status_code == 200
 
 
 @pytest.mark.parametrize("path", ["", "/embed"])
-def test_nobody_gives_anything_for_no_pages(world: World, shared: dict[str, Any], path: str) -> None:
+def test_nobody_gives_anything_for_no_pages(world: World, uploaded_file: dict[str, Any], path: str) -> None:
     """No password, no address and no unit of the view limit."""
-    put_settings(world, shared, password="x", requireEmail=True, viewLimit=1)
-    replace_content(world, shared, 2)
-    guest = GateClient(world, shared["shortId"], prefix=path)
-    page = guest.looks()
+    put_settings(world, uploaded_file, password="x", requireEmail=True, viewLimit=1)
+    replace_content(world, uploaded_file, 2)
+    guest = GateClient(world, uploaded_file["shortId"], prefix=path)
+    page = guest.open_page()
     assert RANGE_WARNING in page.text
     assert "<form" not in page.text
-    assert guest.sends("x", email="ann@a.example").status_code == 303
-    file = world.pia.get(f"/api/v1/files/{shared['uuid']}").get_json()
+    assert guest.submit("x", email="ann@a.example").status_code == 303
+    file = world.pia.get(f"/api/v1/files/{uploaded_file['uuid']}").get_json()
     assert (file["viewsConsumed"], "burnedAt" in file) == (0, False)
-    assert world.rt.db.rows("SELECT * FROM viewers") == []
+    assert world.rt.db.fetch_all("SELECT * FROM viewers") == []
 
 
-def test_the_report_of_such_a_file_has_no_steps(world: World, shared: dict[str, Any]) -> None:
-    FakeReader(world, shared["shortId"]).reads(30, page=1)
+def test_the_report_of_such_a_file_has_no_steps(world: World, uploaded_file: dict[str, Any]) -> None:
+    FakeReader(world, uploaded_file["shortId"]).read_page(30, page=1)
     world.clock.advance(minutes=40)
-    replace_content(world, shared, 2)
-    report = world.pia.get(f"/api/v1/files/{shared['uuid']}/readership").get_json()
+    replace_content(world, uploaded_file, 2)
+    report = world.pia.get(f"/api/v1/files/{uploaded_file['uuid']}/readership").get_json()
     assert (report["effectivePages"], report["funnel"]) == (0, [])
     json.dumps(report)

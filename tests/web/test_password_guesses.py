@@ -13,7 +13,7 @@ HOUR_MS = 3_600_000
 
 
 @pytest.fixture
-def made(world: World) -> dict[str, Any]:
+def uploaded_file(world: World) -> dict[str, Any]:
     """Pia's file behind a password."""
     made = world.pia.upload()
     put_settings(world, made, password="right")
@@ -29,52 +29,56 @@ def cheap_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def guess_status(world: World, made: dict[str, Any], address: str, password: str = "wrong") -> int:
-    return GateClient(world, made["shortId"], address=address).sends(password).status_code
+    return GateClient(world, made["shortId"], address=address).submit(password).status_code
 
 
 def make_addresses(count: int) -> list[str]:
     return [f"198.51.{number // 250}.{number % 250 + 1}" for number in range(count)]
 
 
-def test_one_network_gets_ten_wrong_passwords_in_a_quarter_of_an_hour(world: World, made: dict[str, Any]) -> None:
+def test_one_network_gets_ten_wrong_passwords_in_a_quarter_of_an_hour(
+    world: World, uploaded_file: dict[str, Any]
+) -> None:
     statuses = []
     for _ in range(12):
-        statuses.append(guess_status(world, made, "198.51.100.4"))
+        statuses.append(guess_status(world, uploaded_file, "198.51.100.4"))
         world.clock.advance(seconds=30)
     assert statuses == [403] * 10 + [429] * 2
     world.clock.advance(minutes=9, milliseconds=-1)
-    assert guess_status(world, made, "198.51.100.4", "right") == 429
+    assert guess_status(world, uploaded_file, "198.51.100.4", "right") == 429
     world.clock.advance(milliseconds=1)
-    assert guess_status(world, made, "198.51.100.4", "right") == 303
+    assert guess_status(world, uploaded_file, "198.51.100.4", "right") == 303
 
 
-def test_a_refusal_does_not_tell_a_right_password_from_a_wrong_one(world: World, made: dict[str, Any]) -> None:
+def test_a_refusal_does_not_tell_a_right_password_from_a_wrong_one(world: World, uploaded_file: dict[str, Any]) -> None:
     for _ in range(10):
-        guess_status(world, made, "198.51.100.4")
+        guess_status(world, uploaded_file, "198.51.100.4")
     world.clock.advance(minutes=2)
-    answers = [GateClient(world, made["shortId"]).sends(password) for password in ("wrong", "right")]
+    answers = [GateClient(world, uploaded_file["shortId"]).submit(password) for password in ("wrong", "right")]
     told = [(answer.status_code, answer.headers["Retry-After"], parse_errors(answer)) for answer in answers]
     assert told[0] == told[1]
     wait = "Too many wrong passwords were tried. Try again in 13 minutes."
     assert told[0] == (429, "780", {"password": wait})
 
 
-def test_another_network_is_not_held_up_by_ten_wrong_ones_but_for_a_second(world: World, made: dict[str, Any]) -> None:
+def test_another_network_is_not_held_up_by_ten_wrong_ones_but_for_a_second(
+    world: World, uploaded_file: dict[str, Any]
+) -> None:
     for _ in range(10):
-        guess_status(world, made, "198.51.100.4")
-    answer = GateClient(world, made["shortId"], address="203.0.113.7").sends("right")
+        guess_status(world, uploaded_file, "198.51.100.4")
+    answer = GateClient(world, uploaded_file["shortId"], address="203.0.113.7").submit("right")
     assert (answer.status_code, answer.headers["Retry-After"]) == (429, "1")
     assert parse_errors(answer) == {"password": "Too many wrong passwords were tried. Try again in 1 second."}
     world.clock.advance(seconds=1)
-    assert guess_status(world, made, "203.0.113.7", "right") == 303
+    assert guess_status(world, uploaded_file, "203.0.113.7", "right") == 303
 
 
 def test_many_networks_get_fewer_than_100_in_an_hour_and_a_reader_waits_little(
-    world: World, made: dict[str, Any]
+    world: World, uploaded_file: dict[str, Any]
 ) -> None:
     tried, longest, begun = 0, 0, world.clock.now
     for address in make_addresses(1_000):
-        answer = GateClient(world, made["shortId"], address=address).sends("wrong")
+        answer = GateClient(world, uploaded_file["shortId"], address=address).submit("wrong")
         tried += answer.status_code == 403
         if answer.status_code == 429:
             longest = max(longest, int(answer.headers["Retry-After"]))
@@ -85,45 +89,45 @@ def test_many_networks_get_fewer_than_100_in_an_hour_and_a_reader_waits_little(
     assert 50 < tried <= 100
     assert longest < 90
     world.clock.advance(seconds=90)
-    assert guess_status(world, made, "203.0.113.7", "right") == 303
+    assert guess_status(world, uploaded_file, "203.0.113.7", "right") == 303
 
 
-def test_right_passwords_are_never_too_many(world: World, made: dict[str, Any]) -> None:
+def test_right_passwords_are_never_too_many(world: World, uploaded_file: dict[str, Any]) -> None:
     """An office of people behind one address."""
-    assert {guess_status(world, made, "198.51.100.4", "right") for _ in range(40)} == {303}
+    assert {guess_status(world, uploaded_file, "198.51.100.4", "right") for _ in range(40)} == {303}
 
 
-def test_wrong_passwords_on_one_file_are_not_held_against_another(world: World, made: dict[str, Any]) -> None:
+def test_wrong_passwords_on_one_file_are_not_held_against_another(world: World, uploaded_file: dict[str, Any]) -> None:
     for _ in range(11):
-        guess_status(world, made, "198.51.100.4")
+        guess_status(world, uploaded_file, "198.51.100.4")
     other = world.pia.upload()
     put_settings(world, other, password="right")
     assert guess_status(world, other, "198.51.100.4", "right") == 303
 
 
-def test_through_all_its_links_a_file_has_one_count(world: World, made: dict[str, Any]) -> None:
-    variants = [world.pia.post(f"/api/v1/files/{made['uuid']}/variants").get_json() for _ in range(3)]
-    statuses = [guess_status(world, link, "198.51.100.4") for link in (made, *variants) for _ in range(3)]
+def test_through_all_its_links_a_file_has_one_count(world: World, uploaded_file: dict[str, Any]) -> None:
+    variants = [world.pia.post(f"/api/v1/files/{uploaded_file['uuid']}/variants").get_json() for _ in range(3)]
+    statuses = [guess_status(world, link, "198.51.100.4") for link in (uploaded_file, *variants) for _ in range(3)]
     assert statuses == [403] * 10 + [429] * 2
 
 
-def test_the_owner_and_who_is_in_are_never_locked_out(world: World, made: dict[str, Any]) -> None:
-    guest = GateClient(world, made["shortId"])
-    assert guest.enters("right")
+def test_the_owner_and_who_is_in_are_never_locked_out(world: World, uploaded_file: dict[str, Any]) -> None:
+    guest = GateClient(world, uploaded_file["shortId"])
+    assert guest.enter("right")
     for _ in range(20):
-        guess_status(world, made, "198.51.100.4")
+        guess_status(world, uploaded_file, "198.51.100.4")
     assert guest.is_in()
-    assert guest.sends("whatever").status_code == 303
-    assert PAGES_MARKER in sign_in_browser(world, world.pia).get(f"/{made['shortId']}").text
+    assert guest.submit("whatever").status_code == 303
+    assert PAGES_MARKER in sign_in_browser(world, world.pia).get(f"/{uploaded_file['shortId']}").text
 
 
-def test_passwords_sent_at_once_are_not_all_looked_at(world: World, made: dict[str, Any]) -> None:
+def test_passwords_sent_at_once_are_not_all_looked_at(world: World, uploaded_file: dict[str, Any]) -> None:
     barrier = threading.Barrier(24)
     statuses: list[int] = []
 
     def send() -> None:
         barrier.wait(20)
-        statuses.append(guess_status(world, made, "198.51.100.4"))
+        statuses.append(guess_status(world, uploaded_file, "198.51.100.4"))
 
     threads = [threading.Thread(target=send) for _ in range(24)]
     for thread in threads:
@@ -144,21 +148,21 @@ def test_one_network_cannot_send_forms_without_end(world: World) -> None:
 
 @pytest.mark.parametrize("sent", ["right ", "RIGHT", "right\x00", "r" * 129, "r" * 100_000, "\udcff", "é"])
 def test_nothing_but_the_very_password_opens_it(
-    world: World, made: dict[str, Any], monkeypatch: pytest.MonkeyPatch, sent: str
+    world: World, uploaded_file: dict[str, Any], monkeypatch: pytest.MonkeyPatch, sent: str
 ) -> None:
     """The same answer for a wrong one and one that is too long to be any."""
     monkeypatch.undo()
     body = b"password=" + b"".join(b"%%%02x" % byte for byte in sent.encode("utf-8", "surrogatepass"))
     form = {"content_type": "application/x-www-form-urlencoded", "data": body}
-    answer = GateClient(world, made["shortId"]).posts(f"/{made['shortId']}/enter", **form)
+    answer = GateClient(world, uploaded_file["shortId"]).post(f"/{uploaded_file['shortId']}/enter", **form)
     assert (answer.status_code, parse_errors(answer)) == (403, {"password": "The password is incorrect."})
-    assert guess_status(world, made, "198.51.100.4", "right") == 303
+    assert guess_status(world, uploaded_file, "198.51.100.4", "right") == 303
 
 
 def test_a_hash_that_cannot_be_read_opens_nothing(
-    world: World, made: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    world: World, uploaded_file: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.undo()
     with world.rt.db.write():
         world.rt.db.execute("UPDATE files SET password_hash = 'x'")
-    assert guess_status(world, made, "198.51.100.4", "x") == 403
+    assert guess_status(world, uploaded_file, "198.51.100.4", "x") == 403

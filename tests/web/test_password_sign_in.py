@@ -32,7 +32,7 @@ def pia(world: World) -> FlaskClient:
 
 
 @pytest.fixture
-def cheap(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
+def cheap_passwords(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
     """A world in which Pia's password is ``GOOD`` and looking at one takes no time: here hundreds are tried."""
     with world.rt.db.write():
         world.rt.db.execute("UPDATE accounts SET password_hash = 'of pia' WHERE email = 'pia@example.com'")
@@ -204,79 +204,81 @@ def test_known_and_unknown_addresses_cost_one_hashing(
 # --- guessing --------------------------------------------------------------------------------------------------------
 
 
-def test_one_network_gets_ten_wrong_ones_in_a_quarter_of_an_hour_over_all_accounts(cheap: World) -> None:
+def test_one_network_gets_ten_wrong_ones_in_a_quarter_of_an_hour_over_all_accounts(cheap_passwords: World) -> None:
     statuses = []
     for number in range(12):
-        statuses.append(post_sign_in(cheap, f"somebody{number}@example.com", "wrong").status_code)
-        cheap.clock.advance(seconds=30)
+        statuses.append(post_sign_in(cheap_passwords, f"somebody{number}@example.com", "wrong").status_code)
+        cheap_passwords.clock.advance(seconds=30)
     assert statuses == [403] * 10 + [429] * 2
-    refused = post_sign_in(cheap)
+    refused = post_sign_in(cheap_passwords)
     assert (refused.status_code, int(refused.headers["Retry-After"])) == (429, 540)
     assert "Try again in 9 minutes." in refused.text
-    cheap.clock.advance(minutes=9)
-    assert post_sign_in(cheap).status_code == 303
+    cheap_passwords.clock.advance(minutes=9)
+    assert post_sign_in(cheap_passwords).status_code == 303
 
 
-def test_many_networks_get_fewer_than_100_in_an_hour_on_one_account(cheap: World) -> None:
-    tried, longest, begun = 0, 0, cheap.clock.now
+def test_many_networks_get_fewer_than_100_in_an_hour_on_one_account(cheap_passwords: World) -> None:
+    tried, longest, begun = 0, 0, cheap_passwords.clock.now
     for address in make_addresses(1_000):
-        answer = post_sign_in(cheap, password="wrong", address=address)
+        answer = post_sign_in(cheap_passwords, password="wrong", address=address)
         tried += answer.status_code == 403
         if answer.status_code == 429:
             longest = max(longest, int(answer.headers["Retry-After"]))
-            cheap.clock.advance(seconds=int(answer.headers["Retry-After"]))
-        if cheap.clock.now - begun >= 3_600_000:
+            cheap_passwords.clock.advance(seconds=int(answer.headers["Retry-After"]))
+        if cheap_passwords.clock.now - begun >= 3_600_000:
             break
-    assert cheap.clock.now - begun >= 3_600_000
+    assert cheap_passwords.clock.now - begun >= 3_600_000
     assert 50 < tried <= 100
     assert longest < 95
-    cheap.clock.advance(seconds=95)
-    assert post_sign_in(cheap, address="203.0.113.7").status_code == 303
+    cheap_passwords.clock.advance(seconds=95)
+    assert post_sign_in(cheap_passwords, address="203.0.113.7").status_code == 303
 
 
-def test_an_unknown_account_slows_down_like_a_known_one(cheap: World) -> None:
+def test_an_unknown_account_slows_down_like_a_known_one(cheap_passwords: World) -> None:
     """Or trying would tell them apart."""
     for email in ("pia@example.com", "nobody@example.com"):
-        statuses = [post_sign_in(cheap, email, "wrong", address=address).status_code for address in make_addresses(12)]
+        statuses = [
+            post_sign_in(cheap_passwords, email, "wrong", address=address).status_code for address in make_addresses(12)
+        ]
         assert statuses == [403] * 10 + [429] * 2
-        cheap.clock.advance(hours=1)
+        cheap_passwords.clock.advance(hours=1)
 
 
-def test_wrong_passwords_on_one_account_are_not_held_against_another(cheap: World) -> None:
-    with cheap.rt.db.write():
-        cheap.rt.db.execute("UPDATE accounts SET password_hash = 'of pia' WHERE email = 'bea@example.com'")
+def test_wrong_passwords_on_one_account_are_not_held_against_another(cheap_passwords: World) -> None:
+    with cheap_passwords.rt.db.write():
+        cheap_passwords.rt.db.execute("UPDATE accounts SET password_hash = 'of pia' WHERE email = 'bea@example.com'")
     for address in make_addresses(12):
-        post_sign_in(cheap, password="wrong", address=address)
-    assert post_sign_in(cheap, "bea@example.com", address="203.0.113.7").status_code == 303
+        post_sign_in(cheap_passwords, password="wrong", address=address)
+    assert post_sign_in(cheap_passwords, "bea@example.com", address="203.0.113.7").status_code == 303
 
 
-def test_spelling_the_address_differently_gives_no_fresh_tries(cheap: World) -> None:
+def test_spelling_the_address_differently_gives_no_fresh_tries(cheap_passwords: World) -> None:
     spelled = ["pia@example.com", "PIA@example.com", " pia@example.com", "Pia@Example.COM"] * 3
     statuses = [
-        post_sign_in(cheap, email, "wrong", address=address).status_code
+        post_sign_in(cheap_passwords, email, "wrong", address=address).status_code
         for email, address in zip(spelled, make_addresses(12), strict=True)
     ]
     assert statuses == [403] * 10 + [429] * 2
 
 
-def test_right_passwords_are_never_too_many(cheap: World) -> None:
-    assert {post_sign_in(cheap).status_code for _ in range(30)} == {303}
+def test_right_passwords_are_never_too_many(cheap_passwords: World) -> None:
+    assert {post_sign_in(cheap_passwords).status_code for _ in range(30)} == {303}
 
 
-def test_the_owner_is_never_locked_out_because_links_always_work(cheap: World) -> None:
+def test_the_owner_is_never_locked_out_because_links_always_work(cheap_passwords: World) -> None:
     for address in make_addresses(40):
-        post_sign_in(cheap, password="wrong", address=address)
-    assert post_sign_in(cheap, address="203.0.113.7").status_code == 429
-    assert sign_in_browser(cheap, cheap.pia).get("/account").status_code == 200
+        post_sign_in(cheap_passwords, password="wrong", address=address)
+    assert post_sign_in(cheap_passwords, address="203.0.113.7").status_code == 429
+    assert sign_in_browser(cheap_passwords, cheap_passwords.pia).get("/account").status_code == 200
 
 
-def test_passwords_sent_at_once_are_not_all_looked_at(cheap: World) -> None:
+def test_passwords_sent_at_once_are_not_all_looked_at(cheap_passwords: World) -> None:
     barrier = threading.Barrier(24)
     statuses: list[int] = []
 
     def send(number: int) -> None:
         barrier.wait(20)
-        statuses.append(post_sign_in(cheap, f"somebody{number}@example.com", "wrong").status_code)
+        statuses.append(post_sign_in(cheap_passwords, f"somebody{number}@example.com", "wrong").status_code)
 
     threads = [threading.Thread(target=send, args=(number,)) for number in range(24)]
     for thread in threads:

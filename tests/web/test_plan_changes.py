@@ -94,12 +94,12 @@ def probe_feedback(method: str, tail: str, body: Any) -> Callable[[World, Made],
 
 
 def list_gate_inputs(world: World, made: Made) -> list[str]:
-    return list(parse_inputs(GateClient(world, made["shortId"]).looks()))
+    return list(parse_inputs(GateClient(world, made["shortId"]).open_page()))
 
 
 def count_entry_deliveries(world: World, made: Made) -> int:
     before = len(delivery_bodies(world))
-    assert GateClient(world, made["shortId"]).enters(mail="ann@a.example")
+    assert GateClient(world, made["shortId"]).enter(mail="ann@a.example")
     return len(delivery_bodies(world)) - before
 
 
@@ -139,7 +139,7 @@ def probe_download(world: World, made: Made) -> tuple[int, int]:
 
 
 def probe_variant(world: World, made: Made) -> int:
-    (name,) = (row[0] for row in world.rt.db.rows("SELECT short_id FROM variants"))
+    (name,) = (row[0] for row in world.rt.db.fetch_all("SELECT short_id FROM variants"))
     return world.http.get(f"/{name}").status_code
 
 
@@ -149,7 +149,7 @@ def prepare_variant(world: World, made: Made) -> None:
 
 def list_tiers(world: World, made: Made) -> list[str]:
     """The plan as key, app and signed-in browser find it."""
-    token = make_app(world).tokens(scope="profile")["access_token"]
+    token = make_app(world).approve_and_exchange(scope="profile")["access_token"]
     shown = world.http.get("/api/v1/user", headers={"Authorization": f"Bearer {token}"}).get_json()
     return [world.pia.get("/api/v1/user").get_json()["tier"], shown["tier"]]
 

@@ -38,8 +38,8 @@ UNSHOWN_TEXTS = {
 def list_text_columns(world: World) -> dict[str, set[str]]:
     """Columns that hold text, by table, of all tables whose rows belong to a file, and of files themselves."""
     found = {}
-    for (table,) in world.rt.db.rows("SELECT name FROM sqlite_master WHERE type = 'table'", ()):
-        columns = {name: kind for _, name, kind, *_ in world.rt.db.rows(f"PRAGMA table_info({table})", ())}
+    for (table,) in world.rt.db.fetch_all("SELECT name FROM sqlite_master WHERE type = 'table'", ()):
+        columns = {name: kind for _, name, kind, *_ in world.rt.db.fetch_all(f"PRAGMA table_info({table})", ())}
         if table == "files" or "file_id" in columns:
             texts = {name for name, kind in columns.items() if kind.upper() == "TEXT"}
             found[table] = texts - {"uuid"}
@@ -48,13 +48,13 @@ def list_text_columns(world: World) -> dict[str, set[str]]:
 
 def test_every_text_that_a_page_could_show_is_poisoned(world: World) -> None:
     file = PoisonedFile(world, read=True)
-    file.dose(PAYLOAD_BATCHES[0])
+    file.store_everywhere(PAYLOAD_BATCHES[0])
     tables = list_text_columns(world)
     assert {"files", "notes", "variants", "view_sessions", "tallies"} <= tables.keys()
     sound = []
     for table, columns in tables.items():
         for column in columns - SERVER_TEXTS.get(table, set()) - UNSHOWN_TEXTS.get(table, set()):
-            held = world.rt.db.rows(f"SELECT COUNT(*) FROM {table} WHERE {column} LIKE '%pwned%'", ())
+            held = world.rt.db.fetch_all(f"SELECT COUNT(*) FROM {table} WHERE {column} LIKE '%pwned%'", ())
             if held == [(0,)]:
                 sound.append(f"{table}.{column}")
     assert sound == []

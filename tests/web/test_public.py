@@ -20,7 +20,7 @@ from tests.support.rows import update_file_row
 
 
 @pytest.fixture
-def shared(world: World) -> dict[str, str]:
+def uploaded_file(world: World) -> dict[str, str]:
     """The upload result of a document of three pages that Pia shares."""
     return world.pia.upload(simple_pdf(pages=3), "Report.pdf")
 
@@ -33,42 +33,42 @@ def page_paths(name: str, version: int = 1) -> tuple[str, str]:
     return f"/{name}/pages/1-800.jpg?v={version}", f"/{name}/text/1.json?v={version}"
 
 
-def test_a_short_id_a_uuid_and_a_slug_open_the_page(world: World, shared: dict[str, str]) -> None:
-    update_file_row(world, shared["uuid"], slug="the-report")
-    for name in (shared["shortId"], shared["uuid"], shared["uuid"].upper(), "the-report"):
+def test_a_short_id_a_uuid_and_a_slug_open_the_page(world: World, uploaded_file: dict[str, str]) -> None:
+    update_file_row(world, uploaded_file["uuid"], slug="the-report")
+    for name in (uploaded_file["shortId"], uploaded_file["uuid"], uploaded_file["uuid"].upper(), "the-report"):
         answer = get_path(world, f"/{name}")
         assert answer.status_code == 200, name
         assert "<title>Report.pdf</title>" in answer.text
 
 
-def test_what_a_page_loads_is_keyed_by_the_id_it_was_opened_with(world: World, shared: dict[str, str]) -> None:
+def test_what_a_page_loads_is_keyed_by_the_id_it_was_opened_with(world: World, uploaded_file: dict[str, str]) -> None:
     """Page, assets and beacons are keyed by the public id, never by the slug."""
-    update_file_row(world, shared["uuid"], slug="the-report")
+    update_file_row(world, uploaded_file["uuid"], slug="the-report")
     keys = {
         name: FakeReader(world, name).facts["base"]
-        for name in (shared["shortId"], shared["uuid"].upper(), "the-report")
+        for name in (uploaded_file["shortId"], uploaded_file["uuid"].upper(), "the-report")
     }
     assert keys == {
-        shared["shortId"]: f"/{shared['shortId']}",
-        shared["uuid"].upper(): f"/{shared['uuid']}",
-        "the-report": f"/{shared['shortId']}",
+        uploaded_file["shortId"]: f"/{uploaded_file['shortId']}",
+        uploaded_file["uuid"].upper(): f"/{uploaded_file['uuid']}",
+        "the-report": f"/{uploaded_file['shortId']}",
     }
 
 
-def test_the_embed_page_is_never_built_from_a_slug(world: World, shared: dict[str, str]) -> None:
-    update_file_row(world, shared["uuid"], slug="the-report")
+def test_the_embed_page_is_never_built_from_a_slug(world: World, uploaded_file: dict[str, str]) -> None:
+    update_file_row(world, uploaded_file["uuid"], slug="the-report")
     assert get_path(world, "/embed/the-report").status_code == 404
-    assert get_path(world, f"/embed/{shared['shortId']}").status_code == 200
-    assert get_path(world, f"/embed/{shared['uuid']}").status_code == 200
+    assert get_path(world, f"/embed/{uploaded_file['shortId']}").status_code == 200
+    assert get_path(world, f"/embed/{uploaded_file['uuid']}").status_code == 200
 
 
-def test_a_short_id_in_other_case_is_another_id(world: World, shared: dict[str, str]) -> None:
-    assert get_path(world, f"/{shared['shortId'].swapcase()}").status_code == 404
+def test_a_short_id_in_other_case_is_another_id(world: World, uploaded_file: dict[str, str]) -> None:
+    assert get_path(world, f"/{uploaded_file['shortId'].swapcase()}").status_code == 404
 
 
 @pytest.mark.parametrize("width", [800, 1600])
-def test_a_page_image_is_a_jpeg_of_its_width(world: World, shared: dict[str, str], width: int) -> None:
-    answer = get_path(world, f"/{shared['shortId']}/pages/2-{width}.jpg?v=1")
+def test_a_page_image_is_a_jpeg_of_its_width(world: World, uploaded_file: dict[str, str], width: int) -> None:
+    answer = get_path(world, f"/{uploaded_file['shortId']}/pages/2-{width}.jpg?v=1")
     assert (answer.status_code, answer.mimetype) == (200, "image/jpeg")
     assert Image.open(io.BytesIO(answer.data)).size == (width, round(width * 792 / 612))
 
@@ -107,14 +107,14 @@ def test_a_page_text_holds_words_and_links(world: World) -> None:
         "text/1.json?v=2",
     ],
 )
-def test_a_page_that_is_not_there_is_404(world: World, shared: dict[str, str], path: str) -> None:
-    assert get_path(world, f"/{shared['shortId']}/{path}").status_code == 404
+def test_a_page_that_is_not_there_is_404(world: World, uploaded_file: dict[str, str], path: str) -> None:
+    assert get_path(world, f"/{uploaded_file['shortId']}/{path}").status_code == 404
 
 
-def test_pages_of_an_older_version_are_gone_after_a_replacement(world: World, shared: dict[str, str]) -> None:
-    update_file_row(world, shared["uuid"], content_version=2)
-    assert [get_path(world, path).status_code for path in page_paths(shared["shortId"], 1)] == [404, 404]
-    assert [get_path(world, path).status_code for path in page_paths(shared["shortId"], 2)] == [200, 200]
+def test_pages_of_an_older_version_are_gone_after_a_replacement(world: World, uploaded_file: dict[str, str]) -> None:
+    update_file_row(world, uploaded_file["uuid"], content_version=2)
+    assert [get_path(world, path).status_code for path in page_paths(uploaded_file["shortId"], 1)] == [404, 404]
+    assert [get_path(world, path).status_code for path in page_paths(uploaded_file["shortId"], 2)] == [200, 200]
 
 
 def test_a_page_that_crashes_the_engine_is_422_in_plain_words(world: World) -> None:
@@ -142,13 +142,13 @@ def burn_file(world: World, uuid: str) -> None:
     ids=["expired", "burned"],
 )
 def test_a_dead_link_answers_410_with_a_page_of_its_own_and_serves_no_byte(
-    world: World, shared: dict[str, str], end: Callable[[World, str], None], headline: str
+    world: World, uploaded_file: dict[str, str], end: Callable[[World, str], None], headline: str
 ) -> None:
     """Expired and burned links answer 410 on the share page and on /embed/ with a page of their own."""
-    name = shared["shortId"]
+    name = uploaded_file["shortId"]
     before = [get_path(world, path).status_code for path in page_paths(name)]
-    end(world, shared["uuid"])
-    for path in (f"/{name}", f"/{shared['uuid']}", f"/embed/{name}"):
+    end(world, uploaded_file["uuid"])
+    for path in (f"/{name}", f"/{uploaded_file['uuid']}", f"/embed/{name}"):
         answer = get_path(world, path)
         assert answer.status_code == 410
         assert headline in answer.text
@@ -159,22 +159,22 @@ def test_a_dead_link_answers_410_with_a_page_of_its_own_and_serves_no_byte(
         assert (get_path(world, path).status_code, get_path(world, path).mimetype) == (410, "text/plain")
 
 
-def test_an_expiry_to_come_changes_nothing_until_it_comes(world: World, shared: dict[str, str]) -> None:
-    update_file_row(world, shared["uuid"], delete_at=world.clock.now + 1000)
-    assert get_path(world, f"/{shared['shortId']}").status_code == 200
+def test_an_expiry_to_come_changes_nothing_until_it_comes(world: World, uploaded_file: dict[str, str]) -> None:
+    update_file_row(world, uploaded_file["uuid"], delete_at=world.clock.now + 1000)
+    assert get_path(world, f"/{uploaded_file['shortId']}").status_code == 200
     world.clock.advance(seconds=1)
-    assert get_path(world, f"/{shared['shortId']}").status_code == 410
+    assert get_path(world, f"/{uploaded_file['shortId']}").status_code == 410
 
 
-def test_trashed_and_unknown_links_look_the_same(world: World, shared: dict[str, str]) -> None:
+def test_trashed_and_unknown_links_look_the_same(world: World, uploaded_file: dict[str, str]) -> None:
     """The links of a trashed file answer like unknown ones."""
-    update_file_row(world, shared["uuid"], slug="the-report")
-    world.pia.delete(f"/api/v1/files/{shared['uuid']}")
+    update_file_row(world, uploaded_file["uuid"], slug="the-report")
+    world.pia.delete(f"/api/v1/files/{uploaded_file['uuid']}")
     unknown = {"": "/aaaaaaaaaaaa", "embed": "/embed/aaaaaaaaaaaa", "image": page_paths("aaaaaaaaaaaa")[0]}
     trashed = {
-        "": f"/{shared['shortId']}",
-        "embed": f"/embed/{shared['shortId']}",
-        "image": page_paths(shared["shortId"])[0],
+        "": f"/{uploaded_file['shortId']}",
+        "embed": f"/embed/{uploaded_file['shortId']}",
+        "image": page_paths(uploaded_file["shortId"])[0],
     }
     for kind, path in unknown.items():
         expected = get_path(world, path)
@@ -189,28 +189,30 @@ def stable_headers(answer: TestResponse) -> dict[str, str]:
     return {name: value for name, value in answer.headers if name not in ("X-Request-Id", "Date")}
 
 
-def test_an_address_that_guesses_links_is_held_back_for_known_ones_too(world: World, shared: dict[str, str]) -> None:
+def test_an_address_that_guesses_links_is_held_back_for_known_ones_too(
+    world: World, uploaded_file: dict[str, str]
+) -> None:
     """Hardening M1: at most 60 unknown links a minute and address, then 429."""
     for number in range(60):
         assert get_path(world, f"/guess-{number}").status_code == 404
-    refused = get_path(world, f"/{shared['shortId']}")
+    refused = get_path(world, f"/{uploaded_file['shortId']}")
     assert refused.status_code == 429
     assert 1 <= int(refused.headers["Retry-After"]) <= 60
-    assert [get_path(world, path).status_code for path in page_paths(shared["shortId"])] == [429, 429]
+    assert [get_path(world, path).status_code for path in page_paths(uploaded_file["shortId"])] == [429, 429]
     elsewhere = {"REMOTE_ADDR": "198.51.100.9"}
-    assert world.http.get(f"/{shared['shortId']}", environ_overrides=elsewhere).status_code == 200
+    assert world.http.get(f"/{uploaded_file['shortId']}", environ_overrides=elsewhere).status_code == 200
     world.clock.advance(seconds=61)
-    assert get_path(world, f"/{shared['shortId']}").status_code == 200
+    assert get_path(world, f"/{uploaded_file['shortId']}").status_code == 200
 
 
-def test_what_browsers_ask_for_by_themselves_is_no_guess(world: World, shared: dict[str, str]) -> None:
+def test_what_browsers_ask_for_by_themselves_is_no_guess(world: World, uploaded_file: dict[str, str]) -> None:
     for _ in range(70):
         assert get_path(world, "/favicon.ico").status_code == 404
-    assert get_path(world, f"/{shared['shortId']}").status_code == 200
+    assert get_path(world, f"/{uploaded_file['shortId']}").status_code == 200
 
 
-def test_no_get_and_no_head_of_a_share_page_changes_the_database(world: World, shared: dict[str, str]) -> None:
-    name = shared["shortId"]
+def test_no_get_and_no_head_of_a_share_page_changes_the_database(world: World, uploaded_file: dict[str, str]) -> None:
+    name = uploaded_file["shortId"]
     paths = [f"/{name}", f"/{name}?page=2", f"/{name}?via=qr", f"/embed/{name}", *page_paths(name), "/nothing", "/"]
     before = list(world.rt.db.sqlite.connection().iterdump())
     for path in paths:
@@ -219,8 +221,8 @@ def test_no_get_and_no_head_of_a_share_page_changes_the_database(world: World, s
     assert list(world.rt.db.sqlite.connection().iterdump()) == before
 
 
-def test_head_answers_like_get_without_a_body(world: World, shared: dict[str, str]) -> None:
-    for path in (f"/{shared['shortId']}", *page_paths(shared["shortId"]), "/nothing"):
+def test_head_answers_like_get_without_a_body(world: World, uploaded_file: dict[str, str]) -> None:
+    for path in (f"/{uploaded_file['shortId']}", *page_paths(uploaded_file["shortId"]), "/nothing"):
         got, headed = world.http.get(path, buffered=True), world.http.head(path, buffered=True)
         assert headed.data == b""
         assert headed.status_code == got.status_code
@@ -240,10 +242,16 @@ def test_head_answers_like_get_without_a_body(world: World, shared: dict[str, st
     ],
 )
 def test_the_view_token_says_how_the_page_was_asked_for(
-    world: World, shared: dict[str, str], prefix: str, query: str, referer: str, ahead: str, expected: list[object]
+    world: World,
+    uploaded_file: dict[str, str],
+    prefix: str,
+    query: str,
+    referer: str,
+    ahead: str,
+    expected: list[object],
 ) -> None:
     asked = {"Referer": referer, "Sec-Purpose": ahead}
-    reader = FakeReader(world, shared["shortId"], prefix=prefix, query=query, page_headers=asked)
+    reader = FakeReader(world, uploaded_file["shortId"], prefix=prefix, query=query, page_headers=asked)
     *_, source, mode, referrer, prefetched = decode_token(reader.token)
     assert [source, referrer, prefetched] == expected
     assert mode == "standard"
@@ -278,16 +286,16 @@ def lose_files(monkeypatch: pytest.MonkeyPatch, kind: str, times: int) -> None:
 @pytest.mark.parametrize(("times", "status"), [(1, 200), (2, 404)])
 def test_a_page_that_leaves_the_cache_while_it_is_served_is_made_once_more(
     world: World,
-    shared: dict[str, str],
+    uploaded_file: dict[str, str],
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
     times: int,
     status: int,
 ) -> None:
-    for kind, path in zip(("image", "text"), page_paths(shared["shortId"]), strict=True):
+    for kind, path in zip(("image", "text"), page_paths(uploaded_file["shortId"]), strict=True):
         lose_files(monkeypatch, kind, times)
         assert get_path(world, path).status_code == status, kind
-    assert shared["uuid"] not in caplog.text
+    assert uploaded_file["uuid"] not in caplog.text
 
 
 @pytest.mark.parametrize(("times", "shown"), [(1, True), (2, False)])

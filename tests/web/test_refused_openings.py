@@ -24,14 +24,14 @@ UNKNOWN = {"shortId": "AbCdEfGhIjK1", "uuid": "00000000-0000-4000-8000-000000000
 
 
 @pytest.fixture
-def made(world: World) -> dict[str, Any]:
+def uploaded_file(world: World) -> dict[str, Any]:
     return world.pia.upload()
 
 
 @pytest.fixture
-def revoked(world: World, made: dict[str, Any]) -> dict[str, Any]:
+def revoked_variant(world: World, uploaded_file: dict[str, Any]) -> dict[str, Any]:
     """A variant of the file whose link was taken back."""
-    path = f"/api/v1/files/{made['uuid']}/variants"
+    path = f"/api/v1/files/{uploaded_file['uuid']}/variants"
     row: dict[str, Any] = world.pia.post(path, json={"label": "Ada"}).get_json()
     assert world.pia.put(f"{path}/{row['uuid']}", json={"revoked": True}).status_code == 200
     return row
@@ -57,63 +57,65 @@ def expire_file(world: World, made: dict[str, Any]) -> None:
 
 def burn_file(world: World, made: dict[str, Any]) -> None:
     put_settings(world, made, viewLimit=1)
-    assert GateClient(world, made["shortId"]).enters()
+    assert GateClient(world, made["shortId"]).enter()
 
 
-def test_a_wrong_password_is_told(world: World, made: dict[str, Any]) -> None:
-    put_settings(world, made, password="right")
-    guest = GateClient(world, made["shortId"])
-    assert guest.sends("wrong").status_code == 403
-    assert not guest.enters("Wrong")
-    assert guest.enters("right")
-    data = {"fileUuid": made["uuid"], "fileName": "report.pdf", "reason": "password", "count": 2}
+def test_a_wrong_password_is_told(world: World, uploaded_file: dict[str, Any]) -> None:
+    put_settings(world, uploaded_file, password="right")
+    guest = GateClient(world, uploaded_file["shortId"])
+    assert guest.submit("wrong").status_code == 403
+    assert not guest.enter("Wrong")
+    assert guest.enter("right")
+    data = {"fileUuid": uploaded_file["uuid"], "fileName": "report.pdf", "reason": "password", "count": 2}
     found = list_denials(world)
     assert found == [data]
     assert list(found[0]) == list(data)
 
 
-def test_an_address_at_another_domain_is_told(world: World, made: dict[str, Any]) -> None:
-    put_settings(world, made, requireEmail=True, gateDomains=["a.example"])
-    guest = GateClient(world, made["shortId"], prefix="/embed")
-    assert guest.sends(email="ada@b.example").status_code == 403
+def test_an_address_at_another_domain_is_told(world: World, uploaded_file: dict[str, Any]) -> None:
+    put_settings(world, uploaded_file, requireEmail=True, gateDomains=["a.example"])
+    guest = GateClient(world, uploaded_file["shortId"], prefix="/embed")
+    assert guest.submit(email="ada@b.example").status_code == 403
     assert [(row["reason"], row["count"]) for row in list_denials(world)] == [("domain", 1)]
 
 
 @pytest.mark.parametrize("shape", ["shortId", "uuid"])
 @pytest.mark.parametrize("prefix", ["", "embed/"])
 def test_an_opened_link_that_was_revoked_is_told_with_its_variant(
-    world: World, made: dict[str, Any], revoked: dict[str, Any], shape: str, prefix: str
+    world: World, uploaded_file: dict[str, Any], revoked_variant: dict[str, Any], shape: str, prefix: str
 ) -> None:
-    assert request_path(world, prefix + revoked[shape]).status_code == 404
+    assert request_path(world, prefix + revoked_variant[shape]).status_code == 404
     (found,) = list_denials(world)
     assert list(found.items()) == [
-        ("fileUuid", made["uuid"]),
+        ("fileUuid", uploaded_file["uuid"]),
         ("fileName", "report.pdf"),
         ("reason", "revoked"),
         ("count", 1),
-        ("variantUuid", revoked["uuid"]),
+        ("variantUuid", revoked_variant["uuid"]),
     ]
 
 
 @pytest.mark.parametrize(("ends", "reason"), [(expire_file, "expired"), (burn_file, "burned")])
 @pytest.mark.parametrize("prefix", ["", "embed/"])
 def test_an_opened_link_that_has_ended_is_told(
-    world: World, made: dict[str, Any], ends: Callable[[World, dict[str, Any]], None], reason: str, prefix: str
+    world: World, uploaded_file: dict[str, Any], ends: Callable[[World, dict[str, Any]], None], reason: str, prefix: str
 ) -> None:
-    ends(world, made)
+    ends(world, uploaded_file)
     if reason == "expired":
-        assert request_path(world, prefix + made["shortId"]).status_code == 410
+        assert request_path(world, prefix + uploaded_file["shortId"]).status_code == 410
     else:
         world.clock.advance(minutes=30)
-        assert request_path(world, prefix + made["uuid"]).status_code == 410
+        assert request_path(world, prefix + uploaded_file["uuid"]).status_code == 410
     assert [(row["reason"], row["count"]) for row in list_denials(world)] == [(reason, 1)]
 
 
-def test_the_link_of_a_variant_is_told_with_it_also_when_its_file_has_ended(world: World, made: dict[str, Any]) -> None:
-    variant = world.pia.post(f"/api/v1/files/{made['uuid']}/variants").get_json()
-    expire_file(world, made)
+def test_the_link_of_a_variant_is_told_with_it_also_when_its_file_has_ended(
+    world: World, uploaded_file: dict[str, Any]
+) -> None:
+    variant = world.pia.post(f"/api/v1/files/{uploaded_file['uuid']}/variants").get_json()
+    expire_file(world, uploaded_file)
     request_path(world, variant["shortId"])
-    request_path(world, made["shortId"])
+    request_path(world, uploaded_file["shortId"])
     assert [(row["reason"], row.get("variantUuid")) for row in list_denials(world)] == [
         ("expired", None),
         ("expired", variant["uuid"]),
@@ -121,25 +123,25 @@ def test_the_link_of_a_variant_is_told_with_it_also_when_its_file_has_ended(worl
 
 
 def test_a_minute_is_one_row_that_is_written_when_it_is_over_and_never_changes(
-    world: World, made: dict[str, Any]
+    world: World, uploaded_file: dict[str, Any]
 ) -> None:
     """A row that a cursor has passed stays as it was."""
-    expire_file(world, made)
+    expire_file(world, uploaded_file)
     world.clock.advance(seconds=20)  # the clock starts at the 20th second of a minute
     for _ in range(3):
-        request_path(world, made["shortId"])
+        request_path(world, uploaded_file["shortId"])
         world.clock.advance(seconds=5)
         jobs.run_job(world.rt, WRITE_DENIALS_JOB)
         assert list_activity(world) == []
     world.clock.advance(seconds=4.999)
-    request_path(world, made["shortId"])
+    request_path(world, uploaded_file["shortId"])
     world.clock.advance(milliseconds=1)
-    request_path(world, made["shortId"])  # the next minute
+    request_path(world, uploaded_file["shortId"])  # the next minute
     jobs.run_job(world.rt, WRITE_DENIALS_JOB)
     (first,) = list_activity(world)
     assert (first["id"], first["event"], first["timestamp"]) == (2, "access.denied", "2026-09-21T14:14:00.000Z")
     assert first["data"]["count"] == 4
-    request_path(world, made["shortId"])
+    request_path(world, uploaded_file["shortId"])
     world.clock.advance(minutes=1)
     jobs.run_job(world.rt, WRITE_DENIALS_JOB)
     kept, second = list_activity(world)
@@ -149,20 +151,20 @@ def test_a_minute_is_one_row_that_is_written_when_it_is_over_and_never_changes(
 
 
 @pytest.mark.parametrize("bursts", [(1_500,), (600, 600), (1_500, 1)])
-def test_a_count_ends_at_a_thousand(world: World, made: dict[str, Any], bursts: tuple[int, ...]) -> None:
+def test_a_count_ends_at_a_thousand(world: World, uploaded_file: dict[str, Any], bursts: tuple[int, ...]) -> None:
     """Those of one minute, whether they are written down at once or in turns."""
-    expire_file(world, made)
+    expire_file(world, uploaded_file)
     for burst in bursts:
         for _ in range(burst):
-            world.rt.refusals.add(1, "expired", 0, world.clock)
+            world.rt.denials.add(1, "expired", 0, world.clock)
         jobs.run_job(world.rt, WRITE_DENIALS_JOB)
     assert [row["count"] for row in list_denials(world)] == [1_000]
 
 
-def test_a_flood_of_different_refusals_is_bounded(world: World, made: dict[str, Any]) -> None:
+def test_a_flood_of_different_refusals_is_bounded(world: World, uploaded_file: dict[str, Any]) -> None:
     for number in range(12_000):
-        world.rt.refusals.add(1, "revoked", number, world.clock)
-    counts, _ = world.rt.refusals.take(world.clock)
+        world.rt.denials.add(1, "revoked", number, world.clock)
+    counts, _ = world.rt.denials.take_counts(world.clock)
     assert len(counts) == 10_000
 
 
@@ -180,42 +182,51 @@ def test_a_flood_of_different_refusals_is_bounded(world: World, made: dict[str, 
     ],
 )
 def test_a_look_of_nobody_is_no_attempt(
-    world: World, made: dict[str, Any], revoked: dict[str, Any], method: str, headers: dict[str, str]
+    world: World, uploaded_file: dict[str, Any], revoked_variant: dict[str, Any], method: str, headers: dict[str, str]
 ) -> None:
     """Known programs, link previews, prefetches and HEAD do not count."""
-    expire_file(world, made)
-    for name in (made["shortId"], revoked["shortId"]):
+    expire_file(world, uploaded_file)
+    for name in (uploaded_file["shortId"], revoked_variant["shortId"]):
         request_path(world, name, method=method, **headers)
     assert list_denials(world) == []
 
 
-def test_the_owners_own_attempts_do_not_count(world: World, made: dict[str, Any], revoked: dict[str, Any]) -> None:
-    put_settings(world, made, password="right")
+def test_the_owners_own_attempts_do_not_count(
+    world: World, uploaded_file: dict[str, Any], revoked_variant: dict[str, Any]
+) -> None:
+    put_settings(world, uploaded_file, password="right")
     http = sign_in_browser(world, world.pia)
-    http.post(f"/{made['shortId']}/enter", data={"password": "wrong"})
-    request_path(world, revoked["shortId"], http=http)
-    expire_file(world, made)
-    request_path(world, made["shortId"], http=http)
+    http.post(f"/{uploaded_file['shortId']}/enter", data={"password": "wrong"})
+    request_path(world, revoked_variant["shortId"], http=http)
+    expire_file(world, uploaded_file)
+    request_path(world, uploaded_file["shortId"], http=http)
     assert list_denials(world) == []
-    request_path(world, made["shortId"], http=sign_in_browser(world, world.mal))
+    request_path(world, uploaded_file["shortId"], http=sign_in_browser(world, world.mal))
     assert [row["count"] for row in list_denials(world)] == [1]
 
 
-def test_what_an_open_page_loads_is_no_attempt_to_open_it(world: World, made: dict[str, Any]) -> None:
-    expire_file(world, made)
+def test_what_an_open_page_loads_is_no_attempt_to_open_it(world: World, uploaded_file: dict[str, Any]) -> None:
+    expire_file(world, uploaded_file)
     for path in ("pages/1-800.jpg?v=1", "text/1.json?v=1", "feedback"):
-        assert request_path(world, f"{made['shortId']}/{path}").status_code == 410
-    assert request_path(world, f"api/files/{made['shortId']}/metadata").status_code == 410
+        assert request_path(world, f"{uploaded_file['shortId']}/{path}").status_code == 410
+    assert request_path(world, f"api/files/{uploaded_file['shortId']}/metadata").status_code == 410
     assert list_denials(world) == []
 
 
 def test_an_unknown_link_and_one_in_the_trash_tell_nobody(
-    world: World, made: dict[str, Any], revoked: dict[str, Any]
+    world: World, uploaded_file: dict[str, Any], revoked_variant: dict[str, Any]
 ) -> None:
-    world.pia.delete(f"/api/v1/files/{made['uuid']}")
-    for name in (*UNKNOWN.values(), made["shortId"], revoked["shortId"], revoked["uuid"], "my-report", "favicon.ico"):
+    world.pia.delete(f"/api/v1/files/{uploaded_file['uuid']}")
+    for name in (
+        *UNKNOWN.values(),
+        uploaded_file["shortId"],
+        revoked_variant["shortId"],
+        revoked_variant["uuid"],
+        "my-report",
+        "favicon.ico",
+    ):
         assert request_path(world, name).status_code == 404
-    world.pia.post(f"/api/v1/files/{made['uuid']}/restore")
+    world.pia.post(f"/api/v1/files/{uploaded_file['uuid']}/restore")
     assert list_denials(world) == []
 
 
@@ -227,35 +238,35 @@ def test_a_file_without_an_owner_has_nobody_to_tell(world: World) -> None:
 
 
 def test_a_file_and_a_variant_that_went_meanwhile_do_no_harm(
-    world: World, made: dict[str, Any], revoked: dict[str, Any]
+    world: World, uploaded_file: dict[str, Any], revoked_variant: dict[str, Any]
 ) -> None:
     other = world.pia.upload()
     expire_file(world, other)
     request_path(world, other["shortId"])
-    request_path(world, revoked["shortId"])
+    request_path(world, revoked_variant["shortId"])
     jobs.run_job(world.rt, WRITE_DENIALS_JOB)
     request_path(world, other["shortId"])
     world.pia.delete(f"/api/v1/files/{other['uuid']}?purge=1")
-    world.pia.delete(f"/api/v1/files/{made['uuid']}/variants/{revoked['uuid']}")
+    world.pia.delete(f"/api/v1/files/{uploaded_file['uuid']}/variants/{revoked_variant['uuid']}")
     (found,) = list_denials(world)
     assert list(found) == ["fileUuid", "fileName", "reason", "count"]
 
 
-def test_a_refused_attempt_is_sent_to_no_webhook(world: World, made: dict[str, Any]) -> None:
+def test_a_refused_attempt_is_sent_to_no_webhook(world: World, uploaded_file: dict[str, Any]) -> None:
     create_webhook_for(world)
-    expire_file(world, made)
-    request_path(world, made["shortId"])
+    expire_file(world, uploaded_file)
+    request_path(world, uploaded_file["shortId"])
     assert len(list_denials(world)) == 1
     assert delivery_bodies(world) == []
 
 
 def test_a_minute_that_was_not_over_lasts_over_a_restart(
-    world: World, made: dict[str, Any], revoked: dict[str, Any]
+    world: World, uploaded_file: dict[str, Any], revoked_variant: dict[str, Any]
 ) -> None:
-    request_path(world, revoked["shortId"])
+    request_path(world, revoked_variant["shortId"])
     jobs.run_job(world.rt, WRITE_DENIALS_JOB)
     again = make_runtime(world.rt.config.data_dir, world.clock, world.rt.engine)
-    again.refusals.add(1, "revoked", 1, world.clock)
+    again.denials.add(1, "revoked", 1, world.clock)
     denials.flush_counts(again)
     again.db.close()
     assert [row["count"] for row in list_denials(world)] == [2]
@@ -279,10 +290,10 @@ def record_request_statements(world: World, path: str) -> list[str]:
 @pytest.mark.parametrize("shape", ["shortId", "uuid"])
 @pytest.mark.parametrize("prefix", ["", "embed/"])
 def test_a_revoked_link_asks_the_database_what_an_unknown_one_asks(
-    world: World, revoked: dict[str, Any], shape: str, prefix: str
+    world: World, revoked_variant: dict[str, Any], shape: str, prefix: str
 ) -> None:
     """Hardening M2: not to be told from an unknown one by time; and neither writes anything."""
-    seen = record_request_statements(world, prefix + revoked[shape])
+    seen = record_request_statements(world, prefix + revoked_variant[shape])
     assert seen == record_request_statements(world, prefix + UNKNOWN[shape])
     assert len(seen) >= 3
     assert [text for text in seen if not text.startswith("SELECT")] == []
@@ -307,10 +318,11 @@ def test_a_revoked_link_answers_as_fast_as_an_unknown_one(make: Callable[..., Wo
     assert abs(statistics.median(gaps)) < 0.002
 
 
-def test_attempts_at_the_same_time_are_all_counted(world: World, made: dict[str, Any]) -> None:
-    expire_file(world, made)
+def test_attempts_at_the_same_time_are_all_counted(world: World, uploaded_file: dict[str, Any]) -> None:
+    expire_file(world, uploaded_file)
     threads = [
-        threading.Thread(target=lambda: [request_path(world, made["shortId"]) for _ in range(10)]) for _ in range(4)
+        threading.Thread(target=lambda: [request_path(world, uploaded_file["shortId"]) for _ in range(10)])
+        for _ in range(4)
     ]
     for thread in threads:
         thread.start()

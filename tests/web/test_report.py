@@ -27,18 +27,21 @@ def page_headings(page: HtmlElement) -> list[str]:
 
 def tiles_by_name(page: HtmlElement) -> dict[str, list[str]]:
     """Figure and note by name."""
-    return {tile.one("dt").words: [dd.words for dd in tile.all("dd")] for tile in page.all("div", class_="tile")}
+    return {
+        tile.find_one("dt").words: [dd.words for dd in tile.find_all("dd")]
+        for tile in page.find_all("div", class_="tile")
+    }
 
 
 def table_rows(node: HtmlElement) -> list[list[str]]:
     """The cells of a table's body."""
-    body = node.all("tbody")[0]
-    return [[cell.words for cell in row.nodes if cell.tag in ("th", "td")] for row in body.all("tr")]
+    body = node.find_all("tbody")[0]
+    return [[cell.words for cell in row.nodes if cell.tag in ("th", "td")] for row in body.find_all("tr")]
 
 
 def test_a_free_owner_sees_the_figures_and_what_higher_plans_add() -> None:
     page = render_report(ReportInput(reports.free_report(), reports.MADE_AT))
-    assert page.one("h1").words == "Series A deck – autumn 2026.pdf"
+    assert page.find_one("h1").words == "Series A deck – autumn 2026.pdf"
     assert page_headings(page) == ["Overview", "More with a higher plan"]
     assert tiles_by_name(page) == {
         "Views": ["142", "in 118 finished sessions"],
@@ -47,7 +50,7 @@ def test_a_free_owner_sees_the_figures_and_what_higher_plans_add() -> None:
         "Countries": ["9"],
         "Downloads": ["23"],
     }
-    assert [node.words for node in page.all("dt")][-2:] == ["Basic", "Pro"]
+    assert [node.words for node in page.find_all("dt")][-2:] == ["Basic", "Pro"]
 
 
 def test_a_basic_owner_sees_charts_and_breakdowns() -> None:
@@ -61,8 +64,8 @@ def test_a_basic_owner_sees_charts_and_breakdowns() -> None:
     assert shown["Average reading time"] == ["2m 34s", "median 1m 36s"]
     assert shown["Pages seen"] == ["62.5%", "of the pages they were shown, on average"]
     assert shown["Page turns"] == ["1,204", "14.2% went back"]
-    assert page.all("dt")[-1].words == "Pro"
-    assert page.all(id="now") == []
+    assert page.find_all("dt")[-1].words == "Pro"
+    assert page.find_all(id="now") == []
 
 
 def test_a_pro_owner_sees_everything_and_nothing_about_plans() -> None:
@@ -72,7 +75,7 @@ def test_a_pro_owner_sees_everything_and_nothing_about_plans() -> None:
         assert title in found
     assert found[-1] == "Marks and annotations"
     assert "higher plan" not in page.words
-    assert page.one(id="now-words").words == "2 reading now"
+    assert page.find_one(id="now-words").words == "2 reading now"
     assert tiles_by_name(page)["Visitors"] == ["87", "87 new, 31 returning sessions"]
     assert tiles_by_name(page)["Invited, not opened"] == ["3"]
 
@@ -85,17 +88,20 @@ def test_every_chart_says_in_words_what_it_shows_and_has_its_table() -> None:
          "21.2% stop.", 12),
         ("peaks", "The busiest hour is Tuesday, 14:00 to 15:00 UTC: 27 views.", 77),
     ):  # fmt: skip
-        figure = page.one("figure", id=key)
-        assert figure.one("figcaption").one("p").words == insight
-        drawing = figure.one("svg", class_="plot")
-        named = [figure.one(id=found).words for found in drawing.attrs["aria-labelledby"].split()]
+        figure = page.find_one("figure", id=key)
+        assert figure.find_one("figcaption").find_one("p").words == insight
+        drawing = figure.find_one("svg", class_="plot")
+        named = [figure.find_one(id=found).words for found in drawing.attrs["aria-labelledby"].split()]
         assert named[1] == insight
         assert drawing.attrs["role"] == "img"
         assert len(table_rows(figure)) == lines
 
 
 def list_insights(page: HtmlElement) -> list[str]:
-    return [page.one("figure", id=key).one("figcaption").one("p").words for key in ("views", "funnel", "peaks")]
+    return [
+        page.find_one("figure", id=key).find_one("figcaption").find_one("p").words
+        for key in ("views", "funnel", "peaks")
+    ]
 
 
 def test_while_the_first_reader_reads_empty_charts_say_so() -> None:
@@ -123,12 +129,12 @@ def test_where_a_link_ends_nobody_stopped(shown: list[int], told: bool) -> None:
 def test_pages_seen_are_of_the_pages_that_the_reader_was_shown() -> None:
     rows = [{"sessionId": reports.UUID, "pagesViewed": 3, "shownPages": 3}]
     page = render_report(ReportInput(reports.pro_report(sessions=rows), reports.MADE_AT))
-    assert table_rows(page.one("table", class_="sessions"))[0][-1] == "3 of 3"
+    assert table_rows(page.find_one("table", class_="sessions"))[0][-1] == "3 of 3"
     assert tiles_by_name(page)["Pages seen"][1] == "of the pages they were shown, on average"
 
 
 def test_the_table_of_the_funnel_holds_the_numbers() -> None:
-    lines = table_rows(render_report(full_material()).one("figure", id="funnel"))
+    lines = table_rows(render_report(full_material()).find_one("figure", id="funnel"))
     assert lines[0] == ["1", "118", "100%"]
     assert lines[5] == ["6", "71", "60.2%"]
 
@@ -139,17 +145,17 @@ def test_half_a_percent_goes_upward() -> None:
 
 
 def test_bars_are_as_long_as_their_numbers_say() -> None:
-    found = render_report(full_material()).all("section", **{"aria-labelledby": "devices-heading"})[0]
-    assert [node.attrs["width"] for node in found.all("rect")] == ["100%", "47.253%", "8.791%"]
-    assert [node.words for node in found.all("li")] == ["Desktop91 64%", "Mobile43 30%", "Tablet8 6%"]
+    found = render_report(full_material()).find_all("section", **{"aria-labelledby": "devices-heading"})[0]
+    assert [node.attrs["width"] for node in found.find_all("rect")] == ["100%", "47.253%", "8.791%"]
+    assert [node.words for node in found.find_all("li")] == ["Desktop91 64%", "Mobile43 30%", "Tablet8 6%"]
 
 
 def test_countries_have_names_and_an_unknown_code_stays() -> None:
     report = reports.basic_report(countries=reports.make_breakdown(("DE", 2), ("TR", 1), ("ZZ", 1), ("", 1)))
-    section = render_report(ReportInput(report, reports.MADE_AT)).one(
+    section = render_report(ReportInput(report, reports.MADE_AT)).find_one(
         "section", **{"aria-labelledby": "countries-heading"}
     )
-    names = [node.words for node in section.all("span", class_="label-name")]
+    names = [node.words for node in section.find_all("span", class_="label-name")]
     assert names == ["Germany", "Türkiye", "ZZ", "Unknown"]
 
 
@@ -157,32 +163,32 @@ def test_a_long_breakdown_shows_eight_and_the_rest_on_demand() -> None:
     report = reports.basic_report(
         referrers=reports.make_breakdown(*((f"site{number}.example", 50 - number) for number in range(20)))
     )
-    section = render_report(ReportInput(report, reports.MADE_AT)).one(
+    section = render_report(ReportInput(report, reports.MADE_AT)).find_one(
         "section", **{"aria-labelledby": "referrers-heading"}
     )
-    assert section.one("summary").words == "12 more"
-    assert len(section.one("details").all("li")) == 12
-    assert len(section.all("li")) == 20
+    assert section.find_one("summary").words == "12 more"
+    assert len(section.find_one("details").find_all("li")) == 12
+    assert len(section.find_all("li")) == 20
 
 
 def test_pages_stand_under_their_pictures_and_the_longest_stands_out() -> None:
     page = render_report(full_material())
-    leaves = page.all("li", class_="leaf")
+    leaves = page.find_all("li", class_="leaf")
     assert len(leaves) == 12
-    assert leaves[2].one("img").attrs == {
+    assert leaves[2].find_one("img").attrs == {
         "src": f"{reports.DOT}#3", "width": "842", "height": "595", "alt": "", "loading": "lazy", "decoding": "async",
     }  # fmt: skip
-    assert [leaf.words for leaf in leaves if leaf.has(class_="is-longest")] == ["Page 81m 32s 88 views · 4 back"]
-    assert leaves[2].one("rect").attrs["width"] == "69.33%"
+    assert [leaf.words for leaf in leaves if leaf.matches(class_="is-longest")] == ["Page 81m 32s 88 views · 4 back"]
+    assert leaves[2].find_one("rect").attrs["width"] == "69.33%"
 
 
 def test_of_a_long_document_sixty_pages_have_pictures_and_the_rest_a_table() -> None:
     material = full_material(pages=reports.pages_report(200))
     assert list_thumbnail_pages(material) == list(range(1, 61))
     page = render_report(material)
-    assert len(page.all("li", class_="leaf")) == 60
-    table = page.one("section", id="pages").one("details")
-    assert table.one("summary").words == "140 more pages"
+    assert len(page.find_all("li", class_="leaf")) == 60
+    table = page.find_one("section", id="pages").find_one("details")
+    assert table.find_one("summary").words == "140 more pages"
     assert len(table_rows(table)) == 140
 
 
@@ -205,10 +211,10 @@ def test_a_page_range_is_named_and_hides_pages_that_nobody_read() -> None:
     for row in read["pages"]:
         row["views"] *= row["pageNumber"] > 2
     page = render_report(full_material(report=report, pages=read))
-    assert page.one("p", class_="notice").words.startswith("Readers see pages 3 to 9 only, unless their own link")
-    numbers = [node.words for node in page.all("span", class_="leaf-number")]
+    assert page.find_one("p", class_="notice").words.startswith("Readers see pages 3 to 9 only, unless their own link")
+    numbers = [node.words for node in page.find_all("span", class_="leaf-number")]
     assert numbers == [*"3456789", "10", "11", "12"]
-    assert [node.words for node in page.all("td", class_="seen")][:3] == ["1 of 7", "6 of 7", "11 pages"]
+    assert [node.words for node in page.find_all("td", class_="seen")][:3] == ["1 of 7", "6 of 7", "11 pages"]
 
 
 @pytest.mark.parametrize(
@@ -224,7 +230,7 @@ def test_a_page_range_is_named_and_hides_pages_that_nobody_read() -> None:
 )
 def test_what_limits_the_link_is_said(more: dict[str, Any], said: str) -> None:
     page = render_report(ReportInput(reports.free_report(file=reports.file_object(**more)), reports.MADE_AT))
-    assert page.one("p", class_="notice").words == said
+    assert page.find_one("p", class_="notice").words == said
 
 
 def test_a_file_that_nobody_read_invites_to_send_the_link() -> None:
@@ -234,14 +240,14 @@ def test_a_file_that_nobody_read_invites_to_send_the_link() -> None:
     assert list_thumbnail_pages(material) == []
     page = render_report(material)
     assert page_headings(page) == ["Nobody has read it yet"]
-    assert page.one("img").attrs["src"] == "/qr.png"
-    assert page.one("img").attrs["alt"] == "QR code of the link"
-    assert page.all("a", href="http://127.0.0.1:8787/aB3dE5fG7hJ9")
-    assert page.all("figure") == []
+    assert page.find_one("img").attrs["src"] == "/qr.png"
+    assert page.find_one("img").attrs["alt"] == "QR code of the link"
+    assert page.find_all("a", href="http://127.0.0.1:8787/aB3dE5fG7hJ9")
+    assert page.find_all("figure") == []
 
 
 def test_sessions_say_who_where_when_and_how_much() -> None:
-    table = render_report(full_material()).all("table", class_="sessions")[0]
+    table = render_report(full_material()).find_all("table", class_="sessions")[0]
     lines = table_rows(table)
     assert len(lines) == 20
     assert lines[0][0].startswith("Ann Lee (ann@northwind.example)")
@@ -252,18 +258,18 @@ def test_sessions_say_who_where_when_and_how_much() -> None:
 
 
 def test_sessions_of_an_older_version_say_so() -> None:
-    more = render_report(full_material()).all("table", class_="sessions")[1]
+    more = render_report(full_material()).find_all("table", class_="sessions")[1]
     assert [("version 1" in line[0]) for line in table_rows(more)] == [True] * 6
 
 
 def test_contacts_have_a_column_for_each_field() -> None:
-    section = render_report(full_material()).one("section", **{"aria-labelledby": "contacts-heading"})
-    assert [node.words for node in section.one("thead").all("th")] == ["email", "company", "Submitted"]
+    section = render_report(full_material()).find_one("section", **{"aria-labelledby": "contacts-heading"})
+    assert [node.words for node in section.find_one("thead").find_all("th")] == ["email", "company", "Submitted"]
     assert table_rows(section)[1] == ["bob@ray.example", "Ray & Sons", "18 Sep 2026, 16:40"]
 
 
 def test_recipients_come_most_read_first_with_what_became_of_their_link() -> None:
-    section = render_report(full_material()).one("section", **{"aria-labelledby": "recipients-heading"})
+    section = render_report(full_material()).find_one("section", **{"aria-labelledby": "recipients-heading"})
     assert table_rows(section) == [
         ["Ann Lee, Northwind Capital", "21", "3m 32s"],
         ["Bob Ray revoked", "9", "1m 11s"],
@@ -273,17 +279,17 @@ def test_recipients_come_most_read_first_with_what_became_of_their_link() -> Non
 
 
 def test_taps_are_counted_on_hotspots_and_the_call_to_action() -> None:
-    section = render_report(full_material()).one("section", **{"aria-labelledby": "taps-heading"})
-    words = [node.words for node in section.all("li")]
+    section = render_report(full_material()).find_one("section", **{"aria-labelledby": "taps-heading"})
+    words = [node.words for node in section.find_all("li")]
     assert words == ["Book a call page 318", "Listen to the founder page 87", "Call to action on every page12"]
 
 
 def test_annotations_stand_as_numbered_rectangles_on_their_page() -> None:
-    proof = render_report(full_material()).one("li", id="proof-3")
-    first = proof.one("svg", class_="overlay").all("rect")[0].attrs
+    proof = render_report(full_material()).find_one("li", id="proof-3")
+    first = proof.find_one("svg", class_="overlay").find_all("rect")[0].attrs
     assert [first[key] for key in ("x", "y", "width", "height")] == ["10%", "15%", "40%", "12%"]
-    assert [node.words for node in proof.all("text")] == ["1", "2"]
-    remarks = proof.one("ol", class_="remarks").all("li")
+    assert [node.words for node in proof.find_all("text")] == ["1", "2"]
+    remarks = proof.find_one("ol", class_="remarks").find_all("li")
     assert remarks[0].words == "1This number is from last year.Reader 7F3A · 19 Sep 2026, 08:30"
 
 
@@ -297,30 +303,32 @@ def test_a_rectangle_never_leaves_its_page() -> None:
     page = render_report(full_material(annotations={"pages": [{"page": 1, "annotations": wild}]}))
     boxes = [
         [float(node.attrs[key].rstrip("%")) for key in ("x", "y", "width", "height")]
-        for node in page.one("li", id="proof-1").one("svg", class_="overlay").all("rect")
+        for node in page.find_one("li", id="proof-1").find_one("svg", class_="overlay").find_all("rect")
     ]
     assert boxes == [[90, 90, 10, 10], [0, 0, 50, 50]]
 
 
 def test_marks_stand_as_a_bar_and_in_words_that_need_no_colour() -> None:
-    proof = render_report(full_material()).one("li", id="proof-3")
-    bars = proof.one("svg", class_="stack").all("rect")
+    proof = render_report(full_material()).find_one("li", id="proof-3")
+    bars = proof.find_one("svg", class_="stack").find_all("rect")
     assert [(bar.attrs["class"], bar.attrs["width"]) for bar in bars] == [
         ("pick", "57.143%"), ("maybe", "28.571%"), ("reject", "14.286%"),
     ]  # fmt: skip
-    assert [node.words for node in proof.all("span", class_="mark")] == ["✓ 4 pick", "? 2 maybe", "✗ 1 reject"]
-    who = render_report(full_material()).one("section", **{"aria-labelledby": "proofs-heading"}).one("details")
-    assert who.all("li")[0].words == "ann@northwind.example✓ page 3✓ page 8"
+    assert [node.words for node in proof.find_all("span", class_="mark")] == ["✓ 4 pick", "? 2 maybe", "✗ 1 reject"]
+    who = (
+        render_report(full_material()).find_one("section", **{"aria-labelledby": "proofs-heading"}).find_one("details")
+    )
+    assert who.find_all("li")[0].words == "ann@northwind.example✓ page 3✓ page 8"
 
 
 def test_notes_and_receipts_come_newest_first() -> None:
     page = render_report(full_material())
-    notes = page.one("ol", class_="notes").all("li")
-    assert [note.one("b").words for note in notes] == ["Reader", "Ann Lee"]
-    assert [tag.words for tag in notes[1].all("span", class_="tag")] == ["page 4", "private"]
-    assert notes[1].one("span", class_="soft").words == "Reader 7F3A"  # beside the name that they chose
-    section = page.one("section", **{"aria-labelledby": "receipts-heading"})
-    assert section.one("li").words == "Ann Lee ann@northwind.example20 Sep 2026, 10:15 · version 2"
+    notes = page.find_one("ol", class_="notes").find_all("li")
+    assert [note.find_one("b").words for note in notes] == ["Reader", "Ann Lee"]
+    assert [tag.words for tag in notes[1].find_all("span", class_="tag")] == ["page 4", "private"]
+    assert notes[1].find_one("span", class_="soft").words == "Reader 7F3A"  # beside the name that they chose
+    section = page.find_one("section", **{"aria-labelledby": "receipts-heading"})
+    assert section.find_one("li").words == "Ann Lee ann@northwind.example20 Sep 2026, 10:15 · version 2"
 
 
 def test_headings_never_skip_a_level_and_ids_are_unique() -> None:
@@ -351,8 +359,8 @@ def test_a_text_stays_a_text_in_every_field(text: str) -> None:
         assert not [key for key in node.attrs if key.startswith("on") or key == "style"]
         assert not node.attrs.get("href", "").startswith(("javascript", "data"))
     said = " ".join(text.replace("\x00", "").encode("utf-8", "replace").decode().split())
-    assert page.one("h1").words == said
-    assert page.one("ol", class_="notes").all("p", class_="note-body")[0].words == said
+    assert page.find_one("h1").words == said
+    assert page.find_one("ol", class_="notes").find_all("p", class_="note-body")[0].words == said
 
 
 JUNK: tuple[Any, ...] = (
@@ -388,5 +396,5 @@ def test_numbers_beyond_all_measure_do_not_break_a_chart() -> None:
     report = reports.pro_report(peakTimes=[{"dow": 1, "hour": 2, "count": 10**15}])
     report["viewsOverTime"] = [{"day": "2026-09-21", "count": 10**15}]
     page = render_report(replace(full_material(), report=report))
-    assert "1,000,000,000,000,000" in page.one("figure", id="views").words
+    assert "1,000,000,000,000,000" in page.find_one("figure", id="views").words
     json.dumps(page.words)

@@ -24,16 +24,20 @@ def get_report_page(http: FlaskClient, name: str) -> HtmlElement:
 
 
 def tile_value(page: HtmlElement, name: str) -> str:
-    return next(node.all("dd")[0].words for node in page.all("div", class_="tile") if node.one("dt").words == name)
+    return next(
+        node.find_all("dd")[0].words
+        for node in page.find_all("div", class_="tile")
+        if node.find_one("dt").words == name
+    )
 
 
 def read_document(world: World, name: str, seconds: dict[int, int], **more: Any) -> None:
     """Somebody reads each page for so long, then goes away for good."""
     reader = FakeReader(world, name, **more)
-    reader.tell(input=True)
+    reader.send_next_beacon(input=True)
     for page, time in seconds.items():
-        reader.reads(time, page=page)
-    reader.leaves()
+        reader.read_page(time, page=page)
+    reader.leave()
     world.clock.advance(minutes=6)
     viewing.end_due_sessions(world.rt)
 
@@ -42,9 +46,9 @@ def read_document(world: World, name: str, seconds: dict[int, int], **more: Any)
 def test_the_owner_finds_it_by_uuid_and_by_short_id(world: World, key: str) -> None:
     made = world.pia.upload(name="Ann & Bob <3.pdf")
     page = get_report_page(sign_in_browser(world, world.pia), made[key])
-    assert page.one("h1").words == "Ann & Bob <3.pdf"
-    assert page.one("title").words == "Ann & Bob <3.pdf · Readership"
-    assert page.one("img", class_="code").attrs["src"] == f"/api/files/{made['shortId']}/qr-code"
+    assert page.find_one("h1").words == "Ann & Bob <3.pdf"
+    assert page.find_one("title").words == "Ann & Bob <3.pdf · Readership"
+    assert page.find_one("img", class_="code").attrs["src"] == f"/api/files/{made['shortId']}/qr-code"
 
 
 def test_what_readers_do_is_on_the_page(world: World) -> None:
@@ -54,25 +58,25 @@ def test_what_readers_do_is_on_the_page(world: World) -> None:
     page = get_report_page(sign_in_browser(world, world.pia), made["uuid"])
     assert [tile_value(page, name) for name in ("Views", "Visitors", "Average reading time")] == ["2", "2", "20s"]
     assert tile_value(page, "Pages seen") == "50%"
-    assert [leaf.one("b").words for leaf in page.all("li", class_="leaf")] == ["16s", "8s", "0s"]
-    first = page.all("li", class_="leaf")[0].one("img").attrs
+    assert [leaf.find_one("b").words for leaf in page.find_all("li", class_="leaf")] == ["16s", "8s", "0s"]
+    first = page.find_all("li", class_="leaf")[0].find_one("img").attrs
     assert first["src"] == f"/{made['shortId']}/pages/1-800.jpg?v=1"
     assert (first["width"], first["height"]) == ("612", "792")
-    assert len(page.all("table", class_="sessions")[0].one("tbody").all("tr")) == 2
+    assert len(page.find_all("table", class_="sessions")[0].find_one("tbody").find_all("tr")) == 2
 
 
 def test_what_readers_left_is_on_the_page(world: World) -> None:
     made = world.pia.upload()
     put_settings(world, made, **ALL_FEEDBACK_SETTINGS)
     ann = FeedbackClient(world, made["shortId"])
-    ann.note("Where is <b>page 4</b>?", page=2)
-    ann.mark(1, "pick")
+    ann.leave_note("Where is <b>page 4</b>?", page=2)
+    ann.mark_page(1, "pick")
     ann.annotate(3, "Move this")
     assert ann.send("POST", "receipt", {"name": "Ann Lee"}).status_code == 201
     page = get_report_page(sign_in_browser(world, world.pia), made["uuid"])
-    assert page.one("p", class_="note-body").words == "Where is <b>page 4</b>?"
-    assert [node.one("h4").words for node in page.all("li", class_="proof")] == ["Page 1", "Page 3"]
-    assert page.one("section", **{"aria-labelledby": "receipts-heading"}).all("b")[0].words == "Ann Lee"
+    assert page.find_one("p", class_="note-body").words == "Where is <b>page 4</b>?"
+    assert [node.find_one("h4").words for node in page.find_all("li", class_="proof")] == ["Page 1", "Page 3"]
+    assert page.find_one("section", **{"aria-labelledby": "receipts-heading"}).find_all("b")[0].words == "Ann Lee"
 
 
 def test_the_owner_can_load_the_pictures_of_a_gated_document_with_a_page_range(world: World) -> None:
@@ -81,10 +85,10 @@ def test_the_owner_can_load_the_pictures_of_a_gated_document_with_a_page_range(w
     put_settings(world, made, password="secret", pageRange={"from": 2, "to": 3})
     http = sign_in_browser(world, world.pia)
     page = get_report_page(http, made["uuid"])
-    sources = [node.one("img").attrs["src"] for node in page.all("li", class_="leaf")]
+    sources = [node.find_one("img").attrs["src"] for node in page.find_all("li", class_="leaf")]
     assert sources == [f"/{made['shortId']}/pages/{number}-800.jpg?v=1" for number in (1, 2, 3)]
     assert [http.get(source).mimetype for source in sources] == ["image/jpeg"] * 3
-    assert page.one("p", class_="notice").words.startswith("Readers see pages 2 to 3 only")
+    assert page.find_one("p", class_="notice").words.startswith("Readers see pages 2 to 3 only")
 
 
 def test_an_expired_document_has_its_report_without_pictures(world: World) -> None:
@@ -93,8 +97,8 @@ def test_an_expired_document_has_its_report_without_pictures(world: World) -> No
     put_settings(world, made, deleteAt="2026-01-01T00:00:00Z")
     page = get_report_page(sign_in_browser(world, world.pia), made["uuid"])
     assert tile_value(page, "Views") == "1"
-    assert page.all("img") == []
-    assert len(page.all("figure", id="times")) == 1
+    assert page.find_all("img") == []
+    assert len(page.find_all("figure", id="times")) == 1
 
 
 @pytest.mark.parametrize(
@@ -105,17 +109,17 @@ def test_the_plan_decides_what_is_shown(world: World, who: str, charts: bool, se
     made = person.upload()
     read_document(world, made["shortId"], {1: 12})
     page = get_report_page(sign_in_browser(world, person), made["uuid"])
-    assert (bool(page.all("figure")), bool(page.all("table", class_="sessions"))) == (charts, sessions)
-    assert bool(page.all("li", class_="leaf")) == charts
+    assert (bool(page.find_all("figure")), bool(page.find_all("table", class_="sessions"))) == (charts, sessions)
+    assert bool(page.find_all("li", class_="leaf")) == charts
 
 
 def test_a_lower_plan_hides_what_was_there_at_once(world: World) -> None:
     made = world.pia.upload()
     read_document(world, made["shortId"], {1: 12})
     http = sign_in_browser(world, world.pia)
-    assert get_report_page(http, made["uuid"]).all("table", class_="sessions")
+    assert get_report_page(http, made["uuid"]).find_all("table", class_="sessions")
     accounts.set_tier(world.rt, world.pia.email, Plan.FREE)
-    assert get_report_page(http, made["uuid"]).all("table") == []
+    assert get_report_page(http, made["uuid"]).find_all("table") == []
 
 
 def get_comparable(http: FlaskClient, path: str) -> tuple[int, str, dict[str, str]]:
@@ -177,7 +181,7 @@ def test_how_many_read_right_now_is_told_to_the_owner_alone(world: World) -> Non
     made = world.pia.upload()
     http = sign_in_browser(world, world.pia)
     reader = FakeReader(world, made["shortId"])
-    reader.reads(2)
+    reader.read_page(2)
     address = f"/readership/{made['uuid']}/now"
     assert http.get(address).get_json() == {"activeReaders": 1}
     world.clock.advance(minutes=2)

@@ -7,17 +7,17 @@ from tests.support.reports import full_material
 
 def test_the_file_that_stands_alone_loads_nothing_and_says_when_and_where_it_was_made() -> None:
     page = parse_html(render_standalone(full_material(), "https://docs.example.com"))
-    policy = page.one("meta", **{"http-equiv": "Content-Security-Policy"}).attrs["content"]
+    policy = page.find_one("meta", **{"http-equiv": "Content-Security-Policy"}).attrs["content"]
     assert policy.startswith("default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; style-src 'sha")
     assert "unsafe" not in policy
-    assert page.all("script") == []
-    assert page.all("link") == []
-    assert page.one("head").one("title").words == "Series A deck – autumn 2026.pdf · Readership"
-    assert page.one("footer").words.startswith("Created on 21 Sep 2026, 14:13 UTC from https://docs.example.com.")
+    assert page.find_all("script") == []
+    assert page.find_all("link") == []
+    assert page.find_one("head").find_one("title").words == "Series A deck – autumn 2026.pdf · Readership"
+    assert page.find_one("footer").words.startswith("Created on 21 Sep 2026, 14:13 UTC from https://docs.example.com.")
 
 
 def test_the_file_that_stands_alone_has_the_design_of_the_pages_without_its_typeface() -> None:
-    style = "".join(parse_html(render_standalone(full_material(), "https://docs.example.com")).one("style").parts)
+    style = "".join(parse_html(render_standalone(full_material(), "https://docs.example.com")).find_one("style").parts)
     assert "--accent: #2b55d4;" in style
     assert "@font-face" not in style
     assert "url(" not in style

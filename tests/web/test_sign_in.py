@@ -77,7 +77,7 @@ def test_a_link_works_for_ten_minutes(world: World, minutes: float, status: int)
 @pytest.mark.parametrize("token", ["x", "a" * 40, "%00", "%FF", "../login", "é" * 50])
 def test_an_unknown_link_signs_nobody_in(world: World, token: str) -> None:
     assert world.http.post(f"/login/{token}").status_code in (404, 405, 410)
-    assert world.rt.db.rows("SELECT * FROM web_sessions") == []
+    assert world.rt.db.fetch_all("SELECT * FROM web_sessions") == []
 
 
 def test_there_is_no_link_for_an_unknown_account(world: World) -> None:

@@ -41,7 +41,7 @@ ANALYTICS_POLICY = (
 def file(world: World) -> OwnedFile:
     """Pia's file with everything set."""
     shared = OwnedFile(world, world.pia)
-    shared.change(viewerSettings=ALL)
+    shared.change_settings(viewerSettings=ALL)
     return shared
 
 
@@ -79,7 +79,7 @@ def test_browsers_keep_the_style_sheet_for_a_while_and_never_another_one(world: 
     where = stylesheet_address(get_share_page(world, file).text)
     assert where is not None
     assert get_path(world, where).headers["Cache-Control"] == "private, max-age=600"
-    file.change(viewerSettings={"background": {"color": "#405060"}})
+    file.change_settings(viewerSettings={"background": {"color": "#405060"}})
     stale = get_path(world, where)
     assert (stale.status_code, stale.headers["Cache-Control"]) == (200, "private, no-store")
     assert "#405060" in stale.text
@@ -95,7 +95,7 @@ def test_the_style_sheet_ends_with_its_link(world: World, file: OwnedFile) -> No
 
 
 def test_links_of_others_share_the_sheet_without_naming_the_canonical_one(world: World, file: OwnedFile) -> None:
-    file.change(viewerSettings=ALL | {"background": {"type": "image", "assetId": ASSET}})
+    file.change_settings(viewerSettings=ALL | {"background": {"type": "image", "assetId": ASSET}})
     variant = world.pia.post(f"{file.path}/variants", json={"label": "Ada"}).get_json()
     insert_invite(world, file.made["uuid"], "cleo@acme.test", "InviteInvite")
     canonical = [file.made["uuid"], file.made["shortId"]]
@@ -113,7 +113,7 @@ def test_after_a_downgrade_styling_stops_at_the_next_page_and_comes_back(world: 
     before = get_share_page(world, file)
     where = stylesheet_address(before.text)
     assert where is not None
-    file.on("basic")
+    file.set_plan("basic")
     basic = get_share_page(world, file)
     assert stylesheet_address(basic.text) not in (None, where)
     assert [word for word in ("Book a call", "G-ABCDEF1234", "away-note") if word in basic.text] == []
@@ -121,12 +121,12 @@ def test_after_a_downgrade_styling_stops_at_the_next_page_and_comes_back(world: 
     assert "#ff0080" not in get_path(world, where).text
     assert get_path(world, where).headers["Cache-Control"] == "private, no-store"
     assert basic.headers["Content-Security-Policy"] == PLAIN_POLICY + "'none'"
-    file.on("free")
+    file.set_plan("free")
     free = get_share_page(world, file)
     assert stylesheet_address(free.text) is None
     assert "print-note" not in free.text
     assert 'class="logo"' not in free.text
-    file.on("pro")
+    file.set_plan("pro")
     assert stylesheet_address(get_share_page(world, file).text) == where
 
 
@@ -147,12 +147,12 @@ def test_analytics_are_let_in_only_where_they_are_set(
     where = stylesheet_address(answer.text)
     assert where is not None
     assert get_path(world, where).headers["Content-Security-Policy"] == PLAIN_POLICY + "'none'"
-    file.change(viewerSettings={key: block for key, block in ALL.items() if key != "ga4Id"})
+    file.change_settings(viewerSettings={key: block for key, block in ALL.items() if key != "ga4Id"})
     assert get_share_page(world, file, prefix).headers["Content-Security-Policy"] == PLAIN_POLICY + ancestors
 
 
 def test_a_page_that_asks_for_something_first_knows_no_analytics(world: World, file: OwnedFile) -> None:
-    file.change(password="s3cret")
+    file.change_settings(password="s3cret")
     for prefix in ("", "/embed"):
         answer = get_path(world, f"{prefix}/{file.made['shortId']}")
         assert "googletagmanager" not in answer.headers["Content-Security-Policy"]
@@ -171,7 +171,7 @@ def test_links_of_the_owner_open_elsewhere_and_tell_nothing(world: World, file: 
 
 def test_a_logo_that_leads_nowhere_is_an_ornament(world: World) -> None:
     shared = OwnedFile(world, world.pia)
-    shared.change(viewerSettings={"logo": {"assetId": ASSET, "size": "xl"}})
+    shared.change_settings(viewerSettings={"logo": {"assetId": ASSET, "size": "xl"}})
     html = get_share_page(world, shared).text
     assert f'src="/{shared.made["shortId"]}/assets/{ASSET}" alt=""' in html
     assert "logo-link" not in html
@@ -180,7 +180,7 @@ def test_a_logo_that_leads_nowhere_is_an_ornament(world: World) -> None:
 @pytest.mark.parametrize(("hidden", "count"), [(False, 1), (True, 0)])
 def test_the_badge_can_be_hidden(world: World, hidden: bool, count: int) -> None:
     shared = OwnedFile(world, world.bea)
-    shared.change(viewerSettings={"logo": {"hideBadge": hidden}})
+    shared.change_settings(viewerSettings={"logo": {"hideBadge": hidden}})
     assert get_share_page(world, shared).text.count('class="pill badge"') == count
 
 
@@ -191,9 +191,9 @@ def reported_expiry(world: World, file: OwnedFile) -> tuple[str | None, str | No
 
 def test_the_end_of_a_link_is_told_unless_its_owner_hides_it(world: World, file: OwnedFile) -> None:
     assert reported_expiry(world, file) == (None, None)
-    file.change(deleteAt="2031-05-06T07:08:09Z")
+    file.change_settings(deleteAt="2031-05-06T07:08:09Z")
     assert reported_expiry(world, file) == ("2031-05-06T07:08:09.000Z", "2026-09-21T14:13:20.000Z")
-    file.change(showExpiry=False)
+    file.change_settings(showExpiry=False)
     assert reported_expiry(world, file) == (None, None)
     assert "2031" not in get_share_page(world, file).text
 

@@ -26,7 +26,7 @@ _ADDRESS = re.compile(r"(?:href|src)=\"(/[^\"]*)\"|(/[^\s,\"]+) (?:800|1600)w")
 
 
 @pytest.fixture
-def made(world: World) -> dict[str, Any]:
+def uploaded_file(world: World) -> dict[str, Any]:
     """Three pages that Pia shares under a slug too."""
     made = world.pia.upload(simple_pdf(pages=3), "Report.pdf")
     update_file_row(world, made["uuid"], slug=SLUG)
@@ -34,8 +34,10 @@ def made(world: World) -> dict[str, Any]:
 
 
 @pytest.fixture
-def variant(world: World, made: dict[str, Any]) -> dict[str, Any]:
-    row: dict[str, Any] = world.pia.post(f"/api/v1/files/{made['uuid']}/variants", json={"label": "Ada"}).get_json()
+def variant(world: World, uploaded_file: dict[str, Any]) -> dict[str, Any]:
+    row: dict[str, Any] = world.pia.post(
+        f"/api/v1/files/{uploaded_file['uuid']}/variants", json={"label": "Ada"}
+    ).get_json()
     return row
 
 
@@ -70,8 +72,8 @@ def visit_everything(world: World, name: str, asset_id: str) -> Iterator[tuple[s
         reader = FakeReader(world, name, prefix=prefix)
         payload = reader.token.partition(".")[0]
         yield "GET", f"/{name}", base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4))
-        for beacon in (reader.beacon(), reader.beacon(seq=7, part=3)):
-            yield "POST", reader.facts["beaconUrl"], visible_bytes(reader.send(beacon))
+        for beacon in (reader.build_beacon(), reader.build_beacon(seq=7, part=3)):
+            yield "POST", reader.facts["beaconUrl"], visible_bytes(reader.send_beacon(beacon))
         mark = reader.facts["version"]
         for page_number in (1, 2, 3):
             for path in (f"pages/{page_number}-800.jpg", f"pages/{page_number}-1600.jpg", f"text/{page_number}.json"):
@@ -98,7 +100,7 @@ def visit_everything(world: World, name: str, asset_id: str) -> Iterator[tuple[s
 
 @pytest.mark.parametrize("shape", ["shortId", "uuid"])
 def test_a_variant_opens_the_same_document_under_both_its_ids(
-    world: World, made: dict[str, Any], variant: dict[str, Any], shape: str
+    world: World, uploaded_file: dict[str, Any], variant: dict[str, Any], shape: str
 ) -> None:
     """A variant's short id or UUID serves the same page for that variant."""
     for prefix in ("", "/embed"):
@@ -108,22 +110,29 @@ def test_a_variant_opens_the_same_document_under_both_its_ids(
     assert FakeReader(world, variant[shape]).facts["base"] == f"/{variant[shape]}"
     assert FakeReader(world, variant["uuid"].upper()).facts["base"] == f"/{variant['uuid']}"
     assert get_path(world, f"/{variant['shortId'].swapcase()}").status_code == 404
-    own, canonical = (get_path(world, f"/{row[shape]}/pages/1-800.jpg?v=1").data for row in (variant, made))
+    own, canonical = (get_path(world, f"/{row[shape]}/pages/1-800.jpg?v=1").data for row in (variant, uploaded_file))
     assert own == canonical
 
 
 @pytest.mark.parametrize("shape", ["shortId", "uuid"])
 def test_a_viewer_of_a_variant_never_learns_the_canonical_link(
-    world: World, made: dict[str, Any], variant: dict[str, Any], shape: str
+    world: World, uploaded_file: dict[str, Any], variant: dict[str, Any], shape: str
 ) -> None:
     """Hardening M7: the canonical UUID, short id or slug in no byte served on a variant link."""
     asset = world.pia.post(
-        f"/api/v1/files/{made['uuid']}/assets", data={"file": (io.BytesIO(make_picture()), "a.png"), "kind": "logo"}
+        f"/api/v1/files/{uploaded_file['uuid']}/assets",
+        data={"file": (io.BytesIO(make_picture()), "a.png"), "kind": "logo"},
     ).get_json()
-    put_settings(world, made, **ALL_FEEDBACK_SETTINGS)
-    hotspots.add(world.rt, made["uuid"], {"page": "1", "rect": "0,0,1,1", "link": "https://example.com"})
-    FeedbackClient(world, made["shortId"]).note("said on the canonical link", public=True)
-    secrets = [made["uuid"], made["uuid"].upper(), made["uuid"].replace("-", ""), made["shortId"], SLUG]
+    put_settings(world, uploaded_file, **ALL_FEEDBACK_SETTINGS)
+    hotspots.add(world.rt, uploaded_file["uuid"], {"page": "1", "rect": "0,0,1,1", "link": "https://example.com"})
+    FeedbackClient(world, uploaded_file["shortId"]).leave_note("said on the canonical link", public=True)
+    secrets = [
+        uploaded_file["uuid"],
+        uploaded_file["uuid"].upper(),
+        uploaded_file["uuid"].replace("-", ""),
+        uploaded_file["shortId"],
+        SLUG,
+    ]
     addresses = world.app.url_map.bind("")
     visited = set()
     for method, address, heard in visit_everything(world, variant[shape], asset["assetId"]):
@@ -148,10 +157,10 @@ def test_a_page_of_a_variant_loads_everything_from_the_variant(
 
 @pytest.mark.parametrize("shape", ["shortId", "uuid"])
 def test_a_revoked_link_is_told_as_an_unknown_one(
-    world: World, made: dict[str, Any], variant: dict[str, Any], shape: str
+    world: World, uploaded_file: dict[str, Any], variant: dict[str, Any], shape: str
 ) -> None:
     """Revoked link: the same 404 as an unknown id, nothing that names the file."""
-    set_revoked(world, made, variant)
+    set_revoked(world, uploaded_file, variant)
     unknown = {"shortId": "abcdefghijkl", "uuid": "00000000-0000-4000-8000-000000000000"}[shape]
     for path in ("/{}", "/embed/{}", "/{}?via=qr", "/{}/pages/1-800.jpg?v=1", "/{}/text/1.json?v=1",
                  "/api/files/{}/qr-code"):  # fmt: skip
@@ -166,11 +175,11 @@ def test_a_revoked_link_is_told_as_an_unknown_one(
 
 
 def test_everything_a_page_loaded_dies_with_the_variant_and_comes_back_with_it(
-    world: World, made: dict[str, Any], variant: dict[str, Any]
+    world: World, uploaded_file: dict[str, Any], variant: dict[str, Any]
 ) -> None:
     """Hardening M6: revoke, then fetch again every address seen before: 0 x 200."""
     reader = FakeReader(world, variant["shortId"])
-    assert reader.tell() == 204
+    assert reader.send_next_beacon() == 204
     own = [
         address
         for address in list_page_addresses(get_path(world, f"/{variant['shortId']}"))
@@ -178,43 +187,45 @@ def test_everything_a_page_loaded_dies_with_the_variant_and_comes_back_with_it(
     ]
     own += [f"/{variant['uuid']}/text/1.json?v=1", f"/api/files/{variant['shortId']}/qr-code"]
     assert {get_path(world, address).status_code for address in own} == {200}
-    set_revoked(world, made, variant)
+    set_revoked(world, uploaded_file, variant)
     assert {get_path(world, address).status_code for address in own} == {404}
     world.clock.advance(seconds=20)
-    assert reader.tell(input=True, read={1: 20_000}) == 404
-    assert get_path(world, f"/{made['shortId']}").status_code == 200
-    set_revoked(world, made, variant, revoked=False)
+    assert reader.send_next_beacon(input=True, read={1: 20_000}) == 404
+    assert get_path(world, f"/{uploaded_file['shortId']}").status_code == 200
+    set_revoked(world, uploaded_file, variant, revoked=False)
     assert {get_path(world, address).status_code for address in own} == {200}
-    assert reader.tell(input=True, read={1: 20_000}) == 204
+    assert reader.send_next_beacon(input=True, read={1: 20_000}) == 204
 
 
-def test_a_beacon_ends_with_a_deleted_variant(world: World, made: dict[str, Any], variant: dict[str, Any]) -> None:
+def test_a_beacon_ends_with_a_deleted_variant(
+    world: World, uploaded_file: dict[str, Any], variant: dict[str, Any]
+) -> None:
     reader = FakeReader(world, variant["shortId"])
-    reader.tell()
-    world.pia.delete(f"/api/v1/files/{made['uuid']}/variants/{variant['uuid']}")
+    reader.send_next_beacon()
+    world.pia.delete(f"/api/v1/files/{uploaded_file['uuid']}/variants/{variant['uuid']}")
     world.clock.advance(seconds=20)
-    assert reader.tell(input=True, read={1: 20_000}) == 404
-    assert reader.send(reader.beacon(), to=made["shortId"]).status_code == 403
+    assert reader.send_next_beacon(input=True, read={1: 20_000}) == 404
+    assert reader.send_beacon(reader.build_beacon(), to=uploaded_file["shortId"]).status_code == 403
 
 
 def test_a_token_of_a_variant_is_none_of_the_canonical_link(
-    world: World, made: dict[str, Any], variant: dict[str, Any]
+    world: World, uploaded_file: dict[str, Any], variant: dict[str, Any]
 ) -> None:
     reader = FakeReader(world, variant["shortId"])
-    for other in (made["shortId"], made["uuid"], variant["uuid"]):
-        assert reader.send(reader.beacon(), to=other).status_code == 403
+    for other in (uploaded_file["shortId"], uploaded_file["uuid"], variant["uuid"]):
+        assert reader.send_beacon(reader.build_beacon(), to=other).status_code == 403
 
 
 @pytest.mark.parametrize(
     ("prefix", "query"), [("", ""), ("", "?via=qr"), ("/embed", "")], ids=["link", "code", "framed"]
 )
 def test_a_session_knows_its_variant_and_comes_from_one(
-    world: World, made: dict[str, Any], variant: dict[str, Any], prefix: str, query: str
+    world: World, uploaded_file: dict[str, Any], variant: dict[str, Any], prefix: str, query: str
 ) -> None:
     """Sources: ``Variant``, however its link was opened; the canonical link keeps its own."""
-    FakeReader(world, variant["shortId"], prefix=prefix, query=query).tell()
-    FakeReader(world, made["shortId"], prefix=prefix, query=query).tell()
-    found = world.rt.db.rows(
+    FakeReader(world, variant["shortId"], prefix=prefix, query=query).send_next_beacon()
+    FakeReader(world, uploaded_file["shortId"], prefix=prefix, query=query).send_next_beacon()
+    found = world.rt.db.fetch_all(
         "SELECT s.source, v.uuid FROM view_sessions s LEFT JOIN variants v ON v.id = s.variant_id ORDER BY s.id"
     )
     expected = {"": "Direct link", "?via=qr": "QR code"}[query] if not prefix else "Embed"
@@ -222,14 +233,14 @@ def test_a_session_knows_its_variant_and_comes_from_one(
 
 
 def test_a_view_through_a_variant_counts_for_the_file_under_its_canonical_uuid(
-    world: World, made: dict[str, Any], variant: dict[str, Any]
+    world: World, uploaded_file: dict[str, Any], variant: dict[str, Any]
 ) -> None:
     """``fileUuid`` in the feed is the canonical UUID even when reached by variant."""
     reader = FakeReader(world, variant["uuid"])
-    reader.tell()
-    reader.reads(30, page=2, input=True)
-    assert [row["fileUuid"] for row in list_view_rows(world)] == [made["uuid"]]
-    assert view_count(world, made["uuid"]) == 1
+    reader.send_next_beacon()
+    reader.read_page(30, page=2, input=True)
+    assert [row["fileUuid"] for row in list_view_rows(world)] == [uploaded_file["uuid"]]
+    assert view_count(world, uploaded_file["uuid"]) == 1
     assert list_sessions(world) == [("human", 30_000)]
 
 
@@ -240,27 +251,29 @@ def test_the_code_of_a_variant_holds_the_link_of_the_variant(world: World, varia
     assert decode_qr(answer.data) == f"http://127.0.0.1:8787/{variant['shortId']}?via=qr"
 
 
-def test_a_variant_shares_the_fate_of_its_file(world: World, made: dict[str, Any], variant: dict[str, Any]) -> None:
+def test_a_variant_shares_the_fate_of_its_file(
+    world: World, uploaded_file: dict[str, Any], variant: dict[str, Any]
+) -> None:
     """Expired and burned links answer 410, those of a trashed file 404, and neither names the canonical link."""
     for columns, status in (
         ({"delete_at": world.clock.now}, 410),
         ({"delete_at": None, "burned_at": world.clock.now}, 410),
         ({"burned_at": None, "trashed_at": world.clock.now, "purge_at": world.clock.now + 1}, 404),
     ):
-        update_file_row(world, made["uuid"], **columns)
+        update_file_row(world, uploaded_file["uuid"], **columns)
         for path in ("/{}", "/embed/{}", "/{}/pages/1-800.jpg?v=1"):
             answer = get_path(world, path.format(variant["shortId"]))
             assert answer.status_code == status
-            assert made["shortId"].encode() not in visible_bytes(answer)
+            assert uploaded_file["shortId"].encode() not in visible_bytes(answer)
             assert SLUG.encode() not in visible_bytes(answer)
 
 
 def test_a_password_on_the_file_locks_its_variants_too(
-    world: World, made: dict[str, Any], variant: dict[str, Any]
+    world: World, uploaded_file: dict[str, Any], variant: dict[str, Any]
 ) -> None:
     """Password and gates never differ by variant."""
-    update_file_row(world, made["uuid"], password_hash="x")
-    for row in (made, variant):
+    update_file_row(world, uploaded_file["uuid"], password_hash="x")
+    for row in (uploaded_file, variant):
         assert PAGES_MARKER not in get_path(world, f"/{row['shortId']}").text
     assert get_path(world, f"/{variant['uuid']}/pages/1-800.jpg?v=1").status_code == 403
 
@@ -276,7 +289,7 @@ def test_ids_of_variants_win_over_slugs_and_ids_of_files_over_both(world: World)
 
 
 def test_a_canonical_link_is_found_by_one_indexed_question(
-    world: World, made: dict[str, Any], variant: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    world: World, uploaded_file: dict[str, Any], variant: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Variants cost the canonical link nothing: they are looked for where no file was found."""
     from docshare.server.services.links import links
@@ -287,7 +300,7 @@ def test_a_canonical_link_is_found_by_one_indexed_question(
         world.rt.db.sqlite, "execute_sql", lambda sql, params=(): asked.append((sql, params)) or run(sql, params)
     )
     numbers = []
-    for name in (made["shortId"], made["uuid"], SLUG, variant["shortId"], variant["uuid"]):
+    for name in (uploaded_file["shortId"], uploaded_file["uuid"], SLUG, variant["shortId"], variant["uuid"]):
         asked.clear()
         assert links.resolve(world.rt, name) is not None
         numbers.append(len(asked))

@@ -14,7 +14,7 @@ from tests.support.reader import FakeReader, view_count
 
 
 @pytest.fixture
-def made(world: World) -> dict[str, Any]:
+def uploaded_file(world: World) -> dict[str, Any]:
     """Pia's file with two views."""
     made = world.pia.upload()
     put_settings(world, made, viewLimit=2)
@@ -33,82 +33,85 @@ def count_consumed_views(world: World, made: dict[str, Any]) -> int:
 def enter_gate(world: World, made: dict[str, Any]) -> GateClient:
     """Somebody who has just taken a unit."""
     guest = GateClient(world, made["shortId"])
-    assert guest.enters()
+    assert guest.enter()
     return guest
 
 
 def resource_statuses(guest: GateClient) -> set[int]:
     """What everything answers that an open page loads."""
     loads = ("pages/1-800.jpg?v=1", "pages/3-1600.jpg?v=1", "text/1.json?v=1")
-    found = {guest.gets(f"{guest.path}/{load}").status_code for load in loads}
-    return found | {guest.posts(f"{guest.path}/download").status_code}
+    found = {guest.get(f"{guest.path}/{load}").status_code for load in loads}
+    return found | {guest.post(f"{guest.path}/download").status_code}
 
 
 @pytest.mark.parametrize("headers", [{}, {"Sec-Purpose": "prefetch"}, {"User-Agent": "Slackbot-LinkExpanding 1.0"}])
-def test_looking_takes_nothing(world: World, made: dict[str, Any], headers: dict[str, str]) -> None:
+def test_looking_takes_nothing(world: World, uploaded_file: dict[str, Any], headers: dict[str, str]) -> None:
     """HEAD and prefetch take none; an "Open document" step, so that previews and scanners burn nothing."""
-    for name in (made["shortId"], made["uuid"], f"embed/{made['shortId']}"):
+    for name in (uploaded_file["shortId"], uploaded_file["uuid"], f"embed/{uploaded_file['shortId']}"):
         for look in (world.http.get, world.http.head):
             assert look(f"/{name}", headers=headers).status_code == 200
         assert world.http.get(f"/{name}/enter", headers=headers).status_code == 303
-    for path in (f"/oembed?url=http://127.0.0.1:8787/{made['shortId']}", f"/api/files/{made['shortId']}/metadata"):
+    for path in (
+        f"/oembed?url=http://127.0.0.1:8787/{uploaded_file['shortId']}",
+        f"/api/files/{uploaded_file['shortId']}/metadata",
+    ):
         assert world.http.get(path, headers=headers).status_code == 200
-    assert count_consumed_views(world, made) == 0
+    assert count_consumed_views(world, uploaded_file) == 0
 
 
-def test_opening_takes_a_unit_and_reading_none(world: World, made: dict[str, Any]) -> None:
-    guest = enter_gate(world, made)
-    assert count_consumed_views(world, made) == 1
+def test_opening_takes_a_unit_and_reading_none(world: World, uploaded_file: dict[str, Any]) -> None:
+    guest = enter_gate(world, uploaded_file)
+    assert count_consumed_views(world, uploaded_file) == 1
     assert resource_statuses(guest) == {200}
-    reader = FakeReader(world, made["shortId"], http=guest.http)
-    assert reader.reads(9) == 204
-    assert guest.enters()
-    assert count_consumed_views(world, made) == 1
-    assert "burnedAt" not in get_detail(world, made)
+    reader = FakeReader(world, uploaded_file["shortId"], http=guest.http)
+    assert reader.read_page(9) == 204
+    assert guest.enter()
+    assert count_consumed_views(world, uploaded_file) == 1
+    assert "burnedAt" not in get_detail(world, uploaded_file)
 
 
-def test_a_shared_link_without_the_cookie_takes_its_own_unit(world: World, made: dict[str, Any]) -> None:
-    enter_gate(world, made)
-    enter_gate(world, made)
-    assert count_consumed_views(world, made) == 2
-    assert get_detail(world, made)["burnedAt"] == "2026-09-21T14:13:20.000Z"
+def test_a_shared_link_without_the_cookie_takes_its_own_unit(world: World, uploaded_file: dict[str, Any]) -> None:
+    enter_gate(world, uploaded_file)
+    enter_gate(world, uploaded_file)
+    assert count_consumed_views(world, uploaded_file) == 2
+    assert get_detail(world, uploaded_file)["burnedAt"] == "2026-09-21T14:13:20.000Z"
 
 
-def test_opening_it_again_within_half_an_hour_takes_no_second_unit(world: World, made: dict[str, Any]) -> None:
-    guest = enter_gate(world, made)
+def test_opening_it_again_within_half_an_hour_takes_no_second_unit(world: World, uploaded_file: dict[str, Any]) -> None:
+    guest = enter_gate(world, uploaded_file)
     world.clock.advance(minutes=30, milliseconds=-1)
     assert guest.is_in()
     world.clock.advance(milliseconds=1)
     assert not guest.is_in()
-    assert count_consumed_views(world, made) == 1
-    assert guest.enters()
-    assert count_consumed_views(world, made) == 2
+    assert count_consumed_views(world, uploaded_file) == 1
+    assert guest.enter()
+    assert count_consumed_views(world, uploaded_file) == 2
 
 
-def test_a_page_that_stays_open_goes_on_loading_for_half_a_day(world: World, made: dict[str, Any]) -> None:
-    guest = enter_gate(world, made)
-    reader = FakeReader(world, made["shortId"], http=guest.http)
+def test_a_page_that_stays_open_goes_on_loading_for_half_a_day(world: World, uploaded_file: dict[str, Any]) -> None:
+    guest = enter_gate(world, uploaded_file)
+    reader = FakeReader(world, uploaded_file["shortId"], http=guest.http)
     world.clock.advance(hours=12, milliseconds=-1)
     assert resource_statuses(guest) == {200}
-    assert reader.tell(input=True) == 204
+    assert reader.send_next_beacon(input=True) == 204
     world.clock.advance(milliseconds=1)
     assert resource_statuses(guest) == {403, 303}
-    assert reader.tell(input=True) == 403
-    assert count_consumed_views(world, made) == 1
+    assert reader.send_next_beacon(input=True) == 403
+    assert count_consumed_views(world, uploaded_file) == 1
 
 
 def test_when_the_file_burns_its_readers_read_on_until_the_sweep_and_nobody_else(
-    world: World, made: dict[str, Any]
+    world: World, uploaded_file: dict[str, Any]
 ) -> None:
     """A reader who took a unit keeps reading until the sweep (30 minutes)."""
-    first = enter_gate(world, made)
+    first = enter_gate(world, uploaded_file)
     world.clock.advance(minutes=29)
-    stranger = GateClient(world, made["shortId"])
-    assert stranger.looks().status_code == 200
-    last = enter_gate(world, made)
-    reader = FakeReader(world, made["shortId"], http=last.http)
-    assert stranger.looks().status_code == 410
-    assert stranger.sends().status_code == 410
+    stranger = GateClient(world, uploaded_file["shortId"])
+    assert stranger.open_page().status_code == 200
+    last = enter_gate(world, uploaded_file)
+    reader = FakeReader(world, uploaded_file["shortId"], http=last.http)
+    assert stranger.open_page().status_code == 410
+    assert stranger.submit().status_code == 410
     assert resource_statuses(stranger) == {410}
     for minutes in (1, 28):
         world.clock.advance(minutes=minutes)
@@ -116,105 +119,105 @@ def test_when_the_file_burns_its_readers_read_on_until_the_sweep_and_nobody_else
         for guest in (first, last):
             assert resource_statuses(guest) == {200}
             assert guest.is_in()
-    assert reader.tell(input=True) == 204
-    assert view_count(world, made["uuid"]) == 1
+    assert reader.send_next_beacon(input=True) == 204
+    assert view_count(world, uploaded_file["uuid"]) == 1
     world.clock.advance(minutes=1)
     assert burn.destroy_due(world.rt) == 1
     for guest in (first, last):
         assert resource_statuses(guest) == {410}
-        assert guest.looks().status_code == 410
-    assert reader.tell(input=True) == 410
+        assert guest.open_page().status_code == 410
+    assert reader.send_next_beacon(input=True) == 410
 
 
-def test_the_sweep_being_late_gives_nobody_more_time(world: World, made: dict[str, Any]) -> None:
-    enter_gate(world, made)
-    last = enter_gate(world, made)
+def test_the_sweep_being_late_gives_nobody_more_time(world: World, uploaded_file: dict[str, Any]) -> None:
+    enter_gate(world, uploaded_file)
+    last = enter_gate(world, uploaded_file)
     world.clock.advance(minutes=30)
     assert resource_statuses(last) == {410}
-    assert last.looks().status_code == 410
+    assert last.open_page().status_code == 410
 
 
 def test_who_could_not_open_the_page_any_more_when_it_burned_only_reads_the_open_one_to_its_end(
-    world: World, made: dict[str, Any]
+    world: World, uploaded_file: dict[str, Any]
 ) -> None:
-    early = enter_gate(world, made)
+    early = enter_gate(world, uploaded_file)
     world.clock.advance(minutes=31)
-    enter_gate(world, made)
+    enter_gate(world, uploaded_file)
     assert resource_statuses(early) == {200}
-    assert early.looks().status_code == 410
-    assert early.sends().status_code == 410
+    assert early.open_page().status_code == 410
+    assert early.submit().status_code == 410
 
 
-def test_a_burned_link_that_expires_is_over_at_once(world: World, made: dict[str, Any]) -> None:
-    put_settings(world, made, deleteAt="2026-09-21T14:23:20Z")
-    enter_gate(world, made)
-    last = enter_gate(world, made)
+def test_a_burned_link_that_expires_is_over_at_once(world: World, uploaded_file: dict[str, Any]) -> None:
+    put_settings(world, uploaded_file, deleteAt="2026-09-21T14:23:20Z")
+    enter_gate(world, uploaded_file)
+    last = enter_gate(world, uploaded_file)
     world.clock.advance(minutes=10)
     assert resource_statuses(last) == {410}
 
 
 def test_a_replacement_of_a_burned_file_starts_the_count_again_for_everybody(
-    world: World, made: dict[str, Any]
+    world: World, uploaded_file: dict[str, Any]
 ) -> None:
-    readers = [enter_gate(world, made), enter_gate(world, made)]
+    readers = [enter_gate(world, uploaded_file), enter_gate(world, uploaded_file)]
     answer = world.pia.post(
-        f"/api/v1/files/{made['uuid']}/content", data={"file": (io.BytesIO(simple_pdf(pages=3)), "second.pdf")}
+        f"/api/v1/files/{uploaded_file['uuid']}/content", data={"file": (io.BytesIO(simple_pdf(pages=3)), "second.pdf")}
     )
     assert answer.status_code == 200
     assert [resource_statuses(reader) for reader in readers] == [{403, 303}] * 2
-    assert readers[0].enters()
-    assert count_consumed_views(world, made) == 1
+    assert readers[0].enter()
+    assert count_consumed_views(world, uploaded_file) == 1
 
 
-def test_the_owner_takes_no_unit(world: World, made: dict[str, Any]) -> None:
+def test_the_owner_takes_no_unit(world: World, uploaded_file: dict[str, Any]) -> None:
     http = sign_in_browser(world, world.pia)
-    for path in (f"/{made['shortId']}", f"/embed/{made['shortId']}"):
+    for path in (f"/{uploaded_file['shortId']}", f"/embed/{uploaded_file['shortId']}"):
         assert PAGES_MARKER in http.get(path).text
         assert http.post(f"{path}/enter").status_code == 303
-    assert count_consumed_views(world, made) == 0
+    assert count_consumed_views(world, uploaded_file) == 0
 
 
-def test_units_are_taken_through_every_link_of_the_file(world: World, made: dict[str, Any]) -> None:
-    variant = world.pia.post(f"/api/v1/files/{made['uuid']}/variants").get_json()
-    enter_gate(world, made)
-    assert GateClient(world, variant["shortId"]).enters()
-    assert GateClient(world, made["shortId"]).looks().status_code == 410
-    assert GateClient(world, variant["shortId"]).looks().status_code == 410
+def test_units_are_taken_through_every_link_of_the_file(world: World, uploaded_file: dict[str, Any]) -> None:
+    variant = world.pia.post(f"/api/v1/files/{uploaded_file['uuid']}/variants").get_json()
+    enter_gate(world, uploaded_file)
+    assert GateClient(world, variant["shortId"]).enter()
+    assert GateClient(world, uploaded_file["shortId"]).open_page().status_code == 410
+    assert GateClient(world, variant["shortId"]).open_page().status_code == 410
 
 
 def test_setting_a_limit_asks_readers_who_are_on_the_page_too(world: World) -> None:
     made = world.pia.upload()
     reader = FakeReader(world, made["shortId"])
     put_settings(world, made, viewLimit=1)
-    assert reader.reads(9) == 403
+    assert reader.read_page(9) == 403
     assert not GateClient(world, made["shortId"]).is_in()
 
 
-def test_a_refused_password_or_form_takes_no_unit(world: World, made: dict[str, Any]) -> None:
-    put_settings(world, made, password="x", requireEmail=True, viewLimit=1)
-    guest = GateClient(world, made["shortId"])
-    assert guest.sends("wrong", email="ada@a.example").status_code == 403
-    assert guest.sends("x", email="ada").status_code == 422
-    assert count_consumed_views(world, made) == 0
-    assert guest.sends("x", email="ada@a.example").status_code == 303
-    assert "burnedAt" in get_detail(world, made)
+def test_a_refused_password_or_form_takes_no_unit(world: World, uploaded_file: dict[str, Any]) -> None:
+    put_settings(world, uploaded_file, password="x", requireEmail=True, viewLimit=1)
+    guest = GateClient(world, uploaded_file["shortId"])
+    assert guest.submit("wrong", email="ada@a.example").status_code == 403
+    assert guest.submit("x", email="ada").status_code == 422
+    assert count_consumed_views(world, uploaded_file) == 0
+    assert guest.submit("x", email="ada@a.example").status_code == 303
+    assert "burnedAt" in get_detail(world, uploaded_file)
     assert guest.is_in()
 
 
 def test_the_last_unit_is_taken_whole_or_not_at_all(
-    world: World, made: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    world: World, uploaded_file: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In one transaction: whoever comes too late by a moment is not written down as a reader."""
-    put_settings(world, made, viewLimit=1, requireEmail=True)
-    late = GateClient(world, made["shortId"])
+    put_settings(world, uploaded_file, viewLimit=1, requireEmail=True)
+    late = GateClient(world, uploaded_file["shortId"])
     write = type(world.rt.db).write
 
     def somebody_first(self: Any) -> Any:
         monkeypatch.undo()
-        assert GateClient(world, made["shortId"]).enters(email="first@a.example")
+        assert GateClient(world, uploaded_file["shortId"]).enter(email="first@a.example")
         return write(self)
 
     monkeypatch.setattr(type(world.rt.db), "write", somebody_first)
-    assert late.sends(email="late@a.example").status_code == 410
-    assert world.rt.db.rows("SELECT email FROM viewers") == [("first@a.example",)]
-    assert count_consumed_views(world, made) == 1
+    assert late.submit(email="late@a.example").status_code == 410
+    assert world.rt.db.fetch_all("SELECT email FROM viewers") == [("first@a.example",)]
+    assert count_consumed_views(world, uploaded_file) == 1

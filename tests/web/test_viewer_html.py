@@ -36,7 +36,7 @@ class PageParser(HTMLParser):
         if self.elements and self.elements[-1][0] == "script":
             self.data.append(data)
 
-    def all(self, tag: str, cls: str = "") -> list[dict[str, str]]:
+    def find_all(self, tag: str, cls: str = "") -> list[dict[str, str]]:
         return [attrs for name, attrs in self.elements if name == tag and cls in [*attrs.get("class", "").split(), ""]]
 
 
@@ -55,9 +55,9 @@ def test_a_hostile_name_is_only_text(world: World, name: str) -> None:
     shared = world.pia.upload(simple_pdf(pages=2))
     update_file_row(world, shared["uuid"], original_name=name)
     page = get_parsed_page(world, shared["shortId"])
-    assert page.all("h1")[0]["title"] == name
-    assert page.all("main")[0]["aria-label"] == name
-    assert {attrs.get("type") for attrs in page.all("script")} == {"module", "application/json"}
+    assert page.find_all("h1")[0]["title"] == name
+    assert page.find_all("main")[0]["aria-label"] == name
+    assert {attrs.get("type") for attrs in page.find_all("script")} == {"module", "application/json"}
 
 
 @pytest.mark.parametrize("path", ["{link}", "embed/{link}", "{link}?page=2", "nothing", ""])
@@ -103,18 +103,18 @@ def test_the_facts_are_data_for_the_scripts(world: World) -> None:
 
 def test_every_page_of_a_short_document_has_its_proportions_in_the_html(world: World) -> None:
     page = get_parsed_page(world, share_pages(world, 200))
-    assert [int(attrs["data-page"]) for attrs in page.all("article", "page")] == list(range(1, 201))
-    assert {attrs["viewbox"] for attrs in page.all("svg", "page-shape")} == {"0 0 612.0 792.0"}
+    assert [int(attrs["data-page"]) for attrs in page.find_all("article", "page")] == list(range(1, 201))
+    assert {attrs["viewbox"] for attrs in page.find_all("svg", "page-shape")} == {"0 0 612.0 792.0"}
 
 
 def test_a_longer_document_leaves_the_others_to_the_scripts(world: World) -> None:
     page = get_parsed_page(world, share_pages(world, 201))
-    assert [int(attrs["data-page"]) for attrs in page.all("article", "page")] == list(range(1, 11))
+    assert [int(attrs["data-page"]) for attrs in page.find_all("article", "page")] == list(range(1, 11))
 
 
 def test_the_first_image_is_in_the_html(world: World) -> None:
     link = share_pages(world, 3)
-    first, *others = get_parsed_page(world, link).all("img")
+    first, *others = get_parsed_page(world, link).find_all("img")
     assert first["src"] == f"/{link}/pages/1-1600.jpg?v=1"
     assert first["srcset"] == f"/{link}/pages/1-800.jpg?v=1 800w, /{link}/pages/1-1600.jpg?v=1 1600w"
     assert first["fetchpriority"] == "high"
@@ -139,9 +139,9 @@ def test_readers_without_scripts_walk_through_in_tens(
     world: World, asked: str, start: int, first: int, previous: str | None, following: str | None
 ) -> None:
     page = get_parsed_page(world, share_pages(world, 25), asked)
-    chunk = [int(attrs["data-page"]) for attrs in page.all("article", "in-chunk")]
+    chunk = [int(attrs["data-page"]) for attrs in page.find_all("article", "in-chunk")]
     assert chunk == list(range(first, min(first + 10, 26)))
-    links = {attrs["rel"]: attrs["href"] for attrs in page.all("a") if attrs.get("rel") in ("prev", "next")}
+    links = {attrs["rel"]: attrs["href"] for attrs in page.find_all("a") if attrs.get("rel") in ("prev", "next")}
     assert (links.get("prev"), links.get("next")) == (previous, following)
     assert json.loads("".join(page.data))["start"] == start
 
@@ -156,15 +156,17 @@ def test_words_are_in_the_html_where_they_were_asked_for(world: World) -> None:
 
 def test_the_embed_page_offers_the_share_page(world: World) -> None:
     link = share_pages(world, 1)
-    elsewhere = PageParser(world.http.get(f"/embed/{link}").text).all("a", "tool")
+    elsewhere = PageParser(world.http.get(f"/embed/{link}").text).find_all("a", "tool")
     assert [(attrs["href"], attrs["rel"]) for attrs in elsewhere] == [(f"/{link}", "noopener")]
-    assert get_parsed_page(world, link).all("a", "tool") == []
+    assert get_parsed_page(world, link).find_all("a", "tool") == []
 
 
 def test_previews_learn_the_name_and_nothing_else(world: World) -> None:
     link = world.pia.upload(simple_pdf(pages=1), "Offer.pdf")["shortId"]
     told = {
-        attrs["property"]: attrs["content"] for attrs in get_parsed_page(world, link).all("meta") if "property" in attrs
+        attrs["property"]: attrs["content"]
+        for attrs in get_parsed_page(world, link).find_all("meta")
+        if "property" in attrs
     }
     assert told == {
         "og:type": "website",

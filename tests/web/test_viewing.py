@@ -25,16 +25,16 @@ def sign_in_as(reader: FakeReader, world: World, person: Person) -> None:
 def test_reading_is_counted_once_and_enters_the_feed_when_it_ends(world: World, link: str) -> None:
     reader = FakeReader(world, link, address="203.0.113.7")
     began = world.clock.now
-    assert reader.reads(10, page=1) == 204
-    assert reader.reads(10, page=2) == 204
-    assert reader.reads(0.5, page=3) == 204
-    assert reader.leaves() == 204
+    assert reader.read_page(10, page=1) == 204
+    assert reader.read_page(10, page=2) == 204
+    assert reader.read_page(0.5, page=3) == 204
+    assert reader.leave() == 204
     assert view_count(world, link) == 1
     assert world.pia.get("/api/v1/events").get_json() == []
     (row,) = list_view_rows(world)
     assert (row["pagesViewed"], row["timeMs"], row["country"]) == (2, 20_500, "DE")
     assert row["readAt"] == world.pia.get("/api/v1/files").get_json()[0]["createdAt"]
-    assert began == world.rt.db.rows("SELECT started_at FROM view_sessions")[0][0]
+    assert began == world.rt.db.fetch_all("SELECT started_at FROM view_sessions")[0][0]
     assert view_count(world, link) == 1
 
 
@@ -63,7 +63,7 @@ def test_a_view_needs_an_event_and_two_seconds_since_the_page_was_opened(
 ) -> None:
     reader = FakeReader(world, link)
     world.clock.advance(seconds=seconds)
-    assert reader.tell(**fields) == 204
+    assert reader.send_next_beacon(**fields) == 204
     assert view_count(world, link) == counted
     assert len(list_view_rows(world)) == counted
 
@@ -94,11 +94,11 @@ def test_who_is_no_reader_is_stored_with_a_reason_and_not_counted(
 ) -> None:
     reader = FakeReader(world, link, user_agent=user_agent, page_headers=page_headers)
     world.clock.advance(seconds=9)
-    body = reader.beacon(**({"read": {1: 9_000}} | fields))
-    assert reader.send(body, headers=beacon_headers).status_code == 204
+    body = reader.build_beacon(**({"read": {1: 9_000}} | fields))
+    assert reader.send_beacon(body, headers=beacon_headers).status_code == 204
     assert list_view_rows(world) == []
     assert view_count(world, link) == 0
-    ((stored, reason),) = world.rt.db.rows("SELECT class, reason FROM view_sessions")
+    ((stored, reason),) = world.rt.db.fetch_all("SELECT class, reason FROM view_sessions")
     assert stored == klass
     assert reason
 
@@ -107,7 +107,7 @@ def test_being_driven_by_automation_changes_no_class(world: World, link: str) ->
     """A beacon has no place to say so; one that says it all the same is a reader's like any other."""
     reader = FakeReader(world, link)
     world.clock.advance(seconds=9)
-    assert reader.tell(read={1: 9_000}, webdriver=True) == 204
+    assert reader.send_next_beacon(read={1: 9_000}, webdriver=True) == 204
     assert list_sessions(world) == [("human", 9_000)]
     assert view_count(world, link) == 1
 
@@ -115,9 +115,9 @@ def test_being_driven_by_automation_changes_no_class(world: World, link: str) ->
 def test_the_first_event_confirms_the_whole_session(world: World, link: str) -> None:
     reader = FakeReader(world, link)
     for _ in range(3):
-        reader.reads(20, input=False)
+        reader.read_page(20, input=False)
     assert (list_sessions(world), view_count(world, link)) == ([("unconfirmed", 60_000)], 0)
-    reader.reads(1, input=True)
+    reader.read_page(1, input=True)
     assert (list_sessions(world), view_count(world, link)) == ([("human", 61_000)], 1)
     (row,) = list_view_rows(world)
     assert row["timeMs"] == 61_000
@@ -125,8 +125,8 @@ def test_the_first_event_confirms_the_whole_session(world: World, link: str) -> 
 
 def test_a_session_without_an_event_is_in_no_total_no_feed_and_no_record(world: World, link: str) -> None:
     for seconds in (10, 20):
-        FakeReader(world, link, address="203.0.113.7").reads(seconds, input=False)
-    FakeReader(world, link).reads(9)
+        FakeReader(world, link, address="203.0.113.7").read_page(seconds, input=False)
+    FakeReader(world, link).read_page(9)
     assert len(list_view_rows(world)) == 1
     report = world.pia.get(f"/api/v1/files/{link}/readership").get_json()
     summary = report["summary"]
@@ -139,23 +139,23 @@ def test_a_session_without_an_event_is_in_no_total_no_feed_and_no_record(world: 
 def test_readers_who_are_not_confirmed_do_not_read_now(world: World, link: str) -> None:
     reader = FakeReader(world, link)
     active = f"/api/v1/files/{link}/readership"
-    reader.reads(9, input=False)
+    reader.read_page(9, input=False)
     assert world.pia.get(active).get_json()["summary"]["activeReaders"] == 0
-    reader.reads(1)
+    reader.read_page(1)
     assert world.pia.get(active).get_json()["summary"]["activeReaders"] == 1
 
 
 def test_a_prefetched_page_that_is_then_read_is_a_view(world: World, link: str) -> None:
     reader = FakeReader(world, link, page_headers={"Sec-Purpose": "prefetch"})
-    reader.reads(9)
-    reader.reads(3, input=True)
+    reader.read_page(9)
+    reader.read_page(3, input=True)
     assert view_count(world, link) == 1
 
 
 def test_the_owner_reading_their_own_document_is_no_session(world: World, link: str) -> None:
     reader = FakeReader(world, link)
     sign_in_as(reader, world, world.pia)
-    assert reader.reads(30, input=True) == 204
+    assert reader.read_page(30, input=True) == 204
     assert list_sessions(world) == []
     assert view_count(world, link) == 0
 
@@ -163,33 +163,33 @@ def test_the_owner_reading_their_own_document_is_no_session(world: World, link: 
 def test_somebody_else_who_is_signed_in_is_a_reader(world: World, link: str) -> None:
     reader = FakeReader(world, link)
     sign_in_as(reader, world, world.mal)
-    assert reader.reads(30) == 204
+    assert reader.read_page(30) == 204
     assert view_count(world, link) == 1
 
 
 def test_two_readers_behind_one_address_are_two_sessions_of_one_visitor(world: World, link: str) -> None:
-    FakeReader(world, link).reads(9)
-    FakeReader(world, link).reads(9)
+    FakeReader(world, link).read_page(9)
+    FakeReader(world, link).read_page(9)
     assert view_count(world, link) == 2
     assert len(list_view_rows(world)) == 2
-    assert len(set(world.rt.db.rows("SELECT reader FROM view_sessions"))) == 1
+    assert len(set(world.rt.db.fetch_all("SELECT reader FROM view_sessions"))) == 1
 
 
 def test_a_reader_is_known_again_for_thirty_days_and_not_on_another_file(world: World, link: str) -> None:
-    FakeReader(world, link).reads(9)
-    FakeReader(world, str(world.pia.upload()["shortId"])).reads(9)
+    FakeReader(world, link).read_page(9)
+    FakeReader(world, str(world.pia.upload()["shortId"])).read_page(9)
     world.clock.advance(days=29)
-    FakeReader(world, link).reads(9)
+    FakeReader(world, link).read_page(9)
     world.clock.advance(days=2)
-    FakeReader(world, link).reads(9)
-    first, elsewhere, again, later = world.rt.db.rows("SELECT reader FROM view_sessions ORDER BY id")
+    FakeReader(world, link).read_page(9)
+    first, elsewhere, again, later = world.rt.db.fetch_all("SELECT reader FROM view_sessions ORDER BY id")
     assert first == again
     assert len({first, elsewhere, later}) == 3
 
 
 def test_addresses_are_never_stored(world: World, link: str) -> None:
-    FakeReader(world, link, address="203.0.113.77").reads(9)
-    FakeReader(world, link, address="2001:db8:77::1").reads(9)
+    FakeReader(world, link, address="203.0.113.77").read_page(9)
+    FakeReader(world, link, address="2001:db8:77::1").read_page(9)
     whole = "\n".join(dump_database(world))
     assert len(list_sessions(world)) == 2
     assert "203.0.113.77" not in whole
@@ -198,10 +198,12 @@ def test_addresses_are_never_stored(world: World, link: str) -> None:
 
 def test_where_and_how_a_session_reads_is_stored(world: World, link: str) -> None:
     headers = {"Referer": "https://mail.example.org/inbox?secret=1"}
-    FakeReader(world, link, page_headers=headers, query="?via=qr").reads(9)
-    FakeReader(world, link, prefix="/embed").reads(9)
-    FakeReader(world, link, page_headers={"Referer": "http://127.0.0.1:8787/x"}).reads(9)
-    found = world.rt.db.rows("SELECT source, referrer, browser, device, viewer_mode FROM view_sessions ORDER BY id")
+    FakeReader(world, link, page_headers=headers, query="?via=qr").read_page(9)
+    FakeReader(world, link, prefix="/embed").read_page(9)
+    FakeReader(world, link, page_headers={"Referer": "http://127.0.0.1:8787/x"}).read_page(9)
+    found = world.rt.db.fetch_all(
+        "SELECT source, referrer, browser, device, viewer_mode FROM view_sessions ORDER BY id"
+    )
     assert found == [
         ("QR code", "mail.example.org", "Chrome", "Desktop", "standard"),
         ("Embed", None, "Chrome", "Desktop", "standard"),
@@ -211,11 +213,11 @@ def test_where_and_how_a_session_reads_is_stored(world: World, link: str) -> Non
 
 def test_who_comes_back_to_the_tab_later_is_in_a_new_session(world: World, link: str) -> None:
     reader = FakeReader(world, link)
-    reader.reads(10)
-    reader.leaves()
+    reader.read_page(10)
+    reader.leave()
     world.clock.advance(seconds=61)
-    assert reader.reads(9) == 409
-    assert reader.reads(9, part=1, seq=0) == 204
+    assert reader.read_page(9) == 409
+    assert reader.read_page(9, part=1, seq=0) == 204
     assert view_count(world, link) == 2
     assert [row["timeMs"] for row in reversed(list_view_rows(world))] == [10_000, 9_000]
 
@@ -223,25 +225,25 @@ def test_who_comes_back_to_the_tab_later_is_in_a_new_session(world: World, link:
 def test_one_load_cannot_claim_many_views_at_once(world: World, link: str) -> None:
     reader = FakeReader(world, link)
     world.clock.advance(seconds=2)
-    assert reader.tell(input=True) == 204
-    assert [reader.tell(part=part, seq=0, input=True) for part in range(1, 5)] == [409] * 4
+    assert reader.send_next_beacon(input=True) == 204
+    assert [reader.send_next_beacon(part=part, seq=0, input=True) for part in range(1, 5)] == [409] * 4
     world.clock.advance(seconds=299)
-    assert reader.tell(part=4, seq=0, input=True) == 409
+    assert reader.send_next_beacon(part=4, seq=0, input=True) == 409
     world.clock.advance(seconds=1)
-    assert reader.tell(part=4, seq=0, input=True) == 204
-    assert reader.tell(part=3, seq=0, input=True) == 409
+    assert reader.send_next_beacon(part=4, seq=0, input=True) == 204
+    assert reader.send_next_beacon(part=3, seq=0, input=True) == 409
     assert view_count(world, link) == 1, "the second session has just begun"
     world.clock.advance(seconds=2)
-    assert reader.tell(part=4, seq=1, input=True) == 204
+    assert reader.send_next_beacon(part=4, seq=1, input=True) == 204
     assert view_count(world, link) == 2
 
 
 def test_sessions_of_one_load_never_overlap(world: World, link: str) -> None:
     reader = FakeReader(world, link)
-    reader.reads(10)
-    reader.leaves()
+    reader.read_page(10)
+    reader.leave()
     world.clock.advance(seconds=65)
-    reader.tell(part=1, seq=0, ageMs=75_000, read={1: 75_000})
+    reader.send_next_beacon(part=1, seq=0, ageMs=75_000, read={1: 75_000})
     assert [time_ms for _, time_ms in list_sessions(world)] == [10_000, 5_000]
 
 
@@ -249,6 +251,6 @@ def test_a_page_of_the_version_that_was_opened_still_counts_after_a_replacement(
     reader = FakeReader(world, link)
     with world.rt.db.write():
         world.rt.db.execute("UPDATE files SET total_pages = 1, content_version = 2")
-    reader.reads(9, page=3)
+    reader.read_page(9, page=3)
     assert list_view_rows(world)[0]["pagesViewed"] == 1
-    assert world.rt.db.rows("SELECT content_version FROM view_sessions") == [(1,)]
+    assert world.rt.db.fetch_all("SELECT content_version FROM view_sessions") == [(1,)]

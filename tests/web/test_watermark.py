@@ -14,7 +14,7 @@ from tests.support.reader import dump_database
 
 
 @pytest.fixture
-def shared(world: World) -> dict[str, Any]:
+def uploaded_file(world: World) -> dict[str, Any]:
     return world.pia.upload()
 
 
@@ -27,10 +27,10 @@ def get_page_image(http: FlaskClient, name: str, page: int = 1, prefix: str = ""
     return version, answer.data
 
 
-def test_readers_see_marked_pages_and_the_owner_does_not(world: World, shared: dict[str, Any]) -> None:
-    name = shared["shortId"]
+def test_readers_see_marked_pages_and_the_owner_does_not(world: World, uploaded_file: dict[str, Any]) -> None:
+    name = uploaded_file["shortId"]
     plain = [get_page_image(world.http, name, page) for page in (1, 2, 3)]
-    put_settings(world, shared, watermark=True)
+    put_settings(world, uploaded_file, watermark=True)
     marked = [get_page_image(world.http, name, page) for page in (1, 2, 3)]
     framed = [get_page_image(world.http, name, page, "/embed") for page in (1, 2, 3)]
     assert framed == marked
@@ -39,40 +39,40 @@ def test_readers_see_marked_pages_and_the_owner_does_not(world: World, shared: d
     assert [get_page_image(owner, name, page) for page in (1, 2, 3)] == plain
 
 
-def test_the_plain_image_is_at_no_address_of_readers(world: World, shared: dict[str, Any]) -> None:
-    version, _ = get_page_image(world.http, shared["shortId"])
-    put_settings(world, shared, watermark=True)
-    assert world.http.get(f"/{shared['shortId']}/pages/1-800.jpg?v={version}").status_code == 404
+def test_the_plain_image_is_at_no_address_of_readers(world: World, uploaded_file: dict[str, Any]) -> None:
+    version, _ = get_page_image(world.http, uploaded_file["shortId"])
+    put_settings(world, uploaded_file, watermark=True)
+    assert world.http.get(f"/{uploaded_file['shortId']}/pages/1-800.jpg?v={version}").status_code == 404
 
 
-def test_another_look_is_another_address(world: World, shared: dict[str, Any]) -> None:
+def test_another_look_is_another_address(world: World, uploaded_file: dict[str, Any]) -> None:
     seen = set()
     for style in ({}, {"opacity": 0.4}, {"density": "dense"}):
-        put_settings(world, shared, watermark=True, viewerSettings={"watermarkStyle": style} if style else {})
-        seen.add(get_page_image(world.http, shared["shortId"]))
+        put_settings(world, uploaded_file, watermark=True, viewerSettings={"watermarkStyle": style} if style else {})
+        seen.add(get_page_image(world.http, uploaded_file["shortId"]))
     assert len({version for version, _ in seen}) == len({image for _, image in seen}) == 3
 
 
-def test_links_of_one_document_are_marked_apart(world: World, shared: dict[str, Any]) -> None:
-    put_settings(world, shared, watermark=True)
-    variant = world.pia.post(f"/api/v1/files/{shared['uuid']}/variants", json={"label": "Ada"}).get_json()
-    _, canonical = get_page_image(world.http, shared["shortId"])
-    assert get_page_image(world.http, shared["uuid"])[1] == canonical
+def test_links_of_one_document_are_marked_apart(world: World, uploaded_file: dict[str, Any]) -> None:
+    put_settings(world, uploaded_file, watermark=True)
+    variant = world.pia.post(f"/api/v1/files/{uploaded_file['uuid']}/variants", json={"label": "Ada"}).get_json()
+    _, canonical = get_page_image(world.http, uploaded_file["shortId"])
+    assert get_page_image(world.http, uploaded_file["uuid"])[1] == canonical
     assert get_page_image(world.http, variant["shortId"])[1] != canonical
     assert get_page_image(world.http, variant["shortId"])[1] == get_page_image(world.http, variant["uuid"])[1]
 
 
-def test_the_watermark_ends_with_the_plan(world: World, shared: dict[str, Any]) -> None:
+def test_the_watermark_ends_with_the_plan(world: World, uploaded_file: dict[str, Any]) -> None:
     """Easy to get wrong 38."""
-    before = get_page_image(world.http, shared["shortId"])
-    put_settings(world, shared, watermark=True)
-    assert get_page_image(world.http, shared["shortId"]) != before
+    before = get_page_image(world.http, uploaded_file["shortId"])
+    put_settings(world, uploaded_file, watermark=True)
+    assert get_page_image(world.http, uploaded_file["shortId"]) != before
     accounts.set_tier(world.rt, world.pia.email, Plan.BASIC)
-    assert get_page_image(world.http, shared["shortId"]) == before
+    assert get_page_image(world.http, uploaded_file["shortId"]) == before
 
 
-def test_opening_a_marked_document_stores_nothing(world: World, shared: dict[str, Any]) -> None:
-    put_settings(world, shared, watermark=True)
+def test_opening_a_marked_document_stores_nothing(world: World, uploaded_file: dict[str, Any]) -> None:
+    put_settings(world, uploaded_file, watermark=True)
     before = dump_database(world)
-    get_page_image(world.http, shared["shortId"])
+    get_page_image(world.http, uploaded_file["shortId"])
     assert dump_database(world) == before

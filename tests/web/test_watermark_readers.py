@@ -19,7 +19,7 @@ INVITED = "InviteInvite"
 
 
 @pytest.fixture
-def shared(world: World) -> dict[str, Any]:
+def uploaded_file(world: World) -> dict[str, Any]:
     """Three marked pages that Pia shares."""
     made = world.pia.upload()
     put_settings(world, made, watermark=True)
@@ -40,26 +40,28 @@ def count_cached_files(world: World) -> int:
     return sum(len(names) for _, _, names in os.walk(world.rt.config.data_dir / "cache"))
 
 
-def test_a_reader_whose_address_is_known_is_named_on_the_download(world: World, shared: dict[str, Any]) -> None:
-    name = shared["shortId"]
+def test_a_reader_whose_address_is_known_is_named_on_the_download(world: World, uploaded_file: dict[str, Any]) -> None:
+    name = uploaded_file["shortId"]
     assert "127.0.0.1 - copy " in download_text(world.http, name)
     assert "@" not in download_text(world.http, name)
     assert "ann@acme.test - 127.0.0.1 - copy " in download_text(make_known_reader(world, name, "ann@acme.test"), name)
 
 
-def test_the_invitee_is_named_before_giving_anything(world: World, shared: dict[str, Any]) -> None:
-    insert_invite(world, shared["uuid"], "cleo@acme.test", INVITED)
+def test_the_invitee_is_named_before_giving_anything(world: World, uploaded_file: dict[str, Any]) -> None:
+    insert_invite(world, uploaded_file["uuid"], "cleo@acme.test", INVITED)
     assert "cleo@acme.test - " in download_text(world.http, INVITED)
-    assert get_page_image(world.http, INVITED) != get_page_image(world.http, shared["shortId"])
+    assert get_page_image(world.http, INVITED) != get_page_image(world.http, uploaded_file["shortId"])
 
 
-def test_who_gave_another_address_on_a_personal_link_is_named_by_it(world: World, shared: dict[str, Any]) -> None:
-    insert_invite(world, shared["uuid"], "cleo@acme.test", INVITED)
+def test_who_gave_another_address_on_a_personal_link_is_named_by_it(
+    world: World, uploaded_file: dict[str, Any]
+) -> None:
+    insert_invite(world, uploaded_file["uuid"], "cleo@acme.test", INVITED)
     assert "dan@acme.test - " in download_text(make_known_reader(world, INVITED, "dan@acme.test"), INVITED)
 
 
-def test_each_reader_gets_pages_and_addresses_of_their_own(world: World, shared: dict[str, Any]) -> None:
-    name = shared["shortId"]
+def test_each_reader_gets_pages_and_addresses_of_their_own(world: World, uploaded_file: dict[str, Any]) -> None:
+    name = uploaded_file["shortId"]
     ann, bob = (make_known_reader(world, name, f"{who}@acme.test") for who in ("ann", "bob"))
     nameless = make_known_reader(world, name, None)
     seen = [get_page_image(http, name) for http in (ann, bob, world.http)]
@@ -68,25 +70,25 @@ def test_each_reader_gets_pages_and_addresses_of_their_own(world: World, shared:
     assert get_page_image(nameless, name) == seen[2]
 
 
-def test_the_address_of_another_readers_page_leads_nowhere(world: World, shared: dict[str, Any]) -> None:
-    name = shared["shortId"]
+def test_the_address_of_another_readers_page_leads_nowhere(world: World, uploaded_file: dict[str, Any]) -> None:
+    name = uploaded_file["shortId"]
     ann = make_known_reader(world, name, "ann@acme.test")
     version, _ = get_page_image(ann, name)
     for http in (make_known_reader(world, name, "bob@acme.test"), world.http, sign_in_browser(world, world.pia)):
         assert http.get(f"/{name}/pages/1-800.jpg?v={version}", buffered=True).status_code == 404
 
 
-def test_a_token_of_another_link_names_nobody(world: World, shared: dict[str, Any]) -> None:
+def test_a_token_of_another_link_names_nobody(world: World, uploaded_file: dict[str, Any]) -> None:
     other = world.pia.upload()
     ann = make_known_reader(world, other["shortId"], "ann@acme.test")
     token = ann.get_cookie(f"viewer-{other['shortId']}")
     assert token is not None
-    ann.set_cookie(f"viewer-{shared['shortId']}", token.value)
-    assert get_page_image(ann, shared["shortId"]) == get_page_image(world.http, shared["shortId"])
+    ann.set_cookie(f"viewer-{uploaded_file['shortId']}", token.value)
+    assert get_page_image(ann, uploaded_file["shortId"]) == get_page_image(world.http, uploaded_file["shortId"])
 
 
-def test_a_page_is_kept_once_however_many_readers_there_are(world: World, shared: dict[str, Any]) -> None:
-    name = shared["shortId"]
+def test_a_page_is_kept_once_however_many_readers_there_are(world: World, uploaded_file: dict[str, Any]) -> None:
+    name = uploaded_file["shortId"]
     get_page_image(make_known_reader(world, name, "ann@acme.test"), name)
     before = count_cached_files(world)
     for number in range(4):
@@ -95,10 +97,10 @@ def test_a_page_is_kept_once_however_many_readers_there_are(world: World, shared
     assert count_cached_files(world) == before
 
 
-def test_under_the_mark_is_the_page_that_everybody_gets(world: World, shared: dict[str, Any]) -> None:
-    name = shared["shortId"]
+def test_under_the_mark_is_the_page_that_everybody_gets(world: World, uploaded_file: dict[str, Any]) -> None:
+    name = uploaded_file["shortId"]
     _, marked = get_page_image(make_known_reader(world, name, "ann@acme.test"), name)
-    put_settings(world, shared, watermark=False)
+    put_settings(world, uploaded_file, watermark=False)
     _, plain = get_page_image(world.http, name)
     pages = [Image.open(io.BytesIO(image)).convert("L") for image in (plain, marked)]
     apart = ImageChops.difference(*pages)
@@ -108,10 +110,10 @@ def test_under_the_mark_is_the_page_that_everybody_gets(world: World, shared: di
 
 
 def test_without_its_mark_no_page_is_sent(
-    world: World, shared: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    world: World, uploaded_file: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Failing closed."""
-    name = shared["shortId"]
+    name = uploaded_file["shortId"]
     ann = make_known_reader(world, name, "ann@acme.test")
     version, _ = get_page_image(ann, name)
 
@@ -133,7 +135,7 @@ def test_without_its_mark_no_page_is_sent(
     ],
 )
 def test_an_address_stands_in_letters_that_every_page_can_bear(
-    world: World, shared: dict[str, Any], email: str, stands: str
+    world: World, uploaded_file: dict[str, Any], email: str, stands: str
 ) -> None:
-    name = shared["shortId"]
+    name = uploaded_file["shortId"]
     assert stands in download_text(make_known_reader(world, name, email), name)

@@ -33,7 +33,7 @@ def upload_with_images(world: World) -> dict[str, Any]:
 
 
 def get_file_id(world: World, made: dict[str, Any]) -> int:
-    found = world.rt.db.row("SELECT id FROM files WHERE uuid = ?", (made["uuid"],))
+    found = world.rt.db.fetch_one("SELECT id FROM files WHERE uuid = ?", (made["uuid"],))
     assert found is not None
     return int(found[0])
 
@@ -52,7 +52,7 @@ def count_blobs(world: World) -> int:
 
 
 def list_burned_events(world: World) -> list[Any]:
-    rows = world.rt.db.rows("SELECT happened_at, data FROM activity_rows WHERE event = 'file.burned'")
+    rows = world.rt.db.fetch_all("SELECT happened_at, data FROM activity_rows WHERE event = 'file.burned'")
     return [(at, json.loads(data)) for at, data in rows]
 
 
@@ -130,7 +130,7 @@ def test_a_dead_link_gives_no_unit(world: World, column: str, limit: int | None)
     made = world.pia.upload()
     update_file_row(world, made["uuid"], view_limit=limit, **{column: world.clock.now})
     assert not take_view(world, made)
-    assert world.rt.db.row("SELECT views_consumed FROM files") == (0,)
+    assert world.rt.db.fetch_one("SELECT views_consumed FROM files") == (0,)
 
 
 def test_a_file_that_does_not_exist_gives_no_unit(world: World) -> None:
@@ -214,9 +214,9 @@ def test_in_the_trash_the_bytes_go_too_and_the_event_is_hidden_until_the_file_is
     world.clock.advance(minutes=30)
     assert burn.destroy_due(world.rt) == 1
     assert count_blobs(world) == 0
-    assert world.rt.db.rows("SELECT event, hidden FROM activity_rows") == [("file.burned", 1)]
+    assert world.rt.db.fetch_all("SELECT event, hidden FROM activity_rows") == [("file.burned", 1)]
     assert world.pia.post(f"/api/v1/files/{made['uuid']}/restore").status_code == 200
-    assert world.rt.db.rows("SELECT event, hidden FROM activity_rows") == [("file.burned", 0)]
+    assert world.rt.db.fetch_all("SELECT event, hidden FROM activity_rows") == [("file.burned", 0)]
 
 
 class BurnCrash(BaseException):
@@ -233,7 +233,7 @@ def test_bytes_that_a_crash_left_are_removed_at_the_next_start(world: World, mon
 
     with monkeypatch.context() as patched:
         patched.setattr(type(world.rt.blobs), "delete", crash)
-        patched.setattr(type(world.rt.pages), "forget", crash)
+        patched.setattr(type(world.rt.pages), "delete_derived", crash)
         with pytest.raises(BurnCrash):
             burn.destroy_due(world.rt)
     assert count_blobs(world) == 1
@@ -269,7 +269,7 @@ def test_the_check_misses_bytes_until_they_are_down_as_destroyed(world: World) -
     world.clock.advance(minutes=30)
     burn.destroy_due(world.rt)
     assert is_content_intact(world)
-    found = world.rt.db.row("SELECT blob FROM files")
+    found = world.rt.db.fetch_one("SELECT blob FROM files")
     assert found is not None
     update_file_row(world, made["uuid"], destroyed_at=None)
     assert not is_content_intact(world)
@@ -277,14 +277,14 @@ def test_the_check_misses_bytes_until_they_are_down_as_destroyed(world: World) -
 
 def is_content_intact(world: World) -> bool:
     check = InstanceCheck(world.rt.config.data_dir, now=world.clock.now, serving=False)
-    return all(finding.ok for finding in check.findings() if finding.check == "content")
+    return all(finding.ok for finding in check.list_findings() if finding.check == "content")
 
 
 def test_the_work_is_a_job_every_5_seconds_and_part_of_the_sweep(world: World) -> None:
     """Background work looks for due work at least every 5 seconds."""
     for name in ("destroy what burned", "purge the trash", "destroy what expired unclaimed"):
         job = next(job for job in jobs.JOBS if job.name == name)
-        assert job.every <= 5
+        assert job.interval_s <= 5
     take_view(world, upload_limited(world, 1))
     world.clock.advance(minutes=30)
     assert sweeps.run_all(world.rt)["burned"] == 1

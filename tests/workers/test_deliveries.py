@@ -52,8 +52,8 @@ def receiver() -> Iterator[FakeReceiver]:
 
 def verify_signatures(hook: CreatedWebhook, receiver: FakeReceiver) -> None:
     """Let the official package of a service with the same scheme look at everything that came."""
-    assert receiver.hits
-    for hit in receiver.hits:
+    assert receiver.requests
+    for hit in receiver.requests:
         header = hit.headers["x-service-signature"]
         stripe.WebhookSignature.verify_header(hit.body.decode("utf-8"), header, hook.secret)
 
@@ -71,7 +71,7 @@ def test_an_event_arrives_whole_and_signed(world: World, receiver: FakeReceiver)
     file = world.pia.upload(name="Jahresbericht – ü.pdf")
     record_replacements(world, file["uuid"], contentVersion=2)
     assert deliver_due(world.rt) == 1
-    (hit,) = receiver.hits
+    (hit,) = receiver.requests
     assert hit.body == build_envelope(file["uuid"], "Jahresbericht – ü.pdf", world.clock.now, contentVersion=2)
     signature = hit.headers.pop("x-service-signature")
     assert signature.startswith(f"t={world.clock.now // 1000},v1=")
@@ -113,7 +113,7 @@ def test_the_names_on_deliveries_are_the_operators_to_choose(
     add_webhook(world.pia, receiver.url)
     record_replacements(world, world.pia.upload()["uuid"])
     deliver_due(world.rt)
-    (hit,) = receiver.hits
+    (hit,) = receiver.requests
     assert hit.headers["user-agent"] == "Acme-Hooks/2"
     assert hit.headers["x-acme-signature"].startswith("t=")
     assert "x-service-signature" not in hit.headers
@@ -124,7 +124,7 @@ def test_slack_gets_a_message_without_a_signature(world: World, receiver: FakeRe
     file = world.pia.upload(name="Plan.pdf")
     record_replacements(world, file["uuid"], contentVersion=2)
     deliver_due(world.rt)
-    (hit,) = receiver.hits
+    (hit,) = receiver.requests
     message = json.loads(hit.body)
     assert message.keys() >= {"blocks", "text"}
     assert f"/readership/{file['uuid']}" in hit.body.decode()
@@ -134,7 +134,7 @@ def test_slack_gets_a_message_without_a_signature(world: World, receiver: FakeRe
 
 @pytest.mark.parametrize("habit", UNUSUAL_SCRIPTS)
 def test_any_2xx_counts_as_delivered(world: World, receiver: FakeReceiver, habit: str) -> None:
-    receiver.script(UNUSUAL_SCRIPTS[habit])
+    receiver.set_script(UNUSUAL_SCRIPTS[habit])
     hook = add_webhook(world.pia, receiver.url)
     record_replacements(world, world.pia.upload()["uuid"])
     assert deliver_until_idle(
@@ -149,7 +149,7 @@ def test_any_2xx_counts_as_delivered(world: World, receiver: FakeReceiver, habit
 
 @pytest.mark.parametrize("habit", FAILING_SCRIPTS)
 def test_a_failure_is_tried_five_times_and_then_abandoned(world: World, receiver: FakeReceiver, habit: str) -> None:
-    receiver.script(FAILING_SCRIPTS[habit])
+    receiver.set_script(FAILING_SCRIPTS[habit])
     hook = add_webhook(world.pia, receiver.url)
     record_replacements(world, world.pia.upload()["uuid"])
     assert (
@@ -160,11 +160,11 @@ def test_a_failure_is_tried_five_times_and_then_abandoned(world: World, receiver
     assert row["state"] == "abandoned"
     attempts: list[dict[str, object]] = row["attempts"]  # type: ignore[assignment]
     assert len(attempts) == 5
-    wait_until(lambda: len(receiver.hits) == 5)  # it may read the request when nobody waits any more
+    wait_until(lambda: len(receiver.requests) == 5)  # it may read the request when nobody waits any more
     for attempt in attempts:
         assert attempt["error"]
         assert "127.0.0.1" not in str(attempt["error"])
-    assert [hit.attempt for hit in receiver.hits] == [1, 2, 3, 4, 5]
+    assert [hit.attempt for hit in receiver.requests] == [1, 2, 3, 4, 5]
     assert get_webhook(world.pia, hook)["failureCount"] == 1
     verify_signatures(hook, receiver)
 
@@ -173,7 +173,7 @@ def test_a_failure_is_tried_five_times_and_then_abandoned(world: World, receiver
 def test_the_deadline_is_of_the_whole_attempt_and_not_of_each_byte(
     world: World, receiver: FakeReceiver, habit: str
 ) -> None:
-    receiver.script(FAILING_SCRIPTS[habit])
+    receiver.set_script(FAILING_SCRIPTS[habit])
     hook = add_webhook(world.pia, receiver.url)
     record_replacements(world, world.pia.upload()["uuid"])
     deliver_due(shorten_deadlines(world.rt, receiver))
@@ -189,7 +189,7 @@ def test_bad_tls_is_a_failure_without_a_packet_of_the_event(world: World, tmp_pa
         hook = add_webhook(world.pia, receiver.url)
         record_replacements(world, world.pia.upload()["uuid"])
         assert deliver_until_idle(world, world.rt) == MOMENTS
-    assert receiver.hits == []
+    assert receiver.requests == []
     row = only_delivery(world.pia, hook)
     assert (row["state"], len(row["attempts"])) == ("abandoned", 5)  # type: ignore[arg-type]
 
@@ -207,11 +207,11 @@ def test_https_is_spoken_under_a_certificate_that_is_trusted(make: Callable[...,
 
 def test_a_redirect_is_not_followed(world: World, receiver: FakeReceiver) -> None:
     with open_receiver() as elsewhere:
-        receiver.script(http_response(b"", "308 Permanent Redirect", f"Location: {elsewhere.url}"))
+        receiver.set_script(http_response(b"", "308 Permanent Redirect", f"Location: {elsewhere.url}"))
         hook = add_webhook(world.pia, receiver.url)
         record_replacements(world, world.pia.upload()["uuid"])
         deliver_due(world.rt)
-    assert elsewhere.hits == []
+    assert elsewhere.requests == []
     (attempt,) = only_delivery(world.pia, hook)["attempts"]  # type: ignore[misc]
     assert (attempt["status"], attempt["error"]) == (
         308,
@@ -220,14 +220,14 @@ def test_a_redirect_is_not_followed(world: World, receiver: FakeReceiver) -> Non
 
 
 def test_every_attempt_has_the_same_body_and_a_fresh_signature(world: World, receiver: FakeReceiver) -> None:
-    receiver.choose = lambda hit: OK if hit.attempt == 4 else SERVER_ERROR
+    receiver.choose_script = lambda hit: OK if hit.attempt == 4 else SERVER_ERROR
     hook = add_webhook(world.pia, receiver.url)
     record_replacements(world, world.pia.upload()["uuid"])
     began = world.clock.now // 1000
     assert deliver_until_idle(world, world.rt) == MOMENTS[:4]
-    assert len({hit.body for hit in receiver.hits}) == 1
-    assert len({hit.delivery for hit in receiver.hits}) == 1
-    signatures = [hit.headers["x-service-signature"].split(",") for hit in receiver.hits]
+    assert len({hit.body for hit in receiver.requests}) == 1
+    assert len({hit.delivery for hit in receiver.requests}) == 1
+    signatures = [hit.headers["x-service-signature"].split(",") for hit in receiver.requests]
     assert [signed_at for signed_at, _ in signatures] == [f"t={began + moment}" for moment in MOMENTS[:4]]
     assert len({v1 for _, v1 in signatures}) == 4
     assert only_delivery(world.pia, hook)["state"] == "delivered"
@@ -238,7 +238,7 @@ def test_every_attempt_has_the_same_body_and_a_fresh_signature(world: World, rec
 def test_a_redacted_label_is_gone_from_the_next_attempt_whose_signature_fits(
     world: World, receiver: FakeReceiver
 ) -> None:
-    receiver.choose = lambda hit: SERVER_ERROR if hit.attempt == 1 else OK
+    receiver.choose_script = lambda hit: SERVER_ERROR if hit.attempt == 1 else OK
     hook = add_webhook(world.pia, receiver.url)
     file = world.pia.upload()["uuid"]
     path = f"/api/v1/files/{file}/variants"
@@ -247,7 +247,7 @@ def test_a_redacted_label_is_gone_from_the_next_attempt_whose_signature_fits(
     deliver_due(world.rt)
     assert world.pia.delete(f"{path}/{variant}?redact=1").status_code == 204
     assert deliver_until_idle(world, world.rt) == [60]
-    first, second = (json.loads(hit.body) for hit in receiver.hits)
+    first, second = (json.loads(hit.body) for hit in receiver.requests)
     assert first["data"].pop("variantLabel") == "Ada Lovelace"
     assert second == first
     verify_signatures(hook, receiver)
@@ -269,9 +269,11 @@ def test_a_lost_key_of_the_vault_is_told_and_nothing_is_sent_unsigned(world: Wor
     hook = add_webhook(world.pia, receiver.url)
     record_replacements(world, world.pia.upload()["uuid"])
     (world.rt.config.data_dir / "vault.key").write_bytes(bytes(32))
-    elsewhere = replace(world.rt, vault=type(world.rt.vault)(world.rt.config.data_dir / "vault.key", world.rt.secret))
+    elsewhere = replace(
+        world.rt, vault=type(world.rt.vault)(world.rt.config.data_dir / "vault.key", world.rt.random_bytes)
+    )
     deliver_due(elsewhere)
-    assert receiver.hits == []
+    assert receiver.requests == []
     (attempt,) = only_delivery(world.pia, hook)["attempts"]  # type: ignore[misc]
     assert "no longer read the secret" in attempt["error"]
 
@@ -285,7 +287,7 @@ def test_a_fault_of_the_server_itself_counts_as_a_failed_attempt(
     broken = replace(world.rt, config=replace(world.rt.config, signature_header="not a\nheader"))
     assert deliver_until_idle(world, broken) == MOMENTS
     assert only_delivery(world.pia, hook)["state"] == "abandoned"
-    assert receiver.hits == []
+    assert receiver.requests == []
     assert hook.secret not in caplog.text
 
 
@@ -303,12 +305,12 @@ def test_settled_deliveries_are_forgotten_after_90_days(world: World, receiver: 
     world.clock.advance(milliseconds=1)
     assert deliveries.delete_expired(world.rt) == 1
     assert [row["state"] for row in list_deliveries(world.pia, hook)] == ["queued"]
-    assert world.rt.db.rows("SELECT COUNT(*) FROM attempts") == [(0,)]
+    assert world.rt.db.fetch_all("SELECT COUNT(*) FROM attempts") == [(0,)]
 
 
 def test_the_secret_is_in_no_log(world: World, receiver: FakeReceiver, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("DEBUG")
-    receiver.script(SERVER_ERROR)
+    receiver.set_script(SERVER_ERROR)
     hook = add_webhook(world.pia, receiver.url)
     record_replacements(world, world.pia.upload()["uuid"])
     deliver_due(world.rt)

@@ -66,7 +66,7 @@ def delivery_states(world: World, hook: CreatedWebhook) -> list[str]:
 def test_the_counter_rises_once_per_abandoned_delivery(world: World, receiver: FakeReceiver, file: str) -> None:
     hook = add_webhook(world.pia, receiver.url)
     abandon_events(world, file, 3)
-    assert len(receiver.hits) == 15
+    assert len(receiver.requests) == 15
     health = get_webhook(world.pia, hook)
     assert (health["failureCount"], health["active"], health["lastStatus"]) == (3, True, 500)
 
@@ -91,7 +91,7 @@ def test_after_20_abandoned_in_a_row_the_webhook_is_off_and_its_owner_gets_one_m
     assert "T0KEN" not in text
     record_replacements(world, file)
     assert deliver_until_idle(world, world.rt) == []
-    assert len(receiver.hits) == 100
+    assert len(receiver.requests) == 100
     assert len(delivery_states(world, hook)) == 20
 
 
@@ -105,9 +105,9 @@ def test_what_waits_is_dropped_with_the_20th_and_counts_no_further(
         deliver_due(world.rt)
         world.clock.advance(seconds=wait)
     record_replacements(world, file, times=7)  # due at the very moment of the last attempt, or later
-    sent = len(receiver.hits)
+    sent = len(receiver.requests)
     assert deliver_due(world.rt) == 3  # as many as one webhook gets at once, with the 20th among them
-    assert len(receiver.hits) == sent + 3
+    assert len(receiver.requests) == sent + 3
     assert deliver_until_idle(world, world.rt) == []
     assert delivery_states(world, hook) == ["abandoned"] * 27
     assert get_webhook(world.pia, hook)["failureCount"] == 20
@@ -137,11 +137,11 @@ def test_a_2xx_resets_the_counter_so_that_only_20_in_a_row_count(
 ) -> None:
     hook = add_webhook(world.pia, receiver.url)
     abandon_events(world, file, 19)
-    receiver.script(OK)
+    receiver.set_script(OK)
     record_replacements(world, file)
     deliver_until_idle(world, world.rt)
     assert get_webhook(world.pia, hook)["failureCount"] == 0
-    receiver.script(SERVER_ERROR)
+    receiver.set_script(SERVER_ERROR)
     abandon_events(world, file, 19)
     health = get_webhook(world.pia, hook)
     assert (health["failureCount"], health["active"]) == (19, True)
@@ -167,7 +167,7 @@ def test_another_webhook_of_the_account_is_not_touched(world: World, receiver: F
         abandon_events(world, file, 20)
         record_replacements(world, file)
         deliver_until_idle(world, world.rt)
-    assert len(other.hits) == 21
+    assert len(other.requests) == 21
     assert get_webhook(world.pia, hook)["active"] is True
 
 
@@ -181,7 +181,7 @@ def act_while_held(receiver: FakeReceiver, act: Callable[[], object]) -> None:
         act()
         return OK
 
-    receiver.choose = choose
+    receiver.choose_script = choose
 
 
 def test_a_webhook_that_is_deleted_in_flight_takes_its_deliveries_with_it(
@@ -191,7 +191,7 @@ def test_a_webhook_that_is_deleted_in_flight_takes_its_deliveries_with_it(
     record_replacements(world, file, times=2)
     act_while_held(receiver, lambda: world.pia.delete(f"/api/v1/webhooks/{hook.uuid}"))
     assert deliver_due(world.rt) == 2
-    assert len(receiver.hits) == 2
+    assert len(receiver.requests) == 2
     assert (count_rows(world, "deliveries"), count_rows(world, "attempts"), count_rows(world, "webhooks")) == (0, 0, 0)
 
 
@@ -217,7 +217,7 @@ def test_a_delivery_that_succeeds_while_its_webhook_is_disabled_is_delivered(
         deliver_due(world.rt)
         world.clock.advance(seconds=wait)
     record_replacements(world, file)
-    receiver.choose = lambda hit: SERVER_ERROR if hit.attempt == 5 else OK
+    receiver.choose_script = lambda hit: SERVER_ERROR if hit.attempt == 5 else OK
     last, young = [dispatch.send(world.rt, letter) for letter in dispatch.claim_due(world.rt, 2)]
     dispatch.record_attempts(world.rt, [last])
     assert get_webhook(world.pia, hook)["active"] is False
@@ -239,13 +239,13 @@ def test_a_claimed_delivery_is_nobody_elses(world: World, receiver: FakeReceiver
 def test_the_claims_of_a_process_that_died_are_let_go_at_the_next_start(
     world: World, receiver: FakeReceiver, file: str
 ) -> None:
-    receiver.script(OK)
+    receiver.set_script(OK)
     hook = add_webhook(world.pia, receiver.url)
     record_replacements(world, file)
     (letter,) = dispatch.claim_due(world.rt, 8)
     sweeps.clean_at_start(world.rt)
     assert deliver_until_idle(world, world.rt) == [0]
-    assert [hit.attempt for hit in receiver.hits] == [1]
+    assert [hit.attempt for hit in receiver.requests] == [1]
     dispatch.record_attempts(world.rt, [dispatch.send(world.rt, letter)])  # whoever held the claim is too late
     (row,) = list_deliveries(world.pia, hook)
     assert (row["state"], len(row["attempts"])) == ("delivered", 1)
@@ -277,10 +277,10 @@ def test_a_listener_is_never_disabled_and_nobody_is_told(make: Callable[..., Wor
             with world.rt.db.write():
                 world.rt.db.execute("UPDATE webhooks SET listens_until = ?", (world.clock.now + 10**9,))
             deliver_until_idle(world, world.rt)
-    assert len(receiver.hits) == 105
+    assert len(receiver.requests) == 105
     assert mail.list_outbox(world.rt) == []
     assert listeners.renew(world.rt, heard["uuid"])["uuid"] == heard["uuid"]
-    assert world.rt.db.rows("SELECT disabled_at FROM webhooks") == [(None,)]
+    assert world.rt.db.fetch_all("SELECT disabled_at FROM webhooks") == [(None,)]
 
 
 def test_a_listener_that_gave_no_sign_of_life_is_sent_nothing(make: Callable[..., World]) -> None:
@@ -291,4 +291,4 @@ def test_a_listener_that_gave_no_sign_of_life_is_sent_nothing(make: Callable[...
         record_replacements(world, file)
         world.clock.advance(minutes=2)
         assert deliver_due(world.rt) == 0
-    assert receiver.hits == []
+    assert receiver.requests == []

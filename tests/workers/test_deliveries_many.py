@@ -50,13 +50,13 @@ def test_every_delivery_ends_delivered_or_abandoned_after_five_attempts(
         receivers = [stack.enter_context(open_receiver(cert=cert)) for _ in range(HEALTHY)]
         receivers += [stack.enter_context(open_receiver(FAILING_SCRIPTS[habit])) for habit in FAILING_SCRIPT_NAMES]
         receivers.append(stack.enter_context(open_receiver(https=True)))
-        receivers[0].choose = fail_first_attempts(FAILING_SCRIPTS["5xx"])
-        receivers[1].choose = fail_first_attempts(FAILING_SCRIPTS["reset"])
-        receivers[2].script(UNUSUAL_SCRIPTS["endless body"])
+        receivers[0].choose_script = fail_first_attempts(FAILING_SCRIPTS["5xx"])
+        receivers[1].choose_script = fail_first_attempts(FAILING_SCRIPTS["reset"])
+        receivers[2].set_script(UNUSUAL_SCRIPTS["endless body"])
         hooks = [add_webhook(world.pia, receiver.url) for receiver in receivers]
         record_replacements(world, world.pia.upload()["uuid"], times=EVENTS)
         deliver_over_time(world, receivers[HEALTHY:])
-    ended = world.rt.db.rows("SELECT COUNT(delivered_at), COUNT(abandoned_at), COUNT(next_at) FROM deliveries")
+    ended = world.rt.db.fetch_all("SELECT COUNT(delivered_at), COUNT(abandoned_at), COUNT(next_at) FROM deliveries")
     assert ended == [(EVENTS * HEALTHY, EVENTS * (len(FAILING_SCRIPT_NAMES) + 1), 0)]
     assert_attempts(world)
     for hook, receiver in zip(hooks[:HEALTHY], receivers, strict=False):
@@ -77,25 +77,27 @@ def deliver_over_time(world: World, bad: list[FakeReceiver]) -> None:
 
 
 def is_nothing_due(world: World) -> bool:
-    found = world.rt.db.row("SELECT COUNT(*) FROM deliveries WHERE next_at <= ?", (world.clock.now,))
+    found = world.rt.db.fetch_one("SELECT COUNT(*) FROM deliveries WHERE next_at <= ?", (world.clock.now,))
     return found == (0,)
 
 
 def assert_attempts(world: World) -> None:
     """Every abandoned delivery had five attempts, and all attempts have their exact times."""
-    start = min(at for (at,) in world.rt.db.rows("SELECT at FROM attempts"))
+    start = min(at for (at,) in world.rt.db.fetch_all("SELECT at FROM attempts"))
     moments = [0, 60, 660, 4260, 7860]
-    tried = Counter(delivery for (delivery,) in world.rt.db.rows("SELECT delivery_id FROM attempts"))
-    abandoned = [ident for (ident,) in world.rt.db.rows("SELECT id FROM deliveries WHERE abandoned_at IS NOT NULL")]
+    tried = Counter(delivery for (delivery,) in world.rt.db.fetch_all("SELECT delivery_id FROM attempts"))
+    abandoned = [
+        ident for (ident,) in world.rt.db.fetch_all("SELECT id FROM deliveries WHERE abandoned_at IS NOT NULL")
+    ]
     assert {tried[ident] for ident in abandoned} == {5}
     assert max(tried.values()) == 5
-    for number, at in world.rt.db.rows("SELECT number, at FROM attempts"):
+    for number, at in world.rt.db.fetch_all("SELECT number, at FROM attempts"):
         assert at - start == moments[number - 1] * 1000
 
 
 def assert_received(hook: CreatedWebhook, receiver: FakeReceiver) -> None:
     """Every event came, and what came is genuine by the word of an official package."""
-    deliveries = receiver.by_delivery()
+    deliveries = receiver.group_by_delivery()
     assert len(deliveries) == EVENTS
     for hits in deliveries.values():
         assert [hit.attempt for hit in hits] == list(range(1, len(hits) + 1))

@@ -62,7 +62,7 @@ class GatedReceiver:
 
 
 def is_settled(world: World) -> bool:
-    return world.rt.db.rows("SELECT COUNT(*) FROM deliveries WHERE next_at IS NOT NULL") == [(0,)]
+    return world.rt.db.fetch_all("SELECT COUNT(*) FROM deliveries WHERE next_at IS NOT NULL") == [(0,)]
 
 
 # --- whose turn it is ------------------------------------------------------------------------------------------------
@@ -154,16 +154,16 @@ def test_no_more_than_three_are_sent_to_one_webhook_and_sixteen_for_one_account(
     with ExitStack() as stack:
         receivers = [stack.enter_context(open_receiver()) for _ in range(6)]
         for receiver in receivers:
-            receiver.choose = gate
+            receiver.choose_script = gate
             add_webhook(world.pia, receiver.url)
         record_replacements(world, file, times=6)
         with run_dispatcher(Dispatcher(world.rt)):
-            wait_until(lambda: sum(receiver.holding for receiver in receivers) == 16)
+            wait_until(lambda: sum(receiver.open_requests for receiver in receivers) == 16)
             gate.open.set()
             wait_until(lambda: is_settled(world))
-    assert max(receiver.most for receiver in receivers) <= 3
-    assert [len(receiver.hits) for receiver in receivers] == [6] * 6
-    assert world.rt.db.rows("SELECT COUNT(*) FROM attempts WHERE status <> 200") == [(0,)]
+    assert max(receiver.max_open_requests for receiver in receivers) <= 3
+    assert [len(receiver.requests) for receiver in receivers] == [6] * 6
+    assert world.rt.db.fetch_all("SELECT COUNT(*) FROM attempts WHERE status <> 200") == [(0,)]
 
 
 def test_receivers_that_hang_do_not_keep_the_others_waiting(world: World, file: str) -> None:
@@ -172,10 +172,10 @@ def test_receivers_that_hang_do_not_keep_the_others_waiting(world: World, file: 
         hook = add_webhook(world.pia, healthy.url)
         record_replacements(world, file, times=40)
         with run_dispatcher(Dispatcher(shorten_deadlines(world.rt, hanging), senders=8)):
-            wait_until(lambda: len(healthy.hits) == 40)
-            assert len(hanging.hits) < 40
+            wait_until(lambda: len(healthy.requests) == 40)
+            assert len(hanging.requests) < 40
             wait_until(lambda: {row["state"] for row in list_deliveries(world.pia, hook)} == {"delivered"})
-    assert hanging.most <= 3
+    assert hanging.max_open_requests <= 3
 
 
 def test_a_webhook_that_hangs_does_not_keep_others_at_the_same_host_waiting(world: World, file: str) -> None:
@@ -183,7 +183,7 @@ def test_a_webhook_that_hangs_does_not_keep_others_at_the_same_host_waiting(worl
     with open_receiver() as host:
         hanging = add_webhook(world.pia, host.url)
         fine = add_webhook(world.pia, f"{host.url}/fine", format="slack")
-        host.choose = lambda hit: hold_connection if "x-service-signature" in hit.headers else OK
+        host.choose_script = lambda hit: hold_connection if "x-service-signature" in hit.headers else OK
         record_replacements(world, file, times=40)
         with run_dispatcher(Dispatcher(shorten_deadlines(world.rt, host))):
             wait_until(lambda: {row["state"] for row in list_deliveries(world.pia, fine)} == {"delivered"})
@@ -195,7 +195,7 @@ def test_what_is_queued_later_is_found_without_being_told(world: World, file: st
         add_webhook(world.pia, receiver.url)
         with run_dispatcher(Dispatcher(world.rt)):
             record_replacements(world, file)
-            wait_until(lambda: receiver.hits, seconds=5)
+            wait_until(lambda: receiver.requests, seconds=5)
 
 
 def test_a_quiet_server_has_no_senders(world: World, file: str) -> None:
@@ -215,16 +215,16 @@ def test_a_quiet_server_has_no_senders(world: World, file: str) -> None:
 def test_a_stop_waits_for_what_is_under_way_and_begins_nothing_more(world: World, file: str) -> None:
     gate = GatedReceiver()
     with open_receiver() as receiver:
-        receiver.choose = gate
+        receiver.choose_script = gate
         hook = add_webhook(world.pia, receiver.url)
         record_replacements(world, file, times=6)
         dispatcher = Dispatcher(world.rt)
         dispatcher.start()
-        wait_until(lambda: receiver.holding == 3)
+        wait_until(lambda: receiver.open_requests == 3)
         dispatcher.stop()
         gate.open.set()
         dispatcher.join(10)
-        assert len(receiver.hits) == 3
+        assert len(receiver.requests) == 3
         rows = list_deliveries(world.pia, hook, "?since=1")
         assert [row["state"] for row in rows] == ["delivered"] * 3 + ["queued"] * 3
 
@@ -232,21 +232,21 @@ def test_a_stop_waits_for_what_is_under_way_and_begins_nothing_more(world: World
 def test_what_outlives_the_stop_is_sent_again_after_the_next_start(world: World, file: str) -> None:
     gate = GatedReceiver()
     with open_receiver() as receiver:
-        receiver.choose = gate
+        receiver.choose_script = gate
         add_webhook(world.pia, receiver.url)
         record_replacements(world, file)
         dispatcher = Dispatcher(world.rt)
         dispatcher.start()
-        wait_until(lambda: receiver.holding == 1)
+        wait_until(lambda: receiver.open_requests == 1)
         dispatcher.stop()
         dispatcher.join(0.01)
         gate.open.set()
-        wait_until(lambda: receiver.holding == 0)
+        wait_until(lambda: receiver.open_requests == 0)
         assert not is_settled(world)
         dispatch.release_claims(world.rt)
         assert deliver_until_idle(world, world.rt) == [0]
-    assert [hit.attempt for hit in receiver.hits] == [1, 1]
-    assert len(receiver.by_delivery()) == 1
+    assert [hit.attempt for hit in receiver.requests] == [1, 1]
+    assert len(receiver.group_by_delivery()) == 1
 
 
 def test_an_outcome_that_cannot_be_written_down_waits_and_nothing_is_sent_twice(
@@ -268,7 +268,7 @@ def test_an_outcome_that_cannot_be_written_down_waits_and_nothing_is_sent_twice(
         with run_dispatcher(Dispatcher(world.rt)):
             wait_until(lambda: is_settled(world))
     assert refusals == []
-    assert len(receiver.hits) == 1
+    assert len(receiver.requests) == 1
 
 
 def test_the_same_event_reaches_every_webhook_that_asks_for_it(world: World, file: str) -> None:
@@ -279,6 +279,6 @@ def test_the_same_event_reaches_every_webhook_that_asks_for_it(world: World, fil
         add_webhook(world.mal, none.url)
         record_replacements(world, file)
         assert deliver_due(world.rt) == 2
-    assert one.hits[0].body == two.hits[0].body
-    assert one.hits[0].delivery != two.hits[0].delivery
-    assert none.hits == []
+    assert one.requests[0].body == two.requests[0].body
+    assert one.requests[0].delivery != two.requests[0].delivery
+    assert none.requests == []

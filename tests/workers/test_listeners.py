@@ -31,11 +31,11 @@ def start_listener(world: World, url: str = URL, person: Person | None = None, *
 
 
 def waiting_events(world: World) -> list[str]:
-    return [event for (event,) in world.rt.db.rows("SELECT event FROM deliveries ORDER BY id")]
+    return [event for (event,) in world.rt.db.fetch_all("SELECT event FROM deliveries ORDER BY id")]
 
 
 def webhook_uuids(world: World) -> list[str]:
-    return [uuid for (uuid,) in world.rt.db.rows("SELECT uuid FROM webhooks")]
+    return [uuid for (uuid,) in world.rt.db.fetch_all("SELECT uuid FROM webhooks")]
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_a_listener_is_told_with_its_own_secret(world: World, deck: str) -> None
         made = start_listener(world, program.url)
         record_replacements(world, deck)
         deliver_due(world.rt)
-    (hit,) = program.hits
+    (hit,) = program.requests
     assert made["account"] == "pia@example.com"
     assert made["events"] == EVENT_KINDS
     assert made["secret"].startswith("whsec_")
@@ -65,21 +65,23 @@ def test_what_a_listener_refuses_is_sent_again_after_a_minute(world: World, deck
             world.clock.advance(seconds=30)
             run_command(world.rt, "listen keep", {"uuid": made["uuid"]})
             deliver_due(world.rt)
-    assert [hit.attempt for hit in program.hits] == [1, 2]
-    assert program.hits[0].body == program.hits[1].body
+    assert [hit.attempt for hit in program.requests] == [1, 2]
+    assert program.requests[0].body == program.requests[1].body
 
 
 def test_a_listener_can_be_tested_and_that_counts_for_nothing(world: World, deck: str) -> None:
     with open_receiver() as program:
         made = start_listener(world, program.url)
         result = run_command(world.rt, "listen test", {"uuid": made["uuid"]})
-        program.script(FAILING_SCRIPTS["5xx"])
+        program.set_script(FAILING_SCRIPTS["5xx"])
         refused = run_command(world.rt, "listen test", {"uuid": made["uuid"]})
     assert (result["delivered"], result["status"]) == (True, 200)
     assert (refused["delivered"], refused["status"]) == (False, 503)
-    assert {hit.headers["webhook-event"] for hit in program.hits} == {"webhook.test"}
-    assert verify(made["secret"], program.hits[0].body, program.hits[0].headers["x-service-signature"], world.clock.now)
-    assert world.rt.db.rows("SELECT failure_count, last_status FROM webhooks") == [(0, None)]
+    assert {hit.headers["webhook-event"] for hit in program.requests} == {"webhook.test"}
+    assert verify(
+        made["secret"], program.requests[0].body, program.requests[0].headers["x-service-signature"], world.clock.now
+    )
+    assert world.rt.db.fetch_all("SELECT failure_count, last_status FROM webhooks") == [(0, None)]
 
 
 def test_who_is_gone_cannot_be_tested(world: World) -> None:
@@ -133,7 +135,7 @@ def test_who_gave_no_sign_is_forgotten_with_what_waits(world: World, deck: str) 
 
 
 def test_forgetting_is_one_of_the_jobs() -> None:
-    assert listeners.delete_expired in [job.run for job in jobs.JOBS if job.every <= 5]
+    assert listeners.delete_expired in [job.run for job in jobs.JOBS if job.interval_s <= 5]
 
 
 def test_a_stop_forgets_it_at_once_with_what_waits(world: World, deck: str) -> None:
@@ -179,7 +181,7 @@ def test_other_accounts_events_are_not_told(world: World, deck: str) -> None:
 def test_a_given_secret_is_taken_and_stored_sealed(world: World) -> None:
     secret = "whsec_of-my-own"
     assert start_listener(world, secret=secret)["secret"] == secret
-    ((sealed,),) = world.rt.db.rows("SELECT secret FROM webhooks")
+    ((sealed,),) = world.rt.db.fetch_all("SELECT secret FROM webhooks")
     assert secret.encode() not in bytes(sealed)
 
 

@@ -44,7 +44,7 @@ def test_a_mail_arrives_whole_with_the_headers_of_a_program(make: Callable[..., 
         enqueue_mail(world, "Grüße", "Zeile eins\n.\nümlaut\n")
         assert mail.send_due(world.rt) == 1
         assert mail.send_due(world.rt) == 0
-    (message,) = box.taken
+    (message,) = box.messages
     assert message["From"] == "Documents <docs@example.com>"
     assert message["To"] == "ann@example.com"
     assert message["Subject"] == "Grüße"
@@ -64,14 +64,14 @@ def test_a_failure_is_tried_again_after_1_10_60_360_minutes_and_a_day_and_then_g
         start = world.clock.now
         tried = []
         for _ in range(40):
-            before = len(box.heard)
+            before = len(box.commands)
             mail.send_due(world.rt)
-            if len(box.heard) > before:
+            if len(box.commands) > before:
                 tried.append(world.clock.now - start)
             row = only_mail(world)
             if row["state"] == "failed":
                 break
-            found = world.rt.db.row("SELECT next_at FROM mails")
+            found = world.rt.db.fetch_one("SELECT next_at FROM mails")
             assert found is not None
             world.clock.now = found[0] - 1
             assert mail.send_due(world.rt) == 0, "before its time"
@@ -89,9 +89,9 @@ def test_a_mail_that_was_refused_for_good_is_not_tried_again(make: Callable[...,
         mail.send_due(world.rt)
         assert (only_mail(world)["state"], only_mail(world)["attempts"]) == ("failed", 1)
         world.clock.advance(days=3)
-        said = len(box.heard)
+        said = len(box.commands)
         mail.send_due(world.rt)
-        assert len(box.heard) == said
+        assert len(box.commands) == said
 
 
 def test_a_dead_server_loses_nothing_and_a_later_one_gets_it(make: Callable[..., World]) -> None:
@@ -104,21 +104,21 @@ def test_a_dead_server_loses_nothing_and_a_later_one_gets_it(make: Callable[...,
         del box.answers["MAIL"]
         world.clock.advance(minutes=1)
         assert mail.send_due(world.rt) == 1
-    assert len(box.taken) == 1
+    assert len(box.messages) == 1
 
 
 def test_a_password_does_not_cross_the_network_in_clear(make: Callable[..., World]) -> None:
     from docshare.server.outbound.mail import parse_mail_url
 
-    assert parse_mail_url("smtp://me:secret@mail.example.com").demands_tls
-    assert not parse_mail_url("smtp://me:secret@127.0.0.1:2525").demands_tls
+    assert parse_mail_url("smtp://me:secret@mail.example.com").requires_tls
+    assert not parse_mail_url("smtp://me:secret@127.0.0.1:2525").requires_tls
     with FakeMailServer() as box:
         from docshare.server.outbound import mail as mailer
 
         sender = mailer.Mailer(box.url.replace("smtp://", "smtp://me:secret@"))
         world = make()
         enqueue_mail(world)
-        row = world.rt.db.rows("SELECT uuid FROM mails")[0][0]
+        row = world.rt.db.fetch_all("SELECT uuid FROM mails")[0][0]
         with pytest.raises(mailer.MailNotDelivered) as refused:
             sender.send(mail._build_message(world.rt, mail_rows.list_newest(world.rt.db, 0, 1)[0]))
         assert row
@@ -131,7 +131,7 @@ def test_a_server_that_drips_is_left_at_the_deadline(make: Callable[..., World])
     world = make()
     enqueue_mail(world)
     message = mail._build_message(world.rt, mail_rows.list_newest(world.rt.db, 0, 1)[0])
-    with FakeMailServer(drips=True) as box, pytest.raises(MailNotDelivered):
+    with FakeMailServer(is_slow=True) as box, pytest.raises(MailNotDelivered):
         Mailer(box.url, deadline_s=0.5).send(message)
 
 
@@ -143,10 +143,10 @@ def test_what_people_write_cannot_add_a_header(make: Callable[..., World], hosti
         world = make(smtp_url=box.url)
         enqueue_mail(world, f"About {hostile}")
         assert mail.send_due(world.rt) == 1
-    (message,) = box.taken
+    (message,) = box.messages
     assert message["Bcc"] is None
     assert len(message["Subject"]) <= 200
-    assert [line.split()[1] for line in box.heard if line.lower().startswith("rcpt")] == ["TO:<ann@example.com>"]
+    assert [line.split()[1] for line in box.commands if line.lower().startswith("rcpt")] == ["TO:<ann@example.com>"]
 
 
 def test_old_mails_are_forgotten_after_30_days_and_due_ones_never(make: Callable[..., World]) -> None:
@@ -179,14 +179,14 @@ def test_mails_about_a_file_in_the_trash_wait_for_its_restore_and_go_with_its_pu
             assert world.pia.post(f"{upload_path(world, made)}/invites", json=body).status_code == 201
             world.pia.delete(upload_path(world, made))
         assert mail.send_due(world.rt) == 1
-        assert [message["To"] for message in box.taken] == ["ann@example.com"]
+        assert [message["To"] for message in box.messages] == ["ann@example.com"]
         world.pia.delete(f"{upload_path(world, lost)}?purge=1")
         assert lost["uuid"] not in "\n".join(dump_database(world))
         assert count_rows(world, "mails") == 2
         assert world.pia.post(f"{upload_path(world, kept)}/restore").status_code == 200
         world.clock.advance(hours=1)
         assert mail.send_due(world.rt) == 1
-    assert [message["To"] for message in box.taken] == ["ann@example.com", "zoe@example.com"]
+    assert [message["To"] for message in box.messages] == ["ann@example.com", "zoe@example.com"]
 
 
 def test_a_purge_removes_sent_and_kept_mails_about_the_file(world: World) -> None:
@@ -209,15 +209,15 @@ def test_a_view_is_told_once_an_hour_for_each_file(world: World) -> None:
     made, other = world.pia.upload(), world.pia.upload(name="other.pdf")
     for each in (made, other):
         set_notifications(world, each, notifyOnView=True)
-    FakeReader(world, made["shortId"], address="198.51.100.1").reads(6)
-    FakeReader(world, made["shortId"], address="198.51.100.2").reads(6)
-    FakeReader(world, other["shortId"]).reads(6)
+    FakeReader(world, made["shortId"], address="198.51.100.1").read_page(6)
+    FakeReader(world, made["shortId"], address="198.51.100.2").read_page(6)
+    FakeReader(world, other["shortId"]).read_page(6)
     assert mail_subjects(world) == ['Someone is reading "other.pdf"', 'Someone is reading "report.pdf"']
     world.clock.advance(minutes=59, seconds=30)
-    FakeReader(world, made["shortId"], address="198.51.100.3").reads(6)
+    FakeReader(world, made["shortId"], address="198.51.100.3").read_page(6)
     assert len(mail_subjects(world)) == 2
     world.clock.advance(minutes=1)
-    FakeReader(world, made["shortId"], address="198.51.100.4").reads(6)
+    FakeReader(world, made["shortId"], address="198.51.100.4").read_page(6)
     newest = mail.list_outbox(world.rt)[0]
     message = str(mail.show(world.rt, str(newest["uuid"]))["message"])
     assert "3 readers since the last mail about it." in message
@@ -227,10 +227,10 @@ def test_a_view_is_told_once_an_hour_for_each_file(world: World) -> None:
 
 def test_no_mail_tells_of_scanners_or_of_what_nobody_asked_for(world: World) -> None:
     made = world.pia.upload()
-    FakeReader(world, made["shortId"]).reads(6)
+    FakeReader(world, made["shortId"]).read_page(6)
     set_notifications(world, made, notifyOnView=True)
-    FakeReader(world, made["shortId"]).reads(2, input=False)
-    FakeReader(world, made["shortId"]).reads(60, input=False)
+    FakeReader(world, made["shortId"]).read_page(2, input=False)
+    FakeReader(world, made["shortId"]).read_page(60, input=False)
     assert mail_subjects(world) == []
 
 
@@ -238,7 +238,7 @@ def test_a_downgraded_owner_gets_no_more_mails(world: World) -> None:
     made = world.bea.upload()
     assert world.bea.put(f"/api/v1/files/{made['uuid']}/settings", json={"notifyOnView": True}).status_code == 200
     accounts.set_tier(world.rt, "bea@example.com", Plan.FREE)
-    FakeReader(world, made["shortId"]).reads(6)
+    FakeReader(world, made["shortId"]).read_page(6)
     assert mail_subjects(world) == []
 
 
@@ -246,7 +246,7 @@ def test_the_label_of_a_variant_stands_in_no_mail(world: World) -> None:
     made = world.pia.upload()
     set_notifications(world, made, notifyOnView=True)
     variant = world.pia.post(f"/api/v1/files/{made['uuid']}/variants", json={"label": "Secret Buyer"}).get_json()
-    FakeReader(world, variant["shortId"]).reads(6)
+    FakeReader(world, variant["shortId"]).read_page(6)
     (row,) = mail.list_outbox(world.rt)
     message = str(mail.show(world.rt, str(row["uuid"]))["message"])
     assert "Secret Buyer" not in message

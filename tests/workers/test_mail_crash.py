@@ -44,8 +44,8 @@ def test_a_mail_in_flight_is_sent_again_a_minute_later(make: Callable[..., World
         assert mail.send_due(world.rt) == 1
         world.clock.advance(days=2)
         assert mail.send_due(world.rt) == 0
-    assert len(box.taken) == taken
-    assert len({message["Message-ID"] for message in box.taken}) == 1
+    assert len(box.messages) == taken
+    assert len({message["Message-ID"] for message in box.messages}) == 1
     (row,) = mail.list_outbox(world.rt)
     assert (row["state"], row["attempts"]) == ("sent", 2)
 

@@ -30,12 +30,12 @@ def test_a_server_that_knows_ascii_only_gets_nothing_else(make: Callable[..., Wo
     with FakeMailServer() as box:
         send_mail(make, box)
     assert box.raw[0].isascii()
-    (message,) = box.taken
+    (message,) = box.messages
     encodings = [part["Content-Transfer-Encoding"] for part in message.iter_parts()]
     assert encodings == ["quoted-printable"] * 2
     assert read_part(message).splitlines() == BODY.splitlines()
     assert "ümlaut" in read_part(message, "html")
-    assert not [line for line in box.heard if "BODY=" in line]
+    assert not [line for line in box.commands if "BODY=" in line]
 
 
 def test_a_server_that_takes_eight_bits_is_told_that_they_come(make: Callable[..., World]) -> None:
@@ -43,25 +43,25 @@ def test_a_server_that_takes_eight_bits_is_told_that_they_come(make: Callable[..
         send_mail(make, box)
     assert "ümlaut".encode() in box.raw[0]
     assert b"http://127.0.0.1:8787/abc" in box.raw[0], "links stay whole"
-    assert next(line for line in box.heard if line.upper().startswith("MAIL FROM")).endswith("BODY=8BITMIME")
-    assert read_part(box.taken[0]).splitlines() == BODY.splitlines()
+    assert next(line for line in box.commands if line.upper().startswith("MAIL FROM")).endswith("BODY=8BITMIME")
+    assert read_part(box.messages[0]).splitlines() == BODY.splitlines()
 
 
 @pytest.mark.parametrize("answers", [{}, EIGHT_BIT_ANSWERS], ids=["ASCII", "eight bits"])
 def test_plain_ascii_is_sent_as_it_is(make: Callable[..., World], answers: dict[str, bytes]) -> None:
     with FakeMailServer(answers) as box:
         send_mail(make, box, "Hello Ann\n")
-    assert [part["Content-Transfer-Encoding"] for part in box.taken[0].iter_parts()] == ["7bit"] * 2
-    assert not [line for line in box.heard if "BODY=" in line]
+    assert [part["Content-Transfer-Encoding"] for part in box.messages[0].iter_parts()] == ["7bit"] * 2
+    assert not [line for line in box.commands if "BODY=" in line]
 
 
 def test_the_date_is_that_of_sending(make: Callable[..., World]) -> None:
     with FakeMailServer() as box:
         world = send_mail(make, box)
-    assert box.taken[0]["Date"].datetime.timestamp() == world.clock.now // 1000
-    ((uuid, sent_at),) = world.rt.db.rows("SELECT uuid, sent_at FROM mails")
+    assert box.messages[0]["Date"].datetime.timestamp() == world.clock.now // 1000
+    ((uuid, sent_at),) = world.rt.db.fetch_all("SELECT uuid, sent_at FROM mails")
     world.clock.advance(hours=1)
-    assert mail.show(world.rt, uuid)["message"].split("Date: ")[1].split("\n")[0] == str(box.taken[0]["Date"])
+    assert mail.show(world.rt, uuid)["message"].split("Date: ")[1].split("\n")[0] == str(box.messages[0]["Date"])
     assert sent_at == world.clock.now - 3_600_000
 
 
@@ -76,8 +76,8 @@ def test_the_date_is_that_of_sending(make: Callable[..., World]) -> None:
 def test_sender_and_message_id_are_of_one_domain(make: Callable[..., World], sender: str | None, domain: str) -> None:
     with FakeMailServer() as box:
         send_mail(make, box, base_url="https://docs.example.com", **({"mail_from": sender} if sender else {}))
-    assert str(box.taken[0]["From"]).rstrip(">").endswith(f"@{domain}")
-    assert str(box.taken[0]["Message-ID"]).endswith(f"@{domain}>")
+    assert str(box.messages[0]["From"]).rstrip(">").endswith(f"@{domain}")
+    assert str(box.messages[0]["Message-ID"]).endswith(f"@{domain}>")
 
 
 class _MailParser(HTMLParser):

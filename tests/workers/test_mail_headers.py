@@ -57,15 +57,15 @@ NOTICE_HEADERS = {"List-Unsubscribe", "List-Unsubscribe-Post"}
 
 def assert_no_injected_headers(box: FakeMailServer, to: str) -> None:
     """The one mail that came holds no header but those of the program, and went to ``to`` alone."""
-    (message,) = box.taken
+    (message,) = box.messages
     assert set(message.keys()) in (HEADERS, HEADERS | NOTICE_HEADERS)
     assert len(message.keys()) == len(set(message.keys()))
     assert message["To"] == to
     assert [part.get_content_type() for part in message.walk()] == ["multipart/alternative", "text/plain", "text/html"]
     assert message["Subject"].isprintable() or "\u202e" in message["Subject"] or "\ufeff" in message["Subject"]
-    rcpt = [line for line in box.heard if line.lower().startswith("rcpt")]
+    rcpt = [line for line in box.commands if line.lower().startswith("rcpt")]
     assert [line.split()[1].lower() for line in rcpt] == [f"to:<{to}>"]
-    assert len([line for line in box.heard if line.lower().startswith("mail from")]) == 1
+    assert len([line for line in box.commands if line.lower().startswith("mail from")]) == 1
 
 
 @pytest.mark.parametrize("hostile", PAYLOADS, ids=ascii)

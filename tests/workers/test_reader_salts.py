@@ -8,11 +8,11 @@ from tests.support.reader import FakeReader
 
 
 def test_a_salt_is_destroyed_after_thirty_days_even_if_nobody_reads_again(world: World) -> None:
-    FakeReader(world, world.pia.upload()["shortId"]).reads(9)
-    ((salt,),) = world.rt.db.rows("SELECT salt FROM reader_salts")
+    FakeReader(world, world.pia.upload()["shortId"]).read_page(9)
+    ((salt,),) = world.rt.db.fetch_all("SELECT salt FROM reader_salts")
     assert len(salt) == 32
     world.clock.advance(days=29.9)
     assert FORGET_JOB.run(world.rt) == 0
     world.clock.advance(days=0.1)
     assert FORGET_JOB.run(world.rt) == 1
-    assert world.rt.db.rows("SELECT * FROM reader_salts") == []
+    assert world.rt.db.fetch_all("SELECT * FROM reader_salts") == []

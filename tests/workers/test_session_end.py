@@ -24,12 +24,12 @@ def list_view_rows(world: World) -> list[dict[str, Any]]:
 
 
 def read_and_hide(reader: FakeReader) -> None:
-    reader.reads(10)
-    reader.leaves()
+    reader.read_page(10)
+    reader.leave()
 
 
 def read_without_hiding(reader: FakeReader) -> None:
-    reader.reads(10)
+    reader.read_page(10)
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_a_session_ends_at_its_moment_and_not_before(
     world.clock.advance(milliseconds=1)
     (row,) = list_view_rows(world)
     assert (row["type"], row["timeMs"], row["pagesViewed"]) == ("view", 10_000, 1)
-    assert world.rt.db.rows("SELECT ended_at FROM view_sessions") == [(left_at + seconds * 1000,)]
+    assert world.rt.db.fetch_all("SELECT ended_at FROM view_sessions") == [(left_at + seconds * 1000,)]
 
 
 def test_the_end_is_when_the_reader_left_however_late_it_is_noticed(world: World, link: str) -> None:
@@ -53,7 +53,7 @@ def test_the_end_is_when_the_reader_left_however_late_it_is_noticed(world: World
     left_at = world.clock.now
     world.clock.advance(hours=20)
     list_view_rows(world)
-    assert world.rt.db.rows("SELECT ended_at FROM view_sessions") == [(left_at + 60_000,)]
+    assert world.rt.db.fetch_all("SELECT ended_at FROM view_sessions") == [(left_at + 60_000,)]
 
 
 def test_a_row_enters_the_feed_once(world: World, link: str) -> None:
@@ -63,30 +63,30 @@ def test_a_row_enters_the_feed_once(world: World, link: str) -> None:
 
 
 def close_page(reader: FakeReader) -> None:
-    reader.leaves(closing=True)
+    reader.leave(closing=True)
 
 
 def test_a_session_ends_ten_seconds_after_its_page_is_closed(world: World, link: str) -> None:
     reader = FakeReader(world, link)
-    reader.reads(10)
+    reader.read_page(10)
     close_page(reader)
     world.clock.advance(seconds=9.999)
     assert list_view_rows(world) == []
     world.clock.advance(milliseconds=1)
     (row,) = list_view_rows(world)
     assert row["timeMs"] == 10_000
-    assert reader.tell(read={1: 0}) == 409
+    assert reader.send_next_beacon(read={1: 0}) == 409
 
 
 def test_a_tab_that_comes_back_within_ten_seconds_goes_on_with_its_session(world: World, link: str) -> None:
     reader = FakeReader(world, link)
-    reader.reads(10)
+    reader.read_page(10)
     close_page(reader)
     world.clock.advance(seconds=9)
-    assert reader.tell(visible=True) == 204
-    assert reader.reads(50) == 204
+    assert reader.send_next_beacon(visible=True) == 204
+    assert reader.read_page(50) == 204
     close_page(reader)
-    reader.leaves()  # hidden once more is closed still
+    reader.leave()  # hidden once more is closed still
     world.clock.advance(seconds=10)
     (row,) = list_view_rows(world)
     assert row["timeMs"] == 60_000
@@ -95,7 +95,7 @@ def test_a_tab_that_comes_back_within_ten_seconds_goes_on_with_its_session(world
 def test_a_session_that_goes_on_stays_open(world: World, link: str) -> None:
     reader = FakeReader(world, link)
     for _ in range(90):
-        reader.reads(10)
+        reader.read_page(10)
         assert list_view_rows(world) == []
     world.clock.advance(minutes=5)
     (row,) = list_view_rows(world)
@@ -104,21 +104,21 @@ def test_a_session_that_goes_on_stays_open(world: World, link: str) -> None:
 
 def test_a_session_that_was_not_counted_ends_without_a_row(world: World, link: str) -> None:
     reader = FakeReader(world, link)
-    reader.reads(2, input=False)
-    reader.leaves()
+    reader.read_page(2, input=False)
+    reader.leave()
     world.clock.advance(minutes=1)
     assert list_view_rows(world) == []
-    assert world.rt.db.rows("SELECT class, ended_at IS NOT NULL FROM view_sessions") == [("scanner", 1)]
+    assert world.rt.db.fetch_all("SELECT class, ended_at IS NOT NULL FROM view_sessions") == [("scanner", 1)]
 
 
 def test_rows_stand_in_the_order_in_which_readers_left(world: World, link: str) -> None:
     """A reader who came first and left last must not appear below a cursor that has passed."""
     first = FakeReader(world, link)
-    first.reads(5)
+    first.read_page(5)
     second = FakeReader(world, link)
-    second.reads(7)
-    second.leaves()
-    first.reads(9)
+    second.read_page(7)
+    second.leave()
+    first.read_page(9)
     world.clock.advance(seconds=58)
     (row,) = list_view_rows(world)
     assert row["timeMs"] == 7_000
@@ -128,11 +128,11 @@ def test_rows_stand_in_the_order_in_which_readers_left(world: World, link: str) 
 
 def test_rows_of_one_run_stand_in_that_order_too(world: World, link: str) -> None:
     first = FakeReader(world, link)
-    first.reads(5)
+    first.read_page(5)
     second = FakeReader(world, link)
-    second.reads(7)
-    second.leaves()
-    first.reads(9)
+    second.read_page(7)
+    second.leave()
+    first.read_page(9)
     world.clock.advance(hours=1)
     assert [row["timeMs"] for row in list_view_rows(world)] == [7_000, 14_000]
 
@@ -140,18 +140,18 @@ def test_rows_of_one_run_stand_in_that_order_too(world: World, link: str) -> Non
 def test_pages_seen_for_less_than_a_second_are_not_viewed(world: World, link: str) -> None:
     reader = FakeReader(world, link)
     world.clock.advance(seconds=10)
-    reader.tell(read={1: 8_000, 2: 1_000, 3: 999})
+    reader.send_next_beacon(read={1: 8_000, 2: 1_000, 3: 999})
     world.clock.advance(minutes=5)
     (row,) = list_view_rows(world)
     assert (row["pagesViewed"], row["timeMs"]) == (2, 9_999)
-    assert world.rt.db.rows("SELECT furthest_page FROM view_sessions") == [(2,)]
+    assert world.rt.db.fetch_all("SELECT furthest_page FROM view_sessions") == [(2,)]
 
 
 def test_turns_are_added_up(world: World, link: str) -> None:
     reader = FakeReader(world, link)
-    reader.reads(10, turns=3, backTurns=1)
-    reader.reads(10, turns=1, backTurns=1)
-    assert world.rt.db.rows("SELECT turns, back_turns FROM view_sessions") == [(4, 2)]
+    reader.read_page(10, turns=3, backTurns=1)
+    reader.read_page(10, turns=1, backTurns=1)
+    assert world.rt.db.fetch_all("SELECT turns, back_turns FROM view_sessions") == [(4, 2)]
 
 
 def test_the_row_of_a_file_trashed_meanwhile_stays_out_of_sight(world: World, link: str) -> None:
@@ -159,21 +159,21 @@ def test_the_row_of_a_file_trashed_meanwhile_stays_out_of_sight(world: World, li
     assert world.pia.delete(f"/api/v1/files/{link}").status_code == 200
     world.clock.advance(minutes=2)
     assert list_view_rows(world) == []
-    assert world.rt.db.rows("SELECT hidden FROM view_rows") == [(1,)]
+    assert world.rt.db.fetch_all("SELECT hidden FROM view_rows") == [(1,)]
 
 
 def test_a_purged_file_takes_its_open_sessions_with_it(world: World, link: str) -> None:
-    FakeReader(world, link).reads(10)
+    FakeReader(world, link).read_page(10)
     assert world.pia.delete(f"/api/v1/files/{link}?purge=1").status_code == 200
     world.clock.advance(minutes=6)
     assert list_view_rows(world) == []
-    assert world.rt.db.rows("SELECT COUNT(*) FROM view_sessions") == [(0,)]
+    assert world.rt.db.fetch_all("SELECT COUNT(*) FROM view_sessions") == [(0,)]
 
 
 def test_many_sessions_end_in_one_run(world: World, link: str) -> None:
     for number in range(210):
-        FakeReader(world, link, address=f"198.51.{number // 200}.{number % 200}").reads(2)
+        FakeReader(world, link, address=f"198.51.{number // 200}.{number % 200}").read_page(2)
     world.clock.advance(minutes=5)
     assert END_SESSIONS.run(world.rt) == 210
     assert END_SESSIONS.run(world.rt) == 0
-    assert world.rt.db.rows("SELECT COUNT(*) FROM view_rows") == [(210,)]
+    assert world.rt.db.fetch_all("SELECT COUNT(*) FROM view_rows") == [(210,)]

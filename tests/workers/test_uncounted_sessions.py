@@ -12,8 +12,8 @@ from tests.support.reader import FakeReader
 def test_a_session_that_was_not_counted_is_deleted_ninety_days_after_it_ended(world: World) -> None:
     link = str(world.pia.upload()["shortId"])
     for host in range(201):
-        FakeReader(world, link, address=f"198.51.100.{host}").leaves()
-    FakeReader(world, link, address="203.0.113.7").reads(9)
+        FakeReader(world, link, address=f"198.51.100.{host}").leave()
+    FakeReader(world, link, address="203.0.113.7").read_page(9)
     world.clock.advance(seconds=51)
     assert END_SESSIONS.run(world.rt) == 201
     world.clock.advance(minutes=10)
@@ -22,8 +22,8 @@ def test_a_session_that_was_not_counted_is_deleted_ninety_days_after_it_ended(wo
     assert FORGET_JOB.run(world.rt) == 0
     world.clock.advance(milliseconds=1)
     assert FORGET_JOB.run(world.rt) == 201
-    assert world.rt.db.rows("SELECT class FROM view_sessions") == [("human",)]
-    assert world.rt.db.rows("SELECT COUNT(*) FROM beacons") == [(1,)]
+    assert world.rt.db.fetch_all("SELECT class FROM view_sessions") == [("human",)]
+    assert world.rt.db.fetch_all("SELECT COUNT(*) FROM beacons") == [(1,)]
 
 
 def test_the_beacons_of_a_counted_session_go_ninety_days_after_it_ended(world: World) -> None:
@@ -31,8 +31,8 @@ def test_the_beacons_of_a_counted_session_go_ninety_days_after_it_ended(world: W
     made = world.pia.upload()
     crowd = [FakeReader(world, made["shortId"], address=f"198.51.100.{host}") for host in range(201)]
     world.clock.advance(seconds=2)
-    assert {reader.tell(input=True) for reader in crowd} == {204}
-    FakeReader(world, made["shortId"], address="203.0.113.7").reads(9)
+    assert {reader.send_next_beacon(input=True) for reader in crowd} == {204}
+    FakeReader(world, made["shortId"], address="203.0.113.7").read_page(9)
     world.clock.advance(minutes=6)
     END_SESSIONS.run(world.rt)
     world.clock.advance(days=90, seconds=-69, milliseconds=-1)
@@ -40,10 +40,10 @@ def test_the_beacons_of_a_counted_session_go_ninety_days_after_it_ended(world: W
     world.clock.advance(milliseconds=1)
     assert FORGET_BEACONS.run(world.rt) == 201
     assert FORGET_BEACONS.run(world.rt) == 0
-    assert world.rt.db.rows("SELECT accepted FROM beacons") == [("[[1,9000,1,0]]",)]
+    assert world.rt.db.fetch_all("SELECT accepted FROM beacons") == [("[[1,9000,1,0]]",)]
     world.clock.advance(seconds=9)
     assert FORGET_BEACONS.run(world.rt) == 1
-    assert world.rt.db.rows("SELECT COUNT(*) FROM beacons") == [(0,)]
+    assert world.rt.db.fetch_all("SELECT COUNT(*) FROM beacons") == [(0,)]
     stream = world.pia.get(f"/api/v1/files/{made['uuid']}/readership/sessions?since=202").get_json()
     assert [(row["totalTimeMs"], row["pages"]) for row in stream] == [(9_000, [{"page": 1, "timeMs": 9_000}])]
     told = world.pia.get(f"/api/v1/files/{made['uuid']}/readership/sessions/{stream[0]['sessionId']}").get_json()

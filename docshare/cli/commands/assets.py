@@ -82,7 +82,7 @@ def add(
     _check_asset(path, kind)
     printer = ctx.emitter(_ASSET_SPEC)
     client = ctx.client()
-    name = FileResolver(ctx, client).one(file)
+    name = FileResolver(ctx, client).resolve(file)
     if dry_run:
         return _preview_requests(ctx, name, path, kind, apply=apply)
     with io.FileIO(path, "rb") as source:

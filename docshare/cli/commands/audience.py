@@ -31,14 +31,14 @@ class LinkRecipient(NamedTuple):
     opened_at: int | None = None
 
     @property
-    def marks(self) -> frozenset[IdentityKey]:
+    def identity_keys(self) -> frozenset[IdentityKey]:
         """The keys that identify a session of this recipient; one match is enough."""
         link = (self.kind, self.uuid.casefold())
         return frozenset({link, ("address", self.email.casefold())} if self.email else {link})
 
-    def owns(self, session: Row) -> bool:
+    def is_reader_in(self, session: Row) -> bool:
         """Return whether ``session`` belongs to this recipient."""
-        return not self.marks.isdisjoint(_list_session_keys(session))
+        return not self.identity_keys.isdisjoint(_list_session_keys(session))
 
 
 def _list_session_keys(session: Row) -> Iterator[IdentityKey]:
@@ -121,7 +121,7 @@ class ReadingProgress:
             page = int(read_number(row, "page"))
             self.page_ms[page] = self.page_ms.get(page, 0) + read_number(row, "timeMs")
 
-    def seen(self, pages: range) -> int:
+    def count_seen(self, pages: range) -> int:
         """Return how many of ``pages`` were seen."""
         return sum(self.page_ms.get(page, 0) >= SEEN_MS for page in pages)
 
@@ -135,20 +135,20 @@ class ReadCriteria(NamedTuple):
     share: float
     version: int
 
-    def lacking(self, person: LinkRecipient, progress: ReadingProgress) -> str | None:
+    def explain_unread(self, person: LinkRecipient, progress: ReadingProgress) -> str | None:
         """Return why ``person`` has not read the file (never, old_version, stopped_early), or None if they have."""
         if not progress.version:  # the first session may not have ended yet
             return NEVER if person.opened_at is None else STOPPED_EARLY
         if progress.version < self.version:
             return OLD_VERSION
-        return None if self._met(person, progress) else STOPPED_EARLY
+        return None if self._is_met(person, progress) else STOPPED_EARLY
 
-    def _met(self, person: LinkRecipient, progress: ReadingProgress) -> bool:
+    def _is_met(self, person: LinkRecipient, progress: ReadingProgress) -> bool:
         if self.page is not None:
             return progress.page_ms.get(self.page, 0) >= max(self.min_ms, SEEN_MS)
         # In whole pages, so that two thirds of three pages are two despite floating-point rounding.
         wanted = -(-round(self.share * 10_000) * len(person.pages) // 10_000)
-        return bool(person.pages) and progress.seen(person.pages) >= wanted and progress.time_ms >= self.min_ms
+        return bool(person.pages) and progress.count_seen(person.pages) >= wanted and progress.time_ms >= self.min_ms
 
 
 def measure_progress(
@@ -159,7 +159,7 @@ def measure_progress(
     owners: dict[IdentityKey, list[ReadingProgress]] = {}
     for person in everybody:
         found[person.uuid] = ReadingProgress()
-        for mark in person.marks:
+        for mark in person.identity_keys:
             owners.setdefault(mark, []).append(found[person.uuid])
     for session in sessions:
         for mark in _list_session_keys(session):

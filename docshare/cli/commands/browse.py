@@ -42,7 +42,7 @@ def open_link(
     """
     ctx = current_context()
     client = ctx.client()
-    found = client.files.show(FileResolver(ctx, client).one(file))
+    found = client.files.show(FileResolver(ctx, client).resolve(file))
     link = require_share_link(found)
     if readership:
         link = f"{base_of(link)}/readership/{found['uuid']}"
@@ -62,7 +62,7 @@ def may_open(ctx: Context, *, stream_tty: bool | None = None) -> bool:
     """Return whether a browser can be opened: a person is present and there is a desktop. Standard output being a
     terminal shows that a person is present, unless ``stream_tty`` says so for another stream."""
     watched = ctx.stdout_tty if stream_tty is None else stream_tty
-    if not watched or ctx.in_ci or ctx.env.get("SSH_CONNECTION") or ctx.env.get("SSH_TTY"):
+    if not watched or ctx.is_ci or ctx.env.get("SSH_CONNECTION") or ctx.env.get("SSH_TTY"):
         return False
     if sys.platform in ("darwin", "win32"):
         return True

@@ -52,10 +52,10 @@ def dashboard(
     directory = find_local_data_dir(ctx, data)
     if directory is not None:
         server = RunningServer(directory)
-        account = email or server.tell("owner", {})["email"]
+        account = email or server.run_command("owner", {})["email"]
         if dry_run:
             return preview_request(ctx, "POST", "/_admin", {"command": "login-link", "args": {"email": account}})
-        row = {**server.tell("login-link", {"email": account}), "account": account}
+        row = {**server.run_command("login-link", {"email": account}), "account": account}
     elif email is None:
         # This program sends nothing to the address, so plain http is allowed.
         base = parse_address(str(ctx.connection.url.value), with_token=False, allow_http=True).base

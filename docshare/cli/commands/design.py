@@ -123,10 +123,10 @@ def import_(
             return preview_request(ctx, "POST", "/api/v1/design-tool/import", body)
         kept = held.enter_context(create_secret_file(tokens_out)) if tokens_out else None
         bar = held.enter_context(progress.show_progress(ctx, filename or _DEFAULT_NAME, None))
-        bar.stage("the server downloads the PDF")
+        bar.set_stage("the server downloads the PDF")
         result = client.design.publish(url, filename, design_token=design)
         if kept is not None:
-            kept.keep(json.dumps({token: result[token] for token in _TOKENS}))
+            kept.write(json.dumps({token: result[token] for token in _TOKENS}))
             result = {key: value for key, value in result.items() if key not in _TOKENS}
     cache.remember_last_upload(ctx, result)
     printer.emit(result)

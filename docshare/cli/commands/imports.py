@@ -121,7 +121,7 @@ def import_(
     if tokens and "republished" not in result:
         ctx.warn("the server could not verify the design-tool tokens; a new file was created")
     cache.remember_last_upload(ctx, result)
-    printer.emit({**result, "name": name or _DEFAULT_NAME} if printer.for_people else result)
+    printer.emit({**result, "name": name or _DEFAULT_NAME} if printer.is_for_people else result)
     follow_up.present_links(ctx, [str(result["shareUrl"])], qr=qr, copy=copy, open_link=open_)
     return ExitCode.OK
 
@@ -144,7 +144,7 @@ def _import_document(
     ctx: Context, client: "Client", url: str, name: str | None, tokens: Mapping[str, str]
 ) -> dict[str, Any]:
     with progress.show_progress(ctx, name or _DEFAULT_NAME, None) as bar:
-        bar.stage(_FETCH_STAGE)
+        bar.set_stage(_FETCH_STAGE)
         try:
             return client.imports.create(url, name, **tokens)
         except Refused as refusal:
@@ -152,5 +152,5 @@ def _import_document(
             if refusal.code == "forbidden" and (not tokens or _SLOT_LIMIT.search(refusal.detail)):
                 from docshare.cli.commands.upload.send import is_at_file_limit
 
-                refusal.at_file_limit = is_at_file_limit(client)
+                refusal.is_at_file_limit = is_at_file_limit(client)
             raise

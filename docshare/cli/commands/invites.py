@@ -47,7 +47,7 @@ def list_invites(file: _File) -> None:
     """
     ctx = current_context()
     with ctx.client() as client:
-        ctx.emit(client.invites.list(FileResolver(ctx, client).one(file)), INVITE)
+        ctx.emit(client.invites.list(FileResolver(ctx, client).resolve(file)), INVITE)
 
 
 def _render_row(row: Mapping[str, Any], context: Context) -> Iterator[str]:
@@ -82,7 +82,7 @@ def create(
         )
     ctx = current_context()
     with ctx.client() as client:
-        uuid = FileResolver(ctx, client).one(file)
+        uuid = FileResolver(ctx, client).resolve(file)
         addresses = list(dict.fromkeys(emails))
         if dry_run:
             bodies = (drop_none({"email": email, "mail": mail, "name": name}) for email in addresses)

@@ -99,7 +99,7 @@ def pending(
     ctx = current_context()
     printer = ctx.emitter(_PENDING)
     client = ctx.client()
-    name = FileResolver(ctx, client).one(file)
+    name = FileResolver(ctx, client).resolve(file)
     facts = client.files.show(name)
     _check_page(facts, page)
     version = 0 if any_version else int(read_number(facts, "contentVersion"))
@@ -126,7 +126,7 @@ def _build_rows(
 ) -> Iterator[Row]:
     for person in everybody:
         got = progress[person.uuid]
-        reason = demand.lacking(person, got)
+        reason = demand.explain_unread(person, got)
         last = got.last_at or person.opened_at
         if reason is None:
             continue
@@ -138,7 +138,7 @@ def _build_rows(
                 "reason": reason,
                 "lastReadAt": None if last is None else format_instant(last),
                 "contentVersion": got.version or None,
-                "pagesRead": got.seen(person.pages),
+                "pagesRead": got.count_seen(person.pages),
                 "pages": len(person.pages),
                 "timeMs": int(got.time_ms),
                 "url": person.url,

@@ -74,7 +74,7 @@ def qr(
         printer.emit({"path": output})
     else:
         link = code.link()
-        if printer.natural:
+        if printer.is_default_shape:
             draw_code(ctx, link, invert=invert)
         else:
             printer.emit({"url": link})
@@ -100,7 +100,7 @@ class _FileCode:
 
     def __init__(self, ctx: Context, client: "Client", file: str) -> None:
         self._client = client
-        self._name = FileResolver(ctx, client).one(file)
+        self._name = FileResolver(ctx, client).resolve(file)
 
     def png(self) -> bytes:
         """Fetch the image from the server."""
@@ -118,7 +118,7 @@ class _VariantCode:
     def __init__(self, ctx: Context, client: "Client", file: str, variant: str) -> None:
         from docshare.cli.commands.variants.names import VariantResolver
 
-        self._variant = VariantResolver(ctx, client, file).one(variant).variant
+        self._variant = VariantResolver(ctx, client, file).resolve(variant).variant
 
     def png(self) -> bytes:
 

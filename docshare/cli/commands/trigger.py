@@ -141,7 +141,7 @@ def trigger(
     _confirm_destructive(ctx, kind, file, typed)
     consent = {"consent": "yes"} if kind in DESTRUCTIVE else _build_consent(ctx)
     # Only a running server delivers events.
-    tell = RunningServer(directory).tell if wait else partial(run_on_directory, directory)
+    tell = RunningServer(directory).run_command if wait else partial(run_on_directory, directory)
     return _trigger_repeatedly(ctx, tell, {**order, **consent}, _Repetition(number, parse_duration(every)), wait=wait)
 
 
@@ -212,7 +212,7 @@ def _trigger_repeatedly(
             asked = row["deliveries"]
             row["deliveries"] = [found for each in asked if (found := _wait_for_attempt(ctx, tell, each)) is not None]
             reached = _check_delivery(ctx, row, gone=len(asked) - len(row["deliveries"])) and reached
-        printer.row(row)
+        printer.emit_row(row)
     return ExitCode.OK if reached else ExitCode.CHECK_FAILED
 
 

@@ -42,22 +42,23 @@ class _Goal(NamedTuple):
     min_ms: float
     any_version: bool
 
-    def met_by(self, session: Row) -> bool:
-        if self.person is not None and not self.person.owns(session):
+    def is_met_by(self, session: Row) -> bool:
+        if self.person is not None and not self.person.is_reader_in(session):
             return False
         if self.page is None:
             return read_number(session, "totalTimeMs") >= self.min_ms
         return page_time(session, self.page) >= max(self.min_ms, SEEN_MS)
 
-    def hoped(self, version: int) -> str:
+    def describe(self, version: int) -> str:
         """Describe the goal as reached in ``version`` of the document (0 for any)."""
-        return f"{'someone' if self.person is None else self.person.name} has {self._deed(version)}"
+        return f"{'someone' if self.person is None else self.person.name} has {self._describe_reading(version)}"
 
-    def missed(self, version: int) -> str:
+    def describe_missed(self, version: int) -> str:
         """Describe the goal as not reached."""
-        return f"{'no one has' if self.person is None else f'{self.person.name} has not'} {self._deed(version)}"
+        subject = "no one has" if self.person is None else f"{self.person.name} has not"
+        return f"{subject} {self._describe_reading(version)}"
 
-    def _deed(self, version: int) -> str:
+    def _describe_reading(self, version: int) -> str:
         what = "it" if self.page is None else f"page {self.page}"
         long = f" for {format_duration(int(self.min_ms))}" if self.min_ms else ""
         return f"read {what}{long}" + (f" in version {version}" if version > 1 else "")
@@ -102,7 +103,7 @@ def wait(
         raise Stop(ExitCode.USAGE, "--variant and --invite exclude each other")
     printer = ctx.emitter(build_session_spec({}))
     client = ctx.client()
-    name = FileResolver(ctx, client).one(file)
+    name = FileResolver(ctx, client).resolve(file)
     with explain_forbidden():
         person = _find_person(ctx, client, name, variant, invite, page)
         goal = _Goal(person, page, parse_duration(min_time) * 1000, any_version)
@@ -113,10 +114,10 @@ def wait(
             patience=parse_duration(give_up_after),
         )
         found = _wait_for_session(ctx, client, name, goal, rounds, new=new)
-    if printer.for_people:
+    if printer.is_for_people:
         ctx.emit(found, build_session_spec(fetch_labels(client, name)))
     else:
-        printer.row(found)
+        printer.emit_row(found)
     return ExitCode.OK
 
 
@@ -132,7 +133,7 @@ def _find_person(
         return None
     facts = client.files.show(name)
     if variant is not None:
-        found = VariantResolver(ctx, client, name).one(variant).variant
+        found = VariantResolver(ctx, client, name).resolve(variant).variant
         known = list_recipients(facts, [found], [])
         if not known:
             raise Stop(
@@ -165,40 +166,40 @@ class _SessionSearch:
         self._file = file
         self._goal = goal
         self._cursor = cursor
-        self._sure = False
+        self._is_version_fresh = False
         self.version = 0
-        self.met: Row | None = None
+        self.found: Row | None = None
 
-    def go_on(self) -> int:
+    def read_new_sessions(self) -> int:
         """Check the new sessions and return their number."""
-        self._sure = self._goal.any_version
+        self._is_version_fresh = self._goal.any_version
         count = 0
         for session in self._client.readership.sessions_after(self._file, self._cursor):
-            if self._fits(session):
-                self.met = session
+            if self._is_match(session):
+                self.found = session
                 break
             self._cursor = session["id"]  # not earlier: after a failure the session must be checked again
             count += 1
         if not self.version:  # after the sessions, whose errors distinguish another account's file from a missing one
-            self._look()
+            self._refresh_version()
         return count
 
-    def _fits(self, session: Row) -> bool:
+    def _is_match(self, session: Row) -> bool:
         version = int(read_number(session, "contentVersion"))
-        fits = version >= self.version and self._goal.met_by(session)
+        fits = version >= self.version and self._goal.is_met_by(session)
         if fits or version > self.version:
-            self._look()
+            self._refresh_version()
         return fits and version >= self.version
 
-    def _look(self) -> None:
+    def _refresh_version(self) -> None:
         """Fetch the version, once per poll. Raise Stop (2) if the document no longer has the page to wait for."""
-        if self._sure:
+        if self._is_version_fresh:
             return
         facts = self._client.files.show(self._file)
         before, self.version = self.version, int(read_number(facts, "contentVersion"))
-        self._sure = True
+        self._is_version_fresh = True
         if before and self.version > before:
-            self._ctx.note(f"the document was replaced; waiting until {self._goal.hoped(self.version)}")
+            self._ctx.note(f"the document was replaced; waiting until {self._goal.describe(self.version)}")
         total = int(read_number(facts, "totalPages"))
         if self._goal.page is not None and self._goal.page > total > 0:
             why = f"the document has {format_page_count(total)}"
@@ -216,10 +217,10 @@ def _wait_for_session(
     with client.fork(retries=0) as poller:
         walk = _SessionSearch(ctx, poller, name, goal, cursor)
         announced = False
-        for _ in poll(ctx, poller, walk.go_on, rounds):
-            if walk.met is not None:
-                return walk.met
+        for _ in poll(ctx, poller, walk.read_new_sessions, rounds):
+            if walk.found is not None:
+                return walk.found
             if not announced:
-                ctx.note(f"waiting until {goal.hoped(walk.version)}")
+                ctx.note(f"waiting until {goal.describe(walk.version)}")
                 announced = True
-    raise Stop(ExitCode.DEADLINE, f"timed out: {goal.missed(walk.version)}")
+    raise Stop(ExitCode.DEADLINE, f"timed out: {goal.describe_missed(walk.version)}")

@@ -38,6 +38,6 @@ def whoami() -> None:
     printer = ctx.emitter(_ACCOUNT)
     printer.emit(ctx.client().account.show())
     connection = ctx.connection
-    if printer.for_people:
+    if printer.is_for_people:
         name = f"profile {connection.profile.value}, " if connection.profile.value else ""
         ctx.note(f"{name}{connection.origin}, credential from {connection.source}")

@@ -175,14 +175,14 @@ class RunningServer:
         """Return the owner record that the server wrote."""
         return self._owner
 
-    def find_again(self) -> None:
+    def reconnect(self) -> None:
         """Find the server again after a restart, possibly at another URL. Raise TransportError if it is not back."""
         try:
             self._owner = _find_running_owner(self._directory)
         except Stop as stop:
             raise NotConnected(stop.detail) from stop
 
-    def tell(self, command: str, args: dict[str, str]) -> Any:
+    def run_command(self, command: str, args: dict[str, str]) -> Any:
         """Run an admin command and return what ``--json`` prints.
 
         Raise Problem as the command does, and TransportError if the server does not answer.

@@ -171,7 +171,7 @@ class LazyGroup(Group):
     """A group that loads commands from their ``Stub`` on first use; others may be registered as well."""
 
     stubs: ClassVar[Mapping[str, Stub]] = {}
-    spoken: ClassVar[Mapping[str, str]] = {}  # what users try first -> the command to suggest
+    suggestions: ClassVar[Mapping[str, str]] = {}  # what users try first -> the command to suggest
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of registered commands, then those of the stubs, in order."""
@@ -188,7 +188,7 @@ class LazyGroup(Group):
         ctx.meta[_RESOLVED] = True
         name, known = args[0], self.list_commands(ctx)
         if name not in known and not name.startswith("-"):
-            near = [self.spoken[name]] if name in self.spoken else get_close_matches(name, known)
+            near = [self.suggestions[name]] if name in self.suggestions else get_close_matches(name, known)
             ctx.fail(f"No such command {name!r}." + (f" Did you mean {' or '.join(near)}?" if near else ""))
         return super().resolve_command(ctx, args)
 
@@ -238,7 +238,7 @@ def list_flags(command: Any) -> dict[str, bool]:
 class CommandLine(NamedTuple):
     """A command line with its global options moved to the front; ``rest`` is everything else, in order."""
 
-    front: list[str]
+    global_options: list[str]
     rest: list[str]
 
 
@@ -256,7 +256,7 @@ def hoist(root: LazyGroup, argv: Sequence[str]) -> CommandLine:
     for word in words:
         name, equals, _ = word.partition("=")
         if name not in own and _is_global(word, name, known, own):
-            _move_words(line.front, word, words, known.get(name, False) and not equals)
+            _move_words(line.global_options, word, words, known.get(name, False) and not equals)
             continue
         if word in ("--", until):
             line.rest.extend((word, *words))

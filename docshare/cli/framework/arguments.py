@@ -112,54 +112,54 @@ class FileResolver:
         self._ctx = context
         self._client = client
 
-    def one(self, word: str) -> str:
+    def resolve(self, word: str) -> str:
         """Return the UUID or short id of ``word``. Raise Stop (2) if it is invalid, Stop (3) for an unknown slug."""
         if word == _LAST_UPLOAD:
             return require_last_upload(self._ctx)
         if word.startswith(_SCHEMES):
-            return self._of_link(word)
+            return self._resolve_link(word)
         if word.startswith("slug:"):
-            return self._of_slug(word.removeprefix("slug:"))
+            return self._resolve_slug(word.removeprefix("slug:"))
         if _UUID.fullmatch(word.lower()):
             return word.lower()
         if _SHORT_ID.fullmatch(word):
             return word
         raise Stop(ExitCode.USAGE, f"{word!r} is not a file", hint=f"Use {FILE_HELP}")
 
-    def many(self, words: Sequence[str]) -> list[str]:
+    def resolve_all(self, words: Sequence[str]) -> list[str]:
         """Return the ids of ``words`` in order and without duplicates; ``-`` reads ids from stdin."""
         found: dict[str, None] = {}
         for word in words:
-            for name in self._stdin_ids() if word == "-" else [word]:
-                found[self.one(name)] = None
+            for name in self._read_stdin_ids() if word == "-" else [word]:
+                found[self.resolve(name)] = None
         if not found:
             raise Stop(ExitCode.USAGE, "no files given")
         return list(found)
 
-    def _stdin_ids(self) -> Iterable[str]:
+    def _read_stdin_ids(self) -> Iterable[str]:
         """Yield the first word of each line, so that the output of ``docshare ls`` can be piped in unchanged."""
         for line in self._ctx.stdin:
             words = line.split()
             if words:
                 yield words[0]
 
-    def _of_link(self, link: str) -> str:
+    def _resolve_link(self, link: str) -> str:
         name = extract_link_name(link)
         if _UUID.fullmatch(name.lower()):
             return name.lower()
         # Twelve lowercase letters or digits may be a short id, but are far more likely to be a slug.
-        if _SHORT_ID.fullmatch(name) and not (_SLUG.fullmatch(name) and self._with_slug(name)):
+        if _SHORT_ID.fullmatch(name) and not (_SLUG.fullmatch(name) and self._find_by_slug(name)):
             return name
         if _SLUG.fullmatch(name):
-            return self._of_slug(name, link)
+            return self._resolve_slug(name, link)
         raise Stop(ExitCode.USAGE, f"{link!r} is not a share link")
 
-    def _of_slug(self, slug: str, link: str | None = None) -> str:
+    def _resolve_slug(self, slug: str, link: str | None = None) -> str:
         """Return the file with ``slug``, taken from ``link`` if given.
 
         Raise Stop (2) for a link to another server: unlike random ids, a slug such as "handbook" exists on many.
         """
-        file = self._with_slug(slug)
+        file = self._find_by_slug(slug)
         if file is None:
             raise Stop(ExitCode.NOT_FOUND, f"no file with the slug {slug!r}", hint="See: docshare files list")
         own = str(file.get("shareUrl", link))
@@ -168,7 +168,7 @@ class FileResolver:
             raise _foreign(link, own, hint)
         return str(file["uuid"])
 
-    def _with_slug(self, slug: str) -> dict[str, Any] | None:
+    def _find_by_slug(self, slug: str) -> dict[str, Any] | None:
         return next((file for file in self._files if file.get("slug") == slug), None)
 
     @cached_property

@@ -30,18 +30,18 @@ class BackgroundTask(threading.Thread):
         self._work, self._over = work, over
         self._code = 0
         self._error: BaseException | None = None
-        self.ended = False
+        self.has_ended = False
 
     def run(self) -> None:
         """Run the work; called by ``start``."""
         try:
             self._code = self._work()
-            self.ended = True
+            self.has_ended = True
         except _StopRequested:
             pass
         except BaseException as error:  # noqa: BLE001 - raised again by ``result``, in the main thread
             self._error = error
-            self.ended = True
+            self.has_ended = True
         finally:
             self._over.set()
 

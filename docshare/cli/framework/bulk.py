@@ -49,7 +49,7 @@ def run_each(
             if whole:
                 rows.append(row)
             elif "error" not in row:
-                printer.row(row)
+                printer.emit_row(row)
     finally:
         if whole:
             printer.emit(rows)

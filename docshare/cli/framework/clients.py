@@ -43,13 +43,13 @@ def build_client(
         retries=int(resolve_setting(context, "retries").value),
         max_wait=resolve_duration(context, "max_wait"),
         on_wait=lambda reason, seconds: _report_wait(context, reason, seconds),
-        on_exchange=_ExchangeLog(context).exchange,
+        on_exchange=_ExchangeLog(context).log_exchange,
         verify=resolve_setting(context, "ca_bundle").value or True,
         allow_http=door is not None or bool(resolve_setting(context, "allow_http").value),
         clock=Clock(wall=lambda: context.now() / 1000, monotonic=context.monotonic, sleep=context.sleep),
     )
     if door is not None:
-        client.go_through(door)
+        client.connect_through(door)
     return client
 
 
@@ -71,21 +71,21 @@ class _ExchangeLog:
 
     def __init__(self, context: "Context") -> None:
         self._ctx = context
-        self._told = False
+        self._has_warned = False
 
-    def exchange(self, exchange: "Exchange") -> None:
+    def log_exchange(self, exchange: "Exchange") -> None:
         """Print one finished exchange."""
         path = urlsplit(exchange.url).path
         self._ctx.trace(f"{exchange.method} {path} {exchange.status} {exchange.seconds * 1000:.0f} ms")
         for mark, headers in ((">", exchange.request_headers), ("<", exchange.headers)):
             for key, value in headers.items():
                 self._ctx.trace(f"  {mark} {key}: {'***' if is_secret_name(key) else value}", level=2)
-        self._notice({key.lower(): value for key, value in exchange.headers.items()}, path)
+        self._warn_if_deprecated({key.lower(): value for key, value in exchange.headers.items()}, path)
 
-    def _notice(self, headers: dict[str, str], path: str) -> None:
-        if self._told or not headers.keys() & {"deprecation", "sunset"}:
+    def _warn_if_deprecated(self, headers: dict[str, str], path: str) -> None:
+        if self._has_warned or not headers.keys() & {"deprecation", "sunset"}:
             return
-        self._told = True
+        self._has_warned = True
         end = f" and will be removed on {headers['sunset']}" if "sunset" in headers else ""
         self._ctx.warn(f"{path} of this server is deprecated{end}; update docshare")
 

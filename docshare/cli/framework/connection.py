@@ -41,7 +41,7 @@ class Connection(NamedTuple):
     account: str = ""
 
     @property
-    def home(self) -> str:
+    def cache_origin(self) -> str:
         """The origin under which ids of the server are cached."""
         return self.origin
 
@@ -85,7 +85,7 @@ def _find_credential(
     if credentials.is_readable_by_others(context.config_dir):
         context.warn(f"other users can read {context.config_dir / credentials.FILE_NAME}; run chmod 600 on it")
     source = f"credentials.json, profile {name}"
-    if saved.renewable:
+    if saved.is_renewable:
         return lambda: keep_secret(context, ensure_fresh_token(context, name)), source, saved.account or name
     return keep_secret(context, saved.token), source, saved.account or hash_token(saved.token)
 

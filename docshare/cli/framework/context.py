@@ -64,11 +64,11 @@ class Context:
         self.options = GlobalOptions()
         self.secrets: set[str] = set()
         self.words: list[str] = []  # the command line without global options
-        self.endless = False  # whether the command runs until Ctrl-C, which is then not a failure
+        self.is_endless = False  # whether the command runs until Ctrl-C, which is then not a failure
         self.log: Callable[[str, str], None] | None = None  # receives notes and their role instead of standard error
-        self.unsent: list[str] = []  # data to print on standard error if standard output fails
+        self.pending_output: list[str] = []  # data to print on standard error if standard output fails
 
-    def beside(self, *, env: Mapping[str, str], sleep: Callable[[float], None]) -> "Context":
+    def derive(self, *, env: Mapping[str, str], sleep: Callable[[float], None]) -> "Context":
         """Return a context with another environment and the same streams, options and secrets, but no cached state."""
         made = Context(
             env=env,
@@ -112,7 +112,7 @@ class Context:
         from docshare.cli.local.config import CliConfig
 
         config = CliConfig.load(self.config_dir)
-        for key in config.strange:
+        for key in config.unknown_keys:
             self.warn(f"{config.path}: unknown key {key}")
         return config
 
@@ -172,7 +172,7 @@ class Context:
             raise ClosedPipe from None
         except OSError as error:
             raise _unwritable_error(error) from error
-        self.unsent.clear()
+        self.pending_output.clear()
 
     # --- standard error: for people --------------------------------------------------------------------------------
 
@@ -187,9 +187,9 @@ class Context:
         A closed stderr is not an error.
         """
         if self.log is not None:
-            self.log(self.safe(text), role)
+            self.log(self.sanitize(text), role)
             return
-        self.err_raw(self.err_screen.paint(role, self.safe(text)) + "\n")
+        self.err_raw(self.err_screen.paint(role, self.sanitize(text)) + "\n")
 
     def err_raw(self, text: str) -> None:
         """Write text to standard error unchanged (progress bars, prompts); the caller has cleaned it."""
@@ -213,7 +213,7 @@ class Context:
         if self.options.verbose >= level:
             self.err(text, "dim")
 
-    def safe(self, text: str) -> str:
+    def sanitize(self, text: str) -> str:
         """Return ``text`` for a terminal: one line, no control characters, no secrets."""
         return clean(self.redact(text))
 
@@ -226,14 +226,14 @@ class Context:
     # --- prompting -------------------------------------------------------------------------------------------------
 
     @property
-    def in_ci(self) -> bool:
+    def is_ci(self) -> bool:
         """Whether the environment indicates a CI job."""
         return is_enabled(self.env, "CI")
 
     @property
     def may_prompt(self) -> bool:
         """Whether prompting is possible and allowed: stdin and stderr are terminals."""
-        silent = self.options.no_input or is_enabled(self.env, "DOCSHARE_NO_INPUT") or self.in_ci
+        silent = self.options.no_input or is_enabled(self.env, "DOCSHARE_NO_INPUT") or self.is_ci
         return self.stdin_tty and self.stderr_tty and not silent
 
 

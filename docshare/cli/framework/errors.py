@@ -65,7 +65,7 @@ def report(context: Context, error: BaseException) -> int:
     if isinstance(error, HelpRequest):
         context.err_raw(error.text + "\n")
         return ExitCode.USAGE
-    if isinstance(error, KeyboardInterrupt) and context.endless:
+    if isinstance(error, KeyboardInterrupt) and context.is_endless:
         _flush_quietly(context)
         return ExitCode.INTERRUPTED
     failure = describe(context, error)
@@ -78,7 +78,7 @@ def report(context: Context, error: BaseException) -> int:
 
 def _print_unsent(context: Context) -> None:
     """Print on stderr what cannot be written to standard output, such as the link of a finished upload."""
-    for text in dict.fromkeys(context.unsent):
+    for text in dict.fromkeys(context.pending_output):
         context.err(text)
 
 
@@ -195,9 +195,9 @@ def print_failure(context: Context, failure: Failure) -> None:
     if isinstance(failure.exit, ExitCode) and failure.exit == ExitCode.INTERRUPTED and context.stderr_tty:
         context.err_raw("\n")  # the terminal has just printed ^C
     screen = context.err_screen
-    context.err_raw(f"{screen.paint('error', 'error:')} {context.safe(failure.detail)}\n")
+    context.err_raw(f"{screen.paint('error', 'error:')} {context.sanitize(failure.detail)}\n")
     if failure.hint:
-        context.err_raw(f"{screen.paint('bold', 'hint:')} {context.safe(failure.hint)}\n")
+        context.err_raw(f"{screen.paint('bold', 'hint:')} {context.sanitize(failure.hint)}\n")
     facts = [failure.code] if failure.status else []
     facts += [f"HTTP {failure.status}"] if failure.status else []
     facts += [f"{failure.method} {failure.path}"] if failure.method else []

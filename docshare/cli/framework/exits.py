@@ -115,7 +115,7 @@ def exit_code(error: BaseException) -> ExitCode:
     if isinstance(error, Stop):
         return error.exit
     if isinstance(error, Problem):
-        return problem_exit_code(error, at_file_limit=getattr(error, "at_file_limit", False))
+        return problem_exit_code(error, at_file_limit=getattr(error, "is_at_file_limit", False))
     return next((code for kind, code in _BY_KIND.items() if isinstance(error, kind)), ExitCode.ERROR)
 
 

@@ -38,7 +38,7 @@ class PollSchedule(NamedTuple):
 
 def lengthen_interval(client: "Client", interval: float, slowest: float) -> float:
     """Return the interval in seconds after another empty response, at most ``slowest``."""
-    return min(interval * _SLOWDOWN, max(interval, _MAX_LOCAL_INTERVAL) if client.on_this_host else slowest)
+    return min(interval * _SLOWDOWN, max(interval, _MAX_LOCAL_INTERVAL) if client.is_local else slowest)
 
 
 def compute_pause(client: "Client", interval: float) -> float:
@@ -50,7 +50,7 @@ def is_final(error: Refused | TransportError) -> bool:
     """Whether a retry would fail the same way: a refusal, a redirect, or an untrusted server."""
     if isinstance(error, Refused):
         return error.status < 500 and error.status != 429
-    return isinstance(error, Redirected) or (isinstance(error, NotConnected) and error.final)
+    return isinstance(error, Redirected) or (isinstance(error, NotConnected) and error.is_final)
 
 
 class FailureTracker:
@@ -60,14 +60,14 @@ class FailureTracker:
         self._ctx = context
         self._patience = patience
         self._tries = 0
-        self._since = self._told = 0.0
+        self._since = self._last_warning_at = 0.0
 
     @property
-    def going_on(self) -> bool:
+    def is_failing(self) -> bool:
         """Whether the last request failed."""
         return self._tries > 0
 
-    def after(self, error: Refused | TransportError, interval: float) -> float:
+    def record_failure(self, error: Refused | TransportError, interval: float) -> float:
         """Record a failure and return the seconds until the next attempt.
 
         Raise Stop (11, or 10 for the rate limit) if it has lasted too long.
@@ -80,26 +80,26 @@ class FailureTracker:
         if left <= 0:
             lasted = format_duration(int((now - self._since) * 1000))
             raise Stop(exit_code(error), f"stopped after {self._tries} failed attempts in {lasted}: {error}")
-        self._tell(error, now)
+        self._warn(error, now)
         asked = error.retry_after if isinstance(error, RateLimited) else None
         return min(asked or min(interval * 2.0 ** (self._tries - 1), _MAX_BACKOFF), left)
 
-    def over(self) -> None:
+    def record_success(self) -> None:
         """Record a successful request."""
         if self._tries:
             lasted = format_duration(int((self._ctx.monotonic() - self._since) * 1000))
             self._ctx.note(f"the server is responding again (failed attempts: {self._tries}, {lasted})")
             self._tries = 0
 
-    def _tell(self, error: Refused | TransportError, now: float) -> None:
+    def _warn(self, error: Refused | TransportError, now: float) -> None:
         if self._tries == 1:
             asked = error.retry_after if isinstance(error, RateLimited) else None
             self._ctx.warn(f"rate limited, waiting {round(asked)} s" if asked else f"{error}; retrying")
-            self._told = now
-        elif now - self._told >= _REPEAT_WARNING_AFTER:
+            self._last_warning_at = now
+        elif now - self._last_warning_at >= _REPEAT_WARNING_AFTER:
             lasted = format_duration(int((now - self._since) * 1000))
             self._ctx.warn(f"still failing ({self._tries} tries, {lasted}): {error}")
-            self._told = now
+            self._last_warning_at = now
 
 
 def poll(context: "Context", client: "Client", ask: Callable[[], T], rounds: PollSchedule) -> Iterator[T]:
@@ -120,9 +120,9 @@ def poll(context: "Context", client: "Client", ask: Callable[[], T], rounds: Pol
             if is_final(error):
                 raise
             failure = error
-            wait = trouble.after(error, rounds.interval)
+            wait = trouble.record_failure(error, rounds.interval)
         else:
-            trouble.over()
+            trouble.record_success()
             answered = True
             yield found
             slowest = max(rounds.slowest, rounds.interval)

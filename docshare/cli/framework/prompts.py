@@ -23,7 +23,7 @@ def confirm(context: "Context", question: str) -> None:
         raise Stop(
             ExitCode.USAGE, f"confirmation required: {question}", hint="Confirm with --yes.", code="confirmation"
         )
-    if _prompt(context, f"{context.safe(question)} [y/N] ").lower() not in ("y", "yes"):
+    if _prompt(context, f"{context.sanitize(question)} [y/N] ").lower() not in ("y", "yes"):
         raise _declined_error()
 
 
@@ -57,7 +57,7 @@ def confirm_irreversible(
         raise Stop(ExitCode.USAGE, f"{warning} requires confirmation", hint=_build_hint(names), code="confirmation")
     word = names[0] if len(names) == 1 else str(len(names))
     context.err(warning, "warn")
-    if _prompt(context, f"Type {context.safe(word)} to confirm: ") != word:
+    if _prompt(context, f"Type {context.sanitize(word)} to confirm: ") != word:
         raise _declined_error()
 
 

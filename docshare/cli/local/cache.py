@@ -59,7 +59,7 @@ def _load_all_last_uploads(context: "Context") -> dict[str, Any]:
 
 def _account_key(context: "Context") -> str:
     """Return the key of the account and server in effect: ids are valid for one account, whatever the profile name."""
-    return f"{context.connection.home} {context.connection.account}"
+    return f"{context.connection.cache_origin} {context.connection.account}"
 
 
 def remember_files(context: "Context", files: Iterable[Mapping[str, Any]]) -> None:
@@ -80,9 +80,9 @@ def remember_webhooks(context: "Context", webhooks: Iterable[Mapping[str, Any]])
 def _store_completions(context: "Context", kind: str, lines: Iterable[str]) -> None:
     connection = context.connection
     name = str(connection.profile.value or "")
-    _write_completions(context, cache_file_name(kind, connection.home, connection.account), lines)
+    _write_completions(context, cache_file_name(kind, connection.cache_origin, connection.account), lines)
     if name and not connection.is_overridden:
-        _write_completions(context, f"home-{name}", [f"{connection.home}\t{connection.account}"])
+        _write_completions(context, f"home-{name}", [f"{connection.cache_origin}\t{connection.account}"])
     with suppress(OSError):
         (context.cache_dir / "complete" / f"{kind}-{name}").unlink(missing_ok=True)  # older format, by profile
     if not context.options.profile and not context.env.get("DOCSHARE_PROFILE"):

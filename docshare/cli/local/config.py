@@ -22,7 +22,7 @@ class CliConfig(NamedTuple):
     path: Path
     default_profile: str | None = None
     profiles: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
-    strange: tuple[str, ...] = ()
+    unknown_keys: tuple[str, ...] = ()
 
     @classmethod
     def load(cls, directory: Path) -> "CliConfig":

@@ -25,7 +25,7 @@ class Credential(NamedTuple):
     account: str | None = None
 
     @property
-    def renewable(self) -> bool:
+    def is_renewable(self) -> bool:
         """Whether it was granted by OAuth and can be renewed."""
         return self.refresh is not None and self.client_id is not None
 

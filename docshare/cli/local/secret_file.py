@@ -14,17 +14,17 @@ class SecretFile:
 
     def __init__(self, path: Path, descriptor: int) -> None:
         self.path = path
-        self.kept = False
+        self.is_written = False
         self._descriptor = descriptor
 
-    def keep(self, secret: str) -> None:
+    def write(self, secret: str) -> None:
         """Write ``secret`` and a newline, synced to disk. Raise Stop (2) if that fails."""
         try:
             os.write(self._descriptor, secret.encode() + b"\n")
             os.fsync(self._descriptor)
         except OSError as error:
             raise write_error(self.path, error) from error
-        self.kept = True
+        self.is_written = True
 
 
 @contextmanager
@@ -45,6 +45,6 @@ def create_secret_file(path: Path) -> Iterator[SecretFile]:
         yield file
     finally:
         os.close(descriptor)
-        if not file.kept:
+        if not file.is_written:
             with suppress(OSError):
                 path.unlink()

@@ -61,7 +61,9 @@ def _render_topic(topic: str, section: int) -> str:
 
 
 def _describe_alias(command: Command) -> list[str]:
-    return [f"Short for {_render_bold('-'.join(('docshare', *command.same_as)))}(1).", ".PP"] if command.same_as else []
+    return (
+        [f"Short for {_render_bold('-'.join(('docshare', *command.alias_of)))}(1).", ".PP"] if command.alias_of else []
+    )
 
 
 def _render_title(name: str, section: int, summary: str) -> list[str]:

@@ -87,7 +87,7 @@ class Command(NamedTuple):
     arguments: tuple[Argument, ...]
     children: tuple["Command", ...]
     spec: Spec | None
-    same_as: tuple[str, ...] = ()
+    alias_of: tuple[str, ...] = ()
 
     @property
     def summary(self) -> str:
@@ -122,7 +122,7 @@ def _build_command(command: Any, path: tuple[str, ...]) -> Command:
         arguments=tuple(_build_argument(param) for param in command.params if param.param_type_name == "argument"),
         children=children,
         spec=get_spec(command),
-        same_as=(stub.module.split(".")[0], stub.inner) if stub else (),
+        alias_of=(stub.module.split(".")[0], stub.inner) if stub else (),
     )
 
 

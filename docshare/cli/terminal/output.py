@@ -75,7 +75,7 @@ class Emitter:
         self._fields = resolve_fields(context, spec)
         self._query = compile_query(context.options.query)
         self._template = compile_template(context.options.template, () if self._query else spec.known_fields())
-        self._begun = False
+        self._header_printed = False
         if self._format == "ids" and not spec.id:
             raise Stop(ExitCode.USAGE, "--format ids is not available for this command")
 
@@ -85,59 +85,59 @@ class Emitter:
         return self._format
 
     @property
-    def natural(self) -> bool:
+    def is_default_shape(self) -> bool:
         """Whether the output has the default format of the stream."""
         suits = "table" if self._ctx.stdout_tty else "plain"
-        return self._format == suits and self._template is None and not self._reshaped
+        return self._format == suits and self._template is None and not self._is_reshaped
 
     @property
-    def for_people(self) -> bool:
+    def is_for_people(self) -> bool:
         """Whether people read the output on a terminal and no option reshapes it."""
-        return self._format == "table" and self._template is None and not self._reshaped
+        return self._format == "table" and self._template is None and not self._is_reshaped
 
     def emit(self, data: Any) -> None:
         """Print one object or a list of objects."""
-        self._keep(data)
-        data = self._asked(data)
+        self._record_once_keys(data)
+        data = self._select(data)
         if self._template is not None:
             self._print_lines(self._template(row) for row in normalize_rows(data))
         elif self._format == "json":
-            self._ctx.print(self._json(data, pretty=self._ctx.stdout_tty))
+            self._ctx.print(self._format_json(data, pretty=self._ctx.stdout_tty))
         elif self._format == "jsonl":
-            self._print_lines(self._json(row) for row in (data if isinstance(data, list) else [data]))
+            self._print_lines(self._format_json(row) for row in (data if isinstance(data, list) else [data]))
         elif self._format == "table":
-            self._table(data)
+            self._print_table(data)
         else:
-            self._flat(data)
+            self._print_flat(data)
 
-    def row(self, row: Any) -> None:
+    def emit_row(self, row: Any) -> None:
         """Print one row immediately; ``--json`` prints one line of JSON per row."""
-        self._keep(row)
-        row = self._asked(row)
+        self._record_once_keys(row)
+        row = self._select(row)
         if self._template is not None:
             self._ctx.print(self._template(row))
         elif self._format in ("json", "jsonl"):
-            self._ctx.print(self._json(row))
+            self._ctx.print(self._format_json(row))
         elif self._format == "table" and self._spec.human is not None and isinstance(row, Mapping) and not self._fields:
             self._print_lines(self._spec.human(row, self._ctx))
         else:
-            self._flat([row])
+            self._print_flat([row])
         self._ctx.flush()
 
-    def _keep(self, data: Any) -> None:
+    def _record_once_keys(self, data: Any) -> None:
         for row in normalize_rows(data) if self._spec.once else ():
-            self._ctx.unsent += [str(row[key]) for key in self._spec.once if row.get(key)]
+            self._ctx.pending_output += [str(row[key]) for key in self._spec.once if row.get(key)]
 
-    def _asked(self, data: Any) -> Any:
+    def _select(self, data: Any) -> Any:
         if self._query is not None:
             data = run_query(self._query, data)
         if not self._fields:
             return data
         if isinstance(data, list):
-            return [self._picked(row) for row in data]
-        return self._picked(data)
+            return [self._pick_fields(row) for row in data]
+        return self._pick_fields(data)
 
-    def _picked(self, row: Any) -> Any:
+    def _pick_fields(self, row: Any) -> Any:
         found = {key: get_nested(row, key) for key in self._fields}
         return {key: value for key, value in found.items() if value is not None}
 
@@ -145,67 +145,67 @@ class Emitter:
         for line in lines:
             self._ctx.print(line)
 
-    def _json(self, data: Any, *, pretty: bool = False) -> str:
+    def _format_json(self, data: Any, *, pretty: bool = False) -> str:
         ascii_only = self._ctx.stdout_tty or not self._ctx.out_screen.unicode
         return format_json(data, ascii_only=ascii_only, pretty=pretty)
 
-    def _table(self, data: Any) -> None:
+    def _print_table(self, data: Any) -> None:
         from docshare.cli.terminal import table
 
-        if isinstance(data, Mapping) and self._spec.human is not None and not self._reshaped:
+        if isinstance(data, Mapping) and self._spec.human is not None and not self._is_reshaped:
             self._print_lines(self._spec.human(data, self._ctx))
         elif isinstance(data, Mapping):
-            self._print_lines(table.render_pairs(self._columns([data]), data, self._ctx))
+            self._print_lines(table.render_pairs(self._choose_columns([data]), data, self._ctx))
         elif data or not self._spec.empty:
             rows = normalize_rows(data)
-            self._print_lines(table.render_table(self._columns(rows), rows, self._ctx))
+            self._print_lines(table.render_table(self._choose_columns(rows), rows, self._ctx))
         elif self._spec.empty:
             self._ctx.note(self._spec.empty)
 
     @property
-    def _reshaped(self) -> bool:
+    def _is_reshaped(self) -> bool:
         return bool(self._fields) or self._query is not None
 
-    def _columns(self, rows: Sequence[Any]) -> tuple[Column, ...]:
-        if not self._reshaped and self._spec.table:
+    def _choose_columns(self, rows: Sequence[Any]) -> tuple[Column, ...]:
+        if not self._is_reshaped and self._spec.table:
             return self._spec.table
         known = {column.key: column for column in self._spec.table}
         keys = self._fields or tuple(dict.fromkeys(key for row in rows for key in row))
         return tuple(known.get(key, Column(key, clean(key).upper(), flexible=True)) for key in keys)
 
-    def _flat(self, data: Any) -> None:
+    def _print_flat(self, data: Any) -> None:
         rows = normalize_rows(data)
         if self._format == "ids":
             self._print_lines(format_cell(get_nested(row, self._spec.id)) for row in rows)
-        elif isinstance(data, Mapping) and self._format == "plain" and not self._fields and not self._bare:
-            first = () if self._reshaped else self._spec.plain
+        elif isinstance(data, Mapping) and self._format == "plain" and not self._fields and not self._is_single_value:
+            first = () if self._is_reshaped else self._spec.plain
             keys = dict.fromkeys((*first, *(key for key in data if not _is_spread(data[key], key, first))))
             found = {key: get_value(data, key) for key in keys}
             self._print_lines(
                 f"{clean(key)}\t{format_cell(value)}" for key, value in found.items() if value is not None
             )
         else:
-            self._delimited(rows)
+            self._print_delimited(rows)
 
     @property
-    def _bare(self) -> bool:
+    def _is_single_value(self) -> bool:
         """Whether to print only the single value of an object: ``key=$(docshare admin key create ...)``."""
         return len(self._spec.plain) == 1 and self._query is None
 
-    def _delimited(self, rows: Sequence[Any]) -> None:
+    def _print_delimited(self, rows: Sequence[Any]) -> None:
         keys = self._fields
         if not keys and self._query is None:
             keys = self._spec.plain
         if not keys:
             keys = tuple(dict.fromkeys(key for row in rows for key in row))
         header = self._ctx.options.header
-        if (self._format != "plain" if header is None else header) and not self._begun:
-            self._line(keys)
-        self._begun = True
+        if (self._format != "plain" if header is None else header) and not self._header_printed:
+            self._print_delimited_line(keys)
+        self._header_printed = True
         for row in rows:
-            self._line([get_value(row, key) for key in keys])
+            self._print_delimited_line([get_value(row, key) for key in keys])
 
-    def _line(self, values: Sequence[Any]) -> None:
+    def _print_delimited_line(self, values: Sequence[Any]) -> None:
         if self._format == "csv":
             from docshare.cli.terminal.csv_line import format_csv_line
 

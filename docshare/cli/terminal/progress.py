@@ -25,7 +25,7 @@ def select_mode(context: "Context") -> str:
         return "none"
     if context.options.progress != "auto":
         return context.options.progress
-    watched = context.stderr_tty and not context.in_ci and context.env.get("TERM") != "dumb"
+    watched = context.stderr_tty and not context.is_ci and context.env.get("TERM") != "dumb"
     return "bar" if watched else "plain"
 
 
@@ -40,97 +40,99 @@ class Progress:
         self._total = total
         self._done = 0
         self._stage = ""
-        self._stage_began = 0.0
-        self._stage_over = threading.Event()
-        self._watch: threading.Thread | None = None
-        self._staging = threading.Lock()  # parallel uploads share one progress
+        self._stage_started_at = 0.0
+        self._stage_ended = threading.Event()
+        self._stage_thread: threading.Thread | None = None
+        self._stage_lock = threading.Lock()  # parallel uploads share one progress
         self._mode = select_mode(context)
-        self._began = context.monotonic()
-        self._drawn = (
-            self._began - _REDRAW_INTERVAL if self._mode == "bar" else self._began + _FIRST_LINE_AFTER - _LINE_INTERVAL
+        self._started_at = context.monotonic()
+        self._last_output_at = (
+            self._started_at - _REDRAW_INTERVAL
+            if self._mode == "bar"
+            else self._started_at + _FIRST_LINE_AFTER - _LINE_INTERVAL
         )
-        self._drawn_share = -1.0
-        self._visible = False
+        self._last_share = -1.0
+        self._is_visible = False
 
-    def of(self, total: int) -> None:
+    def set_total(self, total: int) -> None:
         """Set the total once it is known."""
         self._total = total
 
-    def add(self, count: int) -> None:
+    def advance(self, count: int) -> None:
         """Advance by ``count``."""
-        self.at(self._done + count)
+        self.update(self._done + count)
 
-    def at(self, done: int) -> None:
+    def update(self, done: int) -> None:
         """Set the amount done (smaller than before if the transfer starts over)."""
         self._done = done
-        self._tick()
+        self._refresh()
 
-    def stage(self, words: str) -> None:
+    def set_stage(self, words: str) -> None:
         """Show a stage after the transfer, such as "processing on server", with its elapsed time; empty ends it."""
-        with self._staging:
+        with self._stage_lock:
             self._end_stage()
-            self._stage, self._stage_began = words, self._ctx.monotonic()
+            self._stage, self._stage_started_at = words, self._ctx.monotonic()
             if self._mode == "bar":
                 self._draw()
             elif self._mode == "json":
-                self._say_json()
+                self._print_json()
             if words and self._mode in _STAGE_INTERVALS:
-                self._watch = threading.Thread(target=self._watch_stage, args=(self._stage_over,), daemon=True)
-                self._watch.start()
+                self._stage_thread = threading.Thread(target=self._watch_stage, args=(self._stage_ended,), daemon=True)
+                self._stage_thread.start()
 
     def close(self) -> None:
         """Remove the bar; the command itself reports the result."""
-        with self._staging:
+        with self._stage_lock:
             self._end_stage()
-        if self._visible:
+        if self._is_visible:
             self._ctx.err_raw(_CLEAR)
-            self._visible = False
+            self._is_visible = False
 
     def _watch_stage(self, over: threading.Event) -> None:
         while not over.wait(_STAGE_INTERVALS[self._mode]):
             if self._mode == "bar":
                 self._draw()
             else:
-                self._ctx.err(f"{self._label}: {self._staged()}")
+                self._ctx.err(f"{self._label}: {self._describe_stage()}")
 
     def _end_stage(self) -> None:
-        self._stage_over.set()
-        if self._watch is not None:
-            self._watch.join()
-        self._watch, self._stage_over, self._stage = None, threading.Event(), ""
+        self._stage_ended.set()
+        if self._stage_thread is not None:
+            self._stage_thread.join()
+        self._stage_thread, self._stage_ended, self._stage = None, threading.Event(), ""
 
-    def _staged(self) -> str:
+    def _describe_stage(self) -> str:
         """Return the stage, with its elapsed time from the first second on."""
-        elapsed = int((self._ctx.monotonic() - self._stage_began) * 1000)
+        elapsed = int((self._ctx.monotonic() - self._stage_started_at) * 1000)
         return f"{self._stage}, {format_duration(elapsed)}" if self._stage and elapsed >= 1000 else self._stage
 
-    def _tick(self) -> None:
+    def _refresh(self) -> None:
         now = self._ctx.monotonic()
-        if self._mode == "bar" and now - self._drawn >= _REDRAW_INTERVAL:
-            self._drawn = now
+        if self._mode == "bar" and now - self._last_output_at >= _REDRAW_INTERVAL:
+            self._last_output_at = now
             self._draw()
-        elif self._mode in ("plain", "json") and now - self._drawn >= _LINE_INTERVAL and self._grown():
-            self._drawn, self._drawn_share = now, self._share
+        elif self._mode in ("plain", "json") and now - self._last_output_at >= _LINE_INTERVAL and self._has_grown():
+            self._last_output_at, self._last_share = now, self._share
             if self._mode == "json":
-                self._say_json()
+                self._print_json()
             else:
-                self._ctx.err(self._words())
+                self._ctx.err(self._format_line())
 
     @property
     def _share(self) -> float:
         return min(self._done / self._total, 1.0) if self._total else 0.0
 
-    def _grown(self) -> bool:
-        return self._total is None or self._drawn_share < 0 or self._share - self._drawn_share >= _LINE_STEP
+    def _has_grown(self) -> bool:
+        return self._total is None or self._last_share < 0 or self._share - self._last_share >= _LINE_STEP
 
-    def _words(self) -> str:
+    def _format_line(self) -> str:
         if self._total is None:
             return f"{self._label}: {self._amount(self._done)}"
         amount = f"{self._amount(self._done)} of {self._amount(self._total)}"
-        return f"{self._label}: {self._share:.0%}, {amount}, {self._rate()}"
+        return f"{self._label}: {self._share:.0%}, {amount}, {self._format_rate()}"
 
-    def _rate(self) -> str:
-        elapsed = max(self._ctx.monotonic() - self._began, 0.001)
+    def _format_rate(self) -> str:
+        elapsed = max(self._ctx.monotonic() - self._started_at, 0.001)
         rate = self._done / elapsed
         left = format_duration(int((self._total - self._done) / rate * 1000)) if self._total and rate > 0 else ""
         speed = "" if self._counted else f"{format_size(int(rate))}/s"
@@ -138,7 +140,7 @@ class Progress:
 
     def _draw(self) -> None:
         screen = self._ctx.err_screen
-        tail = self._staged() or (self._rate() if self._done else "")
+        tail = self._describe_stage() or (self._format_rate() if self._done else "")
         if self._total:
             filled = int(self._share * _BAR_WIDTH)
             bar = screen.glyph("█") * filled + screen.glyph("░") * (_BAR_WIDTH - filled)
@@ -149,9 +151,9 @@ class Progress:
         name = f"{self._done} of {self._total} {self._label}" if self._counted else self._label
         label = clip(name, max(room - cell_width(tail) - 2, 8), screen.glyph("…"))
         self._ctx.err_raw(_CLEAR + clip(f"{label}  {tail}", room, ""))
-        self._visible = True
+        self._is_visible = True
 
-    def _say_json(self) -> None:
+    def _print_json(self) -> None:
         import json
 
         state = {"label": self._label, "done": self._done, "total": self._total, "stage": self._stage or "transfer"}

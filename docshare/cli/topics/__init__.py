@@ -70,10 +70,10 @@ def _render_webhook_kinds() -> Iterator[str]:
 
     table = []
     for name, kind in KINDS.items():
-        keys = ", ".join(kind.always) or "no further keys"
-        optional = f"; if applicable, {', '.join(kind.when)}" if kind.when else ""
+        keys = ", ".join(kind.required_keys) or "no further keys"
+        optional = f"; if applicable, {', '.join(kind.optional_keys)}" if kind.optional_keys else ""
         plan = f" {kind.plan.tier.title()} only." if kind.plan > Plan.FREE else ""
-        fires = kind.fires[0].upper() + kind.fires[1:]
+        fires = kind.trigger_text[0].upper() + kind.trigger_text[1:]
         table.append((name, f"{fires}. Data: {keys}{optional}.{plan}"))
     return render_rows(table)
 

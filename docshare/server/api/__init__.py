@@ -12,7 +12,7 @@ from docshare.server.api.routes import ROUTES, Route
 from docshare.server.http.multipart import FORM_ERROR_KEY, FORM_KEY
 from docshare.server.http.views import client_address, current_runtime
 
-_ACCESS_BY_ENDPOINT: dict[str, AccessRule] = {f"api:{route.operation}": route.entrance for route in ROUTES}
+_ACCESS_BY_ENDPOINT: dict[str, AccessRule] = {f"api:{route.operation}": route.access for route in ROUTES}
 
 _NEGOTIATED_HEADERS = [
     (name, f"{value}, Accept-Encoding" if name == "Vary" else value) for name, value in problems.COMMON_HEADERS
@@ -38,7 +38,7 @@ def register(app: Flask) -> None:
 
 
 def _make_view(route: Route) -> Callable[..., Response]:
-    if route.entrance.public:
+    if route.access.is_public:
         return lambda **names: route.view(*names.values())
     return lambda **names: route.view(g.admission.caller, *names.values())
 
@@ -54,7 +54,7 @@ def _admit_request() -> None:
     entrance = NO_ROUTE if wrong_method is not None else _ACCESS_BY_ENDPOINT.get(request.endpoint or "", NO_ROUTE)
     environ: dict[str, Any] = request.environ
     # The bundled listener judged and counted an upload when its head was complete; only it puts these two here.
-    tally = CountMode.BEFORE if FORM_KEY in environ or FORM_ERROR_KEY in environ else CountMode.NOW
+    tally = CountMode.ALREADY_COUNTED if FORM_KEY in environ or FORM_ERROR_KEY in environ else CountMode.NOW
     g.admission = admit(current_runtime(), entrance, _read_header, client_address, tally)
     if g.admission.refusal is not None:
         raise g.admission.refusal

@@ -14,7 +14,7 @@ def list_activity(caller: Caller) -> Response:
     """``GET /activity``: one page of everything that happened. Raises ``bad_request`` for an unknown ``kind``."""
     args = request.args
     kinds = parse_kinds(args.get("kind"))
-    since, limit = parse_since(args.get("since"), ACTIVITY.largest), parse_limit(args.get("limit"))
+    since, limit = parse_since(args.get("since"), ACTIVITY.max_cursor), parse_limit(args.get("limit"))
     rows = activity_feed.fetch_page(
         current_runtime(), caller, since=since, limit=limit, file=args.get("file"), kinds=kinds
     )

@@ -20,8 +20,8 @@ class StaticBody:
     fingerprint of them."""
 
     body: bytes
-    packed: bytes | None
-    mark: str
+    gzip_body: bytes | None
+    etag: str
     media_type: str
 
 
@@ -38,15 +38,15 @@ def make_static_json(value: Any) -> StaticBody:
 
 def send_static(document: StaticBody, cache_control: str) -> Response:
     """Send ``document``, compressed if the client accepts that, or 304 if the client has it already."""
-    packed = accepts_gzip() and document.packed is not None
+    packed = accepts_gzip() and document.gzip_body is not None
     # Each coding is a separate representation, so it needs a separate tag.
-    tag = f"{document.mark}-gzip" if packed else document.mark
+    tag = f"{document.etag}-gzip" if packed else document.etag
     known = request.if_none_match.contains_weak(tag)
-    body = b"" if known else document.packed if packed else document.body
+    body = b"" if known else document.gzip_body if packed else document.body
     response = Response(body, 304 if known else 200, content_type=document.media_type)
     response.headers["ETag"] = f'"{tag}"'
     response.headers["Cache-Control"] = cache_control
-    return response if document.packed is None else set_encoding_headers(response, packed)
+    return response if document.gzip_body is None else set_encoding_headers(response, packed)
 
 
 def json_response(value: Any, *, compress: bool = False) -> Response:

@@ -30,15 +30,15 @@ class AccessRule:
     ``session``: a browser's session will do for a credential, and without ``bearer`` nothing else does; ``design``:
     only a token of the design tool does; ``safe``: the route changes nothing."""
 
-    public: bool = False
+    is_public: bool = False
     scope: str | None = None
     policy: RatePolicy = REQUESTS
-    manage: bool = False
-    owners_only: bool = False
-    session: bool = False
-    bearer: bool = True
-    design: bool = False
-    safe: bool = False
+    allows_manage_token: bool = False
+    is_owner_only: bool = False
+    allows_session: bool = False
+    allows_bearer: bool = True
+    is_design_lane: bool = False
+    is_safe: bool = False
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class CountMode(Enum):
     application, so that this judgement only looks."""
 
     NOW = auto()
-    BEFORE = auto()
+    ALREADY_COUNTED = auto()
     LATER = auto()
 
 
@@ -79,12 +79,12 @@ def admit(
     request is counted.
     """
     authorization = header("authorization")
-    if entrance.design:
+    if entrance.is_design_lane:
         return _admit_design_tool(rt, authorization, address())
     # A bearer token decides alone: it proves who the caller is, and browsers never add it by themselves.
-    if entrance.session and not authorization and (signed_in := session_lane.find_session_caller(rt, header)):
+    if entrance.allows_session and not authorization and (signed_in := session_lane.find_session_caller(rt, header)):
         return _admit_caller(rt, entrance, signed_in, header, address, tally)
-    if entrance.public or not authorization:
+    if entrance.is_public or not authorization:
         # A request without a credential counts under the general window of its address, not under failures.
         admission = _admit_by_address(rt, entrance, address(), tally)
         missing = entrance.scope is not None and admission.refusal is None
@@ -93,9 +93,9 @@ def admit(
         caller = authenticate(rt, authorization)
     except Problem as problem:
         # Failed credentials are counted by address, or every guess would have a separate window.
-        count = rt.limits.look if tally is CountMode.LATER else rt.limits.hit
+        count = rt.limits.peek if tally is CountMode.LATER else rt.limits.hit
         allowance = count(ADDRESS, address_key(address()), rt.config.address_limit)
-        return Admission(allowance, refusal=problem if allowance.allowed else rate_limit_problem(allowance))
+        return Admission(allowance, refusal=problem if allowance.is_allowed else rate_limit_problem(allowance))
     return _admit_caller(rt, entrance, caller, header, address, tally)
 
 
@@ -105,17 +105,17 @@ def _admit_caller(
     """The judgement of a request whose ``caller`` is known."""
     # A valid key passes although its address used up its failures, or a stranger behind the same address
     # could lock its owner out. Keyed by the token, so that a header written differently does not open a new window.
-    count = rt.limits.hit if tally is CountMode.NOW else rt.limits.look
+    count = rt.limits.hit if tally is CountMode.NOW else rt.limits.peek
     key = None
     if _is_local_operator(rt, header, address):
         allowance = uncounted_allowance(REQUESTS, rt.config.rate_limit)
     else:
         allowance = count(REQUESTS, caller.credential, rt.config.rate_limit)
-    if entrance.policy is not REQUESTS and allowance.allowed:
+    if entrance.policy is not REQUESTS and allowance.is_allowed:
         key = address_key(address()) if entrance.policy.per == "address" else caller.credential
         allowance = count(entrance.policy, key, entrance.policy.limit)
     refusal = _find_problem(caller, entrance, allowance, tally)
-    if refusal is None and caller.lane is Lane.SESSION and not entrance.safe:
+    if refusal is None and caller.lane is Lane.SESSION and not entrance.is_safe:
         refusal = session_lane.find_csrf_problem(rt, header)
     return Admission(allowance, caller, refusal, key)
 
@@ -125,7 +125,7 @@ def refund(rt: Runtime, admission: Admission) -> Admission:
     if admission.key is None:
         return admission
     policy = admission.allowance.policy
-    return replace(admission, allowance=rt.limits.give_back(policy, admission.key, policy.limit))
+    return replace(admission, allowance=rt.limits.refund(policy, admission.key, policy.limit))
 
 
 def _is_local_operator(rt: Runtime, header: HeaderOf, address: Callable[[], str]) -> bool:
@@ -151,22 +151,22 @@ def _admit_design_tool(rt: Runtime, authorization: str | None, address: str) -> 
     """
     limit = rt.config.design_rate
     allowance = rt.limits.hit(DESIGN_ADDRESS, address_key(address), limit)
-    if not allowance.allowed:
+    if not allowance.is_allowed:
         return Admission(allowance, refusal=rate_limit_problem(allowance))
     try:
         caller = tokens.authenticate_user(rt, authorization)
     except Problem as problem:
         return Admission(allowance, refusal=problem)
     allowance = rt.limits.hit(DESIGN_USER, caller.design_user, limit)
-    return Admission(allowance, caller, None if allowance.allowed else rate_limit_problem(allowance))
+    return Admission(allowance, caller, None if allowance.is_allowed else rate_limit_problem(allowance))
 
 
 def _admit_by_address(rt: Runtime, entrance: AccessRule, address: str, tally: CountMode) -> Admission:
-    policy = entrance.policy if entrance.public else REQUESTS
+    policy = entrance.policy if entrance.is_public else REQUESTS
     limit = rt.config.rate_limit if policy is REQUESTS else policy.limit
-    count = rt.limits.look if tally is CountMode.LATER else rt.limits.hit
+    count = rt.limits.peek if tally is CountMode.LATER else rt.limits.hit
     allowance = count(policy, address_key(address), limit)
-    return Admission(allowance, refusal=None if allowance.allowed else rate_limit_problem(allowance))
+    return Admission(allowance, refusal=None if allowance.is_allowed else rate_limit_problem(allowance))
 
 
 def _credential_problem() -> Problem:
@@ -174,17 +174,17 @@ def _credential_problem() -> Problem:
 
 
 def _find_problem(caller: Caller, entrance: AccessRule, allowance: Allowance, tally: CountMode) -> Problem | None:
-    if tally is not CountMode.BEFORE and not allowance.allowed:
+    if tally is not CountMode.ALREADY_COUNTED and not allowance.is_allowed:
         return rate_limit_problem(allowance)
     if caller.lane is Lane.MANAGE:
         return _find_manage_problem(caller, entrance)
-    if caller.lane is not Lane.SESSION and not entrance.bearer:
+    if caller.lane is not Lane.SESSION and not entrance.allows_bearer:
         return invalid_credential(
             "Only a signed-in browser can do this here; with a key there is the same below /api/v1."
         )
     try:
         if entrance.scope is not None:
-            caller.require(entrance.scope)
+            caller.require_scope(entrance.scope)
     except Problem as problem:
         return problem
     return None
@@ -192,10 +192,10 @@ def _find_problem(caller: Caller, entrance: AccessRule, allowance: Allowance, ta
 
 def _find_manage_problem(caller: Caller, entrance: AccessRule) -> Problem | None:
     """Why a manage token may not pass; what its file says to it is the service's matter."""
-    if not entrance.manage:
+    if not entrance.allows_manage_token:
         return invalid_credential("This operation does not accept manage tokens.")
-    if entrance.owners_only:
+    if entrance.is_owner_only:
         # Always, also for a token past its end or of a claimed file.
         hint = "Claim the file into an account, and use the account's credential."
         return Problem("forbidden", "A manage token cannot do this.", hint=hint)
-    return invalid_credential("The manage token has expired.") if caller.expired else None
+    return invalid_credential("The manage token has expired.") if caller.is_expired else None

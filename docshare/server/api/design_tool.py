@@ -26,7 +26,7 @@ def publish(caller: Caller) -> Response:
                 "claimToken": published.tokens.claim,
                 "manageToken": published.tokens.manage,
                 "palette": file.palette,
-                "republished": file.republished,
+                "republished": file.is_republished,
                 "contentVersion": file.content_version,
             }
         )

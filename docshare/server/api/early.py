@@ -24,7 +24,7 @@ MAX_PROBE_BODY = 4 << 30  # more than any upload; the listener has its own limit
 
 _ACCEPT_SMALL = Acceptance(MAX_SMALL_BODY)
 _ACCEPT_BEACON = Acceptance(MAX_BEACON_BODY)
-_ACCEPT_PROBE = Acceptance(MAX_PROBE_BODY, discard=True)
+_ACCEPT_PROBE = Acceptance(MAX_PROBE_BODY, discards_body=True)
 _ROUTES_BY_OPERATION = {route.operation: route for route in ROUTES}
 _URL_MAP = Map(
     [Rule(route.rule, methods=[route.method], endpoint=route.operation) for route in ROUTES], merge_slashes=False
@@ -40,18 +40,18 @@ class _RouteMatch:
     problem: Problem | None = None
 
     @property
-    def takes_uploads(self) -> bool:
+    def accepts_uploads(self) -> bool:
         """Return whether the route itself judges large bodies."""
-        return self.route is not None and self.route.upload is not None
+        return self.route is not None and self.route.admit_upload is not None
 
 
 def make_judge(rt: Runtime) -> Judge:
     """The judge of one server. It runs in the listener's loop, so it does no more than two short reads."""
 
     def judge(head: RequestHead) -> Verdict:
-        if is_api_path(head.path) and (head.chunked or head.content_length):
+        if is_api_path(head.path) and (head.is_chunked or head.content_length):
             return _judge_body(rt, head)
-        if head.path == health.PATH and rt.probes.known(health.probe_token(head.query), rt.clock()):
+        if head.path == health.PATH and rt.probes.is_active(health.probe_token(head.query), rt.clock()):
             return _ACCEPT_PROBE
         return _ACCEPT_BEACON if head.path.endswith("/beacon") else _ACCEPT_SMALL
 
@@ -61,10 +61,10 @@ def make_judge(rt: Runtime) -> Judge:
 def _judge_body(rt: Runtime, head: RequestHead) -> Verdict:
     """Judge a request under /api that has a body. Rejected requests and all uploads are counted here."""
     target = _match_route(head)
-    if target.route is not None and target.route.entrance.design:
+    if target.route is not None and target.route.access.is_design_lane:
         return _ACCEPT_SMALL  # who asks is known once keys were fetched, which must not hold up this loop
-    if target.problem is None and not target.takes_uploads and (head.content_length or 0) <= MAX_SMALL_BODY:
-        return _judge_chunked_body(rt, head, target) if head.chunked else _ACCEPT_SMALL
+    if target.problem is None and not target.accepts_uploads and (head.content_length or 0) <= MAX_SMALL_BODY:
+        return _judge_chunked_body(rt, head, target) if head.is_chunked else _ACCEPT_SMALL
     admission = _admit(rt, head, target, CountMode.NOW)
     try:
         return _accept_upload(rt, head, target, admission)
@@ -84,7 +84,7 @@ def _admit(rt: Runtime, head: RequestHead, target: _RouteMatch, tally: CountMode
     headers = head.headers
     return admit(
         rt,
-        NO_ROUTE if target.route is None else target.route.entrance,
+        NO_ROUTE if target.route is None else target.route.access,
         headers.get,
         lambda: resolve_client_address(rt, head.peer, headers.get("x-forwarded-for")),
         tally,
@@ -107,15 +107,15 @@ def _accept_upload(rt: Runtime, head: RequestHead, target: _RouteMatch, admissio
     problem = admission.refusal or target.problem
     if problem is not None:
         raise problem
-    public = target.route is not None and target.route.entrance.public
-    if target.route is None or target.route.upload is None or (admission.caller is None and not public):
+    public = target.route is not None and target.route.access.is_public
+    if target.route is None or target.route.admit_upload is None or (admission.caller is None and not public):
         raise Problem("payload_too_large", f"The body is larger than {MAX_SMALL_BODY} bytes.")
     least = None if head.content_length is None else max(head.content_length - FORM_OVERHEAD, 0)
-    max_file = target.route.upload(rt, admission.caller, target.names, least)
+    max_file = target.route.admit_upload(rt, admission.caller, target.names, least)
     too_large = Problem("payload_too_large", f"The file is larger than {max_file} bytes.")
     return Acceptance(
         max_body=max_file + FORM_OVERHEAD,
-        intake=True,
+        stores_files=True,
         max_file=max_file,
         on_too_large=build_refusal(rt, too_large, admission.allowance),
     )

@@ -24,7 +24,7 @@ def list_gate_responses(caller: Caller) -> Response:
 
 def _respond_page(caller: Caller, stream: str) -> Response:
     args = request.args
-    since = parse_since(args.get("since"), STREAMS[stream].largest)
+    since = parse_since(args.get("since"), STREAMS[stream].max_cursor)
     limit = parse_limit(args.get("limit"))
     try:
         rows = feed.fetch_page(current_runtime(), caller, stream, since=since, limit=limit, file=args.get("file"))

@@ -14,13 +14,13 @@ def create_import(caller: Caller) -> Response:
     """``POST /files/import``: fetch the PDF and share it; the import result. Of a design that was shown by good tokens
     it says whether it was published again."""
     made = imports.import_document(current_runtime(), caller, bodies.read_json_object())
-    of_design = made.republished is not None
+    of_design = made.is_republished is not None
     result = {
         "uuid": made.uuid,
         "shortId": made.short_id,
         "shareUrl": resources.share_url(current_runtime().config.base_url, made.short_id),
         "palette": made.palette,
-        "republished": made.republished,
+        "republished": made.is_republished,
         "contentVersion": made.content_version if of_design else None,
     }
     return answers.json_response(drop_none(result))

@@ -57,7 +57,7 @@ def build_refusal(rt: Runtime, problem: Problem, allowance: Allowance) -> Refusa
         *COMMON_HEADERS,
         *rate_headers(allowance),
     ]
-    return Refusal(problem.status, [*headers, ("X-Request-Id", rt.token(16))], _encode_document(rt, problem))
+    return Refusal(problem.status, [*headers, ("X-Request-Id", rt.random_token(16))], _encode_document(rt, problem))
 
 
 def build_error_refusal(rt: Runtime, status: int, path: str | None, detail: str) -> Refusal:
@@ -70,7 +70,7 @@ def build_error_refusal(rt: Runtime, status: int, path: str | None, detail: str)
     if path is None or is_api_path(path):
         return build_refusal(rt, problem, full_allowance(rt))
     headers = [("Content-Type", _PLAIN_TYPE), *_problem_headers(rt, problem).items(), *COMMON_HEADERS]
-    return Refusal(status, [*headers, ("X-Request-Id", rt.token(16))], detail.encode())
+    return Refusal(status, [*headers, ("X-Request-Id", rt.random_token(16))], detail.encode())
 
 
 def convert_http_error(error: HTTPException) -> Problem:

@@ -15,7 +15,7 @@ _UPLOAD_MESSAGE = "The file is shared for 7 days. Keep the tokens: they are show
 def show_metadata(name: str) -> Response:
     """``GET /api/files/{id}/metadata``: the public facts of a link; 410 with why and since when for a dead one."""
     told = public.get_metadata(current_runtime(), name, client_address())
-    if told.alive:
+    if told.is_alive:
         return answers.json_response(resources.public_metadata(current_runtime().config.base_url, told))
     response = answers.json_response(resources.ended_link(told))
     response.status_code = 410

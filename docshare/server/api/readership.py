@@ -32,7 +32,7 @@ def list_sessions(caller: Caller, name: str) -> Response:
             current_runtime(), caller, name, limit=parse_limit(request.args.get("limit"))
         )
         return answers.json_response([represent_readership.uncounted_row(*row) for row in others])
-    since = parse_since(request.args.get("since"), SESSIONS.largest)
+    since = parse_since(request.args.get("since"), SESSIONS.max_cursor)
     limit = parse_limit(request.args.get("limit"))
     rows = readership_sessions.list_after(current_runtime(), caller, name, since=since, limit=limit)
     return answers.json_response([represent_readership.session_stream_row(row, seen) for row, seen in rows])

@@ -56,7 +56,7 @@ class Route:
     operation: str
     view: Callable[..., Response]
     policy: RatePolicy = REQUESTS
-    upload: UploadAdmission | None = None
+    admit_upload: UploadAdmission | None = None
     owners_only: bool = False
 
     @property
@@ -65,19 +65,19 @@ class Route:
         return OPERATIONS[self.operation].method
 
     @cached_property
-    def entrance(self) -> AccessRule:
+    def access(self) -> AccessRule:
         """The requirements of the route."""
         row = OPERATIONS[self.operation]
         return AccessRule(
-            public=not row.lanes,
+            is_public=not row.lanes,
             scope=row.scope,
             policy=self.policy,
-            manage=Lane.MANAGE in row.lanes,
-            owners_only=self.owners_only,
-            session=Lane.SESSION in row.lanes,
-            bearer=not row.lanes or bool(row.lanes & BEARER),
-            design=Lane.DESIGN in row.lanes,
-            safe=row.method == "GET",
+            allows_manage_token=Lane.MANAGE in row.lanes,
+            is_owner_only=self.owners_only,
+            allows_session=Lane.SESSION in row.lanes,
+            allows_bearer=not row.lanes or bool(row.lanes & BEARER),
+            is_design_lane=Lane.DESIGN in row.lanes,
+            is_safe=row.method == "GET",
         )
 
     @cached_property
@@ -101,14 +101,14 @@ def _admit_asset(rt: Runtime, caller: Any, names: dict[str, str], size: int | No
 ROUTES: tuple[Route, ...] = (
     Route("discovery.get", discovery.show_discovery),
     Route("openapi.get", discovery.show_openapi),
-    Route("files.upload", files.upload, upload=_admit_file),
+    Route("files.upload", files.upload, admit_upload=_admit_file),
     Route("files.import", imports.create_import),
     Route("files.list", files.list_files),
     Route("files.get", files.show_file),
     Route("files.delete", files.delete_file),
     Route("files.settings", settings.change_settings),
     Route("files.download", files.send_content),
-    Route("files.replace", holding.replace_content, upload=_admit_content, owners_only=True),
+    Route("files.replace", holding.replace_content, admit_upload=_admit_content, owners_only=True),
     Route("files.restore", holding.restore_file),
     Route("files.claim", holding.claim_file),
     Route("files.qr", qr.show_qr_code),
@@ -118,9 +118,9 @@ ROUTES: tuple[Route, ...] = (
         "public.upload",
         public.upload,
         policy=ANONYMOUS_UPLOADS,
-        upload=lambda rt, caller, names, size: anonymous.admit(rt, size),
+        admit_upload=lambda rt, caller, names, size: anonymous.admit(rt, size),
     ),
-    Route("assets.create", assets.create_asset, upload=_admit_asset),
+    Route("assets.create", assets.create_asset, admit_upload=_admit_asset),
     Route("variants.list", variants.list_variants),
     Route("variants.create", variants.create_variant),
     Route("variants.update", variants.update_variant),
@@ -145,9 +145,9 @@ ROUTES: tuple[Route, ...] = (
     Route("session.webhooks.list", webhooks.list_webhooks),
     Route("session.webhooks.delete", webhooks.delete_webhook),
     Route("session.webhooks.test", webhooks.test_webhook, policy=SESSION_WEBHOOK_TEST),
-    Route("session.files.upload", files.upload, upload=_admit_file),
-    Route("session.files.replace", holding.replace_content, upload=_admit_content),
-    Route("session.assets.create", assets.create_asset, upload=_admit_asset),
+    Route("session.files.upload", files.upload, admit_upload=_admit_file),
+    Route("session.files.replace", holding.replace_content, admit_upload=_admit_content),
+    Route("session.assets.create", assets.create_asset, admit_upload=_admit_asset),
     Route("design.import", design_tool.publish),
     Route("design.status", design_tool.show_status),
     Route("account.get", account.show_account),

@@ -43,7 +43,7 @@ class Sink(Protocol):
     def has(self, digest: str, size: int) -> bool:
         """Return whether the bytes of a blob are stored, by this backup or an earlier one."""
 
-    def remembered(self, key: str) -> str | None:
+    def find_digest(self, key: str) -> str | None:
         """Return the SHA-256 of the blob ``key`` from the manifest of an earlier backup, or None."""
 
     def add_named(self, name: str, source: Path, progress: Progress) -> Member:
@@ -72,7 +72,7 @@ class TarSink:
         """See ``Sink``."""
         return digest in self._stored
 
-    def remembered(self, key: str) -> str | None:  # noqa: ARG002 - see Sink
+    def find_digest(self, key: str) -> str | None:  # noqa: ARG002 - see Sink
         """Return None: an archive does not know earlier backups."""
         return None
 
@@ -128,18 +128,18 @@ class DirectorySink:
 
     def __init__(self, root: Path, *, takeover: bool = False) -> None:
         self._root = root
-        self._takeover = takeover
+        self._allows_takeover = takeover
         self.written = 0
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._before: dict[str, str] = {}
+        self._previous_digests: dict[str, str] = {}
         self._instance = ""
         with suppress(FileNotFoundError):
             before = parse_manifest((root / MANIFEST).read_bytes())
-            self._before, self._instance = before.keys(), before.instance
+            self._previous_digests, self._instance = before.digests_by_key(), before.instance
 
     def begin(self, size: int, instance: str) -> None:  # noqa: ARG002 - see Sink
         """See ``Sink``."""
-        if self._instance not in ("", instance) and not self._takeover:
+        if self._instance not in ("", instance) and not self._allows_takeover:
             raise OtherInstance(str(self._root))
         for path in [*self._root.glob(f"*{_PARTIAL_SUFFIX}"), *self._root.glob(f"blobs/*/*{_PARTIAL_SUFFIX}")]:
             path.unlink()  # from a backup that was killed
@@ -151,9 +151,9 @@ class DirectorySink:
         except FileNotFoundError:
             return False
 
-    def remembered(self, key: str) -> str | None:
+    def find_digest(self, key: str) -> str | None:
         """See ``Sink``."""
-        return self._before.get(key)
+        return self._previous_digests.get(key)
 
     def add_named(self, name: str, source: Path, progress: Progress) -> Member:
         """See ``Sink``."""
@@ -174,7 +174,7 @@ class DirectorySink:
         durable.sync_tree(self._root)
         partial.replace(self._root / MANIFEST)
         durable.sync_directory(self._root)
-        self._prune({member.path for member in manifest.members()})
+        self._prune({member.path for member in manifest.iterate_members()})
         return hashlib.sha256(data).hexdigest()
 
     def _add(self, path: str, source: Path, digest: str, progress: Progress) -> None:

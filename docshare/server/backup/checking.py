@@ -41,7 +41,7 @@ class Finding:
     detail: str
     fix: str = ""
 
-    def row(self) -> dict[str, Any]:
+    def to_row(self) -> dict[str, Any]:
         """Return the row that ``--json`` prints."""
         return {"check": self.check, "ok": self.ok, "detail": self.detail, "fix": self.fix or None}
 
@@ -75,12 +75,12 @@ class InstanceCheck:
         self._hashes = hashes
         self._progress = progress
 
-    def findings(self) -> list[Finding]:
+    def list_findings(self) -> list[Finding]:
         """Run all checks and return the findings. Raises OSError if the directory cannot be read."""
-        return list(self._findings())
+        return list(self._check_all())
 
-    def _findings(self) -> Iterator[Finding]:
-        yield from self._permissions()
+    def _check_all(self) -> Iterator[Finding]:
+        yield from self._check_permissions()
         try:
             with reading.open_database(self._data / DATABASE) as database:
                 step = reading.schema_step(database)
@@ -88,26 +88,26 @@ class InstanceCheck:
                 yield from _check_schema(step)
                 if step != len(STEPS):
                     return
-                yield from self._content(database)
-                yield from self._leftovers(database)
-                yield from self._secrets(database)
+                yield from self._check_content(database)
+                yield from self._check_unreferenced(database)
+                yield from self._check_secrets(database)
                 yield from _check_rows(database)
         except sqlite3.Error as error:
             yield Finding("database", False, f"it cannot be read: {error}", _RESTORE_HINT)
 
-    def _permissions(self) -> Iterator[Finding]:
+    def _check_permissions(self) -> Iterator[Finding]:
         wide = find_exposed(self._data)
         for path in wide:
             yield Finding("permissions", False, f"others on this machine may open {path}", _REPAIR_HINT)
         if not wide:
             yield Finding("permissions", True, "nobody else on this machine may open it")
 
-    def _content(self, database: sqlite3.Connection) -> Iterator[Finding]:
+    def _check_content(self, database: sqlite3.Connection) -> Iterator[Finding]:
         # All at once, because a long read transaction keeps the write-ahead log from being truncated.
         rows = list(reading.list_rows(database))
         size, done, damages = sum(row.size for row in rows), 0, []
         for row in rows:
-            damage = self._damage(row)
+            damage = self._find_damage(row)
             if damage is not None and offline.is_referenced(database, row.blob):  # else it was deleted or replaced
                 damages.append(damage)
             done += row.size
@@ -119,13 +119,13 @@ class InstanceCheck:
             how = "with their SHA-256" if self._hashes else "with their size"
             yield Finding("content", True, f"{len(rows)} files and assets, {size} bytes, are in the store {how}")
 
-    def damages(self) -> list[DamagedRow]:
+    def list_damaged(self) -> list[DamagedRow]:
         """Return the rows whose bytes are missing or changed."""
         with reading.open_database(self._data / DATABASE) as database:
-            found = (self._damage(row) for row in reading.list_rows(database))
+            found = (self._find_damage(row) for row in reading.list_rows(database))
             return [damage for damage in found if damage is not None]
 
-    def _damage(self, row: reading.BlobRow) -> DamagedRow | None:
+    def _find_damage(self, row: reading.BlobRow) -> DamagedRow | None:
         path = self._data / "blobs" / row.blob[:2] / row.blob
         try:
             size = path.stat().st_size
@@ -137,13 +137,13 @@ class InstanceCheck:
             return DamagedRow(row, "its content is missing from the store")
         return None
 
-    def _leftovers(self, database: sqlite3.Connection) -> Iterator[Finding]:
+    def _check_unreferenced(self, database: sqlite3.Connection) -> Iterator[Finding]:
         if is_locked(self._data / BACKUP_LOCK):
             yield Finding(
                 "leftovers", True, "a backup is being made: what was deleted meanwhile goes when it has ended"
             )
             return
-        stray = self.stray(database)
+        stray = self.list_unreferenced(database)
         for path in stray:
             yield Finding("leftovers", False, f"nothing refers to {path.relative_to(self._data)}", _REPAIR_HINT)
         if not stray:
@@ -151,7 +151,7 @@ class InstanceCheck:
         for path in sorted(self._data.glob(f"{placing.ASIDE_PREFIX}*")):
             yield Finding("leftovers", True, f"{path.name} is what a restore replaced; delete it once you are sure")
 
-    def stray(self, database: sqlite3.Connection) -> list[Path]:
+    def list_unreferenced(self, database: sqlite3.Connection) -> list[Path]:
         """Return blobs that no row refers to, and unfinished uploads."""
         known = {row.blob for row in reading.list_rows(database)}
         blobs = [path for path in (self._data / "blobs").glob("*/*") if path.name not in known]
@@ -163,7 +163,7 @@ class InstanceCheck:
         except FileNotFoundError:  # it was deleted meanwhile
             return False
 
-    def _secrets(self, database: sqlite3.Connection) -> Iterator[Finding]:
+    def _check_secrets(self, database: sqlite3.Connection) -> Iterator[Finding]:
         sealed = offline.list_webhook_secrets(database)
         if sealed and not (self._data / VAULT_KEY).is_file():
             fix = f"put {VAULT_KEY} back; without it make new webhooks"

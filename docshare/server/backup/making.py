@@ -42,21 +42,21 @@ class _BlobCollector:
     found: dict[str, tuple[int, list[str]]] = field(default_factory=dict)  # size and keys, by digest
     damaged: dict[str, str] = field(default_factory=dict)
 
-    def take(self, row: BlobRow) -> None:
+    def collect(self, row: BlobRow) -> None:
         """Add the bytes of ``row`` to the backup, unless it contains them."""
-        digest = row.sha256 or self.sink.remembered(row.blob)
+        digest = row.sha256 or self.sink.find_digest(row.blob)
         if digest is None or not self.sink.has(digest, row.size):
-            digest = self._copied(row)
+            digest = self._copy_blob(row)
         else:
             self.progress(row.size)
         if digest is not None:
             self.found.setdefault(digest, (row.size, []))[1].append(row.blob)
 
-    def contents(self) -> dict[str, BlobContent]:
+    def list_contents(self) -> dict[str, BlobContent]:
         """Return the collected contents by SHA-256."""
         return {digest: BlobContent(size, tuple(keys)) for digest, (size, keys) in self.found.items()}
 
-    def _copied(self, row: BlobRow) -> str | None:
+    def _copy_blob(self, row: BlobRow) -> str | None:
         """Copy the bytes of ``row`` if necessary; return their SHA-256, or None if they are missing."""
         source = self.root / row.blob[:2] / row.blob
         try:
@@ -108,14 +108,14 @@ def make_backup(
                 files = dict(_add_named_members(data_dir, staging, sink, report, with_key))
                 store = _BlobCollector(data_dir / "blobs", sink, report)
                 for row in reading.list_rows(database):
-                    store.take(row)
+                    store.collect(row)
                 found = Manifest(
                     __version__,
                     reading.schema_step(database),
                     now,
                     reading.count_tables(database),
                     files,
-                    store.contents(),
+                    store.list_contents(),
                     store.damaged,
                     instance,
                 )

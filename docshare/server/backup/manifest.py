@@ -60,7 +60,7 @@ class Manifest:
     damaged: dict[str, str]
     instance: str = ""
 
-    def members(self) -> Iterator[Member]:
+    def iterate_members(self) -> Iterator[Member]:
         """Yield every member except the manifest."""
         yield from self.files.values()
         for digest, content in self.blobs.items():
@@ -69,9 +69,9 @@ class Manifest:
     @property
     def size(self) -> int:
         """Return the size of all members in bytes."""
-        return sum(member.size for member in self.members())
+        return sum(member.size for member in self.iterate_members())
 
-    def keys(self) -> dict[str, str]:
+    def digests_by_key(self) -> dict[str, str]:
         """Return the SHA-256 of every blob by key."""
         return {key: digest for digest, content in self.blobs.items() for key in content.keys}
 
@@ -130,7 +130,7 @@ def parse_manifest(data: bytes) -> Manifest:
 
 
 def _is_valid(manifest: Manifest) -> bool:
-    whole = [manifest.schema, *manifest.counts.values(), *(member.size for member in manifest.members())]
+    whole = [manifest.schema, *manifest.counts.values(), *(member.size for member in manifest.iterate_members())]
     keys = [key for content in manifest.blobs.values() for key in content.keys]
     return (
         all(isinstance(number, int) and number >= 0 for number in whole)
@@ -138,7 +138,7 @@ def _is_valid(manifest: Manifest) -> bool:
         and set(manifest.damaged.values()) <= {"missing", "changed"}
         and DATABASE in manifest.files
         and all(_has_member_name(name, member.path) for name, member in manifest.files.items())
-        and all(_DIGEST_PATTERN.fullmatch(member.sha256) for member in manifest.members())
+        and all(_DIGEST_PATTERN.fullmatch(member.sha256) for member in manifest.iterate_members())
         and all(_KEY_PATTERN.fullmatch(key) for key in (*keys, *manifest.damaged))
         and len(keys) == len(set(keys))
     )

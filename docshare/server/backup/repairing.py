@@ -32,8 +32,8 @@ def repair(data_dir: Path, *, now: int) -> list[Finding]:
             done.append(Finding("database", True, "its indexes were built anew"))
         if database.execute("PRAGMA user_version").fetchone() == (len(STEPS),):
             place = data_dir / LOST_AND_FOUND / format_instant(now).replace(":", "").replace("-", "").replace(".", "")
-            done += [_move_aside(data_dir, path, place) for path in check.stray(database)]
-            for damage in check.damages():
+            done += [_move_aside(data_dir, path, place) for path in check.list_unreferenced(database)]
+            for damage in check.list_damaged():
                 done += _freeze_damaged(database, damage, now)
             if done:
                 _write_report(place, done)
@@ -64,5 +64,5 @@ def _freeze_damaged(database: sqlite3.Connection, damage: DamagedRow, now: int) 
 
 def _write_report(place: Path, done: list[Finding]) -> None:
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
-    report = json.dumps([finding.row() for finding in done], indent=2)
+    report = json.dumps([finding.to_row() for finding in done], indent=2)
     (place / "report.json").write_text(report + "\n", encoding="utf-8")

@@ -54,7 +54,7 @@ def verify(source: Source, scratch: Path, progress: Callable[[int, int], None]) 
     Parameters: ``scratch`` an empty directory for its database; ``progress`` as for ``making.make_backup``. Raises
     InvalidBackup, NotEnoughSpace, OSError.
     """
-    return _BackupReader(scratch, progress, keep_blobs=False).take(source)
+    return _BackupReader(scratch, progress, keep_blobs=False).read_backup(source)
 
 
 def restore(
@@ -70,7 +70,7 @@ def restore(
     partial = data_dir / PARTIAL
     (partial / _INCOMING).mkdir(mode=0o700, parents=True)
     try:
-        verified = _BackupReader(partial / _INCOMING, progress, keep_blobs=True).take(source)
+        verified = _BackupReader(partial / _INCOMING, progress, keep_blobs=True).read_backup(source)
         if expected not in ("", verified.sha256):
             raise InvalidBackup(f"it is another backup: its manifest has the SHA-256 {verified.sha256}")
         _build_instance(partial, verified.manifest)
@@ -95,18 +95,18 @@ class _BackupReader:
         self._progress = progress
         self._keep_blobs = keep_blobs
         self._limit = 0  # bytes that may be received
-        self._got = 0
+        self._received_bytes = 0
         self._done = 0
         self._members: dict[str, Member] = {}
 
-    def take(self, source: Source) -> VerifiedBackup:
+    def read_backup(self, source: Source) -> VerifiedBackup:
         try:
-            pieces = source.pieces()
+            pieces = source.iterate_members()
             self._begin(next(pieces, None))
-            manifest, digest = self._all(pieces)
+            manifest, digest = self._read_members(pieces)
         except (EOFError, zlib.error, gzip.BadGzipFile):
             raise InvalidBackup("it is compressed and damaged") from None
-        self._compare(manifest)
+        self._require_match(manifest)
         _require_valid_database(self._folder / manifest.files[DATABASE].path, manifest)
         return VerifiedBackup(manifest, digest)
 
@@ -118,20 +118,20 @@ class _BackupReader:
         if self._keep_blobs and self._limit > room:
             raise NotEnoughSpace(f"{self._limit} bytes are to be restored and {room} are free")
 
-    def _all(self, pieces: Iterator[MemberStream]) -> tuple[Manifest, str]:
+    def _read_members(self, pieces: Iterator[MemberStream]) -> tuple[Manifest, str]:
         for piece in pieces:
             if piece.path == MANIFEST:
                 data = piece.source.read(piece.size)
                 if next(pieces, None) is not None:
                     raise InvalidBackup("it goes on after its manifest")
                 return parse_manifest(data), hashlib.sha256(data).hexdigest()
-            self._got += piece.size
-            if self._got > self._limit:
+            self._received_bytes += piece.size
+            if self._received_bytes > self._limit:
                 raise InvalidBackup("more comes than it says")
-            self._one(piece)
+            self._read_member(piece)
         raise InvalidBackup("it ends before its manifest: it is not whole")
 
-    def _one(self, piece: MemberStream) -> None:
+    def _read_member(self, piece: MemberStream) -> None:
         promised = parse_member_digest(piece.path)
         blocks = durable.read_blocks(piece.source, piece.size)
         if promised is None or self._keep_blobs:
@@ -146,8 +146,8 @@ class _BackupReader:
         self._done += count
         self._progress(self._done, self._limit)
 
-    def _compare(self, manifest: Manifest) -> None:
-        for member in manifest.members():
+    def _require_match(self, manifest: Manifest) -> None:
+        for member in manifest.iterate_members():
             found = self._members.pop(member.path, None)
             if found is None:
                 raise InvalidBackup(f"{member.path} is missing")
@@ -183,7 +183,7 @@ def _require_valid_database(database: Path, manifest: Manifest) -> None:
                 raise InvalidBackup(f"its database is damaged: {verdict}")
             if step != manifest.schema:
                 raise InvalidBackup(f"its database is at version {step}, and its {MANIFEST} says {manifest.schema}")
-            keys = manifest.keys()
+            keys = manifest.digests_by_key()
             for row in reading.list_rows(connection):
                 found = keys.get(row.blob)
                 if row.blob not in manifest.damaged and (found is None or found != (row.sha256 or found)):

@@ -41,7 +41,7 @@ class MemberStream(NamedTuple):
 class Source(Protocol):
     """Read a backup."""
 
-    def pieces(self) -> Iterator[MemberStream]:
+    def iterate_members(self) -> Iterator[MemberStream]:
         """Yield ``backup.json``, the members, and the manifest. Raises InvalidBackup, OSError."""
 
 
@@ -51,10 +51,10 @@ class TarSource:
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
 
-    def pieces(self) -> Iterator[MemberStream]:
+    def iterate_members(self) -> Iterator[MemberStream]:
         """See ``Source``."""
         seen: set[str] = set()
-        while (info := self._next()) is not None:
+        while (info := self._read_header()) is not None:
             if info.name in seen:
                 raise InvalidBackup(f"it holds {info.name} twice")
             seen.add(info.name)
@@ -62,7 +62,7 @@ class TarSource:
             self._read(-info.size % _BLOCK_BYTES)
         self._stream.read(_BLOCK_BYTES)  # the second end block, so that a writer to a pipe does not fail
 
-    def _next(self) -> tarfile.TarInfo | None:
+    def _read_header(self) -> tarfile.TarInfo | None:
         """Return the next header, or None at the end of the archive."""
         head = self._read(_BLOCK_BYTES)
         if not any(head):
@@ -100,16 +100,16 @@ class DirectorySource:
     def __init__(self, root: Path) -> None:
         self._root = root
 
-    def pieces(self) -> Iterator[MemberStream]:
+    def iterate_members(self) -> Iterator[MemberStream]:
         """See ``Source``."""
         try:
-            data = self._bytes(MANIFEST, _MANIFEST_BYTES)
+            data = self._read_file(MANIFEST, _MANIFEST_BYTES)
         except FileNotFoundError:
             raise InvalidBackup(f"there is no {MANIFEST} in it: it is not a backup, or it is unfinished") from None
         manifest = parse_manifest(data)
         head = build_start(manifest.size)
         yield MemberStream(START, len(head), io.BytesIO(head))
-        for member in manifest.members():
+        for member in manifest.iterate_members():
             parse_member_digest(member.path)
             try:
                 source = self._open(member.path)
@@ -119,7 +119,7 @@ class DirectorySource:
                 yield MemberStream(member.path, os.fstat(source.fileno()).st_size, source)
         yield MemberStream(MANIFEST, len(data), io.BytesIO(data))
 
-    def _bytes(self, path: str, limit: int) -> bytes:
+    def _read_file(self, path: str, limit: int) -> bytes:
         with self._open(path) as source:
             data = source.read(limit + 1)
         if len(data) > limit:

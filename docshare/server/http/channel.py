@@ -55,11 +55,13 @@ class RefusalTask(_ServerHeadersMixin, Task):  # type: ignore[misc]  # waitress 
 
     def execute(self) -> None:
         """Called by waitress in a worker thread."""
-        if self.request.unread:
+        if self.request.has_unread_body:
             self.set_close_on_finish()
         error = self.request.error
         # waitress puts an error here if a response could not be written as a header block.
-        _send_refusal(self, error if isinstance(error, Refusal) else self.request.draw(500, "The server failed."))
+        _send_refusal(
+            self, error if isinstance(error, Refusal) else self.request.build_refusal(500, "The server failed.")
+        )
 
 
 class ApplicationTask(_ServerHeadersMixin, WSGITask):  # type: ignore[misc]
@@ -71,7 +73,7 @@ class ApplicationTask(_ServerHeadersMixin, WSGITask):  # type: ignore[misc]
     def start(self) -> None:
         """Called by waitress before ``execute``."""
         super().start()
-        if self.request.unread or self.channel.server.stopping:
+        if self.request.has_unread_body or self.channel.server.is_stopping:
             self.set_close_on_finish()
 
     def build_response_header(self) -> bytes:
@@ -93,7 +95,7 @@ class ApplicationTask(_ServerHeadersMixin, WSGITask):  # type: ignore[misc]
         """Called by waitress in a worker thread."""
         # waitress itself would log the address of a request that fails, and an address holds link ids.
         try:
-            self.request.settle()
+            self.request.finish_form()
             if self.request.error is None:
                 super().execute()
             else:
@@ -102,7 +104,7 @@ class ApplicationTask(_ServerHeadersMixin, WSGITask):  # type: ignore[misc]
         except ClientDisconnected:
             self.close_on_finish = True
         except Exception as error:  # noqa: BLE001 - the sender learns of it, and the log says why
-            failure = self.request.fail(error)
+            failure = self.request.build_failure(error)
             if not self.wrote_header:
                 self.complete = True
                 self.response_headers.clear()
@@ -117,10 +119,10 @@ class ApplicationTask(_ServerHeadersMixin, WSGITask):  # type: ignore[misc]
         the interpreter twice, and its reader wake up twice.
         """
         if data and self.has_body and self.complete and not self.wrote_header:
-            self.channel.held = self.build_response_header()
+            self.channel.pending_header = self.build_response_header()
             self.wrote_header = True
         super().write(data)
-        if self.channel.held:  # nothing of the block was sent, for the header promises no bytes
+        if self.channel.pending_header:  # nothing of the block was sent, for the header promises no bytes
             self.channel.write_soon(b"")
 
 
@@ -148,61 +150,61 @@ class Channel(HTTPChannel):  # type: ignore[misc]
     # Kept by the crowd.
     network: str
     phase: Phase
-    turns: int
-    since: float
-    passed: int
+    phase_request_count: int
+    phase_since: float
+    phase_bytes: int
 
     def __init__(self, server: Any, sock: socket.socket, addr: Any, adj: Any, map: dict[int, Any]) -> None:
         self.parser_class = partial(RequestParser, hooks=server.hooks, peer=addr[0], wake=self.wake)
         self.peer: str = addr[0]
-        self.served = 0
-        self._unread = False
-        self._lingering = False
+        self.request_count = 0
+        self._has_unread_body = False
+        self._is_lingering = False
         self._linger_room = LINGER_BYTES
-        self._behind = b""  # bytes that were pipelined behind the request that runs
-        self._moved = 0
-        self._room: int | None = None
+        self._pipelined = b""  # bytes that were pipelined behind the request that runs
+        self._moved_bytes = 0
+        self._send_budget: int | None = None
         self._send_at = 0.0
-        self.held = b""
+        self.pending_header = b""
         super().__init__(server, sock, addr, adj, map=map)
         server.crowd.add(self)
 
     @property
-    def busy(self) -> bool:
+    def is_busy(self) -> bool:
         """Whether a request is being received, runs, or is still being answered."""
-        return self.doing() not in (Phase.IDLE, Phase.WAITING)
+        return self.current_phase() not in (Phase.IDLE, Phase.WAITING)
 
-    def doing(self) -> Phase:
+    def current_phase(self) -> Phase:
         """The phase this connection is in now."""
-        if self._lingering:
+        if self._is_lingering:
             return Phase.LINGERING
         if self.total_outbufs_len:
-            return Phase.MOVING
+            return Phase.TRANSFERRING
         if self.requests:
             return Phase.RUNNING
         request = self.request
         if request is None or not request.headers_finished:
-            return Phase.IDLE if request is None and self.served else Phase.WAITING
-        return Phase.RUNNING if request.held_up else Phase.MOVING
+            return Phase.IDLE if request is None and self.request_count else Phase.WAITING
+        return Phase.RUNNING if request.is_paused else Phase.TRANSFERRING
 
-    def delivered(self) -> int:
+    def transferred_bytes(self) -> int:
         """How many bytes have come in, and gone out as far as the other end has acknowledged them."""
         if not self.total_outbufs_len or self.socket is None:
-            return self._moved
+            return self._moved_bytes
         try:
             unsent = fcntl.ioctl(self.socket, termios.TIOCOUTQ, bytes(4))
         except OSError:  # not on this system: what was handed to it counts
-            return self._moved
-        return self._moved - int.from_bytes(unsent, sys.byteorder)
+            return self._moved_bytes
+        return self._moved_bytes - int.from_bytes(unsent, sys.byteorder)
 
-    def interest(self) -> int:
+    def wanted_events(self) -> int:
         """The events that this connection needs now. A worker may be about to change it."""
         return (READ if self.readable() else 0) | (WRITE if self.writable() else 0)
 
     @property
     def needs_loop(self) -> bool:
         """Whether the loop would sleep although this connection can go on; asked by a worker after a change."""
-        return bool(self.interest() & ~self.watched or self._behind)
+        return bool(self.wanted_events() & ~self.watched or self._pipelined)
 
     def wake(self, request: RequestParser, error: Exception | None) -> None:
         """Called from any thread: the body of ``request`` can be read on, or has failed with ``error``."""
@@ -219,7 +221,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
 
     def _start(self, request: RequestParser) -> None:
         """Hand a request to a worker; there is none before it, and the lock is held."""
-        self.served += 1
+        self.request_count += 1
         self.requests.append(request)
         self.server.add_task(self)
 
@@ -237,35 +239,35 @@ class Channel(HTTPChannel):  # type: ignore[misc]
 
     def write_soon(self, data: Any) -> int:
         """Send bytes, or a file, after what was ``held`` back; returns how many."""
-        if self.held:
-            data, self.held = self.held + data, b""
+        if self.pending_header:
+            data, self.pending_header = self.pending_header + data, b""
         return int(super().write_soon(data))
 
     def send(self, data: bytes, do_close: bool = True) -> int:
         """Hand ``data`` to the system; returns how many bytes it took."""
-        if self._is_postponed() or (self._room is not None and self._room <= 0):
+        if self._is_postponed() or (self._send_budget is not None and self._send_budget <= 0):
             return 0  # as if the other end were slow: the loop comes back to it in its next turn
         sent = int(super().send(data, do_close))
-        self._moved += sent
-        if self._room is not None:
-            self._room -= sent
+        self._moved_bytes += sent
+        if self._send_budget is not None:
+            self._send_budget -= sent
         return sent
 
     def service(self) -> None:
         """Answer one request, in a worker thread."""
-        self.server.serving.channel = self
+        self.server.thread_state.channel = self
         # Read before the answer is written: the loop may see all of it sent before this returns.
-        self._unread = any(request.unread for request in self.requests)
+        self._has_unread_body = any(request.has_unread_body for request in self.requests)
         super().service()
 
     def readable(self) -> bool:
         """Whether more of this connection may be read now."""
-        if self._lingering:
+        if self._is_lingering:
             return not self.will_close
-        return not self._behind and self._may_parse()
+        return not self._pipelined and self._may_parse()
 
     def _may_parse(self) -> bool:
-        return bool(super().readable()) and not (self.request is not None and self.request.held_up)
+        return bool(super().readable()) and not (self.request is not None and self.request.is_paused)
 
     def handle_events(self, events: int) -> int:
         """Read if there is something to read now; ``advance`` follows, and sends. Returns the events that came in
@@ -280,11 +282,11 @@ class Channel(HTTPChannel):  # type: ignore[misc]
     def advance(self) -> None:
         """Do in the loop what can be done without new bytes: send, close, and take up what was pipelined."""
         if self._fileno is not None and self.writable():
-            self._room = SEND_BYTES_PER_TURN
+            self._send_budget = SEND_BYTES_PER_TURN
             self.handle_write()
-            self._room = None
-        if self._behind and self._fileno is not None and self._may_parse():
-            self.received(self._behind)
+            self._send_budget = None
+        if self._pipelined and self._fileno is not None and self._may_parse():
+            self.received(self._pipelined)
 
     def handle_read(self) -> None:
         """The socket has bytes."""
@@ -294,10 +296,10 @@ class Channel(HTTPChannel):  # type: ignore[misc]
             return
         except OSError:
             data = b""
-        self._moved += len(data)
+        self._moved_bytes += len(data)
         if not data:
             self.handle_close()
-        elif not self._lingering:
+        elif not self._is_lingering:
             self.received(data)
         elif self._linger_room <= len(data):
             self.handle_close()
@@ -322,12 +324,12 @@ class Channel(HTTPChannel):  # type: ignore[misc]
                     self.request = None
                     self._start(request)
                 data = data[used:]
-            self._behind = data
+            self._pipelined = data
         return True
 
     def handle_write(self) -> None:
         """The socket takes bytes, or the connection is to be closed."""
-        if not (self._unread and self.close_when_flushed):
+        if not (self._has_unread_body and self.close_when_flushed):
             super().handle_write()
             return
         self._flush_exception(self._flush_some)
@@ -339,7 +341,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
     def _linger(self) -> None:
         """The answer is sent: say so, and let the sender notice while some of its body is thrown away."""
         self.close_when_flushed = False
-        self._lingering = True
+        self._is_lingering = True
         try:
             self.socket.shutdown(socket.SHUT_WR)
         except OSError:
@@ -348,7 +350,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
     def handle_close(self) -> None:
         """The connection is gone: a body that was still arriving is gone too."""
         super().handle_close()
-        self._behind = b""
+        self._pipelined = b""
         if self.request is not None:
             self.request.close()
 

@@ -24,7 +24,7 @@ class Phase(IntEnum):
     IDLE = 0  # between two requests
     WAITING = 1  # no complete header block yet
     LINGERING = 2  # answered, while the rest of a refused body is thrown away
-    MOVING = 3  # a body is arriving, or an answer leaving
+    TRANSFERRING = 3  # a body is arriving, or an answer leaving
     RUNNING = 4  # the application is at work
 
 
@@ -32,9 +32,9 @@ _EVICTION_ORDER = (
     (Phase.IDLE, 0.0),
     (Phase.WAITING, _GRACE_SECONDS),
     (Phase.LINGERING, 0.0),
-    (Phase.MOVING, _GRACE_SECONDS),
+    (Phase.TRANSFERRING, _GRACE_SECONDS),
     (Phase.WAITING, 0.0),
-    (Phase.MOVING, 0.0),
+    (Phase.TRANSFERRING, 0.0),
 )
 """In this order connections are closed for newcomers, the longest in its phase first. A connection that has just come
 in gets the time to send its request, and one under way the time for its next step, as long as there are others."""
@@ -46,11 +46,11 @@ class TrackedConnection(Protocol):
     peer: str
     network: str
     phase: Phase
-    turns: int
-    since: float
-    passed: int
+    phase_request_count: int
+    phase_since: float
+    phase_bytes: int
 
-    def delivered(self) -> int:
+    def transferred_bytes(self) -> int:
         """How many bytes have moved between the two ends so far, in both directions."""
 
     def handle_close(self) -> None:
@@ -89,88 +89,96 @@ class ConnectionLimiter:
         self._seconds = seconds
         self._is_exempt = is_exempt
         self._all = _PhaseQueues()
-        self._of: dict[str, _PhaseQueues] = {}
-        self.closed = 0
-        self.refused = 0
+        self._by_network: dict[str, _PhaseQueues] = {}
+        self.closed_count = 0
+        self.refused_count = 0
 
     def __len__(self) -> int:
         return self._all.size
 
     def admit(self, peer: str) -> bool:
         """Whether another connection from ``peer`` may come in, after making room for it if there is none."""
-        own = self._of.get(network_key(peer))
+        own = self._by_network.get(network_key(peer))
         if own is not None and own.size >= self.share and not self._is_exempt(peer):
-            admitted = self._spare(own, at_least=CHURN_SECONDS)
+            admitted = self._evict(own, at_least=CHURN_SECONDS)
         else:
             admitted = self._all.size < self.limit or self.make_room()
-        self.refused += not admitted
+        self.refused_count += not admitted
         return admitted
 
     def make_room(self) -> bool:
         """Close the connection that is missed least; returns whether there was one."""
-        return self._spare(self._all)
+        return self._evict(self._all)
 
     def add(self, member: TrackedConnection) -> None:
         """A connection has been accepted."""
         member.network = network_key(member.peer)
-        member.phase, member.turns, member.since, member.passed = Phase.WAITING, 0, self.clock(), 0
-        for queues in (self._all, self._of.setdefault(member.network, _PhaseQueues())):
+        member.phase, member.phase_request_count, member.phase_since, member.phase_bytes = (
+            Phase.WAITING,
+            0,
+            self.clock(),
+            0,
+        )
+        for queues in (self._all, self._by_network.setdefault(member.network, _PhaseQueues())):
             queues.size += 1
             queues.by_phase[Phase.WAITING][member] = None
 
     def remove(self, member: TrackedConnection) -> None:
         """A connection is closed."""
-        own = self._of[member.network]
+        own = self._by_network[member.network]
         for queues in (self._all, own):
             queues.size -= 1
             del queues.by_phase[member.phase][member]
         if not own.size:
-            del self._of[member.network]
+            del self._by_network[member.network]
 
     def update(self, member: TrackedConnection, phase: Phase, turns: int) -> None:
         """``member`` is in ``phase`` now, with its request number ``turns``."""
-        if phase is member.phase and turns == member.turns:
-            if phase is Phase.MOVING and member.delivered() - member.passed >= MIN_PROGRESS_BYTES:
-                self._place(member, phase)
+        if phase is member.phase and turns == member.phase_request_count:
+            if phase is Phase.TRANSFERRING and member.transferred_bytes() - member.phase_bytes >= MIN_PROGRESS_BYTES:
+                self._enter_phase(member, phase)
             return
-        member.turns = turns
-        self._place(member, phase)
+        member.phase_request_count = turns
+        self._enter_phase(member, phase)
 
-    def close_late(self) -> None:
+    def close_overdue(self) -> None:
         """Close the connections that have been in their phase for too long."""
         now = self.clock()
         for phase, seconds in self._seconds.items():
-            while (member := self._all.first(phase)) is not None and now - member.since > seconds:
-                if not self._has_stepped(member):
+            while (member := self._all.first(phase)) is not None and now - member.phase_since > seconds:
+                if not self._has_progressed(member):
                     member.handle_close()
 
-    def _place(self, member: TrackedConnection, phase: Phase) -> None:
-        for queues in (self._all, self._of[member.network]):
+    def _enter_phase(self, member: TrackedConnection, phase: Phase) -> None:
+        for queues in (self._all, self._by_network[member.network]):
             del queues.by_phase[member.phase][member]
             queues.by_phase[phase][member] = None
-        member.phase, member.since = phase, self.clock()
-        if phase is Phase.MOVING:
-            member.passed = member.delivered()
+        member.phase, member.phase_since = phase, self.clock()
+        if phase is Phase.TRANSFERRING:
+            member.phase_bytes = member.transferred_bytes()
 
-    def _spare(self, queues: _PhaseQueues, at_least: float = 0.0) -> bool:
+    def _evict(self, queues: _PhaseQueues, at_least: float = 0.0) -> bool:
         """Close one of ``queues`` that has been in its phase for ``at_least`` seconds."""
         now = self.clock()
         for phase, seconds in _EVICTION_ORDER:
             for _ in range(_MAX_CANDIDATES):
                 member = queues.first(phase)
-                if member is None or now - member.since < max(seconds, at_least):
+                if member is None or now - member.phase_since < max(seconds, at_least):
                     break
-                if not self._has_stepped(member):
-                    self.closed += 1
+                if not self._has_progressed(member):
+                    self.closed_count += 1
                     member.handle_close()
                     return True
         return False
 
-    def _has_stepped(self, member: TrackedConnection) -> bool:
+    def _has_progressed(self, member: TrackedConnection) -> bool:
         """Whether bytes have moved unseen, because the system buffers them; then ``member`` starts afresh."""
-        if member.phase is not Phase.MOVING or member.delivered() - member.passed < MIN_PROGRESS_BYTES:
+        if (
+            member.phase is not Phase.TRANSFERRING
+            or member.transferred_bytes() - member.phase_bytes < MIN_PROGRESS_BYTES
+        ):
             return False
-        self._place(member, Phase.MOVING)
+        self._enter_phase(member, Phase.TRANSFERRING)
         return True
 
 
@@ -183,8 +191,8 @@ class FairQueue:
 
     def __init__(self) -> None:
         self._size = 0
-        self._waiting: dict[str, deque[Any]] = {}  # an address stays in it until a round finds it without requests
-        self._fresh: deque[str] = deque()
+        self._queues: dict[str, deque[Any]] = {}  # an address stays in it until a round finds it without requests
+        self._new_networks: deque[str] = deque()
         self._rounds: deque[str] = deque()
         self._rounds_next = False
 
@@ -194,23 +202,25 @@ class FairQueue:
     def append(self, channel: Any) -> None:
         """Queue the request of ``channel``."""
         self._size += 1
-        if channel.network not in self._waiting:
-            self._waiting[channel.network] = deque()
-            self._fresh.append(channel.network)
-        self._waiting[channel.network].append(channel)
+        if channel.network not in self._queues:
+            self._queues[channel.network] = deque()
+            self._new_networks.append(channel.network)
+        self._queues[channel.network].append(channel)
 
     def popleft(self) -> Any:
         """The channel whose request is next; there must be one."""
         while True:
-            networks = self._rounds if self._rounds and (self._rounds_next or not self._fresh) else self._fresh
+            networks = (
+                self._rounds if self._rounds and (self._rounds_next or not self._new_networks) else self._new_networks
+            )
             network = networks.popleft()
-            if self._waiting[network]:
+            if self._queues[network]:
                 break
-            del self._waiting[network]
-        self._rounds_next = networks is self._fresh
+            del self._queues[network]
+        self._rounds_next = networks is self._new_networks
         self._rounds.append(network)
         self._size -= 1
-        return self._waiting[network].popleft()
+        return self._queues[network].popleft()
 
 
 def network_key(peer: str) -> str:

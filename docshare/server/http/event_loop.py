@@ -25,7 +25,7 @@ class EventLoop(dict[int, Any]):
         self._clock = clock
         self._postponed: deque[tuple[float, Channel]] = deque()
         self._selector = selectors.DefaultSelector()
-        self._noticed: deque[Channel] = deque()
+        self._scheduled: deque[Channel] = deque()
 
     def __setitem__(self, descriptor: int, handler: Any) -> None:
         """Called by waitress when a handler gets its descriptor."""
@@ -52,22 +52,22 @@ class EventLoop(dict[int, Any]):
             self._selector.register(handler._fileno, events, handler)
         handler.watched = events
 
-    def notice(self, channel: Channel) -> None:
+    def schedule(self, channel: Channel) -> None:
         """Look at ``channel`` again in this turn or the next; from any thread. The loop is not woken for it."""
-        self._noticed.append(channel)
+        self._scheduled.append(channel)
 
     def postpone(self, channel: Channel, until: float) -> None:
         """Look at ``channel`` again at ``until``. Calls come in the order of their moments."""
         self._postponed.append((until, channel))
 
-    def turn(self, timeout: float, settled: Callable[[Channel], None]) -> None:
+    def run_once(self, timeout: float, settled: Callable[[Channel], None]) -> None:
         """Wait up to ``timeout`` seconds for events and handle them; ``settled`` is called with each open channel
         that was looked at."""
         if self._postponed:
             timeout = min(timeout, max(0.0, self._postponed[0][0] - self._clock()))
         ready = self._selector.select(timeout)
         while self._postponed and self._postponed[0][0] <= self._clock():
-            self._noticed.append(self._postponed.popleft()[1])
+            self._scheduled.append(self._postponed.popleft()[1])
         # Newcomers last: they may cost the place of one whose request has arrived in the meantime.
         ready.sort(key=lambda event: event[0].data.accepting)
         for key, events in ready:
@@ -77,15 +77,15 @@ class EventLoop(dict[int, Any]):
                 continue
             try:
                 if isinstance(handler, Channel):
-                    self._settle(handler, settled, unwanted=handler.handle_events(events))
+                    self._advance_channel(handler, settled, unwanted=handler.handle_events(events))
                 else:
                     handler.handle_read_event()
             except Exception:  # noqa: BLE001 - one connection must not end the loop
                 handler.handle_error()
-        for _ in range(len(self._noticed)):
-            channel = self._noticed.popleft()
+        for _ in range(len(self._scheduled)):
+            channel = self._scheduled.popleft()
             try:
-                self._settle(channel, settled)
+                self._advance_channel(channel, settled)
             except Exception:  # noqa: BLE001
                 channel.handle_error()
 
@@ -93,15 +93,15 @@ class EventLoop(dict[int, Any]):
         """Let go of the selector; all handlers must have been closed."""
         self._selector.close()
 
-    def _settle(self, channel: Channel, settled: Callable[[Channel], None], unwanted: int = 0) -> None:
+    def _advance_channel(self, channel: Channel, settled: Callable[[Channel], None], unwanted: int = 0) -> None:
         """Do what ``channel`` can do at once, and register what it waits for."""
         channel.advance()
         while channel._fileno is not None:
-            wanted = channel.interest()
+            wanted = channel.wanted_events()
             # A client that waits for its answer sends nothing, so the registration can stay until something comes.
             self.watch(channel, wanted | (channel.watched & READ & ~unwanted))
             # A worker that reads "watched" before this changes it leaves the rest to this thread.
-            if not channel.interest() & ~channel.watched:
+            if not channel.wanted_events() & ~channel.watched:
                 settled(channel)
                 return
             unwanted = 0

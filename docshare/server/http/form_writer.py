@@ -25,37 +25,37 @@ class FormWriter:
         self._writer = writer
         self._wake = wake
         self._blocks: deque[bytes] = deque()
-        self._waiting = 0
+        self._pending_bytes = 0
         self._running = False
-        self._discarded = False
-        self.held_up = False
-        self._changed = threading.Condition()
+        self._is_discarded = False
+        self.is_paused = False
+        self._condition = threading.Condition()
         self.error: Exception | None = None
 
     def feed(self, block: bytes) -> None:
         """Queue ``block``; returns at once."""
-        with self._changed:
-            if self.error is not None or self._discarded:
+        with self._condition:
+            if self.error is not None or self._is_discarded:
                 return
             self._blocks.append(block)
-            self._waiting += len(block)
-            self.held_up = self.held_up or self._waiting >= MAX_PENDING_BYTES
+            self._pending_bytes += len(block)
+            self.is_paused = self.is_paused or self._pending_bytes >= MAX_PENDING_BYTES
             if not self._running:
                 self._running = True
                 self._writer.submit(self._drain)
 
     def finish(self) -> ReceivedForm:
         """Wait until everything is written; returns the whole form or raises what has gone wrong with it."""
-        with self._changed:
-            self._changed.wait_for(lambda: not self._running)
+        with self._condition:
+            self._condition.wait_for(lambda: not self._running)
         if self.error is not None:
             raise self.error
         return self._parser.finish()
 
     def discard(self) -> None:
         """Remove the files of the form that have not been kept, at the latest when the running write has ended."""
-        with self._changed:
-            self._discarded = True
+        with self._condition:
+            self._is_discarded = True
             self._blocks.clear()
             if self._running:
                 return
@@ -65,18 +65,18 @@ class FormWriter:
         """Write the blocks that are there, then let other forms have the thread."""
         for _ in range(len(self._blocks)):
             self._write_one()
-        with self._changed:
+        with self._condition:
             if self._blocks:
                 self._writer.submit(self._drain)
                 return
             self._running = False
-            self._changed.notify_all()
-            discarded = self._discarded
+            self._condition.notify_all()
+            discarded = self._is_discarded
         if discarded:
             self._parser.discard()
 
     def _write_one(self) -> None:
-        with self._changed:
+        with self._condition:
             if not self._blocks:
                 return
             block = self._blocks.popleft()
@@ -84,12 +84,12 @@ class FormWriter:
             self._parser.feed(block)
         except Exception as error:  # noqa: BLE001 - raised again by finish, or handed to wake
             self.error = error
-        with self._changed:
-            self._waiting -= len(block)
+        with self._condition:
+            self._pending_bytes -= len(block)
             if self.error is not None:
                 self._blocks.clear()
-                self._waiting = 0
-            read_on = self.held_up and self._waiting <= RESUME_PENDING_BYTES
-            self.held_up = self.held_up and not read_on
+                self._pending_bytes = 0
+            read_on = self.is_paused and self._pending_bytes <= RESUME_PENDING_BYTES
+            self.is_paused = self.is_paused and not read_on
         if self.error is not None or read_on:
             self._wake(self.error)

@@ -50,8 +50,8 @@ class Framing:
     """
 
     content_length: int | None
-    chunked: bool
-    head: bytes
+    is_chunked: bool
+    normalized_head: bytes
 
 
 def parse_framing(block: bytes) -> Framing:
@@ -140,17 +140,17 @@ class FixedBody:
     """A body of ``length`` bytes. ``received`` hands it on to ``take``; ``completed`` once all of it was seen."""
 
     def __init__(self, length: int, take: Callable[[bytes], None]) -> None:
-        self._remain = length
+        self._remaining = length
         self._take = take
         self.size = 0
-        self.completed = False
+        self.is_complete = False
 
-    def received(self, data: bytes) -> int:
+    def receive(self, data: bytes) -> int:
         """Use what belongs to the body; returns how many bytes of ``data`` that were."""
-        block = data[: self._remain] if len(data) > self._remain else data
+        block = data[: self._remaining] if len(data) > self._remaining else data
         self.size += len(block)
-        self._remain -= len(block)
-        self.completed = self._remain == 0
+        self._remaining -= len(block)
+        self.is_complete = self._remaining == 0
         self._take(block)
         return len(block)
 
@@ -166,78 +166,78 @@ class ChunkedBody:
         self._limit = limit
         self._take = take
         self._rest = b""
-        self._remain = 0
+        self._remaining = 0
         self._overhead = 0
         self._trailer = 0
-        self._state = self._size_line
+        self._state = self._read_size_line
         self._blocks: list[bytes] = []
         self.size = 0
-        self.completed = False
+        self.is_complete = False
 
-    def received(self, data: bytes) -> int:
+    def receive(self, data: bytes) -> int:
         """Use what belongs to the body; returns how many bytes of ``data`` that were."""
         carried = len(self._rest)
         data = self._rest + data if carried else data
         at = 0
-        while not self.completed and (after := self._state(data, at)) >= 0:
+        while not self.is_complete and (after := self._state(data, at)) >= 0:
             at = after
-        self._rest = b"" if self.completed else data[at:]
+        self._rest = b"" if self.is_complete else data[at:]
         if self._blocks:
             blocks, self._blocks = self._blocks, []
             self._take(blocks[0] if len(blocks) == 1 else b"".join(blocks))
-        return (at if self.completed else len(data)) - carried
+        return (at if self.is_complete else len(data)) - carried
 
     # Each state reads ``data`` from ``at`` and returns where the next one goes on, or -1 if it needs more bytes.
 
-    def _line(self, data: bytes, at: int, limit: int) -> int:
+    def _find_line_end(self, data: bytes, at: int, limit: int) -> int:
         end = data.find(b"\r\n", at, at + limit + 2)
         if end < 0 and len(data) - at > limit + 1:
             raise FramingError(400, "A line of the chunked body is too long.")
         return end
 
-    def _size_line(self, data: bytes, at: int) -> int:
-        end = self._line(data, at, MAX_CHUNK_LINE)
+    def _read_size_line(self, data: bytes, at: int) -> int:
+        end = self._find_line_end(data, at, MAX_CHUNK_LINE)
         if end < 0:
             return -1
         match = _CHUNK_LINE.fullmatch(data, at, end)
         if match is None:
             raise FramingError(400, "A chunk size of the body is malformed.")
-        self._remain = int(match[1], 16)
-        self._state = self._chunk if self._remain else self._trailer_line
+        self._remaining = int(match[1], 16)
+        self._state = self._read_chunk if self._remaining else self._read_trailer_line
         self._overhead += end + 4 - at
-        if self.size + self._remain > self._limit:
+        if self.size + self._remaining > self._limit:
             raise BodyTooLargeError
         if self._overhead > FREE_CHUNK_OVERHEAD + self.size:
             raise FramingError(400, "The body comes in too many tiny chunks.")
         return end + 2
 
-    def _chunk(self, data: bytes, at: int) -> int:
+    def _read_chunk(self, data: bytes, at: int) -> int:
         if at == len(data):
             return -1
-        block = data[at : at + self._remain]
+        block = data[at : at + self._remaining]
         self._blocks.append(block)
         self.size += len(block)
-        self._remain -= len(block)
-        if not self._remain:
-            self._state = self._chunk_end
+        self._remaining -= len(block)
+        if not self._remaining:
+            self._state = self._read_chunk_end
         return at + len(block)
 
-    def _chunk_end(self, data: bytes, at: int) -> int:
+    def _read_chunk_end(self, data: bytes, at: int) -> int:
         end = data[at : at + 2]
         if end == b"\r\n":
-            self._state = self._size_line
+            self._state = self._read_size_line
             return at + 2
         if b"\r\n".startswith(end):
             return -1
         raise FramingError(400, "A chunk of the body does not end where it should.")
 
-    def _trailer_line(self, data: bytes, at: int) -> int:
-        end = self._line(data, at, MAX_TRAILER - self._trailer)
+    def _read_trailer_line(self, data: bytes, at: int) -> int:
+        end = self._find_line_end(data, at, MAX_TRAILER - self._trailer)
         if end < 0:
             return -1
         self._trailer += end + 2 - at
         if end > at:
             _parse_field(data[at:end])
         else:
-            self.completed = True
+            self.is_complete = True
         return end + 2

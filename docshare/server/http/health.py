@@ -48,7 +48,7 @@ def _receive_probe() -> Response:
 def _record_probe() -> bool:
     """Record the request if it belongs to a probe; return whether it does."""
     runtime, token = current_runtime(), request.args.get(_PROBE_PARAMETER, "")
-    if not runtime.probes.known(token, runtime.clock()):
+    if not runtime.probes.is_active(token, runtime.clock()):
         return False
     peer = request.remote_addr or ""
     sighting = {
@@ -61,17 +61,17 @@ def _record_probe() -> bool:
         "forwardedFor": request.headers.get("X-Forwarded-For"),
         "host": request.headers.get("Host"),
     }
-    runtime.probes.note(token, sighting)
+    runtime.probes.record(token, sighting)
     return True
 
 
 def _describe_confinement() -> dict[str, Any]:
     """Return the names of the active and of the missing layers, or neither before the first measurement."""
     found: dict[str, Any] = {"required": current_runtime().confinement.required}
-    layers = current_runtime().confinement.known
+    layers = current_runtime().confinement.layers
     if layers is None:
         return found
-    missing = list(layers.reasons())
+    missing = list(layers.list_missing())
     active = [name for name in layers.missing if name not in missing]
     return {**found, "active": active, "missing": missing, "landlock": layers.landlock}
 

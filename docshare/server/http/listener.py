@@ -52,10 +52,10 @@ class Listener(TcpWSGIServer):  # type: ignore[misc]  # waitress has no types
         self.loop = loop
         self.crowd = crowd
         self.hooks = hooks
-        self.stopping = False
-        self.serving = threading.local()
+        self.is_stopping = False
+        self.thread_state = threading.local()
         # Re-entrant: a signal handler that calls stop may interrupt the loop anywhere.
-        self._waking = threading.RLock()
+        self._wake_lock = threading.RLock()
         super().__init__(*arguments, map=loop, **settings)
 
     def handle_accept(self) -> None:
@@ -86,7 +86,7 @@ class Listener(TcpWSGIServer):  # type: ignore[misc]  # waitress has no types
 
     def resume(self) -> None:
         """Accept again after the system had no descriptor to spare."""
-        if not self.stopping:
+        if not self.is_stopping:
             self.loop.watch(self, selectors.EVENT_READ)
 
     def pull_trigger(self) -> None:
@@ -95,8 +95,8 @@ class Listener(TcpWSGIServer):  # type: ignore[misc]  # waitress has no types
         An ordinary request needs that not: its client waits for the answer, which has been sent, and the loop still
         waits for the client's next request.
         """
-        channel: Channel = self.serving.channel
-        self.loop.notice(channel)
+        channel: Channel = self.thread_state.channel
+        self.loop.schedule(channel)
         if channel.needs_loop:
             self.wake()
 
@@ -106,21 +106,21 @@ class Listener(TcpWSGIServer):  # type: ignore[misc]  # waitress has no types
             with self.trigger.lock:
                 self.trigger.thunks.append(thunk)
         if channel is not None:
-            self.loop.notice(channel)
+            self.loop.schedule(channel)
         # A worker may outlive the server, and the descriptor may then be somebody else's.
-        with self._waking:
+        with self._wake_lock:
             if not self.trigger._closed:
                 self.trigger.pull_trigger()
 
     def stop_accepting(self) -> None:
         """Close the listening socket; connections live on."""
-        self.stopping = True
+        self.is_stopping = True
         wasyncore.dispatcher.close(self)
 
     def close(self) -> None:
         """Let go of everything; the loop must have ended."""
         self.stop_accepting()
-        with self._waking:
+        with self._wake_lock:
             self.trigger.close()
 
 
@@ -134,7 +134,7 @@ class Server:
         self._loop = EventLoop(crowd.clock)
         self.crowd = crowd
         self._check_at = 0.0
-        self._told_at = -_LOG_INTERVAL_SECONDS
+        self._logged_at = -_LOG_INTERVAL_SECONDS
         self._stop_by: float | None = None
         self._dispatcher = ThreadedTaskDispatcher()
         self._dispatcher.queue = FairQueue()
@@ -176,7 +176,7 @@ class Server:
         """Serve until ``stop`` is called, then finish what runs and return."""
         try:
             while self._stop_by is None:
-                self._turn(_CHECK_INTERVAL_SECONDS)
+                self._run_once(_CHECK_INTERVAL_SECONDS)
             self._finish(self._stop_by)
         finally:
             self._close()
@@ -190,46 +190,46 @@ class Server:
             self._stop_by = time.monotonic() + timeout
             self._listeners[0].wake()
 
-    def _turn(self, timeout: float) -> None:
-        self._loop.turn(timeout, self._place)
+    def _run_once(self, timeout: float) -> None:
+        self._loop.run_once(timeout, self._update_phase)
         now = self.crowd.clock()
         if now < self._check_at:
             return
         self._check_at = now + _CHECK_INTERVAL_SECONDS
-        self.crowd.close_late()
+        self.crowd.close_overdue()
         for listener in self._listeners:
             listener.resume()
-        self._tell(now)
+        self._log_refusals(now)
 
-    def _place(self, channel: Channel) -> None:
-        self.crowd.update(channel, channel.doing(), channel.served)
+    def _update_phase(self, channel: Channel) -> None:
+        self.crowd.update(channel, channel.current_phase(), channel.request_count)
 
-    def _tell(self, now: float) -> None:
+    def _log_refusals(self, now: float) -> None:
         """Log, once in a while, that connections were closed or refused for want of room."""
-        closed, refused = self.crowd.closed, self.crowd.refused
-        if (closed or refused) and now - self._told_at >= _LOG_INTERVAL_SECONDS:
-            self._told_at, self.crowd.closed, self.crowd.refused = now, 0, 0
+        closed, refused = self.crowd.closed_count, self.crowd.refused_count
+        if (closed or refused) and now - self._logged_at >= _LOG_INTERVAL_SECONDS:
+            self._logged_at, self.crowd.closed_count, self.crowd.refused_count = now, 0, 0
             facts = {"open": len(self.crowd), "limit": self.crowd.limit, "closed": closed, "refused": refused}
             LOGGER.warning("too many connections", extra=facts)
 
-    def _channels(self) -> list[Channel]:
+    def _list_channels(self) -> list[Channel]:
         return [channel for listener in self._listeners for channel in listener.active_channels.values()]
 
     def _finish(self, until: float) -> None:
         for listener in self._listeners:
             listener.stop_accepting()
         while time.monotonic() < until:
-            for channel in self._channels():
-                if not channel.busy:
+            for channel in self._list_channels():
+                if not channel.is_busy:
                     channel.handle_close()
-            if not self._channels():
+            if not self._list_channels():
                 return
-            self._turn(0.1)
+            self._run_once(0.1)
 
     def _close(self) -> None:
         for listener in self._listeners:
             listener.stop_accepting()
-        for channel in self._channels():
+        for channel in self._list_channels():
             channel.handle_close()
         self._dispatcher.set_thread_count(0)
         with self._dispatcher.lock:  # waitress itself would wait by the wall clock
@@ -288,7 +288,7 @@ def make_server(
         Phase.IDLE: idle_seconds,
         Phase.WAITING: header_seconds,
         Phase.LINGERING: LINGER_SECONDS,
-        Phase.MOVING: idle_seconds,
+        Phase.TRANSFERRING: idle_seconds,
     }
     crowd = ConnectionLimiter(connections or _compute_max_connections(), clock, seconds, is_exempt)
     return Server(app, adjustments, ListenerHooks(judge, parts, draw_error, writer, tuple(headers)), crowd)

@@ -88,14 +88,14 @@ class FormParser:
         self._form = ReceivedForm()
         self._name = ""
         self._value = bytearray()
-        self._skipping = False
+        self._is_skipping = False
         self._count = 0
         self._part: PartialFile | None = None
         # The first boundary needs no line break before it; with one of our own every boundary looks the same.
         self._data = b"\r\n"
         self._at = 0
-        self._around = 0
-        self._state = self._preamble
+        self._outside_bytes = 0
+        self._state = self._read_preamble
 
     def feed(self, block: bytes) -> None:
         """Read ``block``. Raises FormError, FileTooLargeError, or OSError when the disk is full or fails."""
@@ -107,7 +107,7 @@ class FormParser:
 
     def finish(self) -> ReceivedForm:
         """The whole form. Raises FormError if it has not ended."""
-        if self._state != self._epilogue:
+        if self._state != self._read_epilogue:
             raise FormError("The form ends before its last boundary.")
         return self._form
 
@@ -118,52 +118,52 @@ class FormParser:
     # Each state reads on from self._at; it returns True when it has handed over to another state, False when it has
     # used what it can and needs more bytes.
 
-    def _preamble(self) -> bool:
-        end, found = self._next_delimiter()
-        self._throw_away(end - self._at)
-        return self._pass(end, found)
+    def _read_preamble(self) -> bool:
+        end, found = self._find_delimiter()
+        self._count_outside(end - self._at)
+        return self._skip_delimiter(end, found)
 
-    def _body(self) -> bool:
-        end, found = self._next_delimiter()
+    def _read_body(self) -> bool:
+        end, found = self._find_delimiter()
         if end > self._at:
-            self._take(memoryview(self._data)[self._at : end])
+            self._store_block(memoryview(self._data)[self._at : end])
         if found:
             self._end_part()
-        return self._pass(end, found)
+        return self._skip_delimiter(end, found)
 
-    def _next_delimiter(self) -> tuple[int, bool]:
+    def _find_delimiter(self) -> tuple[int, bool]:
         """Up to where the bytes surely lie before the next delimiter, and whether it begins there."""
         found = self._data.find(self._delimiter, self._at)
         if found >= 0:
             return found, True
         return _find_partial_delimiter(self._data, self._at, self._delimiter), False
 
-    def _pass(self, end: int, found: bool) -> bool:
+    def _skip_delimiter(self, end: int, found: bool) -> bool:
         self._at = end
         if found:
             self._at += len(self._delimiter)
-            self._state = self._boundary_line
+            self._state = self._read_boundary_line
         return found
 
-    def _boundary_line(self) -> bool:
+    def _read_boundary_line(self) -> bool:
         """Behind a delimiter: ``--`` ends the form, a line break begins a part."""
         rest = self._data[self._at : self._at + _MAX_PADDING_BYTES + 2]
         line = rest.lstrip(b" \t")
         padding = len(rest) - len(line)
         if rest.startswith(b"--"):
-            self._around = 0
+            self._outside_bytes = 0
             self._at += 2
-            self._state = self._epilogue
+            self._state = self._read_epilogue
             return True
         if line.startswith(b"\r\n"):
             self._at += padding
-            self._state = self._header
+            self._state = self._read_header
             return True
         if rest == b"-" or (b"\r\n".startswith(line) and padding <= _MAX_PADDING_BYTES):
             return False
         raise FormError("A boundary line of the form is malformed.")
 
-    def _header(self) -> bool:
+    def _read_header(self) -> bool:
         # The search begins at the line break of the boundary line, so that a part without headers is found too.
         end = self._data.find(b"\r\n\r\n", self._at)
         surely = end if end >= 0 else len(self._data) - 3
@@ -173,27 +173,27 @@ class FormParser:
             return False
         self._begin_part(self._data[self._at + 2 : end])
         self._at = end + 2
-        self._state = self._blank_line
+        self._state = self._read_blank_line
         return True
 
-    def _blank_line(self) -> bool:
+    def _read_blank_line(self) -> bool:
         """The line break that ends the headers may already be the one that begins the next delimiter."""
         rest = self._data[self._at : self._at + len(self._delimiter)]
         if rest != self._delimiter:
             if self._delimiter.startswith(rest):
                 return False
             self._at += 2
-        self._state = self._body
+        self._state = self._read_body
         return True
 
-    def _epilogue(self) -> bool:
-        self._throw_away(len(self._data) - self._at)
+    def _read_epilogue(self) -> bool:
+        self._count_outside(len(self._data) - self._at)
         self._at = len(self._data)
         return False
 
-    def _throw_away(self, count: int) -> None:
-        self._around += count
-        if self._around > MAX_OUTSIDE_BYTES:
+    def _count_outside(self, count: int) -> None:
+        self._outside_bytes += count
+        if self._outside_bytes > MAX_OUTSIDE_BYTES:
             raise FormError("The form has too many bytes outside its parts.")
 
     def _begin_part(self, block: bytes) -> None:
@@ -208,7 +208,7 @@ class FormParser:
         if self._name in self._form.fields or self._name in self._form.files:
             if self._name in KNOWN_PARTS:
                 raise FormError("Two parts of the form have the same name.")
-            self._skipping = True  # parts of other names are ignored
+            self._is_skipping = True  # parts of other names are ignored
             return
         filename = _decode_filename(parameters)
         if filename is None:
@@ -217,8 +217,8 @@ class FormParser:
         self._part = self._parts()
         self._form.files[self._name] = ReceivedFile(filename, content_type, self._part)
 
-    def _take(self, block: memoryview) -> None:
-        if self._skipping:
+    def _store_block(self, block: memoryview) -> None:
+        if self._is_skipping:
             return
         if self._part is None:
             if len(self._value) + len(block) > MAX_FIELD_BYTES:
@@ -230,7 +230,7 @@ class FormParser:
         self._part.write(block)
 
     def _end_part(self) -> None:
-        if self._part is None and not self._skipping:
+        if self._part is None and not self._is_skipping:
             try:
                 self._form.fields[self._name] = self._value.decode("utf-8")
             except UnicodeDecodeError:
@@ -239,7 +239,7 @@ class FormParser:
                 del self._form.fields[self._name]
             self._value.clear()
         self._part = None
-        self._skipping = False
+        self._is_skipping = False
 
 
 def _find_partial_delimiter(data: bytes, start: int, delimiter: bytes) -> int:

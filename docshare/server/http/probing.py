@@ -44,12 +44,12 @@ class Probes:
             self._open[name] = (now, [])
         return name
 
-    def known(self, token: str, now: int) -> bool:
+    def is_active(self, token: str, now: int) -> bool:
         """Whether ``token`` is that of a probe under way."""
         probe = self._open.get(token)
         return probe is not None and now - probe[0] < LIFETIME_MS
 
-    def note(self, token: str, sighting: dict[str, Any]) -> None:
+    def record(self, token: str, sighting: dict[str, Any]) -> None:
         """Write down a request of the probe ``token``; what is too much is dropped."""
         with self._lock:
             _, seen = self._open.get(token, (0, []))
@@ -70,7 +70,7 @@ class UntrustedProxies:
         self._lock = threading.Lock()
         self._seen: dict[str, tuple[int, int]] = {}  # peer -> when it was seen last, and when that was reported
 
-    def note(self, peer: str, now: int) -> bool:
+    def record(self, peer: str, now: int) -> bool:
         """Record a request of ``peer``, which is not trusted; returns whether to report it: once an hour for each peer.
         Addresses of the public network are not recorded: any reader can send that header."""
         if not is_private_address(peer):
@@ -83,7 +83,7 @@ class UntrustedProxies:
             self._seen[peer] = (now, now if due else reported)
         return due
 
-    def known(self, now: int) -> list[str]:
+    def list_recent(self, now: int) -> list[str]:
         """Return the peers of the last day, sorted."""
         with self._lock:
             return sorted(peer for peer, (seen, _) in self._seen.items() if now - seen < DAY)

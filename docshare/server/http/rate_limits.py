@@ -30,7 +30,7 @@ class Allowance:
     limit: int
     remaining: int
     reset_s: int
-    allowed: bool = True
+    is_allowed: bool = True
 
 
 class RateLimiter:
@@ -39,40 +39,40 @@ class RateLimiter:
 
     def __init__(self, clock: Callable[[], int], max_keys: int = MAX_KEYS) -> None:
         self._clock = clock
-        self._memory = _WindowStorage(clock, max_keys)
-        self._windows = MovingWindowRateLimiter(self._memory)
+        self._storage = _WindowStorage(clock, max_keys)
+        self._windows = MovingWindowRateLimiter(self._storage)
         self._items: dict[tuple[str, int], RateLimitItem] = {}
 
     def hit(self, policy: RatePolicy, key: str, limit: int) -> Allowance:
         """Count one request of ``key``, at most ``limit`` in a window of ``policy``. A refused one counts nothing."""
-        allowed = self._windows.hit(self._item(policy, limit), key)
-        return self._allowance(policy, key, limit, allowed)
+        allowed = self._windows.hit(self._get_item(policy, limit), key)
+        return self._build_allowance(policy, key, limit, allowed)
 
-    def give_back(self, policy: RatePolicy, key: str, limit: int) -> Allowance:
+    def refund(self, policy: RatePolicy, key: str, limit: int) -> Allowance:
         """Take back the newest request of ``key`` that ``hit`` counted; returns what is left then."""
-        self._memory.release(self._item(policy, limit).key_for(key))
-        return self.look(policy, key, limit)
+        self._storage.release(self._get_item(policy, limit).key_for(key))
+        return self.peek(policy, key, limit)
 
-    def look(self, policy: RatePolicy, key: str, limit: int) -> Allowance:
+    def peek(self, policy: RatePolicy, key: str, limit: int) -> Allowance:
         """Return what ``hit`` would return now, without counting."""
-        return self._allowance(policy, key, limit, None)
+        return self._build_allowance(policy, key, limit, None)
 
-    def since(self, policy: RatePolicy, key: str, limit: int) -> int:
+    def ms_since_last_hit(self, policy: RatePolicy, key: str, limit: int) -> int:
         """How long ago the last request of ``key`` was counted, in milliseconds; 0 where none is known."""
-        newest = self._memory.get_expiry(self._item(policy, limit).key_for(key))
+        newest = self._storage.get_expiry(self._get_item(policy, limit).key_for(key))
         return self._clock() - round(newest * SECOND)
 
-    def _allowance(self, policy: RatePolicy, key: str, limit: int, allowed: bool | None) -> Allowance:
+    def _build_allowance(self, policy: RatePolicy, key: str, limit: int, allowed: bool | None) -> Allowance:
         # Asked of the memory itself: the library would walk the window once for each figure.
-        item = self._item(policy, limit)
+        item = self._get_item(policy, limit)
         seconds = item.get_expiry()
-        oldest, count = self._memory.get_moving_window(item.key_for(key), limit, seconds)
+        oldest, count = self._storage.get_moving_window(item.key_for(key), limit, seconds)
         wait = math.ceil(oldest + seconds - self._clock() / SECOND)
         if allowed is None:
             allowed = count < limit
         return Allowance(policy, limit, max(limit - count, 0), max(wait, 1), allowed)
 
-    def _item(self, policy: RatePolicy, limit: int) -> RateLimitItem:
+    def _get_item(self, policy: RatePolicy, limit: int) -> RateLimitItem:
         item = self._items.get((policy.name, limit))
         if item is None:
             item = RateLimitItemPerSecond(limit, policy.window_ms // SECOND, namespace=policy.name)
@@ -111,7 +111,7 @@ class _WindowStorage(Storage, MovingWindowSupport):
         """Note ``amount`` arrivals unless there would be more than ``limit`` in ``expiry`` seconds."""
         now = self._clock()
         with self._lock:
-            arrivals = self._recent(key, now, expiry)
+            arrivals = self._drop_expired(key, now, expiry)
             if len(arrivals) + amount > limit:
                 return False
             arrivals.extend([now] * amount)
@@ -125,7 +125,7 @@ class _WindowStorage(Storage, MovingWindowSupport):
         """When the oldest arrival of the last ``expiry`` seconds was (seconds), and how many there were."""
         now = self._clock()
         with self._lock:
-            arrivals = self._recent(key, now, expiry)
+            arrivals = self._drop_expired(key, now, expiry)
             return (arrivals[0] if arrivals else now) / SECOND, len(arrivals)
 
     def release(self, key: str) -> None:
@@ -135,7 +135,7 @@ class _WindowStorage(Storage, MovingWindowSupport):
             if arrivals:
                 arrivals.pop()
 
-    def _recent(self, key: str, now: int, expiry: int) -> "array[int]":
+    def _drop_expired(self, key: str, now: int, expiry: int) -> "array[int]":
         arrivals = self._arrivals.get(key)
         if arrivals is None:
             return array("q")
@@ -169,7 +169,7 @@ class _WindowStorage(Storage, MovingWindowSupport):
         """Note ``amount`` arrivals; returns how many there are in the last ``expiry`` seconds."""
         now = self._clock()
         with self._lock:
-            arrivals = self._recent(key, now, expiry)
+            arrivals = self._drop_expired(key, now, expiry)
             arrivals.extend([now] * amount)
             self._arrivals[key] = arrivals
             return len(arrivals)

@@ -16,7 +16,7 @@ def register_request_log(app: Flask) -> None:
 
     @app.before_request
     def _begin() -> None:
-        g.request_id = current_runtime().token(16)
+        g.request_id = current_runtime().random_token(16)
         g.begun = time.monotonic()
         report_untrusted_proxy()
 

@@ -43,25 +43,29 @@ class ListenerHooks:
     ``writer``, a thread that may wait for the disk, and ``headers`` that every answer gets."""
 
     judge: Judge
-    parts: Callable[[], PartialFile]
+    create_partial: Callable[[], PartialFile]
     draw_error: RefusalBuilder
     writer: Executor
     headers: tuple[tuple[str, str], ...] = ()
 
-    def verdict(self, head: RequestHead) -> Verdict:
+    def find_verdict(self, head: RequestHead) -> Verdict:
         """The judge's verdict; a judge that fails is a 500, never an open door."""
         try:
             return self.judge(head)
         except Exception as error:  # noqa: BLE001 - the sender learns of it, and the log says why
-            return self.fail(error, head.path)
+            return self.build_failure(error, head.path)
 
-    def fail(self, error: Exception, path: str | None) -> Refusal:
+    def build_failure(self, error: Exception, path: str | None) -> Refusal:
         """Log ``error`` and return the answer for it: 503 for a fault of the host, else 500."""
         faults.log_error(error, "a request failed")
         problem = faults.to_problem(error)
-        return self.draw(500, path, "The server failed.") if problem is None else self.draw(503, path, problem.detail)
+        return (
+            self.build_refusal(500, path, "The server failed.")
+            if problem is None
+            else self.build_refusal(503, path, problem.detail)
+        )
 
-    def draw(self, status: int, path: str | None, detail: str) -> Refusal:
+    def build_refusal(self, status: int, path: str | None, detail: str) -> Refusal:
         """The answer for an error of the listener itself."""
         try:
             return self.draw_error(status, path, detail)
@@ -90,9 +94,9 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no
         self.path = ""  # waitress logs it when a client has left, also for a request refused early
         self.form: ReceivedForm | None = None
         self.form_error: str | None = None
-        self.unread = False
+        self.has_unread_body = False
         self._wake = wake
-        self._closed = False
+        self._is_closed = False
         self._head = bytearray()
         self._body: FixedBody | ChunkedBody | None = None
         self._writer: FormWriter | None = None
@@ -100,68 +104,68 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no
         self._too_large: Refusal | None = None
 
     @property
-    def held_up(self) -> bool:
+    def is_paused(self) -> bool:
         """Whether more of the body waits for the disk than should be in memory."""
-        return self._writer is not None and self._writer.held_up
+        return self._writer is not None and self._writer.is_paused
 
     def received(self, data: bytes) -> int:
         """Use what belongs to this request; returns how many bytes of ``data`` that were."""
         if self.completed:
             return 0
-        if self._closed:
+        if self._is_closed:
             return len(data)
         try:
             used = self._receive_head(data) if self._body is None else self._receive_body(data)
         except Exception as error:  # noqa: BLE001 - _conclude logs what is not the sender's fault
             self.stop(error)
         # Bytes after a request that was cut short belong to it and are never read as another request.
-        return len(data) if self.unread else used
+        return len(data) if self.has_unread_body else used
 
     def stop(self, error: Exception) -> None:
         """End before the end of the body."""
-        self._conclude(error)
-        self._cut_short()
+        self._set_error(error)
+        self._end_early()
 
-    def settle(self) -> None:
+    def finish_form(self) -> None:
         """Wait until the form is written, so that ``form``, ``form_error`` and ``error`` are final."""
-        if self._writer is not None and not self.unread:
+        if self._writer is not None and not self.has_unread_body:
             try:
                 self.form = self._writer.finish()
             except Exception as error:  # noqa: BLE001 - _conclude logs what is not the sender's fault
-                self._conclude(error)
+                self._set_error(error)
 
-    def _conclude(self, error: Exception) -> None:
+    def _set_error(self, error: Exception) -> None:
         """Return the response for ``error``."""
         match error:
             case FormError():
                 self.form_error = str(error)
             case FileTooLargeError() | BodyTooLargeError():
-                self.error = self._too_large or self.draw(413, "The body is larger than allowed.")
+                self.error = self._too_large or self.build_refusal(413, "The body is larger than allowed.")
             case FramingError():
-                self.error = self.draw(error.status, error.detail)
+                self.error = self.build_refusal(error.status, error.detail)
             case ParsingError() | TransferEncodingNotImplemented():
-                self.error = self.draw(400, "The header block is malformed.")
+                self.error = self.build_refusal(400, "The header block is malformed.")
             case OSError():
                 faults.log_error(error, "a body cannot be stored")
-                self.error = self.draw(503, "The server cannot store the body now.")
+                self.error = self.build_refusal(503, "The server cannot store the body now.")
             case _:
                 faults.log_error(error, "a request cannot be received")
-                self.error = self.draw(500, "The server failed while it received the request.")
+                self.error = self.build_refusal(500, "The server failed while it received the request.")
 
-    def _cut_short(self) -> None:
-        self.unread = True
+    def _end_early(self) -> None:
+        self.has_unread_body = True
         self.completed = True
         self.expect_continue = False
         self.headers_finished = True
         self.close()
 
-    def draw(self, status: int, detail: str) -> Refusal:
+    def build_refusal(self, status: int, detail: str) -> Refusal:
         """An error answer for the address of this request, as far as that could be read."""
-        return self.hooks.draw(status, parse_target_path(bytes(self._head)), detail)
+        return self.hooks.build_refusal(status, parse_target_path(bytes(self._head)), detail)
 
-    def fail(self, error: Exception) -> Refusal:
+    def build_failure(self, error: Exception) -> Refusal:
         """Log ``error``, which the application raised, and return the answer for it."""
-        return self.hooks.fail(error, parse_target_path(bytes(self._head)))
+        return self.hooks.build_failure(error, parse_target_path(bytes(self._head)))
 
     def get_body_stream(self) -> Any:
         """``wsgi.input``: the body, empty if it went into the store."""
@@ -169,7 +173,7 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no
 
     def close(self) -> None:
         """Remove what the request left behind, except files that have been kept. Harmless twice."""
-        self._closed = True
+        self._is_closed = True
         if self._writer is not None:
             self._writer.discard()
         if self._buffer is not None:
@@ -201,21 +205,21 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no
     def _begin(self, block: bytes) -> None:
         """The header block is complete: check it, have it judged, get ready for the body."""
         framing = parse_framing(block)
-        self.parse_header(framing.head)
+        self.parse_header(framing.normalized_head)
         self.body_rcv = None  # the receivers of this module are used instead
-        verdict = self.hooks.verdict(self._for_judge(framing))
-        has_body = framing.chunked or bool(framing.content_length)
+        verdict = self.hooks.find_verdict(self._build_head(framing))
+        has_body = framing.is_chunked or bool(framing.content_length)
         if isinstance(verdict, Refusal):
             self.error = verdict
             if has_body:
-                self._cut_short()
+                self._end_early()
         elif has_body:
             self._begin_body(framing, verdict)
         if not has_body:
             self.completed = True
             self.expect_continue = False
 
-    def _for_judge(self, framing: Framing) -> RequestHead:
+    def _build_head(self, framing: Framing) -> RequestHead:
         path: str = self.path
         return RequestHead(
             method=self.command,
@@ -223,7 +227,7 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no
             path="/" + path.lstrip("/") if path.startswith("/") else path,
             headers={name.lower().replace("_", "-"): value for name, value in self.headers.items()},
             content_length=framing.content_length,
-            chunked=framing.chunked,
+            is_chunked=framing.is_chunked,
             peer=self.peer,
             query=self.query,
         )
@@ -233,23 +237,23 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no
         self._too_large = accept.on_too_large
         if (framing.content_length or 0) > limit:
             raise BodyTooLargeError
-        if accept.intake:
+        if accept.stores_files:
             boundary = parse_boundary(self.headers.get("CONTENT_TYPE", ""))
-            form = FormParser(boundary, self.hooks.parts, accept.max_file)
+            form = FormParser(boundary, self.hooks.create_partial, accept.max_file)
             self._writer = FormWriter(form, self.hooks.writer, partial(self._wake, self))
             take = self._writer.feed
-        elif accept.discard:
+        elif accept.discards_body:
             take = _discard_block
         else:
             self._buffer = OverflowableBuffer(self.adj.inbuf_overflow)
             take = self._buffer.append
-        self._body = ChunkedBody(limit, take) if framing.chunked else FixedBody(framing.content_length or 0, take)
+        self._body = ChunkedBody(limit, take) if framing.is_chunked else FixedBody(framing.content_length or 0, take)
 
     def _receive_body(self, data: bytes) -> int:
         body = self._body
         assert body is not None
-        used = body.received(data)
-        if body.completed:
+        used = body.receive(data)
+        if body.is_complete:
             self.completed = True
             # The bytes of a form are in the store, nothing of them is left for the application to read.
             self.headers["CONTENT_LENGTH"] = "0" if self._writer is not None else str(body.size)

@@ -56,7 +56,7 @@ def read_form(request: Request, max_file: int | None = None) -> ReceivedForm:
 
 
 def _parse_form(request: Request, max_file: int | None) -> ReceivedForm:
-    parts: Callable[[], PartialFile] = current_app.extensions["docshare"].blobs.part
+    parts: Callable[[], PartialFile] = current_app.extensions["docshare"].blobs.create_partial
     try:
         with ExitStack() as undo:
             parser = FormParser(parse_boundary(request.content_type or ""), parts, max_file)

@@ -18,7 +18,7 @@ class RequestHead:
     path: str
     headers: dict[str, str]
     content_length: int | None
-    chunked: bool
+    is_chunked: bool
     peer: str
     query: str = ""
 
@@ -43,10 +43,10 @@ class Acceptance:
     """
 
     max_body: int
-    intake: bool = False
+    stores_files: bool = False
     max_file: int | None = None
     on_too_large: Refusal | None = None
-    discard: bool = False
+    discards_body: bool = False
 
 
 Verdict = Refusal | Acceptance

@@ -37,7 +37,7 @@ def report_untrusted_proxy() -> None:
     runtime, peer = current_runtime(), request.remote_addr or ""
     if "X-Forwarded-For" not in request.headers or request.path == _HEALTH_PATH or is_trusted_proxy(runtime, peer):
         return
-    if runtime.forwarders.note(peer, runtime.clock()):
+    if runtime.untrusted_proxies.record(peer, runtime.clock()):
         LOGGER.warning("proxy not trusted", extra={"peer": peer, "fix": f"DOCSHARE_TRUSTED_PROXIES={peer}"})
 
 

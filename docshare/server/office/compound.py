@@ -66,7 +66,7 @@ class _SectorReader:
         """Yield the sectors of the chain that starts at ``number``. A circular chain never ends."""
         while number <= _MAX_SECTOR:
             yield self._sector(number)
-            number = self._after(number)
+            number = self._next_sector(number)
 
     def _sector(self, number: int) -> bytes:
         if number >= self._count:
@@ -74,21 +74,21 @@ class _SectorReader:
         self._file.seek((number + 1) * self.size)
         return self._file.read(self.size).ljust(self.size, b"\0")
 
-    def _numbers(self, number: int) -> list[int]:
+    def _read_numbers(self, number: int) -> list[int]:
         return list(struct.unpack(f"<{self.size // 4}L", self._sector(number)))
 
-    def _after(self, number: int) -> int:
+    def _next_sector(self, number: int) -> int:
         """Return the number of the sector that follows ``number`` in its chain, from the allocation table."""
         page, at = divmod(number, self.size // 4)
         if page not in self._table:
-            self._table[page] = self._numbers(self._find_table_sector(page))
+            self._table[page] = self._read_numbers(self._find_table_sector(page))
         return self._table[page][at]
 
     def _find_table_sector(self, page: int) -> int:
         """Return the number of the sector that holds ``page`` of the allocation table."""
         while page >= len(self._table_sectors) and self._list_sector_count:
             self._list_sector_count -= 1
-            *sectors_listed, self._next_list_sector = self._numbers(self._next_list_sector)
+            *sectors_listed, self._next_list_sector = self._read_numbers(self._next_list_sector)
             self._table_sectors += sectors_listed
         if page >= len(self._table_sectors):
             raise CompoundFileError("allocation table is too short")

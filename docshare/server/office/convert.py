@@ -95,23 +95,23 @@ class OfficeConverter:
         self._timeout_s = timeout_s
         self._slots = ConversionSlots(slots, patience_s=patience_s, max_waiting=max_waiting)
         self._lock = threading.Lock()
-        self._probing = threading.Lock()
+        self._probe_lock = threading.Lock()
         self._level: str | None = None
         self._running: set[JailedCommand] = set()
         self._closed = False
 
     @property
-    def available(self) -> bool:
+    def is_available(self) -> bool:
         """Whether LibreOffice is installed."""
         return self._program is not None
 
     @property
-    def level(self) -> str:
+    def isolation_level(self) -> str:
         """The isolation level of LibreOffice on this host, one of ``jail.ISOLATION_LEVELS``; measured on first use.
 
         Raises Problem ``unavailable`` if LibreOffice cannot be started.
         """
-        with self._probing:
+        with self._probe_lock:
             if self._level is None:
                 self._level = self._probe()
             return self._level
@@ -125,7 +125,7 @@ class OfficeConverter:
         unreadable, or over the limits of time, memory or disk space), ``unavailable`` (LibreOffice is not installed or
         busy). The caller counts the pages of the PDF.
         """
-        if not self.available:
+        if not self.is_available:
             raise Problem(
                 "unavailable",
                 "This server cannot convert office documents.",
@@ -136,13 +136,13 @@ class OfficeConverter:
         if kind in _SCANNED_KINDS:
             with source.open("rb") as file:  # reject zip bombs before waiting for a slot
                 open_package(file).close()
-        with self._slots.taken():
+        with self._slots.hold():
             linked = (
                 scan_document(source, kind, required=self._required)
                 if kind in _SCANNED_KINDS
                 else LinkedPictures([], {})
             )
-            level = self.level
+            level = self.isolation_level
             with self._job_directory() as home:
                 document = home / f"document.{kind}"
                 if linked.pictures:

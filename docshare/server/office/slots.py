@@ -21,9 +21,9 @@ class ConversionSlots:
         self._closed = False
 
     @contextlib.contextmanager
-    def taken(self) -> Iterator[None]:
+    def hold(self) -> Iterator[None]:
         """Hold a slot for the duration of the block. Raises Problem ``unavailable``."""
-        self._take()
+        self._acquire()
         try:
             yield
         finally:
@@ -37,7 +37,7 @@ class ConversionSlots:
             self._closed = True
             self._changed.notify_all()
 
-    def _take(self) -> None:
+    def _acquire(self) -> None:
         with self._changed:
             if not self._free:
                 self._wait()

@@ -54,7 +54,7 @@ class OutboundResponse:
         self._response = response
         self._watchdog = watchdog
 
-    def blocks(self, most: int) -> Iterator[bytes]:
+    def read_blocks(self, most: int) -> Iterator[bytes]:
         """The whole body in blocks. Raises TooLarge as soon as it is known to exceed ``most`` bytes, and OutboundError
         when it breaks off."""
         if (self._response.length or 0) > most:
@@ -68,7 +68,7 @@ class OutboundResponse:
         if self._response.length:  # what the head promised and never came
             raise OutboundError("ended its answer early")
 
-    def beginning(self, most: int) -> bytes:
+    def read_head(self, most: int) -> bytes:
         """The first ``most`` bytes of the body at most, for callers to whom the rest does not matter."""
         found = bytearray()
         while len(found) < most and (block := self._read()):
@@ -93,7 +93,7 @@ class OutboundClient:
         self, ca_bundle: Path | None = None, *, transfers: int = 4, lookups: int = 2, resolve: Resolver | None = None
     ) -> None:
         self.transfers = threading.BoundedSemaphore(transfers)
-        self.trials = FairSlots()
+        self.test_slots = FairSlots()
         self.lookups = threading.BoundedSemaphore(lookups)
         self.resolve = resolve or system_resolve
         self._ca_bundle = ca_bundle
@@ -111,7 +111,7 @@ class OutboundClient:
         with ExitStack() as held:
             held.callback(watchdog.release)
             with translate_errors(watchdog):
-                sock = held.enter_context(self._connected(request.target, permit, watchdog))
+                sock = held.enter_context(self._connect(request.target, permit, watchdog))
                 response = held.enter_context(_send_request(request, sock))
             if 300 <= response.status < 400:
                 raise OutboundRedirect(response.status)
@@ -125,7 +125,7 @@ class OutboundClient:
         watchdog = DeadlineWatchdog(deadline_s)
         try:
             with translate_errors(watchdog):
-                self._vetted(target.host, permit, watchdog)
+                self._resolve_vetted(target.host, permit, watchdog)
         finally:
             watchdog.release()
 
@@ -138,9 +138,9 @@ class OutboundClient:
             context.load_verify_locations(self._ca_bundle)
         return context
 
-    def _connected(self, target: OutboundTarget, permit: AddressPolicy, watchdog: DeadlineWatchdog) -> socket.socket:
+    def _connect(self, target: OutboundTarget, permit: AddressPolicy, watchdog: DeadlineWatchdog) -> socket.socket:
         """A connection to the host, with TLS where the scheme asks for it."""
-        sock = _connect_first(self._vetted(target.host, permit, watchdog), target.port, watchdog)
+        sock = _connect_first(self._resolve_vetted(target.host, permit, watchdog), target.port, watchdog)
         try:
             if target.scheme == "https":
                 # Ragged ends count as errors: without a length, nobody else could tell a cut body from a whole one.
@@ -156,10 +156,10 @@ class OutboundClient:
             raise
         return sock
 
-    def _vetted(self, host: str, permit: AddressPolicy, watchdog: DeadlineWatchdog) -> Sequence[Address]:
+    def _resolve_vetted(self, host: str, permit: AddressPolicy, watchdog: DeadlineWatchdog) -> Sequence[Address]:
         """All addresses of ``host``, looked up once. One that is not permitted spoils the others: who mixes them means
         no good."""
-        addresses = _call_with_timeout(watchdog.left(), lambda: self.resolve(host))
+        addresses = _call_with_timeout(watchdog.remaining_s(), lambda: self.resolve(host))
         if not addresses:
             raise OutboundError("has no address")
         if not all(permit(address) for address in addresses):
@@ -197,7 +197,7 @@ def _connect_first(addresses: Sequence[Address], port: int, watchdog: DeadlineWa
     """A connection to the first of ``addresses`` that answers."""
     failure: OSError = OSError("no address")
     for address in addresses:
-        left = watchdog.left()
+        left = watchdog.remaining_s()
         if not left:  # a name can have thousands of addresses
             break
         sock = socket.socket(socket.AF_INET if address.version == 4 else socket.AF_INET6, socket.SOCK_STREAM)

@@ -40,10 +40,10 @@ def translate_errors(watchdog: DeadlineWatchdog) -> Iterator[None]:
     except OutboundError:
         raise
     except (OSError, HTTPException, UnicodeError) as error:  # UnicodeError: a name that DNS cannot carry
-        if watchdog.bitten or isinstance(error, TimeoutError):
+        if watchdog.has_expired or isinstance(error, TimeoutError):
             raise OutboundTimeout("did not answer in time") from error
         raise OutboundError(_describe_error(error)) from error
-    if watchdog.bitten:  # what was read since then may be the end of a socket that was shut
+    if watchdog.has_expired:  # what was read since then may be the end of a socket that was shut
         raise OutboundTimeout("did not answer in time")
 
 

@@ -60,10 +60,10 @@ class TokenVerifier:
     def __init__(self, outbound: OutboundClient, clock: Callable[[], int]) -> None:
         self._outbound = outbound
         self._clock = clock
-        self._known: dict[str, _CachedKeys] = {}
-        self._fetching = threading.Lock()
+        self._cache: dict[str, _CachedKeys] = {}
+        self._fetch_lock = threading.Lock()
 
-    def claims(self, token: str, authority: TrustedIssuer) -> dict[str, Any]:
+    def verify(self, token: str, authority: TrustedIssuer) -> dict[str, Any]:
         """Return the claims of ``token`` after checking its signature, issuer, audience and times.
 
         Raises Untrusted, and KeysUnreachable when the key it names is not known and cannot be fetched.
@@ -73,7 +73,7 @@ class TokenVerifier:
 
         kid = _parse_key_id(token)
         try:
-            read = jwt.decode(token, self._keys(authority.jwks_url, kid), algorithms=list(ALGORITHMS))
+            read = jwt.decode(token, self._require_keys(authority.jwks_url, kid), algorithms=list(ALGORITHMS))
             jwt.JWTClaimsRegistry(
                 now=self._clock() // SECOND,
                 leeway=LEEWAY_S,
@@ -85,53 +85,53 @@ class TokenVerifier:
             raise UntrustedToken(str(error) or type(error).__name__) from error
         return read.claims
 
-    def published(self, url: str) -> int:
+    def count_published_keys(self, url: str) -> int:
         """Fetch the keys at ``url`` now; returns how many can be used. Raises KeysUnreachable saying why."""
         try:
-            return len(self._fetched(url).keys)
+            return len(self._download_keys(url).keys)
         except (OutboundError, ValueError, OSError, RecursionError) as error:
             raise KeysUnreachable(str(error)) from error
 
-    def _keys(self, url: str, kid: str | None) -> "KeySet":
+    def _require_keys(self, url: str, kid: str | None) -> "KeySet":
         """The keys at ``url``, fetched again if ``kid`` is not among them. Raises KeysUnreachable, Untrusted."""
-        found = self._fresh(url)
+        found = self._find_cached_keys(url)
         if found is not None and _has_key(found, kid):
             return found
-        with self._fetching:
+        with self._fetch_lock:
             # Asked again: somebody may have fetched them meanwhile.
-            known, now = self._known.get(url), self._clock()
+            known, now = self._cache.get(url), self._clock()
             if known is None or now - known.tried_at >= REFETCH_INTERVAL_MS or now < known.tried_at:
-                known = self._fetch(url, known, now)
+                known = self._refresh_keys(url, known, now)
         if known.keys is None or (known.fetched_at != known.tried_at and not _has_key(known.keys, kid)):
             raise KeysUnreachable("the signing keys cannot be fetched now")
         if not _has_key(known.keys, kid):
             raise UntrustedToken("it is signed with a key that is not published")
         return known.keys
 
-    def _fresh(self, url: str) -> "KeySet | None":
-        known = self._known.get(url)
+    def _find_cached_keys(self, url: str) -> "KeySet | None":
+        known = self._cache.get(url)
         if known is None or self._clock() - known.fetched_at >= KEYS_LIFETIME_MS:
             return None
         return known.keys
 
-    def _fetch(self, url: str, before: _CachedKeys | None, now: int) -> _CachedKeys:
+    def _refresh_keys(self, url: str, before: _CachedKeys | None, now: int) -> _CachedKeys:
         """Fetch the keys; where that fails, those from before stay for as long as they are kept."""
         try:
-            keys: KeySet | None = self._fetched(url)
+            keys: KeySet | None = self._download_keys(url)
             known = _CachedKeys(keys, now, now)
         except (OutboundError, ValueError, OSError, RecursionError):
             kept = before if before is not None and now - before.fetched_at < KEYS_LIFETIME_MS else None
             known = _CachedKeys(kept.keys if kept else None, kept.fetched_at if kept else -1, now)
-        self._known[url] = known
+        self._cache[url] = known
         return known
 
-    def _fetched(self, url: str) -> "KeySet":
+    def _download_keys(self, url: str) -> "KeySet":
         """Raises OutboundError, and ValueError for an answer that holds no keys."""
         request = OutboundRequest(parse_target(url), headers={"Accept": "application/json"})
         with self._outbound.exchange(request, is_operator_allowed, deadline_s=_DEADLINE_S) as answer:
             if answer.status != 200:
                 raise OutboundError(f"answered with status {answer.status}")
-            body = b"".join(answer.blocks(_MAX_KEYS_BYTES))
+            body = b"".join(answer.read_blocks(_MAX_KEYS_BYTES))
         return _parse_key_set(json.loads(body))
 
 

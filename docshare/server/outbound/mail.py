@@ -24,7 +24,7 @@ class MailNotDelivered(Exception):
 
     def __init__(self, message: str, *, lasting: bool = False) -> None:
         super().__init__(message)
-        self.lasting = lasting
+        self.is_permanent = lasting
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class MailServer:
     password: str | None
 
     @property
-    def demands_tls(self) -> bool:
+    def requires_tls(self) -> bool:
         """Whether nothing may be sent in clear: a password never crosses a network readable."""
         return self.user is not None and self.host not in _LOCAL_HOSTS
 
@@ -64,26 +64,26 @@ class Mailer:
         self._deadline_s = deadline_s
 
     @property
-    def configured(self) -> bool:
+    def is_configured(self) -> bool:
         """Whether there is a mail server to hand mails to."""
         return self._server is not None
 
     def send(self, message: EmailMessage) -> None:
         """Hand ``message`` over. Raises ``Undelivered``."""
-        self._talk(message, self._deadline_s)
+        self._deliver(message, self._deadline_s)
 
-    def try_out(self, deadline_s: float) -> None:
+    def test_login(self, deadline_s: float) -> None:
         """Connect and sign in as for a mail, and send none. Raises ``Undelivered``."""
-        self._talk(None, deadline_s)
+        self._deliver(None, deadline_s)
 
-    def _talk(self, message: EmailMessage | None, deadline_s: float) -> None:
+    def _deliver(self, message: EmailMessage | None, deadline_s: float) -> None:
         if self._server is None:
             raise MailNotDelivered("no mail server is configured")
         watchdog = DeadlineWatchdog(deadline_s)
         try:
             self._exchange(self._server, message, watchdog)
         except (OSError, smtplib.SMTPException, UnicodeError, ValueError) as error:
-            if watchdog.bitten:
+            if watchdog.has_expired:
                 raise MailNotDelivered(f"no end within {deadline_s:.0f} seconds") from error
             raise _translate_error(error) from error
         finally:
@@ -100,7 +100,7 @@ class Mailer:
                 assert smtp.sock is not None
                 watchdog.watch(smtp.sock)
                 smtp.ehlo()
-            elif server.demands_tls and not server.tls:
+            elif server.requires_tls and not server.tls:
                 raise MailNotDelivered("the mail server offers no TLS, and the password is not sent without")
             if server.user is not None:
                 smtp.login(server.user, server.password or "")
@@ -124,7 +124,7 @@ class _WatchedSmtp(smtplib.SMTP):
 
     def __init__(self, server: MailServer, context: ssl.SSLContext, watchdog: DeadlineWatchdog) -> None:
         self._server, self._context, self._watchdog = server, context, watchdog
-        super().__init__(server.host, server.port, timeout=watchdog.left())
+        super().__init__(server.host, server.port, timeout=watchdog.remaining_s())
 
     def _get_socket(self, host: str, port: int, timeout: float) -> socket.socket:
         plain = socket.create_connection((host, port), timeout)

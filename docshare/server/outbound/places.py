@@ -15,7 +15,7 @@ class _WaitingRequest:
     """A request of ``who`` that waits; ``refused`` once it has to leave for one of somebody else."""
 
     who: Hashable
-    refused: bool = False
+    is_refused: bool = False
 
 
 class FairSlots:
@@ -34,10 +34,10 @@ class FairSlots:
         self._queue: list[_WaitingRequest] = []
 
     @contextmanager
-    def taken(self, who: Hashable, wait_s: float) -> Iterator[bool]:
+    def hold(self, who: Hashable, wait_s: float) -> Iterator[bool]:
         """Hold a place for the length of the block; the value is False where ``who`` got none within ``wait_s``
         seconds, or at once where too many wait already."""
-        if not self._enter(who, wait_s):
+        if not self._acquire(who, wait_s):
             yield False
             return
         try:
@@ -48,14 +48,14 @@ class FairSlots:
                 self._held += Counter()  # forget who holds none
                 self._changed.notify_all()
 
-    def _enter(self, who: Hashable, wait_s: float) -> bool:
+    def _acquire(self, who: Hashable, wait_s: float) -> bool:
         ticket = _WaitingRequest(who)
         with self._changed:
             self._queue.append(ticket)
             self._refuse_surplus()
             try:
-                self._changed.wait_for(lambda: ticket.refused or self._next() is ticket, wait_s)
-                if self._next() is not ticket:
+                self._changed.wait_for(lambda: ticket.is_refused or self._next_waiting() is ticket, wait_s)
+                if self._next_waiting() is not ticket:
                     return False
                 self._held[who] += 1
                 return True
@@ -65,18 +65,18 @@ class FairSlots:
 
     def _refuse_surplus(self) -> None:
         """Choose who leaves now that one more has come. Nobody may fill more than half of the queue."""
-        waiting = Counter(ticket.who for ticket in self._queue if not ticket.refused)
+        waiting = Counter(ticket.who for ticket in self._queue if not ticket.is_refused)
         who, own = max(waiting.items(), key=lambda item: item[1])
         if own > self._waiting // 2 or waiting.total() > self._waiting:
-            newest = next(ticket for ticket in reversed(self._queue) if ticket.who == who and not ticket.refused)
-            if self._next() is not newest:  # it takes its place at once
-                newest.refused = True
+            newest = next(ticket for ticket in reversed(self._queue) if ticket.who == who and not ticket.is_refused)
+            if self._next_waiting() is not newest:  # it takes its place at once
+                newest.is_refused = True
                 self._changed.notify_all()
 
-    def _next(self) -> _WaitingRequest | None:
-        ready = [ticket for ticket in self._queue if not ticket.refused and self._may_take(ticket.who)]
+    def _next_waiting(self) -> _WaitingRequest | None:
+        ready = [ticket for ticket in self._queue if not ticket.is_refused and self._may_acquire(ticket.who)]
         return min(ready, key=lambda ticket: self._held[ticket.who], default=None)
 
-    def _may_take(self, who: Hashable) -> bool:
+    def _may_acquire(self, who: Hashable) -> bool:
         free = self._most - sum(self._held.values())
         return free > (self._most // 2 if who in self._held else 0)

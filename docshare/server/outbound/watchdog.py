@@ -10,16 +10,16 @@ class DeadlineWatchdog:
     """Shuts the watched socket down after ``seconds``, which wakes the thread that reads or writes it."""
 
     def __init__(self, seconds: float) -> None:
-        self.bitten = False
+        self.has_expired = False
         self._ends = time.monotonic() + seconds
         self._lock = threading.Lock()
         self._watched: socket.socket | None = None
-        self._timer = threading.Timer(seconds, self._bite)
+        self._timer = threading.Timer(seconds, self._expire)
         self._timer.name = "watchdog"
         self._timer.daemon = True
         self._timer.start()
 
-    def left(self) -> float:
+    def remaining_s(self) -> float:
         """Seconds until the deadline; never negative."""
         return max(0.0, self._ends - time.monotonic())
 
@@ -27,7 +27,7 @@ class DeadlineWatchdog:
         """Watch ``sock`` from now on, instead of the one before."""
         with self._lock:
             self._watched = sock
-            if self.bitten:
+            if self.has_expired:
                 _shut_down(sock)
 
     def release(self) -> None:
@@ -36,9 +36,9 @@ class DeadlineWatchdog:
         with self._lock:
             self._watched = None
 
-    def _bite(self) -> None:
+    def _expire(self) -> None:
         with self._lock:
-            self.bitten = True
+            self.has_expired = True
             if self._watched is not None:
                 _shut_down(self._watched)
 

@@ -18,7 +18,7 @@ class QuarantinedDocuments:
         self._lock = threading.Lock()
         self._until: OrderedDict[str, float] = OrderedDict()
 
-    def check(self, content: str) -> None:
+    def require_allowed(self, content: str) -> None:
         """Raise Problem ``unprocessable`` if the document with the SHA-256 ``content`` is quarantined."""
         with self._lock:
             if self._until.get(content, 0.0) > time.monotonic():

@@ -90,7 +90,7 @@ class PageText:
     boxes: list[TextBox]
     links: list[LinkBox]
 
-    def document(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return the JSON object that the share page loads. A box is [x, y, w, h, text], or [x, y, w, h, text, angle]
         if the text is rotated."""
         boxes = [list(box) if box.angle else list(box[:5]) for box in self.boxes]

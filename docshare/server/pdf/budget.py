@@ -62,7 +62,7 @@ class SpendingWindow:
     def __len__(self) -> int:
         return len(self._spending)
 
-    def total(self, key: str, now: float) -> float:
+    def total_s(self, key: str, now: float) -> float:
         """Return the seconds that ``key`` spent in the window that ends at ``now``."""
         spending = self._spending.get(key)
         if spending is None:
@@ -104,29 +104,29 @@ class ProcessorBudget:
 
     def is_proven(self, tenant: Tenant, now: float) -> bool:
         """Return whether an earlier job on the document was quick."""
-        return self._quick.total(tenant.content, now) > 0
+        return self._quick.total_s(tenant.content, now) > 0
 
-    def is_over(self, owner: str, now: float) -> bool:
+    def is_over_budget(self, owner: str, now: float) -> bool:
         """Return whether ``owner`` used more than a fair share of the window."""
-        return self._used.total(owner, now) > OWNER_BUDGET_S
+        return self._used.total_s(owner, now) > OWNER_BUDGET_S
 
-    def used(self, owner: str, now: float) -> float:
+    def used_s(self, owner: str, now: float) -> float:
         """Return the processor seconds of all jobs of ``owner`` in the window."""
-        return self._used.total(owner, now)
+        return self._used.total_s(owner, now)
 
     def is_risky(self, tenant: Tenant, now: float) -> bool:
         """Return whether the next job of ``tenant`` is expected to be slow: earlier jobs on the document were, or
         other documents of the owner were and this one is not known to be quick."""
         return (
-            self._stalled_contents.total(tenant.content, now) > 0
-            or self._slow_contents.total(tenant.content, now) >= CONTENT_SLOW_S
-            or self._slow_owners.total(tenant.owner, now) >= OWNER_SLOW_LIMIT_S
-            or (self._stalled_owners.total(tenant.owner, now) > 0 and not self.is_proven(tenant, now))
+            self._stalled_contents.total_s(tenant.content, now) > 0
+            or self._slow_contents.total_s(tenant.content, now) >= CONTENT_SLOW_S
+            or self._slow_owners.total_s(tenant.owner, now) >= OWNER_SLOW_LIMIT_S
+            or (self._stalled_owners.total_s(tenant.owner, now) > 0 and not self.is_proven(tenant, now))
         )
 
     def limit_s(self, tenant: Tenant, most_s: float, now: float) -> float:
         """Return the limit in processor seconds for the next job of ``tenant``: ``most_s``, or less after stalls."""
-        stalled = self._stalled_contents.total(tenant.content, now) > 0
-        if stalled or self._slow_owners.total(tenant.owner, now) >= OWNER_LIMITED_S:
+        stalled = self._stalled_contents.total_s(tenant.content, now) > 0
+        if stalled or self._slow_owners.total_s(tenant.owner, now) >= OWNER_LIMITED_S:
             return min(SHORT_LIMIT_S, most_s)
         return most_s

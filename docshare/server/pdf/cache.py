@@ -68,13 +68,13 @@ class DiskCache:
         self._make_room()
         return path
 
-    def groups(self, within: str = "") -> list[str]:
+    def list_groups(self, within: str = "") -> list[str]:
         """Return the groups that have a folder, even an empty one; with ``within``, the subgroups of that group."""
         with contextlib.suppress(FileNotFoundError):
             return [entry.name for entry in os.scandir(self._root / within) if entry.is_dir(follow_symlinks=False)]
         return []
 
-    def forget(self, group: str) -> None:
+    def delete_group(self, group: str) -> None:
         """Remove every file whose name begins with ``group``/."""
         sizes = self._load_sizes()
         for name in [name for name in sizes if name.startswith(f"{group}/")]:

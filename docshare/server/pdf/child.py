@@ -63,7 +63,7 @@ class ConfinementLayers:
     missing: dict[str, str | None]
     landlock: int
 
-    def reasons(self) -> dict[str, str]:
+    def list_missing(self) -> dict[str, str]:
         """Return the missing layers with their reasons; empty if every layer is active."""
         return {name: reason for name, reason in self.missing.items() if reason is not None}
 
@@ -167,7 +167,7 @@ class WorkerProcess:
                 return self._edit(job, timeout_s, sink, cpu_s)
             return reply
         finally:
-            self.spent_s = self.spending_s()
+            self.spent_s = self.current_job_s()
             self._job_start = None
 
     def _edit(self, job: dict[str, Any], timeout_s: float | None, sink: IO[bytes] | None, cpu_s: float) -> WorkerReply:
@@ -201,7 +201,7 @@ class WorkerProcess:
         self._idle_start_s = self._cpu_s()
         return reply
 
-    def spending_s(self) -> float:
+    def current_job_s(self) -> float:
         """Return the processor seconds of the running job, at least a third of its wall-clock time: an idle job still
         occupies the worker."""
         start = self._job_start
@@ -230,10 +230,10 @@ class WorkerProcess:
         if self._editor is not None:
             self._editor.demote()
 
-    def was_killed(self) -> bool:
+    def is_killed(self) -> bool:
         """Return whether SIGKILL ended the worker, by hand or by the OOM killer, rather than a crash."""
         killed = self._process.returncode == -signal.SIGKILL
-        return self._editor.was_killed() if self._editor is not None and not killed else killed
+        return self._editor.is_killed() if self._editor is not None and not killed else killed
 
     def interrupt(self) -> None:
         """Kill the process from another thread. The thread that uses the worker gets BrokenWorkerError and reaps it."""
@@ -260,7 +260,7 @@ class WorkerProcess:
         self._reap()
 
     def _require_layers(self) -> None:
-        reasons = [f"{name}: {reason}" for name, reason in self.layers.reasons().items()]
+        reasons = [f"{name}: {reason}" for name, reason in self.layers.list_missing().items()]
         if reasons:
             raise BrokenWorkerError(f"the worker cannot be confined ({'; '.join(reasons)})")
 
@@ -303,10 +303,10 @@ class WorkerProcess:
             raise BrokenWorkerError("the reply is too long")
         del self._buffer[: line_end + 1]
         return WorkerReply(
-            header, self._body(size, deadline) if sink is None else self._stream_body(size, deadline, sink)
+            header, self._read_body(size, deadline) if sink is None else self._stream_body(size, deadline, sink)
         )
 
-    def _body(self, size: int, deadline: float) -> bytes:
+    def _read_body(self, size: int, deadline: float) -> bytes:
         while len(self._buffer) < size:
             self._read(deadline)
         body = bytes(self._buffer[:size])

@@ -64,7 +64,7 @@ class UnrenderableError(Exception):
 
     def __init__(self, message: str, *, lasting: bool, cost_s: float = 0.0, reason: str = "") -> None:
         super().__init__(message)
-        self.lasting = lasting
+        self.is_permanent = lasting
         self.cost_s = cost_s
         self.reason = reason
 
@@ -150,10 +150,10 @@ class PdfEngine:
     def _check_slot(self, path: Path, tenant: Tenant | None, kind: str) -> Iterator[WorkerSlot]:
         """Yield a slot for checking an upload; turn errors of the block into the Problems of ``inspect``."""
         tenant = tenant or _anonymous_tenant(path)
-        self._quarantine.check(tenant.content)
+        self._quarantine.require_allowed(tenant.content)
         try:
-            with self._pool.taken(str(path), tenant, JobLane.CHECKS, patience_s=_INSPECT_QUEUE_TIMEOUT_S) as slot:
-                self._quarantine.check(tenant.content)  # the same bytes may have stalled a worker meanwhile
+            with self._pool.hold(str(path), tenant, JobLane.CHECKS, patience_s=_INSPECT_QUEUE_TIMEOUT_S) as slot:
+                self._quarantine.require_allowed(tenant.content)  # the same bytes may have stalled a worker meanwhile
                 yield slot
         except WorkerRefusal as error:
             detail, hint = _REFUSAL_TEXTS.get(error.reason, _UNREADABLE_TEXTS[kind])
@@ -183,7 +183,7 @@ class PdfEngine:
         Raises UnrenderableError, or Problem ``unavailable`` if no worker is available.
         """
         with self._page_slot(path, tenant) as slot:
-            return self._page_job(
+            return self._run_page_job(
                 slot, _build_render_job(path, page, width, mark), partial(answers.parse_jpeg, width=width)
             )
 
@@ -192,17 +192,19 @@ class PdfEngine:
     ) -> bytes | None:
         """Render a page in the background. Return None at once unless another worker stays free for readers. Raises
         the same errors as ``render``."""
-        with self._pool.spare(str(path), tenant or _anonymous_tenant(path)) as slot:
+        with self._pool.hold_spare(str(path), tenant or _anonymous_tenant(path)) as slot:
             if slot is None:
                 return None
-            return self._page_job(
+            return self._run_page_job(
                 slot, _build_render_job(path, page, width, mark), partial(answers.parse_jpeg, width=width)
             )
 
     def stamp(self, image: Path, mark: WatermarkText, tenant: Tenant | None = None) -> bytes:
         """Return the rendered page at ``image`` with the watermark ``mark``. Raises the same errors as ``render``."""
         with self._page_slot(image, tenant) as slot:
-            return self._page_job(slot, {"do": "stamp", "path": str(image), "mark": mark._asdict()}, answers.parse_jpeg)
+            return self._run_page_job(
+                slot, {"do": "stamp", "path": str(image), "mark": mark._asdict()}, answers.parse_jpeg
+            )
 
     def wait_for_spare(self, timeout_s: float) -> bool:
         """Wait up to ``timeout_s`` seconds for a spare worker; return whether there is one."""
@@ -212,7 +214,7 @@ class PdfEngine:
         """Return the text and links of ``page`` (1-based) of the file at ``path``. Raises the same errors as
         ``render``."""
         with self._page_slot(path, tenant) as slot:
-            return self._page_job(slot, {"do": "text", "path": str(path), "page": page}, answers.parse_page_text)
+            return self._run_page_job(slot, {"do": "text", "path": str(path), "page": page}, answers.parse_page_text)
 
     def derive(self, path: Path, wanted: Derivation, sink: IO[bytes], tenant: Tenant | None = None) -> None:
         """Derive the PDF ``wanted`` from the file at ``path`` and write it to ``sink``.
@@ -233,14 +235,14 @@ class PdfEngine:
         """
         if tenant is not None and self._pool.is_risky(tenant):
             raise UnrenderableError("documents like this one were slow", lasting=False)
-        with self._pool.spare(str(path), tenant or _anonymous_tenant(path)) as slot:
+        with self._pool.hold_spare(str(path), tenant or _anonymous_tenant(path)) as slot:
             if slot is not None:
                 self._derive(slot, {**_build_derive_job(path, wanted), "timeout_s": timeout_s}, sink)
             return slot is not None
 
     def _derive(self, slot: WorkerSlot, job: dict[str, Any], sink: IO[bytes]) -> None:
         try:
-            self._page_job(slot, job, partial(answers.check_pdf, sink), sink)
+            self._run_page_job(slot, job, partial(answers.check_pdf, sink), sink)
         except OSError:
             self._pool.discard(slot)  # the rest of the reply is still in the pipe
             raise
@@ -256,7 +258,7 @@ class PdfEngine:
         """
         deadline = time.monotonic() + PALETTE_BUDGET_S
         self._pool.wait_for_spare(PALETTE_BUDGET_S)
-        with self._pool.spare(str(path), tenant or _anonymous_tenant(path)) as slot:
+        with self._pool.hold_spare(str(path), tenant or _anonymous_tenant(path)) as slot:
             return None if slot is None else self._palette(slot, path, deadline - time.monotonic())
 
     def _palette(self, slot: WorkerSlot, path: Path, budget_s: float) -> list[str] | None:
@@ -272,20 +274,18 @@ class PdfEngine:
             self._pool.discard(slot)
             return None
 
-    def pids(self) -> list[int]:
+    def list_pids(self) -> list[int]:
         """Return the process IDs of the running workers; empty before the first job."""
-        return self._pool.pids()
+        return self._pool.list_pids()
 
     def close(self) -> None:
         """End the workers. Running jobs fail."""
         self._pool.close()
 
     def _page_slot(self, path: Path, tenant: Tenant | None) -> contextlib.AbstractContextManager[WorkerSlot]:
-        return self._pool.taken(
-            str(path), tenant or _anonymous_tenant(path), JobLane.PAGES, patience_s=self._patience_s
-        )
+        return self._pool.hold(str(path), tenant or _anonymous_tenant(path), JobLane.PAGES, patience_s=self._patience_s)
 
-    def _page_job(
+    def _run_page_job(
         self, slot: WorkerSlot, job: dict[str, Any], read: Callable[[WorkerReply], _T], sink: IO[bytes] | None = None
     ) -> _T:
         try:
@@ -327,10 +327,10 @@ class PdfEngine:
         except (BrokenWorkerError, WorkerTimeoutError) as error:
             _log.warning("Killed a PDF worker: %s", error)
             self._pool.discard(slot)
-            if self._pool.closed:
+            if self._pool.is_closed:
                 raise Problem("unavailable", "The server is stopping.", headers={"Retry-After": "5"}) from error
             worn = used and time.monotonic() - start < _MAX_WORKER_SPENT_S
-            innocent = isinstance(error, BrokenWorkerError) and (worn or worker.was_killed())
+            innocent = isinstance(error, BrokenWorkerError) and (worn or worker.is_killed())
             again = attempts > 1 and innocent and not self._pool.is_preempted(slot)
             tightened = isinstance(error, WorkerTimeoutError) and min(cpu_s, wall_s) < self._patience_s
             self._pool.charge(slot, worker.spent_s, stalled=not (again or tightened))

@@ -17,7 +17,7 @@ _KEPT = ("HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "PATH", "PYTHONHOME", "PYT
 _PATHS = ("LD_LIBRARY_PATH", "PYTHONHOME", "PYTHONPATH", "PYTHONUSERBASE")
 
 
-def _started_in() -> str:
+def _find_working_directory() -> str:
     """Return the working directory, or the root directory if it was deleted."""
     try:
         return os.getcwd()
@@ -26,8 +26,8 @@ def _started_in() -> str:
 
 
 # Resolved at import: the working directory can be deleted while the server runs.
-_STARTED_IN = _started_in()
-_ROOT = Path(_STARTED_IN, docshare.__file__).resolve().parent.parent
+_WORKING_DIRECTORY = _find_working_directory()
+_ROOT = Path(_WORKING_DIRECTORY, docshare.__file__).resolve().parent.parent
 
 
 def of_worker() -> dict[str, str]:
@@ -44,4 +44,4 @@ def of_worker() -> dict[str, str]:
 
 def _absolute(paths: str) -> str:
     """Return the path list ``paths`` resolved against the directory in which the server was started."""
-    return os.pathsep.join(os.path.join(_STARTED_IN, path) for path in paths.split(os.pathsep))
+    return os.pathsep.join(os.path.join(_WORKING_DIRECTORY, path) for path in paths.split(os.pathsep))

@@ -55,7 +55,7 @@ class PageFailures:
         self._wasted = SpendingWindow()
         self._paused: OrderedDict[str, float] = OrderedDict()
 
-    def check(self, content: str, key: DerivedKey, now: float) -> None:
+    def require_drawable(self, content: str, key: DerivedKey, now: float) -> None:
         """Raise UnrenderableError if the page is known to fail, Problem ``unavailable`` if the document is paused."""
         page = _page_key(content, key)
         if self._until.get(page, now) > now:
@@ -71,10 +71,10 @@ class PageFailures:
         """Record that the page of ``key`` failed with ``error``."""
         page = _page_key(content, key)
         self._reasons[page] = error.reason
-        for forgotten in _remember(self._until, page, math.inf if error.lasting else now + _RETRY_S):
+        for forgotten in _remember(self._until, page, math.inf if error.is_permanent else now + _RETRY_S):
             del self._reasons[forgotten]
         self._wasted.add(content, error.cost_s, now)
-        if error.cost_s and self._wasted.total(content, now) >= _MAX_WASTED_S:
+        if error.cost_s and self._wasted.total_s(content, now) >= _MAX_WASTED_S:
             _remember(self._paused, content, now + _PAUSE_S)
 
 

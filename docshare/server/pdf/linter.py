@@ -44,7 +44,7 @@ class PdfLinter:
         if self._child is not None:
             self._child.kill()
 
-    def findings(self, path: Path) -> list[LintFinding]:
+    def lint(self, path: Path) -> list[LintFinding]:
         """Return the findings for the file at ``path``, sorted by level, then in the order of ``CHECKS``, then by page.
 
         Raises Problem ``unprocessable`` if the file cannot be read, needs a password, or takes too much time or

@@ -37,7 +37,7 @@ class PendingBuild:
 
     since: float
     done: threading.Event = field(default_factory=threading.Event)
-    dropped: bool = False
+    is_dropped: bool = False
 
 
 class PageStore:
@@ -78,10 +78,10 @@ class PageStore:
         key = replace(_make_key(file_uuid, content_version, page, width), parts=_mark_suffix(mark))
         tenant = tenant or _anonymous_tenant(key)
         path = self._get_or_make(key, tenant, lambda: self._stage(self._engine.render(blob, page, width, mark, tenant)))
-        self._draw_ahead(replace(key, page=page + 1), tenant, blob, mark)
+        self._schedule_prefetch(replace(key, page=page + 1), tenant, blob, mark)
         return path
 
-    def stamped(
+    def stamp_image(
         self,
         file_uuid: str,
         content_version: int,
@@ -110,7 +110,7 @@ class PageStore:
         tenant = tenant or _anonymous_tenant(key)
 
         def make() -> Path:
-            document = self._engine.text(blob, page, tenant).document()
+            document = self._engine.text(blob, page, tenant).to_json()
             return self._stage(json.dumps(document, separators=(",", ":")).encode("ascii"))
 
         return self._get_or_make(key, tenant, make)
@@ -127,7 +127,7 @@ class PageStore:
     def offer_trial(self, name: str, trial: Callable[[], None], *, last: bool = False) -> None:
         """Run ``trial``, which calls ``try_document``, in the background once a worker is free. A later trial with the
         same ``name`` replaces it. ``last``: run after all others."""
-        self._trials.offer(name, trial, last=last)
+        self._trials.enqueue(name, trial, last=last)
 
     def try_document(
         self, file_uuid: str, content_version: int, blob: Path, wanted: Derivation, tenant: Tenant, timeout_s: float
@@ -143,7 +143,7 @@ class PageStore:
                 if not self._engine.derive_if_spare(blob, wanted, sink, timeout_s, tenant):
                     raise _NoSpareWorkerError
             except UnrenderableError as error:
-                if not error.lasting:
+                if not error.is_permanent:
                     raise _NoSpareWorkerError from error
                 raise
 
@@ -157,7 +157,7 @@ class PageStore:
             return False
         return True
 
-    def copy(
+    def build_copy(
         self, file_uuid: str, content_version: int, blob: Path, wanted: Derivation, tenant: Tenant | None = None
     ) -> IO[bytes]:
         """Derive the PDF ``wanted`` for one reader; return it as an open file that is not cached. Raises the same
@@ -165,7 +165,7 @@ class PageStore:
         key = replace(_make_key(file_uuid, content_version, 0, 0), parts=f"{wanted.first}-{wanted.last}-copy")
         tenant = tenant or _anonymous_tenant(key)
         with self._lock:
-            self._failures.check(tenant.content, key, time.monotonic())
+            self._failures.require_drawable(tenant.content, key, time.monotonic())
         try:
             staged = self._cache.stage(partial(self._engine.derive, blob, wanted, tenant=tenant))
         except UnrenderableError as error:
@@ -179,25 +179,25 @@ class PageStore:
         finally:
             staged.unlink()
 
-    def forget(self, file_uuid: str, content_version: int | None = None) -> None:
+    def delete_derived(self, file_uuid: str, content_version: int | None = None) -> None:
         """Remove everything derived from a file, including pending results: for one content version, or for all."""
         _check_uuid(file_uuid)
         with self._lock:
             for key, build in self._builds.items():
                 if key.file_uuid == file_uuid and content_version in (None, key.content_version):
-                    build.dropped = True
-            self._cache.forget(file_uuid if content_version is None else f"{file_uuid}/{content_version}")
+                    build.is_dropped = True
+            self._cache.delete_group(file_uuid if content_version is None else f"{file_uuid}/{content_version}")
 
-    def forget_others(self, current: Mapping[str, int]) -> None:
+    def delete_stale(self, current: Mapping[str, int]) -> None:
         """Remove everything derived from files and content versions that are not in ``current``, which maps file UUIDs
         to content versions. Call it only before the server accepts requests."""
         with self._lock:
-            for file_uuid in self._cache.groups():
+            for file_uuid in self._cache.list_groups():
                 if file_uuid not in current:
-                    self._cache.forget(file_uuid)
-                for version in self._cache.groups(file_uuid):
+                    self._cache.delete_group(file_uuid)
+                for version in self._cache.list_groups(file_uuid):
                     if version != str(current[file_uuid]):
-                        self._cache.forget(f"{file_uuid}/{version}")
+                        self._cache.delete_group(f"{file_uuid}/{version}")
 
     def close(self) -> None:
         """Stop the background threads."""
@@ -212,21 +212,21 @@ class PageStore:
                 path = self._cache.get(key.name)
                 if path is not None:
                     return path
-                self._failures.check(tenant.content, key, time.monotonic())
+                self._failures.require_drawable(tenant.content, key, time.monotonic())
                 build = self._builds.get(key)
                 if build is None:
                     mine = self._builds[key] = PendingBuild(time.monotonic())
             if build is None:
-                return self._lead(key, tenant.content, mine, make)
-            self._follow(build, deadline)
+                return self._build(key, tenant.content, mine, make)
+            self._wait_for_build(build, deadline)
 
-    def _lead(self, key: DerivedKey, content: str, build: PendingBuild, make: FileMaker) -> Path:
+    def _build(self, key: DerivedKey, content: str, build: PendingBuild, make: FileMaker) -> Path:
         """Create the file of ``key`` and wake the waiting threads, also on failure."""
         try:
-            return self._keep(key, build, make)
+            return self._build_and_store(key, build, make)
         except UnrenderableError as error:
             with self._lock:
-                if not build.dropped or error.cost_s:
+                if not build.is_dropped or error.cost_s:
                     self._failures.remember(content, key, error, time.monotonic())
             raise
         finally:
@@ -234,12 +234,12 @@ class PageStore:
                 del self._builds[key]
             build.done.set()
 
-    def _keep(self, key: DerivedKey, build: PendingBuild, make: FileMaker) -> Path:
+    def _build_and_store(self, key: DerivedKey, build: PendingBuild, make: FileMaker) -> Path:
         try:
             staged = make()
             try:
                 with self._lock:
-                    if build.dropped:
+                    if build.is_dropped:
                         raise UnrenderableError("the file was deleted", lasting=False)
                     return self._cache.keep(staged, key.name)
             finally:
@@ -250,7 +250,7 @@ class PageStore:
     def _stage(self, data: bytes) -> Path:
         return self._cache.stage(lambda file: file.write(data))
 
-    def _follow(self, build: PendingBuild, deadline: float) -> None:
+    def _wait_for_build(self, build: PendingBuild, deadline: float) -> None:
         """Wait for the build of another thread. Only a few threads may wait for a slow build, so that it cannot block
         all threads of the server."""
         with self._lock:
@@ -264,11 +264,11 @@ class PageStore:
             with self._lock:
                 self._following -= 1
 
-    def _draw_ahead(self, key: DerivedKey, tenant: Tenant, blob: Path, mark: WatermarkText | None) -> None:
+    def _schedule_prefetch(self, key: DerivedKey, tenant: Tenant, blob: Path, mark: WatermarkText | None) -> None:
         with self._lock:
             missing = not self._cache.has(key.name) and key not in self._builds
         if missing:
-            self._prefetcher.offer(key, partial(self._draw_if_spare, key, tenant, blob, mark))
+            self._prefetcher.enqueue(key, partial(self._draw_if_spare, key, tenant, blob, mark))
 
     def _draw_if_spare(self, key: DerivedKey, tenant: Tenant, blob: Path, mark: WatermarkText | None) -> None:
         """Render a page in the background. Requests that arrive meanwhile wait for it, and render it themselves if no

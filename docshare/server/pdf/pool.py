@@ -73,14 +73,14 @@ class WorkerPool:
         self._start_after = 0.0
         self._closed = False
 
-    def pids(self) -> list[int]:
+    def list_pids(self) -> list[int]:
         """Return the process IDs of the running workers."""
         with self._changed:
             children = [slot.child for slot in self._slots] + [self._reserve]
             return [child.pid for child in children if child is not None]
 
     @contextlib.contextmanager
-    def taken(self, path: str, tenant: Tenant, lane: JobLane, *, patience_s: float) -> Iterator[WorkerSlot]:
+    def hold(self, path: str, tenant: Tenant, lane: JobLane, *, patience_s: float) -> Iterator[WorkerSlot]:
         """Yield a slot for a job on the document at ``path``; release it afterwards.
 
         Waits at most ``patience_s`` seconds, less behind slow jobs. Raises Problem ``unavailable``.
@@ -89,19 +89,19 @@ class WorkerPool:
         try:
             yield slot
         finally:
-            self._give_back(slot)
+            self._return_slot(slot)
 
     @contextlib.contextmanager
-    def spare(self, path: str, tenant: Tenant) -> Iterator[WorkerSlot | None]:
+    def hold_spare(self, path: str, tenant: Tenant) -> Iterator[WorkerSlot | None]:
         """Yield a spare slot, or None: one slot always stays free for readers."""
         with self._changed:
             ticket = None if self._closed else self._schedule.start_spare(JobLane.PAGES, tenant, time.monotonic())
-            slot = None if ticket is None else self._take(ticket, path)
+            slot = None if ticket is None else self._assign_slot(ticket, path)
         try:
             yield slot
         finally:
             if slot is not None:
-                self._give_back(slot)
+                self._return_slot(slot)
 
     def is_risky(self, tenant: Tenant) -> bool:
         """Return whether jobs of ``tenant`` are expected to be slow."""
@@ -122,7 +122,7 @@ class WorkerPool:
         ticket = slot.ticket
         assert ticket is not None
         if slot.child is None:
-            child = self._from_reserve(ticket) or self._start()
+            child = self._take_reserve(ticket) or self._start()
             with self._changed:
                 slot.child, slot.is_demoted = child, False
                 closed = self._closed
@@ -192,20 +192,20 @@ class WorkerPool:
             reserve.close()
 
     @property
-    def closed(self) -> bool:
+    def is_closed(self) -> bool:
         """True after ``close`` was called."""
         return self._closed
 
     def _wait_for_slot(self, path: str, tenant: Tenant, lane: JobLane, patience_s: float) -> WorkerSlot:
         deadline = time.monotonic() + patience_s
         with self._changed:
-            ticket = self._schedule.join(lane, tenant)
+            ticket = self._schedule.enqueue(lane, tenant)
             self._paths[ticket] = path
             try:
                 while True:
                     now = time.monotonic()
                     if not self._closed:
-                        self._decide(now)
+                        self._apply_schedule(now)
                     if ticket in self._held:
                         return self._held[ticket]
                     if self._closed:
@@ -217,17 +217,17 @@ class WorkerPool:
                 self._refused.discard(ticket)
                 del self._paths[ticket]
                 if ticket not in self._held:
-                    self._schedule.leave(ticket)
+                    self._schedule.remove(ticket)
 
-    def _decide(self, now: float) -> None:
+    def _apply_schedule(self, now: float) -> None:
         """Apply the decisions of the schedule at ``now``: start, reject and preempt jobs."""
         moved = False
         for running, slot in self._held.items():
-            running.spent_s = 0.0 if slot.child is None else slot.child.spending_s()
-        while (ticket := self._schedule.next(now)) is not None:
-            self._take(ticket, self._paths[ticket])
+            running.spent_s = 0.0 if slot.child is None else slot.child.current_job_s()
+        while (ticket := self._schedule.start_next(now)) is not None:
+            self._assign_slot(ticket, self._paths[ticket])
             moved = True
-        surplus = self._schedule.surplus(now)
+        surplus = self._schedule.remove_surplus(now)
         self._refused.update(surplus)
         if moved or surplus:
             self._changed.notify_all()
@@ -237,7 +237,7 @@ class WorkerPool:
             if child is not None:
                 child.interrupt()
 
-    def _take(self, ticket: WorkerJob, path: str) -> WorkerSlot:
+    def _assign_slot(self, ticket: WorkerJob, path: str) -> WorkerSlot:
         """Assign the best idle slot to ``ticket``."""
         risky = self._schedule.budget.is_risky(ticket.tenant, time.monotonic())
         idle = (slot for slot in self._slots if slot.ticket is None)
@@ -254,9 +254,9 @@ class WorkerPool:
         ticket, slot.ticket = slot.ticket, None
         assert ticket is not None
         del self._held[ticket]
-        self._schedule.leave(ticket)
+        self._schedule.remove(ticket)
 
-    def _give_back(self, slot: WorkerSlot) -> None:
+    def _return_slot(self, slot: WorkerSlot) -> None:
         worn = None
         with self._changed:
             child = slot.child
@@ -265,12 +265,12 @@ class WorkerPool:
                 slot.recent.clear()
             self._release(slot)
             if not self._closed:
-                self._decide(time.monotonic())
+                self._apply_schedule(time.monotonic())
             self._changed.notify_all()
         if worn is not None:
             worn.close()
 
-    def _from_reserve(self, ticket: WorkerJob) -> WorkerProcess | None:
+    def _take_reserve(self, ticket: WorkerJob) -> WorkerProcess | None:
         """Return the spare worker, or None if there is none or ``ticket`` is likely to crash it too."""
         with self._changed:
             if self._reserve is None or self._schedule.budget.is_risky(ticket.tenant, time.monotonic()):

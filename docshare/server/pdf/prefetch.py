@@ -18,14 +18,14 @@ class Prefetcher:
     """
 
     def __init__(self, spare: Callable[[float], bool], most: int = 16) -> None:
-        self._spare = spare
+        self._wait_for_spare = spare
         self._most = most
         self._changed = threading.Condition()
         self._jobs: OrderedDict[Hashable, Callable[[], None]] = OrderedDict()
         self._thread: threading.Thread | None = None
         self._closed = False
 
-    def offer(self, key: Hashable, job: Callable[[], None], *, last: bool = False) -> None:
+    def enqueue(self, key: Hashable, job: Callable[[], None], *, last: bool = False) -> None:
         """Run ``job`` once the engine is idle. A later job with the same ``key`` replaces it. ``last``: run after all
         others."""
         with self._changed:
@@ -53,7 +53,7 @@ class Prefetcher:
 
     def _run(self) -> None:
         while self._wait_for_job():
-            if not self._spare(1.0):
+            if not self._wait_for_spare(1.0):
                 continue
             job = self._next()
             try:

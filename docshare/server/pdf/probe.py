@@ -28,7 +28,7 @@ class ConfinementProbe:
         self._layers: ConfinementLayers | None = None
 
     @property
-    def known(self) -> ConfinementLayers | None:
+    def layers(self) -> ConfinementLayers | None:
         """The layers, or None before they are measured."""
         return self._layers
 
@@ -41,13 +41,13 @@ class ConfinementProbe:
                 child.close()
             return self._layers
 
-    def check(self) -> None:
+    def require_layers(self) -> None:
         """Raise UnconfinedError if a required layer is missing. If no layer is required, measure in the background."""
         if not self.required:
             threading.Thread(target=self._report, name="confinement", daemon=True).start()
             return
         try:
-            reasons = self.measure().reasons()
+            reasons = self.measure().list_missing()
         except (BrokenWorkerError, WorkerTimeoutError) as error:
             raise UnconfinedError(str(error), "Check the installation: docshare doctor") from error
         if reasons:
@@ -57,7 +57,7 @@ class ConfinementProbe:
 
     def _report(self) -> None:
         try:
-            reasons = self.measure().reasons()
+            reasons = self.measure().list_missing()
         except (BrokenWorkerError, WorkerTimeoutError):
             return  # the engine reports the error when it is needed
         if reasons:

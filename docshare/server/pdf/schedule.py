@@ -58,25 +58,25 @@ class WorkerSchedule:
         self._numbers = count(1)
         self._turns: OrderedDict[tuple[str, ...], int] = OrderedDict()  # the number of the last turn of each key
 
-    def join(self, lane: JobLane, tenant: Tenant) -> WorkerJob:
+    def enqueue(self, lane: JobLane, tenant: Tenant) -> WorkerJob:
         """Add a waiting job."""
         ticket = WorkerJob(lane, tenant, next(self._numbers))
         self._waiting.append(ticket)
         return ticket
 
-    def leave(self, ticket: WorkerJob) -> None:
+    def remove(self, ticket: WorkerJob) -> None:
         """Remove a job, waiting or running."""
         for jobs in (self._waiting, self._running):
             if ticket in jobs:
                 jobs.remove(ticket)
 
-    def next(self, now: float) -> WorkerJob | None:
+    def start_next(self, now: float) -> WorkerJob | None:
         """Move the next job from waiting to running and return it; return None if no job can start now."""
         for lane in self._places:
-            fitting = [t for t in self._waiting if t.lane is lane and self._has_place(t, now)]
+            fitting = [t for t in self._waiting if t.lane is lane and self._has_capacity(t, now)]
             ready = [ticket for ticket in fitting if self._is_its_turn(ticket, fitting)]
             if ready:
-                ticket = min(ready, key=lambda each: self._order(each, now))
+                ticket = min(ready, key=lambda each: self._rank(each, now))
                 self._waiting.remove(ticket)
                 self._run(ticket)
                 return ticket
@@ -92,13 +92,13 @@ class WorkerSchedule:
 
     def has_spare(self, lane: JobLane, now: float) -> bool:
         """Return whether ``start_spare`` would start a job on a document that is not expected to be slow."""
-        running = self._of(lane)
+        running = self._running_in(lane)
         places = self._places[lane]
         quick = sum(not self.budget.is_risky(ticket.tenant, now) for ticket in running)
         waits = any(t.lane is lane and not self.budget.is_risky(t.tenant, now) for t in self._waiting)
         return not waits and len(running) < places and places - quick >= min(2, places)
 
-    def surplus(self, now: float) -> list[WorkerJob]:
+    def remove_surplus(self, now: float) -> list[WorkerJob]:
         """Remove and return the waiting jobs to reject, so that slow jobs do not occupy the threads of the server.
 
         In each lane, at most ``max_waiting`` jobs can wait that are expected to be slow or whose owner has a slow job
@@ -109,11 +109,11 @@ class WorkerSchedule:
         for lane, places in self._places.items():
             waiting = [ticket for ticket in self._waiting if ticket.lane is lane]
             slow = [ticket for ticket in waiting if self._is_behind_slow(ticket, now)]
-            rejected += self._in_turn(slow, now)[self._max_waiting :]
-            running = self._of(lane)
+            rejected += self._order_by_owner(slow, now)[self._max_waiting :]
+            running = self._running_in(lane)
             if len(running) >= places and all(job.spent_s > _SLOW_S for job in running):
                 unknown = [t for t in waiting if t not in slow and not self.budget.is_proven(t.tenant, now)]
-                rejected += self._in_turn(unknown, now)[_UNPROVEN_SHARE * self._max_waiting :]
+                rejected += self._order_by_owner(unknown, now)[_UNPROVEN_SHARE * self._max_waiting :]
         for ticket in rejected:
             self._waiting.remove(ticket)
         return rejected
@@ -125,7 +125,7 @@ class WorkerSchedule:
         expected to be slow. The owner with the most jobs and processor time loses a place.
         """
         for lane, places in self._places.items():
-            running = self._of(lane)
+            running = self._running_in(lane)
             if len(running) < places or any(t.is_preempted or not self._may_stop(t, now) for t in running):
                 continue
             waiting = [t for t in self._waiting if t.lane is lane and not self.budget.is_risky(t.tenant, now)]
@@ -143,8 +143,8 @@ class WorkerSchedule:
             return job.spent_s > _UNPROVEN_LIMIT_S
         return job.is_long
 
-    def _has_place(self, ticket: WorkerJob, now: float) -> bool:
-        running, places = self._of(ticket.lane), self._places[ticket.lane]
+    def _has_capacity(self, ticket: WorkerJob, now: float) -> bool:
+        running, places = self._running_in(ticket.lane), self._places[ticket.lane]
         if len(running) >= places:
             return False
         if len(running) == places - 1 and any(
@@ -158,7 +158,7 @@ class WorkerSchedule:
     def _is_its_turn(self, ticket: WorkerJob, others: Iterable[WorkerJob]) -> bool:
         """Return whether ``ticket`` can run now. An owner, or a document, that already runs a job must wait while
         another of ``others`` could use the place."""
-        for job in self._of(ticket.lane):
+        for job in self._running_in(ticket.lane):
             if job.tenant.owner == ticket.tenant.owner and any(
                 each.tenant.owner != ticket.tenant.owner for each in others
             ):
@@ -169,16 +169,16 @@ class WorkerSchedule:
                 return False
         return True
 
-    def _in_turn(self, tickets: Iterable[WorkerJob], now: float) -> list[WorkerJob]:
+    def _order_by_owner(self, tickets: Iterable[WorkerJob], now: float) -> list[WorkerJob]:
         """Return ``tickets`` in order, the first of each owner before the second of any."""
         ranks: Counter[str] = Counter()
         ranked: list[tuple[int, int, WorkerJob]] = []
-        for ticket in sorted(tickets, key=lambda each: self._order(each, now)):
+        for ticket in sorted(tickets, key=lambda each: self._rank(each, now)):
             ranked.append((ranks[ticket.tenant.owner], len(ranked), ticket))
             ranks[ticket.tenant.owner] += 1
         return [ticket for _, _, ticket in sorted(ranked)]
 
-    def _order(self, ticket: WorkerJob, now: float) -> JobRank:
+    def _rank(self, ticket: WorkerJob, now: float) -> JobRank:
         """Return the sort key of a waiting job.
 
         Owners within their budget come first, then documents not expected to be slow, then the owner, the document and
@@ -186,7 +186,7 @@ class WorkerSchedule:
         """
         owner, content, reader = ticket.tenant.owner, ticket.tenant.content, ticket.tenant.reader
         return (
-            self.budget.is_over(owner, now),
+            self.budget.is_over_budget(owner, now),
             self.budget.is_risky(ticket.tenant, now),
             self._turns.get((owner,), 0),
             not self.budget.is_proven(ticket.tenant, now),
@@ -208,11 +208,11 @@ class WorkerSchedule:
     def _is_behind_slow(self, ticket: WorkerJob, now: float) -> bool:
         if self.budget.is_risky(ticket.tenant, now):
             return True
-        return any(job.tenant.owner == ticket.tenant.owner and job.is_long for job in self._of(ticket.lane))
+        return any(job.tenant.owner == ticket.tenant.owner and job.is_long for job in self._running_in(ticket.lane))
 
     def _weight(self, job: WorkerJob, running: Iterable[WorkerJob], now: float) -> tuple[int, float]:
         jobs = sum(each.tenant.owner == job.tenant.owner for each in running)
-        return jobs, self.budget.used(job.tenant.owner, now) + job.spent_s
+        return jobs, self.budget.used_s(job.tenant.owner, now) + job.spent_s
 
-    def _of(self, lane: JobLane) -> list[WorkerJob]:
+    def _running_in(self, lane: JobLane) -> list[WorkerJob]:
         return [ticket for ticket in self._running if ticket.lane is lane]

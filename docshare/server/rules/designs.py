@@ -31,7 +31,7 @@ class DesignFile(NamedTuple):
     expires_at: int | None
 
     @property
-    def claimed(self) -> bool:
+    def is_claimed(self) -> bool:
         """Whether it belongs to an account."""
         return self.owner_id is not None
 
@@ -39,7 +39,7 @@ class DesignFile(NamedTuple):
         """Whether it neither expired nor burned."""
         return self.burned_at is None and not lifecycle.is_expired(self.delete_at, now)
 
-    def same_as(self, other: "DesignFile | None") -> bool:
+    def is_same_content(self, other: "DesignFile | None") -> bool:
         """Whether ``other`` is this file with this content."""
         return other is not None and (self.id, self.content_version) == (other.id, other.content_version)
 
@@ -51,13 +51,13 @@ def select_unclaimed(found: Iterable[DesignFile], now: int) -> DesignFile | None
     that belongs to an account is found only where there is no other.
     """
     rows = list(found)
-    own = (row for row in rows if not row.claimed and (row.frozen_at is not None or row.is_live(now)))
-    return next(own, None) or next((row for row in rows if row.claimed), None)
+    own = (row for row in rows if not row.is_claimed and (row.frozen_at is not None or row.is_live(now)))
+    return next(own, None) or next((row for row in rows if row.is_claimed), None)
 
 
 def is_claimable(bound: DesignFile, now: int) -> bool:
     """Whether a claim token is handed out for it: a living link that nobody has claimed and nobody is reviewing."""
-    return not bound.claimed and bound.frozen_at is None and bound.is_live(now)
+    return not bound.is_claimed and bound.frozen_at is None and bound.is_live(now)
 
 
 def require_updates_allowed(bound: DesignFile) -> None:
@@ -71,7 +71,7 @@ def require_updates_allowed(bound: DesignFile) -> None:
 
 def require_unclaimed(bound: DesignFile) -> None:
     """Raise ``forbidden`` for a link that belongs to an account."""
-    if bound.claimed:
+    if bound.is_claimed:
         hint = "Publish it from that account: POST /api/v1/files/import with both tokens of the design tool."
         raise Problem("forbidden", "The link of this design belongs to an account.", hint=hint)
 

@@ -25,8 +25,8 @@ _FORBIDDEN_CHARS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 class FeedbackQuota(NamedTuple):
     """The most rows of one kind: ``own`` of one viewer, ``file`` of all viewers of a file together."""
 
-    own: int
-    file: int
+    per_viewer: int
+    per_file: int
 
 
 # Strangers write these: one must not fill the disk, nor make the owner's answers endless.
@@ -130,9 +130,9 @@ def require_feedback_quota(kind: str, own: int, of_file: int) -> None:
     """Raise ``conflict`` when a viewer who has ``own`` rows of ``kind`` (a key of ``BOUNDS``), or the file that has
     ``of_file``, can have no more."""
     bound = FEEDBACK_QUOTAS[kind]
-    if own >= bound.own:
-        raise Problem("conflict", f"You have left {bound.own} {kind} here, which is the most.")
-    if of_file >= bound.file:
+    if own >= bound.per_viewer:
+        raise Problem("conflict", f"You have left {bound.per_viewer} {kind} here, which is the most.")
+    if of_file >= bound.per_file:
         raise Problem("conflict", f"This document takes no more {kind}.")
 
 

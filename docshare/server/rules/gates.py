@@ -46,7 +46,7 @@ class LinkRequirements:
 
     kinds: frozenset[str] = frozenset()
     form: tuple[FormField, ...] = ()
-    custom: bool = False
+    has_custom_form: bool = False
     domains: tuple[str, ...] = ()
 
 
@@ -65,7 +65,7 @@ class GateRequest:
     last unit was taken, None while the link lives. Times in milliseconds."""
 
     now: int
-    opening: bool
+    is_page_load: bool
     burned_at: int | None = None
 
 
@@ -120,7 +120,7 @@ def find_missing_grants(
 
 
 def _is_view_grant_valid(view: HeldGrant, moment: GateRequest) -> bool:
-    if not moment.opening:
+    if not moment.is_page_load:
         return moment.now - view.granted_at < OPEN_PAGE_MS
     since = moment.now if moment.burned_at is None else moment.burned_at
     return since - view.granted_at < REOPEN_WINDOW_MS

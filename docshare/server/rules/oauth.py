@@ -24,16 +24,16 @@ _HOST = re.compile(r"[\w.:\[\]-]*", re.ASCII)
 class RefreshTokenState(Enum):
     """The state of a refresh token."""
 
-    GOOD = "it is exchanged for new tokens"
-    LATE = "somebody exchanged it just now, which happens when one client refreshes twice at once"
-    STOLEN = "it was exchanged long ago, so two hold it who should be one"
+    VALID = "it is exchanged for new tokens"
+    IN_GRACE = "somebody exchanged it just now, which happens when one client refreshes twice at once"
+    REUSED = "it was exchanged long ago, so two hold it who should be one"
 
 
 def refresh_token_state(rotated_at: int | None, now: int) -> RefreshTokenState:
     """The worth of a refresh token that was exchanged at ``rotated_at`` (ms; None: never)."""
     if rotated_at is None:
-        return RefreshTokenState.GOOD
-    return RefreshTokenState.LATE if now - rotated_at <= REFRESH_GRACE_MS else RefreshTokenState.STOLEN
+        return RefreshTokenState.VALID
+    return RefreshTokenState.IN_GRACE if now - rotated_at <= REFRESH_GRACE_MS else RefreshTokenState.REUSED
 
 
 def is_registered_redirect(registered: Iterable[str], asked: str) -> bool:

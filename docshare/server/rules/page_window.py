@@ -21,25 +21,25 @@ class PageWindow:
         return self.last - self.first + 1
 
     @property
-    def before(self) -> int:
+    def pages_before(self) -> int:
         """How many pages of the document come before it."""
         return self.first - 1
 
-    def covers(self, total_pages: int) -> bool:
+    def covers_all(self, total_pages: int) -> bool:
         """Whether nothing of a document of ``total_pages`` is hidden."""
         return self.first == 1 and self.last >= total_pages
 
-    def of_document(self, page: int) -> int:
+    def to_document_page(self, page: int) -> int:
         """The document's own number of the reader's ``page``. Raises ValueError outside of the window."""
         if not 1 <= page <= self.size:
             raise ValueError("no page of the window")
-        return page + self.before
+        return page + self.pages_before
 
-    def of_reader(self, page: int) -> int | None:
+    def to_reader_page(self, page: int) -> int | None:
         """The reader's number of the document's ``page``, None for a hidden one."""
-        return page - self.before if self.first <= page <= self.last else None
+        return page - self.pages_before if self.first <= page <= self.last else None
 
-    def runs(self, runs: Sequence[Sequence[float]]) -> list[list[float]]:
+    def trim_runs(self, runs: Sequence[Sequence[float]]) -> list[list[float]]:
         """Cut ``runs`` of [pages, width, height], which describe the whole document, to this window."""
         kept: list[list[float]] = []
         start = 1

@@ -136,7 +136,7 @@ class SessionReading(NamedTuple):
     earliest_at: int
     started_at: int
     first_at: int
-    heard_at: int
+    last_beacon_at: int
     active_at: int
     last_seq: int = -1
     hidden_at: int | None = None
@@ -158,7 +158,7 @@ def begin_reading(now: int, earliest_at: int, program: tuple[str, str] | None, p
     klass, reason = program or ("scanner", "")
     earliest_at = min(earliest_at, now)
     return SessionReading(
-        klass, reason, prefetched, earliest_at, started_at=now, first_at=now, heard_at=now, active_at=now
+        klass, reason, prefetched, earliest_at, started_at=now, first_at=now, last_beacon_at=now, active_at=now
     )
 
 
@@ -180,7 +180,7 @@ def fold_beacon(
     newest = beacon.seq > reading.last_seq
     folded = reading._replace(
         started_at=started_at,
-        heard_at=max(now, reading.heard_at),
+        last_beacon_at=max(now, reading.last_beacon_at),
         active_at=max(now, reading.active_at) if claimed or beacon.input else reading.active_at,
         last_seq=max(beacon.seq, reading.last_seq),
         hidden_at=_update_hidden_at(reading, beacon, now) if newest else reading.hidden_at,
@@ -262,9 +262,9 @@ def _classify(reading: SessionReading, beacon: BeaconBody, now: int) -> SessionR
     if reading.input_at is None:
         klass, reason = _classify_without_input(reading)
         return reading._replace(klass=klass, reason=reason)
-    if reading.heard_at - reading.earliest_at < MIN_OPEN_MS:
+    if reading.last_beacon_at - reading.earliest_at < MIN_OPEN_MS:
         return reading._replace(klass="scanner", reason="gone within 2 seconds of opening the page")
-    if reading.heard_at - reading.first_at < SHORT_MS:
+    if reading.last_beacon_at - reading.first_at < SHORT_MS:
         # The service counts it where there is room.
         return reading._replace(klass="burst", reason="one of too many short sessions of one reader or address")
     return mark_counted(reading, now)

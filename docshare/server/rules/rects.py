@@ -22,7 +22,7 @@ class Rect(NamedTuple):
     height: float
 
     @property
-    def stored(self) -> str:
+    def to_json(self) -> str:
         """Return the text stored in a row; ``stored`` and ``restored`` are inverse."""
         return json.dumps(self._asdict(), separators=(",", ":"))
 

@@ -89,11 +89,11 @@ def _make_permit(target: OutboundTarget, allowed: AllowedHosts) -> AddressPolicy
     if target.host in allowed.names:
         return is_operator_allowed
 
-    def listed(address: Address) -> bool:
+    def is_listed(address: Address) -> bool:
         return is_operator_allowed(address) and any(address in network for network in allowed.networks)
 
     # Plain http goes only where the operator said so, thus to no public address that is not listed.
-    return listed if target.scheme == "http" else lambda address: is_public(address) or listed(address)
+    return is_listed if target.scheme == "http" else lambda address: is_public(address) or is_listed(address)
 
 
 def _is_name(host: str) -> bool:

@@ -51,7 +51,7 @@ class PartialFile:
         self.size = 0
         self.head = b""
         self._floor = floor
-        self._look_at = _SPACE_CHECK_BYTES
+        self._next_check_at = _SPACE_CHECK_BYTES
         self._hash = hashlib.sha256()
         self._file = open(os.open(path, _CREATE_FLAGS, 0o600), "r+b", buffering=0)  # noqa: SIM115 - outlives this call
         self._discardable = True
@@ -65,11 +65,11 @@ class PartialFile:
         while view:
             view = view[self._file.write(view) or 0 :]
         self.size += len(block)
-        if self.size >= self._look_at:
-            self._look_at = self.size + _SPACE_CHECK_BYTES
-            self._require_room()
+        if self.size >= self._next_check_at:
+            self._next_check_at = self.size + _SPACE_CHECK_BYTES
+            self._require_space()
 
-    def _require_room(self) -> None:
+    def _require_space(self) -> None:
         # Checking free space before the upload is not enough: its length may be unknown, and others write meanwhile.
         if _available_bytes(os.fstatvfs(self._file.fileno())) < self._floor:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -84,7 +84,7 @@ class PartialFile:
             os.fsync(self._file.fileno())
             self._file.close()
 
-    def release(self) -> None:
+    def mark_stored(self) -> None:
         """The file belongs to the store: ``discard`` leaves it alone from now on."""
         self._discardable = False
 
@@ -111,37 +111,37 @@ class BlobStore:
     def __init__(self, root: Path, tmp: Path, name: Callable[[], str]) -> None:
         self.root = root
         self.tmp = tmp
-        self._name = name
-        self._hold = root.with_name(BACKUP_LOCK)
-        self._put_off: set[str] = set()
-        self._shelving = threading.Lock()
+        self._generate_name = name
+        self._backup_lock = root.with_name(BACKUP_LOCK)
+        self._postponed_keys: set[str] = set()
+        self._directory_lock = threading.Lock()
         for directory in (root, tmp):
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         if root.stat().st_dev != tmp.stat().st_dev:
             raise ValueError(f"{root} and {tmp} must lie on one file system")
 
-    def part(self) -> PartialFile:
+    def create_partial(self) -> PartialFile:
         """A new empty partial file, mode 0600."""
-        return PartialFile(self.tmp / f"{self._name()}.part", MIN_FREE_DISK_BYTES)
+        return PartialFile(self.tmp / f"{self._generate_name()}.part", MIN_FREE_DISK_BYTES)
 
-    def keep(self, part: PartialFile) -> str:
+    def store(self, part: PartialFile) -> str:
         """Make ``part`` a blob that survives a power cut once this returns; returns its key.
 
         Raises OSError when the disk is full or fails; the part can still be discarded then.
         """
-        key = self._name()
+        key = self._generate_name()
         target = self.path(key)
         part.close()
-        self._make_shelf(target.parent)
+        self._make_directory(target.parent)
         os.rename(part.path, target)
         part.path = target
         _sync_directory(target.parent)
-        part.release()
+        part.mark_stored()
         return key
 
-    def _make_shelf(self, shelf: Path) -> None:
+    def _make_directory(self, shelf: Path) -> None:
         # Another thread that sees the directory can rely on it: it is on disk before the lock is released.
-        with self._shelving:
+        with self._directory_lock:
             if not shelf.is_dir():
                 shelf.mkdir(mode=0o700)
                 _sync_directory(self.root)
@@ -158,19 +158,19 @@ class BlobStore:
 
     def delete(self, key: str) -> None:
         """Remove the blob, or put that off while a backup is being made; removing it twice is harmless."""
-        if is_locked(self._hold):
-            self._put_off.add(key)
+        if is_locked(self._backup_lock):
+            self._postponed_keys.add(key)
         else:
             self.path(key).unlink(missing_ok=True)
 
-    def settle(self) -> int:
+    def delete_postponed(self) -> int:
         """Remove what could not be removed during a backup; returns how many. Nothing while one is being made."""
-        if not self._put_off or is_locked(self._hold):
+        if not self._postponed_keys or is_locked(self._backup_lock):
             return 0
-        due = tuple(self._put_off)
+        due = tuple(self._postponed_keys)
         for key in due:
             self.path(key).unlink(missing_ok=True)
-            self._put_off.discard(key)
+            self._postponed_keys.discard(key)
         return len(due)
 
     def free_bytes(self) -> int:
@@ -184,16 +184,16 @@ class BlobStore:
         """
         keys = known if isinstance(known, Set) else frozenset(known)
         partials = list(self.tmp.iterdir())
-        orphans = [path for path in self._stored() if path.name not in keys]
-        if is_locked(self._hold):
-            self._put_off.update(path.name for path in orphans if _KEY_PATTERN.fullmatch(path.name))
+        orphans = [path for path in self._list_stored() if path.name not in keys]
+        if is_locked(self._backup_lock):
+            self._postponed_keys.update(path.name for path in orphans if _KEY_PATTERN.fullmatch(path.name))
             orphans = []
         for path in partials + orphans:
             if not remove_tree(path):
                 _log.warning("left behind, because it cannot be removed: %s", path.name)
         return SweepResult(len(partials), len(orphans))
 
-    def _stored(self) -> Iterator[Path]:
+    def _list_stored(self) -> Iterator[Path]:
         for shelf in self.root.iterdir():
             if shelf.is_dir() and not shelf.is_symlink():
                 yield from shelf.iterdir()

@@ -33,12 +33,12 @@ class _Sqlite(SqliteDatabase):
     """Remembers the connections that threads opened, so that a stop can close all of them."""
 
     def __init__(self, path: str) -> None:
-        self.opened: list[Any] = []
+        self.connections: list[Any] = []
         super().__init__(path, pragmas=_PRAGMAS, autoconnect=True, timeout=5, check_same_thread=False)
 
     def _connect(self) -> Any:
         connection = super()._connect()  # type: ignore[misc]  # its stubs leave out what subclasses may extend
-        self.opened.append(connection)
+        self.connections.append(connection)
         return connection
 
     def _in_transaction(self) -> bool:
@@ -65,9 +65,9 @@ class Store:
 
     def __init__(self, path: Path) -> None:
         self._lock = threading.RLock()
-        self._turns: dict[object, tuple[threading.Lock, int]] = {}
-        self._turning = threading.Lock()
-        self._remembered: dict[tuple[str, tuple[Any, ...]], object] = {}
+        self._key_locks: dict[object, tuple[threading.Lock, int]] = {}
+        self._key_locks_guard = threading.Lock()
+        self._cached_rows: dict[tuple[str, tuple[Any, ...]], object] = {}
         self.path = path
         self.sqlite: Any = _Sqlite(str(path))
         database.initialize(self.sqlite)
@@ -81,24 +81,24 @@ class Store:
                     yield
             finally:
                 # A new object and not an emptied one: a reader that asked before still holds the old one.
-                self._remembered = {}
+                self._cached_rows = {}
 
     @contextmanager
-    def turn(self, key: object) -> Iterator[None]:
+    def lock_key(self, key: object) -> Iterator[None]:
         """Hold the lock of ``key`` for this block. For work of many transactions that must not run at the same time as
         its opposite. Never use it inside ``write()``."""
-        with self._turning:
-            lock, waiting = self._turns.get(key, (threading.Lock(), 0))
-            self._turns[key] = lock, waiting + 1
+        with self._key_locks_guard:
+            lock, waiting = self._key_locks.get(key, (threading.Lock(), 0))
+            self._key_locks[key] = lock, waiting + 1
         try:
             with lock:
                 yield
         finally:
-            with self._turning:
-                lock, waiting = self._turns[key]
-                self._turns[key] = lock, waiting - 1
+            with self._key_locks_guard:
+                lock, waiting = self._key_locks[key]
+                self._key_locks[key] = lock, waiting - 1
                 if waiting == 1:
-                    del self._turns[key]
+                    del self._key_locks[key]
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -107,28 +107,28 @@ class Store:
         with self.sqlite.atomic("DEFERRED"):
             yield
 
-    def rows(self, sql: str, params: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    def fetch_all(self, sql: str, params: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """All rows of one statement as tuples, past the models: for the hot paths."""
         found: list[tuple[Any, ...]] = self.sqlite.execute_sql(sql, tuple(params)).fetchall()
         return found
 
-    def row(self, sql: str, params: Sequence[Any] = ()) -> tuple[Any, ...] | None:
+    def fetch_one(self, sql: str, params: Sequence[Any] = ()) -> tuple[Any, ...] | None:
         """The first row of one statement, or None."""
         found: tuple[Any, ...] | None = self.sqlite.execute_sql(sql, tuple(params)).fetchone()
         return found
 
-    def recall(self, sql: str, params: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    def fetch_cached(self, sql: str, params: tuple[Any, ...]) -> tuple[Any, ...] | None:
         """Return the result of ``row``, cached until the next write; inside ``write()`` it is never cached.
 
         For what every request asks. A query is quick, but it makes its thread give up the interpreter four times, and
         under load each of those is a wait.
         """
         if self.sqlite.in_transaction():
-            return self.row(sql, params)  # what is not committed is nobody else's business
-        remembered = self._remembered
+            return self.fetch_one(sql, params)  # what is not committed is nobody else's business
+        remembered = self._cached_rows
         found = remembered.get((sql, params), _NOT_CACHED)
         if found is _NOT_CACHED:
-            found = self.row(sql, params)
+            found = self.fetch_one(sql, params)
             if len(remembered) >= _MAX_CACHED_ROWS:
                 remembered.clear()
             remembered[sql, params] = found
@@ -147,12 +147,12 @@ class Store:
     def is_answering(self) -> bool:
         """Return whether the database can be read; log the error if it cannot."""
         try:
-            return self.row("SELECT 1 FROM sqlite_master") is not None
+            return self.fetch_one("SELECT 1 FROM sqlite_master") is not None
         except (DatabaseError, sqlite3.Error):
             LOGGER.exception("the database does not answer")
             return False
 
-    def scrub(self) -> None:
+    def truncate_wal(self) -> None:
         """Fold the WAL into the file and empty it, so that what was erased is in neither.
 
         Waits up to five seconds for readers that still need it; never inside ``write()``.
@@ -166,5 +166,5 @@ class Store:
             with suppress(DatabaseError):  # of a full disk; the next start reads the log
                 self.sqlite.execute_sql("PRAGMA wal_checkpoint(TRUNCATE)")
             self.sqlite.close()
-            while self.sqlite.opened:
-                self.sqlite.opened.pop().close()
+            while self.sqlite.connections:
+                self.sqlite.connections.pop().close()

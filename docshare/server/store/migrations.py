@@ -34,7 +34,7 @@ class DatabaseTooNew(Exception):
 
 def migrate(store: Store) -> None:
     """Bring the schema up to date, one transaction a step. Raises ``TooNew``."""
-    taken = store.row("PRAGMA user_version")
+    taken = store.fetch_one("PRAGMA user_version")
     version = int(taken[0]) if taken else 0
     if version > len(STEPS):
         raise DatabaseTooNew(f"database version {version} is newer than this docshare ({len(STEPS)}); upgrade docshare")

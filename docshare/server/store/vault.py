@@ -47,14 +47,14 @@ class Vault:
     def _cipher(self) -> "AESGCM":
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # here: it would slow every start
 
-        return AESGCM(self._key())
+        return AESGCM(self._read_key())
 
-    def _key(self) -> bytes:
+    def _read_key(self) -> bytes:
         with suppress(FileExistsError):
-            self._make()
+            self._create_key()
         return self._path.read_bytes()
 
-    def _make(self) -> None:
+    def _create_key(self) -> None:
         """Write a fresh key, whole or not at all. Raises FileExistsError where there is one."""
         partial = self._path.with_name(f"{self._path.name}.{self._random(8).hex()}.new")
         if self._path.exists():

@@ -40,7 +40,7 @@ def issue_page_token(link: Link, shown: ReaderView, viewer_mode: str, *, embedde
         source=_find_source(link, embedded=embedded),
         viewer_mode=viewer_mode,
         referrer=_find_referrer_host(),
-        prefetched=is_prefetch(),
+        is_prefetched=is_prefetch(),
     )
     return viewing.sign_page_token(current_runtime(), link, shown.window, facts)
 
@@ -72,7 +72,7 @@ def take(name: str) -> Response:
 
 def _check_request() -> None:
     allowance = current_runtime().limits.hit(BEACON_POLICY, address_key(client_address()), BEACON_POLICY.limit)
-    if not allowance.allowed:
+    if not allowance.is_allowed:
         retry = {"Retry-After": str(allowance.reset_s)}
         raise Problem("rate_limited", "Too many beacons from one address.", headers=retry)
     # Where the browser says who asks, it must be our own page. For all others the token vouches.
@@ -92,8 +92,8 @@ def _describe_sender() -> BeaconSender:
         address=client_address(),
         country=client_country(),
         account_id=sign_in.find_account_id(current_runtime(), session_cookie()),
-        prefetch=is_prefetch(),
-        viewer_token=viewer_cookie.read_viewer_token,
+        is_prefetch=is_prefetch(),
+        find_viewer_token=viewer_cookie.read_viewer_token,
     )
 
 

@@ -35,7 +35,7 @@ def download(name: str) -> Response:
 def _send_copy(name: str) -> Response:
     csrf.require_same_site()
     allowance = current_runtime().limits.hit(DOWNLOAD_POLICY, address_key(client_address()), DOWNLOAD_POLICY.limit)
-    if not allowance.allowed:
+    if not allowance.is_allowed:
         retry = {"Retry-After": str(allowance.reset_s)}
         raise Problem("rate_limited", "Too many downloads from one address.", headers=retry, extra={"reason": "busy"})
     link = require_open_link(current_runtime(), name)

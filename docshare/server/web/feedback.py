@@ -126,7 +126,7 @@ def _require_writer(name: str, policy: RatePolicy = WRITE_POLICY) -> ReaderConte
     ``If-Match`` names another version of the document than the current one, and as ``_reader``."""
     csrf.require_same_origin()
     allowance = current_runtime().limits.hit(policy, address_key(client_address()), policy.limit)
-    if not allowance.allowed:
+    if not allowance.is_allowed:
         retry = {"Retry-After": str(allowance.reset_s)}
         raise Problem("rate_limited", "Too much was sent from your network in a minute.", headers=retry)
     reader = _find_viewer(name)

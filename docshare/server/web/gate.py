@@ -66,7 +66,7 @@ def back(name: str) -> Response:
 def _check_request() -> None:
     csrf.require_same_site()
     allowance = current_runtime().limits.hit(ENTRY_POLICY, address_key(client_address()), ENTRY_POLICY.limit)
-    if not allowance.allowed:
+    if not allowance.is_allowed:
         retry = {"Retry-After": str(allowance.reset_s)}
         raise Problem("rate_limited", "Too many forms from one address.", headers=retry, extra={"reason": "busy"})
 

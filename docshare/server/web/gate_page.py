@@ -41,9 +41,9 @@ def render_gate(
         "gate.html",
         name=None if entry.is_name_hidden(link) else link.file.original_name,
         title=NEUTRAL_TITLE,
-        owed=standing.owed,
-        form=standing.asked.form,
-        custom=standing.asked.custom,
+        owed=standing.missing,
+        form=standing.requirements.form,
+        custom=standing.requirements.has_custom_form,
         values=_known_values(link, standing) | {key: value for key, value in values.items() if value},
         errors=errors,
         problem=problem,
@@ -75,4 +75,4 @@ def _known_values(link: Link, standing: EntryState) -> dict[str, str]:
     """An invitee's address, which they need not type again."""
     if link.invite is None:
         return {}
-    return {row.key: link.invite.email for row in standing.asked.form if row.type == "email"}
+    return {row.key: link.invite.email for row in standing.requirements.form if row.type == "email"}

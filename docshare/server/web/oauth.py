@@ -156,8 +156,8 @@ def _respond_to_app(work: Any) -> Response:
     from authlib.oauth2 import OAuth2Error
 
     key = address_key(client_address())
-    allowance = current_runtime().limits.look(ADDRESS, key, current_runtime().config.address_limit)
-    if not allowance.allowed:
+    allowance = current_runtime().limits.peek(ADDRESS, key, current_runtime().config.address_limit)
+    if not allowance.is_allowed:
         refused = jsonify(error="temporarily_unavailable", error_description="Too many failures. Try again later.")
         refused.status_code = 429
         refused.headers["Retry-After"] = str(allowance.reset_s)

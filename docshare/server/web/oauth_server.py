@@ -56,13 +56,13 @@ class _ClientAdapter:
         return normalize_scopes(scope)
 
     def check_redirect_uri(self, redirect_uri: str) -> bool:
-        return self.row.redirects_to(redirect_uri)
+        return self.row.is_redirect_allowed(redirect_uri)
 
     def check_client_secret(self, client_secret: str) -> bool:
-        return self.row.knows(client_secret)
+        return self.row.is_secret(client_secret)
 
     def check_endpoint_auth_method(self, method: str, _endpoint: str) -> bool:
-        return (method == "none") == self.row.public
+        return (method == "none") == self.row.is_public
 
     def check_response_type(self, response_type: str) -> bool:
         return response_type == "code"

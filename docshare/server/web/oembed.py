@@ -47,7 +47,7 @@ def oembed() -> Response:
         raise Problem("bad_request", "The parameter 'url' is missing: which share link?")
     link = _resolve_address(runtime, address)
     told = public.build_metadata(link)
-    if not told.alive:
+    if not told.is_alive:
         raise _unknown_link_problem()
     return answers.json_response(_build_document(runtime, told, _read_pixels("maxwidth"), _read_pixels("maxheight")))
 
@@ -62,7 +62,7 @@ def _require_rate_limit(runtime: Runtime) -> None:
     """At most as many requests of one address as under /api. Raises ``rate_limited``."""
     key = f"oembed {address_key(client_address())}"
     allowance = runtime.limits.hit(REQUESTS, key, runtime.config.rate_limit)
-    if not allowance.allowed:
+    if not allowance.is_allowed:
         raise Problem("rate_limited", "Too many requests.", headers={"Retry-After": str(allowance.reset_s)})
 
 
@@ -70,7 +70,7 @@ def _build_document(
     runtime: Runtime, told: PublicMetadata, max_width: int | None, max_height: int | None
 ) -> dict[str, Any]:
     base_url, link = runtime.config.base_url, told.link
-    title = NEUTRAL_TITLE if told.nameless else link.file.original_name
+    title = NEUTRAL_TITLE if told.is_name_hidden else link.file.original_name
     width, height = min(_WIDTH, max_width or _WIDTH), min(_HEIGHT, max_height or _HEIGHT)
     frame = f"{base_url}/embed/{link.public_id}"
     thumbnail, wide, tall = _find_thumbnail(runtime, told, max_width, max_height) or (None, None, None)
@@ -96,14 +96,14 @@ def _find_thumbnail(
 ) -> tuple[str, int, int] | None:
     """Address and size of the first page that readers see; None where it is not for everybody's eyes, or too large."""
     link, width = told.link, PAGE_WIDTHS[0]
-    if told.asks or not told.pages or width > (max_width or width):
+    if told.has_requirements or not told.pages or width > (max_width or width):
         return None
     sight = page_range.resolve_view(runtime, link, None)
-    _, page_width, page_height = sight.window.runs(links.load_page_sizes(runtime, link))[0]
+    _, page_width, page_height = sight.window.trim_runs(links.load_page_sizes(runtime, link))[0]
     height = max(1, round(page_height * width / page_width)) if page_width else _MAX_HEIGHT + 1
     if height > min(_MAX_HEIGHT, max_height or _MAX_HEIGHT):
         return None
-    return f"{runtime.config.base_url}/{link.public_id}/pages/1-{width}.jpg?v={sight.mark}", width, height
+    return f"{runtime.config.base_url}/{link.public_id}/pages/1-{width}.jpg?v={sight.address_tag}", width, height
 
 
 def _resolve_address(runtime: Runtime, address: str) -> Link:

@@ -21,7 +21,7 @@ class PageChunk:
     total: int
 
     @classmethod
-    def around(cls, page: int, total: int) -> "PageChunk":
+    def containing(cls, page: int, total: int) -> "PageChunk":
         """The chunk that holds ``page`` (1-based) of a document of ``total`` pages."""
         first = (page - 1) // CHUNK_PAGES * CHUNK_PAGES + 1
         return cls(first, min(first + CHUNK_PAGES - 1, total), total)

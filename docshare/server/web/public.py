@@ -104,7 +104,7 @@ def page_image(name: str, page: str, width: str) -> Response:
     asked = (file.uuid, file.content_version, blob, number, int(width))
     watermark, tenant = shown.watermark, tenants.reader_tenant(file, client_address())
     if watermark is not None and watermark.personal:
-        stamp = partial(runtime.pages.stamped, *asked, watermark.mark, tenant)
+        stamp = partial(runtime.pages.stamp_image, *asked, watermark.mark, tenant)
         return _send_page_part(lambda: Response(stamp(), content_type="image/jpeg"))
     make = partial(runtime.pages.image, *asked, watermark and watermark.mark, tenant)
     return _send_page_part(lambda: derived.send_derived(make(), "image/jpeg"))
@@ -118,7 +118,7 @@ def page_text(name: str, page: str) -> Response:
     shown = _find_view(link)
     number = _resolve_page_number(shown, page)
     file, blob = link.file, runtime.blobs.path(link.file.blob)
-    if shown.window.covers(file.total_pages):
+    if shown.window.covers_all(file.total_pages):
         tenant = tenants.reader_tenant(file, client_address())
         make = partial(runtime.pages.text, file.uuid, file.content_version, blob, number, tenant)
         return _send_page_part(lambda: derived.send_derived(make(), "application/json"))
@@ -137,7 +137,7 @@ def require_open_link(runtime: Runtime, name: str) -> Link:
     link = find_link(runtime, name)
     standing = _check_entry(link, opening=False)
     page_range.require_pages(runtime, link, session_cookie())
-    if standing.owed:
+    if standing.missing:
         raise troubles.gate_problem()
     return link
 
@@ -160,8 +160,8 @@ def _check_entry(link: Link, *, opening: bool) -> EntryState:
     # Asked where it matters only: every page image comes here.
     owner = link.file.frozen_at is not None and page_range.is_owner(current_runtime(), link, session_cookie())
     found = entry.check_entry(current_runtime(), link, viewer_cookie.read_viewer_token, opening=opening, owner=owner)
-    if found.owed and page_range.is_owner(current_runtime(), link, session_cookie()):
-        return replace(found, owed=frozenset())
+    if found.missing and page_range.is_owner(current_runtime(), link, session_cookie()):
+        return replace(found, missing=frozenset())
     return found
 
 
@@ -173,7 +173,7 @@ def _render_share_page(link: Link, name: str, *, embed: bool) -> Response:
         page_range.require_pages(current_runtime(), link, session_cookie())
     except Problem as problem:
         return troubles.render_problem_page(problem, status=200)
-    if standing.owed:
+    if standing.missing:
         return gate_page.render_gate(link, standing, name, embed=embed)
     return _render_viewer(link, embed=embed)
 
@@ -185,10 +185,10 @@ def _find_view(link: Link) -> ReaderView:
 def _resolve_page_number(shown: ReaderView, page: str) -> int:
     """The document's number of the page that the reader calls ``page``, of the content and window that ``?v=`` names.
     A hidden page answers as one that the document does not have."""
-    if _PAGE_NUMBER.fullmatch(page) is None or request.args.get("v") != shown.mark:
+    if _PAGE_NUMBER.fullmatch(page) is None or request.args.get("v") != shown.address_tag:
         raise guessing.link_not_found()
     try:
-        return shown.window.of_document(int(page))
+        return shown.window.to_document_page(int(page))
     except ValueError:
         raise guessing.link_not_found() from None
 
@@ -211,14 +211,14 @@ def _render_viewer(link: Link, *, embed: bool) -> Response:
     total = shown.window.size
     asked = request.args.get("page", "")
     start = min(int(asked), total) if _PAGE_NUMBER.fullmatch(asked) else 1
-    runs = shown.window.runs(links.load_page_sizes(current_runtime(), link))
-    chunk = plain.PageChunk.around(start, total)
+    runs = shown.window.trim_runs(links.load_page_sizes(current_runtime(), link))
+    chunk = plain.PageChunk.containing(start, total)
     words = plain.read_page_texts(current_runtime(), link, shown, chunk, client_address()) if asked else {}
     base = f"/{link.public_id}"
     looks = settings.find_appearance(current_runtime(), link)
     facts = {
         "base": base,
-        "version": shown.mark,
+        "version": shown.address_tag,
         "pages": total,
         "sizes": runs,
         "start": start,

@@ -16,7 +16,7 @@ def record_denial(name: str, problem: Problem) -> None:
     asker = LinkRequester(
         user_agent=request.headers.get("User-Agent", ""),
         account_id=sign_in.find_account_id(current_runtime(), session_cookie()),
-        unread=request.method == "HEAD" or is_prefetch(),
-        acts=request.method == "POST",
+        is_unseen=request.method == "HEAD" or is_prefetch(),
+        submits_form=request.method == "POST",
     )
     denials.count_denial(current_runtime(), name, problem, asker)

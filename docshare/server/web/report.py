@@ -40,7 +40,9 @@ def page(name: str) -> Response:
     except Problem:
         return troubles.render_problem_page(_unknown_link_problem())
     return make_response(
-        render_template("readership.html", name=material.name, made=material.made, content=render_report(material))
+        render_template(
+            "readership.html", name=material.name, made=material.created_text, content=render_report(material)
+        )
     )
 
 

@@ -26,7 +26,7 @@ def ask_to_sign_in(path: str, why: str) -> Response:
             path,
             max_age=_SECONDS,
             path="/login",
-            secure=current_runtime().config.secure,
+            secure=current_runtime().config.is_secure,
             httponly=True,
             samesite="Lax",
         )
@@ -43,7 +43,7 @@ def clear_return_path(answer: AnyResponse) -> None:
     """Lead there once."""
     if _COOKIE in request.cookies:
         answer.delete_cookie(
-            _COOKIE, path="/login", secure=current_runtime().config.secure, httponly=True, samesite="Lax"
+            _COOKIE, path="/login", secure=current_runtime().config.is_secure, httponly=True, samesite="Lax"
         )
 
 

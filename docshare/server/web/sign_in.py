@@ -66,7 +66,7 @@ def leave() -> AnyResponse:
         return _render_page(problem=problem)
     answer = redirect("/login", 303)
     answer.delete_cookie(
-        _cookie_name(), path="/", secure=current_runtime().config.secure, httponly=True, samesite="Lax"
+        _cookie_name(), path="/", secure=current_runtime().config.is_secure, httponly=True, samesite="Lax"
     )
     return answer
 
@@ -86,7 +86,7 @@ def _start_session(cookie: str) -> AnyResponse:
         cookie,
         max_age=lifetime,
         path="/",
-        secure=current_runtime().config.secure,
+        secure=current_runtime().config.is_secure,
         httponly=True,
         samesite="Lax",
     )

@@ -62,7 +62,7 @@ def is_accepted() -> bool:
 
 
 def _set_cookie(response: Response, name: str, value: str, lifetime_ms: int | None) -> None:
-    secure = current_runtime().config.secure
+    secure = current_runtime().config.is_secure
     response.set_cookie(
         name,
         value,
@@ -85,4 +85,4 @@ def _gate_cookie_name(link: Link) -> str:
 
 def _prefix_name(name: str) -> str:
     # Browsers accept a name with this prefix from this host only, not from other hosts of its domain.
-    return f"__Host-{name}" if current_runtime().config.secure else name
+    return f"__Host-{name}" if current_runtime().config.is_secure else name

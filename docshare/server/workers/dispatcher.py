@@ -23,14 +23,14 @@ class Dispatcher:
 
     def __init__(self, rt: Runtime, senders: int = MAX_SENDERS) -> None:
         self._rt = rt
-        self._most = senders
-        self._out = 0  # letters that senders hold, or that are not booked yet
+        self._max_senders = senders
+        self._in_flight = 0  # letters that senders hold, or that are not booked yet
         self._claimed: deque[ClaimedDelivery] = deque()
-        self._sent: deque[AttemptResult] = deque()
+        self._results: deque[AttemptResult] = deque()
         self._senders = ThreadPoolExecutor(senders, thread_name_prefix="sender")
-        self._woken = threading.Event()
+        self._wake_event = threading.Event()
         self._stopping = threading.Event()
-        self._over = threading.Event()
+        self._has_ended = threading.Event()
         self._thread = threading.Thread(target=self._loop, name=_THREAD_NAME, daemon=True)
 
     def start(self) -> None:
@@ -40,53 +40,53 @@ class Dispatcher:
     def stop(self) -> None:
         """Begin no further attempt."""
         self._stopping.set()
-        self._woken.set()
+        self._wake_event.set()
 
     def join(self, timeout: float) -> None:
         """Wait up to ``timeout`` seconds for the attempts under way; what is not over then is made again after the next
         start."""
         self._thread.join(timeout)
-        self._over.set()
+        self._has_ended.set()
         self._senders.shutdown(wait=False)
 
     def _loop(self) -> None:
         released = False
-        while not self._over.is_set():
-            self._woken.clear()
-            self._rt.pulses[_THREAD_NAME] = self._rt.clock()
+        while not self._has_ended.is_set():
+            self._wake_event.clear()
+            self._rt.heartbeats[_THREAD_NAME] = self._rt.clock()
             try:
                 if not released:  # at a start on a full disk nobody could, and this thread holds none yet
                     dispatch.release_claims(self._rt)
                     released = True
-                self._book()
+                self._record_results()
                 if not self._stopping.is_set():
-                    self._hand_out()
+                    self._submit_claimed()
             except Exception as error:  # noqa: BLE001 - a full disk, say; what is not booked waits for the next turn
                 faults.log_error(error, "deliveries have stalled")
-                self._over.wait(_POLL_SECONDS)
-            if self._stopping.is_set() and self._out == 0:
+                self._has_ended.wait(_POLL_SECONDS)
+            if self._stopping.is_set() and self._in_flight == 0:
                 return
-            self._woken.wait(_POLL_SECONDS)
+            self._wake_event.wait(_POLL_SECONDS)
 
-    def _book(self) -> None:
-        if sent := list(self._sent):
+    def _record_results(self) -> None:
+        if sent := list(self._results):
             dispatch.record_attempts(self._rt, sent)
             for _ in sent:
-                self._sent.popleft()
-            self._out -= len(sent)
+                self._results.popleft()
+            self._in_flight -= len(sent)
 
-    def _hand_out(self) -> None:
-        free = self._most - self._out - len(self._claimed)
+    def _submit_claimed(self) -> None:
+        free = self._max_senders - self._in_flight - len(self._claimed)
         if free:
             self._claimed += dispatch.claim_due(self._rt, free)
         while self._claimed:
             letter = self._claimed.popleft()
-            self._out += 1
+            self._in_flight += 1
             self._senders.submit(self._send, letter)
 
     def _send(self, letter: ClaimedDelivery) -> None:
-        self._sent.append(dispatch.send(self._rt, letter))
-        self._woken.set()
+        self._results.append(dispatch.send(self._rt, letter))
+        self._wake_event.set()
 
 
 def deliver_due(rt: Runtime) -> int:

@@ -25,7 +25,7 @@ class Job:
     """``every``: seconds between two runs; ``run`` does what is due and returns how much that was."""
 
     name: str
-    every: float
+    interval_s: float
     run: Callable[[Runtime], int]
 
 
@@ -36,7 +36,7 @@ JOBS: tuple[Job, ...] = (
     Job("purge the trash", 5, sweeps.purge_due),
     Job("forget listeners that are gone", 5, listeners.delete_expired),
     Job("destroy what burned", 5, burn.destroy_due),
-    Job("destroy what a backup held", 5, lambda rt: rt.blobs.settle()),
+    Job("destroy what a backup held", 5, lambda rt: rt.blobs.delete_postponed()),
     Job("destroy what expired unclaimed", 5, sweeps.expire_unclaimed),
     RECORD_DENIALS,
     Job("hold back room on the disk", 60, lambda rt: reserve.ensure_reserve(rt.config.data_dir)),
@@ -79,11 +79,11 @@ class Worker:
     def _loop(self) -> None:
         due = dict.fromkeys(self._jobs, 0.0)
         while not self._stop.is_set():
-            self._rt.pulses[self._name] = self._rt.clock()
+            self._rt.heartbeats[self._name] = self._rt.clock()
             for job in self._jobs:
                 if time.monotonic() >= due[job] and not self._stop.is_set():
                     run_job(self._rt, job)
-                    due[job] = time.monotonic() + job.every
+                    due[job] = time.monotonic() + job.interval_s
             self._stop.wait(_POLL_SECONDS)
 
 

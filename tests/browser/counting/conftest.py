@@ -14,7 +14,7 @@ from tests.support.pdfs import A4, simple_pdf
 
 
 @pytest.fixture(scope="module")
-def room(tmp_path_factory: pytest.TempPathFactory, engine: PdfEngine) -> Iterator[tuple[World, str]]:
+def live_instance(tmp_path_factory: pytest.TempPathFactory, engine: PdfEngine) -> Iterator[tuple[World, str]]:
     """An instance with a clock that can leap, and the address where it listens."""
     clock = RunningClock()
     world = make_world(make_runtime(tmp_path_factory.mktemp("counting"), clock, engine, rate_limit=100_000), clock)
@@ -25,7 +25,7 @@ def room(tmp_path_factory: pytest.TempPathFactory, engine: PdfEngine) -> Iterato
 
 
 @pytest.fixture(scope="module")
-def people(browser: Browser) -> Iterator[Browser]:
+def plain_browser(browser: Browser) -> Iterator[Browser]:
     """A Chromium that goes by the name of an ordinary one, also in what it sends after a page is gone."""
     switches = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", f"--user-agent={DESKTOP}"]
     ordinary = browser.browser_type.launch(executable_path=CHROMIUM, args=switches)
@@ -34,7 +34,7 @@ def people(browser: Browser) -> Iterator[Browser]:
 
 
 @pytest.fixture
-def document(room: tuple[World, str]) -> MeasuredDocument:
-    world, url = room
+def document(live_instance: tuple[World, str]) -> MeasuredDocument:
+    world, url = live_instance
     short_id = str(world.pia.upload(simple_pdf(pages=5, size=A4))["shortId"])
     return MeasuredDocument(world, short_id, f"{url}/{short_id}")

@@ -17,9 +17,11 @@ from tests.support.polling import wait_until
 HANDHELD = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "user_agent": PHONE}
 
 
-def test_pages_read_for_known_times_make_one_view_with_those_times(people: Browser, document: MeasuredDocument) -> None:
+def test_pages_read_for_known_times_make_one_view_with_those_times(
+    plain_browser: Browser, document: MeasuredDocument
+) -> None:
     seen, left = [], [time.monotonic()]  # when each page was in view for sure, and when its reader asked for the next
-    with visitor(people) as person:
+    with visitor(plain_browser) as person:
         page = person.open(document.url)
         for number, seconds in ((1, 3.0), (2, 2.0), (3, 2.5)):
             wait_for_page(page, number)
@@ -30,14 +32,14 @@ def test_pages_read_for_known_times_make_one_view_with_those_times(people: Brows
                 page.keyboard.press("ArrowRight")
         page.goto("about:blank")
         seen.append(time.monotonic())
-        wait_until(document.is_left)
-        assert document.views == 1
+        wait_until(document.has_ended_message)
+        assert document.view_count == 1
         assert person.complaints == []
-    assert document.feed() == [], "a view enters the feed when its session ends"
+    assert document.list_view_rows() == [], "a view enters the feed when its session ends"
     document.world.clock.advance(seconds=11)
-    (row,) = document.feed()
+    (row,) = document.list_view_rows()
     assert (row["type"], row["pagesViewed"]) == ("view", 3)
-    by_page = document.world.rt.db.rows(
+    by_page = document.world.rt.db.fetch_all(
         "SELECT page, time_ms FROM session_pages WHERE session_id = (SELECT MAX(id) FROM view_sessions) ORDER BY page"
     )
     assert [number for number, _ in by_page] == [1, 2, 3]
@@ -45,8 +47,8 @@ def test_pages_read_for_known_times_make_one_view_with_those_times(people: Brows
         least, most = left[index + 1] - seen[index], seen[index + 1] - left[index]
         assert least * 1000 - SECOND < measured < most * 1000 + SECOND
     assert (left[-1] - seen[0]) * 1000 - SECOND < row["timeMs"] < (seen[-1] - left[0]) * 1000 + SECOND
-    assert document.sessions("class, device, browser, turns") == [("human", "Desktop", "Chrome", 2)]
-    assert document.views == 1
+    assert document.list_sessions("class, device, browser, turns") == [("human", "Desktop", "Chrome", 2)]
+    assert document.view_count == 1
 
 
 @pytest.mark.parametrize(
@@ -63,22 +65,22 @@ def test_who_only_fetches_the_page_leaves_no_trace(document: MeasuredDocument, h
     for _ in range(3):
         assert requests.get(document.url, headers=headers, timeout=10).status_code == 200
         assert requests.head(document.url, headers=headers, timeout=10).status_code == 200
-    assert document.sessions() == []
-    assert document.views == 0
-    assert document.after_everybody_left() == []
+    assert document.list_sessions() == []
+    assert document.view_count == 0
+    assert document.list_rows_after_end() == []
 
 
-def test_a_prefetch_by_a_browser_leaves_no_trace(people: Browser, document: MeasuredDocument) -> None:
+def test_a_prefetch_by_a_browser_leaves_no_trace(plain_browser: Browser, document: MeasuredDocument) -> None:
     linking = f'<link rel="prefetch" href="{document.url}"><p>A page that links to the document'
-    with visitor(people) as person:
+    with visitor(plain_browser) as person:
         page = person.page
         page.route("**/elsewhere", lambda route: route.fulfill(body=linking, content_type="text/html"))
         page.goto(document.url.replace(document.short_id, "elsewhere"))
         page.wait_for_function(
             "url => performance.getEntriesByName(url).some((entry) => entry.responseStatus === 200)", arg=document.url
         )
-    assert document.sessions() == []
-    assert document.views == 0
+    assert document.list_sessions() == []
+    assert document.view_count == 0
 
 
 def test_chromium_under_its_own_headless_name_counts_nothing(browser: Browser, document: MeasuredDocument) -> None:
@@ -86,19 +88,19 @@ def test_chromium_under_its_own_headless_name_counts_nothing(browser: Browser, d
     assert "HeadlessChrome" in own_name.evaluate("navigator.userAgent")
     own_name.close()
     with open_browser_reader(browser, document, user_agent=None) as reader:
-        reader.presses_a_key()
-        reader.passes(20)
-        reader.leaves()
-        wait_until(document.is_left)
-    assert document.sessions() == [("tool",)]
-    assert document.views == 0
-    assert document.after_everybody_left() == []
+        reader.press_key()
+        reader.advance(20)
+        reader.leave_page()
+        wait_until(document.has_ended_message)
+    assert document.list_sessions() == [("tool",)]
+    assert document.view_count == 0
+    assert document.list_rows_after_end() == []
 
 
 def test_a_mail_scanner_that_scrolls_for_two_seconds_counts_nothing(
-    people: Browser, document: MeasuredDocument
+    plain_browser: Browser, document: MeasuredDocument
 ) -> None:
-    with visitor(people) as person:
+    with visitor(plain_browser) as person:
         page = person.open(document.url)
         began = time.monotonic()
         while time.monotonic() - began < 2:
@@ -107,54 +109,54 @@ def test_a_mail_scanner_that_scrolls_for_two_seconds_counts_nothing(
             page.evaluate("document.querySelector('#page-next').click()")
             page.wait_for_timeout(100)
         page.goto("about:blank")
-        wait_until(document.is_left)
-    assert document.sessions() == [("scanner",)]
-    assert document.views == 0
-    assert document.after_everybody_left() == []
+        wait_until(document.has_ended_message)
+    assert document.list_sessions() == [("scanner",)]
+    assert document.view_count == 0
+    assert document.list_rows_after_end() == []
 
 
 @pytest.mark.parametrize("seconds", [10, 20])
 def test_a_scanner_that_runs_scripts_and_stays_is_shown_beside_the_views(
-    people: Browser, document: MeasuredDocument, seconds: int
+    plain_browser: Browser, document: MeasuredDocument, seconds: int
 ) -> None:
-    with open_browser_reader(people, document) as reader:
-        reader.passes(seconds)
+    with open_browser_reader(plain_browser, document) as reader:
+        reader.advance(seconds)
         reader.page.evaluate("window.scrollBy(0, 300)")
-        reader.passes(5)
-        reader.leaves()
-        wait_until(document.is_left)
-    assert document.after_everybody_left() == []
-    assert document.sessions() == [("unconfirmed",)]
+        reader.advance(5)
+        reader.leave_page()
+        wait_until(document.has_ended_message)
+    assert document.list_rows_after_end() == []
+    assert document.list_sessions() == [("unconfirmed",)]
     report = document.world.pia.get(f"/api/v1/files/{document.short_id}/readership").get_json()
     assert (report["summary"]["totalViews"], report["summary"]["unconfirmedSessions"]) == (0, 1)
 
 
-def test_the_first_touch_confirms_what_was_read_before_it(people: Browser, document: MeasuredDocument) -> None:
-    with open_browser_reader(people, document) as reader:
-        reader.passes(30)
-        assert document.views == 0
-        reader.presses_a_key()
-        wait_until(lambda: document.views == 1)
-        reader.leaves()
-        wait_until(document.is_left)
-    (row,) = document.after_everybody_left()
+def test_the_first_touch_confirms_what_was_read_before_it(plain_browser: Browser, document: MeasuredDocument) -> None:
+    with open_browser_reader(plain_browser, document) as reader:
+        reader.advance(30)
+        assert document.view_count == 0
+        reader.press_key()
+        wait_until(lambda: document.view_count == 1)
+        reader.leave_page()
+        wait_until(document.has_ended_message)
+    (row,) = document.list_rows_after_end()
     assert -SECOND < row["timeMs"] - 30_000 < reader.before + SECOND
 
 
-def test_a_page_loaded_ahead_of_its_reader_needs_an_input(people: Browser, document: MeasuredDocument) -> None:
-    with open_browser_reader(people, document, extra_http_headers={"Sec-Purpose": "prefetch"}) as reader:
-        reader.passes(30)
-        reader.leaves()
-        wait_until(document.is_left)
-    assert document.sessions() == [("prefetch",)]
-    assert document.views == 0
+def test_a_page_loaded_ahead_of_its_reader_needs_an_input(plain_browser: Browser, document: MeasuredDocument) -> None:
+    with open_browser_reader(plain_browser, document, extra_http_headers={"Sec-Purpose": "prefetch"}) as reader:
+        reader.advance(30)
+        reader.leave_page()
+        wait_until(document.has_ended_message)
+    assert document.list_sessions() == [("prefetch",)]
+    assert document.view_count == 0
 
 
 @pytest.mark.parametrize("gesture", ["key", "click", "wheel", "move"])
 def test_one_trusted_event_counts_two_seconds_after_the_opening(
-    people: Browser, document: MeasuredDocument, gesture: str
+    plain_browser: Browser, document: MeasuredDocument, gesture: str
 ) -> None:
-    with visitor(people) as person:
+    with visitor(plain_browser) as person:
         page = person.open(document.url)
         if gesture == "key":
             page.keyboard.press("Shift")
@@ -165,36 +167,38 @@ def test_one_trusted_event_counts_two_seconds_after_the_opening(
         else:
             page.mouse.move(300, 300)
             page.mouse.move(320, 310)
-        wait_until(lambda: document.views == 1)
-    assert document.sessions() == [("human",)]
+        wait_until(lambda: document.view_count == 1)
+    assert document.list_sessions() == [("human",)]
 
 
-def test_a_finger_on_a_phone_counts(people: Browser, document: MeasuredDocument) -> None:
-    with visitor(people, **HANDHELD) as person:
+def test_a_finger_on_a_phone_counts(plain_browser: Browser, document: MeasuredDocument) -> None:
+    with visitor(plain_browser, **HANDHELD) as person:
         person.open(document.url).touchscreen.tap(200, 500)
-        wait_until(lambda: document.views == 1)
-    assert document.sessions("class, device") == [("human", "Mobile")]
+        wait_until(lambda: document.view_count == 1)
+    assert document.list_sessions("class, device") == [("human", "Mobile")]
 
 
-def test_two_readers_behind_one_address_are_two_views(people: Browser, document: MeasuredDocument) -> None:
-    with open_browser_reader(people, document) as first, open_browser_reader(people, document) as second:
-        first.presses_a_key()
-        first.passes(10)
-        second.presses_a_key()
-        wait_until(lambda: document.views == 2)
-    assert len(document.after_everybody_left()) == 2
-    assert len(set(document.sessions("reader"))) == 1
+def test_two_readers_behind_one_address_are_two_views(plain_browser: Browser, document: MeasuredDocument) -> None:
+    with open_browser_reader(plain_browser, document) as first, open_browser_reader(plain_browser, document) as second:
+        first.press_key()
+        first.advance(10)
+        second.press_key()
+        wait_until(lambda: document.view_count == 2)
+    assert len(document.list_rows_after_end()) == 2
+    assert len(set(document.list_sessions("reader"))) == 1
 
 
-def test_one_reader_who_comes_back_is_two_views_and_one_visitor(people: Browser, document: MeasuredDocument) -> None:
+def test_one_reader_who_comes_back_is_two_views_and_one_visitor(
+    plain_browser: Browser, document: MeasuredDocument
+) -> None:
     for seconds in (10, 20):
-        with open_browser_reader(people, document) as reader:
-            reader.presses_a_key()
-            reader.passes(seconds)
-            reader.leaves()
-            wait_until(document.is_left)
+        with open_browser_reader(plain_browser, document) as reader:
+            reader.press_key()
+            reader.advance(seconds)
+            reader.leave_page()
+            wait_until(document.has_ended_message)
         document.world.clock.advance(minutes=2)
-    rows = document.after_everybody_left()
+    rows = document.list_rows_after_end()
     assert [round(row["timeMs"] / SECOND) // 10 for row in rows] == [1, 2]
     report = document.world.pia.get(f"/api/v1/files/{document.short_id}/readership").get_json()
     names = ("totalViews", "uniqueVisitors", "newSessions", "returningSessions")
@@ -202,164 +206,166 @@ def test_one_reader_who_comes_back_is_two_views_and_one_visitor(people: Browser,
     assert [session["returning"] for session in report["sessions"]] == [True, False]
 
 
-def test_time_stops_a_minute_after_the_last_input(people: Browser, document: MeasuredDocument) -> None:
-    with open_browser_reader(people, document) as reader:
-        reader.passes(20)
-        reader.presses_a_key()
-        reader.passes(240)
-        reader.leaves()
-        wait_until(document.is_left)
-    (row,) = document.after_everybody_left()
+def test_time_stops_a_minute_after_the_last_input(plain_browser: Browser, document: MeasuredDocument) -> None:
+    with open_browser_reader(plain_browser, document) as reader:
+        reader.advance(20)
+        reader.press_key()
+        reader.advance(240)
+        reader.leave_page()
+        wait_until(document.has_ended_message)
+    (row,) = document.list_rows_after_end()
     assert -SECOND < row["timeMs"] - 80_000 < reader.before + SECOND
 
 
-def test_pages_turned_back_and_pages_passed_by_are_told_apart(people: Browser, document: MeasuredDocument) -> None:
-    with open_browser_reader(people, document) as reader:
-        reader.passes(5)
+def test_pages_turned_back_and_pages_passed_by_are_told_apart(
+    plain_browser: Browser, document: MeasuredDocument
+) -> None:
+    with open_browser_reader(plain_browser, document) as reader:
+        reader.advance(5)
         for key, seconds in (("ArrowRight", 5), ("ArrowRight", 5), ("ArrowLeft", 5), ("End", 0), ("Home", 5)):
             reader.page.keyboard.press(key)
             reader.page.clock.run_for(300)
-            reader.passes(seconds)
-        reader.leaves()
-        wait_until(document.is_left)
-    assert len(document.after_everybody_left()) == 1
-    assert document.sessions("turns, back_turns, pages_viewed, furthest_page") == [(4, 2, 3, 3)]
-    views = document.world.rt.db.rows(
+            reader.advance(seconds)
+        reader.leave_page()
+        wait_until(document.has_ended_message)
+    assert len(document.list_rows_after_end()) == 1
+    assert document.list_sessions("turns, back_turns, pages_viewed, furthest_page") == [(4, 2, 3, 3)]
+    views = document.world.rt.db.fetch_all(
         "SELECT page, views, back_views FROM session_pages WHERE views > 0 "
         "AND session_id = (SELECT MAX(id) FROM view_sessions) ORDER BY page"
     )
     assert views == [(1, 2, 1), (2, 2, 1), (3, 1, 0)]
 
 
-def test_a_tab_in_the_background_is_read_by_nobody(people: Browser, document: MeasuredDocument) -> None:
-    with visitor(people) as person:
+def test_a_tab_in_the_background_is_read_by_nobody(plain_browser: Browser, document: MeasuredDocument) -> None:
+    with visitor(plain_browser) as person:
         person.page.clock.install()
         person.page.add_init_script(HIDE_PAGE)
         reader = BrowserReader(person.open(document.url), document.world.clock)
-        reader.passes(60)
+        reader.advance(60)
         reader.page.goto("about:blank")
-    assert document.sessions() == []
-    assert document.views == 0
+    assert document.list_sessions() == []
+    assert document.view_count == 0
 
 
 @pytest.mark.parametrize(("away", "views", "times"), [(30, 1, [20_000]), (90, 2, [10_000, 10_000])])
 def test_hiding_the_page_pauses_a_session_and_ends_it_after_a_minute(
-    people: Browser, document: MeasuredDocument, away: int, views: int, times: list[int]
+    plain_browser: Browser, document: MeasuredDocument, away: int, views: int, times: list[int]
 ) -> None:
-    with open_browser_reader(people, document) as reader:
-        reader.presses_a_key()
-        reader.passes(10)
-        reader.hides()
-        wait_until(document.is_left)
-        reader.passes(away)
-        reader.shows()
-        reader.presses_a_key()
-        reader.passes(10)
-        reader.leaves()
-        wait_until(document.is_left)
-    rows = document.after_everybody_left()
-    assert document.views == views
+    with open_browser_reader(plain_browser, document) as reader:
+        reader.press_key()
+        reader.advance(10)
+        reader.hide_page()
+        wait_until(document.has_ended_message)
+        reader.advance(away)
+        reader.show_page()
+        reader.press_key()
+        reader.advance(10)
+        reader.leave_page()
+        wait_until(document.has_ended_message)
+    rows = document.list_rows_after_end()
+    assert document.view_count == views
     assert len(rows) == len(times)
     for row, expected, before in zip(rows, times, (reader.before, 0), strict=False):
         assert -SECOND < row["timeMs"] - expected < before + SECOND
 
 
 def test_who_returns_to_the_keyboard_after_five_minutes_begins_a_new_session(
-    people: Browser, document: MeasuredDocument
+    plain_browser: Browser, document: MeasuredDocument
 ) -> None:
-    with open_browser_reader(people, document) as reader:
-        reader.presses_a_key()
-        reader.passes(10)
-        reader.passes(400)
-        reader.presses_a_key()
-        reader.passes(15)
-        reader.leaves()
-        wait_until(document.is_left)
-    rows = document.after_everybody_left()
-    assert document.views == 2
+    with open_browser_reader(plain_browser, document) as reader:
+        reader.press_key()
+        reader.advance(10)
+        reader.advance(400)
+        reader.press_key()
+        reader.advance(15)
+        reader.leave_page()
+        wait_until(document.has_ended_message)
+    rows = document.list_rows_after_end()
+    assert document.view_count == 2
     first, second = (row["timeMs"] for row in rows)
     assert -SECOND < first - 60_000 < reader.before + SECOND
     assert abs(second - 15_000) < SECOND
 
 
-def test_one_key_is_enough_for_the_new_session(people: Browser, document: MeasuredDocument) -> None:
-    with open_browser_reader(people, document) as reader:
-        reader.presses_a_key()
-        reader.passes(400)
-        reader.presses_a_key()
-        wait_until(lambda: document.views == 2)
+def test_one_key_is_enough_for_the_new_session(plain_browser: Browser, document: MeasuredDocument) -> None:
+    with open_browser_reader(plain_browser, document) as reader:
+        reader.press_key()
+        reader.advance(400)
+        reader.press_key()
+        wait_until(lambda: document.view_count == 2)
 
 
 def test_a_reader_whose_session_the_server_ended_begins_the_next_by_themselves(
-    people: Browser, document: MeasuredDocument
+    plain_browser: Browser, document: MeasuredDocument
 ) -> None:
-    with open_browser_reader(people, document) as reader:
-        reader.presses_a_key()
-        reader.passes(10)
-        wait_until(lambda: document.views == 1)
+    with open_browser_reader(plain_browser, document) as reader:
+        reader.press_key()
+        reader.advance(10)
+        wait_until(lambda: document.view_count == 1)
         document.world.clock.advance(hours=1)
-        assert len(document.feed()) == 1
-        reader.presses_a_key()
-        reader.passes(30)
-        reader.leaves()
-        wait_until(document.is_left)
-    assert document.views == 2
-    assert len(document.after_everybody_left()) == 2
+        assert len(document.list_view_rows()) == 1
+        reader.press_key()
+        reader.advance(30)
+        reader.leave_page()
+        wait_until(document.has_ended_message)
+    assert document.view_count == 2
+    assert len(document.list_rows_after_end()) == 2
 
 
-def test_what_was_read_without_a_network_is_told_later(people: Browser, document: MeasuredDocument) -> None:
-    with open_browser_reader(people, document) as reader:
-        reader.presses_a_key()
-        reader.passes(10)
-        reader.loses_the_network(30)
-        reader.presses_a_key()
-        reader.passes(15)
-        wait_until(lambda: document.sessions("time_ms > 45000") == [(1,)])
-        reader.leaves()
-        wait_until(document.is_left)
-    (row,) = document.after_everybody_left()
+def test_what_was_read_without_a_network_is_told_later(plain_browser: Browser, document: MeasuredDocument) -> None:
+    with open_browser_reader(plain_browser, document) as reader:
+        reader.press_key()
+        reader.advance(10)
+        reader.go_offline(30)
+        reader.press_key()
+        reader.advance(15)
+        wait_until(lambda: document.list_sessions("time_ms > 45000") == [(1,)])
+        reader.leave_page()
+        wait_until(document.has_ended_message)
+    (row,) = document.list_rows_after_end()
     assert -SECOND < row["timeMs"] - 55_000 < reader.before + SECOND
 
 
 def test_a_page_that_nobody_sits_at_when_its_session_is_over_begins_no_other(
-    people: Browser, document: MeasuredDocument
+    plain_browser: Browser, document: MeasuredDocument
 ) -> None:
-    with open_browser_reader(people, document) as reader:
-        reader.presses_a_key()
-        reader.passes(10)
-        reader.loses_the_network(90)
+    with open_browser_reader(plain_browser, document) as reader:
+        reader.press_key()
+        reader.advance(10)
+        reader.go_offline(90)
         document.world.clock.advance(hours=1)
-        reader.passes(20)
+        reader.advance(20)
         reader.page.goto("about:blank")
-    assert document.views == 1
-    assert len(document.after_everybody_left()) == 1
+    assert document.view_count == 1
+    assert len(document.list_rows_after_end()) == 1
 
 
 @pytest.mark.parametrize(("options", "device"), [({}, "Desktop"), (HANDHELD, "Mobile")], ids=["desktop", "phone"])
 def test_a_browser_that_dies_keeps_what_it_had_told(
-    people: Browser, document: MeasuredDocument, options: dict[str, Any], device: str
+    plain_browser: Browser, document: MeasuredDocument, options: dict[str, Any], device: str
 ) -> None:
-    with open_browser_reader(people, document, **options) as reader:
-        reader.presses_a_key()
-        reader.passes(25)
-        wait_until(lambda: document.sessions("time_ms > 19000") == [(1,)])
+    with open_browser_reader(plain_browser, document, **options) as reader:
+        reader.press_key()
+        reader.advance(25)
+        wait_until(lambda: document.list_sessions("time_ms > 19000") == [(1,)])
         with reader.page.expect_event("crash"), suppress(Error):
             reader.page.goto("chrome://crash")
     document.world.clock.advance(minutes=4, seconds=50)
-    assert document.feed() == []
-    (row,) = document.after_everybody_left()
+    assert document.list_view_rows() == []
+    (row,) = document.list_rows_after_end()
     assert 19_000 <= row["timeMs"] <= 26_000
-    told = document.world.rt.db.rows(
+    told = document.world.rt.db.fetch_all(
         "SELECT MAX(body ->> 'ageMs') FROM beacons WHERE session_id = (SELECT MAX(id) FROM view_sessions)"
     )
     assert abs(row["timeMs"] - told[0][0]) < SECOND, "up to its last accepted beacon"
-    assert document.sessions("class, device") == [("human", device)]
+    assert document.list_sessions("class, device") == [("human", device)]
 
 
-def test_the_owner_who_signed_in_reads_uncounted(people: Browser, document: MeasuredDocument) -> None:
+def test_the_owner_who_signed_in_reads_uncounted(plain_browser: Browser, document: MeasuredDocument) -> None:
     world = document.world
     path = sign_in.create_link(world.rt, "pia@example.com").removeprefix(world.rt.config.base_url)
-    with visitor(people) as owner:
+    with visitor(plain_browser) as owner:
         page = owner.page
         page.goto(document.url.replace(f"/{document.short_id}", path))
         page.get_by_role("button", name="Sign in").click()
@@ -370,10 +376,10 @@ def test_the_owner_who_signed_in_reads_uncounted(people: Browser, document: Meas
         with reading.expect_response("**/beacon") as answer:
             reading.keyboard.press("Shift")
         assert answer.value.status == 204
-        assert document.sessions() == []
+        assert document.list_sessions() == []
         page.goto(document.url.replace(f"/{document.short_id}", "/login"))
         page.get_by_role("button", name="Sign out").click()
         page.get_by_text("You are not signed in").wait_for()
         owner.open(document.url).keyboard.press("Shift")
-        wait_until(lambda: document.views == 1)
+        wait_until(lambda: document.view_count == 1)
         assert owner.complaints == []

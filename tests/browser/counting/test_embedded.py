@@ -10,17 +10,19 @@ from tests.support.polling import wait_until
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"], ids=["another port", "another site"])
-def test_a_frame_of_another_origin_shows_and_counts(people: Browser, document: MeasuredDocument, host: str) -> None:
+def test_a_frame_of_another_origin_shows_and_counts(
+    plain_browser: Browser, document: MeasuredDocument, host: str
+) -> None:
     address = document.url.replace(f"/{document.short_id}", f"/embed/{document.short_id}")
-    with serve_framing_page(address, host) as elsewhere, visitor(people) as person:
+    with serve_framing_page(address, host) as elsewhere, visitor(plain_browser) as person:
         person.page.goto(elsewhere)
         frame = find_frame(person.page)
         frame.locator(".pages.is-live .page.is-ready:not([inert])").first.wait_for()
         frame.locator("#stage, body").first.click()
         person.page.wait_for_timeout(3_000)
         person.page.goto("about:blank")
-        wait_until(document.is_left)
-    (row,) = document.after_everybody_left()
+        wait_until(document.has_ended_message)
+    (row,) = document.list_rows_after_end()
     assert (row["type"], row["pagesViewed"]) == ("view", 1)
-    assert document.views == 1
-    assert document.sessions("source") == [("Embed",)]
+    assert document.view_count == 1
+    assert document.list_sessions("source") == [("Embed",)]

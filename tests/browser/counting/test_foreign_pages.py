@@ -23,10 +23,10 @@ _SEND_BEACON = """async ([url, beacon, way]) => {
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"], ids=["another port", "another site"])
 @pytest.mark.parametrize("way", ["beacon", "text", "json"])
 def test_what_another_site_reports_counts_nothing(
-    people: Browser, document: MeasuredDocument, way: str, host: str
+    plain_browser: Browser, document: MeasuredDocument, way: str, host: str
 ) -> None:
     stolen = FakeReader(document.world, document.short_id)
-    beacon = stolen.beacon(input=True, visibleMs=6_000, pages=[{"page": 1, "ms": 6_000, "views": 1, "back": 0}])
+    beacon = stolen.build_beacon(input=True, visibleMs=6_000, pages=[{"page": 1, "ms": 6_000, "views": 1, "back": 0}])
     address = document.url.replace(f"/{document.short_id}", stolen.facts["beaconUrl"])
     document.world.clock.advance(seconds=10)
     heard: list[tuple[str, int]] = []
@@ -34,7 +34,7 @@ def test_what_another_site_reports_counts_nothing(
     def hear(_: Flask, response: Response) -> None:
         heard.append((request.method, response.status_code))
 
-    with serve_framing_page("about:blank", host) as elsewhere, visitor(people) as person:
+    with serve_framing_page("about:blank", host) as elsewhere, visitor(plain_browser) as person:
         person.page.goto(elsewhere)
         with request_finished.connected_to(hear, document.world.app):
             with suppress(Error):  # what is refused may not even be read there
@@ -42,7 +42,7 @@ def test_what_another_site_reports_counts_nothing(
             wait_until(lambda: heard != [])
     # Whether JSON may be sent the browser asks first, and gets no leave.
     assert heard == [("OPTIONS", 200) if way == "json" else ("POST", 403)]
-    assert document.sessions() == []
-    assert document.views == 0
-    assert stolen.send(beacon).status_code == 204, "the page itself would have been heard"
-    assert document.views == 1
+    assert document.list_sessions() == []
+    assert document.view_count == 0
+    assert stolen.send_beacon(beacon).status_code == 204, "the page itself would have been heard"
+    assert document.view_count == 1

@@ -37,18 +37,22 @@ _SEND_BEACONS = """async ([claims, seqs]) => {
     ids=["a milliard of ms", "an age from before the page", "replayed", "a page that is not there", "out of order"],
 )
 def test_a_page_that_lies_gains_no_time_beyond_the_servers_clock(
-    people: Browser, document: MeasuredDocument, claims: dict[str, Any], seqs: list[int], accepted: dict[int, int]
+    plain_browser: Browser,
+    document: MeasuredDocument,
+    claims: dict[str, Any],
+    seqs: list[int],
+    accepted: dict[int, int],
 ) -> None:
     asked_at = document.world.clock()
-    with open_browser_reader(people, document) as reader:
+    with open_browser_reader(plain_browser, document) as reader:
         document.world.clock.advance(seconds=10)
         assert set(reader.page.evaluate(_SEND_BEACONS, [claims, seqs])) == {204}
         elapsed = document.world.clock() - asked_at
-    (row,) = document.after_everybody_left()
-    assert document.sessions() == [("human",)]
-    assert document.views == 1
+    (row,) = document.list_rows_after_end()
+    assert document.list_sessions() == [("human",)]
+    assert document.view_count == 1
     pages = dict(
-        document.world.rt.db.rows(
+        document.world.rt.db.fetch_all(
             "SELECT page, time_ms FROM session_pages WHERE time_ms > 0 "
             "AND session_id = (SELECT MAX(id) FROM view_sessions)"
         )

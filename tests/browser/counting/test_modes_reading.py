@@ -8,7 +8,7 @@ from tests.support.polling import wait_until
 
 
 @pytest.fixture
-def book(document: MeasuredDocument) -> MeasuredDocument:
+def flipbook_document(document: MeasuredDocument) -> MeasuredDocument:
     """The document as a flipbook."""
     put_settings(document, viewerMode="flipbook")
     return document
@@ -21,69 +21,71 @@ def put_settings(document: MeasuredDocument, **settings: object) -> None:
 
 def times_by_page(document: MeasuredDocument) -> dict[int, int]:
     """Page to the milliseconds that were counted for it in the newest session."""
-    rows = document.world.rt.db.rows(
+    rows = document.world.rt.db.fetch_all(
         "SELECT page, time_ms FROM session_pages WHERE session_id = (SELECT MAX(id) FROM view_sessions)"
     )
     return {page: spent for page, spent in rows if spent}
 
 
-def test_both_pages_of_a_spread_share_its_time(people: Browser, book: MeasuredDocument) -> None:
-    with open_browser_reader(people, book) as reader:
-        reader.presses_a_key()
-        reader.passes(10)
+def test_both_pages_of_a_spread_share_its_time(plain_browser: Browser, flipbook_document: MeasuredDocument) -> None:
+    with open_browser_reader(plain_browser, flipbook_document) as reader:
+        reader.press_key()
+        reader.advance(10)
         reader.page.keyboard.press("ArrowRight")
-        reader.passes(20)
-        reader.leaves()
-        wait_until(book.is_left)
-    (row,) = book.after_everybody_left()
-    measured = times_by_page(book)
+        reader.advance(20)
+        reader.leave_page()
+        wait_until(flipbook_document.has_ended_message)
+    (row,) = flipbook_document.list_rows_after_end()
+    measured = times_by_page(flipbook_document)
     assert set(measured) == {1, 2, 3}
     assert 10_000 - SECOND < measured[1] < reader.before + 10_000 + SECOND, "how soon it is measured, the machine says"
     assert abs(measured[2] - 10_000) < SECOND
     assert abs(measured[2] - measured[3]) <= 40
     assert abs(row["timeMs"] - sum(measured.values())) < SECOND
-    assert book.sessions("turns, pages_viewed, furthest_page, viewer_mode") == [(1, 3, 3, "flipbook")]
+    assert flipbook_document.list_sessions("turns, pages_viewed, furthest_page, viewer_mode") == [(1, 3, 3, "flipbook")]
 
 
-def test_a_page_that_fills_the_window_takes_the_time_of_the_other(people: Browser, book: MeasuredDocument) -> None:
-    with open_browser_reader(people, book) as reader:
+def test_a_page_that_fills_the_window_takes_the_time_of_the_other(
+    plain_browser: Browser, flipbook_document: MeasuredDocument
+) -> None:
+    with open_browser_reader(plain_browser, flipbook_document) as reader:
         reader.page.keyboard.press("ArrowRight")
         reader.page.locator("#zoom-level").select_option("400")
         reader.page.evaluate("scrollTo(0, 200)")
         reader.page.clock.run_for(100)
         before = reader.page.evaluate("performance.now()")
-        reader.passes(20)
-        reader.leaves()
-        wait_until(book.is_left)
-    book.after_everybody_left()
-    measured = times_by_page(book)
+        reader.advance(20)
+        reader.leave_page()
+        wait_until(flipbook_document.has_ended_message)
+    flipbook_document.list_rows_after_end()
+    measured = times_by_page(flipbook_document)
     assert measured[2] - measured.get(3, 0) > 19_000
     assert measured.get(3, 0) <= before / 2
 
 
 @pytest.mark.parametrize("mode", ["standard", "flipbook", "swipe", "magazine"])
-def test_a_session_knows_the_mode_that_was_used(people: Browser, document: MeasuredDocument, mode: str) -> None:
+def test_a_session_knows_the_mode_that_was_used(plain_browser: Browser, document: MeasuredDocument, mode: str) -> None:
     put_settings(document, viewerMode=mode)
-    with open_browser_reader(people, document) as reader:
-        reader.presses_a_key()
-        reader.passes(5)
-        wait_until(lambda: document.views == 1)
-    assert document.sessions("viewer_mode") == [(mode,)]
+    with open_browser_reader(plain_browser, document) as reader:
+        reader.press_key()
+        reader.advance(5)
+        wait_until(lambda: document.view_count == 1)
+    assert document.list_sessions("viewer_mode") == [(mode,)]
 
 
 def test_pages_that_turn_by_themselves_are_read_by_nobody_after_a_minute(
-    people: Browser,
+    plain_browser: Browser,
     document: MeasuredDocument,
 ) -> None:
     swipe = {"autoAdvance": True, "intervalMs": 30_000}
     put_settings(document, viewerMode="swipe", viewerSettings={"swipe": swipe})
-    with open_browser_reader(people, document) as reader:
-        reader.passes(150)
+    with open_browser_reader(plain_browser, document) as reader:
+        reader.advance(150)
         assert reader.page.locator("#page-number").input_value() == "5"
-        reader.leaves()
-        wait_until(document.is_left)
-    assert document.after_everybody_left() == []
-    ((klass, time_ms),) = document.sessions("class, time_ms")
+        reader.leave_page()
+        wait_until(document.has_ended_message)
+    assert document.list_rows_after_end() == []
+    ((klass, time_ms),) = document.list_sessions("class, time_ms")
     assert klass == "unconfirmed"
     assert abs(time_ms - 60_000) < SECOND
     assert set(times_by_page(document)) <= {1, 2, 3}

@@ -18,7 +18,7 @@ OpenReader = Callable[..., Visitor]
 
 
 @pytest.fixture(scope="session")
-def press(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+def feedback_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     """A server behind a proxy, so that every reader has an address, and limits, of their own."""
     settings = {"DOCSHARE_TRUSTED_PROXIES": "127.0.0.1/32", "DOCSHARE_RATE_LIMIT": "100000"}
     with run_server(tmp_path_factory.mktemp("press"), **settings) as running:
@@ -26,9 +26,9 @@ def press(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
 
 
 @pytest.fixture
-def proof(press: ServerProcess) -> FeedbackDocument:
+def feedback_document(feedback_server: ServerProcess) -> FeedbackDocument:
     """A document of four pages that takes everything."""
-    return FeedbackDocument(press)
+    return FeedbackDocument(feedback_server)
 
 
 @pytest.fixture(scope="session")
@@ -37,7 +37,7 @@ def addresses() -> Iterator[str]:
 
 
 @pytest.fixture
-def reader(browser: Browser, addresses: Iterator[str]) -> Iterator[OpenReader]:
+def open_reader(browser: Browser, addresses: Iterator[str]) -> Iterator[OpenReader]:
     """A function that brings a new reader, at a desk unless options of the browser context say otherwise. They must
     have met nothing odd by the end of the test, but what is in ``expected``."""
     met: list[Visitor] = []

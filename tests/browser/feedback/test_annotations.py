@@ -45,7 +45,9 @@ def draw_annotation(
 def list_annotations(proof: FeedbackDocument) -> list[dict[str, Any]]:
     """The annotations as the owner gets them, with their pages."""
     return [
-        {"page": group["page"], **row} for group in proof.told("annotations")["pages"] for row in group["annotations"]
+        {"page": group["page"], **row}
+        for group in proof.get_feedback("annotations")["pages"]
+        for row in group["annotations"]
     ]
 
 
@@ -54,9 +56,11 @@ def rect_values(rect: dict[str, float]) -> list[float]:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_an_area_is_drawn_with_the_mouse_in_every_mode(press: ServerProcess, reader: OpenReader, mode: str) -> None:
-    proof = FeedbackDocument(press, viewerMode=mode)
-    page = reader().open(proof.url)
+def test_an_area_is_drawn_with_the_mouse_in_every_mode(
+    feedback_server: ServerProcess, open_reader: OpenReader, mode: str
+) -> None:
+    proof = FeedbackDocument(feedback_server, viewerMode=mode)
+    page = open_reader().open(proof.url)
     draw_annotation(page, "Say this once", start=(0.5, 0.3), end=(0.96, 0.1))  # ends where a click would turn the page
     (annotation,) = list_annotations(proof)
     assert (annotation["page"], annotation["note"]) == (1, "Say this once")
@@ -67,9 +71,9 @@ def test_an_area_is_drawn_with_the_mouse_in_every_mode(press: ServerProcess, rea
     page.locator(".page[data-page='1'] .annotation").wait_for()
 
 
-def test_a_finger_draws_on_a_phone(proof: FeedbackDocument, reader: OpenReader) -> None:
-    person = reader(**PHONE_OPTIONS)
-    page = person.open(proof.url)
+def test_a_finger_draws_on_a_phone(feedback_document: FeedbackDocument, open_reader: OpenReader) -> None:
+    person = open_reader(**PHONE_OPTIONS)
+    page = person.open(feedback_document.url)
     page.get_by_role("button", name="Annotate", exact=True).tap()
     finger = person.context.new_cdp_session(page)
 
@@ -84,22 +88,26 @@ def test_a_finger_draws_on_a_phone(proof: FeedbackDocument, reader: OpenReader) 
     page.get_by_label("Your annotation").fill("By finger")
     page.get_by_role("button", name="Save").tap()
     page.locator(".annotation").wait_for()
-    assert rect_values(list_annotations(proof)[0]["rect"]) == pytest.approx([0.1, 0.2, 0.7, 0.3], abs=0.01)
+    assert rect_values(list_annotations(feedback_document)[0]["rect"]) == pytest.approx([0.1, 0.2, 0.7, 0.3], abs=0.01)
     assert page.evaluate("scrollY") == 0
 
 
-def test_a_click_makes_an_area_of_a_handy_size(proof: FeedbackDocument, reader: OpenReader) -> None:
-    page = reader().open(proof.url)
+def test_a_click_makes_an_area_of_a_handy_size(feedback_document: FeedbackDocument, open_reader: OpenReader) -> None:
+    page = open_reader().open(feedback_document.url)
     page.keyboard.press("a")
     page.mouse.click(*page_point(page, 0.5, 0.3))
     page.get_by_label("Your annotation").fill("Here")
     page.get_by_role("button", name="Save").click()
     page.locator(".annotation").wait_for()
-    assert rect_values(list_annotations(proof)[0]["rect"]) == pytest.approx([0.35, 0.24, 0.3, 0.12], abs=0.01)
+    assert rect_values(list_annotations(feedback_document)[0]["rect"]) == pytest.approx(
+        [0.35, 0.24, 0.3, 0.12], abs=0.01
+    )
 
 
-def test_an_area_is_made_moved_and_resized_by_keys_alone(proof: FeedbackDocument, reader: OpenReader) -> None:
-    page = reader().open(proof.url)
+def test_an_area_is_made_moved_and_resized_by_keys_alone(
+    feedback_document: FeedbackDocument, open_reader: OpenReader
+) -> None:
+    page = open_reader().open(feedback_document.url)
     page.keyboard.press("ArrowRight")
     wait_for_page(page, 2)
     page.keyboard.press("a")
@@ -118,13 +126,13 @@ def test_an_area_is_made_moved_and_resized_by_keys_alone(proof: FeedbackDocument
     page.get_by_role("button", name="Save").focus()
     page.keyboard.press("Enter")
     page.locator(".page[data-page='2'] .annotation").wait_for()
-    (annotation,) = list_annotations(proof)
+    (annotation,) = list_annotations(feedback_document)
     assert (annotation["page"], annotation["note"]) == (2, "By keys")
     assert rect_values(annotation["rect"]) == pytest.approx([0.31, 0.46, 0.32, 0.1])
 
 
-def test_keys_never_push_an_area_off_the_page(proof: FeedbackDocument, reader: OpenReader) -> None:
-    page = reader().open(proof.url)
+def test_keys_never_push_an_area_off_the_page(feedback_document: FeedbackDocument, open_reader: OpenReader) -> None:
+    page = open_reader().open(feedback_document.url)
     page.keyboard.press("a")
     page.get_by_role("button", name="Annotate page 1").press("Enter")
     for _ in range(40):
@@ -134,13 +142,15 @@ def test_keys_never_push_an_area_off_the_page(proof: FeedbackDocument, reader: O
     page.keyboard.type("At the edge")
     page.get_by_role("button", name="Save").press("Enter")
     page.locator(".annotation").wait_for()
-    x, _, width, _ = rect_values(list_annotations(proof)[0]["rect"])
+    x, _, width, _ = rect_values(list_annotations(feedback_document)[0]["rect"])
     assert 0 < width < 0.02
     assert x + width == pytest.approx(1)
 
 
-def test_escape_leaves_the_tool_and_the_form_and_keeps_the_words(proof: FeedbackDocument, reader: OpenReader) -> None:
-    page = reader().open(proof.url)
+def test_escape_leaves_the_tool_and_the_form_and_keeps_the_words(
+    feedback_document: FeedbackDocument, open_reader: OpenReader
+) -> None:
+    page = open_reader().open(feedback_document.url)
     button = page.get_by_role("button", name="Annotate", exact=True)
     button.click()
     expect(button).to_have_attribute("aria-pressed", "true")
@@ -157,11 +167,11 @@ def test_escape_leaves_the_tool_and_the_form_and_keeps_the_words(proof: Feedback
     button.click()
     drag(page, (0.2, 0.1), (0.5, 0.2))
     expect(page.get_by_label("Your annotation")).to_have_value("Half a thought")
-    assert list_annotations(proof) == []
+    assert list_annotations(feedback_document) == []
 
 
-def test_an_area_without_words_is_not_sent(proof: FeedbackDocument, reader: OpenReader) -> None:
-    page = reader().open(proof.url)
+def test_an_area_without_words_is_not_sent(feedback_document: FeedbackDocument, open_reader: OpenReader) -> None:
+    page = open_reader().open(feedback_document.url)
     page.keyboard.press("a")
     drag(page, (0.2, 0.1), (0.5, 0.2))
     page.get_by_role("button", name="Save").click()
@@ -169,9 +179,9 @@ def test_an_area_without_words_is_not_sent(proof: FeedbackDocument, reader: Open
 
 
 def test_own_annotations_are_numbered_and_tell_their_note_to_pointer_and_keyboard(
-    proof: FeedbackDocument, reader: OpenReader
+    feedback_document: FeedbackDocument, open_reader: OpenReader
 ) -> None:
-    page = reader().open(proof.url)
+    page = open_reader().open(feedback_document.url)
     draw_annotation(page, "The first")
     draw_annotation(page, "The second", (0.2, 0.4), (0.6, 0.5))
     assert page.locator(".annotation-number").all_inner_texts() == ["1", "2"]
@@ -184,27 +194,31 @@ def test_own_annotations_are_numbered_and_tell_their_note_to_pointer_and_keyboar
     expect(card).to_contain_text("The first")
     page.keyboard.press("Escape")
     expect(card).to_be_hidden()
-    other = reader().open(proof.url)
+    other = open_reader().open(feedback_document.url)
     assert other.locator(".annotation").count() == 0
 
 
-def test_an_annotation_is_deleted_from_its_card_and_from_the_list(proof: FeedbackDocument, reader: OpenReader) -> None:
-    page = reader().open(proof.url)
+def test_an_annotation_is_deleted_from_its_card_and_from_the_list(
+    feedback_document: FeedbackDocument, open_reader: OpenReader
+) -> None:
+    page = open_reader().open(feedback_document.url)
     draw_annotation(page, "The first")
     draw_annotation(page, "The second", (0.2, 0.4), (0.6, 0.5))
     page.locator(".annotation").first.press("Enter")
     expect(page.locator("#annotation-delete")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.locator(".annotation")).to_have_count(1)
-    assert [row["note"] for row in list_annotations(proof)] == ["The second"]
+    assert [row["note"] for row in list_annotations(feedback_document)] == ["The second"]
     page.locator("#notes-open").click()
     page.get_by_role("button", name="Delete annotation").last.click()
     expect(page.locator(".annotation")).to_have_count(0)
-    assert list_annotations(proof) == []
+    assert list_annotations(feedback_document) == []
 
 
-def test_areas_stay_where_they_are_on_the_page_when_it_is_zoomed(proof: FeedbackDocument, reader: OpenReader) -> None:
-    page = reader().open(proof.url)
+def test_areas_stay_where_they_are_on_the_page_when_it_is_zoomed(
+    feedback_document: FeedbackDocument, open_reader: OpenReader
+) -> None:
+    page = open_reader().open(feedback_document.url)
     draw_annotation(page, "Here")
     place = """() => {
       const box = (name) => document.querySelector(name).getBoundingClientRect();
@@ -217,11 +231,11 @@ def test_areas_stay_where_they_are_on_the_page_when_it_is_zoomed(proof: Feedback
     assert page.evaluate(place) == pytest.approx(before, abs=0.003)
 
 
-def test_drawing_follows_no_link_and_selects_no_text(press: ServerProcess, reader: OpenReader) -> None:
+def test_drawing_follows_no_link_and_selects_no_text(feedback_server: ServerProcess, open_reader: OpenReader) -> None:
     link = "<< /Type /Annot /Subtype /Link /Border [0 0 0] /Rect [60 60 535 782] /Dest [@2 /Fit] >>"
     sheets = [Sheet(lines_content("Alpha beta gamma"), A4, annots=[link]), Sheet(lines_content("Delta"), A4)]
-    proof = FeedbackDocument(press, content=sheets_pdf(sheets))
-    page = reader().open(proof.url)
+    proof = FeedbackDocument(feedback_server, content=sheets_pdf(sheets))
+    page = open_reader().open(proof.url)
     page.locator(".page-links a").wait_for(state="attached")
     page.keyboard.press("a")
     page.mouse.click(*page_point(page, 0.5, 0.2))
@@ -234,9 +248,9 @@ def test_drawing_follows_no_link_and_selects_no_text(press: ServerProcess, reade
     assert page.evaluate("document.getSelection().toString()") == ""
 
 
-def test_a_second_finger_ends_the_drawing(proof: FeedbackDocument, reader: OpenReader) -> None:
-    person = reader(**PHONE_OPTIONS)
-    page = person.open(proof.url)
+def test_a_second_finger_ends_the_drawing(feedback_document: FeedbackDocument, open_reader: OpenReader) -> None:
+    person = open_reader(**PHONE_OPTIONS)
+    page = person.open(feedback_document.url)
     page.get_by_role("button", name="Annotate", exact=True).tap()
     fingers = person.context.new_cdp_session(page)
 

@@ -8,10 +8,12 @@ from tests.support.feedback_document import FeedbackDocument
 from tests.support.pdfs import simple_pdf
 
 
-def test_two_first_marks_at_once_are_of_one_reader(proof: FeedbackDocument, reader: OpenReader) -> None:
-    person = reader()
+def test_two_first_marks_at_once_are_of_one_reader(
+    feedback_document: FeedbackDocument, open_reader: OpenReader
+) -> None:
+    person = open_reader()
     gate = RequestGate(person.page, "**/marks/*")
-    page = person.open(proof.url)
+    page = person.open(feedback_document.url)
     page.keyboard.press("1")
     page.keyboard.press("ArrowRight")
     wait_for_page(page, 2)
@@ -21,18 +23,20 @@ def test_two_first_marks_at_once_are_of_one_reader(proof: FeedbackDocument, read
     with page.expect_response("**/marks/2"):
         gate.open()
     marks = [{"page": 1, "mark": "pick"}, {"page": 2, "mark": "maybe"}]
-    assert [viewer["marks"] for viewer in proof.told("page-marks")["viewers"]] == [marks]
+    assert [viewer["marks"] for viewer in feedback_document.get_feedback("page-marks")["viewers"]] == [marks]
 
 
-def test_a_mark_on_a_document_that_was_replaced_is_not_kept(proof: FeedbackDocument, reader: OpenReader) -> None:
-    visitor = reader()
-    page = visitor.open(proof.url)
-    proof.replace(simple_pdf(pages=3))
+def test_a_mark_on_a_document_that_was_replaced_is_not_kept(
+    feedback_document: FeedbackDocument, open_reader: OpenReader
+) -> None:
+    visitor = open_reader()
+    page = visitor.open(feedback_document.url)
+    feedback_document.replace(simple_pdf(pages=3))
     page.keyboard.press("1")
     expect(page.locator("#feedback-words")).to_have_text(
         "The mark on page 1 is not saved. The document has changed meanwhile; load the page again."
     )
-    assert proof.told("page-marks")["viewers"] == []
+    assert feedback_document.get_feedback("page-marks")["viewers"] == []
     # Besides the mark, what the page still loads may ask for the old version.
     assert all("409" in complaint or "404" in complaint for complaint in visitor.complaints)
     visitor.complaints.clear()

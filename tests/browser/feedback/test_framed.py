@@ -30,11 +30,11 @@ def write_note(frame: Frame) -> None:
 
 
 def test_where_a_frame_keeps_no_cookies_nothing_is_kept_and_a_window_of_its_own_is_offered(
-    proof: FeedbackDocument, reader: OpenReader
+    feedback_document: FeedbackDocument, open_reader: OpenReader
 ) -> None:
     """Over plain HTTP a frame of another site keeps none; each mark would be of another reader."""
-    person = reader()
-    with serve_framing_page(embed_url(proof), "localhost") as address:
+    person = open_reader()
+    with serve_framing_page(embed_url(feedback_document), "localhost") as address:
         person.page.goto(address)
         frame = find_frame(person.page)
         wait_for_page_image(frame)
@@ -45,24 +45,27 @@ def test_where_a_frame_keeps_no_cookies_nothing_is_kept_and_a_window_of_its_own_
         expect(frame.locator("#note-form [role=alert]")).to_have_text(f"Not saved. {NO_COOKIES_MESSAGE}")
         expect(frame.locator(".note")).to_have_count(0)
         expect(frame.get_by_label("Your note")).to_have_value("A thought")
-        assert (proof.told("page-marks")["viewers"], proof.told("feedback")["notes"]) == ([], [])
+        assert (
+            feedback_document.get_feedback("page-marks")["viewers"],
+            feedback_document.get_feedback("feedback")["notes"],
+        ) == ([], [])
         with person.context.expect_page() as opening:
             frame.locator("#note-form .way-out").click()
         alone = opening.value
-        assert alone.url == proof.url
+        assert alone.url == feedback_document.url
         wait_for_page_image(alone.main_frame)
         pick_first_page(alone.main_frame)
         write_note(alone.main_frame)
         expect(alone.locator(".note p")).to_have_text("A thought")
-    assert proof.told("page-marks")["totals"]["pick"] == 1
+    assert feedback_document.get_feedback("page-marks")["totals"]["pick"] == 1
     person.complaints = [text for text in person.complaints if "status of 403" not in text and "favicon" not in text]
 
 
 def test_in_a_frame_that_keeps_cookies_everything_can_be_left_and_taken_back(
-    proof: FeedbackDocument, reader: OpenReader
+    feedback_document: FeedbackDocument, open_reader: OpenReader
 ) -> None:
-    person = reader()
-    with serve_framing_page(embed_url(proof), "127.0.0.1") as address:
+    person = open_reader()
+    with serve_framing_page(embed_url(feedback_document), "127.0.0.1") as address:
         person.page.goto(address)
         frame = find_frame(person.page)
         wait_for_page_image(frame)
@@ -71,6 +74,6 @@ def test_in_a_frame_that_keeps_cookies_everything_can_be_left_and_taken_back(
         expect(frame.locator(".note p")).to_have_text("A thought")
         frame.get_by_role("button", name="Delete note").click()
         expect(frame.locator(".note")).to_have_count(0)
-        wait_until(lambda: proof.told("feedback")["notes"] == [])
-    assert proof.told("page-marks")["totals"]["pick"] == 1
+        wait_until(lambda: feedback_document.get_feedback("feedback")["notes"] == [])
+    assert feedback_document.get_feedback("page-marks")["totals"]["pick"] == 1
     person.complaints = [text for text in person.complaints if "404" not in text]

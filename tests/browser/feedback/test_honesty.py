@@ -28,11 +28,11 @@ IDS = [f"{status}-{words.split()[-2]}" for status, _, _, words in REFUSALS]
 
 
 @pytest.fixture
-def page(browser: Browser, proof: FeedbackDocument) -> Any:
+def page(browser: Browser, feedback_document: FeedbackDocument) -> Any:
     """A reader's page; failed requests are complaints of the browser, so those are not looked at."""
     with visitor(browser) as person:
         intercept_requests(person.page)
-        yield person.open(proof.url)
+        yield person.open(feedback_document.url)
 
 
 def refuse_requests(page: Page, path: str, status: int, headers: dict[str, str], body: str) -> None:
@@ -49,7 +49,7 @@ def write_note(page: Page) -> None:
 
 @pytest.mark.parametrize(("status", "headers", "body", "told"), REFUSALS, ids=IDS)
 def test_a_note_that_is_refused_stays_where_it_was_typed(
-    page: Page, proof: FeedbackDocument, status: int, headers: dict[str, str], body: str, told: str
+    page: Page, feedback_document: FeedbackDocument, status: int, headers: dict[str, str], body: str, told: str
 ) -> None:
     refuse_requests(page, "notes", status, headers, body)
     write_note(page)
@@ -61,10 +61,10 @@ def test_a_note_that_is_refused_stays_where_it_was_typed(
     page.locator("#note-form").get_by_role("button", name="Try again").click()
     expect(page.locator(".note p")).to_have_text(WORDS)
     expect(page.locator("#note-form [role=alert]")).to_be_hidden()
-    assert [note["body"] for note in proof.told("feedback")["notes"]] == [WORDS]
+    assert [note["body"] for note in feedback_document.get_feedback("feedback")["notes"]] == [WORDS]
 
 
-def test_offline_is_said_and_survived(page: Page, proof: FeedbackDocument) -> None:
+def test_offline_is_said_and_survived(page: Page, feedback_document: FeedbackDocument) -> None:
     page.context.set_offline(True)
     write_note(page)
     expect(page.locator("#note-form [role=alert]")).to_have_text("Not saved. You are offline.")
@@ -74,7 +74,7 @@ def test_offline_is_said_and_survived(page: Page, proof: FeedbackDocument) -> No
 
 
 def test_what_is_typed_while_a_note_is_on_its_way_is_not_lost_and_nothing_is_sent_twice(
-    page: Page, proof: FeedbackDocument
+    page: Page, feedback_document: FeedbackDocument
 ) -> None:
     gate = RequestGate(page, "**/notes")
     write_note(page)
@@ -84,10 +84,12 @@ def test_what_is_typed_while_a_note_is_on_its_way_is_not_lost_and_nothing_is_sen
     gate.open()
     expect(page.locator(".note p")).to_have_text(WORDS)
     expect(page.get_by_label("Your note")).to_have_value("The next thought")
-    assert len(proof.told("feedback")["notes"]) == 1
+    assert len(feedback_document.get_feedback("feedback")["notes"]) == 1
 
 
-def test_an_annotation_that_is_refused_keeps_its_area_and_its_words(page: Page, proof: FeedbackDocument) -> None:
+def test_an_annotation_that_is_refused_keeps_its_area_and_its_words(
+    page: Page, feedback_document: FeedbackDocument
+) -> None:
     refuse_requests(page, "annotations", 500, {}, "")
     page.keyboard.press("a")
     page.get_by_role("button", name="Annotate page 1").click()
@@ -103,7 +105,9 @@ def test_an_annotation_that_is_refused_keeps_its_area_and_its_words(page: Page, 
     expect(page.locator(".draft")).to_have_count(0)
 
 
-def test_a_mark_that_is_refused_is_taken_back_and_can_be_tried_again(page: Page, proof: FeedbackDocument) -> None:
+def test_a_mark_that_is_refused_is_taken_back_and_can_be_tried_again(
+    page: Page, feedback_document: FeedbackDocument
+) -> None:
     refuse_requests(page, "marks/1", 500, {}, "")
     page.keyboard.press("1")
     notice = page.locator("#feedback-notice")
@@ -113,10 +117,12 @@ def test_a_mark_that_is_refused_is_taken_back_and_can_be_tried_again(page: Page,
     notice.get_by_role("button", name="Try again").click()
     expect(page.locator(".verdict[aria-pressed='true']")).to_have_attribute("aria-label", "Pick")
     page.wait_for_function("() => !document.querySelector('.verdicts.is-saving')")
-    assert proof.told("page-marks")["totals"]["pick"] == 1
+    assert feedback_document.get_feedback("page-marks")["totals"]["pick"] == 1
 
 
-def test_marks_that_come_too_fast_wait_and_are_all_kept_under_one_notice(page: Page, proof: FeedbackDocument) -> None:
+def test_marks_that_come_too_fast_wait_and_are_all_kept_under_one_notice(
+    page: Page, feedback_document: FeedbackDocument
+) -> None:
     refused = []
 
     def slow_down(route: Route) -> None:
@@ -132,10 +138,12 @@ def test_marks_that_come_too_fast_wait_and_are_all_kept_under_one_notice(page: P
     expect(page.locator(".verdict[aria-pressed='true']")).to_have_count(3)
     page.unroute("**/marks/*")
     expect(notice).to_have_text("All marks are saved")
-    assert proof.told("page-marks")["totals"]["pick"] == 3
+    assert feedback_document.get_feedback("page-marks")["totals"]["pick"] == 3
 
 
-def test_marks_that_are_refused_are_told_together_and_tried_again_together(page: Page, proof: FeedbackDocument) -> None:
+def test_marks_that_are_refused_are_told_together_and_tried_again_together(
+    page: Page, feedback_document: FeedbackDocument
+) -> None:
     refuse_requests(page, "marks/*", 500, {}, "")
     for number in (1, 2):
         page.get_by_role("group", name=f"Mark page {number}").get_by_role("button", name="Pick").click()
@@ -145,7 +153,7 @@ def test_marks_that_are_refused_are_told_together_and_tried_again_together(page:
     notice.get_by_role("button", name="Try again").click()
     expect(page.locator(".verdict[aria-pressed='true']")).to_have_count(2)
     page.wait_for_function("() => !document.querySelector('.verdicts.is-saving')")
-    assert proof.told("page-marks")["totals"]["pick"] == 2
+    assert feedback_document.get_feedback("page-marks")["totals"]["pick"] == 2
 
 
 def test_clearing_a_page_without_a_mark_asks_the_server_for_nothing(page: Page) -> None:
@@ -156,7 +164,7 @@ def test_clearing_a_page_without_a_mark_asks_the_server_for_nothing(page: Page) 
     assert [url for url in asked if "/marks/" in url] == []
 
 
-def test_a_note_that_cannot_be_deleted_stays_and_says_so(page: Page, proof: FeedbackDocument) -> None:
+def test_a_note_that_cannot_be_deleted_stays_and_says_so(page: Page, feedback_document: FeedbackDocument) -> None:
     write_note(page)
     page.locator(".note").wait_for()
     refuse_requests(page, "notes/*", 500, {}, "")
@@ -168,7 +176,7 @@ def test_a_note_that_cannot_be_deleted_stays_and_says_so(page: Page, proof: Feed
     expect(page.locator(".note")).to_have_count(0)
 
 
-def test_a_note_that_is_gone_already_counts_as_deleted(page: Page, proof: FeedbackDocument) -> None:
+def test_a_note_that_is_gone_already_counts_as_deleted(page: Page, feedback_document: FeedbackDocument) -> None:
     write_note(page)
     page.locator(".note").wait_for()
     refuse_requests(page, "notes/*", 404, {}, "There is no such note of yours.")
@@ -190,11 +198,11 @@ def test_a_receipt_that_is_refused_keeps_the_name(page: Page) -> None:
 
 
 def test_when_earlier_notes_do_not_come_writing_works_and_they_can_be_asked_for_again(
-    browser: Browser, proof: FeedbackDocument
+    browser: Browser, feedback_document: FeedbackDocument
 ) -> None:
     with visitor(browser) as person:
         refuse_requests(person.page, "feedback", 500, {}, "")
-        page = person.open(proof.url)
+        page = person.open(feedback_document.url)
         write_note(page)
         expect(page.locator(".note p")).to_have_text(WORDS)
         expect(page.locator("#notes-list")).to_contain_text("What was written before could not be loaded.")
@@ -214,11 +222,11 @@ def test_leaving_with_words_unsent_is_asked_about(page: Page) -> None:
 
 
 def test_the_owner_sees_what_readers_could_leave_and_leaves_nothing(
-    proof: FeedbackDocument, reader: OpenReader
+    feedback_document: FeedbackDocument, open_reader: OpenReader
 ) -> None:
-    person = reader()
-    proof.sign_in(person.page)
-    page = person.open(proof.url)
+    person = open_reader()
+    feedback_document.sign_in(person.page)
+    page = person.open(feedback_document.url)
     page.locator("#notes-open").click()
     expect(page.locator("#notes")).to_contain_text("This document is yours. Readers can write here")
     expect(page.locator("#note-form")).to_have_count(0)
@@ -234,33 +242,37 @@ def test_the_owner_sees_what_readers_could_leave_and_leaves_nothing(
     assert [url for url in person.requests if "/marks/" in url] == []
 
 
-def test_the_owner_sees_who_signed_a_note_and_readers_do_not(proof: FeedbackDocument, reader: OpenReader) -> None:
-    page = reader().open(proof.url)
+def test_the_owner_sees_who_signed_a_note_and_readers_do_not(
+    feedback_document: FeedbackDocument, open_reader: OpenReader
+) -> None:
+    page = open_reader().open(feedback_document.url)
     open_notes(page)
     page.locator("#note-body").fill("Cut page 2")
     page.locator("#note-author").fill("Your boss")
     page.get_by_label("Every reader").check()
     page.get_by_role("button", name="Send").click()
     expect(page.locator(".note")).to_contain_text("Cut page 2")
-    (note,) = proof.told("feedback")["notes"]
-    owner = reader()
-    proof.sign_in(owner.page)
-    for person, told in ((reader(), 0), (owner, 1)):
-        page = person.open(proof.url)
+    (note,) = feedback_document.get_feedback("feedback")["notes"]
+    owner = open_reader()
+    feedback_document.sign_in(owner.page)
+    for person, told in ((open_reader(), 0), (owner, 1)):
+        page = person.open(feedback_document.url)
         open_notes(page)
         expect(page.locator(".note")).to_contain_text("Your boss")
         expect(page.locator(".note").get_by_text(note["viewer"])).to_have_count(told)
 
 
-def test_an_owner_who_has_confirmed_as_a_reader_sees_that(proof: FeedbackDocument, reader: OpenReader) -> None:
-    person = reader()
-    page = person.open(proof.url)
+def test_an_owner_who_has_confirmed_as_a_reader_sees_that(
+    feedback_document: FeedbackDocument, open_reader: OpenReader
+) -> None:
+    person = open_reader()
+    page = person.open(feedback_document.url)
     page.get_by_role("button", name="Confirm receipt").click()
     page.locator("#receipt-name").fill("Ada")
     page.get_by_role("button", name="I have received this").click()
     expect(page.locator("#receipt-words")).to_contain_text("Received by Ada")
-    proof.sign_in(page)
-    person.open(proof.url)
+    feedback_document.sign_in(page)
+    person.open(feedback_document.url)
     page.get_by_role("button", name="Received on").click()
     expect(page.locator("#receipt-words")).to_contain_text("Received by Ada")
 
@@ -281,10 +293,10 @@ def open_receipt(page: Page) -> None:
 @pytest.mark.parametrize("options", [{}, PHONE_OPTIONS, {"color_scheme": "dark"}], ids=["desk", "phone", "dark"])
 @pytest.mark.parametrize("step", [open_notes, start_annotation, open_receipt])
 def test_nothing_of_it_violates_accessibility(
-    proof: FeedbackDocument, reader: OpenReader, options: dict[str, Any], step: Callable[[Page], None]
+    feedback_document: FeedbackDocument, open_reader: OpenReader, options: dict[str, Any], step: Callable[[Page], None]
 ) -> None:
-    proof.hotspot(link="https://film.example/one", label="See the film")
-    page = reader(**options).open(proof.url)
+    feedback_document.add_hotspot(link="https://film.example/one", label="See the film")
+    page = open_reader(**options).open(feedback_document.url)
     page.keyboard.press("1")
     step(page)
     page.wait_for_timeout(250)  # what is fading in has no contrast yet

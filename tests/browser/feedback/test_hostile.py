@@ -48,23 +48,25 @@ def test_there_are_enough_of_them() -> None:
     assert len(PAYLOADS) >= 60
 
 
-def test_the_trap_catches_what_runs(reader: OpenReader, proof: FeedbackDocument) -> None:
-    person = reader()
+def test_the_trap_catches_what_runs(open_reader: OpenReader, feedback_document: FeedbackDocument) -> None:
+    person = open_reader()
     set_trap(person)
-    page = person.open(proof.url)
+    page = person.open(feedback_document.url)
     page.evaluate("pwned()")
     assert not is_unharmed(page)
 
 
-def test_notes_of_others_are_shown_as_they_were_written(proof: FeedbackDocument, reader: OpenReader) -> None:
+def test_notes_of_others_are_shown_as_they_were_written(
+    feedback_document: FeedbackDocument, open_reader: OpenReader
+) -> None:
     for start in range(0, len(PAYLOADS), 25):  # an address may leave sixty things in a minute
-        page = reader().open(proof.url)
+        page = open_reader().open(feedback_document.url)
         for text in PAYLOADS[start : start + 25]:
             note = {"author": shorten_to_name(text), "body": text, "public": True, "page": 1}
-            assert page.evaluate(POST_FEEDBACK, [f"/{proof.name}/notes", note]) == 201, text
-    person = reader()
+            assert page.evaluate(POST_FEEDBACK, [f"/{feedback_document.name}/notes", note]) == 201, text
+    person = open_reader()
     set_trap(person)
-    page = person.open(proof.url)
+    page = person.open(feedback_document.url)
     page.locator("#notes-open").click()
     expect(page.locator(".note")).to_have_count(len(PAYLOADS))
     assert page.locator(".note p").all_text_contents() == PAYLOADS
@@ -73,7 +75,9 @@ def test_notes_of_others_are_shown_as_they_were_written(proof: FeedbackDocument,
     assert is_unharmed(page)
 
 
-def test_own_words_and_names_are_shown_as_they_were_written(proof: FeedbackDocument, reader: OpenReader) -> None:
+def test_own_words_and_names_are_shown_as_they_were_written(
+    feedback_document: FeedbackDocument, open_reader: OpenReader
+) -> None:
     """Annotations, receipt and the remembered name, as if the server had kept the worst."""
     everything = " ".join(PAYLOADS)
     rect = {"x": 0.1, "y": 0.1, "width": 0.2, "height": 0.1}
@@ -88,10 +92,10 @@ def test_own_words_and_names_are_shown_as_they_were_written(proof: FeedbackDocum
         "annotations": annotations,
         "receipt": {"name": everything, "confirmedAt": EXPIRES_AT},
     }
-    person = reader()
+    person = open_reader()
     set_trap(person)
     person.page.route("**/feedback", lambda route: route.fulfill(json=left))
-    page = person.open(proof.url)
+    page = person.open(feedback_document.url)
     expect(page.locator(".annotation")).to_have_count(len(PAYLOADS))
     page.locator("#notes-open").click()
     assert page.locator(".note p").all_text_contents() == PAYLOADS
@@ -102,8 +106,10 @@ def test_own_words_and_names_are_shown_as_they_were_written(proof: FeedbackDocum
     assert is_unharmed(page)
 
 
-def test_labels_and_addresses_of_hotspots_are_harmless(proof: FeedbackDocument, reader: OpenReader) -> None:
-    proof.hotspot(link="https://film.example/", label="See the film")
+def test_labels_and_addresses_of_hotspots_are_harmless(
+    feedback_document: FeedbackDocument, open_reader: OpenReader
+) -> None:
+    feedback_document.add_hotspot(link="https://film.example/", label="See the film")
 
     def poison(route: Route) -> None:
         page = route.fetch()
@@ -117,10 +123,10 @@ def test_labels_and_addresses_of_hotspots_are_harmless(proof: FeedbackDocument, 
         safe = json.dumps(facts).replace("<", "\\u003c")
         route.fulfill(response=page, body=f'{before}id="facts">{safe}</script>{after}')
 
-    person = reader()
+    person = open_reader()
     set_trap(person)
-    person.page.route(proof.url, poison)
-    page = person.open(proof.url)
+    person.page.route(feedback_document.url, poison)
+    page = person.open(feedback_document.url)
     links = page.locator("a.hotspot")
     assert [link.get_attribute("aria-label") for link in links.all()] == PAYLOADS
     assert all(str(link.get_attribute("href")).startswith("https://film.example/") for link in links.all())
@@ -129,12 +135,14 @@ def test_labels_and_addresses_of_hotspots_are_harmless(proof: FeedbackDocument, 
     assert is_unharmed(page)
 
 
-def test_a_refusal_that_holds_markup_is_shown_as_text(proof: FeedbackDocument, reader: OpenReader) -> None:
-    person = reader()
+def test_a_refusal_that_holds_markup_is_shown_as_text(
+    feedback_document: FeedbackDocument, open_reader: OpenReader
+) -> None:
+    person = open_reader()
     set_trap(person)
     refusal = {"status": 400, "content_type": "text/plain", "body": PAYLOADS[7]}
     person.page.route("**/notes", lambda route: route.fulfill(**refusal))
-    page = person.open(proof.url)
+    page = person.open(feedback_document.url)
     page.locator("#notes-open").click()
     page.get_by_label("Your note").fill("A word")
     page.locator("#note-author").fill("Ada")

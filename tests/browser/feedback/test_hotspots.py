@@ -22,10 +22,12 @@ def fulfill_with_film(route: Route) -> None:
 
 
 @pytest.mark.parametrize("mode", ["standard", "flipbook", "swipe", "magazine"])
-def test_a_link_opens_beside_the_document_in_every_mode(press: ServerProcess, reader: OpenReader, mode: str) -> None:
-    proof = FeedbackDocument(press, viewerMode=mode, **NO_FEEDBACK, commentsAllowPublic=False)
-    spot = proof.hotspot(1, "0.5,0.4,0.3,0.1", link="https://film.example/one", label="See the film")
-    person = reader()
+def test_a_link_opens_beside_the_document_in_every_mode(
+    feedback_server: ServerProcess, open_reader: OpenReader, mode: str
+) -> None:
+    proof = FeedbackDocument(feedback_server, viewerMode=mode, **NO_FEEDBACK, commentsAllowPublic=False)
+    spot = proof.add_hotspot(1, "0.5,0.4,0.3,0.1", link="https://film.example/one", label="See the film")
+    person = open_reader()
     person.context.route("https://film.example/**", fulfill_with_film)
     page = person.open(proof.url)
     link = page.get_by_role("link", name="See the film")
@@ -35,42 +37,48 @@ def test_a_link_opens_beside_the_document_in_every_mode(press: ServerProcess, re
         link.click()
     assert opened.value.url == "https://film.example/one"
     assert opened.value.evaluate("[opener, document.referrer]") == [None, ""]
-    wait_until(lambda: proof.taps() == {spot: 1})
+    wait_until(lambda: proof.taps_by_hotspot() == {spot: 1})
 
 
-def test_a_link_is_reached_and_followed_by_keyboard(proof: FeedbackDocument, reader: OpenReader) -> None:
-    proof.hotspot(link="https://film.example/one", label="See the film")
-    person = reader()
+def test_a_link_is_reached_and_followed_by_keyboard(
+    feedback_document: FeedbackDocument, open_reader: OpenReader
+) -> None:
+    feedback_document.add_hotspot(link="https://film.example/one", label="See the film")
+    person = open_reader()
     person.context.route("https://film.example/**", fulfill_with_film)
-    page = person.open(proof.url)
+    page = person.open(feedback_document.url)
     page.get_by_role("link", name="See the film").focus()
     with person.context.expect_page() as opened:
         page.keyboard.press("Enter")
     assert opened.value.title() == "Film"
 
 
-def test_a_tap_that_nobody_takes_is_no_trouble_for_the_reader(browser: Browser, proof: FeedbackDocument) -> None:
-    spot = proof.hotspot(link="https://film.example/one", label="See the film")
+def test_a_tap_that_nobody_takes_is_no_trouble_for_the_reader(
+    browser: Browser, feedback_document: FeedbackDocument
+) -> None:
+    spot = feedback_document.add_hotspot(link="https://film.example/one", label="See the film")
     with visitor(browser) as person:
         person.context.route("https://film.example/**", fulfill_with_film)
-        page = person.open(proof.url)
+        page = person.open(feedback_document.url)
         page.route("**/taps", lambda route: route.abort())
         with person.context.expect_page() as opened:
             page.get_by_role("link", name="See the film").click()
         assert opened.value.title() == "Film"
         assert [words for words in person.complaints if "ERR_FAILED" not in words] == []
-    assert proof.taps() == {spot: 0}
+    assert feedback_document.taps_by_hotspot() == {spot: 0}
 
 
 def list_playing(page: Page) -> list[str]:
     return [str(button.get_attribute("aria-label")) for button in page.locator(".hotspot.is-playing").all()]
 
 
-def test_recordings_play_and_pause_and_never_two_at_once(proof: FeedbackDocument, reader: OpenReader) -> None:
-    sound, song = proof.sound(), proof.sound()
-    first = proof.hotspot(1, "0.1,0.1,0.1,0.05", audio=sound, label="the greeting")
-    second = proof.hotspot(1, "0.5,0.1,0.1,0.05", audio=song, label="the song")
-    page = reader().open(proof.url)
+def test_recordings_play_and_pause_and_never_two_at_once(
+    feedback_document: FeedbackDocument, open_reader: OpenReader
+) -> None:
+    sound, song = feedback_document.upload_sound(), feedback_document.upload_sound()
+    first = feedback_document.add_hotspot(1, "0.1,0.1,0.1,0.05", audio=sound, label="the greeting")
+    second = feedback_document.add_hotspot(1, "0.5,0.1,0.1,0.05", audio=song, label="the song")
+    page = open_reader().open(feedback_document.url)
     page.get_by_role("button", name="Play the greeting").click()
     expect(page.get_by_role("button", name="Pause the greeting")).to_be_visible()
     page.get_by_role("button", name="Play the song").press("Enter")
@@ -79,13 +87,13 @@ def test_recordings_play_and_pause_and_never_two_at_once(proof: FeedbackDocument
     page.keyboard.press(" ")
     expect(page.get_by_role("button", name="Play the song")).to_be_visible()
     assert list_playing(page) == []
-    wait_until(lambda: proof.taps() == {first: 1, second: 1})
+    wait_until(lambda: feedback_document.taps_by_hotspot() == {first: 1, second: 1})
 
 
-def test_a_recording_stops_when_its_page_is_far_away(press: ServerProcess, reader: OpenReader) -> None:
-    proof = FeedbackDocument(press, pages=30)
-    proof.hotspot(1, "0.1,0.1,0.1,0.05", audio=proof.sound(), label="the greeting")
-    page = reader(**PHONE_OPTIONS).open(proof.url)
+def test_a_recording_stops_when_its_page_is_far_away(feedback_server: ServerProcess, open_reader: OpenReader) -> None:
+    proof = FeedbackDocument(feedback_server, pages=30)
+    proof.add_hotspot(1, "0.1,0.1,0.1,0.05", audio=proof.upload_sound(), label="the greeting")
+    page = open_reader(**PHONE_OPTIONS).open(proof.url)
     page.get_by_role("button", name="Play the greeting").tap()
     expect(page.get_by_role("button", name="Pause the greeting")).to_be_visible()
     page.evaluate("document.activeElement.blur()")
@@ -97,11 +105,11 @@ def test_a_recording_stops_when_its_page_is_far_away(press: ServerProcess, reade
     expect(page.get_by_role("button", name="Play the greeting")).to_be_visible()
 
 
-def test_a_recording_that_cannot_be_played_says_so(browser: Browser, proof: FeedbackDocument) -> None:
-    proof.hotspot(1, "0.1,0.1,0.1,0.05", audio=proof.sound(), label="the greeting")
+def test_a_recording_that_cannot_be_played_says_so(browser: Browser, feedback_document: FeedbackDocument) -> None:
+    feedback_document.add_hotspot(1, "0.1,0.1,0.1,0.05", audio=feedback_document.upload_sound(), label="the greeting")
     with visitor(browser) as person:
         intercept_requests(person.page)
-        page = person.open(proof.url)
+        page = person.open(feedback_document.url)
         page.route("**/assets/*", lambda route: route.fulfill(status=500))
         page.get_by_role("button", name="Play the greeting").click()
         broken = page.get_by_role("button", name="the greeting could not be played. Try again")
@@ -111,12 +119,12 @@ def test_a_recording_that_cannot_be_played_says_so(browser: Browser, proof: Feed
         expect(page.get_by_role("button", name="Pause the greeting")).to_be_visible()
 
 
-def test_the_owners_taps_are_not_sent(proof: FeedbackDocument, reader: OpenReader) -> None:
-    proof.hotspot(link="https://film.example/one", label="See the film")
-    person = reader()
+def test_the_owners_taps_are_not_sent(feedback_document: FeedbackDocument, open_reader: OpenReader) -> None:
+    feedback_document.add_hotspot(link="https://film.example/one", label="See the film")
+    person = open_reader()
     person.context.route("https://film.example/**", fulfill_with_film)
-    proof.sign_in(person.page)
-    page = person.open(proof.url)
+    feedback_document.sign_in(person.page)
+    page = person.open(feedback_document.url)
     with person.context.expect_page():
         page.get_by_role("link", name="See the film").click()
     assert [url for url in person.requests if url.endswith("/taps")] == []

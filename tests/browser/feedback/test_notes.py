@@ -28,29 +28,29 @@ def write_note(
 
 
 def test_a_note_is_about_the_page_that_is_read_and_reaches_the_owner_alone(
-    proof: FeedbackDocument, reader: OpenReader
+    feedback_document: FeedbackDocument, open_reader: OpenReader
 ) -> None:
-    page = reader().open(proof.url)
+    page = open_reader().open(feedback_document.url)
     page.keyboard.press("ArrowRight")
     wait_for_page(page, 2)
     write_note(page, "Is this figure right?")
-    (note,) = proof.told("feedback")["notes"]
+    (note,) = feedback_document.get_feedback("feedback")["notes"]
     kept = {name: note[name] for name in ("author", "body", "pageNumber", "public")}
     assert kept == {"author": "Ada", "body": "Is this figure right?", "pageNumber": 2, "public": False}
     expect(page.locator(".notes-group h3")).to_have_text("Page 2")
     expect(page.locator(".note small")).to_have_text("Only the owner sees this")
-    other = reader().open(proof.url)
+    other = open_reader().open(feedback_document.url)
     other.locator("#notes-open").click()
     expect(other.locator("#notes-list")).to_have_text("No notes yet")
 
 
 def test_a_note_for_every_reader_about_the_whole_document_is_read_by_others(
-    proof: FeedbackDocument, reader: OpenReader
+    feedback_document: FeedbackDocument, open_reader: OpenReader
 ) -> None:
-    write_note(reader().open(proof.url), "First line\nsecond line", whole=True, public=True)
-    (note,) = proof.told("feedback")["notes"]
+    write_note(open_reader().open(feedback_document.url), "First line\nsecond line", whole=True, public=True)
+    (note,) = feedback_document.get_feedback("feedback")["notes"]
     assert (note["public"], "pageNumber" in note) == (True, False)
-    other = reader().open(proof.url)
+    other = open_reader().open(feedback_document.url)
     expect(other.get_by_role("button", name="Notes, 1")).to_be_visible()
     other.locator("#notes-open").click()
     expect(other.locator(".notes-group h3")).to_have_text("The whole document")
@@ -59,18 +59,20 @@ def test_a_note_for_every_reader_about_the_whole_document_is_read_by_others(
     expect(other.get_by_role("button", name="Delete note")).to_have_count(0)
 
 
-def test_without_public_notes_nobody_is_asked_for_whom_a_note_is(proof: FeedbackDocument, reader: OpenReader) -> None:
-    proof.change(commentsAllowPublic=False)
-    page = reader().open(proof.url)
+def test_without_public_notes_nobody_is_asked_for_whom_a_note_is(
+    feedback_document: FeedbackDocument, open_reader: OpenReader
+) -> None:
+    feedback_document.put_settings(commentsAllowPublic=False)
+    page = open_reader().open(feedback_document.url)
     page.locator("#notes-open").click()
     expect(page.get_by_label("Every reader")).to_have_count(0)
     expect(page.locator("#note-form")).to_contain_text("Only the owner sees this.")
     write_note(page, "For you")
-    assert proof.told("feedback")["notes"][0]["public"] is False
+    assert feedback_document.get_feedback("feedback")["notes"][0]["public"] is False
 
 
-def test_the_reader_is_asked_for_their_name_once(proof: FeedbackDocument, reader: OpenReader) -> None:
-    page = reader().open(proof.url)
+def test_the_reader_is_asked_for_their_name_once(feedback_document: FeedbackDocument, open_reader: OpenReader) -> None:
+    page = open_reader().open(feedback_document.url)
     write_note(page, "One")
     write_note(page, "Two", author=None)
     page.reload()
@@ -79,19 +81,23 @@ def test_the_reader_is_asked_for_their_name_once(proof: FeedbackDocument, reader
     expect(page.locator("#receipt-name")).to_have_value("Ada")
 
 
-def test_own_notes_can_be_deleted_also_after_coming_back(proof: FeedbackDocument, reader: OpenReader) -> None:
-    page = reader().open(proof.url)
+def test_own_notes_can_be_deleted_also_after_coming_back(
+    feedback_document: FeedbackDocument, open_reader: OpenReader
+) -> None:
+    page = open_reader().open(feedback_document.url)
     write_note(page, "Never mind", public=True)
     page.reload()
     page.locator("#notes-open").click()
     page.get_by_role("button", name="Delete note").click()
     expect(page.locator("#notes-list")).to_have_text("No notes yet")
     expect(page.locator("#notes-title")).to_be_focused()
-    assert proof.told("feedback")["notes"] == []
+    assert feedback_document.get_feedback("feedback")["notes"] == []
 
 
-def test_pages_with_notes_have_a_sign_that_leads_to_them(proof: FeedbackDocument, reader: OpenReader) -> None:
-    page = reader().open(proof.url)
+def test_pages_with_notes_have_a_sign_that_leads_to_them(
+    feedback_document: FeedbackDocument, open_reader: OpenReader
+) -> None:
+    page = open_reader().open(feedback_document.url)
     write_note(page, "One")
     write_note(page, "Two")
     page.locator("#notes-close").click()
@@ -102,8 +108,10 @@ def test_pages_with_notes_have_a_sign_that_leads_to_them(proof: FeedbackDocument
     expect(page.locator("[data-about='1'] .note")).to_have_count(2)
 
 
-def test_a_note_stays_about_the_page_it_was_begun_on(proof: FeedbackDocument, reader: OpenReader) -> None:
-    page = reader().open(proof.url)
+def test_a_note_stays_about_the_page_it_was_begun_on(
+    feedback_document: FeedbackDocument, open_reader: OpenReader
+) -> None:
+    page = open_reader().open(feedback_document.url)
     page.locator("#notes-open").click()
     page.get_by_label("Your note").fill("About the first page")
     page.locator("#page-next").click()
@@ -111,22 +119,26 @@ def test_a_note_stays_about_the_page_it_was_begun_on(proof: FeedbackDocument, re
     expect(page.locator("#note-page")).to_have_text("Page 1")
     write_note(page, "About the first page")
     expect(page.locator("#note-page")).to_have_text("Page 2")
-    assert proof.told("feedback")["notes"][0]["pageNumber"] == 1
+    assert feedback_document.get_feedback("feedback")["notes"][0]["pageNumber"] == 1
 
 
-def test_a_note_can_be_moved_to_the_page_that_is_read_now(proof: FeedbackDocument, reader: OpenReader) -> None:
-    page = reader().open(proof.url)
+def test_a_note_can_be_moved_to_the_page_that_is_read_now(
+    feedback_document: FeedbackDocument, open_reader: OpenReader
+) -> None:
+    page = open_reader().open(feedback_document.url)
     page.locator("#notes-open").click()
     page.get_by_label("Your note").fill("About the second, after all")
     page.locator("#page-next").click()
     wait_for_page(page, 2)
     page.locator("[name=about]").first.click()
     write_note(page, "About the second, after all")
-    assert proof.told("feedback")["notes"][0]["pageNumber"] == 2
+    assert feedback_document.get_feedback("feedback")["notes"][0]["pageNumber"] == 2
 
 
-def test_the_headings_of_the_list_lead_to_the_pages(proof: FeedbackDocument, reader: OpenReader) -> None:
-    page = reader().open(proof.url)
+def test_the_headings_of_the_list_lead_to_the_pages(
+    feedback_document: FeedbackDocument, open_reader: OpenReader
+) -> None:
+    page = open_reader().open(feedback_document.url)
     write_note(page, "Here")
     page.locator("#page-next").click()
     wait_for_page(page, 2)
@@ -140,19 +152,21 @@ def test_the_headings_of_the_list_lead_to_the_pages(proof: FeedbackDocument, rea
     [("  ", "Ada", "Write something first."), ("A word", " ", "Say who you are, so that the owner knows.")],
 )
 def test_a_note_needs_words_and_a_name(
-    proof: FeedbackDocument, reader: OpenReader, words: str, author: str, said: str
+    feedback_document: FeedbackDocument, open_reader: OpenReader, words: str, author: str, said: str
 ) -> None:
-    page = reader().open(proof.url)
+    page = open_reader().open(feedback_document.url)
     page.locator("#notes-open").click()
     page.get_by_label("Your note").fill(words)
     page.locator("#note-author").fill(author)
     page.get_by_role("button", name="Send").click()
     expect(page.locator("#note-form [role=alert]")).to_have_text(said)
-    assert proof.told("feedback")["notes"] == []
+    assert feedback_document.get_feedback("feedback")["notes"] == []
 
 
-def test_the_panel_works_by_keyboard_and_gives_the_focus_back(proof: FeedbackDocument, reader: OpenReader) -> None:
-    page = reader().open(proof.url)
+def test_the_panel_works_by_keyboard_and_gives_the_focus_back(
+    feedback_document: FeedbackDocument, open_reader: OpenReader
+) -> None:
+    page = open_reader().open(feedback_document.url)
     page.locator("#notes-open").focus()
     page.keyboard.press("Enter")
     expect(page.locator("#notes-title")).to_be_focused()
@@ -167,8 +181,10 @@ def test_the_panel_works_by_keyboard_and_gives_the_focus_back(proof: FeedbackDoc
     expect(page.get_by_label("Your note")).to_have_value("f123x?")
 
 
-def test_pages_move_out_from_under_the_panel_and_back(proof: FeedbackDocument, reader: OpenReader) -> None:
-    page = reader(viewport={"width": 1440, "height": 900}).open(proof.url)
+def test_pages_move_out_from_under_the_panel_and_back(
+    feedback_document: FeedbackDocument, open_reader: OpenReader
+) -> None:
+    page = open_reader(viewport={"width": 1440, "height": 900}).open(feedback_document.url)
     place = "() => document.querySelector('.page').getBoundingClientRect()"
     before = page.evaluate(place)
     page.locator("#notes-open").click()
@@ -185,9 +201,9 @@ def test_pages_move_out_from_under_the_panel_and_back(proof: FeedbackDocument, r
 
 
 def test_on_a_phone_the_panel_is_a_sheet_that_gives_way_to_what_it_leads_to(
-    proof: FeedbackDocument, reader: OpenReader
+    feedback_document: FeedbackDocument, open_reader: OpenReader
 ) -> None:
-    page = reader(**PHONE_OPTIONS).open(proof.url)
+    page = open_reader(**PHONE_OPTIONS).open(feedback_document.url)
     write_note(page, "From the train")
     sheet = page.locator("#notes").bounding_box()
     assert sheet is not None
@@ -198,19 +214,21 @@ def test_on_a_phone_the_panel_is_a_sheet_that_gives_way_to_what_it_leads_to(
     expect(page.locator("#notes")).to_be_hidden()
 
 
-def test_nothing_of_it_is_there_when_the_owner_asks_for_nothing(proof: FeedbackDocument, reader: OpenReader) -> None:
-    proof.change(
+def test_nothing_of_it_is_there_when_the_owner_asks_for_nothing(
+    feedback_document: FeedbackDocument, open_reader: OpenReader
+) -> None:
+    feedback_document.put_settings(
         commentsEnabled=False, commentsAllowPublic=False, marksEnabled=False, annotationsEnabled=False, askReceipt=False
     )
-    person = reader()
-    page = person.open(proof.url)
+    person = open_reader()
+    page = person.open(feedback_document.url)
     for place in (".feedback-tool", ".feedback-part", ".page-feedback"):
         assert page.locator(place).count() == 0
     assert [url for url in person.requests if re.search(r"/feedback", url)] == []
 
 
-def test_nothing_of_it_is_printed(proof: FeedbackDocument, reader: OpenReader) -> None:
-    page = reader().open(proof.url)
+def test_nothing_of_it_is_printed(feedback_document: FeedbackDocument, open_reader: OpenReader) -> None:
+    page = open_reader().open(feedback_document.url)
     write_note(page, "Not on paper")
     page.emulate_media(media="print")
     for place in ("#notes", ".page-feedback"):

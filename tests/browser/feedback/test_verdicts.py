@@ -19,7 +19,7 @@ PAGE_BOTTOMS = "(pages) => pages.map((page) => page.getBoundingClientRect().bott
 
 def marks_by_page(proof: FeedbackDocument) -> dict[int, str]:
     """Marks by page, as the owner gets them of one reader."""
-    viewers = proof.told("page-marks")["viewers"]
+    viewers = proof.get_feedback("page-marks")["viewers"]
     return {row["page"]: row["mark"] for viewer in viewers for row in viewer["marks"]}
 
 
@@ -34,51 +34,57 @@ def press_page_button(page: Page, number: int, name: str) -> None:
     page.get_by_role("group", name=f"Mark page {number}").get_by_role("button", name=name).click()
 
 
-def test_a_page_is_picked_by_its_button_and_let_go_by_the_same(proof: FeedbackDocument, reader: OpenReader) -> None:
-    page = reader().open(proof.url)
+def test_a_page_is_picked_by_its_button_and_let_go_by_the_same(
+    feedback_document: FeedbackDocument, open_reader: OpenReader
+) -> None:
+    page = open_reader().open(feedback_document.url)
     press_page_button(page, 1, "Pick")
     assert list_pressed_buttons(page, 1) == ["Pick"]
-    wait_until(lambda: marks_by_page(proof) == {1: "pick"})
+    wait_until(lambda: marks_by_page(feedback_document) == {1: "pick"})
     press_page_button(page, 1, "Reject")
     assert list_pressed_buttons(page, 1) == ["Reject"]
-    wait_until(lambda: marks_by_page(proof) == {1: "reject"})
+    wait_until(lambda: marks_by_page(feedback_document) == {1: "reject"})
     press_page_button(page, 1, "Reject")
     assert list_pressed_buttons(page, 1) == []
-    wait_until(lambda: marks_by_page(proof) == {})
+    wait_until(lambda: marks_by_page(feedback_document) == {})
 
 
-def test_keys_mark_the_page_that_is_read(proof: FeedbackDocument, reader: OpenReader) -> None:
-    page = reader().open(proof.url)
+def test_keys_mark_the_page_that_is_read(feedback_document: FeedbackDocument, open_reader: OpenReader) -> None:
+    page = open_reader().open(feedback_document.url)
     for number, key in ((1, "1"), (2, "2"), (3, "3"), (4, "1")):
         wait_for_page(page, number)
         page.keyboard.press(key)
         page.keyboard.press("ArrowRight")
     page.keyboard.press("x")
-    wait_until(lambda: marks_by_page(proof) == {1: "pick", 2: "maybe", 3: "reject"})
+    wait_until(lambda: marks_by_page(feedback_document) == {1: "pick", 2: "maybe", 3: "reject"})
     expect(page.locator("#feedback-status")).to_have_text("Page 4: no mark")
 
 
-def test_help_lists_the_keys_of_this_document(proof: FeedbackDocument, reader: OpenReader) -> None:
-    page = reader().open(proof.url)
+def test_help_lists_the_keys_of_this_document(feedback_document: FeedbackDocument, open_reader: OpenReader) -> None:
+    page = open_reader().open(feedback_document.url)
     page.keyboard.press("?")
     keys = page.get_by_role("dialog", name="Keyboard")
     expect(keys.locator("dt").filter(has_text="Pick, maybe, reject, no mark")).to_be_visible()
     expect(keys.locator("dt").filter(has_text="Annotate")).to_be_visible()
 
 
-def test_marks_are_there_again_when_the_reader_comes_back(proof: FeedbackDocument, reader: OpenReader) -> None:
-    page = reader().open(proof.url)
+def test_marks_are_there_again_when_the_reader_comes_back(
+    feedback_document: FeedbackDocument, open_reader: OpenReader
+) -> None:
+    page = open_reader().open(feedback_document.url)
     press_page_button(page, 1, "Maybe")
-    wait_until(lambda: marks_by_page(proof) == {1: "maybe"})
+    wait_until(lambda: marks_by_page(feedback_document) == {1: "maybe"})
     page.reload()
     page.locator(".verdict[aria-pressed='true']").wait_for()
     assert list_pressed_buttons(page, 1) == ["Maybe"]
-    assert reader().open(proof.url).locator(".verdict[aria-pressed='true']").count() == 0
+    assert open_reader().open(feedback_document.url).locator(".verdict[aria-pressed='true']").count() == 0
 
 
-def test_marks_are_on_a_page_that_left_the_window_and_came_again(press: ServerProcess, reader: OpenReader) -> None:
-    proof = FeedbackDocument(press, pages=30)
-    page = reader().open(proof.url)
+def test_marks_are_on_a_page_that_left_the_window_and_came_again(
+    feedback_server: ServerProcess, open_reader: OpenReader
+) -> None:
+    proof = FeedbackDocument(feedback_server, pages=30)
+    page = open_reader().open(proof.url)
     page.keyboard.press("1")
     page.keyboard.press("End")
     page.locator(".page[data-page='30'].is-ready").wait_for()
@@ -88,30 +94,34 @@ def test_marks_are_on_a_page_that_left_the_window_and_came_again(press: ServerPr
     assert list_pressed_buttons(page, 1) == ["Pick"]
 
 
-def test_of_quick_changes_the_last_one_stands(proof: FeedbackDocument, reader: OpenReader) -> None:
-    person = reader()
+def test_of_quick_changes_the_last_one_stands(feedback_document: FeedbackDocument, open_reader: OpenReader) -> None:
+    person = open_reader()
     gate = RequestGate(person.page, "**/marks/1")
-    page = person.open(proof.url)
+    page = person.open(feedback_document.url)
     for key in "123":
         page.keyboard.press(key)
     assert list_pressed_buttons(page, 1) == ["Reject"]
     page.wait_for_function("() => document.querySelector('.verdicts.is-saving')")
     gate.open()
     page.wait_for_function("() => !document.querySelector('.verdicts.is-saving')")
-    assert marks_by_page(proof) == {1: "reject"}
+    assert marks_by_page(feedback_document) == {1: "reject"}
     asked = [url for url in person.requests if url.endswith("/marks/1")]
     assert len(asked) == 2  # what was wanted in between was never sent
 
 
-def test_the_buttons_stay_in_the_window_while_a_tall_page_is_read(proof: FeedbackDocument, reader: OpenReader) -> None:
-    page = reader(viewport={"width": 1280, "height": 800}).open(proof.url)
+def test_the_buttons_stay_in_the_window_while_a_tall_page_is_read(
+    feedback_document: FeedbackDocument, open_reader: OpenReader
+) -> None:
+    page = open_reader(viewport={"width": 1280, "height": 800}).open(feedback_document.url)
     box = page.get_by_role("group", name="Mark page 1").bounding_box()
     assert box is not None
     assert 700 < box["y"] < 800 - box["height"]
 
 
-def test_receipt_is_confirmed_once_and_the_word_of_it_lasts(proof: FeedbackDocument, reader: OpenReader) -> None:
-    page = reader().open(proof.url)
+def test_receipt_is_confirmed_once_and_the_word_of_it_lasts(
+    feedback_document: FeedbackDocument, open_reader: OpenReader
+) -> None:
+    page = open_reader().open(feedback_document.url)
     page.get_by_role("button", name="Confirm receipt").click()
     expect(page.locator("#receipt-name")).to_be_focused()
     page.locator("#receipt-name").fill("Ada Lovelace")
@@ -121,28 +131,30 @@ def test_receipt_is_confirmed_once_and_the_word_of_it_lasts(proof: FeedbackDocum
     expect(page.locator("#receipt-title")).to_be_focused()
     page.keyboard.press("Escape")
     expect(page.locator("#receipt-open")).to_be_focused()
-    (receipt,) = proof.told("feedback")["receipts"]
+    (receipt,) = feedback_document.get_feedback("feedback")["receipts"]
     assert receipt["name"] == "Ada Lovelace"
     page.reload()
     page.get_by_role("button", name="Received on ").click()
     expect(card).to_contain_text("Received by Ada Lovelace on ")
     assert card.locator("form").is_hidden()
-    other = reader().open(proof.url)
+    other = open_reader().open(feedback_document.url)
     expect(other.get_by_role("button", name="Confirm receipt")).to_be_visible()
 
 
-def test_a_receipt_needs_a_name(proof: FeedbackDocument, reader: OpenReader) -> None:
-    page = reader(**PHONE_OPTIONS).open(proof.url)
+def test_a_receipt_needs_a_name(feedback_document: FeedbackDocument, open_reader: OpenReader) -> None:
+    page = open_reader(**PHONE_OPTIONS).open(feedback_document.url)
     page.get_by_role("button", name="Confirm receipt").tap()
     page.get_by_role("button", name="I have received this").tap()
     expect(page.locator("#receipt [role=alert]")).to_have_text("Say who has received it.")
-    assert proof.told("feedback")["receipts"] == []
+    assert feedback_document.get_feedback("feedback")["receipts"] == []
 
 
-def test_on_a_phone_receipt_and_marks_work_by_touch(proof: FeedbackDocument, reader: OpenReader) -> None:
-    page = reader(**PHONE_OPTIONS).open(proof.url)
+def test_on_a_phone_receipt_and_marks_work_by_touch(
+    feedback_document: FeedbackDocument, open_reader: OpenReader
+) -> None:
+    page = open_reader(**PHONE_OPTIONS).open(feedback_document.url)
     page.get_by_role("group", name="Mark page 1").get_by_role("button", name="Pick").tap()
-    wait_until(lambda: marks_by_page(proof) == {1: "pick"})
+    wait_until(lambda: marks_by_page(feedback_document) == {1: "pick"})
     page.get_by_role("button", name="Confirm receipt").tap()
     page.locator("#receipt-name").fill("Ada")
     page.get_by_role("button", name="I have received this").tap()
@@ -155,13 +167,19 @@ def test_on_a_phone_receipt_and_marks_work_by_touch(proof: FeedbackDocument, rea
 @pytest.mark.parametrize("position", ["br", "bar"])
 @pytest.mark.parametrize("window", [{"viewport": {"width": 1280, "height": 800}}, PHONE_OPTIONS], ids=["desk", "phone"])
 def test_the_buttons_of_a_page_keep_clear_of_what_the_owner_put_around_it(
-    proof: FeedbackDocument, press: ServerProcess, reader: OpenReader, window: dict[str, Any], position: str
+    feedback_document: FeedbackDocument,
+    feedback_server: ServerProcess,
+    open_reader: OpenReader,
+    window: dict[str, Any],
+    position: str,
 ) -> None:
-    sheet = StyledDocument(press, proof.url)
+    sheet = StyledDocument(feedback_server, feedback_document.url)
     cta = {"label": "Book a meeting", "url": "https://acme.example/", "position": position}
     soon = (datetime.now(UTC) + timedelta(hours=5)).isoformat()
-    sheet.wear(ALL_FEEDBACK_SETTINGS | {"deleteAt": soon}, logo={"assetId": sheet.logo, "position": "bl"}, cta=cta)
-    page = reader(**window).open(proof.url)
+    sheet.apply_looks(
+        ALL_FEEDBACK_SETTINGS | {"deleteAt": soon}, logo={"assetId": sheet.logo, "position": "bl"}, cta=cta
+    )
+    page = open_reader(**window).open(feedback_document.url)
     page.locator("#expiry").wait_for()
     page.mouse.wheel(0, 250)
     page.wait_for_function("scrollY === 250")
@@ -177,10 +195,10 @@ def test_the_buttons_of_a_page_keep_clear_of_what_the_owner_put_around_it(
 
 @pytest.mark.parametrize("mode", ["standard", "swipe", "flipbook"])
 def test_on_a_phone_nothing_lies_on_the_words_of_a_page_and_full_screen_is_there(
-    proof: FeedbackDocument, reader: OpenReader, mode: str
+    feedback_document: FeedbackDocument, open_reader: OpenReader, mode: str
 ) -> None:
-    proof.change(viewerMode=mode)
-    page = reader(**PHONE_OPTIONS).open(proof.url)
+    feedback_document.put_settings(viewerMode=mode)
+    page = open_reader(**PHONE_OPTIONS).open(feedback_document.url)
     page.get_by_role("button", name="Notes").tap()
     page.locator("#note-body").fill("A typo")
     page.locator("#note-author").fill("Ada")

@@ -23,7 +23,7 @@ REDIRECT = "http://127.0.0.1:9/callback"  # where nobody listens: its address is
 
 
 @pytest.fixture(scope="module")
-def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+def owner_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     folder: Path = tmp_path_factory.mktemp("office")
     with run_server(folder, DOCSHARE_TRUSTED_PROXIES="127.0.0.1/32", DOCSHARE_WEBHOOK_ALLOW="127.0.0.0/8") as running:
         yield running
@@ -46,13 +46,13 @@ def sign_in(page: Page, server: ServerProcess) -> None:
 
 
 @pytest.fixture
-def person(browser: Browser, office: ServerProcess) -> Iterator[Visitor]:
+def person(browser: Browser, owner_server: ServerProcess) -> Iterator[Visitor]:
     """The owner at a desk, signed in, who must have met nothing odd by the end of the test."""
     with visitor(browser, permissions=["clipboard-read", "clipboard-write"]) as found:
-        sign_in(found.page, office)
+        sign_in(found.page, owner_server)
         yield found
         assert found.complaints == []
-        assert found.origins() == {office.url}
+        assert found.list_origins() == {owner_server.url}
 
 
 def open_page(person: Visitor, server: ServerProcess, path: str = "/account") -> Page:
@@ -74,65 +74,67 @@ def confirm_action(page: Page, row: str, word: str = "Revoke") -> None:
 # --- keys, apps, passwords -------------------------------------------------------------------------------------------
 
 
-def test_a_key_made_in_the_browser_works_in_the_api_until_it_is_revoked(person: Visitor, office: ServerProcess) -> None:
-    page = open_page(person, office)
+def test_a_key_made_in_the_browser_works_in_the_api_until_it_is_revoked(
+    person: Visitor, owner_server: ServerProcess
+) -> None:
+    page = open_page(person, owner_server)
     page.get_by_label("Name of a new key").fill("made by hand")
     page.get_by_role("button", name="Create API key").click()
     key = page.locator("#secret").inner_text()
     page.get_by_role("button", name="Copy the key").click()
     assert page.evaluate("navigator.clipboard.readText()") == key
-    assert get_account_status(office, key) == 200
-    page.goto(f"{office.url}/account")
+    assert get_account_status(owner_server, key) == 200
+    page.goto(f"{owner_server.url}/account")
     expect(page.get_by_text("made by hand", exact=True)).to_be_visible()
     assert key not in page.content()
     confirm_action(page, "made by hand")
     expect(page.get_by_role("status")).to_contain_text("The key made by hand is revoked")
     expect(page.get_by_text("made by hand", exact=True)).to_have_count(0)
-    assert get_account_status(office, key) == 401
+    assert get_account_status(owner_server, key) == 401
 
 
-def test_one_press_on_revoke_revokes_nothing(person: Visitor, office: ServerProcess) -> None:
-    page = open_page(person, office)
+def test_one_press_on_revoke_revokes_nothing(person: Visitor, owner_server: ServerProcess) -> None:
+    page = open_page(person, owner_server)
     page.locator("summary", has_text="Revoke").last.click()
     expect(page.get_by_role("button", name="Yes, revoke")).to_be_visible()
-    assert get_account_status(office, office.token) == 200
+    assert get_account_status(owner_server, owner_server.token) == 200
 
 
-def test_an_app_that_was_allowed_in_the_browser_is_revoked_there(browser: Browser, office: ServerProcess) -> None:
+def test_an_app_that_was_allowed_in_the_browser_is_revoked_there(browser: Browser, owner_server: ServerProcess) -> None:
     name = f"Sales board {uuid4()}"
-    app = run_admin(office, "client", "create", name, "--redirect-uri", "http://127.0.0.1/callback", "--public")
+    app = run_admin(owner_server, "client", "create", name, "--redirect-uri", "http://127.0.0.1/callback", "--public")
     query = urlencode({
         "response_type": "code", "client_id": app["clientId"], "redirect_uri": REDIRECT, "scope": "profile",
         "state": "s", "code_challenge": make_challenge(VERIFIER), "code_challenge_method": "S256",
     })  # fmt: skip
     with visitor(browser) as person:
         page = person.page
-        sign_in(page, office)
-        page.goto(f"{office.url}/oauth/authorize?{query}")
+        sign_in(page, owner_server)
+        page.goto(f"{owner_server.url}/oauth/authorize?{query}")
         with page.expect_event("requestfailed", lambda request: request.url.startswith(REDIRECT)) as asked:
             page.get_by_role("button", name="Allow", exact=True).click()
         (code,) = re.findall(r"[?&]code=([^&]+)", asked.value.url)
         form = {"grant_type": "authorization_code", "client_id": app["clientId"], "redirect_uri": REDIRECT,
                 "code": code, "code_verifier": VERIFIER}  # fmt: skip
-        tokens = requests.post(f"{office.url}/oauth/token", data=form, timeout=10).json()
-        assert get_account_status(office, tokens["access_token"]) == 200
+        tokens = requests.post(f"{owner_server.url}/oauth/token", data=form, timeout=10).json()
+        assert get_account_status(owner_server, tokens["access_token"]) == 200
         page = person.context.new_page()  # the other shows that nobody listens where the app would
-        page.goto(f"{office.url}/account")
+        page.goto(f"{owner_server.url}/account")
         expect(page.locator(".list > li", has_text=name)).to_contain_text("See your account and plan")
         confirm_action(page, name)
         expect(page.get_by_role("status")).to_contain_text("no longer has access")
-        assert get_account_status(office, tokens["access_token"]) == 401
+        assert get_account_status(owner_server, tokens["access_token"]) == 401
 
 
-def test_a_password_is_set_and_signs_in_where_one_wanted_to_go(browser: Browser, office: ServerProcess) -> None:
+def test_a_password_is_set_and_signs_in_where_one_wanted_to_go(browser: Browser, owner_server: ServerProcess) -> None:
     with visitor(browser) as person, visitor(browser) as elsewhere:
-        sign_in(person.page, office)
-        page = open_page(person, office)
+        sign_in(person.page, owner_server)
+        page = open_page(person, owner_server)
         page.get_by_label("Password", exact=True).fill(PASSWORD)
         page.get_by_role("button", name="Set the password").click()
         expect(page.get_by_role("status")).to_contain_text("The password is set")
         other = elsewhere.page
-        other.goto(f"{office.url}/webhooks")
+        other.goto(f"{owner_server.url}/webhooks")
         other.get_by_role("link", name="Sign in with it").click()
         other.get_by_label("Email address").fill("owner@example.com")
         other.get_by_label("Password").fill("not this one")
@@ -142,7 +144,7 @@ def test_a_password_is_set_and_signs_in_where_one_wanted_to_go(browser: Browser,
         expect(other.get_by_label("Password")).to_have_value("")
         other.get_by_label("Password").fill(PASSWORD)
         other.get_by_role("button", name="Sign in").click()
-        expect(other).to_have_url(f"{office.url}/webhooks")
+        expect(other).to_have_url(f"{owner_server.url}/webhooks")
         page.reload()
         page.get_by_role("button", name="Sign out everywhere else").click()
         expect(page.get_by_role("status")).to_contain_text("Signed out of")
@@ -156,8 +158,8 @@ def test_a_password_is_set_and_signs_in_where_one_wanted_to_go(browser: Browser,
 # --- webhooks --------------------------------------------------------------------------------------------------------
 
 
-def test_a_webhook_is_made_tried_out_and_deleted(person: Visitor, office: ServerProcess) -> None:
-    page = open_page(person, office, "/webhooks")
+def test_a_webhook_is_made_tried_out_and_deleted(person: Visitor, owner_server: ServerProcess) -> None:
+    page = open_page(person, owner_server, "/webhooks")
     if not page.get_by_label("Address").is_visible():
         page.get_by_text("New webhook").click()
     page.get_by_label("Address").fill("http://127.0.0.1:9/hook")  # nobody listens there
@@ -179,26 +181,26 @@ def test_a_webhook_is_made_tried_out_and_deleted(person: Visitor, office: Server
 
 @pytest.mark.parametrize("window", [{}, {"color_scheme": "dark"}, PHONES], ids=["light", "dark", "phone"])
 def test_every_page_is_accessible_and_fits_the_window(
-    browser: Browser, office: ServerProcess, window: dict[str, Any]
+    browser: Browser, owner_server: ServerProcess, window: dict[str, Any]
 ) -> None:
     url = "http://127.0.0.1:9/" + "a-long-path-without-any-space-in-it/" * 6
     with visitor(browser, **window) as person:
         page = person.page
-        page.goto(f"{office.url}/login")
+        page.goto(f"{owner_server.url}/login")
         assert_fits(page)
         page.get_by_label("Email address").fill("x" * 80)
         page.get_by_label("Password").fill("x")
         page.get_by_role("button", name="Sign in").click()
         expect(page.get_by_role("alert")).to_be_visible()
         assert_fits(page)
-        sign_in(page, office)
-        page.goto(f"{office.url}/account")
+        sign_in(page, owner_server)
+        page.goto(f"{owner_server.url}/account")
         page.get_by_label("Name of a new key").fill("W" * 120)
         page.get_by_role("button", name="Create API key").click()
         for place in page.locator("summary").all():
             place.click()
         assert_fits(page)
-        page.goto(f"{office.url}/webhooks?file=00000000-0000-4000-8000-000000000000")
+        page.goto(f"{owner_server.url}/webhooks?file=00000000-0000-4000-8000-000000000000")
         page.get_by_label("Address").fill(url)
         page.get_by_label("file.viewed").check()
         page.get_by_label("Files", exact=True).select_option("")
@@ -210,7 +212,7 @@ def test_every_page_is_accessible_and_fits_the_window(
         page.locator("summary", has_text="Delete").click()
         assert_fits(page)
         page.get_by_role("button", name="Yes, delete").click()
-        assert person.origins() == {office.url}
+        assert person.list_origins() == {owner_server.url}
 
 
 def assert_fits(page: Page) -> None:

@@ -43,20 +43,20 @@ class OwnerFilePages:
     made: dict[str, Any]
     cookie: str
 
-    def address(self, tail: str = "") -> str:
+    def page_url(self, tail: str = "") -> str:
         return f"{self.url}/files/{self.made['uuid']}{tail}"
 
     @contextmanager
-    def owner(self, browser: Browser, tail: str = "", **options: Any) -> Iterator[Page]:
+    def open_page(self, browser: Browser, tail: str = "", **options: Any) -> Iterator[Page]:
         """A page of the file in the owner's browser, which must have met nothing odd by the end."""
         with visitor(browser, **options) as person:
             person.context.add_cookies([{"name": COOKIE, "value": self.cookie, "url": self.url}])
-            person.page.goto(self.address(tail))
+            person.page.goto(self.page_url(tail))
             yield person.page
             assert person.complaints == []
-            assert person.origins() == {self.url}
+            assert person.list_origins() == {self.url}
 
-    def tail(self, name: str) -> str:
+    def page_path(self, name: str) -> str:
         """Where the page of that name is; that of one link has no place in the navigation."""
         if name == "link":
             path = f"/api/v1/files/{self.made['uuid']}/variants"
@@ -65,7 +65,7 @@ class OwnerFilePages:
 
 
 @pytest.fixture
-def desk(world: World) -> Iterator[OwnerFilePages]:
+def owner_file_pages(world: World) -> Iterator[OwnerFilePages]:
     """Three pages, with one of everything that an owner can add."""
     made = world.pia.upload(simple_pdf(pages=3, size=A4), name="Series A deck.pdf")
     path = f"/api/v1/files/{made['uuid']}"
@@ -103,20 +103,22 @@ def is_within_window(page: Page) -> bool:
     ("size", "window"), [({}, "desk"), (HANDHELD, "phone"), ({"color_scheme": "dark"}, "dark")], ids=lambda it: str(it)
 )
 def test_every_page_fits_and_has_no_serious_violation(
-    browser: Browser, desk: OwnerFilePages, size: dict[str, Any], window: str
+    browser: Browser, owner_file_pages: OwnerFilePages, size: dict[str, Any], window: str
 ) -> None:
-    with desk.owner(browser, **size) as page:
+    with owner_file_pages.open_page(browser, **size) as page:
         found = {}
         for name in NAMES:
-            page.goto(desk.address(desk.tail(name)))
+            page.goto(owner_file_pages.page_url(owner_file_pages.page_path(name)))
             wait_for_images(page)
             save_screenshot(page, f"{name}-{window}")
             found[name] = (is_within_window(page), find_serious_violations(page))
         assert found == dict.fromkeys(NAMES, (True, []))
 
 
-def test_a_hotspot_drawn_on_the_page_is_where_it_was_drawn_for_readers(browser: Browser, desk: OwnerFilePages) -> None:
-    with desk.owner(browser, "/hotspots") as page:
+def test_a_hotspot_drawn_on_the_page_is_where_it_was_drawn_for_readers(
+    browser: Browser, owner_file_pages: OwnerFilePages
+) -> None:
+    with owner_file_pages.open_page(browser, "/hotspots") as page:
         wait_for_images(page)
         box = page.locator("#canvas").bounding_box()
         assert box is not None
@@ -129,13 +131,13 @@ def test_a_hotspot_drawn_on_the_page_is_where_it_was_drawn_for_readers(browser: 
         page.get_by_role("button", name="Add the hotspot").click()
         expect(page.get_by_role("status")).to_have_text("'See the film' is on page 1.")
         expect(page.locator(".canvas .spot")).to_have_count(1)
-        page.goto(f"{desk.url}/{desk.made['shortId']}")
+        page.goto(f"{owner_file_pages.url}/{owner_file_pages.made['shortId']}")
         expect(page.get_by_role("link", name="See the film")).to_be_visible()
         assert page.evaluate(HOTSPOT_BOX) == pytest.approx([0.2, 0.3, 0.4, 0.1], abs=0.005)
 
 
-def test_a_hotspot_is_drawn_with_the_keyboard_alone(browser: Browser, desk: OwnerFilePages) -> None:
-    with desk.owner(browser, "/hotspots") as page:
+def test_a_hotspot_is_drawn_with_the_keyboard_alone(browser: Browser, owner_file_pages: OwnerFilePages) -> None:
+    with owner_file_pages.open_page(browser, "/hotspots") as page:
         page.locator("#canvas").focus()
         for key in ("ArrowLeft", "ArrowLeft", "ArrowDown", "Shift+ArrowRight", "Shift+ArrowUp"):
             page.keyboard.press(key)
@@ -144,15 +146,15 @@ def test_a_hotspot_is_drawn_with_the_keyboard_alone(browser: Browser, desk: Owne
         assert [page.locator("#draft").get_attribute(side) for side in ("x", "y", "width", "height")] == numbers
 
 
-def test_a_slip_of_the_hand_draws_nothing(browser: Browser, desk: OwnerFilePages) -> None:
-    with desk.owner(browser, "/hotspots") as page:
+def test_a_slip_of_the_hand_draws_nothing(browser: Browser, owner_file_pages: OwnerFilePages) -> None:
+    with owner_file_pages.open_page(browser, "/hotspots") as page:
         wait_for_images(page)
         page.locator("#canvas").click(position={"x": 50, "y": 50})
         assert page.locator("#x").input_value() == ""
 
 
-def test_a_hotspot_is_drawn_with_a_finger(browser: Browser, desk: OwnerFilePages) -> None:
-    with desk.owner(browser, "/hotspots", **HANDHELD) as page:
+def test_a_hotspot_is_drawn_with_a_finger(browser: Browser, owner_file_pages: OwnerFilePages) -> None:
+    with owner_file_pages.open_page(browser, "/hotspots", **HANDHELD) as page:
         wait_for_images(page)
         page.locator("#canvas").scroll_into_view_if_needed()
         box = page.locator("#canvas").bounding_box()
@@ -165,23 +167,23 @@ def test_a_hotspot_is_drawn_with_a_finger(browser: Browser, desk: OwnerFilePages
         assert drawn == pytest.approx([25, 25, 25, 25], abs=1)
 
 
-def test_what_is_changed_in_the_forms_is_on_the_share_page(browser: Browser, desk: OwnerFilePages) -> None:
-    with desk.owner(browser, "/looks") as page:
+def test_what_is_changed_in_the_forms_is_on_the_share_page(browser: Browser, owner_file_pages: OwnerFilePages) -> None:
+    with owner_file_pages.open_page(browser, "/looks") as page:
         page.get_by_label("Button label").fill("Book a call")
         page.locator("[name='viewerSettings.cta.url']").fill("https://film.example/call")
         page.get_by_role("button", name="Save").click()
         expect(page.get_by_role("status")).to_have_text("Saved.")
-        page.goto(desk.address("/settings"))
+        page.goto(owner_file_pages.page_url("/settings"))
         page.get_by_label("Readers may download the PDF").uncheck()
         page.get_by_role("button", name="Save").click()
         expect(page.get_by_role("status")).to_have_text("Saved.")
-        page.goto(f"{desk.url}/{desk.made['shortId']}")
+        page.goto(f"{owner_file_pages.url}/{owner_file_pages.made['shortId']}")
         expect(page.get_by_role("link", name="Book a call")).to_be_visible()
         expect(page.get_by_role("link", name="Download")).to_have_count(0)
 
 
-def test_the_rows_of_a_form_are_shown_one_by_one(browser: Browser, desk: OwnerFilePages) -> None:
-    with desk.owner(browser, "/settings") as page:
+def test_the_rows_of_a_form_are_shown_one_by_one(browser: Browser, owner_file_pages: OwnerFilePages) -> None:
+    with owner_file_pages.open_page(browser, "/settings") as page:
         rows = page.locator("[data-row]:visible")
         expect(rows).to_have_count(2)
         for count in (3, 4, 5):
@@ -190,8 +192,8 @@ def test_the_rows_of_a_form_are_shown_one_by_one(browser: Browser, desk: OwnerFi
         expect(page.get_by_role("button", name="Add a field")).to_have_count(0)
 
 
-def test_an_image_is_uploaded_and_used(browser: Browser, desk: OwnerFilePages) -> None:
-    with desk.owner(browser, "/assets") as page:
+def test_an_image_is_uploaded_and_used(browser: Browser, owner_file_pages: OwnerFilePages) -> None:
+    with owner_file_pages.open_page(browser, "/assets") as page:
         page.get_by_label("As", exact=True).select_option("background")
         page.get_by_label("File", exact=True).set_input_files(
             {"name": "sea.png", "mimeType": "image/png", "buffer": make_picture()}
@@ -201,15 +203,17 @@ def test_an_image_is_uploaded_and_used(browser: Browser, desk: OwnerFilePages) -
         page.get_by_role("button", name="Use as the background").click()
         expect(page.get_by_role("status").first).to_have_text("Readers see it from now on.")
         expect(page.get_by_text("in use")).to_have_count(1)
-    looks = desk.world.pia.get(f"/api/v1/files/{desk.made['uuid']}").get_json()["viewerSettings"]
+    looks = owner_file_pages.world.pia.get(f"/api/v1/files/{owner_file_pages.made['uuid']}").get_json()[
+        "viewerSettings"
+    ]
     assert looks["background"]["type"] == "image"
 
 
-def test_a_refused_upload_is_told_in_words(browser: Browser, desk: OwnerFilePages) -> None:
+def test_a_refused_upload_is_told_in_words(browser: Browser, owner_file_pages: OwnerFilePages) -> None:
     with visitor(browser) as person:
-        person.context.add_cookies([{"name": COOKIE, "value": desk.cookie, "url": desk.url}])
+        person.context.add_cookies([{"name": COOKIE, "value": owner_file_pages.cookie, "url": owner_file_pages.url}])
         page = person.page
-        page.goto(desk.address("/replace"))
+        page.goto(owner_file_pages.page_url("/replace"))
         page.locator("#file").set_input_files({"name": "a.pdf", "mimeType": "application/pdf", "buffer": b"no PDF"})
         page.get_by_role("button", name="Replace the document").click()
         expect(page.get_by_role("alert")).not_to_be_empty()
@@ -218,9 +222,9 @@ def test_a_refused_upload_is_told_in_words(browser: Browser, desk: OwnerFilePage
 
 @pytest.mark.parametrize(("choice", "left"), [("Remove them", 0), ("Keep them", 1)])
 def test_the_document_is_replaced_behind_its_link(
-    browser: Browser, desk: OwnerFilePages, choice: str, left: int
+    browser: Browser, owner_file_pages: OwnerFilePages, choice: str, left: int
 ) -> None:
-    with desk.owner(browser, "/replace") as page:
+    with owner_file_pages.open_page(browser, "/replace") as page:
         expect(page.locator(".note").filter(has_text="1 hotspot.")).to_be_visible()
         page.get_by_label(choice).check()
         new = {"name": "New deck.pdf", "mimeType": "application/pdf", "buffer": simple_pdf(pages=4, size=A4)}
@@ -229,23 +233,23 @@ def test_the_document_is_replaced_behind_its_link(
         expect(page.get_by_role("heading", level=1)).to_have_text("New deck.pdf")
         expect(page.get_by_role("status").first).to_have_text("The document was replaced; its link stays the same.")
         expect(page.locator("tbody tr")).to_have_count(2)
-    assert len(hotspots.list_hotspots(desk.world.rt, desk.made["uuid"])) == left
+    assert len(hotspots.list_hotspots(owner_file_pages.world.rt, owner_file_pages.made["uuid"])) == left
 
 
-def test_a_link_is_copied(browser: Browser, desk: OwnerFilePages) -> None:
-    with desk.owner(browser, permissions=["clipboard-read", "clipboard-write"]) as page:
+def test_a_link_is_copied(browser: Browser, owner_file_pages: OwnerFilePages) -> None:
+    with owner_file_pages.open_page(browser, permissions=["clipboard-read", "clipboard-write"]) as page:
         page.get_by_role("button", name="Copy the link").click()
         expect(page.get_by_role("button", name="Copied")).to_be_visible()
-        assert page.evaluate("navigator.clipboard.readText()").endswith(f"/{desk.made['shortId']}")
+        assert page.evaluate("navigator.clipboard.readText()").endswith(f"/{owner_file_pages.made['shortId']}")
 
 
-def test_every_form_is_there_without_scripts(browser: Browser, desk: OwnerFilePages) -> None:
-    with desk.owner(browser, "/settings", java_script_enabled=False) as page:
+def test_every_form_is_there_without_scripts(browser: Browser, owner_file_pages: OwnerFilePages) -> None:
+    with owner_file_pages.open_page(browser, "/settings", java_script_enabled=False) as page:
         expect(page.locator("[data-row]:visible")).to_have_count(5)
         page.get_by_label("Link name").fill("other-name")
         page.get_by_role("button", name="Save").click()
         expect(page.get_by_role("status")).to_have_text("Saved.")
-        page.goto(desk.address("/hotspots"))
+        page.goto(owner_file_pages.page_url("/hotspots"))
         for side, share in {"From the left": "10", "From the top": "20", "Width": "30", "Height": "40"}.items():
             page.get_by_label(side).fill(share)
         page.get_by_label("Leads to").fill("https://film.example/three")
@@ -266,14 +270,14 @@ def is_inside(page: Page, selector: str, frame: str) -> bool:
 
 
 def test_on_a_phone_the_places_of_a_file_are_one_row_that_shows_the_open_one(
-    browser: Browser, desk: OwnerFilePages
+    browser: Browser, owner_file_pages: OwnerFilePages
 ) -> None:
-    with desk.owner(browser, "/replace", **HANDHELD) as page:
+    with owner_file_pages.open_page(browser, "/replace", **HANDHELD) as page:
         tops = page.locator(".file-tabs a").evaluate_all("all => new Set(all.map((it) => it.offsetTop)).size")
         assert tops == 1
         assert is_inside(page, ".file-tabs [aria-current]", ".file-tabs")
 
 
-def test_on_a_phone_the_table_of_versions_is_whole(browser: Browser, desk: OwnerFilePages) -> None:
-    with desk.owner(browser, **HANDHELD) as page:
+def test_on_a_phone_the_table_of_versions_is_whole(browser: Browser, owner_file_pages: OwnerFilePages) -> None:
+    with owner_file_pages.open_page(browser, **HANDHELD) as page:
         assert is_inside(page, ".scroll th:last-child", ".scroll")

@@ -36,7 +36,7 @@ _DROP = """([where, files]) => {
 
 
 @pytest.fixture(scope="module")
-def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+def owner_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     """A server whose owner is on Pro."""
     folder: Path = tmp_path_factory.mktemp("office")
     with run_server(folder, DOCSHARE_TRUSTED_PROXIES="127.0.0.1/32", DOCSHARE_RATE_LIMIT="100000") as running:
@@ -44,7 +44,7 @@ def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
 
 
 @pytest.fixture
-def attic(tmp_path: Path) -> Iterator[ServerProcess]:
+def free_server(tmp_path: Path) -> Iterator[ServerProcess]:
     """A server whose owner is on Free, and who has nothing yet."""
     with run_server(tmp_path, tier="free", DOCSHARE_TRUSTED_PROXIES="127.0.0.1/32") as running:
         yield running
@@ -66,12 +66,12 @@ def sign_in_to_library(person: Visitor, server: ServerProcess) -> Page:
 
 
 @pytest.fixture
-def desk(browser: Browser, office: ServerProcess) -> Iterator[Page]:
+def library_page(browser: Browser, owner_server: ServerProcess) -> Iterator[Page]:
     with visitor(browser, permissions=["clipboard-read", "clipboard-write"]) as person:
-        yield sign_in_to_library(person, office)
+        yield sign_in_to_library(person, owner_server)
         # Refused and cut requests stand on the console by themselves; what the page makes of them is looked at.
         assert [words for words in person.complaints if not words.startswith("Failed to load resource")] == []
-        assert person.origins() == {office.url}
+        assert person.list_origins() == {owner_server.url}
 
 
 def upload(server: ServerProcess, name: str = "report.pdf", **settings: Any) -> str:
@@ -98,91 +98,93 @@ def upload_line(page: Page, name: str) -> Any:
 # --- uploads ---------------------------------------------------------------------------------------------------------
 
 
-def test_chosen_files_become_links_that_can_be_copied_and_stand_in_the_list(desk: Page, office: ServerProcess) -> None:
+def test_chosen_files_become_links_that_can_be_copied_and_stand_in_the_list(
+    library_page: Page, owner_server: ServerProcess
+) -> None:
     one, two, three = (f"{word} {next(_NUMBERS)}.pdf" for word in ("one", "two", "three"))
-    desk.locator("#file").set_input_files([make_payload(one), make_payload(two), make_payload(three)])
+    library_page.locator("#file").set_input_files([make_payload(one), make_payload(two), make_payload(three)])
     for name in (one, two, three):
-        link = upload_line(desk, name).locator(f"a[href^='{office.url}/']").first
-        expect(link).to_have_text(re.compile(f"^{re.escape(office.url)}/[0-9A-Za-z]{{12}}$"))
-        expect(desk.locator("#library h2").filter(has_text=name)).to_have_count(1)
-    line = upload_line(desk, two)
+        link = upload_line(library_page, name).locator(f"a[href^='{owner_server.url}/']").first
+        expect(link).to_have_text(re.compile(f"^{re.escape(owner_server.url)}/[0-9A-Za-z]{{12}}$"))
+        expect(library_page.locator("#library h2").filter(has_text=name)).to_have_count(1)
+    line = upload_line(library_page, two)
     line.get_by_role("button", name=f"Copy the link of {two}").click()
     expect(line.get_by_text("Copied")).to_be_visible()
-    copied = desk.evaluate("navigator.clipboard.readText()")
+    copied = library_page.evaluate("navigator.clipboard.readText()")
     assert copied == line.locator("a").first.inner_text()
-    desk.goto(copied)
-    expect(desk.locator("h1")).to_have_text(two)
+    library_page.goto(copied)
+    expect(library_page.locator("h1")).to_have_text(two)
 
 
 @pytest.mark.parametrize("where", ["h1", "#drop", ".top", "#library"])
-def test_files_can_be_dropped_anywhere_on_the_page(desk: Page, where: str) -> None:
+def test_files_can_be_dropped_anywhere_on_the_page(library_page: Page, where: str) -> None:
     files = [[f"dropped {number}.pdf", list(simple_pdf(pages=1))] for number in (1, 2)]
-    desk.evaluate(_DROP, [where, files])
+    library_page.evaluate(_DROP, [where, files])
     for name, _ in files:
-        expect(upload_line(desk, str(name)).get_by_role("button", name="Copy")).to_be_visible()
+        expect(upload_line(library_page, str(name)).get_by_role("button", name="Copy")).to_be_visible()
 
 
-def test_what_is_no_document_is_said_in_words_beside_those_that_are(desk: Page) -> None:
-    desk.locator("#file").set_input_files([make_payload("notes.pdf", b"hello"), make_payload("good.pdf")])
-    expect(upload_line(desk, "good.pdf").get_by_role("button", name="Copy")).to_be_visible()
-    bad = upload_line(desk, "notes.pdf")
+def test_what_is_no_document_is_said_in_words_beside_those_that_are(library_page: Page) -> None:
+    library_page.locator("#file").set_input_files([make_payload("notes.pdf", b"hello"), make_payload("good.pdf")])
+    expect(upload_line(library_page, "good.pdf").get_by_role("button", name="Copy")).to_be_visible()
+    bad = upload_line(library_page, "notes.pdf")
     expect(bad.locator(".wrong")).to_contain_text("PDF")
     bad.get_by_role("button", name="Remove notes.pdf from this list").click()
     expect(bad).to_have_count(0)
-    expect(desk.locator("#file")).to_be_focused()
+    expect(library_page.locator("#file")).to_be_focused()
 
 
 @pytest.fixture
-def held(desk: Page) -> list[Route]:
+def held_uploads(library_page: Page) -> list[Route]:
     """Uploads that are never answered."""
     waiting: list[Route] = []
-    desk.route("**/api/account/files", lambda route: waiting.append(route))
+    library_page.route("**/api/account/files", lambda route: waiting.append(route))
     return waiting
 
 
-def test_an_upload_shows_how_far_it_is_and_can_be_cancelled(desk: Page, held: list[Route]) -> None:
-    desk.locator("#file").set_input_files([make_payload("slow.pdf")])
-    expect(desk.get_by_role("progressbar", name="Progress of slow.pdf")).to_be_visible()
-    expect(upload_line(desk, "slow.pdf").locator(".sent-words")).to_have_text(
+def test_an_upload_shows_how_far_it_is_and_can_be_cancelled(library_page: Page, held_uploads: list[Route]) -> None:
+    library_page.locator("#file").set_input_files([make_payload("slow.pdf")])
+    expect(library_page.get_by_role("progressbar", name="Progress of slow.pdf")).to_be_visible()
+    expect(upload_line(library_page, "slow.pdf").locator(".sent-words")).to_have_text(
         re.compile("Sending|Making the link|Waiting")
     )
-    desk.get_by_role("button", name="Cancel slow.pdf").click()
-    expect(upload_line(desk, "slow.pdf")).to_have_count(0)
-    expect(desk.locator("#uploads")).to_be_hidden()
-    assert len(held) == 1
+    library_page.get_by_role("button", name="Cancel slow.pdf").click()
+    expect(upload_line(library_page, "slow.pdf")).to_have_count(0)
+    expect(library_page.locator("#uploads")).to_be_hidden()
+    assert len(held_uploads) == 1
 
 
-def test_more_files_than_two_wait_and_can_be_taken_back(desk: Page, held: list[Route]) -> None:
-    desk.locator("#file").set_input_files([make_payload(f"{word}.pdf") for word in ("ant", "bee", "cat")])
-    expect(upload_line(desk, "cat.pdf")).to_contain_text("Waiting")
-    desk.get_by_role("button", name="Cancel cat.pdf").click()
-    expect(upload_line(desk, "cat.pdf")).to_have_count(0)
+def test_more_files_than_two_wait_and_can_be_taken_back(library_page: Page, held_uploads: list[Route]) -> None:
+    library_page.locator("#file").set_input_files([make_payload(f"{word}.pdf") for word in ("ant", "bee", "cat")])
+    expect(upload_line(library_page, "cat.pdf")).to_contain_text("Waiting")
+    library_page.get_by_role("button", name="Cancel cat.pdf").click()
+    expect(upload_line(library_page, "cat.pdf")).to_have_count(0)
     for word in ("ant", "bee"):
-        desk.get_by_role("button", name=f"Cancel {word}.pdf").click()
-    expect(desk.locator("#uploads li")).to_have_count(0)
-    assert len(held) == 2
+        library_page.get_by_role("button", name=f"Cancel {word}.pdf").click()
+    expect(library_page.locator("#uploads li")).to_have_count(0)
+    assert len(held_uploads) == 2
 
 
-def test_who_is_signed_out_meanwhile_is_told(desk: Page) -> None:
-    desk.context.clear_cookies()
-    desk.locator("#file").set_input_files([make_payload("late.pdf")])
-    expect(upload_line(desk, "late.pdf")).to_contain_text("You are no longer signed in.")
+def test_who_is_signed_out_meanwhile_is_told(library_page: Page) -> None:
+    library_page.context.clear_cookies()
+    library_page.locator("#file").set_input_files([make_payload("late.pdf")])
+    expect(upload_line(library_page, "late.pdf")).to_contain_text("You are no longer signed in.")
 
 
-def test_without_a_network_it_says_so(desk: Page) -> None:
-    desk.route("**/api/account/files", lambda route: route.abort())
-    desk.locator("#file").set_input_files([make_payload("cut.pdf")])
-    expect(upload_line(desk, "cut.pdf")).to_contain_text("The server did not answer.")
+def test_without_a_network_it_says_so(library_page: Page) -> None:
+    library_page.route("**/api/account/files", lambda route: route.abort())
+    library_page.locator("#file").set_input_files([make_payload("cut.pdf")])
+    expect(upload_line(library_page, "cut.pdf")).to_contain_text("The server did not answer.")
 
 
 # --- a first visit on Free -------------------------------------------------------------------------------------------
 
 
 def test_the_first_file_replaces_the_welcome_and_a_fourth_finds_no_place(
-    browser: Browser, attic: ServerProcess
+    browser: Browser, free_server: ServerProcess
 ) -> None:
     with visitor(browser) as person:
-        page = sign_in_to_library(person, attic)
+        page = sign_in_to_library(person, free_server)
         expect(page.get_by_text("Share your first document")).to_be_visible()
         page.locator("#file").set_input_files([make_payload("first.pdf")])
         expect(page.locator("#library h2")).to_have_text(["first.pdf"])
@@ -197,10 +199,10 @@ def test_the_first_file_replaces_the_welcome_and_a_fourth_finds_no_place(
         expect(page.locator(".slots")).to_contain_text("2 of 3 files")
 
 
-def test_a_pdf_that_is_too_large_is_not_sent(browser: Browser, attic: ServerProcess, tmp_path: Path) -> None:
+def test_a_pdf_that_is_too_large_is_not_sent(browser: Browser, free_server: ServerProcess, tmp_path: Path) -> None:
     (tmp_path / "huge.pdf").write_bytes(b"%PDF-" + b"x" * (20 * 1024 * 1024))
     with visitor(browser) as person:
-        page = sign_in_to_library(person, attic)
+        page = sign_in_to_library(person, free_server)
         page.locator("#file").set_input_files(tmp_path / "huge.pdf")
         expect(page.locator("#uploads .wrong")).to_contain_text("This file is 20 MB")
         assert [url for url in person.requests if "/api/" in url] == []
@@ -209,41 +211,43 @@ def test_a_pdf_that_is_too_large_is_not_sent(browser: Browser, attic: ServerProc
 # --- the list --------------------------------------------------------------------------------------------------------
 
 
-def test_pictures_come_and_links_are_copied_from_the_list(desk: Page, office: ServerProcess) -> None:
-    uuid = upload(office, "pictured.pdf", password="correct horse")
-    desk.reload()
-    item = desk.locator(".item").filter(has_text="pictured.pdf")
+def test_pictures_come_and_links_are_copied_from_the_list(library_page: Page, owner_server: ServerProcess) -> None:
+    uuid = upload(owner_server, "pictured.pdf", password="correct horse")
+    library_page.reload()
+    item = library_page.locator(".item").filter(has_text="pictured.pdf")
     picture = item.locator("img")
     expect(picture).to_be_visible()
-    desk.wait_for_function("image => image.complete && image.naturalWidth === 800", arg=picture.element_handle())
+    library_page.wait_for_function(
+        "image => image.complete && image.naturalWidth === 800", arg=picture.element_handle()
+    )
     item.get_by_role("button", name="Copy the link of pictured.pdf").click()
     expect(item.get_by_text("Copied")).to_be_visible()
-    assert desk.evaluate("navigator.clipboard.readText()") == item.locator(".item-link a").inner_text()
-    with desk.expect_download() as download:
+    assert library_page.evaluate("navigator.clipboard.readText()") == item.locator(".item-link a").inner_text()
+    with library_page.expect_download() as download:
         item.get_by_role("link", name="QR code of pictured.pdf").click()
     assert re.fullmatch(r"[0-9A-Za-z]{12}\.png", download.value.suggested_filename)
     assert uuid in str(item.get_by_role("link", name="Settings of pictured.pdf").get_attribute("href"))
 
 
-def test_deleting_restoring_and_destroying(desk: Page, office: ServerProcess) -> None:
-    upload(office, "unwanted.pdf")
-    desk.goto(f"{office.url}/files?q=unwanted")
-    desk.get_by_role("link", name="Delete unwanted.pdf").click()
-    desk.get_by_role("button", name="Move to the trash").click()
-    expect(desk.get_by_role("status").first).to_contain_text("The file is in the trash until")
-    desk.get_by_role("link", name="Trash", exact=True).click()
-    desk.get_by_role("button", name="Restore unwanted.pdf").click()
-    expect(desk.get_by_role("heading", name="unwanted.pdf")).to_be_visible()
-    desk.get_by_role("link", name="Delete unwanted.pdf").click()
-    desk.get_by_role("link", name="Delete it for good").click()
-    desk.get_by_role("button", name="Delete for good").click()
-    expect(desk.get_by_role("heading", name="unwanted.pdf")).to_have_count(0)
+def test_deleting_restoring_and_destroying(library_page: Page, owner_server: ServerProcess) -> None:
+    upload(owner_server, "unwanted.pdf")
+    library_page.goto(f"{owner_server.url}/files?q=unwanted")
+    library_page.get_by_role("link", name="Delete unwanted.pdf").click()
+    library_page.get_by_role("button", name="Move to the trash").click()
+    expect(library_page.get_by_role("status").first).to_contain_text("The file is in the trash until")
+    library_page.get_by_role("link", name="Trash", exact=True).click()
+    library_page.get_by_role("button", name="Restore unwanted.pdf").click()
+    expect(library_page.get_by_role("heading", name="unwanted.pdf")).to_be_visible()
+    library_page.get_by_role("link", name="Delete unwanted.pdf").click()
+    library_page.get_by_role("link", name="Delete it for good").click()
+    library_page.get_by_role("button", name="Delete for good").click()
+    expect(library_page.get_by_role("heading", name="unwanted.pdf")).to_have_count(0)
 
 
-def test_without_scripts_the_list_works_and_says_how_to_share(browser: Browser, office: ServerProcess) -> None:
-    upload(office, "plain.pdf")
+def test_without_scripts_the_list_works_and_says_how_to_share(browser: Browser, owner_server: ServerProcess) -> None:
+    upload(owner_server, "plain.pdf")
     with visitor(browser, java_script_enabled=False) as person:
-        page = sign_in_to_library(person, office)
+        page = sign_in_to_library(person, owner_server)
         page.get_by_label("Search by name").fill("plain")
         page.get_by_role("button", name="Show").click()
         expect(page.locator("#library h2")).to_have_text(["plain.pdf"])
@@ -251,7 +255,7 @@ def test_without_scripts_the_list_works_and_says_how_to_share(browser: Browser, 
         expect(page.get_by_role("button", name="Copy")).to_have_count(0)
         page.get_by_role("link", name="Delete plain.pdf").click()
         page.get_by_role("button", name="Move to the trash").click()
-        page.goto(f"{office.url}/trash")
+        page.goto(f"{owner_server.url}/trash")
         expect(page.get_by_role("button", name="Restore plain.pdf")).to_be_visible()
 
 
@@ -266,20 +270,20 @@ def page_and_window_width(page: Page) -> tuple[int, int]:
 
 @pytest.mark.parametrize("options", WINDOWS, ids=["desk", "dark", "phone"])
 def test_library_and_trash_suit_everybody_on_every_screen(
-    browser: Browser, office: ServerProcess, options: dict[str, Any]
+    browser: Browser, owner_server: ServerProcess, options: dict[str, Any]
 ) -> None:
-    uuid = upload(office, LONG_NAME, password="correct horse", allowDownload=False, viewLimit=5, watermark=True)
-    upload(office, "over.pdf")
-    gone = upload(office, LONG_NAME)
-    requests.delete(f"{office.url}/api/v1/files/{gone}", headers=office.headers, timeout=30)
+    uuid = upload(owner_server, LONG_NAME, password="correct horse", allowDownload=False, viewLimit=5, watermark=True)
+    upload(owner_server, "over.pdf")
+    gone = upload(owner_server, LONG_NAME)
+    requests.delete(f"{owner_server.url}/api/v1/files/{gone}", headers=owner_server.headers, timeout=30)
     with visitor(browser, **options) as person:
-        page = sign_in_to_library(person, office)
+        page = sign_in_to_library(person, owner_server)
         page.locator("#file").set_input_files([make_payload(LONG_NAME), make_payload("notes.pdf", b"hello")])
         expect(page.locator("#uploads .wrong")).to_be_visible()
         expect(page.locator("#uploads").get_by_role("button", name="Copy")).to_be_visible()
         for address in (None, "/files?q=nothing", "/trash", f"/files/{uuid}/delete", f"/trash/{gone}/delete"):
             if address:
-                page.goto(office.url + address)
+                page.goto(owner_server.url + address)
             assert find_serious_violations(page) == [], address
             whole, window = page_and_window_width(page)
             assert whole <= window, address

@@ -59,9 +59,9 @@ class FakeReadership:
         api.on("GET", PATH, lambda heard: self.file)
         api.on("GET", f"{PATH}/variants", lambda heard: {"variants": self.variants})
         api.on("GET", f"{PATH}/invites", lambda heard: self.invites)
-        api.on("GET", SESSIONS, self.page)
+        api.on("GET", SESSIONS, self.list_sessions)
 
-    def page(self, heard: RecordedRequest) -> list[dict[str, Any]]:
+    def list_sessions(self, heard: RecordedRequest) -> list[dict[str, Any]]:
         """The sessions that a request asks for."""
         since, limit = int(heard.query["since"]), int(heard.query["limit"])
         return [row for row in self.sessions if row["id"] > since][:limit]

@@ -18,18 +18,18 @@ class FakeUploads:
     """Takes uploads and numbers them. ``refusals``: answers for files of these names."""
 
     def __init__(self, api: FakeApi) -> None:
-        self.received: list[tuple[str, bytes]] = []
+        self.uploads: list[tuple[str, bytes]] = []
         self.refusals: dict[str, FakeResponse] = {}
         self._lock = threading.Lock()
-        api.on("POST", "/files", self.take)
+        api.on("POST", "/files", self.receive)
 
-    def take(self, heard: RecordedRequest) -> Any:
+    def receive(self, heard: RecordedRequest) -> Any:
         name, content = heard.part()
         if name in self.refusals:
             return self.refusals[name]
         with self._lock:
-            self.received.append((name, content))
-            number = len(self.received)
+            self.uploads.append((name, content))
+            number = len(self.uploads)
         return {
             "uuid": UUID.format(number),
             "shortId": f"aB3dE5fG7h{number:02}",

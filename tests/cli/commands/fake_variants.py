@@ -30,7 +30,7 @@ class FakeVariants:
         self.api = api
         self.file = file
         self.rows: list[dict[str, Any]] = []
-        self.refuse: Callable[[dict[str, Any]], FakeResponse | None] = lambda body: None
+        self.refusal_for: Callable[[dict[str, Any]], FakeResponse | None] = lambda body: None
         self.lose: Callable[[dict[str, Any]], bool] = lambda body: False
         self._next = first
         self.pages = 9
@@ -38,7 +38,7 @@ class FakeVariants:
         api.on("GET", f"/files/{file}/variants", lambda heard: {"variants": list(self.rows)})
         api.on("POST", f"/files/{file}/variants", self._create)
 
-    def add(self, label: str | None = None, **more: Any) -> dict[str, Any]:
+    def add_variant(self, label: str | None = None, **more: Any) -> dict[str, Any]:
         """One more variant, and the routes to change it."""
         number = self._next
         self._next += 1
@@ -56,13 +56,13 @@ class FakeVariants:
         self.api.on("DELETE", path, lambda heard: self._delete(row, heard))
         return row
 
-    def posts(self) -> list[dict[str, Any]]:
+    def list_creates(self) -> list[dict[str, Any]]:
         """The bodies of all creates."""
-        return [json.loads(heard.body) for heard in self.api.asked("POST", f"/files/{self.file}/variants")]
+        return [json.loads(heard.body) for heard in self.api.list_requests("POST", f"/files/{self.file}/variants")]
 
-    def writes(self) -> list[tuple[str, str, dict[str, Any]]]:
+    def list_changes(self) -> list[tuple[str, str, dict[str, Any]]]:
         """Method, number of the variant and body (or query) of every change."""
-        changes = [heard for heard in self.api.heard if heard.method in ("PUT", "DELETE")]
+        changes = [heard for heard in self.api.requests if heard.method in ("PUT", "DELETE")]
         return [
             (heard.method, heard.path.rpartition("/")[2], json.loads(heard.body) if heard.body else dict(heard.query))
             for heard in changes
@@ -70,11 +70,11 @@ class FakeVariants:
 
     def _create(self, heard: RecordedRequest) -> Any:
         body = json.loads(heard.body)
-        refusal = self.refuse(body)
+        refusal = self.refusal_for(body)
         if refusal is not None:
             return refusal
-        row = self.add(body.get("label"), overrides=body.get("overrides", {}))
-        return FakeResponse(then="drop") if self.lose(body) else FakeResponse(row, 201)
+        row = self.add_variant(body.get("label"), overrides=body.get("overrides", {}))
+        return FakeResponse(connection_action="drop") if self.lose(body) else FakeResponse(row, 201)
 
     def _update(self, row: dict[str, Any], heard: RecordedRequest) -> Any:
         body = json.loads(heard.body)

@@ -46,7 +46,7 @@ class FakeWebhooks:
         api.on("GET", "/webhooks", lambda heard: {"webhooks": list(self.rows)})
         api.on("POST", "/webhooks", self._create)
 
-    def add(self, url: str = URL, number: int | None = None, **more: Any) -> str:
+    def add_webhook(self, url: str = URL, number: int | None = None, **more: Any) -> str:
         """One more webhook and its routes; returns the UUID."""
         ident = webhook_uuid(len(self.rows) + 1 if number is None else number)
         row = {"uuid": ident, "url": url, "events": ["file.viewed"], "format": "json", "active": True}
@@ -57,10 +57,10 @@ class FakeWebhooks:
         self.api.on("DELETE", path, lambda heard: self._delete(row))
         self.api.on("POST", f"{path}/test", self._test)
         self.api.on("POST", f"{path}/enable", lambda heard: row.update(active=True, failureCount=0) or row)
-        self.api.on("GET", f"{path}/deliveries", lambda heard: self._page(ident, heard))
+        self.api.on("GET", f"{path}/deliveries", lambda heard: self._list_deliveries(ident, heard))
         return ident
 
-    def sent(self, webhook: str, number: int, state: str, *attempts: dict[str, Any], **more: Any) -> None:
+    def add_delivery(self, webhook: str, number: int, state: str, *attempts: dict[str, Any], **more: Any) -> None:
         """A delivery in the log of a webhook."""
         row = {
             "id": number,
@@ -78,14 +78,14 @@ class FakeWebhooks:
             refusal or FakeResponse(row | {"state": "queued", "nextAttemptAt": format_moment(number)}, 202),
         )
 
-    def writes(self) -> list[str]:
+    def list_changes(self) -> list[str]:
         """Method and path of every change."""
-        return [f"{heard.method} {heard.path}" for heard in self.api.heard if heard.method != "GET"]
+        return [f"{heard.method} {heard.path}" for heard in self.api.requests if heard.method != "GET"]
 
     def _create(self, heard: RecordedRequest) -> Any:
         body = json.loads(heard.body)
         file = {"fileUuid": UUID.format(1)} if "fileUuid" in body else {}
-        self.add(body["url"], events=body["events"], format=body["format"], **file)
+        self.add_webhook(body["url"], events=body["events"], format=body["format"], **file)
         row = {key: value for key, value in self.rows[0].items() if key != "failureCount"}
         return FakeResponse({"webhook": row, "secret": SECRET}, 201)
 
@@ -98,7 +98,7 @@ class FakeWebhooks:
     def _test(self, _: RecordedRequest) -> Any:
         return self.results.pop(0) if len(self.results) > 1 else self.results[0]
 
-    def _page(self, webhook: str, heard: RecordedRequest) -> Any:
+    def _list_deliveries(self, webhook: str, heard: RecordedRequest) -> Any:
         since, limit = int(heard.query.get("since", 0)), int(heard.query["limit"])
         rows = sorted(self.log[webhook], key=lambda row: row["id"])
         return [row for row in rows if row["id"] > since][:limit] if since else rows[::-1][:limit]

@@ -54,7 +54,7 @@ def test_a_pipe_gets_the_id_json_the_answer_and_a_terminal_a_line(styled: FakeAp
     shell.tty = True
     shell.env["NO_COLOR"] = "1"
     assert shell(*line).out == f"logo {ASSET} image/png · 108 B\n"
-    assert [heard.method for heard in styled.heard] == ["POST"] * 3
+    assert [heard.method for heard in styled.requests] == ["POST"] * 3
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_type_and_size_are_judged_by_the_bytes_before_they_are_sent(
     path = tmp_path / "asset.bin"
     path.write_bytes(content)
     assert shell("assets", "add", FILE, path, "--kind", kind).code == (0 if taken else 2)
-    assert len(styled.heard) == (1 if taken else 0)
+    assert len(styled.requests) == (1 if taken else 0)
 
 
 @pytest.mark.parametrize(
@@ -88,13 +88,13 @@ def test_type_and_size_are_judged_by_the_bytes_before_they_are_sent(
 )
 def test_options_that_make_no_sense_are_2(styled: FakeApi, shell: Shell, logo: Path, options: list[str]) -> None:
     assert shell("assets", "add", FILE, logo, *options).code == 2
-    assert styled.heard == []
+    assert styled.requests == []
 
 
 def test_a_file_that_is_not_there_is_2(styled: FakeApi, shell: Shell, tmp_path: Path) -> None:
     assert shell("assets", "add", FILE, tmp_path / "none.png", "--kind", "logo").code == 2
     assert shell("assets", "add", FILE, tmp_path, "--kind", "logo").code == 2
-    assert styled.heard == []
+    assert styled.requests == []
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_apply_names_it_and_keeps_everything_else(
 ) -> None:
     done = shell("assets", "add", FILE, logo, "--kind", kind, "--apply", "--json")
     assert (done.code, done.json["applied"]) == (0, True)
-    (write,) = styled.asked("PUT", f"/files/{FILE}/settings")
+    (write,) = styled.list_requests("PUT", f"/files/{FILE}/settings")
     before = {"background": {"color": "#112233", "blur": 3}, "flip": {"speedMs": 300}}
     assert json.loads(write.body) == {"viewerSettings": before | changed}
 
@@ -141,7 +141,7 @@ def test_a_refusal_ends_with_its_code(
     styled.on("POST", f"/files/{FILE}/assets", problem(status, code))
     done = shell("assets", "add", FILE, logo, "--kind", "logo", "--apply", "--json")
     assert (done.code, done.out, done.error["status"]) == (exit, "", status)
-    assert styled.asked("PUT", f"/files/{FILE}/settings") == []
+    assert styled.list_requests("PUT", f"/files/{FILE}/settings") == []
 
 
 def test_a_dry_run_shows_both_requests_and_sends_none(styled: FakeApi, shell: Shell, logo: Path) -> None:
@@ -149,4 +149,4 @@ def test_a_dry_run_shows_both_requests_and_sends_none(styled: FakeApi, shell: Sh
         f"POST\t/api/v1/files/{FILE}/assets\tkind=background file=logo.png (108 bytes)",
         f"PUT\t/api/v1/files/{FILE}/settings\tbackground.type=image background.assetId={{assetId}}",
     ]
-    assert styled.heard == []
+    assert styled.requests == []

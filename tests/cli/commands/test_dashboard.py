@@ -14,7 +14,7 @@ from tests.support.shell import Shell
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+def own_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     """A server of its own, with the accounts owner@example.com and ada@example.com."""
     folder = tmp_path_factory.mktemp("house")
     with run_server(folder) as server:
@@ -25,7 +25,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
 
 
 @pytest.fixture
-def seated(shell: Shell) -> Shell:
+def desktop_shell(shell: Shell) -> Shell:
     """Somebody at a desktop."""
     shell.tty = True
     shell.env["DISPLAY"] = ":0"
@@ -42,23 +42,23 @@ def open_and_sign_in(link: str) -> str:
         return landed.text
 
 
-def test_it_opens_the_pages_of_the_first_account_signed_in(house: ServerProcess, seated: Shell) -> None:
-    done = seated("dashboard", "--data", house.data_dir)
+def test_it_opens_the_pages_of_the_first_account_signed_in(own_server: ServerProcess, desktop_shell: Shell) -> None:
+    done = desktop_shell("dashboard", "--data", own_server.data_dir)
     assert done.code == 0, done.err
-    (link,) = seated.opened
+    (link,) = desktop_shell.opened
     assert done.out == f"{link}\n"
-    assert link.startswith(f"{house.url}/login/")
+    assert link.startswith(f"{own_server.url}/login/")
     assert "owner@example.com" in open_and_sign_in(link)
 
 
-def test_another_account_can_be_named(house: ServerProcess, seated: Shell) -> None:
-    done = seated("dashboard", "--email", "ada@example.com", "--json", "--data", house.data_dir)
-    assert done.json == {"url": seated.opened[0], "account": "ada@example.com", "opened": True}
+def test_another_account_can_be_named(own_server: ServerProcess, desktop_shell: Shell) -> None:
+    done = desktop_shell("dashboard", "--email", "ada@example.com", "--json", "--data", own_server.data_dir)
+    assert done.json == {"url": desktop_shell.opened[0], "account": "ada@example.com", "opened": True}
     assert "ada@example.com" in open_and_sign_in(done.json["url"])
 
 
-def test_each_call_makes_a_link_of_its_own_that_works_once(house: ServerProcess, shell: Shell) -> None:
-    first, second = (shell("dashboard", "--data", house.data_dir).out.strip() for _ in range(2))
+def test_each_call_makes_a_link_of_its_own_that_works_once(own_server: ServerProcess, shell: Shell) -> None:
+    first, second = (shell("dashboard", "--data", own_server.data_dir).out.strip() for _ in range(2))
     assert first != second
     open_and_sign_in(first)
     assert requests.post(first, timeout=20).status_code == 410
@@ -67,34 +67,34 @@ def test_each_call_makes_a_link_of_its_own_that_works_once(house: ServerProcess,
 
 @pytest.mark.parametrize("how", ["print", "pipe", "ssh", "ci", "no desktop"])
 def test_where_nobody_could_see_a_browser_it_only_prints(
-    house: ServerProcess, seated: Shell, how: str, monkeypatch: pytest.MonkeyPatch
+    own_server: ServerProcess, desktop_shell: Shell, how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("docshare.cli.commands.browse.sys.platform", "linux")
     match how:
         case "pipe":
-            seated.tty = False
+            desktop_shell.tty = False
         case "ssh":
-            seated.env["SSH_CONNECTION"] = "203.0.113.7 1 198.51.100.4 22"
+            desktop_shell.env["SSH_CONNECTION"] = "203.0.113.7 1 198.51.100.4 22"
         case "ci":
-            seated.env["CI"] = "true"
+            desktop_shell.env["CI"] = "true"
         case "no desktop":
-            del seated.env["DISPLAY"]
-    done = seated("dashboard", *(["--print"] if how == "print" else []), "--data", house.data_dir)
-    assert (done.code, seated.opened) == (0, [])
-    assert done.out.startswith(f"{house.url}/login/")
+            del desktop_shell.env["DISPLAY"]
+    done = desktop_shell("dashboard", *(["--print"] if how == "print" else []), "--data", own_server.data_dir)
+    assert (done.code, desktop_shell.opened) == (0, [])
+    assert done.out.startswith(f"{own_server.url}/login/")
 
 
-def test_the_server_of_the_address_in_effect_is_found_without_data(house: ServerProcess, shell: Shell) -> None:
-    env = {"DOCSHARE_DATA_DIR": str(house.data_dir), "DOCSHARE_URL": house.url}
-    assert shell("dashboard", env=env).out.startswith(f"{house.url}/login/")
+def test_the_server_of_the_address_in_effect_is_found_without_data(own_server: ServerProcess, shell: Shell) -> None:
+    env = {"DOCSHARE_DATA_DIR": str(own_server.data_dir), "DOCSHARE_URL": own_server.url}
+    assert shell("dashboard", env=env).out.startswith(f"{own_server.url}/login/")
 
 
 @pytest.mark.parametrize("url", ["https://docs.example", "https://docs.example/", "http://docs.example"])
-def test_of_a_server_elsewhere_it_opens_the_library(seated: Shell, url: str) -> None:
-    done = seated("dashboard", "--json", env={"DOCSHARE_URL": url})
+def test_of_a_server_elsewhere_it_opens_the_library(desktop_shell: Shell, url: str) -> None:
+    done = desktop_shell("dashboard", "--json", env={"DOCSHARE_URL": url})
     library = f"{url.rstrip('/')}/files"
     assert (done.code, done.json) == (0, {"url": library, "opened": True})
-    assert seated.opened == [library]
+    assert desktop_shell.opened == [library]
 
 
 def test_it_needs_no_credential(shell: Shell) -> None:
@@ -103,36 +103,36 @@ def test_it_needs_no_credential(shell: Shell) -> None:
     assert (done.code, done.out) == (0, "https://docs.example/files\n")
 
 
-def test_nobody_is_signed_in_on_a_server_elsewhere(seated: Shell) -> None:
-    done = seated("dashboard", "--email", "ada@example.com", env={"DOCSHARE_URL": "https://docs.example"})
-    assert (done.code, done.out, seated.opened) == (2, "", [])
+def test_nobody_is_signed_in_on_a_server_elsewhere(desktop_shell: Shell) -> None:
+    done = desktop_shell("dashboard", "--email", "ada@example.com", env={"DOCSHARE_URL": "https://docs.example"})
+    assert (done.code, done.out, desktop_shell.opened) == (2, "", [])
     assert "--email requires a server on this machine" in done.err
     assert "--data DIR" in done.err
 
 
-def test_an_unknown_account_is_not_found(house: ServerProcess, seated: Shell) -> None:
-    done = seated("dashboard", "--email", "nobody@example.com", "--data", house.data_dir)
-    assert (done.code, done.out, seated.opened) == (3, "", [])
+def test_an_unknown_account_is_not_found(own_server: ServerProcess, desktop_shell: Shell) -> None:
+    done = desktop_shell("dashboard", "--email", "nobody@example.com", "--data", own_server.data_dir)
+    assert (done.code, done.out, desktop_shell.opened) == (3, "", [])
     assert "no account of nobody@example.com" in done.err
 
 
-def test_where_no_server_runs_it_says_how_to_start_one(seated: Shell, tmp_path: Path) -> None:
-    done = seated("dashboard", "--data", tmp_path / "empty")
-    assert (done.code, done.out, seated.opened) == (11, "", [])
+def test_where_no_server_runs_it_says_how_to_start_one(desktop_shell: Shell, tmp_path: Path) -> None:
+    done = desktop_shell("dashboard", "--data", tmp_path / "empty")
+    assert (done.code, done.out, desktop_shell.opened) == (11, "", [])
     assert "docshare serve" in done.err
     assert not (tmp_path / "empty").exists()
 
 
-def test_the_link_is_written_nowhere_on_the_machine(house: ServerProcess, shell: Shell) -> None:
+def test_the_link_is_written_nowhere_on_the_machine(own_server: ServerProcess, shell: Shell) -> None:
     """Not in the files of the command, and on the server only as a digest."""
-    token = shell("dashboard", "--data", house.data_dir).out.strip().rpartition("/")[2].encode()
-    places = [path for folder in (shell.home, house.data_dir) for path in folder.rglob("*") if path.is_file()]
+    token = shell("dashboard", "--data", own_server.data_dir).out.strip().rpartition("/")[2].encode()
+    places = [path for folder in (shell.home, own_server.data_dir) for path in folder.rglob("*") if path.is_file()]
     assert places
     assert [path for path in places if token in path.read_bytes()] == []
 
 
-def test_a_dry_run_names_the_account_and_makes_no_link(house: ServerProcess, seated: Shell) -> None:
-    (row,) = seated("dashboard", "-n", "--json", "--data", house.data_dir).json
+def test_a_dry_run_names_the_account_and_makes_no_link(own_server: ServerProcess, desktop_shell: Shell) -> None:
+    (row,) = desktop_shell("dashboard", "-n", "--json", "--data", own_server.data_dir).json
     assert (row["method"], row["path"]) == ("POST", "/_admin")
     assert json.loads(row["body"]) == {"command": "login-link", "args": {"email": "owner@example.com"}}
-    assert seated.opened == []
+    assert desktop_shell.opened == []

@@ -27,36 +27,44 @@ class DesignShell:
     shell: Shell
     folder: Path
 
-    def file(self, name: str, token: str) -> str:
+    def write_token(self, name: str, token: str) -> str:
         path = self.folder / name
         path.write_text(token + "\n")
         return str(path)
 
     @property
-    def jwt(self) -> str:
-        return self.file("user.jwt", self.studio.user())
+    def user_token_option(self) -> str:
+        return self.write_token("user.jwt", self.studio.make_user_token())
 
     @property
-    def poster(self) -> str:
-        return self.file("poster.jwt", self.studio.design())
+    def design_token_option(self) -> str:
+        return self.write_token("poster.jwt", self.studio.make_design_token())
 
     def publish(self, *words: str) -> CommandResult:
         """Share the poster."""
-        line = ("design", "import", self.studio.source.url(), "--jwt-file", self.jwt)
-        return self.shell(*line, "--design-token-file", self.poster, *words)
+        line = ("design", "import", self.studio.source.url(), "--jwt-file", self.user_token_option)
+        return self.shell(*line, "--design-token-file", self.design_token_option, *words)
 
     def status(self, *words: str) -> CommandResult:
-        return self.shell("design", "status", "--jwt-file", self.jwt, "--design-token-file", self.poster, *words)
+        return self.shell(
+            "design",
+            "status",
+            "--jwt-file",
+            self.user_token_option,
+            "--design-token-file",
+            self.design_token_option,
+            *words,
+        )
 
-    def own(self, person: Person, *words: str) -> CommandResult:
+    def import_poster(self, person: Person, *words: str) -> CommandResult:
         """Import the poster into an account."""
-        tokens = ("--design-user-token-file", self.jwt, "--design-token-file", self.poster)
+        tokens = ("--design-user-token-file", self.user_token_option, "--design-token-file", self.design_token_option)
         env = {"DOCSHARE_TOKEN": person.key}
         return self.shell("import", self.studio.source.url(), *tokens, *words, env=env)
 
 
 @pytest.fixture
-def desk(make: Callable[..., World], tmp_path: Path, time: FakeTime) -> Iterator[DesignShell]:
+def design_shell(make: Callable[..., World], tmp_path: Path, time: FakeTime) -> Iterator[DesignShell]:
     with open_design_tool(make_certificate(tmp_path), make) as studio, serve_world(studio.world) as url:
         shell = Shell(tmp_path / "home", url, time)
         del shell.env["DOCSHARE_TOKEN"]
@@ -74,109 +82,115 @@ def tokens(tmp_path: Path) -> list[str]:
 # --- design import ---------------------------------------------------------------------------------------------------
 
 
-def test_a_pipe_gets_the_link_and_both_tokens(desk: DesignShell) -> None:
-    done = desk.publish()
+def test_a_pipe_gets_the_link_and_both_tokens(design_shell: DesignShell) -> None:
+    done = design_shell.publish()
     assert done.code == 0, done.err
     told = dict(line.split("\t") for line in done.lines)
     assert list(told)[:3] == ["shareUrl", "claimToken", "manageToken"]
     assert (told["claimToken"][:6], told["manageToken"][:6]) == ("ds_ct_", "ds_mt_")
 
 
-def test_json_is_the_answer_and_the_next_time_the_link_is_the_same(desk: DesignShell) -> None:
-    first = desk.publish("--json", "--filename", "Poster.pdf").json
+def test_json_is_the_answer_and_the_next_time_the_link_is_the_same(design_shell: DesignShell) -> None:
+    first = design_shell.publish("--json", "--filename", "Poster.pdf").json
     assert list(first) == [
         "uuid", "shortId", "shareUrl", "qrUrl", "claimToken", "manageToken", "republished", "contentVersion",
     ]  # fmt: skip
-    again = desk.publish("--json").json
+    again = design_shell.publish("--json").json
     assert (again["shareUrl"], again["republished"], again["contentVersion"]) == (first["shareUrl"], True, 2)
 
 
-def test_tokens_can_be_kept_out_of_sight(desk: DesignShell, tmp_path: Path) -> None:
+def test_tokens_can_be_kept_out_of_sight(design_shell: DesignShell, tmp_path: Path) -> None:
     kept = tmp_path / "tokens.json"
-    done = desk.publish("--tokens-out", str(kept))
+    done = design_shell.publish("--tokens-out", str(kept))
     assert done.code == 0, done.err
     assert "ds_" not in done.out + done.err
     assert kept.stat().st_mode & 0o777 == 0o600
     assert set(json.loads(kept.read_text())) == {"claimToken", "manageToken"}
-    again = desk.publish("--tokens-out", str(kept))
+    again = design_shell.publish("--tokens-out", str(kept))
     assert (again.code, again.out) == (2, "")
 
 
-def test_a_refused_design_leaves_no_file_of_tokens(desk: DesignShell, tmp_path: Path) -> None:
-    made = desk.publish("--json").json
-    desk.studio.take_over(desk.studio.world.fay, made)
-    done = desk.publish("--tokens-out", str(tmp_path / "tokens.json"))
+def test_a_refused_design_leaves_no_file_of_tokens(design_shell: DesignShell, tmp_path: Path) -> None:
+    made = design_shell.publish("--json").json
+    design_shell.studio.claim(design_shell.studio.world.fay, made)
+    done = design_shell.publish("--tokens-out", str(tmp_path / "tokens.json"))
     assert done.code == 5
     assert "/api/v1/files/import" in done.err
     assert not (tmp_path / "tokens.json").exists()
 
 
-def test_a_terminal_hears_what_the_tokens_are_for(desk: DesignShell) -> None:
-    desk.shell.tty = True
-    done = desk.publish("--no-color")
+def test_a_terminal_hears_what_the_tokens_are_for(design_shell: DesignShell) -> None:
+    design_shell.shell.tty = True
+    done = design_shell.publish("--no-color")
     assert "version 1" in done.out
     assert "to take it over: ds_ct_" in done.out
-    assert "same link, version 2" in desk.publish("--no-color").out
+    assert "same link, version 2" in design_shell.publish("--no-color").out
 
 
-def test_the_token_of_the_user_can_stand_in_the_environment_or_come_by_stdin(desk: DesignShell) -> None:
-    line = ("design", "import", desk.studio.source.url(), "--design-token-file", desk.poster)
-    token = desk.studio.user()
-    assert desk.shell(*line, env={"DOCSHARE_DESIGN_JWT": token}).code == 0
-    assert desk.shell(*line, "--jwt-file", "-", stdin=token.encode()).code == 0
+def test_the_token_of_the_user_can_stand_in_the_environment_or_come_by_stdin(design_shell: DesignShell) -> None:
+    line = (
+        "design",
+        "import",
+        design_shell.studio.source.url(),
+        "--design-token-file",
+        design_shell.design_token_option,
+    )
+    token = design_shell.studio.make_user_token()
+    assert design_shell.shell(*line, env={"DOCSHARE_DESIGN_JWT": token}).code == 0
+    assert design_shell.shell(*line, "--jwt-file", "-", stdin=token.encode()).code == 0
 
 
-def test_a_forged_token_ends_with_4_and_is_shown_nowhere(desk: DesignShell) -> None:
-    forged = desk.studio.user(aud="other")
-    path = desk.file("forged.jwt", forged)
-    done = desk.shell("design", "import", desk.studio.source.url(), "--jwt-file", path, "-vv")
+def test_a_forged_token_ends_with_4_and_is_shown_nowhere(design_shell: DesignShell) -> None:
+    forged = design_shell.studio.make_user_token(aud="other")
+    path = design_shell.write_token("forged.jwt", forged)
+    done = design_shell.shell("design", "import", design_shell.studio.source.url(), "--jwt-file", path, "-vv")
     assert (done.code, forged in done.err) == (4, False)
 
 
 # --- design status ---------------------------------------------------------------------------------------------------
 
 
-def test_the_status_of_a_design_has_a_fresh_claim_token(desk: DesignShell, tmp_path: Path) -> None:
-    made = desk.publish("--json").json
-    told = desk.status("--json").json
+def test_the_status_of_a_design_has_a_fresh_claim_token(design_shell: DesignShell, tmp_path: Path) -> None:
+    made = design_shell.publish("--json").json
+    told = design_shell.status("--json").json
     assert (told["claimed"], told["shareUrl"], told["viewCount"]) == (False, made["shareUrl"], 0)
-    path = desk.file("claim.txt", told["claimToken"])
-    env = {"DOCSHARE_TOKEN": desk.studio.world.fay.key}
-    assert desk.shell("claim", "--token-file", path, env=env).code == 0
-    assert "claimToken" not in desk.status("--json").json
+    path = design_shell.write_token("claim.txt", told["claimToken"])
+    env = {"DOCSHARE_TOKEN": design_shell.studio.world.fay.key}
+    assert design_shell.shell("claim", "--token-file", path, env=env).code == 0
+    assert "claimToken" not in design_shell.status("--json").json
 
 
-def test_an_access_token_shows_whose_it_is(desk: DesignShell) -> None:
-    desk.studio.take_over(desk.studio.world.fay, desk.publish("--json").json)
-    key = desk.file("key.txt", desk.studio.world.fay.key)
-    told = desk.status("--access-token-file", key, "--json").json
+def test_an_access_token_shows_whose_it_is(design_shell: DesignShell) -> None:
+    design_shell.studio.claim(design_shell.studio.world.fay, design_shell.publish("--json").json)
+    key = design_shell.write_token("key.txt", design_shell.studio.world.fay.key)
+    told = design_shell.status("--access-token-file", key, "--json").json
     assert (told["connectedAccountIsOwner"], told["viewCount"]) == (True, 0)
-    bad = desk.file("bad.txt", "ds_live_nobody")
-    assert desk.status("--access-token-file", bad).code == 4
+    bad = design_shell.write_token("bad.txt", "ds_live_nobody")
+    assert design_shell.status("--access-token-file", bad).code == 4
 
 
-def test_a_design_without_a_link_has_a_status_too(desk: DesignShell) -> None:
-    done = desk.status("--json")
+def test_a_design_without_a_link_has_a_status_too(design_shell: DesignShell) -> None:
+    done = design_shell.status("--json")
     assert (done.code, done.json) == (0, {"claimed": False, "publishedByOther": False})
-    desk.shell.tty = True
-    assert desk.status().code == 0
+    design_shell.shell.tty = True
+    assert design_shell.status().code == 0
 
 
 # --- import with design tokens ---------------------------------------------------------------------------------------
 
 
-def test_an_import_with_both_tokens_publishes_to_the_same_link(desk: DesignShell) -> None:
-    pia = desk.studio.world.pia
-    first = desk.own(pia, "--json").json
-    again = desk.own(pia, "--json").json
+def test_an_import_with_both_tokens_publishes_to_the_same_link(design_shell: DesignShell) -> None:
+    pia = design_shell.studio.world.pia
+    first = design_shell.import_poster(pia, "--json").json
+    again = design_shell.import_poster(pia, "--json").json
     assert (again["uuid"], again["republished"], again["contentVersion"]) == (first["uuid"], True, 2)
-    desk.shell.tty = True
-    assert "version 3 of the same link" in desk.own(pia, "--no-color").out
+    design_shell.shell.tty = True
+    assert "version 3 of the same link" in design_shell.import_poster(pia, "--no-color").out
 
 
-def test_tokens_that_count_for_nothing_are_told(desk: DesignShell) -> None:
-    desk.studio.keys.script = lambda sock: None
-    done = desk.own(desk.studio.world.pia)
+def test_tokens_that_count_for_nothing_are_told(design_shell: DesignShell) -> None:
+    design_shell.studio.keys.respond = lambda sock: None
+    done = design_shell.import_poster(design_shell.studio.world.pia)
     assert done.code == 0
     assert "could not verify the design-tool tokens" in done.err
 
@@ -207,10 +221,10 @@ def test_a_line_that_makes_no_sense_ends_with_2_before_anything_is_sent(
     places = {f"{{{name}}}": str(tmp_path / name) for name in ("file", "empty", "missing")}
     done = shell(*(places.get(word, word) for word in words))
     assert (done.code, done.out) == (2, "")
-    assert api.heard == []
+    assert api.requests == []
 
 
-@pytest.mark.parametrize("lost", [FakeResponse(then="drop"), problem(504, "x")])
+@pytest.mark.parametrize("lost", [FakeResponse(connection_action="drop"), problem(504, "x")])
 def test_a_lost_answer_ends_with_14_and_nothing_is_sent_again(
     api: FakeApi, shell: Shell, tokens: list[str], lost: FakeResponse
 ) -> None:
@@ -218,7 +232,7 @@ def test_a_lost_answer_ends_with_14_and_nothing_is_sent_again(
     done = shell("design", "import", URL, *tokens, "--json")
     assert (done.code, done.out) == (14, "")
     assert "status of the design" in done.error["hint"]
-    assert len(api.heard) == 1
+    assert len(api.requests) == 1
 
 
 @pytest.mark.parametrize(
@@ -233,10 +247,10 @@ def test_a_refusal_has_its_exit_code(
 ) -> None:
     api.on("POST", "/design-tool/import", problem(status, code))
     assert shell("design", "import", URL, *tokens).code == exit_code
-    assert len(api.heard) == sent
+    assert len(api.requests) == sent
 
 
 def test_its_credential_is_the_token_of_the_user_and_no_other(api: FakeApi, shell: Shell, tokens: list[str]) -> None:
     api.on("POST", "/design-tool/design/status", {"claimed": False, "publishedByOther": False})
     assert shell("design", "status", *tokens).code == 0
-    assert api.heard[0].headers["Authorization"] == "Bearer a.b.c"
+    assert api.requests[0].headers["Authorization"] == "Bearer a.b.c"

@@ -69,7 +69,7 @@ def test_no_credential_leaves_although_there_is_one(api: FakeApi, shell: Shell) 
     api.on("GET", "", ROOT)
     api.on("GET", OAUTH, {"issuer": "https://docs.example"})
     assert [shell("discover").code, shell("discover", "--oauth").code] == [0, 0]
-    assert [heard.headers["Authorization"] for heard in api.heard] == [None, None]
+    assert [heard.headers["Authorization"] for heard in api.requests] == [None, None]
 
 
 def test_oauth_shows_how_to_sign_in(api: FakeApi, stranger: Shell) -> None:
@@ -104,8 +104,8 @@ def test_what_is_no_such_server_is_told(api: FakeApi, stranger: Shell, answer: F
     assert (done.code, done.out) == (code, "")
 
 
-def test_a_real_server_tells_every_field_that_is_listed(house: str, tmp_path: Path) -> None:
-    shell = Shell(tmp_path, house, FakeTime())
+def test_a_real_server_tells_every_field_that_is_listed(server_url: str, tmp_path: Path) -> None:
+    shell = Shell(tmp_path, server_url, FakeTime())
     del shell.env["DOCSHARE_TOKEN"]
     told = [*shell("discover", "--json").json, *shell("discover", "--oauth", "--json").json]
     assert sorted(shell("discover", "--fields", "?").lines) == sorted(told)

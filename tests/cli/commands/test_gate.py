@@ -22,7 +22,7 @@ def tail_ids(shell: Shell, *options: str, code: int = 0) -> list[int]:
 
 
 def requested_paths(api: FakeApi) -> set[str]:
-    return {heard.path for heard in api.heard}
+    return {heard.path for heard in api.requests}
 
 
 @pytest.mark.parametrize(("options", "expected"), [
@@ -73,7 +73,7 @@ def test_a_terminal_gets_the_answers_in_a_line(api: FakeApi, shell: Shell) -> No
 
 @pytest.mark.parametrize("command", [("list",), ("tail", "--once", "--from", "start")])
 def test_below_pro_it_ends_with_6(api: FakeApi, shell: Shell, command: tuple[str, ...]) -> None:
-    api.pro = False
+    api.is_gate_allowed = False
     done = shell("gate", *command, "--json")
     assert (done.code, done.out, done.error["code"]) == (6, "", "plan_required")
 
@@ -87,7 +87,7 @@ def test_a_file_that_does_not_exist_ends_with_3(api: FakeApi, shell: Shell, comm
 @pytest.mark.parametrize("command", ["list", "tail"])
 def test_there_is_nothing_to_choose(api: FakeApi, shell: Shell, command: str, options: tuple[str, ...]) -> None:
     assert shell("gate", command, *options).code == 2
-    assert api.heard == []
+    assert api.requests == []
 
 
 def test_a_failure_has_its_exit_code(api: FakeApi, shell: Shell) -> None:
@@ -95,12 +95,12 @@ def test_a_failure_has_its_exit_code(api: FakeApi, shell: Shell) -> None:
     assert tail_ids(shell, code=4) == []
 
 
-def test_the_answers_on_a_real_server_are_followed(desk: Callable[[Person], Shell], world: World) -> None:
-    shell = desk(world.pia)
+def test_the_answers_on_a_real_server_are_followed(shell_for: Callable[[Person], Shell], world: World) -> None:
+    shell = shell_for(world.pia)
     uuid = world.pia.upload(name="deck.pdf")["uuid"]
     first = insert_gate_response(world, uuid, {"email": "ann@example.com"})
     assert [each["id"] for each in shell("gate", "list", "--json").json] == [first]
     assert tail_ids(shell, "--cursor", "leads", "--once") == []
     second = insert_gate_response(world, uuid, {"email": "bob@example.com"})
     assert tail_ids(shell, "--cursor", "leads", "--once") == [second]
-    assert desk(world.fay)("gate", "list").code == 6
+    assert shell_for(world.fay)("gate", "list").code == 6

@@ -26,21 +26,21 @@ PATH = "/files/import"
 
 
 @pytest.fixture(autouse=True)
-def _importing(api: FakeApi) -> None:
+def _import_route(api: FakeApi) -> None:
     api.on("POST", PATH, RESULT | {"palette": PALETTE})
 
 
 def test_a_pipe_gets_exactly_one_line_the_link(api: FakeApi, shell: Shell) -> None:
     done = shell("import", URL)
     assert (done.code, done.out, done.err) == (0, f"{LINK}\n", "")
-    (heard,) = api.asked("POST", PATH)
+    (heard,) = api.list_requests("POST", PATH)
     assert heard.body == b'{"url": "https://designs.example/q3.pdf"}'
     assert heard.headers["Content-Type"] == "application/json"
 
 
 def test_a_name_is_sent_along(api: FakeApi, shell: Shell) -> None:
     shell("import", URL, "--name", "Q3.pdf")
-    assert api.asked("POST", PATH)[0].body == b'{"url": "https://designs.example/q3.pdf", "filename": "Q3.pdf"}'
+    assert api.list_requests("POST", PATH)[0].body == b'{"url": "https://designs.example/q3.pdf", "filename": "Q3.pdf"}'
 
 
 def test_a_terminal_gets_the_link_facts_and_colour_patches(shell: Shell) -> None:
@@ -130,7 +130,7 @@ def test_a_line_that_makes_no_sense_ends_with_2_before_anything_is_sent(
 ) -> None:
     done = shell("import", *words)
     assert (done.code, done.out) == (2, "")
-    assert api.heard == []
+    assert api.requests == []
 
 
 # --- the server refuses ----------------------------------------------------------------------------------------------
@@ -157,14 +157,14 @@ def test_a_refusal_has_its_exit_code_after_as_many_tries_as_make_sense(
     api.on("POST", PATH, problem(status, code))
     done = shell("import", URL, "--json")
     assert (done.code, done.out, done.error["code"]) == (exit_code, "", code)
-    assert len(api.asked("POST", PATH)) == sent
+    assert len(api.list_requests("POST", PATH)) == sent
 
 
 @pytest.mark.parametrize("status", [409, 502])
 def test_without_retries_there_is_one_try(api: FakeApi, shell: Shell, status: int) -> None:
     api.on("POST", PATH, problem(status, "x"))
     shell("import", URL, "--retries", "0")
-    assert len(api.asked("POST", PATH)) == 1
+    assert len(api.list_requests("POST", PATH)) == 1
 
 
 @pytest.mark.parametrize("status", [409, 502])
@@ -172,7 +172,7 @@ def test_a_try_that_works_in_the_end_is_a_success(api: FakeApi, shell: Shell, ti
     api.on("POST", PATH, problem(status, "x"), RESULT)
     done = shell("import", URL)
     assert (done.code, done.out) == (0, f"{LINK}\n")
-    assert len(time.slept) == 1
+    assert len(time.waits) == 1
 
 
 def test_the_file_limit_of_the_plan_ends_with_6(api: FakeApi, shell: Shell) -> None:
@@ -202,14 +202,16 @@ def test_with_tokens_of_a_design_the_words_of_the_refusal_tell_the_limit_from_th
     assert shell("import", URL, "--design-user-token-file", token, "--design-token-file", token).code == ends
 
 
-@pytest.mark.parametrize("lost", [FakeResponse(then="drop"), problem(504, "x"), FakeResponse(b"<html>", 200)])
+@pytest.mark.parametrize(
+    "lost", [FakeResponse(connection_action="drop"), problem(504, "x"), FakeResponse(b"<html>", 200)]
+)
 def test_a_lost_answer_ends_with_14_and_nothing_is_sent_again(api: FakeApi, shell: Shell, lost: FakeResponse) -> None:
     """The server may still be fetching, so a second import could make a second file."""
     api.on("POST", PATH, lost)
     done = shell("import", URL, "--json")
     assert (done.code, done.out) == (14, "")
     assert "before you try again" in done.error["hint"]
-    assert len(api.asked("POST", PATH)) == 1
+    assert len(api.list_requests("POST", PATH)) == 1
 
 
 # --- a real server ---------------------------------------------------------------------------------------------------
@@ -219,7 +221,7 @@ def test_a_lost_answer_ends_with_14_and_nothing_is_sent_again(api: FakeApi, shel
 def source(tmp_path: Path) -> Iterator[ImportSource]:
     """A host that has a document with a picture."""
     with open_source(make_certificate(tmp_path)) as running:
-        running.script = http_response(picture_pdf([make_stripes((RED, 30), (BLUE, 70))], [300]))
+        running.respond = http_response(picture_pdf([make_stripes((RED, 30), (BLUE, 70))], [300]))
         yield running
 
 
@@ -232,10 +234,10 @@ def world(make: Callable[..., World], source: ImportSource, tmp_path: Path) -> W
 
 
 def test_a_real_server_imports_from_a_real_host(
-    desk: Callable[[Person], Shell], world: World, source: ImportSource, monkeypatch: pytest.MonkeyPatch
+    shell_for: Callable[[Person], Shell], world: World, source: ImportSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(engine, "PALETTE_BUDGET_S", 10.0)  # on a busy machine colours are left out
-    shell = desk(world.pia)
+    shell = shell_for(world.pia)
     done = shell("import", source.url(), "--name", "Q3.pdf", "--json")
     assert done.code == 0, done.err
     assert done.json["palette"] == PALETTE

@@ -25,30 +25,30 @@ def build_invite(heard: RecordedRequest) -> dict[str, Any]:
 
 
 @pytest.fixture
-def inviting(api: FakeApi) -> FakeApi:
+def invite_api(api: FakeApi) -> FakeApi:
     api.on("POST", f"/files/{FILE}/invites", build_invite)
     api.on("GET", f"/files/{FILE}/invites", lambda heard: [ANN])
     return api
 
 
-def test_a_pipe_gets_the_link_and_the_server_the_address(inviting: FakeApi, shell: Shell) -> None:
+def test_a_pipe_gets_the_link_and_the_server_the_address(invite_api: FakeApi, shell: Shell) -> None:
     done = shell("invites", "create", FILE, "ann@example.com", "--name", "Ann Lee")
     assert done.out == "https://docs.example/inv1te123456\n"
-    assert json.loads(inviting.heard[0].body) == {"email": "ann@example.com", "mail": True, "name": "Ann Lee"}
+    assert json.loads(invite_api.requests[0].body) == {"email": "ann@example.com", "mail": True, "name": "Ann Lee"}
 
 
-def test_several_people_are_invited_each_once_without_a_mail(inviting: FakeApi, shell: Shell) -> None:
+def test_several_people_are_invited_each_once_without_a_mail(invite_api: FakeApi, shell: Shell) -> None:
     done = shell("invites", "create", FILE, "a@example.com", "b@example.com", "a@example.com", "--no-mail", "--json")
     assert [row["email"] for row in done.json] == ["a@example.com", "b@example.com"]
-    assert [json.loads(heard.body) for heard in inviting.heard] == [
+    assert [json.loads(heard.body) for heard in invite_api.requests] == [
         {"email": "a@example.com", "mail": False},
         {"email": "b@example.com", "mail": False},
     ]
 
 
-def test_a_name_goes_with_one_address(inviting: FakeApi, shell: Shell) -> None:
+def test_a_name_goes_with_one_address(invite_api: FakeApi, shell: Shell) -> None:
     done = shell("invites", "create", FILE, "a@example.com", "b@example.com", "--name", "Ann")
-    assert (done.code, done.out, inviting.heard) == (2, "", [])
+    assert (done.code, done.out, invite_api.requests) == (2, "", [])
 
 
 def test_one_refused_address_does_not_stop_the_others(api: FakeApi, shell: Shell) -> None:
@@ -62,7 +62,7 @@ def test_one_refused_address_does_not_stop_the_others(api: FakeApi, shell: Shell
     assert "nobody" in done.err
 
 
-def test_the_list_is_the_servers_json_and_a_table_on_a_terminal(inviting: FakeApi, shell: Shell) -> None:
+def test_the_list_is_the_servers_json_and_a_table_on_a_terminal(invite_api: FakeApi, shell: Shell) -> None:
     assert shell("invites", "list", FILE, "--json").json == [ANN]
     shell.tty = True
     shell.env["NO_COLOR"] = "1"

@@ -25,7 +25,7 @@ ALL = {1: 5, 2: 5, 3: 5}
 
 
 @pytest.fixture
-def room(api: FakeApi) -> FakeReadership:
+def fake_readership(api: FakeApi) -> FakeReadership:
     return FakeReadership(api)
 
 
@@ -36,10 +36,10 @@ def reasons_by_name(shell: Shell, *options: str) -> dict[str, str]:
     return {row["name"]: row["reason"] for row in done.json}
 
 
-def test_nobody_is_pending_when_everybody_has_read(room: FakeReadership, shell: Shell) -> None:
-    room.variants = [make_variant(ANN, "Ann")]
-    room.invites = [make_invite(1, "bob@example.com")]
-    room.sessions = [
+def test_nobody_is_pending_when_everybody_has_read(fake_readership: FakeReadership, shell: Shell) -> None:
+    fake_readership.variants = [make_variant(ANN, "Ann")]
+    fake_readership.invites = [make_invite(1, "bob@example.com")]
+    fake_readership.sessions = [
         make_session(1, ALL, variantUuid=ANN),
         make_session(2, ALL, fromInvite=True, inviteUuid=UUID.format(201)),
     ]
@@ -48,18 +48,18 @@ def test_nobody_is_pending_when_everybody_has_read(room: FakeReadership, shell: 
     assert "all 2 have read it" in done.err
 
 
-def test_those_who_never_opened_the_link_are_named(room: FakeReadership, shell: Shell) -> None:
-    room.variants = [make_variant(ANN, "Ann"), make_variant(BOB, "Bob")]
-    room.invites = [make_invite(1, "eve@example.com", name="Eve")]
-    room.sessions = [make_session(1, ALL, variantUuid=ANN)]
+def test_those_who_never_opened_the_link_are_named(fake_readership: FakeReadership, shell: Shell) -> None:
+    fake_readership.variants = [make_variant(ANN, "Ann"), make_variant(BOB, "Bob")]
+    fake_readership.invites = [make_invite(1, "eve@example.com", name="Eve")]
+    fake_readership.sessions = [make_session(1, ALL, variantUuid=ANN)]
     assert reasons_by_name(shell) == {"Bob": "never", "Eve": "never"}
 
 
 def test_those_who_stopped_early_are_named_and_their_sessions_count_together(
-    room: FakeReadership, shell: Shell
+    fake_readership: FakeReadership, shell: Shell
 ) -> None:
-    room.variants = [make_variant(ANN, "Ann"), make_variant(BOB, "Bob")]
-    room.sessions = [
+    fake_readership.variants = [make_variant(ANN, "Ann"), make_variant(BOB, "Bob")]
+    fake_readership.sessions = [
         make_session(1, {1: 5, 2: 5}, variantUuid=ANN),
         make_session(2, {3: 5}, variantUuid=ANN),
         make_session(3, {1: 5, 2: 5}, variantUuid=BOB),
@@ -67,9 +67,9 @@ def test_those_who_stopped_early_are_named_and_their_sessions_count_together(
     assert reasons_by_name(shell) == {"Bob": "stopped_early"}
 
 
-def test_those_who_read_an_older_version_only_are_named(room: FakeReadership, shell: Shell) -> None:
-    room.variants = [make_variant(ANN, "Ann"), make_variant(BOB, "Bob")]
-    room.sessions = [
+def test_those_who_read_an_older_version_only_are_named(fake_readership: FakeReadership, shell: Shell) -> None:
+    fake_readership.variants = [make_variant(ANN, "Ann"), make_variant(BOB, "Bob")]
+    fake_readership.sessions = [
         make_session(1, ALL, variantUuid=ANN, contentVersion=1),
         make_session(2, ALL, variantUuid=BOB, contentVersion=1),
         make_session(3, ALL, variantUuid=BOB),
@@ -78,16 +78,18 @@ def test_those_who_read_an_older_version_only_are_named(room: FakeReadership, sh
     assert reasons_by_name(shell, "--any-version") == {}
 
 
-def test_pages_seen_in_an_older_version_do_not_complete_the_newer(room: FakeReadership, shell: Shell) -> None:
-    room.variants = [make_variant(ANN, "Ann")]
-    room.sessions = [
+def test_pages_seen_in_an_older_version_do_not_complete_the_newer(
+    fake_readership: FakeReadership, shell: Shell
+) -> None:
+    fake_readership.variants = [make_variant(ANN, "Ann")]
+    fake_readership.sessions = [
         make_session(1, {2: 5, 3: 5}, variantUuid=ANN, contentVersion=1), make_session(2, {1: 5}, variantUuid=ANN),
     ]  # fmt: skip
     assert reasons_by_name(shell) == {"Ann": "stopped_early"}
 
 
-def test_revoked_variants_are_nobody_and_redacted_ones_somebody(room: FakeReadership, shell: Shell) -> None:
-    room.variants = [make_variant(ANN, "Ann", revoked=True), make_variant(BOB, None, redacted=True)]
+def test_revoked_variants_are_nobody_and_redacted_ones_somebody(fake_readership: FakeReadership, shell: Shell) -> None:
+    fake_readership.variants = [make_variant(ANN, "Ann", revoked=True), make_variant(BOB, None, redacted=True)]
     assert reasons_by_name(shell) == {"vB3dE5fG7h02": "never"}
 
 
@@ -105,24 +107,24 @@ LINKS: list[tuple[dict[str, Any], bool]] = [
 
 @pytest.mark.parametrize(("bears", "is_ann"), LINKS)
 def test_an_invitee_is_known_by_the_personal_link_and_not_by_an_address_that_was_typed(
-    room: FakeReadership, shell: Shell, bears: dict[str, Any], is_ann: bool
+    fake_readership: FakeReadership, shell: Shell, bears: dict[str, Any], is_ann: bool
 ) -> None:
-    room.invites = [make_invite(1, "Ann@Example.com")]
-    room.sessions = [make_session(1, ALL, **bears)]
+    fake_readership.invites = [make_invite(1, "Ann@Example.com")]
+    fake_readership.sessions = [make_session(1, ALL, **bears)]
     assert reasons_by_name(shell) == ({} if is_ann else {"Ann@Example.com": "never"})
 
 
 def test_who_was_seen_to_open_an_invitation_is_not_said_to_have_never_done_so(
-    room: FakeReadership, shell: Shell
+    fake_readership: FakeReadership, shell: Shell
 ) -> None:
-    room.invites = [make_invite(1, "ann@example.com", viewedAt="2026-09-21T14:00:00.000Z")]
+    fake_readership.invites = [make_invite(1, "ann@example.com", viewedAt="2026-09-21T14:00:00.000Z")]
     row = shell("pending", FILE, "--json").json[0]
     assert (row["reason"], row["lastReadAt"]) == ("stopped_early", "2026-09-21T14:00:00.000Z")
 
 
-def test_readers_of_the_open_link_stand_for_nobody(room: FakeReadership, shell: Shell) -> None:
-    room.variants, room.invites = [make_variant(ANN, "Ann")], [make_invite(1, "bob@example.com")]
-    room.sessions = [make_session(1, ALL), make_session(2, ALL, email="eve@example.com")]
+def test_readers_of_the_open_link_stand_for_nobody(fake_readership: FakeReadership, shell: Shell) -> None:
+    fake_readership.variants, fake_readership.invites = [make_variant(ANN, "Ann")], [make_invite(1, "bob@example.com")]
+    fake_readership.sessions = [make_session(1, ALL), make_session(2, ALL, email="eve@example.com")]
     assert reasons_by_name(shell) == {"Ann": "never", "bob@example.com": "never"}
 
 
@@ -147,10 +149,10 @@ SHARES = [
 
 @pytest.mark.parametrize(("pages", "options", "is_pending"), SHARES)
 def test_how_much_is_enough_can_be_said(
-    room: FakeReadership, shell: Shell, pages: dict[int, int], options: list[str], is_pending: bool
+    fake_readership: FakeReadership, shell: Shell, pages: dict[int, int], options: list[str], is_pending: bool
 ) -> None:
-    room.variants = [make_variant(ANN, "Ann")]
-    room.sessions = [make_session(1, pages, variantUuid=ANN)]
+    fake_readership.variants = [make_variant(ANN, "Ann")]
+    fake_readership.sessions = [make_session(1, pages, variantUuid=ANN)]
     assert reasons_by_name(shell, *options) == ({"Ann": "stopped_early"} if is_pending else {})
 
 
@@ -167,37 +169,49 @@ WINDOWS: list[tuple[dict[str, int], dict[str, Any], dict[int, int], bool]] = [
 
 @pytest.mark.parametrize(("file_range", "overrides", "pages", "is_pending"), WINDOWS)
 def test_only_the_pages_that_a_link_shows_are_asked_for(
-    room: FakeReadership, shell: Shell, file_range: dict[str, int], overrides: Any, pages: Any, is_pending: bool
+    fake_readership: FakeReadership,
+    shell: Shell,
+    file_range: dict[str, int],
+    overrides: Any,
+    pages: Any,
+    is_pending: bool,
 ) -> None:
-    room.file["pageRange"] = file_range
-    room.variants = [make_variant(ANN, "Ann", overrides=overrides)]
-    room.sessions = [make_session(1, pages, variantUuid=ANN)]
+    fake_readership.file["pageRange"] = file_range
+    fake_readership.variants = [make_variant(ANN, "Ann", overrides=overrides)]
+    fake_readership.sessions = [make_session(1, pages, variantUuid=ANN)]
     assert bool(reasons_by_name(shell)) == is_pending
 
 
-def test_a_link_that_does_not_show_the_page_is_left_out_and_said(room: FakeReadership, shell: Shell) -> None:
-    room.variants = [make_variant(ANN, "Ann", overrides={"pageRange": {"from": 1, "to": 1}}), make_variant(BOB, "Bob")]
+def test_a_link_that_does_not_show_the_page_is_left_out_and_said(fake_readership: FakeReadership, shell: Shell) -> None:
+    fake_readership.variants = [
+        make_variant(ANN, "Ann", overrides={"pageRange": {"from": 1, "to": 1}}),
+        make_variant(BOB, "Bob"),
+    ]
     done = shell("pending", FILE, "--page", "3", "--json")
     assert [row["name"] for row in done.json] == ["Bob"]
     assert "skipped 1 recipient whose link does not show that page" in done.err
 
 
-def test_a_long_history_is_walked_to_its_end(room: FakeReadership, api: FakeApi, shell: Shell) -> None:
-    room.variants = [make_variant(ANN, "Ann"), make_variant(BOB, "Bob")]
-    room.sessions = [make_session(number) for number in range(1, 350)] + [make_session(350, ALL, variantUuid=BOB)]
+def test_a_long_history_is_walked_to_its_end(fake_readership: FakeReadership, api: FakeApi, shell: Shell) -> None:
+    fake_readership.variants = [make_variant(ANN, "Ann"), make_variant(BOB, "Bob")]
+    fake_readership.sessions = [make_session(number) for number in range(1, 350)] + [
+        make_session(350, ALL, variantUuid=BOB)
+    ]
     assert reasons_by_name(shell) == {"Ann": "never"}
-    assert [heard.query["since"] for heard in api.asked("GET", SESSIONS)] == ["0", "100", "200", "300", "350"]
+    assert [heard.query["since"] for heard in api.list_requests("GET", SESSIONS)] == ["0", "100", "200", "300", "350"]
 
 
-def test_without_recipients_no_session_is_asked_for(room: FakeReadership, api: FakeApi, shell: Shell) -> None:
+def test_without_recipients_no_session_is_asked_for(
+    fake_readership: FakeReadership, api: FakeApi, shell: Shell
+) -> None:
     done = shell("pending", FILE)
-    assert (done.code, done.out, api.asked("GET", SESSIONS)) == (0, "", [])
+    assert (done.code, done.out, api.list_requests("GET", SESSIONS)) == (0, "", [])
     assert "the file has no recipients" in done.err
 
 
-def test_a_row_says_everything_that_is_known(room: FakeReadership, shell: Shell) -> None:
-    room.invites = [make_invite(1, "ann@example.com", name="Ann")]
-    room.sessions = [
+def test_a_row_says_everything_that_is_known(fake_readership: FakeReadership, shell: Shell) -> None:
+    fake_readership.invites = [make_invite(1, "ann@example.com", name="Ann")]
+    fake_readership.sessions = [
         make_session(id, pages, inviteUuid=UUID.format(201)) for id, pages in ((5, {1: 5, 3: 4}), (6, {1: 2}))
     ]
     assert shell("pending", FILE, "--json").json == [
@@ -217,17 +231,20 @@ def test_a_row_says_everything_that_is_known(room: FakeReadership, shell: Shell)
     ]
 
 
-def test_a_pipe_gets_a_line_each(room: FakeReadership, shell: Shell) -> None:
-    room.variants = [make_variant(ANN, "A\x1b[31mnn")]
+def test_a_pipe_gets_a_line_each(fake_readership: FakeReadership, shell: Shell) -> None:
+    fake_readership.variants = [make_variant(ANN, "A\x1b[31mnn")]
     done = shell("pending", FILE)
     link = "https://d.example/vB3dE5fG7h01"
     assert done.lines == [f"variant\tA\\x1b[31mnn\tnever\t\t\t0\t3\t0\t\t{link}\t{ANN}"]
     assert shell("pending", FILE, "--format", "ids").lines == [link]
 
 
-def test_a_person_reads_why(room: FakeReadership, shell: Shell) -> None:
-    room.variants = [make_variant(ANN, "Ann"), make_variant(BOB, "Bob")]
-    room.sessions = [make_session(1, ALL, variantUuid=ANN, contentVersion=1), make_session(2, {1: 61}, variantUuid=BOB)]
+def test_a_person_reads_why(fake_readership: FakeReadership, shell: Shell) -> None:
+    fake_readership.variants = [make_variant(ANN, "Ann"), make_variant(BOB, "Bob")]
+    fake_readership.sessions = [
+        make_session(1, ALL, variantUuid=ANN, contentVersion=1),
+        make_session(2, {1: 61}, variantUuid=BOB),
+    ]
     shell.tty = True
     done = shell("pending", FILE, "--no-color")
     assert [line.split()[0] for line in done.lines] == ["RECIPIENT", "Ann", "Bob"]
@@ -240,7 +257,7 @@ def test_a_person_reads_why(room: FakeReadership, shell: Shell) -> None:
 
 @pytest.mark.parametrize("options", [["--page", "0"], ["--page", "4"], ["--min-share", "0"], ["--min-share", "101"],
                                      ["--min-share", "x"], ["--min-time", "soon"]])  # fmt: skip
-def test_what_cannot_be_meant_is_2(room: FakeReadership, shell: Shell, options: list[str]) -> None:
+def test_what_cannot_be_meant_is_2(fake_readership: FakeReadership, shell: Shell, options: list[str]) -> None:
     done = shell("pending", FILE, *options)
     assert (done.code, done.out) == (2, "")
 
@@ -250,17 +267,17 @@ def test_what_cannot_be_meant_is_2(room: FakeReadership, shell: Shell, options: 
     [(problem(403, "plan_required"), 6), (problem(403, "forbidden"), 5), (problem(404, "not_found"), 3)],
 )
 def test_what_the_server_refuses_is_told(
-    room: FakeReadership, api: FakeApi, shell: Shell, answer: Any, code: int
+    fake_readership: FakeReadership, api: FakeApi, shell: Shell, answer: Any, code: int
 ) -> None:
-    room.variants = [make_variant(ANN, "Ann")]
+    fake_readership.variants = [make_variant(ANN, "Ann")]
     api.on("GET", SESSIONS, answer)
     done = shell("pending", FILE, "--json")
     assert (done.code, done.out, done.error["exit"]) == (code, "", code)
     assert ("Only the owner" in json.dumps(done.error)) == (code == 5)
 
 
-def test_the_file_may_be_named_by_its_link(room: FakeReadership, api: FakeApi, shell: Shell) -> None:
-    room.variants = [make_variant(ANN, "Ann")]
-    api.files = [room.file]
+def test_the_file_may_be_named_by_its_link(fake_readership: FakeReadership, api: FakeApi, shell: Shell) -> None:
+    fake_readership.variants = [make_variant(ANN, "Ann")]
+    api.files = [fake_readership.file]
     done = shell("pending", f"https://d.example/{FILE}", "--json")
     assert (done.code, FILE_UUID not in done.out) == (13, True)

@@ -40,7 +40,7 @@ def add_profile(shell: Shell, name: str, url: str, key: str = KEY, *options: str
 
 
 def sent_credentials(api: FakeApi) -> list[str | None]:
-    return [heard.headers["Authorization"] for heard in api.heard]
+    return [heard.headers["Authorization"] for heard in api.requests]
 
 
 # --- the commands ------------------------------------------------------------------------------------------------
@@ -129,7 +129,7 @@ def test_option_beats_environment_beats_profile(api: FakeApi, bare: Shell) -> No
         bare("whoami", env=env)
         bare("whoami", env={**env, "DOCSHARE_URL": environment.url})
         bare("whoami", "--url", option.url, env={**env, "DOCSHARE_URL": environment.url})
-        assert (len(api.heard), len(environment.heard), len(option.heard)) == (1, 1, 1)
+        assert (len(api.requests), len(environment.requests), len(option.requests)) == (1, 1, 1)
 
 
 @pytest.mark.parametrize(
@@ -201,20 +201,20 @@ def test_a_saved_credential_never_goes_to_another_origin(api: FakeApi, bare: She
         done = bare("files", "list", *line, env=env)
         assert done.code == 4
         assert "belongs to https://docs.example" in done.err
-    assert api.heard == []
+    assert api.requests == []
 
 
 def test_another_port_of_the_same_host_is_another_origin(api: FakeApi, bare: Shell) -> None:
     add_profile(bare, "work", "http://127.0.0.1:1")
     assert bare("files", "list", "--url", api.url).code == 4
-    assert api.heard == []
+    assert api.requests == []
 
 
 def test_editing_the_address_by_hand_does_not_take_the_credential_along(api: FakeApi, bare: Shell) -> None:
     add_profile(bare, "work", "https://docs.example")
     write_config(bare, config_path(bare).read_text().replace("https://docs.example", api.url))
     assert bare("files", "list").code == 4
-    assert api.heard == []
+    assert api.requests == []
 
 
 def test_the_token_of_the_environment_wins_and_is_said_to(api: FakeApi, bare: Shell) -> None:
@@ -245,7 +245,7 @@ def test_a_token_command_that_fails_is_4(api: FakeApi, bare: Shell, command: str
     done = bare("files", "list")
     assert done.code == 4
     assert why in done.err
-    assert api.heard == []
+    assert api.requests == []
 
 
 def test_netrc_never_replaces_the_credential(api: FakeApi, bare: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -287,9 +287,9 @@ def test_the_end_of_input_at_the_prompt_for_a_key_makes_no_profile(api: FakeApi,
     env = {"PATH": os.environ["PATH"], **shell.env, "LANG": "C.UTF-8", "PYTHONPATH": str(ROOT)}
     line = [sys.executable, "-m", "docshare", "profile", "add", "work", "--url", api.url]
     with Terminal(line, env) as terminal:
-        terminal.until("API key: ")
+        terminal.wait_for_text("API key: ")
         terminal.type("\x04")
-        ended = terminal.end()
+        ended = terminal.wait_for_exit()
     assert ended.code == 2
-    assert "no input; nothing was changed" in ended.shown
+    assert "no input; nothing was changed" in ended.text
     assert "work" not in shell("profile", "list").out

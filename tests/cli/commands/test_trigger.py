@@ -19,7 +19,7 @@ from tests.support.shell import CommandResult, Shell
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+def own_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     """A server of its own, with its data directory."""
     with run_server(tmp_path_factory.mktemp("house")) as server:
         yield server
@@ -33,23 +33,23 @@ class TriggerShell:
         self.data = house.data_dir
         self._session = requests.Session()
         self._session.headers.update(house.headers)
-        self.made = self._api("POST", "", files={"file": ("deck.pdf", simple_pdf(pages=5))})
+        self.made = self._request("POST", "", files={"file": ("deck.pdf", simple_pdf(pages=5))})
 
-    def _api(self, method: str, path: str, **more: Any) -> Any:
+    def _request(self, method: str, path: str, **more: Any) -> Any:
         answer = self._session.request(method, f"{self.house.url}/api/v1/files{path}", timeout=20, **more)
         assert answer.ok, answer.text
         return answer.json() if answer.content else None
 
-    def settings(self, **values: Any) -> None:
-        self._api("PUT", f"/{self.made['uuid']}/settings", json=values)
+    def put_settings(self, **values: Any) -> None:
+        self._request("PUT", f"/{self.made['uuid']}/settings", json=values)
 
-    def activity(self) -> list[dict[str, Any]]:
+    def list_activity(self) -> list[dict[str, Any]]:
         """What is on record of the file, oldest first."""
         path = f"{self.house.url}/api/v1/activity?file={self.made['uuid']}&limit=100"
         rows: list[dict[str, Any]] = self._session.get(path, timeout=20).json()
         return rows[::-1]
 
-    def listen(self, url: str) -> None:
+    def create_listener(self, url: str) -> None:
         """Have deliveries of the file sent to ``url`` for a minute."""
         key = (self.data / "instance.key").read_text().strip()
         body = {"command": "listen start", "args": {"url": url, "file": self.made["uuid"]}}
@@ -63,89 +63,91 @@ class TriggerShell:
 
 
 @pytest.fixture
-def desk(house: ServerProcess, shell: Shell) -> Iterator[TriggerShell]:
-    desk = TriggerShell(house, shell)
+def trigger_shell(own_server: ServerProcess, shell: Shell) -> Iterator[TriggerShell]:
+    desk = TriggerShell(own_server, shell)
     yield desk
     desk._session.close()
 
 
-def test_burning_takes_the_name_of_the_file_as_consent(desk: TriggerShell) -> None:
-    desk.settings(viewLimit=1)
-    named = desk.made["shortId"]
-    refused = desk.trigger("file.burned")
+def test_burning_takes_the_name_of_the_file_as_consent(trigger_shell: TriggerShell) -> None:
+    trigger_shell.put_settings(viewLimit=1)
+    named = trigger_shell.made["shortId"]
+    refused = trigger_shell.trigger("file.burned")
     assert (refused.code, f"--confirm {named}" in refused.err) == (2, True)
-    assert desk.trigger("file.burned", "--confirm", "other").code == 2
-    done = desk.trigger("file.burned", "--confirm", named, "--json")
+    assert trigger_shell.trigger("file.burned", "--confirm", "other").code == 2
+    done = trigger_shell.trigger("file.burned", "--confirm", named, "--json")
     assert (done.code, done.rows[0]["event"]) == (0, "file.burned")
 
 
 # --- what is said ----------------------------------------------------------------------------------------------------
 
 
-def test_json_is_the_row_of_the_activity_feed_and_the_deliveries(desk: TriggerShell) -> None:
-    done = desk.trigger("file.viewed", "--set", "pagesViewed=2", "--set", "timeMs=5000", "--json")
+def test_json_is_the_row_of_the_activity_feed_and_the_deliveries(trigger_shell: TriggerShell) -> None:
+    done = trigger_shell.trigger("file.viewed", "--set", "pagesViewed=2", "--set", "timeMs=5000", "--json")
     assert done.code == 0, done.err
     (found,) = done.rows
     assert found.pop("deliveries") == []
-    assert [found] == desk.activity()
+    assert [found] == trigger_shell.list_activity()
     assert (found["data"]["pagesViewed"], found["data"]["timeMs"]) == (2, 5000)
 
 
-def test_a_pipe_gets_a_line_an_event(desk: TriggerShell) -> None:
-    number, event, timestamp, data, deliveries = desk.trigger("file.downloaded").out.rstrip("\n").split("\t")
-    (row,) = desk.activity()
+def test_a_pipe_gets_a_line_an_event(trigger_shell: TriggerShell) -> None:
+    number, event, timestamp, data, deliveries = trigger_shell.trigger("file.downloaded").out.rstrip("\n").split("\t")
+    (row,) = trigger_shell.list_activity()
     assert (int(number), event, timestamp, json.loads(data)) == (
         row["id"], "file.downloaded", row["timestamp"], row["data"],
     )  # fmt: skip
     assert deliveries == "[]"
-    assert desk.trigger("file.downloaded", "--format", "ids").out.strip().isdigit()
+    assert trigger_shell.trigger("file.downloaded", "--format", "ids").out.strip().isdigit()
 
 
-def test_a_person_reads_what_happened_and_whether_anybody_is_told(desk: TriggerShell, api: FakeApi) -> None:
-    desk.shell.tty = True
-    assert desk.trigger("file.viewed", "--no-color").out == "file.viewed  deck.pdf  no webhook subscribes to it\n"
-    desk.listen(f"{api.url}/api/v1/hook")
-    assert desk.trigger("file.viewed", "--no-color").out == "file.viewed  deck.pdf  1 delivery\n"
+def test_a_person_reads_what_happened_and_whether_anybody_is_told(trigger_shell: TriggerShell, api: FakeApi) -> None:
+    trigger_shell.shell.tty = True
+    assert (
+        trigger_shell.trigger("file.viewed", "--no-color").out == "file.viewed  deck.pdf  no webhook subscribes to it\n"
+    )
+    trigger_shell.create_listener(f"{api.url}/api/v1/hook")
+    assert trigger_shell.trigger("file.viewed", "--no-color").out == "file.viewed  deck.pdf  1 delivery\n"
 
 
-def test_it_can_happen_several_times_with_a_pause_between(desk: TriggerShell, time: FakeTime) -> None:
-    desk.settings(askReceipt=True)
-    done = desk.trigger("receipt.confirmed", "--count", "3", "--every", "2s", "--set", "name=Ann", "--json")
+def test_it_can_happen_several_times_with_a_pause_between(trigger_shell: TriggerShell, time: FakeTime) -> None:
+    trigger_shell.put_settings(askReceipt=True)
+    done = trigger_shell.trigger("receipt.confirmed", "--count", "3", "--every", "2s", "--set", "name=Ann", "--json")
     assert [row["data"]["name"] for row in done.rows] == ["Ann"] * 3
-    assert [row["id"] for row in desk.activity()] == [row["id"] for row in done.rows]
+    assert [row["id"] for row in trigger_shell.list_activity()] == [row["id"] for row in done.rows]
     assert time.passed == 4
 
 
-def test_values_can_come_from_a_file_and_set_wins(desk: TriggerShell, tmp_path: Path) -> None:
-    desk.settings(gateFields=[
+def test_values_can_come_from_a_file_and_set_wins(trigger_shell: TriggerShell, tmp_path: Path) -> None:
+    trigger_shell.put_settings(gateFields=[
         {"key": "who", "label": "You", "type": "email", "required": True},
         {"key": "firm", "label": "Firm", "type": "company", "required": True},
     ])  # fmt: skip
     (tmp_path / "values.json").write_text(json.dumps({"email": "a@b.example", "fields": {"firm": "Acme"}}))
     line = ("gate.completed", "--raw", str(tmp_path / "values.json"), "--set", "fields.firm=Other", "--json")
-    (row,) = desk.trigger(*line).rows
+    (row,) = trigger_shell.trigger(*line).rows
     assert row["data"]["fields"] == {"who": "a@b.example", "firm": "Other"}
 
 
-def test_a_file_can_be_named_by_its_link_or_slug(desk: TriggerShell) -> None:
-    slug = f"deck-{desk.made['shortId'].lower()}"
-    desk.settings(slug=slug)
-    for word in (desk.made["uuid"], desk.made["shareUrl"], f"slug:{slug}"):
-        assert desk.shell("trigger", "file.viewed", "--file", word, "--data", desk.data).code == 0
-    assert len(desk.activity()) == 3
+def test_a_file_can_be_named_by_its_link_or_slug(trigger_shell: TriggerShell) -> None:
+    slug = f"deck-{trigger_shell.made['shortId'].lower()}"
+    trigger_shell.put_settings(slug=slug)
+    for word in (trigger_shell.made["uuid"], trigger_shell.made["shareUrl"], f"slug:{slug}"):
+        assert trigger_shell.shell("trigger", "file.viewed", "--file", word, "--data", trigger_shell.data).code == 0
+    assert len(trigger_shell.list_activity()) == 3
 
 
-def test_a_dry_run_says_what_would_happen_and_changes_nothing(desk: TriggerShell) -> None:
-    found = desk.trigger("file.viewed", "--set", "pagesViewed=2", "-n", "--json").json
+def test_a_dry_run_says_what_would_happen_and_changes_nothing(trigger_shell: TriggerShell) -> None:
+    found = trigger_shell.trigger("file.viewed", "--set", "pagesViewed=2", "-n", "--json").json
     assert found == {
         "event": "file.viewed",
-        "fileUuid": desk.made["uuid"],
+        "fileUuid": trigger_shell.made["uuid"],
         "fileName": "deck.pdf",
-        "link": desk.made["shareUrl"],
+        "link": trigger_shell.made["shareUrl"],
         "values": {"pagesViewed": 2, "timeMs": 40_000},
     }
-    assert desk.trigger("content.replaced", "-n").code == 0
-    assert desk.activity() == []
+    assert trigger_shell.trigger("content.replaced", "-n").code == 0
+    assert trigger_shell.list_activity() == []
 
 
 # --- waiting for the delivery ----------------------------------------------------------------------------------------
@@ -158,33 +160,35 @@ def run_and_wait(desk: TriggerShell, tmp_path: Path, *words: str) -> CommandResu
     return CommandResult(done.returncode, done.stdout, done.stderr)
 
 
-def test_waiting_shows_the_attempt_that_delivered_it(desk: TriggerShell, api: FakeApi, tmp_path: Path) -> None:
+def test_waiting_shows_the_attempt_that_delivered_it(trigger_shell: TriggerShell, api: FakeApi, tmp_path: Path) -> None:
     api.on("POST", "/hook", FakeResponse({}, 204))
-    desk.listen(f"{api.url}/api/v1/hook")
-    done = run_and_wait(desk, tmp_path, "--json")
+    trigger_shell.create_listener(f"{api.url}/api/v1/hook")
+    done = run_and_wait(trigger_shell, tmp_path, "--json")
     assert done.code == 0, done.err
     (row,) = done.rows
     (delivery,) = row["deliveries"]
     assert (delivery["state"], delivery["attempts"][0]["status"]) == ("delivered", 204)
-    (heard,) = api.asked("POST", "/hook")
+    (heard,) = api.list_requests("POST", "/hook")
     assert json.loads(heard.body) == {key: row[key] for key in ("event", "timestamp", "data")}
-    happened, answered = run_and_wait(desk, tmp_path, "--format", "table").lines
+    happened, answered = run_and_wait(trigger_shell, tmp_path, "--format", "table").lines
     assert happened == "file.downloaded  deck.pdf  1 delivery"
     assert answered.startswith(f"  {api.url}/api/v1/hook  204 in ")
 
 
-def test_waiting_for_what_is_not_delivered_ends_with_13(desk: TriggerShell, api: FakeApi, tmp_path: Path) -> None:
+def test_waiting_for_what_is_not_delivered_ends_with_13(
+    trigger_shell: TriggerShell, api: FakeApi, tmp_path: Path
+) -> None:
     api.on("POST", "/hook", FakeResponse({}, 500))
-    desk.listen(f"{api.url}/api/v1/hook")
-    done = run_and_wait(desk, tmp_path, "--json")
+    trigger_shell.create_listener(f"{api.url}/api/v1/hook")
+    done = run_and_wait(trigger_shell, tmp_path, "--json")
     assert (done.code, done.rows[0]["deliveries"][0]["state"]) == (13, "queued")
     assert "not delivered to" in done.err
     assert "500" in done.err
     assert "next attempt at" in done.err
 
 
-def test_waiting_where_nobody_asks_for_it_ends_with_13(desk: TriggerShell, tmp_path: Path) -> None:
-    done = run_and_wait(desk, tmp_path)
+def test_waiting_where_nobody_asks_for_it_ends_with_13(trigger_shell: TriggerShell, tmp_path: Path) -> None:
+    done = run_and_wait(trigger_shell, tmp_path)
     assert (done.code, "no webhook subscribes to file.downloaded of this file" in done.err) == (13, True)
 
 
@@ -196,7 +200,7 @@ def test_a_server_elsewhere_has_no_trigger(shell: Shell, api: FakeApi) -> None:
     assert (done.code, done.out) == (2, "")
     assert "remote instances have no trigger" in done.err
     assert "webhooks test, sample or replay" in done.err
-    assert api.heard == []
+    assert api.requests == []
 
 
 @pytest.mark.parametrize(
@@ -209,23 +213,23 @@ def test_a_server_elsewhere_has_no_trigger(shell: Shell, api: FakeApi) -> None:
     ],
 )
 def test_what_the_file_does_not_allow_has_its_code_and_hint(
-    desk: TriggerShell, words: tuple[str, ...], code: int, hint: str
+    trigger_shell: TriggerShell, words: tuple[str, ...], code: int, hint: str
 ) -> None:
-    done = desk.trigger(*words)
+    done = trigger_shell.trigger(*words)
     assert (done.code, done.out, hint in done.err) == (code, "", True), done.err
-    assert desk.activity() == []
+    assert trigger_shell.list_activity() == []
 
 
-def test_what_destroys_something_needs_consent(desk: TriggerShell) -> None:
-    desk.settings(viewLimit=1)
+def test_what_destroys_something_needs_consent(trigger_shell: TriggerShell) -> None:
+    trigger_shell.put_settings(viewLimit=1)
     for kind in ("file.burned", "content.replaced"):
-        done = desk.trigger(kind)
+        done = trigger_shell.trigger(kind)
         assert (done.code, done.out) == (2, "")
-    assert desk.trigger("file.viewed").code == 7
-    assert desk.activity() == []
-    assert desk.trigger("content.replaced", "--yes").code == 0
-    assert desk.trigger("file.burned", "--yes").code == 0
-    assert [row["event"] for row in desk.activity()] == ["content.replaced", "file.burned"]
+    assert trigger_shell.trigger("file.viewed").code == 7
+    assert trigger_shell.list_activity() == []
+    assert trigger_shell.trigger("content.replaced", "--yes").code == 0
+    assert trigger_shell.trigger("file.burned", "--yes").code == 0
+    assert [row["event"] for row in trigger_shell.list_activity()] == ["content.replaced", "file.burned"]
 
 
 @pytest.mark.parametrize(
@@ -245,30 +249,30 @@ def test_what_destroys_something_needs_consent(desk: TriggerShell) -> None:
     ],
 )
 def test_a_line_that_makes_no_sense_ends_with_2(
-    desk: TriggerShell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], said: str
+    trigger_shell: TriggerShell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], said: str
 ) -> None:
     for name, content in (("list", "[]"), ("deep", '{"timeMs": {"a": {"b": 1}}}'), ("bad", "{")):
         (tmp_path / f"{name}.json").write_text(content)
     monkeypatch.chdir(tmp_path)
-    done = desk.trigger(*words)
+    done = trigger_shell.trigger(*words)
     assert (done.code, done.out, said in done.err) == (2, "", True), done.err
-    assert desk.activity() == []
+    assert trigger_shell.list_activity() == []
 
 
 def test_a_webhook_that_was_deleted_before_anybody_looked_is_no_failure(
-    desk: TriggerShell, api: FakeApi, monkeypatch: pytest.MonkeyPatch
+    trigger_shell: TriggerShell, api: FakeApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     api.on("POST", "/hook", FakeResponse({}, 204))
-    desk.listen(f"{api.url}/api/v1/hook")
-    ask = RunningServer.tell
+    trigger_shell.create_listener(f"{api.url}/api/v1/hook")
+    ask = RunningServer.run_command
 
     def tell(self: RunningServer, command: str, args: dict[str, str]) -> Any:
         if command == "deliveries show":
             raise Problem("not_found", "There is no such delivery.")
         return ask(self, command, args)
 
-    monkeypatch.setattr(RunningServer, "tell", tell)
-    done = desk.trigger("file.downloaded", "--wait", "--json")
+    monkeypatch.setattr(RunningServer, "run_command", tell)
+    done = trigger_shell.trigger("file.downloaded", "--wait", "--json")
     assert (done.code, done.rows[0]["deliveries"]) == (0, [])
     assert "1 subscribed webhook was deleted meanwhile" in done.err
 

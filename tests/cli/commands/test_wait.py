@@ -25,7 +25,7 @@ LONG = {1: 5, 3: 25}
 
 
 @pytest.fixture
-def room(api: FakeApi) -> FakeReadership:
+def fake_readership(api: FakeApi) -> FakeReadership:
     room = FakeReadership(api)
     room.variants = [make_variant(ANN, "Ann"), make_variant(BOB, "Bob")]
     room.invites = [make_invite(1, "eve@example.com")]
@@ -42,19 +42,21 @@ def run_wait(shell: Shell, *options: str, code: int = 0) -> int | None:
 # --- what it waits for -----------------------------------------------------------------------------------------------
 
 
-def test_anybody_who_reads_ends_it(room: FakeReadership, shell: Shell, time: FakeTime) -> None:
-    time.during(None, None, lambda: room.sessions.append(make_session(4)))
+def test_anybody_who_reads_ends_it(fake_readership: FakeReadership, shell: Shell, time: FakeTime) -> None:
+    time.run_in_waits(None, None, lambda: fake_readership.sessions.append(make_session(4)))
     assert run_wait(shell, "--timeout", "1h") == 4
 
 
-def test_what_was_read_before_counts_at_once(room: FakeReadership, shell: Shell, time: FakeTime) -> None:
-    room.sessions = [make_session(1), make_session(2)]
-    assert (run_wait(shell), time.slept) == (1, [])
+def test_what_was_read_before_counts_at_once(fake_readership: FakeReadership, shell: Shell, time: FakeTime) -> None:
+    fake_readership.sessions = [make_session(1), make_session(2)]
+    assert (run_wait(shell), time.waits) == (1, [])
 
 
-def test_with_new_what_was_read_before_does_not_count(room: FakeReadership, shell: Shell, time: FakeTime) -> None:
-    room.sessions = [make_session(number) for number in range(1, 130)]
-    time.during(None, lambda: room.sessions.append(make_session(130)))
+def test_with_new_what_was_read_before_does_not_count(
+    fake_readership: FakeReadership, shell: Shell, time: FakeTime
+) -> None:
+    fake_readership.sessions = [make_session(number) for number in range(1, 130)]
+    time.run_in_waits(None, lambda: fake_readership.sessions.append(make_session(130)))
     assert run_wait(shell, "--new", "--timeout", "1h") == 130
 
 
@@ -99,22 +101,26 @@ GOALS: list[tuple[list[str], list[dict[str, Any]], int]] = [
 
 @pytest.mark.parametrize(("options", "sessions", "fits"), GOALS)
 def test_the_first_session_that_fits_is_printed(
-    room: FakeReadership, shell: Shell, options: list[str], sessions: list[dict[str, Any]], fits: int
+    fake_readership: FakeReadership, shell: Shell, options: list[str], sessions: list[dict[str, Any]], fits: int
 ) -> None:
-    room.sessions = sessions
+    fake_readership.sessions = sessions
     assert run_wait(shell, *options, "--timeout", "1h") == fits
 
 
-def test_a_long_history_is_walked_without_waiting(room: FakeReadership, shell: Shell, time: FakeTime) -> None:
-    room.sessions = [make_session(number) for number in range(1, 450)] + [make_session(450, LONG)]
-    assert (run_wait(shell, "--page", "3"), time.slept) == (450, [])
+def test_a_long_history_is_walked_without_waiting(
+    fake_readership: FakeReadership, shell: Shell, time: FakeTime
+) -> None:
+    fake_readership.sessions = [make_session(number) for number in range(1, 450)] + [make_session(450, LONG)]
+    assert (run_wait(shell, "--page", "3"), time.waits) == (450, [])
 
 
-def test_each_session_is_asked_for_once(room: FakeReadership, api: FakeApi, shell: Shell, time: FakeTime) -> None:
-    room.sessions = [make_session(7)]
-    time.during(None, lambda: room.sessions.append(make_session(9, LONG)))
+def test_each_session_is_asked_for_once(
+    fake_readership: FakeReadership, api: FakeApi, shell: Shell, time: FakeTime
+) -> None:
+    fake_readership.sessions = [make_session(7)]
+    time.run_in_waits(None, lambda: fake_readership.sessions.append(make_session(9, LONG)))
     assert run_wait(shell, "--page", "3", "--timeout", "1h") == 9
-    assert [heard.query["since"] for heard in api.asked("GET", SESSIONS)] == ["0", "7", "7", "7"]
+    assert [heard.query["since"] for heard in api.list_requests("GET", SESSIONS)] == ["0", "7", "7", "7"]
 
 
 def replace_document(room: FakeReadership, *read: dict[str, Any], **facts: Any) -> None:
@@ -123,8 +129,12 @@ def replace_document(room: FakeReadership, *read: dict[str, Any], **facts: Any) 
     room.sessions += read
 
 
-def test_a_replacement_meanwhile_moves_the_goal_and_is_told(room: FakeReadership, shell: Shell, time: FakeTime) -> None:
-    time.during(None, lambda: replace_document(room, make_session(1, LONG), make_session(2, LONG, contentVersion=3)))
+def test_a_replacement_meanwhile_moves_the_goal_and_is_told(
+    fake_readership: FakeReadership, shell: Shell, time: FakeTime
+) -> None:
+    time.run_in_waits(
+        None, lambda: replace_document(fake_readership, make_session(1, LONG), make_session(2, LONG, contentVersion=3))
+    )
     done = shell("wait", FILE, "--page", "3", "--timeout", "1h", "--json")
     assert (done.code, done.json["id"]) == (0, 2)
     told = done.err.splitlines()
@@ -133,48 +143,50 @@ def test_a_replacement_meanwhile_moves_the_goal_and_is_told(room: FakeReadership
 
 
 def test_a_page_that_a_replacement_takes_away_is_not_waited_for(
-    room: FakeReadership, shell: Shell, time: FakeTime
+    fake_readership: FakeReadership, shell: Shell, time: FakeTime
 ) -> None:
-    time.during(None, lambda: replace_document(room, make_session(1, contentVersion=3), totalPages=2))
+    time.run_in_waits(None, lambda: replace_document(fake_readership, make_session(1, contentVersion=3), totalPages=2))
     done = shell("wait", FILE, "--page", "3", "--timeout", "1h")
     assert (done.code, "--page 3 is out of range: the document has 2 pages" in done.err) == (2, True)
 
 
-def test_a_failed_look_at_the_version_loses_no_session(room: FakeReadership, api: FakeApi, shell: Shell) -> None:
-    room.sessions = [make_session(1)]
-    api.on("GET", PATH, problem(503, "unavailable"), lambda heard: room.file)
+def test_a_failed_look_at_the_version_loses_no_session(
+    fake_readership: FakeReadership, api: FakeApi, shell: Shell
+) -> None:
+    fake_readership.sessions = [make_session(1)]
+    api.on("GET", PATH, problem(503, "unavailable"), lambda heard: fake_readership.file)
     assert run_wait(shell) == 1
 
 
 def test_the_version_is_not_asked_for_in_every_round(
-    room: FakeReadership, api: FakeApi, shell: Shell, time: FakeTime
+    fake_readership: FakeReadership, api: FakeApi, shell: Shell, time: FakeTime
 ) -> None:
-    room.sessions = [make_session(1, contentVersion=1)]
+    fake_readership.sessions = [make_session(1, contentVersion=1)]
     run_wait(shell, "--timeout", "10m", code=124)
-    assert len(api.asked("GET", PATH)) == 1
+    assert len(api.list_requests("GET", PATH)) == 1
 
 
 # --- how else it ends ------------------------------------------------------------------------------------------------
 
 
-def test_when_the_time_is_over_it_is_124(room: FakeReadership, shell: Shell, time: FakeTime) -> None:
-    room.sessions = [make_session(1)]
+def test_when_the_time_is_over_it_is_124(fake_readership: FakeReadership, shell: Shell, time: FakeTime) -> None:
+    fake_readership.sessions = [make_session(1)]
     done = shell("wait", FILE, "--variant", "label:Ann", "--page", "3", "--timeout", "10m")
     assert (done.code, done.out, time.passed) == (124, "", 600)
     assert done.err.splitlines()[-1].endswith("timed out: Ann has not read page 3 in version 2")
 
 
-def test_it_says_that_nobody_has_read_it(room: FakeReadership, shell: Shell) -> None:
-    room.file["contentVersion"] = 1
+def test_it_says_that_nobody_has_read_it(fake_readership: FakeReadership, shell: Shell) -> None:
+    fake_readership.file["contentVersion"] = 1
     done = shell("wait", FILE, "--min-time", "20s", "--timeout", "1m")
     assert done.err.splitlines()[-1].endswith("timed out: no one has read it for 20s")
 
 
-def test_ctrl_c_is_130(room: FakeReadership, shell: Shell, time: FakeTime) -> None:
+def test_ctrl_c_is_130(fake_readership: FakeReadership, shell: Shell, time: FakeTime) -> None:
     def interrupt() -> None:
         raise KeyboardInterrupt
 
-    time.during(None, interrupt)
+    time.run_in_waits(None, interrupt)
     done = shell("wait", FILE)
     assert (done.code, done.out) == (130, "")
 
@@ -192,14 +204,14 @@ def test_ctrl_c_is_130(room: FakeReadership, shell: Shell, time: FakeTime) -> No
     ],
 )
 def test_what_can_never_happen_is_not_waited_for(
-    room: FakeReadership, api: FakeApi, shell: Shell, options: list[str], code: int
+    fake_readership: FakeReadership, api: FakeApi, shell: Shell, options: list[str], code: int
 ) -> None:
     assert run_wait(shell, *options, code=code) is None
-    assert api.asked("GET", SESSIONS) == []
+    assert api.list_requests("GET", SESSIONS) == []
 
 
-def test_a_revoked_link_and_a_page_it_hides_are_2(room: FakeReadership, shell: Shell) -> None:
-    room.variants = [
+def test_a_revoked_link_and_a_page_it_hides_are_2(fake_readership: FakeReadership, shell: Shell) -> None:
+    fake_readership.variants = [
         make_variant(ANN, "Ann", revoked=True), make_variant(BOB, "Bob", overrides={"pageRange": {"from": 1, "to": 2}}),
     ]  # fmt: skip
     assert run_wait(shell, "--variant", "label:Ann", code=2) is None
@@ -213,7 +225,7 @@ def test_a_revoked_link_and_a_page_it_hides_are_2(room: FakeReadership, shell: S
      (problem(404, "not_found"), 3)],
 )  # fmt: skip
 def test_what_is_refused_for_good_ends_it(
-    room: FakeReadership, api: FakeApi, shell: Shell, answer: FakeResponse, code: int
+    fake_readership: FakeReadership, api: FakeApi, shell: Shell, answer: FakeResponse, code: int
 ) -> None:
     api.on("GET", SESSIONS, answer)
     done = shell("wait", FILE)
@@ -226,43 +238,53 @@ def test_what_is_refused_for_good_ends_it(
 
 def fail_session_requests(api: FakeApi, room: FakeReadership, *answers: FakeResponse) -> None:
     """Let the first requests for sessions be answered so, and all later ones as they should be."""
-    api.on("GET", SESSIONS, *answers, room.page)
+    api.on("GET", SESSIONS, *answers, room.list_sessions)
 
 
 def test_failures_are_borne_told_once_and_their_end_too(
-    room: FakeReadership, api: FakeApi, shell: Shell, time: FakeTime
+    fake_readership: FakeReadership, api: FakeApi, shell: Shell, time: FakeTime
 ) -> None:
-    room.sessions = [make_session(1)]
-    fail_session_requests(api, room, problem(503, "unavailable"), FakeResponse(then="drop"), FakeResponse(then="reset"))
+    fake_readership.sessions = [make_session(1)]
+    fail_session_requests(
+        api,
+        fake_readership,
+        problem(503, "unavailable"),
+        FakeResponse(connection_action="drop"),
+        FakeResponse(connection_action="reset"),
+    )
     done = shell("wait", FILE)
-    assert (done.code, len(time.slept)) == (0, 3)
+    assert (done.code, len(time.waits)) == (0, 3)
     assert done.err.count("retrying") == 1
     assert "the server is responding again" in done.err
 
 
-def test_a_failure_in_the_middle_of_a_walk_loses_nothing(room: FakeReadership, api: FakeApi, shell: Shell) -> None:
-    room.sessions = [make_session(number) for number in range(1, 102)] + [make_session(102, LONG)]
-    api.on("GET", SESSIONS, room.page, problem(502, "bad_gateway"), room.page)
+def test_a_failure_in_the_middle_of_a_walk_loses_nothing(
+    fake_readership: FakeReadership, api: FakeApi, shell: Shell
+) -> None:
+    fake_readership.sessions = [make_session(number) for number in range(1, 102)] + [make_session(102, LONG)]
+    api.on("GET", SESSIONS, fake_readership.list_sessions, problem(502, "bad_gateway"), fake_readership.list_sessions)
     assert run_wait(shell, "--page", "3") == 102
 
 
-def test_retry_after_is_obeyed(room: FakeReadership, api: FakeApi, shell: Shell, time: FakeTime) -> None:
-    room.sessions = [make_session(1)]
-    fail_session_requests(api, room, problem(429, "rate_limited", Retry_After="23"))
+def test_retry_after_is_obeyed(fake_readership: FakeReadership, api: FakeApi, shell: Shell, time: FakeTime) -> None:
+    fake_readership.sessions = [make_session(1)]
+    fail_session_requests(api, fake_readership, problem(429, "rate_limited", Retry_After="23"))
     done = shell("wait", FILE)
-    assert (done.code, time.slept) == (0, [23])
+    assert (done.code, time.waits) == (0, [23])
     assert "rate limited, waiting 23 s" in done.err
 
 
-def test_a_server_that_stays_away_is_11(room: FakeReadership, api: FakeApi, shell: Shell, time: FakeTime) -> None:
+def test_a_server_that_stays_away_is_11(
+    fake_readership: FakeReadership, api: FakeApi, shell: Shell, time: FakeTime
+) -> None:
     api.on("GET", SESSIONS, problem(503, "unavailable"))
     done = shell("wait", FILE, "--give-up-after", "5m", "--timeout", "48h")
     assert (done.code, time.passed) == (11, 300)
 
 
-@pytest.mark.parametrize("answer", [problem(503, "unavailable"), FakeResponse(then="drop")])
+@pytest.mark.parametrize("answer", [problem(503, "unavailable"), FakeResponse(connection_action="drop")])
 def test_a_server_that_never_answered_before_the_timeout_is_11(
-    room: FakeReadership, api: FakeApi, shell: Shell, time: FakeTime, answer: FakeResponse
+    fake_readership: FakeReadership, api: FakeApi, shell: Shell, time: FakeTime, answer: FakeResponse
 ) -> None:
     api.on("GET", SESSIONS, answer)
     done = shell("wait", FILE, "--timeout", "1m", "--json")
@@ -270,35 +292,41 @@ def test_a_server_that_never_answered_before_the_timeout_is_11(
     assert done.error["detail"].startswith("could not reach the server before the timeout: ")
 
 
-def test_a_server_that_goes_away_in_the_end_has_answered(room: FakeReadership, api: FakeApi, shell: Shell) -> None:
-    api.on("GET", SESSIONS, room.page, problem(503, "unavailable"))
+def test_a_server_that_goes_away_in_the_end_has_answered(
+    fake_readership: FakeReadership, api: FakeApi, shell: Shell
+) -> None:
+    api.on("GET", SESSIONS, fake_readership.list_sessions, problem(503, "unavailable"))
     assert run_wait(shell, "--timeout", "1m", code=124) is None
 
 
 @pytest.mark.parametrize("interval", ["0s", "100ms"])
 def test_nobody_asks_more_often_than_once_a_second(
-    room: FakeReadership, shell: Shell, time: FakeTime, interval: str
+    fake_readership: FakeReadership, shell: Shell, time: FakeTime, interval: str
 ) -> None:
     def interrupt() -> None:
         raise KeyboardInterrupt
 
-    time.during(None, None, interrupt)
+    time.run_in_waits(None, None, interrupt)
     assert run_wait(shell, "--interval", interval, code=130) is None
-    assert min(time.slept) >= 0.9  # a second, less the jitter
+    assert min(time.waits) >= 0.9  # a second, less the jitter
 
 
-def test_silence_makes_it_ask_less_often_but_not_too_seldom(room: FakeReadership, shell: Shell, time: FakeTime) -> None:
+def test_silence_makes_it_ask_less_often_but_not_too_seldom(
+    fake_readership: FakeReadership, shell: Shell, time: FakeTime
+) -> None:
     assert run_wait(shell, "--timeout", "1h", code=124) is None
-    assert 1.8 <= time.slept[0] <= 3.3
-    assert all(pause <= 16.5 for pause in time.slept)
-    assert 200 < len(time.slept) < 300
+    assert 1.8 <= time.waits[0] <= 3.3
+    assert all(pause <= 16.5 for pause in time.waits)
+    assert 200 < len(time.waits) < 300
 
 
-def test_the_rate_limit_is_kept_clear_of(room: FakeReadership, api: FakeApi, shell: Shell, time: FakeTime) -> None:
+def test_the_rate_limit_is_kept_clear_of(
+    fake_readership: FakeReadership, api: FakeApi, shell: Shell, time: FakeTime
+) -> None:
     tight = {"RateLimit": "limit=120, remaining=5, reset=60"}
     api.on("GET", SESSIONS, FakeResponse([], 200, tight))
     run_wait(shell, "--interval", "1s", "--timeout", "10m", code=124)
-    assert min(time.slept[:5]) > 5
+    assert min(time.waits[:5]) > 5
 
 
 # --- what is printed -------------------------------------------------------------------------------------------------
@@ -309,33 +337,35 @@ def run_on_one_session(room: FakeReadership, shell: Shell, *options: str) -> Com
     return shell("wait", FILE, *options)
 
 
-def test_a_pipe_gets_the_session_as_one_line(room: FakeReadership, shell: Shell) -> None:
-    done = run_on_one_session(room, shell)
+def test_a_pipe_gets_the_session_as_one_line(fake_readership: FakeReadership, shell: Shell) -> None:
+    done = run_on_one_session(fake_readership, shell)
     assert done.lines == [
         "1\t00000000-0000-4000-8000-000000001001\t2026-09-21T14:13:21.000Z\t30000\t2\tD\\x1bE\tDesktop\tFirefox\tfalse"
         f'\t\t\tfalse\t{ANN}\t2\t[{{"page":1,"timeMs":5000}},{{"page":3,"timeMs":25000}}]'
     ]
 
 
-def test_json_is_the_session_as_it_was_sent(room: FakeReadership, shell: Shell) -> None:
-    done = run_on_one_session(room, shell, "--json")
-    assert done.json == room.sessions[0]
+def test_json_is_the_session_as_it_was_sent(fake_readership: FakeReadership, shell: Shell) -> None:
+    done = run_on_one_session(fake_readership, shell, "--json")
+    assert done.json == fake_readership.sessions[0]
     assert len(done.lines) == 1
 
 
-def test_a_person_reads_who_it_was(room: FakeReadership, shell: Shell) -> None:
+def test_a_person_reads_who_it_was(fake_readership: FakeReadership, shell: Shell) -> None:
     shell.tty = True
-    done = run_on_one_session(room, shell, "--no-color")
+    done = run_on_one_session(fake_readership, shell, "--no-color")
     assert done.lines == ["variant Ann · read 2 pages in 30s · D\\x1bE · Desktop  00000000-0000-4000-8000-000000001001"]
 
 
-def test_it_says_what_it_waits_for(room: FakeReadership, shell: Shell) -> None:
+def test_it_says_what_it_waits_for(fake_readership: FakeReadership, shell: Shell) -> None:
     done = shell("wait", FILE, "--invite", "eve@example.com", "--page", "3", "--min-time", "20s", "--timeout", "1m")
     assert done.err.count("waiting until eve@example.com has read page 3 for 20s") == 1
 
 
-def test_the_token_may_lack_the_right_to_see_the_file(room: FakeReadership, api: FakeApi, shell: Shell) -> None:
+def test_the_token_may_lack_the_right_to_see_the_file(
+    fake_readership: FakeReadership, api: FakeApi, shell: Shell
+) -> None:
     api.on("GET", PATH, problem(403, "insufficient_scope"))
-    room.sessions = [make_session(1)]
+    fake_readership.sessions = [make_session(1)]
     assert run_wait(shell, code=5) is None
     assert run_wait(shell, "--any-version") == 1

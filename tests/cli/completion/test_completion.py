@@ -94,7 +94,7 @@ KILL_LINE = "\x15"
 
 
 @pytest.fixture(scope="module", params=[name for name in SHELLS if shutil.which(name)])
-def press(request: pytest.FixtureRequest, home: Path) -> Iterator[Callable[[str], str]]:
+def complete(request: pytest.FixtureRequest, home: Path) -> Iterator[Callable[[str], str]]:
     """Type words and TAB in a shell; returns what the shell showed after that."""
     argv, setup = SHELLS[request.param]
     count = 0
@@ -105,54 +105,54 @@ def press(request: pytest.FixtureRequest, home: Path) -> Iterator[Callable[[str]
         start = len(terminal.shown)
         # The echo runs after the keys were worked off, so nothing needs to be waited for but its output.
         terminal.type(f"{keys}{KILL_LINE}echo DO''NE{count}\n")
-        end = terminal.until(f"DONE{count}\n", after=start).index(f"DONE{count}\n", start)
-        return terminal.until("READY> ", after=end)[start:end]
+        end = terminal.wait_for_text(f"DONE{count}\n", after=start).index(f"DONE{count}\n", start)
+        return terminal.wait_for_text("READY> ", after=end)[start:end]
 
     with Terminal(argv, make_environment(home), columns=200) as terminal:
         terminal.type(f"cd; {setup}; echo SET''UP\n")
-        terminal.until("READY> ", after=terminal.until("SETUP\n").index("SETUP\n"))
+        terminal.wait_for_text("READY> ", after=terminal.wait_for_text("SETUP\n").index("SETUP\n"))
         yield typed
 
 
 pytestmark = pytest.mark.usefixtures("words")
 
 
-def test_a_word_is_completed(press: Callable[[str], str]) -> None:
-    assert "upload" in press("docshare upl\t")
+def test_a_word_is_completed(complete: Callable[[str], str]) -> None:
+    assert "upload" in complete("docshare upl\t")
 
 
-def test_ids_come_from_the_cache(press: Callable[[str], str]) -> None:
-    shown = press(f"docshare files show {ID[:6]}\t\t")
+def test_ids_come_from_the_cache(complete: Callable[[str], str]) -> None:
+    shown = complete(f"docshare files show {ID[:6]}\t\t")
     assert f"{ID[-9:-1]}9" in shown  # fish leaves out what is typed already
     assert f"{ID[-9:-1]}8" in shown
 
 
-def test_a_slug_with_its_colon_is_completed_once(press: Callable[[str], str]) -> None:
-    shown = press("docshare show slug:o\t")
+def test_a_slug_with_its_colon_is_completed_once(complete: Callable[[str], str]) -> None:
+    shown = complete("docshare show slug:o\t")
     assert "slug:offer" in shown
     assert "slug:slug" not in shown
 
 
-def test_words_after_an_option_are_its_values(press: Callable[[str], str]) -> None:
-    shown = press("docshare files list --format \t\t")
+def test_words_after_an_option_are_its_values(complete: Callable[[str], str]) -> None:
+    shown = complete("docshare files list --format \t\t")
     assert "jsonl" in shown
     assert "csv" in shown
 
 
-def test_the_value_of_an_option_is_not_taken_for_a_command(press: Callable[[str], str]) -> None:
-    assert "cursor" in press("docshare --profile files events c\t")
+def test_the_value_of_an_option_is_not_taken_for_a_command(complete: Callable[[str], str]) -> None:
+    assert "cursor" in complete("docshare --profile files events c\t")
 
 
-def test_profiles_come_from_the_cache(press: Callable[[str], str]) -> None:
-    shown = press("docshare profile use loca\t\t")
+def test_profiles_come_from_the_cache(complete: Callable[[str], str]) -> None:
+    shown = complete("docshare profile use loca\t\t")
     assert "local" in shown
     assert "location" in shown
 
 
 @pytest.mark.parametrize("keys", ["docshare show \t\t", "docshare show zz\t\t", "docshare show zz\t\t\n"])
-def test_nothing_in_the_cache_is_ever_run(press: Callable[[str], str], home: Path, words: Path, keys: str) -> None:
+def test_nothing_in_the_cache_is_ever_run(complete: Callable[[str], str], home: Path, words: Path, keys: str) -> None:
     words.write_text("\n".join(HOSTILE_WORDS) + "\n")
-    shown = press(keys)
+    shown = complete(keys)
     assert "zzA" in shown
     assert not list(home.rglob("pwned"))
     assert not (ROOT / "pwned").exists()
@@ -243,7 +243,7 @@ HOSTILE_NAME = "$(touch pwned)`touch pwned`'\";touch pwned;\x1b]0;touch pwned\x0
 
 
 def test_what_a_hostile_server_lists_is_offered_and_never_run(
-    press: Callable[[str], str], home: Path, api: FakeApi, shell: Shell
+    complete: Callable[[str], str], home: Path, api: FakeApi, shell: Shell
 ) -> None:
     """All the way from the answer of the server, through the cache, to the line that somebody completes."""
     shell.env["DOCSHARE_CACHE_DIR"] = str(home / "cache")
@@ -257,7 +257,7 @@ def test_what_a_hostile_server_lists_is_offered_and_never_run(
     for line in ("files list", "webhooks list", f"variants list {ID}"):
         assert shell(*line.split()).code == 0
     shown = "".join(
-        press(keys)
+        complete(keys)
         for keys in (
             f"docshare show {ID[:4]}\t\t\n",
             f"docshare webhooks show {UUID.format(7)[:4]}\t\t\n",

@@ -22,13 +22,13 @@ OLD = "oldoldoldold\told.pdf\n"
 
 
 @pytest.fixture(autouse=True)
-def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+def long_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     """Enough for a busy machine; the limit has a test of its own."""
     monkeypatch.setattr(refreshing, "TIME_LIMIT_S", 30.0)
 
 
 @pytest.fixture
-def online(api: FakeApi, shell: Shell) -> Shell:
+def online_shell(api: FakeApi, shell: Shell) -> Shell:
     """A profile for which completion may ask, with old words in its cache."""
     api.files = [FILE]
     del shell.env["DOCSHARE_URL"], shell.env["DOCSHARE_TOKEN"]
@@ -36,7 +36,7 @@ def online(api: FakeApi, shell: Shell) -> Shell:
     assert shell("profile", "use", "work").code == 0
     assert shell("config", "set", "complete_online", "true").code == 0
     assert shell("ls").code == 0
-    api.heard.clear()
+    api.requests.clear()
     age_cache(shell, 61)
     return shell
 
@@ -61,80 +61,80 @@ def complete_words(shell: Shell, capsys: pytest.CaptureFixture[str], kind: str =
 
 
 def test_words_older_than_a_minute_are_asked_for_anew(
-    online: Shell, api: FakeApi, capsys: pytest.CaptureFixture[str]
+    online_shell: Shell, api: FakeApi, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert complete_words(online, capsys) == NEW
-    assert api.heard[0].headers["Authorization"] == f"Bearer {TOKEN}"
-    assert complete_words(online, capsys) == NEW
-    assert len(api.heard) == 1
+    assert complete_words(online_shell, capsys) == NEW
+    assert api.requests[0].headers["Authorization"] == f"Bearer {TOKEN}"
+    assert complete_words(online_shell, capsys) == NEW
+    assert len(api.requests) == 1
 
 
-def test_younger_words_are_not(online: Shell, api: FakeApi, capsys: pytest.CaptureFixture[str]) -> None:
-    age_cache(online, 30)
-    assert (complete_words(online, capsys), api.heard) == (OLD, [])
+def test_younger_words_are_not(online_shell: Shell, api: FakeApi, capsys: pytest.CaptureFixture[str]) -> None:
+    age_cache(online_shell, 30)
+    assert (complete_words(online_shell, capsys), api.requests) == (OLD, [])
 
 
 def test_a_kind_that_was_never_listed_is_asked_for(
-    online: Shell, api: FakeApi, capsys: pytest.CaptureFixture[str]
+    online_shell: Shell, api: FakeApi, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    webhook = FakeWebhooks(api).add()
-    assert complete_words(online, capsys, "webhooks") == f"{webhook}\thooks.example.com\n"
+    webhook = FakeWebhooks(api).add_webhook()
+    assert complete_words(online_shell, capsys, "webhooks") == f"{webhook}\thooks.example.com\n"
 
 
 def test_what_needs_to_be_told_more_is_never_asked_for(
-    online: Shell, api: FakeApi, capsys: pytest.CaptureFixture[str]
+    online_shell: Shell, api: FakeApi, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert [complete_words(online, capsys, kind) for kind in ("variants", "profiles", "odd")][2] == ""
-    assert api.heard == []
+    assert [complete_words(online_shell, capsys, kind) for kind in ("variants", "profiles", "odd")][2] == ""
+    assert api.requests == []
 
 
 def test_without_the_setting_no_server_is_asked(
-    online: Shell, api: FakeApi, capsys: pytest.CaptureFixture[str]
+    online_shell: Shell, api: FakeApi, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert online("config", "unset", "complete_online").code == 0
-    assert (complete_words(online, capsys), api.heard) == (OLD, [])
+    assert online_shell("config", "unset", "complete_online").code == 0
+    assert (complete_words(online_shell, capsys), api.requests) == (OLD, [])
 
 
 def test_it_is_the_profile_in_effect_that_counts(
-    online: Shell, api: FakeApi, capsys: pytest.CaptureFixture[str]
+    online_shell: Shell, api: FakeApi, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    home = find_cache_file(online).with_name("home-work")
+    home = find_cache_file(online_shell).with_name("home-work")
     home.with_name("home-other").write_text(home.read_text())
-    os.utime(find_cache_file(online), (0, 0))
-    online.env["DOCSHARE_PROFILE"] = "other"
-    assert (complete_words(online, capsys), api.heard) == (OLD, [])
+    os.utime(find_cache_file(online_shell), (0, 0))
+    online_shell.env["DOCSHARE_PROFILE"] = "other"
+    assert (complete_words(online_shell, capsys), api.requests) == (OLD, [])
 
 
 def test_an_edit_by_hand_counts_from_the_next_list_on(
-    online: Shell, api: FakeApi, capsys: pytest.CaptureFixture[str]
+    online_shell: Shell, api: FakeApi, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    config = online.home / "config" / "config.toml"
+    config = online_shell.home / "config" / "config.toml"
     config.write_text(config.read_text().replace("complete_online = true", "complete_online = false"))
-    assert online("ls").code == 0
-    age_cache(online, 61)
-    assert (complete_words(online, capsys), len(api.heard)) == (OLD, 1)
+    assert online_shell("ls").code == 0
+    age_cache(online_shell, 61)
+    assert (complete_words(online_shell, capsys), len(api.requests)) == (OLD, 1)
 
 
 def test_a_server_that_fails_is_asked_once_a_minute_and_old_words_stay(
-    online: Shell, api: FakeApi, capsys: pytest.CaptureFixture[str]
+    online_shell: Shell, api: FakeApi, capsys: pytest.CaptureFixture[str]
 ) -> None:
     api.on("GET", "/files", problem(500, "internal"))
-    assert [complete_words(online, capsys), complete_words(online, capsys)] == [OLD, OLD]
-    assert len(api.heard) == 1
+    assert [complete_words(online_shell, capsys), complete_words(online_shell, capsys)] == [OLD, OLD]
+    assert len(api.requests) == 1
 
 
 def test_a_server_that_is_silent_is_not_waited_for(
-    online: Shell, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    online_shell: Shell, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(refreshing, "TIME_LIMIT_S", 0.05)
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
-        online.env["DOCSHARE_URL"] = url = f"http://127.0.0.1:{silent.getsockname()[1]}"
-        online.env["DOCSHARE_TOKEN"] = TOKEN
+        online_shell.env["DOCSHARE_URL"] = url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        online_shell.env["DOCSHARE_TOKEN"] = TOKEN
         place = paths.cache_file_name("files", url, paths.hash_token(TOKEN))
-        find_cache_file(online).rename(find_cache_file(online).with_name(place))
-        assert complete_words(online, capsys) == OLD
+        find_cache_file(online_shell).rename(find_cache_file(online_shell).with_name(place))
+        assert complete_words(online_shell, capsys) == OLD
 
 
 def test_the_limit_is_what_a_person_bears() -> None:
@@ -143,19 +143,19 @@ def test_the_limit_is_what_a_person_bears() -> None:
 
 
 def test_no_command_is_run_for_a_credential(
-    online: Shell, api: FakeApi, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    online_shell: Shell, api: FakeApi, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    assert online("config", "set", "token_command", f"touch '{tmp_path}/ran'").code == 0
-    assert (complete_words(online, capsys), api.heard, (tmp_path / "ran").exists()) == (OLD, [], False)
+    assert online_shell("config", "set", "token_command", f"touch '{tmp_path}/ran'").code == 0
+    assert (complete_words(online_shell, capsys), api.requests, (tmp_path / "ran").exists()) == (OLD, [], False)
 
 
 @pytest.mark.parametrize(("ends_in", "asked"), [(3600, 1), (30, 0)])
 def test_a_sign_in_is_used_while_it_lasts_and_never_renewed_here(
-    online: Shell, api: FakeApi, capsys: pytest.CaptureFixture[str], ends_in: int, asked: int
+    online_shell: Shell, api: FakeApi, capsys: pytest.CaptureFixture[str], ends_in: int, asked: int
 ) -> None:
     from docshare.cli.local.credentials import Credential, save
 
     ends = int((real_time.time() + ends_in) * 1000)
-    save(online.home / "config", "work", Credential(api.url, "access1", "refresh1", ends, "docshare-cli"))
-    complete_words(online, capsys)
-    assert len(api.heard) == asked
+    save(online_shell.home / "config", "work", Credential(api.url, "access1", "refresh1", ends, "docshare-cli"))
+    complete_words(online_shell, capsys)
+    assert len(api.requests) == asked

@@ -132,7 +132,7 @@ def test_without_a_credential_nothing_is_sent(api: FakeApi, shell: Shell) -> Non
     done = shell("files", "list", "--json")
     assert done.code == done.error["exit"] == 4
     assert done.error["code"] == "credential"
-    assert api.heard == []
+    assert api.requests == []
 
 
 @pytest.mark.parametrize("text", ["\x1b[2Jgone", "\u202egnp", "a\nhint: run rm -rf"])
@@ -164,7 +164,7 @@ def test_waiting_for_the_rate_limit_is_told_and_bounded(api: FakeApi, shell: She
     assert "rate limited, waiting 23 s" in done.err
     api.on("GET", "/files", problem(429, "rate_limited", Retry_After="23"))
     assert shell("files", "list", "--max-wait", "1m").code == 10
-    assert sum(time.slept) < 120
+    assert sum(time.waits) < 120
 
 
 def test_a_redirect_is_not_followed_and_names_where_it_points(api: FakeApi, shell: Shell) -> None:
@@ -251,7 +251,7 @@ def test_the_credential_appears_in_no_output(api: FakeApi, shell: Shell, level: 
     for line in (["files", "list"], ["whoami"], ["whoami", "--json"], ["profile", "list"]):
         done = shell(*line, level)
         assert TOKEN not in done.out + done.err
-    assert all(TOKEN in heard.headers["Authorization"] for heard in api.heard)
+    assert all(TOKEN in heard.headers["Authorization"] for heard in api.requests)
 
 
 def test_v_shows_requests_and_vv_headers(api: FakeApi, shell: Shell) -> None:

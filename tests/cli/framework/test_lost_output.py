@@ -40,7 +40,7 @@ def test_what_cannot_be_printed_is_an_error_in_one_line(
 @pytest.mark.parametrize("where", [*REDIRECTIONS, ">/dev/full --json", ">&- --json", ">&- --quiet"])
 def test_the_link_of_an_upload_is_not_lost(
     env: dict[str, str],  # noqa: F811
-    shelf: FakeUploads,
+    fake_uploads: FakeUploads,
     deck: Path,
     where: str,
 ) -> None:
@@ -79,14 +79,14 @@ def test_a_credential_that_is_shown_once_is_not_lost(
 
 def test_links_that_a_closed_pipe_did_not_take_are_on_stderr(
     env: dict[str, str],  # noqa: F811
-    shelf: FakeUploads,
+    fake_uploads: FakeUploads,
     deck: Path,
 ) -> None:
     done = run_shell_line(env, f"{PROGRAM} upload {deck} | true; exit ${{PIPESTATUS[0]}}")
     assert (done.returncode, done.stderr.splitlines()[-1]) == (141, share_url(1))
 
 
-def test_what_arrived_is_said_once(env: dict[str, str], shelf: FakeUploads, deck: Path) -> None:  # noqa: F811
+def test_what_arrived_is_said_once(env: dict[str, str], fake_uploads: FakeUploads, deck: Path) -> None:  # noqa: F811
     done = run_shell_line(env, f"{PROGRAM} upload {deck}")
     assert (done.returncode, done.stdout.strip()) == (0, share_url(1))
     assert share_url(1) not in done.stderr

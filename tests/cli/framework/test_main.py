@@ -23,7 +23,7 @@ FILE = {
 
 def hoist_line(line: str) -> tuple[str, str]:
     found = hoist(build_command(app), line.split())
-    return " ".join(found.front), " ".join(found.rest)
+    return " ".join(found.global_options), " ".join(found.rest)
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_wrong_usage_is_2_names_the_word_and_sends_nothing(
     assert word in done.err
     assert done.out == ""
     if line[-1] != "nonsense" or "--fields" in line:
-        assert api.heard == []
+        assert api.requests == []
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ def test_help_explains_each_topic_offline(api: FakeApi, shell: Shell, topic: str
     done = shell("help", topic)
     assert done.code == 0
     assert len(done.lines) > 8
-    assert api.heard == []
+    assert api.requests == []
     assert topic in shell("help").out
 
 

@@ -47,7 +47,7 @@ def run_docshare(env: dict[str, str], *line: str, **more: object) -> subprocess.
 
 
 def test_a_terminal_shows_a_coloured_table_and_a_pipe_tabs(env: dict[str, str]) -> None:
-    shown = run_on_terminal([*DOCSHARE, "files", "list"], env).shown
+    shown = run_on_terminal([*DOCSHARE, "files", "list"], env).text
     assert "NAME" in shown
     assert "\x1b[" in shown
     assert (
@@ -60,7 +60,7 @@ def test_a_terminal_shows_a_coloured_table_and_a_pipe_tabs(env: dict[str, str]) 
     [({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False), ({"CLICOLOR": "0"}, False), ({"FORCE_COLOR": "0"}, True)],
 )
 def test_colour_can_be_had_off_on_a_terminal(env: dict[str, str], more: dict[str, str], coloured: bool) -> None:
-    assert ("\x1b[" in run_on_terminal([*DOCSHARE, "files", "list"], env | more).shown) == coloured
+    assert ("\x1b[" in run_on_terminal([*DOCSHARE, "files", "list"], env | more).text) == coloured
 
 
 def test_forced_colour_does_not_reach_a_pipe(env: dict[str, str]) -> None:
@@ -70,38 +70,38 @@ def test_forced_colour_does_not_reach_a_pipe(env: dict[str, str]) -> None:
 
 def test_a_table_takes_its_width_from_the_terminal(env: dict[str, str]) -> None:
     del env["COLUMNS"]
-    wide = run_on_terminal([*DOCSHARE, "files", "list"], env | {"NO_COLOR": "1"}, columns=120).shown
-    narrow = run_on_terminal([*DOCSHARE, "files", "list"], env | {"NO_COLOR": "1"}, columns=40).shown
+    wide = run_on_terminal([*DOCSHARE, "files", "list"], env | {"NO_COLOR": "1"}, columns=120).text
+    narrow = run_on_terminal([*DOCSHARE, "files", "list"], env | {"NO_COLOR": "1"}, columns=40).text
     assert "SIZE" in wide
     assert "SIZE" not in narrow
     assert all(len(line) <= 40 for line in narrow.splitlines())
 
 
 def test_only_stdout_decides_about_the_table(env: dict[str, str]) -> None:
-    assert run_on_terminal([*DOCSHARE, "files", "list"], env, only=(0, 2)).shown == ""
-    assert "NAME" in run_on_terminal([*DOCSHARE, "files", "list"], env, only=(1,)).shown
+    assert run_on_terminal([*DOCSHARE, "files", "list"], env, only=(0, 2)).text == ""
+    assert "NAME" in run_on_terminal([*DOCSHARE, "files", "list"], env, only=(1,)).text
 
 
 def test_a_question_is_asked_on_a_terminal_and_only_there(env: dict[str, str], api: FakeApi) -> None:
     with Terminal([*DOCSHARE, "rm", ID], env) as terminal:
-        terminal.until("[y/N] ")
+        terminal.wait_for_text("[y/N] ")
         terminal.type("y\n")
-        assert terminal.end().code == 0
-    assert len(api.asked("DELETE", f"/files/{ID}")) == 1
+        assert terminal.wait_for_exit().code == 0
+    assert len(api.list_requests("DELETE", f"/files/{ID}")) == 1
     for only in ((1, 2), (0, 1)):  # no stdin, or no stderr, that is a terminal
         assert run_on_terminal([*DOCSHARE, "rm", ID], env, only=only).code == 2
     assert run_on_terminal([*DOCSHARE, "rm", ID], env | {"CI": "true"}).code == 2
-    assert len(api.asked("DELETE", f"/files/{ID}")) == 1
+    assert len(api.list_requests("DELETE", f"/files/{ID}")) == 1
 
 
 def test_a_key_is_typed_without_being_shown(env: dict[str, str], api: FakeApi) -> None:
     del env["DOCSHARE_TOKEN"], env["DOCSHARE_URL"]
     with Terminal([*DOCSHARE, "profile", "add", "work", "--url", api.url], env) as terminal:
-        terminal.until("API key: ")
+        terminal.wait_for_text("API key: ")
         terminal.type(f"{TOKEN}\n")
-        ended = terminal.end()
+        ended = terminal.wait_for_exit()
     assert ended.code == 0
-    assert TOKEN not in ended.shown
+    assert TOKEN not in ended.text
     assert run_docshare(env, "files", "list").returncode == 0
 
 

@@ -57,7 +57,7 @@ def test_a_column_that_there_is_not_is_refused_with_those_there_are(shell: Shell
 
 
 def test_an_upload_with_a_slug_prints_the_custom_link(
-    shell: Shell, shelf: FakeUploads, api: FakeApi, deck: Path
+    shell: Shell, fake_uploads: FakeUploads, api: FakeApi, deck: Path
 ) -> None:
     api.on("PUT", f"/files/{UUID.format(1)}/settings", {"slug": "offer"})
     done = shell("upload", deck, "--slug", "offer")
@@ -73,7 +73,7 @@ def test_an_upload_with_a_slug_prints_the_custom_link(
 )
 def test_a_template_with_an_unknown_key_is_refused(shell: Shell, api: FakeApi, template: str, said: str) -> None:
     done = shell("ls", "--template", template)
-    assert (done.code, said in done.err, api.heard) == (2, True, [])
+    assert (done.code, said in done.err, api.requests) == (2, True, [])
 
 
 def test_a_template_suggests_what_was_meant_and_takes_what_a_query_makes(shell: Shell, api: FakeApi) -> None:
@@ -117,7 +117,7 @@ def test_ctrl_c_ends_what_runs_until_then_quietly(env: dict[str, str], api: Fake
         [*DOCSHARE, *line.split(), "-q"], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as child:
         give_up = real_time.monotonic() + 30
-        while not api.heard and real_time.monotonic() < give_up:
+        while not api.requests and real_time.monotonic() < give_up:
             real_time.sleep(0.05)
         child.send_signal(signal.SIGINT)
         _, err = child.communicate(timeout=30)
@@ -125,22 +125,22 @@ def test_ctrl_c_ends_what_runs_until_then_quietly(env: dict[str, str], api: Fake
 
 
 @pytest.mark.parametrize("name", ["a%22b%0A.pdf", "100%0dx.pdf", 'quote".pdf', "Über 100%.pdf"])
-def test_a_name_arrives_as_it_is(house: str, desk, world, tmp_path: Path, name: str) -> None:  # type: ignore[no-untyped-def]
+def test_a_name_arrives_as_it_is(server_url: str, shell_for, world, tmp_path: Path, name: str) -> None:  # type: ignore[no-untyped-def]
     from tests.support.pdfs import simple_pdf
 
     (tmp_path / name).write_bytes(simple_pdf(pages=1))
-    pia = desk(world.pia)
+    pia = shell_for(world.pia)
     assert pia("upload", tmp_path / name).code == 0
     assert pia("files", "show", "@last", "--fields", "originalName", "--json").json == {"originalName": name}
 
 
 @pytest.mark.parametrize("name", ["new\nline.pdf", "esc\x1b[31m.pdf", "del\x7f.pdf"])
 def test_a_name_that_cannot_arrive_is_refused_by_name(
-    shell: Shell, shelf: FakeUploads, tmp_path: Path, name: str
+    shell: Shell, fake_uploads: FakeUploads, tmp_path: Path, name: str
 ) -> None:
     from tests.cli.commands.fake_uploads import PDF
 
     (tmp_path / name).write_bytes(PDF)
     done = shell("upload", tmp_path / name)
-    assert (done.code, shelf.received, "\x1b" in done.err, name[:3] in done.err) == (2, [], False, True)
+    assert (done.code, fake_uploads.uploads, "\x1b" in done.err, name[:3] in done.err) == (2, [], False, True)
     assert shell("upload", tmp_path / name, "--name", "plain.pdf").code == 0

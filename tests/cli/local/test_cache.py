@@ -31,7 +31,7 @@ def complete_files(shell: Shell, capsys: pytest.CaptureFixture[str], **env: str)
 
 @pytest.mark.parametrize("other", [{"DOCSHARE_TOKEN": "ds_live_other"}, {"DOCSHARE_URL": "http://127.0.0.1:9"}])
 def test_last_is_that_of_the_account_and_server_in_effect(
-    work: Shell, shelf: FakeUploads, api: FakeApi, deck: Path, other: dict[str, str]
+    work: Shell, fake_uploads: FakeUploads, api: FakeApi, deck: Path, other: dict[str, str]
 ) -> None:
     assert work("upload", deck).code == 0
     found = work("files", "show", "@last", env={"DOCSHARE_TOKEN": TOKEN, **other})
@@ -45,7 +45,7 @@ def can_show_last(shell: Shell, api: FakeApi, *options: str) -> bool:
 
 
 def test_last_of_another_profile_of_the_same_account_is_the_same(
-    work: Shell, shelf: FakeUploads, api: FakeApi, deck: Path
+    work: Shell, fake_uploads: FakeUploads, api: FakeApi, deck: Path
 ) -> None:
     assert work("profile", "add", "same", "--url", api.url, "--with-token", stdin=TOKEN.encode()).code == 0
     assert work("upload", deck).code == 0
@@ -54,7 +54,7 @@ def test_last_of_another_profile_of_the_same_account_is_the_same(
     assert work("files", "show", "@last", "--profile", "own").code == 2
 
 
-def test_what_was_kept_by_profile_is_dropped(work: Shell, shelf: FakeUploads, deck: Path) -> None:
+def test_what_was_kept_by_profile_is_dropped(work: Shell, fake_uploads: FakeUploads, deck: Path) -> None:
     state = work.home / "state" / "last.json"
     state.parent.mkdir(parents=True, exist_ok=True)
     state.write_text(json.dumps({"work": {"uuid": FILE["uuid"], "shareUrl": "http://127.0.0.1:1/x"}}))

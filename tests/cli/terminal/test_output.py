@@ -210,7 +210,7 @@ def test_fields_question_mark_lists_them_and_does_nothing_else(api: FakeApi, she
     done = shell("files", "delete", "aB3dE5fG0001", "--yes", "--fields", "?")
     assert done.code == 0
     assert done.lines == ["file", "trashed", "purgeAt", "trashedAt"]
-    assert api.heard == []
+    assert api.requests == []
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ class CommandCase(NamedTuple):
     code: int = 0
 
     @property
-    def asks(self) -> list[str]:
+    def list_operations(self) -> list[str]:
         """The operations by name."""
         return self.operations.split()
 

@@ -56,7 +56,7 @@ class SeenRequest(NamedTuple):
     operation: str
 
     @property
-    def reads(self) -> bool:
+    def is_read(self) -> bool:
         """Whether it changes nothing."""
         return self.method == "GET" or self.operation == "design.status"
 
@@ -79,10 +79,10 @@ class PopulatedInstance:
     def __init__(self, studio: DesignTool, receiver: FakeReceiver, folder: Path, address: str) -> None:
         self.studio, self.world, self.folder = studio, studio.world, folder
         self.receiver = receiver
-        self.heard: list[SeenRequest] = []
+        self.requests: list[SeenRequest] = []
         self.bodies: list[tuple[str, str, Any]] = []
-        self.bend: Callable[[Any], Any] | None = None
-        self.lasts: float = float("inf")
+        self.change_answer: Callable[[Any], Any] | None = None
+        self.remaining_answers: float = float("inf")
         self.shell = Shell(folder / "home", address, FakeTime())
         self.shell.env["DOCSHARE_TOKEN"] = self.world.pia.key
         self.shell.env["DOCSHARE_DATA_DIR"] = str(self.world.rt.config.data_dir)
@@ -92,34 +92,34 @@ class PopulatedInstance:
 
     def __call__(self, line: str, *options: str, tty: bool = False, **how: Any) -> CommandResult:
         """Run a line of the table with more ``options``; ``tty``: on a terminal."""
-        words = self.words(line)
+        words = self.split_line(line)
         self.shell.tty = tty
         try:
             return self.shell(*words, *options, **how)
         finally:
             self.shell.tty = False
 
-    def words(self, line: str) -> list[str]:
+    def split_line(self, line: str) -> list[str]:
         """The words of a line of the table, with the things of this town in place of their names."""
-        return shlex.split(self.filled(line))
+        return shlex.split(self.fill_line(line))
 
-    def filled(self, line: str) -> str:
+    def fill_line(self, line: str) -> str:
         """``line`` with the things of this town in place of their names."""
-        return re.sub(r"\{(\w+)\}", lambda found: self.thing(found[1]), line)
+        return re.sub(r"\{(\w+)\}", lambda found: self.get_or_make(found[1]), line)
 
-    def forget(self) -> None:
+    def forget_requests(self) -> None:
         """What was asked so far no longer counts."""
-        self.heard.clear()
+        self.requests.clear()
         self.bodies.clear()
 
-    def note(self, method: str, path: str) -> None:
+    def record_request(self, method: str, path: str) -> None:
         """Remember a request."""
         names = [name for name, (verb, form) in self._operations.items() if verb == method and form.fullmatch(path)]
         # A fixed path is the better match: /files/claim is no file.
         name = next((name for name in names if self._operations[name][1].pattern == path), names[0] if names else "")
-        self.heard.append(SeenRequest(method, path, name))
+        self.requests.append(SeenRequest(method, path, name))
 
-    def thing(self, name: str) -> str:
+    def get_or_make(self, name: str) -> str:
         """The thing of that name, made if it is not there or is used up by each line."""
         make: Callable[[], str] = getattr(self, f"_{name}")
         if name in ("own", "guest", "trashed", "spare", "claim", "out", "old", "delivery", "slug", "sharing"):
@@ -135,8 +135,8 @@ class PopulatedInstance:
         self._made["link"] = made["shareUrl"]
         self._made["variant"] = self._link_for("Ann", made["shortId"])
         reader = FakeReader(self.world, made["shortId"])
-        assert reader.reads(7, 1, input=True) == 204
-        assert reader.leaves() == 204
+        assert reader.read_page(7, 1, input=True) == 204
+        assert reader.leave() == 204
         end_all_sessions(self.world)
         put_settings(self.world, made, **_FEEDBACK_SETTINGS)
         add_webhook(self.world.pia, self.receiver.url, *_TRIGGERED_KINDS)
@@ -149,7 +149,7 @@ class PopulatedInstance:
         return str(made["shortId"])
 
     def _link(self) -> str:
-        self.thing("file")
+        self.get_or_make("file")
         return self._made["link"]
 
     def _own(self) -> str:
@@ -165,16 +165,16 @@ class PopulatedInstance:
         return str(made["uuid"])
 
     def _visit(self) -> str:
-        answer = self.world.pia.get(f"/api/v1/files/{self.thing('file')}/readership/sessions?since=1&limit=10")
+        answer = self.world.pia.get(f"/api/v1/files/{self.get_or_make('file')}/readership/sessions?since=1&limit=10")
         return str(answer.get_json()[-1]["sessionId"])
 
     def _variant(self) -> str:
-        self.thing("file")
+        self.get_or_make("file")
         return self._made["variant"]
 
     def _guest(self) -> str:
         self._count += 1
-        return self._link_for(f"Guest {self._count}", self.thing("file"))
+        return self._link_for(f"Guest {self._count}", self.get_or_make("file"))
 
     def _link_for(self, label: str, file: str) -> str:
         answer = self.world.pia.post(f"/api/v1/files/{file}/variants", json={"label": label})
@@ -187,22 +187,22 @@ class PopulatedInstance:
         return self.receiver.url
 
     def _webhook(self) -> str:
-        self.thing("file")
+        self.get_or_make("file")
         rows = self.world.pia.get("/api/v1/webhooks").get_json()["webhooks"]
         return str(rows[-1]["uuid"])
 
     def _delivery(self) -> str:
         deliver_until_idle(self.world, self.world.rt)
-        rows = self.world.pia.get(f"/api/v1/webhooks/{self.thing('webhook')}/deliveries?limit=5").get_json()
+        rows = self.world.pia.get(f"/api/v1/webhooks/{self.get_or_make('webhook')}/deliveries?limit=5").get_json()
         return str(rows[-1]["id"])
 
     def _spare(self) -> str:
-        return self._added("spare")[0]
+        return self._create_webhook("spare")[0]
 
     def _old(self) -> str:
-        return self._added("old")[1]
+        return self._create_webhook("old")[1]
 
-    def _added(self, word: str) -> tuple[str, str]:
+    def _create_webhook(self, word: str) -> tuple[str, str]:
         """UUID and address of a new webhook; the one before is gone, as an account has no more than 25."""
         for row in self.world.pia.get("/api/v1/webhooks").get_json()["webhooks"]:
             if row["url"].startswith(f"{self.receiver.url}-{word}"):
@@ -213,16 +213,16 @@ class PopulatedInstance:
 
     # --- files of this machine --------------------------------------------------------------------------------------
 
-    def _written(self, name: str, content: str | bytes) -> str:
+    def _write_file(self, name: str, content: str | bytes) -> str:
         path = self.folder / name
         path.write_bytes(content.encode() if isinstance(content, str) else content)
         return str(path)
 
     def _deck(self) -> str:
-        return self._written("deck.pdf", simple_pdf(pages=2))
+        return self._write_file("deck.pdf", simple_pdf(pages=2))
 
     def _logo(self) -> str:
-        return self._written("logo.png", make_picture())
+        return self._write_file("logo.png", make_picture())
 
     def _out(self) -> str:
         self._count += 1
@@ -231,29 +231,29 @@ class PopulatedInstance:
     def _sharing(self) -> str:
         self._count += 1
         name = f"applied-{self._count}"  # a document that nothing else has shared
-        wish = {"path": self._written(f"{name}.pdf", simple_pdf()), "settings": {"slug": name}}
-        return self._written(f"share-{self._count}.yaml", yaml.safe_dump({"version": 1, "files": [wish]}))
+        wish = {"path": self._write_file(f"{name}.pdf", simple_pdf()), "settings": {"slug": name}}
+        return self._write_file(f"share-{self._count}.yaml", yaml.safe_dump({"version": 1, "files": [wish]}))
 
     def _settings(self) -> str:
-        return self._written("settings.json", '{"viewLimit": 4}')
+        return self._write_file("settings.json", '{"viewLimit": 4}')
 
     def _body(self) -> str:
-        return self._written("body.json", '{"event":"file.viewed"}')
+        return self._write_file("body.json", '{"event":"file.viewed"}')
 
     def _secret(self) -> str:
-        return self._written("secret.txt", SECRET)
+        return self._write_file("secret.txt", SECRET)
 
     def _signature(self) -> str:
         return sign(SECRET, b'{"event":"file.viewed"}', int(BASE * 1000))
 
     def _saved(self) -> str:
         sample = self.shell("webhooks", "sample", "file.viewed").out.strip()
-        return self._written("saved.jsonl", json.dumps({"body": sample}) + "\n")
+        return self._write_file("saved.jsonl", json.dumps({"body": sample}) + "\n")
 
     def _claim(self) -> str:
         made = self.world.http.post("/api/files", data={"file": (io.BytesIO(simple_pdf()), "leaflet.pdf")})
         assert made.status_code == 200, made.text
-        return self._written("claim.txt", made.get_json()["claimToken"])
+        return self._write_file("claim.txt", made.get_json()["claimToken"])
 
     # --- the design tool --------------------------------------------------------------------------------------------
 
@@ -261,14 +261,14 @@ class PopulatedInstance:
         return self.studio.source.url()
 
     def _jwt(self) -> str:
-        return self._written("user.jwt", self.studio.user())
+        return self._write_file("user.jwt", self.studio.make_user_token())
 
     def _design(self) -> str:
-        return self._written("design.jwt", self.studio.design("fresh"))
+        return self._write_file("design.jwt", self.studio.make_design_token("fresh"))
 
     def _published(self) -> str:
-        self.studio.published()
-        return self._written("published.jwt", self.studio.design())
+        self.studio.import_design()
+        return self._write_file("published.jwt", self.studio.make_design_token())
 
     # --- signed in with a browser -----------------------------------------------------------------------------------
 
@@ -279,7 +279,7 @@ class PopulatedInstance:
         token = re.search(r'name="csrf" value="([^"]+)"', browser.get("/login").text)
         assert token is not None
         names = {"Cookie": cookie, "X-CSRF-Token": token[1], "Origin": self.shell.env["DOCSHARE_URL"]}
-        files = {name: self._written(f"{name}.txt", value) for name, value in names.items()}
+        files = {name: self._write_file(f"{name}.txt", value) for name, value in names.items()}
         return "--no-auth " + " ".join(f"-H '{name}: @{path}'" for name, path in files.items())
 
     # --- what only this machine knows -------------------------------------------------------------------------------
@@ -312,7 +312,7 @@ def open_populated_instance(folder: Path, engine: PdfEngine) -> Iterator[Populat
         town = PopulatedInstance(studio, receiver, folder, address)
         towns.append(town)
         _add_profiles(town.shell)
-        town.thing("file")  # with a visit, a link and an event of each kind: no test may depend on one before it
+        town.get_or_make("file")  # with a visit, a link and an event of each kind: no test may depend on one before it
         yield town
 
 
@@ -322,7 +322,7 @@ def _serve_before_instance(towns: list[PopulatedInstance]) -> Iterator[str]:
 
     def judge(head: RequestHead) -> Verdict:
         town = towns[0]
-        town.note(head.method, head.path)
+        town.record_request(head.method, head.path)
         return make_judge(town.world.rt)(head)
 
     server = make_server(
@@ -330,7 +330,7 @@ def _serve_before_instance(towns: list[PopulatedInstance]) -> Iterator[str]:
         "127.0.0.1",
         0,
         judge=judge,
-        parts=lambda: towns[0].world.rt.blobs.part(),
+        parts=lambda: towns[0].world.rt.blobs.create_partial(),
         draw_error=lambda status, path, detail: build_error_refusal(towns[0].world.rt, status, path, detail),
     )
     with run_in_thread(server) as address:
@@ -345,11 +345,11 @@ def _answer_request(
         body = environ["wsgi.input"].read()
         environ["wsgi.input"] = io.BytesIO(body)
         town.bodies.append((environ["REQUEST_METHOD"], environ["PATH_INFO"], json.loads(body)))
-    town.lasts -= 1
-    if town.lasts < 0:
+    town.remaining_answers -= 1
+    if town.remaining_answers < 0:
         start_response("500 Internal Server Error", [("Content-Type", "application/problem+json")])
         return [json.dumps(problem(500, "internal").body).encode()]
-    if town.bend is None:
+    if town.change_answer is None:
         return town.world.app(environ, start_response)
     environ.pop("HTTP_ACCEPT_ENCODING", None)  # a compressed answer could not be bent
     begun: list[Any] = []
@@ -359,7 +359,7 @@ def _answer_request(
         start_response(status, headers)
         return answer
     with closing(answer):
-        body = json.dumps(town.bend(json.loads(b"".join(answer)))).encode()
+        body = json.dumps(town.change_answer(json.loads(b"".join(answer)))).encode()
     kept = [(name, value) for name, value in headers if name.lower() != "content-length"]
     start_response(status, [*kept, ("Content-Length", str(len(body)))])
     return [body]

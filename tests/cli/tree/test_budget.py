@@ -51,8 +51,8 @@ def run_and_list_modules(env: dict[str, str], lines: dict[str, list[str]]) -> di
 
 
 @pytest.fixture
-def env(town: PopulatedInstance) -> dict[str, str]:
-    return {**town.shell.env, "PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
+def env(instance: PopulatedInstance) -> dict[str, str]:
+    return {**instance.shell.env, "PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
 
 
 def find_forbidden(modules: set[str], forbidden: set[str]) -> set[str]:
@@ -66,20 +66,20 @@ def test_the_help_of_every_command_loads_nothing_heavy(env: dict[str, str]) -> N
     assert {path: extra for path, (_, modules) in found.items() if (extra := find_forbidden(modules, OFFLINE))} == {}
 
 
-def test_every_command_without_a_server_loads_nothing_heavy(town: PopulatedInstance, env: dict[str, str]) -> None:
-    lines = {path: town.words(leaf.line) for path, leaf in COMMANDS.items() if leaf.kind == "offline"}
+def test_every_command_without_a_server_loads_nothing_heavy(instance: PopulatedInstance, env: dict[str, str]) -> None:
+    lines = {path: instance.split_line(leaf.line) for path, leaf in COMMANDS.items() if leaf.kind == "offline"}
     found = run_and_list_modules(env, lines)
     assert {path: code for path, (code, _) in found.items() if code} == {}
     assert {path: extra for path, (_, modules) in found.items() if (extra := find_forbidden(modules, OFFLINE))} == {}
 
 
 def test_every_command_that_asks_a_server_loads_requests_and_nothing_else_heavy(
-    town: PopulatedInstance, env: dict[str, str], tmp_path: Path
+    instance: PopulatedInstance, env: dict[str, str], tmp_path: Path
 ) -> None:
     reads = sorted(
         (path for path in COMMANDS if COMMANDS[path].kind == "read"), key=RENDERING_COMMANDS.__contains__
     )  # these last
-    lines = {path: [*town.words(COMMANDS[path].line), "--json"] for path in reads}
+    lines = {path: [*instance.split_line(COMMANDS[path].line), "--json"] for path in reads}
     found = run_and_list_modules(env, lines)
     assert {path: code for path, (code, _) in found.items() if code != COMMANDS[path].code} == {}
     assert {

@@ -25,27 +25,27 @@ UUID_PLACEHOLDER = "{uuid}"  # of a file that does not exist yet
 
 @pytest.mark.parametrize(("path", "leaf"), CHANGES.items(), ids=CHANGES)
 def test_a_dry_run_only_reads_and_says_what_the_command_then_sends(
-    town: PopulatedInstance, path: str, leaf: CommandCase
+    instance: PopulatedInstance, path: str, leaf: CommandCase
 ) -> None:
-    line = town.filled(leaf.line)
-    town.forget()
-    done = town(line, "-n", "--json")
+    line = instance.fill_line(leaf.line)
+    instance.forget_requests()
+    done = instance(line, "-n", "--json")
     assert done.code == 0, done.err
-    assert all(request.reads for request in town.heard)
+    assert all(request.is_read for request in instance.requests)
     if path == "apply":  # it says in words of its own what is to be done
         return
     assert all(row.keys() <= {"method", "path", "body"} for row in done.json)
 
-    town.forget()
-    assert town(line, "--json").code == leaf.code
-    sent = [(request.method, request.path) for request in town.heard if not request.reads]
+    instance.forget_requests()
+    assert instance(line, "--json").code == leaf.code
+    sent = [(request.method, request.path) for request in instance.requests if not request.is_read]
     said = [(row["method"], urlsplit(row["path"]).path) for row in done.json]
     assert len(said) == len(sent)
     known = [number for number, (_, place) in enumerate(said) if UUID_PLACEHOLDER not in place]
     assert [said[number] for number in known] == [sent[number] for number in known]
     bodies = [json.loads(row["body"]) for row in done.json if row.get("body", "").startswith("{")]
-    assert len(bodies) == len(town.bodies)
-    for told, (_, place, body) in zip(bodies, town.bodies, strict=True):
+    assert len(bodies) == len(instance.bodies)
+    for told, (_, place, body) in zip(bodies, instance.bodies, strict=True):
         assert is_announced_body(told, body), place
 
 
@@ -56,34 +56,34 @@ def is_announced_body(told: Any, sent: Any) -> bool:
     return bool(told in ("***", sent))
 
 
-def test_a_dry_run_of_a_replay_sends_nothing_to_the_program(town: PopulatedInstance) -> None:
-    line = town.filled(COMMANDS["webhooks replay"].line)
-    before = len(town.receiver.hits)
-    (row,) = town(line, "-n", "--json").json
-    assert (row["method"], row["path"]) == ("POST", town.receiver.url)
-    assert len(town.receiver.hits) == before
-    assert town(line).code == 0
-    assert len(town.receiver.hits) == before + 1
+def test_a_dry_run_of_a_replay_sends_nothing_to_the_program(instance: PopulatedInstance) -> None:
+    line = instance.fill_line(COMMANDS["webhooks replay"].line)
+    before = len(instance.receiver.requests)
+    (row,) = instance(line, "-n", "--json").json
+    assert (row["method"], row["path"]) == ("POST", instance.receiver.url)
+    assert len(instance.receiver.requests) == before
+    assert instance(line).code == 0
+    assert len(instance.receiver.requests) == before + 1
 
 
 @pytest.mark.parametrize(("path", "leaf"), WRITES.items(), ids=WRITES)
 def test_a_dry_run_leaves_the_files_of_this_machine_and_names_those_that_would_change(
-    town: PopulatedInstance, tmp_path: Path, path: str, leaf: CommandCase
+    instance: PopulatedInstance, tmp_path: Path, path: str, leaf: CommandCase
 ) -> None:
-    line, key = town.filled(leaf.line), f"{town.world.pia.key}\n".encode()
+    line, key = instance.fill_line(leaf.line), f"{instance.world.pia.key}\n".encode()
     home = tmp_path / "home"
-    shutil.copytree(town.shell.home, home)
-    shell = Shell(home, town.shell.env["DOCSHARE_URL"], town.shell.time)
+    shutil.copytree(instance.shell.home, home)
+    shell = Shell(home, instance.shell.env["DOCSHARE_URL"], instance.shell.time)
     del shell.env["DOCSHARE_TOKEN"]  # what is kept in files counts here
     editor = tmp_path / "editor"
     editor.write_text("#!/bin/sh\necho '# a remark' >> \"$1\"\n")
     editor.chmod(0o755)
     shell.env["EDITOR"] = str(editor)
     before = read_files(home)
-    town.forget()
+    instance.forget_requests()
     done = shell(*line.split(), "-n", "--json", stdin=key)
     assert done.code == 0, done.err
-    assert all(request.reads for request in town.heard)
+    assert all(request.is_read for request in instance.requests)
     assert read_files(home) == before
     named = {row["path"] for row in done.json if row["method"] in ("WRITE", "DELETE")}
 
@@ -105,22 +105,22 @@ def read_files(home: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize(("path", "leaf"), ORDER_COMMANDS.items(), ids=ORDER_COMMANDS)
 def test_a_dry_run_of_an_operator_says_the_order_and_leaves_the_instance(
-    town: PopulatedInstance, path: str, leaf: CommandCase
+    instance: PopulatedInstance, path: str, leaf: CommandCase
 ) -> None:
-    line = town.filled(leaf.line)
-    store = town.world.rt.db
-    before = store.rows("SELECT total_changes()"), store.rows("PRAGMA data_version")
-    (row,) = town(line, "-n", "--json").json
+    line = instance.fill_line(leaf.line)
+    store = instance.world.rt.db
+    before = store.fetch_all("SELECT total_changes()"), store.fetch_all("PRAGMA data_version")
+    (row,) = instance(line, "-n", "--json").json
     assert (row["method"], row["path"]) == ("POST", "/_admin")
     assert json.loads(row["body"])["command"] == path.removeprefix("admin ")
-    assert (store.rows("SELECT total_changes()"), store.rows("PRAGMA data_version")) == before
+    assert (store.fetch_all("SELECT total_changes()"), store.fetch_all("PRAGMA data_version")) == before
 
 
 @pytest.mark.parametrize(("path", "leaf"), ORDER_COMMANDS.items(), ids=ORDER_COMMANDS)
 def test_a_dry_run_still_refuses_a_directory_without_data(
-    town: PopulatedInstance, tmp_path: Path, path: str, leaf: CommandCase
+    instance: PopulatedInstance, tmp_path: Path, path: str, leaf: CommandCase
 ) -> None:
     nowhere = tmp_path / "nowhere"
-    done = town(leaf.line, "-n", "--data", str(nowhere))
+    done = instance(leaf.line, "-n", "--data", str(nowhere))
     assert done.code == (0 if path == "admin account create" else 2)
     assert not nowhere.exists()

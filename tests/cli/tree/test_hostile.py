@@ -32,13 +32,13 @@ def poison_answer(answer: Any, key: str = "") -> Any:
 
 
 @pytest.fixture
-def hostile(town: PopulatedInstance) -> Iterator[PopulatedInstance]:
+def hostile_instance(instance: PopulatedInstance) -> Iterator[PopulatedInstance]:
     """The town, whose texts are all hostile."""
-    town.bend = poison_answer
+    instance.change_answer = poison_answer
     try:
-        yield town
+        yield instance
     finally:
-        town.bend = None
+        instance.change_answer = None
 
 
 def is_harmless(text: str) -> bool:
@@ -47,16 +47,18 @@ def is_harmless(text: str) -> bool:
 
 
 @pytest.mark.parametrize(("path", "leaf"), READS.items(), ids=READS)
-def test_hostile_text_is_shown_and_not_obeyed(hostile: PopulatedInstance, path: str, leaf: CommandCase) -> None:
+def test_hostile_text_is_shown_and_not_obeyed(
+    hostile_instance: PopulatedInstance, path: str, leaf: CommandCase
+) -> None:
     for tty, form in ((True, "table"), (False, "tsv")):
-        done = hostile(leaf.line, "--format", form, "--progress", "none", tty=tty)
+        done = hostile_instance(leaf.line, "--format", form, "--progress", "none", tty=tty)
         assert done.code == leaf.code, done.err
         assert is_harmless(done.out + done.err), [char for char in done.out + done.err if not is_harmless(char)]
     assert not list(ROOT.glob("pwned"))
 
 
-def test_the_texts_were_hostile_indeed(hostile: PopulatedInstance) -> None:
+def test_the_texts_were_hostile_indeed(hostile_instance: PopulatedInstance) -> None:
     """Otherwise the test above could not fail."""
-    shown = hostile("files list").out
+    shown = hostile_instance("files list").out
     assert r"\x1b]0;gone\x07\x1b[2J\x9b31m\u202egnp" in shown
     assert "[/]" in shown

@@ -19,7 +19,7 @@ from tests.support.shell import Shell
 _SHELL = {"|", "||", ">", ">>", "<", "&&", ";", ")"}  # where an example is the shell's again
 
 TREE = {" ".join(command.path): command for command in load_tree().walk() if not command.children}
-SHORT_NAMES = {" ".join(command.same_as): (path,) for path, command in TREE.items() if command.same_as}
+SHORT_NAMES = {" ".join(command.alias_of): (path,) for path, command in TREE.items() if command.alias_of}
 DRY = "--dry-run"
 
 
@@ -60,7 +60,7 @@ def test_the_examples_of_a_command_are_understood(
         done = shell(*split_example(example))
         assert (done.code, done.err) == (0, ""), example
     assert len(asked) == len(examples)
-    names = (path, " ".join(command.same_as)) if command.same_as else (path, *SHORT_NAMES.get(path, ()))
+    names = (path, " ".join(command.alias_of)) if command.alias_of else (path, *SHORT_NAMES.get(path, ()))
     assert any(f"docshare {name}" in asked for name in names)
 
 

@@ -48,9 +48,9 @@ def program_output(path: str, done: CommandResult) -> str:
 
 
 @pytest.mark.parametrize(("path", "leaf"), READS.items(), ids=READS)
-def test_a_command_fits_every_screen(town: PopulatedInstance, path: str, leaf: CommandCase) -> None:
+def test_a_command_fits_every_screen(instance: PopulatedInstance, path: str, leaf: CommandCase) -> None:
     for name, mode in MODES.items():
-        done = town(leaf.line, "--progress", "none", env=mode.env, tty=mode.tty)
+        done = instance(leaf.line, "--progress", "none", env=mode.env, tty=mode.tty)
         assert done.code == leaf.code, (name, done.err)
         text = done.out + done.err
         assert mode.colour or "\x1b" not in (text if mode.tty else program_output(path, done)), name
@@ -60,21 +60,21 @@ def test_a_command_fits_every_screen(town: PopulatedInstance, path: str, leaf: C
 
 
 @pytest.mark.parametrize("path", [path for path, leaf in COMMANDS.items() if leaf.kind == "read"])
-def test_reading_works_where_nothing_can_be_kept(town: PopulatedInstance, tmp_path: Path, path: str) -> None:
+def test_reading_works_where_nothing_can_be_kept(instance: PopulatedInstance, tmp_path: Path, path: str) -> None:
     (tmp_path / "file").write_text("")
     places = {f"DOCSHARE_{kind}_DIR": str(tmp_path / "file" / kind) for kind in ("CONFIG", "STATE", "CACHE")}
-    done = town(COMMANDS[path].line, "--json", env=places)
+    done = instance(COMMANDS[path].line, "--json", env=places)
     assert done.code == COMMANDS[path].code, done.err
 
 
 @pytest.mark.parametrize("path", [path for path, leaf in COMMANDS.items() if leaf.kind == "offline"])
 def test_a_command_that_needs_no_server_opens_no_socket(
-    town: PopulatedInstance, monkeypatch: pytest.MonkeyPatch, path: str
+    instance: PopulatedInstance, monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
-    line = town.filled(COMMANDS[path].line)
+    line = instance.fill_line(COMMANDS[path].line)
     for way in ("connect", "connect_ex", "sendto"):
         monkeypatch.setattr(socket.socket, way, _refuse_socket)
-    assert town(line).code == COMMANDS[path].code
+    assert instance(line).code == COMMANDS[path].code
 
 
 def _refuse_socket(*_: object) -> None:

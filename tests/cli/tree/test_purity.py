@@ -28,7 +28,7 @@ FAILURES = {
 UNREACHABLE = 11
 ACCEPTED_FAILURES = {("auth status", 403)}  # a credential that may not ask whose it is works all the same
 ONLINE = {path: leaf for path, leaf in COMMANDS.items() if leaf.kind in ("change", "read") and leaf.operations}
-MULTI_REQUEST_COMMANDS = {path: leaf for path, leaf in ONLINE.items() if len(leaf.asks) > 1}
+MULTI_REQUEST_COMMANDS = {path: leaf for path, leaf in ONLINE.items() if len(leaf.list_operations) > 1}
 # What was written but cannot be read back, and a report whose pictures cannot be drawn: said on stderr.
 SUCCESS_DESPITE_FAILURE = {
     ("settings set", 1),
@@ -44,17 +44,17 @@ DETAIL = "no \x1b[31m[/] \u202e $(touch pwned)"
 
 
 @pytest.fixture(scope="module")
-def wall() -> Iterator[FakeApi]:
+def refusing_api() -> Iterator[FakeApi]:
     with fake_api() as api:
         yield api
 
 
 @pytest.fixture
-def elsewhere(town: PopulatedInstance, tmp_path: Path) -> Callable[[CommandCase], Callable[[str], CommandResult]]:
+def run_against(instance: PopulatedInstance, tmp_path: Path) -> Callable[[CommandCase], Callable[[str], CommandResult]]:
     """A function that makes the line of a leaf ready to be run against a server at another address."""
 
     def ready(leaf: CommandCase) -> Callable[[str], CommandResult]:
-        words, here = town.words(leaf.line), town.shell.env["DOCSHARE_URL"]
+        words, here = instance.split_line(leaf.line), instance.shell.env["DOCSHARE_URL"]
 
         def run(url: str) -> CommandResult:
             shell = Shell(tmp_path, url, FakeTime())
@@ -68,13 +68,13 @@ def elsewhere(town: PopulatedInstance, tmp_path: Path) -> Callable[[CommandCase]
 
 @pytest.mark.parametrize(("path", "leaf"), ONLINE.items(), ids=ONLINE)
 def test_a_refused_command_prints_nothing_and_ends_with_its_code(
-    wall: FakeApi, elsewhere: Any, path: str, leaf: CommandCase
+    refusing_api: FakeApi, run_against: Any, path: str, leaf: CommandCase
 ) -> None:
-    run = elsewhere(leaf)
+    run = run_against(leaf)
     for status, (code, expected) in FAILURES.items():
         refusal = problem(status, code, DETAIL)
-        wall.next_answer = lambda method, path, refusal=refusal: refusal
-        done = run(wall.url)
+        refusing_api.take_response = lambda method, path, refusal=refusal: refusal
+        done = run(refusing_api.url)
         if (path, status) in ACCEPTED_FAILURES:
             assert (done.code, json.loads(done.out) is None) == (0, False)
             continue
@@ -84,23 +84,23 @@ def test_a_refused_command_prints_nothing_and_ends_with_its_code(
 
 
 @pytest.fixture
-def failing(town: PopulatedInstance) -> Iterator[PopulatedInstance]:
+def failing_instance(instance: PopulatedInstance) -> Iterator[PopulatedInstance]:
     """The town, whose server fails after as many requests as a test lets pass."""
     try:
-        yield town
+        yield instance
     finally:
-        town.lasts = float("inf")
+        instance.remaining_answers = float("inf")
 
 
 @pytest.mark.parametrize(("path", "leaf"), MULTI_REQUEST_COMMANDS.items(), ids=MULTI_REQUEST_COMMANDS)
 def test_a_command_whose_server_fails_halfway_prints_nothing_that_is_not_whole(
-    failing: PopulatedInstance, path: str, leaf: CommandCase
+    failing_instance: PopulatedInstance, path: str, leaf: CommandCase
 ) -> None:
-    for answered in range(1, len(leaf.asks)):
-        failing.lasts = float("inf")
-        line = failing.filled(leaf.line)
-        failing.lasts = answered
-        done = failing(line, *NO_WAIT_OPTIONS)
+    for answered in range(1, len(leaf.list_operations)):
+        failing_instance.remaining_answers = float("inf")
+        line = failing_instance.fill_line(leaf.line)
+        failing_instance.remaining_answers = answered
+        done = failing_instance(line, *NO_WAIT_OPTIONS)
         if (path, answered) in SUCCESS_DESPITE_FAILURE:
             assert (done.code, json.loads(done.out) is None) == (0, False)
             assert ": no\n" in done.err
@@ -111,9 +111,9 @@ def test_a_command_whose_server_fails_halfway_prints_nothing_that_is_not_whole(
 
 
 @pytest.mark.parametrize(("path", "leaf"), ONLINE.items(), ids=ONLINE)
-def test_a_command_whose_server_is_not_there_says_so(elsewhere: Any, path: str, leaf: CommandCase) -> None:
+def test_a_command_whose_server_is_not_there_says_so(run_against: Any, path: str, leaf: CommandCase) -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
-        done = elsewhere(leaf)(f"http://127.0.0.1:{closed.getsockname()[1]}")
+        done = run_against(leaf)(f"http://127.0.0.1:{closed.getsockname()[1]}")
     assert (done.code, done.out) == (UNREACHABLE, "")
     assert done.error["exit"] == UNREACHABLE

@@ -18,14 +18,14 @@ SCOPED_COMMANDS = [(path, scope) for path in ONLINE if (found := find_scopes(pat
 
 
 @pytest.fixture(scope="module")
-def holding(town: PopulatedInstance) -> Callable[..., str]:
+def make_token(instance: PopulatedInstance) -> Callable[..., str]:
     """A token with exactly these scopes."""
-    app, known = make_app(town.world), dict[str, str]()
+    app, known = make_app(instance.world), dict[str, str]()
 
     def token(*scopes: str) -> str:
         wanted = " ".join(scope for scope in SCOPES if scope in scopes)
         if wanted not in known:
-            known[wanted] = app.tokens(scope=wanted)["access_token"]
+            known[wanted] = app.approve_and_exchange(scope=wanted)["access_token"]
         return known[wanted]
 
     return token
@@ -38,19 +38,19 @@ def needed_scopes(path: str) -> tuple[str, ...]:
 
 @pytest.mark.parametrize("path", [path for path in ONLINE if needed_scopes(path)])
 def test_the_scopes_that_a_command_states_are_enough(
-    town: PopulatedInstance, holding: Callable[..., str], path: str
+    instance: PopulatedInstance, make_token: Callable[..., str], path: str
 ) -> None:
-    line = town.filled(COMMANDS[path].line)
-    done = town(line, env={"DOCSHARE_TOKEN": holding(*needed_scopes(path))})
+    line = instance.fill_line(COMMANDS[path].line)
+    done = instance(line, env={"DOCSHARE_TOKEN": make_token(*needed_scopes(path))})
     assert done.code == COMMANDS[path].code, done.err
 
 
 @pytest.mark.parametrize(("path", "scope"), SCOPED_COMMANDS)
 def test_with_one_scope_less_it_is_refused_and_told_the_line_that_would_do(
-    town: PopulatedInstance, holding: Callable[..., str], path: str, scope: str
+    instance: PopulatedInstance, make_token: Callable[..., str], path: str, scope: str
 ) -> None:
-    line = town.filled(COMMANDS[path].line)
-    done = town(line, env={"DOCSHARE_TOKEN": holding(*(set(SCOPES) - {scope}))})
+    line = instance.fill_line(COMMANDS[path].line)
+    done = instance(line, env={"DOCSHARE_TOKEN": make_token(*(set(SCOPES) - {scope}))})
     assert done.code == 5, (done.out, done.err)
     assert "docshare auth login --scope " in done.err
     told = done.err.split("--scope ")[1].split()[0].split(",")
@@ -59,32 +59,34 @@ def test_with_one_scope_less_it_is_refused_and_told_the_line_that_would_do(
 
 @pytest.mark.parametrize("path", ONLINE)
 def test_all_that_a_command_asks_for_is_stated(path: str) -> None:
-    asked = {OPERATIONS[name].scope for name in COMMANDS[path].asks} - {None}
+    asked = {OPERATIONS[name].scope for name in COMMANDS[path].list_operations} - {None}
     found = find_scopes(path.split())
     assert asked <= ({*found.needed, *found.useful} if found else set())
 
 
-def test_the_table_names_commands_and_help_and_manual_show_it(town: PopulatedInstance) -> None:
+def test_the_table_names_commands_and_help_and_manual_show_it(instance: PopulatedInstance) -> None:
     from docshare.cli.reference.man import render_pages
 
     root = load_tree()
     leaves = {" ".join(command.path) for command in root.walk() if not command.children}
     assert BY_COMMAND.keys() <= leaves
-    assert "Scopes: files:read, files:write." in town("push --help").out
-    assert "Scopes: files:read." in town("ls --help").out
+    assert "Scopes: files:read, files:write." in instance("push --help").out
+    assert "Scopes: files:read." in instance("ls --help").out
     assert "files:read, files:write." in render_pages(root)["man1/docshare-push.1"].replace("\\", "")
 
 
-def test_the_hint_keeps_what_the_sign_in_allows_already(town: PopulatedInstance, holding: Callable[..., str]) -> None:
+def test_the_hint_keeps_what_the_sign_in_allows_already(
+    instance: PopulatedInstance, make_token: Callable[..., str]
+) -> None:
     from docshare.cli.local.credentials import Credential, save
 
-    url, home = town.shell.env["DOCSHARE_URL"], town.shell.home / "config"
-    save(home, "scoped", Credential(url, holding("files:write", "profile"), scopes="files:write profile"))
+    url, home = instance.shell.env["DOCSHARE_URL"], instance.shell.home / "config"
+    save(home, "scoped", Credential(url, make_token("files:write", "profile"), scopes="files:write profile"))
     config = home / "config.toml"
     before = config.read_text()
     config.write_text(f'{before}\n[profiles.scoped]\nurl = "{url}"\n')
     try:
-        done = town("ls", "--profile", "scoped", env={"DOCSHARE_TOKEN": ""})
+        done = instance("ls", "--profile", "scoped", env={"DOCSHARE_TOKEN": ""})
     finally:
         config.write_text(before)
     assert "docshare auth login --scope files:write,profile,files:read --profile scoped" in done.err

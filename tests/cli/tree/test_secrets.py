@@ -34,10 +34,10 @@ SECRET_PRINTING_COMMANDS = ("auth token",)  # this one is for printing it
 
 
 @pytest.fixture(scope="module")
-def wall() -> Iterator[FakeApi]:
+def refusing_api() -> Iterator[FakeApi]:
     """A server that refuses everything, and says again what it was sent."""
     with fake_api() as api:
-        api.next_answer = lambda method, path: (
+        api.take_response = lambda method, path: (
             lambda heard: problem(
                 400, "bad_request", f"{heard.headers['Authorization']} {heard.body[:4000].decode('utf-8', 'replace')}"
             )
@@ -46,16 +46,18 @@ def wall() -> Iterator[FakeApi]:
 
 
 @pytest.fixture
-def shell(town: PopulatedInstance, wall: FakeApi, tmp_path: Path) -> Shell:
+def shell(instance: PopulatedInstance, refusing_api: FakeApi, tmp_path: Path) -> Shell:
     home = tmp_path / "home"
-    shutil.copytree(town.shell.home, home)
-    shell = Shell(home, wall.url, FakeTime())
+    shutil.copytree(instance.shell.home, home)
+    shell = Shell(home, refusing_api.url, FakeTime())
     shell.env["DOCSHARE_TOKEN"] = TOKEN
     return shell
 
 
 @pytest.mark.parametrize("path", [path for path in COMMAND_LINES if path not in SECRET_PRINTING_COMMANDS])
-def test_a_secret_is_neither_shown_nor_kept(town: PopulatedInstance, shell: Shell, tmp_path: Path, path: str) -> None:
+def test_a_secret_is_neither_shown_nor_kept(
+    instance: PopulatedInstance, shell: Shell, tmp_path: Path, path: str
+) -> None:
     for name, text in (("sentinel", f"{SENTINEL}.in-a-file.of-its-own"), ("password", f"{SENTINEL}-password")):
         (tmp_path / name).write_text(text)
     line = (
@@ -63,7 +65,7 @@ def test_a_secret_is_neither_shown_nor_kept(town: PopulatedInstance, shell: Shel
         .replace("{sentinel}", str(tmp_path / "sentinel"))
         .replace("{password}", str(tmp_path / "password"))
     )
-    words = town.words(line)
+    words = instance.split_line(line)
     dry = ["-n"] if COMMANDS[path].kind == "change" else []
     for options in (["-vv"], ["-vv", "--json"], [*dry, "-vv", "--json"]):
         done = shell(*words, *options, "--retries", "0", "--max-wait", "0s")
@@ -84,15 +86,15 @@ def test_a_crash_says_nothing_of_a_secret(shell: Shell, monkeypatch: pytest.Monk
     assert SENTINEL not in done.out + done.err + report
 
 
-def test_a_program_that_is_started_finds_no_secret_in_its_words(town: PopulatedInstance, tmp_path: Path) -> None:
+def test_a_program_that_is_started_finds_no_secret_in_its_words(instance: PopulatedInstance, tmp_path: Path) -> None:
     out = tmp_path / "words"
     program = tmp_path / "program"
     program.write_text(f"#!/bin/sh\ncat /proc/$$/cmdline >> {out}\n")
     program.chmod(0o755)
-    done = town(f"events tail --once --from start --no-cursor --exec {program}")
+    done = instance(f"events tail --once --from start --no-cursor --exec {program}")
     assert done.code == 0, done.err
     assert str(program) in out.read_text()
-    assert town.world.pia.key not in out.read_text()
+    assert instance.world.pia.key not in out.read_text()
 
 
 def test_a_saved_credential_stands_in_one_file_that_only_its_owner_reads(shell: Shell) -> None:

@@ -15,13 +15,13 @@ def operator(world: World, tmp_path: Path) -> Operator:
 
 
 @pytest.fixture
-def furnished(operator: Operator) -> Operator:
+def populated_operator(operator: Operator) -> Operator:
     """The operator of an instance with something of each kind."""
     populate_instance(operator)
     return operator
 
 
 @pytest.fixture
-def own(furnished: Operator) -> Path:
+def own_backup(populated_operator: Operator) -> Path:
     """A backup of the operator's own instance."""
-    return furnished.saved()
+    return populated_operator.make_backup()

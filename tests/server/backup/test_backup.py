@@ -37,9 +37,9 @@ def test_everything_comes_back(operator: Operator, tmp_path: Path, name: str) ->
     made = world.pia.upload(simple_pdf(pages=2), "offer.pdf")
     put_settings(world, made, password="Open, Sesame!")
     hook = webhooks.create_webhook(world.pia)
-    ((uuid, sealed),) = world.rt.db.rows("SELECT uuid, secret FROM webhooks")
-    path = operator.saved(name)
-    done = operator.admin("restore", path, "--json", data=tmp_path / "new")
+    ((uuid, sealed),) = world.rt.db.fetch_all("SELECT uuid, secret FROM webhooks")
+    path = operator.make_backup(name)
+    done = operator.run_admin("restore", path, "--json", data=tmp_path / "new")
     assert (done.code, done.json["files"], done.json["blobs"]) == (0, 1, 1), done.err
     with open_restored(operator, tmp_path / "new") as again:
         assert get_content(again, made) == simple_pdf(pages=2)
@@ -47,13 +47,13 @@ def test_everything_comes_back(operator: Operator, tmp_path: Path, name: str) ->
         assert b"password" in again.http.get(f"/{made['shortId']}").data
         assert again.rt.vault.open(sealed, uuid) == hook["secret"]
         assert len(webhooks.list_webhooks(again.pia)) == 1
-        assert operator.admin("check", data=tmp_path / "new").code == 0
+        assert operator.run_admin("check", data=tmp_path / "new").code == 0
 
 
 def test_the_result_names_the_digest_of_the_manifest_and_counts(operator: Operator) -> None:
     operator.world.pia.upload()
     path = operator.place / "saved.tar"
-    done = operator.admin("backup", path, "--json")
+    done = operator.run_admin("backup", path, "--json")
     found = read_members(path)
     manifest = found.pop("manifest.json")
     assert done.json["sha256"] == hashlib.sha256(manifest).hexdigest()
@@ -77,7 +77,7 @@ def _blob_path(content: bytes) -> str:
 
 def test_a_manifest_says_the_digest_of_every_member(operator: Operator) -> None:
     operator.world.pia.upload()
-    found = read_members(operator.saved())
+    found = read_members(operator.make_backup())
     manifest = json.loads(found["manifest.json"])
     assert manifest["files"]["docshare.db"][1:] == [
         len(found["docshare.db"]), hashlib.sha256(found["docshare.db"]).hexdigest(),
@@ -88,13 +88,13 @@ def test_a_manifest_says_the_digest_of_every_member(operator: Operator) -> None:
 
 def test_equal_documents_are_stored_once_and_come_back_each(operator: Operator, tmp_path: Path) -> None:
     first, second = (operator.world.pia.upload() for _ in range(2))
-    path = operator.saved()
+    path = operator.make_backup()
     assert len([name for name in read_members(path) if name.startswith("blobs/")]) == 1
-    assert operator.admin("restore", path, data=tmp_path / "new").code == 0
+    assert operator.run_admin("restore", path, data=tmp_path / "new").code == 0
     with open_restored(operator, tmp_path / "new") as again:
         assert again.pia.delete(f"/api/v1/files/{first['uuid']}").status_code == 200
         assert get_content(again, second) == simple_pdf(pages=3)
-        (keys,) = zip(*again.rt.db.rows("SELECT blob FROM files"), strict=True)
+        (keys,) = zip(*again.rt.db.fetch_all("SELECT blob FROM files"), strict=True)
         assert len(set(keys)) == 2
         assert all(again.rt.blobs.exists(key) for key in keys)
 
@@ -102,10 +102,10 @@ def test_equal_documents_are_stored_once_and_come_back_each(operator: Operator, 
 def test_a_second_backup_to_a_directory_copies_only_what_is_new(operator: Operator, tmp_path: Path) -> None:
     world, large = operator.world, simple_pdf(pages=1) + b"%" * 300_000
     world.pia.upload(large)
-    first = operator.admin("backup", tmp_path / "kept", "--json").json
+    first = operator.run_admin("backup", tmp_path / "kept", "--json").json
     small = simple_pdf(pages=2)
     world.pia.upload(small)
-    second = operator.admin("backup", tmp_path / "kept", "--json").json
+    second = operator.run_admin("backup", tmp_path / "kept", "--json").json
     database = next((tmp_path / "kept").glob("docshare.db.*")).stat().st_size
     assert first["written"] == database + len(large)
     assert second["written"] == database + len(small)
@@ -115,21 +115,21 @@ def test_a_second_backup_to_a_directory_copies_only_what_is_new(operator: Operat
 def test_a_directory_forgets_what_was_destroyed(operator: Operator, tmp_path: Path) -> None:
     world = operator.world
     made, kept = world.pia.upload(b"%PDF-1.4 x" + simple_pdf(pages=1)), world.pia.upload()
-    operator.saved("kept")
+    operator.make_backup("kept")
     world.rt.db.sqlite.execute_sql("UPDATE files SET trashed_at = 1, purge_at = 1 WHERE uuid = ?", (made["uuid"],))
     world.clock.advance(days=60)
-    purge.purge(world.rt, *(row for (row,) in world.rt.db.rows("SELECT id FROM files WHERE trashed_at = 1")))
-    operator.saved("kept")
+    purge.purge(world.rt, *(row for (row,) in world.rt.db.fetch_all("SELECT id FROM files WHERE trashed_at = 1")))
+    operator.make_backup("kept")
     names = [path.name for path in (tmp_path / "kept" / "blobs").glob("*/*")]
     assert names == [hashlib.sha256(simple_pdf(pages=3)).hexdigest()]
-    assert operator.admin("restore", tmp_path / "kept", "--verify-only").code == 0
+    assert operator.run_admin("restore", tmp_path / "kept", "--verify-only").code == 0
     assert kept["uuid"]
 
 
 def test_a_document_destroyed_meanwhile_is_saved_as_it_was_and_then_goes(operator: Operator, tmp_path: Path) -> None:
     world = operator.world
     made = world.pia.upload()
-    ((blob, row),) = world.rt.db.rows("SELECT blob, id FROM files")
+    ((blob, row),) = world.rt.db.fetch_all("SELECT blob, id FROM files")
     destroyed: list[bool] = []
 
     database = reading.database_size(operator.data / "docshare.db")
@@ -147,18 +147,18 @@ def test_a_document_destroyed_meanwhile_is_saved_as_it_was_and_then_goes(operato
     assert (found.manifest.damaged, len(found.manifest.blobs)) == ({}, 1)
     run_job(world.rt, next(job for job in JOBS if job.name == "destroy what a backup held"))
     assert not world.rt.blobs.exists(blob)
-    assert operator.admin("restore", path, "--verify-only").code == 0
+    assert operator.run_admin("restore", path, "--verify-only").code == 0
 
 
 def test_a_start_beside_a_backup_removes_nothing_that_it_reads(operator: Operator) -> None:
     blobs = operator.world.rt.blobs
-    part = blobs.part()
+    part = blobs.create_partial()
     part.write(b"x")
-    key = blobs.keep(part)
+    key = blobs.store(part)
     with DirectoryLock(operator.data, BACKUP_LOCK):
         assert blobs.sweep([]).orphans == 0
-        assert (blobs.exists(key), blobs.settle()) == (True, 0)
-    assert (blobs.settle(), blobs.exists(key)) == (1, False)
+        assert (blobs.exists(key), blobs.delete_postponed()) == (True, 0)
+    assert (blobs.delete_postponed(), blobs.exists(key)) == (1, False)
 
 
 def test_backups_taken_while_people_write_are_each_whole(operator: Operator, tmp_path: Path) -> None:
@@ -174,16 +174,16 @@ def test_backups_taken_while_people_write_are_each_whole(operator: Operator, tmp
             stop.wait(0.01)
         for number in range(3):
             before = set(acknowledged)
-            saved.append((operator.saved(f"{number}.tar"), before))
+            saved.append((operator.make_backup(f"{number}.tar"), before))
     finally:
         stop.set()
         for writer in writers:
             writer.join()
-    assert not world.rt.db.rows("PRAGMA foreign_key_check")
+    assert not world.rt.db.fetch_all("PRAGMA foreign_key_check")
     for path, before in saved:
         target = tmp_path / f"{path.stem}-restored"
-        assert operator.admin("restore", path, data=target).code == 0
-        checked = operator.admin("check", "--json", data=target)
+        assert operator.run_admin("restore", path, data=target).code == 0
+        checked = operator.run_admin("check", "--json", data=target)
         assert checked.code == 0, checked.out
         found = set(_list_uuids(target))
         assert before <= found, "an acknowledged upload is missing"
@@ -206,7 +206,7 @@ def _write_until_stopped(operator: Operator, stop: threading.Event, acknowledged
                 acknowledged.append(uuid)
             else:
                 http.delete(f"/api/v1/files/{uuid}", headers=pia.headers)
-                ((row,),) = rt.db.rows("SELECT id FROM files WHERE uuid = ?", (uuid,))
+                ((row,),) = rt.db.fetch_all("SELECT id FROM files WHERE uuid = ?", (uuid,))
                 purge.purge(rt, row)
 
 
@@ -219,13 +219,13 @@ def test_a_damaged_document_does_not_keep_the_rest_from_being_saved(operator: Op
     world = operator.world
     for content in (simple_pdf(pages=1), simple_pdf(pages=2), simple_pdf(pages=3)):
         world.pia.upload(content)
-    keys = [key for (key,) in world.rt.db.rows("SELECT blob FROM files ORDER BY id")]
+    keys = [key for (key,) in world.rt.db.fetch_all("SELECT blob FROM files ORDER BY id")]
     world.rt.blobs.path(keys[0]).unlink()
     world.rt.blobs.path(keys[1]).write_bytes(b"rotten")
-    done = operator.admin("backup", operator.place / "saved.tar", "--json")
+    done = operator.run_admin("backup", operator.place / "saved.tar", "--json")
     assert (done.code, done.json["damaged"]) == (13, sorted(keys[:2]))
     assert f"{keys[0]} was missing" in done.err
-    again = operator.admin("restore", operator.place / "saved.tar", "--json", data=operator.place / "new")
+    again = operator.run_admin("restore", operator.place / "saved.tar", "--json", data=operator.place / "new")
     assert (again.code, again.json["damaged"]) == (13, sorted(keys[:2]))
     blobs = operator.place / "new" / "blobs"
     assert (blobs / keys[1][:2] / keys[1]).read_bytes() == b"rotten", "what may be all that is left was lost"
@@ -235,13 +235,13 @@ def test_a_damaged_document_does_not_keep_the_rest_from_being_saved(operator: Op
 def test_the_key_of_the_secrets_can_be_left_out(operator: Operator) -> None:
     webhooks.resolve_all_hosts(operator.world.rt)
     webhooks.create_webhook(operator.world.pia)
-    assert "vault.key" in read_members(operator.saved())
+    assert "vault.key" in read_members(operator.make_backup())
     path = operator.place / "keyless.tar"
-    assert operator.admin("backup", path, "--without-key").code == 0
+    assert operator.run_admin("backup", path, "--without-key").code == 0
     assert "vault.key" not in read_members(path)
-    done = operator.admin("restore", path, data=operator.place / "new")
+    done = operator.run_admin("restore", path, data=operator.place / "new")
     assert (done.code, "the backup has no vault.key" in done.err) == (0, True)
-    checked = operator.admin("check", "--json", data=operator.place / "new")
+    checked = operator.run_admin("check", "--json", data=operator.place / "new")
     assert checked.code == 13
     assert [row["check"] for row in checked.json if not row["ok"]] == ["secrets"]
 
@@ -251,8 +251,8 @@ def test_a_stream_is_the_archive_and_nothing_else(operator: Operator) -> None:
     stream = bytearray()
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("docshare.cli.framework.context.Context.write", lambda self, data: stream.extend(data))
-        assert operator.admin("backup", "-").code == 0
-    done = operator.admin("restore", "-", "--json", data=operator.place / "new", stdin=bytes(stream))
+        assert operator.run_admin("backup", "-").code == 0
+    done = operator.run_admin("restore", "-", "--json", data=operator.place / "new", stdin=bytes(stream))
     assert (done.code, done.json["files"]) == (0, 1)
 
 
@@ -271,22 +271,22 @@ def test_it_refuses_a_place_where_no_backup_belongs(operator: Operator, out: str
     (operator.place / "there.tar").write_bytes(b"precious")
     (operator.place / "full").mkdir()
     (operator.place / "full" / "photo.jpg").write_bytes(b"precious")
-    done = operator.admin("backup", operator.place / out)
+    done = operator.run_admin("backup", operator.place / out)
     assert (done.code, done.out, said in done.err) == (2, "", True), done.err
     assert (operator.place / "there.tar").read_bytes() == b"precious"
     assert [path.name for path in (operator.place / "full").iterdir()] == ["photo.jpg"]
 
 
 def test_force_overwrites_an_archive_only_with_a_whole_one(operator: Operator) -> None:
-    path = operator.saved()
+    path = operator.make_backup()
     before = path.read_bytes()
     operator.world.pia.upload()
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("docshare.server.backup.archive.TarSink.finish", _raise_full_disk)
-        assert operator.admin("backup", path, "--force").code == 2
+        assert operator.run_admin("backup", path, "--force").code == 2
     assert path.read_bytes() == before
     assert not list(operator.place.glob("*.part"))
-    assert operator.admin("backup", path, "--force").code == 0
+    assert operator.run_admin("backup", path, "--force").code == 0
     assert path.read_bytes() != before
 
 
@@ -296,44 +296,44 @@ def _raise_full_disk(*_: object) -> str:
 
 def test_a_directory_of_another_instance_is_left_alone(operator: Operator, tmp_path: Path) -> None:
     operator.world.pia.upload()
-    assert operator.admin("account", "list").code == 0  # opening it names it
-    saved = operator.saved("saved")
+    assert operator.run_admin("account", "list").code == 0  # opening it names it
+    saved = operator.make_backup("saved")
     before = {path: path.read_bytes() for path in saved.rglob("*") if path.is_file()}
     other = tmp_path / "other"
-    assert operator.admin("account", "create", "eve@example.com", data=other).code == 0
-    done = operator.admin("backup", saved, data=other)
+    assert operator.run_admin("account", "create", "eve@example.com", data=other).code == 0
+    done = operator.run_admin("backup", saved, data=other)
     assert (done.code, "is the backup of another instance" in done.err, "--force" in done.err) == (7, True, True)
     assert {path: path.read_bytes() for path in saved.rglob("*") if path.is_file()} == before
-    assert operator.admin("backup", saved).code == 0
-    assert operator.admin("backup", saved, "--force", data=other).code == 0
-    assert operator.admin("backup", saved).code == 7
+    assert operator.run_admin("backup", saved).code == 0
+    assert operator.run_admin("backup", saved, "--force", data=other).code == 0
+    assert operator.run_admin("backup", saved).code == 7
 
 
 def test_a_restored_instance_goes_on_with_the_directory_it_came_from(operator: Operator, tmp_path: Path) -> None:
-    assert operator.admin("account", "list").code == 0
-    saved = operator.saved("saved")
-    assert operator.admin("restore", saved, data=tmp_path / "new").code == 0
-    assert operator.admin("backup", saved, data=tmp_path / "new").code == 0
+    assert operator.run_admin("account", "list").code == 0
+    saved = operator.make_backup("saved")
+    assert operator.run_admin("restore", saved, data=tmp_path / "new").code == 0
+    assert operator.run_admin("backup", saved, data=tmp_path / "new").code == 0
 
 
 def test_a_directory_of_an_older_version_is_taken_on(operator: Operator) -> None:
-    manifest = operator.saved("saved") / "manifest.json"
+    manifest = operator.make_backup("saved") / "manifest.json"
     value = json.loads(manifest.read_bytes())
     del value["instance"]
     manifest.write_text(json.dumps(value))
-    assert operator.admin("backup", manifest.parent).code == 0
+    assert operator.run_admin("backup", manifest.parent).code == 0
 
 
 def test_a_terminal_gets_no_archive(operator: Operator) -> None:
     operator.shell.tty = True
-    done = operator.admin("backup", "-")
+    done = operator.run_admin("backup", "-")
     assert (done.code, done.out) == (2, "")
 
 
 def test_only_one_backup_at_a_time(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(making, "_LOCK_PAUSE_S", 0)
     with DirectoryLock(operator.data, BACKUP_LOCK):
-        done = operator.admin("backup", operator.place / "saved.tar")
+        done = operator.run_admin("backup", operator.place / "saved.tar")
     assert (done.code, "is being backed up" in done.err) == (7, True)
     assert not list(operator.place.glob("saved*"))
 
@@ -354,7 +354,7 @@ def test_nobody_else_may_open_the_copy_of_the_database_while_it_is_made(
     monkeypatch.setattr(reading, "copy_database", watched)
     before = os.umask(0o022)
     try:
-        operator.saved()
+        operator.make_backup()
     finally:
         os.umask(before)
     assert set(modes) == {0}
@@ -368,21 +368,21 @@ def test_a_full_disk_is_told_as_one(operator: Operator, monkeypatch: pytest.Monk
             database.execute("CREATE TABLE more (than TEXT)")
 
     monkeypatch.setattr(reading, "copy_database", small)
-    done = operator.admin("backup", operator.place / "saved.tar")
+    done = operator.run_admin("backup", operator.place / "saved.tar")
     assert (done.code, "not enough disk space" in done.err) == (2, True)
     assert not list(operator.place.glob("saved*"))
 
 
 def test_a_dry_run_writes_nothing(operator: Operator) -> None:
     operator.world.pia.upload()
-    done = operator.admin("backup", operator.place / "saved.tar", "-n")
+    done = operator.run_admin("backup", operator.place / "saved.tar", "-n")
     assert done.code == 0
     assert done.out.startswith(f"WRITE\t{operator.place / 'saved.tar'}\t")
     assert not list(operator.place.glob("saved*"))
 
 
 def test_a_directory_without_data_is_told(operator: Operator) -> None:
-    done = operator.admin("backup", operator.place / "saved.tar", data=operator.place / "nowhere")
+    done = operator.run_admin("backup", operator.place / "saved.tar", data=operator.place / "nowhere")
     assert (done.code, "there is no docshare data" in done.err) == (2, True)
     assert not (operator.place / "nowhere").exists()
 
@@ -390,9 +390,9 @@ def test_a_directory_without_data_is_told(operator: Operator) -> None:
 def test_what_was_signed_in_then_is_signed_in_no_more(operator: Operator) -> None:
     world = operator.world
     sign_in_browser(world, world.pia)
-    path = operator.saved()
+    path = operator.make_backup()
     assert count_rows(world, "web_sessions") == 1
-    operator.admin("restore", path, data=operator.place / "new")
+    operator.run_admin("restore", path, data=operator.place / "new")
     with open_restored(operator, operator.place / "new") as again:
         assert (count_rows(again, "web_sessions"), count_rows(again, "login_links")) == (0, 0)
         assert again.pia.get("/api/v1/user").status_code == 200

@@ -22,13 +22,13 @@ Harm = Callable[[World, Path], object]
 
 
 @pytest.fixture
-def made(operator: Operator) -> dict[str, Any]:
+def uploaded_file(operator: Operator) -> dict[str, Any]:
     """A file of Pia's, and a webhook, in an instance that is whole."""
     return populate_instance(operator)
 
 
 def find_blob(world: World) -> Path:
-    ((key,),) = world.rt.db.rows("SELECT blob FROM files")
+    ((key,),) = world.rt.db.fetch_all("SELECT blob FROM files")
     return world.rt.blobs.path(key)
 
 
@@ -45,14 +45,14 @@ def add_stray_blob(_world: World, data: Path) -> None:
     (data / "blobs" / "zz" / ("z" * 32)).write_bytes(b"nobody's")
 
 
-def test_an_instance_that_is_whole_is_green(operator: Operator, made: dict[str, Any]) -> None:
-    done = operator.admin("check", "--json")
+def test_an_instance_that_is_whole_is_green(operator: Operator, uploaded_file: dict[str, Any]) -> None:
+    done = operator.run_admin("check", "--json")
     assert done.code == 0, done.out
     assert {row["check"] for row in done.json} == {
         "permissions", "database", "schema", "content", "leftovers", "secrets", "rows",
     }  # fmt: skip
     assert all(row["ok"] and row["fix"] is None for row in done.json)
-    assert made["uuid"]
+    assert uploaded_file["uuid"]
 
 
 HARMS: dict[str, tuple[Harm, str, str]] = {
@@ -81,127 +81,127 @@ HARMS: dict[str, tuple[Harm, str, str]] = {
 
 
 @pytest.mark.parametrize("name", HARMS)
-def test_what_is_wrong_is_named(operator: Operator, made: dict[str, Any], name: str) -> None:
+def test_what_is_wrong_is_named(operator: Operator, uploaded_file: dict[str, Any], name: str) -> None:
     harm, check, words = HARMS[name]
     harm(operator.world, operator.data)
-    done = operator.admin("check", "--json")
+    done = operator.run_admin("check", "--json")
     wrong = [row for row in done.json if not row["ok"]]
     assert done.code == 13
-    assert {row["check"] for row in wrong} == {check}, made
+    assert {row["check"] for row in wrong} == {check}, uploaded_file
     assert any(words in f"{row['detail']} {row['fix']}" for row in wrong), wrong
     assert all(row["fix"] for row in wrong)
 
 
-def test_a_database_that_is_none_is_named(operator: Operator, made: dict[str, Any]) -> None:
+def test_a_database_that_is_none_is_named(operator: Operator, uploaded_file: dict[str, Any]) -> None:
     broken = operator.place / "broken"
     broken.mkdir(mode=0o700)
     (broken / "docshare.db").write_bytes(b"not a database" * 1000)
-    done = operator.admin("check", "--json", data=broken)
-    assert (done.code, done.json[-1]["check"], done.json[-1]["ok"]) == (13, "database", False), made
+    done = operator.run_admin("check", "--json", data=broken)
+    assert (done.code, done.json[-1]["check"], done.json[-1]["ok"]) == (13, "database", False), uploaded_file
 
 
-def test_a_quick_check_reads_no_document(operator: Operator, made: dict[str, Any]) -> None:
+def test_a_quick_check_reads_no_document(operator: Operator, uploaded_file: dict[str, Any]) -> None:
     path = find_blob(operator.world)
     path.write_bytes(b"x" * path.stat().st_size)
-    assert operator.admin("check", "--quick").code == 0, made
-    assert operator.admin("check").code == 13
+    assert operator.run_admin("check", "--quick").code == 0, uploaded_file
+    assert operator.run_admin("check").code == 13
 
 
-def test_a_pipe_gets_tabs_and_a_terminal_lines_with_fixes(operator: Operator, made: dict[str, Any]) -> None:
-    assert operator.admin("check").lines[0].startswith("permissions\ttrue\t"), made
+def test_a_pipe_gets_tabs_and_a_terminal_lines_with_fixes(operator: Operator, uploaded_file: dict[str, Any]) -> None:
+    assert operator.run_admin("check").lines[0].startswith("permissions\ttrue\t"), uploaded_file
     operator.shell.tty = True
     operator.shell.env["NO_COLOR"] = "1"
     find_blob(operator.world).unlink()
-    lines = operator.admin("check").lines
+    lines = operator.run_admin("check").lines
     assert lines[0].startswith("✓ permissions")
     wrong = next(number for number, line in enumerate(lines) if line.startswith("✗ content"))
     assert lines[wrong + 1].startswith("  fix: have its owner replace it")
 
 
-def test_beside_a_server_a_young_blob_may_be_an_upload(operator: Operator, made: dict[str, Any]) -> None:
+def test_beside_a_server_a_young_blob_may_be_an_upload(operator: Operator, uploaded_file: dict[str, Any]) -> None:
     add_stray_blob(operator.world, operator.data)
     path = operator.data / "blobs" / "zz" / ("z" * 32)
     now = START // 1000 + DAY
     with DirectoryLock(operator.data):
         os.utime(path, (now - 60, now - 60))
-        assert operator.admin("check").code == 0, made
+        assert operator.run_admin("check").code == 0, uploaded_file
         os.utime(path, (now - 7200, now - 7200))
-        assert operator.admin("check").code == 13
+        assert operator.run_admin("check").code == 13
 
 
-def test_during_a_backup_what_is_put_off_is_no_leftover(operator: Operator, made: dict[str, Any]) -> None:
+def test_during_a_backup_what_is_put_off_is_no_leftover(operator: Operator, uploaded_file: dict[str, Any]) -> None:
     add_stray_blob(operator.world, operator.data)
     with DirectoryLock(operator.data, BACKUP_LOCK):
-        assert operator.admin("check").code == 0, made
-    assert operator.admin("check").code == 13
+        assert operator.run_admin("check").code == 0, uploaded_file
+    assert operator.run_admin("check").code == 13
 
 
 def test_a_document_that_went_while_it_was_read_is_no_damage(
-    operator: Operator, made: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    operator: Operator, uploaded_file: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def gone(path: Path) -> tuple[str, int]:
         operator.world.rt.db.sqlite.execute_sql("DELETE FROM files")
         raise FileNotFoundError(path)
 
     monkeypatch.setattr("docshare.server.backup.durable.hash_file", gone)
-    done = operator.admin("check", "--json")
-    assert [row["ok"] for row in done.json if row["check"] == "content"] == [True], made
+    done = operator.run_admin("check", "--json")
+    assert [row["ok"] for row in done.json if row["check"] == "content"] == [True], uploaded_file
 
 
 # --- mending ----------------------------------------------------------------------------------------------------------
 
 
-def test_leftovers_are_put_aside_with_a_report(operator: Operator, made: dict[str, Any]) -> None:
+def test_leftovers_are_put_aside_with_a_report(operator: Operator, uploaded_file: dict[str, Any]) -> None:
     add_stray_blob(operator.world, operator.data)
     (operator.data / "tmp" / "x.part").write_bytes(b"half")
-    done = operator.admin("check", "--repair", "--json")
+    done = operator.run_admin("check", "--repair", "--json")
     assert done.code == 0, done.out
-    assert (done.code, operator.admin("check", "--repair", "--json").json) == (0, done.json[2:]), "it mended again"
+    assert (done.code, operator.run_admin("check", "--repair", "--json").json) == (0, done.json[2:]), "it mended again"
     (place,) = (operator.data / "lost-and-found").iterdir()
     assert (place / "blobs" / "zz" / ("z" * 32)).read_bytes() == b"nobody's"
     assert (place / "tmp" / "x.part").read_bytes() == b"half"
     assert "was moved to" in (place / "report.json").read_text()
-    assert find_blob(operator.world).read_bytes() == simple_pdf(pages=3), made
+    assert find_blob(operator.world).read_bytes() == simple_pdf(pages=3), uploaded_file
 
 
-def test_permissions_are_closed(operator: Operator, made: dict[str, Any]) -> None:
+def test_permissions_are_closed(operator: Operator, uploaded_file: dict[str, Any]) -> None:
     operator.data.chmod(0o755)
     (operator.data / "docshare.db").chmod(0o644)
-    assert operator.admin("check", "--repair").code == 0, made
+    assert operator.run_admin("check", "--repair").code == 0, uploaded_file
     assert operator.data.stat().st_mode & 0o777 == 0o700
     assert (operator.data / "docshare.db").stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.parametrize("content", [None, b"rotten"])
 def test_links_of_damaged_documents_are_frozen_until_replaced(
-    operator: Operator, made: dict[str, Any], content: bytes | None
+    operator: Operator, uploaded_file: dict[str, Any], content: bytes | None
 ) -> None:
     world = operator.world
     find_blob(world).unlink()
     if content is not None:
-        ((key,),) = world.rt.db.rows("SELECT blob FROM files")
+        ((key,),) = world.rt.db.fetch_all("SELECT blob FROM files")
         world.rt.blobs.path(key).write_bytes(content)
-    assert world.http.get(f"/{made['shortId']}/pages/1-800.jpg").status_code != 500
-    done = operator.admin("check", "--repair", "--json")
+    assert world.http.get(f"/{uploaded_file['shortId']}/pages/1-800.jpg").status_code != 500
+    done = operator.run_admin("check", "--repair", "--json")
     assert done.code == 13, "damaged it still is"
     assert any("were frozen" in row["detail"] for row in done.json)
     with world.rt.db.write():  # as a server that starts: what it remembers is of before
-        page = world.http.get(f"/{made['shortId']}")
+        page = world.http.get(f"/{uploaded_file['shortId']}")
     assert page.status_code == 403, "no page says that the link is on hold"
-    again = operator.admin("check", "--repair", "--json")
+    again = operator.run_admin("check", "--repair", "--json")
     assert not any("were frozen" in row["detail"] for row in again.json), "it was frozen twice"
 
 
-def test_an_index_that_tells_another_story_is_built_anew(operator: Operator, made: dict[str, Any]) -> None:
+def test_an_index_that_tells_another_story_is_built_anew(operator: Operator, uploaded_file: dict[str, Any]) -> None:
     operator.world.rt.db.close()
     schema = "FROM sqlite_schema WHERE name = 'files_owner'"
     (index,) = run_statements(operator.data, f"SELECT * {schema}", f"DELETE {schema}")
     values = ", ".join("?" * len(index))
     run_statements(operator.data, "UPDATE files SET trashed_at = 1, purge_at = 9999999999999")
     run_statements(operator.data, f"INSERT INTO sqlite_schema VALUES ({values})", values=index)
-    before = operator.admin("check", "--json")
-    assert {row["check"] for row in before.json if not row["ok"]} == {"database"}, made
-    after = operator.admin("check", "--repair", "--json")
+    before = operator.run_admin("check", "--json")
+    assert {row["check"] for row in before.json if not row["ok"]} == {"database"}, uploaded_file
+    after = operator.run_admin("check", "--repair", "--json")
     assert after.code == 0, after.out
     assert any(row["detail"] == "its indexes were built anew" for row in after.json)
 
@@ -214,7 +214,7 @@ def run_statements(data: Path, *statements: str, values: tuple[Any, ...] = ()) -
         return found[0]
 
 
-def test_a_dry_run_mends_nothing(operator: Operator, made: dict[str, Any]) -> None:
+def test_a_dry_run_mends_nothing(operator: Operator, uploaded_file: dict[str, Any]) -> None:
     add_stray_blob(operator.world, operator.data)
-    assert operator.admin("check", "--repair", "-n").code == 13, made
+    assert operator.run_admin("check", "--repair", "-n").code == 13, uploaded_file
     assert not (operator.data / "lost-and-found").exists()

@@ -27,7 +27,7 @@ class BackupKill(BaseException):
 
 @pytest.mark.parametrize("step", [0, DECISION, DECISION + 1, 5, 8, 9, 12, 14, 15, MOVES])
 def test_a_restore_that_dies_leaves_the_old_instance_or_the_new_one(
-    operator: Operator, own: Path, monkeypatch: pytest.MonkeyPatch, step: int
+    operator: Operator, own_backup: Path, monkeypatch: pytest.MonkeyPatch, step: int
 ) -> None:
     """Whichever name was moved last: the next who opens the directory finds one of the two, whole."""
     later = operator.world.pia.upload(simple_pdf(pages=1))
@@ -43,19 +43,19 @@ def test_a_restore_that_dies_leaves_the_old_instance_or_the_new_one(
     with monkeypatch.context() as patched:
         patched.setattr(Path, "rename", rename)
         patched.setattr(placing.shutil, "rmtree", lambda *_, **__: None)  # a dead process cleans nothing up
-        with raises if step < MOVES else nullcontext(), sources.open_source(own) as source:
+        with raises if step < MOVES else nullcontext(), sources.open_source(own_backup) as source:
             restoring.restore(source, operator.data, now=1, hold=False, progress=lambda done, total: None)
     with open_instance(Config(data_dir=operator.data, base_url="http://127.0.0.1:1")) as instance:
-        uuids = {uuid for (uuid,) in instance.rt.db.rows("SELECT uuid FROM files")}
+        uuids = {uuid for (uuid,) in instance.rt.db.fetch_all("SELECT uuid FROM files")}
         is_new = later["uuid"] not in uuids
         assert len(uuids) == (1 if is_new else 2)
     assert is_new == (step > DECISION), "the decision falls once all is verified"
-    assert operator.admin("check", "--json").code == 0
+    assert operator.run_admin("check", "--json").code == 0
     assert not list(operator.data.glob("restoring*")), "a copy of everything lies there for ever"
 
 
-def test_a_killed_backup_holds_nothing_for_ever(operator: Operator, own: Path) -> None:
-    assert own.stat().st_size > 500_000, "a pipe takes all of it"
+def test_a_killed_backup_holds_nothing_for_ever(operator: Operator, own_backup: Path) -> None:
+    assert own_backup.stat().st_size > 500_000, "a pipe takes all of it"
     process = subprocess.Popen(
         [*COMMAND, "admin", "backup", "-", "--data", str(operator.data)],
         env=make_env(operator.place), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
@@ -66,12 +66,12 @@ def test_a_killed_backup_holds_nothing_for_ever(operator: Operator, own: Path) -
     process.send_signal(signal.SIGKILL)
     process.communicate()
     assert not is_locked(operator.data / BACKUP_LOCK)
-    again = operator.saved("again.tar")
-    assert operator.admin("restore", again, "--verify-only").code == 0
+    again = operator.make_backup("again.tar")
+    assert operator.run_admin("restore", again, "--verify-only").code == 0
 
 
 def test_a_backup_that_died_leaves_the_one_before_whole(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
-    root = operator.saved("kept")
+    root = operator.make_backup("kept")
     operator.world.pia.upload()
 
     def die(*_: object) -> None:
@@ -79,11 +79,11 @@ def test_a_backup_that_died_leaves_the_one_before_whole(operator: Operator, monk
 
     with monkeypatch.context() as patched:
         patched.setattr("docshare.server.backup.durable.sync_tree", die)
-        operator.admin("backup", root)
+        operator.run_admin("backup", root)
     (root / "blobs" / "00").mkdir(parents=True)
     (root / "blobs" / "00" / f"{'0' * 64}.part").write_bytes(b"half")
-    done = operator.admin("restore", root, "--json", "--verify-only")
+    done = operator.run_admin("restore", root, "--json", "--verify-only")
     assert (done.code, done.json["files"]) == (0, 0)
-    operator.saved("kept")
+    operator.make_backup("kept")
     assert not list(root.rglob("*.part"))
-    assert operator.admin("restore", root, "--json", "--verify-only").json["files"] == 1
+    assert operator.run_admin("restore", root, "--json", "--verify-only").json["files"] == 1

@@ -43,19 +43,19 @@ def archive(tmp_path_factory: pytest.TempPathFactory, engine: PdfEngine) -> byte
     place, clock = tmp_path_factory.mktemp("archive"), FakeClock()
     operator = Operator(make_world(make_runtime(place / "data", clock, engine), clock), place)
     populate_instance(operator)
-    data = operator.saved().read_bytes()
+    data = operator.make_backup().read_bytes()
     close_world(operator.world)
     return data
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> AdminShell:
+def admin_shell(tmp_path: Path) -> AdminShell:
     """Somebody with no instance yet."""
     return AdminShell(tmp_path / "data", tmp_path)
 
 
 @pytest.fixture
-def saved(archive: bytes, tmp_path: Path) -> Path:
+def backup_path(archive: bytes, tmp_path: Path) -> Path:
     """The backup of an instance elsewhere."""
     path = tmp_path / "given.tar"
     path.write_bytes(archive)
@@ -66,36 +66,38 @@ def saved(archive: bytes, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("path", [DATABASE, "vault.key", "config.toml", BLOB_PATH, MANIFEST, START])
-def test_a_changed_byte_in_any_member_is_found(desk: AdminShell, saved: Path, path: str) -> None:
-    found = read_members(saved)
+def test_a_changed_byte_in_any_member_is_found(admin_shell: AdminShell, backup_path: Path, path: str) -> None:
+    found = read_members(backup_path)
     middle = len(found[path]) // 2
     found[path] = found[path][:middle] + bytes([found[path][middle] ^ 1]) + found[path][middle + 1 :]
-    (desk.place / "bad.tar").write_bytes(pack_archive(found))
-    said = desk.refused(desk.place / "bad.tar")
+    (admin_shell.place / "bad.tar").write_bytes(pack_archive(found))
+    said = admin_shell.assert_restore_refused(admin_shell.place / "bad.tar")
     assert "the backup cannot be used: " in said
 
 
 @pytest.mark.parametrize("name", [DATABASE, "vault.key", "config.toml", "blobs", MANIFEST])
-def test_a_changed_byte_in_a_directory_is_found(furnished: Operator, name: str) -> None:
-    root = furnished.saved("kept")
+def test_a_changed_byte_in_a_directory_is_found(populated_operator: Operator, name: str) -> None:
+    root = populated_operator.make_backup("kept")
     path = next(path for path in root.rglob("*") if path.is_file() and path.relative_to(root).parts[0].startswith(name))
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1
     path.write_bytes(data)
-    furnished.refused(root)
+    populated_operator.assert_restore_refused(root)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.5, 0.98, 0.999])
-def test_an_archive_that_ends_early_is_no_backup(desk: AdminShell, saved: Path, share: float) -> None:
-    data = saved.read_bytes()[:-1024]  # without its end, which says nothing
-    desk.refused("-", stdin=data[: int(len(data) * share)])
+def test_an_archive_that_ends_early_is_no_backup(admin_shell: AdminShell, backup_path: Path, share: float) -> None:
+    data = backup_path.read_bytes()[:-1024]  # without its end, which says nothing
+    admin_shell.assert_restore_refused("-", stdin=data[: int(len(data) * share)])
 
 
 @pytest.mark.parametrize("name", ["saved.tar.gz", "saved.tar.zst"])
-def test_a_compressed_archive_that_ends_early_or_is_damaged_is_no_backup(furnished: Operator, name: str) -> None:
-    data = furnished.saved(name).read_bytes()
-    furnished.refused("-", stdin=data[: len(data) // 2])
-    furnished.refused("-", stdin=data[:2000] + b"\xff" * 64 + data[2064:])
+def test_a_compressed_archive_that_ends_early_or_is_damaged_is_no_backup(
+    populated_operator: Operator, name: str
+) -> None:
+    data = populated_operator.make_backup(name).read_bytes()
+    populated_operator.assert_restore_refused("-", stdin=data[: len(data) // 2])
+    populated_operator.assert_restore_refused("-", stdin=data[:2000] + b"\xff" * 64 + data[2064:])
 
 
 def build_member(name: str, kind: bytes = tarfile.REGTYPE, size: int = 0, link: str = "") -> bytes:
@@ -129,44 +131,46 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_archive_writes_nothing(desk: AdminShell, name: str) -> None:
+def test_a_hostile_archive_writes_nothing(admin_shell: AdminShell, name: str) -> None:
     start = json.dumps({"format": "docshare-backup", "version": VERSION, "bytes": 1 << 20}).encode()
     data = pack_archive({START: start})[:1024] + HOSTILE[name]() + bytes(1024)
-    said = desk.refused("-", stdin=data)
+    said = admin_shell.assert_restore_refused("-", stdin=data)
     assert "\x1b" not in said
-    assert not list(desk.place.rglob("evil"))
+    assert not list(admin_shell.place.rglob("evil"))
 
 
-def test_a_member_twice_is_refused(desk: AdminShell, saved: Path) -> None:
-    data = saved.read_bytes()
-    with tarfile.open(saved) as archive:
+def test_a_member_twice_is_refused(admin_shell: AdminShell, backup_path: Path) -> None:
+    data = backup_path.read_bytes()
+    with tarfile.open(backup_path) as archive:
         info = archive.getmember("vault.key")
     whole = data[info.offset : info.offset_data + 512]
-    desk.refused("-", stdin=data[: info.offset] + whole + data[info.offset :])
+    admin_shell.assert_restore_refused("-", stdin=data[: info.offset] + whole + data[info.offset :])
 
 
-def test_a_member_that_the_manifest_does_not_name_is_refused(desk: AdminShell, saved: Path) -> None:
-    found = read_members(saved)
+def test_a_member_that_the_manifest_does_not_name_is_refused(admin_shell: AdminShell, backup_path: Path) -> None:
+    found = read_members(backup_path)
     digest = hashlib.sha256(b"more").hexdigest()
     manifest = found.pop(MANIFEST)
     start = json.loads(found[START])
     found[START] = json.dumps(start | {"bytes": start["bytes"] + 4}).encode()
     found[f"blobs/{digest[:2]}/{digest}"] = b"more"
-    desk.refused("-", stdin=pack_archive(found | {MANIFEST: manifest}))
+    admin_shell.assert_restore_refused("-", stdin=pack_archive(found | {MANIFEST: manifest}))
 
 
-def test_what_is_left_out_is_missed(desk: AdminShell, saved: Path) -> None:
-    found = read_members(saved)
+def test_what_is_left_out_is_missed(admin_shell: AdminShell, backup_path: Path) -> None:
+    found = read_members(backup_path)
     del found[BLOB_PATH]
-    assert f"{BLOB_PATH} is missing" in desk.refused("-", stdin=pack_archive(found))
+    assert f"{BLOB_PATH} is missing" in admin_shell.assert_restore_refused("-", stdin=pack_archive(found))
 
 
-def test_a_manifest_that_left_out_a_document_of_the_database_is_refused(desk: AdminShell, saved: Path) -> None:
-    found = read_members(saved)
+def test_a_manifest_that_left_out_a_document_of_the_database_is_refused(
+    admin_shell: AdminShell, backup_path: Path
+) -> None:
+    found = read_members(backup_path)
     manifest = json.loads(found[MANIFEST])
     del manifest["blobs"][BLOB], found[BLOB_PATH]
     found[MANIFEST] = json.dumps(manifest).encode()
-    assert "are not in it" in desk.refused("-", stdin=pack_archive(found))
+    assert "are not in it" in admin_shell.assert_restore_refused("-", stdin=pack_archive(found))
 
 
 @pytest.mark.parametrize(
@@ -176,66 +180,66 @@ def test_a_manifest_that_left_out_a_document_of_the_database_is_refused(desk: Ad
      ("createdAt", 10**30), ("counts", {"files": "many"}), ("damaged", {"a" * 20: "\x1b[2J"}),
      ("damaged", {"\x07": "missing"})],
 )  # fmt: skip
-def test_a_manifest_that_leads_elsewhere_is_refused(furnished: Operator, name: str, value: object) -> None:
-    root = furnished.saved("kept")
+def test_a_manifest_that_leads_elsewhere_is_refused(populated_operator: Operator, name: str, value: object) -> None:
+    root = populated_operator.make_backup("kept")
     manifest = json.loads((root / MANIFEST).read_text())
     (root / MANIFEST).write_text(json.dumps(manifest | {name: value}))
-    assert "its manifest.json is damaged" in furnished.refused(root)
+    assert "its manifest.json is damaged" in populated_operator.assert_restore_refused(root)
 
 
-def test_a_manifest_of_another_database_is_refused(furnished: Operator) -> None:
-    root = furnished.saved("kept")
+def test_a_manifest_of_another_database_is_refused(populated_operator: Operator) -> None:
+    root = populated_operator.make_backup("kept")
     manifest = json.loads((root / MANIFEST).read_text())
     (root / MANIFEST).write_text(json.dumps(manifest | {"schema": 1}))
-    assert "and its manifest.json says 1" in furnished.refused(root)
+    assert "and its manifest.json says 1" in populated_operator.assert_restore_refused(root)
 
 
-def test_links_and_pipes_in_a_directory_are_not_followed(furnished: Operator) -> None:
-    root = furnished.saved("kept")
+def test_links_and_pipes_in_a_directory_are_not_followed(populated_operator: Operator) -> None:
+    root = populated_operator.make_backup("kept")
     path = next(root.glob("vault.key.*"))
-    path.rename(furnished.place / "elsewhere")
-    path.symlink_to(furnished.place / "elsewhere")
-    furnished.refused(root, 2)
+    path.rename(populated_operator.place / "elsewhere")
+    path.symlink_to(populated_operator.place / "elsewhere")
+    populated_operator.assert_restore_refused(root, 2)
     path.unlink()
     os.mkfifo(path)
-    furnished.refused(root)
+    populated_operator.assert_restore_refused(root)
 
 
-def test_a_backup_of_a_later_docshare_says_so(operator: Operator, own: Path) -> None:
-    found = read_members(own)
+def test_a_backup_of_a_later_docshare_says_so(operator: Operator, own_backup: Path) -> None:
+    found = read_members(own_backup)
     start = json.loads(found[START])
     found[START] = json.dumps(start | {"version": 2}).encode()
-    assert "a later docshare made it" in operator.refused("-", stdin=pack_archive(found))
+    assert "a later docshare made it" in operator.assert_restore_refused("-", stdin=pack_archive(found))
     with operator.world.rt.db.write():
         operator.world.rt.db.execute("PRAGMA user_version = 99")
-    assert "database version 99 is newer" in operator.refused(operator.saved("later.tar"))
+    assert "database version 99 is newer" in operator.assert_restore_refused(operator.make_backup("later.tar"))
 
 
-def test_another_backup_than_the_one_that_is_meant_is_refused(desk: AdminShell, saved: Path) -> None:
-    digest = hashlib.sha256(read_members(saved)[MANIFEST]).hexdigest()
-    new = desk.place / "new"
-    done = desk.admin("restore", saved, "--sha256", "0" * 64, data=new)
+def test_another_backup_than_the_one_that_is_meant_is_refused(admin_shell: AdminShell, backup_path: Path) -> None:
+    digest = hashlib.sha256(read_members(backup_path)[MANIFEST]).hexdigest()
+    new = admin_shell.place / "new"
+    done = admin_shell.run_admin("restore", backup_path, "--sha256", "0" * 64, data=new)
     assert (done.code, digest in done.err) == (13, True)
-    assert desk.admin("restore", saved, "--sha256", "0" * 64, "--verify-only").code == 13
-    assert desk.admin("restore", saved, "--sha256", digest, data=new).code == 0
+    assert admin_shell.run_admin("restore", backup_path, "--sha256", "0" * 64, "--verify-only").code == 13
+    assert admin_shell.run_admin("restore", backup_path, "--sha256", digest, data=new).code == 0
 
 
 @pytest.mark.parametrize("option", ["--verify-only", "--dry-run"])
-def test_looking_puts_nothing_back(desk: AdminShell, saved: Path, option: str) -> None:
-    done = desk.admin("restore", saved, option, "--json", data=desk.place / "new")
+def test_looking_puts_nothing_back(admin_shell: AdminShell, backup_path: Path, option: str) -> None:
+    done = admin_shell.run_admin("restore", backup_path, option, "--json", data=admin_shell.place / "new")
     assert (done.code, done.json["files"], done.json["schema"]) == (0, 1, 10)
-    assert not (desk.place / "new").exists()
+    assert not (admin_shell.place / "new").exists()
 
 
 # --- where it goes ----------------------------------------------------------------------------------------------------
 
 
-def test_an_instance_is_replaced_with_consent_and_moved_aside(operator: Operator, own: Path) -> None:
+def test_an_instance_is_replaced_with_consent_and_moved_aside(operator: Operator, own_backup: Path) -> None:
     later = operator.world.pia.upload(simple_pdf(pages=1))
     operator.world.rt.db.close()
-    asked = operator.admin("restore", own)
+    asked = operator.run_admin("restore", own_backup)
     assert (asked.code, "--confirm" in asked.err) == (2, True)
-    done = operator.admin("restore", own, "--json", "--confirm", operator.data)
+    done = operator.run_admin("restore", own_backup, "--json", "--confirm", operator.data)
     assert done.code == 0, done.err
     aside = Path(done.json["aside"])
     with closing(sqlite3.connect(aside / DATABASE)) as old:
@@ -244,54 +248,54 @@ def test_an_instance_is_replaced_with_consent_and_moved_aside(operator: Operator
     with open_restored(operator, operator.data) as again:
         assert again.pia.get(f"/api/v1/files/{later['uuid']}").status_code == 404
         assert count_rows(again, "files") == 1
-    assert operator.admin("check").code == 0
+    assert operator.run_admin("check").code == 0
 
 
-def test_a_directory_with_something_else_in_it_is_left_alone(desk: AdminShell, saved: Path) -> None:
-    place = desk.place / "photos"
+def test_a_directory_with_something_else_in_it_is_left_alone(admin_shell: AdminShell, backup_path: Path) -> None:
+    place = admin_shell.place / "photos"
     place.mkdir()
     (place / "cat.jpg").write_bytes(b"meow")
-    done = desk.admin("restore", saved, "--yes", data=place)
+    done = admin_shell.run_admin("restore", backup_path, "--yes", data=place)
     assert (done.code, "is not a docshare data directory" in done.err) == (2, True)
     assert [path.name for path in place.iterdir()] == ["cat.jpg"]
 
 
-def test_a_running_server_is_left_alone(operator: Operator, own: Path) -> None:
+def test_a_running_server_is_left_alone(operator: Operator, own_backup: Path) -> None:
     with DirectoryLock(operator.data):
-        done = operator.admin("restore", own, "--yes")
-        mend = operator.admin("check", "--repair")
+        done = operator.run_admin("restore", own_backup, "--yes")
+        mend = operator.run_admin("check", "--repair")
     assert (done.code, "a server is running on" in done.err) == (7, True)
     assert mend.code == 7
 
 
-def test_what_a_backup_is_reading_is_left_alone(operator: Operator, own: Path) -> None:
+def test_what_a_backup_is_reading_is_left_alone(operator: Operator, own_backup: Path) -> None:
     with DirectoryLock(operator.data, BACKUP_LOCK):
-        done = operator.admin("restore", own, "--yes")
-        mend = operator.admin("check", "--repair")
+        done = operator.run_admin("restore", own_backup, "--yes")
+        mend = operator.run_admin("check", "--repair")
     assert (done.code, "is being backed up" in done.err) == (7, True)
     assert mend.code == 7
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can restore for somebody else")
-def test_what_root_restores_into_the_directory_of_a_user_is_theirs(desk: AdminShell, saved: Path) -> None:
-    theirs = desk.place / "theirs"
+def test_what_root_restores_into_the_directory_of_a_user_is_theirs(admin_shell: AdminShell, backup_path: Path) -> None:
+    theirs = admin_shell.place / "theirs"
     theirs.mkdir()
     os.chown(theirs, 65534, 65534)
-    desk.admin("restore", saved, data=theirs)
+    admin_shell.run_admin("restore", backup_path, data=theirs)
     assert {path.stat().st_uid for path in theirs.rglob("*")} == {65534}
     assert (theirs / "lock").exists()
 
 
-def test_what_is_restored_is_for_its_owner_alone(desk: AdminShell, saved: Path) -> None:
-    new = desk.place / "new"
-    desk.admin("restore", saved, data=new)
+def test_what_is_restored_is_for_its_owner_alone(admin_shell: AdminShell, backup_path: Path) -> None:
+    new = admin_shell.place / "new"
+    admin_shell.run_admin("restore", backup_path, data=new)
     assert all(path.stat().st_mode & 0o077 == 0 for path in [new, *new.rglob("*")])
 
 
-def test_a_full_disk_is_told_before_anything_is_written(desk: AdminShell, saved: Path) -> None:
+def test_a_full_disk_is_told_before_anything_is_written(admin_shell: AdminShell, backup_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(restoring.shutil, "disk_usage", lambda path: _DiskUsage())
-        assert "not enough disk space" in desk.refused(saved, 2)
+        assert "not enough disk space" in admin_shell.assert_restore_refused(backup_path, 2)
 
 
 class _DiskUsage:
@@ -303,9 +307,9 @@ class _DiskUsage:
 
 def test_ids_of_events_go_on_above_all_that_a_client_may_have_seen(operator: Operator) -> None:
     made = operator.world.pia.upload()
-    path = operator.saved()
+    path = operator.make_backup()
     lost = insert_download(operator.world, made["uuid"])
-    operator.admin("restore", path, data=operator.place / "new")
+    operator.run_admin("restore", path, data=operator.place / "new")
     with open_restored(operator, operator.place / "new") as again:
         found = insert_download(again, made["uuid"])
         assert found > lost + 1_000_000
@@ -321,16 +325,18 @@ def test_deliveries_that_were_waiting_are_sent_unless_held(
     webhooks.resolve_all_hosts(world.rt)
     made = world.pia.upload()
     webhooks.create_webhook(world.pia)
-    ((hook, file),) = world.rt.db.rows("SELECT w.id, f.id FROM webhooks w, files f WHERE f.uuid = ?", (made["uuid"],))
+    ((hook, file),) = world.rt.db.fetch_all(
+        "SELECT w.id, f.id FROM webhooks w, files f WHERE f.uuid = ?", (made["uuid"],)
+    )
     with world.rt.db.write():
         world.rt.db.execute(
             "INSERT INTO deliveries (uuid, webhook_id, file_id, event, body, created_at, next_at) "
             "VALUES ('u', ?, ?, 'file.viewed', '{}', 1, 1)",
             (hook, file),
         )
-    operator.admin("restore", operator.saved(), *options, data=operator.place / "new")
+    operator.run_admin("restore", operator.make_backup(), *options, data=operator.place / "new")
     with open_restored(operator, operator.place / "new") as again:
-        ((left, abandoned),) = again.rt.db.rows(
+        ((left, abandoned),) = again.rt.db.fetch_all(
             "SELECT COUNT(next_at), COUNT(abandoned_at) FROM deliveries WHERE uuid = 'u'"
         )
         assert (left, abandoned) == (waiting, 1 - waiting)

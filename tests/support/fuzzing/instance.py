@@ -32,7 +32,7 @@ class FuzzAccount:
     addresses and tokens that no generator would hit upon."""
 
     environ: dict[str, str]
-    known: dict[str, list[str]]
+    known_values: dict[str, list[str]]
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class FuzzInstance:
     """``url`` where the instance listens; ``parts`` by plan."""
 
     url: str
-    parts: dict[str, FuzzAccount]
+    accounts: dict[str, FuzzAccount]
 
 
 @contextmanager
@@ -60,7 +60,7 @@ def open_fuzz_instance(cert: Path, make: Callable[..., World]) -> Iterator[FuzzI
 
 def _raise_limits(limits: RateLimiter) -> None:
     """Let the policies that no setting raises be as ample as the others."""
-    hit, look = limits.hit, limits.look
+    hit, look = limits.hit, limits.peek
 
     def counted(policy: RatePolicy, key: str, limit: int) -> Allowance:
         return hit(policy, key, AMPLE_LIMIT)
@@ -68,7 +68,7 @@ def _raise_limits(limits: RateLimiter) -> None:
     def looked(policy: RatePolicy, key: str, limit: int) -> Allowance:
         return look(policy, key, AMPLE_LIMIT)
 
-    limits.hit, limits.look = counted, looked  # type: ignore[method-assign]
+    limits.hit, limits.peek = counted, looked  # type: ignore[method-assign]
 
 
 def _create_fuzz_account(studio: DesignTool, person: Person) -> FuzzAccount:
@@ -78,7 +78,7 @@ def _create_fuzz_account(studio: DesignTool, person: Person) -> FuzzAccount:
     assert cookie is not None
     environ = {
         "FUZZ_KEY": person.key,
-        "FUZZ_DESIGN_USER": studio.user(exp=FAR_FUTURE_S),
+        "FUZZ_DESIGN_USER": studio.make_user_token(exp=FAR_FUTURE_S),
         "FUZZ_SESSION": cookie.value,
         "FUZZ_CSRF": find_csrf_token(browser.get("/login").text),
     }
@@ -91,7 +91,7 @@ def _create_fuzz_account(studio: DesignTool, person: Person) -> FuzzAccount:
         "webhook": [hook["webhook"]["uuid"]],
         "export": [studio.source.url()],
         "user": [environ["FUZZ_DESIGN_USER"]],
-        "design": [studio.design(exp=FAR_FUTURE_S)],
+        "design": [studio.make_design_token(exp=FAR_FUTURE_S)],
         "key": [person.key],
     }
     if person is world.pia:
@@ -100,11 +100,13 @@ def _create_fuzz_account(studio: DesignTool, person: Person) -> FuzzAccount:
         ]
         _create_resource(person, f"/api/v1/files/{made['uuid']}/invites", {"email": "ada@example.org"}, 201)
     reader = FakeReader(world, made["shortId"])
-    reader.reads(20, page=1, input=True)
-    reader.reads(20, page=2, turns=1)
+    reader.read_page(20, page=1, input=True)
+    reader.read_page(20, page=2, turns=1)
     end_all_sessions(world)
     insert_download(world, made["uuid"])
-    known["session"] = [row[0] for row in world.rt.db.rows("SELECT uuid FROM view_sessions ORDER BY id DESC LIMIT 1")]
+    known["session"] = [
+        row[0] for row in world.rt.db.fetch_all("SELECT uuid FROM view_sessions ORDER BY id DESC LIMIT 1")
+    ]
     return FuzzAccount(environ, known)
 
 

@@ -23,12 +23,12 @@ PARAMETERS = {
 def run_schemathesis(stage: FuzzInstance, plan: str, folder: Path, *args: str) -> "subprocess.CompletedProcess[str]":
     """Run it to its end; the config it was given is kept in ``folder``. ``args`` are its own."""
     config = folder / f"{plan}.toml"
-    config.write_text(CONFIG.read_text() + _format_dictionaries(stage.parts[plan]))
+    config.write_text(CONFIG.read_text() + _format_dictionaries(stage.accounts[plan]))
     command = [sys.executable, "-m", "schemathesis.cli", "--config-file", str(config), "run", "--no-color", *args]
     return subprocess.run(
         [*command, "--url", stage.url, f"{stage.url}/api/v1/openapi.json"],
         cwd=folder,
-        env=os.environ | stage.parts[plan].environ | {"PYTHONPATH": str(ROOT)},
+        env=os.environ | stage.accounts[plan].environ | {"PYTHONPATH": str(ROOT)},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -38,10 +38,10 @@ def run_schemathesis(stage: FuzzInstance, plan: str, folder: Path, *args: str) -
 
 def _format_dictionaries(part: FuzzAccount) -> str:
     """The part of the config that lets schemathesis use what the account knows, most of the time."""
-    lines = [f"[dictionaries.{name}]\nvalues = {json.dumps(values)}" for name, values in part.known.items()]
+    lines = [f"[dictionaries.{name}]\nvalues = {json.dumps(values)}" for name, values in part.known_values.items()]
     for pattern, places in PARAMETERS.items():
         lines.append(f'[[operations]]\ninclude-path-regex = "{pattern}"')
         lines.append('exclude-method = "DELETE"\n[operations.parameters]')
-        bound = {place: name for place, name in places.items() if name in part.known}
+        bound = {place: name for place, name in places.items() if name in part.known_values}
         lines += [f'"{place}" = {{ dictionary = "{name}", probability = 0.7 }}' for place, name in bound.items()]
     return "\n".join(["", *lines, ""])

@@ -77,9 +77,9 @@ def check(
                 hashes=not quick,
                 progress=make_progress_callback(bar),
             )
-            rows = [finding.row() for finding in (*done, *run.findings())]
+            rows = [finding.to_row() for finding in (*done, *run.list_findings())]
     printer = ctx.emitter(CHECK)
-    if printer.for_people:
+    if printer.is_for_people:
         ctx.write("".join(f"{line}\n" for row in rows for line in _render_row(ctx, row)))
     else:
         printer.emit(rows)
@@ -89,6 +89,6 @@ def check(
 def _render_row(ctx: Context, row: Mapping[str, Any]) -> Iterator[str]:
     screen = ctx.out_screen
     sign, role = ("✓", "ok") if row["ok"] else ("✗", "error")
-    yield f"{screen.paint(role, screen.glyph(sign))} {row['check']:<12} {ctx.safe(row['detail'])}"
+    yield f"{screen.paint(role, screen.glyph(sign))} {row['check']:<12} {ctx.sanitize(row['detail'])}"
     if row["fix"]:
-        yield f"  {screen.paint('bold', 'fix:')} {ctx.safe(row['fix'])}"
+        yield f"  {screen.paint('bold', 'fix:')} {ctx.sanitize(row['fix'])}"

@@ -85,7 +85,7 @@ def deliveries_show(context: typer.Context, delivery: _Id, data: Data = None) ->
     row = run_admin_command(context, data, "deliveries show", id=str(delivery))
     printer.emit(row)
     tries = list(split_by_attempt([row]))
-    if printer.for_people and tries:
+    if printer.is_for_people and tries:
         ctx.print("")
         ctx.emit(tries, ATTEMPTS_SPEC)
 

@@ -91,8 +91,8 @@ def translate_backup_errors(directory: Path | None) -> Iterator[None]:
 
 def make_progress_callback(bar: Any) -> Callable[[int, int], None]:
     def update(done: int, total: int) -> None:
-        bar.of(total)
-        bar.at(done)
+        bar.set_total(total)
+        bar.update(done)
 
     return update
 

@@ -68,7 +68,7 @@ def outbox_show(
     ctx = current_context()
     mail = run_admin_command(context, data, "outbox show", uuid=_resolve_uuid(context, data, uuid))
     printer = ctx.emitter(_MESSAGE)
-    if printer.natural:
+    if printer.is_default_shape:
         ctx.write(mail["message"])
     else:
         printer.emit(mail)

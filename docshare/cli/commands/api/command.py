@@ -103,7 +103,7 @@ def api(
     if dry_run:
         from docshare.cli.framework import bulk
 
-        return bulk.print_requests(ctx, [request.shown()])
+        return bulk.print_requests(ctx, [request.preview()])
     if output not in (None, "-") and Path(str(output)).exists() and not force:
         raise Stop(ExitCode.USAGE, f"{output} already exists", hint="Use --force to overwrite it.")
     client = make_anonymous_client(ctx, request.base) if no_auth else ctx.client()
@@ -125,13 +125,13 @@ def api(
 def _send(client: "Client", request: "ApiRequest", held: ExitStack) -> "RawResponse":
     try:
         return client.raw.request(
-            request.method, request.path, params=request.params, body=request.body(held), headers=request.headers
+            request.method, request.path, params=request.params, body=request.open_body(held), headers=request.headers
         )
     except Refused as refusal:
         if refusal.code == "forbidden" and request.method == "POST" and request.path in _CREATE_PATHS:
             from docshare.cli.commands.upload.send import is_at_file_limit
 
-            refusal.at_file_limit = is_at_file_limit(client)
+            refusal.is_at_file_limit = is_at_file_limit(client)
         raise
 
 
@@ -153,7 +153,7 @@ def _print_feed(ctx: Context, client: "Client", request: "ApiRequest") -> None:
     if ctx.options.format == "jsonl":
         printer = ctx.emitter(_SPEC)
         for row in rows:
-            printer.row(row)
+            printer.emit_row(row)
     else:
         _print_json(ctx, list(rows))
 

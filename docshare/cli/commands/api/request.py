@@ -64,7 +64,7 @@ class ApiRequest:
     form: dict[str, str] | None = None
     file: tuple[str, str] | None = None
 
-    def body(self, held: ExitStack) -> "MultipartFile | WholeBody | None":
+    def open_body(self, held: ExitStack) -> "MultipartFile | WholeBody | None":
         """Return the body; ``held`` closes its file. Raise Stop (2) if the file cannot be read."""
         if self.values is not None:
             from docshare.client.json_body import JsonBody
@@ -80,9 +80,9 @@ class ApiRequest:
             from docshare.client.form_body import FormBody
 
             return FormBody(self.form)
-        return self._multipart(held)
+        return self._open_multipart(held)
 
-    def _multipart(self, held: ExitStack) -> "MultipartFile":
+    def _open_multipart(self, held: ExitStack) -> "MultipartFile":
         from docshare.client.body import MultipartFile
 
         part, path = self.file or ("", "")
@@ -93,13 +93,13 @@ class ApiRequest:
             raise Stop(ExitCode.USAGE, why, code="local_file") from error
         return MultipartFile(source, os.path.basename(path), fields=self.form, part=part)
 
-    def shown(self) -> tuple[str, str, str]:
+    def preview(self) -> tuple[str, str, str]:
         """Return method, URL and body for ``-n``, without secrets."""
         query = urlencode({key: HIDDEN if is_secret_name(key) else value for key, value in self.params.items()})
         address = (self.base or "") + self.path
-        return self.method, f"{address}?{query}" if query else address, self._shown_body()
+        return self.method, f"{address}?{query}" if query else address, self._preview_body()
 
-    def _shown_body(self) -> str:
+    def _preview_body(self) -> str:
         if self.values is not None:
             return format_json(_mask_secrets(self.values))
         if self.raw is not None:

@@ -51,8 +51,8 @@ class Action(NamedTuple):
     """One step.
 
     ``verb``: one of the four verbs of ``output``; ``kind``: file, settings, variant or webhook; ``file``: the key of
-    its file; ``run``: carries it out and returns the resulting ``uuid`` and ``url``; ``risky``: takes something away
-    from readers or receivers; ``needs``: keys that require a paid plan.
+    its file; ``run``: carries it out and returns the resulting ``uuid`` and ``url``; ``is_risky``: takes something away
+    from readers or receivers; ``required_plans``: keys that require a paid plan.
     """
 
     verb: str
@@ -61,8 +61,8 @@ class Action(NamedTuple):
     run: Callable[[], Row]
     file: str = ""
     changes: Sequence[Difference] = ()
-    risky: bool = False
-    needs: Mapping[Plan, Sequence[str]] = MappingProxyType({})
+    is_risky: bool = False
+    required_plans: Mapping[Plan, Sequence[str]] = MappingProxyType({})
 
     def row(self, *, done: bool) -> Row:
         """Return the action as a row for programs."""
@@ -89,23 +89,23 @@ class Executor:
         self._state.files[wish.key] = {"uuid": made["uuid"], "sha256": wish.digest, "contentVersion": 1}
         self._state.save()
         target.row = self._client.files.show(str(made["uuid"]))
-        self.know(wish, target)
+        self.record_file(wish, target)
         return {"uuid": target.uuid, "url": require_share_link(made)}
 
     def replace(self, wish: DesiredFile, target: FileTarget) -> Row:
         """Replace the document behind the link of a file."""
         done = replace_with_progress(self._ctx, self._client, target.uuid, wish.item, keep_anchors=wish.keep_anchors)
-        self._state.file(wish.key).update(sha256=wish.digest, contentVersion=done.get("contentVersion"))
+        self._state.get_entry(wish.key).update(sha256=wish.digest, contentVersion=done.get("contentVersion"))
         return {"uuid": target.uuid, **({"url": target.row["shareUrl"]} if "shareUrl" in target.row else {})}
 
-    def know(
+    def record_file(
         self, wish: DesiredFile, target: FileTarget, links: Mapping[str, str] | None = None, settled: Sequence[str] = ()
     ) -> None:
         """Record which file this is, and its known variants (``links``: UUIDs by label).
 
         ``settled``: settings that are back at their defaults.
         """
-        entry = self._state.file(wish.key)
+        entry = self._state.get_entry(wish.key)
         if entry.get("uuid") != target.uuid:
             self._state.files[wish.key] = entry = {}
         entry["uuid"] = target.uuid
@@ -115,9 +115,9 @@ class Executor:
         if links:
             entry["variants"] = {**entry.get("variants", {}), **links}
 
-    def settle(self, wish: DesiredFile, target: FileTarget, gone: Sequence[str]) -> Row:
+    def write_settings(self, wish: DesiredFile, target: FileTarget, gone: Sequence[str]) -> Row:
         """Write the settings that differ."""
-        entry = self._state.file(wish.key)
+        entry = self._state.get_entry(wish.key)
         body = build_settings_body(wish, target.row, entry, self._ctx.now(), gone)
         if body:
             try:
@@ -147,33 +147,37 @@ class Executor:
 
     # --- variants --------------------------------------------------------------------------------------------------
 
-    def mint(self, wish: DesiredVariant, target: FileTarget, known: Sequence[str]) -> Row:
+    def create_variant(self, wish: DesiredVariant, target: FileTarget, known: Sequence[str]) -> Row:
         """Create a link for a recipient. ``known``: UUIDs of the existing variants."""
         made = self._client.variants.create(target.uuid, wish.label, wish.overrides, known=known)
-        self._state.file(target.key).setdefault("variants", {})[wish.label] = made["uuid"]
+        self._state.get_entry(target.key).setdefault("variants", {})[wish.label] = made["uuid"]
         if wish.revoked:
             self._client.variants.update(target.uuid, str(made["uuid"]), {"revoked": True})
         return {"uuid": made["uuid"], **({"url": made["url"]} if "url" in made else {})}
 
-    def alter(self, target: FileTarget, uuid: str, changes: Mapping[str, Any]) -> Row:
+    def update_variant(self, target: FileTarget, uuid: str, changes: Mapping[str, Any]) -> Row:
         """Update a variant."""
         self._client.variants.update(target.uuid, uuid, changes)
         return {"uuid": uuid}
 
-    def unmake(self, key: str, file: str, label: str, uuid: str) -> Row:
+    def delete_variant(self, key: str, file: str, label: str, uuid: str) -> Row:
         """Delete a variant that is no longer described."""
         with _ignore_missing():
             self._client.variants.delete(file, uuid)
-        del self._state.file(key)["variants"][label]
+        del self._state.get_entry(key)["variants"][label]
         return {"uuid": uuid}
 
     # --- webhooks --------------------------------------------------------------------------------------------------
 
-    def hook(self, wish: DesiredWebhook, target: FileTarget | None, known: Sequence[str], old: str | None) -> Row:
+    def create_webhook(
+        self, wish: DesiredWebhook, target: FileTarget | None, known: Sequence[str], old: str | None
+    ) -> Row:
         """Create a webhook and delete the ``old`` one that it replaces."""
         file = None if target is None else target.uuid
         make = partial(self._client.webhooks.create, wish.url, wish.events, wish.format, file, known=known)
-        webhook = make()["webhook"] if wish.secret_file is None else self._with_secret(make, wish.secret_file)
+        webhook = (
+            make()["webhook"] if wish.secret_file is None else self._create_with_secret_file(make, wish.secret_file)
+        )
         self._state.webhooks[wish.key] = str(webhook["uuid"])
         self._state.save()
         if old is not None:
@@ -181,24 +185,24 @@ class Executor:
                 self._client.webhooks.delete(old)
         return {"uuid": webhook["uuid"], **({} if wish.secret_file is None else {"secretFile": str(wish.secret_file)})}
 
-    def _with_secret(self, make: Callable[[], Row], path: Path) -> Row:
+    def _create_with_secret_file(self, make: Callable[[], Row], path: Path) -> Row:
         """Create the webhook with ``make``, save its secret to ``path``, and return the webhook."""
         fresh = path.with_name(f".{path.name}.new")
         with suppress(OSError):
             fresh.unlink()
         with create_secret_file(fresh) as kept:
-            answer = self._told(make)
+            answer = self._retry_for_secret(make)
             webhook: Row = answer["webhook"]
             try:
-                kept.keep(keep_secret(self._ctx, str(answer["secret"])))
+                kept.write(keep_secret(self._ctx, str(answer["secret"])))
                 os.replace(fresh, path)
             except (OSError, Stop) as error:
-                kept.kept = False
+                kept.is_written = False
                 self._client.webhooks.delete(str(webhook["uuid"]))  # without the secret, nobody can verify it
                 raise write_error(path, error) if isinstance(error, OSError) else error from error
         return webhook
 
-    def _told(self, make: Callable[[], Row]) -> Row:
+    def _retry_for_secret(self, make: Callable[[], Row]) -> Row:
         """Return the response to a creation, including the secret."""
         for _ in range(_SECRET_ATTEMPTS):
             answer = make()
@@ -207,7 +211,7 @@ class Executor:
             self._client.webhooks.delete(str(answer["webhook"]["uuid"]))
         raise Stop(ExitCode.UNREACHABLE, "the response with the new webhook's secret was lost; the webhook was deleted")
 
-    def unhook(self, key: str, uuid: str) -> Row:
+    def delete_webhook(self, key: str, uuid: str) -> Row:
         """Delete a webhook that is no longer described."""
         with _ignore_missing():
             self._client.webhooks.delete(uuid)

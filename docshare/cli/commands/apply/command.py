@@ -78,12 +78,12 @@ def apply(
         from docshare.cli.framework.sources import parse_plan
 
         planner = Reconciler(ctx, client, wishes, known, prune=prune, plan=parse_plan(account))
-        actions = planner.actions()
+        actions = planner.list_actions()
         if dry_run or check:
             _print_actions(ctx, printer, actions)
             return ExitCode.CHECK_FAILED if check and actions else ExitCode.OK
         _confirm_risky(ctx, actions)
-        planner.note_known()
+        planner.record_existing()
         known.save()
         return _run_actions(ctx, client, printer, actions, known)
 
@@ -100,9 +100,9 @@ def _fetch_account(client: "Client") -> Mapping[str, Any]:
 
 def _print_actions(ctx: Context, printer: "Emitter", actions: Sequence["Action"]) -> None:
     rows = [action.row(done=False) for action in actions]
-    if printer.for_people:
+    if printer.is_for_people:
         for row in rows:
-            printer.row(row)
+            printer.emit_row(row)
     else:
         printer.emit(rows)
     ctx.note(f"{_format_count(len(rows))} due" if rows else "no changes")
@@ -110,7 +110,7 @@ def _print_actions(ctx: Context, printer: "Emitter", actions: Sequence["Action"]
 
 def _confirm_risky(ctx: Context, actions: Sequence["Action"]) -> None:
     """Raise Stop (2) unless replacing and removing is confirmed."""
-    risky = [action for action in actions if action.risky]
+    risky = [action for action in actions if action.is_risky]
     if not risky:
         return
     if ctx.may_prompt and not ctx.options.yes:
@@ -146,7 +146,7 @@ def _run_actions(
                 state.save()
             rows.append(row)
             if not whole:
-                printer.row(row)
+                printer.emit_row(row)
     finally:
         if whole and (rows or not actions):
             printer.emit(rows)

@@ -71,7 +71,7 @@ def _find_by_name(wish: DesiredFile, rows: Sequence[Row]) -> Row | None:
 
 def _has_name(row: Row, wish: DesiredFile) -> bool:
     stored, name = _normalize(str(row.get("originalName"))), _normalize(wish.item.name)
-    if wish.item.kind is not None and DOCUMENTS[wish.item.kind].converted:
+    if wish.item.kind is not None and DOCUMENTS[wish.item.kind].is_converted:
         return os.path.splitext(stored)[0] == os.path.splitext(name)[0]
     return stored == name
 

@@ -45,7 +45,7 @@ class DesiredFile:
     @property
     def set_keys(self) -> list[str]:
         """The settings that the entry names, so that a later run can detect removed ones."""
-        keys = [*self.changes.fields, *self.changes.looks]
+        keys = [*self.changes.fields, *self.changes.viewer_fields]
         keys += ["password"] if self.password is not None else []
         keys += ["deleteAt"] if self.lifetime is not None else []
         return sorted({"deleteAt" if key == "neverExpire" else key for key in keys})

@@ -38,8 +38,8 @@ _check_label = fields.text_parser(1, VARIANT_LABEL_CHARS)
 def read_desired_state(context: "Context", path: Path) -> DesiredState:
     """Parse the file at ``path``; paths in it are relative to its directory. Raise Stop (2) for any error."""
     mistakes = ParseErrors(path)
-    wishes = _Parser(context, path.parent, mistakes).wishes(read_yaml(path))
-    mistakes.refuse(context)
+    wishes = _Parser(context, path.parent, mistakes).parse(read_yaml(path))
+    mistakes.raise_if_any(context)
     return wishes
 
 
@@ -49,66 +49,68 @@ class _Parser:
         self._folder = folder
         self._mistakes = mistakes
 
-    def wishes(self, root: YamlNode) -> DesiredState:
-        top = self._mistakes.only(root, _TOP_KEYS, "the file")
+    def parse(self, root: YamlNode) -> DesiredState:
+        top = self._mistakes.read_mapping(root, _TOP_KEYS, "the file")
         if top is None:
             return DesiredState((), ())
         version = top.get("version")
         if version is None or version.value != _VERSION or version.value is True:
             line = root.line if version is None else version.line
             self._mistakes.add(line, f"the file must contain version: {_VERSION}")
-        files = [self._file(node) for node in self._mistakes.items(top.get("files"), "files")]
+        files = [self._parse_file(node) for node in self._mistakes.read_list(top.get("files"), "files")]
         whole = [each for each in files if each is not None]
-        self._refuse_twins([(wish.key, wish.line) for wish in whole], "key", "Give one of them its own key.")
-        self._refuse_twins([(wish.slug, wish.line) for wish in whole if wish.slug], "slug")
-        hooks = [self._webhook(node) for node in self._mistakes.items(top.get("webhooks"), "webhooks")]
+        self._reject_duplicates([(wish.key, wish.line) for wish in whole], "key", "Give one of them its own key.")
+        self._reject_duplicates([(wish.slug, wish.line) for wish in whole if wish.slug], "slug")
+        hooks = [self._parse_webhook(node) for node in self._mistakes.read_list(top.get("webhooks"), "webhooks")]
         standing = [each for each in hooks if each is not None]
-        self._judge_webhooks(standing, {wish.key for wish in whole} if len(whole) == len(files) else None)
+        self._check_webhooks(standing, {wish.key for wish in whole} if len(whole) == len(files) else None)
         return DesiredState(tuple(whole), tuple(standing))
 
-    def _refuse_twins(self, names: list[tuple[str, int]], what: str, hint: str = "") -> None:
+    def _reject_duplicates(self, names: list[tuple[str, int]], what: str, hint: str = "") -> None:
         first: dict[str, int] = {}
         for name, line in names:
             if name in first:
                 self._mistakes.add(line, f"the {what} {name!r} is already used in line {first[name]}", hint)
             first.setdefault(name, line)
 
-    def _needed(self, told: Mapping[str, YamlNode] | None, key: str, line: int, what: str) -> str | None:
+    def _require_text(self, told: Mapping[str, YamlNode] | None, key: str, line: int, what: str) -> str | None:
         """Return the text of a required key, or None after recording that it is missing."""
         if told is not None and key not in told:
             self._mistakes.add(line, f"{what} requires a {key}")
-        return None if told is None else self._mistakes.text(told.get(key), key)
+        return None if told is None else self._mistakes.read_text(told.get(key), key)
 
     # --- files -----------------------------------------------------------------------------------------------------
 
-    def _file(self, node: YamlNode) -> DesiredFile | None:
-        told = self._mistakes.only(node, _FILE_KEYS, "a file")
-        path = self._needed(told, "path", node.line, "a file")
+    def _parse_file(self, node: YamlNode) -> DesiredFile | None:
+        told = self._mistakes.read_mapping(node, _FILE_KEYS, "a file")
+        path = self._require_text(told, "path", node.line, "a file")
         if told is None or path is None:
             return None
-        changes, lifetime, password = self._settings(told.get("settings"))
-        item, digest = self._document(path, self._mistakes.text(told.get("name"), "name"), told["path"].line)
-        uuid = self._mistakes.text(told.get("uuid"), "uuid")
+        changes, lifetime, password = self._parse_settings(told.get("settings"))
+        item, digest = self._inspect_document(
+            path, self._mistakes.read_text(told.get("name"), "name"), told["path"].line
+        )
+        uuid = self._mistakes.read_text(told.get("uuid"), "uuid")
         if uuid is not None:
-            with self._mistakes.at(told["uuid"].line):
+            with self._mistakes.collect(told["uuid"].line):
                 uuid = fields.parse_uuid("uuid", uuid)
         return DesiredFile(
-            key=self._mistakes.text(told.get("key"), "key") or os.path.normpath(path),
+            key=self._mistakes.read_text(told.get("key"), "key") or os.path.normpath(path),
             item=item,
             digest=digest,
             line=node.line,
             uuid=uuid,
-            keep_anchors=self._mistakes.switch(told.get("keepAnchors"), "keepAnchors") or False,
+            keep_anchors=self._mistakes.read_boolean(told.get("keepAnchors"), "keepAnchors") or False,
             changes=changes,
             password=password,
             lifetime=lifetime,
-            variants=self._variants(told.get("variants")),
+            variants=self._parse_variants(told.get("variants")),
         )
 
-    def _document(self, path: str, name: str | None, line: int) -> tuple[Item, str]:
+    def _inspect_document(self, path: str, name: str | None, line: int) -> tuple[Item, str]:
         (item,) = build_items([str(self._folder / path)], name, command="push")
         item = check_item(item, command="push")
-        with self._mistakes.at(line):
+        with self._mistakes.collect(line):
             if item.refusal is not None:
                 raise item.refusal
             return item, compute_digest(item)
@@ -116,7 +118,7 @@ class _Parser:
 
     # --- settings --------------------------------------------------------------------------------------------------
 
-    def _settings(self, node: YamlNode | None) -> tuple[SettingChanges, int | None, str | None]:
+    def _parse_settings(self, node: YamlNode | None) -> tuple[SettingChanges, int | None, str | None]:
         """Return the changes, the lifetime in milliseconds, and the password."""
         changes = SettingChanges()
         if node is None:
@@ -125,59 +127,59 @@ class _Parser:
             self._mistakes.add(node.line, "settings must be a mapping (key: value)")
             return changes, None, None
         told = dict(node.value)
-        password = self._password(told.pop(_PASSWORD_KEY)) if _PASSWORD_KEY in told else None
+        password = self._parse_password(told.pop(_PASSWORD_KEY)) if _PASSWORD_KEY in told else None
         lifetime = None
         if "deleteAt" in told and is_duration(told["deleteAt"].text):
             end = told.pop("deleteAt")
-            with self._mistakes.at(end.line):
+            with self._mistakes.collect(end.line):
                 parse_time(self._ctx, end.text, "deleteAt")  # rejects a year beyond 9999
                 lifetime = int(parse_duration(end.text) * 1000)
             if "neverExpire" in told:
                 self._mistakes.add(end.line, "deleteAt and neverExpire exclude each other")
         for key, value in told.items():
-            self._setting(changes, canonicalize(key), value)
+            self._parse_setting(changes, canonicalize(key), value)
         if changes.fields.get("gateFields") and changes.fields.get("requireEmail") is False:
             self._mistakes.add(node.line, "a form always asks for an email address: remove requireEmail: false")
         return changes, lifetime, password
 
-    def _setting(self, changes: SettingChanges, key: str, node: YamlNode) -> None:
+    def _parse_setting(self, changes: SettingChanges, key: str, node: YamlNode) -> None:
         if is_object_key(key) and isinstance(node.value, dict) and node.value:
             for name, inner in node.value.items():
-                self._setting(changes, canonicalize(name if key == VIEWER else f"{key}.{name}"), inner)
+                self._parse_setting(changes, canonicalize(name if key == VIEWER else f"{key}.{name}"), inner)
             return
-        with self._mistakes.at(node.line):
+        with self._mistakes.collect(node.line):
             if key == "password":
                 raise Stop(ExitCode.USAGE, "a password cannot be set here", hint=f"Name its file: {_PASSWORD_KEY}: F")
             if node.is_empty:
                 hint = "To clear it, use null. A # starts a comment, so put colors in quotes."
                 raise Stop(ExitCode.USAGE, f"{key} is empty", hint=hint)
-            changes.put(key, None if is_object_key(key) and not node.value else self._value(key, node))
+            changes.put(key, None if is_object_key(key) and not node.value else self._parse_value(key, node))
 
-    def _value(self, key: str, node: YamlNode) -> Any:
+    def _parse_value(self, key: str, node: YamlNode) -> Any:
         row = find_setting(key)
-        if key in SETTINGS and SETTINGS[key].shown == "never" and key != "neverExpire":
+        if key in SETTINGS and SETTINGS[key].visibility == "never" and key != "neverExpire":
             raise Stop(ExitCode.USAGE, f"{key} is a command, not a setting", hint="See: docshare settings set -h")
         if node.value is None:
             return None
         if row.kind in _NATIVE_KINDS or isinstance(node.value, dict | list):
-            return node.plain()
+            return node.to_plain()
         if row.kind == "datetime":
             return format_instant(parse_time(self._ctx, node.text, key))
         if row.kind == "pages":
             return parse_page_range(node.text, key)
         return [each.strip() for each in node.text.split(",")] if row.kind == "domains" else node.text
 
-    def _password(self, node: YamlNode) -> str | None:
+    def _parse_password(self, node: YamlNode) -> str | None:
         """Return the password in a file; empty to remove it, None if it cannot be read."""
         if node.value is None and not node.is_empty:
             return ""
-        source = self._mistakes.text(node, _PASSWORD_KEY)
-        with self._mistakes.at(node.line):
+        source = self._mistakes.read_text(node, _PASSWORD_KEY)
+        with self._mistakes.collect(node.line):
             if source is not None:
-                return self._secret(self._folder / source)
+                return self._read_password_file(self._folder / source)
         return None
 
-    def _secret(self, path: Path) -> str:
+    def _read_password_file(self, path: Path) -> str:
         from docshare.cli.framework.connection import keep_secret
 
         found = read_text(self._ctx, str(path), _PASSWORD_KEY).removesuffix("\n").removesuffix("\r")
@@ -188,62 +190,62 @@ class _Parser:
 
     # --- variants --------------------------------------------------------------------------------------------------
 
-    def _variants(self, node: YamlNode | None) -> tuple[DesiredVariant, ...]:
+    def _parse_variants(self, node: YamlNode | None) -> tuple[DesiredVariant, ...]:
         found, lines = [], []
-        for each in self._mistakes.items(node, "variants"):
-            wish = self._variant(each)
+        for each in self._mistakes.read_list(node, "variants"):
+            wish = self._parse_variant(each)
             if wish is not None:
                 found.append(wish)
                 lines.append((wish.label, each.line))
-        self._refuse_twins(lines, "label")
+        self._reject_duplicates(lines, "label")
         if node is not None and len(found) > VARIANTS_PER_FILE:
             self._mistakes.add(node.line, f"a file can have at most {VARIANTS_PER_FILE} variants")
         return tuple(found)
 
-    def _variant(self, node: YamlNode) -> DesiredVariant | None:
-        told = self._mistakes.only(node, _VARIANT_KEYS, "a variant")
-        label = self._needed(told, "label", node.line, "a variant")
+    def _parse_variant(self, node: YamlNode) -> DesiredVariant | None:
+        told = self._mistakes.read_mapping(node, _VARIANT_KEYS, "a variant")
+        label = self._require_text(told, "label", node.line, "a variant")
         if told is None or label is None:
             return None
         overrides: Overrides = {}
-        with self._mistakes.at(node.line):
+        with self._mistakes.collect(node.line):
             label = _check_label("label", label.strip())
-            download = self._mistakes.switch(told.get("allowDownload"), "allowDownload")
+            download = self._mistakes.read_boolean(told.get("allowDownload"), "allowDownload")
             overrides = build_overrides(download, _format_page_range(told.get("pageRange")), "pageRange")
-        return DesiredVariant(label, overrides, self._mistakes.switch(told.get("revoked"), "revoked"))
+        return DesiredVariant(label, overrides, self._mistakes.read_boolean(told.get("revoked"), "revoked"))
 
     # --- webhooks --------------------------------------------------------------------------------------------------
 
-    def _webhook(self, node: YamlNode) -> DesiredWebhook | None:
-        told = self._mistakes.only(node, _WEBHOOK_KEYS, "a webhook")
-        url = self._needed(told, "url", node.line, "a webhook")
+    def _parse_webhook(self, node: YamlNode) -> DesiredWebhook | None:
+        told = self._mistakes.read_mapping(node, _WEBHOOK_KEYS, "a webhook")
+        url = self._require_text(told, "url", node.line, "a webhook")
         if told is None or url is None:
             return None
-        private = self._mistakes.switch(told.get("private"), "private") or False
-        format_ = self._mistakes.text(told.get("format"), "format")
-        with self._mistakes.at(told["url"].line):
+        private = self._mistakes.read_boolean(told.get("private"), "private") or False
+        format_ = self._mistakes.read_text(told.get("format"), "format")
+        with self._mistakes.collect(told["url"].line):
             _check_address(self._ctx, url, format_, private=private)
         if format_ is not None and format_ not in FORMATS:
             self._mistakes.add(told["format"].line, f"format must be one of {', '.join(FORMATS)}")
         kinds: list[str] = []
-        with self._mistakes.at(told["events"].line if "events" in told else node.line):
-            events = told["events"].plain() if "events" in told else None
+        with self._mistakes.collect(told["events"].line if "events" in told else node.line):
+            events = told["events"].to_plain() if "events" in told else None
             kinds = list(KINDS) if events == "all" else parse_event_kinds("events", events)
-        secret = self._mistakes.text(told.get("secretFile"), "secretFile")
+        secret = self._mistakes.read_text(told.get("secretFile"), "secretFile")
         return DesiredWebhook(
             url=url,
             events=tuple(sorted(kinds)),
             format=format_ or DEFAULT_FORMAT,
-            file=self._mistakes.text(told.get("file"), "file"),
+            file=self._mistakes.read_text(told.get("file"), "file"),
             secret_file=None if secret is None else self._folder / secret,
             line=node.line,
         )
 
-    def _judge_webhooks(self, hooks: list[DesiredWebhook], keys: set[str] | None) -> None:
+    def _check_webhooks(self, hooks: list[DesiredWebhook], keys: set[str] | None) -> None:
         """Record the errors of the webhooks as a set. ``keys``: of all files, None if some could not be parsed."""
-        self._refuse_twins([(hook.key, hook.line) for hook in hooks], "webhook")
+        self._reject_duplicates([(hook.key, hook.line) for hook in hooks], "webhook")
         secrets = [(str(hook.secret_file), hook.line) for hook in hooks if hook.secret_file is not None]
-        self._refuse_twins(secrets, "secretFile")
+        self._reject_duplicates(secrets, "secretFile")
         if len(hooks) > WEBHOOKS_PER_ACCOUNT:
             self._mistakes.add(hooks[-1].line, f"an account can have at most {WEBHOOKS_PER_ACCOUNT} webhooks")
         for hook in hooks:

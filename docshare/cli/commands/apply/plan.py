@@ -51,46 +51,48 @@ class Reconciler:
         self._targets: dict[str, FileTarget] = {}
         self._links: dict[str, dict[str, str]] = {}  # UUIDs of existing variants, by label, by key
         self._hooks: dict[str, str] = {}  # UUIDs of existing webhooks
-        self._settled: dict[str, list[str]] = {}  # settings that are back at their defaults, by key
-        self._left = 0
+        self._reset_settings: dict[str, list[str]] = {}  # settings that are back at their defaults, by key
+        self._obsolete_count = 0
 
-    def actions(self) -> list[Action]:
+    def list_actions(self) -> list[Action]:
         """Return all actions, creations before removals. Raise Stop (2, 3, 6, 8) if they cannot be carried out."""
         rows = self._client.files.list() if self._wishes.files or self._state.files else []
         found = match_files(self._wishes.files, rows, self._state)
-        self._follow_renamed(found)
-        alive = [wish for wish in self._wishes.files if not self._is_over(wish, found.get(wish.key))]
+        self._follow_renames(found)
+        alive = [wish for wish in self._wishes.files if not self._has_ended(wish, found.get(wish.key))]
         self._targets = {wish.key: FileTarget(wish.key, found.get(wish.key, {})) for wish in alive}
-        standing = {wish.key: self._standing(wish) for wish in alive}
-        made = [action for wish in alive for action in self._of_file(wish, standing[wish.key])]
+        standing = {wish.key: self._list_variants(wish) for wish in alive}
+        made = [action for wish in alive for action in self._reconcile_file(wish, standing[wish.key])]
         hooks = self._client.webhooks.list() if self._wishes.webhooks or self._state.webhooks else []
-        kept = [self._matching(wish, hooks) for wish in self._wishes.webhooks]
+        kept = [self._match_webhook(wish, hooks) for wish in self._wishes.webhooks]
         made += [
             action
             for wish, row in zip(self._wishes.webhooks, kept, strict=True)
-            for action in self._of_webhook(wish, row, hooks)
+            for action in self._reconcile_webhook(wish, row, hooks)
         ]
         removed = [
-            *self._webhooks_left(hooks, {str(row["uuid"]) for row in kept if row is not None}),
-            *(action for wish in alive for action in self._variants_left(wish, standing[wish.key])),
-            *self._files_left({str(row.get("uuid")): row for row in rows}, {row["uuid"] for row in found.values()}),
+            *self._prune_webhooks(hooks, {str(row["uuid"]) for row in kept if row is not None}),
+            *(action for wish in alive for action in self._prune_variants(wish, standing[wish.key])),
+            *self._prune_files({str(row.get("uuid")): row for row in rows}, {row["uuid"] for row in found.values()}),
         ]
-        if self._left and not self._prune:
-            gone = "1 resource is" if self._left == 1 else f"{self._left} resources are"
+        if self._obsolete_count and not self._prune:
+            gone = "1 resource is" if self._obsolete_count == 1 else f"{self._obsolete_count} resources are"
             self._ctx.note(f"{gone} no longer in share.yaml; --prune removes them")
         actions = [*made, *(removed if self._prune else [])]
         self._require_plan(actions)
         return actions
 
-    def note_known(self) -> None:
+    def record_existing(self) -> None:
         """Record the existing resources in the state."""
         for wish in self._wishes.files:
             target = self._targets.get(wish.key)
             if target is not None and target.row:
-                self._doer.know(wish, target, self._links.get(wish.key, {}), self._settled.get(wish.key, []))
+                self._doer.record_file(
+                    wish, target, self._links.get(wish.key, {}), self._reset_settings.get(wish.key, [])
+                )
         self._state.webhooks |= self._hooks
 
-    def _follow_renamed(self, found: Mapping[str, Row]) -> None:
+    def _follow_renames(self, found: Mapping[str, Row]) -> None:
         """Keep the state of a file whose key has changed."""
         described = {wish.key for wish in self._wishes.files}
         old = {entry["uuid"]: key for key, entry in self._state.files.items() if key not in described}
@@ -100,7 +102,7 @@ class Reconciler:
 
     # --- files -----------------------------------------------------------------------------------------------------
 
-    def _is_over(self, wish: DesiredFile, row: Row | None) -> bool:
+    def _has_ended(self, wish: DesiredFile, row: Row | None) -> bool:
         """Whether the link has ended as intended, so that nothing is left to do. Raise Stop (8) if it ended early."""
         if row is not None and "burnedAt" in row:
             how = f"to reactivate it: docshare replace {row['uuid']} PATH"
@@ -115,87 +117,97 @@ class Reconciler:
             raise expired_error(row, f"{wish.key}: delete it, then apply again")
         return False
 
-    def _of_file(self, wish: DesiredFile, standing: Sequence[Row]) -> Iterator[Action]:
+    def _reconcile_file(self, wish: DesiredFile, standing: Sequence[Row]) -> Iterator[Action]:
         target = self._targets[wish.key]
-        entry = self._entry(target)
+        entry = self._find_entry(target)
         row = target.row or NEW_FILE_SETTINGS
         if not target.row:
-            yield self._made(CREATE, wish, partial(self._doer.upload, wish, target), None)
+            yield self._build_content_action(CREATE, wish, partial(self._doer.upload, wish, target), None)
         elif not is_current(row, wish.digest, entry):
             run = partial(self._doer.replace, wish, target)
-            yield self._made(REPLACE, wish, run, row.get("sha256"), risky=True, needs={Plan.PRO: ["a new version"]})
-        yield from self._of_settings(wish, target, row, entry)
+            yield self._build_content_action(
+                REPLACE, wish, run, row.get("sha256"), is_risky=True, required_plans={Plan.PRO: ["a new version"]}
+            )
+        yield from self._reconcile_settings(wish, target, row, entry)
         for variant in wish.variants:
-            yield from self._of_variant(wish, variant, standing)
+            yield from self._reconcile_variant(wish, variant, standing)
 
-    def _of_settings(
+    def _reconcile_settings(
         self, wish: DesiredFile, target: FileTarget, row: Row, entry: Mapping[str, Any]
     ) -> Iterator[Action]:
-        gone = self._settings_left(wish, entry)
+        gone = self._find_obsolete_settings(wish, entry)
         try:
             body = build_settings_body(wish, row, entry, self._now, gone)
         except Stop as stop:
             raise Stop(stop.exit, f"{wish.key}: {stop.detail}", hint=stop.hint, code=stop.code) from None
         if not body:
-            self._settled[wish.key] = gone
+            self._reset_settings[wish.key] = gone
             return
         if body.get("password") and row.get("protected") and "password" not in entry:
             self._ctx.note(f"{wish.key}: the password is set again, because servers do not reveal the current one")
-        changes, risky = find_differences(row, body), self._ends_now(body)
-        run = partial(self._doer.settle, wish, target, gone)
-        yield Action(UPDATE, "settings", wish.key, run, wish.key, changes, risky=risky, needs=find_needed_plans(body))
+        changes, risky = find_differences(row, body), self._is_ending_now(body)
+        run = partial(self._doer.write_settings, wish, target, gone)
+        yield Action(
+            UPDATE, "settings", wish.key, run, wish.key, changes, is_risky=risky, required_plans=find_needed_plans(body)
+        )
 
-    def _entry(self, target: FileTarget) -> Mapping[str, Any]:
+    def _find_entry(self, target: FileTarget) -> Mapping[str, Any]:
         """Return the state entry of an existing file."""
         entry = self._state.files.get(target.key, {})
         return entry if target.row and entry.get("uuid") == target.uuid else {}
 
-    def _made(self, verb: str, wish: DesiredFile, run: Any, old: Any, **more: Any) -> Action:
+    def _build_content_action(self, verb: str, wish: DesiredFile, run: Any, old: Any, **more: Any) -> Action:
         changes = [Difference("sha256", old, wish.digest)]
         return Action(verb, "file", wish.item.name, run, wish.key, changes, **more)
 
-    def _ends_now(self, body: Mapping[str, Any]) -> bool:
+    def _is_ending_now(self, body: Mapping[str, Any]) -> bool:
         end = parse_instant(str(body.get("deleteAt", "")))
         return end is not None and end <= self._now
 
-    def _settings_left(self, wish: DesiredFile, entry: Mapping[str, Any]) -> list[str]:
+    def _find_obsolete_settings(self, wish: DesiredFile, entry: Mapping[str, Any]) -> list[str]:
         """Return the settings that an earlier run set and the file no longer names."""
         said = set(wish.set_keys)
         blocks = {key.partition(".")[0] for key in said}
         left = [str(key) for key in entry.get("settings", []) if key not in said and key not in blocks]
-        self._left += len(left)
+        self._obsolete_count += len(left)
         return left if self._prune else []
 
-    def _files_left(self, by_uuid: Mapping[str, Row], taken: set[Any]) -> Iterator[Action]:
+    def _prune_files(self, by_uuid: Mapping[str, Row], taken: set[Any]) -> Iterator[Action]:
         described = {wish.key for wish in self._wishes.files}
         for key, entry in self._state.files.items():
             row = by_uuid.get(entry["uuid"])
             if key in described or row is None or entry["uuid"] in taken:
                 continue
-            self._left += 1
+            self._obsolete_count += 1
             run = partial(self._doer.trash, key, entry["uuid"])
-            yield Action(DELETE, "file", str(row.get("originalName")), run, key, risky=True)
+            yield Action(DELETE, "file", str(row.get("originalName")), run, key, is_risky=True)
 
     # --- variants --------------------------------------------------------------------------------------------------
 
-    def _standing(self, wish: DesiredFile) -> list[Row]:
+    def _list_variants(self, wish: DesiredFile) -> list[Row]:
         """Return the variants of a file; empty if the YAML file does not mention variants."""
         target = self._targets[wish.key]
-        asked = wish.variants or self._entry(target).get("variants")
+        asked = wish.variants or self._find_entry(target).get("variants")
         if not (target.row and asked) or (self._plan is not None and self._plan < Plan.PRO):
             return []
         return self._client.variants.list(target.uuid)
 
-    def _of_variant(self, file: DesiredFile, wish: DesiredVariant, standing: Sequence[Row]) -> Iterator[Action]:
+    def _reconcile_variant(self, file: DesiredFile, wish: DesiredVariant, standing: Sequence[Row]) -> Iterator[Action]:
         target = self._targets[file.key]
-        row = self._variant(file, wish, standing)
+        row = self._find_variant(file, wish, standing)
         if row is None:
             known = [str(each.get("uuid")) for each in standing]
             changes = [Difference(key, None, value) for key, value in wish.overrides.items()]
             changes += [Difference("revoked", False, True)] if wish.revoked else []
-            run = partial(self._doer.mint, wish, target, known)
+            run = partial(self._doer.create_variant, wish, target, known)
             yield Action(
-                CREATE, "variant", wish.label, run, file.key, changes, needs={Plan.PRO: [f"variant {wish.label}"]}
+                CREATE,
+                "variant",
+                wish.label,
+                run,
+                file.key,
+                changes,
+                required_plans={Plan.PRO: [f"variant {wish.label}"]},
             )
             return
         self._links.setdefault(file.key, {})[wish.label] = str(row["uuid"])
@@ -207,11 +219,11 @@ class Reconciler:
         changes = list(_diff_variant(wish, row))
         if changes:
             sent = {change.key: change.new for change in changes}
-            run = partial(self._doer.alter, target, str(row["uuid"]), sent)
-            yield Action(UPDATE, "variant", wish.label, run, file.key, changes, risky=sent.get("revoked") is True)
+            run = partial(self._doer.update_variant, target, str(row["uuid"]), sent)
+            yield Action(UPDATE, "variant", wish.label, run, file.key, changes, is_risky=sent.get("revoked") is True)
 
-    def _variant(self, file: DesiredFile, wish: DesiredVariant, standing: Sequence[Row]) -> Row | None:
-        known = self._entry(self._targets[file.key]).get("variants", {}).get(wish.label)
+    def _find_variant(self, file: DesiredFile, wish: DesiredVariant, standing: Sequence[Row]) -> Row | None:
+        known = self._find_entry(self._targets[file.key]).get("variants", {}).get(wish.label)
         same = [row for row in standing if row.get("label") == wish.label]
         mine = next((row for row in standing if row.get("uuid") == known), None)
         alive = [row for row in same if not row.get("revoked")]
@@ -219,19 +231,19 @@ class Reconciler:
             raise Stop(ExitCode.USAGE, f"{file.key}: {len(alive)} variants have the label {wish.label!r}")
         return mine or next(iter((*alive, *same)), None)
 
-    def _variants_left(self, wish: DesiredFile, standing: Sequence[Row]) -> Iterator[Action]:
+    def _prune_variants(self, wish: DesiredFile, standing: Sequence[Row]) -> Iterator[Action]:
         described = {variant.label for variant in wish.variants}
         uuids = {str(row.get("uuid")) for row in standing}
         file = self._targets[wish.key].uuid
-        for label, uuid in self._entry(self._targets[wish.key]).get("variants", {}).items():
+        for label, uuid in self._find_entry(self._targets[wish.key]).get("variants", {}).items():
             if label not in described and uuid in uuids:
-                self._left += 1
-                run = partial(self._doer.unmake, wish.key, file, label, uuid)
-                yield Action(DELETE, "variant", label, run, wish.key, risky=True)
+                self._obsolete_count += 1
+                run = partial(self._doer.delete_variant, wish.key, file, label, uuid)
+                yield Action(DELETE, "variant", label, run, wish.key, is_risky=True)
 
     # --- webhooks --------------------------------------------------------------------------------------------------
 
-    def _matching(self, wish: DesiredWebhook, rows: Sequence[Row]) -> Row | None:
+    def _match_webhook(self, wish: DesiredWebhook, rows: Sequence[Row]) -> Row | None:
         """Return the existing webhook for ``wish``: the one in the state, else the most similar one."""
         target = None if wish.file is None else self._targets.get(wish.file)
         scope = "" if target is None else target.uuid
@@ -246,44 +258,48 @@ class Reconciler:
         ranked = sorted(same, key=lambda row: (row.get("uuid") != known, _list_kinds(row) != list(wish.events)))
         return ranked[0] if ranked else None
 
-    def _of_webhook(self, wish: DesiredWebhook, row: Row | None, rows: Sequence[Row]) -> Iterator[Action]:
+    def _reconcile_webhook(self, wish: DesiredWebhook, row: Row | None, rows: Sequence[Row]) -> Iterator[Action]:
         if wish.file is not None and wish.file not in self._targets:
             return  # its file has ended
         target = None if wish.file is None else self._targets[wish.file]
         known = [str(each.get("uuid")) for each in rows]
         if row is None:
-            self._require_room(wish)
+            self._require_free_secret_file(wish)
             changes = [Difference("events", None, list(wish.events))]
-            run = partial(self._doer.hook, wish, target, known, None)
+            run = partial(self._doer.create_webhook, wish, target, known, None)
             yield Action(CREATE, "webhook", wish.url, run, wish.file or "", changes)
         elif _list_kinds(row) != list(wish.events):
             changes = [Difference("events", _list_kinds(row), list(wish.events))]
-            run = partial(self._doer.hook, wish, target, known, str(row["uuid"]))
-            yield Action(REPLACE, "webhook", wish.url, run, wish.file or "", changes, risky=True)
+            run = partial(self._doer.create_webhook, wish, target, known, str(row["uuid"]))
+            yield Action(REPLACE, "webhook", wish.url, run, wish.file or "", changes, is_risky=True)
         else:
             self._hooks[wish.key] = str(row["uuid"])
-            self._look_at(wish, row)
+            self._report_webhook_state(wish, row)
 
-    def _require_room(self, wish: DesiredWebhook) -> None:
+    def _require_free_secret_file(self, wish: DesiredWebhook) -> None:
         """Raise Stop (2) if creating the webhook would overwrite a secret that may belong to another."""
         if wish.secret_file is not None and wish.secret_file.exists() and wish.key not in self._state.webhooks:
             hint = "It may hold the secret of another webhook: name a new file, or move this one."
             raise Stop(ExitCode.USAGE, f"{wish.secret_file} already exists", hint=hint, code="local_file")
 
-    def _look_at(self, wish: DesiredWebhook, row: Row) -> None:
+    def _report_webhook_state(self, wish: DesiredWebhook, row: Row) -> None:
         if row.get("active") is False:
             self._ctx.warn(f"{wish.url} is disabled; enable it with: docshare webhooks enable {row['uuid']}")
         if wish.secret_file is not None and not wish.secret_file.exists():
             self._ctx.note(f"{wish.url} already exists; {wish.secret_file} is not written: a secret is shown only once")
 
-    def _webhooks_left(self, rows: Sequence[Row], taken: set[str]) -> Iterator[Action]:
+    def _prune_webhooks(self, rows: Sequence[Row], taken: set[str]) -> Iterator[Action]:
         described = {wish.key for wish in self._wishes.webhooks}
         by_uuid = {str(row.get("uuid")): row for row in rows}
         for key, uuid in self._state.webhooks.items():
             if key not in described and uuid in by_uuid and uuid not in taken:
-                self._left += 1
+                self._obsolete_count += 1
                 yield Action(
-                    DELETE, "webhook", str(by_uuid[uuid].get("url")), partial(self._doer.unhook, key, uuid), risky=True
+                    DELETE,
+                    "webhook",
+                    str(by_uuid[uuid].get("url")),
+                    partial(self._doer.delete_webhook, key, uuid),
+                    is_risky=True,
                 )
 
     # --- the plan of the account -----------------------------------------------------------------------------------
@@ -295,7 +311,7 @@ class Reconciler:
         lacking = [
             f"{action.file}: {', '.join(keys)} ({needed.tier})"
             for action in actions
-            for needed, keys in action.needs.items()
+            for needed, keys in action.required_plans.items()
             if needed > self._plan
         ]
         if lacking:

@@ -14,7 +14,7 @@ Row = dict[str, Any]
 
 # The settings of a fresh upload.
 NEW_FILE_SETTINGS: Row = {
-    name: row.default for name, row in SETTINGS.items() if row.default is not None and row.shown == "always"
+    name: row.default for name, row in SETTINGS.items() if row.default is not None and row.visibility == "always"
 }  # fmt: skip
 
 
@@ -30,7 +30,7 @@ def build_settings_body(
 
     Raise Stop (2) for an impossible result, such as a call to action without a URL.
     """
-    body = _merge_changes(wish, gone).body(get_viewer_settings(row))
+    body = _merge_changes(wish, gone).build_body(get_viewer_settings(row))
     if wish.lifetime is not None:
         body["deleteAt"] = format_instant(resolve_end(wish, row, entry, now) or now)
     found = {name: value for name, value in body.items() if find_differences(row, {name: value})}
@@ -58,8 +58,8 @@ def _merge_changes(wish: DesiredFile, gone: Sequence[str]) -> SettingChanges:
         if key != "password":
             changes.put(key, None)
     changes.fields |= wish.changes.fields
-    changes.looks |= wish.changes.looks
-    changes.bare = changes.bare or wish.changes.bare
+    changes.viewer_fields |= wish.changes.viewer_fields
+    changes.replaces_viewer = changes.replaces_viewer or wish.changes.replaces_viewer
     return changes
 
 

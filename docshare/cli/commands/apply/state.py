@@ -42,13 +42,13 @@ class ApplyState:
         except FileNotFoundError:
             return self
         except (OSError, UnicodeError) as error:
-            raise self._unusable("it cannot be read") from error
+            raise self._unusable_error("it cannot be read") from error
         try:
             found = json.loads(text)
         except (ValueError, RecursionError):
             found = None
         if not _is_state(found):
-            raise self._unusable("it is not a state file of docshare apply")
+            raise self._unusable_error("it is not a state file of docshare apply")
         self._saved = text
         self._owner = {key: found[key] for key in ("server", "account") if key in found}
         self.files, self.webhooks = found["files"], found["webhooks"]
@@ -62,12 +62,12 @@ class ApplyState:
         old = self._owner
         told = f"{self._path} belongs to"
         if old.get("server", server) != server:
-            raise self._foreign(f"{told} the server {old['server']}, not {server}")
+            raise self._other_owner_error(f"{told} the server {old['server']}, not {server}")
         if account is not None and old.get("account", account) != account:
-            raise self._foreign(f"{told} another account of {server}")
+            raise self._other_owner_error(f"{told} another account of {server}")
         self._owner = {**old, "server": server, **({} if account is None else {"account": account})}
 
-    def file(self, key: str) -> Entry:
+    def get_entry(self, key: str) -> Entry:
         """Return the entry of a file, creating it if needed."""
         return self.files.setdefault(key, {})
 
@@ -79,11 +79,11 @@ class ApplyState:
             replace_file(self._path, text, private=True)
             self._saved = text
 
-    def _unusable(self, why: str) -> Stop:
+    def _unusable_error(self, why: str) -> Stop:
         hint = "Name another file with --state F, or move this one: files are then matched by slug and name."
         return Stop(ExitCode.USAGE, f"{self._path}: {why}", hint=hint, code="local_file")
 
-    def _foreign(self, detail: str) -> Stop:
+    def _other_owner_error(self, detail: str) -> Stop:
         return Stop(ExitCode.USAGE, detail, hint="Use a separate state file for each: --state F")
 
 

@@ -42,12 +42,12 @@ class YamlNode(NamedTuple):
         """Whether there is no value at all, not even ``null``."""
         return self.value is None and not self.text
 
-    def plain(self) -> Any:
+    def to_plain(self) -> Any:
         """Return the value without line numbers, as in JSON."""
         if isinstance(self.value, dict):
-            return {key: each.plain() for key, each in self.value.items()}
+            return {key: each.to_plain() for key, each in self.value.items()}
         if isinstance(self.value, list):
-            return [each.plain() for each in self.value]
+            return [each.to_plain() for each in self.value]
         return self.value
 
 
@@ -63,14 +63,14 @@ class ParseErrors:
         self._found.append((line, detail, hint))
 
     @contextmanager
-    def at(self, line: int) -> Iterator[None]:
+    def collect(self, line: int) -> Iterator[None]:
         """Record a Stop raised inside for ``line``."""
         try:
             yield
         except (Stop, Problem) as error:
             self.add(line, error.detail, error.hint if isinstance(error, Stop) else "")
 
-    def only(self, node: YamlNode, known: Iterable[str], what: str) -> Mapping[str, YamlNode] | None:
+    def read_mapping(self, node: YamlNode, known: Iterable[str], what: str) -> Mapping[str, YamlNode] | None:
         """Return the entries of a mapping; record unknown keys. Record another kind of value and return None."""
         if not isinstance(node.value, dict):
             self.add(node.line, f"{what} must be a mapping (key: value)")
@@ -81,7 +81,7 @@ class ParseErrors:
                 self.add(value.line, f"{what} has no key {key!r}", _suggest_key(key, names))
         return {key: value for key, value in node.value.items() if key in names}
 
-    def items(self, node: YamlNode | None, what: str) -> list[YamlNode]:
+    def read_list(self, node: YamlNode | None, what: str) -> list[YamlNode]:
         """Return the entries of a list; record another kind of value."""
         if node is None:
             return []
@@ -90,7 +90,7 @@ class ParseErrors:
             return []
         return node.value
 
-    def text(self, node: YamlNode | None, what: str) -> str | None:
+    def read_text(self, node: YamlNode | None, what: str) -> str | None:
         """Return a text as written, None if there is none; record an empty text or another kind of value."""
         if node is None:
             return None
@@ -99,26 +99,26 @@ class ParseErrors:
             return None
         return node.text
 
-    def switch(self, node: YamlNode | None, what: str) -> bool | None:
+    def read_boolean(self, node: YamlNode | None, what: str) -> bool | None:
         """Return true or false, None if there is no value; record another kind of value."""
         if node is None or isinstance(node.value, bool):
             return None if node is None else node.value
         self.add(node.line, f"{what} must be true or false")
         return None
 
-    def refuse(self, context: "Context") -> None:
+    def raise_if_any(self, context: "Context") -> None:
         """Raise Stop (2) if there are errors, after printing each with its line."""
         if not self._found:
             return
         found = sorted(self._found, key=lambda each: each[0])
         line, detail, hint = found[0]
         if len(found) == 1:
-            raise self._stop(f"{self._path}:{line}: {detail}", hint)
+            raise self._make_stop(f"{self._path}:{line}: {detail}", hint)
         for line, detail, hint in found[:_MAX_REPORTED]:
             context.err(f"error: {self._path}:{line}: {detail}" + (f" ({hint})" if hint else ""), "error")
-        raise self._stop(f"{len(found)} errors in {self._path}; nothing was sent")
+        raise self._make_stop(f"{len(found)} errors in {self._path}; nothing was sent")
 
-    def _stop(self, detail: str, hint: str = "") -> Stop:
+    def _make_stop(self, detail: str, hint: str = "") -> Stop:
         return Stop(ExitCode.USAGE, detail, hint=hint, code="local_file")
 
 
@@ -149,7 +149,7 @@ def read_yaml(path: Path) -> YamlNode:
         root = yaml.compose(text, Loader=Loader)
         if root is None:
             raise Stop(ExitCode.USAGE, f"{path} is empty", code="local_file")
-        return _NodeConverter(path).node(root)
+        return _NodeConverter(path).convert(root)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = f"{path}:{mark.line + 1}" if mark else str(path)
@@ -177,56 +177,56 @@ class _NodeConverter:
         self._path = path
         self._left = _MAX_NODES
 
-    def node(self, given: Any, depth: int = 0) -> YamlNode:
+    def convert(self, given: Any, depth: int = 0) -> YamlNode:
         import yaml
 
         line = given.start_mark.line + 1
         self._left -= 1
         if self._left < 0 or depth > _MAX_DEPTH:
-            raise self._refused(line, "too large or nested too deeply; an alias may contain itself")
+            raise self._make_stop(line, "too large or nested too deeply; an alias may contain itself")
         if isinstance(given, yaml.CollectionNode) and given.tag not in (f"{_TAG}map", f"{_TAG}seq"):
-            raise self._refused(line, f"unsupported type: {given.tag.removeprefix(_TAG)}")
+            raise self._make_stop(line, f"unsupported type: {given.tag.removeprefix(_TAG)}")
         if isinstance(given, yaml.MappingNode):
-            return YamlNode(self._mapping(given, depth), line)
+            return YamlNode(self._convert_mapping(given, depth), line)
         if isinstance(given, yaml.SequenceNode):
-            return YamlNode([self.node(each, depth + 1) for each in given.value], line)
-        return self._scalar(given, line)
+            return YamlNode([self.convert(each, depth + 1) for each in given.value], line)
+        return self._convert_scalar(given, line)
 
-    def _scalar(self, given: Any, line: int) -> YamlNode:
+    def _convert_scalar(self, given: Any, line: int) -> YamlNode:
         import yaml
 
         if given.tag not in _SCALAR_TAGS:
-            raise self._refused(line, f"unsupported type: {given.tag.removeprefix(_TAG)}")
+            raise self._make_stop(line, f"unsupported type: {given.tag.removeprefix(_TAG)}")
         if _SURROGATE.search(given.value):
-            raise self._refused(line, "half of a surrogate pair: above \\uffff, write \\U and eight digits")
+            raise self._make_stop(line, "half of a surrogate pair: above \\uffff, write \\U and eight digits")
         if given.tag == f"{_TAG}timestamp":
             return YamlNode(given.value, line, given.value)
         try:
             return YamlNode(yaml.SafeLoader("").construct_object(given), line, given.value)
         except (KeyError, ValueError):
-            raise self._refused(line, f"{given.value[:_MAX_VALUE_CHARS]!r} is not a valid value") from None
+            raise self._make_stop(line, f"{given.value[:_MAX_VALUE_CHARS]!r} is not a valid value") from None
 
-    def _mapping(self, given: Any, depth: int) -> dict[str, YamlNode]:
+    def _convert_mapping(self, given: Any, depth: int) -> dict[str, YamlNode]:
         own: dict[str, YamlNode] = {}
         merged: dict[str, YamlNode] = {}
         for key, value in given.value:
             line = key.start_mark.line + 1
             if key.tag == _MERGE:
-                merged = {**self._merged(self.node(value, depth + 1)), **merged}
+                merged = {**self._merge_mappings(self.convert(value, depth + 1)), **merged}
                 continue
             if key.tag not in _SCALAR_TAGS:
-                raise self._refused(line, "a key must be a plain string")
+                raise self._make_stop(line, "a key must be a plain string")
             if key.value in own:
-                raise self._refused(line, f"duplicate key {key.value}")
-            found = self.node(value, depth + 1)
+                raise self._make_stop(line, f"duplicate key {key.value}")
+            found = self.convert(value, depth + 1)
             own[key.value] = YamlNode(found.value, line, found.text)
         return {**merged, **own}
 
-    def _merged(self, node: YamlNode) -> dict[str, YamlNode]:
+    def _merge_mappings(self, node: YamlNode) -> dict[str, YamlNode]:
         parts = node.value if isinstance(node.value, list) else [node]
         if not all(isinstance(part.value, dict) for part in parts):
-            raise self._refused(node.line, "'<<' requires a mapping or a list of mappings")
+            raise self._make_stop(node.line, "'<<' requires a mapping or a list of mappings")
         return {key: value for part in reversed(parts) for key, value in part.value.items()}
 
-    def _refused(self, line: int, detail: str) -> Stop:
+    def _make_stop(self, line: int, detail: str) -> Stop:
         return Stop(ExitCode.USAGE, f"{self._path}:{line}: {detail}", code="local_file")

@@ -225,11 +225,11 @@ def _log_in_by_browser(
             ctx.note(f"waiting {_LOGIN_MINUTES} minutes for the browser to return to {waiting.redirect_uri}")
         if not opened and ctx.may_prompt:
             ctx.err("If the browser is on another machine, paste the URL where it ends here.")
-            waiting.also_from(ctx)
-        answer = waiting.answer(_LOGIN_MINUTES * 60)
+            waiting.read_from_terminal(ctx)
+        answer = waiting.wait_for_response(_LOGIN_MINUTES * 60)
     finally:
         waiting.close()
-    if server.says_issuer and answer.get("iss") != server.issuer:
+    if server.has_issuer_parameter and answer.get("iss") != server.issuer:
         raise Stop(ExitCode.CREDENTIAL, "the response came from a different server")
     if "code" not in answer:
         said = answer.get("error_description") or answer["error"]
@@ -271,11 +271,11 @@ def status() -> None:
         "profile": connection.profile.value or "",
         "origin": connection.origin,
         "source": connection.source,
-        "kind": f"{'OAuth' if saved and saved.renewable else 'API key'}, ends in {token[-_VISIBLE_CHARS:]}",
+        "kind": f"{'OAuth' if saved and saved.is_renewable else 'API key'}, ends in {token[-_VISIBLE_CHARS:]}",
     }
     account = _fetch_account(client).get("email")
     row |= {"account": account} if account else {}
-    if saved and saved.renewable and saved.expires_at is not None:
+    if saved and saved.is_renewable and saved.expires_at is not None:
         from docshare.contract.wire import format_instant
 
         row |= {"scopes": (saved.scopes or "").split(), "expiresAt": format_instant(saved.expires_at)}
@@ -320,7 +320,7 @@ def refresh(dry_run: DryRun = False) -> ExitCode:
     """
     ctx = current_context()
     saved = _load_saved(ctx)
-    if saved is None or not saved.renewable:
+    if saved is None or not saved.is_renewable:
         raise Stop(
             ExitCode.USAGE,
             "the active credential cannot be renewed",
@@ -356,11 +356,11 @@ def logout(dry_run: DryRun = False) -> ExitCode:
     if dry_run:
         revoked = ("POST", "/oauth/revoke", {"token": HIDDEN, "client_id": saved.client_id})
         forgotten = ("DELETE", str(ctx.config_dir / credentials.FILE_NAME), {"profile": name})
-        return _preview_changes(ctx, *([revoked] if saved.renewable else []), forgotten)
-    ended = saved.renewable and _revoke_access(ctx, saved)
+        return _preview_changes(ctx, *([revoked] if saved.is_renewable else []), forgotten)
+    ended = saved.is_renewable and _revoke_access(ctx, saved)
     credentials.save(ctx.config_dir, name, None)
     cache.forget_home(ctx, name)
-    still = "" if ended else "; the server could not be notified" if saved.renewable else "; the API key stays valid"
+    still = "" if ended else "; the server could not be notified" if saved.is_renewable else "; the API key stays valid"
     ctx.note(f"logged out of {saved.origin}, profile {name}{still}")
     if ctx.env.get("DOCSHARE_TOKEN"):
         ctx.warn("DOCSHARE_TOKEN is still set")

@@ -35,7 +35,7 @@ class ConsentListener:
         self._state = state
         self._answers: queue.SimpleQueue[ConsentResponse] = queue.SimpleQueue()
         try:
-            self._server = ThreadingHTTPServer(("127.0.0.1", port), self._handler())
+            self._server = ThreadingHTTPServer(("127.0.0.1", port), self._make_handler_class())
         except OSError as error:
             raise Stop(ExitCode.USAGE, f"cannot listen on port {port}: {error.strerror or error}") from error
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.1,), daemon=True)
@@ -46,7 +46,7 @@ class ConsentListener:
         """Return the redirect URI for the consent page."""
         return f"http://127.0.0.1:{self._server.server_address[1]}{CALLBACK_PATH}"
 
-    def answer(self, seconds: float) -> ConsentResponse:
+    def wait_for_response(self, seconds: float) -> ConsentResponse:
         """Wait for the redirect and return its parameters. Raise Stop (124) after ``seconds``."""
         try:
             return self._answers.get(timeout=seconds)
@@ -54,12 +54,12 @@ class ConsentListener:
             hint = "Try again. If no browser can reach this machine, use an API key with --with-token."
             raise Stop(ExitCode.DEADLINE, "timed out waiting for the consent page", hint=hint) from None
 
-    def also_from(self, context: "Context") -> None:
+    def read_from_terminal(self, context: "Context") -> None:
         """Also read a pasted redirect URL from the terminal, for browsers on another machine."""
 
         def read() -> None:
             for line in iter(context.stdin.readline, ""):
-                answer = self._read(line.strip())
+                answer = self._parse_response(line.strip())
                 if answer is not None:
                     self._answers.put(answer)
                 elif line.strip():
@@ -73,7 +73,7 @@ class ConsentListener:
         self._server.server_close()
         self._thread.join()
 
-    def _read(self, address: str) -> ConsentResponse | None:
+    def _parse_response(self, address: str) -> ConsentResponse | None:
         """Return the parameters of the URL ``address`` if it is the redirect of this login."""
         parts = urlsplit(address)
         found = {name: values[0] for name, values in parse_qs(parts.query, keep_blank_values=True).items()}
@@ -82,8 +82,8 @@ class ConsentListener:
             return None
         return found
 
-    def _handler(self) -> type[BaseHTTPRequestHandler]:
-        read, answers = self._read, self._answers
+    def _make_handler_class(self) -> type[BaseHTTPRequestHandler]:
+        read, answers = self._parse_response, self._answers
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:

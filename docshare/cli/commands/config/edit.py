@@ -104,7 +104,7 @@ def _list_errors(text: str) -> Iterator[str]:
         return
     for fault in check_config(data):
         line = find_line(text, fault.key)
-        yield f"{line}: {fault.what}" if line else f" {fault.what}"
+        yield f"{line}: {fault.detail}" if line else f" {fault.detail}"
 
 
 def _format_places(count: int) -> str:

@@ -24,7 +24,7 @@ class ConfigFault(NamedTuple):
     """One error in the file. ``key`` is the dotted key (empty for the file itself), ``what`` describes the error."""
 
     key: tuple[str, ...]
-    what: str
+    detail: str
 
 
 def parse_key(word: str) -> str:

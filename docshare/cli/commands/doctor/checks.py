@@ -57,11 +57,11 @@ class CheckContext:
 
     ctx: "Context"
     data: Path | None = None
-    wish: dict[str, str] = field(default_factory=dict)
+    requested_tests: dict[str, str] = field(default_factory=dict)
     body: int = 0
     private: dict[str, str] = field(default_factory=dict)
 
-    def hide(self, text: object, mask: str) -> None:
+    def mask(self, text: object, mask: str) -> None:
         """Mask ``text`` as ``mask`` in bug reports."""
         if text and len(str(text)) >= _MIN_PRIVATE_CHARS:
             self.private[str(text)] = mask

@@ -135,16 +135,16 @@ def doctor(
     ctx = current_context()
     printer = ctx.emitter(_SPEC)
     wish = {key: value for key, value in (("egress", egress), ("mail", mail)) if value}
-    scene = CheckContext(ctx, data=data, wish=wish, body=_parse_size(body))
-    scene.hide(urlsplit(egress or "").hostname, "<host>")
+    scene = CheckContext(ctx, data=data, requested_tests=wish, body=_parse_size(body))
+    scene.mask(urlsplit(egress or "").hostname, "<host>")
     rows = []
     for group in GROUPS:
         if not only or group in only:
             rows += list(_run_group(group, scene, printer, redact))
-    if not printer.for_people:
+    if not printer.is_for_people:
         printer.emit(rows)
     failed = [row for row in rows if row["level"] == ERROR]
-    if printer.for_people:
+    if printer.is_for_people:
         _print_summary(ctx, rows)
     return ExitCode.CHECK_FAILED if failed else ExitCode.OK
 
@@ -153,13 +153,13 @@ def _run_group(group: str, scene: CheckContext, printer: Emitter, redact: bool) 
     """Yield the rows of a group, printing each one immediately for people."""
     heading, checks = GROUPS[group]
     ctx = scene.ctx
-    if printer.for_people:
+    if printer.is_for_people:
         ctx.print(ctx.out_screen.paint("bold", heading))
     for name, finding in checks(scene):
         row = finding.row(f"{group}.{name}")
         row |= {key: ctx.redact(row[key]) for key in ("detail", "fix")}
         row = mask_row(row, scene.private) if redact else row
-        if printer.for_people:
+        if printer.is_for_people:
             for line in _render_row(ctx, name, row):
                 ctx.print(line)
             ctx.flush()

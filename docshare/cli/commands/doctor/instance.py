@@ -38,7 +38,7 @@ def check_instance(scene: CheckContext) -> NamedFindings:
         if not answers.ok:
             return
     rows, trouble = _get_within_deadline(
-        _REPORT_SECONDS, lambda: _fetch_report(directory, server, scene.wish), _LOG_HINT
+        _REPORT_SECONDS, lambda: _fetch_report(directory, server, scene.requested_tests), _LOG_HINT
     )
     if trouble is not None:
         yield "report", trouble
@@ -74,7 +74,7 @@ def check_public(scene: CheckContext) -> NamedFindings:
 def _find_directory(scene: CheckContext) -> Path | None:
     """Return the data directory to check, or None for a server elsewhere and without any instance."""
     directory = find_local_data_dir(scene.ctx, scene.data)
-    scene.hide(directory, "<path>")
+    scene.mask(directory, "<path>")
     return directory if scene.data is not None or (directory and has_data(directory)) else None
 
 
@@ -105,7 +105,9 @@ def _check_process(scene: CheckContext, server: RunningServer) -> DiagnosticFind
 
 
 def _fetch_report(directory: Path, server: RunningServer | None, wish: dict[str, str]) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = server.tell("doctor", wish) if server else run_on_directory(directory, "doctor", wish)
+    found: list[dict[str, Any]] = (
+        server.run_command("doctor", wish) if server else run_on_directory(directory, "doctor", wish)
+    )
     return found
 
 

@@ -142,12 +142,14 @@ def _check_manual(scene: CheckContext) -> DiagnosticFinding:
 
 def _check_file(scene: CheckContext) -> DiagnosticFinding:
     for folder in (scene.ctx.config_dir, scene.ctx.env.get("HOME")):
-        scene.hide(folder, "<path>")
+        scene.mask(folder, "<path>")
     config = scene.ctx.config  # raises Stop with a hint if it cannot be read
     for name in config.profiles:
-        scene.hide(name, "<profile>")
-    if config.strange:
-        return warning_finding(f"{config.path}: unknown keys {', '.join(config.strange)}", "Correct or remove them.")
+        scene.mask(name, "<profile>")
+    if config.unknown_keys:
+        return warning_finding(
+            f"{config.path}: unknown keys {', '.join(config.unknown_keys)}", "Correct or remove them."
+        )
     return (
         passed_finding(f"{config.path} is valid")
         if config.path.exists()
@@ -170,7 +172,7 @@ def _check_permissions(scene: CheckContext) -> DiagnosticFinding:
 def _check_address(scene: CheckContext) -> DiagnosticFinding:
     connection = scene.ctx.connection
     name = connection.profile.value
-    scene.hide(name, "<profile>")
+    scene.mask(name, "<profile>")
     of_profile = f" (profile {name} by {connection.profile.origin})" if name else ""
     words = f"{connection.url.value} from {connection.url.origin}{of_profile}"
     if connection.origin.startswith("http://") and not is_loopback(_host_of(connection.origin)):

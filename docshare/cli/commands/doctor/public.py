@@ -48,24 +48,24 @@ class ProbeResult(NamedTuple):
     received it or None, ``passed`` the largest body that arrived, ``refused`` the first one that did not and why."""
 
     owner: "DirectoryOwner"
-    answer: "requests.Response"
-    at: int
+    response: "requests.Response"
+    received_at: int
     arrived: dict[str, Any] | None
-    passed: int
-    refused: tuple[int, str] | None
+    largest_accepted: int
+    first_rejected: tuple[int, str] | None
 
 
 def send_probe(scene: CheckContext, server: "RunningServer") -> ProbeResult:
     """Send the requests of a probe. Raise TransportError if the public address does not respond, and Problem."""
     owner = server.owner
-    token = server.tell("probe start", {})["token"]
+    token = server.run_command("probe start", {})["token"]
     scene.ctx.secrets.add(token)
     address = f"{owner.base_url}/healthz?probe={token}"
     with scene.session() as http:
         http.trust_env = False  # outbound proxies are irrelevant for inbound requests
         answer, at = _get(http, address, owner.base_url), scene.ctx.now()
         refused = _find_refused_size(http, address, scene.body) if answer.status_code == 200 else None
-    sightings = server.tell("probe end", {"token": token})
+    sightings = server.run_command("probe end", {"token": token})
     arrived = next((sighting for sighting in sightings if sighting["method"] == "GET"), None)
     passed = max((sighting["size"] for sighting in sightings), default=0)
     return ProbeResult(owner, answer, at, arrived, passed, refused)
@@ -131,7 +131,9 @@ def evaluate_probe(seen: ProbeResult) -> NamedFindings:
         yield "body", _check_body(seen)
         yield (
             "clock",
-            compare_clocks(seen.answer.headers, seen.at, "Set the clocks of the proxy and of this machine by NTP."),
+            compare_clocks(
+                seen.response.headers, seen.received_at, "Set the clocks of the proxy and of this machine by NTP."
+            ),
         )
 
 
@@ -159,11 +161,11 @@ def check_public_certificate(scene: CheckContext, owner: "DirectoryOwner") -> Di
 
 
 def _check_reach(seen: ProbeResult) -> DiagnosticFinding:
-    owner, status = seen.owner, seen.answer.status_code
+    owner, status = seen.owner, seen.response.status_code
     if seen.arrived is not None:
         return passed_finding(f"{owner.base_url} leads to this server")
     if 300 <= status < 400:
-        target = parse_origin(seen.answer.headers.get("Location", ""))
+        target = parse_origin(seen.response.headers.get("Location", ""))
         return error_finding(
             f"{owner.base_url} redirects to {target or 'elsewhere'}", f"Set DOCSHARE_BASE_URL={target}"
         )
@@ -224,9 +226,9 @@ def _check_headers(arrived: dict[str, Any]) -> DiagnosticFinding:
 
 
 def _check_body(seen: ProbeResult) -> DiagnosticFinding:
-    if seen.refused is None:
-        return passed_finding(f"uploads of {format_size(seen.passed)} succeed")
-    size, said = seen.refused
+    if seen.first_rejected is None:
+        return passed_finding(f"uploads of {format_size(seen.largest_accepted)} succeed")
+    size, said = seen.first_rejected
     return error_finding(f"an upload of {format_size(size)} fails ({said})", _BODY_SIZE_FIX)
 
 

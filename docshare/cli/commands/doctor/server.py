@@ -58,7 +58,7 @@ def _find_endpoint(scene: CheckContext) -> Endpoint:
 def hide_host(scene: CheckContext, place: Endpoint) -> None:
     """Mask the host in bug reports, unless it is this machine."""
     if not is_loopback(place.host):
-        scene.hide(place.host, "<host>")
+        scene.mask(place.host, "<host>")
 
 
 def _check_name(scene: CheckContext) -> DiagnosticFinding:
@@ -168,7 +168,7 @@ def _check_credential(scene: CheckContext) -> DiagnosticFinding:
     problem, account = _read_problem(answer), _parse_object(answer)
     if answer.status_code == 200 and "tier" in account:
         for key, mask in _MASK_BY_KEY.items():
-            scene.hide(account.get(key), mask)
+            scene.mask(account.get(key), mask)
         return passed_finding(f"{account.get('email')}, plan {account.get('tier')}")
     if problem.get("code") == "insufficient_scope":
         return passed_finding("the credential is valid but lacks the profile scope")

@@ -113,7 +113,7 @@ def set_cursor(
         return preview_changes(
             ctx, ("WRITE", target.path, _build_cursor(ctx, target, position, types, kinds, file).to_json())
         )
-    with target.held():
+    with target.lock():
         cursor = _build_cursor(ctx, target, position, types, kinds, file)
         target.save(cursor, ctx.now())
     ctx.note(f"{name}: {_format_position(cursor.to_json())}")
@@ -150,7 +150,7 @@ def reset(
     if dry_run:
         return preview_changes(ctx, *(("DELETE", target.path, {}) for target in targets if target.load() is not None))
     for target in targets:
-        with target.held():
+        with target.lock():
             target.remove()
     return ExitCode.OK
 
@@ -172,19 +172,21 @@ def _build_binding(ctx: Context, choice: StreamSelection, file: str | None) -> C
 
 def _list_positions(ctx: Context, cursor: Cursor, position: str, types: str | None) -> Iterator[tuple[str, int | None]]:
     """Yield the new position of each stream to which ``position`` applies."""
-    streams = cursor.home.streams if types is None else choose_streams(types).streams
-    strange = set(streams) - set(cursor.home.streams)
+    streams = cursor.binding.streams if types is None else choose_streams(types).streams
+    strange = set(streams) - set(cursor.binding.streams)
     if strange:
-        raise Stop(ExitCode.USAGE, f"this cursor is for {','.join(cursor.home.streams)}, not for {','.join(strange)}")
+        raise Stop(
+            ExitCode.USAGE, f"this cursor is for {','.join(cursor.binding.streams)}, not for {','.join(strange)}"
+        )
     for stream in streams:
-        yield stream, _resolve_position(ctx, cursor.home, stream, position, alone=len(streams) == 1)
+        yield stream, _resolve_position(ctx, cursor.binding, stream, position, alone=len(streams) == 1)
 
 
 def _resolve_position(ctx: Context, home: CursorBinding, stream: str, position: str, *, alone: bool) -> int | None:
     if position == "start":
         return None
     if position == "now":
-        feed = StreamSelection(home.streams, kinds=home.kinds).feeds(ctx.client(), (stream,))[stream]
+        feed = StreamSelection(home.streams, kinds=home.kinds).open_feeds(ctx.client(), (stream,))[stream]
         newest = feed.newest(1, home.file)
         return int(newest[0]["id"]) if newest else None
     if not (position.isascii() and position.isdigit()):

@@ -38,7 +38,7 @@ class CursorBinding(NamedTuple):
     file: str | None = None
     kinds: tuple[str, ...] = ()
 
-    def difference(self, other: "CursorBinding") -> str | None:
+    def find_difference(self, other: "CursorBinding") -> str | None:
         """Return why a cursor with this binding cannot be used for ``other``, or None."""
         if self.origin != other.origin:
             return f"it belongs to {self.origin}, not to {other.origin}"
@@ -64,12 +64,12 @@ def _describe_kinds(kinds: tuple[str, ...]) -> str:
 class Cursor(NamedTuple):
     """``at`` is the last id read of each stream (None: nothing yet); ``recent`` are recently read ids, ascending."""
 
-    home: CursorBinding
+    binding: CursorBinding
     at: Mapping[str, int | None] = MappingProxyType({})
     recent: Mapping[str, tuple[int, ...]] = MappingProxyType({})
     updated: str = ""
 
-    def moved(self, stream: str, id: int) -> "Cursor":
+    def advance(self, stream: str, id: int) -> "Cursor":
         """Return the cursor after the row ``id`` of ``stream``."""
         at = max(id, self.at.get(stream) or 0)
         recent = tuple(sorted({*self.recent.get(stream, ()), id}))[-MAX_RECENT_IDS:]
@@ -77,7 +77,7 @@ class Cursor(NamedTuple):
 
     def to_json(self) -> dict[str, Any]:
         """Return the content of the file. The cursor is a number for one stream and an object for several."""
-        home = self.home
+        home = self.binding
         one = home.streams[0] if len(home.streams) == 1 else None
         return {
             "v": VERSION,
@@ -100,7 +100,7 @@ class CursorFile:
         self.label = label
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def lock(self) -> Iterator[None]:
         """Lock the file. Raise Stop (7), naming the process that holds the lock, if it is in use."""
         lock = self.path.with_name(f".{self.path.name}.lock")
         with hold_lock(lock, wait=False) as mine:
@@ -116,11 +116,11 @@ class CursorFile:
         except FileNotFoundError:
             return None
         except (OSError, UnicodeError) as error:
-            raise self.refusal(f"cannot be read: {error}") from error
+            raise self.make_stop(f"cannot be read: {error}") from error
         try:
             return _parse_cursor(json.loads(text))
         except (ValueError, KeyError, TypeError, RecursionError):
-            raise self.refusal("is not a cursor file") from None
+            raise self.make_stop("is not a cursor file") from None
 
     def save(self, cursor: Cursor, now: int) -> None:
         """Replace the file atomically. ``now`` is in milliseconds since 1970."""
@@ -132,7 +132,7 @@ class CursorFile:
         with suppress(FileNotFoundError):
             self.path.unlink()
 
-    def refusal(self, why: str) -> Stop:
+    def make_stop(self, why: str) -> Stop:
         """Return a Stop (2) about this file."""
         return Stop(
             ExitCode.USAGE, f"{self.label} {why}", hint="Use another cursor, or --reset to discard its position."
@@ -166,7 +166,7 @@ def _is_position(value: Any) -> bool:
 
 def find_stream_out_of_range(cursor: Mapping[str, int | None]) -> str | None:
     """Return the first stream whose id exceeds the maximum, which the server would silently clamp, or None."""
-    return next((name for name, at in cursor.items() if at is not None and at > FEEDS[name].largest), None)
+    return next((name for name, at in cursor.items() if at is not None and at > FEEDS[name].max_cursor), None)
 
 
 def cursors_dir(context: "Context") -> Path:

@@ -27,7 +27,7 @@ class TailLimits:
 
     once: bool = False
     count: int | None = None
-    matches: Callable[[Row], bool] | None = None
+    is_match: Callable[[Row], bool] | None = None
     until: int | None = None
     timeout: float | None = None
     idle: float | None = None
@@ -36,7 +36,7 @@ class TailLimits:
     @property
     def has_goal(self) -> bool:
         """Return whether the tail waits for rows, so that a timeout is a failure."""
-        return self.count is not None or self.matches is not None
+        return self.count is not None or self.is_match is not None
 
 
 class PollTiming(NamedTuple):
@@ -53,7 +53,7 @@ class RowSink(NamedTuple):
 
     hand_over: Callable[[Row], None]
     save: Callable[[Cursor], None]
-    each_row: bool = False
+    save_each_row: bool = False
 
 
 class Follower:
@@ -89,7 +89,7 @@ class Follower:
         try:
             while True:
                 pause = self._poll()
-                if self._reached() or self._limits.once:
+                if self._has_reached_goal() or self._limits.once:
                     return ExitCode.OK
                 ending = self._wait(pause)
                 if ending is not None:
@@ -101,55 +101,55 @@ class Follower:
         """Hand over all new rows and return the seconds to wait before the next poll."""
         before = self._rows
         try:
-            for row in merge_by_time([self._fresh(stream) for stream in self._feeds]):
-                self._take(row)
-                if self._reached():
+            for row in merge_by_time([self._fetch_new(stream) for stream in self._feeds]):
+                self._process(row)
+                if self._has_reached_goal():
                     break
         except (Refused, TransportError) as error:
             if self._limits.once or is_final(error):
                 raise
             self._presence.clear()
-            return self._trouble.after(error, self._rhythm.interval)
+            return self._trouble.record_failure(error, self._rhythm.interval)
         finally:
-            self._keep()
-        self._went_well()
-        return self._pause(quiet=self._rows == before)
+            self._save_cursor()
+        self._record_success()
+        return self._compute_pause(quiet=self._rows == before)
 
-    def _fresh(self, stream: str) -> Iterator[Row]:
+    def _fetch_new(self, stream: str) -> Iterator[Row]:
         """Yield the rows of a stream that were not handed over yet, ascending."""
         at, known = self.cursor.at.get(stream), set(self.cursor.recent.get(stream, ()))
         since = None if at is None else at - self._rhythm.overlap
-        for row in self._feeds[stream].rows_after(since, self.cursor.home.file):
+        for row in self._feeds[stream].rows_after(since, self.cursor.binding.file):
             # At or below the cursor, only rows that were committed late are new. A row older than all remembered ids
             # cannot be distinguished from one that was handed over long ago, so it is skipped.
             if at is None or row["id"] > at or (row["id"] not in known and row["id"] > min(known, default=at)):
                 yield row
 
-    def _take(self, row: Row) -> None:
-        self._presence.heard()
+    def _process(self, row: Row) -> None:
+        self._presence.prepare_for_row()
         self._sink.hand_over(row)
-        self.cursor = self.cursor.moved(stream_of(row), int(row["id"]))
+        self.cursor = self.cursor.advance(stream_of(row), int(row["id"]))
         self._rows += 1
         self._last_row = self._ctx.monotonic()
-        self._matched = self._limits.matches is not None and self._limits.matches(row)
-        if self._sink.each_row:
-            self._keep()
+        self._matched = self._limits.is_match is not None and self._limits.is_match(row)
+        if self._sink.save_each_row:
+            self._save_cursor()
 
-    def _keep(self) -> None:
+    def _save_cursor(self) -> None:
         if self.cursor != self._saved:
             self._sink.save(self.cursor)
             self._saved = self.cursor
 
-    def _reached(self) -> bool:
+    def _has_reached_goal(self) -> bool:
         return self._matched or (self._limits.count is not None and self._rows >= self._limits.count)
 
-    def _went_well(self) -> None:
-        self._trouble.over()
+    def _record_success(self) -> None:
+        self._trouble.record_success()
         if not (self._ready or self._limits.once):
-            self._presence.ready(self.cursor)
+            self._presence.print_start(self.cursor)
         self._ready = True
 
-    def _pause(self, *, quiet: bool) -> float:
+    def _compute_pause(self, *, quiet: bool) -> float:
         slowest = max(_MAX_QUIET_INTERVAL, self._rhythm.interval)
         self._interval = lengthen_interval(self._client, self._interval, slowest) if quiet else self._rhythm.interval
         return max(compute_pause(self._client, self._interval), self._client.spacing() * len(self._feeds))
@@ -158,36 +158,36 @@ class Follower:
         """Wait ``pause`` seconds. Return the exit code if a time limit is reached first."""
         end = self._ctx.monotonic() + pause
         while True:
-            ending = self._time_up()
+            ending = self._check_time()
             left = end - self._ctx.monotonic()
             if ending is not None or left <= 0:
                 return ending
-            self._presence.waiting(self.cursor, self._rows, left)
-            if self._slept_through(min([left, _SLEEP_SLICE_S, *self._time_left()])):
+            self._presence.show_waiting(self.cursor, self._rows, left)
+            if self._sleep_and_detect_jump(min([left, _SLEEP_SLICE_S, *self._list_times_left()])):
                 self._presence.clear()
                 self._ctx.note("the clock jumped; reconnecting")
                 self._client.close()
                 return None
 
-    def _slept_through(self, seconds: float) -> bool:
+    def _sleep_and_detect_jump(self, seconds: float) -> bool:
         """Sleep, and return whether the wall clock jumped, as it does when the machine is suspended."""
         wall, monotonic = self._ctx.now() / 1000, self._ctx.monotonic()
         self._ctx.sleep(seconds)
         drift = (self._ctx.now() / 1000 - wall) - (self._ctx.monotonic() - monotonic)
         return abs(drift) > _CLOCK_JUMP
 
-    def _time_up(self) -> ExitCode | None:
+    def _check_time(self) -> ExitCode | None:
         now, limits = self._ctx.monotonic(), self._limits
         if limits.timeout is not None and now - self._began >= limits.timeout:
             return ExitCode.DEADLINE if limits.has_goal else ExitCode.OK
         if limits.until is not None and self._ctx.now() >= limits.until:
             return ExitCode.OK
         # While the server fails, missing rows do not mean that the feed is idle.
-        if limits.idle is not None and now - self._last_row >= limits.idle and not self._trouble.going_on:
+        if limits.idle is not None and now - self._last_row >= limits.idle and not self._trouble.is_failing:
             return ExitCode.OK
         return None
 
-    def _time_left(self) -> Iterator[float]:
+    def _list_times_left(self) -> Iterator[float]:
         """Yield the seconds until each time limit that is still ahead."""
         now, limits = self._ctx.monotonic(), self._limits
         ends = [

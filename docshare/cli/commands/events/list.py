@@ -54,7 +54,7 @@ def print_rows(choice: StreamSelection, given: ListOptions, *, require_all: bool
     printer = ctx.emitter(build_feed_spec(choice))
     client = ctx.client()
     uuid = resolve_file(ctx, client, FileResolver(ctx, client), given.file)
-    feeds = choice.feeds(client, filter_allowed_streams(ctx, client, choice, require_all=require_all))
+    feeds = choice.open_feeds(client, filter_allowed_streams(ctx, client, choice, require_all=require_all))
     wanted = None if given.everything else given.limit
     if start.id is not None:
         rows, more = _read_first(feeds[choice.streams[0]].rows_after(start.id, uuid), wanted)

@@ -32,21 +32,21 @@ class StreamSelection(NamedTuple):
     activity feed, or all if empty; ``aliased``: fetch gate rows from the gate-responses endpoint."""
 
     streams: tuple[str, ...]
-    all: bool = False
+    is_all: bool = False
     kinds: tuple[str, ...] = ()
-    aliased: bool = False
+    uses_gate_endpoint: bool = False
 
-    def feeds(self, client: "Client", streams: Iterable[str]) -> "dict[str, Feed]":
+    def open_feeds(self, client: "Client", streams: Iterable[str]) -> "dict[str, Feed]":
         """Return the feed of each of ``streams``."""
-        return {stream: self._feed(client, stream) for stream in streams}
+        return {stream: self._open_feed(client, stream) for stream in streams}
 
-    def _feed(self, client: "Client", stream: str) -> "Feed":
+    def _open_feed(self, client: "Client", stream: str) -> "Feed":
         if stream == ACTIVITY_FEED:
             return client.activity.feed(self.kinds)
-        return client.events.gate_responses() if self.aliased else client.events.stream(stream)
+        return client.events.gate_responses() if self.uses_gate_endpoint else client.events.stream(stream)
 
 
-GATE_RESPONSES = StreamSelection(("gate",), aliased=True)
+GATE_RESPONSES = StreamSelection(("gate",), uses_gate_endpoint=True)
 
 
 def choose_streams(text: str, kinds: str | None = None) -> StreamSelection:
@@ -61,7 +61,7 @@ def choose_streams(text: str, kinds: str | None = None) -> StreamSelection:
             ExitCode.USAGE, "--type activity cannot be combined with other types", hint="It includes their events."
         )
     if words == [ALL]:
-        return StreamSelection(tuple(STREAMS), all=True)
+        return StreamSelection(tuple(STREAMS), is_all=True)
     strange = [word for word in words if word not in STREAMS]
     if strange:
         raise Stop(ExitCode.USAGE, f"--type: unknown stream: {', '.join(strange)}", hint=f"Use {TYPES_HELP}")
@@ -96,7 +96,7 @@ def filter_allowed_streams(
     kept = []
     for name in choice.streams:
         try:
-            if choice.all and STREAMS[name].plan > min(stream.plan for stream in STREAMS.values()):
+            if choice.is_all and STREAMS[name].plan > min(stream.plan for stream in STREAMS.values()):
                 client.events.page(name, None, 1)
             kept.append(name)
         except Refused as refusal:
@@ -124,7 +124,7 @@ def resolve_file(context: "Context", client: "Client", names: "FileResolver", wo
     """
     if word is None:
         return None
-    name = names.one(word)
+    name = names.resolve(word)
     try:
         return str(client.files.show(name)["uuid"])
     except Refused as refusal:

@@ -32,13 +32,13 @@ def load_cursor(keeper: CursorFile, home: CursorBinding) -> Cursor | None:
     cursor = keeper.load()
     if cursor is None:
         return None
-    strange = cursor.home.difference(home)
+    strange = cursor.binding.find_difference(home)
     if strange is not None:
-        raise keeper.refusal(f"does not match: {strange}")
+        raise keeper.make_stop(f"does not match: {strange}")
     beyond = find_stream_out_of_range(cursor.at)
     if beyond is not None:
-        raise keeper.refusal(f"contains an id that the {beyond} stream cannot have")
-    return cursor._replace(home=home._replace(account=home.account or cursor.home.account))
+        raise keeper.make_stop(f"contains an id that the {beyond} stream cannot have")
+    return cursor._replace(binding=home._replace(account=home.account or cursor.binding.account))
 
 
 class StartResolver:
@@ -54,13 +54,13 @@ class StartResolver:
         self._overlap = overlap
         self._backlog = backlog
 
-    def at(self, word: str) -> Cursor:
+    def resolve(self, word: str) -> Cursor:
         """Return the cursor for ``start``, ``now`` or an id.
 
         Raise Stop (2) for anything else, and for an id with several streams.
         """
         if word == NOW:
-            return self.completed(Cursor(self._home))
+            return self.complete(Cursor(self._home))
         if word == START:
             return Cursor(self._home, dict.fromkeys(self._feeds))
         if not (word.isascii() and word.isdigit()):
@@ -73,17 +73,17 @@ class StartResolver:
             raise Stop(ExitCode.USAGE, f"--from: id {word} is out of range for the {stream} stream")
         return Cursor(self._home, at)
 
-    def completed(self, cursor: Cursor) -> Cursor:
+    def complete(self, cursor: Cursor) -> Cursor:
         """Return ``cursor`` with new streams, as after an upgrade to Pro, positioned at their newest row."""
         for stream in self._feeds:
             if stream not in cursor.at:
                 rows = self._newest[stream]
                 cursor = cursor._replace(at={**cursor.at, stream: rows[-1]["id"] if rows else None})
                 for row in rows[-self._overlap :] if self._overlap else ():
-                    cursor = cursor.moved(stream, row["id"])
+                    cursor = cursor.advance(stream, row["id"])
         return cursor
 
-    def backlog(self) -> list[Row]:
+    def list_backlog(self) -> list[Row]:
         """Return the last rows of all streams together, oldest first."""
         return (
             list(merge_by_time([iter(self._newest[stream]) for stream in self._feeds]))[-self._backlog :]
@@ -93,7 +93,7 @@ class StartResolver:
 
     @cached_property
     def _newest(self) -> dict[str, list[Row]]:
-        return {stream: self._ascending(stream) for stream in self._feeds}
+        return {stream: self._fetch_ascending(stream) for stream in self._feeds}
 
-    def _ascending(self, stream: str) -> list[Row]:
+    def _fetch_ascending(self, stream: str) -> list[Row]:
         return self._feeds[stream].newest(self._depth, self._home.file)[::-1]

@@ -42,7 +42,7 @@ def follow(choice: StreamSelection, given: TailOptions, *, require_all: bool = F
     raise.
     """
     ctx = current_context()
-    ctx.endless = True
+    ctx.is_endless = True
     backlog = _TERMINAL_BACKLOG if ctx.stdout_tty else 0
     plan = _TailSettings(
         choice=choice,
@@ -50,7 +50,7 @@ def follow(choice: StreamSelection, given: TailOptions, *, require_all: bool = F
         require_all=require_all,
         backlog=backlog if given.backlog is None else given.backlog,
         start=given.start,
-        keeper=_choose_cursor_file(ctx, given),
+        cursor_file=_choose_cursor_file(ctx, given),
         reset=given.reset,
         interval=_parse_optional_duration(given.interval),
         heartbeat=parse_duration(given.heartbeat),
@@ -61,7 +61,7 @@ def follow(choice: StreamSelection, given: TailOptions, *, require_all: bool = F
     limits = TailLimits(
         once=given.once,
         count=given.count,
-        matches=_make_matcher(given.until_match),
+        is_match=_make_matcher(given.until_match),
         until=None if given.until is None else parse_until(given.until, ctx.now()),
         timeout=_parse_optional_duration(given.timeout),
         idle=_parse_optional_duration(given.idle),
@@ -78,7 +78,7 @@ class _TailSettings(NamedTuple):
     require_all: bool
     backlog: int
     start: str | None
-    keeper: CursorFile | None
+    cursor_file: CursorFile | None
     reset: bool
     interval: float | None
     heartbeat: float
@@ -90,69 +90,71 @@ class _TailSettings(NamedTuple):
 class _Tail:
     def __init__(self, context: Context, plan: _TailSettings, limits: TailLimits) -> None:
         self._ctx = context
-        self._plan = plan
+        self._settings = plan
         self._limits = limits
         self._printer: Emitter = context.emitter(build_feed_spec(plan.choice))
 
     def run(self) -> ExitCode:
         with ExitStack() as held:
             client = held.enter_context(self._ctx.client())
-            if self._plan.keeper is not None:
-                held.enter_context(self._plan.keeper.held())
-            home, streams = self._home(client)
-            cursor = self._begin(client, home, streams)
+            if self._settings.cursor_file is not None:
+                held.enter_context(self._settings.cursor_file.lock())
+            home, streams = self._locate_cursor(client)
+            cursor = self._find_start(client, home, streams)
             # The loop retries by itself, so that its limits apply and a failure is reported once.
             poller = client if self._limits.once else held.enter_context(client.fork(retries=0))
-            rhythm = PollTiming(self._interval(streams), self._plan.heartbeat, self._plan.overlap)
-            sink = RowSink(self._hand_over, self._save, each_row=bool(self._plan.command))
-            feeds = self._plan.choice.feeds(poller, streams)
+            rhythm = PollTiming(self._choose_interval(streams), self._settings.heartbeat, self._settings.overlap)
+            sink = RowSink(self._process_row, self._save, save_each_row=bool(self._settings.command))
+            feeds = self._settings.choice.open_feeds(poller, streams)
             return Follower(self._ctx, poller, feeds, cursor, rhythm, self._limits, sink).run()
 
-    def _home(self, client: "Client") -> tuple[CursorBinding, tuple[str, ...]]:
+    def _locate_cursor(self, client: "Client") -> tuple[CursorBinding, tuple[str, ...]]:
         """Return the binding of the cursor and the streams that can be read now."""
-        plan = self._plan
+        plan = self._settings
         file = resolve_file(self._ctx, client, FileResolver(self._ctx, client), plan.file)
         streams = filter_allowed_streams(self._ctx, client, plan.choice, require_all=plan.require_all)
-        account = None if plan.keeper is None else fetch_account_id(client)
+        account = None if plan.cursor_file is None else fetch_account_id(client)
         return CursorBinding(client.origin, plan.choice.streams, account, file, plan.choice.kinds), streams
 
-    def _begin(self, client: "Client", home: CursorBinding, streams: tuple[str, ...]) -> Cursor:
+    def _find_start(self, client: "Client", home: CursorBinding, streams: tuple[str, ...]) -> Cursor:
         """Print the backlog and return the start position."""
-        plan = self._plan
-        saved = None if plan.keeper is None or plan.reset else load_cursor(plan.keeper, home)
+        plan = self._settings
+        saved = None if plan.cursor_file is None or plan.reset else load_cursor(plan.cursor_file, home)
         fresh = plan.start == NOW or (plan.start is None and saved is None)
-        feeds = plan.choice.feeds(client, streams)
+        feeds = plan.choice.open_feeds(client, streams)
         beginning = StartResolver(feeds, home, plan.overlap, plan.backlog if fresh else 0)
         if saved is not None and plan.start is None:
-            cursor = beginning.completed(saved)
+            cursor = beginning.complete(saved)
         else:
-            cursor = beginning.at(plan.start or NOW)
-        for row in beginning.backlog():
-            self._printer.row(row)
+            cursor = beginning.resolve(plan.start or NOW)
+        for row in beginning.list_backlog():
+            self._printer.emit_row(row)
         if cursor != saved:
             self._save(cursor)
         return cursor
 
-    def _interval(self, streams: tuple[str, ...]) -> float:
-        usual = _INTERVAL if len(streams) < len(self._plan.choice.streams) or len(streams) < 3 else _INTERVAL_FOR_THREE
-        return usual if self._plan.interval is None else self._plan.interval
+    def _choose_interval(self, streams: tuple[str, ...]) -> float:
+        usual = (
+            _INTERVAL if len(streams) < len(self._settings.choice.streams) or len(streams) < 3 else _INTERVAL_FOR_THREE
+        )
+        return usual if self._settings.interval is None else self._settings.interval
 
     def _save(self, cursor: Cursor) -> None:
-        if self._plan.keeper is not None:
-            self._plan.keeper.save(cursor, self._ctx.now())
+        if self._settings.cursor_file is not None:
+            self._settings.cursor_file.save(cursor, self._ctx.now())
 
-    def _hand_over(self, row: Row) -> None:
-        if self._plan.command:
+    def _process_row(self, row: Row) -> None:
+        if self._settings.command:
             self._execute(row)
-        self._printer.row(row)
+        self._printer.emit_row(row)
 
     def _execute(self, row: Row) -> None:
         """Run the command until it exits with 0. Raise Stop (12) if it never does; the cursor stays before the row."""
         status = 0
-        for attempt in range(self._plan.exec_retries + 1):
+        for attempt in range(self._settings.exec_retries + 1):
             if attempt:
                 self._ctx.sleep(min(2.0 ** (attempt - 1), _MAX_EXEC_BACKOFF))
-            status = _exit_status(self._plan.command, row)
+            status = _exit_status(self._settings.command, row)
             if status == 0:
                 return
         raise Stop(

@@ -89,9 +89,9 @@ def explain(
         if file is None:
             found = _find_session(ctx, client, session.lower())
         else:
-            found = client.readership.session(FileResolver(ctx, client).one(file), session.lower())
+            found = client.readership.session(FileResolver(ctx, client).resolve(file), session.lower())
     options = ctx.options
-    if printer.for_people:
+    if printer.is_for_people:
         for line in _render_session(ctx, found):
             ctx.print(line)
     elif printer.format in _FLAT_FORMATS and not (options.fields or options.query or options.template):

@@ -51,7 +51,7 @@ def download(
     if output == "-" and ctx.stdout_tty:
         raise Stop(ExitCode.USAGE, "cannot print a PDF on a terminal", hint="Redirect stdout, or name a file with -o.")
     client = ctx.client()
-    name = FileResolver(ctx, client).one(file)
+    name = FileResolver(ctx, client).resolve(file)
     _refuse_existing(output, force)
     content = client.files.content(name)
     if output == "-":
@@ -132,5 +132,5 @@ def _track_progress(ctx: Context, content: "DownloadedContent") -> Iterator[byte
     with progress.show_progress(ctx, clean(content.filename or "download"), content.length) as bar:
         for block in content.blocks:
             got += len(block)
-            bar.at(got)
+            bar.update(got)
             yield block

@@ -102,7 +102,7 @@ def show(file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)]) -
     """
     ctx = current_context()
     client = ctx.client()
-    ctx.emit(client.files.show(FileResolver(ctx, client).one(file)), FILE_SPEC)
+    ctx.emit(client.files.show(FileResolver(ctx, client).resolve(file)), FILE_SPEC)
 
 
 def _render_deletion(row: Mapping[str, Any], context: Context) -> Iterator[str]:
@@ -147,7 +147,7 @@ def delete(
 
     ctx = current_context()
     client = ctx.client()
-    ids = FileResolver(ctx, client).many(files)
+    ids = FileResolver(ctx, client).resolve_all(files)
     if dry_run:
         return bulk.print_requests(
             ctx, [("DELETE", f"/api/v1/files/{file}{'?purge=1' if purge else ''}", "") for file in ids]
@@ -210,7 +210,7 @@ def restore(
     """
     ctx = current_context()
     client = ctx.client()
-    name = FileResolver(ctx, client).one(file)
+    name = FileResolver(ctx, client).resolve(file)
     if dry_run:
         return preview_request(ctx, "POST", f"/api/v1/files/{name}/restore")
     ctx.emit(client.files.restore(name), _RESTORE_SPEC)

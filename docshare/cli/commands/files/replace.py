@@ -76,7 +76,7 @@ def replace(
     with ExitStack() as held:
         item = new_version.read_item(ctx, path, name, held, check=check)
         client = held.enter_context(ctx.client())
-        uuid = FileResolver(ctx, client).one(file)
+        uuid = FileResolver(ctx, client).resolve(file)
         if dry_run:
             query = "?clearAnchors=false" if keep_anchors else ""
             words = f"file={item.name} ({item.size} bytes)"

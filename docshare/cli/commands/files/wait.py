@@ -64,7 +64,7 @@ def wait(
         raise Stop(ExitCode.USAGE, "either --views or --state is required")
     printer = ctx.emitter(_WAIT_SPEC)
     client = ctx.client()
-    name = FileResolver(ctx, client).one(file)
+    name = FileResolver(ctx, client).resolve(file)
     rounds = PollSchedule(
         interval=_INTERVAL if interval is None else max(parse_duration(interval), MIN_INTERVAL),
         slowest=_MAX_INTERVAL,
@@ -74,10 +74,10 @@ def wait(
     found = _poll_until_met(ctx, client, name, _make_goal(ctx, views, state), rounds)
     if found is None:
         raise Stop(ExitCode.DEADLINE, f"timed out after {timeout}: {_describe_miss(views, state)}")
-    if printer.for_people:
+    if printer.is_for_people:
         printer.emit(found)
     else:
-        printer.row(found)
+        printer.emit_row(found)
     return ExitCode.OK
 
 

@@ -109,7 +109,7 @@ def lint(
     items = [_require_pdf(item) for item in build_items(paths, None, command="lint")]
     if len(items) == 1 and items[0].refusal is not None:
         raise items[0].refusal
-    by = _fetch_plan(ctx) if account else None if plan is None else Plan.of(plan)
+    by = _fetch_plan(ctx) if account else None if plan is None else Plan.from_tier(plan)
     report = LintReport(ctx, LintCriteria(wanted, by, fail_on))
     failures: list[Exception] = []
     with _make_linter() as linter:
@@ -125,7 +125,7 @@ def lint(
     if failures:
         codes = {exit_code(error) for error in failures}
         return codes.pop() if len(codes) == 1 and len(failures) == len(items) else ExitCode.PARTIAL
-    return report.ending()
+    return report.exit_code()
 
 
 def require_clean(ctx: Context, items: Sequence[Item], fail_on: str | None, ignore: Sequence[str]) -> None:
@@ -152,7 +152,7 @@ def require_clean(ctx: Context, items: Sequence[Item], fail_on: str | None, igno
                 place = "" if each.page is None else f", page {each.page}"
                 ctx.err(f"{each.level}: {item.name}{place}: {each.message} ({each.check})", _ROLES[each.level])
             count += len(grave)
-            strippable = strippable or any(CHECKS[each.check].cleaned for each in grave)
+            strippable = strippable or any(CHECKS[each.check].is_removed_by_clean for each in grave)
     if count:
         things = "1 problem" if count == 1 else f"{count} problems"
         hint = "To upload anyway, leave out --lint." + (f" {_CLEAN_COPY}" if strippable else "")
@@ -162,7 +162,7 @@ def require_clean(ctx: Context, items: Sequence[Item], fail_on: str | None, igno
 class _CleanCopy(NamedTuple):
     """The path of the clean copy, whether it keeps the title, and whether this is a dry run."""
 
-    place: Path
+    path: Path
     keep_title: bool
     dry_run: bool
 
@@ -203,7 +203,7 @@ def _lint_file(report: LintReport, linter: "PdfLinter", item: Item, cleaning: _C
         raise item.refusal
     found = _run_linter(linter, Path(item.path), item.path)
     if cleaning is None:
-        report.take(item.path, item.size, found)
+        report.add(item.path, item.size, found)
         return
     with _open_copy(cleaning) as sink:
         try:
@@ -213,14 +213,14 @@ def _lint_file(report: LintReport, linter: "PdfLinter", item: Item, cleaning: _C
         sink.flush()
         left = _run_linter(linter, Path(sink.name), item.path)
         size = os.fstat(sink.fileno()).st_size
-    report.take_clean(item.path, item.size, found, left, size)
-    report.say("nothing was written" if cleaning.dry_run else f"saved {cleaning.place}")
+    report.add_clean_copy(item.path, item.size, found, left, size)
+    report.note("nothing was written" if cleaning.dry_run else f"saved {cleaning.path}")
 
 
 @contextmanager
 def _open_copy(cleaning: _CleanCopy) -> Iterator[IO[bytes]]:
     """Open a temporary file for the clean copy and rename it on success."""
-    place = Path(os.path.realpath(cleaning.place))
+    place = Path(os.path.realpath(cleaning.path))
     part = place.with_name(f".{place.name}.{os.urandom(4).hex()}.part")
     if cleaning.dry_run:
         with tempfile.NamedTemporaryFile(suffix=".pdf") as trial:
@@ -232,7 +232,7 @@ def _open_copy(cleaning: _CleanCopy) -> Iterator[IO[bytes]]:
             os.fsync(sink.fileno())
         os.replace(part, place)
     except OSError as error:
-        raise write_error(cleaning.place, error) from error
+        raise write_error(cleaning.path, error) from error
     finally:
         with suppress(OSError):
             part.unlink()
@@ -259,7 +259,7 @@ def _make_linter() -> "PdfLinter":
 
 def _run_linter(linter: "PdfLinter", path: Path, label: str) -> list[LintFinding]:
     try:
-        return linter.findings(path)
+        return linter.lint(path)
     except Problem as problem:
         raise _translate_problem(problem, label) from problem
 

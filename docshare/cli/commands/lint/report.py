@@ -101,22 +101,22 @@ class LintReport:
         self._counts: Counter[str] = Counter()
         self._files = 0
 
-    def take(self, path: str, size: int, found: Sequence[LintFinding]) -> None:
+    def add(self, path: str, size: int, found: Sequence[LintFinding]) -> None:
         """Report the findings in the file at ``path``, which has ``size`` bytes."""
-        self._told(path, [{"path": path, **each.row()} for each in self._asked_for(found, size)])
+        self._add_rows(path, [{"path": path, **each.row()} for each in self._filter_findings(found, size)])
 
-    def take_clean(
+    def add_clean_copy(
         self, path: str, size: int, found: Sequence[LintFinding], left: Sequence[LintFinding], new: int
     ) -> None:
         """Report a file with a clean copy of ``new`` bytes, in which the findings ``left`` remain."""
-        before, after = self._asked_for(found, size), self._asked_for(left, new)
+        before, after = self._filter_findings(found, size), self._filter_findings(left, new)
         staying = {(each.check, each.page) for each in after}
         known = {(each.check, each.page) for each in before}
         rows = [
             {"path": path, **each.row(), "after": STAYS if (each.check, each.page) in staying else GONE}
             for each in [*before, *(each for each in after if (each.check, each.page) not in known)]
         ]
-        self._told(path, rows)
+        self._add_rows(path, rows)
 
     def fail(self, path: str, error: Exception) -> None:
         """Report a file that could not be checked; with ``--json`` its row has the error."""
@@ -125,20 +125,20 @@ class LintReport:
         if self._printer.format in ("json", "jsonl"):
             self._rows.append({"path": path, "error": errors.build_error_object(self._ctx, failure)})
 
-    def say(self, text: str) -> None:
+    def note(self, text: str) -> None:
         """Print a note for people."""
         self._ctx.note(text)
 
     def finish(self) -> None:
         """Print the output for programs and a summary for people."""
-        if not self._printer.for_people:
+        if not self._printer.is_for_people:
             self._printer.emit(self._rows)
             return
         told = [_format_count(self._counts[level], level) for level in reversed(LEVELS) if self._counts[level]]
         files = "1 file" if self._files == 1 else f"{self._files} files"
         self._ctx.note(f"{', '.join(told) or 'nothing found'} in {files}")
 
-    def ending(self) -> ExitCode:
+    def exit_code(self) -> ExitCode:
         """Return 13 if a remaining finding reaches the level that fails the command, else the other code."""
         fail_on = self._verdict.fail_on
         failed = fail_on != NEVER and any(
@@ -146,16 +146,16 @@ class LintReport:
         )
         return ExitCode.CHECK_FAILED if failed else ExitCode.OK
 
-    def _asked_for(self, found: Sequence[LintFinding], size: int) -> list[LintFinding]:
+    def _filter_findings(self, found: Sequence[LintFinding], size: int) -> list[LintFinding]:
         measured = check_size(size, self._verdict.plan)
         every = [*([] if measured is None else [measured]), *found]
         return [each for each in every if each.check in self._verdict.checks]
 
-    def _told(self, path: str, rows: Sequence[Row]) -> None:
+    def _add_rows(self, path: str, rows: Sequence[Row]) -> None:
         self._files += 1
         self._counts.update(row["level"] for row in rows if row.get("after") != GONE)
         self._rows += rows
-        if self._printer.for_people:
+        if self._printer.is_for_people:
             for line in _render_file(path, rows, self._ctx):
                 self._ctx.print(line)
             self._ctx.flush()

@@ -167,7 +167,7 @@ def qr(
         printer.emit({"path": output})
     else:
         shown = f"{_fetch_metadata(client, name)['shareUrl']}?via=qr"
-        if printer.natural:
+        if printer.is_default_shape:
             codes.draw_code(ctx, shown, invert=invert)
         else:
             printer.emit({"url": shown})

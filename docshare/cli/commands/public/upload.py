@@ -76,7 +76,7 @@ def upload(
 
             ctx.warn(describe_omitted_pictures(item.path, result["leftOut"]))
         if kept is not None:
-            kept.keep(json.dumps({token: result[token] for token in _TOKENS}))
+            kept.write(json.dumps({token: result[token] for token in _TOKENS}))
             result = {key: value for key, value in result.items() if key not in _TOKENS}
     cache.remember_last_upload(ctx, result)
     printer.emit(result)

@@ -99,7 +99,7 @@ def push(
             ctx, client, item, compute_digest(item), slug=parse_slug(slug), ledger=ledger, keep_anchors=keep_anchors
         )
         if dry_run:
-            return bulk.print_requests(ctx, pusher.planned())
+            return bulk.print_requests(ctx, pusher.list_requests())
         row = pusher.run()
     cache.remember_last_upload(ctx, row)
     printer.emit(row)

@@ -75,7 +75,7 @@ def upload_with_progress(context: "Context", client: "Client", item: Item) -> Ro
     try:
         return _send(context, item, lambda file, report: client.files.upload(file, item.name, progress=report))
     except Refused as refusal:
-        refusal.at_file_limit = refusal.code == "forbidden" and is_at_file_limit(client)
+        refusal.is_at_file_limit = refusal.code == "forbidden" and is_at_file_limit(client)
         raise
     except OSError as error:
         why = f"cannot read {item.path}: {error.strerror or error}"
@@ -111,18 +111,18 @@ class Pusher:
         self._item = item
         self._digest = digest
         self._slug = slug
-        self._ledger = ledger
+        self._manifest = ledger
         self._keep_anchors = keep_anchors
 
-    def planned(self) -> list[tuple[str, str, str]]:
+    def list_requests(self) -> list[tuple[str, str, str]]:
         """Return method, path and body of each request that ``run`` would send; none if nothing has changed."""
-        known = self._known()
+        known = self._find_file()
         path = f"/api/v1/files/{'{uuid}' if known is None else known['uuid']}"
         place = (
             "/api/v1/files" if known is None else f"{path}/content{_KEEP_ANCHORS_QUERY if self._keep_anchors else ''}"
         )
         requests = [("POST", place, f"file={self._item.name} ({self._item.size} bytes)")]
-        if known is not None and is_current(known, self._digest, self._entry()):
+        if known is not None and is_current(known, self._digest, self._find_entry()):
             requests.clear()
         if self._slug is not None and (known is None or known.get("slug") != self._slug):
             requests.append(("PUT", f"{path}/settings", format_json({"slug": self._slug})))
@@ -135,29 +135,29 @@ class Pusher:
         Raise Stop for an expired link (8) or a plan without slugs (6), and what the client raises.
         """
         for left in reversed(range(_MAX_ATTEMPTS)):
-            known = self._known()
+            known = self._find_file()
             try:
-                row = self._created() if known is None else self._updated(known)
+                row = self._create() if known is None else self._update(known)
                 break
             except Refused as refusal:
                 # A slug on none of this account's files is someone else's, or in the trash: waiting does not help.
                 if refusal.code != "conflict" or not left:
                     raise
-                if known is None and self._known() is None:
+                if known is None and self._find_file() is None:
                     refusal.hint = _SLUG_CONFLICT_HINT
                     raise
                 self._ctx.sleep(_RETRY_DELAY)
-        if self._ledger is not None and row["status"] != "unchanged":
-            self._ledger.add(row, self._ctx.now())
+        if self._manifest is not None and row["status"] != "unchanged":
+            self._manifest.add(row, self._ctx.now())
         return row
 
-    def _known(self) -> Row | None:
+    def _find_file(self) -> Row | None:
         """Return the file with this slug or manifest entry, or None if there is none (anymore)."""
         if self._slug is not None:
             named = next((file for file in self._client.files.list() if file.get("slug") == self._slug), None)
             if named is not None:
                 return named
-        entry = self._entry()
+        entry = self._find_entry()
         if entry is None:
             return None
         try:
@@ -167,20 +167,20 @@ class Pusher:
                 raise
             return None
 
-    def _entry(self) -> Entry | None:
-        return None if self._ledger is None else self._ledger.latest(self._item.path)
+    def _find_entry(self) -> Entry | None:
+        return None if self._manifest is None else self._manifest.latest_entry(self._item.path)
 
-    def _updated(self, known: Row) -> Row:
+    def _update(self, known: Row) -> Row:
         if has_expired(known, self._ctx.now()):
             raise expired_error(known, "Delete it, then push again")
         status, file = "unchanged", known
-        if not is_current(known, self._digest, self._entry()):
-            status, file = "replaced", {**known, **_send(self._ctx, self._item, self._replace(known["uuid"]))}
+        if not is_current(known, self._digest, self._find_entry()):
+            status, file = "replaced", {**known, **_send(self._ctx, self._item, self._make_replacer(known["uuid"]))}
         if self._slug is not None and known.get("slug") != self._slug:
             self._client.settings.write(known["uuid"], {"slug": self._slug})
-        return self._row(status, file)
+        return self._build_row(status, file)
 
-    def _created(self) -> Row:
+    def _create(self) -> Row:
         if self._slug is not None:
             self._require_pro()
         made = upload_with_progress(self._ctx, self._client, self._item)
@@ -190,7 +190,7 @@ class Pusher:
             except BaseException:
                 self._discard(made["uuid"])  # without its slug, nobody would find it again
                 raise
-        return self._row("created", {"contentVersion": 1, **made})
+        return self._build_row("created", {"contentVersion": 1, **made})
 
     def _require_pro(self) -> None:
         """Raise Stop (6) before an upload that could not get its slug."""
@@ -203,7 +203,7 @@ class Pusher:
                 code="plan_required",
             )
 
-    def _replace(self, uuid: str) -> Callable[..., Row]:
+    def _make_replacer(self, uuid: str) -> Callable[..., Row]:
         return lambda file, report: self._client.files.replace(
             uuid, file, self._item.name, keep_anchors=self._keep_anchors, progress=report
         )
@@ -214,7 +214,7 @@ class Pusher:
         except (Problem, ClientError):
             self._ctx.warn(f"an upload without its slug was left behind; delete it: docshare rm {uuid} --purge")
 
-    def _row(self, status: str, file: Mapping[str, Any]) -> Row:
+    def _build_row(self, status: str, file: Mapping[str, Any]) -> Row:
         kept: Row = {key: file[key] for key in _RESULT_KEYS if key in file}
         link = require_share_link(file)
         url = link if self._slug is None else f"{base_of(link)}/{self._slug}"

@@ -52,7 +52,7 @@ def render_report(report: Row, keys: Sequence[str], file: str, context: "Context
     yield from _render_header(report, context)
     for key in keys:
         if key not in HEADER_KEYS:
-            yield from _Section(report, key, file, context).lines()
+            yield from _Section(report, key, file, context).render()
     above = describe_upgrade(report)
     if above:
         yield ""
@@ -91,39 +91,39 @@ class _Section:
         self._ctx = context
         self._screen = context.out_screen
 
-    def lines(self) -> Iterator[str]:
+    def render(self) -> Iterator[str]:
         """Yield a blank line and the section, or nothing if the section is empty."""
         value = self._report[self._key]
-        shape, draw = self._drawer()
-        lines = draw(value) if isinstance(value, shape) and _is_regular(value) else self._tree()
+        shape, draw = self._choose_renderer()
+        lines = draw(value) if isinstance(value, shape) and _is_regular(value) else self._render_tree()
         first = next(lines, None)
         if first is not None:
             yield ""
             yield first
             yield from lines
 
-    def _drawer(self) -> tuple[type, Callable[[Any], Iterator[str]]]:
+    def _choose_renderer(self) -> tuple[type, Callable[[Any], Iterator[str]]]:
         if self._key in BREAKDOWNS:
-            return list, self._breakdown
+            return list, self._render_breakdown
         drawers: dict[str, tuple[type, Callable[[Any], Iterator[str]]]] = {
-            "summary": (dict, self._summary),
-            "viewsOverTime": (list, self._views),
-            "funnel": (list, self._funnel),
-            "peakTimes": (list, self._times),
-            "sessions": (list, self._sessions),
-            "contacts": (list, self._contacts),
-            "hotspotTaps": (list, lambda rows: self._table("hotspots", _TAPS, rows)),
-            "ctaTaps": (int, self._button),
-            "variants": (list, lambda rows: self._table("variants", _VARIANTS, rows)),
+            "summary": (dict, self._render_summary),
+            "viewsOverTime": (list, self._render_views),
+            "funnel": (list, self._render_funnel),
+            "peakTimes": (list, self._render_times),
+            "sessions": (list, self._render_sessions),
+            "contacts": (list, self._render_contacts),
+            "hotspotTaps": (list, lambda rows: self._render_table("hotspots", _TAPS, rows)),
+            "ctaTaps": (int, self._render_button),
+            "variants": (list, lambda rows: self._render_table("variants", _VARIANTS, rows)),
         }
-        return drawers.get(self._key, (object, lambda value: self._tree()))
+        return drawers.get(self._key, (object, lambda value: self._render_tree()))
 
-    def _summary(self, summary: Row) -> Iterator[str]:
+    def _render_summary(self, summary: Row) -> Iterator[str]:
         known = [Column(key, title, **_column_options(key)) for key, title in SUMMARY.items() if key in summary]
         strange = [Column(key, clean(key)) for key in summary if key not in SUMMARY]
         yield from table.render_pairs([*known, *strange], summary, self._ctx)
 
-    def _views(self, days: list[Row]) -> Iterator[str]:
+    def _render_views(self, days: list[Row]) -> Iterator[str]:
         if not days:
             return
         counts = [read_number(day, "count") for day in days]
@@ -131,10 +131,10 @@ class _Section:
         if any(counts):
             best = days[counts.index(max(counts))]
             total += f", most on {clean(str(best.get('day')))}: {format_number(max(counts))}"
-        yield self._title("views", f"the last {len(days)} days")
+        yield self._render_title("views", f"the last {len(days)} days")
         yield f"{draw_sparkline(counts, self._screen)}  {total}"
 
-    def _funnel(self, pages: list[Row]) -> Iterator[str]:
+    def _render_funnel(self, pages: list[Row]) -> Iterator[str]:
         rows = [
             (
                 f"page {format_cell(row.get('page'))}",
@@ -143,19 +143,19 @@ class _Section:
             )
             for row in pages
         ]
-        yield from self._bars("funnel", rows, "sessions that reached a page", ends=True)
+        yield from self._render_bars("funnel", rows, "sessions that reached a page", ends=True)
 
-    def _breakdown(self, rows: list[Row]) -> Iterator[str]:
+    def _render_breakdown(self, rows: list[Row]) -> Iterator[str]:
         bars = [(clean(str(row.get("label", ""))), read_number(row, "count"), "") for row in rows]
-        yield from self._bars(BREAKDOWNS[self._key], bars)
+        yield from self._render_bars(BREAKDOWNS[self._key], bars)
 
-    def _bars(
+    def _render_bars(
         self, title: str, rows: Sequence[tuple[str, float, str]], remark: str = "", *, ends: bool = False
     ) -> Iterator[str]:
         """Yield bars for the first rows of (label, value, suffix); with ``ends``, also for the last one."""
         if not rows:
             return
-        yield self._title(title, remark)
+        yield self._render_title(title, remark)
         cut = ends and len(rows) > _MAX_ROWS
         shown = [*rows[: _MAX_ROWS - 1], rows[-1]] if cut else rows[:_MAX_ROWS]
         mark = self._screen.glyph("…")
@@ -166,40 +166,42 @@ class _Section:
         largest = max(value for _, value, _ in rows)
         for at, (label, (_, value, words)) in enumerate(zip(labels, shown, strict=True), 1):
             if cut and at == _MAX_ROWS:
-                yield from self._more(len(rows), "")
+                yield from self._render_more(len(rows), "")
             drawn = draw_bar(value, largest, max(min(room, _MAX_BAR_WIDTH), 1), self._screen)
             padded = f"{label}{' ' * (wide - cell_width(label))}  {format_number(value):>{digits}}"
             share = f"  {words:>{_PERCENT_WIDTH}}" if words else ""
             yield f"{padded}{share}  {self._screen.paint('id', drawn)}".rstrip()
         if not cut:
-            yield from self._more(len(rows), "")
+            yield from self._render_more(len(rows), "")
 
-    def _times(self, rows: list[Row]) -> Iterator[str]:
+    def _render_times(self, rows: list[Row]) -> Iterator[str]:
         counts = {(read_number(row, "dow"), read_number(row, "hour")): read_number(row, "count") for row in rows}
         largest = max(counts.values(), default=0)
         if not largest:
             return
-        yield self._title("times", "day and hour in UTC")
+        yield self._render_title("times", "day and hour in UTC")
         yield self._screen.paint("dim", "     " + "".join(f"{hour:<6}" for hour in range(0, _HOURS, 6)).rstrip())
         for day in (*range(1, 7), 0):
             line = draw_shades([counts.get((day, hour), 0) for hour in range(_HOURS)], largest, self._screen)
             yield f"{_DAYS[day]}  {line}"
 
-    def _sessions(self, rows: list[Row]) -> Iterator[str]:
+    def _render_sessions(self, rows: list[Row]) -> Iterator[str]:
         variants = self._report.get("variants")
         known = variants if isinstance(variants, list) else []
         labels = {str(row.get("uuid")): str(row["label"]) for row in known if isinstance(row, dict) and "label" in row}
         see = f"docshare readership sessions {self._file}"
-        yield from self._table("sessions", build_session_columns(labels), rows, see, self._all_sessions(len(rows)))
+        yield from self._render_table(
+            "sessions", build_session_columns(labels), rows, see, self._count_sessions(len(rows))
+        )
 
-    def _all_sessions(self, listed: int) -> int:
+    def _count_sessions(self, listed: int) -> int:
         """Return the total number of sessions, because the report has only the newest ones."""
         summary = self._report.get("summary")
         if listed < REPORT_SESSIONS or not isinstance(summary, Mapping):
             return listed
         return max(listed, int(read_number(summary, "totalSessions")))
 
-    def _contacts(self, rows: list[Row]) -> Iterator[str]:
+    def _render_contacts(self, rows: list[Row]) -> Iterator[str]:
         fields = [row["fields"] for row in rows if isinstance(row.get("fields"), Mapping)]
         names = dict.fromkeys(str(name) for each in fields for name in each)
         shown = [Column("createdAt", "WHEN", kind="when")]
@@ -207,42 +209,44 @@ class _Section:
             Column(f"fields.{name}", clean(name).upper(), flexible=True, show=_make_field_getter(name))
             for name in names
         ]
-        yield from self._table("contacts", tuple(shown), rows, f"docshare events list --type gate --file {self._file}")
+        yield from self._render_table(
+            "contacts", tuple(shown), rows, f"docshare events list --type gate --file {self._file}"
+        )
 
-    def _button(self, taps: int) -> Iterator[str]:
+    def _render_button(self, taps: int) -> Iterator[str]:
         file = self._report.get("file")
         looks = file.get("viewerSettings") if isinstance(file, Mapping) else None
         if not taps and isinstance(looks, Mapping) and "cta" not in looks:
             return  # the share page has no button
-        yield f"{self._title('button')}  {taps} {'tap' if taps == 1 else 'taps'}"
+        yield f"{self._render_title('button')}  {taps} {'tap' if taps == 1 else 'taps'}"
 
-    def _table(
+    def _render_table(
         self, title: str, shown: tuple[Column, ...], rows: list[Row], see: str = "", total: int = 0
     ) -> Iterator[str]:
         """Yield a table of the first ``rows`` and how many more there are of ``total`` (default: all rows)."""
         if not rows:
             return
-        yield self._title(title)
+        yield self._render_title(title)
         yield from table.render_table(shown, rows[:_MAX_ROWS], self._ctx)
-        yield from self._more(total or len(rows), see)
+        yield from self._render_more(total or len(rows), see)
 
-    def _more(self, count: int, see: str) -> Iterator[str]:
+    def _render_more(self, count: int, see: str) -> Iterator[str]:
         if count > _MAX_ROWS:
             words = f"{self._screen.glyph('…')}and {count - _MAX_ROWS} more"
             yield self._screen.paint("dim", words + (f": {clean(see)}" if see else ""))
 
-    def _tree(self) -> Iterator[str]:
+    def _render_tree(self) -> Iterator[str]:
         """Yield any value as names and values."""
         leaves = [(clean(row.key), format_cell(row.value)) for row in flatten(self._report, (self._key,))]
         if not leaves:
             return
-        yield self._title(clean(self._key))
+        yield self._render_title(clean(self._key))
         width = max(cell_width(name) for name, _ in leaves)
         for name, value in leaves:
             label = self._screen.paint("dim", name + " " * (width - cell_width(name)))
             yield f"{label}  {value}" if name else value
 
-    def _title(self, text: str, remark: str = "") -> str:
+    def _render_title(self, text: str, remark: str = "") -> str:
         title = self._screen.paint("bold", text)
         return f"{title}  {self._screen.paint('dim', remark)}" if remark else title
 

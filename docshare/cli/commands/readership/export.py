@@ -63,7 +63,7 @@ def export(
     printer = ctx.emitter(EXPORT_SPEC)
     folder = Path(output)
     client = ctx.client()
-    name = FileResolver(ctx, client).one(file)
+    name = FileResolver(ctx, client).resolve(file)
     makers = _build_exporters(ctx, client, name)
     existing = [str(folder / each) for each in makers if (folder / each).exists()]
     if existing and not force:

@@ -90,13 +90,13 @@ def marks(file: FileArgument, output: OutputOption = None, force: ForceOption = 
     ctx = current_context()
     printer = ctx.emitter(MARKS)
     client = ctx.client()
-    name = FileResolver(ctx, client).one(file)
+    name = FileResolver(ctx, client).resolve(file)
     if _write_csv(ctx, printer, output, force, lambda: client.readership.marks_csv(name)):
         return
     with explain_forbidden():
         answer = client.readership.marks(name)
     rows = list(_list_marks(answer))
-    if printer.for_people:
+    if printer.is_for_people:
         ctx.emit(list(_group_by_page(answer, rows)), _MARKED_PAGES)
     else:
         printer.emit(answer if _is_raw_json(ctx, printer) else rows)
@@ -138,7 +138,7 @@ def annotations(file: FileArgument, output: OutputOption = None, force: ForceOpt
     ctx = current_context()
     printer = ctx.emitter(ANNOTATIONS)
     client = ctx.client()
-    name = FileResolver(ctx, client).one(file)
+    name = FileResolver(ctx, client).resolve(file)
     if _write_csv(ctx, printer, output, force, lambda: client.readership.annotations_csv(name)):
         return
     with explain_forbidden():
@@ -178,7 +178,7 @@ def notes(file: FileArgument) -> None:
     printer = ctx.emitter(NOTES)
     client = ctx.client()
     with explain_forbidden():
-        answer = client.readership.feedback(FileResolver(ctx, client).one(file))
+        answer = client.readership.feedback(FileResolver(ctx, client).resolve(file))
     rows = sorted(_merge_feedback(answer), key=lambda row: str(row["at"]))
     printer.emit(answer if _is_raw_json(ctx, printer) else rows)
     _print_privacy_note(ctx, rows)

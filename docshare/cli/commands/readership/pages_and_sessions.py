@@ -64,9 +64,9 @@ def pages(file: FileArgument) -> None:
     printer = ctx.emitter(_PAGES)
     client = ctx.client()
     with explain_forbidden():
-        answer = client.readership.pages(FileResolver(ctx, client).one(file))
+        answer = client.readership.pages(FileResolver(ctx, client).resolve(file))
     rows = read_objects(answer, "pages")
-    if printer.for_people:
+    if printer.is_for_people:
         ctx.emit(rows, _build_pages_spec(ctx, rows))
     else:
         printer.emit(answer if printer.format == "json" and not ctx.options.fields else rows)
@@ -122,16 +122,16 @@ def sessions(
     printer = ctx.emitter(build_session_spec({}))
     start = Since() if since is None else parse_since(since, ctx.now())
     client = ctx.client()
-    name = FileResolver(ctx, client).one(file)
+    name = FileResolver(ctx, client).resolve(file)
     walk = client.readership.sessions_after(name, start.id or 0)
     rows = (row for row in walk if start.at is None or _parse_start(row) >= start.at)
     with explain_forbidden():
         if printer.format == "jsonl":
             for row in rows:
-                printer.row(row)
+                printer.emit_row(row)
             return
         found = list(rows)
-    if not printer.for_people:
+    if not printer.is_for_people:
         printer.emit(found)
         return
     if found:
@@ -147,7 +147,7 @@ def _list_uncounted(ctx: Context, file: str, since: str | None) -> None:
     printer = ctx.emitter(_UNCOUNTED)
     client = ctx.client()
     with explain_forbidden():
-        printer.emit(client.readership.uncounted_sessions(FileResolver(ctx, client).one(file)))
+        printer.emit(client.readership.uncounted_sessions(FileResolver(ctx, client).resolve(file)))
 
 
 def _print_unconfirmed(ctx: Context, client: "Client", name: str) -> None:

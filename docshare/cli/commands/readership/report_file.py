@@ -61,7 +61,7 @@ def write_report(
     printer = ctx.emitter(REPORT_SPEC)
     _check_target(ctx, output, force=force, shown=open_)
     client = ctx.client()
-    name = FileResolver(ctx, client).one(file)
+    name = FileResolver(ctx, client).resolve(file)
     material = _fetch_material(ctx, client, name)
     if not no_thumbnails:
         material = replace(material, pictures=_render_pictures(ctx, client, name, material))
@@ -101,7 +101,7 @@ def _fetch_material(ctx: Context, client: "Client", name: str) -> "ReportInput":
         answer = reading.report(name)
     tier = str(answer.get("tier", ""))
 
-    def asked(operation: str, ask: Callable[[str], dict[str, Any]]) -> dict[str, Any] | None:
+    def ask_if_allowed(operation: str, ask: Callable[[str], dict[str, Any]]) -> dict[str, Any] | None:
         if tier in _TIERS and _TIERS[tier] < required_plan(operation):
             return None
         try:
@@ -115,10 +115,10 @@ def _fetch_material(ctx: Context, client: "Client", name: str) -> "ReportInput":
     return ReportInput(
         answer,
         ctx.now(),
-        pages=asked("readership.pages", reading.pages),
-        marks=asked("readership.marks", reading.marks),
-        annotations=asked("readership.annotations", reading.annotations),
-        feedback=asked("readership.feedback", reading.feedback),
+        pages=ask_if_allowed("readership.pages", reading.pages),
+        marks=ask_if_allowed("readership.marks", reading.marks),
+        annotations=ask_if_allowed("readership.annotations", reading.annotations),
+        feedback=ask_if_allowed("readership.feedback", reading.feedback),
         code=_fetch_qr_code(client, name) if is_empty(answer) else None,
     )
 
@@ -147,7 +147,7 @@ def _render_pictures(ctx: Context, client: "Client", name: str, material: "Repor
             ctx.note(f"no page thumbnails: {refusal.detail}")
             return {}
         with progress.show_progress(ctx, "rendering pages", len(wanted), counted=True) as bar:
-            found = render_thumbnails(path, wanted, bar.at)
+            found = render_thumbnails(path, wanted, bar.update)
     if not found:
         ctx.note("no page thumbnails: the document could not be rendered")
     return found
@@ -175,7 +175,7 @@ def _download(ctx: Context, client: "Client", name: str, path: Path) -> None:
             got += out.write(block)
             if got > MAX_DOCUMENT_BYTES:
                 raise Stop(ExitCode.UNREACHABLE, "the document is larger than the server reported")
-            bar.at(got)
+            bar.update(got)
 
 
 def _store(output: str, text: str) -> Path:

@@ -164,7 +164,7 @@ def describe_hidden_sections(text: str, report: ReportData) -> str:
 
 def _parse_plan(report: ReportData) -> Plan:
     try:
-        return Plan.of(str(report.get("tier")))
+        return Plan.from_tier(str(report.get("tier")))
     except KeyError:  # an unknown plan of another server, whose hidden sections are unknown
         return Plan.PRO
 

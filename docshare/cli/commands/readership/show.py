@@ -63,7 +63,7 @@ def show(
     ctx = current_context()
     view = _ReportPrinter(ctx, ctx.emitter(_SHOW), file, section, _parse_first_day(ctx, since))
     client = ctx.client()
-    name = FileResolver(ctx, client).one(file)
+    name = FileResolver(ctx, client).resolve(file)
     if watch is None:
         with explain_forbidden():
             view.show(client.readership.report(name))
@@ -74,7 +74,7 @@ def show(
 def _watch(ctx: Context, client: "Client", name: str, view: "_ReportPrinter", every: float) -> None:
     from docshare.cli.framework.polling import MIN_INTERVAL, PollSchedule, poll
 
-    ctx.endless = True
+    ctx.is_endless = True
     every = max(every, MIN_INTERVAL)
     with client.fork(retries=0) as poller, explain_forbidden():
         for report in poll(ctx, poller, lambda: poller.readership.report(name), PollSchedule(every, every)):
@@ -100,56 +100,56 @@ class _ReportPrinter:
         self._file = file
         self._section = section
         self._since = since
-        self._told = False
+        self._reported = False
 
     def show(self, report: Row) -> None:
         """Print one report."""
-        keys = self._keys(report)
-        report = self._narrowed(report)
-        if self._printer.for_people:
+        keys = self._select_keys(report)
+        report = self._limit_days(report)
+        if self._printer.is_for_people:
             from docshare.cli.commands.readership.drawing import render_report
 
             for line in render_report(report, keys, self._file, self._ctx):
                 self._ctx.print(line)
-        elif self._printer.format in _FLAT_FORMATS and not self._reshaped:
-            self._flat(report, keys)
+        elif self._printer.format in _FLAT_FORMATS and not self._is_reshaped:
+            self._print_flat(report, keys)
         else:
             self._printer.emit({key: report[key] for key in keys})
 
     def show_again(self, report: Row) -> None:
         """Print one of several reports, on a cleared screen if the output is a terminal."""
-        if self._printer.for_people and self._ctx.env.get("TERM") != "dumb":
+        if self._printer.is_for_people and self._ctx.env.get("TERM") != "dumb":
             self._ctx.write(_CLEAR_SCREEN)
         if self._printer.format == "json":  # one line each, so that a program can separate them
-            keys, report = self._keys(report), self._narrowed(report)
-            self._printer.row({key: report[key] for key in keys})
+            keys, report = self._select_keys(report), self._limit_days(report)
+            self._printer.emit_row({key: report[key] for key in keys})
         else:
             self.show(report)
         self._ctx.flush()
 
     @property
-    def _reshaped(self) -> bool:
+    def _is_reshaped(self) -> bool:
         options = self._ctx.options
         return bool(options.fields or options.query or options.template)
 
-    def _keys(self, report: Row) -> tuple[str, ...]:
+    def _select_keys(self, report: Row) -> tuple[str, ...]:
         """Return the keys to print, with one note about selected sections that require a higher plan. For people, the
         report itself says so."""
         keys = select_keys(self._section, report)
         above = describe_hidden_sections(self._section, report) if self._section else ""
-        if above and not self._told and not self._printer.for_people:
+        if above and not self._reported and not self._printer.is_for_people:
             self._ctx.note(above)
-            self._told = True
+            self._reported = True
         return keys
 
-    def _flat(self, report: Row, keys: Sequence[str]) -> None:
+    def _print_flat(self, report: Row, keys: Sequence[str]) -> None:
         asked = [key for means in parse_sections(self._section).values() for key in means] if self._section else []
         if self._printer.format != "plain" and len(asked) == 1 and asked[0] in TABLES:
             self._ctx.emit(report.get(asked[0], []), Spec(plain=TABLES[asked[0]]))
         else:
             self._ctx.emit([row._asdict() for row in flatten(report, keys)], _FLAT_SPEC)
 
-    def _narrowed(self, report: Row) -> Row:
+    def _limit_days(self, report: Row) -> Row:
         days = report.get("viewsOverTime")
         if not self._since or not isinstance(days, list):
             return report

@@ -50,7 +50,7 @@ app = App("Run the bundled server.")
 class ServeOptions(NamedTuple):
     """The validated options of ``serve``."""
 
-    shares: tuple[Path, ...]
+    files: tuple[Path, ...]
     host: str
     port: int
     settings: dict[str, Any]
@@ -123,7 +123,7 @@ def serve(
     if ephemeral and data is not None:
         raise Stop(ExitCode.USAGE, "--ephemeral and --data exclude each other", hint="Omit --data.")
     plan = ServeOptions(
-        shares=_check_files(files or [], demo),
+        files=_check_files(files or [], demo),
         host=host,
         port=port,
         settings={"data_dir": data, "base_url": base_url, "threads": threads},
@@ -135,7 +135,7 @@ def serve(
         ready_file=ready_file,
         print_env=print_env,
     )
-    _configure_log(ctx, log, quiet=bool(plan.shares or plan.command))
+    _configure_log(ctx, log, quiet=bool(plan.files or plan.command))
     raise typer.Exit(_run(ctx, plan))
 
 
@@ -237,7 +237,7 @@ def _run_server(ctx: Context, plan: ServeOptions, server: "ServingInstance", sto
     _warn_if_exposed(ctx, plan, rt.config.base_url)
     with ExitStack() as stack:
         token = ""
-        if plan.shares or plan.command or plan.print_env:
+        if plan.files or plan.command or plan.print_env:
             with translate_data_errors(rt.config.data_dir):
                 key = run_command(rt, "key create", {"email": first.account.email, "name": _API_KEY_NAME})
             token = key["key"]
@@ -246,7 +246,7 @@ def _run_server(ctx: Context, plan: ServeOptions, server: "ServingInstance", sto
         try:
             _announce_ready(ctx, plan, rt.config.base_url, token)
         except Stop as stop_:
-            if plan.shares or plan.print_env:
+            if plan.files or plan.print_env:
                 raise
             ctx.warn(f"{stop_.detail}; the server is running nevertheless")  # such as a daemon without standard streams
         _log_event(ctx, "started", url=server.url, baseUrl=rt.config.base_url, dataDir=str(rt.config.data_dir))
@@ -258,7 +258,7 @@ def _share_through_owner(
     ctx: Context, plan: ServeOptions, data_dir: Path, owner: "DirectoryOwner", stop: threading.Event
 ) -> int:
     """Share the files through the server that already owns the data directory."""
-    if not plan.shares:
+    if not plan.files:
         raise Stop(
             ExitCode.CONFLICT,
             f"a server is already running on {data_dir}: process {owner.pid} at {owner.base_url}",
@@ -279,7 +279,7 @@ def _serve_until_stopped(ctx: Context, plan: ServeOptions, stop: threading.Event
     env = {**ctx.env, "DOCSHARE_URL": address.url, "DOCSHARE_TOKEN": address.token}
     if plan.settings["data_dir"] is not None:
         env["DOCSHARE_DATA_DIR"] = str(Path(plan.settings["data_dir"]).expanduser().absolute())
-    mine = ctx.beside(
+    mine = ctx.derive(
         env=make_ephemeral_env(env, plan.settings["data_dir"]) if plan.ephemeral else env,
         sleep=lambda seconds: sleep_or_stop(stop, seconds),
     )
@@ -287,7 +287,7 @@ def _serve_until_stopped(ctx: Context, plan: ServeOptions, stop: threading.Event
     task.start()
     stop.wait()
     task.join(_CLEANUP_TIMEOUT_S)
-    if not task.ended:
+    if not task.has_ended:
         ctx.note("stopping after running requests finish")
     task.join(_TASK_STOP_TIMEOUT_S)
     return task.result()
@@ -296,7 +296,7 @@ def _serve_until_stopped(ctx: Context, plan: ServeOptions, stop: threading.Event
 def _run_task(ctx: Context, plan: ServeOptions, base_url: str, stop: threading.Event) -> int:
     from docshare.cli.commands.serve import share
 
-    links = share.share(ctx, plan.shares) if plan.shares else []
+    links = share.share(ctx, plan.files) if plan.files else []
     if not plan.command:
         at_home = not plan.ephemeral and plan.settings["data_dir"] is None
         share.print_next_steps(ctx, shared=bool(links), at_home=at_home, kept=not plan.ephemeral)
@@ -357,7 +357,7 @@ def _log_event(ctx: Context, event: str, **facts: object) -> None:
 def _parse_plan(word: str) -> Any:
     from docshare.contract.plans import Plan as AccountPlan
 
-    return AccountPlan.of(word)
+    return AccountPlan.from_tier(word)
 
 
 def _set_up_owner(ctx: Context, plan: ServeOptions, server: "ServingInstance", first: "FirstRunResult") -> None:

@@ -45,7 +45,7 @@ def print_next_steps(ctx: "Context", *, shared: bool, at_home: bool, kept: bool)
         return
     ctx.err("")
     for term, meaning in [*(_list_commands(shared) if at_home else []), _describe_stop(kept)]:
-        ctx.err_raw(f"  {ctx.err_screen.paint('dim', f'{term:<19}')}{ctx.safe(meaning)}\n")
+        ctx.err_raw(f"  {ctx.err_screen.paint('dim', f'{term:<19}')}{ctx.sanitize(meaning)}\n")
     ctx.err("")
     if shared:
         ctx.note("Open the link. Readers appear here within 20 seconds after they close it:")
@@ -78,7 +78,7 @@ def _describe_stop(kept: bool) -> tuple[str, str]:
 def _store_last_upload(ctx: "Context", file: Mapping[str, Any]) -> None:
     """Make ``file`` the ``@last`` of the current profile, unless the profile is for another server."""
     ours = {key: value for key, value in ctx.env.items() if key not in ("DOCSHARE_URL", "DOCSHARE_TOKEN")}
-    home = ctx.beside(env=ours, sleep=ctx.sleep)
+    home = ctx.derive(env=ours, sleep=ctx.sleep)
     if home.connection.origin in (ctx.connection.origin, parse_origin(str(file["shareUrl"]))):
         cache.remember_last_upload(home, file)
 

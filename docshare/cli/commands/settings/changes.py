@@ -30,49 +30,49 @@ class SettingChanges:
 
     def __init__(self, *, lenient: bool = False) -> None:
         self.fields: dict[str, Any] = {}
-        self.looks: dict[str, Any] = {}
-        self.bare = False
+        self.viewer_fields: dict[str, Any] = {}
+        self.replaces_viewer = False
         self._lenient = lenient
-        self._given: set[str] = set()
+        self._set_keys: set[str] = set()
 
     def __bool__(self) -> bool:
-        return bool(self.fields) or self.touches_viewer
+        return bool(self.fields) or self.has_viewer_changes
 
     @property
-    def touches_viewer(self) -> bool:
+    def has_viewer_changes(self) -> bool:
         """Whether ``viewerSettings`` will be written."""
-        return bool(self.looks) or self.bare
+        return bool(self.viewer_fields) or self.replaces_viewer
 
     def load(self, values: Mapping[str, Any]) -> None:
         """Add the settings of a file; settings added later with ``put`` override them."""
         for key, value in values.items():
-            self._take(canonicalize(key), value)
+            self._set(canonicalize(key), value)
 
     def put(self, key: str, value: Any) -> None:
         """Add one setting; None clears it. Raise Stop (2) for an unknown key, an invalid or a repeated value."""
         key = canonicalize(key)
-        if key in self._given:
+        if key in self._set_keys:
             raise Stop(ExitCode.USAGE, f"{key} is given more than once")
-        self._given.add(key)
-        if {"deleteAt", "neverExpire"} <= self._given:
+        self._set_keys.add(key)
+        if {"deleteAt", "neverExpire"} <= self._set_keys:
             raise Stop(ExitCode.USAGE, "deleteAt and neverExpire exclude each other")
         if key in ("deleteAt", "neverExpire"):
             self.fields.pop("deleteAt", None)
             self.fields.pop("neverExpire", None)
-        self._take(key, value)
+        self._set(key, value)
 
     def put_password(self, secret: str) -> None:
         """Set the password (empty: clear it). Only the password options call this."""
         validate_value(ROWS["password"], secret)
         self.fields["password"] = secret
 
-    def _take(self, key: str, value: Any) -> None:
+    def _set(self, key: str, value: Any) -> None:
         if key == "password":
             raise Stop(ExitCode.USAGE, "a password cannot be set here", hint=_COMMAND_LINE_HINT)
         if key == VIEWER:
-            self._take_viewer(value)
+            self._set_viewer(value)
         elif key in viewer.VIEWER_BLOCKS or "." in key:
-            self._take_look(key, value)
+            self._set_viewer_field(key, value)
         elif self._lenient and key not in ROWS:
             self.fields[key] = value
         elif value is None:
@@ -82,19 +82,19 @@ class SettingChanges:
                 validate_value(find_setting(key), value)
             self.fields[key] = value
 
-    def _take_viewer(self, value: Any) -> None:
+    def _set_viewer(self, value: Any) -> None:
         if value in (None, [], {}):
-            self.bare, self.looks = True, {}
+            self.replaces_viewer, self.viewer_fields = True, {}
             return
         if not isinstance(value, Mapping):
             raise Stop(ExitCode.USAGE, f"{VIEWER} must be an object")
         for key, inner in value.items():
-            self._take_look(canonicalize(str(key)), inner)
+            self._set_viewer_field(canonicalize(str(key)), inner)
 
-    def _take_look(self, key: str, value: Any) -> None:
+    def _set_viewer_field(self, key: str, value: Any) -> None:
         if isinstance(value, Mapping) and value and (is_block(key) or (self._lenient and "." not in key)):
             for name, inner in value.items():
-                self._take_look(canonicalize(f"{key}.{name}"), inner)
+                self._set_viewer_field(canonicalize(f"{key}.{name}"), inner)
             return
         if is_block(key) and value in (None, [], {}):
             value = None
@@ -102,9 +102,9 @@ class SettingChanges:
             row = find_setting(key)
             if value is not None:
                 validate_value(row, value)
-        self.looks[key] = value
+        self.viewer_fields[key] = value
 
-    def body(self, stored: Mapping[str, Any] | None = None, *, pictures_only: bool = False) -> dict[str, Any]:
+    def build_body(self, stored: Mapping[str, Any] | None = None, *, pictures_only: bool = False) -> dict[str, Any]:
         """Return the request body.
 
         ``stored``: the file's current ``viewerSettings``, which the changes are merged into; with ``pictures_only``
@@ -112,18 +112,18 @@ class SettingChanges:
         action without a URL.
         """
         body = dict(self.fields)
-        if self.touches_viewer:
-            body[VIEWER] = merge(self._base(stored or {}, pictures_only=pictures_only), self.looks)
+        if self.has_viewer_changes:
+            body[VIEWER] = merge(self._choose_base(stored or {}, pictures_only=pictures_only), self.viewer_fields)
         if not self._lenient:
-            self._judge(body)
+            self._validate(body)
         return body
 
-    def _base(self, stored: Mapping[str, Any], *, pictures_only: bool) -> Mapping[str, Any]:
+    def _choose_base(self, stored: Mapping[str, Any], *, pictures_only: bool) -> Mapping[str, Any]:
         if pictures_only:
-            return _keep_pictures(stored, self.looks)
-        return {} if self.bare else stored
+            return _keep_pictures(stored, self.viewer_fields)
+        return {} if self.replaces_viewer else stored
 
-    def _judge(self, body: Mapping[str, Any]) -> None:
+    def _validate(self, body: Mapping[str, Any]) -> None:
         if body.get("neverExpire") and "deleteAt" in body:
             raise Stop(ExitCode.USAGE, "deleteAt and neverExpire exclude each other")
         try:

@@ -132,7 +132,7 @@ def copy(
 
     ctx = current_context()
     client = ctx.client()
-    body, left_out = export_settings(client.files.show(FileResolver(ctx, client).one(source)))
+    body, left_out = export_settings(client.files.show(FileResolver(ctx, client).resolve(source)))
     expiry = parse_instant(str(body.get("deleteAt", "")))
     if expiry is not None and expiry <= ctx.now():
         raise Stop(ExitCode.USAGE, f"{source} has expired; its settings would expire the other files")
@@ -155,4 +155,4 @@ def write_settings(
     """Write ``changes`` to the files named by ``words``; return the exit code."""
     client: Client = ctx.client()
     writer = SettingsWriter(ctx, client, changes, way)
-    return write_all(ctx, writer, FileResolver(ctx, client).many(words), strict=strict, dry_run=dry_run)
+    return write_all(ctx, writer, FileResolver(ctx, client).resolve_all(words), strict=strict, dry_run=dry_run)

@@ -44,12 +44,12 @@ class SettingRow(NamedTuple):
     group: str = "file"
 
     @property
-    def in_viewer(self) -> bool:
+    def is_viewer_setting(self) -> bool:
         """Whether the setting is part of ``viewerSettings``."""
         return self.group != "file"
 
     @property
-    def allowed(self) -> str:
+    def allowed_values(self) -> str:
         """Return the allowed values as text."""
         if self.words:
             return ", ".join(self.words)
@@ -59,7 +59,10 @@ class SettingRow(NamedTuple):
 
     def as_json(self) -> dict[str, Any]:
         """Return the row as JSON; ``path`` is the position of the value in the request body."""
-        shown: dict[str, Any] = {"key": self.key, "path": f"{VIEWER}.{self.key}" if self.in_viewer else self.key}
+        shown: dict[str, Any] = {
+            "key": self.key,
+            "path": f"{VIEWER}.{self.key}" if self.is_viewer_setting else self.key,
+        }
         shown |= {"type": self.kind, "plan": self.plan.tier}
         shown |= {"values": list(self.words)} if self.words else {}
         if self.high and self.kind != "label":

@@ -42,7 +42,7 @@ def get_setting_value(file: Mapping[str, Any], key: str) -> Any:
     """Return the value of a setting in a File object; None if it is unset or write-only."""
     if key == "password":
         return file.get("protected", False)
-    if key in ROWS and ROWS[key].in_viewer:
+    if key in ROWS and ROWS[key].is_viewer_setting:
         return dict(flatten_viewer(get_viewer_settings(file))).get(key)
     return file.get(key)
 
@@ -93,7 +93,7 @@ def is_applied(name: str, value: Any, file: Mapping[str, Any]) -> bool:
         return bool(file.get("protected")) == bool(value)
     if name == "neverExpire":
         return not value or "deleteAt" not in file
-    if name not in SETTINGS or SETTINGS[name].shown == "never":
+    if name not in SETTINGS or SETTINGS[name].visibility == "never":
         return True
     if name == "deleteAt":
         return parse_instant(str(value)) == parse_instant(str(file.get(name, "")))

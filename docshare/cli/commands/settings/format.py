@@ -27,7 +27,7 @@ def _list_keys() -> tuple[str, ...]:
 
 
 def _is_shown(name: str) -> bool:
-    return name == "password" or SETTINGS[name].shown != "never"
+    return name == "password" or SETTINGS[name].visibility != "never"
 
 
 def extract_settings(file: Mapping[str, Any]) -> dict[str, Any]:
@@ -48,7 +48,7 @@ def get_effective_value(file: Mapping[str, Any], key: str) -> Any:
     if is_object_key(key):
         return get_viewer_settings(file) if key == VIEWER else get_viewer_settings(file).get(key)
     found = get_setting_value(file, key)
-    return ROWS[key].default if found is None and ROWS[key].in_viewer else found
+    return ROWS[key].default if found is None and ROWS[key].is_viewer_setting else found
 
 
 def parse_keys(keys: Sequence[str]) -> list[str]:
@@ -71,7 +71,7 @@ def print_settings(context: "Context", file: Mapping[str, Any], keys: Sequence[s
         return
     printer = Emitter(context, GET_SPEC)
     chosen = {key: get_effective_value(file, key) for key in keys} if keys else extract_settings(file)
-    nested = printer.format in ("json", "jsonl") or not printer.natural
+    nested = printer.format in ("json", "jsonl") or not printer.is_default_shape
     printer.emit(chosen if nested else flatten(chosen))
 
 

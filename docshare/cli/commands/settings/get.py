@@ -34,7 +34,7 @@ def get(
     ctx = current_context()
     chosen = parse_keys(keys or [])
     client = ctx.client()
-    print_settings(ctx, client.files.show(FileResolver(ctx, client).one(file)), chosen)
+    print_settings(ctx, client.files.show(FileResolver(ctx, client).resolve(file)), chosen)
 
 
 @app.command("export", spec=Spec())
@@ -50,10 +50,10 @@ def export(file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)])
     """
     ctx = current_context()
     client = ctx.client()
-    body, left_out = export_settings(client.files.show(FileResolver(ctx, client).one(file)))
+    body, left_out = export_settings(client.files.show(FileResolver(ctx, client).resolve(file)))
     if left_out:
         ctx.note(f"not exported: {', '.join(left_out)} (assets belong to one file)")
-    if ctx.emitter(Spec()).natural:
+    if ctx.emitter(Spec()).is_default_shape:
         ctx.print(format_json(body, ascii_only=ctx.stdout_tty or not ctx.out_screen.unicode, pretty=True))
     else:
         ctx.emit(body, Spec())

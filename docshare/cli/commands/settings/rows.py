@@ -27,21 +27,21 @@ class SettingsPrinter(Emitter):
 
     def emit(self, data: Any) -> None:
         """Print one row, or with ``--json`` all of them."""
-        if self.natural and not self.for_people:
+        if self.is_default_shape and not self.is_for_people:
             return
-        if self.for_people:
+        if self.is_for_people:
             super().emit(data)
         else:
             super().emit(
                 [_strip_display_keys(row) for row in data] if isinstance(data, list) else _strip_display_keys(data)
             )
 
-    def row(self, row: Any) -> None:
+    def emit_row(self, row: Any) -> None:
         """Print one row of many."""
-        if self.for_people:
-            super().row(row)
-        elif not self.natural:
-            super().row(_strip_display_keys(row))
+        if self.is_for_people:
+            super().emit_row(row)
+        elif not self.is_default_shape:
+            super().emit_row(_strip_display_keys(row))
 
 
 def _strip_display_keys(row: Mapping[str, Any]) -> dict[str, Any]:

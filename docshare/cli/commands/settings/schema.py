@@ -19,7 +19,7 @@ def _format_plan(row: Mapping[str, Any]) -> str:
 
 
 def _format_allowed(row: Mapping[str, Any]) -> str:
-    return ROWS[row["key"]].allowed
+    return ROWS[row["key"]].allowed_values
 
 
 SCHEMA = Spec(
@@ -38,7 +38,7 @@ SCHEMA = Spec(
 def build_schema_rows(keys: Sequence[str], *, for_programs: bool) -> list[dict[str, Any]]:
     """Return the schema of all settings or of ``keys``; for people, ``allowed`` is a single text."""
     rows: list[SettingRow] = [find_setting(canonicalize(key)) for key in keys] if keys else list(ROWS.values())
-    return [row.as_json() | ({} if for_programs else {"allowed": row.allowed}) for row in rows]
+    return [row.as_json() | ({} if for_programs else {"allowed": row.allowed_values}) for row in rows]
 
 
 @app.command("schema", spec=SCHEMA)

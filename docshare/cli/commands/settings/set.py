@@ -65,7 +65,7 @@ def set_(
     names = [word for word in words if not is_assignment(word)]
     pairs = [word for word in words if is_assignment(word)]
     changes = gather(ctx, given, pairs, lenient=not judge, ids_on_stdin=STDIN in names)
-    way = WriteOptions(replace=replace, read_back=read_back, diff=diff, unowned=manage_token_file is not None)
+    way = WriteOptions(replace=replace, read_back=read_back, diff=diff, uses_manage_token=manage_token_file is not None)
     if manage_token_file is not None:
         _use_manage_token(ctx, manage_token_file)
     return write_settings(ctx, names, changes, way, strict=strict, dry_run=dry_run)

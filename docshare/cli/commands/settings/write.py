@@ -44,7 +44,7 @@ class WriteOptions(NamedTuple):
     pictures: bool = False
     read_back: bool = True
     diff: bool = False
-    unowned: bool = False
+    uses_manage_token: bool = False
 
 
 class SettingsWriter:
@@ -53,32 +53,32 @@ class SettingsWriter:
     def __init__(self, context: "Context", client: "Client", changes: SettingChanges, way: WriteOptions) -> None:
         if not changes:
             raise Stop(ExitCode.USAGE, "no settings given", hint="See: docshare settings schema")
-        if way.unowned:
+        if way.uses_manage_token:
             _check_manage_token_limits(context, changes.fields)
         self._ctx = context
         self._client = client
         self._changes = changes
-        self._way = way
-        self.strayed = 0
+        self._options = way
+        self.mismatches = 0
 
-    def planned(self, file: str) -> tuple[str, str, str]:
+    def describe_request(self, file: str) -> tuple[str, str, str]:
         """Return the request that ``write`` would send: method, path, and body without the password."""
         import json
 
-        _, body = self._prepared(file)
+        _, body = self._prepare(file)
         return "PUT", f"/api/v1/files/{file}/settings", json.dumps(mask(body))
 
     def write(self, file: str) -> Row:
         """Write the changes to one file and return the row to print. Raises Stop (2) and what the client raises."""
         self._client.pace()
-        before, body = self._prepared(file)
+        before, body = self._prepare(file)
         try:
             self._client.settings.write(file, body)
         except Refused as refusal:
             raise add_hint(refusal, body) from refusal
         after = self._read_back(file)
         strayed = [] if after is None else list(describe_mismatches(after, body))
-        self.strayed += bool(strayed)
+        self.mismatches += bool(strayed)
         warnings = [
             *strayed,
             *filter(None, [describe_ineffective_domains(body, after or {}), (after or {}).get("downloadWarning")]),
@@ -91,36 +91,36 @@ class SettingsWriter:
         changed = [] if before is None else find_differences(before, body)
         shown = after or before or {}
         row: Row = {"uuid": shown.get("uuid", file), "sent": mask(body)}
-        row |= {"changed": _format_differences(changed)} if self._way.diff else {}
+        row |= {"changed": _format_differences(changed)} if self._options.diff else {}
         row |= {"warnings": warnings} if warnings else {}
         row |= {} if after is None else {**_build_address(after, body), "file": after}
-        return row | {"name": shown.get("shortId", file), MESSAGES: self._said(body, before, changed)}
+        return row | {"name": shown.get("shortId", file), MESSAGES: self._describe(body, before, changed)}
 
-    def _prepared(self, file: str) -> tuple[Row | None, Row]:
+    def _prepare(self, file: str) -> tuple[Row | None, Row]:
         """Return the current File, if it is needed, and the body to send."""
-        merging = self._changes.touches_viewer and not self._way.replace
+        merging = self._changes.has_viewer_changes and not self._options.replace
         before = None
-        if (merging or self._way.diff) and not self._way.unowned:
+        if (merging or self._options.diff) and not self._options.uses_manage_token:
             before = self._client.files.show(file)
         # A file with a manage token is on the Free plan, which has no viewerSettings to merge with.
-        stored = before.get(VIEWER) if before is not None and not self._way.replace else None
+        stored = before.get(VIEWER) if before is not None and not self._options.replace else None
         stored = stored if isinstance(stored, Mapping) else None
-        return before, self._changes.body(stored, pictures_only=self._way.pictures)
+        return before, self._changes.build_body(stored, pictures_only=self._options.pictures)
 
     def _read_back(self, file: str) -> Row | None:
-        if not self._way.read_back or self._way.unowned:
+        if not self._options.read_back or self._options.uses_manage_token:
             return None
         try:
             return self._client.files.show(file)
         except (Problem, ClientError) as error:
             self._ctx.warn(f"{file}: settings were written, but could not be verified: {error}")
-            self.strayed += 1
+            self.mismatches += 1
             return None
 
-    def _said(self, body: Row, before: Row | None, changed: list[Difference]) -> list[str]:
+    def _describe(self, body: Row, before: Row | None, changed: list[Difference]) -> list[str]:
         """Return the text for people on stdout; on a pipe, print the differences on stderr."""
         told = [describe_difference(self._ctx, change) for change in changed]
-        if self._way.diff:
+        if self._options.diff:
             self._note(told)
             return told or ["no changes"]
         self._note([words for change, words in zip(changed, told, strict=True) if change.key not in SETTINGS])
@@ -144,9 +144,9 @@ def write_all(context: "Context", writer: SettingsWriter, files: list[str], *, s
     Return 12 if some files failed, and with ``strict`` 13 if the server stored other values than were sent.
     """
     if dry_run:
-        return bulk.print_requests(context, map(writer.planned, files))
+        return bulk.print_requests(context, map(writer.describe_request, files))
     ending = bulk.run_each(context, SettingsPrinter(context, WRITE_SPEC), files, "id", writer.write)
-    if ending == ExitCode.OK and strict and writer.strayed:
+    if ending == ExitCode.OK and strict and writer.mismatches:
         return ExitCode.CHECK_FAILED
     return ending
 

@@ -39,16 +39,16 @@ class UploadLinks:
         self._source = source
         self._rollback = rollback
         self._sheet = read_sheet(context, source, label_column="label", delimiter=",", defaults={}, option=_OPTION)
-        resolve_links(context, self._sheet, {}, [], self._wishes(skip_duplicates=False))
-        self._made: list[dict[str, Any]] | None = None
-        self.ending = ExitCode.OK
+        resolve_links(context, self._sheet, {}, [], self._link_options(skip_duplicates=False))
+        self._rows: list[dict[str, Any]] | None = None
+        self.exit_code = ExitCode.OK
 
-    def _wishes(self, *, skip_duplicates: bool) -> LinkOptions:
+    def _link_options(self, *, skip_duplicates: bool) -> LinkOptions:
         return LinkOptions(
-            skip_duplicates, partial=False, source=f"{_OPTION} {describe_source(self._source)}", options=False
+            skip_duplicates, allow_partial=False, source=f"{_OPTION} {describe_source(self._source)}", has_options=False
         )
 
-    def planned(self) -> list[tuple[str, str, str]]:
+    def list_requests(self) -> list[tuple[str, str, str]]:
         """Return the requests that a real run would send."""
         import json
 
@@ -67,7 +67,7 @@ class UploadLinks:
                 code="plan_required",
             )
 
-    def settle(self, client: "Client", done: "UploadResult") -> "UploadResult":
+    def create_or_roll_back(self, client: "Client", done: "UploadResult") -> "UploadResult":
         """With ``rollback``, create the links of a new file before its result is printed.
 
         If a link fails, delete the file and return the failure. Return every other result unchanged.
@@ -76,62 +76,66 @@ class UploadLinks:
         if not self._rollback or row is None or "skipped" in row or "updated" in row:
             return done
         try:
-            mint = self._mint(client, str(row["uuid"]), None)
-            ending, self._made = mint.run(), mint.rows()
+            mint = self._make_creator(client, str(row["uuid"]), None)
+            ending, self._rows = mint.run(), mint.rows()
             if ending == ExitCode.OK:
                 return done
             error: Problem | ClientError | Stop = Stop(ending, "not all recipient links could be created")
         except (Problem, ClientError, Stop) as caught:
             error = caught
         if not try_delete(client, str(row["uuid"])):
-            self.ending = ExitCode.PARTIAL
-            self._made = self._made or []
-            self._tell(str(row["uuid"]), error, self._made)
+            self.exit_code = ExitCode.PARTIAL
+            self._rows = self._rows or []
+            self._report_failure(str(row["uuid"]), error, self._rows)
             return done
         failure = errors.describe(self._ctx, error)
         told = f"its recipient links could not be created, so it was deleted: {failure.detail}"
         return replace(done, row=None, failure=Stop(exit_code(error), told, hint=failure.hint, code=failure.code))
 
-    def make(self, client: "Client", printer: Emitter, file: dict[str, Any]) -> None:
+    def create(self, client: "Client", printer: Emitter, file: dict[str, Any]) -> None:
         """Create the links of an uploaded ``file``, unless ``settle`` did.
 
         Add them to ``file`` as ``variants`` with ``--json``, else print them. On failure, keep the file and print the
         command that creates the missing links.
         """
         name = str(file["uuid"])
-        own = self._ctx.emitter(build_links_spec(self._ctx)) if printer.natural or printer.format == "jsonl" else None
-        rows = self._made
+        own = (
+            self._ctx.emitter(build_links_spec(self._ctx))
+            if printer.is_default_shape or printer.format == "jsonl"
+            else None
+        )
+        rows = self._rows
         if rows is None:
-            rows = self._made_now(client, name, own)
+            rows = self._create_now(client, name, own)
         elif own is not None:
             for row in rows:
-                own.row(row)
+                own.emit_row(row)
         if printer.format == "json":
             file["variants"] = rows
 
-    def _made_now(self, client: "Client", name: str, own: Emitter | None) -> list[dict[str, Any]]:
+    def _create_now(self, client: "Client", name: str, own: Emitter | None) -> list[dict[str, Any]]:
         mint: VariantCreator | None = None
         try:
-            mint = self._mint(client, name, own)
-            self.ending = mint.run()
+            mint = self._make_creator(client, name, own)
+            self.exit_code = mint.run()
         except (Problem, ClientError, Stop) as error:
-            self.ending = ExitCode.PARTIAL
-            self._tell(name, error, [] if mint is None else mint.rows())
+            self.exit_code = ExitCode.PARTIAL
+            self._report_failure(name, error, [] if mint is None else mint.rows())
         return [] if mint is None else mint.rows()
 
-    def _mint(self, client: "Client", name: str, own: Emitter | None) -> VariantCreator:
+    def _make_creator(self, client: "Client", name: str, own: Emitter | None) -> VariantCreator:
         """Return the creator of the links of a file.
 
         Raise Stop (2) for pages that the document does not have, which is not known before the upload.
         """
         standing = client.variants.list(name)
         # A file that was uploaded earlier may already have these links.
-        wishes = self._wishes(skip_duplicates=True)
+        wishes = self._link_options(skip_duplicates=True)
         links = resolve_links(self._ctx, self._sheet, {}, standing, wishes)
         check_page_ranges(self._ctx, client, name, links, wishes.source)
         return VariantCreator(self._ctx, client, name, links, known=standing, printer=own)
 
-    def _tell(self, name: str, error: Exception, rows: Sequence[dict[str, Any]]) -> None:
+    def _report_failure(self, name: str, error: Exception, rows: Sequence[dict[str, Any]]) -> None:
         failure = errors.describe(self._ctx, error)
         total = len(self._sheet.recipients)
         missing = total - sum("error" not in row for row in rows)

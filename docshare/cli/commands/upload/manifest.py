@@ -23,7 +23,7 @@ class UploadManifest:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._entries: dict[str, Entry] = {}
-        self._torn: int | None = None  # offset of a last line that a crash cut short
+        self._truncate_at: int | None = None  # offset of a last line that a crash cut short
 
     def load(self) -> "UploadManifest":
         """Read the file. Raise Stop (2) for a malformed line; ignore a last line that a crash cut short."""
@@ -35,19 +35,19 @@ class UploadManifest:
             raise Stop(ExitCode.USAGE, f"cannot read the manifest {self._path}: {error.strerror or error}") from error
         *lines, rest = raw.split(b"\n")
         if rest:
-            self._torn = len(raw) - len(rest)
+            self._truncate_at = len(raw) - len(rest)
         for number, line in enumerate(lines, 1):
             if line.strip():
-                self._note(self._parsed(line, number))
+                self._index_entry(self._parse_line(line, number))
         return self
 
-    def latest(self, path: str) -> Entry | None:
+    def latest_entry(self, path: str) -> Entry | None:
         """Return the last entry for ``path``, whatever its content was, or None."""
         return self._entries.get(_normalize_path(path))
 
     def entry_for(self, item: Item) -> Entry | None:
         """Return the entry of an earlier upload of the same bytes under the same path, or None. Raises OSError."""
-        entry = self.latest(item.path)
+        entry = self.latest_entry(item.path)
         if entry is None or entry.get("size") != item.size:
             return None
         return entry if item.sha256() == entry["sha256"] else None
@@ -58,17 +58,17 @@ class UploadManifest:
         try:
             descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
             with open(descriptor, "ab") as file:
-                if self._torn is not None:
-                    file.truncate(self._torn)
+                if self._truncate_at is not None:
+                    file.truncate(self._truncate_at)
                 file.write(json.dumps(entry).encode() + b"\n")
                 file.flush()
                 os.fsync(descriptor)
         except OSError as error:
             raise write_error(self._path, error) from error
-        self._torn = None
-        self._note(entry)
+        self._truncate_at = None
+        self._index_entry(entry)
 
-    def _parsed(self, line: bytes, number: int) -> Entry:
+    def _parse_line(self, line: bytes, number: int) -> Entry:
         try:
             entry = json.loads(line)
         except (ValueError, RecursionError):
@@ -77,7 +77,7 @@ class UploadManifest:
             raise Stop(ExitCode.USAGE, f"line {number} of {self._path} is not a manifest entry")
         return entry
 
-    def _note(self, entry: Entry) -> None:
+    def _index_entry(self, entry: Entry) -> None:
         self._entries[_normalize_path(entry["path"])] = entry
 
 

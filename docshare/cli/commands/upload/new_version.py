@@ -22,7 +22,7 @@ _MAX_ATTEMPTS = 2  # in case someone else replaces the same document at the same
 _RETRY_DELAY = 1.0  # seconds
 _PROCESSING = "processing on server"
 _CONVERTING = "converting on server"
-_CONVERTED_EXTENSIONS = tuple(kind.extension for kind in DOCUMENTS.values() if kind.converted)
+_CONVERTED_EXTENSIONS = tuple(kind.extension for kind in DOCUMENTS.values() if kind.is_converted)
 
 
 def read_item(context: "Context", path: str, name: str | None, held: ExitStack, *, check: bool) -> Item:
@@ -107,10 +107,10 @@ def make_progress_callback(bar: progress.Progress, size: int, name: str = "") ->
 
     def report(sent: int) -> None:
         if stages[0]:
-            bar.stage("")  # the upload was restarted
-        bar.at(sent)
+            bar.set_stage("")  # the upload was restarted
+        bar.update(sent)
         stages[0] = sent == size > 0
         if stages[0]:
-            bar.stage(_CONVERTING if name.lower().endswith(_CONVERTED_EXTENSIONS) else _PROCESSING)
+            bar.set_stage(_CONVERTING if name.lower().endswith(_CONVERTED_EXTENSIONS) else _PROCESSING)
 
     return report

@@ -22,7 +22,7 @@ class UploadOptions(UploadSettings):
         list[str] | None,
         typer.Option(metavar="GLOB", help="With -r: names to include (default: PDF, Word, PowerPoint)."),
     ] = None
-    printed: Annotated[
+    print_field: Annotated[
         str,
         typer.Option(
             "--print", metavar="url|id|uuid", callback=validate_print_field, help="Value to print per file on a pipe."

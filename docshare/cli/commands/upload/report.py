@@ -37,17 +37,17 @@ class UploadReport:
         self._single = single
         self._settings = settings
         self._facts = describe_new_file(context, settings)
-        self._done: dict[int, Row] = {}
+        self._results: dict[int, Row] = {}
         self._failures: list[Failure] = []
         self._succeeded: dict[int, Row] = {}
-        self._printed = 0
+        self._printed_count = 0
 
     @property
     def links(self) -> list[str]:
         """Return the share links in order."""
         return [str(row.get("url") or row["shareUrl"]) for _, row in sorted(self._succeeded.items())]
 
-    def take(self, done: UploadResult) -> None:
+    def add(self, done: UploadResult) -> None:
         """Record one result and print what is due. Raise the failure of a single upload as the command's own."""
         if done.failure is not None:
             kept = done.failure.row if isinstance(done.failure, SettingsWriteError) else None
@@ -56,7 +56,7 @@ class UploadReport:
                     self._printer.emit(kept)  # a program must learn about the file that was kept
                 raise done.failure
             self._failures.append(done.failure)
-            row = {"path": self._items[done.index].path, **(kept or {}), "error": self._told(done)}
+            row = {"path": self._items[done.index].path, **(kept or {}), "error": self._report_failure(done)}
         else:
             assert done.row is not None
             row = self._succeeded[done.index] = done.row
@@ -68,9 +68,9 @@ class UploadReport:
                 self._ctx.warn(describe_omitted_pictures(str(row["path"]), row["leftOut"]))
             if row.get("downloadWarning"):
                 self._ctx.warn(f"{row['path']}: {row['downloadWarning']}")
-        self._done[done.index] = row
+        self._results[done.index] = row
         if self._printer.format == "jsonl":
-            self._printer.row(row)
+            self._printer.emit_row(row)
         elif self._printer.format != "json":
             self._print_due()
 
@@ -79,14 +79,14 @@ class UploadReport:
         if self._succeeded:
             cache.remember_last_upload(self._ctx, self._succeeded[max(self._succeeded)])
         if self._printer.format == "json":
-            rows = [row for _, row in sorted(self._done.items())]
+            rows = [row for _, row in sorted(self._results.items())]
             if rows or not self._single:
                 self._printer.emit(rows[0] if self._single else rows)
         elif self._printer.format != "jsonl":
-            for index in sorted(self._done.keys() - range(self._printed)):
+            for index in sorted(self._results.keys() - range(self._printed_count)):
                 self._print(index)
 
-    def ending(self) -> ExitCode:
+    def exit_code(self) -> ExitCode:
         """Return 0, 12 if only some files failed, or the shared code if all failed alike."""
         left = len(self._items) - len(self._succeeded) - len(self._failures)
         if left:
@@ -99,7 +99,7 @@ class UploadReport:
         codes = {exit_code(failure) for failure in self._failures}
         return codes.pop() if len(codes) == 1 and not self._succeeded else ExitCode.PARTIAL
 
-    def _told(self, done: UploadResult) -> dict[str, Any]:
+    def _report_failure(self, done: UploadResult) -> dict[str, Any]:
         assert done.failure is not None
         failure = errors.describe(self._ctx, done.failure)
         path = self._items[done.index].path
@@ -108,20 +108,20 @@ class UploadReport:
         return errors.build_error_object(self._ctx, failure)
 
     def _print_due(self) -> None:
-        while self._printed in self._done:
-            self._print(self._printed)
-            self._printed += 1
+        while self._printed_count in self._results:
+            self._print(self._printed_count)
+            self._printed_count += 1
 
     def _print(self, index: int) -> None:
-        row, item = self._done[index], self._items[index]
+        row, item = self._results[index], self._items[index]
         if "error" not in row:
             status = next((word for word in ("skipped", "updated", "recovered") if row.get(word)), "uploaded")
             shown = {**row, "shareUrl": row["url"]} if "url" in row else row  # prefer the custom link
-            self._printer.row({**shown, "name": item.name, "status": status, "facts": self._facts})
-        elif self._tells_failures:
-            self._printer.row({"path": item.path, "status": row["error"]["code"]})
+            self._printer.emit_row({**shown, "name": item.name, "status": status, "facts": self._facts})
+        elif self._has_status_column:
+            self._printer.emit_row({"path": item.path, "status": row["error"]["code"]})
 
     @property
-    def _tells_failures(self) -> bool:
+    def _has_status_column(self) -> bool:
         """Whether the format has a column that can report a missing link."""
         return self._printer.format in ("csv", "tsv") or is_plain_requested(self._ctx)

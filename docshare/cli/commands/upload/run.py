@@ -50,7 +50,7 @@ def run_upload(ctx: Context, paths: Sequence[str], given: UploadOptions) -> Exit
         raise Stop(ExitCode.USAGE, "--lint and --no-check exclude each other")
     if (given.qr or given.open_ or given.variants_csv) and not single:
         raise Stop(ExitCode.USAGE, "--qr, --open and --variants-csv require exactly one path")
-    printer = ctx.emitter(build_upload_spec(ctx, PRINT_FIELDS[given.printed]))
+    printer = ctx.emitter(build_upload_spec(ctx, PRINT_FIELDS[given.print_field]))
     stdin_taken = STDIN in (*named, given.files_from)
     links = _prepare_links(ctx, given.variants_csv, rollback=given.rollback, stdin_taken=stdin_taken)
     stdin_taken = stdin_taken or given.variants_csv == STDIN
@@ -76,24 +76,26 @@ def run_upload(ctx: Context, paths: Sequence[str], given: UploadOptions) -> Exit
         if given.check and links is not None:
             links.require_plan(client)
         skips = SkipRules(ledger, _index_existing_files(ctx, client) if given.skip_existing else {}, given.update)
-        digest = ledger is not None or not printer.natural
+        digest = ledger is not None or not printer.is_default_shape
         uploader = Uploader(
             ctx, client, items, skips, jobs=given.jobs, fail_fast=given.fail_fast, digest=digest, settings=settings
         )
         report = UploadReport(ctx, printer, items, single=single, settings=settings)
         linking = (
-            None if links is None else _LinkSteps(partial(links.settle, client), partial(links.make, client, printer))
+            None
+            if links is None
+            else _LinkSteps(partial(links.create_or_roll_back, client), partial(links.create, client, printer))
         )
         ending = _upload_and_report(ctx, uploader, report, ledger, linking)
         follow_up.present_links(ctx, report.links, qr=given.qr, copy=given.copy, open_link=given.open_)
-        return ending if links is None else links.ending or ending
+        return ending if links is None else links.exit_code or ending
 
 
 class _LinkSteps(NamedTuple):
     """The steps that an upload result goes through before and after it is reported."""
 
-    settle: Callable[[UploadResult], UploadResult]
-    make: Callable[[Row], None]
+    create_or_roll_back: Callable[[UploadResult], UploadResult]
+    create: Callable[[Row], None]
 
 
 def _prepare_links(ctx: Context, source: str | None, *, rollback: bool, stdin_taken: bool) -> "UploadLinks | None":
@@ -111,15 +113,15 @@ def _upload_and_report(
 ) -> ExitCode:
     try:
         for result in uploader.run():
-            done = result if linking is None else linking.settle(result)
+            done = result if linking is None else linking.create_or_roll_back(result)
             if ledger is not None and done.row is not None and "skipped" not in done.row:
                 ledger.add(done.row, ctx.now())
-            report.take(done)
+            report.add(done)
             if linking is not None and done.row is not None:
-                linking.make(done.row)
+                linking.create(done.row)
     finally:
         report.finish()
-    return report.ending()
+    return report.exit_code()
 
 
 def _collect_items(
@@ -151,12 +153,12 @@ def _preview_requests(
         raise refusals[0]
     for refusal in refusals:
         ctx.err(f"error: {refusal.detail}", "error")
-    sent = [item for item in items if item.refusal is None and skips.row_for(item) is None]
-    second = [] if settings is None else [("PUT", "/api/v1/files/{uuid}/settings", settings.shown())]
-    second += [] if links is None else links.planned()
+    sent = [item for item in items if item.refusal is None and skips.find_row(item) is None]
+    second = [] if settings is None else [("PUT", "/api/v1/files/{uuid}/settings", settings.format_body())]
+    second += [] if links is None else links.list_requests()
     requests: list[tuple[str, str, str]] = []
     for item in sent:
-        known = skips.outdated(item)
+        known = skips.find_outdated(item)
         path = "/api/v1/files" if known is None else f"/api/v1/files/{known['uuid']}/content"
         requests += [("POST", path, f"file={item.name} ({item.size} bytes)"), *(second if known is None else [])]
     bulk.print_requests(ctx, requests)

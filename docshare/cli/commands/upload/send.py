@@ -43,7 +43,7 @@ class SkipRules(NamedTuple):
     existing: Mapping[tuple[str, int], Row]
     update: bool = False
 
-    def row_for(self, item: Item) -> Row | None:
+    def find_row(self, item: Item) -> Row | None:
         """Return the earlier result for ``item``, or None. Raises OSError."""
         entry = None if self.manifest is None else self.manifest.entry_for(item)
         entry = entry or self.existing.get((item.name, item.size))
@@ -52,9 +52,9 @@ class SkipRules(NamedTuple):
         kept: Row = {key: entry[key] for key in ("uuid", "shortId", "shareUrl", "sha256") if key in entry}
         return {**kept, "path": item.path, "size": item.size, "skipped": True}
 
-    def outdated(self, item: Item) -> Entry | None:
+    def find_outdated(self, item: Item) -> Entry | None:
         """Return the entry of the file that ``item`` should replace, or None. ``item`` must not be skipped."""
-        return self.manifest.latest(item.path) if self.update and self.manifest is not None else None
+        return self.manifest.latest_entry(item.path) if self.update and self.manifest is not None else None
 
 
 class Uploader:
@@ -84,44 +84,44 @@ class Uploader:
         self._fail_fast = fail_fast
         self._digest = digest
         self._settings = settings
-        self._waiting = iter(range(len(items)))
+        self._pending_indexes = iter(range(len(items)))
         self._lock = threading.Lock()
 
     def run(self) -> Iterator[UploadResult]:
         """Yield each result as it arrives; items that were not started have none."""
-        found = self._alone() if self._jobs <= 1 else self._together()
+        found = self._run_sequentially() if self._jobs <= 1 else self._run_in_parallel()
         try:
             for done in found:
                 if done.failure is not None and (self._fail_fast or _is_fatal(done.failure)):
-                    self._empty()
+                    self._clear_queue()
                 yield done
         finally:
-            self._empty()
+            self._clear_queue()
 
-    def _empty(self) -> None:
+    def _clear_queue(self) -> None:
         with self._lock:
-            self._waiting = iter(())
+            self._pending_indexes = iter(())
 
-    def _next(self) -> int | None:
+    def _take_next(self) -> int | None:
         with self._lock:
-            return next(self._waiting, None)
+            return next(self._pending_indexes, None)
 
-    def _alone(self) -> Iterator[UploadResult]:
-        while (index := self._next()) is not None:
+    def _run_sequentially(self) -> Iterator[UploadResult]:
+        while (index := self._take_next()) is not None:
             item = self._items[index]
             label = item.name if len(self._items) == 1 else f"{index + 1}/{len(self._items)} {item.name}"
             with progress.show_progress(self._ctx, label, item.size) as bar:
-                done = self._tried(self._client, index, make_progress_callback(bar, item.size, item.name))
+                done = self._try_item(self._client, index, make_progress_callback(bar, item.size, item.name))
             yield done
 
-    def _together(self) -> Iterator[UploadResult]:
+    def _run_in_parallel(self) -> Iterator[UploadResult]:
         results: queue.SimpleQueue[UploadResult | BaseException | None] = queue.SimpleQueue()
         total = sum(item.size for item in self._items)
         with progress.show_progress(self._ctx, f"{len(self._items)} files", total) as bar:
             shares = _CombinedProgress(bar, total)
             for _ in range(self._jobs):
                 # Daemon threads, so that Ctrl-C ends the process and its uploads at once.
-                threading.Thread(target=self._work, args=(results, shares), daemon=True).start()
+                threading.Thread(target=self._run_worker, args=(results, shares), daemon=True).start()
             running = self._jobs
             while running:
                 result = results.get()
@@ -133,23 +133,23 @@ class Uploader:
                     bar.close()
                     yield result
 
-    def _work(
+    def _run_worker(
         self, results: "queue.SimpleQueue[UploadResult | BaseException | None]", shares: "_CombinedProgress"
     ) -> None:
         try:
             with self._client.fork() as client:
-                while (index := self._next()) is not None:
-                    results.put(self._tried(client, index, shares.reporter(index)))
+                while (index := self._take_next()) is not None:
+                    results.put(self._try_item(client, index, shares.make_callback(index)))
         except BaseException as error:  # noqa: BLE001 - it belongs to the main thread
             results.put(error)
         results.put(None)
 
-    def _tried(self, client: "Client", index: int, report: ProgressCallback) -> UploadResult:
+    def _try_item(self, client: "Client", index: int, report: ProgressCallback) -> UploadResult:
         try:
-            return UploadResult(index, row=self._sent(client, self._items[index], report))
+            return UploadResult(index, row=self._send(client, self._items[index], report))
         except Refused as refusal:
             if refusal.code == "forbidden" and refusal.path == "/api/v1/files":
-                refusal.at_file_limit = is_at_file_limit(client)
+                refusal.is_at_file_limit = is_at_file_limit(client)
             return UploadResult(index, failure=refusal)
         except (Problem, ClientError, Stop) as failure:
             return UploadResult(index, failure=failure)
@@ -157,16 +157,16 @@ class Uploader:
             why = f"cannot read {self._items[index].path}: {error.strerror or error}"
             return UploadResult(index, failure=Stop(ExitCode.USAGE, why, code="local_file"))
 
-    def _sent(self, client: "Client", item: Item, report: ProgressCallback) -> Row:
+    def _send(self, client: "Client", item: Item, report: ProgressCallback) -> Row:
         if item.refusal is not None:
             raise item.refusal
-        skipped = self._skips.row_for(item)
+        skipped = self._skips.find_row(item)
         if skipped is not None:
             return skipped
         if len(self._items) > 1:
             client.pace()
-        known = self._skips.outdated(item)
-        updated = None if known is None else self._updated(client, item, known, report)
+        known = self._skips.find_outdated(item)
+        updated = None if known is None else self._update(client, item, known, report)
         if updated is not None:
             return updated
         with item.open() as file:
@@ -175,7 +175,7 @@ class Uploader:
         row = {**result, "path": item.path, "size": item.size, **digest}
         return row if self._settings is None else self._settings.apply(client, row)
 
-    def _updated(self, client: "Client", item: Item, known: Entry, report: ProgressCallback) -> Row | None:
+    def _update(self, client: "Client", item: Item, known: Entry, report: ProgressCallback) -> Row | None:
         """Upload the document as the next version of ``known``; None if that file is gone and needs a new upload."""
         try:
             result = replace_content(self._ctx, client, known["uuid"], item, digest=self._digest, report=report)
@@ -192,16 +192,16 @@ class _CombinedProgress:
 
     def __init__(self, bar: progress.Progress, total: int) -> None:
         self._report = make_progress_callback(bar, total)
-        self._sent: dict[int, int] = {}
+        self._sent_bytes: dict[int, int] = {}
         self._lock = threading.Lock()
 
-    def reporter(self, index: int) -> ProgressCallback:
+    def make_callback(self, index: int) -> ProgressCallback:
         """Return the progress callback of one file."""
 
         def report(sent: int) -> None:
             with self._lock:
-                self._sent[index] = sent
-                self._report(sum(self._sent.values()))
+                self._sent_bytes[index] = sent
+                self._report(sum(self._sent_bytes.values()))
 
         return report
 
@@ -210,9 +210,9 @@ def _is_fatal(failure: Failure) -> bool:
     """Whether every further file would fail for the same reason."""
     if isinstance(failure, Refused):
         lacking = failure.status == 401 or failure.code == "insufficient_scope"
-        return lacking or failure.at_file_limit or isinstance(failure, RateLimited)
+        return lacking or failure.is_at_file_limit or isinstance(failure, RateLimited)
     return isinstance(failure, NotConnected | Redirected) or (
-        isinstance(failure, SettingsWriteError) and failure.general
+        isinstance(failure, SettingsWriteError) and failure.is_fatal
     )
 
 

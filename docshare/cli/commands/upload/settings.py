@@ -39,7 +39,7 @@ class SettingsWriteError(Stop):
     def __init__(self, exit: ExitCode, detail: str, *, hint: str, row: Row | None, general: bool) -> None:
         super().__init__(exit, detail, hint=hint, code="settings")
         self.row = row
-        self.general = general
+        self.is_fatal = general
 
 
 _DEFAULT_FACTS = ("never expires", "no password")  # a fresh upload has neither expiry nor password
@@ -56,13 +56,13 @@ class NewSettings:
         self._rollback = rollback
         self._protect = protect
 
-    def shown(self) -> str:
+    def format_body(self) -> str:
         """Return the request body without the password."""
         import json
 
         return json.dumps(mask(self._body))
 
-    def facts(self, context: "Context") -> Sequence[str]:
+    def describe(self, context: "Context") -> Sequence[str]:
         """Return the facts to print below the link: expiry, password, and the other settings."""
         first = {key: self._body[key] for key in _FIRST_KEYS if key in self._body}
         rest = {key: value for key, value in self._body.items() if key not in first}
@@ -95,13 +95,13 @@ class NewSettings:
         try:
             client.settings.write(str(row["uuid"]), self._body)
         except Refused as refusal:
-            raise self._unsettled(client, row, add_hint(refusal, self._body)) from refusal
+            raise self._make_error(client, row, add_hint(refusal, self._body)) from refusal
         except (Problem, ClientError) as error:
-            raise self._unsettled(client, row, error) from error
+            raise self._make_error(client, row, error) from error
         custom = {"url": f"{base_of(str(row['shareUrl']))}/{self._body['slug']}"} if self._body.get("slug") else {}
-        return {**row, **custom, "settingsApplied": True, **self._warning(client, row)}
+        return {**row, **custom, "settingsApplied": True, **self._fetch_warning(client, row)}
 
-    def _warning(self, client: "Client", row: Row) -> Row:
+    def _fetch_warning(self, client: "Client", row: Row) -> Row:
         """Return the server's warning about the copies that readers download, if any."""
         if not any(self._body.get(key) for key in _DOWNLOAD_SETTINGS):
             return {}
@@ -110,7 +110,7 @@ class NewSettings:
             return {"downloadWarning": found} if found else {}
         return {}
 
-    def _unsettled(self, client: "Client", row: Row, error: Problem | ClientError) -> SettingsWriteError:
+    def _make_error(self, client: "Client", row: Row, error: Problem | ClientError) -> SettingsWriteError:
         general = isinstance(error, Problem) and error.code in _FATAL_CODES
         if self._rollback and try_delete(client, str(row["uuid"])):
             detail = f"its settings were not written, so it was deleted: {error.detail}"
@@ -133,7 +133,7 @@ def try_delete(client: "Client", file: str) -> bool:
 
 def describe_new_file(context: "Context", settings: NewSettings | None) -> Sequence[str]:
     """Return the facts to print about a new file."""
-    return _DEFAULT_FACTS if settings is None else settings.facts(context)
+    return _DEFAULT_FACTS if settings is None else settings.describe(context)
 
 
 def build_new_settings(
@@ -149,7 +149,7 @@ def build_new_settings(
         if rollback and not linked:
             raise Stop(ExitCode.USAGE, "--rollback requires settings or --variants-csv")
         return None
-    body = changes.body()
+    body = changes.build_body()
     if body.get("slug") and not single:
         raise Stop(ExitCode.USAGE, "--slug requires exactly one path")
     asks = bool(body.get("requireEmail") or body.get("gateFields"))

@@ -117,7 +117,7 @@ def create(
     if dry_run:
         return _preview_requests(ctx, file, sheet, order)
     with ctx.client() as client:
-        return create_all(ctx, client, FileResolver(ctx, client).one(file), sheet, order)
+        return create_all(ctx, client, FileResolver(ctx, client).resolve(file), sheet, order)
 
 
 def _check_exclusive(ways: Mapping[str, object]) -> None:
@@ -134,7 +134,7 @@ def _check_unused(options: Mapping[str, object]) -> None:
 
 def _create_one(ctx: Context, file: str, label: str | None, overrides: Overrides, *, dry_run: bool) -> ExitCode:
     with ctx.client() as client:
-        name = FileResolver(ctx, client).one(file)
+        name = FileResolver(ctx, client).resolve(file)
         if dry_run:
             return _print_requests(ctx, name, [_build_body(label, overrides)])
         printer = ctx.emitter(build_links_spec(ctx))
@@ -149,7 +149,7 @@ def _create_one(ctx: Context, file: str, label: str | None, overrides: Overrides
     if printer.format == "json":
         printer.emit(variant)
     else:
-        printer.row(variant)
+        printer.emit_row(variant)
     return ExitCode.OK
 
 
@@ -184,7 +184,7 @@ def _preview_requests(ctx: Context, file: str, sheet: "RecipientSheet", order: V
     done = {label for label, result in before.items() if result["uuid"]}
     bodies = [_build_body(each.label, each.overrides) for each in sheet.recipients if each.label not in done]
     with ctx.client() as client:
-        return _print_requests(ctx, FileResolver(ctx, client).one(file), bodies)
+        return _print_requests(ctx, FileResolver(ctx, client).resolve(file), bodies)
 
 
 def _build_body(label: str | None, overrides: Mapping[str, Any]) -> dict[str, Any]:
@@ -247,7 +247,7 @@ def check_page_ranges(ctx: Context, client: "Client", name: str, links: "Sequenc
     """Raise Stop (2) for page ranges beyond the last page; fetch the file only if there are ranges."""
     from docshare.cli.commands.variants.recipients import reject_bad_rows
 
-    wanted = [link.recipient for link in links if link.wanted]
+    wanted = [link.recipient for link in links if link.is_wanted]
     ends = [(each, each.overrides.get("pageRange", {"to": 0})["to"]) for each in wanted]
     if not any(end for _, end in ends):
         return

@@ -57,7 +57,7 @@ def export(
     if out != _STDOUT and not force and Path(out).exists():
         raise Stop(ExitCode.USAGE, f"{out} already exists", hint="Use --force to overwrite it.")
     client = ctx.client()
-    name = FileResolver(ctx, client).one(file)
+    name = FileResolver(ctx, client).resolve(file)
     variants = client.variants.list(name)
     reading = _fetch_readership(ctx, client, name) if variants else None
     on_terminal = out == _STDOUT and ctx.stdout_tty
@@ -71,7 +71,7 @@ def export(
 
 def _fetch_readership(ctx: Context, client: "Client", name: str) -> Mapping[str, Row] | None:
     try:
-        return client.variants.reading(name)
+        return client.variants.list_figures(name)
     except Refused as refusal:
         if refusal.status not in (403, 404):
             raise

@@ -106,7 +106,7 @@ def list_variants(
     """
     ctx = current_context()
     client = ctx.client()
-    variants = client.variants.list(FileResolver(ctx, client).one(file))
+    variants = client.variants.list(FileResolver(ctx, client).resolve(file))
     cache.remember_variants(ctx, variants)
     ctx.emit([row for row in variants if _is_selected(row, active=active, revoked=revoked, redacted=redacted)], _LIST)
 
@@ -136,7 +136,7 @@ def show(variant: _VariantArgument, file: _FileOption = None) -> None:
       docshare variants show label:Ann --file slug:offer --json
     """
     ctx = current_context()
-    ctx.emit(VariantResolver(ctx, ctx.client(), file).one(variant).variant, _SHOW)
+    ctx.emit(VariantResolver(ctx, ctx.client(), file).resolve(variant).variant, _SHOW)
 
 
 def _make_change_renderer(verb: str) -> Callable[[Row, Context], Iterator[str]]:
@@ -201,7 +201,7 @@ def update(
     if not changes and given is None and not (clear_overrides or replace_overrides):
         raise Stop(ExitCode.USAGE, "no changes given", hint="See: docshare variants update -h")
     client = ctx.client()
-    found = VariantResolver(ctx, client, file).one(variant)
+    found = VariantResolver(ctx, client, file).resolve(variant)
     if clear_overrides or replace_overrides:
         changes["overrides"] = given or {}
     elif given is not None:
@@ -239,7 +239,7 @@ def revoke(variants: _VariantsArgument, file: _FileOption = None, dry_run: _DryR
     """
     ctx = current_context()
     client = ctx.client()
-    found = VariantResolver(ctx, client, file).many(variants)
+    found = VariantResolver(ctx, client, file).resolve_all(variants)
     if not dry_run:
         _confirm(ctx, "Revoke", found)
     return _update_all(ctx, client, found, {"revoked": True}, _REVOKE, dry_run=dry_run)
@@ -255,7 +255,7 @@ def restore(variants: _VariantsArgument, file: _FileOption = None, dry_run: _Dry
     """
     ctx = current_context()
     client = ctx.client()
-    found = VariantResolver(ctx, client, file).many(variants)
+    found = VariantResolver(ctx, client, file).resolve_all(variants)
     return _update_all(ctx, client, found, {"revoked": False}, _RESTORE, dry_run=dry_run)
 
 
@@ -285,11 +285,11 @@ def _run_each(
 
     by_name = {short_id(each.variant): each for each in found}
 
-    def paced(name: str) -> Row:
+    def work_at_pace(name: str) -> Row:
         client.pace()
         return work(by_name[name])
 
-    return bulk.run_each(ctx, ctx.emitter(spec), list(by_name), "variant", paced)
+    return bulk.run_each(ctx, ctx.emitter(spec), list(by_name), "variant", work_at_pace)
 
 
 def _preview_requests(
@@ -336,7 +336,7 @@ def delete(variants: _VariantsArgument, file: _FileOption = None, dry_run: _DryR
     """
     ctx = current_context()
     client = ctx.client()
-    found = VariantResolver(ctx, client, file).many(variants)
+    found = VariantResolver(ctx, client, file).resolve_all(variants)
     if dry_run:
         return _preview_requests(ctx, found, "DELETE")
     _confirm(ctx, "Delete", found, " The link stops working; its sessions stay, unattributed.")
@@ -375,7 +375,7 @@ def redact(
 
     ctx = current_context()
     client = ctx.client()
-    found = VariantResolver(ctx, client, file).many(variants)
+    found = VariantResolver(ctx, client, file).resolve_all(variants)
     if dry_run:
         return _preview_requests(ctx, found, "DELETE", query="?redact=1")
     names = [each.name for each in found]

@@ -51,33 +51,33 @@ class VariantCreator:
         self._file = file
         self._links = links
         self._known = [str(variant.get("uuid")) for variant in known]
-        self._standing = list(known)
+        self._variants = list(known)
         self._results = results
         self._pictures = pictures
         self._printer = printer
-        self._told: list[RecipientLink] = []
+        self._reported: list[RecipientLink] = []
 
     def run(self) -> ExitCode:
         """Create and print all links; return 0, or 12 if some failed.
 
         An error that stops the run is raised after all finished rows are printed and in the result file.
         """
-        wanted = [link for link in self._links if link.wanted]
+        wanted = [link for link in self._links if link.is_wanted]
         self._announce(len(wanted))
         self._save()
         try:
             with progress.show_progress(self._ctx, "links", len(wanted) or None, counted=True) as bar:
                 for link in self._links:
-                    self._settle(link, bar)
+                    self._process_link(link, bar)
         finally:
             self._finish()
-        self._sum_up()
+        self._summarize()
         whole = all(link.variant is not None or link.status == DUPLICATE for link in self._links)
         return ExitCode.OK if whole else ExitCode.PARTIAL
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the rows of ``--json``: Variants with ``row`` and ``status``, and failures with ``error``."""
-        return [_build_row(link) for link in self._told]
+        return [_build_row(link) for link in self._reported]
 
     def _announce(self, wanted: int) -> None:
         seconds = self._client.duration(wanted)
@@ -85,23 +85,23 @@ class VariantCreator:
             took = format_duration(int(seconds * 1000))
             self._ctx.note(f"creating {wanted} links takes about {took}: the server limits requests per minute")
 
-    def _settle(self, link: RecipientLink, bar: progress.Progress) -> None:
+    def _process_link(self, link: RecipientLink, bar: progress.Progress) -> None:
         before = link.result()
-        if link.wanted:
-            self._make(link, bar)
-            bar.add(1)
+        if link.is_wanted:
+            self._create(link, bar)
+            bar.advance(1)
         if link.variant is not None and self._pictures is not None:
             from docshare.cli.commands.variants.qr_images import save_qr_image
 
             link.picture = save_qr_image(self._pictures, link.recipient.label, link.variant)
         if link.result() != before:
             self._save()
-        self._told.append(link)
-        if self._printer is not None and not self._as_a_whole:
+        self._reported.append(link)
+        if self._printer is not None and not self._is_buffered:
             bar.close()
             self._print(link)
 
-    def _make(self, link: RecipientLink, bar: progress.Progress) -> None:
+    def _create(self, link: RecipientLink, bar: progress.Progress) -> None:
         self._client.pace(quiet=True)
         recipient = link.recipient
         link.status = SENDING  # if the program crashes now, the next run must know that the link may exist
@@ -118,14 +118,14 @@ class VariantCreator:
             failure = errors.describe(self._ctx, error)
             link.error_json = errors.build_error_object(self._ctx, failure)
             bar.close()
-            self._ctx.err(f"error: {recipient.told}: {failure.detail}", "error")
+            self._ctx.err(f"error: {recipient.display_name}: {failure.detail}", "error")
             return
         link.status = RECOVERED if variant.get("recovered") else CREATED
         link.variant, link.error = variant, ""
         if variant.get("downloadWarning"):
             bar.close()
-            self._ctx.warn(f"{recipient.told}: {variant['downloadWarning']}")
-        self._standing.insert(0, variant)
+            self._ctx.warn(f"{recipient.display_name}: {variant['downloadWarning']}")
+        self._variants.insert(0, variant)
 
     def _save(self) -> None:
         if self._results is not None:
@@ -134,23 +134,23 @@ class VariantCreator:
     def _print(self, link: RecipientLink) -> None:
         assert self._printer is not None
         if link.variant is not None or self._printer.format in ("csv", "tsv", "jsonl"):
-            self._printer.row(_build_row(link))
+            self._printer.emit_row(_build_row(link))
 
     @property
-    def _as_a_whole(self) -> bool:
+    def _is_buffered(self) -> bool:
         """Whether the format needs all rows before it prints one."""
         return self._printer is not None and self._printer.format in ("json", "table")
 
     def _finish(self) -> None:
-        cache.remember_variants(self._ctx, self._standing)
-        if self._printer is not None and (self._printer.format == "json" or (self._told and self._as_a_whole)):
+        cache.remember_variants(self._ctx, self._variants)
+        if self._printer is not None and (self._printer.format == "json" or (self._reported and self._is_buffered)):
             self._printer.emit(self.rows())
-        left = [link for link in self._links if link.wanted]
+        left = [link for link in self._links if link.is_wanted]
         if left and self._results is not None:
             self._ctx.warn(f"{len(left)} links remain; run the same command again to continue")
 
-    def _sum_up(self) -> None:
-        counts = Counter("done before" if link.earlier else link.status for link in self._links)
+    def _summarize(self) -> None:
+        counts = Counter("done before" if link.is_from_earlier_run else link.status for link in self._links)
         self._ctx.note(", ".join(f"{count} {status}" for status, count in counts.items()))
 
 

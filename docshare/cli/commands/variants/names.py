@@ -56,36 +56,36 @@ class VariantResolver:
     def __init__(self, context: "Context", client: "Client", file: str | None) -> None:
         self._ctx = context
         self._client = client
-        self._file = None if file is None else FileResolver(context, client).one(file)
+        self._file = None if file is None else FileResolver(context, client).resolve(file)
         self._lists: dict[str, list[Row]] = {}
         self._warned = False
 
-    def one(self, word: str) -> FileVariant:
+    def resolve(self, word: str) -> FileVariant:
         """Return the variant named ``word``. Raise Stop (2) if it is invalid or ambiguous, Stop (3) if not found."""
         if word.startswith(_LABEL_PREFIX):
-            return self._labelled(word.removeprefix(_LABEL_PREFIX).strip())
+            return self._find_by_label(word.removeprefix(_LABEL_PREFIX).strip())
         name = _parse_id(word)
-        for found in self._all():
+        for found in self._iterate_all():
             if name in (found.variant.get("shortId"), found.variant.get("uuid")):
                 return found
         raise Stop(ExitCode.NOT_FOUND, f"no variant {word}", hint="See: docshare variants list FILE")
 
-    def many(self, words: Sequence[str]) -> list[FileVariant]:
+    def resolve_all(self, words: Sequence[str]) -> list[FileVariant]:
         """Return the variants named by ``words``, in order and without duplicates; ``-`` reads ids from stdin."""
         found: dict[str, FileVariant] = {}
         for word in words:
-            for name in self._stdin_ids() if word == "-" else [word]:
-                one = self.one(name)
+            for name in self._read_stdin_ids() if word == "-" else [word]:
+                one = self.resolve(name)
                 found[one.uuid] = one
         if not found:
             raise Stop(ExitCode.USAGE, "no variants given")
         return list(found.values())
 
-    def _stdin_ids(self) -> Iterator[str]:
+    def _read_stdin_ids(self) -> Iterator[str]:
         return (line.split()[0] for line in self._ctx.stdin if line.strip())
 
-    def _labelled(self, label: str) -> FileVariant:
-        found = [each for each in self._all() if each.variant.get("label") == label]
+    def _find_by_label(self, label: str) -> FileVariant:
+        found = [each for each in self._iterate_all() if each.variant.get("label") == label]
         if not found:
             raise Stop(ExitCode.NOT_FOUND, f"no variant with the label {label!r}", hint="See: docshare variants list")
         if len(found) > 1:
@@ -93,9 +93,9 @@ class VariantResolver:
             raise Stop(ExitCode.USAGE, f"{len(found)} variants have the label {label!r}: {ids}", hint="Use an id.")
         return found[0]
 
-    def _all(self) -> Iterator[FileVariant]:
+    def _iterate_all(self) -> Iterator[FileVariant]:
         for file in self._files:
-            for variant in self._variants(file):
+            for variant in self._list_variants(file):
                 yield FileVariant(file, variant)
 
     @cached_property
@@ -106,7 +106,7 @@ class VariantResolver:
         cache.remember_files(self._ctx, files)
         return [str(file["uuid"]) for file in files]
 
-    def _variants(self, file: str) -> list[Row]:
+    def _list_variants(self, file: str) -> list[Row]:
         if file not in self._lists:
             if len(self._lists) == _UNANNOUNCED_LISTS and not self._warned:
                 self._warned = True

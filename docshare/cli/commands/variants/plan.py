@@ -34,10 +34,10 @@ class RecipientLink:
     error: str = ""
     picture: str = ""
     error_json: Row = field(default_factory=dict)
-    earlier: bool = False
+    is_from_earlier_run: bool = False
 
     @property
-    def wanted(self) -> bool:
+    def is_wanted(self) -> bool:
         """Whether the link still has to be created."""
         return self.status in (PENDING, SENDING)
 
@@ -60,9 +60,9 @@ class LinkOptions(NamedTuple):
     """
 
     skip_duplicates: bool
-    partial: bool
+    allow_partial: bool
     source: str
-    options: bool = True
+    has_options: bool = True
 
 
 def resolve_links(
@@ -82,9 +82,9 @@ def resolve_links(
 
     Raise Stop (2), after printing each reason, for rows whose label is taken, and for more rows than a file may have.
     """
-    links = _LinkResolver(before, standing, skip=wishes.skip_duplicates).links(sheet)
+    links = _LinkResolver(before, standing, skip=wishes.skip_duplicates).resolve(sheet)
     bad = [(link.recipient, link.error) for link in links if link.error]
-    hint = "Use --skip-duplicates to skip such rows." if wishes.options else ""
+    hint = "Use --skip-duplicates to skip such rows." if wishes.has_options else ""
     reject_bad_rows(context, bad, wishes.source, hint=hint)
     _require_same_file(before, standing, wishes.source)
     _limit_links(links, len(standing), wishes)
@@ -106,17 +106,17 @@ class _LinkResolver:
                 self._by_label[row["label"]].append(row)
         self._seen: dict[str, int] = {}
 
-    def links(self, sheet: RecipientSheet) -> list[RecipientLink]:
-        return [self._link(recipient) for recipient in sheet.recipients]
+    def resolve(self, sheet: RecipientSheet) -> list[RecipientLink]:
+        return [self._resolve_recipient(recipient) for recipient in sheet.recipients]
 
-    def _link(self, recipient: RecipientRow) -> RecipientLink:
+    def _resolve_recipient(self, recipient: RecipientRow) -> RecipientLink:
         first = self._seen.setdefault(recipient.label, recipient.row)
         if first != recipient.row:
             why = f"row {first} already has this label"
             return RecipientLink(recipient, DUPLICATE) if self._skip else RecipientLink(recipient, error=why)
         before = self._before.get(recipient.label)
         if before is not None and before["uuid"]:
-            return self._done(recipient, before)
+            return self._reuse_result(recipient, before)
         same = self._by_label[recipient.label]
         if before is not None and len(same) == 1 and (same[0].get("overrides") or {}) == recipient.overrides:
             return RecipientLink(recipient, RECOVERED, same[0])
@@ -127,12 +127,12 @@ class _LinkResolver:
             return RecipientLink(recipient, EXISTS, (alive or same)[0])
         return RecipientLink(recipient, error="a variant with this label already exists")
 
-    def _done(self, recipient: RecipientRow, before: Result) -> RecipientLink:
+    def _reuse_result(self, recipient: RecipientRow, before: Result) -> RecipientLink:
         told = {key: before[key] for key in ("uuid", "shortId", "url")}
         # A variant deleted since then stays as recorded: someone removed the link on purpose.
         variant = self._by_uuid.get(before["uuid"], {**told, "label": recipient.label})
         return RecipientLink(
-            recipient, before["status"] or CREATED, variant, picture=before[PICTURE_COLUMN], earlier=True
+            recipient, before["status"] or CREATED, variant, picture=before[PICTURE_COLUMN], is_from_earlier_run=True
         )
 
 
@@ -148,16 +148,16 @@ def _require_same_file(before: Mapping[str, Result], standing: Sequence[Row], so
 
 
 def _limit_links(links: Sequence[RecipientLink], standing: int, wishes: LinkOptions) -> None:
-    wanted = [link for link in links if link.wanted]
+    wanted = [link for link in links if link.is_wanted]
     room = max(VARIANTS_PER_FILE - standing, 0)
     if len(wanted) <= room:
         return
-    if not wishes.partial:
+    if not wishes.allow_partial:
         raise Stop(
             ExitCode.USAGE,
             f"the file has {standing} variants and {len(wanted)} would be added; the limit is {VARIANTS_PER_FILE}; "
             "nothing was created",
-            hint=f"--partial creates the first {room}. {_LIMIT_HINT}" if wishes.options else _LIMIT_HINT,
+            hint=f"--partial creates the first {room}. {_LIMIT_HINT}" if wishes.has_options else _LIMIT_HINT,
         )
     for link in wanted[room:]:
         link.status = NO_ROOM

@@ -43,7 +43,7 @@ class RecipientRow(NamedTuple):
     error: str = ""
 
     @property
-    def told(self) -> str:
+    def display_name(self) -> str:
         """The name of the row in messages."""
         return f"row {self.row} ({self.label})" if self.label else f"row {self.row}"
 
@@ -106,11 +106,11 @@ def read_sheet(
     rows = _parse_rows(raw.removeprefix(_BOM), source, delimiter)
     header = next(rows, (1, []))[1]
     columns = _ColumnMap([name.strip() for name in header], source, label_column, option)
-    found = [columns.recipient(row, cells, defaults) for row, cells in rows]
+    found = [columns.build_recipient(row, cells, defaults) for row, cells in rows]
     if not found:
         raise Stop(ExitCode.USAGE, f"{source} has a header but no rows")
     reject_bad_rows(context, [(each, each.error) for each in found if each.error], source)
-    return RecipientSheet(tuple(columns.kept_names), tuple(found), delimiter, raw.startswith(_BOM))
+    return RecipientSheet(tuple(columns.input_names), tuple(found), delimiter, raw.startswith(_BOM))
 
 
 def describe_source(source: str) -> str:
@@ -165,22 +165,22 @@ class _ColumnMap:
                 + ("; choose another with --label-column or --delimiter." if option == "--from-csv" else "."),
             )
         self._width = len(names)
-        self._at: dict[str, int] = {
+        self._index_by_name: dict[str, int] = {
             name: low.index(name) for name in ("allowdownload", "pages", "from", "to") if name in low
         }
-        self._at["label"] = low.index(label_column.lower())
-        if "pages" in self._at and {"from", "to"} & self._at.keys():
+        self._index_by_name["label"] = low.index(label_column.lower())
+        if "pages" in self._index_by_name and {"from", "to"} & self._index_by_name.keys():
             raise Stop(ExitCode.USAGE, f"{source} has a pages column and from or to; use only one of them")
-        self._kept = [index for index, name in enumerate(low) if name not in own]
-        self.kept_names = [names[index] for index in self._kept]
+        self._input_indexes = [index for index, name in enumerate(low) if name not in own]
+        self.input_names = [names[index] for index in self._input_indexes]
 
-    def recipient(self, row: int, cells: Sequence[str], defaults: Mapping[str, Any]) -> RecipientRow:
+    def build_recipient(self, row: int, cells: Sequence[str], defaults: Mapping[str, Any]) -> RecipientRow:
         """Return one row as a recipient; missing cells at its end are empty."""
         if any(cell.strip() for cell in cells[self._width :]):
             return RecipientRow(row, "", error=f"the row has {len(cells)} cells, the header has {self._width}")
         filled = [*cells, *[""] * self._width][: self._width]
-        values = {name: filled[index].strip() for name, index in self._at.items()}
-        kept = tuple(filled[index] for index in self._kept)
+        values = {name: filled[index].strip() for name, index in self._index_by_name.items()}
+        kept = tuple(filled[index] for index in self._input_indexes)
         return _build_recipient(row, values["label"], lambda: {**defaults, **_parse_overrides(values)}, kept)
 
 
@@ -211,9 +211,9 @@ def reject_bad_rows(
     if not bad:
         return
     recipient, why = bad[0]
-    told = f"{source}, {recipient.told}: {why}"
+    told = f"{source}, {recipient.display_name}: {why}"
     if len(bad) > 1:
         for each, reason in bad[:_MAX_REPORTED_ROWS]:
-            context.err(f"error: {each.told}: {reason}", "error")
+            context.err(f"error: {each.display_name}: {reason}", "error")
         told = f"{len(bad)} rows of {source} are invalid"
     raise Stop(ExitCode.USAGE, f"{told}; nothing was created", hint=hint, code="local_file")

@@ -34,7 +34,7 @@ class ResultFile:
         self._label = [name.lower() for name in sheet.columns].index(label_column.lower())
         self._plain = (*sheet.columns, *RESULT_COLUMNS)
         self._columns = (*self._plain, PICTURE_COLUMN) if pictures else self._plain
-        self._left_over: list[list[str]] = []
+        self._unmatched_rows: list[list[str]] = []
 
     def lock(self, context: "Context") -> AbstractContextManager[bool]:
         """Lock the file against other runs; yield False if another run holds the lock."""
@@ -48,7 +48,7 @@ class ResultFile:
 
         Raise Stop (2) for a file that is not a result with the same columns, because it may be other data.
         """
-        rows = self._rows()
+        rows = self._read_rows()
         if not rows:
             return {}
         header = tuple(rows[0])
@@ -59,9 +59,9 @@ class ResultFile:
                 hint="Name another file with --out.",
             )
         self._columns = max(header, self._columns, key=len)
-        return self._found(rows[1:])
+        return self._match_rows(rows[1:])
 
-    def _found(self, rows: Sequence[Sequence[str]]) -> dict[str, Result]:
+    def _match_rows(self, rows: Sequence[Sequence[str]]) -> dict[str, Result]:
         wanted = {recipient.label for recipient in self._sheet.recipients}
         found: dict[str, Result] = {}
         for cells in rows:
@@ -71,7 +71,7 @@ class ResultFile:
             if label in wanted:
                 found.setdefault(label, {key: values.get(key, "") for key in (*RESULT_COLUMNS, PICTURE_COLUMN)})
             elif values["uuid"]:
-                self._left_over.append(filled)
+                self._unmatched_rows.append(filled)
         return found
 
     def write(self, results: Sequence[tuple[RecipientRow, Result]]) -> None:
@@ -85,10 +85,10 @@ class ResultFile:
         for recipient, result in results:
             # Input cells are the user's own and stay unchanged; only server data is escaped against formulas.
             writer.writerow((*recipient.cells, *(escape_formula(result.get(key, ""), exact=True) for key in own)))
-        writer.writerows(self._left_over)
+        writer.writerows(self._unmatched_rows)
         replace_file(self._path, out.getvalue())
 
-    def _rows(self) -> list[list[str]]:
+    def _read_rows(self) -> list[list[str]]:
         try:
             raw = self._path.read_bytes()
             text = raw.decode().removeprefix(_BOM)

@@ -104,7 +104,7 @@ def create(
     with ExitStack() as held:
         client = held.enter_context(ctx.client())
         if file is not None:
-            wish["fileUuid"] = FileResolver(ctx, client).one(file)
+            wish["fileUuid"] = FileResolver(ctx, client).resolve(file)
         if dry_run:
             return _preview_request(ctx, wish)
         kept = None if secret_file is None else held.enter_context(create_secret_file(secret_file))
@@ -148,7 +148,7 @@ def _create_webhook(ctx: Context, client: "Client", wish: Row, kept: SecretFile 
     if kept is None:
         return answer
     try:
-        kept.keep(secret)
+        kept.write(secret)
     except Stop:
         client.webhooks.delete(str(answer["webhook"]["uuid"]))  # its signatures could never be verified
         raise
@@ -169,7 +169,7 @@ def _print_webhook(ctx: Context, answer: Row) -> None:
     printer = ctx.emitter(
         CREATE_SPEC._replace(plain=CREATE_SPEC.plain if "secret" in answer else CREATE_SPEC.plain[:1])
     )
-    printing: Callable[[Row], None] = printer.emit if printer.format == "json" else printer.row
+    printing: Callable[[Row], None] = printer.emit if printer.format == "json" else printer.emit_row
     printing(answer)
 
 

@@ -129,7 +129,7 @@ def deliveries(
     spec = ATTEMPTS_SPEC if attempts else build_log_spec(ctx.out_screen)
     printer = ctx.emitter(spec)
     with ctx.client() as client:
-        uuid = WebhookResolver(ctx, client).uuid(webhook)
+        uuid = WebhookResolver(ctx, client).resolve_uuid(webhook)
         room = None if everything else limit
         rows, more = fetch_newest(client, uuid, room, lambda row: state is None or row.get("state") == state)
     printer.emit(list(split_by_attempt(rows)) if attempts else rows)

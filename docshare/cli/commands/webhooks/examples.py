@@ -57,7 +57,7 @@ def kinds() -> None:
 def _build_row(row: samples.SampleKind) -> dict[str, Any]:
     return {
         "kind": row.kind,
-        "fires": row.fires,
+        "fires": row.trigger,
         "data": list(row.always),
         "optional": list(row.when),
         "plan": row.plan.tier,
@@ -97,7 +97,7 @@ def sample(
         from docshare.contract import slack
 
         found = slack.render_message(found, str(resolve_setting(ctx, "url").value).rstrip("/"))
-    if printer.natural:
+    if printer.is_default_shape:
         ctx.print(format_json(found, ascii_only=ctx.stdout_tty))
     else:
         printer.emit(found)

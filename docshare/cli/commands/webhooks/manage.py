@@ -37,8 +37,8 @@ def list_webhooks() -> None:
     ctx = current_context()
     printer = ctx.emitter(webhook_rows.LIST_SPEC)
     with ctx.client() as client:
-        rows = WebhookResolver(ctx, client).all
-        printer.emit(webhook_rows.add_file_names(ctx, client, rows) if printer.for_people else rows)
+        rows = WebhookResolver(ctx, client).webhooks
+        printer.emit(webhook_rows.add_file_names(ctx, client, rows) if printer.is_for_people else rows)
 
 
 @app.command("show", spec=webhook_rows.SHOW_SPEC)
@@ -55,8 +55,8 @@ def show(webhook: Annotated[str, typer.Argument(metavar="WEBHOOK", help=WEBHOOK_
     ctx = current_context()
     printer = ctx.emitter(webhook_rows.SHOW_SPEC)
     with ctx.client() as client:
-        row = WebhookResolver(ctx, client).one(webhook)
-        if not printer.for_people:
+        row = WebhookResolver(ctx, client).resolve(webhook)
+        if not printer.is_for_people:
             printer.emit(row)
             return
         last = _fetch_last_deliveries(client, str(row["uuid"]))
@@ -93,7 +93,7 @@ def delete(webhooks: _WebhooksArgument, dry_run: _DryRunOption = False) -> ExitC
 
     ctx = current_context()
     with ctx.client() as client:
-        return delete_each(ctx, client, WebhookResolver(ctx, client).many(webhooks), dry_run=dry_run)
+        return delete_each(ctx, client, WebhookResolver(ctx, client).resolve_all(webhooks), dry_run=dry_run)
 
 
 @app.command("enable", spec=webhook_rows.ENABLE_SPEC)
@@ -113,7 +113,7 @@ def enable(webhooks: _WebhooksArgument, dry_run: _DryRunOption = False) -> ExitC
     ctx = current_context()
     printer = ctx.emitter(webhook_rows.ENABLE_SPEC)
     with ctx.client() as client:
-        uuids = [str(row["uuid"]) for row in WebhookResolver(ctx, client).many(webhooks)]
+        uuids = [str(row["uuid"]) for row in WebhookResolver(ctx, client).resolve_all(webhooks)]
         if dry_run:
             return bulk.print_requests(ctx, [("POST", f"/api/v1/webhooks/{uuid}/enable", "") for uuid in uuids])
         return bulk.run_each(ctx, printer, uuids, "webhook", client.webhooks.enable)

@@ -33,9 +33,9 @@ class WebhookResolver:
         self._ctx = context
         self._client = client
 
-    def one(self, word: str) -> Row:
+    def resolve(self, word: str) -> Row:
         """Return the webhook for ``word``. Raise Stop (2) if it is malformed or ambiguous, Stop (3) if none matches."""
-        found = [row for row in self.all if self._means(word, row)]
+        found = [row for row in self.webhooks if self._is_match(word, row)]
         if len(found) > 1:
             candidates = ", ".join(f"{row['uuid']} ({row.get('url')})" for row in found)
             raise Stop(
@@ -45,29 +45,29 @@ class WebhookResolver:
             return found[0]
         raise Stop(ExitCode.NOT_FOUND, f"webhook {word} does not exist", hint=_LIST_HINT)
 
-    def uuid(self, word: str) -> str:
+    def resolve_uuid(self, word: str) -> str:
         """Return the UUID for ``word``; a full UUID needs no request."""
-        return word.lower() if is_uuid(word) else str(self.one(word)["uuid"])
+        return word.lower() if is_uuid(word) else str(self.resolve(word)["uuid"])
 
-    def many(self, words: Sequence[str]) -> list[Row]:
+    def resolve_all(self, words: Sequence[str]) -> list[Row]:
         """Return the unique webhooks for ``words`` in order; ``-`` reads UUIDs from stdin."""
         found: dict[str, Row] = {}
         for word in words:
-            for name in self._stdin_words() if word == "-" else [word]:
-                row = self.one(name)
+            for name in self._read_stdin_words() if word == "-" else [word]:
+                row = self.resolve(name)
                 found[str(row["uuid"])] = row
         if not found:
             raise Stop(ExitCode.USAGE, "no webhook given")
         return list(found.values())
 
     @cached_property
-    def all(self) -> list[Row]:
+    def webhooks(self) -> list[Row]:
         """All webhooks of the account, newest first."""
         rows = self._client.webhooks.list()
         cache.remember_webhooks(self._ctx, rows)
         return rows
 
-    def _means(self, word: str, row: Row) -> bool:
+    def _is_match(self, word: str, row: Row) -> bool:
         if "://" in word:
             return row.get("url") == word
         beginning = word.lower()
@@ -76,5 +76,5 @@ class WebhookResolver:
             raise Stop(ExitCode.USAGE, f"{word!r} is not a UUID prefix or a URL", hint=hint)
         return str(row.get("uuid", "")).startswith(beginning)
 
-    def _stdin_words(self) -> Iterator[str]:
+    def _read_stdin_words(self) -> Iterator[str]:
         return (line.split()[0] for line in self._ctx.stdin if line.strip())

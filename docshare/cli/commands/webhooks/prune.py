@@ -52,9 +52,10 @@ def prune(
         names = WebhookResolver(ctx, client)
         noted = [str(entry.get("uuid")) for entry in listen_registry.load_orphans(ctx)]
         why = {
-            str(row["uuid"]): _describe_reason(row, noted, inactive=inactive, prefix=url_prefix) for row in names.all
+            str(row["uuid"]): _describe_reason(row, noted, inactive=inactive, prefix=url_prefix)
+            for row in names.webhooks
         }
-        found = [row for row in names.all if why[str(row["uuid"])]]
+        found = [row for row in names.webhooks if why[str(row["uuid"])]]
         for row in found:
             ctx.note(f"{row['uuid']}  {row.get('url')}  {why[str(row['uuid'])]}")
         if not found:

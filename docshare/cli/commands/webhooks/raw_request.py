@@ -14,9 +14,9 @@ class SavedRequest(NamedTuple):
 
     headers: tuple[tuple[str, str], ...]
     body: bytes
-    remark: str
+    warning: str
 
-    def values(self, name: str) -> list[str]:
+    def get_all(self, name: str) -> list[str]:
         """Return every value of the header ``name``, ignoring case."""
         return [value for known, value in self.headers if known.lower() == name.lower()]
 
@@ -33,9 +33,9 @@ def parse_request(raw: bytes) -> SavedRequest:
     headers = tuple(_parse_headers(raw[: end.start()].decode("latin-1")))
     body, remark = raw[end.end() :], ""
     saved = SavedRequest(headers, body, remark)
-    if any(value.lower() != "identity" for value in saved.values("Transfer-Encoding")):
+    if any(value.lower() != "identity" for value in saved.get_all("Transfer-Encoding")):
         raise _request_error("the body is chunked; save the decoded body and pass it as BODY")
-    for said in saved.values("Content-Length")[:1]:
+    for said in saved.get_all("Content-Length")[:1]:
         if said.isascii() and said.isdigit() and int(said) != len(body):
             body, remark = body[: int(said)], _describe_length_mismatch(int(said), len(body))
     return SavedRequest(headers, body, remark)

@@ -22,10 +22,10 @@ class Event(NamedTuple):
     id: str
     attempt: int
     body: bytes
-    genuine: bool = True
+    is_verified: bool = True
 
     @property
-    def sendable(self) -> bool:
+    def is_sendable(self) -> bool:
         """Return whether webhooks can receive this kind."""
         return self.kind != DENIED_KIND
 
@@ -41,7 +41,7 @@ def _parse_event(number: int, line: bytes) -> Event:
     try:
         row = _parse_object(line)
         if row.get("verified") is False:
-            return Event(number, "", None, "", 1, b"", genuine=False)
+            return Event(number, "", None, "", 1, b"", is_verified=False)
         body, time = _extract_body(row, line)
         kind = _parse_object(body).get("event")
     except (ValueError, RecursionError) as error:

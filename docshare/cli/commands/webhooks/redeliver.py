@@ -75,7 +75,7 @@ def redeliver(
     start = Since() if since is None else parse_since(since, ctx.now())
     printer = ctx.emitter(REDELIVER_SPEC)
     with ctx.client() as client:
-        uuid = WebhookResolver(ctx, client).uuid(webhook)
+        uuid = WebhookResolver(ctx, client).resolve_uuid(webhook)
         numbers = _list_abandoned(client, uuid, start) if failed else read_delivery_ids(ctx, ids or [])
         if dry_run:
             path = f"/api/v1/webhooks/{uuid}/deliveries"

@@ -49,7 +49,7 @@ def replay_events(
     found = _select_events(ctx, list(parse_events(read_bytes(ctx, file, "F"))), only)
     if dry_run:
         return print_requests(ctx, (("POST", url, event.body.decode("utf-8", "replace")) for event in found))
-    forwarder = Forwarder((url,), TIMEOUT_MS / 1000, verify=verify, show=False)
+    forwarder = Forwarder((url,), TIMEOUT_MS / 1000, verify=verify, keep_responses=False)
     answers: list[ForwardResult] = []
     for event in _pace(ctx, found, speed):
         (answer,) = forwarder.send(_build_headers(ctx, event, secret, header), event.body)
@@ -64,13 +64,13 @@ def _select_events(ctx: Context, found: Sequence[Event], only: Sequence[str]) ->
     strange = [kind for kind in only if kind not in known]
     if strange:
         raise Stop(ExitCode.USAGE, f"--only: unknown event kind {strange[0]!r}", hint=f"Kinds: {', '.join(known)}.")
-    forged = sum(not event.genuine for event in found)
+    forged = sum(not event.is_verified for event in found)
     if forged:  # a new signature would make it look genuine
         ctx.warn(f"skipped events without a valid signature, which anyone may have sent: {forged}")
-    silent = sum(not event.sendable for event in found)
+    silent = sum(not event.is_sendable for event in found)
     if silent:
         ctx.note(f"skipped access.denied events, which are never sent to webhooks: {silent}")
-    wanted = [event for event in found if event.genuine and event.sendable and (not only or event.kind in only)]
+    wanted = [event for event in found if event.is_verified and event.is_sendable and (not only or event.kind in only)]
     if not wanted:
         ctx.note("no events to send")
     return wanted
@@ -106,11 +106,11 @@ def _build_headers(ctx: Context, event: Event, secret: str, header: str) -> dict
 
 def _print_response(printer: Emitter, event: Event, answer: ForwardResult) -> None:
     row = {"line": event.line, "kind": event.kind, "id": event.id, "status": answer.status, "ms": answer.ms}
-    printer.row({**row, **({"error": answer.error} if answer.error else {})})
+    printer.emit_row({**row, **({"error": answer.error} if answer.error else {})})
 
 
 def _summarize(ctx: Context, answers: Sequence[ForwardResult]) -> ExitCode:
-    failed = [answer for answer in answers if not answer.taken]
+    failed = [answer for answer in answers if not answer.is_accepted]
     if not failed:
         return ExitCode.OK
     ctx.err(f"error: the receiver did not accept {len(failed)} of {len(answers)} events", "error")

@@ -30,7 +30,7 @@ class SampleKind(NamedTuple):
     plan of the owner with which it is sent."""
 
     kind: str
-    fires: str
+    trigger: str
     always: tuple[str, ...]
     when: tuple[str, ...] = ()
     plan: Plan = Plan.FREE
@@ -43,7 +43,10 @@ class SampleKind(NamedTuple):
 
 
 ROWS: tuple[SampleKind, ...] = (
-    *(SampleKind(name, kind.fires, (*DATA_KEYS, *kind.always), kind.when, kind.plan) for name, kind in KINDS.items()),
+    *(
+        SampleKind(name, kind.trigger_text, (*DATA_KEYS, *kind.required_keys), kind.optional_keys, kind.plan)
+        for name, kind in KINDS.items()
+    ),
     SampleKind(TEST_KIND, "the owner tests a webhook; sent only to that webhook", (), DATA_KEYS, subscribable=False),
     SampleKind(
         DENIED_KIND,

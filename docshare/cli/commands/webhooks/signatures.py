@@ -80,7 +80,7 @@ def sign_body(
     value = sign(secret, read_bytes(ctx, body, "BODY"), _parse_time(ctx, at, "--at"))
     t, v1 = (part.partition("=")[2] for part in value.split(","))
     row = {"line": f"{header}: {value}", "header": header, "value": value, "t": int(t), "v1": v1}
-    if ctx.emitter(SIGN_SPEC).for_people:
+    if ctx.emitter(SIGN_SPEC).is_for_people:
         ctx.print(str(row["line"]))
     else:
         ctx.emit(row, SIGN_SPEC)
@@ -161,9 +161,9 @@ def _examine_request(
     from docshare.cli.commands.webhooks import raw_request, verify
 
     saved = raw_request.parse_request(read_bytes(ctx, source, "--request"))
-    if saved.remark:
-        ctx.note(saved.remark)
-    values = saved.values(header)
+    if saved.warning:
+        ctx.note(saved.warning)
+    values = saved.get_all(header)
     if len(values) == 1:
         return verify.examine(secret, saved.body, values[0], *times)
     if values:

@@ -23,7 +23,7 @@ class Candidate(NamedTuple):
     """
 
     value: bytes
-    how: str = ""
+    explanation: str = ""
     advice: str = ""
 
 
@@ -158,7 +158,7 @@ def _restore_key_order(envelope: Any) -> Any:
     if not isinstance(envelope, Mapping) or not isinstance(envelope.get("data"), Mapping):
         return envelope
     kind = KINDS.get(str(envelope.get("event")))
-    data_keys = (*DATA_KEYS, *(kind.always if kind else ()), *(kind.when if kind else ()))
+    data_keys = (*DATA_KEYS, *(kind.required_keys if kind else ()), *(kind.optional_keys if kind else ()))
     return {**_put_first(envelope, ENVELOPE_KEYS), "data": _put_first(envelope["data"], data_keys)}
 
 

@@ -33,7 +33,7 @@ def describe_result(result: Row) -> str:
 
 def _render_row(row: Row, context: Context) -> Iterator[str]:
     yield context.out_screen.paint(
-        "ok" if row.get("delivered") is True else "error", context.safe(describe_result(row))
+        "ok" if row.get("delivered") is True else "error", context.sanitize(describe_result(row))
     )
 
 
@@ -46,17 +46,17 @@ class _RateLimiter:
     def __init__(self, context: Context, every: float) -> None:
         self._ctx = context
         self._every = every
-        self._sent: deque[float] = deque(maxlen=WEBHOOK_TEST.limit)
+        self._send_times: deque[float] = deque(maxlen=WEBHOOK_TEST.limit)
 
     def wait(self) -> None:
         """Block until the next test may be sent."""
         now = self._ctx.monotonic()
-        due = self._sent[-1] + self._every if self._sent else now
-        if len(self._sent) == self._sent.maxlen:
-            due = max(due, self._sent[0] + WEBHOOK_TEST.window_ms / SECOND)
+        due = self._send_times[-1] + self._every if self._send_times else now
+        if len(self._send_times) == self._send_times.maxlen:
+            due = max(due, self._send_times[0] + WEBHOOK_TEST.window_ms / SECOND)
         if due > now:
             self._ctx.sleep(due - now)
-        self._sent.append(self._ctx.monotonic())
+        self._send_times.append(self._ctx.monotonic())
 
 
 @app.command("test", spec=TEST_SPEC)
@@ -85,7 +85,7 @@ def send_tests(
     ctx = current_context()
     printer = ctx.emitter(TEST_SPEC)
     with ctx.client() as client:
-        uuid = WebhookResolver(ctx, client).uuid(webhook)
+        uuid = WebhookResolver(ctx, client).resolve_uuid(webhook)
         if dry_run:
             from docshare.cli.framework import bulk
 
@@ -95,6 +95,6 @@ def send_tests(
         for _ in range(repeat):
             spacing.wait()
             result = client.webhooks.test(uuid)
-            printer.row(result)
+            printer.emit_row(result)
             failed = failed or result.get("delivered") is not True
     return ExitCode.CHECK_FAILED if failed else ExitCode.OK

@@ -122,7 +122,7 @@ def explain_mismatch(secret: str, body: bytes, seconds: str, signature: str) -> 
     wanted = signature.encode()
     for words, digest in _list_candidates(secret, body, seconds):
         if hmac.compare_digest(digest.encode(), wanted):
-            mistakes, advice = " and ".join(word.how for word in words), " ".join(word.advice for word in words)
+            mistakes, advice = " and ".join(word.explanation for word in words), " ".join(word.advice for word in words)
             return f"The signature matches {mistakes}. {advice}"
     return ""
 
@@ -132,7 +132,7 @@ def _list_candidates(secret: str, body: bytes, seconds: str) -> Iterator[tuple[l
     choices = (list(list_messages(seconds)), list(list_bodies(body)), list(list_keys(secret)))
     for mistakes in (1, 2):
         for message, text, key in product(*choices):
-            words = [form for form in (message, text, key) if form.how]
+            words = [form for form in (message, text, key) if form.explanation]
             if len(words) == mistakes:
                 signed = message.value.replace(b"%", text.value, 1)
                 yield words, hmac.new(key.value, signed, hashlib.sha256).hexdigest()

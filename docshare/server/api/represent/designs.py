@@ -14,18 +14,18 @@ def qr_url(base_url: str, short_id: str) -> str:
 
 def design_status(base_url: str, told: DesignStatus) -> dict[str, Any]:
     """The design status. Its names; of a design without a link those of the link are absent."""
-    link, owner = told.link, told.owner
+    link, owner = told.link, told.is_owner
     known: dict[str, Any] = {
-        "claimed": link is not None and link.claimed,
+        "claimed": link is not None and link.is_claimed,
         "connectedAccountIsOwner": owner,
-        "publishedByOther": told.by_other,
+        "publishedByOther": told.is_shared_by_other,
     }
     if link is not None:
         known |= {
             "contentVersion": link.content_version,
-            "viewCount": link.view_count if told.whole else None,
-            "uuid": link.uuid if told.whole else None,
-            "shortId": link.short_id if told.whole else None,
+            "viewCount": link.view_count if told.is_disclosed else None,
+            "uuid": link.uuid if told.is_disclosed else None,
+            "shortId": link.short_id if told.is_disclosed else None,
             "shareUrl": share_url(base_url, link.short_id),
             "qrUrl": qr_url(base_url, link.short_id),
             "claimToken": told.claim_token,

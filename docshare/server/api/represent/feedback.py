@@ -21,7 +21,7 @@ def viewer_feedback(found: ReaderFeedback) -> dict[str, Any]:
     """Return the feedback that a reader sees on the document; marks by page number as text."""
     return drop_none(
         {
-            "name": found.name,
+            "name": found.known_name,
             "notes": [note_object(row) for row in found.notes],
             "marks": {str(page): mark for page, mark in found.marks.items()},
             "annotations": [annotation_object(row) for row in found.annotations],

@@ -19,7 +19,7 @@ def report_object(base_url: str, found: Report) -> dict[str, Any]:
         "file": resources.file_object(base_url, found.file),
         "effectivePages": found.shown,
         **(_breakdown_section(found.breakdown) if found.breakdown else {}),
-        **(_people_section(found.people) if found.people else {}),
+        **(_people_section(found.reader_details) if found.reader_details else {}),
     }
     return drop_none(_filter_by_plan(REPORT_SECTIONS, found, sections))
 
@@ -71,7 +71,7 @@ def session_object(row: SessionSummary) -> dict[str, Any]:
 
 def explained_session(found: ExplainedSession) -> dict[str, Any]:
     """One session with everything it was computed from."""
-    judged = found.judged
+    judged = found.classification
     return drop_none(
         {
             "id": found.row.id,

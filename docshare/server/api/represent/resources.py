@@ -148,7 +148,7 @@ def public_metadata(base_url: str, told: PublicMetadata) -> dict[str, Any]:
     return drop_none(
         {
             "shortId": short_id,
-            "originalName": None if told.nameless else file.original_name,
+            "originalName": None if told.is_name_hidden else file.original_name,
             "size": file.size,
             "totalPages": told.pages,
             "viewerMode": settings["viewerMode"],
@@ -168,7 +168,7 @@ def ended_link(told: PublicMetadata) -> dict[str, Any]:
             "reason": told.link.state,
             "why": _END_REASONS[told.link.state],
             "endedAt": format_optional_instant(told.ended_at),
-            "originalName": None if told.nameless else told.link.file.original_name,
+            "originalName": None if told.is_name_hidden else told.link.file.original_name,
         }
     )
 

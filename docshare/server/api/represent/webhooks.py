@@ -37,4 +37,4 @@ def webhook_with_health(row: WebhookRow) -> dict[str, Any]:
 
 def test_result(outcome: AttemptOutcome) -> dict[str, Any]:
     """How a test delivery went."""
-    return {"delivered": outcome.delivered, "status": outcome.status, "latencyMs": outcome.latency_ms}
+    return {"delivered": outcome.is_delivered, "status": outcome.status, "latencyMs": outcome.latency_ms}

@@ -46,7 +46,7 @@ class AnnotationBuilder:
         self._reducer = reducer
         self._named = _make_destination_lookup(pdf)
 
-    def of(self, page: Any, number: int, resources: Any) -> Array:
+    def rebuild_page(self, page: Any, number: int, resources: Any) -> Array:
         """Return new annotations of ``page``, the kept page with the index ``number``, which uses ``resources``."""
         kept = Array()
         old = page.get("/Annots")
@@ -63,7 +63,7 @@ class AnnotationBuilder:
             return None
         new = Dictionary(Type=Name.Annot, Subtype=Name.Stamp)
         _copy_keys(old, new, _APPEARANCE_KEYS)
-        self._reducer.layer_of(new)
+        self._reducer.reduce_layer(new)
         appearance = self._find_appearance(old)
         if kind == "/Link":
             if self._set_target(old, new, page, place):
@@ -77,7 +77,7 @@ class AnnotationBuilder:
         elif appearance is None:
             return None  # invisible, and its action is dropped
         if appearance is not None:
-            self._reducer.look(appearance, resources)
+            self._reducer.reduce_appearance(appearance, resources)
             new.AP = Dictionary(N=appearance)
         return new
 

@@ -38,7 +38,7 @@ def extract_pages(source: pikepdf.Pdf, first: int, last: int) -> pikepdf.Pdf:
     annotations = AnnotationBuilder(source, {page.objgen: number for number, page in enumerate(pages)}, reducer)
     for number, page in enumerate(pages):
         resources = find_inherited(page, "/Resources")
-        _reduce_page(page, reducer.page(page, resources), annotations.of(page, number, resources))
+        _reduce_page(page, reducer.reduce_page(page, resources), annotations.rebuild_page(page, number, resources))
     reducer.finish()
     target = pikepdf.new()
     for page in pages:

@@ -31,15 +31,15 @@ def derive_document(source: OpenPdfDocument, job: dict[str, Any]) -> bytes:
     if source.count != job["total"] or not 1 <= job["first"] <= job["last"] <= job["total"]:
         raise PdfRefused("pages")
 
-    def stored() -> pikepdf.Pdf:
+    def open_stored() -> pikepdf.Pdf:
         return pikepdf.open(source.reader())
 
     try:
-        return _build(stored, source, job)
+        return _build(open_stored, source, job)
     except PdfRefused as refused:
         if refused.reason not in _REPAIRABLE_REASONS:
             raise
-        for opened, wrapped in _iterate_repairs(stored, source, refused.reason):
+        for opened, wrapped in _iterate_repairs(open_stored, source, refused.reason):
             with suppress(PdfRefused):
                 return _build(opened, source, job, wrapped=wrapped)
         raise

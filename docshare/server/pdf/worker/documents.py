@@ -57,7 +57,7 @@ class OpenPdfDocument:
     def __init__(self, file: BinaryIO) -> None:
         """Open the PDF in the open ``file``. Raises PdfRefused."""
         self.file = file
-        self._repaired = False
+        self._is_repaired = False
         repair.reset_last_error()
         try:
             self.pdf = pypdfium2.PdfDocument(self.file)
@@ -89,11 +89,11 @@ class OpenPdfDocument:
         try:
             return self.pdf[number - 1]
         except pypdfium2.PdfiumError:
-            if self._repaired:
+            if self._is_repaired:
                 raise
             if not repair.is_possible():
                 raise PdfRefused("repair") from None
-            self._repaired = True
+            self._is_repaired = True
             opened = repair.open_repaired(self.file, 0)
             if isinstance(opened, str) or len(opened) != self.count:
                 raise
@@ -110,7 +110,7 @@ class OpenPdfDocument:
         """Return a reader of the file with its own position, for another library."""
         return io.BufferedReader(_SharedFileReader(self.file))
 
-    def stale(self) -> bool:
+    def is_stale(self) -> bool:
         """Return whether the file was deleted. An open file would keep its disk space in use."""
         return os.fstat(self.file.fileno()).st_nlink == 0
 
@@ -149,6 +149,6 @@ class DocumentCache:
 
     def _drop_stale(self) -> None:
         for key, document in list(self._open.items()):
-            if document.stale():
+            if document.is_stale():
                 del self._open[key]
                 document.close()

@@ -20,7 +20,7 @@ class PageView:
     turn: int
 
     @classmethod
-    def of(cls, page: pypdfium2.PdfPage) -> "PageView":
+    def from_page(cls, page: pypdfium2.PdfPage) -> "PageView":
         """Return the view of ``page``."""
         left, bottom, right, top = page.get_bbox()
         return cls(left, bottom, right, top, page.get_rotation())
@@ -31,7 +31,7 @@ class PageView:
         flat = (self.right - self.left, self.top - self.bottom)
         return flat if self.turn in (0, 180) else (flat[1], flat[0])
 
-    def shown(self, left: float, bottom: float, right: float, top: float) -> PdfRect:
+    def to_shown(self, left: float, bottom: float, right: float, top: float) -> PdfRect:
         """Convert a rectangle to (x0, y0, x1, y1) in points on the displayed page, origin top left."""
         match self.turn:
             case 90:
@@ -43,7 +43,7 @@ class PageView:
             case _:
                 return (left - self.left, self.top - top, right - self.left, self.top - bottom)
 
-    def fractions(self, rect: PdfRect) -> tuple[float, float, float, float] | None:
+    def to_fractions(self, rect: PdfRect) -> tuple[float, float, float, float] | None:
         """Convert a rectangle on the displayed page to (x, y, w, h) as fractions of the page, clipped to the page.
         Return None if it is empty."""
         width, height = self.size

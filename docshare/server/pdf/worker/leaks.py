@@ -55,7 +55,7 @@ class DocumentContents:
     strings: set[bytes] = field(default_factory=set)
     names: set[str] = field(default_factory=set)
 
-    def take(self, value: Any) -> None:
+    def add(self, value: Any) -> None:
         """Add ``value`` itself and its keys, without its entries."""
         if isinstance(value, Stream):
             self.streams.add(hash_stream(value))
@@ -66,12 +66,12 @@ class DocumentContents:
         if isinstance(value, Dictionary | Stream):
             self.names.update(value.keys())
 
-    def take_all(self, value: Any) -> None:
+    def add_recursively(self, value: Any) -> None:
         """Add ``value`` and all of its entries, recursively."""
-        self.take(value)
+        self.add(value)
         if isinstance(value, Dictionary | Stream):
             for _, inside in value.items():
-                self.take_all(inside)
+                self.add_recursively(inside)
 
 
 def hash_stream(stream: Any) -> bytes:
@@ -102,7 +102,7 @@ def _collect_allowed(pages: list[Any]) -> DocumentContents:
     """Return everything that can be reached from ``pages``."""
     walk = _PageWalk()
     for page in pages:
-        walk.page(page)
+        walk.add_page(page)
     return walk.found
 
 
@@ -117,7 +117,7 @@ class _PageWalk:
         self._seen: set[tuple[int, int]] = set()
         self._waiting: list[tuple[Any, bool]] = []  # a value, and whether its keys are resource names
 
-    def page(self, page: Any) -> None:
+    def add_page(self, page: Any) -> None:
         """Add everything that can be reached from ``page``."""
         for key in (*INHERITED_KEYS, "/Resources"):
             self._visit(find_inherited(page, key))
@@ -133,7 +133,7 @@ class _PageWalk:
         """Add the URL of a link annotation, the only part of an action that is allowed."""
         action = annotation.get("/A") if isinstance(annotation, Dictionary) else None
         if isinstance(action, Dictionary) and isinstance(action.get("/URI"), String):
-            self.found.take(action.URI)
+            self.found.add(action.URI)
 
     def _visit(self, start: Any) -> None:
         self._waiting.append((start, False))
@@ -149,7 +149,7 @@ class _PageWalk:
                 if self._is_new(value):
                     self._waiting += [(item, False) for item in value if isinstance(item, Object)]
             else:
-                self.found.take(value)
+                self.found.add(value)
 
     def _is_new(self, value: Any) -> bool:
         if value.is_indirect:
@@ -160,7 +160,7 @@ class _PageWalk:
 
     def _visit_stream(self, value: Any) -> None:
         if isinstance(value, Stream):
-            self.found.take(value)
+            self.found.add(value)
             if "/BBox" in value:
                 self._read_names(value)
 
@@ -240,7 +240,7 @@ def _collect_structure(pdf: pikepdf.Pdf, size: int) -> DocumentContents:
     found = DocumentContents()
     page_count = 0
     for value, names in _iterate_objects(pdf):
-        found.take(value)
+        found.add(value)
         if not names and isinstance(value, Dictionary | Stream):
             kind = value.get("/Type")
             page_count += kind == Name.Page

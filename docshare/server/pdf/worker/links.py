@@ -29,11 +29,11 @@ def list_page_links(
     """
     rows: list[list[Any]] = []
     for corners, target in _list_annotation_links(document, page):
-        if len(rows) < _MAX_LINKS and (area := view.fractions(view.shown(*corners))):
+        if len(rows) < _MAX_LINKS and (area := view.to_fractions(view.to_shown(*corners))):
             rows.append([*area, target])
     authored = list(rows)
     for corners, target in _list_text_links(text):
-        area = view.fractions(view.shown(*corners))
+        area = view.to_fractions(view.to_shown(*corners))
         if area and len(rows) < _MAX_LINKS and not any(_is_covered_by(row, area) for row in authored):
             rows.append([*area, target])
     return rows

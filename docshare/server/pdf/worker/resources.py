@@ -81,34 +81,34 @@ class DrawnContent:
     had_resources: bool
     contents: dict[tuple[int, int], Any] = field(default_factory=dict)
     missing: frozenset[ResourceUse] = frozenset()
-    inside: list["DrawnContent"] = field(default_factory=list)
-    given: dict[ResourceUse, Any] = field(default_factory=dict)
+    nested: list["DrawnContent"] = field(default_factory=list)
+    provided: dict[ResourceUse, Any] = field(default_factory=dict)
 
     def add(self, missing: Collection[ResourceUse], inside: Iterable["DrawnContent"]) -> None:
         """Add further missing resources and further objects that it draws."""
         self.missing |= frozenset(missing)
         for drawing in inside:
-            if drawing is not self and drawing not in self.inside:
-                self.inside.append(drawing)
+            if drawing is not self and drawing not in self.nested:
+                self.nested.append(drawing)
                 self.contents |= drawing.contents
 
-    def give(self, use: ResourceUse, value: Any) -> None:
+    def provide(self, use: ResourceUse, value: Any) -> None:
         """Record that a user of this object has ``value`` for ``use``."""
         if use not in self.missing or (self.had_resources and use in _DEFAULT_COLOR_SPACES):
             return  # a form with resources does not inherit default color spaces
-        known = self.given.get(use, value)
-        if use in self.given and (known is None or _is_same(known, value)):
+        known = self.provided.get(use, value)
+        if use in self.provided and (known is None or _is_same(known, value)):
             return
-        self.given[use] = value if _is_same(known, value) else None
-        for drawing in self.inside:
-            drawing.give(use, value)
+        self.provided[use] = value if _is_same(known, value) else None
+        for drawing in self.nested:
+            drawing.provide(use, value)
 
-    def settle(self) -> None:
+    def write_provided(self) -> None:
         """Store the inherited resources in the object itself, because viewers differ in how they look them up."""
-        for use, value in self.given.items():
+        for use, value in self.provided.items():
             if value is not None:
                 _set_resource(self.holder.Resources, use, value)
-        if not self.had_resources and None in self.given.values():
+        if not self.had_resources and None in self.provided.values():
             del self.holder["/Resources"]  # users have different values, so each of them keeps its own
 
 
@@ -145,30 +145,30 @@ class ResourceReducer:
         self._codes: dict[tuple[int, int], frozenset[int]] = {}
         self._depth = 0
 
-    def page(self, page: Any, resources: Any) -> Dictionary:
+    def reduce_page(self, page: Any, resources: Any) -> Dictionary:
         """Return the part of ``resources`` that ``page`` uses."""
         return self._reduce(resources, page, find_used_resources(page)).kept
 
-    def look(self, form: Any, resources: Any) -> None:
+    def reduce_appearance(self, form: Any, resources: Any) -> None:
         """Reduce the form XObject of an annotation, on a page with ``resources``."""
-        drawing = self._form(form)
+        drawing = self._reduce_form(form)
         self._resolve(resources, {(use, drawing) for use in drawing.missing})
 
     def finish(self) -> None:
         """Complete forms and fonts after the last page, and remove the glyphs that no page shows."""
         for drawing in self._drawings.values():
-            drawing.settle()
+            drawing.write_provided()
         for font in self._fonts.values():
             used_glyphs = _find_glyph_names(font.drawing.holder, font.codes)
             if used_glyphs is not None:
                 keep_only(font.glyphs, used_glyphs)
 
-    def _form(self, form: Any) -> DrawnContent:
+    def _reduce_form(self, form: Any) -> DrawnContent:
         keep_only(form, _FORM_KEYS)
-        self.layer_of(form)
-        return self._drawing(form)
+        self.reduce_layer(form)
+        return self._find_drawing(form)
 
-    def _drawing(self, stream: Any) -> DrawnContent:
+    def _find_drawing(self, stream: Any) -> DrawnContent:
         known = self._drawings.get(stream.objgen)
         if known is not None:  # also ends the recursion of a form that draws itself
             return known
@@ -201,7 +201,7 @@ class ResourceReducer:
                 part.missing.add(use)
                 continue
             if drawing is not None:
-                drawing.give(use, found)
+                drawing.provide(use, found)
             for inner in self._descend(use.category, found, list(drawing.contents.values()) if drawing else [content]):
                 pending |= {(name, inner) for name in inner.missing} - done
                 if inner.missing and inner not in part.inside:
@@ -214,32 +214,32 @@ class ResourceReducer:
         content streams that name it."""
         match category:
             case "/XObject":
-                return self._xobject(found)
+                return self._reduce_xobject(found)
             case "/Font":
-                return self._font(found, contents)
+                return self._reduce_font(found, contents)
             case "/ExtGState":
-                return self._state(found, contents)
+                return self._reduce_state(found, contents)
             case "/Pattern":
-                return self._pattern(found, contents)
+                return self._reduce_pattern(found, contents)
             case "/Properties":
-                self._mark(found)
+                self._reduce_marked_content(found)
             case _:
                 _reduce_data(found)
         return []
 
-    def _xobject(self, found: Any) -> list[DrawnContent]:
+    def _reduce_xobject(self, found: Any) -> list[DrawnContent]:
         if not isinstance(found, Stream):
             return []
         if found.get("/Subtype") == Name.Form:
-            return [self._form(found)]
+            return [self._reduce_form(found)]
         for image in (found, found.get("/SMask"), found.get("/Mask")):
             if isinstance(image, Stream):
                 keep_only(image, _IMAGE_KEYS)
-                self.layer_of(image)
+                self.reduce_layer(image)
                 _reduce_data(image.get("/ColorSpace"))
         return []
 
-    def _font(self, font: Any, contents: Iterable[Any]) -> list[DrawnContent]:
+    def _reduce_font(self, font: Any, contents: Iterable[Any]) -> list[DrawnContent]:
         """Reduce a font. The glyphs of a Type 3 font are content streams; other fonts keep their font program.
 
         Skips glyphs that ``contents`` cannot show, because they may use resources of hidden pages.
@@ -257,15 +257,15 @@ class ResourceReducer:
             drawing = self._drawings[font.objgen] = DrawnContent(font, "/Resources" in font)
             type3 = self._fonts[font.objgen] = _Type3Font(drawing, glyphs, font.get("/Resources"))
             font.Resources = Dictionary()
-        type3.codes.update(*map(self._codes_of, contents))
+        type3.codes.update(*map(self._find_codes, contents))
         used_glyphs = _find_glyph_names(font, type3.codes)
         for name, glyph in list(glyphs.items()):
             if isinstance(glyph, Stream) and name not in type3.done and (used_glyphs is None or name in used_glyphs):
                 type3.done.add(name)
-                self._glyph(type3, glyph)
+                self._reduce_glyph(type3, glyph)
         return [type3.drawing]
 
-    def _glyph(self, type3: _Type3Font, glyph: Any) -> None:
+    def _reduce_glyph(self, type3: _Type3Font, glyph: Any) -> None:
         keep_only(glyph, STREAM_KEYS)
         part = self._reduce(type3.resources, glyph, find_used_resources(glyph))
         for category in part.kept.keys():  # noqa: SIM118 - no mapping
@@ -274,38 +274,38 @@ class ResourceReducer:
         type3.drawing.contents[glyph.objgen] = glyph
         type3.drawing.add(part.missing, part.inside)
 
-    def _codes_of(self, content: Any) -> frozenset[int]:
+    def _find_codes(self, content: Any) -> frozenset[int]:
         if content.objgen not in self._codes:
             self._codes[content.objgen] = find_text_codes(content)
         return self._codes[content.objgen]
 
-    def _state(self, state: Any, contents: Iterable[Any]) -> list[DrawnContent]:
+    def _reduce_state(self, state: Any, contents: Iterable[Any]) -> list[DrawnContent]:
         keep_only(state, _GSTATE_KEYS)
         font, mask = state.get("/Font"), state.get("/SMask")
         drawings: list[DrawnContent] = []
         if isinstance(font, Array) and len(font) and isinstance(font[0], Dictionary):
-            drawings += self._font(font[0], contents)
+            drawings += self._reduce_font(font[0], contents)
         if isinstance(mask, Dictionary):
             keep_only(mask, _MASK_KEYS)
             if isinstance(mask.get("/G"), Stream):
-                drawings.append(self._form(mask.G))
+                drawings.append(self._reduce_form(mask.G))
         return drawings
 
-    def _pattern(self, pattern: Any, contents: Iterable[Any]) -> list[DrawnContent]:
+    def _reduce_pattern(self, pattern: Any, contents: Iterable[Any]) -> list[DrawnContent]:
         keep_only(pattern, _PATTERN_KEYS)
         if isinstance(pattern, Stream):
-            return [self._drawing(pattern)]
+            return [self._find_drawing(pattern)]
         _reduce_data(pattern.get("/Shading"))
         state = pattern.get("/ExtGState")
-        return self._state(state, contents) if isinstance(state, Dictionary) else []
+        return self._reduce_state(state, contents) if isinstance(state, Dictionary) else []
 
-    def layer_of(self, holder: Any) -> None:
+    def reduce_layer(self, holder: Any) -> None:
         """Reduce the layer that ``holder`` is on, if any."""
         layer = holder.get("/OC")
         if isinstance(layer, Dictionary):
-            self._mark(layer)
+            self._reduce_marked_content(layer)
 
-    def _mark(self, mark: Any) -> None:
+    def _reduce_marked_content(self, mark: Any) -> None:
         """Reduce a layer, a set of layers, or the properties of marked content."""
         kind = mark.get("/Type")
         if kind == Name.OCG:
@@ -317,7 +317,7 @@ class ResourceReducer:
         elif kind == Name.OCMD:
             keep_only(mark, _LAYERS_KEYS)
             for layer in _flatten_layers(mark.get("/OCGs"), mark.get("/VE")):
-                self._mark(layer)
+                self._reduce_marked_content(layer)
         else:
             keep_only(mark, _MARK_KEYS)
 

@@ -31,17 +31,17 @@ def draw_watermark(
     forms: dict[tuple[float, ...], Any] = {}
     for page in pdf.pages:
         if wrapped:
-            added.take(_wrap_contents(pdf, page))
+            added.add(_wrap_contents(pdf, page))
         box, turn = _visible_box(page.obj), _rotation(page.obj)
         key = (*box, turn)
         if key not in forms:
             forms[key] = _make_mark_form(pdf, box, opacity, _build_instructions(box, turn, text, density))
-            added.take_all(forms[key])
+            added.add_recursively(forms[key])
         name = page.add_resource(forms[key], Name.XObject, prefix="Mark")
         added.names.add(str(name))
         for instructions, first in ((_SAVE_STATE, True), (_RESTORE_STATE + str(name).encode() + b" Do\n", False)):
             stream = Stream(pdf, instructions)
-            added.take(stream)
+            added.add(stream)
             page.contents_add(stream, prepend=first)
     return added
 

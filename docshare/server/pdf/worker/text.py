@@ -51,7 +51,7 @@ class TextRun:
         self.start, self.end = along
         self.low, self.high = across
 
-    def takes(self, glyph: Glyph, along: Span, across: Span) -> bool:
+    def can_append(self, glyph: Glyph, along: Span, across: Span) -> bool:
         """Return whether ``glyph`` continues this run: same direction, same line, no column gap, no jump back."""
         low, high = across
         height, other = self.high - self.low, high - low
@@ -85,7 +85,7 @@ def extract_page_text(document: OpenPdfDocument, number: int) -> dict[str, Any]:
     Raises PdfRefused ``page``.
     """
     with document.page(number) as page:
-        view = PageView.of(page)
+        view = PageView.from_page(page)
         if not all(math.isfinite(side) and side > 0 for side in view.size):
             raise PdfRefused("page")
         with closing(page.get_textpage()) as source:
@@ -107,7 +107,7 @@ def _iterate_glyphs(source: pypdfium2.PdfTextPage, view: PageView) -> Iterator[G
         elif pdfium.FPDFText_GetLooseCharBox(handle, index, pointer):
             angle = pdfium.FPDFText_GetCharAngle(handle, index)
             turned = round(math.degrees(angle)) + view.turn if angle > 0 else view.turn
-            yield Glyph(text, view.shown(box.left, box.bottom, box.right, box.top), turned % 360)
+            yield Glyph(text, view.to_shown(box.left, box.bottom, box.right, box.top), turned % 360)
 
 
 @lru_cache(4096)
@@ -142,7 +142,7 @@ def _group_runs(glyphs: Iterator[Glyph | str]) -> Iterator[TextRun]:
             space = " " if glyph else space
             continue
         along, across = _glyph_extents(glyph)
-        if run is not None and run.takes(glyph, along, across):
+        if run is not None and run.can_append(glyph, along, across):
             run.add(space, glyph, along, across)
         else:
             if run is not None:
@@ -182,7 +182,7 @@ def _build_row(run: TextRun, view: PageView) -> list[Any] | None:
     if angle % 90:
         middle, half = (y0 + y1) / 2, min(run.high - run.low, y1 - y0) / 2
         angle, y0, y1 = 0, middle - half, middle + half
-    area = view.fractions((x0, y0, x1, y1))
+    area = view.to_fractions((x0, y0, x1, y1))
     return [*area, "".join(run.parts), angle] if area else None
 
 

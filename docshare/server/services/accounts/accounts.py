@@ -80,7 +80,7 @@ def create_account(rt: Runtime, email: str, name: str, plan: Plan) -> Account:
             raise Problem(
                 "conflict", f"There is already an account of {email}.", hint="List them: docshare admin account list"
             )
-        return account_rows.insert(rt.db, rt.uuid(), email, name, plan, now)
+        return account_rows.insert(rt.db, rt.random_uuid(), email, name, plan, now)
 
 
 def rename(rt: Runtime, account_id: int, name: str) -> None:
@@ -145,10 +145,10 @@ def describe(account: Account) -> dict[str, Any]:
 def create_key(rt: Runtime, email: str, name: str) -> NewKey:
     """Create an API key of the account of ``email``. Raises ``not_found``, ``bad_request`` for a malformed ``name``."""
     name = _require_name(name.strip() or "key")
-    key = f"{LANES[Lane.API_KEY].prefix}{rt.token(CREDENTIAL_CHARS)}"
+    key = f"{LANES[Lane.API_KEY].prefix}{rt.random_token(CREDENTIAL_CHARS)}"
     now = rt.clock()
     with rt.db.write():
-        uuid, account = rt.uuid(), get_by_email(rt, email)
+        uuid, account = rt.random_uuid(), get_by_email(rt, email)
         account_rows.insert_key(
             rt.db, uuid, account.id, name=name, digest=digest(key), tail=key[-_TAIL_CHARS:], now=now
         )

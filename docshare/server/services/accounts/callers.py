@@ -38,10 +38,10 @@ class Caller:
     lane: Lane
     credential: str
     file_id: int | None = None
-    expired: bool = False
+    is_expired: bool = False
     design_user: str = ""
 
-    def require(self, scope: str) -> None:
+    def require_scope(self, scope: str) -> None:
         """Raise ``insufficient_scope`` unless the credential holds ``scope``."""
         if scope not in self.scopes:
             raise scope_problem(scope)
@@ -111,7 +111,9 @@ def _get_manage_caller(rt: Runtime, credential: str) -> Caller:
     if found is None:
         raise invalid_credential("The credential is not valid, or it was revoked.")
     file_id, expires_at = found
-    return replace(_make_anonymous_caller(Lane.MANAGE, credential), file_id=file_id, expired=expires_at <= rt.clock())
+    return replace(
+        _make_anonymous_caller(Lane.MANAGE, credential), file_id=file_id, is_expired=expires_at <= rt.clock()
+    )
 
 
 def make_design_caller(user: str, credential: str) -> Caller:

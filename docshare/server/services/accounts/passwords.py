@@ -13,8 +13,8 @@ from docshare.server.store.tables import accounts as account_rows
 
 # A network is limited over all accounts: trying one password on many accounts is guessing too.
 _ATTEMPT_LIMITS = AttemptLimits(
-    here=RatePolicy("sign-in", 10, 15 * MINUTE, "address"),
-    whole=RatePolicy("sign-in-account", 100, HOUR, "account"),
+    per_network=RatePolicy("sign-in", 10, 15 * MINUTE, "address"),
+    overall=RatePolicy("sign-in-account", 100, HOUR, "account"),
 )
 # The hash of a random, discarded password: an email without an account or without a password takes as long to check as
 # any other.

@@ -21,7 +21,7 @@ _TOKEN_CHARS = 40  # base62: about 238 bits
 def cookie_name(rt: Runtime) -> str:
     """Return the name of the session cookie."""
     # With this prefix a browser accepts the cookie only over HTTPS and for exactly this host.
-    return "__Host-docshare_session" if rt.config.secure else "docshare_session"
+    return "__Host-docshare_session" if rt.config.is_secure else "docshare_session"
 
 
 def create_link(rt: Runtime, email: str) -> str:
@@ -29,7 +29,7 @@ def create_link(rt: Runtime, email: str) -> str:
 
     Raises ``not_found``.
     """
-    token = rt.token(_TOKEN_CHARS)
+    token = rt.random_token(_TOKEN_CHARS)
     with rt.db.write():
         account = accounts.find_by_email(rt.db, email.strip())
         if account is None:
@@ -64,7 +64,7 @@ def create_session(rt: Runtime, account_id: int, password_hash: str | None = Non
     """Create a session of an account and return the value of its cookie. None if the account does not exist, or if
     ``password_hash`` is given and is not the current one."""
     now = rt.clock()
-    cookie, csrf = rt.token(_TOKEN_CHARS), rt.token(_TOKEN_CHARS)
+    cookie, csrf = rt.random_token(_TOKEN_CHARS), rt.random_token(_TOKEN_CHARS)
     expires_at = now + SESSION_LIFETIME_MS
     with rt.db.write():
         is_created = sign_in_rows.insert_session(

@@ -44,9 +44,9 @@ class DesignStatus:
     """
 
     link: DesignFile | None
-    owner: bool | None
-    by_other: bool
-    whole: bool
+    is_owner: bool | None
+    is_shared_by_other: bool
+    is_disclosed: bool
     claim_token: str | None
 
 
@@ -91,9 +91,9 @@ def find_status(rt: Runtime, caller: Caller, body: Mapping[str, object]) -> Desi
         open_to_claims = link is not None and rules.is_claimable(link, rt.clock())
         return DesignStatus(
             link=link,
-            owner=None if account is None else _is_owner(account, link),
-            by_other=designs.is_shown_by_others(rt, design, link),
-            whole=link is not None and (not link.claimed or _may_read(account, link)),
+            is_owner=None if account is None else _is_owner(account, link),
+            is_shared_by_other=designs.is_shown_by_others(rt, design, link),
+            is_disclosed=link is not None and (not link.is_claimed or _may_read(account, link)),
             claim_token=tokens.mint_claim(rt, link.id) if link is not None and open_to_claims else None,
         )
 

@@ -74,7 +74,7 @@ def find_design(rt: Runtime, token: str) -> str | None:
 def _verify_claim(rt: Runtime, token: str, authority: TrustedIssuer, names: tuple[str, ...]) -> str:
     """Return the id in the first claim of ``names`` that ``token`` has. Raises ``unauthorized``, ``unavailable``."""
     try:
-        claims = rt.jwts.claims(token, authority)
+        claims = rt.jwts.verify(token, authority)
     except UntrustedToken as error:
         raise invalid_credential("The token of the design tool is not valid, or it has expired.") from error
     except KeysUnreachable as error:

@@ -53,7 +53,7 @@ def start(rt: Runtime, wish: ListenerInput) -> dict[str, Any]:
     kinds = parse_event_kinds("events", wish.events.split(",") if wish.events else list(KINDS))
     secret = _resolve_secret(rt, wish.secret)
     account = _get_account(rt, wish.account)
-    uuid, now = rt.uuid(), rt.clock()
+    uuid, now = rt.random_uuid(), rt.clock()
     sealed = rt.vault.seal(secret, uuid)
     with rt.db.write():
         table.insert(
@@ -95,7 +95,7 @@ def send_test(rt: Runtime, uuid: str) -> AttemptOutcome:
     if found is None:
         raise _listener_not_found()
     account_id, file_id, url, format, secret = found
-    return webhooks.post_test_event(rt, Receiver(uuid, url, format, secret, listens=True), account_id, file_id)
+    return webhooks.post_test_event(rt, Receiver(uuid, url, format, secret, is_listener=True), account_id, file_id)
 
 
 def stop(rt: Runtime, uuid: str) -> dict[str, Any]:
@@ -136,7 +136,7 @@ def _parse_loopback_url(url: str) -> OutboundTarget:
 
 def _resolve_secret(rt: Runtime, wished: str) -> str:
     if not wished:
-        return SECRET_PREFIX + rt.secret(SECRET_HEX_CHARS // 2).hex()
+        return SECRET_PREFIX + rt.random_bytes(SECRET_HEX_CHARS // 2).hex()
     if len(wished) > _MAX_SECRET_CHARS or not wished.isprintable():
         raise Problem("bad_request", f"secret must be one line of at most {_MAX_SECRET_CHARS} characters.")
     return wished

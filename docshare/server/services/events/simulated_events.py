@@ -48,17 +48,17 @@ class TriggerContext:
     """The ``link`` at which it happens, the ``consent`` to take what is limited, and the values ``given``."""
 
     link: Link
-    consent: bool
-    given: Mapping[str, Any]
+    has_consent: bool
+    values: Mapping[str, Any]
 
 
 class TriggerAction(NamedTuple):
     """``values``: what the event will say as far as it can be chosen, or the Problem in its way, without changing
     anything; ``do``: let it happen with them; ``by_a_reader``: it can come about through a variant."""
 
-    values: Callable[[Runtime, TriggerContext], Values]
-    do: Callable[[Runtime, TriggerContext, Values], None]
-    by_a_reader: bool = True
+    prepare: Callable[[Runtime, TriggerContext], Values]
+    cause: Callable[[Runtime, TriggerContext, Values], None]
+    allows_variant: bool = True
 
 
 def _require_settings(rt: Runtime, link: Link, *names: str) -> None:
@@ -78,9 +78,9 @@ def _require_settings(rt: Runtime, link: Link, *names: str) -> None:
 
 def _fill_in_form(rt: Runtime, scene: TriggerContext) -> dict[str, str]:
     """The answers to the form on the way to the document; empty where none are given, because none are asked for."""
-    if scene.given.keys() & {"email", FORM_KEY}:
+    if scene.values.keys() & {"email", FORM_KEY}:
         return _prepare_gate(rt, scene)
-    visits.require_open(rt, scene.link, consent=scene.consent)
+    visits.require_open(rt, scene.link, consent=scene.has_consent)
     return {}
 
 
@@ -90,8 +90,8 @@ def _prepare_view(rt: Runtime, scene: TriggerContext) -> Values:
     if not size:
         hint = f"Change it: docshare settings set {scene.link.file.short_id} --pages FROM-TO"
         raise Problem("conflict", "The document has no page of the page range, so nobody can view it.", hint=hint)
-    time_ms = scene.given.get("timeMs")
-    pages = scene.given.get("pagesViewed") or min(
+    time_ms = scene.values.get("timeMs")
+    pages = scene.values.get("pagesViewed") or min(
         _DEFAULT_PAGES, size, (time_ms or _DEFAULT_PAGE_MS) // acting.MIN_PAGE_MS
     )
     if pages > size:
@@ -114,16 +114,16 @@ def _cause_view(rt: Runtime, scene: TriggerContext, values: Values) -> None:
 def _prepare_invite_view(rt: Runtime, scene: TriggerContext) -> Values:
     require_plan(links.owner_plan(rt, scene.link), "invites.create", "An invitation")
     known = {email: (name, viewed_at) for email, name, viewed_at in sharing.list_invitees(rt.db, scene.link.file.id)}
-    email = invites.parse_invite({"email": scene.given.get("email", _next_invitee_email(known))}).email
-    name, viewed_at = known.get(email, (scene.given.get("name", _READER_NAME), None))
+    email = invites.parse_invite({"email": scene.values.get("email", _next_invitee_email(known))}).email
+    name, viewed_at = known.get(email, (scene.values.get("name", _READER_NAME), None))
     if viewed_at is not None:
         said = f"{email} has opened the document before; the event is of the first time only."
         raise Problem("conflict", said, hint="Set another email, or none.")
-    if name != scene.given.get("name", name):
+    if name != scene.values.get("name", name):
         raise Problem("conflict", f"{email} is invited as {name or 'nobody by name'}.", hint="Leave the name out.")
     wish = invites.parse_invite({"email": email, "name": name})
     somebody = SharedInvite(0, "", "", wish.email, wish.name)
-    visits.require_open(rt, replace(scene.link, invite=somebody), consent=scene.consent)
+    visits.require_open(rt, replace(scene.link, invite=somebody), consent=scene.has_consent)
     return drop_none({"email": wish.email, "name": wish.name})
 
 
@@ -177,9 +177,9 @@ def _prepare_gate(rt: Runtime, scene: TriggerContext) -> Values:
     if GATE not in what.kinds:
         hint = f"Switch it on: docshare settings set {link.file.short_id} requireEmail=true"
         raise Problem("conflict", "The link does not ask readers for an address or a form.", hint=hint)
-    if gates.VIEW in what.kinds and not scene.consent:
+    if gates.VIEW in what.kinds and not scene.has_consent:
         raise visits.consent_required()
-    return gates.validate_form(what, _build_answers(what, scene.given))
+    return gates.validate_form(what, _build_answers(what, scene.values))
 
 
 def _build_answers(what: LinkRequirements, given: Mapping[str, Any]) -> dict[str, str]:
@@ -207,10 +207,10 @@ def _cause_gate(rt: Runtime, scene: TriggerContext, values: Values) -> None:
 
 
 def _prepare_note(rt: Runtime, scene: TriggerContext) -> Values:
-    visits.require_open(rt, scene.link, consent=scene.consent)
+    visits.require_open(rt, scene.link, consent=scene.has_consent)
     _require_settings(rt, scene.link, "commentsEnabled", "commentsAllowPublic")
     _resolve_page(scene)
-    return {"author": _READER_NAME, "body": "An example of a note.", **scene.given}
+    return {"author": _READER_NAME, "body": "An example of a note.", **scene.values}
 
 
 def _cause_note(rt: Runtime, scene: TriggerContext, values: Values) -> None:
@@ -219,9 +219,9 @@ def _cause_note(rt: Runtime, scene: TriggerContext, values: Values) -> None:
 
 
 def _prepare_receipt(rt: Runtime, scene: TriggerContext) -> Values:
-    visits.require_open(rt, scene.link, consent=scene.consent)
+    visits.require_open(rt, scene.link, consent=scene.has_consent)
     _require_settings(rt, scene.link, "askReceipt")
-    return {"name": _READER_NAME, **scene.given}
+    return {"name": _READER_NAME, **scene.values}
 
 
 def _cause_receipt(rt: Runtime, scene: TriggerContext, values: Values) -> None:
@@ -229,14 +229,14 @@ def _cause_receipt(rt: Runtime, scene: TriggerContext, values: Values) -> None:
 
 
 def _prepare_proofing(rt: Runtime, scene: TriggerContext) -> Values:
-    visits.require_open(rt, scene.link, consent=scene.consent)
+    visits.require_open(rt, scene.link, consent=scene.has_consent)
     settings = json.loads(scene.link.file.settings)
     draws = settings.get("annotationsEnabled") and not settings.get("marksEnabled")
-    kind = scene.given.get("kind") or ("annotation" if draws else "mark")
+    kind = scene.values.get("kind") or ("annotation" if draws else "mark")
     _require_settings(rt, scene.link, f"{kind}sEnabled")
     first = page_range.reader_window(scene.link).first
     _resolve_page(scene)
-    return {"kind": kind, "pageNumber": scene.given.get("pageNumber", first)}
+    return {"kind": kind, "pageNumber": scene.values.get("pageNumber", first)}
 
 
 def _cause_proofing(rt: Runtime, scene: TriggerContext, values: Values) -> None:
@@ -254,8 +254,8 @@ def _create_reader(rt: Runtime, scene: TriggerContext) -> ReaderContext:
 
 def _resolve_page(scene: TriggerContext) -> int | None:
     """The reader's number of the page that is asked for. Raises ``not_found`` for one they do not see."""
-    number = scene.given.get("pageNumber")
-    page = None if number is None else page_range.reader_window(scene.link).of_reader(number)
+    number = scene.values.get("pageNumber")
+    page = None if number is None else page_range.reader_window(scene.link).to_reader_page(number)
     if page is None and number is not None:
         raise Problem("not_found", f"Readers of this link do not see a page {number}.", hint="Set another pageNumber.")
     return page
@@ -299,7 +299,7 @@ def _prepare_replacement(rt: Runtime, scene: TriggerContext) -> Values:
 def _cause_replacement(rt: Runtime, scene: TriggerContext, _: Values) -> None:
     """Replace the document by itself; hotspots and feedback stay."""
     file = scene.link.file
-    part = rt.blobs.part()
+    part = rt.blobs.create_partial()
     try:
         with rt.blobs.path(file.blob).open("rb") as source:
             while block := source.read(_BLOCK_BYTES):
@@ -322,8 +322,8 @@ TRIGGER_ACTIONS: dict[str, TriggerAction] = {
     "gate.completed": TriggerAction(_prepare_gate, _cause_gate),
     "note.created": TriggerAction(_prepare_note, _cause_note),
     "receipt.confirmed": TriggerAction(_prepare_receipt, _cause_receipt),
-    "file.burned": TriggerAction(_prepare_burn, _cause_burn, by_a_reader=False),
-    "content.replaced": TriggerAction(_prepare_replacement, _cause_replacement, by_a_reader=False),
-    "invite.viewed": TriggerAction(_prepare_invite_view, _cause_invite_view, by_a_reader=False),
+    "file.burned": TriggerAction(_prepare_burn, _cause_burn, allows_variant=False),
+    "content.replaced": TriggerAction(_prepare_replacement, _cause_replacement, allows_variant=False),
+    "invite.viewed": TriggerAction(_prepare_invite_view, _cause_invite_view, allows_variant=False),
     "proofing.updated": TriggerAction(_prepare_proofing, _cause_proofing),
 }

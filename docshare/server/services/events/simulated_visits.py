@@ -24,7 +24,7 @@ _USER_AGENT = "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/
 def require_open(rt: Runtime, link: Link, *, consent: bool) -> None:
     """Raise ``gone`` for a dead link, ``conflict`` for one that asks for what nobody gives here, and for one with a
     view limit, of which a visit takes a unit, unless there is ``consent`` to that."""
-    owed = entry.check_entry(rt, link, no_viewer_token, opening=True).owed
+    owed = entry.check_entry(rt, link, no_viewer_token, opening=True).missing
     if owed & {PASSWORD, GATE}:
         what = "a password" if PASSWORD in owed else "a form"
         names = "password gateFields requireEmail" if GATE in owed else "password"
@@ -39,7 +39,7 @@ def require_open(rt: Runtime, link: Link, *, consent: bool) -> None:
 def admit_reader(rt: Runtime, link: Link, values: Mapping[str, str] = MappingProxyType({})) -> str | None:
     """The token of a reader who may open ``link``, None where everybody may; of a view limit it takes a unit.
     ``values``: the answers to its form by key."""
-    if not entry.check_entry(rt, link, no_viewer_token, opening=True).owed:
+    if not entry.check_entry(rt, link, no_viewer_token, opening=True).missing:
         return None
     return entry.admit_viewer(
         rt, link.public_id, link, None, EntrySubmission("", values, entry.issue_ticket(rt), VISITOR_ADDRESS)
@@ -62,8 +62,10 @@ def simulate_reading(rt: Runtime, link: Link, token: str | None, began: int, pag
     leaves, at the moments when it happened; they opened it at ``began`` (ms). ``token``: as of ``let_in``."""
     source = "Direct link" if link.variant is None else "Variant"
     mode = json.loads(link.file.settings).get("viewerMode", SETTINGS["viewerMode"].default)
-    sender = BeaconSender(_USER_AGENT, VISITOR_ADDRESS, None, None, prefetch=False, viewer_token=lambda _: token)
-    facts = PageFacts(source, mode, None, prefetched=False)
+    sender = BeaconSender(
+        _USER_AGENT, VISITOR_ADDRESS, None, None, is_prefetch=False, find_viewer_token=lambda _: token
+    )
+    facts = PageFacts(source, mode, None, is_prefetched=False)
     page = viewing.sign_page_token(runtime_at(rt, began), link, page_range.reader_window(link), facts)
     for report in acting.plan_beacons(pages, time_ms):
         body = json.dumps({"token": page, **report.body}).encode()

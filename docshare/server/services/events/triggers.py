@@ -33,8 +33,8 @@ class TriggerInput:
     file: str
     variant: str
     values: Mapping[str, str]
-    consent: bool
-    rehearse: bool
+    has_consent: bool
+    is_rehearsal: bool
 
 
 def trigger_event(rt: Runtime, wish: TriggerInput) -> dict[str, Any]:
@@ -48,16 +48,16 @@ def trigger_event(rt: Runtime, wish: TriggerInput) -> dict[str, Any]:
     values = contract.parse_values(wish.kind, wish.values)
     act = TRIGGER_ACTIONS[wish.kind]
     link = _resolve_link(rt, wish)
-    if link.variant is not None and not act.by_a_reader:
+    if link.variant is not None and not act.allows_variant:
         raise Problem("bad_request", f"{wish.kind} happens to a file, not through one of its links.", hint="")
-    scene = TriggerContext(link, wish.consent, values)
-    chosen = act.values(rt, scene)
-    if wish.rehearse:
+    scene = TriggerContext(link, wish.has_consent, values)
+    chosen = act.prepare(rt, scene)
+    if wish.is_rehearsal:
         return _describe_rehearsal(rt, wish.kind, scene, chosen)
-    if wish.kind in contract.DESTRUCTIVE and not wish.consent:
+    if wish.kind in contract.DESTRUCTIVE and not wish.has_consent:
         raise Problem("conflict", f"This {contract.DESTRUCTIVE[wish.kind]}.", hint="Add --yes to confirm.")
     before = events.get_newest_ids(rt.db)
-    act.do(rt, scene, chosen)
+    act.cause(rt, scene, chosen)
     return _describe_event(rt, wish.kind, link, before)
 
 

@@ -38,7 +38,7 @@ def add(rt: Runtime, reader: ReaderContext, body: Mapping[str, Any]) -> tuple[An
     with rt.db.write():
         viewer, token = readers.ensure_viewer(rt, reader)
         readers.require_feedback_quota(rt, reader, viewer, "annotations")
-        row = AnnotationRow(rt.uuid(), sent.page, sent.rect, sent.note, viewers.identity(viewer, link), now)
+        row = AnnotationRow(rt.random_uuid(), sent.page, sent.rect, sent.note, viewers.identity(viewer, link), now)
         feedback.insert_annotation(
             rt.db,
             row.uuid,
@@ -46,7 +46,7 @@ def add(rt: Runtime, reader: ReaderContext, body: Mapping[str, Any]) -> tuple[An
             viewer.id,
             content_version=link.file.content_version,
             page=page,
-            rect=row.rect.stored,
+            rect=row.rect.to_json,
             note=row.note,
             now=now,
         )
@@ -65,7 +65,7 @@ def list_own(rt: Runtime, reader: ReaderContext, viewer: ViewerRow | None) -> li
     if viewer is None or not readers.find_open_channels(rt, reader.link).annotations:
         return []
     rows = [_parse_row(found) for found in feedback.list_annotations_of_viewer(rt.db, viewer.id)]
-    numbered = ((row, reader.window.of_reader(row.page)) for row in rows)
+    numbered = ((row, reader.window.to_reader_page(row.page)) for row in rows)
     return [row._replace(page=page) for row, page in numbered if page is not None]
 
 

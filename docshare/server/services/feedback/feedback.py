@@ -20,7 +20,7 @@ class ReaderFeedback:
     """The feedback that one reader sees on the document. ``name`` that they used last, None while unknown; pages in
     their numbers."""
 
-    name: str | None
+    known_name: str | None
     notes: list[NoteRow]
     marks: dict[int, str]
     annotations: list[AnnotationRow]
@@ -44,7 +44,7 @@ def load_for_reader(rt: Runtime, reader: ReaderContext) -> ReaderFeedback:
     names = [row.author for row in visible if row.mine][-1:]
     known = viewer.name if viewer else invite.name if invite else None
     return ReaderFeedback(
-        name=known or (names[0] if names else receipts.find_receipt_name(rt, viewer)),
+        known_name=known or (names[0] if names else receipts.find_receipt_name(rt, viewer)),
         notes=visible,
         marks=marks.list_own(rt, reader, viewer),
         annotations=annotations.list_own(rt, reader, viewer),

@@ -38,7 +38,7 @@ def list_own(rt: Runtime, reader: ReaderContext, viewer: ViewerRow | None) -> di
     if viewer is None or not readers.find_open_channels(rt, reader.link).marks:
         return {}
     stored = feedback.list_marks_of_viewer(rt.db, viewer.id)
-    numbered = ((reader.window.of_reader(page), mark) for page, mark in stored)
+    numbered = ((reader.window.to_reader_page(page), mark) for page, mark in stored)
     return {page: mark for page, mark in numbered if page is not None}
 
 

@@ -32,7 +32,7 @@ def add(rt: Runtime, reader: ReaderContext, body: Mapping[str, Any]) -> tuple[No
         raise Problem("forbidden", "Notes here are for the owner of the document alone.")
     page = None if note.page is None else readers.to_document_page(reader, note.page)
     now, link = rt.clock(), reader.link
-    row = NoteRow(rt.uuid(), note.author, note.body, note.page, int(note.public), 1, None, now)
+    row = NoteRow(rt.random_uuid(), note.author, note.body, note.page, int(note.public), 1, None, now)
     with rt.db.write():
         viewer, token = readers.ensure_viewer(rt, reader)
         readers.require_feedback_quota(rt, reader, viewer, "notes")
@@ -62,7 +62,7 @@ def list_visible(rt: Runtime, reader: ReaderContext, viewer: ViewerRow | None) -
         return []
     min_public = _PRIVATE if reader.is_owner else _PUBLIC if channels.public_notes else _NONE
     found = feedback.list_visible_notes(rt.db, reader.link.file.id, viewer.id if viewer else 0, min_public)
-    numbered = [(row, row.page and reader.window.of_reader(row.page)) for row in reversed(found)]
+    numbered = [(row, row.page and reader.window.to_reader_page(row.page)) for row in reversed(found)]
     visible = [row._replace(page=page) for row, page in numbered if (page is None) == (row.page is None)]
     return visible if reader.is_owner else [row._replace(identity=None) for row in visible]
 

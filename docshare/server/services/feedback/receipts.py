@@ -17,7 +17,7 @@ class ConfirmationResult(NamedTuple):
     """The current receipt, whether it is ``fresh``, and the ``token`` for a browser that had none."""
 
     receipt: ReceiptRow
-    fresh: bool
+    is_new: bool
     token: str | None
 
 

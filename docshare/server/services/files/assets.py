@@ -56,15 +56,15 @@ def add(rt: Runtime, caller: Caller, name: str, kind: str | None, received: Rece
     part = received.part
     rules.require_size(part.size, ASSET_KINDS[kind].cap)
     media_type = rules.require_type(kind, part.head)
-    made = rt.blobs.part()
+    made = rt.blobs.create_partial()
     try:
         _strip_metadata(rt, part, media_type, made, tenants.account_tenant_key(caller.account_id))
-        size, blob = made.size, rt.blobs.keep(made)
+        size, blob = made.size, rt.blobs.store(made)
     except OSError as error:
         raise intake_rules.disk_space_problem() from error
     finally:
         made.discard()
-    row = AssetRow(rt.uuid(), kind, media_type, size)
+    row = AssetRow(rt.random_uuid(), kind, media_type, size)
     try:
         replaced = _insert(rt, caller, name, row, blob)
     except BaseException as error:

@@ -54,5 +54,5 @@ def _destroy_bytes(rt: Runtime, file_id: int, now: int) -> bool:
     try:
         rt.blobs.delete(blob)
     finally:
-        rt.pages.forget(uuid)
+        rt.pages.delete_derived(uuid)
     return True

@@ -97,7 +97,7 @@ def delete(rt: Runtime, caller: Caller, name: str, *, purge: bool) -> TrashEntry
     Returns when it was trashed and will be destroyed, or None if it was destroyed. Raises ``not_found`` for an unknown
     file and for one in another account's trash, ``forbidden`` for another account's active file.
     """
-    with rt.db.turn(get_id_and_trash(rt, caller, name)[0]):
+    with rt.db.lock_key(get_id_and_trash(rt, caller, name)[0]):
         return _delete_locked(rt, caller, name, purge=purge)
 
 

@@ -41,7 +41,7 @@ def list_visible(rt: Runtime, link: Link, window: PageWindow) -> list[HotspotRow
 
     They are shown on every plan: a hotspot of the operator is not a setting that a plan could lack.
     """
-    found = [(row, window.of_reader(row.page)) for row in _list_by_file(rt, link.file.id)]
+    found = [(row, window.to_reader_page(row.page)) for row in _list_by_file(rt, link.file.id)]
     return [row._replace(page=page) for row, page in found if page is not None]
 
 
@@ -51,7 +51,7 @@ def add(rt: Runtime, name: str, args: Mapping[str, str]) -> HotspotRow:
     Raises ``not_found``, ``bad_request``.
     """
     hotspot = rules.parse_hotspot(args)
-    uuid, now = rt.uuid(), rt.clock()
+    uuid, now = rt.random_uuid(), rt.clock()
     with rt.db.write():
         file_id, total_pages = _get_file(rt, name)
         rules.require_hotspot_fits(hotspot, total_pages=total_pages, hotspots=len(_list_by_file(rt, file_id)))
@@ -61,7 +61,7 @@ def add(rt: Runtime, name: str, args: Mapping[str, str]) -> HotspotRow:
             uuid,
             file_id,
             page=hotspot.page,
-            rect=hotspot.rect.stored,
+            rect=hotspot.rect.to_json,
             label=hotspot.label,
             url=hotspot.url,
             asset_id=sound,

@@ -41,15 +41,15 @@ class ImportedFile:
     short_id: str
     content_version: int
     palette: list[str] | None
-    republished: bool | None
+    is_republished: bool | None
 
 
 class SourceLimit(NamedTuple):
     """The largest source in bytes, the ``plan`` whose limits apply to the PDF, and the error for a larger source."""
 
-    most: int
+    max_bytes: int
     plan: Plan
-    refusal: Callable[[], Problem]
+    too_large: Callable[[], Problem]
 
 
 def import_document(rt: Runtime, caller: Caller, body: Mapping[str, object]) -> ImportedFile:
@@ -102,7 +102,7 @@ def parse_allowed_import(
 def fetch_document(rt: Runtime, order: ImportRequest, ceiling: SourceLimit, owner: str) -> StoredDocument:
     """Fetch, check and store the document of ``order``; the caller inserts its row. ``owner``: see
     ``intake.store_document``. Raises what ``import_document`` raises."""
-    part = rt.blobs.part()
+    part = rt.blobs.create_partial()
     try:
         with _transfer_slot(rt):
             _download(rt, ceiling, order.target, part)
@@ -144,7 +144,7 @@ def replace_bound_document(rt: Runtime, document: StoredDocument, bound: DesignF
 def require_unchanged(before: DesignFile | None, now: DesignFile | None) -> None:
     """Raise ``conflict`` if the link of the design changed while its document was fetched, and what
     ``require_updates_allowed`` raises."""
-    if (before is None) != (now is None) or (before is not None and not before.same_as(now)):
+    if (before is None) != (now is None) or (before is not None and not before.is_same_content(now)):
         raise Problem("conflict", "The link of this design was changed while the document was being fetched.")
     if now is not None:
         design_rules.require_updates_allowed(now)
@@ -178,9 +178,9 @@ def _download(rt: Runtime, ceiling: SourceLimit, target: OutboundTarget, part: P
         with rt.outbound.exchange(request, is_operator_allowed, deadline_s=DEADLINE_S) as answer:
             if answer.status != _OK:
                 raise OutboundError(f"answered with status {answer.status}")
-            _receive(answer, ceiling.most, part)
+            _receive(answer, ceiling.max_bytes, part)
     except TooLarge as error:
-        raise ceiling.refusal() from error
+        raise ceiling.too_large() from error
     except OutboundError as error:
         raise Problem("bad_gateway", f"The source at {target.host_header} {error}.") from error
     except OSError as error:
@@ -188,7 +188,7 @@ def _download(rt: Runtime, ceiling: SourceLimit, target: OutboundTarget, part: P
 
 
 def _receive(answer: OutboundResponse, most: int, part: PartialFile) -> None:
-    for block in answer.blocks(most):
+    for block in answer.read_blocks(most):
         judged = part.size >= HEAD_BYTES
         part.write(block)
         if not judged and part.size >= HEAD_BYTES:

@@ -96,7 +96,7 @@ def store_document(rt: Runtime, plan: Plan, received: ReceivedFile, owner: str) 
         return _store_pdf(rt, plan, name, part, owner)
     kind = detect_kind(part.path)
     rules.require_kind_size(plan, kind, part.size)
-    made = rt.blobs.part()
+    made = rt.blobs.create_partial()
     try:
         left_out = _convert(rt, part, kind, made, rules.max_stored_size(plan))
         return replace(_store_pdf(rt, plan, name, made, owner), left_out=tuple(left_out))
@@ -115,7 +115,7 @@ def _store_pdf(rt: Runtime, plan: Plan, name: str, part: PartialFile, owner: str
     rules.require_size(plan, part.size)
     sha256, size = part.sha256(), part.size
     inspection = rt.engine.inspect(part.path, Tenant(owner, sha256))
-    blob = rt.blobs.keep(part)
+    blob = rt.blobs.store(part)
     warning = _SLOW_PAGE_WARNING if inspection.is_slow else None
     return StoredDocument(name, size, sha256, blob, inspection.total_pages, _encode_page_sizes(inspection), warning)
 
@@ -157,7 +157,7 @@ def insert_file(rt: Runtime, document: StoredDocument, *, owner_id: int | None, 
     """
     now = rt.clock()
     columns = {
-        "uuid": rt.uuid(),
+        "uuid": rt.random_uuid(),
         "short_id": short_ids.create_short_id(rt),
         "owner": owner_id,
         "original_name": document.name,

@@ -21,25 +21,25 @@ class LibraryEntry(NamedTuple):
 
     row: FileRow
     state: str
-    frozen: bool
+    is_frozen: bool
 
 
 @dataclass(frozen=True)
 class LibraryPage:
-    """The ``entries`` of page ``number`` of ``pages``. ``found``: how many files match the search; ``used``: how many
-    the account has; ``slots``: how many its plan allows, None without limit."""
+    """The ``entries`` of page ``number`` of ``pages``. ``match_count``: how many files match the search;
+    ``used_slots``: how many files the account has; ``slots``: how many its plan allows, None without limit."""
 
     entries: list[LibraryEntry]
     number: int
     pages: int
-    found: int
-    used: int
+    match_count: int
+    used_slots: int
     slots: int | None
 
     @property
     def is_full(self) -> bool:
         """Return whether all slots are used."""
-        return self.slots is not None and self.used >= self.slots
+        return self.slots is not None and self.used_slots >= self.slots
 
 
 def load_page(rt: Runtime, caller: Caller, *, words: str = "", order: str = ORDERS[0], number: int = 1) -> LibraryPage:

@@ -34,13 +34,13 @@ class ReaderView:
     that the page at an address never changes."""
 
     window: PageWindow
-    place: str
-    mark: str
+    place_tag: str
+    address_tag: str
     watermark: Watermark | None = None
 
-    def has(self, mark: str) -> bool:
+    def is_same_pages(self, mark: str) -> bool:
         """Return whether ``mark`` identifies the same pages of the same content, with any watermark."""
-        return mark.partition(_WATERMARK_SEPARATOR)[0] == self.place
+        return mark.partition(_WATERMARK_SEPARATOR)[0] == self.place_tag
 
 
 def prepare(rt: Runtime) -> None:
@@ -58,7 +58,7 @@ def resolve_view(rt: Runtime, link: Link, cookie: str | None, viewer_token: str 
     """Return what a reader with this session cookie and this viewer token of ``link`` sees of the document."""
     file = link.file
     shown, watermark = reader_window(link), marking.find_viewer_watermark(rt, link, viewer_token)
-    whole, place = shown.covers(file.total_pages), str(file.content_version)
+    whole, place = shown.covers_all(file.total_pages), str(file.content_version)
     if (whole and watermark is None) or is_owner(rt, link, cookie):
         return ReaderView(PageWindow(1, file.total_pages), place, place)
     message = f"{file.uuid} {place} {shown.first} {shown.last}"
@@ -95,7 +95,7 @@ def load_page_text(rt: Runtime, link: Link, shown: PageWindow, page: int, addres
     """Load the words and links of the ``page`` of a reader at ``address``, JSON-ready, without links to hidden pages
     and with the reader's page numbers. Raises what ``PageStore.text`` raises, ValueError outside of the window."""
     file = link.file
-    number = shown.of_document(page)
+    number = shown.to_document_page(page)
     tenant = tenants.reader_tenant(file, address)
     make = partial(rt.pages.text, file.uuid, file.content_version, rt.blobs.path(file.blob), number, tenant)
     text: dict[str, Any] = json.loads(_read_text(make))
@@ -115,5 +115,5 @@ def _translate_link(row: list[Any], shown: PageWindow) -> list[Any] | None:
     *place, target = row
     if "page" not in target:
         return row
-    number = shown.of_reader(target["page"])
+    number = shown.to_reader_page(target["page"])
     return None if number is None else [*place, {"page": number}]

@@ -47,7 +47,7 @@ def purge(rt: Runtime, *file_ids: int) -> int:
     Return how many still existed."""
     purged = sum(_destroy_file(rt, file_id) for file_id in file_ids)
     if purged:
-        rt.db.scrub()
+        rt.db.truncate_wal()
     return purged
 
 
@@ -66,7 +66,7 @@ def _destroy_file(rt: Runtime, file_id: int) -> bool:
         for key in (blob, *asset_blobs):
             rt.blobs.delete(key)
     finally:
-        rt.pages.forget(uuid)
+        rt.pages.delete_derived(uuid)
     return True
 
 

@@ -32,13 +32,13 @@ class ReplacementResult:
     content_version: int
     original_name: str
     size: int
-    anchors_cleared: bool
+    are_anchors_cleared: bool
     warning: str | None
     cleared_hotspots: int
     cleared_notes: int
     cleared_marks: int
     cleared_annotations: int
-    page_range_empty: bool = field(kw_only=True)
+    is_page_range_empty: bool = field(kw_only=True)
     empty_variants: int = field(kw_only=True)
     left_out: tuple[str, ...] = field(kw_only=True, default=())
 
@@ -94,7 +94,7 @@ def delete_replaced(rt: Runtime, target: ReplacementTarget) -> None:
     # Bytes that cannot be deleted now have no row; the next start deletes them.
     with suppress(OSError):
         rt.blobs.delete(target.blob)
-    rt.pages.forget(target.uuid, target.content_version)
+    rt.pages.delete_derived(target.uuid, target.content_version)
 
 
 def count_anchors(rt: Runtime, caller: Caller, name: str) -> Anchors:
@@ -146,7 +146,7 @@ def store_next_version(
         not keep,
         document.warning,
         *cleared,
-        page_range_empty=empty,
+        is_page_range_empty=empty,
         empty_variants=variants,
         left_out=document.left_out,
     )

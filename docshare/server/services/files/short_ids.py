@@ -12,6 +12,6 @@ def create_short_id(rt: Runtime) -> str:
     A slug may look like a short id and is used in the same addresses, so a short id must not equal a slug either.
     """
     while True:
-        short_id = rt.token(SHORT_ID_LENGTH)
+        short_id = rt.random_token(SHORT_ID_LENGTH)
         if not files.has_slug(rt.db, short_id) and sharing.insert_short_id(rt.db, short_id):
             return short_id

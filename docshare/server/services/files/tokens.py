@@ -48,6 +48,6 @@ def delete_orphaned(rt: Runtime) -> int:
 def _create_token(rt: Runtime, file_id: int, lane: Lane, now: int) -> str:
     row = LANES[lane]
     assert row.lifetime_ms is not None
-    token = f"{row.prefix}{rt.token(CREDENTIAL_CHARS)}"
+    token = f"{row.prefix}{rt.random_token(CREDENTIAL_CHARS)}"
     sharing.insert_file_token(rt.db, digest(token), file_id, _KINDS[lane], now + row.lifetime_ms)
     return token

@@ -67,7 +67,7 @@ def describe(row: TrashedFile) -> dict[str, Any]:
 
 def _restore_locked(rt: Runtime, name: str, owner_id: int | None) -> TrashedFile:
     file_id = _get_trashed(rt, name, owner_id).id
-    with rt.db.turn(file_id):
+    with rt.db.lock_key(file_id):
         try:
             return _restore_in_batches(rt, name, owner_id)
         except Problem:

@@ -28,7 +28,7 @@ class _Trial(NamedTuple):
     """A copy to try: the one that readers of ``link`` download."""
 
     link: Link
-    wanted: Derivation
+    derivation: Derivation
 
 
 def try_file(rt: Runtime, uuid: str) -> None:
@@ -100,7 +100,7 @@ def _find_failure(rt: Runtime, link: Link, wanted: Derivation) -> str | None:
         if not rt.pages.try_document(whole.uuid, whole.content_version, blob, wanted, tenant, _MAX_TRIAL_S):
             raise _BusyError
     except UnrenderableError as error:
-        return rules.classify_failure(error.reason, lasting=error.lasting)
+        return rules.classify_failure(error.reason, lasting=error.is_permanent)
     except Problem as problem:
         raise _BusyError from problem
     return None

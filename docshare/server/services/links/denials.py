@@ -35,8 +35,8 @@ class LinkRequester(NamedTuple):
 
     user_agent: str
     account_id: int | None
-    unread: bool
-    acts: bool
+    is_unseen: bool
+    submits_form: bool
 
 
 def count_denial(rt: Runtime, name: str, problem: Problem, asker: LinkRequester) -> None:
@@ -44,7 +44,7 @@ def count_denial(rt: Runtime, name: str, problem: Problem, asker: LinkRequester)
 
     An unknown name costs the same lookup as a revoked link, so that their timing does not differ.
     """
-    if asker.unread or (not asker.acts and parse_user_agent(asker.user_agent).program):
+    if asker.is_unseen or (not asker.submits_form and parse_user_agent(asker.user_agent).program):
         return
     if problem.code == "not_found":
         reason, found = "revoked", _recall_revoked(rt, name)
@@ -52,13 +52,13 @@ def count_denial(rt: Runtime, name: str, problem: Problem, asker: LinkRequester)
         reason = _classify_problem(problem)
         found = _find_active(rt, name) if reason in DENIED_REASONS else None
     if found is not None and found.owner_id != asker.account_id:
-        rt.refusals.add(found.file_id, reason, found.variant_id, rt.clock)
+        rt.denials.add(found.file_id, reason, found.variant_id, rt.clock)
 
 
 def flush_counts(rt: Runtime) -> int:
     """Store the counts since the last call, and turn the minutes that have ended into events; return how many events
     were written."""
-    counts, minute = rt.refusals.take(rt.clock)
+    counts, minute = rt.denials.take_counts(rt.clock)
     if counts:
         with rt.db.write():
             for key, count in counts.items():

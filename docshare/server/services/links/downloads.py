@@ -39,7 +39,7 @@ class _CopyForm:
 
     is_owner: bool
     derivation: Derivation | None
-    personal: bool = False
+    is_personal: bool = False
 
 
 def can_download(rt: Runtime, link: Link, cookie: str | None) -> bool:
@@ -132,7 +132,7 @@ def _choose_reader_form(rt: Runtime, link: Link, viewer_token: str | None) -> _C
     if watermark is not None:
         derivation = Derivation(file.total_pages, window.first, window.last, watermark.mark)
         return _CopyForm(False, derivation, watermark.personal)
-    if window.covers(file.total_pages):
+    if window.covers_all(file.total_pages):
         return _CopyForm(False, None)
     return _CopyForm(False, Derivation(file.total_pages, window.first, window.last))
 
@@ -159,11 +159,11 @@ def _open_bytes(rt: Runtime, link: Link, form: _CopyForm, address: str) -> IO[by
         return blob.open("rb")
     request = (file.uuid, file.content_version, blob, derivation, tenants.reader_tenant(file, address))
     try:
-        copy = rt.pages.copy(*request) if form.personal else rt.pages.document(*request).open("rb")
+        copy = rt.pages.build_copy(*request) if form.is_personal else rt.pages.document(*request).open("rb")
         store_warning(rt, link, None)
         return copy
     except UnrenderableError as error:
-        if error.lasting:
+        if error.is_permanent:
             store_warning(rt, link, rules.classify_failure(error.reason, lasting=True))
             detail = "This document cannot be downloaded in the form that its owner allows."
             raise Problem(

@@ -58,9 +58,9 @@ class EntryState:
     """``asked``: what a link requires of any reader, with its ``seals``; ``owed``: the kinds that one reader has not
     met yet; ``password_hash`` of the password, if the link requires one."""
 
-    asked: LinkRequirements
+    requirements: LinkRequirements
     seals: Mapping[str, str]
-    owed: frozenset[str]
+    missing: frozenset[str]
     password_hash: str | None = None
 
 
@@ -77,7 +77,7 @@ def find_requirements(link: Link) -> LinkRequirements:
     file = link.file
     counted = file.view_limit is not None or file.burned_at is not None
     if not file.protected and not counted and file.settings == "{}":
-        return _OPEN_TO_ALL.asked
+        return _OPEN_TO_ALL.requirements
     settings = json.loads(file.settings)
     invited = link.invite is not None
     return gates.find_requirements(protected=bool(file.protected), counted=counted, settings=settings, invited=invited)
@@ -108,7 +108,7 @@ def check_entry(
         return _OPEN_TO_ALL  # the usual case, and every page image asks: it skips the lookup of the reader
     moment = GateRequest(now, opening, link.file.burned_at)
     found = _compute_state(rt, link, requirements, viewers.find(rt, link, held(link)), moment)
-    if found.owed and link.file.burned_at is not None:
+    if found.missing and link.file.burned_at is not None:
         raise _link_ended(link)
     return found
 
@@ -121,12 +121,12 @@ def link_frozen() -> Problem:
 
 def issue_ticket(rt: Runtime) -> str:
     """Return a new ticket for one gate page."""
-    return f"{rt.clock()}-{rt.token(_NONCE_CHARS)}"
+    return f"{rt.clock()}-{rt.random_token(_NONCE_CHARS)}"
 
 
 def browser_secret(rt: Runtime, held: str | None) -> str:
     """Return the secret that binds the tickets of gate pages to one browser: the one it ``held``, or a new one."""
-    return held if held and _BROWSER_SECRET.fullmatch(held) else rt.token(_BROWSER_CHARS)
+    return held if held and _BROWSER_SECRET.fullmatch(held) else rt.random_token(_BROWSER_CHARS)
 
 
 def admit_viewer(rt: Runtime, name: str, link: Link, token: str | None, submission: EntrySubmission) -> str | None:
@@ -149,7 +149,7 @@ def admit_viewer(rt: Runtime, name: str, link: Link, token: str | None, submissi
         current = check_entry(rt, fresh, lambda _: token, opening=True)
         if (current.seals, fresh.file.content_version) != (checked.seals, link.file.content_version):
             raise Problem("conflict", "The requirements of this link have just changed. Try again.")
-        if current.owed:
+        if current.missing:
             reader = viewers.find_or_create(rt, fresh, token, given=derived)
             new_token = reader.token or new_token
             _grant_entry(rt, fresh, reader.viewer, current, values)
@@ -186,23 +186,23 @@ def _load_grants(rt: Runtime, viewer: ViewerRow | None) -> list[HeldGrant]:
 
 def _validate_submission(rt: Runtime, link: Link, checked: EntryState, submission: EntrySubmission) -> dict[str, str]:
     """Return the values of the form, empty where none is owed. Raises Problem unless everything owed is right."""
-    if PASSWORD in checked.owed:
+    if PASSWORD in checked.missing:
         if not submission.password:
             raise Problem("unprocessable", "This is needed.", extra={"at": PASSWORD})
         stored = checked.password_hash or ""
         guessing.require_password(rt, link.file.id, stored, submission.password, submission.address)
-    return gates.validate_form(checked.asked, submission.values) if GATE in checked.owed else {}
+    return gates.validate_form(checked.requirements, submission.values) if GATE in checked.missing else {}
 
 
 def _grant_entry(rt: Runtime, link: Link, viewer: ViewerRow, state: EntryState, values: Mapping[str, str]) -> None:
     """Store, in the caller's transaction, that ``viewer`` met what they owed. Raises ``gone``."""
     now = rt.clock()
-    if VIEW in state.owed and not burn.consume_view(rt, link.file.id):
+    if VIEW in state.missing and not burn.consume_view(rt, link.file.id):
         raise _link_ended(link)
-    for kind in state.owed:
+    for kind in state.missing:
         reader_rows.replace_grant(rt.db, viewer.id, kind, link.file.content_version, state.seals[kind], now)
-    if GATE in state.owed:
-        _record_gate_response(rt, link, viewer, state.asked, values, now)
+    if GATE in state.missing:
+        _record_gate_response(rt, link, viewer, state.requirements, values, now)
 
 
 def _record_gate_response(
@@ -211,10 +211,12 @@ def _record_gate_response(
     """Store the email and record the event; append custom forms, and only those, to the gate stream."""
     _, email = gates.find_email(requirements, values)
     reader_rows.set_viewer_email(rt.db, viewer.id, email)
-    fields = dict(values) if requirements.custom else None
+    fields = dict(values) if requirements.has_custom_form else None
     if fields is not None:
         feed.append_gate_response(rt.db, link.file.id, json.dumps(fields, separators=(",", ":")), now)
-    extras = drop_none({"source": "form" if requirements.custom else "email", "email": email, "fields": fields})
+    extras = drop_none(
+        {"source": "form" if requirements.has_custom_form else "email", "email": email, "fields": fields}
+    )
     activity.record(rt, link.file.id, "gate.completed", extras, at=now, variant_id=link.variant and link.variant.id)
 
 
@@ -229,6 +231,6 @@ def _derive_token(rt: Runtime, link: Link, submission: EntrySubmission) -> str:
     found = _TICKET.fullmatch(submission.ticket)
     is_fresh = found is not None and 0 <= rt.clock() - int(found[1]) < TICKET_LIFETIME_MS
     if not is_fresh or _BROWSER_SECRET.fullmatch(submission.browser) is None:
-        return rt.secret(hashlib.sha256().digest_size).hex()
+        return rt.random_bytes(hashlib.sha256().digest_size).hex()
     message = f"{link.short_id} {submission.browser} {submission.ticket}"
     return hmac.digest(instance_secret(rt, _SECRET), message.encode(), hashlib.sha256).hex()

@@ -26,13 +26,13 @@ _LINK_NAME = re.compile(r"[A-Za-z0-9-]{1,64}", re.ASCII)
 class AttemptLimits:
     """How many wrong passwords are accepted: from one network (``here``), and for one target from all (``whole``)."""
 
-    here: RatePolicy
-    whole: RatePolicy
+    per_network: RatePolicy
+    overall: RatePolicy
 
 
 _LINK_LIMITS = AttemptLimits(
-    here=RatePolicy("password", 10, 15 * MINUTE, "address"),
-    whole=RatePolicy("password-file", 100, HOUR, "file"),
+    per_network=RatePolicy("password", 10, 15 * MINUTE, "address"),
+    overall=RatePolicy("password-file", 100, HOUR, "file"),
 )
 
 
@@ -55,7 +55,7 @@ def find_link(rt: Runtime, name: str, address: str, *, ids_only: bool = False) -
 
 def require_link_budget(rt: Runtime, address: str) -> None:
     """Raise ``rate_limited`` for a network address that tried too many unknown links."""
-    _require_allowed(rt.limits.look(ADDRESS, _link_key(address), rt.config.address_limit))
+    _require_allowed(rt.limits.peek(ADDRESS, _link_key(address), rt.config.address_limit))
 
 
 def link_not_found() -> Problem:
@@ -82,12 +82,12 @@ def verify_password(rt: Runtime, lock: AttemptLimits, stored: str, password: str
     run inside a transaction.
     """
     # One at a time: of many that are sent at once, all would be checked before the first is counted.
-    with rt.db.turn((lock.here.name, here)), rt.db.turn((lock.whole.name, whole)):
+    with rt.db.lock_key((lock.per_network.name, here)), rt.db.lock_key((lock.overall.name, whole)):
         _require_no_delay(rt, lock, here, whole)
         if share_passwords.is_match(stored, password):
             return True
-        rt.limits.hit(lock.here, here, lock.here.limit)
-        rt.limits.hit(lock.whole, whole, lock.whole.limit)
+        rt.limits.hit(lock.per_network, here, lock.per_network.limit)
+        rt.limits.hit(lock.overall, whole, lock.overall.limit)
     return False
 
 
@@ -96,16 +96,18 @@ def _link_key(address: str) -> str:
 
 
 def _require_allowed(allowance: Allowance) -> None:
-    if not allowance.allowed:
+    if not allowance.is_allowed:
         retry = {"Retry-After": str(allowance.reset_s)}
         raise Problem("rate_limited", "Too many unknown links were requested from this network.", headers=retry)
 
 
 def _require_no_delay(rt: Runtime, lock: AttemptLimits, here: str, whole: str) -> None:
-    allowance = rt.limits.look(lock.here, here, lock.here.limit)
-    wrong = lock.whole.limit - rt.limits.look(lock.whole, whole, lock.whole.limit).remaining
-    wait = math.ceil(guesses.password_delay_ms(wrong, rt.limits.since(lock.whole, whole, lock.whole.limit)) / SECOND)
-    if not allowance.allowed:
+    allowance = rt.limits.peek(lock.per_network, here, lock.per_network.limit)
+    wrong = lock.overall.limit - rt.limits.peek(lock.overall, whole, lock.overall.limit).remaining
+    wait = math.ceil(
+        guesses.password_delay_ms(wrong, rt.limits.ms_since_last_hit(lock.overall, whole, lock.overall.limit)) / SECOND
+    )
+    if not allowance.is_allowed:
         wait = max(wait, allowance.reset_s)
     if wait:
         detail = f"Too many wrong passwords were tried. Try again in {_format_wait(wait)}."

@@ -89,7 +89,7 @@ def _create_invite(rt: Runtime, file_id: int, wanted: InviteInput) -> tuple[Invi
         return existing, False
     if sharing.count_invites(rt.db, file_id) >= INVITES_PER_FILE:
         raise Problem("bad_request", f"A file can have at most {INVITES_PER_FILE} invitations.")
-    row = InviteRow(rt.uuid(), short_ids.create_short_id(rt), wanted.email, wanted.name, now, None)
+    row = InviteRow(rt.random_uuid(), short_ids.create_short_id(rt), wanted.email, wanted.name, now, None)
     sharing.insert_invite(rt.db, file_id, row)
     if wanted.mail:
         _enqueue_mail(rt, file_id, row)

@@ -21,10 +21,10 @@ class PublicMetadata:
     link: Link
     settings: dict[str, Any]
     pages: int
-    nameless: bool
+    is_name_hidden: bool
 
     @property
-    def alive(self) -> bool:
+    def is_alive(self) -> bool:
         """Return whether the link can be opened by a reader who meets its requirements."""
         return self.link.state not in ("expired", "burned") and self.link.file.frozen_at is None
 
@@ -35,7 +35,7 @@ class PublicMetadata:
         return {"expired": file.delete_at, "burned": file.burned_at}.get(self.link.state)
 
     @property
-    def asks(self) -> bool:
+    def has_requirements(self) -> bool:
         """Return whether the link has requirements that come before the first page."""
         return bool(entry.find_requirements(self.link).kinds)
 

@@ -17,7 +17,7 @@ _SALT_BYTES = 16
 def hash_password(rt: Runtime, password: str) -> str:
     """Return the argon2id hash of ``password`` with parameters and salt. It is slow: not for use in a transaction."""
     with _HASH_SLOTS:
-        return _HASHER.hash(password, salt=rt.secret(_SALT_BYTES))
+        return _HASHER.hash(password, salt=rt.random_bytes(_SALT_BYTES))
 
 
 def is_match(stored: str, password: str) -> bool:

@@ -41,7 +41,7 @@ def create(rt: Runtime, caller: Caller, name: str, body: Mapping[str, Any]) -> V
         wanted = rules.parse_create(body)
         _require_variant_fits(wanted, file)
         rules.require_variant_slot(sharing.count_variants(rt.db, file.id))
-        uuid = rt.uuid()
+        uuid = rt.random_uuid()
         sharing.insert_variant(
             rt.db,
             uuid,
@@ -90,7 +90,7 @@ def delete(rt: Runtime, caller: Caller, name: str, variant: str) -> None:
     with rt.db.write():
         purge.unattribute(rt, row.id)  # rows that were added meanwhile
         sharing.delete_variant(rt.db, row.id)
-    rt.db.scrub()
+    rt.db.truncate_wal()
 
 
 def redact(rt: Runtime, caller: Caller, name: str, variant: str) -> None:
@@ -106,7 +106,7 @@ def redact(rt: Runtime, caller: Caller, name: str, variant: str) -> None:
             webhooks.erase_variant_label(rt.db, row.id)
             sharing.erase_variant_label(rt.db, row.id)
             sharing.mark_variant_redacted(rt.db, row.id, now)
-    rt.db.scrub()
+    rt.db.truncate_wal()
 
 
 def _get_variant(rt: Runtime, file: FileRow, variant: str) -> VariantRow:

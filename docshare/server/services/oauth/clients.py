@@ -20,21 +20,21 @@ class RegisteredClient(ClientRow):
     """A registered app, with the questions that the OAuth protocol asks about it."""
 
     @property
-    def redirects(self) -> list[str]:
+    def redirect_list(self) -> list[str]:
         """Return the registered redirect addresses."""
         found: list[str] = json.loads(self.redirect_uris)
         return found
 
     @property
-    def public(self) -> bool:
+    def is_public(self) -> bool:
         """Return whether the client has no secret."""
         return self.secret_digest is None
 
-    def redirects_to(self, uri: str) -> bool:
+    def is_redirect_allowed(self, uri: str) -> bool:
         """Return whether the server may redirect the browser to ``uri``."""
-        return rules.is_registered_redirect(self.redirects, uri)
+        return rules.is_registered_redirect(self.redirect_list, uri)
 
-    def knows(self, secret: str) -> bool:
+    def is_secret(self, secret: str) -> bool:
         """Return whether ``secret`` is the client's secret."""
         known = self.secret_digest or ""
         return bool(known) and hmac.compare_digest(digest(secret).encode(), known.encode())
@@ -52,7 +52,7 @@ def create(rt: Runtime, name: str, redirect_uris: list[str], *, public: bool) ->
     Raises ``bad_request`` for an address that cannot be redirected to, or a name that no consent page could show.
     """
     name, redirects = rules.require_client_name(name), rules.require_redirect_uris(redirect_uris)
-    client_id, secret = rt.token(_ID_CHARS), None if public else rt.token(_SECRET_CHARS)
+    client_id, secret = rt.random_token(_ID_CHARS), None if public else rt.random_token(_SECRET_CHARS)
     stored = None if secret is None else digest(secret)
     with rt.db.write():
         oauth.insert_client(rt.db, client_id, name, json.dumps(redirects), stored, rt.clock())
@@ -77,8 +77,8 @@ def describe(client: RegisteredClient) -> dict[str, Any]:
     return {
         "clientId": client.client_id,
         "name": client.name,
-        "redirectUris": client.redirects,
-        "public": client.public,
+        "redirectUris": client.redirect_list,
+        "public": client.is_public,
         "createdAt": format_instant(client.created_at),
     }
 

@@ -36,7 +36,7 @@ def issue_code(
     rt: Runtime, account_id: int, client: RegisteredClient, *, redirect_uri: str, scopes: str, challenge: str
 ) -> str:
     """Return a code that ``client`` can exchange once, within a minute, for what the account has just approved."""
-    code = rt.token(_CODE_CHARS)
+    code = rt.random_token(_CODE_CHARS)
     expires_at = rt.clock() + AUTHORIZATION_CODE_MS
     with rt.db.write():
         oauth.insert_code(
@@ -84,7 +84,7 @@ def exchange_code(rt: Runtime, code: AuthorizationCode) -> TokenPair | None:
         if current.expires_at <= now:
             return None
         grant_id = oauth.insert_grant(
-            rt.db, rt.uuid(), code.account_id, code.client_id, code.scopes, now=now, expires_at=ends
+            rt.db, rt.random_uuid(), code.account_id, code.client_id, code.scopes, now=now, expires_at=ends
         )
         oauth.mark_code_exchanged(rt.db, code.digest, grant_id)
         return _create_token_pair(rt, grant_id, code.scopes, code.scopes, ends, now)
@@ -100,9 +100,9 @@ def find_refresh_token(rt: Runtime, token: str, client: RegisteredClient) -> Gra
     if known is None or known.kind != "refresh" or known.client_id != client.id:
         return None
     state = refresh_token_state(known.rotated_at, now)
-    if state is RefreshTokenState.STOLEN:
+    if state is RefreshTokenState.REUSED:
         _revoke_grant(rt, known.grant_id, now)
-    return known if state is RefreshTokenState.GOOD else None
+    return known if state is RefreshTokenState.VALID else None
 
 
 def refresh_tokens(rt: Runtime, token: GrantToken, scopes: str) -> TokenPair | None:
@@ -181,4 +181,4 @@ def _create_token_pair(
 
 
 def _generate_token(rt: Runtime, lane: Lane) -> str:
-    return f"{LANES[lane].prefix}{rt.token(CREDENTIAL_CHARS)}"
+    return f"{LANES[lane].prefix}{rt.random_token(CREDENTIAL_CHARS)}"

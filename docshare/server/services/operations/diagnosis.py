@@ -54,7 +54,7 @@ def _check_disk(rt: Runtime, arguments: DoctorArguments) -> DiagnosticFinding:  
 
 
 def _check_wal(rt: Runtime, arguments: DoctorArguments) -> DiagnosticFinding:  # noqa: ARG001 - as every check
-    path = rt.config.database.with_name(rt.config.database.name + "-wal")
+    path = rt.config.database_path.with_name(rt.config.database_path.name + "-wal")
     size = path.stat().st_size if path.exists() else 0
     if size > _LARGE_WAL_BYTES:
         return warning_finding(
@@ -67,14 +67,14 @@ def _check_wal(rt: Runtime, arguments: DoctorArguments) -> DiagnosticFinding:  #
 def _check_database(rt: Runtime, arguments: DoctorArguments) -> DiagnosticFinding:  # noqa: ARG001 - as every check
     repair = "Stop the server, then: docshare admin check; restore a backup if it finds damage."
     try:
-        damage = inspection.find_damage(rt.config.database, _SCAN_TIMEOUT_S)
+        damage = inspection.find_damage(rt.config.database_path, _SCAN_TIMEOUT_S)
     except TimeoutError:
         return skipped_finding(f"the scan takes more than {_SCAN_TIMEOUT_S:.0f} s; run: docshare admin check")
     return error_finding(damage, repair) if damage else passed_finding("the database is not damaged")
 
 
 def _check_schema(rt: Runtime, arguments: DoctorArguments) -> DiagnosticFinding:  # noqa: ARG001 - as every check
-    step = inspection.read_schema_step(rt.config.database)
+    step = inspection.read_schema_step(rt.config.database_path)
     detail = f"schema step {step} of {len(STEPS)}"
     if step == len(STEPS):
         return passed_finding(detail)
@@ -96,19 +96,19 @@ def _is_exposed(path: Path) -> bool:
 
 
 def _check_jobs(rt: Runtime, arguments: DoctorArguments) -> DiagnosticFinding:  # noqa: ARG001 - as every check
-    if not rt.pulses:
+    if not rt.heartbeats:
         return skipped_finding("the server is not running, so no background jobs run")
     now = rt.clock()
-    silent = [f"{name} for {(now - at) // SECOND} s" for name, at in rt.pulses.items() if now - at > _SILENT_MS]
+    silent = [f"{name} for {(now - at) // SECOND} s" for name, at in rt.heartbeats.items() if now - at > _SILENT_MS]
     if silent:
         return error_finding(
             f"background jobs have stalled: {', '.join(silent)}", "See the log, then restart the server."
         )
-    return passed_finding(f"background jobs are running: {', '.join(sorted(rt.pulses))}")
+    return passed_finding(f"background jobs are running: {', '.join(sorted(rt.heartbeats))}")
 
 
 def _check_deliveries(rt: Runtime, arguments: DoctorArguments) -> DiagnosticFinding:  # noqa: ARG001 - as every check
-    now, database = rt.clock(), rt.config.database
+    now, database = rt.clock(), rt.config.database_path
     late = inspection.count_late_deliveries(database, now - _LATE_MS)
     abandoned = inspection.count_abandoned_deliveries(database, now - 2 * DAY, now - DAY)
     disabled = inspection.count_disabled_webhooks(database)
@@ -121,7 +121,7 @@ def _check_deliveries(rt: Runtime, arguments: DoctorArguments) -> DiagnosticFind
 
 
 def _check_outbox(rt: Runtime, arguments: DoctorArguments) -> DiagnosticFinding:  # noqa: ARG001 - as every check
-    now, database = rt.clock(), rt.config.database
+    now, database = rt.clock(), rt.config.database_path
     late = inspection.count_late_mails(database, now - _LATE_MS)
     failed = inspection.count_failed_mails(database, now - DAY)
     if late or failed:

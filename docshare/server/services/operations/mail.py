@@ -65,10 +65,10 @@ def enqueue(
         return
     now = rt.clock()
     gathers_until = None if gathers_ms is None else now + gathers_ms
-    next_at = (gathers_until or now) if rt.mailer.configured else None
+    next_at = (gathers_until or now) if rt.mailer.is_configured else None
     mail_rows.insert(
         rt.db,
-        rt.uuid(),
+        rt.random_uuid(),
         recipient,
         rules.sanitize_header(subject),
         body,
@@ -93,7 +93,7 @@ def rewrite(rt: Runtime, mail_id: int, subject: str, body: str) -> None:
 
 def send_due(rt: Runtime) -> int:
     """Send the mails that are due, one after the other; return how many the mail server accepted."""
-    if not rt.mailer.configured:
+    if not rt.mailer.is_configured:
         return 0
     return sum(_attempt_delivery(rt, row) for row in mail_rows.list_due(rt.db, rt.clock(), _BATCH_MAILS))
 
@@ -101,7 +101,7 @@ def send_due(rt: Runtime) -> int:
 def send_test(rt: Runtime, recipient: str) -> None:
     """Send a short mail now, without the outbox. Raises MailNotDelivered."""
     body = f"This is a test mail of the docshare server at {rt.config.base_url}\n"
-    row = MailRow(0, rt.uuid(), recipient, "Test mail of docshare", body, rt.clock(), 0, *[None] * 6)
+    row = MailRow(0, rt.random_uuid(), recipient, "Test mail of docshare", body, rt.clock(), 0, *[None] * 6)
     rt.mailer.send(_compose(rt, row))
 
 
@@ -151,7 +151,7 @@ def _attempt_delivery(rt: Runtime, row: MailRow) -> bool:
 
 def _record_failure(rt: Runtime, row: MailRow, error: MailNotDelivered) -> None:
     now = rt.clock()
-    next_at = None if error.lasting else rules.next_attempt_at(row.attempts + 1, now)
+    next_at = None if error.is_permanent else rules.next_attempt_at(row.attempts + 1, now)
     with rt.db.write():
         mail_rows.mark_failed(rt.db, row.id, str(error), next_at=next_at, failed_at=None if next_at else now)
     LOGGER.warning("mail not delivered", extra={"mail": row.uuid, "attempt": row.attempts + 1, "error": str(error)})

@@ -70,7 +70,7 @@ def _compose_notes_mail(rt: Runtime, owner: NotifiedOwner, notes: list[MailedNot
     """Return the subject and the text of a mail about ``count`` notes; it quotes ``notes``, the first of them."""
     quoted = "".join(_format_note(note, owner.document) for note in notes)
     more = f"And {count - len(notes)} more.\n\n" if count > len(notes) else ""
-    left = f"{notes[0].who} left a note" if count == 1 else f"{count} notes were left"
+    left = f"{notes[0].author_label} left a note" if count == 1 else f"{count} notes were left"
     return f'{left} on "{owner.document}"', quoted + more + _format_report_link(rt, owner)
 
 
@@ -78,7 +78,7 @@ def _format_note(note: MailedNote, document: str) -> str:
     where = f"page {note.page} of " if note.page is not None else ""
     kind = "a public note" if note.public else "a private note"
     quoted = "\n".join(f"    {line}" for line in note.body.splitlines())
-    return f'{note.who} left {kind} on {where}"{document}":\n\n{quoted}\n\n'
+    return f'{note.author_label} left {kind} on {where}"{document}":\n\n{quoted}\n\n'
 
 
 def _describe_reader(rt: Runtime, session_id: int) -> str:

@@ -15,7 +15,7 @@ def instance_secret(rt: Runtime, name: str) -> bytes:
         return _load_secret(rt.db, name)
     except KeyError:
         with rt.db.write():
-            instance.insert_secret(rt.db, name, rt.secret(_SECRET_BYTES))
+            instance.insert_secret(rt.db, name, rt.random_bytes(_SECRET_BYTES))
         return _load_secret(rt.db, name)
 
 

@@ -33,7 +33,7 @@ def hold_shared_slot(slots: FairSlots, tenant: Hashable, refusal: str, *, wait_s
     Parameters: ``tenant`` that asks; ``refusal`` the sentence of the problem when none is free within ``wait_s``
     seconds. Raises ``unavailable``, whose ``extra`` has the ``reason`` ``FULL_REASON``.
     """
-    with slots.taken(tenant, wait_s) as held:
+    with slots.hold(tenant, wait_s) as held:
         if not held:
             raise _no_free_slot(refusal)
         yield

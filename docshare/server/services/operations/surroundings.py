@@ -31,14 +31,14 @@ _KNOWN_ADDRESS = "8.8.8.8"  # every country database contains it; the check neve
 def check_mail_server(rt: Runtime, arguments: Mapping[str, str]) -> DiagnosticFinding:
     """Log in to the mail server; with ``mail`` in ``arguments`` send a test mail."""
     recipient = arguments.get("mail")
-    if not rt.mailer.configured:
+    if not rt.mailer.is_configured:
         reason = "a mail server is not configured; mails stay in the outbox"
         return error_finding(reason, "Set DOCSHARE_SMTP_URL.") if recipient else skipped_finding(reason)
     try:
         if recipient:
             mail.send_test(rt, recipient)
         else:
-            rt.mailer.try_out(_TIMEOUT_S)
+            rt.mailer.test_login(_TIMEOUT_S)
     except MailNotDelivered as error:
         return error_finding(str(error), "Correct DOCSHARE_SMTP_URL (host, port, user, password, smtp or smtps).")
     if recipient:
@@ -48,9 +48,9 @@ def check_mail_server(rt: Runtime, arguments: Mapping[str, str]) -> DiagnosticFi
 
 def check_converter(rt: Runtime, arguments: Mapping[str, str]) -> DiagnosticFinding:  # noqa: ARG001 - as every check
     """Start LibreOffice as a conversion would."""
-    if not rt.converter.available:
+    if not rt.converter.is_available:
         return warning_finding("LibreOffice is not installed: Word and PowerPoint files are rejected", MISSING_HINT)
-    rt.converter.level  # noqa: B018 - reading it starts LibreOffice
+    rt.converter.isolation_level  # noqa: B018 - reading it starts LibreOffice
     missing = rt.converter.missing
     if missing:
         return warning_finding(f"LibreOffice starts; its confinement lacks {', '.join(missing)}", LAYERS[missing[0]])
@@ -63,7 +63,7 @@ def check_confinement(rt: Runtime, arguments: Mapping[str, str]) -> DiagnosticFi
         layers = rt.confinement.measure()
     except (BrokenWorkerError, WorkerTimeoutError) as error:
         return error_finding(f"PDFs cannot be opened: {error}", "Reinstall docshare into a separate environment.")
-    reasons = layers.reasons()
+    reasons = layers.list_missing()
     if reasons:
         words = ", ".join(f"{name} ({reason})" for name, reason in reasons.items())
         return warning_finding(f"the confinement of PDF workers lacks {words}", LAYERS[next(iter(reasons))])
@@ -74,11 +74,11 @@ def check_confinement(rt: Runtime, arguments: Mapping[str, str]) -> DiagnosticFi
 
 def require_confinement(rt: Runtime) -> None:
     """Measure how processes that open documents are confined. Raises UnconfinedError if a required layer is missing."""
-    rt.confinement.check()
-    if not (rt.confinement.required and rt.converter.available):
+    rt.confinement.require_layers()
+    if not (rt.confinement.required and rt.converter.is_available):
         return
     try:
-        rt.converter.level  # noqa: B018 - reading it starts LibreOffice
+        rt.converter.isolation_level  # noqa: B018 - reading it starts LibreOffice
     except Problem as problem:
         words = ", ".join(rt.converter.missing) or problem.detail
         detail = f"DOCSHARE_CONFINEMENT is required, and LibreOffice runs without: {words}"
@@ -111,7 +111,7 @@ def check_design_keys(rt: Runtime, arguments: Mapping[str, str]) -> DiagnosticFi
     if not urls:
         return skipped_finding("a design tool is not configured")
     try:
-        counts = [rt.jwts.published(url) for url in urls]
+        counts = [rt.jwts.count_published_keys(url) for url in urls]
     except KeysUnreachable as error:
         return error_finding(f"the keys of the design tool: {error}", "Correct DOCSHARE_DESIGN_USER_JWKS_URL.")
     return passed_finding(f"the design tool publishes {sum(counts)} usable keys")
@@ -138,7 +138,7 @@ def check_proxies(rt: Runtime, arguments: Mapping[str, str]) -> DiagnosticFindin
             f"DOCSHARE_TRUSTED_PROXIES trusts every host ({words}): readers can forge their address",
             "List only your proxy: DOCSHARE_TRUSTED_PROXIES=127.0.0.1/32 if it is on this machine.",
         )
-    if forwarders := rt.forwarders.known(rt.clock()):
+    if forwarders := rt.untrusted_proxies.list_recent(rt.clock()):
         return error_finding(
             f"a proxy at {', '.join(forwarders)} is not trusted: all readers behind it appear under one address",
             f"If this is your reverse proxy: DOCSHARE_TRUSTED_PROXIES={','.join(map(str, (*trusted, *forwarders)))}",

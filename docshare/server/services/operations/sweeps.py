@@ -15,7 +15,7 @@ def clean_at_start(rt: Runtime) -> SweepResult:
     swept = rt.blobs.sweep(frozenset(contents.stream_blobs(rt.db)))
     dispatch.release_claims(rt)
     purge_due(rt)
-    rt.pages.forget_others(dict(contents.stream_versions(rt.db)))
+    rt.pages.delete_stale(dict(contents.stream_versions(rt.db)))
     for file_id in file_rows.list_trashed_ids(rt.db):
         purge.hide_rows(rt, file_id)
     return swept

@@ -33,10 +33,10 @@ class Notice:
 
     account_id: int
     kind: str
-    muted: bool
+    is_muted: bool
 
     @property
-    def words(self) -> str:
+    def label(self) -> str:
         """Return the name of this kind."""
         return NOTICES[self.kind]
 

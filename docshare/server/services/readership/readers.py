@@ -29,14 +29,14 @@ class ReaderContext:
     anything."""
 
     link: Link
-    sight: ReaderView
+    view: ReaderView
     token: str | None
     is_owner: bool
 
     @property
     def window(self) -> PageWindow:
         """The pages that they see."""
-        return self.sight.window
+        return self.view.window
 
 
 def resolve_reader(rt: Runtime, link: Link, cookie: str | None, token: str | None) -> ReaderContext:
@@ -78,7 +78,7 @@ def require_channel(rt: Runtime, reader: ReaderContext, feature: str) -> Feedbac
 def to_document_page(reader: ReaderContext, page: int) -> int:
     """The document's number of the ``page`` that ``reader`` means. Raises ``not_found`` for one they do not see."""
     try:
-        return reader.window.of_document(page)
+        return reader.window.to_document_page(page)
     except ValueError:
         raise Problem("not_found", "There is no such page.") from None
 
@@ -87,7 +87,7 @@ def require_version(reader: ReaderContext, seen: str) -> None:
     """Raise ``conflict`` if ``seen``, the version in the page addresses of the open page (``Sight.mark``), belongs to
     another document or another page range than the current one: the reader means other pages."""
     # The watermark may differ: a personal one changes with the name that its reader gives.
-    if not reader.sight.has(seen):
+    if not reader.view.is_same_pages(seen):
         raise _document_changed()
 
 

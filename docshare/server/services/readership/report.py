@@ -102,7 +102,7 @@ class Report:
     shown: int | None
     summary: Summary
     breakdown: Breakdown | None
-    people: ReaderDetails | None
+    reader_details: ReaderDetails | None
 
 
 class PageReaders(NamedTuple):
@@ -131,7 +131,7 @@ def build_report(rt: Runtime, caller: Caller, name: str) -> Report:
             shown=shown.size if page_range else None,
             summary=_build_summary(file, totals, _compute_median(rt, file.id, totals.sessions)),
             breakdown=_build_breakdown(rt, file.id, shown, totals.sessions, now) if caller.plan >= Plan.BASIC else None,
-            people=_load_reader_details(rt, file.id) if caller.plan >= Plan.PRO else None,
+            reader_details=_load_reader_details(rt, file.id) if caller.plan >= Plan.PRO else None,
         )
 
 

@@ -37,7 +37,7 @@ class ExplainedSession:
     """Everything that is known of one session."""
 
     row: SessionSummary
-    judged: SessionClassification
+    classification: SessionClassification
     pages: list[PageRow]
     beacons: list[BeaconRow]
 

@@ -37,6 +37,6 @@ def record(rt: Runtime, reader: ReaderContext, body: Mapping[str, Any], user_age
 
 def _get_hotspot_id(rt: Runtime, reader: ReaderContext, uuid: str) -> int:
     found = sharing.find_hotspot(rt.db, reader.link.file.id, uuid)
-    if found is None or reader.window.of_reader(found[1]) is None:
+    if found is None or reader.window.to_reader_page(found[1]) is None:
         raise Problem("not_found", "There is no such hotspot.")
     return found[0]

@@ -36,7 +36,7 @@ class StoredViewSession:
     reader: str
     reading: SessionReading
 
-    def over(self, now: int) -> bool:
+    def is_over(self, now: int) -> bool:
         """Return whether the session has ended by ``now``, stored or not."""
         return self.ended_at is not None or reading.session_end(self.reading) <= now
 
@@ -74,7 +74,7 @@ def list_due(rt: Runtime, now: int, limit: int) -> list[StoredViewSession]:
 
 def insert(rt: Runtime, place: SessionContext, state: SessionReading) -> StoredViewSession:
     """Store a new session."""
-    session_id = viewing.insert_session(rt.db, rt.uuid(), place, state)
+    session_id = viewing.insert_session(rt.db, rt.random_uuid(), place, state)
     return StoredViewSession(session_id, place.part, None, place.file_id, place.invite_id, place.reader, state)
 
 
@@ -164,7 +164,7 @@ def _save(rt: Runtime, session: StoredViewSession, state: SessionReading) -> Non
         state.klass,
         state.reason,
         state.started_at,
-        state.heard_at,
+        state.last_beacon_at,
         state.active_at,
         state.last_seq,
         state.hidden_at,

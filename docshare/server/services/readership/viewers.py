@@ -38,14 +38,14 @@ def find_or_create(rt: Runtime, link: Link, token: str | None, *, given: str | N
     viewer = find(rt, link, token)
     if viewer is not None:
         return KnownViewer(viewer, None)
-    given = given or rt.token(_TOKEN_CHARS)
+    given = given or rt.random_token(_TOKEN_CHARS)
     invite = link.invite
     email, name = (invite.email, invite.name) if invite else (None, None)
     file_id, variant_id, invite_id = _link_ids(link)
     now = rt.clock()
     size = _PSEUDONYM_BYTES
     while True:
-        pseudonym = f"Reader {rt.secret(size).hex().upper()}"
+        pseudonym = f"Reader {rt.random_bytes(size).hex().upper()}"
         is_stored = reader_tables.insert_viewer(
             rt.db,
             digest(given),

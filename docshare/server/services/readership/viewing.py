@@ -42,7 +42,7 @@ class PageFacts:
     source: str
     viewer_mode: str
     referrer: str | None
-    prefetched: bool
+    is_prefetched: bool
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,8 @@ class BeaconSender:
     address: str
     country: str | None
     account_id: int | None
-    prefetch: bool
-    viewer_token: Callable[[Link], str | None] = lambda _link: None
+    is_prefetch: bool
+    find_viewer_token: Callable[[Link], str | None] = lambda _link: None
 
 
 def prepare(rt: Runtime) -> None:
@@ -70,13 +70,13 @@ def sign_page_token(rt: Runtime, link: Link, window: PageWindow, facts: PageFact
         public_id=link.public_id,
         content_version=link.file.content_version,
         issued_at=rt.clock(),
-        nonce=rt.token(20),
-        pages_before=window.before,
+        nonce=rt.random_token(20),
+        pages_before=window.pages_before,
         pages=window.size,
         source=facts.source,
         viewer_mode=facts.viewer_mode,
         referrer=facts.referrer,
-        prefetched=facts.prefetched,
+        prefetched=facts.is_prefetched,
     )
     return view_token.sign_token(instance_secret(rt, _SECRET), opening)
 
@@ -92,7 +92,7 @@ def record_beacon(rt: Runtime, name: str, body: bytes, sender: BeaconSender) -> 
     ``gone`` for a dead link, ``conflict`` if the session is over (the reader's browser then begins the next one),
     ``rate_limited`` if one network starts too many sessions.
     """
-    token, beacon = reading.parse_beacon_request(body, sender.prefetch)
+    token, beacon = reading.parse_beacon_request(body, sender.is_prefetch)
     now = rt.clock()
     opening = _verify_page_load(rt, name, token, now)
     beacon = reading.to_document_pages(beacon, opening.pages_before)
@@ -106,7 +106,7 @@ def record_beacon(rt: Runtime, name: str, body: bytes, sender: BeaconSender) -> 
             return
         session = view_sessions.find(rt, opening.nonce, beacon.part)
         if session is not None:
-            if session.over(now):
+            if session.is_over(now):
                 raise _session_over()
             if reading.is_over_rate(beacon, now - session.reading.earliest_at):
                 return
@@ -162,7 +162,7 @@ def _is_reader(rt: Runtime, link: Link, sender: BeaconSender) -> bool:
     """Return False for the owner. Raises ``gone`` for a dead link, ``forbidden`` if the reader has not met its
     conditions, for example after the password was changed."""
     owner = link.file.owner_id is not None and link.file.owner_id == sender.account_id
-    owed = entry.check_entry(rt, link, sender.viewer_token, owner=owner).owed
+    owed = entry.check_entry(rt, link, sender.find_viewer_token, owner=owner).missing
     if owner:
         return False
     if owed:
@@ -172,7 +172,7 @@ def _is_reader(rt: Runtime, link: Link, sender: BeaconSender) -> bool:
 
 def _require_start_allowed(rt: Runtime, sender: BeaconSender) -> None:
     allowance = rt.limits.hit(SESSION_START_POLICY, address_key(sender.address), SESSION_START_POLICY.limit)
-    if not allowance.allowed:
+    if not allowance.is_allowed:
         retry = {"Retry-After": str(allowance.reset_s)}
         raise Problem("rate_limited", "Too many readers from one address at once.", headers=retry)
 
@@ -185,7 +185,7 @@ def _start_session(
     if last is not None:
         earliest = max(earliest, _end_previous(rt, last, beacon, now))
     agent = parse_user_agent(sender.user_agent)
-    viewer = viewers.find(rt, link, sender.viewer_token(link))
+    viewer = viewers.find(rt, link, sender.find_viewer_token(link))
     email, name = viewers.find_contact(viewer, link)
     place = SessionContext(
         opening=opening.nonce,
@@ -216,7 +216,7 @@ def _end_previous(rt: Runtime, last: StoredViewSession, beacon: BeaconBody, now:
 
     Raises ``conflict`` while ``last`` is still going on, so that one load cannot claim many views at once.
     """
-    if beacon.part <= last.part or not last.over(now):
+    if beacon.part <= last.part or not last.is_over(now):
         raise _session_over()
     if last.ended_at is None:
         view_sessions.end_session(rt, last)
@@ -238,7 +238,7 @@ def _get_salt(rt: Runtime, file_id: int, now: int) -> bytes:
     found = tables.find_salt(rt.db, file_id)
     if found is not None and now - found[1] < READER_SALT_MS:
         return found[0]
-    salt = rt.secret(32)
+    salt = rt.random_bytes(32)
     tables.replace_salt(rt.db, file_id, salt, now)
     return salt
 

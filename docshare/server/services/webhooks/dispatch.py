@@ -52,7 +52,7 @@ def send(rt: Runtime, delivery: ClaimedDelivery) -> AttemptResult:
         delivery=delivery.uuid,
         attempt=delivery.number,
     )
-    if not outcome.delivered:
+    if not outcome.is_delivered:
         facts = {
             "delivery": delivery.uuid,
             "attempt": delivery.number,
@@ -88,8 +88,8 @@ def _apply_result(rt: Runtime, result: AttemptResult, now: int) -> None:
     if found is None:
         return
     webhook_id, tries, is_disabled = found
-    wait = None if outcome.delivered or is_disabled else retry_delay(tries + 1)
-    is_abandoned = wait is None and not outcome.delivered
+    wait = None if outcome.is_delivered or is_disabled else retry_delay(tries + 1)
+    is_abandoned = wait is None and not outcome.is_delivered
     # A failure counts once per abandoned delivery, not per attempt, and not while the webhook is disabled.
     is_counted = is_abandoned and not is_disabled
     deliveries.insert_attempt(rt.db, delivery.id, delivery.number, AttemptRow(result.at, *outcome))
@@ -98,7 +98,7 @@ def _apply_result(rt: Runtime, result: AttemptResult, now: int) -> None:
         delivery.id,
         tries=tries + 1,
         next_at=now + wait if wait else None,
-        delivered_at=now if outcome.delivered else None,
+        delivered_at=now if outcome.is_delivered else None,
         abandoned_at=now if is_abandoned else None,
     )
     webhooks.record_attempt(
@@ -106,7 +106,7 @@ def _apply_result(rt: Runtime, result: AttemptResult, now: int) -> None:
         webhook_id,
         at=result.at,
         status=outcome.status,
-        has_failed=not outcome.delivered,
+        has_failed=not outcome.is_delivered,
         is_counted=is_counted,
     )
     if is_counted and webhooks.disable(rt.db, webhook_id, DISABLE_AFTER, now):

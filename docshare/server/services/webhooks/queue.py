@@ -14,7 +14,7 @@ def enqueue_deliveries(rt: Runtime, file_id: int, event: str, body: str, *, vari
     """
     for webhook_id, plan in webhooks.list_receivers(rt.db, file_id, event, now):
         if is_queued(event, Plan(plan), by_owner=False):
-            uuid = rt.uuid()
+            uuid = rt.random_uuid()
             deliveries.insert(
                 rt.db, uuid, webhook_id, file_id=file_id, variant_id=variant_id, event=event, body=body, now=now
             )

@@ -33,7 +33,7 @@ class AttemptOutcome(NamedTuple):
     error: str | None
 
     @property
-    def delivered(self) -> bool:
+    def is_delivered(self) -> bool:
         """Return whether the receiver accepted the event."""
         return self.error is None
 
@@ -68,7 +68,7 @@ def post_event(
 
 def _send_request(rt: Runtime, receiver: Receiver, body: str, names: dict[str, str]) -> int:
     """Return the status of the response. Raises Problem, OutboundError."""
-    target, permit = destination.vet_target(rt, receiver.url, listener=receiver.listens)
+    target, permit = destination.vet_target(rt, receiver.url, listener=receiver.is_listener)
     headers = {"Content-Type": CONTENT_TYPE, "User-Agent": rt.config.webhook_user_agent, **names}
     if receiver.format == "slack":
         content = _encode_json(slack.render_message(json.loads(body), rt.config.base_url))
@@ -80,7 +80,7 @@ def _send_request(rt: Runtime, receiver: Receiver, body: str, names: dict[str, s
     ) as response:
         # Only the status matters. The body is read up to a limit so that the receiver does not see a broken connection.
         with suppress(OutboundError):
-            response.beginning(_MAX_RESPONSE_BYTES)
+            response.read_head(_MAX_RESPONSE_BYTES)
         return response.status
 
 

@@ -49,7 +49,7 @@ def create(rt: Runtime, caller: Caller, body: Mapping[str, Any]) -> NewWebhook:
         _get_file_id(rt, caller, fields.file)
         _require_slot(rt, caller)
     target = destination.vet_registration(rt, fields.url)
-    uuid, secret, now = rt.uuid(), SECRET_PREFIX + rt.secret(SECRET_HEX_CHARS // 2).hex(), rt.clock()
+    uuid, secret, now = rt.random_uuid(), SECRET_PREFIX + rt.random_bytes(SECRET_HEX_CHARS // 2).hex(), rt.clock()
     sealed = rt.vault.seal(secret, uuid)
     with rt.db.write():
         # The lookup took time, so everything is checked again.
@@ -82,7 +82,7 @@ def delete(rt: Runtime, caller: Caller, webhook: str) -> None:
     purge.delete_deliveries(rt, row.id)
     with rt.db.write():
         table.delete(rt.db, row.id)  # also deletes deliveries that were queued meanwhile
-    rt.db.scrub()
+    rt.db.truncate_wal()
 
 
 def enable(rt: Runtime, caller: Caller, webhook: str) -> WebhookRow:
@@ -106,7 +106,7 @@ def send_test(rt: Runtime, caller: Caller, webhook: str) -> AttemptOutcome:
     sealed = table.find_secret(rt.db, row.id)
     if sealed is None:
         raise webhook_not_found()
-    receiver = Receiver(row.uuid, row.url, row.format, sealed, listens=False)
+    receiver = Receiver(row.uuid, row.url, row.format, sealed, is_listener=False)
     return post_test_event(rt, receiver, caller.account_id, row.file_id)
 
 
@@ -118,9 +118,9 @@ def post_test_event(rt: Runtime, receiver: Receiver, account_id: int | None, fil
     envelope = rules.build_test_event(file_table.find_newest_name(rt.db, account_id, file_id), rt.clock())
     body = json.dumps(envelope, ensure_ascii=False, separators=(",", ":"))
     with slots.hold_shared_slot(
-        rt.outbound.trials, account_id, "Too many webhooks are being tested now.", wait_s=_TEST_WAIT_S
+        rt.outbound.test_slots, account_id, "Too many webhooks are being tested now.", wait_s=_TEST_WAIT_S
     ):
-        return send.post_event(rt, receiver, event=TEST_KIND, body=body, delivery=rt.uuid(), attempt=1)
+        return send.post_event(rt, receiver, event=TEST_KIND, body=body, delivery=rt.random_uuid(), attempt=1)
 
 
 def get_owned(rt: Runtime, caller: Caller, webhook: str) -> WebhookRow:

@@ -53,25 +53,25 @@ _ACCOUNT = "SELECT id, uuid, email, name, plan, created_at FROM accounts WHERE i
 
 def find_by_id(store: Store, account_id: int) -> AccountRow | None:
     """Return an account, or None."""
-    found = store.row(_ACCOUNT, (account_id,))
+    found = store.fetch_one(_ACCOUNT, (account_id,))
     return AccountRow._make(found) if found else None
 
 
 def find_by_key(store: Store, digest: str) -> AccountRow | None:
     """Return the account of the API key with this digest, or None if the key is unknown or revoked."""
-    found = store.row(_ACCOUNT_OF_KEY, (digest,))
+    found = store.fetch_one(_ACCOUNT_OF_KEY, (digest,))
     return AccountRow._make(found) if found else None
 
 
 def recall_by_key(store: Store, digest: str) -> AccountRow | None:
     """Return what ``find_by_key`` returns, from the cache of the store."""
-    found = store.recall(_ACCOUNT_OF_KEY, (digest,))
+    found = store.fetch_cached(_ACCOUNT_OF_KEY, (digest,))
     return AccountRow._make(found) if found else None
 
 
 def recall_plan(store: Store, account_id: int | None) -> int | None:
     """Return the plan of an account, or None if the account does not exist."""
-    found = store.recall("SELECT plan FROM accounts WHERE id = ?", (account_id,))
+    found = store.fetch_cached("SELECT plan FROM accounts WHERE id = ?", (account_id,))
     return int(found[0]) if found else None
 
 
@@ -115,13 +115,13 @@ def delete(store: Store, account_id: int) -> None:
 
 def find_password(store: Store, email: str) -> tuple[int, str | None] | None:
     """Return the id of the account of ``email`` and the hash of its password, or None."""
-    found = store.row("SELECT id, password_hash FROM accounts WHERE email = ?", (email,))
+    found = store.fetch_one("SELECT id, password_hash FROM accounts WHERE email = ?", (email,))
     return (found[0], found[1]) if found else None
 
 
 def has_password(store: Store, account_id: int) -> bool:
     """Return whether an account has a password."""
-    found = store.row("SELECT password_hash IS NOT NULL FROM accounts WHERE id = ?", (account_id,))
+    found = store.fetch_one("SELECT password_hash IS NOT NULL FROM accounts WHERE id = ?", (account_id,))
     return bool(found and found[0])
 
 
@@ -164,13 +164,13 @@ def delete_keys(store: Store, account_id: int) -> None:
 
 def get_uuid(store: Store, account_id: int) -> str:
     """Return the UUID of an existing account."""
-    ((uuid,),) = store.rows("SELECT uuid FROM accounts WHERE id = ?", (account_id,))
+    ((uuid,),) = store.fetch_all("SELECT uuid FROM accounts WHERE id = ?", (account_id,))
     return str(uuid)
 
 
 def find_id(store: Store, uuid: str) -> int | None:
     """Return the id of the account ``uuid``, or None."""
-    found = store.row("SELECT id FROM accounts WHERE uuid = ?", (uuid,))
+    found = store.fetch_one("SELECT id FROM accounts WHERE uuid = ?", (uuid,))
     return int(found[0]) if found else None
 
 
@@ -179,5 +179,5 @@ _SELECT_CALLER = "SELECT id, uuid, email, name, plan, created_at FROM accounts W
 
 def get_caller_columns(store: Store, account_id: int | None) -> tuple[int, str, str, str, int, int]:
     """Return ``(id, uuid, email, name, plan, created_at)`` of an account."""
-    ((ident, uuid, email, name, plan, created_at),) = store.rows(_SELECT_CALLER, (account_id,))
+    ((ident, uuid, email, name, plan, created_at),) = store.fetch_all(_SELECT_CALLER, (account_id,))
     return ident, uuid, email, name, plan, created_at

@@ -34,26 +34,26 @@ def insert(store: Store, file_id: int, row: AssetRow, blob: str, now: int) -> No
 
 def list_of_file(store: Store, file_id: int) -> list[AssetRow]:
     """Return the assets of a file, oldest first."""
-    return [AssetRow._make(found) for found in store.rows(_LIST, (file_id,))]
+    return [AssetRow._make(found) for found in store.fetch_all(_LIST, (file_id,))]
 
 
 def list_blobs(store: Store, file_id: int) -> list[AssetBlob]:
     """Return the assets of a file with their blobs."""
     return [
         AssetBlob._make(found)
-        for found in store.rows("SELECT uuid, kind, blob FROM assets WHERE file_id = ?", (file_id,))
+        for found in store.fetch_all("SELECT uuid, kind, blob FROM assets WHERE file_id = ?", (file_id,))
     ]
 
 
 def find_served(store: Store, file_id: int, uuid: str) -> tuple[str, str] | None:
     """Return the blob and the media type of the asset ``uuid`` of a file, or None."""
-    found = store.row("SELECT blob, mime_type FROM assets WHERE file_id = ? AND uuid = ?", (file_id, uuid))
+    found = store.fetch_one("SELECT blob, mime_type FROM assets WHERE file_id = ? AND uuid = ?", (file_id, uuid))
     return (found[0], found[1]) if found else None
 
 
 def find_id(store: Store, file_id: int, uuid: str, kind: str) -> int | None:
     """Return the id of the asset ``uuid`` of a file if it is of this kind, or None."""
-    found = store.row("SELECT id FROM assets WHERE file_id = ? AND uuid = ? AND kind = ?", (file_id, uuid, kind))
+    found = store.fetch_one("SELECT id FROM assets WHERE file_id = ? AND uuid = ? AND kind = ?", (file_id, uuid, kind))
     return int(found[0]) if found else None
 
 

@@ -51,12 +51,12 @@ def insert(store: Store, columns: Mapping[str, Any]) -> File:
 
 def list_burned_ids(store: Store, burned_by: int) -> list[int]:
     """Return the ids of the files that burned by ``burned_by`` (ms) and are not destroyed yet."""
-    return [found[0] for found in store.rows(_SELECT_BURNED, (burned_by,))]
+    return [found[0] for found in store.fetch_all(_SELECT_BURNED, (burned_by,))]
 
 
 def find_burned(store: Store, file_id: int, burned_by: int) -> tuple[str, str] | None:
     """Return the UUID and the blob of a file if it burned by ``burned_by`` (ms) and is not destroyed yet, or None."""
-    found = store.row(f"{_SELECT_BURNED} AND id = ?", (burned_by, file_id))
+    found = store.fetch_one(f"{_SELECT_BURNED} AND id = ?", (burned_by, file_id))
     return (found[1], found[2]) if found else None
 
 
@@ -67,14 +67,14 @@ def mark_destroyed(store: Store, file_id: int, now: int) -> None:
 
 def find_target(store: Store, file_id: int) -> ReplacementTarget | None:
     """Return what a replacement of the content of a file needs, or None if the file was deleted."""
-    found = store.row(_SELECT_TARGET, (file_id,))
+    found = store.fetch_one(_SELECT_TARGET, (file_id,))
     return ReplacementTarget._make(found) if found else None
 
 
 def get_carried_over(store: Store, file_id: int) -> tuple[str, bool, int | None, int]:
     """Return what a file keeps when its content is replaced: its settings (JSON), whether a variant has a page range,
     ``burned_at`` and ``views_consumed``."""
-    ((settings, has_range, burned_at, consumed),) = store.rows(_SELECT_CARRIED_OVER, (file_id,))
+    ((settings, has_range, burned_at, consumed),) = store.fetch_all(_SELECT_CARRIED_OVER, (file_id,))
     return settings, bool(has_range), burned_at, consumed
 
 
@@ -91,7 +91,7 @@ def replace_content(
 
 def find_blob(store: Store, file_id: int) -> tuple[str, str] | None:
     """Return the UUID and the blob of a file, or None if it was deleted."""
-    found = store.row("SELECT uuid, blob FROM files WHERE id = ?", (file_id,))
+    found = store.fetch_one("SELECT uuid, blob FROM files WHERE id = ?", (file_id,))
     return (found[0], found[1]) if found else None
 
 

@@ -124,36 +124,36 @@ _SELECT_IDS_OF_EVENT = "SELECT id FROM deliveries WHERE id > ? AND file_id = ? A
 
 def list_after(store: Store, webhook_id: int, retained_from: int, since: int, limit: int) -> list[StoredDelivery]:
     """Return up to ``limit`` deliveries of a webhook with an id greater than ``since``, in ascending order."""
-    return [_parse_row(found) for found in store.rows(_AFTER, (webhook_id, retained_from, since, limit))]
+    return [_parse_row(found) for found in store.fetch_all(_AFTER, (webhook_id, retained_from, since, limit))]
 
 
 def list_newest(store: Store, webhook_id: int, retained_from: int, limit: int) -> list[StoredDelivery]:
     """Return the newest ``limit`` deliveries of a webhook, newest first."""
-    return [_parse_row(found) for found in store.rows(_NEWEST, (webhook_id, retained_from, 0, limit))]
+    return [_parse_row(found) for found in store.fetch_all(_NEWEST, (webhook_id, retained_from, 0, limit))]
 
 
 def find_of_webhook(
     store: Store, webhook_id: int, retained_from: int, delivery_id: int | None
 ) -> StoredDelivery | None:
     """Return one delivery of a webhook, or None."""
-    found = store.row(_ONE, (webhook_id, retained_from, delivery_id))
+    found = store.fetch_one(_ONE, (webhook_id, retained_from, delivery_id))
     return _parse_row(found) if found else None
 
 
 def list_newest_of_instance(store: Store, retained_from: int, limit: int) -> list[tuple[StoredDelivery, AdminColumns]]:
     """Return the newest ``limit`` deliveries of all accounts, newest first."""
-    return [_parse_admin_row(found) for found in store.rows(_SELECT_ANY_NEWEST, (retained_from, limit))]
+    return [_parse_admin_row(found) for found in store.fetch_all(_SELECT_ANY_NEWEST, (retained_from, limit))]
 
 
 def find(store: Store, retained_from: int, delivery_id: int | None) -> tuple[StoredDelivery, AdminColumns] | None:
     """Return the delivery with that id of any account, or None."""
-    found = store.row(_SELECT_ANY_BY_ID, (retained_from, delivery_id))
+    found = store.fetch_one(_SELECT_ANY_BY_ID, (retained_from, delivery_id))
     return _parse_admin_row(found) if found else None
 
 
 def get_queue_state(store: Store, delivery_id: int) -> tuple[bool, bool, str]:
     """Return whether a delivery is queued, whether its webhook is disabled, and the UUID of the webhook."""
-    ((is_queued, is_disabled, webhook),) = store.rows(_SELECT_QUEUE_STATE, (delivery_id,))
+    ((is_queued, is_disabled, webhook),) = store.fetch_all(_SELECT_QUEUE_STATE, (delivery_id,))
     return bool(is_queued), bool(is_disabled), webhook
 
 
@@ -182,12 +182,12 @@ def insert(
 def list_due(store: Store, now: int, max_per_webhook: int) -> list[tuple[Any, ...]]:
     """Return the first due deliveries of every webhook as ``(last_delivery_at, next_at, id, account_id, peer,
     webhook_id)``."""
-    return store.rows(_DUE, (now, max_per_webhook))
+    return store.fetch_all(_DUE, (now, max_per_webhook))
 
 
 def list_in_flight(store: Store) -> list[tuple[Any, ...]]:
     """Return ``(account_id, peer, webhook_id)`` of every claimed delivery."""
-    return store.rows(_IN_FLIGHT)
+    return store.fetch_all(_IN_FLIGHT)
 
 
 def claim(store: Store, delivery_id: int, now: int) -> bool:
@@ -197,14 +197,14 @@ def claim(store: Store, delivery_id: int, now: int) -> bool:
 
 def get_claimed(store: Store, delivery_id: int, claimed_at: int) -> ClaimedDelivery:
     """Return the delivery that was claimed at ``claimed_at``, with its receiver."""
-    ((event, body, uuid, number, *receiver),) = store.rows(_SELECT_CLAIMED, (delivery_id,))
+    ((event, body, uuid, number, *receiver),) = store.fetch_all(_SELECT_CLAIMED, (delivery_id,))
     return ClaimedDelivery(delivery_id, claimed_at, Receiver(*receiver), event, body, uuid, number)
 
 
 def find_claim_state(store: Store, delivery_id: int, claimed_at: int) -> tuple[int, int, bool] | None:
     """Return the webhook, the number of attempts of this round and whether the webhook is disabled; None if the claim
     does not exist any more."""
-    found = store.row(_SELECT_CLAIM_STATE, (delivery_id, claimed_at))
+    found = store.fetch_one(_SELECT_CLAIM_STATE, (delivery_id, claimed_at))
     return (found[0], found[1], bool(found[2])) if found else None
 
 
@@ -233,7 +233,7 @@ def abandon_disabled(store: Store, now: int) -> None:
 
 def has_claims(store: Store) -> bool:
     """Return whether any delivery is claimed."""
-    return store.row("SELECT 1 FROM deliveries WHERE claimed_at IS NOT NULL LIMIT 1") is not None
+    return store.fetch_one("SELECT 1 FROM deliveries WHERE claimed_at IS NOT NULL LIMIT 1") is not None
 
 
 def release_claims(store: Store) -> int:
@@ -243,7 +243,7 @@ def release_claims(store: Store) -> int:
 
 def list_ids_of_event(store: Store, after_id: int, file_id: int, event: str, body: str) -> list[int]:
     """Return the ids, greater than ``after_id``, of the deliveries of one event of a file, in ascending order."""
-    return [found[0] for found in store.rows(_SELECT_IDS_OF_EVENT, (after_id, file_id, event, body))]
+    return [found[0] for found in store.fetch_all(_SELECT_IDS_OF_EVENT, (after_id, file_id, event, body))]
 
 
 def _parse_row(found: tuple[Any, ...]) -> StoredDelivery:

@@ -72,7 +72,7 @@ def unattribute_batch(store: Store, table: str, variant_id: int, limit: int) -> 
 
 def count_anchored(store: Store, table: str, file_id: int) -> int:
     """Return how many rows of ``table`` are anchored to a page of a file."""
-    ((count,),) = store.rows(
+    ((count,),) = store.fetch_all(
         f"SELECT COUNT(*) FROM {table} WHERE file_id = ? AND page IS NOT NULL",  # noqa: S608 - as above
         (file_id,),
     )

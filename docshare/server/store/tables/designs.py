@@ -60,17 +60,17 @@ _REPLACE = "REPLACE INTO designs (file_id, design_user, design, bound_at, expire
 def list_of_user(store: Store, design: str, user: str) -> list[tuple[Any, ...]]:
     """Return the active files to which a user published a design, newest first: ``FILE_COLUMNS`` of the file, the
     user, and the expiry that the user's publishing set."""
-    return store.rows(f"{_SELECT_BOUND} AND d.design_user = ?{_NEWEST}", (design, user))
+    return store.fetch_all(f"{_SELECT_BOUND} AND d.design_user = ?{_NEWEST}", (design, user))
 
 
 def list_of_owner(store: Store, design: str, owner_id: int) -> list[tuple[Any, ...]]:
     """Return the active files of an account that show a design, like ``list_of_user``."""
-    return store.rows(f"{_SELECT_BOUND} AND f.owner_id = ?{_NEWEST}", (design, owner_id))
+    return store.fetch_all(f"{_SELECT_BOUND} AND f.owner_id = ?{_NEWEST}", (design, owner_id))
 
 
 def is_shown_by_others(store: Store, design: str, user: str, file_id: int, now: int) -> bool:
     """Return whether a live file other than ``file_id`` shows the design, published by another user."""
-    return store.row(_SELECT_OTHERS, (design, user, file_id, now)) is not None
+    return store.fetch_one(_SELECT_OTHERS, (design, user, file_id, now)) is not None
 
 
 def bind(store: Store, file_id: int, user: str, design: str, *, expires_at: int | None, now: int) -> None:
@@ -95,7 +95,7 @@ def delete(store: Store, file_id: int) -> None:
 
 def count_uploads(store: Store, user: str, since: int) -> tuple[int, int | None]:
     """Return how many designs a user has uploaded after ``since`` (ms), and when the first of them."""
-    ((count, oldest),) = store.rows(
+    ((count, oldest),) = store.fetch_all(
         "SELECT COUNT(*), MIN(uploaded_at) FROM design_uploads WHERE design_user = ? AND uploaded_at > ?", (user, since)
     )
     return count, oldest

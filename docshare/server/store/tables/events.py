@@ -47,7 +47,7 @@ _OWN_COLUMNS = {
 class _FeedStatements:
     """The statements of one filter: rows after a cursor, and the newest rows."""
 
-    after: str
+    after_cursor: str
     newest: str
 
 
@@ -59,7 +59,7 @@ def _build_statements(stream: str, condition: str) -> _FeedStatements:
         f"FROM {stream}_rows r CROSS JOIN files f ON f.id = r.file_id "
         f"WHERE {condition} AND r.hidden = 0 AND r.id > ? AND f.trashed_at IS NULL ORDER BY r.id"
     )
-    return _FeedStatements(after=f"{rows} LIMIT ?", newest=f"{rows} DESC LIMIT ?")
+    return _FeedStatements(after_cursor=f"{rows} LIMIT ?", newest=f"{rows} DESC LIMIT ?")
 
 
 _STATEMENTS = {
@@ -91,7 +91,7 @@ def list_events(
     """
     condition, key = (_BY_FILE[file[0]], (file[1],)) if file else (_BY_OWNER, ())
     sql = _build_select(condition + _kind_condition(shown, withheld), newest=since == 0)
-    found = store.rows(sql, (owner_id, *key, *(shown or withheld), since, retained_from, limit))
+    found = store.fetch_all(sql, (owner_id, *key, *(shown or withheld), since, retained_from, limit))
     return [ActivityEvent._make(row) for row in found]
 
 
@@ -108,19 +108,19 @@ def list_stream(
     way, key = file if file else ("owner", None)
     statements = _STATEMENTS[stream][way]
     params = (owner_id,) if key is None else (owner_id, key)
-    return store.rows(statements.after if since else statements.newest, (*params, since, limit))
+    return store.fetch_all(statements.after_cursor if since else statements.newest, (*params, since, limit))
 
 
 def get_newest_ids(store: Store) -> tuple[int, int]:
     """Return the newest ids of the activity record and of the deliveries, 0 without any."""
     sql = "SELECT (SELECT IFNULL(MAX(id), 0) FROM activity_rows), (SELECT IFNULL(MAX(id), 0) FROM deliveries)"
-    ((event_id, delivery_id),) = store.rows(sql)
+    ((event_id, delivery_id),) = store.fetch_all(sql)
     return event_id, delivery_id
 
 
 def find_event(store: Store, after_id: int, file_id: int, event: str) -> tuple[int, int, str] | None:
     """Return ``(id, happened_at, data)`` of the first event of that kind of a file after ``after_id``, or None."""
-    found = store.row(_SELECT_EVENT, (after_id, file_id, event))
+    found = store.fetch_one(_SELECT_EVENT, (after_id, file_id, event))
     return (found[0], found[1], found[2]) if found else None
 
 

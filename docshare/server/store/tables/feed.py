@@ -98,7 +98,7 @@ _SELECT_CONTACTS = "SELECT fields, read_at FROM gate_rows WHERE file_id = ? ORDE
 
 def list_contacts(store: Store, file_id: int, limit: int) -> list[Contact]:
     """Return the newest ``limit`` completed gate forms of a file, newest first."""
-    return [Contact._make(found) for found in store.rows(_SELECT_CONTACTS, (file_id, limit))]
+    return [Contact._make(found) for found in store.fetch_all(_SELECT_CONTACTS, (file_id, limit))]
 
 
 # A file without an owner has no feed. The feed omits trashed files; their rows return when a file is restored.

@@ -32,7 +32,7 @@ class MailedNote(NamedTuple):
     public: bool
 
     @property
-    def who(self) -> str:
+    def author_label(self) -> str:
         """Return the name and the identity."""
         return f"{self.author} ({self.identity})" if self.identity else self.author
 
@@ -103,24 +103,24 @@ def insert_note(store: Store, file_id: int, viewer_id: int, row: NoteRow) -> Non
 
 def list_notes(store: Store, file_id: int) -> list[NoteRow]:
     """Return all notes of a file on existing pages, oldest first."""
-    return [NoteRow._make(found) for found in store.rows(f"{_SELECT_NOTES} ORDER BY r.id", (None, file_id))]
+    return [NoteRow._make(found) for found in store.fetch_all(f"{_SELECT_NOTES} ORDER BY r.id", (None, file_id))]
 
 
 def list_visible_notes(store: Store, file_id: int, viewer_id: int, min_public: int) -> list[NoteRow]:
     """Return the newest notes of a file, newest first: those of the viewer, and those of which ``public`` is at least
     ``min_public``."""
-    found = store.rows(_SELECT_VISIBLE_NOTES, (viewer_id, file_id, viewer_id, min_public))
+    found = store.fetch_all(_SELECT_VISIBLE_NOTES, (viewer_id, file_id, viewer_id, min_public))
     return [NoteRow._make(row) for row in found]
 
 
 def list_notes_since(store: Store, file_id: int, since: int, limit: int) -> list[MailedNote]:
     """Return the first ``limit`` notes of a file since a moment (ms), oldest first."""
-    return [MailedNote._make(found) for found in store.rows(_SELECT_NOTES_SINCE, (file_id, since, limit))]
+    return [MailedNote._make(found) for found in store.fetch_all(_SELECT_NOTES_SINCE, (file_id, since, limit))]
 
 
 def count_notes_since(store: Store, file_id: int, since: int) -> int:
     """Return how many notes a file has since a moment (ms)."""
-    ((count,),) = store.rows(f"SELECT COUNT(*) FROM notes r {_NOTES_SINCE}", (file_id, since))  # noqa: S608 - fixed
+    ((count,),) = store.fetch_all(f"SELECT COUNT(*) FROM notes r {_NOTES_SINCE}", (file_id, since))  # noqa: S608 - fixed
     return int(count)
 
 
@@ -145,14 +145,16 @@ def delete_mark(store: Store, viewer_id: int, page: int) -> None:
 
 def list_marks(store: Store, file_id: int) -> list[MarkRow]:
     """Return all marks of a file on existing pages, by page."""
-    return [MarkRow._make(found) for found in store.rows(_SELECT_MARKS, (file_id,))]
+    return [MarkRow._make(found) for found in store.fetch_all(_SELECT_MARKS, (file_id,))]
 
 
 def list_marks_of_viewer(store: Store, viewer_id: int) -> list[tuple[int, str]]:
     """Return the pages that a viewer marked, each with its mark."""
     return [
         (page, mark)
-        for page, mark in store.rows("SELECT page, mark FROM marks WHERE viewer_id = ? ORDER BY page", (viewer_id,))
+        for page, mark in store.fetch_all(
+            "SELECT page, mark FROM marks WHERE viewer_id = ? ORDER BY page", (viewer_id,)
+        )
     ]
 
 
@@ -185,12 +187,12 @@ def list_annotations(store: Store, file_id: int) -> list[tuple[Any, ...]]:
     """Return all annotations of a file on existing pages, by page, then oldest first, as ``(uuid, page, rect, note,
     identity, created_at)``."""
     condition = f"WHERE r.file_id = ? AND {_ON_EXISTING_PAGE} ORDER BY r.page, r.id"
-    return store.rows(f"{_SELECT_ANNOTATIONS} {condition}", (file_id,))
+    return store.fetch_all(f"{_SELECT_ANNOTATIONS} {condition}", (file_id,))
 
 
 def list_annotations_of_viewer(store: Store, viewer_id: int) -> list[tuple[Any, ...]]:
     """Return the annotations of a viewer like ``list_annotations``, on all pages, oldest first."""
-    return store.rows(f"{_SELECT_ANNOTATIONS} WHERE r.viewer_id = ? ORDER BY r.id", (viewer_id,))
+    return store.fetch_all(f"{_SELECT_ANNOTATIONS} WHERE r.viewer_id = ? ORDER BY r.id", (viewer_id,))
 
 
 def insert_receipt(store: Store, file_id: int, viewer_id: int, content_version: int, name: str, now: int) -> None:
@@ -202,7 +204,7 @@ def insert_receipt(store: Store, file_id: int, viewer_id: int, content_version: 
 
 def find_receipt(store: Store, viewer_id: int, content_version: int) -> ReceiptRow | None:
     """Return the receipt of a viewer for a version of the file, or None."""
-    found = store.row(
+    found = store.fetch_one(
         f"{_SELECT_RECEIPTS} WHERE r.viewer_id = ? AND r.content_version = ?", (viewer_id, content_version)
     )
     return ReceiptRow._make(found) if found else None
@@ -210,7 +212,7 @@ def find_receipt(store: Store, viewer_id: int, content_version: int) -> ReceiptR
 
 def find_receipt_name(store: Store, viewer_id: int) -> str | None:
     """Return the name in the latest receipt of a viewer, or None."""
-    found = store.row(
+    found = store.fetch_one(
         "SELECT name FROM receipts WHERE viewer_id = ? ORDER BY content_version DESC LIMIT 1", (viewer_id,)
     )
     return str(found[0]) if found else None
@@ -220,5 +222,6 @@ def list_receipts(store: Store, file_id: int) -> list[ReceiptRow]:
     """Return all receipts of a file, oldest first."""
     order = "ORDER BY r.confirmed_at, r.content_version, r.viewer_id"
     return [
-        ReceiptRow._make(found) for found in store.rows(f"{_SELECT_RECEIPTS} WHERE r.file_id = ? {order}", (file_id,))
+        ReceiptRow._make(found)
+        for found in store.fetch_all(f"{_SELECT_RECEIPTS} WHERE r.file_id = ? {order}", (file_id,))
     ]

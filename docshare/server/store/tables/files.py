@@ -67,32 +67,32 @@ _STORE_WARNING = (
 
 def find_page_sizes(store: Store, file_id: int) -> str | None:
     """Return the page sizes of a file, JSON as stored, or None if the file was deleted."""
-    found = store.row("SELECT page_sizes FROM files WHERE id = ?", (file_id,))
+    found = store.fetch_one("SELECT page_sizes FROM files WHERE id = ?", (file_id,))
     return str(found[0]) if found else None
 
 
 def recall_password_hash(store: Store, file_id: int) -> str | None:
     """Return the hash of the share password of a file, or None."""
-    found = store.recall("SELECT password_hash FROM files WHERE id = ?", (file_id,))
+    found = store.fetch_cached("SELECT password_hash FROM files WHERE id = ?", (file_id,))
     return found[0] if found else None
 
 
 def get_end(store: Store, file_id: int) -> tuple[int | None, int | None]:
     """Return when a file was burned and when it expires (ms), each None for never."""
-    ((burned_at, delete_at),) = store.rows("SELECT burned_at, delete_at FROM files WHERE id = ?", (file_id,))
+    ((burned_at, delete_at),) = store.fetch_all("SELECT burned_at, delete_at FROM files WHERE id = ?", (file_id,))
     return burned_at, delete_at
 
 
 def find_owned_by_anybody(store: Store, uuid: str, short_id: str) -> int | None:
     """Return the id of the file with this UUID or short id, whatever account owns it, or None. Files in the trash and
     files without an owner are not found."""
-    found = store.row(_SELECT_OWNED_BY_ANYBODY, (uuid, short_id))
+    found = store.fetch_one(_SELECT_OWNED_BY_ANYBODY, (uuid, short_id))
     return int(found[0]) if found else None
 
 
 def has_warning(store: Store, file_id: int) -> bool:
     """Return whether a download warning is stored for a file."""
-    return store.row("SELECT 1 FROM files WHERE id = ? AND download_warning IS NOT NULL", (file_id,)) is not None
+    return store.fetch_one("SELECT 1 FROM files WHERE id = ? AND download_warning IS NOT NULL", (file_id,)) is not None
 
 
 def store_warning(store: Store, file_id: int, reason: str | None, *, content_version: int, settings: str) -> None:
@@ -105,7 +105,7 @@ def store_warning(store: Store, file_id: int, reason: str | None, *, content_ver
 
 def sum_stored_bytes(store: Store, owner_id: int) -> int:
     """Return the size of all files of an account, without those in the trash and those that are destroyed."""
-    ((total,),) = store.rows(
+    ((total,),) = store.fetch_all(
         "SELECT IFNULL(SUM(size), 0) FROM files WHERE owner_id = ? AND trashed_at IS NULL AND destroyed_at IS NULL",
         (owner_id,),
     )
@@ -119,12 +119,12 @@ def mark_all_for_purge(store: Store, owner_id: int, now: int) -> None:
 
 def list_ids_of_owner(store: Store, owner_id: int) -> list[int]:
     """Return the ids of all files of an account, those in the trash too."""
-    return [file_id for (file_id,) in store.rows("SELECT id FROM files WHERE owner_id = ?", (owner_id,))]
+    return [file_id for (file_id,) in store.fetch_all("SELECT id FROM files WHERE owner_id = ?", (owner_id,))]
 
 
 def has_any(store: Store, owner_id: int) -> bool:
     """Return whether an account has a file, be it in the trash."""
-    return store.row("SELECT 1 FROM files WHERE owner_id = ? LIMIT 1", (owner_id,)) is not None
+    return store.fetch_one("SELECT 1 FROM files WHERE owner_id = ? LIMIT 1", (owner_id,)) is not None
 
 
 class NotifiedOwner(NamedTuple):
@@ -151,7 +151,7 @@ _SELECT_NOTIFIED_OWNER = (
 
 def find_notified_owner(store: Store, file_id: int) -> NotifiedOwner | None:
     """Return the owner of a file with what a notice needs, or None for a file without an owner."""
-    found = store.row(_SELECT_NOTIFIED_OWNER, (file_id,))
+    found = store.fetch_one(_SELECT_NOTIFIED_OWNER, (file_id,))
     return NotifiedOwner._make(found) if found else None
 
 
@@ -167,12 +167,12 @@ _MARK_UNCLAIMED = (
 
 def list_trashed_ids(store: Store) -> list[int]:
     """Return the ids of all files in the trash."""
-    return [file_id for (file_id,) in store.rows("SELECT id FROM files WHERE trashed_at IS NOT NULL")]
+    return [file_id for (file_id,) in store.fetch_all("SELECT id FROM files WHERE trashed_at IS NOT NULL")]
 
 
 def list_due_ids(store: Store, now: int) -> list[int]:
     """Return the ids of the files that are due for destruction."""
-    return [file_id for (file_id,) in store.rows("SELECT id FROM files WHERE purge_at <= ?", (now,))]
+    return [file_id for (file_id,) in store.fetch_all("SELECT id FROM files WHERE purge_at <= ?", (now,))]
 
 
 def mark_unclaimed_for_purge(store: Store, expired_by: int, now: int) -> None:
@@ -182,7 +182,7 @@ def mark_unclaimed_for_purge(store: Store, expired_by: int, now: int) -> None:
 
 def list_unclaimed_due_ids(store: Store, now: int) -> list[int]:
     """Return the ids of the files without an owner that are due for destruction."""
-    due = store.rows("SELECT id FROM files WHERE owner_id IS NULL AND purge_at <= ?", (now,))
+    due = store.fetch_all("SELECT id FROM files WHERE owner_id IS NULL AND purge_at <= ?", (now,))
     return [file_id for (file_id,) in due]
 
 
@@ -226,31 +226,31 @@ _SELECT_VIEW_LIMIT = f"SELECT {', '.join(ViewLimit._fields)} FROM files WHERE id
 def find_owner_and_trash(store: Store, column: str, key: str) -> tuple[Any, ...] | None:
     """Return ``(id, owner_id, trashed_at, purge_at)`` of the file whose ``column`` (``uuid`` or ``short_id``) is
     ``key``, or None."""
-    return store.row(_SELECT_OWNER_AND_TRASH[column], (key,))
+    return store.fetch_one(_SELECT_OWNER_AND_TRASH[column], (key,))
 
 
 def find_page_count(store: Store, column: str, key: str) -> tuple[int, int] | None:
     """Return the id and the number of pages of the active file whose ``column`` (``uuid`` or ``short_id``) is ``key``,
     or None."""
-    found = store.row(_SELECT_PAGES[column], (key,))
+    found = store.fetch_one(_SELECT_PAGES[column], (key,))
     return (found[0], found[1]) if found else None
 
 
 def recall_count(store: Store, owner_id: int) -> int:
     """Return how many active files an account has."""
-    found = store.recall("SELECT COUNT(*) FROM files WHERE owner_id = ? AND trashed_at IS NULL", (owner_id,))
+    found = store.fetch_cached("SELECT COUNT(*) FROM files WHERE owner_id = ? AND trashed_at IS NULL", (owner_id,))
     return int(found[0]) if found else 0
 
 
 def count_up_to(store: Store, owner_id: int, limit: int) -> int:
     """Return how many active files an account has, without counting further than ``limit``."""
-    found = store.row(_COUNT_UP_TO, (owner_id, limit))
+    found = store.fetch_one(_COUNT_UP_TO, (owner_id, limit))
     return int(found[0]) if found else 0
 
 
 def has_slug(store: Store, slug: str) -> bool:
     """Return whether a file has this slug."""
-    return store.row("SELECT 1 FROM files WHERE slug = ?", (slug,)) is not None
+    return store.fetch_one("SELECT 1 FROM files WHERE slug = ?", (slug,)) is not None
 
 
 def update_settings(store: Store, file_id: int, settings: str, now: int, **columns: Any) -> None:
@@ -272,7 +272,7 @@ def set_delete_at(store: Store, file_id: int, delete_at: int | None) -> None:
 
 def find_for_claim(store: Store, file_id: int | None) -> tuple[int, str, str, int | None, int] | None:
     """Return ``(id, uuid, short_id, owner_id, size)`` of an active file, or None."""
-    found = store.row(
+    found = store.fetch_one(
         "SELECT id, uuid, short_id, owner_id, size FROM files WHERE id = ? AND trashed_at IS NULL", (file_id,)
     )
     return (found[0], found[1], found[2], found[3], found[4]) if found else None
@@ -295,18 +295,18 @@ def unfreeze(store: Store, file_id: int) -> None:
 
 def get_frozen(store: Store, file_id: int) -> FrozenFile:
     """Return an existing file, without the email of its owner."""
-    found = store.rows("SELECT uuid, short_id, original_name, frozen_at FROM files WHERE id = ?", (file_id,))
+    found = store.fetch_all("SELECT uuid, short_id, original_name, frozen_at FROM files WHERE id = ?", (file_id,))
     return FrozenFile(*found[0])
 
 
 def list_frozen(store: Store) -> list[FrozenFile]:
     """Return all frozen files, the one that was frozen last first."""
-    return [FrozenFile._make(found) for found in store.rows(_LIST_FROZEN)]
+    return [FrozenFile._make(found) for found in store.fetch_all(_LIST_FROZEN)]
 
 
 def find_view_limit(store: Store, file_id: int) -> ViewLimit | None:
     """Return the view limit of a file with its state, or None if the file was deleted."""
-    found = store.row(_SELECT_VIEW_LIMIT, (file_id,))
+    found = store.fetch_one(_SELECT_VIEW_LIMIT, (file_id,))
     return ViewLimit._make(found) if found else None
 
 
@@ -343,7 +343,7 @@ ORDER BY id DESC LIMIT 1
 
 def find_newest_name(store: Store, owner_id: int | None, file_id: int | None) -> tuple[str, str] | None:
     """Return the UUID and the name of the owner's newest active file, or of the file ``file_id`` if it is given."""
-    found = store.row(_SELECT_NEWEST, (owner_id, file_id, file_id))
+    found = store.fetch_one(_SELECT_NEWEST, (owner_id, file_id, file_id))
     return (found[0], found[1]) if found else None
 
 
@@ -353,12 +353,12 @@ _SELECT_REVISION_PAGES = "SELECT total_pages FROM revisions WHERE file_id = ? AN
 
 def is_current_version(store: Store, file_id: int, content_version: int) -> bool:
     """Return whether an active file has that content version."""
-    return store.row(_IS_CURRENT_VERSION, (file_id, content_version)) is not None
+    return store.fetch_one(_IS_CURRENT_VERSION, (file_id, content_version)) is not None
 
 
 def find_revision_pages(store: Store, file_id: int, content_version: int) -> int | None:
     """Return the number of pages of a revision, or None if it does not exist."""
-    found = store.row(_SELECT_REVISION_PAGES, (file_id, content_version))
+    found = store.fetch_one(_SELECT_REVISION_PAGES, (file_id, content_version))
     return int(found[0]) if found else None
 
 
@@ -375,11 +375,11 @@ _FIND_ACTIVE = {
 
 def find_name(store: Store, file_id: int) -> tuple[str, str] | None:
     """Return the UUID and the name of a file, or None."""
-    found = store.row("SELECT uuid, original_name FROM files WHERE id = ?", (file_id,))
+    found = store.fetch_one("SELECT uuid, original_name FROM files WHERE id = ?", (file_id,))
     return (found[0], found[1]) if found else None
 
 
 def find_active_id(store: Store, owner_id: int, column: str, key: str) -> int | None:
     """Return the id of an owner's active file whose ``column`` (``uuid`` or ``short_id``) is ``key``, or None."""
-    found = store.row(_FIND_ACTIVE[column], (owner_id, key))
+    found = store.fetch_one(_FIND_ACTIVE[column], (owner_id, key))
     return int(found[0]) if found else None

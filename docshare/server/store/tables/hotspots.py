@@ -28,13 +28,13 @@ _SELECT = (
 
 def list_of_file(store: Store, file_id: int) -> list[StoredHotspot]:
     """Return the hotspots of a file by page."""
-    found = store.rows(f"{_SELECT} WHERE h.file_id = ? ORDER BY h.page, h.id", (file_id,))
+    found = store.fetch_all(f"{_SELECT} WHERE h.file_id = ? ORDER BY h.page, h.id", (file_id,))
     return [StoredHotspot._make(row) for row in found]
 
 
 def find(store: Store, uuid: str) -> StoredHotspot | None:
     """Return the hotspot ``uuid``, or None."""
-    found = store.row(f"{_SELECT} WHERE h.uuid = ?", (uuid,))
+    found = store.fetch_one(f"{_SELECT} WHERE h.uuid = ?", (uuid,))
     return StoredHotspot._make(found) if found else None
 
 

@@ -16,7 +16,7 @@ class InstanceSecret(Row):
 
 def find_secret(store: Store, name: str) -> bytes | None:
     """Return the secret called ``name``, or None."""
-    found = store.row("SELECT value FROM instance_secrets WHERE name = ?", (name,))
+    found = store.fetch_one("SELECT value FROM instance_secrets WHERE name = ?", (name,))
     return bytes(found[0]) if found else None
 
 

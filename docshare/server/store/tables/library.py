@@ -103,20 +103,20 @@ def stream_files(store: Store, owner_id: int | None) -> Iterator[FileRow]:
 
 def find_owned(store: Store, owner_id: int | None, column: str, key: str) -> FileRow | None:
     """Return the active file of an account whose ``column`` (``uuid`` or ``short_id``) is ``key``, or None."""
-    found = store.row(_ONE[column], (owner_id, key))
+    found = store.fetch_one(_ONE[column], (owner_id, key))
     return FileRow._make(found) if found else None
 
 
 def find_unclaimed(store: Store, file_id: int | None, column: str, key: str) -> FileRow | None:
     """Return the active file ``file_id`` if it has no owner and its ``column`` (``uuid`` or ``short_id``) is ``key``,
     or None."""
-    found = store.row(_MANAGED[column], (file_id, key))
+    found = store.fetch_one(_MANAGED[column], (file_id, key))
     return FileRow._make(found) if found else None
 
 
 def list_revisions(store: Store, file_id: int) -> list[RevisionRow]:
     """Return the revisions of a file, newest first."""
-    return [RevisionRow._make(found) for found in store.rows(_REVISIONS, (file_id,))]
+    return [RevisionRow._make(found) for found in store.fetch_all(_REVISIONS, (file_id,))]
 
 
 def stream_names(store: Store, owner_id: int | None) -> Iterator[tuple[int, str, str | None]]:
@@ -131,16 +131,16 @@ def list_page(
 
     Parameters: ``ids`` JSON, the files to choose from, None for all; ``order`` one of ``ORDERS``.
     """
-    found = store.rows(_SELECT_PAGE.format(_ORDER_COLUMNS[order]), (owner_id, ids, ids, limit, offset))
+    found = store.fetch_all(_SELECT_PAGE.format(_ORDER_COLUMNS[order]), (owner_id, ids, ids, limit, offset))
     return [(FileRow._make(row), bool(frozen)) for *row, frozen in found]
 
 
 def list_trashed(store: Store, owner_id: int, now: int) -> list[TrashedFile]:
     """Return the files of an account in the trash, newest first."""
-    return [TrashedFile._make(found) for found in store.rows(_TRASHED_OF_OWNER, (now, owner_id))]
+    return [TrashedFile._make(found) for found in store.fetch_all(_TRASHED_OF_OWNER, (now, owner_id))]
 
 
 def find_trashed(store: Store, column: str, key: str, now: int) -> TrashedFile | None:
     """Return the file in the trash whose ``column`` (``uuid`` or ``short_id``) is ``key``, or None."""
-    found = store.row(_ONE_TRASHED[column], (now, key))
+    found = store.fetch_one(_ONE_TRASHED[column], (now, key))
     return TrashedFile._make(found) if found else None

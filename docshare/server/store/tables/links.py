@@ -81,19 +81,19 @@ _SELECT_REVOKED = {
 
 def recall_file(store: Store, column: str, key: str) -> SharedFile | None:
     """Return the file whose ``column`` (``uuid`` or ``short_id``) is ``key``, or None."""
-    found = store.recall(_SELECT_FILE[column], (key,))
+    found = store.fetch_cached(_SELECT_FILE[column], (key,))
     return SharedFile._make(found) if found else None
 
 
 def find_file_by_slug(store: Store, slug: str) -> SharedFile | None:
     """Return the file with this slug, or None."""
-    found = store.row(_SELECT_FILE["slug"], (slug,))
+    found = store.fetch_one(_SELECT_FILE["slug"], (slug,))
     return SharedFile._make(found) if found else None
 
 
 def recall_variant(store: Store, column: str, key: str) -> tuple[SharedVariant, SharedFile] | None:
     """Return the active variant whose ``column`` (``uuid`` or ``short_id``) is ``key``, with its file, or None."""
-    found = store.recall(_SELECT_VARIANT[column], (key,))
+    found = store.fetch_cached(_SELECT_VARIANT[column], (key,))
     if found is None:
         return None
     width = len(SharedVariant._fields)
@@ -102,7 +102,7 @@ def recall_variant(store: Store, column: str, key: str) -> tuple[SharedVariant, 
 
 def recall_invite(store: Store, short_id: str) -> tuple[SharedInvite, SharedFile] | None:
     """Return the invite with this short id, with its file, or None."""
-    found = store.recall(_SELECT_INVITE, (short_id,))
+    found = store.fetch_cached(_SELECT_INVITE, (short_id,))
     if found is None:
         return None
     width = len(SharedInvite._fields)
@@ -111,5 +111,5 @@ def recall_invite(store: Store, short_id: str) -> tuple[SharedInvite, SharedFile
 
 def recall_revoked(store: Store, column: str, key: str) -> DeniedLink | None:
     """Return the revoked variant whose ``column`` (``uuid`` or ``short_id``) is ``key``, or None."""
-    found = store.recall(_SELECT_REVOKED[column], (key,))
+    found = store.fetch_cached(_SELECT_REVOKED[column], (key,))
     return DeniedLink._make(found) if found else None

@@ -97,7 +97,7 @@ def insert(
 
 def find_gathering(store: Store, file_id: int, recipient: str, now: int) -> tuple[int, int] | None:
     """Return the id and the creation time (ms) of the mail about a file that still gathers news, or None."""
-    found = store.row(_SELECT_GATHERING, (file_id, recipient, now))
+    found = store.fetch_one(_SELECT_GATHERING, (file_id, recipient, now))
     return (found[0], found[1]) if found else None
 
 
@@ -108,7 +108,9 @@ def rewrite(store: Store, mail_id: int, subject: str, body: str) -> None:
 
 def list_due(store: Store, now: int, limit: int) -> list[MailRow]:
     """Return up to ``limit`` mails that are due, without those about files in the trash."""
-    due = store.rows(f"{_SELECT} WHERE next_at <= ? AND {_FILE_NOT_TRASHED} ORDER BY next_at LIMIT ?", (now, limit))
+    due = store.fetch_all(
+        f"{_SELECT} WHERE next_at <= ? AND {_FILE_NOT_TRASHED} ORDER BY next_at LIMIT ?", (now, limit)
+    )
     return [MailRow._make(found) for found in due]
 
 
@@ -136,13 +138,13 @@ def delete_expired(store: Store, created_by: int) -> int:
 
 def list_newest(store: Store, created_after: int, limit: int) -> list[MailRow]:
     """Return the newest mails, newest first: those created after ``created_after`` (ms) and those still pending."""
-    rows = store.rows(f"{_SELECT} WHERE {_IS_RETAINED} ORDER BY id DESC LIMIT ?", (created_after, limit))
+    rows = store.fetch_all(f"{_SELECT} WHERE {_IS_RETAINED} ORDER BY id DESC LIMIT ?", (created_after, limit))
     return [MailRow._make(found) for found in rows]
 
 
 def find(store: Store, uuid: str, created_after: int) -> MailRow | None:
     """Return the mail ``uuid``, or None; of the mails created by ``created_after`` (ms) only pending ones."""
-    found = store.row(f"{_SELECT} WHERE {_IS_RETAINED} AND uuid = ?", (created_after, uuid))
+    found = store.fetch_one(f"{_SELECT} WHERE {_IS_RETAINED} AND uuid = ?", (created_after, uuid))
     return MailRow._make(found) if found else None
 
 
@@ -153,13 +155,13 @@ def delete_pending(store: Store, account_id: int, notice: str) -> None:
 
 def is_muted(store: Store, account_id: int, notice: str) -> bool:
     """Return whether an account has switched off one kind of notice."""
-    found = store.row("SELECT 1 FROM muted_notices WHERE account_id = ? AND notice = ?", (account_id, notice))
+    found = store.fetch_one("SELECT 1 FROM muted_notices WHERE account_id = ? AND notice = ?", (account_id, notice))
     return found is not None
 
 
 def list_muted(store: Store, account_id: int) -> list[str]:
     """Return the kinds of notices that an account has switched off."""
-    found = store.rows("SELECT notice FROM muted_notices WHERE account_id = ? ORDER BY notice", (account_id,))
+    found = store.fetch_all("SELECT notice FROM muted_notices WHERE account_id = ? ORDER BY notice", (account_id,))
     return [notice for (notice,) in found]
 
 

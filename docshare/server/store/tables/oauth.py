@@ -131,13 +131,13 @@ WHERE t.digest = ? AND t.kind = 'access' AND g.revoked_at IS NULL
 
 def find_client(store: Store, client_id: str) -> ClientRow | None:
     """Return the client ``client_id``, or None."""
-    found = store.row(f"{_SELECT_CLIENT} WHERE client_id = ?", (client_id,))
+    found = store.fetch_one(f"{_SELECT_CLIENT} WHERE client_id = ?", (client_id,))
     return ClientRow._make(found) if found else None
 
 
 def list_clients(store: Store) -> list[ClientRow]:
     """Return all clients, oldest first."""
-    return [ClientRow._make(found) for found in store.rows(f"{_SELECT_CLIENT} ORDER BY id")]
+    return [ClientRow._make(found) for found in store.fetch_all(f"{_SELECT_CLIENT} ORDER BY id")]
 
 
 def insert_client(
@@ -179,7 +179,7 @@ def insert_code(
 
 def find_code(store: Store, digest: str) -> AuthorizationCode | None:
     """Return the authorization code with this digest, expired and exchanged ones too, or None."""
-    found = store.row(_SELECT_CODE, (digest,))
+    found = store.fetch_one(_SELECT_CODE, (digest,))
     return AuthorizationCode._make(found) if found else None
 
 
@@ -225,7 +225,7 @@ def revoke_grant_of_account(store: Store, account_id: int, uuid: str, now: int) 
 
 def list_apps(store: Store, account_id: int, now: int) -> list[AppRow]:
     """Return the active grants of an account, newest first."""
-    return [AppRow._make(found) for found in store.rows(_SELECT_APPS, (account_id, now))]
+    return [AppRow._make(found) for found in store.fetch_all(_SELECT_APPS, (account_id, now))]
 
 
 def insert_token(
@@ -239,19 +239,19 @@ def insert_token(
 
 def find_token(store: Store, digest: str, now: int) -> GrantToken | None:
     """Return the token with this digest if neither it nor its grant has ended, or None."""
-    found = store.row(_SELECT_TOKEN, (digest, now, now))
+    found = store.fetch_one(_SELECT_TOKEN, (digest, now, now))
     return GrantToken._make(found) if found else None
 
 
 def recall_account(store: Store, digest: str) -> tuple[AccountRow, str, int] | None:
     """Return the account of an access token, its scopes and when it expires, or None. Expired tokens are found, those
     of a revoked grant are not."""
-    return _split_account(store.recall(_SELECT_ACCOUNT, (digest,)))
+    return _split_account(store.fetch_cached(_SELECT_ACCOUNT, (digest,)))
 
 
 def find_account(store: Store, digest: str) -> tuple[AccountRow, str, int] | None:
     """Return what ``recall_account`` returns, past the cache of the store."""
-    return _split_account(store.row(_SELECT_ACCOUNT, (digest,)))
+    return _split_account(store.fetch_one(_SELECT_ACCOUNT, (digest,)))
 
 
 def _split_account(found: tuple[Any, ...] | None) -> tuple[AccountRow, str, int] | None:

@@ -109,7 +109,7 @@ _REPLACE_GRANT = "REPLACE INTO grants (viewer_id, kind, content_version, seal, g
 
 def recall_grants(store: Store, viewer_id: int) -> list[tuple[str, int, str, int]]:
     """Return the grants of a viewer as ``(kind, content_version, seal, granted_at)``."""
-    found = store.recall(_SELECT_GRANTS, (viewer_id,))
+    found = store.fetch_cached(_SELECT_GRANTS, (viewer_id,))
     return [tuple(row) for row in json.loads(found[0])] if found else []
 
 
@@ -152,7 +152,7 @@ _INSERT_TAP = "INSERT INTO taps (file_id, hotspot_id, tapped_at) VALUES (?, ?, ?
 
 def recall_viewer(store: Store, digest: str) -> ViewerRow | None:
     """Return the viewer whose token has that digest, or None."""
-    found = store.recall(_FIND_VIEWER, (digest,))
+    found = store.fetch_cached(_FIND_VIEWER, (digest,))
     return ViewerRow._make(found) if found else None
 
 
@@ -180,7 +180,7 @@ def mark_proofed(store: Store, viewer_id: int, now: int) -> bool:
 
 def count_feedback(store: Store, table: str, viewer_id: int, file_id: int) -> tuple[int, int]:
     """Return how many rows of ``table`` belong to a viewer, and how many to the file."""
-    ((own, of_file),) = store.rows(_COUNT_FEEDBACK.format(table), (viewer_id, file_id))
+    ((own, of_file),) = store.fetch_all(_COUNT_FEEDBACK.format(table), (viewer_id, file_id))
     return own, of_file
 
 
@@ -196,5 +196,5 @@ def insert_tap(store: Store, file_id: int, hotspot_id: int | None, now: int) -> 
 
 def count_cta_taps(store: Store, file_id: int) -> int:
     """Return the number of taps on the call to action of a file."""
-    ((count,),) = store.rows(_COUNT_CTA_TAPS, (file_id,))
+    ((count,),) = store.fetch_all(_COUNT_CTA_TAPS, (file_id,))
     return int(count)

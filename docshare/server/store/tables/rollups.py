@@ -198,25 +198,25 @@ def mark_beacons_deleted(store: Store, now: int, limit: int) -> int:
 
 def get_totals(store: Store, file_id: int, active_since: int) -> ReadershipTotals:
     """Return the totals of a file; open sessions heard after ``active_since`` (ms) are active."""
-    return ReadershipTotals._make(store.rows(_TOTALS, (active_since, file_id))[0])
+    return ReadershipTotals._make(store.fetch_all(_TOTALS, (active_since, file_id))[0])
 
 
 def get_median_sum(store: Store, file_id: int, sessions: int) -> tuple[int, int]:
     """Return the sum and the number (1 or 2) of the middle times of a file that has ``sessions`` > 0 sessions."""
-    ((total, count),) = store.rows(_MEDIAN, (file_id, sessions))
+    ((total, count),) = store.fetch_all(_MEDIAN, (file_id, sessions))
     return total, count
 
 
 def list_tallies(store: Store, file_id: int, first_day: str) -> list[tuple[str, str, int]]:
     """Return ``(kind, label, sessions)`` of a file, most sessions first; days only from ``first_day``, no referrers."""
-    return [(found[0], found[1], found[2]) for found in store.rows(_TALLIES, (file_id, first_day))]
+    return [(found[0], found[1], found[2]) for found in store.fetch_all(_TALLIES, (file_id, first_day))]
 
 
 def count_by_referrer(store: Store, file_id: int, limit: int) -> dict[str, int]:
     """Return the number of sessions of the ``limit`` most frequent referrers, most first."""
-    return {found[0]: found[1] for found in store.rows(_REFERRERS, (file_id, limit))}
+    return {found[0]: found[1] for found in store.fetch_all(_REFERRERS, (file_id, limit))}
 
 
 def list_pages(store: Store, file_id: int, total_pages: int) -> list[tuple[int, int, int, int]]:
     """Return ``(page, time_ms, views, back_views)`` of the pages that were read, up to ``total_pages``."""
-    return [(found[0], found[1], found[2], found[3]) for found in store.rows(_PAGES, (file_id, total_pages))]
+    return [(found[0], found[1], found[2], found[3]) for found in store.fetch_all(_PAGES, (file_id, total_pages))]

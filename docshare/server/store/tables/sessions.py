@@ -95,23 +95,23 @@ _BEACONS = (
 
 def list_newest(store: Store, file_id: int, limit: int) -> list[SessionSummary]:
     """Return the ``limit`` ended and counted sessions of a file that began last, newest first."""
-    return [SessionSummary._make(found) for found in store.rows(_NEWEST, (file_id, limit))]
+    return [SessionSummary._make(found) for found in store.fetch_all(_NEWEST, (file_id, limit))]
 
 
 def list_after(store: Store, file_id: int, since: int, limit: int) -> list[tuple[SessionSummary, str]]:
     """Return up to ``limit`` counted sessions with an id greater than ``since``, each with its pages as JSON."""
-    return [(SessionSummary._make(row), pages) for *row, pages in store.rows(_AFTER, (file_id, since, limit))]
+    return [(SessionSummary._make(row), pages) for *row, pages in store.fetch_all(_AFTER, (file_id, since, limit))]
 
 
 def list_uncounted(store: Store, file_id: int, limit: int) -> list[tuple[SessionSummary, str, str]]:
     """Return the newest ``limit`` ended sessions that were not counted, each with its class and its reason."""
-    found = store.rows(_UNCOUNTED, (file_id, limit))
+    found = store.fetch_all(_UNCOUNTED, (file_id, limit))
     return [(SessionSummary._make(row), klass, reason) for *row, klass, reason in found]
 
 
 def find(store: Store, file_id: int, uuid: str) -> tuple[int, SessionSummary, SessionClassification] | None:
     """Return the key, the summary and the classification of a session of a file, or None."""
-    found = store.row(_ONE, (uuid, file_id))
+    found = store.fetch_one(_ONE, (uuid, file_id))
     if found is None:
         return None
     columns, width = found[1:], len(SessionSummary._fields)
@@ -120,9 +120,9 @@ def find(store: Store, file_id: int, uuid: str) -> tuple[int, SessionSummary, Se
 
 def list_pages(store: Store, session_id: int, *, is_open: bool) -> list[PageRow]:
     """Return the pages of a session, by page."""
-    return [PageRow._make(found) for found in store.rows(_PAGES_OF_ONE, (session_id, is_open))]
+    return [PageRow._make(found) for found in store.fetch_all(_PAGES_OF_ONE, (session_id, is_open))]
 
 
 def list_beacons(store: Store, session_id: int, now: int) -> list[tuple[Any, ...]]:
     """Return ``(seq, received_at, body, accepted)`` of the beacons that are kept at ``now``, in order."""
-    return store.rows(_BEACONS, (session_id, now))
+    return store.fetch_all(_BEACONS, (session_id, now))

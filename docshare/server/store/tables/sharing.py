@@ -121,23 +121,23 @@ _STORE_VARIANT_WARNING = (
 
 def list_variants(store: Store, file_id: int) -> list[VariantRow]:
     """Return the variants of a file, newest first, revoked and redacted ones too."""
-    return [VariantRow._make(found) for found in store.rows(f"{_SELECT_VARIANT} ORDER BY v.id DESC", (file_id,))]
+    return [VariantRow._make(found) for found in store.fetch_all(f"{_SELECT_VARIANT} ORDER BY v.id DESC", (file_id,))]
 
 
 def find_variant(store: Store, file_id: int, uuid: str) -> VariantRow | None:
     """Return the variant ``uuid`` of a file, or None."""
-    found = store.row(f"{_SELECT_VARIANT} AND v.uuid = ?", (file_id, uuid))
+    found = store.fetch_one(f"{_SELECT_VARIANT} AND v.uuid = ?", (file_id, uuid))
     return VariantRow._make(found) if found else None
 
 
 def find_variant_label(store: Store, variant_id: int) -> tuple[str | None] | None:
     """Return the label of a variant as a tuple of one, or None if the variant was deleted."""
-    return store.row("SELECT label FROM variants WHERE id = ?", (variant_id,))
+    return store.fetch_one("SELECT label FROM variants WHERE id = ?", (variant_id,))
 
 
 def count_variants(store: Store, file_id: int) -> int:
     """Return how many variants a file has, revoked ones too."""
-    ((count,),) = store.rows("SELECT COUNT(*) FROM variants WHERE file_id = ?", (file_id,))
+    ((count,),) = store.fetch_all("SELECT COUNT(*) FROM variants WHERE file_id = ?", (file_id,))
     return int(count)
 
 
@@ -174,7 +174,10 @@ def delete_variant(store: Store, variant_id: int) -> None:
 
 def has_variant_warning(store: Store, variant_id: int) -> bool:
     """Return whether a download warning is stored for a variant."""
-    return store.row("SELECT 1 FROM variants WHERE id = ? AND download_warning IS NOT NULL", (variant_id,)) is not None
+    return (
+        store.fetch_one("SELECT 1 FROM variants WHERE id = ? AND download_warning IS NOT NULL", (variant_id,))
+        is not None
+    )
 
 
 def store_variant_warning(
@@ -197,24 +200,24 @@ def store_variant_warning(
 
 def list_invites(store: Store, file_id: int) -> list[InviteRow]:
     """Return the invites of a file, newest first."""
-    return [InviteRow._make(found) for found in store.rows(f"{_SELECT_INVITE} ORDER BY id DESC", (file_id,))]
+    return [InviteRow._make(found) for found in store.fetch_all(f"{_SELECT_INVITE} ORDER BY id DESC", (file_id,))]
 
 
 def find_invite(store: Store, file_id: int, email: str) -> InviteRow | None:
     """Return the invite of ``email``, in either case, to a file, or None."""
-    found = store.row(f"{_SELECT_INVITE} AND email = ?", (file_id, email))
+    found = store.fetch_one(f"{_SELECT_INVITE} AND email = ?", (file_id, email))
     return InviteRow._make(found) if found else None
 
 
 def find_invitee(store: Store, invite_id: int) -> tuple[int, str, str | None] | None:
     """Return the file id, the email and the name of an invite, or None."""
-    found = store.row("SELECT file_id, email, name FROM invites WHERE id = ?", (invite_id,))
+    found = store.fetch_one("SELECT file_id, email, name FROM invites WHERE id = ?", (invite_id,))
     return (found[0], found[1], found[2]) if found else None
 
 
 def count_invites(store: Store, file_id: int) -> int:
     """Return how many invites a file has."""
-    ((count,),) = store.rows("SELECT COUNT(*) FROM invites WHERE file_id = ?", (file_id,))
+    ((count,),) = store.fetch_all("SELECT COUNT(*) FROM invites WHERE file_id = ?", (file_id,))
     return int(count)
 
 
@@ -238,7 +241,9 @@ def mark_invite_viewed(store: Store, invite_id: int, now: int) -> bool:
 def recall_manage_token(store: Store, digest: str) -> tuple[int | None, int] | None:
     """Return the file id of a manage token, None if the file was deleted, and when the token expires; or None for an
     unknown token."""
-    found = store.recall("SELECT file_id, expires_at FROM file_tokens WHERE digest = ? AND kind = 'manage'", (digest,))
+    found = store.fetch_cached(
+        "SELECT file_id, expires_at FROM file_tokens WHERE digest = ? AND kind = 'manage'", (digest,)
+    )
     return (found[0], found[1]) if found else None
 
 
@@ -267,13 +272,13 @@ def is_slug_taken(store: Store, slug: str) -> bool:
 
 def count_empty_variants(store: Store, file_id: int, total_pages: int) -> int:
     """Return how many variants of a file have a page range without any of the first ``total_pages`` pages."""
-    ((count,),) = store.rows(_COUNT_EMPTY_VARIANTS, (file_id, total_pages))
+    ((count,),) = store.fetch_all(_COUNT_EMPTY_VARIANTS, (file_id, total_pages))
     return int(count)
 
 
 def list_changed_variants(store: Store, file_uuid: str, limit: int) -> list[str]:
     """Return the UUIDs of the newest active variants of a file that override one of its settings."""
-    return [uuid for (uuid,) in store.rows(_SELECT_CHANGED_VARIANTS, (file_uuid, limit))]
+    return [uuid for (uuid,) in store.fetch_all(_SELECT_CHANGED_VARIANTS, (file_uuid, limit))]
 
 
 def insert_file_token(store: Store, digest: str, file_id: int, kind: str, expires_at: int) -> None:
@@ -284,7 +289,9 @@ def insert_file_token(store: Store, digest: str, file_id: int, kind: str, expire
 def find_claim_token(store: Store, digest: str) -> tuple[int | None, int] | None:
     """Return the file id of a claim token, None if the file was deleted, and when the token expires; or None for an
     unknown token."""
-    found = store.row("SELECT file_id, expires_at FROM file_tokens WHERE digest = ? AND kind = 'claim'", (digest,))
+    found = store.fetch_one(
+        "SELECT file_id, expires_at FROM file_tokens WHERE digest = ? AND kind = 'claim'", (digest,)
+    )
     return (found[0], found[1]) if found else None
 
 
@@ -321,22 +328,22 @@ _SELECT_HOTSPOT = "SELECT id, page FROM hotspots WHERE file_id = ? AND uuid = ?"
 
 def count_hotspot_taps(store: Store, file_id: int) -> list[HotspotTaps]:
     """Return the taps on every hotspot of a file's existing pages, by page."""
-    return [HotspotTaps._make(found) for found in store.rows(_SELECT_HOTSPOT_TAPS, (file_id,))]
+    return [HotspotTaps._make(found) for found in store.fetch_all(_SELECT_HOTSPOT_TAPS, (file_id,))]
 
 
 def list_variant_sessions(store: Store, file_id: int) -> list[tuple[Any, ...]]:
     """Return ``(uuid, label, sessions, time_ms, revoked_at, redacted_at)`` of a file's variants, newest first."""
-    return store.rows(_SELECT_VARIANT_SESSIONS, (file_id,))
+    return store.fetch_all(_SELECT_VARIANT_SESSIONS, (file_id,))
 
 
 def is_variant_active(store: Store, variant_id: int) -> bool:
     """Return whether a variant exists and is not revoked."""
-    return store.row(_IS_VARIANT_ACTIVE, (variant_id,)) is not None
+    return store.fetch_one(_IS_VARIANT_ACTIVE, (variant_id,)) is not None
 
 
 def find_hotspot(store: Store, file_id: int, uuid: str) -> tuple[int, int] | None:
     """Return the id and the page of a hotspot of a file, or None."""
-    found = store.row(_SELECT_HOTSPOT, (file_id, uuid))
+    found = store.fetch_one(_SELECT_HOTSPOT, (file_id, uuid))
     return (found[0], found[1]) if found else None
 
 
@@ -348,17 +355,17 @@ _SELECT_INVITEES = "SELECT email, name, viewed_at FROM invites WHERE file_id = ?
 
 def list_active_by_label(store: Store, file_id: int, label: str) -> list[str]:
     """Return the short ids of up to two active variants of a file with that label."""
-    return [found[0] for found in store.rows(_SELECT_VARIANTS_BY_LABEL, (file_id, label))]
+    return [found[0] for found in store.fetch_all(_SELECT_VARIANTS_BY_LABEL, (file_id, label))]
 
 
 def list_active_by_key(store: Store, file_id: int, key: str) -> list[str]:
     """Return the short id of the active variant of a file with that UUID or short id, in a list."""
-    return [found[0] for found in store.rows(_SELECT_VARIANTS_BY_KEY, (file_id, key))]
+    return [found[0] for found in store.fetch_all(_SELECT_VARIANTS_BY_KEY, (file_id, key))]
 
 
 def list_invitees(store: Store, file_id: int) -> list[tuple[str, str | None, int | None]]:
     """Return ``(email, name, viewed_at)`` of the invitations of a file."""
-    return [(found[0], found[1], found[2]) for found in store.rows(_SELECT_INVITEES, (file_id,))]
+    return [(found[0], found[1], found[2]) for found in store.fetch_all(_SELECT_INVITEES, (file_id,))]
 
 
 class InviteSender(NamedTuple):
@@ -380,5 +387,5 @@ _SELECT_INVITE_SENDER = (
 
 def find_invite_sender(store: Store, file_id: int) -> InviteSender | None:
     """Return what a mail to an invitee says of a file, or None if the file has no owner."""
-    found = store.row(_SELECT_INVITE_SENDER, (file_id,))
+    found = store.fetch_one(_SELECT_INVITE_SENDER, (file_id,))
     return InviteSender._make(found) if found else None

@@ -61,7 +61,7 @@ def insert_link(store: Store, digest: str, account_id: int, expires_at: int) -> 
 
 def find_link_email(store: Store, digest: str, now: int) -> str | None:
     """Return the email of the account that the link signs in, or None if the link is unknown, used or expired."""
-    found = store.row(_SELECT_LINK_EMAIL, (digest, now))
+    found = store.fetch_one(_SELECT_LINK_EMAIL, (digest, now))
     return str(found[0]) if found else None
 
 
@@ -72,7 +72,7 @@ def mark_link_used(store: Store, digest: str, now: int) -> bool:
 
 def get_link_account_id(store: Store, digest: str) -> int:
     """Return the id of the account of an existing link."""
-    ((account_id,),) = store.rows("SELECT account_id FROM login_links WHERE digest = ?", (digest,))
+    ((account_id,),) = store.fetch_all("SELECT account_id FROM login_links WHERE digest = ?", (digest,))
     return int(account_id)
 
 
@@ -87,13 +87,13 @@ def insert_session(
 
 def find_session(store: Store, digest: str, now: int) -> SignedInAccount | None:
     """Return the account of a session, or None if the session is unknown or expired."""
-    found = store.row(_SELECT_SESSION, (digest, now))
+    found = store.fetch_one(_SELECT_SESSION, (digest, now))
     return SignedInAccount._make(found) if found else None
 
 
 def count_other_sessions(store: Store, account_id: int, digest: str, now: int) -> int:
     """Return how many sessions an account has besides the one with this digest."""
-    ((count,),) = store.rows(
+    ((count,),) = store.fetch_all(
         "SELECT COUNT(*) FROM web_sessions WHERE account_id = ? AND digest <> ? AND expires_at > ?",
         (account_id, digest, now),
     )

@@ -94,7 +94,9 @@ class ReaderSalt(Row):
 
 def find_session_reader(store: Store, session_id: int) -> tuple[bool, str | None, str | None] | None:
     """Return whether a session came through a variant, its country and the email of its reader; or None."""
-    found = store.row("SELECT variant_id IS NOT NULL, country, email FROM view_sessions WHERE id = ?", (session_id,))
+    found = store.fetch_one(
+        "SELECT variant_id IS NOT NULL, country, email FROM view_sessions WHERE id = ?", (session_id,)
+    )
     return (bool(found[0]), found[1], found[2]) if found else None
 
 
@@ -203,7 +205,7 @@ def delete_beacons(store: Store, now: int, limit: int) -> None:
 
 def find_salt(store: Store, file_id: int) -> tuple[bytes, int] | None:
     """Return the reader salt of a file and when it was created (ms), or None."""
-    found = store.row("SELECT salt, created_at FROM reader_salts WHERE file_id = ?", (file_id,))
+    found = store.fetch_one("SELECT salt, created_at FROM reader_salts WHERE file_id = ?", (file_id,))
     return (bytes(found[0]), found[1]) if found else None
 
 
@@ -219,12 +221,12 @@ def delete_salts(store: Store, created_by: int) -> int:
 
 def find_session(store: Store, opening: str, part: int) -> tuple[Any, ...] | None:
     """Return the id, part, end, file, invite and reader of one session of a page load, and its state; or None."""
-    return store.row(_FIND, (opening, part))
+    return store.fetch_one(_FIND, (opening, part))
 
 
 def find_last_session(store: Store, opening: str) -> tuple[Any, ...] | None:
     """Return the columns of ``find_session`` of the newest session of a page load, or None."""
-    return store.row(_LAST, (opening,))
+    return store.fetch_one(_LAST, (opening,))
 
 
 def list_due_sessions(
@@ -233,13 +235,13 @@ def list_due_sessions(
     """Return the columns of ``find_session`` of up to ``limit`` open sessions that timed out by ``now``, first ended
     first."""
     sql = _DUE.format(idle_ms=idle_ms, hidden_ms=hidden_ms, closed_ms=closed_ms)
-    return store.rows(sql, (now, limit))
+    return store.fetch_all(sql, (now, limit))
 
 
 def insert_session(store: Store, uuid: str, context: SessionContext, state: Sequence[Any]) -> int:
     """Store a new session. Return its id."""
     store.execute(_INSERT_SESSION, (uuid, *vars(context).values(), *state))
-    ((session_id,),) = store.rows("SELECT last_insert_rowid()")
+    ((session_id,),) = store.fetch_all("SELECT last_insert_rowid()")
     return int(session_id)
 
 
@@ -257,12 +259,12 @@ def count_short_sessions(
     store: Store, file_id: int, readers: str, *, counted_after: int, max_ms: int
 ) -> dict[str, int]:
     """Return the number of counted sessions shorter than ``max_ms`` of each of ``readers``, a JSON array."""
-    return {found[0]: found[1] for found in store.rows(_COUNT_SHORT, (file_id, readers, counted_after, max_ms))}
+    return {found[0]: found[1] for found in store.fetch_all(_COUNT_SHORT, (file_id, readers, counted_after, max_ms))}
 
 
 def has_beacon(store: Store, session_id: int, seq: int) -> bool:
     """Return whether a beacon of a session is stored."""
-    return store.row(_HAS_BEACON, (session_id, seq)) is not None
+    return store.fetch_one(_HAS_BEACON, (session_id, seq)) is not None
 
 
 def insert_beacon(store: Store, session_id: int, seq: int, now: int, body: str, accepted: str) -> None:
@@ -287,7 +289,7 @@ def limit_page_views(store: Store, session_id: int, max_views: int) -> None:
 
 def sum_up_pages(store: Store, session_id: int, min_ms: int) -> tuple[int, int]:
     """Return how many pages of a session were seen for ``min_ms``, and the last of them (0 without any)."""
-    ((seen, furthest),) = store.rows(_SUM_UP, (session_id, min_ms))
+    ((seen, furthest),) = store.fetch_all(_SUM_UP, (session_id, min_ms))
     return seen, furthest
 
 
@@ -298,7 +300,7 @@ def close_session(store: Store, session_id: int, ended_at: int, pages_viewed: in
 
 def get_event_data(store: Store, session_id: int) -> tuple[str, int, int, int | None, str | None, str | None]:
     """Return the UUID, the pages, the time, and the id, the UUID and the label of the variant of a session."""
-    ((uuid, seen, time_ms, variant_id, variant, label),) = store.rows(_SELECT_EVENT_DATA, (session_id,))
+    ((uuid, seen, time_ms, variant_id, variant, label),) = store.fetch_all(_SELECT_EVENT_DATA, (session_id,))
     return uuid, seen, time_ms, variant_id, variant, label
 
 

@@ -117,7 +117,7 @@ def add_denials(
 
 def list_denials(store: Store, before_minute: int, limit: int) -> list[DenialRow]:
     """Return up to ``limit`` denials of minutes before ``before_minute``, oldest first."""
-    return [DenialRow._make(found) for found in store.rows(_SELECT_DENIALS, (before_minute, limit))]
+    return [DenialRow._make(found) for found in store.fetch_all(_SELECT_DENIALS, (before_minute, limit))]
 
 
 def delete_denial(store: Store, row: DenialRow) -> None:
@@ -151,7 +151,7 @@ class Receiver(NamedTuple):
     url: str
     format: str
     secret: bytes
-    listens: bool
+    is_listener: bool
 
 
 _COLUMNS = ", ".join(f"w.{name}" for name in WebhookRow._fields).replace("w.file_uuid", "f.uuid")
@@ -212,24 +212,24 @@ def insert(
 
 def list_owned(store: Store, account_id: int) -> list[WebhookRow]:
     """Return the webhooks of an account without its listeners, newest first."""
-    return [WebhookRow._make(found) for found in store.rows(_LIST_OWNED, (account_id,))]
+    return [WebhookRow._make(found) for found in store.fetch_all(_LIST_OWNED, (account_id,))]
 
 
 def find_owned(store: Store, account_id: int, uuid: str) -> WebhookRow | None:
     """Return a webhook of an account that is not a listener, or None."""
-    found = store.row(_SELECT_ONE_OWNED, (account_id, uuid))
+    found = store.fetch_one(_SELECT_ONE_OWNED, (account_id, uuid))
     return WebhookRow._make(found) if found else None
 
 
 def count_owned(store: Store, account_id: int) -> int:
     """Return how many webhooks an account has, without its listeners."""
-    found = store.row(_COUNT_OWNED, (account_id,))
+    found = store.fetch_one(_COUNT_OWNED, (account_id,))
     return found[0] if found else 0
 
 
 def find_secret(store: Store, webhook_id: int) -> bytes | None:
     """Return the sealed secret of a webhook, or None if the webhook does not exist."""
-    found = store.row("SELECT secret FROM webhooks WHERE id = ?", (webhook_id,))
+    found = store.fetch_one("SELECT secret FROM webhooks WHERE id = ?", (webhook_id,))
     return found[0] if found else None
 
 
@@ -245,7 +245,7 @@ def delete(store: Store, webhook_id: int) -> None:
 
 def list_receivers(store: Store, file_id: int, event: str, now: int) -> list[tuple[int, int]]:
     """Return the id and the owner's plan of every active webhook that is subscribed to ``event`` of a file."""
-    return [(found[0], found[1]) for found in store.rows(_SELECT_RECEIVERS, (file_id, now, event))]
+    return [(found[0], found[1]) for found in store.fetch_all(_SELECT_RECEIVERS, (file_id, now, event))]
 
 
 def record_attempt(store: Store, webhook_id: int, *, at: int, status: int, has_failed: bool, is_counted: bool) -> None:
@@ -260,13 +260,13 @@ def disable(store: Store, webhook_id: int, min_failures: int, now: int) -> bool:
 
 def get_owner(store: Store, webhook_id: int) -> tuple[str, str, str, int]:
     """Return the UUID and the peer of a webhook, and the email and the id of its account."""
-    ((uuid, peer, email, account_id),) = store.rows(_SELECT_OWNER, (webhook_id,))
+    ((uuid, peer, email, account_id),) = store.fetch_all(_SELECT_OWNER, (webhook_id,))
     return uuid, peer, email, account_id
 
 
 def find_listener(store: Store, uuid: str, now: int) -> tuple[Any, ...] | None:
     """Return ``(account_id, file_id, url, format, secret)`` of a listener that has not expired, or None."""
-    return store.row(_SELECT_LISTENER, (uuid, now))
+    return store.fetch_one(_SELECT_LISTENER, (uuid, now))
 
 
 def renew_listener(store: Store, uuid: str, until: int, now: int) -> bool:
@@ -278,9 +278,9 @@ def renew_listener(store: Store, uuid: str, until: int, now: int) -> bool:
 def list_listener_ids(store: Store, uuid: str) -> list[int]:
     """Return the id of the listener with that UUID, expired or not, in a list."""
     sql = "SELECT id FROM webhooks WHERE uuid = ? AND listens_until IS NOT NULL"
-    return [found[0] for found in store.rows(sql, (uuid,))]
+    return [found[0] for found in store.fetch_all(sql, (uuid,))]
 
 
 def list_expired_listener_ids(store: Store, now: int) -> list[int]:
     """Return the ids of the listeners that have expired."""
-    return [found[0] for found in store.rows("SELECT id FROM webhooks WHERE listens_until <= ?", (now,))]
+    return [found[0] for found in store.fetch_all("SELECT id FROM webhooks WHERE listens_until <= ?", (now,))]

@@ -40,7 +40,7 @@ def owner_page(view: Callable[..., AnyResponse]) -> Callable[..., AnyResponse]:
     """Wrap ``view``: require a sign-in and return to the page afterwards. Problems become pages."""
 
     @wraps(view)
-    def guarded(**names: Any) -> AnyResponse:
+    def handle_request(**names: Any) -> AnyResponse:
         owner = find_owner()
         if owner is None:
             return returning.ask_to_sign_in(request.full_path.rstrip("?"), "This page is for its owner.")
@@ -49,7 +49,7 @@ def owner_page(view: Callable[..., AnyResponse]) -> Callable[..., AnyResponse]:
         except Problem as problem:
             return troubles.render_problem_page(problem)
 
-    return guarded
+    return handle_request
 
 
 def owner_form(view: Callable[..., AnyResponse]) -> Callable[..., AnyResponse]:
@@ -57,7 +57,7 @@ def owner_form(view: Callable[..., AnyResponse]) -> Callable[..., AnyResponse]:
     changed."""
 
     @wraps(view)
-    def guarded(**names: Any) -> AnyResponse:
+    def handle_request(**names: Any) -> AnyResponse:
         try:
             csrf.require_same_origin()
             owner = find_owner()
@@ -68,7 +68,7 @@ def owner_form(view: Callable[..., AnyResponse]) -> Callable[..., AnyResponse]:
         except Problem as problem:
             return troubles.render_problem_page(problem)
 
-    return guarded
+    return handle_request
 
 
 def find_owner() -> SignedInOwner | None:
@@ -96,7 +96,7 @@ def render_owner_page(owner: SignedInOwner, template: str, place: str, status: i
         csrf_field=csrf.CSRF_FIELD,
         said=said,
         base_url=current_runtime().config.base_url,
-        forwarders=current_runtime().forwarders.known(current_runtime().clock()),
+        forwarders=current_runtime().untrusted_proxies.list_recent(current_runtime().clock()),
         trusted=current_runtime().config.trusted_proxies,
         **facts,
     )

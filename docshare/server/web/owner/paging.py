@@ -15,8 +15,8 @@ class PageLinks:
 
     number: int
     pages: int
-    before: str | None
-    after: str | None
+    previous_url: str | None
+    next_url: str | None
 
 
 def read_page_number() -> int:

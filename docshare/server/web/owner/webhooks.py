@@ -61,7 +61,7 @@ class DeliveryEntry(NamedTuple):
     created: str
     state: str
     due: str
-    again: bool
+    can_redeliver: bool
     attempts: list[str]
 
 
@@ -103,16 +103,16 @@ def test(owner: SignedInOwner, uuid: str) -> AnyResponse:
     """Send a test event and say how that went. It counts against the same limit as tests through the API."""
     counted = (SESSION_WEBHOOK_TEST, address_key(client_address()), SESSION_WEBHOOK_TEST.limit)
     allowance = current_runtime().limits.hit(*counted)
-    if not allowance.allowed:
+    if not allowance.is_allowed:
         said = f"More than {allowance.limit} tests in a minute."
         raise Problem("rate_limited", said, headers={"Retry-After": str(allowance.reset_s)}, extra={"reason": "tests"})
     try:
         outcome = webhooks.send_test(current_runtime(), owner.caller, uuid)
     except Problem as problem:
         if slots.is_full(problem):
-            current_runtime().limits.give_back(*counted)
+            current_runtime().limits.refund(*counted)
         raise
-    if outcome.delivered:
+    if outcome.is_delivered:
         return redirect_with_message(_webhook_path(uuid), f"Delivered {outcome.status} in {outcome.latency_ms} ms.")
     return redirect_with_message(_webhook_path(uuid), f"Not delivered, after {outcome.latency_ms} ms. {outcome.error}")
 
@@ -190,7 +190,7 @@ def _read_body() -> dict[str, Any]:
 def _describe_kinds(plan: Plan) -> dict[str, str]:
     """When each kind fires, and what else it needs of an owner on ``plan``."""
     return {
-        name: f"When {kind.fires}." + (f" Needs {kind.plan.tier.title()}." if kind.plan > plan else "")
+        name: f"When {kind.trigger_text}." + (f" Needs {kind.plan.tier.title()}." if kind.plan > plan else "")
         for name, kind in KINDS.items()
     }
 
@@ -240,7 +240,7 @@ def _build_delivery_entry(row: DeliveryRow, *, active: bool) -> DeliveryEntry:
         created=words.format_date_time(row.created_at),
         state=row.state,
         due="" if row.next_at is None else words.format_date_time(row.next_at),
-        again=active and row.next_at is None,
+        can_redeliver=active and row.next_at is None,
         attempts=[_describe_attempt(number, attempt) for number, attempt in enumerate(row.attempts, start=1)],
     )
 

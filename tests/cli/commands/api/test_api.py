@@ -55,45 +55,45 @@ PATHS = [
 def test_a_path_is_below_the_api_unless_it_stands_alone(api: FakeApi, shell: Shell, typed: str, asked: str) -> None:
     api.on("GET", asked, {})
     assert shell("api", "GET", typed).code == 0
-    assert [heard.path for heard in api.heard] == [asked]
+    assert [heard.path for heard in api.requests] == [asked]
 
 
 def test_what_is_not_below_the_api_is_not_asked_for_there(api: FakeApi, shell: Shell) -> None:
     shell("api", "GET", "/oembed", "--url", api.url + "/api/v1")  # so the fake server tells what follows the base
-    assert [heard.path for heard in api.heard] == ["/oembed"]
+    assert [heard.path for heard in api.requests] == ["/oembed"]
 
 
 def test_a_url_of_the_server_in_effect_is_taken(api: FakeApi, shell: Shell) -> None:
     assert shell("api", "GET", f"{api.url}/api/v1/files?x=1").code == 0
-    assert (api.heard[0].path, api.heard[0].query) == ("/files", {"x": "1"})
-    assert api.heard[0].headers["Authorization"] == f"Bearer {TOKEN}"
+    assert (api.requests[0].path, api.requests[0].query) == ("/files", {"x": "1"})
+    assert api.requests[0].headers["Authorization"] == f"Bearer {TOKEN}"
 
 
 def test_a_url_may_spell_scheme_and_host_in_capitals(api: FakeApi, shell: Shell) -> None:
     assert shell("api", "GET", f"{api.url.upper()}/api/v1/files").code == 0
-    assert api.heard[0].headers["Authorization"] == f"Bearer {TOKEN}"
+    assert api.requests[0].headers["Authorization"] == f"Bearer {TOKEN}"
 
 
 def test_the_credential_goes_to_no_other_server(api: FakeApi, elsewhere: FakeApi, shell: Shell) -> None:
     done = shell("api", "GET", f"{elsewhere.url}/api/v1/files")
-    assert (done.code, done.out, elsewhere.heard, api.heard) == (2, "", [], [])
+    assert (done.code, done.out, elsewhere.requests, api.requests) == (2, "", [], [])
     assert "--no-auth" in done.err
 
 
 def test_a_url_outside_the_base_address_is_another_server(api: FakeApi, shell: Shell) -> None:
     for url in (f"{api.url}/api/v1/files", f"{api.url}/docs2/api/v1/files"):
         assert shell("api", "GET", url, "--url", f"{api.url}/docs").code == 2
-    assert api.heard == []
+    assert api.requests == []
 
 
 def test_without_credential_any_server_is_asked(elsewhere: FakeApi, shell: Shell) -> None:
     assert shell("api", "GET", f"{elsewhere.url}/api/v1/files", "--no-auth").code == 0
-    assert elsewhere.heard[0].headers["Authorization"] is None
+    assert elsewhere.requests[0].headers["Authorization"] is None
 
 
 def test_without_credential_none_is_needed_and_none_is_sent(api: FakeApi, shell: Shell) -> None:
     assert shell("api", "GET", "/files", "--no-auth").code == 0
-    assert api.heard[0].headers["Authorization"] is None
+    assert api.requests[0].headers["Authorization"] is None
     del shell.env["DOCSHARE_TOKEN"]
     assert shell("api", "GET", "/files", "--no-auth").code == 0
     assert shell("api", "GET", "/files").code == 4
@@ -137,7 +137,7 @@ def test_without_credential_none_is_needed_and_none_is_sent(api: FakeApi, shell:
 )
 def test_what_makes_no_sense_is_2_and_sends_nothing(api: FakeApi, shell: Shell, line: list[str]) -> None:
     done = shell("api", *line)
-    assert (done.code, done.out, api.heard) == (2, "", [])
+    assert (done.code, done.out, api.requests) == (2, "", [])
 
 
 # --- what is sent ----------------------------------------------------------------------------------------------------
@@ -145,8 +145,8 @@ def test_what_makes_no_sense_is_2_and_sends_nothing(api: FakeApi, shell: Shell, 
 
 def test_fields_of_a_get_go_into_the_query(api: FakeApi, shell: Shell) -> None:
     shell("api", "GET", "/events?type=download", "-f", "since=0", "-F", "limit=5", "-F", "all=true")
-    assert api.heard[0].query == {"type": "download", "since": "0", "limit": "5", "all": "true"}
-    assert api.heard[0].body == b""
+    assert api.requests[0].query == {"type": "download", "since": "0", "limit": "5", "all": "true"}
+    assert api.requests[0].body == b""
 
 
 def test_fields_of_a_put_become_a_json_object(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
@@ -156,26 +156,26 @@ def test_fields_of_a_put_become_a_json_object(api: FakeApi, shell: Shell, tmp_pa
     more = ["-F", "viewerSettings.flip.speedMs=450", "-F", 'gateFields:=[{"id": 1}]', "-F", f"note=@{note}"]
     done = shell("api", "put", f"/files/{ID}/settings", *words, *more)
     assert (done.code, done.out) == (0, "")
-    assert json.loads(api.heard[0].body) == {
+    assert json.loads(api.requests[0].body) == {
         "name": "3", "viewLimit": 3, "on": True, "off": None, "share": 0.5, "t": "007",
         "viewerSettings": {"flip": {"speedMs": 450}}, "gateFields": [{"id": 1}], "note": "two\nlines",
     }  # fmt: skip
-    assert api.heard[0].headers["Content-Type"] == "application/json"
+    assert api.requests[0].headers["Content-Type"] == "application/json"
 
 
 def test_a_body_goes_out_byte_for_byte_and_fields_beside_it_into_the_query(api: FakeApi, shell: Shell) -> None:
     api.on("PUT", "/files/x/settings", {})
     raw = b'{"viewLimit" : 3}\r\n'
     shell("api", "PUT", "/files/x/settings", "--input", "-", "-f", "dry=1", stdin=raw)
-    assert (api.heard[0].body, api.heard[0].query) == (raw, {"dry": "1"})
+    assert (api.requests[0].body, api.requests[0].query) == (raw, {"dry": "1"})
     shell("api", "PUT", "/files/x/settings", "--input", "-", "-H", "Content-Type: text/x-odd", stdin=raw)
-    assert api.heard[1].headers.get_all("Content-Type") == ["text/x-odd"]
+    assert api.requests[1].headers.get_all("Content-Type") == ["text/x-odd"]
 
 
 def test_a_form_with_a_file_is_sent_as_a_browser_does(api: FakeApi, shell: Shell, deck: Path) -> None:
     api.on("POST", f"/files/{ID}/assets", {"assetId": 1})
     assert shell("api", "POST", f"/files/{ID}/assets", "--form", f"logo=@{deck}", "--form", "kind=logo").code == 0
-    body = api.heard[0].body
+    body = api.requests[0].body
     assert b'name="kind"\r\n\r\nlogo\r\n' in body
     assert b'name="logo"; filename="deck.pdf"' in body
     assert deck.read_bytes() in body
@@ -192,8 +192,8 @@ def test_a_form_without_a_file_is_urlencoded(api: FakeApi, shell: Shell, tmp_pat
         "--form",
         "client_id=a b",
     )
-    assert api.heard[0].body == b"token=rt_1%262&client_id=a+b"
-    assert api.heard[0].headers["Content-Type"] == "application/x-www-form-urlencoded"
+    assert api.requests[0].body == b"token=rt_1%262&client_id=a+b"
+    assert api.requests[0].headers["Content-Type"] == "application/x-www-form-urlencoded"
 
 
 def test_headers_are_added_and_a_session_can_speak(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
@@ -202,7 +202,7 @@ def test_headers_are_added_and_a_session_can_speak(api: FakeApi, shell: Shell, t
     cookie = write_secret(tmp_path, "docshare_session=abcdefgh\n")
     line = ["-H", f"Cookie: @{cookie}", "-H", "X-Request-Id: 7", "-f", "url=https://hooks.example.com"]
     assert shell("api", "POST", "/api/webhooks", "--no-auth", *line).json == {"uuid": "x"}
-    heard = api.heard[0].headers
+    heard = api.requests[0].headers
     assert (heard["Cookie"], heard["X-Request-Id"], heard["Authorization"]) == ("docshare_session=abcdefgh", "7", None)
 
 
@@ -224,31 +224,31 @@ def test_headers_are_added_and_a_session_can_speak(api: FakeApi, shell: Shell, t
 )
 def test_a_secret_is_no_option(api: FakeApi, shell: Shell, line: list[str]) -> None:
     done = shell("api", "POST", "/files/claim", *line)
-    assert (done.code, done.out, api.heard, "hunter22" in done.err) == (2, "", [], False)
+    assert (done.code, done.out, api.requests, "hunter22" in done.err) == (2, "", [], False)
     assert "hint:" in done.err
 
 
 def test_a_secret_stands_in_no_address(api: FakeApi, shell: Shell) -> None:
     done = shell("api", "GET", "/files?token=hunter22", "-n")
-    assert (done.code, done.out, api.heard, "hunter22" in done.err) == (2, "", [], False)
+    assert (done.code, done.out, api.requests, "hunter22" in done.err) == (2, "", [], False)
 
 
 def test_a_header_from_a_file_is_one_line(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
     done = shell("api", "GET", "/files", "-H", f"X-Two: @{write_secret(tmp_path, 'a' + chr(10) + 'X-Three: b')}")
-    assert (done.code, done.out, api.heard) == (2, "", [])
+    assert (done.code, done.out, api.requests) == (2, "", [])
 
 
 def test_a_password_from_a_file_is_sent_and_never_shown(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
     api.on("PUT", "/files/x/settings", problem(422, "unprocessable", "hunter22 is too short"))
     done = shell("api", "PUT", "/files/x/settings", "-F", f"password=@{write_secret(tmp_path, 'hunter22')}", "-vv")
-    assert json.loads(api.heard[0].body) == {"password": "hunter22"}
+    assert json.loads(api.requests[0].body) == {"password": "hunter22"}
     assert (done.code, "hunter22" in done.err) == (9, False)
 
 
 def test_an_empty_password_clears_it(api: FakeApi, shell: Shell) -> None:
     api.on("PUT", "/files/x/settings", FakeResponse(b"", 200))
     assert shell("api", "PUT", "/files/x/settings", "-f", "password=").code == 0
-    assert json.loads(api.heard[0].body) == {"password": ""}
+    assert json.loads(api.requests[0].body) == {"password": ""}
 
 
 def test_a_dry_run_shows_the_request_without_secrets_and_sends_nothing(
@@ -265,7 +265,7 @@ def test_a_dry_run_shows_the_request_without_secrets_and_sends_nothing(
     assert shell("api", "POST", "/files", "--input", "-", "-n", stdin=b"\xff").out == "POST\t/api/v1/files\t(1 bytes)\n"
     done = shell("api", "POST", "/files", "--form", f"file=@{deck}", "--form", f"code=<{word}", "-n", "--json")
     assert done.json == [{"method": "POST", "path": "/api/v1/files", "body": f"code=***&file=@{deck}"}]
-    assert api.heard == []
+    assert api.requests == []
 
 
 # --- what comes back -------------------------------------------------------------------------------------------------
@@ -284,7 +284,7 @@ def test_a_file_gets_the_bytes_and_is_not_overwritten(api: FakeApi, shell: Shell
     assert (shell("api", "GET", "/files/x/content", "-o", target).code, target.read_bytes()) == (0, b"%PDF-\xff\x00")
     target.write_bytes(b"mine")
     assert (shell("api", "GET", "/files/x/content", "-o", target).code, target.read_bytes()) == (2, b"mine")
-    assert len(api.heard) == 1
+    assert len(api.requests) == 1
     assert shell("api", "GET", "/files/x/content", "-o", target, "--force").code == 0
     assert target.read_bytes() == b"%PDF-\xff\x00"
 
@@ -343,14 +343,14 @@ def test_nothing_comes_of_an_answer_without_a_body(api: FakeApi, shell: Shell) -
 
 
 def test_a_document_can_be_shared_and_fetched_by_hand(
-    house: str, desk: Callable[[Person], Shell], world: World, tmp_path: Path
+    server_url: str, shell_for: Callable[[Person], Shell], world: World, tmp_path: Path
 ) -> None:
-    shell, report, back = desk(world.pia), tmp_path / "report.pdf", tmp_path / "back.pdf"
+    shell, report, back = shell_for(world.pia), tmp_path / "report.pdf", tmp_path / "back.pdf"
     report.write_bytes(simple_pdf(pages=3))
     made = shell("api", "POST", "/files", "--form", f"file=@{report}").json
     assert shell("api", "PUT", f"/files/{made['shortId']}/settings", "-F", "viewLimit=3").code == 0
     assert shell("api", "GET", f"/files/{made['shortId']}", "--query", "viewLimit").json == 3
-    assert shell("api", "GET", f"{house}/api/v1/files/{made['uuid']}/content", "-o", back).code == 0
+    assert shell("api", "GET", f"{server_url}/api/v1/files/{made['uuid']}/content", "-o", back).code == 0
     assert back.read_bytes() == report.read_bytes()
     done = shell("api", "POST", "/api/webhooks", "-f", "url=x")  # the session route takes a key too
     assert (done.code, "events must be" in done.err) == (9, True)

@@ -43,7 +43,7 @@ def test_a_refusal_can_go_to_stdout_as_it_came(api: FakeApi, shell: Shell) -> No
 
 
 def test_the_gate_stream_below_pro_is_6_although_it_is_plain_text(api: FakeApi, shell: Shell) -> None:
-    api.pro = False
+    api.is_gate_allowed = False
     for path in ("/gate-responses", "/events?type=gate"):
         assert shell("api", "GET", path).code == 6
     api.on("GET", "/files", FakeResponse("no", 403, {"Content-Type": "text/plain"}))
@@ -67,9 +67,9 @@ def test_a_refused_401_names_the_credential(api: FakeApi, shell: Shell) -> None:
 
 @pytest.mark.parametrize(("method", "tries"), [("GET", 4), ("PUT", 4), ("DELETE", 4), ("POST", 1)])
 def test_only_what_may_be_done_twice_is_repeated(api: FakeApi, shell: Shell, method: str, tries: int) -> None:
-    api.on(method, "/webhooks", FakeResponse(then="drop"))
+    api.on(method, "/webhooks", FakeResponse(connection_action="drop"))
     assert shell("api", method, "/webhooks").code == 11
-    assert len(api.heard) == tries
+    assert len(api.requests) == tries
 
 
 def test_an_unreachable_server_is_11(shell: Shell) -> None:

@@ -38,12 +38,12 @@ class ApplyFolder:
         self.person = person
         self.folder = folder
         shell.env["DOCSHARE_URL"] = wire.url
-        self.document(ONE)
+        self.write_document(ONE)
 
-    def document(self, content: bytes, name: str = "report.pdf") -> None:
+    def write_document(self, content: bytes, name: str = "report.pdf") -> None:
         (self.folder / name).write_bytes(content)
 
-    def write(self, text: str) -> Path:
+    def write_yaml(self, text: str) -> Path:
         path = self.folder / "share.yaml"
         path.write_text(f"version: 1\n{text}")
         return path
@@ -51,9 +51,9 @@ class ApplyFolder:
     def __call__(self, text: str, *more: str) -> CommandResult:
         """Apply ``text``, and count the writes from 0."""
         self.wire.seen = 0
-        return self.shell("apply", self.write(text), *more)
+        return self.shell("apply", self.write_yaml(text), *more)
 
-    def done(self, text: str, *more: str) -> list[tuple[str, str, str]]:
+    def apply_and_list_actions(self, text: str, *more: str) -> list[tuple[str, str, str]]:
         """What was done: verb, kind, name."""
         ended = self(text, "--json", *more)
         assert ended.code == 0, ended.err
@@ -65,19 +65,19 @@ class ApplyFolder:
         return found
 
     @property
-    def file(self) -> dict[str, Any]:
+    def only_file(self) -> dict[str, Any]:
         (found,) = self.files
         return found
 
     @property
     def variants(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self.person.get(f"/api/v1/files/{self.file['uuid']}/variants").get_json()[
+        found: list[dict[str, Any]] = self.person.get(f"/api/v1/files/{self.only_file['uuid']}/variants").get_json()[
             "variants"
         ]
         return found
 
     @property
-    def hooks(self) -> list[dict[str, Any]]:
+    def webhooks(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = self.person.get("/api/v1/webhooks").get_json()["webhooks"]
         return found
 

@@ -21,14 +21,16 @@ def world(make: Callable[..., World]) -> World:
 
 
 @pytest.fixture
-def wire(house: str) -> Iterator[LossyProxy]:
-    with lossy_proxy(house) as proxy:
+def counting_proxy(server_url: str) -> Iterator[LossyProxy]:
+    with lossy_proxy(server_url) as proxy:
         proxy.counts = lambda method, path: method != "GET"
         yield proxy
 
 
 @pytest.fixture
-def site(desk: Callable[[Person], Shell], world: World, wire: LossyProxy, tmp_path: Path) -> ApplyFolder:
+def apply_folder(
+    shell_for: Callable[[Person], Shell], world: World, counting_proxy: LossyProxy, tmp_path: Path
+) -> ApplyFolder:
     folder = tmp_path / "site"
     folder.mkdir()
-    return ApplyFolder(desk(world.pia), wire, world.pia, folder)
+    return ApplyFolder(shell_for(world.pia), counting_proxy, world.pia, folder)

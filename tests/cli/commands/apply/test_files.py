@@ -53,9 +53,11 @@ webhooks:
 """
 
 
-def test_everything_is_made_and_a_second_run_sends_nothing_but_questions(site: ApplyFolder, world: World) -> None:
-    (site.folder / "secret.txt").write_text("correct horse\n")
-    assert site.done(WHOLE) == [
+def test_everything_is_made_and_a_second_run_sends_nothing_but_questions(
+    apply_folder: ApplyFolder, world: World
+) -> None:
+    (apply_folder.folder / "secret.txt").write_text("correct horse\n")
+    assert apply_folder.apply_and_list_actions(WHOLE) == [
         ("create", "file", "report.pdf"),
         ("update", "settings", "report.pdf"),
         ("create", "variant", "Ann Lee"),
@@ -65,36 +67,36 @@ def test_everything_is_made_and_a_second_run_sends_nothing_but_questions(site: A
         ("create", "webhook", HOOK),
         ("create", "webhook", CHAT),
     ]
-    file = site.file
+    file = apply_folder.only_file
     assert (file["slug"], file["viewerMode"], file["allowDownload"]) == ("q3", "flipbook", False)
     assert (file["viewLimit"], file["protected"], file["requireEmail"]) == (100, True, True)
     assert (file["gateDomains"], file["pageRange"]) == (["example.com"], {"from": 1, "to": 2})
     assert file["viewerSettings"]["brand"] == {"accentColor": "#336699"}
     assert file["viewerSettings"]["cta"] == {"label": "Go", "url": "https://example.com/"}
-    assert {row["label"]: (row["revoked"], row.get("overrides") or {}) for row in site.variants} == {
+    assert {row["label"]: (row["revoked"], row.get("overrides") or {}) for row in apply_folder.variants} == {
         "Ann Lee": (False, {}),
         "Bo Quist": (False, {"allowDownload": True, "pageRange": {"from": 1, "to": 3}}),
         "Cy": (True, {"pageRange": {"from": 0, "to": 0}}),
     }
-    assert sorted(len(hook["events"]) for hook in site.hooks) == [1, 1, 9]
+    assert sorted(len(hook["events"]) for hook in apply_folder.webhooks) == [1, 1, 9]
     for name in ("all.secret", "one.secret"):
-        assert (site.folder / name).read_text().startswith("whsec_")
-        assert (site.folder / name).stat().st_mode & 0o777 == 0o600
+        assert (apply_folder.folder / name).read_text().startswith("whsec_")
+        assert (apply_folder.folder / name).stat().st_mode & 0o777 == 0o600
     world.clock.advance(days=3)
-    assert (site.done(WHOLE), site.wire.seen) == ([], 0)
-    assert site.file == file
+    assert (apply_folder.apply_and_list_actions(WHOLE), apply_folder.wire.seen) == ([], 0)
+    assert apply_folder.only_file == file
 
 
-def test_a_pipe_gets_the_actions_and_a_person_the_difference(site: ApplyFolder) -> None:
-    done = site(yaml_with_settings(slug="q3"))
-    (file,) = site.files
+def test_a_pipe_gets_the_actions_and_a_person_the_difference(apply_folder: ApplyFolder) -> None:
+    done = apply_folder(yaml_with_settings(slug="q3"))
+    (file,) = apply_folder.files
     assert done.lines == [
         f"create\tfile\treport.pdf\treport.pdf\t{BASE_URL}/{file['shortId']}",
         "update\tsettings\treport.pdf\treport.pdf\t",
     ]
     assert done.err == "2 changes made\n"
-    site.shell.tty = True
-    done = site(yaml_with_settings(slug="q4", viewLimit=5, allowDownload=False), "--color=never")
+    apply_folder.shell.tty = True
+    done = apply_folder(yaml_with_settings(slug="q4", viewLimit=5, allowDownload=False), "--color=never")
     assert done.out == (
         '~ update settings report.pdf: slug "q3" → "q4", view limit none → 5, allowDownload true → false\n'
     )
@@ -103,14 +105,14 @@ def test_a_pipe_gets_the_actions_and_a_person_the_difference(site: ApplyFolder) 
 # --- a dry run --------------------------------------------------------------------------------------------------------
 
 
-def test_a_dry_run_shows_the_difference_and_sends_no_write(site: ApplyFolder) -> None:
-    site(MINIMAL_YAML)
-    before = site.state.read_text()
-    site.document(TWO)
-    done = site(yaml_with_settings(slug="q3", passwordFile="s.txt"), "--dry-run", "--json")
+def test_a_dry_run_shows_the_difference_and_sends_no_write(apply_folder: ApplyFolder) -> None:
+    apply_folder(MINIMAL_YAML)
+    before = apply_folder.state.read_text()
+    apply_folder.write_document(TWO)
+    done = apply_folder(yaml_with_settings(slug="q3", passwordFile="s.txt"), "--dry-run", "--json")
     assert done.code == 2  # there is no such file
-    (site.folder / "s.txt").write_text("correct horse")
-    done = site(yaml_with_settings(slug="q3", passwordFile="s.txt"), "--dry-run", "--json")
+    (apply_folder.folder / "s.txt").write_text("correct horse")
+    done = apply_folder(yaml_with_settings(slug="q3", passwordFile="s.txt"), "--dry-run", "--json")
     assert [(row["action"], row["kind"], row["done"]) for row in done.json] == [
         ("replace", "file", False),
         ("update", "settings", False),
@@ -119,92 +121,98 @@ def test_a_dry_run_shows_the_difference_and_sends_no_write(site: ApplyFolder) ->
         "slug": {"from": None, "to": "q3"},
         "password": {"from": False, "to": "***"},
     }
-    assert site.wire.seen == 0
-    assert site.state.read_text() == before
+    assert apply_folder.wire.seen == 0
+    assert apply_folder.state.read_text() == before
     assert "correct horse" not in done.out + done.err
 
 
-def test_check_ends_with_13_while_something_is_to_be_done(site: ApplyFolder) -> None:
-    assert site(MINIMAL_YAML, "--check").code == 13
-    assert (site.wire.seen, site.state.exists()) == (0, False)
-    site(MINIMAL_YAML)
-    assert site(MINIMAL_YAML, "--check").code == 0
+def test_check_ends_with_13_while_something_is_to_be_done(apply_folder: ApplyFolder) -> None:
+    assert apply_folder(MINIMAL_YAML, "--check").code == 13
+    assert (apply_folder.wire.seen, apply_folder.state.exists()) == (0, False)
+    apply_folder(MINIMAL_YAML)
+    assert apply_folder(MINIMAL_YAML, "--check").code == 0
 
 
 # --- files ------------------------------------------------------------------------------------------------------------
 
 
-def test_a_changed_document_is_replaced_behind_its_link_if_that_is_wanted(site: ApplyFolder) -> None:
-    site(MINIMAL_YAML)
-    first = site.file
-    site.document(TWO)
-    done = site(MINIMAL_YAML, "--json")
+def test_a_changed_document_is_replaced_behind_its_link_if_that_is_wanted(apply_folder: ApplyFolder) -> None:
+    apply_folder(MINIMAL_YAML)
+    first = apply_folder.only_file
+    apply_folder.write_document(TWO)
+    done = apply_folder(MINIMAL_YAML, "--json")
     assert (done.code, done.out, done.error["code"]) == (2, "", "confirmation")
-    assert site.wire.seen == 0
-    assert site.done(MINIMAL_YAML, "--yes") == [("replace", "file", "report.pdf")]
-    assert (site.file["uuid"], site.file["contentVersion"]) == (first["uuid"], 2)
-    assert (site.done(MINIMAL_YAML), site.wire.seen) == ([], 0)
+    assert apply_folder.wire.seen == 0
+    assert apply_folder.apply_and_list_actions(MINIMAL_YAML, "--yes") == [("replace", "file", "report.pdf")]
+    assert (apply_folder.only_file["uuid"], apply_folder.only_file["contentVersion"]) == (first["uuid"], 2)
+    assert (apply_folder.apply_and_list_actions(MINIMAL_YAML), apply_folder.wire.seen) == ([], 0)
 
 
-def test_a_person_is_asked_before_something_is_replaced(site: ApplyFolder) -> None:
-    site(MINIMAL_YAML)
-    site.document(TWO)
-    site.shell.tty = True
-    done = site.shell("apply", site.write(MINIMAL_YAML), stdin=b"n\n")
-    assert (done.code, site.file["contentVersion"]) == (2, 1)
+def test_a_person_is_asked_before_something_is_replaced(apply_folder: ApplyFolder) -> None:
+    apply_folder(MINIMAL_YAML)
+    apply_folder.write_document(TWO)
+    apply_folder.shell.tty = True
+    done = apply_folder.shell("apply", apply_folder.write_yaml(MINIMAL_YAML), stdin=b"n\n")
+    assert (done.code, apply_folder.only_file["contentVersion"]) == (2, 1)
     assert "\x1b[33m~ replace file report.pdf\x1b[0m\n" in done.err
     assert "Replace file report.pdf? [y/N]" in done.err
-    assert site.shell("apply", site.write(MINIMAL_YAML), stdin=b"y\n").code == 0
-    assert site.file["contentVersion"] == 2
+    assert apply_folder.shell("apply", apply_folder.write_yaml(MINIMAL_YAML), stdin=b"y\n").code == 0
+    assert apply_folder.only_file["contentVersion"] == 2
 
 
 @pytest.mark.parametrize("text", [MINIMAL_YAML, yaml_with_settings(slug="q3")], ids=["by name", "by slug"])
-def test_a_fresh_checkout_knows_its_files(site: ApplyFolder, text: str) -> None:
-    site(text)
-    site.state.unlink()
-    assert (site.done(text), site.wire.seen) == ([], 0)
-    assert json.loads(site.state.read_text())["files"]["report.pdf"]["uuid"] == site.file["uuid"]
+def test_a_fresh_checkout_knows_its_files(apply_folder: ApplyFolder, text: str) -> None:
+    apply_folder(text)
+    apply_folder.state.unlink()
+    assert (apply_folder.apply_and_list_actions(text), apply_folder.wire.seen) == ([], 0)
+    assert json.loads(apply_folder.state.read_text())["files"]["report.pdf"]["uuid"] == apply_folder.only_file["uuid"]
 
 
-def test_of_two_files_of_one_name_the_yaml_file_must_say_which(site: ApplyFolder) -> None:
-    site.person.upload(ONE)
-    second = site.person.upload(ONE)["uuid"]
-    done = site(MINIMAL_YAML, "--json")
-    assert (done.code, site.wire.seen) == (2, 0)
+def test_of_two_files_of_one_name_the_yaml_file_must_say_which(apply_folder: ApplyFolder) -> None:
+    apply_folder.person.upload(ONE)
+    second = apply_folder.person.upload(ONE)["uuid"]
+    done = apply_folder(MINIMAL_YAML, "--json")
+    assert (done.code, apply_folder.wire.seen) == (2, 0)
     assert second in done.error["detail"]
-    assert site.done(f"files: [{{path: report.pdf, uuid: {second}}}]") == []
-    assert json.loads(site.state.read_text())["files"]["report.pdf"]["uuid"] == second
+    assert apply_folder.apply_and_list_actions(f"files: [{{path: report.pdf, uuid: {second}}}]") == []
+    assert json.loads(apply_folder.state.read_text())["files"]["report.pdf"]["uuid"] == second
 
 
-def test_a_new_slug_takes_no_file_that_only_shares_the_name(site: ApplyFolder) -> None:
-    site.person.upload(TWO)
-    assert site.done(yaml_with_settings(slug="q3"))[0] == ("create", "file", "report.pdf")
-    assert len(site.files) == 2
+def test_a_new_slug_takes_no_file_that_only_shares_the_name(apply_folder: ApplyFolder) -> None:
+    apply_folder.person.upload(TWO)
+    assert apply_folder.apply_and_list_actions(yaml_with_settings(slug="q3"))[0] == ("create", "file", "report.pdf")
+    assert len(apply_folder.files) == 2
 
 
-def test_a_changed_slug_and_a_changed_key_are_no_new_file(site: ApplyFolder) -> None:
-    site(yaml_with_settings(slug="q3"))
-    first = site.file["uuid"]
-    assert site.done(yaml_with_settings(slug="q4")) == [("update", "settings", "report.pdf")]
+def test_a_changed_slug_and_a_changed_key_are_no_new_file(apply_folder: ApplyFolder) -> None:
+    apply_folder(yaml_with_settings(slug="q3"))
+    first = apply_folder.only_file["uuid"]
+    assert apply_folder.apply_and_list_actions(yaml_with_settings(slug="q4")) == [("update", "settings", "report.pdf")]
     renamed = "files: [{path: report.pdf, key: new, settings: {slug: q4}}]"
-    assert (site.done(renamed), site.file["uuid"]) == ([], first)
-    assert list(json.loads(site.state.read_text())["files"]) == ["new"]
+    assert (apply_folder.apply_and_list_actions(renamed), apply_folder.only_file["uuid"]) == ([], first)
+    assert list(json.loads(apply_folder.state.read_text())["files"]) == ["new"]
 
 
-def test_one_document_can_be_two_files_with_keys_of_their_own(site: ApplyFolder) -> None:
+def test_one_document_can_be_two_files_with_keys_of_their_own(apply_folder: ApplyFolder) -> None:
     text = "files: [{path: report.pdf, key: a, settings: {slug: a}}, {path: report.pdf, key: b, settings: {slug: b}}]"
-    assert len(site.done(text)) == 4
-    assert (site.done(text), {file["slug"] for file in site.files}) == ([], {"a", "b"})
+    assert len(apply_folder.apply_and_list_actions(text)) == 4
+    assert (apply_folder.apply_and_list_actions(text), {file["slug"] for file in apply_folder.files}) == (
+        [],
+        {"a", "b"},
+    )
 
 
-def test_a_file_that_was_deleted_by_hand_is_shared_anew(site: ApplyFolder) -> None:
-    site(yaml_with_variants({"label": "Ann"}))
-    site.person.delete(f"/api/v1/files/{site.file['uuid']}")
-    assert site.done(yaml_with_variants({"label": "Ann"})) == [
+def test_a_file_that_was_deleted_by_hand_is_shared_anew(apply_folder: ApplyFolder) -> None:
+    apply_folder(yaml_with_variants({"label": "Ann"}))
+    apply_folder.person.delete(f"/api/v1/files/{apply_folder.only_file['uuid']}")
+    assert apply_folder.apply_and_list_actions(yaml_with_variants({"label": "Ann"})) == [
         ("create", "file", "report.pdf"),
         ("create", "variant", "Ann"),
     ]
-    assert (site.done(yaml_with_variants({"label": "Ann"})), site.wire.seen) == ([], 0)
+    assert (apply_folder.apply_and_list_actions(yaml_with_variants({"label": "Ann"})), apply_folder.wire.seen) == (
+        [],
+        0,
+    )
 
 
 def prepare_converted_file(folder: Path, **state: str) -> dict[str, Any]:

@@ -28,82 +28,95 @@ MakeShell = Callable[[Person], Shell]
         ("background", {"type": "solid", "color": "#111111"}, {"type": "gradient", "preset": "dusk"}),
     ],
 )
-def test_a_setting_is_set_changed_kept_and_cleared(site: ApplyFolder, key: str, first: Any, second: Any) -> None:
+def test_a_setting_is_set_changed_kept_and_cleared(
+    apply_folder: ApplyFolder, key: str, first: Any, second: Any
+) -> None:
     """Left out, it keeps its value; null clears it; each state is stable."""
     step = [("update", "settings", "report.pdf")]
-    assert site.done(yaml_with_settings(**{key: first})) == [("create", "file", "report.pdf"), *step]
+    assert apply_folder.apply_and_list_actions(yaml_with_settings(**{key: first})) == [
+        ("create", "file", "report.pdf"),
+        *step,
+    ]
     for value, wanted in ((first, []), (second, step), (second, [])):
-        assert site.done(yaml_with_settings(**{key: value})) == wanted
-    kept = site.file
-    assert (site.done(MINIMAL_YAML), site.file) == ([], kept)
-    assert site.done(yaml_with_settings(**{key: None})) == step
-    assert site.file[key] == "standard" if key == "viewerMode" else not site.file.get(key)
-    assert site.file["viewerSettings"] == {}
-    assert (site.done(yaml_with_settings(**{key: None})), site.wire.seen) == ([], 0)
+        assert apply_folder.apply_and_list_actions(yaml_with_settings(**{key: value})) == wanted
+    kept = apply_folder.only_file
+    assert (apply_folder.apply_and_list_actions(MINIMAL_YAML), apply_folder.only_file) == ([], kept)
+    assert apply_folder.apply_and_list_actions(yaml_with_settings(**{key: None})) == step
+    assert apply_folder.only_file[key] == "standard" if key == "viewerMode" else not apply_folder.only_file.get(key)
+    assert apply_folder.only_file["viewerSettings"] == {}
+    assert (apply_folder.apply_and_list_actions(yaml_with_settings(**{key: None})), apply_folder.wire.seen) == ([], 0)
 
 
-def test_only_what_differs_is_sent(site: ApplyFolder, world: World) -> None:
+def test_only_what_differs_is_sent(apply_folder: ApplyFolder, world: World) -> None:
     """What others set by hand stays, in the viewer's settings too."""
-    site(yaml_with_settings(slug="q3", **{"flip.speedMs": 300}))
-    uuid = site.file["uuid"]
+    apply_folder(yaml_with_settings(slug="q3", **{"flip.speedMs": 300}))
+    uuid = apply_folder.only_file["uuid"]
     viewer = {"flip": {"speedMs": 300}, "brand": {"accentColor": "#112233"}}
     world.pia.put(f"/api/v1/files/{uuid}/settings", json={"viewLimit": 9, "viewerSettings": viewer})
-    done = site(yaml_with_settings(slug="q4", **{"flip.speedMs": 350}), "--json")
+    done = apply_folder(yaml_with_settings(slug="q4", **{"flip.speedMs": 350}), "--json")
     assert done.json[0]["changes"] == {
         "slug": {"from": "q3", "to": "q4"},
         "flip.speedMs": {"from": 300, "to": 350},
     }
-    assert (site.file["viewLimit"], site.file["viewerSettings"]["brand"]) == (9, {"accentColor": "#112233"})
+    assert (apply_folder.only_file["viewLimit"], apply_folder.only_file["viewerSettings"]["brand"]) == (
+        9,
+        {"accentColor": "#112233"},
+    )
 
 
-def test_a_password_is_set_once_and_again_only_when_it_changes(site: ApplyFolder) -> None:
-    secret = site.folder / "secret.txt"
+def test_a_password_is_set_once_and_again_only_when_it_changes(apply_folder: ApplyFolder) -> None:
+    secret = apply_folder.folder / "secret.txt"
     text = yaml_with_settings(passwordFile="secret.txt")
     for content, writes in (("first one", 2), ("first one", 0), ("second one", 1), ("second one", 0)):
         secret.write_text(f"{content}\n")
-        done = site(text)
-        assert (done.code, site.wire.seen) == (0, writes)
-        assert content not in done.out + done.err + site.state.read_text()
-    site.state.chmod(0o644)
+        done = apply_folder(text)
+        assert (done.code, apply_folder.wire.seen) == (0, writes)
+        assert content not in done.out + done.err + apply_folder.state.read_text()
+    apply_folder.state.chmod(0o644)
     secret.write_text("third one")
-    site(text)
-    assert site.state.stat().st_mode & 0o777 == 0o600  # nobody else may guess at the hash
-    site.state.unlink()
-    done = site(text)
-    assert (site.wire.seen, "the password is set again" in done.err) == (1, True)
-    assert site.done(yaml_with_settings(passwordFile=None)) == [("update", "settings", "report.pdf")]
-    assert site.file["protected"] is False
-    assert site.done(yaml_with_settings(passwordFile=None)) == []
+    apply_folder(text)
+    assert apply_folder.state.stat().st_mode & 0o777 == 0o600  # nobody else may guess at the hash
+    apply_folder.state.unlink()
+    done = apply_folder(text)
+    assert (apply_folder.wire.seen, "the password is set again" in done.err) == (1, True)
+    assert apply_folder.apply_and_list_actions(yaml_with_settings(passwordFile=None)) == [
+        ("update", "settings", "report.pdf")
+    ]
+    assert apply_folder.only_file["protected"] is False
+    assert apply_folder.apply_and_list_actions(yaml_with_settings(passwordFile=None)) == []
 
 
-def test_a_link_that_has_ended_as_it_was_to_is_left_alone(site: ApplyFolder, world: World) -> None:
+def test_a_link_that_has_ended_as_it_was_to_is_left_alone(apply_folder: ApplyFolder, world: World) -> None:
     """A length of time counts from when the file was shared, whenever it is looked at."""
     text = yaml_with_settings(deleteAt="5d")
-    site(text)
-    end = site.file["deleteAt"]
-    advance_days(site, world, 3)
-    assert (site.done(text), site.file["deleteAt"]) == ([], end)
-    advance_days(site, world, 3)
-    done = site(text)
-    assert (done.code, site.wire.seen) == (0, 0)
+    apply_folder(text)
+    end = apply_folder.only_file["deleteAt"]
+    advance_days(apply_folder, world, 3)
+    assert (apply_folder.apply_and_list_actions(text), apply_folder.only_file["deleteAt"]) == ([], end)
+    advance_days(apply_folder, world, 3)
+    done = apply_folder(text)
+    assert (done.code, apply_folder.wire.seen) == (0, 0)
     assert "has expired as configured" in done.err
-    site.person.delete(f"/api/v1/files/{site.file['uuid']}?purge=1")
-    assert (site.done(text), site.files) == ([], [])  # what has ended is not shared anew
+    apply_folder.person.delete(f"/api/v1/files/{apply_folder.only_file['uuid']}?purge=1")
+    assert (apply_folder.apply_and_list_actions(text), apply_folder.files) == (
+        [],
+        [],
+    )  # what has ended is not shared anew
 
 
-def test_a_link_that_has_ended_otherwise_is_a_failure(site: ApplyFolder, world: World) -> None:
-    site(yaml_with_settings(deleteAt="5d"))
-    advance_days(site, world, 6)
-    done = site(MINIMAL_YAML, "--json")
-    assert (done.code, done.error["code"], site.wire.seen) == (8, "gone", 0)
+def test_a_link_that_has_ended_otherwise_is_a_failure(apply_folder: ApplyFolder, world: World) -> None:
+    apply_folder(yaml_with_settings(deleteAt="5d"))
+    advance_days(apply_folder, world, 6)
+    done = apply_folder(MINIMAL_YAML, "--json")
+    assert (done.code, done.error["code"], apply_folder.wire.seen) == (8, "gone", 0)
 
 
-def test_a_burned_link_is_left_alone(site: ApplyFolder, world: World) -> None:
+def test_a_burned_link_is_left_alone(apply_folder: ApplyFolder, world: World) -> None:
     text = yaml_with_settings(viewLimit=1)
-    site(text)
-    update_file_row(world, site.file["uuid"], burned_at=world.clock())
-    done = site(text)
-    assert (done.code, site.wire.seen) == (0, 0)
+    apply_folder(text)
+    update_file_row(world, apply_folder.only_file["uuid"], burned_at=world.clock())
+    done = apply_folder(text)
+    assert (done.code, apply_folder.wire.seen) == (0, 0)
     assert "its view limit is used up" in done.err
 
 
@@ -112,17 +125,17 @@ def advance_days(site: ApplyFolder, world: World, days: int) -> None:
     site.shell.time.wall += days * 86_400
 
 
-def test_ending_a_link_now_needs_consent(site: ApplyFolder) -> None:
-    site(MINIMAL_YAML)
-    assert site(yaml_with_settings(deleteAt="2026-01-01")).code == 2
-    assert "deleteAt" not in site.file
-    assert site(yaml_with_settings(deleteAt="2026-01-01"), "--yes").code == 0
-    assert site.file["deleteAt"] < site.file["createdAt"]
+def test_ending_a_link_now_needs_consent(apply_folder: ApplyFolder) -> None:
+    apply_folder(MINIMAL_YAML)
+    assert apply_folder(yaml_with_settings(deleteAt="2026-01-01")).code == 2
+    assert "deleteAt" not in apply_folder.only_file
+    assert apply_folder(yaml_with_settings(deleteAt="2026-01-01"), "--yes").code == 0
+    assert apply_folder.only_file["deleteAt"] < apply_folder.only_file["createdAt"]
 
 
-def test_prune_clears_settings_that_left_the_file(site: ApplyFolder) -> None:
+def test_prune_clears_settings_that_left_the_file(apply_folder: ApplyFolder) -> None:
     """Those that an earlier run set; what was set by other means stays."""
-    (site.folder / "secret.txt").write_text("correct horse")
+    (apply_folder.folder / "secret.txt").write_text("correct horse")
     settings = {
         "slug": "q3",
         "viewLimit": 5,
@@ -130,30 +143,32 @@ def test_prune_clears_settings_that_left_the_file(site: ApplyFolder) -> None:
         "passwordFile": "secret.txt",
         "deleteAt": "2099-01-01",
     }
-    site(yaml_with_settings(**settings))
-    site.person.put(f"/api/v1/files/{site.file['uuid']}/settings", json={"allowDownload": False})
-    told = site(yaml_with_settings(slug="q3"))
-    assert (told.code, site.wire.seen) == (0, 0)
+    apply_folder(yaml_with_settings(**settings))
+    apply_folder.person.put(f"/api/v1/files/{apply_folder.only_file['uuid']}/settings", json={"allowDownload": False})
+    told = apply_folder(yaml_with_settings(slug="q3"))
+    assert (told.code, apply_folder.wire.seen) == (0, 0)
     assert "4 resources are no longer in share.yaml" in told.err
-    assert site.done(yaml_with_settings(slug="q3"), "--prune") == [("update", "settings", "report.pdf")]
-    file = site.file
+    assert apply_folder.apply_and_list_actions(yaml_with_settings(slug="q3"), "--prune") == [
+        ("update", "settings", "report.pdf")
+    ]
+    file = apply_folder.only_file
     assert (file["slug"], file["allowDownload"], file["protected"], file["viewerSettings"]) == ("q3", False, False, {})
     assert not {"viewLimit", "deleteAt"} & file.keys()
-    told = site(yaml_with_settings(slug="q3"))  # and nothing is left that --prune could remove
-    assert (told.err, site.wire.seen) == ("no changes\n", 0)
+    told = apply_folder(yaml_with_settings(slug="q3"))  # and nothing is left that --prune could remove
+    assert (told.err, apply_folder.wire.seen) == ("no changes\n", 0)
 
 
 def test_a_plan_that_is_too_low_is_told_before_anything_is_sent(
-    desk: MakeShell, world: World, site: ApplyFolder
+    shell_for: MakeShell, world: World, apply_folder: ApplyFolder
 ) -> None:
-    poor = ApplyFolder(desk(world.bea), site.wire, world.bea, site.folder)
+    poor = ApplyFolder(shell_for(world.bea), apply_folder.wire, world.bea, apply_folder.folder)
     text = "files: [{path: report.pdf, settings: {slug: q3, viewLimit: 4, watermark: true}, variants: [{label: Ann}]}]"
     done = poor(text, "--json")
     assert (done.code, poor.wire.seen, poor.files) == (6, 0, [])
     for word in ("slug", "watermark", "variant Ann", "(pro)"):
         assert word in done.error["hint"]
     assert poor(yaml_with_settings(viewLimit=4)).code == 0
-    poor.document(TWO)
+    poor.write_document(TWO)
     done = poor(yaml_with_settings(viewLimit=4), "--json", "--yes")
     assert (done.code, poor.wire.seen) == (6, 0)
     assert "a new version" in done.error["hint"]

@@ -13,7 +13,7 @@ from tests.support.shell import CommandResult, Shell
 
 
 @pytest.fixture
-def judged(api: FakeApi, shell: Shell, tmp_path: Path) -> OfflineApply:
+def offline_apply(api: FakeApi, shell: Shell, tmp_path: Path) -> OfflineApply:
     (tmp_path / "a.pdf").write_bytes(ONE)
     return OfflineApply(api, shell, tmp_path)
 
@@ -30,7 +30,7 @@ class OfflineApply:
         path = self.folder / "share.yaml"
         path.write_bytes(text.encode() if isinstance(text, str) else text)
         done = self._shell("apply", path, "--json")
-        assert (done.code, done.out, self._api.heard) == (2, "", [])
+        assert (done.code, done.out, self._api.requests) == (2, "", [])
         assert not (self.folder / "share.state.json").exists()
         return done
 
@@ -100,14 +100,14 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("text", "line", "why"), MISTAKES)
-def test_a_mistake_is_told_with_its_line(judged: OfflineApply, text: str, line: int, why: str) -> None:
-    detail = judged(text).error["detail"]
+def test_a_mistake_is_told_with_its_line(offline_apply: OfflineApply, text: str, line: int, why: str) -> None:
+    detail = offline_apply(text).error["detail"]
     assert f"share.yaml:{line}: " in detail
     assert why in detail
 
 
-def test_all_mistakes_are_told_at_once_in_their_order(judged: OfflineApply) -> None:
-    done = judged(FILE + "  settings:\n    slugg: q\n    viewLimit: x\nwebhooks:\n- events: all\nhooks: 1")
+def test_all_mistakes_are_told_at_once_in_their_order(offline_apply: OfflineApply) -> None:
+    done = offline_apply(FILE + "  settings:\n    slugg: q\n    viewLimit: x\nwebhooks:\n- events: all\nhooks: 1")
     lines = done.err.splitlines()
     assert [line.split("share.yaml:")[1].split(":")[0] for line in lines[:-1]] == ["5", "6", "8", "9"]
     assert "Did you mean slug?" in lines[0]
@@ -137,15 +137,15 @@ def test_all_mistakes_are_told_at_once_in_their_order(judged: OfflineApply) -> N
         (b"version: 1\na: \x00", "is not valid YAML"),
     ],
 )
-def test_a_hostile_file_is_refused(judged: OfflineApply, text: str | bytes, why: str) -> None:
-    assert why in judged(text).error["detail"]
+def test_a_hostile_file_is_refused(offline_apply: OfflineApply, text: str | bytes, why: str) -> None:
+    assert why in offline_apply(text).error["detail"]
 
 
-def test_aliases_cannot_grow_without_bound(judged: OfflineApply) -> None:
+def test_aliases_cannot_grow_without_bound(offline_apply: OfflineApply) -> None:
     """Nine nines deep it would be a thousand million texts."""
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 9)]
-    assert "too large" in judged("\n".join(lines)).error["detail"]
+    assert "too large" in offline_apply("\n".join(lines)).error["detail"]
 
 
 def test_a_file_that_is_not_there_is_named(shell: Shell, tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ BUILT_IN = [
 
 
 @pytest.fixture
-def place(shell: Shell) -> Path:
+def config_file(shell: Shell) -> Path:
     """The file, with two profiles in it."""
     path = shell.home / "config" / "config.toml"
     path.parent.mkdir()
@@ -57,7 +57,7 @@ def test_without_a_file_everything_is_built_in(shell: Shell) -> None:
     assert [tuple(line.split("\t")) for line in done.lines] == [(*row, "built-in") for row in BUILT_IN]
 
 
-def test_option_beats_environment_beats_profile_beats_built_in(shell: Shell, place: Path) -> None:
+def test_option_beats_environment_beats_profile_beats_built_in(shell: Shell, config_file: Path) -> None:
     def origins(*line: str, **env: str) -> dict[str, tuple[object, str]]:
         rows = shell("config", "list", "--origin", "--json", *line, env=env).json
         return {row["key"]: (row["value"], row["origin"]) for row in rows}
@@ -73,7 +73,7 @@ def test_option_beats_environment_beats_profile_beats_built_in(shell: Shell, pla
     assert origins(DOCSHARE_PROFILE="home")["profile"] == ("home", "env DOCSHARE_PROFILE")
 
 
-def test_without_origin_only_keys_and_values_are_listed(shell: Shell, place: Path) -> None:
+def test_without_origin_only_keys_and_values_are_listed(shell: Shell, config_file: Path) -> None:
     assert shell("config", "list").lines[:2] == ["profile\twork", "url\thttps://docs.example"]
     assert shell("config", "list", "--json").json[1] == {"key": "url", "value": "https://docs.example"}
     shell.tty = True
@@ -81,7 +81,7 @@ def test_without_origin_only_keys_and_values_are_listed(shell: Shell, place: Pat
     assert ["timeout", "30", "profile", "work"] in [line.split() for line in shown.splitlines()]
 
 
-def test_get_prints_the_bare_value_in_effect(shell: Shell, place: Path) -> None:
+def test_get_prints_the_bare_value_in_effect(shell: Shell, config_file: Path) -> None:
     assert shell("config", "get", "url").out == "https://docs.example\n"
     assert shell("config", "get", "max-wait").out == "120.0\n"
     assert shell("config", "get", "allow_http").out == "false\n"
@@ -91,12 +91,12 @@ def test_get_prints_the_bare_value_in_effect(shell: Shell, place: Path) -> None:
     assert shell("config", "get", "timeout").out == "30\n"
 
 
-def test_a_value_that_is_not_set_is_3(shell: Shell, place: Path) -> None:
+def test_a_value_that_is_not_set_is_3(shell: Shell, config_file: Path) -> None:
     done = shell("config", "get", "client_id")
     assert (done.code, done.out) == (3, "")
 
 
-def test_the_credential_is_never_shown(shell: Shell, place: Path) -> None:
+def test_the_credential_is_never_shown(shell: Shell, config_file: Path) -> None:
     shell("profile", "add", "key", "--url", "https://key.example", "--with-token", stdin=TOKEN.encode())
     for line in (["list", "--origin", "--profile", "key"], ["list", "--json"], ["path"]):
         assert TOKEN not in shell("config", *line).out
@@ -107,11 +107,11 @@ def test_the_credential_is_never_shown(shell: Shell, place: Path) -> None:
 # --- changes ---------------------------------------------------------------------------------------------------------
 
 
-def test_only_the_one_line_of_the_profile_in_effect_changes(shell: Shell, place: Path) -> None:
+def test_only_the_one_line_of_the_profile_in_effect_changes(shell: Shell, config_file: Path) -> None:
     assert shell("config", "set", "timeout", "2m").code == 0
-    assert place.read_text() == WORK.replace("timeout = 30 ", 'timeout = "2m" ')
+    assert config_file.read_text() == WORK.replace("timeout = 30 ", 'timeout = "2m" ')
     assert shell("config", "set", "retries", "5", "--profile", "home").code == 0
-    assert place.read_text().endswith('format = "json"\nretries = 5\n')
+    assert config_file.read_text().endswith('format = "json"\nretries = 5\n')
     assert shell("config", "get", "timeout").out == "2m\n"
 
 
@@ -129,19 +129,19 @@ def test_only_the_one_line_of_the_profile_in_effect_changes(shell: Shell, place:
         ("url", "https://new.example/docs/", 'url = "https://new.example/docs"'),
     ],
 )
-def test_a_value_is_kept_by_its_type(shell: Shell, place: Path, key: str, value: str, line: str) -> None:
+def test_a_value_is_kept_by_its_type(shell: Shell, config_file: Path, key: str, value: str, line: str) -> None:
     done = shell("config", "set", key, value)
     assert (done.code, done.out) == (0, "")
-    assert f"\n{line}" in place.read_text()
+    assert f"\n{line}" in config_file.read_text()
 
 
 def test_a_relative_bundle_is_kept_as_an_absolute_path(
-    shell: Shell, place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    shell: Shell, config_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "ca.pem").write_text("x")
     monkeypatch.chdir(tmp_path)
     assert shell("config", "set", "ca_bundle", "ca.pem").code == 0
-    assert f'ca_bundle = "{tmp_path}/ca.pem"' in place.read_text()
+    assert f'ca_bundle = "{tmp_path}/ca.pem"' in config_file.read_text()
 
 
 @pytest.mark.parametrize(
@@ -174,25 +174,25 @@ def test_a_relative_bundle_is_kept_as_an_absolute_path(
     ],
 )
 def test_unknown_keys_and_bad_values_are_2_and_change_nothing(
-    shell: Shell, place: Path, key: str, value: str, told: str
+    shell: Shell, config_file: Path, key: str, value: str, told: str
 ) -> None:
     done = shell("config", "set", "--", key, value)
     assert (done.code, done.out, told in done.err, "hunter22" in done.err) == (2, "", True, False), done.err
-    assert place.read_text() == WORK
+    assert config_file.read_text() == WORK
 
 
-def test_the_default_profile_is_a_setting_too(shell: Shell, place: Path) -> None:
+def test_the_default_profile_is_a_setting_too(shell: Shell, config_file: Path) -> None:
     assert shell("config", "set", "profile", "home").code == 0
     assert shell("config", "get", "url", "--format", "plain").out == "http://127.0.0.1:8787\n"
     assert shell("config", "set", "profile", "nowhere").code == 3
     assert shell("config", "unset", "profile").code == 0
-    assert place.read_text() == WORK.replace('profile = "work"  # the usual one\n', "")
+    assert config_file.read_text() == WORK.replace('profile = "work"  # the usual one\n', "")
 
 
-def test_unset_forgets_one_value_and_is_content_if_there_is_none(shell: Shell, place: Path) -> None:
+def test_unset_forgets_one_value_and_is_content_if_there_is_none(shell: Shell, config_file: Path) -> None:
     for _ in range(2):
         assert shell("config", "unset", "retries").code == 0
-        assert place.read_text() == WORK.replace("retries = 1\n", "")
+        assert config_file.read_text() == WORK.replace("retries = 1\n", "")
     assert shell("config", "get", "retries").out == "3\n"
     assert shell("config", "unset", "retris").code == 2
 
@@ -204,7 +204,7 @@ def test_without_a_profile_there_is_nothing_to_change(shell: Shell) -> None:
     assert shell("config", "set", "timeout", "3", "--profile", "nowhere").code == 2
 
 
-def test_what_is_overridden_or_orphaned_is_said(shell: Shell, place: Path) -> None:
+def test_what_is_overridden_or_orphaned_is_said(shell: Shell, config_file: Path) -> None:
     done = shell("config", "set", "format", "csv", env={"DOCSHARE_FORMAT": "ids"})
     assert "env DOCSHARE_FORMAT overrides the profile" in done.err
     shell("profile", "add", "key", "--url", "https://key.example", "--with-token", stdin=TOKEN.encode())
@@ -213,14 +213,14 @@ def test_what_is_overridden_or_orphaned_is_said(shell: Shell, place: Path) -> No
     assert "warning" not in shell("config", "set", "url", "https://key.example/x", "--profile", "key").err
 
 
-def test_a_dry_run_says_what_would_be_written(shell: Shell, place: Path) -> None:
+def test_a_dry_run_says_what_would_be_written(shell: Shell, config_file: Path) -> None:
     done = shell("config", "set", "timeout", "2m", "-n")
-    assert done.out == f'WRITE\t{place}\t{{"profile": "work", "timeout": "2m"}}\n'
+    assert done.out == f'WRITE\t{config_file}\t{{"profile": "work", "timeout": "2m"}}\n'
     done = shell("config", "unset", "timeout", "-n")
-    assert done.out == f'WRITE\t{place}\t{{"profile": "work", "timeout": null}}\n'
-    assert shell("config", "set", "profile", "home", "-n").out == f'WRITE\t{place}\t{{"profile": "home"}}\n'
-    assert shell("config", "unset", "profile", "-n").out == f'WRITE\t{place}\t{{"profile": null}}\n'
-    assert place.read_text() == WORK
+    assert done.out == f'WRITE\t{config_file}\t{{"profile": "work", "timeout": null}}\n'
+    assert shell("config", "set", "profile", "home", "-n").out == f'WRITE\t{config_file}\t{{"profile": "home"}}\n'
+    assert shell("config", "unset", "profile", "-n").out == f'WRITE\t{config_file}\t{{"profile": null}}\n'
+    assert config_file.read_text() == WORK
 
 
 @pytest.mark.parametrize(
@@ -229,9 +229,11 @@ def test_a_dry_run_says_what_would_be_written(shell: Shell, place: Path) -> None
      ["profile", "remove", "work", "--yes"], ["auth", "logout"]],
     ids=" ".join,
 )  # fmt: skip
-def test_asking_for_the_fields_of_what_prints_no_data_does_nothing(shell: Shell, place: Path, line: list[str]) -> None:
+def test_asking_for_the_fields_of_what_prints_no_data_does_nothing(
+    shell: Shell, config_file: Path, line: list[str]
+) -> None:
     done = shell(*line, "--fields", "?")
-    assert (done.code, done.out, done.err, place.read_text()) == (0, "", "", WORK)
+    assert (done.code, done.out, done.err, config_file.read_text()) == (0, "", "", WORK)
 
 
 def test_path_says_where_the_file_is_whether_it_is_there_or_not(shell: Shell) -> None:
@@ -255,25 +257,25 @@ def list_drafts(place: Path) -> list[Path]:
     return [path for path in place.parent.iterdir() if path.name not in ("config.toml", ".lock")]
 
 
-def test_what_the_editor_leaves_is_put_in_place(shell: Shell, place: Path, tmp_path: Path) -> None:
-    place.chmod(0o640)
+def test_what_the_editor_leaves_is_put_in_place(shell: Shell, config_file: Path, tmp_path: Path) -> None:
+    config_file.chmod(0o640)
     done = shell("config", "edit", env=make_editor_env(tmp_path, "sed -i 's/timeout = 30/timeout = 45/' \"$1\""))
     assert (done.code, done.out) == (0, "")
-    assert place.read_text() == WORK.replace("timeout = 30", "timeout = 45")
-    assert (place.stat().st_mode & 0o777, list_drafts(place)) == (0o640, [])
+    assert config_file.read_text() == WORK.replace("timeout = 30", "timeout = 45")
+    assert (config_file.stat().st_mode & 0o777, list_drafts(config_file)) == (0o640, [])
 
 
-def test_visual_comes_first(shell: Shell, place: Path, tmp_path: Path) -> None:
+def test_visual_comes_first(shell: Shell, config_file: Path, tmp_path: Path) -> None:
     env = {"EDITOR": "false", "VISUAL": make_editor_env(tmp_path, "echo '# more' >> \"$1\"")["EDITOR"]}
     assert shell("config", "edit", env=env).code == 0
-    assert place.read_text() == WORK + "# more\n"
+    assert config_file.read_text() == WORK + "# more\n"
 
 
-def test_an_editor_that_changes_nothing_writes_nothing(shell: Shell, place: Path, tmp_path: Path) -> None:
-    before = place.stat().st_mtime_ns
+def test_an_editor_that_changes_nothing_writes_nothing(shell: Shell, config_file: Path, tmp_path: Path) -> None:
+    before = config_file.stat().st_mtime_ns
     done = shell("config", "edit", env=make_editor_env(tmp_path, "true"))
-    assert (done.code, "nothing was changed" in done.err, place.stat().st_mtime_ns) == (0, True, before)
-    assert list_drafts(place) == []
+    assert (done.code, "nothing was changed" in done.err, config_file.stat().st_mtime_ns) == (0, True, before)
+    assert list_drafts(config_file) == []
 
 
 def test_where_there_is_no_file_yet_the_editor_begins_with_a_sketch(shell: Shell, tmp_path: Path) -> None:
@@ -303,73 +305,80 @@ def test_where_there_is_no_file_yet_the_editor_begins_with_a_sketch(shell: Shell
     ],
 )  # fmt: skip
 def test_a_mistake_is_named_by_its_line_and_nothing_is_changed(
-    shell: Shell, place: Path, tmp_path: Path, change: str, line: int, told: str
+    shell: Shell, config_file: Path, tmp_path: Path, change: str, line: int, told: str
 ) -> None:
     done = shell("config", "edit", env=make_editor_env(tmp_path, f"sed -i '{change}' \"$1\""))
-    assert (done.code, place.read_text()) == (2, WORK)
+    assert (done.code, config_file.read_text()) == (2, WORK)
     first = done.err.splitlines()[0]
     assert first.startswith(f"config.toml:{line}: ") or f"at line {line}," in first
     assert told in first
-    (draft,) = list_drafts(place)
+    (draft,) = list_drafts(config_file)
     assert str(draft) in done.err
     assert draft.stat().st_mode & 0o777 == 0o600
 
 
-def test_every_mistake_is_told_at_once(shell: Shell, place: Path, tmp_path: Path) -> None:
+def test_every_mistake_is_told_at_once(shell: Shell, config_file: Path, tmp_path: Path) -> None:
     done = shell("config", "edit", env=make_editor_env(tmp_path, "sed -i 's/timeout/timout/; s/= 1/= -1/' \"$1\""))
     assert "invalid in 2 places" in done.err
 
 
-def test_a_table_that_is_none_is_told(shell: Shell, place: Path, tmp_path: Path) -> None:
+def test_a_table_that_is_none_is_told(shell: Shell, config_file: Path, tmp_path: Path) -> None:
     for text in ("profiles = 3", "[profiles]\nwork = 3"):
         done = shell("config", "edit", env=make_editor_env(tmp_path, f"printf '{text}\\n' > \"$1\""))
-        assert (done.code, "is not a table" in done.err, place.read_text()) == (2, True, WORK)
+        assert (done.code, "is not a table" in done.err, config_file.read_text()) == (2, True, WORK)
 
 
-def test_a_file_that_is_broken_already_can_be_mended(shell: Shell, place: Path, tmp_path: Path) -> None:
-    place.write_text("profile = ")
+def test_a_file_that_is_broken_already_can_be_mended(shell: Shell, config_file: Path, tmp_path: Path) -> None:
+    config_file.write_text("profile = ")
     assert shell("config", "list").code == 2
     assert shell("config", "edit", env=make_editor_env(tmp_path, 'echo > "$1"')).code == 0
     assert shell("config", "list").code == 0
 
 
-def test_what_another_wrote_meanwhile_is_not_lost(shell: Shell, place: Path, tmp_path: Path) -> None:
+def test_what_another_wrote_meanwhile_is_not_lost(shell: Shell, config_file: Path, tmp_path: Path) -> None:
     other = WORK + "# from elsewhere\n"
     (tmp_path / "other").write_text(other)
     done = shell(
-        "config", "edit", env=make_editor_env(tmp_path, f"cp '{tmp_path}/other' '{place}'", "echo '# mine' >> \"$1\"")
+        "config",
+        "edit",
+        env=make_editor_env(tmp_path, f"cp '{tmp_path}/other' '{config_file}'", "echo '# mine' >> \"$1\""),
     )
-    assert (done.code, place.read_text()) == (7, other)
-    assert (place.parent / "config.toml.edited").read_text() == WORK + "# mine\n"
+    assert (done.code, config_file.read_text()) == (7, other)
+    assert (config_file.parent / "config.toml.edited").read_text() == WORK + "# mine\n"
 
 
 @pytest.mark.parametrize(
     "env", [{}, {"EDITOR": " "}, {"EDITOR": "/no/such/editor"}, {"EDITOR": "false"}, {"EDITOR": "vi 'x"}]
 )
-def test_without_an_editor_that_works_it_is_2(shell: Shell, place: Path, env: dict[str, str]) -> None:
+def test_without_an_editor_that_works_it_is_2(shell: Shell, config_file: Path, env: dict[str, str]) -> None:
     done = shell("config", "edit", env=env)
-    assert (done.code, done.out, place.read_text()) == (2, "", WORK)
+    assert (done.code, done.out, config_file.read_text()) == (2, "", WORK)
 
 
-def test_an_editor_that_leaves_no_file_changes_nothing(shell: Shell, place: Path, tmp_path: Path) -> None:
+def test_an_editor_that_leaves_no_file_changes_nothing(shell: Shell, config_file: Path, tmp_path: Path) -> None:
     done = shell("config", "edit", env=make_editor_env(tmp_path, 'rm "$1"'))
-    assert (done.code, done.out, place.read_text(), "deleted the file" in done.err) == (2, "", WORK, True)
+    assert (done.code, done.out, config_file.read_text(), "deleted the file" in done.err) == (2, "", WORK, True)
 
 
-def test_no_input_rules_the_editor_out(shell: Shell, place: Path, tmp_path: Path) -> None:
+def test_no_input_rules_the_editor_out(shell: Shell, config_file: Path, tmp_path: Path) -> None:
     env = make_editor_env(tmp_path, 'echo > "$1"')
     assert shell("config", "edit", "--no-input", env=env).code == 2
     assert shell("config", "edit", env=env | {"DOCSHARE_NO_INPUT": "1"}).code == 2
-    assert place.read_text() == WORK
+    assert config_file.read_text() == WORK
 
 
-def test_a_dry_run_checks_and_throws_away(shell: Shell, place: Path, tmp_path: Path) -> None:
+def test_a_dry_run_checks_and_throws_away(shell: Shell, config_file: Path, tmp_path: Path) -> None:
     done = shell("config", "edit", "-n", env=make_editor_env(tmp_path, "echo '# more' >> \"$1\""))
-    assert (done.code, done.out, place.read_text(), list_drafts(place)) == (0, f"WRITE\t{place}\t\n", WORK, [])
+    assert (done.code, done.out, config_file.read_text(), list_drafts(config_file)) == (
+        0,
+        f"WRITE\t{config_file}\t\n",
+        WORK,
+        [],
+    )
     assert shell("config", "edit", "-n", env=make_editor_env(tmp_path, "echo '[' >> \"$1\"")).code == 2
 
 
-def test_on_a_terminal_one_can_go_on_editing(shell: Shell, place: Path, tmp_path: Path, api: FakeApi) -> None:
+def test_on_a_terminal_one_can_go_on_editing(shell: Shell, config_file: Path, tmp_path: Path, api: FakeApi) -> None:
     """The first round breaks the file, the second mends it."""
     second = tmp_path / "second"
     env = make_editor_env(tmp_path, f"if [ -e '{second}' ]; then sed -i 's/^\\[$/# fine/' \"$1\"",
@@ -378,7 +387,7 @@ def test_on_a_terminal_one_can_go_on_editing(shell: Shell, place: Path, tmp_path
     whole = {**{key: os.environ[key] for key in ("PATH", "PYTHONPATH") if key in os.environ}, **shell.env, **env}
     whole |= {"PYTHONPATH": str(ROOT)}
     with Terminal([sys.executable, "-m", "docshare", "config", "edit"], whole) as terminal:
-        terminal.until("Edit it again? [y/N] ")
+        terminal.wait_for_text("Edit it again? [y/N] ")
         terminal.type("y\n")
-        assert terminal.end().code == 0
-    assert place.read_text() == WORK + "# fine\n"
+        assert terminal.wait_for_exit().code == 0
+    assert config_file.read_text() == WORK + "# fine\n"

@@ -267,7 +267,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def secured(certificate: Path, time: FakeTime) -> Iterator[str]:
+def https_api_url(certificate: Path, time: FakeTime) -> Iterator[str]:
     """The address of an API behind a certificate of an authority of its own."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, certificate.with_name("key.pem"))
@@ -279,17 +279,17 @@ def secured(certificate: Path, time: FakeTime) -> Iterator[str]:
 
 @pytest.mark.parametrize(("left", "code", "level"), [(30, 0, "info"), (10, 0, "warning"), (2, 13, "error")])
 def test_the_end_of_a_certificate_is_told_in_time(
-    shell: Shell, secured: str, certificate: Path, time: FakeTime, left: int, code: int, level: str
+    shell: Shell, https_api_url: str, certificate: Path, time: FakeTime, left: int, code: int, level: str
 ) -> None:
     time.wall = real_time.time() + DAY - left * DAY  # it is good for one day from now on
-    ended = run_doctor(shell, "--json", "--ca-bundle", str(certificate), env={"DOCSHARE_URL": secured})
+    ended = run_doctor(shell, "--json", "--ca-bundle", str(certificate), env={"DOCSHARE_URL": https_api_url})
     row = rows_by_check(ended)["server.certificate"]
     assert (ended.code, row["level"], row["detail"]) == (code, level, f"valid for {left} days")
     assert rows_by_check(ended)["server.api"]["ok"] is True
 
 
-def test_a_certificate_that_is_not_trusted_is_named(shell: Shell, secured: str) -> None:
-    ended = run_doctor(shell, "--json", env={"DOCSHARE_URL": secured})
+def test_a_certificate_that_is_not_trusted_is_named(shell: Shell, https_api_url: str) -> None:
+    ended = run_doctor(shell, "--json", env={"DOCSHARE_URL": https_api_url})
     row = rows_by_check(ended)["server.certificate"]
     assert (ended.code, row["ok"]) == (13, False)
     assert row["detail"].startswith("not trusted: self-signed certificate")
@@ -305,8 +305,8 @@ def test_the_credential_never_leaves_the_machine_unencrypted(
     rows = rows_by_check(ended)
     assert (rows["settings.address"]["level"], rows["server.api"]["ok"]) == ("warning", True)
     assert rows["server.credential"]["detail"] == "the credential would travel unencrypted to docs.example"
-    assert api.heard
-    assert not any("Authorization" in heard.headers for heard in api.heard)
+    assert api.requests
+    assert not any("Authorization" in heard.headers for heard in api.requests)
 
 
 def test_a_proxy_of_the_environment_is_told_without_its_login(
@@ -380,4 +380,4 @@ def test_a_login_in_netrc_is_told_and_not_used(
     monkeypatch.setenv("NETRC", str(netrc))
     rows = rows_by_check(run_doctor(shell, "--json"))
     assert rows["settings.netrc"]["detail"] == "~/.netrc has a login for this server, which is never used"
-    assert {heard.headers["Authorization"] for heard in api.asked("GET", "/user")} == {f"Bearer {TOKEN}"}
+    assert {heard.headers["Authorization"] for heard in api.list_requests("GET", "/user")} == {f"Bearer {TOKEN}"}

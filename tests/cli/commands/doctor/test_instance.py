@@ -56,7 +56,7 @@ def restrict_permissions(folder: Path) -> None:
 def test_an_instance_in_order_has_nothing_to_mend(doctor: Doctor, make: Callable[..., World]) -> None:
     world = make()
     restrict_permissions(world.rt.config.data_dir)
-    world.rt.pulses.update(jobs=world.clock(), dispatcher=world.clock())
+    world.rt.heartbeats.update(jobs=world.clock(), dispatcher=world.clock())
     rows = doctor(world)
     assert {name: row["ok"] for name, row in rows.items()} == {
         "process": True, "disk": True, "permissions": True, "database": True, "schema": True, "wal": True, "jobs": True,
@@ -81,15 +81,15 @@ def test_data_that_others_can_read_is_named_with_the_command(doctor: Doctor, mak
 
 def test_background_work_that_stands_still_is_named(doctor: Doctor, make: Callable[..., World]) -> None:
     world = make()
-    world.rt.pulses.update(jobs=world.clock(), mail=world.clock() - 10 * MINUTE)
+    world.rt.heartbeats.update(jobs=world.clock(), mail=world.clock() - 10 * MINUTE)
     row = doctor(world)["jobs"]
     assert (row["ok"], row["detail"]) == (False, "background jobs have stalled: mail for 600 s")
 
 
 def test_a_damaged_database_is_named_and_hides_no_other_finding(doctor: Doctor, make: Callable[..., World]) -> None:
     world = make()
-    world.rt.db.scrub()
-    path = world.rt.config.database
+    world.rt.db.truncate_wal()
+    path = world.rt.config.database_path
     with path.open("r+b") as file:
         file.seek(path.stat().st_size - 4096)
         file.write(b"\xff" * 4096)
@@ -138,9 +138,9 @@ def test_a_mail_server_is_tried_without_a_mail_and_with_one_when_asked(
     with FakeMailServer() as box:
         world = make(smtp_url=box.url)
         assert doctor(world)["smtp"]["detail"] == "the mail server accepts connections from this server"
-        assert box.taken == []
+        assert box.messages == []
         assert doctor(world, "--mail", "you@example.com")["smtp"]["ok"] is True
-    (message,) = box.taken
+    (message,) = box.messages
     assert (message["To"], message["Subject"]) == ("you@example.com", "Test mail of docshare")
 
 
@@ -157,18 +157,18 @@ def test_a_test_mail_without_a_mail_server_names_the_setting(doctor: Doctor, mak
 
 def test_egress_calls_an_address_under_the_rules_of_webhooks(doctor: Doctor, make: Callable[..., World]) -> None:
     with reverse_proxy() as hook:
-        hook.says = (204, "")
+        hook.fixed_answer = (204, "")
         world = make(webhook_allow=("127.0.0.0/8",))
         assert doctor(world, "--egress", hook.url)["egress"]["detail"] == "127.0.0.1 answered with status 204"
-        assert hook.heard == ["GET"]
+        assert hook.requests == ["GET"]
         assert doctor(world, "--egress", "http://169.254.169.254/")["egress"]["ok"] is False
         assert doctor(make(), "--egress", hook.url)["egress"]["ok"] is False
-        assert hook.heard == ["GET"]
+        assert hook.requests == ["GET"]
 
 
 def test_keys_of_a_design_tool_that_are_none_are_named(doctor: Doctor, make: Callable[..., World]) -> None:
     with reverse_proxy() as tool:
-        tool.says = (200, "")
+        tool.fixed_answer = (200, "")
         row = doctor(make(design_user_jwks_url=f"{tool.url}/keys"))["design-keys"]
     assert (row["ok"], row["level"]) == (False, "error")
     assert "DOCSHARE_DESIGN_USER_JWKS_URL" in row["fix"]
@@ -193,7 +193,7 @@ def test_a_check_that_hangs_hides_no_other(
     doctor: Doctor, make: Callable[..., World], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("docshare.server.services.operations.diagnosis._CHECK_TIMEOUT_S", 0.2)
-    with FakeMailServer(drips=True) as box:
+    with FakeMailServer(is_slow=True) as box:
         rows = doctor(make(smtp_url=box.url))
     assert (rows["smtp"]["ok"], rows["smtp"]["detail"]) == (False, "no answer within 0.2 seconds")
     assert rows["schema"]["ok"] is True
@@ -202,7 +202,7 @@ def test_a_check_that_hangs_hides_no_other(
 def test_libreoffice_is_started_as_a_conversion_would(shell: Shell, world: World) -> None:
     from docshare.server.services.operations import surroundings
 
-    if not world.rt.converter.available:
+    if not world.rt.converter.is_available:
         pytest.skip("LibreOffice is not installed")
     assert surroundings.check_converter(world.rt, {}).detail.startswith("LibreOffice starts; it ")
 

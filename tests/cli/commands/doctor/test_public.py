@@ -21,7 +21,7 @@ ADD_ADDRESS = "nginx: proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_fo
 
 
 @pytest.fixture
-def door() -> Iterator[ReverseProxy]:
+def proxy() -> Iterator[ReverseProxy]:
     with reverse_proxy() as door:
         yield door
 
@@ -35,27 +35,29 @@ class ProxiedServer:
     data: Path
     url: str
 
-    def doctor(self, *args: str) -> tuple[int, dict[str, dict[str, Any]]]:
+    def run_doctor(self, *args: str) -> tuple[int, dict[str, dict[str, Any]]]:
         """The exit code, and the rows by the name of their check."""
-        ended = self.run(*args, "--json")
+        ended = self.run_command(*args, "--json")
         return ended.code, {row["check"].removeprefix("public."): row for row in ended.json}
 
-    def run(self, *args: str) -> CommandResult:
+    def run_command(self, *args: str) -> CommandResult:
         return self.shell("doctor", "--only", "public", "--data", self.data, *args)
 
 
 @pytest.fixture
-def scene(make: Callable[..., World], door: ReverseProxy, time: FakeTime, tmp_path: Path) -> Iterator[ProxiedServer]:
+def proxied_server(
+    make: Callable[..., World], proxy: ReverseProxy, time: FakeTime, tmp_path: Path
+) -> Iterator[ProxiedServer]:
     from tests.support.data_dir_owner import own_data_dir
 
-    world = make(base_url=door.url, trusted_proxies=(ip_network("127.0.0.1/32"),))
+    world = make(base_url=proxy.url, trusted_proxies=(ip_network("127.0.0.1/32"),))
     with own_data_dir(world) as url:
-        door.upstream = url
-        yield ProxiedServer(door, Shell(tmp_path / "home", door.url, time), world.rt.config.data_dir, url)
+        proxy.upstream = url
+        yield ProxiedServer(proxy, Shell(tmp_path / "home", proxy.url, time), world.rt.config.data_dir, url)
 
 
-def test_nothing_is_wrong_with_a_proxy_that_passes_on_what_it_should(scene: ProxiedServer) -> None:
-    code, rows = scene.doctor()
+def test_nothing_is_wrong_with_a_proxy_that_passes_on_what_it_should(proxied_server: ProxiedServer) -> None:
+    code, rows = proxied_server.run_doctor()
     assert code == 0
     assert {name: row["ok"] for name, row in rows.items()} == {
         "address": True, "certificate": None, "reach": True, "readers": True, "host": True, "headers": True,
@@ -65,53 +67,53 @@ def test_nothing_is_wrong_with_a_proxy_that_passes_on_what_it_should(scene: Prox
     assert rows["body"]["detail"] == "uploads of 2.0 MB succeed"
 
 
-def test_a_proxy_that_is_not_trusted_is_named_with_the_setting_that_trusts_it(scene: ProxiedServer) -> None:
-    scene.door.source = "127.0.0.2"
-    code, rows = scene.doctor()
+def test_a_proxy_that_is_not_trusted_is_named_with_the_setting_that_trusts_it(proxied_server: ProxiedServer) -> None:
+    proxied_server.door.source = "127.0.0.2"
+    code, rows = proxied_server.run_doctor()
     assert (code, rows["readers"]["ok"], rows["readers"]["level"]) == (13, False, "error")
     assert "127.0.0.2" in rows["readers"]["detail"]
     assert "DOCSHARE_TRUSTED_PROXIES=127.0.0.2/32" in rows["readers"]["fix"]
 
 
-def test_a_proxy_that_hides_for_whom_it_asks_is_named_with_the_line_it_lacks(scene: ProxiedServer) -> None:
-    scene.door.adds, scene.door.hides = False, ("X-Forwarded-For",)
-    code, rows = scene.doctor()
+def test_a_proxy_that_hides_for_whom_it_asks_is_named_with_the_line_it_lacks(proxied_server: ProxiedServer) -> None:
+    proxied_server.door.adds_forwarded_for, proxied_server.door.hidden_headers = False, ("X-Forwarded-For",)
+    code, rows = proxied_server.run_doctor()
     assert (code, rows["readers"]["ok"], rows["readers"]["fix"]) == (13, False, ADD_ADDRESS)
     assert "all readers appear as 127.0.0.1" in rows["readers"]["detail"]
 
 
-def test_a_proxy_neither_trusted_nor_saying_for_whom_it_asks_needs_both_mended(scene: ProxiedServer) -> None:
-    scene.door.adds, scene.door.source = False, "127.0.0.2"
-    _, rows = scene.doctor()
+def test_a_proxy_neither_trusted_nor_saying_for_whom_it_asks_needs_both_mended(proxied_server: ProxiedServer) -> None:
+    proxied_server.door.adds_forwarded_for, proxied_server.door.source = False, "127.0.0.2"
+    _, rows = proxied_server.run_doctor()
     assert rows["readers"]["fix"] == f"{ADD_ADDRESS} then set DOCSHARE_TRUSTED_PROXIES=127.0.0.2/32"
 
 
-def test_a_proxy_that_believes_what_readers_claim_is_named(scene: ProxiedServer) -> None:
-    scene.door.adds = False
-    code, rows = scene.doctor()
+def test_a_proxy_that_believes_what_readers_claim_is_named(proxied_server: ProxiedServer) -> None:
+    proxied_server.door.adds_forwarded_for = False
+    code, rows = proxied_server.run_doctor()
     assert (code, rows["readers"]["fix"]) == (13, ADD_ADDRESS)
     assert "readers can claim any address" in rows["readers"]["detail"]
 
 
-def test_a_proxy_that_takes_no_large_body_is_named_with_its_limit(scene: ProxiedServer) -> None:
-    scene.door.most = 1 << 20
-    code, rows = scene.doctor()
+def test_a_proxy_that_takes_no_large_body_is_named_with_its_limit(proxied_server: ProxiedServer) -> None:
+    proxied_server.door.max_body_bytes = 1 << 20
+    code, rows = proxied_server.run_doctor()
     assert (code, rows["body"]["ok"]) == (13, False)
     assert rows["body"]["detail"] == "an upload of 2.0 MB fails (status 413)"
     assert "client_max_body_size" in rows["body"]["fix"]
     assert rows["readers"]["ok"] is True
 
 
-def test_larger_bodies_are_sent_when_asked_and_none_after_the_first_that_fails(scene: ProxiedServer) -> None:
-    scene.door.most = 12 << 20
-    _, rows = scene.doctor("--body", "200MB")
+def test_larger_bodies_are_sent_when_asked_and_none_after_the_first_that_fails(proxied_server: ProxiedServer) -> None:
+    proxied_server.door.max_body_bytes = 12 << 20
+    _, rows = proxied_server.run_doctor("--body", "200MB")
     assert rows["body"]["detail"] == "an upload of 101 MB fails (status 413)"
-    assert scene.door.heard == ["GET", "POST", "POST", "POST"]
+    assert proxied_server.door.requests == ["GET", "POST", "POST", "POST"]
 
 
-def test_a_proxy_that_asks_for_another_host_is_a_warning(scene: ProxiedServer) -> None:
-    scene.door.host = "backend:8787"
-    code, rows = scene.doctor()
+def test_a_proxy_that_asks_for_another_host_is_a_warning(proxied_server: ProxiedServer) -> None:
+    proxied_server.door.host = "backend:8787"
+    code, rows = proxied_server.run_doctor()
     assert (code, rows["host"]["ok"], rows["host"]["level"]) == (0, False, "warning")
     assert "backend:8787" in rows["host"]["detail"]
     assert "proxy_set_header Host" in rows["host"]["fix"]
@@ -121,47 +123,47 @@ def test_a_proxy_that_asks_for_another_host_is_a_warning(scene: ProxiedServer) -
     ("lost", "level", "why"), [("Authorization", "error", "sign in"), ("Range", "warning", "resume")]
 )
 def test_a_proxy_that_takes_headers_out_of_requests_is_named(
-    scene: ProxiedServer, lost: str, level: str, why: str
+    proxied_server: ProxiedServer, lost: str, level: str, why: str
 ) -> None:
-    scene.door.hides = (lost,)
-    _, rows = scene.doctor()
+    proxied_server.door.hidden_headers = (lost,)
+    _, rows = proxied_server.run_doctor()
     assert (rows["headers"]["ok"], rows["headers"]["level"], rows["headers"]["fix"]) == (
         False, level, f"Configure it to forward {lost}.",
     )  # fmt: skip
     assert why in rows["headers"]["detail"]
 
 
-def test_an_address_that_leads_to_another_server_is_named(scene: ProxiedServer) -> None:
-    scene.door.says = (200, "")
-    code, rows = scene.doctor()
+def test_an_address_that_leads_to_another_server_is_named(proxied_server: ProxiedServer) -> None:
+    proxied_server.door.fixed_answer = (200, "")
+    code, rows = proxied_server.run_doctor()
     assert (code, rows["reach"]["ok"]) == (13, False)
-    assert rows["reach"]["detail"] == f"another server responds at {scene.door.url} (status 200)"
-    assert scene.url in rows["reach"]["fix"]
+    assert rows["reach"]["detail"] == f"another server responds at {proxied_server.door.url} (status 200)"
+    assert proxied_server.url in rows["reach"]["fix"]
     assert "readers" not in rows
 
 
-def test_a_proxy_that_does_not_reach_the_server_is_told_where_it_is(scene: ProxiedServer) -> None:
-    scene.door.says = (502, "")
-    code, rows = scene.doctor()
-    assert (code, rows["reach"]["fix"]) == (13, f"Forward requests to {scene.url}")
+def test_a_proxy_that_does_not_reach_the_server_is_told_where_it_is(proxied_server: ProxiedServer) -> None:
+    proxied_server.door.fixed_answer = (502, "")
+    code, rows = proxied_server.run_doctor()
+    assert (code, rows["reach"]["fix"]) == (13, f"Forward requests to {proxied_server.url}")
 
 
-def test_an_address_that_only_redirects_is_named_with_the_right_one(scene: ProxiedServer) -> None:
-    scene.door.says = (301, "https://docs.example")
-    _, rows = scene.doctor()
+def test_an_address_that_only_redirects_is_named_with_the_right_one(proxied_server: ProxiedServer) -> None:
+    proxied_server.door.fixed_answer = (301, "https://docs.example")
+    _, rows = proxied_server.run_doctor()
     assert rows["reach"]["fix"] == "Set DOCSHARE_BASE_URL=https://docs.example"
 
 
-def test_a_proxy_whose_clock_is_an_hour_off_is_named(scene: ProxiedServer) -> None:
-    scene.door.date = BASE - 3600
-    code, rows = scene.doctor()
+def test_a_proxy_whose_clock_is_an_hour_off_is_named(proxied_server: ProxiedServer) -> None:
+    proxied_server.door.date = BASE - 3600
+    code, rows = proxied_server.run_doctor()
     assert (code, rows["clock"]["detail"]) == (13, "the clocks differ by 3600 s; webhook signatures look too old")
 
 
-def test_the_token_of_the_probe_is_never_shown(scene: ProxiedServer) -> None:
-    scene.door.says = (301, "https://docs.example")
-    scene.shell.tty = True
-    ended = scene.run("-vv")
+def test_the_token_of_the_probe_is_never_shown(proxied_server: ProxiedServer) -> None:
+    proxied_server.door.fixed_answer = (301, "https://docs.example")
+    proxied_server.shell.tty = True
+    ended = proxied_server.run_command("-vv")
     assert "probe=" not in ended.out + ended.err
 
 
@@ -202,9 +204,12 @@ def test_without_a_proxy_a_server_is_told_not_to_trust_one(
     assert rows["public.reach"]["ok"] is True
 
 
-def test_a_request_with_a_made_up_token_is_an_ordinary_one(scene: ProxiedServer) -> None:
+def test_a_request_with_a_made_up_token_is_an_ordinary_one(proxied_server: ProxiedServer) -> None:
     import requests
 
-    assert requests.get(f"{scene.url}/healthz?probe=nobody", timeout=10).text == "ok\n"
-    assert requests.post(f"{scene.url}/healthz?probe=nobody", data=b"x", timeout=10).status_code == 404
-    assert requests.post(f"{scene.url}/healthz?probe=nobody", data=b"x" * (2 << 20), timeout=10).status_code == 413
+    assert requests.get(f"{proxied_server.url}/healthz?probe=nobody", timeout=10).text == "ok\n"
+    assert requests.post(f"{proxied_server.url}/healthz?probe=nobody", data=b"x", timeout=10).status_code == 404
+    assert (
+        requests.post(f"{proxied_server.url}/healthz?probe=nobody", data=b"x" * (2 << 20), timeout=10).status_code
+        == 413
+    )

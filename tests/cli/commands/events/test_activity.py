@@ -88,7 +88,7 @@ def test_what_does_not_go_together_ends_with_2_before_anything_is_asked(
 ) -> None:
     done = shell("events", command, *options)
     assert (done.code, done.out) == (2, "")
-    assert api.heard == []
+    assert api.requests == []
 
 
 @pytest.mark.parametrize("command", ["list", "tail"])
@@ -214,7 +214,7 @@ def test_one_cursor_goes_through_all_kinds(api: FakeApi, shell: Shell) -> None:
     append_event(api, 3, "note.created")
     append_event(api, 4, "file.viewed")
     assert row_ids(shell(*TAIL, "--cursor", "all", "--once", "--json")) == [3, 4]
-    kept = shell.cursor("all")
+    kept = shell.read_cursor("all")
     assert (kept["stream"], kept["cursor"], kept["recent"], "kinds" in kept) == ("activity", 4, [2, 3, 4], False)
 
 
@@ -222,7 +222,7 @@ def test_a_cursor_of_some_kinds_is_refused_for_others(api: FakeApi, shell: Shell
     append_event(api, 2, "note.created")
     notes = ("--kind", "note.created", "--cursor", "notes", "--once", "--json")
     assert row_ids(shell(*TAIL, *notes, "--from", "start")) == [2]
-    assert shell.cursor("notes")["kinds"] == ["note.created"]
+    assert shell.read_cursor("notes")["kinds"] == ["note.created"]
     done = shell(*TAIL, "--cursor", "notes", "--once", "--json")
     assert done.code == 2
     assert done.error["detail"].endswith("it is for note.created, not for all kinds")
@@ -240,7 +240,7 @@ def test_a_cursor_can_be_made_and_moved_by_hand(api: FakeApi, shell: Shell) -> N
     for number, event in enumerate(("note.created", "file.viewed", "note.created"), 2):
         append_event(api, number, event)
     made = shell("events", "cursor", "set", "notes", "now", "--type", "activity", "--kind", "note.created")
-    assert (made.code, shell.cursor("notes")["cursor"]) == (0, 4)
+    assert (made.code, shell.read_cursor("notes")["cursor"]) == (0, 4)
     assert shell("events", "cursor", "set", "notes", "2").code == 0
     assert row_ids(shell(*TAIL, "--kind", "note.created", "--cursor", "notes", "--once", "--json")) == [4]
     changed = shell("events", "cursor", "set", "notes", "2", "--type", "activity", "--kind", "file.viewed")
@@ -280,11 +280,11 @@ def test_the_shell_completes_types_and_kinds() -> None:
 
 
 def test_what_happens_on_a_real_server_is_followed(
-    desk: Callable[[Person], Shell], world: World, tmp_path: Path
+    shell_for: Callable[[Person], Shell], world: World, tmp_path: Path
 ) -> None:
     other_deck = tmp_path / "other.pdf"
     other_deck.write_bytes(simple_pdf(pages=1))
-    shell = desk(world.pia)
+    shell = shell_for(world.pia)
     follow = (*TAIL, "--cursor", "all", "--once", "--json")
     assert row_ids(shell(*follow)) == []
     made = world.pia.upload(name="deck.pdf")

@@ -51,7 +51,7 @@ def test_rows_that_come_to_an_empty_stream_between_two_runs_are_not_lost(api: Fa
 def test_the_file_says_where_the_cursor_belongs(api: FakeApi, shell: Shell) -> None:
     api.add("view", 2, 3)
     tail_ids(shell, "--cursor", "crm", "--from", "start", "--once")
-    assert shell.cursor("crm") == {
+    assert shell.read_cursor("crm") == {
         "v": 1, "origin": api.url, "account": UUID.format(9), "stream": "view", "file": None, "cursor": 3,
         "recent": [2, 3], "updatedAt": "2026-09-21T14:13:20.000Z",
     }  # fmt: skip
@@ -62,7 +62,7 @@ def test_a_cursor_of_several_streams_keeps_a_position_of_each(api: FakeApi, shel
     api.add("view", 2, 3)
     api.add("gate", 7)
     tail_ids(shell, "--type", "all", "--cursor", "crm", "--from", "start", "--once")
-    assert shell.cursor("crm")["cursor"] == {"view": 3, "download": None, "gate": 7}
+    assert shell.read_cursor("crm")["cursor"] == {"view": 3, "download": None, "gate": 7}
     api.add("download", 2)
     api.add("gate", 8)
     done = shell("events", "tail", "--type", "all", "--cursor", "crm", "--once", "--json")
@@ -71,11 +71,11 @@ def test_a_cursor_of_several_streams_keeps_a_position_of_each(api: FakeApi, shel
 
 def test_a_stream_that_joins_later_begins_then(api: FakeApi, shell: Shell) -> None:
     """The account is upgraded to Pro between two runs."""
-    api.pro = False
+    api.is_gate_allowed = False
     api.add("view", 2)
     api.add("gate", 2)
     tail_ids(shell, "--type", "all", "--cursor", "crm", "--once")
-    api.pro = True
+    api.is_gate_allowed = True
     api.add("view", 3)
     assert tail_ids(shell, "--type", "all", "--cursor", "crm", "--once") == [3]
     api.add("gate", 3)
@@ -98,7 +98,7 @@ def test_reset_forgets_the_saved_position(api: FakeApi, shell: Shell) -> None:
     tail_ids(shell, "--cursor", "crm", "--once")
     api.add("view", 2, 3)
     assert tail_ids(shell, "--cursor", "crm", "--reset", "--once") == []
-    assert shell.cursor("crm")["cursor"] == 3
+    assert shell.read_cursor("crm")["cursor"] == 3
 
 
 def test_a_cursor_file_can_be_anywhere(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_rows_shown_before_a_failure_are_not_shown_again(api: FakeApi, shell: Sh
     api.before_page = second_page_fails
     done = shell("events", "tail", "--cursor", "crm", "--once", "--json")
     assert (done.code, len(done.rows)) == (4, 198)
-    assert shell.cursor("crm")["cursor"] == 201
+    assert shell.read_cursor("crm")["cursor"] == 201
 
 
 def test_a_reader_that_goes_away_loses_no_row(api: FakeApi, shell: Shell) -> None:
@@ -179,53 +179,56 @@ def test_overlap_reaches_back_to_rows_just_before_the_beginning(api: FakeApi, sh
 def test_only_the_last_hundred_ids_are_remembered(api: FakeApi, shell: Shell) -> None:
     api.add("view", *range(2, 302))
     tail_ids(shell, "--cursor", "crm", "--from", "start", "--once")
-    assert shell.cursor("crm")["recent"] == list(range(202, 302))
+    assert shell.read_cursor("crm")["recent"] == list(range(202, 302))
 
 
 # --- never elsewhere -------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
-def used(api: FakeApi, shell: Shell) -> Shell:
+def shell_with_cursor(api: FakeApi, shell: Shell) -> Shell:
     """A shell with the cursor ``crm`` of the view stream at 3."""
     api.add("view", 2, 3)
     tail_ids(shell, "--cursor", "crm", "--once")
     return shell
 
 
-def test_a_cursor_is_refused_for_another_stream(used: Shell) -> None:
-    assert "is for the stream view, not for download" in refusal_detail(used, "--cursor", "crm", "--type", "download")
+def test_a_cursor_is_refused_for_another_stream(shell_with_cursor: Shell) -> None:
+    assert "is for the stream view, not for download" in refusal_detail(
+        shell_with_cursor, "--cursor", "crm", "--type", "download"
+    )
 
 
-def test_a_cursor_is_refused_for_another_file(api: FakeApi, used: Shell) -> None:
+def test_a_cursor_is_refused_for_another_file(api: FakeApi, shell_with_cursor: Shell) -> None:
     api.on("GET", "/files/aB3dE5fG7hJ9", FILE)
-    why = refusal_detail(used, "--cursor", "crm", "--file", "aB3dE5fG7hJ9")
+    why = refusal_detail(shell_with_cursor, "--cursor", "crm", "--file", "aB3dE5fG7hJ9")
     assert f"is for all files, not for the file {UUID.format(1)}" in why
 
 
-def test_a_cursor_is_refused_on_another_server(used: Shell) -> None:
+def test_a_cursor_is_refused_on_another_server(shell_with_cursor: Shell) -> None:
     with fake_api() as other:
-        used.env["DOCSHARE_URL"] = other.url
-        assert f"belongs to http://127.0.0.1:{used.cursor('crm')['origin'].rpartition(':')[2]}" in refusal_detail(
-            used, "--cursor", "crm"
+        shell_with_cursor.env["DOCSHARE_URL"] = other.url
+        assert (
+            f"belongs to http://127.0.0.1:{shell_with_cursor.read_cursor('crm')['origin'].rpartition(':')[2]}"
+            in refusal_detail(shell_with_cursor, "--cursor", "crm")
         )
 
 
-def test_a_cursor_is_refused_for_another_account(api: FakeApi, used: Shell) -> None:
+def test_a_cursor_is_refused_for_another_account(api: FakeApi, shell_with_cursor: Shell) -> None:
     api.on("GET", "/user", {"uuid": UUID.format(8)})
-    assert "belongs to the account" in refusal_detail(used, "--cursor", "crm")
+    assert "belongs to the account" in refusal_detail(shell_with_cursor, "--cursor", "crm")
 
 
-def test_a_credential_that_may_not_know_its_account_can_use_it(api: FakeApi, used: Shell) -> None:
+def test_a_credential_that_may_not_know_its_account_can_use_it(api: FakeApi, shell_with_cursor: Shell) -> None:
     api.on("GET", "/user", problem(403, "insufficient_scope"))
     api.add("view", 4)
-    assert tail_ids(used, "--cursor", "crm", "--once") == [4]
-    assert used.cursor("crm")["account"] == UUID.format(9)
+    assert tail_ids(shell_with_cursor, "--cursor", "crm", "--once") == [4]
+    assert shell_with_cursor.read_cursor("crm")["account"] == UUID.format(9)
 
 
-def test_reset_takes_a_cursor_to_another_stream(used: Shell) -> None:
-    assert tail_ids(used, "--cursor", "crm", "--type", "download", "--reset", "--once") == []
-    assert used.cursor("crm")["stream"] == "download"
+def test_reset_takes_a_cursor_to_another_stream(shell_with_cursor: Shell) -> None:
+    assert tail_ids(shell_with_cursor, "--cursor", "crm", "--type", "download", "--reset", "--once") == []
+    assert shell_with_cursor.read_cursor("crm")["stream"] == "download"
 
 
 @pytest.mark.parametrize(("stream", "cursor"), [("view", 2**31), ("download", 2**40), ("gate", 2**63)])
@@ -233,7 +236,7 @@ def test_a_cursor_beyond_what_the_server_keeps_is_refused(api: FakeApi, shell: S
     api.add(stream, 2)
     tail_ids(shell, "--cursor", "crm", "--type", stream, "--once")
     path = shell.cursors / "crm.json"
-    path.write_text(json.dumps({**shell.cursor("crm"), "cursor": cursor}))
+    path.write_text(json.dumps({**shell.read_cursor("crm"), "cursor": cursor}))
     assert f"contains an id that the {stream} stream cannot have" in refusal_detail(
         shell, "--cursor", "crm", "--type", stream
     )
@@ -255,12 +258,12 @@ def test_a_file_that_is_no_cursor_is_refused_and_left_alone(shell: Shell, tmp_pa
     assert path.read_text() == text
 
 
-def test_two_tails_cannot_share_a_cursor(used: Shell) -> None:
-    lock = used.cursors / ".crm.json.lock"
+def test_two_tails_cannot_share_a_cursor(shell_with_cursor: Shell) -> None:
+    lock = shell_with_cursor.cursors / ".crm.json.lock"
     with hold_lock(lock) as mine:
         assert mine
         lock.write_text("4711\n")
-        done = used("events", "tail", "--cursor", "crm", "--once", "--json")
+        done = shell_with_cursor("events", "tail", "--cursor", "crm", "--once", "--json")
     assert (done.code, done.out) == (7, "")
     assert done.error["detail"] == "the cursor 'crm' is in use by process 4711"
 
@@ -299,7 +302,7 @@ def test_a_crash_between_flush_and_save_may_double_rows_but_loses_none(api: Fake
     killed = subprocess.run(command, capture_output=True, env={**os.environ, **shell.env}, check=False)
     assert killed.returncode == -signal.SIGKILL
     assert [json.loads(line)["id"] for line in killed.stdout.splitlines()] == [5, 6]
-    assert shell.cursor("crm")["cursor"] == 4
+    assert shell.read_cursor("crm")["cursor"] == 4
     assert tail_ids(shell, "--cursor", "crm", "--once") == [5, 6]
 
 
@@ -316,4 +319,4 @@ def test_a_signal_ends_it_with_the_cursor_saved(api: FakeApi, shell: Shell, numb
         process.send_signal(number)
         assert process.wait(20) == code
     assert shown == [2, 3]
-    assert shell.cursor("crm")["cursor"] == 3
+    assert shell.read_cursor("crm")["cursor"] == 3

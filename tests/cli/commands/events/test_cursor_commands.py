@@ -19,26 +19,26 @@ def tail_ids(shell: Shell, *options: str | Path) -> list[int]:
 
 
 @pytest.fixture
-def used(api: FakeApi, shell: Shell) -> Shell:
+def shell_with_cursor(api: FakeApi, shell: Shell) -> Shell:
     """A shell with the cursor ``crm`` of the view stream at 3."""
     api.add("view", 2, 3)
     tail_ids(shell, "--cursor", "crm", "--once")
     return shell
 
 
-def test_cursors_are_listed_shown_and_reset(used: Shell) -> None:
-    tail_ids(used, "--type", "all", "--cursor", "all", "--once")
-    assert [each["name"] for each in used("events", "cursor", "list", "--json").json] == ["all", "crm"]
-    assert used("events", "cursor", "show", "crm", "--json").json["cursor"] == 3
-    assert used("events", "cursor", "list").lines[1].split("\t")[:4] == ["crm", "view", "", "3"]
-    assert used("events", "cursor", "reset", "crm", "all").code == 0
-    assert used("events", "cursor", "list", "--json").json == []
+def test_cursors_are_listed_shown_and_reset(shell_with_cursor: Shell) -> None:
+    tail_ids(shell_with_cursor, "--type", "all", "--cursor", "all", "--once")
+    assert [each["name"] for each in shell_with_cursor("events", "cursor", "list", "--json").json] == ["all", "crm"]
+    assert shell_with_cursor("events", "cursor", "show", "crm", "--json").json["cursor"] == 3
+    assert shell_with_cursor("events", "cursor", "list").lines[1].split("\t")[:4] == ["crm", "view", "", "3"]
+    assert shell_with_cursor("events", "cursor", "reset", "crm", "all").code == 0
+    assert shell_with_cursor("events", "cursor", "list", "--json").json == []
 
 
-def test_a_terminal_shows_cursors_as_a_table(used: Shell) -> None:
-    tail_ids(used, "--type", "view,gate", "--cursor", "two", "--once")
-    used.tty = True
-    head, *lines = used("events", "cursor", "list", "--no-color").lines
+def test_a_terminal_shows_cursors_as_a_table(shell_with_cursor: Shell) -> None:
+    tail_ids(shell_with_cursor, "--type", "view,gate", "--cursor", "two", "--once")
+    shell_with_cursor.tty = True
+    head, *lines = shell_with_cursor("events", "cursor", "list", "--no-color").lines
     assert head.split()[:3] == ["NAME", "STREAM", "CURSOR"]
     assert "view:3 gate:start" in lines[1]
 
@@ -47,9 +47,9 @@ def test_an_unknown_cursor_ends_with_3(shell: Shell) -> None:
     assert shell("events", "cursor", "show", "nope").code == 3
 
 
-def test_a_damaged_cursor_does_not_hide_the_others(used: Shell) -> None:
-    (used.cursors / "bad.json").write_text("{")
-    done = used("events", "cursor", "list", "--json")
+def test_a_damaged_cursor_does_not_hide_the_others(shell_with_cursor: Shell) -> None:
+    (shell_with_cursor.cursors / "bad.json").write_text("{")
+    done = shell_with_cursor("events", "cursor", "list", "--json")
     assert [each["name"] for each in done.json] == ["crm"]
     assert "the cursor 'bad' is not a cursor file" in done.err
 
@@ -57,9 +57,9 @@ def test_a_damaged_cursor_does_not_hide_the_others(used: Shell) -> None:
 @pytest.mark.parametrize(
     ("position", "expected"), [("start", [2, 3]), ("2", [3]), ("3", []), ("now", []), ("0", [2, 3])]
 )
-def test_a_cursor_can_be_moved(used: Shell, position: str, expected: list[int]) -> None:
-    assert used("events", "cursor", "set", "crm", position).code == 0
-    assert tail_ids(used, "--cursor", "crm", "--once") == expected
+def test_a_cursor_can_be_moved(shell_with_cursor: Shell, position: str, expected: list[int]) -> None:
+    assert shell_with_cursor("events", "cursor", "set", "crm", position).code == 0
+    assert tail_ids(shell_with_cursor, "--cursor", "crm", "--once") == expected
 
 
 def test_a_cursor_can_be_made_before_the_first_tail(api: FakeApi, shell: Shell) -> None:
@@ -73,7 +73,7 @@ def test_one_stream_of_several_can_be_moved(api: FakeApi, shell: Shell) -> None:
     api.add("download", 2, 3)
     tail_ids(shell, "--type", "view,download", "--cursor", "two", "--once")
     assert shell("events", "cursor", "set", "two", "2", "--type", "download").code == 0
-    assert shell.cursor("two")["cursor"] == {"view": 3, "download": 2}
+    assert shell.read_cursor("two")["cursor"] == {"view": 3, "download": 2}
 
 
 @pytest.mark.parametrize("words", [
@@ -82,20 +82,20 @@ def test_one_stream_of_several_can_be_moved(api: FakeApi, shell: Shell) -> None:
 ])  # fmt: skip
 def test_a_position_that_cannot_be_meant_ends_with_2(shell: Shell, words: tuple[str, ...]) -> None:
     tail_ids(shell, "--type", "view,download", "--cursor", "two", "--once")
-    before = shell.cursor("two")
+    before = shell.read_cursor("two")
     assert shell("events", "cursor", "set", *words).code == 2
-    assert shell.cursor("two") == before
+    assert shell.read_cursor("two") == before
 
 
 @pytest.mark.parametrize("act", [("set", "crm", "start"), ("reset", "crm")])
-def test_a_cursor_in_use_is_not_changed(used: Shell, act: tuple[str, ...]) -> None:
-    with hold_lock(used.cursors / ".crm.json.lock"):
-        assert used("events", "cursor", *act).code == 7
-    assert used.cursor("crm")["cursor"] == 3
+def test_a_cursor_in_use_is_not_changed(shell_with_cursor: Shell, act: tuple[str, ...]) -> None:
+    with hold_lock(shell_with_cursor.cursors / ".crm.json.lock"):
+        assert shell_with_cursor("events", "cursor", *act).code == 7
+    assert shell_with_cursor.read_cursor("crm")["cursor"] == 3
 
 
 def test_setting_a_cursor_needs_no_server(shell: Shell) -> None:
     shell.env["DOCSHARE_URL"] = "http://127.0.0.1:9"
     run: Callable[..., CommandResult] = shell
     assert run("events", "cursor", "set", "crm", "17").code == 0
-    assert shell.cursor("crm")["cursor"] == 17
+    assert shell.read_cursor("crm")["cursor"] == 17

@@ -51,7 +51,7 @@ def test_a_failed_command_is_run_again_as_often_as_asked(
     )
     options = ("--from", "start", "--once", "--exec", command, "--exec-retries")
     assert tail_ids(shell, *options, "2") == [2]
-    assert time.slept == [1.0, 2.0]
+    assert time.waits == [1.0, 2.0]
     seen.unlink()
     assert shell("events", "tail", *options, "1").code == 12
 

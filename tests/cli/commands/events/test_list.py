@@ -82,7 +82,7 @@ def test_recent_rows_need_one_request_only(api: FakeApi, shell: Shell, time: Fak
     api.rows["view"] = [row("view", number, at=number * day) for number in range(2, 300)]
     time.wall += 299 * day
     assert row_ids(shell("events", "list", "--since", "2d", "--json")) == [299, 298, 297]
-    assert len(api.asked("GET", "/events")) == 1
+    assert len(api.list_requests("GET", "/events")) == 1
 
 
 def test_several_streams_are_one_list_by_time(api: FakeApi, shell: Shell) -> None:
@@ -96,7 +96,7 @@ def test_several_streams_are_one_list_by_time(api: FakeApi, shell: Shell) -> Non
 
 
 def test_all_streams_without_pro_are_two_and_a_note(api: FakeApi, shell: Shell) -> None:
-    api.pro = False
+    api.is_gate_allowed = False
     api.add("view", 2)
     done = shell("events", "list", "--type", "all", "--json")
     assert row_ids(done) == [2]
@@ -107,7 +107,7 @@ def test_all_streams_without_pro_are_two_and_a_note(api: FakeApi, shell: Shell) 
 def test_a_stream_above_the_plan_that_was_meant_ends_with_6(
     api: FakeApi, shell: Shell, options: tuple[str, ...]
 ) -> None:
-    api.pro = False
+    api.is_gate_allowed = False
     done = shell("events", "list", *options, "--json")
     assert (done.code, done.out) == (6, "")
     assert done.error["code"] == "plan_required"
@@ -125,7 +125,7 @@ def test_only_the_rows_of_that_file_are_listed(api: FakeApi, shell: Shell) -> No
     api.add("view", 2, 3)
     api.rows["view"] += [row("view", 4, fileUuid=UUID.format(2))]
     assert row_ids(shell("events", "list", "--file", "aB3dE5fG7hJ9", "--json")) == [3, 2]
-    assert api.asked("GET", "/events")[0].query["file"] == UUID.format(1)
+    assert api.list_requests("GET", "/events")[0].query["file"] == UUID.format(1)
 
 
 def test_a_credential_that_may_not_look_files_up_is_taken_at_its_word(api: FakeApi, shell: Shell) -> None:
@@ -143,7 +143,7 @@ def test_a_credential_that_may_not_look_files_up_is_taken_at_its_word(api: FakeA
 def test_bad_options_end_with_2_before_anything_is_asked(api: FakeApi, shell: Shell, options: tuple[str, ...]) -> None:
     done = shell("events", "list", *options)
     assert (done.code, done.out) == (2, "")
-    assert api.heard == []
+    assert api.requests == []
 
 
 def test_a_pipe_gets_tab_separated_values_in_a_fixed_order(api: FakeApi, shell: Shell) -> None:

@@ -25,7 +25,7 @@ def tail_ids(shell: Shell, *options: str, code: int = 0) -> list[int]:
 
 def test_a_tail_shows_what_happens_from_now_on(api: FakeApi, shell: Shell, time: FakeTime) -> None:
     api.add("view", 2, 3)
-    time.during(lambda: api.add("view", 4), None, None, None, None, lambda: api.add("view", 5, 6))
+    time.run_in_waits(lambda: api.add("view", 4), None, None, None, None, lambda: api.add("view", 5, 6))
     assert tail_ids(shell, "--timeout", "1m") == [4, 5, 6]
 
 
@@ -34,7 +34,7 @@ def test_a_tail_shows_what_happens_from_now_on(api: FakeApi, shell: Shell, time:
 def test_an_empty_stream_loses_nothing_however_much_arrives_at_once(
     api: FakeApi, shell: Shell, time: FakeTime, first: int, count: int
 ) -> None:
-    time.during(lambda: api.add("view", *range(first, first + count)))
+    time.run_in_waits(lambda: api.add("view", *range(first, first + count)))
     shown = tail_ids(shell, "--timeout", "1m")
     if first == 1 and count > 100:
         assert shown == list(range(2, count + 1))  # Spec: no request can show id 1 once a hundred rows lie above it
@@ -73,7 +73,7 @@ def test_on_a_terminal_ten_rows_come_first(api: FakeApi, shell: Shell) -> None:
 
 def test_backlog_rows_count_for_no_goal(api: FakeApi, shell: Shell, time: FakeTime) -> None:
     api.add("view", 2, 3)
-    time.during(lambda: api.add("view", 4))
+    time.run_in_waits(lambda: api.add("view", 4))
     assert tail_ids(shell, "-n", "2", "--count", "1") == [2, 3, 4]
 
 
@@ -98,8 +98,8 @@ def test_a_row_without_a_time_stays_where_it_is_in_its_stream(api: FakeApi, shel
 
 
 def test_all_without_pro_follows_the_other_two_after_one_note(api: FakeApi, shell: Shell, time: FakeTime) -> None:
-    api.pro = False
-    time.during(lambda: api.add("download", 2))
+    api.is_gate_allowed = False
+    time.run_in_waits(lambda: api.add("download", 2))
     done = shell("events", "tail", "--type", "all", "--timeout", "1m", "--json")
     assert (done.code, [each["type"] for each in done.rows]) == (0, ["download"])
     assert done.err.count("skipping the gate stream") == 1
@@ -109,12 +109,12 @@ def test_all_without_pro_follows_the_other_two_after_one_note(api: FakeApi, shel
 def test_a_gate_stream_that_was_meant_ends_with_6_without_pro(
     api: FakeApi, shell: Shell, options: tuple[str, ...]
 ) -> None:
-    api.pro = False
+    api.is_gate_allowed = False
     assert tail_ids(shell, *options, code=6) == []
 
 
 def test_gate_rows_are_followed_with_pro(api: FakeApi, shell: Shell, time: FakeTime) -> None:
-    time.during(lambda: api.rows["gate"].append(row("gate", 2**53 + 1, 5)))
+    time.run_in_waits(lambda: api.rows["gate"].append(row("gate", 2**53 + 1, 5)))
     assert tail_ids(shell, "--type", "gate", "--count", "1") == [2**53 + 1]
 
 
@@ -228,7 +228,7 @@ def test_a_timeout_without_a_goal_is_no_failure(shell: Shell, time: FakeTime) ->
 
 
 def test_quiet_time_ends_it(api: FakeApi, shell: Shell, time: FakeTime) -> None:
-    time.during(*[None] * 9, lambda: api.add("view", 2))
+    time.run_in_waits(*[None] * 9, lambda: api.add("view", 2))
     assert tail_ids(shell, "--idle", "30s") == [2]
     assert 35 < time.passed < 60
 

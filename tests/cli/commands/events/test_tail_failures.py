@@ -101,7 +101,8 @@ def fail_between(api: FakeApi, time: FakeTime, answer: FakeResponse, begin: floa
 
 
 @pytest.mark.parametrize(
-    "answer", [problem(503, "unavailable"), problem(500, "internal"), FakeResponse(then="drop"), FakeResponse("x")]
+    "answer",
+    [problem(503, "unavailable"), problem(500, "internal"), FakeResponse(connection_action="drop"), FakeResponse("x")],
 )
 def test_a_passing_failure_is_told_once_and_loses_nothing(
     api: FakeApi, shell: Shell, time: FakeTime, answer: FakeResponse
@@ -122,7 +123,7 @@ def test_a_long_failure_is_told_again_now_and_then(api: FakeApi, shell: Shell, t
 
 
 def test_it_gives_up_with_11_after_ten_minutes_of_failure(api: FakeApi, shell: Shell, time: FakeTime) -> None:
-    fail_between(api, time, FakeResponse(then="drop"), 1, 1e9)
+    fail_between(api, time, FakeResponse(connection_action="drop"), 1, 1e9)
     done = shell("events", "tail", "--json")
     assert (done.code, done.out) == (11, "")
     assert "stopped after" in done.error["detail"]
@@ -186,7 +187,7 @@ def test_after_a_clock_jump_it_connects_anew_and_asks_at_once(api: FakeApi, shel
     assert done.err.count("the clock jumped") == 1
     assert next(moment for moment in moments if moment > woken[0]) - woken[0] < 1.01
     before, after = (len([moment for moment in moments if (moment > woken[0]) == late]) for late in (False, True))
-    ports = [heard.port for heard in api.asked("GET", "/events")]
+    ports = [heard.port for heard in api.list_requests("GET", "/events")]
     assert not set(ports[:before]) & set(ports[-after:])
 
 

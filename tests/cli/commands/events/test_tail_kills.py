@@ -31,10 +31,10 @@ class GrowingFeed:
     streams: list[str]
     last: dict[str, int] = field(default_factory=dict)
     victim: subprocess.Popen[bytes] | None = None
-    mercy: int = 0
+    answers_before_kill: int = 0
     growing: bool = True
 
-    def answer(self) -> None:
+    def grow_and_kill(self) -> None:
         """Called before each page."""
         if self.growing:
             stream = self.chance.choice(self.streams)
@@ -43,9 +43,9 @@ class GrowingFeed:
                 self.last[stream] = number
                 self.api.add(stream, number)
         if self.victim is not None:
-            if self.mercy == 0:
+            if self.answers_before_kill == 0:
                 threading.Timer(self.chance.uniform(0, 0.03), self.victim.kill).start()
-            self.mercy -= 1
+            self.answers_before_kill -= 1
 
 
 def parse_printed_rows(path: Path) -> Iterator[tuple[str, int]]:
@@ -63,7 +63,7 @@ def test_a_tail_killed_at_random_prints_every_row_and_skips_none(
     line = ("events", "tail", "--type", name, "--cursor", "crm", "--json")
     assert shell(*line, "--from", "start", "--once").code == 0
     feed = GrowingFeed(api, random.Random(f"kills of {name}"), STREAMS[name])
-    api.before_page = feed.answer
+    api.before_page = feed.grow_and_kill
     runs = [tmp_path / f"run-{number}" for number in range(KILLS + 1)]
     for path in runs[:-1]:
         _run_and_kill(feed, shell, path, line)
@@ -85,7 +85,7 @@ def test_a_tail_killed_at_random_prints_every_row_and_skips_none(
 def _run_and_kill(feed: GrowingFeed, shell: Shell, path: Path, line: tuple[str, ...]) -> None:
     command = [sys.executable, "-m", "docshare", *line, "--interval", "20ms"]
     with path.open("wb") as out:
-        feed.victim, feed.mercy = None, feed.chance.randint(0, 12)
+        feed.victim, feed.answers_before_kill = None, feed.chance.randint(0, 12)
         process = subprocess.Popen(command, stdout=out, stderr=subprocess.DEVNULL, env={**os.environ, **shell.env})
         feed.victim = process
         try:

@@ -196,7 +196,7 @@ def create_files(api: FakeApi, count: int, holder: int | None) -> None:
 
 
 def list_searched_files(api: FakeApi) -> list[str]:
-    return [heard.path.split("/")[2] for heard in api.heard if "/sessions/" in heard.path]
+    return [heard.path.split("/")[2] for heard in api.requests if "/sessions/" in heard.path]
 
 
 def test_without_a_file_the_newest_are_asked_first(api: FakeApi, shell: Shell) -> None:
@@ -231,7 +231,7 @@ def test_the_search_keeps_clear_of_the_rate_limit(api: FakeApi, shell: Shell, ti
     tight = FakeResponse(api.files, 200, {"RateLimit": "limit=120, remaining=5, reset=60"})
     api.on("GET", "/files", tight)
     assert shell("explain", ID).code == 0
-    assert sum(time.slept) > 5
+    assert sum(time.waits) > 5
 
 
 @pytest.mark.parametrize(("answer", "code"), [(problem(403, "plan_required"), 6), (problem(403, "forbidden"), 5)])
@@ -245,11 +245,11 @@ def test_a_refusal_ends_the_search(api: FakeApi, shell: Shell, answer: FakeRespo
 @pytest.mark.parametrize("word", ["7", "..", FILE, f"{ID}x"])
 def test_what_is_no_session_id_is_2_and_asks_nobody(api: FakeApi, shell: Shell, word: str) -> None:
     done = shell("explain", word, "--json")
-    assert (done.code, json.loads(done.err)["error"]["exit"], api.heard) == (2, 2, [])
+    assert (done.code, json.loads(done.err)["error"]["exit"], api.requests) == (2, 2, [])
 
 
 def test_a_session_id_may_be_typed_in_capitals(api: FakeApi, shell: Shell) -> None:
     capital = "ABCDEF00-0000-4000-8000-000000000001"
     api.on("GET", f"{SESSIONS}/{capital.lower()}", SESSION)
     assert shell("explain", capital, "--file", FILE).code == 0
-    assert FILE_UUID not in api.heard[0].path
+    assert FILE_UUID not in api.requests[0].path

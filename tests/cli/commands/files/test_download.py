@@ -28,7 +28,7 @@ def offer_download(api: FakeApi, *, missing: int = 0, name: str = "deck.pdf", me
         "Content-Disposition": f'attachment; filename="{name}"',
         "Content-Length": str(len(PDF) + missing),
     }
-    api.on("GET", f"/files/{ID}/content", FakeResponse(PDF, 200, headers, then="close"))
+    api.on("GET", f"/files/{ID}/content", FakeResponse(PDF, 200, headers, connection_action="close"))
 
 
 def list_names(place: Path) -> list[str]:
@@ -80,7 +80,7 @@ def test_nothing_is_overwritten_unless_forced(api: FakeApi, shell: Shell, here: 
 def test_an_existing_target_is_refused_before_anything_is_sent(api: FakeApi, shell: Shell, here: Path) -> None:
     (here / "x.pdf").write_text("mine")
     assert shell("download", ID, "-o", "x.pdf").code == 2
-    assert api.heard == []
+    assert api.requests == []
 
 
 def test_a_directory_takes_the_file_under_its_name(api: FakeApi, shell: Shell, here: Path) -> None:
@@ -150,7 +150,7 @@ def test_a_place_that_cannot_be_written_is_named(api: FakeApi, shell: Shell, her
 def test_a_terminal_gets_no_pdf(api: FakeApi, shell: Shell) -> None:
     shell.tty = True
     assert shell("download", ID, "-o", "-").code == 2
-    assert api.heard == []
+    assert api.requests == []
 
 
 def test_json_tells_path_and_size(api: FakeApi, shell: Shell, here: Path) -> None:

@@ -27,7 +27,7 @@ TRASHED = {"trashed": True, "trashedAt": "2026-09-21T14:00:00.000Z", "purgeAt": 
 
 
 @pytest.fixture
-def two(api: FakeApi) -> FakeApi:
+def two_file_api(api: FakeApi) -> FakeApi:
     api.files = FILES
     for file in FILES:
         for name in filter(None, (file["uuid"], file.get("shortId"))):
@@ -37,7 +37,7 @@ def two(api: FakeApi) -> FakeApi:
 
 
 def list_requests(api: FakeApi) -> list[str]:
-    return [f"{heard.method} {heard.path}" for heard in api.heard]
+    return [f"{heard.method} {heard.path}" for heard in api.requests]
 
 
 # --- naming a file -----------------------------------------------------------------------------------------------
@@ -58,14 +58,14 @@ def list_requests(api: FakeApi) -> list[str]:
         ("https://docs.example/abcdef123456", ["GET /files", f"GET /files/{UUID.format(2)}"]),
     ],
 )
-def test_every_notation_reaches_the_file(two: FakeApi, shell: Shell, word: str, requests: list[str]) -> None:
+def test_every_notation_reaches_the_file(two_file_api: FakeApi, shell: Shell, word: str, requests: list[str]) -> None:
     assert shell("files", "show", word).code == 0
-    assert list_requests(two) == requests
+    assert list_requests(two_file_api) == requests
 
 
-def test_a_link_of_twelve_small_letters_without_such_a_slug_is_a_short_id(two: FakeApi, shell: Shell) -> None:
+def test_a_link_of_twelve_small_letters_without_such_a_slug_is_a_short_id(two_file_api: FakeApi, shell: Shell) -> None:
     assert shell("files", "show", "https://docs.example/abcdef654321").code == 3
-    assert list_requests(two) == ["GET /files", "GET /files/abcdef654321"]
+    assert list_requests(two_file_api) == ["GET /files", "GET /files/abcdef654321"]
 
 
 @pytest.mark.parametrize(
@@ -81,26 +81,28 @@ def test_a_link_of_twelve_small_letters_without_such_a_slug_is_a_short_id(two: F
         "@first",
     ],
 )
-def test_a_word_that_names_no_file_is_2_and_asks_nobody(two: FakeApi, shell: Shell, word: str) -> None:
+def test_a_word_that_names_no_file_is_2_and_asks_nobody(two_file_api: FakeApi, shell: Shell, word: str) -> None:
     assert shell("files", "show", word).code == 2
-    assert two.heard == []
+    assert two_file_api.requests == []
 
 
-def test_a_slug_in_a_link_of_another_server_names_no_file_here(two: FakeApi, shell: Shell) -> None:
+def test_a_slug_in_a_link_of_another_server_names_no_file_here(two_file_api: FakeApi, shell: Shell) -> None:
     done = shell("rm", "--yes", "https://other.example/offer")
     assert (done.code, "belongs to another server, not docs.example" in done.err) == (2, True), done.err
-    assert not any(heard.method == "DELETE" for heard in two.heard)
+    assert not any(heard.method == "DELETE" for heard in two_file_api.requests)
 
 
-def test_an_unknown_slug_is_3(two: FakeApi, shell: Shell) -> None:
+def test_an_unknown_slug_is_3(two_file_api: FakeApi, shell: Shell) -> None:
     done = shell("files", "show", "slug:nope")
     assert done.code == 3
     assert "nope" in done.err
 
 
-def test_last_is_the_last_upload_of_this_profile(two: FakeApi, shell: Shell) -> None:
+def test_last_is_the_last_upload_of_this_profile(two_file_api: FakeApi, shell: Shell) -> None:
     assert shell("show", "@last").code == 2
-    two.on("POST", "/files", FakeResponse({"uuid": UUID.format(1), "shortId": ID, "shareUrl": "https://x/y"}, 201))
+    two_file_api.on(
+        "POST", "/files", FakeResponse({"uuid": UUID.format(1), "shortId": ID, "shareUrl": "https://x/y"}, 201)
+    )
     pdf = shell.home / "deck.pdf"
     pdf.write_bytes(b"%PDF-1.4\n")
     assert shell("upload", pdf).code == 0
@@ -110,17 +112,17 @@ def test_last_is_the_last_upload_of_this_profile(two: FakeApi, shell: Shell) -> 
 # --- showing a file --------------------------------------------------------------------------------------------------
 
 
-def test_a_person_sees_how_much_of_the_view_limit_is_used_up(two: FakeApi, shell: Shell) -> None:
+def test_a_person_sees_how_much_of_the_view_limit_is_used_up(two_file_api: FakeApi, shell: Shell) -> None:
     shell.tty = True
-    two.files = [{**FILES[0], "viewLimit": 2, "viewsConsumed": 1}]
-    two.on("GET", f"/files/{ID}", two.files[0])
+    two_file_api.files = [{**FILES[0], "viewLimit": 2, "viewsConsumed": 1}]
+    two_file_api.on("GET", f"/files/{ID}", two_file_api.files[0])
     assert "view limit   2 (1 used)" in shell("show", ID, "--no-color").lines
     assert shell("ls", "--no-color").lines[1].endswith("  view limit")
 
 
-def test_a_person_sees_the_address_of_the_slug_too(two: FakeApi, shell: Shell) -> None:
+def test_a_person_sees_the_address_of_the_slug_too(two_file_api: FakeApi, shell: Shell) -> None:
     shell.tty = True
-    two.on("GET", f"/files/{ID}", {**FILES[0], "shareUrl": f"https://docs.example/{ID}"})
+    two_file_api.on("GET", f"/files/{ID}", {**FILES[0], "shareUrl": f"https://docs.example/{ID}"})
     shown = [line.split("  ", 1) for line in shell("show", ID, "--no-color").lines]
     assert {name: value.strip() for name, value in shown}["custom link"] == "https://docs.example/offer"
 
@@ -128,27 +130,27 @@ def test_a_person_sees_the_address_of_the_slug_too(two: FakeApi, shell: Shell) -
 # --- deleting ----------------------------------------------------------------------------------------------------
 
 
-def test_deleting_says_what_became_of_the_file(two: FakeApi, shell: Shell) -> None:
+def test_deleting_says_what_became_of_the_file(two_file_api: FakeApi, shell: Shell) -> None:
     assert shell("files", "delete", ID, "--yes", "--format", "table").out == "in the trash until 2026-10-21\n"
-    two.on("DELETE", f"/files/{ID}", {"trashed": False})
+    two_file_api.on("DELETE", f"/files/{ID}", {"trashed": False})
     assert shell("files", "delete", ID, "--yes", "--format", "table").out == "deleted for good\n"
     assert shell("files", "delete", ID, "--yes", "--json").json == {"trashed": False}
 
 
-def test_many_are_deleted_one_by_one_and_each_once(two: FakeApi, shell: Shell) -> None:
+def test_many_are_deleted_one_by_one_and_each_once(two_file_api: FakeApi, shell: Shell) -> None:
     done = shell("rm", ID, UUID.format(2), ID, "--yes")
     assert done.lines == [f"{ID}\ttrue\t2026-10-21T14:00:00.000Z", f"{UUID.format(2)}\ttrue\t2026-10-21T14:00:00.000Z"]
-    assert list_requests(two) == [f"DELETE /files/{ID}", f"DELETE /files/{UUID.format(2)}"]
+    assert list_requests(two_file_api) == [f"DELETE /files/{ID}", f"DELETE /files/{UUID.format(2)}"]
 
 
-def test_one_failure_among_many_is_told_counted_and_does_not_stop_the_rest(two: FakeApi, shell: Shell) -> None:
+def test_one_failure_among_many_is_told_counted_and_does_not_stop_the_rest(two_file_api: FakeApi, shell: Shell) -> None:
     done = shell("rm", OTHER, ID, "--yes")
     assert done.code == 12
     assert done.lines == [f"{ID}\ttrue\t2026-10-21T14:00:00.000Z"]
     assert f"error: {OTHER}" in done.err
 
 
-def test_with_json_failures_stand_in_the_array(two: FakeApi, shell: Shell) -> None:
+def test_with_json_failures_stand_in_the_array(two_file_api: FakeApi, shell: Shell) -> None:
     done = shell("rm", OTHER, ID, "--yes", "--json")
     assert done.code == 12
     assert [row["file"] for row in done.json] == [OTHER, ID]
@@ -156,75 +158,75 @@ def test_with_json_failures_stand_in_the_array(two: FakeApi, shell: Shell) -> No
     assert done.json[1]["trashed"] is True
 
 
-def test_a_refused_credential_stops_the_rest_but_not_the_report(two: FakeApi, shell: Shell) -> None:
-    two.on("DELETE", f"/files/{UUID.format(2)}", problem(401, "unauthorized"))
+def test_a_refused_credential_stops_the_rest_but_not_the_report(two_file_api: FakeApi, shell: Shell) -> None:
+    two_file_api.on("DELETE", f"/files/{UUID.format(2)}", problem(401, "unauthorized"))
     done = shell("rm", ID, UUID.format(2), OTHER, "--yes", "--json")
     assert done.code == 4
     assert [row["file"] for row in json.loads(done.out)] == [ID]
-    assert list_requests(two) == [f"DELETE /files/{ID}", f"DELETE /files/{UUID.format(2)}"]
+    assert list_requests(two_file_api) == [f"DELETE /files/{ID}", f"DELETE /files/{UUID.format(2)}"]
 
 
-def test_ids_come_from_stdin_only_for_a_dash(two: FakeApi, shell: Shell) -> None:
+def test_ids_come_from_stdin_only_for_a_dash(two_file_api: FakeApi, shell: Shell) -> None:
     rows = f"{ID}\t{UUID.format(1)}\tdeck.pdf\n\n{UUID.format(2)}\n".encode()
     assert shell("rm", "-", "--yes", stdin=rows).code == 0
-    assert list_requests(two) == [f"DELETE /files/{ID}", f"DELETE /files/{UUID.format(2)}"]
+    assert list_requests(two_file_api) == [f"DELETE /files/{ID}", f"DELETE /files/{UUID.format(2)}"]
     assert shell("rm", "-", "--yes", stdin=b"").code == 2
 
 
-def test_a_dry_run_sends_nothing(two: FakeApi, shell: Shell) -> None:
+def test_a_dry_run_sends_nothing(two_file_api: FakeApi, shell: Shell) -> None:
     done = shell("rm", ID, UUID.format(2), "--purge", "-n")
     assert done.code == 0
     assert done.lines == [
         f"DELETE\t/api/v1/files/{ID}?purge=1\t",
         f"DELETE\t/api/v1/files/{UUID.format(2)}?purge=1\t",
     ]
-    assert two.heard == []
+    assert two_file_api.requests == []
 
 
 # --- consent -----------------------------------------------------------------------------------------------------
 
 
-def test_without_a_terminal_consent_must_be_given_by_option(two: FakeApi, shell: Shell) -> None:
+def test_without_a_terminal_consent_must_be_given_by_option(two_file_api: FakeApi, shell: Shell) -> None:
     done = shell("rm", ID)
     assert done.code == 2
     assert "--yes" in done.err
-    assert two.heard == []
+    assert two_file_api.requests == []
 
 
 @pytest.mark.parametrize(
     ("answer", "code"), [(b"y\n", 0), (b"YES\n", 0), (b"n\n", 2), (b"\n", 2), (b"", 2), (b"yep\n", 2)]
 )
-def test_on_a_terminal_a_person_is_asked(two: FakeApi, shell: Shell, answer: bytes, code: int) -> None:
+def test_on_a_terminal_a_person_is_asked(two_file_api: FakeApi, shell: Shell, answer: bytes, code: int) -> None:
     shell.tty = True
     done = shell("rm", ID, stdin=answer)
     assert done.code == code
     assert f"Move deck.pdf ({ID}) to the trash? [y/N]" in done.err
-    assert len(two.asked("DELETE", f"/files/{ID}")) == (1 if code == 0 else 0)
+    assert len(two_file_api.list_requests("DELETE", f"/files/{ID}")) == (1 if code == 0 else 0)
 
 
-def test_on_free_the_question_says_that_it_is_for_good(two: FakeApi, shell: Shell) -> None:
+def test_on_free_the_question_says_that_it_is_for_good(two_file_api: FakeApi, shell: Shell) -> None:
     shell.tty = True
-    two.on("GET", "/user", {"tier": "free"})
+    two_file_api.on("GET", "/user", {"tier": "free"})
     assert "for good" in shell("rm", ID, stdin=b"n\n").err
 
 
-def test_the_question_names_the_file_as_the_user_did(two: FakeApi, shell: Shell) -> None:
+def test_the_question_names_the_file_as_the_user_did(two_file_api: FakeApi, shell: Shell) -> None:
     shell.tty = True
     assert "Move deck.pdf (slug:offer) to the trash?" in shell("rm", "slug:offer", stdin=b"n\n").err
     assert f"Move deck.pdf ({ID}) to the trash?" in shell("rm", ID, ID, stdin=b"n\n").err
     assert "Move 2 files to the trash?" in shell("rm", ID, UUID.format(2), stdin=b"n\n").err
-    two.on("GET", f"/files/{UUID.format(1)}", problem(403, "insufficient_scope"))
+    two_file_api.on("GET", f"/files/{UUID.format(1)}", problem(403, "insufficient_scope"))
     assert "Move slug:offer to the trash?" in shell("rm", "slug:offer", stdin=b"n\n").err
-    two.on("GET", f"/files/{UUID.format(1)}", FILES[0] | {"originalName": "a\x1b[31m.pdf"})
+    two_file_api.on("GET", f"/files/{UUID.format(1)}", FILES[0] | {"originalName": "a\x1b[31m.pdf"})
     assert "\x1b[31m" not in shell("rm", "slug:offer", "--no-color", stdin=b"n\n").err
 
 
 @pytest.mark.parametrize("env", [{"CI": "1"}, {"DOCSHARE_NO_INPUT": "1"}])
-def test_nobody_is_asked_in_ci(two: FakeApi, shell: Shell, env: dict[str, str]) -> None:
+def test_nobody_is_asked_in_ci(two_file_api: FakeApi, shell: Shell, env: dict[str, str]) -> None:
     shell.tty = True
     assert shell("rm", ID, stdin=b"y\n", env=env).code == 2
     assert shell("rm", ID, "--no-input", stdin=b"y\n").code == 2
-    assert two.heard == []
+    assert two_file_api.requests == []
 
 
 @pytest.mark.parametrize(
@@ -243,15 +245,17 @@ def test_nobody_is_asked_in_ci(two: FakeApi, shell: Shell, env: dict[str, str]) 
         ([ID, UUID.format(2), "--purge", "--confirm", ID], 2),
     ],
 )
-def test_deleting_for_good_needs_the_exact_consent(two: FakeApi, shell: Shell, options: list[str], code: int) -> None:
+def test_deleting_for_good_needs_the_exact_consent(
+    two_file_api: FakeApi, shell: Shell, options: list[str], code: int
+) -> None:
     done = shell("rm", *options)
     assert done.code == code, done.err
-    assert any(heard.query == {"purge": "1"} for heard in two.heard) == (code == 0)
+    assert any(heard.query == {"purge": "1"} for heard in two_file_api.requests) == (code == 0)
 
 
 @pytest.mark.parametrize(("typed", "code"), [(ID, 0), ("y", 2), ("", 2)])
 def test_on_a_terminal_deleting_for_good_asks_for_the_name(
-    two: FakeApi, shell: Shell, typed: str, code: int, time: FakeTime
+    two_file_api: FakeApi, shell: Shell, typed: str, code: int, time: FakeTime
 ) -> None:
     shell.tty = True
     done = shell("rm", ID, "--purge", stdin=f"{typed}\n".encode())
@@ -260,7 +264,7 @@ def test_on_a_terminal_deleting_for_good_asks_for_the_name(
 
 
 def test_on_a_terminal_deleting_for_good_names_the_file_and_takes_the_word_of_the_user(
-    two: FakeApi, shell: Shell
+    two_file_api: FakeApi, shell: Shell
 ) -> None:
     shell.tty = True
     done = shell("rm", "slug:offer", "--purge", stdin=b"slug:offer\n")

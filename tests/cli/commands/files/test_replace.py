@@ -24,20 +24,20 @@ def make_result(**more: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-def taken(api: FakeApi) -> FakeApi:
+def replace_api(api: FakeApi) -> FakeApi:
     """The API, taking replacements."""
     api.on("POST", ROUTE, make_result())
     return api
 
 
-def test_a_pipe_gets_the_new_version(taken: FakeApi, shell: Shell, deck: Path) -> None:
+def test_a_pipe_gets_the_new_version(replace_api: FakeApi, shell: Shell, deck: Path) -> None:
     done = shell("replace", ID, deck)
     assert (done.code, done.out) == (0, "3\n")
-    (heard,) = taken.asked("POST", ROUTE)
+    (heard,) = replace_api.list_requests("POST", ROUTE)
     assert (heard.part(), heard.query) == (("deck.pdf", PDF), {})
 
 
-def test_it_is_a_command_of_files_too(taken: FakeApi, shell: Shell, deck: Path) -> None:
+def test_it_is_a_command_of_files_too(replace_api: FakeApi, shell: Shell, deck: Path) -> None:
     assert shell("files", "replace", ID, deck, "--json").json == make_result()
 
 
@@ -78,33 +78,36 @@ def test_links_without_pages_are_named_even_when_quiet(
     assert shell("replace", ID, deck, "--json").json == make_result(**told)
 
 
-def test_on_a_terminal_it_asks_before_anchors_go(taken: FakeApi, shell: Shell, deck: Path) -> None:
+def test_on_a_terminal_it_asks_before_anchors_go(replace_api: FakeApi, shell: Shell, deck: Path) -> None:
     shell.tty = True
     assert shell("replace", ID, deck, stdin=b"n\n").code == 2
-    assert taken.asked("POST", ROUTE) == []
+    assert replace_api.list_requests("POST", ROUTE) == []
     done = shell("replace", ID, deck, stdin=b"y\n")
     assert done.code == 0
     assert "hotspots, notes, marks and annotations" in done.err
 
 
-def test_the_question_names_the_file_as_the_user_did(taken: FakeApi, shell: Shell, deck: Path) -> None:
-    taken.files = [{"uuid": UUID.format(1), "originalName": "offer.pdf", "slug": "deck"}]
-    taken.on("GET", f"/files/{UUID.format(1)}", taken.files[0])
+def test_the_question_names_the_file_as_the_user_did(replace_api: FakeApi, shell: Shell, deck: Path) -> None:
+    replace_api.files = [{"uuid": UUID.format(1), "originalName": "offer.pdf", "slug": "deck"}]
+    replace_api.on("GET", f"/files/{UUID.format(1)}", replace_api.files[0])
     shell.tty = True
     done = shell("replace", "slug:deck", deck, stdin=b"n\n")
     assert "Replace the document of offer.pdf (slug:deck), clearing" in done.err
 
 
-def test_keeping_anchors_needs_no_question(taken: FakeApi, shell: Shell, deck: Path) -> None:
+def test_keeping_anchors_needs_no_question(replace_api: FakeApi, shell: Shell, deck: Path) -> None:
     shell.tty = True
     assert shell("replace", ID, deck, "--keep-anchors").code == 0
-    assert taken.asked("POST", ROUTE)[0].query == {"clearAnchors": "false"}
+    assert replace_api.list_requests("POST", ROUTE)[0].query == {"clearAnchors": "false"}
 
 
-def test_the_name_can_be_another_and_stdin_needs_one(taken: FakeApi, shell: Shell, deck: Path) -> None:
+def test_the_name_can_be_another_and_stdin_needs_one(replace_api: FakeApi, shell: Shell, deck: Path) -> None:
     assert shell("replace", ID, deck, "--name", "final.pdf").code == 0
     assert shell("replace", ID, "-", "--name", "piped.pdf", stdin=PDF).code == 0
-    assert [heard.part() for heard in taken.asked("POST", ROUTE)] == [("final.pdf", PDF), ("piped.pdf", PDF)]
+    assert [heard.part() for heard in replace_api.list_requests("POST", ROUTE)] == [
+        ("final.pdf", PDF),
+        ("piped.pdf", PDF),
+    ]
     done = shell("replace", ID, "-", stdin=PDF)
     assert done.code == 2
     assert "--name" in done.err
@@ -112,14 +115,14 @@ def test_the_name_can_be_another_and_stdin_needs_one(taken: FakeApi, shell: Shel
 
 @pytest.mark.parametrize("content", [b"", b"not a document"])
 def test_what_the_server_would_not_take_is_not_sent(
-    taken: FakeApi, shell: Shell, tmp_path: Path, content: bytes
+    replace_api: FakeApi, shell: Shell, tmp_path: Path, content: bytes
 ) -> None:
     path = tmp_path / "x.pdf"
     path.write_bytes(content)
     assert shell("replace", ID, path).code == 2
     assert shell("replace", ID, tmp_path / "missing.pdf").code == 2
     assert shell("replace", ID, tmp_path).code == 2
-    assert taken.heard == []
+    assert replace_api.requests == []
 
 
 @pytest.mark.parametrize(
@@ -130,9 +133,9 @@ def test_what_the_server_would_not_take_is_not_sent(
     ],
 )
 def test_a_document_above_the_plan_is_refused_with_sizes_that_differ(
-    taken: FakeApi, shell: Shell, tmp_path: Path, over: int, told: str
+    replace_api: FakeApi, shell: Shell, tmp_path: Path, over: int, told: str
 ) -> None:
-    taken.on("GET", "/user", {"tier": "free"})
+    replace_api.on("GET", "/user", {"tier": "free"})
     path = tmp_path / "big.pdf"
     with open(path, "wb") as out:
         out.write(b"%PDF-1.7\n")
@@ -149,11 +152,11 @@ def test_without_checks_the_server_decides(api: FakeApi, shell: Shell, tmp_path:
     assert shell("replace", ID, path, "--no-check").code == 9
 
 
-def test_a_dry_run_sends_nothing(taken: FakeApi, shell: Shell, deck: Path) -> None:
+def test_a_dry_run_sends_nothing(replace_api: FakeApi, shell: Shell, deck: Path) -> None:
     done = shell("replace", ID, deck, "--keep-anchors", "-n", "--json")
     path = f"/api/v1{ROUTE}?clearAnchors=false"
     assert done.json == [{"method": "POST", "path": path, "body": f"file=deck.pdf ({len(PDF)} bytes)"}]
-    assert taken.heard == []
+    assert replace_api.requests == []
 
 
 def test_a_conflict_is_tried_once_more(api: FakeApi, shell: Shell, deck: Path, time: FakeTime) -> None:
@@ -161,8 +164,8 @@ def test_a_conflict_is_tried_once_more(api: FakeApi, shell: Shell, deck: Path, t
     done = shell("replace", ID, deck)
     assert done.code == 0
     assert "retrying" in done.err
-    assert [heard.part() for heard in api.asked("POST", ROUTE)] == [("deck.pdf", PDF)] * 2
-    assert time.slept == [1.0]
+    assert [heard.part() for heard in api.list_requests("POST", ROUTE)] == [("deck.pdf", PDF)] * 2
+    assert time.waits == [1.0]
 
 
 @pytest.mark.parametrize(
@@ -190,7 +193,7 @@ def test_a_refusal_has_its_exit_code_and_a_hint(
 def test_an_answer_that_is_lost_is_looked_for(api: FakeApi, shell: Shell, deck: Path, time: FakeTime) -> None:
     created = format_instant(int(time.wall) * 1000)
     made = {"contentVersion": 2, "originalName": "deck.pdf", "size": len(PDF), "createdAt": created}
-    api.on("POST", ROUTE, FakeResponse(then="drop"))
+    api.on("POST", ROUTE, FakeResponse(connection_action="drop"))
     api.on("GET", f"/files/{ID}", {"uuid": UUID.format(1), "revisions": [made]})
     done = shell("replace", ID, deck, "--json")
     assert (done.code, done.json["contentVersion"], done.json["recovered"]) == (0, 2, True)
@@ -215,7 +218,9 @@ def test_a_claim_takes_its_token_from_a_file_or_stdin(api: FakeApi, shell: Shell
     path.write_text(f"{TOKEN}\n")
     assert shell("claim", "--token-file", path).out == f"{LINK}\n"
     assert shell("claim", "--token-file", "-", "--json", stdin=TOKEN.encode()).json == CLAIMED
-    assert {heard.body for heard in api.asked("POST", "/files/claim")} == {b'{"claimToken": "%s"}' % TOKEN.encode()}
+    assert {heard.body for heard in api.list_requests("POST", "/files/claim")} == {
+        b'{"claimToken": "%s"}' % TOKEN.encode()
+    }
 
 
 def test_a_claimed_file_is_the_last_one(api: FakeApi, shell: Shell) -> None:
@@ -229,13 +234,13 @@ def test_a_claimed_file_is_the_last_one(api: FakeApi, shell: Shell) -> None:
 def test_what_is_no_claim_token_is_not_sent(api: FakeApi, shell: Shell, raw: bytes) -> None:
     done = shell("claim", "--token-file", "-", stdin=raw)
     assert (done.code, done.out) == (2, "")
-    assert api.heard == []
+    assert api.requests == []
 
 
 def test_a_claim_needs_to_be_told_where_the_token_is(api: FakeApi, shell: Shell) -> None:
     assert shell("claim").code == 2
     assert shell("claim", "--token-file", "no-such-file").code == 2
-    assert api.heard == []
+    assert api.requests == []
 
 
 @pytest.mark.parametrize(

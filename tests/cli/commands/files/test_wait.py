@@ -38,16 +38,16 @@ def document(api: FakeApi) -> FakeFile:
 
 
 def test_it_ends_with_the_view_that_was_missing(document: FakeFile, shell: Shell, time: FakeTime) -> None:
-    time.during(lambda: document.row.update(viewCount=1), lambda: document.row.update(viewCount=2))
+    time.run_in_waits(lambda: document.row.update(viewCount=1), lambda: document.row.update(viewCount=2))
     done = shell("files", "wait", ID, "--views", "2", "--json")
-    assert (done.code, done.json, len(time.slept)) == (0, document.row, 2)
+    assert (done.code, done.json, len(time.waits)) == (0, document.row, 2)
 
 
 def test_what_holds_already_is_not_waited_for(document: FakeFile, shell: Shell, time: FakeTime) -> None:
     document.row["viewCount"] = 7
     assert shell("files", "wait", ID, "--views", "2").code == 0
     assert shell("files", "wait", ID, "--state", "live").code == 0
-    assert time.slept == []
+    assert time.waits == []
 
 
 @pytest.mark.parametrize(
@@ -61,8 +61,8 @@ def test_what_holds_already_is_not_waited_for(document: FakeFile, shell: Shell, 
 def test_a_link_that_ends_is_noticed(
     document: FakeFile, shell: Shell, time: FakeTime, state: str, change: dict[str, str]
 ) -> None:
-    time.during(lambda: document.row.update(change))
-    assert (shell("files", "wait", ID, "--state", state).code, len(time.slept)) == (0, 1)
+    time.run_in_waits(lambda: document.row.update(change))
+    assert (shell("files", "wait", ID, "--state", state).code, len(time.waits)) == (0, 1)
 
 
 def test_an_expiry_that_lies_ahead_is_waited_for_by_the_clock(document: FakeFile, shell: Shell, time: FakeTime) -> None:
@@ -73,12 +73,12 @@ def test_an_expiry_that_lies_ahead_is_waited_for_by_the_clock(document: FakeFile
 
 def test_a_dead_link_that_lives_again_is_noticed(document: FakeFile, shell: Shell, time: FakeTime) -> None:
     document.row["burnedAt"] = format_moment(0)
-    time.during(lambda: document.row.pop("burnedAt"))
-    assert (shell("files", "wait", ID, "--state", "live").code, len(time.slept)) == (0, 1)
+    time.run_in_waits(lambda: document.row.pop("burnedAt"))
+    assert (shell("files", "wait", ID, "--state", "live").code, len(time.waits)) == (0, 1)
 
 
 def test_gone_prints_the_file_as_it_was(document: FakeFile, api: FakeApi, shell: Shell, time: FakeTime) -> None:
-    time.during(lambda: api.on("GET", PATH, problem(404, "not_found")))
+    time.run_in_waits(lambda: api.on("GET", PATH, problem(404, "not_found")))
     done = shell("files", "wait", ID, "--state", "gone", "--json")
     assert (done.code, done.json["originalName"]) == (0, "deck.pdf")
 
@@ -86,13 +86,13 @@ def test_gone_prints_the_file_as_it_was(document: FakeFile, api: FakeApi, shell:
 @pytest.mark.parametrize("goal", [["--state", "gone"], ["--state", "expired"], ["--views", "1"]])
 def test_a_file_that_is_unknown_from_the_start_is_3(shell: Shell, time: FakeTime, goal: list[str]) -> None:
     done = shell("files", "wait", ID, *goal)
-    assert (done.code, done.out, time.slept) == (3, "", [])
+    assert (done.code, done.out, time.waits) == (3, "", [])
 
 
 def test_a_file_that_goes_away_while_another_goal_is_waited_for_is_3(
     document: FakeFile, api: FakeApi, shell: Shell, time: FakeTime
 ) -> None:
-    time.during(lambda: api.on("GET", PATH, problem(404, "not_found")))
+    time.run_in_waits(lambda: api.on("GET", PATH, problem(404, "not_found")))
     assert shell("files", "wait", ID, "--views", "1", "--timeout", "1h").code == 3
 
 
@@ -108,16 +108,16 @@ def test_the_interval_is_kept_to_and_grows_while_nothing_happens(
     document: FakeFile, shell: Shell, time: FakeTime
 ) -> None:
     shell("files", "wait", ID, "--views", "2", "--timeout", "10m", "--interval", "5s")
-    assert all(4.5 <= pause <= 16.5 for pause in time.slept[:-1])
-    assert 36 <= len(time.slept) <= 60
-    time.slept.clear()
+    assert all(4.5 <= pause <= 16.5 for pause in time.waits[:-1])
+    assert 36 <= len(time.waits) <= 60
+    time.waits.clear()
     shell("files", "wait", ID, "--views", "2", "--timeout", "10s", "--interval", "0s")
-    assert all(pause >= 0.9 for pause in time.slept[:-1])  # one second, less the jitter
+    assert all(pause >= 0.9 for pause in time.waits[:-1])  # one second, less the jitter
 
 
 def test_failures_are_borne_and_told(document: FakeFile, api: FakeApi, shell: Shell, time: FakeTime) -> None:
     document.row["viewCount"] = 2
-    api.on("GET", PATH, problem(503, "unavailable"), FakeResponse(then="drop"), lambda heard: document.row)
+    api.on("GET", PATH, problem(503, "unavailable"), FakeResponse(connection_action="drop"), lambda heard: document.row)
     done = shell("files", "wait", ID, "--views", "2")
     assert (done.code, "the server is responding again" in done.err) == (0, True)
 
@@ -141,7 +141,7 @@ def test_a_server_that_stays_away_is_11(api: FakeApi, shell: Shell, time: FakeTi
 )
 def test_what_makes_no_sense_is_2(document: FakeFile, api: FakeApi, shell: Shell, line: list[str]) -> None:
     done = shell("files", "wait", ID, *line)
-    assert (done.code, done.out, api.heard) == (2, "", [])
+    assert (done.code, done.out, api.requests) == (2, "", [])
 
 
 def test_a_pipe_gets_the_row_of_the_list_and_a_person_the_file(document: FakeFile, shell: Shell) -> None:
@@ -152,8 +152,10 @@ def test_a_pipe_gets_the_row_of_the_list_and_a_person_the_file(document: FakeFil
     assert f"https://d.example/{ID}" in shell("files", "wait", ID, "--state", "live").out
 
 
-def test_a_real_file_goes_through_its_states(desk: Callable[[Person], Shell], world: World, time: FakeTime) -> None:
-    shell, made = desk(world.pia), world.pia.upload()
+def test_a_real_file_goes_through_its_states(
+    shell_for: Callable[[Person], Shell], world: World, time: FakeTime
+) -> None:
+    shell, made = shell_for(world.pia), world.pia.upload()
     time.wall = world.clock.now / 1000
 
     def burn() -> None:
@@ -163,6 +165,6 @@ def test_a_real_file_goes_through_its_states(desk: Callable[[Person], Shell], wo
         assert shell("rm", made["uuid"], "--yes").code == 0
 
     assert shell("files", "wait", made["shortId"], "--state", "live").code == 0
-    time.during(burn, trash)
+    time.run_in_waits(burn, trash)
     assert shell("files", "wait", made["shortId"], "--state", "burned", "--timeout", "1m").code == 0
     assert shell("files", "wait", made["shortId"], "--state", "gone", "--timeout", "1m").code == 0

@@ -66,14 +66,14 @@ def boxed(tmp_path: Path) -> Path:
 def test_nothing_found_is_success_and_prints_nothing(api: FakeApi, shell: Shell, fine: Path) -> None:
     done = shell("lint", fine)
     assert (done.code, done.out, done.err) == (0, "", "")
-    assert api.heard == []
+    assert api.requests == []
 
 
 def test_a_pipe_gets_a_line_per_finding(api: FakeApi, shell: Shell, offer: Path) -> None:
     done = shell("lint", offer)
     assert (done.code, done.err) == (13, "")
     assert done.lines == [f"{offer}\twarning\tpaths\t\t{FOLDER_FINDING}\t{STRIP_HINT}\t"]
-    assert api.heard == []
+    assert api.requests == []
 
 
 def test_no_profile_and_no_credential_are_needed(shell: Shell, offer: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -298,10 +298,10 @@ def test_the_clean_copy_gets_the_usual_rights(shell: Shell, offer: Path, tmp_pat
 
 
 def test_upload_with_lint_sends_nothing_if_one_file_has_a_warning(
-    shelf: FakeUploads, shell: Shell, fine: Path, boxed: Path
+    fake_uploads: FakeUploads, shell: Shell, fine: Path, boxed: Path
 ) -> None:
     done = shell("upload", fine, boxed, "--lint")
-    assert (done.code, done.out, shelf.received) == (13, "", [])
+    assert (done.code, done.out, fake_uploads.uploads) == (13, "", [])
     assert done.err.splitlines()[:2] == [
         "error: boxed.pdf, page 1: 6 letters under a box or image can be selected, searched and copied. (covered-text)",
         "error: lint found 1 problem; nothing was uploaded",
@@ -310,26 +310,26 @@ def test_upload_with_lint_sends_nothing_if_one_file_has_a_warning(
     assert shell("upload", boxed, "--lint", "--json").error["exit"] == 13
 
 
-def test_upload_with_lint_sends_what_is_fine(shelf: FakeUploads, shell: Shell, fine: Path) -> None:
+def test_upload_with_lint_sends_what_is_fine(fake_uploads: FakeUploads, shell: Shell, fine: Path) -> None:
     assert shell("upload", fine, "--lint").out == f"{share_url(1)}\n"
     assert shell("upload", "-", "--name", "a.pdf", "--lint", stdin=fine.read_bytes()).out == f"{share_url(2)}\n"
-    assert len(shelf.received) == 2
+    assert len(fake_uploads.uploads) == 2
 
 
-def test_upload_with_lint_looks_into_stdin(shelf: FakeUploads, shell: Shell, offer: Path) -> None:
+def test_upload_with_lint_looks_into_stdin(fake_uploads: FakeUploads, shell: Shell, offer: Path) -> None:
     done = shell("upload", "-", "--name", "a.pdf", "--lint", stdin=offer.read_bytes())
-    assert (done.code, shelf.received) == (13, [])
+    assert (done.code, fake_uploads.uploads) == (13, [])
     assert done.err.startswith(f"warning: a.pdf: {FOLDER_FINDING} (paths)\n")
     assert done.err.endswith("For a clean copy: docshare lint --strip FILE -o clean.pdf.\n")
 
 
-def test_upload_with_lint_sends_no_pdf_that_cannot_be_read(shelf: FakeUploads, shell: Shell, deck: Path) -> None:
+def test_upload_with_lint_sends_no_pdf_that_cannot_be_read(fake_uploads: FakeUploads, shell: Shell, deck: Path) -> None:
     done = shell("upload", deck, "--lint")
-    assert (done.code, shelf.received) == (9, [])
+    assert (done.code, fake_uploads.uploads) == (9, [])
 
 
 def test_upload_with_lint_says_that_office_documents_are_not_looked_into(
-    shelf: FakeUploads, shell: Shell, tmp_path: Path
+    fake_uploads: FakeUploads, shell: Shell, tmp_path: Path
 ) -> None:
     path = tmp_path / "letter.docx"
     path.write_bytes(office.make_docx())
@@ -339,7 +339,7 @@ def test_upload_with_lint_says_that_office_documents_are_not_looked_into(
     )  # fmt: skip
 
 
-def test_upload_with_lint_needs_the_look_at_the_files(shelf: FakeUploads, shell: Shell, fine: Path) -> None:
+def test_upload_with_lint_needs_the_look_at_the_files(fake_uploads: FakeUploads, shell: Shell, fine: Path) -> None:
     assert shell("upload", fine, "--lint", "--no-check").code == 2
 
 
@@ -350,31 +350,31 @@ def test_upload_with_lint_needs_the_look_at_the_files(shelf: FakeUploads, shell:
 )  # fmt: skip
 @pytest.mark.parametrize("line", ["upload", "push --slug q3"])
 def test_what_stops_an_upload_can_be_chosen(
-    shelf: FakeUploads, api: FakeApi, shell: Shell, offer: Path, line: str, words: tuple[str, ...], code: int
+    fake_uploads: FakeUploads, api: FakeApi, shell: Shell, offer: Path, line: str, words: tuple[str, ...], code: int
 ) -> None:
     api.on("PUT", "/files/0b8e7d5c-0000-4000-8000-000000000001/settings", {})
     done = shell(*line.split(), offer, "--lint", *words)
     assert (done.code in (2, 13)) == (code != 0), done.err
-    assert bool(shelf.received) == (code == 0)
+    assert bool(fake_uploads.uploads) == (code == 0)
     if code:
         assert done.code == code
     assert shell(*line.split(), offer, *words).code == 2, "without --lint they mean nothing"
 
 
-def test_the_name_of_the_author_alone_is_a_note(shelf: FakeUploads, shell: Shell, tmp_path: Path) -> None:
+def test_the_name_of_the_author_alone_is_a_note(fake_uploads: FakeUploads, shell: Shell, tmp_path: Path) -> None:
     path = tmp_path / "named.pdf"
     path.write_bytes(make_lint_pdf(set_info(Author="Ada")))
     assert shell("lint", path, "--fields", "level,check").lines == ["note\tauthor"]
     assert shell("upload", path, "--lint").code == 0
 
 
-def test_a_dry_run_of_an_upload_is_linted_too(shelf: FakeUploads, shell: Shell, offer: Path) -> None:
+def test_a_dry_run_of_an_upload_is_linted_too(fake_uploads: FakeUploads, shell: Shell, offer: Path) -> None:
     assert shell("upload", offer, "--lint", "-n").code == 13
 
 
 def test_push_with_lint_sends_nothing_that_has_a_warning(api: FakeApi, shell: Shell, offer: Path) -> None:
     done = shell("push", offer, "--slug", "q3", "--lint")
-    assert (done.code, done.out, api.heard) == (13, "", [])
+    assert (done.code, done.out, api.requests) == (13, "", [])
 
 
 def test_every_kind_of_finding_has_a_line_of_its_own(shell: Shell, tmp_path: Path) -> None:

@@ -18,16 +18,16 @@ _UNKNOWN = "Check the link; it may be revoked or deleted"
 
 
 @pytest.fixture
-def made(world: World) -> dict[str, Any]:
+def uploaded_file(world: World) -> dict[str, Any]:
     """The upload result of a document of three pages that Pia shares."""
     return world.pia.upload(name="Report.pdf")
 
 
 @pytest.fixture
-def base(house: str, world: World) -> str:
+def base(server_url: str, world: World) -> str:
     """The address of the server, which its links name too: only such links are its own."""
-    attach_runtime(world.app, replace(world.rt, config=replace(world.rt.config, base_url=house)))
-    return house
+    attach_runtime(world.app, replace(world.rt, config=replace(world.rt.config, base_url=server_url)))
+    return server_url
 
 
 @pytest.fixture
@@ -38,48 +38,61 @@ def stranger(base: str, tmp_path: Path) -> Shell:
     return shell
 
 
-def test_the_facts_of_a_link_need_no_credential(stranger: Shell, base: str, made: dict[str, Any]) -> None:
-    for link in (f"{base}/{made['shortId']}?via=qr", f"{base}/embed/{made['uuid'].upper()}", made["shortId"]):
+def test_the_facts_of_a_link_need_no_credential(stranger: Shell, base: str, uploaded_file: dict[str, Any]) -> None:
+    for link in (
+        f"{base}/{uploaded_file['shortId']}?via=qr",
+        f"{base}/embed/{uploaded_file['uuid'].upper()}",
+        uploaded_file["shortId"],
+    ):
         done = stranger("public", "metadata", link, "--json")
         assert (done.code, done.json["originalName"], done.json["totalPages"]) == (0, "Report.pdf", 3)
-    assert stranger("public", "metadata", made["shortId"], "--fields", "size,protected").lines[0].endswith("\tfalse")
+    assert (
+        stranger("public", "metadata", uploaded_file["shortId"], "--fields", "size,protected")
+        .lines[0]
+        .endswith("\tfalse")
+    )
     stranger.tty = True
-    assert "Report.pdf" in stranger("public", "metadata", made["shortId"]).out
+    assert "Report.pdf" in stranger("public", "metadata", uploaded_file["shortId"]).out
 
 
-def test_the_server_is_the_one_of_the_link(base: str, made: dict[str, Any], tmp_path: Path) -> None:
+def test_the_server_is_the_one_of_the_link(base: str, uploaded_file: dict[str, Any], tmp_path: Path) -> None:
     elsewhere = Shell(tmp_path, "http://127.0.0.1:9", FakeTime())
     del elsewhere.env["DOCSHARE_TOKEN"]
-    assert elsewhere("public", "metadata", f"{base}/{made['shortId']}").code == 0
-    assert elsewhere("public", "metadata", made["shortId"], "--retries", "0").code == 11
+    assert elsewhere("public", "metadata", f"{base}/{uploaded_file['shortId']}").code == 0
+    assert elsewhere("public", "metadata", uploaded_file["shortId"], "--retries", "0").code == 11
 
 
 def test_no_credential_leaves_although_there_is_one(api: FakeApi, shell: Shell) -> None:
     api.on("GET", "/api/files/aB3dE5fG7hJ9/metadata", {"shortId": "aB3dE5fG7hJ9", "shareUrl": "https://d.example/x"})
     assert shell("public", "metadata", "aB3dE5fG7hJ9", "--json").code == 0
-    assert [heard.headers["Authorization"] for heard in api.heard] == [None]
+    assert [heard.headers["Authorization"] for heard in api.requests] == [None]
 
 
 @pytest.mark.parametrize(("column", "reason"), [("delete_at", "expired"), ("burned_at", "burned")])
 def test_a_link_that_has_ended_is_told_with_exit_8(
-    world: World, stranger: Shell, made: dict[str, Any], column: str, reason: str
+    world: World, stranger: Shell, uploaded_file: dict[str, Any], column: str, reason: str
 ) -> None:
     """410 JSON shown as a state, exit 8."""
-    update_file_row(world, made["uuid"], **{column: world.clock.now})
-    done = stranger("public", "metadata", made["shortId"], "--json")
+    update_file_row(world, uploaded_file["uuid"], **{column: world.clock.now})
+    done = stranger("public", "metadata", uploaded_file["shortId"], "--json")
     assert (done.code, done.json["reason"], done.json["originalName"]) == (8, reason, "Report.pdf")
     ended = done.json["endedAt"]
-    assert stranger("public", "metadata", made["shortId"], "--fields", "reason,endedAt").out == f"{reason}\t{ended}\n"
+    assert (
+        stranger("public", "metadata", uploaded_file["shortId"], "--fields", "reason,endedAt").out
+        == f"{reason}\t{ended}\n"
+    )
     stranger.tty = True
-    done = stranger("public", "metadata", made["shortId"])
+    done = stranger("public", "metadata", uploaded_file["shortId"])
     assert (done.code, done.out, done.err) == (8, f"{reason} {ended}\n", "")
 
 
-def test_a_link_by_its_slug_tells_the_same(world: World, stranger: Shell, base: str, made: dict[str, Any]) -> None:
-    update_file_row(world, made["uuid"], slug="the-report")
+def test_a_link_by_its_slug_tells_the_same(
+    world: World, stranger: Shell, base: str, uploaded_file: dict[str, Any]
+) -> None:
+    update_file_row(world, uploaded_file["uuid"], slug="the-report")
     for link in (f"{base}/the-report", "the-report"):
-        assert stranger("public", "metadata", link, "--json").json["shortId"] == made["shortId"]
-        assert stranger("public", "qr", link, "--json").json == {"url": f"{base}/{made['shortId']}?via=qr"}
+        assert stranger("public", "metadata", link, "--json").json["shortId"] == uploaded_file["shortId"]
+        assert stranger("public", "qr", link, "--json").json == {"url": f"{base}/{uploaded_file['shortId']}?via=qr"}
 
 
 def test_an_oembed_document_that_names_no_id_is_3(api: FakeApi, shell: Shell) -> None:
@@ -88,8 +101,8 @@ def test_an_oembed_document_that_names_no_id_is_3(api: FakeApi, shell: Shell) ->
 
 
 @pytest.mark.parametrize("name", ["code.svg", "code.jpg"])
-def test_a_code_is_saved_as_png_only(stranger: Shell, made: dict[str, Any], tmp_path: Path, name: str) -> None:
-    done = stranger("public", "qr", made["uuid"], "-o", tmp_path / name)
+def test_a_code_is_saved_as_png_only(stranger: Shell, uploaded_file: dict[str, Any], tmp_path: Path, name: str) -> None:
+    done = stranger("public", "qr", uploaded_file["uuid"], "-o", tmp_path / name)
     assert (done.code, (tmp_path / name).exists()) == (2, False)
     assert "code.png" in done.err
 
@@ -103,9 +116,11 @@ def test_unknown_links_are_3_and_what_is_no_link_is_2(stranger: Shell, base: str
         assert (done.code, done.out) == (2, ""), word
 
 
-def test_oembed_knows_every_form_of_a_link(world: World, stranger: Shell, base: str, made: dict[str, Any]) -> None:
-    update_file_row(world, made["uuid"], slug="the-report")
-    for link in ("the-report", f"{base}/the-report", f"{base}/{made['shortId']}", made["uuid"]):
+def test_oembed_knows_every_form_of_a_link(
+    world: World, stranger: Shell, base: str, uploaded_file: dict[str, Any]
+) -> None:
+    update_file_row(world, uploaded_file["uuid"], slug="the-report")
+    for link in ("the-report", f"{base}/the-report", f"{base}/{uploaded_file['shortId']}", uploaded_file["uuid"]):
         done = stranger("public", "oembed", link, "--json", "--max-width", "500")
         assert (done.code, done.json["title"], done.json["width"]) == (0, "Report.pdf", 500)
         assert f"{base}/embed/" in done.json["html"]
@@ -113,14 +128,14 @@ def test_oembed_knows_every_form_of_a_link(world: World, stranger: Shell, base: 
 
 
 def test_the_code_is_the_one_of_the_short_link(
-    stranger: Shell, base: str, made: dict[str, Any], tmp_path: Path
+    stranger: Shell, base: str, uploaded_file: dict[str, Any], tmp_path: Path
 ) -> None:
     target = tmp_path / "code.png"
-    done = stranger("public", "qr", made["uuid"], "-o", target)
+    done = stranger("public", "qr", uploaded_file["uuid"], "-o", target)
     assert (done.code, done.out) == (0, f"{target}\n")
     assert target.read_bytes().startswith(b"\x89PNG")
-    done = stranger("public", "qr", made["uuid"], "--json")
-    assert done.json == {"url": f"{base}/{made['shortId']}?via=qr"}
+    done = stranger("public", "qr", uploaded_file["uuid"], "--json")
+    assert done.json == {"url": f"{base}/{uploaded_file['shortId']}?via=qr"}
     stranger.tty = True
-    assert stranger("public", "qr", made["uuid"], "-o", "-").code == 2
-    assert "█" in stranger("public", "qr", made["uuid"]).out
+    assert stranger("public", "qr", uploaded_file["uuid"], "-o", "-").code == 2
+    assert "█" in stranger("public", "qr", uploaded_file["uuid"]).out

@@ -27,8 +27,8 @@ ONE, TWO = simple_pdf(pages=1), simple_pdf(pages=2)
 
 
 @pytest.fixture
-def pia(desk: MakeShell, world: World) -> Shell:
-    return desk(world.pia)
+def pia(shell_for: MakeShell, world: World) -> Shell:
+    return shell_for(world.pia)
 
 
 @pytest.fixture
@@ -72,9 +72,9 @@ def test_a_push_that_changes_nothing_sends_nothing(world: World, pia: Shell, rep
     assert list_files(world.pia) == before
 
 
-def test_a_manifest_knows_the_file_without_a_slug(world: World, desk: MakeShell, report: Path) -> None:
+def test_a_manifest_knows_the_file_without_a_slug(world: World, shell_for: MakeShell, report: Path) -> None:
     """Works with --manifest without Pro slugs; replacing then needs Pro and says so (exit 6)."""
-    fay = desk(world.fay)
+    fay = shell_for(world.fay)
     done = fay("push", report, "--manifest", "shared.jsonl")
     (file,) = list_files(world.fay)
     assert (done.code, done.out) == (0, f"{BASE_URL}/{file['shortId']}\n")
@@ -90,8 +90,8 @@ def test_a_manifest_knows_the_file_without_a_slug(world: World, desk: MakeShell,
     assert len(list_files(world.fay)) == 1
 
 
-def test_a_slug_below_pro_is_refused_before_the_upload(world: World, desk: MakeShell, report: Path) -> None:
-    done = desk(world.bea)("push", report, "--slug", "q3", "--json")
+def test_a_slug_below_pro_is_refused_before_the_upload(world: World, shell_for: MakeShell, report: Path) -> None:
+    done = shell_for(world.bea)("push", report, "--slug", "q3", "--json")
     assert (done.code, done.out) == (6, "")
     assert "requires the pro plan" in done.error["detail"]
     assert "--manifest" in done.error["hint"]
@@ -118,7 +118,7 @@ def test_a_slug_of_somebody_else_is_409_and_leaves_nothing(world: World, pia: Sh
     done = pia("push", report, "--slug", "q3", "--json")
     assert (done.code, done.error["code"]) == (7, "conflict")
     assert list_files(world.pia) == []
-    found = world.rt.db.row("SELECT COUNT(*) FROM files")
+    found = world.rt.db.fetch_one("SELECT COUNT(*) FROM files")
     assert found == (1,)
 
 
@@ -139,7 +139,7 @@ def test_pushes_at_the_same_time_make_one_file(world: World, pia: Shell, tmp_pat
     assert {each["uuid"] for each in told} == {file["uuid"]}
     assert [each["status"] for each in told].count("created") == 1
     assert get_content(world.pia, file["uuid"]) in contents
-    assert world.rt.db.row("SELECT COUNT(*) FROM files") == (1,)
+    assert world.rt.db.fetch_one("SELECT COUNT(*) FROM files") == (1,)
 
 
 def test_the_loser_of_a_race_takes_its_upload_back(api: FakeApi, shell: Shell, report: Path) -> None:
@@ -154,8 +154,8 @@ def test_the_loser_of_a_race_takes_its_upload_back(api: FakeApi, shell: Shell, r
     done = shell("push", report, "--slug", "q3", "--json")
     assert (done.code, done.json["status"], done.json["uuid"]) == (0, "replaced", theirs)
     assert done.json["url"] == "https://d.example/q3"
-    assert [heard.query for heard in api.asked("DELETE", f"/files/{mine}")] == [{"purge": "1"}]
-    assert len(api.asked("POST", f"/files/{theirs}/content")) == 2
+    assert [heard.query for heard in api.list_requests("DELETE", f"/files/{mine}")] == [{"purge": "1"}]
+    assert len(api.list_requests("POST", f"/files/{theirs}/content")) == 2
 
 
 def test_a_race_without_end_is_a_conflict(api: FakeApi, shell: Shell, report: Path) -> None:
@@ -163,7 +163,7 @@ def test_a_race_without_end_is_a_conflict(api: FakeApi, shell: Shell, report: Pa
     api.on("GET", "/files", [file])
     api.on("POST", f"/files/{file['uuid']}/content", problem(409, "conflict"))
     assert shell("push", report, "--slug", "q3").code == 7
-    assert len(api.asked("POST", f"/files/{file['uuid']}/content")) == 3
+    assert len(api.list_requests("POST", f"/files/{file['uuid']}/content")) == 3
 
 
 def test_an_upload_whose_name_cannot_be_set_or_taken_back_is_told(api: FakeApi, shell: Shell, report: Path) -> None:
@@ -232,7 +232,7 @@ def test_what_cannot_work_sends_nothing(
     monkeypatch.chdir(report.parent)
     done = shell("push", *argv)
     assert (done.code, done.out) == (2, "")
-    assert api.heard == []
+    assert api.requests == []
 
 
 def test_a_dry_run_says_what_would_be_sent(world: World, pia: Shell, report: Path) -> None:

@@ -57,7 +57,7 @@ def make_route(answer: dict[str, Any]) -> Any:
 
 
 @pytest.fixture
-def left(api: FakeApi) -> FakeApi:
+def feedback_api(api: FakeApi) -> FakeApi:
     """A file on which readers left everything they can."""
     api.on("GET", MARKS, make_route(MARKS_ANSWER))
     api.on("GET", ANNOTATIONS, make_route(ANNOTATIONS_ANSWER))
@@ -68,13 +68,13 @@ def left(api: FakeApi) -> FakeApi:
 # --- what is shown ---------------------------------------------------------------------------------------------------
 
 
-def test_marks_are_a_line_each_in_a_pipe(left: FakeApi, shell: Shell) -> None:
+def test_marks_are_a_line_each_in_a_pipe(feedback_api: FakeApi, shell: Shell) -> None:
     assert shell("readership", "marks", FILE).lines == [
         "1\tann@example.com\tpick", "1\tReader 7F3A\tmaybe", "2\tann@example.com\treject",
     ]  # fmt: skip
 
 
-def test_a_person_sees_marks_by_page_with_totals(left: FakeApi, shell: Shell) -> None:
+def test_a_person_sees_marks_by_page_with_totals(feedback_api: FakeApi, shell: Shell) -> None:
     shell.tty = True
     done = shell("readership", "marks", FILE, "--no-color")
     assert [line.split() for line in done.lines] == [
@@ -86,7 +86,7 @@ def test_a_person_sees_marks_by_page_with_totals(left: FakeApi, shell: Shell) ->
     assert "personal data" in done.err
 
 
-def test_annotations_tell_place_and_words(left: FakeApi, shell: Shell) -> None:
+def test_annotations_tell_place_and_words(feedback_api: FakeApi, shell: Shell) -> None:
     assert shell("readership", "annotations", FILE).lines == [
         f'3\t{UUID.format(5)}\tReader 7F3A\t{{"x":0.1,"y":0.2,"width":0.3,"height":0.045}}\tMove\\x1b[31m this\t{AT}'
     ]
@@ -94,7 +94,7 @@ def test_annotations_tell_place_and_words(left: FakeApi, shell: Shell) -> None:
     assert "10,20 30x5 %" in shell("readership", "annotations", FILE, "--no-color").lines[1]
 
 
-def test_notes_and_receipts_stand_in_the_order_of_time(left: FakeApi, shell: Shell) -> None:
+def test_notes_and_receipts_stand_in_the_order_of_time(feedback_api: FakeApi, shell: Shell) -> None:
     assert shell("readership", "notes", FILE).lines == [
         f"note\t2026-09-21T12:00:00.000Z\tBob\t\tfalse\tHm\tReader 1\t{UUID.format(7)}\t",
         "receipt\t2026-09-21T12:00:01.000Z\tEve\t\t\t\tReader 2\t\t2",
@@ -105,7 +105,7 @@ def test_notes_and_receipts_stand_in_the_order_of_time(left: FakeApi, shell: She
     assert ["everyone" in line for line in lines[1:]] == [False, False, True]
 
 
-def test_beside_the_name_that_was_signed_stands_who_it_was(left: FakeApi, shell: Shell) -> None:
+def test_beside_the_name_that_was_signed_stands_who_it_was(feedback_api: FakeApi, shell: Shell) -> None:
     """On a narrow terminal, too."""
     shell.tty, shell.env["COLUMNS"] = True, "80"
     lines = shell("readership", "notes", FILE, "--no-color").lines
@@ -117,7 +117,7 @@ def test_beside_the_name_that_was_signed_stands_who_it_was(left: FakeApi, shell:
 @pytest.mark.parametrize(
     ("words", "answer"), [("marks", MARKS_ANSWER), ("annotations", ANNOTATIONS_ANSWER), ("notes", NOTES_ANSWER)]
 )
-def test_json_is_what_the_server_sent(left: FakeApi, shell: Shell, words: str, answer: Any) -> None:
+def test_json_is_what_the_server_sent(feedback_api: FakeApi, shell: Shell, words: str, answer: Any) -> None:
     done = shell("readership", words, FILE, "--json")
     assert (done.json, done.err) == (answer, "")
 
@@ -146,28 +146,28 @@ def test_strange_shapes_are_no_crash(api: FakeApi, shell: Shell, words: str) -> 
 
 @pytest.mark.parametrize("words", ["marks", "annotations"])
 @pytest.mark.parametrize("options", [["--format", "csv"], ["-o", "-"], ["-o", "-", "--format", "csv"]])
-def test_csv_is_passed_on_byte_by_byte(left: FakeApi, shell: Shell, words: str, options: list[str]) -> None:
+def test_csv_is_passed_on_byte_by_byte(feedback_api: FakeApi, shell: Shell, words: str, options: list[str]) -> None:
     done = shell("readership", words, FILE, *options)
     assert (done.code, done.out.encode()) == (0, SHEET)
-    assert [heard.query for heard in left.heard] == [{"format": "csv"}]
+    assert [heard.query for heard in feedback_api.requests] == [{"format": "csv"}]
 
 
-def test_csv_can_be_saved_for_your_eyes_only(left: FakeApi, shell: Shell, tmp_path: Path) -> None:
+def test_csv_can_be_saved_for_your_eyes_only(feedback_api: FakeApi, shell: Shell, tmp_path: Path) -> None:
     path = tmp_path / "marks.csv"
     assert shell("readership", "marks", FILE, "-o", path).out == ""
     assert (path.read_bytes(), path.stat().st_mode & 0o777) == (SHEET, 0o600)
-    left.heard.clear()
+    feedback_api.requests.clear()
     assert shell("readership", "marks", FILE, "-o", path).code == 2
-    assert left.heard == []
+    assert feedback_api.requests == []
     assert shell("readership", "marks", FILE, "-o", path, "--force").code == 0
 
 
-def test_only_csv_is_saved(left: FakeApi, shell: Shell, tmp_path: Path) -> None:
+def test_only_csv_is_saved(feedback_api: FakeApi, shell: Shell, tmp_path: Path) -> None:
     done = shell("readership", "marks", FILE, "-o", tmp_path / "marks.json", "--json")
-    assert (done.code, done.error["detail"], left.heard) == (2, "-o writes CSV, not json", [])
+    assert (done.code, done.error["detail"], feedback_api.requests) == (2, "-o writes CSV, not json", [])
 
 
-def test_chosen_fields_make_a_csv_of_our_own(left: FakeApi, shell: Shell) -> None:
+def test_chosen_fields_make_a_csv_of_our_own(feedback_api: FakeApi, shell: Shell) -> None:
     assert shell("readership", "marks", FILE, "--format", "csv", "--fields", "mark").lines == [
         "mark", "pick", "maybe", "reject",
     ]  # fmt: skip
@@ -185,20 +185,20 @@ def test_a_foreign_file_is_told_as_one(api: FakeApi, shell: Shell, words: str, p
 
 
 @pytest.fixture
-def whole(left: FakeApi) -> FakeApi:
+def full_feedback_api(feedback_api: FakeApi) -> FakeApi:
     """... and with a report, pages and variants."""
-    room = FakeReadership(left)
+    room = FakeReadership(feedback_api)
     room.variants = [make_variant(ANN, "=Ann")]
     room.sessions = [make_session(number, {1: 4, 3: 9}, name="=Eve") for number in range(1, 103)]
     read = [{"uuid": ANN, "label": "=Ann", "sessions": 4, "avgTimeMs": 31_000}]
-    left.on("GET", f"{PATH}/readership", {"tier": "pro", "variants": read, "name": "Größe"})
+    feedback_api.on("GET", f"{PATH}/readership", {"tier": "pro", "variants": read, "name": "Größe"})
     page = {"pageNumber": 1, "views": 9, "avgDurationMs": 20_000, "backTurns": 4}
-    left.on("GET", f"{PATH}/readership/pages", {"totalPages": 1, "pages": [page]})
-    left.on("GET", f"{PATH}/variants", {"variants": [make_variant(ANN, "=Ann")]})
-    return left
+    feedback_api.on("GET", f"{PATH}/readership/pages", {"totalPages": 1, "pages": [page]})
+    feedback_api.on("GET", f"{PATH}/variants", {"variants": [make_variant(ANN, "=Ann")]})
+    return feedback_api
 
 
-def test_an_export_writes_everything(whole: FakeApi, shell: Shell, tmp_path: Path) -> None:
+def test_an_export_writes_everything(full_feedback_api: FakeApi, shell: Shell, tmp_path: Path) -> None:
     folder = tmp_path / "out" / "readers"
     done = shell("readership", "export", FILE, "-o", folder)
     names = ["readership.json", "pages.csv", "sessions.csv", "notes.csv", "receipts.csv", "marks.csv",
@@ -212,8 +212,8 @@ def test_an_export_writes_everything(whole: FakeApi, shell: Shell, tmp_path: Pat
     assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600}
 
 
-def test_an_export_keeps_every_character(whole: FakeApi, shell: Shell, tmp_path: Path) -> None:
-    whole.on(
+def test_an_export_keeps_every_character(full_feedback_api: FakeApi, shell: Shell, tmp_path: Path) -> None:
+    full_feedback_api.on(
         "GET", NOTES, {"notes": [{**NOTES_ANSWER["notes"][0], "body": "zero\u200cwidth\nline\rend"}], "receipts": []}
     )
     assert shell("readership", "export", FILE, "-o", tmp_path / "out").code == 0
@@ -221,9 +221,9 @@ def test_an_export_keeps_every_character(whole: FakeApi, shell: Shell, tmp_path:
         assert [row["body"] for row in csv.DictReader(table)] == ["zero\u200cwidth\nline\rend"]
 
 
-def test_the_csv_of_the_server_does_not_steer_a_terminal(left: FakeApi, shell: Shell) -> None:
+def test_the_csv_of_the_server_does_not_steer_a_terminal(feedback_api: FakeApi, shell: Shell) -> None:
     sent = "\ufeffpage,identity\r\n1,\x1b[31mann\u202e\r\n"
-    left.on("GET", MARKS, FakeResponse(sent.encode(), 200, {"Content-Type": "text/csv; charset=utf-8"}))
+    feedback_api.on("GET", MARKS, FakeResponse(sent.encode(), 200, {"Content-Type": "text/csv; charset=utf-8"}))
     line = ("readership", "marks", FILE, "--format", "csv")
     assert shell(*line).out == sent
     shell.tty = True
@@ -231,10 +231,10 @@ def test_the_csv_of_the_server_does_not_steer_a_terminal(left: FakeApi, shell: S
 
 
 def test_an_export_holds_sessions_notes_and_receipts_without_formulas(
-    whole: FakeApi, shell: Shell, tmp_path: Path
+    full_feedback_api: FakeApi, shell: Shell, tmp_path: Path
 ) -> None:
     typed = {**NOTES_ANSWER["receipts"][0], "name": "=Eve"}
-    whole.on("GET", NOTES, {"notes": [{**NOTES_ANSWER["notes"][0], "body": "=1+1"}], "receipts": [typed]})
+    full_feedback_api.on("GET", NOTES, {"notes": [{**NOTES_ANSWER["notes"][0], "body": "=1+1"}], "receipts": [typed]})
     assert shell("readership", "export", FILE, "-o", tmp_path / "out").code == 0
 
     def table(name: str) -> list[dict[str, str]]:
@@ -250,12 +250,12 @@ def test_an_export_holds_sessions_notes_and_receipts_without_formulas(
     assert receipt == {
         "confirmedAt": "2026-09-21T12:00:01.000Z", "name": "'=Eve", "viewer": "Reader 2", "contentVersion": "2",
     }  # fmt: skip
-    assert len(whole.asked("GET", NOTES)) == 1
+    assert len(full_feedback_api.list_requests("GET", NOTES)) == 1
 
 
-def test_what_the_plan_refuses_is_skipped_and_said(whole: FakeApi, shell: Shell, tmp_path: Path) -> None:
+def test_what_the_plan_refuses_is_skipped_and_said(full_feedback_api: FakeApi, shell: Shell, tmp_path: Path) -> None:
     for path in (SESSIONS, NOTES, MARKS, ANNOTATIONS, f"{PATH}/variants"):
-        whole.on("GET", path, problem(403, "plan_required", "requires the pro plan"))
+        full_feedback_api.on("GET", path, problem(403, "plan_required", "requires the pro plan"))
     done = shell("readership", "export", FILE, "-o", tmp_path / "a", "--json")
     assert (done.code, [row.get("skipped") for row in done.json]) == (
         0, [None, None, *["requires the pro plan"] * 6],
@@ -264,26 +264,26 @@ def test_what_the_plan_refuses_is_skipped_and_said(whole: FakeApi, shell: Shell,
     assert shell("readership", "export", FILE, "-o", tmp_path / "b", "--strict").code == 12
 
 
-def test_without_the_report_nothing_is_exported(whole: FakeApi, shell: Shell, tmp_path: Path) -> None:
-    whole.on("GET", f"{PATH}/readership", problem(403, "forbidden"))
+def test_without_the_report_nothing_is_exported(full_feedback_api: FakeApi, shell: Shell, tmp_path: Path) -> None:
+    full_feedback_api.on("GET", f"{PATH}/readership", problem(403, "forbidden"))
     done = shell("readership", "export", FILE, "-o", tmp_path / "out")
     assert (done.code, done.out, (tmp_path / "out").exists()) == (5, "", False)
 
 
-def test_a_failure_of_the_server_is_no_reason_to_skip(whole: FakeApi, shell: Shell, tmp_path: Path) -> None:
-    whole.on("GET", MARKS, problem(500, "internal"))
+def test_a_failure_of_the_server_is_no_reason_to_skip(full_feedback_api: FakeApi, shell: Shell, tmp_path: Path) -> None:
+    full_feedback_api.on("GET", MARKS, problem(500, "internal"))
     assert shell("readership", "export", FILE, "-o", tmp_path / "out", "--retries", "0").code == 11
 
 
-def test_files_that_stand_are_not_overwritten(whole: FakeApi, shell: Shell, tmp_path: Path) -> None:
+def test_files_that_stand_are_not_overwritten(full_feedback_api: FakeApi, shell: Shell, tmp_path: Path) -> None:
     (tmp_path / "marks.csv").write_text("mine")
     assert shell("readership", "export", FILE, "-o", tmp_path).code == 2
-    assert (whole.heard, (tmp_path / "marks.csv").read_text()) == ([], "mine")
+    assert (full_feedback_api.requests, (tmp_path / "marks.csv").read_text()) == ([], "mine")
     assert shell("readership", "export", FILE, "-o", tmp_path, "--force").code == 0
     assert (tmp_path / "marks.csv").read_bytes() == SHEET
 
 
-def test_a_person_is_told_that_the_files_are_personal(whole: FakeApi, shell: Shell, tmp_path: Path) -> None:
+def test_a_person_is_told_that_the_files_are_personal(full_feedback_api: FakeApi, shell: Shell, tmp_path: Path) -> None:
     shell.tty = True
     done = shell("readership", "export", FILE, "-o", tmp_path / "out", "--no-color")
     assert "personal data" in done.err

@@ -322,7 +322,7 @@ def test_since_leaves_the_later_days(api: FakeApi, shell: Shell, since: str) -> 
 @pytest.mark.parametrize("since", ["5123", "yesterday"])
 def test_since_is_a_time(api: FakeApi, shell: Shell, since: str) -> None:
     assert show_report(api, shell, BASIC_REPORT, "--since", since).code == 2
-    assert api.heard == []
+    assert api.requests == []
 
 
 # --- again and again -------------------------------------------------------------------------------------------------
@@ -332,7 +332,7 @@ def watch_report(api: FakeApi, shell: Shell, time: FakeTime, rounds: int, *optio
     """A watch that is interrupted in its last wait."""
 
     def step(seconds: float) -> None:
-        if len(time.slept) >= rounds:
+        if len(time.waits) >= rounds:
             raise KeyboardInterrupt
 
     time.on_sleep = step
@@ -343,7 +343,7 @@ def test_a_watch_shows_every_report_until_ctrl_c(api: FakeApi, shell: Shell, tim
     api.on("GET", REPORT, FREE_REPORT, {**FREE_REPORT, "summary": {"totalViews": 2}})
     done = watch_report(api, shell, time, 3, "--json")
     assert (done.code, [row["summary"]["totalViews"] for row in done.rows]) == (130, [1_234_567, 2, 2])
-    assert all(27 <= pause <= 33 for pause in time.slept)
+    assert all(27 <= pause <= 33 for pause in time.waits)
 
 
 def test_a_watch_clears_the_terminal_before_each(api: FakeApi, shell: Shell, time: FakeTime) -> None:
@@ -351,7 +351,7 @@ def test_a_watch_clears_the_terminal_before_each(api: FakeApi, shell: Shell, tim
     api.on("GET", REPORT, FREE_REPORT)
     assert watch_report(api, shell, time, 2).out.count("\x1b[H\x1b[2J") == 2
     shell.env["TERM"] = "dumb"
-    time.slept.clear()
+    time.waits.clear()
     assert "\x1b" not in watch_report(api, shell, time, 2, "--no-color").out
 
 
@@ -360,7 +360,7 @@ def test_a_watch_bears_failures_and_no_refusal(api: FakeApi, shell: Shell, time:
         "GET",
         REPORT,
         FREE_REPORT,
-        FakeResponse(then="drop"),
+        FakeResponse(connection_action="drop"),
         problem(503, "unavailable"),
         FREE_REPORT,
         problem(404, "not_found"),

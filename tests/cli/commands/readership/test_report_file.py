@@ -40,7 +40,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def told(api: FakeApi) -> FakeApi:
+def full_report_api(api: FakeApi) -> FakeApi:
     """A server that tells everything a Pro owner may know of a document with twelve pages."""
     api.on("GET", f"/files/{ID}/readership", reports.pro_report())
     api.on("GET", f"/files/{ID}/readership/pages", reports.pages_report())
@@ -62,42 +62,44 @@ def parse_page(path: Path | str) -> HtmlElement:
 
 def picture_sizes(page: HtmlElement) -> list[tuple[int, int]]:
     """The size in pixels of every JPEG in the page, as its bytes say."""
-    found = [JPEG.fullmatch(node.attrs["src"]) for node in page.all("img")]
+    found = [JPEG.fullmatch(node.attrs["src"]) for node in page.find_all("img")]
     return [PIL.Image.open(io.BytesIO(base64.b64decode(match[1]))).size for match in found if match]
 
 
-def test_the_report_is_one_private_file(told: FakeApi, shell: Shell, here: Path) -> None:
+def test_the_report_is_one_private_file(full_report_api: FakeApi, shell: Shell, here: Path) -> None:
     ended = shell("readership", "report", ID)
     assert (ended.code, ended.out) == (0, "report.html\n")
     found = parse_page(here / "report.html")
-    assert found.one("h1").words == "Series A deck – autumn 2026.pdf"
-    assert found.one("footer").words.startswith(f"Created on 21 Sep 2026, 14:13 UTC from {told.url}.")
+    assert found.find_one("h1").words == "Series A deck – autumn 2026.pdf"
+    assert found.find_one("footer").words.startswith(f"Created on 21 Sep 2026, 14:13 UTC from {full_report_api.url}.")
     for title in ("notes-heading", "proofs-heading", "sessions-heading", "pages-heading"):
-        assert len(found.all(id=title)) == 1
+        assert len(found.find_all(id=title)) == 1
     assert stat.S_IMODE((here / "report.html").stat().st_mode) == 0o600
     assert [path.name for path in here.iterdir()] == ["report.html"]
 
 
-def test_pages_are_drawn_small_from_the_stored_pdf(told: FakeApi, shell: Shell, here: Path) -> None:
+def test_pages_are_drawn_small_from_the_stored_pdf(full_report_api: FakeApi, shell: Shell, here: Path) -> None:
     assert shell("readership", "report", ID, "-o", "r.html").code == 0
     # Twelve pages, and three of them once more with what readers left on them.
     assert picture_sizes(parse_page(here / "r.html")) == [(280, 363)] * 15
 
 
-def test_without_thumbnails_the_document_is_not_fetched(told: FakeApi, shell: Shell, here: Path) -> None:
+def test_without_thumbnails_the_document_is_not_fetched(full_report_api: FakeApi, shell: Shell, here: Path) -> None:
     assert shell("readership", "report", ID, "--no-thumbnails").code == 0
-    assert told.asked("GET", f"/files/{ID}/content") == []
+    assert full_report_api.list_requests("GET", f"/files/{ID}/content") == []
     found = parse_page(here / "report.html")
     assert picture_sizes(found) == []
-    assert len(found.all("figure", id="times")) == 1
+    assert len(found.find_all("figure", id="times")) == 1
 
 
-def test_a_document_above_100_mb_is_not_fetched(told: FakeApi, shell: Shell, here: Path) -> None:
-    told.on("GET", f"/files/{ID}/readership", reports.pro_report(file=reports.file_object(size=100 * 1024**2 + 1)))
+def test_a_document_above_100_mb_is_not_fetched(full_report_api: FakeApi, shell: Shell, here: Path) -> None:
+    full_report_api.on(
+        "GET", f"/files/{ID}/readership", reports.pro_report(file=reports.file_object(size=100 * 1024**2 + 1))
+    )
     ended = shell("readership", "report", ID)
     assert ended.code == 0
     assert "larger than 100 MB" in ended.err
-    assert told.asked("GET", f"/files/{ID}/content") == []
+    assert full_report_api.list_requests("GET", f"/files/{ID}/content") == []
 
 
 @pytest.mark.parametrize(
@@ -108,32 +110,34 @@ def test_a_document_above_100_mb_is_not_fetched(told: FakeApi, shell: Shell, her
     ],
 )
 def test_a_document_that_cannot_be_drawn_has_its_report_all_the_same(
-    told: FakeApi, shell: Shell, here: Path, content: FakeResponse, why: str
+    full_report_api: FakeApi, shell: Shell, here: Path, content: FakeResponse, why: str
 ) -> None:
-    told.on("GET", f"/files/{ID}/content", content)
+    full_report_api.on("GET", f"/files/{ID}/content", content)
     ended = shell("readership", "report", ID)
     assert (ended.code, why in ended.err) == (0, True)
-    assert len(parse_page(here / "report.html").all("table", class_="sessions")) == 2
+    assert len(parse_page(here / "report.html").find_all("table", class_="sessions")) == 2
 
 
 @pytest.mark.parametrize(("tier", "asked"), [("free", []), ("basic", ["readership/pages"])])
 def test_a_lower_plan_is_not_asked_for_what_it_has_not(
-    told: FakeApi, shell: Shell, here: Path, tier: str, asked: list[str]
+    full_report_api: FakeApi, shell: Shell, here: Path, tier: str, asked: list[str]
 ) -> None:
-    told.on("GET", f"/files/{ID}/readership", {"free": reports.free_report, "basic": reports.basic_report}[tier]())
+    full_report_api.on(
+        "GET", f"/files/{ID}/readership", {"free": reports.free_report, "basic": reports.basic_report}[tier]()
+    )
     assert shell("readership", "report", ID).code == 0
     others = {"readership", "content"}
-    paths = [heard.path.removeprefix(f"/files/{ID}/") for heard in told.heard]
+    paths = [heard.path.removeprefix(f"/files/{ID}/") for heard in full_report_api.requests]
     assert [path for path in paths if path not in others] == asked
-    assert parse_page(here / "report.html").all("h2")[-1].words == "More with a higher plan"
+    assert parse_page(here / "report.html").find_all("h2")[-1].words == "More with a higher plan"
 
 
-def test_a_server_without_the_additions_has_its_report(told: FakeApi, shell: Shell, here: Path) -> None:
-    told.on("GET", f"/files/{ID}/feedback", problem(404, "not_found", "There is no such route."))
+def test_a_server_without_the_additions_has_its_report(full_report_api: FakeApi, shell: Shell, here: Path) -> None:
+    full_report_api.on("GET", f"/files/{ID}/feedback", problem(404, "not_found", "There is no such route."))
     ended = shell("readership", "report", ID)
     assert ended.code == 0
     assert "skipped: There is no such route." in ended.err
-    assert parse_page(here / "report.html").all(id="notes-heading") == []
+    assert parse_page(here / "report.html").find_all(id="notes-heading") == []
 
 
 def test_a_foreign_file_is_refused_and_nothing_is_written(api: FakeApi, shell: Shell, here: Path) -> None:
@@ -144,87 +148,91 @@ def test_a_foreign_file_is_refused_and_nothing_is_written(api: FakeApi, shell: S
     assert list(here.iterdir()) == []
 
 
-def test_a_server_that_fails_halfway_leaves_no_file(told: FakeApi, shell: Shell, here: Path) -> None:
-    told.on("GET", f"/files/{ID}/page-marks", problem(500, "internal"))
+def test_a_server_that_fails_halfway_leaves_no_file(full_report_api: FakeApi, shell: Shell, here: Path) -> None:
+    full_report_api.on("GET", f"/files/{ID}/page-marks", problem(500, "internal"))
     assert shell("readership", "report", ID, "--retries", "0").code == 11
     assert list(here.iterdir()) == []
 
 
-def test_nothing_is_overwritten_unless_forced(told: FakeApi, shell: Shell, here: Path) -> None:
+def test_nothing_is_overwritten_unless_forced(full_report_api: FakeApi, shell: Shell, here: Path) -> None:
     (here / "report.html").write_text("mine")
     os.chmod(here / "report.html", 0o644)
     assert shell("readership", "report", ID).code == 2
-    assert told.heard == []
+    assert full_report_api.requests == []
     assert (here / "report.html").read_text() == "mine"
     assert shell("readership", "report", ID, "--force").code == 0
-    assert parse_page(here / "report.html").all("main")
+    assert parse_page(here / "report.html").find_all("main")
     assert stat.S_IMODE((here / "report.html").stat().st_mode) == 0o600
 
 
-def test_a_dash_writes_to_stdout_and_nothing_else(told: FakeApi, shell: Shell, here: Path) -> None:
+def test_a_dash_writes_to_stdout_and_nothing_else(full_report_api: FakeApi, shell: Shell, here: Path) -> None:
     ended = shell("readership", "report", ID, "-o", "-")
     assert ended.code == 0
-    assert parse_page(ended.out).all("main")
+    assert parse_page(ended.out).find_all("main")
     assert list(here.iterdir()) == []
 
 
 @pytest.mark.parametrize("more", [("--open",), ()])
-def test_html_is_not_poured_over_a_terminal(told: FakeApi, shell: Shell, here: Path, more: tuple[str, ...]) -> None:
+def test_html_is_not_poured_over_a_terminal(
+    full_report_api: FakeApi, shell: Shell, here: Path, more: tuple[str, ...]
+) -> None:
     shell.tty = True
     assert shell("readership", "report", ID, "-o", "-", *more).code == 2
-    assert told.heard == []
+    assert full_report_api.requests == []
 
 
-def test_open_shows_the_file_in_the_browser(told: FakeApi, shell: Shell, here: Path) -> None:
+def test_open_shows_the_file_in_the_browser(full_report_api: FakeApi, shell: Shell, here: Path) -> None:
     shell.tty = True
     shell.env["DISPLAY"] = ":0"
     assert shell("readership", "report", ID, "--open").code == 0
     assert shell.opened == [(here / "report.html").as_uri()]
 
 
-def test_where_there_is_no_browser_open_says_so(told: FakeApi, shell: Shell, here: Path) -> None:
+def test_where_there_is_no_browser_open_says_so(full_report_api: FakeApi, shell: Shell, here: Path) -> None:
     ended = shell("readership", "report", ID, "--open")
     assert (ended.code, shell.opened) == (0, [])
     assert "no browser" in ended.err
 
 
-def test_json_tells_what_was_written(told: FakeApi, shell: Shell, here: Path) -> None:
+def test_json_tells_what_was_written(full_report_api: FakeApi, shell: Shell, here: Path) -> None:
     found = shell("readership", "report", ID, "-o", "r.html", "--json").json
     assert found == {"file": ID, "path": "r.html", "size": (here / "r.html").stat().st_size}
 
 
-def test_a_file_without_readers_begins_with_its_code(told: FakeApi, shell: Shell, here: Path) -> None:
+def test_a_file_without_readers_begins_with_its_code(full_report_api: FakeApi, shell: Shell, here: Path) -> None:
     report: dict[str, Any] = reports.pro_report()
-    told.on("GET", f"/files/{ID}/readership", report | {"summary": dict.fromkeys(report["summary"], 0)})
+    full_report_api.on("GET", f"/files/{ID}/readership", report | {"summary": dict.fromkeys(report["summary"], 0)})
     assert shell("readership", "report", ID, "--no-thumbnails").code == 0
-    assert parse_page(here / "report.html").one("img", class_="code").attrs["src"] == "data:image/png;base64,iVBORw=="
+    assert (
+        parse_page(here / "report.html").find_one("img", class_="code").attrs["src"] == "data:image/png;base64,iVBORw=="
+    )
 
 
-def test_a_link_of_the_server_leads_to_the_web_or_nowhere(told: FakeApi, shell: Shell, here: Path) -> None:
-    told.on(
+def test_a_link_of_the_server_leads_to_the_web_or_nowhere(full_report_api: FakeApi, shell: Shell, here: Path) -> None:
+    full_report_api.on(
         "GET", f"/files/{ID}/readership", reports.pro_report(file=reports.file_object(shareUrl="javascript:alert(1)"))
     )
     assert shell("readership", "report", ID).code == 0
-    targets = {node.attrs["href"] for node in parse_page(here / "report.html").all("a")}
+    targets = {node.attrs["href"] for node in parse_page(here / "report.html").find_all("a")}
     assert {target[:1] for target in targets} == {"#"}
 
 
 def test_the_report_of_the_bundled_server_holds_what_its_readers_did(
-    desk: Callable[[Person], Shell], world: World, here: Path
+    shell_for: Callable[[Person], Shell], world: World, here: Path
 ) -> None:
     made = world.pia.upload(name="offer.pdf")
     put_settings(world, made, **ALL_FEEDBACK_SETTINGS)
     reader = FakeReader(world, made["shortId"], address="203.0.113.7")
-    reader.tell(input=True)
-    reader.reads(12)
-    reader.leaves()
+    reader.send_next_beacon(input=True)
+    reader.read_page(12)
+    reader.leave()
     world.clock.advance(minutes=6)
     viewing.end_due_sessions(world.rt)
-    FeedbackClient(world, made["shortId"]).note("Very clear.", page=2)
-    ended = desk(world.pia)("readership", "report", made["uuid"])
+    FeedbackClient(world, made["shortId"]).leave_note("Very clear.", page=2)
+    ended = shell_for(world.pia)("readership", "report", made["uuid"])
     assert (ended.code, ended.out) == (0, "report.html\n"), ended.err
     found = parse_page(here / "report.html")
-    assert found.one("h1").words == "offer.pdf"
-    assert [leaf.one("b").words for leaf in found.all("li", class_="leaf")] == ["12s", "0s", "0s"]
-    assert found.one("p", class_="note-body").words == "Very clear."
+    assert found.find_one("h1").words == "offer.pdf"
+    assert [leaf.find_one("b").words for leaf in found.find_all("li", class_="leaf")] == ["12s", "0s", "0s"]
+    assert found.find_one("p", class_="note-body").words == "Very clear."
     assert len(picture_sizes(found)) == 3

@@ -69,7 +69,7 @@ def watch_section(shell: Shell, time: FakeTime, *options: str) -> CommandResult:
     """A watch that is interrupted in its third wait."""
 
     def step(seconds: float) -> None:
-        if len(time.slept) >= 3:
+        if len(time.waits) >= 3:
             raise KeyboardInterrupt
 
     time.on_sleep = step
@@ -89,4 +89,4 @@ def test_a_watch_shows_the_sections_that_were_asked_for_and_says_once_which_are_
 def test_a_watch_of_no_such_section_is_2(api: FakeApi, shell: Shell, time: FakeTime, options: list[str]) -> None:
     api.on("GET", REPORT, FREE_REPORT)
     assert watch_section(shell, time, "--section", "bogus", *options).code == 2
-    assert time.slept == []
+    assert time.waits == []

@@ -22,8 +22,8 @@ MakeShell = Callable[[Person], Shell]
 
 
 @pytest.fixture
-def pia(desk: MakeShell, world: World) -> Shell:
-    return desk(world.pia)
+def pia(shell_for: MakeShell, world: World) -> Shell:
+    return shell_for(world.pia)
 
 
 @pytest.fixture
@@ -47,8 +47,8 @@ def read_pages(world: World, link: str, *pages: int, seconds: int = 7, **how: An
     """Somebody opens a link, reads these pages and goes."""
     reader = FakeReader(world, link, **how)
     for page in pages:
-        assert reader.reads(seconds, page, input=True, turns=int(page != pages[0])) == 204
-    assert reader.leaves() == 204
+        assert reader.read_page(seconds, page, input=True, turns=int(page != pages[0])) == 204
+    assert reader.leave() == 204
     end_all_sessions(world)
 
 
@@ -122,7 +122,7 @@ def test_a_typed_address_is_not_the_invitee_and_the_personal_link_is(world: Worl
 def enter_and_read(world: World, link: str, address: str) -> None:
     """Somebody types ``address`` into the form of a link and reads the document."""
     guest = GateClient(world, link)
-    assert guest.enters(email=address)
+    assert guest.enter(email=address)
     read_pages(world, link, 1, 2, 3, http=guest.http)
 
 
@@ -161,10 +161,10 @@ def test_the_report_its_pages_and_sessions_agree(world: World, pia: Shell, file:
 
 def test_an_explanation_adds_up(world: World, pia: Shell, file: str) -> None:
     reader = FakeReader(world, file)
-    reader.reads(5, 1)
+    reader.read_page(5, 1)
     world.clock.advance(seconds=5)
-    reader.tell(read={2: 10**9}, visibleMs=10**9, turns=1)  # claims far more than has passed
-    reader.leaves()
+    reader.send_next_beacon(read={2: 10**9}, visibleMs=10**9, turns=1)  # claims far more than has passed
+    reader.leave()
     end_all_sessions(world)
     row = parse_output(pia("readership", "sessions", file, "--json"))[0]
     told = parse_output(pia("explain", row["sessionId"], "--json"))
@@ -182,10 +182,10 @@ def test_an_explanation_adds_up(world: World, pia: Shell, file: str) -> None:
 
 
 def test_an_uncounted_session_can_be_explained_too(world: World, pia: Shell, file: str) -> None:
-    FakeReader(world, file).reads(2, input=False)
+    FakeReader(world, file).read_page(2, input=False)
     end_all_sessions(world)
     assert parse_output(pia("readership", "sessions", file, "--json")) == []
-    found = world.rt.db.row("SELECT uuid FROM view_sessions")
+    found = world.rt.db.fetch_one("SELECT uuid FROM view_sessions")
     assert found is not None
     told = parse_output(pia("explain", found[0], "--file", file, "--json"))
     assert (told["class"], told["totalTimeMs"]) == ("scanner", 2_000)
@@ -196,8 +196,8 @@ def test_an_uncounted_session_can_be_explained_too(world: World, pia: Shell, fil
 
 def test_those_who_touched_nothing_are_named_beside_the_sessions(world: World, pia: Shell, file: str) -> None:
     for _ in range(2):
-        FakeReader(world, file).reads(20, input=False)
-    FakeReader(world, file).reads(9)
+        FakeReader(world, file).read_page(20, input=False)
+    FakeReader(world, file).read_page(9)
     end_all_sessions(world)
     pia.tty = True
     sessions = pia("readership", "sessions", file, "--no-color")
@@ -208,16 +208,16 @@ def test_those_who_touched_nothing_are_named_beside_the_sessions(world: World, p
 
 @pytest.mark.parametrize(("name", "skipped"), [("fay", 7), ("bea", 6), ("pia", 0)])
 def test_an_export_holds_what_the_plan_shows(
-    world: World, desk: MakeShell, tmp_path: Path, name: str, skipped: int
+    world: World, shell_for: MakeShell, tmp_path: Path, name: str, skipped: int
 ) -> None:
     person: Person = getattr(world, name)
     file = str(person.upload()["shortId"])
     read_pages(world, file, 1)
-    rows = parse_output(desk(person)("readership", "export", file, "-o", tmp_path / "out", "--json"))
+    rows = parse_output(shell_for(person)("readership", "export", file, "-o", tmp_path / "out", "--json"))
     assert sum("skipped" in row for row in rows) == skipped
     assert json.loads((tmp_path / "out" / "readership.json").read_text())["summary"]["totalSessions"] == 1
     assert len(list((tmp_path / "out").iterdir())) == 8 - skipped
-    shell = desk(person)
+    shell = shell_for(person)
     shell.tty = True
     last = shell("readership", "show", file, "--no-color").lines[-1]
     assert ("require Pro" in last, "require Basic" in last) == (name != "pia", name == "fay")
@@ -227,9 +227,9 @@ def test_what_readers_left_is_shown(world: World, pia: Shell) -> None:
     made = world.pia.upload()
     put_settings(world, made, **ALL_FEEDBACK_SETTINGS)
     file, reader = made["shortId"], FeedbackClient(world, made["shortId"])
-    reader.mark(2, "pick")
+    reader.mark_page(2, "pick")
     reader.annotate(3, "=Move this")
-    reader.note("A\u202e typo", public=True)
+    reader.leave_note("A\u202e typo", public=True)
     assert reader.send("POST", "receipt", {"name": "Ann Lee"}).status_code == 201
 
     page, who, mark = pia("readership", "marks", file).lines[0].split("\t")
@@ -262,9 +262,9 @@ READING = [
 
 @pytest.mark.parametrize("words", READING, ids=" ".join)
 def test_a_foreign_file_is_forbidden_and_an_unknown_one_not_found(
-    world: World, desk: MakeShell, file: str, words: tuple[str, ...]
+    world: World, shell_for: MakeShell, file: str, words: tuple[str, ...]
 ) -> None:
-    mal = desk(world.mal)
+    mal = shell_for(world.mal)
     foreign = mal(*words, file, "--json")
     assert (foreign.code, foreign.out) == (5, "")
     assert "Only the owner" in foreign.error["hint"]
@@ -272,7 +272,7 @@ def test_a_foreign_file_is_forbidden_and_an_unknown_one_not_found(
 
 
 @pytest.mark.parametrize("words", [*READING[1:], ("pending",)], ids=" ".join)
-def test_what_the_plan_lacks_is_6(world: World, desk: MakeShell, words: tuple[str, ...]) -> None:
+def test_what_the_plan_lacks_is_6(world: World, shell_for: MakeShell, words: tuple[str, ...]) -> None:
     file = str(world.fay.upload()["shortId"])
-    refused = desk(world.fay)(*words, file, "--json")
+    refused = shell_for(world.fay)(*words, file, "--json")
     assert (refused.code, refused.out) == (6, "")

@@ -28,7 +28,7 @@ def stub(api: FakeApi) -> FakeApi:
 
 
 def list_written_settings(api: FakeApi) -> list[Any]:
-    return [json.loads(heard.body) for heard in api.asked("PUT", f"/files/{ID}/settings")]
+    return [json.loads(heard.body) for heard in api.list_requests("PUT", f"/files/{ID}/settings")]
 
 
 # words of the line, and what the refusal must name
@@ -196,13 +196,13 @@ def test_a_password_is_typed_twice_without_being_shown(
     # Not the environment of the tests: under CI nobody is asked.
     env = {"PATH": os.environ["PATH"], **shell.env, "LANG": "C.UTF-8", "PYTHONPATH": str(ROOT)}
     with Terminal([sys.executable, "-m", "docshare", "settings", "set", ID, "--password-prompt"], env) as terminal:
-        terminal.until("Password: ")
+        terminal.wait_for_text("Password: ")
         terminal.type(f"{first}\n")
-        terminal.until("Repeat password: ")
+        terminal.wait_for_text("Repeat password: ")
         terminal.type(f"{second}\n")
-        ended = terminal.end()
+        ended = terminal.wait_for_exit()
     assert ended.code == code
-    assert first not in ended.shown
+    assert first not in ended.text
     assert list_written_settings(stub) == ([{"password": first}] if code == 0 else [])
 
 
@@ -211,13 +211,13 @@ def test_the_end_of_input_at_a_password_prompt_changes_nothing(stub: FakeApi, sh
     env = {"PATH": os.environ["PATH"], **shell.env, "LANG": "C.UTF-8", "PYTHONPATH": str(ROOT)}
     with Terminal([sys.executable, "-m", "docshare", "settings", "set", ID, "--password-prompt"], env) as terminal:
         for word in typed:
-            terminal.until("Password: ")
+            terminal.wait_for_text("Password: ")
             terminal.type(f"{word}\n")
-        terminal.until("Repeat password: " if typed else "Password: ")
+        terminal.wait_for_text("Repeat password: " if typed else "Password: ")
         terminal.type("\x04")
-        ended = terminal.end()
+        ended = terminal.wait_for_exit()
     assert ended.code == 2
-    assert "no input; nothing was changed" in ended.shown
+    assert "no input; nothing was changed" in ended.text
     assert list_written_settings(stub) == []
 
 

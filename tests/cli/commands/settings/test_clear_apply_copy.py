@@ -27,7 +27,7 @@ def stub(api: FakeApi) -> FakeApi:
 
 
 def list_written_settings(api: FakeApi) -> list[Any]:
-    return [json.loads(heard.body) for heard in api.asked("PUT", f"/files/{ID}/settings")]
+    return [json.loads(heard.body) for heard in api.list_requests("PUT", f"/files/{ID}/settings")]
 
 
 def test_a_manage_token_is_the_only_credential_and_nothing_is_read(stub: FakeApi, shell: Shell, tmp_path: Path) -> None:
@@ -35,25 +35,27 @@ def test_a_manage_token_is_the_only_credential_and_nothing_is_read(stub: FakeApi
     done = shell("settings", "set", ID, "--expires", "6d", "--no-download", "-vv",
                  "--manage-token-file", tmp_path / "token")  # fmt: skip
     assert done.code == 0
-    assert [(heard.method, heard.path) for heard in stub.heard] == [("PUT", f"/files/{ID}/settings")]
-    assert stub.heard[0].headers["Authorization"] == f"Bearer {MANAGE}"
+    assert [(heard.method, heard.path) for heard in stub.requests] == [("PUT", f"/files/{ID}/settings")]
+    assert stub.requests[0].headers["Authorization"] == f"Bearer {MANAGE}"
     assert MANAGE not in done.err + done.out
     assert TOKEN not in done.err
 
 
-def test_a_manage_token_writes_what_free_allows_on_a_real_server(desk: MakeShell, world: World, tmp_path: Path) -> None:
+def test_a_manage_token_writes_what_free_allows_on_a_real_server(
+    shell_for: MakeShell, world: World, tmp_path: Path
+) -> None:
     from tests.support.settings import OwnedFile, remove_owner
 
     file = OwnedFile(world, world.pia)
     name = file.made["shortId"]
     (tmp_path / "token").write_text(remove_owner(world, file).key)
-    pia = desk(world.pia)
+    pia = shell_for(world.pia)
     line = ("--manage-token-file", tmp_path / "token")
     assert pia("settings", "set", name, "--mode", "swipe", "--expires", "6d", *line).code == 0
     refused = pia("settings", "set", name, "flip.rtl=true", "--slug", "x", *line, "--json")
     assert (refused.code, refused.error["code"]) == (6, "plan_required")
     assert "slug: pro" in refused.error["hint"]
-    stored = world.rt.db.row("SELECT settings, delete_at FROM files WHERE short_id = ?", (name,))
+    stored = world.rt.db.fetch_one("SELECT settings, delete_at FROM files WHERE short_id = ?", (name,))
     assert stored == ('{"viewerMode":"swipe"}', 1_790_000_000_000 + 6 * 86_400_000)
 
 
@@ -74,7 +76,7 @@ def test_with_a_manage_token_a_link_lives_for_7_days_at_most(
     done = shell("settings", "set", ID, "--expires", expiry, "--manage-token-file", tmp_path / "token")
     assert done.code == 2
     assert "7 days" in done.err
-    assert stub.heard == []
+    assert stub.requests == []
 
 
 @pytest.mark.parametrize("raw", [None, ""])
@@ -82,7 +84,7 @@ def test_a_manage_token_must_be_there(stub: FakeApi, shell: Shell, tmp_path: Pat
     if raw is not None:
         (tmp_path / "token").write_text(raw)
     assert shell("settings", "set", ID, "--slug", "x", "--manage-token-file", tmp_path / "token").code == 2
-    assert stub.heard == []
+    assert stub.requests == []
 
 
 def test_a_refused_manage_token_is_named_by_its_file(stub: FakeApi, shell: Shell, tmp_path: Path) -> None:

@@ -83,11 +83,11 @@ def test_zsh_completes_a_key_without_a_space_and_a_value_with_one(
 ) -> None:
     (tmp_path / "script").write_text(scripts.render_script("zsh", tree))
     with Terminal(["zsh", "-f", "-i"], env | {"PS1": "READY> "}) as zsh:
-        zsh.until("READY> ")
+        zsh.wait_for_text("READY> ")
         zsh.type("PS1='GO''> '; docshare() { print -r -- \"<$*>\" }; autoload -U compinit; compinit -u -D\n")
-        zsh.until("GO> ")
+        zsh.wait_for_text("GO> ")
         zsh.type(f"source {tmp_path}/script; print LOAD''ED\n")
-        at = zsh.until("LOADED").rindex("LOADED")
+        at = zsh.wait_for_text("LOADED").rindex("LOADED")
         for typed, told in (
             ("settings set x slu\tq3", "<settings set x slug=q3>"),
             ("settings set x viewerMode=fl\ty", "<settings set x viewerMode=flipbook y>"),
@@ -95,9 +95,9 @@ def test_zsh_completes_a_key_without_a_space_and_a_value_with_one(
             ("upload --mode fl\ty", "<upload --mode flipbook y>"),
             ("settings clear x page-\ty", "<settings clear x page-range y>"),
         ):
-            zsh.until("GO> ", after=at)
+            zsh.wait_for_text("GO> ", after=at)
             zsh.type(f"docshare {typed}\n")
-            at = zsh.until(told).rindex(told)
+            at = zsh.wait_for_text(told).rindex(told)
 
 
 def test_powershell_lists_the_words_beside_the_cached_ones(tree: Command) -> None:

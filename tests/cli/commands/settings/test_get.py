@@ -43,7 +43,7 @@ def stub(api: FakeApi) -> FakeApi:
 
 
 def list_written_settings(api: FakeApi) -> list[Any]:
-    return [json.loads(heard.body) for heard in api.asked("PUT", f"/files/{OTHER}/settings")]
+    return [json.loads(heard.body) for heard in api.list_requests("PUT", f"/files/{OTHER}/settings")]
 
 
 # --- get -------------------------------------------------------------------------------------------------------------
@@ -113,7 +113,7 @@ def test_json_is_an_object_with_viewer_settings_inside(stub: FakeApi, shell: She
 )
 def test_an_unknown_key_is_2_and_asks_nobody(stub: FakeApi, shell: Shell, key: str, named: str) -> None:
     done = shell("settings", "get", ID, key)
-    assert (done.code, done.out, stub.heard) == (2, "", [])
+    assert (done.code, done.out, stub.requests) == (2, "", [])
     assert named in done.err
 
 
@@ -172,7 +172,7 @@ def test_the_schema_lists_every_setting_and_asks_nobody(api: FakeApi, shell: She
     shell.tty = True
     assert "flip.speedMs" in shell("settings", "schema").out
     assert shell("settings", "schema", "nonsense").code == 2
-    assert api.heard == []
+    assert api.requests == []
 
 
 def test_the_schema_says_what_clears(shell: Shell) -> None:
@@ -187,9 +187,9 @@ def test_the_schema_says_what_clears(shell: Shell) -> None:
 
 
 @pytest.fixture
-def rich(world: World, desk: MakeShell, tmp_path: Path) -> tuple[Shell, str, str]:
+def configured_files(world: World, shell_for: MakeShell, tmp_path: Path) -> tuple[Shell, str, str]:
     """Pia's shell, a file of hers with all sorts of settings, and a plain one."""
-    pia = desk(world.pia)
+    pia = shell_for(world.pia)
     first, second = (str(world.pia.upload()["shortId"]) for _ in range(2))
     (tmp_path / "p").write_text("geheim")
     done = pia("settings", "set", first, "--password-file", tmp_path / "p", "--slug", "q3", "--views", "9", "--pages",
@@ -207,9 +207,9 @@ def get_settings(world: World, file: str) -> dict[str, Any]:
 
 
 def test_what_is_exported_gives_another_file_the_same_state(
-    rich: tuple[Shell, str, str], world: World, tmp_path: Path
+    configured_files: tuple[Shell, str, str], world: World, tmp_path: Path
 ) -> None:
-    pia, first, second = rich
+    pia, first, second = configured_files
     (tmp_path / "s.json").write_text(pia("settings", "export", first).out)
     assert pia("settings", "apply", "-f", tmp_path / "s.json", second).code == 0
     assert get_settings(world, second) == get_settings(world, first)
@@ -218,9 +218,9 @@ def test_what_is_exported_gives_another_file_the_same_state(
 
 
 def test_an_exported_state_takes_away_what_is_unset_in_it(
-    rich: tuple[Shell, str, str], world: World, tmp_path: Path
+    configured_files: tuple[Shell, str, str], world: World, tmp_path: Path
 ) -> None:
-    pia, first, second = rich
+    pia, first, second = configured_files
     plain = get_settings(world, second)
     (tmp_path / "s.json").write_text(pia("settings", "export", second, "--json").out)
     assert pia("settings", "apply", "-f", tmp_path / "s.json", first, "--strict").code == 0
@@ -229,8 +229,10 @@ def test_an_exported_state_takes_away_what_is_unset_in_it(
     assert (shown["protected"], shown["slug"]) == (True, "q3")
 
 
-def test_copy_gives_other_files_the_same_without_password_and_name(rich: tuple[Shell, str, str], world: World) -> None:
-    pia, first, second = rich
+def test_copy_gives_other_files_the_same_without_password_and_name(
+    configured_files: tuple[Shell, str, str], world: World
+) -> None:
+    pia, first, second = configured_files
     third = str(world.pia.upload()["shortId"])
     assert pia("settings", "copy", first, second, third).code == 0
     assert get_settings(world, second) == get_settings(world, third) == get_settings(world, first)
@@ -296,11 +298,11 @@ def test_copy_leaves_a_file_its_own_logo(stub: FakeApi, shell: Shell) -> None:
 
 
 def test_what_is_exported_changes_nothing_when_it_is_applied_to_the_same_file_and_fits_every_other(
-    rich: tuple[Shell, str, str], world: World, tmp_path: Path
+    configured_files: tuple[Shell, str, str], world: World, tmp_path: Path
 ) -> None:
     from tests.support.images import make_picture
 
-    pia, first, second = rich
+    pia, first, second = configured_files
     (tmp_path / "a.png").write_bytes(make_picture())
     for kind in ("logo", "background"):
         assert pia("assets", "add", first, tmp_path / "a.png", "--kind", kind, "--apply").code == 0

@@ -19,9 +19,9 @@ FORM = [{"key": "mail", "label": "Your mail", "type": "email", "required": True}
 
 
 @pytest.fixture
-def shell(desk: MakeShell, world: World) -> Shell:
+def shell(shell_for: MakeShell, world: World) -> Shell:
     """Pia, on Pro."""
-    return desk(world.pia)
+    return shell_for(world.pia)
 
 
 @pytest.fixture
@@ -278,11 +278,11 @@ def test_clear_knows_keys_and_blocks_and_leaves_the_rest(shell: Shell, world: Wo
     assert (after["notifyOnView"], after["viewerMode"]) == (False, "standard")
 
 
-def test_clearing_works_on_a_plan_that_could_not_set(desk: MakeShell, world: World, file: str) -> None:
+def test_clearing_works_on_a_plan_that_could_not_set(shell_for: MakeShell, world: World, file: str) -> None:
     from docshare.contract.plans import Plan
     from docshare.server.services.accounts import accounts
 
-    pia = desk(world.pia)
+    pia = shell_for(world.pia)
     run_settings(pia, "set", file, "--slug", "q3", "--pages", "1-2", "brand.accentColor=#ff0000")
     accounts.set_tier(world.rt, world.pia.email, Plan.FREE)
     run_settings(pia, "clear", file, "slug", "page-range", "brand")

@@ -34,11 +34,11 @@ def stub(api: FakeApi) -> FakeApi:
 
 
 def list_written_settings(api: FakeApi, file: str = ID) -> list[Any]:
-    return [json.loads(heard.body) for heard in api.asked("PUT", f"/files/{file}/settings")]
+    return [json.loads(heard.body) for heard in api.list_requests("PUT", f"/files/{file}/settings")]
 
 
 def list_requests(api: FakeApi) -> list[str]:
-    return [f"{heard.method} {heard.path}" for heard in api.heard]
+    return [f"{heard.method} {heard.path}" for heard in api.requests]
 
 
 # --- read, merge, write, read back -----------------------------------------------------------------------------------
@@ -49,7 +49,7 @@ def test_fields_are_sent_alone_and_read_back(stub: FakeApi, shell: Shell) -> Non
     assert (done.code, done.out, done.err) == (0, "", "")
     assert list_requests(stub) == [f"PUT /files/{ID}/settings", f"GET /files/{ID}"]
     assert list_written_settings(stub) == [{"slug": "q2"}]
-    assert stub.heard[0].headers["Content-Type"] == "application/json"
+    assert stub.requests[0].headers["Content-Type"] == "application/json"
 
 
 def test_viewer_settings_are_merged_into_those_stored_and_the_difference_is_told(stub: FakeApi, shell: Shell) -> None:
@@ -170,8 +170,8 @@ def test_a_write_that_cannot_be_read_back_is_done_and_told(stub: FakeApi, shell:
 # --- what is printed -------------------------------------------------------------------------------------------------
 
 
-def test_a_terminal_reads_one_line_of_what_was_set(desk: MakeShell, world: World, tmp_path: Path) -> None:
-    pia, file = desk(world.pia), world.pia.upload()["shortId"]
+def test_a_terminal_reads_one_line_of_what_was_set(shell_for: MakeShell, world: World, tmp_path: Path) -> None:
+    pia, file = shell_for(world.pia), world.pia.upload()["shortId"]
     (tmp_path / "p").write_text("geheim")
     pia.tty = True
     done = pia("settings", "set", file, "--slug", "q3", "--expires", "10d", "--views", "5", "--no-color",
@@ -191,8 +191,8 @@ def test_a_terminal_reads_one_line_of_what_was_set(desk: MakeShell, world: World
     assert pia("settings", "clear", file, "viewer", "--no-color").lines == [f"updated {file}: no changes"]
 
 
-def test_a_week_but_a_second_is_told_as_seven_days(desk: MakeShell, world: World) -> None:
-    pia, file = desk(world.pia), world.pia.upload()["shortId"]
+def test_a_week_but_a_second_is_told_as_seven_days(shell_for: MakeShell, world: World) -> None:
+    pia, file = shell_for(world.pia), world.pia.upload()["shortId"]
     pia.tty = True
     done = pia("settings", "set", file, "--expires", "2026-09-28T14:13:19Z", "--no-color")
     assert done.lines[0].endswith("(7 days)")
@@ -303,9 +303,11 @@ def test_a_refusal_has_its_exit_code_a_hint_and_an_empty_stdout(
     assert done.error["path"] == f"/api/v1/files/{ID}/settings"
 
 
-def test_above_the_plan_the_hint_names_what_needs_which_plan(desk: MakeShell, world: World, tmp_path: Path) -> None:
+def test_above_the_plan_the_hint_names_what_needs_which_plan(
+    shell_for: MakeShell, world: World, tmp_path: Path
+) -> None:
     (tmp_path / "p").write_text("geheim")
-    fay, file = desk(world.fay), world.fay.upload()["shortId"]
+    fay, file = shell_for(world.fay), world.fay.upload()["shortId"]
     done = fay("settings", "set", file, "--password-file", tmp_path / "p", "--slug", "x", "--views", "3",
                "brand.toolbarTheme=dark", "flip.rtl=true", "page.shadow=1", "--mode", "swipe", "--json")  # fmt: skip
     assert (done.code, done.out) == (6, "")
@@ -317,8 +319,8 @@ def test_above_the_plan_the_hint_names_what_needs_which_plan(desk: MakeShell, wo
     assert world.fay.get(f"/api/v1/files/{file}").get_json()["viewerMode"] == "standard"
 
 
-def test_a_taken_slug_and_a_dead_link_end_with_7_and_8(desk: MakeShell, world: World) -> None:
-    pia = desk(world.pia)
+def test_a_taken_slug_and_a_dead_link_end_with_7_and_8(shell_for: MakeShell, world: World) -> None:
+    pia = shell_for(world.pia)
     first, second = (world.pia.upload()["shortId"] for _ in range(2))
     assert pia("settings", "set", first, "--slug", "q3").code == 0
     assert pia("settings", "set", second, "--slug", "q3").code == 7

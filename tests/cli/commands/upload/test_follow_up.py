@@ -21,7 +21,7 @@ PNG = b"\x89PNG\r\n\x1a\n rest"
 
 
 @pytest.fixture
-def shared(api: FakeApi) -> FakeApi:
+def shared_file_api(api: FakeApi) -> FakeApi:
     api.on("GET", f"/files/{ID}", {"uuid": UUID.format(1), "shortId": ID, "slug": "offer", "shareUrl": LINK})
     api.on("GET", f"/files/{ID}/qr-code", FakeResponse(PNG, 200, {"Content-Type": "image/png"}))
     return api
@@ -50,7 +50,7 @@ def decode_drawing(drawing: str, tmp_path: Path, dark: str) -> str:
 
 @pytest.mark.parametrize(("options", "dark"), [([], "unlit"), (["--invert"], "lit")])
 def test_the_drawing_holds_the_short_link(
-    shared: FakeApi, shell: Shell, tmp_path: Path, options: list[str], dark: str
+    shared_file_api: FakeApi, shell: Shell, tmp_path: Path, options: list[str], dark: str
 ) -> None:
     shell.tty = True
     done = shell("qr", ID, *options)
@@ -58,7 +58,7 @@ def test_the_drawing_holds_the_short_link(
     assert (len(done.lines[0]), len(done.lines)) == (33, 17)
 
 
-def test_a_terminal_that_is_too_narrow_is_told(shared: FakeApi, shell: Shell) -> None:
+def test_a_terminal_that_is_too_narrow_is_told(shared_file_api: FakeApi, shell: Shell) -> None:
     shell.tty = True
     shell.env["COLUMNS"] = "30"
     done = shell("qr", ID)
@@ -66,32 +66,32 @@ def test_a_terminal_that_is_too_narrow_is_told(shared: FakeApi, shell: Shell) ->
     assert "needs 33 columns" in done.err
 
 
-def test_a_file_of_another_format_is_2_and_asks_nobody(shared: FakeApi, shell: Shell, tmp_path: Path) -> None:
+def test_a_file_of_another_format_is_2_and_asks_nobody(shared_file_api: FakeApi, shell: Shell, tmp_path: Path) -> None:
     refused = shell("qr", ID, "-o", tmp_path / "my code.svg")
-    assert (refused.code, shared.heard, list(tmp_path.glob("*.svg"))) == (2, [], [])
+    assert (refused.code, shared_file_api.requests, list(tmp_path.glob("*.svg"))) == (2, [], [])
     assert "my code.png'" in refused.err
 
 
-def test_the_png_is_the_servers(shared: FakeApi, shell: Shell, tmp_path: Path) -> None:
+def test_the_png_is_the_servers(shared_file_api: FakeApi, shell: Shell, tmp_path: Path) -> None:
     assert shell("qr", ID, "-o", tmp_path / "code.png").out == f"{tmp_path / 'code.png'}\n"
     assert (tmp_path / "code.png").read_bytes() == PNG
-    assert [heard.path for heard in shared.heard] == [f"/files/{ID}/qr-code"]
+    assert [heard.path for heard in shared_file_api.requests] == [f"/files/{ID}/qr-code"]
 
 
-def test_a_terminal_gets_no_png(shared: FakeApi, shell: Shell) -> None:
+def test_a_terminal_gets_no_png(shared_file_api: FakeApi, shell: Shell) -> None:
     shell.tty = True
     assert shell("qr", ID, "-o", "-").code == 2
-    assert shared.heard == []
+    assert shared_file_api.requests == []
 
 
-def test_json_tells_the_link(shared: FakeApi, shell: Shell) -> None:
+def test_json_tells_the_link(shared_file_api: FakeApi, shell: Shell) -> None:
     assert shell("qr", ID, "--json").json == {"url": f"{LINK}?via=qr"}
 
 
 # --- open --------------------------------------------------------------------------------------------------------
 
 
-def test_the_browser_gets_the_link_and_stdout_too(shared: FakeApi, shell: Shell) -> None:
+def test_the_browser_gets_the_link_and_stdout_too(shared_file_api: FakeApi, shell: Shell) -> None:
     shell.tty = True
     shell.env["BROWSER"] = "firefox"
     assert shell("open", ID).out == f"{LINK}\n"
@@ -99,14 +99,16 @@ def test_the_browser_gets_the_link_and_stdout_too(shared: FakeApi, shell: Shell)
 
 
 @pytest.mark.parametrize("env", [{"CI": "1"}, {"SSH_CONNECTION": "x"}, {"BROWSER": ""}])
-def test_where_no_browser_can_show_the_link_is_only_printed(shared: FakeApi, shell: Shell, env: dict[str, str]) -> None:
+def test_where_no_browser_can_show_the_link_is_only_printed(
+    shared_file_api: FakeApi, shell: Shell, env: dict[str, str]
+) -> None:
     shell.tty = True
     shell.env |= {"BROWSER": "firefox"} | env
     assert shell("open", ID).out == f"{LINK}\n"
     assert shell.opened == []
 
 
-def test_in_a_pipe_nothing_is_opened(shared: FakeApi, shell: Shell) -> None:
+def test_in_a_pipe_nothing_is_opened(shared_file_api: FakeApi, shell: Shell) -> None:
     shell.env["BROWSER"] = "firefox"
     assert shell("open", ID, "--json").json == {"url": LINK, "opened": False}
     assert shell.opened == []
@@ -161,9 +163,9 @@ class ProgressShell(Shell):
         def work(context: Context, name: str) -> dict[str, str]:
             progress = Progress(context, "deck\x1b.pdf", 100_000_000)
             for _ in range(100):
-                progress.add(1_000_000)
+                progress.advance(1_000_000)
                 context.sleep(self.pace)
-            progress.stage("processing on server")
+            progress.set_stage("processing on server")
             progress.close()
             return {"name": select_mode(context)}
 
@@ -173,29 +175,29 @@ class ProgressShell(Shell):
 
 
 @pytest.fixture
-def watched(api: FakeApi, time: FakeTime, tmp_path: Path) -> ProgressShell:
+def progress_shell(api: FakeApi, time: FakeTime, tmp_path: Path) -> ProgressShell:
     shell = ProgressShell(tmp_path, api.url, time)
     (tmp_path / "config").mkdir()
     (tmp_path / "config" / "config.toml").write_text("[profiles.x]\n")
     return shell
 
 
-def test_a_log_gets_a_line_per_quarter_and_none_in_the_first_seconds(watched: ProgressShell) -> None:
-    done = watched()
+def test_a_log_gets_a_line_per_quarter_and_none_in_the_first_seconds(progress_shell: ProgressShell) -> None:
+    done = progress_shell()
     assert done.out.startswith("plain")
     lines = done.err.splitlines()
     assert [line.split(",")[0] for line in lines] == ["deck\\x1b.pdf: 11%", "deck\\x1b.pdf: 41%", "deck\\x1b.pdf: 71%"]
 
 
-def test_a_slow_transfer_gets_no_more_lines_than_a_fast_one(watched: ProgressShell) -> None:
-    watched.pace = 4.0
-    lines = watched().err.splitlines()
+def test_a_slow_transfer_gets_no_more_lines_than_a_fast_one(progress_shell: ProgressShell) -> None:
+    progress_shell.pace = 4.0
+    lines = progress_shell().err.splitlines()
     assert [line.split(",")[0] for line in lines] == [f"deck\\x1b.pdf: {share}%" for share in (4, 30, 55, 80)]
 
 
-def test_a_terminal_gets_a_bar_that_is_gone_in_the_end(watched: ProgressShell) -> None:
-    watched.tty = True
-    done = watched()
+def test_a_terminal_gets_a_bar_that_is_gone_in_the_end(progress_shell: ProgressShell) -> None:
+    progress_shell.tty = True
+    done = progress_shell()
     assert "█" in done.err
     assert "processing on server" in done.err
     assert done.err.endswith("\r\x1b[K")
@@ -219,17 +221,17 @@ def test_a_terminal_gets_a_bar_that_is_gone_in_the_end(watched: ProgressShell) -
     ],
 )
 def test_the_kind_of_progress_suits_who_watches(
-    watched: ProgressShell, tty: bool, env: dict[str, str], options: list[str], expected: str
+    progress_shell: ProgressShell, tty: bool, env: dict[str, str], options: list[str], expected: str
 ) -> None:
-    watched.tty = tty
-    done = watched(*options, "--format", "plain", env=env)
+    progress_shell.tty = tty
+    done = progress_shell(*options, "--format", "plain", env=env)
     assert done.out.split("\t")[0] == expected
     assert ("\x1b" in done.err) == (expected == "bar")
 
 
 @pytest.mark.parametrize("tty", [True, False])
 def test_a_long_stage_says_how_long_it_has_been_going_on(
-    watched: ProgressShell, time: FakeTime, monkeypatch: pytest.MonkeyPatch, tty: bool
+    progress_shell: ProgressShell, time: FakeTime, monkeypatch: pytest.MonkeyPatch, tty: bool
 ) -> None:
     """The request blocks the program meanwhile: what is drawn is drawn beside it."""
     import docshare.cli.commands.profile as module
@@ -239,24 +241,24 @@ def test_a_long_stage_says_how_long_it_has_been_going_on(
 
     def work(context: Context, name: str) -> dict[str, str]:
         progress = Progress(context, "deck.docx", 1000)
-        progress.at(1000)
-        progress.stage("converting on server")
+        progress.update(1000)
+        progress.set_stage("converting on server")
         context.sleep(7)
-        staged = progress._staged
-        monkeypatch.setattr(progress, "_staged", lambda: (staged(), drawn.set())[0])
+        staged = progress._describe_stage
+        monkeypatch.setattr(progress, "_describe_stage", lambda: (staged(), drawn.set())[0])
         assert drawn.wait(20)
         progress.close()
         return {"name": select_mode(context)}
 
     monkeypatch.setattr(drawing, "_STAGE_INTERVALS", {"bar": 0.01, "plain": 0.01})
-    watched.tty = tty
+    progress_shell.tty = tty
     monkeypatch.setattr(module, "_build_row", work)
-    done = Shell.__call__(watched, "profile", "list")
+    done = Shell.__call__(progress_shell, "profile", "list")
     assert "converting on server, 7s" in done.err
 
 
 def test_uploads_side_by_side_change_the_stage_together(
-    watched: ProgressShell, monkeypatch: pytest.MonkeyPatch
+    progress_shell: ProgressShell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import docshare.cli.commands.profile as module
 
@@ -268,7 +270,7 @@ def test_uploads_side_by_side_change_the_stage_together(
         def change() -> None:
             try:
                 for number in range(200):
-                    progress.stage("processing on server" if number % 2 else "")
+                    progress.set_stage("processing on server" if number % 2 else "")
             except RuntimeError as error:
                 broken.append(error)
 
@@ -280,14 +282,14 @@ def test_uploads_side_by_side_change_the_stage_together(
         progress.close()
         return {"name": select_mode(context)}
 
-    watched.tty = True
+    progress_shell.tty = True
     monkeypatch.setattr(module, "_build_row", work)
-    assert Shell.__call__(watched, "profile", "list").code == 0
+    assert Shell.__call__(progress_shell, "profile", "list").code == 0
     assert broken == []
 
 
-def test_progress_as_json_is_one_object_per_line(watched: ProgressShell) -> None:
-    done = watched("--progress", "json", "--json")
+def test_progress_as_json_is_one_object_per_line(progress_shell: ProgressShell) -> None:
+    done = progress_shell("--progress", "json", "--json")
     states = [json.loads(line)["progress"] for line in done.err.splitlines()]
     assert states[0] == {"label": "deck\\x1b.pdf", "done": 11_000_000, "total": 100_000_000, "stage": "transfer"}
     assert states[-1]["stage"] == "processing on server"

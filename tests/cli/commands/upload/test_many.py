@@ -39,26 +39,26 @@ def three(tmp_path: Path) -> list[Path]:
 
 
 def received_names(shelf: FakeUploads) -> list[str]:
-    return [name for name, _ in shelf.received]
+    return [name for name, _ in shelf.uploads]
 
 
 # --- which files -----------------------------------------------------------------------------------------------------
 
 
 def test_a_folder_gives_its_documents_in_order_without_hidden_ones(
-    shelf: FakeUploads, shell: Shell, folder: Path
+    fake_uploads: FakeUploads, shell: Shell, folder: Path
 ) -> None:
     done = shell("upload", "-r", folder, "--no-check")
     assert (done.code, done.lines) == (0, [share_url(1), share_url(2), share_url(3), share_url(4)])
-    assert received_names(shelf) == ["a.PDF", "b.pdf", "c.pdf", "d.docx"]
+    assert received_names(fake_uploads) == ["a.PDF", "b.pdf", "c.pdf", "d.docx"]
 
 
-def test_include_says_which_names_of_a_folder_count(shelf: FakeUploads, shell: Shell, folder: Path) -> None:
+def test_include_says_which_names_of_a_folder_count(fake_uploads: FakeUploads, shell: Shell, folder: Path) -> None:
     assert shell("upload", "-r", folder, "--include", "B*", "--include", "*.txt", "--no-check").code == 0
-    assert received_names(shelf) == ["b.pdf", "notes.txt"]
+    assert received_names(fake_uploads) == ["b.pdf", "notes.txt"]
 
 
-def test_a_folder_without_r_fails_alone(shelf: FakeUploads, shell: Shell, folder: Path, deck: Path) -> None:
+def test_a_folder_without_r_fails_alone(fake_uploads: FakeUploads, shell: Shell, folder: Path, deck: Path) -> None:
     done = shell("upload", folder, deck)
     assert (done.code, done.out) == (12, f"{share_url(1)}\n")
     assert "is a directory (Use -r" in done.err
@@ -67,22 +67,28 @@ def test_a_folder_without_r_fails_alone(shelf: FakeUploads, shell: Shell, folder
 @pytest.mark.parametrize(("options", "end"), [((), "\n"), ((), "\r\n"), (("-0",), "\0")])
 @pytest.mark.parametrize("source", ["list", "-"])
 def test_paths_come_from_a_file_or_stdin(
-    shelf: FakeUploads, shell: Shell, tmp_path: Path, three: list[Path], options: tuple[str, ...], end: str, source: str
+    fake_uploads: FakeUploads,
+    shell: Shell,
+    tmp_path: Path,
+    three: list[Path],
+    options: tuple[str, ...],
+    end: str,
+    source: str,
 ) -> None:
     listing = "".join(f"{path}{end}" for path in three).encode()
     (tmp_path / "list").write_bytes(listing)
     where = "-" if source == "-" else str(tmp_path / "list")
     done = shell("upload", "--files-from", where, *options, stdin=listing)
     assert (done.code, len(done.lines)) == (0, 3)
-    assert received_names(shelf) == ["a.pdf", "b.pdf", "c.pdf"]
+    assert received_names(fake_uploads) == ["a.pdf", "b.pdf", "c.pdf"]
 
 
-def test_a_list_of_one_is_still_a_list(shelf: FakeUploads, shell: Shell, tmp_path: Path, deck: Path) -> None:
+def test_a_list_of_one_is_still_a_list(fake_uploads: FakeUploads, shell: Shell, tmp_path: Path, deck: Path) -> None:
     (tmp_path / "list").write_text(f"{deck}\n")
     assert isinstance(shell("upload", "--files-from", tmp_path / "list", "--json").json, list)
 
 
-def test_stdin_is_read_only_where_it_is_named(shelf: FakeUploads, shell: Shell, three: list[Path]) -> None:
+def test_stdin_is_read_only_where_it_is_named(fake_uploads: FakeUploads, shell: Shell, three: list[Path]) -> None:
     """Commands that read stdin because it is no terminal hang in cron, in CI and over ssh."""
     reader, writer = os.pipe()
     command = [sys.executable, "-m", "docshare", "upload", *map(str, three)]
@@ -97,15 +103,19 @@ def test_stdin_is_read_only_where_it_is_named(shelf: FakeUploads, shell: Shell, 
 # --- results and failures --------------------------------------------------------------------------------------------
 
 
-def test_a_failure_leaves_no_line_and_the_exit_code_is_12(shelf: FakeUploads, shell: Shell, three: list[Path]) -> None:
-    shelf.refusals["b.pdf"] = problem(422, "unprocessable", "needs a password")
+def test_a_failure_leaves_no_line_and_the_exit_code_is_12(
+    fake_uploads: FakeUploads, shell: Shell, three: list[Path]
+) -> None:
+    fake_uploads.refusals["b.pdf"] = problem(422, "unprocessable", "needs a password")
     done = shell("upload", *three)
     assert (done.code, done.lines) == (12, [share_url(1), share_url(2)])
     assert f"error: {three[1]}: needs a password" in done.err
 
 
-def test_json_is_an_array_with_the_failures_in_their_place(shelf: FakeUploads, shell: Shell, three: list[Path]) -> None:
-    shelf.refusals["b.pdf"] = problem(422, "unprocessable", "needs a password")
+def test_json_is_an_array_with_the_failures_in_their_place(
+    fake_uploads: FakeUploads, shell: Shell, three: list[Path]
+) -> None:
+    fake_uploads.refusals["b.pdf"] = problem(422, "unprocessable", "needs a password")
     done = shell("upload", *three, "--json")
     assert done.code == 12
     first, second, third = done.json
@@ -117,33 +127,33 @@ def test_json_is_an_array_with_the_failures_in_their_place(shelf: FakeUploads, s
     assert list(second) == ["path", "error"]
 
 
-def test_plain_tells_the_failures_too(shelf: FakeUploads, shell: Shell, three: list[Path]) -> None:
-    shelf.refusals["b.pdf"] = problem(422, "unprocessable")
+def test_plain_tells_the_failures_too(fake_uploads: FakeUploads, shell: Shell, three: list[Path]) -> None:
+    fake_uploads.refusals["b.pdf"] = problem(422, "unprocessable")
     assert shell("upload", *three, "--format", "plain").lines == [
         f"{three[0]}\t{share_url(1)}\tuploaded", f"{three[1]}\t\tunprocessable",
         f"{three[2]}\t{share_url(2)}\tuploaded",
     ]  # fmt: skip
 
 
-def test_a_missing_file_among_others_is_one_failure(shelf: FakeUploads, shell: Shell, three: list[Path]) -> None:
+def test_a_missing_file_among_others_is_one_failure(fake_uploads: FakeUploads, shell: Shell, three: list[Path]) -> None:
     three[1].unlink()
     done = shell("upload", *three)
     assert (done.code, len(done.lines)) == (12, 2)
     assert f"{three[1]} cannot be read" in done.err
 
 
-def test_if_all_fail_alike_the_exit_code_says_how(shelf: FakeUploads, shell: Shell, three: list[Path]) -> None:
-    shelf.refusals = {path.name: problem(422, "unprocessable") for path in three}
+def test_if_all_fail_alike_the_exit_code_says_how(fake_uploads: FakeUploads, shell: Shell, three: list[Path]) -> None:
+    fake_uploads.refusals = {path.name: problem(422, "unprocessable") for path in three}
     assert shell("upload", *three).code == 9
-    shelf.refusals["b.pdf"] = problem(503, "unavailable", Retry_After="900")
+    fake_uploads.refusals["b.pdf"] = problem(503, "unavailable", Retry_After="900")
     assert shell("upload", *three).code == 12
     for path in three:
         path.unlink()
     assert shell("upload", *three).code == 2
 
 
-def test_fail_fast_begins_nothing_after_a_failure(shelf: FakeUploads, shell: Shell, three: list[Path]) -> None:
-    shelf.refusals["b.pdf"] = problem(422, "unprocessable")
+def test_fail_fast_begins_nothing_after_a_failure(fake_uploads: FakeUploads, shell: Shell, three: list[Path]) -> None:
+    fake_uploads.refusals["b.pdf"] = problem(422, "unprocessable")
     done = shell("upload", *three, "--fail-fast")
     assert (done.code, done.lines) == (12, [share_url(1)])
     assert "warning: 1 of 3 files were not attempted" in done.err
@@ -159,16 +169,16 @@ def test_what_every_file_would_meet_ends_it_at_the_first(
     api.on("POST", "/files", answer)
     done = shell("upload", *three, "--json")
     assert (done.code, len(done.json)) == (code, 1)
-    assert len(api.asked("POST", "/files")) == 1
+    assert len(api.list_requests("POST", "/files")) == 1
 
 
-def test_the_file_limit_ends_it_too(api: FakeApi, shelf: FakeUploads, shell: Shell, three: list[Path]) -> None:
-    shelf.refusals = {name: problem(403, "forbidden", "The plan allows 3 files.") for name in ("b.pdf", "c.pdf")}
+def test_the_file_limit_ends_it_too(api: FakeApi, fake_uploads: FakeUploads, shell: Shell, three: list[Path]) -> None:
+    fake_uploads.refusals = {name: problem(403, "forbidden", "The plan allows 3 files.") for name in ("b.pdf", "c.pdf")}
     api.on("GET", "/user", {"tier": "free"})
     api.files = [{"uuid": UUID.format(n)} for n in range(3)]
     done = shell("upload", *three)
     assert (done.code, done.lines) == (12, [share_url(1)])
-    assert len(api.asked("POST", "/files")) == 2
+    assert len(api.list_requests("POST", "/files")) == 2
 
 
 def test_a_bulk_upload_keeps_clear_of_the_rate_limit(
@@ -177,23 +187,23 @@ def test_a_bulk_upload_keeps_clear_of_the_rate_limit(
     result = {"uuid": UUID.format(1), "shareUrl": share_url(1)}
     api.on("POST", "/files", FakeResponse(result, headers={"RateLimit": '"default";r=6;t=60'}))
     assert shell("upload", *three).code == 0
-    assert time.slept == [10.0, 10.0]
+    assert time.waits == [10.0, 10.0]
 
 
 def test_interrupted_it_tells_what_went_through(
-    api: FakeApi, shelf: FakeUploads, shell: Shell, three: list[Path]
+    api: FakeApi, fake_uploads: FakeUploads, shell: Shell, three: list[Path]
 ) -> None:
     arrived = Event()
 
     def second_hangs(heard: RecordedRequest) -> object:
-        if len(api.asked("POST", "/files")) == 2:
+        if len(api.list_requests("POST", "/files")) == 2:
             arrived.set()
             Event().wait(30)
-        return shelf.take(heard)
+        return fake_uploads.receive(heard)
 
     api.on("POST", "/files", second_hangs)
     for jobs in ("1", "2"):
-        api.heard.clear()
+        api.requests.clear()
         arrived.clear()
         command = [sys.executable, "-m", "docshare", "upload", *map(str, three), "--jobs", jobs]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=shell.env) as process:
@@ -209,7 +219,7 @@ def test_interrupted_it_tells_what_went_through(
 
 
 def test_jobs_send_several_at_a_time_and_print_in_the_order_of_the_input(
-    api: FakeApi, shelf: FakeUploads, shell: Shell, three: list[Path]
+    api: FakeApi, fake_uploads: FakeUploads, shell: Shell, three: list[Path]
 ) -> None:
     together = Barrier(3, timeout=20)
     turn = {name: Event() for name in ("b.pdf", "c.pdf")}
@@ -219,7 +229,7 @@ def test_jobs_send_several_at_a_time_and_print_in_the_order_of_the_input(
         together.wait()
         if name in turn:
             turn[name].wait(20)
-        taken = shelf.take(heard)
+        taken = fake_uploads.receive(heard)
         following = {"a.pdf": "c.pdf", "c.pdf": "b.pdf"}.get(name)
         if following:
             turn[following].set()
@@ -227,18 +237,20 @@ def test_jobs_send_several_at_a_time_and_print_in_the_order_of_the_input(
 
     api.on("POST", "/files", take)
     done = shell("upload", *three, "--jobs", "3")
-    assert received_names(shelf) == ["a.pdf", "c.pdf", "b.pdf"]
+    assert received_names(fake_uploads) == ["a.pdf", "c.pdf", "b.pdf"]
     assert (done.code, done.lines) == (0, [share_url(1), share_url(3), share_url(2)])
 
 
-def test_json_lines_come_as_each_is_done(api: FakeApi, shelf: FakeUploads, shell: Shell, three: list[Path]) -> None:
+def test_json_lines_come_as_each_is_done(
+    api: FakeApi, fake_uploads: FakeUploads, shell: Shell, three: list[Path]
+) -> None:
     late = Event()
 
     def take(heard: RecordedRequest) -> object:
         name, _ = heard.part()
         if name == "a.pdf":
             late.wait(20)
-        return shelf.take(heard)
+        return fake_uploads.receive(heard)
 
     def second_line(text: str) -> None:
         if "c.pdf" in text:
@@ -250,14 +262,16 @@ def test_json_lines_come_as_each_is_done(api: FakeApi, shelf: FakeUploads, shell
     assert [Path(each["path"]).name for each in done.rows] == ["b.pdf", "c.pdf", "a.pdf"]
 
 
-def test_a_failure_of_one_job_does_not_stop_the_others(shelf: FakeUploads, shell: Shell, three: list[Path]) -> None:
-    shelf.refusals["a.pdf"] = problem(422, "unprocessable")
+def test_a_failure_of_one_job_does_not_stop_the_others(
+    fake_uploads: FakeUploads, shell: Shell, three: list[Path]
+) -> None:
+    fake_uploads.refusals["a.pdf"] = problem(422, "unprocessable")
     done = shell("upload", *three, "--jobs", "4")
     assert (done.code, sorted(done.lines)) == (12, [share_url(1), share_url(2)])
 
 
 def test_the_bar_of_several_says_when_only_the_server_is_at_work(
-    shelf: FakeUploads, shell: Shell, three: list[Path]
+    fake_uploads: FakeUploads, shell: Shell, three: list[Path]
 ) -> None:
     done = shell("upload", *three, "--jobs", "3", "--progress", "json")
     stages = [json.loads(line)["progress"] for line in done.err.splitlines()]
@@ -269,7 +283,7 @@ def test_the_bar_of_several_says_when_only_the_server_is_at_work(
 
 
 def test_a_manifest_makes_a_second_run_skip_what_is_done(
-    shelf: FakeUploads, shell: Shell, tmp_path: Path, three: list[Path]
+    fake_uploads: FakeUploads, shell: Shell, tmp_path: Path, three: list[Path]
 ) -> None:
     ledger = tmp_path / "shared.jsonl"
     first = shell("upload", *three[:2], "--manifest", ledger)
@@ -280,22 +294,22 @@ def test_a_manifest_makes_a_second_run_skip_what_is_done(
     }  # fmt: skip
     again = shell("upload", *three, "--manifest", ledger)
     assert again.lines == [*first.lines, share_url(3)]
-    assert received_names(shelf) == ["a.pdf", "b.pdf", "c.pdf"]
+    assert received_names(fake_uploads) == ["a.pdf", "b.pdf", "c.pdf"]
     assert len(ledger.read_text().splitlines()) == 3
 
 
 def test_changed_content_is_sent_again_even_at_the_same_size(
-    shelf: FakeUploads, shell: Shell, tmp_path: Path, deck: Path
+    fake_uploads: FakeUploads, shell: Shell, tmp_path: Path, deck: Path
 ) -> None:
     ledger = tmp_path / "shared.jsonl"
     shell("upload", deck, "--manifest", ledger)
     deck.write_bytes(PDF[:-1] + b"y")
     assert shell("upload", deck, "--manifest", ledger).out == f"{share_url(2)}\n"
     assert shell("upload", deck, "--manifest", ledger).out == f"{share_url(2)}\n"
-    assert len(shelf.received) == 2
+    assert len(fake_uploads.uploads) == 2
 
 
-def test_a_skipped_file_says_so(shelf: FakeUploads, shell: Shell, tmp_path: Path, deck: Path) -> None:
+def test_a_skipped_file_says_so(fake_uploads: FakeUploads, shell: Shell, tmp_path: Path, deck: Path) -> None:
     ledger = tmp_path / "shared.jsonl"
     shell("upload", deck, "--manifest", ledger)
     assert shell("upload", deck, "--manifest", ledger, "--json").json["skipped"] is True
@@ -305,23 +319,23 @@ def test_a_skipped_file_says_so(shelf: FakeUploads, shell: Shell, tmp_path: Path
 
 
 def test_a_failed_upload_is_not_in_the_manifest(
-    shelf: FakeUploads, shell: Shell, tmp_path: Path, three: list[Path]
+    fake_uploads: FakeUploads, shell: Shell, tmp_path: Path, three: list[Path]
 ) -> None:
-    shelf.refusals["a.pdf"] = problem(422, "unprocessable")
+    fake_uploads.refusals["a.pdf"] = problem(422, "unprocessable")
     shell("upload", *three, "--manifest", tmp_path / "shared.jsonl")
     assert "a.pdf" not in (tmp_path / "shared.jsonl").read_text()
 
 
 def test_a_manifest_cut_short_by_a_crash_loses_its_last_line_only(
-    shelf: FakeUploads, shell: Shell, tmp_path: Path, three: list[Path]
+    fake_uploads: FakeUploads, shell: Shell, tmp_path: Path, three: list[Path]
 ) -> None:
     ledger = tmp_path / "shared.jsonl"
     shell("upload", *three[:2], "--manifest", ledger)
     ledger.write_text(ledger.read_text()[:-20])
     assert shell("upload", *three, "--manifest", ledger).code == 0
-    assert received_names(shelf) == ["a.pdf", "b.pdf", "b.pdf", "c.pdf"]
+    assert received_names(fake_uploads) == ["a.pdf", "b.pdf", "b.pdf", "c.pdf"]
     assert shell("upload", *three, "--manifest", ledger).code == 0
-    assert len(shelf.received) == 4
+    assert len(fake_uploads.uploads) == 4
 
 
 @pytest.mark.parametrize("text", ["{}\n", "[]\n", "x\n", '{"path": 1, "sha256": "", "uuid": "", "shareUrl": ""}\n'])
@@ -330,12 +344,12 @@ def test_a_file_that_is_no_manifest_is_refused(
 ) -> None:
     (tmp_path / "other.jsonl").write_text(text)
     assert shell("upload", deck, "--manifest", tmp_path / "other.jsonl").code == 2
-    assert api.heard == []
+    assert api.requests == []
     assert (tmp_path / "other.jsonl").read_text() == text
 
 
 def test_skip_existing_knows_living_files_by_name_and_size(
-    api: FakeApi, shelf: FakeUploads, shell: Shell, three: list[Path]
+    api: FakeApi, fake_uploads: FakeUploads, shell: Shell, three: list[Path]
 ) -> None:
     size = len(PDF) + 5
     api.files = [
@@ -347,7 +361,7 @@ def test_skip_existing_knows_living_files_by_name_and_size(
          "deleteAt": "2026-09-21T14:13:20.000Z"},
     ]  # fmt: skip
     assert shell("upload", *three, "--skip-existing").lines == [share_url(51), share_url(1), share_url(2)]
-    assert received_names(shelf) == ["b.pdf", "c.pdf"]
+    assert received_names(fake_uploads) == ["b.pdf", "c.pdf"]
 
 
 @pytest.mark.parametrize("options", [(), ("--skip-existing",), ("--manifest", "shared.jsonl")])
@@ -357,7 +371,7 @@ def test_a_dry_run_sends_nothing_and_writes_nothing(
 ) -> None:  # fmt: skip
     monkeypatch.chdir(tmp_path)
     done = shell("upload", *three, "-n", *options)
-    assert (done.code, api.heard) == (0, [])
+    assert (done.code, api.requests) == (0, [])
     assert done.lines[0] == f"POST\t/api/v1/files\tfile=a.pdf ({len(PDF) + 5} bytes)"
     assert len(done.lines) == 3
     assert not (tmp_path / "shared.jsonl").exists()

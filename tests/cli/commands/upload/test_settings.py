@@ -22,7 +22,7 @@ ONE = UUID.format(1)
 
 
 @pytest.fixture
-def taking(api: FakeApi, shelf: FakeUploads) -> FakeApi:
+def settings_api(api: FakeApi, fake_uploads: FakeUploads) -> FakeApi:
     """Takes uploads and the settings of the first two files."""
     for number in (1, 2):
         api.on("PUT", f"/files/{UUID.format(number)}/settings", b"")
@@ -46,22 +46,24 @@ def report(tmp_path: Path) -> Path:
 
 
 def list_written_settings(api: FakeApi, number: int = 1) -> list[Any]:
-    return [json.loads(heard.body) for heard in api.asked("PUT", f"/files/{UUID.format(number)}/settings")]
+    return [json.loads(heard.body) for heard in api.list_requests("PUT", f"/files/{UUID.format(number)}/settings")]
 
 
 # --- on a real server ------------------------------------------------------------------------------------------------
 
 
-def test_a_new_file_for_one_domain_asks_for_an_address(desk: MakeShell, world: World, report: Path) -> None:
-    pia = desk(world.pia)
+def test_a_new_file_for_one_domain_asks_for_an_address(shell_for: MakeShell, world: World, report: Path) -> None:
+    pia = shell_for(world.pia)
     asking = pia("upload", report, "--email-domain", "a.org", "--json")
     assert world.pia.get(f"/api/v1/files/{asking.json['uuid']}").get_json()["requireEmail"] is True
     assert asking.err == ""
     assert "have no effect" in pia("upload", report, "--email-domain", "a.org", "--no-require-email").err
 
 
-def test_a_new_file_has_the_settings_of_the_line(desk: MakeShell, world: World, report: Path, secret: Path) -> None:
-    pia = desk(world.pia)
+def test_a_new_file_has_the_settings_of_the_line(
+    shell_for: MakeShell, world: World, report: Path, secret: Path
+) -> None:
+    pia = shell_for(world.pia)
     done = pia("upload", report, "--slug", "q3", "--expires", "7d", "--views", "9", "--pages", "1-2", "--no-download",
                "--password-file", secret, "--mode", "swipe", "--hide-expiry", "--email-domain", "a.org", "--notify",
                "--receipt", "--require-email", "--watermark", "--set", "flip.rtl=true", "--json")  # fmt: skip
@@ -77,9 +79,9 @@ def test_a_new_file_has_the_settings_of_the_line(desk: MakeShell, world: World, 
 
 
 def test_the_line_that_is_told_after_a_failure_sets_the_settings(
-    desk: MakeShell, world: World, report: Path, secret: Path
+    shell_for: MakeShell, world: World, report: Path, secret: Path
 ) -> None:
-    pia = desk(world.pia)
+    pia = shell_for(world.pia)
     assert pia("upload", report, "--slug", "taken").code == 0
     done = pia("upload", report, "--slug", "taken", "--expires", "7d", "--views", "3", "--pages", "1-2",
                "--email-domain", "a.org", "--set", "cta.label=Don't wait", "--set", "cta.url=https://x.example/?a=b",
@@ -100,9 +102,9 @@ def test_the_line_that_is_told_after_a_failure_sets_the_settings(
 
 
 def test_a_plan_that_is_too_low_is_found_out_before_anything_is_sent(
-    desk: MakeShell, world: World, report: Path
+    shell_for: MakeShell, world: World, report: Path
 ) -> None:
-    fay = desk(world.fay)
+    fay = shell_for(world.fay)
     done = fay("upload", report, "--slug", "x", "--views", "3", "--mode", "swipe", "--json")
     assert (done.code, done.out, done.error["code"]) == (6, "", "plan_required")
     assert "viewLimit: basic; slug: pro" in done.error["hint"]
@@ -110,8 +112,8 @@ def test_a_plan_that_is_too_low_is_found_out_before_anything_is_sent(
     assert fay("upload", report, "--mode", "swipe", "--expires", "7d").code == 0
 
 
-def test_rollback_leaves_no_file_behind(desk: MakeShell, world: World, report: Path) -> None:
-    pia = desk(world.pia)
+def test_rollback_leaves_no_file_behind(shell_for: MakeShell, world: World, report: Path) -> None:
+    pia = shell_for(world.pia)
     done = pia("upload", report, "--pages", "1-9", "--rollback")
     assert (done.code, done.out) == (9, "")
     assert "it was deleted" in done.err
@@ -121,13 +123,15 @@ def test_rollback_leaves_no_file_behind(desk: MakeShell, world: World, report: P
 # --- what is printed -------------------------------------------------------------------------------------------------
 
 
-def test_a_pipe_gets_the_link_only_once_the_settings_stand(taking: FakeApi, shell: Shell, deck: Path) -> None:
+def test_a_pipe_gets_the_link_only_once_the_settings_stand(settings_api: FakeApi, shell: Shell, deck: Path) -> None:
     done = shell("upload", deck, "--no-download", "--expires", "7d")
     assert (done.code, done.out, done.err) == (0, f"{share_url(1)}\n", "")
-    assert list_written_settings(taking) == [{"allowDownload": False, "deleteAt": "2026-09-28T14:13:20.000Z"}]
+    assert list_written_settings(settings_api) == [{"allowDownload": False, "deleteAt": "2026-09-28T14:13:20.000Z"}]
 
 
-def test_a_terminal_reads_expiry_password_and_the_rest(taking: FakeApi, shell: Shell, deck: Path, secret: Path) -> None:
+def test_a_terminal_reads_expiry_password_and_the_rest(
+    settings_api: FakeApi, shell: Shell, deck: Path, secret: Path
+) -> None:
     from docshare.cli.terminal.text import format_local_time
 
     shell.tty = True
@@ -142,52 +146,54 @@ def test_a_terminal_reads_expiry_password_and_the_rest(taking: FakeApi, shell: S
     )
 
 
-def test_settings_come_from_a_file(taking: FakeApi, shell: Shell, deck: Path, tmp_path: Path) -> None:
+def test_settings_come_from_a_file(settings_api: FakeApi, shell: Shell, deck: Path, tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text("viewLimit = 3\n[flip]\nrtl = true\n")
     assert shell("upload", deck, "--settings", tmp_path / "s.toml", "--views", "4").code == 0
-    assert list_written_settings(taking) == [{"viewLimit": 4, "viewerSettings": {"flip": {"rtl": True}}}]
+    assert list_written_settings(settings_api) == [{"viewLimit": 4, "viewerSettings": {"flip": {"rtl": True}}}]
 
 
-def test_every_file_of_many_gets_them(taking: FakeApi, shell: Shell, deck: Path, tmp_path: Path) -> None:
+def test_every_file_of_many_gets_them(settings_api: FakeApi, shell: Shell, deck: Path, tmp_path: Path) -> None:
     (tmp_path / "b.pdf").write_bytes(deck.read_bytes())
     done = shell("upload", deck, tmp_path / "b.pdf", "--no-download", "--json", "--jobs", "2")
     assert [row["settingsApplied"] for row in done.json] == [True, True]
-    assert list_written_settings(taking, 1) == list_written_settings(taking, 2) == [{"allowDownload": False}]
+    assert (
+        list_written_settings(settings_api, 1) == list_written_settings(settings_api, 2) == [{"allowDownload": False}]
+    )
 
 
 # --- failures --------------------------------------------------------------------------------------------------------
 
 
 def test_a_file_without_its_settings_is_kept_told_and_12(
-    taking: FakeApi, shell: Shell, deck: Path, secret: Path
+    settings_api: FakeApi, shell: Shell, deck: Path, secret: Path
 ) -> None:
-    taking.on("PUT", f"/files/{ONE}/settings", problem(409, "conflict", "taken"))
+    settings_api.on("PUT", f"/files/{ONE}/settings", problem(409, "conflict", "taken"))
     done = shell("upload", deck, "--slug", "q3", "--password-file", secret)
     assert (done.code, done.out) == (12, "")
     assert "error: uploaded as aB3dE5fG7h01, but its settings were not written: taken" in done.err
     assert f"docshare settings set aB3dE5fG7h01 slug=q3 --password-file '{secret}'" in done.err
-    assert taking.asked("DELETE", f"/files/{ONE}") == []
+    assert settings_api.list_requests("DELETE", f"/files/{ONE}") == []
 
 
-def test_json_has_the_file_that_is_there_without_its_settings(taking: FakeApi, shell: Shell, deck: Path) -> None:
-    taking.on("PUT", f"/files/{ONE}/settings", problem(410, "gone"))
+def test_json_has_the_file_that_is_there_without_its_settings(settings_api: FakeApi, shell: Shell, deck: Path) -> None:
+    settings_api.on("PUT", f"/files/{ONE}/settings", problem(410, "gone"))
     done = shell("upload", deck, "--no-download", "--json")
     assert (done.code, done.json["uuid"], done.json["settingsApplied"]) == (12, ONE, False)
     assert done.error["exit"] == 12
 
 
-def test_a_password_from_stdin_or_a_prompt_is_asked_for_again(taking: FakeApi, shell: Shell, deck: Path) -> None:
-    taking.on("PUT", f"/files/{ONE}/settings", problem(503, "unavailable", Retry_After="900"))
+def test_a_password_from_stdin_or_a_prompt_is_asked_for_again(settings_api: FakeApi, shell: Shell, deck: Path) -> None:
+    settings_api.on("PUT", f"/files/{ONE}/settings", problem(503, "unavailable", Retry_After="900"))
     done = shell("upload", deck, "--password-file", "-", stdin=b"geheim")
     assert done.code == 12
     assert "docshare settings set aB3dE5fG7h01 --password-prompt" in done.err
 
 
 def test_of_many_the_failed_one_stands_among_the_others(
-    taking: FakeApi, shell: Shell, deck: Path, tmp_path: Path
+    settings_api: FakeApi, shell: Shell, deck: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "b.pdf").write_bytes(deck.read_bytes())
-    taking.on("PUT", f"/files/{ONE}/settings", problem(400, "bad_request", "no"))
+    settings_api.on("PUT", f"/files/{ONE}/settings", problem(400, "bad_request", "no"))
     done = shell("upload", deck, tmp_path / "b.pdf", "--no-download")
     assert (done.code, done.out) == (12, f"{share_url(2)}\n")
     assert f"error: {deck}: uploaded as aB3dE5fG7h01, but its settings were not written: no" in done.err
@@ -195,10 +201,10 @@ def test_of_many_the_failed_one_stands_among_the_others(
 
 @pytest.mark.parametrize("form", ["json", "jsonl"])
 def test_json_of_many_has_the_failed_one_with_its_error(
-    taking: FakeApi, shell: Shell, deck: Path, tmp_path: Path, form: str
+    settings_api: FakeApi, shell: Shell, deck: Path, tmp_path: Path, form: str
 ) -> None:
     (tmp_path / "b.pdf").write_bytes(deck.read_bytes())
-    taking.on("PUT", f"/files/{ONE}/settings", problem(400, "bad_request", "no"))
+    settings_api.on("PUT", f"/files/{ONE}/settings", problem(400, "bad_request", "no"))
     done = shell("upload", deck, tmp_path / "b.pdf", "--no-download", "--format", form)
     first, second = done.json if form == "json" else done.rows
     assert (done.code, first["uuid"], first["settingsApplied"], first["error"]["exit"]) == (12, ONE, False, 12)
@@ -206,46 +212,46 @@ def test_json_of_many_has_the_failed_one_with_its_error(
 
 
 def test_a_refusal_that_all_would_meet_stops_the_rest(
-    taking: FakeApi, shell: Shell, deck: Path, tmp_path: Path, shelf: FakeUploads
+    settings_api: FakeApi, shell: Shell, deck: Path, tmp_path: Path, fake_uploads: FakeUploads
 ) -> None:
     (tmp_path / "b.pdf").write_bytes(deck.read_bytes())
-    taking.on("GET", "/user", problem(403, "insufficient_scope"))
-    taking.on("PUT", f"/files/{ONE}/settings", problem(403, "plan_required", "requires the basic plan"))
+    settings_api.on("GET", "/user", problem(403, "insufficient_scope"))
+    settings_api.on("PUT", f"/files/{ONE}/settings", problem(403, "plan_required", "requires the basic plan"))
     done = shell("upload", deck, tmp_path / "b.pdf", "--views", "3")
-    assert (done.code, done.out, len(shelf.received)) == (12, "", 1)
+    assert (done.code, done.out, len(fake_uploads.uploads)) == (12, "", 1)
     assert "viewLimit: basic" in done.err
     assert "1 of 2 files were not attempted" in done.err
 
 
-def test_a_failed_file_is_not_in_the_manifest(taking: FakeApi, shell: Shell, deck: Path, tmp_path: Path) -> None:
-    taking.on("PUT", f"/files/{ONE}/settings", problem(400, "bad_request"))
+def test_a_failed_file_is_not_in_the_manifest(settings_api: FakeApi, shell: Shell, deck: Path, tmp_path: Path) -> None:
+    settings_api.on("PUT", f"/files/{ONE}/settings", problem(400, "bad_request"))
     assert shell("upload", deck, "--no-download", "--manifest", tmp_path / "m.jsonl").code == 12
     assert not (tmp_path / "m.jsonl").exists()
 
 
 def test_rollback_deletes_for_good_and_ends_with_the_code_of_the_refusal(
-    taking: FakeApi, shell: Shell, deck: Path
+    settings_api: FakeApi, shell: Shell, deck: Path
 ) -> None:
-    taking.on("PUT", f"/files/{ONE}/settings", problem(409, "conflict", "taken"))
+    settings_api.on("PUT", f"/files/{ONE}/settings", problem(409, "conflict", "taken"))
     done = shell("upload", deck, "--slug", "q3", "--rollback", "--json")
     assert (done.code, done.out) == (7, "")
-    assert [heard.query for heard in taking.asked("DELETE", f"/files/{ONE}")] == [{"purge": "1"}]
+    assert [heard.query for heard in settings_api.list_requests("DELETE", f"/files/{ONE}")] == [{"purge": "1"}]
 
 
-def test_a_rollback_that_fails_says_that_the_file_is_there(taking: FakeApi, shell: Shell, deck: Path) -> None:
-    taking.on("PUT", f"/files/{ONE}/settings", problem(409, "conflict", "taken"))
-    taking.on("DELETE", f"/files/{ONE}", problem(403, "forbidden"))
+def test_a_rollback_that_fails_says_that_the_file_is_there(settings_api: FakeApi, shell: Shell, deck: Path) -> None:
+    settings_api.on("PUT", f"/files/{ONE}/settings", problem(409, "conflict", "taken"))
+    settings_api.on("DELETE", f"/files/{ONE}", problem(403, "forbidden"))
     done = shell("upload", deck, "--slug", "q3", "--rollback")
     assert done.code == 12
     assert "uploaded as aB3dE5fG7h01" in done.err
 
 
 def test_files_shared_before_keep_their_settings_and_that_is_warned_of(
-    taking: FakeApi, shell: Shell, deck: Path, tmp_path: Path
+    settings_api: FakeApi, shell: Shell, deck: Path, tmp_path: Path
 ) -> None:
     assert shell("upload", deck, "--manifest", tmp_path / "m.jsonl").code == 0
     done = shell("upload", deck, "--manifest", tmp_path / "m.jsonl", "--no-download")
-    assert (done.code, done.out, list_written_settings(taking)) == (0, f"{share_url(1)}\n", [])
+    assert (done.code, done.out, list_written_settings(settings_api)) == (0, f"{share_url(1)}\n", [])
     assert done.err == "warning: 1 of 1 files already existed and keep their settings\n"
 
 
@@ -268,27 +274,27 @@ def test_files_shared_before_keep_their_settings_and_that_is_warned_of(
     ],
 )
 def test_what_is_not_allowed_is_2_and_nothing_is_uploaded(
-    taking: FakeApi, shell: Shell, deck: Path, words: list[str], named: str
+    settings_api: FakeApi, shell: Shell, deck: Path, words: list[str], named: str
 ) -> None:
     deck.with_name("deck.pdf2").write_bytes(deck.read_bytes())
     done = shell("upload", deck, *(word.replace("{deck}", str(deck)) for word in words))
     assert (done.code, done.out) == (2, "")
     assert named in done.err
-    assert taking.heard == []
+    assert settings_api.requests == []
 
 
-def test_a_document_and_a_password_cannot_both_be_on_stdin(taking: FakeApi, shell: Shell) -> None:
+def test_a_document_and_a_password_cannot_both_be_on_stdin(settings_api: FakeApi, shell: Shell) -> None:
     done = shell("upload", "-", "--name", "a.pdf", "--password-file", "-", stdin=b"%PDF-1.7\n")
     assert done.code == 2
-    assert taking.heard == []
+    assert settings_api.requests == []
 
 
 def test_a_dry_run_shows_both_requests_without_the_password(
-    taking: FakeApi, shell: Shell, deck: Path, secret: Path
+    settings_api: FakeApi, shell: Shell, deck: Path, secret: Path
 ) -> None:
     done = shell("upload", deck, "--password-file", secret, "--slug", "q3", "-n")
     assert done.lines == [
         "POST\t/api/v1/files\tfile=deck.pdf (1024 bytes)",
         'PUT\t/api/v1/files/{uuid}/settings\t{"slug": "q3", "password": "***"}',
     ]
-    assert taking.heard == []
+    assert settings_api.requests == []

@@ -21,13 +21,17 @@ from tests.support.shell import Shell
 # --- one file --------------------------------------------------------------------------------------------------------
 
 
-def test_a_pipe_gets_exactly_one_line_the_link(api: FakeApi, shelf: FakeUploads, shell: Shell, deck: Path) -> None:
+def test_a_pipe_gets_exactly_one_line_the_link(
+    api: FakeApi, fake_uploads: FakeUploads, shell: Shell, deck: Path
+) -> None:
     done = shell("upload", deck)
     assert (done.code, done.out, done.err) == (0, f"{share_url(1)}\n", "")
-    assert shelf.received == [("deck.pdf", PDF)]
+    assert fake_uploads.uploads == [("deck.pdf", PDF)]
 
 
-def test_a_terminal_gets_the_link_in_bold_and_a_line_of_facts(shelf: FakeUploads, shell: Shell, deck: Path) -> None:
+def test_a_terminal_gets_the_link_in_bold_and_a_line_of_facts(
+    fake_uploads: FakeUploads, shell: Shell, deck: Path
+) -> None:
     shell.tty = True
     done = shell("upload", deck)
     assert done.lines == [
@@ -37,7 +41,7 @@ def test_a_terminal_gets_the_link_in_bold_and_a_line_of_facts(shelf: FakeUploads
     assert shell("upload", deck, "-q", "--no-color").out == f"{share_url(2)}\n"
 
 
-def test_json_is_the_result_with_path_size_and_digest(shelf: FakeUploads, shell: Shell, deck: Path) -> None:
+def test_json_is_the_result_with_path_size_and_digest(fake_uploads: FakeUploads, shell: Shell, deck: Path) -> None:
     assert shell("upload", deck, "--json").json == {
         "uuid": UUID.format(1), "shortId": "aB3dE5fG7h01", "shareUrl": share_url(1), "message": "Stored.",
         "path": str(deck), "size": len(PDF), "sha256": hashlib.sha256(PDF).hexdigest(),
@@ -45,53 +49,55 @@ def test_json_is_the_result_with_path_size_and_digest(shelf: FakeUploads, shell:
 
 
 @pytest.mark.parametrize(("word", "printed"), [("url", share_url(1)), ("id", "aB3dE5fG7h01"), ("uuid", UUID.format(1))])
-def test_a_pipe_can_have_an_id_instead(shelf: FakeUploads, shell: Shell, deck: Path, word: str, printed: str) -> None:
+def test_a_pipe_can_have_an_id_instead(
+    fake_uploads: FakeUploads, shell: Shell, deck: Path, word: str, printed: str
+) -> None:
     assert shell("upload", deck, "--print", word).out == printed + "\n"
 
 
-def test_plain_tells_path_link_and_status(shelf: FakeUploads, shell: Shell, deck: Path) -> None:
+def test_plain_tells_path_link_and_status(fake_uploads: FakeUploads, shell: Shell, deck: Path) -> None:
     assert shell("upload", deck, "--format", "plain").out == f"{deck}\t{share_url(1)}\tuploaded\n"
 
 
-def test_fields_query_and_template_shape_the_result(shelf: FakeUploads, shell: Shell, deck: Path) -> None:
+def test_fields_query_and_template_shape_the_result(fake_uploads: FakeUploads, shell: Shell, deck: Path) -> None:
     assert shell("upload", deck, "--fields", "uuid,size").out == f"{UUID.format(1)}\t{len(PDF)}\n"
     assert shell("upload", deck, "--query", "shortId").out == '"aB3dE5fG7h02"\n'
     assert shell("upload", deck, "--template", "{shareUrl}?x").out == f"{share_url(3)}?x\n"
     assert shell("upload", deck, "--format", "ids").out == "aB3dE5fG7h04\n"
 
 
-def test_readers_can_be_shown_another_name(shelf: FakeUploads, shell: Shell, deck: Path) -> None:
+def test_readers_can_be_shown_another_name(fake_uploads: FakeUploads, shell: Shell, deck: Path) -> None:
     assert shell("upload", deck, "--name", "Offer 2026.pdf").code == 0
-    assert shelf.received[0][0] == "Offer 2026.pdf"
+    assert fake_uploads.uploads[0][0] == "Offer 2026.pdf"
 
 
-def test_last_means_the_file_just_uploaded(api: FakeApi, shelf: FakeUploads, shell: Shell, deck: Path) -> None:
+def test_last_means_the_file_just_uploaded(api: FakeApi, fake_uploads: FakeUploads, shell: Shell, deck: Path) -> None:
     shell("upload", deck)
     api.on("GET", f"/files/{UUID.format(1)}", {"uuid": UUID.format(1), "originalName": "deck.pdf"})
     assert shell("show", "@last", "--fields", "originalName").out == "deck.pdf\n"
 
 
-def test_stdin_is_sent_under_the_given_name(shelf: FakeUploads, shell: Shell) -> None:
+def test_stdin_is_sent_under_the_given_name(fake_uploads: FakeUploads, shell: Shell) -> None:
     done = shell("upload", "-", "--name", "report.pdf", stdin=PDF)
     assert (done.code, done.out) == (0, f"{share_url(1)}\n")
-    assert shelf.received == [("report.pdf", PDF)]
+    assert fake_uploads.uploads == [("report.pdf", PDF)]
 
 
-def test_stdin_can_be_sent_again_after_a_busy_answer(api: FakeApi, shelf: FakeUploads, shell: Shell) -> None:
-    api.on("POST", "/files", problem(503, "unavailable"), shelf.take)
+def test_stdin_can_be_sent_again_after_a_busy_answer(api: FakeApi, fake_uploads: FakeUploads, shell: Shell) -> None:
+    api.on("POST", "/files", problem(503, "unavailable"), fake_uploads.receive)
     assert shell("upload", "-", "--name", "report.pdf", stdin=PDF).code == 0
-    assert [heard.part() for heard in api.asked("POST", "/files")] == [("report.pdf", PDF)] * 2
+    assert [heard.part() for heard in api.list_requests("POST", "/files")] == [("report.pdf", PDF)] * 2
 
 
-def test_stdin_of_a_real_pipe_is_sent(shelf: FakeUploads, shell: Shell) -> None:
+def test_stdin_of_a_real_pipe_is_sent(fake_uploads: FakeUploads, shell: Shell) -> None:
     command = [sys.executable, "-m", "docshare", "upload", "-", "--name", "a.pdf"]
     done = subprocess.run(command, input=PDF * 3000, capture_output=True, env=shell.env, check=True)
     assert done.stdout.decode() == f"{share_url(1)}\n"
-    assert shelf.received == [("a.pdf", PDF * 3000)]
+    assert fake_uploads.uploads == [("a.pdf", PDF * 3000)]
 
 
 def test_the_name_of_a_hostile_file_harms_neither_request_nor_terminal(
-    shelf: FakeUploads, shell: Shell, tmp_path: Path
+    fake_uploads: FakeUploads, shell: Shell, tmp_path: Path
 ) -> None:
     path = tmp_path / 'a\x1b]0;x\x07"\r\n.pdf'
     path.write_bytes(PDF)
@@ -100,7 +106,7 @@ def test_the_name_of_a_hostile_file_harms_neither_request_nor_terminal(
     assert done.code == 2
     assert "control characters" in done.err
     assert "\x1b]0" not in done.out + done.err
-    assert shelf.received == []
+    assert fake_uploads.uploads == []
 
 
 # --- refused before anything is sent ---------------------------------------------------------------------------------
@@ -121,7 +127,7 @@ def test_what_the_server_would_not_take_is_not_sent(
     done = shell("upload", path, "--json")
     assert (done.code, done.out) == (2, "")
     assert word in done.error["detail"]
-    assert api.heard == []
+    assert api.requests == []
 
 
 @pytest.mark.parametrize(("head", "name", "size", "word"), [
@@ -136,7 +142,7 @@ def test_a_file_above_every_limit_is_not_sent(
     path = tmp_path / name
     write_sparse_file(path, head, size)
     done = shell("upload", path, "--json")
-    assert (done.code, api.heard) == (2, [])
+    assert (done.code, api.requests) == (2, [])
     assert word in done.error["detail"]
 
 
@@ -154,12 +160,12 @@ def test_a_pdf_above_the_plan_is_not_sent(
     done = shell("upload", path, "--json")
     assert done.code == 2
     assert word in done.error["detail"]
-    assert api.asked("POST", "/files") == []
+    assert api.list_requests("POST", "/files") == []
 
 
 @pytest.mark.parametrize("account", [{"tier": "pro"}, problem(403, "insufficient_scope")])
 def test_without_a_known_plan_limit_the_server_decides(
-    api: FakeApi, shelf: FakeUploads, shell: Shell, tmp_path: Path, account: Any
+    api: FakeApi, fake_uploads: FakeUploads, shell: Shell, tmp_path: Path, account: Any
 ) -> None:
     api.on("GET", "/user", account)
     path = tmp_path / "a.pdf"
@@ -168,12 +174,12 @@ def test_without_a_known_plan_limit_the_server_decides(
 
 
 def test_no_check_leaves_everything_to_the_server(
-    api: FakeApi, shelf: FakeUploads, shell: Shell, tmp_path: Path
+    api: FakeApi, fake_uploads: FakeUploads, shell: Shell, tmp_path: Path
 ) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(b"hello")
     assert shell("upload", path, "--no-check").code == 0
-    assert [heard.path for heard in api.heard] == ["/files"]
+    assert [heard.path for heard in api.requests] == ["/files"]
 
 
 @pytest.mark.parametrize("words", [
@@ -196,7 +202,7 @@ def test_a_line_that_makes_no_sense_ends_with_2_before_anything_is_sent(
     os.mkfifo("fifo")
     done = shell("upload", *words)
     assert (done.code, done.out) == (2, "")
-    assert api.heard == []
+    assert api.requests == []
 
 
 # --- the server refuses ----------------------------------------------------------------------------------------------
@@ -231,7 +237,7 @@ def test_the_file_limit_of_the_plan_ends_with_6(
 
 
 def test_a_lost_answer_is_recovered_from_the_list(api: FakeApi, shell: Shell, deck: Path, time: FakeTime) -> None:
-    api.on("POST", "/files", FakeResponse(then="drop"))
+    api.on("POST", "/files", FakeResponse(connection_action="drop"))
     digest = hashlib.sha256(PDF).hexdigest()
     api.files = [{"uuid": UUID.format(7), "shortId": "aB3dE5fG7h07", "shareUrl": share_url(7),
     "originalName": "deck.pdf",
@@ -246,7 +252,7 @@ def test_a_lost_answer_is_recovered_from_the_list(api: FakeApi, shell: Shell, de
 
 
 def test_an_outcome_that_stays_unknown_ends_with_14_and_the_candidates(api: FakeApi, shell: Shell, deck: Path) -> None:
-    api.on("POST", "/files", FakeResponse(then="drop"))
+    api.on("POST", "/files", FakeResponse(connection_action="drop"))
     api.files = [{"uuid": UUID.format(n), "originalName": "deck.pdf", "size": len(PDF),
                   "createdAt": "2026-09-21T14:13:20.000Z"} for n in (1, 2)]  # fmt: skip
     done = shell("upload", deck, "--json")
@@ -257,14 +263,16 @@ def test_an_outcome_that_stays_unknown_ends_with_14_and_the_candidates(api: Fake
 # --- progress and comforts -------------------------------------------------------------------------------------------
 
 
-def test_a_terminal_sees_a_bar_that_goes_away(shelf: FakeUploads, shell: Shell, deck: Path) -> None:
+def test_a_terminal_sees_a_bar_that_goes_away(fake_uploads: FakeUploads, shell: Shell, deck: Path) -> None:
     shell.tty = True
     done = shell("upload", deck)
     assert "processing on server" in done.err
     assert done.err.endswith("\r\x1b[K")
 
 
-def test_progress_as_json_follows_the_bytes(api: FakeApi, shelf: FakeUploads, shell: Shell, tmp_path: Path) -> None:
+def test_progress_as_json_follows_the_bytes(
+    api: FakeApi, fake_uploads: FakeUploads, shell: Shell, tmp_path: Path
+) -> None:
     path = tmp_path / "a.pdf"
     path.write_bytes(PDF)
     done = shell("upload", path, "--progress", "json")
@@ -273,21 +281,21 @@ def test_progress_as_json_follows_the_bytes(api: FakeApi, shelf: FakeUploads, sh
     }
 
 
-def test_the_code_is_drawn_below_the_link(shelf: FakeUploads, shell: Shell, deck: Path) -> None:
+def test_the_code_is_drawn_below_the_link(fake_uploads: FakeUploads, shell: Shell, deck: Path) -> None:
     shell.tty = True
     done = shell("upload", deck, "--qr", "--no-color")
     assert done.lines[0] == share_url(1)
     assert sum("█" in line for line in done.lines) > 10
 
 
-def test_in_a_pipe_the_code_is_not_drawn(shelf: FakeUploads, shell: Shell, deck: Path) -> None:
+def test_in_a_pipe_the_code_is_not_drawn(fake_uploads: FakeUploads, shell: Shell, deck: Path) -> None:
     done = shell("upload", deck, "--qr")
     assert done.out == f"{share_url(1)}\n"
     assert "warning: --qr draws on a terminal only" in done.err
 
 
 def test_the_link_is_copied_through_the_terminal_if_there_is_no_program(
-    shelf: FakeUploads, shell: Shell, deck: Path
+    fake_uploads: FakeUploads, shell: Shell, deck: Path
 ) -> None:
     shell.tty = True
     import base64
@@ -297,7 +305,7 @@ def test_the_link_is_copied_through_the_terminal_if_there_is_no_program(
 
 
 def test_the_link_is_copied_by_the_program_of_the_desktop(
-    shelf: FakeUploads, shell: Shell, deck: Path, tmp_path: Path
+    fake_uploads: FakeUploads, shell: Shell, deck: Path, tmp_path: Path
 ) -> None:
     program = tmp_path / "bin" / "wl-copy"
     program.parent.mkdir()
@@ -308,13 +316,13 @@ def test_the_link_is_copied_by_the_program_of_the_desktop(
     assert (tmp_path / "copied").read_text() == share_url(1)
 
 
-def test_no_way_to_copy_is_a_warning(shelf: FakeUploads, shell: Shell, deck: Path) -> None:
+def test_no_way_to_copy_is_a_warning(fake_uploads: FakeUploads, shell: Shell, deck: Path) -> None:
     done = shell("upload", deck, "--copy", env={"PATH": "/nowhere"})
     assert (done.code, done.out) == (0, f"{share_url(1)}\n")
     assert "warning: cannot copy the link" in done.err
 
 
-def test_the_link_is_opened_where_somebody_can_see_it(shelf: FakeUploads, shell: Shell, deck: Path) -> None:
+def test_the_link_is_opened_where_somebody_can_see_it(fake_uploads: FakeUploads, shell: Shell, deck: Path) -> None:
     shell.tty = True
     shell("upload", deck, "--open", env={"DISPLAY": ":0"})
     assert shell.opened == [share_url(1)]
@@ -322,7 +330,7 @@ def test_the_link_is_opened_where_somebody_can_see_it(shelf: FakeUploads, shell:
     assert shell.opened == [share_url(1)]
 
 
-def test_csv_has_a_header(shelf: FakeUploads, shell: Shell, deck: Path) -> None:
+def test_csv_has_a_header(fake_uploads: FakeUploads, shell: Shell, deck: Path) -> None:
     head, line = csv.reader(io.StringIO(shell("upload", deck, "--format", "csv").out))
     assert head == ["path", "shareUrl", "shortId", "uuid", "size", "sha256", "status"]
     assert line[4:] == [str(len(PDF)), hashlib.sha256(PDF).hexdigest(), "uploaded"]
@@ -337,17 +345,17 @@ def write_sparse_file(path: Path, head: bytes, size: int) -> None:
 
 @pytest.mark.parametrize(("folder", "code"), [("word/", 0), ("ppt/", 0), ("xl/", 2)])
 def test_an_office_document_without_an_ending_is_known_by_its_directory(
-    shelf: FakeUploads, shell: Shell, tmp_path: Path, folder: str, code: int
+    fake_uploads: FakeUploads, shell: Shell, tmp_path: Path, folder: str, code: int
 ) -> None:
     path = tmp_path / "plain"
     with zipfile.ZipFile(path, "w") as package:
         package.writestr("[Content_Types].xml", "x" * 2000)  # what tells lies beyond the first look
         package.writestr(f"{folder}main.xml", "<x/>")
     assert shell("upload", path).code == code
-    assert len(shelf.received) == (code == 0)
+    assert len(fake_uploads.uploads) == (code == 0)
 
 
-def test_a_zip_file_without_a_directory_is_refused(shelf: FakeUploads, shell: Shell, tmp_path: Path) -> None:
+def test_a_zip_file_without_a_directory_is_refused(fake_uploads: FakeUploads, shell: Shell, tmp_path: Path) -> None:
     (tmp_path / "plain").write_bytes(b"PK\x03\x04" + b"x" * 2000)
     assert shell("upload", tmp_path / "plain").code == 2
-    assert shelf.received == []
+    assert fake_uploads.uploads == []

@@ -14,100 +14,106 @@ from tests.support.shell import Shell
 
 
 @pytest.fixture
-def book(api: FakeApi, shelf: FakeUploads) -> FakeVariants:
+def fake_variants(api: FakeApi, fake_uploads: FakeUploads) -> FakeVariants:
     """The variants of the file that will be uploaded."""
     return FakeVariants(api, UUID.format(1))
 
 
 @pytest.fixture
-def guests(tmp_path: Path) -> Path:
+def recipients_csv(tmp_path: Path) -> Path:
     path = tmp_path / "guests.csv"
     path.write_text("label,allowDownload\nAnn,no\nBob,\n")
     return path
 
 
 def test_a_pipe_gets_the_file_and_then_each_recipient(
-    book: FakeVariants, shell: Shell, deck: Path, guests: Path
+    fake_variants: FakeVariants, shell: Shell, deck: Path, recipients_csv: Path
 ) -> None:
-    done = shell("upload", deck, "--variants-csv", guests)
+    done = shell("upload", deck, "--variants-csv", recipients_csv)
     assert (done.code, done.lines) == (0, [file_link(1), f"Ann\t{variant_url(1)}", f"Bob\t{variant_url(2)}"])
-    assert book.posts() == [{"label": "Ann", "overrides": {"allowDownload": False}}, {"label": "Bob"}]
+    assert fake_variants.list_creates() == [{"label": "Ann", "overrides": {"allowDownload": False}}, {"label": "Bob"}]
 
 
-def test_json_has_the_variants_in_the_file(book: FakeVariants, shell: Shell, deck: Path, guests: Path) -> None:
-    row = shell("upload", deck, "--variants-csv", guests, "--json").json
+def test_json_has_the_variants_in_the_file(
+    fake_variants: FakeVariants, shell: Shell, deck: Path, recipients_csv: Path
+) -> None:
+    row = shell("upload", deck, "--variants-csv", recipients_csv, "--json").json
     assert row["shareUrl"] == file_link(1)
     assert [(each["label"], each["url"], each["row"]) for each in row["variants"]] == [
         ("Ann", variant_url(1), 2), ("Bob", variant_url(2), 3),
     ]  # fmt: skip
 
 
-def test_csv_keeps_its_columns(book: FakeVariants, shell: Shell, deck: Path, guests: Path) -> None:
-    done = shell("upload", deck, "--variants-csv", guests, "--format", "csv")
-    assert (done.code, len(done.lines), len(book.posts())) == (0, 2, 2)
+def test_csv_keeps_its_columns(fake_variants: FakeVariants, shell: Shell, deck: Path, recipients_csv: Path) -> None:
+    done = shell("upload", deck, "--variants-csv", recipients_csv, "--format", "csv")
+    assert (done.code, len(done.lines), len(fake_variants.list_creates())) == (0, 2, 2)
 
 
 def test_bad_rows_stop_it_before_the_upload(
-    book: FakeVariants, shelf: FakeUploads, shell: Shell, deck: Path, guests: Path
+    fake_variants: FakeVariants, fake_uploads: FakeUploads, shell: Shell, deck: Path, recipients_csv: Path
 ) -> None:
-    guests.write_text("label\nAnn\nAnn\n")
-    done = shell("upload", deck, "--variants-csv", guests)
-    assert (done.code, shelf.received) == (2, [])
+    recipients_csv.write_text("label\nAnn\nAnn\n")
+    done = shell("upload", deck, "--variants-csv", recipients_csv)
+    assert (done.code, fake_uploads.uploads) == (2, [])
     assert "row 3 (Ann): row 2 already has this label" in done.err
 
 
 def test_when_links_fail_the_file_stays_and_the_line_that_goes_on_is_told(
-    book: FakeVariants, shell: Shell, deck: Path, guests: Path
+    fake_variants: FakeVariants, shell: Shell, deck: Path, recipients_csv: Path
 ) -> None:
-    book.refuse = lambda body: problem(403, "plan_required", "requires the pro plan")
-    done = shell("upload", deck, "--variants-csv", guests)
+    fake_variants.refusal_for = lambda body: problem(403, "plan_required", "requires the pro plan")
+    done = shell("upload", deck, "--variants-csv", recipients_csv)
     assert (done.code, done.lines) == (12, [file_link(1)])
     assert "requires the pro plan" in done.err
-    assert f"docshare variants create {UUID.format(1)} --from-csv {guests} --skip-duplicates" in done.err
+    assert f"docshare variants create {UUID.format(1)} --from-csv {recipients_csv} --skip-duplicates" in done.err
 
 
 def test_a_file_that_was_shared_before_gets_the_links_it_lacks(
-    book: FakeVariants, shell: Shell, deck: Path, guests: Path, tmp_path: Path
+    fake_variants: FakeVariants, shell: Shell, deck: Path, recipients_csv: Path, tmp_path: Path
 ) -> None:
-    line = ("upload", deck, "--variants-csv", guests, "--manifest", tmp_path / "ledger")
+    line = ("upload", deck, "--variants-csv", recipients_csv, "--manifest", tmp_path / "ledger")
     assert shell(*line).code == 0
-    guests.write_text("label\nAnn\nCy\n")
+    recipients_csv.write_text("label\nAnn\nCy\n")
     done = shell(*line)
     assert (done.code, done.lines) == (0, [file_link(1), f"Ann\t{variant_url(1)}", f"Cy\t{variant_url(3)}"])
-    assert len(book.posts()) == 3
+    assert len(fake_variants.list_creates()) == 3
 
 
 @pytest.mark.parametrize("options", [["x.pdf", "y.pdf"], ["-r", "."], ["-", "--name", "x.pdf"]])
-def test_it_needs_one_path_and_stdin_is_read_once(book: FakeVariants, shell: Shell, options: list[str]) -> None:
+def test_it_needs_one_path_and_stdin_is_read_once(
+    fake_variants: FakeVariants, shell: Shell, options: list[str]
+) -> None:
     assert shell("upload", *options, "--variants-csv", "-").code == 2
-    assert book.api.heard == []
+    assert fake_variants.api.requests == []
 
 
-def test_a_dry_run_shows_the_links_too(book: FakeVariants, shell: Shell, deck: Path, guests: Path) -> None:
-    lines = shell("upload", deck, "--variants-csv", guests, "-n").lines
+def test_a_dry_run_shows_the_links_too(
+    fake_variants: FakeVariants, shell: Shell, deck: Path, recipients_csv: Path
+) -> None:
+    lines = shell("upload", deck, "--variants-csv", recipients_csv, "-n").lines
     assert [line.split("\t")[1] for line in lines] == ["/api/v1/files", *["/api/v1/files/{uuid}/variants"] * 2]
-    assert book.api.heard == []
+    assert fake_variants.api.requests == []
 
 
 # --- found out before the upload, or taken back after it -------------------------------------------------------------
 
 
 def test_a_plan_without_variants_stops_it_before_the_upload(
-    book: FakeVariants, shelf: FakeUploads, shell: Shell, deck: Path, guests: Path
+    fake_variants: FakeVariants, fake_uploads: FakeUploads, shell: Shell, deck: Path, recipients_csv: Path
 ) -> None:
-    book.api.on("GET", "/user", {"uuid": UUID.format(9), "tier": "basic"})
-    done = shell("upload", deck, "--variants-csv", guests, "--json")
-    assert (done.code, shelf.received) == (6, [])
+    fake_variants.api.on("GET", "/user", {"uuid": UUID.format(9), "tier": "basic"})
+    done = shell("upload", deck, "--variants-csv", recipients_csv, "--json")
+    assert (done.code, fake_uploads.uploads) == (6, [])
     assert "--variants-csv requires the pro plan" in done.error["detail"]
 
 
 @pytest.mark.parametrize("rows", ["label,pages\nAnn,9-3\n", "label,pages\nAnn,x\n", "name\nAnn\n", "label\nAnn\nAnn\n"])
 def test_what_is_wrong_with_the_rows_names_no_option_of_another_command(
-    book: FakeVariants, shelf: FakeUploads, shell: Shell, deck: Path, guests: Path, rows: str
+    fake_variants: FakeVariants, fake_uploads: FakeUploads, shell: Shell, deck: Path, recipients_csv: Path, rows: str
 ) -> None:
-    guests.write_text(rows)
-    done = shell("upload", deck, "--variants-csv", guests)
-    assert (done.code, shelf.received) == (2, [])
+    recipients_csv.write_text(rows)
+    done = shell("upload", deck, "--variants-csv", recipients_csv)
+    assert (done.code, fake_uploads.uploads) == (2, [])
     for option in ("--from-csv", "--skip-duplicates", "--partial", "--label-column"):
         assert option not in done.err
     missing = shell("upload", deck, "--variants-csv", "/nowhere.csv")
@@ -115,47 +121,51 @@ def test_what_is_wrong_with_the_rows_names_no_option_of_another_command(
 
 
 def test_pages_beyond_the_document_are_told_as_pages(
-    book: FakeVariants, shell: Shell, deck: Path, guests: Path
+    fake_variants: FakeVariants, shell: Shell, deck: Path, recipients_csv: Path
 ) -> None:
-    guests.write_text("label,pages\nAnn,1-2\nBob,3-99\n")
-    done = shell("upload", deck, "--variants-csv", guests)
-    assert (done.code, done.lines, book.posts()) == (12, [file_link(1)], [])
+    recipients_csv.write_text("label,pages\nAnn,1-2\nBob,3-99\n")
+    done = shell("upload", deck, "--variants-csv", recipients_csv)
+    assert (done.code, done.lines, fake_variants.list_creates()) == (12, [file_link(1)], [])
     assert "row 3 (Bob): pages end at 99 and the document has 9 pages" in done.err
 
 
 def test_rollback_takes_the_file_back_when_its_links_fail(
-    book: FakeVariants, shell: Shell, deck: Path, guests: Path, tmp_path: Path
+    fake_variants: FakeVariants, shell: Shell, deck: Path, recipients_csv: Path, tmp_path: Path
 ) -> None:
-    guests.write_text("label,pages\nAnn,3-99\n")
-    book.api.on("DELETE", f"/files/{UUID.format(1)}", {"trashed": False})
+    recipients_csv.write_text("label,pages\nAnn,3-99\n")
+    fake_variants.api.on("DELETE", f"/files/{UUID.format(1)}", {"trashed": False})
     ledger = tmp_path / "ledger"
-    done = shell("upload", deck, "--variants-csv", guests, "--rollback", "--manifest", ledger)
+    done = shell("upload", deck, "--variants-csv", recipients_csv, "--rollback", "--manifest", ledger)
     assert (done.code, done.out, ledger.exists()) == (2, "", False)
     assert "so it was deleted" in done.err
     assert "pages end at 99" in done.err
-    assert [heard.query for heard in book.api.asked("DELETE", f"/files/{UUID.format(1)}")] == [{"purge": "1"}]
+    assert [heard.query for heard in fake_variants.api.list_requests("DELETE", f"/files/{UUID.format(1)}")] == [
+        {"purge": "1"}
+    ]
 
 
-def test_rollback_counts_a_single_link_that_fails(book: FakeVariants, shell: Shell, deck: Path, guests: Path) -> None:
-    book.api.on("DELETE", f"/files/{UUID.format(1)}", {"trashed": False})
-    book.refuse = lambda body: problem(400, "bad_request") if body["label"] == "Bob" else None
-    done = shell("upload", deck, "--variants-csv", guests, "--rollback")
+def test_rollback_counts_a_single_link_that_fails(
+    fake_variants: FakeVariants, shell: Shell, deck: Path, recipients_csv: Path
+) -> None:
+    fake_variants.api.on("DELETE", f"/files/{UUID.format(1)}", {"trashed": False})
+    fake_variants.refusal_for = lambda body: problem(400, "bad_request") if body["label"] == "Bob" else None
+    done = shell("upload", deck, "--variants-csv", recipients_csv, "--rollback")
     assert (done.code, done.out) == (12, "")
-    assert len(book.api.asked("DELETE", f"/files/{UUID.format(1)}")) == 1
+    assert len(fake_variants.api.list_requests("DELETE", f"/files/{UUID.format(1)}")) == 1
 
 
 def test_a_rollback_that_fails_keeps_the_file_and_tells_its_link(
-    book: FakeVariants, shell: Shell, deck: Path, guests: Path
+    fake_variants: FakeVariants, shell: Shell, deck: Path, recipients_csv: Path
 ) -> None:
-    book.api.on("DELETE", f"/files/{UUID.format(1)}", problem(403, "forbidden"))
-    book.refuse = lambda body: problem(403, "plan_required", "requires the pro plan")
-    done = shell("upload", deck, "--variants-csv", guests, "--rollback")
+    fake_variants.api.on("DELETE", f"/files/{UUID.format(1)}", problem(403, "forbidden"))
+    fake_variants.refusal_for = lambda body: problem(403, "plan_required", "requires the pro plan")
+    done = shell("upload", deck, "--variants-csv", recipients_csv, "--rollback")
     assert (done.code, done.lines) == (12, [file_link(1)])
     assert "--from-csv" in done.err
 
 
 def test_rollback_changes_nothing_when_all_goes_well(
-    book: FakeVariants, shell: Shell, deck: Path, guests: Path
+    fake_variants: FakeVariants, shell: Shell, deck: Path, recipients_csv: Path
 ) -> None:
-    done = shell("upload", deck, "--variants-csv", guests, "--rollback")
+    done = shell("upload", deck, "--variants-csv", recipients_csv, "--rollback")
     assert (done.code, done.lines) == (0, [file_link(1), f"Ann\t{variant_url(1)}", f"Bob\t{variant_url(2)}"])

@@ -15,7 +15,7 @@ from tests.support.shell import Shell
 
 
 @pytest.fixture
-def book(api: FakeApi) -> FakeVariants:
+def fake_variants(api: FakeApi) -> FakeVariants:
     return FakeVariants(api)
 
 
@@ -34,50 +34,50 @@ def book(api: FakeApi) -> FakeVariants:
     ],
 )
 def test_one_link_sends_what_the_options_say(
-    book: FakeVariants, shell: Shell, options: list[str], body: dict[str, Any]
+    fake_variants: FakeVariants, shell: Shell, options: list[str], body: dict[str, Any]
 ) -> None:
     assert shell("variants", "create", FILE, *options).code == 0
-    assert book.posts() == [body]
-    assert [heard.method for heard in book.api.heard] == [*["GET"] * ("label" in body), "POST"]
+    assert fake_variants.list_creates() == [body]
+    assert [heard.method for heard in fake_variants.api.requests] == [*["GET"] * ("label" in body), "POST"]
 
 
 def test_a_label_with_a_living_link_is_7_and_one_whose_link_is_revoked_is_free(
-    book: FakeVariants, shell: Shell
+    fake_variants: FakeVariants, shell: Shell
 ) -> None:
-    standing = book.add("Ann")
+    standing = fake_variants.add_variant("Ann")
     done = shell("variants", "create", FILE, "--label", " Ann ", "--json")
-    assert (done.code, done.out, book.posts()) == (7, "", [])
+    assert (done.code, done.out, fake_variants.list_creates()) == (7, "", [])
     assert standing["url"] in done.error["detail"]
     standing["revoked"] = True
     assert shell("variants", "create", FILE, "--label", "Ann").code == 0
 
 
-def test_a_key_that_may_only_write_makes_a_link_with_a_label(book: FakeVariants, shell: Shell) -> None:
-    book.api.on("GET", f"/files/{FILE}/variants", problem(403, "insufficient_scope"))
+def test_a_key_that_may_only_write_makes_a_link_with_a_label(fake_variants: FakeVariants, shell: Shell) -> None:
+    fake_variants.api.on("GET", f"/files/{FILE}/variants", problem(403, "insufficient_scope"))
     assert shell("variants", "create", FILE, "--label", "Ann").out == f"Ann\t{variant_url(1)}\n"
 
 
-def test_a_pipe_gets_label_and_link_quiet_the_link_json_the_variant(book: FakeVariants, shell: Shell) -> None:
+def test_a_pipe_gets_label_and_link_quiet_the_link_json_the_variant(fake_variants: FakeVariants, shell: Shell) -> None:
     line = ("variants", "create", FILE, "--label")
     assert shell(*line, "Ann").out == f"Ann\t{variant_url(1)}\n"
     assert shell(*line, "Bob", "-q").out == f"{variant_url(2)}\n"
-    assert shell(*line, "Cy", "--json").json == book.rows[0]
+    assert shell(*line, "Cy", "--json").json == fake_variants.rows[0]
     assert shell(*line, "Dan", "--format", "ids").out == f"{variant_short_id(4)}\n"
     assert shell(*line, "Eve", "--template", "{label} {url}").out == f"Eve {variant_url(5)}\n"
     assert shell("variants", "create", FILE).out == f"\t{variant_url(6)}\n"
 
 
-def test_a_terminal_gets_the_link_and_what_it_allows(book: FakeVariants, shell: Shell) -> None:
+def test_a_terminal_gets_the_link_and_what_it_allows(fake_variants: FakeVariants, shell: Shell) -> None:
     shell.tty = True
     shell.env["NO_COLOR"] = "1"
     done = shell("variants", "create", FILE, "--label", "Ann", "--no-download", "--pages", "1-2")
     assert done.lines == [variant_url(1), f"Ann · no download, pages 1-2 · {variant_short_id(1)}"]
 
 
-def test_a_lost_answer_is_found_and_told(book: FakeVariants, shell: Shell) -> None:
-    book.lose = lambda body: True
+def test_a_lost_answer_is_found_and_told(fake_variants: FakeVariants, shell: Shell) -> None:
+    fake_variants.lose = lambda body: True
     done = shell("variants", "create", FILE, "--label", "Ann", env={})
-    assert (done.code, done.out, len(book.posts())) == (0, f"Ann\t{variant_url(1)}\n", 1)
+    assert (done.code, done.out, len(fake_variants.list_creates())) == (0, f"Ann\t{variant_url(1)}\n", 1)
     assert "the link was created" in done.err
 
 
@@ -105,10 +105,10 @@ def test_a_lost_answer_is_found_and_told(book: FakeVariants, shell: Shell) -> No
     ],
 )
 def test_options_that_make_no_sense_are_2_and_send_nothing(
-    book: FakeVariants, shell: Shell, options: list[str]
+    fake_variants: FakeVariants, shell: Shell, options: list[str]
 ) -> None:
     assert shell("variants", "create", FILE, *options).code == 2
-    assert book.api.heard == []
+    assert fake_variants.api.requests == []
 
 
 # --- numbered ------------------------------------------------------------------------------------------------------
@@ -123,17 +123,19 @@ def test_options_that_make_no_sense_are_2_and_send_nothing(
     ],
 )
 def test_numbered_links_get_their_labels(
-    book: FakeVariants, shell: Shell, count: int, template: str, labels: list[str]
+    fake_variants: FakeVariants, shell: Shell, count: int, template: str, labels: list[str]
 ) -> None:
     line = ("variants", "create", FILE, "--count", str(count), "--label-template", template, "--no-download")
     assert shell(*line).lines == [f"{label}\t{variant_url(n)}" for n, label in enumerate(labels, 1)]
-    assert book.posts() == [{"label": label, "overrides": {"allowDownload": False}} for label in labels]
+    assert fake_variants.list_creates() == [{"label": label, "overrides": {"allowDownload": False}} for label in labels]
 
 
-def test_numbered_links_can_be_kept_in_a_file_and_made_once(book: FakeVariants, shell: Shell, tmp_path: Path) -> None:
+def test_numbered_links_can_be_kept_in_a_file_and_made_once(
+    fake_variants: FakeVariants, shell: Shell, tmp_path: Path
+) -> None:
     line = ("variants", "create", FILE, "--count", "2", "--label-template", "G{n}", "--out", tmp_path / "o.csv")
     assert shell(*line).code == shell(*line).code == 0
-    assert len(book.posts()) == 2
+    assert len(fake_variants.list_creates()) == 2
     assert (tmp_path / "o.csv").read_text().splitlines() == [
         "label,uuid,shortId,url,status,error",
         f"G1,{UUID.format(101)},{variant_short_id(1)},{variant_url(1)},created,",
@@ -147,29 +149,31 @@ MANY = ("variants", "create", FILE, "--count", "3", "--label-template", "G{n}")
 
 
 @pytest.fixture
-def refusing(book: FakeVariants) -> FakeVariants:
+def refusing_variants(fake_variants: FakeVariants) -> FakeVariants:
     """Nobody may be called G2."""
-    book.refuse = lambda body: problem(400, "bad_request", "not this one") if body["label"] == "G2" else None
-    return book
+    fake_variants.refusal_for = lambda body: (
+        problem(400, "bad_request", "not this one") if body["label"] == "G2" else None
+    )
+    return fake_variants
 
 
-def test_a_failure_leaves_no_line_is_told_and_makes_12(refusing: FakeVariants, shell: Shell) -> None:
+def test_a_failure_leaves_no_line_is_told_and_makes_12(refusing_variants: FakeVariants, shell: Shell) -> None:
     done = shell(*MANY)
     assert (done.code, done.lines) == (12, [f"G1\t{variant_url(1)}", f"G3\t{variant_url(2)}"])
     assert "error: row 2 (G2): not this one" in done.err
     assert "2 created, 1 failed" in done.err
 
 
-def test_json_is_an_array_of_variants_with_their_rows(refusing: FakeVariants, shell: Shell) -> None:
+def test_json_is_an_array_of_variants_with_their_rows(refusing_variants: FakeVariants, shell: Shell) -> None:
     done = shell(*MANY, "--json")
     first, second, third = done.json
-    assert first == {**refusing.rows[1], "row": 1, "status": "created"}
-    assert third == {**refusing.rows[0], "row": 3, "status": "created"}
+    assert first == {**refusing_variants.rows[1], "row": 1, "status": "created"}
+    assert third == {**refusing_variants.rows[0], "row": 3, "status": "created"}
     assert {key: second[key] for key in ("label", "row", "status")} == {"label": "G2", "row": 2, "status": "failed"}
     assert (second["error"]["code"], second["error"]["exit"]) == ("bad_request", 9)
 
 
-def test_json_lines_stream_and_csv_says_which_failed(refusing: FakeVariants, shell: Shell) -> None:
+def test_json_lines_stream_and_csv_says_which_failed(refusing_variants: FakeVariants, shell: Shell) -> None:
     assert [row["status"] for row in shell(*MANY, "--format", "jsonl").rows] == ["created", "failed", "created"]
     assert shell(*MANY, "--skip-duplicates", "--format", "csv").lines == [
         "row,label,url,shortId,uuid,status",
@@ -179,14 +183,14 @@ def test_json_lines_stream_and_csv_says_which_failed(refusing: FakeVariants, she
     ]
 
 
-def test_a_pipe_gets_each_link_as_soon_as_it_is_made(book: FakeVariants, shell: Shell) -> None:
+def test_a_pipe_gets_each_link_as_soon_as_it_is_made(fake_variants: FakeVariants, shell: Shell) -> None:
     known: list[tuple[str, int]] = []
-    shell.written = lambda text: known.append((text.strip(), len(book.posts())))
+    shell.written = lambda text: known.append((text.strip(), len(fake_variants.list_creates())))
     assert shell(*MANY).code == 0
     assert [entry for entry in known if entry[0]] == [(f"G{n}\t{variant_url(n)}", n) for n in (1, 2, 3)]
 
 
-def test_a_terminal_gets_progress_then_a_table_then_a_sum(refusing: FakeVariants, shell: Shell) -> None:
+def test_a_terminal_gets_progress_then_a_table_then_a_sum(refusing_variants: FakeVariants, shell: Shell) -> None:
     shell.tty = True
     shell.env["NO_COLOR"] = "1"
     done = shell(*MANY)
@@ -198,7 +202,7 @@ def test_a_terminal_gets_progress_then_a_table_then_a_sum(refusing: FakeVariants
     assert done.err.endswith("2 created, 1 failed\n")
 
 
-def test_quiet_silences_the_sum_and_not_the_failure(refusing: FakeVariants, shell: Shell) -> None:
+def test_quiet_silences_the_sum_and_not_the_failure(refusing_variants: FakeVariants, shell: Shell) -> None:
     done = shell(*MANY, "-q")
     assert done.lines == [variant_url(1), variant_url(2)]
     assert done.err == "error: row 2 (G2): not this one\n"
@@ -212,21 +216,21 @@ def test_quiet_silences_the_sum_and_not_the_failure(refusing: FakeVariants, shel
     ],
 )  # fmt: skip
 def test_what_would_happen_to_every_row_stops_the_run_with_its_code(
-    book: FakeVariants, shell: Shell, answer: FakeResponse, exit: int
+    fake_variants: FakeVariants, shell: Shell, answer: FakeResponse, exit: int
 ) -> None:
-    book.refuse = lambda body: answer if body["label"] == "G2" else None
+    fake_variants.refusal_for = lambda body: answer if body["label"] == "G2" else None
     done = shell(*MANY, "--json")
     assert done.code == exit
     assert [row["label"] for row in done.json] == ["G1"]
     assert done.error["exit"] == exit
-    assert len(book.posts()) == 2
+    assert len(fake_variants.list_creates()) == 2
 
 
 # --- pacing ----------------------------------------------------------------------------------------------------------
 
 
 def test_many_links_keep_clear_of_the_rate_limit_and_say_how_long_it_takes(
-    book: FakeVariants, shell: Shell, time: FakeTime
+    fake_variants: FakeVariants, shell: Shell, time: FakeTime
 ) -> None:
     left = [120]
 
@@ -234,13 +238,17 @@ def test_many_links_keep_clear_of_the_rate_limit_and_say_how_long_it_takes(
         left[0] -= 1
         return None if left[0] > 0 else problem(429, "rate_limited")
 
-    book.refuse = limited
-    book.api.on("POST", f"/files/{FILE}/variants", lambda heard: add_rate_limit(book._create(heard), left[0]))
-    book.api.on("GET", f"/files/{FILE}/variants", FakeResponse({"variants": []}, 200, rate_limit_headers(left[0])))
+    fake_variants.refusal_for = limited
+    fake_variants.api.on(
+        "POST", f"/files/{FILE}/variants", lambda heard: add_rate_limit(fake_variants._create(heard), left[0])
+    )
+    fake_variants.api.on(
+        "GET", f"/files/{FILE}/variants", FakeResponse({"variants": []}, 200, rate_limit_headers(left[0]))
+    )
     time.on_sleep = lambda seconds: left.__setitem__(0, min(left[0] + int(seconds * 2), 120))
     done = shell("variants", "create", FILE, "--count", "200", "--label-template", "G{n}")
     assert done.code == 0
-    assert len(book.posts()) == 200
+    assert len(fake_variants.list_creates()) == 200
     assert left[0] >= 20  # a fifth stays for others
     assert done.err.splitlines()[0] == "creating 200 links takes about 52s: the server limits requests per minute"
     assert "keeping clear" not in done.err  # once is enough
@@ -258,7 +266,9 @@ def add_rate_limit(answer: FakeResponse, remaining: int) -> FakeResponse:
 # --- QR images -------------------------------------------------------------------------------------------------------
 
 
-def test_each_row_gets_a_picture_that_a_phone_can_read(book: FakeVariants, shell: Shell, tmp_path: Path) -> None:
+def test_each_row_gets_a_picture_that_a_phone_can_read(
+    fake_variants: FakeVariants, shell: Shell, tmp_path: Path
+) -> None:
     codes = tmp_path / "codes"
     done = shell(*MANY, "--qr", codes, "--json")
     names = [f"G{n}-{variant_short_id(n)}.png" for n in (1, 2, 3)]
@@ -269,7 +279,7 @@ def test_each_row_gets_a_picture_that_a_phone_can_read(book: FakeVariants, shell
 
 
 def test_a_picture_that_is_missing_is_made_by_the_next_run_and_others_are_left(
-    book: FakeVariants, shell: Shell, tmp_path: Path
+    fake_variants: FakeVariants, shell: Shell, tmp_path: Path
 ) -> None:
     line = (*MANY, "--qr", tmp_path / "codes", "--out", tmp_path / "o.csv")
     assert shell(*MANY, "--out", tmp_path / "o.csv").code == 0
@@ -278,7 +288,7 @@ def test_a_picture_that_is_missing_is_made_by_the_next_run_and_others_are_left(
     first.unlink()
     second.write_bytes(b"kept")
     assert shell(*line).code == 0
-    assert (first.read_bytes()[:4], second.read_bytes(), len(book.posts())) == (b"\x89PNG", b"kept", 3)
+    assert (first.read_bytes()[:4], second.read_bytes(), len(fake_variants.list_creates())) == (b"\x89PNG", b"kept", 3)
     assert (tmp_path / "o.csv").read_text().splitlines()[1].endswith(f",created,,{first}")
 
 
@@ -286,7 +296,7 @@ def test_a_picture_that_is_missing_is_made_by_the_next_run_and_others_are_left(
     "label", ["../../etc/passwd", "/abs", "..", "a/b\\c:d*e?", "-rf", "x" * 200, "日本 語", "𠮷" * 200]
 )
 def test_no_label_leads_a_picture_out_of_its_folder(
-    book: FakeVariants, shell: Shell, tmp_path: Path, label: str
+    fake_variants: FakeVariants, shell: Shell, tmp_path: Path, label: str
 ) -> None:
     source = tmp_path / "in.csv"
     source.write_text(f"label\n{label}\n", encoding="utf-8")
@@ -297,16 +307,16 @@ def test_no_label_leads_a_picture_out_of_its_folder(
     assert not picture.name.startswith("-")
 
 
-def test_a_folder_that_cannot_be_written_is_2(book: FakeVariants, shell: Shell, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_2(fake_variants: FakeVariants, shell: Shell, tmp_path: Path) -> None:
     (tmp_path / "codes").write_text("a file")
     assert shell(*MANY, "--qr", tmp_path / "codes").code == 2
-    assert book.posts() == []
+    assert fake_variants.list_creates() == []
 
 
 # --- dry run, and qr of one ------------------------------------------------------------------------------------------
 
 
-def test_a_dry_run_shows_every_request_and_sends_none(book: FakeVariants, shell: Shell) -> None:
+def test_a_dry_run_shows_every_request_and_sends_none(fake_variants: FakeVariants, shell: Shell) -> None:
     path = f"/api/v1/files/{FILE}/variants"
     assert shell(*MANY, "--pages", "1", "-n").lines[1:] == [
         f'POST\t{path}\t{{"label": "G{n}", "overrides": {{"pageRange": {{"from": 1, "to": 1}}}}}}' for n in (2, 3)
@@ -314,14 +324,14 @@ def test_a_dry_run_shows_every_request_and_sends_none(book: FakeVariants, shell:
     assert shell("variants", "create", FILE, "--label", "Ann", "-n", "--json").json == [
         {"method": "POST", "path": path, "body": json.dumps({"label": "Ann"})}
     ]
-    assert book.api.heard == []
+    assert fake_variants.api.requests == []
 
 
-def test_qr_takes_the_link_of_a_variant(book: FakeVariants, shell: Shell, tmp_path: Path) -> None:
-    book.add("Ann")
+def test_qr_takes_the_link_of_a_variant(fake_variants: FakeVariants, shell: Shell, tmp_path: Path) -> None:
+    fake_variants.add_variant("Ann")
     assert shell("qr", FILE, "--variant", "label:Ann", "--json").json == {"url": f"{variant_url(1)}?via=qr"}
     assert shell("qr", FILE, "--variant", variant_short_id(1), "-o", tmp_path / "ann.png").code == 0
     read = subprocess.run(["zbarimg", "-q", "--raw", tmp_path / "ann.png"], capture_output=True, text=True)
     assert read.stdout.strip() == f"{variant_url(1)}?via=qr"
-    book.rows[0]["url"] = "javascript:alert(1)"
+    fake_variants.rows[0]["url"] = "javascript:alert(1)"
     assert shell("qr", FILE, "--variant", "label:Ann").code == 11

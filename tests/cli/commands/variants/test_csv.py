@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from pathlib import Path
 from typing import Any
 
@@ -11,34 +9,11 @@ import pytest
 
 from docshare.cli.local.storage import hold_lock
 from tests.cli.commands.fake_variants import FILE, FakeVariants, variant_short_id, variant_url
-from tests.support.fake_api import UUID, FakeApi, FakeResponse, FakeTime, problem
-from tests.support.shell import CommandResult, Shell
+from tests.cli.commands.variants.from_csv import create_from_csv, read_rows, read_statuses
+from tests.support.fake_api import UUID, problem
+from tests.support.shell import Shell
 
 ALL = {"pageRange": {"from": 0, "to": 0}}
-
-
-@pytest.fixture
-def book(api: FakeApi) -> FakeVariants:
-    return FakeVariants(api)
-
-
-@pytest.fixture
-def out(tmp_path: Path) -> Path:
-    return tmp_path / "links.csv"
-
-
-def create_from_csv(shell: Shell, text: str | bytes, *options: str | Path) -> CommandResult:
-    source = shell.home / "guests.csv"
-    source.write_bytes(text.encode() if isinstance(text, str) else text)
-    return shell("variants", "create", FILE, "--from-csv", source, *options)
-
-
-def read_rows(path: Path) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig"))))
-
-
-def read_statuses(path: Path) -> list[str]:
-    return [row["status"] for row in read_rows(path)]
 
 
 # --- what a row means ------------------------------------------------------------------------------------------------
@@ -66,15 +41,17 @@ def read_statuses(path: Path) -> list[str]:
         ("label\n" + "ä" * 200 + "\n", [{"label": "ä" * 200}]),
     ],
 )
-def test_rows_become_variants(book: FakeVariants, shell: Shell, text: str, bodies: list[dict[str, Any]]) -> None:
+def test_rows_become_variants(
+    fake_variants: FakeVariants, shell: Shell, text: str, bodies: list[dict[str, Any]]
+) -> None:
     done = create_from_csv(shell, text)
-    assert (done.code, book.posts()) == (0, bodies), done.err
+    assert (done.code, fake_variants.list_creates()) == (0, bodies), done.err
 
 
-def test_options_hold_where_a_row_says_nothing(book: FakeVariants, shell: Shell) -> None:
+def test_options_hold_where_a_row_says_nothing(fake_variants: FakeVariants, shell: Shell) -> None:
     assert create_from_csv(shell, "label,allowDownload\nAnn,\nBob,yes\n", "--no-download", "--pages", "1").code == 0
     page = {"pageRange": {"from": 1, "to": 1}}
-    assert [body["overrides"] for body in book.posts()] == [
+    assert [body["overrides"] for body in fake_variants.list_creates()] == [
         {"allowDownload": False, **page}, {"allowDownload": True, **page},
     ]  # fmt: skip
 
@@ -87,12 +64,14 @@ def test_options_hold_where_a_row_says_nothing(book: FakeVariants, shell: Shell)
         ("label\tx\nAnn\t1\n", ["--delimiter", "\\t"]),
     ],
 )
-def test_column_and_delimiter_can_be_named(book: FakeVariants, shell: Shell, text: str, options: list[str]) -> None:
+def test_column_and_delimiter_can_be_named(
+    fake_variants: FakeVariants, shell: Shell, text: str, options: list[str]
+) -> None:
     assert create_from_csv(shell, text, *options).code == 0
-    assert book.posts() == [{"label": "Ann"}]
+    assert fake_variants.list_creates() == [{"label": "Ann"}]
 
 
-def test_rows_come_from_stdin_only_for_a_dash(book: FakeVariants, shell: Shell) -> None:
+def test_rows_come_from_stdin_only_for_a_dash(fake_variants: FakeVariants, shell: Shell) -> None:
     line = ("variants", "create", FILE, "--from-csv", "-")
     done = shell(*line, stdin=b"label\nAnn\n")
     assert (done.code, done.out) == (0, f"Ann\t{variant_url(1)}\n")
@@ -128,14 +107,14 @@ def test_rows_come_from_stdin_only_for_a_dash(book: FakeVariants, shell: Shell) 
     ],
 )
 def test_a_bad_row_is_2_named_and_nothing_is_created(
-    book: FakeVariants, shell: Shell, text: str | bytes, words: str
+    fake_variants: FakeVariants, shell: Shell, text: str | bytes, words: str
 ) -> None:
     done = create_from_csv(shell, text)
-    assert (done.code, book.posts()) == (2, [])
+    assert (done.code, fake_variants.list_creates()) == (2, [])
     assert words in done.err
 
 
-def test_every_bad_row_is_told_at_once(book: FakeVariants, shell: Shell, out: Path) -> None:
+def test_every_bad_row_is_told_at_once(fake_variants: FakeVariants, shell: Shell, out: Path) -> None:
     done = create_from_csv(shell, "label,pages\nAnn,x\nBob,1\n,2\n", "--out", out)
     assert done.code == 2
     assert "error: row 2 (Ann): " in done.err
@@ -144,62 +123,68 @@ def test_every_bad_row_is_told_at_once(book: FakeVariants, shell: Shell, out: Pa
     assert not out.exists()
 
 
-def test_the_label_cannot_stand_in_a_column_of_the_result(book: FakeVariants, shell: Shell) -> None:
+def test_the_label_cannot_stand_in_a_column_of_the_result(fake_variants: FakeVariants, shell: Shell) -> None:
     assert create_from_csv(shell, "label,URL\nAnn,x\n", "--label-column", "url").code == 2
-    assert book.api.heard == []
+    assert fake_variants.api.requests == []
 
 
-def test_a_column_named_like_one_of_the_result_is_replaced(book: FakeVariants, shell: Shell, out: Path) -> None:
+def test_a_column_named_like_one_of_the_result_is_replaced(
+    fake_variants: FakeVariants, shell: Shell, out: Path
+) -> None:
     assert create_from_csv(shell, "label,status,x\nAnn,old,1\n", "--out", out).code == 0
     assert out.read_text().splitlines()[0] == "label,x,uuid,shortId,url,status,error"
 
 
-def test_a_file_that_is_not_there_is_2(book: FakeVariants, shell: Shell) -> None:
+def test_a_file_that_is_not_there_is_2(fake_variants: FakeVariants, shell: Shell) -> None:
     done = shell("variants", "create", FILE, "--from-csv", shell.home / "none.csv")
-    assert (done.code, book.api.heard) == (2, [])
+    assert (done.code, fake_variants.api.requests) == (2, [])
     assert "No such file" in done.err
 
 
-def test_pages_behind_the_last_one_are_found_before_anything_is_sent(book: FakeVariants, shell: Shell) -> None:
+def test_pages_behind_the_last_one_are_found_before_anything_is_sent(fake_variants: FakeVariants, shell: Shell) -> None:
     done = create_from_csv(shell, "label,pages\nAnn,2-9\nBob,2-10\n")
-    assert (done.code, book.posts()) == (2, [])
+    assert (done.code, fake_variants.list_creates()) == (2, [])
     assert "row 3 (Bob): pages end at 10 and the document has 9 pages" in done.err
 
 
-def test_pages_of_links_that_stand_are_not_judged_again(book: FakeVariants, shell: Shell, out: Path) -> None:
+def test_pages_of_links_that_stand_are_not_judged_again(fake_variants: FakeVariants, shell: Shell, out: Path) -> None:
     assert create_from_csv(shell, "label,pages\nAnn,2-9\n", "--out", out).code == 0
-    book.pages = 3  # the document was replaced by a shorter one
+    fake_variants.pages = 3  # the document was replaced by a shorter one
     assert create_from_csv(shell, "label,pages\nAnn,2-9\nBob,1\n", "--out", out).code == 0
 
 
-def test_a_label_that_has_a_link_is_2_unless_such_rows_are_skipped(book: FakeVariants, shell: Shell, out: Path) -> None:
-    book.add("Ann", revoked=True)
-    book.add("Ann")
-    book.add("Ann", revoked=True)
+def test_a_label_that_has_a_link_is_2_unless_such_rows_are_skipped(
+    fake_variants: FakeVariants, shell: Shell, out: Path
+) -> None:
+    fake_variants.add_variant("Ann", revoked=True)
+    fake_variants.add_variant("Ann")
+    fake_variants.add_variant("Ann", revoked=True)
     done = create_from_csv(shell, "label\nAnn\nBob\nBob\n")
-    assert (done.code, book.posts()) == (2, [])
+    assert (done.code, fake_variants.list_creates()) == (2, [])
     assert "row 2 (Ann): a variant with this label already exists" in done.err
     assert "--skip-duplicates" in done.err
     done = create_from_csv(shell, "label\nAnn\nBob\nBob\n", "--skip-duplicates", "--out", out)
-    assert (done.code, book.posts()) == (0, [{"label": "Bob"}])
+    assert (done.code, fake_variants.list_creates()) == (0, [{"label": "Bob"}])
     assert done.lines == [f"Ann\t{variant_url(2)}", f"Bob\t{variant_url(4)}"]  # of Ann's links the one that works
     assert read_statuses(out) == ["exists", "created", "duplicate"]
     assert "1 exists, 1 created, 1 duplicate" in done.err
 
 
-def test_more_than_200_are_2_unless_the_file_is_to_be_filled(book: FakeVariants, shell: Shell, out: Path) -> None:
+def test_more_than_200_are_2_unless_the_file_is_to_be_filled(
+    fake_variants: FakeVariants, shell: Shell, out: Path
+) -> None:
     for number in range(198):
-        book.add(f"Old {number}", revoked=number % 2 == 0)
+        fake_variants.add_variant(f"Old {number}", revoked=number % 2 == 0)
     text = "label\nAnn\nBob\nCy\n"
     done = create_from_csv(shell, text)
-    assert (done.code, book.posts()) == (2, [])
+    assert (done.code, fake_variants.list_creates()) == (2, [])
     assert "198 variants and 3 would be added; the limit is 200" in done.err
     assert "--partial creates the first 2" in done.err
     done = create_from_csv(shell, text, "--partial", "--out", out)
-    assert (done.code, len(book.rows)) == (12, 200)
+    assert (done.code, len(fake_variants.rows)) == (12, 200)
     assert read_statuses(out) == ["created", "created", "no room"]
     assert create_from_csv(shell, text, "--partial", "--out", out).code == 12
-    book.rows.pop()
+    fake_variants.rows.pop()
     assert create_from_csv(shell, text, "--out", out).code == 0
     assert read_statuses(out) == ["created"] * 3
 
@@ -207,7 +192,7 @@ def test_more_than_200_are_2_unless_the_file_is_to_be_filled(book: FakeVariants,
 # --- the result file -------------------------------------------------------------------------------------------------
 
 
-def test_the_result_has_the_input_and_the_links(book: FakeVariants, shell: Shell, out: Path) -> None:
+def test_the_result_has_the_input_and_the_links(fake_variants: FakeVariants, shell: Shell, out: Path) -> None:
     text = 'Seat,label,note\n1,Ann,"two\nlines"\n2,=Bob,=1+1\n'
     assert create_from_csv(shell, text, "--out", out).code == 0
     assert out.read_text() == (
@@ -218,20 +203,20 @@ def test_the_result_has_the_input_and_the_links(book: FakeVariants, shell: Shell
     assert out.stat().st_mode & 0o777 == 0o600  # the links are for their recipients
 
 
-def test_what_a_server_says_cannot_become_a_formula(book: FakeVariants, shell: Shell, out: Path) -> None:
-    book.refuse = lambda body: problem(400, "bad_request", '=HYPERLINK("x")')
+def test_what_a_server_says_cannot_become_a_formula(fake_variants: FakeVariants, shell: Shell, out: Path) -> None:
+    fake_variants.refusal_for = lambda body: problem(400, "bad_request", '=HYPERLINK("x")')
     assert create_from_csv(shell, "label\nAnn\n", "--out", out).code == 12
     assert read_rows(out)[0]["error"] == '\'=HYPERLINK("x")'
 
 
-def test_byte_order_mark_and_delimiter_stay(book: FakeVariants, shell: Shell, out: Path) -> None:
+def test_byte_order_mark_and_delimiter_stay(fake_variants: FakeVariants, shell: Shell, out: Path) -> None:
     assert create_from_csv(shell, "\ufefflabel;x\nAnn;1\n", "--delimiter", ";", "--out", out).code == 0
     assert out.read_bytes().startswith(b"\xef\xbb\xbflabel;x;uuid;")
     assert create_from_csv(shell, "\ufefflabel;x\nAnn;1\n", "--delimiter", ";", "--out", out).code == 0
-    assert len(book.posts()) == 1
+    assert len(fake_variants.list_creates()) == 1
 
 
-def test_a_second_run_makes_what_is_new_and_prints_all(book: FakeVariants, shell: Shell, out: Path) -> None:
+def test_a_second_run_makes_what_is_new_and_prints_all(fake_variants: FakeVariants, shell: Shell, out: Path) -> None:
     assert create_from_csv(shell, "label\nAnn\nBob\n", "--out", out).code == 0
     done = create_from_csv(shell, "label\nCy\nBob\nAnn\n", "--out", out, "--json")
     assert [(row["label"], row["uuid"], row["status"]) for row in done.json] == [
@@ -242,158 +227,58 @@ def test_a_second_run_makes_what_is_new_and_prints_all(book: FakeVariants, shell
 
 
 def test_links_of_rows_that_the_input_has_no_more_stay_in_the_result(
-    book: FakeVariants, shell: Shell, out: Path
+    fake_variants: FakeVariants, shell: Shell, out: Path
 ) -> None:
     assert create_from_csv(shell, "label\nAnn\nBob\n", "--out", out).code == 0
     assert create_from_csv(shell, "label\nBob\n", "--out", out).code == 0
     assert [row["label"] for row in read_rows(out)] == ["Bob", "Ann"]
 
 
-def test_a_deleted_link_is_not_made_again(book: FakeVariants, shell: Shell, out: Path) -> None:
+def test_a_deleted_link_is_not_made_again(fake_variants: FakeVariants, shell: Shell, out: Path) -> None:
     assert create_from_csv(shell, "label\nAnn\nBob\n", "--out", out).code == 0
-    del book.rows[1]
+    del fake_variants.rows[1]
     done = create_from_csv(shell, "label\nAnn\nBob\n", "--out", out)
-    assert (done.code, len(book.posts())) == (0, 2)
+    assert (done.code, len(fake_variants.list_creates())) == (0, 2)
 
 
-def test_a_failed_row_is_tried_again(book: FakeVariants, shell: Shell, out: Path) -> None:
-    book.refuse = lambda body: problem(400, "bad_request", "no") if body["label"] == "Ann" else None
+def test_a_failed_row_is_tried_again(fake_variants: FakeVariants, shell: Shell, out: Path) -> None:
+    fake_variants.refusal_for = lambda body: problem(400, "bad_request", "no") if body["label"] == "Ann" else None
     assert create_from_csv(shell, "label\nAnn\nBob\n", "--out", out).code == 12
     assert [(row["status"], row["error"]) for row in read_rows(out)] == [("failed", "no"), ("created", "")]
-    book.refuse = lambda body: None
+    fake_variants.refusal_for = lambda body: None
     assert create_from_csv(shell, "label\nAnn\nBob\n", "--out", out).code == 0
     assert [(row["status"], row["error"]) for row in read_rows(out)] == [("created", ""), ("created", "")]
-    assert [body["label"] for body in book.posts()] == ["Ann", "Bob", "Ann"]
+    assert [body["label"] for body in fake_variants.list_creates()] == ["Ann", "Bob", "Ann"]
 
 
 @pytest.mark.parametrize(
     "content", ["name,phone\nAnn,1\n", "label\nAnn\n", "label,x,uuid,shortId,url,status,error\n", '"']
 )
-def test_a_file_that_is_no_result_is_not_overwritten(book: FakeVariants, shell: Shell, out: Path, content: str) -> None:
+def test_a_file_that_is_no_result_is_not_overwritten(
+    fake_variants: FakeVariants, shell: Shell, out: Path, content: str
+) -> None:
     out.write_text(content)
     assert create_from_csv(shell, "label\nAnn\n", "--out", out).code == 2
-    assert (out.read_text(), book.posts()) == (content, [])
+    assert (out.read_text(), fake_variants.list_creates()) == (content, [])
 
 
-def test_the_result_of_another_file_is_refused(book: FakeVariants, shell: Shell, out: Path) -> None:
+def test_the_result_of_another_file_is_refused(fake_variants: FakeVariants, shell: Shell, out: Path) -> None:
     assert create_from_csv(shell, "label\nAnn\n", "--out", out).code == 0
-    other = FakeVariants(book.api, "zZ3dE5fG7hJ9", first=50)
+    other = FakeVariants(fake_variants.api, "zZ3dE5fG7hJ9", first=50)
     done = shell("variants", "create", "zZ3dE5fG7hJ9", "--from-csv", shell.home / "guests.csv", "--out", out)
     assert (done.code, other.rows) == (2, [])
     assert "another file" in done.err
 
 
-def test_two_runs_on_one_result_do_not_mix(book: FakeVariants, shell: Shell, out: Path) -> None:
+def test_two_runs_on_one_result_do_not_mix(fake_variants: FakeVariants, shell: Shell, out: Path) -> None:
     assert create_from_csv(shell, "label\nAnn\n", "--out", out).code == 0
     (lock,) = (shell.home / "state" / "results").iterdir()
     with hold_lock(lock):
         assert create_from_csv(shell, "label\nAnn\nBob\n", "--out", out).code == 7
-    assert len(book.posts()) == 1
+    assert len(fake_variants.list_creates()) == 1
 
 
-def test_a_result_that_cannot_be_written_stops_before_the_first_link(book: FakeVariants, shell: Shell) -> None:
+def test_a_result_that_cannot_be_written_stops_before_the_first_link(fake_variants: FakeVariants, shell: Shell) -> None:
     (shell.home / "file").write_text("")
     assert create_from_csv(shell, "label\nAnn\n", "--out", shell.home / "file" / "x.csv").code == 2
-    assert book.posts() == []
-
-
-# --- after an interruption (with a real server: test_variants_resume.py) ---------------------------------------------
-
-
-def interrupt_run(book: FakeVariants, shell: Shell, out: Path, text: str) -> None:
-    """A run that is stopped by a refused credential at the second row."""
-    book.refuse = lambda body: problem(401, "unauthorized") if len(book.posts()) == 2 else None
-    assert create_from_csv(shell, text, "--out", out).code == 4
-    book.refuse = lambda body: None
-    assert read_statuses(out) == ["created", "pending", "pending"]
-
-
-TEXT = "label,pages\nAnn,\nBob,1-2\nCy,\n"
-
-
-def test_a_link_made_while_its_answer_was_lost_is_taken_over(book: FakeVariants, shell: Shell, out: Path) -> None:
-    interrupt_run(book, shell, out, TEXT)
-    book.add("Bob", overrides={"pageRange": {"from": 1, "to": 2}})
-    done = create_from_csv(shell, TEXT, "--out", out)
-    assert (done.code, len(book.rows)) == (0, 3)
-    assert read_statuses(out) == ["created", "recovered", "created"]
-
-
-def test_a_link_of_that_label_with_other_overrides_is_not_taken_for_it(
-    book: FakeVariants, shell: Shell, out: Path
-) -> None:
-    interrupt_run(book, shell, out, TEXT)
-    book.add("Bob")
-    done = create_from_csv(shell, TEXT, "--out", out)
-    assert (done.code, len(book.rows)) == (2, 2)
-    assert "row 3 (Bob): a variant with this label already exists" in done.err
-
-
-def test_a_row_that_is_new_takes_over_nothing(book: FakeVariants, shell: Shell, out: Path) -> None:
-    interrupt_run(book, shell, out, TEXT)
-    book.add("Zoe")
-    assert create_from_csv(shell, TEXT + "Zoe,\n", "--out", out).code == 2
-
-
-def test_the_result_says_which_row_is_being_made(book: FakeVariants, shell: Shell, out: Path) -> None:
-    """On disk before the request leaves, since the program may die with it."""
-    seen: list[list[str]] = []
-    book.refuse = lambda body: seen.append(read_statuses(out))
-    assert create_from_csv(shell, TEXT, "--out", out).code == 0
-    assert seen == [
-        ["sending", "pending", "pending"],
-        ["created", "sending", "pending"],
-        ["created", "created", "sending"],
-    ]
-
-
-def test_a_run_says_what_is_left_when_it_stops(book: FakeVariants, shell: Shell, out: Path) -> None:
-    book.refuse = lambda body: problem(401, "unauthorized")
-    done = create_from_csv(shell, TEXT, "--out", out)
-    assert "3 links remain; run the same command again" in done.err
-
-
-def test_a_request_that_a_dead_run_left_behind_gets_time_to_be_worked_off(
-    book: FakeVariants, shell: Shell, out: Path, time: FakeTime
-) -> None:
-    """The program died, the server had not acted yet: the next run must not overtake it."""
-    interrupt_run(book, shell, out, TEXT)
-    out.write_text(out.read_text().replace("pending", "sending", 1))
-
-    def late(seconds: float) -> None:
-        if seconds == 5.0:
-            book.add("Bob", overrides={"pageRange": {"from": 1, "to": 2}})
-
-    time.on_sleep = late
-    assert create_from_csv(shell, TEXT, "--out", out).code == 0
-    assert time.slept == [2.0, 5.0]
-    assert sorted(row["label"] for row in book.rows) == ["Ann", "Bob", "Cy"]
-
-
-def test_a_request_that_never_arrived_is_made_after_a_while(
-    book: FakeVariants, shell: Shell, out: Path, time: FakeTime
-) -> None:
-    interrupt_run(book, shell, out, TEXT)
-    out.write_text(out.read_text().replace("pending", "sending", 1))
-    assert create_from_csv(shell, TEXT, "--out", out).code == 0
-    assert time.slept == [2.0, 5.0]
-    assert sorted(row["label"] for row in book.rows) == ["Ann", "Bob", "Cy"]
-
-
-def test_an_outcome_nobody_knows_is_14_and_stays_in_the_result(book: FakeVariants, shell: Shell, out: Path) -> None:
-    book.api.on("POST", f"/files/{FILE}/variants", FakeResponse(then="drop"))
-    book.api.on("GET", f"/files/{FILE}/variants", {"variants": []}, problem(500, "internal"))
-    done = create_from_csv(shell, "label\nAnn\nBob\n", "--out", out)
-    assert done.code == 14
-    assert read_statuses(out) == ["sending", "pending"]
-    assert "was lost" in read_rows(out)[0]["error"]
-
-
-def test_a_dry_run_leaves_out_what_the_result_has(book: FakeVariants, shell: Shell, out: Path) -> None:
-    interrupt_run(book, shell, out, TEXT)
-    before = out.read_text()
-    done = create_from_csv(shell, TEXT, "--out", out, "-n")
-    assert [line.split("\t")[2] for line in done.lines] == [
-        '{"label": "Bob", "overrides": {"pageRange": {"from": 1, "to": 2}}}', '{"label": "Cy"}',
-    ]  # fmt: skip
-    assert out.read_text() == before
+    assert fake_variants.list_creates() == []

@@ -16,24 +16,24 @@ OTHER_UUID = UUID.format(2)
 
 
 @pytest.fixture
-def book(api: FakeApi) -> FakeVariants:
+def fake_variants(api: FakeApi) -> FakeVariants:
     """A file with Ann, who may not download, and Bob, whose link is revoked."""
     book = FakeVariants(api)
-    book.add("Ann", overrides={"allowDownload": False, "pageRange": {"from": 3, "to": 9}})
-    book.add("Bob", revoked=True)
+    book.add_variant("Ann", overrides={"allowDownload": False, "pageRange": {"from": 3, "to": 9}})
+    book.add_variant("Bob", revoked=True)
     return book
 
 
 @pytest.fixture
-def elsewhere(api: FakeApi, book: FakeVariants) -> FakeVariants:
+def two_file_variants(api: FakeApi, fake_variants: FakeVariants) -> FakeVariants:
     """Two files: the first with Ann and Bob, an older one with another Ann and Cy."""
     api.files = [{"uuid": FILE_UUID, "slug": "offer"}, {"uuid": OTHER_UUID}]
     first = FakeVariants(api, FILE_UUID)
-    first.add("Ann")
-    first.add("Bob", revoked=True)
+    first.add_variant("Ann")
+    first.add_variant("Bob", revoked=True)
     older = FakeVariants(api, OTHER_UUID, first=11)
-    older.add("Ann")
-    older.add("Cy")
+    older.add_variant("Ann")
+    older.add_variant("Cy")
     return older
 
 
@@ -56,82 +56,84 @@ def variant_uuid(number: int) -> str:
         "label: Ann ",
     ],
 )
-def test_every_notation_reaches_the_variant(book: FakeVariants, shell: Shell, word: str) -> None:
+def test_every_notation_reaches_the_variant(fake_variants: FakeVariants, shell: Shell, word: str) -> None:
     assert shell("variants", "show", word, "--file", FILE, "--json").json["uuid"] == variant_uuid(1)
 
 
 @pytest.mark.parametrize("word", ["Ann", "", "https://d.example/", "https://[", "slug:offer", "short"])
-def test_a_word_that_names_no_variant_is_2_and_asks_nobody(book: FakeVariants, shell: Shell, word: str) -> None:
+def test_a_word_that_names_no_variant_is_2_and_asks_nobody(
+    fake_variants: FakeVariants, shell: Shell, word: str
+) -> None:
     assert shell("variants", "show", word, "--file", FILE).code == 2
-    assert book.api.heard == []
+    assert fake_variants.api.requests == []
 
 
 @pytest.mark.parametrize("word", ["label:Zoe", variant_short_id(9), UUID.format(9), "label:ann"])
-def test_an_unknown_variant_is_3(book: FakeVariants, shell: Shell, word: str) -> None:
+def test_an_unknown_variant_is_3(fake_variants: FakeVariants, shell: Shell, word: str) -> None:
     assert shell("variants", "show", word, "--file", FILE).code == 3
 
 
-def test_without_a_file_all_are_searched_the_newest_first(elsewhere: FakeVariants, shell: Shell) -> None:
+def test_without_a_file_all_are_searched_the_newest_first(two_file_variants: FakeVariants, shell: Shell) -> None:
     assert shell("variants", "show", variant_url(12), "--fields", "label").out == "Cy\n"
-    assert [heard.path for heard in elsewhere.api.heard] == [
+    assert [heard.path for heard in two_file_variants.api.requests] == [
         "/files", f"/files/{FILE_UUID}/variants", f"/files/{OTHER_UUID}/variants",
     ]  # fmt: skip
-    elsewhere.api.heard.clear()
+    two_file_variants.api.requests.clear()
     assert shell("variants", "show", variant_short_id(1)).code == 0
-    assert len(elsewhere.api.heard) == 2  # found in the first
+    assert len(two_file_variants.api.requests) == 2  # found in the first
 
 
 def test_a_search_of_many_files_hints_at_the_option_that_shortens_it(api: FakeApi, shell: Shell) -> None:
     api.files = [{"uuid": UUID.format(number)} for number in range(1, 6)]
     for number in range(1, 6):
-        FakeVariants(api, UUID.format(number), first=number).add(f"Guest {number}")
+        FakeVariants(api, UUID.format(number), first=number).add_variant(f"Guest {number}")
     done = shell("variants", "show", "label:Guest 2")
     assert (done.code, done.err.count("--file")) == (0, 1)
     assert "--file" not in shell("variants", "show", "label:Guest 2", "--file", UUID.format(2)).err
 
 
-def test_a_label_that_two_files_have_is_2_and_names_both(elsewhere: FakeVariants, shell: Shell) -> None:
+def test_a_label_that_two_files_have_is_2_and_names_both(two_file_variants: FakeVariants, shell: Shell) -> None:
     done = shell("variants", "revoke", "label:Ann", "--yes")
     assert done.code == 2
     assert variant_short_id(1) in done.err
     assert variant_short_id(11) in done.err
-    assert elsewhere.writes() == []
+    assert two_file_variants.list_changes() == []
     assert shell("variants", "revoke", "label:Ann", "--yes", "--file", "slug:offer").code == 0
-    assert elsewhere.writes() == [("PUT", variant_uuid(1), {"revoked": True})]
+    assert two_file_variants.list_changes() == [("PUT", variant_uuid(1), {"revoked": True})]
 
 
-def test_several_are_named_in_words_or_on_stdin_each_once(book: FakeVariants, shell: Shell) -> None:
+def test_several_are_named_in_words_or_on_stdin_each_once(fake_variants: FakeVariants, shell: Shell) -> None:
     rows = f"{variant_short_id(1)}\tx\n\n{variant_short_id(2)}\n{variant_url(1)}\n".encode()
     done = shell("variants", "restore", "-", "label:Bob", "--file", FILE, stdin=rows)
     assert done.lines == [
         f"{variant_short_id(1)}\tAnn\t{variant_url(1)}",
         f"{variant_short_id(2)}\tBob\t{variant_url(2)}",
     ]
-    assert [number for _, number, _ in book.writes()] == [variant_uuid(1), variant_uuid(2)]
-    assert len(book.api.asked("GET", f"/files/{FILE}/variants")) == 1
+    assert [number for _, number, _ in fake_variants.list_changes()] == [variant_uuid(1), variant_uuid(2)]
+    assert len(fake_variants.api.list_requests("GET", f"/files/{FILE}/variants")) == 1
     assert shell("variants", "restore", "-", "--file", FILE).code == 2
 
 
 # --- list and show -------------------------------------------------------------------------------------------------
 
 
-def test_a_pipe_gets_tabs_and_json_what_the_api_sent(book: FakeVariants, shell: Shell) -> None:
+def test_a_pipe_gets_tabs_and_json_what_the_api_sent(fake_variants: FakeVariants, shell: Shell) -> None:
     assert shell("variants", "list", FILE).lines == [
         f"{variant_short_id(2)}\t{variant_uuid(2)}\tBob\t{variant_url(2)}\ttrue\tfalse\t2026-09-21T14:13:22.000Z",
         f"{variant_short_id(1)}\t{variant_uuid(1)}\tAnn\t{variant_url(1)}\tfalse\tfalse\t2026-09-21T14:13:21.000Z",
     ]
-    assert shell("variants", "list", FILE, "--json").json == book.rows
+    assert shell("variants", "list", FILE, "--json").json == fake_variants.rows
     assert shell("variants", "list", FILE, "--format", "ids").lines == [variant_short_id(2), variant_short_id(1)]
 
 
-def test_a_table_says_what_each_allows_and_its_state(book: FakeVariants, shell: Shell) -> None:
+def test_a_table_says_what_each_allows_and_its_state(fake_variants: FakeVariants, shell: Shell) -> None:
     shell.tty = True
     shell.env |= {"NO_COLOR": "1", "COLUMNS": "140"}
     header, bob, ann = shell("variants", "list", FILE).lines
     assert header.split() == ["LABEL", "ID", "LINK", "ALLOWS", "CREATED", "STATE"]
     assert bob.endswith("revoked")
     assert "no download, pages 3-9" in ann
-    book.rows.clear()
+    fake_variants.rows.clear()
     done = shell("variants", "list", FILE)
     assert (done.out, "docshare variants create" in done.err) == ("", True)
 
@@ -146,24 +148,28 @@ def test_a_table_says_what_each_allows_and_its_state(book: FakeVariants, shell: 
         (["--revoked", "--redacted"], ["Cy", "Bob"]),
     ],
 )
-def test_options_choose_by_state(book: FakeVariants, shell: Shell, options: list[str], labels: list[str]) -> None:
-    book.add("Cy", redacted=True)
+def test_options_choose_by_state(
+    fake_variants: FakeVariants, shell: Shell, options: list[str], labels: list[str]
+) -> None:
+    fake_variants.add_variant("Cy", redacted=True)
     assert [row["label"] for row in shell("variants", "list", FILE, *options, "--json").json] == labels
 
 
-def test_a_label_cannot_steer_the_terminal(book: FakeVariants, shell: Shell) -> None:
-    book.rows[0]["label"] = "x\x1b]0;owned\x07[/]"
+def test_a_label_cannot_steer_the_terminal(fake_variants: FakeVariants, shell: Shell) -> None:
+    fake_variants.rows[0]["label"] = "x\x1b]0;owned\x07[/]"
     shell.tty = True
     for line in (("list", FILE), ("show", variant_short_id(2), "--file", FILE)):
         assert "\x1b]" not in shell("variants", *line).out
 
 
-def test_below_pro_the_list_is_6(book: FakeVariants, shell: Shell) -> None:
-    book.api.on("GET", f"/files/{FILE}/variants", problem(403, "plan_required", "requires the pro plan"))
+def test_below_pro_the_list_is_6(fake_variants: FakeVariants, shell: Shell) -> None:
+    fake_variants.api.on("GET", f"/files/{FILE}/variants", problem(403, "plan_required", "requires the pro plan"))
     assert shell("variants", "list", FILE).code == 6
 
 
-def test_a_list_fills_the_words_for_completion_and_redaction_empties_them(book: FakeVariants, shell: Shell) -> None:
+def test_a_list_fills_the_words_for_completion_and_redaction_empties_them(
+    fake_variants: FakeVariants, shell: Shell
+) -> None:
     assert shell("variants", "list", FILE).code == 0
     assert read_completions("variants", shell.env) == [f"{variant_short_id(2)}\tBob", f"{variant_short_id(1)}\tAnn"]
     assert shell("variants", "redact", variant_short_id(1), "--file", FILE, "--yes").code == 0
@@ -192,10 +198,10 @@ def test_a_list_fills_the_words_for_completion_and_redaction_empties_them(book: 
     ],
 )
 def test_overrides_are_read_merged_and_written_as_a_whole(
-    book: FakeVariants, shell: Shell, options: list[str], body: dict[str, Any]
+    fake_variants: FakeVariants, shell: Shell, options: list[str], body: dict[str, Any]
 ) -> None:
     assert shell("variants", "update", "label:Ann", "--file", FILE, *options).code == 0
-    assert book.writes() == [("PUT", variant_uuid(1), body)]
+    assert fake_variants.list_changes() == [("PUT", variant_uuid(1), body)]
 
 
 @pytest.mark.parametrize(
@@ -217,25 +223,25 @@ def test_overrides_are_read_merged_and_written_as_a_whole(
     ],
 )
 def test_an_update_that_makes_no_sense_is_2_and_writes_nothing(
-    book: FakeVariants, shell: Shell, options: list[str]
+    fake_variants: FakeVariants, shell: Shell, options: list[str]
 ) -> None:
     assert shell("variants", "update", "label:Ann", "--file", FILE, *options).code == 2
-    assert book.writes() == []
+    assert fake_variants.list_changes() == []
 
 
-def test_verbose_shows_what_is_sent_and_a_dry_run_sends_nothing(book: FakeVariants, shell: Shell) -> None:
+def test_verbose_shows_what_is_sent_and_a_dry_run_sends_nothing(fake_variants: FakeVariants, shell: Shell) -> None:
     line = ("variants", "update", "label:Ann", "--file", FILE, "--download")
     sent = '{"overrides": {"allowDownload": true, "pageRange": {"from": 3, "to": 9}}}'
     assert shell(*line, "-n").out == f"PUT\t/api/v1/files/{FILE}/variants/{variant_uuid(1)}\t{sent}\n"
-    assert book.writes() == []
+    assert fake_variants.list_changes() == []
     assert sent in shell(*line, "-v").err
     shell.tty = True
     shell.env["NO_COLOR"] = "1"
     assert shell(*line).out == f'updated {variant_short_id(1)}: "Ann", download, pages 3-9\n'
 
 
-def test_a_redacted_variant_cannot_be_labelled(book: FakeVariants, shell: Shell) -> None:
-    book.api.on("PUT", f"/files/{FILE}/variants/{variant_uuid(1)}", problem(409, "conflict", "redacted"))
+def test_a_redacted_variant_cannot_be_labelled(fake_variants: FakeVariants, shell: Shell) -> None:
+    fake_variants.api.on("PUT", f"/files/{FILE}/variants/{variant_uuid(1)}", problem(409, "conflict", "redacted"))
     assert shell("variants", "update", "label:Ann", "--file", FILE, "--label", "x").code == 7
 
 
@@ -252,19 +258,19 @@ def test_a_redacted_variant_cannot_be_labelled(book: FakeVariants, shell: Shell)
     ],
 )
 def test_each_command_makes_its_change_and_a_dry_run_none(
-    book: FakeVariants, shell: Shell, command: str, change: tuple[str, str, dict[str, Any]]
+    fake_variants: FakeVariants, shell: Shell, command: str, change: tuple[str, str, dict[str, Any]]
 ) -> None:
     planned = shell("variants", command, "label:Ann", "--file", FILE, "-n")
-    assert (planned.code, planned.out.split("\t")[0], book.writes()) == (0, change[0], [])
+    assert (planned.code, planned.out.split("\t")[0], fake_variants.list_changes()) == (0, change[0], [])
     assert ("?redact=1" in planned.out) == (command == "redact")
     assert shell("variants", command, "label:Ann", "--file", FILE, "--yes").code == 0
-    assert book.writes() == [change]
+    assert fake_variants.list_changes() == [change]
 
 
 @pytest.mark.parametrize("command", ["revoke", "delete"])
 @pytest.mark.parametrize(("answer", "code"), [(b"y\n", 0), (b"n\n", 2), (b"", 2)])
 def test_taking_a_link_away_is_asked_about(
-    book: FakeVariants, shell: Shell, command: str, answer: bytes, code: int
+    fake_variants: FakeVariants, shell: Shell, command: str, answer: bytes, code: int
 ) -> None:
     assert shell("variants", command, "label:Ann", "--file", FILE, stdin=b"y\n").code == 2  # nobody to ask
     shell.tty = True
@@ -272,10 +278,10 @@ def test_taking_a_link_away_is_asked_about(
     assert done.code == code
     assert f'{command.capitalize()} "Ann"?' in done.err
     assert ("unattributed" in done.err) == (command == "delete")
-    assert len(book.writes()) == (1 if code == 0 else 0)
+    assert len(fake_variants.list_changes()) == (1 if code == 0 else 0)
 
 
-def test_bringing_a_link_back_needs_no_consent(book: FakeVariants, shell: Shell) -> None:
+def test_bringing_a_link_back_needs_no_consent(fake_variants: FakeVariants, shell: Shell) -> None:
     assert shell("variants", "restore", "label:Bob", "--file", FILE).code == 0
 
 
@@ -294,14 +300,18 @@ def test_bringing_a_link_back_needs_no_consent(book: FakeVariants, shell: Shell)
         (["label:Ann", "label:Bob", "--confirm", "Ann"], 2),
     ],
 )
-def test_redacting_needs_the_exact_consent(book: FakeVariants, shell: Shell, options: list[str], code: int) -> None:
+def test_redacting_needs_the_exact_consent(
+    fake_variants: FakeVariants, shell: Shell, options: list[str], code: int
+) -> None:
     done = shell("variants", "redact", *options, "--file", FILE)
     assert done.code == code, done.err
-    assert bool(book.writes()) == (code == 0)
+    assert bool(fake_variants.list_changes()) == (code == 0)
 
 
 @pytest.mark.parametrize(("typed", "code"), [("Ann", 0), ("y", 2), ("", 2), ("ann", 2)])
-def test_on_a_terminal_redacting_asks_for_the_label(book: FakeVariants, shell: Shell, typed: str, code: int) -> None:
+def test_on_a_terminal_redacting_asks_for_the_label(
+    fake_variants: FakeVariants, shell: Shell, typed: str, code: int
+) -> None:
     shell.tty = True
     done = shell("variants", "redact", variant_short_id(1), "--file", FILE, stdin=f"{typed}\n".encode())
     assert done.code == code
@@ -309,13 +319,17 @@ def test_on_a_terminal_redacting_asks_for_the_label(book: FakeVariants, shell: S
     assert "Type Ann to confirm" in done.err
 
 
-def test_a_variant_without_a_label_is_redacted_by_its_short_id(book: FakeVariants, shell: Shell) -> None:
-    book.add(None)
+def test_a_variant_without_a_label_is_redacted_by_its_short_id(fake_variants: FakeVariants, shell: Shell) -> None:
+    fake_variants.add_variant(None)
     assert shell("variants", "redact", variant_short_id(3), "--file", FILE, "--confirm", variant_short_id(3)).code == 0
 
 
-def test_one_failure_among_many_is_told_counted_and_does_not_stop_the_rest(book: FakeVariants, shell: Shell) -> None:
-    book.api.on("DELETE", f"/files/{FILE}/variants/{variant_uuid(1)}", problem(404, "not_found", "gone already"))
+def test_one_failure_among_many_is_told_counted_and_does_not_stop_the_rest(
+    fake_variants: FakeVariants, shell: Shell
+) -> None:
+    fake_variants.api.on(
+        "DELETE", f"/files/{FILE}/variants/{variant_uuid(1)}", problem(404, "not_found", "gone already")
+    )
     done = shell("variants", "delete", variant_short_id(1), variant_short_id(2), "--file", FILE, "--yes", "--json")
     assert done.code == 12
     assert [(row["variant"], row.get("deleted")) for row in done.json] == [
@@ -351,11 +365,11 @@ def test_failures_leave_stdout_empty_and_one_json_line_on_stderr(
     assert json.loads(done.err.splitlines()[-1])["error"]["status"] == status
 
 
-def test_in_a_pipe_redacting_says_in_a_sentence_what_it_lacks(book: FakeVariants, shell: Shell) -> None:
+def test_in_a_pipe_redacting_says_in_a_sentence_what_it_lacks(fake_variants: FakeVariants, shell: Shell) -> None:
     done = shell("variants", "redact", "label:Ann", "--file", FILE, "--json")
     assert (done.code, done.error["detail"]) == (2, 'Redacting the label "Ann" for good requires confirmation')
 
 
-def test_what_was_done_to_a_link_is_said_once(book: FakeVariants, shell: Shell) -> None:
+def test_what_was_done_to_a_link_is_said_once(fake_variants: FakeVariants, shell: Shell) -> None:
     shell.tty = True
     assert shell("variants", "revoke", "label:Ann", "--file", FILE, "--yes", "--no-color").out.count("revoked") == 1

@@ -21,13 +21,13 @@ REMOTE_URL = "https://docs.example"
 
 
 @pytest.fixture
-def board(api: FakeApi) -> FakeWebhooks:
+def fake_webhooks(api: FakeApi) -> FakeWebhooks:
     """An account without webhooks."""
     return FakeWebhooks(api)
 
 
 def created_body(board: FakeWebhooks) -> object:
-    (heard,) = board.api.asked("POST", "/webhooks")
+    (heard,) = board.api.list_requests("POST", "/webhooks")
     return json.loads(heard.body)
 
 
@@ -48,18 +48,18 @@ def created_body(board: FakeWebhooks) -> object:
     ],
 )  # fmt: skip
 def test_the_options_become_the_body(
-    board: FakeWebhooks, shell: Shell, words: tuple[str, ...], sent: dict[str, object]
+    fake_webhooks: FakeWebhooks, shell: Shell, words: tuple[str, ...], sent: dict[str, object]
 ) -> None:
-    board.api.files = [{"uuid": UUID.format(1), "slug": "offer"}]
+    fake_webhooks.api.files = [{"uuid": UUID.format(1), "slug": "offer"}]
     assert shell("webhooks", "create", URL, *words).code == 0
-    assert created_body(board) == {"url": URL, **sent}
+    assert created_body(fake_webhooks) == {"url": URL, **sent}
 
 
-def test_a_dry_run_prints_the_body_and_makes_no_file(board: FakeWebhooks, shell: Shell, tmp_path: Path) -> None:
+def test_a_dry_run_prints_the_body_and_makes_no_file(fake_webhooks: FakeWebhooks, shell: Shell, tmp_path: Path) -> None:
     done = shell(*ALL, "-n", "--secret-file", tmp_path / "s")
     method, path, text = done.lines[0].split("\t")
     assert (method, path, json.loads(text)["events"]) == ("POST", "/api/v1/webhooks", EVENT_KINDS)
-    assert board.writes() == []
+    assert fake_webhooks.list_changes() == []
     assert not (tmp_path / "s").exists()
 
 
@@ -67,9 +67,11 @@ def test_a_dry_run_prints_the_body_and_makes_no_file(board: FakeWebhooks, shell:
 
 
 @pytest.mark.parametrize("words", [(), ("--events", ""), ("--events", " ,"), ("--events", "file.viewd")])
-def test_an_unknown_kind_or_none_lists_the_nine(board: FakeWebhooks, shell: Shell, words: tuple[str, ...]) -> None:
+def test_an_unknown_kind_or_none_lists_the_nine(
+    fake_webhooks: FakeWebhooks, shell: Shell, words: tuple[str, ...]
+) -> None:
     done = shell("webhooks", "create", URL, *words, "--json")
-    assert (done.code, board.api.heard) == (2, [])
+    assert (done.code, fake_webhooks.api.requests) == (2, [])
     assert all(kind in done.error["hint"] for kind in EVENT_KINDS)
 
 
@@ -82,10 +84,10 @@ def test_an_unknown_kind_or_none_lists_the_nine(board: FakeWebhooks, shell: Shel
     ],
 )
 def test_a_choice_that_makes_no_sense_is_2(
-    board: FakeWebhooks, shell: Shell, words: tuple[str, ...], told: str
+    fake_webhooks: FakeWebhooks, shell: Shell, words: tuple[str, ...], told: str
 ) -> None:
     done = shell("webhooks", "create", URL, *words)
-    assert (done.code, board.api.heard) == (2, [])
+    assert (done.code, fake_webhooks.api.requests) == (2, [])
     assert told in done.err
 
 
@@ -114,11 +116,11 @@ ACCEPTED_URLS = [
 @pytest.mark.parametrize("url", REJECTED_URLS)
 @pytest.mark.parametrize("far", [True, False])
 def test_an_address_that_no_server_takes_is_2_and_nothing_is_sent(
-    board: FakeWebhooks, shell: Shell, url: str, far: bool
+    fake_webhooks: FakeWebhooks, shell: Shell, url: str, far: bool
 ) -> None:
-    shell.env["DOCSHARE_URL"] = REMOTE_URL if far else board.api.url
+    shell.env["DOCSHARE_URL"] = REMOTE_URL if far else fake_webhooks.api.url
     done = shell("webhooks", "create", url, "--all", "--private", "--json")
-    assert (done.code, done.error["code"], board.api.heard) == (2, "usage", [])
+    assert (done.code, done.error["code"], fake_webhooks.api.requests) == (2, "usage", [])
 
 
 @pytest.mark.parametrize("url", ["https://me@h.example/", "https://me:pw@h.example/"])
@@ -134,9 +136,11 @@ def test_a_private_address_is_refused_here_if_the_server_is_elsewhere(shell: She
 
 
 @pytest.mark.parametrize("url", PRIVATE)
-def test_a_private_address_is_left_to_a_server_on_this_machine(board: FakeWebhooks, shell: Shell, url: str) -> None:
+def test_a_private_address_is_left_to_a_server_on_this_machine(
+    fake_webhooks: FakeWebhooks, shell: Shell, url: str
+) -> None:
     assert shell("webhooks", "create", url, "--all").code == 0
-    assert board.rows[0]["url"] == url
+    assert fake_webhooks.rows[0]["url"] == url
 
 
 @pytest.mark.parametrize("url", ACCEPTED_URLS)
@@ -152,9 +156,9 @@ def test_the_refusal_of_a_private_address_names_the_way_round(shell: Shell) -> N
     assert "--private" in hint
 
 
-def test_slack_without_a_format_gets_a_hint_instead_of_a_webhook(board: FakeWebhooks, shell: Shell) -> None:
+def test_slack_without_a_format_gets_a_hint_instead_of_a_webhook(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     done = shell("webhooks", "create", SLACK, "--all", "--json")
-    assert (done.code, board.api.heard) == (2, [])
+    assert (done.code, fake_webhooks.api.requests) == (2, [])
     assert "--format slack" in done.error["hint"]
     for url, format in ((SLACK, "slack"), (SLACK, "json")):
         assert shell("webhooks", "create", url, "--all", "--format", format).code == 0
@@ -168,14 +172,14 @@ def read_all_files(folder: Path) -> bytes:
     return b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
 
 
-def test_a_pipe_gets_id_and_secret_with_a_tab_between(board: FakeWebhooks, shell: Shell) -> None:
+def test_a_pipe_gets_id_and_secret_with_a_tab_between(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     for words in ((), ("-q",)):
-        board.rows.clear()
+        fake_webhooks.rows.clear()
         done = shell(*ALL, *words)
         assert (done.code, done.out, done.err) == (0, f"{webhook_uuid(1)}\t{SECRET}\n", "")
 
 
-def test_json_is_what_the_api_sent(board: FakeWebhooks, shell: Shell) -> None:
+def test_json_is_what_the_api_sent(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     done = shell(*ALL, "--json")
     assert done.json["secret"] == SECRET
     assert set(done.json) == {"webhook", "secret"}
@@ -184,7 +188,7 @@ def test_json_is_what_the_api_sent(board: FakeWebhooks, shell: Shell) -> None:
     assert shell(*ALL, "--template", "{secret}").out == f"{SECRET}\n"
 
 
-def test_a_terminal_shows_the_secret_once_and_says_to_store_it(board: FakeWebhooks, shell: Shell) -> None:
+def test_a_terminal_shows_the_secret_once_and_says_to_store_it(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     shell.tty = True
     done = shell(*ALL, "--no-color", "--file", UUID.format(1))
     assert done.out.count(SECRET) == 1
@@ -194,13 +198,13 @@ def test_a_terminal_shows_the_secret_once_and_says_to_store_it(board: FakeWebhoo
     assert "all kinds" in done.lines[1]
 
 
-def test_a_webhook_of_slack_has_no_secret_to_store(board: FakeWebhooks, shell: Shell) -> None:
+def test_a_webhook_of_slack_has_no_secret_to_store(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     shell.tty = True
     done = shell("webhooks", "create", SLACK, "--all", "--format", "slack")
     assert (done.code, SECRET in done.out, "Store it" in done.out) == (0, False, False)
 
 
-def test_the_secret_stands_nowhere_but_in_the_output(board: FakeWebhooks, shell: Shell) -> None:
+def test_the_secret_stands_nowhere_but_in_the_output(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     done = shell(*ALL, "-vv", "--test")
     shell("webhooks", "list")
     shell("webhooks", "test", webhook_uuid(1), "-vv")
@@ -208,11 +212,11 @@ def test_the_secret_stands_nowhere_but_in_the_output(board: FakeWebhooks, shell:
     assert SECRET.encode() not in read_all_files(shell.home)
 
 
-def test_a_secret_file_is_private_and_the_only_place(board: FakeWebhooks, shell: Shell, tmp_path: Path) -> None:
+def test_a_secret_file_is_private_and_the_only_place(fake_webhooks: FakeWebhooks, shell: Shell, tmp_path: Path) -> None:
     os.umask(0o022)
     for tty, words in ((False, ()), (True, ()), (False, ("--json",)), (False, ("-vv",))):
         shell.tty = tty
-        path = tmp_path / f"secret-{len(board.rows)}"
+        path = tmp_path / f"secret-{len(fake_webhooks.rows)}"
         done = shell(*ALL, "--secret-file", path, *words)
         assert (done.code, path.read_text()) == (0, f"{SECRET}\n")
         assert path.stat().st_mode & 0o777 == 0o600
@@ -227,7 +231,7 @@ def test_a_secret_file_is_private_and_the_only_place(board: FakeWebhooks, shell:
 
 @pytest.mark.parametrize("kind", ["file", "link", "directory", "missing folder"])
 def test_a_secret_file_that_cannot_be_made_stops_it_before_a_webhook_is(
-    board: FakeWebhooks, shell: Shell, tmp_path: Path, kind: str
+    fake_webhooks: FakeWebhooks, shell: Shell, tmp_path: Path, kind: str
 ) -> None:
     path = tmp_path / ("none/secret" if kind == "missing folder" else "secret")
     if kind == "file":
@@ -237,13 +241,13 @@ def test_a_secret_file_that_cannot_be_made_stops_it_before_a_webhook_is(
     elif kind == "directory":
         path.mkdir()
     assert shell(*ALL, "--secret-file", path).code == 2
-    assert board.writes() == []
+    assert fake_webhooks.list_changes() == []
     assert not (tmp_path / "elsewhere").exists()
     assert kind != "file" or path.read_text() == "whsec_of_another"
 
 
-def test_a_refusal_leaves_no_secret_file(board: FakeWebhooks, shell: Shell, tmp_path: Path) -> None:
-    board.api.on("POST", "/webhooks", problem(400, "bad_request", "The account has 25 webhooks."))
+def test_a_refusal_leaves_no_secret_file(fake_webhooks: FakeWebhooks, shell: Shell, tmp_path: Path) -> None:
+    fake_webhooks.api.on("POST", "/webhooks", problem(400, "bad_request", "The account has 25 webhooks."))
     done = shell(*ALL, "--secret-file", tmp_path / "secret")
     assert (done.code, done.out) == (9, "")
     assert "25 webhooks" in done.err
@@ -252,7 +256,7 @@ def test_a_refusal_leaves_no_secret_file(board: FakeWebhooks, shell: Shell, tmp_
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_a_secret_that_cannot_be_kept_takes_the_webhook_back(
-    board: FakeWebhooks, shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    fake_webhooks: FakeWebhooks, shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The disk fills up in between: nobody could ever check the signatures."""
 
@@ -265,24 +269,24 @@ def test_a_secret_that_cannot_be_kept_takes_the_webhook_back(
     open_ = os.open
     monkeypatch.setattr("docshare.cli.local.secret_file.os.open", full)
     done = shell(*ALL, "--secret-file", tmp_path / "secret")
-    assert (done.code, board.rows) == (2, [])
+    assert (done.code, fake_webhooks.rows) == (2, [])
     assert SECRET not in done.out + done.err
     assert not (tmp_path / "secret").exists()
 
 
-def test_a_lost_answer_is_14_and_says_what_to_do(board: FakeWebhooks, shell: Shell, tmp_path: Path) -> None:
-    create = board.api.next_answer("POST", "/webhooks")
-    board.api.on("POST", "/webhooks", lambda heard: create(heard) and FakeResponse(then="drop"))
+def test_a_lost_answer_is_14_and_says_what_to_do(fake_webhooks: FakeWebhooks, shell: Shell, tmp_path: Path) -> None:
+    create = fake_webhooks.api.take_response("POST", "/webhooks")
+    fake_webhooks.api.on("POST", "/webhooks", lambda heard: create(heard) and FakeResponse(connection_action="drop"))
     done = shell(*ALL, "--json", "--secret-file", tmp_path / "secret")
-    assert (done.code, done.out, len(board.rows)) == (14, "", 1)
+    assert (done.code, done.out, len(fake_webhooks.rows)) == (14, "", 1)
     assert f"docshare webhooks delete {webhook_uuid(1)}" in done.error["hint"]
     assert not (tmp_path / "secret").exists()
 
 
-def test_a_lost_answer_of_a_slack_webhook_is_no_loss(board: FakeWebhooks, shell: Shell) -> None:
+def test_a_lost_answer_of_a_slack_webhook_is_no_loss(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     """Its messages are not signed."""
-    create = board.api.next_answer("POST", "/webhooks")
-    board.api.on("POST", "/webhooks", lambda heard: create(heard) and FakeResponse(then="drop"))
+    create = fake_webhooks.api.take_response("POST", "/webhooks")
+    fake_webhooks.api.on("POST", "/webhooks", lambda heard: create(heard) and FakeResponse(connection_action="drop"))
     done = shell("webhooks", "create", SLACK, "--all", "--format", "slack")
     assert (done.code, done.out) == (0, f"{webhook_uuid(1)}\n")
 
@@ -290,28 +294,30 @@ def test_a_lost_answer_of_a_slack_webhook_is_no_loss(board: FakeWebhooks, shell:
 # --- the test event --------------------------------------------------------------------------------------------------
 
 
-def test_the_test_event_is_told_on_stderr(board: FakeWebhooks, shell: Shell) -> None:
+def test_the_test_event_is_told_on_stderr(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     done = shell(*ALL, "--test", "--json")
     assert (done.code, done.err) == (0, "test: delivered 200 in 143 ms\n")
     assert done.json["secret"] == SECRET
-    assert board.writes() == ["POST /webhooks", f"POST /webhooks/{webhook_uuid(1)}/test"]
+    assert fake_webhooks.list_changes() == ["POST /webhooks", f"POST /webhooks/{webhook_uuid(1)}/test"]
 
 
-def test_a_test_event_that_was_not_delivered_is_13_and_the_webhook_stands(board: FakeWebhooks, shell: Shell) -> None:
-    board.results = [{"delivered": False, "status": 500, "latencyMs": 9}]
+def test_a_test_event_that_was_not_delivered_is_13_and_the_webhook_stands(
+    fake_webhooks: FakeWebhooks, shell: Shell
+) -> None:
+    fake_webhooks.results = [{"delivered": False, "status": 500, "latencyMs": 9}]
     done = shell(*ALL, "--test")
     assert (done.code, done.out) == (13, f"{webhook_uuid(1)}\t{SECRET}\n")
     assert "not delivered: 500 in 9 ms" in done.err
-    assert len(board.rows) == 1
+    assert len(fake_webhooks.rows) == 1
 
 
-def test_a_refusal_that_holds_the_secret_is_shown_without_it(board: FakeWebhooks, shell: Shell) -> None:
-    board.results = [problem(500, "internal", f"cannot sign with {SECRET}")]
+def test_a_refusal_that_holds_the_secret_is_shown_without_it(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
+    fake_webhooks.results = [problem(500, "internal", f"cannot sign with {SECRET}")]
     assert SECRET not in shell(*ALL, "--test", "--retries", "0").err
 
 
-def test_a_test_that_fails_altogether_does_not_swallow_the_secret(board: FakeWebhooks, shell: Shell) -> None:
-    board.results = [problem(500, "internal")]
+def test_a_test_that_fails_altogether_does_not_swallow_the_secret(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
+    fake_webhooks.results = [problem(500, "internal")]
     done = shell(*ALL, "--test")
     assert (done.code, done.out) == (11, f"{webhook_uuid(1)}\t{SECRET}\n")
 
@@ -319,9 +325,9 @@ def test_a_test_that_fails_altogether_does_not_swallow_the_secret(board: FakeWeb
 # --- a real terminal -------------------------------------------------------------------------------------------------
 
 
-def test_a_real_terminal_shows_what_to_store(board: FakeWebhooks, shell: Shell) -> None:
+def test_a_real_terminal_shows_what_to_store(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     env = {"PATH": os.environ["PATH"], **shell.env, "LANG": "C.UTF-8", "PYTHONPATH": str(ROOT)}
     ended = run_on_terminal([sys.executable, "-m", "docshare", *ALL], env)
     assert ended.code == 0
-    assert f"\x1b[36m{SECRET}\x1b[0m" in ended.shown
-    assert "Store the secret now" in ended.shown
+    assert f"\x1b[36m{SECRET}\x1b[0m" in ended.text
+    assert "Store the secret now" in ended.text

@@ -13,28 +13,28 @@ LOG = f"/api/v1/webhooks/{ONE}/deliveries"
 
 
 @pytest.fixture
-def board(api: FakeApi) -> FakeWebhooks:
+def fake_webhooks(api: FakeApi) -> FakeWebhooks:
     """A webhook with a delivery of each state: 2 delivered at the second try, 3 given up, 4 waiting, 5 not yet sent."""
     board = FakeWebhooks(api)
-    board.add()
-    board.sent(ONE, 2, "delivered", make_attempt(2, 500), make_attempt(62, 204))
+    board.add_webhook()
+    board.add_delivery(ONE, 2, "delivered", make_attempt(2, 500), make_attempt(62, 204))
     times = (3, 63, 663, HOUR + 663, 2 * HOUR + 663)
-    board.sent(ONE, 3, "abandoned", *(make_attempt(when, 0, error="Connection refused.") for when in times))
-    board.sent(ONE, 4, "queued", make_attempt(4, 302), nextAttemptAt=format_moment(540))
-    board.sent(ONE, 5, "queued", nextAttemptAt=format_moment(5))
+    board.add_delivery(ONE, 3, "abandoned", *(make_attempt(when, 0, error="Connection refused.") for when in times))
+    board.add_delivery(ONE, 4, "queued", make_attempt(4, 302), nextAttemptAt=format_moment(540))
+    board.add_delivery(ONE, 5, "queued", nextAttemptAt=format_moment(5))
     return board
 
 
 def add_deliveries(board: FakeWebhooks, count: int) -> None:
     """``count`` deliveries more, every tenth of them abandoned."""
     for number in range(10, 10 + count):
-        board.sent(ONE, number, "delivered" if number % 10 else "abandoned", make_attempt(number, 200))
+        board.add_delivery(ONE, number, "delivered" if number % 10 else "abandoned", make_attempt(number, 200))
 
 
 # --- the log ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_terminal_draws_the_attempts_and_says_when_the_next_is(board: FakeWebhooks, shell: Shell) -> None:
+def test_a_terminal_draws_the_attempts_and_says_when_the_next_is(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     shell.tty = True
     shell.env["NO_COLOR"] = "1"
     header, *rows = shell("webhooks", "deliveries", URL).lines
@@ -48,14 +48,16 @@ def test_a_terminal_draws_the_attempts_and_says_when_the_next_is(board: FakeWebh
     ]
 
 
-def test_what_was_sent_again_shows_all_its_attempts(board: FakeWebhooks, shell: Shell) -> None:
-    board.sent(ONE, 6, "queued", *(make_attempt(6, 500) for _ in range(6)), nextAttemptAt=format_moment(60))
+def test_what_was_sent_again_shows_all_its_attempts(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
+    fake_webhooks.add_delivery(
+        ONE, 6, "queued", *(make_attempt(6, 500) for _ in range(6)), nextAttemptAt=format_moment(60)
+    )
     shell.tty = True
     assert "✗✗✗✗✗✗· " in shell("webhooks", "deliveries", URL).out
 
 
 def test_an_encoding_without_ticks_gets_letters(
-    board: FakeWebhooks, shell: Shell, monkeypatch: pytest.MonkeyPatch
+    fake_webhooks: FakeWebhooks, shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from tests.support import shell as support
 
@@ -66,14 +68,14 @@ def test_an_encoding_without_ticks_gets_letters(
     ]  # fmt: skip
 
 
-def test_a_pipe_gets_tabs_and_json_what_the_api_sent(board: FakeWebhooks, shell: Shell) -> None:
+def test_a_pipe_gets_tabs_and_json_what_the_api_sent(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     line = shell("webhooks", "deliveries", ONE, "-n", "1").out
     assert line == f"5\tfile.viewed\t{format_moment(5)}\tqueued\t{format_moment(5)}\t[]\n"
-    assert shell("webhooks", "deliveries", ONE, "--json").json == board.log[ONE][::-1]
-    assert board.api.asked("GET", "/webhooks") == []  # a whole UUID needs no list
+    assert shell("webhooks", "deliveries", ONE, "--json").json == fake_webhooks.log[ONE][::-1]
+    assert fake_webhooks.api.list_requests("GET", "/webhooks") == []  # a whole UUID needs no list
 
 
-def test_attempts_are_rows_of_their_own(board: FakeWebhooks, shell: Shell) -> None:
+def test_attempts_are_rows_of_their_own(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     lines = shell("webhooks", "deliveries", ONE, "--attempts").lines
     assert lines[0] == f"4\tfile.viewed\t1\t{format_moment(4)}\t302\t143\t"
     assert lines[5] == f"3\tfile.viewed\t5\t{format_moment(2 * HOUR + 663)}\t0\t143\tConnection refused."
@@ -83,13 +85,13 @@ def test_attempts_are_rows_of_their_own(board: FakeWebhooks, shell: Shell) -> No
 
 
 @pytest.mark.parametrize(("state", "ids"), [("queued", ["5", "4"]), ("abandoned", ["3"]), ("delivered", ["2"])])
-def test_a_state_chooses(board: FakeWebhooks, shell: Shell, state: str, ids: list[str]) -> None:
+def test_a_state_chooses(fake_webhooks: FakeWebhooks, shell: Shell, state: str, ids: list[str]) -> None:
     assert shell("webhooks", "deliveries", ONE, "--state", state, "--format", "ids").lines == ids
 
 
-def test_an_unknown_state_is_2(board: FakeWebhooks, shell: Shell) -> None:
+def test_an_unknown_state_is_2(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     assert shell("webhooks", "deliveries", ONE, "--state", "failed").code == 2
-    assert board.api.heard == []
+    assert fake_webhooks.api.requests == []
 
 
 @pytest.mark.parametrize(
@@ -107,9 +109,9 @@ def test_an_unknown_state_is_2(board: FakeWebhooks, shell: Shell) -> None:
     ],
 )
 def test_as_many_as_asked_for_are_shown_and_a_note_tells_of_more(
-    board: FakeWebhooks, shell: Shell, count: int, words: tuple[str, ...], shown: int, more: bool
+    fake_webhooks: FakeWebhooks, shell: Shell, count: int, words: tuple[str, ...], shown: int, more: bool
 ) -> None:
-    add_deliveries(board, count)
+    add_deliveries(fake_webhooks, count)
     done = shell("webhooks", "deliveries", ONE, *words, "--format", "ids")
     newest = sorted((int(line) for line in done.lines), reverse=True)
     assert (len(done.lines), "more" in done.err) == (shown, more)
@@ -117,8 +119,8 @@ def test_as_many_as_asked_for_are_shown_and_a_note_tells_of_more(
     assert more or "--state" in words or len(newest) == count + 4
 
 
-def test_nothing_sent_yet_is_success(board: FakeWebhooks, shell: Shell) -> None:
-    board.log[ONE].clear()
+def test_nothing_sent_yet_is_success(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
+    fake_webhooks.log[ONE].clear()
     assert shell("webhooks", "deliveries", ONE).code == 0
     shell.tty = True
     assert "no deliveries" in shell("webhooks", "deliveries", ONE).err
@@ -127,21 +129,21 @@ def test_nothing_sent_yet_is_success(board: FakeWebhooks, shell: Shell) -> None:
 # --- sending again ---------------------------------------------------------------------------------------------------
 
 
-def test_deliveries_are_sent_again_by_number(board: FakeWebhooks, shell: Shell) -> None:
+def test_deliveries_are_sent_again_by_number(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     done = shell("webhooks", "redeliver", URL, "3", "2", "3")
     assert done.lines == [f"3\tfile.viewed\tqueued\t{format_moment(3)}", f"2\tfile.viewed\tqueued\t{format_moment(2)}"]
-    assert board.writes() == [f"POST /webhooks/{ONE}/deliveries/{number}/redeliver" for number in (3, 2)]
+    assert fake_webhooks.list_changes() == [f"POST /webhooks/{ONE}/deliveries/{number}/redeliver" for number in (3, 2)]
     shell.tty = True
     assert shell("webhooks", "redeliver", URL, "3", "--no-color").out == "queued 3: file.viewed\n"
 
 
-def test_numbers_come_from_stdin_as_the_log_prints_them(board: FakeWebhooks, shell: Shell) -> None:
+def test_numbers_come_from_stdin_as_the_log_prints_them(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     log = shell("webhooks", "deliveries", ONE, "--state", "abandoned").out
     done = shell("webhooks", "redeliver", ONE, "-", stdin=log.encode())
-    assert (done.code, board.writes()) == (0, [f"POST /webhooks/{ONE}/deliveries/3/redeliver"])
+    assert (done.code, fake_webhooks.list_changes()) == (0, [f"POST /webhooks/{ONE}/deliveries/3/redeliver"])
 
 
-def test_one_that_is_still_queued_is_7_and_among_many_12(board: FakeWebhooks, shell: Shell) -> None:
+def test_one_that_is_still_queued_is_7_and_among_many_12(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     assert shell("webhooks", "redeliver", ONE, "4").code == 7
     done = shell("webhooks", "redeliver", ONE, "4", "3")
     assert (done.code, len(done.lines)) == (12, 1)
@@ -150,29 +152,29 @@ def test_one_that_is_still_queued_is_7_and_among_many_12(board: FakeWebhooks, sh
     assert [(row["delivery"], row.get("error", {}).get("exit")) for row in rows] == [("4", 7), ("3", None)]
 
 
-def test_an_unknown_number_is_3(board: FakeWebhooks, shell: Shell) -> None:
+def test_an_unknown_number_is_3(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     assert shell("webhooks", "redeliver", ONE, "99").code == 3
 
 
 @pytest.mark.parametrize(
     "words", [(), ("3", "--failed"), ("x",), ("-3",), ("3.0",), ("3", "--since", "2h"), ("--failed", "--since", "soon")]
 )
-def test_a_line_that_makes_no_sense_is_2(board: FakeWebhooks, shell: Shell, words: tuple[str, ...]) -> None:
+def test_a_line_that_makes_no_sense_is_2(fake_webhooks: FakeWebhooks, shell: Shell, words: tuple[str, ...]) -> None:
     assert shell("webhooks", "redeliver", ONE, *words).code == 2
-    assert board.writes() == []
+    assert fake_webhooks.list_changes() == []
 
 
 @pytest.fixture
-def outage(board: FakeWebhooks, time: FakeTime) -> FakeWebhooks:
+def outage(fake_webhooks: FakeWebhooks, time: FakeTime) -> FakeWebhooks:
     """Three that were given up, two of them within the last hour, and 250 others. It is six hours later."""
-    add_deliveries(board, 246)
-    for row in board.log[ONE]:
+    add_deliveries(fake_webhooks, 246)
+    for row in fake_webhooks.log[ONE]:
         row["state"] = "delivered"
     for number, last in ((100, HOUR), (101, 5.5 * HOUR), (102, 5.9 * HOUR)):
-        board.log[ONE] = [row for row in board.log[ONE] if row["id"] != number]
-        board.sent(ONE, number, "abandoned", make_attempt(number, 500), make_attempt(last, 500))
+        fake_webhooks.log[ONE] = [row for row in fake_webhooks.log[ONE] if row["id"] != number]
+        fake_webhooks.add_delivery(ONE, number, "abandoned", make_attempt(number, 500), make_attempt(last, 500))
     time.wall += 6 * HOUR
-    return board
+    return fake_webhooks
 
 
 @pytest.mark.parametrize(
@@ -190,11 +192,11 @@ def test_all_that_failed_are_sent_again_in_the_order_of_their_events(
     """``--since`` looks at when a delivery was given up, which is hours after its event."""
     done = shell("webhooks", "redeliver", ONE, "--failed", *words)
     assert done.code == 0
-    assert outage.writes() == [f"POST /webhooks/{ONE}/deliveries/{number}/redeliver" for number in numbers]
+    assert outage.list_changes() == [f"POST /webhooks/{ONE}/deliveries/{number}/redeliver" for number in numbers]
 
 
-def test_nothing_to_send_again_is_success(board: FakeWebhooks, shell: Shell) -> None:
-    board.log[ONE].clear()
+def test_nothing_to_send_again_is_success(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
+    fake_webhooks.log[ONE].clear()
     assert shell("webhooks", "redeliver", ONE, "--failed", "--json").json == []
     shell.tty = True
     done = shell("webhooks", "redeliver", ONE, "--failed", "--no-color")
@@ -204,7 +206,7 @@ def test_nothing_to_send_again_is_success(board: FakeWebhooks, shell: Shell) -> 
 def test_a_dry_run_names_what_would_be_sent(outage: FakeWebhooks, shell: Shell) -> None:
     done = shell("webhooks", "redeliver", ONE, "--failed", "-n")
     assert done.lines == [f"POST\t{LOG}/{number}/redeliver\t" for number in (100, 101, 102)]
-    assert outage.writes() == []
+    assert outage.list_changes() == []
 
 
 def test_a_bulk_ends_at_what_would_happen_to_every_further_one(
@@ -212,5 +214,5 @@ def test_a_bulk_ends_at_what_would_happen_to_every_further_one(
 ) -> None:
     api.on("POST", f"/webhooks/{ONE}/deliveries/101/redeliver", problem(401, "unauthorized"))
     done = shell("webhooks", "redeliver", ONE, "--failed", "--json")
-    assert (done.code, len(outage.writes())) == (4, 2)
+    assert (done.code, len(outage.list_changes())) == (4, 2)
     assert [row["delivery"] for row in done.json] == ["100"]

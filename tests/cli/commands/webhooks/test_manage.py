@@ -22,7 +22,7 @@ SLACK = "https://hooks.slack.com/services/T0/B0/topsecret"
 
 
 @pytest.fixture
-def board(api: FakeApi) -> FakeWebhooks:
+def fake_webhooks(api: FakeApi) -> FakeWebhooks:
     """A webhook for everything that was disabled, and a healthy one of Slack for one file."""
     board = FakeWebhooks(api)
     health = {
@@ -31,8 +31,8 @@ def board(api: FakeApi) -> FakeWebhooks:
         "lastStatus": 500,
         "disabledAt": format_moment(-HOUR),
     }
-    board.add(URL, active=False, events=EVENT_KINDS, **health)
-    board.add(SLACK, format="slack", fileUuid=UUID.format(1), lastDeliveryAt=format_moment(-60), lastStatus=200)
+    board.add_webhook(URL, active=False, events=EVENT_KINDS, **health)
+    board.add_webhook(SLACK, format="slack", fileUuid=UUID.format(1), lastDeliveryAt=format_moment(-60), lastStatus=200)
     api.files = [{"uuid": UUID.format(1), "originalName": "deck.pdf"}]
     return board
 
@@ -43,59 +43,64 @@ def board(api: FakeApi) -> FakeWebhooks:
 @pytest.mark.parametrize(
     "word", [webhook_uuid(1), webhook_uuid(1).upper(), webhook_uuid(1)[:8], webhook_uuid(1)[:20], URL]
 )
-def test_every_notation_reaches_the_webhook(board: FakeWebhooks, shell: Shell, word: str) -> None:
+def test_every_notation_reaches_the_webhook(fake_webhooks: FakeWebhooks, shell: Shell, word: str) -> None:
     assert shell("webhooks", "show", word, "--json").json["uuid"] == webhook_uuid(1)
 
 
 @pytest.mark.parametrize("word", ["hook", "", webhook_uuid(1)[:7], f"{webhook_uuid(1)}0", "@last", "hooks.example.com"])
-def test_a_word_that_names_no_webhook_is_2(board: FakeWebhooks, shell: Shell, word: str) -> None:
+def test_a_word_that_names_no_webhook_is_2(fake_webhooks: FakeWebhooks, shell: Shell, word: str) -> None:
     done = shell("webhooks", "delete", word, "--yes", "--json")
-    assert (done.code, board.writes()) == (2, [])
+    assert (done.code, fake_webhooks.list_changes()) == (2, [])
     assert "first 8 characters" in done.error["hint"]
 
 
 @pytest.mark.parametrize("word", [webhook_uuid(9), webhook_uuid(9)[:8], f"{URL}/"])
-def test_an_unknown_webhook_is_3(board: FakeWebhooks, shell: Shell, word: str) -> None:
+def test_an_unknown_webhook_is_3(fake_webhooks: FakeWebhooks, shell: Shell, word: str) -> None:
     assert shell("webhooks", "show", word).code == 3
 
 
-def test_a_word_that_means_two_is_2_and_names_both(board: FakeWebhooks, shell: Shell) -> None:
-    board.add(URL)
+def test_a_word_that_means_two_is_2_and_names_both(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
+    fake_webhooks.add_webhook(URL)
     done = shell("webhooks", "delete", URL, "--yes")
-    assert (done.code, board.writes()) == (2, [])
+    assert (done.code, fake_webhooks.list_changes()) == (2, [])
     assert webhook_uuid(1) in done.err
     assert webhook_uuid(3) in done.err
 
 
-def test_several_are_named_in_words_or_on_stdin_each_once(board: FakeWebhooks, shell: Shell) -> None:
+def test_several_are_named_in_words_or_on_stdin_each_once(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     rows = f"{webhook_uuid(1)}\tx\n\n{webhook_uuid(2)}\n".encode()
     done = shell("webhooks", "delete", "-", URL, "--yes", stdin=rows)
     assert done.lines == [f"{webhook_uuid(1)}\ttrue", f"{webhook_uuid(2)}\ttrue"]
-    assert board.writes() == [f"DELETE /webhooks/{webhook_uuid(1)}", f"DELETE /webhooks/{webhook_uuid(2)}"]
-    assert len(board.api.asked("GET", "/webhooks")) == 1
+    assert fake_webhooks.list_changes() == [
+        f"DELETE /webhooks/{webhook_uuid(1)}",
+        f"DELETE /webhooks/{webhook_uuid(2)}",
+    ]
+    assert len(fake_webhooks.api.list_requests("GET", "/webhooks")) == 1
     assert shell("webhooks", "delete", "-", "--yes").code == 2
 
 
 # --- list and show ---------------------------------------------------------------------------------------------------
 
 
-def test_a_pipe_gets_tabs_and_json_what_the_api_sent(board: FakeWebhooks, shell: Shell) -> None:
+def test_a_pipe_gets_tabs_and_json_what_the_api_sent(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     kinds = ",".join(f'"{kind}"' for kind in EVENT_KINDS)
     assert shell("webhooks", "list").lines == [
         f'{webhook_uuid(2)}\t{SLACK}\tslack\ttrue\t["file.viewed"]\t{UUID.format(1)}\t{format_moment(0)}\t0\t200',
         f"{webhook_uuid(1)}\t{URL}\tjson\tfalse\t[{kinds}]\t\t{format_moment(0)}\t20\t500",
     ]
-    assert shell("webhooks", "list", "--json").json == board.rows
+    assert shell("webhooks", "list", "--json").json == fake_webhooks.rows
     assert shell("webhooks", "list", "--format", "ids").lines == [webhook_uuid(2), webhook_uuid(1)]
-    assert board.api.asked("GET", "/files") == []
+    assert fake_webhooks.api.list_requests("GET", "/files") == []
 
 
-def test_a_server_that_lists_a_bare_array_is_understood(board: FakeWebhooks, shell: Shell, api: FakeApi) -> None:
-    api.on("GET", "/webhooks", board.rows)
+def test_a_server_that_lists_a_bare_array_is_understood(
+    fake_webhooks: FakeWebhooks, shell: Shell, api: FakeApi
+) -> None:
+    api.on("GET", "/webhooks", fake_webhooks.rows)
     assert shell("webhooks", "list", "--format", "ids").lines == [webhook_uuid(2), webhook_uuid(1)]
 
 
-def test_a_table_shows_health_and_scope(board: FakeWebhooks, shell: Shell) -> None:
+def test_a_table_shows_health_and_scope(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     shell.tty = True
     shell.env |= {"NO_COLOR": "1", "COLUMNS": "200"}
     header, slack, disabled = shell("webhooks", "list").lines
@@ -105,26 +110,26 @@ def test_a_table_shows_health_and_scope(board: FakeWebhooks, shell: Shell) -> No
     ]  # fmt: skip
     assert disabled.endswith(f"disabled after 20 abandoned deliveries  {webhook_uuid(1)[:8]}")
     assert "all kinds" in disabled
-    board.rows.clear()
+    fake_webhooks.rows.clear()
     done = shell("webhooks", "list")
     assert (done.out, "docshare webhooks create" in done.err) == ("", True)
 
 
-def test_a_disabled_webhook_is_red(board: FakeWebhooks, shell: Shell) -> None:
+def test_a_disabled_webhook_is_red(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     shell.tty = True
     shell.env["COLUMNS"] = "200"
     assert "\x1b[1;31mdisabled after 20 abandoned deliveries" in shell("webhooks", "list").out
 
 
-def test_a_webhook_on_its_way_there_says_how_far_it_is(board: FakeWebhooks, shell: Shell) -> None:
-    board.rows[0]["failureCount"] = 7
+def test_a_webhook_on_its_way_there_says_how_far_it_is(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
+    fake_webhooks.rows[0]["failureCount"] = 7
     shell.tty = True
     shell.env["COLUMNS"] = "200"
     assert "7 of 20 abandoned" in shell("webhooks", "list").out
 
 
 def test_a_credential_that_may_not_see_files_gets_the_id_of_the_file(
-    board: FakeWebhooks, shell: Shell, api: FakeApi
+    fake_webhooks: FakeWebhooks, shell: Shell, api: FakeApi
 ) -> None:
     api.on("GET", "/files", problem(403, "insufficient_scope"))
     shell.tty = True
@@ -132,9 +137,9 @@ def test_a_credential_that_may_not_see_files_gets_the_id_of_the_file(
     assert UUID.format(1) in shell("webhooks", "list").out
 
 
-def test_a_terminal_shows_one_webhook_with_its_last_deliveries(board: FakeWebhooks, shell: Shell) -> None:
+def test_a_terminal_shows_one_webhook_with_its_last_deliveries(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     for number in range(2, 9):
-        board.sent(webhook_uuid(2), number, "delivered", make_attempt(number, 200))
+        fake_webhooks.add_delivery(webhook_uuid(2), number, "delivered", make_attempt(number, 200))
     shell.tty = True
     shell.env["NO_COLOR"] = "1"
     lines = shell("webhooks", "show", SLACK).lines
@@ -143,14 +148,16 @@ def test_a_terminal_shows_one_webhook_with_its_last_deliveries(board: FakeWebhoo
     assert [line.split()[-1] for line in lines[lines.index("") + 2 :]] == ["8", "7", "6", "5", "4"]
 
 
-def test_a_pipe_gets_one_webhook_as_the_api_sent_it_and_asks_for_no_more(board: FakeWebhooks, shell: Shell) -> None:
-    assert shell("webhooks", "show", webhook_uuid(1), "--json").json == board.rows[1]
+def test_a_pipe_gets_one_webhook_as_the_api_sent_it_and_asks_for_no_more(
+    fake_webhooks: FakeWebhooks, shell: Shell
+) -> None:
+    assert shell("webhooks", "show", webhook_uuid(1), "--json").json == fake_webhooks.rows[1]
     assert f"uuid\t{webhook_uuid(1)}" in shell("webhooks", "show", webhook_uuid(1)).lines
-    assert {heard.path for heard in board.api.heard} == {"/webhooks"}
+    assert {heard.path for heard in fake_webhooks.api.requests} == {"/webhooks"}
 
 
 def test_a_server_without_a_delivery_log_still_shows_the_webhook(
-    board: FakeWebhooks, shell: Shell, api: FakeApi
+    fake_webhooks: FakeWebhooks, shell: Shell, api: FakeApi
 ) -> None:
     api.on("GET", f"/webhooks/{webhook_uuid(1)}/deliveries", problem(404, "not_found"))
     shell.tty = True
@@ -159,9 +166,15 @@ def test_a_server_without_a_delivery_log_still_shows_the_webhook(
     assert shell("webhooks", "show", URL).code == 5
 
 
-def test_what_a_server_sends_cannot_steer_the_terminal(board: FakeWebhooks, shell: Shell) -> None:
-    board.rows[0] |= {"url": "https://x.example/\x1b]0;pwned\x07[/]", "events": ["a\x1b[2J", 7], "format": "\u202e"}
-    board.sent(webhook_uuid(2), 2, "\x1b[2J", {"at": "\x07", "status": "\x1b", "latencyMs": {}, "error": "\x1b[2J"})
+def test_what_a_server_sends_cannot_steer_the_terminal(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
+    fake_webhooks.rows[0] |= {
+        "url": "https://x.example/\x1b]0;pwned\x07[/]",
+        "events": ["a\x1b[2J", 7],
+        "format": "\u202e",
+    }
+    fake_webhooks.add_delivery(
+        webhook_uuid(2), 2, "\x1b[2J", {"at": "\x07", "status": "\x1b", "latencyMs": {}, "error": "\x1b[2J"}
+    )
     for tty in (True, False):
         shell.tty = tty
         shell.env["NO_COLOR"] = "1"
@@ -179,18 +192,18 @@ def test_what_a_server_sends_cannot_steer_the_terminal(board: FakeWebhooks, shel
 # --- delete and enable -----------------------------------------------------------------------------------------------
 
 
-def test_deleting_is_asked_about_and_declined_by_default(board: FakeWebhooks, shell: Shell) -> None:
+def test_deleting_is_asked_about_and_declined_by_default(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     shell.tty = True
     done = shell("webhooks", "delete", URL, stdin=b"\n")
-    assert (done.code, board.writes()) == (2, [])
+    assert (done.code, fake_webhooks.list_changes()) == (2, [])
     assert f"Delete the webhook to {URL}? [y/N]" in done.err
     assert shell("webhooks", "delete", URL, webhook_uuid(2), stdin=b"y\n").code == 0
-    assert board.rows == []
+    assert fake_webhooks.rows == []
 
 
-def test_deleting_in_a_script_needs_yes(board: FakeWebhooks, shell: Shell) -> None:
+def test_deleting_in_a_script_needs_yes(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     done = shell("webhooks", "delete", URL, "--json")
-    assert (done.code, done.error["code"], board.writes()) == (2, "confirmation", [])
+    assert (done.code, done.error["code"], fake_webhooks.list_changes()) == (2, "confirmation", [])
     assert shell("webhooks", "delete", URL, "--yes", "--json").json == {
         "uuid": webhook_uuid(1),
         "url": URL,
@@ -198,18 +211,18 @@ def test_deleting_in_a_script_needs_yes(board: FakeWebhooks, shell: Shell) -> No
     }
 
 
-def test_one_of_many_that_cannot_be_deleted_is_12(board: FakeWebhooks, shell: Shell, api: FakeApi) -> None:
+def test_one_of_many_that_cannot_be_deleted_is_12(fake_webhooks: FakeWebhooks, shell: Shell, api: FakeApi) -> None:
     api.on("DELETE", f"/webhooks/{webhook_uuid(1)}", problem(404, "not_found", "It is gone."))
     done = shell("webhooks", "delete", webhook_uuid(1), webhook_uuid(2), "--yes")
     assert (done.code, done.lines) == (12, [f"{webhook_uuid(2)}\ttrue"])
     assert "It is gone." in done.err
 
 
-def test_a_webhook_is_enabled_again(board: FakeWebhooks, shell: Shell) -> None:
+def test_a_webhook_is_enabled_again(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     shell.tty = True
     done = shell("webhooks", "enable", URL, "--no-color")
     assert (done.code, done.lines) == (0, [f"enabled {webhook_uuid(1)[:8]}: {URL}"])
-    assert (board.rows[1]["active"], board.rows[1]["failureCount"]) == (True, 0)
+    assert (fake_webhooks.rows[1]["active"], fake_webhooks.rows[1]["failureCount"]) == (True, 0)
 
 
 @pytest.mark.parametrize(
@@ -220,17 +233,17 @@ def test_a_webhook_is_enabled_again(board: FakeWebhooks, shell: Shell) -> None:
     ],
 )
 def test_a_dry_run_says_what_would_be_sent(
-    board: FakeWebhooks, shell: Shell, line: tuple[str, ...], request_: str
+    fake_webhooks: FakeWebhooks, shell: Shell, line: tuple[str, ...], request_: str
 ) -> None:
     done = shell("webhooks", *line, "-n")
-    assert (done.code, done.out, board.writes()) == (0, f"{request_}\t\n", [])
+    assert (done.code, done.out, fake_webhooks.list_changes()) == (0, f"{request_}\t\n", [])
 
 
 # --- completion ------------------------------------------------------------------------------------------------------
 
 
-def test_a_list_leaves_ids_and_hosts_for_completion_and_no_secret(board: FakeWebhooks, shell: Shell) -> None:
-    board.add("https://h.example:8443?key=topsecret")
+def test_a_list_leaves_ids_and_hosts_for_completion_and_no_secret(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
+    fake_webhooks.add_webhook("https://h.example:8443?key=topsecret")
     shell("webhooks", "list")
     assert read_completions("webhooks", shell.env) == [
         f"{webhook_uuid(3)}\th.example",

@@ -15,13 +15,13 @@ TUNNEL = "https://bold-fox.trycloudflare.com/"
 
 
 @pytest.fixture
-def board(api: FakeApi, shell: Shell) -> FakeWebhooks:
+def fake_webhooks(api: FakeApi, shell: Shell) -> FakeWebhooks:
     """Three webhooks: 1 was left behind here, 2 is disabled, 3 was left behind on another machine. The file also notes
     one of another account, and one of another server."""
     board = FakeWebhooks(api)
-    board.add("https://calm-owl.trycloudflare.com/")
-    board.add("https://old.example/", active=False)
-    board.add(f"{TUNNEL}hook")
+    board.add_webhook("https://calm-owl.trycloudflare.com/")
+    board.add_webhook("https://old.example/", active=False)
+    board.add_webhook(f"{TUNNEL}hook")
     write_listener_file(
         shell,
         make_entry(webhook_uuid(1), api.url),
@@ -62,35 +62,38 @@ def read_listener_uuids(shell: Shell) -> list[str]:
     ],
 )
 def test_what_is_left_over_goes_and_what_options_name(
-    board: FakeWebhooks, shell: Shell, words: tuple[str, ...], gone: list[int]
+    fake_webhooks: FakeWebhooks, shell: Shell, words: tuple[str, ...], gone: list[int]
 ) -> None:
     done = shell("webhooks", "prune", *words, "--yes")
     assert done.code == 0
-    assert board.writes() == [f"DELETE /webhooks/{webhook_uuid(number)}" for number in gone]
+    assert fake_webhooks.list_changes() == [f"DELETE /webhooks/{webhook_uuid(number)}" for number in gone]
     assert read_listener_uuids(shell) == [webhook_uuid(9), webhook_uuid(8)]
 
 
-def test_each_is_named_with_the_reason_before_the_question(board: FakeWebhooks, shell: Shell) -> None:
+def test_each_is_named_with_the_reason_before_the_question(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     shell.tty = True
     done = shell("webhooks", "prune", "--inactive", "--no-color", stdin=b"n\n")
-    assert (done.code, board.writes()) == (2, [])
+    assert (done.code, fake_webhooks.list_changes()) == (2, [])
     assert f"{webhook_uuid(1)}  https://calm-owl.trycloudflare.com/  left behind" in done.err
     assert f"{webhook_uuid(2)}  https://old.example/  disabled after 20" in done.err
     assert "Delete 2 webhooks? [y/N]" in done.err
 
 
-def test_in_a_script_it_needs_yes(board: FakeWebhooks, shell: Shell) -> None:
+def test_in_a_script_it_needs_yes(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     assert shell("webhooks", "prune").code == 2
-    assert board.writes() == []
+    assert fake_webhooks.list_changes() == []
 
 
-def test_a_dry_run_changes_nothing(board: FakeWebhooks, shell: Shell) -> None:
+def test_a_dry_run_changes_nothing(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     done = shell("webhooks", "prune", "-n")
     assert done.lines == [f"DELETE\t/api/v1/webhooks/{webhook_uuid(1)}\t"]
-    assert (board.writes(), read_listener_uuids(shell)) == ([], [webhook_uuid(1), webhook_uuid(9), webhook_uuid(8)])
+    assert (fake_webhooks.list_changes(), read_listener_uuids(shell)) == (
+        [],
+        [webhook_uuid(1), webhook_uuid(9), webhook_uuid(8)],
+    )
 
 
-def test_nothing_left_over_is_success(board: FakeWebhooks, shell: Shell) -> None:
+def test_nothing_left_over_is_success(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     (shell.home / "state" / "listeners.json").unlink()
     done = shell("webhooks", "prune", "--json")
     assert (done.code, done.json, done.err) == (0, [], "")
@@ -99,27 +102,27 @@ def test_nothing_left_over_is_success(board: FakeWebhooks, shell: Shell) -> None
     assert (done.out, done.err) == ("", "no webhooks to delete\n")
 
 
-def test_a_webhook_deleted_by_hand_is_forgotten_here(board: FakeWebhooks, shell: Shell) -> None:
+def test_a_webhook_deleted_by_hand_is_forgotten_here(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     shell("webhooks", "delete", webhook_uuid(1), "--yes")
     assert webhook_uuid(1) not in read_listener_uuids(shell)
 
 
-def test_a_prefix_that_would_fit_everything_is_2(board: FakeWebhooks, shell: Shell) -> None:
+def test_a_prefix_that_would_fit_everything_is_2(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     for prefix in ("", "bold-fox"):
         assert shell("webhooks", "prune", "--url-prefix", prefix, "--yes").code == 2
-    assert board.api.heard == []
+    assert fake_webhooks.api.requests == []
 
 
-def test_a_webhook_that_is_listened_to_stays(board: FakeWebhooks, shell: Shell) -> None:
+def test_a_webhook_that_is_listened_to_stays(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     with hold_lock(shell.home / "state" / "listeners" / f"{webhook_uuid(1)}.lock"):
         assert shell("webhooks", "prune", "--yes").code == 0
-        assert board.writes() == []
+        assert fake_webhooks.list_changes() == []
     assert shell("webhooks", "prune", "--yes").code == 0
-    assert board.writes() == [f"DELETE /webhooks/{webhook_uuid(1)}"]
+    assert fake_webhooks.list_changes() == [f"DELETE /webhooks/{webhook_uuid(1)}"]
 
 
-def test_a_file_that_cannot_be_read_keeps_nobody_from_deleting(board: FakeWebhooks, shell: Shell) -> None:
+def test_a_file_that_cannot_be_read_keeps_nobody_from_deleting(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     (shell.home / "state" / "listeners.json").write_text("{")
     assert shell("webhooks", "delete", webhook_uuid(1), "--yes").code == 0
     assert shell("webhooks", "prune", "--yes").code == 2
-    assert board.writes() == [f"DELETE /webhooks/{webhook_uuid(1)}"]
+    assert fake_webhooks.list_changes() == [f"DELETE /webhooks/{webhook_uuid(1)}"]

@@ -59,7 +59,7 @@ def replay(shell: Shell, api: FakeApi, tmp_path: Path) -> Replay:
 def test_a_saved_delivery_goes_out_byte_for_byte_and_signed_anew(api: FakeApi, replay: Replay) -> None:
     spaced = '{"event": "file.burned", "timestamp": "x", "data": {"fileName": "\\u00dc"}}'
     done = replay([make_saved_line(1, attempt=3, body=spaced)])
-    (heard,) = api.asked("POST", "/hook")
+    (heard,) = api.list_requests("POST", "/hook")
     assert heard.body == spaced.encode()
     assert is_genuine(heard)
     assert heard.headers["Content-Type"] == "application/json"
@@ -74,7 +74,7 @@ def test_a_saved_delivery_goes_out_byte_for_byte_and_signed_anew(api: FakeApi, r
 def test_an_envelope_a_line_goes_out_as_the_line(api: FakeApi, replay: Replay) -> None:
     line = json.dumps(make_envelope())
     assert replay([line, "", line]).code == 0
-    first, second = api.asked("POST", "/hook")
+    first, second = api.list_requests("POST", "/hook")
     assert first.body == second.body == line.encode()
     assert is_genuine(first)
     assert first.headers["Webhook-Id"] == second.headers["Webhook-Id"] != ""
@@ -82,18 +82,18 @@ def test_an_envelope_a_line_goes_out_as_the_line(api: FakeApi, replay: Replay) -
 
 def test_a_row_of_the_activity_feed_goes_out_as_its_envelope(api: FakeApi, replay: Replay) -> None:
     assert replay([json.dumps({"id": 7, **make_envelope()})]).code == 0
-    assert api.asked("POST", "/hook")[0].body == encode_compact(make_envelope()).encode()
+    assert api.list_requests("POST", "/hook")[0].body == encode_compact(make_envelope()).encode()
 
 
 def test_a_body_that_was_kept_as_an_object_goes_out_as_compact_json(api: FakeApi, replay: Replay) -> None:
     assert replay([make_saved_line(1, body=make_envelope())]).code == 0
-    assert api.asked("POST", "/hook")[0].body == encode_compact(make_envelope()).encode()
+    assert api.list_requests("POST", "/hook")[0].body == encode_compact(make_envelope()).encode()
 
 
 def test_refused_attempts_are_left_out_for_no_webhook_is_told_of_them(api: FakeApi, replay: Replay) -> None:
     done = replay([json.dumps({"id": 1, **make_envelope("access.denied")}), json.dumps(make_envelope())])
     assert (done.code, done.err) == (0, "skipped access.denied events, which are never sent to webhooks: 1\n")
-    assert len(api.asked("POST", "/hook")) == 1
+    assert len(api.list_requests("POST", "/hook")) == 1
 
 
 @pytest.mark.parametrize("body", [encode_compact(make_envelope("receipt.confirmed")), "no JSON at all"])
@@ -104,14 +104,14 @@ def test_what_came_without_a_genuine_signature_is_not_signed(api: FakeApi, repla
     )
     assert done.code == 0
     assert "skipped events without a valid signature, which anyone may have sent: 1" in done.err
-    assert [heard.headers["Webhook-Id"] for heard in api.asked("POST", "/hook")] == ["d-2"]
+    assert [heard.headers["Webhook-Id"] for heard in api.list_requests("POST", "/hook")] == ["d-2"]
 
 
 def test_only_some_kinds_can_be_replayed(api: FakeApi, replay: Replay) -> None:
     lines = [json.dumps(make_envelope(kind)) for kind in ("file.viewed", "note.created", "file.burned")]
     done = replay(lines, "--only", "note.created", "--only", "file.burned", "--json")
     assert [(row["line"], row["kind"]) for row in done.rows] == [(2, "note.created"), (3, "file.burned")]
-    assert len(api.asked("POST", "/hook")) == 2
+    assert len(api.list_requests("POST", "/hook")) == 2
 
 
 def test_at_once_means_without_a_pause(replay: Replay, time: FakeTime) -> None:
@@ -132,7 +132,7 @@ def test_events_can_come_in_the_time_they_took(replay: Replay, time: FakeTime, s
 
 def test_every_signature_has_the_time_of_its_own_sending(api: FakeApi, replay: Replay) -> None:
     replay([make_saved_line(1, at=0), make_saved_line(2, at=30)], "--speed", "1x")
-    first, second = api.asked("POST", "/hook")
+    first, second = api.list_requests("POST", "/hook")
     assert is_genuine(first, at=T)
     assert is_genuine(second, at=T + 30)
 
@@ -152,7 +152,7 @@ def test_what_some_do_not_take_is_shown_row_by_row_and_ends_with_12(api: FakeApi
     assert done.code == 12
     assert [row["status"] for row in done.rows] == [200, 500, 302]
     assert "did not accept 2 of 3 events" in done.err
-    assert len(api.heard) == 3  # no redirect was followed
+    assert len(api.requests) == 3  # no redirect was followed
 
 
 def test_a_receiver_that_is_not_there_ends_with_11(shell: Shell, tmp_path: Path, replay: Replay) -> None:
@@ -173,7 +173,7 @@ def test_a_person_reads_kind_answer_and_time(shell: Shell, api: FakeApi, replay:
 def test_a_dry_run_prints_the_bodies_and_sends_nothing(api: FakeApi, replay: Replay) -> None:
     done = replay([make_saved_line(1)], "-n", "--json")
     assert done.json == [{"method": "POST", "path": f"{api.url}/api/v1/hook", "body": encode_compact(make_envelope())}]
-    assert api.heard == []
+    assert api.requests == []
 
 
 def test_an_empty_file_is_nothing_to_send(replay: Replay) -> None:
@@ -183,7 +183,7 @@ def test_an_empty_file_is_nothing_to_send(replay: Replay) -> None:
 
 def test_another_signature_header_can_be_named(api: FakeApi, replay: Replay) -> None:
     replay([make_saved_line(1)], "--header-name", "Acme-Signature")
-    assert is_genuine(api.asked("POST", "/hook")[0], "Acme-Signature")
+    assert is_genuine(api.list_requests("POST", "/hook")[0], "Acme-Signature")
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_a_line_that_is_no_event_ends_with_2_before_anything_is_sent(
 ) -> None:
     done = replay([make_saved_line(1), line])
     assert (done.code, done.out, why in done.err) == (2, "", True), done.err
-    assert api.heard == []
+    assert api.requests == []
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_a_line_that_is_no_event_ends_with_2_before_anything_is_sent(
 def test_a_line_that_makes_no_sense_ends_with_2(api: FakeApi, replay: Replay, words: tuple[str, ...]) -> None:
     done = replay([make_saved_line(1)], *words)
     assert (done.code, done.out) == (2, "")
-    assert api.heard == []
+    assert api.requests == []
 
 
 def test_without_a_receiver_or_a_secret_nothing_is_sent(shell: Shell, replay: Replay, tmp_path: Path) -> None:

@@ -41,9 +41,9 @@ def receiver() -> Iterator[FakeReceiver]:
 
 
 @pytest.fixture
-def shell(desk: Callable[[Person], Shell], world: World) -> Shell:
+def shell(shell_for: Callable[[Person], Shell], world: World) -> Shell:
     """The shell of somebody on Pro who has uploaded a file."""
-    return desk(world.pia)
+    return shell_for(world.pia)
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def file(world: World) -> str:
 
 
 @pytest.fixture
-def replaced(shell: Shell, file: str, tmp_path: Path) -> Callable[[], None]:
+def replace_content(shell: Shell, file: str, tmp_path: Path) -> Callable[[], None]:
     """A function that makes an event: the document is replaced."""
     path = tmp_path / "deck.pdf"
     path.write_bytes(simple_pdf(pages=2))
@@ -71,31 +71,31 @@ def create_webhook(shell: Shell, receiver: FakeReceiver, *words: str | Path) -> 
 
 
 def test_the_secret_in_the_file_verifies_what_arrives(
-    shell: Shell, world: World, receiver: FakeReceiver, replaced: Callable[[], None], tmp_path: Path
+    shell: Shell, world: World, receiver: FakeReceiver, replace_content: Callable[[], None], tmp_path: Path
 ) -> None:
     webhook = create_webhook(shell, receiver, "--secret-file", tmp_path / "secret", "--test")
-    replaced()
+    replace_content()
     deliver_until_idle(world, world.rt)
     secret = (tmp_path / "secret").read_text().strip()
     assert re.fullmatch("whsec_[0-9a-f]{64}", secret)
-    for hit in receiver.hits:
+    for hit in receiver.requests:
         assert verify(secret, hit.body, hit.headers["x-service-signature"], world.clock.now)
-    assert [json.loads(hit.body)["event"] for hit in receiver.hits] == ["webhook.test", "content.replaced"]
+    assert [json.loads(hit.body)["event"] for hit in receiver.requests] == ["webhook.test", "content.replaced"]
     assert shell("webhooks", "list", "--fields", "uuid,active,lastStatus").out == f"{webhook}\ttrue\t200\n"
     kept = b"".join(path.read_bytes() for path in shell.home.rglob("*") if path.is_file())
     assert secret.encode() not in kept
 
 
 def test_what_failed_is_seen_and_sent_again(
-    shell: Shell, world: World, receiver: FakeReceiver, replaced: Callable[[], None]
+    shell: Shell, world: World, receiver: FakeReceiver, replace_content: Callable[[], None]
 ) -> None:
     webhook = create_webhook(shell, receiver)
-    receiver.script(FAILING_SCRIPTS["5xx"])
-    replaced()
+    receiver.set_script(FAILING_SCRIPTS["5xx"])
+    replace_content()
     deliver_until_idle(world, world.rt)
     (row,) = shell("webhooks", "deliveries", webhook, "--json").json
     assert (row["state"], [each["status"] for each in row["attempts"]]) == ("abandoned", [503] * 5)
-    receiver.script(OK)
+    receiver.set_script(OK)
     assert shell("webhooks", "redeliver", webhook, "--failed").code == 0
     deliver_until_idle(world, world.rt)
     shell.tty = True
@@ -108,29 +108,29 @@ def test_what_failed_is_seen_and_sent_again(
 
 
 def test_a_webhook_that_was_disabled_is_enabled_and_catches_up(
-    shell: Shell, world: World, receiver: FakeReceiver, replaced: Callable[[], None]
+    shell: Shell, world: World, receiver: FakeReceiver, replace_content: Callable[[], None]
 ) -> None:
     webhook = create_webhook(shell, receiver)
-    receiver.script(FAILING_SCRIPTS["4xx"])
+    receiver.set_script(FAILING_SCRIPTS["4xx"])
     for _ in range(21):
-        replaced()
+        replace_content()
     deliver_until_idle(world, world.rt)
     shell.tty = True
     assert "disabled after 20 abandoned deliveries" in shell("webhooks", "show", webhook).out
     shell.tty = False
-    receiver.script(OK)
-    receiver.hits.clear()
+    receiver.set_script(OK)
+    receiver.requests.clear()
     assert shell("webhooks", "redeliver", webhook, "--failed", "--json").code == 12
     assert shell("webhooks", "enable", webhook, "--json").json["active"] is True
     assert shell("webhooks", "redeliver", webhook, "--failed").code == 0
     deliver_until_idle(world, world.rt)
-    versions = [json.loads(hit.body)["data"]["contentVersion"] for hit in receiver.hits]
+    versions = [json.loads(hit.body)["data"]["contentVersion"] for hit in receiver.requests]
     assert sorted(versions) == list(range(2, 23))
 
 
 def test_a_test_says_what_the_receiver_answered(shell: Shell, receiver: FakeReceiver) -> None:
     webhook = create_webhook(shell, receiver)
-    receiver.script(FAILING_SCRIPTS["5xx"])
+    receiver.set_script(FAILING_SCRIPTS["5xx"])
     done = shell("webhooks", "test", webhook)
     assert (done.code, done.out.split("\t")[:2]) == (13, ["false", "503"])
 
@@ -143,12 +143,12 @@ def test_a_webhook_for_one_file_shows_its_name(shell: Shell, receiver: FakeRecei
 
 
 def test_the_server_has_the_last_word_about_addresses_files_and_numbers(
-    shell: Shell, world: World, desk: Callable[[Person], Shell], receiver: FakeReceiver, file: str
+    shell: Shell, world: World, shell_for: Callable[[Person], Shell], receiver: FakeReceiver, file: str
 ) -> None:
     for url in ("https://169.254.169.254/", "http://10.0.0.8/", "https://[fe80::1]/"):
         assert shell("webhooks", "create", url, "--all").code == 9
     assert shell("webhooks", "create", receiver.url, "--all", "--file", UNKNOWN).code == 3
-    assert desk(world.mal)("webhooks", "create", receiver.url, "--all", "--file", file).code == 3
+    assert shell_for(world.mal)("webhooks", "create", receiver.url, "--all", "--file", file).code == 3
     for _ in range(25):
         assert shell("webhooks", "create", receiver.url, "--all").code == 0
     full = shell("webhooks", "create", receiver.url, "--all", "--json")
@@ -158,10 +158,10 @@ def test_the_server_has_the_last_word_about_addresses_files_and_numbers(
 
 
 def test_webhooks_of_somebody_else_are_not_there(
-    shell: Shell, world: World, desk: Callable[[Person], Shell], receiver: FakeReceiver
+    shell: Shell, world: World, shell_for: Callable[[Person], Shell], receiver: FakeReceiver
 ) -> None:
     webhook = create_webhook(shell, receiver)
-    stranger = desk(world.mal)
+    stranger = shell_for(world.mal)
     for line in (("show", webhook), ("delete", webhook, "--yes"), ("test", webhook), ("enable", webhook)):
         assert stranger("webhooks", *line).code == 3
     assert stranger("webhooks", "deliveries", webhook).code == 3
@@ -173,11 +173,11 @@ def test_webhooks_of_somebody_else_are_not_there(
 
 
 @pytest.fixture
-def operator(shell: Shell, world: World, receiver: FakeReceiver, replaced: Callable[[], None]) -> Shell:
+def operator(shell: Shell, world: World, receiver: FakeReceiver, replace_content: Callable[[], None]) -> Shell:
     """The shell on the machine of the server, which has given up one delivery."""
     create_webhook(shell, receiver)
-    receiver.script(FAILING_SCRIPTS["5xx"])
-    replaced()
+    receiver.set_script(FAILING_SCRIPTS["5xx"])
+    replace_content()
     deliver_until_idle(world, world.rt)
     shell.env["DOCSHARE_DATA_DIR"] = str(world.rt.config.data_dir)
     return shell
@@ -200,8 +200,8 @@ def test_the_operator_sees_deliveries_of_everybody(operator: Shell, world: World
 def test_the_operator_sees_a_body_and_its_attempts(operator: Shell, receiver: FakeReceiver) -> None:
     ident = operator("admin", "deliveries", "list", "--format", "ids").out.strip()
     shown = operator("admin", "deliveries", "show", ident, "--json").json
-    assert shown["body"].encode() == receiver.hits[0].body
-    assert shown["uuid"] == receiver.hits[0].headers["webhook-id"]
+    assert shown["body"].encode() == receiver.requests[0].body
+    assert shown["uuid"] == receiver.requests[0].headers["webhook-id"]
     operator.tty = True
     operator.env |= {"NO_COLOR": "1", "COLUMNS": "200"}
     lines = operator("admin", "deliveries", "show", ident).lines
@@ -214,7 +214,7 @@ def test_the_operator_sees_a_body_and_its_attempts(operator: Shell, receiver: Fa
 
 def test_the_operator_sends_one_again(operator: Shell, world: World, receiver: FakeReceiver) -> None:
     ident = operator("admin", "deliveries", "list", "--format", "ids").out.strip()
-    receiver.script(OK)
+    receiver.set_script(OK)
     assert operator("admin", "deliveries", "retry", ident, "--json").json["state"] == "queued"
     assert operator("admin", "deliveries", "retry", ident, "--json").json["state"] == "queued"
     assert operator("admin", "deliveries", "retry", "nine").code == 2

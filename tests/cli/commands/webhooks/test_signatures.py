@@ -30,7 +30,7 @@ KINDS = {
 @pytest.fixture(autouse=True)
 def _silence(api: FakeApi) -> Any:
     yield
-    assert api.heard == [], "nothing here asks a server"
+    assert api.requests == [], "nothing here asks a server"
 
 
 # --- kinds -----------------------------------------------------------------------------------------------------------

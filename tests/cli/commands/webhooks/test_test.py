@@ -16,10 +16,10 @@ UNREACHED_TEST = {"delivered": False, "status": 0, "latencyMs": 10_000}
 
 
 @pytest.fixture
-def board(api: FakeApi) -> FakeWebhooks:
+def fake_webhooks(api: FakeApi) -> FakeWebhooks:
     """An account with one webhook."""
     board = FakeWebhooks(api)
-    board.add()
+    board.add_webhook()
     return board
 
 
@@ -33,9 +33,9 @@ def board(api: FakeApi) -> FakeWebhooks:
     ],
 )
 def test_the_result_is_told_and_is_the_exit_code(
-    board: FakeWebhooks, shell: Shell, result: dict[str, Any], code: int, told: str, piped: str
+    fake_webhooks: FakeWebhooks, shell: Shell, result: dict[str, Any], code: int, told: str, piped: str
 ) -> None:
-    board.results = [result]
+    fake_webhooks.results = [result]
     done = shell("webhooks", "test", webhook_uuid(1))
     assert (done.code, done.out) == (code, f"{piped}\n")
     done = shell("webhooks", "test", URL, "--json")
@@ -44,53 +44,59 @@ def test_the_result_is_told_and_is_the_exit_code(
     assert shell("webhooks", "test", URL, "--no-color").out == f"{told}\n"
 
 
-def test_repeated_tests_are_six_seconds_apart(board: FakeWebhooks, shell: Shell, time: FakeTime) -> None:
-    board.results = [SUCCESSFUL_TEST, FAILED_TEST, SUCCESSFUL_TEST]
+def test_repeated_tests_are_six_seconds_apart(fake_webhooks: FakeWebhooks, shell: Shell, time: FakeTime) -> None:
+    fake_webhooks.results = [SUCCESSFUL_TEST, FAILED_TEST, SUCCESSFUL_TEST]
     done = shell("webhooks", "test", webhook_uuid(1), "--repeat", "3", "--json")
     assert (done.code, done.rows) == (13, [SUCCESSFUL_TEST, FAILED_TEST, SUCCESSFUL_TEST])
-    assert time.slept == [6.0, 6.0]
+    assert time.waits == [6.0, 6.0]
 
 
 def test_ten_are_sent_in_a_burst_and_the_eleventh_a_minute_after_the_first(
-    board: FakeWebhooks, shell: Shell, time: FakeTime
+    fake_webhooks: FakeWebhooks, shell: Shell, time: FakeTime
 ) -> None:
     when: list[float] = []
-    board.api.on("POST", f"/webhooks/{webhook_uuid(1)}/test", lambda heard: when.append(time.passed) or SUCCESSFUL_TEST)
+    fake_webhooks.api.on(
+        "POST", f"/webhooks/{webhook_uuid(1)}/test", lambda heard: when.append(time.passed) or SUCCESSFUL_TEST
+    )
     assert shell("webhooks", "test", webhook_uuid(1), "--repeat", "21", "--every", "1s").code == 0
     assert when[:11] == [*range(10), 60]
     assert all(later - earlier >= 60 for earlier, later in zip(when, when[10:], strict=False))
 
 
-def test_a_slow_receiver_takes_from_the_time_in_between(board: FakeWebhooks, shell: Shell, time: FakeTime) -> None:
+def test_a_slow_receiver_takes_from_the_time_in_between(
+    fake_webhooks: FakeWebhooks, shell: Shell, time: FakeTime
+) -> None:
     def slow(_: object) -> dict[str, Any]:
         time.passed += 4
         return SUCCESSFUL_TEST
 
-    board.api.on("POST", f"/webhooks/{webhook_uuid(1)}/test", slow)
+    fake_webhooks.api.on("POST", f"/webhooks/{webhook_uuid(1)}/test", slow)
     shell("webhooks", "test", webhook_uuid(1), "--repeat", "2")
-    assert time.slept == [2.0]
+    assert time.waits == [2.0]
 
 
-def test_the_servers_limit_is_waited_for(board: FakeWebhooks, shell: Shell, time: FakeTime) -> None:
-    board.results = [problem(429, "rate_limited", Retry_After="17"), SUCCESSFUL_TEST]
+def test_the_servers_limit_is_waited_for(fake_webhooks: FakeWebhooks, shell: Shell, time: FakeTime) -> None:
+    fake_webhooks.results = [problem(429, "rate_limited", Retry_After="17"), SUCCESSFUL_TEST]
     assert shell("webhooks", "test", webhook_uuid(1)).code == 0
-    assert time.slept == [17.0]
+    assert time.waits == [17.0]
 
 
 @pytest.mark.parametrize(("status", "code", "exit_code"), [(404, "not_found", 3), (403, "insufficient_scope", 5)])
-def test_a_refusal_has_its_exit_code(board: FakeWebhooks, shell: Shell, status: int, code: str, exit_code: int) -> None:
-    board.results = [problem(status, code)]
+def test_a_refusal_has_its_exit_code(
+    fake_webhooks: FakeWebhooks, shell: Shell, status: int, code: str, exit_code: int
+) -> None:
+    fake_webhooks.results = [problem(status, code)]
     done = shell("webhooks", "test", webhook_uuid(1), "--repeat", "3")
-    assert (done.code, done.out, len(board.writes())) == (exit_code, "", 1)
+    assert (done.code, done.out, len(fake_webhooks.list_changes())) == (exit_code, "", 1)
 
 
-def test_a_dry_run_sends_nothing(board: FakeWebhooks, shell: Shell) -> None:
+def test_a_dry_run_sends_nothing(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     done = shell("webhooks", "test", URL, "--repeat", "2", "-n")
     assert done.lines == [f"POST\t/api/v1/webhooks/{webhook_uuid(1)}/test\t"] * 2
-    assert board.writes() == []
+    assert fake_webhooks.list_changes() == []
 
 
 @pytest.mark.parametrize("words", [("--repeat", "0"), ("--every", "soon"), ("--repeat", "x")])
-def test_a_line_that_makes_no_sense_is_2(board: FakeWebhooks, shell: Shell, words: tuple[str, ...]) -> None:
+def test_a_line_that_makes_no_sense_is_2(fake_webhooks: FakeWebhooks, shell: Shell, words: tuple[str, ...]) -> None:
     assert shell("webhooks", "test", webhook_uuid(1), *words).code == 2
-    assert board.writes() == []
+    assert fake_webhooks.list_changes() == []

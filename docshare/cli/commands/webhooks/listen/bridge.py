@@ -84,22 +84,22 @@ class Bridge:
         Raise what ``Follower.run`` raises, and Stop (12) for an event that was rejected.
         """
         with ExitStack() as held:
-            choice = self._choice()
+            choice = self._select_streams()
             streams = filter_allowed_streams(self._ctx, self._client, choice, require_all=False)
             home = CursorBinding(
                 self._client.origin, choice.streams, fetch_account_id(self._client), self._plan.file, choice.kinds
             )
             keeper = cursor_files.open_cursor_file(self._ctx, self._plan.cursor or choose_cursor_name(self._ctx, home))
-            held.enter_context(keeper.held())
-            cursor = self._begin(choice.feeds(self._client, streams), home, keeper)
+            held.enter_context(keeper.lock())
+            cursor = self._begin(choice.open_feeds(self._client, streams), home, keeper)
             self._ctx.note(f"resuming from {keeper.label}")
             # The loop retries by itself, so that its limits apply and a failure is reported once.
             poller = held.enter_context(self._client.fork(retries=0))
             rhythm = PollTiming(self._plan.interval, self._plan.heartbeat)
-            sink = RowSink(self._hand_on, lambda now: keeper.save(now, self._ctx.now()), each_row=True)
-            return Follower(self._ctx, poller, choice.feeds(poller, streams), cursor, rhythm, limits, sink).run()
+            sink = RowSink(self._forward, lambda now: keeper.save(now, self._ctx.now()), save_each_row=True)
+            return Follower(self._ctx, poller, choice.open_feeds(poller, streams), cursor, rhythm, limits, sink).run()
 
-    def _choice(self) -> StreamSelection:
+    def _select_streams(self) -> StreamSelection:
         """Return the activity feed, or the three streams if the server has none.
 
         Raise Stop (3) if the streams contain none of the selected kinds.
@@ -119,20 +119,20 @@ class Bridge:
             "this server has no activity feed; only file.viewed, file.downloaded and gate.completed are available, "
             "without sessionId and variant keys, and your own downloads are included"
         )
-        return StreamSelection(streams, all=True)
+        return StreamSelection(streams, is_all=True)
 
     def _begin(self, feeds: "Mapping[str, Feed]", home: CursorBinding, keeper: CursorFile) -> Cursor:
         saved = None if self._plan.reset else load_cursor(keeper, home)
         beginning = StartResolver(feeds, home, 0, 0)
         if saved is not None and self._plan.start is None:
-            cursor = beginning.completed(saved)
+            cursor = beginning.complete(saved)
         else:
-            cursor = beginning.at(self._plan.start or NOW)
+            cursor = beginning.resolve(self._plan.start or NOW)
         if cursor != saved:
             keeper.save(cursor, self._ctx.now())
         return cursor
 
-    def _hand_on(self, row: Row) -> None:
+    def _forward(self, row: Row) -> None:
         """Forward a row, with retries, until every receiver accepts it.
 
         Raise Stop (12) if all of them still reject it; the cursor then stays before the row.
@@ -140,7 +140,7 @@ class Bridge:
         waiting = list(self._forwarder.urls)
         for number, pause in enumerate((*_RETRY_DELAYS_S, 0.0), start=1):
             forwards = self._attempt(row, number, waiting)
-            waiting = [forward.url for forward in forwards if not forward.taken]
+            waiting = [forward.url for forward in forwards if not forward.is_accepted]
             if not waiting:
                 return
             self._ctx.sleep(pause)

@@ -37,5 +37,5 @@ def listen(given: ListenOptions) -> ExitCode:
     from docshare.cli.commands.webhooks.listen.run import run_listener
 
     ctx = current_context()
-    ctx.endless = True
+    ctx.is_endless = True
     return run_listener(ctx, given)

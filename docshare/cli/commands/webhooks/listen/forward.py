@@ -28,7 +28,7 @@ class ForwardResult(NamedTuple):
     response: str | None = None
 
     @property
-    def taken(self) -> bool:
+    def is_accepted(self) -> bool:
         """Return whether the receiver accepted the delivery with a 2xx status."""
         return 200 <= self.status < 300
 
@@ -49,7 +49,7 @@ class Forwarder(NamedTuple):
     urls: tuple[str, ...]
     timeout: float
     verify: bool
-    show: bool
+    keep_responses: bool
 
     def send(self, headers: Mapping[str, str], body: bytes, urls: Sequence[str] | None = None) -> list[ForwardResult]:
         """Post ``body`` with ``headers`` to ``urls`` (None: all) in parallel, and return the results in order."""
@@ -79,7 +79,7 @@ class Forwarder(NamedTuple):
                     stream=True,
                 )
                 status = answer.status_code
-                response = self._beginning(answer, began) if self.show else None
+                response = self._read_response_start(answer, began) if self.keep_responses else None
         except requests.Timeout:
             error = f"no response within {self.timeout:g} s"
         except requests.exceptions.SSLError:
@@ -90,7 +90,7 @@ class Forwarder(NamedTuple):
             error = f"request failed: {type(strange).__name__}"
         return ForwardResult(url, status, round((time.monotonic() - began) * 1000), error, response)
 
-    def _beginning(self, answer: Any, began: float) -> str:
+    def _read_response_start(self, answer: Any, began: float) -> str:
         """Return the start of the response body, limited in bytes and time."""
         found = bytearray()
         for block in answer.iter_content(_BLOCK):
@@ -105,7 +105,7 @@ def combine_statuses(forwards: Sequence[ForwardResult]) -> int:
     retries."""
     from http.client import responses
 
-    failed = next((forward for forward in forwards if not forward.taken), None)
+    failed = next((forward for forward in forwards if not forward.is_accepted), None)
     if failed is None:
         return 200
     return failed.status if failed.status >= 400 and failed.status in responses else _BAD_GATEWAY

@@ -35,41 +35,43 @@ class LocalSubscription:
     def start(self, url: str) -> None:
         """Subscribe ``url`` to deliveries. Raise Problem from the server, or TransportError."""
         self._url = url
-        answer: dict[str, Any] = self._server.tell("listen start", {**self._wish, "url": url, "secret": self.secret})
+        answer: dict[str, Any] = self._server.run_command(
+            "listen start", {**self._wish, "url": url, "secret": self.secret}
+        )
         self._uuid, self.secret, self.account = answer["uuid"], answer["secret"], answer["account"]
 
     def test(self) -> Mapping[str, Any]:
         """Send a test delivery and return its result. Raise Problem from the server, or TransportError."""
-        result: dict[str, Any] = self._server.tell("listen test", {"uuid": self._uuid})
+        result: dict[str, Any] = self._server.run_command("listen test", {"uuid": self._uuid})
         return result
 
-    def pulse(self) -> float:
+    def keep_alive(self) -> float:
         """Keep the subscription alive and return the seconds until the next call.
 
         Raise Stop (11) after failing too long.
         """
         try:
-            self._keep()
+            self._renew()
         except (Refused, TransportError) as error:
             if is_final(error):
                 raise
-            return self._trouble.after(error, _RETRY_DELAY_S)
-        self._trouble.over()
+            return self._trouble.record_failure(error, _RETRY_DELAY_S)
+        self._trouble.record_success()
         return _KEEP_ALIVE_S
 
     def stop(self) -> None:
         """End the subscription. If the server does not respond, it expires."""
         if self._uuid:
             try:
-                self._server.tell("listen stop", {"uuid": self._uuid})
+                self._server.run_command("listen stop", {"uuid": self._uuid})
             except (Refused, TransportError):
                 self._ctx.trace("the server does not respond; the subscription will expire")
 
-    def _keep(self) -> None:
-        if self._trouble.going_on:
-            self._server.find_again()
+    def _renew(self) -> None:
+        if self._trouble.is_failing:
+            self._server.reconnect()
         try:
-            self._server.tell("listen keep", {"uuid": self._uuid})
+            self._server.run_command("listen keep", {"uuid": self._uuid})
         except Refused as refusal:
             if refusal.code != "not_found":
                 raise

@@ -30,21 +30,21 @@ class ReceivedDelivery:
     received_at: int
     headers: Mapping[str, str]
     body: bytes
-    flaw: str = ""
+    signature_error: str = ""
 
-    def header(self, name: str) -> str:
+    def find_header(self, name: str) -> str:
         """Return the value of a header, ignoring case, or an empty string."""
         return next((value for key, value in self.headers.items() if key.lower() == name.lower()), "")
 
     @property
     def kind(self) -> str:
         """Return the kind of event, preferably from the body because the header is not signed."""
-        return str(self._envelope.get("event") or self.header(EVENT_HEADER))
+        return str(self._envelope.get("event") or self.find_header(EVENT_HEADER))
 
     @property
     def attempt(self) -> int:
         """Return the number of the attempt, from 1."""
-        text = self.header(ATTEMPT_HEADER)
+        text = self.find_header(ATTEMPT_HEADER)
         return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 1
 
     def row(self, forwards: "Sequence[ForwardResult]", answer: int | None) -> Row:
@@ -54,9 +54,9 @@ class ReceivedDelivery:
             "receivedAt": format_instant(self.received_at),
             "kind": self.kind,
             "fileName": data.get("fileName") if isinstance(data, Mapping) else None,
-            "verified": not self.flaw,
-            "flaw": self.flaw or None,
-            "id": self.header(ID_HEADER) or None,
+            "verified": not self.signature_error,
+            "flaw": self.signature_error or None,
+            "id": self.find_header(ID_HEADER) or None,
             "attempt": self.attempt,
             "answer": answer,
             "body": self.body.decode("utf-8", "replace"),
@@ -91,7 +91,7 @@ class Journal:
             if self._beside:
                 self._ctx.err_raw("".join(f"{line}\n" for line in render_delivery(row, self._ctx)))
             else:
-                self._printer.row(row)
+                self._printer.emit_row(row)
 
 
 @contextmanager

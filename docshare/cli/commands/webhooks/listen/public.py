@@ -40,7 +40,7 @@ class PublicWebhook:
         self._file = file
         self._trouble = FailureTracker(context, patience)
         self._poller = client.fork(retries=0)
-        self._held = ExitStack()
+        self._registration = ExitStack()
         self._uuid = ""
         self.secret = ""
 
@@ -56,7 +56,7 @@ class PublicWebhook:
             "url": self._url,
             "createdAt": webhook.get("createdAt") or format_instant(self._ctx.now()),
         }
-        self._held.enter_context(listen_registry.register(self._ctx, entry))
+        self._registration.enter_context(listen_registry.register(self._ctx, entry))
         if "secret" not in answer:
             raise Stop(ExitCode.UNKNOWN_OUTCOME, "the response with the secret of the webhook was lost; try again")
         self.secret = str(answer["secret"])
@@ -65,7 +65,7 @@ class PublicWebhook:
         """Send a test delivery and return its result. Raise Problem from the server, or TransportError."""
         return self._client.webhooks.test(self._uuid)
 
-    def pulse(self) -> float:
+    def keep_alive(self) -> float:
         """Check that the webhook exists and is active, and return the seconds until the next check.
 
         Raise Stop (11) if it does not or is not, or after failing too long.
@@ -75,8 +75,8 @@ class PublicWebhook:
         except (Refused, TransportError) as error:
             if is_final(error):
                 raise
-            return self._trouble.after(error, _RETRY_DELAY_S)
-        self._trouble.over()
+            return self._trouble.record_failure(error, _RETRY_DELAY_S)
+        self._trouble.record_success()
         mine = next((row for row in rows if row.get("uuid") == self._uuid), None)
         if mine is None:
             raise Stop(ExitCode.UNREACHABLE, "the webhook was deleted; no more deliveries will arrive")
@@ -86,7 +86,7 @@ class PublicWebhook:
 
     def stop(self) -> None:
         """Delete the webhook. If that fails, it stays recorded for ``webhooks prune``."""
-        with self._held:
+        with self._registration:
             if self._uuid:
                 self._delete()
 
@@ -95,12 +95,12 @@ class PublicWebhook:
             self._client.webhooks.delete(self._uuid)
         except Refused as refusal:
             if refusal.status != 404:
-                self._complain(str(refusal))
+                self._warn_not_deleted(str(refusal))
                 return
         except TransportError as error:
-            self._complain(str(error))
+            self._warn_not_deleted(str(error))
             return
         listen_registry.remove(self._ctx, self._uuid)
 
-    def _complain(self, why: str) -> None:
+    def _warn_not_deleted(self, why: str) -> None:
         self._ctx.warn(f"webhook {self._uuid} could not be deleted ({why}); delete it with: docshare webhooks prune")

@@ -42,7 +42,7 @@ class ListenLimits:
     heartbeat: float
 
     @property
-    def ran_out(self) -> ExitCode:
+    def timeout_exit_code(self) -> ExitCode:
         """Return the exit code for a timeout."""
         return ExitCode.OK if self.count is None else ExitCode.DEADLINE
 
@@ -60,18 +60,18 @@ class DeliveryHandler:
         self._acting = acting
         self._count = count
         self._secret = ""
-        self._armed = threading.Event()
+        self._secret_ready = threading.Event()
         self._lock = threading.Lock()
         self._failure: BaseException | None = None
-        self._places = count
+        self._free_slots = count
         self.over = threading.Event()
-        self.taken = 0
+        self.accepted_count = 0
         self._probing = False
 
-    def arm(self, secret: str) -> None:
+    def set_secret(self, secret: str) -> None:
         """Set the secret for verification. Earlier deliveries wait for it."""
         self._secret = secret
-        self._armed.set()
+        self._secret_ready.set()
 
     def probe(self, send: Callable[[], Mapping[str, Any]], where: str) -> None:
         """Send a test delivery to ``where`` without printing it.
@@ -90,20 +90,20 @@ class DeliveryHandler:
                 hint="Check that the URL leads to this machine and to --port.",
             )
 
-    def take(self, hit: "IncomingRequest") -> int:
+    def handle(self, hit: "IncomingRequest") -> int:
         """Handle a delivery and return the status of the response."""
-        if not self._armed.wait(_SECRET_WAIT_S) or self.over.is_set():
+        if not self._secret_ready.wait(_SECRET_WAIT_S) or self.over.is_set():
             return _UNAVAILABLE
         try:
-            return self._dealt_with(self._arrival(hit))
+            return self._process(self._verify(hit))
         except BaseException as error:  # noqa: BLE001 - raised again in the main thread
             self._failure = self._failure or error
             self.over.set()
             return _UNAVAILABLE
 
-    def answered(self) -> None:
+    def finish_response(self) -> None:
         """Note that a response was sent."""
-        if self._count is not None and self.taken >= self._count:
+        if self._count is not None and self.accepted_count >= self._count:
             self.over.set()
 
     def raise_failure(self) -> None:
@@ -111,44 +111,44 @@ class DeliveryHandler:
         if self._failure is not None:
             raise self._failure
 
-    def _arrival(self, hit: "IncomingRequest") -> ReceivedDelivery:
+    def _verify(self, hit: "IncomingRequest") -> ReceivedDelivery:
         now = self._ctx.now()
         header = find_signature(hit)
         verdict = verify(self._secret, hit.body, header, now)
         flaw = "" if verdict else verdict.value if header else "The delivery has no signature."
         return ReceivedDelivery(now, hit.headers, hit.body, flaw)
 
-    def _dealt_with(self, arrival: ReceivedDelivery) -> int:
-        if arrival.flaw:
+    def _process(self, arrival: ReceivedDelivery) -> int:
+        if arrival.signature_error:
             # Anyone can post here. A delivery that is not from the server is never forwarded.
             self._journal.add(arrival.row((), _UNVERIFIED))
             return _UNVERIFIED
         if self._probing and arrival.kind == TEST_KIND:
             return 200
-        if not self._has_place():
+        if not self._reserve_slot():
             return _UNAVAILABLE
         if self._acting.latency:
             self.over.wait(self._acting.latency)
         forwards: list[ForwardResult] = []
-        if self._plays_bad():
+        if self._is_fault_due():
             answer = self._acting.status
         else:
             forwards = self._forwarder.send(arrival.headers, arrival.body)
             answer = combine_statuses(forwards)
         with self._lock:
             self._journal.add(arrival.row(forwards, answer))
-            self.taken += 1
+            self.accepted_count += 1
         return answer
 
-    def _has_place(self) -> bool:
+    def _reserve_slot(self) -> bool:
         """Return whether another delivery may be printed; the server retries the others."""
         with self._lock:
-            if self._places is None:
+            if self._free_slots is None:
                 return True
-            self._places -= 1
-            return self._places >= 0
+            self._free_slots -= 1
+            return self._free_slots >= 0
 
-    def _plays_bad(self) -> bool:
+    def _is_fault_due(self) -> bool:
         import random
 
         return self._acting.fail_rate > 0 and random.random() < self._acting.fail_rate  # noqa: S311 - no secret
@@ -176,11 +176,11 @@ def wait_until_done(
         raise_lost_signal()
         now = context.monotonic()
         if limits.timeout is not None and now - began >= limits.timeout:
-            return limits.ran_out
+            return limits.timeout_exit_code
         if now >= next_pulse:
             next_pulse = now + pulse()
         if limits.heartbeat and not context.stderr_tty and now - last_word >= limits.heartbeat:
-            context.note(f"still listening; {desk.taken} deliveries so far")
+            context.note(f"still listening; {desk.accepted_count} deliveries so far")
             last_word = now
     desk.raise_failure()
     return ExitCode.OK

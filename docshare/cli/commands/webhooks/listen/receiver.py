@@ -63,13 +63,13 @@ class _ReceiverServer(ThreadingHTTPServer):
     block_on_close = False  # ``drain`` waits, but not for idle connections
 
     def __init__(self, port: int, take: Callable[[IncomingRequest], int], answered: Callable[[], None]) -> None:
-        self.take, self.answered = take, answered
+        self.on_request, self.on_response = take, answered
         self._running = 0
         self._lock = threading.Lock()
         super().__init__((HOST, port), _ReceiverHandler)
 
     @contextmanager
-    def busy(self) -> Iterator[None]:
+    def count_running(self) -> Iterator[None]:
         """Count a delivery as running during the block."""
         self._count(1)
         try:
@@ -99,27 +99,27 @@ class _ReceiverHandler(BaseHTTPRequestHandler):
         """Handle a delivery."""
         length = self.headers.get("Content-Length", "")
         if not (length.isascii() and length.isdigit()):
-            self._answer(411, "Content-Length is required.\n")
+            self._respond(411, "Content-Length is required.\n")
         elif int(length) > _MAX_BODY_BYTES:
-            self._answer(413, "The body is too large for a webhook delivery.\n")
+            self._respond(413, "The body is too large for a webhook delivery.\n")
         else:
             body = self.rfile.read(int(length))
             if len(body) == int(length):
-                self._take(body)
+                self._receive(body)
 
     def do_GET(self) -> None:
         """Reject other methods."""
-        self._answer(405, "docshare webhooks listen accepts only POST requests.\n")
+        self._respond(405, "docshare webhooks listen accepts only POST requests.\n")
 
     do_HEAD = do_PUT = do_DELETE = do_GET  # noqa: N815
 
-    def _take(self, body: bytes) -> None:
-        with self.server.busy():
-            status = self.server.take(IncomingRequest(dict(self.headers.items()), body))
-            self._answer(status, "")
-        self.server.answered()
+    def _receive(self, body: bytes) -> None:
+        with self.server.count_running():
+            status = self.server.on_request(IncomingRequest(dict(self.headers.items()), body))
+            self._respond(status, "")
+        self.server.on_response()
 
-    def _answer(self, status: int, text: str) -> None:
+    def _respond(self, status: int, text: str) -> None:
         body = b"" if self.command == "HEAD" else text.encode()
         self.send_response(status)
         self.send_header("Content-Type", _CONTENT_TYPE)

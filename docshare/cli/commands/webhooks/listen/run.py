@@ -58,7 +58,7 @@ class _FeedOptions(NamedTuple):
     skip_failed: bool
 
     @property
-    def given(self) -> bool:
+    def is_given(self) -> bool:
         """Return whether any of the options was given."""
         return bool(self.cursor or self.start or self.reset or self.skip_failed)
 
@@ -93,7 +93,7 @@ def _build_config(ctx: Context, given: ListenOptions) -> _ListenConfig:
             tuple(check_forward_url(url) for url in given.forward_to or ()),
             parse_duration(given.forward_timeout),
             verify=not given.insecure_forward,
-            show=given.show_response,
+            keep_responses=given.show_response,
         ),
         acting=_build_fault_injection(parse_duration(given.latency), given.fail_rate, given.status),
         limits=ListenLimits(
@@ -121,7 +121,7 @@ def _build_fault_injection(latency: float, fail_rate: float | None, status: int 
 def _check_options(ctx: Context, plan: _ListenConfig, feeding: _FeedOptions) -> None:
     """Raise Stop (2) for options that the source of the deliveries does not support."""
     bridging = plan.directory is None and plan.public_url is None
-    if feeding.given and not bridging:
+    if feeding.is_given and not bridging:
         raise Stop(ExitCode.USAGE, "--cursor, --from, --reset and --skip-failed require --bridge")
     if bridging and (plan.acting.latency or plan.acting.fail_rate):
         raise Stop(
@@ -152,10 +152,10 @@ def _listen_locally(ctx: Context, plan: _ListenConfig, book: Journal, directory:
     subscription = LocalSubscription(
         ctx, directory, wish | _build_filter(ctx, plan, directory), plan.secret, plan.limits.give_up_after
     )
-    with run_receiver(plan.port, desk.take, desk.answered) as receiver, ExitStack() as held:
+    with run_receiver(plan.port, desk.handle, desk.finish_response) as receiver, ExitStack() as held:
         held.callback(_stop, subscription)
         subscription.start(receiver.url)
-        desk.arm(subscription.secret)
+        desk.set_secret(subscription.secret)
         ctx.note(f"listening to the server on this machine ({directory}) as {subscription.account}")
         ctx.note("deliveries are real: signed, and retried by the server when they fail")
         _show_secret(ctx, plan, subscription.secret)
@@ -164,7 +164,7 @@ def _listen_locally(ctx: Context, plan: _ListenConfig, book: Journal, directory:
         ctx.note("to cause an event, run in another terminal: docshare trigger file.viewed --file @last")
         if plan.test:
             subscription.test()
-        return wait_until_done(ctx, desk, plan.limits, subscription.pulse)
+        return wait_until_done(ctx, desk, plan.limits, subscription.keep_alive)
 
 
 def _build_filter(ctx: Context, plan: _ListenConfig, directory: Path) -> dict[str, str]:
@@ -182,20 +182,20 @@ def _listen_through_tunnel(ctx: Context, plan: _ListenConfig, book: Journal, url
     from docshare.cli.commands.webhooks.listen.receiver import run_receiver
 
     desk = DeliveryHandler(ctx, book, plan.forwarder, plan.acting, plan.limits.count)
-    with ctx.client() as client, run_receiver(plan.port, desk.take, desk.answered), ExitStack() as held:
+    with ctx.client() as client, run_receiver(plan.port, desk.handle, desk.finish_response), ExitStack() as held:
         webhook = PublicWebhook(
             ctx, client, url, plan.events, _resolve_file_option(ctx, client, plan), plan.limits.give_up_after
         )
         held.callback(_stop, webhook)
         webhook.start()
-        desk.arm(webhook.secret)
+        desk.set_secret(webhook.secret)
         ctx.note(f"listening at {url} with a temporary webhook of {client.origin}")
         _show_secret(ctx, plan, webhook.secret)
         desk.probe(webhook.test, url)
         ctx.note("ready: a test delivery arrived")
         if plan.test:
             webhook.test()
-        return wait_until_done(ctx, desk, plan.limits, webhook.pulse)
+        return wait_until_done(ctx, desk, plan.limits, webhook.keep_alive)
 
 
 def _run_bridge(ctx: Context, plan: _ListenConfig, book: Journal, feeding: _FeedOptions) -> ExitCode:

@@ -64,7 +64,7 @@ def make_clean_copy(file: BinaryIO, *, keep_title: bool) -> bytes:
             layers.remove_hidden(pdf)
             pdf.remove_unreferenced_resources()
             for thing in walk_objects(pdf, lambda: False):
-                if isinstance(thing.value, Dictionary | Stream) and not thing.named:
+                if isinstance(thing.value, Dictionary | Stream) and not thing.is_name_keyed:
                     _remove_extras(thing.value)
             if "/Info" in pdf.trailer:
                 del pdf.trailer["/Info"]

@@ -24,11 +24,11 @@ class FindingCollector:
         if self._counts[check] <= MOST:
             self._found.append(LintFinding(check, level, page, message))
 
-    def out_of_time(self) -> bool:
+    def is_out_of_time(self) -> bool:
         """Return whether the time limit is exceeded."""
         return time.monotonic() > self._ends
 
-    def all(self, pages: int) -> list[LintFinding]:
+    def list_findings(self, pages: int) -> list[LintFinding]:
         """Return all findings in the order of ``add``, for a document with ``pages`` pages.
 
         Findings on later pages get no page number: a damaged file can list pages that viewers do not show.

@@ -62,36 +62,36 @@ class DocumentSurvey:
     def run(self) -> None:
         """Visit all objects and report the findings."""
         self._pdf.remove_unreferenced_resources()  # an image that no page draws is a leftover even if pages list it
-        for thing in walk_objects(self._pdf, self._findings.out_of_time):
+        for thing in walk_objects(self._pdf, self._findings.is_out_of_time):
             value = thing.value
             if value.is_indirect:
                 self._reached.add(value.objgen)
             if isinstance(value, String):
-                self._string(thing)
-            elif isinstance(value, Dictionary | Stream) and not thing.named:
-                self._dictionary(thing)
+                self._check_string(thing)
+            elif isinstance(value, Dictionary | Stream) and not thing.is_name_keyed:
+                self._check_dictionary(thing)
         self._report()
-        if not self._findings.out_of_time():
+        if not self._findings.is_out_of_time():
             self._report_leftovers()
 
-    def _string(self, thing: VisitedObject) -> None:
+    def _check_string(self, thing: VisitedObject) -> None:
         for path in find_paths(str(thing.value)):
             self._paths[thing.page][path] += 1
 
-    def _dictionary(self, thing: VisitedObject) -> None:
+    def _check_dictionary(self, thing: VisitedObject) -> None:
         value, page = thing.value, thing.page
         if isinstance(value, Stream):
-            self._stream(value, thing)
+            self._check_stream(value, thing)
         if isinstance(value.get("/EF"), Dictionary):
             self._files[page][_read_text(value.get("/UF")) or _read_text(value.get("/F")) or "without a name"] += 1
         if "/PieceInfo" in value and isinstance(value["/PieceInfo"], Dictionary):
             self._own[_stream_bytes_below(value["/PieceInfo"]) > _MAX_PRIVATE_DATA_BYTES] += 1
         self._thumbs += isinstance(value.get("/Thumb"), Stream)
-        self._action(value, page)
-        self._annotation(value, page)
-        self._field(value)
+        self._check_action(value, page)
+        self._check_annotation(value, page)
+        self._check_field(value)
 
-    def _stream(self, value: Any, thing: VisitedObject) -> None:
+    def _check_stream(self, value: Any, thing: VisitedObject) -> None:
         if photos.is_photo(value):
             details = photos.find_personal_data(value)
             if details:
@@ -106,7 +106,7 @@ class DocumentSurvey:
             for path in find_paths(text):
                 self._paths[thing.page][path] += 1
 
-    def _action(self, value: Any, page: int | None) -> None:
+    def _check_action(self, value: Any, page: int | None) -> None:
         kind = str(value.get("/S", "")) if isinstance(value.get("/S"), Name) else ""
         if "/K" in value or "/Pg" in value:
             return  # an element of the structure tree, where /S is its type
@@ -124,14 +124,14 @@ class DocumentSurvey:
                 if isinstance(action, Dictionary) and action.get("/S") == Name.URI:
                     self._calls[page][f"Opens {quote(_read_text(action.get('/URI')))} automatically"] += 1
 
-    def _annotation(self, value: Any, page: int | None) -> None:
+    def _check_annotation(self, value: Any, page: int | None) -> None:
         kind = str(value.get("/Subtype", "")) if isinstance(value.get("/Subtype"), Name) else ""
         if kind == "/Redact" and "/Rect" in value:
             self._marked_out[page] += 1
         elif kind in NOTE_SUBTYPES and "/Rect" in value and page is not None:
             self._notes[page][_read_text(value.get("/T"))] += 1
 
-    def _field(self, value: Any) -> None:
+    def _check_field(self, value: Any) -> None:
         if "/V" not in value:
             return
         kind, entry = _find_inherited(value, "/FT"), value["/V"]

@@ -65,7 +65,7 @@ def remove_hidden(pdf: pikepdf.Pdf) -> bool:
     remover = _LayerRemover(pdf, off)
     try:
         for page in pdf.pages:
-            remover.page(page)
+            remover.rewrite_page(page)
     except (_InseparableError, PdfRefused, pikepdf.PdfError):
         return False
     states = pdf.Root.OCProperties
@@ -85,7 +85,7 @@ class _LayerRemover:
         self._off = off
         self._done: set[tuple[int, int]] = set()
 
-    def page(self, page: pikepdf.Page) -> None:
+    def rewrite_page(self, page: pikepdf.Page) -> None:
         """Rewrite one page and the forms that it draws."""
         resources = find_inherited(page.obj, "/Resources")
         kept = self._remove_hidden(page, resources)
@@ -98,7 +98,7 @@ class _LayerRemover:
                 [annotation for annotation in annotations if not self._is_off(annotation.get("/OC"))]
             )
 
-    def _form(self, form: Any, outer: Any) -> None:
+    def _rewrite_form(self, form: Any, outer: Any) -> None:
         if form.objgen in self._done:
             return
         self._done.add(form.objgen)
@@ -153,7 +153,7 @@ class _LayerRemover:
         if self._is_off(drawn.get("/OC")):
             return True
         if drawn.get("/Subtype") == Name.Form:
-            self._form(drawn, resources)
+            self._rewrite_form(drawn, resources)
         return False
 
     def _is_off(self, layer: Any) -> bool:

@@ -28,7 +28,7 @@ def lint_document(documents: DocumentCache, job: dict[str, Any]) -> bytes:
     except (pikepdf.PdfError, *_MALFORMED_ERRORS):
         findings.add("unchecked", "warning", "The file is damaged; only the visible page contents were checked.")
     sight.check_hidden_text(document, findings)
-    found = findings.all(document.count)
+    found = findings.list_findings(document.count)
     return json.dumps({"pages": document.count, "findings": found}).encode("ascii")
 
 

@@ -56,7 +56,7 @@ class OpaqueShape(NamedTuple):
 
     box: PdfRect
     place: int
-    picture: bool
+    is_picture: bool
 
 
 class PageShapes:
@@ -99,16 +99,18 @@ class PageShapes:
                 return True
         return False
 
-    def over(self, owner: int, box: PdfRect) -> OpaqueShape | None:
+    def find_cover(self, owner: int, box: PdfRect) -> OpaqueShape | None:
         """Return a cover over a letter at ``box`` that is drawn after the text ``owner``, or None."""
         place = self._places.get(owner, _MAX_OBJECTS)
-        return next((cover for cover in self._at(box) if cover.place > place and _is_covered(box, cover.box)), None)
+        return next(
+            (cover for cover in self._covers_near(box) if cover.place > place and _is_covered(box, cover.box)), None
+        )
 
-    def on_picture(self, box: PdfRect) -> bool:
+    def is_on_picture(self, box: PdfRect) -> bool:
         """Return whether an image covers ``box``, in front of or behind the letter."""
-        return any(cover.picture and _is_covered(box, cover.box) for cover in self._at(box))
+        return any(cover.is_picture and _is_covered(box, cover.box) for cover in self._covers_near(box))
 
-    def _at(self, box: PdfRect) -> Iterator[OpaqueShape]:
+    def _covers_near(self, box: PdfRect) -> Iterator[OpaqueShape]:
         """Return the covers that can contain the center of ``box``, and therefore most of it."""
         middle = _cell_index((box[0] + box[2]) / 2), _cell_index((box[1] + box[3]) / 2)
         return chain(self._near.get(middle, ()), self._wide)
@@ -128,7 +130,7 @@ def collect_shapes(page: pypdfium2.PdfPage) -> PageShapes:
             if min(box[2] - box[0], box[3] - box[1]) > _MIN_COVER_SIDE:
                 found.add_cover(OpaqueShape(box, place, kind == pdfium.FPDF_PAGEOBJ_IMAGE))
     for box in _iterate_annotation_boxes(page):
-        found.add_cover(OpaqueShape(box, place + 1, picture=False))
+        found.add_cover(OpaqueShape(box, place + 1, is_picture=False))
     return found
 
 

@@ -62,7 +62,7 @@ class SuspectedText:
 def check_hidden_text(document: OpenPdfDocument, findings: FindingCollector) -> None:
     """Check every page until time runs out."""
     for number in range(1, document.count + 1):
-        if findings.out_of_time():
+        if findings.is_out_of_time():
             message = f"Pages from {number} on were not checked for hidden text, because time ran out."
             findings.add("unchecked", "warning", message)
             return
@@ -88,12 +88,12 @@ def _check_page(page: pypdfium2.PdfPage, number: int, findings: FindingCollector
     if not any(suspects.runs()):
         return
     comparison = _PageComparison(page, shapes)
-    covered = comparison.unseen(suspects.covered + comparison.plain(suspects.under_picture))
-    covered += sum(map(len, comparison.plain(suspects.under_mode)))
+    covered = comparison.count_unseen(suspects.covered + comparison.filter_plain(suspects.under_picture))
+    covered += sum(map(len, comparison.filter_plain(suspects.under_mode)))
     if covered >= _MIN_LETTERS:
         message = f"{count_of(covered, 'letter')} under a box or image can be selected, searched and copied."
         findings.add("covered-text", "error", message, number)
-    pale = comparison.unseen(suspects.pale)
+    pale = comparison.count_unseen(suspects.pale)
     if pale >= _MIN_PALE_LETTERS:
         message = f"{count_of(pale, 'invisible letter')}, such as white on white, can be searched and copied."
         findings.add("invisible-text", "warning", message, number)
@@ -136,13 +136,13 @@ def _classify_letter(letter: PageLetter, shapes: PageShapes) -> str | None:
     text = shapes.texts.get(letter.owner)
     if text is None:
         return None
-    cover = shapes.over(letter.owner, letter.box)
+    cover = shapes.find_cover(letter.owner, letter.box)
     if text.mode == INVISIBLE_MODE:
-        if cover is not None and not cover.picture:
+        if cover is not None and not cover.is_picture:
             return "under_mode"
-        return None if shapes.on_picture(letter.box) else "pale"
+        return None if shapes.is_on_picture(letter.box) else "pale"
     if cover is not None:
-        return "under_picture" if cover.picture else "covered"
+        return "under_picture" if cover.is_picture else "covered"
     return "pale" if text.is_faint else None
 
 
@@ -172,7 +172,7 @@ class _PageComparison:
         self._scale = min(_RENDER_SCALE, (_MAX_PIXELS / max(width * height, 1)) ** 0.5)
         self._rendering = self._render()
 
-    def unseen(self, runs: list[list[PageLetter]]) -> int:
+    def count_unseen(self, runs: list[list[PageLetter]]) -> int:
         """Return the number of letters that make no visible difference."""
         owners = {letter.owner for run in runs for letter in run}
         for owner in owners:
@@ -184,7 +184,7 @@ class _PageComparison:
         parts = (changed.crop(self._pixels([letter])).histogram() for run in runs for letter in run)
         return sum(sum(counts[_DIFFERENCE_THRESHOLD:]) <= _MAX_DIFFERENT_SHARE * sum(counts) for counts in parts)
 
-    def plain(self, runs: list[list[PageLetter]]) -> list[list[PageLetter]]:
+    def filter_plain(self, runs: list[list[PageLetter]]) -> list[list[PageLetter]]:
         """Return the runs whose area on the page has a single color."""
         return [run for run in runs if self._is_plain(run)]
 

@@ -22,7 +22,7 @@ class VisitedObject(NamedTuple):
     value: Any
     key: str
     page: int | None
-    named: bool = False
+    is_name_keyed: bool = False
 
 
 def walk_objects(pdf: pikepdf.Pdf, stop: Callable[[], bool]) -> Iterator[VisitedObject]:
@@ -65,9 +65,9 @@ def _children(thing: VisitedObject) -> Iterator[VisitedObject]:
                 yield VisitedObject(item, thing.key, page)
     elif isinstance(value, Dictionary | Stream):
         for key, item in value.items():
-            if isinstance(item, Object) and not (page is not None and not thing.named and key in _UPWARD_KEYS):
+            if isinstance(item, Object) and not (page is not None and not thing.is_name_keyed and key in _UPWARD_KEYS):
                 yield VisitedObject(
-                    item, key, page, key in NAME_KEYED and not thing.named and isinstance(item, Dictionary)
+                    item, key, page, key in NAME_KEYED and not thing.is_name_keyed and isinstance(item, Dictionary)
                 )
 
 

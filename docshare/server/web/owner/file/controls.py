@@ -37,7 +37,7 @@ class Control:
     low: float = 0
     high: float = 0
     step: str = "1"
-    most: int = limits.URL_CHARS
+    max_chars: int = limits.URL_CHARS
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class SettingField:
     help: str
     controls: tuple[Control, ...]
     plan: str = ""
-    locked: bool = False
+    is_locked: bool = False
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def list_control_values(sections: Sequence[Section]) -> dict[str, str]:
         control.name: control.value
         for section in sections
         for field in section.fields
-        if not field.locked
+        if not field.is_locked
         for control in field.controls
     }
 
@@ -125,7 +125,7 @@ def fill_submitted(sections: Sequence[Section], form: Mapping[str, str]) -> tupl
     """The same form with what somebody has typed; a password is never sent back."""
 
     def again(field: SettingField) -> SettingField:
-        if field.locked:
+        if field.is_locked:
             return field
         kept = (
             control if control.kind == "password" else replace(control, value=form.get(control.name, ""))
@@ -152,7 +152,7 @@ def _is_default(row: Setting, file: Mapping[str, Any]) -> bool:
 
 
 def _lock_by_plan(field: SettingField, needed: Plan, plan: Plan, *, at_default: bool) -> SettingField:
-    return field if needed <= plan else replace(field, plan=needed.tier, locked=at_default)
+    return field if needed <= plan else replace(field, plan=needed.tier, is_locked=at_default)
 
 
 def _build_field(name: str, *controls: Control) -> SettingField:
@@ -187,7 +187,7 @@ def _build_viewer_mode_field(row: Setting, file: Mapping[str, Any]) -> SettingFi
 
 
 def _build_password_field(row: Setting, file: Mapping[str, Any]) -> SettingField:
-    typed = _build_control(row.name, "password", "", most=limits.PASSWORD_BYTES)
+    typed = _build_control(row.name, "password", "", max_chars=limits.PASSWORD_BYTES)
     taken = Control(CLEAR_PASSWORD, "checkbox", "Remove the password")
     return _build_field(row.name, typed, taken) if file["protected"] else _build_field(row.name, typed)
 
@@ -233,8 +233,10 @@ def _build_gate_form_field(row: Setting, file: Mapping[str, Any]) -> SettingFiel
 def _build_gate_field_controls(name: str, at: int, entry: Mapping[str, Any]) -> Iterator[Control]:
     row, number = f"{name}.{at}", at + 1
     kinds = tuple((word, words.option_label(word)) for word in fields.GATE_TYPES)
-    yield Control(f"{row}.label", "text", f"Question {number}", entry.get("label", ""), most=limits.GATE_LABEL_CHARS)
-    yield Control(f"{row}.key", "text", f"Key {number}", entry.get("key", ""), most=limits.GATE_KEY_CHARS)
+    yield Control(
+        f"{row}.label", "text", f"Question {number}", entry.get("label", ""), max_chars=limits.GATE_LABEL_CHARS
+    )
+    yield Control(f"{row}.key", "text", f"Key {number}", entry.get("key", ""), max_chars=limits.GATE_KEY_CHARS)
     yield Control(f"{row}.type", "select", f"Type {number}", entry.get("type", fields.GATE_TYPES[0]), choices=kinds)
     yield Control(f"{row}.required", "checkbox", "Required", _format_value(entry.get("required", False)))
 
@@ -271,7 +273,7 @@ def _build_viewer_field(name: str, row: ViewerField, stored: Any, images: Sequen
     if kind == "number":
         control = replace(control, low=row.low, high=row.high, step="any" if row.kind == "number" else "1")
     if row.kind == "label":
-        control = replace(control, most=int(row.high))
+        control = replace(control, max_chars=int(row.high))
     return _build_field(name, control)
 
 

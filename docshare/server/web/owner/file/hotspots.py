@@ -98,7 +98,7 @@ def _render_page(
         "hotspots",
         problem,
         number=number,
-        image=paper.picture(number, max(PAGE_WIDTHS)),
+        image=paper.page_image_url(number, max(PAGE_WIDTHS)),
         shape=page_size(paper, number),
         here=[row for row in rows if row.page == number],
         hotspots=rows,

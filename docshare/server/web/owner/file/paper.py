@@ -46,7 +46,7 @@ class OwnedFile:
         """Where its pages begin."""
         return file_path(self.row.uuid)
 
-    def picture(self, page: int, width: int = min(PAGE_WIDTHS)) -> str | None:
+    def page_image_url(self, page: int, width: int = min(PAGE_WIDTHS)) -> str | None:
         """The address of the image of ``page``; None for a link that has ended, which serves none."""
         if self.state in ("expired", "burned"):
             return None

@@ -28,19 +28,28 @@ SERVER_ERROR = FAILING_SCRIPTS["5xx"]
 
 
 @pytest.fixture
-def program() -> Iterator[FakeReceiver]:
+def local_receiver() -> Iterator[FakeReceiver]:
     with open_receiver() as receiver:
         yield receiver
 
 
 @pytest.fixture
-def bridge(shell: Shell, program: FakeReceiver, tmp_path: Path) -> Callable[..., CommandResult]:
+def bridge(shell: Shell, local_receiver: FakeReceiver, tmp_path: Path) -> Callable[..., CommandResult]:
     """A function that bridges from the start of the feed to ``program``, for a minute unless told otherwise."""
     kept = tmp_path / "secret.txt"
     kept.write_text(SECRET + "\n")
 
     def run(*options: str, begin: tuple[str, ...] = ("--from", "start")) -> CommandResult:
-        fixed = ("--bridge", "--forward-to", program.url, "--secret-file", str(kept), "--timeout", "1m", "--json")
+        fixed = (
+            "--bridge",
+            "--forward-to",
+            local_receiver.url,
+            "--secret-file",
+            str(kept),
+            "--timeout",
+            "1m",
+            "--json",
+        )
         return shell("webhooks", "listen", *fixed, *begin, *options)
 
     return run
@@ -48,7 +57,7 @@ def bridge(shell: Shell, program: FakeReceiver, tmp_path: Path) -> Callable[...,
 
 def list_event_names(program: FakeReceiver) -> list[str]:
     """The names in the events that a program got, in order."""
-    return [json.loads(hit.body)["data"]["name"] for hit in program.hits]
+    return [json.loads(hit.body)["data"]["name"] for hit in program.requests]
 
 
 def append_events(api: FakeApi, *numbers: int, event: str = "receipt.confirmed") -> None:
@@ -60,11 +69,11 @@ def append_events(api: FakeApi, *numbers: int, event: str = "receipt.confirmed")
 
 
 def test_a_row_becomes_the_delivery_that_a_webhook_would_get(
-    api: FakeApi, program: FakeReceiver, time: FakeTime, bridge: Callable[..., CommandResult]
+    api: FakeApi, local_receiver: FakeReceiver, time: FakeTime, bridge: Callable[..., CommandResult]
 ) -> None:
     api.rows["activity"] = [row("activity", 7, at=3, data={"name": "Zoë"})]
     (shown,) = bridge().rows
-    (hit,) = program.hits
+    (hit,) = local_receiver.requests
     assert hit.body.decode() == (
         '{"event":"receipt.confirmed","timestamp":"2026-09-21T14:13:23.000Z",'
         f'"data":{{"fileUuid":"{UUID.format(1)}","fileName":"deck.pdf","name":"Zoë"}}}}'
@@ -88,16 +97,16 @@ def test_the_banner_says_that_it_is_not_the_real_thing(api: FakeApi, bridge: Cal
 
 
 def test_refused_attempts_are_no_deliveries(
-    api: FakeApi, program: FakeReceiver, bridge: Callable[..., CommandResult]
+    api: FakeApi, local_receiver: FakeReceiver, bridge: Callable[..., CommandResult]
 ) -> None:
     append_events(api, 2, event="access.denied")
     append_events(api, 3)
     bridge()
-    assert list_event_names(program) == ["3"]
+    assert list_event_names(local_receiver) == ["3"]
 
 
 def test_only_the_kinds_and_the_file_that_were_named_are_handed_on(
-    api: FakeApi, program: FakeReceiver, bridge: Callable[..., CommandResult]
+    api: FakeApi, local_receiver: FakeReceiver, bridge: Callable[..., CommandResult]
 ) -> None:
     api.on("GET", f"/files/{UUID.format(2)}", {"uuid": UUID.format(2)})
     append_events(api, 2, event="note.created")
@@ -105,19 +114,21 @@ def test_only_the_kinds_and_the_file_that_were_named_are_handed_on(
     other = {"name": "4", "fileUuid": UUID.format(2)}
     api.rows["activity"].append(row("activity", 4, event="note.created", data=other))
     bridge("--events", "note.created", "--file", UUID.format(2))
-    assert list_event_names(program) == ["4"]
+    assert list_event_names(local_receiver) == ["4"]
 
 
-def test_a_secret_is_made_and_shown_once_where_none_is_given(api: FakeApi, shell: Shell, program: FakeReceiver) -> None:
+def test_a_secret_is_made_and_shown_once_where_none_is_given(
+    api: FakeApi, shell: Shell, local_receiver: FakeReceiver
+) -> None:
     append_events(api, 2)
-    options = ("--bridge", "--from", "start", "--forward-to", program.url, "--exit-after", "1")
+    options = ("--bridge", "--from", "start", "--forward-to", local_receiver.url, "--exit-after", "1")
     done = shell("webhooks", "listen", *options)
     (secret,) = re.findall("whsec_[0-9a-f]{64}", done.err + done.out)
-    hit = program.hits[0]
+    hit = local_receiver.requests[0]
     assert verify(secret, hit.body, hit.headers["x-service-signature"], int(shell.time.wall * 1000))
 
 
-def test_the_secret_can_be_all_there_is_on_stdout(api: FakeApi, shell: Shell, program: FakeReceiver) -> None:
+def test_the_secret_can_be_all_there_is_on_stdout(api: FakeApi, shell: Shell, local_receiver: FakeReceiver) -> None:
     append_events(api, 2)
     done = shell("webhooks", "listen", "--bridge", "--from", "start", "--print-secret", "--exit-after", "1")
     assert re.fullmatch("whsec_[0-9a-f]{64}\n", done.out)
@@ -134,7 +145,7 @@ def test_without_a_program_it_just_shows_what_comes(api: FakeApi, shell: Shell) 
 
 
 @pytest.fixture
-def older(api: FakeApi) -> FakeApi:
+def old_server_api(api: FakeApi) -> FakeApi:
     api.on("GET", "/activity", problem(404, "not_found"))
     api.rows["view"] = [row("view", 2, at=10)]
     api.rows["download"] = [row("download", 2, at=20)]
@@ -144,12 +155,12 @@ def older(api: FakeApi) -> FakeApi:
 
 
 def test_elsewhere_three_kinds_come_from_the_polling_feed(
-    older: FakeApi, program: FakeReceiver, bridge: Callable[..., CommandResult]
+    old_server_api: FakeApi, local_receiver: FakeReceiver, bridge: Callable[..., CommandResult]
 ) -> None:
     done = bridge()
     file = {"fileUuid": UUID.format(1), "fileName": "deck.pdf"}
     gate = {"source": "form", "email": "ann@example.com", "fields": {"email": "ann@example.com"}}
-    assert [json.loads(hit.body) for hit in program.hits] == [
+    assert [json.loads(hit.body) for hit in local_receiver.requests] == [
         {"event": "file.viewed", "timestamp": "2026-09-21T14:13:30.000Z",
          "data": {**file, "pagesViewed": 3, "timeMs": 102_000}},
         {"event": "file.downloaded", "timestamp": "2026-09-21T14:13:40.000Z", "data": file},
@@ -160,16 +171,16 @@ def test_elsewhere_three_kinds_come_from_the_polling_feed(
 
 
 def test_below_pro_the_gate_is_left_out_with_a_word(
-    older: FakeApi, program: FakeReceiver, bridge: Callable[..., CommandResult]
+    old_server_api: FakeApi, local_receiver: FakeReceiver, bridge: Callable[..., CommandResult]
 ) -> None:
-    older.pro = False
+    old_server_api.is_gate_allowed = False
     done = bridge()
-    assert [hit.headers["webhook-event"] for hit in program.hits] == ["file.viewed", "file.downloaded"]
+    assert [hit.headers["webhook-event"] for hit in local_receiver.requests] == ["file.viewed", "file.downloaded"]
     assert "skipping the gate stream" in done.err
 
 
 def test_kinds_that_the_polling_feed_does_not_hold_end_with_3(
-    older: FakeApi, bridge: Callable[..., CommandResult]
+    old_server_api: FakeApi, bridge: Callable[..., CommandResult]
 ) -> None:
     done = bridge("--events", "note.created,file.burned")
     assert (done.code, done.out) == (3, "")
@@ -179,31 +190,31 @@ def test_kinds_that_the_polling_feed_does_not_hold_end_with_3(
 
 
 def test_the_first_run_begins_now_and_the_next_goes_on(
-    api: FakeApi, program: FakeReceiver, bridge: Callable[..., CommandResult]
+    api: FakeApi, local_receiver: FakeReceiver, bridge: Callable[..., CommandResult]
 ) -> None:
     append_events(api, 2, 3)
     bridge(begin=())
     append_events(api, 4, 5)
     bridge(begin=())
-    assert list_event_names(program) == ["4", "5"]
+    assert list_event_names(local_receiver) == ["4", "5"]
     bridge(begin=())
-    assert list_event_names(program) == ["4", "5"]
+    assert list_event_names(local_receiver) == ["4", "5"]
 
 
 def test_from_start_and_reset_do_as_events_tail_does(
-    api: FakeApi, program: FakeReceiver, bridge: Callable[..., CommandResult]
+    api: FakeApi, local_receiver: FakeReceiver, bridge: Callable[..., CommandResult]
 ) -> None:
     append_events(api, 2)
     bridge(begin=())
     bridge("--from", "start", begin=())
-    assert list_event_names(program) == ["2"]
+    assert list_event_names(local_receiver) == ["2"]
     append_events(api, 3)
     bridge("--reset", begin=())
-    assert list_event_names(program) == ["2"]
+    assert list_event_names(local_receiver) == ["2"]
 
 
 def test_each_narrower_choice_has_a_place_of_its_own(
-    api: FakeApi, shell: Shell, program: FakeReceiver, bridge: Callable[..., CommandResult]
+    api: FakeApi, shell: Shell, local_receiver: FakeReceiver, bridge: Callable[..., CommandResult]
 ) -> None:
     bridge()
     bridge("--events", "note.created")
@@ -236,50 +247,56 @@ def test_a_place_of_another_server_is_refused(api: FakeApi, shell: Shell, bridge
 
 
 def test_what_a_program_refuses_is_tried_again_with_the_same_body_and_a_fresh_signature(
-    api: FakeApi, program: FakeReceiver, bridge: Callable[..., CommandResult]
+    api: FakeApi, local_receiver: FakeReceiver, bridge: Callable[..., CommandResult]
 ) -> None:
     append_events(api, 2)
-    program.choose = lambda hit: OK if hit.attempt == 3 else SERVER_ERROR
+    local_receiver.choose_script = lambda hit: OK if hit.attempt == 3 else SERVER_ERROR
     shown = bridge().rows
-    assert [hit.attempt for hit in program.hits] == [1, 2, 3]
-    assert len({hit.body for hit in program.hits}) == len({hit.delivery for hit in program.hits}) == 1
-    assert len({hit.headers["x-service-signature"] for hit in program.hits}) == 3
+    assert [hit.attempt for hit in local_receiver.requests] == [1, 2, 3]
+    assert (
+        len({hit.body for hit in local_receiver.requests})
+        == len({hit.delivery for hit in local_receiver.requests})
+        == 1
+    )
+    assert len({hit.headers["x-service-signature"] for hit in local_receiver.requests}) == 3
     assert [(each["attempt"], each["forwards"][0]["status"]) for each in shown] == [(1, 503), (2, 503), (3, 200)]
 
 
 def test_what_no_program_takes_ends_it_and_is_the_first_of_the_next_run(
-    api: FakeApi, program: FakeReceiver, bridge: Callable[..., CommandResult]
+    api: FakeApi, local_receiver: FakeReceiver, bridge: Callable[..., CommandResult]
 ) -> None:
     append_events(api, 2, 3, 4)
     broken = {"3"}
-    program.choose = lambda hit: SERVER_ERROR if json.loads(hit.body)["data"]["name"] in broken else OK
+    local_receiver.choose_script = lambda hit: SERVER_ERROR if json.loads(hit.body)["data"]["name"] in broken else OK
     done = bridge()
     assert done.code == 12
     assert "rejected event 3 in 5 attempts" in done.err
-    assert list_event_names(program) == ["2", "3", "3", "3", "3", "3"]
+    assert list_event_names(local_receiver) == ["2", "3", "3", "3", "3", "3"]
     broken.clear()
     assert bridge(begin=()).code == 0
-    assert list_event_names(program)[6:] == ["3", "4"]
-    assert program.hits[6].delivery == program.hits[1].delivery, "a receiver can tell that it knows it"
+    assert list_event_names(local_receiver)[6:] == ["3", "4"]
+    assert local_receiver.requests[6].delivery == local_receiver.requests[1].delivery, (
+        "a receiver can tell that it knows it"
+    )
 
 
 def test_with_skip_failed_it_goes_on_and_says_so(
-    api: FakeApi, program: FakeReceiver, bridge: Callable[..., CommandResult]
+    api: FakeApi, local_receiver: FakeReceiver, bridge: Callable[..., CommandResult]
 ) -> None:
     append_events(api, 2, 3)
-    program.choose = lambda hit: SERVER_ERROR if json.loads(hit.body)["data"]["name"] == "2" else OK
+    local_receiver.choose_script = lambda hit: SERVER_ERROR if json.loads(hit.body)["data"]["name"] == "2" else OK
     done = bridge("--skip-failed")
-    assert (done.code, list_event_names(program)[-1]) == (0, "3")
+    assert (done.code, list_event_names(local_receiver)[-1]) == (0, "3")
     assert "rejected event 2 in 5 attempts; skipping it" in done.err
 
 
 def test_only_the_program_that_refused_is_asked_again(
-    api: FakeApi, program: FakeReceiver, bridge: Callable[..., CommandResult]
+    api: FakeApi, local_receiver: FakeReceiver, bridge: Callable[..., CommandResult]
 ) -> None:
     append_events(api, 2, 3)
     with open_receiver(SERVER_ERROR) as other:
         done = bridge("--forward-to", other.url)
-    assert (done.code, list_event_names(program), len(other.hits)) == (0, ["2", "3"], 10)
+    assert (done.code, list_event_names(local_receiver), len(other.requests)) == (0, ["2", "3"], 10)
     assert done.err.count("; skipping it") == 2
 
 
@@ -295,22 +312,22 @@ def test_it_is_not_ready_before_the_server_has_answered(
 
 
 def test_a_short_failure_is_told_and_nothing_is_missed(
-    api: FakeApi, program: FakeReceiver, time: FakeTime, bridge: Callable[..., CommandResult]
+    api: FakeApi, local_receiver: FakeReceiver, time: FakeTime, bridge: Callable[..., CommandResult]
 ) -> None:
     append_events(api, 2)
     asked = iter(range(1000))
     api.before_page = lambda: problem(503, "unavailable") if 3 <= next(asked) < 6 else None
     done = bridge()
-    assert (done.code, list_event_names(program)) == (0, ["2"])
+    assert (done.code, list_event_names(local_receiver)) == (0, ["2"])
     assert "the server is responding again" in done.err
 
 
 def test_a_feed_of_another_make_is_given_up_and_nothing_is_made_up(
-    api: FakeApi, program: FakeReceiver, bridge: Callable[..., CommandResult]
+    api: FakeApi, local_receiver: FakeReceiver, bridge: Callable[..., CommandResult]
 ) -> None:
     api.rows["activity"] = [{"id": 2, "event": "note.created"}]
     done = bridge("--give-up-after", "30s")
-    assert (done.code, program.hits) == (11, [])
+    assert (done.code, local_receiver.requests) == (11, [])
 
 
 def test_a_quiet_feed_gives_a_sign_of_life(bridge: Callable[..., CommandResult]) -> None:
@@ -332,19 +349,19 @@ def test_nothing_is_lost_when_it_is_killed_again_and_again(api: FakeApi, tmp_pat
     env = make_env(tmp_path, DOCSHARE_URL=api.url, DOCSHARE_TOKEN="ds_live_" + "s" * 32)
     with open_receiver() as program:
         options = ("--forward-to", program.url, "--cursor", "kept", "--interval", "10ms", "--from", "start")
-        program.choose = _feed_while_receiving(feed)
+        program.choose_script = _feed_while_receiving(feed)
         feed(130)
         for number in range(8):
             with run_listener(env, *(options if number == 0 else options[:-2])) as running:
-                before, wanted = len(program.hits), chance.randint(1, 25)
-                wait_until(lambda: len(program.hits) >= min(before + wanted, fed - 1), seconds=60)  # noqa: B023
+                before, wanted = len(program.requests), chance.randint(1, 25)
+                wait_until(lambda: len(program.requests) >= min(before + wanted, fed - 1), seconds=60)  # noqa: B023
                 running.end(signal.SIGKILL)
             feed(10)
-        program.script(OK)
+        program.set_script(OK)
         with run_listener(env, *options[:-2]) as running:
             wait_until(lambda: set(list_event_names(program)) == {str(each) for each in range(2, fed + 1)}, seconds=60)
             assert running.end() == 143
-    again = len(program.hits) - (fed - 1)
+    again = len(program.requests) - (fed - 1)
     assert 0 <= again <= 8, "at most the one in flight comes twice at each kill"
     first_seen = list(dict.fromkeys(list_event_names(program)))
     assert first_seen == [str(each) for each in range(2, fed + 1)], "in order, none skipped"

@@ -34,13 +34,13 @@ def test_a_program_on_this_machine_gets_what_it_can_verify_with_the_secret_shown
     server: ServerProcess, listen: Listen, deck: str
 ) -> None:
     with open_receiver() as program, listen("--forward-to", program.url, "--json", "--exit-after", "1") as running:
-        running.until("ready")
+        running.wait_for_line("ready")
         replace_content(server, deck)
-        row = running.row()
+        row = running.read_row()
         assert running.wait() == 0
-    (hit,) = program.hits
+    (hit,) = program.requests
     stamp = int(hit.headers["x-service-signature"].partition(",")[0].removeprefix("t="))
-    assert hit.headers["x-service-signature"] == sign(running.secret, hit.body, stamp * 1000)
+    assert hit.headers["x-service-signature"] == sign(running.last_secret, hit.body, stamp * 1000)
     assert hit.headers["content-type"] == "application/json"
     assert hit.headers["user-agent"] == "Service-Webhooks/1.0"
     assert (hit.headers["webhook-event"], hit.attempt, hit.delivery) == ("content.replaced", 1, row["id"])
@@ -50,70 +50,70 @@ def test_a_program_on_this_machine_gets_what_it_can_verify_with_the_secret_shown
 
 def test_a_row_says_all_about_a_delivery(server: ServerProcess, listen: Listen, deck: str) -> None:
     with open_receiver() as program, listen("--forward-to", program.url, "--json") as running:
-        running.until("ready")
+        running.wait_for_line("ready")
         replace_content(server, deck)
-        row = running.row()
+        row = running.read_row()
     assert list(row) == [
         "receivedAt", "kind", "fileName", "verified", "id", "attempt", "answer", "body", "forwards",
     ]  # fmt: skip
     facts = (row["kind"], row["fileName"], row["verified"], row["attempt"], row["answer"])
     assert facts == ("content.replaced", "next.pdf", True, 1, 200)
-    assert row["body"].encode() == program.hits[0].body
+    assert row["body"].encode() == program.requests[0].body
     (forward,) = row["forwards"]
     assert (forward["url"], forward["status"], forward["ms"] >= 0) == (program.url, 200, True)
 
 
 def test_without_a_program_it_just_shows_what_comes(server: ServerProcess, listen: Listen, deck: str) -> None:
     with listen() as running:
-        running.until("ready")
+        running.wait_for_line("ready")
         replace_content(server, deck)
-        received, *cells = running.line().split("\t")
+        received, *cells = running.read_line().split("\t")
     assert received.endswith("Z")
     assert (cells[:3], cells[4:]) == (["content.replaced", "next.pdf", "true"], ["1", "200", "[]"])
 
 
 def test_a_test_event_goes_through_all_of_it_when_asked_for(server: ServerProcess, listen: Listen, deck: str) -> None:
     with open_receiver() as program, listen("--forward-to", program.url, "--test", "--json") as running:
-        row = running.row()
-        running.until("ready")
+        row = running.read_row()
+        running.wait_for_line("ready")
         assert (row["kind"], row["verified"], row["answer"]) == ("webhook.test", True, 200)
-    assert [json.loads(hit.body)["event"] for hit in program.hits] == ["webhook.test"]
+    assert [json.loads(hit.body)["event"] for hit in program.requests] == ["webhook.test"]
 
 
 def test_bridging_makes_the_body_that_a_real_delivery_has(
     server: ServerProcess, env: dict[str, str], listen: Listen, deck: str
 ) -> None:
     with listen("--json") as running:
-        running.until("ready")
+        running.wait_for_line("ready")
         replace_content(server, deck)
-        real = running.row()
+        real = running.read_row()
     options = ("--bridge", "--from", "start", "--file", deck, "--exit-after", "1", "--json")
     with run_listener(env, *options) as running:
-        assert running.row()["body"] == real["body"]
+        assert running.read_row()["body"] == real["body"]
 
 
 def test_several_programs_get_it(server: ServerProcess, listen: Listen, deck: str) -> None:
     with open_receiver() as one, open_receiver() as two:
         with listen("--forward-to", one.url, "--forward-to", two.url, "--json") as running:
-            running.until("ready")
+            running.wait_for_line("ready")
             replace_content(server, deck)
-            assert [forward["url"] for forward in running.row()["forwards"]] == [one.url, two.url]
-        assert one.hits[0].body == two.hits[0].body
+            assert [forward["url"] for forward in running.read_row()["forwards"]] == [one.url, two.url]
+        assert one.requests[0].body == two.requests[0].body
 
 
 def test_only_the_kinds_and_the_file_that_were_named_arrive(server: ServerProcess, listen: Listen, deck: str) -> None:
     other = upload_file(server)
     with listen("--events", "file.burned,content.replaced", "--file", deck, "--json") as running:
-        running.until("ready")
+        running.wait_for_line("ready")
         assert [events for events, _ in list_listeners(server)] == ['["file.burned", "content.replaced"]']
         replace_content(server, other)
         replace_content(server, deck)
-        assert json.loads(running.row()["body"])["data"]["fileUuid"] == deck
+        assert json.loads(running.read_row()["body"])["data"]["fileUuid"] == deck
 
 
 def test_all_nine_kinds_are_listened_to_unless_some_are_named(server: ServerProcess, listen: Listen) -> None:
     with listen() as running:
-        running.until("ready")
+        running.wait_for_line("ready")
         ((events, file),) = list_listeners(server)
     assert json.loads(events) == [
         "file.viewed", "file.downloaded", "gate.completed", "note.created", "receipt.confirmed", "file.burned",
@@ -131,11 +131,11 @@ def test_each_account_hears_its_own_events(
     mine = upload_file(server, second)
     env["DOCSHARE_TOKEN"] = second["Authorization"].split()[1]
     with listen("--json") as running:
-        assert running.until(f"as {email}")
-        running.until("ready")
+        assert running.wait_for_line(f"as {email}")
+        running.wait_for_line("ready")
         replace_content(server, deck)
         replace_content(server, mine, second)
-        assert json.loads(running.row()["body"])["data"]["fileUuid"] == mine
+        assert json.loads(running.read_row()["body"])["data"]["fileUuid"] == mine
 
 
 def test_without_a_credential_it_hears_the_owners_events(
@@ -143,7 +143,7 @@ def test_without_a_credential_it_hears_the_owners_events(
 ) -> None:
     del env["DOCSHARE_TOKEN"]
     with listen() as running:
-        assert running.until("as owner@example.com")
+        assert running.wait_for_line("as owner@example.com")
 
 
 # --- what the server is answered -------------------------------------------------------------------------------------
@@ -156,9 +156,9 @@ def test_what_a_program_refuses_is_refused_to_the_server(
     server: ServerProcess, listen: Listen, deck: str, habit: str, status: int, answered: int
 ) -> None:
     with open_receiver(FAILING_SCRIPTS[habit]) as program, listen("--forward-to", program.url, "--json") as running:
-        running.until("ready")
+        running.wait_for_line("ready")
         replace_content(server, deck)
-        row = running.row()
+        row = running.read_row()
         booked = list_attempts(server, row["id"])
     assert (row["forwards"][0]["status"], row["answer"]) == (status, answered)
     assert booked == [(answered, True)], "the server has noted the status and tries again"
@@ -179,37 +179,37 @@ def test_a_program_that_is_not_there_is_named_and_the_server_tries_again(
     server: ServerProcess, listen: Listen, deck: str
 ) -> None:
     with listen("--forward-to", "http://127.0.0.1:1/hook", "--json") as running:
-        running.until("ready")
+        running.wait_for_line("ready")
         replace_content(server, deck)
-        row = running.row()
+        row = running.read_row()
     assert (row["answer"], row["forwards"][0]["status"], row["forwards"][0]["error"]) == (502, 0, "connection failed")
 
 
 def test_a_program_may_take_only_so_long(server: ServerProcess, listen: Listen, deck: str) -> None:
     options = ("--forward-timeout", "200ms", "--json")
     with open_receiver(FAILING_SCRIPTS["hang"]) as program, listen("--forward-to", program.url, *options) as running:
-        running.until("ready")
+        running.wait_for_line("ready")
         replace_content(server, deck)
-        row = running.row()
+        row = running.read_row()
     assert (row["answer"], row["forwards"][0]["error"]) == (502, "no response within 0.2 s")
 
 
 def test_it_can_play_a_bad_receiver(server: ServerProcess, listen: Listen, deck: str) -> None:
     options = ("--status", "503", "--latency", "300ms", "--json")
     with open_receiver() as program, listen("--forward-to", program.url, *options) as running:
-        running.until("ready")
+        running.wait_for_line("ready")
         replace_content(server, deck)
-        row = running.row()
+        row = running.read_row()
         assert list_attempts(server, row["id"]) == [(503, True)]
-    assert (row["answer"], row["forwards"], program.hits) == (503, [], [])
+    assert (row["answer"], row["forwards"], program.requests) == (503, [], [])
 
 
 def test_a_share_of_deliveries_can_be_refused(server: ServerProcess, listen: Listen, deck: str) -> None:
     with listen("--fail-rate", "0.5", "--json", "--exit-after", "40") as running:
         url = running.url
         for _ in range(40):
-            post_delivery(url, running.secret, b'{"event":"file.viewed"}')
-        answers = [running.row()["answer"] for _ in range(40)]
+            post_delivery(url, running.last_secret, b'{"event":"file.viewed"}')
+        answers = [running.read_row()["answer"] for _ in range(40)]
         assert running.wait() == 0
     assert set(answers) == {200, 500}
 
@@ -222,7 +222,7 @@ def test_a_signal_ends_it_and_the_server_forgets_it(
     server: ServerProcess, listen: Listen, number: int, code: int
 ) -> None:
     with listen() as running:
-        running.until("ready")
+        running.wait_for_line("ready")
         assert len(list_listeners(server)) == 1
         assert running.end(number) == code
     assert list_listeners(server) == []
@@ -239,7 +239,7 @@ def test_a_closed_pipe_ends_it(server: ServerProcess, env: dict[str, str], deck:
     os.close(read)
     with run_listener(env, "--data", str(server.data_dir), stdout=write) as running:
         os.close(write)
-        running.until("ready")
+        running.wait_for_line("ready")
         replace_content(server, deck)
         assert running.wait() == 141
     assert list_listeners(server) == []

@@ -22,28 +22,28 @@ def test_what_is_not_from_the_server_reaches_no_program(listen: Listen) -> None:
         url = running.url
         assert requests.post(url, data=b'{"event":"file.viewed"}', timeout=30).status_code == 401
         assert post_delivery(url, "whsec_guessed", b'{"event":"file.viewed"}') == 401
-        rows = [running.row(), running.row()]
+        rows = [running.read_row(), running.read_row()]
         assert [row["verified"] for row in rows] == [False, False]
         assert rows[0]["flaw"] == "The delivery has no signature."
         assert rows[1]["flaw"].startswith("The signature does not match")
-        assert program.hits == []
-        assert post_delivery(url, running.secret, b'{"event":"file.viewed"}') == 200
+        assert program.requests == []
+        assert post_delivery(url, running.last_secret, b'{"event":"file.viewed"}') == 200
         assert running.wait() == 0, "only what is genuine counts"
-    assert len(program.hits) == 1
+    assert len(program.requests) == 1
 
 
 @pytest.mark.parametrize("body", [b"", b"\xff\xfe", b"[" * 5000, b"[1]", b'{"event": ["x"], "data": 7}'])
 def test_a_strange_body_that_is_signed_is_shown_and_handed_on_as_it_is(listen: Listen, body: bytes) -> None:
     with open_receiver() as program, listen("--forward-to", program.url, "--json") as running:
-        assert post_delivery(running.url, running.secret, body, Webhook_Event="odd") == 200
-        assert running.row()["verified"] is True
-    assert program.hits[0].body == body
+        assert post_delivery(running.url, running.last_secret, body, Webhook_Event="odd") == 200
+        assert running.read_row()["verified"] is True
+    assert program.requests[0].body == body
 
 
 def test_a_second_attempt_is_told_as_such(listen: Listen, env: dict[str, str], server: ServerProcess) -> None:
     with listen("--json") as running:
-        assert post_delivery(running.url, running.secret, b'{"event":"file.viewed"}', Webhook_Attempt="2") == 200
-        assert running.row()["attempt"] == 2
+        assert post_delivery(running.url, running.last_secret, b'{"event":"file.viewed"}', Webhook_Attempt="2") == 200
+        assert running.read_row()["attempt"] == 2
 
 
 @pytest.mark.parametrize(("method", "status"), [("GET", 405), ("PUT", 405), ("HEAD", 405)])
@@ -64,12 +64,12 @@ def test_a_body_that_no_server_sends_is_not_read(listen: Listen) -> None:
 
 def test_the_secret_can_be_all_there_is_on_stdout(server: ServerProcess, listen: Listen, deck: str) -> None:
     with listen("--print-secret", "--exit-after", "1") as running:
-        secret = running.line()
+        secret = running.read_line()
         assert post_delivery(running.url, secret, b'{"event":"file.viewed"}') == 200
         assert running.wait() == 0
-        assert running.rest() == []
-        assert secret not in running.words()
-        assert "file.viewed" in running.words()
+        assert running.read_remaining() == []
+        assert secret not in running.read_stderr()
+        assert "file.viewed" in running.read_stderr()
 
 
 def test_a_secret_of_a_file_signs_and_is_shown_nowhere(
@@ -78,11 +78,11 @@ def test_a_secret_of_a_file_signs_and_is_shown_nowhere(
     kept = tmp_path / "secret.txt"
     kept.write_text("whsec_" + "5e" * 32 + "\n")
     with listen("--secret-file", str(kept), "--json", "--exit-after", "1") as running:
-        running.until("ready")
+        running.wait_for_line("ready")
         replace_content(server, deck)
-        assert running.row()["verified"] is True
+        assert running.read_row()["verified"] is True
         assert running.wait() == 0
-        assert "5e5e" not in running.words()
+        assert "5e5e" not in running.read_stderr()
 
 
 # --- what is kept and shown ------------------------------------------------------------------------------------------
@@ -93,38 +93,38 @@ def test_what_is_saved_can_be_replayed(
 ) -> None:
     saved, secret = tmp_path / "kept.jsonl", tmp_path / "secret.txt"
     with listen("--save", str(saved), "--json", "--exit-after", "2") as running:
-        running.until("ready")
+        running.wait_for_line("ready")
         replace_content(server, deck)
         replace_content(server, deck)
-        rows = [running.row(), running.row()]
+        rows = [running.read_row(), running.read_row()]
         assert running.wait() == 0
     assert [json.loads(line) for line in saved.read_text().splitlines()] == rows
     assert saved.stat().st_mode & 0o777 == 0o600
-    secret.write_text(running.secret)
+    secret.write_text(running.last_secret)
     with open_receiver() as program:
         done = run_docshare(
             "webhooks", "replay", str(saved), "--to", program.url, "--secret-file", str(secret), env=env
         )
         assert done.returncode == 0, done.stderr
-        assert [hit.body.decode() for hit in program.hits] == [row["body"] for row in rows]
+        assert [hit.body.decode() for hit in program.requests] == [row["body"] for row in rows]
 
 
 def test_what_a_program_answers_can_be_shown(server: ServerProcess, listen: Listen, deck: str) -> None:
     words = http_response(b"no such\x1b[2J route", "404 Not Found")
     with open_receiver(words) as program, listen("--forward-to", program.url, "--show-response", "--json") as running:
-        running.until("ready")
+        running.wait_for_line("ready")
         replace_content(server, deck)
-        assert running.row()["forwards"][0]["response"] == "no such\x1b[2J route"
+        assert running.read_row()["forwards"][0]["response"] == "no such\x1b[2J route"
 
 
 def test_a_terminal_shows_arrows(server: ServerProcess, env: dict[str, str], deck: str) -> None:
     with open_receiver(http_response(b"two\nlines \x1b[2J", "500 Broken")) as program:
         line = [*COMMAND, "webhooks", "listen", "--data", str(server.data_dir), "--show-response"]
         with Terminal([*line, "--forward-to", program.url, "--exit-after", "1"], env, columns=200) as terminal:
-            terminal.until("ready")
+            terminal.wait_for_text("ready")
             replace_content(server, deck)
-            screen = terminal.end()
-    shown = screen.shown.splitlines()[-4:]
+            screen = terminal.wait_for_exit()
+    shown = screen.text.splitlines()[-4:]
     clock, arrow, kind, name = shown[0].split()
     assert (len(clock), arrow, kind, name) == (8, "->", "content.replaced", "next.pdf")
     assert shown[1].split()[:2] == ["<-", "500"]
@@ -134,6 +134,6 @@ def test_a_terminal_shows_arrows(server: ServerProcess, env: dict[str, str], dec
 
 def test_it_stands_in_no_list_of_webhooks(server: ServerProcess, listen: Listen) -> None:
     with listen() as running:
-        running.until("ready")
+        running.wait_for_line("ready")
         answer = requests.get(f"{server.url}/api/v1/webhooks", headers=server.headers, timeout=30)
         assert answer.json() == {"webhooks": []}

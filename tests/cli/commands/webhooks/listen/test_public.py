@@ -54,14 +54,14 @@ def test_what_comes_through_the_tunnel_is_verified_and_handed_on(
 ) -> None:
     with open_receiver() as program:
         with run_listener(env, *tunnel, "--forward-to", program.url, "--json") as running:
-            running.until(READY)
+            running.wait_for_line(READY)
             (webhook,) = list_webhooks(server)
             replace_content(server, deck)
-            row = running.row()
+            row = running.read_row()
         assert webhook["url"] == tunnel[1]
         assert len(webhook["events"]) == 9
         assert (row["kind"], row["verified"], row["answer"]) == ("content.replaced", True, 200)
-        (hit,) = program.hits
+        (hit,) = program.requests
     assert json.loads(hit.body)["data"]["fileUuid"] == deck
 
 
@@ -72,10 +72,10 @@ def test_a_program_that_refuses_makes_the_server_try_again(
         open_receiver(FAILING_SCRIPTS["5xx"]) as program,
         run_listener(env, *tunnel, "--forward-to", program.url) as running,
     ):
-        running.until(READY)
+        running.wait_for_line(READY)
         uuid = list_webhooks(server)[0]["uuid"]
         replace_content(server, deck)
-        running.line()
+        running.read_line()
         url = f"{server.url}/api/v1/webhooks/{uuid}/deliveries"
 
         def states() -> list[tuple[str, list[int]]]:
@@ -90,7 +90,7 @@ def test_the_webhook_is_gone_at_the_end(
     server: ServerProcess, env: dict[str, str], tunnel: tuple[str, ...], tmp_path: Path, number: int, code: int
 ) -> None:
     with run_listener(env, *tunnel) as running:
-        running.until(READY)
+        running.wait_for_line(READY)
         (entry,) = read_listener_file(tmp_path)
         assert (entry["uuid"], entry["url"]) == (list_webhooks(server)[0]["uuid"], tunnel[1])
         assert (entry["origin"], entry["profile"], entry["createdAt"][-1]) == (server.url, None, "Z")
@@ -100,7 +100,7 @@ def test_the_webhook_is_gone_at_the_end(
 
 def kill_listener(env: dict[str, str], tunnel: tuple[str, ...]) -> None:
     with run_listener(env, *tunnel) as running:
-        running.until(READY)
+        running.wait_for_line(READY)
         running.end(signal.SIGKILL)
 
 
@@ -118,7 +118,7 @@ def test_a_listener_that_runs_is_not_pruned(
     server: ServerProcess, env: dict[str, str], tunnel: tuple[str, ...], tmp_path: Path
 ) -> None:
     with run_listener(env, *tunnel) as running:
-        running.until(READY)
+        running.wait_for_line(READY)
         assert run_docshare("webhooks", "prune", "--yes", env=env).returncode == 0
         assert len(list_webhooks(server)) == 1
 
@@ -128,8 +128,8 @@ def test_a_tunnel_that_leads_nowhere_is_told_before_it_says_ready(
 ) -> None:
     with run_listener(env, "--public-url", "http://127.0.0.1:1/in", "--port", find_free_port()) as running:
         assert running.wait() == 11
-        assert "did not arrive: there was no response" in running.words()
-        assert "ready" not in running.words()
+        assert "did not arrive: there was no response" in running.read_stderr()
+        assert "ready" not in running.read_stderr()
     assert (list_webhooks(server), read_listener_file(tmp_path)) == ([], [])
 
 
@@ -150,64 +150,64 @@ def test_an_address_that_the_server_refuses_ends_with_9(server: ServerProcess, e
 
 
 @pytest.fixture
-def board(api: FakeApi) -> FakeWebhooks:
+def fake_webhooks(api: FakeApi) -> FakeWebhooks:
     return FakeWebhooks(api)
 
 
 def start_listener(shell: Shell, board: FakeWebhooks, *options: str) -> ListenerThread:
     """A listener whose webhook stands and was tested."""
     found = ListenerThread(shell, "--public-url", "https://tunnel.example/in", "--port", find_free_port(), *options)
-    wait_until(lambda: READY in found.said, seconds=60)
+    wait_until(lambda: READY in found.stderr, seconds=60)
     return found
 
 
-def test_a_webhook_that_somebody_deletes_ends_it_loudly(board: FakeWebhooks, shell: Shell) -> None:
-    running = start_listener(shell, board)
-    board.rows.clear()
-    done = running.over()
+def test_a_webhook_that_somebody_deletes_ends_it_loudly(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
+    running = start_listener(shell, fake_webhooks)
+    fake_webhooks.rows.clear()
+    done = running.wait_for_end()
     assert (done.code, "the webhook was deleted" in done.err) == (11, True)
 
 
-def test_a_webhook_that_is_disabled_ends_it_loudly_and_is_deleted(board: FakeWebhooks, shell: Shell) -> None:
-    running = start_listener(shell, board)
-    board.rows[0]["active"] = False
-    done = running.over()
+def test_a_webhook_that_is_disabled_ends_it_loudly_and_is_deleted(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
+    running = start_listener(shell, fake_webhooks)
+    fake_webhooks.rows[0]["active"] = False
+    done = running.wait_for_end()
     assert (done.code, "the server disabled the webhook" in done.err) == (11, True)
-    assert board.rows == []
+    assert fake_webhooks.rows == []
 
 
-def test_a_webhook_that_cannot_be_deleted_stays_noted(board: FakeWebhooks, api: FakeApi, shell: Shell) -> None:
-    running = start_listener(shell, board, "--timeout", "5m")
-    api.on("DELETE", f"/webhooks/{board.rows[0]['uuid']}", problem(403, "forbidden"))
-    done = running.over()
+def test_a_webhook_that_cannot_be_deleted_stays_noted(fake_webhooks: FakeWebhooks, api: FakeApi, shell: Shell) -> None:
+    running = start_listener(shell, fake_webhooks, "--timeout", "5m")
+    api.on("DELETE", f"/webhooks/{fake_webhooks.rows[0]['uuid']}", problem(403, "forbidden"))
+    done = running.wait_for_end()
     assert (done.code, "delete it with: docshare webhooks prune" in done.err) == (0, True)
-    assert [entry["uuid"] for entry in read_listener_file(shell.home)] == [board.rows[0]["uuid"]]
+    assert [entry["uuid"] for entry in read_listener_file(shell.home)] == [fake_webhooks.rows[0]["uuid"]]
 
 
 def test_a_signal_while_it_tidies_up_does_not_keep_it_from_that(
-    board: FakeWebhooks, api: FakeApi, shell: Shell, tmp_path: Path
+    fake_webhooks: FakeWebhooks, api: FakeApi, shell: Shell, tmp_path: Path
 ) -> None:
     env = make_env(tmp_path, DOCSHARE_URL=api.url, DOCSHARE_TOKEN=TOKEN)
     with run_listener(env, "--public-url", "https://tunnel.example/in", "--port", find_free_port()) as running:
-        running.until(READY)
+        running.wait_for_line(READY)
 
         def deleted(_: RecordedRequest) -> FakeResponse:
             running.process.send_signal(signal.SIGTERM)
             return FakeResponse(b"", 204)
 
-        api.on("DELETE", f"/webhooks/{board.rows[0]['uuid']}", deleted)
+        api.on("DELETE", f"/webhooks/{fake_webhooks.rows[0]['uuid']}", deleted)
         running.process.send_signal(signal.SIGINT)
         assert running.wait() == 143
     assert read_listener_file(tmp_path) == []
 
 
 def test_a_test_that_is_not_delivered_ends_it_with_the_status(
-    board: FakeWebhooks, shell: Shell, time: FakeTime
+    fake_webhooks: FakeWebhooks, shell: Shell, time: FakeTime
 ) -> None:
-    board.results = [{"delivered": False, "status": 502, "latencyMs": 3}]
+    fake_webhooks.results = [{"delivered": False, "status": 502, "latencyMs": 3}]
     done = shell("webhooks", "listen", "--public-url", "https://tunnel.example/in", "--port", find_free_port())
     assert (done.code, "the response was 502" in done.err) == (11, True)
-    assert board.rows == []
+    assert fake_webhooks.rows == []
 
 
 def test_the_test_delivery_itself_is_not_shown(
@@ -216,5 +216,5 @@ def test_the_test_delivery_itself_is_not_shown(
     with open_receiver() as program:
         running: ListenerProcess
         with run_listener(env, *tunnel, "--forward-to", program.url) as running:
-            running.until(READY)
-        assert (running.rest(), program.hits) == ([], [])
+            running.wait_for_line(READY)
+        assert (running.read_remaining(), program.requests) == ([], [])

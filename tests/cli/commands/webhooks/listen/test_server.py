@@ -42,7 +42,7 @@ def list_listener_uuids(server: ServerProcess) -> list[str]:
 def wait_for_listener(server: ServerProcess, attending: ListenerThread) -> str:
     """The UUID of the one listener, as soon as it is ready."""
     wait_until(lambda: list_listener_uuids(server), seconds=60)
-    wait_until(lambda: "ready: " in attending.said, seconds=60)
+    wait_until(lambda: "ready: " in attending.stderr, seconds=60)
     return list_listener_uuids(server)[0]
 
 
@@ -62,8 +62,10 @@ def make_environments(server: ServerProcess, folder: Path) -> dict[str, dict[str
 def test_the_server_on_this_machine_is_listened_to_directly(server: ServerProcess, tmp_path: Path, case: str) -> None:
     options = ("--data", str(server.data_dir)) if case == "elsewhere, and --data" else ()
     with run_listener(make_environments(server, tmp_path)[case], *options) as running:
-        assert running.until(f"listening to the server on this machine ({server.data_dir}) as owner@example.com")
-        assert running.until("ready: deliveries arrive at http://127.0.0.1:")
+        assert running.wait_for_line(
+            f"listening to the server on this machine ({server.data_dir}) as owner@example.com"
+        )
+        assert running.wait_for_line("ready: deliveries arrive at http://127.0.0.1:")
 
 
 def test_the_profile_local_means_the_server_on_this_machine(server: ServerProcess, tmp_path: Path) -> None:
@@ -72,7 +74,7 @@ def test_the_profile_local_means_the_server_on_this_machine(server: ServerProces
     done = subprocess.run(line, env=env, input=server.token, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     with run_listener(env) as running:
-        assert running.until("listening to the server on this machine")
+        assert running.wait_for_line("listening to the server on this machine")
 
 
 def test_a_server_elsewhere_is_bridged(api: FakeApi, shell: Shell, server: ServerProcess) -> None:
@@ -110,7 +112,7 @@ def test_a_server_that_goes_away_for_long_ends_it_loudly(server: ServerProcess, 
     wait_for_listener(server, attending)
     server.process.send_signal(signal.SIGKILL)
     server.process.wait()
-    done = attending.over()
+    done = attending.wait_for_end()
     assert done.code == 11
     assert "cannot be reached; retrying" in done.err
     assert "stopped after" in done.err
@@ -121,16 +123,16 @@ def test_a_server_that_comes_back_elsewhere_is_found_again(server: ServerProcess
     wait_for_listener(server, attending)
     server.process.terminate()
     server.process.wait()
-    wait_until(lambda: attending.passing(11) or "cannot be reached" in attending.said, seconds=60)
+    wait_until(lambda: attending.advance_time(11) or "cannot be reached" in attending.stderr, seconds=60)
     process, url = start_server("--data", str(server.data_dir), "--port", "0", env=make_env(tmp_path / "server"))
     try:
         moved = dataclasses.replace(server, url=url)
-        wait_until(lambda: attending.passing(11) or "is responding again" in attending.said, seconds=60)
+        wait_until(lambda: attending.advance_time(11) or "is responding again" in attending.stderr, seconds=60)
         replace_content(moved, upload_file(moved))
         attending.join(60)
-        assert attending.ended is not None
-        assert attending.ended.code == 0
-        assert attending.ended.out.split("\t")[1:4] == ["content.replaced", "next.pdf", "true"]
+        assert attending.result is not None
+        assert attending.result.code == 0
+        assert attending.result.out.split("\t")[1:4] == ["content.replaced", "next.pdf", "true"]
     finally:
         process.terminate()
         process.communicate(timeout=30)
@@ -141,20 +143,20 @@ def test_a_listener_that_was_forgotten_begins_anew_with_the_same_secret_and_says
 ) -> None:
     attending = ListenerThread(shell, "--data", str(server.data_dir), "--exit-after", "1")
     first = wait_for_listener(server, attending)
-    RunningServer(server.data_dir).tell("listen stop", {"uuid": first})
-    wait_until(lambda: attending.passing(11) or list_listener_uuids(server), seconds=60)
+    RunningServer(server.data_dir).run_command("listen stop", {"uuid": first})
+    wait_until(lambda: attending.advance_time(11) or list_listener_uuids(server), seconds=60)
     replace_content(server, upload_file(server))
     attending.join(60)
-    assert attending.ended is not None
-    assert attending.ended.code == 0
-    assert attending.ended.out.split("\t")[3] == "true"
-    assert attending.ended.err.count("were not delivered") == 1
+    assert attending.result is not None
+    assert attending.result.code == 0
+    assert attending.result.out.split("\t")[3] == "true"
+    assert attending.result.err.count("were not delivered") == 1
 
 
 def test_a_quiet_listener_shows_that_it_is_alive(server: ServerProcess, shell: Shell) -> None:
     attending = ListenerThread(shell, "--data", str(server.data_dir), "--timeout", "10m")
     wait_for_listener(server, attending)
-    done = attending.over()
+    done = attending.wait_for_end()
     assert done.code == 0
     assert "still listening; 0 deliveries so far" in done.err
 
@@ -192,4 +194,4 @@ def test_what_does_not_go_together_is_wrong_usage(
     secret.write_text("whsec_x")
     shell = Shell(tmp_path, api.url, time)
     done = shell("webhooks", "listen", *(str(secret) if word == "SECRET" else word for word in options))
-    assert (done.code, done.out, api.heard) == (2, "", [])
+    assert (done.code, done.out, api.requests) == (2, "", [])

@@ -1,0 +1,18 @@
+"""Fixtures of the tests of variants."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.commands.fake_variants import FakeVariants
+from tests.support.fake_api import FakeApi
+
+
+@pytest.fixture
+def fake_variants(api: FakeApi) -> FakeVariants:
+    return FakeVariants(api)
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    return tmp_path / "links.csv"
