@@ -1,6 +1,11 @@
 """Everything a browser opens: share pages, sign-in, and what they load."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from flask import Flask
+from jinja2 import Undefined
+from jinja2.utils import missing
 
 from docshare.server.runtime import Runtime
 from docshare.server.services.files import page_range
@@ -25,6 +30,16 @@ from docshare.server.web import (
 )
 
 
+class _FieldUndefined(Undefined):
+    """The value of a name that does not exist. A missing variable or key of a mapping is empty; a missing field of an
+    object is an error, because nobody would notice the empty place in the page."""
+
+    def __init__(self, hint: str | None = None, obj: Any = missing, name: str | None = None, **more: Any) -> None:
+        super().__init__(hint, obj, name, **more)
+        if not (obj is missing or isinstance(obj, Mapping)):
+            self._fail_with_undefined_error()
+
+
 def prepare_pages(rt: Runtime) -> None:
     """Make what the pages need of the instance, so that showing the first one stores nothing."""
     for service in (viewing, page_range, watermark, entry, unsubscribe):
@@ -35,6 +50,7 @@ def register(app: Flask) -> None:
     """Add the pages and what they load to ``app``."""
     app.jinja_env.globals["asset"] = assets.asset_url
     app.jinja_env.globals["oembed_address"] = oembed.oembed_url
+    app.jinja_env.undefined = _FieldUndefined
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     app.after_request(headers.add_security_headers)
     for module in (
