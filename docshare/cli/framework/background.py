@@ -23,10 +23,10 @@ def sleep_or_stop(stop: threading.Event, seconds: float) -> None:
 
 
 class BackgroundTask(threading.Thread):
-    """Runs ``work``, which returns an exit code, and sets ``over`` at the end. ``ended``: it returned by itself."""
+    """Runs ``work``, which returns an exit code, and sets ``over`` at the end. ``has_ended``: it returned by itself."""
 
     def __init__(self, work: Callable[[], int], over: threading.Event) -> None:
-        super().__init__(name="errand", daemon=True)
+        super().__init__(name="background task", daemon=True)
         self._work, self._over = work, over
         self._code = 0
         self._error: BaseException | None = None

@@ -30,6 +30,7 @@ _PLACEHOLDER_URL = "http://127.0.0.1"  # until the port is known
 _LOOPBACK_NETWORKS = ("127.0.0.0/8", "::1/128", "localhost")
 _API_KEY_NAME = "serve"
 _TASK_STOP_TIMEOUT_S = 30.0  # seconds for the command of --exec to exit after SIGTERM
+_SIGNAL_CHECK_S = 1.0
 _CLEANUP_TIMEOUT_S = 0.2  # seconds for the task to clear its status line before the next output
 
 
@@ -285,7 +286,9 @@ def _serve_until_stopped(ctx: Context, plan: ServeOptions, stop: threading.Event
     )
     task = BackgroundTask(lambda: _run_task(mine, plan, address.base_url, stop), stop)
     task.start()
-    stop.wait()
+    # A signal that arrives just before an untimed wait would be handled only when the wait ends.
+    while not stop.wait(_SIGNAL_CHECK_S):
+        pass
     task.join(_CLEANUP_TIMEOUT_S)
     if not task.has_ended:
         ctx.note("stopping after running requests finish")
