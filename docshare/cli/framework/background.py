@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
+_SIGNAL_POLL_S = 0.5  # longest delay of a signal that does not interrupt the wait of the main thread
+
 
 class _StopRequested(Exception):
     """Raised in the background task to end it when the program stops."""
@@ -50,6 +52,16 @@ class BackgroundTask(threading.Thread):
         if self._error is not None:
             raise self._error
         return self._code
+
+
+def wait_in_main_thread(stop: threading.Event) -> None:
+    """Wait until ``stop`` is set by a signal handler or another thread.
+
+    Handlers run only in the main thread, between two of its instructions. An untimed wait never runs the handler of a
+    signal that arrived just before it, or that the system delivered to another thread.
+    """
+    while not stop.wait(_SIGNAL_POLL_S):
+        pass
 
 
 @contextmanager

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from docshare.cli.framework import background
 from docshare.cli.framework.admin_channel import run_on_directory, translate_data_errors
 from docshare.cli.framework.app import App, TyperCommand
-from docshare.cli.framework.background import BackgroundTask, make_ephemeral_env, sleep_or_stop, trap_signals
 from docshare.cli.framework.context import Context, activate, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
 
@@ -30,7 +30,6 @@ _PLACEHOLDER_URL = "http://127.0.0.1"  # until the port is known
 _LOOPBACK_NETWORKS = ("127.0.0.0/8", "::1/128", "localhost")
 _API_KEY_NAME = "serve"
 _TASK_STOP_TIMEOUT_S = 30.0  # seconds for the command of --exec to exit after SIGTERM
-_SIGNAL_CHECK_S = 1.0
 _CLEANUP_TIMEOUT_S = 0.2  # seconds for the task to clear its status line before the next output
 
 
@@ -156,7 +155,7 @@ def _check_files(files: list[Path], demo: bool) -> tuple[Path, ...]:
 
 def _run(ctx: Context, plan: ServeOptions) -> int:
     with ExitStack() as stack:
-        stop = stack.enter_context(trap_signals())
+        stop = stack.enter_context(background.trap_signals())
         if plan.ephemeral:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="docshare-"))
             plan.settings["data_dir"] = Path(folder) / "data"
@@ -281,14 +280,12 @@ def _serve_until_stopped(ctx: Context, plan: ServeOptions, stop: threading.Event
     if plan.settings["data_dir"] is not None:
         env["DOCSHARE_DATA_DIR"] = str(Path(plan.settings["data_dir"]).expanduser().absolute())
     mine = ctx.derive(
-        env=make_ephemeral_env(env, plan.settings["data_dir"]) if plan.ephemeral else env,
-        sleep=lambda seconds: sleep_or_stop(stop, seconds),
+        env=background.make_ephemeral_env(env, plan.settings["data_dir"]) if plan.ephemeral else env,
+        sleep=lambda seconds: background.sleep_or_stop(stop, seconds),
     )
-    task = BackgroundTask(lambda: _run_task(mine, plan, address.base_url, stop), stop)
+    task = background.BackgroundTask(lambda: _run_task(mine, plan, address.base_url, stop), stop)
     task.start()
-    # A signal that arrives just before an untimed wait would be handled only when the wait ends.
-    while not stop.wait(_SIGNAL_CHECK_S):
-        pass
+    background.wait_in_main_thread(stop)
     task.join(_CLEANUP_TIMEOUT_S)
     if not task.has_ended:
         ctx.note("stopping after running requests finish")
