@@ -2,7 +2,8 @@
 
 This module imports only ``os`` and ``sys``, because completion needs it on every TAB.
 
-The paths are those of platformdirs (a test compares them), which takes longer to import than all of completion.
+The paths are those of platformdirs (a test compares them), which takes longer to import than all of completion and
+reads only the environment of the process. ``pyproject.toml`` has the figures.
 """
 
 import os
