@@ -132,16 +132,29 @@ def add_word(pdf: pikepdf.Pdf) -> None:
 @pytest.mark.parametrize("change", [remove_word, rotate_page, add_word])
 def test_a_copy_that_looks_different_is_refused(write_file: Put, change: Callable[[pikepdf.Pdf], object]) -> None:
     before = OpenPdfDocument(write_file(pdfs.simple_pdf(pages=3)).open("rb"))
-    comparison.require_same_looks(before, spoil_document(lambda _: None), 1, stamped=False)
+    comparison.require_same_looks(before, spoil_document(lambda _: None), 1, 3, stamped=False)
     with pytest.raises(PdfRefused, match="looks"):
-        comparison.require_same_looks(before, spoil_document(change), 1, stamped=False)
+        comparison.require_same_looks(before, spoil_document(change), 1, 3, stamped=False)
+    before.close()
+
+
+@pytest.mark.parametrize(("first", "last"), [(1, 2), (2, 2), (1, 1)])
+def test_a_copy_with_a_page_too_many_is_refused(write_file: Put, first: int, last: int) -> None:
+    """The page behind the range looks like the source, so that only the number of pages gives it away."""
+    before = OpenPdfDocument(write_file(pdfs.simple_pdf(pages=3)).open("rb"))
+    with pikepdf.open(io.BytesIO(pdfs.simple_pdf(pages=3))) as pdf, pikepdf.new() as cut:
+        cut.pages.extend(pdf.pages[first - 1 : last + 1])
+        out = io.BytesIO()
+        cut.save(out)
+    with pytest.raises(PdfRefused, match="looks"):
+        comparison.require_same_looks(before, out.getvalue(), first, last, stamped=False)
     before.close()
 
 
 def test_a_stamped_copy_without_its_mark_is_refused(write_file: Put) -> None:
     before = OpenPdfDocument(write_file(pdfs.simple_pdf(pages=3)).open("rb"))
     with pytest.raises(PdfRefused, match="looks"):
-        comparison.require_same_looks(before, spoil_document(lambda _: None), 1, stamped=True)
+        comparison.require_same_looks(before, spoil_document(lambda _: None), 1, 3, stamped=True)
     before.close()
 
 
@@ -171,6 +184,6 @@ def test_without_enough_time_a_sample_of_pages_is_compared(write_file: Put, monk
     monkeypatch.setattr(comparison, "_is_page_alike", alike)
     monkeypatch.setattr(comparison, "_BUDGET_S", 5.5)
     monkeypatch.setattr(comparison, "time", SimpleNamespace(monotonic=lambda: next(clock)))
-    comparison.require_same_looks(before, pdfs.simple_pdf(pages=64), 1, stamped=False)
+    comparison.require_same_looks(before, pdfs.simple_pdf(pages=64), 1, 64, stamped=False)
     before.close()
     assert looked == [1, 33, 17, 49, 9, 25]

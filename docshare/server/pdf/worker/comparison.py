@@ -28,10 +28,11 @@ _WHITE = 0xFFFFFFFF
 _PauseCallback = dict(pdfium.IFSDK_PAUSE._fields_)["NeedToPauseNow"]
 
 
-def require_same_looks(source: OpenPdfDocument, made: bytes, first: int, *, stamped: bool) -> None:
-    """Raise PdfRefused ``looks`` if pages of ``made`` differ from those of ``source``, starting at page ``first``
-    (1-based).
+def require_same_looks(source: OpenPdfDocument, made: bytes, first: int, last: int, *, stamped: bool) -> None:
+    """Raise PdfRefused ``looks`` unless the pages of ``made`` are the pages ``first`` to ``last`` of ``source``
+    (1-based, inclusive) and look like them.
 
+    The pages are counted again, because a reader that is not based on qpdf can find a page that ``leaks`` did not see.
     ``stamped``: the last object on each page of ``made`` is a watermark, which is hidden for the comparison. Pages of
     ``source`` that cannot be rendered are skipped.
     """
@@ -41,6 +42,8 @@ def require_same_looks(source: OpenPdfDocument, made: bytes, first: int, *, stam
     except pypdfium2.PdfiumError as error:
         raise PdfRefused("looks") from error
     with closing(copy):
+        if len(copy) != last - first + 1:
+            raise PdfRefused("looks")
         copy.init_forms()
         for index in _spread_indexes(len(copy)):
             # A second attempt: pdfium can render a substituted font differently the first time.

@@ -79,7 +79,7 @@ def _build(opened: OpenPdf, source: OpenPdfDocument, job: dict[str, Any], *, wra
         raise PdfRefused("missing") from error
     except _MALFORMED_ERRORS as error:
         raise PdfRefused("contents") from error
-    comparison.require_same_looks(source, out, first, stamped=mark is not None)
+    comparison.require_same_looks(source, out, first, last, stamped=mark is not None)
     return out
 
 
