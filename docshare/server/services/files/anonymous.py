@@ -55,15 +55,11 @@ def store_upload(rt: Runtime, received: ReceivedFile, address: str) -> Anonymous
     if media.detect_document_type(received.part.head) == "pdf" and received.part.size > max_bytes(rt):
         raise too_large(rt)
     document = intake.store_document(rt, find_plan(rt), received, tenants.address_tenant_key(address))
-    try:
-        if document.size > max_bytes(rt):
+    with intake.blob_transaction(rt, document.blob):
+        if document.size > max_bytes(rt):  # an office document whose PDF is larger
             raise too_large(rt)
-        with rt.db.write():
-            row = intake.insert_file(rt, document, owner_id=None, delete_at=rt.clock() + ANONYMOUS_EXPIRY_MS)
-            return AnonymousUpload(row, tokens.mint(rt, row.id), document.warning, document.left_out)
-    except BaseException as error:
-        intake.discard_blob(rt, document.blob, error)
-        raise
+        row = intake.insert_file(rt, document, owner_id=None, delete_at=rt.clock() + ANONYMOUS_EXPIRY_MS)
+        return AnonymousUpload(row, tokens.mint(rt, row.id), document.warning, document.left_out)
 
 
 def max_bytes(rt: Runtime) -> int:

@@ -1,7 +1,7 @@
 """Import a PDF: fetch it from a host that the operator allows, and make it a file."""
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -23,7 +23,7 @@ from docshare.server.runtime import Runtime
 from docshare.server.services.accounts.callers import Caller, recheck_caller
 from docshare.server.services.designs import designs, tokens
 from docshare.server.services.designs.tokens import UserDesign
-from docshare.server.services.files import intake, replace, tenants, trials
+from docshare.server.services.files import intake, replace, tenants
 from docshare.server.services.files.intake import StoredDocument
 from docshare.server.store.blobs import HEAD_BYTES, PartialFile
 
@@ -117,19 +117,13 @@ def fetch_document(rt: Runtime, order: ImportRequest, ceiling: SourceLimit, owne
         part.discard()
 
 
-@contextmanager
-def document_transaction(rt: Runtime, document: StoredDocument, bound: DesignFile | None) -> Iterator[None]:
-    """Run the transaction that stores ``document`` in a file. Delete its bytes if that fails; otherwise delete those of
-    the version of ``bound`` that it replaces."""
-    try:
-        with rt.db.write():
-            yield
-    except BaseException as error:
-        intake.discard_blob(rt, document.blob, error)
-        raise
-    if bound is not None:
-        replace.delete_replaced(rt, _replacement_target(bound))
-        trials.try_file(rt, bound.uuid)
+def document_transaction(
+    rt: Runtime, document: StoredDocument, bound: DesignFile | None
+) -> AbstractContextManager[None]:
+    """Return the transaction that stores ``document`` as a new file, or as the next version of ``bound``."""
+    if bound is None:
+        return intake.blob_transaction(rt, document.blob)
+    return replace.replacement_transaction(rt, document, _replacement_target(bound))
 
 
 def replace_bound_document(rt: Runtime, document: StoredDocument, bound: DesignFile) -> FileReference:

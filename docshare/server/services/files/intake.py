@@ -1,7 +1,8 @@
 """Store a new document: check it before its bytes arrive where possible, store and inspect it, then insert its row."""
 
 import json
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import NamedTuple
@@ -126,18 +127,24 @@ def create_file(rt: Runtime, caller: Caller, document: StoredDocument) -> File:
     Raises ``forbidden`` (all slots are used), ``payload_too_large`` and ``unauthorized`` (the key was revoked, or its
     account deleted, during the upload).
     """
+    with blob_transaction(rt, document.blob):
+        # Checked again inside the transaction: another upload may have used the last slot, and the plan may have
+        # changed.
+        caller = recheck_caller(rt, caller)
+        rules.require_size(caller.plan, document.size)
+        require_slot(rt, caller.account_id, caller.plan)
+        return insert_file(rt, document, owner_id=caller.account_id, delete_at=None)
+
+
+@contextmanager
+def blob_transaction(rt: Runtime, blob: str) -> Iterator[None]:
+    """Run the transaction that writes the row of the stored bytes ``blob``; delete the bytes if it fails."""
     try:
         with rt.db.write():
-            # Checked again inside the transaction: another upload may have used the last slot, and the plan may have
-            # changed.
-            caller = recheck_caller(rt, caller)
-            rules.require_size(caller.plan, document.size)
-            require_slot(rt, caller.account_id, caller.plan)
-            row = insert_file(rt, document, owner_id=caller.account_id, delete_at=None)
+            yield
     except BaseException as error:
-        discard_blob(rt, document.blob, error)
+        discard_blob(rt, blob, error)
         raise
-    return row
 
 
 def discard_blob(rt: Runtime, blob: str, error: BaseException) -> None:

@@ -1,8 +1,8 @@
 """Replace the document behind a link; the link, its readership and its settings do not change."""
 
 import json
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -73,23 +73,27 @@ def replace_document(
     """
     target = _get_target(rt, caller, name)
     document = intake.store_document(rt, caller.plan, received, tenants.account_tenant_key(caller.account_id))
-    try:
-        with rt.db.write():
-            # During the inspection the plan may have changed, and the file been trashed, replaced or expired.
-            caller = recheck_caller(rt, caller)
-            intake_rules.require_size(caller.plan, document.size)
-            if _get_target(rt, caller, name).content_version != target.content_version:
-                raise Problem("conflict", "The document was changed while this one was being received.")
-            result = store_next_version(rt, target, document, keep=rules.parse_keep_anchors(clear_anchors))
-    except BaseException as error:
-        intake.discard_blob(rt, document.blob, error)
-        raise
-    delete_replaced(rt, target)
+    with replacement_transaction(rt, document, target):
+        # During the inspection the plan may have changed, and the file been trashed, replaced or expired.
+        caller = recheck_caller(rt, caller)
+        intake_rules.require_size(caller.plan, document.size)
+        if _get_target(rt, caller, name).content_version != target.content_version:
+            raise Problem("conflict", "The document was changed while this one was being received.")
+        return store_next_version(rt, target, document, keep=rules.parse_keep_anchors(clear_anchors))
+
+
+@contextmanager
+def replacement_transaction(rt: Runtime, document: StoredDocument, target: ReplacementTarget) -> Iterator[None]:
+    """Run the transaction that stores ``document`` as the next version of ``target``, like
+    ``intake.blob_transaction``. After the commit, delete what it replaced, and try the copies of the new version.
+    """
+    with intake.blob_transaction(rt, document.blob):
+        yield
+    _delete_replaced(rt, target)
     trials.try_file(rt, target.uuid)
-    return result
 
 
-def delete_replaced(rt: Runtime, target: ReplacementTarget) -> None:
+def _delete_replaced(rt: Runtime, target: ReplacementTarget) -> None:
     """Delete the bytes and pages of the version that ``target`` describes, once its replacement is committed."""
     # Bytes that cannot be deleted now have no row; the next start deletes them.
     with suppress(OSError):
@@ -117,8 +121,7 @@ def _get_target(rt: Runtime, caller: Caller, name: str) -> ReplacementTarget:
 def store_next_version(
     rt: Runtime, target: ReplacementTarget, document: StoredDocument, *, keep: bool
 ) -> ReplacementResult:
-    """Store ``document`` as the next version of ``target``, in the caller's transaction; after the commit, call
-    ``delete_replaced``.
+    """Store ``document`` as the next version of ``target``, inside its ``replacement_transaction``.
 
     Parameters: ``keep`` whether to keep anchors. Raises ``payload_too_large`` if the settings do not allow the size.
     """
