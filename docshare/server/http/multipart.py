@@ -2,6 +2,11 @@
 
 Linear in the size of the body whatever its bytes, and deaf to how it was cut into blocks. It is strict: what two
 parsers could read in two ways is an error, because the other one may be a proxy that guards this server.
+
+The decoder of Werkzeug 3.1.9 was tried in its place, behind these rules. Uploads of 384 MB, measured in turns on a busy
+machine, reached 0.36 to 0.47 of the limit of ``tests/benchmarks/upload_server.py``, whose target is 0.60; this parser
+reached 0.60 to 0.72. Eight of the 77 tests of the parser failed. One reason: if a block ends between the two dashes of
+the last boundary, the decoder adds a CR to the file.
 """
 
 import re
