@@ -295,9 +295,9 @@ def test_an_answer_costs_a_fixed_number_of_statements(
 ) -> None:
     def statements() -> int:
         asked: list[str] = []
-        execute = world.rt.db.sqlite.execute_sql
+        execute = world.rt.db.engine.execute_sql
         with monkeypatch.context() as patch:
-            patch.setattr(world.rt.db.sqlite, "execute_sql", lambda *args: (asked.append(args[0]), execute(*args))[1])
+            patch.setattr(world.rt.db.engine, "execute_sql", lambda *args: (asked.append(args[0]), execute(*args))[1])
             assert get_feedback(world.pia, uploaded_file, what).status_code == 200
         return len(asked)
 

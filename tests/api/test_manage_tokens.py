@@ -42,7 +42,7 @@ def test_tokens_can_be_found_by_scanners_and_only_their_digests_are_kept(world: 
         assert token.startswith(prefix)
         assert len(token) >= len(prefix) + 32
         assert token[6:].isalnum()
-        assert token not in "".join(world.rt.db.sqlite.connection().iterdump())
+        assert token not in "".join(world.rt.db.engine.connection().iterdump())
     assert world.rt.db.fetch_all("SELECT kind FROM file_tokens ORDER BY kind") == [("claim",), ("manage",)]
 
 

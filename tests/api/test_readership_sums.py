@@ -159,7 +159,7 @@ def summarize_report(found: dict[str, Any], pages: dict[str, Any]) -> dict[str, 
 def summarize_sessions(world: World, uuid: str) -> dict[str, Any]:
     """The same from every single session."""
     sql = "SELECT s.* FROM view_sessions s JOIN files f ON f.id = s.file_id WHERE f.uuid = ? AND counted_at IS NOT NULL"
-    cursor = world.rt.db.sqlite.execute_sql(f"{sql} ORDER BY counted_at", (uuid,))
+    cursor = world.rt.db.engine.execute_sql(f"{sql} ORDER BY counted_at", (uuid,))
     names = [column[0] for column in cursor.description]
     rows = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
     assert all(row["ended_at"] is not None for row in rows)

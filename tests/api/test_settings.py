@@ -297,7 +297,7 @@ def test_a_password_is_stored_as_argon2id_and_never_shown(world: World, file: Ow
     assert hashes[0] != hashes[1]
     assert file.has_values({"protected": True})
     assert "argon2" not in json.dumps(file.get_file())
-    assert "Grü" not in str(list(world.rt.db.sqlite.connection().iterdump()))
+    assert "Grü" not in str(list(world.rt.db.engine.connection().iterdump()))
 
 
 @pytest.mark.parametrize("secret", ["x" * 128, "ß" * 64, " ", "0", "a b"])
@@ -331,7 +331,7 @@ def test_severing_a_design_that_is_not_there_changes_nothing_else(file: OwnedFil
 def test_a_write_costs_seven_statements(world: World, file: OwnedFile) -> None:
     """Credential, begin, file, assets, slug, update, commit; then what readers download now is looked up, to try it."""
     seen: list[str] = []
-    connection = world.rt.db.sqlite.connection()
+    connection = world.rt.db.engine.connection()
     connection.set_trace_callback(seen.append)
     try:
         file.change_settings(slug="q3", viewerSettings={"logo": {"assetId": ASSET}}, pageRange={"from": 1, "to": 2})

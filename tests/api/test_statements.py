@@ -36,7 +36,7 @@ def test_an_upload_counts_files_only_where_slots_are_limited_and_no_further(
 ) -> None:
     caller = getattr(world, person)
     seen: list[str] = []
-    connection = world.rt.db.sqlite.connection()
+    connection = world.rt.db.engine.connection()
     connection.set_trace_callback(seen.append)
     try:
         caller.upload()

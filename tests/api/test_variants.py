@@ -360,8 +360,8 @@ def test_a_list_of_200_variants_is_two_questions_to_the_database(
     insert_variants(world, uploaded_file, 200)
     world.pia.get("/api/v1/user")
     asked: list[str] = []
-    run = world.rt.db.sqlite.execute_sql
-    monkeypatch.setattr(world.rt.db.sqlite, "execute_sql", lambda sql, params=(): asked.append(sql) or run(sql, params))
+    run = world.rt.db.engine.execute_sql
+    monkeypatch.setattr(world.rt.db.engine, "execute_sql", lambda sql, params=(): asked.append(sql) or run(sql, params))
     assert len(list_variants(world.pia, uploaded_file)) == 200
     assert len(asked) == 2
 

@@ -88,7 +88,7 @@ def populate_feed(folder: Path, rows: int) -> Iterator[tuple[Runtime, Caller]]:
         owner = accounts.create_account(rt, "owner@example.com", "", Plan.PRO)
         accounts.create_account(rt, "other@example.com", "", Plan.PRO)
         key = accounts.create_key(rt, owner.email, "").key
-        connection = rt.db.sqlite.connection()
+        connection = rt.db.engine.connection()
         connection.execute("PRAGMA synchronous = OFF")
         with rt.db.write():
             connection.executemany(_FILE, _generate_files())

@@ -73,7 +73,7 @@ def populate_files(folder: Path, files: int) -> Iterator[tuple[Client, dict[str,
         owner = accounts.create_account(rt, "owner@example.com", "", Plan.PRO)
         key = accounts.create_key(rt, owner.email, "").key
         with rt.db.write():
-            rt.db.sqlite.connection().executemany(_INSERT, _generate_rows(files))
+            rt.db.engine.connection().executemany(_INSERT, _generate_rows(files))
         yield Client(create_app(rt)), {"Authorization": f"Bearer {key}"}, rt.db.path
 
 

@@ -90,7 +90,7 @@ def _write_old_database(path: Path, sessions: int, pages: int) -> None:
 def record_report_statements(rt: Runtime, caller: Caller) -> list[str]:
     """What a report asks, its values filled in."""
     seen: list[str] = []
-    connection = rt.db.sqlite.connection()
+    connection = rt.db.engine.connection()
     connection.set_trace_callback(seen.append)
     report.build_report(rt, caller, UUID)
     connection.set_trace_callback(None)

@@ -162,7 +162,7 @@ def test_closing_closes_the_connections_of_all_threads(tmp_path: Path) -> None:
     thread = threading.Thread(target=lambda: store.fetch_all("SELECT 1"))
     thread.start()
     thread.join()
-    opened = list(store.sqlite.connections)
+    opened = list(store.engine.connections)
     store.close()
     assert opened
     for connection in opened:
@@ -172,7 +172,7 @@ def test_closing_closes_the_connections_of_all_threads(tmp_path: Path) -> None:
 
 def test_a_remembered_row_is_asked_for_once(store: Store) -> None:
     seen: list[str] = []
-    store.sqlite.connection().set_trace_callback(seen.append)
+    store.engine.connection().set_trace_callback(seen.append)
     counted = "SELECT COUNT(*) FROM instance_secrets WHERE name = ?"
     assert [store.fetch_cached(counted, (name,)) for name in ("a", "a", "b")] == [(0,)] * 3
     assert len(seen) == 2
@@ -180,7 +180,7 @@ def test_a_remembered_row_is_asked_for_once(store: Store) -> None:
 
 def test_a_missing_row_is_remembered_too(store: Store) -> None:
     seen: list[str] = []
-    store.sqlite.connection().set_trace_callback(seen.append)
+    store.engine.connection().set_trace_callback(seen.append)
     assert [store.fetch_cached("SELECT 1 FROM accounts WHERE id = ?", (7,)) for _ in range(2)] == [None, None]
     assert len(seen) == 1
 

@@ -1,6 +1,7 @@
 """The people of the tests: Fay (Free), Bea (Basic), Pia (Pro) and Mal, a stranger on Pro."""
 
 import io
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -91,6 +92,15 @@ _schema: bytes | None = None
 _idle_apps: list[Flask] = []
 
 
+def make_store(path: Path) -> Store:
+    """The store of a new instance: a SQLite file, or a database of a PostgreSQL server where the run asks for one."""
+    if os.environ.get("DOCSHARE_TEST_DATABASE"):
+        from tests.support import postgresql
+
+        return postgresql.make_store(str(path))
+    return Store(path)
+
+
 def make_runtime(data_dir: Path, clock: FakeClock, engine: PdfEngine, **settings: Any) -> Runtime:
     """A runtime on a real database in ``data_dir``, with a clock that stands still."""
     global _schema
@@ -106,7 +116,7 @@ def make_runtime(data_dir: Path, clock: FakeClock, engine: PdfEngine, **settings
         random_token=outside.random_token,
         random_uuid=outside.random_uuid,
         random_bytes=outside.random_bytes,
-        db=Store(config.database_path),
+        db=make_store(config.database_path),
         blobs=BlobStore(data_dir / "blobs", data_dir / "tmp", lambda: outside.random_token(32)),
         engine=engine,
         pages=PageStore(engine, data_dir / "cache"),
@@ -118,6 +128,8 @@ def make_runtime(data_dir: Path, clock: FakeClock, engine: PdfEngine, **settings
         locate={"203.0.113.7": "DE"}.get,
         limits=RateLimiter(clock),
     )
+    if os.environ.get("DOCSHARE_TEST_DATABASE"):
+        return runtime
     migrate(runtime.db)
     if _schema is None:
         runtime.db.truncate_wal()

@@ -113,4 +113,4 @@ def list_sessions(world: World) -> list[tuple[str, int]]:
 
 def dump_database(world: World) -> list[str]:
     """The whole database as text."""
-    return list(world.rt.db.sqlite.connection().iterdump())
+    return list(world.rt.db.engine.connection().iterdump())

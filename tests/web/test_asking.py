@@ -28,7 +28,7 @@ def list_addresses(name: str) -> list[str]:
 
 
 def dump_database(world: World) -> list[str]:
-    return list(world.rt.db.sqlite.connection().iterdump())
+    return list(world.rt.db.engine.connection().iterdump())
 
 
 @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS.keys())

@@ -131,7 +131,7 @@ def test_no_other_address_is_open_to_other_sites(app: OAuthApp) -> None:
 def test_only_digests_are_kept(app: OAuthApp) -> None:
     code = app.create_code()
     tokens = app.exchange_code(code).get_json()
-    dump = "\n".join(app.world.rt.db.sqlite.connection().iterdump())
+    dump = "\n".join(app.world.rt.db.engine.connection().iterdump())
     for secret in (code, tokens["access_token"], tokens["refresh_token"], app.secret, VERIFIER):
         assert secret not in dump
 

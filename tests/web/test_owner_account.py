@@ -122,7 +122,7 @@ def test_a_new_key_is_shown_once_and_works(world: World, pia: FlaskClient, caplo
     caplog.set_level(0)
     key = make_key(pia)
     assert is_key_valid(world, key)
-    dump = "\n".join(world.rt.db.sqlite.connection().iterdump())
+    dump = "\n".join(world.rt.db.engine.connection().iterdump())
     later = "".join(pia.get(path).text for path in ("/account", "/webhooks", "/login"))
     assert key not in dump + later + caplog.text
     keys = section_text(get_account_page(pia), "keys")
@@ -248,9 +248,9 @@ def test_a_form_without_the_token_of_the_session_changes_nothing(
     world: World, pia: FlaskClient, path: str, fields: dict[str, Any]
 ) -> None:
     path = path.format(key=find_key_uuid(world, world.pia, "tests"))
-    before = list(world.rt.db.sqlite.connection().iterdump())
+    before = list(world.rt.db.engine.connection().iterdump())
     for token in ({}, {"csrf": ""}, {"csrf": "wrong"}):
         assert pia.post(path, data={**fields, **token}).status_code == 403
     assert submit_form(pia, path, **fields, csrf="wrong").status_code == 403
     assert world.http.post(path, data=fields).status_code == 403
-    assert list(world.rt.db.sqlite.connection().iterdump()) == before
+    assert list(world.rt.db.engine.connection().iterdump()) == before

@@ -37,7 +37,7 @@ def insert_files(world: World, count: int, person: Person | None = None, **colum
     """Give Pia, or another ``person``, ``count`` files by copying the row of one: ``file 1.pdf`` and so on, the first
     the oldest."""
     made = (person or world.pia).upload()
-    cursor = world.rt.db.sqlite.execute_sql("SELECT * FROM files WHERE uuid = ?", (made["uuid"],))
+    cursor = world.rt.db.engine.execute_sql("SELECT * FROM files WHERE uuid = ?", (made["uuid"],))
     table = [column[0] for column in cursor.description if column[0] != "id"]
     (row,) = cursor.fetchall()
     base = dict(zip(table, row[1:], strict=True))
@@ -289,7 +289,7 @@ def test_a_page_that_does_not_exist_shows_one_that_does(world: World, owner_brow
 def count_statements(world: World, http: FlaskClient, address: str) -> int:
     """How many statements a page runs."""
     seen: list[str] = []
-    connection = world.rt.db.sqlite.connection()
+    connection = world.rt.db.engine.connection()
     connection.set_trace_callback(seen.append)
     try:
         assert http.get(address).status_code == 200

@@ -78,7 +78,7 @@ def test_a_webhook_is_made_and_its_secret_is_shown_once(
         + get_webhooks_page(pia, f"/webhooks/{hook['uuid']}")
         + get_webhooks_page(pia, "/account")
     )
-    dump = "\n".join(world.rt.db.sqlite.connection().iterdump())
+    dump = "\n".join(world.rt.db.engine.connection().iterdump())
     assert secret not in later + dump + caplog.text
     assert secret.removeprefix("whsec_") not in later + dump + caplog.text
 

@@ -124,7 +124,7 @@ def test_only_the_hash_is_stored_and_nothing_is_logged(
     caplog.set_level(0)
     post_sign_in(world)
     post_sign_in(world, password="another one that is wrong")
-    dump = "\n".join(world.rt.db.sqlite.connection().iterdump())
+    dump = "\n".join(world.rt.db.engine.connection().iterdump())
     assert "$argon2id$" in dump
     assert GOOD not in dump + caplog.text + pia.get("/account").text
     assert "another one" not in dump + caplog.text

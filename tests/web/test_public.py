@@ -214,11 +214,11 @@ def test_what_browsers_ask_for_by_themselves_is_no_guess(world: World, uploaded_
 def test_no_get_and_no_head_of_a_share_page_changes_the_database(world: World, uploaded_file: dict[str, str]) -> None:
     name = uploaded_file["shortId"]
     paths = [f"/{name}", f"/{name}?page=2", f"/{name}?via=qr", f"/embed/{name}", *page_paths(name), "/nothing", "/"]
-    before = list(world.rt.db.sqlite.connection().iterdump())
+    before = list(world.rt.db.engine.connection().iterdump())
     for path in paths:
         world.http.get(path, buffered=True)
         world.http.head(path, buffered=True)
-    assert list(world.rt.db.sqlite.connection().iterdump()) == before
+    assert list(world.rt.db.engine.connection().iterdump()) == before
 
 
 def test_head_answers_like_get_without_a_body(world: World, uploaded_file: dict[str, str]) -> None:

@@ -276,7 +276,7 @@ def record_request_statements(world: World, path: str) -> list[str]:
     """What a reader's request asks of the database, without the names in it."""
     seen: list[str] = []
     request_path(world, "no-such-link-at-all")  # the first request of a thread opens its connection
-    connection = world.rt.db.sqlite.connection()
+    connection = world.rt.db.engine.connection()
     with world.rt.db.write():
         pass  # forget what is remembered
     connection.set_trace_callback(seen.append)

@@ -171,10 +171,10 @@ def test_it_is_kept_from_caches_frames_and_search_engines(world: World) -> None:
 def test_looking_at_it_changes_nothing(world: World) -> None:
     made = world.pia.upload()
     http = sign_in_browser(world, world.pia)
-    before = list(world.rt.db.sqlite.connection().iterdump())
+    before = list(world.rt.db.engine.connection().iterdump())
     get_report_page(http, made["uuid"])
     http.get(f"/readership/{made['uuid']}/now")
-    assert list(world.rt.db.sqlite.connection().iterdump()) == before
+    assert list(world.rt.db.engine.connection().iterdump()) == before
 
 
 def test_how_many_read_right_now_is_told_to_the_owner_alone(world: World) -> None:

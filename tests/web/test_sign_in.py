@@ -34,7 +34,7 @@ def read_csrf_token(http: FlaskClient) -> str:
 
 
 def dump_database(world: World) -> list[str]:
-    return list(world.rt.db.sqlite.connection().iterdump())
+    return list(world.rt.db.engine.connection().iterdump())
 
 
 def test_the_link_shows_one_button_and_pressing_it_signs_in(world: World) -> None:

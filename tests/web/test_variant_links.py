@@ -295,9 +295,9 @@ def test_a_canonical_link_is_found_by_one_indexed_question(
     from docshare.server.services.links import links
 
     asked: list[tuple[str, Any]] = []
-    run = world.rt.db.sqlite.execute_sql
+    run = world.rt.db.engine.execute_sql
     monkeypatch.setattr(
-        world.rt.db.sqlite, "execute_sql", lambda sql, params=(): asked.append((sql, params)) or run(sql, params)
+        world.rt.db.engine, "execute_sql", lambda sql, params=(): asked.append((sql, params)) or run(sql, params)
     )
     numbers = []
     for name in (uploaded_file["shortId"], uploaded_file["uuid"], SLUG, variant["shortId"], variant["uuid"]):

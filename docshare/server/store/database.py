@@ -14,6 +14,7 @@ from typing import Any, cast
 from peewee import DatabaseError, DatabaseProxy, OperationalError, SqliteDatabase
 
 from docshare.server.logs import LOGGER
+from docshare.server.store.dialect import Statement, spell_sqlite
 
 # Bound by ``Store`` when a server starts; the models refer to it.
 database: Any = DatabaseProxy()
@@ -69,15 +70,15 @@ class Store:
         self._key_locks_guard = threading.Lock()
         self._cached_rows: dict[tuple[str, tuple[Any, ...]], object] = {}
         self.path = path
-        self.sqlite: Any = _Sqlite(str(path))
-        database.initialize(self.sqlite)
+        self.engine: Any = _Sqlite(str(path))
+        database.initialize(self.engine)
 
     @contextmanager
     def write(self) -> Iterator[None]:
         """One transaction, begun IMMEDIATE, alone in the process; rolled back when the block raises."""
         with self._lock:
             try:
-                with self.sqlite.atomic("IMMEDIATE"):
+                with self.engine.atomic("IMMEDIATE"):
                     yield
             finally:
                 # A new object and not an emptied one: a reader that asked before still holds the old one.
@@ -104,17 +105,17 @@ class Store:
     def snapshot(self) -> Iterator[None]:
         """All reads of the block see the same state of the database, whatever is written meanwhile; they write
         nothing."""
-        with self.sqlite.atomic("DEFERRED"):
+        with self.engine.atomic("DEFERRED"):
             yield
 
-    def fetch_all(self, sql: str, params: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    def fetch_all(self, sql: str | Statement, params: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """All rows of one statement as tuples, past the models: for the hot paths."""
-        found: list[tuple[Any, ...]] = self.sqlite.execute_sql(sql, tuple(params)).fetchall()
+        found: list[tuple[Any, ...]] = self.engine.execute_sql(spell_sqlite(sql), tuple(params)).fetchall()
         return found
 
-    def fetch_one(self, sql: str, params: Sequence[Any] = ()) -> tuple[Any, ...] | None:
+    def fetch_one(self, sql: str | Statement, params: Sequence[Any] = ()) -> tuple[Any, ...] | None:
         """The first row of one statement, or None."""
-        found: tuple[Any, ...] | None = self.sqlite.execute_sql(sql, tuple(params)).fetchone()
+        found: tuple[Any, ...] | None = self.engine.execute_sql(spell_sqlite(sql), tuple(params)).fetchone()
         return found
 
     def fetch_cached(self, sql: str, params: tuple[Any, ...]) -> tuple[Any, ...] | None:
@@ -123,7 +124,7 @@ class Store:
         For what every request asks. A query is quick, but it makes its thread give up the interpreter four times, and
         under load each of those is a wait.
         """
-        if self.sqlite.in_transaction():
+        if self.engine.in_transaction():
             return self.fetch_one(sql, params)  # what is not committed is nobody else's business
         remembered = self._cached_rows
         found = remembered.get((sql, params), _NOT_CACHED)
@@ -134,15 +135,15 @@ class Store:
             remembered[sql, params] = found
         return cast(tuple[Any, ...] | None, found)
 
-    def stream(self, sql: str, params: Sequence[Any] = (), block: int = 1000) -> Iterator[tuple[Any, ...]]:
+    def stream(self, sql: str | Statement, params: Sequence[Any] = (), block: int = 1000) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of one statement, fetched ``block`` at a time to save memory."""
-        cursor = self.sqlite.execute_sql(sql, tuple(params))
+        cursor = self.engine.execute_sql(spell_sqlite(sql), tuple(params))
         while rows := cursor.fetchmany(block):
             yield from rows
 
-    def execute(self, sql: str, params: Sequence[Any] = ()) -> int:
+    def execute(self, sql: str | Statement, params: Sequence[Any] = ()) -> int:
         """Run one statement inside ``write()``; returns the number of changed rows."""
-        return int(self.sqlite.execute_sql(sql, tuple(params)).rowcount)
+        return int(self.engine.execute_sql(spell_sqlite(sql), tuple(params)).rowcount)
 
     def is_answering(self) -> bool:
         """Return whether the database can be read; log the error if it cannot."""
@@ -158,13 +159,13 @@ class Store:
         Waits up to five seconds for readers that still need it; never inside ``write()``.
         """
         with self._lock:
-            self.sqlite.execute_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+            self.engine.execute_sql("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def close(self) -> None:
         """Fold the WAL into the file and close every connection; nobody may use the store afterwards."""
         with self._lock:
             with suppress(DatabaseError):  # of a full disk; the next start reads the log
-                self.sqlite.execute_sql("PRAGMA wal_checkpoint(TRUNCATE)")
-            self.sqlite.close()
-            while self.sqlite.connections:
-                self.sqlite.connections.pop().close()
+                self.engine.execute_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+            self.engine.close()
+            while self.engine.connections:
+                self.engine.connections.pop().close()

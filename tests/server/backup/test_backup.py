@@ -116,7 +116,7 @@ def test_a_directory_forgets_what_was_destroyed(operator: Operator, tmp_path: Pa
     world = operator.world
     made, kept = world.pia.upload(b"%PDF-1.4 x" + simple_pdf(pages=1)), world.pia.upload()
     operator.make_backup("kept")
-    world.rt.db.sqlite.execute_sql("UPDATE files SET trashed_at = 1, purge_at = 1 WHERE uuid = ?", (made["uuid"],))
+    world.rt.db.engine.execute_sql("UPDATE files SET trashed_at = 1, purge_at = 1 WHERE uuid = ?", (made["uuid"],))
     world.clock.advance(days=60)
     purge.purge(world.rt, *(row for (row,) in world.rt.db.fetch_all("SELECT id FROM files WHERE trashed_at = 1")))
     operator.make_backup("kept")

@@ -34,8 +34,8 @@ def find_blob(world: World) -> Path:
 
 def make_sql_harm(sql: str) -> Harm:
     def run(world: World, _data: Path) -> None:
-        world.rt.db.sqlite.execute_sql("PRAGMA foreign_keys = OFF")
-        world.rt.db.sqlite.execute_sql(sql)
+        world.rt.db.engine.execute_sql("PRAGMA foreign_keys = OFF")
+        world.rt.db.engine.execute_sql(sql)
 
     return run
 
@@ -140,7 +140,7 @@ def test_a_document_that_went_while_it_was_read_is_no_damage(
     operator: Operator, uploaded_file: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def gone(path: Path) -> tuple[str, int]:
-        operator.world.rt.db.sqlite.execute_sql("DELETE FROM files")
+        operator.world.rt.db.engine.execute_sql("DELETE FROM files")
         raise FileNotFoundError(path)
 
     monkeypatch.setattr("docshare.server.backup.durable.hash_file", gone)

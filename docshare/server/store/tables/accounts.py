@@ -77,40 +77,40 @@ def recall_plan(store: Store, account_id: int | None) -> int | None:
 
 def find_by_email(store: Store, email: str) -> Account | None:
     """Return the account of ``email``, in either case, or None."""
-    account: Account | None = Account.select().where(Account.email == email).first(store.sqlite)
+    account: Account | None = Account.select().where(Account.email == email).first(store.engine)
     return account
 
 
 def find_first(store: Store) -> Account | None:
     """Return the oldest account, or None."""
-    account: Account | None = Account.select().order_by(Account.id).first(store.sqlite)
+    account: Account | None = Account.select().order_by(Account.id).first(store.engine)
     return account
 
 
 def list_all(store: Store) -> list[Account]:
     """Return all accounts, oldest first."""
-    return list(Account.select().order_by(Account.id).execute(store.sqlite))
+    return list(Account.select().order_by(Account.id).execute(store.engine))
 
 
 def insert(store: Store, uuid: str, email: str, name: str, plan: int, now: int) -> Account:
     """Insert an account and return it."""
     columns = {"uuid": uuid, "email": email, "name": name, "plan": plan, "created_at": now}
-    return Account(id=Account.insert(**columns).execute(store.sqlite), **columns)
+    return Account(id=Account.insert(**columns).execute(store.engine), **columns)
 
 
 def set_name(store: Store, account_id: int, name: str) -> None:
     """Change the name of an account."""
-    Account.update(name=name).where(Account.id == account_id).execute(store.sqlite)
+    Account.update(name=name).where(Account.id == account_id).execute(store.engine)
 
 
 def set_plan(store: Store, account_id: int, plan: int) -> None:
     """Change the plan of an account."""
-    Account.update(plan=plan).where(Account.id == account_id).execute(store.sqlite)
+    Account.update(plan=plan).where(Account.id == account_id).execute(store.engine)
 
 
 def delete(store: Store, account_id: int) -> None:
     """Delete an account; every row that belongs to it goes with it."""
-    Account.delete().where(Account.id == account_id).execute(store.sqlite)
+    Account.delete().where(Account.id == account_id).execute(store.engine)
 
 
 def find_password(store: Store, email: str) -> tuple[int, str | None] | None:
@@ -127,20 +127,20 @@ def has_password(store: Store, account_id: int) -> bool:
 
 def set_password_hash(store: Store, account_id: int, password_hash: str | None) -> None:
     """Replace the password of an account, or remove it with None."""
-    Account.update(password_hash=password_hash).where(Account.id == account_id).execute(store.sqlite)
+    Account.update(password_hash=password_hash).where(Account.id == account_id).execute(store.engine)
 
 
 def insert_key(store: Store, uuid: str, account_id: int, *, name: str, digest: str, tail: str, now: int) -> None:
     """Insert an API key. ``tail`` is the end of the key, by which its owner recognizes it."""
     ApiKey.insert(uuid=uuid, account=account_id, name=name, digest=digest, tail=tail, created_at=now).execute(
-        store.sqlite
+        store.engine
     )
 
 
 def list_keys(store: Store, account_id: int) -> list[ApiKey]:
     """Return the API keys of an account, oldest first, revoked ones too."""
     keys = ApiKey.select().where(ApiKey.account == account_id).order_by(ApiKey.id)
-    return list(keys.execute(store.sqlite))
+    return list(keys.execute(store.engine))
 
 
 def find_key(store: Store, uuid: str, account_id: int | None) -> ApiKey | None:
@@ -148,18 +148,18 @@ def find_key(store: Store, uuid: str, account_id: int | None) -> ApiKey | None:
     matching = ApiKey.select().where(ApiKey.uuid == uuid)
     if account_id is not None:
         matching = matching.where(ApiKey.account == account_id)
-    key: ApiKey | None = matching.first(store.sqlite)
+    key: ApiKey | None = matching.first(store.engine)
     return key
 
 
 def revoke_key(store: Store, key_id: int, now: int) -> None:
     """Revoke an API key."""
-    ApiKey.update(revoked_at=now).where(ApiKey.id == key_id).execute(store.sqlite)
+    ApiKey.update(revoked_at=now).where(ApiKey.id == key_id).execute(store.engine)
 
 
 def delete_keys(store: Store, account_id: int) -> None:
     """Delete all API keys of an account."""
-    ApiKey.delete().where(ApiKey.account == account_id).execute(store.sqlite)
+    ApiKey.delete().where(ApiKey.account == account_id).execute(store.engine)
 
 
 def get_uuid(store: Store, account_id: int) -> str:

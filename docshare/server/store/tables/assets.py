@@ -29,7 +29,7 @@ _LIST = "SELECT uuid, kind, mime_type, size FROM assets WHERE file_id = ? ORDER 
 
 def insert(store: Store, file_id: int, row: AssetRow, blob: str, now: int) -> None:
     """Insert an asset."""
-    Asset.insert(**row._asdict(), file=file_id, blob=blob, created_at=now).execute(store.sqlite)
+    Asset.insert(**row._asdict(), file=file_id, blob=blob, created_at=now).execute(store.engine)
 
 
 def list_of_file(store: Store, file_id: int) -> list[AssetRow]:
@@ -60,7 +60,7 @@ def find_id(store: Store, file_id: int, uuid: str, kind: str) -> int | None:
 def list_uuids(store: Store, file_id: int, kinds: Collection[str]) -> set[str]:
     """Return the UUIDs of the assets of a file that are of one of these kinds."""
     found = Asset.select(Asset.uuid).where((Asset.file == file_id) & Asset.kind.in_(kinds))
-    return {row.uuid for row in found.execute(store.sqlite)}
+    return {row.uuid for row in found.execute(store.engine)}
 
 
 def delete_others(store: Store, file_id: int, kind: str, uuid: str) -> None:

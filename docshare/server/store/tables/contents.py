@@ -21,7 +21,7 @@ _SELECT_BURNED = "SELECT id, uuid, blob FROM files WHERE burned_at <= ? AND dest
 _SELECT_TARGET = f"SELECT {', '.join(ReplacementTarget._fields)} FROM files WHERE id = ?"  # noqa: S608 - columns from the row
 _SELECT_CARRIED_OVER = (
     "SELECT f.settings, EXISTS (SELECT 1 FROM variants WHERE file_id = f.id "
-    "AND json_extract(overrides, '$.pageRange.to') > 0), f.burned_at, f.views_consumed FROM files f WHERE f.id = ?"
+    "AND JSON_VALUE(overrides, '$.pageRange.to') > 0), f.burned_at, f.views_consumed FROM files f WHERE f.id = ?"
 )
 _REPLACE_CONTENT = (
     "UPDATE files SET original_name = ?, size = ?, total_pages = ?, page_sizes = ?, sha256 = ?, blob = ?, "
@@ -36,7 +36,7 @@ _ADD_REVISION = (
 def insert(store: Store, columns: Mapping[str, Any]) -> File:
     """Insert a file with its first revision and return it."""
     row = File(**columns)
-    row.id = File.insert(**columns).execute(store.sqlite)
+    row.id = File.insert(**columns).execute(store.engine)
     Revision.insert(
         file=row.id,
         content_version=row.content_version,
@@ -45,7 +45,7 @@ def insert(store: Store, columns: Mapping[str, Any]) -> File:
         total_pages=row.total_pages,
         sha256=row.sha256,
         created_at=row.created_at,
-    ).execute(store.sqlite)
+    ).execute(store.engine)
     return row
 
 

@@ -51,8 +51,8 @@ class ClaimedDelivery(NamedTuple):
 
 
 _ATTEMPTS = (
-    "(SELECT json_group_array(json_array(at, status, latency_ms, error)) FROM "
-    "(SELECT * FROM attempts WHERE delivery_id = d.id ORDER BY number))"
+    "(SELECT JSON_ARRAYAGG(JSON_ARRAY(at, status, latency_ms, error) ORDER BY number) FROM "
+    "(SELECT * FROM attempts WHERE delivery_id = d.id ORDER BY number) attempts)"
 )
 _ROW = f"d.id, d.event, d.created_at, d.next_at, d.delivered_at, {_ATTEMPTS}"
 _IS_RETAINED = "(d.created_at > ? OR d.next_at IS NOT NULL)"  # the job that deletes the others runs once an hour
@@ -71,7 +71,7 @@ _SELECT_QUEUE_STATE = (
     "FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id WHERE d.id = ?"
 )
 # A delivery that is being sent at this moment keeps its time.
-_MAKE_DUE = "UPDATE deliveries SET next_at = MIN(next_at, ?) WHERE id = ? AND claimed_at IS NULL"
+_MAKE_DUE = "UPDATE deliveries SET next_at = LEAST(next_at, ?) WHERE id = ? AND claimed_at IS NULL"
 _RESTART = "UPDATE deliveries SET tries = 0, next_at = ?, delivered_at = NULL, abandoned_at = NULL WHERE id = ?"
 _DELETE_SETTLED = (
     "DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries WHERE created_at <= ? AND next_at IS NULL LIMIT ?)"
@@ -90,7 +90,7 @@ WITH RECURSIVE queued(webhook_id) AS (
     FROM queued WHERE queued.webhook_id IS NOT NULL
 )
 SELECT COALESCE(w.last_delivery_at, 0), d.next_at, d.id, w.account_id, w.peer, w.id
-FROM queued CROSS JOIN webhooks w ON w.id = queued.webhook_id CROSS JOIN deliveries d ON d.id IN (
+FROM queued FIRST JOIN webhooks w ON w.id = queued.webhook_id FIRST JOIN deliveries d ON d.id IN (
     SELECT id FROM deliveries WHERE webhook_id = w.id AND next_at <= ?1 AND claimed_at IS NULL
     ORDER BY next_at, id LIMIT ?2
 )

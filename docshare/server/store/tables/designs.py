@@ -54,7 +54,11 @@ _DELETE_UNCLAIMED = (
     "DELETE FROM designs WHERE design = ? AND design_user = ? "
     "AND file_id IN (SELECT id FROM files WHERE owner_id IS NULL AND trashed_at IS NULL)"
 )
-_REPLACE = "REPLACE INTO designs (file_id, design_user, design, bound_at, expires_at) VALUES (?, ?, ?, ?, ?)"
+_REPLACE = (
+    "INSERT INTO designs (file_id, design_user, design, bound_at, expires_at) VALUES (?, ?, ?, ?, ?) "
+    "ON CONFLICT (file_id) DO UPDATE SET design_user = excluded.design_user, design = excluded.design, "
+    "bound_at = excluded.bound_at, expires_at = excluded.expires_at"
+)
 
 
 def list_of_user(store: Store, design: str, user: str) -> list[tuple[Any, ...]]:
@@ -85,12 +89,12 @@ def delete_unclaimed(store: Store, design: str, user: str) -> None:
 
 def set_expires_at(store: Store, file_id: int, expires_at: int | None) -> None:
     """Change the expiry that publishing the design of a file set."""
-    Design.update(expires_at=expires_at).where(Design.file == file_id).execute(store.sqlite)
+    Design.update(expires_at=expires_at).where(Design.file == file_id).execute(store.engine)
 
 
 def delete(store: Store, file_id: int) -> None:
     """Detach a file from its design, if it has one."""
-    Design.delete().where(Design.file == file_id).execute(store.sqlite)
+    Design.delete().where(Design.file == file_id).execute(store.engine)
 
 
 def count_uploads(store: Store, user: str, since: int) -> tuple[int, int | None]:
@@ -103,9 +107,9 @@ def count_uploads(store: Store, user: str, since: int) -> tuple[int, int | None]
 
 def insert_upload(store: Store, user: str, now: int) -> None:
     """Insert an upload of a user."""
-    DesignUpload.insert(design_user=user, uploaded_at=now).execute(store.sqlite)
+    DesignUpload.insert(design_user=user, uploaded_at=now).execute(store.engine)
 
 
 def delete_uploads(store: Store, uploaded_by: int) -> None:
     """Delete the uploads of all users until ``uploaded_by`` (ms)."""
-    DesignUpload.delete().where(DesignUpload.uploaded_at <= uploaded_by).execute(store.sqlite)
+    DesignUpload.delete().where(DesignUpload.uploaded_at <= uploaded_by).execute(store.engine)

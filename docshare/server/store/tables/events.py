@@ -22,7 +22,7 @@ class ActivityEvent(NamedTuple):
 
 _APPEND_EVENT = (
     "INSERT INTO activity_rows (owner_id, file_id, hidden, variant_id, event, happened_at, data) "
-    "SELECT owner_id, id, trashed_at IS NOT NULL, ?, ?, ?, ? FROM files WHERE id = ? AND owner_id IS NOT NULL"
+    "SELECT owner_id, id, CASE WHEN trashed_at IS NULL THEN 0 ELSE 1 END, ?, ?, ?, ? FROM files WHERE id = ? AND owner_id IS NOT NULL"
 )
 _SELECT_EVENT = (
     "SELECT id, happened_at, data FROM activity_rows WHERE id > ? AND file_id = ? AND event = ? ORDER BY id LIMIT 1"
@@ -56,7 +56,7 @@ def _build_statements(stream: str, condition: str) -> _FeedStatements:
     # a delete is still hiding them. The join is CROSS so that the planner never starts from the files.
     rows = (
         f"SELECT r.id, f.uuid, f.original_name, r.read_at, {_OWN_COLUMNS[stream]} "  # noqa: S608 - tables from above
-        f"FROM {stream}_rows r CROSS JOIN files f ON f.id = r.file_id "
+        f"FROM {stream}_rows r FIRST JOIN files f ON f.id = r.file_id "
         f"WHERE {condition} AND r.hidden = 0 AND r.id > ? AND f.trashed_at IS NULL ORDER BY r.id"
     )
     return _FeedStatements(after_cursor=f"{rows} LIMIT ?", newest=f"{rows} DESC LIMIT ?")
@@ -113,7 +113,7 @@ def list_stream(
 
 def get_newest_ids(store: Store) -> tuple[int, int]:
     """Return the newest ids of the activity record and of the deliveries, 0 without any."""
-    sql = "SELECT (SELECT IFNULL(MAX(id), 0) FROM activity_rows), (SELECT IFNULL(MAX(id), 0) FROM deliveries)"
+    sql = "SELECT (SELECT COALESCE(MAX(id), 0) FROM activity_rows), (SELECT COALESCE(MAX(id), 0) FROM deliveries)"
     ((event_id, delivery_id),) = store.fetch_all(sql)
     return event_id, delivery_id
 
@@ -129,15 +129,15 @@ def _kind_condition(shown: Sequence[str], withheld: Sequence[str]) -> str:
         return " AND r.event <> ?" * len(withheld)
     if len(shown) == 1:
         return " AND r.event = ?"
-    # The index by kind has no order over several kinds; the plus keeps SQLite from sorting all that it finds there.
-    return f" AND +r.event IN ({', '.join('?' * len(shown))})"
+    # The index by kind has no order over several kinds; SQLite must not sort all that it finds there.
+    return f" AND NOINDEX(r.event) IN ({', '.join('?' * len(shown))})"
 
 
 def _build_select(condition: str, *, newest: bool) -> str:
     # As in the polling feed: ``hidden`` is in the indexes, ``trashed_at`` is authoritative, and the files come second.
     return (
         "SELECT r.id, r.event, r.happened_at, r.data "  # noqa: S608 - words from above
-        "FROM activity_rows r CROSS JOIN files f ON f.id = r.file_id "
+        "FROM activity_rows r FIRST JOIN files f ON f.id = r.file_id "
         f"WHERE {condition} AND r.hidden = 0 AND r.id > ? AND r.happened_at > ? AND f.trashed_at IS NULL "
         f"ORDER BY r.id {'DESC ' if newest else ''}LIMIT ?"
     )

@@ -61,11 +61,11 @@ class ActivityRow(Row):
 # A file without an owner has nobody to report to, so nothing is appended for it.
 _APPEND_DOWNLOAD = (
     "INSERT INTO download_rows (owner_id, file_id, hidden, read_at, country) "
-    "SELECT owner_id, id, trashed_at IS NOT NULL, ?, ? FROM files WHERE id = ? AND owner_id IS NOT NULL"
+    "SELECT owner_id, id, CASE WHEN trashed_at IS NULL THEN 0 ELSE 1 END, ?, ? FROM files WHERE id = ? AND owner_id IS NOT NULL"
 )
 _APPEND_GATE_RESPONSE = (
     "INSERT INTO gate_rows (owner_id, file_id, hidden, read_at, fields) "
-    "SELECT owner_id, id, trashed_at IS NOT NULL, ?, ? FROM files WHERE id = ? AND owner_id IS NOT NULL"
+    "SELECT owner_id, id, CASE WHEN trashed_at IS NULL THEN 0 ELSE 1 END, ?, ? FROM files WHERE id = ? AND owner_id IS NOT NULL"
 )
 
 
@@ -104,7 +104,7 @@ def list_contacts(store: Store, file_id: int, limit: int) -> list[Contact]:
 # A file without an owner has no feed. The feed omits trashed files; their rows return when a file is restored.
 _APPEND_VIEW = (
     "INSERT INTO view_rows (owner_id, file_id, hidden, read_at, country, pages_viewed, time_ms) "
-    "SELECT f.owner_id, f.id, f.trashed_at IS NOT NULL, s.started_at, s.country, s.pages_viewed, s.time_ms "
+    "SELECT f.owner_id, f.id, CASE WHEN f.trashed_at IS NULL THEN 0 ELSE 1 END, s.started_at, s.country, s.pages_viewed, s.time_ms "
     "FROM view_sessions s JOIN files f ON f.id = s.file_id WHERE s.id = ? AND f.owner_id IS NOT NULL"
 )
 

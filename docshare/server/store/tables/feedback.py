@@ -65,7 +65,7 @@ _ON_EXISTING_PAGE = "r.page <= (SELECT total_pages FROM files WHERE id = r.file_
 
 _MAX_SHOWN_NOTES = 1_000  # the newest; a page of a document does not grow without limit
 _SELECT_NOTES = (
-    f"SELECT r.uuid, r.author, r.body, r.page, r.public, r.viewer_id IS ?, {_IDENTITY}, r.created_at "  # noqa: S608 - fixed
+    f"SELECT r.uuid, r.author, r.body, r.page, r.public, r.viewer_id IS NOT DISTINCT FROM ?, {_IDENTITY}, r.created_at "  # noqa: S608 - fixed
     f"FROM notes r {_JOIN_VIEWER} WHERE r.file_id = ? AND (r.page IS NULL OR {_ON_EXISTING_PAGE})"
 )
 _SELECT_VISIBLE_NOTES = (
@@ -98,7 +98,7 @@ def insert_note(store: Store, file_id: int, viewer_id: int, row: NoteRow) -> Non
         public=row.public,
         viewer=viewer_id,
         created_at=row.created_at,
-    ).execute(store.sqlite)
+    ).execute(store.engine)
 
 
 def list_notes(store: Store, file_id: int) -> list[NoteRow]:
@@ -135,7 +135,7 @@ def insert_mark(
     """Insert the mark of a viewer on a page."""
     Mark.insert(
         viewer=viewer_id, page=page, file=file_id, content_version=content_version, mark=mark, marked_at=now
-    ).execute(store.sqlite)
+    ).execute(store.engine)
 
 
 def delete_mark(store: Store, viewer_id: int, page: int) -> None:
@@ -180,7 +180,7 @@ def insert_annotation(
         rect=rect,
         note=note,
         created_at=now,
-    ).execute(store.sqlite)
+    ).execute(store.engine)
 
 
 def list_annotations(store: Store, file_id: int) -> list[tuple[Any, ...]]:
@@ -199,7 +199,7 @@ def insert_receipt(store: Store, file_id: int, viewer_id: int, content_version: 
     """Insert the receipt of a viewer for a version of a file."""
     Receipt.insert(
         viewer=viewer_id, file=file_id, content_version=content_version, name=name, confirmed_at=now
-    ).execute(store.sqlite)
+    ).execute(store.engine)
 
 
 def find_receipt(store: Store, viewer_id: int, content_version: int) -> ReceiptRow | None:

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 from peewee import ForeignKeyField, IntegerField, TextField
 
 from docshare.server.store.database import Store
+from docshare.server.store.dialect import Statement
 from docshare.server.store.tables.accounts import Account
 from docshare.server.store.tables.base import Row
 
@@ -61,7 +62,7 @@ _SELECT_OWNED_BY_ANYBODY = (
 )
 _STORE_WARNING = (
     "UPDATE files SET download_warning = ? WHERE id = ? AND content_version = ? AND settings = ? "
-    "AND download_warning IS NOT ?"
+    "AND download_warning IS DISTINCT FROM ?"
 )
 
 
@@ -106,7 +107,7 @@ def store_warning(store: Store, file_id: int, reason: str | None, *, content_ver
 def sum_stored_bytes(store: Store, owner_id: int) -> int:
     """Return the size of all files of an account, without those in the trash and those that are destroyed."""
     ((total,),) = store.fetch_all(
-        "SELECT IFNULL(SUM(size), 0) FROM files WHERE owner_id = ? AND trashed_at IS NULL AND destroyed_at IS NULL",
+        "SELECT COALESCE(SUM(size), 0) FROM files WHERE owner_id = ? AND trashed_at IS NULL AND destroyed_at IS NULL",
         (owner_id,),
     )
     return int(total)
@@ -114,7 +115,7 @@ def sum_stored_bytes(store: Store, owner_id: int) -> int:
 
 def mark_all_for_purge(store: Store, owner_id: int, now: int) -> None:
     """Put all files of an account into the trash, due for destruction now."""
-    File.update(trashed_at=now, purge_at=now).where(File.owner == owner_id).execute(store.sqlite)
+    File.update(trashed_at=now, purge_at=now).where(File.owner == owner_id).execute(store.engine)
 
 
 def list_ids_of_owner(store: Store, owner_id: int) -> list[int]:
@@ -144,7 +145,7 @@ class NotifiedOwner(NamedTuple):
 
 _SELECT_NOTIFIED_OWNER = (
     "SELECT a.id, f.uuid, f.original_name, f.notified_at, f.view_count - f.notified_views, a.email, a.plan, "
-    "f.settings ->> 'notifyOnView' IS 1, f.settings ->> 'notifyOnComment' IS 1 "
+    "JSON_TRUE(f.settings, 'notifyOnView'), JSON_TRUE(f.settings, 'notifyOnComment') "
     "FROM files f JOIN accounts a ON a.id = f.owner_id WHERE f.id = ?"
 )
 
@@ -214,7 +215,7 @@ _SELECT_PAGES = {
     column: f"SELECT id, total_pages FROM files WHERE {column} = ? AND trashed_at IS NULL"  # noqa: S608 - two columns
     for column in ("uuid", "short_id")
 }
-_COUNT_UP_TO = "SELECT COUNT(*) FROM (SELECT 1 FROM files WHERE owner_id = ? AND trashed_at IS NULL LIMIT ?)"
+_COUNT_UP_TO = "SELECT COUNT(*) FROM (SELECT 1 FROM files WHERE owner_id = ? AND trashed_at IS NULL LIMIT ?) found"
 _LIST_FROZEN = (
     "SELECT files.uuid, files.short_id, files.original_name, files.frozen_at, accounts.email FROM files "
     "LEFT JOIN accounts ON accounts.id = files.owner_id WHERE files.frozen_at IS NOT NULL "
@@ -255,19 +256,23 @@ def has_slug(store: Store, slug: str) -> bool:
 
 def update_settings(store: Store, file_id: int, settings: str, now: int, **columns: Any) -> None:
     """Store the settings of a file: the JSON, and the ``columns`` of the settings that have one."""
-    File.update(**columns, settings=settings, updated_at=now).where(File.id == file_id).execute(store.sqlite)
+    File.update(**columns, settings=settings, updated_at=now).where(File.id == file_id).execute(store.engine)
+
+
+_ENABLE_SETTING = Statement(
+    sqlite="UPDATE files SET settings = json_set(settings, '$.' || ?, json('true')) WHERE id = ?",
+    postgresql="UPDATE files SET settings = jsonb_set(settings::jsonb, ARRAY[?], 'true')::text WHERE id = ?",
+)
 
 
 def enable_setting(store: Store, file_id: int, name: str) -> None:
     """Switch on a setting of a file."""
-    store.execute(
-        "UPDATE files SET settings = json_set(settings, ?, json('true')) WHERE id = ?", (f"$.{name}", file_id)
-    )
+    store.execute(_ENABLE_SETTING, (name, file_id))
 
 
 def set_delete_at(store: Store, file_id: int, delete_at: int | None) -> None:
     """Change when the link of a file expires."""
-    File.update(delete_at=delete_at).where(File.id == file_id).execute(store.sqlite)
+    File.update(delete_at=delete_at).where(File.id == file_id).execute(store.engine)
 
 
 def find_for_claim(store: Store, file_id: int | None) -> tuple[int, str, str, int | None, int] | None:
@@ -280,7 +285,7 @@ def find_for_claim(store: Store, file_id: int | None) -> tuple[int, str, str, in
 
 def set_owner(store: Store, file_id: int, owner_id: int, now: int) -> None:
     """Make an account the owner of a file."""
-    File.update(owner=owner_id, updated_at=now).where(File.id == file_id).execute(store.sqlite)
+    File.update(owner=owner_id, updated_at=now).where(File.id == file_id).execute(store.engine)
 
 
 def freeze(store: Store, file_id: int, now: int) -> None:
@@ -336,7 +341,7 @@ def delete(store: Store, file_id: int) -> None:
 
 
 _SELECT_NEWEST = """
-SELECT uuid, original_name FROM files WHERE owner_id = ? AND trashed_at IS NULL AND (? IS NULL OR id = ?)
+SELECT uuid, original_name FROM files WHERE owner_id = ? AND trashed_at IS NULL AND (CAST(? AS INTEGER) IS NULL OR id = ?)
 ORDER BY id DESC LIMIT 1
 """
 

@@ -53,7 +53,7 @@ def insert(
     """Insert a hotspot. ``rect`` is JSON."""
     Hotspot.insert(
         uuid=uuid, file=file_id, page=page, rect=rect, label=label, url=url, asset=asset_id, created_at=now
-    ).execute(store.sqlite)
+    ).execute(store.engine)
 
 
 def delete(store: Store, uuid: str) -> None:

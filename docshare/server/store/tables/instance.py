@@ -22,4 +22,4 @@ def find_secret(store: Store, name: str) -> bytes | None:
 
 def insert_secret(store: Store, name: str, value: bytes) -> None:
     """Insert a secret, unless one of that name exists."""
-    InstanceSecret.insert(name=name, value=value).on_conflict_ignore().execute(store.sqlite)
+    InstanceSecret.insert(name=name, value=value).on_conflict_ignore().execute(store.engine)

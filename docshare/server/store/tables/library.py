@@ -77,14 +77,14 @@ _NAMES = "SELECT id, original_name, slug FROM files WHERE owner_id = ? AND trash
 _ORDER_COLUMNS = {
     "newest": "id DESC",
     "oldest": "id",
-    "name": "original_name COLLATE NOCASE, id DESC",
+    "name": "NOCASE(original_name), id DESC",
     "views": "view_count DESC, id DESC",
     "size": "size DESC, id DESC",
 }
 ORDERS = tuple(_ORDER_COLUMNS)
 _SELECT_PAGE = (
     f"SELECT {_COLUMNS}, frozen_at IS NOT NULL FROM files WHERE owner_id = ? AND trashed_at IS NULL"  # noqa: S608 - columns from the row
-    " AND (? IS NULL OR id IN (SELECT value FROM json_each(?))) ORDER BY {} LIMIT ? OFFSET ?"
+    " AND (CAST(? AS TEXT) IS NULL OR id IN (JSON_NUMBERS(?))) ORDER BY {} LIMIT ? OFFSET ?"
 )
 _TRASH_COLUMNS = ", ".join(f"f.{name}" for name in TrashedFile._fields[:-1])
 # Files that are due for destruction are not found: a restore could only get back a part of them.

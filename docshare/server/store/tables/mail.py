@@ -167,10 +167,10 @@ def list_muted(store: Store, account_id: int) -> list[str]:
 
 def mute(store: Store, account_id: int, notice: str, now: int) -> None:
     """Store that an account switched off one kind of notice; doing it again keeps the first date."""
-    MutedNotice.insert(account=account_id, notice=notice, muted_at=now).on_conflict_ignore().execute(store.sqlite)
+    MutedNotice.insert(account=account_id, notice=notice, muted_at=now).on_conflict_ignore().execute(store.engine)
 
 
 def unmute(store: Store, account_id: int, notice: str) -> None:
     """Delete that an account switched off one kind of notice."""
     is_this = (MutedNotice.account == account_id) & (MutedNotice.notice == notice)
-    MutedNotice.delete().where(is_this).execute(store.sqlite)
+    MutedNotice.delete().where(is_this).execute(store.engine)

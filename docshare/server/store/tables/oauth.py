@@ -146,12 +146,12 @@ def insert_client(
     """Insert a client. ``redirect_uris`` is a JSON list."""
     OAuthClient.insert(
         client_id=client_id, name=name, redirect_uris=redirect_uris, secret_digest=secret_digest, created_at=now
-    ).execute(store.sqlite)
+    ).execute(store.engine)
 
 
 def delete_client(store: Store, row_id: int) -> None:
     """Delete a client; its grants, codes and tokens go with it."""
-    OAuthClient.delete().where(OAuthClient.id == row_id).execute(store.sqlite)
+    OAuthClient.delete().where(OAuthClient.id == row_id).execute(store.engine)
 
 
 def insert_code(
@@ -174,7 +174,7 @@ def insert_code(
         scopes=scopes,
         challenge=challenge,
         expires_at=expires_at,
-    ).execute(store.sqlite)
+    ).execute(store.engine)
 
 
 def find_code(store: Store, digest: str) -> AuthorizationCode | None:
@@ -185,7 +185,7 @@ def find_code(store: Store, digest: str) -> AuthorizationCode | None:
 
 def mark_code_exchanged(store: Store, digest: str, grant_id: int) -> None:
     """Store which grant the code was exchanged for."""
-    OAuthCode.update(grant=grant_id).where(OAuthCode.digest == digest).execute(store.sqlite)
+    OAuthCode.update(grant=grant_id).where(OAuthCode.digest == digest).execute(store.engine)
 
 
 def insert_grant(
@@ -201,26 +201,26 @@ def insert_grant(
             created_at=now,
             expires_at=expires_at,
             used_at=now,
-        ).execute(store.sqlite)
+        ).execute(store.engine)
     )
 
 
 def mark_grant_used(store: Store, grant_id: int, now: int) -> bool:
     """Store when tokens of the grant were last issued; return False if it was revoked."""
     changed = OAuthGrant.update(used_at=now).where(OAuthGrant.id == grant_id, OAuthGrant.revoked_at.is_null())
-    return bool(changed.execute(store.sqlite))
+    return bool(changed.execute(store.engine))
 
 
 def revoke_grant(store: Store, grant_id: int, now: int) -> None:
     """Revoke a grant; revoking it again keeps the first date."""
     changed = OAuthGrant.update(revoked_at=now).where(OAuthGrant.id == grant_id, OAuthGrant.revoked_at.is_null())
-    changed.execute(store.sqlite)
+    changed.execute(store.engine)
 
 
 def revoke_grant_of_account(store: Store, account_id: int, uuid: str, now: int) -> bool:
     """Revoke the grant ``uuid`` of an account; return whether it was active."""
     is_active = (OAuthGrant.uuid == uuid) & (OAuthGrant.account == account_id) & OAuthGrant.revoked_at.is_null()
-    return bool(OAuthGrant.update(revoked_at=now).where(is_active).execute(store.sqlite))
+    return bool(OAuthGrant.update(revoked_at=now).where(is_active).execute(store.engine))
 
 
 def list_apps(store: Store, account_id: int, now: int) -> list[AppRow]:
@@ -234,7 +234,7 @@ def insert_token(
     """Insert a token. ``kind`` is ``access`` or ``refresh``."""
     OAuthToken.insert(
         digest=digest, kind=kind, grant=grant_id, scopes=scopes, created_at=now, expires_at=expires_at
-    ).execute(store.sqlite)
+    ).execute(store.engine)
 
 
 def find_token(store: Store, digest: str, now: int) -> GrantToken | None:
@@ -264,12 +264,12 @@ def _split_account(found: tuple[Any, ...] | None) -> tuple[AccountRow, str, int]
 def mark_token_rotated(store: Store, digest: str, now: int) -> bool:
     """Store when a refresh token was exchanged; return False if another request exchanged it before."""
     changed = OAuthToken.update(rotated_at=now).where(OAuthToken.digest == digest, OAuthToken.rotated_at.is_null())
-    return bool(changed.execute(store.sqlite))
+    return bool(changed.execute(store.engine))
 
 
 def delete_token(store: Store, digest: str) -> None:
     """Delete a token."""
-    OAuthToken.delete().where(OAuthToken.digest == digest).execute(store.sqlite)
+    OAuthToken.delete().where(OAuthToken.digest == digest).execute(store.engine)
 
 
 def delete_expired(store: Store, now: int, grants_ended_by: int) -> int:
@@ -279,6 +279,7 @@ def delete_expired(store: Store, now: int, grants_ended_by: int) -> int:
         store.execute("DELETE FROM oauth_codes WHERE expires_at <= ? AND grant_id IS NULL", (now,))
         + store.execute("DELETE FROM oauth_tokens WHERE kind = 'access' AND expires_at <= ?", (now,))
         + store.execute(
-            "DELETE FROM oauth_grants WHERE MIN(expires_at, IFNULL(revoked_at, expires_at)) <= ?", (grants_ended_by,)
+            "DELETE FROM oauth_grants WHERE LEAST(expires_at, COALESCE(revoked_at, expires_at)) <= ?",
+            (grants_ended_by,),
         )
     )

@@ -102,9 +102,14 @@ class Tap(Row):
 
 # In one row, so that it can be cached: every page image of a reader who passed the gate asks for it.
 _SELECT_GRANTS = (
-    "SELECT json_group_array(json_array(kind, content_version, seal, granted_at)) FROM grants WHERE viewer_id = ?"
+    "SELECT JSON_ARRAYAGG(JSON_ARRAY(kind, content_version, seal, granted_at) ORDER BY kind) FROM grants "
+    "WHERE viewer_id = ?"
 )
-_REPLACE_GRANT = "REPLACE INTO grants (viewer_id, kind, content_version, seal, granted_at) VALUES (?, ?, ?, ?, ?)"
+_REPLACE_GRANT = (
+    "INSERT INTO grants (viewer_id, kind, content_version, seal, granted_at) VALUES (?, ?, ?, ?, ?) "
+    "ON CONFLICT (viewer_id, kind) DO UPDATE SET content_version = excluded.content_version, seal = excluded.seal, "
+    "granted_at = excluded.granted_at"
+)
 
 
 def recall_grants(store: Store, viewer_id: int) -> list[tuple[str, int, str, int]]:
@@ -120,7 +125,7 @@ def replace_grant(store: Store, viewer_id: int, kind: str, content_version: int,
 
 def set_viewer_email(store: Store, viewer_id: int, email: str | None) -> None:
     """Store the email that a viewer gave."""
-    Viewer.update(email=email).where(Viewer.id == viewer_id).execute(store.sqlite)
+    Viewer.update(email=email).where(Viewer.id == viewer_id).execute(store.engine)
 
 
 class ViewerRow(NamedTuple):
@@ -140,8 +145,8 @@ class ViewerRow(NamedTuple):
 _VIEWER_COLUMNS = ", ".join(ViewerRow._fields)
 _FIND_VIEWER = f"SELECT {_VIEWER_COLUMNS} FROM viewers WHERE digest = ?"  # noqa: S608 - columns from the row
 _INSERT_VIEWER = (
-    "INSERT OR IGNORE INTO viewers (digest, file_id, variant_id, invite_id, pseudonym, email, name, created_at) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+    "INSERT INTO viewers (digest, file_id, variant_id, invite_id, pseudonym, email, name, created_at) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
 )
 _COUNT_CTA_TAPS = "SELECT COUNT(*) FROM taps WHERE file_id = ? AND hotspot_id IS NULL"
 _COUNT_FEEDBACK = "SELECT COUNT(*) FILTER (WHERE viewer_id = ?), COUNT(*) FROM {} WHERE file_id = ?"

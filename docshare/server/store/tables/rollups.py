@@ -5,6 +5,7 @@ from typing import NamedTuple
 from peewee import CompositeKey, ForeignKeyField, IntegerField, TextField
 
 from docshare.server.store.database import Store
+from docshare.server.store.dialect import Statement
 from docshare.server.store.tables.base import Row
 from docshare.server.store.tables.files import File
 from docshare.server.store.tables.sharing import Variant
@@ -95,8 +96,8 @@ class ReadershipTotals(NamedTuple):
 
 
 _ADD_READER = (
-    "INSERT OR IGNORE INTO readers (file_id, reader, sessions) "
-    "SELECT file_id, reader, 0 FROM view_sessions WHERE id = ?"
+    "INSERT INTO readers (file_id, reader, sessions) "
+    "SELECT file_id, reader, 0 FROM view_sessions WHERE id = ? ON CONFLICT DO NOTHING"
 )
 _APPEND_SESSION = (
     "INSERT INTO session_rows (file_id, session_id, started_at, time_ms, beacons_until) "
@@ -108,58 +109,68 @@ _COUNT_READER = (
 )
 _UPDATE_READERSHIP = (
     "INSERT INTO readerships (file_id, sessions, came_back, visitors, time_ms, turns, back_turns, completion) "
-    "SELECT s.file_id, 1, s.came_back, r.sessions = 1, s.time_ms, s.turns, s.back_turns, "
+    "SELECT s.file_id, 1, s.came_back, CASE WHEN r.sessions = 1 THEN 1 ELSE 0 END, s.time_ms, s.turns, s.back_turns, "
     "s.pages_viewed * 1000000 / s.shown_pages "
     "FROM view_sessions s JOIN readers r ON r.file_id = s.file_id AND r.reader = s.reader WHERE s.id = ? "
-    "ON CONFLICT (file_id) DO UPDATE SET sessions = sessions + 1, came_back = came_back + excluded.came_back, "
-    "visitors = visitors + excluded.visitors, time_ms = time_ms + excluded.time_ms, turns = turns + excluded.turns, "
-    "back_turns = back_turns + excluded.back_turns, completion = completion + excluded.completion"
+    "ON CONFLICT (file_id) DO UPDATE SET sessions = readerships.sessions + 1, "
+    "came_back = readerships.came_back + excluded.came_back, visitors = readerships.visitors + excluded.visitors, "
+    "time_ms = readerships.time_ms + excluded.time_ms, turns = readerships.turns + excluded.turns, "
+    "back_turns = readerships.back_turns + excluded.back_turns, "
+    "completion = readerships.completion + excluded.completion"
 )
-_TALLY_LABELS = (
-    "INSERT INTO tallies (file_id, kind, label, sessions) SELECT s.file_id, t.key, t.value, 1 "
-    "FROM view_sessions s, json_each(json_object("
+_INTO_TALLIES = "INSERT INTO tallies (file_id, kind, label, sessions)"
+_COUNT_TALLY = "ON CONFLICT (file_id, kind, label) DO UPDATE SET sessions = tallies.sessions + 1"
+_LABELS = (
     "'country', s.country, 'device', s.device, 'browser', s.browser, 'source', s.source, 'referrer', s.referrer, "
     "'viewerMode', s.viewer_mode, 'furthest', s.furthest_page, "
+)
+_TALLY_LABELS = Statement(
+    sqlite=f"{_INTO_TALLIES} SELECT s.file_id, t.key, t.value, 1 FROM view_sessions s, json_each(json_object({_LABELS}"  # noqa: S608 - fixed
     "'day', strftime('%Y-%m-%d', s.started_at / 1000, 'unixepoch'), "
-    "'hour', strftime('%w %H', s.started_at / 1000, 'unixepoch'))) t WHERE s.id = ? AND t.value IS NOT NULL "
-    "ON CONFLICT (file_id, kind, label) DO UPDATE SET sessions = sessions + 1"
+    "'hour', strftime('%w %H', s.started_at / 1000, 'unixepoch'))) t "
+    f"WHERE s.id = ? AND t.value IS NOT NULL {_COUNT_TALLY}",
+    postgresql=f"{_INTO_TALLIES} SELECT s.file_id, t.key, t.value, 1 "  # noqa: S608 - fixed
+    "FROM (SELECT *, to_timestamp(started_at / 1000) AT TIME ZONE 'UTC' AS started FROM view_sessions) s "
+    f"CROSS JOIN jsonb_each_text(jsonb_build_object({_LABELS}'day', to_char(s.started, 'YYYY-MM-DD'), "
+    "'hour', extract(dow FROM s.started) || to_char(s.started, ' HH24'))) t "
+    f"WHERE s.id = ? AND t.value IS NOT NULL {_COUNT_TALLY}",
 )
 _TALLY_UNCOUNTED = (
-    "INSERT INTO tallies (file_id, kind, label, sessions) SELECT file_id, 'uncounted', class, 1 FROM view_sessions "
-    "WHERE id = ? ON CONFLICT (file_id, kind, label) DO UPDATE SET sessions = sessions + 1"
+    f"{_INTO_TALLIES} SELECT file_id, 'uncounted', class, 1 FROM view_sessions WHERE id = ? {_COUNT_TALLY}"  # noqa: S608 - fixed
 )
 _TALLY_PAGES = (
     "INSERT INTO page_tallies (file_id, page, time_ms, views, back_views) "
     "SELECT s.file_id, p.page, p.time_ms, p.views, p.back_views "
     "FROM view_sessions s JOIN session_pages p ON p.session_id = s.id WHERE s.id = ? "
-    "ON CONFLICT (file_id, page) DO UPDATE SET time_ms = time_ms + excluded.time_ms, views = views + excluded.views, "
-    "back_views = back_views + excluded.back_views"
+    "ON CONFLICT (file_id, page) DO UPDATE SET time_ms = page_tallies.time_ms + excluded.time_ms, "
+    "views = page_tallies.views + excluded.views, back_views = page_tallies.back_views + excluded.back_views"
 )
 _TALLY_VARIANT = (
     "INSERT INTO variant_tallies (variant_id, sessions, time_ms) "
     "SELECT variant_id, 1, time_ms FROM view_sessions WHERE id = ? AND variant_id IS NOT NULL "
-    "ON CONFLICT (variant_id) DO UPDATE SET sessions = sessions + 1, time_ms = time_ms + excluded.time_ms"
+    "ON CONFLICT (variant_id) DO UPDATE SET sessions = variant_tallies.sessions + 1, "
+    "time_ms = variant_tallies.time_ms + excluded.time_ms"
 )
 _MARK_BEACONS_DELETED = (
     "UPDATE session_rows SET beacons_until = NULL WHERE id IN "
     "(SELECT id FROM session_rows WHERE beacons_until <= ? ORDER BY beacons_until, id LIMIT ?)"
 )
-_SUMS = ", ".join(f"IFNULL(r.{column}, 0)" for column in ReadershipTotals._fields[:7])
-# Few sessions are open on the whole instance, but a file may have many; the plus keeps SQLite off the index by file.
+_SUMS = ", ".join(f"COALESCE(r.{column}, 0)" for column in ReadershipTotals._fields[:7])
+# Few sessions are open on the whole instance, but a file may have many; the plan must not use the index by file.
 _TOTALS = f"""
 SELECT {_SUMS},
     (SELECT COUNT(*) FROM tallies WHERE file_id = f.id AND kind = 'country'),
     (SELECT COUNT(*) FROM download_rows WHERE file_id = f.id),
     (SELECT COUNT(*) FROM view_sessions
-        WHERE ended_at IS NULL AND +file_id = f.id AND counted_at IS NOT NULL AND heard_at > ?),
+        WHERE ended_at IS NULL AND NOINDEX(file_id) = f.id AND counted_at IS NOT NULL AND heard_at > ?),
     (SELECT COUNT(*) FROM invites WHERE file_id = f.id AND viewed_at IS NULL),
-    IFNULL((SELECT sessions FROM tallies WHERE file_id = f.id AND kind = 'uncounted' AND label = 'unconfirmed'), 0)
+    COALESCE((SELECT sessions FROM tallies WHERE file_id = f.id AND kind = 'uncounted' AND label = 'unconfirmed'), 0)
 FROM files f LEFT JOIN readerships r ON r.file_id = f.id WHERE f.id = ?
 """  # noqa: S608 - columns from the row
 # One row in the middle, or the two around it.
 _MEDIAN = """
-SELECT SUM(time_ms), COUNT(*) FROM (SELECT time_ms FROM session_rows WHERE file_id = ?1 ORDER BY time_ms
-LIMIT 2 - ?2 % 2 OFFSET (?2 - 1) / 2)
+SELECT SUM(time_ms), COUNT(*) FROM (SELECT time_ms FROM session_rows WHERE file_id = ? ORDER BY time_ms
+LIMIT ? OFFSET ?) middle
 """
 # These kinds have few labels each; a file may have any number of referrers.
 _TALLIES = """
@@ -203,7 +214,7 @@ def get_totals(store: Store, file_id: int, active_since: int) -> ReadershipTotal
 
 def get_median_sum(store: Store, file_id: int, sessions: int) -> tuple[int, int]:
     """Return the sum and the number (1 or 2) of the middle times of a file that has ``sessions`` > 0 sessions."""
-    ((total, count),) = store.fetch_all(_MEDIAN, (file_id, sessions))
+    ((total, count),) = store.fetch_all(_MEDIAN, (file_id, 2 - sessions % 2, (sessions - 1) // 2))
     return total, count
 
 

@@ -4,6 +4,7 @@ models."""
 from typing import Any, NamedTuple
 
 from docshare.server.store.database import Store
+from docshare.server.store.dialect import Statement
 
 
 class SessionSummary(NamedTuple):
@@ -61,12 +62,12 @@ _ROW = (
 _CLASSIFICATION = ", ".join(f"s.{column}" for column in SessionClassification._fields).replace("s.klass", "s.class")
 _JOIN_SOURCES = "LEFT JOIN invites i ON i.id = s.invite_id LEFT JOIN variants v ON v.id = s.variant_id"
 _FROM_COUNTED = (
-    f"FROM session_rows r CROSS JOIN view_sessions s ON s.id = r.session_id {_JOIN_SOURCES} WHERE r.file_id = ?"
+    f"FROM session_rows r FIRST JOIN view_sessions s ON s.id = r.session_id {_JOIN_SOURCES} WHERE r.file_id = ?"
 )
 _NEWEST = f"SELECT {_ROW} {_FROM_COUNTED} ORDER BY r.started_at DESC, r.id DESC LIMIT ?"
 _PAGES = (
-    "(SELECT json_group_array(json_array(page, time_ms, views, back_views)) FROM "
-    "(SELECT * FROM session_pages WHERE session_id = s.id ORDER BY page))"
+    "(SELECT JSON_ARRAYAGG(JSON_ARRAY(page, time_ms, views, back_views) ORDER BY page) FROM "
+    "(SELECT * FROM session_pages WHERE session_id = s.id ORDER BY page) pages)"
 )
 _AFTER = f"SELECT {_ROW}, {_PAGES} {_FROM_COUNTED} AND r.id > ? ORDER BY r.id LIMIT ?"
 _UNCOUNTED = (
@@ -80,11 +81,19 @@ _ONE = (
     "WHERE s.uuid = ? AND s.file_id = ?"
 )
 # The pages of an open session are in its beacons; when it ends, they are added to the sum.
-_PAGES_OF_ONE = (
+_SUM_PAGES = (
     "SELECT page, SUM(time_ms), SUM(views), SUM(back_views) FROM ("
     "SELECT page, time_ms, views, back_views FROM session_pages WHERE session_id = ?1 UNION ALL "
-    "SELECT p.value ->> 0, p.value ->> 1, p.value ->> 2, p.value ->> 3 "
-    "FROM beacons b, json_each(b.accepted) p WHERE b.session_id = ?1 AND ?2) GROUP BY page ORDER BY page"
+    "{} WHERE b.session_id = ?1 AND ?2 = 1) seen GROUP BY page ORDER BY page"
+)
+_PAGES_OF_ONE = Statement(
+    sqlite=_SUM_PAGES.format(
+        "SELECT p.value ->> 0, p.value ->> 1, p.value ->> 2, p.value ->> 3 FROM beacons b, json_each(b.accepted) p"
+    ),
+    postgresql=_SUM_PAGES.format(
+        "SELECT (p ->> 0)::bigint, (p ->> 1)::bigint, (p ->> 2)::bigint, (p ->> 3)::bigint "
+        "FROM beacons b CROSS JOIN jsonb_array_elements(b.accepted::jsonb) p"
+    ),
 )
 # The jobs that delete beacons and uncounted sessions run once an hour.
 _BEACONS = (
@@ -120,7 +129,7 @@ def find(store: Store, file_id: int, uuid: str) -> tuple[int, SessionSummary, Se
 
 def list_pages(store: Store, session_id: int, *, is_open: bool) -> list[PageRow]:
     """Return the pages of a session, by page."""
-    return [PageRow._make(found) for found in store.fetch_all(_PAGES_OF_ONE, (session_id, is_open))]
+    return [PageRow._make(found) for found in store.fetch_all(_PAGES_OF_ONE, (session_id, int(is_open)))]
 
 
 def list_beacons(store: Store, session_id: int, now: int) -> list[tuple[Any, ...]]:

@@ -114,7 +114,7 @@ _SELECT_VARIANT = (
 )
 _SELECT_INVITE = f"SELECT {', '.join(InviteRow._fields)} FROM invites WHERE file_id = ?"  # noqa: S608 - as above
 _STORE_VARIANT_WARNING = (
-    "UPDATE variants SET download_warning = ? WHERE id = ? AND overrides = ? AND download_warning IS NOT ? "
+    "UPDATE variants SET download_warning = ? WHERE id = ? AND overrides = ? AND download_warning IS DISTINCT FROM ? "
     "AND EXISTS (SELECT 1 FROM files WHERE id = ? AND content_version = ? AND settings = ?)"
 )
 
@@ -147,24 +147,24 @@ def insert_variant(
     """Insert a variant. ``overrides`` is JSON."""
     Variant.insert(
         uuid=uuid, short_id=short_id, file=file_id, label=label, overrides=overrides, created_at=now
-    ).execute(store.sqlite)
+    ).execute(store.engine)
 
 
 def update_variant(store: Store, variant_id: int, *, label: str | None, overrides: str, revoked_at: int | None) -> None:
     """Replace the label, the overrides (JSON) and the revocation of a variant."""
     Variant.update(label=label, overrides=overrides, revoked_at=revoked_at).where(Variant.id == variant_id).execute(
-        store.sqlite
+        store.engine
     )
 
 
 def erase_variant_label(store: Store, variant_id: int) -> None:
     """Erase the label of a variant."""
-    Variant.update(label=None).where(Variant.id == variant_id).execute(store.sqlite)
+    Variant.update(label=None).where(Variant.id == variant_id).execute(store.engine)
 
 
 def mark_variant_redacted(store: Store, variant_id: int, now: int) -> None:
     """Store when the label of a variant was redacted."""
-    Variant.update(redacted_at=now).where(Variant.id == variant_id).execute(store.sqlite)
+    Variant.update(redacted_at=now).where(Variant.id == variant_id).execute(store.engine)
 
 
 def delete_variant(store: Store, variant_id: int) -> None:
@@ -230,7 +230,7 @@ def insert_invite(store: Store, file_id: int, row: InviteRow) -> None:
         email=row.email,
         name=row.name,
         created_at=row.created_at,
-    ).execute(store.sqlite)
+    ).execute(store.engine)
 
 
 def mark_invite_viewed(store: Store, invite_id: int, now: int) -> bool:
@@ -249,8 +249,8 @@ def recall_manage_token(store: Store, digest: str) -> tuple[int | None, int] | N
 
 # The page range of a revoked variant is checked too, because the variant may be restored.
 _COUNT_EMPTY_VARIANTS = (
-    "SELECT COUNT(*) FROM variants WHERE file_id = ? AND overrides ->> '$.pageRange.to' > 0 "
-    "AND overrides ->> '$.pageRange.from' > ?"
+    "SELECT COUNT(*) FROM variants WHERE file_id = ? AND JSON_VALUE(overrides, '$.pageRange.to') > 0 "
+    "AND JSON_VALUE(overrides, '$.pageRange.from') > ?"
 )
 _SELECT_CHANGED_VARIANTS = (
     "SELECT uuid FROM variants WHERE file_id = (SELECT id FROM files WHERE uuid = ?) AND revoked_at IS NULL "
@@ -260,14 +260,14 @@ _SELECT_CHANGED_VARIANTS = (
 
 def insert_short_id(store: Store, short_id: str) -> bool:
     """Reserve a short id for good; return False if it was reserved before."""
-    return store.execute("INSERT OR IGNORE INTO short_ids (short_id) VALUES (?)", (short_id,)) > 0
+    return store.execute("INSERT INTO short_ids (short_id) VALUES (?) ON CONFLICT DO NOTHING", (short_id,)) > 0
 
 
 def is_slug_taken(store: Store, slug: str) -> bool:
     """Return whether ``slug`` is the slug of a file, be it in the trash, or equals any short id."""
     by_slug = File.select(File.id).where(File.slug == slug)
     by_short_id = ShortId.select(ShortId.short_id).where(ShortId.short_id == slug)
-    return bool((by_slug | by_short_id).exists(store.sqlite))
+    return bool((by_slug | by_short_id).exists(store.engine))
 
 
 def count_empty_variants(store: Store, file_id: int, total_pages: int) -> int:
@@ -283,7 +283,7 @@ def list_changed_variants(store: Store, file_uuid: str, limit: int) -> list[str]
 
 def insert_file_token(store: Store, digest: str, file_id: int, kind: str, expires_at: int) -> None:
     """Insert a token of a file. ``kind`` is ``claim`` or ``manage``."""
-    FileToken.insert(digest=digest, file=file_id, kind=kind, expires_at=expires_at).execute(store.sqlite)
+    FileToken.insert(digest=digest, file=file_id, kind=kind, expires_at=expires_at).execute(store.engine)
 
 
 def find_claim_token(store: Store, digest: str) -> tuple[int | None, int] | None:
@@ -319,7 +319,7 @@ SELECT h.uuid, h.page, h.label, (SELECT COUNT(*) FROM taps t WHERE t.hotspot_id 
 FROM hotspots h JOIN files f ON f.id = h.file_id WHERE h.file_id = ? AND h.page <= f.total_pages ORDER BY h.page, h.id
 """
 _SELECT_VARIANT_SESSIONS = """
-SELECT v.uuid, v.label, IFNULL(t.sessions, 0), IFNULL(t.time_ms, 0), v.revoked_at, v.redacted_at
+SELECT v.uuid, v.label, COALESCE(t.sessions, 0), COALESCE(t.time_ms, 0), v.revoked_at, v.redacted_at
 FROM variants v LEFT JOIN variant_tallies t ON t.variant_id = v.id WHERE v.file_id = ? ORDER BY v.id DESC
 """
 _IS_VARIANT_ACTIVE = "SELECT 1 FROM variants WHERE id = ? AND revoked_at IS NULL"
@@ -380,7 +380,7 @@ class InviteSender(NamedTuple):
 
 _SELECT_INVITE_SENDER = (
     "SELECT a.name, a.email, f.original_name, f.password_hash IS NOT NULL, "
-    "f.settings ->> 'requireEmail' IS 1 OR f.settings ->> 'gateFields' IS NOT NULL "
+    "JSON_TRUE(f.settings, 'requireEmail') = 1 OR JSON_EXISTS(f.settings, 'gateFields') "
     "FROM files f JOIN accounts a ON a.id = f.owner_id WHERE f.id = ?"
 )
 

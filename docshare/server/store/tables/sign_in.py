@@ -50,13 +50,13 @@ _SELECT_SESSION = (
 )
 _INSERT_SESSION = (
     "INSERT INTO web_sessions (digest, account_id, csrf, created_at, expires_at) "
-    "SELECT ?, id, ?, ?, ? FROM accounts WHERE id = ? AND (? IS NULL OR password_hash = ?)"
+    "SELECT ?, id, ?, ?, ? FROM accounts WHERE id = ? AND (CAST(? AS TEXT) IS NULL OR password_hash = ?)"
 )
 
 
 def insert_link(store: Store, digest: str, account_id: int, expires_at: int) -> None:
     """Insert a sign-in link."""
-    LoginLink.insert(digest=digest, account=account_id, expires_at=expires_at).execute(store.sqlite)
+    LoginLink.insert(digest=digest, account=account_id, expires_at=expires_at).execute(store.engine)
 
 
 def find_link_email(store: Store, digest: str, now: int) -> str | None:
@@ -107,7 +107,7 @@ def delete_other_sessions(store: Store, account_id: int, digest: str) -> int:
 
 def delete_session(store: Store, digest: str) -> None:
     """Delete a session."""
-    WebSession.delete().where(WebSession.digest == digest).execute(store.sqlite)
+    WebSession.delete().where(WebSession.digest == digest).execute(store.engine)
 
 
 def delete_expired(store: Store, now: int) -> int:

@@ -7,6 +7,7 @@ from typing import Any
 from peewee import BlobField, CompositeKey, ForeignKeyField, IntegerField, TextField
 
 from docshare.server.store.database import Store
+from docshare.server.store.dialect import Statement
 from docshare.server.store.tables.base import Row
 from docshare.server.store.tables.files import File
 from docshare.server.store.tables.readers import Viewer
@@ -136,15 +137,15 @@ _FIND = f"{_SELECT_SESSION} WHERE opening = ? AND part = ?"
 _LAST = f"{_SELECT_SESSION} WHERE opening = ? ORDER BY part DESC LIMIT 1"
 # The timeouts are part of the text, because the planner compares the expression with an index only as text.
 _IDLE_END = "active_at + {idle_ms}"
-_END = (
-    f"MIN({_IDLE_END}, IFNULL(hidden_at + {{hidden_ms}}, {_IDLE_END}), IFNULL(closed_at + {{closed_ms}}, {_IDLE_END}))"
-)
+_END = f"LEAST({_IDLE_END}, COALESCE(hidden_at + {{hidden_ms}}, {_IDLE_END}), COALESCE(closed_at + {{closed_ms}}, {_IDLE_END}))"
 _DUE = f"{_SELECT_SESSION} WHERE ended_at IS NULL AND {_END} <= ? ORDER BY {_END} LIMIT ?"
 _CONTEXT_COLUMNS = (
     "uuid, opening, part, file_id, content_version, total_pages, reader, country, device, browser, source, referrer, "
     "viewer_mode, variant_id, viewer_id, invite_id, email, name, shown_pages"
 )
-_INSERT_SESSION = f"INSERT INTO view_sessions ({_CONTEXT_COLUMNS}, {_STATE_COLUMNS}) VALUES ({', '.join('?' * 36)})"  # noqa: S608 - from above
+_INSERT_SESSION = (
+    f"INSERT INTO view_sessions ({_CONTEXT_COLUMNS}, {_STATE_COLUMNS}) VALUES ({', '.join('?' * 36)}) RETURNING id"  # noqa: S608 - from above
+)
 _HAS_BEACON = "SELECT 1 FROM beacons WHERE session_id = ? AND seq = ?"
 _ADD_BEACON = "INSERT INTO beacons (session_id, seq, received_at, body, accepted) VALUES (?, ?, ?, ?, ?)"
 _SAVE = (
@@ -154,24 +155,28 @@ _SAVE = (
 # Apart from the others, because SQLite would update three indexes with every beacon.
 _SAVE_COUNTED = "UPDATE view_sessions SET counted_at = ? WHERE id = ?"
 _COUNT_SHORT = (
-    "SELECT reader, COUNT(*) FROM view_sessions WHERE file_id = ? AND reader IN (SELECT value FROM json_each(?)) "
+    "SELECT reader, COUNT(*) FROM view_sessions WHERE file_id = ? AND reader IN (JSON_TEXTS(?)) "
     "AND counted_at > ? AND heard_at - first_at < ? GROUP BY reader"
 )
 _INTO_PAGES = "INSERT INTO session_pages (session_id, page, time_ms, views, back_views)"
 _ON_CONFLICT_ADD = (
-    "ON CONFLICT (session_id, page) DO UPDATE SET time_ms = time_ms + excluded.time_ms, "
-    "views = views + excluded.views, back_views = back_views + excluded.back_views"
+    "ON CONFLICT (session_id, page) DO UPDATE SET time_ms = session_pages.time_ms + excluded.time_ms, "
+    "views = session_pages.views + excluded.views, back_views = session_pages.back_views + excluded.back_views"
 )
 _ADD_PAGE = f"{_INTO_PAGES} VALUES (?, ?, ?, ?, ?) {_ON_CONFLICT_ADD}"
-_ADD_PAGES_OF_BEACONS = (
-    f"{_INTO_PAGES} SELECT b.session_id, p.value ->> 0, SUM(p.value ->> 1), SUM(p.value ->> 2), SUM(p.value ->> 3) "  # noqa: S608 - from above
-    f"FROM beacons b, json_each(b.accepted) p WHERE b.session_id = ? GROUP BY p.value ->> 0 {_ON_CONFLICT_ADD}"
+_ADD_PAGES_OF_BEACONS = Statement(
+    sqlite=f"{_INTO_PAGES} SELECT b.session_id, p.value ->> 0, SUM(p.value ->> 1), SUM(p.value ->> 2), "  # noqa: S608 - from above
+    "SUM(p.value ->> 3) FROM beacons b, json_each(b.accepted) p "
+    f"WHERE b.session_id = ? GROUP BY p.value ->> 0 {_ON_CONFLICT_ADD}",
+    postgresql=f"{_INTO_PAGES} SELECT b.session_id, (p ->> 0)::bigint, SUM((p ->> 1)::bigint), "  # noqa: S608 - from above
+    "SUM((p ->> 2)::bigint), SUM((p ->> 3)::bigint) FROM beacons b CROSS JOIN jsonb_array_elements(b.accepted::jsonb) p "
+    f"WHERE b.session_id = ? GROUP BY b.session_id, (p ->> 0)::bigint {_ON_CONFLICT_ADD}",
 )
 # Every beacon may reach a page once without a turn, as the first does; the whole session may only once.
 _CUT_VIEWS = (
-    "UPDATE session_pages SET views = MIN(views, ?1), back_views = MIN(back_views, views, ?1) WHERE session_id = ?2"
+    "UPDATE session_pages SET views = LEAST(views, ?1), back_views = LEAST(back_views, views, ?1) WHERE session_id = ?2"
 )
-_SUM_UP = "SELECT COUNT(*), IFNULL(MAX(page), 0) FROM session_pages WHERE session_id = ? AND time_ms >= ?"
+_SUM_UP = "SELECT COUNT(*), COALESCE(MAX(page), 0) FROM session_pages WHERE session_id = ? AND time_ms >= ?"
 _DELETE_UNCOUNTED = (
     "DELETE FROM view_sessions WHERE id IN "
     "(SELECT id FROM view_sessions WHERE counted_at IS NULL AND ended_at <= ? LIMIT ?)"
@@ -183,14 +188,17 @@ _SELECT_EVENT_DATA = (
 )
 # A reader's name lasts as long as the salt of the file, 30 days; a later visit counts as a new reader.
 _MARK_RETURNING = (
-    "UPDATE view_sessions AS s SET came_back = EXISTS "
-    "(SELECT 1 FROM readers r WHERE r.file_id = s.file_id AND r.reader = s.reader) WHERE s.id = ?"
+    "UPDATE view_sessions AS s SET came_back = CASE WHEN EXISTS "
+    "(SELECT 1 FROM readers r WHERE r.file_id = s.file_id AND r.reader = s.reader) THEN 1 ELSE 0 END WHERE s.id = ?"
 )
 _DELETE_BEACONS = (
     "DELETE FROM beacons WHERE session_id IN (SELECT session_id FROM session_rows WHERE beacons_until <= ? "
     "ORDER BY beacons_until, id LIMIT ?)"
 )
-_REPLACE_SALT = "REPLACE INTO reader_salts (file_id, salt, created_at) VALUES (?, ?, ?)"
+_REPLACE_SALT = (
+    "INSERT INTO reader_salts (file_id, salt, created_at) VALUES (?, ?, ?) "
+    "ON CONFLICT (file_id) DO UPDATE SET salt = excluded.salt, created_at = excluded.created_at"
+)
 
 
 def mark_returning(store: Store, session_id: int) -> None:
@@ -240,8 +248,7 @@ def list_due_sessions(
 
 def insert_session(store: Store, uuid: str, context: SessionContext, state: Sequence[Any]) -> int:
     """Store a new session. Return its id."""
-    store.execute(_INSERT_SESSION, (uuid, *vars(context).values(), *state))
-    ((session_id,),) = store.fetch_all("SELECT last_insert_rowid()")
+    ((session_id,),) = store.fetch_all(_INSERT_SESSION, (uuid, *vars(context).values(), *state))
     return int(session_id)
 
 

@@ -89,7 +89,7 @@ class DenialRow(NamedTuple):
 _ADD_DENIALS = (
     "INSERT INTO denials (file_id, reason, variant_id, minute, count) "
     "SELECT id, ?, ?, ?, ? FROM files WHERE id = ? AND owner_id IS NOT NULL "
-    "ON CONFLICT DO UPDATE SET count = MIN(count + excluded.count, ?)"
+    "ON CONFLICT (file_id, reason, variant_id, minute) DO UPDATE SET count = LEAST(denials.count + excluded.count, ?)"
 )
 _SELECT_DENIALS = (
     "SELECT d.file_id, d.reason, d.variant_id, d.minute, d.count, v.uuid FROM denials d "
@@ -165,7 +165,7 @@ _SELECT_RECEIVERS = (
     "SELECT w.id, a.plan FROM files f JOIN accounts a ON a.id = f.owner_id JOIN webhooks w ON w.account_id = a.id "
     "WHERE f.id = ? AND (w.file_id IS NULL OR w.file_id = f.id) AND w.disabled_at IS NULL "
     "AND (w.listens_until IS NULL OR w.listens_until > ?) "
-    "AND EXISTS (SELECT 1 FROM json_each(w.events) WHERE value = ?)"
+    "AND ? IN (JSON_TEXTS(w.events))"
 )
 _RECORD_ATTEMPT = (
     "UPDATE webhooks SET last_delivery_at = ?, last_status = ?, failure_count = ? * failure_count + ? WHERE id = ?"
@@ -207,7 +207,7 @@ def insert(
         secret=secret,
         created_at=now,
         listens_until=listens_until,
-    ).execute(store.sqlite)
+    ).execute(store.engine)
 
 
 def list_owned(store: Store, account_id: int) -> list[WebhookRow]:

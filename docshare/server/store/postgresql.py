@@ -1,0 +1,162 @@
+"""The store on PostgreSQL: a pool of connections, advisory locks instead of one lock, and no remembered rows.
+
+Only an instance with a database address imports this module. Statements and models are those of SQLite; ``dialect``
+spells them.
+"""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+from peewee import DatabaseError, PostgresqlDatabase
+from psycopg.types.numeric import IntLoader
+from psycopg.types.string import TextLoader
+from psycopg_pool import ConnectionPool
+
+from docshare.server.logs import LOGGER
+from docshare.server.store.database import Store, database
+from docshare.server.store.dialect import Statement, spell_postgresql
+
+_MAX_CONNECTIONS = 24  # of one process: its threads, the jobs, and one for each lock that is held
+_CONNECT_TIMEOUT_S = 5
+_INSTANCE_KEY = "instance"
+
+
+class _Postgresql(PostgresqlDatabase):
+    """A database whose connections are borrowed from a pool, for one statement or for one transaction."""
+
+    # Times are milliseconds since 1970, and sizes may exceed 2 GB.
+    field_types = PostgresqlDatabase.field_types | {"INT": "BIGINT", "AUTO": "BIGSERIAL"}
+
+    def __init__(self, url: str) -> None:
+        self.pool = ConnectionPool(
+            url,
+            min_size=1,
+            max_size=_MAX_CONNECTIONS,
+            timeout=_CONNECT_TIMEOUT_S,
+            open=False,
+            configure=_configure,
+            kwargs={"autocommit": True, "connect_timeout": _CONNECT_TIMEOUT_S},
+        )
+        super().__init__("docshare", autoconnect=True, prefer_psycopg3=True)
+
+    def _connect(self) -> Any:
+        if self.pool.closed:
+            self.pool.open(wait=True, timeout=_CONNECT_TIMEOUT_S)
+        return self.pool.getconn()
+
+    def _close(self, conn: Any) -> None:
+        self.pool.putconn(conn)
+
+    def execute_sql(self, sql: str, params: Any = None) -> Any:
+        """Run one statement; outside of a transaction its connection goes back to the pool at once."""
+        if self.in_transaction():
+            return super().execute_sql(sql, params)
+        try:
+            return super().execute_sql(sql, params)
+        finally:
+            self.close()
+
+
+def _configure(connection: psycopg.Connection) -> None:
+    # Sums of whole numbers are whole, and JSON stays text as it is in SQLite.
+    connection.adapters.register_loader("numeric", IntLoader)
+    for name in ("json", "jsonb"):
+        connection.adapters.register_loader(name, TextLoader)
+
+
+class PostgresqlStore(Store):
+    """The rows of an instance in a PostgreSQL database, shared with the other processes of the instance."""
+
+    def __init__(self, url: str) -> None:
+        self.engine: Any = _Postgresql(url)
+        database.initialize(self.engine)
+
+    @contextmanager
+    def write(self, protects: object = _INSTANCE_KEY) -> Iterator[None]:
+        """One transaction, alone among all that protect the same; rolled back when the block raises."""
+        with self._transaction(""):
+            self.engine.execute_sql("SELECT pg_advisory_xact_lock(%s)", (_number_of(protects),))
+            yield
+
+    @contextmanager
+    def _transaction(self, isolation: str) -> Iterator[None]:
+        if self.engine.in_transaction():
+            with self.engine.atomic():
+                yield
+            return
+        try:
+            with self.engine.atomic(isolation) if isolation else self.engine.atomic():
+                yield
+        finally:
+            self.engine.close()
+
+    @contextmanager
+    def lock_key(self, key: object) -> Iterator[None]:
+        """Hold the lock of ``key`` for this block, in all processes. Never use it inside ``write()``."""
+        number = _number_of(key)
+        pool = self.engine.pool
+        if pool.closed:
+            pool.open(wait=True, timeout=_CONNECT_TIMEOUT_S)
+        with pool.connection() as connection:
+            connection.execute("SELECT pg_advisory_lock(%s)", (number,))
+            try:
+                yield
+            finally:
+                connection.execute("SELECT pg_advisory_unlock(%s)", (number,))
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """All reads of the block see the same state of the database."""
+        with self._transaction("REPEATABLE READ"):
+            yield
+
+    def _run(self, statement: str | Statement, params: Sequence[Any]) -> Any:
+        spelled = spell_postgresql(statement)
+        return self.engine.execute_sql(spelled.text, spelled.arrange(params))
+
+    def fetch_all(self, sql: str | Statement, params: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        found: list[tuple[Any, ...]] = self._run(sql, params).fetchall()
+        return found
+
+    def fetch_one(self, sql: str | Statement, params: Sequence[Any] = ()) -> tuple[Any, ...] | None:
+        found: tuple[Any, ...] | None = self._run(sql, params).fetchone()
+        return found
+
+    def fetch_cached(self, sql: str | Statement, params: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        """Return the result of ``fetch_one``. Nothing is remembered: another process may have revoked it."""
+        return self.fetch_one(sql, params)
+
+    def stream(self, sql: str | Statement, params: Sequence[Any] = (), block: int = 1000) -> Iterator[tuple[Any, ...]]:
+        spelled = spell_postgresql(sql)
+        pool = self.engine.pool
+        if pool.closed:
+            pool.open(wait=True, timeout=_CONNECT_TIMEOUT_S)
+        with pool.connection() as connection, connection.transaction(), connection.cursor(name="rows") as cursor:
+            cursor.itersize = block
+            cursor.execute(spelled.text, spelled.arrange(params))
+            yield from cursor
+
+    def execute(self, sql: str | Statement, params: Sequence[Any] = ()) -> int:
+        return int(self._run(sql, params).rowcount)
+
+    def is_answering(self) -> bool:
+        try:
+            return self.fetch_one("SELECT 1") is not None
+        except (DatabaseError, psycopg.Error):
+            LOGGER.exception("the database does not answer")
+            return False
+
+    def truncate_wal(self) -> None:
+        """Do nothing: the log of PostgreSQL is its operator's."""
+
+    def close(self) -> None:
+        """Close every connection; nobody may use the store afterwards."""
+        self.engine.pool.close()
+
+
+def _number_of(key: object) -> int:
+    """Return the 64-bit number that stands for ``key`` among the advisory locks of a database."""
+    return int.from_bytes(hashlib.sha256(repr(key).encode()).digest()[:8], signed=True)
