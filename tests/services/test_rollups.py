@@ -31,7 +31,7 @@ def upgraded_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     """A database of the second version, with sessions of two files, brought up to date."""
     store = Store(tmp_path / "old.db")
     monkeypatch.setattr(migrations, "STEPS", STEPS[:2])
-    migrate(store)
+    migrations.upgrade(store)
     with store.write():
         for file in (1, 2):
             store.execute(FILE, (file,))

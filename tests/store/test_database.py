@@ -61,7 +61,7 @@ def test_migrating_twice_changes_nothing(store: Store) -> None:
 def test_a_database_of_the_first_version_is_brought_up_to_date(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened = Store(tmp_path / "old.db")
     monkeypatch.setattr(migrations, "STEPS", STEPS[:1])
-    migrate(opened)
+    migrations.upgrade(opened)
     columns = "uuid, short_id, original_name, size, mime_type, total_pages, page_sizes, sha256, blob, content_version"
     with opened.write():
         opened.execute(

@@ -128,9 +128,9 @@ def make_runtime(data_dir: Path, clock: FakeClock, engine: PdfEngine, **settings
         locate={"203.0.113.7": "DE"}.get,
         limits=RateLimiter(clock),
     )
+    migrate(runtime.db)
     if os.environ.get("DOCSHARE_TEST_DATABASE"):
         return runtime
-    migrate(runtime.db)
     if _schema is None:
         runtime.db.truncate_wal()
         _schema = config.database_path.read_bytes()

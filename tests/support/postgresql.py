@@ -13,8 +13,8 @@ from tempfile import mkdtemp
 
 import psycopg
 
+from docshare.server.store.migrations import migrate
 from docshare.server.store.postgresql import PostgresqlStore
-from docshare.server.store.tables import TABLES
 
 _PROGRAMS = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
 
@@ -77,7 +77,7 @@ def make_store(name: str) -> PostgresqlStore:
         _server = context.__enter__()
         atexit.register(context.__exit__, None, None, None)
         first = PostgresqlStore(_server.replace("/postgres", "/template1"))
-        first.engine.create_tables(TABLES)
+        migrate(first)
         first.close()
     if name not in _stores:
         _stores[name] = f"d{len(_stores)}"

@@ -145,6 +145,29 @@ class Store:
         """Run one statement inside ``write()``; returns the number of changed rows."""
         return int(self.engine.execute_sql(spell_sqlite(sql), tuple(params)).rowcount)
 
+    @contextmanager
+    def schema_lock(self) -> Iterator[None]:
+        """Hold the right to change the schema; the lock of the data directory gives it."""
+        yield
+
+    def schema_version(self) -> int:
+        """Return how many steps of ``migrations`` the schema has taken; 0 for an empty database."""
+        found = self.fetch_one("PRAGMA user_version")
+        return int(found[0]) if found else 0
+
+    def set_schema_version(self, version: int) -> None:
+        """Store how many steps the schema has taken; inside ``write()``."""
+        self.execute(f"PRAGMA user_version = {version}")
+
+    def spell_definition(self, text: str) -> str:
+        """Return the statement that creates a table, in the words of the engine."""
+        return text
+
+    def start_streams(self, tables: Sequence[str]) -> None:
+        """Give the first row of each of the ``tables`` the id 2: a cursor that lies before it is greater than 0."""
+        for table in tables:
+            self.execute("INSERT INTO sqlite_sequence (name, seq) VALUES (?, 1)", (table,))
+
     def is_answering(self) -> bool:
         """Return whether the database can be read; log the error if it cannot."""
         try:

@@ -1,7 +1,21 @@
-"""Bringing the schema up to date: ``PRAGMA user_version`` counts the steps that were taken, in this order."""
+"""Creating the schema, and bringing an older one up to date.
+
+A new database is created from the models of ``tables``, the one description of the schema. A database of an earlier
+version of docshare takes the steps that it lacks; ``PRAGMA user_version`` counts them.
+
+To change the schema: change the model; append a step to ``upgrades/`` and to ``STEPS`` that makes the same change to an
+existing database; a test compares a database that took all steps with one that was created from the models. A step adds
+tables, columns and indexes; what it makes superfluous is removed by a step of a later release, so that two versions can
+run side by side during an upgrade.
+"""
+
+from collections.abc import Iterator
+
+from peewee import SQL, Field
 
 from docshare.server.store.database import Store
-from docshare.server.store.schema import (
+from docshare.server.store.tables import STREAMS, TABLES
+from docshare.server.store.upgrades import (
     beginning,
     counting,
     designs,
@@ -33,14 +47,49 @@ class DatabaseTooNew(Exception):
 
 
 def migrate(store: Store) -> None:
-    """Bring the schema up to date, one transaction a step. Raises ``TooNew``."""
-    taken = store.fetch_one("PRAGMA user_version")
-    version = int(taken[0]) if taken else 0
-    if version > len(STEPS):
-        raise DatabaseTooNew(f"database version {version} is newer than this docshare ({len(STEPS)}); upgrade docshare")
+    """Create the schema, or bring it up to date. Raises DatabaseTooNew."""
+    with store.schema_lock():
+        version = store.schema_version()
+        if version > len(STEPS):
+            message = f"database version {version} is newer than this docshare ({len(STEPS)}); upgrade docshare"
+            raise DatabaseTooNew(message)
+        if version == 0:
+            _create(store)
+        else:
+            upgrade(store, version)
+
+
+def upgrade(store: Store, version: int = 0) -> None:
+    """Take all steps after the first ``version`` steps, one transaction a step."""
     for number, step in enumerate(STEPS[version:], start=version + 1):
         with store.write():
             for statement in step.split(";\n"):
                 if statement.strip():
                     store.execute(statement)
-            store.execute(f"PRAGMA user_version = {number}")
+            store.set_schema_version(number)
+
+
+def _create(store: Store) -> None:
+    with store.write():
+        for definition in list_definitions(store):
+            store.engine.execute_sql(definition)
+        store.start_streams(STREAMS)
+        store.set_schema_version(len(STEPS))
+
+
+def list_definitions(store: Store) -> Iterator[str]:
+    """Yield the statements that create all tables and indexes in the open database."""
+    for model in TABLES:
+        for field in model._meta.sorted_fields:
+            _add_default(field)
+        text, _ = model._schema._create_table(safe=False).query()
+        yield store.spell_definition(text)
+        for index in model._schema._create_indexes(safe=False):
+            yield index.query()[0]
+
+
+def _add_default(field: Field) -> None:
+    """Let the database know the default of a field, for statements that leave its column out."""
+    if field.default is not None and not field.constraints:
+        value = f"'{field.default}'" if isinstance(field.default, str) else str(field.default)
+        field.constraints = [SQL(f"DEFAULT {value}")]

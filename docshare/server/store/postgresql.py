@@ -22,6 +22,9 @@ from docshare.server.store.dialect import Statement, spell_postgresql
 _MAX_CONNECTIONS = 24  # of one process: its threads, the jobs, and one for each lock that is held
 _CONNECT_TIMEOUT_S = 5
 _INSTANCE_KEY = "instance"
+_NOCASE = (
+    "CREATE COLLATION IF NOT EXISTS nocase (provider = icu, locale = 'und-u-ks-level2', deterministic = false)"
+)
 
 
 class _Postgresql(PostgresqlDatabase):
@@ -141,6 +144,29 @@ class PostgresqlStore(Store):
 
     def execute(self, sql: str | Statement, params: Sequence[Any] = ()) -> int:
         return int(self._run(sql, params).rowcount)
+
+    @contextmanager
+    def schema_lock(self) -> Iterator[None]:
+        """Hold the right to change the schema, among all instances on this database."""
+        with self.lock_key("schema"):
+            self.engine.execute_sql("CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)")
+            self.engine.execute_sql(_NOCASE)
+            yield
+
+    def schema_version(self) -> int:
+        found = self.fetch_one("SELECT COALESCE(MAX(version), 0) FROM schema_version")
+        return int(found[0]) if found else 0
+
+    def set_schema_version(self, version: int) -> None:
+        self.execute("INSERT INTO schema_version (version) VALUES (?)", (version,))
+
+    def spell_definition(self, text: str) -> str:
+        """Every table of PostgreSQL is without the hidden key that SQLite knows."""
+        return text.removesuffix(" WITHOUT ROWID")
+
+    def start_streams(self, tables: Sequence[str]) -> None:
+        for table in tables:
+            self.execute("SELECT setval(pg_get_serial_sequence(?, 'id'), 1)", (table,))
 
     def is_answering(self) -> bool:
         try:

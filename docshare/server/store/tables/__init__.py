@@ -1,4 +1,7 @@
-"""Models of all tables, and the functions that read and write them. Migrations are in ``schema``."""
+"""Models of all tables, which are the schema, and the functions that read and write them.
+
+``migrations`` creates a new database from them.
+"""
 
 from docshare.server.store.tables.accounts import Account, ApiKey
 from docshare.server.store.tables.designs import Design, DesignUpload
@@ -14,56 +17,61 @@ from docshare.server.store.tables.sign_in import LoginLink, WebSession
 from docshare.server.store.tables.viewing import Beacon, ReaderSalt, SessionPage, ViewSession
 from docshare.server.store.tables.webhooks import Attempt, Delivery, Denial, Webhook
 
+# In the order of their creation: a table comes after those that it refers to.
 TABLES = (
     Account,
-    ActivityRow,
-    Annotation,
     ApiKey,
+    InstanceSecret,
+    ShortId,
+    File,
+    Revision,
+    FileToken,
     Asset,
-    Attempt,
+    Hotspot,
+    Variant,
+    Invite,
+    Viewer,
+    ViewSession,
+    SessionPage,
     Beacon,
+    ReaderSalt,
+    SessionRow,
+    Readership,
+    Reader,
+    Tally,
+    PageTally,
+    VariantTally,
+    ViewRow,
+    DownloadRow,
+    GateRow,
+    ActivityRow,
+    Grant,
+    Note,
+    Mark,
+    Annotation,
+    Receipt,
+    Tap,
+    Webhook,
     Delivery,
+    Attempt,
     Denial,
     Design,
     DesignUpload,
-    DownloadRow,
-    File,
-    FileToken,
-    GateRow,
-    Grant,
-    Hotspot,
-    InstanceSecret,
-    Invite,
     LoginLink,
-    Mail,
-    Mark,
-    MutedNotice,
-    Note,
-    OAuthClient,
-    OAuthCode,
-    OAuthGrant,
-    OAuthToken,
-    PageTally,
-    Reader,
-    ReaderSalt,
-    Readership,
-    Receipt,
-    Revision,
-    SessionPage,
-    SessionRow,
-    ShortId,
-    Tally,
-    Tap,
-    Variant,
-    VariantTally,
-    ViewRow,
-    ViewSession,
-    Viewer,
     WebSession,
-    Webhook,
+    OAuthClient,
+    OAuthGrant,
+    OAuthCode,
+    OAuthToken,
+    Mail,
+    MutedNotice,
 )
 
+STREAMS = ("view_rows", "download_rows", "gate_rows", "activity_rows", "session_rows", "deliveries")
+"""Tables whose rows clients page through by id."""
+
 __all__ = [
+    "STREAMS",
     "TABLES",
     "Account",
     "ActivityRow",

@@ -2,15 +2,16 @@
 
 from typing import NamedTuple
 
-from peewee import ForeignKeyField, IntegerField, TextField
+from peewee import SQL, ForeignKeyField, IntegerField, TextField
 
 from docshare.server.store.database import Store
-from docshare.server.store.tables.base import Row
+from docshare.server.store.tables.base import NocaseField, Row, SequenceField
 
 
 class Account(Row):
+    id = SequenceField()
     uuid = TextField(unique=True)
-    email = TextField(unique=True)
+    email = NocaseField(unique=True)
     name = TextField()
     plan = IntegerField()
     created_at = IntegerField()
@@ -22,7 +23,7 @@ class Account(Row):
 
 class ApiKey(Row):
     uuid = TextField(unique=True)
-    account = ForeignKeyField(Account, backref="keys")
+    account = ForeignKeyField(Account, backref="keys", on_delete="CASCADE", index=False)
     name = TextField()
     digest = TextField(unique=True)
     tail = TextField()
@@ -31,6 +32,7 @@ class ApiKey(Row):
 
     class Meta:
         table_name = "api_keys"
+        indexes = (SQL("CREATE INDEX api_keys_account ON api_keys(account_id)"),)
 
 
 class AccountRow(NamedTuple):

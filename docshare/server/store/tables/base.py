@@ -1,8 +1,8 @@
-"""The base class of all models, bound to the open database."""
+"""The base class of all models, bound to the open database, and the fields that they share."""
 
 from typing import TYPE_CHECKING, Any
 
-from peewee import Model
+from peewee import SQL, AutoField, Context, Model, NodeList, PostgresqlDatabase, TextField
 
 from docshare.server.store.database import database
 
@@ -14,3 +14,26 @@ class Row(Model):
     class Meta:
         database = database
         legacy_table_names = False
+
+
+class SequenceField(AutoField):
+    """An id that is never used again, even after its row was deleted."""
+
+    def ddl(self, ctx: Context) -> NodeList:
+        """Return the definition of the column."""
+        column = super().ddl(ctx)
+        # PostgreSQL never uses a number of a sequence twice.
+        return column if is_postgresql() else NodeList((column, SQL("AUTOINCREMENT")))
+
+
+class NocaseField(TextField):
+    """A text that is compared and unique without regard to the case of ASCII letters."""
+
+    def ddl(self, ctx: Context) -> NodeList:
+        """Return the definition of the column."""
+        return NodeList((super().ddl(ctx), SQL("COLLATE nocase")))
+
+
+def is_postgresql() -> bool:
+    """Return whether the open database is PostgreSQL."""
+    return isinstance(database.obj, PostgresqlDatabase)

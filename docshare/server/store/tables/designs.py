@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from peewee import ForeignKeyField, IntegerField, TextField
+from peewee import SQL, ForeignKeyField, IntegerField, TextField
 
 from docshare.server.store.database import Store
 from docshare.server.store.tables.base import Row
@@ -10,7 +10,7 @@ from docshare.server.store.tables.files import File
 
 
 class Design(Row):
-    file = ForeignKeyField(File, primary_key=True)
+    file = ForeignKeyField(File, primary_key=True, on_delete="CASCADE", index=False)
     design_user = TextField()
     design = TextField()
     bound_at = IntegerField()
@@ -18,6 +18,7 @@ class Design(Row):
 
     class Meta:
         table_name = "designs"
+        indexes = (SQL("CREATE INDEX designs_design ON designs(design, design_user)"),)
 
 
 class DesignUpload(Row):
@@ -26,6 +27,10 @@ class DesignUpload(Row):
 
     class Meta:
         table_name = "design_uploads"
+        indexes = (
+            SQL("CREATE INDEX design_uploads_age ON design_uploads(uploaded_at)"),
+            SQL("CREATE INDEX design_uploads_user ON design_uploads(design_user, uploaded_at)"),
+        )
 
 
 FILE_COLUMNS = (

@@ -2,17 +2,18 @@
 
 from typing import NamedTuple
 
-from peewee import ForeignKeyField, IntegerField, TextField
+from peewee import SQL, ForeignKeyField, IntegerField, TextField
 
 from docshare.server.store.database import Store
-from docshare.server.store.tables.base import Row
+from docshare.server.store.tables.base import Row, SequenceField
 from docshare.server.store.tables.files import File
 from docshare.server.store.tables.sharing import Variant
 
 
 class ViewRow(Row):
+    id = SequenceField()
     owner_id = IntegerField()
-    file = ForeignKeyField(File)
+    file = ForeignKeyField(File, on_delete="CASCADE", index=False)
     hidden = IntegerField(default=0)
     read_at = IntegerField(null=True)
     country = TextField(null=True)
@@ -21,41 +22,63 @@ class ViewRow(Row):
 
     class Meta:
         table_name = "view_rows"
+        indexes = (
+            SQL("CREATE INDEX view_rows_file ON view_rows(file_id, hidden, id)"),
+            SQL("CREATE INDEX view_rows_owner ON view_rows(owner_id, id) WHERE hidden = 0"),
+        )
 
 
 class DownloadRow(Row):
+    id = SequenceField()
     owner_id = IntegerField()
-    file = ForeignKeyField(File)
+    file = ForeignKeyField(File, on_delete="CASCADE", index=False)
     hidden = IntegerField(default=0)
     read_at = IntegerField(null=True)
     country = TextField(null=True)
 
     class Meta:
         table_name = "download_rows"
+        indexes = (
+            SQL("CREATE INDEX download_rows_file ON download_rows(file_id, hidden, id)"),
+            SQL("CREATE INDEX download_rows_owner ON download_rows(owner_id, id) WHERE hidden = 0"),
+        )
 
 
 class GateRow(Row):
+    id = SequenceField()
     owner_id = IntegerField()
-    file = ForeignKeyField(File)
+    file = ForeignKeyField(File, on_delete="CASCADE", index=False)
     hidden = IntegerField(default=0)
     read_at = IntegerField(null=True)
     fields = TextField(null=True)
 
     class Meta:
         table_name = "gate_rows"
+        indexes = (
+            SQL("CREATE INDEX gate_rows_file ON gate_rows(file_id, hidden, id)"),
+            SQL("CREATE INDEX gate_rows_owner ON gate_rows(owner_id, id) WHERE hidden = 0"),
+        )
 
 
 class ActivityRow(Row):
+    id = SequenceField()
     owner_id = IntegerField()
-    file = ForeignKeyField(File)
+    file = ForeignKeyField(File, on_delete="CASCADE", index=False)
     hidden = IntegerField(default=0)
-    variant = ForeignKeyField(Variant, null=True)
+    variant = ForeignKeyField(Variant, null=True, on_delete="SET NULL", index=False)
     event = TextField()
     happened_at = IntegerField()
     data = TextField()  # JSON: the data of the event as it goes out, redaction rewrites it
 
     class Meta:
         table_name = "activity_rows"
+        indexes = (
+            SQL("CREATE INDEX activity_rows_file ON activity_rows(file_id, hidden, id)"),
+            SQL("CREATE INDEX activity_rows_kind ON activity_rows(owner_id, event, id) WHERE hidden = 0"),
+            SQL("CREATE INDEX activity_rows_old ON activity_rows(happened_at)"),
+            SQL("CREATE INDEX activity_rows_owner ON activity_rows(owner_id, id) WHERE hidden = 0"),
+            SQL("CREATE INDEX activity_rows_variant ON activity_rows(variant_id) WHERE variant_id IS NOT NULL"),
+        )
 
 
 # A file without an owner has nobody to report to, so nothing is appended for it.

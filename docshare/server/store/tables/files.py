@@ -2,19 +2,20 @@
 
 from typing import Any, NamedTuple
 
-from peewee import ForeignKeyField, IntegerField, TextField
+from peewee import SQL, ForeignKeyField, IntegerField, TextField
 
 from docshare.server.store.database import Store
 from docshare.server.store.dialect import Statement
 from docshare.server.store.tables.accounts import Account
-from docshare.server.store.tables.base import Row
+from docshare.server.store.tables.base import Row, SequenceField
 
 
 class File(Row):
+    id = SequenceField()
     uuid = TextField(unique=True)
     short_id = TextField(unique=True)
     slug = TextField(unique=True, null=True)
-    owner = ForeignKeyField(Account, null=True)
+    owner = ForeignKeyField(Account, null=True, on_delete="CASCADE", index=False)
     original_name = TextField()
     size = IntegerField()
     mime_type = TextField()
@@ -42,10 +43,16 @@ class File(Row):
 
     class Meta:
         table_name = "files"
+        indexes = (
+            SQL("CREATE INDEX files_burned ON files(burned_at) WHERE burned_at IS NOT NULL AND destroyed_at IS NULL"),
+            SQL("CREATE INDEX files_owner ON files(owner_id, id) WHERE trashed_at IS NULL"),
+            SQL("CREATE INDEX files_purge ON files(purge_at) WHERE purge_at IS NOT NULL"),
+            SQL("CREATE INDEX files_unclaimed ON files(delete_at) WHERE owner_id IS NULL AND delete_at IS NOT NULL"),
+        )
 
 
 class Revision(Row):
-    file = ForeignKeyField(File, backref="revisions")
+    file = ForeignKeyField(File, backref="revisions", on_delete="CASCADE", index=False)
     content_version = IntegerField()
     original_name = TextField()
     size = IntegerField()
@@ -55,6 +62,7 @@ class Revision(Row):
 
     class Meta:
         table_name = "revisions"
+        indexes = ((("file", "content_version"), True),)
 
 
 _SELECT_OWNED_BY_ANYBODY = (

@@ -12,6 +12,7 @@ class InstanceSecret(Row):
 
     class Meta:
         table_name = "instance_secrets"
+        without_rowid = True
 
 
 def find_secret(store: Store, name: str) -> bytes | None:

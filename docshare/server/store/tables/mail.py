@@ -2,29 +2,31 @@
 
 from typing import NamedTuple
 
-from peewee import CompositeKey, ForeignKeyField, IntegerField, TextField
+from peewee import SQL, CompositeKey, ForeignKeyField, IntegerField, TextField
 
 from docshare.server.store.database import Store
 from docshare.server.store.tables.accounts import Account
-from docshare.server.store.tables.base import Row
+from docshare.server.store.tables.base import Row, SequenceField
 from docshare.server.store.tables.files import File
 
 
 class MutedNotice(Row):
     """A kind of notice that the account has switched off."""
 
-    account = ForeignKeyField(Account)
+    account = ForeignKeyField(Account, on_delete="CASCADE", index=False)
     notice = TextField()
     muted_at = IntegerField()
 
     class Meta:
         table_name = "muted_notices"
         primary_key = CompositeKey("account", "notice")
+        without_rowid = True
 
 
 class Mail(Row):
+    id = SequenceField()
     uuid = TextField(unique=True)
-    file = ForeignKeyField(File, null=True)
+    file = ForeignKeyField(File, null=True, on_delete="CASCADE", index=False)
     recipient = TextField()
     subject = TextField()
     body = TextField()
@@ -35,11 +37,17 @@ class Mail(Row):
     sent_at = IntegerField(null=True)
     failed_at = IntegerField(null=True)
     error = TextField(null=True)
-    account = ForeignKeyField(Account, null=True)  # whose notice it is; None: it is none
+    # whose notice it is; None: it is none
+    account = ForeignKeyField(Account, null=True, on_delete="CASCADE", index=False)
     notice = TextField(null=True)
 
     class Meta:
         table_name = "mails"
+        indexes = (
+            SQL("CREATE INDEX mails_account ON mails(account_id) WHERE account_id IS NOT NULL"),
+            SQL("CREATE INDEX mails_due ON mails(next_at) WHERE next_at IS NOT NULL"),
+            SQL("CREATE INDEX mails_file ON mails(file_id) WHERE file_id IS NOT NULL"),
+        )
 
 
 class MailRow(NamedTuple):

@@ -2,11 +2,11 @@
 
 from typing import Any, NamedTuple
 
-from peewee import ForeignKeyField, IntegerField, TextField
+from peewee import SQL, ForeignKeyField, IntegerField, TextField
 
 from docshare.server.store.database import Store
 from docshare.server.store.tables.accounts import Account, AccountRow
-from docshare.server.store.tables.base import Row
+from docshare.server.store.tables.base import Row, SequenceField
 
 
 class OAuthClient(Row):
@@ -21,9 +21,10 @@ class OAuthClient(Row):
 
 
 class OAuthGrant(Row):
+    id = SequenceField()
     uuid = TextField(unique=True)
-    account = ForeignKeyField(Account)
-    client = ForeignKeyField(OAuthClient)
+    account = ForeignKeyField(Account, on_delete="CASCADE", index=False)
+    client = ForeignKeyField(OAuthClient, on_delete="CASCADE", index=False)
     scopes = TextField()  # separated by spaces
     created_at = IntegerField()
     expires_at = IntegerField()
@@ -32,26 +33,37 @@ class OAuthGrant(Row):
 
     class Meta:
         table_name = "oauth_grants"
+        indexes = (
+            SQL("CREATE INDEX oauth_grants_account ON oauth_grants(account_id, id)"),
+            SQL("CREATE INDEX oauth_grants_client ON oauth_grants(client_id)"),
+        )
 
 
 class OAuthCode(Row):
     digest = TextField(primary_key=True)
-    account = ForeignKeyField(Account)
-    client = ForeignKeyField(OAuthClient)
+    account = ForeignKeyField(Account, on_delete="CASCADE", index=False)
+    client = ForeignKeyField(OAuthClient, on_delete="CASCADE", index=False)
     redirect_uri = TextField()
     scopes = TextField()
     challenge = TextField()  # S256
     expires_at = IntegerField()
-    grant = ForeignKeyField(OAuthGrant, null=True)  # what it was exchanged for; None: not yet
+    # what it was exchanged for; None: not yet
+    grant = ForeignKeyField(OAuthGrant, null=True, on_delete="CASCADE", index=False)
 
     class Meta:
         table_name = "oauth_codes"
+        without_rowid = True
+        indexes = (
+            SQL("CREATE INDEX oauth_codes_account ON oauth_codes(account_id)"),
+            SQL("CREATE INDEX oauth_codes_client ON oauth_codes(client_id)"),
+            SQL("CREATE INDEX oauth_codes_grant ON oauth_codes(grant_id) WHERE grant_id IS NOT NULL"),
+        )
 
 
 class OAuthToken(Row):
     digest = TextField(primary_key=True)
     kind = TextField()  # "access" or "refresh"
-    grant = ForeignKeyField(OAuthGrant)
+    grant = ForeignKeyField(OAuthGrant, on_delete="CASCADE", index=False)
     scopes = TextField()
     created_at = IntegerField()
     expires_at = IntegerField()
@@ -59,6 +71,8 @@ class OAuthToken(Row):
 
     class Meta:
         table_name = "oauth_tokens"
+        without_rowid = True
+        indexes = (SQL("CREATE INDEX oauth_tokens_grant ON oauth_tokens(grant_id)"),)
 
 
 class ClientRow(NamedTuple):

@@ -3,7 +3,7 @@
 import json
 from typing import NamedTuple
 
-from peewee import CompositeKey, ForeignKeyField, IntegerField, TextField
+from peewee import SQL, CompositeKey, ForeignKeyField, IntegerField, TextField
 
 from docshare.server.store.database import Store
 from docshare.server.store.tables.base import Row
@@ -13,9 +13,9 @@ from docshare.server.store.tables.sharing import Hotspot, Invite, Variant
 
 class Viewer(Row):
     digest = TextField(unique=True)  # SHA-256 of the token in the reader's browser
-    file = ForeignKeyField(File)
-    variant = ForeignKeyField(Variant, null=True)
-    invite = ForeignKeyField(Invite, null=True)
+    file = ForeignKeyField(File, on_delete="CASCADE", index=False)
+    variant = ForeignKeyField(Variant, null=True, on_delete="SET NULL", index=False)
+    invite = ForeignKeyField(Invite, null=True, on_delete="SET NULL", index=False)
     pseudonym = TextField()
     email = TextField(null=True)
     name = TextField(null=True)
@@ -24,10 +24,15 @@ class Viewer(Row):
 
     class Meta:
         table_name = "viewers"
+        indexes = (
+            (("file", "pseudonym"), True),
+            SQL("CREATE INDEX viewers_invite ON viewers(invite_id) WHERE invite_id IS NOT NULL"),
+            SQL("CREATE INDEX viewers_variant ON viewers(variant_id) WHERE variant_id IS NOT NULL"),
+        )
 
 
 class Grant(Row):
-    viewer = ForeignKeyField(Viewer)
+    viewer = ForeignKeyField(Viewer, on_delete="CASCADE", index=False)
     kind = TextField()
     content_version = IntegerField()
     seal = TextField()
@@ -36,26 +41,31 @@ class Grant(Row):
     class Meta:
         table_name = "grants"
         primary_key = CompositeKey("viewer", "kind")
+        without_rowid = True
 
 
 class Note(Row):
     uuid = TextField(unique=True)
-    file = ForeignKeyField(File)
+    file = ForeignKeyField(File, on_delete="CASCADE", index=False)
     page = IntegerField(null=True)  # None: about the whole document
     author = TextField()
     body = TextField()
     public = IntegerField()
-    viewer = ForeignKeyField(Viewer, null=True)
+    viewer = ForeignKeyField(Viewer, null=True, on_delete="SET NULL", index=False)
     created_at = IntegerField()
 
     class Meta:
         table_name = "notes"
+        indexes = (
+            SQL("CREATE INDEX notes_file ON notes(file_id, id)"),
+            SQL("CREATE INDEX notes_viewer ON notes(viewer_id) WHERE viewer_id IS NOT NULL"),
+        )
 
 
 class Mark(Row):
-    viewer = ForeignKeyField(Viewer)
+    viewer = ForeignKeyField(Viewer, on_delete="CASCADE", index=False)
     page = IntegerField()
-    file = ForeignKeyField(File)
+    file = ForeignKeyField(File, on_delete="CASCADE", index=False)
     content_version = IntegerField()
     mark = TextField()
     marked_at = IntegerField()
@@ -63,12 +73,14 @@ class Mark(Row):
     class Meta:
         table_name = "marks"
         primary_key = CompositeKey("viewer", "page")
+        without_rowid = True
+        indexes = (SQL("CREATE INDEX marks_file ON marks(file_id, page)"),)
 
 
 class Annotation(Row):
     uuid = TextField(unique=True)
-    file = ForeignKeyField(File)
-    viewer = ForeignKeyField(Viewer)
+    file = ForeignKeyField(File, on_delete="CASCADE", index=False)
+    viewer = ForeignKeyField(Viewer, on_delete="CASCADE", index=False)
     content_version = IntegerField()
     page = IntegerField()
     rect = TextField()  # JSON: x, y, width, height as fractions of the page
@@ -77,11 +89,15 @@ class Annotation(Row):
 
     class Meta:
         table_name = "annotations"
+        indexes = (
+            SQL("CREATE INDEX annotations_file ON annotations(file_id, page, id)"),
+            SQL("CREATE INDEX annotations_viewer ON annotations(viewer_id)"),
+        )
 
 
 class Receipt(Row):
-    viewer = ForeignKeyField(Viewer)
-    file = ForeignKeyField(File)
+    viewer = ForeignKeyField(Viewer, on_delete="CASCADE", index=False)
+    file = ForeignKeyField(File, on_delete="CASCADE", index=False)
     content_version = IntegerField()
     name = TextField()
     confirmed_at = IntegerField()
@@ -89,15 +105,21 @@ class Receipt(Row):
     class Meta:
         table_name = "receipts"
         primary_key = CompositeKey("viewer", "content_version")
+        without_rowid = True
+        indexes = (SQL("CREATE INDEX receipts_file ON receipts(file_id)"),)
 
 
 class Tap(Row):
-    file = ForeignKeyField(File)
-    hotspot = ForeignKeyField(Hotspot, null=True)  # None: the call to action
+    file = ForeignKeyField(File, on_delete="CASCADE", index=False)
+    hotspot = ForeignKeyField(Hotspot, null=True, on_delete="CASCADE", index=False)  # None: the call to action
     tapped_at = IntegerField()
 
     class Meta:
         table_name = "taps"
+        indexes = (
+            SQL("CREATE INDEX taps_file ON taps(file_id, hotspot_id)"),
+            SQL("CREATE INDEX taps_hotspot ON taps(hotspot_id) WHERE hotspot_id IS NOT NULL"),
+        )
 
 
 # In one row, so that it can be cached: every page image of a reader who passed the gate asks for it.

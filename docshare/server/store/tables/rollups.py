@@ -2,29 +2,36 @@
 
 from typing import NamedTuple
 
-from peewee import CompositeKey, ForeignKeyField, IntegerField, TextField
+from peewee import SQL, CompositeKey, ForeignKeyField, IntegerField, TextField
 
 from docshare.server.store.database import Store
 from docshare.server.store.dialect import Statement
-from docshare.server.store.tables.base import Row
+from docshare.server.store.tables.base import Row, SequenceField
 from docshare.server.store.tables.files import File
 from docshare.server.store.tables.sharing import Variant
 from docshare.server.store.tables.viewing import ViewSession
 
 
 class SessionRow(Row):
-    file = ForeignKeyField(File)
-    session = ForeignKeyField(ViewSession, unique=True)
+    id = SequenceField()
+    file = ForeignKeyField(File, on_delete="CASCADE", index=False)
+    session = ForeignKeyField(ViewSession, unique=True, on_delete="CASCADE", index=False)
     started_at = IntegerField()
     time_ms = IntegerField()
     beacons_until = IntegerField(null=True)  # None: its beacons are gone
 
     class Meta:
         table_name = "session_rows"
+        indexes = (
+            SQL("CREATE INDEX session_rows_beacons ON session_rows(beacons_until) WHERE beacons_until IS NOT NULL"),
+            SQL("CREATE INDEX session_rows_file ON session_rows(file_id, id)"),
+            SQL("CREATE INDEX session_rows_started ON session_rows(file_id, started_at, id)"),
+            SQL("CREATE INDEX session_rows_time ON session_rows(file_id, time_ms)"),
+        )
 
 
 class Readership(Row):
-    file = ForeignKeyField(File, primary_key=True)
+    file = ForeignKeyField(File, primary_key=True, on_delete="CASCADE", index=False)
     sessions = IntegerField()
     came_back = IntegerField()
     visitors = IntegerField()
@@ -38,16 +45,17 @@ class Readership(Row):
 
 
 class Reader(Row):
-    file = ForeignKeyField(File)
+    file = ForeignKeyField(File, on_delete="CASCADE", index=False)
     reader = TextField()
     sessions = IntegerField()  # that have ended; 0 while the first one goes on
 
     class Meta:
         table_name = "readers"
+        indexes = ((("file", "reader"), True),)
 
 
 class Tally(Row):
-    file = ForeignKeyField(File)
+    file = ForeignKeyField(File, on_delete="CASCADE", index=False)
     kind = TextField()
     label = TextField()
     sessions = IntegerField()
@@ -55,10 +63,11 @@ class Tally(Row):
     class Meta:
         table_name = "tallies"
         primary_key = CompositeKey("file", "kind", "label")
+        without_rowid = True
 
 
 class PageTally(Row):
-    file = ForeignKeyField(File)
+    file = ForeignKeyField(File, on_delete="CASCADE", index=False)
     page = IntegerField()
     time_ms = IntegerField()
     views = IntegerField()
@@ -67,10 +76,11 @@ class PageTally(Row):
     class Meta:
         table_name = "page_tallies"
         primary_key = CompositeKey("file", "page")
+        without_rowid = True
 
 
 class VariantTally(Row):
-    variant = ForeignKeyField(Variant, primary_key=True)
+    variant = ForeignKeyField(Variant, primary_key=True, on_delete="CASCADE", index=False)
     sessions = IntegerField()
     time_ms = IntegerField()
 

@@ -2,10 +2,10 @@
 
 from typing import Any, NamedTuple
 
-from peewee import ForeignKeyField, IntegerField, TextField
+from peewee import SQL, ForeignKeyField, IntegerField, TextField
 
 from docshare.server.store.database import Store
-from docshare.server.store.tables.base import Row
+from docshare.server.store.tables.base import NocaseField, Row, SequenceField
 from docshare.server.store.tables.files import File
 
 
@@ -14,12 +14,14 @@ class ShortId(Row):
 
     class Meta:
         table_name = "short_ids"
+        without_rowid = True
 
 
 class Variant(Row):
+    id = SequenceField()
     uuid = TextField(unique=True)
     short_id = TextField(unique=True)
-    file = ForeignKeyField(File)
+    file = ForeignKeyField(File, on_delete="CASCADE", index=False)
     label = TextField(null=True)
     overrides = TextField(default="{}")  # JSON: allowDownload, pageRange as they came
     created_at = IntegerField()
@@ -29,24 +31,27 @@ class Variant(Row):
 
     class Meta:
         table_name = "variants"
+        indexes = (SQL("CREATE INDEX variants_file ON variants(file_id, id)"),)
 
 
 class Invite(Row):
+    id = SequenceField()
     uuid = TextField(unique=True)
     short_id = TextField(unique=True)
-    file = ForeignKeyField(File)
-    email = TextField()
+    file = ForeignKeyField(File, on_delete="CASCADE", index=False)
+    email = NocaseField()
     name = TextField(null=True)
     created_at = IntegerField()
     viewed_at = IntegerField(null=True)
 
     class Meta:
         table_name = "invites"
+        indexes = ((("file", "email"), True),)
 
 
 class Asset(Row):
     uuid = TextField(unique=True)
-    file = ForeignKeyField(File)
+    file = ForeignKeyField(File, on_delete="CASCADE", index=False)
     kind = TextField()
     mime_type = TextField()
     size = IntegerField()
@@ -55,30 +60,34 @@ class Asset(Row):
 
     class Meta:
         table_name = "assets"
+        indexes = (SQL("CREATE INDEX assets_file ON assets(file_id, id)"),)
 
 
 class Hotspot(Row):
     uuid = TextField(unique=True)
-    file = ForeignKeyField(File)
+    file = ForeignKeyField(File, on_delete="CASCADE", index=False)
     page = IntegerField()
     rect = TextField()  # JSON: x, y, width, height as fractions of the page
     label = TextField()
     url = TextField(null=True)
-    asset = ForeignKeyField(Asset, null=True)
+    asset = ForeignKeyField(Asset, null=True, on_delete="SET NULL", index=False)
     created_at = IntegerField()
 
     class Meta:
         table_name = "hotspots"
+        indexes = (SQL("CREATE INDEX hotspots_file ON hotspots(file_id, page)"),)
 
 
 class FileToken(Row):
     digest = TextField(primary_key=True)
-    file = ForeignKeyField(File, null=True)  # None: the file is gone
+    file = ForeignKeyField(File, null=True, on_delete="SET NULL", index=False)  # None: the file is gone
     kind = TextField()  # manage or claim
     expires_at = IntegerField()
 
     class Meta:
         table_name = "file_tokens"
+        without_rowid = True
+        indexes = (SQL("CREATE INDEX file_tokens_file ON file_tokens(file_id)"),)
 
 
 class VariantRow(NamedTuple):

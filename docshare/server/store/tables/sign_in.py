@@ -11,23 +11,25 @@ from docshare.server.store.tables.base import Row
 
 class LoginLink(Row):
     digest = TextField(primary_key=True)
-    account = ForeignKeyField(Account)
+    account = ForeignKeyField(Account, on_delete="CASCADE", index=False)
     expires_at = IntegerField()
     used_at = IntegerField(null=True)
 
     class Meta:
         table_name = "login_links"
+        without_rowid = True
 
 
 class WebSession(Row):
     digest = TextField(primary_key=True)
-    account = ForeignKeyField(Account)
+    account = ForeignKeyField(Account, on_delete="CASCADE", index=False)
     csrf = TextField()
     created_at = IntegerField()
     expires_at = IntegerField()
 
     class Meta:
         table_name = "web_sessions"
+        without_rowid = True
 
 
 class SignedInAccount(NamedTuple):

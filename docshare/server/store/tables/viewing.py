@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from peewee import BlobField, CompositeKey, ForeignKeyField, IntegerField, TextField
+from peewee import SQL, BlobField, CompositeKey, ForeignKeyField, IntegerField, TextField
 
 from docshare.server.store.database import Store
 from docshare.server.store.dialect import Statement
@@ -18,7 +18,7 @@ class ViewSession(Row):
     uuid = TextField(unique=True)
     opening = TextField()  # the load of the page it belongs to: the nonce of its token
     part = IntegerField()  # which session of that load it is, from 0
-    file = ForeignKeyField(File)
+    file = ForeignKeyField(File, on_delete="CASCADE", index=False)
     content_version = IntegerField()
     total_pages = IntegerField()
     reader = TextField()
@@ -48,9 +48,9 @@ class ViewSession(Row):
     source = TextField()
     referrer = TextField(null=True)
     viewer_mode = TextField()
-    variant = ForeignKeyField(Variant, null=True)
-    viewer = ForeignKeyField(Viewer, null=True)
-    invite = ForeignKeyField(Invite, null=True)
+    variant = ForeignKeyField(Variant, null=True, on_delete="SET NULL", index=False)
+    viewer = ForeignKeyField(Viewer, null=True, on_delete="SET NULL", index=False)
+    invite = ForeignKeyField(Invite, null=True, on_delete="SET NULL", index=False)
     email = TextField(null=True)  # of its reader, as it was known when the session began
     name = TextField(null=True)
     shown_pages = IntegerField(default=0)  # how many pages of the document its reader could see
@@ -58,10 +58,23 @@ class ViewSession(Row):
 
     class Meta:
         table_name = "view_sessions"
+        indexes = (
+            (("opening", "part"), True),
+            SQL("CREATE INDEX view_sessions_file ON view_sessions(file_id, id)"),
+            SQL("CREATE INDEX view_sessions_invite ON view_sessions(invite_id) WHERE invite_id IS NOT NULL"),
+            SQL("CREATE INDEX view_sessions_not_counted ON view_sessions(file_id, id) WHERE counted_at IS NULL"),
+            SQL("CREATE INDEX view_sessions_open ON view_sessions(id) WHERE ended_at IS NULL"),
+            SQL(
+                "CREATE INDEX view_sessions_reader ON view_sessions(file_id, reader, counted_at) WHERE counted_at IS NOT NULL"
+            ),
+            SQL("CREATE INDEX view_sessions_uncounted ON view_sessions(ended_at) WHERE counted_at IS NULL"),
+            SQL("CREATE INDEX view_sessions_variant ON view_sessions(variant_id) WHERE variant_id IS NOT NULL"),
+            SQL("CREATE INDEX view_sessions_viewer ON view_sessions(viewer_id) WHERE viewer_id IS NOT NULL"),
+        )
 
 
 class SessionPage(Row):
-    session = ForeignKeyField(ViewSession, backref="pages")
+    session = ForeignKeyField(ViewSession, backref="pages", on_delete="CASCADE", index=False)
     page = IntegerField()
     time_ms = IntegerField()
     views = IntegerField()
@@ -70,10 +83,11 @@ class SessionPage(Row):
     class Meta:
         table_name = "session_pages"
         primary_key = CompositeKey("session", "page")
+        without_rowid = True
 
 
 class Beacon(Row):
-    session = ForeignKeyField(ViewSession, backref="beacons")
+    session = ForeignKeyField(ViewSession, backref="beacons", on_delete="CASCADE", index=False)
     seq = IntegerField()
     received_at = IntegerField()
     body = TextField()  # JSON: what was sent, without the token
@@ -82,10 +96,11 @@ class Beacon(Row):
     class Meta:
         table_name = "beacons"
         primary_key = CompositeKey("session", "seq")
+        without_rowid = True
 
 
 class ReaderSalt(Row):
-    file = ForeignKeyField(File, primary_key=True)
+    file = ForeignKeyField(File, primary_key=True, on_delete="CASCADE", index=False)
     salt = BlobField()
     created_at = IntegerField()
 

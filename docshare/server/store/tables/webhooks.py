@@ -2,19 +2,20 @@
 
 from typing import Any, NamedTuple
 
-from peewee import BlobField, CompositeKey, ForeignKeyField, IntegerField, TextField
+from peewee import SQL, BlobField, CompositeKey, ForeignKeyField, IntegerField, TextField
 
 from docshare.server.store.database import Store
 from docshare.server.store.tables.accounts import Account
-from docshare.server.store.tables.base import Row
+from docshare.server.store.tables.base import Row, SequenceField
 from docshare.server.store.tables.files import File
 from docshare.server.store.tables.sharing import Variant
 
 
 class Webhook(Row):
+    id = SequenceField()
     uuid = TextField(unique=True)
-    account = ForeignKeyField(Account)
-    file = ForeignKeyField(File, null=True)  # None: all files of the account
+    account = ForeignKeyField(Account, on_delete="CASCADE", index=False)
+    file = ForeignKeyField(File, null=True, on_delete="CASCADE", index=False)  # None: all files of the account
     url = TextField()
     peer = TextField()  # host:port
     format = TextField()
@@ -29,13 +30,18 @@ class Webhook(Row):
 
     class Meta:
         table_name = "webhooks"
+        indexes = (
+            SQL("CREATE INDEX webhooks_account ON webhooks(account_id, id)"),
+            SQL("CREATE INDEX webhooks_file ON webhooks(file_id) WHERE file_id IS NOT NULL"),
+        )
 
 
 class Delivery(Row):
+    id = SequenceField()
     uuid = TextField(unique=True)
-    webhook = ForeignKeyField(Webhook)
-    file = ForeignKeyField(File)
-    variant = ForeignKeyField(Variant, null=True)
+    webhook = ForeignKeyField(Webhook, on_delete="CASCADE", index=False)
+    file = ForeignKeyField(File, on_delete="CASCADE", index=False)
+    variant = ForeignKeyField(Variant, null=True, on_delete="SET NULL", index=False)
     event = TextField()
     body = TextField()  # JSON, the envelope
     created_at = IntegerField()
@@ -47,10 +53,18 @@ class Delivery(Row):
 
     class Meta:
         table_name = "deliveries"
+        indexes = (
+            SQL("CREATE INDEX deliveries_claimed ON deliveries(claimed_at) WHERE claimed_at IS NOT NULL"),
+            SQL("CREATE INDEX deliveries_due ON deliveries(webhook_id, next_at) WHERE next_at IS NOT NULL"),
+            SQL("CREATE INDEX deliveries_file ON deliveries(file_id)"),
+            SQL("CREATE INDEX deliveries_old ON deliveries(created_at)"),
+            SQL("CREATE INDEX deliveries_variant ON deliveries(variant_id) WHERE variant_id IS NOT NULL"),
+            SQL("CREATE INDEX deliveries_webhook ON deliveries(webhook_id, id)"),
+        )
 
 
 class Attempt(Row):
-    delivery = ForeignKeyField(Delivery)
+    delivery = ForeignKeyField(Delivery, on_delete="CASCADE", index=False)
     number = IntegerField()
     at = IntegerField()
     status = IntegerField()  # 0: there was no answer
@@ -60,10 +74,11 @@ class Attempt(Row):
     class Meta:
         table_name = "attempts"
         primary_key = CompositeKey("delivery", "number")
+        without_rowid = True
 
 
 class Denial(Row):
-    file = ForeignKeyField(File)
+    file = ForeignKeyField(File, on_delete="CASCADE", index=False)
     reason = TextField()
     variant_id = IntegerField()  # 0: not through a variant
     minute = IntegerField()  # since 1970
@@ -72,6 +87,7 @@ class Denial(Row):
     class Meta:
         table_name = "denials"
         primary_key = CompositeKey("file", "reason", "variant_id", "minute")
+        without_rowid = True
 
 
 class DenialRow(NamedTuple):
