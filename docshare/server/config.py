@@ -10,6 +10,7 @@ import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from email.utils import parseaddr
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -59,6 +60,7 @@ class Config:
     anonymous_uploads: bool = False
     threads: int = 8
     confinement: str = "auto"
+    database_url: str | None = None
 
     @property
     def is_secure(self) -> bool:
@@ -185,6 +187,16 @@ def _parse_mail_address(value: Any) -> str:
     return text
 
 
+def _parse_database_url(value: Any) -> str:
+    text = _parse_text(value)
+    parts = urlsplit(text)
+    if parts.scheme not in ("postgresql", "postgres") or not parts.path.strip("/"):
+        raise ValueError("expected an address like postgresql://user:password@host/database")
+    if find_spec("psycopg") is None or find_spec("psycopg_pool") is None:
+        raise ValueError("PostgreSQL needs the extra packages of docshare[cluster]")
+    return text
+
+
 def _parse_directory(value: Any) -> Path:
     return (
         Path(value).expanduser().absolute()
@@ -220,6 +232,7 @@ OPTIONS: dict[str, Callable[[Any], Any]] = {
     "anonymous_uploads": _parse_switch,
     "threads": _integer_parser(1, 256),
     "confinement": _choice_parser("auto", "required"),
+    "database_url": _parse_database_url,
 }
 
 

@@ -90,6 +90,15 @@ def random_bytes(length: int) -> bytes:
     return secrets.token_bytes(length)
 
 
+def open_store(config: Config) -> Store:
+    """The database of the instance: a file in the data directory, or PostgreSQL where the settings name one."""
+    if config.database_url is None:
+        return Store(config.database_path)
+    from docshare.server.store.postgresql import PostgresqlStore  # its packages are an extra of the installation
+
+    return PostgresqlStore(config.database_url)
+
+
 def build_runtime(config: Config) -> Runtime:
     """The real outside world for ``config``; its data directory must exist."""
     required = config.confinement == "required"
@@ -102,7 +111,7 @@ def build_runtime(config: Config) -> Runtime:
         random_token=random_token,
         random_uuid=random_uuid,
         random_bytes=random_bytes,
-        db=Store(config.database_path),
+        db=open_store(config),
         blobs=BlobStore(config.data_dir / "blobs", config.data_dir / "tmp", lambda: random_token(32)),
         engine=engine,
         pages=PageStore(engine, config.data_dir / "cache"),

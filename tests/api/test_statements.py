@@ -44,7 +44,7 @@ def test_an_upload_counts_files_only_where_slots_are_limited_and_no_further(
         connection.set_trace_callback(None)
     counting = [text for text in seen if "COUNT(*)" in text]
     assert len(counting) == counts
-    assert all(text.endswith("LIMIT 3)") for text in counting)
+    assert all(text.endswith("LIMIT 3) found") for text in counting)
 
 
 @pytest.mark.parametrize("path", ["/api/v1", "/api/v1/openapi.json"])

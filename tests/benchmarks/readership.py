@@ -75,7 +75,7 @@ def _write_old_database(path: Path, sessions: int, pages: int) -> None:
     """A database of the version before sums."""
     steps, migrations.STEPS = migrations.STEPS, migrations.STEPS[:BEFORE_SUMS]
     with closing(Store(path)) as store:
-        migrations.migrate(store)
+        migrations.upgrade(store)
         store.execute("PRAGMA synchronous = OFF")
         half_a_year = 180 * 86_400_000
         with store.write():

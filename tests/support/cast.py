@@ -151,6 +151,10 @@ def close_world(world: World) -> None:
     world.rt.converter.close()
     world.rt.pages.close()
     world.rt.db.close()
+    if os.environ.get("DOCSHARE_TEST_DATABASE"):
+        from tests.support import postgresql
+
+        postgresql.drop_store(str(world.rt.config.database_path))
     _idle_apps.append(world.app)
 
 

@@ -8,6 +8,7 @@ import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -16,7 +17,13 @@ import psycopg
 from docshare.server.store.migrations import migrate
 from docshare.server.store.postgresql import PostgresqlStore
 
+_MEMORY = Path("/dev/shm")  # each test has a database of its own: on a disk most of the time would go there
 _PROGRAMS = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+
+
+def _choose_place() -> Path | None:
+    enough = _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free > 2 << 30
+    return _MEMORY if enough else None
 
 
 def _as_ordinary_user() -> dict[str, object]:
@@ -31,7 +38,7 @@ def _as_ordinary_user() -> dict[str, object]:
 def run_postgresql() -> Iterator[str]:
     """The address of a running server's database ``postgres``; the server ends with the block."""
     programs = _PROGRAMS[-1]
-    folder = Path(mkdtemp(prefix="pg"))
+    folder = Path(mkdtemp(prefix="pg", dir=_choose_place()))
     try:
         if os.getuid() == 0:
             shutil.chown(folder, "nobody")
@@ -67,6 +74,7 @@ def _wait_until_ready(url: str, server: subprocess.Popen[bytes]) -> None:
 
 _server: str | None = None
 _stores: dict[str, str] = {}
+_numbers = count()
 
 
 def make_store(name: str) -> PostgresqlStore:
@@ -80,7 +88,15 @@ def make_store(name: str) -> PostgresqlStore:
         migrate(first)
         first.close()
     if name not in _stores:
-        _stores[name] = f"d{len(_stores)}"
+        _stores[name] = f"d{next(_numbers)}"
         with psycopg.connect(_server, autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {_stores[name]}")
+            connection.execute(f"CREATE DATABASE {_stores[name]} STRATEGY file_copy")
     return PostgresqlStore(_server.replace("/postgres", f"/{_stores[name]}"))
+
+
+def drop_store(name: str) -> None:
+    """Delete the database of the instance ``name``, which nobody will open again."""
+    database = _stores.pop(name, None)
+    if database is not None and _server is not None:
+        with psycopg.connect(_server, autocommit=True) as connection:
+            connection.execute(f"DROP DATABASE {database} WITH (FORCE)")

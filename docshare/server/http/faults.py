@@ -56,6 +56,22 @@ _DATABASE_BUSY = HostFault(
     "The database of the server is busy.", "Try again later.", "another process locks the database"
 )
 
+_DATABASE_UNREACHABLE = HostFault(
+    "The server cannot reach its database.",
+    "Check that PostgreSQL is running and that DOCSHARE_DATABASE_URL is right.",
+    "the database cannot be reached",
+)
+_DATABASE_CROWDED = HostFault(
+    "The database of the server has no free connection.",
+    "Raise max_connections of PostgreSQL, or run fewer instances on it.",
+    "the database has no free connection",
+)
+_DATABASE_REFUSES = HostFault(
+    "The database of the server refuses to write.",
+    "Give the user in DOCSHARE_DATABASE_URL all rights on the database, and point it at the primary server.",
+    "the database refuses to write",
+)
+
 _BY_ERRNO = {
     errno.ENOSPC: _DISK_FULL,
     errno.EDQUOT: _DISK_FULL,
@@ -77,6 +93,23 @@ _BY_SQLITE = {
     sqlite3.SQLITE_BUSY: _DATABASE_BUSY,
     sqlite3.SQLITE_PROTOCOL: _DATABASE_BUSY,
 }
+# By the first characters of the SQLSTATE (Appendix A of PostgreSQL's manual). Lost connections have none; class 08
+# stands for them.
+_BY_SQLSTATE = {
+    "08": _DATABASE_UNREACHABLE,
+    "28": _DATABASE_UNREACHABLE,
+    "3D000": _DATABASE_UNREACHABLE,
+    "57P": _DATABASE_UNREACHABLE,
+    "53100": _DISK_FULL,
+    "53200": _OUT_OF_MEMORY,
+    "53300": _DATABASE_CROWDED,
+    "25006": _DATABASE_REFUSES,
+    "42501": _DATABASE_REFUSES,
+    "58030": _DISK_ERROR,
+    "40P01": _DATABASE_BUSY,
+    "55P03": _DATABASE_BUSY,
+    "XX001": DATABASE_DAMAGED,
+}
 _PRIMARY_CODE_MASK = 0xFF  # the low byte of an extended result code of SQLite is its primary code
 
 
@@ -87,6 +120,9 @@ def find_fault(error: BaseException) -> HostFault | None:
     found = _find_sqlite_code(error)
     if found is not None:
         return _BY_SQLITE.get(found & _PRIMARY_CODE_MASK)
+    state = _find_sqlstate(error)
+    if state is not None:
+        return next((fault for start, fault in _BY_SQLSTATE.items() if state.startswith(start)), None)
     return _BY_ERRNO.get(error.errno or 0) if isinstance(error, OSError) else None
 
 
@@ -127,9 +163,24 @@ def log_error(error: BaseException, message: str, **facts: object) -> None:
 
 
 def _find_sqlite_code(error: BaseException) -> int | None:
-    """The result code of SQLite. peewee wraps the exception of ``sqlite3``, twice where it connects first, and keeps
-    what it wraps as ``orig``."""
+    code = getattr(_find_driver_error(error), "sqlite_errorcode", None)
+    return code if isinstance(code, int) else None
+
+
+def _find_sqlstate(error: BaseException) -> str | None:
+    """Return the SQLSTATE of an error of PostgreSQL's driver; "08000" without a connection."""
+    found = _find_driver_error(error)
+    if type(found).__module__.partition(".")[0] not in ("psycopg", "psycopg_pool"):
+        return None
+    return getattr(found, "sqlstate", None) or ("08000" if _is_connection_error(found) else "XX000")
+
+
+def _is_connection_error(error: BaseException) -> bool:
+    return any(base.__name__ in ("OperationalError", "InterfaceError") for base in type(error).__mro__)
+
+
+def _find_driver_error(error: BaseException) -> BaseException:
+    """Return what peewee wraps, twice where it connects first."""
     while isinstance(inner := getattr(error, "orig", None), BaseException):
         error = inner
-    code = getattr(error, "sqlite_errorcode", None)
-    return code if isinstance(code, int) else None
+    return error

@@ -8,6 +8,7 @@ these standard forms, which each engine spells in its own way:
 - ``JSON_VALUE(column, '$.a.b')``: a number of a JSON column, or NULL
 - ``JSON_TRUE(column, 'a')``: whether a field of a JSON column is true, as 1 or 0
 - ``JSON_EXISTS(column, 'a')``: whether a field of a JSON column has a value
+- ``JSON_REMOVE(column, '$.a.b', ...)``: a JSON column without these fields
 - ``JSON_ARRAYAGG(JSON_ARRAY(a, b) ORDER BY c)``: the rows as a JSON text
 - ``IN (JSON_NUMBERS(?))`` and ``IN (JSON_TEXTS(?))``: membership in a JSON array that is a parameter or a column
 - ``NOCASE(column)``: for sorting without regard to case
@@ -67,8 +68,14 @@ def _spell_path(found: re.Match[str]) -> str:
     return f"({found[1]}::jsonb #>> '{{{keys}}}')::numeric"
 
 
+def _spell_removal(found: re.Match[str]) -> str:
+    paths = [f"#- '{{{path[2:].replace('.', ',')}}}'" for path in re.findall(r"'([^']+)'", found[2])]
+    return f"({found[1]}::jsonb {' '.join(paths)})::text"
+
+
 _POSTGRESQL_RULES: tuple[_Rule, ...] = (
     (re.compile(rf"\bJSON_VALUE\({_ARGUMENT}, '([^']+)'\)"), _spell_path),
+    (re.compile(rf"\bJSON_REMOVE\({_ARGUMENT}((?:, '[^']+')+)\)"), _spell_removal),
     (re.compile(rf"\bJSON_TRUE\({_ARGUMENT}, '(\w+)'\)"), r"COALESCE((\1::jsonb ->> '\2') = 'true', false)::int"),
     (re.compile(rf"\bJSON_EXISTS\({_ARGUMENT}, '(\w+)'\)"), r"(\1::jsonb ->> '\2') IS NOT NULL"),
     (

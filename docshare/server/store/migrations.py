@@ -10,6 +10,7 @@ run side by side during an upgrade.
 """
 
 from collections.abc import Iterator
+from typing import Any, cast
 
 from peewee import SQL, Field
 
@@ -79,7 +80,7 @@ def _create(store: Store) -> None:
 
 def list_definitions(store: Store) -> Iterator[str]:
     """Yield the statements that create all tables and indexes in the open database."""
-    for model in TABLES:
+    for model in cast(tuple[Any, ...], TABLES):  # the stubs do not know what makes tables
         for field in model._meta.sorted_fields:
             _add_default(field)
         text, _ = model._schema._create_table(safe=False).query()

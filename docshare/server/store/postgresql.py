@@ -5,12 +5,14 @@ spells them.
 """
 
 import hashlib
+import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import psycopg
-from peewee import DatabaseError, PostgresqlDatabase
+from peewee import DatabaseError, OperationalError, PostgresqlDatabase
+from psycopg.adapt import Dumper
 from psycopg.types.numeric import IntLoader
 from psycopg.types.string import TextLoader
 from psycopg_pool import ConnectionPool
@@ -22,9 +24,7 @@ from docshare.server.store.dialect import Statement, spell_postgresql
 _MAX_CONNECTIONS = 24  # of one process: its threads, the jobs, and one for each lock that is held
 _CONNECT_TIMEOUT_S = 5
 _INSTANCE_KEY = "instance"
-_NOCASE = (
-    "CREATE COLLATION IF NOT EXISTS nocase (provider = icu, locale = 'und-u-ks-level2', deterministic = false)"
-)
+_NOCASE = "CREATE COLLATION IF NOT EXISTS nocase (provider = icu, locale = 'und-u-ks-level2', deterministic = false)"
 
 
 class _Postgresql(PostgresqlDatabase):
@@ -34,6 +34,8 @@ class _Postgresql(PostgresqlDatabase):
     field_types = PostgresqlDatabase.field_types | {"INT": "BIGINT", "AUTO": "BIGSERIAL"}
 
     def __init__(self, url: str) -> None:
+        self._url = url
+        self._opening = threading.Lock()
         self.pool = ConnectionPool(
             url,
             min_size=1,
@@ -44,26 +46,48 @@ class _Postgresql(PostgresqlDatabase):
             kwargs={"autocommit": True, "connect_timeout": _CONNECT_TIMEOUT_S},
         )
         super().__init__("docshare", autoconnect=True, prefer_psycopg3=True)
+        # peewee would hold its lock while a thread waits for a connection, and whoever returns one needs it. The state
+        # behind it belongs to each thread.
+        self._lock = nullcontext()
+
+    def open_pool(self) -> ConnectionPool:
+        """Return the pool; open it first if that is still to be done."""
+        with self._opening:
+            if self.pool.closed:
+                try:
+                    # The pool itself would say only that it waited in vain, not why.
+                    psycopg.connect(self._url, connect_timeout=_CONNECT_TIMEOUT_S).close()
+                    self.pool.open(wait=True, timeout=_CONNECT_TIMEOUT_S)
+                except psycopg.OperationalError as error:
+                    raise OperationalError(error, *error.args) from error
+        return self.pool
 
     def _connect(self) -> Any:
-        if self.pool.closed:
-            self.pool.open(wait=True, timeout=_CONNECT_TIMEOUT_S)
-        return self.pool.getconn()
+        return self.open_pool().getconn()
 
     def _close(self, conn: Any) -> None:
         self.pool.putconn(conn)
 
     def execute_sql(self, sql: str, params: Any = None) -> Any:
         """Run one statement; outside of a transaction its connection goes back to the pool at once."""
-        if self.in_transaction():
-            return super().execute_sql(sql, params)
         try:
-            return super().execute_sql(sql, params)
+            return super().execute_sql(sql, params)  # type: ignore[no-untyped-call]
         finally:
-            self.close()
+            if not self.in_transaction():
+                self.close()
+
+
+class _BoolDumper(Dumper):
+    """Truth is stored as 1 or 0, as SQLite stores it."""
+
+    oid = psycopg.adapters.types["int8"].oid
+
+    def dump(self, obj: Any) -> bytes:
+        return b"1" if obj else b"0"
 
 
 def _configure(connection: psycopg.Connection) -> None:
+    connection.adapters.register_dumper(bool, _BoolDumper)
     # Sums of whole numbers are whole, and JSON stays text as it is in SQLite.
     connection.adapters.register_loader("numeric", IntLoader)
     for name in ("json", "jsonb"):
@@ -100,10 +124,7 @@ class PostgresqlStore(Store):
     def lock_key(self, key: object) -> Iterator[None]:
         """Hold the lock of ``key`` for this block, in all processes. Never use it inside ``write()``."""
         number = _number_of(key)
-        pool = self.engine.pool
-        if pool.closed:
-            pool.open(wait=True, timeout=_CONNECT_TIMEOUT_S)
-        with pool.connection() as connection:
+        with self.engine.open_pool().connection() as connection:
             connection.execute("SELECT pg_advisory_lock(%s)", (number,))
             try:
                 yield
@@ -134,10 +155,11 @@ class PostgresqlStore(Store):
 
     def stream(self, sql: str | Statement, params: Sequence[Any] = (), block: int = 1000) -> Iterator[tuple[Any, ...]]:
         spelled = spell_postgresql(sql)
-        pool = self.engine.pool
-        if pool.closed:
-            pool.open(wait=True, timeout=_CONNECT_TIMEOUT_S)
-        with pool.connection() as connection, connection.transaction(), connection.cursor(name="rows") as cursor:
+        with (
+            self.engine.open_pool().connection() as connection,
+            connection.transaction(),
+            connection.cursor(name="rows") as cursor,
+        ):
             cursor.itersize = block
             cursor.execute(spelled.text, spelled.arrange(params))
             yield from cursor

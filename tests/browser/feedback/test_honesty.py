@@ -157,6 +157,7 @@ def test_marks_that_are_refused_are_told_together_and_tried_again_together(
 
 
 def test_clearing_a_page_without_a_mark_asks_the_server_for_nothing(page: Page) -> None:
+    page.locator(".notes-none").wait_for(state="attached")  # until then nobody knows what is marked
     asked = []
     page.on("request", lambda request: asked.append(request.url))
     page.keyboard.press("x")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from docshare.cli.framework.admin_channel import require_data, resolve_data_dir
-from docshare.cli.framework.context import Context
+from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
 
 if TYPE_CHECKING:
@@ -29,6 +29,12 @@ def require_instance(context: typer.Context, data: Path | None) -> Path:
     if (directory / READY).exists():
         raise Stop(
             ExitCode.CONFLICT, f"a restore of {directory} was interrupted", hint="Run docshare serve to finish it."
+        )
+    if current_context().env.get("DOCSHARE_DATABASE_URL"):
+        raise Stop(
+            ExitCode.USAGE,
+            f"the database of {directory} is on a PostgreSQL server",
+            hint="Save it with pg_dump, and copy the folder blobs and the file vault.key.",
         )
     if not (directory / "docshare.db").exists():
         raise Stop(ExitCode.USAGE, f"{directory} has no database", hint="Run docshare serve to create one.")

@@ -10,8 +10,8 @@ STREAM_TABLES = ("view_rows", "download_rows", "gate_rows", "activity_rows")
 LARGE_TABLES = (*STREAM_TABLES, "session_rows", "readers", "view_sessions", "taps", "viewers", "mails", "deliveries")
 _UNATTRIBUTE_CHANGES = {
     "view_sessions": "variant_id = NULL",
-    "activity_rows": "variant_id = NULL, data = json_remove(data, '$.variantUuid', '$.variantLabel')",
-    "deliveries": "variant_id = NULL, body = json_remove(body, '$.data.variantUuid', '$.data.variantLabel')",
+    "activity_rows": "variant_id = NULL, data = JSON_REMOVE(data, '$.variantUuid', '$.variantLabel')",
+    "deliveries": "variant_id = NULL, body = JSON_REMOVE(body, '$.data.variantUuid', '$.data.variantLabel')",
 }
 ATTRIBUTED_TABLES = tuple(_UNATTRIBUTE_CHANGES)
 

@@ -22,7 +22,8 @@ class ActivityEvent(NamedTuple):
 
 _APPEND_EVENT = (
     "INSERT INTO activity_rows (owner_id, file_id, hidden, variant_id, event, happened_at, data) "
-    "SELECT owner_id, id, CASE WHEN trashed_at IS NULL THEN 0 ELSE 1 END, ?, ?, ?, ? FROM files WHERE id = ? AND owner_id IS NOT NULL"
+    "SELECT owner_id, id, CASE WHEN trashed_at IS NULL THEN 0 ELSE 1 END, ?, ?, ?, ? FROM files "
+    "WHERE id = ? AND owner_id IS NOT NULL"
 )
 _SELECT_EVENT = (
     "SELECT id, happened_at, data FROM activity_rows WHERE id > ? AND file_id = ? AND event = ? ORDER BY id LIMIT 1"

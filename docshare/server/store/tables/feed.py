@@ -84,11 +84,13 @@ class ActivityRow(Row):
 # A file without an owner has nobody to report to, so nothing is appended for it.
 _APPEND_DOWNLOAD = (
     "INSERT INTO download_rows (owner_id, file_id, hidden, read_at, country) "
-    "SELECT owner_id, id, CASE WHEN trashed_at IS NULL THEN 0 ELSE 1 END, ?, ? FROM files WHERE id = ? AND owner_id IS NOT NULL"
+    "SELECT owner_id, id, CASE WHEN trashed_at IS NULL THEN 0 ELSE 1 END, ?, ? FROM files "
+    "WHERE id = ? AND owner_id IS NOT NULL"
 )
 _APPEND_GATE_RESPONSE = (
     "INSERT INTO gate_rows (owner_id, file_id, hidden, read_at, fields) "
-    "SELECT owner_id, id, CASE WHEN trashed_at IS NULL THEN 0 ELSE 1 END, ?, ? FROM files WHERE id = ? AND owner_id IS NOT NULL"
+    "SELECT owner_id, id, CASE WHEN trashed_at IS NULL THEN 0 ELSE 1 END, ?, ? FROM files "
+    "WHERE id = ? AND owner_id IS NOT NULL"
 )
 
 
@@ -105,7 +107,7 @@ def append_gate_response(store: Store, file_id: int, fields: str, now: int) -> N
 def erase_variant_label(store: Store, variant_id: int) -> None:
     """Erase the label of a variant from the record of events."""
     store.execute(
-        "UPDATE activity_rows SET data = json_remove(data, '$.variantLabel') WHERE variant_id = ?", (variant_id,)
+        "UPDATE activity_rows SET data = JSON_REMOVE(data, '$.variantLabel') WHERE variant_id = ?", (variant_id,)
     )
 
 
@@ -127,7 +129,8 @@ def list_contacts(store: Store, file_id: int, limit: int) -> list[Contact]:
 # A file without an owner has no feed. The feed omits trashed files; their rows return when a file is restored.
 _APPEND_VIEW = (
     "INSERT INTO view_rows (owner_id, file_id, hidden, read_at, country, pages_viewed, time_ms) "
-    "SELECT f.owner_id, f.id, CASE WHEN f.trashed_at IS NULL THEN 0 ELSE 1 END, s.started_at, s.country, s.pages_viewed, s.time_ms "
+    "SELECT f.owner_id, f.id, CASE WHEN f.trashed_at IS NULL THEN 0 ELSE 1 END, "
+    "s.started_at, s.country, s.pages_viewed, s.time_ms "
     "FROM view_sessions s JOIN files f ON f.id = s.file_id WHERE s.id = ? AND f.owner_id IS NOT NULL"
 )
 

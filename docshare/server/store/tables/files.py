@@ -349,7 +349,8 @@ def delete(store: Store, file_id: int) -> None:
 
 
 _SELECT_NEWEST = """
-SELECT uuid, original_name FROM files WHERE owner_id = ? AND trashed_at IS NULL AND (CAST(? AS INTEGER) IS NULL OR id = ?)
+SELECT uuid, original_name FROM files WHERE owner_id = ? AND trashed_at IS NULL
+    AND (CAST(? AS BIGINT) IS NULL OR id = ?)
 ORDER BY id DESC LIMIT 1
 """
 

@@ -265,6 +265,7 @@ _SELECT_CHANGED_VARIANTS = (
     "SELECT uuid FROM variants WHERE file_id = (SELECT id FROM files WHERE uuid = ?) AND revoked_at IS NULL "
     "AND overrides <> '{}' ORDER BY id DESC LIMIT ?"
 )
+_FIND_SLUG = "SELECT 1 FROM files WHERE slug = ? UNION ALL SELECT 1 FROM short_ids WHERE short_id = ? LIMIT 1"
 
 
 def insert_short_id(store: Store, short_id: str) -> bool:
@@ -274,9 +275,7 @@ def insert_short_id(store: Store, short_id: str) -> bool:
 
 def is_slug_taken(store: Store, slug: str) -> bool:
     """Return whether ``slug`` is the slug of a file, be it in the trash, or equals any short id."""
-    by_slug = File.select(File.id).where(File.slug == slug)
-    by_short_id = ShortId.select(ShortId.short_id).where(ShortId.short_id == slug)
-    return bool((by_slug | by_short_id).exists(store.engine))
+    return store.fetch_one(_FIND_SLUG, (slug, slug)) is not None
 
 
 def count_empty_variants(store: Store, file_id: int, total_pages: int) -> int:

@@ -65,7 +65,8 @@ class ViewSession(Row):
             SQL("CREATE INDEX view_sessions_not_counted ON view_sessions(file_id, id) WHERE counted_at IS NULL"),
             SQL("CREATE INDEX view_sessions_open ON view_sessions(id) WHERE ended_at IS NULL"),
             SQL(
-                "CREATE INDEX view_sessions_reader ON view_sessions(file_id, reader, counted_at) WHERE counted_at IS NOT NULL"
+                "CREATE INDEX view_sessions_reader ON view_sessions(file_id, reader, counted_at) "
+                "WHERE counted_at IS NOT NULL"
             ),
             SQL("CREATE INDEX view_sessions_uncounted ON view_sessions(ended_at) WHERE counted_at IS NULL"),
             SQL("CREATE INDEX view_sessions_variant ON view_sessions(variant_id) WHERE variant_id IS NOT NULL"),
@@ -152,7 +153,10 @@ _FIND = f"{_SELECT_SESSION} WHERE opening = ? AND part = ?"
 _LAST = f"{_SELECT_SESSION} WHERE opening = ? ORDER BY part DESC LIMIT 1"
 # The timeouts are part of the text, because the planner compares the expression with an index only as text.
 _IDLE_END = "active_at + {idle_ms}"
-_END = f"LEAST({_IDLE_END}, COALESCE(hidden_at + {{hidden_ms}}, {_IDLE_END}), COALESCE(closed_at + {{closed_ms}}, {_IDLE_END}))"
+_END = (
+    f"LEAST({_IDLE_END}, COALESCE(hidden_at + {{hidden_ms}}, {_IDLE_END}), "
+    f"COALESCE(closed_at + {{closed_ms}}, {_IDLE_END}))"
+)
 _DUE = f"{_SELECT_SESSION} WHERE ended_at IS NULL AND {_END} <= ? ORDER BY {_END} LIMIT ?"
 _CONTEXT_COLUMNS = (
     "uuid, opening, part, file_id, content_version, total_pages, reader, country, device, browser, source, referrer, "
@@ -184,7 +188,8 @@ _ADD_PAGES_OF_BEACONS = Statement(
     "SUM(p.value ->> 3) FROM beacons b, json_each(b.accepted) p "
     f"WHERE b.session_id = ? GROUP BY p.value ->> 0 {_ON_CONFLICT_ADD}",
     postgresql=f"{_INTO_PAGES} SELECT b.session_id, (p ->> 0)::bigint, SUM((p ->> 1)::bigint), "  # noqa: S608 - from above
-    "SUM((p ->> 2)::bigint), SUM((p ->> 3)::bigint) FROM beacons b CROSS JOIN jsonb_array_elements(b.accepted::jsonb) p "
+    "SUM((p ->> 2)::bigint), SUM((p ->> 3)::bigint) "
+    "FROM beacons b CROSS JOIN jsonb_array_elements(b.accepted::jsonb) p "
     f"WHERE b.session_id = ? GROUP BY b.session_id, (p ->> 0)::bigint {_ON_CONFLICT_ADD}",
 )
 # Every beacon may reach a page once without a turn, as the first does; the whole session may only once.

@@ -120,7 +120,7 @@ def erase_variant_label(store: Store, variant_id: int) -> None:
     A redacted body differs from that of the first attempt; every attempt signs the body that it sends.
     """
     store.execute(
-        "UPDATE deliveries SET body = json_remove(body, '$.data.variantLabel') WHERE variant_id = ?", (variant_id,)
+        "UPDATE deliveries SET body = JSON_REMOVE(body, '$.data.variantLabel') WHERE variant_id = ?", (variant_id,)
     )
 
 

@@ -1,0 +1,62 @@
+"""An instance that keeps its rows in PostgreSQL."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.pdfs import simple_pdf
+from tests.support.postgresql import drop_store, make_store
+from tests.support.server_process import make_env, run_docshare, start_server
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    """The address of an empty database."""
+    store = make_store("e2e")
+    yield str(store.engine.pool.conninfo)
+    store.close()
+    drop_store("e2e")
+
+
+def test_a_server_keeps_its_rows_there(address: str, tmp_path: Path) -> None:
+    (tmp_path / "report.pdf").write_bytes(simple_pdf(pages=2))
+    env = make_env(tmp_path, DOCSHARE_DATABASE_URL=address)
+    for run in range(2):
+        server, _ = start_server("--port", "0", env=env)
+        try:
+            if run == 0:
+                done = run_docshare("upload", str(tmp_path / "report.pdf"), "--views", "3", env=env)
+                assert done.returncode == 0, done.stderr
+            listed = run_docshare("files", "list", "--json", env=env)
+            assert '"originalName":"report.pdf"' in listed.stdout, listed
+        finally:
+            server.terminate()
+            server.communicate(timeout=30)
+        assert server.returncode == 0
+    assert not (tmp_path / "data" / "docshare.db").exists()
+    accounts = run_docshare("admin", "account", "list", "--json", env=env)
+    assert (accounts.returncode, accounts.stdout.count("@")) == (0, 1), accounts.stderr
+    saved = run_docshare("admin", "backup", str(tmp_path / "backup.tar"), env=env)
+    assert (saved.returncode, "pg_dump" in saved.stderr) == (2, True), saved.stderr
+
+
+@pytest.mark.parametrize(
+    ("wrong", "code", "words"),
+    [
+        ("mysql://host/db", 2, "DOCSHARE_DATABASE_URL: expected an address like postgresql://"),
+        ("postgresql://host", 2, "DOCSHARE_DATABASE_URL: expected an address like postgresql://"),
+        ("postgresql://u:secret@127.0.0.1:1/db", 11, "the database cannot be reached: connection"),
+        ("{}missing", 11, 'database "'),
+    ],
+)
+def test_an_address_that_cannot_be_used_is_one_line_and_a_code(
+    address: str, tmp_path: Path, wrong: str, code: int, words: str
+) -> None:
+    env = make_env(tmp_path, DOCSHARE_DATABASE_URL=wrong.format(address))
+    done = run_docshare("serve", "--port", "0", env=env)
+    assert done.returncode == code, done.stderr
+    assert words in done.stderr
+    assert "secret" not in done.stderr
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr.splitlines()) == 2, done.stderr

@@ -1,0 +1,89 @@
+"""Every statement of the tables is understood by SQLite and by PostgreSQL."""
+
+import importlib
+import pkgutil
+import re
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from docshare.server.store import tables
+from docshare.server.store.database import Store
+from docshare.server.store.dialect import Statement, spell_postgresql, spell_sqlite
+from docshare.server.store.migrations import migrate
+from docshare.server.store.postgresql import PostgresqlStore
+from tests.support.postgresql import make_store
+
+WHOLE = re.compile(r"\s*(?:SELECT|INSERT|UPDATE|DELETE|WITH)\b")
+# Beginnings of statements that functions complete.
+BEGINNINGS = {"rollups._INTO_TALLIES", "viewing._INTO_PAGES"}
+
+
+def iterate_statements() -> Iterator[tuple[str, str | Statement]]:
+    for module in pkgutil.iter_modules(tables.__path__):
+        for name, value in vars(importlib.import_module(f"{tables.__name__}.{module.name}")).items():
+            found = value.items() if isinstance(value, dict) and name.isupper() else [("", value)]
+            for key, statement in found:
+                if isinstance(statement, Statement) or (
+                    isinstance(statement, str) and WHOLE.match(statement) and "{}" not in statement.replace("'{}'", "")
+                ):
+                    yield f"{module.name}.{name}{key and '.'}{key}", statement
+
+
+STATEMENTS = {name: text for name, text in iterate_statements() if name not in BEGINNINGS and "{" not in str(text)}
+
+
+@pytest.fixture(scope="module")
+def sqlite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    store = Store(tmp_path_factory.mktemp("store") / "docshare.db")
+    migrate(store)
+    yield store
+    store.close()
+
+
+@pytest.fixture(scope="module")
+def postgresql() -> Iterator[PostgresqlStore]:
+    store = make_store("dialect")
+    yield store
+    store.close()
+
+
+def test_the_statements_are_found() -> None:
+    assert len(STATEMENTS) > 150
+    assert sum(isinstance(text, Statement) for text in STATEMENTS.values()) >= 4
+
+
+@pytest.mark.parametrize("name", STATEMENTS)
+def test_both_engines_understand_a_statement(sqlite: Store, postgresql: PostgresqlStore, name: str) -> None:
+    text = spell_sqlite(STATEMENTS[name])
+    count = max([int(number) for number in re.findall(r"\?(\d+)", text)], default=text.count("?"))
+    sqlite.fetch_all(f"EXPLAIN {text}", (None,) * count)
+    spelled = spell_postgresql(STATEMENTS[name])
+    numbers = iter(range(1, 100))
+    numbered = re.sub("%s", lambda _: f"${next(numbers)}", spelled.text).replace("%%", "%")
+    with psycopg.connect(postgresql.engine.pool.conninfo, autocommit=True) as connection:
+        connection.execute(f"PREPARE statement AS {numbered}")
+
+
+@pytest.mark.parametrize(
+    ("written", "sqlite_text", "postgresql_text"),
+    [
+        ("SELECT LEAST(a, b)", "SELECT MIN(a, b)", "SELECT LEAST(a, b)"),
+        ("a IS NOT DISTINCT FROM ?", "a IS ?", "a IS NOT DISTINCT FROM %s"),
+        ("a IS DISTINCT FROM ?", "a IS NOT ?", "a IS DISTINCT FROM %s"),
+        ("JSON_VALUE(s, '$.a.b')", "json_extract(s, '$.a.b')", "(s::jsonb #>> '{a,b}')::numeric"),
+        ("JSON_REMOVE(d, '$.a', '$.b.c')", "JSON_REMOVE(d, '$.a', '$.b.c')", "(d::jsonb #- '{a}' #- '{b,c}')::text"),
+        ("NOINDEX(r.id) = ?", "+r.id = ?", "r.id = %s"),
+        ("label LIKE '50%?' AND a = ?", "label LIKE '50%?' AND a = ?", "label LIKE '50%%?' AND a = %s"),
+    ],
+)
+def test_a_form_is_spelled_for_each_engine(written: str, sqlite_text: str, postgresql_text: str) -> None:
+    assert spell_sqlite(written) == sqlite_text
+    assert spell_postgresql(written).text == postgresql_text
+
+
+def test_a_numbered_parameter_is_sent_wherever_it_stands() -> None:
+    spelled = spell_postgresql("UPDATE t SET a = ?2, b = ?1 WHERE c = ?1")
+    assert spelled.text == "UPDATE t SET a = %s, b = %s WHERE c = %s"
+    assert spelled.arrange(("x", "y")) == ("y", "x", "x")
