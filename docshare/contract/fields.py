@@ -95,6 +95,13 @@ def integer_parser(low: int, high: int) -> Parser[int]:
     return parse
 
 
+def parse_number(name: str, value: object, low: float, high: float) -> float:
+    """Return a JSON number from ``low`` to ``high`` (inclusive)."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+        raise field_problem(name, f"a number from {low} to {high}")
+    return value
+
+
 def clamp(value: object, low: float, high: float) -> float | None:
     """Return ``value`` limited to the range from ``low`` to ``high``; None if it is not a finite number.
 

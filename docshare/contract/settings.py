@@ -2,45 +2,49 @@
 
 from typing import Any, NamedTuple
 
-from docshare.contract import fields, limits, viewer
+from docshare.contract import kinds, limits, viewer
 from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
 
 
 class Setting(NamedTuple):
-    """One field of the settings body: its parser, the ``plan`` that it requires, the wire values that clear it
-    (``clears``), the ``default`` of a new file (None: unset), and when the File object contains it (``shown``):
-    ``always``, if it is ``set``, or ``never`` under this name."""
+    """One field of the settings body: its ``kind`` (of ``contract.kinds``, or ``viewer``), the ``plan`` that it
+    requires, the ``default`` of a new file (None: unset), the wire values that clear it (``clears``), when the File
+    object contains it (``visibility``): ``always``, if it is ``set``, or ``never`` under this name, and the allowed
+    ``words`` or the range from ``low`` to ``high``."""
 
     name: str
-    parse: fields.Parser[Any]
+    kind: str
     plan: Plan = Plan.FREE
     default: object = None
     clears: tuple[object, ...] = ()
     visibility: str = "always"
+    words: tuple[str, ...] = ()
+    low: float = 0
+    high: float = 0
+
+    def parse(self, name: str, value: object) -> Any:
+        """Return ``value`` in the form to store; raise ``bad_request`` that names ``name`` if it is malformed."""
+        return viewer.normalize(value).values if self.kind == "viewer" else kinds.parse(self, name, value)
 
 
 def _boolean_setting(name: str, plan: Plan = Plan.FREE, *, default: bool = False) -> Setting:
-    return Setting(name, fields.parse_boolean, plan, default)
-
-
-def _parse_viewer_settings(_name: str, value: object) -> dict[str, Any]:
-    return viewer.normalize(value).values
+    return Setting(name, "boolean", plan, default)
 
 
 _SETTING_ROWS: tuple[Setting, ...] = (
-    Setting("viewerMode", fields.word_parser(*viewer.VIEWER_MODES), default="standard"),
-    Setting("password", fields.parse_password, Plan.BASIC, clears=("",), visibility="never"),  # shown as ``protected``
+    Setting("viewerMode", "word", default="standard", words=viewer.VIEWER_MODES),
+    Setting("password", "password", Plan.BASIC, clears=("",), visibility="never"),  # shown as ``protected``
     _boolean_setting("allowDownload", default=True),
     _boolean_setting("showExpiry", default=True),
     _boolean_setting("requireEmail", Plan.PRO),
     _boolean_setting("notifyOnView", Plan.BASIC),
-    Setting("deleteAt", fields.parse_instant, visibility="set"),
-    Setting("neverExpire", fields.parse_boolean, default=False, visibility="never"),
-    Setting("viewLimit", fields.integer_parser(0, limits.VIEW_LIMIT_MAX), Plan.BASIC, clears=(0,), visibility="set"),
-    Setting("pageRange", fields.parse_page_range, Plan.PRO, clears=({"from": 0, "to": 0},), visibility="set"),
-    Setting("gateFields", fields.parse_gate_fields, Plan.PRO, clears=([], None), visibility="set"),
-    Setting("gateDomains", fields.parse_domains, Plan.PRO, clears=([],), visibility="set"),
+    Setting("deleteAt", "datetime", visibility="set"),
+    Setting("neverExpire", "boolean", default=False, visibility="never"),
+    Setting("viewLimit", "integer", Plan.BASIC, clears=(0,), visibility="set", low=0, high=limits.VIEW_LIMIT_MAX),
+    Setting("pageRange", "pages", Plan.PRO, clears=({"from": 0, "to": 0},), visibility="set"),
+    Setting("gateFields", "form", Plan.PRO, clears=([], None), visibility="set"),
+    Setting("gateDomains", "domains", Plan.PRO, clears=([],), visibility="set"),
     _boolean_setting("askReceipt", Plan.BASIC),
     _boolean_setting("commentsEnabled", Plan.PRO),
     _boolean_setting("commentsAllowPublic", Plan.PRO),
@@ -48,9 +52,9 @@ _SETTING_ROWS: tuple[Setting, ...] = (
     _boolean_setting("marksEnabled", Plan.PRO),
     _boolean_setting("annotationsEnabled", Plan.PRO),
     _boolean_setting("watermark", Plan.PRO),
-    Setting("slug", fields.parse_slug, Plan.PRO, clears=("",), visibility="set"),
-    Setting("viewerSettings", _parse_viewer_settings, Plan.BASIC, default={}, clears=({}, [])),
-    Setting("detachDesignToolDesign", fields.parse_boolean, default=False, visibility="never"),
+    Setting("slug", "slug", Plan.PRO, clears=("",), visibility="set"),
+    Setting("viewerSettings", "viewer", Plan.BASIC, default={}, clears=({}, [])),
+    Setting("detachDesignToolDesign", "boolean", default=False, visibility="never"),
     _boolean_setting("designToolUpdatesEnabled"),
 )
 

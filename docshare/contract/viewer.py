@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from docshare.contract import fields, limits
+from docshare.contract import fields, kinds, limits
 from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
 
@@ -13,9 +13,9 @@ PRESETS = ("dusk", "sand", "slate", "forest", "blush", "mono")
 
 
 class ViewerField:
-    """One field: ``kind`` (``boolean``, ``integer``, ``number``, ``word``, ``color``, ``url``, ``asset``,
-    ``measurement``, or ``label``), the ``plan`` required for any value but ``default``, the allowed ``words`` or the
-    range from ``low`` to ``high``, an older ``alias`` of its key, and whether its block requires it."""
+    """One field: its ``kind`` (of ``contract.kinds``), the ``plan`` required for any value but ``default``, the
+    allowed ``words`` or the range from ``low`` to ``high``, an older ``alias`` of its key, and whether its block
+    requires it."""
 
     def __init__(
         self,
@@ -185,16 +185,4 @@ def _parse_value(name: str, row: ViewerField, value: object) -> object:
             return fields.clamp(value, row.low, row.high)
         case "word":
             return value if isinstance(value, str) and value in row.words else None
-    if not isinstance(value, str):
-        return None
-    if row.kind == "label":
-        return fields.text_parser(int(row.low), int(row.high))(name, value)
-    return _PARSERS[row.kind](name, value)
-
-
-_PARSERS: dict[str, fields.Parser[str]] = {
-    "color": fields.parse_color,
-    "url": fields.parse_https_url,
-    "asset": fields.parse_asset_id,
-    "measurement": fields.parse_measurement_id,
-}
+    return kinds.parse(row, name, value) if isinstance(value, str) else None

@@ -9,8 +9,9 @@ from docshare.cli.commands.apply.model import DesiredFile, DesiredState, Desired
 from docshare.cli.commands.apply.yaml_file import ParseErrors, YamlNode, read_yaml
 from docshare.cli.commands.settings.changes import SettingChanges
 from docshare.cli.commands.settings.declarations import VIEWER, canonicalize, find_setting, is_object_key
+from docshare.cli.commands.settings.kinds import SETTING_KINDS, validate_value
 from docshare.cli.commands.settings.overrides import Overrides, build_overrides
-from docshare.cli.commands.settings.values import is_duration, parse_page_range, parse_time, validate_value
+from docshare.cli.commands.settings.values import is_duration, parse_time
 from docshare.cli.commands.webhooks.urls import check_format, check_url
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.inputs import read_text
@@ -20,7 +21,6 @@ from docshare.contract import fields
 from docshare.contract.limits import VARIANT_LABEL_CHARS, VARIANTS_PER_FILE
 from docshare.contract.settings import SETTINGS
 from docshare.contract.webhooks import DEFAULT_FORMAT, FORMATS, KINDS, WEBHOOKS_PER_ACCOUNT, parse_event_kinds
-from docshare.contract.wire import format_instant
 
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
@@ -163,11 +163,7 @@ class _Parser:
             return None
         if row.kind in _NATIVE_KINDS or isinstance(node.value, dict | list):
             return node.to_plain()
-        if row.kind == "datetime":
-            return format_instant(parse_time(self._ctx, node.text, key))
-        if row.kind == "pages":
-            return parse_page_range(node.text, key)
-        return [each.strip() for each in node.text.split(",")] if row.kind == "domains" else node.text
+        return SETTING_KINDS[row.kind].parse(self._ctx, row, node.text)
 
     def _parse_password(self, node: YamlNode) -> str | None:
         """Return the password in a file; empty to remove it, None if it cannot be read."""

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from docshare.cli.commands.settings.declarations import ROWS, VIEWER, canonicalize, find_setting, is_block
+from docshare.cli.commands.settings.kinds import validate_value
 from docshare.cli.commands.settings.stored import ASSETS, flatten_viewer, has_non_default_value
-from docshare.cli.commands.settings.values import validate_value
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.contract import viewer
 from docshare.contract.plans import Plan

@@ -1,26 +1,23 @@
 """``docshare settings clear``, ``apply`` and ``copy``. ``set`` has its own module."""
 
-from collections.abc import Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from docshare.cli.commands.settings.changes import SettingChanges
 from docshare.cli.commands.settings.declarations import ROWS, VIEWER, canonicalize, is_object_key
+from docshare.cli.commands.settings.format import export_settings
 from docshare.cli.commands.settings.options import DIFF, DRY_RUN, READ_BACK, STRICT, VALIDATE
 from docshare.cli.commands.settings.rows import WRITE_SPEC
 from docshare.cli.commands.settings.values import read_settings
-from docshare.cli.commands.settings.write import SettingsWriter, WriteOptions, write_all
+from docshare.cli.commands.settings.write import WriteOptions, write_settings
 from docshare.cli.framework.app import App
 from docshare.cli.framework.arguments import FILE_HELP, FILES_HELP, FileResolver
-from docshare.cli.framework.context import Context, current_context
+from docshare.cli.framework.context import current_context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.inputs import STDIN
 from docshare.contract.wire import parse_instant
-
-if TYPE_CHECKING:
-    from docshare.client import Client
 
 app = App()
 
@@ -128,8 +125,6 @@ def copy(
       docshare settings copy slug:offer @last
       docshare settings copy aB3dE5fG7hJ9 zY9xW8vU7tS6 --diff
     """
-    from docshare.cli.commands.settings.format import export_settings
-
     ctx = current_context()
     client = ctx.client()
     body, left_out = export_settings(client.files.show(FileResolver(ctx, client).resolve(source)))
@@ -147,12 +142,3 @@ def _load_changes(settings: dict[str, Any], *, lenient: bool = False) -> Setting
     changes = SettingChanges(lenient=lenient)
     changes.load(settings)
     return changes
-
-
-def write_settings(
-    ctx: Context, words: Sequence[str], changes: SettingChanges, way: WriteOptions, *, strict: bool, dry_run: bool
-) -> ExitCode:
-    """Write ``changes`` to the files named by ``words``; return the exit code."""
-    client: Client = ctx.client()
-    writer = SettingsWriter(ctx, client, changes, way)
-    return write_all(ctx, writer, FileResolver(ctx, client).resolve_all(words), strict=strict, dry_run=dry_run)

@@ -3,34 +3,34 @@
 A key is the name of a field of the settings body (``slug``) or a dotted key into ``viewerSettings`` (``flip.speedMs``).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 from docshare.cli.framework.exits import ExitCode, Stop
-from docshare.contract import fields, limits, viewer
+from docshare.contract import kinds, viewer
 from docshare.contract.plans import Plan
 from docshare.contract.settings import SETTINGS, Setting
 
 VIEWER = "viewerSettings"
 
-# Parsers of the contract and their type names here; those with their own bounds are in ``_BOUNDED``.
-_KINDS: dict[Any, str] = {
-    fields.parse_boolean: "boolean",
-    fields.parse_password: "password",
-    fields.parse_instant: "datetime",
-    fields.parse_page_range: "pages",
-    fields.parse_gate_fields: "form",
-    fields.parse_domains: "domains",
-    fields.parse_slug: "slug",
+# Setting -> its name in messages; the others are named by their key.
+_NOUNS = {
+    "deleteAt": "expiry",
+    "gateDomains": "email domains",
+    "gateFields": "form",
+    "pageRange": "page range",
+    "slug": "slug",
+    "viewLimit": "view limit",
 }
 
 
 class SettingRow(NamedTuple):
     """One setting.
 
-    ``kind``: its type; ``words``, or ``low`` and ``high``: the allowed values; ``clear``: the API value that clears it,
-    None if there is none; ``group``: its block, or ``file``.
+    ``kind``: a key of ``SETTING_KINDS``; ``words``, or ``low`` and ``high``: the allowed values; ``clear``: the API
+    value that clears it, None if there is none; ``group``: its block, or ``file``; ``noun``: its name in messages,
+    empty for its key.
     """
 
     key: str
@@ -42,20 +42,16 @@ class SettingRow(NamedTuple):
     high: float = 0
     clear: object = None
     group: str = "file"
+    noun: str = ""
 
     @property
     def is_viewer_setting(self) -> bool:
         """Whether the setting is part of ``viewerSettings``."""
         return self.group != "file"
 
-    @property
-    def allowed_values(self) -> str:
-        """Return the allowed values as text."""
-        if self.words:
-            return ", ".join(self.words)
-        if self.kind in ("integer", "number"):
-            return f"{self.low} to {self.high}"
-        return _ALLOWED.get(self.kind, self.kind)
+    def parse(self, value: object) -> Any:
+        """Return ``value`` in the form to store; raise ``bad_request`` if the contract does not allow it."""
+        return kinds.parse(self, self.key, value)
 
     def as_json(self) -> dict[str, Any]:
         """Return the row as JSON; ``path`` is the position of the value in the request body."""
@@ -71,47 +67,25 @@ class SettingRow(NamedTuple):
         return shown | ({"clear": self.clear} if self.clear is not None else {})
 
 
-_ALLOWED = {
-    "boolean": "true, false",
-    "password": "see --password-file",
-    "datetime": "7d, a date, a datetime",
-    "pages": "FROM-TO",
-    "form": "@FILE.json or JSON",
-    "domains": "D,D...",
-    "slug": f"1 to {limits.SLUG_CHARS} of a-z 0-9 -",
-    "color": "#RRGGBB",
-    "url": "https URL",
-    "asset": "id of an asset of the file",
-    "measurement": "G-XXXXXXXXXX",
-    "label": f"1 to {limits.CTA_LABEL_CHARS} characters",
-}
+def _build_row(key: str, row: Setting | viewer.ViewerField, *, clear: object = None, group: str) -> SettingRow:
+    return SettingRow(
+        key, row.kind, row.plan, row.default, row.words, row.low, row.high, clear, group, _NOUNS.get(key, "")
+    )
 
 
-def _build_file_row(row: Setting) -> SettingRow:
-    clear = row.clears[0] if row.clears else None
-    made = SettingRow(row.name, _KINDS.get(row.parse, ""), row.plan, row.default, clear=clear)
-    if row.name == "viewerMode":
-        return SettingRow(row.name, "word", row.plan, row.default, viewer.VIEWER_MODES)
-    if row.name == "viewLimit":
-        return SettingRow(row.name, "integer", row.plan, low=0, high=limits.VIEW_LIMIT_MAX, clear=clear)
-    return made
-
-
-def _build_viewer_row(key: str, block: str, row: viewer.ViewerField) -> SettingRow:
-    return SettingRow(key, row.kind, row.plan, row.default, row.words, row.low, row.high, group=block)
-
-
-def _build_rows() -> dict[str, SettingRow]:
-    rows = [_build_file_row(row) for row in SETTINGS.values() if row.name != VIEWER]
+def _build_rows() -> Iterator[SettingRow]:
+    for setting in SETTINGS.values():
+        if setting.name != VIEWER:
+            yield _build_row(setting.name, setting, clear=next(iter(setting.clears), None), group="file")
     for block, table in viewer.VIEWER_BLOCKS.items():
         if isinstance(table, viewer.ViewerField):
-            rows.append(_build_viewer_row(block, block, table))
+            yield _build_row(block, table, group=block)
         else:
-            rows += [_build_viewer_row(f"{block}.{name}", block, row) for name, row in table.items()]
-    return {row.key: row for row in rows}
+            for name, field in table.items():
+                yield _build_row(f"{block}.{name}", field, group=block)
 
 
-ROWS: dict[str, SettingRow] = _build_rows()
+ROWS: dict[str, SettingRow] = {row.key: row for row in _build_rows()}
 """Every setting by its key, in the order of FileSettings in openapi.yaml."""
 
 _ALIASES = {

@@ -1,10 +1,12 @@
 """Describe settings: what was set, what the server stored, and the command that sets it again; never a password."""
 
+import json
 import shlex
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from docshare.cli.commands.settings.declarations import ROWS, VIEWER
+from docshare.cli.commands.settings.kinds import SETTING_KINDS
 from docshare.cli.commands.settings.stored import flatten_viewer, has_non_default_value, is_same_value
 from docshare.cli.terminal.cells import format_cell
 from docshare.cli.terminal.text import format_local_time, format_relative_time
@@ -130,27 +132,14 @@ def describe_setting(context: "Context", key: str, value: Any) -> str:
         return _describe_expiry(context, None if key == "neverExpire" else value)
     if key == "password":
         return "password set" if value else "no password"
-    name = _NAMES.get(key, key)
+    noun = ROWS[key].noun if key in ROWS else ""
     if value is None:
-        return f"no {name}" if key in _NAMES else f"{key} default"
-    return f"{name} {_format_value(key, value)}"
-
-
-_NAMES = {
-    "slug": "slug", "viewLimit": "view limit", "pageRange": "page range", "gateFields": "form",
-    "gateDomains": "email domains",
-}  # fmt: skip
+        return f"no {noun}" if noun else f"{key} default"
+    return f"{noun or key} {_format_value(key, value)}"
 
 
 def _format_value(key: str, value: Any) -> str:
-    # A server may have sent the value, so do not rely on its type.
-    if key == "pageRange" and isinstance(value, Mapping):
-        return f"{value.get('from')}-{value.get('to')}"
-    if key == "gateDomains" and isinstance(value, list):
-        return ", ".join(map(str, value))
-    if key == "gateFields" and isinstance(value, list):
-        return ", ".join(str(field.get("label")) for field in value if isinstance(field, Mapping))
-    return f'"{value}"' if key in ("slug", "cta.label") else format_cell(value)
+    return SETTING_KINDS[ROWS[key].kind].format(value) if key in ROWS else format_cell(value)
 
 
 def _describe_expiry(context: "Context", value: Any) -> str:
@@ -178,9 +167,9 @@ def describe_body(context: "Context", body: Mapping[str, Any], before: Mapping[s
 def describe_difference(context: "Context", change: Difference) -> str:
     """Return for example ``slug "q2" -> "q3"``."""
     arrow = context.err_screen.glyph("→")
-    key = {"deleteAt": "expiry", "password": "password"}.get(change.key, _NAMES.get(change.key, change.key))
+    noun = ROWS[change.key].noun if change.key in ROWS else ""
     before, after = (_describe_side(context, change.key, each) for each in (change.old, change.new))
-    return f"{key} {before} {arrow} {after}"
+    return f"{noun or change.key} {before} {arrow} {after}"
 
 
 def _describe_side(context: "Context", key: str, value: Any) -> str:
@@ -216,6 +205,4 @@ def _format_assignment(key: str, value: Any) -> str:
     plain = isinstance(value, str) and kind not in ("form", "") and value not in ("", "null") and value[:1] != "@"
     if plain or isinstance(value, bool):
         return shlex.quote(f"{key}={value if isinstance(value, str) else str(value).lower()}")
-    import json
-
     return shlex.quote(f"{key}:={json.dumps(value)}")

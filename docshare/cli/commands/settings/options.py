@@ -1,9 +1,11 @@
 """The options that set settings, for ``docshare upload`` and ``docshare settings set``.
 
-Each is declared once, in a class that ``option_groups.add_options`` adds to a command.
+Each is declared once, in a class that ``option_groups.add_options`` adds to a command: its names, type and help, and
+with ``Sets`` the setting that takes its value.
 """
 
-from typing import Annotated, Any
+from collections.abc import Iterator
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -22,6 +24,20 @@ DRY_RUN = typer.Option("--dry-run", "-n", help="Print the requests without sendi
 VALIDATE = typer.Option("--validate/--no-validate", help="Check the values before sending.")
 
 
+class Sets(NamedTuple):
+    """The setting that an option sets: a key of ``declarations.ROWS``, or a block of ``viewerSettings``."""
+
+    key: str
+
+
+def list_setting_options(kind: type[OptionGroup]) -> Iterator[tuple[str, str]]:
+    """Yield the options of ``kind`` that set one setting, each with the key of the setting."""
+    for option in kind.parameters():
+        for mark in option.annotation.__metadata__:
+            if isinstance(mark, Sets):
+                yield option.name, mark.key
+
+
 def _text_option(metavar: str, help: str) -> Any:
     return typer.Option(metavar=metavar, help=help)
 
@@ -33,26 +49,44 @@ def _switch_option(names: str, help: str) -> Any:
 class SharingOptions(OptionGroup):
     """The most common settings of a share link; None if not given."""
 
-    mode: Annotated[Text, _text_option("MODE", "Viewer: standard, flipbook, swipe or magazine.")] = None
+    mode: Annotated[
+        Text, _text_option("MODE", "Viewer: standard, flipbook, swipe or magazine."), Sets("viewerMode")
+    ] = None
     password_file: Annotated[Text, _text_option("F", "Read the password from a file; '-' is stdin. [Basic]")] = None
     password_prompt: Annotated[bool, typer.Option("--password-prompt", help="Prompt for a password. [Basic]")] = False
-    download: Annotated[Switch, _switch_option("--download/--no-download", "Let readers download the document.")] = None
-    expires: Annotated[Text, _text_option("TIME", "Expiry: 7d, a date (end of day), a time, or never.")] = None
-    hide_expiry: Annotated[Switch, _switch_option("--hide-expiry/--show-expiry", "Hide the expiry date.")] = None
-    views: Annotated[int | None, typer.Option(metavar="N", help="Delete after N views (0: no limit). [Basic]")] = None
-    pages: Annotated[Text, _text_option("A-B", "Show only these pages (all: every page). [Pro]")] = None
-    require_email: Annotated[
-        Switch, _switch_option("--require-email/--no-require-email", "Ask readers for an email address. [Pro]")
+    download: Annotated[
+        Switch, _switch_option("--download/--no-download", "Let readers download the document."), Sets("allowDownload")
     ] = None
-    email_domain: Annotated[
-        TextList, _text_option("D", "Require an email address of this domain; repeatable. [Pro]")
+    expires: Annotated[
+        Text, _text_option("TIME", "Expiry: 7d, a date (end of day), a time, or never."), Sets("deleteAt")
     ] = None
-    notify: Annotated[Switch, _switch_option("--notify/--no-notify", "Notify me of each view. [Basic]")] = None
-    watermark: Annotated[Switch, _switch_option("--watermark/--no-watermark", "Stamp the pages. [Pro]")] = None
-    receipt: Annotated[Switch, _switch_option("--receipt/--no-receipt", "Ask readers to confirm receipt. [Basic]")] = (
+    hide_expiry: Annotated[
+        Switch, _switch_option("--hide-expiry/--show-expiry", "Hide the expiry date."), Sets("showExpiry")
+    ] = None
+    views: Annotated[
+        int | None, typer.Option(metavar="N", help="Delete after N views (0: no limit). [Basic]"), Sets("viewLimit")
+    ] = None
+    pages: Annotated[Text, _text_option("A-B", "Show only these pages (all: every page). [Pro]"), Sets("pageRange")] = (
         None
     )
-    slug: Annotated[Text, _text_option("NAME", "Custom link: /NAME. [Pro]")] = None
+    require_email: Annotated[
+        Switch,
+        _switch_option("--require-email/--no-require-email", "Ask readers for an email address. [Pro]"),
+        Sets("requireEmail"),
+    ] = None
+    email_domain: Annotated[
+        TextList, _text_option("D", "Require an email address of this domain; repeatable. [Pro]"), Sets("gateDomains")
+    ] = None
+    notify: Annotated[
+        Switch, _switch_option("--notify/--no-notify", "Notify me of each view. [Basic]"), Sets("notifyOnView")
+    ] = None
+    watermark: Annotated[
+        Switch, _switch_option("--watermark/--no-watermark", "Stamp the pages. [Pro]"), Sets("watermark")
+    ] = None
+    receipt: Annotated[
+        Switch, _switch_option("--receipt/--no-receipt", "Ask readers to confirm receipt. [Basic]"), Sets("askReceipt")
+    ] = None
+    slug: Annotated[Text, _text_option("NAME", "Custom link: /NAME. [Pro]"), Sets("slug")] = None
     assignments: Annotated[
         TextList, typer.Option("--set", metavar="KEY=VALUE", help="Set any setting; see docshare settings schema.")
     ] = None
@@ -69,29 +103,51 @@ class UploadSettings(SharingOptions):
 class AllSettings(SharingOptions):
     """The options of ``docshare settings set``."""
 
-    comments: Annotated[Switch, _switch_option("--comments/--no-comments", "Let readers leave notes. [Pro]")] = None
+    comments: Annotated[
+        Switch, _switch_option("--comments/--no-comments", "Let readers leave notes. [Pro]"), Sets("commentsEnabled")
+    ] = None
     comments_public: Annotated[
-        Switch, _switch_option("--comments-public/--no-comments-public", "Let readers see each other's notes. [Pro]")
+        Switch,
+        _switch_option("--comments-public/--no-comments-public", "Let readers see each other's notes. [Pro]"),
+        Sets("commentsAllowPublic"),
     ] = None
     notify_comments: Annotated[
-        Switch, _switch_option("--notify-comments/--no-notify-comments", "Notify me of notes. [Pro]")
+        Switch,
+        _switch_option("--notify-comments/--no-notify-comments", "Notify me of notes. [Pro]"),
+        Sets("notifyOnComment"),
     ] = None
-    marks: Annotated[Switch, _switch_option("--marks/--no-marks", "Let readers mark pages. [Pro]")] = None
-    annotations: Annotated[Switch, _switch_option("--annotations/--no-annotations", "Let readers annotate. [Pro]")] = (
+    marks: Annotated[
+        Switch, _switch_option("--marks/--no-marks", "Let readers mark pages. [Pro]"), Sets("marksEnabled")
+    ] = None
+    annotations: Annotated[
+        Switch,
+        _switch_option("--annotations/--no-annotations", "Let readers annotate. [Pro]"),
+        Sets("annotationsEnabled"),
+    ] = None
+    gate: Annotated[
+        Text, _text_option("F", "Gate form as JSON, with one email field, or none. [Pro]"), Sets("gateFields")
+    ] = None
+    ga4: Annotated[
+        Text, _text_option("G-ID", "Analytics measurement id (none: no analytics). [Pro]"), Sets("ga4Id")
+    ] = None
+    brand: Annotated[Text, _text_option("#RRGGBB", "Accent color. [Pro]"), Sets("brand.accentColor")] = None
+    cta_label: Annotated[Text, _text_option("TEXT", "Text of the call-to-action button. [Pro]"), Sets("cta.label")] = (
         None
     )
-    gate: Annotated[Text, _text_option("F", "Gate form as JSON, with one email field, or none. [Pro]")] = None
-    ga4: Annotated[Text, _text_option("G-ID", "Analytics measurement id (none: no analytics). [Pro]")] = None
-    brand: Annotated[Text, _text_option("#RRGGBB", "Accent color. [Pro]")] = None
-    cta_label: Annotated[Text, _text_option("TEXT", "Text of the call-to-action button. [Pro]")] = None
-    cta_url: Annotated[Text, _text_option("URL", "Link of the call-to-action button. [Pro]")] = None
+    cta_url: Annotated[Text, _text_option("URL", "Link of the call-to-action button. [Pro]"), Sets("cta.url")] = None
     watermark_opacity: Annotated[
-        float | None, typer.Option(metavar="N", help="Opacity of the watermark: 0.05 to 0.5. [Pro]")
+        float | None,
+        typer.Option(metavar="N", help="Opacity of the watermark: 0.05 to 0.5. [Pro]"),
+        Sets("watermarkStyle.opacity"),
     ] = None
     background: Annotated[
-        Text, _text_option("LOOK", "#RRGGBB, dusk, sand, slate, forest, blush, mono, asset:ID, or none. [Basic]")
+        Text,
+        _text_option("LOOK", "#RRGGBB, dusk, sand, slate, forest, blush, mono, asset:ID, or none. [Basic]"),
+        Sets("background"),
     ] = None
-    logo: Annotated[Text, _text_option("asset:ID", "Logo, uploaded as an asset (none: no logo). [Basic]")] = None
+    logo: Annotated[
+        Text, _text_option("asset:ID", "Logo, uploaded as an asset (none: no logo). [Basic]"), Sets("logo.assetId")
+    ] = None
     source: Annotated[
         Text, typer.Option("--from-file", metavar="F", help="Read settings from JSON or TOML; '-' is stdin.")
     ] = None

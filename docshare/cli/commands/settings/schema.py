@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from docshare.cli.commands.settings.declarations import ROWS, SettingRow, canonicalize, find_setting
+from docshare.cli.commands.settings.kinds import describe_allowed
 from docshare.cli.framework.app import App
 from docshare.cli.framework.context import current_context
 from docshare.cli.terminal.output import Column, Spec
@@ -19,7 +20,7 @@ def _format_plan(row: Mapping[str, Any]) -> str:
 
 
 def _format_allowed(row: Mapping[str, Any]) -> str:
-    return ROWS[row["key"]].allowed_values
+    return describe_allowed(ROWS[row["key"]])
 
 
 SCHEMA = Spec(
@@ -38,7 +39,7 @@ SCHEMA = Spec(
 def build_schema_rows(keys: Sequence[str], *, for_programs: bool) -> list[dict[str, Any]]:
     """Return the schema of all settings or of ``keys``; for people, ``allowed`` is a single text."""
     rows: list[SettingRow] = [find_setting(canonicalize(key)) for key in keys] if keys else list(ROWS.values())
-    return [row.as_json() | ({} if for_programs else {"allowed": row.allowed_values}) for row in rows]
+    return [row.as_json() | ({} if for_programs else {"allowed": describe_allowed(row)}) for row in rows]
 
 
 @app.command("schema", spec=SCHEMA)

@@ -56,10 +56,9 @@ def set_(
       docshare settings set @last gateFields:=@form.json --diff
       docshare ls --format ids | docshare settings set - --expires 2030-12-31
     """
-    from docshare.cli.commands.settings.clear_apply_copy import write_settings
     from docshare.cli.commands.settings.gather import gather
     from docshare.cli.commands.settings.values import is_assignment
-    from docshare.cli.commands.settings.write import WriteOptions
+    from docshare.cli.commands.settings.write import WriteOptions, write_settings
 
     ctx = current_context()
     names = [word for word in words if not is_assignment(word)]

@@ -1,7 +1,8 @@
-"""Convert what a person types for a setting to its API value: ``key=value``, ``key:=JSON``, files, times."""
+"""Parse what a person types, whatever the setting: ``key=value``, ``key:=JSON``, files, times and page ranges."""
 
-import math
+import json
 import re
+import tomllib
 from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime, time
 from typing import TYPE_CHECKING, Any
@@ -9,13 +10,10 @@ from typing import TYPE_CHECKING, Any
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.inputs import read_text
 from docshare.cli.terminal.text import parse_duration
-from docshare.contract import fields, limits
 from docshare.contract.patterns import Pattern
-from docshare.contract.problems import Problem
 from docshare.contract.wire import format_instant, parse_instant
 
 if TYPE_CHECKING:
-    from docshare.cli.commands.settings.declarations import SettingRow
     from docshare.cli.framework.context import Context
 
 _ASSIGNMENT = Pattern(r"([A-Za-z][A-Za-z0-9]*(?:\.[A-Za-z0-9]+)*)(:?=)(.*)", re.DOTALL)
@@ -40,8 +38,6 @@ def parse_assignment(word: str) -> tuple[str, bool, str]:
 
 def parse_json(text: str, what: str) -> Any:
     """Parse ``text`` as JSON; raise Stop (2) with ``what`` as its name."""
-    import json
-
     try:
         return json.loads(text, parse_constant=_reject_constant)
     except (ValueError, RecursionError) as error:
@@ -50,62 +46,6 @@ def parse_json(text: str, what: str) -> Any:
 
 def _reject_constant(word: str) -> float:
     raise ValueError(f"{word} is not a JSON value")
-
-
-def parse_text(context: "Context", row: "SettingRow", text: str) -> Any:
-    """Convert ``text`` by the type of ``row``; None means "clear". Raise Stop (2) if it does not fit the type.
-
-    Reject an empty text: it is usually an unset variable of a script.
-    """
-    if text == "":
-        raise Stop(ExitCode.USAGE, f"{row.key} is empty", hint=f"To clear it: docshare settings clear FILE {row.key}")
-    if text == "null":
-        return None
-    if text.startswith("@"):
-        return parse_json(read_text(context, text[1:], row.key), text)
-    reader = _TEXT_PARSERS.get(row.kind)
-    return text if reader is None else reader(context, row, text)
-
-
-def _parse_boolean(_: "Context", row: "SettingRow", text: str) -> bool:
-    if text not in ("true", "false"):
-        raise Stop(ExitCode.USAGE, f"{row.key} must be true or false")
-    return text == "true"
-
-
-def _parse_number(_: "Context", row: "SettingRow", text: str) -> float:
-    kind: type[int] | type[float] = int if row.kind == "integer" else float
-    try:
-        number = kind(text)
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number) or not text.isascii():
-        what = "an integer" if kind is int else "a number"
-        raise Stop(ExitCode.USAGE, f"{row.key} must be {what} from {row.low} to {row.high}")
-    return number
-
-
-def _parse_datetime(context: "Context", row: "SettingRow", text: str) -> str:
-    return format_instant(parse_time(context, text, row.key))
-
-
-def _parse_pages(_: "Context", row: "SettingRow", text: str) -> dict[str, int] | None:
-    return parse_page_range(text, row.key)
-
-
-def _parse_domains(_: "Context", row: "SettingRow", text: str) -> list[str]:  # noqa: ARG001 - one signature for all
-    return [each.strip() for each in text.split(",")]
-
-
-def _parse_form(_: "Context", row: "SettingRow", text: str) -> Any:
-    return parse_json(text, row.key)
-
-
-_TEXT_PARSERS = {
-    "boolean": _parse_boolean, "integer": _parse_number, "number": _parse_number, "datetime": _parse_datetime,
-    "pages": _parse_pages,
-    "domains": _parse_domains, "form": _parse_form,
-}  # fmt: skip
 
 
 def parse_page_range(text: str, name: str) -> dict[str, int] | None:
@@ -160,8 +100,6 @@ def read_settings(context: "Context", source: str, what: str) -> dict[str, Any]:
 
 
 def _parse_toml(text: str, source: str) -> Any:
-    import tomllib
-
     try:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -176,60 +114,3 @@ def _convert_values(context: "Context", found: Mapping[str, Any]) -> Iterator[tu
             key,
             format_instant(parse_time(context, text, key)) if key == "deleteAt" and isinstance(text, str) else text,
         )
-
-
-def validate_value(row: "SettingRow", value: Any) -> None:
-    """Raise Stop (2) with the allowed values if the setting does not accept ``value``.
-
-    ``viewerSettings`` is checked field by field and strictly, because the server would drop or clamp values silently.
-    """
-    try:
-        _choose_parser(row)(row.key, value)
-    except Problem as problem:
-        detail = _describe_page_problem(value) if row.kind == "pages" else ""
-        raise Stop(ExitCode.USAGE, detail or problem.detail, hint="", code="setting") from None
-
-
-def _describe_page_problem(value: object) -> str:
-    """Return what is wrong with a rejected page range such as ``3-1``; empty if it is not a page range at all."""
-    first, last = (value.get("from"), value.get("to")) if isinstance(value, Mapping) else (None, None)
-    if not fields.is_integer(first) or not fields.is_integer(last):
-        return ""
-    if first > last:
-        why = "the first page comes after the last"
-    else:
-        why = "page numbers start at 1" if first < 1 else f"a file has at most {limits.PAGES_PER_FILE} pages"
-    return f"pages {first}-{last}: {why}"
-
-
-def _choose_parser(row: "SettingRow") -> fields.Parser[Any]:
-    match row.kind:
-        case "boolean":
-            return fields.parse_boolean
-        case "word":
-            return fields.word_parser(*row.words)
-        case "integer":
-            return fields.integer_parser(int(row.low), int(row.high))
-        case "number":
-            return _make_range_parser(row)
-        case "label":
-            return fields.text_parser(int(row.low), int(row.high))
-    return _PARSERS[row.kind]
-
-
-_PARSERS: dict[str, fields.Parser[Any]] = {
-    "password": fields.parse_password, "datetime": fields.parse_instant, "pages": fields.parse_page_range,
-    "form": fields.parse_gate_fields,
-    "domains": fields.parse_domains, "slug": fields.parse_slug, "color": fields.parse_color,
-    "url": fields.parse_https_url,
-    "asset": fields.parse_asset_id, "measurement": fields.parse_measurement_id,
-}  # fmt: skip
-
-
-def _make_range_parser(row: "SettingRow") -> fields.Parser[float]:
-    def parse(name: str, value: object) -> float:
-        if isinstance(value, bool) or not isinstance(value, int | float) or not row.low <= value <= row.high:
-            raise fields.field_problem(name, f"a number from {row.low} to {row.high}")
-        return value
-
-    return parse

@@ -1,6 +1,7 @@
 """Write settings: read, merge, write, read back, and report the differences."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from docshare.cli.commands.settings.advice import describe_ineffective_domains, describe_prompt_change
@@ -16,7 +17,7 @@ from docshare.cli.commands.settings.describe import (
 )
 from docshare.cli.commands.settings.rows import MESSAGES, WRITE_SPEC, SettingsPrinter
 from docshare.cli.framework import bulk
-from docshare.cli.framework.arguments import base_of
+from docshare.cli.framework.arguments import FileResolver, base_of
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.client.errors import ClientError, Refused
 from docshare.contract.limits import MANAGE_EXPIRY_MS
@@ -63,8 +64,6 @@ class SettingsWriter:
 
     def describe_request(self, file: str) -> tuple[str, str, str]:
         """Return the request that ``write`` would send: method, path, and body without the password."""
-        import json
-
         _, body = self._prepare(file)
         return "PUT", f"/api/v1/files/{file}/settings", json.dumps(mask(body))
 
@@ -138,11 +137,22 @@ def _build_address(file: Mapping[str, Any], body: Mapping[str, Any]) -> Row:
     return {"address": f"{base_of(link)}/{slug}"} if slug and link and file.get("slug") == slug else {}
 
 
-def write_all(context: "Context", writer: SettingsWriter, files: list[str], *, strict: bool, dry_run: bool) -> ExitCode:
-    """Write to every file, or print the requests.
+def write_settings(
+    context: "Context",
+    words: Sequence[str],
+    changes: SettingChanges,
+    options: WriteOptions,
+    *,
+    strict: bool,
+    dry_run: bool,
+) -> ExitCode:
+    """Write ``changes`` to the files named by ``words``, or print the requests.
 
     Return 12 if some files failed, and with ``strict`` 13 if the server stored other values than were sent.
     """
+    client = context.client()
+    writer = SettingsWriter(context, client, changes, options)
+    files = FileResolver(context, client).resolve_all(words)
     if dry_run:
         return bulk.print_requests(context, map(writer.describe_request, files))
     ending = bulk.run_each(context, SettingsPrinter(context, WRITE_SPEC), files, "id", writer.write)

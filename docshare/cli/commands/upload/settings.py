@@ -1,5 +1,6 @@
 """The settings that ``docshare upload`` applies to each new file, and the errors when that fails."""
 
+import json
 import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -58,8 +59,6 @@ class NewSettings:
 
     def format_body(self) -> str:
         """Return the request body without the password."""
-        import json
-
         return json.dumps(mask(self._body))
 
     def describe(self, context: "Context") -> Sequence[str]:

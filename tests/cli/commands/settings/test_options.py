@@ -1,0 +1,34 @@
+"""Each option of ``docshare settings set`` and ``docshare upload`` names the setting that it sets."""
+
+from __future__ import annotations
+
+from docshare.cli.commands.settings.declarations import ROWS, is_block
+from docshare.cli.commands.settings.kinds import SETTING_KINDS
+from docshare.cli.commands.settings.options import AllSettings, SharingOptions, UploadSettings, list_setting_options
+
+# Typed by hand.
+SHARING = {
+    "mode": "viewerMode", "download": "allowDownload", "expires": "deleteAt", "hide_expiry": "showExpiry",
+    "views": "viewLimit", "pages": "pageRange", "require_email": "requireEmail", "email_domain": "gateDomains",
+    "notify": "notifyOnView", "watermark": "watermark", "receipt": "askReceipt", "slug": "slug",
+}  # fmt: skip
+OTHERS = {
+    "comments": "commentsEnabled", "comments_public": "commentsAllowPublic", "notify_comments": "notifyOnComment",
+    "marks": "marksEnabled", "annotations": "annotationsEnabled", "gate": "gateFields", "ga4": "ga4Id",
+    "brand": "brand.accentColor", "cta_label": "cta.label", "cta_url": "cta.url",
+    "watermark_opacity": "watermarkStyle.opacity", "background": "background", "logo": "logo.assetId",
+}  # fmt: skip
+
+
+def test_each_option_names_its_setting() -> None:
+    assert dict(list_setting_options(SharingOptions)) == SHARING
+    assert dict(list_setting_options(UploadSettings)) == SHARING
+    assert dict(list_setting_options(AllSettings)) == SHARING | OTHERS
+
+
+def test_each_setting_of_an_option_is_declared() -> None:
+    assert [key for key in (SHARING | OTHERS).values() if key not in ROWS and not is_block(key)] == []
+
+
+def test_each_setting_is_of_a_known_kind() -> None:
+    assert {row.kind for row in ROWS.values()} == set(SETTING_KINDS)
