@@ -72,8 +72,7 @@ def test_a_card_follows_the_finger_with_the_next_beside_it(browser: Browser, swi
         finger.touch("touchStart", (320, 400))
         for x in (300, 260, 200):
             finger.touch("touchMove", (x, 400))
-        page.wait_for_function("() => document.querySelector('.page[data-page=\"1\"]').style.transform")
-        assert page_box(page, 1)["x"] == pytest.approx(rest - 120, abs=1)
+        wait_until(lambda: page_box(page, 1)["x"] == pytest.approx(rest - 120, abs=1))
         assert page_box(page, 2)["x"] == pytest.approx(rest - 120 + 390, abs=1)
         assert page.locator(".page[data-page='2']").is_visible()
         finger.touch("touchEnd")

@@ -74,6 +74,7 @@ def test_marks_are_there_again_when_the_reader_comes_back(
     page = open_reader().open(feedback_document.url)
     press_page_button(page, 1, "Maybe")
     wait_until(lambda: marks_by_page(feedback_document) == {1: "maybe"})
+    page.wait_for_function("() => !document.querySelector('.verdicts.is-saving')")  # it has the answer, and its cookie
     page.reload()
     page.locator(".verdict[aria-pressed='true']").wait_for()
     assert list_pressed_buttons(page, 1) == ["Maybe"]
