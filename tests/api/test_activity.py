@@ -10,9 +10,9 @@ from docshare.server.services.accounts import accounts
 from docshare.server.workers import jobs
 from tests.api.route_table import UNKNOWN_UUID
 from tests.support.cast import World
+from tests.support.database import record_statements, sqlite_only
 from tests.support.queued_deliveries import list_activity
 from tests.support.rows import count_rows, set_next_id, update_file_row
-from tests.support.sql_statements import record_statements
 
 INT32 = 2**31 - 1
 INT64 = 2**63 - 1
@@ -197,6 +197,7 @@ def test_events_are_forgotten_after_90_days(world: World) -> None:
     assert count_rows(world, "activity_rows") == 0
 
 
+@sqlite_only
 @pytest.mark.parametrize("kind", ["", "&kind=note.created", "&kind=note.created,file.viewed"])
 @pytest.mark.parametrize("query", ["", "&since=5", "&file={uuid}", "&file={uuid}&since=5", "&file={shortId}"])
 @pytest.mark.parametrize("plan", [Plan.FREE, Plan.PRO])

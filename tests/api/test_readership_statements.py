@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from tests.support.cast import World
+from tests.support.database import record_statements, sqlite_only
 from tests.support.reader import FakeReader, end_all_sessions
 from tests.support.rows import insert_gate_response
-from tests.support.sql_statements import record_statements
 
 
 def simulate_readers(world: World, made: dict[str, Any], readers: int) -> None:
@@ -30,6 +30,7 @@ def test_a_report_costs_the_same_statements_however_often_a_file_was_read(world:
     assert len(record_statements(world, path)) == len(few) <= most
 
 
+@sqlite_only
 def test_no_statement_of_a_report_walks_the_sessions_of_its_file(world: World) -> None:
     made = world.pia.upload()
     simulate_readers(world, made, 1)
@@ -49,6 +50,7 @@ def test_no_statement_of_a_report_walks_the_sessions_of_its_file(world: World) -
                 assert "session_rows_time" in step or "session_rows_started" in step
 
 
+@sqlite_only
 def test_the_newest_sessions_are_found_without_sorting(world: World) -> None:
     made = world.pia.upload()
     simulate_readers(world, made, 1)

@@ -11,6 +11,7 @@ from docshare.server.app import create_app
 from tests.api.route_table import UNKNOWN_UUID
 from tests.contract.settings_table import ASSET, CTA, FORM
 from tests.support.cast import World
+from tests.support.database import dump_database, record_all, sqlite_only
 from tests.support.pdfs import simple_pdf
 from tests.support.rows import update_file_row
 from tests.support.settings import OwnedFile, insert_asset
@@ -297,7 +298,7 @@ def test_a_password_is_stored_as_argon2id_and_never_shown(world: World, file: Ow
     assert hashes[0] != hashes[1]
     assert file.has_values({"protected": True})
     assert "argon2" not in json.dumps(file.get_file())
-    assert "Grü" not in str(list(world.rt.db.engine.connection().iterdump()))
+    assert "Grü" not in str(dump_database(world))
 
 
 @pytest.mark.parametrize("secret", ["x" * 128, "ß" * 64, " ", "0", "a b"])
@@ -328,16 +329,12 @@ def test_severing_a_design_that_is_not_there_changes_nothing_else(file: OwnedFil
     assert file.get_file() == before
 
 
+@sqlite_only
 def test_a_write_costs_seven_statements(world: World, file: OwnedFile) -> None:
     """Credential, begin, file, assets, slug, update, commit; then what readers download now is looked up, to try it."""
-    seen: list[str] = []
-    connection = world.rt.db.engine.connection()
-    connection.set_trace_callback(seen.append)
-    try:
+    with record_all(world.rt.db) as seen:
         file.change_settings(slug="q3", viewerSettings={"logo": {"assetId": ASSET}}, pageRange={"from": 1, "to": 2})
         file.owner.put(f"{file.path}/settings")
-    finally:
-        connection.set_trace_callback(None)
     # The second write changes nothing: credential, begin, file, commit.
     write = ["SELECT", "BEGIN", "SELECT", "SELECT", "SELECT", "UPDATE", "COMMIT"]
     assert [text.split()[0] for text in seen] == [*write, "SELECT", "SELECT", "SELECT", "BEGIN", "SELECT", "COMMIT"]

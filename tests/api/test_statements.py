@@ -3,8 +3,8 @@
 import pytest
 
 from tests.support.cast import World
+from tests.support.database import record_all, record_statements, sqlite_only
 from tests.support.rows import insert_gate_response, insert_view
-from tests.support.sql_statements import record_statements
 
 
 @pytest.mark.parametrize(
@@ -35,13 +35,8 @@ def test_an_upload_counts_files_only_where_slots_are_limited_and_no_further(
     world: World, person: str, counts: int
 ) -> None:
     caller = getattr(world, person)
-    seen: list[str] = []
-    connection = world.rt.db.engine.connection()
-    connection.set_trace_callback(seen.append)
-    try:
+    with record_all(world.rt.db) as seen:
         caller.upload()
-    finally:
-        connection.set_trace_callback(None)
     counting = [text for text in seen if "COUNT(*)" in text]
     assert len(counting) == counts
     assert all(text.endswith("LIMIT 3) found") for text in counting)
@@ -52,6 +47,7 @@ def test_a_public_document_costs_none(world: World, path: str) -> None:
     assert record_statements(world, path) == []
 
 
+@sqlite_only
 @pytest.mark.parametrize("stream", ["view", "download", "gate"])
 @pytest.mark.parametrize("query", ["", "&since=5", "&file={uuid}", "&file={uuid}&since=5"])
 def test_a_page_of_the_feed_walks_an_index_and_sorts_nothing(world: World, stream: str, query: str) -> None:

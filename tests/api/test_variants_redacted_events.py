@@ -10,9 +10,10 @@ import stripe
 from docshare.contract.webhooks import KINDS
 from docshare.server.workers.dispatcher import deliver_due
 from tests.support.cast import World
+from tests.support.database import dump_database
 from tests.support.import_source import http_response
 from tests.support.queued_deliveries import delivery_bodies, list_activity
-from tests.support.reader import FakeReader, dump_database, end_all_sessions
+from tests.support.reader import FakeReader, end_all_sessions
 from tests.support.receivers import LOOPBACK_NETWORKS, OK, CreatedWebhook, FakeReceiver, add_webhook, open_receiver
 
 CANARY = "Bea-Canary-51ce"

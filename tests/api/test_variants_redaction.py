@@ -9,7 +9,8 @@ from werkzeug.test import TestResponse
 
 from docshare.server.services.events import activity
 from tests.support.cast import World
-from tests.support.reader import FakeReader, dump_database, list_sessions, list_view_rows
+from tests.support.database import dump_database
+from tests.support.reader import FakeReader, list_sessions, list_view_rows
 from tests.support.rows import count_rows
 
 CANARY = "Ada-Canary-7f3a"

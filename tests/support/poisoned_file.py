@@ -13,6 +13,7 @@ from typing import Any
 from docshare.server.services.accounts.callers import digest
 from docshare.server.services.readership import rollups
 from tests.support.cast import World
+from tests.support.database import ON_POSTGRESQL
 from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS, RECT
 from tests.support.owner import put_settings
 from tests.support.payloads import MARKUP_PAYLOADS, XSS
@@ -161,7 +162,7 @@ class PoisonedFile:
         columns = {"file_id": self._number, **columns}
         marks = ", ".join("?" for _ in columns)
         self._world.rt.db.execute(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", (*columns.values(),))
-        return self._query_value("SELECT last_insert_rowid()")
+        return self._query_value("SELECT lastval()" if ON_POSTGRESQL else "SELECT last_insert_rowid()")
 
     def _query_value(self, query: str, *params: Any) -> int:
         found = self._world.rt.db.fetch_one(query, params)

@@ -109,8 +109,3 @@ def end_all_sessions(world: World) -> None:
 def list_sessions(world: World) -> list[tuple[str, int]]:
     """Class and reading time of every stored session: no route shows them yet."""
     return world.rt.db.fetch_all("SELECT class, time_ms FROM view_sessions ORDER BY id")
-
-
-def dump_database(world: World) -> list[str]:
-    """The whole database as text."""
-    return list(world.rt.db.engine.connection().iterdump())

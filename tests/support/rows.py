@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from tests.support.cast import World
+from tests.support.database import ON_POSTGRESQL
 
 
 def insert_view(
@@ -42,7 +43,10 @@ def update_file_row(world: World, file_uuid: str, **columns: Any) -> None:
 def set_next_id(world: World, table: str, next_id: int) -> None:
     """Let the next row of ``table`` get ``next_id``."""
     with world.rt.db.write():
-        world.rt.db.execute("UPDATE sqlite_sequence SET seq = ? WHERE name = ?", (next_id - 1, table))
+        if ON_POSTGRESQL:
+            world.rt.db.fetch_one("SELECT setval(pg_get_serial_sequence(?, 'id'), ?)", (table, next_id - 1))
+        else:
+            world.rt.db.execute("UPDATE sqlite_sequence SET seq = ? WHERE name = ?", (next_id - 1, table))
 
 
 def count_rows(world: World, table: str) -> int:

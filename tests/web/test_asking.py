@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tests.support.cast import World
+from tests.support.database import dump_database
 from tests.support.owner import put_settings
 from tests.support.pdfs import simple_pdf
 from tests.support.rows import update_file_row
@@ -25,10 +26,6 @@ def list_addresses(name: str) -> list[str]:
     about += [f"/oembed?url={LINK}/{name}", f"/oembed?url={LINK}/embed/{name}"]
     pages = [f"/{name}", f"/{name}?via=qr", f"/embed/{name}", f"/{name}/enter", f"/embed/{name}/enter"]
     return about + pages + [f"/{name}/download", f"/{name}/feedback"]
-
-
-def dump_database(world: World) -> list[str]:
-    return list(world.rt.db.engine.connection().iterdump())
 
 
 @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS.keys())

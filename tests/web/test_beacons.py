@@ -9,9 +9,10 @@ import pytest
 
 from docshare.server.web.beacons import BEACON_POLICY
 from tests.support.cast import World
+from tests.support.database import dump_database
 from tests.support.gate_client import GateClient
 from tests.support.owner import put_settings
-from tests.support.reader import DESKTOP, FakeReader, dump_database, list_sessions, list_view_rows, view_count
+from tests.support.reader import DESKTOP, FakeReader, list_sessions, list_view_rows, view_count
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ import pytest
 from tests.support.cast import BASE_URL, World
 from tests.support.cookie_routes import COOKIE_ROUTES as OTHER_ROWS
 from tests.support.cookie_routes import COOKIELESS, CookieRequest, OwnerAndReader, SenderKind, make_owner_and_reader
+from tests.support.database import dump_database
 from tests.support.owner_routes import OWNER_ROUTES
-from tests.support.reader import dump_database
 
 ROWS = OTHER_ROWS | OWNER_ROUTES
 CHANGES = {"POST", "PUT", "DELETE", "PATCH"}

@@ -14,10 +14,10 @@ from werkzeug.test import TestResponse
 from docshare.contract.plans import Plan
 from docshare.server.services.accounts import accounts
 from tests.support.cast import BASE_URL, World
+from tests.support.database import dump_database
 from tests.support.leaky_pdf import WINDOW, leaky_pdf
 from tests.support.owner import put_settings, sign_in_browser
 from tests.support.pdfs import simple_pdf
-from tests.support.reader import dump_database
 from tests.support.rows import count_rows, update_file_row
 
 PDF = simple_pdf(pages=3)

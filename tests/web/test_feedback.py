@@ -7,9 +7,9 @@ import pytest
 from docshare.contract.plans import Plan
 from docshare.server.services.accounts import accounts
 from tests.support.cast import World
+from tests.support.database import dump_database
 from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS, FEEDBACK_WRITES, RECT, FeedbackClient
 from tests.support.owner import put_settings, sign_in_browser
-from tests.support.reader import dump_database
 from tests.support.rows import count_rows, update_file_row
 
 TABLES = ("viewers", "notes", "marks", "annotations", "receipts", "taps", "activity_rows")

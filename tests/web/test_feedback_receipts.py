@@ -10,11 +10,11 @@ from docshare.server.rules.feedback import FEEDBACK_QUOTAS, FeedbackQuota
 from docshare.server.services.accounts import accounts
 from docshare.server.services.files import hotspots
 from tests.support.cast import World
+from tests.support.database import dump_database
 from tests.support.feedback_client import FeedbackClient, list_activity
 from tests.support.images import make_mp3_frame
 from tests.support.owner import put_settings, sign_in_browser
 from tests.support.pdfs import simple_pdf
-from tests.support.reader import dump_database
 from tests.support.rows import count_rows
 from tests.support.settings import insert_asset
 

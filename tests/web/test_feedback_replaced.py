@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from tests.support.cast import World
+from tests.support.database import dump_database
 from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS, FEEDBACK_WRITES, FeedbackClient
 from tests.support.owner import put_settings
-from tests.support.reader import dump_database
 from tests.support.rows import count_rows, update_file_row
 
 TABLES = ("viewers", "notes", "marks", "annotations", "receipts", "taps", "activity_rows")

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from tests.support.cast import BASE_URL, World
+from tests.support.database import dump_database
 from tests.support.gate_client import PAGES_MARKER, GateClient, parse_errors, parse_inputs, read_ticket
 from tests.support.owner import put_settings
-from tests.support.reader import dump_database
 from tests.support.rows import count_rows, update_file_row
 
 ODD = "<script>\"'&</script>"

@@ -14,11 +14,12 @@ from werkzeug.test import TestResponse
 from docshare.server.services.files import purge
 from tests.contract.settings_table import ASSET, FORM
 from tests.support.cast import World
+from tests.support.database import dump_database
 from tests.support.gate_client import PAGES_MARKER, GateClient
 from tests.support.images import make_picture
 from tests.support.owner import sign_in_browser
 from tests.support.pdfs import Sheet, lines_content, sheets_pdf
-from tests.support.reader import FakeReader, dump_database, list_sessions
+from tests.support.reader import FakeReader, list_sessions
 from tests.support.rows import update_file_row
 from tests.support.settings import OwnedFile
 

@@ -11,10 +11,11 @@ import pytest
 from docshare.server.services.operations import mail, unsubscribe
 from docshare.server.services.operations.unsubscribe import NOTICES
 from tests.support.cast import World
+from tests.support.database import dump_database
 from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS, FeedbackClient
 from tests.support.mail_server import FakeMailServer, read_part
 from tests.support.owner import put_settings, sign_in_browser
-from tests.support.reader import FakeReader, dump_database
+from tests.support.reader import FakeReader
 
 ONE_CLICK = {"List-Unsubscribe": "One-Click"}
 

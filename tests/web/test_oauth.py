@@ -11,6 +11,7 @@ from docshare.server.services.accounts import callers, sign_in
 from docshare.server.services.oauth import clients, grants
 from docshare.server.workers.jobs import JOBS
 from tests.support.cast import BASE_URL, INVALID_TOKEN, World
+from tests.support.database import dump_database
 from tests.support.oauth_app import REDIRECT, VERIFIER, OAuthApp, make_app, parse_redirect_params
 from tests.support.owner import sign_in_browser
 
@@ -131,7 +132,7 @@ def test_no_other_address_is_open_to_other_sites(app: OAuthApp) -> None:
 def test_only_digests_are_kept(app: OAuthApp) -> None:
     code = app.create_code()
     tokens = app.exchange_code(code).get_json()
-    dump = "\n".join(app.world.rt.db.engine.connection().iterdump())
+    dump = "\n".join(dump_database(app.world))
     for secret in (code, tokens["access_token"], tokens["refresh_token"], app.secret, VERIFIER):
         assert secret not in dump
 

@@ -12,6 +12,7 @@ from docshare.server.services.accounts import accounts
 from docshare.server.services.operations import mail
 from docshare.server.services.webhooks import deliveries
 from tests.support.cast import Person, World
+from tests.support.database import dump_database
 from tests.support.oauth_app import make_app
 from tests.support.owner import sign_in_browser
 from tests.support.owner_forms import submit_and_follow, submit_form
@@ -122,7 +123,7 @@ def test_a_new_key_is_shown_once_and_works(world: World, pia: FlaskClient, caplo
     caplog.set_level(0)
     key = make_key(pia)
     assert is_key_valid(world, key)
-    dump = "\n".join(world.rt.db.engine.connection().iterdump())
+    dump = "\n".join(dump_database(world))
     later = "".join(pia.get(path).text for path in ("/account", "/webhooks", "/login"))
     assert key not in dump + later + caplog.text
     keys = section_text(get_account_page(pia), "keys")
@@ -248,9 +249,9 @@ def test_a_form_without_the_token_of_the_session_changes_nothing(
     world: World, pia: FlaskClient, path: str, fields: dict[str, Any]
 ) -> None:
     path = path.format(key=find_key_uuid(world, world.pia, "tests"))
-    before = list(world.rt.db.engine.connection().iterdump())
+    before = dump_database(world)
     for token in ({}, {"csrf": ""}, {"csrf": "wrong"}):
         assert pia.post(path, data={**fields, **token}).status_code == 403
     assert submit_form(pia, path, **fields, csrf="wrong").status_code == 403
     assert world.http.post(path, data=fields).status_code == 403
-    assert list(world.rt.db.engine.connection().iterdump()) == before
+    assert dump_database(world) == before

@@ -12,6 +12,7 @@ from werkzeug.test import TestResponse
 from docshare.server.services.accounts import sign_in
 from tests.support.anonymous_files import share_anonymously
 from tests.support.cast import BASE_URL, Person, World
+from tests.support.database import record_all
 from tests.support.owner import put_settings, sign_in_browser
 from tests.support.owner_forms import find_csrf_token, visible_text
 from tests.support.pdfs import simple_pdf
@@ -288,13 +289,8 @@ def test_a_page_that_does_not_exist_shows_one_that_does(world: World, owner_brow
 
 def count_statements(world: World, http: FlaskClient, address: str) -> int:
     """How many statements a page runs."""
-    seen: list[str] = []
-    connection = world.rt.db.engine.connection()
-    connection.set_trace_callback(seen.append)
-    try:
+    with record_all(world.rt.db) as seen:
         assert http.get(address).status_code == 200
-    finally:
-        connection.set_trace_callback(None)
     return len(seen)
 
 

@@ -12,9 +12,10 @@ from werkzeug.test import TestResponse
 from docshare.contract.plans import Plan
 from docshare.server.services.accounts import accounts
 from tests.support.cast import World
+from tests.support.database import dump_database
 from tests.support.owner import put_settings, sign_in_browser
 from tests.support.pdfs import Sheet, lines_content, sheets_pdf
-from tests.support.reader import FakeReader, dump_database, list_view_rows
+from tests.support.reader import FakeReader, list_view_rows
 
 SIZES = [(612, 792), (400, 400), (500, 500), (600, 600), (612, 792), (612, 792)]
 WORDS = ["Alpha", "Bravo", "Charlie", "Delta", "Echo", "Foxtrot"]

@@ -11,6 +11,7 @@ from werkzeug.test import TestResponse
 from docshare.server.services.accounts import passwords as account_passwords
 from docshare.server.services.links import share_passwords
 from tests.support.cast import BASE_URL, World
+from tests.support.database import dump_database
 from tests.support.owner import sign_in_browser
 from tests.support.owner_forms import submit_form
 
@@ -124,7 +125,7 @@ def test_only_the_hash_is_stored_and_nothing_is_logged(
     caplog.set_level(0)
     post_sign_in(world)
     post_sign_in(world, password="another one that is wrong")
-    dump = "\n".join(world.rt.db.engine.connection().iterdump())
+    dump = "\n".join(dump_database(world))
     assert "$argon2id$" in dump
     assert GOOD not in dump + caplog.text + pia.get("/account").text
     assert "another one" not in dump + caplog.text

@@ -1,5 +1,8 @@
 """The document that the tests of hostile texts read is poisoned in every field that is stored of a file."""
 
+from typing import Any
+
+from docshare.server.store.tables import TABLES
 from tests.support.cast import World
 from tests.support.poisoned_file import PAYLOAD_BATCHES, PoisonedFile
 
@@ -35,21 +38,22 @@ UNSHOWN_TEXTS = {
 }
 
 
-def list_text_columns(world: World) -> dict[str, set[str]]:
+def list_text_columns() -> dict[str, set[str]]:
     """Columns that hold text, by table, of all tables whose rows belong to a file, and of files themselves."""
     found = {}
-    for (table,) in world.rt.db.fetch_all("SELECT name FROM sqlite_master WHERE type = 'table'", ()):
-        columns = {name: kind for _, name, kind, *_ in world.rt.db.fetch_all(f"PRAGMA table_info({table})", ())}
-        if table == "files" or "file_id" in columns:
-            texts = {name for name, kind in columns.items() if kind.upper() == "TEXT"}
-            found[table] = texts - {"uuid"}
+    for model in TABLES:
+        table: Any = model
+        columns = {field.column_name: field.field_type for field in table._meta.sorted_fields}
+        if table._meta.table_name == "files" or "file_id" in columns:
+            texts = {name for name, kind in columns.items() if kind == "TEXT"}
+            found[table._meta.table_name] = texts - {"uuid"}
     return {table: texts for table, texts in found.items() if texts}
 
 
 def test_every_text_that_a_page_could_show_is_poisoned(world: World) -> None:
     file = PoisonedFile(world, read=True)
     file.store_everywhere(PAYLOAD_BATCHES[0])
-    tables = list_text_columns(world)
+    tables = list_text_columns()
     assert {"files", "notes", "variants", "view_sessions", "tallies"} <= tables.keys()
     sound = []
     for table, columns in tables.items():

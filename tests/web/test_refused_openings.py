@@ -13,6 +13,7 @@ from docshare.server.services.links import denials
 from docshare.server.workers import jobs
 from tests.support.anonymous_files import share_anonymously
 from tests.support.cast import World, make_runtime
+from tests.support.database import record_all
 from tests.support.gate_client import GateClient
 from tests.support.owner import put_settings, sign_in_browser
 from tests.support.queued_deliveries import create_webhook_for, delivery_bodies, list_activity
@@ -274,16 +275,11 @@ def test_a_minute_that_was_not_over_lasts_over_a_restart(
 
 def record_request_statements(world: World, path: str) -> list[str]:
     """What a reader's request asks of the database, without the names in it."""
-    seen: list[str] = []
     request_path(world, "no-such-link-at-all")  # the first request of a thread opens its connection
-    connection = world.rt.db.engine.connection()
     with world.rt.db.write():
         pass  # forget what is remembered
-    connection.set_trace_callback(seen.append)
-    try:
+    with record_all(world.rt.db) as seen:
         request_path(world, path)
-    finally:
-        connection.set_trace_callback(None)
     return [text.replace(path.rpartition("/")[2], "?") for text in seen]
 
 

@@ -10,6 +10,7 @@ from docshare.contract.plans import Plan
 from docshare.server.services.accounts import accounts
 from docshare.server.services.readership import viewing
 from tests.support.cast import Person, World
+from tests.support.database import dump_database
 from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS, FeedbackClient
 from tests.support.markup import HtmlElement, parse_html
 from tests.support.owner import put_settings, sign_in_browser
@@ -171,10 +172,10 @@ def test_it_is_kept_from_caches_frames_and_search_engines(world: World) -> None:
 def test_looking_at_it_changes_nothing(world: World) -> None:
     made = world.pia.upload()
     http = sign_in_browser(world, world.pia)
-    before = list(world.rt.db.engine.connection().iterdump())
+    before = dump_database(world)
     get_report_page(http, made["uuid"])
     http.get(f"/readership/{made['uuid']}/now")
-    assert list(world.rt.db.engine.connection().iterdump()) == before
+    assert dump_database(world) == before
 
 
 def test_how_many_read_right_now_is_told_to_the_owner_alone(world: World) -> None:

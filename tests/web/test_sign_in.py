@@ -8,6 +8,7 @@ from werkzeug.test import TestResponse
 
 from docshare.server.services.accounts import sign_in
 from tests.support.cast import BASE_URL, World
+from tests.support.database import dump_database
 
 COOKIE = "docshare_session"
 
@@ -31,10 +32,6 @@ def sign_in_by_link(world: World) -> FlaskClient:
 
 def read_csrf_token(http: FlaskClient) -> str:
     return get_page(http).split('name="csrf" value="')[1].split('"')[0]
-
-
-def dump_database(world: World) -> list[str]:
-    return list(world.rt.db.engine.connection().iterdump())
 
 
 def test_the_link_shows_one_button_and_pressing_it_signs_in(world: World) -> None:

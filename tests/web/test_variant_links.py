@@ -13,6 +13,7 @@ from werkzeug.test import TestResponse
 from docshare.server.services.files import hotspots
 from tests.api.test_qr import decode_qr
 from tests.support.cast import World
+from tests.support.database import sqlite_only
 from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS, FEEDBACK_WRITES, FeedbackClient
 from tests.support.gate_client import PAGES_MARKER
 from tests.support.images import make_picture
@@ -288,6 +289,7 @@ def test_ids_of_variants_win_over_slugs_and_ids_of_files_over_both(world: World)
     assert "<title>First.pdf</title>" in get_path(world, "/abcdefghijkl").text
 
 
+@sqlite_only
 def test_a_canonical_link_is_found_by_one_indexed_question(
     world: World, uploaded_file: dict[str, Any], variant: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,7 +6,8 @@ import pytest
 
 from docshare.server.services.accounts import sign_in
 from tests.support.cast import Person, World
-from tests.support.reader import DESKTOP, FakeReader, dump_database, list_sessions, list_view_rows, view_count
+from tests.support.database import dump_database
+from tests.support.reader import DESKTOP, FakeReader, list_sessions, list_view_rows, view_count
 
 HEADLESS = DESKTOP.replace("Chrome/", "HeadlessChrome/")
 

@@ -9,8 +9,8 @@ from flask.testing import FlaskClient
 from docshare.contract.plans import Plan
 from docshare.server.services.accounts import accounts
 from tests.support.cast import World
+from tests.support.database import dump_database
 from tests.support.owner import put_settings, sign_in_browser
-from tests.support.reader import dump_database
 
 
 @pytest.fixture

@@ -12,8 +12,9 @@ from docshare.server.services.operations import mail
 from docshare.server.store.tables import mail as mail_rows
 from docshare.server.workers import jobs
 from tests.support.cast import World
+from tests.support.database import dump_database
 from tests.support.mail_server import FakeMailServer, read_part
-from tests.support.reader import FakeReader, dump_database
+from tests.support.reader import FakeReader
 from tests.support.rows import count_rows
 
 MINUTE = 60_000
