@@ -39,7 +39,7 @@ def get_file_id(world: World, made: dict[str, Any]) -> int:
 
 
 def take_view(world: World, made: dict[str, Any]) -> bool:
-    return burn.consume_view(world.rt, get_file_id(world, made))
+    return burn.consume_view(world.rt, get_file_id(world, made), None)
 
 
 def get_detail(world: World, made: dict[str, Any]) -> dict[str, Any]:
@@ -105,7 +105,7 @@ def test_exactly_as_many_of_many_at_once_get_a_unit(world: World) -> None:
 
     def open_it() -> None:
         barrier.wait(20)
-        got.append(burn.consume_view(world.rt, number))
+        got.append(burn.consume_view(world.rt, number, None))
 
     threads = [threading.Thread(target=open_it) for _ in range(40)]
     for thread in threads:
@@ -134,7 +134,7 @@ def test_a_dead_link_gives_no_unit(world: World, column: str, limit: int | None)
 
 
 def test_a_file_that_does_not_exist_gives_no_unit(world: World) -> None:
-    assert not burn.consume_view(world.rt, 99)
+    assert not burn.consume_view(world.rt, 99, None)
 
 
 def test_from_the_cap_on_the_owner_gets_410(world: World) -> None:

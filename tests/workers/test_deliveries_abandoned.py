@@ -243,6 +243,7 @@ def test_the_claims_of_a_process_that_died_are_let_go_at_the_next_start(
     hook = add_webhook(world.pia, receiver.url)
     record_replacements(world, file)
     (letter,) = dispatch.claim_due(world.rt, 8)
+    world.clock.advance(minutes=1)  # beside other instances a claim lasts half a minute
     sweeps.clean_at_start(world.rt)
     assert deliver_until_idle(world, world.rt) == [0]
     assert [hit.attempt for hit in receiver.requests] == [1]
@@ -259,6 +260,7 @@ def test_a_claim_on_a_disabled_webhook_is_dropped_at_the_next_start(
     dispatch.claim_due(world.rt, 8)
     with world.rt.db.write():
         world.rt.db.execute("UPDATE webhooks SET disabled_at = ?", (world.clock.now,))
+    world.clock.advance(minutes=1)
     sweeps.clean_at_start(world.rt)
     assert delivery_states(world, hook) == ["abandoned"]
 

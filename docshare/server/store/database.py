@@ -6,7 +6,7 @@ database in the SQLite versions that stable distributions ship.
 
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, cast
@@ -57,12 +57,16 @@ class _Sqlite(SqliteDatabase):
             super().rollback()
 
 
+Protected = int | str | Callable[[], int | None] | None
 _MAX_CACHED_ROWS = 1024  # rows; a few hundred bytes each
 _NOT_CACHED = object()
 
 
 class Store:
     """One open database file. Reads need nothing; writes happen inside ``with store.write():``."""
+
+    is_shared = False
+    """Whether other processes may use the same rows."""
 
     def __init__(self, path: Path) -> None:
         self._lock = threading.RLock()
@@ -74,8 +78,16 @@ class Store:
         database.initialize(self.engine)
 
     @contextmanager
-    def write(self) -> Iterator[None]:
-        """One transaction, begun IMMEDIATE, alone in the process; rolled back when the block raises."""
+    def write(self, protects: Protected = None) -> Iterator[None]:
+        """Run the block in one transaction, which is rolled back when it raises.
+
+        Parameters: ``protects`` whose rows are written: the id of an account, or the name of a queue that belongs to no
+        account; None for everything else. Two writes never run at the same time if they protect the same, or if one of
+        them protects everything. Here one lock serves all; on PostgreSQL writes of different accounts run side by side.
+        Instead of an id, a function that finds it may be given: it is called only where the id is needed. A write
+        inside another protects the same, or is inside one that protects everything.
+        """
+        del protects
         with self._lock:
             try:
                 with self.engine.atomic("IMMEDIATE"):
@@ -100,6 +112,12 @@ class Store:
                 self._key_locks[key] = lock, waiting - 1
                 if waiting == 1:
                     del self._key_locks[key]
+
+    @contextmanager
+    def try_lock(self, key: object) -> Iterator[bool]:
+        """Yield whether no other process of the instance holds the lock of ``key``; hold it for the block if so."""
+        del key
+        yield True  # the data directory belongs to this process alone
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:

@@ -18,7 +18,7 @@ from psycopg.types.string import TextLoader
 from psycopg_pool import ConnectionPool
 
 from docshare.server.logs import LOGGER
-from docshare.server.store.database import Store, database
+from docshare.server.store.database import Protected, Store, database
 from docshare.server.store.dialect import Statement, spell_postgresql
 
 _MAX_CONNECTIONS = 24  # of one process: its threads, the jobs, and one for each lock that is held
@@ -97,16 +97,54 @@ def _configure(connection: psycopg.Connection) -> None:
 class PostgresqlStore(Store):
     """The rows of an instance in a PostgreSQL database, shared with the other processes of the instance."""
 
+    is_shared = True
+
     def __init__(self, url: str) -> None:
+        self._thread = threading.local()
         self.engine: Any = _Postgresql(url)
         database.initialize(self.engine)
 
     @contextmanager
-    def write(self, protects: object = _INSTANCE_KEY) -> Iterator[None]:
-        """One transaction, alone among all that protect the same; rolled back when the block raises."""
+    def write(self, protects: Protected = None) -> Iterator[None]:
+        """Run the block in one transaction, under advisory locks; ``protects`` as in ``Store.write``.
+
+        A write that protects an account shares the lock of the instance with others and holds that of its account; one
+        that protects everything holds the lock of the instance alone. PostgreSQL releases them after the commit, so
+        rows of one account are committed in the order of their ids, and a reader of the feed misses none.
+        """
+        key = protects() if callable(protects) else protects
+        if self.engine.in_transaction():
+            outer = getattr(self._thread, "protects", None)
+            if outer is not None and outer != key:
+                raise RuntimeError(f"a write that protects {key} inside one that protects {outer}")
+            with self.engine.atomic():
+                yield
+            return
         with self._transaction(""):
-            self.engine.execute_sql("SELECT pg_advisory_xact_lock(%s)", (_number_of(protects),))
+            self._take_locks(key)
+            self._thread.protects = key
             yield
+
+    def _take_locks(self, key: int | str | None) -> None:
+        instance = _number_of(_INSTANCE_KEY)
+        if key is None:
+            self.engine.execute_sql("SELECT pg_advisory_xact_lock(%s)", (instance,))
+            return
+        locks = "SELECT pg_advisory_xact_lock_shared(%s), pg_advisory_xact_lock(%s)"
+        self.engine.execute_sql(locks, (instance, _number_of(("account", key))))
+
+    @contextmanager
+    def try_lock(self, key: object) -> Iterator[bool]:
+        """Yield whether no other process holds the lock of ``key``; hold it for the block if so. Never use it inside
+        ``write()``."""
+        number = _number_of(key)
+        with self.engine.open_pool().connection() as connection:
+            (is_mine,) = connection.execute("SELECT pg_try_advisory_lock(%s)", (number,)).fetchone()
+            try:
+                yield bool(is_mine)
+            finally:
+                if is_mine:
+                    connection.execute("SELECT pg_advisory_unlock(%s)", (number,))
 
     @contextmanager
     def _transaction(self, isolation: str) -> Iterator[None]:

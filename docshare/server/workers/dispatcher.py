@@ -4,7 +4,9 @@ One thread claims due deliveries, hands them to senders, and records the outcome
 database. They start when there is work, so a server with quiet webhooks has none.
 """
 
+import math
 import threading
+import time
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 
@@ -15,6 +17,7 @@ from docshare.server.services.webhooks.dispatch import AttemptResult, ClaimedDel
 
 MAX_SENDERS = 32
 _THREAD_NAME = "dispatcher"
+_RELEASE_SECONDS = 5.0
 _POLL_SECONDS = 0.5  # seconds between looks while nothing happens; the specification allows five
 
 
@@ -28,6 +31,7 @@ class Dispatcher:
         self._claimed: deque[ClaimedDelivery] = deque()
         self._results: deque[AttemptResult] = deque()
         self._senders = ThreadPoolExecutor(senders, thread_name_prefix="sender")
+        self._release_at = 0.0  # by the monotonic clock
         self._wake_event = threading.Event()
         self._stopping = threading.Event()
         self._has_ended = threading.Event()
@@ -50,15 +54,12 @@ class Dispatcher:
         self._senders.shutdown(wait=False)
 
     def _loop(self) -> None:
-        released = False
         while not self._has_ended.is_set():
             self._wake_event.clear()
             self._rt.heartbeats[_THREAD_NAME] = self._rt.clock()
             try:
-                if not released:  # at a start on a full disk nobody could, and this thread holds none yet
-                    dispatch.release_claims(self._rt)
-                    released = True
                 self._record_results()
+                self._release_claims()
                 if not self._stopping.is_set():
                     self._submit_claimed()
             except Exception as error:  # noqa: BLE001 - a full disk, say; what is not booked waits for the next turn
@@ -67,6 +68,13 @@ class Dispatcher:
             if self._stopping.is_set() and self._in_flight == 0:
                 return
             self._wake_event.wait(_POLL_SECONDS)
+
+    def _release_claims(self) -> None:
+        """Release the claims of processes that are gone: once after the start, when this thread holds none, and again
+        and again where other instances may end."""
+        if time.monotonic() >= self._release_at:
+            dispatch.release_claims(self._rt)  # on a full disk it fails, and is tried again
+            self._release_at = time.monotonic() + (_RELEASE_SECONDS if self._rt.db.is_shared else math.inf)
 
     def _record_results(self) -> None:
         if sent := list(self._results):

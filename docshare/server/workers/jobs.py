@@ -22,24 +22,27 @@ _POLL_SECONDS = 1.0  # seconds between looks at the clock
 
 @dataclass(frozen=True)
 class Job:
-    """``every``: seconds between two runs; ``run`` does what is due and returns how much that was."""
+    """``interval_s``: seconds between two runs; ``run`` does what is due and returns how much that was. ``is_local``:
+    it works on what this process has in memory or in its data directory. Any other job runs in one process of an
+    instance at a time."""
 
     name: str
     interval_s: float
     run: Callable[[Runtime], int]
+    is_local: bool = False
 
 
 # Also the last thing that a stop does: until then they are in memory only.
-RECORD_DENIALS = Job("write down refused openings", 5, denials.flush_counts)
+RECORD_DENIALS = Job("write down refused openings", 5, denials.flush_counts, is_local=True)
 JOBS: tuple[Job, ...] = (
     Job("end reading sessions", 2, viewing.end_due_sessions),
     Job("purge the trash", 5, sweeps.purge_due),
     Job("forget listeners that are gone", 5, listeners.delete_expired),
     Job("destroy what burned", 5, burn.destroy_due),
-    Job("destroy what a backup held", 5, lambda rt: rt.blobs.delete_postponed()),
+    Job("destroy what a backup held", 5, lambda rt: rt.blobs.delete_postponed(), is_local=True),
     Job("destroy what expired unclaimed", 5, sweeps.expire_unclaimed),
     RECORD_DENIALS,
-    Job("hold back room on the disk", 60, lambda rt: reserve.ensure_reserve(rt.config.data_dir)),
+    Job("hold back room on the disk", 60, lambda rt: reserve.ensure_reserve(rt.config.data_dir), is_local=True),
     Job("forget old sign-ins", 3600, sweeps.delete_expired_sign_ins),
     Job("forget tokens of lost files", 3600, tokens.delete_orphaned),
     Job("forget sessions that were not counted", 3600, viewing.delete_uncounted_sessions),
@@ -90,7 +93,11 @@ class Worker:
 def run_job(rt: Runtime, job: Job) -> None:
     """Run one job now; an error is logged, never raised."""
     try:
-        done = job.run(rt)
+        if job.is_local:
+            done = job.run(rt)
+        else:
+            with rt.db.try_lock(("job", job.name)) as is_mine:
+                done = job.run(rt) if is_mine else 0
     except Exception as error:  # noqa: BLE001 - a job must not take the others down
         faults.log_error(error, "job failed", job=job.name)
         return

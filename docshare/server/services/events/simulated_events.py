@@ -282,9 +282,9 @@ def _cause_burn(rt: Runtime, scene: TriggerContext, _: Values) -> None:
     """Take the views that are left, half an hour ago, and sweep."""
     file = scene.link.file
     then = visits.runtime_at(rt, rt.clock() - BURN_DELAY_MS)
-    with rt.db.write():
+    with rt.db.write(file.owner_id):
         for _unit in range(file.view_limit or 0):
-            if not burn.consume_view(then, file.id):
+            if not burn.consume_view(then, file.id, file.owner_id):
                 break
     burn.destroy_due(rt)
 

@@ -35,7 +35,7 @@ def add(rt: Runtime, reader: ReaderContext, body: Mapping[str, Any]) -> tuple[An
     sent = rules.parse_annotation(body)
     page = readers.to_document_page(reader, sent.page)
     now, link = rt.clock(), reader.link
-    with rt.db.write():
+    with rt.db.write(link.file.owner_id):
         viewer, token = readers.ensure_viewer(rt, reader)
         readers.require_feedback_quota(rt, reader, viewer, "annotations")
         row = AnnotationRow(rt.random_uuid(), sent.page, sent.rect, sent.note, viewers.identity(viewer, link), now)

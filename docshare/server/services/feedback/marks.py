@@ -24,7 +24,7 @@ def set_mark(rt: Runtime, reader: ReaderContext, page: int, body: Mapping[str, A
         _remove_mark(rt, reader, number)
         return None
     now, file = rt.clock(), reader.link.file
-    with rt.db.write():
+    with rt.db.write(file.owner_id):
         viewer, token = readers.ensure_viewer(rt, reader)
         if not feedback.update_mark(rt.db, viewer.id, number, mark, file.content_version, now):
             readers.require_feedback_quota(rt, reader, viewer, "marks")
@@ -49,5 +49,5 @@ def list_by_file(rt: Runtime, file_id: int) -> list[MarkRow]:
 
 def _remove_mark(rt: Runtime, reader: ReaderContext, page: int) -> None:
     viewer = readers.require_viewer(rt, reader)
-    with rt.db.write():
+    with rt.db.write(reader.link.file.owner_id):
         feedback.delete_mark(rt.db, viewer.id, page)

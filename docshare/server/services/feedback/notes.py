@@ -33,7 +33,7 @@ def add(rt: Runtime, reader: ReaderContext, body: Mapping[str, Any]) -> tuple[No
     page = None if note.page is None else readers.to_document_page(reader, note.page)
     now, link = rt.clock(), reader.link
     row = NoteRow(rt.random_uuid(), note.author, note.body, note.page, int(note.public), 1, None, now)
-    with rt.db.write():
+    with rt.db.write(link.file.owner_id):
         viewer, token = readers.ensure_viewer(rt, reader)
         readers.require_feedback_quota(rt, reader, viewer, "notes")
         feedback.insert_note(rt.db, link.file.id, viewer.id, row._replace(page=page))

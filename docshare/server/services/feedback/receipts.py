@@ -31,7 +31,7 @@ def confirm(rt: Runtime, reader: ReaderContext, body: Mapping[str, Any]) -> Conf
     readers.require_channel(rt, reader, "receipt")
     name = rules.parse_receipt(body)
     now, link = rt.clock(), reader.link
-    with rt.db.write():
+    with rt.db.write(link.file.owner_id):
         viewer, token = readers.ensure_viewer(rt, reader)
         existing = _find_current(rt, reader, viewer)
         if existing is not None:

@@ -103,7 +103,7 @@ def _strip_metadata(rt: Runtime, source: PartialFile, media_type: str, made: Par
 def _insert(rt: Runtime, caller: Caller, name: str, row: AssetRow, blob: str) -> list[str]:
     """Insert the new asset; return the blobs of the assets that it replaced."""
     now = rt.clock()
-    with rt.db.write():
+    with rt.db.write(caller.account_id):
         # Plan, file and the other assets may have changed while the upload was read, so all checks run again.
         caller = recheck_caller(rt, caller)
         require_plan(caller.plan, "assets.create", "An asset")

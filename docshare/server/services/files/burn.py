@@ -12,13 +12,14 @@ from docshare.server.store.tables import contents
 from docshare.server.store.tables import files as file_rows
 
 
-def consume_view(rt: Runtime, file_id: int) -> bool:
-    """Return whether a reader may open the file ``file_id``, and count the view if the file has a view limit.
+def consume_view(rt: Runtime, file_id: int, owner_id: int | None) -> bool:
+    """Return whether a reader may open the file ``file_id`` of the account ``owner_id``; count the view if the file has
+    a view limit.
 
     A live link without a limit is always open and counts nothing; a dead link is always closed.
     """
     now = rt.clock()
-    with rt.db.write():
+    with rt.db.write(owner_id):
         file = file_rows.find_view_limit(rt.db, file_id)
         if file is None:
             return False

@@ -103,7 +103,7 @@ def delete(rt: Runtime, caller: Caller, name: str, *, purge: bool) -> TrashEntry
 
 def _delete_locked(rt: Runtime, caller: Caller, name: str, *, purge: bool) -> TrashEntry | None:
     now = rt.clock()
-    with rt.db.write():
+    with rt.db.write(caller.account_id):
         file_id, current = get_id_and_trash(rt, caller, name)
         trash = lifecycle.plan_deletion(plan=caller.plan, purge=purge, trash=current, now=now)
         # A file to destroy is first marked as due in the trash, so that the next start finishes after a crash.

@@ -127,7 +127,7 @@ def create_file(rt: Runtime, caller: Caller, document: StoredDocument) -> File:
     Raises ``forbidden`` (all slots are used), ``payload_too_large`` and ``unauthorized`` (the key was revoked, or its
     account deleted, during the upload).
     """
-    with blob_transaction(rt, document.blob):
+    with blob_transaction(rt, document.blob, caller.account_id):
         # Checked again inside the transaction: another upload may have used the last slot, and the plan may have
         # changed.
         caller = recheck_caller(rt, caller)
@@ -137,10 +137,10 @@ def create_file(rt: Runtime, caller: Caller, document: StoredDocument) -> File:
 
 
 @contextmanager
-def blob_transaction(rt: Runtime, blob: str) -> Iterator[None]:
+def blob_transaction(rt: Runtime, blob: str, owner_id: int | None = None) -> Iterator[None]:
     """Run the transaction that writes the row of the stored bytes ``blob``; delete the bytes if it fails."""
     try:
-        with rt.db.write():
+        with rt.db.write(owner_id):
             yield
     except BaseException as error:
         discard_blob(rt, blob, error)

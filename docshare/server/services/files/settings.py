@@ -46,7 +46,8 @@ def change_settings(rt: Runtime, caller: Caller, name: str, body: Mapping[str, A
         # Checked twice: a rejected request must not cost a hash, and hashing must not hold the write lock.
         _resolve_change(rt, caller, name, sent, now)
         sent["password"] = share_passwords.hash_password(rt, sent["password"])
-    with rt.db.write():
+    # A link name is unique among all accounts.
+    with rt.db.write(None if "slug" in sent else caller.account_id):
         file, settled = _resolve_change(rt, caller, name, sent, now)
         if sent:
             _save(rt, file, settled, now)

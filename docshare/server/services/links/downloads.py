@@ -79,7 +79,7 @@ def store_warning(rt: Runtime, link: Link, reason: str | None) -> None:
     file, variant = link.file, link.variant
     if reason is None and not _has_warning(rt, link):
         return
-    with rt.db.write():
+    with rt.db.write(file.owner_id):
         if variant is None:
             file_rows.store_warning(
                 rt.db, file.id, reason, content_version=file.content_version, settings=file.settings
@@ -181,7 +181,7 @@ def _has_warning(rt: Runtime, link: Link) -> bool:
 
 def _record_download(rt: Runtime, link: Link, form: _CopyForm, country: str | None) -> None:
     now, variant = rt.clock(), link.variant
-    with rt.db.write():
+    with rt.db.write(link.file.owner_id):
         feed.append_download(rt.db, link.file.id, country, now)
         if form.is_owner:
             return  # ``file.downloaded`` reports readers only

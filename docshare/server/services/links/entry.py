@@ -141,7 +141,7 @@ def admit_viewer(rt: Runtime, name: str, link: Link, token: str | None, submissi
     token = new_token or token
     checked = check_entry(rt, link, lambda _: token, opening=True)
     values = _validate_submission(rt, link, checked, submission)
-    with rt.db.write():
+    with rt.db.write(link.file.owner_id):
         fresh = links.resolve(rt, name)
         if fresh is None:
             raise Problem("not_found", "There is no such link.")
@@ -197,7 +197,7 @@ def _validate_submission(rt: Runtime, link: Link, checked: EntryState, submissio
 def _grant_entry(rt: Runtime, link: Link, viewer: ViewerRow, state: EntryState, values: Mapping[str, str]) -> None:
     """Store, in the caller's transaction, that ``viewer`` met what they owed. Raises ``gone``."""
     now = rt.clock()
-    if VIEW in state.missing and not burn.consume_view(rt, link.file.id):
+    if VIEW in state.missing and not burn.consume_view(rt, link.file.id, link.file.owner_id):
         raise _link_ended(link)
     for kind in state.missing:
         reader_rows.replace_grant(rt.db, viewer.id, kind, link.file.content_version, state.seals[kind], now)

@@ -56,7 +56,7 @@ def create(rt: Runtime, caller: Caller, name: str, body: Mapping[str, Any]) -> t
     when the file has the maximum number of invites.
     """
     require_plan(caller.plan, "invites.create", "An invitation")
-    with rt.db.write():
+    with rt.db.write(caller.account_id):
         file: FileRow = files.get_owned(rt, caller, name)
         return _create_invite(rt, file.id, parse_invite(body))
 

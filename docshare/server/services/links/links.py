@@ -69,6 +69,12 @@ def resolve(rt: Runtime, name: str) -> Link | None:
     return Link(file, public_id, state, variant=owner)
 
 
+def find_owner_id(rt: Runtime, name: str) -> int | None:
+    """Return the id of the account that owns the file behind the link ``name``; None too for an unknown link."""
+    link = resolve(rt, name)
+    return link.file.owner_id if link else None
+
+
 def load_page_sizes(rt: Runtime, link: Link) -> list[list[float]]:
     """Return the page sizes of the file of ``link``: runs of [pages, width, height] in points."""
     stored = files.find_page_sizes(rt.db, link.file.id)

@@ -36,7 +36,7 @@ def create(rt: Runtime, caller: Caller, name: str, body: Mapping[str, Any]) -> V
     """
     require_plan(caller.plan, "variants.create", "A variant")
     now = rt.clock()
-    with rt.db.write():
+    with rt.db.write(caller.account_id):
         file = files.get_owned(rt, caller, name)
         wanted = rules.parse_create(body)
         _require_variant_fits(wanted, file)
@@ -62,7 +62,7 @@ def update(rt: Runtime, caller: Caller, name: str, variant: str, body: Mapping[s
     Raises ``not_found``, ``bad_request``, ``payload_too_large`` and ``conflict`` (a label for a redacted variant).
     """
     now = rt.clock()
-    with rt.db.write():
+    with rt.db.write(caller.account_id):
         file = files.get_owned(rt, caller, name)
         row = _get_variant(rt, file, variant)
         wanted = rules.parse_update(body)
@@ -84,10 +84,10 @@ def update(rt: Runtime, caller: Caller, name: str, variant: str, body: Mapping[s
 def delete(rt: Runtime, caller: Caller, name: str, variant: str) -> None:
     """Delete the variant ``variant`` (its UUID) and keep its sessions and events, unattributed. Raises
     ``not_found``."""
-    with rt.db.write():
+    with rt.db.write(caller.account_id):
         row = _get_variant(rt, files.get_owned(rt, caller, name), variant)
     purge.unattribute(rt, row.id)
-    with rt.db.write():
+    with rt.db.write(caller.account_id):
         purge.unattribute(rt, row.id)  # rows that were added meanwhile
         sharing.delete_variant(rt.db, row.id)
     rt.db.truncate_wal()
@@ -99,7 +99,7 @@ def redact(rt: Runtime, caller: Caller, name: str, variant: str) -> None:
     Redacting it again changes nothing. Raises ``not_found``.
     """
     now = rt.clock()
-    with rt.db.write():
+    with rt.db.write(caller.account_id):
         row = _get_variant(rt, files.get_owned(rt, caller, name), variant)
         if row.redacted_at is None:
             feed.erase_variant_label(rt.db, row.id)

@@ -118,7 +118,7 @@ def delete_own(rt: Runtime, reader: ReaderContext, table: str, uuid: str) -> Non
     """
     viewer = require_viewer(rt, reader)
     if is_uuid(uuid):
-        with rt.db.write():
+        with rt.db.write(reader.link.file.owner_id):
             if reader_tables.delete_feedback(rt.db, table, uuid.lower(), viewer.id):
                 return
     raise Problem("not_found", "You have left no such thing here.")

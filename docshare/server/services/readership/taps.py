@@ -29,7 +29,7 @@ def record(rt: Runtime, reader: ReaderContext, body: Mapping[str, Any], user_age
     if uuid is None and "cta" not in settings.find_appearance(rt, link).viewer_settings:
         raise Problem("forbidden", "This document has no call to action.")
     now = rt.clock()
-    with rt.db.write():
+    with rt.db.write(link.file.owner_id):
         hotspot_id = None if uuid is None else _get_hotspot_id(rt, reader, uuid)
         if not prefetch and agents.parse_user_agent(user_agent).program is None:
             reader_tables.insert_tap(rt.db, link.file.id, hotspot_id, now)

@@ -97,7 +97,7 @@ def record_beacon(rt: Runtime, name: str, body: bytes, sender: BeaconSender) -> 
     opening = _verify_page_load(rt, name, token, now)
     beacon = reading.to_document_pages(beacon, opening.pages_before)
     last_page = opening.pages_before + opening.pages
-    with rt.db.write():
+    with rt.db.write(lambda: links.find_owner_id(rt, name)):
         # The link is resolved again for each beacon: a revoked variant, like a trashed file, ends its sessions at once.
         link = links.resolve(rt, name)
         if link is None:

@@ -69,7 +69,7 @@ def redeliver(rt: Runtime, caller: Caller, webhook: str, delivery: str) -> Deliv
     Raises ``not_found``, and ``conflict`` while the webhook is disabled.
     """
     now = rt.clock()
-    with rt.db.write():
+    with rt.db.write(caller.account_id):
         owned = webhooks.get_owned(rt, caller, webhook)
         delivery_id = _get_of_webhook(rt, owned.id, _parse_id(delivery), now).id
         _requeue(rt, delivery_id, now)

@@ -1,12 +1,13 @@
 """Send queued deliveries, one attempt at a time: claim in one transaction, send outside of any, record in another.
 
-A claim is a time in the row. If the process dies before the attempt is recorded, the next start releases the claim and
-the attempt is repeated.
+A claim is a time in the row. If the process dies before the attempt is recorded, the claim is released and the attempt
+is repeated: by the next start, or by another instance on the same database half a minute later.
 """
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from docshare.contract.limits import SECOND
 from docshare.contract.webhooks import DISABLE_AFTER, retry_delay
 from docshare.server.logs import LOGGER
 from docshare.server.rules import deliveries as rules
@@ -18,6 +19,9 @@ from docshare.server.services.webhooks.send import AttemptOutcome
 from docshare.server.store.tables import deliveries, webhooks
 from docshare.server.store.tables.deliveries import AttemptRow
 from docshare.server.store.tables.deliveries import ClaimedDelivery as ClaimedDelivery
+
+_QUEUE = "deliveries"  # what these writes protect: a batch holds deliveries of many accounts
+_LEASE_MS = 30 * SECOND  # an attempt takes at most 10 seconds and is recorded at once
 
 
 class AttemptResult(NamedTuple):
@@ -35,7 +39,7 @@ def claim_due(rt: Runtime, free: int) -> list[ClaimedDelivery]:
     due = [DueDelivery(served_at, next_at, ident, DeliveryLane(*lane)) for served_at, next_at, ident, *lane in found]
     if not due:
         return []
-    with rt.db.write():
+    with rt.db.write(_QUEUE):
         in_flight = [DeliveryLane._make(lane) for lane in deliveries.list_in_flight(rt.db)]
         picked = rules.select_deliveries(due, in_flight, free)
         return [deliveries.get_claimed(rt.db, row.id, now) for row in picked if deliveries.claim(rt.db, row.id, now)]
@@ -67,17 +71,21 @@ def record_attempts(rt: Runtime, sent: Sequence[AttemptResult]) -> None:
     """Store attempts and what follows from each: delivered, retried later, or abandoned, which may disable the webhook.
     A delivery that was deleted with its webhook or its file is skipped."""
     now = rt.clock()
-    with rt.db.write():
+    with rt.db.write(_QUEUE):
         for result in sent:
             _apply_result(rt, result, now)
 
 
 def release_claims(rt: Runtime) -> int:
-    """Release the claims of an earlier process. Return how many. Call only while nothing is being sent."""
-    if not deliveries.has_claims(rt.db):
+    """Release the claims of processes that ended before they recorded their attempts. Return how many.
+
+    Without other instances every claim is one of an earlier process: call this only while nothing is being sent.
+    """
+    claimed_by = rt.clock() - _LEASE_MS if rt.db.is_shared else rt.clock()
+    if not deliveries.has_claims(rt.db, claimed_by):
         return 0
     with rt.db.write():
-        released = deliveries.release_claims(rt.db)
+        released = deliveries.release_claims(rt.db, claimed_by)
         deliveries.abandon_disabled(rt.db, rt.clock())
     return released
 

@@ -51,7 +51,7 @@ def create(rt: Runtime, caller: Caller, body: Mapping[str, Any]) -> NewWebhook:
     target = destination.vet_registration(rt, fields.url)
     uuid, secret, now = rt.random_uuid(), SECRET_PREFIX + rt.random_bytes(SECRET_HEX_CHARS // 2).hex(), rt.clock()
     sealed = rt.vault.seal(secret, uuid)
-    with rt.db.write():
+    with rt.db.write(caller.account_id):
         # The lookup took time, so everything is checked again.
         caller = recheck_caller(rt, caller)
         file_id = _get_file_id(rt, caller, fields.file)
@@ -90,7 +90,7 @@ def enable(rt: Runtime, caller: Caller, webhook: str) -> WebhookRow:
 
     Raises ``not_found``. Events that happened while it was disabled are not sent.
     """
-    with rt.db.write():
+    with rt.db.write(caller.account_id):
         row = get_owned(rt, caller, webhook)
         table.enable(rt.db, row.id)
     return row._replace(disabled_at=None, failure_count=0)

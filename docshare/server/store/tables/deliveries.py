@@ -4,6 +4,7 @@ import json
 from typing import Any, NamedTuple
 
 from docshare.server.store.database import Store
+from docshare.server.store.dialect import Statement
 from docshare.server.store.tables.webhooks import Receiver
 
 
@@ -100,7 +101,12 @@ _IN_FLIGHT = """
 SELECT w.account_id, w.peer, w.id FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id
 WHERE d.claimed_at IS NOT NULL
 """
-_CLAIM = "UPDATE deliveries SET claimed_at = ?1 WHERE id = ?2 AND claimed_at IS NULL AND next_at <= ?1"
+# A row that another instance is claiming at this moment is passed over and not waited for.
+_CLAIM = Statement(
+    sqlite="UPDATE deliveries SET claimed_at = ?1 WHERE id = ?2 AND claimed_at IS NULL AND next_at <= ?1",
+    postgresql="UPDATE deliveries SET claimed_at = ?1 WHERE id = (SELECT id FROM deliveries WHERE id = ?2 "
+    "AND claimed_at IS NULL AND next_at <= ?1 FOR UPDATE SKIP LOCKED)",
+)
 _SELECT_CLAIMED = (
     "SELECT d.event, d.body, d.uuid, (SELECT COALESCE(MAX(number), 0) + 1 FROM attempts WHERE delivery_id = d.id), "
     "w.uuid, w.url, w.format, w.secret, w.listens_until IS NOT NULL "
@@ -231,14 +237,14 @@ def abandon_disabled(store: Store, now: int) -> None:
     store.execute(_ABANDON_DISABLED, (now,))
 
 
-def has_claims(store: Store) -> bool:
-    """Return whether any delivery is claimed."""
-    return store.fetch_one("SELECT 1 FROM deliveries WHERE claimed_at IS NOT NULL LIMIT 1") is not None
+def has_claims(store: Store, claimed_by: int) -> bool:
+    """Return whether any delivery was claimed at or before ``claimed_by`` (ms)."""
+    return store.fetch_one("SELECT 1 FROM deliveries WHERE claimed_at <= ? LIMIT 1", (claimed_by,)) is not None
 
 
-def release_claims(store: Store) -> int:
-    """Release all claims. Return how many there were."""
-    return store.execute("UPDATE deliveries SET claimed_at = NULL WHERE claimed_at IS NOT NULL")
+def release_claims(store: Store, claimed_by: int) -> int:
+    """Release the claims of ``claimed_by`` (ms) and earlier. Return how many there were."""
+    return store.execute("UPDATE deliveries SET claimed_at = NULL WHERE claimed_at <= ?", (claimed_by,))
 
 
 def list_ids_of_event(store: Store, after_id: int, file_id: int, event: str, body: str) -> list[int]:
