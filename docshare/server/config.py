@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from docshare.contract.plans import PLAN_LIMITS, Plan
 from docshare.server.outbound.mail import parse_mail_url
 from docshare.server.rules.webhook_url import parse_allowed
+from docshare.server.store.vault import KEY_BYTES
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 ENV_PREFIX = "DOCSHARE_"
@@ -61,11 +62,17 @@ class Config:
     threads: int = 8
     confinement: str = "auto"
     database_url: str | None = None
+    secret_key_file: Path | None = None
 
     @property
     def is_secure(self) -> bool:
         """Whether readers reach this server over HTTPS, so that cookies may demand it."""
         return self.base_url.startswith("https://")
+
+    @property
+    def vault_path(self) -> Path:
+        """Path of the key that seals secrets in the database."""
+        return self.secret_key_file or self.data_dir / "vault.key"
 
     @property
     def database_path(self) -> Path:
@@ -145,6 +152,13 @@ def _parse_existing_file(value: Any) -> Path:
     if not path.is_file():
         raise ValueError(f"no such file: {path}")
     return path
+
+
+def _parse_secret_key(value: Any) -> Path:
+    path = _parse_existing_file(value)
+    if path.stat().st_size != KEY_BYTES:
+        raise ValueError(f"expected {KEY_BYTES} random bytes in {path}: head -c {KEY_BYTES} /dev/urandom > FILE")
+    return path.absolute()
 
 
 def _parse_certificates(value: Any) -> Path:
@@ -233,6 +247,7 @@ OPTIONS: dict[str, Callable[[Any], Any]] = {
     "threads": _integer_parser(1, 256),
     "confinement": _choice_parser("auto", "required"),
     "database_url": _parse_database_url,
+    "secret_key_file": _parse_secret_key,
 }
 
 

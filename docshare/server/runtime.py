@@ -119,7 +119,7 @@ def build_runtime(config: Config) -> Runtime:
         outbound=outbound,
         jwts=TokenVerifier(outbound, current_time_ms),
         mailer=Mailer(config.smtp_url, config.ca_bundle),
-        vault=Vault(config.data_dir / "vault.key", random_bytes),
+        vault=Vault(config.vault_path, random_bytes),
         locate=make_locator(config.geoip),
         limits=RateLimiter(current_time_ms),
         confinement=ConfinementProbe(required=required),

@@ -60,3 +60,23 @@ def test_an_address_that_cannot_be_used_is_one_line_and_a_code(
     assert "secret" not in done.stderr
     assert "Traceback" not in done.stderr
     assert len(done.stderr.splitlines()) == 2, done.stderr
+
+
+def test_instances_on_one_database_seal_with_the_same_key_or_do_not_start(address: str, tmp_path: Path) -> None:
+    first = make_env(tmp_path / "first", DOCSHARE_DATABASE_URL=address)
+    server, _ = start_server("--port", "0", env=first)
+    try:
+        second = make_env(tmp_path / "second", DOCSHARE_DATABASE_URL=address)
+        refused = run_docshare("serve", "--port", "0", env=second)
+        assert (refused.returncode, "is not the key of this database" in refused.stderr) == (2, True), refused.stderr
+        key = str(tmp_path / "first" / "data" / "vault.key")
+        same, _ = start_server("--port", "0", env=second | {"DOCSHARE_SECRET_KEY_FILE": key})
+        same.terminate()
+        same.communicate(timeout=30)
+        assert same.returncode == 0
+    finally:
+        server.terminate()
+        server.communicate(timeout=30)
+    (tmp_path / "short").write_bytes(b"short")
+    wrong = run_docshare("serve", env=second | {"DOCSHARE_SECRET_KEY_FILE": str(tmp_path / "short")})
+    assert (wrong.returncode, "expected 32 random bytes" in wrong.stderr) == (2, True), wrong.stderr

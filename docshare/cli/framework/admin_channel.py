@@ -35,10 +35,8 @@ def run_on_directory(directory: Path, command: str, args: dict[str, str]) -> Any
     Parameters: ``command`` as typed after ``docshare admin``; ``args`` by name. Return what ``--json`` prints.
     Raise Problem as the command does, and Stop (11) if the server that owns the directory does not answer.
     """
-    from docshare.server.config import ConfigError
     from docshare.server.store.instance import open_instance, read_owner
     from docshare.server.store.lock import AlreadyLocked
-    from docshare.server.store.migrations import DatabaseTooNew
 
     if command != _INIT_COMMAND:
         require_data(directory)
@@ -50,8 +48,6 @@ def run_on_directory(directory: Path, command: str, args: dict[str, str]) -> Any
             return run_command(instance.rt, command, args)
     except AlreadyLocked:
         return _delegate_to_server(directory, command, args)
-    except (ConfigError, DatabaseTooNew) as error:
-        raise Stop(ExitCode.USAGE, str(error)) from None
 
 
 def _config(directory: Path, last: "DirectoryOwner | None") -> "Config":
@@ -67,17 +63,22 @@ def _config(directory: Path, last: "DirectoryOwner | None") -> "Config":
 def translate_data_errors(data_dir: Path) -> Iterator[None]:
     """Translate errors of opening a data directory.
 
-    Raise Stop (13) for a damaged database, (11) for a full or failing disk, (2) for an unusable directory.
+    Raise Stop (13) for a damaged database, (11) for a full or failing disk and for a database that cannot be reached,
+    (2) for an unusable directory, wrong settings and the database of a later version.
     """
     import shlex
     import sqlite3
 
     import peewee
 
+    from docshare.server.config import ConfigError
     from docshare.server.http import faults
+    from docshare.server.store.migrations import DatabaseTooNew
 
     try:
         yield
+    except (ConfigError, DatabaseTooNew) as error:
+        raise Stop(ExitCode.USAGE, str(error)) from None
     except (sqlite3.DatabaseError, peewee.DatabaseError, OSError) as error:
         fault = faults.find_fault(error)
         if fault is faults.DATABASE_DAMAGED:

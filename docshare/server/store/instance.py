@@ -11,7 +11,7 @@ from typing import Any
 
 from docshare.server.backup import placing
 from docshare.server.backup.reading import IDENTITY_SECRET
-from docshare.server.config import Config
+from docshare.server.config import Config, ConfigError
 from docshare.server.http import faults
 from docshare.server.logs import LOGGER
 from docshare.server.runtime import Runtime, build_runtime
@@ -20,7 +20,9 @@ from docshare.server.services.operations.secrets import instance_secret
 from docshare.server.store import reserve
 from docshare.server.store.lock import DirectoryLock
 from docshare.server.store.migrations import migrate
+from docshare.server.store.tables import instance as instance_rows
 
+_VAULT_FINGERPRINT = "vault-fingerprint"
 _DIRECTORIES = ("blobs", "tmp", "cache")
 
 
@@ -59,11 +61,28 @@ def open_instance(config: Config) -> Iterator[Instance]:
         rt = build_runtime(config)
         try:
             migrate(rt.db)
+            _require_same_key(rt)
             key = instance_key(config.data_dir)
             _clean_up(rt)
             yield Instance(rt, key)
         finally:
             rt.close()
+
+
+def _require_same_key(rt: Runtime) -> None:
+    """Raise ConfigError if other instances on the same database seal secrets with another key than this one.
+
+    A single instance may lose its key, and then signs no webhook that it had; it must start nevertheless.
+    """
+    if not rt.db.is_shared:
+        return
+    fingerprint = rt.vault.fingerprint()
+    instance_rows.insert_secret(rt.db, _VAULT_FINGERPRINT, fingerprint)
+    if instance_rows.find_secret(rt.db, _VAULT_FINGERPRINT) != fingerprint:
+        raise ConfigError(
+            f"secret_key_file: {rt.config.vault_path} is not the key of this database; "
+            "every instance on it needs the same file"
+        )
 
 
 def _clean_up(rt: Runtime) -> None:

@@ -2,6 +2,7 @@
 key outside of it, so a copy of the database alone does not reveal them.
 """
 
+import hashlib
 import os
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,8 +13,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-_KEY_BYTES = 32
+KEY_BYTES = 32
 _NONCE_BYTES = 12
+_FINGERPRINT_BYTES = 16
 
 
 class Vault:
@@ -43,6 +45,10 @@ class Vault:
             raise ValueError(f"{self._path.name} is not the key that this was sealed with") from None
         return text.decode()
 
+    def fingerprint(self) -> bytes:
+        """Return 16 bytes by which a key is recognized and which do not reveal it."""
+        return hashlib.sha256(b"docshare vault\0" + self._read_key()).digest()[:_FINGERPRINT_BYTES]
+
     @cached_property
     def _cipher(self) -> "AESGCM":
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # here: it would slow every start
@@ -60,7 +66,7 @@ class Vault:
         if self._path.exists():
             raise FileExistsError
         with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(self._random(_KEY_BYTES))
+            file.write(self._random(KEY_BYTES))
             file.flush()
             os.fsync(file.fileno())
         try:

@@ -202,7 +202,6 @@ def _start_server(ctx: Context, plan: ServeOptions) -> "Iterator[ServingInstance
     from docshare.server.services.operations import surroundings
     from docshare.server.store.instance import open_instance
     from docshare.server.store.lock import AlreadyLocked
-    from docshare.server.store.migrations import DatabaseTooNew
 
     threads = _load_config(ctx, plan, _PLACEHOLDER_URL).threads
     try:
@@ -218,8 +217,6 @@ def _start_server(ctx: Context, plan: ServeOptions) -> "Iterator[ServingInstance
                 server = stack.enter_context(serve_instance(door, instance))
         except AlreadyLocked:
             raise Stop(ExitCode.CONFLICT, f"another docshare process is using {config.data_dir}") from None
-        except DatabaseTooNew as error:
-            raise Stop(ExitCode.USAGE, str(error)) from None
         except UnconfinedError as error:
             raise Stop(ExitCode.USAGE, str(error), hint=error.hint) from None
         yield server
