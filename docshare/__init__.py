@@ -9,11 +9,11 @@ __version__ = "0.1.0"
 TYPE_CHECKING = False  # type checkers take it for true; the module typing would be loaded with every command
 if TYPE_CHECKING:
     from docshare.client.client import Client as Client
+    from docshare.client.delivery_verification import verify_signature as verify_signature
     from docshare.client.errors import ClientError as ClientError
     from docshare.client.errors import RateLimited as RateLimited
     from docshare.client.errors import TransportError as TransportError
     from docshare.client.errors import UnknownOutcome as UnknownOutcome
-    from docshare.client.receiving import verify_signature as verify_signature
     from docshare.contract.problems import Problem as Problem
 
 _HOMES = {
@@ -23,7 +23,7 @@ _HOMES = {
     "RateLimited": "docshare.client.errors",
     "TransportError": "docshare.client.errors",
     "UnknownOutcome": "docshare.client.errors",
-    "verify_signature": "docshare.client.receiving",
+    "verify_signature": "docshare.client.delivery_verification",
 }
 
 __all__ = [

@@ -33,8 +33,8 @@ FORBIDDEN: dict[str, tuple[str, ...]] = {
     **{
         f"docshare.server.http.{name}": (*_STORED, "docshare.server.services", "flask")
         for name in (
-            "listener", "event_loop", "crowd", "channel", "request_parser", "form_writer", "framing", "multipart",
-            "verdicts",
+            "listener", "event_loop", "connection_limits", "channel", "request_parser", "form_writer", "framing",
+            "multipart", "verdicts",
         )
     },
     "docshare.server.services": ("flask", "docshare.server.api", "docshare.server.web"),

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from docshare.client.walking import Feed, Row
+from docshare.client.paging import Feed, Row
 from docshare.contract.streams import LIMIT_DEFAULT
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from docshare import __version__
 from docshare.client.address import parse_address
 from docshare.client.clock import SYSTEM_CLOCK, Clock
 from docshare.client.options import ClientOptions, Exchange
-from docshare.client.pacing import RateMeter
+from docshare.client.rate_limits import RateMeter
 from docshare.client.retries import Call
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from docshare.client.errors import Refused
-from docshare.client.walking import Feed, Row
+from docshare.client.paging import Feed, Row
 from docshare.contract.streams import DEFAULT_STREAM, LIMIT_DEFAULT
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from docshare.client.errors import Refused
 from docshare.client.options import UPLOAD_TIMEOUT
+from docshare.client.paging import Feed, Row
 from docshare.client.retries import Call
-from docshare.client.walking import Feed, Row
 from docshare.client.whole_body import WholeBody
 
 if TYPE_CHECKING:

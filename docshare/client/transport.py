@@ -14,7 +14,7 @@ from docshare.client.answers import parse_refusal
 from docshare.client.errors import NotAnApi, Redirected, Refused, TransportError
 from docshare.client.failures import translate_error
 from docshare.client.options import CONNECT_TIMEOUT, ClientOptions, Exchange
-from docshare.client.pacing import RateMeter, read_date
+from docshare.client.rate_limits import RateMeter, read_date
 from docshare.client.retries import Call, RetryPolicy, describe_reason
 from docshare.client.sockets import SlowUplinkAdapter
 from docshare.contract.problems import MEDIA_TYPE, Problem
@@ -43,7 +43,7 @@ class Bearer(AuthBase):
             raise Problem("unauthorized", "the credential contains invalid characters, such as a line break")
         request.headers["Authorization"] = f"Bearer {token}"
         if self._instance_key:
-            from docshare.contract.local import HEADER, compute_proof
+            from docshare.contract.local_proof import HEADER, compute_proof
 
             request.headers[HEADER] = compute_proof(self._instance_key, f"Bearer {token}")
         return request

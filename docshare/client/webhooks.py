@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 from docshare.client.errors import NotAnApi
 from docshare.client.json_body import JsonBody
+from docshare.client.paging import Feed, Row
 from docshare.client.recovery import Probe
 from docshare.client.retries import Call
-from docshare.client.walking import Feed, Row
 from docshare.contract.fields import is_uuid
 from docshare.contract.problems import Problem
 from docshare.contract.webhooks import DEFAULT_FORMAT

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from docshare.server.config import Config
-from docshare.server.http.probing import Probes, UntrustedProxies
+from docshare.server.denial_counter import DenialCounter
+from docshare.server.http.proxy_probes import Probes, UntrustedProxies
 from docshare.server.http.rate_limits import RateLimiter
 from docshare.server.office.convert import OfficeConverter, find_program
 from docshare.server.outbound.exchange import OutboundClient
@@ -21,7 +22,6 @@ from docshare.server.outbound.mail import Mailer
 from docshare.server.pdf.engine import PdfEngine
 from docshare.server.pdf.pages import PageStore
 from docshare.server.pdf.probe import ConfinementProbe
-from docshare.server.refusals import DenialCounter
 from docshare.server.store.blobs import BlobStore
 from docshare.server.store.database import Store
 from docshare.server.store.vault import Vault

@@ -12,13 +12,13 @@ from typing import Any
 from flask import Flask
 
 from docshare.server.api import discovery
-from docshare.server.api.early import make_judge
+from docshare.server.api.early_verdict import make_judge
 from docshare.server.api.problems import build_error_refusal
 from docshare.server.app import create_app
 from docshare.server.http.listener import make_server
 from docshare.server.http.verdicts import Judge, Refusal, RequestHead, Verdict
 from docshare.server.http.views import is_trusted_proxy
-from docshare.server.outbound.places import MAX_SLOTS, MAX_WAITING
+from docshare.server.outbound.fair_slots import MAX_SLOTS, MAX_WAITING
 from docshare.server.store import instance as instances
 from docshare.server.store.blobs import PartialFile
 from docshare.server.store.instance import Instance

@@ -12,7 +12,7 @@ from statistics import median
 
 from docshare.contract.limits import RatePolicy
 from docshare.server.pdf.engine import PdfEngine
-from docshare.server.rules import guesses
+from docshare.server.rules import guess_limits
 from docshare.server.services.accounts import passwords
 from docshare.server.services.links.guessing import AttemptLimits
 from tests.benchmarks.comparison import check_bound, read_amount
@@ -36,7 +36,7 @@ def main(rounds: int) -> int:
     """Measure and print; returns the exit code."""
     free = RatePolicy("free", 10**6, 1_000, "x")
     passwords._ATTEMPT_LIMITS = AttemptLimits(free, free)
-    guesses.password_delay_ms = lambda wrong, since: 0  # type: ignore[assignment]
+    guess_limits.password_delay_ms = lambda wrong, since: 0  # type: ignore[assignment]
     with tempfile.TemporaryDirectory() as folder:
         clock = FakeClock()
         world = make_world(make_runtime(Path(folder) / "data", clock, PdfEngine(workers=1)), clock)

@@ -16,7 +16,7 @@ from flask import Flask
 
 from docshare.contract.plans import Plan
 from docshare.server import logs
-from docshare.server.api.early import make_judge
+from docshare.server.api.early_verdict import make_judge
 from docshare.server.api.problems import build_error_refusal
 from docshare.server.app import create_app
 from docshare.server.config import Config

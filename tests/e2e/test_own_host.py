@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import requests
 
-from docshare.contract.local import HEADER, compute_proof
+from docshare.contract.local_proof import HEADER, compute_proof
 from tests.support.pdfs import simple_pdf
 from tests.support.server_process import make_env, run_docshare, start_server
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from docshare.server.http.probing import UntrustedProxies
+from docshare.server.http.proxy_probes import UntrustedProxies
 from docshare.server.services.operations import diagnosis
 from tests.support.cast import World
 from tests.support.owner import sign_in_browser

@@ -232,6 +232,6 @@ def test_a_client_that_leaves_during_a_refusal_leaves_neither_a_traceback_nor_a_
     with RawConnection(listener.port) as wire:
         wire.send(b"GET /s/secret\n")
         assert wire.read_to_end() == b""
-    assert wait_until(lambda: len(listener.server.crowd) == 0)
+    assert wait_until(lambda: len(listener.server.limiter) == 0)
     assert "secret" not in caplog.text
     assert not any(record.exc_info for record in caplog.records)

@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from docshare.server.api.early import make_judge
+from docshare.server.api.early_verdict import make_judge
 from docshare.server.api.problems import build_error_refusal
 from docshare.server.http.listener import Server, make_server
 from tests.support.cast import World

@@ -23,7 +23,7 @@ from docshare.contract import streams
 from docshare.contract.problems import Problem
 from docshare.contract.settings import SETTINGS, parse_settings
 from docshare.contract.viewer import normalize
-from docshare.server.api import sheets
+from docshare.server.api import csv_answers
 from docshare.server.http.headers import content_disposition
 from docshare.server.http.multipart import FormError, FormParser
 from docshare.server.pdf.engine import PdfEngine
@@ -166,7 +166,7 @@ def since_and_limit(data: bytes) -> None:
 
 def csv_sheet(data: bytes) -> None:
     cells = data.decode("utf-8", "replace").split("|")
-    answer = sheets.csv_response("a.csv", ["cell"] * len(cells), [cells])
+    answer = csv_answers.csv_response("a.csv", ["cell"] * len(cells), [cells])
     text = answer.get_data().decode("utf-8")
     rows = list(csv.reader(io.StringIO(text, newline=""), strict=True))
     assert len(rows) == 2, "a cell ends its row"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from docshare.cli.terminal.cells import format_cell
-from docshare.contract import sheets
+from docshare.contract import spreadsheets
 
 
 def format_csv_line(values: Sequence[Any], *, raw: bool, on_terminal: bool = False) -> str:
@@ -24,4 +24,4 @@ def format_csv_line(values: Sequence[Any], *, raw: bool, on_terminal: bool = Fal
 def escape_formula(value: Any, *, exact: bool = False) -> str:
     """Return a cell that a spreadsheet treats as text, even if it starts like a formula."""
     text = format_cell(value, exact=exact)
-    return f"'{text}" if isinstance(value, str) and sheets.is_formula_like(value) else text
+    return f"'{text}" if isinstance(value, str) and spreadsheets.is_formula_like(value) else text

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from enum import Enum, auto
 
 from docshare.contract.limits import ADDRESS, DESIGN_ADDRESS, DESIGN_USER, REQUESTS, RatePolicy
-from docshare.contract.local import HEADER, is_proof
+from docshare.contract.local_proof import HEADER, is_proof
 from docshare.contract.problems import Problem
 from docshare.contract.scopes import Lane
 from docshare.server.api import session_lane

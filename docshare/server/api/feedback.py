@@ -4,7 +4,7 @@ from flask import Response
 
 from docshare.contract.proofing import ANNOTATION_COLUMNS, MARK_COLUMNS
 from docshare.contract.wire import format_instant
-from docshare.server.api import answers, sheets
+from docshare.server.api import answers, csv_answers
 from docshare.server.api.represent import feedback as represent_feedback
 from docshare.server.http.views import current_runtime
 from docshare.server.services.accounts.callers import Caller
@@ -14,19 +14,19 @@ from docshare.server.services.feedback import feedback
 def list_page_marks(caller: Caller, name: str) -> Response:
     """``GET /files/{id}/page-marks``: by page and by viewer; ``format=csv`` one row a mark."""
     rows = feedback.list_marks(current_runtime(), caller, name)
-    if not sheets.is_csv_requested():
+    if not csv_answers.is_csv_requested():
         return answers.json_response(represent_feedback.page_marks_object(rows))
     cells = ((row.page, row.mark, row.identity, format_instant(row.marked_at)) for row in rows)
-    return sheets.csv_response(f"page-marks-{name}.csv", MARK_COLUMNS, cells)
+    return csv_answers.csv_response(f"page-marks-{name}.csv", MARK_COLUMNS, cells)
 
 
 def list_annotations(caller: Caller, name: str) -> Response:
     """``GET /files/{id}/annotations``: by page; ``format=csv`` one row an annotation."""
     rows = feedback.list_annotations(current_runtime(), caller, name)
-    if not sheets.is_csv_requested():
+    if not csv_answers.is_csv_requested():
         return answers.json_response(represent_feedback.annotations_object(rows))
     cells = ((row.page, row.uuid, row.identity, *row.rect, row.note, format_instant(row.created_at)) for row in rows)
-    return sheets.csv_response(f"annotations-{name}.csv", ANNOTATION_COLUMNS, cells)
+    return csv_answers.csv_response(f"annotations-{name}.csv", ANNOTATION_COLUMNS, cells)
 
 
 def show_feedback(caller: Caller, name: str) -> Response:

@@ -14,7 +14,7 @@ from typing import Any
 from waitress.channel import ClientDisconnected, HTTPChannel
 from waitress.task import Task, WSGITask
 
-from docshare.server.http.crowd import Phase
+from docshare.server.http.connection_limits import Phase
 from docshare.server.http.multipart import FORM_ERROR_KEY, FORM_KEY
 from docshare.server.http.request_parser import RequestParser
 from docshare.server.http.verdicts import Refusal
@@ -147,7 +147,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
     request: RequestParser | None = None
     watched = 0
     sent_continue: bool
-    # Kept by the crowd.
+    # Kept by the limiter.
     network: str
     phase: Phase
     phase_request_count: int
@@ -167,7 +167,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         self._send_at = 0.0
         self.pending_header = b""
         super().__init__(server, sock, addr, adj, map=map)
-        server.crowd.add(self)
+        server.limiter.add(self)
 
     @property
     def is_busy(self) -> bool:
@@ -227,11 +227,11 @@ class Channel(HTTPChannel):  # type: ignore[misc]
 
     def postpone(self, seconds: float) -> None:
         """Send nothing for so long; called by a worker before it writes its answer."""
-        self._send_at = self.server.crowd.clock() + seconds
+        self._send_at = self.server.limiter.clock() + seconds
         self.server.wake(thunk=partial(self.server.loop.postpone, self, self._send_at))
 
     def _is_postponed(self) -> bool:
-        return self._send_at > 0 and self.server.crowd.clock() < self._send_at
+        return self._send_at > 0 and self.server.limiter.clock() < self._send_at
 
     def writable(self) -> bool:
         """Whether there is something to send now."""
@@ -357,7 +357,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
     def del_channel(self, map: dict[int, Any] | None = None) -> None:
         """Called by waitress before the socket is closed."""
         if self._fileno is not None:
-            self.server.crowd.remove(self)
+            self.server.limiter.remove(self)
         super().del_channel(map)
 
     def cancel(self) -> None:

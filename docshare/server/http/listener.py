@@ -18,7 +18,7 @@ from waitress.task import ThreadedTaskDispatcher
 
 from docshare.contract.plans import GB, MB
 from docshare.server.http.channel import LINGER_SECONDS, Channel
-from docshare.server.http.crowd import ConnectionLimiter, FairQueue, Phase
+from docshare.server.http.connection_limits import ConnectionLimiter, FairQueue, Phase
 from docshare.server.http.event_loop import EventLoop
 from docshare.server.http.request_parser import ListenerHooks
 from docshare.server.http.verdicts import Judge, RefusalBuilder
@@ -42,15 +42,15 @@ _LOG_INTERVAL_SECONDS = 60.0
 
 
 class Listener(TcpWSGIServer):  # type: ignore[misc]  # waitress has no types
-    """One listening socket of a Server, in its ``loop``; ``crowd`` are the connections of all of them."""
+    """One listening socket of a Server, in its ``loop``; ``limiter`` counts the connections of all of them."""
 
     channel_class = Channel
 
     def __init__(
-        self, *arguments: Any, loop: EventLoop, crowd: ConnectionLimiter, hooks: ListenerHooks, **settings: Any
+        self, *arguments: Any, loop: EventLoop, limiter: ConnectionLimiter, hooks: ListenerHooks, **settings: Any
     ) -> None:
         self.loop = loop
-        self.crowd = crowd
+        self.limiter = limiter
         self.hooks = hooks
         self.is_stopping = False
         self.thread_state = threading.local()
@@ -62,7 +62,7 @@ class Listener(TcpWSGIServer):  # type: ignore[misc]  # waitress has no types
         """Take in those who wait, as many as one turn may."""
         failures = 0
         # Few at a time where there is little room: each gets some turns in which its request can arrive.
-        for _ in range(max(1, min(_MAX_ACCEPTS_PER_TURN, self.crowd.limit // 8))):
+        for _ in range(max(1, min(_MAX_ACCEPTS_PER_TURN, self.limiter.limit // 8))):
             try:
                 sock, address = self.socket.accept()
             except BlockingIOError:
@@ -71,12 +71,12 @@ class Listener(TcpWSGIServer):  # type: ignore[misc]  # waitress has no types
                 if error.errno not in _EXHAUSTED_ERRNOS:
                     continue  # it has gone already
                 failures += 1
-                if failures > _MAX_ACCEPT_FAILURES or not self.crowd.make_room():
+                if failures > _MAX_ACCEPT_FAILURES or not self.limiter.make_room():
                     self.loop.watch(self, 0)  # it would be reported again and again; ``resume`` follows
                     return
                 continue
             try:
-                if self.crowd.admit(address[0]):
+                if self.limiter.admit(address[0]):
                     self.set_socket_options(sock)
                     self.channel_class(self, sock, address, self.adj, map=self.loop)
                 else:
@@ -128,11 +128,11 @@ class Server:
     """Serves one application on all addresses of one host. ``host`` and ``port`` are those really bound."""
 
     def __init__(
-        self, app: WSGIApplication, adjustments: Adjustments, hooks: ListenerHooks, crowd: ConnectionLimiter
+        self, app: WSGIApplication, adjustments: Adjustments, hooks: ListenerHooks, limiter: ConnectionLimiter
     ) -> None:
         self._hooks = hooks
-        self._loop = EventLoop(crowd.clock)
-        self.crowd = crowd
+        self._loop = EventLoop(limiter.clock)
+        self.limiter = limiter
         self._check_at = 0.0
         self._logged_at = -_LOG_INTERVAL_SECONDS
         self._stop_by: float | None = None
@@ -154,7 +154,7 @@ class Server:
         listener = Listener(
             app,
             loop=self._loop,
-            crowd=self.crowd,
+            limiter=self.limiter,
             dispatcher=self._dispatcher,
             adj=adjustments,
             sockinfo=sockinfo,
@@ -192,24 +192,24 @@ class Server:
 
     def _run_once(self, timeout: float) -> None:
         self._loop.run_once(timeout, self._update_phase)
-        now = self.crowd.clock()
+        now = self.limiter.clock()
         if now < self._check_at:
             return
         self._check_at = now + _CHECK_INTERVAL_SECONDS
-        self.crowd.close_overdue()
+        self.limiter.close_overdue()
         for listener in self._listeners:
             listener.resume()
         self._log_refusals(now)
 
     def _update_phase(self, channel: Channel) -> None:
-        self.crowd.update(channel, channel.current_phase(), channel.request_count)
+        self.limiter.update(channel, channel.current_phase(), channel.request_count)
 
     def _log_refusals(self, now: float) -> None:
         """Log, once in a while, that connections were closed or refused for want of room."""
-        closed, refused = self.crowd.closed_count, self.crowd.refused_count
+        closed, refused = self.limiter.closed_count, self.limiter.refused_count
         if (closed or refused) and now - self._logged_at >= _LOG_INTERVAL_SECONDS:
-            self._logged_at, self.crowd.closed_count, self.crowd.refused_count = now, 0, 0
-            facts = {"open": len(self.crowd), "limit": self.crowd.limit, "closed": closed, "refused": refused}
+            self._logged_at, self.limiter.closed_count, self.limiter.refused_count = now, 0, 0
+            facts = {"open": len(self.limiter), "limit": self.limiter.limit, "closed": closed, "refused": refused}
             LOGGER.warning("too many connections", extra=facts)
 
     def _list_channels(self) -> list[Channel]:
@@ -290,8 +290,8 @@ def make_server(
         Phase.LINGERING: LINGER_SECONDS,
         Phase.TRANSFERRING: idle_seconds,
     }
-    crowd = ConnectionLimiter(connections or _compute_max_connections(), clock, seconds, is_exempt)
-    return Server(app, adjustments, ListenerHooks(judge, parts, draw_error, writer, tuple(headers)), crowd)
+    limiter = ConnectionLimiter(connections or _compute_max_connections(), clock, seconds, is_exempt)
+    return Server(app, adjustments, ListenerHooks(judge, parts, draw_error, writer, tuple(headers)), limiter)
 
 
 def _compute_max_connections() -> int:

@@ -6,7 +6,7 @@ from typing import cast
 
 from flask import Flask, current_app, request
 
-from docshare.server.http.probing import is_within
+from docshare.server.http.proxy_probes import is_within
 from docshare.server.logs import LOGGER
 from docshare.server.outbound.location import parse_country_code
 from docshare.server.runtime import Runtime

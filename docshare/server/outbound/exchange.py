@@ -23,7 +23,7 @@ from docshare.server.outbound.failures import (
     TooLarge,
     translate_errors,
 )
-from docshare.server.outbound.places import FairSlots
+from docshare.server.outbound.fair_slots import FairSlots
 from docshare.server.outbound.targets import OutboundTarget
 from docshare.server.outbound.watchdog import DeadlineWatchdog
 
@@ -86,7 +86,7 @@ class OutboundClient:
 
     Parameters: ``ca_bundle`` certificates trusted besides the system's; ``resolve`` the name service; and since each
     holds a thread of the server, ``transfers`` how many downloads may run at once, and ``lookups`` how many lookups for
-    new webhooks. ``trials`` has the places for tests of webhooks. Safe to use from many threads.
+    new webhooks. ``test_slots`` limits how many webhooks are tested at once. Safe to use from many threads.
     """
 
     def __init__(

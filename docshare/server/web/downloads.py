@@ -9,7 +9,7 @@ from docshare.server.http.headers import content_disposition
 from docshare.server.http.rate_limits import address_key
 from docshare.server.http.views import client_address, client_country, current_runtime
 from docshare.server.services.links import downloads
-from docshare.server.web import csrf, troubles, viewer_cookie
+from docshare.server.web import csrf, problem_pages, viewer_cookie
 from docshare.server.web.public import require_open_link
 from docshare.server.web.sign_in import session_cookie
 
@@ -27,9 +27,9 @@ def download(name: str) -> Response:
     try:
         return _send_copy(name)
     except Problem as problem:
-        if problem.extra.get("reason") == troubles.GATE_REASON:
+        if problem.extra.get("reason") == problem_pages.GATE_REASON:
             return make_response(redirect(f"/{name}", 303))  # its page asks; what was given before is worth nothing now
-        return troubles.render_problem_page(problem)
+        return problem_pages.render_problem_page(problem)
 
 
 def _send_copy(name: str) -> Response:

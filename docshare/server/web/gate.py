@@ -10,7 +10,7 @@ from docshare.server.services.files import page_range
 from docshare.server.services.links import entry
 from docshare.server.services.links.entry import EntrySubmission
 from docshare.server.services.links.links import Link
-from docshare.server.web import csrf, gate_page, headers, refused, troubles, viewer_cookie
+from docshare.server.web import csrf, denied_attempts, gate_page, headers, problem_pages, viewer_cookie
 from docshare.server.web.gate_page import FIELD_PREFIX, RejectedForm
 from docshare.server.web.public import find_embedded_link, find_link
 from docshare.server.web.sign_in import session_cookie
@@ -35,8 +35,8 @@ def enter(name: str) -> Response:
         _check_request()
         return _submit(name, find_link(current_runtime(), name), embed=False)
     except Problem as problem:
-        refused.record_denial(name, problem)
-        return troubles.render_problem_page(problem)
+        denied_attempts.record_denial(name, problem)
+        return problem_pages.render_problem_page(problem)
 
 
 @blueprint.post("/embed/<name>/enter")
@@ -46,8 +46,8 @@ def enter_embedded(name: str) -> Response:
         _check_request()
         answer = _submit(name, find_embedded_link(current_runtime(), name), embed=True)
     except Problem as problem:
-        refused.record_denial(name, problem)
-        answer = troubles.render_problem_page(problem)
+        denied_attempts.record_denial(name, problem)
+        answer = problem_pages.render_problem_page(problem)
     return headers.allow_framing(answer)
 
 
@@ -60,7 +60,7 @@ def back(name: str) -> Response:
         (find_embedded_link if embed else find_link)(current_runtime(), name)
         return _redirect_to_page(name, embed=embed)
     except Problem as problem:
-        return troubles.render_problem_page(problem)
+        return problem_pages.render_problem_page(problem)
 
 
 def _check_request() -> None:
@@ -85,7 +85,7 @@ def _submit(name: str, link: Link, *, embed: bool) -> Response:
     except Problem as problem:
         if problem.code not in _FORM_PROBLEM_CODES:
             raise
-        refused.record_denial(name, problem)
+        denied_attempts.record_denial(name, problem)
         return _render_gate_again(name, link, RejectedForm(problem, values), embed=embed)
     viewer_cookie.set_viewer_token(answer, link, token)
     return answer

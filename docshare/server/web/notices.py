@@ -6,7 +6,7 @@ from docshare.server.http.views import current_runtime
 from docshare.server.services.links import guessing
 from docshare.server.services.operations import unsubscribe
 from docshare.server.services.operations.unsubscribe import Notice
-from docshare.server.web import troubles
+from docshare.server.web import problem_pages
 
 _ON_VALUE = "on"
 
@@ -33,5 +33,5 @@ def change(token: str) -> Response:
 
 def _render_notice(token: str, notice: Notice | None) -> Response:
     if notice is None:
-        return troubles.render_problem_page(guessing.link_not_found())
+        return problem_pages.render_problem_page(guessing.link_not_found())
     return make_response(render_template("notices.html", notice=notice, action=f"/notices/{token}"))

@@ -13,7 +13,7 @@ from docshare.server.api import answers
 from docshare.server.http.rate_limits import address_key
 from docshare.server.http.views import client_address, current_runtime
 from docshare.server.services.accounts import sign_in
-from docshare.server.web import csrf, headers, returning, troubles
+from docshare.server.web import csrf, headers, problem_pages, sign_in_return
 from docshare.server.web.sign_in import session_cookie
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def ask() -> Response:
     holder = sign_in.find_signed_in(current_runtime(), session_cookie())
     client = grant.request.client.row
     if holder is None:
-        return returning.ask_to_sign_in(request.full_path, f"{client.name} wants to use your docshare.")
+        return sign_in_return.ask_to_sign_in(request.full_path, f"{client.name} wants to use your docshare.")
     scopes = {scope: SCOPES[scope] for scope in grant.request.scope.split()}
     host = urlsplit(grant.redirect_uri).netloc or grant.redirect_uri.partition(":")[0]
     facts = {"app": client.name, "host": host, "scopes": scopes, "holder": holder, "csrf_field": csrf.CSRF_FIELD}
@@ -61,7 +61,7 @@ def decide() -> Response:
         if decision not in (APPROVE, DENY):
             raise Problem("bad_request", "Choose Allow or Deny.", hint="Begin again in the app.")
     except Problem as problem:
-        return troubles.render_problem_page(problem)
+        return problem_pages.render_problem_page(problem)
     grant = _parse_authorization()
     if isinstance(grant, Response):
         return grant
@@ -145,7 +145,7 @@ def _parse_authorization() -> Any:
         if not error.redirect_uri:
             said = error.get_error_description() or "The app asked for something that cannot be granted."
             hint = "Nothing was granted. Contact the maker of the app."
-            return troubles.render_problem_page(Problem("bad_request", said, hint=hint, extra={"reason": "oauth"}))
+            return problem_pages.render_problem_page(Problem("bad_request", said, hint=hint, extra={"reason": "oauth"}))
         answer = server.handle_error_response(asked, error)
         server.execute_hook("after_create_authorization_response", answer)
         return answer

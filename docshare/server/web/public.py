@@ -1,7 +1,7 @@
 """The share page, the same page for framing, and the page images and texts that it loads.
 
 Nothing here writes: a GET of a share page never changes a row. Beacons report what a reader does. Denied openings are
-counted in memory, see ``refused``.
+counted in memory, see ``denied_attempts``.
 """
 
 import re
@@ -24,13 +24,13 @@ from docshare.server.services.links.links import Link
 from docshare.server.web import (
     assets,
     branding,
+    denied_attempts,
     derived,
     feedback_facts,
     gate_page,
     headers,
-    plain,
-    refused,
-    troubles,
+    problem_pages,
+    scriptless,
     viewer_cookie,
 )
 from docshare.server.web.beacons import issue_page_token
@@ -74,8 +74,8 @@ def share_page(name: str) -> Response:
     try:
         return _render_share_page(find_link(current_runtime(), name), name, embed=False)
     except Problem as problem:
-        refused.record_denial(name, problem)
-        return troubles.render_problem_page(problem)
+        denied_attempts.record_denial(name, problem)
+        return problem_pages.render_problem_page(problem)
 
 
 @blueprint.get("/embed/<name>")
@@ -84,8 +84,8 @@ def embed_page(name: str) -> Response:
     try:
         return headers.allow_framing(_render_share_page(find_embedded_link(current_runtime(), name), name, embed=True))
     except Problem as problem:
-        refused.record_denial(name, problem)
-        return headers.allow_framing(troubles.render_problem_page(problem))
+        denied_attempts.record_denial(name, problem)
+        return headers.allow_framing(problem_pages.render_problem_page(problem))
 
 
 @blueprint.get("/<name>/pages/<page>-<width>.jpg")
@@ -138,7 +138,7 @@ def require_open_link(runtime: Runtime, name: str) -> Link:
     standing = _check_entry(link, opening=False)
     page_range.require_pages(runtime, link, session_cookie())
     if standing.missing:
-        raise troubles.gate_problem()
+        raise problem_pages.gate_problem()
     return link
 
 
@@ -172,7 +172,7 @@ def _render_share_page(link: Link, name: str, *, embed: bool) -> Response:
         # Asked first: nobody is to give a password, an address or a unit of the view limit for no pages.
         page_range.require_pages(current_runtime(), link, session_cookie())
     except Problem as problem:
-        return troubles.render_problem_page(problem, status=200)
+        return problem_pages.render_problem_page(problem, status=200)
     if standing.missing:
         return gate_page.render_gate(link, standing, name, embed=embed)
     return _render_viewer(link, embed=embed)
@@ -212,8 +212,8 @@ def _render_viewer(link: Link, *, embed: bool) -> Response:
     asked = request.args.get("page", "")
     start = min(int(asked), total) if _PAGE_NUMBER.fullmatch(asked) else 1
     runs = shown.window.trim_runs(links.load_page_sizes(current_runtime(), link))
-    chunk = plain.PageChunk.containing(start, total)
-    words = plain.read_page_texts(current_runtime(), link, shown, chunk, client_address()) if asked else {}
+    chunk = scriptless.PageChunk.containing(start, total)
+    words = scriptless.read_page_texts(current_runtime(), link, shown, chunk, client_address()) if asked else {}
     base = f"/{link.public_id}"
     looks = settings.find_appearance(current_runtime(), link)
     facts = {
@@ -248,7 +248,7 @@ def _render_viewer(link: Link, *, embed: bool) -> Response:
 
 
 def _list_page_elements(
-    runs: list[list[float]], chunk: plain.PageChunk, start: int, words: dict[int, str]
+    runs: list[list[float]], chunk: scriptless.PageChunk, start: int, words: dict[int, str]
 ) -> list[PageElement]:
     """Return the pages in the HTML: all of a short document, those of the plain version of a longer one."""
     leaves = []

@@ -20,7 +20,7 @@ from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.feedback import feedback
 from docshare.server.services.links import links
 from docshare.server.services.readership import report
-from docshare.server.web import returning, troubles
+from docshare.server.web import problem_pages, sign_in_return
 from docshare.server.web.sign_in import session_cookie
 
 _ENDED_STATES = ("expired", "burned")
@@ -34,11 +34,11 @@ def page(name: str) -> Response:
     """The report of the file ``name`` (UUID or short id), for its signed-in owner."""
     caller = sign_in.find_caller(current_runtime(), session_cookie())
     if caller is None:
-        return returning.ask_to_sign_in(request.path, "Who has read a document is for its owner.")
+        return sign_in_return.ask_to_sign_in(request.path, "Who has read a document is for its owner.")
     try:
         material = _gather_report_input(current_runtime(), caller, name)
     except Problem:
-        return troubles.render_problem_page(_unknown_link_problem())
+        return problem_pages.render_problem_page(_unknown_link_problem())
     return make_response(
         render_template(
             "readership.html", name=material.name, made=material.created_text, content=render_report(material)

@@ -8,7 +8,7 @@ from docshare.contract.limits import SECOND
 from docshare.contract.problems import Problem
 from docshare.server.http.views import client_address, current_runtime
 from docshare.server.services.accounts import passwords, sign_in
-from docshare.server.web import csrf, returning
+from docshare.server.web import csrf, sign_in_return
 
 blueprint = Blueprint("sign_in", __name__)
 
@@ -78,8 +78,8 @@ def session_cookie() -> str | None:
 
 def _start_session(cookie: str) -> AnyResponse:
     """On to what was wanted before, with the cookie of the session that has begun."""
-    answer = redirect(returning.return_path("/files"), 303)
-    returning.clear_return_path(answer)
+    answer = redirect(sign_in_return.return_path("/files"), 303)
+    sign_in_return.clear_return_path(answer)
     lifetime = sign_in.SESSION_LIFETIME_MS // SECOND
     answer.set_cookie(
         _cookie_name(),

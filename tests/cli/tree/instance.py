@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from docshare.contract.signing import sign
-from docshare.server.api.early import make_judge
+from docshare.server.api.early_verdict import make_judge
 from docshare.server.api.problems import build_error_refusal
 from docshare.server.http.listener import make_server
 from docshare.server.http.verdicts import RequestHead, Verdict

@@ -148,7 +148,7 @@ def _check_clock(scene: CheckContext) -> DiagnosticFinding:
 
 def compare_clocks(headers: Mapping[str, str], at: int, fix: str) -> DiagnosticFinding:
     """Compare the date in ``headers`` to ``at``, the time of this machine in ms."""
-    from docshare.client.pacing import read_date
+    from docshare.client.rate_limits import read_date
 
     date = read_date(headers)
     if date is None:
@@ -205,7 +205,7 @@ def _check_scopes(scene: CheckContext) -> DiagnosticFinding:
 def _check_rate_limit(scene: CheckContext) -> DiagnosticFinding:
     if scene.ctx.connection.token is None:
         return skipped_finding("no credential")
-    from docshare.client.pacing import read_budget
+    from docshare.client.rate_limits import read_budget
 
     answer = scene.get(_build_url(scene, "/user"), with_token=True)
     budget = read_budget(answer.headers, scene.ctx.now() / 1000)

@@ -14,7 +14,7 @@ from docshare.client.errors import Refused, TransportError
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
     from docshare.client import Client
-    from docshare.client.walking import Feed
+    from docshare.client.paging import Feed
 
 _SLEEP_SLICE_S = 1.0  # seconds until a suspended machine is noticed
 _CLOCK_JUMP = 30.0  # seconds of drift between the two clocks after which connections count as dead

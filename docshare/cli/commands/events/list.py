@@ -25,7 +25,7 @@ from docshare.cli.framework.option_groups import OptionGroup
 from docshare.contract.streams import LIMIT_MAX
 
 if TYPE_CHECKING:
-    from docshare.client.walking import Feed
+    from docshare.client.paging import Feed
 
 _MAX_COMMIT_DELAY_MS = 24 * 60 * 60 * 1000  # ms; every session becomes a row within this time after its start
 

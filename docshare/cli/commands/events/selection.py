@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from docshare.cli.framework.arguments import FileResolver
     from docshare.cli.framework.context import Context
     from docshare.client import Client
-    from docshare.client.walking import Feed
+    from docshare.client.paging import Feed
 
 Row = dict[str, Any]
 

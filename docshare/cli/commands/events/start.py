@@ -11,7 +11,7 @@ from docshare.client.errors import Refused
 
 if TYPE_CHECKING:
     from docshare.client import Client
-    from docshare.client.walking import Feed
+    from docshare.client.paging import Feed
 
 START, NOW = "start", "now"
 

@@ -199,7 +199,7 @@ def _find_owner(data_dir: Path) -> "DirectoryOwner | None":
 def _start_server(ctx: Context, plan: ServeOptions) -> "Iterator[ServingInstance]":
     from docshare.server.pdf.probe import UnconfinedError
     from docshare.server.serve import BoundServer, PortInUse, serve_instance
-    from docshare.server.services.operations import surroundings
+    from docshare.server.services.operations import environment_checks
     from docshare.server.store.instance import open_instance
     from docshare.server.store.lock import AlreadyLocked
 
@@ -213,7 +213,7 @@ def _start_server(ctx: Context, plan: ServeOptions) -> "Iterator[ServingInstance
         try:
             with translate_data_errors(config.data_dir):
                 instance = stack.enter_context(open_instance(config))
-                surroundings.require_confinement(instance.rt)
+                environment_checks.require_confinement(instance.rt)
                 server = stack.enter_context(serve_instance(door, instance))
         except AlreadyLocked:
             raise Stop(ExitCode.CONFLICT, f"another docshare process is using {config.data_dir}") from None

@@ -15,8 +15,8 @@ from docshare.contract.settings import SETTINGS
 from docshare.contract.triggers import FORM_KEY
 from docshare.contract.wire import drop_none
 from docshare.server.http.multipart import ReceivedFile
-from docshare.server.rules import acting, gates, lifecycle, reading
 from docshare.server.rules import downloads as download_rules
+from docshare.server.rules import gates, lifecycle, reading, simulated_reading
 from docshare.server.rules.gates import GATE, PASSWORD, LinkRequirements
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts.callers import Caller
@@ -92,21 +92,22 @@ def _prepare_view(rt: Runtime, scene: TriggerContext) -> Values:
         raise Problem("conflict", "The document has no page of the page range, so nobody can view it.", hint=hint)
     time_ms = scene.values.get("timeMs")
     pages = scene.values.get("pagesViewed") or min(
-        _DEFAULT_PAGES, size, (time_ms or _DEFAULT_PAGE_MS) // acting.MIN_PAGE_MS
+        _DEFAULT_PAGES, size, (time_ms or _DEFAULT_PAGE_MS) // simulated_reading.MIN_PAGE_MS
     )
     if pages > size:
         raise Problem("bad_request", f"Readers of this link see {size} pages, so {pages} cannot be viewed.", hint="")
     time_ms = time_ms or pages * _DEFAULT_PAGE_MS
-    if time_ms < pages * acting.MIN_PAGE_MS:
-        said = f"{pages} pages take at least {pages * acting.MIN_PAGE_MS} ms: a page counts as viewed after a second."
-        raise Problem("bad_request", said, hint="Set a larger timeMs, or fewer pagesViewed.")
+    least_ms = pages * simulated_reading.MIN_PAGE_MS
+    if time_ms < least_ms:
+        detail = f"{pages} pages take at least {least_ms} ms: a page counts as viewed after a second."
+        raise Problem("bad_request", detail, hint="Set a larger timeMs, or fewer pagesViewed.")
     return {"pagesViewed": pages, "timeMs": time_ms}
 
 
 def _cause_view(rt: Runtime, scene: TriggerContext, values: Values) -> None:
     """Record a reading that has ended: all of it is in the past, so the session ends now."""
     token = visits.admit_reader(rt, scene.link, _fill_in_form(rt, scene))
-    began = rt.clock() - acting.FIRST_BEACON_MS - values["timeMs"] - reading.HIDDEN_TIMEOUT_MS
+    began = rt.clock() - simulated_reading.FIRST_BEACON_MS - values["timeMs"] - reading.HIDDEN_TIMEOUT_MS
     visits.simulate_reading(rt, scene.link, token, began, values["pagesViewed"], values["timeMs"])
     viewing.end_due_sessions(rt)
 
@@ -143,7 +144,7 @@ def _cause_invite_view(rt: Runtime, scene: TriggerContext, values: Values) -> No
         raise Problem("not_found", "The file is gone.")
     token = visits.admit_reader(rt, link)
     visits.simulate_reading(
-        rt, link, token, rt.clock() - acting.FIRST_BEACON_MS - _INVITEE_READING_MS, 1, _INVITEE_READING_MS
+        rt, link, token, rt.clock() - simulated_reading.FIRST_BEACON_MS - _INVITEE_READING_MS, 1, _INVITEE_READING_MS
     )
 
 

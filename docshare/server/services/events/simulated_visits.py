@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from docshare.contract.problems import Problem
 from docshare.contract.settings import SETTINGS
-from docshare.server.rules import acting
+from docshare.server.rules import simulated_reading
 from docshare.server.rules.gates import GATE, PASSWORD
 from docshare.server.runtime import Runtime
 from docshare.server.services.files import page_range
@@ -67,7 +67,7 @@ def simulate_reading(rt: Runtime, link: Link, token: str | None, began: int, pag
     )
     facts = PageFacts(source, mode, None, is_prefetched=False)
     page = viewing.sign_page_token(runtime_at(rt, began), link, page_range.reader_window(link), facts)
-    for report in acting.plan_beacons(pages, time_ms):
+    for report in simulated_reading.plan_beacons(pages, time_ms):
         body = json.dumps({"token": page, **report.body}).encode()
         viewing.record_beacon(runtime_at(rt, began + report.after_ms), link.public_id, body, sender)
 

@@ -15,7 +15,7 @@ from docshare.server.rules.page_window import is_empty
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts.callers import Caller, recheck_caller
 from docshare.server.services.events import activity
-from docshare.server.services.files import files, intake, tenants, trials
+from docshare.server.services.files import copy_checks, files, intake, tenants
 from docshare.server.services.files.intake import StoredDocument
 from docshare.server.store.tables import contents, dependents, sharing
 from docshare.server.store.tables.contents import ReplacementTarget as ReplacementTarget
@@ -90,7 +90,7 @@ def replacement_transaction(rt: Runtime, document: StoredDocument, target: Repla
     with intake.blob_transaction(rt, document.blob):
         yield
     _delete_replaced(rt, target)
-    trials.try_file(rt, target.uuid)
+    copy_checks.try_file(rt, target.uuid)
 
 
 def _delete_replaced(rt: Runtime, target: ReplacementTarget) -> None:

@@ -12,7 +12,7 @@ from docshare.server.rules import settings as rules
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.designs import designs
-from docshare.server.services.files import files, trials
+from docshare.server.services.files import copy_checks, files
 from docshare.server.services.files.files import FileRow
 from docshare.server.services.links import share_passwords
 from docshare.server.services.links.links import Link, owner_plan
@@ -54,7 +54,7 @@ def change_settings(rt: Runtime, caller: Caller, name: str, body: Mapping[str, A
         if sent.get("detachDesignToolDesign"):
             designs.detach(rt, file.id)
     if not _COPY_SETTINGS.isdisjoint(sent):
-        trials.try_file(rt, file.uuid)
+        copy_checks.try_file(rt, file.uuid)
 
 
 def find_appearance(rt: Runtime, link: Link) -> PageAppearance:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from docshare.contract.limits import ADDRESS, HOUR, MINUTE, SECOND, RatePolicy
 from docshare.contract.problems import Problem
 from docshare.server.http.rate_limits import Allowance, address_key
-from docshare.server.rules import guesses
+from docshare.server.rules import guess_limits
 from docshare.server.rules.gates import PASSWORD
 from docshare.server.runtime import Runtime
 from docshare.server.services.links import links, share_passwords
@@ -105,7 +105,8 @@ def _require_no_delay(rt: Runtime, lock: AttemptLimits, here: str, whole: str) -
     allowance = rt.limits.peek(lock.per_network, here, lock.per_network.limit)
     wrong = lock.overall.limit - rt.limits.peek(lock.overall, whole, lock.overall.limit).remaining
     wait = math.ceil(
-        guesses.password_delay_ms(wrong, rt.limits.ms_since_last_hit(lock.overall, whole, lock.overall.limit)) / SECOND
+        guess_limits.password_delay_ms(wrong, rt.limits.ms_since_last_hit(lock.overall, whole, lock.overall.limit))
+        / SECOND
     )
     if not allowance.is_allowed:
         wait = max(wait, allowance.reset_s)

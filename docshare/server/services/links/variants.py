@@ -11,7 +11,7 @@ from docshare.server.rules import variants as rules
 from docshare.server.rules.variants import VariantInput
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts.callers import Caller
-from docshare.server.services.files import files, purge, short_ids, trials
+from docshare.server.services.files import copy_checks, files, purge, short_ids
 from docshare.server.services.files.files import FileRow
 from docshare.server.store.tables import feed, sharing, webhooks
 from docshare.server.store.tables.sharing import VariantRow as VariantRow
@@ -52,7 +52,7 @@ def create(rt: Runtime, caller: Caller, name: str, body: Mapping[str, Any]) -> V
             now=now,
         )
     if wanted.overrides:
-        trials.try_variant(rt, uuid)
+        copy_checks.try_variant(rt, uuid)
     return _get_variant(rt, file, uuid)
 
 
@@ -77,7 +77,7 @@ def update(rt: Runtime, caller: Caller, name: str, variant: str, body: Mapping[s
         if wanted.revoked:
             purge.revoke_grants(rt, "variant_id", row.id)
     if wanted.overrides is not None:
-        trials.try_variant(rt, row.uuid)
+        copy_checks.try_variant(rt, row.uuid)
     return _get_variant(rt, file, row.uuid)
 
 

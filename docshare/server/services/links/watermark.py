@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from docshare.server.pdf.engine import WatermarkText
-from docshare.server.rules import marking as rules
 from docshare.server.rules import viewer_settings
+from docshare.server.rules import watermark as rules
 from docshare.server.runtime import Runtime
 from docshare.server.services.links.links import Link, owner_plan
 from docshare.server.services.operations.secrets import instance_secret

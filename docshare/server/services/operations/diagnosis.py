@@ -20,7 +20,7 @@ from docshare.contract.findings import (
 from docshare.contract.limits import MINUTE, SECOND
 from docshare.contract.plans import DAY, GB, MB
 from docshare.server.runtime import Runtime
-from docshare.server.services.operations import surroundings
+from docshare.server.services.operations import environment_checks
 from docshare.server.store import inspection
 from docshare.server.store.migrations import STEPS
 
@@ -140,14 +140,16 @@ CHECKS: tuple[DiagnosisCheck, ...] = (
     DiagnosisCheck("deliveries", _check_deliveries),
     DiagnosisCheck("outbox", _check_outbox),
     DiagnosisCheck(
-        "smtp", surroundings.check_mail_server, "Check DOCSHARE_SMTP_URL, and whether a firewall blocks the connection."
+        "smtp",
+        environment_checks.check_mail_server,
+        "Check DOCSHARE_SMTP_URL, and whether a firewall blocks the connection.",
     ),
-    DiagnosisCheck("confinement", surroundings.check_confinement),
-    DiagnosisCheck("converter", surroundings.check_converter, "Start LibreOffice to see why: soffice --version"),
-    DiagnosisCheck("egress", surroundings.check_egress),
-    DiagnosisCheck("design-keys", surroundings.check_design_keys),
-    DiagnosisCheck("countries", surroundings.check_countries),
-    DiagnosisCheck("proxies", surroundings.check_proxies),
+    DiagnosisCheck("confinement", environment_checks.check_confinement),
+    DiagnosisCheck("converter", environment_checks.check_converter, "Start LibreOffice to see why: soffice --version"),
+    DiagnosisCheck("egress", environment_checks.check_egress),
+    DiagnosisCheck("design-keys", environment_checks.check_design_keys),
+    DiagnosisCheck("countries", environment_checks.check_countries),
+    DiagnosisCheck("proxies", environment_checks.check_proxies),
 )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 
 from docshare.contract.problems import Problem
-from docshare.server.outbound.places import FairSlots
+from docshare.server.outbound.fair_slots import FairSlots
 
 FULL_REASON = "full"
 _RETRY_AFTER_S = 10

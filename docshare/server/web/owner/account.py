@@ -17,7 +17,7 @@ from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.oauth import grants
 from docshare.server.services.operations import unsubscribe
 from docshare.server.web.owner import plan_words
-from docshare.server.web.owner.desk import (
+from docshare.server.web.owner.frame import (
     SignedInOwner,
     owner_form,
     owner_page,

@@ -3,7 +3,7 @@
 from flask import Blueprint, redirect
 from werkzeug.wrappers import Response as AnyResponse
 
-from docshare.server.web.owner.desk import SignedInOwner, owner_page
+from docshare.server.web.owner.frame import SignedInOwner, owner_page
 
 blueprint = Blueprint("owner", __name__)
 

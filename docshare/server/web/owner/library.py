@@ -11,7 +11,7 @@ from docshare.server.services.files import files, library
 from docshare.server.services.files.library import ORDERS
 from docshare.server.web.owner import wording
 from docshare.server.web.owner.cards import build_card
-from docshare.server.web.owner.desk import (
+from docshare.server.web.owner.frame import (
     SignedInOwner,
     owner_form,
     owner_page,

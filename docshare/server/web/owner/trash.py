@@ -11,7 +11,7 @@ from docshare.server.services.files import files, library, trash
 from docshare.server.services.files.library import FILES_PER_PAGE
 from docshare.server.services.files.trash import TrashedFile
 from docshare.server.web.owner import wording
-from docshare.server.web.owner.desk import (
+from docshare.server.web.owner.frame import (
     SignedInOwner,
     owner_form,
     owner_page,

@@ -22,7 +22,7 @@ from docshare.server.services.operations import slots
 from docshare.server.services.webhooks import deliveries, webhooks
 from docshare.server.services.webhooks.deliveries import AttemptRow, DeliveryRow
 from docshare.server.services.webhooks.webhooks import NewWebhook, WebhookRow
-from docshare.server.web.owner.desk import (
+from docshare.server.web.owner.frame import (
     SignedInOwner,
     owner_form,
     owner_page,

@@ -200,11 +200,11 @@ def test_a_check_that_hangs_hides_no_other(
 
 
 def test_libreoffice_is_started_as_a_conversion_would(shell: Shell, world: World) -> None:
-    from docshare.server.services.operations import surroundings
+    from docshare.server.services.operations import environment_checks
 
     if not world.rt.converter.is_available:
         pytest.skip("LibreOffice is not installed")
-    assert surroundings.check_converter(world.rt, {}).detail.startswith("LibreOffice starts; it ")
+    assert environment_checks.check_converter(world.rt, {}).detail.startswith("LibreOffice starts; it ")
 
 
 @contextmanager

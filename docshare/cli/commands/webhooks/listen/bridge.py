@@ -35,7 +35,7 @@ from docshare.contract.webhooks import (
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
     from docshare.client import Client
-    from docshare.client.walking import Feed
+    from docshare.client.paging import Feed
 
 BRIDGE_HEADER = "X-Docshare-Bridge"
 

@@ -163,16 +163,16 @@ def find_signature(hit: "IncomingRequest") -> str:
 
 
 def wait_until_done(
-    context: "Context", desk: DeliveryHandler, limits: ListenLimits, pulse: Callable[[], float]
+    context: "Context", handler: DeliveryHandler, limits: ListenLimits, pulse: Callable[[], float]
 ) -> ExitCode:
-    """Wait until ``desk`` is over or the timeout passes, and return the exit code.
+    """Wait until ``handler`` is over or the timeout passes, and return the exit code.
 
     ``pulse`` keeps the source alive and returns the seconds until the next call; what it raises ends the wait. Raise
     the error that prevented a delivery from being printed.
     """
     began = last_word = context.monotonic()
     next_pulse = began + pulse()
-    while not desk.over.wait(_POLL_SLICE_S):
+    while not handler.over.wait(_POLL_SLICE_S):
         raise_lost_signal()
         now = context.monotonic()
         if limits.timeout is not None and now - began >= limits.timeout:
@@ -180,7 +180,7 @@ def wait_until_done(
         if now >= next_pulse:
             next_pulse = now + pulse()
         if limits.heartbeat and not context.stderr_tty and now - last_word >= limits.heartbeat:
-            context.note(f"still listening; {desk.accepted_count} deliveries so far")
+            context.note(f"still listening; {handler.accepted_count} deliveries so far")
             last_word = now
-    desk.raise_failure()
+    handler.raise_failure()
     return ExitCode.OK

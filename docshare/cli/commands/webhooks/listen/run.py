@@ -148,23 +148,23 @@ def _listen_locally(ctx: Context, plan: _ListenConfig, book: Journal, directory:
     from docshare.cli.commands.webhooks.listen.receiver import run_receiver
 
     wish = {"events": ",".join(plan.events)}
-    desk = DeliveryHandler(ctx, book, plan.forwarder, plan.acting, plan.limits.count)
+    handler = DeliveryHandler(ctx, book, plan.forwarder, plan.acting, plan.limits.count)
     subscription = LocalSubscription(
         ctx, directory, wish | _build_filter(ctx, plan, directory), plan.secret, plan.limits.give_up_after
     )
-    with run_receiver(plan.port, desk.handle, desk.finish_response) as receiver, ExitStack() as held:
+    with run_receiver(plan.port, handler.handle, handler.finish_response) as receiver, ExitStack() as held:
         held.callback(_stop, subscription)
         subscription.start(receiver.url)
-        desk.set_secret(subscription.secret)
+        handler.set_secret(subscription.secret)
         ctx.note(f"listening to the server on this machine ({directory}) as {subscription.account}")
         ctx.note("deliveries are real: signed, and retried by the server when they fail")
         _show_secret(ctx, plan, subscription.secret)
-        desk.probe(subscription.test, receiver.url)
+        handler.probe(subscription.test, receiver.url)
         ctx.note(f"ready: deliveries arrive at {receiver.url}")
         ctx.note("to cause an event, run in another terminal: docshare trigger file.viewed --file @last")
         if plan.test:
             subscription.test()
-        return wait_until_done(ctx, desk, plan.limits, subscription.keep_alive)
+        return wait_until_done(ctx, handler, plan.limits, subscription.keep_alive)
 
 
 def _build_filter(ctx: Context, plan: _ListenConfig, directory: Path) -> dict[str, str]:
@@ -181,21 +181,21 @@ def _listen_through_tunnel(ctx: Context, plan: _ListenConfig, book: Journal, url
     """Listen through a tunnel, with a webhook of the account."""
     from docshare.cli.commands.webhooks.listen.receiver import run_receiver
 
-    desk = DeliveryHandler(ctx, book, plan.forwarder, plan.acting, plan.limits.count)
-    with ctx.client() as client, run_receiver(plan.port, desk.handle, desk.finish_response), ExitStack() as held:
+    handler = DeliveryHandler(ctx, book, plan.forwarder, plan.acting, plan.limits.count)
+    with ctx.client() as client, run_receiver(plan.port, handler.handle, handler.finish_response), ExitStack() as held:
         webhook = PublicWebhook(
             ctx, client, url, plan.events, _resolve_file_option(ctx, client, plan), plan.limits.give_up_after
         )
         held.callback(_stop, webhook)
         webhook.start()
-        desk.set_secret(webhook.secret)
+        handler.set_secret(webhook.secret)
         ctx.note(f"listening at {url} with a temporary webhook of {client.origin}")
         _show_secret(ctx, plan, webhook.secret)
-        desk.probe(webhook.test, url)
+        handler.probe(webhook.test, url)
         ctx.note("ready: a test delivery arrived")
         if plan.test:
             webhook.test()
-        return wait_until_done(ctx, desk, plan.limits, webhook.keep_alive)
+        return wait_until_done(ctx, handler, plan.limits, webhook.keep_alive)
 
 
 def _run_bridge(ctx: Context, plan: _ListenConfig, book: Journal, feeding: _FeedOptions) -> ExitCode:

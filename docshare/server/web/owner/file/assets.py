@@ -7,8 +7,8 @@ from docshare.contract.media import ASSET_KINDS
 from docshare.contract.problems import Problem
 from docshare.server.http.views import current_runtime
 from docshare.server.services.files import assets, settings
-from docshare.server.web.owner.desk import SignedInOwner, message_url, owner_form, owner_page, redirect_with_message
 from docshare.server.web.owner.file.paper import file_path, find_owned_file, render_file_page, required_tier
+from docshare.server.web.owner.frame import SignedInOwner, message_url, owner_form, owner_page, redirect_with_message
 
 _KIND_LABELS = {"logo": "Logo", "background": "Background", "hotspot-audio": "Sound for hotspots"}
 # Viewer settings that using an image changes besides its id: a visible background has the type 'image'.

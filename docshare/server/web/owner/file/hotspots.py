@@ -9,7 +9,6 @@ from docshare.contract.problems import Problem
 from docshare.server.http.views import current_runtime
 from docshare.server.pdf.pages import PAGE_WIDTHS
 from docshare.server.services.files import assets, hotspots
-from docshare.server.web.owner.desk import SignedInOwner, owner_form, owner_page, redirect_with_message
 from docshare.server.web.owner.file.paper import (
     OwnedFile,
     file_path,
@@ -18,6 +17,7 @@ from docshare.server.web.owner.file.paper import (
     read_form,
     render_file_page,
 )
+from docshare.server.web.owner.frame import SignedInOwner, owner_form, owner_page, redirect_with_message
 
 _SIDES = ("x", "y", "width", "height")
 _MAX_DIGITS = 5  # digits

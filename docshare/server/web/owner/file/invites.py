@@ -10,7 +10,6 @@ from docshare.contract.problems import Problem
 from docshare.server.api.represent import resources
 from docshare.server.http.views import current_runtime
 from docshare.server.services.links import invites
-from docshare.server.web.owner.desk import SignedInOwner, owner_form, owner_page, redirect_with_message
 from docshare.server.web.owner.file.controls import CHECKED
 from docshare.server.web.owner.file.paper import (
     OwnedFile,
@@ -20,6 +19,7 @@ from docshare.server.web.owner.file.paper import (
     render_file_page,
     required_tier,
 )
+from docshare.server.web.owner.frame import SignedInOwner, owner_form, owner_page, redirect_with_message
 
 blueprint = Blueprint("owner_file_invites", __name__)
 

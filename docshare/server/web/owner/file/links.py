@@ -12,7 +12,6 @@ from docshare.server.api.represent import resources
 from docshare.server.http.views import current_runtime
 from docshare.server.services.links import variants
 from docshare.server.services.links.variants import VariantRow
-from docshare.server.web.owner.desk import SignedInOwner, owner_form, owner_page, redirect_with_message
 from docshare.server.web.owner.file import changes
 from docshare.server.web.owner.file.paper import (
     OwnedFile,
@@ -23,6 +22,7 @@ from docshare.server.web.owner.file.paper import (
     require_confirmation,
     required_tier,
 )
+from docshare.server.web.owner.frame import SignedInOwner, owner_form, owner_page, redirect_with_message
 
 _DOWNLOAD_CHOICES = {"yes": True, "no": False}
 _RANGE_CHOICES = ("all", "some")

@@ -4,8 +4,8 @@ from flask import Blueprint, render_template
 from werkzeug.wrappers import Response as AnyResponse
 
 from docshare.server.http.views import current_runtime
-from docshare.server.web.owner.desk import SignedInOwner, owner_page
 from docshare.server.web.owner.file.paper import find_owned_file, page_size, render_file_page
+from docshare.server.web.owner.frame import SignedInOwner, owner_page
 
 _FRAME_SIZE = (800, 600)  # pixels, as oEmbed proposes it
 

@@ -15,7 +15,7 @@ from docshare.server.services.files import files
 from docshare.server.services.files.files import FileRow, RevisionRow
 from docshare.server.services.links import links
 from docshare.server.web.owner import wording
-from docshare.server.web.owner.desk import SignedInOwner, render_owner_page
+from docshare.server.web.owner.frame import SignedInOwner, render_owner_page
 
 _LIVE_STATE = "live"
 TABS = (

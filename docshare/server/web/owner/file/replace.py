@@ -6,8 +6,8 @@ from werkzeug.wrappers import Response as AnyResponse
 from docshare.contract.plans import PLAN_LIMITS
 from docshare.server.http.views import current_runtime
 from docshare.server.services.files import replace
-from docshare.server.web.owner.desk import SignedInOwner, message_url, owner_page
 from docshare.server.web.owner.file.paper import find_owned_file, render_file_page, required_tier
+from docshare.server.web.owner.frame import SignedInOwner, message_url, owner_page
 
 blueprint = Blueprint("owner_file_replace", __name__)
 

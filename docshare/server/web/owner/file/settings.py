@@ -10,10 +10,10 @@ from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
 from docshare.server.http.views import current_runtime
 from docshare.server.services.files import assets, settings
-from docshare.server.web.owner.desk import SignedInOwner, owner_form, owner_page, redirect_with_message
 from docshare.server.web.owner.file import changes, controls
 from docshare.server.web.owner.file.controls import Section
 from docshare.server.web.owner.file.paper import OwnedFile, file_path, find_owned_file, read_form, render_file_page
+from docshare.server.web.owner.frame import SignedInOwner, owner_form, owner_page, redirect_with_message
 
 _SHOWN_FIELD = "shown"  # the hidden field that keeps what the form showed
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from flask import Response, request
 
 from docshare.contract.problems import Problem
-from docshare.contract.sheets import neutralize_formula
+from docshare.contract.spreadsheets import neutralize_formula
 from docshare.server.http.headers import content_disposition
 
 _CSV_TYPE = "text/csv; charset=utf-8"

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docshare.server.rules import acting, reading
+from docshare.server.rules import reading, simulated_reading
 
 START = 1_790_000_000_000
 
@@ -21,7 +21,7 @@ def test_the_measuring_rule_accepts_every_millisecond_and_every_page(wanted: tup
     state = reading.begin_reading(START, START, None, False)
     times: dict[int, int] = {}
     views: dict[int, int] = {}
-    for report in acting.plan_beacons(pages, time_ms):
+    for report in simulated_reading.plan_beacons(pages, time_ms):
         now = START + report.after_ms
         _, beacon = reading.parse_beacon_request(
             reading.encode_compact({"token": "x", **report.body}).encode(), prefetch=False
@@ -35,11 +35,15 @@ def test_the_measuring_rule_accepts_every_millisecond_and_every_page(wanted: tup
     assert sum(times.values()) == state.time_ms == time_ms
     assert [page for page, ms in times.items() if ms >= reading.MIN_SEEN_MS] == list(range(1, pages + 1))
     assert set(views.values()) == {1}
-    assert (state.klass, state.turns, state.hidden_at) == ("human", pages - 1, START + acting.FIRST_BEACON_MS + time_ms)
+    assert (state.klass, state.turns, state.hidden_at) == (
+        "human",
+        pages - 1,
+        START + simulated_reading.FIRST_BEACON_MS + time_ms,
+    )
 
 
 def test_one_page_for_a_minute_and_a_half_is_three_reports_after_that_of_the_opening() -> None:
-    opening, *sent = acting.plan_beacons(1, 90_000)
+    opening, *sent = simulated_reading.plan_beacons(1, 90_000)
     assert (opening.after_ms, opening.body["pages"]) == (0, [])
     assert [(report.after_ms, report.body["visible"]) for report in sent] == [
         (35_000, True), (65_000, True), (95_000, False),

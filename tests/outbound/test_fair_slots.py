@@ -6,7 +6,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from docshare.server.outbound.places import FairSlots
+from docshare.server.outbound.fair_slots import FairSlots
 from tests.support.polling import wait_until
 
 

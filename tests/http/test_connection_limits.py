@@ -12,7 +12,7 @@ import waitress.channel
 import waitress.server
 
 from docshare.server.http.channel import Channel
-from docshare.server.http.crowd import MIN_PROGRESS_BYTES, Phase, network_key
+from docshare.server.http.connection_limits import MIN_PROGRESS_BYTES, Phase, network_key
 from docshare.server.http.event_loop import EventLoop
 from docshare.server.http.listener import Listener
 from tests.http.harness import (
@@ -99,7 +99,7 @@ def test_at_the_limit_the_longest_idle_makes_room_and_then_who_has_asked_nothing
         assert not any(is_closed(wire) for wire in others)
         newcomer.send(b"GET /x HTTP/1.1\r\n")
         others.append(newcomer)
-        assert len(rig.server.crowd) == 4
+        assert len(rig.server.limiter) == 4
     rig.gate.set()
     assert running.read_answer().status == 200
 
@@ -113,7 +113,7 @@ def test_a_crowd_of_silent_connections_keeps_nobody_out(
         crowd.append(connect(rig.port))
         with RawConnection(rig.port) as visitor:
             assert ping(visitor)
-    assert len(rig.server.crowd) <= 20
+    assert len(rig.server.limiter) <= 20
 
 
 def test_an_address_beyond_its_share_loses_its_own_oldest_connection(
@@ -123,7 +123,7 @@ def test_an_address_beyond_its_share_loses_its_own_oldest_connection(
     with RawConnection(rig.port, "127.0.0.2") as visitor:
         assert ping(visitor)
         crowd = [connect(rig.port) for _ in range(16)]
-        assert wait_until(lambda: len(rig.server.crowd) == 17)
+        assert wait_until(lambda: len(rig.server.limiter) == 17)
         # Too fast: what it holds has come a moment ago.
         assert connect(rig.port).read_to_end() == b""
         clock.now += 2
@@ -180,7 +180,7 @@ def test_a_connection_that_never_asks_is_closed_after_the_time_of_a_header_block
 ) -> None:
     rig = start_listener(clock=clock)
     with RawConnection(rig.port) as wire:
-        assert wait_until(lambda: len(rig.server.crowd) == 1)
+        assert wait_until(lambda: len(rig.server.limiter) == 1)
         advance_time(rig, clock, 29)
         assert not is_closed(wire)
         advance_time(rig, clock, 2)
@@ -195,9 +195,9 @@ def test_an_answer_that_nobody_reads_is_given_up(
         wire.send(build_request("GET", "/big"))
         assert wait_until(lambda: rig.calls == ["/big"] and is_moving(rig))
         advance_time(rig, clock, 119)
-        assert len(rig.server.crowd) == 1
+        assert len(rig.server.limiter) == 1
         advance_time(rig, clock, 2)
-        assert wait_until(lambda: len(rig.server.crowd) == 0)
+        assert wait_until(lambda: len(rig.server.limiter) == 0)
 
 
 def test_a_slow_reader_gets_all_of_a_big_answer(

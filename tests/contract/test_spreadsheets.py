@@ -4,7 +4,7 @@ import unicodedata
 
 import pytest
 
-from docshare.contract.sheets import neutralize_formula
+from docshare.contract.spreadsheets import neutralize_formula
 
 TRIGGERS = "=+-@＝＋－＠﹢﹣﹦﹫⁺⁻⁼₊₋₌−"
 UNSEEN = [

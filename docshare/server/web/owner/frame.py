@@ -18,7 +18,7 @@ from docshare.contract.problems import Problem
 from docshare.server.http.views import current_runtime
 from docshare.server.services.accounts import sign_in
 from docshare.server.services.accounts.callers import Caller
-from docshare.server.web import csrf, returning, troubles
+from docshare.server.web import csrf, problem_pages, sign_in_return
 from docshare.server.web.sign_in import session_cookie
 
 _MESSAGE_PARAMETER, _SIGNATURE_PARAMETER = (
@@ -43,11 +43,11 @@ def owner_page(view: Callable[..., AnyResponse]) -> Callable[..., AnyResponse]:
     def handle_request(**names: Any) -> AnyResponse:
         owner = find_owner()
         if owner is None:
-            return returning.ask_to_sign_in(request.full_path.rstrip("?"), "This page is for its owner.")
+            return sign_in_return.ask_to_sign_in(request.full_path.rstrip("?"), "This page is for its owner.")
         try:
             return view(owner, **names)
         except Problem as problem:
-            return troubles.render_problem_page(problem)
+            return problem_pages.render_problem_page(problem)
 
     return handle_request
 
@@ -66,7 +66,7 @@ def owner_form(view: Callable[..., AnyResponse]) -> Callable[..., AnyResponse]:
             csrf.require_token(owner.csrf)
             return view(owner, **names)
         except Problem as problem:
-            return troubles.render_problem_page(problem)
+            return problem_pages.render_problem_page(problem)
 
     return handle_request
 

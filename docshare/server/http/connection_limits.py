@@ -41,7 +41,7 @@ in gets the time to send its request, and one under way the time for its next st
 
 
 class TrackedConnection(Protocol):
-    """A connection. ``peer`` is the address of the other end; the rest belongs to the Crowd."""
+    """A connection. ``peer`` is the address of the other end; the rest belongs to the limiter."""
 
     peer: str
     network: str
@@ -54,7 +54,7 @@ class TrackedConnection(Protocol):
         """How many bytes have moved between the two ends so far, in both directions."""
 
     def handle_close(self) -> None:
-        """Close the connection; the crowd forgets it."""
+        """Close the connection; the limiter forgets it."""
 
 
 class _PhaseQueues:
