@@ -17,6 +17,7 @@ from docshare.server.services.operations import sweeps
 from tests.api.raw_client import RawClient, build_head, open_listener
 from tests.api.route_table import UNKNOWN_UUID
 from tests.support.cast import Person, World
+from tests.support.database import sqlite_only
 from tests.support.images import make_mp3_frame, make_picture
 from tests.support.instance_backup import Operator
 from tests.support.polling import wait_until
@@ -357,6 +358,7 @@ def test_a_downgraded_owner_adds_none_and_keeps_what_stands(world: World, upload
     assert world.http.get(f"/{uploaded_file['shortId']}/assets/{found['assetId']}", buffered=True).status_code == 200
 
 
+@sqlite_only
 def test_a_check_of_the_instance_finds_an_asset_without_its_bytes(
     world: World, uploaded_file: dict[str, Any], tmp_path: Path
 ) -> None:

@@ -79,10 +79,10 @@ def test_a_claim_that_comes_just_before_the_sweep_wins(world: World, monkeypatch
     world.clock.advance(days=14)
     write = type(world.rt.db).write
 
-    def claimed_first(self: Any) -> Any:
+    def claimed_first(self: Any, *protects: Any) -> Any:
         monkeypatch.undo()
         assert claim(world.pia, file.claim_token).status_code == 200
-        return write(self)
+        return write(self, *protects)
 
     monkeypatch.setattr(type(world.rt.db), "write", claimed_first)
     assert sweeps.expire_unclaimed(world.rt) == 0

@@ -214,15 +214,15 @@ def test_expired_and_burned_files_are_still_listed_and_shown(world: World) -> No
 def test_a_list_of_many_files_is_one_sound_array(world: World) -> None:
     made = world.pia.upload()
     rows = 3000
+    copy = (
+        "INSERT INTO files (uuid, short_id, owner_id, original_name, size, mime_type, total_pages, page_sizes, "
+        "sha256, blob, content_version, created_at, updated_at) SELECT ?, ?, owner_id, original_name, size, "
+        "mime_type, total_pages, page_sizes, sha256, blob, 1, created_at, updated_at FROM files WHERE uuid = ?"
+    )
     with world.rt.db.write():
-        world.rt.db.execute(
-            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) "
-            "INSERT INTO files (uuid, short_id, owner_id, original_name, size, mime_type, total_pages, page_sizes, "
-            "sha256, blob, content_version, created_at, updated_at) "
-            "SELECT printf('%08d-0000-4000-8000-000000000000', i), printf('%012d', i), owner_id, original_name, size, "
-            "mime_type, total_pages, page_sizes, sha256, blob, 1, created_at, updated_at FROM files, n WHERE uuid = ?",
-            (rows - 1, made["uuid"]),
-        )
+        for number in range(1, rows):
+            ids = (f"{number:08}-0000-4000-8000-000000000000", f"{number:012}")
+            world.rt.db.execute(copy, (*ids, made["uuid"]))
     answer = world.pia.get("/api/v1/files", buffered=True)
     listed = json.loads(answer.data)
     assert len(listed) == rows

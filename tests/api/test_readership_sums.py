@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from docshare.contract.wire import format_instant
 from docshare.server.services.readership import viewing
 from tests.support.cast import World
+from tests.support.database import fetch_dicts
 from tests.support.owner import put_settings
 from tests.support.pdfs import simple_pdf
 from tests.support.reader import FakeReader, end_all_sessions
@@ -159,13 +160,11 @@ def summarize_report(found: dict[str, Any], pages: dict[str, Any]) -> dict[str, 
 def summarize_sessions(world: World, uuid: str) -> dict[str, Any]:
     """The same from every single session."""
     sql = "SELECT s.* FROM view_sessions s JOIN files f ON f.id = s.file_id WHERE f.uuid = ? AND counted_at IS NOT NULL"
-    cursor = world.rt.db.engine.execute_sql(f"{sql} ORDER BY counted_at", (uuid,))
-    names = [column[0] for column in cursor.description]
-    rows = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+    rows = fetch_dicts(world.rt.db, f"{sql} ORDER BY counted_at", uuid)
     assert all(row["ended_at"] is not None for row in rows)
     ((file_pages, first, last),) = world.rt.db.fetch_all(
-        "SELECT total_pages, IFNULL(settings ->> '$.pageRange.from', 1), "
-        "IFNULL(settings ->> '$.pageRange.to', total_pages) FROM files WHERE uuid = ?",
+        "SELECT total_pages, COALESCE(JSON_VALUE(settings, '$.pageRange.from'), 1), "
+        "COALESCE(JSON_VALUE(settings, '$.pageRange.to'), total_pages) FROM files WHERE uuid = ?",
         (uuid,),
     )
     seen = {row["id"]: list_session_pages(world, row["id"]) for row in rows}

@@ -229,12 +229,12 @@ def test_a_restore_waits_until_a_delete_has_hidden_everything(world: World, monk
     statuses: list[int] = []
     restoring = threading.Thread(target=lambda: statuses.append(restore_file(world.pia, made["uuid"]).status_code))
 
-    def restored_after_the_first_batch(self: Any) -> Any:
+    def restored_after_the_first_batch(self: Any, *protects: Any) -> Any:
         calls[0] += 1
         if calls[0] == 3:  # the mark, one batch, and now somebody restores
             restoring.start()
             restoring.join(0.3)
-        return write(self)
+        return write(self, *protects)
 
     monkeypatch.setattr(type(world.rt.db), "write", restored_after_the_first_batch)
     world.pia.delete(f"/api/v1/files/{made['uuid']}")

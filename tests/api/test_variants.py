@@ -11,6 +11,7 @@ from docshare.contract.plans import Plan
 from docshare.server.services.accounts import accounts
 from tests.api.route_table import UNKNOWN_UUID
 from tests.support.cast import Person, World
+from tests.support.database import sqlite_only
 from tests.support.pdfs import simple_pdf
 from tests.support.rows import count_rows, update_file_row
 
@@ -354,6 +355,7 @@ def test_creates_at_once_never_make_more_than_200(world: World, uploaded_file: d
     assert count_rows(world, "variants") == 200
 
 
+@sqlite_only
 def test_a_list_of_200_variants_is_two_questions_to_the_database(
     world: World, uploaded_file: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,7 +9,7 @@ from werkzeug.test import TestResponse
 
 from docshare.server.services.events import activity
 from tests.support.cast import World
-from tests.support.database import dump_database
+from tests.support.database import ON_POSTGRESQL, dump_database, sqlite_only
 from tests.support.reader import FakeReader, list_sessions, list_view_rows
 from tests.support.rows import count_rows
 
@@ -128,7 +128,8 @@ def test_a_redaction_reaches_the_stored_events(
     delete_variant(world, uploaded_file, variant, "?redact=1")
     found = list_event_data(world)
     assert found == [common | own, common | own, common | {"pagesViewed": 9}]
-    assert list(found[0]) == ["fileUuid", "fileName", "pagesViewed", "variantUuid", "timeMs"]
+    # PostgreSQL takes a key out of a JSON object without keeping the order of the others.
+    assert ON_POSTGRESQL or list(found[0]) == ["fileUuid", "fileName", "pagesViewed", "variantUuid", "timeMs"]
 
 
 def test_a_redaction_of_one_variant_leaves_the_labels_of_others(
@@ -141,6 +142,7 @@ def test_a_redaction_of_one_variant_leaves_the_labels_of_others(
     assert [row.get("variantLabel") for row in list_event_data(world)] == [CANARY, CANARY, None]
 
 
+@sqlite_only
 def test_nothing_on_the_disk_holds_a_redacted_label(
     world: World, uploaded_file: dict[str, Any], variant: dict[str, Any]
 ) -> None:

@@ -24,6 +24,7 @@ from tests.api.webhooks import (
     update_webhook_row,
 )
 from tests.support.cast import Person, World
+from tests.support.database import sqlite_only
 from tests.support.receivers import record_replacements
 from tests.support.rows import count_rows, update_file_row
 
@@ -281,6 +282,7 @@ def test_name_services_that_never_answer_leave_threads_for_everybody_else(world:
 # --- the secret ------------------------------------------------------------------------------------------------------
 
 
+@sqlite_only
 def test_the_secret_is_shown_once_and_written_nowhere(world: World, caplog: pytest.LogCaptureFixture) -> None:
     """The secret appears in the create answer only: not in list, test, logs, errors, nor in the database's bytes."""
     caplog.set_level("DEBUG")

@@ -13,7 +13,7 @@ from tests.support.cast import World
 
 ON_POSTGRESQL = os.environ.get("DOCSHARE_TEST_DATABASE") == "postgresql"
 
-sqlite_only = pytest.mark.skipif(ON_POSTGRESQL, reason="the plans and counts of SQLite")
+sqlite_only = pytest.mark.skipif(ON_POSTGRESQL, reason="files, plans or counts of SQLite")
 """Marks tests of what SQLite alone does. Their behaviour is tested on both engines elsewhere."""
 
 
@@ -25,6 +25,13 @@ def dump_database(world: World) -> list[str]:
         found = world.rt.db.fetch_all(f"SELECT * FROM {table._meta.table_name}")
         rows += sorted(f"{table._meta.table_name} {row}" for row in found)
     return rows
+
+
+def fetch_dicts(store: Store, query: str, *params: Any) -> list[dict[str, Any]]:
+    """The rows of ``query``, each by the names of its columns."""
+    cursor = store.engine.execute_sql(query.replace("?", "%s") if ON_POSTGRESQL else query, params)
+    names = [column[0] for column in cursor.description]
+    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
 
 @contextmanager

@@ -49,10 +49,10 @@ def test_what_is_meant_for_a_document_that_has_just_gone_is_409(
 ) -> None:
     write = world.rt.db.write
 
-    def changed_before() -> Any:
+    def changed_before(*protects: Any) -> Any:
         monkeypatch.setattr(world.rt.db, "write", write)
         update_file_row(world, made["uuid"], **change)
-        return write()
+        return write(*protects)
 
     monkeypatch.setattr(world.rt.db, "write", changed_before)
     assert hand.send(method, path, body).status_code == 409

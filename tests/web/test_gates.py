@@ -295,10 +295,10 @@ def test_a_link_that_changes_while_its_password_is_looked_at_asks_again(
     put_settings(world, uploaded_file, password="x")
     write = type(world.rt.db).write
 
-    def changed_first(self: Any) -> Any:
+    def changed_first(self: Any, *protects: Any) -> Any:
         monkeypatch.undo()
         put_settings(world, uploaded_file, password="y")
-        return write(self)
+        return write(self, *protects)
 
     monkeypatch.setattr(type(world.rt.db), "write", changed_first)
     guest = GateClient(world, uploaded_file["shortId"])

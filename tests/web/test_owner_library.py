@@ -12,7 +12,7 @@ from werkzeug.test import TestResponse
 from docshare.server.services.accounts import sign_in
 from tests.support.anonymous_files import share_anonymously
 from tests.support.cast import BASE_URL, Person, World
-from tests.support.database import record_all
+from tests.support.database import fetch_dicts, record_all
 from tests.support.owner import put_settings, sign_in_browser
 from tests.support.owner_forms import find_csrf_token, visible_text
 from tests.support.pdfs import simple_pdf
@@ -38,10 +38,8 @@ def insert_files(world: World, count: int, person: Person | None = None, **colum
     """Give Pia, or another ``person``, ``count`` files by copying the row of one: ``file 1.pdf`` and so on, the first
     the oldest."""
     made = (person or world.pia).upload()
-    cursor = world.rt.db.engine.execute_sql("SELECT * FROM files WHERE uuid = ?", (made["uuid"],))
-    table = [column[0] for column in cursor.description if column[0] != "id"]
-    (row,) = cursor.fetchall()
-    base = dict(zip(table, row[1:], strict=True))
+    (base,) = fetch_dicts(world.rt.db, "SELECT * FROM files WHERE uuid = ?", made["uuid"])
+    del base["id"]
     with world.rt.db.write():
         world.rt.db.execute("DELETE FROM files WHERE uuid = ?", (made["uuid"],))
         for number in range(1, count + 1):

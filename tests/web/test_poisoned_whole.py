@@ -58,7 +58,7 @@ def test_every_text_that_a_page_could_show_is_poisoned(world: World) -> None:
     sound = []
     for table, columns in tables.items():
         for column in columns - SERVER_TEXTS.get(table, set()) - UNSHOWN_TEXTS.get(table, set()):
-            held = world.rt.db.fetch_all(f"SELECT COUNT(*) FROM {table} WHERE {column} LIKE '%pwned%'", ())
-            if held == [(0,)]:
+            held = world.rt.db.fetch_all(f"SELECT {column} FROM {table}", ())
+            if not any("pwned" in (text or "") for (text,) in held):
                 sound.append(f"{table}.{column}")
     assert sound == []

@@ -212,10 +212,10 @@ def test_the_last_unit_is_taken_whole_or_not_at_all(
     late = GateClient(world, uploaded_file["shortId"])
     write = type(world.rt.db).write
 
-    def somebody_first(self: Any) -> Any:
+    def somebody_first(self: Any, *protects: Any) -> Any:
         monkeypatch.undo()
         assert GateClient(world, uploaded_file["shortId"]).enter(email="first@a.example")
-        return write(self)
+        return write(self, *protects)
 
     monkeypatch.setattr(type(world.rt.db), "write", somebody_first)
     assert late.submit(email="late@a.example").status_code == 410

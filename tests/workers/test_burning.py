@@ -12,6 +12,7 @@ from docshare.server.services.files import burn
 from docshare.server.services.operations import sweeps
 from docshare.server.workers import jobs
 from tests.support.cast import World
+from tests.support.database import sqlite_only
 from tests.support.pdfs import simple_pdf
 from tests.support.rows import count_rows, insert_view, update_file_row
 
@@ -262,6 +263,7 @@ def test_a_crash_before_the_commit_leaves_all_to_the_next_sweep(world: World, mo
     assert (count_blobs(world), len(list_burned_events(world))) == (0, 1)
 
 
+@sqlite_only
 def test_the_check_misses_bytes_until_they_are_down_as_destroyed(world: World) -> None:
     made = upload_limited(world, 1)
     take_view(world, made)

@@ -71,10 +71,15 @@ class _Postgresql(PostgresqlDatabase):
     def execute_sql(self, sql: str, params: Any = None) -> Any:
         """Run one statement; outside of a transaction its connection goes back to the pool at once."""
         try:
-            return super().execute_sql(sql, params)  # type: ignore[no-untyped-call]
+            return super().execute_sql(sql, params and tuple(map(_replace_nul, params)))  # type: ignore[no-untyped-call]
         finally:
             if not self.in_transaction():
                 self.close()
+
+
+def _replace_nul(value: Any) -> Any:
+    """Return a text without the character NUL, which PostgreSQL does not store, so that it is found nowhere."""
+    return value.replace("\0", "\ufffd") if isinstance(value, str) and "\0" in value else value
 
 
 class _BoolDumper(Dumper):

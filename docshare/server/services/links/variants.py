@@ -87,7 +87,7 @@ def delete(rt: Runtime, caller: Caller, name: str, variant: str) -> None:
     with rt.db.write(caller.account_id):
         row = _get_variant(rt, files.get_owned(rt, caller, name), variant)
     purge.unattribute(rt, row.id)
-    with rt.db.write(caller.account_id):
+    with rt.db.write():
         purge.unattribute(rt, row.id)  # rows that were added meanwhile
         sharing.delete_variant(rt.db, row.id)
     rt.db.truncate_wal()

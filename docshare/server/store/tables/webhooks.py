@@ -109,7 +109,8 @@ _ADD_DENIALS = (
 )
 _SELECT_DENIALS = (
     "SELECT d.file_id, d.reason, d.variant_id, d.minute, d.count, v.uuid FROM denials d "
-    "LEFT JOIN variants v ON v.id = d.variant_id WHERE d.minute < ? ORDER BY d.minute LIMIT ?"
+    "LEFT JOIN variants v ON v.id = d.variant_id WHERE d.minute < ? "
+    "ORDER BY d.minute, d.file_id, d.reason, d.variant_id LIMIT ?"
 )
 _DELETE_DENIAL = "DELETE FROM denials WHERE file_id = ? AND reason = ? AND variant_id = ? AND minute = ?"
 
