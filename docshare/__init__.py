@@ -4,9 +4,13 @@ The library is ``from docshare import Client``; ``docshare help library`` shows 
 loaded on first use, so that ``import docshare`` costs nothing.
 """
 
+import sys
+
 __version__ = "0.1.0"
 
-TYPE_CHECKING = False  # type checkers take it for true; the module typing would be loaded with every command
+# Type checkers take it for true. Importing it from ``typing`` doubles the time of ``--version`` and of completion: from
+# 1.1 to 2.1 times that of ``python -c pass``, where the target is 2.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from docshare.client.client import Client as Client
     from docshare.client.delivery_verification import verify_signature as verify_signature
@@ -30,6 +34,11 @@ __all__ = [
     "Client", "ClientError", "Problem", "RateLimited", "TransportError", "UnknownOutcome", "__version__",
     "verify_signature",
 ]  # fmt: skip
+
+
+def version_line() -> str:
+    """Return the output of ``--version``."""
+    return f"docshare {__version__} (python {'.'.join(map(str, sys.version_info[:3]))}, API v1)"
 
 
 def __getattr__(name: str) -> object:

@@ -19,6 +19,7 @@ from typing import Annotated, Any, ClassVar
 
 import typer
 
+from docshare import version_line
 from docshare.cli.framework import errors, signals
 from docshare.cli.framework.app import App, LazyGroup, Stub, build_command, hoist
 from docshare.cli.framework.context import Context, HelpOutput, activate, current_context, make_system_context
@@ -110,8 +111,6 @@ def _make_choice_check(words: Sequence[str]) -> Any:
 
 def _print_version(value: bool) -> None:
     if value:
-        from docshare.__main__ import version_line
-
         current_context().print(version_line())
         raise typer.Exit
 

@@ -11,7 +11,7 @@ from docshare.contract.plans import Plan
 from docshare.server.services.accounts import accounts
 from tests.api.route_table import UNKNOWN_UUID
 from tests.support.cast import Person, World
-from tests.support.database import sqlite_only
+from tests.support.database import record_all, sqlite_only
 from tests.support.pdfs import simple_pdf
 from tests.support.rows import count_rows, update_file_row
 
@@ -356,16 +356,12 @@ def test_creates_at_once_never_make_more_than_200(world: World, uploaded_file: d
 
 
 @sqlite_only
-def test_a_list_of_200_variants_is_two_questions_to_the_database(
-    world: World, uploaded_file: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_list_of_200_variants_is_two_questions_to_the_database(world: World, uploaded_file: dict[str, Any]) -> None:
     insert_variants(world, uploaded_file, 200)
     world.pia.get("/api/v1/user")
-    asked: list[str] = []
-    run = world.rt.db.engine.execute_sql
-    monkeypatch.setattr(world.rt.db.engine, "execute_sql", lambda sql, params=(): asked.append(sql) or run(sql, params))
-    assert len(list_variants(world.pia, uploaded_file)) == 200
-    assert len(asked) == 2
+    with record_all(world.rt.db) as seen:
+        assert len(list_variants(world.pia, uploaded_file)) == 200
+    assert len(seen) == 2
 
 
 HOSTILE: dict[str, tuple[bytes, str]] = {

@@ -23,7 +23,7 @@ from docshare.cli.terminal.text import clean
 if TYPE_CHECKING:
     from docshare.cli.framework.connection import Connection
     from docshare.cli.local.config import CliConfig
-    from docshare.cli.terminal.output import Emitter, Spec
+    from docshare.cli.terminal.output import Spec
     from docshare.client import Client
 
 
@@ -143,7 +143,7 @@ class Context:
         """Print an object or a list of objects in the requested format."""
         self.emitter(spec).emit(data)
 
-    def emitter(self, spec: "Spec") -> "Emitter":
+    def emitter(self, spec: "Spec") -> Emitter:
         """Return the printer for commands that print row by row (``emitter.row(...)`` flushes each)."""
         return Emitter(self, spec)
 
