@@ -1,6 +1,7 @@
 """Who may import whom, who may read the clock, and how long a file may be."""
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -244,3 +245,16 @@ def test_no_file_is_longer_than_the_limit(pattern: str) -> None:
 def test_nothing_but_the_agreed_stands_at_the_top() -> None:
     agreed = {"pyproject.toml", "docshare", "tests", "man", "completions", "README.md"}
     assert {path.name for path in ROOT.iterdir() if not path.name.startswith(".")} == agreed
+
+
+@pytest.mark.parametrize(
+    "package", sorted(path.parent.relative_to(ROOT).as_posix() for path in ROOT.glob("docshare/**/__init__.py"))
+)
+def test_a_package_says_what_it_holds_and_names_a_module_to_read(package: str) -> None:
+    text = ast.get_docstring(parse_module(ROOT / package / "__init__.py")) or ""
+    modules = {path.stem for path in (ROOT / package).glob("*.py")} - {"__init__", "__main__"}
+    names = {name.rpartition("/")[2] for name in re.findall(r"``([\w/]+)``", text)}
+    folders = {path.name for path in (ROOT / package).iterdir() if (path / "__init__.py").exists()}
+    assert len(modules) < 3 or names & (modules | folders | {"names"}), text
+    stray = {name for name in re.findall(r"[Rr]ead ``([\w/]+)``", text) if not (ROOT / package / f"{name}.py").exists()}
+    assert not stray

@@ -1,5 +1,6 @@
-"""The server: rules decide, services tell the story, api and web translate, app wires.
+"""The server. Shells (``api``, ``web``, ``workers``) call services, services ask rules and tables.
 
-Read ``serve`` first, then ``app`` and ``runtime``: everything outside of the process is one object. ``http`` is the way
-in, ``outbound`` the only way out, ``store`` keeps what lasts, ``workers`` do what is due.
+Read ``serve`` first, then ``app`` and ``runtime``: everything outside of the process is one object, which tests
+replace. ``http`` receives requests, ``outbound`` makes every connection to other hosts, ``store`` keeps rows and bytes,
+``pdf`` and ``office`` run the confined processes that read documents.
 """

@@ -1,4 +1,8 @@
-"""The HTTP shell of /api: requests in, one service call each, the JSON of the contract out."""
+"""The HTTP shell of /api: requests in, one call of a service each, the JSON of the contract out.
+
+Read ``routes`` first: every route with its view. ``auth`` admits the caller, ``bodies`` parses what was sent,
+``represent`` turns rows into JSON, ``problems`` turns errors into problem documents. It imports services, never tables.
+"""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,5 @@
-"""Back up, verify, restore and check an instance.
+"""Back up, verify, restore, check and repair an instance.
 
-Only files are read and written, so the server may be stopped; a backup or a check may also run beside the server.
+Read ``making`` and ``restoring`` first; ``manifest`` describes the archive. Only files are read and written, so the
+server may be stopped; a backup or a check may also run beside the server.
 """

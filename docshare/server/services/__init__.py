@@ -1,1 +1,5 @@
-"""Use cases, by noun: load, decide, write, emit. Never imports Flask, api or web; reads the clock once."""
+"""Use cases in one folder per noun: load, decide, write, record.
+
+A function reads the clock once and passes ``now`` on; it imports rules and tables, never Flask, ``api`` or ``web``.
+Read ``files/intake`` first: what happens to an upload.
+"""

@@ -1,4 +1,9 @@
-"""Everything a browser opens: share pages, sign-in, and what they load."""
+"""Everything a browser opens: share pages, sign-in, and what they load.
+
+Read ``public`` first: the share page and its pages, text and images. ``gate`` takes what a link asks for, ``beacons``
+the reports of reading, ``feedback`` what readers leave; ``owner`` has the pages of accounts. It imports services, never
+tables.
+"""
 
 from collections.abc import Mapping
 from typing import Any

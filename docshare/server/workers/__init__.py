@@ -1,1 +1,1 @@
-"""Background work: ``jobs`` runs what is due, ``dispatcher`` sends what is queued for webhooks."""
+"""Background threads. ``jobs`` runs what is due by time, ``dispatcher`` sends deliveries. They import services only."""

@@ -1,1 +1,1 @@
-"""Rows as JSON of the API: the only place where keys are camelCase."""
+"""Rows as JSON of the API: the only place where keys are camelCase. Start with ``resources``."""

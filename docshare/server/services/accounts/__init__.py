@@ -1,1 +1,1 @@
-"""Authenticate callers; manage accounts, API keys, passwords, sign-in links and sessions."""
+"""Accounts, API keys, passwords, sign-in links and sessions; ``callers`` authenticates a credential. Read it first."""

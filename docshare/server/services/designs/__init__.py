@@ -1,1 +1,3 @@
-"""Designs of the design tool: verify its tokens, publish designs, and bind them to files."""
+"""Designs of the design tool: ``tokens`` verifies its tokens, ``publish`` stores a design, ``designs`` binds it to a
+file.
+"""

@@ -1,1 +1,1 @@
-"""Store and list what readers leave on a document: marks, annotations, notes, receipts."""
+"""Feedback that readers leave: ``marks``, ``annotations``, ``notes``, ``receipts``; ``feedback`` is the whole of it."""

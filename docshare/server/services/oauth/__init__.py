@@ -1,1 +1,1 @@
-"""OAuth 2.0: registered clients, and what accounts granted to them."""
+"""OAuth 2.0: ``clients`` are registered apps, ``grants`` what accounts allowed them."""

@@ -1,1 +1,1 @@
-"""Running an instance: mails, notices, sweeps, diagnosis, instance secrets."""
+"""Running an instance: ``mail`` and its ``notices``, ``sweeps``, ``diagnosis`` for ``docshare doctor``, ``secrets``."""

@@ -1,6 +1,8 @@
-"""Models of all tables, which are the schema, and the functions that read and write them.
+"""The models of all tables, which are the schema, and the functions that read and write them.
 
-``migrations`` creates a new database from them.
+One module holds a family of tables: its models and its statements, and no other module writes them. ``base`` has what
+models share, ``migrations`` creates a new database from them. Statements are written in the SQL that
+``docshare.server.store.dialect`` spells for SQLite and for PostgreSQL; the few that differ as a whole have both texts.
 """
 
 from docshare.server.store.tables.accounts import Account, ApiKey

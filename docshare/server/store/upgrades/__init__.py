@@ -1,6 +1,5 @@
 """The steps that databases of earlier versions take, in SQLite's SQL, one module each.
 
-``migrations`` has them in order.
-
-Never edit a step that was released: add one. Times are integer milliseconds UTC, sizes bytes, state is a dated fact.
+``docshare.server.store.migrations`` has them in order, from ``beginning`` on. Never edit a step that was
+released: add one. Times are integer milliseconds UTC, sizes bytes, state is a dated fact.
 """

@@ -1,6 +1,6 @@
-"""The owner's pages: library, files, trash, webhooks, account. Rendered for the signed-in owner.
+"""The owner's pages: library, files, trash, webhooks, account. Read ``frame`` first: what all of them share.
 
-They do nothing that the API cannot: each form ends in the same service as the route of the API.
+They do nothing that the API cannot: each form calls the same service as the route of the API.
 """
 
 from flask import Blueprint

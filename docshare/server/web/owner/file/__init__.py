@@ -1,4 +1,7 @@
-"""The pages of one file: overview, settings, looks, links, invitations, hotspots, pictures and sounds, replacement."""
+"""The pages of one file: overview, settings, links, invitations, hotspots, pictures and sounds, replacement.
+
+Read ``file_page`` first: what all of them share. ``controls`` draws the form of the settings from their tables.
+"""
 
 from flask import Blueprint
 

@@ -7,7 +7,7 @@ from docshare.contract.media import ASSET_KINDS
 from docshare.contract.problems import Problem
 from docshare.server.http.views import current_runtime
 from docshare.server.services.files import assets, settings
-from docshare.server.web.owner.file.paper import file_path, find_owned_file, render_file_page, required_tier
+from docshare.server.web.owner.file.file_page import file_path, find_owned_file, render_file_page, required_tier
 from docshare.server.web.owner.frame import SignedInOwner, message_url, owner_form, owner_page, redirect_with_message
 
 _KIND_LABELS = {"logo": "Logo", "background": "Background", "hotspot-audio": "Sound for hotspots"}
@@ -21,16 +21,16 @@ blueprint = Blueprint("owner_file_assets", __name__)
 @owner_page
 def show(owner: SignedInOwner, name: str) -> AnyResponse:
     """``/files/{id}/assets``. Raises ``not_found``."""
-    paper = find_owned_file(owner, name)
-    rows = assets.list_assets(current_runtime(), owner.caller, paper.row.uuid)
+    owned = find_owned_file(owner, name)
+    rows = assets.list_assets(current_runtime(), owner.caller, owned.row.uuid)
     kinds = [(kind, _KIND_LABELS.get(kind, kind), ",".join(row.types), row.cap) for kind, row in ASSET_KINDS.items()]
-    looks = paper.file["viewerSettings"]
+    looks = owned.file["viewerSettings"]
     used = {looks.get(kind, {}).get("assetId") for kind in _VIEWER_SETTINGS_BY_KIND}
     plan = required_tier(owner, "assets.create")
-    after = message_url(owner, f"{paper.path}/assets", "It was uploaded.")
+    after = message_url(owner, f"{owned.path}/assets", "It was uploaded.")
     return render_file_page(
         owner,
-        paper,
+        owned,
         "assets",
         plan=plan,
         after=after,
@@ -47,14 +47,14 @@ def show(owner: SignedInOwner, name: str) -> AnyResponse:
 def use(owner: SignedInOwner, name: str, asset: str) -> AnyResponse:
     """Show an uploaded image on the share page, as what it was uploaded for. Raises ``not_found``, ``plan_required``,
     ``gone``."""
-    paper = find_owned_file(owner, name)
-    rows = assets.list_assets(current_runtime(), owner.caller, paper.row.uuid)
+    owned = find_owned_file(owner, name)
+    rows = assets.list_assets(current_runtime(), owner.caller, owned.row.uuid)
     row = next((row for row in rows if row.uuid == asset.lower() and row.kind in _VIEWER_SETTINGS_BY_KIND), None)
     if row is None:
         raise Problem("not_found", "There is no such image.")
-    looks = paper.file["viewerSettings"]
+    looks = owned.file["viewerSettings"]
     block = {**looks.get(row.kind, {}), **_VIEWER_SETTINGS_BY_KIND[row.kind], "assetId": row.uuid}
     settings.change_settings(
-        current_runtime(), owner.caller, paper.row.uuid, {"viewerSettings": {**looks, row.kind: block}}
+        current_runtime(), owner.caller, owned.row.uuid, {"viewerSettings": {**looks, row.kind: block}}
     )
-    return redirect_with_message(f"{file_path(paper.row.uuid)}/assets", "Readers see it from now on.")
+    return redirect_with_message(f"{file_path(owned.row.uuid)}/assets", "Readers see it from now on.")

@@ -9,7 +9,7 @@ from docshare.contract.problems import Problem
 from docshare.server.http.views import current_runtime
 from docshare.server.pdf.pages import PAGE_WIDTHS
 from docshare.server.services.files import assets, hotspots
-from docshare.server.web.owner.file.paper import (
+from docshare.server.web.owner.file.file_page import (
     OwnedFile,
     file_path,
     find_owned_file,
@@ -36,29 +36,29 @@ def show(owner: SignedInOwner, name: str) -> AnyResponse:
 @owner_form
 def create(owner: SignedInOwner, name: str) -> AnyResponse:
     """Place a hotspot; the four numbers are in percent of the page."""
-    paper, sent = find_owned_file(owner, name), read_form()
+    owned, sent = find_owned_file(owner, name), read_form()
     args = {"page": sent.get("page", ""), "label": sent.get("label", "")}
     args |= {key: sent[key].strip() for key in ("link", "audio") if sent.get(key, "").strip()}
     try:
         args["rect"] = ",".join(_parse_percent(sent.get(side, "")) for side in _SIDES)
-        row = hotspots.add_own(current_runtime(), owner.caller, paper.row.uuid, args)
+        row = hotspots.add_own(current_runtime(), owner.caller, owned.row.uuid, args)
     except Problem as problem:
-        return _render_page(owner, paper, args["page"], problem, sent)
-    return redirect_to_editor(paper, row.page, f"'{row.label}' is on page {row.page}.")
+        return _render_page(owner, owned, args["page"], problem, sent)
+    return redirect_to_editor(owned, row.page, f"'{row.label}' is on page {row.page}.")
 
 
 @blueprint.post("/files/<name>/hotspots/<hotspot>/delete")
 @owner_form
 def delete(owner: SignedInOwner, name: str, hotspot: str) -> AnyResponse:
     """Take a hotspot away, with the count of its taps. Raises ``not_found``."""
-    paper = find_owned_file(owner, name)
-    row = hotspots.remove_own(current_runtime(), owner.caller, paper.row.uuid, hotspot)
-    return redirect_to_editor(paper, row.page, f"'{row.label}' was removed.")
+    owned = find_owned_file(owner, name)
+    row = hotspots.remove_own(current_runtime(), owner.caller, owned.row.uuid, hotspot)
+    return redirect_to_editor(owned, row.page, f"'{row.label}' was removed.")
 
 
-def redirect_to_editor(paper: OwnedFile, page: int, words: str) -> AnyResponse:
+def redirect_to_editor(owned: OwnedFile, page: int, words: str) -> AnyResponse:
     """Back to the editor of ``page``, which says ``words``."""
-    return redirect_with_message(f"{file_path(paper.row.uuid)}/hotspots/{page}", words)
+    return redirect_with_message(f"{file_path(owned.row.uuid)}/hotspots/{page}", words)
 
 
 @blueprint.get("/files/<name>/hotspots/<int:number>")
@@ -79,27 +79,27 @@ def _parse_percent(text: str) -> str:
 
 def _render_page(
     owner: SignedInOwner,
-    paper: OwnedFile,
+    owned: OwnedFile,
     asked: str,
     problem: Problem | None = None,
     sent: Mapping[str, str] | None = None,
 ) -> AnyResponse:
     known = asked.isascii() and asked.isdecimal() and len(asked) <= _MAX_DIGITS
-    number = min(max(int(asked), 1), paper.row.total_pages) if known else 1
-    rows = hotspots.list_own(current_runtime(), owner.caller, paper.row.uuid)
+    number = min(max(int(asked), 1), owned.row.total_pages) if known else 1
+    rows = hotspots.list_own(current_runtime(), owner.caller, owned.row.uuid)
     sounds = [
         row.uuid
-        for row in assets.list_assets(current_runtime(), owner.caller, paper.row.uuid)
+        for row in assets.list_assets(current_runtime(), owner.caller, owned.row.uuid)
         if row.kind == hotspots.AUDIO_KIND
     ]
     return render_file_page(
         owner,
-        paper,
+        owned,
         "hotspots",
         problem,
         number=number,
-        image=paper.page_image_url(number, max(PAGE_WIDTHS)),
-        shape=page_size(paper, number),
+        image=owned.page_image_url(number, max(PAGE_WIDTHS)),
+        shape=page_size(owned, number),
         here=[row for row in rows if row.page == number],
         hotspots=rows,
         sounds=sounds,

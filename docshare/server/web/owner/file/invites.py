@@ -11,7 +11,7 @@ from docshare.server.api.represent import resources
 from docshare.server.http.views import current_runtime
 from docshare.server.services.links import invites
 from docshare.server.web.owner.file.controls import CHECKED
-from docshare.server.web.owner.file.paper import (
+from docshare.server.web.owner.file.file_page import (
     OwnedFile,
     file_path,
     find_owned_file,
@@ -35,25 +35,25 @@ def show(owner: SignedInOwner, name: str) -> AnyResponse:
 @owner_form
 def create(owner: SignedInOwner, name: str) -> AnyResponse:
     """Invite one address; one that was invited before keeps its link."""
-    paper, sent = find_owned_file(owner, name), read_form()
+    owned, sent = find_owned_file(owner, name), read_form()
     body = {"email": sent.get("email", ""), "name": sent.get("name", ""), "mail": sent.get("mail") == CHECKED}
     try:
-        row, is_new = invites.create(current_runtime(), owner.caller, paper.row.uuid, body)
+        row, is_new = invites.create(current_runtime(), owner.caller, owned.row.uuid, body)
     except Problem as problem:
-        return _render_page(owner, paper, problem, sent)
+        return _render_page(owner, owned, problem, sent)
     words = f"{row.email} is invited." if is_new else f"{row.email} was invited before; the link is the same."
     if body["mail"] and current_runtime().config.smtp_url is None:
         words += " No mail server is set up: send the link yourself."
-    return redirect_with_message(f"{file_path(paper.row.uuid)}/invites", words)
+    return redirect_with_message(f"{file_path(owned.row.uuid)}/invites", words)
 
 
 def _render_page(
-    owner: SignedInOwner, paper: OwnedFile, problem: Problem | None = None, sent: Mapping[str, str] | None = None
+    owner: SignedInOwner, owned: OwnedFile, problem: Problem | None = None, sent: Mapping[str, str] | None = None
 ) -> AnyResponse:
     plan = required_tier(owner, "invites.list")
-    rows = [] if plan else invites.list_invites(current_runtime(), owner.caller, paper.row.uuid)
+    rows = [] if plan else invites.list_invites(current_runtime(), owner.caller, owned.row.uuid)
     shown = [resources.invite_object(current_runtime().config.base_url, row) for row in rows]
     fields = {"mail": CHECKED} if sent is None else sent
     return render_file_page(
-        owner, paper, "invites", problem, plan=plan, invites=shown, fields=fields, name_chars=INVITE_NAME_CHARS
+        owner, owned, "invites", problem, plan=plan, invites=shown, fields=fields, name_chars=INVITE_NAME_CHARS
     )

@@ -13,7 +13,7 @@ from docshare.server.http.views import current_runtime
 from docshare.server.services.links import variants
 from docshare.server.services.links.variants import VariantRow
 from docshare.server.web.owner.file import changes
-from docshare.server.web.owner.file.paper import (
+from docshare.server.web.owner.file.file_page import (
     OwnedFile,
     file_path,
     find_owned_file,
@@ -41,45 +41,45 @@ def show(owner: SignedInOwner, name: str) -> AnyResponse:
 @owner_form
 def create(owner: SignedInOwner, name: str) -> AnyResponse:
     """Make a link for each line of ``labels``, one without a label where there is none."""
-    paper, sent = find_owned_file(owner, name), read_form()
+    owned, sent = find_owned_file(owner, name), read_form()
     waiting = [line.strip() for line in sent.get("labels", "").splitlines() if line.strip()] or [""]
     made = 0
     try:
         wish = _parse_overrides(sent)
         for label in list(waiting):
-            variants.create(current_runtime(), owner.caller, paper.row.uuid, {"label": label, "overrides": wish})
+            variants.create(current_runtime(), owner.caller, owned.row.uuid, {"label": label, "overrides": wish})
             waiting.remove(label)
             made += 1
     except Problem as problem:
         told = f"{_count_links(made)} created. The lines below were not processed." if made else problem.hint
         again = Problem(problem.code, problem.detail, hint=told)
-        return _render_page(owner, paper, again, sent | {"labels": "\n".join(waiting)})
-    return redirect_with_message(_links_path(paper), f"{_count_links(made)} created.")
+        return _render_page(owner, owned, again, sent | {"labels": "\n".join(waiting)})
+    return redirect_with_message(_links_path(owned), f"{_count_links(made)} created.")
 
 
 @blueprint.get("/files/<name>/links/<variant>")
 @owner_page
 def show_one(owner: SignedInOwner, name: str, variant: str) -> AnyResponse:
     """One link and what can be changed about it. Raises ``not_found``, ``plan_required``."""
-    paper = find_owned_file(owner, name)
-    return _render_variant_page(owner, paper, _find_variant(owner, paper, variant))
+    owned = find_owned_file(owner, name)
+    return _render_variant_page(owner, owned, _find_variant(owner, owned, variant))
 
 
 @blueprint.post("/files/<name>/links/<variant>")
 @owner_form
 def change(owner: SignedInOwner, name: str, variant: str) -> AnyResponse:
     """Write the label and the overrides of one link."""
-    paper, sent = find_owned_file(owner, name), read_form()
+    owned, sent = find_owned_file(owner, name), read_form()
     try:
         body: dict[str, Any] = {"overrides": _parse_overrides(sent)}
         if "label" in sent:  # that of a redacted link is not asked for
             body["label"] = sent["label"].strip()
-        variants.update(current_runtime(), owner.caller, paper.row.uuid, variant, body)
+        variants.update(current_runtime(), owner.caller, owned.row.uuid, variant, body)
     except Problem as problem:
         if problem.code == "not_found":
             raise
-        return _render_variant_page(owner, paper, _find_variant(owner, paper, variant), problem, sent)
-    return redirect_with_message(_links_path(paper), "Saved.")
+        return _render_variant_page(owner, owned, _find_variant(owner, owned, variant), problem, sent)
+    return redirect_with_message(_links_path(owned), "Saved.")
 
 
 @blueprint.post("/files/<name>/links/<variant>/revoke")
@@ -100,26 +100,26 @@ def restore(owner: SignedInOwner, name: str, variant: str) -> AnyResponse:
 @owner_form
 def redact(owner: SignedInOwner, name: str, variant: str) -> AnyResponse:
     """Erase the label for good, when that was confirmed. Raises ``not_found``, ``bad_request``."""
-    paper = find_owned_file(owner, name)
+    owned = find_owned_file(owner, name)
     require_confirmation("redact", read_form())
-    variants.redact(current_runtime(), owner.caller, paper.row.uuid, variant)
-    return redirect_with_message(_links_path(paper), "The label was erased. The link keeps working.")
+    variants.redact(current_runtime(), owner.caller, owned.row.uuid, variant)
+    return redirect_with_message(_links_path(owned), "The label was erased. The link keeps working.")
 
 
 @blueprint.post("/files/<name>/links/<variant>/delete")
 @owner_form
 def delete(owner: SignedInOwner, name: str, variant: str) -> AnyResponse:
     """Delete the link for good, when that was confirmed. Raises ``not_found``, ``bad_request``."""
-    paper = find_owned_file(owner, name)
+    owned = find_owned_file(owner, name)
     require_confirmation("delete", read_form())
-    variants.delete(current_runtime(), owner.caller, paper.row.uuid, variant)
-    return redirect_with_message(_links_path(paper), "The link was deleted.")
+    variants.delete(current_runtime(), owner.caller, owned.row.uuid, variant)
+    return redirect_with_message(_links_path(owned), "The link was deleted.")
 
 
 def _set_revoked(owner: SignedInOwner, name: str, variant: str, *, revoked: bool) -> AnyResponse:
-    paper = find_owned_file(owner, name)
-    variants.update(current_runtime(), owner.caller, paper.row.uuid, variant, {"revoked": revoked})
-    return redirect_with_message(_links_path(paper), "The link is revoked." if revoked else "The link works again.")
+    owned = find_owned_file(owner, name)
+    variants.update(current_runtime(), owner.caller, owned.row.uuid, variant, {"revoked": revoked})
+    return redirect_with_message(_links_path(owned), "The link is revoked." if revoked else "The link works again.")
 
 
 def _parse_overrides(form: Mapping[str, str]) -> dict[str, Any]:
@@ -133,8 +133,8 @@ def _parse_overrides(form: Mapping[str, str]) -> dict[str, Any]:
     return found
 
 
-def _find_variant(owner: SignedInOwner, paper: OwnedFile, variant: str) -> VariantRow:
-    rows = variants.list_variants(current_runtime(), owner.caller, paper.row.uuid)
+def _find_variant(owner: SignedInOwner, owned: OwnedFile, variant: str) -> VariantRow:
+    rows = variants.list_variants(current_runtime(), owner.caller, owned.row.uuid)
     found = next((row for row in rows if row.uuid == variant.lower()), None)
     if found is None:
         raise Problem("not_found", "There is no such link.")
@@ -142,19 +142,19 @@ def _find_variant(owner: SignedInOwner, paper: OwnedFile, variant: str) -> Varia
 
 
 def _render_page(
-    owner: SignedInOwner, paper: OwnedFile, problem: Problem | None = None, sent: Mapping[str, str] | None = None
+    owner: SignedInOwner, owned: OwnedFile, problem: Problem | None = None, sent: Mapping[str, str] | None = None
 ) -> AnyResponse:
     plan = required_tier(owner, "variants.list")
-    rows = [] if plan else variants.list_variants(current_runtime(), owner.caller, paper.row.uuid)
+    rows = [] if plan else variants.list_variants(current_runtime(), owner.caller, owned.row.uuid)
     shown = [resources.variant_object(current_runtime().config.base_url, row) for row in rows]
     return render_file_page(
-        owner, paper, "links", problem, plan=plan, variants=shown, fields=sent or {}, most=VARIANTS_PER_FILE
+        owner, owned, "links", problem, plan=plan, variants=shown, fields=sent or {}, most=VARIANTS_PER_FILE
     )
 
 
 def _render_variant_page(
     owner: SignedInOwner,
-    paper: OwnedFile,
+    owned: OwnedFile,
     row: VariantRow,
     problem: Problem | None = None,
     sent: Mapping[str, str] | None = None,
@@ -162,7 +162,7 @@ def _render_variant_page(
     variant = resources.variant_object(current_runtime().config.base_url, row)
     fields = sent or _build_form_values(variant)
     return render_file_page(
-        owner, paper, "link", problem, variant=variant, fields=fields, label_chars=VARIANT_LABEL_CHARS
+        owner, owned, "link", problem, variant=variant, fields=fields, label_chars=VARIANT_LABEL_CHARS
     )
 
 
@@ -183,5 +183,5 @@ def _count_links(count: int) -> str:
     return "1 link was" if count == 1 else f"{count} links were"
 
 
-def _links_path(paper: OwnedFile) -> str:
-    return f"{file_path(paper.row.uuid)}/links"
+def _links_path(owned: OwnedFile) -> str:
+    return f"{file_path(owned.row.uuid)}/links"

@@ -6,7 +6,7 @@ from werkzeug.wrappers import Response as AnyResponse
 from docshare.contract.plans import PLAN_LIMITS
 from docshare.server.http.views import current_runtime
 from docshare.server.services.files import replace
-from docshare.server.web.owner.file.paper import find_owned_file, render_file_page, required_tier
+from docshare.server.web.owner.file.file_page import find_owned_file, render_file_page, required_tier
 from docshare.server.web.owner.frame import SignedInOwner, message_url, owner_page
 
 blueprint = Blueprint("owner_file_replace", __name__)
@@ -17,9 +17,9 @@ blueprint = Blueprint("owner_file_replace", __name__)
 def show(owner: SignedInOwner, name: str) -> AnyResponse:
     """``/files/{id}/replace``: hotspots and feedback on the pages, which may not fit a new document. Raises
     ``not_found``."""
-    paper = find_owned_file(owner, name)
-    standing = replace.count_anchors(current_runtime(), owner.caller, paper.row.uuid)
+    owned = find_owned_file(owner, name)
+    standing = replace.count_anchors(current_runtime(), owner.caller, owned.row.uuid)
     plan = required_tier(owner, "files.replace")
     most = PLAN_LIMITS[owner.caller.plan].stored_bytes
-    after = message_url(owner, paper.path, "The document was replaced; its link stays the same.")
-    return render_file_page(owner, paper, "replace", plan=plan, anchors=standing._asdict(), most=most, after=after)
+    after = message_url(owner, owned.path, "The document was replaced; its link stays the same.")
+    return render_file_page(owner, owned, "replace", plan=plan, anchors=standing._asdict(), most=most, after=after)

@@ -12,7 +12,7 @@ from docshare.server.http.views import current_runtime
 from docshare.server.services.files import assets, settings
 from docshare.server.web.owner.file import changes, controls
 from docshare.server.web.owner.file.controls import Section
-from docshare.server.web.owner.file.paper import OwnedFile, file_path, find_owned_file, read_form, render_file_page
+from docshare.server.web.owner.file.file_page import OwnedFile, file_path, find_owned_file, read_form, render_file_page
 from docshare.server.web.owner.frame import SignedInOwner, owner_form, owner_page, redirect_with_message
 
 _SHOWN_FIELD = "shown"  # the hidden field that keeps what the form showed
@@ -24,8 +24,8 @@ blueprint = Blueprint("owner_file_settings", __name__)
 @owner_page
 def show(owner: SignedInOwner, name: str) -> AnyResponse:
     """``/files/{id}/settings``. Raises ``not_found``."""
-    paper = find_owned_file(owner, name)
-    return _render_page(owner, paper, "settings", _build_settings_form(owner, paper))
+    owned = find_owned_file(owner, name)
+    return _render_page(owner, owned, "settings", _build_settings_form(owner, owned))
 
 
 @blueprint.post("/files/<name>/settings")
@@ -39,8 +39,8 @@ def change(owner: SignedInOwner, name: str) -> AnyResponse:
 @owner_page
 def show_looks(owner: SignedInOwner, name: str) -> AnyResponse:
     """``/files/{id}/looks``. Raises ``not_found``."""
-    paper = find_owned_file(owner, name)
-    return _render_page(owner, paper, "looks", _build_looks_form(owner, paper))
+    owned = find_owned_file(owner, name)
+    return _render_page(owner, owned, "looks", _build_looks_form(owner, owned))
 
 
 @blueprint.post("/files/<name>/looks")
@@ -50,36 +50,36 @@ def change_looks(owner: SignedInOwner, name: str) -> AnyResponse:
     return _save_changes(owner, name, "looks", _build_looks_form)
 
 
-def _build_settings_form(owner: SignedInOwner, paper: OwnedFile) -> tuple[Section, ...]:
+def _build_settings_form(owner: SignedInOwner, owned: OwnedFile) -> tuple[Section, ...]:
     design_tool = current_runtime().config.design_user_jwks_url is not None
-    return controls.build_settings_form(paper.file, owner.caller.plan, design_tool=design_tool)
+    return controls.build_settings_form(owned.file, owner.caller.plan, design_tool=design_tool)
 
 
-def _build_looks_form(owner: SignedInOwner, paper: OwnedFile) -> tuple[Section, ...]:
-    rows = assets.list_assets(current_runtime(), owner.caller, paper.row.uuid)
+def _build_looks_form(owner: SignedInOwner, owned: OwnedFile) -> tuple[Section, ...]:
+    rows = assets.list_assets(current_runtime(), owner.caller, owned.row.uuid)
     images = [(row.uuid, f"the uploaded {row.kind}") for row in rows if row.mime_type.startswith("image/")]
-    return controls.build_looks_form(paper.file, owner.caller.plan, images)
+    return controls.build_looks_form(owned.file, owner.caller.plan, images)
 
 
 def _save_changes(
     owner: SignedInOwner, name: str, tab: str, draw: Callable[[SignedInOwner, OwnedFile], tuple[Section, ...]]
 ) -> AnyResponse:
-    paper, sent = find_owned_file(owner, name), read_form()
+    owned, sent = find_owned_file(owner, name), read_form()
     shown: dict[str, str] | None = None
     try:
         shown = changes.parse_displayed_values(sent.get(_SHOWN_FIELD, ""))
         settings.change_settings(
-            current_runtime(), owner.caller, paper.row.uuid, changes.build_settings_body(shown, sent, paper.file)
+            current_runtime(), owner.caller, owned.row.uuid, changes.build_settings_body(shown, sent, owned.file)
         )
     except Problem as problem:
-        sections = draw(owner, paper) if shown is None else controls.fill_submitted(draw(owner, paper), sent)
-        return _render_page(owner, paper, tab, sections, shown, problem)
-    return redirect_with_message(f"{file_path(paper.row.uuid)}/{tab}", "Saved.")
+        sections = draw(owner, owned) if shown is None else controls.fill_submitted(draw(owner, owned), sent)
+        return _render_page(owner, owned, tab, sections, shown, problem)
+    return redirect_with_message(f"{file_path(owned.row.uuid)}/{tab}", "Saved.")
 
 
 def _render_page(
     owner: SignedInOwner,
-    paper: OwnedFile,
+    owned: OwnedFile,
     tab: str,
     sections: tuple[Section, ...],
     shown: Mapping[str, str] | None = None,
@@ -89,5 +89,5 @@ def _render_page(
     kept = json.dumps(controls.list_control_values(sections) if shown is None else shown)
     above = owner.caller.plan < Plan.PRO
     return render_file_page(
-        owner, paper, tab, problem, sections=sections, shown_field=_SHOWN_FIELD, shown=kept, above=above
+        owner, owned, tab, problem, sections=sections, shown_field=_SHOWN_FIELD, shown=kept, above=above
     )

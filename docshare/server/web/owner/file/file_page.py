@@ -65,11 +65,11 @@ def find_owned_file(owner: SignedInOwner, name: str) -> OwnedFile:
 
 
 def render_file_page(
-    owner: SignedInOwner, paper: OwnedFile, tab: str, problem: Problem | None = None, **facts: Any
+    owner: SignedInOwner, owned: OwnedFile, tab: str, problem: Problem | None = None, **facts: Any
 ) -> Response:
-    """The page ``tab`` of ``paper``; with a ``problem``, as the answer to a form that was refused."""
+    """The page ``tab`` of ``owned``; with a ``problem``, as the answer to a form that was refused."""
     status = 200 if problem is None else problem.status
-    frame = {"paper": paper, "tab": tab, "tabs": TABS, "problem": problem, "size": wording.format_size}
+    frame = {"owned": owned, "tab": tab, "tabs": TABS, "problem": problem, "size": wording.format_size}
     return render_owner_page(owner, f"file/{tab}.html", "files", status, **frame, **facts)
 
 
@@ -95,9 +95,9 @@ def require_confirmation(word: str, form: Mapping[str, str]) -> None:
         raise Problem("bad_request", f"Nothing was done. Type the word '{word}' to confirm.")
 
 
-def page_size(paper: OwnedFile, page: int) -> tuple[float, float]:
+def page_size(owned: OwnedFile, page: int) -> tuple[float, float]:
     """Width and height of ``page`` in points."""
-    link = links.resolve(current_runtime(), paper.row.uuid)
+    link = links.resolve(current_runtime(), owned.row.uuid)
     last = 0
     for count, width, height in [] if link is None else links.load_page_sizes(current_runtime(), link):
         last += int(count)
