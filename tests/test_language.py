@@ -22,7 +22,8 @@ RULES = {
         "The text is no address.",
     ),
     "no other document is mentioned": (
-        r"Spec gap|\bgap.choices\b|\bhardening [MGF]\d|\bsection \d+\.\d|\bdesign: [A-Z]",
+        r"Spec gap|\bgap.choices\b|\b[Hh]ardening [MGF]\d|\bsection \d+\.\d|\bdesign: [A-Z]"
+        r"|\b(?:operations|public-api|easy-to-get-wrong)\.md",
         "As hardening M25 requires.",
     ),
     "shall is not a word of a program": (r"\bshall\b", "The name that it shall have."),
@@ -76,6 +77,20 @@ def test_the_product_keeps_the_rule(rule: str) -> None:
         for match in pattern.finditer(text)
     ]
     assert not breaks, f"{len(breaks)} texts break the rule:\n" + "\n".join(breaks[:20])
+
+
+def test_no_test_mentions_another_document() -> None:
+    pattern = re.compile(
+        RULES["no other document is mentioned"][0] + r"|^[MGF]\d{1,2}:|\([MGF]\d{1,2}(?:, [MGF]\d{1,2})*\)\."
+    )
+    breaks = [
+        f"{path.relative_to(ROOT)}:{line}: {text[:80]!r}"
+        for path in (ROOT / "tests").rglob("*.py")
+        if path != Path(__file__)
+        for line, text in iterate_texts(path)
+        if pattern.search(text)
+    ]
+    assert not breaks, "\n".join(breaks)
 
 
 @pytest.mark.parametrize("rule", RULES)

@@ -1,6 +1,6 @@
 """Settings of the server: command line beats environment beats config.toml beats default, checked at start.
 
-The table ``OPTIONS`` is the list of ``operations.md``, section "Settings of the server".
+The table ``OPTIONS`` has them all; ``docshare help config`` describes them.
 """
 
 import ipaddress

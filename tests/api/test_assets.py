@@ -182,7 +182,7 @@ EARLY_REFUSALS = [
 def test_an_upload_is_judged_before_its_body(
     world: World, raw_client: RawClient, person: str | None, whose: str, length: int, status: int
 ) -> None:
-    """Hardening F1: path, credential, plan and size are known when the head is."""
+    """Path, credential, plan and size are known as soon as the head of the request is."""
     owner = {"own": getattr(world, person or "pia"), "pia's": world.pia}.get(whose)
     uuid = owner.upload()["uuid"] if owner else UNKNOWN_UUID
     headers = {"Content-Length": str(length), "Content-Type": TYPE}
@@ -234,7 +234,7 @@ def test_the_11th_asset_is_400(world: World, uploaded_file: dict[str, Any]) -> N
 
 
 def test_uploads_at_once_never_make_more_than_ten(world: World, uploaded_file: dict[str, Any]) -> None:
-    """Hardening G6: exactly the limit succeed, always; losers get the documented status."""
+    """Exactly as many requests as the limit allows succeed; the others get the documented status."""
 
     def one(_: int) -> int:
         owner = replace(world.pia, http=world.app.test_client())

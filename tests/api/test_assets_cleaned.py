@@ -265,7 +265,7 @@ def test_frames_of_every_version_are_known_by_their_length(
 
 
 def test_a_reader_gets_an_asset_that_can_do_nothing(world: World, uploaded_file: dict[str, Any]) -> None:
-    """Hardening M13: fixed Content-Type, nosniff, CSP on bytes."""
+    """Bytes of owners are served with a fixed type, ``nosniff`` and a content security policy."""
     found = upload_asset(world.pia, uploaded_file, "logo").get_json()
     answer = world.http.get(f"/{uploaded_file['shortId']}/assets/{found['assetId']}", buffered=True)
     assert answer.headers["Content-Type"] == "image/png"

@@ -207,7 +207,7 @@ TRIGGERS = tuple("=+-@\t\r\n\0＝＋－＠")
 
 
 def test_no_cell_starts_a_formula_and_every_text_comes_back(world: World, uploaded_file: dict[str, Any]) -> None:
-    """G29: 100 payloads: 0 cells beginning with a trigger; strict RFC 4180 round trip."""
+    """No cell begins with a character that a spreadsheet runs, and RFC 4180 readers get the texts back."""
     assert len(PAYLOADS) == 115
     insert_invite(world, uploaded_file["uuid"], "=cmd@example.com", "Zz3dE5fG7hJ9")
     hand = FeedbackClient(world, "Zz3dE5fG7hJ9")

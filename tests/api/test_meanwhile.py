@@ -115,7 +115,7 @@ def test_a_file_that_is_being_destroyed_is_404(world: World, monkeypatch: pytest
 
 
 def test_nothing_of_a_purged_file_is_left_in_the_data_folder(world: World) -> None:
-    """Hardening M39: also not in the log of the database."""
+    """Nor is it in the log of the database."""
     world.pia.post("/api/v1/files", data={"file": (io.BytesIO(simple_pdf(pages=1)), "CANARYNAME4711.pdf")})
     made = world.pia.get("/api/v1/files").get_json()[0]
     assert world.pia.delete(f"/api/v1/files/{made['uuid']}?purge=1").status_code == 200

@@ -131,7 +131,7 @@ def test_a_foreign_a_trashed_and_an_unclaimed_file_answer_as_an_unknown_one(
 
 
 def test_a_variant_of_another_file_is_not_found(world: World, uploaded_file: dict[str, Any]) -> None:
-    """Hardening M3: a variant is looked for within its file."""
+    """A variant is looked up within its file."""
     other = create_variant(world.pia, world.pia.upload(), label="Ada")
     assert update_variant(world.pia, uploaded_file, other, label="Eve").status_code == 404
     assert world.pia.delete(f"{variants_path(uploaded_file)}/{other['uuid']}").status_code == 404
@@ -342,7 +342,7 @@ def test_the_201st_variant_is_400_and_revoked_and_redacted_ones_count(
 
 
 def test_creates_at_once_never_make_more_than_200(world: World, uploaded_file: dict[str, Any]) -> None:
-    """Hardening G6: exactly the limit succeed, always; losers get the documented status."""
+    """Exactly as many requests as the limit allows succeed; the others get the documented status."""
     insert_variants(world, uploaded_file, 195)
 
     def one(_: int) -> int:

@@ -146,7 +146,7 @@ def test_the_activity_feed_keeps_its_rows_without_the_label(
 def test_nothing_on_the_disk_holds_the_label_that_events_have_carried(
     world: World, uploaded_file: dict[str, Any], variant: dict[str, Any], receiver: FakeReceiver
 ) -> None:
-    """Hardening G26: 0 hits in database file, WAL and free pages, delivered and waiting payloads included."""
+    """Neither in the database file nor in its log and free pages, including delivered and queued payloads."""
     add_webhook(world.pia, receiver.url, "file.viewed")
     add_webhook(world.pia, receiver.url, "file.viewed", format="slack")
     read_and_download(world, variant)

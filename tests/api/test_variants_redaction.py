@@ -146,7 +146,7 @@ def test_a_redaction_of_one_variant_leaves_the_labels_of_others(
 def test_nothing_on_the_disk_holds_a_redacted_label(
     world: World, uploaded_file: dict[str, Any], variant: dict[str, Any]
 ) -> None:
-    """Hardening G26: 0 hits in database file, WAL and free pages."""
+    """Neither in the database file nor in its log and free pages."""
     record_events(world, uploaded_file, variant)
     assert CANARY in str(dump_database(world))
     assert delete_variant(world, uploaded_file, variant, "?redact=1").status_code == 204

@@ -1,7 +1,7 @@
 """Whether time tells which addresses have an account: python -m tests.benchmarks.password_sign_in [ROUNDS]
 
 The medians of signing in with a wrong password, as somebody with a password, as somebody without one and as nobody,
-asked in turns, may lie 5 ms apart at most (G22). Nothing but a quiet machine is needed; the application runs in here.
+asked in turns, may lie 5 ms apart at most. Nothing but a quiet machine is needed; the application runs in here.
 """
 
 import sys

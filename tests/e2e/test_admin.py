@@ -1,4 +1,4 @@
-"""``docshare admin`` on a data directory, with and without a running server (operations.md, Administration)."""
+"""``docshare admin`` on a data directory, with and without a running server."""
 
 import json
 import sqlite3

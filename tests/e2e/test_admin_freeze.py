@@ -1,4 +1,4 @@
-"""``docshare admin freeze`` and ``unfreeze``: with and without a running server (operations.md, Administration)."""
+"""``docshare admin freeze`` and ``unfreeze``: with and without a running server."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""``docshare admin hotspot``: with and without a running server (operations.md, Administration)."""
+"""``docshare admin hotspot``: with and without a running server."""
 
 import json
 from pathlib import Path

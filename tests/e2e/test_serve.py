@@ -1,4 +1,4 @@
-"""``docshare serve`` as shell users and scripts meet it (operations.md, Starting)."""
+"""``docshare serve`` as shell users and scripts meet it."""
 
 import json
 import os

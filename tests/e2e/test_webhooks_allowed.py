@@ -64,7 +64,7 @@ def test_otherwise_they_may_not(tmp_path: Path) -> None:
 
 
 def test_the_secret_is_nowhere_in_the_data_directory(tmp_path: Path) -> None:
-    """Hardening M29: sealed under a key outside the database."""
+    """They are encrypted with a key outside the database."""
     with run_server(tmp_path, DOCSHARE_WEBHOOK_ALLOW="127.0.0.0/8") as server, open_receiver() as receiver:
         made = post_webhook(server, receiver.url)
         assert send_test(server, made)["delivered"] is True

@@ -1,4 +1,4 @@
-"""Requests whose end two servers could see in two places: answered once, closed, and never handed on (F6, G21)."""
+"""Requests whose end two servers could see in two places: answered once, closed, and never handed on."""
 
 import time
 from types import SimpleNamespace

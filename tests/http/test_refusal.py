@@ -1,4 +1,4 @@
-"""Answers before the body: nobody fills the disk or the line who was not let in (F1, G19)."""
+"""Answers before the body: nobody fills the disk or the line who was not let in."""
 
 import http.client
 import socket

@@ -1,4 +1,4 @@
-"""Connections: kept alive, pipelined, slow, and ended in order (F5, G20)."""
+"""Connections: kept alive, pipelined, slow, and ended in order."""
 
 import os
 import resource

@@ -1,4 +1,4 @@
-"""Settings of the server: where they come from, which wins, and what stops the start (operations.md)."""
+"""Settings of the server: where they come from, which wins, and what stops the start."""
 
 import ipaddress
 from pathlib import Path
@@ -9,7 +9,7 @@ from docshare.server.config import OPTIONS, Config, ConfigError, load_config
 
 URL = "http://127.0.0.1:8787"
 
-# Typed from operations.md, "Settings of the server".
+# Typed by hand: scripts and packagers rely on these names.
 ENVIRONMENT = {
     "DOCSHARE_DATA_DIR", "DOCSHARE_BASE_URL", "DOCSHARE_TRUSTED_PROXIES", "DOCSHARE_RATE_LIMIT",
     "DOCSHARE_ADDRESS_LIMIT", "DOCSHARE_ANONYMOUS_LIMIT", "DOCSHARE_DESIGN_UPLOADS", "DOCSHARE_DESIGN_RATE",

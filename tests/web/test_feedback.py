@@ -304,7 +304,7 @@ def test_what_is_no_sound_json_is_refused(
 
 @pytest.mark.parametrize("media_type", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""])
 def test_forms_and_texts_of_other_pages_are_415(world: World, feedback_client: FeedbackClient, media_type: str) -> None:
-    """G31: a form post, text/plain JSON: no state change."""
+    """Forms, and JSON sent as text/plain, are requests that a page of another site can send."""
     body = b'{"author": "Ann", "body": "x"}'
     assert feedback_client.send("POST", "notes", body, Content_Type=media_type).status_code == 415
     assert count_rows_by_table(world) == {}

@@ -39,7 +39,7 @@ def test_a_downgrade_hides_what_was_said_and_an_upgrade_shows_it_again(world: Wo
 def test_purging_a_document_leaves_nothing_of_its_readers(
     world: World, made: dict[str, Any], ann: FeedbackClient
 ) -> None:
-    """M39: what readers left goes with the document, from the rows and from the log of the database."""
+    """Feedback is deleted with its document, from the rows and from the log of the database."""
     secret = "canary-3f9c1e"
     ann.leave_note(secret, secret, public=True), ann.annotate(note=secret), ann.mark_page(1, "pick")
     ann.send("POST", "receipt", {"name": secret})

@@ -370,7 +370,7 @@ def test_a_personal_link_knows_its_reader_and_does_not_tell_the_address(
 
 
 def test_what_looks_like_markup_is_kept_as_text_and_served_as_json(world: World, ann: FeedbackClient) -> None:
-    """M11: texts are stored as they came, and no answer is anything a browser runs."""
+    """Texts are stored as sent, and no response is a type that a browser runs."""
     payload = "</script><img src=x onerror=alert(1)>{{7*7}}"
     made = ann.send("POST", "notes", {"author": payload, "body": payload, "public": True})
     found = ann.send("GET", "feedback")

@@ -291,7 +291,7 @@ def test_revoking_one_variant_asks_nobody_of_another_link_again(world: World, ad
 
 @pytest.mark.parametrize("shape", ["shortId", "uuid"])
 def test_the_gate_of_a_variant_names_the_canonical_link_nowhere(world: World, file: OwnedFile, shape: str) -> None:
-    """Hardening M7, with everything asked for and everything wrong."""
+    """Also when the link asks for everything and every answer is wrong."""
     file.change_settings(slug="canary-slug", password="secret", gateFields=FORM, viewLimit=9)
     name = file.owner.post(f"{file.path}/variants").get_json()[shape]
     for prefix in ("", "/embed"):

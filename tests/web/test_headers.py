@@ -1,4 +1,4 @@
-"""The headers of everything a browser opens. Hardening M13, M14, M43 and the suggested viewer policy."""
+"""The security headers of everything that a browser opens."""
 
 import re
 

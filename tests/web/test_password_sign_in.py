@@ -189,7 +189,7 @@ def test_the_hash_of_nobody_costs_as_much_as_every_other() -> None:
 def test_known_and_unknown_addresses_cost_one_hashing(
     world: World, monkeypatch: pytest.MonkeyPatch, email: str
 ) -> None:
-    """G22: what takes the time is the hashing, and it is the same with a password, without one, without an account."""
+    """Hashing takes the same time with a password, without one, and without an account."""
     parameters = []
     hashing = argon2.low_level.verify_secret
 

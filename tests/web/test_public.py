@@ -193,7 +193,7 @@ def stable_headers(answer: TestResponse) -> dict[str, str]:
 def test_an_address_that_guesses_links_is_held_back_for_known_ones_too(
     world: World, uploaded_file: dict[str, str]
 ) -> None:
-    """Hardening M1: at most 60 unknown links a minute and address, then 429."""
+    """An address may open 60 unknown links a minute; further requests get 429."""
     for number in range(60):
         assert get_path(world, f"/guess-{number}").status_code == 404
     refused = get_path(world, f"/{uploaded_file['shortId']}")

@@ -288,7 +288,7 @@ def record_request_statements(world: World, path: str) -> list[str]:
 def test_a_revoked_link_asks_the_database_what_an_unknown_one_asks(
     world: World, revoked_variant: dict[str, Any], shape: str, prefix: str
 ) -> None:
-    """Hardening M2: not to be told from an unknown one by time; and neither writes anything."""
+    """Otherwise the time of the answer would reveal that the link existed; neither writes anything."""
     seen = record_request_statements(world, prefix + revoked_variant[shape])
     assert seen == record_request_statements(world, prefix + UNKNOWN[shape])
     assert len(seen) >= 3
@@ -296,7 +296,7 @@ def test_a_revoked_link_asks_the_database_what_an_unknown_one_asks(
 
 
 def test_a_revoked_link_answers_as_fast_as_an_unknown_one(make: Callable[..., World]) -> None:
-    """Hardening G22: median gap <= 2 ms over pairs of samples."""
+    """The median difference of pairs of samples is at most 2 ms."""
     world = make(address_limit=10_000)
     made = world.pia.upload()
     path = f"/api/v1/files/{made['uuid']}/variants"

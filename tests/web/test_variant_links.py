@@ -119,7 +119,7 @@ def test_a_variant_opens_the_same_document_under_both_its_ids(
 def test_a_viewer_of_a_variant_never_learns_the_canonical_link(
     world: World, uploaded_file: dict[str, Any], variant: dict[str, Any], shape: str
 ) -> None:
-    """Hardening M7: the canonical UUID, short id or slug in no byte served on a variant link."""
+    """No byte that is served on the link of a variant has the UUID, short id or slug of its file."""
     asset = world.pia.post(
         f"/api/v1/files/{uploaded_file['uuid']}/assets",
         data={"file": (io.BytesIO(make_picture()), "a.png"), "kind": "logo"},
@@ -178,7 +178,7 @@ def test_a_revoked_link_is_told_as_an_unknown_one(
 def test_everything_a_page_loaded_dies_with_the_variant_and_comes_back_with_it(
     world: World, uploaded_file: dict[str, Any], variant: dict[str, Any]
 ) -> None:
-    """Hardening M6: revoke, then fetch again every address seen before: 0 x 200."""
+    """After a variant is revoked, no address that it opened before answers 200."""
     reader = FakeReader(world, variant["shortId"])
     assert reader.send_next_beacon() == 204
     own = [

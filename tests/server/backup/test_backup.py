@@ -1,4 +1,4 @@
-"""``docshare admin backup`` and what comes back of it (operations.md, Administration)."""
+"""``docshare admin backup`` and what comes back of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``docshare admin check``: what is wrong is named, and what can be mended is (operations.md, Administration)."""
+"""``docshare admin check``: what is wrong is named, and what can be mended is."""
 
 from __future__ import annotations
 

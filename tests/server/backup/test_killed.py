@@ -1,4 +1,4 @@
-"""Backups and restores whose process dies on the way (operations.md, Administration)."""
+"""Backups and restores whose process dies on the way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``docshare admin restore``: verified before anything is put in place, and never half (operations.md)."""
+"""``docshare admin restore``: verified before anything is put in place, and never half."""
 
 from __future__ import annotations
 
