@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from queue import SimpleQueue
 from types import FrameType
 
 _SIGNAL_POLL_S = 0.5  # longest delay of a signal that does not interrupt the wait of the main thread
@@ -66,19 +67,30 @@ def wait_in_main_thread(stop: threading.Event) -> None:
 
 @contextmanager
 def trap_signals() -> Iterator[threading.Event]:
-    """Yield an event that the first Ctrl-C or SIGTERM sets; a second one ends the process at once."""
+    """Yield an event that the first Ctrl-C or SIGTERM sets; a second one ends the process at once.
+
+    A handler interrupts the main thread anywhere, also while it holds the lock of the event that it waits for, and
+    would then wait for itself. So the handler only adds to a queue, and a thread sets the event.
+    """
     stop = threading.Event()
+    arrivals: SimpleQueue[bool] = SimpleQueue()  # its ``put`` is reentrant, so that signal handlers may call it
 
-    def set_stop(number: int, _: FrameType | None) -> None:
+    def set_stop() -> None:
+        if arrivals.get():
+            stop.set()
+
+    def note_signal(number: int, _: FrameType | None) -> None:
         signal.signal(number, signal.SIG_DFL)
-        stop.set()
+        arrivals.put(True)
 
-    before = {number: signal.signal(number, set_stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    threading.Thread(target=set_stop, name="signals", daemon=True).start()
+    before = {number: signal.signal(number, note_signal) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield stop
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+        arrivals.put(False)
 
 
 def make_ephemeral_env(env: Mapping[str, str], data_dir: Path) -> dict[str, str]:
