@@ -151,6 +151,7 @@ _docshare() {
             'admin|trash') command='admin trash' ;;
             'admin|backup') command='admin backup' ;;
             'admin|restore') command='admin restore' ;;
+            'admin|move') command='admin move' ;;
             'admin|check') command='admin check' ;;
             'admin|sweep') command='admin sweep' ;;
             'admin|outbox') command='admin outbox' ;;
@@ -427,6 +428,7 @@ _docshare() {
         'serve|--exec') :; return ;;
         'serve|--log') _docshare_reply table plain csv tsv json jsonl ids; return ;;
         'serve|--threads') :; return ;;
+        'serve|--workers') :; return ;;
         'serve|--ready-file') _docshare_cached files; return ;;
         'dashboard|--email') :; return ;;
         'dashboard|--data') _docshare_local; return ;;
@@ -475,6 +477,10 @@ _docshare() {
         'admin restore|--sha256') :; return ;;
         'admin restore|--confirm') _docshare_local; return ;;
         'admin restore|--data') _docshare_local; return ;;
+        'admin move|--to-database') :; return ;;
+        'admin move|--to-storage') :; return ;;
+        'admin move|--to-data') _docshare_local; return ;;
+        'admin move|--data') _docshare_local; return ;;
         'admin check|--data') _docshare_local; return ;;
         'admin sweep|--data') _docshare_local; return ;;
         'admin outbox list|--data') _docshare_local; return ;;
@@ -500,6 +506,7 @@ _docshare() {
         'doctor|--body') :; return ;;
         'doctor|--egress') :; return ;;
         'doctor|--mail') :; return ;;
+        'help|--file') :; return ;;
     esac
     case "|$before" in
         '|--profile') _docshare_cached profiles; return ;;
@@ -611,10 +618,10 @@ _docshare() {
         'webhooks sample') commands='' options='--set --minimal --format --help -h' ;;
         'webhooks replay') commands='' options='--to --secret-file --speed --only --header-name --insecure-forward --dry-run -n --help -h' ;;
         'whoami') commands='' options='--help -h' ;;
-        'serve') commands='' options='--demo --host --port --data --base-url --tier --open --ephemeral --no-ephemeral --exec --dev --no-dev --log --threads --ready-file --print-env --no-print-env --help -h' ;;
+        'serve') commands='' options='--demo --host --port --data --base-url --tier --open --ephemeral --no-ephemeral --exec --dev --no-dev --log --threads --workers --ready-file --print-env --no-print-env --help -h' ;;
         'dashboard') commands='' options='--email --print --data --dry-run -n --help -h' ;;
         'trigger') commands='' options='--file --variant --set --raw --count --every --wait --confirm --dry-run -n --data --help -h' ;;
-        'admin') commands='account key login-link client invite freeze unfreeze hotspot trash backup restore check sweep outbox deliveries' options='--data --help -h' ;;
+        'admin') commands='account key login-link client invite freeze unfreeze hotspot trash backup restore move check sweep outbox deliveries' options='--data --help -h' ;;
         'admin account') commands='create list set-tier delete' options='--help -h' ;;
         'admin account create') commands='' options='--name --tier --data --dry-run -n --help -h' ;;
         'admin account list') commands='' options='--data --help -h' ;;
@@ -642,6 +649,7 @@ _docshare() {
         'admin trash purge') commands='' options='--confirm --data --dry-run -n --help -h' ;;
         'admin backup') commands='' options='--force --without-key --data --dry-run -n --help -h' ;;
         'admin restore') commands='' options='--verify-only --sha256 --hold-deliveries --confirm --data --dry-run -n --help -h' ;;
+        'admin move') commands='' options='--to-database --to-storage --to-data --data --dry-run -n --help -h' ;;
         'admin check') commands='' options='--quick --repair --data --dry-run -n --help -h' ;;
         'admin sweep') commands='' options='--data --dry-run -n --help -h' ;;
         'admin outbox') commands='list show' options='--help -h' ;;
@@ -674,7 +682,7 @@ _docshare() {
         'api') commands='' options='--raw-field -f --field -F --input --form -H --include -i --output -o --force --paginate --error-body --no-auth --dry-run -n --help -h' ;;
         'doctor') commands='' options='--only --data --body --egress --mail --redact --help -h' ;;
         'completion') commands='' options='--help -h' ;;
-        'help') commands='' options='--help -h' ;;
+        'help') commands='' options='--file --help -h' ;;
     esac
     if [[ $typed == -* ]]; then
         _docshare_reply $options --profile --url --json --format --fields --query --template --header --no-header --raw-csv --quiet -q --verbose -v --color --no-color --progress --no-input --yes -y --timeout --deadline --retries --max-wait --allow-http --ca-bundle --version --help -h
@@ -756,7 +764,7 @@ _docshare() {
             'config unset') _docshare_reply profile url format timeout retries max_wait allow_http ca_bundle client_id token_command complete_online ;;
             'api') _docshare_reply GET HEAD POST PUT PATCH DELETE OPTIONS ;;
             'completion') _docshare_reply bash zsh fish powershell ;;
-            'help') _docshare_reply apply backup ci contributing cursors documents environment exit-codes files formatting gates global library looks mail measuring plans privacy proxy query systemd webhooks ;;
+            'help') _docshare_reply apply backup ci cluster contributing cursors docker documents environment exit-codes files formatting gates global library looks mail measuring plans privacy proxy query systemd webhooks ;;
         esac
     fi
 }

@@ -100,7 +100,7 @@ Register-ArgumentCompleter -Native -CommandName docshare -ScriptBlock {
         'serve' = @()
         'dashboard' = @()
         'trigger' = @()
-        'admin' = @('account', 'key', 'login-link', 'client', 'invite', 'freeze', 'unfreeze', 'hotspot', 'trash', 'backup', 'restore', 'check', 'sweep', 'outbox', 'deliveries')
+        'admin' = @('account', 'key', 'login-link', 'client', 'invite', 'freeze', 'unfreeze', 'hotspot', 'trash', 'backup', 'restore', 'move', 'check', 'sweep', 'outbox', 'deliveries')
         'admin account' = @('create', 'list', 'set-tier', 'delete')
         'admin account create' = @()
         'admin account list' = @()
@@ -128,6 +128,7 @@ Register-ArgumentCompleter -Native -CommandName docshare -ScriptBlock {
         'admin trash purge' = @()
         'admin backup' = @()
         'admin restore' = @()
+        'admin move' = @()
         'admin check' = @()
         'admin sweep' = @()
         'admin outbox' = @('list', 'show')
@@ -256,7 +257,7 @@ Register-ArgumentCompleter -Native -CommandName docshare -ScriptBlock {
         'webhooks sample' = @('--set', '--minimal', '--format', '--help', '-h')
         'webhooks replay' = @('--to', '--secret-file', '--speed', '--only', '--header-name', '--insecure-forward', '--dry-run', '-n', '--help', '-h')
         'whoami' = @('--help', '-h')
-        'serve' = @('--demo', '--host', '--port', '--data', '--base-url', '--tier', '--open', '--ephemeral', '--no-ephemeral', '--exec', '--dev', '--no-dev', '--log', '--threads', '--ready-file', '--print-env', '--no-print-env', '--help', '-h')
+        'serve' = @('--demo', '--host', '--port', '--data', '--base-url', '--tier', '--open', '--ephemeral', '--no-ephemeral', '--exec', '--dev', '--no-dev', '--log', '--threads', '--workers', '--ready-file', '--print-env', '--no-print-env', '--help', '-h')
         'dashboard' = @('--email', '--print', '--data', '--dry-run', '-n', '--help', '-h')
         'trigger' = @('--file', '--variant', '--set', '--raw', '--count', '--every', '--wait', '--confirm', '--dry-run', '-n', '--data', '--help', '-h')
         'admin' = @('--data', '--help', '-h')
@@ -287,6 +288,7 @@ Register-ArgumentCompleter -Native -CommandName docshare -ScriptBlock {
         'admin trash purge' = @('--confirm', '--data', '--dry-run', '-n', '--help', '-h')
         'admin backup' = @('--force', '--without-key', '--data', '--dry-run', '-n', '--help', '-h')
         'admin restore' = @('--verify-only', '--sha256', '--hold-deliveries', '--confirm', '--data', '--dry-run', '-n', '--help', '-h')
+        'admin move' = @('--to-database', '--to-storage', '--to-data', '--data', '--dry-run', '-n', '--help', '-h')
         'admin check' = @('--quick', '--repair', '--data', '--dry-run', '-n', '--help', '-h')
         'admin sweep' = @('--data', '--dry-run', '-n', '--help', '-h')
         'admin outbox' = @('--help', '-h')
@@ -319,7 +321,7 @@ Register-ArgumentCompleter -Native -CommandName docshare -ScriptBlock {
         'api' = @('--raw-field', '-f', '--field', '-F', '--input', '--form', '-H', '--include', '-i', '--output', '-o', '--force', '--paginate', '--error-body', '--no-auth', '--dry-run', '-n', '--help', '-h')
         'doctor' = @('--only', '--data', '--body', '--egress', '--mail', '--redact', '--help', '-h')
         'completion' = @('--help', '-h')
-        'help' = @('--help', '-h')
+        'help' = @('--file', '--help', '-h')
     }
     $values = @{
         '|--profile' = @('<profiles>')
@@ -526,6 +528,7 @@ Register-ArgumentCompleter -Native -CommandName docshare -ScriptBlock {
         'serve|--exec' = @()
         'serve|--log' = @('table', 'plain', 'csv', 'tsv', 'json', 'jsonl', 'ids')
         'serve|--threads' = @()
+        'serve|--workers' = @()
         'serve|--ready-file' = @('<files>')
         'dashboard|--email' = @()
         'trigger|--file' = @('<files>')
@@ -547,6 +550,8 @@ Register-ArgumentCompleter -Native -CommandName docshare -ScriptBlock {
         'admin hotspot add|--audio' = @()
         'admin trash purge|--confirm' = @('<files>')
         'admin restore|--sha256' = @()
+        'admin move|--to-database' = @()
+        'admin move|--to-storage' = @()
         'admin deliveries list|--state' = @('queued', 'delivered', 'abandoned')
         'auth login|--scope' = @()
         'auth login|--callback-port' = @()
@@ -564,6 +569,7 @@ Register-ArgumentCompleter -Native -CommandName docshare -ScriptBlock {
         'doctor|--body' = @()
         'doctor|--egress' = @()
         'doctor|--mail' = @()
+        'help|--file' = @()
     }
     $arguments = @{
         'files download' = @('<files>')
@@ -630,7 +636,7 @@ Register-ArgumentCompleter -Native -CommandName docshare -ScriptBlock {
         'config unset' = @('profile', 'url', 'format', 'timeout', 'retries', 'max_wait', 'allow_http', 'ca_bundle', 'client_id', 'token_command', 'complete_online')
         'api' = @('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS')
         'completion' = @('bash', 'zsh', 'fish', 'powershell')
-        'help' = @('apply', 'backup', 'ci', 'contributing', 'cursors', 'documents', 'environment', 'exit-codes', 'files', 'formatting', 'gates', 'global', 'library', 'looks', 'mail', 'measuring', 'plans', 'privacy', 'proxy', 'query', 'systemd', 'webhooks')
+        'help' = @('apply', 'backup', 'ci', 'cluster', 'contributing', 'cursors', 'docker', 'documents', 'environment', 'exit-codes', 'files', 'formatting', 'gates', 'global', 'library', 'looks', 'mail', 'measuring', 'plans', 'privacy', 'proxy', 'query', 'systemd', 'webhooks')
     }
     $current = ''
     $before = ''

@@ -14,6 +14,7 @@ from tests.support.clock import FakeClock
 if TYPE_CHECKING:
     from docshare.server.pdf.engine import PdfEngine
     from tests.support.cast import World
+    from tests.support.redis import RedisServer
 
 
 # How fast a busy machine makes examples and checks them says nothing about what is tested.
@@ -23,12 +24,34 @@ settings.load_profile("any machine")
 
 @pytest.fixture(scope="session")
 def engine() -> Iterator[PdfEngine]:
-    """One pool of PDF workers for the whole run: starting them is the slow part."""
+    """Yield one pool of PDF workers for the whole run: starting them is the slow part."""
     from docshare.server.pdf.engine import PdfEngine
 
     pool = PdfEngine(workers=1)
     yield pool
     pool.close()
+
+
+@pytest.fixture(scope="session")
+def running_redis() -> Iterator[RedisServer]:
+    """Yield one Redis server for the whole run. Tests ask for ``redis_server``."""
+    from tests.support.redis import run_redis
+
+    with run_redis() as server:
+        yield server
+
+
+@pytest.fixture
+def patient_redis(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let instances wait for Redis as long as a busy machine needs."""
+    monkeypatch.setattr("docshare.server.outbound.shared_memory._TIMEOUT_S", 10.0)
+
+
+@pytest.fixture
+def redis_server(running_redis: RedisServer, patient_redis: None) -> RedisServer:
+    """Return a Redis server without keys. A test that stops the server runs its own."""
+    running_redis.run("FLUSHALL")
+    return running_redis
 
 
 @pytest.fixture
@@ -38,7 +61,7 @@ def clock() -> FakeClock:
 
 @pytest.fixture
 def make(tmp_path: Path, clock: FakeClock, engine: PdfEngine) -> Iterator[Callable[..., World]]:
-    """A function that makes a world; settings of the server are its keyword arguments."""
+    """Yield a function that makes a world; settings of the server are its keyword arguments."""
     from tests.support.cast import close_world, make_runtime, make_world
 
     made: list[World] = []
@@ -54,5 +77,5 @@ def make(tmp_path: Path, clock: FakeClock, engine: PdfEngine) -> Iterator[Callab
 
 @pytest.fixture
 def world(make: Callable[..., World]) -> World:
-    """An instance with its cast: fay (Free), bea (Basic), pia (Pro) and mal, a stranger."""
+    """Return an instance with its cast: fay (Free), bea (Basic), pia (Pro) and mal, a stranger."""
     return make()

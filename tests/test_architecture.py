@@ -48,8 +48,9 @@ FORBIDDEN: dict[str, tuple[str, ...]] = {
 SERVER_COMMANDS = {
     "docshare.cli.framework.admin_channel", "docshare.cli.framework.local_server",
     "docshare.cli.commands.admin.backup", "docshare.cli.commands.admin.check", "docshare.cli.commands.admin.instance",
-    "docshare.cli.commands.admin.restore", "docshare.cli.commands.lint.command",
-    "docshare.cli.commands.serve.command", "docshare.cli.commands.serve.share",
+    "docshare.cli.commands.admin.move", "docshare.cli.commands.admin.restore", "docshare.cli.commands.lint.command",
+    "docshare.cli.commands.serve.command",
+    "docshare.cli.commands.serve.startup", "docshare.cli.commands.serve.share",
 }  # fmt: skip
 
 # A noun of the command line -> the other nouns whose modules it may import.
@@ -86,7 +87,7 @@ FLAT = {"docshare/contract", "docshare/client", "docshare/server/api", "docshare
 # Where the server may read a clock or make random values. Monotonic time measures sockets, processes and log lines.
 CLOCK_AND_RANDOM_CALLS = {"time.time", "time.time_ns", "datetime.now", "datetime.utcnow", "date.today", "uuid.uuid4"}
 RANDOM_MODULES = {"random", "secrets"}
-CLOCK_READERS = {"docshare.server.runtime", "docshare.server.store.instance"}
+CLOCK_READERS = {"docshare.server.runtime", "docshare.server.store.identity"}
 
 
 def list_modules() -> Iterator[tuple[str, Path]]:

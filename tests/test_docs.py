@@ -19,7 +19,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def typed_commands() -> list[str]:
-    """Every ``docshare ...`` line of the README and of the topics, without comments, pipes and redirections."""
+    """Return every ``docshare ...`` line of the README and of the topics, without comments, pipes and redirections."""
     texts = ["\n".join(pair) for pair in re.findall(r"```(?:sh|console)\n(.*?)```|`([^`\n]+)`", README, re.DOTALL)]
     texts += ["\n".join(topic_examples(topics.load(topic))) for topic in topics.TOPICS]
     found = []
@@ -31,7 +31,7 @@ def typed_commands() -> list[str]:
 
 
 def topic_examples(text: str) -> list[str]:
-    """The lines of a topic that stand behind four spaces, those that end in a backslash joined with the next."""
+    """Return the lines of a topic that are indented by four spaces, with backslash continuations joined."""
     return re.findall(r"^    (?! {12})(.+)$", re.sub(r" \\\n\s*", " ", text), re.MULTILINE)
 
 

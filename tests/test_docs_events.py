@@ -23,12 +23,12 @@ from tests.test_docs import README
 
 
 def readme_chapter(title: str) -> str:
-    """The text of a chapter of the README, with its line breaks as spaces."""
+    """Return the text of a chapter of the README, with its line breaks as spaces."""
     return " ".join(README.split(f"### {title}\n")[1].split("\n### ")[0].split("\n## ")[0].split())
 
 
 def code_block(language: str, title: str) -> str:
-    """The one block of code in ``language`` below a heading."""
+    """Return the one block of code in ``language`` below a heading."""
     (found,) = re.findall(rf"```{language}\n(.*?)```", README.split(f"# {title}\n")[1].split("\n#")[0], re.DOTALL)
     return found
 

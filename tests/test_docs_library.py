@@ -39,13 +39,13 @@ def example_server(server: ServerProcess, tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def topic_code() -> str:
-    """All Python of the topic, in one piece. What stands further to the right belongs to a table."""
+    """Return all Python of the topic in one piece. Lines with a larger indent belong to a table."""
     blocks = re.findall(r"(?:^    (?! {12}).*\n|^\n(?=\n*    ))+", topics.load("library"), re.MULTILINE)
     return "\n".join(textwrap.dedent(block) for block in blocks if not block.strip().startswith("docshare "))
 
 
 def readme_code() -> str:
-    """All Python of the README's section."""
+    """Return all Python of the README's section."""
     section = README.split("\n## The Python library\n")[1].split("\n## ")[0]
     return "\n".join(re.findall(r"```python\n(.*?)```", section, re.DOTALL))
 

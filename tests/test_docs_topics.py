@@ -28,7 +28,8 @@ LARGEST = max(plan.stored_bytes for plan in PLAN_LIMITS.values())
 
 
 def example_block(topic: str, begin: str, end: str) -> str:
-    """The example lines of a topic from the one that begins with ``begin`` to the one that begins with ``end``."""
+    """Return the example lines of a topic from the one that begins with ``begin`` to the one that begins with
+    ``end``."""
     text = topics.load(topic)
     start = text.index(f"\n    {begin}") + 1
     return textwrap.dedent(text[start : text.index(f"\n    {end}", start) + len(f"\n    {end}")] + "\n")
@@ -44,14 +45,11 @@ def test_both_proxies_let_the_largest_upload_through_and_little_more() -> None:
 
 
 def test_both_proxies_lead_to_the_port_that_serve_takes() -> None:
-    from docshare.cli.framework.app import get_command
-    from docshare.cli.main import app
+    from docshare.cli.commands.serve.address import DEFAULT_PORT
 
-    serve = get_command(app).get_command(None, "serve")
-    (port,) = [option.default for option in serve.params if option.name == "port"]
     text = topics.load("proxy")
-    assert f"proxy_pass http://127.0.0.1:{port};" in text
-    assert f"reverse_proxy 127.0.0.1:{port} " in text
+    assert f"proxy_pass http://127.0.0.1:{DEFAULT_PORT};" in text
+    assert f"reverse_proxy 127.0.0.1:{DEFAULT_PORT} " in text
 
 
 def test_nginx_replaces_what_a_stranger_says_of_his_address() -> None:

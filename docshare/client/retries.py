@@ -18,8 +18,8 @@ _MIN_RATE_LIMIT_WAIT = 0.5  # seconds; a Retry-After of 0 must not turn into a b
 
 
 class Call(NamedTuple):
-    """One request. ``path`` is relative to ``root``; ``repeatable``: the request is idempotent; ``again``: statuses
-    after which it is retried in any case, and how often, because the server then did nothing."""
+    """One request. ``path`` is relative to ``root``; ``is_repeatable``: the request is idempotent; ``retry_limits``:
+    statuses after which it is retried in any case, and how often, because the server then did nothing."""
 
     method: str
     path: str

@@ -51,6 +51,7 @@ RESERVED_SLUGS = frozenset(
         "healthz",
         "login",
         "logout",
+        "metrics",
         "notices",
         "oauth",
         "oembed",

@@ -7,7 +7,8 @@ LEVELS = ("note", "warning", "error")
 
 
 class LintCheck(NamedTuple):
-    """``about``: what the check looks for; ``fix``: how to fix it; ``cleaned``: whether ``--strip`` removes it."""
+    """``description``: what the check looks for; ``fix``: how to fix it; ``is_removed_by_clean``: whether ``--strip``
+    removes it."""
 
     description: str
     fix: str

@@ -11,8 +11,8 @@ _PROOF_CONTEXT = "docshare local request"
 
 def compute_proof(instance_key: str, authorization: str) -> str:
     """Return the value of ``HEADER`` for a request with this ``Authorization`` header."""
-    said = f"{_PROOF_CONTEXT}\n{authorization}".encode("utf-8", "replace")
-    return hmac.digest(instance_key.encode(), said, "sha256").hex()
+    message = f"{_PROOF_CONTEXT}\n{authorization}".encode("utf-8", "replace")
+    return hmac.digest(instance_key.encode(), message, "sha256").hex()
 
 
 def is_proof(value: str, instance_key: str, authorization: str) -> bool:

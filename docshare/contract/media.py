@@ -12,8 +12,8 @@ DESIGN_IMPORT_NAME = "design-tool-design.pdf"
 
 
 class DocumentType(NamedTuple):
-    """An accepted input: its media ``type``, file ``extension``, ``cap`` in bytes on every plan (None: the limit of the
-    plan for stored PDFs), and whether it is ``converted`` to PDF first."""
+    """An accepted input: its media ``type``, file ``extension``, ``cap`` in bytes on every plan (None: the limit of
+    the plan for stored PDFs), and whether it is converted to PDF first (``is_converted``)."""
 
     type: str
     extension: str

@@ -39,9 +39,9 @@ class Lane(Enum):
 
 
 class LaneProperties(NamedTuple):
-    """``prefix``: the start of the token, for secret scanners (None: issued by others); ``bearer``: whether it is sent
-    in the Authorization header; ``scopes``: the scopes it can have; ``granted``: True if it has only the scopes granted
-    to it, False if it has all of ``scopes``; ``lifetime_ms``: None if it does not expire."""
+    """``prefix``: the start of the token, for secret scanners (None: issued by others); ``bearer``: whether it is
+    sent in the Authorization header; ``scopes``: the scopes it can have; ``is_limited_to_grant``: True if it has only
+    the scopes granted to it, False if it has all of ``scopes``; ``lifetime_ms``: None if it does not expire."""
 
     prefix: str | None
     bearer: bool
@@ -75,7 +75,7 @@ _PUBLIC: frozenset[Lane] = frozenset()
 
 class Operation(NamedTuple):
     """One route: the required ``scope`` (None: no scope), the accepted ``lanes`` of credentials (empty: no credential
-    needed), and ``addition`` for routes marked ``x-addition`` in openapi.yaml, which other servers may not have."""
+    needed), and ``is_extension`` for routes marked ``x-addition`` in openapi.yaml, which other servers may not have."""
 
     method: str
     path: str

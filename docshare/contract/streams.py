@@ -11,7 +11,7 @@ INT64_MAX = 2**63 - 1
 
 
 class Stream(NamedTuple):
-    """The required ``plan``, the ``largest`` cursor (greater ones are clamped), and the ``keys`` of a row in order;
+    """The required ``plan``, the ``max_cursor`` (greater ones are clamped), and the ``keys`` of a row in order;
     ``optional`` keys are absent if they have no value."""
 
     plan: Plan

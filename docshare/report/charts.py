@@ -56,10 +56,10 @@ def thin_out(found: Sequence[_Item]) -> Sequence[_Item]:
     return found[:: max(1, -(-len(found) // _MAX_COLUMNS))]
 
 
-def page_column(place: int, count: int, page: str, share: float, said: str) -> ChartColumn:
+def page_column(place: int, count: int, page: str, share: float, tip: str) -> ChartColumn:
     """Return the column of a page at ``place`` of ``count`` columns; about every twelfth has its number as label."""
     each = max(1, -(-count // 12))
-    return ChartColumn(share, said, page if place % each == 0 else "", minor=place % (each * 2) != 0)
+    return ChartColumn(share, tip, page if place % each == 0 else "", minor=place % (each * 2) != 0)
 
 
 def draw_columns(key: str, title: str, description: str, found: Sequence[ChartColumn], scale: tuple[str, ...]) -> Chart:
@@ -127,8 +127,8 @@ def draw_heat_map(
     drawn = []
     for line, row in enumerate(cells):
         for hour, found in enumerate(row):
-            said = f"{names[line]}, {words.format_hour(hour)} UTC: {words.format_plural(found, 'view')}"
-            drawn.append(_draw_cell(hour * 100 / 24, line * height, height, found, highest, said))
+            tip = f"{names[line]}, {words.format_hour(hour)} UTC: {words.format_plural(found, 'view')}"
+            drawn.append(_draw_cell(hour * 100 / 24, line * height, height, found, highest, tip))
     labels = [
         element("text", f"{hour:02d}", x=format_percent((hour + 0.5) * 100 / 24), y="14", text_anchor="middle",
                 class_="minor" if hour % 6 else None)
@@ -141,7 +141,7 @@ def draw_heat_map(
     )
 
 
-def _draw_cell(x: float, y: float, height: float, found: int, highest: int, said: str) -> Markup:
+def _draw_cell(x: float, y: float, height: float, found: int, highest: int, tip: str) -> Markup:
     level = heat_level(found, highest)
     box = element(
         "rect", x=format_percent(x + 0.25), y=format_percent(y + 0.8), width=format_percent(100 / 24 - 0.5),
@@ -158,7 +158,7 @@ def _draw_cell(x: float, y: float, height: float, found: int, highest: int, said
     }
     short = str(found) if found < 1_000 else "∞" if found >= 10**6 else f"{found // 1_000}k"
     word = element("text", short, class_=f"heat-word on-{level}", **middle)
-    return element("g", tooltip(said), box, word, class_="tipped")
+    return element("g", tooltip(tip), box, word, class_="tipped")
 
 
 def heat_level(found: int, highest: int) -> int:

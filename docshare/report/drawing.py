@@ -29,8 +29,8 @@ class ReportInput:
     """The input of a report: unchanged JSON of the API; None if the plan or the server does not provide it.
 
     ``report``, ``pages``, ``marks``, ``annotations``, and ``feedback`` are the responses of readership,
-    readership/pages, page-marks, annotations, and feedback; ``pictures``: thumbnails by page number; ``code``: address
-    of the image of the QR code, or None; ``made_at``: time of creation in milliseconds.
+    readership/pages, page-marks, annotations, and feedback; ``pictures``: thumbnails by page number; ``code``:
+    address of the image of the QR code, or None; ``created_at``: time of creation in milliseconds.
     """
 
     report: Row
@@ -147,21 +147,21 @@ def _describe_state(file: Row) -> str:
     if burned is not None:
         when = words.format_date_time(burned)
         return f"The view limit was reached on {when} UTC. The link is closed; readership is kept."
-    said = []
+    sentences = []
     if file.get("pageRangeEmpty"):
         first, last = (
             read_number(read_object(file.get("pageRange")).get("from")),
             read_number(read_object(file.get("pageRange")).get("to")),
         )
-        said.append(
+        sentences.append(
             f"Readers see no pages: this version does not contain the shared {words.format_pages(first, last)}."
         )
     if limit := read_number(file.get("viewLimit")):
         used = words.format_count(read_number(file.get("viewsConsumed")))
-        said.append(f"{used} of {words.format_plural(limit, 'view')} are used.")
+        sentences.append(f"{used} of {words.format_plural(limit, 'view')} are used.")
     if ends is not None:
-        said.append(f"The link ends on {words.format_date_time(ends)} UTC.")
-    return " ".join(said)
+        sentences.append(f"The link ends on {words.format_date_time(ends)} UTC.")
+    return " ".join(sentences)
 
 
 def _list_hidden_sections(tier: str) -> list[tuple[str, str]]:

@@ -66,14 +66,14 @@ def list_proofed_pages(
     marked = {
         read_number(row.get("page")): row for row in list_objects(read_object(marks).get("pages")) if _count_marks(row)
     }
-    told = {
+    rows = {
         read_number(row.get("page")): list_objects(row.get("annotations"))
         for row in list_objects(read_object(annotations).get("pages"))
     }
-    told = {page: found for page, found in told.items() if found}
+    rows = {page: found for page, found in rows.items() if found}
     return [
-        _build_proofed_page(page, marked.get(page), told.get(page, []), pictures.get(page))
-        for page in sorted({*marked, *told})
+        _build_proofed_page(page, marked.get(page), rows.get(page, []), pictures.get(page))
+        for page in sorted({*marked, *rows})
     ]
 
 
@@ -82,7 +82,7 @@ def list_proofed_numbers(marks: Row | None, annotations: Row | None) -> list[int
     return [proof.page for proof in list_proofed_pages(marks, annotations, {})]
 
 
-def _build_proofed_page(page: int, marks: Row | None, told: list[Row], picture: Thumbnail | None) -> ProofedPage:
+def _build_proofed_page(page: int, marks: Row | None, annotations: list[Row], picture: Thumbnail | None) -> ProofedPage:
     found = _count_marks(marks) if marks else []
     remarks = tuple(
         AnnotationEntry(
@@ -91,9 +91,11 @@ def _build_proofed_page(page: int, marks: Row | None, told: list[Row], picture: 
             clean_text(row.get("note")),
             display_time(row.get("createdAt")),
         )
-        for place, row in enumerate(told, 1)
+        for place, row in enumerate(annotations, 1)
     )
-    boxes = [box for place, row in enumerate(told, 1) for box in _draw_region(place, read_object(row.get("rect")))]
+    boxes = [
+        box for place, row in enumerate(annotations, 1) for box in _draw_region(place, read_object(row.get("rect")))
+    ]
     return ProofedPage(
         page,
         picture,
@@ -133,7 +135,7 @@ def summarize_marks(marks: Row | None) -> tuple[tuple[str, str], ...]:
 
 def list_marks_by_viewer(marks: Row | None) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
     """Return each reader with their marks: ``(kind, words)``."""
-    told = []
+    rows = []
     for row in list_objects(read_object(marks).get("viewers")):
         given = [
             (kind, f"{_SYMBOLS[kind]} {words.format_pages(page, page)}")
@@ -141,8 +143,8 @@ def list_marks_by_viewer(marks: Row | None) -> tuple[tuple[str, tuple[tuple[str,
             for kind, page in [(clean_text(mark.get("mark")), read_number(mark.get("page")))]
             if kind in MARKS
         ]
-        told.append((clean_text(row.get("identity")) or "A reader", tuple(given)))
-    return tuple(told)
+        rows.append((clean_text(row.get("identity")) or "A reader", tuple(given)))
+    return tuple(rows)
 
 
 def list_notes(feedback: Row | None) -> list[NoteEntry]:

@@ -106,8 +106,8 @@ def describe_uncounted(report: Row) -> str:
     ]
     if "uncounted" not in report:  # the plan shows the sum only
         found = [("unconfirmed", read_number(read_object(report.get("summary")).get("unconfirmedSessions")))]
-    said = [f"{words.format_count(count)} {_UNCOUNTED_REASONS.get(label, label)}" for label, count in found if count]
-    return f"Not counted: {', '.join(said)}." if said else ""
+    text = [f"{words.format_count(count)} {_UNCOUNTED_REASONS.get(label, label)}" for label, count in found if count]
+    return f"Not counted: {', '.join(text)}." if text else ""
 
 
 def _describe_returning(summary: Row) -> str:
@@ -217,13 +217,13 @@ def _describe_furthest(steps: Sequence[_Step], report: Row) -> str:
     if not steps or not steps[0][1]:
         return ""
     page, _, pct = steps[-1]
-    said = f"{words.format_percent(pct)} of the sessions reached page {words.format_count(page)}, the last one."
+    text = f"{words.format_percent(pct)} of the sessions reached page {words.format_count(page)}, the last one."
     drops = [(before[2] - after[2], before[0]) for before, after in pairwise(steps)]
     most, where = max(drops, default=(0.0, 0), key=lambda drop: drop[0])
     if most <= 0 or not _has_uniform_page_range(report):
-        return said
+        return text
     return (
-        f"{said} The largest drop is after page {words.format_count(where)}, where {words.format_percent(most)} stop."
+        f"{text} The largest drop is after page {words.format_count(where)}, where {words.format_percent(most)} stop."
     )
 
 

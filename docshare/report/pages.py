@@ -56,19 +56,19 @@ def build_pages_section(
 ) -> PagesSection | None:
     """Return the pages of ``GET .../readership/pages``; None without it. ``seen``: the first and the last page of the
     page range, if there is one."""
-    told = _list_visible_pages(answer, seen)
-    if not told:
+    rows = _list_visible_pages(answer, seen)
+    if not rows:
         return None
-    longest = max(read_number(row.get("avgDurationMs")) for row in told)
-    insight = _describe_pages(told, longest)
+    longest = max(read_number(row.get("avgDurationMs")) for row in rows)
+    insight = _describe_pages(rows, longest)
     if not pictures:
-        lines = tuple(_build_table_row(row) for row in told[:_MAX_TABLE_ROWS])
+        lines = tuple(_build_table_row(row) for row in rows[:_MAX_TABLE_ROWS])
         return PagesSection(
-            (), (), max(0, len(told) - _MAX_TABLE_ROWS), insight, _build_figure(told, longest, insight, lines)
+            (), (), max(0, len(rows) - _MAX_TABLE_ROWS), insight, _build_figure(rows, longest, insight, lines)
         )
-    leaves = tuple(_build_tile(row, longest, pictures) for row in told[:MAX_THUMBNAILS])
-    more = tuple(_build_table_row(row) for row in told[MAX_THUMBNAILS : MAX_THUMBNAILS + _MAX_TABLE_ROWS])
-    return PagesSection(leaves, more, max(0, len(told) - MAX_THUMBNAILS - _MAX_TABLE_ROWS), insight, None)
+    leaves = tuple(_build_tile(row, longest, pictures) for row in rows[:MAX_THUMBNAILS])
+    more = tuple(_build_table_row(row) for row in rows[MAX_THUMBNAILS : MAX_THUMBNAILS + _MAX_TABLE_ROWS])
+    return PagesSection(leaves, more, max(0, len(rows) - MAX_THUMBNAILS - _MAX_TABLE_ROWS), insight, None)
 
 
 def list_thumbnail_numbers(answer: Row | None, seen: tuple[int, int] | None) -> list[int]:
@@ -78,9 +78,9 @@ def list_thumbnail_numbers(answer: Row | None, seen: tuple[int, int] | None) -> 
 
 def _list_visible_pages(answer: Row | None, seen: tuple[int, int] | None) -> list[Row]:
     first, last = seen or (1, _MAX_PAGE)
-    told = list_objects(read_object(answer).get("pages"))
+    rows = list_objects(read_object(answer).get("pages"))
     # A page outside the range may have been read before the range was set, or through a link that shows more.
-    return [row for row in told if first <= read_number(row.get("pageNumber")) <= last or read_number(row.get("views"))]
+    return [row for row in rows if first <= read_number(row.get("pageNumber")) <= last or read_number(row.get("views"))]
 
 
 def _build_tile(row: Row, longest: int, pictures: Mapping[int, Thumbnail]) -> PageTile:
@@ -96,14 +96,14 @@ def _build_table_row(row: Row) -> tuple[str, ...]:
     return (words.format_count(read_number(row.get("pageNumber"))), *_format_page_facts(row))
 
 
-def _build_figure(told: list[Row], longest: int, insight: str, lines: tuple[tuple[str, ...], ...]) -> Figure:
+def _build_figure(rows: list[Row], longest: int, insight: str, lines: tuple[tuple[str, ...], ...]) -> Figure:
     top = charts.round_time_scale(longest)
-    shown = charts.thin_out(told)
+    shown = charts.thin_out(rows)
     columns = []
     for place, row in enumerate(shown):
         page, millis = words.format_count(read_number(row.get("pageNumber"))), read_number(row.get("avgDurationMs"))
-        said = f"Page {page}: {words.format_millis(millis)} on average"
-        columns.append(charts.page_column(place, len(shown), page, millis * 100 / top, said))
+        text = f"Page {page}: {words.format_millis(millis)} on average"
+        columns.append(charts.page_column(place, len(shown), page, millis * 100 / top, text))
     scale = tuple(words.format_millis(top * quarter // 4) for quarter in (4, 3, 2, 1, 0))
     chart = charts.draw_columns("times", "Average time on each page", insight, columns, scale)
     return Figure("times", "Average time on each page", insight, chart, TABLE_HEAD, lines)
@@ -118,13 +118,13 @@ def _format_page_facts(row: Row) -> tuple[str, str, str]:
     )
 
 
-def _describe_pages(told: list[Row], longest: int) -> str:
+def _describe_pages(rows: list[Row], longest: int) -> str:
     if not longest:
         return "No page has been viewed yet."
-    first = next(row for row in told if read_number(row.get("avgDurationMs")) == longest)
+    first = next(row for row in rows if read_number(row.get("avgDurationMs")) == longest)
     page = words.format_count(read_number(first.get("pageNumber")))
-    said = f"Readers stay longest on page {page}: {words.format_millis(longest)} on average."
-    unseen = sum(1 for row in told if not read_number(row.get("views")))
+    text = f"Readers stay longest on page {page}: {words.format_millis(longest)} on average."
+    unseen = sum(1 for row in rows if not read_number(row.get("views")))
     if not unseen:
-        return said
-    return f"{said} {words.format_plural(unseen, 'page has', 'pages have')} not been viewed."
+        return text
+    return f"{text} {words.format_plural(unseen, 'page has', 'pages have')} not been viewed."

@@ -120,10 +120,10 @@ def build_contact_table(report: Row) -> ContactTable | None:
     """Return the form responses; None if the plan does not include them."""
     if "contacts" not in report:
         return None
-    told = list_objects(report["contacts"])
-    head = tuple(dict.fromkeys(clean_text(key) for row in told for key in read_object(row.get("fields"))))[:_MAX_FIELDS]
+    rows = list_objects(report["contacts"])
+    head = tuple(dict.fromkeys(clean_text(key) for row in rows for key in read_object(row.get("fields"))))[:_MAX_FIELDS]
     lines = []
-    for row in told:
+    for row in rows:
         fields = {clean_text(key): clean_text(value) for key, value in read_object(row.get("fields")).items()}
         lines.append((tuple(fields.get(key, "") for key in head), display_time(row.get("createdAt"))))
     return ContactTable(head, tuple(lines))
@@ -133,8 +133,8 @@ def list_recipient_links(report: Row) -> list[RecipientLinkEntry] | None:
     """Return the variants, those with most sessions first; None if the plan does not include them."""
     if "variants" not in report:
         return None
-    told = sorted(list_objects(report["variants"]), key=lambda row: -read_number(row.get("sessions")))
-    highest = max((read_number(row.get("sessions")) for row in told), default=0) or 1
+    rows = sorted(list_objects(report["variants"]), key=lambda row: -read_number(row.get("sessions")))
+    highest = max((read_number(row.get("sessions")) for row in rows), default=0) or 1
     return [
         RecipientLinkEntry(
             clean_text(row.get("label")) or ("Label erased" if row.get("redacted") is True else "Without a label"),
@@ -143,7 +143,7 @@ def list_recipient_links(report: Row) -> list[RecipientLinkEntry] | None:
             words.format_millis(read_number(row.get("avgTimeMs"))),
             charts.draw_bar(read_number(row.get("sessions")) * 100 / highest),
         )
-        for row in told
+        for row in rows
     ]
 
 
@@ -151,7 +151,7 @@ def list_taps(report: Row) -> list[TapEntry] | None:
     """Return the taps on hotspots and on the call to action; None if the plan does not include them."""
     if "hotspotTaps" not in report and "ctaTaps" not in report:
         return None
-    told = [
+    rows = [
         (
             clean_text(row.get("label")) or "Hotspot",
             f"page {words.format_count(read_number(row.get('page')))}",
@@ -161,9 +161,9 @@ def list_taps(report: Row) -> list[TapEntry] | None:
     ]
     cta = read_number(report.get("ctaTaps"))
     if cta:
-        told.append(("Call to action", "on every page", cta))
-    highest = max((found for _, _, found in told), default=0) or 1
+        rows.append(("Call to action", "on every page", cta))
+    highest = max((found for _, _, found in rows), default=0) or 1
     return [
         TapEntry(name, place, words.format_count(found), charts.draw_bar(found * 100 / highest))
-        for name, place, found in told
+        for name, place, found in rows
     ]

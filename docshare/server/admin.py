@@ -1,4 +1,4 @@
-"""The admin channel: ``docshare admin`` commands, in process or handed to the running server over loopback."""
+"""The admin channel: ``docshare admin`` commands, run in process or sent to the running server over loopback."""
 
 import hmac
 import ipaddress
@@ -26,12 +26,12 @@ from docshare.server.services.links import invites
 from docshare.server.services.oauth import clients
 from docshare.server.services.operations import diagnosis, mail, sweeps
 from docshare.server.services.webhooks import deliveries
-from docshare.server.store.instance import instance_key
+from docshare.server.store.identity import instance_key
 
 PATH = "/_admin"
 _TEXT_LIMIT = URL_CHARS
 _BODY_LIMIT = 64 * 1024
-_VALUE_PREFIX = "set."  # before the keys of the values that an event is triggered with
+_VALUE_PREFIX = "set."  # prefix of the keys of the values for a triggered event
 _LISTENER_FIELDS = tuple(field.name for field in fields(ListenerInput))
 
 Arguments = Mapping[str, str]
@@ -90,7 +90,7 @@ def _start_listener(runtime: Runtime, args: Arguments) -> dict[str, Any]:
 
 
 def _trigger_event(runtime: Runtime, args: Arguments) -> dict[str, Any]:
-    wish = triggers.TriggerInput(
+    event = triggers.TriggerInput(
         kind=args["kind"],
         file=args["file"],
         variant=args.get("variant", ""),
@@ -98,7 +98,7 @@ def _trigger_event(runtime: Runtime, args: Arguments) -> dict[str, Any]:
         has_consent=args.get("consent") == "yes",
         is_rehearsal=args.get("rehearse") == "yes",
     )
-    return triggers.trigger_event(runtime, wish)
+    return triggers.trigger_event(runtime, event)
 
 
 def _list_trash(runtime: Runtime, args: Arguments) -> list[dict[str, Any]]:
@@ -120,7 +120,8 @@ def _start_probe(runtime: Runtime, args: Arguments) -> dict[str, Any]:  # noqa: 
 
 @dataclass(frozen=True)
 class AdminCommand:
-    """``needs``: names of the arguments that must be given; ``run`` returns what ``--json`` prints."""
+    """An admin command. ``required_arguments``: names of the required arguments; ``run`` returns what ``--json``
+    prints."""
 
     run: Callable[[Runtime, Arguments], Any]
     required_arguments: tuple[str, ...] = ()
@@ -206,7 +207,7 @@ def run_command(runtime: Runtime, command: str, args: Arguments) -> Any:
 
 
 def register(app: Flask) -> None:
-    """Open the channel: loopback only, with the instance key."""
+    """Register the channel: loopback only, with the instance key."""
     app.add_url_rule(PATH, "admin", _handle_request, methods=["POST"])
 
 
@@ -223,7 +224,7 @@ def _handle_request() -> Response:
 
 
 def _is_local_request() -> bool:
-    # A proxy on this host would make everybody local, so a forwarded request is never from here.
+    # A proxy on this host would make everybody local, so a forwarded request is never accepted.
     forwarded = any(name.lower().startswith(("x-forwarded", "forwarded")) for name in request.headers.keys())  # noqa: SIM118
     try:
         return not forwarded and ipaddress.ip_address(request.remote_addr or "").is_loopback

@@ -1,16 +1,16 @@
-"""The one place where the application is wired together."""
+"""Wires the application together."""
 
 from flask import Flask
 
 from docshare.server import admin, api, web
-from docshare.server.http import health, views
+from docshare.server.http import health, metrics, views
 from docshare.server.http.request_log import register_request_log
 from docshare.server.http.uploads import IntakeRequest
 from docshare.server.runtime import Runtime
 
 
 def create_app(runtime: Runtime) -> Flask:
-    """The WSGI application of one instance: API, pages, admin channel, and the log around them.
+    """Return the WSGI application of one instance: API, pages, admin channel, and the request log.
 
     Parameters: ``runtime`` everything outside the process, its database migrated.
     """
@@ -20,7 +20,7 @@ def create_app(runtime: Runtime) -> Flask:
 
 
 def set_runtime(app: Flask, runtime: Runtime) -> None:
-    """Let ``app`` answer for the instance of ``runtime`` from now on."""
+    """Make ``app`` serve the instance of ``runtime`` from now on."""
     views.attach_runtime(app, runtime)
     web.prepare_pages(runtime)
 
@@ -34,4 +34,5 @@ def _build_app() -> Flask:
     web.register(app)
     admin.register(app)
     health.register(app)
+    metrics.register(app)
     return app

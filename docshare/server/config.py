@@ -1,10 +1,11 @@
-"""Settings of the server: command line beats environment beats config.toml beats default, checked at start.
+"""Settings of the server, checked at start. Precedence: command line, environment, config.toml, default.
 
-The table ``OPTIONS`` has them all; ``docshare help config`` describes them.
+The table ``OPTIONS`` has all of them; ``docshare help config`` describes them.
 """
 
 import ipaddress
 import re
+import socket
 import ssl
 import tomllib
 from collections.abc import Callable, Mapping
@@ -13,27 +14,32 @@ from email.utils import parseaddr
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from docshare.contract.plans import PLAN_LIMITS, Plan
 from docshare.server.outbound.mail import parse_mail_url
+from docshare.server.rules.storage_url import BucketAddress, parse_storage_url
 from docshare.server.rules.webhook_url import parse_allowed
 from docshare.server.store.vault import KEY_BYTES
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 ENV_PREFIX = "DOCSHARE_"
-# A name or an address (IPv6 in brackets), and the port where it is not that of HTTPS.
+METRICS_TOKEN_PREFIX = "token:"  # noqa: S105 - a prefix
+_METRICS_TOKEN_CHARS = 16
+# A host name or an IP address (IPv6 in brackets), and the port unless it is that of HTTPS.
 _HOST = re.compile(r"(?:[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::([0-9]{1,5}))?", re.ASCII)
+_REDIS_PATH = re.compile(r"(?:/[0-9]{0,4})?", re.ASCII)  # the number of a database
+_REDIS_FILES = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 class ConfigError(Exception):
-    """A setting that stops the start; the message names its key."""
+    """An invalid setting that prevents the start; the message names its key."""
 
 
 @dataclass(frozen=True)
 class Config:
-    """The settings one server runs with. Sizes are bytes, rates are per minute unless the name says otherwise."""
+    """The settings of one server. Sizes are bytes, rates are per minute unless the name says otherwise."""
 
     data_dir: Path
     base_url: str
@@ -63,20 +69,43 @@ class Config:
     confinement: str = "auto"
     database_url: str | None = None
     secret_key_file: Path | None = None
+    metrics: str | None = None
+    redis_url: str | None = None
+    storage_url: str | None = None
+    workers: int = 1
+    instance_name: str | None = None
+    worker_number: int = 0
+    """The number of a worker process, from 1 to ``workers``; 0 for their parent, or for a single process."""
+
+    @property
+    def process_name(self) -> str:
+        """Return the name of this process in logs and in ``/healthz``, if several share a database."""
+        name = self.instance_name or socket.gethostname()
+        return f"{name}.{self.worker_number}" if self.worker_number else name
+
+    @property
+    def storage(self) -> BucketAddress | Path | None:
+        """Where the bytes of documents are: None for the data directory."""
+        return None if self.storage_url is None else parse_storage_url(self.storage_url)
+
+    @property
+    def cache_dir(self) -> Path:
+        """Return the directory of derived pages, one for each process."""
+        return self.data_dir / "workers" / str(self.worker_number) if self.worker_number else self.data_dir / "cache"
 
     @property
     def is_secure(self) -> bool:
-        """Whether readers reach this server over HTTPS, so that cookies may demand it."""
+        """Return whether readers reach this server over HTTPS, so that cookies can require it."""
         return self.base_url.startswith("https://")
 
     @property
     def vault_path(self) -> Path:
-        """Path of the key that seals secrets in the database."""
+        """Return the path of the key that encrypts secrets in the database."""
         return self.secret_key_file or self.data_dir / "vault.key"
 
     @property
     def database_path(self) -> Path:
-        """Path of the SQLite file."""
+        """Return the path of the SQLite file."""
         return self.data_dir / "docshare.db"
 
 
@@ -165,7 +194,7 @@ def _parse_certificates(value: Any) -> Path:
     path = _parse_existing_file(value)
     try:
         ssl.create_default_context(cafile=str(path))
-    except OSError as error:  # ssl.SSLError is one
+    except OSError as error:  # including ssl.SSLError
         raise ValueError(f"no certificates in {path}") from error
     return path
 
@@ -175,7 +204,7 @@ def _parse_base_url(value: Any) -> str:
     extras = parts.query or parts.fragment or parts.path or parts.username is not None
     if parts.scheme not in _DEFAULT_PORTS or not parts.hostname or extras:
         raise ValueError("expected an address like https://docs.example.com, without a path")
-    # Written as browsers write an origin, since it is compared with theirs.
+    # In the form that browsers use for an origin, because it is compared with theirs.
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     port = "" if parts.port in (None, _DEFAULT_PORTS[parts.scheme]) else f":{parts.port}"
     return f"{parts.scheme}://{host}{port}"
@@ -208,6 +237,44 @@ def _parse_database_url(value: Any) -> str:
         raise ValueError("expected an address like postgresql://user:password@host/database")
     if find_spec("psycopg") is None or find_spec("psycopg_pool") is None:
         raise ValueError("PostgreSQL needs the extra packages of docshare[cluster]")
+    return text
+
+
+def _parse_redis_url(value: Any) -> str:
+    text = _parse_text(value)
+    parts = urlsplit(text)
+    if parts.scheme not in ("redis", "rediss") or not parts.hostname or not _REDIS_PATH.fullmatch(parts.path):
+        raise ValueError("expected an address like redis://user:password@host:6379/0 or rediss://host")
+    _ = parts.port  # raises ValueError
+    for name, file in parse_qsl(parts.query, keep_blank_values=True):
+        if name not in _REDIS_FILES or parts.scheme != "rediss":
+            raise ValueError(f"unknown option '{name}'; rediss:// accepts {', '.join(_REDIS_FILES)}")
+        _parse_existing_file(file)
+    if find_spec("redis") is None:
+        raise ValueError("Redis needs the extra packages of docshare[cluster]")
+    return text
+
+
+def _parse_storage(value: Any) -> str:
+    text = _parse_text(value)
+    address = parse_storage_url(text)
+    if isinstance(address, Path):
+        if not address.is_dir():
+            raise ValueError(f"no such folder: {address}")
+    elif find_spec("obstore") is None:
+        raise ValueError("a bucket needs the extra packages of docshare[cluster]")
+    return text
+
+
+def _parse_metrics_access(value: Any) -> str:
+    text = _parse_text(value)
+    if text in ("off", "local"):
+        return text
+    token = text.removeprefix(METRICS_TOKEN_PREFIX)
+    if token == text or len(token) < _METRICS_TOKEN_CHARS or not token.isascii() or not token.isprintable():
+        raise ValueError(f"expected off, local or token: with at least {_METRICS_TOKEN_CHARS} ASCII characters")
+    if set(token) & set(" ,"):
+        raise ValueError("the token must not contain spaces or commas")
     return text
 
 
@@ -248,16 +315,21 @@ OPTIONS: dict[str, Callable[[Any], Any]] = {
     "confinement": _choice_parser("auto", "required"),
     "database_url": _parse_database_url,
     "secret_key_file": _parse_secret_key,
+    "workers": _integer_parser(1, 64),
+    "instance_name": _parse_text,
+    "redis_url": _parse_redis_url,
+    "storage_url": _parse_storage,
+    "metrics": _parse_metrics_access,
 }
 
 
 def load_config(
     flags: Mapping[str, Any], environ: Mapping[str, str], default_data_dir: Path, default_base_url: str
 ) -> Config:
-    """Gather the settings of one server.
+    """Return the settings of one server.
 
-    Parameters: ``flags`` settings given on the command line, None where not given; ``environ`` the environment;
-    ``default_data_dir`` and ``default_base_url`` what holds when nobody says otherwise. Raises ``ConfigError``.
+    Parameters: ``flags`` settings of the command line, None if not given; ``environ`` the environment;
+    ``default_data_dir`` and ``default_base_url`` the defaults. Raises ``ConfigError``.
     """
     given = {key: value for key, value in flags.items() if value is not None}
     from_env = {
@@ -275,6 +347,8 @@ def load_config(
             merged[key] = _parse_option(key, value, source)
     merged["data_dir"] = data_dir
     _require_issuer_and_audience(merged)
+    if merged.get("workers", 1) > 1 and "database_url" not in merged:
+        raise ConfigError("workers: SQLite serves one process; for more, set DOCSHARE_DATABASE_URL to PostgreSQL")
     return Config(**merged)
 
 
@@ -289,14 +363,15 @@ def _parse_option(key: str, value: Any, source: str) -> Any:
 
 
 def _require_issuer_and_audience(merged: Mapping[str, Any]) -> None:
-    """Keys alone prove nothing: tokens of anybody who shares them would be believed. Raises ``ConfigError``."""
+    """Raise ``ConfigError`` unless issuer and audience are set: with keys alone, tokens of everybody who uses them
+    would be accepted."""
     for whose in ("design_user", "design_token"):
         if f"{whose}_jwks_url" not in merged:
             continue
         if whose == "design_token" and "design_user_jwks_url" not in merged:
             raise ConfigError("design_user_jwks_url: it is needed where design_token_jwks_url is set")
         for part in ("issuer", "audience"):
-            # Design-token settings that are not given take the values of the user token.
+            # Design-token settings that are not given default to those of the user token.
             if not {f"{whose}_{part}", f"design_user_{part}"} & merged.keys():
                 raise ConfigError(f"{whose}_{part}: it is needed where {whose}_jwks_url is set")
 

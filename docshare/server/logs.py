@@ -1,4 +1,4 @@
-"""Logs on stderr, as text or as JSON lines. Route templates are logged, never addresses: a link id is a capability."""
+"""Logs on stderr, as text or as JSON lines. Route templates are logged, never paths: a link id is a capability."""
 
 import json
 import logging
@@ -13,8 +13,9 @@ from typing import Any
 from docshare.contract.wire import format_instant
 
 LOGGER = logging.getLogger("docshare")
-_JSON_ONLY_KEYS = ("client", "account")  # who asked: in the lines that other programs search, not on a terminal
+_JSON_ONLY_KEYS = ("client", "account")  # the client: in lines for other programs, not on a terminal
 _FLUSH_DELAY_SECONDS = 0.05
+_BLOCK_BYTES = 4096  # PIPE_BUF of Linux: writes of other processes are never mixed into such a block
 _STANDARD_ATTRIBUTES = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime"}
 
 
@@ -25,7 +26,7 @@ def _extra_fields(record: logging.LogRecord) -> dict[str, Any]:
 
 
 class TextFormatter(logging.Formatter):
-    """``2026-01-31T09:00:00.000Z info  message key=value``"""
+    """Formats lines as ``2026-01-31T09:00:00.000Z info  message key=value``."""
 
     def format(self, record: logging.LogRecord) -> str:
         facts = "".join(f" {key}={value}" for key, value in _extra_fields(record).items() if key not in _JSON_ONLY_KEYS)
@@ -36,7 +37,7 @@ class TextFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """One object a line: ``time``, ``level``, ``message`` and the facts of the record."""
+    """Formats one object per line: ``time``, ``level``, ``message`` and the fields of the record."""
 
     def format(self, record: logging.LogRecord) -> str:
         line = {"time": format_instant(int(record.created * 1000)), "level": record.levelname.lower()}
@@ -46,12 +47,20 @@ class JsonFormatter(logging.Formatter):
         return json.dumps(line, default=str)
 
 
+class _ProcessName(logging.Filter):
+    """Adds the name of this process to every line, as ``instance``."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.instance = self.name
+        return True
+
+
 class BufferedHandler(logging.Handler):
-    """Writes lines to ``descriptor``: warnings and errors right away, those of requests a moment later and many at
+    """Writes lines to ``descriptor``: warnings and errors immediately, those of requests a moment later and many at
     once.
 
-    A thread that writes gives up the interpreter and waits for its turn again; once in each request, that made a busy
-    server a third slower.
+    A thread that writes releases the interpreter and waits to get it again; once per request, that made a busy server
+    a third slower.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -63,11 +72,11 @@ class BufferedHandler(logging.Handler):
         threading.Thread(target=self._flush_periodically, name="log", daemon=True).start()
 
     def createLock(self) -> None:  # noqa: N802  # the name is logging's
-        """Formatting and queueing a line need none."""
+        """Do nothing: formatting and queueing a line need no lock."""
         self.lock = None
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Called by logging, from any thread."""
+        """Queue a record. logging calls this from any thread."""
         self._pending_lines.append(f"{self.format(record)}\n".encode(errors="backslashreplace"))
         if record.levelno >= logging.WARNING:
             self.flush()
@@ -75,11 +84,18 @@ class BufferedHandler(logging.Handler):
             self._wake_event.set()
 
     def flush(self) -> None:
-        """Write what waits; logging calls it when the process ends."""
-        with self._write_lock, suppress(OSError):  # nobody reads the log any more, or the disk is full: requests go on
-            block = b"".join(self._pending_lines.popleft() for _ in range(len(self._pending_lines)))
-            while block:
-                block = block[os.write(self._descriptor, block) :]
+        """Write the queued lines; logging calls this when the process ends."""
+        with self._write_lock, suppress(OSError):  # stderr is closed, or the disk is full: requests continue
+            while block := self._take_block():
+                while block:
+                    block = block[os.write(self._descriptor, block) :]
+
+    def _take_block(self) -> bytes:
+        """Remove complete lines from the queue, as many as fit into a block, and return them."""
+        block = b""
+        while self._pending_lines and (not block or len(block) + len(self._pending_lines[0]) <= _BLOCK_BYTES):
+            block += self._pending_lines.popleft()
+        return block
 
     def _flush_periodically(self) -> None:
         while self._wake_event.wait():
@@ -88,16 +104,20 @@ class BufferedHandler(logging.Handler):
             self.flush()
 
 
-def configure_logging(shape: str, *, access: bool = True, descriptor: int | None = None) -> None:
+def configure_logging(
+    shape: str, *, access: bool = True, descriptor: int | None = None, process_name: str = ""
+) -> None:
     """Send the program's log in ``shape`` (``text`` or ``json``) to ``descriptor``, stderr by default.
 
-    ``access=False`` leaves requests out.
+    ``access=False`` omits requests. ``process_name``: added to every line, if several processes write to one log.
     """
-    # No line names a thread or a process, and looking them up is a third of what a line costs.
-    logging._srcfile = None  # nor the place in the code (the logging manual's own advice)
+    # No line contains a thread or a process, and looking them up takes a third of the time of a line.
+    logging._srcfile = None  # nor the position in the code (recommended by the logging manual)
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     handler = BufferedHandler(sys.stderr.fileno() if descriptor is None else descriptor)
     handler.setFormatter(JsonFormatter() if shape == "json" else TextFormatter())
+    if process_name:
+        handler.addFilter(_ProcessName(process_name))
     LOGGER.handlers[:] = [handler]
     LOGGER.setLevel(logging.INFO if access else logging.WARNING)
     LOGGER.propagate = False

@@ -1,17 +1,21 @@
-"""Everything outside the process, in one object: built once by ``build``, replaced whole in tests.
+"""Everything outside the process, in one object: built once by ``build_runtime``, replaced completely in tests.
 
-This is the only module of the server that reads a clock or makes random values.
+This is the only module of the server that reads a clock or generates random values.
 """
 
+import os
 import secrets
 import string
 import time
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from docshare.server.config import Config
 from docshare.server.denial_counter import DenialCounter
+from docshare.server.durations import Durations
 from docshare.server.http.proxy_probes import Probes, UntrustedProxies
 from docshare.server.http.rate_limits import RateLimiter
 from docshare.server.office.convert import OfficeConverter, find_program
@@ -22,18 +26,25 @@ from docshare.server.outbound.mail import Mailer
 from docshare.server.pdf.engine import PdfEngine
 from docshare.server.pdf.pages import PageStore
 from docshare.server.pdf.probe import ConfinementProbe
-from docshare.server.store.blobs import BlobStore
+from docshare.server.store.blobs import BlobStore, FolderStore
 from docshare.server.store.database import Store
 from docshare.server.store.vault import Vault
+
+if TYPE_CHECKING:
+    from docshare.server.outbound.shared_memory import SharedMemory
 
 _BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
 
 
 @dataclass(frozen=True)
 class Runtime:
-    """``clock`` gives milliseconds since 1970 UTC; ``token(n)`` n random base62 characters; ``secret(n)`` n random
-    bytes; ``locate(address)`` the two-letter country of an IP address or None; ``pulses`` when each thread of
-    the background work last looked for some, in ms by its name."""
+    """Everything outside the process that the server depends on.
+
+    ``clock`` returns milliseconds since 1970 UTC; ``random_token(n)`` n random base62 characters; ``random_bytes(n)``
+    n random bytes; ``requests`` counts by method, route and status, ``attempts`` those of deliveries by outcome;
+    ``locate(address)`` the two-letter country of an IP address or None; ``shared`` the memory that instances share,
+    None for a single instance; ``heartbeats`` when each background thread last checked for work, in ms by its name.
+    """
 
     config: Config
     clock: Callable[[], int]
@@ -51,27 +62,32 @@ class Runtime:
     vault: Vault
     locate: Callable[[str], str | None]
     limits: RateLimiter
+    shared: "SharedMemory | None" = None
     denials: DenialCounter = field(default_factory=DenialCounter)
     probes: Probes = field(default_factory=Probes)
     untrusted_proxies: UntrustedProxies = field(default_factory=UntrustedProxies)
     heartbeats: dict[str, int] = field(default_factory=dict)
     confinement: ConfinementProbe = field(default_factory=ConfinementProbe)
+    requests: Durations = field(default_factory=Durations)
+    attempts: Durations = field(default_factory=Durations)
 
     def close(self) -> None:
-        """Stop the workers and close the database."""
+        """Stop the workers and close the database and the shared memory."""
         self.converter.close()
         self.pages.close()
         self.engine.close()
         self.db.close()
+        if self.shared is not None:
+            self.shared.close()
 
 
 def current_time_ms() -> int:
-    """Milliseconds since 1970, UTC."""
+    """Return the time in milliseconds since 1970, UTC."""
     return time.time_ns() // 1_000_000
 
 
 def random_token(length: int) -> str:
-    """``length`` base62 characters, drawn without bias: the digits of one random number."""
+    """Return ``length`` base62 characters, without bias: the digits of one random number."""
     number = secrets.randbelow(62**length)
     characters = []
     for _ in range(length):
@@ -81,30 +97,65 @@ def random_token(length: int) -> str:
 
 
 def random_uuid() -> str:
-    """A random UUID in lower case."""
+    """Return a random UUID in lower case."""
     return str(uuid.uuid4())
 
 
 def random_bytes(length: int) -> bytes:
-    """``length`` random bytes."""
+    """Return ``length`` random bytes."""
     return secrets.token_bytes(length)
 
 
 def open_store(config: Config) -> Store:
-    """The database of the instance: a file in the data directory, or PostgreSQL where the settings name one."""
+    """Return the database of the instance: a file in the data directory, or PostgreSQL if the settings name one."""
     if config.database_url is None:
         return Store(config.database_path)
-    from docshare.server.store.postgresql import PostgresqlStore  # its packages are an extra of the installation
+    from docshare.server.store.postgresql import PostgresqlStore  # its packages are an optional dependency
 
     return PostgresqlStore(config.database_url)
 
 
+def open_blobs(config: Config) -> BlobStore:
+    """The store of the bytes of documents: a folder of the data directory, another folder, or a bucket."""
+    if config.storage is None:
+        return FolderStore(config.data_dir / "blobs", config.data_dir / "tmp", _generate_blob_key)
+    if isinstance(config.storage, Path):
+        return FolderStore(config.storage / "blobs", config.storage / "tmp", _generate_blob_key, is_shared=True)
+    from docshare.server.store.bucket import BucketStore  # its packages are an extra of the installation
+
+    return BucketStore(config.storage, config.data_dir, _generate_blob_key, os.environ)
+
+
+def _generate_blob_key() -> str:
+    return random_token(32)
+
+
+def open_shared_memory(config: Config, vault: Vault) -> "SharedMemory | None":
+    """Return the Redis server of the settings, not connected yet; None if they name none."""
+    if config.redis_url is None:
+        return None
+    from docshare.server.outbound.shared_memory import SharedMemory  # its packages are an optional dependency
+
+    return SharedMemory(config.redis_url, vault.fingerprint)
+
+
+def build_limiter(clock: Callable[[], int], shared: "SharedMemory | None") -> RateLimiter:
+    """Return the limiter of one server, whose windows are in ``shared`` if there is such a memory."""
+    if shared is None:
+        return RateLimiter(clock)
+    from docshare.server.http.shared_windows import SharedWindows
+
+    return RateLimiter(clock, shared=SharedWindows(shared, clock))
+
+
 def build_runtime(config: Config) -> Runtime:
-    """The real outside world for ``config``; its data directory must exist."""
+    """Return the real runtime for ``config``; its data directory must exist."""
     required = config.confinement == "required"
     engine = PdfEngine(required=required)
     transfers, lookups = max(1, config.threads // 2), max(1, config.threads // 4)
     outbound = OutboundClient(config.ca_bundle, transfers=transfers, lookups=lookups)
+    vault = Vault(config.vault_path, random_bytes)
+    shared = open_shared_memory(config, vault)
     return Runtime(
         config=config,
         clock=current_time_ms,
@@ -112,15 +163,17 @@ def build_runtime(config: Config) -> Runtime:
         random_uuid=random_uuid,
         random_bytes=random_bytes,
         db=open_store(config),
-        blobs=BlobStore(config.data_dir / "blobs", config.data_dir / "tmp", lambda: random_token(32)),
+        blobs=open_blobs(config),
         engine=engine,
-        pages=PageStore(engine, config.data_dir / "cache"),
+        pages=PageStore(engine, config.cache_dir),
         converter=OfficeConverter(config.data_dir / "tmp", find_program(), required=required),
         outbound=outbound,
         jwts=TokenVerifier(outbound, current_time_ms),
         mailer=Mailer(config.smtp_url, config.ca_bundle),
-        vault=Vault(config.vault_path, random_bytes),
+        vault=vault,
         locate=make_locator(config.geoip),
-        limits=RateLimiter(current_time_ms),
+        limits=build_limiter(current_time_ms, shared),
+        shared=shared,
+        probes=Probes(shared),
         confinement=ConfinementProbe(required=required),
     )

@@ -1,117 +1,120 @@
-"""The running server: the listener, the jobs, and a clean stop."""
+"""The running server: the listener, the jobs, and a graceful stop."""
 
 import ctypes
+import socket
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from typing import Any
-
-from flask import Flask
+from dataclasses import dataclass, replace
 
 from docshare.server.api import discovery
 from docshare.server.api.early_verdict import make_judge
 from docshare.server.api.problems import build_error_refusal
 from docshare.server.app import create_app
-from docshare.server.http.listener import make_server
-from docshare.server.http.verdicts import Judge, Refusal, RequestHead, Verdict
+from docshare.server.config import Config
+from docshare.server.http.listener import bind_sockets, make_server
 from docshare.server.http.views import is_trusted_proxy
 from docshare.server.outbound.fair_slots import MAX_SLOTS, MAX_WAITING
-from docshare.server.store import instance as instances
-from docshare.server.store.blobs import PartialFile
 from docshare.server.store.instance import Instance
 from docshare.server.workers.dispatcher import Dispatcher
 from docshare.server.workers.jobs import MAIL_JOBS, RECORD_DENIALS, Worker, run_job
 
-# Test deliveries wait for other machines, so they have separate threads beside those of requests.
+# Test deliveries wait for other hosts, so they have threads of their own in addition to those of requests.
 PARKED_THREADS = MAX_SLOTS + MAX_WAITING
-_PRELOAD_DELAY_SECONDS = 1.0  # after the start, which must not wait for it
-STOP_SECONDS = 10.0  # how long running requests may take to finish
-# The listener asks for the interpreter several times for each connection, and each time it waits for so long behind
-# threads that compute. Python's 5 ms add up to half a second when one client keeps all workers busy.
+_PRELOAD_DELAY_SECONDS = 1.0  # after the start, which must not be delayed by it
+STOP_SECONDS = 10.0  # maximum time for running requests to finish
+# The listener needs the interpreter several times per connection, and each time it waits this long for threads that
+# compute. Python's 5 ms add up to half a second when one client keeps all workers busy.
 _SWITCH_INTERVAL_SECONDS = 0.0005
-# glibc gives each thread a separate memory arena, and some forty threads keep much free memory in pieces: after 12
-# minutes of mixed load 109 MB are resident with two arenas, and 118 MB without this limit.
+# glibc gives each thread a separate memory arena, and some forty threads fragment the free memory: after 12 minutes
+# of mixed load 109 MB are resident with two arenas, and 118 MB without this limit.
 _ARENAS = 2
 _M_ARENA_MAX = -8  # malloc.h
 _DEV_HEADER = ("X-Docshare-Dev", "1")
+_LOOPBACK_NETWORKS = ("127.0.0.0/8", "::1/128", "localhost")
 _LOOPBACK_BY_WILDCARD = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - compared, not bound
 
 
 class PortInUse(Exception):
-    """The address cannot be listened on."""
+    """The address is in use or not available."""
 
 
 @dataclass(frozen=True)
 class ServingInstance:
-    """A server that answers. ``url`` is its address on this host, whatever the public base URL is."""
+    """A running server. ``url`` is its address on this host, whatever the public base URL is."""
 
     instance: Instance
     url: str
 
 
-class BoundServer:
-    """A bound address, taken before anything else is made so that links can name its port. Nothing is answered
-    until an instance stands behind it. ``dev``: every response has a header that marks the server as one for
-    development. Raises ``PortTaken``."""
+class BoundPort:
+    """The listening sockets of a server, bound before anything else is created so that links can contain the port.
 
-    _app: Flask
-    _judge: Judge
-    _create_partial: Callable[[], PartialFile]
-    _draw_error: Callable[[int, str | None, str], Refusal]
-    _is_proxy: Callable[[str], bool]
+    Clients may connect; they are answered once this process or its worker processes serve an instance there.
+    """
 
-    def __init__(self, host: str, port: int, threads: int, *, dev: bool = False) -> None:
-        with suppress(OSError, AttributeError):  # only glibc has it, and it takes effect before threads start
-            ctypes.CDLL(None).mallopt(_M_ARENA_MAX, _ARENAS)
-        try:
-            self.server = make_server(
-                self._call_app,
-                host,
-                port,
-                judge=lambda head: self._call_judge(head),
-                parts=lambda: self._create_partial(),
-                draw_error=lambda status, path, detail: self._draw_error(status, path, detail),
-                threads=threads + PARKED_THREADS,
-                headers=[_DEV_HEADER] if dev else [],
-                is_exempt=lambda peer: self._is_proxy(peer),
-            )
-        except OSError as error:
-            raise PortInUse(f"cannot listen on {host} port {port}: {error.strerror or error}") from None
+    def __init__(self, sockets: Sequence[socket.socket]) -> None:
+        self.sockets = sockets
+
+    @property
+    def host(self) -> str:
+        """Return the first IP address."""
+        return str(self.sockets[0].getsockname()[0])
 
     @property
     def url(self) -> str:
-        """The address by which this host reaches the door."""
-        host = _LOOPBACK_BY_WILDCARD.get(self.server.host, self.server.host)
-        return f"http://[{host}]:{self.server.port}" if ":" in host else f"http://{host}:{self.server.port}"
-
-    def attach_instance(self, instance: Instance) -> None:
-        """Let ``instance`` answer from the moment the server runs."""
-        rt = instance.rt
-        self._app = create_app(rt)
-        self._judge = make_judge(rt)
-        self._create_partial = rt.blobs.create_partial
-        self._draw_error = lambda status, path, detail: build_error_refusal(rt, status, path, detail)
-        self._is_proxy = lambda peer: is_trusted_proxy(rt, peer)
-
-    def _call_app(self, environ: Any, start_response: Any) -> Iterable[bytes]:
-        return self._app(environ, start_response)
-
-    def _call_judge(self, head: RequestHead) -> Verdict:
-        return self._judge(head)
+        """Return the URL of the port on this host."""
+        host, port = _LOOPBACK_BY_WILDCARD.get(self.host, self.host), self.sockets[0].getsockname()[1]
+        return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 @contextmanager
-def serve_instance(door: BoundServer, instance: Instance) -> Iterator[ServingInstance]:
-    """Serve ``instance`` at ``door`` for the length of the block; running requests are finished at its end."""
+def bind_port(host: str, port: int) -> Iterator[BoundPort]:
+    """Bind ``port`` of ``host`` (0: a free one) for the duration of the block. Raises ``PortInUse``."""
+    try:
+        sockets = bind_sockets(host, port)
+    except OSError as error:
+        raise PortInUse(f"cannot listen on {host} port {port}: {error.strerror or error}") from None
+    try:
+        yield BoundPort(sockets)
+    finally:
+        for sock in sockets:
+            sock.close()
+
+
+def allow_local_webhooks(config: Config) -> Config:
+    """Return ``config`` for a development server, whose webhooks may connect to this machine."""
+    return replace(config, webhook_allow=(*config.webhook_allow, *_LOOPBACK_NETWORKS))
+
+
+@contextmanager
+def serve_instance(port: BoundPort, instance: Instance, *, dev: bool = False) -> Iterator[ServingInstance]:
+    """Serve ``instance`` at ``port`` for the duration of the block; running requests are finished at its end.
+
+    ``dev``: every response has a header that marks a development server.
+    """
     rt = instance.rt
+    with suppress(OSError, AttributeError):  # only glibc has it, and it must be set before threads start
+        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, _ARENAS)
     sys.setswitchinterval(_SWITCH_INTERVAL_SECONDS)
-    # A request body that does not stream into the store is spooled beside it, never into a small /tmp.
+    # A request body that is not streamed into the store is spooled beside it, never into a small /tmp.
     tempfile.tempdir = str(rt.config.data_dir / "tmp")
-    door.attach_instance(instance)
-    loop = threading.Thread(target=door.server.run, name="listener", daemon=True)
+    if rt.shared is not None:
+        rt.shared.start()
+    server = make_server(
+        create_app(rt),
+        port.sockets,
+        judge=make_judge(rt),
+        parts=rt.blobs.create_partial,
+        draw_error=lambda status, path, detail: build_error_refusal(rt, status, path, detail),
+        threads=rt.config.threads + PARKED_THREADS,
+        headers=[_DEV_HEADER] if dev else [],
+        is_exempt=lambda peer: is_trusted_proxy(rt, peer),
+        is_shared=rt.config.workers > 1,
+    )
+    loop = threading.Thread(target=server.run, name="listener", daemon=True)
     workers = (Worker(rt), Worker(rt, MAIL_JOBS, "mail"), Dispatcher(rt))
     loop.start()
     for worker in workers:
@@ -120,13 +123,12 @@ def serve_instance(door: BoundServer, instance: Instance) -> Iterator[ServingIns
     later.daemon = True
     later.start()
     try:
-        instances.announce(instance, door.url, door.server.host)
-        yield ServingInstance(instance, door.url)
+        yield ServingInstance(instance, port.url)
     finally:
         later.cancel()
         for worker in workers:
             worker.stop()
-        door.server.stop(STOP_SECONDS)
+        server.stop(STOP_SECONDS)
         loop.join()
         for worker in workers:
             worker.join(STOP_SECONDS)

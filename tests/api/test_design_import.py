@@ -10,7 +10,7 @@ import pytest
 from docshare.contract.wire import parse_instant
 from docshare.server.services.files import freeze
 from docshare.server.services.operations import sweeps
-from docshare.server.store.blobs import BlobStore
+from docshare.server.store.blobs import FolderStore
 from tests.support.cast import BASE_URL, World
 from tests.support.design_tool import DAY, IMPORT, DesignTool, open_design_tool
 from tests.support.import_source import http_response
@@ -236,7 +236,7 @@ def test_a_link_that_changes_while_the_document_comes_is_a_conflict(
 ) -> None:
     """409 (retry)."""
     made = design_tool.import_design()
-    keep = BlobStore.store
+    keep = FolderStore.store
     acts: dict[str, Callable[[], object]] = {
         "publish": design_tool.import_design,
         "claim": lambda: design_tool.claim(design_tool.world.fay, made),
@@ -244,25 +244,25 @@ def test_a_link_that_changes_while_the_document_comes_is_a_conflict(
         "end": lambda: put_managed_settings(design_tool, made, deleteAt="2020-01-01T00:00:00Z"),
     }
 
-    def and_then(self: BlobStore, part: Any) -> str:
-        monkeypatch.setattr(BlobStore, "store", keep)
+    def and_then(self: FolderStore, part: Any) -> str:
+        monkeypatch.setattr(FolderStore, "store", keep)
         acts[meanwhile]()
         return keep(self, part)
 
-    monkeypatch.setattr(BlobStore, "store", and_then)
+    monkeypatch.setattr(FolderStore, "store", and_then)
     expected = {"publish": (409, "conflict"), "claim": (403, "forbidden"), "freeze": (403, "forbidden")}
     assert_import_refused(design_tool, design_tool.post_import(), *expected.get(meanwhile, (409, "conflict")))
 
 
 def test_two_first_publishings_at_once_make_one_link(design_tool: DesignTool, monkeypatch: pytest.MonkeyPatch) -> None:
-    keep = BlobStore.store
+    keep = FolderStore.store
 
-    def and_then(self: BlobStore, part: Any) -> str:
-        monkeypatch.setattr(BlobStore, "store", keep)
+    def and_then(self: FolderStore, part: Any) -> str:
+        monkeypatch.setattr(FolderStore, "store", keep)
         design_tool.import_design()
         return keep(self, part)
 
-    monkeypatch.setattr(BlobStore, "store", and_then)
+    monkeypatch.setattr(FolderStore, "store", and_then)
     assert_import_refused(design_tool, design_tool.post_import(), 409, "conflict")
     assert design_tool.import_design()["republished"]
 
@@ -348,15 +348,15 @@ def test_by_default_the_thirty_first_design_of_a_day_is_too_many(design_tool: De
 def test_two_designs_at_once_do_not_share_the_last_of_the_budget(
     make: Callable[..., World], cert: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    keep = BlobStore.store
+    keep = FolderStore.store
     with open_design_tool(cert, make, design_uploads=1) as studio:
 
-        def and_then(self: BlobStore, part: Any) -> str:
-            monkeypatch.setattr(BlobStore, "store", keep)
+        def and_then(self: FolderStore, part: Any) -> str:
+            monkeypatch.setattr(FolderStore, "store", keep)
             studio.import_design(design="flyer")
             return keep(self, part)
 
-        monkeypatch.setattr(BlobStore, "store", and_then)
+        monkeypatch.setattr(FolderStore, "store", and_then)
         assert_import_refused(studio, studio.post_import(), 429, "rate_limited")
 
 

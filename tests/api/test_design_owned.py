@@ -8,7 +8,7 @@ import pytest
 from docshare.contract.plans import Plan
 from docshare.server.services.accounts import accounts
 from docshare.server.services.files import freeze
-from docshare.server.store.blobs import BlobStore
+from docshare.server.store.blobs import FolderStore
 from tests.support.cast import Person
 from tests.support.design_tool import DesignTool
 from tests.support.forged_tokens import FORGED_TOKENS
@@ -150,7 +150,7 @@ def test_a_file_that_changes_while_the_document_comes_is_left_alone(
     design_tool: DesignTool, monkeypatch: pytest.MonkeyPatch, meanwhile: str
 ) -> None:
     """409 (changed by another connection mid-replace; retry)."""
-    pia, keep = design_tool.world.pia, BlobStore.store
+    pia, keep = design_tool.world.pia, FolderStore.store
     made = design_tool.import_owned(pia)
     acts: dict[str, Callable[[], object]] = {
         "replace": lambda: design_tool.import_owned(pia),
@@ -159,12 +159,12 @@ def test_a_file_that_changes_while_the_document_comes_is_left_alone(
         "trash": lambda: pia.delete(f"/api/v1/files/{made['uuid']}"),
     }
 
-    def and_then(self: BlobStore, part: Any) -> str:
-        monkeypatch.setattr(BlobStore, "store", keep)
+    def and_then(self: FolderStore, part: Any) -> str:
+        monkeypatch.setattr(FolderStore, "store", keep)
         acts[meanwhile]()
         return keep(self, part)
 
-    monkeypatch.setattr(BlobStore, "store", and_then)
+    monkeypatch.setattr(FolderStore, "store", and_then)
     refused = design_tool.post_owned_import(pia)
     assert refused.status_code == (403 if meanwhile == "off" else 409)
     assert count_rows(design_tool.world, "files") == 1
@@ -174,15 +174,15 @@ def test_a_file_that_changes_while_the_document_comes_is_left_alone(
 def test_a_key_that_is_revoked_meanwhile_replaces_nothing(
     design_tool: DesignTool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pia, keep = design_tool.world.pia, BlobStore.store
+    pia, keep = design_tool.world.pia, FolderStore.store
     made = design_tool.import_owned(pia)
 
-    def and_then(self: BlobStore, part: Any) -> str:
+    def and_then(self: FolderStore, part: Any) -> str:
         key = accounts.list_keys(design_tool.world.rt, pia.email)[0]["uuid"]
         accounts.revoke_key(design_tool.world.rt, key)
         return keep(self, part)
 
-    monkeypatch.setattr(BlobStore, "store", and_then)
+    monkeypatch.setattr(FolderStore, "store", and_then)
     assert design_tool.post_owned_import(pia).status_code == 401
     assert design_tool.world.rt.db.fetch_one("SELECT content_version FROM files WHERE uuid = ?", (made["uuid"],)) == (
         1,

@@ -6,7 +6,7 @@ from ipaddress import ip_network
 
 import pytest
 
-from docshare.server.store.blobs import BlobStore
+from docshare.server.store.blobs import FolderStore
 from tests.api.raw_client import RawClient, RawResponse, build_file_form, build_head, open_listener
 from tests.support.cast import Person, World
 from tests.support.pdfs import simple_pdf
@@ -141,7 +141,7 @@ def test_a_broken_form_is_400(world: World, raw_client: RawClient) -> None:
 def test_a_disk_that_is_nearly_full_refuses_before_the_body(
     world: World, raw_client: RawClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(BlobStore, "free_bytes", lambda self: 1024 * MB + 10 * MB)
+    monkeypatch.setattr(FolderStore, "free_bytes", lambda self: 1024 * MB + 10 * MB)
     reply = send_upload_head(raw_client, 12 * MB, **world.pia.headers)
     assert_refused(reply, 503, "unavailable")
     assert int(reply.headers["retry-after"]) > 0

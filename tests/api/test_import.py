@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from docshare.server.store.blobs import BlobStore
+from docshare.server.store.blobs import FolderStore
 from tests.api.imports import assert_import_refused, post_import
 from tests.support.cast import World
 from tests.support.import_source import ImportSource, endless_response, http_response, raw_response
@@ -243,7 +243,7 @@ def test_a_body_that_never_ends_is_413_while_streaming(world: World, source: Imp
 def test_a_disk_that_is_nearly_full_is_503_before_the_fetch(
     world: World, source: ImportSource, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr(BlobStore, "free_bytes", lambda self: 1024 * MB - 1)
+    monkeypatch.setattr(FolderStore, "free_bytes", lambda self: 1024 * MB - 1)
     result = post_import(world.pia, source.url())
     assert_import_refused(world, result, 503, "unavailable")
     assert int(result.headers["Retry-After"]) > 0

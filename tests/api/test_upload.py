@@ -17,7 +17,7 @@ from docshare.contract.problems import Problem
 from docshare.server.http import views
 from docshare.server.pdf.engine import PdfEngine
 from docshare.server.services.operations import sweeps
-from docshare.server.store.blobs import BlobStore
+from docshare.server.store.blobs import FolderStore
 from tests.support.cast import Person, World
 from tests.support.hostile_pdfs import slow_page
 from tests.support.pdfs import simple_pdf
@@ -244,7 +244,7 @@ def test_an_engine_that_cannot_be_had_is_503_with_retry_after(world: World) -> N
 
 def test_a_disk_that_is_nearly_full_is_503_before_anything_is_stored(world: World, monkeypatch: Any) -> None:
     """Free-space floor: 503 below 1 GB."""
-    monkeypatch.setattr(BlobStore, "free_bytes", lambda self: 1024 * MB - 1)
+    monkeypatch.setattr(FolderStore, "free_bytes", lambda self: 1024 * MB - 1)
     answer = post_upload(world.pia, simple_pdf())
     assert answer.status_code == 503
     assert int(answer.headers["Retry-After"]) > 0
@@ -341,10 +341,10 @@ def test_pages_are_forgotten_with_the_file_even_if_its_bytes_cannot_be_removed(w
     assert world.http.get(f"/{made['shortId']}/text/1.json?v=1", buffered=True).status_code == 200
     assert folder.is_dir()
 
-    def failing(self: BlobStore, key: str) -> None:
+    def failing(self: FolderStore, key: str) -> None:
         raise OSError("input/output error")
 
-    monkeypatch.setattr(BlobStore, "delete", failing)
+    monkeypatch.setattr(FolderStore, "delete", failing)
     world.pia.delete(f"/api/v1/files/{made['uuid']}?purge=1")
     assert not folder.exists()
 

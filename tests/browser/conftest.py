@@ -35,7 +35,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
 
 @pytest.fixture(scope="session")
 def share(server: ServerProcess) -> ShareDocument:
-    """A function that uploads ``content`` under ``name`` and returns the share URL."""
+    """Return a function that uploads ``content`` under ``name`` and returns the share URL."""
 
     def upload(content: bytes, name: str = "report.pdf") -> str:
         answer = requests.post(
@@ -54,7 +54,7 @@ def publish(server: ServerProcess, share: ShareDocument) -> PublishInMode:
 
 @pytest.fixture(scope="session")
 def desktop_context(browser: Browser) -> Iterator[BrowserContext]:
-    """One browser profile for all readers at a desk: its cache holds the scripts, which saves half the time."""
+    """Yield one browser profile for all desktop readers: its cache has the scripts, which saves half the time."""
     context = browser.new_context(**desktop_options())
     yield context
     context.close()
@@ -62,7 +62,7 @@ def desktop_context(browser: Browser) -> Iterator[BrowserContext]:
 
 @pytest.fixture
 def desktop_visitor(desktop_context: BrowserContext) -> Iterator[Visitor]:
-    """A reader at a desk, who must have met nothing odd by the end of the test."""
+    """Yield a desktop reader; the test fails if the browser reports an error."""
     person = Visitor(desktop_context, desktop_context.new_page())
     person.page.set_extra_http_headers(next_address_header())
     person.watch()

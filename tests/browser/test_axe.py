@@ -67,7 +67,7 @@ class FullDocument:
         return self.proof.url
 
     def corner_settings(self) -> dict[str, object]:
-        """A logo that leads somewhere, and a button."""
+        """Set a logo with a link, and a button."""
         logo = {"assetId": self.sheet.logo, "linkUrl": "https://acme.example/"}
         return {"logo": logo, "cta": {"label": "Book a meeting", "url": "https://acme.example/"}}
 
@@ -100,7 +100,7 @@ def test_a_mode_with_all_there_is_and_its_panels_has_no_serious_violation(
 
 
 def leave_everything(page: Page) -> None:
-    """A note, a mark and an annotation, whose form stays open."""
+    """Leave a note, a mark and an annotation, whose form stays open."""
     page.locator("#notes-open").click()
     page.get_by_label("Your note").fill("Where are the figures?")
     page.locator("#note-author").fill("Ada")

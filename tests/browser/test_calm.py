@@ -22,7 +22,7 @@ for (const kind of ["animationstart", "transitionrun"]) document.addEventListene
 
 @pytest.fixture(scope="module", params=["standard", "flipbook", "swipe", "magazine"])
 def full_document_url(request: pytest.FixtureRequest, server: ServerProcess) -> str:
-    """A document that takes everything that readers can leave, in each mode."""
+    """Return a document with all feedback enabled, in each mode."""
     return FeedbackDocument(server, viewerMode=request.param).url
 
 

@@ -31,7 +31,7 @@ CONSENT = "/oauth/authorize?" + urlencode(
 
 @pytest.fixture(scope="module")
 def owner(browser: Browser, server: ServerProcess) -> Iterator[Visitor]:
-    """The owner, signed in."""
+    """Yield the owner, signed in."""
     link = ["admin", "--data", str(server.data_dir), "login-link", "owner@example.com"]
     url = run_docshare(*link, env=make_env(server.data_dir.parent)).stdout.strip()
     with visitor(browser) as person:

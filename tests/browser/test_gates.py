@@ -36,7 +36,7 @@ class GatedDocument:
         assert answer.status_code == 200, answer.text
 
     def count_consumed_views(self) -> int:
-        """How many units of the view limit are used up."""
+        """Return how many views of the view limit are used."""
         return int(requests.get(self._api, headers=self._headers, timeout=30).json()["viewsConsumed"])
 
 

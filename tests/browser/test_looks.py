@@ -32,7 +32,7 @@ def styled_document(server: ServerProcess, share: ShareDocument) -> StyledDocume
 
 @pytest.fixture
 def fresh_styled_document(server: ServerProcess, share: ShareDocument) -> StyledDocument:
-    """One for a test that changes more than its looks."""
+    """Return a document for a test that changes more than its appearance."""
     return StyledDocument(server, share(simple_pdf(pages=4, size=A4), "Report.pdf"))
 
 
@@ -44,7 +44,7 @@ def open_with_looks(
 
 
 def phone_options(width: int, height: int) -> dict[str, Any]:
-    """A phone's window, where ``width`` is that of one."""
+    """Return the size of a phone's window for the ``width`` of one."""
     phone: dict[str, Any] = {"user_agent": PHONE, "has_touch": True, "is_mobile": True} if width < 760 else {}
     return {"viewport": {"width": width, "height": height}} | phone
 
@@ -201,7 +201,7 @@ def test_what_shares_a_corner_covers_nothing(
 
 
 def fill_corner(sheet: StyledDocument, corner: str) -> dict[str, Any]:
-    """Everything that there is in one ``corner``, as large as it can be."""
+    """Return settings with all elements in one ``corner``, at their maximum size."""
     return {
         "logo": {"assetId": sheet.logo, "size": "xl", "position": corner},
         "brand": {"badgePosition": corner},
@@ -210,7 +210,7 @@ def fill_corner(sheet: StyledDocument, corner: str) -> dict[str, Any]:
 
 
 def assert_nothing_covered(page: Page, corner: str, width: int, height: int) -> None:
-    """Nothing on ``page`` covers anything else, and all of it is in the window, in its ``corner``."""
+    """Assert that no element on ``page`` covers another, and all are in the window, in their ``corner``."""
     page.locator("#expiry").wait_for()
     boxes = {name: element_box(page, name) for name in (".logo", ".cta", ".badge", "#expiry", ".bar", ".dock")}
     pairs = [
@@ -299,5 +299,5 @@ def test_the_page_for_framing_has_the_same_looks(desktop_visitor: Visitor, style
 
 
 def near_expiry() -> str:
-    """An end within the next day, by the clock of this machine."""
+    """Return an expiry within the next day, by the clock of this machine."""
     return (datetime.now(UTC) + timedelta(hours=5)).isoformat()

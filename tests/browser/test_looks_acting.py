@@ -46,7 +46,7 @@ def open_with_looks(
 
 
 def is_prevented(page: Page, selector: str, event: str) -> bool:
-    """Whether the page forbids what the browser does of itself on ``event``."""
+    """Return whether the page prevents the default action of ``event``."""
     return bool(
         page.evaluate(
             "([selector, event]) => !document.querySelector(selector)"

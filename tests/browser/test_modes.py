@@ -21,7 +21,7 @@ def report(publish: PublishInMode, mode: str) -> str:
 
 @pytest.fixture(scope="module")
 def linked(publish: PublishInMode, mode: str) -> str:
-    """A first page with a link to the web and one to page 5."""
+    """Return a first page with a link to the web and one to page 5."""
     marks = [
         f"<< /Type /Annot /Subtype /Link /Border [0 0 0] /Rect [{rect}] {action} >>"
         for rect, action in (

@@ -119,7 +119,7 @@ def test_from_right_to_left_keys_arrows_and_buttons_mean_the_other_way(
 
 
 def leaf_edges(page: Page) -> dict[str, float] | None:
-    """Where the free edge of the turning leaf is, if one turns: its outermost points, in the window."""
+    """Return the position of the free edge of the turning leaf, if any: its outermost points in the window."""
     found = page.evaluate(
         """() => {
           const front = document.querySelector(".leaf > .face:not(.is-back)")?.getBoundingClientRect();

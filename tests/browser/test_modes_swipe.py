@@ -36,7 +36,7 @@ def slideshow_url(publish: PublishInMode) -> str:
 
 @pytest.fixture
 def slideshow_page(browser: Browser, slideshow_url: str) -> Iterator[Page]:
-    """The show on a page whose time passes only as a test says."""
+    """Yield the show on a page whose time only the test advances."""
     with visitor(browser) as person:
         person.page.clock.install()
         page = person.open(slideshow_url)

@@ -52,7 +52,7 @@ class ReportDocument:
 
     @contextmanager
     def open_report(self, browser: Browser, **options: Any) -> Iterator[Page]:
-        """The report in the owner's browser, which must have met nothing odd by the end."""
+        """Yield the report in the owner's browser; the test fails if the browser reports an error."""
         with visitor(browser, **options) as person:
             person.context.add_cookies([{"name": COOKIE, "value": self.cookie, "url": self.url}])
             person.page.add_init_script(TRAP)
@@ -97,7 +97,7 @@ def save_screenshot(page: Page, name: str) -> None:
 
 
 def is_within_window(page: Page) -> bool:
-    """Whether nothing stands out of the window sideways."""
+    """Return whether nothing overflows the window horizontally."""
     width: int = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     return width == 0
 

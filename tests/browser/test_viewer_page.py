@@ -98,7 +98,7 @@ def test_reduced_motion_stops_the_waiting_sheen(browser: Browser, report: str) -
 
 @pytest.fixture
 def framing_page_url(report: str) -> Iterator[str]:
-    """Address of a page of another origin that frames the share page and the embed page."""
+    """Yield the address of a page of another origin that frames the share page and the embed page."""
     parts = urlsplit(report)
     embed = f"{parts.scheme}://{parts.netloc}/embed{parts.path}"
     share = f'<iframe name="share" src="{report}"></iframe>'

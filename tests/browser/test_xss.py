@@ -89,7 +89,7 @@ def xss_site(tmp_path_factory: pytest.TempPathFactory, engine: PdfEngine) -> Ite
 
 @pytest.fixture
 def open_xss_site(xss_site: XssSite) -> XssSite:
-    """The server with both documents open to everybody."""
+    """Return the server with both documents open to everybody."""
     xss_site.file.store_everywhere(PAYLOAD_BATCHES[0], delete_at=None, burned_at=None, trashed_at=None)
     xss_site.fresh.store_everywhere(PAYLOAD_BATCHES[0])
     return xss_site
@@ -99,7 +99,7 @@ def open_xss_site(xss_site: XssSite) -> XssSite:
 def open_watched_page(
     browser: Browser, house: XssSite | None = None, **cookies: str
 ) -> Iterator[tuple[Page, Tripwire]]:
-    """A window in which nothing odd may happen."""
+    """Yield a window; the test fails if the browser reports an error."""
     with visitor(browser) as person:
         wire = Tripwire(person.context)
         if house is not None:
@@ -109,12 +109,13 @@ def open_watched_page(
 
 
 def fold_whitespace(text: str) -> str:
-    """``text`` without what browsers and forms change of it: line ends, blanks, and what no page can hold."""
+    """Return ``text`` without the parts that browsers and forms change: line breaks, blanks, and characters that no
+    page can contain."""
     return "".join(text.replace("\x00", "").replace("\ufffd", "").split())
 
 
 def find_missing_payloads(words: str) -> list[str]:
-    """The payloads that do not stand in ``words``."""
+    """Return the payloads that are not in ``words``."""
     words = fold_whitespace(words)
     return [text for text in STORABLE_PAYLOADS if fold_whitespace(text) not in words]
 
@@ -126,7 +127,7 @@ def session_cookie(house: XssSite) -> str:
 
 
 def read_with_referrer(world: World, name: str, text: str) -> None:
-    """Somebody reads who was sent by the host ``text``, with a browser of that name."""
+    """Read the document with ``text`` as referring host and as user agent."""
     if not text.isascii() or not text.isprintable():
         return  # no client sends such headers
     headers = {"Referer": f"https://{text}/"}

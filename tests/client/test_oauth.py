@@ -15,7 +15,7 @@ ELSEWHERE = "https://honest.example"
 
 
 def make_metadata(api: FakeApi, **changes: Any) -> dict[str, Any]:
-    """The metadata of ``api``; None leaves an entry out."""
+    """Return the metadata of ``api``; None leaves an entry out."""
     whole = {
         "issuer": api.url,
         "authorization_endpoint": f"{api.url}/oauth/authorize",

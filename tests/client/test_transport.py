@@ -212,7 +212,7 @@ def test_a_certificate_bundle_makes_it_trusted(time: FakeTime, tmp_path: Path) -
 
 
 def make_tls_server(folder: Path) -> Any:
-    """``fake_api`` behind TLS with a certificate that only ``folder/cert.pem`` vouches for."""
+    """Return ``fake_api`` behind TLS with a certificate that only ``folder/cert.pem`` verifies."""
     import ssl
     from contextlib import contextmanager
 

@@ -51,7 +51,7 @@ _leaves = (
 
 
 def json_values(keys: list[str]) -> st.SearchStrategy[Any]:
-    """Any JSON value, nested, whose objects often hold ``keys``."""
+    """Return a strategy for nested JSON values whose objects often have ``keys``."""
     names = st.sampled_from(keys) | st.text(max_size=10)
     return st.recursive(
         _leaves,
@@ -61,7 +61,8 @@ def json_values(keys: list[str]) -> st.SearchStrategy[Any]:
 
 
 def run_parser(parse: Callable[..., Any], *values: Any) -> tuple[bool, Any]:
-    """Whether ``parse`` accepts, with what it returns or the code of its Problem; anything else it raises goes on."""
+    """Return whether ``parse`` accepts the value, with its result or the code of its Problem; other errors are
+    raised."""
     try:
         return True, parse(*values)
     except Problem as problem:
@@ -69,6 +70,6 @@ def run_parser(parse: Callable[..., Any], *values: Any) -> tuple[bool, Any]:
 
 
 def refusal_codes(parse: Callable[[Any], Any]) -> set[str]:
-    """The codes of the Problems that ``parse`` raises on hostile values."""
+    """Return the codes of the Problems that ``parse`` raises on hostile values."""
     answers = [run_parser(parse, value) for value in HOSTILE_VALUES]
     return {found for accepted, found in answers if not accepted}

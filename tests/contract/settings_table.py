@@ -173,5 +173,5 @@ PLANS = ("free", "basic", "pro")
 
 
 def is_allowed(plan: str, needed: str) -> bool:
-    """Whether ``plan`` is ``needed`` or higher."""
+    """Return whether ``plan`` is ``needed`` or higher."""
     return PLANS.index(plan) >= PLANS.index(needed)

@@ -210,7 +210,7 @@ class TestTheChannel:
 
 
 def stable_mail_lines(text: str) -> list[str]:
-    """The lines of a mail that stay the same whenever it is shown: its date and its boundaries do not."""
+    """Return the lines of a mail without its date and its boundaries, which change every time it is shown."""
     return [line for line in text.splitlines() if "==" not in line and not line.startswith("Date:")]
 
 

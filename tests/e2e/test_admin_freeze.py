@@ -58,7 +58,7 @@ COMMANDS = {
 
 @pytest.fixture(scope="module")
 def public(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[dict[str, str], dict[str, Any]]]:
-    """The environment of a server with a public address, and its file with the slug ``handbook``."""
+    """Yield the environment of a server with a public address, and its file with the slug ``handbook``."""
     folder = tmp_path_factory.mktemp("public")
     with run_server(folder, "--base-url", "https://docs.example") as server:
         sent = {"file": ("a.pdf", simple_pdf(pages=1))}

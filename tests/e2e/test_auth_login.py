@@ -27,7 +27,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
 
 @pytest.fixture(scope="module")
 def browser(server: ServerProcess) -> requests.Session:
-    """The owner's browser, signed in."""
+    """Return the owner's browser, signed in."""
     env = make_env(server.data_dir.parent)
     made = run_docshare("admin", "--data", str(server.data_dir), "login-link", OWNER, "--json", env=env)
     session = requests.Session()
@@ -37,12 +37,12 @@ def browser(server: ServerProcess) -> requests.Session:
 
 @pytest.fixture
 def env(tmp_path: Path) -> dict[str, str]:
-    """A home of its own, on another machine as far as the server is concerned."""
+    """Return a separate home directory, for the server on another machine."""
     return make_env(tmp_path)
 
 
 def press_consent_button(browser: requests.Session, address: str, decision: str = "approve") -> str:
-    """Where the browser is sent after the owner pressed a button on the consent page."""
+    """Return the redirect after the owner pressed a button on the consent page."""
     page = browser.get(address, timeout=10)
     found = re.search(r'name="csrf" value="([^"]+)"', page.text)
     assert found is not None, page.text
@@ -51,7 +51,7 @@ def press_consent_button(browser: requests.Session, address: str, decision: str 
 
 
 def begin_sign_in(server: ServerProcess, env: dict[str, str], *args: str) -> tuple[Any, str]:
-    """A sign-in that waits, and the address it shows."""
+    """Return a waiting sign-in, and the URL that it prints."""
     process = subprocess.Popen(
         [*COMMAND, "auth", "login", "--url", server.url, "--no-browser", *args],
         env=env,

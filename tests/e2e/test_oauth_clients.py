@@ -34,7 +34,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
 
 @pytest.fixture(scope="module")
 def metadata(server: ServerProcess) -> dict[str, Any]:
-    """What an app learns of the server, and all it is told."""
+    """Return the metadata of the server, the only configuration of an app."""
     root = requests.get(f"{server.url}/api/v1", timeout=10).json()
     found: dict[str, Any] = requests.get(root["authentication"]["oauth"]["authorizationServer"], timeout=10).json()
     return found
@@ -48,14 +48,14 @@ def run_admin(server: ServerProcess, *args: str) -> Any:
 
 @pytest.fixture(scope="module")
 def client(server: ServerProcess) -> dict[str, str]:
-    """An app with a secret, registered on the command line."""
+    """Return an app with a secret, registered on the command line."""
     made: dict[str, str] = run_admin(server, "client", "create", "Reports", "--redirect-uri", REDIRECT)
     return made
 
 
 @pytest.fixture(scope="module")
 def browser(server: ServerProcess) -> requests.Session:
-    """The owner's browser, signed in."""
+    """Return the owner's browser, signed in."""
     session = requests.Session()
     url = run_admin(server, "login-link", "owner@example.com")["url"]
     assert session.post(url, timeout=10).status_code == 200
@@ -63,7 +63,7 @@ def browser(server: ServerProcess) -> requests.Session:
 
 
 def approve(browser: requests.Session, address: str) -> str:
-    """Where the owner's browser is sent after pressing "Allow"."""
+    """Return the redirect after the owner pressed "Allow"."""
     page = browser.get(address, timeout=10)
     found = re.search(r'name="csrf" value="([^"]+)"', page.text)
     assert found is not None, page.text

@@ -1,5 +1,6 @@
 """An instance that keeps its rows in PostgreSQL."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from tests.support.server_process import make_env, run_docshare, start_server
 
 @pytest.fixture
 def address() -> Iterator[str]:
-    """The address of an empty database."""
+    """Yield the address of an empty database."""
     store = make_store("e2e")
     yield str(store.engine.pool.conninfo)
     store.close()
@@ -37,8 +38,40 @@ def test_a_server_keeps_its_rows_there(address: str, tmp_path: Path) -> None:
     assert not (tmp_path / "data" / "docshare.db").exists()
     accounts = run_docshare("admin", "account", "list", "--json", env=env)
     assert (accounts.returncode, accounts.stdout.count("@")) == (0, 1), accounts.stderr
-    saved = run_docshare("admin", "backup", str(tmp_path / "backup.tar"), env=env)
-    assert (saved.returncode, "pg_dump" in saved.stderr) == (2, True), saved.stderr
+
+
+def test_a_backup_of_rows_in_postgresql_is_restored_into_a_folder(address: str, tmp_path: Path) -> None:
+    (tmp_path / "report.pdf").write_bytes(simple_pdf(pages=2))
+    env = make_env(tmp_path, DOCSHARE_DATABASE_URL=address)
+    server, _ = start_server("--port", "0", env=env)
+    try:
+        sent = run_docshare("upload", str(tmp_path / "report.pdf"), "--quiet", env=env)
+        assert sent.returncode == 0, sent.stderr
+        saved = run_docshare("admin", "backup", str(tmp_path / "backup.tar"), "--json", env=env)
+        assert saved.returncode == 0, saved.stderr
+        checked = run_docshare("admin", "check", "--json", env=env)
+        assert checked.returncode == 0, checked.stdout
+        assert '"all 1 documents' in checked.stdout or '"content"' in checked.stdout, checked.stdout
+        repaired = run_docshare("admin", "check", "--repair", env=env)
+        assert (repaired.returncode, "needs a SQLite database" in repaired.stderr) == (2, True), repaired.stderr
+    finally:
+        server.terminate()
+        server.communicate(timeout=30)
+    assert json.loads(saved.stdout)["files"] == 1
+    refused = run_docshare("admin", "restore", str(tmp_path / "backup.tar"), "--yes", env=env)
+    assert (refused.returncode, "admin move --to-database" in refused.stderr) == (2, True), refused.stderr
+    folder = make_env(tmp_path, DOCSHARE_DATA_DIR=str(tmp_path / "restored"))
+    restored = run_docshare("admin", "restore", str(tmp_path / "backup.tar"), env=folder)
+    assert restored.returncode == 0, restored.stderr
+    again, url = start_server("--data", str(tmp_path / "restored"), "--port", "0", env=folder)
+    try:
+        email = json.loads(run_docshare("admin", "account", "list", "--json", env=folder).stdout)[0]["email"]
+        key = json.loads(run_docshare("admin", "key", "create", email, "--json", env=folder).stdout)["key"]
+        listed = run_docshare("files", "list", "--json", env=folder | {"DOCSHARE_URL": url, "DOCSHARE_TOKEN": key})
+        assert '"originalName":"report.pdf"' in listed.stdout, listed
+    finally:
+        again.terminate()
+        again.communicate(timeout=30)
 
 
 @pytest.mark.parametrize(

@@ -21,14 +21,14 @@ INSTALLS = [
 
 
 def readme_commands() -> list[str]:
-    """What the README says to type in "Try it": one line each."""
+    """Return the commands of the section "Try it" of the README."""
     section = README.split("\n## Try it\n")[1].split("\n## ")[0]
     blocks = re.findall(r"```sh\n(.*?)```", section, re.DOTALL)
     return [line for block in blocks for line in block.splitlines()]
 
 
 def use_installed_program(line: str) -> list[str]:
-    """``line`` with the program that is there instead of the one that would have been installed, on any free port."""
+    """Return ``line`` with the program under test instead of the installed one, on any free port."""
     program, *words = shlex.split(line)
     assert program == PROGRAM
     return [*COMMAND, *words, *(["--port", "0"] if words[0] == "serve" else [])]

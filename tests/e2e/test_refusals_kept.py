@@ -12,7 +12,7 @@ from tests.support.server_process import ServerProcess, run_server
 
 
 def create_revoked_link(server: ServerProcess) -> str:
-    """The address of a variant whose link was taken back."""
+    """Return the address of a revoked variant."""
     files = f"{server.url}/api/v1/files"
     body = {"file": ("report.pdf", simple_pdf(), "application/pdf")}
     uuid = requests.post(files, headers=server.headers, files=body, timeout=30).json()["uuid"]

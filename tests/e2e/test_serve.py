@@ -381,3 +381,15 @@ def test_a_file_that_is_no_document_is_refused_before_the_server_starts(env: dic
     done = run_docshare("serve", str(tmp_path / "fake.pdf"), "--port", "0", env=env)
     assert (done.returncode, done.stdout) == (2, "")
     assert "fake.pdf" in done.stderr
+
+
+def test_address_and_port_come_from_the_environment_unless_the_line_has_them(env: dict[str, str]) -> None:
+    env |= {"DOCSHARE_HOST": "127.0.0.2", "DOCSHARE_PORT": "0"}
+    for words, host in (((), "127.0.0.2"), (("--host", "127.0.0.3"), "127.0.0.3")):
+        server, url = start_server(*words, env=env)
+        server.terminate()
+        server.communicate(timeout=30)
+        assert url.startswith(f"http://{host}:")
+    for port in ("65536", "-1", "x"):
+        done = run_docshare("serve", env=env | {"DOCSHARE_PORT": port})
+        assert (done.returncode, "DOCSHARE_PORT: expected a port" in done.stderr) == (2, True)

@@ -11,7 +11,7 @@ from tests.http.harness import ListenerHarness
 
 @pytest.fixture
 def start_listener(tmp_path: Path) -> Iterator[Callable[..., ListenerHarness]]:
-    """A function that starts a listener; settings of ``make_server`` are its keyword arguments."""
+    """Yield a function that starts a listener; settings of ``make_server`` are its keyword arguments."""
     started: list[ListenerHarness] = []
 
     def build(**settings: Any) -> ListenerHarness:
@@ -25,5 +25,5 @@ def start_listener(tmp_path: Path) -> Iterator[Callable[..., ListenerHarness]]:
 
 @pytest.fixture
 def listener(start_listener: Callable[..., ListenerHarness]) -> ListenerHarness:
-    """A listener with the usual settings."""
+    """Return a listener with the usual settings."""
     return start_listener()

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
-from docshare.server.http.listener import Server, make_server
+from docshare.server.http.listener import Server, bind_sockets, make_server
 from docshare.server.http.verdicts import Acceptance, Refusal, RequestHead, Verdict
-from docshare.server.store.blobs import BlobStore
+from docshare.server.store.blobs import FolderStore
 
 MB = 1024 * 1024
 SMALL_BODY = 64 * 1024
@@ -33,7 +33,7 @@ class ListenerHarness:
 
     def __init__(self, root: Path, *, max_file: int = 8 * MB, run: bool = True, port: int = 0, **settings: Any) -> None:
         names = count()
-        self.blobs = BlobStore(root / "blobs", root / "tmp", lambda: f"name{next(names):016d}")
+        self.blobs = FolderStore(root / "blobs", root / "tmp", lambda: f"name{next(names):016d}")
         self.parts: Callable[[], Any] = self.blobs.create_partial
         self.max_file = max_file
         self.heads: list[RequestHead] = []
@@ -43,8 +43,7 @@ class ListenerHarness:
         self.entered = threading.Event()
         self.server: Server = make_server(
             self.application,
-            "127.0.0.1",
-            port,
+            bind_sockets("127.0.0.1", port),
             judge=self.judge,
             parts=lambda: self.parts(),
             draw_error=self.draw_error,
@@ -176,7 +175,7 @@ class RawConnection:
         return RawAnswer(status, headers, body, json.loads(body) if json_body else {})
 
     def read_to_end(self) -> bytes:
-        """Everything until the other side closes."""
+        """Return all bytes until the other side closes the connection."""
         with suppress(ConnectionResetError):
             while block := self.socket.recv(65536):
                 self.buffer += block
@@ -197,7 +196,7 @@ class RawConnection:
 
 
 def build_request(method: str, path: str, body: bytes = b"", *headers: str) -> bytes:
-    """A request with Host and, if there is a body, its Content-Length."""
+    """Return a request with Host and, if there is a body, its Content-Length."""
     lines = [f"{method} {path} HTTP/1.1", "Host: localhost", *headers]
     if body:
         lines.append(f"Content-Length: {len(body)}")
@@ -205,7 +204,7 @@ def build_request(method: str, path: str, body: bytes = b"", *headers: str) -> b
 
 
 def build_part(content: bytes, disposition: str = 'form-data; name="file"; filename="a.pdf"', *headers: str) -> bytes:
-    """One part of a form with the line break that ends it."""
+    """Return one part of a form with the line break that ends it."""
     lines = "".join(f"{line}\r\n" for line in (f"Content-Disposition: {disposition}", *headers))
     return f"--{BOUNDARY}\r\n".encode() + lines.encode() + b"\r\n" + content + b"\r\n"
 
@@ -223,7 +222,7 @@ def form_content_type() -> str:
 
 
 def encode_chunks(body: bytes, size: int) -> bytes:
-    """The body in chunks of ``size`` bytes, with the last one."""
+    """Return the body in chunks of ``size`` bytes, with the last one."""
     pieces = [body[at : at + size] for at in range(0, len(body), size)]
     return b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\n\r\n"
 
@@ -233,7 +232,7 @@ def sha256(data: bytes) -> str:
 
 
 def wait_until(fact: Callable[[], bool], seconds: float = 10) -> bool:
-    """Whether ``fact`` becomes true: the server closes and cleans up in its own time."""
+    """Return whether ``fact`` becomes true: the server closes and cleans up in its own time."""
     until = time.monotonic() + seconds
     while not fact():
         if time.monotonic() > until:

@@ -9,23 +9,23 @@ from types import SimpleNamespace
 
 import pytest
 
-from docshare.server.store.blobs import BlobStore, SweepResult
+from docshare.server.store.blobs import FolderStore, SweepResult
 from tests.http.harness import sha256
 
 
 @pytest.fixture
-def blobs(tmp_path: Path) -> BlobStore:
+def blobs(tmp_path: Path) -> FolderStore:
     numbers = count()
-    return BlobStore(tmp_path / "blobs", tmp_path / "tmp", lambda: f"{next(numbers) % 7:02d}blob{next(numbers):014d}")
+    return FolderStore(tmp_path / "blobs", tmp_path / "tmp", lambda: f"{next(numbers) % 7:02d}blob{next(numbers):014d}")
 
 
-def store_content(blobs: BlobStore, content: bytes) -> str:
+def store_content(blobs: FolderStore, content: bytes) -> str:
     part = blobs.create_partial()
     part.write(content)
     return blobs.store(part)
 
 
-def test_a_part_knows_its_size_hash_and_head(blobs: BlobStore) -> None:
+def test_a_part_knows_its_size_hash_and_head(blobs: FolderStore) -> None:
     part = blobs.create_partial()
     for block in (b"%PDF-1.7\n", memoryview(b"a" * 1020), b"", b"b" * 5000):
         part.write(block)
@@ -35,13 +35,13 @@ def test_a_part_knows_its_size_hash_and_head(blobs: BlobStore) -> None:
     part.discard()
 
 
-def test_equal_bytes_have_two_blobs(blobs: BlobStore) -> None:
+def test_equal_bytes_have_two_blobs(blobs: FolderStore) -> None:
     first, second = store_content(blobs, b"same"), store_content(blobs, b"same")
     assert first != second
     assert blobs.path(first).read_bytes() == blobs.path(second).read_bytes() == b"same"
 
 
-def test_a_kept_blob_is_found_until_it_is_deleted(blobs: BlobStore) -> None:
+def test_a_kept_blob_is_found_until_it_is_deleted(blobs: FolderStore) -> None:
     key = store_content(blobs, b"x")
     assert blobs.exists(key)
     assert blobs.path(key) == blobs.root / key[:2] / key
@@ -50,7 +50,7 @@ def test_a_kept_blob_is_found_until_it_is_deleted(blobs: BlobStore) -> None:
     blobs.delete(key)
 
 
-def test_a_kept_part_survives_being_discarded(blobs: BlobStore) -> None:
+def test_a_kept_part_survives_being_discarded(blobs: FolderStore) -> None:
     part = blobs.create_partial()
     part.write(b"x")
     part.close()
@@ -59,7 +59,7 @@ def test_a_kept_part_survives_being_discarded(blobs: BlobStore) -> None:
     assert blobs.path(key).read_bytes() == b"x"
 
 
-def test_directories_and_files_are_private(blobs: BlobStore) -> None:
+def test_directories_and_files_are_private(blobs: FolderStore) -> None:
     key = store_content(blobs, b"x")
     modes = {path: path.stat().st_mode & 0o777 for path in (blobs.root, blobs.tmp, blobs.path(key).parent)}
     assert set(modes.values()) == {0o700}
@@ -67,7 +67,7 @@ def test_directories_and_files_are_private(blobs: BlobStore) -> None:
 
 
 def test_the_bytes_are_on_the_disk_before_the_name_and_the_name_before_the_key_is_told(
-    blobs: BlobStore, monkeypatch: pytest.MonkeyPatch
+    blobs: FolderStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps: list[str] = []
     real_fsync, real_rename = os.fsync, os.rename
@@ -88,7 +88,7 @@ def test_the_bytes_are_on_the_disk_before_the_name_and_the_name_before_the_key_i
     assert steps == ["fsync tmp, level 2", "fsync blobs, level 1", "rename", "fsync blobs, level 2"]
 
 
-def test_a_part_that_could_not_be_kept_can_be_discarded(blobs: BlobStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_part_that_could_not_be_kept_can_be_discarded(blobs: FolderStore, monkeypatch: pytest.MonkeyPatch) -> None:
     part = blobs.create_partial()
     part.write(b"x")
     calls = count()
@@ -104,7 +104,7 @@ def test_a_part_that_could_not_be_kept_can_be_discarded(blobs: BlobStore, monkey
     assert [path for path in blobs.root.rglob("*") if path.is_file()] == []
 
 
-def test_many_threads_may_keep_at_once(blobs: BlobStore) -> None:
+def test_many_threads_may_keep_at_once(blobs: FolderStore) -> None:
     keys: list[str] = []
     threads = [threading.Thread(target=lambda: keys.append(store_content(blobs, b"x"))) for _ in range(16)]
     for thread in threads:
@@ -116,13 +116,15 @@ def test_many_threads_may_keep_at_once(blobs: BlobStore) -> None:
 
 
 @pytest.mark.parametrize("key", ["", "..", "../../etc/passwd", "short", "a" * 15, "a" * 65, "a" * 20 + "/", "é" * 20])
-def test_a_string_that_is_no_key_reaches_no_file(blobs: BlobStore, key: str) -> None:
+def test_a_string_that_is_no_key_reaches_no_file(blobs: FolderStore, key: str) -> None:
     for use in (blobs.path, blobs.exists, blobs.delete):
         with pytest.raises(ValueError, match="not a blob key"):
             use(key)
 
 
-def test_the_sweep_removes_partials_and_blobs_without_a_row_and_nothing_else(blobs: BlobStore, tmp_path: Path) -> None:
+def test_the_sweep_removes_partials_and_blobs_without_a_row_and_nothing_else(
+    blobs: FolderStore, tmp_path: Path
+) -> None:
     known, orphan = store_content(blobs, b"known"), store_content(blobs, b"orphan")
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -140,7 +142,7 @@ def test_the_sweep_removes_partials_and_blobs_without_a_row_and_nothing_else(blo
     assert blobs.sweep({known}) == SweepResult(partials=0, orphans=0)
 
 
-def test_the_free_space_is_that_of_the_store(blobs: BlobStore) -> None:
+def test_the_free_space_is_that_of_the_store(blobs: FolderStore) -> None:
     room = os.statvfs(blobs.root)
     assert abs(blobs.free_bytes() - room.f_bavail * room.f_frsize) < 1 << 30
 
@@ -150,10 +152,10 @@ def test_the_store_refuses_a_temporary_directory_on_another_file_system(tmp_path
     if not elsewhere.is_dir() or elsewhere.stat().st_dev == tmp_path.stat().st_dev:
         pytest.skip("there is no second file system here")
     with pytest.raises(ValueError, match="must lie on one file system"):
-        BlobStore(tmp_path / "blobs", elsewhere, lambda: "x" * 16)
+        FolderStore(tmp_path / "blobs", elsewhere, lambda: "x" * 16)
 
 
-def test_a_growing_part_stops_before_the_disk_is_full(blobs: BlobStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_growing_part_stops_before_the_disk_is_full(blobs: FolderStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """Free-space floor: an upload of unknown length, and several at once, leave 1 GB."""
     gb, block = 1 << 30, bytes(4 << 20)
     free = [gb]
@@ -183,7 +185,7 @@ def make_nested_directories(place: Path, depth: int) -> None:
 
 
 def test_a_start_removes_what_a_hostile_document_left(tmp_path: Path) -> None:
-    blobs = BlobStore(tmp_path / "blobs", tmp_path / "tmp", lambda: "k" * 16)
+    blobs = FolderStore(tmp_path / "blobs", tmp_path / "tmp", lambda: "k" * 16)
     left = tmp_path / "tmp" / "office-x"
     left.mkdir()
     outside = tmp_path / "outside"
@@ -205,7 +207,7 @@ def test_a_start_removes_what_a_hostile_document_left(tmp_path: Path) -> None:
 def test_what_cannot_be_removed_stops_no_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    blobs = BlobStore(tmp_path / "blobs", tmp_path / "tmp", lambda: "k" * 16)
+    blobs = FolderStore(tmp_path / "blobs", tmp_path / "tmp", lambda: "k" * 16)
     (tmp_path / "tmp" / "office-x").mkdir()
     (tmp_path / "tmp" / "part").touch()
 

@@ -52,7 +52,7 @@ def clock() -> MonotonicClock:
 
 
 def is_closed(wire: RawConnection) -> bool:
-    """Whether the other end has closed; nothing else may have come from it."""
+    """Return whether the other end has closed the connection; it must not have sent anything."""
     if not select.select([wire.socket], [], [], 0)[0]:
         return False
     try:
@@ -67,12 +67,12 @@ def ping(wire: RawConnection, path: str = "/ping") -> bool:
 
 
 def is_moving(rig: ListenerHarness) -> bool:
-    """Whether an answer is leaving or a body arriving."""
+    """Return whether a response is being sent or a body received."""
     return any(channel.phase is Phase.TRANSFERRING for channel in rig.server._list_channels())
 
 
 def count_received_bytes(rig: ListenerHarness) -> int:
-    """How many bytes the server has read from the connections it holds."""
+    """Return how many bytes the server has read from its open connections."""
     return sum(channel.transferred_bytes() for channel in rig.server._list_channels())
 
 

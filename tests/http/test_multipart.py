@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from docshare.server.http.multipart import FileTooLargeError, FormError, FormParser, parse_boundary
-from docshare.server.store.blobs import BlobStore, PartialFile
+from docshare.server.store.blobs import FolderStore, PartialFile
 from tests.http.harness import BOUNDARY, build_form, build_part
 
 DELIMITER = b"\r\n--" + BOUNDARY.encode()
@@ -27,13 +27,13 @@ names = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"], ex
 
 
 @pytest.fixture(scope="module")
-def blobs(tmp_path_factory: pytest.TempPathFactory) -> BlobStore:
+def blobs(tmp_path_factory: pytest.TempPathFactory) -> FolderStore:
     root = tmp_path_factory.mktemp("forms")
     numbers = count()
-    return BlobStore(root / "blobs", root / "tmp", lambda: f"part{next(numbers):016d}")
+    return FolderStore(root / "blobs", root / "tmp", lambda: f"part{next(numbers):016d}")
 
 
-def parse_form(blobs: BlobStore, body: bytes, cuts: list[int] | None = None, max_file: int | None = None) -> Any:
+def parse_form(blobs: FolderStore, body: bytes, cuts: list[int] | None = None, max_file: int | None = None) -> Any:
     """Fields and files of a body that comes in pieces, or the class and text of the error."""
     parser = FormParser(BOUNDARY.encode(), blobs.create_partial, max_file)
     edges = [0, *sorted(cut % (len(body) + 1) for cut in cuts or []), len(body)]
@@ -69,7 +69,7 @@ def read_part(part: PartialFile) -> bytes:
     max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 def test_any_cut_gives_the_parts_that_were_sent(
-    blobs: BlobStore,
+    blobs: FolderStore,
     fields: dict[str, str],
     file: bytes,
     filename: str,
@@ -96,7 +96,7 @@ def test_any_cut_gives_the_parts_that_were_sent(
     max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 def test_any_cut_of_any_bytes_gives_the_same_form_or_the_same_error(
-    blobs: BlobStore, body: bytes, cuts: list[int], max_file: int | None
+    blobs: FolderStore, body: bytes, cuts: list[int], max_file: int | None
 ) -> None:
     body = b"--" + BOUNDARY.encode() + b"\r\n" + body
     assert parse_form(blobs, body, cuts, max_file) == parse_form(blobs, body, None, max_file)
@@ -108,7 +108,7 @@ def test_any_cut_of_any_bytes_gives_the_same_form_or_the_same_error(
     [b"\r", b"\r\n", b"\r\n--", b"-", DELIMITER[:-1], b"\r" * 30 + DELIMITER[:-1], b"\r\n\r\n", bytes(1)],
     ids=["CR", "CRLF", "CRLF--", "dashes", "near boundary", "CRs and near boundary", "empty lines", "NUL"],
 )
-def test_hostile_bytes_take_no_longer_than_others(blobs: BlobStore, pattern: bytes) -> None:
+def test_hostile_bytes_take_no_longer_than_others(blobs: FolderStore, pattern: bytes) -> None:
     block = (pattern * (65536 // len(pattern) + 1))[:65536]
     parser = FormParser(BOUNDARY.encode(), blobs.create_partial)
     parser.feed(build_part(b"")[:-2])
@@ -120,7 +120,7 @@ def test_hostile_bytes_take_no_longer_than_others(blobs: BlobStore, pattern: byt
     parser.discard()
 
 
-def test_bytes_that_come_one_by_one_take_linear_time(blobs: BlobStore) -> None:
+def test_bytes_that_come_one_by_one_take_linear_time(blobs: FolderStore) -> None:
     parser = FormParser(BOUNDARY.encode(), blobs.create_partial)
     begun = time.process_time()
     for byte in build_form(build_part(b"\r" * 20_000, 'form-data; name="a"')):
@@ -153,35 +153,35 @@ def test_bytes_that_come_one_by_one_take_linear_time(blobs: BlobStore) -> None:
         ("form-data; name=\"file\"; filename*=UTF-8''%FF.pdf", "\ufffd.pdf"),
     ],
 )
-def test_file_names_are_read_as_clients_send_them(blobs: BlobStore, disposition: str, filename: str) -> None:
+def test_file_names_are_read_as_clients_send_them(blobs: FolderStore, disposition: str, filename: str) -> None:
     assert parse_form(blobs, build_form(build_part(b"x", disposition))) == (
         {},
         {"file": (filename, "application/octet-stream", b"x")},
     )
 
 
-def test_a_part_without_a_file_name_is_a_field(blobs: BlobStore) -> None:
+def test_a_part_without_a_file_name_is_a_field(blobs: FolderStore) -> None:
     body = build_form(build_part(b"%PDF-1.7", 'form-data; name="file"', "Content-Type: application/pdf"))
     assert parse_form(blobs, body) == ({"file": "%PDF-1.7"}, {})
 
 
-def test_an_empty_part_may_share_its_line_break_with_the_boundary(blobs: BlobStore) -> None:
+def test_an_empty_part_may_share_its_line_break_with_the_boundary(blobs: FolderStore) -> None:
     body = build_form(build_part(b"")[:-2], build_part(b"b", 'form-data; name="b"'))
     for cut in range(len(body)):
         assert parse_form(blobs, body, [cut]) == ({"b": "b"}, {"file": ("a.pdf", "application/octet-stream", b"")})
 
 
-def test_blanks_may_follow_a_boundary(blobs: BlobStore) -> None:
+def test_blanks_may_follow_a_boundary(blobs: FolderStore) -> None:
     body = build_form(build_part(b"x", 'form-data; name="a"')).replace(b"x7Kp\r\n", b"x7Kp \t\r\n", 1)
     assert parse_form(blobs, body, [8, 9, 10, 11, 12]) == ({"a": "x"}, {})
 
 
-def test_ten_parts_are_read(blobs: BlobStore) -> None:
+def test_ten_parts_are_read(blobs: FolderStore) -> None:
     fields, _ = parse_form(blobs, build_form(*(build_part(b"", f'form-data; name="{number}"') for number in range(10))))
     assert len(fields) == 10
 
 
-def test_the_longest_field_is_read(blobs: BlobStore) -> None:
+def test_the_longest_field_is_read(blobs: FolderStore) -> None:
     fields, _ = parse_form(blobs, build_form(build_part(b"x" * 65536, 'form-data; name="a"')), [100, 40_000])
     assert fields == {"a": "x" * 65536}
 
@@ -190,7 +190,7 @@ A = build_part(b"x", 'form-data; name="a"')
 KIND = build_part(b"logo", 'form-data; name="kind"')
 
 
-def test_parts_that_no_route_asks_for_are_ignored_whatever_is_in_them(blobs: BlobStore) -> None:
+def test_parts_that_no_route_asks_for_are_ignored_whatever_is_in_them(blobs: FolderStore) -> None:
     """Multipart part names other than these are ignored."""
     latin = build_part(b"caf\xe9", 'form-data; name="note"')
     twice = build_part(b"again", 'form-data; name="a"; filename="a.txt"')
@@ -266,7 +266,7 @@ BROKEN_FORMS = {
 
 
 @pytest.mark.parametrize("name", BROKEN_FORMS)
-def test_a_broken_form_is_refused_with_its_reason(blobs: BlobStore, name: str) -> None:
+def test_a_broken_form_is_refused_with_its_reason(blobs: FolderStore, name: str) -> None:
     body, reason = BROKEN_FORMS[name]
     assert parse_form(blobs, body) == (FormError, reason)
     assert parse_form(blobs, body, list(range(0, len(body), 7))) == (FormError, reason)
@@ -305,12 +305,12 @@ def test_a_content_type_without_a_sound_boundary_is_refused(content_type: str) -
         parse_boundary(content_type)
 
 
-def test_a_file_beyond_its_limit_is_noticed_before_it_is_written(blobs: BlobStore) -> None:
+def test_a_file_beyond_its_limit_is_noticed_before_it_is_written(blobs: FolderStore) -> None:
     assert parse_form(blobs, build_form(build_part(b"x" * 11)), None, 10) == (FileTooLargeError, "")
     assert parse_form(blobs, build_form(build_part(b"x" * 10)), None, 10)[1]["file"][2] == b"x" * 10
 
 
-def test_parts_are_private_files(blobs: BlobStore, tmp_path: Path) -> None:
+def test_parts_are_private_files(blobs: FolderStore, tmp_path: Path) -> None:
     with_links = blobs.tmp / "link.part"
     with_links.symlink_to(tmp_path / "elsewhere")
     with pytest.raises(FileExistsError):

@@ -15,10 +15,10 @@ from flask import Flask, Response, jsonify, request
 from waitress.server import create_server
 
 from docshare.contract.problems import Problem
-from docshare.server.http.listener import make_server
+from docshare.server.http.listener import bind_sockets, make_server
 from docshare.server.http.uploads import IntakeRequest, read_form
 from docshare.server.http.verdicts import Acceptance, Refusal
-from docshare.server.store.blobs import BlobStore
+from docshare.server.store.blobs import FolderStore
 from tests.http.harness import (
     BOUNDARY,
     MB,
@@ -40,13 +40,13 @@ LIMIT = 2 * MB
 
 
 @pytest.fixture
-def blobs(tmp_path: Path) -> BlobStore:
+def blobs(tmp_path: Path) -> FolderStore:
     names = count()
-    return BlobStore(tmp_path / "blobs", tmp_path / "tmp", lambda: f"name{next(names):016d}")
+    return FolderStore(tmp_path / "blobs", tmp_path / "tmp", lambda: f"name{next(names):016d}")
 
 
 @pytest.fixture
-def app(blobs: BlobStore) -> Flask:
+def app(blobs: FolderStore) -> Flask:
     app = Flask("portable")
     app.request_class = IntakeRequest
     app.extensions["docshare"] = SimpleNamespace(blobs=blobs)
@@ -86,7 +86,7 @@ class QuietHandler(WSGIRequestHandler):
         """Tests have no use for an access log."""
 
 
-def serve_by_wsgiref(app: Flask, blobs: BlobStore) -> Iterator[Send]:
+def serve_by_wsgiref(app: Flask, blobs: FolderStore) -> Iterator[Send]:
     server: WSGIServer = make_wsgiref("127.0.0.1", 0, app, handler_class=QuietHandler)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
@@ -96,7 +96,7 @@ def serve_by_wsgiref(app: Flask, blobs: BlobStore) -> Iterator[Send]:
     server.server_close()
 
 
-def serve_by_waitress(app: Flask, blobs: BlobStore) -> Iterator[Send]:
+def serve_by_waitress(app: Flask, blobs: FolderStore) -> Iterator[Send]:
     server: Any = create_server(app, host="127.0.0.1", port=0, clear_untrusted_proxy_headers=True)
     running = True
 
@@ -115,11 +115,10 @@ def serve_by_waitress(app: Flask, blobs: BlobStore) -> Iterator[Send]:
     server.close()
 
 
-def serve_by_listener(app: Flask, blobs: BlobStore) -> Iterator[Send]:
+def serve_by_listener(app: Flask, blobs: FolderStore) -> Iterator[Send]:
     server = make_server(
         app,
-        "127.0.0.1",
-        0,
+        bind_sockets("127.0.0.1", 0),
         judge=lambda head: Acceptance(LIMIT + MB, stores_files=True),
         parts=blobs.create_partial,
         draw_error=lambda status, path, detail: Refusal(status, body=detail.encode()),
@@ -135,7 +134,7 @@ SERVERS = {"wsgiref": serve_by_wsgiref, "plain waitress": serve_by_waitress, "th
 
 
 @pytest.fixture(params=SERVERS)
-def send(request: pytest.FixtureRequest, app: Flask, blobs: BlobStore) -> Iterator[Send]:
+def send(request: pytest.FixtureRequest, app: Flask, blobs: FolderStore) -> Iterator[Send]:
     yield from SERVERS[request.param](app, blobs)
 
 
@@ -160,7 +159,7 @@ def test_every_server_gives_the_application_the_same_form(send: Send) -> None:
     }
 
 
-def test_every_server_keeps_what_is_kept_and_removes_the_rest(send: Send, blobs: BlobStore) -> None:
+def test_every_server_keeps_what_is_kept_and_removes_the_rest(send: Send, blobs: FolderStore) -> None:
     key = send(build_upload(build_form(build_part(PDF)), "/files?keep"))["key"]
     assert blobs.path(key).read_bytes() == PDF
     assert send(build_upload(build_form(build_part(PDF))))["status"] == 200
@@ -178,12 +177,14 @@ def test_every_server_keeps_what_is_kept_and_removes_the_rest(send: Send, blobs:
         (raw_request("POST", "/files", b"", form_content_type()), "The form ends before its last boundary."),
     ],
 )
-def test_every_server_says_the_same_about_a_broken_form(send: Send, blobs: BlobStore, raw: bytes, detail: str) -> None:
+def test_every_server_says_the_same_about_a_broken_form(
+    send: Send, blobs: FolderStore, raw: bytes, detail: str
+) -> None:
     assert send(raw) == {"status": 400, "code": "bad_request", "detail": detail}
     assert wait_until(lambda: list(blobs.tmp.iterdir()) == [])
 
 
-def test_every_server_refuses_a_file_beyond_the_limit(send: Send, blobs: BlobStore) -> None:
+def test_every_server_refuses_a_file_beyond_the_limit(send: Send, blobs: FolderStore) -> None:
     answer = send(build_upload(build_form(build_part(b"x" * (LIMIT + 1)))))
     assert (answer["status"], answer["code"]) == (413, "payload_too_large")
     assert wait_until(lambda: list(blobs.tmp.iterdir()) == [])
@@ -202,7 +203,7 @@ def post_form(app: Flask, body: Any, **environ: Any) -> Response:
     return answer
 
 
-def test_the_body_is_read_in_blocks_and_written_as_it_comes(app: Flask, blobs: BlobStore) -> None:
+def test_the_body_is_read_in_blocks_and_written_as_it_comes(app: Flask, blobs: FolderStore) -> None:
     sizes: list[int] = []
 
     class Stream(BytesIO):
@@ -222,13 +223,13 @@ def test_the_body_is_read_in_blocks_and_written_as_it_comes(app: Flask, blobs: B
 
 
 @pytest.mark.parametrize("declared", [10, LIMIT * 4])
-def test_a_wrong_length_gets_nobody_past_the_limit(app: Flask, blobs: BlobStore, declared: int) -> None:
+def test_a_wrong_length_gets_nobody_past_the_limit(app: Flask, blobs: FolderStore, declared: int) -> None:
     body = build_form(build_part(b"x" * LIMIT * 2))
     assert post_form(app, BytesIO(body), environ_overrides={"CONTENT_LENGTH": str(declared)}).status_code in (400, 413)
     assert list(blobs.tmp.iterdir()) == []
 
 
-def test_an_endless_body_is_cut_off(app: Flask, blobs: BlobStore) -> None:
+def test_an_endless_body_is_cut_off(app: Flask, blobs: FolderStore) -> None:
     class Endless(BytesIO):
         given = 0
 
@@ -246,7 +247,7 @@ def test_an_endless_body_is_cut_off(app: Flask, blobs: BlobStore) -> None:
     assert list(blobs.tmp.iterdir()) == []
 
 
-def test_many_files_together_do_not_get_past_the_limit(app: Flask, blobs: BlobStore) -> None:
+def test_many_files_together_do_not_get_past_the_limit(app: Flask, blobs: FolderStore) -> None:
     body = build_form(*(build_part(b"x" * MB, f"form-data; name=unknown{number}; filename=x") for number in range(4)))
     assert post_form(app, BytesIO(body), environ_overrides={"CONTENT_LENGTH": str(LIMIT * 4)}).status_code == 413
     endless = {"CONTENT_LENGTH": "", "wsgi.input_terminated": True}
@@ -254,14 +255,14 @@ def test_many_files_together_do_not_get_past_the_limit(app: Flask, blobs: BlobSt
     assert list(blobs.tmp.iterdir()) == []
 
 
-def test_a_sender_who_disconnects_leaves_no_partial(app: Flask, blobs: BlobStore) -> None:
+def test_a_sender_who_disconnects_leaves_no_partial(app: Flask, blobs: FolderStore) -> None:
     body = build_form(build_part(PDF))
     answer = post_form(app, BytesIO(body[:5000]), environ_overrides={"CONTENT_LENGTH": str(len(body))})
     assert (answer.status_code, answer.get_json()["detail"]) == (400, "The body ended early.")
     assert list(blobs.tmp.iterdir()) == []
 
 
-def test_a_full_disk_is_503(app: Flask, blobs: BlobStore) -> None:
+def test_a_full_disk_is_503(app: Flask, blobs: FolderStore) -> None:
     def full() -> Any:
         raise OSError(28, "No space left on device")
 

@@ -1,30 +1,42 @@
-"""The limiter by itself: moving windows, bounded memory, threads, and a clock that moves."""
+"""The limiter by itself: moving windows, in memory and in Redis, bounded memory, threads, and a clock that moves."""
 
 import tracemalloc
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from docshare.contract.limits import RatePolicy
 from docshare.server.http.rate_limits import RateLimiter, address_key
+from docshare.server.http.shared_windows import SharedWindows
+from docshare.server.outbound.shared_memory import SharedMemory
 from tests.support.clock import FakeClock
 
 MINUTE = RatePolicy("minute", 5, 60_000, "token")
 
 
-def test_the_limit_passes_and_one_more_does_not(clock: FakeClock) -> None:
-    limits = RateLimiter(clock)
+@pytest.fixture(params=["memory", "redis"])
+def limits(request: pytest.FixtureRequest, clock: FakeClock) -> Iterator[RateLimiter]:
+    if request.param == "memory":
+        yield RateLimiter(clock)
+        return
+    memory = SharedMemory(request.getfixturevalue("redis_server").url, lambda: b"secret")
+    memory.start()
+    yield RateLimiter(clock, shared=SharedWindows(memory, clock))
+    assert memory.is_connected, "the windows of the test were in the memory of this process"
+    memory.close()
+
+
+def test_the_limit_passes_and_one_more_does_not(limits: RateLimiter) -> None:
     assert [limits.hit(MINUTE, "a", 3).is_allowed for _ in range(5)] == [True, True, True, False, False]
 
 
-def test_remaining_counts_down_to_zero(clock: FakeClock) -> None:
-    limits = RateLimiter(clock)
+def test_remaining_counts_down_to_zero(limits: RateLimiter) -> None:
     assert [limits.hit(MINUTE, "a", 3).remaining for _ in range(4)] == [2, 1, 0, 0]
 
 
-def test_the_window_moves(clock: FakeClock) -> None:
+def test_the_window_moves(limits: RateLimiter, clock: FakeClock) -> None:
     """At most the limit in any 60 seconds, not from minute to minute."""
-    limits = RateLimiter(clock)
     assert limits.hit(MINUTE, "a", 2).is_allowed
     clock.advance(seconds=30)
     assert limits.hit(MINUTE, "a", 2).is_allowed
@@ -35,8 +47,22 @@ def test_the_window_moves(clock: FakeClock) -> None:
     assert not limits.hit(MINUTE, "a", 2).is_allowed
 
 
-def test_waiting_as_long_as_told_is_enough(clock: FakeClock) -> None:
-    limits = RateLimiter(clock)
+@pytest.mark.parametrize("seconds", [1, 10, 60, 900, 3600, 7200])
+@pytest.mark.parametrize("later_ms", [0, 1, 999, 12_345_678_901])
+def test_a_window_ends_to_the_millisecond(limits: RateLimiter, clock: FakeClock, seconds: int, later_ms: int) -> None:
+    window = RatePolicy("window", 1, seconds * 1000, "token")
+    clock.advance(milliseconds=later_ms)
+    assert limits.hit(window, "a", 1).is_allowed
+    clock.advance(seconds=seconds, milliseconds=-1)
+    assert not limits.hit(window, "a", 1).is_allowed
+    assert not limits.peek(window, "a", 1).is_allowed
+    if seconds > 1:
+        clock.advance(milliseconds=1)
+        assert limits.peek(window, "a", 1).is_allowed
+        assert limits.hit(window, "a", 1).is_allowed
+
+
+def test_waiting_as_long_as_told_is_enough(limits: RateLimiter, clock: FakeClock) -> None:
     limits.hit(MINUTE, "a", 1)
     clock.advance(seconds=12, milliseconds=345)
     refused = limits.hit(MINUTE, "a", 1)
@@ -45,8 +71,7 @@ def test_waiting_as_long_as_told_is_enough(clock: FakeClock) -> None:
     assert limits.hit(MINUTE, "a", 1).is_allowed
 
 
-def test_a_refused_request_does_not_lengthen_the_wait(clock: FakeClock) -> None:
-    limits = RateLimiter(clock)
+def test_a_refused_request_does_not_lengthen_the_wait(limits: RateLimiter, clock: FakeClock) -> None:
     limits.hit(MINUTE, "a", 1)
     for _ in range(60):
         clock.advance(milliseconds=999)
@@ -55,23 +80,40 @@ def test_a_refused_request_does_not_lengthen_the_wait(clock: FakeClock) -> None:
     assert limits.hit(MINUTE, "a", 1).is_allowed
 
 
-def test_looking_costs_nothing(clock: FakeClock) -> None:
-    limits = RateLimiter(clock)
+def test_looking_costs_nothing(limits: RateLimiter) -> None:
     assert [limits.peek(MINUTE, "a", 1).is_allowed for _ in range(9)] == [True] * 9
     assert limits.hit(MINUTE, "a", 1).is_allowed
     assert not limits.peek(MINUTE, "a", 1).is_allowed
 
 
-def test_keys_and_policies_do_not_share(clock: FakeClock) -> None:
-    limits = RateLimiter(clock)
+def test_keys_and_policies_do_not_share(limits: RateLimiter) -> None:
     other = RatePolicy("other", 5, 60_000, "token")
     assert limits.hit(MINUTE, "a", 1).is_allowed
     assert limits.hit(MINUTE, "b", 1).is_allowed
     assert limits.hit(other, "a", 1).is_allowed
 
 
-def test_exactly_the_limit_passes_among_sixteen_threads(clock: FakeClock) -> None:
-    limits = RateLimiter(clock)
+def test_a_request_that_was_given_back_leaves_room_for_one(limits: RateLimiter) -> None:
+    assert [limits.hit(MINUTE, "a", 2).is_allowed for _ in range(3)] == [True, True, False]
+    assert limits.refund(MINUTE, "a", 2).remaining == 1
+    assert [limits.hit(MINUTE, "a", 2).is_allowed for _ in range(2)] == [True, False]
+
+
+def test_the_time_since_the_last_request_is_known(limits: RateLimiter, clock: FakeClock) -> None:
+    assert limits.ms_since_last_hit(MINUTE, "a", 3) == 0
+    limits.hit(MINUTE, "a", 3)
+    clock.advance(milliseconds=1234)
+    limits.hit(MINUTE, "a", 3)
+    clock.advance(milliseconds=567)
+    assert limits.ms_since_last_hit(MINUTE, "a", 3) == 567
+
+
+def test_a_first_request_has_the_whole_window_before_it(limits: RateLimiter) -> None:
+    assert limits.peek(MINUTE, "a", 3) == limits.peek(MINUTE, "b", 3)
+    assert (limits.hit(MINUTE, "a", 3).reset_s, limits.peek(MINUTE, "a", 3).reset_s) == (60, 60)
+
+
+def test_exactly_the_limit_passes_among_sixteen_threads(limits: RateLimiter) -> None:
     with ThreadPoolExecutor(16) as pool:
         passed = sum(pool.map(lambda _: limits.hit(MINUTE, "a", 120).is_allowed, range(2000)))
     assert passed == 120

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from docshare.server.http.channel import Channel
-from docshare.server.http.listener import make_server
+from docshare.server.http.listener import bind_sockets, make_server
 from docshare.server.http.verdicts import Acceptance, Refusal
 from tests.http.harness import (
     SMALL_BODY,
@@ -142,7 +142,7 @@ def test_a_header_block_that_takes_too_long_ends_the_connection(start_listener: 
 
 
 def is_closed(wire: RawConnection) -> bool:
-    """Whether the other side has closed, while this side goes on sending."""
+    """Return whether the other side has closed the connection while this side continues to send."""
     try:
         wire.socket.send(b"y")
         return wire.socket.recv(1, socket.MSG_DONTWAIT) == b""
@@ -217,8 +217,7 @@ def test_stopping_before_running_is_remembered(listener: ListenerHarness) -> Non
 
     server = make_server(
         never,
-        "127.0.0.1",
-        0,
+        bind_sockets("127.0.0.1", 0),
         judge=lambda head: Acceptance(0),
         parts=listener.blobs.create_partial,
         draw_error=lambda status, path, detail: Refusal(status),
@@ -317,8 +316,7 @@ def test_port_0_is_one_port_on_all_addresses_of_a_host(listener: ListenerHarness
     listener.close()
     server = make_server(
         listener.application,
-        "localhost",
-        0,
+        bind_sockets("localhost", 0),
         judge=listener.judge,
         parts=listener.blobs.create_partial,
         draw_error=listener.draw_error,

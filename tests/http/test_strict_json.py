@@ -16,7 +16,7 @@ ROOM = 1 << 20
 
 
 def nested_json(depth: int, opening: str = "[", closing: str = "]") -> bytes:
-    """An object that holds ``depth - 1`` levels more."""
+    """Return an object with ``depth - 1`` more levels inside."""
     return ('{"a":' + opening * (depth - 1) + closing * (depth - 1) + "}").encode()
 
 

@@ -13,7 +13,7 @@ PROXY = "10.0.0.1"
 
 @pytest.fixture
 def proxied_world(make: Callable[..., World]) -> World:
-    """An instance that trusts the proxies of 10.0.0.0/8, which send the country."""
+    """Return an instance that trusts the proxies of 10.0.0.0/8, which send the country."""
     return make(trusted_proxies=(ipaddress.ip_network("10.0.0.0/8"),), country_header="CF-IPCountry")
 
 

@@ -57,7 +57,7 @@ def make_claiming_docx(*sizes: int, noise: int) -> bytes:
 
 
 def add_zip64_locator(document: bytes) -> bytes:
-    """Add the locator of a zip64 end record to ``document``; some parsers follow it and others do not."""
+    """Add the locator of a zip64 end record to ``document``;some parsers follow it and others do not."""
     at = document.rindex(b"PK\x05\x06")
     return document[:at] + struct.pack("<4sLQL", b"PK\x06\x07", 0, 0, 1) + document[at:]
 

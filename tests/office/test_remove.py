@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from docshare.server.store import blobs
-from docshare.server.store.blobs import remove_tree
+from docshare.server.store.trees import remove_tree
 
 
 def left_in(folder: Path) -> list[str]:

@@ -127,7 +127,7 @@ def test_thousands_of_addresses_that_do_not_answer_end_at_the_deadline() -> None
 
 @contextmanager
 def open_deaf_port() -> Iterator[int]:
-    """A port of this machine that answers no attempt to connect: its queue is full."""
+    """Yield a port of this machine that answers no connection attempt, because its queue is full."""
     with socket.socket() as listener, ExitStack() as held:
         listener.bind(("127.0.0.1", 0))
         listener.listen(0)

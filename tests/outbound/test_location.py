@@ -15,7 +15,7 @@ from tests.support.server_process import run_server
 
 
 def make_country_database(folder: Path, networks: dict[str, Any]) -> Path:
-    """A country database as providers ship them, with what is known of each network."""
+    """Return a country database in the format of providers, with the data of each network."""
     writer = MMDBWriter(ip_version=6, ipv4_compatible=True, database_type="Test-Country")
     for network, found in networks.items():
         writer.insert_network(IPSet([network]), found)

@@ -153,14 +153,14 @@ def test_drawing_ahead_ends_with_the_document(
 
 
 def test_a_reader_does_not_wait_for_pages_drawn_ahead(write_file: Put, tmp_path: Path) -> None:
-    blob = write_file(paced_pages("fsfff"))
-    with closing(CountingEngine(timeout_s=30.0)) as engine, closing(PageStore(engine, tmp_path / "cache")) as store:
+    blob = write_file(paced_pages("fsff"))
+    with closing(CountingEngine(timeout_s=600.0)) as engine, closing(PageStore(engine, tmp_path / "cache")) as store:
         store.image(FILE, 1, blob, 1, 800)
         wait_until(lambda: not engine.wait_for_spare(0))  # page 2 stalls a worker
-        for page in (3, 4, 5):
+        for page in (3, 4):
             store.image(FILE, 1, blob, page, 800)
         assert not engine.wait_for_spare(0)  # and still does
-        assert engine.requested == [1, 3, 4, 5]
+        assert engine.requested == [1, 3, 4]
 
 
 def test_the_least_recently_used_file_is_evicted(

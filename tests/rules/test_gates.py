@@ -72,7 +72,7 @@ def test_a_password_and_an_email_gate_hide_the_name(protected: bool, settings: d
 
 
 def make_seals(**settings: Any) -> dict[str, str]:
-    """The seals of a link with a password and a view limit."""
+    """Return the seals of a link with a password and a view limit."""
     return gates.compute_seals(
         gate_requirements(protected=True, counted=True, settings=settings), "aB3dE5fG7hJ9", "hash-1"
     )

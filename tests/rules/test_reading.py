@@ -20,7 +20,7 @@ TOOL = ("tool", "the user agent names a program")
 
 
 def make_beacon(seq: int = 0, *, age: int = 0, visible: bool = True, input: bool = False, **more: object) -> BeaconBody:
-    """A beacon whose reading time on page 1 equals its visible time unless ``pages`` says otherwise."""
+    """Return a beacon whose reading time on page 1 equals its visible time unless ``pages`` says otherwise."""
     visible_ms = int(str(more.get("visible_ms", 0)))
     pages = more.get("pages", {1: visible_ms} if visible_ms else {})
     assert isinstance(pages, dict)

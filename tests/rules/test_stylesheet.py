@@ -31,7 +31,7 @@ def render_corners(**blocks: Any) -> dict[str, list[str]]:
 
 
 def find_property_values(text: str, name: str) -> list[str]:
-    """Every value that ``text`` gives to a custom property, in order."""
+    """Return every value that ``text`` gives to a custom property, in order."""
     return re.findall(rf"--{name}:([^;]+);", text)
 
 

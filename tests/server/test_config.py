@@ -1,6 +1,7 @@
 """Settings of the server: where they come from, which wins, and what stops the start."""
 
 import ipaddress
+import sys
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,8 @@ ENVIRONMENT = {
     "DOCSHARE_DESIGN_TOKEN_ISSUER", "DOCSHARE_DESIGN_TOKEN_AUDIENCE", "DOCSHARE_SMTP_URL", "DOCSHARE_MAIL_FROM",
     "DOCSHARE_SIGNATURE_HEADER", "DOCSHARE_WEBHOOK_USER_AGENT", "DOCSHARE_COUNTRY_HEADER", "DOCSHARE_GEOIP",
     "DOCSHARE_ANONYMOUS_UPLOADS", "DOCSHARE_THREADS", "DOCSHARE_CONFINEMENT", "DOCSHARE_DATABASE_URL",
-    "DOCSHARE_SECRET_KEY_FILE",
+    "DOCSHARE_SECRET_KEY_FILE", "DOCSHARE_WORKERS", "DOCSHARE_INSTANCE_NAME",
+    "DOCSHARE_REDIS_URL", "DOCSHARE_METRICS", "DOCSHARE_STORAGE_URL",
 }  # fmt: skip
 
 
@@ -139,3 +141,11 @@ def test_an_empty_environment_value_counts_as_not_set(tmp_path: Path) -> None:
 )
 def test_the_base_url_is_kept_as_browsers_write_an_origin(tmp_path: Path, written: str, kept: str) -> None:
     assert load_config({"base_url": written}, {}, tmp_path, URL).base_url == kept
+
+
+def test_an_address_of_redis_needs_the_packages_of_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    environ = {"DOCSHARE_REDIS_URL": "rediss://user:password@cache.example:6380/2"}
+    assert load_config({}, environ, tmp_path, URL).redis_url == environ["DOCSHARE_REDIS_URL"]
+    monkeypatch.setitem(sys.modules, "redis", None)
+    with pytest.raises(ConfigError, match=r"DOCSHARE_REDIS_URL: Redis needs the extra packages of docshare\[cluster\]"):
+        load_config({}, environ, tmp_path, URL)

@@ -21,7 +21,7 @@ from tests.support.rows import count_rows, insert_view
 
 @pytest.fixture
 def empty_world(world: World) -> World:
-    """An instance nobody has signed up to."""
+    """Return an instance without accounts."""
     for account in accounts.list_accounts(world.rt):
         accounts.delete_account(world.rt, account.email)
     return world

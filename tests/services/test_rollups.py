@@ -28,7 +28,7 @@ MONDAY = 1_789_948_800_000  # 2026-09-21T00:00:00Z
 
 @pytest.fixture
 def upgraded_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
-    """A database of the second version, with sessions of two files, brought up to date."""
+    """Yield a database of the second version, with sessions of two files, brought up to date."""
     store = Store(tmp_path / "old.db")
     monkeypatch.setattr(migrations, "STEPS", STEPS[:2])
     migrations.upgrade(store)

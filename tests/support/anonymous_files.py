@@ -22,7 +22,7 @@ class AnonymousFile:
     manage_token: str
 
     def manage(self, method: str, path: str, **more: Any) -> TestResponse:
-        """A request with the manage token."""
+        """Return a request with the manage token."""
         headers = {"Authorization": f"Bearer {self.manage_token}"} | more.pop("headers", {})
         return self.world.http.open(path, method=method, headers=headers, **more)
 

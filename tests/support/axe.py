@@ -15,7 +15,7 @@ _RUN = "async () => (await axe.run(document, { resultTypes: ['violations'] })).v
 
 
 def find_serious_violations(page: Page | Frame) -> list[str]:
-    """What is wrong with ``page`` at rest and serious or critical: one line for each rule, with the places."""
+    """Return the serious and critical violations on the idle ``page``: one line per rule, with the elements."""
     page.evaluate(_WAIT_FOR_REST)
     page.evaluate(f"() => {{ {_SOURCE} }}")
     found: list[dict[str, Any]] = page.evaluate(_RUN)

@@ -32,7 +32,7 @@ SWITCHES = [
 
 
 def launch(playwright: Playwright, program: str = CHROMIUM) -> Browser:
-    """The system's Chromium, without a window."""
+    """Return the system's Chromium, without a window."""
     return playwright.chromium.launch(executable_path=program, args=SWITCHES)
 
 
@@ -53,7 +53,7 @@ class Visitor:
         return self.page
 
     def list_origins(self) -> set[str]:
-        """Where the browser has been."""
+        """Return the origins that the browser has contacted."""
         return {
             f"{urlsplit(url).scheme}://{urlsplit(url).netloc}" for url in self.requests if not url.startswith("data:")
         }
@@ -74,20 +74,20 @@ class Visitor:
 
 
 def next_address_header() -> dict[str, str]:
-    """The header by which a server that trusts this host takes its next visitor for another network: so many readers
-    at once from a single one would be slowed down."""
+    """Return the header by which a server that trusts this host takes its next visitor for another network: so many
+    readers at once from a single one would be slowed down."""
     upper, lower = divmod(next(_VISITOR_NUMBERS), 250)
     return {"X-Forwarded-For": f"198.18.{upper % 250}.{lower + 1}"}
 
 
 def desktop_options() -> dict[str, Any]:
-    """A desktop window and a desktop browser's name."""
+    """Return browser context options of a desktop window and a desktop browser."""
     return {"viewport": {"width": 1440, "height": 900}, "user_agent": DESKTOP}
 
 
 @contextmanager
 def visitor(browser: Browser, **options: Any) -> Iterator[Visitor]:
-    """A fresh reader, at a desk unless ``options`` of the browser context say otherwise."""
+    """Yield the page of a new reader, on a desktop unless ``options`` of the browser context are given."""
     headers = next_address_header() | options.pop("extra_http_headers", {})
     context = browser.new_context(**(desktop_options() | options), extra_http_headers=headers)
     person = Visitor(context, context.new_page())
@@ -99,7 +99,7 @@ def visitor(browser: Browser, **options: Any) -> Iterator[Visitor]:
 
 
 def current_page_number(page: Page) -> int:
-    """The page number that the toolbar shows."""
+    """Return the page number that the toolbar shows."""
     return int(page.locator("#page-number").input_value())
 
 
@@ -121,7 +121,7 @@ def record_layout_shifts(page: Page) -> None:
 
 
 def layout_shift_score(page: Page) -> float:
-    """How much jumped since the load, as the browser scores it."""
+    """Return the layout shift score since the load, as the browser computes it."""
     return float(page.evaluate("window.shifts.reduce((sum, value) => sum + value, 0)"))
 
 

@@ -26,7 +26,7 @@ class BrowserReader:
         self.before = int(page.evaluate("performance.now()"))
 
     def _stop_clock(self) -> None:
-        """A moment ahead of now, since the call takes a while, on a busy machine a longer one."""
+        """Stop the clock a little ahead of now, because the call takes a while, longer on a busy machine."""
         for ahead in (0.2, 1, 5):
             with suppress(Error):
                 self.page.clock.pause_at(self.page.evaluate("Date.now()") / 1_000 + ahead)

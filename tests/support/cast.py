@@ -14,7 +14,7 @@ from docshare.contract.plans import Plan
 from docshare.server import runtime as outside
 from docshare.server.app import create_app, set_runtime
 from docshare.server.config import Config
-from docshare.server.http.rate_limits import RateLimiter
+from docshare.server.http.proxy_probes import Probes
 from docshare.server.office.convert import OfficeConverter, find_program
 from docshare.server.outbound.exchange import OutboundClient
 from docshare.server.outbound.jwts import TokenVerifier
@@ -23,8 +23,8 @@ from docshare.server.pdf.engine import PdfEngine
 from docshare.server.pdf.pages import PageStore
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts import accounts
-from docshare.server.store.blobs import BlobStore
 from docshare.server.store.database import Store
+from docshare.server.store.identity import instance_key
 from docshare.server.store.migrations import migrate
 from docshare.server.store.vault import Vault
 from tests.support.clock import FakeClock
@@ -93,7 +93,7 @@ _idle_apps: list[Flask] = []
 
 
 def make_store(path: Path) -> Store:
-    """The store of a new instance: a SQLite file, or a database of a PostgreSQL server where the run asks for one."""
+    """Return the store of a new instance: a SQLite file, or a database of a PostgreSQL server if the run has one."""
     if os.environ.get("DOCSHARE_TEST_DATABASE"):
         from tests.support import postgresql
 
@@ -101,15 +101,39 @@ def make_store(path: Path) -> Store:
     return Store(path)
 
 
+def _make_storage_url(data_dir: Path) -> str:
+    """The address of an empty store: a bucket where the run asks for one, otherwise a folder that may be shared."""
+    if os.environ["DOCSHARE_TEST_STORAGE"] != "bucket":
+        (data_dir / "shared").mkdir(exist_ok=True)
+        return (data_dir / "shared").as_uri()
+    from tests.support.object_store import start_object_store
+
+    store = start_object_store()
+    os.environ.update(store.environ)
+    return store.make_url(store.shared_bucket, prefix=data_dir.as_posix().strip("/").replace("/", "-"))
+
+
 def make_runtime(data_dir: Path, clock: FakeClock, engine: PdfEngine, **settings: Any) -> Runtime:
-    """A runtime on a real database in ``data_dir``, with a clock that stands still."""
+    """A runtime on a real database in ``data_dir``, with a clock that stands still; its limits are in Redis and its
+    documents in a bucket where the run asks for that."""
     global _schema
     for name in ("blobs", "tmp", "cache"):
         (data_dir / name).mkdir(parents=True, exist_ok=True)
+    instance_key(data_dir)
+    if os.environ.get("DOCSHARE_TEST_REDIS"):
+        from tests.support.redis import start_for_run
+
+        settings = {"redis_url": start_for_run()} | settings
+    if os.environ.get("DOCSHARE_TEST_STORAGE"):
+        settings = {"storage_url": _make_storage_url(data_dir)} | settings
     config = Config(**({"data_dir": data_dir, "base_url": BASE_URL} | settings))
     if _schema is not None and not config.database_path.exists():
         config.database_path.write_bytes(_schema)
     outbound = OutboundClient(config.ca_bundle)
+    vault = Vault(config.secret_key_file or data_dir / "vault.key", outside.random_bytes)
+    shared = outside.open_shared_memory(config, vault)
+    if shared is not None:
+        shared.start()
     runtime = Runtime(
         config=config,
         clock=clock,
@@ -117,16 +141,18 @@ def make_runtime(data_dir: Path, clock: FakeClock, engine: PdfEngine, **settings
         random_uuid=outside.random_uuid,
         random_bytes=outside.random_bytes,
         db=make_store(config.database_path),
-        blobs=BlobStore(data_dir / "blobs", data_dir / "tmp", lambda: outside.random_token(32)),
+        blobs=outside.open_blobs(config),
         engine=engine,
         pages=PageStore(engine, data_dir / "cache"),
         converter=OfficeConverter(data_dir / "tmp", find_program()),
         outbound=outbound,
         jwts=TokenVerifier(outbound, clock),
         mailer=Mailer(config.smtp_url, config.ca_bundle),
-        vault=Vault(data_dir / "vault.key", outside.random_bytes),
+        vault=vault,
         locate={"203.0.113.7": "DE"}.get,
-        limits=RateLimiter(clock),
+        limits=outside.build_limiter(clock, shared),
+        shared=shared,
+        probes=Probes(shared),
     )
     migrate(runtime.db)
     if os.environ.get("DOCSHARE_TEST_DATABASE"):
@@ -138,7 +164,7 @@ def make_runtime(data_dir: Path, clock: FakeClock, engine: PdfEngine, **settings
 
 
 def make_world(runtime: Runtime, clock: FakeClock) -> World:
-    """The application on ``runtime`` with the whole cast signed up."""
+    """Return the application on ``runtime`` with the accounts of the whole cast."""
     app = _idle_apps.pop() if _idle_apps else create_app(runtime)
     set_runtime(app, runtime)
     with runtime.db.write():
@@ -151,6 +177,8 @@ def close_world(world: World) -> None:
     world.rt.converter.close()
     world.rt.pages.close()
     world.rt.db.close()
+    if world.rt.shared is not None:
+        world.rt.shared.close()
     if os.environ.get("DOCSHARE_TEST_DATABASE"):
         from tests.support import postgresql
 

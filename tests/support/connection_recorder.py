@@ -11,7 +11,7 @@ import pytest
 
 @contextmanager
 def record_connections() -> Iterator[list[str]]:
-    """The addresses that Python sockets were told to connect to within the block, in order."""
+    """Yield the addresses that Python sockets connect to within the block, in order."""
     tried: list[str] = []
     connect = socket.socket.connect
 

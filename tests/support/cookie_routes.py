@@ -84,14 +84,14 @@ class OwnerAndReader:
         return sent.browser.open(sent.path, method=sent.method, headers=headers, buffered=True, **more)
 
     def upload_file(self, **settings: Any) -> dict[str, Any]:
-        """Another file of Pia's."""
+        """Upload another file of Pia's."""
         made = self.world.pia.upload()
         if settings:
             put_settings(self.world, made, **settings)
         return made
 
     def create_webhook(self, kind: str = "file.viewed") -> str:
-        """The UUID of a webhook of Pia's, whose receiver nobody finds any more."""
+        """Create a webhook of Pia's whose receiver does not resolve any more; return its UUID."""
         resolve_all_hosts(self.world.rt)
         uuid: str = create_webhook(self.world.pia, events=[kind])["webhook"]["uuid"]
         self.world.rt.outbound.resolve = lambda host: []
@@ -133,7 +133,7 @@ def _read_csrf_token(browser: FlaskClient) -> str:
 
 
 def form_route(path: Callable[[OwnerAndReader], str] | str, **fields: Any) -> CookieRoute:
-    """A form of an owner's page, with the names and values of its ``fields``."""
+    """Return a form of an owner's page, with the names and values of its ``fields``."""
 
     def right(desk: OwnerAndReader) -> CookieRequest:
         address = path(desk) if callable(path) else path
@@ -143,7 +143,7 @@ def form_route(path: Callable[[OwnerAndReader], str] | str, **fields: Any) -> Co
 
 
 def script_route(method: str, path: Callable[[OwnerAndReader], str], body: dict[str, Any] | None = None) -> CookieRoute:
-    """A script of an owner's page."""
+    """Return a script of an owner's page."""
 
     def right(desk: OwnerAndReader) -> CookieRequest:
         return CookieRequest(desk.browser, method, path(desk), headers={"X-CSRF-Token": desk.token}, body=body)
@@ -154,7 +154,7 @@ def script_route(method: str, path: Callable[[OwnerAndReader], str], body: dict[
 def upload_route(
     path: Callable[[OwnerAndReader], str], content: Callable[[], bytes] = simple_pdf, **fields: str
 ) -> CookieRoute:
-    """A script of an owner's page that sends a document."""
+    """Return a script of an owner's page that sends a document."""
 
     def right(desk: OwnerAndReader) -> CookieRequest:
         sent = {"file": (io.BytesIO(content()), "a.pdf"), **fields}
@@ -164,7 +164,7 @@ def upload_route(
 
 
 def _reader_route(number: int) -> CookieRoute:
-    """The script of a share page, as ``leaving.WRITES`` has it; it takes back what it has left."""
+    """Return the script of a share page, as in ``leaving.WRITES``; it deletes the feedback that it has left."""
     method, tail, body = FEEDBACK_WRITES[number]
 
     def right(desk: OwnerAndReader) -> CookieRequest:

@@ -11,7 +11,7 @@ from tests.support.in_process_server import serve_world
 
 @contextmanager
 def own_data_dir(world: World, host: str = "127.0.0.1") -> Iterator[str]:
-    """Answer for ``world`` and leave word of it, saying that it listens on ``host``; gives its own address."""
+    """Serve ``world`` and announce that it listens on ``host``; yield its address."""
     folder = world.rt.config.data_dir
     with DirectoryLock(folder), serve_world(world) as url:
         announce(Instance(world.rt, instance_key(folder)), url, host)

@@ -18,7 +18,7 @@ sqlite_only = pytest.mark.skipif(ON_POSTGRESQL, reason="files, plans or counts o
 
 
 def dump_database(world: World) -> list[str]:
-    """Every row of every table as text, in an order that depends on the rows alone."""
+    """Return every row of every table as text, in an order that depends on the rows alone."""
     rows = []
     for model in TABLES:
         table: Any = model
@@ -28,7 +28,7 @@ def dump_database(world: World) -> list[str]:
 
 
 def fetch_dicts(store: Store, query: str, *params: Any) -> list[dict[str, Any]]:
-    """The rows of ``query``, each by the names of its columns."""
+    """Return the rows of ``query``, each by the names of its columns."""
     cursor = store.engine.execute_sql(query.replace("?", "%s") if ON_POSTGRESQL else query, params)
     names = [column[0] for column in cursor.description]
     return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
@@ -36,7 +36,7 @@ def fetch_dicts(store: Store, query: str, *params: Any) -> list[dict[str, Any]]:
 
 @contextmanager
 def record_all(store: Store) -> Iterator[list[str]]:
-    """A list that grows by every statement that this thread runs in the block, on SQLite with its values."""
+    """Yield a list that grows by every statement that this thread runs in the block, on SQLite with its values."""
     if ON_POSTGRESQL:
         with _record_calls(store.engine) as seen:
             yield seen
@@ -68,7 +68,7 @@ def _record_calls(engine: Any) -> Iterator[list[str]]:
 
 
 def record_statements(world: World, path: str) -> list[str]:
-    """The statements that Pia's ``GET path`` runs."""
+    """Return the statements that Pia's ``GET path`` runs."""
     with record_all(world.rt.db) as seen:
         assert world.pia.get(path, buffered=True).status_code == 200
     return seen

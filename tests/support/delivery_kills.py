@@ -34,7 +34,7 @@ class DeliveryTally:
 
 
 def kill_during_deliveries(folder: Path, rounds: int, seed: int, *, events: int = 12) -> DeliveryTally:
-    """``rounds`` times: make ``events``, and SIGKILL the server while it delivers them; then let it finish."""
+    """Cause ``events`` and SIGKILL the server while it delivers them, ``rounds`` times; then let it finish."""
     chance = random.Random(seed)
     account = DeliveryTally()
     with ExitStack() as stack:
@@ -71,7 +71,7 @@ def _accept_slowly(hit: ReceivedRequest) -> Script:
 
 
 def _create_file_and_webhooks(server: ServerProcess, receivers: list[FakeReceiver]) -> str:
-    """A file, and a webhook for each receiver; returns its UUID."""
+    """Create a file, and a webhook for each receiver; return the UUID of the file."""
     for receiver in receivers:
         body = {"url": receiver.url, "events": ["content.replaced"]}
         assert requests.post(f"{server.url}/api/v1/webhooks", json=body, headers=server.headers, timeout=20).ok

@@ -42,19 +42,19 @@ class DesignTool:
 
     @property
     def token_maker(self) -> TokenMaker:
-        """The maker of tokens, by the clock of the world."""
+        """Return the issuer of tokens, with the clock of the world."""
         return TokenMaker(self.world.clock.now // 1000, *_signing_keys())
 
     def make_user_token(self, who: str = "ada", **changes: Any) -> str:
-        """A user token."""
+        """Return a user token."""
         return self.token_maker.sign_token(sub=who, **changes)
 
     def make_design_token(self, design: str = "poster", **changes: Any) -> str:
-        """A design token."""
+        """Return a design token."""
         return self.token_maker.sign_token(sub=None, designId=design, **changes)
 
     def post_import(self, who: str = "ada", design: str | None = "poster", **more: Any) -> TestResponse:
-        """``who`` shares the design of that name; of ``None`` the tool does not say which one it is."""
+        """Share the design of that name as ``who``; for ``None`` the tool does not identify the design."""
         body = {
             "url": self.source.url(),
             **({} if design is None else {"designToken": self.make_design_token(design)}),
@@ -63,36 +63,36 @@ class DesignTool:
         return self.send(IMPORT, body, self.make_user_token(who))
 
     def import_design(self, who: str = "ada", design: str | None = "poster", **more: Any) -> dict[str, Any]:
-        """The same, when it works."""
+        """Import the design and return the result; it must succeed."""
         return _require_ok(self.post_import(who, design, **more))
 
     def get_status(self, who: str = "ada", design: str = "poster", **more: Any) -> dict[str, Any]:
-        """What ``who`` hears of the design."""
+        """Return the status of the design for ``who``."""
         return _require_ok(
             self.send(STATUS, {"designToken": self.make_design_token(design), **more}, self.make_user_token(who))
         )
 
     def send(self, path: str, body: Any, token: str | None) -> TestResponse:
-        """Any request of the tool."""
+        """Send a request of the tool."""
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         return self.world.http.post(path, json=body, headers=headers)
 
     def claim(self, person: Person, made: dict[str, Any]) -> None:
-        """``person`` claims what was published."""
+        """Claim the published design as ``person``."""
         answered = person.post("/api/v1/files/claim", json={"claimToken": made["claimToken"]})
         assert answered.status_code == 200, answered.text
 
     def post_owned_import(self, person: Person, who: str = "ada", design: str = "poster", **more: Any) -> TestResponse:
-        """``person`` imports the design into their account, connected to the tool as ``who``."""
+        """Import the design into the account of ``person``, connected to the tool as ``who``."""
         tokens = {"designToolUserToken": self.make_user_token(who), "designToken": self.make_design_token(design)}
         return person.post("/api/v1/files/import", json={"url": self.source.url(), **tokens, **more})
 
     def import_owned(self, person: Person, who: str = "ada", design: str = "poster", **more: Any) -> dict[str, Any]:
-        """The same, when it works."""
+        """Import the design and return the result; it must succeed."""
         return _require_ok(self.post_owned_import(person, who, design, **more))
 
     def set_export_pages(self, pages: int) -> bytes:
-        """The next export has so many pages."""
+        """Set the number of pages of the next export."""
         content = simple_pdf(pages=pages)
         self.source.respond = http_response(content)
         return content
@@ -100,7 +100,7 @@ class DesignTool:
 
 @contextmanager
 def open_design_tool(cert: Path, make: Callable[..., World], **settings: Any) -> Iterator[DesignTool]:
-    """A design tool and an instance that knows it; ``cert`` vouches for the tool's hosts."""
+    """Yield a design tool and an instance that knows it; ``cert`` vouches for the tool's hosts."""
     with open_source(cert) as source, open_source(cert) as keys:
         world = make(
             import_hosts=(source.host,),

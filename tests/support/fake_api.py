@@ -68,7 +68,7 @@ def problem(status: int, code: str, detail: str = "no", **headers: str) -> FakeR
 
 
 def row(stream: str, number: int, at: float | None = None, **more: Any) -> dict[str, Any]:
-    """A feed row as the specification orders its keys; ``at``: seconds after ``BASE`` (default: its id)."""
+    """Return a feed row as the specification orders its keys; ``at``: seconds after ``BASE`` (default: its id)."""
     from docshare.contract.wire import format_instant
 
     moment = format_instant(int((BASE + (number if at is None else at)) * 1000))
@@ -199,7 +199,7 @@ class _ApiServer(ThreadingHTTPServer):
 
 @contextmanager
 def fake_api(tls: SSLContext | None = None) -> Iterator[FakeApi]:
-    """A running ``FakeApi`` at ``api.url``; behind TLS if a context is given."""
+    """Yield a running ``FakeApi`` at ``api.url``; behind TLS if a context is given."""
     api = FakeApi()
     server = _ApiServer(("127.0.0.1", 0), _ApiHandler)
     if tls is not None:

@@ -53,7 +53,7 @@ class FeedbackClient:
         self._origin = {"REMOTE_ADDR": address}
 
     def send(self, method: str, path: str, body: Any = None, **headers: str) -> TestResponse:
-        """One request below the link; ``headers`` with ``_`` for ``-``."""
+        """Send one request below the link;``headers`` with ``_`` for ``-``."""
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         if body is not None and not isinstance(body, bytes):
             sent = {"Content-Type": "application/json"} | sent
@@ -75,14 +75,14 @@ class FeedbackClient:
         return self.send("PUT", f"marks/{page}", {"mark": mark}).status_code
 
     def get_feedback(self) -> dict[str, Any]:
-        """What the reader finds on the document."""
+        """Return the feedback that the reader sees on the document."""
         answer = self.send("GET", "feedback")
         assert answer.status_code == 200, answer.text
         found: dict[str, Any] = answer.get_json()
         return found
 
     def read_page_facts(self) -> dict[str, Any]:
-        """What the share page tells its script."""
+        """Return the facts of the share page for its script."""
         page = self.http.get(f"/{self.name}").text
         match = _FACTS.search(page)
         assert match is not None, page
@@ -97,7 +97,7 @@ class FeedbackClient:
 
 
 def list_activity(world: World) -> list[tuple[str, dict[str, Any]]]:
-    """The record of events: kind and data."""
+    """Return the record of events: kind and data."""
     return [
         (event, json.loads(data))
         for event, data in world.rt.db.fetch_all("SELECT event, data FROM activity_rows ORDER BY id")

@@ -26,19 +26,19 @@ class FeedbackDocument:
         self.put_settings(**ALL_FEEDBACK_SETTINGS | settings)
 
     def put_settings(self, **settings: Any) -> None:
-        """The owner changes settings."""
+        """Change settings as the owner."""
         self._request("PUT", f"/{self.name}/settings", json=settings)
 
     def replace(self, content: bytes) -> None:
-        """The owner puts another document behind the link."""
+        """Replace the document of the link as the owner."""
         self._request("POST", f"/{self.name}/content", files={"file": ("Proof.pdf", content)})
 
     def get_feedback(self, path: str) -> Any:
-        """What the owner gets of ``feedback``, ``page-marks`` or ``annotations``."""
+        """Return ``feedback``, ``page-marks`` or ``annotations`` for the owner."""
         return self._request("GET", f"/{self.name}/{path}").json()
 
     def taps_by_hotspot(self) -> dict[str, int]:
-        """How often each hotspot was tapped, by its UUID."""
+        """Return how often each hotspot was tapped, by its UUID."""
         return {row["hotspotUuid"]: row["count"] for row in self.get_feedback("readership")["hotspotTaps"]}
 
     def upload_sound(self) -> str:
@@ -47,7 +47,7 @@ class FeedbackDocument:
         return str(self._request("POST", f"/{self.name}/assets", **sent).json()["assetId"])
 
     def add_hotspot(self, page: int = 1, rect: str = "0.1,0.5,0.2,0.1", **what: str) -> str:
-        """The operator puts a hotspot on a page; ``what`` it is: ``label``, ``link`` or ``audio``. Returns its UUID."""
+        """Create a hotspot on a page as the operator, with ``label``, ``link`` or ``audio``; return its UUID."""
         args = {"file": self.name, "page": str(page), "rect": rect, **what}
         return str(run_admin_command(self._server, "hotspot add", **args)["uuid"])
 

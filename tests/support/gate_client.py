@@ -34,7 +34,7 @@ class GateClient:
         return self.http.get(self.path + query, environ_overrides=self._origin, buffered=True)
 
     def get(self, path: str, **more: Any) -> TestResponse:
-        """Ask for another address of this server."""
+        """Request another address of this server."""
         return self.http.get(path, environ_overrides=self._origin, buffered=True, **more)
 
     def post(self, path: str, **more: Any) -> TestResponse:
@@ -55,12 +55,13 @@ class GateClient:
         return answer.status_code == 303 and self.is_in()
 
     def gate_secret(self) -> str | None:
-        """What binds the tickets of the link's gate to this browser; None before it has seen the gate."""
+        """Return the secret that binds the tickets of the link's gate to this browser; None before it has opened the
+        gate."""
         found = self.http.get_cookie(f"gate-{self.path.rpartition('/')[2]}")
         return found.value if found else None
 
     def is_in(self) -> bool:
-        """Whether the page shows the document."""
+        """Return whether the page shows the document."""
         return PAGES_MARKER in self.open_page().text
 
 
@@ -71,17 +72,17 @@ def set_trial_cookies(http: FlaskClient) -> None:
 
 
 def parse_inputs(page: TestResponse) -> dict[str, dict[str, str]]:
-    """The attributes of every input of the form, by name; those without a value hold an empty text."""
+    """Return the attributes of every input of the form, by name; those without a value hold an empty text."""
     found = [dict(_ATTRIBUTE.findall(tag[len("<input ") :])) for tag in _INPUT.findall(page.text)]
     return {row["name"]: {key: html.unescape(value) for key, value in row.items()} for row in found if "name" in row}
 
 
 def read_ticket(page: TestResponse) -> str:
-    """The word that a gate page sends along."""
+    """Return the ticket in the form of a gate page."""
     return parse_inputs(page)["ticket"]["value"]
 
 
 def parse_errors(page: TestResponse) -> dict[str, str]:
-    """What a gate page says is wrong, by name of the input; of the whole form under an empty name."""
+    """Return the errors of a gate page by name of the input; those of the whole form under an empty name."""
     told = [*_ERROR.findall(page.text), *(("", text) for text in _ALERT.findall(page.text))]
     return {name: html.unescape(text) for name, text in told}

@@ -35,12 +35,13 @@ def memory_bomb() -> bytes:
 
 
 def slow_page() -> bytes:
-    """A page that keeps pdfium busy for minutes in little memory."""
+    """Return a page that keeps pdfium busy for minutes in little memory."""
     return paced_pages("s")
 
 
 def paced_pages(paces: str) -> bytes:
-    """One page per letter: "f" is drawn at once, "m" in about a second (at 800 pixels), "s" not within minutes.
+    """Return one page per letter: "f" is drawn at once, "m" in about a second (at 800 pixels), "s" not within
+    minutes.
 
     The slow ones compute a costly colour for every pixel, many times over.
     """
@@ -66,13 +67,13 @@ def paced_pages(paces: str) -> bytes:
 
 
 def double_deflated() -> bytes:
-    """A content stream deflated twice: a few kB that become a gigabyte of operators."""
+    """Return a content stream deflated twice: a few kB that become a gigabyte of operators."""
     writer = PdfWriter()
     return _build_one_page(writer, _add_double_deflated(writer), "")
 
 
 def bomb_pages(count: int) -> bytes:
-    """``count`` pages: the first is drawn at once, all others are ``double_deflated``."""
+    """Return ``count`` pages: the first is drawn at once, all others are ``double_deflated``."""
     writer = PdfWriter()
     bomb = _add_double_deflated(writer)
     return _build_pages(writer, [writer.stream("0 0 1 rg 0 0 300 300 re f")] + [bomb] * (count - 1), "")
@@ -98,7 +99,7 @@ def _build_pages(writer: PdfWriter, contents: list[int], resources: str) -> byte
 
 
 def deep_page_tree(depth: int = 20_000) -> bytes:
-    """One page under ``depth`` page tree nodes."""
+    """Return one page under ``depth`` page tree nodes."""
     writer = PdfWriter()
     root, page = writer.reserve(), writer.reserve()
     below, parent = page, 0
@@ -111,7 +112,7 @@ def deep_page_tree(depth: int = 20_000) -> bytes:
 
 
 def looping_page_tree() -> bytes:
-    """A page tree that is its own child, and says it has two thousand million pages."""
+    """Return a page tree that is its own child, and claims two billion pages."""
     writer = PdfWriter()
     root, tree = writer.reserve(), writer.reserve()
     writer.put(tree, f"<< /Type /Pages /Count 2000000000 /Kids [{tree} 0 R] /Parent {tree} 0 R >>")
@@ -120,19 +121,19 @@ def looping_page_tree() -> bytes:
 
 
 def boasting_count() -> bytes:
-    """One real page; the page tree claims 60,000."""
+    """Return one real page; the page tree claims 60,000."""
     return simple_pdf(1).replace(b"/Count 1 ", b"/Count 60000 ")
 
 
 def looping_xref() -> bytes:
-    """A cross-reference section whose predecessor is itself."""
+    """Return a cross-reference section whose predecessor is itself."""
     whole = simple_pdf(2)
     start = whole.rindex(b"xref\n0 ")
     return whole.replace(b"trailer\n<< ", b"trailer\n<< /Prev %d " % start)
 
 
 def giant_image() -> bytes:
-    """A 60,000 x 60,000 pixel picture in 4 MB of zeros deflated to a few kB: 10 GB when unpacked."""
+    """Return a 60,000 x 60,000 pixel picture in 4 MB of zeros deflated to a few kB: 10 GB when unpacked."""
     writer = PdfWriter()
     entries = "/Type /XObject /Subtype /Image /Width 60000 /Height 60000 /BitsPerComponent 8 /ColorSpace /DeviceRGB"
     image = writer.stream(bytes(4_000_000), entries, compress=True)
@@ -140,7 +141,7 @@ def giant_image() -> bytes:
 
 
 def tiny_tiles() -> bytes:
-    """A page filled with a pattern whose tiles are a thousandth of a point apart."""
+    """Return a page filled with a pattern whose tiles are a thousandth of a point apart."""
     writer = PdfWriter()
     entries = "/Type /Pattern /PatternType 1 /PaintType 1 /TilingType 1 /BBox [0 0 1 1] /Resources << >>"
     tile = writer.stream("0 0 1 1 re f", f"{entries} /XStep 0.001 /YStep 0.001")
@@ -149,7 +150,7 @@ def tiny_tiles() -> bytes:
 
 
 def nested_arrays() -> bytes:
-    """A page whose contents are an array 200,000 deep."""
+    """Return a page whose contents are an array 200,000 deep."""
     deep = "[" * 200_000 + "]" * 200_000
     return sheets_pdf([Sheet(lines_content("Deep"), extra=f"/PieceInfo {deep}")])
 
@@ -168,7 +169,7 @@ def endless_dashes() -> bytes:
 
 
 def self_drawing_form() -> bytes:
-    """A form that draws itself twice."""
+    """Return a form that draws itself twice."""
     writer = PdfWriter()
     form = writer.reserve()
     body = "/X Do /X Do"
@@ -181,20 +182,20 @@ def self_drawing_form() -> bytes:
 
 
 def many_links() -> bytes:
-    """One page with 30,000 links."""
+    """Return one page with 30,000 links."""
     link = "<< /Type /Annot /Subtype /Link /Rect [0 0 612 792] /A << /S /URI /URI (https://example.com/) >> >>"
     return sheets_pdf([Sheet(lines_content("Links"), annots=[link] * 30_000)])
 
 
 def endless_text() -> bytes:
-    """One page with three million characters on top of each other."""
+    """Return one page with three million characters on top of each other."""
     writer = PdfWriter()
     font = writer.add("<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>")
     return _build_one_page(writer, _add_endless_text(writer), f"/Font << /F1 {font} 0 R >>")
 
 
 def endless_text_pages(count: int) -> bytes:
-    """``count`` pages: the first has little text, all others are ``endless_text``."""
+    """Return ``count`` pages: the first has little text, all others are ``endless_text``."""
     writer = PdfWriter()
     font = writer.add("<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>")
     contents = [writer.stream(lines_content("Page 1"))] + [_add_endless_text(writer)] * (count - 1)

@@ -11,21 +11,21 @@ EXIF_ORIENTATION = 0x0112  # EXIF: how the picture must be turned to stand uprig
 
 
 def make_picture(form: str = "PNG", size: tuple[int, int] = (60, 40), mode: str = "RGB", **how: Any) -> bytes:
-    """A picture whose left half is red and whose right half is blue; ``how`` goes to the encoder."""
+    """Return a picture whose left half is red and whose right half is blue; ``how`` goes to the encoder."""
     image = Image.new("RGB", size, (220, 20, 30))
     ImageDraw.Draw(image).rectangle((size[0] // 2, 0, size[0], size[1]), fill=(20, 30, 220))
     return encode_image(image.convert(mode), form, **how)
 
 
 def encode_image(image: Image.Image, form: str, **how: Any) -> bytes:
-    """``image`` as a file."""
+    """Return ``image`` as a file."""
     out = io.BytesIO()
     image.save(out, form, **how)
     return out.getvalue()
 
 
 def make_rotated_picture(form: str) -> bytes:
-    """A picture that lies on its side and says so: shown upright, red is above blue."""
+    """Return a picture that is rotated by its EXIF orientation: displayed upright, red is above blue."""
     exif = Image.Exif()
     exif[EXIF_ORIENTATION] = 6
     exif[0x010E] = "EXIF-CANARY"
@@ -39,7 +39,7 @@ def make_animation(form: str) -> bytes:
 
 
 def make_png(width: int, height: int, *chunks: tuple[bytes, bytes], depth: int = 8, colour: int = 2) -> bytes:
-    """A PNG with exactly these chunks after the header, whatever sense they make."""
+    """Return a PNG with exactly these chunks after the header, whatever sense they make."""
     header = struct.pack(">IIBBBBB", width, height, depth, colour, 0, 0, 0)
     return b"\x89PNG\r\n\x1a\n" + b"".join(
         _make_png_chunk(*each) for each in ((b"IHDR", header), *chunks, (b"IEND", b""))
@@ -47,7 +47,7 @@ def make_png(width: int, height: int, *chunks: tuple[bytes, bytes], depth: int =
 
 
 def pixel_bomb(width: int, height: int) -> bytes:
-    """A PNG of so many white pixels, in a few kilobytes: each line is packed to almost nothing."""
+    """Return a PNG of so many white pixels, in a few kilobytes: each line is packed to almost nothing."""
     line = b"\0" + b"\xff" * ((width + 7) // 8)
     packer = zlib.compressobj(9)
     rows = b"".join(packer.compress(line) for _ in range(height)) + packer.flush()
@@ -55,12 +55,12 @@ def pixel_bomb(width: int, height: int) -> bytes:
 
 
 def make_mp3_frame(fill: int = 0) -> bytes:
-    """One frame of MPEG 1 layer III: 128 kbit/s at 44,100 Hz."""
+    """Return one frame of MPEG 1 layer III: 128 kbit/s at 44,100 Hz."""
     return b"\xff\xfb\x90\x00" + bytes([fill]) * 413
 
 
 def make_id3_tag(content: bytes) -> bytes:
-    """An ID3v2 tag around ``content``."""
+    """Return an ID3v2 tag around ``content``."""
     size = len(content)
     return b"ID3\x04\x00\x00" + bytes(size >> shift & 0x7F for shift in (21, 14, 7, 0)) + content
 

@@ -19,7 +19,7 @@ Script = Callable[[socket.socket], None]
 
 
 def make_certificate(folder: Path, name: str = NAME) -> Path:
-    """A certificate for ``name`` and 127.0.0.1, its key beside it as ``key.pem``; valid for one day."""
+    """Return a certificate for ``name`` and 127.0.0.1, its key beside it as ``key.pem``; valid for one day."""
     cert = folder / "cert.pem"
     names = f"subjectAltName=DNS:{name},IP:127.0.0.1"
     command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
@@ -30,7 +30,7 @@ def make_certificate(folder: Path, name: str = NAME) -> Path:
 
 
 def http_response(body: bytes, status: str = "200 OK", *headers: str, length: int | None = None) -> Script:
-    """A whole answer; ``length`` is told instead of the true one."""
+    """Return a complete response; ``length`` replaces its true length."""
     lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(body) if length is None else length}", *headers]
     return raw_response("\r\n".join([*lines, "", ""]).encode() + body)
 
@@ -41,7 +41,7 @@ def raw_response(data: bytes) -> Script:
 
 
 def endless_response(head: bytes, block: bytes, pause_s: float = 0.0) -> Script:
-    """``head``, then ``block`` for ever; with a pause before each."""
+    """Yield ``head``, then ``block`` forever, with a pause before each."""
 
     def send(sock: socket.socket) -> None:
         sock.sendall(head)
@@ -53,7 +53,7 @@ def endless_response(head: bytes, block: bytes, pause_s: float = 0.0) -> Script:
 
 
 def hold_connection(sock: socket.socket) -> None:
-    """Nothing, until the other side has gone."""
+    """Send nothing until the other side closes the connection."""
     sock.recv(1)
 
 
@@ -76,7 +76,7 @@ class ImportSource:
 
 @contextmanager
 def open_source(cert: Path | None, address: str = "127.0.0.1") -> Iterator[ImportSource]:
-    """A running source; without a certificate it speaks plain HTTP."""
+    """Yield a running source; without a certificate it speaks plain HTTP."""
     context = None
     if cert is not None:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

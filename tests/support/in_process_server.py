@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from docshare.server.api.early_verdict import make_judge
 from docshare.server.api.problems import build_error_refusal
-from docshare.server.http.listener import Server, make_server
+from docshare.server.http.listener import Server, bind_sockets, make_server
 from tests.support.cast import World
 from tests.support.clock import START, FakeClock
 
@@ -29,8 +29,7 @@ def serve_world(world: World) -> Iterator[str]:
     rt = world.rt
     server = make_server(
         world.app,
-        "127.0.0.1",
-        0,
+        bind_sockets("127.0.0.1", 0),
         judge=make_judge(rt),
         parts=rt.blobs.create_partial,
         draw_error=lambda status, path, detail: build_error_refusal(rt, status, path, detail),

@@ -14,7 +14,7 @@ _TIMES = Dictionary(Type=Name.Font, Subtype=Name.Type1, BaseFont=Name("/Times-Ro
 
 
 def type3_font_pdf() -> bytes:
-    """A Type 3 font without resources: page 1 shows its glyph with the hidden picture, page 2 the other."""
+    """Return a Type 3 font without resources: page 1 shows its glyph with the hidden picture, page 2 the other."""
 
     def build(pdf: pikepdf.Pdf) -> None:
         glyphs = Dictionary(
@@ -37,7 +37,7 @@ def type3_font_pdf() -> bytes:
 
 
 def form_pdf() -> bytes:
-    """A form without resources on page 2 that writes in a font of its page."""
+    """Return a form without resources on page 2 that writes in a font of its page."""
 
     def build(pdf: pikepdf.Pdf) -> None:
         _share_resources(
@@ -53,8 +53,8 @@ def form_pdf() -> bytes:
 
 
 def nested_forms_pdf() -> bytes:
-    """A form in a form, both without resources; the inner one shows a letter of a drawn font that the page names and no
-    page shows itself."""
+    """Return a form in a form, both without resources; the inner one shows a letter of a drawn font that the page
+    names and no page shows itself."""
 
     def build(pdf: pikepdf.Pdf) -> None:
         glyph = Stream(pdf, b"600 0 0 0 500 500 d1 0 0 500 500 re f")
@@ -72,7 +72,7 @@ def nested_forms_pdf() -> bytes:
 
 
 def stamp_pdf() -> bytes:
-    """A stamp on each page whose look writes in a font of the page that nothing else uses."""
+    """Return a stamp on each page whose appearance uses a font of the page that nothing else uses."""
 
     def build(pdf: pikepdf.Pdf) -> None:
         _share_resources(pdf, Dictionary(Font=_make_fonts(pdf)))
@@ -86,7 +86,7 @@ def stamp_pdf() -> bytes:
 
 
 def shared_form_pdf() -> bytes:
-    """One form without resources on pages 2 and 3, whose pages mean different fonts by the name that it uses."""
+    """Return one form without resources on pages 2 and 3, whose pages mean different fonts by the name that it uses."""
 
     def build(pdf: pikepdf.Pdf) -> None:
         shared = _make_form(pdf, b"BT /F3 60 Tf 9 90 Td (Words) Tj ET")
@@ -100,7 +100,7 @@ def shared_form_pdf() -> bytes:
 
 
 def checkbox_without_state_pdf() -> bytes:
-    """A check box on page 2 that has a value, and does not say which of its looks is the one."""
+    """Return a check box on page 2 that has a value but no appearance state."""
 
     def build(pdf: pikepdf.Pdf) -> None:
         looks = Dictionary(Yes=_make_form(pdf, b"0 0 300 300 re f"), Off=_make_form(pdf, b"0 0 20 20 re f"))
@@ -110,7 +110,7 @@ def checkbox_without_state_pdf() -> bytes:
 
 
 def field_without_appearance_pdf() -> bytes:
-    """A filled text field on page 2 without looks, in a form that does not ask for them."""
+    """Return a filled text field on page 2 without an appearance, in a form without NeedAppearances."""
     return _build_document(3, lambda pdf: _add_field(pdf, FT=Name.Tx, V="VALUE of the field", DA="/Helv 20 Tf 0 g"))
 
 

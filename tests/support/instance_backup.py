@@ -33,7 +33,7 @@ class AdminShell:
         return self.shell("admin", "--data", data or self.data, *line, stdin=stdin)
 
     def assert_restore_refused(self, path: Path | str, code: int = 13, stdin: bytes = b"") -> str:
-        """A restore into a new directory fails with ``code`` and leaves nothing there; returns what was said."""
+        """Assert that a restore into a new directory fails with ``code`` and leaves nothing; return the output."""
         target = self.place / "refused"
         done = self.run_admin("restore", path, data=target, stdin=stdin)
         assert (done.code, done.out) == (code, ""), done.err
@@ -49,7 +49,7 @@ class Operator(AdminShell):
         self.world = world
 
     def make_backup(self, name: str = "saved.tar") -> Path:
-        """A backup of the instance as it is."""
+        """Back up the instance; return the path."""
         path = self.place / name
         done = self.run_admin("backup", path)
         assert done.code == 0, done.err
@@ -69,7 +69,7 @@ def populate_instance(operator: Operator) -> dict[str, Any]:
 
 @contextmanager
 def open_restored(operator: Operator, data: Path) -> Iterator[World]:
-    """The application on a restored directory; the people keep the keys they had."""
+    """Yield the application on a restored directory; the accounts keep their keys."""
     old = operator.world
     old.rt.db.close()
     clock = FakeClock(START + DAY * 1000)
@@ -87,13 +87,13 @@ def open_restored(operator: Operator, data: Path) -> Iterator[World]:
 
 
 def read_members(path: Path) -> dict[str, bytes]:
-    """What an archive holds, by path."""
+    """Return the members of an archive by path."""
     with tarfile.open(path) as archive:
         return {info.name: archive.extractfile(info).read() for info in archive}  # type: ignore[union-attr]
 
 
 def pack_archive(content: dict[str, bytes]) -> bytes:
-    """An archive with ``content``, in that order."""
+    """Return an archive with ``content``, in that order."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w", format=tarfile.GNU_FORMAT) as archive:
         for name, data in content.items():

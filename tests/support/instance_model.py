@@ -109,7 +109,7 @@ class Model(RuleBasedStateMachine):
         return file.owner == who and not file.is_purged and file.trashed_at is None
 
     def expected_status(self, file: ModelFile) -> int:
-        """The status that visitors of a file's link get."""
+        """Return the status that visitors of a file's link get."""
         if file.is_purged or file.trashed_at is not None:
             return 404
         expired = file.delete_at is not None and file.delete_at <= self.clock.now
@@ -143,7 +143,7 @@ class Model(RuleBasedStateMachine):
 
     @staticmethod
     def resolve_actor(who: str, owner: str | None) -> str:
-        """The account that ``who`` is, where ``owner`` has what is asked for (None: nobody)."""
+        """Return the account of the actor ``who``; ``owner`` owns the file (None: nobody)."""
         return (owner or "pia") if who == "owner" else who
 
     # --- the door ------------------------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ class TokenMaker:
     default_claims: dict[str, Any] = field(default_factory=dict)
 
     def build_jwks(self, *more: dict[str, Any]) -> bytes:
-        """The document at the JWKS address."""
+        """Return the document at the JWKS address."""
         keys = [key.as_dict(private=False) for key in (self.rsa, self.ec)]
         return json.dumps({"keys": [*keys, *more]}).encode()
 
@@ -42,26 +42,26 @@ class TokenMaker:
         return {name: value for name, value in whole.items() if value is not None}
 
     def sign_token(self, *, alg: str = "RS256", header: dict[str, Any] | None = None, **changes: Any) -> str:
-        """A token as it should be, but for ``changes`` of its claims and ``header``."""
+        """Return a valid token, except for ``changes`` of its claims and ``header``."""
         key = self.rsa if alg == "RS256" else self.ec
         head = {"alg": alg, "kid": key.kid, **(header or {})}
         return jwt.encode({k: v for k, v in head.items() if v is not None}, self.build_claims(**changes), key, [alg])
 
     def sign_with(self, key: Any, alg: str, **header: Any) -> str:
-        """A token of right claims, signed with any key."""
+        """Return a token with valid claims, signed with any key."""
         return jwt.encode({"alg": alg, **header}, self.build_claims(), key, [alg])
 
     def make_unsigned(self, **header: Any) -> str:
-        """A token without a signature."""
+        """Return a token without a signature."""
         return f"{encode_segment({'alg': 'none', **header})}.{encode_segment(self.build_claims())}."
 
     def make_confused(self) -> str:
-        """The old trick: the public key, as everybody has it, used as a secret."""
+        """Return a token with algorithm confusion: signed with the public key as a shared secret."""
         signed = f"{encode_segment({'alg': 'HS256', 'kid': 'rsa'})}.{encode_segment(self.build_claims())}"
         return f"{signed}.{encode_segment(hmac.digest(self.rsa.as_pem(private=False), signed.encode(), 'sha256'))}"
 
     def make_critical(self, **header: Any) -> str:
-        """A token that nobody may accept who does not understand all of ``header``, signed as it should be."""
+        """Return a correctly signed token with the critical parameters ``header``, which a verifier must understand."""
         head = {"alg": "RS256", "kid": "rsa", "crit": list(header), **header}
         signed = f"{encode_segment(head)}.{encode_segment(self.build_claims())}"
         key = self.rsa.private_key

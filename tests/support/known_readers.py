@@ -8,7 +8,7 @@ from tests.support.cast import World
 
 
 def insert_invite(world: World, file_uuid: str, email: str, short_id: str) -> None:
-    """An invitation for ``email`` whose personal link is ``short_id``."""
+    """Insert an invitation for ``email`` whose personal link is ``short_id``."""
     with world.rt.db.write():
         world.rt.db.execute(
             "INSERT INTO invites (uuid, short_id, file_id, email, created_at) "
@@ -18,7 +18,7 @@ def insert_invite(world: World, file_uuid: str, email: str, short_id: str) -> No
 
 
 def make_known_reader(world: World, name: str, email: str | None) -> FlaskClient:
-    """The browser of somebody who left something on the link ``name``, and gave ``email`` if they gave any."""
+    """Return the browser of a reader who left feedback on the link ``name``, with ``email`` if given."""
     http = world.app.test_client()
     with world.rt.db.write():
         link = links.resolve(world.rt, name)

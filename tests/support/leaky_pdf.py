@@ -24,7 +24,7 @@ class LeakyPdfBuilder:
         self.places: list[str] = []
 
     def make_secret_word(self, place: str) -> str:
-        """A word that must not come through."""
+        """Return a new word that must not be in the result."""
         self.places.append(place)
         return f"HIDDEN{place}"
 
@@ -32,7 +32,7 @@ class LeakyPdfBuilder:
         return String(self.make_secret_word(place))
 
     def make_stream(self, place: str, before: str = "", **entries: Any) -> Any:
-        """A deflated stream that holds a word."""
+        """Return a deflated stream that contains a word."""
         data = f"{before} % {self.make_secret_word(place)}\n".encode()
         return self.pdf.make_indirect(Stream(self.pdf, zlib.compress(data), Filter=Name.FlateDecode, **entries))
 
@@ -54,7 +54,7 @@ class LeakyPdfBuilder:
         )
 
     def make_type3_font(self) -> Any:
-        """A font whose glyphs are drawings: "a" is shown on kept pages, "b" only on hidden ones."""
+        """Return a font whose glyphs are drawings: "a" is shown on kept pages, "b" only on hidden ones."""
         glyphs = Dictionary(
             ga=Stream(self.pdf, b"600 0 0 0 500 500 d1 0 0 500 500 re f % KEPTGlyph"),
             gb=self.make_stream("Glyph", "600 0 0 0 500 500 d1 0 0 250 500 re f"),
@@ -73,7 +73,7 @@ class LeakyPdfBuilder:
 
 
 def leaky_pdf() -> tuple[bytes, list[str]]:
-    """The document, and the words that must not be in its pages 2 and 3 alone."""
+    """Return the document, and the words that must not be in a copy of its pages 2 and 3."""
     maker = LeakyPdfBuilder()
     pdf = maker.pdf
     for _ in range(5):
@@ -102,7 +102,7 @@ def leaky_pdf() -> tuple[bytes, list[str]]:
 
 
 def _add_resources(maker: LeakyPdfBuilder) -> dict[str, Any]:
-    """One resource dictionary for all pages, standing in the page tree."""
+    """Return one resource dictionary for all pages, stored in the page tree."""
     pdf, text = maker.pdf, maker.make_text
     kept_layer = maker.make_layer("KEPTLayer", Usage=Dictionary(CreatorInfo=Dictionary(Creator=text("LayerCreator"))))
     off_layer, hidden_layer = maker.make_layer("KEPTOff"), maker.make_layer(maker.make_secret_word("Layer"))
@@ -181,7 +181,7 @@ def _fill_page(maker: LeakyPdfBuilder, page: Any, number: int, layers: dict[str,
 
 
 def _add_annotations(maker: LeakyPdfBuilder) -> None:
-    """What lies on page 2: links to everywhere, a form field, files, and a remark that answers one on a hidden page."""
+    """Add to page 2 links to all pages, a form field, files, and a comment that replies to one on a hidden page."""
     pdf, text = maker.pdf, maker.make_text
     pages = [page.obj for page in pdf.pages]
     look = maker.make_form("0.9 g 0 0 100 100 re f % KEPTLook")

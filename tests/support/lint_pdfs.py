@@ -18,7 +18,7 @@ _ARTIST, _GPS, _LATITUDE = 0x013B, 0x8825, 2
 def make_lint_pdf(
     *changes: Change, sheets: Sequence[Sheet] = (Sheet(lines_content("Plain text")),), **how: Any
 ) -> bytes:
-    """A document with title, language and tags and nothing else to tell, after ``changes``; ``how`` it is saved."""
+    """Return a document with title, language and tags and no other findings, after ``changes``;``how`` it is saved."""
     with pikepdf.open(io.BytesIO(sheets_pdf(sheets))) as pdf:
         pdf.docinfo["/Title"] = String("Offer")
         pdf.Root.Lang = String("en")
@@ -89,12 +89,12 @@ def add_annotation(kind: str, **entries: Any) -> Change:
 
 
 def make_action(kind: str, **entries: Any) -> Dictionary:
-    """An action."""
+    """Return an action."""
     return Dictionary(S=Name(f"/{kind}"), **entries)
 
 
 def make_appearance(instructions: str, width: int = 200, height: int = 40) -> Callable[[pikepdf.Pdf], Dictionary]:
-    """How an annotation looks."""
+    """Return the appearance of an annotation."""
 
     def made(pdf: pikepdf.Pdf) -> Dictionary:
         box = Array([0, 0, width, height])
@@ -105,7 +105,7 @@ def make_appearance(instructions: str, width: int = 200, height: int = 40) -> Ca
 
 
 def make_attachment(name: str = "plan.xlsx", data: bytes = b"SECRET-PLAN") -> Callable[[pikepdf.Pdf], Dictionary]:
-    """An attached file."""
+    """Return an attached file."""
 
     def made(pdf: pikepdf.Pdf) -> Any:
         content = pdf.make_indirect(Stream(pdf, data, Type=Name.EmbeddedFile))
@@ -115,7 +115,7 @@ def make_attachment(name: str = "plan.xlsx", data: bytes = b"SECRET-PLAN") -> Ca
 
 
 def make_attachment_names(pdf: pikepdf.Pdf) -> Dictionary:
-    """The names of a document with one attached file."""
+    """Return the names of a document with one attached file."""
     return Dictionary(EmbeddedFiles=Dictionary(Names=Array([String("key"), make_attachment()(pdf)])))
 
 
@@ -143,12 +143,12 @@ def add_layer(name: str, drawing: str, *, states: Callable[[Any], Dictionary], a
 
 
 def layer_off(group: Any) -> Dictionary:
-    """The states of layers, of which ``group`` is off."""
+    """Return the states of layers, of which ``group`` is off."""
     return Dictionary(OFF=Array([group]))
 
 
 def layer_on(group: Any) -> Dictionary:
-    """The states of layers, of which ``group`` is on."""
+    """Return the states of layers, of which ``group`` is on."""
     return Dictionary(ON=Array([group]))
 
 
@@ -195,7 +195,7 @@ def list_unused_image(data: bytes) -> Change:
 
 
 def append_update(document: bytes, body: str = "(changed)") -> bytes:
-    """The document with one more object and a table for it added to its end."""
+    """Return the document with one more object and a table for it added to its end."""
     start = int(document.rsplit(b"startxref", 1)[1].split()[0])
     with pikepdf.open(io.BytesIO(document)) as pdf:
         number, catalog, about = int(pdf.trailer.Size), pdf.Root.objgen[0], pdf.docinfo.objgen[0]

@@ -88,7 +88,7 @@ class _LossyServer(ThreadingHTTPServer):
 
 @contextmanager
 def lossy_proxy(target: str) -> Iterator[LossyProxy]:
-    """A running proxy in front of the server at ``target``."""
+    """Yield a running proxy in front of the server at ``target``."""
     proxy = LossyProxy()
     server = _LossyServer(("127.0.0.1", 0), _LossyHandler)
     server.proxy, server.target = proxy, target

@@ -14,7 +14,7 @@ _GREETING = b"220 mailbox ESMTP\r\n"
 
 
 def read_part(message: EmailMessage, kind: str = "plain") -> str:
-    """The part of ``message`` that is plain text, or ``html``."""
+    """Return the part of ``message`` that is plain text, or ``html``."""
     part = message.get_body((kind,))
     assert part is not None
     return str(part.get_content())

@@ -38,14 +38,14 @@ class Slide:
         self.box(0, 0, W, H, colour)
 
     def box(self, x: float, y: float, w: float, h: float, colour: Color, *, radius: float = 0) -> None:
-        """A rectangle, rounded by ``radius``."""
+        """Draw a rectangle, rounded by ``radius``."""
         self.canvas.setFillColor(colour)
         self.canvas.roundRect(x, H - y - h, w, h, radius, stroke=0, fill=1)
 
     def text(
         self, x: float, y: float, words: str, size: float, colour: Color = INK, font: str = "Inter", tight: float = 0
     ) -> None:
-        """One line with its baseline at ``y``; ``tight`` closes the letters by that share of the size."""
+        """Draw one line of text with its baseline at ``y``;``tight`` closes the letters by that share of the size."""
         self.canvas.setFillColor(colour)
         self.canvas.setFont(font, size)
         self.canvas.drawString(x, H - y, words, charSpace=-tight * size)
@@ -56,18 +56,18 @@ class Slide:
             self.text(x, y + number * size * 1.5, row, size, SOFT)
 
     def headline(self, kicker: str, rows: Sequence[str], colour: Color = INK, accent: Color = BLUE) -> None:
-        """The small word above and the large lines of a page."""
+        """Draw the small word at the top and the large lines of a page."""
         self.text(EDGE, 92, kicker, 13, accent, "Inter-Semi")
         for number, row in enumerate(rows):
             self.text(EDGE, 138 + number * 44, row, 38, colour, "Inter-Bold", tight=0.022)
 
     def dot(self, x: float, y: float, radius: float, colour: Color) -> None:
-        """A filled circle."""
+        """Draw a filled circle."""
         self.canvas.setFillColor(colour)
         self.canvas.circle(x, H - y, radius, stroke=0, fill=1)
 
     def stroke(self, points: Sequence[tuple[float, float]], colour: Color, width: float) -> None:
-        """A line through ``points`` with round ends."""
+        """Draw a line through ``points`` with round ends."""
         path = self.canvas.beginPath()
         path.moveTo(points[0][0], H - points[0][1])
         for x, y in points[1:]:
@@ -79,7 +79,7 @@ class Slide:
         self.canvas.drawPath(path)
 
     def logo(self, x: float, y: float, size: float) -> None:
-        """The mark of the product: a sheet with a folded corner on a blue tile."""
+        """Draw the logo of the product: a sheet with a folded corner on a blue tile."""
         unit = size / 32
         self.box(x, y, size, size, BLUE, radius=8 * unit)
         sheet = [(10, 7), (18, 7), (23, 12), (23, 25), (10, 25)]
@@ -95,7 +95,7 @@ class Slide:
             self.stroke([(x + across * unit, y + down * unit), (x + end * unit, y + down * unit)], BLUE, 1.8 * unit)
 
     def terminal(self, x: float, y: float, w: float, rows: Sequence[tuple[str, Color]], size: float = 14) -> float:
-        """A dark window with ``rows`` of (text, colour); returns the lower edge."""
+        """Return a dark window with ``rows`` of (text, colour); returns the lower edge."""
         h = 58 + len(rows) * size * 1.75
         self.box(x, y, w, h, NIGHT, radius=14)
         for number, colour in enumerate((HexColor("#ff6b60"), SUN, HexColor("#4fc77a"))):
@@ -115,7 +115,7 @@ class Slide:
 
 
 def cover(page: Slide) -> None:
-    """The promise, and the three words it is made of."""
+    """Draw the cover: the claim, and its three words."""
     page.fill(NIGHT)
     for number, (x, y, tint) in enumerate(((640, 96, "#1d2444"), (604, 128, "#27315e"), (568, 160, "#ffffff"))):
         page.box(x, y, 268, 340, HexColor(tint), radius=12)
@@ -135,7 +135,7 @@ def cover(page: Slide) -> None:
 
 
 def draw_sheet(page: Slide, x: float, y: float) -> None:
-    """A page that is being read: some lines brighter than others, one marked."""
+    """Draw a page that is being read: some lines brighter than others, one marked."""
     page.box(x + 28, y + 32, 128, 14, INK, radius=4)
     page.box(x + 28, y + 56, 84, 8, LINE, radius=4)
     for number, width in enumerate((212, 204, 212, 176, 0, 208, 212, 190, 212, 120)):
@@ -175,7 +175,7 @@ def start(page: Slide) -> None:
 
 
 def share(page: Slide) -> None:
-    """What the reader gets."""
+    """Draw the page about the reader."""
     page.fill(PAPER)
     page.headline("SHARE", ("A link that just opens",))
     page.text(
@@ -228,7 +228,7 @@ CARD_ICONS: tuple[Callable[[Slide, float, float], None], ...] = (
 
 
 def control(page: Slide) -> None:
-    """What stays with the owner."""
+    """Draw the page about the control that the owner has."""
     page.fill(GROUND)
     page.headline("CONTROL", ("Your machine, your file,", "your last word"))
     rows = (
@@ -248,7 +248,7 @@ def control(page: Slide) -> None:
 
 
 def know(page: Slide) -> None:
-    """What the owner learns: an example chart and a live row."""
+    """Draw the page about readership: an example chart and a live row."""
     page.fill(PAPER)
     page.headline("KNOW", ("See which page held them",))
     page.text(
@@ -296,7 +296,7 @@ VIEW_RULES = (
 
 
 def honest(page: Slide) -> None:
-    """What counts as reading."""
+    """Draw the page about the rules for counting."""
     page.fill(NIGHT)
     page.headline("MEASURED HONESTLY", ("Only people count,", "and only while they read"), PAPER, SUN)
     for number, (title, colour, rows) in enumerate(VIEW_RULES):
@@ -333,7 +333,7 @@ def scripts(page: Slide) -> None:
 
 
 def finish(page: Slide) -> None:
-    """The reader becomes the example."""
+    """Draw the last page, which uses the reader as the example."""
     page.fill(BLUE)
     page.text(EDGE, 112, "YOUR TURN", 13, PALE, "Inter-Semi")
     for number, row in enumerate(("Now look at the terminal:", "you have just been read.")):
@@ -359,7 +359,7 @@ PAGES: tuple[Callable[[Slide], None], ...] = (cover, start, share, control, know
 
 
 def register_fonts() -> None:
-    """Inter in three weights, cut from the variable font of the share page, and a fixed-width face."""
+    """Register Inter in three weights, from the variable font of the share page, and a monospaced font."""
     for name, weight in (("Inter", 400), ("Inter-Semi", 600), ("Inter-Bold", 750)):
         font = instantiateVariableFont(SourceFont(INTER, recalcTimestamp=False), {"wght": weight})
         font.flavor = None
@@ -373,7 +373,7 @@ def register_fonts() -> None:
 
 
 def make_tour() -> bytes:
-    """The whole tour."""
+    """Return the whole tour."""
     register_fonts()
     out = io.BytesIO()
     canvas = Canvas(out, pagesize=(W, H), invariant=1, pageCompression=1, lang="en")

@@ -93,7 +93,7 @@ def main() -> None:
 
 
 def _draw_two_commands(browser: Browser, folder: Path) -> None:
-    """``docshare serve --demo``, somebody who reads to page 3, and what both terminals say."""
+    """Draw ``docshare serve --demo``, a reader who reads up to page 3, and the output of both terminals."""
     env = _make_env(folder)
     serve, wait = RECORDED["terminal.svg"]
     with Terminal([*COMMAND, *serve.split()[1:], "--port", "0"], env, columns=COLUMNS) as server:
@@ -169,7 +169,7 @@ def _draw_terminal(name: str, told: list[tuple[str, str]], title: str, plain: Ma
 
 
 def _list_final_lines(shown: str) -> Iterator[str]:
-    """The lines as they stand in the end: what a status line had shown before it was cleared is gone."""
+    """Yield the final lines: cleared status lines are omitted."""
     for line in shown.rstrip().split("\n"):
         last = re.split(r"\r|\x1b\[2?K", line)[-1]
         if last or not re.search(r"\r|\x1b\[2?K", line):
@@ -181,7 +181,7 @@ def _list_final_lines(shown: str) -> Iterator[str]:
 
 @contextmanager
 def _serve_four_weeks(folder: Path) -> Iterator[tuple[World, dict[str, Any], str]]:
-    """A server with the tour on it, which people have read for four weeks."""
+    """Yield a server with the tour and four weeks of readership."""
     clock, engine, chance = RunningClock(), PdfEngine(workers=1), random.Random(11)
     runtime = make_runtime(folder, clock, engine, rate_limit=100_000, address_limit=100_000)
     world = make_world(replace(runtime, locate=_look_up_country), clock)
@@ -254,7 +254,7 @@ def _draw_report(browser: Browser, world: World, made: Mapping[str, Any], url: s
 
 
 def _save_screenshot(page: Page, name: str) -> None:
-    """A screenshot, packed as tightly as it can be."""
+    """Save a screenshot with maximum compression."""
     shot = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
     shot.save(PICTURES / name, optimize=True)
 

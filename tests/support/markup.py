@@ -22,11 +22,11 @@ class HtmlElement:
         return " ".join("".join(self.parts).split())
 
     def find_all(self, tag: str = "", **attrs: str) -> list[HtmlElement]:
-        """Every element inside of that tag; ``class_`` asks for one class of several."""
+        """Return every element inside of that tag; ``class_`` asks for one class of several."""
         return [node for node in self.nodes if (not tag or node.tag == tag) and node.matches(**attrs)]
 
     def find_one(self, tag: str = "", **attrs: str) -> HtmlElement:
-        """The only such element."""
+        """Return the only such element."""
         (found,) = self.find_all(tag, **attrs)
         return found
 
@@ -63,7 +63,7 @@ class _HtmlReader(HTMLParser):
 
 
 def parse_html(html: str) -> HtmlElement:
-    """The document; every element must be closed where it should be."""
+    """Return the document; every element must be closed where it should be."""
     reader = _HtmlReader()
     reader.feed(html)
     reader.close()

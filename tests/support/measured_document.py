@@ -28,25 +28,25 @@ class MeasuredDocument:
         return int(self.world.pia.get(f"/api/v1/files/{self.short_id}").get_json()["viewCount"])
 
     def list_view_rows(self) -> list[dict[str, Any]]:
-        """Its rows of the view stream, oldest first."""
+        """Return its rows of the view stream, oldest first."""
         viewing.end_due_sessions(self.world.rt)
         rows: list[dict[str, Any]] = self.world.pia.get(f"/api/v1/events?since=1&file={self.short_id}").get_json()
         return rows
 
     def list_rows_after_end(self) -> list[dict[str, Any]]:
-        """The same once the sessions that are still open have ended."""
+        """Return the rows after all open sessions have ended."""
         self.world.clock.advance(minutes=6)
         return self.list_view_rows()
 
     def list_sessions(self, columns: str = "class") -> list[tuple[Any, ...]]:
-        """What is stored of its sessions; no route shows the uncounted ones yet."""
+        """Return its stored sessions, including uncounted ones."""
         sql = (
             f"SELECT {columns} FROM view_sessions s JOIN files f ON f.id = s.file_id WHERE f.short_id = ? ORDER BY s.id"
         )
         return self.world.rt.db.fetch_all(sql, (self.short_id,))
 
     def has_ended_message(self) -> bool:
-        """Whether the word that the reader has gone has arrived."""
+        """Return whether the server knows that the reader has left."""
         return self.list_sessions("hidden_at IS NOT NULL")[-1:] == [(1,)]
 
 

@@ -36,7 +36,7 @@ class OAuthApp:
         self.http = self.world.app.test_client()
 
     def authorize_url(self, **changes: str | None) -> str:
-        """Where the app sends the owner; ``changes`` replace parameters, None leaves one out."""
+        """Return the URL to which the app sends the owner;``changes`` replace parameters, None leaves one out."""
         asked: dict[str, str | None] = {
             "response_type": "code",
             "client_id": self.client_id,
@@ -49,7 +49,7 @@ class OAuthApp:
         return f"/oauth/authorize?{urlencode({k: v for k, v in {**asked, **changes}.items() if v is not None})}"
 
     def decide(self, decision: str = "approve", **changes: str | None) -> TestResponse:
-        """The owner opens the consent page and presses a button."""
+        """Open the consent page as the owner and press a button; return the response."""
         address = self.authorize_url(**changes)
         page = self.owner.get(address)
         assert page.status_code == 200, page.text
@@ -58,11 +58,11 @@ class OAuthApp:
         return self.owner.post(address, data={"csrf": found[1], "decision": decision})
 
     def create_code(self, **changes: str | None) -> str:
-        """A fresh code."""
+        """Return a new authorization code."""
         return parse_redirect_params(self.decide(**changes))["code"]
 
     def request_token(self, **form: str | None) -> TestResponse:
-        """What the app sends to the token endpoint, with its secret in the form if it has one."""
+        """Send a request of the app to the token endpoint, with its secret in the form if it has one."""
         sent = {"client_id": self.client_id, "client_secret": self.secret, **form}
         return self.http.post("/oauth/token", data={k: v for k, v in sent.items() if v is not None})
 
@@ -74,7 +74,7 @@ class OAuthApp:
         return self.request_token(**{"grant_type": "refresh_token", "refresh_token": refresh_token, **changes})
 
     def approve_and_exchange(self, **changes: str | None) -> dict[str, Any]:
-        """What an approval ends in."""
+        """Approve as the owner and exchange the code; return the response."""
         answer = self.exchange_code(self.create_code(**changes), redirect_uri=changes.get("redirect_uri", REDIRECT))
         assert answer.status_code == 200, answer.text
         found: dict[str, Any] = answer.get_json()
@@ -87,13 +87,13 @@ class OAuthApp:
 def make_app(
     world: World, person: Person | None = None, *, public: bool = False, redirects: tuple[str, ...] = (REDIRECT,)
 ) -> OAuthApp:
-    """An app that asks ``person`` (Pia unless given)."""
+    """Return an app that requests access from ``person`` (Pia unless given)."""
     made = clients.create(world.rt, "Sales <dashboard>", list(redirects), public=public)
     return OAuthApp(world, sign_in_browser(world, person or world.pia), made["clientId"], made.get("clientSecret"))
 
 
 def parse_redirect_params(response: TestResponse) -> dict[str, str]:
-    """The parameters that the browser carries back to the app."""
+    """Return the parameters that the browser carries back to the app."""
     assert response.status_code == 303, response.text
     found = parse_qs(urlsplit(response.headers["Location"]).query, strict_parsing=True)
     return {name: value for name, (value,) in found.items()}

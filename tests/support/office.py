@@ -22,14 +22,14 @@ _END, _FREE, _TABLE = 0xFFFFFFFE, 0xFFFFFFFF, 0xFFFFFFFD
 
 
 def make_picture(size: tuple[int, int] = (8, 8), color: tuple[int, int, int] = (0, 0, 200)) -> bytes:
-    """A PNG of one color."""
+    """Return a PNG of one color."""
     out = io.BytesIO()
     Image.new("RGB", size, color).save(out, "PNG")
     return out.getvalue()
 
 
 def make_docx(text: str = "Hello Word", *, pages: int = 1) -> bytes:
-    """A .docx with ``text`` and a small picture, ``pages`` pages long."""
+    """Return a .docx with ``text`` and a small picture, ``pages`` pages long."""
     document = docx.Document()
     for page in range(pages):
         if page:
@@ -40,7 +40,7 @@ def make_docx(text: str = "Hello Word", *, pages: int = 1) -> bytes:
 
 
 def make_pptx(text: str = "Hello slides", *, pages: int = 1) -> bytes:
-    """A .pptx with ``text`` and a small picture on each of ``pages`` slides."""
+    """Return a .pptx with ``text`` and a small picture on each of ``pages`` slides."""
     show = pptx.Presentation()
     for _ in range(pages):
         slide = show.slides.add_slide(show.slide_layouts[6])
@@ -50,13 +50,13 @@ def make_pptx(text: str = "Hello slides", *, pages: int = 1) -> bytes:
 
 
 def read_parts(package: bytes) -> dict[str, bytes]:
-    """What is in a package, by name."""
+    """Return the parts of a package by name."""
     with zipfile.ZipFile(io.BytesIO(package)) as file:
         return {name: file.read(name) for name in file.namelist()}
 
 
 def make_zip(entries: Mapping[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
-    """A zip file of ``entries``."""
+    """Return a zip file of ``entries``."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", method) as file:
         for name, data in entries.items():
@@ -65,49 +65,50 @@ def make_zip(entries: Mapping[str, bytes], method: int = zipfile.ZIP_DEFLATED) -
 
 
 def change_parts(package: bytes, changes: Mapping[str, bytes | str]) -> bytes:
-    """``package`` with some parts replaced or added."""
+    """Return ``package`` with some parts replaced or added."""
     new = {name: data.encode() if isinstance(data, str) else data for name, data in changes.items()}
     return make_zip(read_parts(package) | new)
 
 
 def remove_part(package: bytes, name: str) -> bytes:
-    """``package`` without one of its parts."""
+    """Return ``package`` without one of its parts."""
     return make_zip({other: data for other, data in read_parts(package).items() if other != name})
 
 
 def make_relationship(name: str, kind: str, target: str, mode: str = "External") -> str:
-    """One element of a .rels part."""
+    """Return one element of a .rels part."""
     outside = f' TargetMode="{mode}"' if mode else ""
     return f'<Relationship Id="{name}" Type="{OFFICE}/{kind}" Target="{target}"{outside}/>'
 
 
 def add_relationships(package: bytes, rels: str, *added: str) -> bytes:
-    """``package`` with the elements ``added`` to its part ``rels``, which is made if need be."""
+    """Return ``package`` with the elements ``added`` to its part ``rels``, which is created if necessary."""
     old = read_parts(package).get(rels, f'<Relationships xmlns="{_PACKAGE}"></Relationships>'.encode()).decode()
     return change_parts(package, {rels: old.replace("</Relationships>", "".join(added) + "</Relationships>")})
 
 
 def replace_in_part(package: bytes, name: str, pattern: str, text: str) -> bytes:
-    """``package`` with every match of ``pattern`` in one part replaced; there must be one."""
+    """Return ``package`` with every match of ``pattern`` in one part replaced; there must be one."""
     new, count = re.subn(pattern, lambda _: text, read_parts(package)[name].decode(), flags=re.S)
     assert count, f"nothing in {name} matches"
     return change_parts(package, {name: new})
 
 
 def link_picture(package: bytes, target: str, kind: str = "image") -> bytes:
-    """``package``, made by ``word`` or ``slides``, whose picture is drawn from ``target`` by a link of ``kind``."""
+    """Return ``package``, made by ``word`` or ``slides``, whose picture is drawn from ``target`` by a link of
+    ``kind``."""
     name, rels = (DOCUMENT, DOCUMENT_RELS) if DOCUMENT in read_parts(package) else (SLIDE, SLIDE_RELS)
     linked = replace_in_part(package, name, r'<a:blip r:embed="[^"]*"', '<a:blip r:link="outside"')
     return add_relationships(linked, rels, make_relationship("outside", kind, target))
 
 
 def embed_svg(package: bytes, svg: str) -> bytes:
-    """``package``, made by ``word`` or ``slides``, whose picture is ``svg`` under the name of a PNG."""
+    """Return ``package``, made by ``word`` or ``slides``, whose picture is ``svg`` under the name of a PNG."""
     return change_parts(package, {next(name for name in read_parts(package) if "/media/" in name): svg})
 
 
 def make_svg(address: str) -> str:
-    """An SVG image that shows another picture."""
+    """Return an SVG image that shows another picture."""
     return (
         '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="90" height="90">'
         f'<rect width="20" height="20" fill="blue"/><image xlink:href="{address}" width="60" height="60"/></svg>'
@@ -115,7 +116,7 @@ def make_svg(address: str) -> str:
 
 
 def link_object(package: bytes, target: str, kind: str = "oleObject") -> bytes:
-    """A .pptx made by ``slides`` that shows another document by a link of ``kind``."""
+    """Return a .pptx made by ``slides`` that shows another document by a link of ``kind``."""
     frame = (
         '<p:graphicFrame><p:nvGraphicFramePr><p:cNvPr id="77" name="o"/><p:cNvGraphicFramePr/><p:nvPr/>'
         '</p:nvGraphicFramePr><p:xfrm><a:off x="0" y="0"/><a:ext cx="4000000" cy="4000000"/></p:xfrm><a:graphic>'
@@ -130,7 +131,7 @@ def link_object(package: bytes, target: str, kind: str = "oleObject") -> bytes:
 
 
 def add_field(package: bytes, *pieces: str) -> bytes:
-    """A .docx made by ``word`` with a field whose code stands in ``pieces``."""
+    """Return a .docx made by ``word`` with a field whose code is split into ``pieces``."""
     code = "".join(f'<w:r><w:instrText xml:space="preserve">{piece}</w:instrText></w:r>' for piece in pieces)
     turns = [f'<w:r><w:fldChar w:fldCharType="{turn}"/></w:r>' for turn in ("begin", "separate", "end")]
     paragraph = f"<w:p>{turns[0]}{code}{turns[1]}<w:r><w:t>result</w:t></w:r>{turns[2]}</w:p>"
@@ -138,7 +139,8 @@ def add_field(package: bytes, *pieces: str) -> bytes:
 
 
 def make_ole_container(*streams: str, nested: str = "", directory: bytes = b"") -> bytes:
-    """An OLE container with empty ``streams`` in its root, and ``nested`` within a storage. ``directory`` replaces it.
+    """Return an OLE container with empty ``streams`` in its root, and ``nested`` within a storage. ``directory``
+    replaces it.
 
     Two sectors: the allocation table and the directory, which is chained to itself by no one.
     """

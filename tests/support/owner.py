@@ -15,7 +15,7 @@ def put_settings(world: World, made: dict[str, Any], **settings: Any) -> None:
 
 
 def sign_in_browser(world: World, person: Person) -> FlaskClient:
-    """A browser in which ``person`` is signed in."""
+    """Return a browser in which ``person`` is signed in."""
     http = world.app.test_client()
     url = sign_in.create_link(world.rt, person.email)
     assert http.post(url.removeprefix(world.rt.config.base_url)).status_code == 303
@@ -23,7 +23,7 @@ def sign_in_browser(world: World, person: Person) -> FlaskClient:
 
 
 def get_readership(world: World, made: dict[str, Any], tail: str) -> Any:
-    """What Pia gets below ``/readership`` of her file."""
+    """Return a response below ``/readership`` of Pia's file."""
     answer = world.pia.get(f"/api/v1/files/{made['uuid']}/readership{tail}")
     assert answer.status_code == 200, answer.text
     return answer.get_json()

@@ -33,19 +33,19 @@ class OwnerFile:
         return Form(self.http, self.path + tail, action and self.path + action)
 
     def get_from_api(self, tail: str) -> Any:
-        """What the API says."""
+        """Return the response of the API."""
         answer = self.owner.get(self.api + tail)
         assert answer.status_code == 200, answer.text
         return answer.get_json()
 
     def get_content_type(self, address: str) -> str:
-        """The media type of what the owner's browser gets at ``address``."""
+        """Return the media type of the response to the owner's browser at ``address``."""
         with self.http.get(address, buffered=True) as answer:
             assert answer.status_code == 200, answer.text
             return answer.mimetype
 
     def csrf_token(self) -> str:
-        """The token of the session."""
+        """Return the token of the session."""
         return self.open_form("/settings").fields["csrf"]
 
     def list_variants(self) -> list[dict[str, Any]]:
@@ -60,5 +60,5 @@ class OwnerFile:
 
 
 def form_error(page: HtmlElement) -> str:
-    """What is said above a form that was refused."""
+    """Return the message above a rejected form."""
     return page.find_one("p", class_="wrong").words

@@ -9,7 +9,7 @@ from werkzeug.test import TestResponse
 
 
 def find_csrf_token(text: str) -> str:
-    """The CSRF token of the forms on a page."""
+    """Return the CSRF token of the forms on a page."""
     found = re.search(r'name="csrf" value="([^"]+)"', text)
     assert found is not None, text
     return found[1]
@@ -21,12 +21,12 @@ def submit_form(http: FlaskClient, path: str, /, **fields: Any) -> TestResponse:
 
 
 def submit_and_follow(http: FlaskClient, path: str, /, **fields: Any) -> str:
-    """The page that follows on a form that is obeyed."""
+    """Return the page that follows an accepted form."""
     answer = submit_form(http, path, **fields)
     assert answer.status_code == 303, answer.text
     return http.get(answer.headers["Location"]).text
 
 
 def visible_text(answer: TestResponse) -> str:
-    """The words of a page, in one line."""
+    """Return the words of a page, in one line."""
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", answer.text)).split())

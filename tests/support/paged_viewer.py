@@ -14,8 +14,8 @@ PublishInMode = Callable[..., str]
 
 
 def make_publisher(server: ServerProcess, share: Callable[[bytes, str], str]) -> PublishInMode:
-    """A function that shares ``content`` in the viewer ``mode`` and returns its address; ``blocks`` of viewerSettings
-    go with it."""
+    """Return a function that shares ``content`` in the viewer ``mode`` and returns its address; ``blocks`` of
+    viewerSettings go with it."""
 
     def publish(content: bytes, mode: str, **blocks: object) -> str:
         url = share(content, "Turned.pdf")
@@ -28,7 +28,7 @@ def make_publisher(server: ServerProcess, share: Callable[[bytes, str], str]) ->
 
 
 def visible_pages(page: Page) -> list[int]:
-    """The pages that a reader sees and can reach."""
+    """Return the pages that a reader sees and can reach."""
     numbers = page.locator(".pages > .page:not([inert])").evaluate_all("all => all.map((one) => +one.dataset.page)")
     return sorted(numbers)
 
@@ -48,7 +48,7 @@ def wait_for_rest(page: Page) -> None:
 
 
 def record_motion(page: Page) -> None:
-    """From here on, keep a note of all that moves on the stage."""
+    """Start recording all animations on the stage."""
     page.evaluate(
         """() => {
           window.moved = [];
@@ -68,7 +68,7 @@ def record_motion(page: Page) -> None:
 
 
 def list_motions(page: Page) -> list[str]:
-    """What has moved: class names, and the numbers of pages."""
+    """Return the recorded animations: class names, and the numbers of pages."""
     return list(page.evaluate("window.moved"))
 
 

@@ -28,13 +28,13 @@ class PdfWriter:
         self.bodies[number - 1] = body.encode("latin-1") if isinstance(body, str) else body
 
     def add(self, body: str | bytes) -> int:
-        """Append an object; returns its number."""
+        """Append an object; return its number."""
         number = self.reserve()
         self.put(number, body)
         return number
 
     def stream(self, data: str | bytes, entries: str = "", *, compress: bool = False) -> int:
-        """Append a stream object holding ``data`` (deflated when ``compress``); returns its number."""
+        """Append a stream object with ``data`` (deflated if ``compress``); return its number."""
         raw = data.encode("latin-1") if isinstance(data, str) else data
         if compress:
             raw, entries = zlib.compress(raw, 9), entries + " /Filter /FlateDecode"
@@ -55,13 +55,13 @@ class PdfWriter:
 
 
 def escape_text(text: str) -> str:
-    """``text`` as a PDF literal string in WinAnsi bytes."""
+    """Return ``text`` as a PDF literal string in WinAnsi bytes."""
     raw = text.encode("cp1252", "replace").decode("latin-1")
     return "(" + raw.replace("\\", "\\\\").replace("(", "\\(").replace(")", "\\)") + ")"
 
 
 def lines_content(text: str, *, size: float = 18, left: float = 72, top: float = 720, leading: float = 1.4) -> str:
-    """A content stream that draws the lines of ``text`` in Helvetica from (``left``, ``top``) in points."""
+    """Return a content stream that draws the lines of ``text`` in Helvetica from (``left``, ``top``) in points."""
     shown = " T* ".join(f"{escape_text(line)} Tj" for line in text.split("\n"))
     return f"BT /F1 {size} Tf {size * leading:.2f} TL {left} {top} Td {shown} ET"
 
@@ -80,7 +80,7 @@ class Sheet:
 
 
 def sheets_pdf(sheets: Sequence[Sheet], *, catalog: str = "", trailer: str = "", compress: bool = False) -> bytes:
-    """A PDF of the given sheets with Helvetica as /F1 and one flat page tree."""
+    """Return a PDF of the given sheets with Helvetica as /F1 and one flat page tree."""
     writer = PdfWriter()
     root, tree = writer.reserve(), writer.reserve()
     font = writer.add("<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>")
@@ -107,18 +107,18 @@ def _resolve_page_references(body: str, numbers: Sequence[int]) -> str:
 
 
 def simple_pdf(pages: int = 3, texts: Sequence[str] | None = None, size: tuple[float, float] = LETTER) -> bytes:
-    """A plain document: page n shows ``texts[n-1]`` (default "Page n of N"), every page ``size`` points."""
+    """Return a plain document: page n shows ``texts[n-1]`` (default "Page n of N"), every page ``size`` points."""
     shown = list(texts) if texts is not None else [f"Page {n} of {pages}" for n in range(1, pages + 1)]
     return sheets_pdf([Sheet(lines_content(text, top=size[1] - 72), size) for text in shown])
 
 
 def many_pages_pdf(count: int = 2000, *, lines: int = 1) -> bytes:
-    """A document of ``count`` letter pages each with ``lines`` lines; made in milliseconds."""
+    """Return a document of ``count`` letter pages each with ``lines`` lines; made in milliseconds."""
     return simple_pdf(texts=["\n".join(f"Page {n}, line {row}" for row in range(lines)) for n in range(1, count + 1)])
 
 
 def text_heavy_pdf(chars: int = 20_000) -> bytes:
-    """One A4 page in 5 point type with about ``chars`` characters of numbered words."""
+    """Return one A4 page in 5 point type with about ``chars`` characters of numbered words."""
     per_line = 120
     words = " ".join(f"word{n:05d}" for n in range(chars // 10))
     lines = [words[at : at + per_line].strip() for at in range(0, len(words), per_line)]
@@ -167,7 +167,7 @@ def linked_pdf() -> bytes:
 
 
 def rotated_text_pdf() -> bytes:
-    """One page with text upward, downward, upside down and at 45 degrees."""
+    """Return one page with text upward, downward, upside down and at 45 degrees."""
     directions = {"upward": (0, 1, -1, 0, 300, 300), "downward": (0, -1, 1, 0, 100, 300)}
     directions |= {"inverted": (-1, 0, 0, -1, 500, 600), "slanted": (0.7071, 0.7071, -0.7071, 0.7071, 350, 350)}
     shown = [f"BT /F1 20 Tf {' '.join(map(str, at))} Tm ({text}) Tj ET" for text, at in directions.items()]
@@ -175,14 +175,16 @@ def rotated_text_pdf() -> bytes:
 
 
 def two_columns_pdf() -> bytes:
-    """One page with two lines in each of two columns, written line by line across the page as some programs do."""
+    """Return one page with two lines in each of two columns, written line by line across the page as some programs
+    do."""
     rows = [("left one", "right one", 700), ("left two", "right two", 680)]
     shown = [f"BT /F1 12 Tf 72 {y} Td {escape_text(a)} Tj 240 0 Td {escape_text(b)} Tj ET" for a, b, y in rows]
     return sheets_pdf([Sheet(" ".join(shown))])
 
 
 def ligatures_pdf() -> bytes:
-    """One page whose font says by ToUnicode that A, B and C are the fi, fl and ffi ligatures and D a symbol bullet."""
+    """Return one page whose font says by ToUnicode that A, B and C are the fi, fl and ffi ligatures and D a symbol
+    bullet."""
     writer = PdfWriter()
     root, tree, page = writer.reserve(), writer.reserve(), writer.reserve()
     mapping = "4 beginbfchar <41> <FB01> <42> <FB02> <43> <FB03> <44> <F0B7> endbfchar"
@@ -200,7 +202,7 @@ def ligatures_pdf() -> bytes:
 
 
 def filled_form_pdf() -> bytes:
-    """One page with a text field whose appearance is a black rectangle over (100, 600) to (300, 640)."""
+    """Return one page with a text field whose appearance is a black rectangle over (100, 600) to (300, 640)."""
     writer = PdfWriter()
     root, tree, page = writer.reserve(), writer.reserve(), writer.reserve()
     look = writer.stream("0 g 0 0 200 40 re f", "/Type /XObject /Subtype /Form /BBox [0 0 200 40]")
@@ -215,7 +217,8 @@ def filled_form_pdf() -> bytes:
 
 
 def encrypted_pdf(*, user: str = "", owner: str = "owner-secret", pages: int = 2) -> bytes:
-    """An AES-256 document. With a ``user`` password nobody opens it without; with only ``owner`` everybody reads it."""
+    """Return an AES-256 document. A ``user`` password is required for reading; with only ``owner`` everybody can read
+    it."""
     import io
 
     import pikepdf
@@ -227,18 +230,18 @@ def encrypted_pdf(*, user: str = "", owner: str = "owner-secret", pages: int = 2
 
 
 def truncated_pdf() -> bytes:
-    """The first third of a good document: no cross-reference table, no catalog."""
+    """Return the first third of a good document: no cross-reference table, no catalog."""
     whole = simple_pdf(30)
     return whole[: len(whole) // 3].replace(b"/Type /Catalog", b"/Type /Nothing")
 
 
 def prefixed_pdf(junk: int = 500) -> bytes:
-    """A good document after ``junk`` bytes of something else (a mail header, a byte order mark ...)."""
+    """Return a good document after ``junk`` bytes of something else (a mail header, a byte order mark ...)."""
     return (b"X-Junk: before the document\r\n" * (junk // 29 + 1))[:junk] + simple_pdf(2)
 
 
 def html_page() -> bytes:
-    """A web page."""
+    """Return a web page."""
     return b"<!doctype html><title>Not a PDF</title><p>Nothing to see here.\n" * 20
 
 
@@ -248,14 +251,14 @@ def header_only_pdf() -> bytes:
 
 
 def empty_pdf() -> bytes:
-    """A well-formed document whose page tree is empty."""
+    """Return a well-formed document whose page tree is empty."""
     writer = PdfWriter()
     tree = writer.add("<< /Type /Pages /Count 0 /Kids [] >>")
     return writer.finish(writer.add(f"<< /Type /Catalog /Pages {tree} 0 R >>"))
 
 
 def huge_page_pdf() -> bytes:
-    """A legal page of 3 x 14,400 points: at 1,600 pixels wide it would be 7.7 million pixels high."""
+    """Return a legal page of 3 x 14,400 points: at 1,600 pixels wide it would be 7.7 million pixels high."""
     return sheets_pdf([Sheet("0 g 0 0 3 7200 re f", (3, 14_400))])
 
 
@@ -265,7 +268,7 @@ def miscounted_pdf() -> bytes:
 
 
 def pdf_without_page_tree() -> bytes:
-    """A catalog that leads to something else; engines that open it at all show an empty page."""
+    """Return a document whose catalog refers to a wrong object; engines that open it show an empty page."""
     writer = PdfWriter()
     root = writer.reserve()
     script = writer.add("<< /S /JavaScript /JS (0) >>")

@@ -9,7 +9,7 @@ Colour = tuple[int, int, int]
 
 
 def make_stripes(*parts: tuple[Colour, int], height: int = 50) -> tuple[int, int, bytes]:
-    """Upright stripes: each colour so many pixels wide. Width, height and RGB bytes of the image."""
+    """Return width, height and RGB bytes of an image of vertical stripes, each with its width in pixels."""
     row = b"".join(bytes(colour) * width for colour, width in parts)
     return sum(width for _, width in parts), height, row * height
 

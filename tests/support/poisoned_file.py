@@ -51,7 +51,7 @@ class PoisonedFile:
     """The document. ``name`` its short id, ``uuid`` its UUID."""
 
     def __init__(self, world: World, *, read: bool) -> None:
-        """``read``: by many people, who left something."""
+        """Create the file. ``read``: with sessions and feedback of many readers."""
         self._world = world
         made = world.pia.upload(poisoned_pdf() if read else simple_pdf(), name="deck.pdf")
         put_settings(world, made, allowDownload=True, **ALL_FEEDBACK_SETTINGS)
@@ -90,7 +90,7 @@ class PoisonedFile:
 
     @staticmethod
     def _make_viewer_settings(text: str) -> dict[str, Any]:
-        """One block after the other, and in each something that a write would refuse; the button's words pass."""
+        """Return all blocks, each with a value that a write would reject, except the text of the button."""
         label = "".join(filter(str.isprintable, text))[:40]
         return {
             "background": {"type": "image", "color": text, "assetId": text, "fit": text, "blur": text},
@@ -102,7 +102,7 @@ class PoisonedFile:
         }
 
     def _insert_readers(self) -> None:
-        """Everybody who left something, with what they left; the first one left all of it once more."""
+        """Insert all readers with feedback; the first one left each kind once more."""
         uuid, rect = self._world.rt.random_uuid, json.dumps(RECT)
         first = self._insert_row("viewers", digest=digest(READER), pseudonym=PAYLOAD_BATCHES[0], created_at=0)
         self._insert_row("receipts", viewer_id=first, content_version=1, name=" ".join(PAYLOAD_BATCHES), confirmed_at=0)
@@ -123,7 +123,7 @@ class PoisonedFile:
             self._insert_row("gate_rows", owner_id=self._update_owner(), read_at=1, fields=fields)
 
     def _insert_reader(self, place: int, text: str) -> int:
-        """Somebody on the link itself, on an invitee's, or on a variant."""
+        """Insert a reader of the link itself, of an invitee's, or of a variant."""
         uuid, made = self._world.rt.random_uuid, {"created_at": 0}
         email = f"{text}{place}"  # of which there is one for each invitee, whatever the case
         invite = self._insert_row("invites", uuid=uuid(), short_id=f"i{place:011d}", email=email, name=text, **made)
@@ -132,7 +132,7 @@ class PoisonedFile:
         return self._insert_row("viewers", digest=str(place), pseudonym=text, email=text, name=text, **made, **came)
 
     def _insert_sessions(self) -> None:
-        """As many as the report shows, under all names; sums are made of them."""
+        """Insert as many sessions as the report shows, under all names, and roll them up."""
         viewers = [row[0] for row in self._world.rt.db.fetch_all("SELECT id FROM viewers ORDER BY id")]
         invites = [row[0] for row in self._world.rt.db.fetch_all("SELECT id FROM invites ORDER BY id DESC")]
         zeros = dict.fromkeys(("prefetched", "earliest_at", "last_seq", "visible_ms", "turns", "back_turns", "part"), 0)

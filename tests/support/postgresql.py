@@ -4,10 +4,11 @@ import atexit
 import os
 import pwd
 import shutil
-import socket
+import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from tempfile import mkdtemp
@@ -16,6 +17,7 @@ import psycopg
 
 from docshare.server.store.migrations import migrate
 from docshare.server.store.postgresql import PostgresqlStore
+from tests.support.ports import find_free_port
 
 _MEMORY = Path("/dev/shm")  # each test has a database of its own: on a disk most of the time would go there
 _PROGRAMS = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
@@ -34,42 +36,64 @@ def _as_ordinary_user() -> dict[str, object]:
     return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
 
 
+@dataclass
+class PostgresqlServer:
+    """A server that can be stopped and started again, with the same rows on the same port."""
+
+    folder: Path
+    port: int
+    process: "subprocess.Popen[bytes] | None" = None
+
+    @property
+    def url(self) -> str:
+        """The address of its database ``postgres``."""
+        return f"postgresql://docshare@127.0.0.1:{self.port}/postgres"
+
+    def start(self) -> None:
+        options = {"listen_addresses": "127.0.0.1", "port": self.port, "unix_socket_directories": self.folder}
+        words = [word for name, value in (options | {"fsync": "off"}).items() for word in ("-c", f"{name}={value}")]
+        with (self.folder / "log").open("a") as log:
+            self.process = subprocess.Popen(
+                [_PROGRAMS[-1] / "postgres", "-D", self.folder / "data", *words],
+                stderr=log, cwd=self.folder, **_as_ordinary_user(),
+            )  # fmt: skip
+        while self.process.poll() is None:
+            with suppress(psycopg.OperationalError), psycopg.connect(self.url, connect_timeout=2):
+                return
+        raise RuntimeError("PostgreSQL did not start")
+
+    def stop(self, how: signal.Signals = signal.SIGTERM) -> None:
+        """SIGTERM waits for its clients to go, SIGINT does not."""
+        if self.process is not None:
+            self.process.send_signal(how)
+            self.process.wait(60)
+
+
 @contextmanager
-def run_postgresql() -> Iterator[str]:
-    """The address of a running server's database ``postgres``; the server ends with the block."""
-    programs = _PROGRAMS[-1]
+def run_postgresql_server() -> Iterator[PostgresqlServer]:
+    """A running server; it ends with the block."""
     folder = Path(mkdtemp(prefix="pg", dir=_choose_place()))
+    server = PostgresqlServer(folder, find_free_port())
     try:
         if os.getuid() == 0:
             shutil.chown(folder, "nobody")
-        data = folder / "data"
-        who = _as_ordinary_user()
+        words = ["-U", "docshare", "--auth=trust", "-E", "UTF8", "--locale=C", "-N"]
         subprocess.run(
-            [programs / "initdb", "-D", data, "-U", "docshare", "--auth=trust", "-E", "UTF8", "--locale=C", "-N"],
-            check=True, capture_output=True, cwd=folder, **who,
+            [_PROGRAMS[-1] / "initdb", "-D", folder / "data", *words],
+            check=True, capture_output=True, cwd=folder, **_as_ordinary_user(),
         )  # fmt: skip
-        with socket.create_server(("127.0.0.1", 0)) as probe:
-            port = probe.getsockname()[1]
-        options = {"listen_addresses": "127.0.0.1", "port": port, "unix_socket_directories": folder, "fsync": "off"}
-        words = [word for name, value in options.items() for word in ("-c", f"{name}={value}")]
-        with (folder / "log").open("w") as log:
-            server = subprocess.Popen([programs / "postgres", "-D", data, *words], stderr=log, cwd=folder, **who)
-        try:
-            url = f"postgresql://docshare@127.0.0.1:{port}/postgres"
-            _wait_until_ready(url, server)
-            yield url
-        finally:
-            server.terminate()
-            server.wait(30)
+        server.start()
+        yield server
     finally:
+        server.stop(signal.SIGINT)
         shutil.rmtree(folder)
 
 
-def _wait_until_ready(url: str, server: subprocess.Popen[bytes]) -> None:
-    while server.poll() is None:
-        with suppress(psycopg.OperationalError), psycopg.connect(url, connect_timeout=2):
-            return
-    raise RuntimeError("PostgreSQL did not start")
+@contextmanager
+def run_postgresql() -> Iterator[str]:
+    """The address of a running server's database ``postgres``; the server ends with the block."""
+    with run_postgresql_server() as server:
+        yield server.url
 
 
 _server: str | None = None
@@ -78,7 +102,7 @@ _numbers = count()
 
 
 def make_store(name: str) -> PostgresqlStore:
-    """The store of the instance ``name``: a copy of an empty database the first time, then the same database."""
+    """Return the store of the instance ``name``: a copy of an empty database the first time, then the same database."""
     global _server
     if _server is None:
         context = run_postgresql()

@@ -10,24 +10,24 @@ from tests.support.receivers import CreatedWebhook, add_webhook
 
 
 def create_webhook_for(world: World, *kinds: str, person: Person | None = None, **more: str) -> CreatedWebhook:
-    """A webhook of ``person`` (Pia unless given) for ``kinds``, all of them unless given, to which nothing is sent;
-    ``more`` as in the body of a create."""
+    """Create a webhook of ``person`` (Pia unless given) for ``kinds``, by default all, to which nothing is
+    sent;``more`` as in the body of a create."""
     world.rt.outbound.resolve = lambda host: [ipaddress.ip_address("93.184.216.34")]
     return add_webhook(person or world.pia, "https://hook.example/in", *(kinds or KINDS), **more)
 
 
 def delivery_bodies(world: World) -> list[str]:
-    """The body of every delivery, in the order they were queued."""
+    """Return the body of every delivery, in the order they were queued."""
     return [body for (body,) in world.rt.db.fetch_all("SELECT body FROM deliveries ORDER BY id")]
 
 
 def delivery_envelopes(world: World) -> list[dict[str, Any]]:
-    """The envelope of every delivery, in the order they were queued."""
+    """Return the envelope of every delivery, in the order they were queued."""
     return [json.loads(body) for body in delivery_bodies(world)]
 
 
 def list_activity(world: World, query: str = "since=1", person: Person | None = None) -> list[dict[str, Any]]:
-    """One page of the activity feed of ``person``, Pia unless given."""
+    """Return one page of the activity feed of ``person``, Pia unless given."""
     answer = (person or world.pia).get(f"/api/v1/activity?{query}")
     assert answer.status_code == 200, answer.text
     rows: list[dict[str, Any]] = answer.get_json()

@@ -46,8 +46,8 @@ class FakeReader:
         self._seq = -1
 
     def build_beacon(self, **fields: Any) -> dict[str, Any]:
-        """A beacon of this load; whatever is not given continues from the one before. ``read``: ms by page; who reads
-        also touches the page, unless ``input`` is given."""
+        """Return a beacon of this load; whatever is not given continues from the one before. ``read``: ms by page;
+        who reads also touches the page, unless ``input`` is given."""
         read: dict[int, int] = fields.pop("read", {})
         self._seq = fields.get("seq", self._seq + 1)
         default = {

@@ -66,7 +66,7 @@ class FakeReceiver:
         self.choose_script = lambda hit: script
 
     def group_by_delivery(self) -> dict[str, list[ReceivedRequest]]:
-        """The hits by the UUID of their delivery."""
+        """Return the hits by the UUID of their delivery."""
         found: dict[str, list[ReceivedRequest]] = {}
         for hit in self.requests:
             found.setdefault(hit.delivery, []).append(hit)
@@ -74,7 +74,7 @@ class FakeReceiver:
 
 
 def reset_connection(sock: socket.socket) -> None:
-    """The connection is torn down without a word."""
+    """Reset the connection without a response."""
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
@@ -109,7 +109,7 @@ ENDLESS_SCRIPTS = ("hang", "drip", "slow body")
 
 @contextmanager
 def open_receiver(script: Script = OK, cert: Path | None = None, *, https: bool = False) -> Iterator[FakeReceiver]:
-    """A running receiver. With ``cert`` it speaks TLS; ``https`` without one: it only claims to."""
+    """Yield a running receiver. With ``cert`` it speaks TLS; ``https`` without one: it only claims to."""
     context = None
     if cert is not None:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -205,7 +205,7 @@ class CreatedWebhook:
 
 
 def add_webhook(person: Person, url: str, *events: str, **more: str) -> CreatedWebhook:
-    """A webhook of ``person`` for ``events`` (all that replace a document unless given)."""
+    """Return a webhook of ``person`` for ``events`` (all that replace a document unless given)."""
     body = {"url": url, "events": events or ["content.replaced"], **more}
     answer = person.post("/api/v1/webhooks", json=body)
     assert answer.status_code == 201, answer.get_data(as_text=True)
@@ -241,14 +241,14 @@ def deliver_until_idle(world: World, rt: Runtime) -> list[int]:
 
 
 def build_envelope(file_uuid: str, name: str, at: int, **extras: object) -> bytes:
-    """The body of a delivery of ``content.replaced``, typed again."""
+    """Return the expected body of a delivery of ``content.replaced``."""
     data = {"fileUuid": file_uuid, "fileName": name, **extras}
     told = {"event": "content.replaced", "timestamp": format_instant(at), "data": data}
     return json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def list_deliveries(person: Person, hook: CreatedWebhook, query: str = "") -> list[dict[str, Any]]:
-    """The log of the webhook as its owner sees it."""
+    """Return the log of the webhook as its owner sees it."""
     answer = person.get(f"/api/v1/webhooks/{hook.uuid}/deliveries{query}")
     assert answer.status_code == 200, answer.get_data(as_text=True)
     found: list[dict[str, Any]] = answer.get_json()
@@ -256,6 +256,6 @@ def list_deliveries(person: Person, hook: CreatedWebhook, query: str = "") -> li
 
 
 def get_webhook(person: Person, hook: CreatedWebhook) -> dict[str, Any]:
-    """The webhook as its owner's list shows it."""
+    """Return the webhook as its owner's list shows it."""
     found = person.get("/api/v1/webhooks").get_json()["webhooks"]
     return next(row for row in found if row["uuid"] == hook.uuid)

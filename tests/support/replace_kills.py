@@ -37,8 +37,8 @@ class ReplaceTally:
 
 
 def kill_during_replacements(folder: Path, rounds: int, seed: int) -> ReplaceTally:
-    """``rounds`` times: start on the same data, replace from three threads, SIGKILL at a random moment; check each
-    start."""
+    """Start on the same data, replace from three threads, SIGKILL at a random moment, and check each start,
+    ``rounds`` times."""
     chance = random.Random(seed)
     tally = ReplaceTally()
     links: list[TrackedFile] = []
@@ -101,7 +101,8 @@ def _replace_repeatedly(server: ServerProcess, link: TrackedFile, tally: Replace
 
 
 def _check_data(server: ServerProcess, links: list[TrackedFile], tally: ReplaceTally) -> None:
-    """Every link holds what was acknowledged, or the one replacement after it; no version is missing or there twice."""
+    """Check that every link has the acknowledged document, or the one replacement after it, and each version exactly
+    once."""
     stored = {path.name: path for path in (server.data_dir / "blobs").rglob("*") if path.is_file()}
     connection = sqlite3.connect(f"file:{server.data_dir / 'docshare.db'}?mode=ro", uri=True)
     try:

@@ -18,7 +18,7 @@ _PAGE_MS = [21_400, 18_900, 64_200, 41_000, 33_700, 12_300, 15_800, 92_600, 27_1
 
 
 def file_object(**more: Any) -> dict[str, Any]:
-    """The File object."""
+    """Return the File object."""
     known = {
         "uuid": UUID,
         "shortId": "aB3dE5fG7hJ9",
@@ -42,7 +42,7 @@ def file_object(**more: Any) -> dict[str, Any]:
 
 
 def free_report(**more: Any) -> dict[str, Any]:
-    """The report of a Free owner."""
+    """Return the report of a Free owner."""
     summary = {
         "totalViews": 142,
         "totalSessions": 118,
@@ -55,7 +55,7 @@ def free_report(**more: Any) -> dict[str, Any]:
 
 
 def basic_report(**more: Any) -> dict[str, Any]:
-    """The report of a Basic owner."""
+    """Return the report of a Basic owner."""
     found = free_report()
     found["summary"] |= {"medianTimeMs": 96_000, "totalTurns": 1_204, "completionRate": 62.5, "backTurnShare": 14.2}
     first = date(2026, 8, 23)
@@ -80,7 +80,7 @@ def basic_report(**more: Any) -> dict[str, Any]:
 
 
 def pro_report(**more: Any) -> dict[str, Any]:
-    """The report of a Pro owner."""
+    """Return the report of a Pro owner."""
     found = basic_report()
     found["summary"] |= {"activeReaders": 2, "newSessions": 87, "returningSessions": 31, "invitedNotViewed": 3}
     found |= {
@@ -108,12 +108,12 @@ def pro_report(**more: Any) -> dict[str, Any]:
 
 
 def make_breakdown(*pairs: tuple[str, int]) -> list[dict[str, Any]]:
-    """A breakdown."""
+    """Return a breakdown."""
     return [{"label": label, "count": count} for label, count in pairs]
 
 
 def make_variant(label: str | None, sessions: int, avg_ms: int, **more: bool) -> dict[str, Any]:
-    """One entry of ``variants``."""
+    """Return one entry of ``variants``."""
     row = {"uuid": VARIANT, "label": label, "sessions": sessions, "avgTimeMs": avg_ms, "revoked": False}
     return {key: value for key, value in (row | {"redacted": False} | more).items() if value is not None}
 
@@ -148,7 +148,7 @@ def _make_session(place: int) -> dict[str, Any]:
 
 
 def pages_report(count: int = PAGES) -> dict[str, Any]:
-    """The answer of readership/pages."""
+    """Return the response of readership/pages."""
     return {
         "totalPages": count,
         "pages": [
@@ -164,7 +164,7 @@ def pages_report(count: int = PAGES) -> dict[str, Any]:
 
 
 def marks_report() -> dict[str, Any]:
-    """The answer of page-marks."""
+    """Return the response of page-marks."""
     return {
         "pages": [
             {"page": 3, "pick": 4, "reject": 1, "maybe": 2},
@@ -179,7 +179,7 @@ def marks_report() -> dict[str, Any]:
 
 
 def annotations_report() -> dict[str, Any]:
-    """The answer of annotations."""
+    """Return the response of annotations."""
     return {
         "pages": [
             {
@@ -197,12 +197,12 @@ def annotations_report() -> dict[str, Any]:
 
 
 def make_annotation(note: str, *, who: str = "Reader 7F3A", **rect: Any) -> dict[str, Any]:
-    """One annotation."""
+    """Return one annotation."""
     return {"uuid": UUID, "identity": who, "rect": rect, "note": note, "createdAt": "2026-09-19T08:30:00.000Z"}
 
 
 def feedback_report() -> dict[str, Any]:
-    """The answer of feedback."""
+    """Return the response of feedback."""
     return {
         "notes": [
             make_note("Ann Lee", "Could you add the churn figures?\nWe talked about them on the phone.", pageNumber=4),
@@ -220,13 +220,13 @@ def feedback_report() -> dict[str, Any]:
 
 
 def make_note(author: str, body: str, **more: Any) -> dict[str, Any]:
-    """One note."""
+    """Return one note."""
     row = {"uuid": UUID, "author": author, "body": body, "public": False, "viewer": "Reader 7F3A"}
     return row | {"createdAt": "2026-09-19T08:31:00.000Z"} | more
 
 
 def full_material(**more: Any) -> ReportInput:
-    """Everything a Pro owner has."""
+    """Return all data of a Pro owner."""
     material = ReportInput(
         pro_report(),
         MADE_AT,
@@ -240,7 +240,7 @@ def full_material(**more: Any) -> ReportInput:
 
 
 def poison_texts(value: Any, text: str) -> Any:
-    """``value`` with every text in it replaced, keys of ``fields`` too; dates stay, or nothing would be drawn."""
+    """Return ``value`` with every text replaced, keys of ``fields`` too; dates stay, because rendering needs them."""
     if isinstance(value, dict):
         kept = {key: value[key] for key in ("createdAt", "startedAt") if key in value}
         return {(text if key == "company" else key): poison_texts(value[key], text) for key in value} | kept

@@ -38,7 +38,7 @@ class ReverseProxy:
 
 @contextmanager
 def reverse_proxy() -> Iterator[ReverseProxy]:
-    """A proxy on a free port of this machine, for the length of the block."""
+    """Yield a proxy on a free port of this machine, for the length of the block."""
     server = _ProxyServer(("127.0.0.1", 0), _ProxyHandler)
     server.door = ReverseProxy(f"http://127.0.0.1:{server.server_address[1]}")
     thread = threading.Thread(target=lambda: server.serve_forever(0.05), daemon=True)

@@ -16,19 +16,19 @@ def insert_view(
     pages: int = 3,
     time_ms: int = 42_000,
 ) -> int:
-    """One view of the file; returns its id in the stream."""
+    """Add a view of the file; return its id in the stream."""
     return _insert_row(
         world, "view_rows", file_uuid, read_at=read_at, country=country, pages_viewed=pages, time_ms=time_ms
     )
 
 
 def insert_download(world: World, file_uuid: str, *, country: str | None = "DE") -> int:
-    """One download of the file; returns its id in the stream."""
+    """Add a download of the file; return its id in the stream."""
     return _insert_row(world, "download_rows", file_uuid, read_at=1_790_000_000_000, country=country)
 
 
 def insert_gate_response(world: World, file_uuid: str, fields: dict[str, str] | str | None) -> int:
-    """One completed gate form (a ``str`` is stored as it is); returns its id in the stream."""
+    """Add a completed gate form (a ``str`` is stored unchanged); return its id in the stream."""
     text = json.dumps(fields) if isinstance(fields, dict) else fields
     return _insert_row(world, "gate_rows", file_uuid, read_at=1_790_000_000_000, fields=text)
 
@@ -50,7 +50,7 @@ def set_next_id(world: World, table: str, next_id: int) -> None:
 
 
 def count_rows(world: World, table: str) -> int:
-    """How many rows ``table`` has."""
+    """Return how many rows ``table`` has."""
     found = world.rt.db.fetch_one(f"SELECT COUNT(*) FROM {table}")
     assert found is not None
     return int(found[0])

@@ -23,12 +23,17 @@ class ServerProcess:
     process: subprocess.Popen[str]
 
     @property
+    def process_url(self) -> str:
+        """Return the URL on this host, whatever the base URL of its links is."""
+        return str(json.loads((self.data_dir / "server.json").read_text())["url"])
+
+    @property
     def headers(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self.token}"}
 
 
 def make_env(folder: Path, **more: str) -> dict[str, str]:
-    """An environment in which docshare keeps everything below ``folder``."""
+    """Return an environment in which docshare stores everything below ``folder``."""
     clean = {key: value for key, value in os.environ.items() if not key.startswith(("DOCSHARE_", "XDG_"))}
     places = {f"DOCSHARE_{name}_DIR": str(folder / name.lower()) for name in ("CONFIG", "STATE", "CACHE", "DATA")}
     return clean | places | {"HOME": str(folder), "NO_COLOR": "1"} | more
@@ -48,15 +53,18 @@ def start_server(*args: str, env: dict[str, str], errors: IO[str] | int = subpro
     assert process.stdout is not None
     url = process.stdout.readline().strip()
     if not url:
-        raise AssertionError(f"docshare serve ended with {process.wait(30)}")
+        process.communicate(timeout=30)
+        raise AssertionError(f"docshare serve ended with {process.returncode}")
     return process, url
 
 
 @contextmanager
-def run_server(folder: Path, *args: str, tier: str = "pro", **environ: str) -> Iterator[ServerProcess]:
-    """A server on a free port with its data below ``folder``, stopped at the end of the block."""
+def run_server(
+    folder: Path, *args: str, tier: str = "pro", data_dir: Path | None = None, **environ: str
+) -> Iterator[ServerProcess]:
+    """Yield a server on a free port with its data below ``folder``, stopped at the end of the block."""
     env = make_env(folder, **environ)
-    data_dir = folder / "data"
+    data_dir = data_dir or folder / "data"
     token = _create_owner_key(data_dir, tier, env)
     process, url = start_server("--data", str(data_dir), "--port", "0", *args, env=env)
     try:

@@ -9,6 +9,7 @@ from docshare.server.services.accounts import accounts
 from docshare.server.services.files import tokens
 from tests.contract.settings_table import ABSENT, ASSET
 from tests.support.cast import Person, World
+from tests.support.stored_bytes import read_stored
 
 PEOPLE = {"free": "fay", "basic": "bea", "pro": "pia"}
 
@@ -24,29 +25,29 @@ class OwnedFile:
         insert_asset(world, self.made["uuid"], "logo", ASSET)
 
     def put_settings(self, body: Any, person: Person | None = None) -> TestResponse:
-        """One settings write of ``body`` by ``person``, the owner unless given."""
+        """Write the settings ``body`` as ``person``, by default the owner."""
         return (person or self.owner).put(f"{self.path}/settings", json=body)
 
     def change_settings(self, **settings: Any) -> None:
-        """A settings write that must succeed."""
+        """Change settings; the request must succeed."""
         answer = self.put_settings(settings)
         assert (answer.status_code, answer.data) == (200, b""), answer.text
 
     def get_file(self) -> dict[str, Any]:
-        """The File object, as its owner gets it."""
+        """Return the File object, as its owner gets it."""
         found: dict[str, Any] = self.owner.get(self.path).get_json()
         return found
 
     def has_values(self, expected: dict[str, Any]) -> bool:
-        """Whether the File object has all of ``expected``."""
+        """Return whether the File object has all of ``expected``."""
         found = self.get_file()
         return all(found.get(key, ABSENT) == value for key, value in expected.items())
 
     def read_row_and_bytes(self) -> tuple[Any, ...]:
-        """The file's whole row and its bytes."""
+        """Return the row of the file and its bytes."""
         row = self.world.rt.db.fetch_one("SELECT * FROM files WHERE uuid = ?", (self.made["uuid"],))
         assert row is not None
-        return (*row, self.world.rt.blobs.path(blob_key(self.world, self.made["uuid"])).read_bytes())
+        return (*row, read_stored(self.world.rt, blob_key(self.world, self.made["uuid"])))
 
     def set_plan(self, plan: str) -> None:
         """Put the owner on ``plan``."""
@@ -54,19 +55,19 @@ class OwnedFile:
 
 
 def share_file_on_plan(world: World, plan: str) -> OwnedFile:
-    """A file of the person who is on ``plan``."""
+    """Return a file of the account on ``plan``."""
     return OwnedFile(world, getattr(world, PEOPLE[plan]))
 
 
 def blob_key(world: World, file_uuid: str) -> str:
-    """The key of the file's bytes in the store."""
+    """Return the key of the file's bytes in the store."""
     found = world.rt.db.fetch_one("SELECT blob FROM files WHERE uuid = ?", (file_uuid,))
     assert found is not None
     return str(found[0])
 
 
 def insert_asset(world: World, file_uuid: str, kind: str, uuid: str) -> None:
-    """An asset of the file, as an upload would leave it; an older one with the same id goes."""
+    """Insert an asset of the file as an upload would; an older one with the same id is deleted."""
     with world.rt.db.write():
         world.rt.db.execute("DELETE FROM assets WHERE uuid = ?", (uuid,))
         world.rt.db.execute(

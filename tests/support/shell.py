@@ -38,7 +38,7 @@ class CommandResult:
 
     @property
     def error(self) -> dict[str, Any]:
-        """The one error line that ``--json`` puts on stderr, below any notes."""
+        """Return the one error line that ``--json`` puts on stderr, below any notes."""
         found: dict[str, Any] = json.loads(self.err.splitlines()[-1])["error"]
         return found
 
@@ -83,7 +83,7 @@ class Shell:
         return self.home / "state" / "cursors"
 
     def read_cursor(self, name: str) -> Any:
-        """The content of a named cursor file."""
+        """Return the content of a named cursor file."""
         return json.loads((self.cursors / f"{name}.json").read_text())
 
 

@@ -25,7 +25,7 @@ class StyledDocument:
 
     @property
     def embed_url(self) -> str:
-        """Its page for framing."""
+        """Return its page for framing."""
         return f"{self._server.url}/embed/{self.name}"
 
     def apply_looks(self, settings: dict[str, Any] | None = None, **blocks: Any) -> None:
@@ -48,7 +48,7 @@ class StyledDocument:
 
 
 def computed_style(page: Page, selector: str, name: str, pseudo: str | None = None) -> str:
-    """What the browser computed for the property ``name`` of the first element that ``selector`` finds."""
+    """Return the computed value of the property ``name`` of the first element that matches ``selector``."""
     found = page.evaluate(
         "([selector, name, pseudo]) => "
         "getComputedStyle(document.querySelector(selector), pseudo).getPropertyValue(name)",
@@ -58,7 +58,7 @@ def computed_style(page: Page, selector: str, name: str, pseudo: str | None = No
 
 
 def parse_colour(text: str) -> Color:
-    """``rgb(r, g, b)`` as browsers write it."""
+    """Parse ``rgb(r, g, b)`` as browsers format it."""
     red, green, blue = (int(part) for part in text.removeprefix("rgb(").rstrip(")").split(","))
     return Color(red, green, blue)
 
@@ -79,7 +79,7 @@ def element_box(page: Page, selector: str) -> tuple[float, float, float, float]:
 
 
 def has_overlap(one: tuple[float, ...], two: tuple[float, ...]) -> bool:
-    """Whether two boxes cover each other somewhere."""
+    """Return whether two boxes overlap."""
     return one[0] < two[2] and two[0] < one[2] and one[1] < two[3] and two[1] < one[3]
 
 

@@ -13,7 +13,7 @@ _RECEIVE = 1024 * 1024
 
 @contextmanager
 def upload_sink() -> Iterator[int]:
-    """A port that takes POST requests, one per connection, keeps nothing, and answers with an upload result."""
+    """Yield a port that accepts POST requests, one per connection, and responds with an upload result."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         threading.Thread(target=_serve, args=(listener,), daemon=True).start()
         yield listener.getsockname()[1]

@@ -58,36 +58,36 @@ class ListenerProcess:
 
     @property
     def url(self) -> str:
-        """Where it receives."""
+        """Return the URL at which it receives."""
         return self.wait_for_line("ready: deliveries arrive at ").split()[-1]
 
     @property
     def last_secret(self) -> str:
-        """The secret it told so far."""
+        """Return the secret it has printed."""
         found = _SECRET.search("\n".join(self.stderr_lines))
         assert found is not None, self.stderr_lines
         return found[0]
 
     def read_line(self) -> str:
-        """The next line on stdout."""
+        """Return the next line on stdout."""
         line = self._rows.get(timeout=_TIMEOUT_S)
         assert line != _END, f"it ended: {self.read_stderr()}"
         return line
 
     def read_row(self) -> dict[str, Any]:
-        """The next row of ``--json``."""
+        """Return the next row of ``--json``."""
         found: dict[str, Any] = json.loads(self.read_line())
         return found
 
     def read_stderr(self) -> str:
-        """All it has said, once it has ended."""
+        """Return its whole output after its end."""
         while (line := self._words.get(timeout=_TIMEOUT_S)) != _END:
             self.stderr_lines.append(line)
         self._words.put(_END)
         return "\n".join(self.stderr_lines)
 
     def read_remaining(self) -> list[str]:
-        """All lines that it still prints, once it has ended."""
+        """Return the remaining lines after its end."""
         found = []
         while (line := self._rows.get(timeout=_TIMEOUT_S)) != _END:
             found.append(line)
@@ -100,12 +100,12 @@ class ListenerProcess:
         return self.process.wait(_TIMEOUT_S)
 
     def wait(self) -> int:
-        """The exit code, once it ends by itself."""
+        """Wait until it ends by itself and return the exit code."""
         return self.process.wait(_TIMEOUT_S)
 
 
 def _queue_lines(stream: IO[str]) -> queue.SimpleQueue[str]:
-    """Every line of ``stream`` as it comes, and an empty one at its end."""
+    """Queue every line of ``stream`` as it arrives, and an empty one at its end."""
     found: queue.SimpleQueue[str] = queue.SimpleQueue()
 
     def read() -> None:
@@ -120,7 +120,8 @@ def _queue_lines(stream: IO[str]) -> queue.SimpleQueue[str]:
 
 @contextmanager
 def run_listener(env: Mapping[str, str], *options: str, stdout: int = subprocess.PIPE) -> Iterator[ListenerProcess]:
-    """A listener, ended with the block if it still runs. ``stdout``: a descriptor instead of a pipe that is read."""
+    """Yield a listener, ended with the block if it still runs. ``stdout``: a descriptor instead of a pipe that is
+    read."""
     found = ListenerProcess(env, *options, stdout=stdout)
     try:
         yield found
@@ -151,7 +152,7 @@ class ListenerThread(threading.Thread):
 
     @property
     def stderr(self) -> str:
-        """What it has said on stderr so far."""
+        """Return its output on stderr so far."""
         try:
             stream: Any = current_context().stderr
         except IndexError:  # it has not begun
@@ -160,14 +161,14 @@ class ListenerThread(threading.Thread):
         return text
 
     def wait_for_end(self) -> CommandResult:
-        """How it ended, when it does by itself as time goes on."""
+        """Wait until it ends by itself and return its result."""
         wait_until(lambda: self.advance_time() or not self.is_alive(), seconds=60)
         assert self.result is not None
         return self.result
 
 
 def upload_file(server: ServerProcess, headers: dict[str, str] | None = None) -> str:
-    """A new file, the server's owner's unless ``headers`` are somebody else's; returns its UUID."""
+    """Upload a file, by default as the owner of the server, otherwise with ``headers``; return its UUID."""
     files = {"file": ("deck.pdf", simple_pdf(pages=1))}
     answer = requests.post(f"{server.url}/api/v1/files", headers=headers or server.headers, files=files, timeout=30)
     return str(answer.json()["uuid"])

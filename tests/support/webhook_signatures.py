@@ -15,10 +15,10 @@ BODY = (
 
 
 def hmac_hex(key: bytes, message: bytes) -> str:
-    """The hex HMAC-SHA256 of ``message``."""
+    """Return the hex HMAC-SHA256 of ``message``."""
     return hmac.new(key, message, hashlib.sha256).hexdigest()
 
 
 def signature_header(body: bytes = BODY, *, key: bytes = SECRET.encode(), t: int = T) -> str:
-    """The value of the header of a genuine delivery of ``body``, unless another ``key`` signs it."""
+    """Return the signature header of a genuine delivery of ``body``, or of a forged one signed with another ``key``."""
     return f"t={t},v1={hmac_hex(key, f'{t}.'.encode() + body)}"

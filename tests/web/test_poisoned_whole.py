@@ -25,6 +25,7 @@ SERVER_TEXTS = {
     "view_rows": {"country"},
     "view_sessions": {"opening", "class"},
     "viewers": {"digest"},
+    "webhooks": {"listens_on"},
 }
 # Texts of the owner or of readers that no page shows: programs get them, as JSON.
 UNSHOWN_TEXTS = {

@@ -138,6 +138,7 @@ def test_a_minute_is_one_row_that_is_written_when_it_is_over_and_never_changes(
     request_path(world, uploaded_file["shortId"])
     world.clock.advance(milliseconds=1)
     request_path(world, uploaded_file["shortId"])  # the next minute
+    world.clock.advance(seconds=15 if world.rt.db.is_shared else 0)  # other instances may have counted too
     jobs.run_job(world.rt, WRITE_DENIALS_JOB)
     (first,) = list_activity(world)
     assert (first["id"], first["event"], first["timestamp"]) == (2, "access.denied", "2026-09-21T14:14:00.000Z")

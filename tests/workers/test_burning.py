@@ -24,7 +24,7 @@ def upload_limited(world: World, views: int) -> dict[str, Any]:
 
 
 def upload_with_images(world: World) -> dict[str, Any]:
-    """A file of whose pages there are images, with one view left."""
+    """Return a file with rendered pages and one view left."""
     made = world.pia.upload()
     for page in (1, 2, 3):  # all of them, so that nothing is left to be drawn ahead when a test lets the process end
         address = f"/{made['shortId']}/pages/{page}-800.jpg?v=1"

@@ -82,7 +82,7 @@ def is_nothing_due(world: World) -> bool:
 
 
 def assert_attempts(world: World) -> None:
-    """Every abandoned delivery had five attempts, and all attempts have their exact times."""
+    """Assert that every abandoned delivery had five attempts, all at the exact times."""
     start = min(at for (at,) in world.rt.db.fetch_all("SELECT at FROM attempts"))
     moments = [0, 60, 660, 4260, 7860]
     tried = Counter(delivery for (delivery,) in world.rt.db.fetch_all("SELECT delivery_id FROM attempts"))
@@ -96,7 +96,7 @@ def assert_attempts(world: World) -> None:
 
 
 def assert_received(hook: CreatedWebhook, receiver: FakeReceiver) -> None:
-    """Every event came, and what came is genuine by the word of an official package."""
+    """Assert that every event was received, and that an official package verifies all signatures."""
     deliveries = receiver.group_by_delivery()
     assert len(deliveries) == EVENTS
     for hits in deliveries.values():

@@ -71,7 +71,7 @@ def is_settled(world: World) -> bool:
 def make_due(
     number: int, account: int, peer: str, next_at: int = 0, served_at: int = 0, webhook: int | None = None
 ) -> DueDelivery:
-    """Each of a webhook of its own, unless said otherwise."""
+    """Return a due delivery, by default of a webhook of its own."""
     return DueDelivery(served_at, next_at, number, DeliveryLane(account, peer, number if webhook is None else webhook))
 
 

@@ -24,7 +24,7 @@ EVENT_KINDS = [
 
 
 def start_listener(world: World, url: str = URL, person: Person | None = None, **more: str) -> dict[str, Any]:
-    """A listener of Pia's, unless another person is given."""
+    """Return a listener of Pia's, unless another person is given."""
     answer = run_command(world.rt, "listen start", {"url": url, "account": (person or world.pia).uuid, **more})
     assert isinstance(answer, dict)
     return answer

@@ -56,7 +56,7 @@ NOTICE_HEADERS = {"List-Unsubscribe", "List-Unsubscribe-Post"}
 
 
 def assert_no_injected_headers(box: FakeMailServer, to: str) -> None:
-    """The one mail that came holds no header but those of the program, and went to ``to`` alone."""
+    """Assert that one mail was received, with the headers of the program only, and for ``to`` only."""
     (message,) = box.messages
     assert set(message.keys()) in (HEADERS, HEADERS | NOTICE_HEADERS)
     assert len(message.keys()) == len(set(message.keys()))

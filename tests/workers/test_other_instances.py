@@ -1,17 +1,28 @@
 """Background work of two instances on one database."""
 
+import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from docshare.server.admin import run_command
+from docshare.server.denial_counter import DenialCounter
+from docshare.server.pdf.pages import PageStore
 from docshare.server.runtime import Runtime
+from docshare.server.services.files import purge
+from docshare.server.services.links import denials
+from docshare.server.services.operations import sweeps
 from docshare.server.services.webhooks import dispatch
 from docshare.server.store.postgresql import PostgresqlStore
-from docshare.server.workers.dispatcher import deliver_due
+from docshare.server.workers import dispatcher
+from docshare.server.workers.dispatcher import Dispatcher, deliver_due
 from docshare.server.workers.jobs import Job, run_job
 from tests.support.cast import World
+from tests.support.polling import wait_until
+from tests.support.queued_deliveries import list_activity
 from tests.support.receivers import (
     LOOPBACK_NETWORKS,
     OK,
@@ -24,14 +35,14 @@ from tests.support.receivers import (
 
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch, make: Callable[..., World]) -> World:
-    """An instance whose rows are in PostgreSQL, whatever the run uses."""
+    """Return an instance whose rows are in PostgreSQL, whatever the run uses."""
     monkeypatch.setenv("DOCSHARE_TEST_DATABASE", "postgresql")
     return make(webhook_allow=LOOPBACK_NETWORKS)
 
 
 @pytest.fixture
 def other(world: World) -> Iterator[Runtime]:
-    """Another instance on the same database."""
+    """Yield another instance on the same database."""
     store = PostgresqlStore(world.rt.db.engine.pool.conninfo)
     yield replace(world.rt, db=store)
     store.close()
@@ -75,6 +86,23 @@ def test_the_claims_of_an_instance_that_died_are_taken_over_after_half_a_minute(
     ]
 
 
+def test_denials_that_both_counted_in_a_minute_are_one_event(world: World, other: Runtime) -> None:
+    other = replace(other, denials=DenialCounter())
+    file = world.pia.upload()
+    (file_id,) = world.rt.db.fetch_all("SELECT id FROM files")[0]
+    world.clock.advance(seconds=39)  # one second before the end of a minute
+    for rt in (world.rt, other):
+        rt.denials.add(file_id, "password", 0, rt.clock)
+    world.clock.advance(seconds=2)
+    assert denials.flush_counts(world.rt) == 0
+    world.clock.advance(seconds=4)
+    assert denials.flush_counts(other) == 0
+    world.clock.advance(seconds=10)
+    assert [denials.flush_counts(rt) for rt in (other, world.rt)] == [1, 0]
+    (event,) = [row["data"] for row in list_activity(world, "since=1&kind=access.denied")]
+    assert (event["fileUuid"], event["count"]) == (file["uuid"], 2)
+
+
 def test_a_job_runs_in_one_of_them_at_a_time(world: World, other: Runtime) -> None:
     runs: list[str] = []
 
@@ -90,3 +118,50 @@ def test_a_job_runs_in_one_of_them_at_a_time(world: World, other: Runtime) -> No
     run_job(world.rt, Job("shared", 5, run_beside))
     run_job(other, make_job("shared", "later"))
     assert runs == ["local", "first", "later"]
+
+
+def test_a_dispatcher_is_woken_by_what_another_instance_queues(
+    world: World, other: Runtime, receiver: FakeReceiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dispatcher, "_SHARED_POLL_SECONDS", 3600.0)
+    add_webhook(world.pia, receiver.url)
+    file = str(world.pia.upload()["uuid"])
+    sender = Dispatcher(other)
+    sender.start()
+    try:
+        for count in range(1, 4):
+            record_replacements(world, file)
+            wait_until(lambda count=count: len(receiver.group_by_delivery()) == count)
+    finally:
+        sender.stop()
+        sender.join(10)
+
+
+def test_pages_of_a_file_that_another_instance_destroyed_do_not_stay_in_the_cache(
+    world: World, other: Runtime, tmp_path: Path
+) -> None:
+    pages = PageStore(world.rt.engine, tmp_path / "cache of the other")
+    mine = replace(other, pages=pages)
+    kept, gone = (world.pia.upload() for _ in range(2))
+    ids = {}
+    for uuid in (str(kept["uuid"]), str(gone["uuid"])):
+        ((ids[uuid], blob),) = world.rt.db.fetch_all("SELECT id, blob FROM files WHERE uuid = ?", (uuid,))
+        pages.image(uuid, 1, world.rt.blobs.path(blob), 1, 800)
+    assert sweeps.delete_derived_of_destroyed(mine) == 0
+    purge.purge(world.rt, ids[str(gone["uuid"])])
+    assert sweeps.delete_derived_of_destroyed(mine) == 1
+    assert pages.list_documents() == [kept["uuid"]]
+
+
+def test_a_listener_is_reached_from_its_own_machine_only(
+    world: World, other: Runtime, receiver: FakeReceiver, tmp_path: Path
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    elsewhere = replace(other, config=replace(other.config, data_dir=tmp_path / "elsewhere"))
+    file = str(world.pia.upload()["uuid"])
+    run_command(world.rt, "listen start", {"url": receiver.url, "account": world.pia.uuid})
+    triggered = run_command(elsewhere, "trigger", {"kind": "content.replaced", "file": file, "consent": "yes"})
+    assert deliver_due(elsewhere) == 0
+    assert deliver_due(world.rt) == 1
+    (request,) = receiver.requests
+    assert triggered["event"] == json.loads(request.body)["event"] == "content.replaced"

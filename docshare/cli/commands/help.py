@@ -17,6 +17,7 @@ app = App()
 @app.command("help")
 def show_help(
     words: Annotated[list[str] | None, typer.Argument(metavar="[TOPIC]", help="A topic or a command.")] = None,
+    file: Annotated[str | None, typer.Option(metavar="NAME", help="Print a file to copy that the topic names.")] = None,
 ) -> None:
     """Explain a topic or a command.
 
@@ -27,9 +28,12 @@ def show_help(
       docshare help
       docshare help exit-codes
       docshare help events tail
+      docshare help docker --file compose.yaml
     """
     ctx = current_context()
-    if not words:
+    if file is not None:
+        _print_sample(ctx, words or [], file)
+    elif not words:
         _list_topics(ctx)
     elif len(words) == 1 and words[0] in topics.TOPICS:
         _print_topic(ctx, words[0])
@@ -58,6 +62,18 @@ def _print_topic(ctx: Context, topic: str) -> None:
     ctx.print(screen.paint("bold", first))
     for line in rest:
         ctx.print(screen.paint("bold", line[2:].upper()) if line.startswith("# ") else line)
+
+
+def _print_sample(ctx: Context, words: list[str], name: str) -> None:
+    names = topics.SAMPLES.get(" ".join(words), ())
+    if name not in names:
+        hint = f"Files: {', '.join(names)}." if names else f"Topics with files: {', '.join(topics.SAMPLES)}."
+        raise Stop(ExitCode.USAGE, f"no file {name!r} in the topic {' '.join(words)!r}", hint=hint)
+    text = topics.load_sample(name)
+    if is_json_requested(ctx):
+        ctx.emit({"file": name, "text": text}, Spec())
+    else:
+        ctx.print(text.rstrip("\n"))
 
 
 def _print_command(ctx: Context, words: list[str]) -> None:

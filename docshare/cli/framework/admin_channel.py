@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _TIMEOUT_S = 60  # a sweep or a check of a large instance takes a while
 _STARTUP_WAIT_S = 5.0  # seconds to wait for a server that is starting
+_SERVER_COMMANDS = ("doctor", "probe start", "probe end")  # about the memory of the running server
 _INIT_COMMAND = "account create"  # the only command that may create a data directory
 _DATA_MARKERS = ("docshare.db", "lock")
 _DEFAULT_URL = "http://127.0.0.1:8787"
@@ -30,30 +31,35 @@ Data = Annotated[Path | None, typer.Option("--data", metavar="DIR", help="Data d
 
 
 def run_on_directory(directory: Path, command: str, args: dict[str, str]) -> Any:
-    """Run an admin command on a data directory, through the server that owns it if one is running.
+    """Run an admin command on a data directory; through its running server if that owns the database too (SQLite).
 
     Parameters: ``command`` as typed after ``docshare admin``; ``args`` by name. Return what ``--json`` prints.
     Raise Problem as the command does, and Stop (11) if the server that owns the directory does not answer.
     """
-    from docshare.server.store.instance import open_instance, read_owner
+    from docshare.server.admin import run_command
+    from docshare.server.store.instance import join_instance, open_instance
     from docshare.server.store.lock import AlreadyLocked
 
     if command != _INIT_COMMAND:
         require_data(directory)
-    last = read_owner(directory) if directory.is_dir() else None
-    try:
-        with translate_data_errors(directory), open_instance(_config(directory, last)) as instance:
-            from docshare.server.admin import run_command
-
+    with translate_data_errors(directory):
+        config = load_admin_config(directory)
+        try:
+            with open_instance(config) as instance:
+                return run_command(instance.rt, command, args)
+        except AlreadyLocked:
+            if config.database_url is None or command in _SERVER_COMMANDS:
+                return _delegate_to_server(directory, command, args)
+        with join_instance(config) as instance:  # several processes may use its database
             return run_command(instance.rt, command, args)
-    except AlreadyLocked:
-        return _delegate_to_server(directory, command, args)
 
 
-def _config(directory: Path, last: "DirectoryOwner | None") -> "Config":
-    """The configuration of ``directory``, whose server was ``last``. Raises ConfigError."""
+def load_admin_config(directory: Path) -> "Config":
+    """Return the configuration of ``directory``, with the address that its last server had. Raise ConfigError."""
     from docshare.server.config import load_config
+    from docshare.server.store.instance import read_owner
 
+    last = read_owner(directory) if directory.is_dir() else None
     return load_config(
         {"data_dir": directory}, current_context().env, directory, last.base_url if last else _DEFAULT_URL
     )
@@ -63,8 +69,8 @@ def _config(directory: Path, last: "DirectoryOwner | None") -> "Config":
 def translate_data_errors(data_dir: Path) -> Iterator[None]:
     """Translate errors of opening a data directory.
 
-    Raise Stop (13) for a damaged database, (11) for a full or failing disk and for a database that cannot be reached,
-    (2) for an unusable directory, wrong settings and the database of a later version.
+    Raise Stop (13) for a damaged database, (11) for a full or failing disk and for a database or a storage that cannot
+    be reached, (2) for an unusable directory, wrong settings and the database of a later version.
     """
     import shlex
     import sqlite3
@@ -73,13 +79,14 @@ def translate_data_errors(data_dir: Path) -> Iterator[None]:
 
     from docshare.server.config import ConfigError
     from docshare.server.http import faults
+    from docshare.server.store.blobs import StorageUnreachableError
     from docshare.server.store.migrations import DatabaseTooNew
 
     try:
         yield
     except (ConfigError, DatabaseTooNew) as error:
         raise Stop(ExitCode.USAGE, str(error)) from None
-    except (sqlite3.DatabaseError, peewee.DatabaseError, OSError) as error:
+    except (sqlite3.DatabaseError, peewee.DatabaseError, OSError, StorageUnreachableError) as error:
         fault = faults.find_fault(error)
         if fault is faults.DATABASE_DAMAGED:
             hint = f"See what is intact: docshare admin check --data {shlex.quote(str(data_dir))}; docshare help backup"
@@ -95,7 +102,11 @@ def translate_data_errors(data_dir: Path) -> Iterator[None]:
 
 
 def _find_reason(error: BaseException) -> str:
-    """Return why PostgreSQL cannot be reached, in its own words; "" for any other error."""
+    """Return why PostgreSQL or a bucket cannot be reached, in its own words; "" for any other error."""
+    from docshare.server.store.blobs import StorageUnreachableError
+
+    if isinstance(error, StorageUnreachableError):
+        return str(error)
     driver_error = getattr(error, "orig", None)
     if not type(driver_error).__module__.startswith("psycopg"):
         return ""
@@ -254,7 +265,7 @@ def addresses_of(directory: Path) -> tuple[str, ...]:
         return ()
     owner = read_owner(directory)
     try:
-        configured = _config(directory, owner).base_url
+        configured = load_admin_config(directory).base_url
     except ConfigError:
         return ()
     return (configured,) if owner is None else (owner.base_url, configured, owner.url)

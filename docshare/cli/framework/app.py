@@ -14,7 +14,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import typer
 import typer.core
-from typer.main import get_command
+from typer.main import get_command, get_command_name
+from typer.models import CommandInfo
 
 from docshare.cli.framework.context import current_context
 from docshare.cli.framework.scopes import find_scopes
@@ -62,10 +63,24 @@ class TyperCommand(typer.core.TyperCommand):
 
 
 class Group(typer.core.TyperGroup):
-    """A group of commands; without a command it shows its help."""
+    """A group of commands; without a command it shows its help. ``registered`` are those that are built on first use,
+    by name, and listed before any other."""
 
     def __init__(self, **attrs: Any) -> None:
         super().__init__(**_add_help_attrs(attrs))
+        self.registered: dict[str, CommandInfo] = {}
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of registered commands, then those of the groups in this one."""
+        return [*self.registered, *(name for name in super().list_commands(ctx) if name not in self.registered)]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return the command, built if needed; None for an unknown name."""
+        if cmd_name in self.registered and cmd_name not in self.commands:
+            single = App()
+            single.registered_commands = [self.registered[cmd_name]]
+            self.commands[cmd_name] = get_command(single)
+        return super().get_command(ctx, cmd_name)
 
     def invoke(self, ctx: Any) -> Any:
         """Invoke as Typer does, but raise ``HelpRequest`` if the command is missing."""
@@ -85,7 +100,7 @@ class Group(typer.core.TyperGroup):
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write each command with the whole first line of its help, which Typer would truncate."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, _get_summary(self.commands[name])) for name in self.list_commands(ctx)])
+            formatter.write_dl([(name, _get_summary(self.get_command(ctx, name))) for name in self.list_commands(ctx)])
 
 
 class App(typer.Typer):
@@ -105,8 +120,12 @@ class App(typer.Typer):
             rich_markup_mode=None,
             pretty_exceptions_enable=False,
         )
-        if stubs:
-            self.callback()(lambda: None)  # Typer makes a group of an app only if it has a callback
+        self._has_stubs = bool(stubs)
+
+    @property
+    def is_group(self) -> bool:
+        """Whether it has more than one command."""
+        return self._has_stubs or bool(self.registered_groups) or len(self.registered_commands) > 1
 
     def command(self, name: str | None = None, *, spec: Spec | None = None, **attrs: Any) -> Callable[[Any], Any]:
         """Register a command; ``cls`` may be a class derived from ``TyperCommand``.
@@ -160,9 +179,9 @@ class Stub(NamedTuple):
 
     def load(self) -> Any:
         """Import and return the real command."""
-        command: Any = get_command(importlib.import_module(f"docshare.cli.commands.{self.module}").app)
+        command = build_command(importlib.import_module(f"docshare.cli.commands.{self.module}").app)
         if self.inner:
-            command = command.commands[self.inner]
+            command = command.get_command(None, self.inner)
         command.name = self.name
         return command
 
@@ -177,11 +196,11 @@ class LazyGroup(Group):
         """Return the names of registered commands, then those of the stubs, in order."""
         return [*(name for name in super().list_commands(ctx) if name not in self.stubs), *self.stubs]
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return the real command, importing it if needed; None for an unknown name."""
         if cmd_name not in self.commands and cmd_name in self.stubs:
             self.commands[cmd_name] = self.stubs[cmd_name].load()
-        return self.commands.get(cmd_name)
+        return super().get_command(ctx, cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Resolve as Typer does, but suggest similar stubs for a misspelled name."""
@@ -196,7 +215,7 @@ class LazyGroup(Group):
         """Write the commands by section, without importing any."""
         sections: dict[str, list[tuple[str, str]]] = {}
         for name in self.list_commands(ctx):
-            stub = self.stubs.get(name) or Stub(name, "", "Commands", _get_summary(self.commands[name]))
+            stub = self.stubs.get(name) or Stub(name, "", "Commands", _get_summary(self.get_command(ctx, name)))
             sections.setdefault(stub.section, []).append((name, stub.summary))
         for title, rows in sections.items():
             with formatter.section(title):
@@ -208,8 +227,25 @@ def _get_summary(command: Any) -> str:
 
 
 def build_command(app: App) -> Any:
-    """Return the command of an app."""
-    return get_command(app)
+    """Return the command of an app: its only one, or a group whose commands are built on first use.
+
+    Typer would build all of them, about half a millisecond for each, although a line runs one.
+    """
+    if not app.is_group:
+        return get_command(app)
+    if app.registered_callback is None:
+        app.callback()(lambda: None)  # Typer makes a group of an app only if it has a callback
+    commands, app.registered_commands = app.registered_commands, []
+    group = get_command(app)
+    app.registered_commands = commands
+    assert isinstance(group, Group)
+    group.registered = {_get_name(info): info for info in commands}
+    return group
+
+
+def _get_name(info: CommandInfo) -> str:
+    assert info.callback is not None
+    return info.name or get_command_name(info.callback.__name__)
 
 
 def render_help(app: App, words: Sequence[str]) -> str | None:

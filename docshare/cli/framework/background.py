@@ -93,6 +93,20 @@ def trap_signals() -> Iterator[threading.Event]:
         arrivals.put(False)
 
 
+@contextmanager
+def handle_signal(name: str, call: Callable[[], None]) -> Iterator[None]:
+    """Have the signal ``name`` make a ``call`` that is reentrant, where the system knows it."""
+    number = getattr(signal, name, None)
+    if number is None:
+        yield
+        return
+    before = signal.signal(number, lambda *_: call())
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
+
+
 def make_ephemeral_env(env: Mapping[str, str], data_dir: Path) -> dict[str, str]:
     """Return an environment in which commands store everything next to ``data_dir``.
 

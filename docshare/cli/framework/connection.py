@@ -30,7 +30,7 @@ class Connection(NamedTuple):
     """The URL and the credential in effect.
 
     ``token``: the credential, a function that returns it, or None; ``source``: its origin, or why there is none;
-    ``home``: the origin under which this program caches ids of that server; ``account``: the account of those ids.
+    ``origin``: the origin under which this program caches ids of that server; ``account``: the account of those ids.
     """
 
     profile: SettingValue

@@ -31,7 +31,7 @@ _CANDIDATE_KEYS = ("shortId", "originalName", "createdAt", "shareUrl")  # enough
 
 
 class Failure(NamedTuple):
-    """One failure, ready to print. ``facts``: the dim last line for people."""
+    """One failure, ready to print."""
 
     code: str
     detail: str

@@ -4,8 +4,10 @@ They are in files that only the operator can read. Every command on this host re
 imported.
 """
 
+import json
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from docshare.client.address import is_loopback, parse_origin
 
@@ -22,11 +24,9 @@ def read_local_server(data_dir: Path, origin: str, *, by_public_address: bool) -
 
     ``by_public_address``: ``origin`` may be its public URL. Return None, too, if the files are not readable.
     """
-    import json
-
     try:
-        told = json.loads((data_dir / "server.json").read_text(encoding="utf-8"))
-        url, public, pid = str(told["url"]), str(told["baseUrl"]), int(told["pid"])
+        record = json.loads((data_dir / "server.json").read_text(encoding="utf-8"))
+        url, public, pid = str(record["url"]), str(record["baseUrl"]), int(record["pid"])
         # The record may be stale and its port reused by now: it is valid only if the holder of the lock wrote it.
         if (data_dir / "lock").read_text(encoding="ascii").strip() != str(pid):
             return None
@@ -40,8 +40,6 @@ def read_local_server(data_dir: Path, origin: str, *, by_public_address: bool) -
 
 
 def _is_local_address(url: str) -> bool:
-    from urllib.parse import urlsplit
-
     return is_loopback(urlsplit(url).hostname or "")
 
 

@@ -1,5 +1,6 @@
 """``credentials.json``: one credential per profile, each bound to the origin it was saved for. Mode 0600."""
 
+import os
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -61,8 +62,6 @@ def save(directory: Path, profile: str, credential: Credential | None) -> None:
 
 def is_readable_by_others(directory: Path) -> bool:
     """Whether the file grants access to group or others (False on Windows, where the user's directory protects it)."""
-    import os
-
     try:
         mode = (directory / FILE_NAME).stat().st_mode
     except OSError:

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from docshare.cli.framework.clients import make_anonymous_client
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.local import credentials
 from docshare.cli.local.credentials import Credential
@@ -28,7 +29,6 @@ def renew(context: "Context", profile: str, *, only_if_due: bool = False) -> Cre
 
     Raise Stop (4) if there is nothing to renew or the server refuses; the file then keeps the old credential.
     """
-    from docshare.cli.framework.clients import make_anonymous_client
     from docshare.cli.local.storage import hold_lock
 
     with hold_lock(context.config_dir / _LOCK):

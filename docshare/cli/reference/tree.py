@@ -79,7 +79,7 @@ class Argument(NamedTuple):
 
 
 class Command(NamedTuple):
-    """``path``: the words after ``docshare``; ``same_as``: the path of the command that this is a short name of."""
+    """``path``: the words after ``docshare``; ``alias_of``: the path of the command that this is a short name of."""
 
     path: tuple[str, ...]
     help: str

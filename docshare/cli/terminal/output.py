@@ -5,6 +5,7 @@ A ``Spec`` has the columns for people and the keys for scripts. On a terminal th
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from docshare.cli.framework.exits import ExitCode, Stop
@@ -326,8 +327,10 @@ def run_query(query: Any, data: Any, flag: str = "--query") -> Any:
 
 def _extract_reason(error: Exception) -> str:
     """Return the first line of a jmespath error; the others draw the expression with an arrow."""
-    said = str(error).partition("\n")[0].removeprefix("Invalid jmespath expression: ").removesuffix(", for expression:")
-    return said.removesuffix(":").strip()
+    message = (
+        str(error).partition("\n")[0].removeprefix("Invalid jmespath expression: ").removesuffix(", for expression:")
+    )
+    return message.removesuffix(":").strip()
 
 
 def compile_template(text: str | None, known: Sequence[str] = ()) -> Callable[[Any], str] | None:
@@ -340,8 +343,6 @@ def compile_template(text: str | None, known: Sequence[str] = ()) -> Callable[[A
     heads = {key.partition(".")[0] for key in known}
     strange = next((key for literal, key in pieces if not literal and heads and key.split(".")[0] not in heads), None)
     if strange is not None:
-        from difflib import get_close_matches
-
         near = get_close_matches(strange, known)
         hint = f"Did you mean {{{near[0]}}}?" if near else f"Fields: {', '.join(known)}."
         raise Stop(ExitCode.USAGE, f"--template: unknown field: {strange}", hint=hint)

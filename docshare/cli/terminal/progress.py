@@ -1,5 +1,6 @@
 """Progress on standard error: a bar on a terminal, occasional lines in a log, nothing for a short job."""
 
+import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -154,8 +155,6 @@ class Progress:
         self._is_visible = True
 
     def _print_json(self) -> None:
-        import json
-
         state = {"label": self._label, "done": self._done, "total": self._total, "stage": self._stage or "transfer"}
         self._ctx.err_raw(json.dumps({"progress": state}) + "\n")
 

@@ -1,7 +1,8 @@
-"""The HTTP shell of /api: requests in, one call of a service each, the JSON of the contract out.
+"""The HTTP layer of /api: parse the request, call one service, return the JSON of the contract.
 
-Read ``routes`` first: every route with its view. ``auth`` admits the caller, ``bodies`` parses what was sent,
-``represent`` turns rows into JSON, ``problems`` turns errors into problem documents. It imports services, never tables.
+Read ``routes`` first: every route with its view. ``auth`` authenticates the caller, ``bodies`` parses request bodies,
+``represent`` turns rows into JSON, ``problems`` turns errors into problem documents. It imports services, never
+tables.
 """
 
 from collections.abc import Callable
@@ -25,8 +26,8 @@ _CACHEABLE_HEADERS = [(name, value) for name, value in problems.COMMON_HEADERS i
 
 
 def register(app: Flask) -> None:
-    """Add the routes, the judgement before each request under /api and the headers after it, and draw all errors."""
-    # Flask would mend a doubled slash by a redirect to an address made from the Host header.
+    """Add the routes of /api, the check before each request, the headers after it, and the error handlers."""
+    # Flask would redirect a doubled slash to a URL built from the Host header.
     app.url_map.merge_slashes = False
     for route in ROUTES:
         app.add_url_rule(
@@ -48,7 +49,7 @@ def _make_view(route: Route) -> Callable[..., Response]:
 
 
 def _admit_request() -> None:
-    # First of all: if the judgement itself fails, the answer needs its headers all the same.
+    # Before everything else: if authentication itself fails, the response still needs its headers.
     g.admission = Admission(full_allowance(current_runtime()))
     wrong_method = problems.find_wrong_method(current_app.url_map, request.path, request.method)
     if not problems.is_api_path(request.path):
@@ -57,7 +58,7 @@ def _admit_request() -> None:
         return
     entrance = NO_ROUTE if wrong_method is not None else _ACCESS_BY_ENDPOINT.get(request.endpoint or "", NO_ROUTE)
     environ: dict[str, Any] = request.environ
-    # The bundled listener judged and counted an upload when its head was complete; only it puts these two here.
+    # The bundled listener authenticated and counted an upload by its headers; only it sets these two.
     tally = CountMode.ALREADY_COUNTED if FORM_KEY in environ or FORM_ERROR_KEY in environ else CountMode.NOW
     g.admission = admit(current_runtime(), entrance, _read_header, client_address, tally)
     if g.admission.refusal is not None:
@@ -80,6 +81,6 @@ def _add_headers(response: Response) -> Response:
     elif "Vary" in response.headers:
         del response.headers["Vary"]
         common = _NEGOTIATED_HEADERS
-    # No view sets any other of these, so they are added and not looked for first: there are many on every answer.
+    # No view sets any of the others, so they are added without looking them up: every response has many.
     response.headers.extend([*common, *rate_headers(g.admission.allowance)])
     return response

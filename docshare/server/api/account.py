@@ -10,7 +10,7 @@ from docshare.server.services.files import files
 
 
 def show_account(caller: Caller) -> Response:
-    """``GET /user``: the account, its plan and what is left of it."""
+    """``GET /user``: return the account, its plan and its remaining quota."""
     return answers.json_response(
         represent.account_record(caller, files.count_active(current_runtime(), caller.account_id))
     )

@@ -1,4 +1,4 @@
-"""The activity feed: ``GET /api/v1/activity``, an addition."""
+"""The activity feed: ``GET /api/v1/activity``."""
 
 from flask import Response, request
 
@@ -11,7 +11,7 @@ from docshare.server.services.events import activity_feed
 
 
 def list_activity(caller: Caller) -> Response:
-    """``GET /activity``: one page of everything that happened. Raises ``bad_request`` for an unknown ``kind``."""
+    """``GET /activity``: return one page of all events. Raises ``bad_request`` for an unknown ``kind``."""
     args = request.args
     kinds = parse_kinds(args.get("kind"))
     since, limit = parse_since(args.get("since"), ACTIVITY.max_cursor), parse_limit(args.get("limit"))

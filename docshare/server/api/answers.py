@@ -1,4 +1,4 @@
-"""Successful answers: JSON, bytes from a file, and documents that stay the same while the server runs."""
+"""Successful responses: JSON, bytes from a file, and documents that stay the same while the server runs."""
 
 import hashlib
 import json as _json
@@ -16,8 +16,8 @@ _encode_json = _json.JSONEncoder(separators=(",", ":")).encode
 
 @dataclass(frozen=True)
 class StaticBody:
-    """A document that is the same for everybody: its bytes, the same compressed (None where that gains nothing), and a
-    fingerprint of them."""
+    """A document that is the same for everybody: its bytes, the compressed bytes (None if they are not smaller), and
+    a hash."""
 
     body: bytes
     gzip_body: bytes | None
@@ -26,13 +26,13 @@ class StaticBody:
 
 
 def make_static(body: bytes, media_type: str, *, compress: bool = True) -> StaticBody:
-    """Return ``body`` ready to be sent often; ``compress`` False for a format that is compressed already."""
+    """Return ``body`` as a StaticBody; ``compress`` False for a format that is compressed already."""
     packed = compression.compress_best(body) if compress and len(body) >= compression.MIN_BYTES else None
     return StaticBody(body, packed, hashlib.sha256(body).hexdigest()[:32], media_type)
 
 
 def make_static_json(value: Any) -> StaticBody:
-    """Return ``value`` as JSON, ready to be sent often."""
+    """Return ``value`` as a StaticBody of JSON."""
     return make_static(_encode_json(value).encode(), JSON_TYPE)
 
 
@@ -50,7 +50,7 @@ def send_static(document: StaticBody, cache_control: str) -> Response:
 
 
 def json_response(value: Any, *, compress: bool = False) -> Response:
-    """Return ``value`` as JSON, its keys in the order they have; ``compress`` only what ``compression`` allows."""
+    """Return ``value`` as JSON with its keys in order; ``compress`` only responses that ``compression`` allows."""
     body = _encode_json(value).encode()
     return negotiate_json(body) if compress else Response(body, content_type=JSON_TYPE)
 
@@ -64,7 +64,7 @@ def negotiate_json(body: bytes) -> Response:
 
 
 def set_encoding_headers(response: Response, packed: bool) -> Response:
-    """Tell caches that ``response`` may come compressed, and clients whether it does."""
+    """Set the headers for caches (``response`` may be compressed) and for clients (whether it is)."""
     response.headers["Vary"] = "Accept-Encoding"
     if packed:
         response.headers["Content-Encoding"] = "gzip"
@@ -72,14 +72,14 @@ def set_encoding_headers(response: Response, packed: bool) -> Response:
 
 
 def file_response(source: IO[bytes], size: int, media_type: str) -> Response:
-    """The rest of ``source``, ``size`` bytes, which the response closes.
+    """Return the rest of ``source``, ``size`` bytes, as a response that closes it.
 
-    The server's own file wrapper sends it from the I/O loop; a generator would hold a thread for each slow reader.
+    The server's own file wrapper sends it from the I/O loop; a generator would occupy a thread for each slow reader.
     """
     body = wrap_file(request.environ, source)
     return Response(body, headers={"Content-Length": str(size)}, content_type=media_type, direct_passthrough=True)
 
 
 def accepts_gzip() -> bool:
-    """Return whether the client of the running request accepts a compressed answer."""
+    """Return whether the client of the current request accepts a compressed response."""
     return compression.accepts_gzip(request.environ.get("HTTP_ACCEPT_ENCODING"))

@@ -12,7 +12,7 @@ from docshare.server.services.files import assets
 
 
 def create_asset(caller: Caller, name: str) -> Response:
-    """``POST /files/{id}/assets``: store the part ``file`` as what the part ``kind`` says."""
+    """``POST /files/{id}/assets``: store the part ``file`` as an asset of the kind in the part ``kind``."""
     received = receive_file(lambda length: assets.admit(current_runtime(), caller, name, length))
     kind = uploads.read_form(request).fields.get("kind")
     return answers.json_response(resources.asset_object(assets.add(current_runtime(), caller, name, kind, received)))

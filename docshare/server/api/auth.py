@@ -1,6 +1,6 @@
-"""Who may pass: rate limit, credential and scope of one request, judged before anything is looked up.
+"""Authenticate and rate-limit a request and check its scope, before anything is looked up.
 
-The listener asks for uploads before their bodies, the application for everything else.
+The listener calls this for uploads before their bodies are read, the application for all other requests.
 """
 
 import ipaddress
@@ -19,16 +19,19 @@ from docshare.server.http.rate_limits import Allowance, address_key, uncounted_a
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts.callers import Caller, authenticate, invalid_credential
 from docshare.server.services.designs import tokens
-from docshare.server.store.instance import instance_key
+from docshare.server.store.identity import instance_key
 
 
 @dataclass(frozen=True)
 class AccessRule:
-    """The requirements of a route: ``scope`` None and ``public`` False is an address without a route; ``policy``
-    limits a public route by address, and any other in addition to the default policy; ``manage``: accepts manage
-    tokens, otherwise they are not a credential; ``owners_only``: manage tokens are recognized and rejected;
-    ``session``: a browser's session will do for a credential, and without ``bearer`` nothing else does; ``design``:
-    only a token of the design tool does; ``safe``: the route changes nothing."""
+    """The requirements of a route.
+
+    ``scope``: None, and ``is_public`` False, for a path without a route; ``policy`` limits a public route by address,
+    and any other in addition to the default policy; ``allows_manage_token``: otherwise manage tokens are not a
+    credential; ``is_owner_only``: manage tokens are recognized and rejected; ``allows_session``: accepts a browser's
+    session, and without ``allows_bearer`` nothing else; ``is_design_lane``: accepts only tokens of the design tool;
+    ``is_safe``: the route changes nothing.
+    """
 
     is_public: bool = False
     scope: str | None = None
@@ -43,9 +46,12 @@ class AccessRule:
 
 @dataclass(frozen=True)
 class Admission:
-    """The judgement: ``allowance`` for the headers; ``refusal`` None if the request may go on; ``caller`` None where
-    no credential is asked for or none is valid; ``key`` by which the policy of the route counted it, None where it has
-    none of its own."""
+    """The result of the check.
+
+    ``allowance`` for the headers; ``refusal`` None if the request may proceed; ``caller`` None if no credential is
+    required or none is valid; ``key`` under which the policy of the route counted it, None if the route has no policy
+    of its own.
+    """
 
     allowance: Allowance
     caller: Caller | None = None
@@ -54,8 +60,8 @@ class Admission:
 
 
 class CountMode(Enum):
-    """When a request is counted: ``NOW``; ``BEFORE``, so that its place in the window is taken; ``LATER``, by the
-    application, so that this judgement only looks."""
+    """When a request is counted: ``NOW``; ``LATER``, by the application, so that this check does not count;
+    ``ALREADY_COUNTED``, by the listener."""
 
     NOW = auto()
     ALREADY_COUNTED = auto()
@@ -73,26 +79,26 @@ def admit(
     address: Callable[[], str],
     tally: CountMode = CountMode.NOW,
 ) -> Admission:
-    """Judge one request.
+    """Authenticate one request, check its scope and count it.
 
-    Parameters: ``header`` tells the request's headers, ``address`` the reader's IP where it matters; ``tally`` when the
+    Parameters: ``header`` returns a request header by name, ``address`` the client's IP address; ``tally`` when the
     request is counted.
     """
     authorization = header("authorization")
     if entrance.is_design_lane:
         return _admit_design_tool(rt, authorization, address())
-    # A bearer token decides alone: it proves who the caller is, and browsers never add it by themselves.
+    # A bearer token takes precedence: it identifies the caller, and browsers never add it by themselves.
     if entrance.allows_session and not authorization and (signed_in := session_lane.find_session_caller(rt, header)):
         return _admit_caller(rt, entrance, signed_in, header, address, tally)
     if entrance.is_public or not authorization:
-        # A request without a credential counts under the general window of its address, not under failures.
+        # A request without a credential counts in the general window of its address, not as a failure.
         admission = _admit_by_address(rt, entrance, address(), tally)
         missing = entrance.scope is not None and admission.refusal is None
         return Admission(admission.allowance, refusal=_credential_problem()) if missing else admission
     try:
         caller = authenticate(rt, authorization)
     except Problem as problem:
-        # Failed credentials are counted by address, or every guess would have a separate window.
+        # Failed credentials are counted by address; otherwise every guess would have a window of its own.
         count = rt.limits.peek if tally is CountMode.LATER else rt.limits.hit
         allowance = count(ADDRESS, address_key(address()), rt.config.address_limit)
         return Admission(allowance, refusal=problem if allowance.is_allowed else rate_limit_problem(allowance))
@@ -102,9 +108,10 @@ def admit(
 def _admit_caller(
     rt: Runtime, entrance: AccessRule, caller: Caller, header: HeaderOf, address: Callable[[], str], tally: CountMode
 ) -> Admission:
-    """The judgement of a request whose ``caller`` is known."""
-    # A valid key passes although its address used up its failures, or a stranger behind the same address
-    # could lock its owner out. Keyed by the token, so that a header written differently does not open a new window.
+    """Check a request whose ``caller`` has been authenticated."""
+    # A valid key is accepted although its address has exceeded the limit of failures; otherwise a stranger behind
+    # the same address could lock its owner out. Keyed by the token, so that a header written differently does not
+    # open a new window.
     count = rt.limits.hit if tally is CountMode.NOW else rt.limits.peek
     key = None
     if _is_local_operator(rt, header, address):
@@ -121,7 +128,7 @@ def _admit_caller(
 
 
 def refund(rt: Runtime, admission: Admission) -> Admission:
-    """Return ``admission`` with the unit of the route's own limit given back: nothing was done for it."""
+    """Return ``admission`` with the unit of the route's own limit refunded, because nothing was done."""
     if admission.key is None:
         return admission
     policy = admission.allowance.policy
@@ -129,8 +136,11 @@ def refund(rt: Runtime, admission: Admission) -> Admission:
 
 
 def _is_local_operator(rt: Runtime, header: HeaderOf, address: Callable[[], str]) -> bool:
-    """Whether somebody sent this who can read the data directory, from this very host: no limit protects the server
-    from them. Behind a proxy on this host everybody comes from loopback, so the address alone shows nothing."""
+    """Return whether the sender can read the data directory and connects from this host.
+
+    No limit can protect the server from them. Behind a proxy on this host all requests come from loopback, so the
+    address alone proves nothing.
+    """
     proof, authorization = header(HEADER.lower()), header("authorization")
     if not proof or not authorization or any(header(name) is not None for name in _FORWARDING_HEADERS):
         return False
@@ -145,9 +155,9 @@ def _is_loopback(address: str) -> bool:
 
 
 def _admit_design_tool(rt: Runtime, authorization: str | None, address: str) -> Admission:
-    """Judge a request on the lane of the design tool, which has separate limits.
+    """Check a request of the design tool, which has separate limits.
 
-    The address is counted first, so that nobody has tokens checked for free.
+    The address is counted first, so that checking tokens is limited too.
     """
     limit = rt.config.design_rate
     allowance = rt.limits.hit(DESIGN_ADDRESS, address_key(address), limit)
@@ -191,11 +201,11 @@ def _find_problem(caller: Caller, entrance: AccessRule, allowance: Allowance, ta
 
 
 def _find_manage_problem(caller: Caller, entrance: AccessRule) -> Problem | None:
-    """Why a manage token may not pass; what its file says to it is the service's matter."""
+    """Return why a manage token is not accepted; the service checks whether it fits the file."""
     if not entrance.allows_manage_token:
         return invalid_credential("This operation does not accept manage tokens.")
     if entrance.is_owner_only:
-        # Always, also for a token past its end or of a claimed file.
+        # Always, even if the token has expired or its file was claimed.
         hint = "Claim the file into an account, and use the account's credential."
         return Problem("forbidden", "A manage token cannot do this.", hint=hint)
     return invalid_credential("The manage token has expired.") if caller.is_expired else None

@@ -11,9 +11,10 @@ MAX_JSON_BYTES = 1 << 20  # bytes
 
 
 def read_json_object() -> dict[str, Any]:
-    """The JSON object that the request carries; ``{}`` where it carries nothing.
+    """Return the JSON object in the body of the request; ``{}`` if it has no body.
 
-    Raises ``bad_request``, ``payload_too_large`` and ``unsupported_media_type`` (a body that is not declared as JSON).
+    Raises ``bad_request``, ``payload_too_large`` and ``unsupported_media_type`` (a body that is not declared as
+    JSON).
     """
     raw = request.stream.read(MAX_JSON_BYTES + 1)
     if not raw:

@@ -1,4 +1,4 @@
-"""Answers as CSV (RFC 4180), for spreadsheets."""
+"""Responses as CSV (RFC 4180), for spreadsheets."""
 
 import csv
 import io
@@ -14,7 +14,7 @@ _CSV_TYPE = "text/csv; charset=utf-8"
 
 
 def is_csv_requested() -> bool:
-    """Whether the running request asks for ``format=csv``. Raises ``bad_request`` for any other format."""
+    """Return whether the current request has ``format=csv``. Raises ``bad_request`` for any other format."""
     given = request.args.getlist("format")
     if given in ([], ["csv"]):
         return bool(given)
@@ -22,8 +22,10 @@ def is_csv_requested() -> bool:
 
 
 def csv_response(name: str, header: Sequence[str], rows: Iterable[Sequence[str | int | float]]) -> Response:
-    """Return a sheet to save as ``name``, with a ``header`` and ``rows`` of the same width. Text of readers stays text:
-    a cell that would start a formula starts with a quote instead."""
+    """Return a CSV file to save as ``name``, with a ``header`` and ``rows`` of the same width.
+
+    Cells with text of readers never become formulas: a cell that would begin one is prefixed with a quote.
+    """
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow(header)

@@ -11,7 +11,7 @@ from docshare.server.services.webhooks import deliveries
 
 
 def list_deliveries(caller: Caller, webhook: str) -> Response:
-    """``GET /webhooks/{uuid}/deliveries``: with the cursor rules of the gate stream."""
+    """``GET /webhooks/{uuid}/deliveries``: list deliveries, with the cursor rules of the gate stream."""
     since = parse_since(request.args.get("since"), INT64_MAX)
     rows = deliveries.fetch_page(
         current_runtime(), caller, webhook, since=since, limit=parse_limit(request.args.get("limit"))
@@ -20,7 +20,7 @@ def list_deliveries(caller: Caller, webhook: str) -> Response:
 
 
 def redeliver(caller: Caller, webhook: str, delivery: str) -> Response:
-    """``POST /webhooks/{uuid}/deliveries/{id}/redeliver``: the row, queued again."""
+    """``POST /webhooks/{uuid}/deliveries/{id}/redeliver``: queue the delivery again and return its row."""
     row = deliveries.redeliver(current_runtime(), caller, webhook, delivery)
     response = answers.json_response(represent_deliveries.delivery_object(row))
     response.status_code = 202

@@ -12,8 +12,10 @@ from docshare.server.services.designs import publish as design_tool
 
 
 def publish(caller: Caller) -> Response:
-    """``POST /design-tool/import``: fetch the PDF of a design and share it without an account; the import result with
-    both tokens, shown this once."""
+    """``POST /design-tool/import``: fetch the PDF of a design and share it without an account.
+
+    Returns the import result with both tokens, which are only shown here.
+    """
     published = design_tool.publish(current_runtime(), caller, read_json_object())
     file, base_url = published.file, current_runtime().config.base_url
     return answers.json_response(
@@ -34,7 +36,9 @@ def publish(caller: Caller) -> Response:
 
 
 def show_status(caller: Caller) -> Response:
-    """``POST /design-tool/design/status``: what became of a design. Of one that this user has not shared,
-    ``claimed`` and ``publishedByOther`` are all there is to tell."""
-    told = design_tool.find_status(current_runtime(), caller, read_json_object())
-    return answers.json_response(designs.design_status(current_runtime().config.base_url, told))
+    """``POST /design-tool/design/status``: return the status of a design.
+
+    For a design that this user has not shared it contains only ``claimed`` and ``publishedByOther``.
+    """
+    status = design_tool.find_status(current_runtime(), caller, read_json_object())
+    return answers.json_response(designs.design_status(current_runtime().config.base_url, status))

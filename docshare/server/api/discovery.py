@@ -1,4 +1,4 @@
-"""The two documents that anybody may read: the discovery document, and the OpenAPI description."""
+"""The two public documents: the discovery document, and the OpenAPI description."""
 
 from functools import cache
 from importlib.resources import files
@@ -15,7 +15,7 @@ from docshare.contract.wire import drop_none
 from docshare.server.api import answers
 from docshare.server.http.views import current_runtime
 
-_REVALIDATE = "private, no-cache"  # a browser may keep the document, and asks whether it has changed
+_REVALIDATE = "private, no-cache"  # a browser may cache the document, and revalidates it
 
 # Lane -> where its credential is sent, and what it is for. A refresh token is exchanged at the token endpoint, and is
 # not a credential of the API.
@@ -30,18 +30,18 @@ _LANE_DESCRIPTIONS: dict[Lane, dict[str, str]] = {
 
 
 def show_discovery() -> Response:
-    """``GET /api/v1``: the discovery document."""
+    """``GET /api/v1``: return the discovery document."""
     config = current_runtime().config
     return answers.send_static(_build_document(config.base_url, config.rate_limit), _REVALIDATE)
 
 
 def show_openapi() -> Response:
-    """``GET /api/v1/openapi.json``: the OpenAPI description of this server's routes."""
+    """``GET /api/v1/openapi.json``: return the OpenAPI description of this server's routes."""
     return answers.send_static(_load_openapi(current_runtime().config.base_url), _REVALIDATE)
 
 
 def preload_openapi(base_url: str) -> None:
-    """Read the OpenAPI description now, so that the first request for it does not wait for that."""
+    """Read the OpenAPI description now, so that the first request does not have to wait for it."""
     _load_openapi(base_url)
 
 
@@ -90,7 +90,7 @@ def _describe_lane(lane: Lane) -> dict[str, Any]:
             **_LANE_DESCRIPTIONS[lane],
             "prefix": row.prefix,
             "scopes": sorted(row.scopes & SCOPES.keys()),
-            # An API key or access token reaches whatever its scopes allow.
+            # An API key or access token can access everything that its scopes allow.
             "operations": None if lane in BEARER else operations,
         }
     )
@@ -101,6 +101,6 @@ def _load_openapi(base_url: str) -> answers.StaticBody:
     import yaml  # here: only this document needs it
 
     text = files("docshare.server.api").joinpath("openapi.yaml").read_text(encoding="utf-8")
-    # The parser in C takes a tenth of the time; it is missing where PyYAML was built without libyaml.
+    # The parser in C takes a tenth of the time; PyYAML can be built without it.
     described: dict[str, Any] = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both safe
     return answers.make_static_json({**described, "servers": [{"url": base_url}]})

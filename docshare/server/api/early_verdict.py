@@ -1,6 +1,6 @@
-"""The judgement of a request when its head is complete, for the listener: before one byte of its body is kept.
+"""Decide about a request when its headers are complete, for the listener: before any byte of its body is stored.
 
-Uploads are judged whole here (path, credential, scope, slots, size, disk); everything else gets a small cap.
+Uploads are checked completely here (path, credential, scope, slots, size, disk); all other bodies get a small limit.
 """
 
 from dataclasses import dataclass, field
@@ -33,7 +33,7 @@ _URL_MAP = Map(
 
 @dataclass(frozen=True)
 class _RouteMatch:
-    """Where a request leads: a ``route`` and the ``names`` in its path, or the ``problem`` of an unknown address."""
+    """The result of routing: a ``route`` and the ``names`` in its path, or the ``problem`` of an unknown path."""
 
     route: Route | None = None
     names: dict[str, str] = field(default_factory=dict)
@@ -41,12 +41,16 @@ class _RouteMatch:
 
     @property
     def accepts_uploads(self) -> bool:
-        """Return whether the route itself judges large bodies."""
+        """Return whether the route itself checks large bodies."""
         return self.route is not None and self.route.admit_upload is not None
 
 
 def make_judge(rt: Runtime) -> Judge:
-    """The judge of one server. It runs in the listener's loop, so it does no more than two short reads."""
+    """Return the judge of one server.
+
+    It runs in the listener's loop, so it does at most two short reads, and a few exchanges with Redis if limits are
+    shared.
+    """
 
     def judge(head: RequestHead) -> Verdict:
         if is_api_path(head.path) and (head.is_chunked or head.content_length):
@@ -59,10 +63,10 @@ def make_judge(rt: Runtime) -> Judge:
 
 
 def _judge_body(rt: Runtime, head: RequestHead) -> Verdict:
-    """Judge a request under /api that has a body. Rejected requests and all uploads are counted here."""
+    """Check a request under /api that has a body. Rejected requests and all uploads are counted here."""
     target = _match_route(head)
     if target.route is not None and target.route.access.is_design_lane:
-        return _ACCEPT_SMALL  # who asks is known once keys were fetched, which must not hold up this loop
+        return _ACCEPT_SMALL  # the caller is only known once keys were fetched, which must not block this loop
     if target.problem is None and not target.accepts_uploads and (head.content_length or 0) <= MAX_SMALL_BODY:
         return _judge_chunked_body(rt, head, target) if head.is_chunked else _ACCEPT_SMALL
     admission = _admit(rt, head, target, CountMode.NOW)
@@ -73,7 +77,7 @@ def _judge_body(rt: Runtime, head: RequestHead) -> Verdict:
 
 
 def _judge_chunked_body(rt: Runtime, head: RequestHead, target: _RouteMatch) -> Verdict:
-    """A body of unknown size where none but small ones are taken: the application counts what may go on to it."""
+    """Check a body of unknown size where only small ones are accepted: the application counts accepted requests."""
     refusal = _admit(rt, head, target, CountMode.LATER).refusal
     if refusal is None:
         return _ACCEPT_SMALL
@@ -103,7 +107,7 @@ def _match_route(head: RequestHead) -> _RouteMatch:
 
 
 def _accept_upload(rt: Runtime, head: RequestHead, target: _RouteMatch, admission: Admission) -> Acceptance:
-    """The terms on which the upload may come. Raises the Problem that refuses it."""
+    """Return the terms on which the upload is accepted. Raises the Problem that rejects it."""
     problem = admission.refusal or target.problem
     if problem is not None:
         raise problem

@@ -13,12 +13,12 @@ from docshare.server.services.events import feed
 
 
 def list_events(caller: Caller) -> Response:
-    """``GET /events``: one page of the stream that ``type`` names."""
+    """``GET /events``: return one page of the stream named by ``type``."""
     return _respond_page(caller, parse_type(request.args.get("type")))
 
 
 def list_gate_responses(caller: Caller) -> Response:
-    """``GET /gate-responses``: the gate stream; a ``type`` is not looked at."""
+    """``GET /gate-responses``: return one page of the gate stream; ``type`` is ignored."""
     return _respond_page(caller, "gate")
 
 
@@ -31,5 +31,5 @@ def _respond_page(caller: Caller, stream: str) -> Response:
     except Problem as problem:
         # This one 403 is plain text.
         return render_plain_problem(problem)
-    # Gate rows hold what readers wrote, each beside the others.
+    # Gate rows contain text of several readers.
     return answers.json_response([resources.feed_row(stream, row) for row in rows], compress=stream != "gate")

@@ -12,7 +12,7 @@ from docshare.server.services.feedback import feedback
 
 
 def list_page_marks(caller: Caller, name: str) -> Response:
-    """``GET /files/{id}/page-marks``: by page and by viewer; ``format=csv`` one row a mark."""
+    """``GET /files/{id}/page-marks``: list marks by page and by viewer; ``format=csv`` has one row per mark."""
     rows = feedback.list_marks(current_runtime(), caller, name)
     if not csv_answers.is_csv_requested():
         return answers.json_response(represent_feedback.page_marks_object(rows))
@@ -21,7 +21,7 @@ def list_page_marks(caller: Caller, name: str) -> Response:
 
 
 def list_annotations(caller: Caller, name: str) -> Response:
-    """``GET /files/{id}/annotations``: by page; ``format=csv`` one row an annotation."""
+    """``GET /files/{id}/annotations``: list annotations by page; ``format=csv`` has one row per annotation."""
     rows = feedback.list_annotations(current_runtime(), caller, name)
     if not csv_answers.is_csv_requested():
         return answers.json_response(represent_feedback.annotations_object(rows))
@@ -30,7 +30,7 @@ def list_annotations(caller: Caller, name: str) -> Response:
 
 
 def show_feedback(caller: Caller, name: str) -> Response:
-    """``GET /files/{id}/feedback``: notes, private ones too, and receipts, oldest first."""
+    """``GET /files/{id}/feedback``: list notes, private ones too, and receipts, oldest first."""
     return answers.json_response(
         represent_feedback.feedback_object(feedback.load_for_owner(current_runtime(), caller, name))
     )

@@ -18,7 +18,7 @@ _REPLACED_MESSAGE = "The document was replaced; its link stays the same."
 
 
 def replace_content(caller: Caller, name: str) -> Response:
-    """``POST /files/{id}/content``: the PDF in the multipart part ``file`` becomes the next version of the file."""
+    """``POST /files/{id}/content``: make the PDF in the multipart part ``file`` the next version of the file."""
     received = receive_file(lambda length: replacing.admit(current_runtime(), caller, name, length))
     given = request.args.getlist("clearAnchors")
     result = replacing.replace_document(current_runtime(), caller, name, received, clear_anchors=given)
@@ -40,14 +40,14 @@ def replace_content(caller: Caller, name: str) -> Response:
 
 
 def restore_file(caller: Caller, name: str) -> Response:
-    """``POST /files/{id}/restore``: the file out of the trash. An addition."""
+    """``POST /files/{id}/restore``: restore the file from the trash."""
     return answers.json_response(
         resources.file_object(current_runtime().config.base_url, trash.restore(current_runtime(), caller, name))
     )
 
 
 def claim_file(caller: Caller) -> Response:
-    """``POST /files/claim``: the file of a claim token becomes the caller's."""
+    """``POST /files/claim``: assign the file of a claim token to the caller."""
     token = read_json_object().get("claimToken")
     if not isinstance(token, str) or not token:
         raise Problem("bad_request", "claimToken must be a text.")

@@ -1,9 +1,9 @@
-"""The list of files as JSON text, written as fast as its rows are read.
+"""The list of files as JSON text, encoded as fast as its rows are read.
 
-Only ``represent.file`` knows the File object. Most files of a list differ only in a few plain
-values, so that function is asked once for each shape, with markers in the place of those values; of every other row of
-the shape only the values are filled in. The first row of a shape is drawn in both ways: where they differ, as they do
-when a setting happens to hold a marker, that shape is drawn in the slow way.
+Only ``represent.resources`` knows the File object. Most files of a list differ only in a few plain values, so its
+function is called once for each shape, with markers in place of those values; for all other rows of the shape only
+the values are filled in. The first row of a shape is encoded both ways: if the results differ, as they do when a
+setting happens to contain a marker, all rows of that shape are encoded the slow way.
 """
 
 import json
@@ -21,7 +21,7 @@ from docshare.server.services.files.files import FileRow
 RowEncoder = Callable[[FileRow], str]
 
 _BLOCK_ROWS = 500
-_MAX_SHAPES = 1000  # kept at a time
+_MAX_SHAPES = 1000  # kept in memory
 _MARKER = "\0"
 _MARKED_NUMBER, _MARKED_TEXT = re.compile(r'"\\u0000(\w+)\\u0000"'), re.compile(r"\\u0000(\w+)\\u0000")
 
@@ -30,7 +30,7 @@ _NUMBERS = ("size", "total_pages", "content_version", "view_count", "views_consu
 _TEXTS = ("uuid", "short_id", "slug", "original_name", "sha256")
 _TIMES = ("created_at", "updated_at", "delete_at", "burned_at")
 _VARYING_COLUMNS = (*_NUMBERS, *_TEXTS, *_TIMES)
-_UNUSED_COLUMNS = ("id", "blob")  # no part of the File object
+_UNUSED_COLUMNS = ("id", "blob")  # not part of the File object
 
 _COLUMN_INDEX = {name: place for place, name in enumerate(FileRow._fields)}
 _shape_key = itemgetter(
@@ -42,12 +42,12 @@ _NAME_INDEX, _SLUG_INDEX, _LIMIT_INDEX = (
     _COLUMN_INDEX["view_limit"],
 )
 _CREATED_INDEX, _UPDATED_INDEX, _EXPIRY_INDEX, _BURNED_INDEX = (_COLUMN_INDEX[name] for name in _TIMES)
-# An instant cannot hold a marker, so each time has one that no file can have.
+# An instant cannot contain a marker, so each time has a value that no file can have.
 _MARKED_TIMES = {name: -62_135_596_800_000 + number for number, name in enumerate(_TIMES, 1)}
 
 
 def encode_array(base_url: str, rows: Iterable[FileRow]) -> Iterator[bytes]:
-    """The JSON array of the File objects of ``rows``, in blocks."""
+    """Yield the JSON array of the File objects of ``rows``, in blocks."""
     lines = encode_objects(base_url, rows)
     start = b"["
     while block := list(islice(lines, _BLOCK_ROWS)):
@@ -57,7 +57,7 @@ def encode_array(base_url: str, rows: Iterable[FileRow]) -> Iterator[bytes]:
 
 
 def encode_objects(base_url: str, rows: Iterable[FileRow]) -> Iterator[str]:
-    """The JSON text of the File object of each row: byte for byte that of ``represent.file``."""
+    """Yield the JSON text of the File object of each row, byte for byte that of ``represent.resources``."""
     shapes: dict[tuple[Any, ...], RowEncoder] = {}
     for row in rows:
         absent = (
@@ -76,7 +76,7 @@ def encode_objects(base_url: str, rows: Iterable[FileRow]) -> Iterator[str]:
 
 
 def _make_encoder(base_url: str, row: FileRow) -> RowEncoder:
-    """Return a function that writes every row of the shape of ``row``."""
+    """Return a function that encodes every row of the shape of ``row``."""
 
     def slowly(row: FileRow) -> str:
         return json.dumps(resources.file_object(base_url, row), separators=(",", ":"))
@@ -86,7 +86,7 @@ def _make_encoder(base_url: str, row: FileRow) -> RowEncoder:
 
 
 def _make_markers(row: FileRow) -> dict[str, Any]:
-    """A marker for each value of ``row`` that is filled in and set."""
+    """Return a marker for each value of ``row`` that is filled in and set."""
     marked: dict[str, Any] = {name: f"{_MARKER}{name}{_MARKER}" for name in (*_NUMBERS, *_TEXTS)} | _MARKED_TIMES
     if _has_range(row):
         del marked["total_pages"]
@@ -94,12 +94,12 @@ def _make_markers(row: FileRow) -> dict[str, Any]:
 
 
 def _has_range(row: FileRow) -> bool:
-    """Whether the number of pages decides what else is shown: a range may lie outside of the document."""
+    """Return whether the number of pages affects other values: a range may lie outside of the document."""
     return '"pageRange"' in row.settings
 
 
 def _compile_template(marked: str) -> RowEncoder:
-    """Fills the markers in the JSON text ``marked``."""
+    """Return a function that fills the markers in the JSON text ``marked``."""
     marked = marked.replace("%", "%%")
     for name, moment in _MARKED_TIMES.items():
         marked = marked.replace(format_instant(moment), f"\\u0000{name}\\u0000")

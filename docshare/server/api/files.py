@@ -22,25 +22,25 @@ _MAX_BUFFERED_BYTES = 1 << 20  # of a response held in memory
 
 
 def upload(caller: Caller) -> Response:
-    """``POST /files``: store the PDF in the multipart part ``file``; the upload result."""
+    """``POST /files``: store the PDF in the multipart part ``file`` and return the upload result."""
     taken = intake.store_upload(
         current_runtime(), caller, receive_file(lambda length: intake.admit(current_runtime(), caller, length))
     )
     link = represent.share_url(current_runtime().config.base_url, taken.row.short_id)
-    said = represent.result_message("The file is shared.", taken.warning, taken.left_out)
-    return answers.json_response({"uuid": taken.row.uuid, "shortId": taken.row.short_id, "shareUrl": link, **said})
+    result = represent.result_message("The file is shared.", taken.warning, taken.left_out)
+    return answers.json_response({"uuid": taken.row.uuid, "shortId": taken.row.short_id, "shareUrl": link, **result})
 
 
 def receive_file(admit: Callable[[int], int]) -> ReceivedFile:
-    """The file part of the form that the request carries.
+    """Return the file part of the form in the request.
 
-    Parameters: ``admit`` judges by the least size of the file in bytes and returns the largest that may follow; the
-    bundled listener has asked already. Raises what it raises, ``bad_request``, ``unsupported_media_type``,
-    ``payload_too_large``, ``unavailable``.
+    Parameters: ``admit`` gets the minimum size of the file in bytes and returns the maximum; the bundled listener has
+    called it already. Raises what it raises, ``bad_request``, ``unsupported_media_type``, ``payload_too_large``,
+    ``unavailable``.
     """
     max_file = None
     if FORM_KEY not in request.environ:
-        # Another server than the bundled one, or a request without a body: nobody has judged it yet.
+        # Not the bundled server, or a request without a body: nobody has checked it yet.
         max_file = admit(max((request.content_length or 0) - uploads.FORM_OVERHEAD, 0))
     _require_form()
     received = uploads.read_form(request, max_file).files.get("file")
@@ -54,22 +54,23 @@ def _missing_file_problem() -> Problem:
 
 
 def _require_form() -> None:
-    """Raise ``unsupported_media_type`` unless the body is declared as a multipart form; without one ``bad_request``."""
+    """Raise ``unsupported_media_type`` unless the body is declared as a multipart form; ``bad_request`` without a
+    body."""
     content_type = request.content_type or ""
     if not content_type and not _has_body():
-        # Where nothing was sent, the file part is missing; no content type is wrong.
+        # Without a body the error is the missing file part, not the content type.
         raise _missing_file_problem()
     if content_type.partition(";")[0].strip(" \t").lower() != "multipart/form-data":
         raise Problem("unsupported_media_type", "Send the file as multipart/form-data, in the part 'file'.")
 
 
 def _has_body() -> bool:
-    # The bundled listener takes chunks apart; of a body that it could not read only the error is left.
+    # The bundled listener decodes chunks; of a body that it could not read only the error is left.
     return bool(request.content_length) or "Transfer-Encoding" in request.headers or FORM_ERROR_KEY in request.environ
 
 
 def list_files(caller: Caller) -> Response:
-    """``GET /files``: a bare array, newest first; a long one is sent from a file, never from memory."""
+    """``GET /files``: return an array, newest first; a long one is sent from a file, never from memory."""
     base_url = current_runtime().config.base_url
     blocks = file_list.encode_array(base_url, files.list_files(current_runtime(), caller))
     held = bytearray()
@@ -81,7 +82,7 @@ def list_files(caller: Caller) -> Response:
 
 
 def _respond_from_spool(held: bytearray, rest: Iterator[bytes]) -> Response:
-    """A long answer, written down first: a slow reader holds neither a thread nor a read transaction then."""
+    """Return a long response from a file: a slow reader then occupies neither a thread nor a read transaction."""
     spool = tempfile.TemporaryFile()  # noqa: SIM115 - the response closes it
     packed = answers.accepts_gzip()
     with open_gzip(spool) if packed else nullcontext(spool) as target:
@@ -94,7 +95,7 @@ def _respond_from_spool(held: bytearray, rest: Iterator[bytes]) -> Response:
 
 
 def show_file(caller: Caller, name: str) -> Response:
-    """``GET /files/{id}``: the File with its revisions."""
+    """``GET /files/{id}``: return the File with its revisions."""
     row, revisions = files.show(current_runtime(), caller, name)
     return answers.json_response(
         represent.file_object(current_runtime().config.base_url, row, revisions), compress=True
@@ -102,7 +103,7 @@ def show_file(caller: Caller, name: str) -> Response:
 
 
 def delete_file(caller: Caller, name: str) -> Response:
-    """``DELETE /files/{id}``: to the trash, or for good. Only exactly ``purge=1`` purges."""
+    """``DELETE /files/{id}``: move the file to the trash, or delete it permanently. Only exactly ``purge=1`` purges."""
     trash = files.delete(current_runtime(), caller, name, purge=request.args.getlist("purge") == ["1"])
     if trash is None:
         return answers.json_response({"trashed": False})
@@ -112,13 +113,13 @@ def delete_file(caller: Caller, name: str) -> Response:
 
 
 def send_content(caller: Caller, name: str) -> Response:
-    """``GET /files/{id}/content``: the bytes as stored; neither ranges nor conditions are honoured."""
+    """``GET /files/{id}/content``: return the stored bytes; ranges and conditions are ignored."""
     for _ in range(2):
         found = files.get_content(current_runtime(), caller, name)
         try:
             stored = open(found.path, "rb")  # noqa: SIM115 - the response closes it
         except FileNotFoundError:
-            continue  # replaced since it was found, or destroyed
+            continue  # replaced or destroyed since it was found
         response = answers.file_response(stored, found.row.size, found.row.mime_type)
         response.headers["Content-Disposition"] = content_disposition("inline", found.row.original_name)
         return response

@@ -11,8 +11,10 @@ from docshare.server.services.files import imports
 
 
 def create_import(caller: Caller) -> Response:
-    """``POST /files/import``: fetch the PDF and share it; the import result. Of a design that was shown by good tokens
-    it says whether it was published again."""
+    """``POST /files/import``: fetch the PDF and share it; return the import result.
+
+    For a design with valid tokens the result contains whether it was published again.
+    """
     made = imports.import_document(current_runtime(), caller, bodies.read_json_object())
     of_design = made.is_republished is not None
     result = {

@@ -1,4 +1,4 @@
-"""Refusals, drawn in one place: problem documents under /api, plain text elsewhere."""
+"""Render problems, in one place: problem documents under /api, plain text elsewhere."""
 
 import json
 from functools import cache
@@ -19,8 +19,7 @@ from docshare.server.runtime import Runtime
 _CHALLENGE_STATUSES = (401, 403)
 _PLAIN_TYPE = "text/plain; charset=utf-8"
 
-# Responses under /api and errors of the listener must not be cached, framed, or sniffed as another
-# type.
+# Responses under /api and errors of the listener must not be cached, framed, or sniffed as another type.
 COMMON_HEADERS: Headers = [
     ("Cache-Control", "private, no-store"),
     ("Vary", "Authorization, Cookie"),
@@ -32,25 +31,25 @@ COMMON_HEADERS: Headers = [
 
 
 def is_api_path(path: str) -> bool:
-    """Whether errors of this address are problem documents."""
+    """Return whether errors of this path are problem documents."""
     return path.startswith("/api/")
 
 
 def render_problem(problem: Problem) -> Response:
-    """``problem`` as a problem document."""
+    """Return ``problem`` as a problem document."""
     body = _encode_document(current_runtime(), problem)
     return Response(body, problem.status, _problem_headers(current_runtime(), problem), content_type=MEDIA_TYPE)
 
 
 def render_plain_problem(problem: Problem) -> Response:
-    """``problem`` as one line of text, for the public pages and the gate stream."""
+    """Return ``problem`` as one line of text, for the public pages and the gate stream."""
     return Response(
         problem.detail, problem.status, _problem_headers(current_runtime(), problem), content_type=_PLAIN_TYPE
     )
 
 
 def build_refusal(rt: Runtime, problem: Problem, allowance: Allowance) -> Refusal:
-    """``problem`` as the listener sends it, complete with what the application adds to every answer under /api."""
+    """Return ``problem`` for the listener, with all headers that the application adds to responses under /api."""
     headers = [
         ("Content-Type", MEDIA_TYPE),
         *_problem_headers(rt, problem).items(),
@@ -61,10 +60,10 @@ def build_refusal(rt: Runtime, problem: Problem, allowance: Allowance) -> Refusa
 
 
 def build_error_refusal(rt: Runtime, status: int, path: str | None, detail: str) -> Refusal:
-    """An error that the listener made itself.
+    """Return the response for an error of the listener itself.
 
     Parameters: ``status`` its HTTP status; ``path`` the request's path, None if it could not be read; ``detail`` one
-    sentence. Where the path is unknown a program may be listening, so it is a problem document too.
+    sentence. If the path is unknown, the client may be a program, so the response is a problem document too.
     """
     problem = _make_problem(status, detail)
     if path is None or is_api_path(path):
@@ -74,7 +73,7 @@ def build_error_refusal(rt: Runtime, status: int, path: str | None, detail: str)
 
 
 def convert_http_error(error: HTTPException) -> Problem:
-    """Convert errors of Flask to problems: unknown routes, methods, bodies that are too large or cut off."""
+    """Convert errors of Flask to problems: unknown routes, methods, bodies that are too large or truncated."""
     status = error.code or 500
     problem = _make_problem(status, _DETAILS.get(status, f"{error.name}."))
     methods = getattr(error, "valid_methods", None)
@@ -84,10 +83,10 @@ def convert_http_error(error: HTTPException) -> Problem:
 
 
 def find_wrong_method(routes: Map, path: str, method: str) -> HTTPException | None:
-    """Return the refusal of a request for a ``path`` that is a whole route, but not with this method; None for others.
+    """Return the problem for a ``path`` that is a complete route, but not with this method; None for others.
 
-    Without it such a request would reach a route with a placeholder in the same place: ``GET /api/v1/files/claim``
-    would look for a file whose id is ``claim``.
+    Without it such a request would match a route with a placeholder in the same position: ``GET /api/v1/files/claim``
+    would look for a file with the id ``claim``.
     """
     methods = _map_methods_by_path(routes).get(path)
     return None if methods is None or method in methods else MethodNotAllowed(valid_methods=sorted(methods))
@@ -95,7 +94,7 @@ def find_wrong_method(routes: Map, path: str, method: str) -> HTTPException | No
 
 @cache
 def _map_methods_by_path(routes: Map) -> dict[str, set[str]]:
-    """The methods of each path that has no placeholder. ``routes`` is complete before the first request."""
+    """Return the methods of each path without a placeholder. ``routes`` is complete before the first request."""
     found: dict[str, set[str]] = {}
     for rule in routes.iter_rules():
         if not rule.arguments:
@@ -104,7 +103,7 @@ def _map_methods_by_path(routes: Map) -> dict[str, set[str]]:
 
 
 def register_error_handlers(app: Flask) -> None:
-    """Draw every exception that leaves a view."""
+    """Register handlers that render every exception raised by a view."""
     app.register_error_handler(Problem, _handle_problem)
     app.register_error_handler(HTTPException, _handle_http_error)
     app.register_error_handler(Exception, _handle_unexpected)
@@ -145,7 +144,7 @@ def _problem_headers(rt: Runtime, problem: Problem) -> dict[str, str]:
     if problem.status == 503:
         headers.setdefault("Retry-After", str(faults.RETRY_AFTER_S))
     if problem.status == 401:
-        # RFC 9728, 5.1: where a client learns which authorization server issues tokens for this API.
+        # RFC 9728, 5.1: this header names the authorization server that issues tokens for this API.
         challenge = headers["WWW-Authenticate"]
         metadata = f'resource_metadata="{rt.config.base_url}/.well-known/oauth-protected-resource"'
         headers["WWW-Authenticate"] = f"{challenge}{' ' if challenge == CHALLENGE else ', '}{metadata}"

@@ -1,4 +1,4 @@
-"""Operations without a credential: the public facts of a link, and sharing without an account."""
+"""Operations without a credential: public metadata of a link, and sharing without an account."""
 
 from flask import Response
 
@@ -13,18 +13,21 @@ _UPLOAD_MESSAGE = "The file is shared for 7 days. Keep the tokens: they are show
 
 
 def show_metadata(name: str) -> Response:
-    """``GET /api/files/{id}/metadata``: the public facts of a link; 410 with why and since when for a dead one."""
-    told = public.get_metadata(current_runtime(), name, client_address())
-    if told.is_alive:
-        return answers.json_response(resources.public_metadata(current_runtime().config.base_url, told))
-    response = answers.json_response(resources.ended_link(told))
+    """``GET /api/files/{id}/metadata``: return the public metadata of a link; 410 with reason and time for a dead
+    one."""
+    metadata = public.get_metadata(current_runtime(), name, client_address())
+    if metadata.is_alive:
+        return answers.json_response(resources.public_metadata(current_runtime().config.base_url, metadata))
+    response = answers.json_response(resources.ended_link(metadata))
     response.status_code = 410
     return response
 
 
 def upload() -> Response:
-    """``POST /api/files``: share the document in the multipart part ``file`` without an account, where that is on; the
-    upload result with both tokens, shown this once."""
+    """``POST /api/files``: share the document in the multipart part ``file`` without an account, if that is enabled.
+
+    Returns the upload result with both tokens, which are only shown here.
+    """
     shared = anonymous.store_upload(
         current_runtime(), receive_file(lambda length: anonymous.admit(current_runtime(), length)), client_address()
     )

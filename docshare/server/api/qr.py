@@ -15,22 +15,24 @@ from docshare.server.services.links import guessing
 
 PNG_TYPE = "image/png"
 _BOX_PIXELS = 10
-_QUIET_ZONE_BOXES = 4  # what the standard asks for around the code
+_QUIET_ZONE_BOXES = 4  # the margin that the standard requires around the code
 
 
 def show_qr_code(caller: Caller, name: str) -> Response:
-    """``GET /api/v1/files/{id}/qr-code``: the PNG for the caller's own file."""
+    """``GET /api/v1/files/{id}/qr-code``: return the PNG for the caller's own file."""
     return _send_qr_code(files.get_owned(current_runtime(), caller, name).short_id)
 
 
 def show_public_qr_code(name: str) -> Response:
-    """``GET /api/files/{id}/qr-code``: the same PNG for anybody who knows the UUID or short id. Raises as
-    ``guessing.find_link``."""
+    """``GET /api/files/{id}/qr-code``: return the same PNG to anybody who knows the UUID or short id.
+
+    Raises as ``guessing.find_link``.
+    """
     return _send_qr_code(guessing.find_link(current_runtime(), name, client_address(), ids_only=True).short_id)
 
 
 def _send_qr_code(short_id: str) -> Response:
-    # Never the slug, which may change hands; ``via`` lets the report tell these readers.
+    # Never the slug, which can be assigned to another file; ``via`` identifies these readers in the report.
     return Response(
         _render_png(f"{share_url(current_runtime().config.base_url, short_id)}?via=qr"), content_type=PNG_TYPE
     )

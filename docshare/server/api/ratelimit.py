@@ -1,7 +1,7 @@
-"""The rate-limit headers of every answer under /api.
+"""The rate-limit headers of every response under /api.
 
-``RateLimit`` and ``RateLimit-Policy`` are the structured fields of draft-ietf-httpapi-ratelimit-headers-10; the
-``X-RateLimit-*`` trio says the same for older clients. All times are seconds from now.
+``RateLimit`` and ``RateLimit-Policy`` are the structured fields of draft-ietf-httpapi-ratelimit-headers-10; the three
+``X-RateLimit-*`` headers have the same values for older clients. All times are seconds from now.
 """
 
 from docshare.contract.limits import REQUESTS, SECOND
@@ -13,7 +13,7 @@ Headers = list[tuple[str, str]]
 
 
 def rate_headers(allowance: Allowance) -> Headers:
-    """The headers that tell ``allowance``."""
+    """Return the headers for ``allowance``."""
     name, limit, remaining, reset = allowance.policy.name, allowance.limit, allowance.remaining, allowance.reset_s
     return [
         ("RateLimit-Policy", f'"{name}";q={limit};w={allowance.policy.window_ms // SECOND}'),
@@ -25,7 +25,7 @@ def rate_headers(allowance: Allowance) -> Headers:
 
 
 def rate_limit_problem(allowance: Allowance) -> Problem:
-    """The refusal of one request too many; it says when the next one may come."""
+    """Return the problem for a request above the limit, with the time to wait in ``Retry-After``."""
     return Problem(
         "rate_limited",
         f"More than {allowance.limit} requests in {allowance.policy.window_ms // SECOND} seconds.",

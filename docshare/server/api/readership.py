@@ -1,4 +1,4 @@
-"""Who reads a file, and how."""
+"""The readership of a file."""
 
 from flask import Response, request
 
@@ -12,21 +12,23 @@ from docshare.server.services.readership import sessions as readership_sessions
 
 
 def show_report(caller: Caller, name: str) -> Response:
-    """``GET /files/{id}/readership``: the report, as far as the owner's plan goes."""
+    """``GET /files/{id}/readership``: return the sections of the report that the owner's plan includes."""
     found = readership.build_report(current_runtime(), caller, name)
     return answers.json_response(represent_readership.report_object(current_runtime().config.base_url, found))
 
 
 def list_page_figures(caller: Caller, name: str) -> Response:
-    """``GET /files/{id}/readership/pages``: how every page was read."""
+    """``GET /files/{id}/readership/pages``: return how each page was read."""
     return answers.json_response(
         represent_readership.pages_object(readership.list_pages(current_runtime(), caller, name)), compress=True
     )
 
 
 def list_sessions(caller: Caller, name: str) -> Response:
-    """``GET /files/{id}/readership/sessions``: counted sessions in the order in which they ended, or with
-    ``counted=false`` the newest of the others."""
+    """``GET /files/{id}/readership/sessions``: list counted sessions in the order of their ends.
+
+    With ``counted=false`` it lists the newest of the others.
+    """
     if request.args.get("counted") == "false":
         others = readership_sessions.list_uncounted(
             current_runtime(), caller, name, limit=parse_limit(request.args.get("limit"))
@@ -39,6 +41,7 @@ def list_sessions(caller: Caller, name: str) -> Response:
 
 
 def show_session(caller: Caller, name: str, session_id: str) -> Response:
-    """``GET /files/{id}/readership/sessions/{sessionId}``: one session, and how its time and class came about."""
+    """``GET /files/{id}/readership/sessions/{sessionId}``: return one session, with the reasons for its time and
+    class."""
     found = readership_sessions.explain_session(current_runtime(), caller, name, session_id)
     return answers.json_response(represent_readership.explained_session(found))

@@ -43,15 +43,18 @@ from docshare.server.services.files import anonymous, intake, replace
 from docshare.server.services.files import assets as asset_service
 
 UploadAdmission = Callable[[Runtime, Any, dict[str, str], int | None], int]
-"""``(rt, caller, names in the path, least size of the file in bytes or None) -> largest file that may follow``; of a
-public route there is no caller."""
+"""``(rt, caller, names in the path, minimum size of the file in bytes or None) -> maximum size of the file``; a public
+route has no caller."""
 
 
 @dataclass(frozen=True)
 class Route:
-    """``operation`` names a row of ``scopes.OPERATIONS``; ``view`` takes the caller, unless the route is public, and
-    then the names in the path in their order; ``policy`` see ``Entrance``; ``upload`` judges an upload before its
-    body, None where only small bodies are taken; ``owners_only``: a manage token is known here only to be refused."""
+    """A route.
+
+    ``operation`` names a row of ``scopes.OPERATIONS``; ``view`` gets the caller, unless the route is public, and then
+    the names in the path in order; ``policy`` as in ``AccessRule``; ``admit_upload`` checks an upload before its body
+    is read, None if only small bodies are accepted; ``owners_only``: manage tokens are recognized and rejected.
+    """
 
     operation: str
     view: Callable[..., Response]
@@ -61,12 +64,12 @@ class Route:
 
     @property
     def method(self) -> str:
-        """The HTTP method; GET answers HEAD too."""
+        """Return the HTTP method; GET also serves HEAD."""
         return OPERATIONS[self.operation].method
 
     @cached_property
     def access(self) -> AccessRule:
-        """The requirements of the route."""
+        """Return the requirements of the route."""
         row = OPERATIONS[self.operation]
         return AccessRule(
             is_public=not row.lanes,
@@ -82,7 +85,7 @@ class Route:
 
     @cached_property
     def rule(self) -> str:
-        """The path as Flask writes it."""
+        """Return the path in Flask's syntax."""
         return re.sub(r"{(\w+)}", r"<\1>", OPERATIONS[self.operation].path)
 
 

@@ -1,7 +1,8 @@
 """The signed-in browser as a caller of the session routes.
 
-Its cookie goes along with every request, also with those that another site made up, so what changes something must
-prove that a page of this server asked for it: by where the browser says it comes from, and by the session's CSRF token.
+Browsers add its cookie to every request, also to those forged by another site. So a request that changes something
+must prove that a page of this server sent it: by the origin that the browser reports, and by the session's CSRF
+token.
 """
 
 import hmac
@@ -16,19 +17,18 @@ from docshare.server.services.accounts import sign_in
 from docshare.server.services.accounts.callers import Caller
 
 HeaderOf = Callable[[str], str | None]
-"""The value of the request's header of that name (in lower case), None where it has none."""
+"""Returns the request header of that name (in lower case), None if absent."""
 
 CSRF_HEADER = "x-csrf-token"  # forms send the token in a field, but these routes accept JSON
 
 
 def find_session_caller(rt: Runtime, header: HeaderOf) -> Caller | None:
-    """The account whose session cookie the request carries; None for nobody."""
+    """Return the account whose session cookie the request has, or None."""
     return sign_in.find_caller(rt, _read_session_cookie(rt, header))
 
 
 def find_csrf_problem(rt: Runtime, header: HeaderOf) -> Problem | None:
-    """``forbidden``, unless a page of this server sent the request with the token of the session whose cookie it
-    carries."""
+    """Return ``forbidden`` unless a page of this server sent the request, with the CSRF token of the session."""
     if not is_same_origin(rt, header("sec-fetch-site"), header("origin")):
         return Problem("forbidden", "This was not sent from a page of this server.", hint="Send it from there.")
     session = sign_in.find_signed_in(rt, _read_session_cookie(rt, header))

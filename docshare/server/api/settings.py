@@ -9,6 +9,6 @@ from docshare.server.services.files import settings
 
 
 def change_settings(caller: Caller, name: str) -> Response:
-    """``PUT /files/{id}/settings``: 200 and nothing in it; a request that carries nothing changes nothing."""
+    """``PUT /files/{id}/settings``: update the settings; 200 with an empty body. An empty request changes nothing."""
     settings.change_settings(current_runtime(), caller, name, bodies.read_json_object())
     return Response(content_type=answers.JSON_TYPE)

@@ -12,7 +12,7 @@ from docshare.server.services.webhooks import webhooks
 
 
 def create_webhook(caller: Caller) -> Response:
-    """``POST /webhooks``: 201, the new webhook and its secret, which is shown here only."""
+    """``POST /webhooks``: create a webhook and return 201 with its secret, which is only shown here."""
     made = webhooks.create(current_runtime(), caller, bodies.read_json_object())
     response = answers.json_response({"webhook": represent_webhooks.webhook_object(made.row), "secret": made.secret})
     response.status_code = 201
@@ -20,19 +20,19 @@ def create_webhook(caller: Caller) -> Response:
 
 
 def list_webhooks(caller: Caller) -> Response:
-    """``GET /webhooks``: all of them, newest first."""
+    """``GET /webhooks``: list all webhooks, newest first."""
     rows = webhooks.list_webhooks(current_runtime(), caller)
     return answers.json_response({"webhooks": [represent_webhooks.webhook_with_health(row) for row in rows]})
 
 
 def delete_webhook(caller: Caller, webhook: str) -> Response:
-    """``DELETE /webhooks/{uuid}``: 204; what waits to be sent goes with it."""
+    """``DELETE /webhooks/{uuid}``: delete the webhook and its queued deliveries; 204."""
     webhooks.delete(current_runtime(), caller, webhook)
     return Response(status=204)
 
 
 def test_webhook(caller: Caller, webhook: str) -> Response:
-    """``POST /webhooks/{uuid}/test``: 200 and how the delivery went, whether it arrived or not."""
+    """``POST /webhooks/{uuid}/test``: send a test delivery; 200 with its result, whether it arrived or not."""
     try:
         outcome = webhooks.send_test(current_runtime(), caller, webhook)
     except Problem as problem:
@@ -43,7 +43,7 @@ def test_webhook(caller: Caller, webhook: str) -> Response:
 
 
 def enable_webhook(caller: Caller, webhook: str) -> Response:
-    """``POST /webhooks/{uuid}/enable``: the webhook, active."""
+    """``POST /webhooks/{uuid}/enable``: enable the webhook and return it."""
     return answers.json_response(
         represent_webhooks.webhook_with_health(webhooks.enable(current_runtime(), caller, webhook))
     )

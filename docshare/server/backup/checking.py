@@ -12,7 +12,7 @@ from typing import Any
 from docshare.server.backup import durable, placing, reading
 from docshare.server.backup.manifest import CONFIG, DATABASE, VAULT_KEY
 from docshare.server.store import offline
-from docshare.server.store.blobs import BACKUP_LOCK
+from docshare.server.store.blobs import BACKUP_LOCK, BlobStore, open_folder
 from docshare.server.store.lock import is_locked
 from docshare.server.store.migrations import STEPS
 from docshare.server.store.vault import Vault
@@ -57,7 +57,8 @@ class DamagedRow:
 class InstanceCheck:
     """Check the instance in ``data_dir``.
 
-    Parameters: ``now`` ms; ``serving`` whether a server may be running; ``hashes`` whether to read all bytes;
+    Parameters: ``now`` ms; ``serving`` whether a server may be running; ``external``: a snapshot of a database and the
+    key, ``blobs`` the store of the bytes, where they are not in ``data_dir``; ``hashes`` whether to read all bytes;
     ``progress`` is called with the bytes done and the total.
     """
 
@@ -67,10 +68,14 @@ class InstanceCheck:
         *,
         now: int,
         serving: bool,
+        external: tuple[Path, Path] | None = None,
+        blobs: BlobStore | None = None,
         hashes: bool = True,
         progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> None:
         self._data = data_dir
+        self._database, self._key = external or (data_dir / DATABASE, data_dir / VAULT_KEY)
+        self._blobs = blobs or open_folder(data_dir)
         self._older_than = now - _UPLOAD_GRACE_MS if serving else None
         self._hashes = hashes
         self._progress = progress
@@ -82,7 +87,7 @@ class InstanceCheck:
     def _check_all(self) -> Iterator[Finding]:
         yield from self._check_permissions()
         try:
-            with reading.open_database(self._data / DATABASE) as database:
+            with reading.open_database(self._database) as database:
                 step = reading.schema_step(database)
                 yield from _check_integrity(database)
                 yield from _check_schema(step)
@@ -121,17 +126,18 @@ class InstanceCheck:
 
     def list_damaged(self) -> list[DamagedRow]:
         """Return the rows whose bytes are missing or changed."""
-        with reading.open_database(self._data / DATABASE) as database:
+        with reading.open_database(self._database) as database:
             found = (self._find_damage(row) for row in reading.list_rows(database))
             return [damage for damage in found if damage is not None]
 
     def _find_damage(self, row: reading.BlobRow) -> DamagedRow | None:
-        path = self._data / "blobs" / row.blob[:2] / row.blob
+        size = self._blobs.find_size(row.blob)
+        if size is None:
+            return DamagedRow(row, "its content is missing from the store")
+        if size != row.size:
+            return DamagedRow(row, f"its content has {size} bytes instead of {row.size}")
         try:
-            size = path.stat().st_size
-            if size != row.size:
-                return DamagedRow(row, f"its content has {size} bytes instead of {row.size}")
-            if self._hashes and row.sha256 and durable.hash_file(path)[0] != row.sha256:
+            if self._hashes and row.sha256 and durable.hash_blocks(self._blobs.read_blocks(row.blob))[0] != row.sha256:
                 return DamagedRow(row, "its content is not what was uploaded: its SHA-256 is another")
         except FileNotFoundError:
             return DamagedRow(row, "its content is missing from the store")
@@ -154,7 +160,9 @@ class InstanceCheck:
     def list_unreferenced(self, database: sqlite3.Connection) -> list[Path]:
         """Return blobs that no row refers to, and unfinished uploads."""
         known = {row.blob for row in reading.list_rows(database)}
-        blobs = [path for path in (self._data / "blobs").glob("*/*") if path.name not in known]
+        # In a shared store, bytes without a row may be uploads to other instances; a server deletes them after a day.
+        stored = [] if self._blobs.is_shared else (self._data / "blobs").glob("*/*")
+        blobs = [path for path in stored if path.name not in known]
         return sorted(path for path in [*blobs, *(self._data / "tmp").glob("*")] if self._is_old(path))
 
     def _is_old(self, path: Path) -> bool:
@@ -165,11 +173,11 @@ class InstanceCheck:
 
     def _check_secrets(self, database: sqlite3.Connection) -> Iterator[Finding]:
         sealed = offline.list_webhook_secrets(database)
-        if sealed and not (self._data / VAULT_KEY).is_file():
+        if sealed and not (self._key).is_file():
             fix = f"put {VAULT_KEY} back; without it make new webhooks"
             yield Finding("secrets", False, f"{VAULT_KEY} is missing: no webhook can be signed for", fix)
             return
-        vault = Vault(self._data / VAULT_KEY, bytes)
+        vault = Vault(self._key, bytes)
         closed = [uuid for uuid, secret in sealed if not _can_open(vault, secret, uuid)]
         for uuid in closed:
             yield Finding("secrets", False, f"{VAULT_KEY} does not open the secret of webhook {uuid}", "make it anew")

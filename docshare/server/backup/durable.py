@@ -24,11 +24,16 @@ def read_blocks(source: IO[bytes], size: int | None = None) -> "Iterable[bytes]"
 
 def hash_file(path: Path) -> tuple[str, int]:
     """Return the SHA-256 in hex and the size in bytes of a file. Raises OSError."""
-    digest, size = hashlib.sha256(), 0
     with path.open("rb", buffering=0) as source:
-        for block in read_blocks(source):
-            digest.update(block)
-            size += len(block)
+        return hash_blocks(read_blocks(source))
+
+
+def hash_blocks(blocks: Iterable[bytes]) -> tuple[str, int]:
+    """Return the SHA-256 in hex and the size in bytes of ``blocks``. Raises what they raise."""
+    digest, size = hashlib.sha256(), 0
+    for block in blocks:
+        digest.update(block)
+        size += len(block)
     return digest.hexdigest(), size
 
 

@@ -5,11 +5,13 @@ the blobs that the snapshot refers to. A blob whose row is deleted meanwhile is 
 store once the backup has ended or its process has died.
 """
 
+import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from docshare import __version__
@@ -17,7 +19,8 @@ from docshare.server.backup import durable, reading
 from docshare.server.backup.archive import Progress, Sink
 from docshare.server.backup.manifest import CONFIG, DATABASE, VAULT_KEY, BlobContent, Manifest, Member
 from docshare.server.backup.reading import BlobRow
-from docshare.server.store.blobs import BACKUP_LOCK
+from docshare.server.store.blobs import BACKUP_LOCK, REMOVAL_JOB, BlobStore, open_folder
+from docshare.server.store.database import Store
 from docshare.server.store.lock import AlreadyLocked, DirectoryLock
 
 _LOCK_ATTEMPTS, _LOCK_PAUSE_S = 100, 0.05  # a server that deletes blobs holds the lock for a moment
@@ -32,11 +35,26 @@ class BackupResult:
     written: int
 
 
+@dataclass(frozen=True)
+class ExternalParts:
+    """The parts of an instance that are not in its data directory.
+
+    ``copy_database`` writes a snapshot of a PostgreSQL database to a new SQLite file and reports the bytes, None where
+    the database is in the directory; ``hold`` keeps other instances from deleting bytes and raises AlreadyLocked;
+    ``key`` is the file that decrypts secrets; ``blobs`` the store of the bytes, None for the directory.
+    """
+
+    copy_database: Callable[[Path, Progress], None] | None
+    hold: Callable[[], AbstractContextManager[None]]
+    key: Path
+    blobs: BlobStore | None
+
+
 @dataclass
 class _BlobCollector:
     """Copy the blobs of the instance into the backup."""
 
-    root: Path
+    store: BlobStore
     sink: Sink
     progress: Progress
     found: dict[str, tuple[int, list[str]]] = field(default_factory=dict)  # size and keys, by digest
@@ -58,8 +76,8 @@ class _BlobCollector:
 
     def _copy_blob(self, row: BlobRow) -> str | None:
         """Copy the bytes of ``row`` if necessary; return their SHA-256, or None if they are missing."""
-        source = self.root / row.blob[:2] / row.blob
         try:
+            source = Path(os.fspath(self.store.path(row.blob)))
             digest, size = durable.hash_file(source)
         except FileNotFoundError:
             self.damaged[row.blob] = "missing"
@@ -82,15 +100,19 @@ def make_backup(
     now: int,
     with_key: bool = True,
     progress: Callable[[int, int], None] = lambda done, total: None,
+    external: ExternalParts | None = None,
 ) -> BackupResult:
     """Back up the instance in ``data_dir`` to ``sink``.
 
     Parameters: ``staging`` a path for the temporary copy of the database; ``now`` ms; ``with_key`` whether to include
-    the key that decrypts the secrets in the database; ``progress`` is called with the bytes done and the total. Raises
-    AlreadyLocked while another backup of the instance is running, OtherInstance, OSError, sqlite3.Error.
+    the key that decrypts the secrets in the database; ``progress`` is called with the bytes done and the total;
+    ``external`` names what is not in ``data_dir``. Raises AlreadyLocked while another backup of the instance
+    is running, OtherInstance, OSError, sqlite3.Error.
     """
-    with _hold_blobs(data_dir):
-        total = reading.database_size(data_dir / DATABASE)
+    key = external.key if external else data_dir / VAULT_KEY
+    copy = (external and external.copy_database) or partial(reading.copy_database, data_dir / DATABASE)
+    with _hold_blobs(data_dir), external.hold() if external else nullcontext():
+        total = reading.database_size(data_dir / DATABASE) if (data_dir / DATABASE).exists() else 0
         done = 0
 
         def report(count: int) -> None:
@@ -99,24 +121,26 @@ def make_backup(
             progress(min(done, total), total)
 
         try:
-            reading.copy_database(data_dir / DATABASE, staging, report)
+            copy(staging, report)
             with reading.open_database(staging, still=True) as database:
-                size = staging.stat().st_size + _compute_size(data_dir, database)
+                named = [*([(VAULT_KEY, key)] if with_key else []), (CONFIG, data_dir / CONFIG)]
+                store = (external and external.blobs) or open_folder(data_dir)
+                size = staging.stat().st_size + _compute_size(store, named, database)
                 total = size + staging.stat().st_size  # the database is read twice
                 instance = reading.instance_id(database)
                 sink.begin(size, instance)
-                files = dict(_add_named_members(data_dir, staging, sink, report, with_key))
-                store = _BlobCollector(data_dir / "blobs", sink, report)
+                files = dict(_add_named_members([(DATABASE, staging), *named], sink, report))
+                collector = _BlobCollector(store, sink, report)
                 for row in reading.list_rows(database):
-                    store.collect(row)
+                    collector.collect(row)
                 found = Manifest(
                     __version__,
                     reading.schema_step(database),
                     now,
                     reading.count_tables(database),
                     files,
-                    store.list_contents(),
-                    store.damaged,
+                    collector.list_contents(),
+                    collector.damaged,
                     instance,
                 )
         finally:
@@ -124,23 +148,32 @@ def make_backup(
         return BackupResult(found, sink.finish(found), sink.written)
 
 
-def _add_named_members(
-    data_dir: Path, database: Path, sink: Sink, progress: Progress, with_key: bool
-) -> Iterator[tuple[str, Member]]:
-    yield DATABASE, sink.add_named(DATABASE, database, progress)
-    for name in (VAULT_KEY, CONFIG) if with_key else (CONFIG,):
-        if (data_dir / name).is_file():
-            yield name, sink.add_named(name, data_dir / name, progress)
+def _add_named_members(named: list[tuple[str, Path]], sink: Sink, progress: Progress) -> Iterator[tuple[str, Member]]:
+    for name, path in named:
+        if path.is_file():
+            yield name, sink.add_named(name, path, progress)
 
 
-def _compute_size(data_dir: Path, database: sqlite3.Connection) -> int:
-    """Return the most bytes that can follow the database. The size of each blob is read from the disk too, because a
+def _compute_size(store: BlobStore, named: list[tuple[str, Path]], database: sqlite3.Connection) -> int:
+    """Return the most bytes that can follow the database. The size of each blob is read from its store too, because a
     damaged blob may be longer than its row says."""
-    size = sum((data_dir / name).stat().st_size for name in (VAULT_KEY, CONFIG) if (data_dir / name).is_file())
+    size = sum(path.stat().st_size for _, path in named if path.is_file())
     for row in reading.list_rows(database):
-        path = data_dir / "blobs" / row.blob[:2] / row.blob
-        size += max(row.size, path.stat().st_size if path.is_file() else 0)
+        size += max(row.size, store.find_size(row.blob) or 0)
     return size
+
+
+@contextmanager
+def hold_removals(store: Store) -> Iterator[None]:
+    """Keep every instance on a shared database from deleting bytes during the block. Raises AlreadyLocked."""
+    for attempt in range(_LOCK_ATTEMPTS):
+        with store.try_lock(("job", REMOVAL_JOB)) as is_mine:
+            if is_mine:
+                yield
+                return
+        if attempt < _LOCK_ATTEMPTS - 1:
+            time.sleep(_LOCK_PAUSE_S)
+    raise AlreadyLocked("the bytes of deleted files")
 
 
 @contextmanager

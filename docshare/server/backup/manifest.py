@@ -47,9 +47,10 @@ class BlobContent:
 
 @dataclass(frozen=True)
 class Manifest:
-    """``program`` the version that made it; ``schema`` the step of the database; ``created_at`` ms; ``files`` the
-    members with a name; ``blobs`` contents by SHA-256; ``damaged`` what was wrong with a blob when it was backed up, by
-    key: ``missing`` or ``changed``; ``instance`` names the instance, empty where the program that made it did not."""
+    """The content of a backup. ``program`` the version that made it; ``schema`` the step of the database;
+    ``created_at`` ms; ``files`` the members with a name; ``blobs`` contents by SHA-256; ``damaged`` what was wrong
+    with a blob when it was backed up, by key: ``missing`` or ``changed``; ``instance`` names the instance, empty
+    where the program that made it did not."""
 
     program: str
     schema: int

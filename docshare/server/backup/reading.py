@@ -70,4 +70,9 @@ def instance_id(connection: sqlite3.Connection) -> str:
     """Return an id of the instance that is kept by every restore; empty if the instance was last opened by a version
     that did not have it."""
     secret = find_secret(connection, IDENTITY_SECRET)
-    return "" if secret is None else hashlib.sha256(b"docshare instance " + secret).hexdigest()[:32]
+    return "" if secret is None else hash_identity(secret)
+
+
+def hash_identity(secret: bytes) -> str:
+    """Return the id of the instance whose identity is ``secret``."""
+    return hashlib.sha256(b"docshare instance " + secret).hexdigest()[:32]

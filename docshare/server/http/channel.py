@@ -1,4 +1,4 @@
-"""One connection of the listener: answers, refusals, and closing so that the other side can read them."""
+"""One connection of the listener: responses, rejections, and closing so that the other side can read them."""
 
 import fcntl
 import logging
@@ -22,17 +22,16 @@ from docshare.server.http.verdicts import Refusal
 LOGGER = logging.getLogger("docshare.listener")
 LINGER_SECONDS = 2.0
 LINGER_BYTES = 512 * 1024
-"""How much more of a refused body is thrown away so that its sender gets to read the answer: closing at once would
-make the kernel send a reset, and that may destroy the answer on its way."""
+"""How much of a rejected body is still read and discarded, so that its sender can read the response: closing at once
+would make the kernel send a reset, which can discard the response in transit."""
 SEND_BYTES_PER_TURN = 1024 * 1024
-"""The loop sends no more of one answer before it looks at the other connections."""
+"""The maximum that the loop sends of one response before it processes the other connections."""
 OVERLOAD_DELAY_SECONDS = 0.5
-"""An answer 429 or 503 is sent so much later. Its client then asks twice a second at most over one connection, and does
-not take from others the processor time that the answer was meant to save: twelve clients in a loop took most of a core.
-"""
+"""The delay of a 429 or 503 response. It limits a client to two requests per second and connection; without it, the
+rejected requests use the processor time that they should save: twelve clients in a loop used most of a core."""
 _OVERLOAD_STATUSES = ("429", "503")
 _PARSE_BYTES = 8 * 1024
-"""So much is parsed at once of a header block: any number of requests may be pipelined behind it."""
+"""The maximum parsed at once of a header block: any number of requests may be pipelined after it."""
 
 
 class _ServerHeadersMixin:
@@ -42,23 +41,23 @@ class _ServerHeadersMixin:
     response_headers: list[tuple[str, str]]
 
     def build_response_header(self) -> bytes:
-        """Called once for each answer."""
+        """Build the header block. waitress calls this once for each response."""
         self.response_headers.extend(self.channel.server.hooks.headers)
-        header: bytes = super().build_response_header()  # type: ignore[misc]  # of the task beside it
+        header: bytes = super().build_response_header()  # type: ignore[misc]  # of the task class
         return header
 
 
 class RefusalTask(_ServerHeadersMixin, Task):  # type: ignore[misc]  # waitress has no types
-    """Sends the answer of a request that the application never sees."""
+    """Sends the response to a request that the application never sees."""
 
     complete = True
 
     def execute(self) -> None:
-        """Called by waitress in a worker thread."""
+        """Send the response. waitress calls this in a worker thread."""
         if self.request.has_unread_body:
             self.set_close_on_finish()
         error = self.request.error
-        # waitress puts an error here if a response could not be written as a header block.
+        # waitress stores an error here if a response could not be written as a header block.
         _send_refusal(
             self, error if isinstance(error, Refusal) else self.request.build_refusal(500, "The server failed.")
         )
@@ -71,19 +70,19 @@ class ApplicationTask(_ServerHeadersMixin, WSGITask):  # type: ignore[misc]
     status: str
 
     def start(self) -> None:
-        """Called by waitress before ``execute``."""
+        """Start the task. waitress calls this before ``execute``."""
         super().start()
         if self.request.has_unread_body or self.channel.server.is_stopping:
             self.set_close_on_finish()
 
     def build_response_header(self) -> bytes:
-        """Called once for each answer."""
+        """Build the header block. waitress calls this once for each response."""
         if self.status.startswith(_OVERLOAD_STATUSES):
             self.channel.postpone(OVERLOAD_DELAY_SECONDS)
         return super().build_response_header()
 
     def get_environment(self) -> dict[str, Any]:
-        """The WSGI environment, with the form or what is wrong with it."""
+        """Return the WSGI environment, with the form or its error."""
         environ: dict[str, Any] = super().get_environment()
         if self.request.form is not None:
             environ[FORM_KEY] = self.request.form
@@ -92,8 +91,8 @@ class ApplicationTask(_ServerHeadersMixin, WSGITask):  # type: ignore[misc]
         return environ
 
     def execute(self) -> None:
-        """Called by waitress in a worker thread."""
-        # waitress itself would log the address of a request that fails, and an address holds link ids.
+        """Run the application. waitress calls this in a worker thread."""
+        # waitress itself would log the path of a failed request, and a path can contain link ids.
         try:
             self.request.finish_form()
             if self.request.error is None:
@@ -103,7 +102,7 @@ class ApplicationTask(_ServerHeadersMixin, WSGITask):  # type: ignore[misc]
                 _send_refusal(self, self.request.error)
         except ClientDisconnected:
             self.close_on_finish = True
-        except Exception as error:  # noqa: BLE001 - the sender learns of it, and the log says why
+        except Exception as error:  # noqa: BLE001 - the sender gets an error, and the log has the reason
             failure = self.request.build_failure(error)
             if not self.wrote_header:
                 self.complete = True
@@ -113,21 +112,21 @@ class ApplicationTask(_ServerHeadersMixin, WSGITask):  # type: ignore[misc]
             self.close_on_finish = True
 
     def write(self, data: bytes) -> None:
-        """Called by waitress with each block of the body.
+        """Write a block of the body.
 
-        The header block goes out with the first of them: a small answer that takes two sends makes its thread give up
-        the interpreter twice, and its reader wake up twice.
+        The header block is sent with the first block: a small response that takes two sends makes its thread release
+        the interpreter twice, and wakes the reader twice.
         """
         if data and self.has_body and self.complete and not self.wrote_header:
             self.channel.pending_header = self.build_response_header()
             self.wrote_header = True
         super().write(data)
-        if self.channel.pending_header:  # nothing of the block was sent, for the header promises no bytes
+        if self.channel.pending_header:  # nothing of the block was sent, because the headers promise no bytes
             self.channel.write_soon(b"")
 
 
 def _send_refusal(task: Task, refuse: Refusal) -> None:
-    # The path stays out of the log: it may hold link ids.
+    # The path is not logged: it can contain link ids.
     request_id = next((value for name, value in refuse.headers if name == "X-Request-Id"), None)
     facts = {"method": task.request.command or None, "status": refuse.status, "request": request_id}
     LOGGER.info("refused", extra=facts)
@@ -138,16 +137,18 @@ def _send_refusal(task: Task, refuse: Refusal) -> None:
 
 
 class Channel(HTTPChannel):  # type: ignore[misc]
-    """``server`` is the Listener that accepted the connection; ``held`` the header block that waits for its body;
-    ``peer`` the other end's address; ``served`` how many requests have come in whole; ``watched`` what the loop waits
-    for."""
+    """A connection.
+
+    ``server`` is the Listener that accepted it; ``pending_header`` the header block that is sent with its body;
+    ``peer`` the address of the other end; ``watched`` the events that the loop waits for.
+    """
 
     task_class = ApplicationTask
     error_task_class = RefusalTask
     request: RequestParser | None = None
     watched = 0
     sent_continue: bool
-    # Kept by the limiter.
+    # Maintained by the limiter.
     network: str
     phase: Phase
     phase_request_count: int
@@ -161,7 +162,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         self._has_unread_body = False
         self._is_lingering = False
         self._linger_room = LINGER_BYTES
-        self._pipelined = b""  # bytes that were pipelined behind the request that runs
+        self._pipelined = b""  # bytes that were pipelined after the running request
         self._moved_bytes = 0
         self._send_budget: int | None = None
         self._send_at = 0.0
@@ -171,11 +172,11 @@ class Channel(HTTPChannel):  # type: ignore[misc]
 
     @property
     def is_busy(self) -> bool:
-        """Whether a request is being received, runs, or is still being answered."""
+        """Return whether a request is being received, runs, or is still being answered."""
         return self.current_phase() not in (Phase.IDLE, Phase.WAITING)
 
     def current_phase(self) -> Phase:
-        """The phase this connection is in now."""
+        """Return the current phase of this connection."""
         if self._is_lingering:
             return Phase.LINGERING
         if self.total_outbufs_len:
@@ -188,45 +189,46 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         return Phase.RUNNING if request.is_paused else Phase.TRANSFERRING
 
     def transferred_bytes(self) -> int:
-        """How many bytes have come in, and gone out as far as the other end has acknowledged them."""
+        """Return how many bytes were received, and how many sent bytes the other end has acknowledged."""
         if not self.total_outbufs_len or self.socket is None:
             return self._moved_bytes
         try:
             unsent = fcntl.ioctl(self.socket, termios.TIOCOUTQ, bytes(4))
-        except OSError:  # not on this system: what was handed to it counts
+        except OSError:  # not supported by this system: count the bytes handed to it
             return self._moved_bytes
         return self._moved_bytes - int.from_bytes(unsent, sys.byteorder)
 
     def wanted_events(self) -> int:
-        """The events that this connection needs now. A worker may be about to change it."""
+        """Return the events that this connection needs now. A worker may be about to change it."""
         return (READ if self.readable() else 0) | (WRITE if self.writable() else 0)
 
     @property
     def needs_loop(self) -> bool:
-        """Whether the loop would sleep although this connection can go on; asked by a worker after a change."""
+        """Return whether the loop would sleep although this connection can proceed; called by a worker after a
+        change."""
         return bool(self.wanted_events() & ~self.watched or self._pipelined)
 
     def wake(self, request: RequestParser, error: Exception | None) -> None:
-        """Called from any thread: the body of ``request`` can be read on, or has failed with ``error``."""
+        """Resume reading the body of ``request``, or fail it with ``error``; called from any thread."""
         self.server.wake(self, None if error is None else partial(self._fail, request, error))
 
     def _fail(self, request: RequestParser, error: Exception) -> None:
-        """In the loop: answer now, although the sender may go on sending or wait."""
+        """Respond now, in the loop, although the sender may continue to send or wait."""
         with self.requests_lock:
             if self.request is not request:
-                return  # all of it has arrived meanwhile, so it is answered anyway
+                return  # all of it has arrived in the meantime, so it is answered anyway
             request.stop(error)
             self.request = None
             self._start(request)
 
     def _start(self, request: RequestParser) -> None:
-        """Hand a request to a worker; there is none before it, and the lock is held."""
+        """Pass a request to a worker; no other one is running, and the lock is held."""
         self.request_count += 1
         self.requests.append(request)
         self.server.add_task(self)
 
     def postpone(self, seconds: float) -> None:
-        """Send nothing for so long; called by a worker before it writes its answer."""
+        """Delay sending by ``seconds``; called by a worker before it writes its response."""
         self._send_at = self.server.limiter.clock() + seconds
         self.server.wake(thunk=partial(self.server.loop.postpone, self, self._send_at))
 
@@ -234,19 +236,19 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         return self._send_at > 0 and self.server.limiter.clock() < self._send_at
 
     def writable(self) -> bool:
-        """Whether there is something to send now."""
+        """Return whether there is something to send now."""
         return bool(super().writable()) and not self._is_postponed()
 
     def write_soon(self, data: Any) -> int:
-        """Send bytes, or a file, after what was ``held`` back; returns how many."""
+        """Send bytes, or a file, after the pending header block; return how many."""
         if self.pending_header:
             data, self.pending_header = self.pending_header + data, b""
         return int(super().write_soon(data))
 
     def send(self, data: bytes, do_close: bool = True) -> int:
-        """Hand ``data`` to the system; returns how many bytes it took."""
+        """Pass ``data`` to the system; return how many bytes it accepted."""
         if self._is_postponed() or (self._send_budget is not None and self._send_budget <= 0):
-            return 0  # as if the other end were slow: the loop comes back to it in its next turn
+            return 0  # as if the other end were slow: the loop returns to it in its next turn
         sent = int(super().send(data, do_close))
         self._moved_bytes += sent
         if self._send_budget is not None:
@@ -254,14 +256,14 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         return sent
 
     def service(self) -> None:
-        """Answer one request, in a worker thread."""
+        """Process one request, in a worker thread."""
         self.server.thread_state.channel = self
-        # Read before the answer is written: the loop may see all of it sent before this returns.
+        # Read before the response is written: the loop may have sent all of it before this returns.
         self._has_unread_body = any(request.has_unread_body for request in self.requests)
         super().service()
 
     def readable(self) -> bool:
-        """Whether more of this connection may be read now."""
+        """Return whether this connection can be read now."""
         if self._is_lingering:
             return not self.will_close
         return not self._pipelined and self._may_parse()
@@ -270,8 +272,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         return bool(super().readable()) and not (self.request is not None and self.request.is_paused)
 
     def handle_events(self, events: int) -> int:
-        """Read if there is something to read now; ``advance`` follows, and sends. Returns the events that came in
-        vain."""
+        """Read if possible; ``advance`` follows, and sends. Return the events that were not needed."""
         if not events & READ:
             return 0
         if not self.readable():
@@ -280,7 +281,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         return 0
 
     def advance(self) -> None:
-        """Do in the loop what can be done without new bytes: send, close, and take up what was pipelined."""
+        """Do in the loop what is possible without new bytes: send, close, and process pipelined bytes."""
         if self._fileno is not None and self.writable():
             self._send_budget = SEND_BYTES_PER_TURN
             self.handle_write()
@@ -289,7 +290,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
             self.received(self._pipelined)
 
     def handle_read(self) -> None:
-        """The socket has bytes."""
+        """Read from the socket."""
         try:
             data = self.socket.recv(self.adj.recv_bytes)
         except BlockingIOError:
@@ -307,9 +308,9 @@ class Channel(HTTPChannel):  # type: ignore[misc]
             self._linger_room -= len(data)
 
     def received(self, data: bytes) -> bool:
-        """Parse up to the end of one request, and keep what is behind it until that has been answered.
+        """Parse up to the end of one request, and keep the following bytes until it has been answered.
 
-        Thousands of tiny requests fit into one read; parsed at once, they would hold up everybody else.
+        Thousands of tiny requests fit into one read; parsing them at once would delay all other connections.
         """
         with self.requests_lock:
             if self.will_close or self.close_when_flushed:
@@ -328,7 +329,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         return True
 
     def handle_write(self) -> None:
-        """The socket takes bytes, or the connection is to be closed."""
+        """Send to the socket, or close the connection if it is due."""
         if not (self._has_unread_body and self.close_when_flushed):
             super().handle_write()
             return
@@ -339,7 +340,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
             self._linger()
 
     def _linger(self) -> None:
-        """The answer is sent: say so, and let the sender notice while some of its body is thrown away."""
+        """Half-close after the response, and discard the rest of the body until the sender notices."""
         self.close_when_flushed = False
         self._is_lingering = True
         try:
@@ -348,20 +349,20 @@ class Channel(HTTPChannel):  # type: ignore[misc]
             self.handle_close()
 
     def handle_close(self) -> None:
-        """The connection is gone: a body that was still arriving is gone too."""
+        """Clean up after the connection was closed: a body that was still arriving is discarded."""
         super().handle_close()
         self._pipelined = b""
         if self.request is not None:
             self.request.close()
 
     def del_channel(self, map: dict[int, Any] | None = None) -> None:
-        """Called by waitress before the socket is closed."""
+        """Remove the channel from the map. waitress calls this before the socket is closed."""
         if self._fileno is not None:
             self.server.limiter.remove(self)
         super().del_channel(map)
 
     def cancel(self) -> None:
-        """The server stops before a queued request has run."""
+        """Cancel a queued request because the server stops."""
         requests = self.requests
         super().cancel()
         for request in requests:

@@ -1,10 +1,11 @@
-"""Gzip for answers whose length may be seen. Standard library only.
+"""Gzip for responses whose length may be visible. Standard library only.
 
-The length of a compressed answer shows whether two parts of it are alike. An attacker who can put text into an answer
-and see its length can therefore guess the rest of it piece by piece (BREACH), or confirm that a certain address is in
-it. So nothing is compressed by default, and only views whose answers hold no text of strangers ask for it. Never: a
-page, which may hold a ticket or a CSRF token; an answer to a cookie; an answer with a credential; what readers wrote,
-because the page also contains the names and addresses of other readers.
+The length of a compressed response shows whether two parts of it are alike. An attacker who can add text to a
+response and see its length can therefore guess the rest of it piece by piece (BREACH), or confirm that it contains a
+certain address. So nothing is compressed by default, and only views whose responses contain no text of strangers
+request it. Never compressed: a page, which may contain a ticket or a CSRF token; a response to a request with a
+cookie; a response that contains a credential; text of readers, because the page also contains names and addresses of
+other readers.
 """
 
 import gzip
@@ -13,14 +14,14 @@ from functools import lru_cache
 from typing import BinaryIO
 
 MIN_BYTES = 1024
-"""Bytes; a smaller answer fits into one packet as it is."""
+"""Bytes; a smaller response fits into one packet anyway."""
 _FAST_LEVEL, _BEST_LEVEL = 4, 9
-_MAX_HEADER_CHARS = 256  # characters of a header that is looked at; browsers send 30
+_MAX_HEADER_CHARS = 256  # characters of a header that are parsed; browsers send 30
 _QUALITY = re.compile(r"\s*(?:;\s*q=(0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?))?\s*", re.ASCII)
 
 
 def accepts_gzip(accept_encoding: str | None) -> bool:
-    """Return whether a client that sends this ``Accept-Encoding`` accepts gzip and does not prefer the plain answer
+    """Return whether a client that sends this ``Accept-Encoding`` accepts gzip and does not prefer the plain response
     (RFC 9110, 12.5.3)."""
     return (
         bool(accept_encoding)
@@ -42,7 +43,7 @@ def _prefers_gzip(accept_encoding: str) -> bool:
 
 
 def open_gzip(target: BinaryIO) -> gzip.GzipFile:
-    """Open a file that compresses into ``target`` what is written into it; the caller closes both."""
+    """Open a file that compresses its data into ``target``; the caller closes both."""
     return gzip.GzipFile("", "wb", _FAST_LEVEL, target, mtime=0)
 
 
@@ -52,5 +53,5 @@ def compress_fast(body: bytes) -> bytes:
 
 
 def compress_best(body: bytes) -> bytes:
-    """Return ``body`` compressed as well as possible, for what is compressed once and sent often."""
+    """Return ``body`` compressed as well as possible, for bodies that are compressed once and sent often."""
     return gzip.compress(body, _BEST_LEVEL, mtime=0)

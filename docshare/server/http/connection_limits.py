@@ -1,4 +1,4 @@
-"""Who stays connected: deadlines of connections, and which of them makes room for a newcomer. Standard library only."""
+"""Deadlines of connections, and which connections are closed to admit new ones. Standard library only."""
 
 from collections import OrderedDict, deque
 from collections.abc import Callable
@@ -7,13 +7,13 @@ from ipaddress import IPv6Address
 from typing import Any, Protocol
 
 SHARE_DIVISOR = 4
-"""One address may hold one of so many connections. An office of 80 behind one address needs a few hundred, and its
-idle ones make room for its own newcomers."""
+"""One address may hold one in this many connections. An office of 80 behind one address needs a few hundred, and its
+idle connections are closed for its own new ones."""
 MIN_SHARE = 16
 MIN_PROGRESS_BYTES = 16 * 1024
-"""A body or an answer that moves on by less than this within the idle time is given up: about 140 bytes a second."""
+"""A body or a response that progresses by less than this in the idle time is aborted: about 140 bytes per second."""
 CHURN_SECONDS = 1.0
-"""An address that replaces all its connections faster than this is not let in: accepting costs more than refusing."""
+"""An address that replaces all its connections faster than this is rejected: accepting costs more than rejecting."""
 _GRACE_SECONDS = 2.0
 _MAX_CANDIDATES = 8
 
@@ -23,9 +23,9 @@ class Phase(IntEnum):
 
     IDLE = 0  # between two requests
     WAITING = 1  # no complete header block yet
-    LINGERING = 2  # answered, while the rest of a refused body is thrown away
-    TRANSFERRING = 3  # a body is arriving, or an answer leaving
-    RUNNING = 4  # the application is at work
+    LINGERING = 2  # answered, while the rest of a rejected body is discarded
+    TRANSFERRING = 3  # a body is being received, or a response sent
+    RUNNING = 4  # the application is running
 
 
 _EVICTION_ORDER = (
@@ -36,12 +36,12 @@ _EVICTION_ORDER = (
     (Phase.WAITING, 0.0),
     (Phase.TRANSFERRING, 0.0),
 )
-"""In this order connections are closed for newcomers, the longest in its phase first. A connection that has just come
-in gets the time to send its request, and one under way the time for its next step, as long as there are others."""
+"""The order in which connections are closed for new ones, those longest in their phase first. A new connection gets
+time to send its request, and an active one time for its next step, as long as there are others."""
 
 
 class TrackedConnection(Protocol):
-    """A connection. ``peer`` is the address of the other end; the rest belongs to the limiter."""
+    """A connection. ``peer`` is the address of the other end; the limiter maintains the rest."""
 
     peer: str
     network: str
@@ -51,14 +51,14 @@ class TrackedConnection(Protocol):
     phase_bytes: int
 
     def transferred_bytes(self) -> int:
-        """How many bytes have moved between the two ends so far, in both directions."""
+        """Return how many bytes have been transferred so far, in both directions."""
 
     def handle_close(self) -> None:
-        """Close the connection; the limiter forgets it."""
+        """Close the connection; the limiter removes it."""
 
 
 class _PhaseQueues:
-    """Connections of everybody or of one address, by phase, the longest in it first."""
+    """The connections of all addresses or of one, by phase, those longest in it first."""
 
     def __init__(self) -> None:
         self.size = 0
@@ -71,9 +71,9 @@ class _PhaseQueues:
 class ConnectionLimiter:
     """All connections of a server, at most ``limit``.
 
-    ``share`` is how many of them one address may hold, unless ``is_exempt(address)``. ``clock`` gives monotonic
-    seconds; ``seconds`` is how long a connection may stay in each phase (no entry: as long as it takes). ``closed`` and
-    ``refused`` count what was done to make room.
+    ``share`` is the maximum of one address, unless ``is_exempt(address)``. ``clock`` returns monotonic seconds;
+    ``seconds`` is how long a connection may stay in each phase (no entry: no limit). ``closed`` and ``refused`` count
+    the connections closed or refused because of the limits.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class ConnectionLimiter:
         return self._all.size
 
     def admit(self, peer: str) -> bool:
-        """Whether another connection from ``peer`` may come in, after making room for it if there is none."""
+        """Return whether another connection from ``peer`` is accepted, after closing another one if necessary."""
         own = self._by_network.get(network_key(peer))
         if own is not None and own.size >= self.share and not self._is_exempt(peer):
             admitted = self._evict(own, at_least=CHURN_SECONDS)
@@ -107,11 +107,11 @@ class ConnectionLimiter:
         return admitted
 
     def make_room(self) -> bool:
-        """Close the connection that is missed least; returns whether there was one."""
+        """Close the least important connection; return whether there was one."""
         return self._evict(self._all)
 
     def add(self, member: TrackedConnection) -> None:
-        """A connection has been accepted."""
+        """Add an accepted connection."""
         member.network = network_key(member.peer)
         member.phase, member.phase_request_count, member.phase_since, member.phase_bytes = (
             Phase.WAITING,
@@ -124,7 +124,7 @@ class ConnectionLimiter:
             queues.by_phase[Phase.WAITING][member] = None
 
     def remove(self, member: TrackedConnection) -> None:
-        """A connection is closed."""
+        """Remove a closed connection."""
         own = self._by_network[member.network]
         for queues in (self._all, own):
             queues.size -= 1
@@ -133,7 +133,7 @@ class ConnectionLimiter:
             del self._by_network[member.network]
 
     def update(self, member: TrackedConnection, phase: Phase, turns: int) -> None:
-        """``member`` is in ``phase`` now, with its request number ``turns``."""
+        """Record that ``member`` is in ``phase`` now, with its request number ``turns``."""
         if phase is member.phase and turns == member.phase_request_count:
             if phase is Phase.TRANSFERRING and member.transferred_bytes() - member.phase_bytes >= MIN_PROGRESS_BYTES:
                 self._enter_phase(member, phase)
@@ -158,7 +158,7 @@ class ConnectionLimiter:
             member.phase_bytes = member.transferred_bytes()
 
     def _evict(self, queues: _PhaseQueues, at_least: float = 0.0) -> bool:
-        """Close one of ``queues`` that has been in its phase for ``at_least`` seconds."""
+        """Close one of ``queues`` that has been in its phase for at least ``at_least`` seconds."""
         now = self.clock()
         for phase, seconds in _EVICTION_ORDER:
             for _ in range(_MAX_CANDIDATES):
@@ -172,7 +172,8 @@ class ConnectionLimiter:
         return False
 
     def _has_progressed(self, member: TrackedConnection) -> bool:
-        """Whether bytes have moved unseen, because the system buffers them; then ``member`` starts afresh."""
+        """Return whether bytes were transferred unnoticed, because the system buffers them; if so, restart its
+        deadline."""
         if (
             member.phase is not Phase.TRANSFERRING
             or member.transferred_bytes() - member.phase_bytes < MIN_PROGRESS_BYTES
@@ -183,10 +184,10 @@ class ConnectionLimiter:
 
 
 class FairQueue:
-    """Requests that wait for a worker, one at a time from each address: one address waits behind itself only.
+    """Requests that wait for a worker, fair between addresses: one address only waits for its own requests.
 
-    Addresses take turns in rounds; one that has not been in the last round goes first, every other time. Has the
-    methods of a deque that waitress uses; the lock of waitress guards them.
+    Addresses take turns in rounds; one that was not in the last round is first every other time. It has the methods
+    of a deque that waitress uses; the lock of waitress protects them.
     """
 
     def __init__(self) -> None:
@@ -208,7 +209,7 @@ class FairQueue:
         self._queues[channel.network].append(channel)
 
     def popleft(self) -> Any:
-        """The channel whose request is next; there must be one."""
+        """Return the channel whose request is next; there must be one."""
         while True:
             networks = (
                 self._rounds if self._rounds and (self._rounds_next or not self._new_networks) else self._new_networks

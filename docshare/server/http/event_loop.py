@@ -1,7 +1,7 @@
-"""The loop of the listener: a descriptor is registered once, and its interest changes only when it has changed.
+"""The loop of the listener: a descriptor is registered once, and its events are updated only when they have changed.
 
-waitress asks every connection before every turn and accepts one newcomer a turn; with thousands of silent connections
-each newcomer waits for as many questions.
+waitress polls every connection in every turn and accepts one new connection per turn; with thousands of idle
+connections each new one waits for as many polls.
 """
 
 import selectors
@@ -14,10 +14,10 @@ from docshare.server.http.channel import Channel
 
 
 class EventLoop(dict[int, Any]):
-    """The map of descriptors that waitress keeps, and the selector behind it. Used by one thread, but for ``notice``.
-    ``clock`` gives monotonic seconds.
+    """The map of descriptors that waitress maintains, and the selector behind it.
 
-    Handlers other than a Channel only read: their ``handle_read_event`` is called while they are not paused.
+    Used by one thread, except for ``schedule``. ``clock`` returns monotonic seconds. Handlers other than a Channel
+    only read: their ``handle_read_event`` is called while they are not paused.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
@@ -28,20 +28,20 @@ class EventLoop(dict[int, Any]):
         self._scheduled: deque[Channel] = deque()
 
     def __setitem__(self, descriptor: int, handler: Any) -> None:
-        """Called by waitress when a handler gets its descriptor."""
+        """Register a handler. waitress calls this when it gets its descriptor."""
         super().__setitem__(descriptor, handler)
         self._selector.register(descriptor, READ, handler)
         handler.watched = READ
 
     def __delitem__(self, descriptor: int) -> None:
-        """Called by waitress before a handler closes its descriptor."""
+        """Unregister a handler. waitress calls this before it closes its descriptor."""
         handler = self.pop(descriptor)
         if handler.watched:
             self._selector.unregister(descriptor)
         handler.watched = 0
 
     def watch(self, handler: Any, events: int) -> None:
-        """Have ``handler`` called for ``events`` and nothing else."""
+        """Call ``handler`` for ``events`` and nothing else."""
         if events == handler.watched:
             return
         if not events:
@@ -53,26 +53,26 @@ class EventLoop(dict[int, Any]):
         handler.watched = events
 
     def schedule(self, channel: Channel) -> None:
-        """Look at ``channel`` again in this turn or the next; from any thread. The loop is not woken for it."""
+        """Process ``channel`` again in this turn or the next; from any thread. This does not wake the loop."""
         self._scheduled.append(channel)
 
     def postpone(self, channel: Channel, until: float) -> None:
-        """Look at ``channel`` again at ``until``. Calls come in the order of their moments."""
+        """Process ``channel`` again at ``until``. Calls come in the order of their times."""
         self._postponed.append((until, channel))
 
     def run_once(self, timeout: float, settled: Callable[[Channel], None]) -> None:
-        """Wait up to ``timeout`` seconds for events and handle them; ``settled`` is called with each open channel
-        that was looked at."""
+        """Wait up to ``timeout`` seconds for events and handle them; call ``settled`` with each processed open
+        channel."""
         if self._postponed:
             timeout = min(timeout, max(0.0, self._postponed[0][0] - self._clock()))
         ready = self._selector.select(timeout)
         while self._postponed and self._postponed[0][0] <= self._clock():
             self._scheduled.append(self._postponed.popleft()[1])
-        # Newcomers last: they may cost the place of one whose request has arrived in the meantime.
+        # New connections last: they may displace a connection whose request has arrived in the meantime.
         ready.sort(key=lambda event: event[0].data.accepting)
         for key, events in ready:
             handler = key.data
-            # One that was handled before it in this turn may have closed it, and its number may be taken again.
+            # A handler processed earlier in this turn may have closed it, and its number may be in use again.
             if handler._fileno != key.fd:
                 continue
             try:
@@ -90,15 +90,15 @@ class EventLoop(dict[int, Any]):
                 channel.handle_error()
 
     def close(self) -> None:
-        """Let go of the selector; all handlers must have been closed."""
+        """Close the selector; all handlers must have been closed."""
         self._selector.close()
 
     def _advance_channel(self, channel: Channel, settled: Callable[[Channel], None], unwanted: int = 0) -> None:
-        """Do what ``channel`` can do at once, and register what it waits for."""
+        """Do what ``channel`` can do now, and register the events it waits for."""
         channel.advance()
         while channel._fileno is not None:
             wanted = channel.wanted_events()
-            # A client that waits for its answer sends nothing, so the registration can stay until something comes.
+            # A client that waits for its response sends nothing, so the registration can stay until an event occurs.
             self.watch(channel, wanted | (channel.watched & READ & ~unwanted))
             # A worker that reads "watched" before this changes it leaves the rest to this thread.
             if not channel.wanted_events() & ~channel.watched:

@@ -1,7 +1,7 @@
 """Faults of the host: a full or failing disk, a read-only data directory, no descriptors, no memory.
 
-They are nobody's mistake and pass without a restart, so every shell answers them alike: 503 with ``Retry-After``, and
-one line in the log without a traceback.
+They are not caused by the caller and end without a restart, so all shells handle them alike: 503 with
+``Retry-After``, and one line in the log without a traceback.
 """
 
 import errno
@@ -13,14 +13,15 @@ from typing import NamedTuple
 
 from docshare.contract.problems import Problem
 from docshare.server.logs import LOGGER
+from docshare.server.store.blobs import StorageUnreachableError
 
 RETRY_AFTER_S = 30
-"""Seconds after which a client may try again."""
+"""Seconds after which a client may retry."""
 _LOG_INTERVAL_S = 10.0
 
 
 class HostFault(NamedTuple):
-    """``detail`` for everybody; ``hint`` for the operator; ``log`` the line of the log."""
+    """A fault: ``detail`` for everybody; ``hint`` for the operator; ``log`` the line of the log."""
 
     detail: str
     hint: str
@@ -72,6 +73,12 @@ _DATABASE_REFUSES = HostFault(
     "the database refuses to write",
 )
 
+STORAGE_UNREACHABLE = HostFault(
+    "The server cannot reach its storage.",
+    "Check that the store of DOCSHARE_STORAGE_URL answers and accepts the credentials.",
+    "the storage cannot be reached",
+)
+
 _BY_ERRNO = {
     errno.ENOSPC: _DISK_FULL,
     errno.EDQUOT: _DISK_FULL,
@@ -93,8 +100,8 @@ _BY_SQLITE = {
     sqlite3.SQLITE_BUSY: _DATABASE_BUSY,
     sqlite3.SQLITE_PROTOCOL: _DATABASE_BUSY,
 }
-# By the first characters of the SQLSTATE (Appendix A of PostgreSQL's manual). Lost connections have none; class 08
-# stands for them.
+# By the first characters of the SQLSTATE (Appendix A of PostgreSQL's manual). Lost connections have none and are
+# mapped to class 08.
 _BY_SQLSTATE = {
     "08": _DATABASE_UNREACHABLE,
     "28": _DATABASE_UNREACHABLE,
@@ -110,6 +117,7 @@ _BY_SQLSTATE = {
     "55P03": _DATABASE_BUSY,
     "XX001": DATABASE_DAMAGED,
 }
+_DISCONNECTED = ("08", "57P")  # of the connection; by the server, which stops or restarts
 _PRIMARY_CODE_MASK = 0xFF  # the low byte of an extended result code of SQLite is its primary code
 
 
@@ -117,6 +125,8 @@ def find_fault(error: BaseException) -> HostFault | None:
     """Return the fault of the host that ``error`` reports, or None for any other exception."""
     if isinstance(error, MemoryError):
         return _OUT_OF_MEMORY
+    if isinstance(error, StorageUnreachableError):
+        return STORAGE_UNREACHABLE
     found = _find_sqlite_code(error)
     if found is not None:
         return _BY_SQLITE.get(found & _PRIMARY_CODE_MASK)
@@ -135,13 +145,15 @@ def to_problem(error: BaseException) -> Problem | None:
 
 
 def may_have_committed(error: BaseException) -> bool:
-    """Return whether a transaction that ended with ``error`` may come back after a crash.
+    """Return whether a transaction that ended with ``error`` may be restored after a crash.
 
-    A failed ``fsync`` leaves the commit in the log of the database. Bytes that its rows name must stay until the next
-    start, which removes them if the rows are gone.
+    A failed ``fsync`` leaves the commit in the log of SQLite, and a connection to PostgreSQL may break after a commit.
+    Bytes that its rows name must stay; those without a row are found as orphans.
     """
     found = _find_sqlite_code(error)
-    return found is not None and found & _PRIMARY_CODE_MASK == sqlite3.SQLITE_IOERR
+    if found is not None:
+        return found & _PRIMARY_CODE_MASK == sqlite3.SQLITE_IOERR
+    return (_find_sqlstate(error) or "").startswith(_DISCONNECTED)
 
 
 _last_logged: dict[str, float] = {}
@@ -149,7 +161,7 @@ _log_lock = threading.Lock()
 
 
 def log_error(error: BaseException, message: str, **facts: object) -> None:
-    """Log ``error``: a fault of the host in one line, at most every ten seconds; anything else with its traceback."""
+    """Log ``error``: a fault of the host in one line, at most every ten seconds; any other with its traceback."""
     fault = find_fault(error)
     if fault is None:
         LOGGER.error(message, exc_info=error, extra=facts)
@@ -180,7 +192,7 @@ def _is_connection_error(error: BaseException) -> bool:
 
 
 def _find_driver_error(error: BaseException) -> BaseException:
-    """Return what peewee wraps, twice where it connects first."""
+    """Return the driver's error that peewee wraps, twice if it connects first."""
     while isinstance(inner := getattr(error, "orig", None), BaseException):
         error = inner
     return error

@@ -1,4 +1,4 @@
-"""Takes forms apart and writes their files beside the loop, so that a slow disk holds up nobody else's request."""
+"""Parses forms and writes their files outside the loop, so that a slow disk does not delay other requests."""
 
 import threading
 from collections import deque
@@ -9,15 +9,15 @@ from docshare.server.http.multipart import FormParser, ReceivedForm
 
 MAX_PENDING_BYTES = 2 * 1024 * 1024
 RESUME_PENDING_BYTES = 512 * 1024
-"""Bytes of one form that wait for the disk: from the most on its connection is not read, until only the least is left.
-In between the loop sleeps, instead of being woken for each block."""
+"""Bytes of one form that wait for the disk: above ``MAX_PENDING_BYTES`` its connection is not read until they fall to
+``RESUME_PENDING_BYTES``. In between the loop sleeps, instead of being woken for each block."""
 
 
 class FormWriter:
     """Feeds ``parser`` in the thread of ``writer``, one block after the other.
 
-    ``held_up``: so much waits that the sender should. ``wake(None)`` is called, in the writer's thread, when that is
-    over, ``wake(error)`` when the form has failed: what comes afterwards is thrown away.
+    ``is_paused``: too much is queued, so the sender must pause. ``wake(None)`` is called, in the writer's thread,
+    when it can resume, ``wake(error)`` when the form has failed: later blocks are discarded.
     """
 
     def __init__(self, parser: FormParser, writer: Executor, wake: Callable[[Exception | None], None]) -> None:
@@ -45,7 +45,7 @@ class FormWriter:
                 self._writer.submit(self._drain)
 
     def finish(self) -> ReceivedForm:
-        """Wait until everything is written; returns the whole form or raises what has gone wrong with it."""
+        """Wait until everything is written; return the complete form or raise the error of writing it."""
         with self._condition:
             self._condition.wait_for(lambda: not self._running)
         if self.error is not None:
@@ -53,7 +53,7 @@ class FormWriter:
         return self._parser.finish()
 
     def discard(self) -> None:
-        """Remove the files of the form that have not been kept, at the latest when the running write has ended."""
+        """Remove the files of the form that were not kept, at the latest when the running write has ended."""
         with self._condition:
             self._is_discarded = True
             self._blocks.clear()
@@ -62,7 +62,7 @@ class FormWriter:
         self._parser.discard()
 
     def _drain(self) -> None:
-        """Write the blocks that are there, then let other forms have the thread."""
+        """Write the queued blocks, then yield the thread to other forms."""
         for _ in range(len(self._blocks)):
             self._write_one()
         with self._condition:
@@ -82,7 +82,7 @@ class FormWriter:
             block = self._blocks.popleft()
         try:
             self._parser.feed(block)
-        except Exception as error:  # noqa: BLE001 - raised again by finish, or handed to wake
+        except Exception as error:  # noqa: BLE001 - raised again by finish, or passed to wake
             self.error = error
         with self._condition:
             self._pending_bytes -= len(block)

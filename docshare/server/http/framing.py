@@ -23,14 +23,14 @@ _FIELD_LINE = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+):([\t\x20-\x7e\x80-\xf
 _HOST = re.compile(rb"(?:\[[0-9A-Fa-f:.]+\]|[0-9A-Za-z._~-]+)(?::[0-9]{1,5})?")
 _ABSOLUTE_URL_PREFIX = re.compile(rb"https?://[^/?#]+(?=[/?#]|$)", re.IGNORECASE)
 _CHUNK_LINE = re.compile(rb"([0-9A-Fa-f]{1,15})(?:;[\t\x20-\x7e\x80-\xff]*)?")
-# More digits than any body has: the number is too large whatever they are.
+# More digits than any accepted body needs: the number is too large in any case.
 _MAX_LENGTH_DIGITS = 18
-# A proxy that takes "_" for "-" would see these where this server sees an unknown header.
+# A proxy that treats "_" as "-" would recognize these, while this server sees an unknown header.
 _FRAMING_FIELDS = frozenset({b"content-length", b"transfer-encoding", b"host"})
 
 
 class FramingError(Exception):
-    """The request cannot be delimited for sure, so the connection must be closed; ``status`` 400, 413, 431 or 501."""
+    """The end of the request is unknown, so the connection must be closed; ``status`` 400, 413, 431 or 501."""
 
     def __init__(self, status: int, detail: str) -> None:
         super().__init__(detail)
@@ -44,9 +44,10 @@ class BodyTooLargeError(Exception):
 
 @dataclass(frozen=True)
 class Framing:
-    """How long the body is: ``content_length`` bytes as declared (None if not), or in chunks.
+    """The length of the body: ``content_length`` bytes as declared (None if not), or in chunks.
 
-    ``head``: the header block again, without white space around the values: waitress takes quadratic time over that.
+    ``normalized_head``: the header block without white space around the values, for which waitress needs quadratic
+    time.
     """
 
     content_length: int | None
@@ -55,10 +56,11 @@ class Framing:
 
 
 def parse_framing(block: bytes) -> Framing:
-    """Check a header block, its request line and both final line breaks included.
+    """Check a header block, including its request line and both final line breaks.
 
     Raises FramingError for anything that is malformed or ambiguous: line folding, bare CR or LF, control characters,
-    a missing or doubled Host, a doubled Content-Length or Transfer-Encoding, both at once, any coding but ``chunked``.
+    a missing or doubled Host, a doubled Content-Length or Transfer-Encoding, both at once, any coding but
+    ``chunked``.
     """
     request_line, *lines = block[:-4].split(b"\r\n")
     match = _REQUEST_LINE.fullmatch(request_line)
@@ -83,8 +85,8 @@ def parse_framing(block: bytes) -> Framing:
 
 
 def parse_target_path(head: bytes) -> str | None:
-    """The decoded path of a header block that may be malformed or incomplete, None if there is none to see, or one too
-    long to be worth looking at."""
+    """Return the decoded path of a header block that may be malformed or incomplete; None if it is missing or too
+    long."""
     if len(head) > _MAX_LINE_BYTES and b"\r\n" not in head[:_MAX_LINE_BYTES]:
         return None
     match = _LENIENT_REQUEST_LINE.match(head)
@@ -137,7 +139,7 @@ def _parse_content_length(values: list[bytes]) -> int | None:
 
 
 class FixedBody:
-    """A body of ``length`` bytes. ``received`` hands it on to ``take``; ``completed`` once all of it was seen."""
+    """A body of ``length`` bytes. ``receive`` passes it to ``take``; ``completed`` once all of it was received."""
 
     def __init__(self, length: int, take: Callable[[bytes], None]) -> None:
         self._remaining = length
@@ -146,7 +148,7 @@ class FixedBody:
         self.is_complete = False
 
     def receive(self, data: bytes) -> int:
-        """Use what belongs to the body; returns how many bytes of ``data`` that were."""
+        """Consume the part of ``data`` that belongs to the body; return its length."""
         block = data[: self._remaining] if len(data) > self._remaining else data
         self.size += len(block)
         self._remaining -= len(block)
@@ -156,7 +158,7 @@ class FixedBody:
 
 
 class ChunkedBody:
-    """A chunked body of at most ``limit`` decoded bytes; ``size`` counts what was decoded so far.
+    """A chunked body of at most ``limit`` decoded bytes; ``size`` counts the bytes decoded so far.
 
     Malformed chunks, endless chunk lines or trailers and floods of tiny chunks raise FramingError 400; a body beyond
     ``limit`` raises BodyTooLargeError.
@@ -175,7 +177,7 @@ class ChunkedBody:
         self.is_complete = False
 
     def receive(self, data: bytes) -> int:
-        """Use what belongs to the body; returns how many bytes of ``data`` that were."""
+        """Consume the part of ``data`` that belongs to the body; return its length."""
         carried = len(self._rest)
         data = self._rest + data if carried else data
         at = 0
@@ -187,7 +189,7 @@ class ChunkedBody:
             self._take(blocks[0] if len(blocks) == 1 else b"".join(blocks))
         return (at if self.is_complete else len(data)) - carried
 
-    # Each state reads ``data`` from ``at`` and returns where the next one goes on, or -1 if it needs more bytes.
+    # Each state reads ``data`` from ``at`` and returns where the next one continues, or -1 if it needs more bytes.
 
     def _find_line_end(self, data: bytes, at: int, limit: int) -> int:
         end = data.find(b"\r\n", at, at + limit + 2)

@@ -1,20 +1,20 @@
-"""Response headers that carry text from outside, so encoded that nothing can break out of them."""
+"""Response headers with text from outside, encoded so that it cannot inject other headers or parameters."""
 
 import re
 from urllib.parse import quote
 
-# RFC 8187 attr-char beyond letters and digits.
+# RFC 8187 attr-char other than letters and digits.
 _ATTR_CHARS = "!#$&+-.^_`|~"
-# Characters that all parsers of a quoted string read alike: without quotes, backslash, percent sign and controls;
-# ASCII.
+# Characters that all parsers of a quoted string read alike: ASCII without quotes, backslash, percent sign and
+# controls.
 _SAFE_NAME = re.compile(r"[ !#$&-\[\]-~]+")
 _UNSAFE_CHAR = re.compile(r"[^ !#$&-\[\]-~]")
 
 
 def content_disposition(kind: str, filename: str) -> str:
-    """``Content-Disposition`` of ``kind`` (``inline`` or ``attachment``) for a file of that name (RFC 6266).
+    """Return ``Content-Disposition`` of ``kind`` (``inline`` or ``attachment``) for a file of that name (RFC 6266).
 
-    A name that clients would read differently is sent twice: as ASCII for old ones, and exact in ``filename*``.
+    A name that clients could read differently is sent twice: as ASCII for old clients, and exactly in ``filename*``.
     """
     if _SAFE_NAME.fullmatch(filename):
         return f'{kind}; filename="{filename}"'

@@ -1,11 +1,12 @@
-"""Answer ``/healthz``: 200 when the database and the storage work. ``/healthz?details`` reports as JSON which of them
-work, and which layers confine the processes that open documents.
+"""Answer ``/healthz``: 200 when the database and the storage work.
 
-With the token of a probe (``?probe=``) the server also records how the request arrived, for ``docshare doctor``.
+``/healthz?details`` reports as JSON which of them work, whether Redis responds if there is one, and which layers
+confine the processes that open documents. An instance that cannot reach Redis still serves everybody and returns 200,
+so that proxies keep it in service. With the token of a probe (``?probe=``) the server also records how the request
+arrived, for ``docshare doctor``.
 """
 
 import json
-import os
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -32,10 +33,14 @@ def probe_token(query: str) -> str:
 
 def _report_health() -> Response:
     _record_probe()
-    parts = {"database": current_runtime().db.is_answering(), "storage": _is_storage_writable()}
+    runtime = current_runtime()
+    parts = {"database": runtime.db.is_answering(), "storage": runtime.blobs.is_writable()}
     healthy = all(parts.values())
     if "details" in request.args:
-        body = {"status": "ok" if healthy else "unavailable", **parts, "confinement": _describe_confinement()}
+        status = "ok" if healthy else "unavailable"
+        body = {"status": status, **parts, **_describe_redis(), "confinement": _describe_confinement()}
+        if runtime.db.is_shared:
+            body["instance"] = runtime.config.process_name
         return _build_response(json.dumps(body), 200 if healthy else 503, "application/json")
     return _text_response(*(("ok\n", 200) if healthy else ("unavailable\n", 503)))
 
@@ -65,6 +70,12 @@ def _record_probe() -> bool:
     return True
 
 
+def _describe_redis() -> dict[str, bool]:
+    """Return whether Redis responds; nothing for an instance without Redis."""
+    shared = current_runtime().shared
+    return {} if shared is None else {"redis": shared.is_answering()}
+
+
 def _describe_confinement() -> dict[str, Any]:
     """Return the names of the active and of the missing layers, or neither before the first measurement."""
     found: dict[str, Any] = {"required": current_runtime().confinement.required}
@@ -82,8 +93,3 @@ def _text_response(text: str, status: int) -> Response:
 
 def _build_response(text: str, status: int, content_type: str) -> Response:
     return Response(text, status, headers={"Cache-Control": "no-store"}, content_type=content_type)
-
-
-def _is_storage_writable() -> bool:
-    data_dir = current_runtime().config.data_dir
-    return all(os.access(data_dir / name, os.W_OK | os.X_OK) for name in ("blobs", "tmp"))

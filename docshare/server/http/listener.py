@@ -4,6 +4,7 @@ import errno
 import logging
 import resource
 import selectors
+import socket
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -26,13 +27,13 @@ from docshare.server.store.blobs import PartialFile
 
 LOGGER = logging.getLogger("docshare.listener")
 MAX_BODY_BYTES = 2 * GB + 8 * MB
-"""The largest plan's file and what a form puts around it."""
+"""The file limit of the largest plan plus the overhead of a form."""
 MAX_HEADER_BYTES = 64 * 1024
 RECEIVE_BYTES = 256 * 1024
-"""One read of a socket; a larger one is not faster, and waitress's default is three times slower."""
+"""Bytes per read of a socket; a larger value is not faster, and waitress's default is three times slower."""
 MAX_CONNECTIONS = 2000
-_DESCRIPTORS_PER_CONNECTION = 2  # its socket, and perhaps a partial file
-_RESERVED_DESCRIPTORS = 512  # the database, documents being read, pipes to workers; where there are few, half of them
+_DESCRIPTORS_PER_CONNECTION = 2  # its socket, and possibly a partial file
+_RESERVED_DESCRIPTORS = 512  # the database, open documents, pipes to workers; half of them if there are few
 _BACKLOG = 4096
 _MAX_ACCEPTS_PER_TURN = 64
 _MAX_ACCEPT_FAILURES = 4
@@ -42,16 +43,27 @@ _LOG_INTERVAL_SECONDS = 60.0
 
 
 class Listener(TcpWSGIServer):  # type: ignore[misc]  # waitress has no types
-    """One listening socket of a Server, in its ``loop``; ``limiter`` counts the connections of all of them."""
+    """One listening socket of a Server, in its ``loop``; ``limiter`` counts the connections of all sockets.
+
+    ``is_shared``: other processes accept from the same socket, so each accepts one connection per turn and leaves the
+    next one to an idle process.
+    """
 
     channel_class = Channel
 
     def __init__(
-        self, *arguments: Any, loop: EventLoop, limiter: ConnectionLimiter, hooks: ListenerHooks, **settings: Any
+        self,
+        *arguments: Any,
+        loop: EventLoop,
+        limiter: ConnectionLimiter,
+        hooks: ListenerHooks,
+        is_shared: bool,
+        **settings: Any,
     ) -> None:
         self.loop = loop
         self.limiter = limiter
         self.hooks = hooks
+        self._max_accepts = 1 if is_shared else _MAX_ACCEPTS_PER_TURN
         self.is_stopping = False
         self.thread_state = threading.local()
         # Re-entrant: a signal handler that calls stop may interrupt the loop anywhere.
@@ -59,17 +71,17 @@ class Listener(TcpWSGIServer):  # type: ignore[misc]  # waitress has no types
         super().__init__(*arguments, map=loop, **settings)
 
     def handle_accept(self) -> None:
-        """Take in those who wait, as many as one turn may."""
+        """Accept waiting connections, up to the limit of one turn."""
         failures = 0
-        # Few at a time where there is little room: each gets some turns in which its request can arrive.
-        for _ in range(max(1, min(_MAX_ACCEPTS_PER_TURN, self.limiter.limit // 8))):
+        # Few at a time if there is little room: each gets some turns in which its request can arrive.
+        for _ in range(max(1, min(self._max_accepts, self.limiter.limit // 8))):
             try:
                 sock, address = self.socket.accept()
             except BlockingIOError:
                 return
             except OSError as error:
                 if error.errno not in _EXHAUSTED_ERRNOS:
-                    continue  # it has gone already
+                    continue  # the client has closed it already
                 failures += 1
                 if failures > _MAX_ACCEPT_FAILURES or not self.limiter.make_room():
                     self.loop.watch(self, 0)  # it would be reported again and again; ``resume`` follows
@@ -85,15 +97,15 @@ class Listener(TcpWSGIServer):  # type: ignore[misc]  # waitress has no types
                 sock.close()
 
     def resume(self) -> None:
-        """Accept again after the system had no descriptor to spare."""
+        """Accept again after the system had no free descriptors."""
         if not self.is_stopping:
             self.loop.watch(self, selectors.EVENT_READ)
 
     def pull_trigger(self) -> None:
-        """Called by waitress in the thread of a worker that has changed its connection: wake the loop if need be.
+        """Wake the loop if necessary. waitress calls this in the thread of a worker that has changed its connection.
 
-        An ordinary request needs that not: its client waits for the answer, which has been sent, and the loop still
-        waits for the client's next request.
+        An ordinary request does not need it: the response has been sent, and the loop still waits for the client's
+        next request.
         """
         channel: Channel = self.thread_state.channel
         self.loop.schedule(channel)
@@ -101,34 +113,41 @@ class Listener(TcpWSGIServer):  # type: ignore[misc]  # waitress has no types
             self.wake()
 
     def wake(self, channel: Channel | None = None, thunk: Callable[[], None] | None = None) -> None:
-        """Wake the loop, have it call ``thunk`` and look at ``channel``; from any thread."""
+        """Wake the loop, call ``thunk`` in it and process ``channel``; from any thread."""
         if thunk is not None:
             with self.trigger.lock:
                 self.trigger.thunks.append(thunk)
         if channel is not None:
             self.loop.schedule(channel)
-        # A worker may outlive the server, and the descriptor may then be somebody else's.
+        # A worker may outlive the server, and the descriptor may then be in use by another file.
         with self._wake_lock:
             if not self.trigger._closed:
                 self.trigger.pull_trigger()
 
     def stop_accepting(self) -> None:
-        """Close the listening socket; connections live on."""
+        """Close the listening socket; connections stay open."""
         self.is_stopping = True
         wasyncore.dispatcher.close(self)
 
     def close(self) -> None:
-        """Let go of everything; the loop must have ended."""
+        """Close all resources; the loop must have ended."""
         self.stop_accepting()
         with self._wake_lock:
             self.trigger.close()
 
 
 class Server:
-    """Serves one application on all addresses of one host. ``host`` and ``port`` are those really bound."""
+    """Serves one application on all addresses of one host. ``host`` and ``port`` are those actually bound."""
 
     def __init__(
-        self, app: WSGIApplication, adjustments: Adjustments, hooks: ListenerHooks, limiter: ConnectionLimiter
+        self,
+        app: WSGIApplication,
+        adjustments: Adjustments,
+        hooks: ListenerHooks,
+        limiter: ConnectionLimiter,
+        sockets: Sequence[socket.socket],
+        *,
+        is_shared: bool,
     ) -> None:
         self._hooks = hooks
         self._loop = EventLoop(limiter.clock)
@@ -138,42 +157,35 @@ class Server:
         self._stop_by: float | None = None
         self._dispatcher = ThreadedTaskDispatcher()
         self._dispatcher.queue = FairQueue()
-        self._listeners: list[Listener] = []
-        try:
-            for family, kind, protocol, address in adjustments.listen:
-                if self._listeners and address[1] == 0:  # port 0 was asked for: one free port serves all addresses
-                    address = (address[0], self.port, *address[2:])
-                self._listen(app, adjustments, (family, kind, protocol, address))
-        except OSError:
-            wasyncore.close_all(self._loop)
-            self._loop.close()
-            raise
+        self._listeners = [
+            Listener(
+                app,
+                loop=self._loop,
+                limiter=self.limiter,
+                dispatcher=self._dispatcher,
+                adj=adjustments,
+                sockinfo=(sock.family, sock.type, sock.proto, sock.getsockname()),
+                hooks=self._hooks,
+                is_shared=is_shared,
+                _sock=sock,
+                bind_socket=False,
+            )
+            for sock in sockets
+        ]
         self._dispatcher.set_thread_count(adjustments.threads)
-
-    def _listen(self, app: WSGIApplication, adjustments: Adjustments, sockinfo: Any) -> None:
-        listener = Listener(
-            app,
-            loop=self._loop,
-            limiter=self.limiter,
-            dispatcher=self._dispatcher,
-            adj=adjustments,
-            sockinfo=sockinfo,
-            hooks=self._hooks,
-        )
-        self._listeners.append(listener)
 
     @property
     def host(self) -> str:
-        """The first address, as numbers."""
+        """Return the first address, as an IP address."""
         return str(self._listeners[0].effective_host)
 
     @property
     def port(self) -> int:
-        """The port, also when 0 was asked for."""
+        """Return the port, also if 0 was requested."""
         return int(self._listeners[0].effective_port)
 
     def run(self) -> None:
-        """Serve until ``stop`` is called, then finish what runs and return."""
+        """Serve until ``stop`` is called, then finish running requests and return."""
         try:
             while self._stop_by is None:
                 self._run_once(_CHECK_INTERVAL_SECONDS)
@@ -182,7 +194,7 @@ class Server:
             self._close()
 
     def stop(self, timeout: float = 10.0) -> None:
-        """Ask ``run`` to accept nothing more, to give running requests ``timeout`` seconds, and to return.
+        """Stop ``run``: accept no more connections, give running requests ``timeout`` seconds, and return.
 
         Returns at once; may be called from a signal handler and from any thread, also before ``run`` and twice.
         """
@@ -205,7 +217,7 @@ class Server:
         self.limiter.update(channel, channel.current_phase(), channel.request_count)
 
     def _log_refusals(self, now: float) -> None:
-        """Log, once in a while, that connections were closed or refused for want of room."""
+        """Log, from time to time, that connections were closed or refused because of the limits."""
         closed, refused = self.limiter.closed_count, self.limiter.refused_count
         if (closed or refused) and now - self._logged_at >= _LOG_INTERVAL_SECONDS:
             self._logged_at, self.limiter.closed_count, self.limiter.refused_count = now, 0, 0
@@ -241,10 +253,31 @@ class Server:
         self._loop.close()
 
 
+def bind_sockets(host: str, port: int) -> list[socket.socket]:
+    """Bind all addresses of ``host`` to ``port`` (0: a free one, the same for all of them).
+
+    Raises OSError if one cannot be bound.
+    """
+    sockets: list[socket.socket] = []
+    try:
+        for family, kind, protocol, address in Adjustments(host=host, port=port).listen:
+            sock = socket.socket(family, kind, protocol)
+            sockets.append(sock)
+            if family == socket.AF_INET6:
+                sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            sock.bind((address[0], address[1] or sockets[0].getsockname()[1], *address[2:]))
+            sock.listen(_BACKLOG)
+    except OSError:
+        for sock in sockets:
+            sock.close()
+        raise
+    return sockets
+
+
 def make_server(
     app: WSGIApplication,
-    host: str,
-    port: int,
+    sockets: Sequence[socket.socket],
     *,
     judge: Judge,
     parts: Callable[[], PartialFile],
@@ -257,21 +290,21 @@ def make_server(
     connections: int | None = None,
     is_exempt: Callable[[str], bool] = lambda peer: False,
     clock: Callable[[], float] = time.monotonic,
+    is_shared: bool = False,
 ) -> Server:
-    """Bind ``host`` and ``port`` (0 takes a free one); nothing is answered before ``run``.
+    """Return a server that owns the bound ``sockets``; nothing is answered before ``run``.
 
-    Parameters: ``judge`` is asked once per request, in the thread of the loop, before its body is read, so it must be
-    quick; ``parts`` opens a partial file of the store; ``draw_error`` draws the listener's own errors; ``threads`` run
-    the application; ``ident`` the Server header, none by default; ``headers`` are set on every answer, also on those of
-    the listener itself; ``header_seconds`` how long a header block may take, from the connection or from its first
-    byte on; ``idle_seconds`` how long a connection may be kept between two requests, and how long a body or an answer
-    may take for each ``STEP_BYTES`` of it; ``connections`` how many there may be, by default as many as the system
-    allows; ``is_exempt`` whether an address may hold all of them; ``clock`` monotonic seconds. Raises OSError if the
-    address cannot be bound.
+    Parameters: ``judge`` is called once per request, in the thread of the loop, before its body is read, so it must
+    be quick; ``parts`` opens a partial file of the store; ``draw_error`` renders the listener's own errors;
+    ``threads`` run the application; ``ident`` the Server header, none by default; ``headers`` are set on every
+    response, also on those of the listener itself; ``header_seconds`` maximum time for a header block, from the
+    connection or from its first byte on; ``idle_seconds`` maximum time between two requests, and for each
+    ``MIN_PROGRESS_BYTES`` of a body or a response; ``connections`` maximum number, by default as many as the system
+    allows; ``is_exempt`` whether one address may use all of them; ``clock`` monotonic seconds; ``is_shared`` whether
+    other processes accept from the same sockets.
     """
     adjustments = Adjustments(
-        host=host,
-        port=port,
+        sockets=list(sockets),
         threads=threads,
         ident=ident,
         recv_bytes=RECEIVE_BYTES,
@@ -282,7 +315,7 @@ def make_server(
         # The application knows which proxies the operator trusts; waitress would drop their headers.
         clear_untrusted_proxy_headers=False,
     )
-    # One thread: more of them wait for the same disk, and one upload that changes threads is a fifth slower.
+    # One thread: several would wait for the same disk, and an upload that changes threads is a fifth slower.
     writer = ThreadPoolExecutor(1, thread_name_prefix="intake")
     seconds = {
         Phase.IDLE: idle_seconds,
@@ -291,13 +324,14 @@ def make_server(
         Phase.TRANSFERRING: idle_seconds,
     }
     limiter = ConnectionLimiter(connections or _compute_max_connections(), clock, seconds, is_exempt)
-    return Server(app, adjustments, ListenerHooks(judge, parts, draw_error, writer, tuple(headers)), limiter)
+    hooks = ListenerHooks(judge, parts, draw_error, writer, tuple(headers))
+    return Server(app, adjustments, hooks, limiter, sockets, is_shared=is_shared)
 
 
 def _compute_max_connections() -> int:
-    """How many connections the process may hold, after asking the system for as many descriptors as that takes.
+    """Return the maximum number of connections, after raising the limit of descriptors of the process accordingly.
 
-    Without a descriptor to spare nobody could upload, and the loop would try in vain to accept the next connection.
+    Without a free descriptor nobody could upload, and the loop would try in vain to accept the next connection.
     """
     wanted = _DESCRIPTORS_PER_CONNECTION * MAX_CONNECTIONS + _RESERVED_DESCRIPTORS
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

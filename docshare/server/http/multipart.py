@@ -1,12 +1,14 @@
-"""A push parser for ``multipart/form-data``: bytes in, in blocks of any size; files go straight into the store.
+"""A push parser for ``multipart/form-data``: bytes in, in blocks of any size; files are written directly to the
+store.
 
-Linear in the size of the body whatever its bytes, and deaf to how it was cut into blocks. It is strict: what two
-parsers could read in two ways is an error, because the other one may be a proxy that guards this server.
+Its time is linear in the size of the body for any content, and its result does not depend on the size of the blocks.
+It is strict: anything that two parsers could interpret differently is an error, because the other one may be a proxy
+that protects this server.
 
-The decoder of Werkzeug 3.1.9 was tried in its place, behind these rules. Uploads of 384 MB, measured in turns on a busy
-machine, reached 0.36 to 0.47 of the limit of ``tests/benchmarks/upload_server.py``, whose target is 0.60; this parser
-reached 0.60 to 0.72. Eight of the 77 tests of the parser failed. One reason: if a block ends between the two dashes of
-the last boundary, the decoder adds a CR to the file.
+The decoder of Werkzeug 3.1.9 was tried instead, with the same rules. Uploads of 384 MB, measured alternately on a
+busy machine, reached 0.36 to 0.47 of the limit of ``tests/benchmarks/upload_server.py``, whose target is 0.60; this
+parser reached 0.60 to 0.72. Eight of the 77 tests of the parser failed. One reason: if a block ends between the two
+dashes of the last boundary, the decoder adds a CR to the file.
 """
 
 import re
@@ -18,18 +20,18 @@ from docshare.server.store.blobs import PartialFile
 
 FORM_KEY = "docshare.form"
 FORM_ERROR_KEY = "docshare.form_error"
-"""Where a server that takes forms apart leaves the ReceivedForm, or what is wrong with it, in the WSGI environment."""
+"""The keys in the WSGI environment under which a server that parses forms stores the ReceivedForm or its error."""
 
 MAX_PARTS = 10
 KNOWN_PARTS = frozenset({"file", "kind"})
-"""The names that some route asks for."""
+"""The part names that routes accept."""
 MAX_FIELD_BYTES = 64 * 1024
 MAX_PART_HEADER_BYTES = 8 * 1024
 MAX_OUTSIDE_BYTES = 8 * 1024
-"""Largest preamble and largest epilogue in bytes: both are thrown away, so nobody gets to send much of them."""
+"""Maximum size of the preamble and of the epilogue in bytes: both are discarded."""
 
 _MAX_PADDING_BYTES = 64
-# RFC 2046 allows 70 characters; a client that builds its boundary from numbers may write a few more now and then.
+# RFC 2046 allows 70 characters; a client that builds its boundary from numbers may exceed that slightly.
 _BOUNDARY = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,126}[\x21-\x7e])?")
 _PARAMETER = re.compile(r"""[ \t]*;[ \t]*([!#$%&'*+\-.^_`|~0-9A-Za-z]+)[ \t]*=[ \t]*("(?:[^"\\]|\\.)*"|[^;" \t]*)""")
 _ESCAPE = re.compile(r'\\(["\\])')
@@ -39,7 +41,7 @@ _IDENTITY_ENCODINGS = frozenset({b"", b"7bit", b"8bit", b"binary"})
 
 
 class FormError(Exception):
-    """The form cannot be read; the message is a sentence for the sender."""
+    """The form is invalid; the message is a sentence for the sender."""
 
 
 class FileTooLargeError(Exception):
@@ -48,7 +50,8 @@ class FileTooLargeError(Exception):
 
 @dataclass(frozen=True)
 class ReceivedFile:
-    """``filename`` as sent (any text, path parts included); ``content_type`` as declared; ``part`` its bytes."""
+    """A file of a form: ``filename`` as sent (any text, including path parts); ``content_type`` as declared; ``part``
+    its bytes."""
 
     filename: str
     content_type: str
@@ -57,19 +60,19 @@ class ReceivedFile:
 
 @dataclass(frozen=True)
 class ReceivedForm:
-    """The parts of one form by name: ``fields`` without, ``files`` with a file name."""
+    """The parts of one form by name: ``fields`` without a file name, ``files`` with one."""
 
     fields: dict[str, str] = field(default_factory=dict)
     files: dict[str, ReceivedFile] = field(default_factory=dict)
 
     def discard(self) -> None:
-        """Remove the files that have not been kept."""
+        """Remove the files that were not kept."""
         for file in self.files.values():
             file.part.discard()
 
 
 def parse_boundary(content_type: str) -> bytes:
-    """The boundary that a Content-Type header declares. Raises FormError unless it is a sound multipart/form-data."""
+    """Return the boundary of a Content-Type header. Raises FormError unless it is a valid multipart/form-data."""
     media_type, parameters = _parse_parameters(content_type)
     if media_type != "multipart/form-data":
         raise FormError("The body must be multipart/form-data.")
@@ -80,7 +83,7 @@ def parse_boundary(content_type: str) -> bytes:
 
 
 class FormParser:
-    """Takes one form apart.
+    """The parser of one form.
 
     Parameters: ``boundary`` without its dashes; ``parts`` opens a new partial file; ``max_file`` the largest file in
     bytes, None without limit. Call ``feed`` for each block, then ``finish``; after any exception ``discard``.
@@ -96,14 +99,14 @@ class FormParser:
         self._is_skipping = False
         self._count = 0
         self._part: PartialFile | None = None
-        # The first boundary needs no line break before it; with one of our own every boundary looks the same.
+        # The first boundary needs no line break before it; adding one here makes all boundaries look the same.
         self._data = b"\r\n"
         self._at = 0
         self._outside_bytes = 0
         self._state = self._read_preamble
 
     def feed(self, block: bytes) -> None:
-        """Read ``block``. Raises FormError, FileTooLargeError, or OSError when the disk is full or fails."""
+        """Parse ``block``. Raises FormError, FileTooLargeError, or OSError if the disk is full or fails."""
         self._data = self._data + block if self._data else block
         self._at = 0
         while self._state():
@@ -111,17 +114,16 @@ class FormParser:
         self._data = self._data[self._at :]
 
     def finish(self) -> ReceivedForm:
-        """The whole form. Raises FormError if it has not ended."""
+        """Return the complete form. Raises FormError if it has not ended."""
         if self._state != self._read_epilogue:
             raise FormError("The form ends before its last boundary.")
         return self._form
 
     def discard(self) -> None:
-        """Remove every file of the form that has not been kept."""
+        """Remove every file of the form that was not kept."""
         self._form.discard()
 
-    # Each state reads on from self._at; it returns True when it has handed over to another state, False when it has
-    # used what it can and needs more bytes.
+    # Each state continues at self._at; it returns True after a change of state, False if it needs more bytes.
 
     def _read_preamble(self) -> bool:
         end, found = self._find_delimiter()
@@ -137,7 +139,8 @@ class FormParser:
         return self._skip_delimiter(end, found)
 
     def _find_delimiter(self) -> tuple[int, bool]:
-        """Up to where the bytes surely lie before the next delimiter, and whether it begins there."""
+        """Return the end of the bytes that cannot belong to the next delimiter, and whether the delimiter begins
+        there."""
         found = self._data.find(self._delimiter, self._at)
         if found >= 0:
             return found, True
@@ -151,7 +154,7 @@ class FormParser:
         return found
 
     def _read_boundary_line(self) -> bool:
-        """Behind a delimiter: ``--`` ends the form, a line break begins a part."""
+        """Read the line after a delimiter: ``--`` ends the form, a line break begins a part."""
         rest = self._data[self._at : self._at + _MAX_PADDING_BYTES + 2]
         line = rest.lstrip(b" \t")
         padding = len(rest) - len(line)
@@ -182,7 +185,7 @@ class FormParser:
         return True
 
     def _read_blank_line(self) -> bool:
-        """The line break that ends the headers may already be the one that begins the next delimiter."""
+        """Read the line break that ends the headers; it may already be the one that begins the next delimiter."""
         rest = self._data[self._at : self._at + len(self._delimiter)]
         if rest != self._delimiter:
             if self._delimiter.startswith(rest):
@@ -213,7 +216,7 @@ class FormParser:
         if self._name in self._form.fields or self._name in self._form.files:
             if self._name in KNOWN_PARTS:
                 raise FormError("Two parts of the form have the same name.")
-            self._is_skipping = True  # parts of other names are ignored
+            self._is_skipping = True  # parts with other names are ignored
             return
         filename = _decode_filename(parameters)
         if filename is None:
@@ -248,7 +251,7 @@ class FormParser:
 
 
 def _find_partial_delimiter(data: bytes, start: int, delimiter: bytes) -> int:
-    """Where the end of ``data`` might be the beginning of ``delimiter``; its length if it is not."""
+    """Return where the end of ``data`` might be the beginning of ``delimiter``; the length of ``data`` if it is not."""
     at = data.find(b"\r", max(start, len(data) - len(delimiter) + 1))
     while at >= 0:
         if delimiter.startswith(data[at:]):
@@ -258,7 +261,7 @@ def _find_partial_delimiter(data: bytes, start: int, delimiter: bytes) -> int:
 
 
 def _read_part_header(block: bytes) -> tuple[str, str]:
-    """Content-Disposition and Content-Type of one part."""
+    """Parse Content-Disposition and Content-Type of one part."""
     headers: dict[bytes, bytes] = {}
     for line in block.split(b"\r\n"):
         match = _HEADER_LINE.fullmatch(line)
@@ -280,7 +283,7 @@ def _parse_parameters(value: str) -> tuple[str, dict[str, str]]:
         name, text = match[1].lower(), match[2]
         if name in parameters:
             raise FormError("A header of the form names a parameter twice.")
-        # Only these two are escaped: old browsers send the backslashes of C:\docs\a.pdf as they are.
+        # Only these two are escaped: old browsers send the backslashes of C:\docs\a.pdf unescaped.
         parameters[name] = _ESCAPE.sub(r"\1", text[1:-1]) if text.startswith('"') else text
         at = match.end()
     if value[at:].strip(" \t;"):
@@ -289,10 +292,10 @@ def _parse_parameters(value: str) -> tuple[str, dict[str, str]]:
 
 
 def _decode_filename(parameters: dict[str, str]) -> str | None:
-    """The file name of a part, None for a plain field.
+    """Return the file name of a part, None for a plain field.
 
-    RFC 7578 wants UTF-8 in ``filename``; ``filename*`` (RFC 2231 and 8187, without continuations) comes from older
-    clients and wins when it can be read. Browsers send a quotation mark as ``%22``.
+    RFC 7578 requires UTF-8 in ``filename``; ``filename*`` (RFC 2231 and 8187, without continuations) is sent by older
+    clients and takes precedence if it is valid. Browsers send a quotation mark as ``%22``.
     """
     charset, _, coded = parameters.get("filename*", "").partition("'")
     _language, mark, coded = coded.partition("'")

@@ -1,23 +1,35 @@
 """Requests by which ``docshare doctor`` checks how clients reach this server.
 
-The holder of the instance key starts a probe and gets a token; a request to ``/healthz`` with that token is recorded as
-it arrived. Records are kept in memory for a few minutes. Untrusted proxies are noticed without a probe.
+The holder of the instance key starts a probe and gets a token; a request to ``/healthz`` with that token is recorded
+as it arrived. Records are kept in memory for a few minutes. Untrusted proxies are detected without a probe.
+
+The public URL may lead to another instance than the one that started the probe, so instances that share Redis store
+the records there. Without Redis only the instance that started a probe records its requests.
 """
 
 import ipaddress
+import json
+import re
 import threading
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from docshare.contract.limits import HOUR, MINUTE
 from docshare.contract.plans import DAY
 
+if TYPE_CHECKING:
+    from redis import Redis
+
+    from docshare.server.outbound.shared_memory import SharedMemory
+
 LIFETIME_MS = 5 * MINUTE
-_MAX_PROBES = 16  # probes at once
+_MAX_PROBES = 16  # concurrent probes
 _MAX_REQUESTS_PER_PROBE = 32  # requests of one probe
 _TOKEN_CHARS = 32
+_TOKEN = re.compile(rf"[0-9A-Za-z]{{{_TOKEN_CHARS}}}", re.ASCII)  # for any other text Redis is not queried
+_KIND = "probe"
 _MAX_PEERS = 32
-# Spelled out: what Python calls private has addresses for documentation too.
+# Listed explicitly: Python's definition of private includes addresses for documentation.
 _PRIVATE_NETWORKS = tuple(
     ipaddress.ip_network(text)
     for text in (
@@ -28,51 +40,97 @@ _PRIVATE_NETWORKS = tuple(
 
 
 class Probes:
-    """The probes under way. Safe to use from many threads; times are ms."""
+    """The running probes, here and in ``shared``. Thread-safe; times are ms."""
 
-    def __init__(self) -> None:
+    def __init__(self, shared: "SharedMemory | None" = None) -> None:
+        self._shared = shared
         self._lock = threading.Lock()
         self._open: dict[str, tuple[int, list[dict[str, Any]]]] = {}
 
     def begin(self, token: Callable[[int], str], now: int) -> str:
-        """A new probe; returns its token. The oldest makes room where there are too many."""
+        """Start a probe and return its token. The oldest probe is dropped if there are too many."""
         name = token(_TOKEN_CHARS)
         with self._lock:
             self._open = {key: probe for key, probe in self._open.items() if now - probe[0] < LIFETIME_MS}
             while len(self._open) >= _MAX_PROBES:
                 del self._open[next(iter(self._open))]
             self._open[name] = (now, [])
+        self._use_shared(name, _begin_shared)
         return name
 
     def is_active(self, token: str, now: int) -> bool:
-        """Whether ``token`` is that of a probe under way."""
+        """Return whether ``token`` belongs to a running probe."""
         probe = self._open.get(token)
-        return probe is not None and now - probe[0] < LIFETIME_MS
+        if probe is not None:
+            return now - probe[0] < LIFETIME_MS
+        return bool(self._use_shared(token, lambda client, key: client.exists(key)))
 
     def record(self, token: str, sighting: dict[str, Any]) -> None:
-        """Write down a request of the probe ``token``; what is too much is dropped."""
+        """Record a request of the probe ``token``; requests above the limit are dropped."""
         with self._lock:
-            _, seen = self._open.get(token, (0, []))
-            if len(seen) < _MAX_REQUESTS_PER_PROBE:
-                seen.append(sighting)
+            probe = self._open.get(token)
+            if probe is not None:
+                if len(probe[1]) < _MAX_REQUESTS_PER_PROBE:
+                    probe[1].append(sighting)
+                return
+        self._use_shared(token, lambda client, key: _record_shared(client, key, sighting))
 
     def end(self, token: str) -> list[dict[str, Any]]:
-        """End a probe; returns the requests it made, oldest first."""
+        """End a probe; return its requests: those of this instance, then those of others, oldest first."""
         with self._lock:
-            return self._open.pop(token, (0, []))[1]
+            seen = self._open.pop(token, (0, []))[1]
+        return seen + (self._use_shared(token, _end_shared) or [])
+
+    def _use_shared(self, token: str, action: "Callable[[Redis, str], Any]") -> Any:
+        """Return what ``action`` returns for the list of ``token``; None without Redis."""
+        if self._shared is None or not _TOKEN.fullmatch(token):
+            return None
+        shared = self._shared
+        return shared.run(lambda client: action(client, shared.build_key(_KIND, token)))
+
+
+# A probe is a list in Redis. An empty list does not exist there, so its first element represents the probe itself.
+
+
+def _begin_shared(client: "Redis", key: str) -> None:
+    pipeline = client.pipeline()
+    pipeline.rpush(key, "")
+    pipeline.pexpire(key, LIFETIME_MS)
+    pipeline.execute()
+
+
+def _record_shared(client: "Redis", key: str, sighting: dict[str, Any]) -> None:
+    # Only if the list exists: a probe may have ended since its token was checked.
+    pipeline = client.pipeline()
+    pipeline.rpushx(key, json.dumps(sighting))
+    pipeline.ltrim(key, 0, _MAX_REQUESTS_PER_PROBE)
+    pipeline.execute()
+
+
+def _end_shared(client: "Redis", key: str) -> list[dict[str, Any]]:
+    pipeline = client.pipeline()
+    pipeline.lrange(key, 1, -1)
+    pipeline.delete(key)
+    found, _ = pipeline.execute()
+    return [json.loads(text) for text in found]
 
 
 class UntrustedProxies:
-    """The neighbors that send ``X-Forwarded-For`` and are not trusted: each is probably a proxy, and all of its readers
-    seem to have one address. Held in memory for a day. Safe to use from many threads; times are ms."""
+    """Peers that send ``X-Forwarded-For`` and are not trusted.
+
+    Each is probably a proxy, and all of its readers seem to have one address. Kept in memory for a day. Thread-safe;
+    times are ms.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._seen: dict[str, tuple[int, int]] = {}  # peer -> when it was seen last, and when that was reported
+        self._seen: dict[str, tuple[int, int]] = {}  # peer -> when it was last seen, and last reported
 
     def record(self, peer: str, now: int) -> bool:
-        """Record a request of ``peer``, which is not trusted; returns whether to report it: once an hour for each peer.
-        Addresses of the public network are not recorded: any reader can send that header."""
+        """Record a request of the untrusted ``peer``; return whether to report it: once an hour for each peer.
+
+        Public addresses are not recorded: any reader can send that header.
+        """
         if not is_private_address(peer):
             return False
         with self._lock:

@@ -1,4 +1,4 @@
-"""Around every request: an id that the log and the answer share, and one line in the log."""
+"""For every request: an id in the log and in the response, one line in the log, and one count for metrics."""
 
 import logging
 import time
@@ -9,10 +9,13 @@ from docshare.server.http.views import client_address, current_runtime, report_u
 from docshare.server.logs import LOGGER
 
 _REQUEST_ID_HEADER = "X-Request-Id"
+# Clients may send invented methods and paths; a time series for each would grow without limit.
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+_OTHER = "other"
 
 
 def register_request_log(app: Flask) -> None:
-    """Give every request an id and log it once it is answered."""
+    """Assign an id to every request and log it once it is answered."""
 
     @app.before_request
     def _begin() -> None:
@@ -23,15 +26,19 @@ def register_request_log(app: Flask) -> None:
     @app.after_request
     def _end(response: Response) -> Response:
         response.headers[_REQUEST_ID_HEADER] = g.request_id
+        seconds = time.monotonic() - g.begun
+        # The template, not the path: the path contains link ids.
+        route = request.url_rule.rule if request.url_rule else None
+        method = request.method if request.method in _METHODS else _OTHER
+        current_runtime().requests.add((method, route or _OTHER, str(response.status_code)), seconds)
         if LOGGER.isEnabledFor(logging.INFO):
             LOGGER.info(
                 "request",
                 extra={
                     "method": request.method,
-                    # The template, not the address: the address holds link ids.
-                    "route": request.url_rule.rule if request.url_rule else None,
+                    "route": route,
                     "status": response.status_code,
-                    "ms": round((time.monotonic() - g.begun) * 1000, 1),
+                    "ms": round(seconds * 1000, 1),
                     "request": g.request_id,
                     "client": client_address(),
                     "account": _find_account_uuid(),
@@ -41,6 +48,6 @@ def register_request_log(app: Flask) -> None:
 
 
 def _find_account_uuid() -> str | None:
-    """The UUID of the account whose credential was shown, if any was."""
+    """Return the UUID of the account of the request's credential, if any."""
     caller = getattr(g.get("admission"), "caller", None)
     return None if caller is None else caller.uuid or None

@@ -1,7 +1,7 @@
 """One HTTP request as the listener receives it: framing first, then the verdict, then the body.
 
-waitress takes a request in only whole, answers its own errors as text, and spools every body before anybody has looked
-at who sends it. This parser asks the judge when the header block is complete, and streams uploads into the store.
+waitress only passes on complete requests, sends its own errors as text, and stores every body before the sender is
+known. This parser asks the judge when the header block is complete, and streams uploads to the store.
 """
 
 import logging
@@ -39,8 +39,11 @@ WakeCallback = Callable[["RequestParser", Exception | None], None]
 
 @dataclass(frozen=True)
 class ListenerHooks:
-    """The hooks of the server: the ``judge`` of each request, ``parts`` that opens a partial file, ``draw_error``, the
-    ``writer``, a thread that may wait for the disk, and ``headers`` that every answer gets."""
+    """The hooks of the server.
+
+    The ``judge`` of each request, ``create_partial`` that opens a partial file, ``draw_error`` that renders an error,
+    the ``writer``, a thread that may wait for the disk, and ``headers`` of every response.
+    """
 
     judge: Judge
     create_partial: Callable[[], PartialFile]
@@ -49,14 +52,14 @@ class ListenerHooks:
     headers: tuple[tuple[str, str], ...] = ()
 
     def find_verdict(self, head: RequestHead) -> Verdict:
-        """The judge's verdict; a judge that fails is a 500, never an open door."""
+        """Return the judge's verdict; if the judge fails, the response is a 500 and the request is never accepted."""
         try:
             return self.judge(head)
-        except Exception as error:  # noqa: BLE001 - the sender learns of it, and the log says why
+        except Exception as error:  # noqa: BLE001 - the sender gets an error, and the log has the reason
             return self.build_failure(error, head.path)
 
     def build_failure(self, error: Exception, path: str | None) -> Refusal:
-        """Log ``error`` and return the answer for it: 503 for a fault of the host, else 500."""
+        """Log ``error`` and return the response for it: 503 for a fault of the host, else 500."""
         faults.log_error(error, "a request failed")
         problem = faults.to_problem(error)
         return (
@@ -66,7 +69,7 @@ class ListenerHooks:
         )
 
     def build_refusal(self, status: int, path: str | None, detail: str) -> Refusal:
-        """The answer for an error of the listener itself."""
+        """Return the response for an error of the listener itself."""
         try:
             return self.draw_error(status, path, detail)
         except Exception:
@@ -75,12 +78,12 @@ class ListenerHooks:
 
 
 class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no types
-    """Fed by the channel, in the loop, through ``received`` until ``completed``; then a worker calls ``settle``.
+    """Fed by the channel, in the loop, through ``received`` until ``completed``; then a worker calls ``finish_form``.
 
-    After that ``error`` is the Refuse to answer with, or None and the application runs, with ``form`` or
-    ``form_error`` if the body was a form for the store. ``unread``: bytes of this request may still arrive, so the
-    connection must end with the answer. ``wake(request, error)`` is called from other threads: look at this request
-    again, it can be read on or has failed.
+    After that ``error`` is the Refusal to send, or None and the application runs, with ``form`` or ``form_error`` if
+    the body was a form for the store. ``unread``: bytes of this request may still arrive, so the connection must end
+    with the response. ``wake(request, error)`` is called from other threads: process this request again, reading can
+    continue or has failed.
     """
 
     error: Refusal | None
@@ -91,7 +94,7 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no
         self.peer = peer
         self.version = "1.1"
         self.command = ""
-        self.path = ""  # waitress logs it when a client has left, also for a request refused early
+        self.path = ""  # waitress logs it when a client disconnects, also for a request rejected early
         self.form: ReceivedForm | None = None
         self.form_error: str | None = None
         self.has_unread_body = False
@@ -105,24 +108,24 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no
 
     @property
     def is_paused(self) -> bool:
-        """Whether more of the body waits for the disk than should be in memory."""
+        """Return whether too much of the body is in memory, waiting for the disk."""
         return self._writer is not None and self._writer.is_paused
 
     def received(self, data: bytes) -> int:
-        """Use what belongs to this request; returns how many bytes of ``data`` that were."""
+        """Consume the part of ``data`` that belongs to this request; return its length."""
         if self.completed:
             return 0
         if self._is_closed:
             return len(data)
         try:
             used = self._receive_head(data) if self._body is None else self._receive_body(data)
-        except Exception as error:  # noqa: BLE001 - _conclude logs what is not the sender's fault
+        except Exception as error:  # noqa: BLE001 - _conclude logs errors that the sender has not caused
             self.stop(error)
-        # Bytes after a request that was cut short belong to it and are never read as another request.
+        # Bytes after a rejected request belong to it and are never parsed as another request.
         return len(data) if self.has_unread_body else used
 
     def stop(self, error: Exception) -> None:
-        """End before the end of the body."""
+        """Stop before the end of the body."""
         self._set_error(error)
         self._end_early()
 
@@ -131,7 +134,7 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no
         if self._writer is not None and not self.has_unread_body:
             try:
                 self.form = self._writer.finish()
-            except Exception as error:  # noqa: BLE001 - _conclude logs what is not the sender's fault
+            except Exception as error:  # noqa: BLE001 - _conclude logs errors that the sender has not caused
                 self._set_error(error)
 
     def _set_error(self, error: Exception) -> None:
@@ -160,19 +163,19 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no
         self.close()
 
     def build_refusal(self, status: int, detail: str) -> Refusal:
-        """An error answer for the address of this request, as far as that could be read."""
+        """Return an error response for the path of this request, if it could be read."""
         return self.hooks.build_refusal(status, parse_target_path(bytes(self._head)), detail)
 
     def build_failure(self, error: Exception) -> Refusal:
-        """Log ``error``, which the application raised, and return the answer for it."""
+        """Log ``error``, which the application raised, and return the response for it."""
         return self.hooks.build_failure(error, parse_target_path(bytes(self._head)))
 
     def get_body_stream(self) -> Any:
-        """``wsgi.input``: the body, empty if it went into the store."""
+        """Return ``wsgi.input``: the body, empty if it was written to the store."""
         return self._buffer.getfile() if self._buffer is not None else BytesIO()
 
     def close(self) -> None:
-        """Remove what the request left behind, except files that have been kept. Harmless twice."""
+        """Remove the data of the request, except files that were kept. May be called twice."""
         self._is_closed = True
         if self._writer is not None:
             self._writer.discard()
@@ -191,7 +194,7 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no
         if (end if end >= 0 else len(head)) > self.adj.max_request_header_size:
             raise FramingError(431, "The request headers are too long.")
         if end < 0:
-            # Counted, for a search with a pattern costs a millisecond where a header line does not end.
+            # Counted, because a search with a pattern takes a millisecond if a header line does not end.
             new = max(0, known - before)
             if head.count(b"\n", new) > head.count(b"\r\n", max(0, new - 1)):
                 raise FramingError(400, "A line of the request does not end in CR LF.")
@@ -203,7 +206,7 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no
         return end + 4 + before - known
 
     def _begin(self, block: bytes) -> None:
-        """The header block is complete: check it, have it judged, get ready for the body."""
+        """Check the complete header block, get the verdict, prepare for the body."""
         framing = parse_framing(block)
         self.parse_header(framing.normalized_head)
         self.body_rcv = None  # the receivers of this module are used instead
@@ -223,7 +226,7 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no
         path: str = self.path
         return RequestHead(
             method=self.command,
-            # As waitress puts it into PATH_INFO, so that judge and application speak of the same route.
+            # In the format of PATH_INFO, so that judge and application match the same route.
             path="/" + path.lstrip("/") if path.startswith("/") else path,
             headers={name.lower().replace("_", "-"): value for name, value in self.headers.items()},
             content_length=framing.content_length,
@@ -255,10 +258,10 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no
         used = body.receive(data)
         if body.is_complete:
             self.completed = True
-            # The bytes of a form are in the store, nothing of them is left for the application to read.
+            # The bytes of a form are in the store; the application has nothing left to read.
             self.headers["CONTENT_LENGTH"] = "0" if self._writer is not None else str(body.size)
         return used
 
 
 def _discard_block(block: bytes) -> None:
-    """Takes what the body has counted and nobody keeps."""
+    """Discard a block of the body, which was counted already."""

@@ -1,7 +1,7 @@
 """Strict parsing of JSON bodies, before any rule sees them. Pure.
 
-It rejects with ``bad_request`` and a sentence, never with an internal error: broken UTF-8, deep nesting, numbers that
-are none or do not fit 64 bits, half surrogates, NUL, and keys that two parsers would read differently.
+It rejects with ``bad_request`` and a message, never with an internal error: invalid UTF-8, deep nesting, numbers that
+are invalid or do not fit 64 bits, unpaired surrogates, NUL, and keys that two parsers would read differently.
 """
 
 import json
@@ -18,14 +18,14 @@ _FORBIDDEN_CHARS = re.compile("[\x00\ud800-\udfff]")
 
 
 def parse_object(raw: bytes, max_bytes: int) -> dict[str, Any]:
-    """Read one JSON object from ``raw``. Raises ``bad_request``, ``payload_too_large`` above ``max_bytes``."""
+    """Parse one JSON object from ``raw``. Raises ``bad_request``, ``payload_too_large`` above ``max_bytes``."""
     if len(raw) > max_bytes:
         raise Problem("payload_too_large", f"The body is larger than {max_bytes} bytes.")
     text = _decode_utf8(raw)
     value = _parse_json(text)
     if not isinstance(value, dict):
         raise Problem("bad_request", "The body must be a JSON object.")
-    # Without an escape no bad character gets past the decoders, and few brackets cannot nest deep.
+    # Without an escape the decoders reject all invalid characters, and few brackets cannot nest deep.
     if "\\u" in text or text.count("[") + text.count("{") > MAX_DEPTH:
         _check_value(value)
     return value
@@ -51,7 +51,7 @@ def _parse_json(text: str) -> object:
 
 
 def _check_value(value: object, depth: int = 1) -> None:
-    """Refuse what the parser lets through: depth and text. The parser itself bounds the recursion."""
+    """Check what the parser accepts: depth and text. The parser itself limits the recursion."""
     if depth > MAX_DEPTH:
         raise _too_deep()
     if isinstance(value, str):

@@ -1,7 +1,7 @@
-"""The form of an upload, the same whichever server took the request in.
+"""The form of an upload, the same for every server.
 
-The bundled listener has taken the body apart before the application runs. Behind any other WSGI server the body is
-read here, by the same parser, with the same single copy: straight into a partial file of the store.
+The bundled listener has parsed the body before the application runs. Behind any other WSGI server the body is read
+here, by the same parser, with the same single copy: directly to a partial file of the store.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,14 +25,14 @@ from docshare.server.store.blobs import PartialFile
 _BLOCK_BYTES = 256 * 1024
 # Ten fields of 64 kB with headers of 8 kB, and the boundaries.
 FORM_OVERHEAD = 768 * 1024
-"""Bytes that a form may add to the file it carries."""
+"""Bytes that a form may add to its file."""
 
 
 class IntakeRequest(Request):
-    """A request whose uploaded files vanish with it, except those that were kept."""
+    """A request whose uploaded files are deleted with it, except those that were kept."""
 
     def close(self) -> None:
-        """Called by Flask when the request has been answered or has failed."""
+        """Delete the files. Flask calls this when the request has been answered or has failed."""
         super().close()
         form: ReceivedForm | None = self.environ.get(FORM_KEY)
         if form is not None:
@@ -40,7 +40,7 @@ class IntakeRequest(Request):
 
 
 def read_form(request: Request, max_file: int | None = None) -> ReceivedForm:
-    """The form that ``request`` carries; asking twice gives the same one.
+    """Return the form in ``request``; a second call returns the same one.
 
     Parameters: ``max_file`` the largest file in bytes, None without limit. Raises Problem ``bad_request`` for a body
     that is not valid multipart/form-data, ``payload_too_large`` for a larger file, ``unavailable`` on a full disk.
@@ -77,7 +77,7 @@ def _parse_form(request: Request, max_file: int | None) -> ReceivedForm:
 
 
 def _read_blocks(request: Request, max_file: int | None) -> Iterator[bytes]:
-    """The body, counted: neither a wrong Content-Length nor a body in chunks gets past the limit."""
+    """Yield the body and count its bytes, so that neither a wrong Content-Length nor chunks can exceed the limit."""
     room = None if max_file is None else max_file + FORM_OVERHEAD
     if room is not None and (request.content_length or 0) > room:
         raise FileTooLargeError

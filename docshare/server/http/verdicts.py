@@ -1,4 +1,4 @@
-"""The question that the listener asks before it reads a body, and the possible answers. Standard library only."""
+"""The question of the listener before it reads a body, and the possible answers. Standard library only."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class RequestHead:
-    """One request whose header block is complete and soundly framed; its body has not been read.
+    """One request whose header block is complete and valid; its body has not been read.
 
     ``method`` upper case; ``path`` the ``PATH_INFO`` that the application will see (percent-decoded, Latin-1, one
     leading slash); ``query`` without ``?``; ``headers`` lower-case names with dashes, repeated ones joined by ", "
-    (so a doubled ``Authorization`` holds a comma); ``content_length`` in bytes, None if not declared; ``chunked`` if
-    the body comes in chunks; ``peer`` the address of the other end of the connection.
+    (so a doubled ``Authorization`` contains a comma); ``content_length`` in bytes, None if not declared;
+    ``is_chunked`` if the body comes in chunks; ``peer`` the address of the other end of the connection.
     """
 
     method: str
@@ -25,7 +25,7 @@ class RequestHead:
 
 @dataclass(frozen=True)
 class Refusal:
-    """Answer now, without the application and without reading the body. ``Content-Length`` and ``Date`` are added."""
+    """Respond now, without the application and without reading the body. ``Content-Length`` and ``Date`` are added."""
 
     status: int
     headers: list[tuple[str, str]] = field(default_factory=list)
@@ -34,12 +34,13 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Acceptance:
-    """Read the body and hand the request to the application.
+    """Read the body and pass the request to the application.
 
-    ``max_body``: largest body in bytes, all parts and boundaries included; ``intake``: a ``multipart/form-data`` body
-    is taken apart on the way and its files go straight into the store; ``max_file``: largest single file in bytes,
-    None without limit; ``on_too_large``: the answer beyond either limit (default: the drawn 413); ``discard``: the body
-    is counted and kept nowhere, so the application learns its length and no more.
+    ``max_body``: largest body in bytes, including all parts and boundaries; ``stores_files``: a
+    ``multipart/form-data`` body is parsed while it arrives and its files are written directly to the store;
+    ``max_file``: largest single file in bytes, None without limit; ``on_too_large``: the response beyond either limit
+    (default: the rendered 413); ``discards_body``: the body is counted and not stored, so the application only gets
+    its length.
     """
 
     max_body: int
@@ -52,4 +53,4 @@ class Acceptance:
 Verdict = Refusal | Acceptance
 Judge = Callable[[RequestHead], Verdict]
 RefusalBuilder = Callable[[int, str | None, str], Refusal]
-"""``(status, path or None if it could not be read, one sentence) -> Refuse``: draws the listener's own errors."""
+"""``(status, path or None if it could not be read, message) -> Refusal``: renders the listener's own errors."""

@@ -12,28 +12,31 @@ from docshare.server.outbound.location import parse_country_code
 from docshare.server.runtime import Runtime
 
 _EXTENSION_KEY = "docshare"
-_HEALTH_PATH = "/healthz"  # docshare doctor makes up such headers there
+_HEALTH_PATH = "/healthz"  # docshare doctor sends such headers there
 _HOP_WITH_PORT = re.compile(r"\[([^\]]*)\](?::\d{1,5})?|([\d.]+):\d{1,5}", re.ASCII)
 
 
 def attach_runtime(app: Flask, runtime: Runtime) -> None:
-    """Hang ``runtime`` on the application."""
+    """Attach ``runtime`` to the application."""
     app.extensions[_EXTENSION_KEY] = runtime
 
 
 def current_runtime() -> Runtime:
-    """The runtime of the application that answers this request."""
+    """Return the runtime of the application that answers this request."""
     return cast(Runtime, current_app.extensions[_EXTENSION_KEY])
 
 
 def client_address() -> str:
-    """The reader's IP address; ``X-Forwarded-For`` is believed from trusted proxies only."""
+    """Return the reader's IP address; ``X-Forwarded-For`` is only used if it comes from a trusted proxy."""
     return resolve_client_address(current_runtime(), request.remote_addr or "", request.headers.get("X-Forwarded-For"))
 
 
 def report_untrusted_proxy() -> None:
-    """Warn of a proxy that is not trusted. Everybody behind it is one address with one budget of unknown links, and a
-    single reader who uses that up closes all links for all."""
+    """Warn of a proxy that is not trusted.
+
+    All readers behind it share one address and one budget of unknown links, and a single reader who uses that up
+    closes all links for all of them.
+    """
     runtime, peer = current_runtime(), request.remote_addr or ""
     if "X-Forwarded-For" not in request.headers or request.path == _HEALTH_PATH or is_trusted_proxy(runtime, peer):
         return
@@ -42,12 +45,12 @@ def report_untrusted_proxy() -> None:
 
 
 def is_trusted_proxy(runtime: Runtime, peer: str) -> bool:
-    """Whether ``peer``, the address at the other end of the socket, is a proxy the operator trusts."""
+    """Return whether ``peer``, the address at the other end of the socket, is a proxy trusted by the operator."""
     return is_within(peer, runtime.config.trusted_proxies)
 
 
 def resolve_client_address(runtime: Runtime, peer: str, forwarded: str | None) -> str:
-    """The first address, from the right, that is not a trusted proxy."""
+    """Return the first address, from the right, that is not a trusted proxy."""
     for hop in reversed((forwarded or "").split(",")):
         if not is_trusted_proxy(runtime, peer):
             break
@@ -59,21 +62,26 @@ def resolve_client_address(runtime: Runtime, peer: str, forwarded: str | None) -
 
 
 def is_same_origin(runtime: Runtime, site: str | None, origin: str | None) -> bool:
-    """Whether a request that changes something came from a page of this server, by the values of its ``Sec-Fetch-Site``
-    and ``Origin`` (None: not sent). A client that sends neither is not a browser, so it cannot carry the cookies of a
-    person by accident.
+    """Return whether a request that changes something came from a page of this server.
+
+    ``site`` and ``origin`` are the values of ``Sec-Fetch-Site`` and ``Origin`` (None: not sent). A client that sends
+    neither is not a browser, so it cannot send the cookies of a person by accident.
     """
     return site == "same-origin" if site is not None else origin in (None, runtime.config.base_url)
 
 
 def _strip_port(hop: str) -> str:
-    """``hop`` may be an address, ``1.2.3.4:5678``, ``[::1]`` or ``[::1]:80``; some proxies write the port."""
+    """Return ``hop`` without a port.
+
+    It may be an address, ``1.2.3.4:5678``, ``[::1]`` or ``[::1]:80``; some proxies add the port.
+    """
     found = _HOP_WITH_PORT.fullmatch(hop)
     return found[1] or found[2] if found else hop
 
 
 def client_country() -> str | None:
-    """The reader's country: a trusted proxy's header first, else the operator's database, else unknown."""
+    """Return the reader's country: from the header of a trusted proxy, else from the operator's database, else
+    unknown."""
     runtime = current_runtime()
     header = runtime.config.country_header
     if header and is_trusted_proxy(runtime, request.remote_addr or ""):

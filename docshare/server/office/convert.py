@@ -27,7 +27,8 @@ from docshare.server.office.profile import write_profile
 from docshare.server.office.scan import scan_document
 from docshare.server.office.slots import ConversionSlots
 from docshare.server.office.usage import ExcessError
-from docshare.server.store.blobs import PartialFile, remove_tree
+from docshare.server.store.blobs import PartialFile
+from docshare.server.store.trees import remove_tree
 
 MISSING_HINT = (
     "Export the document as PDF and upload that. The operator can install LibreOffice and restart the server "

@@ -1,5 +1,7 @@
-"""Which addresses the server may connect to: an own rule, since the standard library's ``is_global`` and ``is_private``
-let multicast, metadata services and tunnels to 127.0.0.1 through. Pure.
+"""The addresses that the server may connect to. Pure.
+
+This module has its own rule, because the standard library's ``is_global`` and ``is_private`` allow multicast,
+metadata services and tunnels to 127.0.0.1.
 """
 
 import ipaddress
@@ -12,7 +14,7 @@ AddressPolicy = Callable[[Address], bool]
 
 
 class AddressClass(Enum):
-    """Who may send the server to an address."""
+    """Who may make the server connect to an address."""
 
     PUBLIC = "anybody"
     PRIVATE = "the operator, by naming the host"
@@ -20,12 +22,12 @@ class AddressClass(Enum):
 
 
 def classify_address(address: Address) -> AddressClass:
-    """The class of ``address``. IPv6 forms that carry an IPv4 address are never better than that address."""
+    """Return the class of ``address``. IPv6 forms that contain an IPv4 address never have a less restricted class."""
     if isinstance(address, ipaddress.IPv4Address):
         return _classify_ipv4(address)
     carried = _embedded_ipv4(address)
     if carried is not None:
-        # Only an operator can know that such a way exists: a mapped address, or the network's own NAT64.
+        # Only an operator can know that such a route exists: a mapped address, or the network's own NAT64.
         return AddressClass.NEVER if _classify_ipv4(carried) is AddressClass.NEVER else AddressClass.PRIVATE
     if address in _NEVER_6:
         return AddressClass.NEVER
@@ -36,13 +38,15 @@ def classify_address(address: Address) -> AddressClass:
 
 
 def is_public(address: Address) -> bool:
-    """The rule for what users supply: public unicast addresses."""
+    """Return whether users may supply the address: public unicast addresses only."""
     return classify_address(address) is AddressClass.PUBLIC
 
 
 def is_operator_allowed(address: Address) -> bool:
-    """The rule for hosts that the operator named: private networks and this machine too. Operator-set
-    addresses. Metadata services and everything link-local stay out of reach."""
+    """Return whether the operator may supply the address: private networks and this machine too.
+
+    Metadata services and link-local addresses are never allowed.
+    """
     return classify_address(address) is not AddressClass.NEVER
 
 
@@ -73,7 +77,7 @@ _SPECIAL_4 = _parse_ipv4_networks(
     "0.0.0.0/8", "169.254.0.0/16", "192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24",
     "192.88.99.0/24", "192.175.48.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/3",
 )  # fmt: skip
-# Metadata and control services of hosting companies that lie in ordinary ranges.
+# Metadata and control services of hosting providers in ordinary ranges.
 _NEVER_4 = frozenset(map(ipaddress.IPv4Address, ("100.100.100.200", "168.63.129.16")))
 _NEVER_6 = frozenset(map(ipaddress.IPv6Address, ("fd00:ec2::254", "fd20:ce::254")))
 

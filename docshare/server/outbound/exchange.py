@@ -1,6 +1,5 @@
-"""One request to one host: the name is resolved once, all its addresses are judged, and the connection
-goes to exactly such an address, under the name's own certificate. No redirects, proxies, cookies or compression.
-"""
+"""One request to one host: the name is resolved once, all its addresses are checked, and the connection uses exactly
+one of them, with the certificate of the name. No redirects, proxies, cookies or compression."""
 
 import ipaddress
 import queue
@@ -28,16 +27,16 @@ from docshare.server.outbound.targets import OutboundTarget
 from docshare.server.outbound.watchdog import DeadlineWatchdog
 
 Resolver = Callable[[str], Sequence[Address]]
-"""Host name -> all its addresses; raises OSError or UnicodeError when there are none."""
+"""Host name -> all its addresses; raises OSError or UnicodeError if there are none."""
 
 _BLOCK_BYTES = 1 << 16
 _CONNECT_TIMEOUT_S = 10.0  # per address, so that one dead address of several leaves time for the others
-_READ_TIMEOUT_S = 20.0  # without a byte: who is gone need not hold a thread until the deadline
+_READ_TIMEOUT_S = 20.0  # without a byte: a dead connection must not occupy a thread until the deadline
 
 
 @dataclass(frozen=True)
 class OutboundRequest:
-    """A request to send. ``headers`` besides Host, Content-Length, Connection and Accept-Encoding."""
+    """A request to send. ``headers`` other than Host, Content-Length, Connection and Accept-Encoding."""
 
     target: OutboundTarget
     method: str = "GET"
@@ -46,7 +45,7 @@ class OutboundRequest:
 
 
 class OutboundResponse:
-    """The head of an answer, and its body while the exchange is open."""
+    """The headers of a response, and its body while the exchange is open."""
 
     def __init__(self, response: HTTPResponse, watchdog: DeadlineWatchdog) -> None:
         self.status = response.status
@@ -55,8 +54,10 @@ class OutboundResponse:
         self._watchdog = watchdog
 
     def read_blocks(self, most: int) -> Iterator[bytes]:
-        """The whole body in blocks. Raises TooLarge as soon as it is known to exceed ``most`` bytes, and OutboundError
-        when it breaks off."""
+        """Yield the body in blocks.
+
+        Raises TooLarge as soon as it is known to exceed ``most`` bytes, and OutboundError if it ends early.
+        """
         if (self._response.length or 0) > most:
             raise TooLarge(_describe_too_large(most))
         size = 0
@@ -65,11 +66,11 @@ class OutboundResponse:
             if size > most:
                 raise TooLarge(_describe_too_large(most))
             yield block
-        if self._response.length:  # what the head promised and never came
+        if self._response.length:  # the rest that the headers announced is missing
             raise OutboundError("ended its answer early")
 
     def read_head(self, most: int) -> bytes:
-        """The first ``most`` bytes of the body at most, for callers to whom the rest does not matter."""
+        """Return at most the first ``most`` bytes of the body, for callers that do not need the rest."""
         found = bytearray()
         while len(found) < most and (block := self._read()):
             found += block
@@ -77,16 +78,16 @@ class OutboundResponse:
 
     def _read(self) -> bytes:
         with translate_errors(self._watchdog):
-            # read1 and not read: of a chunk of negative size the latter reads everything that ever comes.
+            # read1, because read reads a chunk of negative size until the connection ends.
             return self._response.read1(_BLOCK_BYTES)
 
 
 class OutboundClient:
-    """Sends requests for the server.
+    """Sends requests for the server. Thread-safe.
 
-    Parameters: ``ca_bundle`` certificates trusted besides the system's; ``resolve`` the name service; and since each
-    holds a thread of the server, ``transfers`` how many downloads may run at once, and ``lookups`` how many lookups for
-    new webhooks. ``test_slots`` limits how many webhooks are tested at once. Safe to use from many threads.
+    Parameters: ``ca_bundle`` certificates trusted in addition to the system's; ``resolve`` the name service; and
+    since each occupies a thread of the server, ``transfers`` how many downloads, and ``lookups`` how many lookups for
+    new webhooks may run at once. ``test_slots`` limits how many webhooks are tested at once.
     """
 
     def __init__(
@@ -102,10 +103,11 @@ class OutboundClient:
     def exchange(
         self, request: OutboundRequest, permit: AddressPolicy, *, deadline_s: float
     ) -> Iterator[OutboundResponse]:
-        """Send ``request`` and give the answer, whatever its status below 300 or from 400 on.
+        """Send ``request`` and yield the response, if its status is below 300 or from 400 on.
 
-        Parameters: ``permit`` says of each address of the host whether it may be connected to; ``deadline_s`` seconds
-        for everything until the block is left. Raises OutboundError: AddressRefused, Redirected, TimedOut and others.
+        Parameters: ``permit`` returns whether an address of the host may be connected to; ``deadline_s`` seconds
+        until the block must be left. Raises OutboundError: AddressForbidden, OutboundRedirect, OutboundTimeout and
+        others.
         """
         watchdog = DeadlineWatchdog(deadline_s)
         with ExitStack() as held:
@@ -118,9 +120,9 @@ class OutboundClient:
             yield OutboundResponse(response, watchdog)
 
     def vet(self, target: OutboundTarget, permit: AddressPolicy, *, deadline_s: float) -> None:
-        """Look the host of ``target`` up and judge its addresses as ``exchange`` does, without connecting.
+        """Resolve the host of ``target`` and check its addresses as ``exchange`` does, without connecting.
 
-        Raises OutboundError: AddressRefused, TimedOut and others.
+        Raises OutboundError: AddressForbidden, OutboundTimeout and others.
         """
         watchdog = DeadlineWatchdog(deadline_s)
         try:
@@ -132,22 +134,23 @@ class OutboundClient:
     @cached_property
     def _trust(self) -> ssl.SSLContext:
         context = ssl.create_default_context()
-        # Some builds of Python take a connection that just ends for a proper end.
+        # Some builds of Python accept a connection that just ends as a proper end.
         context.options &= ~getattr(ssl, "OP_IGNORE_UNEXPECTED_EOF", 0)  # OpenSSL before 3 has no such option
         if self._ca_bundle is not None:
             context.load_verify_locations(self._ca_bundle)
         return context
 
     def _connect(self, target: OutboundTarget, permit: AddressPolicy, watchdog: DeadlineWatchdog) -> socket.socket:
-        """A connection to the host, with TLS where the scheme asks for it."""
+        """Return a connection to the host, with TLS if the scheme requires it."""
         sock = _connect_first(self._resolve_vetted(target.host, permit, watchdog), target.port, watchdog)
         try:
             if target.scheme == "https":
-                # Ragged ends count as errors: without a length, nobody else could tell a cut body from a whole one.
+                # Ragged ends are errors: without a length, a truncated body cannot be distinguished
+                # from a complete one.
                 sock = self._trust.wrap_socket(
                     sock, server_hostname=target.host, do_handshake_on_connect=False, suppress_ragged_eofs=False
                 )
-            # Not before: a socket that is shut down while it gets its TLS is left open by Python.
+            # Not earlier: if a socket is shut down during the TLS handshake, Python leaves it open.
             watchdog.watch(sock)
             if isinstance(sock, ssl.SSLSocket):
                 sock.do_handshake()
@@ -157,8 +160,10 @@ class OutboundClient:
         return sock
 
     def _resolve_vetted(self, host: str, permit: AddressPolicy, watchdog: DeadlineWatchdog) -> Sequence[Address]:
-        """All addresses of ``host``, looked up once. One that is not permitted spoils the others: who mixes them means
-        no good."""
+        """Return all addresses of ``host``, resolved once.
+
+        If one is not permitted, none is used: a mixture of both indicates an attack.
+        """
         addresses = _call_with_timeout(watchdog.remaining_s(), lambda: self.resolve(host))
         if not addresses:
             raise OutboundError("has no address")
@@ -168,19 +173,19 @@ class OutboundClient:
 
 
 def system_resolve(host: str) -> list[Address]:
-    """The addresses of ``host`` as the system knows them, each once, in the system's order."""
+    """Return the addresses of ``host`` from the system's resolver, without duplicates, in its order."""
     found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(ipaddress.ip_address(str(place[0]).partition("%")[0]) for *_, place in found))
 
 
 def _call_with_timeout(seconds: float, look_up: Callable[[], Sequence[Address]]) -> Sequence[Address]:
-    """Return the result of a call that has no timeout. Raises TimedOut, or what the call raises."""
+    """Return the result of a call that has no timeout. Raises OutboundTimeout, or what the call raises."""
     results: queue.SimpleQueue[Sequence[Address] | Exception] = queue.SimpleQueue()
 
     def work() -> None:
         try:
             results.put(look_up())
-        except Exception as error:  # noqa: BLE001 - it belongs to the thread that waits
+        except Exception as error:  # noqa: BLE001 - raised again in the waiting thread
             results.put(error)
 
     threading.Thread(target=work, name="resolve", daemon=True).start()
@@ -194,7 +199,7 @@ def _call_with_timeout(seconds: float, look_up: Callable[[], Sequence[Address]])
 
 
 def _connect_first(addresses: Sequence[Address], port: int, watchdog: DeadlineWatchdog) -> socket.socket:
-    """A connection to the first of ``addresses`` that answers."""
+    """Return a connection to the first of ``addresses`` that accepts it."""
     failure: OSError = OSError("no address")
     for address in addresses:
         left = watchdog.remaining_s()
@@ -215,7 +220,7 @@ def _connect_first(addresses: Sequence[Address], port: int, watchdog: DeadlineWa
 
 @contextmanager
 def _send_request(request: OutboundRequest, sock: socket.socket) -> Iterator[HTTPResponse]:
-    """The answer to ``request`` over ``sock``."""
+    """Send ``request`` over ``sock`` and return the response."""
     target = request.target
     connection = HTTPConnection(target.host, target.port)
     connection.sock = sock

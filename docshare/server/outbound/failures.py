@@ -9,19 +9,19 @@ from docshare.server.outbound.watchdog import DeadlineWatchdog
 
 
 class OutboundError(Exception):
-    """The exchange failed; its text is a sentence without a subject, such as "did not answer in time"."""
+    """The exchange failed; the message is a sentence without a subject, such as "did not answer in time"."""
 
 
 class OutboundTimeout(OutboundError):
-    """The deadline passed, or the other side fell silent."""
+    """The deadline has passed, or the other side stopped sending."""
 
 
 class AddressForbidden(OutboundError):
-    """One of the host's addresses may not be connected to."""
+    """One of the host's addresses is not permitted."""
 
 
 class OutboundRedirect(OutboundError):
-    """The host answered with a redirect (``status`` 3xx); it is never followed."""
+    """The host responded with a redirect (``status`` 3xx); it is never followed."""
 
     def __init__(self, status: int) -> None:
         super().__init__(f"answered with a redirect ({status}), which is not followed")
@@ -29,21 +29,21 @@ class OutboundRedirect(OutboundError):
 
 
 class TooLarge(OutboundError):
-    """The body is larger than the caller takes."""
+    """The body is larger than the caller accepts."""
 
 
 @contextmanager
 def translate_errors(watchdog: DeadlineWatchdog) -> Iterator[None]:
-    """Turn whatever sockets, TLS and HTTP raise inside the block into an OutboundError."""
+    """Convert errors of sockets, TLS and HTTP inside the block to OutboundError."""
     try:
         yield
     except OutboundError:
         raise
-    except (OSError, HTTPException, UnicodeError) as error:  # UnicodeError: a name that DNS cannot carry
+    except (OSError, HTTPException, UnicodeError) as error:  # UnicodeError: a name that DNS cannot encode
         if watchdog.has_expired or isinstance(error, TimeoutError):
             raise OutboundTimeout("did not answer in time") from error
         raise OutboundError(_describe_error(error)) from error
-    if watchdog.has_expired:  # what was read since then may be the end of a socket that was shut
+    if watchdog.has_expired:  # the data read since then may be truncated by the shutdown of the socket
         raise OutboundTimeout("did not answer in time")
 
 

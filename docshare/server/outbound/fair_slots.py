@@ -1,4 +1,4 @@
-"""Places for requests that wait for a machine of one of many people, shared fairly among these."""
+"""Slots for outgoing requests, shared fairly between the accounts whose hosts they connect to."""
 
 import threading
 from collections import Counter
@@ -12,18 +12,18 @@ MAX_WAITING = 12
 
 @dataclass(eq=False)
 class _WaitingRequest:
-    """A request of ``who`` that waits; ``refused`` once it has to leave for one of somebody else."""
+    """A waiting request of ``who``; ``is_refused`` if it was rejected in favor of another account."""
 
     who: Hashable
     is_refused: bool = False
 
 
 class FairSlots:
-    """A fixed number of places, and a queue before them. Safe to use from many threads.
+    """A fixed number of slots, and a queue for them. Thread-safe.
 
-    A free place goes to the holder with the fewest, then to the one that has waited longest. Nobody gets a second one
-    while half of them are taken, so the slow machines of one person leave places for everybody else. When the queue is
-    full, the newest request of the holder with the most entries is refused.
+    A free slot is given to the account that holds the fewest, then to the one that has waited longest. Nobody gets a
+    second one while half of them are in use, so slow hosts of one account leave slots for all others. When the queue
+    is full, the newest request of the account with the most entries is rejected.
     """
 
     def __init__(self, most: int = MAX_SLOTS, waiting: int = MAX_WAITING) -> None:
@@ -35,8 +35,8 @@ class FairSlots:
 
     @contextmanager
     def hold(self, who: Hashable, wait_s: float) -> Iterator[bool]:
-        """Hold a place for the length of the block; the value is False where ``who`` got none within ``wait_s``
-        seconds, or at once where too many wait already."""
+        """Hold a slot for the duration of the block; yield False if none was free within ``wait_s`` seconds, or if
+        too many wait already."""
         if not self._acquire(who, wait_s):
             yield False
             return
@@ -45,7 +45,7 @@ class FairSlots:
         finally:
             with self._changed:
                 self._held[who] -= 1
-                self._held += Counter()  # forget who holds none
+                self._held += Counter()  # drop accounts without slots
                 self._changed.notify_all()
 
     def _acquire(self, who: Hashable, wait_s: float) -> bool:
@@ -64,12 +64,12 @@ class FairSlots:
                 self._changed.notify_all()
 
     def _refuse_surplus(self) -> None:
-        """Choose who leaves now that one more has come. Nobody may fill more than half of the queue."""
+        """Reject a request if the queue is too long. Nobody may occupy more than half of it."""
         waiting = Counter(ticket.who for ticket in self._queue if not ticket.is_refused)
         who, own = max(waiting.items(), key=lambda item: item[1])
         if own > self._waiting // 2 or waiting.total() > self._waiting:
             newest = next(ticket for ticket in reversed(self._queue) if ticket.who == who and not ticket.is_refused)
-            if self._next_waiting() is not newest:  # it takes its place at once
+            if self._next_waiting() is not newest:  # it gets a slot at once
                 newest.is_refused = True
                 self._changed.notify_all()
 

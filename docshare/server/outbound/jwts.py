@@ -1,7 +1,7 @@
-"""JSON Web Tokens that others signed, checked against the keys that they publish.
+"""Verify JSON Web Tokens of other issuers with the keys that they publish.
 
-Keys are fetched when they are first needed and kept; a token signed with a key nobody has seen makes them be fetched
-again, at most once a minute, so that strangers cannot make this server hammer another one.
+Keys are fetched when they are first needed, and cached. A token signed with an unknown key makes the server fetch
+them again, at most once a minute, so that strangers cannot make this server send many requests to another one.
 """
 
 import json
@@ -18,11 +18,11 @@ from docshare.server.outbound.targets import parse_target
 if TYPE_CHECKING:
     from joserfc.jwk import KeySet
 
-ALGORITHMS = ("RS256", "ES256")  # never "none", and nothing that a public key could be misused for as a secret
+ALGORITHMS = ("RS256", "ES256")  # never "none", and no algorithm for which a public key could be used as a secret
 TOKEN_CHARS = 8_192
-KEYS_LIFETIME_MS = 12 * HOUR  # a key that was withdrawn is forgotten so late, where nothing else makes them be fetched
+KEYS_LIFETIME_MS = 12 * HOUR  # a withdrawn key is dropped after this time, unless the keys are fetched again earlier
 REFETCH_INTERVAL_MS = MINUTE
-LEEWAY_S = 30  # clocks differ
+LEEWAY_S = 30  # tolerance for clocks that differ
 
 _DEADLINE_S = 5.0
 _MAX_KEYS_BYTES = 256 * 1024
@@ -31,15 +31,15 @@ _CURVE = "P-256"
 
 
 class KeysUnreachable(Exception):
-    """The keys cannot be fetched now, so nothing can be said of the token."""
+    """The keys cannot be fetched now, so the token cannot be verified."""
 
 
 class UntrustedToken(Exception):
-    """The token is not what it has to be."""
+    """The token is invalid."""
 
 
 class TrustedIssuer(NamedTuple):
-    """A trusted issuer: ``jwks_url`` has the keys; the token must name ``issuer`` and ``audience``."""
+    """A trusted issuer: ``jwks_url`` publishes its keys; the token must name ``issuer`` and ``audience``."""
 
     jwks_url: str
     issuer: str
@@ -47,7 +47,7 @@ class TrustedIssuer(NamedTuple):
 
 
 class _CachedKeys(NamedTuple):
-    """``keys`` and when they were fetched, ms; ``tried_at``: when that was last tried."""
+    """The ``keys`` and when they were fetched, ms; ``tried_at``: the last attempt to fetch them."""
 
     keys: "KeySet | None"
     fetched_at: int
@@ -55,7 +55,7 @@ class _CachedKeys(NamedTuple):
 
 
 class TokenVerifier:
-    """Checks tokens. Parameters: ``outbound`` fetches keys; ``clock`` gives ms. Safe to use from many threads."""
+    """Verifies tokens. Thread-safe. Parameters: ``outbound`` fetches keys; ``clock`` returns ms."""
 
     def __init__(self, outbound: OutboundClient, clock: Callable[[], int]) -> None:
         self._outbound = outbound
@@ -66,7 +66,7 @@ class TokenVerifier:
     def verify(self, token: str, authority: TrustedIssuer) -> dict[str, Any]:
         """Return the claims of ``token`` after checking its signature, issuer, audience and times.
 
-        Raises Untrusted, and KeysUnreachable when the key it names is not known and cannot be fetched.
+        Raises UntrustedToken, and KeysUnreachable if its key is unknown and cannot be fetched.
         """
         from joserfc import jwt
         from joserfc.errors import JoseError
@@ -86,19 +86,20 @@ class TokenVerifier:
         return read.claims
 
     def count_published_keys(self, url: str) -> int:
-        """Fetch the keys at ``url`` now; returns how many can be used. Raises KeysUnreachable saying why."""
+        """Fetch the keys at ``url`` now; return how many can be used. Raises KeysUnreachable with the reason."""
         try:
             return len(self._download_keys(url).keys)
         except (OutboundError, ValueError, OSError, RecursionError) as error:
             raise KeysUnreachable(str(error)) from error
 
     def _require_keys(self, url: str, kid: str | None) -> "KeySet":
-        """The keys at ``url``, fetched again if ``kid`` is not among them. Raises KeysUnreachable, Untrusted."""
+        """Return the keys at ``url``, fetched again if ``kid`` is not among them. Raises KeysUnreachable,
+        UntrustedToken."""
         found = self._find_cached_keys(url)
         if found is not None and _has_key(found, kid):
             return found
         with self._fetch_lock:
-            # Asked again: somebody may have fetched them meanwhile.
+            # Checked again: another thread may have fetched them in the meantime.
             known, now = self._cache.get(url), self._clock()
             if known is None or now - known.tried_at >= REFETCH_INTERVAL_MS or now < known.tried_at:
                 known = self._refresh_keys(url, known, now)
@@ -115,7 +116,7 @@ class TokenVerifier:
         return known.keys
 
     def _refresh_keys(self, url: str, before: _CachedKeys | None, now: int) -> _CachedKeys:
-        """Fetch the keys; where that fails, those from before stay for as long as they are kept."""
+        """Fetch the keys; if that fails, return the cached ones until they expire."""
         try:
             keys: KeySet | None = self._download_keys(url)
             known = _CachedKeys(keys, now, now)
@@ -126,7 +127,7 @@ class TokenVerifier:
         return known
 
     def _download_keys(self, url: str) -> "KeySet":
-        """Raises OutboundError, and ValueError for an answer that holds no keys."""
+        """Fetch and parse the keys. Raises OutboundError, and ValueError for a response without keys."""
         request = OutboundRequest(parse_target(url), headers={"Accept": "application/json"})
         with self._outbound.exchange(request, is_operator_allowed, deadline_s=_DEADLINE_S) as answer:
             if answer.status != 200:
@@ -136,7 +137,7 @@ class TokenVerifier:
 
 
 def _parse_key_set(document: Any) -> "KeySet":
-    """The keys of a JWK set that can have signed a token. Raises ValueError when there are none."""
+    """Return the keys of a JWK set that can have signed a token. Raises ValueError if there are none."""
     from joserfc.errors import JoseError
     from joserfc.jwk import ECKey, KeySet, OctKey, OKPKey, RSAKey
 
@@ -151,26 +152,26 @@ def _parse_key_set(document: Any) -> "KeySet":
             elif row.get("kty") == "EC" and row.get("crv") == _CURVE:
                 keys.append(ECKey.import_key(row))
         except (JoseError, ValueError, TypeError):
-            continue  # one that is malformed says nothing about the others
+            continue  # a malformed key does not affect the others
     if not keys:
         raise ValueError("there are no usable keys")
     return KeySet(keys)
 
 
 def _is_strong_modulus(modulus: object) -> bool:
-    """Whether an RSA key with this ``modulus`` (base64) cannot be broken by trying."""
+    """Return whether an RSA key with this ``modulus`` (base64) is long enough."""
     from joserfc.util import urlsafe_b64decode
 
     return isinstance(modulus, str) and len(urlsafe_b64decode(modulus.encode()).lstrip(b"\0")) * 8 >= _MIN_RSA_BITS
 
 
 def _has_key(keys: "KeySet", kid: str | None) -> bool:
-    """Whether the key ``kid`` is among ``keys``; a token that names none can only be meant for the only one."""
+    """Return whether the key ``kid`` is among ``keys``; a token without a key id matches if there is only one key."""
     return len(keys.keys) == 1 if kid is None else any(key.kid == kid for key in keys.keys)
 
 
 def _parse_key_id(token: str) -> str | None:
-    """Return the id of the key that signed ``token``. Raises Untrusted if it is not a token."""
+    """Return the id of the key that signed ``token``. Raises UntrustedToken if it is not a token."""
     from joserfc.util import urlsafe_b64decode
 
     head, *rest = token.split(".")

@@ -1,4 +1,4 @@
-"""From an IP address to a country, when the operator supplied a database for it."""
+"""Look up the country of an IP address, if the operator supplied a database."""
 
 import re
 from collections.abc import Callable
@@ -7,20 +7,21 @@ from pathlib import Path
 from docshare.server.config import ConfigError
 
 _COUNTRY_CODE = re.compile("[A-Z]{2}")
-_UNKNOWN_CODES = frozenset({"XX", "ZZ"})  # how proxies and databases write that they do not know
+_UNKNOWN_CODES = frozenset({"XX", "ZZ"})  # codes for unknown countries in proxy headers and databases
 
 
 def parse_country_code(text: str) -> str | None:
-    """``text`` as a two-letter country code in upper case; None for what is none, such as ``XX``, ``ZZ`` and ``T1``."""
+    """Return ``text`` as a two-letter country code in upper case; None for any other text, and for ``XX``, ``ZZ`` and
+    ``T1``."""
     code = text.upper()
     return code if _COUNTRY_CODE.fullmatch(code) and code not in _UNKNOWN_CODES else None
 
 
 def make_locator(database: Path | None) -> Callable[[str], str | None]:
-    """A function from an IP address to its two-letter country code, or None where it is unknown.
+    """Return a function from an IP address to its two-letter country code, or None if it is unknown.
 
-    ``database`` is the path of an ``.mmdb`` country database; without one every country is unknown.
-    Raises ``ConfigError`` when the file cannot be read or the reader is not installed.
+    ``database`` is the path of an ``.mmdb`` country database; without one every country is unknown. Raises
+    ``ConfigError`` if the file cannot be read or the reader is not installed.
     """
     if database is None:
         return lambda address: None

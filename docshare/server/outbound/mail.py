@@ -1,7 +1,7 @@
-"""Handing a mail to the operator's mail server (settings DOCSHARE_SMTP_URL and DOCSHARE_CA_BUNDLE).
+"""Send mails through the operator's mail server (settings DOCSHARE_SMTP_URL and DOCSHARE_CA_BUNDLE).
 
-The address is the operator's own, so it may be private. One deadline ends the whole exchange, since the timeout of a
-socket starts anew with every byte.
+The operator sets the address, so it may be private. One deadline covers the whole exchange, since the timeout of a
+socket starts again with every byte.
 """
 
 import smtplib
@@ -20,7 +20,7 @@ _LOCAL_HOSTS = {"localhost", "127.0.0.1", "::1"}
 
 
 class MailNotDelivered(Exception):
-    """The mail server did not take the mail. ``lasting``: it said that it never will."""
+    """The mail server did not accept the mail. ``lasting``: it rejected the mail permanently."""
 
     def __init__(self, message: str, *, lasting: bool = False) -> None:
         super().__init__(message)
@@ -29,7 +29,7 @@ class MailNotDelivered(Exception):
 
 @dataclass(frozen=True)
 class MailServer:
-    """A mail server: ``tls`` from the first byte (``smtps``); ``user`` and ``password`` None to send without."""
+    """A mail server: ``tls`` from the first byte (``smtps``); ``user`` and ``password`` None for no login."""
 
     host: str
     port: int
@@ -39,12 +39,12 @@ class MailServer:
 
     @property
     def requires_tls(self) -> bool:
-        """Whether nothing may be sent in clear: a password never crosses a network readable."""
+        """Return whether plain text connections are forbidden: a password is never sent in clear."""
         return self.user is not None and self.host not in _LOCAL_HOSTS
 
 
 def parse_mail_url(url: str) -> MailServer:
-    """Read ``smtp://user:password@host:587`` or ``smtps://...``. Raises ValueError saying what is expected."""
+    """Parse ``smtp://user:password@host:587`` or ``smtps://...``. Raises ValueError naming the expected form."""
     parts = urlsplit(url)
     if parts.scheme not in _DEFAULT_PORTS or not parts.hostname or parts.path not in ("", "/") or parts.query:
         raise ValueError("expected an address like smtp://user:password@mail.example.com:587")
@@ -56,7 +56,7 @@ def parse_mail_url(url: str) -> MailServer:
 
 
 class Mailer:
-    """Sends mails one at a time. ``url`` None: there is no mail server; ``ca_bundle`` further trusted authorities."""
+    """Sends mails one at a time. ``url`` None: there is no mail server; ``ca_bundle`` more trusted authorities."""
 
     def __init__(self, url: str | None, ca_bundle: Path | None = None, deadline_s: float = DEADLINE_S) -> None:
         self._server = parse_mail_url(url) if url else None
@@ -65,15 +65,15 @@ class Mailer:
 
     @property
     def is_configured(self) -> bool:
-        """Whether there is a mail server to hand mails to."""
+        """Return whether a mail server is configured."""
         return self._server is not None
 
     def send(self, message: EmailMessage) -> None:
-        """Hand ``message`` over. Raises ``Undelivered``."""
+        """Send ``message``. Raises ``MailNotDelivered``."""
         self._deliver(message, self._deadline_s)
 
     def test_login(self, deadline_s: float) -> None:
-        """Connect and sign in as for a mail, and send none. Raises ``Undelivered``."""
+        """Connect and log in as for a mail, without sending one. Raises ``MailNotDelivered``."""
         self._deliver(None, deadline_s)
 
     def _deliver(self, message: EmailMessage | None, deadline_s: float) -> None:
@@ -109,7 +109,7 @@ class Mailer:
 
 
 def _send_message(smtp: smtplib.SMTP, message: EmailMessage) -> None:
-    """Send ``message`` as the mail server can take it: bytes beyond ASCII only where it says so (RFC 6152)."""
+    """Send ``message`` in a form that the mail server supports: 8-bit data only if it announces that (RFC 6152)."""
     eight = [part for part in message.walk() if part["Content-Transfer-Encoding"] == "8bit"]
     if not smtp.has_extn("8bitmime"):
         for part in eight:
@@ -120,7 +120,7 @@ def _send_message(smtp: smtplib.SMTP, message: EmailMessage) -> None:
 
 
 class _WatchedSmtp(smtplib.SMTP):
-    """Is watched from the first byte of the greeting on, which the constructor of its class already reads."""
+    """Watched from the first byte of the greeting on, which the constructor of its base class already reads."""
 
     def __init__(self, server: MailServer, context: ssl.SSLContext, watchdog: DeadlineWatchdog) -> None:
         self._server, self._context, self._watchdog = server, context, watchdog
@@ -151,5 +151,5 @@ def _translate_error(error: Exception) -> MailNotDelivered:
 
 
 def _describe_reply(code: int, text: bytes | str) -> str:
-    said = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
-    return f"the mail server said {code} {' '.join(said.split())[:200]}"
+    reply = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+    return f"the mail server said {code} {' '.join(reply.split())[:200]}"

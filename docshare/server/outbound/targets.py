@@ -1,4 +1,4 @@
-"""A web address taken apart, in the one way that the vetting and the connection share."""
+"""Parse a URL, in the one way that the check and the connection share."""
 
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -8,8 +8,8 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 @dataclass(frozen=True)
 class OutboundTarget:
-    """``scheme`` is ``http`` or ``https``; ``host`` in lower case, an IPv6 address without brackets; ``path`` with the
-    query, as sent in the request line."""
+    """A parsed URL: ``scheme`` is ``http`` or ``https``; ``host`` in lower case, an IPv6 address without brackets;
+    ``path`` with the query, as sent in the request line."""
 
     scheme: str
     host: str
@@ -23,13 +23,16 @@ class OutboundTarget:
 
     @property
     def host_header(self) -> str:
-        """The value of ``Host``: the port only where it is not the scheme's own."""
+        """Return the value of ``Host``, with the port unless it is the default of the scheme."""
         return self.bare_host if self.port == _DEFAULT_PORTS[self.scheme] else f"{self.bare_host}:{self.port}"
 
 
 def parse_target(url: str) -> OutboundTarget:
-    """Take ``url`` apart. Raises ValueError for what two readers could understand differently: backslashes, spaces,
-    controls, letters beyond ASCII, a user name; and for any other scheme than http and https."""
+    """Parse ``url``.
+
+    Raises ValueError for anything that two parsers could read differently: backslashes, spaces, control characters,
+    non-ASCII letters, a user name; and for any other scheme than http and https.
+    """
     if not url.isascii() or not url.isprintable() or "\\" in url or " " in url:
         raise ValueError("the address holds characters that no address has")
     parts = urlsplit(url)

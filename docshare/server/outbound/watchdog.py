@@ -1,4 +1,4 @@
-"""One deadline for a whole exchange: a timeout of sockets starts anew with every byte that drips in."""
+"""One deadline for a whole exchange, because the timeout of a socket starts again with every received byte."""
 
 import contextlib
 import socket
@@ -20,7 +20,7 @@ class DeadlineWatchdog:
         self._timer.start()
 
     def remaining_s(self) -> float:
-        """Seconds until the deadline; never negative."""
+        """Return the seconds until the deadline; never negative."""
         return max(0.0, self._ends - time.monotonic())
 
     def watch(self, sock: socket.socket) -> None:
@@ -31,7 +31,7 @@ class DeadlineWatchdog:
                 _shut_down(sock)
 
     def release(self) -> None:
-        """Watch no longer; the socket may be closed and its number used again."""
+        """Stop watching; the socket may be closed and its number reused."""
         self._timer.cancel()
         with self._lock:
             self._watched = None
@@ -44,6 +44,6 @@ class DeadlineWatchdog:
 
 
 def _shut_down(sock: socket.socket) -> None:
-    # Not the method of SSLSocket: that one forgets its TLS state, and a reader would take what comes for plain text.
+    # Not the method of SSLSocket: it drops its TLS state, and a reader would treat received data as plain text.
     with contextlib.suppress(OSError):
         socket.socket.shutdown(sock, socket.SHUT_RDWR)

@@ -42,6 +42,11 @@ class DiskCache:
         """Return whether ``name`` is cached, without marking it as used."""
         return name in self._load_sizes()
 
+    def count_bytes(self) -> int:
+        """Return the total size of the cached files."""
+        self._load_sizes()
+        return self._total
+
     def stage(self, write: Callable[[IO[bytes]], object]) -> Path:
         """Create a partial file for ``keep``, filled by ``write``; needs no lock. Raises OSError and what ``write``
         raises."""

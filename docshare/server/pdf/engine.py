@@ -7,6 +7,7 @@ document that crashes or stalls its worker affects no other process.
 import contextlib
 import logging
 import math
+import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -23,6 +24,10 @@ from docshare.server.pdf.budget import SHORT_LIMIT_S, Tenant
 from docshare.server.pdf.child import BrokenWorkerError, WorkerReply, WorkerTimeoutError
 from docshare.server.pdf.pool import WorkerPool, WorkerSlot
 from docshare.server.pdf.schedule import JobLane
+from docshare.server.store.blobs import StorageUnreachableError
+
+PathLike = os.PathLike[str]
+"""The path of a document, or a blob of a bucket, which is fetched when its path is needed."""
 
 PALETTE_BUDGET_S = 1.5
 FIRST_PAGE_LIMIT_S = SHORT_LIMIT_S  # of processor time
@@ -175,7 +180,7 @@ class PdfEngine:
         return True
 
     def render(
-        self, path: Path, page: int, width: int, mark: WatermarkText | None = None, tenant: Tenant | None = None
+        self, path: PathLike, page: int, width: int, mark: WatermarkText | None = None, tenant: Tenant | None = None
     ) -> bytes:
         """Render ``page`` (1-based) of the file at ``path`` as a JPEG ``width`` pixels wide, or narrower if it would
         exceed 16 megapixels, with the watermark ``mark``.
@@ -188,11 +193,11 @@ class PdfEngine:
             )
 
     def render_if_spare(
-        self, path: Path, page: int, width: int, mark: WatermarkText | None = None, tenant: Tenant | None = None
+        self, path: PathLike, page: int, width: int, mark: WatermarkText | None = None, tenant: Tenant | None = None
     ) -> bytes | None:
         """Render a page in the background. Return None at once unless another worker stays free for readers. Raises
         the same errors as ``render``."""
-        with self._pool.hold_spare(str(path), tenant or _anonymous_tenant(path)) as slot:
+        with self._pool.hold_spare(_locate(path), tenant or _anonymous_tenant(path)) as slot:
             if slot is None:
                 return None
             return self._run_page_job(
@@ -210,13 +215,15 @@ class PdfEngine:
         """Wait up to ``timeout_s`` seconds for a spare worker; return whether there is one."""
         return self._pool.wait_for_spare(timeout_s)
 
-    def text(self, path: Path, page: int, tenant: Tenant | None = None) -> PageText:
+    def text(self, path: PathLike, page: int, tenant: Tenant | None = None) -> PageText:
         """Return the text and links of ``page`` (1-based) of the file at ``path``. Raises the same errors as
         ``render``."""
         with self._page_slot(path, tenant) as slot:
-            return self._run_page_job(slot, {"do": "text", "path": str(path), "page": page}, answers.parse_page_text)
+            return self._run_page_job(
+                slot, {"do": "text", "path": _locate(path), "page": page}, answers.parse_page_text
+            )
 
-    def derive(self, path: Path, wanted: Derivation, sink: IO[bytes], tenant: Tenant | None = None) -> None:
+    def derive(self, path: PathLike, wanted: Derivation, sink: IO[bytes], tenant: Tenant | None = None) -> None:
         """Derive the PDF ``wanted`` from the file at ``path`` and write it to ``sink``.
 
         The worker verifies that the result contains nothing from excluded pages, and refuses the job in doubt. Raises
@@ -226,7 +233,7 @@ class PdfEngine:
             self._derive(slot, _build_derive_job(path, wanted), sink)
 
     def derive_if_spare(
-        self, path: Path, wanted: Derivation, sink: IO[bytes], timeout_s: float, tenant: Tenant | None = None
+        self, path: PathLike, wanted: Derivation, sink: IO[bytes], timeout_s: float, tenant: Tenant | None = None
     ) -> bool:
         """Derive a PDF in at most ``timeout_s`` seconds; return False at once unless another worker stays free.
 
@@ -235,7 +242,7 @@ class PdfEngine:
         """
         if tenant is not None and self._pool.is_risky(tenant):
             raise UnrenderableError("documents like this one were slow", lasting=False)
-        with self._pool.hold_spare(str(path), tenant or _anonymous_tenant(path)) as slot:
+        with self._pool.hold_spare(_locate(path), tenant or _anonymous_tenant(path)) as slot:
             if slot is not None:
                 self._derive(slot, {**_build_derive_job(path, wanted), "timeout_s": timeout_s}, sink)
             return slot is not None
@@ -250,21 +257,25 @@ class PdfEngine:
             _log.warning("Could not derive a page range or a watermarked copy: %s", error)
             raise
 
-    def palette(self, path: Path, tenant: Tenant | None = None) -> list[str] | None:
+    def palette(self, path: PathLike, tenant: Tenant | None = None) -> list[str] | None:
         """Return the dominant colors (``#rrggbb``, at most 6) of the images on the first page of the file at ``path``.
 
         Never raises and takes at most ``PALETTE_BUDGET_S`` seconds. Returns None if the page has no images, if they
         cannot be read in time, or if readers need all workers.
         """
         deadline = time.monotonic() + PALETTE_BUDGET_S
+        try:
+            _locate(path)
+        except (UnrenderableError, OSError, StorageUnreachableError):
+            return None
         self._pool.wait_for_spare(PALETTE_BUDGET_S)
-        with self._pool.hold_spare(str(path), tenant or _anonymous_tenant(path)) as slot:
+        with self._pool.hold_spare(_locate(path), tenant or _anonymous_tenant(path)) as slot:
             return None if slot is None else self._palette(slot, path, deadline - time.monotonic())
 
-    def _palette(self, slot: WorkerSlot, path: Path, budget_s: float) -> list[str] | None:
+    def _palette(self, slot: WorkerSlot, path: PathLike, budget_s: float) -> list[str] | None:
         if slot.child is None:  # a palette does not justify starting a worker
             return None
-        job = {"do": "palette", "path": str(path), "budget_s": budget_s}
+        job = {"do": "palette", "path": _locate(path), "budget_s": budget_s}
         try:
             return self._ask(slot, job, answers.parse_colors, wall_s=budget_s, attempts=1) or None
         except WorkerRefusal:
@@ -274,6 +285,10 @@ class PdfEngine:
             self._pool.discard(slot)
             return None
 
+    def count_jobs(self) -> tuple[dict[str, int], dict[str, int]]:
+        """Return, by lane, how many jobs are running and how many wait."""
+        return self._pool.count_jobs()
+
     def list_pids(self) -> list[int]:
         """Return the process IDs of the running workers; empty before the first job."""
         return self._pool.list_pids()
@@ -282,8 +297,10 @@ class PdfEngine:
         """End the workers. Running jobs fail."""
         self._pool.close()
 
-    def _page_slot(self, path: Path, tenant: Tenant | None) -> contextlib.AbstractContextManager[WorkerSlot]:
-        return self._pool.hold(str(path), tenant or _anonymous_tenant(path), JobLane.PAGES, patience_s=self._patience_s)
+    def _page_slot(self, path: PathLike, tenant: Tenant | None) -> contextlib.AbstractContextManager[WorkerSlot]:
+        return self._pool.hold(
+            _locate(path), tenant or _anonymous_tenant(path), JobLane.PAGES, patience_s=self._patience_s
+        )
 
     def _run_page_job(
         self, slot: WorkerSlot, job: dict[str, Any], read: Callable[[WorkerReply], _T], sink: IO[bytes] | None = None
@@ -342,16 +359,25 @@ class PdfEngine:
         return self._ask(slot, job, read, sink, cpu_s=cpu_s, wall_s=wall_s, attempts=attempts - 1)
 
 
-def _anonymous_tenant(path: Path) -> Tenant:
+def _anonymous_tenant(path: PathLike) -> Tenant:
     """Return a tenant for a caller that names none."""
     return Tenant(str(path), str(path))
 
 
-def _build_render_job(path: Path, page: int, width: int, mark: WatermarkText | None) -> dict[str, Any]:
-    job: dict[str, Any] = {"do": "render", "path": str(path), "page": page, "width": width}
+def _locate(path: PathLike) -> str:
+    """Return the path of the file; a blob of a bucket is fetched for that. Raises UnrenderableError if the bytes do not
+    exist, OSError and StorageUnreachableError."""
+    try:
+        return os.fspath(path)
+    except FileNotFoundError as error:
+        raise UnrenderableError("the document is missing", lasting=False, reason="missing") from error
+
+
+def _build_render_job(path: PathLike, page: int, width: int, mark: WatermarkText | None) -> dict[str, Any]:
+    job: dict[str, Any] = {"do": "render", "path": _locate(path), "page": page, "width": width}
     return job if mark is None else {**job, "mark": mark._asdict()}
 
 
-def _build_derive_job(path: Path, wanted: Derivation) -> dict[str, Any]:
-    job = {"do": "derive", "path": str(path), "total": wanted.total_pages, "first": wanted.first}
+def _build_derive_job(path: PathLike, wanted: Derivation) -> dict[str, Any]:
+    job = {"do": "derive", "path": _locate(path), "total": wanted.total_pages, "first": wanted.first}
     return job | {"last": wanted.last, "mark": None if wanted.mark is None else wanted.mark._asdict()}

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import IO
 
 from docshare.contract.problems import Problem
+from docshare.server.durations import Durations
 from docshare.server.pdf.budget import Tenant
 from docshare.server.pdf.cache import DiskCache
-from docshare.server.pdf.engine import Derivation, PdfEngine, UnrenderableError, WatermarkText
+from docshare.server.pdf.engine import Derivation, PathLike, PdfEngine, UnrenderableError, WatermarkText
 from docshare.server.pdf.failures import DerivedKey, PageFailures
 from docshare.server.pdf.prefetch import Prefetcher
 
@@ -40,6 +41,15 @@ class PendingBuild:
     is_dropped: bool = False
 
 
+@dataclass(frozen=True)
+class CacheState:
+    """Bytes in the cache, and the lookups since the start that found a file or did not."""
+
+    size: int
+    hits: int
+    misses: int
+
+
 class PageStore:
     """A cache of derived files under ``root``, at most ``max_bytes`` in total, which ``engine`` creates on demand.
 
@@ -54,6 +64,8 @@ class PageStore:
         self._lock = threading.Lock()  # guards the cache, the failures and the builds
         self._builds: dict[DerivedKey, PendingBuild] = {}
         self._following = 0
+        self._hits = self._misses = 0
+        self.renders = Durations()
         self._prefetcher = Prefetcher(engine.wait_for_spare)
         self._trials = Prefetcher(engine.wait_for_spare, most=_MAX_TRIALS)
 
@@ -61,7 +73,7 @@ class PageStore:
         self,
         file_uuid: str,
         content_version: int,
-        blob: Path,
+        blob: PathLike,
         page: int,
         width: int,
         mark: WatermarkText | None = None,
@@ -85,7 +97,7 @@ class PageStore:
         self,
         file_uuid: str,
         content_version: int,
-        blob: Path,
+        blob: PathLike,
         page: int,
         width: int,
         mark: WatermarkText,
@@ -103,7 +115,9 @@ class PageStore:
             path.stat()  # raises FileNotFoundError if newer pages have evicted it
             raise
 
-    def text(self, file_uuid: str, content_version: int, blob: Path, page: int, tenant: Tenant | None = None) -> Path:
+    def text(
+        self, file_uuid: str, content_version: int, blob: PathLike, page: int, tenant: Tenant | None = None
+    ) -> Path:
         """Return the path of the JSON with the text and links of ``page`` (``PageText.document``). Raises the same
         errors as ``image``."""
         key = _make_key(file_uuid, content_version, page, 0)
@@ -116,7 +130,7 @@ class PageStore:
         return self._get_or_make(key, tenant, make)
 
     def document(
-        self, file_uuid: str, content_version: int, blob: Path, wanted: Derivation, tenant: Tenant | None = None
+        self, file_uuid: str, content_version: int, blob: PathLike, wanted: Derivation, tenant: Tenant | None = None
     ) -> Path:
         """Return the path of the PDF ``wanted``, derived from ``blob``. Raises the same errors as ``image``."""
         key = _make_derived_key(file_uuid, content_version, wanted)
@@ -130,7 +144,7 @@ class PageStore:
         self._trials.enqueue(name, trial, last=last)
 
     def try_document(
-        self, file_uuid: str, content_version: int, blob: Path, wanted: Derivation, tenant: Tenant, timeout_s: float
+        self, file_uuid: str, content_version: int, blob: PathLike, wanted: Derivation, tenant: Tenant, timeout_s: float
     ) -> bool:
         """Derive the PDF ``wanted`` before anyone requests it; return False if there is no spare worker.
 
@@ -158,7 +172,7 @@ class PageStore:
         return True
 
     def build_copy(
-        self, file_uuid: str, content_version: int, blob: Path, wanted: Derivation, tenant: Tenant | None = None
+        self, file_uuid: str, content_version: int, blob: PathLike, wanted: Derivation, tenant: Tenant | None = None
     ) -> IO[bytes]:
         """Derive the PDF ``wanted`` for one reader; return it as an open file that is not cached. Raises the same
         errors as ``image``."""
@@ -199,6 +213,15 @@ class PageStore:
                     if version != str(current[file_uuid]):
                         self._cache.delete_group(f"{file_uuid}/{version}")
 
+    def list_documents(self) -> list[str]:
+        """Return the UUIDs of the files that something is derived from."""
+        return self._cache.list_groups()
+
+    def read_cache_state(self) -> CacheState:
+        """Return the size of the cache and its lookups."""
+        with self._lock:
+            return CacheState(self._cache.count_bytes(), self._hits, self._misses)
+
     def close(self) -> None:
         """Stop the background threads."""
         self._prefetcher.close()
@@ -211,10 +234,12 @@ class PageStore:
             with self._lock:
                 path = self._cache.get(key.name)
                 if path is not None:
+                    self._hits += 1
                     return path
                 self._failures.require_drawable(tenant.content, key, time.monotonic())
                 build = self._builds.get(key)
                 if build is None:
+                    self._misses += 1
                     mine = self._builds[key] = PendingBuild(time.monotonic())
             if build is None:
                 return self._build(key, tenant.content, mine, make)
@@ -222,9 +247,16 @@ class PageStore:
 
     def _build(self, key: DerivedKey, content: str, build: PendingBuild, make: FileMaker) -> Path:
         """Create the file of ``key`` and wake the waiting threads, also on failure."""
+        outcome = "unavailable"
         try:
-            return self._build_and_store(key, build, make)
+            path = self._build_and_store(key, build, make)
+            outcome = "rendered"
+            return path
+        except _NoSpareWorkerError:
+            outcome = "skipped"
+            raise
         except UnrenderableError as error:
+            outcome = "failed"
             with self._lock:
                 if not build.is_dropped or error.cost_s:
                     self._failures.remember(content, key, error, time.monotonic())
@@ -233,6 +265,7 @@ class PageStore:
             with self._lock:
                 del self._builds[key]
             build.done.set()
+            self.renders.add((outcome,), time.monotonic() - build.since)
 
     def _build_and_store(self, key: DerivedKey, build: PendingBuild, make: FileMaker) -> Path:
         try:
@@ -264,13 +297,13 @@ class PageStore:
             with self._lock:
                 self._following -= 1
 
-    def _schedule_prefetch(self, key: DerivedKey, tenant: Tenant, blob: Path, mark: WatermarkText | None) -> None:
+    def _schedule_prefetch(self, key: DerivedKey, tenant: Tenant, blob: PathLike, mark: WatermarkText | None) -> None:
         with self._lock:
             missing = not self._cache.has(key.name) and key not in self._builds
         if missing:
             self._prefetcher.enqueue(key, partial(self._draw_if_spare, key, tenant, blob, mark))
 
-    def _draw_if_spare(self, key: DerivedKey, tenant: Tenant, blob: Path, mark: WatermarkText | None) -> None:
+    def _draw_if_spare(self, key: DerivedKey, tenant: Tenant, blob: PathLike, mark: WatermarkText | None) -> None:
         """Render a page in the background. Requests that arrive meanwhile wait for it, and render it themselves if no
         worker was spare."""
 

@@ -79,6 +79,16 @@ class WorkerPool:
             children = [slot.child for slot in self._slots] + [self._reserve]
             return [child.pid for child in children if child is not None]
 
+    def count_jobs(self) -> tuple[dict[str, int], dict[str, int]]:
+        """Return, by lane, how many jobs are running and how many wait."""
+        with self._changed:
+            held, queued = list(self._held), [ticket for ticket in self._paths if ticket not in self._held]
+        running, waiting = (
+            {lane.value: sum(ticket.lane is lane for ticket in tickets) for lane in JobLane}
+            for tickets in (held, queued)
+        )
+        return running, waiting
+
     @contextlib.contextmanager
     def hold(self, path: str, tenant: Tenant, lane: JobLane, *, patience_s: float) -> Iterator[WorkerSlot]:
         """Yield a slot for a job on the document at ``path``; release it afterwards.

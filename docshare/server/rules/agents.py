@@ -1,7 +1,8 @@
 """Parse a user agent: browser family, kind of device, and whether it identifies itself as a program.
 
-``crawler-user-agents`` is the list of programs; this module adds which of them draw link previews and which of its
-entries are worn by people. An iPad asking for desktop pages calls itself a Mac and is taken for one.
+The list of programs is ``crawler-user-agents``; this module adds which of them fetch link previews and which entries
+are browsers with a person in front of them. An iPad that requests desktop pages identifies itself as a Mac and is
+classified as one.
 """
 
 import re
@@ -10,9 +11,9 @@ from functools import lru_cache
 
 from crawleruseragents import CRAWLER_USER_AGENTS_DATA, is_crawler
 
-_MAX_CHARS = 512  # characters looked at; matching takes time in proportion
+_MAX_CHARS = 512  # characters parsed; matching time is proportional to it
 
-# First match wins: most browsers also carry the names of those they descend from.
+# First match wins: most browsers also name the browsers they are derived from.
 _FAMILIES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (name, re.compile(pattern))
     for name, pattern in (
@@ -29,11 +30,11 @@ _FAMILIES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     )
 )
 BROWSERS = (*(name for name, _ in _FAMILIES), "Other")
-"""Every family that ``Agent.browser`` can name."""
+"""All families that ``UserAgent.browser`` can have."""
 _TABLET = re.compile(r"iPad|Tablet|Silk/|PlayBook|Kindle|Android(?!.*\bMobile\b)")
 _MOBILE = re.compile(r"Mobi|iPhone|iPod|Android")
 
-# Listed as programs, but the browser inside an app or an editor, with a person in front of it.
+# Listed as programs, but these are browsers embedded in an app or an editor, with a person in front of them.
 _BROWSER_MARKS = re.compile(r"MetaIAB Facebook|AP3A\.240617\.008|\bCode/1\.|\bTrae/")
 _HEADLESS = re.compile(r"headless|phantomjs", re.IGNORECASE)
 _PREVIEWS = re.compile(
@@ -43,8 +44,12 @@ _PREVIEWS = re.compile(
 
 @dataclass(frozen=True)
 class UserAgent:
-    """``browser``: family such as ``Firefox``, or ``Other``; ``device``: ``Desktop``, ``Mobile`` or ``Tablet``;
-    ``program``: when the agent names itself one, its class (``preview`` or ``tool``) and why, for people."""
+    """A parsed user agent.
+
+    ``browser``: family such as ``Firefox``, or ``Other``; ``device``: ``Desktop``, ``Mobile`` or ``Tablet``;
+    ``program``: if the agent identifies itself as a program, its class (``preview`` or ``tool``) and the reason as
+    text.
+    """
 
     browser: str
     device: str
@@ -53,7 +58,7 @@ class UserAgent:
 
 @lru_cache(maxsize=1024)
 def parse_user_agent(user_agent: str) -> UserAgent:
-    """Read the ``User-Agent`` header ``user_agent`` (empty when it was not sent)."""
+    """Parse the ``User-Agent`` header ``user_agent`` (empty if it was not sent)."""
     text = user_agent[:_MAX_CHARS]
     return UserAgent(_find_browser(text), _find_device(text), _detect_program(text))
 

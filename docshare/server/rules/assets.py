@@ -16,14 +16,15 @@ _TYPE_NAMES = {"image/png": "PNG", "image/jpeg": "JPEG", "image/webp": "WebP", "
 
 
 def require_kind(kind: str | None) -> str:
-    """``kind`` if it is a kind of asset. Raises ``bad_request``."""
+    """Return ``kind`` if it is a kind of asset. Raises ``bad_request``."""
     if kind not in ASSET_KINDS:
         raise Problem("bad_request", f"The form needs a part 'kind': {', '.join(ASSET_KINDS)}.")
     return kind
 
 
 def require_type(kind: str, head: bytes) -> str:
-    """The media type of an upload that begins with ``head``. Raises ``bad_request`` when ``kind`` does not take it."""
+    """Return the media type of an upload that begins with ``head``. Raises ``bad_request`` if ``kind`` does not
+    accept it."""
     found = detect_asset_type(head)
     types = ASSET_KINDS[kind].types
     if found not in types:
@@ -50,12 +51,12 @@ def require_asset_slot(assets: int) -> None:
 
 
 def mp3_problem() -> Problem:
-    """The refusal of a file in which there are no frames of MPEG audio layer III."""
+    """Return the problem for an MP3 file without frames of MPEG audio layer III."""
     return Problem("unprocessable", "The file cannot be read as MP3.", hint="Export the sound as MP3 once more.")
 
 
 def replace_asset_ids(settings: Mapping[str, Any], old: frozenset[str], new: str) -> dict[str, Any]:
-    """Return the settings of a file with references to the assets ``old`` replaced by ``new``.
+    """Return the settings of a file with references to the asset ``old`` replaced by ``new``.
 
     References follow the replacement, so that replacing a logo shows the new logo.
     """

@@ -1,17 +1,17 @@
-"""Colors that people choose, and the text colors readable on them (WCAG 2: relative luminance and contrast). Pure."""
+"""Colors chosen by owners, and text colors readable on them (WCAG 2: relative luminance and contrast). Pure."""
 
 import re
 from functools import lru_cache
 from typing import NamedTuple
 
-MIN_CONTRAST = 4.5  # contrast of text with what is behind it
+MIN_CONTRAST = 4.5  # contrast of text with its background
 _HEX_COLOR = re.compile("#[0-9A-Fa-f]{6}")
 _BLEND_STEPS = 64
-_LINEAR_THRESHOLD = 0.04045  # up to here sRGB is a straight line
+_LINEAR_THRESHOLD = 0.04045  # up to here sRGB is linear
 
 
 class Color(NamedTuple):
-    """Red, green and blue from 0 to 255."""
+    """An sRGB color; red, green and blue from 0 to 255."""
 
     red: int
     green: int
@@ -25,20 +25,20 @@ BLACK, WHITE = Color(0, 0, 0), Color(255, 255, 255)
 
 
 def parse_color(text: str) -> Color:
-    """``#RRGGBB`` in either case. Raises ValueError."""
+    """Parse ``#RRGGBB`` in either case. Raises ValueError."""
     if _HEX_COLOR.fullmatch(text) is None:
         raise ValueError("not a color")
     return Color(*bytes.fromhex(text[1:]))
 
 
 def contrast_ratio(one: Color, two: Color) -> float:
-    """From 1 for the same to 21 for black and white."""
+    """Return the contrast ratio, from 1 for equal colors to 21 for black and white."""
     lighter, darker = sorted((_luminance(one), _luminance(two)), reverse=True)
     return (lighter + 0.05) / (darker + 0.05)
 
 
 def text_color_on(ground: Color) -> Color:
-    """Black or white, whichever is read better on ``ground``; one of them always is readable."""
+    """Return black or white, whichever is more readable on ``ground``; one of them always is readable."""
     return max(WHITE, BLACK, key=lambda color: contrast_ratio(color, ground))
 
 

@@ -1,4 +1,4 @@
-"""Deliveries to webhooks: whose turn it is, what state one is in, and the mail about a disabled webhook. Pure."""
+"""Deliveries to webhooks: their order, their state, and the mail about a disabled webhook. Pure."""
 
 import heapq
 from collections import Counter
@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from docshare.contract.webhooks import DISABLE_AFTER
 
-# At once, so that receivers that hang cannot hold all senders, nor one of them all of its host: many
-# services have a path for each customer at the same one.
+# Maximum deliveries in flight, so that receivers that hang cannot occupy all senders, nor one receiver all those of
+# its host: many services have one path per customer on the same host.
 MAX_PER_WEBHOOK = 3
 MAX_PER_PEER = 12
 MAX_PER_ACCOUNT = 16
@@ -24,8 +24,7 @@ class DeliveryLane(NamedTuple):
 
 
 class DueDelivery(NamedTuple):
-    """A delivery that waits for a sender since ``next_at`` (ms); ``served_at``: when its webhook last had one, 0 if
-    never."""
+    """A delivery that has been due since ``next_at`` (ms); ``served_at``: when its webhook last had one, 0 if never."""
 
     served_at: int
     next_at: int
@@ -34,9 +33,11 @@ class DueDelivery(NamedTuple):
 
 
 def select_deliveries(due: Iterable[DueDelivery], in_flight: Iterable[DeliveryLane], free: int) -> list[DueDelivery]:
-    """Select at most ``free`` deliveries: first those of the account with the fewest ``in_flight``, then of
-    the peer with the fewest, then of the webhook with the fewest, then of the one served least recently;
-    nobody above the caps."""
+    """Select at most ``free`` deliveries that do not exceed the concurrency caps.
+
+    Order: the account with the fewest ``in_flight``, then the peer with the fewest, then the webhook with the fewest,
+    then the webhook that was served least recently.
+    """
     accounts: Counter[int] = Counter()
     peers: Counter[str] = Counter()
     webhooks: Counter[int] = Counter()
@@ -59,7 +60,7 @@ def select_deliveries(due: Iterable[DueDelivery], in_flight: Iterable[DeliveryLa
         now = load(row.lane)
         if any(held >= most for held, most in zip(now, _CAPS, strict=True)):
             continue
-        if now != known:  # the lane has got fuller since it was put in line
+        if now != known:  # the load of the lane has grown since it was queued
             heapq.heappush(queue, (now, row))
             continue
         take(row.lane)
@@ -68,15 +69,17 @@ def select_deliveries(due: Iterable[DueDelivery], in_flight: Iterable[DeliveryLa
 
 
 def delivery_state(next_at: int | None, delivered_at: int | None) -> str:
-    """A word of ``DELIVERY_STATES``."""
+    """Return the state of a delivery, one of ``DELIVERY_STATES``."""
     if next_at is not None:
         return "queued"
     return "abandoned" if delivered_at is None else "delivered"
 
 
 def render_disabled_mail(peer: str, uuid: str) -> tuple[str, str]:
-    """Subject and text of the one mail about the webhook ``uuid``, which sent to ``peer`` (host:port). The rest of its
-    address stays out: it may hold a secret of the receiver."""
+    """Return subject and text of the mail about the disabled webhook ``uuid``, which sent to ``peer`` (host:port).
+
+    The mail omits the rest of the address, which may contain a secret of the receiver.
+    """
     host = peer.rpartition(":")[0]
     body = (
         f"Your webhook to {host} has been disabled: the last {DISABLE_AFTER} events could not be delivered, each\n"

@@ -1,4 +1,4 @@
-"""Publishing a design again: which link takes it, and whether that may change (States and transitions). Pure."""
+"""Publishing a design again: which link is updated, and whether it may be changed. Pure."""
 
 import json
 from collections.abc import Iterable
@@ -13,8 +13,8 @@ UPDATES_SETTING = "designToolUpdatesEnabled"
 
 
 class DesignFile(NamedTuple):
-    """A file that shows a design. Times in ms; ``settings`` JSON as stored; ``expires_at`` the expiry that its
-    publishing set, None where it set none."""
+    """A file that shows a design. Times in ms; ``settings`` JSON as stored; ``expires_at`` the expiry that publishing
+    set, None if it set none."""
 
     id: int
     uuid: str
@@ -32,23 +32,23 @@ class DesignFile(NamedTuple):
 
     @property
     def is_claimed(self) -> bool:
-        """Whether it belongs to an account."""
+        """Return whether it belongs to an account."""
         return self.owner_id is not None
 
     def is_live(self, now: int) -> bool:
-        """Whether it neither expired nor burned."""
+        """Return whether it has neither expired nor burned."""
         return self.burned_at is None and not lifecycle.is_expired(self.delete_at, now)
 
     def is_same_content(self, other: "DesignFile | None") -> bool:
-        """Whether ``other`` is this file with this content."""
+        """Return whether ``other`` is this file with this content."""
         return other is not None and (self.id, self.content_version) == (other.id, other.content_version)
 
 
 def select_unclaimed(found: Iterable[DesignFile], now: int) -> DesignFile | None:
-    """The link of ``found``, newest first, that one user publishes a design to without an account.
+    """Return the link of ``found``, newest first, that a user without an account publishes the design to.
 
-    A frozen link that nobody has claimed stays the design's link after its end, or waiting would thaw it. One
-    that belongs to an account is found only where there is no other.
+    A frozen link that nobody has claimed remains the design's link after it has ended; otherwise waiting would bypass
+    the freeze. A link that belongs to an account is returned only if there is no other.
     """
     rows = list(found)
     own = (row for row in rows if not row.is_claimed and (row.frozen_at is not None or row.is_live(now)))
@@ -56,12 +56,12 @@ def select_unclaimed(found: Iterable[DesignFile], now: int) -> DesignFile | None
 
 
 def is_claimable(bound: DesignFile, now: int) -> bool:
-    """Whether a claim token is handed out for it: a living link that nobody has claimed and nobody is reviewing."""
+    """Return whether a claim token is issued for it: a live link that is neither claimed nor under review."""
     return not bound.is_claimed and bound.frozen_at is None and bound.is_live(now)
 
 
 def require_updates_allowed(bound: DesignFile) -> None:
-    """Raise ``forbidden`` where the design tool may not replace what the link shows."""
+    """Raise ``forbidden`` if the design tool may not replace the document of the link."""
     if bound.frozen_at is not None:
         raise Problem("forbidden", "The link is frozen while it is being reviewed.", hint="Ask the operator.")
     if not json.loads(bound.settings).get(UPDATES_SETTING, SETTINGS[UPDATES_SETTING].default):
@@ -70,20 +70,19 @@ def require_updates_allowed(bound: DesignFile) -> None:
 
 
 def require_unclaimed(bound: DesignFile) -> None:
-    """Raise ``forbidden`` for a link that belongs to an account."""
+    """Raise ``forbidden`` if the link belongs to an account."""
     if bound.is_claimed:
         hint = "Publish it from that account: POST /api/v1/files/import with both tokens of the design tool."
         raise Problem("forbidden", "The link of this design belongs to an account.", hint=hint)
 
 
 def renew_expiry(bound: DesignFile, now: int) -> int | None:
-    """When the link ends once it was published again at ``now``. 365 days from then, unless the
-    uploader has set an expiry."""
+    """Return the expiry of a link that was published again at ``now``: 365 days later, unless the uploader set one."""
     return now + DESIGN_EXPIRY_MS if bound.delete_at == bound.expires_at else bound.delete_at
 
 
 def require_daily_quota(taken: int, oldest: int | None, *, most: int, window_ms: int, now: int) -> None:
-    """Raise ``rate_limited`` when ``most`` were ``taken`` in the last ``window_ms``, the first one at ``oldest``."""
+    """Raise ``rate_limited`` if ``most`` were ``taken`` in the last ``window_ms``, the first one at ``oldest``."""
     if taken < most:
         return
     wait_s = -(-((oldest if oldest is not None else now) + window_ms - now) // 1000)

@@ -8,16 +8,16 @@ from docshare.contract.settings import SETTINGS
 
 
 def is_download_allowed(settings: Mapping[str, Any], overrides: Mapping[str, Any]) -> bool:
-    """Whether readers may download at all; the variant's word wins."""
+    """Return whether readers may download; the variant overrides the file."""
     default = settings.get("allowDownload", SETTINGS["allowDownload"].default)
     return bool(overrides.get("allowDownload", default))
 
 
 def can_make_download(size: int, *, as_stored: bool) -> bool:
-    """Whether the download can be made of a document of ``size`` bytes.
+    """Return whether the download can be made of a document of ``size`` bytes.
 
-    Documents over 100 MB cannot be cut or stamped. A replacement can make a document that large; then no download is
-    better than one of the whole document.
+    Documents over 100 MB cannot be cut or stamped. A document can become that large by replacement; then there is no
+    download, rather than one of the whole document.
     """
     return as_stored or size <= RANGE_AND_WATERMARK_BYTES
 
@@ -36,17 +36,18 @@ _WARNINGS = {
 
 
 def classify_failure(found: str, *, lasting: bool) -> str:
-    """Return the word to store for a copy that could not be made: ``found`` is why a worker refused, if one did."""
+    """Return the reason to store for a copy that could not be made; ``found`` is the reason given by a worker, if
+    any."""
     if not lasting:
         return "late"
     return found if found in _WARNINGS else "refused"
 
 
 def describe_failure(reason: str | None) -> str | None:
-    """Return the sentence for the owner about a stored ``reason``; None for none."""
+    """Return the message for the owner about a stored ``reason``; None for none."""
     return None if reason is None else _WARNINGS.get(reason, _WARNINGS["refused"])
 
 
 def download_name(original_name: str) -> str:
-    """The name of the downloaded file. A converted document keeps its name, and says that it is a PDF."""
+    """Return the name of the downloaded file; a converted document keeps its name, followed by ``.pdf``."""
     return original_name if original_name.lower().endswith(".pdf") else f"{original_name}.pdf"

@@ -1,7 +1,4 @@
-"""The feedback that readers can leave on a document, and strict parsing of the bodies they send. Pure.
-
-All bounds.
-"""
+"""The feedback that readers can leave on a document, and strict parsing of the bodies they send. Pure."""
 
 import re
 from collections.abc import Mapping
@@ -23,25 +20,26 @@ _FORBIDDEN_CHARS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 class FeedbackQuota(NamedTuple):
-    """The most rows of one kind: ``own`` of one viewer, ``file`` of all viewers of a file together."""
+    """The maximum number of rows of one kind: ``per_viewer`` of one viewer, ``per_file`` of all viewers of a file
+    together."""
 
     per_viewer: int
     per_file: int
 
 
-# Strangers write these: one must not fill the disk, nor make the owner's answers endless.
+# Feedback comes from strangers, who must not be able to fill the disk or make the owner's responses too large.
 FEEDBACK_QUOTAS: dict[str, FeedbackQuota] = {
     "notes": FeedbackQuota(200, 5_000),
     "annotations": FeedbackQuota(500, 5_000),
-    "marks": FeedbackQuota(50_000, 100_000),  # a viewer has one for each page at most anyway
+    "marks": FeedbackQuota(50_000, 100_000),  # a viewer has at most one for each page anyway
     "receipts": FeedbackQuota(1_000, 5_000),  # one for each version of the document
 }
 
 
 @dataclass(frozen=True)
 class FeedbackChannels:
-    """The feedback that readers can leave now: ``notes`` (visible to all readers with ``public_notes``), ``marks`` and
-    ``annotations`` on pages, and a ``receipt``."""
+    """The feedback that readers can leave now: ``notes`` (visible to all readers with ``public_notes``), ``marks``
+    and ``annotations`` on pages, and a ``receipt``."""
 
     notes: bool
     public_notes: bool
@@ -52,7 +50,7 @@ class FeedbackChannels:
 
 @dataclass(frozen=True)
 class NoteBody:
-    """A note as it is sent; ``page`` in the reader's numbers, None for the whole document."""
+    """A note as submitted; ``page`` in the reader's numbers, None for the whole document."""
 
     author: str
     body: str
@@ -62,7 +60,7 @@ class NoteBody:
 
 @dataclass(frozen=True)
 class AnnotationBody:
-    """An annotation as it is sent; ``page`` in the reader's numbers."""
+    """An annotation as submitted; ``page`` in the reader's numbers."""
 
     page: int
     rect: Rect
@@ -72,7 +70,7 @@ class AnnotationBody:
 def find_open_channels(settings: Mapping[str, Any], plan: Plan) -> FeedbackChannels:
     """Return the feedback that the ``settings`` of a file allow while its owner is on ``plan``.
 
-    Pro fields are checked again when pages are served, so a downgrade ends what it no longer pays.
+    Pro features are checked again when pages are served, so a downgrade switches them off.
     """
 
     def stands(name: str) -> bool:
@@ -89,7 +87,7 @@ def find_open_channels(settings: Mapping[str, Any], plan: Plan) -> FeedbackChann
 
 
 def parse_note(body: Mapping[str, Any]) -> NoteBody:
-    """``{body, author, page?, public?}``. Raises ``bad_request`` naming the field."""
+    """Parse ``{body, author, page?, public?}``. Raises ``bad_request`` naming the field."""
     page = body.get("page")
     return NoteBody(
         author=fields.text_parser(1, _AUTHOR_CHARS)("author", body.get("author")),
@@ -100,25 +98,26 @@ def parse_note(body: Mapping[str, Any]) -> NoteBody:
 
 
 def parse_mark(body: Mapping[str, Any]) -> str | None:
-    """``{mark}``; None takes the mark away. Raises ``bad_request``."""
+    """Parse ``{mark}``; None removes the mark. Raises ``bad_request``."""
     if "mark" in body and body["mark"] is None:
         return None
     return fields.word_parser(*MARKS)("mark", body.get("mark"))
 
 
 def parse_annotation(body: Mapping[str, Any]) -> AnnotationBody:
-    """``{page, rect, note}``. Raises ``bad_request`` naming the field."""
+    """Parse ``{page, rect, note}``. Raises ``bad_request`` naming the field."""
     page = _parse_page("page", body.get("page"))
     return AnnotationBody(page, rects.parse_rect("rect", body.get("rect")), _parse_paragraphs("note", body.get("note")))
 
 
 def parse_receipt(body: Mapping[str, Any]) -> str:
-    """``{name}``. Raises ``bad_request``."""
+    """Parse ``{name}``. Raises ``bad_request``."""
     return fields.text_parser(1, _NAME_CHARS)("name", body.get("name"))
 
 
 def parse_tap(body: Mapping[str, Any]) -> str | None:
-    """``{"hotspot": uuid}``, or ``{"cta": true}`` for the call to action: then None. Raises ``bad_request``."""
+    """Parse ``{"hotspot": uuid}``, or ``{"cta": true}`` for the call to action (returns None). Raises
+    ``bad_request``."""
     if body.get("cta") is True and "hotspot" not in body:
         return None
     if "cta" in body:
@@ -127,8 +126,8 @@ def parse_tap(body: Mapping[str, Any]) -> str | None:
 
 
 def require_feedback_quota(kind: str, own: int, of_file: int) -> None:
-    """Raise ``conflict`` when a viewer who has ``own`` rows of ``kind`` (a key of ``BOUNDS``), or the file that has
-    ``of_file``, can have no more."""
+    """Raise ``conflict`` if a viewer with ``own`` rows of ``kind`` (a key of ``FEEDBACK_QUOTAS``), or the file with
+    ``of_file`` rows, can have no more."""
     bound = FEEDBACK_QUOTAS[kind]
     if own >= bound.per_viewer:
         raise Problem("conflict", f"You have left {bound.per_viewer} {kind} here, which is the most.")
@@ -137,14 +136,14 @@ def require_feedback_quota(kind: str, own: int, of_file: int) -> None:
 
 
 def _parse_page(name: str, value: object) -> int:
-    # Which pages there are depends on the reader; those that are not there answer 404 and no 400.
+    # Which pages exist depends on the reader; a page that does not exist is a 404, not a 400.
     if not fields.is_integer(value):
         raise fields.field_problem(name, "the number of a page")
     return value
 
 
 def _parse_paragraphs(name: str, value: object) -> str:
-    """A text of several lines, trimmed, kept as it was written."""
+    """Parse a text of several lines; only leading and trailing whitespace is removed."""
     if not isinstance(value, str):
         raise fields.field_problem(name, "a string")
     text = value.replace("\r\n", "\n").strip()

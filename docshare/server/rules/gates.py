@@ -1,12 +1,12 @@
 """The conditions that a reader must meet before a share link opens, and those not yet met. Pure.
 
-Three kinds of things are asked for: the ``password``; the
-``gate``, which is an email address or the owner's form; and a ``view``, one unit of the view limit. Who gave one has a
-*grant* for it, which is worth something for one link, one content version, and as long as the same is asked: its *seal*
-is made of the stored password or form, so a new password, even the same word, makes every older grant worthless.
+There are three conditions: the ``password``; the ``gate``, which is an email address or the owner's form; and a
+``view``, one unit of the view limit. A reader who has met one holds a *grant* for it. A grant is valid for one link
+and one content version, and until the condition changes: its *seal* is a hash of the stored password or form, so a
+new password, even the same one, invalidates all older grants.
 
-A view is a unit that was taken to open the page. Opening it again within half an hour takes no second one, and a page
-that stays open keeps loading for half a day. When the last view burns the file, readers with access keep it until the
+A view is consumed by opening the page. Opening it again within half an hour consumes no second one, and a page that
+stays open keeps loading for half a day. When the last view burns the file, readers with access keep it until the
 bytes are deleted.
 """
 
@@ -22,8 +22,8 @@ from docshare.contract.problems import Problem
 
 PASSWORD, GATE, VIEW = "password", "gate", "view"
 
-REOPEN_WINDOW_MS = 30 * MINUTE  # how long opening the page again takes no second unit
-OPEN_PAGE_MS = 12 * HOUR  # how long a page that stays open goes on loading
+REOPEN_WINDOW_MS = 30 * MINUTE  # time within which opening the page again consumes no second view
+OPEN_PAGE_MS = 12 * HOUR  # time for which a page that stays open can load
 
 
 class FormField(NamedTuple):
@@ -40,9 +40,11 @@ _EMAIL_PROMPT = (FormField("email", "Email address", "email", True),)
 
 @dataclass(frozen=True)
 class LinkRequirements:
-    """The conditions of a link: ``kinds`` of ``PASSWORD``, ``GATE`` and ``VIEW``; ``form`` the fields of the gate;
-    ``custom``: the owner defined the form, it is not the plain email prompt; ``domains`` one of which the address must
-    be at, none for any."""
+    """The conditions of a link.
+
+    ``kinds`` of ``PASSWORD``, ``GATE`` and ``VIEW``; ``form`` the fields of the gate; ``has_custom_form``: the owner
+    defined the form, it is not the plain email prompt; ``domains`` allowed for the address, none for any.
+    """
 
     kinds: frozenset[str] = frozenset()
     form: tuple[FormField, ...] = ()
@@ -61,8 +63,8 @@ class HeldGrant(NamedTuple):
 
 @dataclass(frozen=True)
 class GateRequest:
-    """When and for what a reader comes: ``opening`` the page, or for what an open page loads; ``burned_at`` when the
-    last unit was taken, None while the link lives. Times in milliseconds."""
+    """The time and kind of a request: opening the page, or loading a resource of an open page. ``burned_at``: when
+    the last view was consumed, None while the link lives. Times in milliseconds."""
 
     now: int
     is_page_load: bool
@@ -74,14 +76,14 @@ def find_requirements(
 ) -> LinkRequirements:
     """Return the conditions of a link.
 
-    Parameters: ``protected`` whether a password is set; ``counted`` whether opening takes a unit of a view limit;
-    ``settings`` what deviates from the defaults, by wire name; ``invited`` whether it is an invitee's own link. No plan
-    is asked for: what was demanded when the link went out is demanded after a downgrade too.
+    Parameters: ``protected`` whether a password is set; ``counted`` whether opening consumes a view of a view limit;
+    ``settings`` that differ from the defaults, by wire name; ``invited`` whether it is an invitee's own link. The
+    plan does not matter: conditions of a published link still apply after a downgrade.
     """
     own = tuple(
         FormField(row["key"], row["label"], row["type"], row["required"]) for row in settings.get("gateFields", ())
     )
-    # The owner wrote down an invitee's address, so they are asked for neither that nor its domain.
+    # The owner entered the invitee's address, so invitees need not enter it and no domain is required.
     prompted = bool(settings.get("requireEmail")) and not invited
     form = own or (_EMAIL_PROMPT if prompted else ())
     standing = {PASSWORD: protected, GATE: bool(form), VIEW: counted}
@@ -96,19 +98,19 @@ def is_name_hidden(*, protected: bool, settings: Mapping[str, Any]) -> bool:
 
 
 def compute_seals(what: LinkRequirements, short_id: str, password_hash: str | None) -> dict[str, str]:
-    """The seal of each kind that is asked for now, on the link whose own short id is ``short_id``."""
-    said: dict[str, Any] = {PASSWORD: password_hash, GATE: [what.form, what.domains], VIEW: None}
-    return {kind: _compute_seal(kind, short_id, said[kind]) for kind in what.kinds}
+    """Return the seal of each current condition of the link with the short id ``short_id``."""
+    conditions: dict[str, Any] = {PASSWORD: password_hash, GATE: [what.form, what.domains], VIEW: None}
+    return {kind: _compute_seal(kind, short_id, conditions[kind]) for kind in what.kinds}
 
 
-def _compute_seal(kind: str, short_id: str, said: object) -> str:
-    return hashlib.sha256(json.dumps([kind, short_id, said]).encode()).hexdigest()
+def _compute_seal(kind: str, short_id: str, condition: object) -> str:
+    return hashlib.sha256(json.dumps([kind, short_id, condition]).encode()).hexdigest()
 
 
 def find_missing_grants(
     wanted: Mapping[str, str], grants: Iterable[HeldGrant], content_version: int, moment: GateRequest
 ) -> frozenset[str]:
-    """The kinds that a reader who holds ``grants`` still owes a link that asks for the seals ``wanted``."""
+    """Return the conditions that a reader who holds ``grants`` has not met, on a link with the seals ``wanted``."""
     paid = {
         grant.kind
         for grant in grants
@@ -127,10 +129,10 @@ def _is_view_grant_valid(view: HeldGrant, moment: GateRequest) -> bool:
 
 
 def validate_form(what: LinkRequirements, sent: Mapping[str, str]) -> dict[str, str]:
-    """The values of the form by key, trimmed, without those left empty.
+    """Return the values of the form by key, trimmed, without empty ones.
 
-    Raises ``unprocessable`` and, for an address at another domain, ``forbidden``; ``errors`` of its ``extra`` holds one
-    sentence for each field that is not right, by key.
+    Raises ``unprocessable`` and, for an address at another domain, ``forbidden``; ``errors`` of its ``extra``
+    contains one message for each invalid field, by key.
     """
     values = {field.key: sent.get(field.key, "").strip() for field in what.form}
     errors = {field.key: error for field in what.form if (error := _validate_field(field, values[field.key]))}
@@ -138,13 +140,13 @@ def validate_form(what: LinkRequirements, sent: Mapping[str, str]) -> dict[str, 
         raise Problem("unprocessable", "The form is not filled in.", extra={"errors": errors})
     key, address = find_email(what, values)
     if what.domains and not _is_at_domain(address, what.domains):
-        said = "This document is not for addresses at this domain. Use the one you were written to."
-        raise Problem("forbidden", "The address is at another domain.", extra={"errors": {key: said}})
+        message = "This document is not for addresses at this domain. Use the one you were written to."
+        raise Problem("forbidden", "The address is at another domain.", extra={"errors": {key: message}})
     return {key: value for key, value in values.items() if value}
 
 
 def find_email(what: LinkRequirements, values: Mapping[str, str]) -> tuple[str, str]:
-    """Key and value of the form's one email address, whatever its key is."""
+    """Return key and value of the form's only email address, whatever its key is."""
     key = next(field.key for field in what.form if field.type == "email")
     return key, values[key]
 
@@ -164,11 +166,11 @@ def _validate_field(field: FormField, value: str) -> str | None:
 
 
 def _is_at_domain(address: str, domains: tuple[str, ...]) -> bool:
-    """Whether the domain of ``address`` is one of ``domains``, which are lower-case ASCII; a subdomain is another."""
+    """Return whether the domain of ``address`` is one of ``domains`` (lower-case ASCII); subdomains do not match."""
     domain = address.rpartition("@")[2].lower()
     try:
         encoded = domain.encode("idna").decode()
-        # The codec makes some letters into others (ß into ss), and with that the domain of somebody else.
+        # The codec maps some letters to others (ß to ss), which can result in a domain of somebody else.
         same = domain in (encoded, encoded.encode().decode("idna"))
     except UnicodeError:
         return False

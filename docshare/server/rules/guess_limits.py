@@ -1,7 +1,8 @@
-"""How long the next password waits after wrong ones. Pure.
+"""The delay of the next password attempt after wrong ones. Pure.
 
-Ten wrong ones on a file are free. From then on each waits a second longer than the one before, so that somebody with
-many addresses gets fewer than a hundred in an hour, and a reader never waits longer than a minute and a half.
+Ten wrong passwords per file have no effect. Each further one delays the next attempt by one more second, so that an
+attacker with many addresses gets fewer than a hundred attempts per hour, and a reader never waits longer than a
+minute and a half.
 """
 
 from docshare.contract.limits import SECOND
@@ -10,9 +11,10 @@ _FREE_ATTEMPTS = 10
 
 
 def password_delay_ms(wrong: int, since_ms: int) -> int:
-    """How long until the next password is looked at, in milliseconds; 0 for at once.
+    """Return the delay before the next password is checked, in milliseconds; 0 for none.
 
-    Parameters: ``wrong`` how many wrong ones the file had in the last hour; ``since_ms`` how long ago the last was.
+    Parameters: ``wrong`` number of wrong passwords for the file in the last hour; ``since_ms`` time since the last
+    one.
     """
     if wrong < _FREE_ATTEMPTS:
         return 0

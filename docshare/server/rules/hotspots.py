@@ -1,4 +1,4 @@
-"""Hotspots: places on a page that open an address or play a sound. Pure."""
+"""Hotspots: areas of a page that open a link or play a sound. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _MAX_DIGITS = 6  # digits
 
 @dataclass(frozen=True)
 class HotspotInput:
-    """A hotspot as it is asked for: ``page`` of the document, and either ``url`` or ``audio``, the id of an asset."""
+    """A hotspot as requested: ``page`` of the document, and either ``url`` or ``audio``, the id of an asset."""
 
     page: int
     rect: Rect
@@ -27,10 +27,11 @@ class HotspotInput:
 
 
 def parse_hotspot(args: Mapping[str, str]) -> HotspotInput:
-    """The arguments of a command: ``page``, ``rect`` (X,Y,W,H), ``link`` or ``audio``, and if wanted ``label``.
+    """Parse the arguments of a command: ``page``, ``rect`` (X,Y,W,H), ``link`` or ``audio``, and optionally
+    ``label``.
 
-    Raises ``bad_request`` naming the argument. Without a label it is named after where it leads: what is read aloud
-    must not be empty.
+    Raises ``bad_request`` naming the argument. The default label is derived from the target, because screen readers
+    need a label that is not empty.
     """
     link, audio = args.get("link"), args.get("audio")
     if (link is None) == (audio is None):
@@ -46,9 +47,9 @@ def parse_hotspot(args: Mapping[str, str]) -> HotspotInput:
     )
 
 
-def require_hotspot_fits(wish: HotspotInput, *, total_pages: int, hotspots: int) -> None:
-    """Raise ``bad_request`` when the document lacks the page of ``wish``, or has as many ``hotspots`` as it can."""
-    if not 1 <= wish.page <= total_pages:
+def require_hotspot_fits(hotspot: HotspotInput, *, total_pages: int, hotspots: int) -> None:
+    """Raise ``bad_request`` if the document does not have the page, or has the maximum number of ``hotspots``."""
+    if not 1 <= hotspot.page <= total_pages:
         raise fields.field_problem("page", f"a page of the document, 1 to {total_pages}")
     if hotspots >= MAX_HOTSPOTS_PER_FILE:
         raise Problem(

@@ -1,8 +1,8 @@
 """Distinguish readers without storing who they are.
 
-A reader is an HMAC of network address and browser family under a secret of the file that is replaced every 30 days
-(``READER_SALT_MS``): the same person on two files, or on one file after the salt has gone, has two names that nothing
-links. The address itself is used for this and thrown away.
+A reader is identified by an HMAC of network address and browser family, keyed with a secret of the file that is
+replaced every 30 days (``READER_SALT_MS``). The same person has different keys for two files, and for one file after
+its salt was replaced; nothing links these keys. The address itself is not stored.
 """
 
 import hmac
@@ -10,17 +10,20 @@ import ipaddress
 
 
 def reader_key(salt: bytes, address: str, browser: str) -> str:
-    """The name of a reader: 32 hex digits.
+    """Return the key of a reader: 32 hex digits.
 
-    Parameters: ``salt`` the file's secret; ``address`` the reader's IP address; ``browser`` its family.
-    Same address and same browser family are one visitor, however many sessions.
+    Parameters: ``salt`` the file's secret; ``address`` the reader's IP address; ``browser`` its family. The same
+    address and browser family are one visitor, however many sessions they have.
     """
     return hmac.digest(salt, f"{network_prefix(address)}\n{browser}".encode(), "sha256").hex()[:32]
 
 
 def network_prefix(address: str) -> str:
-    """Return the stable part of ``address``: IPv4 unchanged, IPv6 cut to its /64, because devices change
-    the rest daily. A text that is not an address is returned unchanged."""
+    """Return the stable part of ``address``: IPv4 unchanged, IPv6 cut to its /64, because devices change the rest
+    daily.
+
+    A text that is not an address is returned unchanged.
+    """
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Parse an import request, and check its host against the list of the operator. Pure."""
+"""Parse an import request, and check its host against the operator's allowlist. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ _HTTPS_PORT = 443
 
 @dataclass(frozen=True)
 class ImportRequest:
-    """Where the document is, the ``name`` it gets here, and the tokens of the design tool as they came, empty where
-    none did."""
+    """The URL of the document, the ``name`` to store it under, and the tokens of the design tool as sent, empty if
+    absent."""
 
     target: OutboundTarget
     name: str
@@ -25,24 +25,26 @@ class ImportRequest:
 
 
 def parse_import(body: Mapping[str, object], default_name: str = DEFAULT_NAME) -> ImportRequest:
-    """Read the body of an import. Raises ``bad_request``.
+    """Parse the body of an import. Raises ``bad_request``.
 
-    The tokens of the design tool are texts that may be wrong: unverified they change nothing, and the import is a plain
-    create.
+    Invalid tokens of the design tool are accepted here: if they cannot be verified, the import is a plain create.
     """
     user_token, design_token = read_text(body, "designToolUserToken"), read_text(body, "designToken")
     url = fields.parse_https_url("url", body.get("url"), limits.IMPORT_URL_CHARS)
     try:
         target = parse_target(url)
-    except ValueError as error:  # brackets around what is no IPv6 address
+    except ValueError as error:  # brackets around a text that is not an IPv6 address
         raise fields.field_problem("url", "an address with a host that can exist") from error
     name = clean_name(read_text(body, "filename"), default_name)
     return ImportRequest(target, name, user_token, design_token)
 
 
 def require_allowed_host(target: OutboundTarget, hosts: Sequence[str]) -> None:
-    """Raise ``forbidden`` unless ``hosts``, entries ``host`` or ``host:port``, hold exactly the host and port of
-    ``target``; an entry without a port means 443. An entry does not cover subdomains of its host."""
+    """Raise ``forbidden`` unless ``hosts``, entries ``host`` or ``host:port``, contain the host and port of
+    ``target``.
+
+    An entry without a port means 443. An entry does not cover subdomains of its host.
+    """
     if not any(_is_entry_for(entry, target) for entry in hosts):
         raise Problem(
             "forbidden",
@@ -52,7 +54,7 @@ def require_allowed_host(target: OutboundTarget, hosts: Sequence[str]) -> None:
 
 
 def require_pdf(head: bytes) -> None:
-    """Raise ``bad_request`` unless ``head``, the first bytes of the source, are those of a PDF."""
+    """Raise ``bad_request`` unless ``head``, the first bytes of the source, begins a PDF."""
     if media.detect_document_type(head) != "pdf":
         raise Problem(
             "bad_request",
@@ -62,7 +64,7 @@ def require_pdf(head: bytes) -> None:
 
 
 def read_text(body: Mapping[str, object], field: str) -> str:
-    """The text in ``field`` of ``body``, empty where it has none. Raises ``bad_request``."""
+    """Return the text in ``field`` of ``body``, empty if absent. Raises ``bad_request``."""
     value = body.get(field, "")
     if not isinstance(value, str):
         raise fields.field_problem(field, "a string")

@@ -1,4 +1,4 @@
-"""Whether an upload may come in: file slots, sizes, room on the disk."""
+"""Whether an upload is accepted: file slots, sizes, free disk space."""
 
 from docshare.contract import media
 from docshare.contract.plans import GB, MB, PLAN_LIMITS, Plan
@@ -9,7 +9,7 @@ _RETRY_AFTER_S = 300
 
 
 def require_slot(plan: Plan, active_files: int) -> None:
-    """Raise ``forbidden`` when ``active_files`` take all slots of ``plan``. Burned and expired files hold theirs."""
+    """Raise ``forbidden`` if ``active_files`` use all slots of ``plan``. Burned and expired files count as well."""
     slots = PLAN_LIMITS[plan].file_slots
     if slots is not None and active_files >= slots:
         # The code is not plan_required, and the text must not read like it.
@@ -21,32 +21,32 @@ def require_slot(plan: Plan, active_files: int) -> None:
 
 
 def max_stored_size(plan: Plan) -> int:
-    """The largest PDF in bytes that ``plan`` may store."""
+    """Return the size in bytes of the largest PDF that ``plan`` may store."""
     return PLAN_LIMITS[plan].stored_bytes
 
 
 def require_size(plan: Plan, size: int) -> None:
-    """Raise ``payload_too_large`` when a file of ``size`` bytes is more than ``plan`` may store."""
+    """Raise ``payload_too_large`` if a file of ``size`` bytes is more than ``plan`` may store."""
     if size > max_stored_size(plan):
         raise file_size_problem(plan)
 
 
 def file_size_problem(plan: Plan) -> Problem:
-    """The refusal of a file that is larger than ``plan`` may store."""
+    """Return the problem for a file that is larger than ``plan`` may store."""
     limit = max_stored_size(plan) // MB
     return Problem("payload_too_large", f"The file is larger than {limit} MB, the limit of the {plan.tier} plan.")
 
 
 def require_input_size(plan: Plan, size: int) -> None:
-    """Raise ``payload_too_large`` when a file of ``size`` bytes is more than ``plan`` may send, whatever it is."""
+    """Raise ``payload_too_large`` if a file of ``size`` bytes, of any kind, is more than ``plan`` may send."""
     if size > media.max_input_size_limit(plan):
         raise file_size_problem(plan)
 
 
 def require_kind_size(plan: Plan, kind: str, size: int) -> None:
-    """Raise ``payload_too_large`` when ``size`` bytes are too many for an office document.
+    """Raise ``payload_too_large`` if ``size`` bytes are too many for an office document.
 
-    ``kind``: a key of ``media.DOCUMENTS`` that is converted. Its cap is the same on every plan.
+    ``kind``: a key of ``media.DOCUMENTS`` that is converted. Its limit is the same on every plan.
     """
     cap = media.input_size_limit(kind, plan)
     if size > cap:
@@ -54,13 +54,14 @@ def require_kind_size(plan: Plan, kind: str, size: int) -> None:
 
 
 def require_disk_space(free_bytes: int, expected: int) -> None:
-    """Raise ``unavailable`` when ``expected`` more bytes would leave less than the floor of ``free_bytes``."""
+    """Raise ``unavailable`` if storing ``expected`` bytes would leave less than ``MIN_FREE_DISK_BYTES`` of
+    ``free_bytes``."""
     if free_bytes - expected < MIN_FREE_DISK_BYTES:
         raise disk_space_problem()
 
 
 def disk_space_problem() -> Problem:
-    """The refusal of an upload for which the disk has no room."""
+    """Return the problem for an upload that the disk has no room for."""
     return Problem(
         "unavailable",
         "The server has no room for this upload now.",

@@ -1,4 +1,4 @@
-"""The states of a file, and where deleting it leads."""
+"""The states of a file, and the effect of deleting it."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ def file_state(*, trashed_at: int | None, burned_at: int | None, delete_at: int 
     """Return the state of a file at ``now``: ``live``, ``expired``, ``burned`` or ``trashed``. All times in
     milliseconds.
 
-    A file that is both burned and expired is burned: its bytes are gone or about to go.
+    A file that is both burned and expired is burned: its bytes are deleted or about to be.
     """
     if trashed_at is not None:
         return TRASHED
@@ -24,23 +24,23 @@ def file_state(*, trashed_at: int | None, burned_at: int | None, delete_at: int 
 
 
 def is_expired(delete_at: int | None, now: int) -> bool:
-    """Whether the expiry ``delete_at`` (None: never) has passed at ``now``."""
+    """Return whether the expiry ``delete_at`` (None: never) has passed at ``now``."""
     return delete_at is not None and delete_at <= now
 
 
 @dataclass(frozen=True)
 class TrashEntry:
-    """A file in the trash since ``trashed_at`` that is destroyed at ``purge_at``."""
+    """A file in the trash since ``trashed_at`` that is deleted permanently at ``purge_at``."""
 
     trashed_at: int
     purge_at: int
 
 
 def plan_deletion(*, plan: Plan, purge: bool, trash: TrashEntry | None, now: int) -> TrashEntry | None:
-    """Where the owner's delete leads: to a place in the trash, or to destruction (None).
+    """Return where the owner's delete moves a file: to a trash entry, or to permanent deletion (None).
 
-    Parameters: ``plan`` of the owner now; ``purge`` whether ``?purge=1`` was sent; ``trash`` the place the file has in
-    the trash already. The ``purgeAt`` once promised holds, also after a change of plan.
+    Parameters: ``plan`` of the owner now; ``purge`` whether ``?purge=1`` was sent; ``trash`` the current trash entry
+    of the file. A ``purgeAt`` once announced does not change, even after a change of plan.
     """
     if purge:
         return None

@@ -6,7 +6,7 @@ from html import escape
 from docshare.contract.limits import HOUR, MINUTE
 from docshare.contract.plans import DAY
 
-# The wait after failure 1, 2, ...: a mail server that is down for a night loses nothing.
+# The delay after failure 1, 2, ...: no mail is lost if a mail server is down for a night.
 RETRY_MS = (MINUTE, 10 * MINUTE, HOUR, 6 * HOUR, DAY)
 _SUBJECT_CHARS = 200
 _INDENT = "    "
@@ -35,23 +35,23 @@ _FORBIDDEN_HEADER_CHARS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\ud
 
 
 def next_attempt_at(failures: int, now: int) -> int | None:
-    """When a mail that failed ``failures`` times is tried again, in ms; None: never."""
+    """Return when a mail that failed ``failures`` times is retried, in ms; None: never."""
     return now + RETRY_MS[failures - 1] if failures <= len(RETRY_MS) else None
 
 
 def sanitize_header(text: str) -> str:
-    """Return ``text`` made safe for a header: without line ends and control characters, also encoded ones,
-    and cut to a maximum length."""
-    # The library reads "=?utf-8?q?=0D=0A?=" as what it encodes, and writes that into the message.
+    """Return ``text`` made safe for a header: without line breaks and control characters, also encoded ones, and
+    truncated."""
+    # The library decodes "=?utf-8?q?=0D=0A?=" and writes the result into the message.
     line = " ".join(_FORBIDDEN_HEADER_CHARS.sub(" ", text).replace("=?", "= ?").split())
     return line if len(line) <= _SUBJECT_CHARS else line[: _SUBJECT_CHARS - 1] + "\u2026"
 
 
 def render_html(title: str, text: str, base_url: str) -> str:
-    """``text`` as an HTML document: light or dark as its reader likes it, nothing loaded from anywhere.
+    """Return ``text`` as an HTML document: light or dark as the reader prefers, without external resources.
 
-    Parameters: ``base_url`` of this server. Only addresses that begin with it become links: the rest of the text may
-    come from readers. Indented lines are set apart.
+    Parameters: ``base_url`` of this server. Only addresses that begin with it become links, because the rest of the
+    text may come from readers. Indented lines are set off.
     """
     parts = [_render_block(part, base_url) for part in re.split(r"\n{2,}", text.strip("\n"))]
     return _HTML_TEMPLATE.format(title=escape(title), body="\n".join(parts))
@@ -73,7 +73,8 @@ def _link_urls(line: str, base_url: str) -> str:
 
 
 def mail_state(attempts: int, next_at: int | None, sent_at: int | None) -> str:
-    """``sent``, ``queued``, ``failed`` (given up), or ``kept``: written while no mail server was configured."""
+    """Return ``sent``, ``queued``, ``failed`` (no more retries), or ``kept``: written while no mail server was
+    configured."""
     if sent_at is not None:
         return "sent"
     if next_at is not None:

@@ -1,12 +1,12 @@
-"""The sound in an MP3 file, frame by frame: all that is kept of an upload. Pure.
+"""Find the audio frames of an MP3 file, the only part of an upload that is kept.
 
-Tags (ID3, APE, Lyrics3), their pictures, and all other bytes between frames are left out.
+Tags (ID3, APE, Lyrics3), their pictures, and all other bytes between frames are dropped.
 """
 
 import mmap
 from collections.abc import Iterator
 
-_BITRATES = {  # kbit/s of layer III in MPEG 1, and in MPEG 2 and 2.5; fields 0 (free) and 15 are not taken
+_BITRATES = {  # kbit/s of layer III in MPEG 1, and in MPEG 2 and 2.5; fields 0 (free) and 15 are not supported
     True: (0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 0),
     False: (0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160, 0),
 }
@@ -15,16 +15,16 @@ _RATE_DIVISORS = {3: 1, 2: 2, 0: 4}  # version field -> divisor of the rate; 1 i
 _LAYER_III = 1
 _HEADER_BYTES = 4
 _TAG_BYTES = 10  # of the header of an ID3v2 tag
-_FOOTER_FLAG = 0x10  # flag of an ID3v2 tag that ends in its header once more
-_MAX_JUNK_BYTES = 64 * 1024  # bytes between two frames, so that a file without frames is not searched for long
+_FOOTER_FLAG = 0x10  # flag of an ID3v2 tag that ends with a copy of its header
+_MAX_JUNK_BYTES = 64 * 1024  # bytes between two frames, so that searching a file without frames ends early
 
 ByteSource = bytes | mmap.mmap
 
 
 def find_frames(data: ByteSource) -> Iterator[tuple[int, int]]:
-    """Start and end of every frame of MPEG audio layer III in ``data``, in order.
+    """Return start and end of every frame of MPEG audio layer III in ``data``, in order.
 
-    One counts where the frame before it ended, or where another one of its kind follows it.
+    A frame is accepted if it begins where the frame before it ended, or if another one of its format follows it.
     """
     at = due = _skip_tags(data)
     running = False
@@ -40,7 +40,7 @@ def find_frames(data: ByteSource) -> Iterator[tuple[int, int]]:
 
 
 def _skip_tags(data: ByteSource) -> int:
-    """Where the first thing begins that is no ID3v2 tag."""
+    """Return the offset of the first byte after the leading ID3v2 tags."""
     at = 0
     while data[at : at + 3] == b"ID3" and len(data) >= at + _TAG_BYTES:
         size = 0
@@ -69,6 +69,6 @@ def _frame_length(data: ByteSource, at: int) -> int:
 
 
 def _is_same_format(data: ByteSource, one: int, two: int) -> bool:
-    """Whether frames of the same version, layer and rate begin at ``one`` and ``two``."""
+    """Return whether frames of the same version, layer and rate begin at ``one`` and ``two``."""
     same = data[one + 1 : one + 2] == data[two + 1 : two + 2]
     return same and _frame_length(data, two) > 0 and data[one + 2] & 0x0C == data[two + 2] & 0x0C

@@ -1,4 +1,4 @@
-"""The name a file is stored under: what the sender called it, without what would hurt readers of the name."""
+"""Sanitize the name under which a file is stored."""
 
 import re
 import unicodedata
@@ -6,15 +6,15 @@ import unicodedata
 MAX_BYTES = 255
 FALLBACK_NAME = "document.pdf"
 _MAX_EXTENSION_BYTES = 16
-# Marks that turn the direction of what follows: "report\u202efdp.exe" would read as "reportexe.pdf".
+# Marks that change the text direction: "report\u202efdp.exe" would be displayed as "reportexe.pdf".
 _BIDI_CONTROLS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def clean_name(sent: str | None, fallback: str = FALLBACK_NAME) -> str:
-    """The file name to keep of the one a client ``sent``: never empty (then ``fallback``), no path, no controls, at
-    most 255 bytes.
+    """Return the file name to store for the one a client ``sent``, or ``fallback`` if nothing is left of it.
 
-    Browsers of old send whole paths of either kind of slash; only what follows the last slash is the name.
+    The name has no path and no control characters, and at most 255 bytes. Legacy browsers send whole paths with
+    either kind of slash; only the part after the last slash is the name.
     """
     name = re.split(r"[/\\]", sent or "")[-1]
     name = _BIDI_CONTROLS.sub("", "".join(char for char in name if not _is_control(char))).strip()
@@ -22,7 +22,7 @@ def clean_name(sent: str | None, fallback: str = FALLBACK_NAME) -> str:
 
 
 def _is_control(char: str) -> bool:
-    # Cc controls, Cs halves of a surrogate pair, Zl and Zp line breaks that are not controls.
+    # Cc control characters, Cs unpaired surrogates, Zl and Zp line separators that are not control characters.
     return unicodedata.category(char) in {"Cc", "Cs", "Zl", "Zp"}
 
 

@@ -15,7 +15,7 @@ from docshare.contract.problems import Problem
 MAX_REDIRECT_URIS = 10
 MAX_CLIENT_NAME_CHARS = 100
 
-# RFC 8252, 7.1: a scheme of an app's own is a domain name of its maker, turned round.
+# RFC 8252, 7.1: a private-use scheme is a domain name of the app's maker in reverse order.
 _PRIVATE_SCHEME = re.compile(r"[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+")
 # The consent page puts the host into a security policy, where other characters have a meaning.
 _HOST = re.compile(r"[\w.:\[\]-]*", re.ASCII)
@@ -30,15 +30,15 @@ class RefreshTokenState(Enum):
 
 
 def refresh_token_state(rotated_at: int | None, now: int) -> RefreshTokenState:
-    """The worth of a refresh token that was exchanged at ``rotated_at`` (ms; None: never)."""
+    """Return the state of a refresh token that was exchanged at ``rotated_at`` (ms; None: never)."""
     if rotated_at is None:
         return RefreshTokenState.VALID
     return RefreshTokenState.IN_GRACE if now - rotated_at <= REFRESH_GRACE_MS else RefreshTokenState.REUSED
 
 
 def is_registered_redirect(registered: Iterable[str], asked: str) -> bool:
-    """Whether ``asked`` is one of the ``registered`` redirect addresses, or differs from one by its port alone and
-    leads to this very machine. ``localhost`` is a name that may lead elsewhere, so it must match whole."""
+    """Return whether ``asked`` is one of the ``registered`` redirect addresses, or a loopback address that differs
+    only in its port. ``localhost`` is a name that may resolve to another machine, so it must match exactly."""
     return any(asked == one or _is_same_except_port(one, asked) for one in registered)
 
 
@@ -72,8 +72,11 @@ def _strip_port(parts: SplitResult) -> tuple[str | None, ...]:
 
 
 def require_redirect_uris(uris: list[str]) -> list[str]:
-    """The redirect addresses of a new client, each once. Raises ``bad_request``: https anywhere, http on this machine,
-    or the scheme of an app; without a fragment or a user name."""
+    """Return the redirect addresses of a new client without duplicates. Raises ``bad_request``.
+
+    Accepted are https on any host, http on this machine, and the private-use scheme of an app; without a fragment or
+    a user name.
+    """
     if not 1 <= len(uris) <= MAX_REDIRECT_URIS:
         raise Problem("bad_request", f"A client has 1 to {MAX_REDIRECT_URIS} redirect addresses.")
     for uri in uris:
@@ -93,7 +96,7 @@ def _redirect_problem(uri: str) -> Problem:
 
 
 def require_client_name(name: str) -> str:
-    """The name of a client as the consent page shows it, trimmed. Raises ``bad_request``."""
+    """Return the name of a client as the consent page shows it, trimmed. Raises ``bad_request``."""
     name = name.strip()
     if not 1 <= len(name) <= MAX_CLIENT_NAME_CHARS or not name.isprintable():
         raise Problem("bad_request", f"The name of a client is one line of 1 to {MAX_CLIENT_NAME_CHARS} characters.")

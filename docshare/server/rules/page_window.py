@@ -1,7 +1,7 @@
-"""Which pages of a document a reader may see: the page range of the file, or that of the variant they came by.
+"""The pages of a document that a reader may see: the page range of the file, or that of the variant.
 
-``pageRange`` limits everybody but the signed-in owner. It still does so after a downgrade, so the plan does not matter
-here.
+``pageRange`` applies to everybody except the signed-in owner. It still applies after a downgrade, so the plan does
+not matter here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,33 +10,33 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class PageWindow:
-    """The pages ``first`` to ``last`` of a document, both 1-based and included. Readers count them from 1."""
+    """The pages ``first`` to ``last`` of a document, both 1-based and inclusive. Readers count them from 1."""
 
     first: int
     last: int
 
     @property
     def size(self) -> int:
-        """How many pages there are for the reader (the report's ``effectivePages``)."""
+        """Return the number of pages that the reader sees (the report's ``effectivePages``)."""
         return self.last - self.first + 1
 
     @property
     def pages_before(self) -> int:
-        """How many pages of the document come before it."""
+        """Return the number of pages of the document before the window."""
         return self.first - 1
 
     def covers_all(self, total_pages: int) -> bool:
-        """Whether nothing of a document of ``total_pages`` is hidden."""
+        """Return whether no page of a document of ``total_pages`` is hidden."""
         return self.first == 1 and self.last >= total_pages
 
     def to_document_page(self, page: int) -> int:
-        """The document's own number of the reader's ``page``. Raises ValueError outside of the window."""
+        """Convert the reader's ``page`` number to the document's. Raises ValueError outside of the window."""
         if not 1 <= page <= self.size:
             raise ValueError("no page of the window")
         return page + self.pages_before
 
     def to_reader_page(self, page: int) -> int | None:
-        """The reader's number of the document's ``page``, None for a hidden one."""
+        """Convert the document's ``page`` number to the reader's; None for a hidden page."""
         return page - self.pages_before if self.first <= page <= self.last else None
 
     def trim_runs(self, runs: Sequence[Sequence[float]]) -> list[list[float]]:
@@ -61,10 +61,10 @@ def resolve_window(
 ) -> PageWindow:
     """Return the pages of a document of ``total_pages`` that a reader sees.
 
-    Parameters: ``file_range`` the file's setting, ``override`` the variant's, each ``{"from", "to"}`` or None for
-    unset. The override wins, and ``{0, 0}`` there serves the full document.
-    A document that became shorter than its range shows what is left of the range. If nothing is left it shows nothing:
-    any other page is one that the owner did not share.
+    Parameters: ``file_range`` the file's setting, ``override`` the variant's, each ``{"from", "to"}`` or None if
+    unset. The override takes precedence; there ``{0, 0}`` means the full document. A document that is now shorter
+    than its range shows the pages left in the range, possibly none: any other page is one that the owner did not
+    share.
     """
     chosen = file_range if override is None else override
     if chosen is None or chosen["to"] < 1:

@@ -16,26 +16,26 @@ class FunnelStep(NamedTuple):
 
 
 def percent_share(part: int, whole: int) -> float:
-    """``part`` of ``whole`` as 0 to 100 with one decimal, halves upward; 0 of nothing."""
+    """Return ``part`` of ``whole`` as a percentage with one decimal, halves up; 0 if ``whole`` is 0."""
     return (part * 2_000 + whole) // (whole * 2) / 10 if whole else 0.0
 
 
 def rounded_mean(total: int, count: int) -> int:
-    """``total`` over ``count``, halves upward; 0 of nothing."""
+    """Return ``total`` divided by ``count``, halves up; 0 if ``count`` is 0."""
     return (total * 2 + count) // (count * 2) if count else 0
 
 
 def list_last_days(now: int) -> list[str]:
-    """The last 30 days in UTC up to that of ``now`` (ms), as ``YYYY-MM-DD``, ascending."""
+    """Return the last 30 days in UTC up to that of ``now`` (ms), as ``YYYY-MM-DD``, ascending."""
     today = datetime.fromtimestamp(now / 1000, UTC).date()
     return [(today - timedelta(days=back)).isoformat() for back in reversed(range(REPORT_DAYS))]
 
 
 def build_funnel(furthest: Mapping[int, int], sessions: int, first: int, last: int) -> list[FunnelStep]:
-    """How far readers got through the pages ``first`` to ``last``.
+    """Return how many sessions reached each of the pages ``first`` to ``last``.
 
-    Parameters: ``furthest`` page -> in how many sessions it was the furthest; ``sessions`` there are in all. A session
-    from when the document was longer, or was shown to its end, reached every page here.
+    Parameters: ``furthest`` number of sessions by furthest page; ``sessions`` total number. A session that got beyond
+    ``last``, when the document was longer, reached every page here.
     """
     reached = sum(count for page, count in furthest.items() if page > last)
     steps = []
@@ -46,5 +46,5 @@ def build_funnel(furthest: Mapping[int, int], sessions: int, first: int, last: i
 
 
 def parse_hour_of_week(text: str) -> tuple[int, int]:
-    """Day of the week (0 = Sunday) and hour of what SQLite's ``strftime('%w %H')`` writes."""
+    """Parse day of the week (0 = Sunday) and hour from the output of SQLite's ``strftime('%w %H')``."""
     return int(text[0]), int(text[2:])

@@ -1,63 +1,63 @@
-"""The rules for counting views and measuring reading time; there are no others.
+"""The rules for counting views and measuring reading time. No other module contains such rules.
 
-**Opening** a share page stores nothing. Its script reports reading in *beacons*, and everything follows from those.
+**Opening** a share page stores nothing. Its script reports reading in *beacons*; everything else is derived from them.
 
-**A view is counted** when all of this holds:
+**A view is counted** when all of these conditions hold:
 
 1. The reader has used a pointer, key, touch screen or wheel (one trusted event). Scrolling by itself is not input,
-   since a script can scroll; what a person scrolls with is.
-2. A report has arrived 2 seconds or more after the page was opened, by the server's clock: from the moment at which the
-   server sent the page, whatever age the report claims.
-3. The session is long, or there is room among the short ones. A session is *short* while the server's clock has seen
-   less than 5 seconds between its first and its last report. Of one reader (salted address and browser) at most 12
-   short sessions count in 10 minutes, of one address with all its browsers at most 36. Long ones are bounded only by
-   how many sessions an address may start: 300 in 10 minutes (``services/viewing.py``).
+   since a script can scroll; the wheel, touch or key that scrolls the page is.
+2. A beacon has arrived 2 seconds or more after the page was opened, by the server's clock: measured from the time at
+   which the server sent the page, whatever age the beacon claims.
+3. The session is long, or the limit of short sessions is not reached. A session is *short* while less than 5 seconds
+   have passed on the server's clock between its first and its last beacon. At most 12 short sessions of one reader
+   (salted address and browser) count in 10 minutes, and at most 36 of one address with all its browsers. Long sessions
+   are only limited by how many sessions an address may start: 300 in 10 minutes (``services/readership/viewing.py``).
 
-It is counted once, at the first report with which all three hold, and stays counted: totals never go down. A short
-session for which there was no room is judged anew with each of its reports, so it is counted as soon as it has grown to
-5 seconds or there is room; a counted one that grows to 5 seconds is not short any more and makes room. Until a session
-is counted it is in no total, and not among those who read now. The row of the
-feed, the event and the sums of the file are made at the end of a session, from the class that it has by then.
+The view is counted once, with the first beacon for which all three hold, and stays counted: totals never decrease. A
+short session above the limit is checked again with each of its beacons, so it is counted as soon as it is 5 seconds
+long or the limit allows it. A counted session that becomes 5 seconds long is no longer short and no longer counts
+against the limit. A session that is not counted is in no total, and not among the current readers. The row of the feed,
+the event and the sums of the file are written at the end of a session, from its class at that time.
 
-**Classes.** Every session has one, with its reason. Only ``human`` is counted; the others are kept and shown beside the
-totals. ``tool`` and ``preview`` name themselves in the user agent and stay what they are. ``prefetch`` was loaded ahead
-of its reader (``Sec-Purpose: prefetch``) and never touched; a beacon that itself carries that header counts nothing.
-``unconfirmed`` was visible for 5 seconds or more without any input: a mail scanner that waits, or somebody who read
-without touching anything, and nothing tells one from the other. The first input makes it ``human`` as a whole, with the
-time before it. ``burst`` is a short session for which there was no room. ``scanner`` is all the rest: visible for less
-than 5 seconds without input, or gone within 2 seconds. A load without any beacon is not a session. Automation
-(``navigator.webdriver``) does not matter: accessibility tools use it too.
+**Classes.** Every session has a class and a reason for it. Only ``human`` is counted; the others are stored and shown
+beside the totals. ``tool`` and ``preview`` identify themselves in the user agent and never change. ``prefetch`` was
+loaded ahead of its reader (``Sec-Purpose: prefetch``) and had no input; a beacon with that header counts nothing.
+``unconfirmed`` was visible for 5 seconds or more without any input: either a mail scanner that waits or somebody who
+read without touching anything; they cannot be distinguished. The first input makes the whole session ``human``,
+including the time before it. ``burst`` is a short session above the limit. ``scanner`` is all the rest: visible for
+less than 5 seconds without input, or closed within 2 seconds. A load without any beacon is not a session. Automation
+(``navigator.webdriver``) does not matter, because accessibility tools use it too.
 
-**Not affected by the class**: a unit of a view limit is taken by the step "Open document", and gates let in and keep
-what was filled in, whatever becomes of the session. An invitation is viewed with the first counted session of its link.
+**Not affected by the class**: the step "Open document" consumes a unit of a view limit, and gates admit readers and
+store the form, whatever the class of the session. An invitation is viewed with the first counted session of its link.
 
-**Time** runs for a page while the document is visible and its reader was active in the last 60 seconds. Active means
-one of the events above; opening the page and coming back to it also start the 60 seconds, for somebody just did that,
-but they are not input and do not prove a reader. The moment's time goes to the page of which most is visible, and is
-shared evenly when several are equally visible, as on a spread; so page times add up to the session's time.
+**Time** is measured for a page while the document is visible and its reader was active in the last 60 seconds. Active
+means one of the events above. Opening the page and returning to it also start the 60 seconds, since somebody just did
+that, but they are not input and do not prove a reader. The time is added to the page with the largest visible part, and
+divided evenly if several are equally visible, as on a spread; so page times add up to the session's time.
 
-**Reports** come 1, 3 and 6 seconds after a page was turned to and every 5 seconds from then on, as soon as a page was
-seen for a second in all, and whenever 2.5 seconds are unreported; so a browser that is killed loses less than 3
-seconds, and saw none of the pages for more than a second.
+**Beacons** are sent 1, 3 and 6 seconds after a page was turned to and every 5 seconds from then on, as soon as a page
+was seen for a second in total, and whenever 2.5 seconds have not been reported. So if a browser is killed, less than 3
+seconds are lost, and no page that was seen for more than a second.
 
-**The server's clock is the limit.** A beacon claims times; what is accepted is at most what has passed on the
-server's clock since the session began, less what was accepted before. A session began when the arrival of a beacon
-less the age it claims says so; the earliest such moment holds, since that beacon travelled fastest, but none before
-the page was served or the load's session before it ended. Reading time is never more than visible time. Too large a
-claim is cut in proportion over its pages. Of pages that the reader was not shown nothing is believed. A beacon is
-accepted once, by (session, sequence), in whatever order they come, so that late ones lose nothing. Twenty are accepted
-at once and then one for each second that has passed; more than that add nothing.
+**The server's clock is the limit.** A beacon claims times; the server accepts at most the time that has passed on its
+own clock since the session began, less the time accepted before. The begin of a session is the arrival of a beacon less
+the age it claims; the earliest such time is used, since that beacon had the smallest delay, but none before the page
+was served or before the previous session of the load ended. Reading time never exceeds visible time. A claim that is
+too large is reduced in proportion for all of its pages. Claims about pages that the reader was not shown are ignored. A
+beacon is accepted once, by (session, sequence), in any order, so that late beacons are not lost. Twenty are accepted at
+once and then one for each second that has passed; any more are ignored.
 
-**A session ends** 60 seconds after the document was hidden, 10 seconds after its page said that it is being closed, or
-5 minutes after the last active reading, whichever is first; that moment is its end, whenever the server gets round to
-writing it down. If the reader comes back later, the server answers that the session is over, and the browser starts the
-next one of the same load.
+**A session ends** 60 seconds after the document was hidden, 10 seconds after its page reported that it is being closed,
+or 5 minutes after the last active reading, whichever is first. That time is stored as its end, even if the server
+stores it later. If the reader returns after that, the server responds that the session is over, and the browser starts
+the next session of the same load.
 
-**A page was seen** when it had at least one second; ``pagesViewed`` and the furthest page count those. A turn is a
-change of page that lasted half a second, so there are at most as many turns as half seconds of visible time, and no
-page was turned to more often than there were turns and the page that came first.
+**A page was seen** if it had at least one second; ``pagesViewed`` and the furthest page count those. A turn is a change
+of page that lasted half a second, so there are at most as many turns as half seconds of visible time, and no page was
+turned to more often than the number of turns plus one for the first page.
 
-**Not distinguished**: an owner who reads their own document inside a frame on another site is counted like anybody,
+**Not distinguished**: an owner who reads their own document inside a frame on another site is counted like any reader,
 since the browser does not send the sign-in cookie there.
 """
 
@@ -67,11 +67,11 @@ from typing import Any, NamedTuple
 from docshare.contract.problems import Problem
 from docshare.server.http.strict_json import parse_object
 
-MIN_OPEN_MS = 2_000  # nothing counts before the page has been open for so long
-UNCONFIRMED_VISIBLE_MS = 5_000  # visible time from which a session without input is more than a scanner's
+MIN_OPEN_MS = 2_000  # the minimum time a page must be open before anything counts
+UNCONFIRMED_VISIBLE_MS = 5_000  # visible time from which a session without input is not classified as a scanner
 SHORT_MS = 5_000  # from the first to the last report: a session below it is short
 MAX_SHORT_PER_READER = 12
-MAX_SHORT_PER_ADDRESS = 36  # with all browsers: their names are made up as easily as views
+MAX_SHORT_PER_ADDRESS = 36  # for all browsers together: browser names are as easy to forge as views
 SHORT_WINDOW_MS = 600_000
 HIDDEN_TIMEOUT_MS = 60_000
 CLOSED_TIMEOUT_MS = 10_000
@@ -91,10 +91,10 @@ _MAX_MS = 10**12
 
 FINAL_CLASSES = frozenset({"tool", "preview"})
 
-encode_compact = json.JSONEncoder(separators=(",", ":")).encode  # made once: every beacon is written twice
+encode_compact = json.JSONEncoder(separators=(",", ":")).encode  # created once: every beacon is encoded twice
 
 
-# Named tuples: as frozen classes these three cost the benchmark of beacons 0.05 of its 0.56 of plain inserts.
+# Named tuples: as frozen classes they slow the beacon benchmark from 0.56 to 0.51 of the rate of plain inserts.
 class PageTime(NamedTuple):
     """``ms`` of reading on ``page`` (from 1), turned to ``views`` times, ``back`` of them by going backward."""
 
@@ -109,7 +109,7 @@ class BeaconBody(NamedTuple):
 
     ``part`` counts the sessions of one load of the page, ``seq`` the beacons of one session, both from 0; ``age_ms``
     time since the session began; ``visible`` whether the document is visible now; ``visible_ms`` how long it was;
-    ``input`` whether a trusted event came in; ``turns`` changes of page, ``back_turns`` of them backward;
+    ``input`` whether a trusted event occurred; ``turns`` changes of page, ``back_turns`` of them backward;
     ``prefetch`` whether the request announced itself as prefetching; ``closing`` whether the page is being closed.
     """
 
@@ -127,8 +127,11 @@ class BeaconBody(NamedTuple):
 
 
 class SessionReading(NamedTuple):
-    """The state of one session after its beacons so far; every ``_at`` is a moment in ms or None. It cannot have
-    begun before ``earliest_at``; ``first_at`` and ``heard_at`` are the arrivals of its first and its last beacon."""
+    """The state of one session after its beacons so far; every ``_at`` is a moment in ms or None.
+
+    It cannot have begun before ``earliest_at``; ``first_at`` and ``last_beacon_at`` are the arrivals of its first and
+    its last beacon.
+    """
 
     klass: str
     reason: str
@@ -150,10 +153,10 @@ class SessionReading(NamedTuple):
 
 
 def begin_reading(now: int, earliest_at: int, program: tuple[str, str] | None, prefetched: bool) -> SessionReading:
-    """A session whose first beacon has come and is to be folded in.
+    """Return a new session whose first beacon has arrived but is not folded in yet.
 
-    Parameters: ``earliest_at`` ms, it cannot have begun before; ``program`` class and reason when the user agent names
-    itself a program; ``prefetched`` whether the page was loaded ahead of its reader.
+    Parameters: ``earliest_at`` ms, it cannot have begun before; ``program`` class and reason if the user agent
+    identifies itself as a program; ``prefetched`` whether the page was loaded ahead of its reader.
     """
     klass, reason = program or ("scanner", "")
     earliest_at = min(earliest_at, now)
@@ -165,9 +168,9 @@ def begin_reading(now: int, earliest_at: int, program: tuple[str, str] | None, p
 def fold_beacon(
     reading: SessionReading, beacon: BeaconBody, now: int, last_page: int
 ) -> tuple[SessionReading, tuple[PageTime, ...]]:
-    """Add ``beacon``, arrived at ``now`` and not heard before, to ``reading``.
+    """Add ``beacon``, which arrived at ``now`` and is not a repetition, to ``reading``.
 
-    Parameters: ``last_page`` that the reader is shown. Returns the new reading and what each page gains.
+    Parameters: ``last_page`` that the reader is shown. Returns the new reading and the gain of each page.
     """
     known = tuple(page for page in beacon.pages if page.page <= last_page)
     claimed = sum(page.ms for page in known)
@@ -195,21 +198,27 @@ def fold_beacon(
 
 
 def to_document_pages(beacon: BeaconBody, before: int) -> BeaconBody:
-    """Return ``beacon`` with the page numbers of the document, for a reader whose window starts at page
-    ``before`` + 1. ``fold`` decides which of its claims count."""
+    """Return ``beacon`` with the page numbers of the document, for a reader whose window starts at page ``before`` +
+    1.
+
+    ``fold_beacon`` decides which of its claims count.
+    """
     if not before:
         return beacon
     return beacon._replace(pages=tuple(page._replace(page=page.page + before) for page in beacon.pages))
 
 
 def is_over_rate(beacon: BeaconBody, passed_ms: int) -> bool:
-    """Whether ``beacon`` has a number no reader's browser reaches in ``passed_ms``: a few beacons at once, then one
-    a second. As each number is accepted once, this bounds how many there are."""
+    """Return whether the number of ``beacon`` is too high for a reader's browser after ``passed_ms``.
+
+    A few beacons are allowed at once, then one per second. Each number is accepted once, so this also limits the
+    count.
+    """
     return beacon.seq >= BEACON_BURST + max(passed_ms, 0) // BEACON_INTERVAL_MS
 
 
 def session_end(reading: SessionReading) -> int:
-    """The moment at which ``reading`` ends unless its reader is heard of before."""
+    """Return the moment at which ``reading`` ends unless another beacon arrives before."""
     end = reading.active_at + IDLE_TIMEOUT_MS
     if reading.hidden_at is not None:
         end = min(end, reading.hidden_at + HIDDEN_TIMEOUT_MS)
@@ -217,15 +226,16 @@ def session_end(reading: SessionReading) -> int:
 
 
 def has_room(short_of_reader: int, short_of_address: int) -> bool:
-    """Whether one more short session counts.
+    """Return whether one more short session counts.
 
-    Parameters: ``short_of_reader`` and ``short_of_address`` how many did in the last ``SHORT_WINDOW_MS``.
+    Parameters: ``short_of_reader`` and ``short_of_address`` number of short sessions counted in the last
+    ``SHORT_WINDOW_MS``.
     """
     return short_of_reader < MAX_SHORT_PER_READER and short_of_address < MAX_SHORT_PER_ADDRESS
 
 
 def mark_counted(reading: SessionReading, now: int) -> SessionReading:
-    """``reading`` as it is when its view is counted at ``now``."""
+    """Return ``reading`` with its view counted at ``now``."""
     return reading._replace(klass="human", reason="a pointer, key, touch or wheel event", counted_at=now)
 
 
@@ -265,7 +275,7 @@ def _classify(reading: SessionReading, beacon: BeaconBody, now: int) -> SessionR
     if reading.last_beacon_at - reading.earliest_at < MIN_OPEN_MS:
         return reading._replace(klass="scanner", reason="gone within 2 seconds of opening the page")
     if reading.last_beacon_at - reading.first_at < SHORT_MS:
-        # The service counts it where there is room.
+        # The service counts it if there is room.
         return reading._replace(klass="burst", reason="one of too many short sessions of one reader or address")
     return mark_counted(reading, now)
 
@@ -279,9 +289,9 @@ def _classify_without_input(reading: SessionReading) -> tuple[str, str]:
 
 
 def parse_beacon_request(body: bytes, prefetch: bool) -> tuple[str, BeaconBody]:
-    """Read what a browser sent: its view token and its beacon.
+    """Parse the request of a browser: its view token and its beacon.
 
-    Parameters: ``body`` JSON, at most ``LONGEST_BODY`` bytes; ``prefetch`` whether the request announced itself as
+    Parameters: ``body`` JSON, at most ``MAX_BODY_BYTES`` bytes; ``prefetch`` whether the request announced itself as
     prefetching. Raises Problem: ``bad_request`` for anything that is not exactly a beacon, ``payload_too_large``.
     """
     data = parse_object(body, MAX_BODY_BYTES)
@@ -292,7 +302,7 @@ def parse_beacon_request(body: bytes, prefetch: bool) -> tuple[str, BeaconBody]:
 
 
 def serialize_beacon(beacon: BeaconBody) -> str:
-    """``beacon`` as JSON the way it is kept: what was sent without its token, and nothing else."""
+    """Return ``beacon`` as the JSON to store: the request without its token."""
     data: dict[str, Any] = {
         "part": beacon.part,
         "seq": beacon.seq,

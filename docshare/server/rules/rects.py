@@ -1,4 +1,4 @@
-"""Places on a page: fractions of its width and height, origin top left. Pure."""
+"""Rectangles on a page: fractions of its width and height, origin top left. Pure."""
 
 import json
 import re
@@ -6,15 +6,15 @@ from typing import Any, NamedTuple
 
 from docshare.contract.fields import field_problem
 
-_MIN_SIDE = 0.003  # of the page: less cannot be hit with a finger, nor seen
+_MIN_SIDE = 0.003  # of the page; a smaller rectangle can be neither tapped nor seen
 _DIGITS = 6
-_TOLERANCE = 10**-_DIGITS  # what adding two rounded fractions may be beside the edge
+_TOLERANCE = 10**-_DIGITS  # by how much the sum of two rounded fractions may exceed the edge
 _RULE = f"x, y, width and height inside the page, as fractions from 0 to 1, width and height above {_MIN_SIDE}"
 _FOUR_NUMBERS = re.compile(r"\s*,\s*".join([r"([0-9]*\.?[0-9]+)"] * 4), re.ASCII)
 
 
 class Rect(NamedTuple):
-    """A rectangle on a page, all in fractions of it."""
+    """A rectangle on a page, in fractions of its width and height."""
 
     x: float
     y: float
@@ -28,13 +28,12 @@ class Rect(NamedTuple):
 
 
 def parse_stored_rect(text: str) -> Rect:
-    """The rectangle of a row."""
+    """Parse the rectangle stored in a row."""
     return Rect(**json.loads(text))
 
 
 def parse_rect(name: str, value: object) -> Rect:
-    """The rectangle in ``value``, an object ``{x, y, width, height}``. Raises ``bad_request`` naming the field
-    ``name``."""
+    """Parse ``value``, an object ``{x, y, width, height}``. Raises ``bad_request`` naming the field ``name``."""
     if not isinstance(value, dict):
         raise field_problem(name, _RULE)
     sides = [value.get(side) for side in Rect._fields]
@@ -44,7 +43,7 @@ def parse_rect(name: str, value: object) -> Rect:
 
 
 def parse_rect_text(name: str, text: str) -> Rect:
-    """The rectangle in ``text`` of the form ``X,Y,W,H``. Raises ``bad_request`` naming the field ``name``."""
+    """Parse ``text`` of the form ``X,Y,W,H``. Raises ``bad_request`` naming the field ``name``."""
     match = _FOUR_NUMBERS.fullmatch(text.strip())
     if match is None:
         raise field_problem(name, f"X,Y,W,H: {_RULE}")
@@ -52,7 +51,7 @@ def parse_rect_text(name: str, text: str) -> Rect:
 
 
 def _is_fraction(value: Any) -> bool:
-    # Compared before anything is made of it: no integer is too long for that, and NaN is nowhere.
+    # Compared before any conversion: comparing works for integers of any length, and rejects NaN.
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
 
 

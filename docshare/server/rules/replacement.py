@@ -1,4 +1,4 @@
-"""Replacing the document behind a link: what it keeps, and when it may be."""
+"""Replacing the document of a link: when it is allowed, and what is kept."""
 
 import json
 from collections.abc import Sequence
@@ -10,28 +10,32 @@ from docshare.server.rules.lifecycle import is_expired
 
 
 def parse_keep_anchors(given: Sequence[str]) -> bool:
-    """Whether hotspots, notes, page marks and annotations stay. ``given``: the values of ``clearAnchors`` in the query;
-    only exactly one ``false`` or ``0`` keeps them."""
+    """Return whether hotspots, notes, page marks and annotations are kept.
+
+    ``given``: the values of ``clearAnchors`` in the query; only exactly one ``false`` or ``0`` keeps them.
+    """
     return list(given) in (["false"], ["0"])
 
 
 def require_not_expired(delete_at: int | None, now: int) -> None:
-    """Raise ``gone`` when the link has expired, burned or not: a replacement revives only what burned."""
+    """Raise ``gone`` if the link has expired, burned or not: a replacement revives only burned links."""
     if is_expired(delete_at, now):
         raise Problem("gone", "This link has expired; its content cannot be replaced.", hint="Upload it as a new file.")
 
 
 def reset_views_consumed(burned_at: int | None, consumed: int) -> int:
-    """The units of the view limit that are used after the replacement. A burned link starts over, or the next view
-    would burn it again; the units of a living one stay used."""
+    """Return the number of views used after the replacement.
+
+    A burned link starts at 0, otherwise the next view would burn it again; the used views of a live link stay used.
+    """
     return consumed if burned_at is None else 0
 
 
 def require_servable(settings: str, variants_trim: bool, size: int) -> None:
-    """Raise ``payload_too_large`` when the link could no longer be served as it is set.
+    """Raise ``payload_too_large`` if the link could not be served with its settings after the replacement.
 
-    Parameters: ``settings`` of the file, JSON as stored; ``variants_trim`` whether a variant has a page range; ``size``
-    of the new PDF in bytes. Settings that a file over 100 MB cannot have cannot be carried over to one.
+    Parameters: ``settings`` of the file, JSON as stored; ``variants_trim`` whether a variant has a page range;
+    ``size`` of the new PDF in bytes. Settings that a file over 100 MB cannot have cannot be carried over to one.
     """
     if size <= RANGE_AND_WATERMARK_BYTES:
         return

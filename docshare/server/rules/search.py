@@ -8,7 +8,7 @@ NameMatcher = Callable[..., bool]
 
 
 def fold_text(text: str) -> str:
-    """``text`` as it is compared: without case, accents, and the differences between ways to write the same letter."""
+    """Return ``text`` normalized for comparison: without case, accents, and variant forms of the same letter."""
     if text.isascii():
         return text.lower()
     parts = unicodedata.normalize("NFKD", text.casefold())

@@ -1,4 +1,4 @@
-"""Apply a settings write: check plans and expiry, and reject settings that the file cannot have. Pure."""
+"""Apply a settings write: check plans and expiry, and reject settings that do not fit the file. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,8 +12,7 @@ from docshare.contract.plans import MB, Plan
 from docshare.contract.problems import Problem
 from docshare.contract.settings import SETTINGS, required_plan
 
-# These keys are actions and are not stored: one removes the expiry; the other removes the binding to a design, if
-# there is one.
+# These keys are actions and are not stored: one removes the expiry, the other the binding to a design, if any.
 _ACTION_SETTINGS = ("neverExpire", "detachDesignToolDesign")
 _SIZE_LIMIT = f"{RANGE_AND_WATERMARK_BYTES // MB} MB"
 _SIZE_HINT = "Upload only the pages that you want to share, as a separate file."
@@ -21,8 +20,7 @@ _SIZE_HINT = "Upload only the pages that you want to share, as a separate file."
 
 @dataclass(frozen=True)
 class CurrentFile:
-    """The file before the write: ``size`` in bytes; ``settings`` that differ from the defaults, by wire
-    name."""
+    """The file before the write: ``size`` in bytes; ``settings`` that differ from the defaults, by wire name."""
 
     size: int
     total_pages: int
@@ -32,14 +30,14 @@ class CurrentFile:
 def resolve_settings(
     sent: Mapping[str, Any], file: CurrentFile, *, plan: Plan, managed: bool, now: int
 ) -> dict[str, Any]:
-    """The settings to store, by wire name; None clears.
+    """Return the settings to store, by wire name; None clears.
 
-    Parameters: ``sent`` as ``contract.settings.parse_settings`` gave it; ``plan`` of the caller; ``managed`` whether
-    the caller shows a manage token.
+    Parameters: ``sent`` as returned by ``contract.settings.parse_settings``; ``plan`` of the caller; ``managed``
+    whether the caller uses a manage token.
 
-    Raises ``plan_required`` for the first field above the plan, ``forbidden`` for ``neverExpire`` with a manage token,
-    ``bad_request`` for fields that exclude each other or do not fit the document, ``payload_too_large`` for a page
-    range on a large file. Whether a slug is free and an asset there is decided where they are known.
+    Raises ``plan_required`` for the first field above the plan, ``forbidden`` for ``neverExpire`` with a manage
+    token, ``bad_request`` for fields that exclude each other or do not fit the document, ``payload_too_large`` for a
+    page range on a large file. The caller checks whether a slug is free and an asset exists.
     """
     _require_plan(sent, plan)
     _require_page_range(sent.get("pageRange"), file)
@@ -52,7 +50,7 @@ def resolve_settings(
 
 
 def drop_defaults(stored: Mapping[str, Any], settled: Mapping[str, Any]) -> dict[str, Any]:
-    """``stored`` after ``settled``: only what deviates from the defaults, in table order."""
+    """Return ``stored`` updated with ``settled``: only values that differ from the defaults, in table order."""
     both = {**stored, **settled}
     kept = (row for row in SETTINGS.values() if both.get(row.name) is not None)
     return {row.name: both[row.name] for row in kept if both[row.name] != row.default}
@@ -83,7 +81,7 @@ def _require_page_range(pages: Mapping[str, int] | None, file: CurrentFile) -> N
 
 
 def _resolve_expiry(sent: Mapping[str, Any], *, managed: bool, now: int) -> dict[str, int | None]:
-    """Accounts are uncapped; a manage token ends the link in 7 days at the latest."""
+    """Return the new expiry. Accounts have no limit; with a manage token the link ends after 7 days at the latest."""
     if sent.get("neverExpire"):
         if managed:
             hint = "Claim the file into an account; its links need not expire."
@@ -97,8 +95,10 @@ def _resolve_expiry(sent: Mapping[str, Any], *, managed: bool, now: int) -> dict
 
 
 def _require_stampable(settled: Mapping[str, Any], file: CurrentFile) -> None:
-    """A watermark is stamped on what is downloaded, which only files up to a size allow. Judged by what the
-    write sets, so that other settings of such a file can still be changed."""
+    """Raise if this write enables a watermark on a file that is too large to be stamped.
+
+    Only the settings of this write are checked, so that other settings of such a file can still be changed.
+    """
     if file.size <= RANGE_AND_WATERMARK_BYTES or not (settled.get("watermark") or settled.get("allowDownload")):
         return
     after = {"watermark": False, "allowDownload": True, **file.settings, **settled}

@@ -5,9 +5,9 @@ from docshare.contract.problems import Problem
 
 
 def require_password(password: str, email: str) -> str:
-    """``password`` if it is good enough for the account of ``email``. Raises ``bad_request``.
+    """Return ``password`` if it is acceptable for the account of ``email``. Raises ``bad_request``.
 
-    Length is what makes guessing hopeless; rules about signs and digits only make people write passwords down.
+    Only length makes guessing infeasible; rules about symbols and digits make people write passwords down.
     """
     if len(password) < ACCOUNT_PASSWORD_CHARS:
         raise _password_problem(f"at least {ACCOUNT_PASSWORD_CHARS} characters long")

@@ -1,7 +1,7 @@
 """The beacons of a simulated reader (``docshare trigger``): the same as a browser sends. Pure.
 
-The page is open for a moment before reading starts, so that the session is never a short one and counts however
-often it is repeated. The pages are read one after the other, each as long as the others; then the page is hidden.
+The page is open for a moment before reading starts, so that the session is never a short one and counts however often
+it is repeated. The pages are read in order, each for the same time; then the page is hidden.
 """
 
 from typing import Any, NamedTuple
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from docshare.server.rules import reading
 
 FIRST_BEACON_MS = reading.SHORT_MS  # between opening the page and reading it
-_BEACON_INTERVAL_MS = 30_000  # of reading in one beacon. A page takes a second or more, so no beacon names too many.
+_BEACON_INTERVAL_MS = 30_000  # reading time per beacon; at a second or more per page it has few pages
 MIN_PAGE_MS = 1_000
 
 
@@ -21,10 +21,10 @@ class ScheduledBeacon(NamedTuple):
 
 
 def plan_beacons(pages: int, time_ms: int) -> list[ScheduledBeacon]:
-    """The beacons of somebody who reads the first ``pages`` pages, which together takes ``time_ms``, and leaves; from
-    the opening it takes ``OPEN_MS`` more.
+    """Return the beacons of somebody who reads the first ``pages`` pages in ``time_ms`` and leaves.
 
-    A page takes at least ``LEAST_PAGE_MS``: less was not seen (``reading.SEEN_MS``).
+    Before that, the page is open for ``FIRST_BEACON_MS``. Each page takes at least ``MIN_PAGE_MS``, the time from
+    which a page counts as seen.
     """
     chunks: list[list[dict[str, int]]] = [[], []]
     for page in range(1, pages + 1):
@@ -44,7 +44,7 @@ def _build_beacons(chunks: list[list[dict[str, int]]]) -> list[ScheduledBeacon]:
     after = 0
     for seq, chunk in enumerate(chunks):
         after += _total_ms(chunk) + (FIRST_BEACON_MS if seq == 1 else 0)
-        turns = sum(page["views"] for page in chunk) - (seq == 1)  # to the first page nobody turns
+        turns = sum(page["views"] for page in chunk) - (seq == 1)  # the first page is not turned to
         body = {
             "part": 0,
             "seq": seq,

@@ -1,7 +1,7 @@
-"""The style sheet of one file: what its owner set of its looks, as CSS. Pure.
+"""The style sheet of one file: the appearance that its owner set, as CSS. Pure.
 
-Nothing in it names the link, so that all links of a file may share it: images are at relative addresses.
-White as background and black as accent are the defaults, and leave the viewer its own colors, light or dark.
+It does not contain the link, so that all links of a file can share it: images have relative addresses. A white
+background and a black accent are the defaults, for which the viewer uses its own colors, light or dark.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,12 +17,12 @@ LOGO_HEIGHTS = {"s": 24, "m": 36, "l": 52, "xl": 76}
 """Pixels; as in static/viewer/appearance.css."""
 _BUTTON, _BADGE, _BAR, _GAP = 42, 26, 60, 8
 _PHONE, _TABLET = "@media (max-width: 760px)", "@media (max-width: 1080px)"
-# A phone held sideways; in static/viewer/appearance.css too. There is no dock at the bottom of the wider ones.
+# A phone in landscape orientation; in static/viewer/appearance.css too. Wider screens have no dock at the bottom.
 _SHORT_SCREEN, _SHORT_PHONE = "@media (max-height: 479px)", "@media (max-height: 479px) and (max-width: 760px)"
 _DARK = "@media (prefers-color-scheme: dark)"
-_DOCK_HEIGHT = 76  # what the dock takes at the bottom of a phone
+_DOCK_HEIGHT = 76  # height of the dock at the bottom of a phone
 
-# The colors of the frame in static/design.css, for toolbars whose theme is not the reader's.
+# The colors of the frame in static/design.css, for toolbars with another theme than the reader's.
 THEMES = {
     "light": {
         "ground": "#f1f0ee", "surface": "#ffffff", "raised": "#ffffff", "ink": "#1a1a1d", "ink-soft": "#5f5e66",
@@ -36,7 +36,7 @@ THEMES = {
     },
 }  # fmt: skip
 
-# Name -> for light and for dark readers: two soft lights in opposite corners over a slope.
+# Name -> for light and for dark readers: two soft lights in opposite corners over a gradient.
 _GRADIENTS = {
     "dusk": (("#ffd9c2", "#b9b4ea", "#f3dfe3", "#cfc9ec"), ("#5b3346", "#2f3a78", "#241f3a", "#14162b")),
     "sand": (("#fff6e3", "#e6d2ae", "#f6ecd8", "#eadcc0"), ("#4a3c28", "#2c2620", "#2a241b", "#171410")),
@@ -51,12 +51,13 @@ _SHADOWS = {
     3: "0 0 0 1px rgb(24 22 18 / 9%), 0 8px 24px rgb(24 22 18 / 18%), 0 44px 84px -12px rgb(24 22 18 / 48%)",
 }
 _CORNER_RADII = {1: 6, 2: 12, 3: 20}  # pixels
-# The modes that show whole pages at a time have their own spacing (static/viewer/modes.css).
+# The modes that show whole pages have their own spacing (static/viewer/modes.css).
 _PAGED_MODES, _MAGAZINE = '.pages:not([data-mode="standard"])', '.pages[data-mode="magazine"]'
 
 
 def render_stylesheet(settings: Settings) -> str:
-    """The style sheet of a file with these ``settings``, every field of every block; empty where all are defaults."""
+    """Return the style sheet of a file with these ``settings``, every field of every block; empty if all are
+    defaults."""
     parts = (
         _render_background,
         _render_theme,
@@ -71,7 +72,8 @@ def render_stylesheet(settings: Settings) -> str:
 
 
 def list_corners(settings: Settings) -> dict[str, list[str]]:
-    """Return the pieces in each corner of the window, top first: ``logo``, ``cta`` and ``badge``, each at most once."""
+    """Return the elements in each corner of the window, top first: ``logo``, ``cta`` and ``badge``, each at most
+    once."""
     places = {
         "logo": settings["logo"]["position"] if "assetId" in settings["logo"] else None,
         "cta": settings["cta"]["position"] if "cta" in settings else None,
@@ -94,7 +96,8 @@ def _wrap_rules(condition: str, rules: str) -> str:
 
 
 def _render_by_scheme(theme: str, make: Callable[[str], str]) -> str:
-    """Return the rules of ``make`` for the theme of the toolbar: ``light``, ``dark``, or both if the reader decides."""
+    """Return the rules that ``make`` builds for the toolbar theme: ``light``, ``dark``, or both if the reader
+    decides."""
     if theme != "auto":
         return make(theme)
     return make("light") + _wrap_rules(_DARK, make("dark"))
@@ -103,17 +106,17 @@ def _render_by_scheme(theme: str, make: Callable[[str], str]) -> str:
 def _render_background(settings: Settings) -> str:
     """Return the rules for the background behind the pages."""
     background = settings["background"]
-    said = ""
+    css = ""
     if background["color"] != VIEWER_BLOCKS["background"]["color"].default:  # type: ignore[index]
-        said = _render_tokens(room=colors.parse_color(background["color"]))
+        css = _render_tokens(room=colors.parse_color(background["color"]))
     if background["type"] == "gradient":
-        # A gradient without a preset is the first of them.
+        # A gradient without a preset uses the first one.
         light, dark = (_render_gradient(*lights) for lights in _GRADIENTS[background.get("preset", PRESETS[0])])
-        said = _render_layer(background=light) + _wrap_rules(_DARK, _render_rule("body::before", background=dark))
+        css = _render_layer(background=light) + _wrap_rules(_DARK, _render_rule("body::before", background=dark))
     elif background["type"] == "image" and "assetId" in background:
-        said += _render_image(background)
-    # The arrows beside the pages must be seen on anything.
-    return said and said + _render_rule(".side .icon", background="var(--raised)", opacity=0.9)
+        css += _render_image(background)
+    # The arrows beside the pages must be visible on any background.
+    return css and css + _render_rule(".side .icon", background="var(--raised)", opacity=0.9)
 
 
 def _render_gradient(near: str, far: str, start: str, end: str) -> str:
@@ -125,15 +128,15 @@ def _render_image(background: Settings) -> str:
     blur, dim = background["blur"], background["dim"]
     shade = f"linear-gradient(rgb(0 0 0 / {dim}%) 0 0)," if dim else ""
     where = f'url("assets/{background["assetId"]}") center / {background["fit"]} no-repeat'
-    said = _render_layer(background=shade + where)
+    css = _render_layer(background=shade + where)
     if blur:
-        # Beyond the window, or its edges would fade into the room.
-        said += _render_rule("body::before", inset=f"-{2 * blur}px", filter=f"blur({blur}px)")
-    return said
+        # Extend the layer beyond the window; otherwise the blur would fade at its edges.
+        css += _render_rule("body::before", inset=f"-{2 * blur}px", filter=f"blur({blur}px)")
+    return css
 
 
 def _render_layer(**declarations: object) -> str:
-    """A sheet as large as the window behind everything, however long the document is."""
+    """Return the rule for a layer of the size of the window behind everything, however long the document is."""
     return _render_rule(
         "body::before", content='""', position="fixed", z_index=-1, inset=0, **declarations
     ) + _wrap_rules("@media print", _render_rule("body::before", display="none"))
@@ -143,12 +146,12 @@ def _render_theme(settings: Settings) -> str:
     theme = settings["brand"]["toolbarTheme"]
     if theme == "auto":
         return ""
-    said = _render_rule(":root", color_scheme=theme) + _render_tokens(**THEMES[theme])
+    css = _render_rule(":root", color_scheme=theme) + _render_tokens(**THEMES[theme])
     if _render_background(settings):
-        return said
+        return css
     # The background behind the pages follows the theme of the reader.
     return (
-        said
+        css
         + _render_tokens(room=THEMES["light"]["ground"])
         + _wrap_rules(_DARK, _render_tokens(room=THEMES["dark"]["ground"]))
     )
@@ -164,7 +167,7 @@ def _render_accent(settings: Settings) -> str:
         shown = colors.make_readable(chosen, _list_grounds(scheme))
         return _render_tokens(accent=shown, **{"accent-ink": colors.text_color_on(shown)})
 
-    # A button is filled with the exact color. Lines and words in it must contrast with the background.
+    # A button is filled with the exact color. Lines and text in it must contrast with the background.
     fill = _render_rule(".button.primary", background=chosen, color=colors.text_color_on(chosen))
     return (
         _render_by_scheme(brand["toolbarTheme"], tokens) + fill + _render_rule(".button.primary:hover", filter="none")
@@ -188,19 +191,21 @@ def _render_page(settings: Settings) -> str:
 
 
 def _render_page_edges(side: int) -> str:
-    """The sheets below a page, to the right (1) or to the left (-1): paper and the line where it ends, in turn."""
+    """Return the shadows that look like the sheets below a page, to the right (1) or to the left (-1): paper and edge
+    in turn."""
     color = {0: "#cbc7be", 1: "#fbfaf8"}
     return ", ".join(f"{side * at}px {at}px 0 {color[at % 2]}" for at in range(1, 7))
 
 
 def _render_spacing(settings: Settings) -> str:
-    """Room above the first page and below the last one, so that nothing in a corner covers them for good."""
+    """Return the space above the first page and below the last one, so that corner elements never cover them
+    permanently."""
     standing = list_corners(settings)
     above = max(_stack_height(settings, standing[corner]) for corner in ("tl", "tr"))
     below = max(_stack_height(settings, standing[corner]) for corner in ("bl", "br"))
     foot = _BAR if settings.get("cta", {}).get("position") == "bar" else 0
     if above == 0 and foot == 0 and below <= _BADGE:
-        return ""  # what appearance.css leaves is enough
+        return ""  # the default of appearance.css is enough
     return _render_scroll_spacing(above, below, foot) + _render_paged_spacing(above, below, foot)
 
 
@@ -213,8 +218,11 @@ def _render_scroll_spacing(above: int, below: int, foot: int) -> str:
 
 
 def _render_paged_spacing(above: int, below: int, foot: int) -> str:
-    """Pages that are fitted into the window stay clear of the bar, and of the corners where there is nothing beside
-    them; in a low window the page needs all of it. The magazine fills the window, corners and all."""
+    """Return the spacing of the modes that fit pages into the window.
+
+    Pages stay clear of the bar, and of the corners where there is no room beside them; in a low window the page needs
+    the full height. The magazine fills the window including the corners.
+    """
     stack = 0 if below <= _BADGE else below + 14
 
     def room(over: int, under: int, foot: int) -> str:
@@ -255,28 +263,28 @@ def _render_cta(settings: Settings) -> str:
 
 
 def _render_default_cta(style: str) -> str:
-    """In the accent of the viewer, which is another for light and for dark readers."""
+    """Return the rule for a button in the accent of the viewer, which differs for light and for dark readers."""
     if style == "solid":
         return _render_rule(".cta", background="var(--accent)", color="var(--accent-ink)")
     return _render_rule(".cta", background="var(--surface)", color="var(--accent)", border_color="var(--accent)")
 
 
 def _render_protection(settings: Settings) -> str:
-    """Soft deterrents: they stop nobody who means it, and leave screen readers, keys and forms alone."""
+    """Return rules that discourage copying. They do not affect screen readers, keys and forms, and can be bypassed."""
     protect = settings["protect"]
-    said = ""
+    css = ""
     if protect["print"]:
         hidden = _render_rule("main, .plain-nav", display="none !important") + _render_rule(
             ".print-note", display="block"
         )
-        said += _wrap_rules("@media print", hidden)
+        css += _wrap_rules("@media print", hidden)
     if protect["select"]:
-        said += _render_user_select("main", "none") + _render_rule(".page-text span", cursor="default")
-        said += _render_user_select("main :is(input, textarea)", "text")  # some browsers would not let anybody type
+        css += _render_user_select("main", "none") + _render_rule(".page-text span", cursor="default")
+        css += _render_user_select("main :is(input, textarea)", "text")  # some browsers need it to accept input
     if protect["blurOnLeave"]:
-        said += _render_rule(".is-elsewhere main", filter="blur(18px)")
-        said += _render_rule(".is-elsewhere .away-note", display="block")
-    return said
+        css += _render_rule(".is-elsewhere main", filter="blur(18px)")
+        css += _render_rule(".is-elsewhere .away-note", display="block")
+    return css
 
 
 def _render_user_select(selector: str, how: str) -> str:

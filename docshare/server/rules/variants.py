@@ -26,24 +26,24 @@ class VariantInput:
 
 
 def parse_create(body: Mapping[str, Any]) -> VariantInput:
-    """The body of a create. Raises ``bad_request`` for the first field that is malformed."""
-    # A new one is never revoked: a create knows label and overrides only.
+    """Parse the body of a create. Raises ``bad_request`` for the first malformed field."""
+    # A new variant is never revoked: a create accepts label and overrides only.
     return VariantInput(_parse_label(body), _parse_overrides(body))
 
 
 def parse_update(body: Mapping[str, Any]) -> VariantInput:
-    """The body of an update. Raises ``bad_request`` for the first field that is malformed."""
+    """Parse the body of an update. Raises ``bad_request`` for the first malformed field."""
     revoked = fields.parse_boolean("revoked", body["revoked"]) if "revoked" in body else None
     return VariantInput(_parse_label(body), _parse_overrides(body), revoked)
 
 
-def require_variant_fits(wish: VariantInput, *, total_pages: int, size: int, watermark: bool) -> None:
-    """Raise unless the overrides of ``wish`` fit the file: its pages, its ``size`` in bytes and its watermark.
+def require_variant_fits(variant: VariantInput, *, total_pages: int, size: int, watermark: bool) -> None:
+    """Raise unless the overrides fit the file: its number of pages, its ``size`` in bytes and its watermark.
 
     ``bad_request`` for a range beyond the last page and for downloads that cannot be stamped, ``payload_too_large``
     for a range of a file that is too large to be cut, as for the file's own settings.
     """
-    overrides = wish.overrides or {}
+    overrides = variant.overrides or {}
     last = overrides.get("pageRange", {"to": 0})["to"]
     if last > total_pages:
         raise fields.field_problem("overrides.pageRange", f"within the {total_pages} pages of the document, or both 0")
@@ -57,7 +57,7 @@ def require_variant_fits(wish: VariantInput, *, total_pages: int, size: int, wat
 
 
 def require_variant_slot(variants: int) -> None:
-    """Raise ``bad_request`` when a file that has ``variants`` can have no more; revoked and redacted ones count."""
+    """Raise ``bad_request`` if a file that has ``variants`` can have no more; revoked and redacted ones count."""
     if variants >= VARIANTS_PER_FILE:
         raise Problem(
             "bad_request",
@@ -66,9 +66,9 @@ def require_variant_slot(variants: int) -> None:
         )
 
 
-def require_label_writable(wish: VariantInput, *, redacted: bool) -> None:
-    """Raise ``conflict`` when ``wish`` sets the label of a ``redacted`` variant; clearing it is not a change."""
-    if redacted and wish.label:
+def require_label_writable(variant: VariantInput, *, redacted: bool) -> None:
+    """Raise ``conflict`` if the label of a ``redacted`` variant is set; clearing it is allowed."""
+    if redacted and variant.label:
         raise Problem(
             "conflict",
             "The label of this variant was redacted and cannot be set again.",
@@ -87,11 +87,11 @@ def _parse_overrides(body: Mapping[str, Any]) -> dict[str, Any] | None:
         return None
     sent = body["overrides"]
     if sent == []:
-        return {}  # clients of languages that write an empty object so, as for viewerSettings
+        return {}  # some client languages encode an empty object as an array, as for viewerSettings
     if not isinstance(sent, dict):
         raise fields.field_problem("overrides", "an object")
     unknown = sorted(sent.keys() - _OVERRIDES.keys())
     if unknown:
-        # Passwords and gates are per file; an override that did nothing would promise one.
+        # Passwords and gates are per file; an override would have no effect.
         raise Problem("bad_request", f"overrides may hold {' and '.join(_OVERRIDES)}, not {unknown[0][:40]!r}.")
     return {name: parse(f"overrides.{name}", sent[name]) for name, parse in _OVERRIDES.items() if name in sent}

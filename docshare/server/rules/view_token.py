@@ -1,7 +1,8 @@
-"""The signed word a share page hands to its reader's browser, and gets back with every beacon.
+"""The signed token that a share page sends with every beacon.
 
-It says which link was opened, when and how, so that opening a page stores nothing. It names the link by the public id
-the reader came with, never the file behind it: the holder of a variant can decode it and must learn nothing.
+It contains which link was opened, when and how, so that opening a page stores nothing. It contains the public id by
+which the reader opened the link, never the file behind it: the holder of a variant can decode the token and must
+learn nothing from it.
 """
 
 import base64
@@ -11,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-LIFETIME_MS = 7 * 24 * 60 * 60 * 1000  # a tab left open over the weekend is still read from
+LIFETIME_MS = 7 * 24 * 60 * 60 * 1000  # a tab left open over the weekend can still be read
 MAX_TOKEN_CHARS = 1024  # characters
 
 
@@ -20,10 +21,10 @@ class PageLoad:
     """One load of a share page.
 
     ``public_id`` the id in the address of its beacons; ``content_version`` what was served; ``issued_at`` ms;
-    ``nonce`` 20 random characters, the name of this load; ``pages_before`` how many pages of the document are hidden
+    ``nonce`` 20 random characters that identify this load; ``pages_before`` how many pages of the document are hidden
     before the ``pages`` that were shown; ``source`` as in the report's breakdown; ``viewer_mode`` how pages are laid
-    out; ``referrer`` host name of the page that linked here; ``prefetched`` whether the browser said it loads ahead of
-    its reader.
+    out; ``referrer`` host name of the page that linked here; ``prefetched`` whether the browser announced the load as
+    a prefetch.
     """
 
     public_id: str
@@ -39,7 +40,7 @@ class PageLoad:
 
 
 def sign_token(secret: bytes, opening: PageLoad) -> str:
-    """The token of ``opening`` under ``secret``: two base64url parts with a dot between them."""
+    """Return the token of ``opening`` signed with ``secret``: two base64url parts with a dot between them."""
     fields = [
         opening.public_id,
         opening.content_version,
@@ -62,7 +63,7 @@ def verify_token(secret: bytes, token: str) -> PageLoad | None:
     return _verify_signed(secret, token) if len(token) <= MAX_TOKEN_CHARS and token.isascii() else None
 
 
-@lru_cache(maxsize=256)  # every beacon of a load brings the same token
+@lru_cache(maxsize=256)  # every beacon of a load sends the same token
 def _verify_signed(secret: bytes, token: str) -> PageLoad | None:
     payload, _, signature = token.partition(".")
     if not hmac.compare_digest(signature.encode(), _encode(_mac(secret, payload)).encode()):

@@ -1,4 +1,4 @@
-"""The looks of a share page as the owner's plan allows them now. Pure."""
+"""The appearance of a share page as the owner's current plan allows it. Pure."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -10,18 +10,18 @@ from docshare.contract.viewer import VIEWER_BLOCKS, Block, ViewerField, normaliz
 
 
 def effective_settings(stored: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
-    """The viewer settings that a reader gets: every field of every block, the defaults filled in.
+    """Return the viewer settings for a reader: every field of every block, with defaults filled in.
 
-    Parameters: ``stored`` what deviates from the defaults; ``plan`` of the file's owner at this moment.
-    What the plan no longer allows is at its default again from the next page served. ``ga4Id`` and
-    ``cta`` are absent unless they are set, as are fields without a default. Read as a write would read it: what reaches
-    a page is harmless, however it came to be stored.
+    Parameters: ``stored`` values that differ from the defaults; ``plan`` of the file's owner at this moment. Settings
+    that the plan no longer allows return to their defaults with the next page served. ``ga4Id`` and ``cta`` are
+    absent unless they are set, as are fields without a default. Stored values are validated again like those of a
+    write, so only safe values reach a page, however they were stored.
     """
     stored = _drop_invalid(stored)
     shown = {key: _resolve_block(table, stored.get(key), plan) for key, table in VIEWER_BLOCKS.items()}
     accent = shown["brand"]["accentColor"]
     if shown["cta"] is not None and accent != VIEWER_BLOCKS["brand"]["accentColor"].default:  # type: ignore[index]
-        # A button without a color takes the accent; without an accent it takes the color of the viewer.
+        # A button without a color uses the accent; without an accent it uses the color of the viewer.
         shown["cta"].setdefault("color", accent)
     return {key: found for key, found in shown.items() if found is not None}
 
@@ -38,7 +38,7 @@ def list_asset_ids(settings: Mapping[str, Any]) -> frozenset[str]:
 
 
 def _drop_invalid(stored: Mapping[str, Any]) -> dict[str, Any]:
-    """The blocks of ``stored`` that a settings write would take."""
+    """Return the blocks of ``stored`` that a settings write would accept."""
     sound: dict[str, Any] = {}
     for key, block in stored.items():
         with suppress(Problem):

@@ -1,7 +1,7 @@
 """Which addresses a webhook may have. Pure.
 
-The shape of the address is judged here; every address that its host is found at is judged by the permit, at the
-registration and again at every connection.
+This module checks the form of the address. The permit checks every IP address that its host resolves to, at the
+registration and again for each connection.
 """
 
 import ipaddress
@@ -17,7 +17,7 @@ from docshare.server.outbound.targets import OutboundTarget, parse_target
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 _HOST_NAME = re.compile(r"[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?", re.ASCII)
-# Hosts that resolvers read as a number: 127.1, 0177.0.0.1, 0x7f000001, 2130706433.
+# Hosts that resolvers parse as a number: 127.1, 0177.0.0.1, 0x7f000001, 2130706433.
 _NUMERIC_HOST = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)", re.ASCII)
 
 
@@ -31,11 +31,11 @@ class AllowedHosts:
 
 
 LOOPBACK = AllowedHosts(frozenset(), (ipaddress.IPv4Network("127.0.0.0/8"), ipaddress.IPv6Network("::1/128")))
-"""All that a listener on this machine may be called at."""
+"""The addresses allowed for a listener on this machine."""
 
 
 def parse_allowed(entries: Iterable[str]) -> AllowedHosts:
-    """Read ``entries``, each a host name in lower case, an IP address or a CIDR. Raises ValueError, which names the
+    """Parse ``entries``, each a host name in lower case, an IP address or a CIDR. Raises ValueError, which names the
     entry."""
     names, networks = set(), []
     for entry in entries:
@@ -50,17 +50,17 @@ def parse_allowed(entries: Iterable[str]) -> AllowedHosts:
 
 
 def vet_url(url: object, allowed: AllowedHosts) -> tuple[OutboundTarget, AddressPolicy]:
-    """The target of ``url`` and what its host may be found at.
+    """Return the target of ``url`` and the permit for the IP addresses of its host.
 
-    Raises ``bad_request`` for another shape than that of a web address without user name of at most 2048 characters,
-    for plain http unless the operator allowed it, and for an IP address that is not permitted.
+    Raises ``bad_request`` for anything but a web address without user name of at most 2048 characters, for plain http
+    unless the operator allowed it, and for an IP address that is not permitted.
     """
     text = fields.parse_web_url("url", url)
-    if "@" in text:  # anywhere: some parsers take the text before it for a user name
+    if "@" in text:  # anywhere: some parsers interpret the text before it as a user name
         raise fields.field_problem("url", "an address without @; in a path or a query write %40")
     try:
         target = parse_target(text)
-    except ValueError as error:  # brackets around what is no IPv6 address
+    except ValueError as error:  # brackets around a text that is not an IPv6 address
         raise fields.field_problem("url", "an address with a host that can exist") from error
     if target.scheme == "http" and target.host not in allowed.names and not allowed.networks:
         raise target_problem(target)
@@ -73,8 +73,10 @@ def vet_url(url: object, allowed: AllowedHosts) -> tuple[OutboundTarget, Address
 
 
 def target_problem(target: OutboundTarget) -> Problem:
-    """The refusal of ``target`` for where its host is, or because it is nowhere: one for all, so that nobody learns
-    which names the operator's network knows. A host that is not found when it is registered is refused too.
+    """Return the problem for a forbidden or unknown host.
+
+    It is the same for both, so that nobody learns which names resolve in the operator's network. A host that does not
+    resolve at registration is rejected too.
     """
     if target.scheme == "http":
         detail = "url must be an https:// address."
@@ -92,7 +94,7 @@ def _make_permit(target: OutboundTarget, allowed: AllowedHosts) -> AddressPolicy
     def is_listed(address: Address) -> bool:
         return is_operator_allowed(address) and any(address in network for network in allowed.networks)
 
-    # Plain http goes only where the operator said so, thus to no public address that is not listed.
+    # Plain http only goes to targets that the operator allowed, thus to no public address that is not listed.
     return is_listed if target.scheme == "http" else lambda address: is_public(address) or is_listed(address)
 
 

@@ -15,8 +15,11 @@ _parse_format = fields.word_parser(*webhooks.FORMATS)
 
 @dataclass(frozen=True)
 class WebhookInput:
-    """The parsed body: the ``url`` as sent, the kinds of ``events`` and the ``format``; ``file`` names the only file
-    whose events are sent (empty if no file can have that name); None: all files."""
+    """The parsed body.
+
+    The ``url`` as sent, the kinds of ``events`` and the ``format``; ``file`` names the only file whose events are
+    sent (empty if no file can have that name); None: all files.
+    """
 
     url: object
     events: list[str]
@@ -25,8 +28,8 @@ class WebhookInput:
 
 
 def parse_create(body: Mapping[str, Any]) -> WebhookInput:
-    """The body of a create. Raises ``bad_request`` for the first field that is malformed."""
-    # A malformed fileUuid gets the same 404 as one of nobody.
+    """Parse the body of a create. Raises ``bad_request`` for the first malformed field."""
+    # A malformed fileUuid gets the same 404 as an unknown one.
     file = body.get("fileUuid", "")
     return WebhookInput(
         url=body.get("url"),
@@ -37,8 +40,10 @@ def parse_create(body: Mapping[str, Any]) -> WebhookInput:
 
 
 def require_webhook_slot(standing: int) -> None:
-    """Raise ``bad_request`` when an account with ``standing`` webhooks can have no more; those for one file and those
-    that were disabled count too."""
+    """Raise ``bad_request`` if an account with ``standing`` webhooks can have no more.
+
+    Webhooks for one file and disabled webhooks count too.
+    """
     if standing >= webhooks.WEBHOOKS_PER_ACCOUNT:
         raise Problem(
             "bad_request",
@@ -48,10 +53,10 @@ def require_webhook_slot(standing: int) -> None:
 
 
 def build_test_event(file: tuple[str, str] | None, now: int) -> dict[str, Any]:
-    """The envelope of a test delivery at ``now`` (milliseconds).
+    """Return the envelope of a test delivery at ``now`` (milliseconds).
 
-    Parameters: ``file`` UUID and name of a document that it can tell of; None: there is none, so it makes one up.
+    Parameters: ``file`` UUID and name of a document for the example; None: use an invented one.
     """
-    # The data of webhook.test. A real document, so that the link in a Slack message leads somewhere.
+    # The data of webhook.test. A real document, so that the link in a Slack message works.
     uuid, name = file or (_SAMPLE_UUID, _SAMPLE_FILE_NAME)
     return {"event": webhooks.TEST_KIND, "timestamp": format_instant(now), "data": {"fileUuid": uuid, "fileName": name}}

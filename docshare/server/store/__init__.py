@@ -1,11 +1,11 @@
 """Persistent state: rows, document bytes, encrypted secrets, the lock of the data directory.
 
-Read ``database`` first, then ``tables``, which has the models and every statement; ``migrations`` creates and upgrades
-the schema, ``instance`` opens a data directory. It imports no service; SQL stands nowhere else.
+Read ``database`` first, then ``tables``, which has the models and every statement; ``migrations`` creates and
+upgrades the schema, ``instance`` opens a data directory. It imports no service; no other package contains SQL.
 
 **Locks and the order of the feed.** A write names the account whose rows it protects, and two writes of one account
-never overlap: checks such as "has this account a free slot" and the change that follows are one step. SQLite has one
-lock for all. PostgreSQL takes an advisory lock of the account until after the commit, because its sequences draw ids
-before it: without that lock a reader could move a cursor past a row that is committed later. Facts of all accounts
-(link names, short ids) rest on unique constraints, and a write that names no account is alone.
+never overlap: a check such as "has this account a free slot" and the change that follows are one step. SQLite has one
+lock for all. PostgreSQL takes an advisory lock of the account until after the commit, because its sequences assign
+ids before it: without that lock a reader could move a cursor past a row that is committed later. Facts of all
+accounts (link names, short ids) are protected by unique constraints, and a write that names no account runs alone.
 """

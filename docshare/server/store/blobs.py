@@ -1,11 +1,8 @@
-"""Where document bytes live: one file per blob under ``<data>/blobs``, open uploads under ``<data>/tmp``.
+"""Store the bytes of documents, assets and design files as blobs: in a folder here, in a bucket in ``bucket``.
 
-A blob is durable before its row exists: partial file, ``fsync``, rename, ``fsync`` of the directory. Leftovers of a
-crash (partials, blobs without a row) are removed by ``Blobs.sweep`` before the server answers.
-
-While a backup is being made, whose process holds ``<data>/backup.lock``, no blob is removed: what is deleted meanwhile
-goes once it has ended (``Blobs.settle``). The row of a blob is deleted and committed before the blob itself. So a blob
-that the database names after the lock was taken exists until the lock is released.
+A blob is durable before its row exists. The row is deleted, and the key remembered in ``tables.removals``, before the
+blob is deleted. While a backup is being made no blob is deleted, so a blob that the database names when a backup begins
+exists until it ends. After a crash, partial files and blobs without a row are found by listing.
 """
 
 import errno
@@ -13,27 +10,36 @@ import hashlib
 import logging
 import os
 import re
-import stat
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Set
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO, Literal, Protocol
 
 from docshare.server.rules.intake import MIN_FREE_DISK_BYTES
+from docshare.server.store.identity import write_private
 from docshare.server.store.lock import is_locked
+from docshare.server.store.trees import remove_tree
 
 BACKUP_LOCK = "backup.lock"
 """The lock of a backup, in the data directory."""
+
+REMOVAL_JOB = "destroy deleted bytes"
+"""The job that deletes bytes. Holding its lock keeps all instances from doing so, as a backup needs it."""
+
+ORPHAN_AGE_MS = 86_400_000
+"""A younger blob without a row in a shared store may belong to a running upload of another instance: one day."""
+
+OWNER_NAME = "docshare-instance"
+"""The file or object in a shared store that names the instance which the store belongs to. It is not a key."""
 
 HEAD_BYTES = 1024
 """How much of a file's beginning a part remembers: "is a PDF" is decided within it."""
 
 # O_EXCL and O_NOFOLLOW: never write through a file or link that somebody else has put there.
 _CREATE_FLAGS = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_MAX_DEPTH = 32  # of directories that cannot be moved, one in another
-_OTHER_MOUNT = (errno.EBUSY, errno.EXDEV)  # what is mounted in a directory belongs to somebody else
+_BLOCK_BYTES = 1 << 20
 _SPACE_CHECK_BYTES = 16 << 20  # how often a growing part looks how much room is left
 _KEY_PATTERN = re.compile(r"[0-9A-Za-z]{16,64}")
 _log = logging.getLogger(__name__)
@@ -96,6 +102,23 @@ class PartialFile:
             self.path.unlink(missing_ok=True)
 
 
+class StorageUnreachableError(Exception):
+    """The store of the bytes did not answer, or refused; the message says what it reported. It may pass by itself."""
+
+
+class BlobPath(Protocol):
+    """A path-like object for a blob. ``os.fspath`` returns the path of a local file, which a bucket downloads first.
+
+    Both raise FileNotFoundError for a blob that does not exist, OSError and StorageUnreachableError.
+    """
+
+    def __fspath__(self) -> str:
+        """Return the path of a file with the bytes."""
+
+    def open(self, mode: Literal["rb"], /) -> IO[bytes]:
+        """Open the file for reading."""
+
+
 @dataclass(frozen=True)
 class SweepResult:
     """The files removed by a sweep: ``partials`` of unfinished uploads, ``orphans`` that no row names."""
@@ -104,32 +127,114 @@ class SweepResult:
     orphans: int
 
 
-class BlobStore:
-    """The store. ``root`` holds ``<first two characters>/<key>``; ``tmp`` must lie on the same file system, because
-    a blob comes into being by a rename; ``name`` makes a fresh random alphanumeric name (16 to 64 characters)."""
+class BlobStore(ABC):
+    """A store of blobs. ``tmp``: the folder of partial files; ``backup_lock``: the file whose holder makes a backup;
+    ``name`` generates a random alphanumeric name of 16 to 64 characters.
 
-    def __init__(self, root: Path, tmp: Path, name: Callable[[], str]) -> None:
-        self.root = root
+    ``is_shared``: whether other instances may use it, so that a blob without a row may be a running upload of theirs.
+    """
+
+    is_shared = False
+
+    def __init__(self, tmp: Path, backup_lock: Path, name: Callable[[], str]) -> None:
         self.tmp = tmp
+        self.backup_lock = backup_lock
         self._generate_name = name
-        self._backup_lock = root.with_name(BACKUP_LOCK)
-        self._postponed_keys: set[str] = set()
+
+    def create_partial(self) -> PartialFile:
+        """Create an empty partial file with mode 0600."""
+        return PartialFile(self.tmp / f"{self._generate_name()}.part", MIN_FREE_DISK_BYTES)
+
+    def free_bytes(self) -> int:
+        """Return how many bytes an unprivileged process may still write to the disk of the partial files."""
+        return _available_bytes(os.statvfs(self.tmp))
+
+    @abstractmethod
+    def store(self, part: PartialFile) -> str:
+        """Make ``part`` a blob that survives a power cut once this returns; return its key.
+
+        Raises OSError when a disk is full or fails, and StorageUnreachableError; the part can be discarded then.
+        """
+
+    @abstractmethod
+    def path(self, key: str) -> BlobPath:
+        """Return a path-like object for the blob ``key``. Raises ValueError if it is not a key."""
+
+    @abstractmethod
+    def find_size(self, key: str) -> int | None:
+        """Return the size of the blob ``key`` in bytes, None if the store does not have it. Raises
+        StorageUnreachableError."""
+
+    def exists(self, key: str) -> bool:
+        """Return whether the store has the blob ``key``. Raises StorageUnreachableError."""
+        return self.find_size(key) is not None
+
+    @abstractmethod
+    def read_blocks(self, key: str) -> Iterator[bytes]:
+        """Yield the bytes of the blob ``key`` without keeping a copy. Raises FileNotFoundError, OSError and
+        StorageUnreachableError."""
+
+    @abstractmethod
+    def put(self, key: str, blocks: Iterable[bytes]) -> None:
+        """Store ``blocks`` durably as the blob ``key``, as a move of an instance does. Raises what ``store`` raises."""
+
+    @abstractmethod
+    def delete(self, key: str) -> None:
+        """Delete the blob ``key``; deleting it twice is harmless. Raises OSError and StorageUnreachableError."""
+
+    @abstractmethod
+    def list_old(self, before: int) -> Iterator[list[str]]:
+        """Yield the keys of all blobs that were stored before ``before`` (ms), some hundreds at a time. Raises
+        StorageUnreachableError."""
+
+    def delete_old_partials(self, before: int) -> int:  # noqa: ARG002 - where the folder is shared
+        """Delete the partial files that nothing was written to since ``before`` (ms), where other instances keep theirs
+        in the same folder; return how many."""
+        return 0
+
+    def delete_copies(self, find_stored: Callable[[list[str]], Set[str]]) -> int:  # noqa: ARG002 - in a bucket
+        """Delete the local copies of blobs that another instance has deleted; return how many.
+
+        ``find_stored`` returns those of its keys that a row refers to.
+        """
+        return 0
+
+    @abstractmethod
+    def sweep(self, known: Iterable[str]) -> SweepResult:
+        """Remove what a crash of this instance left behind, before it serves: its partial files, and in a store of its
+        own every blob that is not ``known``."""
+
+    @abstractmethod
+    def claim(self, owner: str) -> str:
+        """Write into a shared store that it belongs to the instance ``owner``, unless it belongs to one; return to
+        which. Raises OSError and StorageUnreachableError where the store cannot be written to."""
+
+    @abstractmethod
+    def is_writable(self) -> bool:
+        """Return whether blobs can be stored now, for health checks."""
+
+
+class FolderStore(BlobStore):
+    """Blobs as files ``<root>/<first two characters>/<key>``. ``tmp`` must be on the same file system, because a rename
+    makes a partial file a blob. ``is_shared``: other instances use the same folder."""
+
+    def __init__(self, root: Path, tmp: Path, name: Callable[[], str], *, is_shared: bool = False) -> None:
+        super().__init__(tmp, root.with_name(BACKUP_LOCK), name)
+        self.root = root
+        self.is_shared = is_shared
         self._directory_lock = threading.Lock()
         for directory in (root, tmp):
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         if root.stat().st_dev != tmp.stat().st_dev:
             raise ValueError(f"{root} and {tmp} must lie on one file system")
 
-    def create_partial(self) -> PartialFile:
-        """A new empty partial file, mode 0600."""
-        return PartialFile(self.tmp / f"{self._generate_name()}.part", MIN_FREE_DISK_BYTES)
-
     def store(self, part: PartialFile) -> str:
-        """Make ``part`` a blob that survives a power cut once this returns; returns its key.
-
-        Raises OSError when the disk is full or fails; the part can still be discarded then.
-        """
+        """Rename ``part``, and return once the name is on the disk too."""
         key = self._generate_name()
+        self._place(part, key)
+        return key
+
+    def _place(self, part: PartialFile, key: str) -> None:
         target = self.path(key)
         part.close()
         self._make_directory(target.parent)
@@ -137,7 +242,16 @@ class BlobStore:
         part.path = target
         _sync_directory(target.parent)
         part.mark_stored()
-        return key
+
+    def put(self, key: str, blocks: Iterable[bytes]) -> None:
+        """Write ``blocks`` to a partial file, and rename it."""
+        part = self.create_partial()
+        try:
+            for block in blocks:
+                part.write(block)
+            self._place(part, key)
+        finally:
+            part.discard()
 
     def _make_directory(self, shelf: Path) -> None:
         # Another thread that sees the directory can rely on it: it is on disk before the lock is released.
@@ -147,142 +261,90 @@ class BlobStore:
                 _sync_directory(self.root)
 
     def path(self, key: str) -> Path:
-        """Return the path of the blob ``key``. Raises ValueError if it is not a key."""
-        if _KEY_PATTERN.fullmatch(key) is None:
-            raise ValueError("not a blob key")
-        return self.root / key[:2] / key
+        """Return the path of the file of ``key``. Raises ValueError if it is not a key."""
+        return self.root / check_key(key)[:2] / key
 
-    def exists(self, key: str) -> bool:
-        """Whether the store holds ``key``."""
-        return self.path(key).is_file()
+    def find_size(self, key: str) -> int | None:
+        """Return the size of the file of ``key``, or None."""
+        path = self.path(key)
+        return path.stat().st_size if path.is_file() else None
+
+    def read_blocks(self, key: str) -> Iterator[bytes]:
+        """Yield the bytes of the file of ``key``."""
+        with self.path(key).open("rb", buffering=0) as file:
+            while block := file.read(_BLOCK_BYTES):
+                yield block
 
     def delete(self, key: str) -> None:
-        """Remove the blob, or put that off while a backup is being made; removing it twice is harmless."""
-        if is_locked(self._backup_lock):
-            self._postponed_keys.add(key)
-        else:
-            self.path(key).unlink(missing_ok=True)
+        """Remove the file of ``key``."""
+        self.path(key).unlink(missing_ok=True)
 
-    def delete_postponed(self) -> int:
-        """Remove what could not be removed during a backup; returns how many. Nothing while one is being made."""
-        if not self._postponed_keys or is_locked(self._backup_lock):
-            return 0
-        due = tuple(self._postponed_keys)
-        for key in due:
-            self.path(key).unlink(missing_ok=True)
-            self._postponed_keys.discard(key)
-        return len(due)
-
-    def free_bytes(self) -> int:
-        """Bytes that an unprivileged process may still write to the store's file system."""
-        return _available_bytes(os.statvfs(self.root))
+    def list_old(self, before: int) -> Iterator[list[str]]:
+        """Yield the keys of all files that were written before ``before`` (ms), a folder at a time."""
+        for shelf in self._list_shelves():
+            yield [path.name for path in shelf.iterdir() if is_key(path.name) and _is_old(path, before)]
 
     def sweep(self, known: Iterable[str]) -> SweepResult:
-        """Remove everything in ``tmp`` and every blob that is not in ``known``.
-
-        Only before serving: a running upload is a partial, and a blob is stored before its row.
-        """
+        """Remove partial files and every blob that is not ``known``; nothing in a shared folder, because it may belong
+        to uploads to other instances."""
+        if self.is_shared:
+            return SweepResult(0, 0)
         keys = known if isinstance(known, Set) else frozenset(known)
         partials = list(self.tmp.iterdir())
-        orphans = [path for path in self._list_stored() if path.name not in keys]
-        if is_locked(self._backup_lock):
-            self._postponed_keys.update(path.name for path in orphans if _KEY_PATTERN.fullmatch(path.name))
+        orphans = [path for shelf in self._list_shelves() for path in shelf.iterdir() if path.name not in keys]
+        if is_locked(self.backup_lock):
             orphans = []
         for path in partials + orphans:
             if not remove_tree(path):
                 _log.warning("left behind, because it cannot be removed: %s", path.name)
         return SweepResult(len(partials), len(orphans))
 
-    def _list_stored(self) -> Iterator[Path]:
-        for shelf in self.root.iterdir():
-            if shelf.is_dir() and not shelf.is_symlink():
-                yield from shelf.iterdir()
+    def delete_old_partials(self, before: int) -> int:
+        """Delete the partial files that nothing was written to since ``before`` (ms); return how many."""
+        old = [path for path in self.tmp.iterdir() if _is_old(path, before)]
+        return sum(remove_tree(path) for path in old)
+
+    def claim(self, owner: str) -> str:
+        """Keep the name of the instance in a file beside ``root``."""
+        path = self.root.with_name(OWNER_NAME)
+        if not path.exists():
+            write_private(path, owner)
+        return path.read_text(encoding="ascii")
+
+    def is_writable(self) -> bool:
+        """Return whether files can be created in both folders."""
+        return all(os.access(folder, os.W_OK | os.X_OK) for folder in (self.root, self.tmp))
+
+    def _list_shelves(self) -> Iterator[Path]:
+        return (shelf for shelf in self.root.iterdir() if shelf.is_dir() and not shelf.is_symlink())
+
+
+def open_folder(data_dir: Path) -> FolderStore:
+    """Return the store in a data directory, to read from it."""
+    return FolderStore(data_dir / "blobs", data_dir / "tmp", str)
+
+
+def check_key(key: str) -> str:
+    """Return ``key``. Raises ValueError if it is not the key of a blob."""
+    if not is_key(key):
+        raise ValueError("not a blob key")
+    return key
+
+
+def is_key(name: str) -> bool:
+    """Return whether ``name`` can be the key of a blob."""
+    return _KEY_PATTERN.fullmatch(name) is not None
+
+
+def _is_old(path: Path, before: int) -> bool:
+    try:
+        return path.stat().st_mtime * 1000 < before
+    except FileNotFoundError:  # it was deleted meanwhile
+        return False
 
 
 def _available_bytes(room: os.statvfs_result) -> int:
     return room.f_bavail * room.f_frsize
-
-
-def remove_tree(path: Path) -> bool:
-    """Remove ``path``, a directory with all that is in it; returns whether it is gone. Raises nothing.
-
-    A hostile document may have made it: directories nested too deep for any path or recursion, or without rights. All
-    is removed that can be, whatever else cannot.
-    """
-    try:
-        if path.is_symlink() or not path.is_dir():
-            path.unlink(missing_ok=True)
-            return True
-        with suppress(OSError):
-            path.chmod(0o700)
-        top = os.open(path, _DIRECTORY_FLAGS)
-        try:
-            _empty(top)
-        finally:
-            os.close(top)
-        path.rmdir()
-    except OSError:
-        return False
-    return True
-
-
-def _empty(top: int, depth: int = 0) -> None:
-    """Remove what can be removed in the directory ``top``."""
-    stuck: set[str] = set()
-    while names := set(os.listdir(top)) - stuck:
-        for name in names:
-            try:
-                _flatten(top, name, depth)
-            except OSError:
-                stuck.add(name)
-
-
-def _flatten(top: int, name: str, depth: int) -> None:
-    """Remove ``name`` in the directory ``top``; directories in it move up into ``top``, to be removed next. Raises
-    OSError if something in it stays."""
-    if not _unlock_if_directory(top, name):
-        os.unlink(name, dir_fd=top)
-        return
-    directory = os.open(name, _DIRECTORY_FLAGS, dir_fd=top)
-    try:
-        for inner in os.listdir(directory):
-            with suppress(OSError):  # the directory itself cannot be removed then
-                _take_out(directory, inner, top, depth)
-    finally:
-        os.close(directory)
-    os.rmdir(name, dir_fd=top)
-
-
-def _take_out(directory: int, inner: str, top: int, depth: int) -> None:
-    """Remove the file ``inner`` from ``directory``, or move the directory up into ``top``. Raises OSError."""
-    if not _unlock_if_directory(directory, inner):
-        os.unlink(inner, dir_fd=directory)
-        return
-    try:
-        os.rename(inner, os.urandom(16).hex(), src_dir_fd=directory, dst_dir_fd=top)
-    except OSError as error:
-        if error.errno in _OTHER_MOUNT or depth >= _MAX_DEPTH:
-            raise
-        _remove_in_place(directory, inner, depth + 1)
-
-
-def _remove_in_place(place: int, name: str, depth: int) -> None:
-    """Remove the directory ``name``, which cannot be moved: a disk that is full may have no room for its new name."""
-    directory = os.open(name, _DIRECTORY_FLAGS, dir_fd=place)
-    try:
-        _empty(directory, depth)
-    finally:
-        os.close(directory)
-    os.rmdir(name, dir_fd=place)
-
-
-def _unlock_if_directory(place: int, name: str) -> bool:
-    """Whether ``name`` in ``place`` is a directory; then it may be listed and moved afterwards, if that is allowed."""
-    if not stat.S_ISDIR(os.lstat(name, dir_fd=place).st_mode):
-        return False
-    with suppress(OSError):
-        os.chmod(name, 0o700, dir_fd=place)
-    return True
 
 
 def _sync_directory(directory: Path) -> None:

@@ -1,12 +1,12 @@
-"""The database: SQLite in WAL with full durability, one connection per thread, one lock around every write.
+"""The database: SQLite in WAL mode with full durability, one connection per thread, one lock around every write.
 
 The lock is not only for speed: two connections that write or checkpoint at the same instant can corrupt a WAL
-database in the SQLite versions that stable distributions ship.
+database in the SQLite versions of stable distributions.
 """
 
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, cast
@@ -31,14 +31,14 @@ _PRAGMAS = {
 
 
 class _Sqlite(SqliteDatabase):
-    """Remembers the connections that threads opened, so that a stop can close all of them."""
+    """Tracks the connections that threads opened, so that all of them can be closed."""
 
     def __init__(self, path: str) -> None:
         self.connections: list[Any] = []
         super().__init__(path, pragmas=_PRAGMAS, autoconnect=True, timeout=5, check_same_thread=False)
 
     def _connect(self) -> Any:
-        connection = super()._connect()  # type: ignore[misc]  # its stubs leave out what subclasses may extend
+        connection = super()._connect()  # type: ignore[misc]  # its stubs do not declare it
         self.connections.append(connection)
         return connection
 
@@ -46,13 +46,13 @@ class _Sqlite(SqliteDatabase):
         return bool(cast(sqlite3.Connection, self.connection()).in_transaction)  # type: ignore[no-untyped-call]
 
     def commit(self) -> None:
-        """Commit, and fail if SQLite has rolled the transaction back by itself meanwhile."""
+        """Commit, and fail if SQLite has already rolled back the transaction by itself."""
         if not self._in_transaction():
             raise OperationalError("the transaction was rolled back before its commit")
         super().commit()
 
     def rollback(self) -> None:
-        """Roll back, unless SQLite did so by itself, as it does when the disk is full or fails."""
+        """Roll back, unless SQLite did so by itself, as it does if the disk is full or fails."""
         if self._in_transaction():
             super().rollback()
 
@@ -63,10 +63,12 @@ _NOT_CACHED = object()
 
 
 class Store:
-    """One open database file. Reads need nothing; writes happen inside ``with store.write():``."""
+    """One open database file. Reads need no lock; writes happen inside ``with store.write():``."""
 
     is_shared = False
     """Whether other processes may use the same rows."""
+    max_connections = 0
+    """Maximum connections of the pool of this process; 0 if each thread has its own."""
 
     def __init__(self, path: Path) -> None:
         self._lock = threading.RLock()
@@ -79,13 +81,13 @@ class Store:
 
     @contextmanager
     def write(self, protects: Protected = None) -> Iterator[None]:
-        """Run the block in one transaction, which is rolled back when it raises.
+        """Run the block in one transaction, which is rolled back if it raises.
 
-        Parameters: ``protects`` whose rows are written: the id of an account, or the name of a queue that belongs to no
-        account; None for everything else. Two writes never run at the same time if they protect the same, or if one of
-        them protects everything. Here one lock serves all; on PostgreSQL writes of different accounts run side by side.
-        Instead of an id, a function that finds it may be given: it is called only where the id is needed. A write
-        inside another protects the same, or is inside one that protects everything.
+        Parameters: ``protects`` whose rows are written: the id of an account, or the name of a queue that belongs to
+        no account; None for everything else. Two writes never run at the same time if they protect the same, or if
+        one of them protects everything. Here one lock is used for all; on PostgreSQL writes of different accounts run
+        concurrently. Instead of an id, a function that finds it may be passed: it is called only if the id is needed.
+        A nested write protects the same, or is inside one that protects everything.
         """
         del protects
         with self._lock:
@@ -93,13 +95,16 @@ class Store:
                 with self.engine.atomic("IMMEDIATE"):
                     yield
             finally:
-                # A new object and not an emptied one: a reader that asked before still holds the old one.
+                # A new object, because a concurrent reader still uses the old one.
                 self._cached_rows = {}
 
     @contextmanager
     def lock_key(self, key: object) -> Iterator[None]:
-        """Hold the lock of ``key`` for this block. For work of many transactions that must not run at the same time as
-        its opposite. Never use it inside ``write()``."""
+        """Hold the lock of ``key`` for this block, for work in several transactions that must not overlap with
+        conflicting work.
+
+        Never use it inside ``write()``.
+        """
         with self._key_locks_guard:
             lock, waiting = self._key_locks.get(key, (threading.Lock(), 0))
             self._key_locks[key] = lock, waiting + 1
@@ -119,31 +124,41 @@ class Store:
         del key
         yield True  # the data directory belongs to this process alone
 
+    def notify(self, channel: str) -> None:
+        """Wake all listeners of ``channel`` in any process, once the current write is committed."""
+
+    def listen(self, channel: str, wake: Callable[[], None]) -> Callable[[], None]:  # noqa: ARG002 - as PostgreSQL's
+        """Call ``wake`` after every ``notify`` of ``channel``, in a separate thread; return a function that stops it.
+
+        A single process needs neither: its threads poll for work.
+        """
+        return lambda: None
+
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """All reads of the block see the same state of the database, whatever is written meanwhile; they write
-        nothing."""
+        """Let all reads of the block see the same state of the database, regardless of concurrent writes; the block
+        must not write."""
         with self.engine.atomic("DEFERRED"):
             yield
 
     def fetch_all(self, sql: str | Statement, params: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """All rows of one statement as tuples, past the models: for the hot paths."""
+        """Return all rows of one statement as tuples, without the models: for hot paths."""
         found: list[tuple[Any, ...]] = self.engine.execute_sql(spell_sqlite(sql), tuple(params)).fetchall()
         return found
 
     def fetch_one(self, sql: str | Statement, params: Sequence[Any] = ()) -> tuple[Any, ...] | None:
-        """The first row of one statement, or None."""
+        """Return the first row of one statement, or None."""
         found: tuple[Any, ...] | None = self.engine.execute_sql(spell_sqlite(sql), tuple(params)).fetchone()
         return found
 
     def fetch_cached(self, sql: str, params: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        """Return the result of ``row``, cached until the next write; inside ``write()`` it is never cached.
+        """Return the result of ``fetch_one``, cached until the next write; inside ``write()`` it is never cached.
 
-        For what every request asks. A query is quick, but it makes its thread give up the interpreter four times, and
-        under load each of those is a wait.
+        For queries of every request. A query is quick, but its thread releases the interpreter four times, and under
+        load each of those is a wait.
         """
         if self.engine.in_transaction():
-            return self.fetch_one(sql, params)  # what is not committed is nobody else's business
+            return self.fetch_one(sql, params)  # uncommitted data must not be visible to others
         remembered = self._cached_rows
         found = remembered.get((sql, params), _NOT_CACHED)
         if found is _NOT_CACHED:
@@ -160,8 +175,29 @@ class Store:
             yield from rows
 
     def execute(self, sql: str | Statement, params: Sequence[Any] = ()) -> int:
-        """Run one statement inside ``write()``; returns the number of changed rows."""
+        """Run one statement inside ``write()``; return the number of changed rows."""
         return int(self.engine.execute_sql(spell_sqlite(sql), tuple(params)).rowcount)
+
+    def insert_rows(self, table: str, columns: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> None:
+        """Insert many ``rows``, which have all ``columns`` of ``table``; inside ``write()``."""
+        places = ", ".join("?" * len(columns))
+        statement = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({places})"  # noqa: S608 - names of the models
+        self.engine.connection().executemany(statement, rows)
+
+    def last_id(self, table: str) -> int:
+        """Return the highest id that a row of ``table`` ever had, for a table that never reuses ids."""
+        found = self.fetch_one("SELECT seq FROM sqlite_sequence WHERE name = ?", (table,))
+        return int(found[0]) if found else 0
+
+    def set_last_id(self, table: str, number: int, *, may_reuse: bool) -> None:
+        """Make the next row of ``table`` get an id above ``number``; inside ``write()``.
+
+        ``may_reuse``: ids of deleted rows may be used again.
+        """
+        if may_reuse:
+            return  # SQLite finds the highest id itself
+        if not self.execute("UPDATE sqlite_sequence SET seq = ? WHERE name = ?", (number, table)):
+            self.execute("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", (table, number))
 
     @contextmanager
     def schema_lock(self) -> Iterator[None]:
@@ -169,20 +205,20 @@ class Store:
         yield
 
     def schema_version(self) -> int:
-        """Return how many steps of ``migrations`` the schema has taken; 0 for an empty database."""
+        """Return how many steps of ``migrations`` were applied to the schema; 0 for an empty database."""
         found = self.fetch_one("PRAGMA user_version")
         return int(found[0]) if found else 0
 
     def set_schema_version(self, version: int) -> None:
-        """Store how many steps the schema has taken; inside ``write()``."""
+        """Store how many steps were applied to the schema; inside ``write()``."""
         self.execute(f"PRAGMA user_version = {version}")
 
     def spell_definition(self, text: str) -> str:
-        """Return the statement that creates a table, in the words of the engine."""
+        """Return the statement that creates a table, in the dialect of the engine."""
         return text
 
     def start_streams(self, tables: Sequence[str]) -> None:
-        """Give the first row of each of the ``tables`` the id 2: a cursor that lies before it is greater than 0."""
+        """Give the first row of each of the ``tables`` the id 2: a cursor before it is greater than 0."""
         for table in tables:
             self.execute("INSERT INTO sqlite_sequence (name, seq) VALUES (?, 1)", (table,))
 
@@ -194,8 +230,17 @@ class Store:
             LOGGER.exception("the database does not answer")
             return False
 
+    def size_bytes(self) -> int:
+        """Return the size of the database on disk."""
+        log = self.path.with_name(self.path.name + "-wal")
+        return sum(path.stat().st_size for path in (self.path, log) if path.exists())
+
+    def count_connections(self) -> dict[str, int]:
+        """Return the number of connections by their state."""
+        return {"open": len(self.engine.connections)}
+
     def truncate_wal(self) -> None:
-        """Fold the WAL into the file and empty it, so that what was erased is in neither.
+        """Checkpoint the WAL and truncate it, so that erased data is in neither file.
 
         Waits up to five seconds for readers that still need it; never inside ``write()``.
         """
@@ -203,9 +248,9 @@ class Store:
             self.engine.execute_sql("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def close(self) -> None:
-        """Fold the WAL into the file and close every connection; nobody may use the store afterwards."""
+        """Checkpoint the WAL and close every connection; the store must not be used afterwards."""
         with self._lock:
-            with suppress(DatabaseError):  # of a full disk; the next start reads the log
+            with suppress(DatabaseError):  # on a full disk; the next start reads the log
                 self.engine.execute_sql("PRAGMA wal_checkpoint(TRUNCATE)")
             self.engine.close()
             while self.engine.connections:

@@ -25,20 +25,20 @@ from typing import Any, NamedTuple
 
 
 class Statement(NamedTuple):
-    """One statement in the words of each engine."""
+    """One statement in the dialect of each engine."""
 
     sqlite: str
     postgresql: str
 
 
 class SpelledStatement(NamedTuple):
-    """A text that the driver of PostgreSQL takes, and which parameter each of its places holds, from 0."""
+    """A text for PostgreSQL's driver, and the parameter of each of its placeholders, from 0."""
 
     text: str
     order: tuple[int, ...]
 
     def arrange(self, params: Sequence[Any]) -> tuple[Any, ...]:
-        """Return ``params`` in the order of the places."""
+        """Return ``params`` in the order of the placeholders."""
         return tuple(params[index] for index in self.order)
 
 
@@ -104,7 +104,7 @@ def spell_sqlite(statement: str | Statement) -> str:
 
 @lru_cache(maxsize=1024)
 def spell_postgresql(statement: str | Statement) -> SpelledStatement:
-    """Return the text of a statement for PostgreSQL's driver. ``?1`` names the first parameter, wherever it stands."""
+    """Return the text of a statement for PostgreSQL's driver. ``?1`` is the first parameter, wherever it occurs."""
     text = statement.postgresql if isinstance(statement, Statement) else _apply(_POSTGRESQL_RULES, statement)
     order: list[int] = []
 

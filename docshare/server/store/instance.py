@@ -2,7 +2,7 @@
 
 import json
 import os
-import secrets
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from docshare.server.backup import placing
-from docshare.server.backup.reading import IDENTITY_SECRET
+from docshare.server.backup.reading import IDENTITY_SECRET, hash_identity
 from docshare.server.config import Config, ConfigError
 from docshare.server.http import faults
 from docshare.server.logs import LOGGER
@@ -18,6 +18,8 @@ from docshare.server.runtime import Runtime, build_runtime
 from docshare.server.services.operations import sweeps
 from docshare.server.services.operations.secrets import instance_secret
 from docshare.server.store import reserve
+from docshare.server.store.blobs import StorageUnreachableError
+from docshare.server.store.identity import instance_key, write_private
 from docshare.server.store.lock import DirectoryLock
 from docshare.server.store.migrations import migrate
 from docshare.server.store.tables import instance as instance_rows
@@ -28,7 +30,7 @@ _DIRECTORIES = ("blobs", "tmp", "cache")
 
 @dataclass(frozen=True)
 class Instance:
-    """An open data directory. ``key`` opens the admin channel and never leaves the directory."""
+    """An open data directory. ``key`` authenticates the admin channel and never leaves the directory."""
 
     rt: Runtime
     key: str
@@ -36,8 +38,8 @@ class Instance:
 
 @dataclass(frozen=True)
 class DirectoryOwner:
-    """The server that owns a data directory: ``url`` is its loopback address, ``host`` the one it listens on (empty if
-    it did not say), ``key`` the instance key."""
+    """The server that owns a data directory: ``url`` is its loopback address, ``host`` the one it listens on (empty
+    if unknown), ``key`` the instance key."""
 
     pid: int
     url: str
@@ -48,20 +50,21 @@ class DirectoryOwner:
 
 @contextmanager
 def open_instance(config: Config) -> Iterator[Instance]:
-    """Own the data directory of ``config`` for the length of the block; made and brought up to date as needed.
+    """Open the data directory of ``config`` for the duration of the block; it is created and upgraded if necessary.
 
-    On a full disk it opens as far as it can be read, and the log says so. Raises ``AlreadyLocked`` when another process
-    owns it, ``TooNew`` when a later version wrote it, and whatever ``faults.fault_of`` knows.
+    On a full disk it is opened as far as it can be read, and a message is logged. Raises ``AlreadyLocked`` if another
+    process owns it, ``DatabaseTooNew`` if a later version wrote it, and all errors that ``faults.find_fault`` knows.
     """
     os.umask(0o077)
     create_directories(config.data_dir)
     reserve.release_if_full(config.data_dir)
     with DirectoryLock(config.data_dir):
-        placing.finish_restore(config.data_dir)  # if a crash came between its steps
+        placing.finish_restore(config.data_dir)  # if a crash interrupted it
         rt = build_runtime(config)
         try:
             migrate(rt.db)
             _require_same_key(rt)
+            _claim_storage(rt)
             key = instance_key(config.data_dir)
             _clean_up(rt)
             yield Instance(rt, key)
@@ -69,10 +72,23 @@ def open_instance(config: Config) -> Iterator[Instance]:
             rt.close()
 
 
-def _require_same_key(rt: Runtime) -> None:
-    """Raise ConfigError if other instances on the same database seal secrets with another key than this one.
+@contextmanager
+def join_instance(config: Config) -> Iterator[Instance]:
+    """Use a data directory and a database that another process has opened, for the duration of the block: as one of
+    its worker processes, or for an admin command."""
+    os.umask(0o077)
+    rt = build_runtime(config)
+    try:
+        yield Instance(rt, instance_key(config.data_dir))
+    finally:
+        rt.close()
 
-    A single instance may lose its key, and then signs no webhook that it had; it must start nevertheless.
+
+def _require_same_key(rt: Runtime) -> None:
+    """Raise ConfigError if other instances on the same database encrypt secrets with another key.
+
+    A single instance may lose its key; it can then no longer sign for its existing webhooks, but must start
+    nevertheless.
     """
     if not rt.db.is_shared:
         return
@@ -85,11 +101,30 @@ def _require_same_key(rt: Runtime) -> None:
         )
 
 
+def _claim_storage(rt: Runtime) -> None:
+    """Raise ConfigError if a store that several instances may use cannot be used, or has the documents of others, whose
+    bytes would be orphans here."""
+    if not rt.blobs.is_shared:
+        return
+    mine = hash_identity(instance_secret(rt, IDENTITY_SECRET))
+    try:
+        owner = rt.blobs.claim(mine)
+    except StorageUnreachableError as error:
+        raise ConfigError(f"storage_url: the bucket cannot be used: {error}") from None
+    except OSError as error:
+        raise ConfigError(f"storage_url: {error.strerror}: {error.filename}") from None
+    if owner != mine:
+        raise ConfigError(
+            "storage_url: the store has the documents of another database; name another bucket, prefix or folder"
+        )
+
+
 def _clean_up(rt: Runtime) -> None:
-    """Clean up after a crash. A disk that takes no write puts that off until the next start."""
+    """Clean up after a crash. If the disk is read-only or full, this is postponed until the next start."""
     try:
         instance_secret(rt, IDENTITY_SECRET)
         sweeps.clean_at_start(rt)
+        _remove_caches_of_earlier_workers(rt.config)
         reserve.ensure_reserve(rt.config.data_dir)
     except Exception as error:
         if faults.find_fault(error) in (None, faults.DATABASE_DAMAGED):
@@ -99,38 +134,36 @@ def _clean_up(rt: Runtime) -> None:
         LOGGER.warning("the disk is full: documents can be read, but every change is answered with 503")
 
 
+def _remove_caches_of_earlier_workers(config: Config) -> None:
+    """Remove the caches of former worker processes, if there were more than today. Each current one cleans up after
+    itself."""
+    with suppress(FileNotFoundError):
+        for folder in (config.data_dir / "workers").iterdir():
+            if config.workers == 1 or int(folder.name) > config.workers:
+                shutil.rmtree(folder)
+
+
 def create_directories(data_dir: Path) -> None:
-    """Make the data directory and its folders, readable by their owner alone."""
+    """Create the data directory and its folders, readable only by their owner."""
     data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     for name in _DIRECTORIES:
         (data_dir / name).mkdir(mode=0o700, exist_ok=True)
 
 
-def instance_key(data_dir: Path) -> str:
-    """The key of the admin channel, made once."""
-    path = data_dir / "instance.key"
-    try:
-        return path.read_text(encoding="ascii").strip()
-    except FileNotFoundError:
-        key = secrets.token_hex(32)
-        _write_private(path, key + "\n")
-        return key
-
-
 def announce(instance: Instance, url: str, host: str) -> None:
-    """Leave word in the data directory of where its server answers (``url``) and listens (``host``)."""
+    """Store in the data directory where its server answers (``url``) and listens (``host``)."""
     rt = instance.rt
     word = {"pid": os.getpid(), "url": url, "host": host, "baseUrl": rt.config.base_url, "startedAt": rt.clock()}
     path, text = _announcement_path(rt.config.data_dir), json.dumps(word) + "\n"
     try:
-        _write_private(path, text)
+        write_private(path, text)
     except OSError as error:
         if not _overwrite(path, text):
             faults.log_error(error, "docshare admin cannot reach this server before its next start")
 
 
 def read_owner(data_dir: Path) -> DirectoryOwner | None:
-    """The server that last said it owns ``data_dir``, or None. Only a held lock shows that it still does."""
+    """Return the last server that announced itself for ``data_dir``, or None. It runs only if the lock is held."""
     try:
         word: dict[str, Any] = json.loads(_announcement_path(data_dir).read_text(encoding="utf-8"))
         url, base_url, host = str(word["url"]), str(word["baseUrl"]), str(word.get("host", ""))
@@ -143,24 +176,10 @@ def _announcement_path(data_dir: Path) -> Path:
     return data_dir / "server.json"
 
 
-def _write_private(path: Path, text: str) -> None:
-    partial = path.with_name(f"{path.name}.{os.getpid()}.new")
-    try:
-        with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-    except OSError:
-        with suppress(OSError):
-            partial.unlink(missing_ok=True)
-        raise
-
-
 def _overwrite(path: Path, text: str) -> bool:
-    """Write ``text`` over what an existing file holds, and blanks over the rest; returns whether that was possible.
+    """Overwrite an existing file with ``text``, padded with blanks; return whether that was possible.
 
-    A full disk has no room for a new file, but most file systems take new bytes for the ones that are there.
+    A full disk has no room for a new file, but most file systems can overwrite existing bytes.
     """
     try:
         with open(os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW), "wb", buffering=0) as file:

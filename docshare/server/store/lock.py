@@ -1,5 +1,4 @@
-"""One process owns a data directory, and one may be backing it up: locks that the operating system drops when their
-holder dies."""
+"""Locks on a data directory, for its owner and for a backup; the system releases them when the holder dies."""
 
 import os
 import sys
@@ -13,7 +12,7 @@ class AlreadyLocked(Exception):
 
 
 class DirectoryLock:
-    """Hold ``<data>/<name>`` for as long as the object is open. Raises ``AlreadyLocked`` on entry."""
+    """Holds ``<data>/<name>`` for the duration of the block. Raises ``AlreadyLocked`` on entry."""
 
     def __init__(self, data_dir: Path, name: str = "lock") -> None:
         self._path = data_dir / name
@@ -26,7 +25,7 @@ class DirectoryLock:
         except OSError:
             os.close(handle)
             raise AlreadyLocked(str(self._path.parent)) from None
-        with suppress(OSError):  # for people who look into the file; the lock holds without it
+        with suppress(OSError):  # for people who look at the file; the lock does not need it
             os.ftruncate(handle, 0)
             os.write(handle, f"{os.getpid()}\n".encode())
         self._handle = handle
@@ -39,8 +38,7 @@ class DirectoryLock:
 
 
 def is_locked(path: Path) -> bool:
-    """Whether somebody holds the lock file ``path``; one that was never made, or that is not ours to open, is
-    free."""
+    """Return whether the lock file ``path`` is locked; one that does not exist, or that cannot be opened, is not."""
     try:
         handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     except OSError:
@@ -69,4 +67,4 @@ else:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def _try(handle: int) -> None:
-        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)  # several who only look do not see each other
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)  # several readers of the state do not conflict

@@ -1,12 +1,12 @@
-"""Creating the schema, and bringing an older one up to date.
+"""Create the schema, and upgrade an older one.
 
-A new database is created from the models of ``tables``, the one description of the schema. A database of an earlier
-version of docshare takes the steps that it lacks; ``PRAGMA user_version`` counts them.
+A new database is created from the models of ``tables``, the only description of the schema. A database of an earlier
+version of docshare is upgraded with the missing steps; ``PRAGMA user_version`` counts them.
 
-To change the schema: change the model; append a step to ``upgrades/`` and to ``STEPS`` that makes the same change to an
-existing database; a test compares a database that took all steps with one that was created from the models. A step adds
-tables, columns and indexes; what it makes superfluous is removed by a step of a later release, so that two versions can
-run side by side during an upgrade.
+To change the schema: change the model; append a step to ``upgrades/`` and to ``STEPS`` that makes the same change to
+an existing database; a test compares a database upgraded by all steps with one that was created from the models. A
+step adds tables, columns and indexes; a step of a later release removes those no longer needed, so that two versions
+can run side by side during an upgrade.
 """
 
 from collections.abc import Iterator
@@ -20,9 +20,11 @@ from docshare.server.store.upgrades import (
     beginning,
     counting,
     designs,
+    listeners,
     mails,
     oauth,
     readers,
+    removals,
     sharing,
     sign_in,
     trials,
@@ -40,6 +42,8 @@ STEPS: tuple[str, ...] = (
     mails.STEP,
     counting.STEP,
     trials.STEP,
+    listeners.STEP,
+    removals.STEP,
 )
 
 
@@ -48,7 +52,7 @@ class DatabaseTooNew(Exception):
 
 
 def migrate(store: Store) -> None:
-    """Create the schema, or bring it up to date. Raises DatabaseTooNew."""
+    """Create the schema, or upgrade it. Raises DatabaseTooNew."""
     with store.schema_lock():
         version = store.schema_version()
         if version > len(STEPS):
@@ -61,7 +65,7 @@ def migrate(store: Store) -> None:
 
 
 def upgrade(store: Store, version: int = 0) -> None:
-    """Take all steps after the first ``version`` steps, one transaction a step."""
+    """Apply all steps after the first ``version`` steps, one transaction per step."""
     for number, step in enumerate(STEPS[version:], start=version + 1):
         with store.write():
             for statement in step.split(";\n"):
@@ -80,7 +84,7 @@ def _create(store: Store) -> None:
 
 def list_definitions(store: Store) -> Iterator[str]:
     """Yield the statements that create all tables and indexes in the open database."""
-    for model in cast(tuple[Any, ...], TABLES):  # the stubs do not know what makes tables
+    for model in cast(tuple[Any, ...], TABLES):  # the stubs do not declare the attributes for creating tables
         for field in model._meta.sorted_fields:
             _add_default(field)
         text, _ = model._schema._create_table(safe=False).query()
@@ -90,7 +94,7 @@ def list_definitions(store: Store) -> Iterator[str]:
 
 
 def _add_default(field: Field) -> None:
-    """Let the database know the default of a field, for statements that leave its column out."""
+    """Add the default of a field to the schema, for statements that omit its column."""
     if field.default is not None and not field.constraints:
         value = f"'{field.default}'" if isinstance(field.default, str) else str(field.default)
         field.constraints = [SQL(f"DEFAULT {value}")]

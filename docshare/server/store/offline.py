@@ -1,6 +1,6 @@
 """Read and repair the rows of a database file without a ``Store``: in a backup, or beside or without a server.
 
-Every function takes a connection to that database. It may be of an older step of the schema where that is said.
+Every function takes a connection to that database. Functions that support older steps of the schema document it.
 """
 
 import sqlite3

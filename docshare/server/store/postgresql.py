@@ -1,18 +1,19 @@
-"""The store on PostgreSQL: a pool of connections, advisory locks instead of one lock, and no remembered rows.
+"""The store on PostgreSQL: a pool of connections, advisory locks instead of one lock, and no cached rows.
 
-Only an instance with a database address imports this module. Statements and models are those of SQLite; ``dialect``
-spells them.
+Only an instance with a database URL imports this module. Statements and models are those of SQLite; ``dialect``
+translates them.
 """
 
 import hashlib
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import psycopg
 from peewee import DatabaseError, OperationalError, PostgresqlDatabase
 from psycopg.adapt import Dumper
+from psycopg.sql import SQL, Identifier
 from psycopg.types.numeric import IntLoader
 from psycopg.types.string import TextLoader
 from psycopg_pool import ConnectionPool
@@ -21,8 +22,9 @@ from docshare.server.logs import LOGGER
 from docshare.server.store.database import Protected, Store, database
 from docshare.server.store.dialect import Statement, spell_postgresql
 
-_MAX_CONNECTIONS = 24  # of one process: its threads, the jobs, and one for each lock that is held
+_MAX_CONNECTIONS = 24  # per process: its threads, the jobs, and one for each held lock
 _CONNECT_TIMEOUT_S = 5
+_LISTEN_SECONDS = 1.0  # interval at which a listener checks whether to stop or to reconnect
 _INSTANCE_KEY = "instance"
 _NOCASE = "CREATE COLLATION IF NOT EXISTS nocase (provider = icu, locale = 'und-u-ks-level2', deterministic = false)"
 
@@ -46,16 +48,16 @@ class _Postgresql(PostgresqlDatabase):
             kwargs={"autocommit": True, "connect_timeout": _CONNECT_TIMEOUT_S},
         )
         super().__init__("docshare", autoconnect=True, prefer_psycopg3=True)
-        # peewee would hold its lock while a thread waits for a connection, and whoever returns one needs it. The state
-        # behind it belongs to each thread.
+        # peewee would hold its lock while a thread waits for a connection, and threads that return one need
+        # the lock. The state behind it belongs to each thread.
         self._lock = nullcontext()
 
     def open_pool(self) -> ConnectionPool:
-        """Return the pool; open it first if that is still to be done."""
+        """Return the pool; open it if necessary."""
         with self._opening:
             if self.pool.closed:
                 try:
-                    # The pool itself would say only that it waited in vain, not why.
+                    # The pool itself would only report a timeout, without the reason.
                     psycopg.connect(self._url, connect_timeout=_CONNECT_TIMEOUT_S).close()
                     self.pool.open(wait=True, timeout=_CONNECT_TIMEOUT_S)
                 except psycopg.OperationalError as error:
@@ -69,7 +71,7 @@ class _Postgresql(PostgresqlDatabase):
         self.pool.putconn(conn)
 
     def execute_sql(self, sql: str, params: Any = None) -> Any:
-        """Run one statement; outside of a transaction its connection goes back to the pool at once."""
+        """Run one statement; outside of a transaction its connection is returned to the pool at once."""
         try:
             return super().execute_sql(sql, params and tuple(map(_replace_nul, params)))  # type: ignore[no-untyped-call]
         finally:
@@ -78,12 +80,12 @@ class _Postgresql(PostgresqlDatabase):
 
 
 def _replace_nul(value: Any) -> Any:
-    """Return a text without the character NUL, which PostgreSQL does not store, so that it is found nowhere."""
+    """Return a text without the character NUL, which PostgreSQL cannot store, so that a search for it finds nothing."""
     return value.replace("\0", "\ufffd") if isinstance(value, str) and "\0" in value else value
 
 
 class _BoolDumper(Dumper):
-    """Truth is stored as 1 or 0, as SQLite stores it."""
+    """Store booleans as 1 or 0, as in SQLite."""
 
     oid = psycopg.adapters.types["int8"].oid
 
@@ -93,7 +95,7 @@ class _BoolDumper(Dumper):
 
 def _configure(connection: psycopg.Connection) -> None:
     connection.adapters.register_dumper(bool, _BoolDumper)
-    # Sums of whole numbers are whole, and JSON stays text as it is in SQLite.
+    # Sums of integers are integers, and JSON stays text as in SQLite.
     connection.adapters.register_loader("numeric", IntLoader)
     for name in ("json", "jsonb"):
         connection.adapters.register_loader(name, TextLoader)
@@ -103,8 +105,10 @@ class PostgresqlStore(Store):
     """The rows of an instance in a PostgreSQL database, shared with the other processes of the instance."""
 
     is_shared = True
+    max_connections = _MAX_CONNECTIONS
 
     def __init__(self, url: str) -> None:
+        self._url = url
         self._thread = threading.local()
         self.engine: Any = _Postgresql(url)
         database.initialize(self.engine)
@@ -174,9 +178,32 @@ class PostgresqlStore(Store):
             finally:
                 connection.execute("SELECT pg_advisory_unlock(%s)", (number,))
 
+    def notify(self, channel: str) -> None:
+        self._run("SELECT pg_notify(?, '')", (channel,))
+
+    def listen(self, channel: str, wake: Callable[[], None]) -> Callable[[], None]:
+        is_over = threading.Event()
+        listener = threading.Thread(
+            target=self._listen, args=(channel, wake, is_over), name="notifications", daemon=True
+        )
+        listener.start()
+        return is_over.set
+
+    def _listen(self, channel: str, wake: Callable[[], None], is_over: threading.Event) -> None:
+        while not is_over.is_set():
+            try:
+                with psycopg.connect(self._url, autocommit=True, connect_timeout=_CONNECT_TIMEOUT_S) as connection:
+                    connection.execute(SQL("LISTEN {}").format(Identifier(channel)))
+                    wake()  # for rows that were committed while no listener was connected
+                    while not is_over.is_set():
+                        for _ in connection.notifies(timeout=_LISTEN_SECONDS, stop_after=1):
+                            wake()
+            except psycopg.Error:  # such as a restart of the server; until then the threads poll for work
+                is_over.wait(_LISTEN_SECONDS)
+
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """All reads of the block see the same state of the database."""
+        """Let all reads of the block see the same state of the database."""
         with self._transaction("REPEATABLE READ"):
             yield
 
@@ -193,26 +220,47 @@ class PostgresqlStore(Store):
         return found
 
     def fetch_cached(self, sql: str | Statement, params: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        """Return the result of ``fetch_one``. Nothing is remembered: another process may have revoked it."""
+        """Return the result of ``fetch_one``. Nothing is cached: another process may have changed it."""
         return self.fetch_one(sql, params)
 
     def stream(self, sql: str | Statement, params: Sequence[Any] = (), block: int = 1000) -> Iterator[tuple[Any, ...]]:
         spelled = spell_postgresql(sql)
-        with (
-            self.engine.open_pool().connection() as connection,
-            connection.transaction(),
-            connection.cursor(name="rows") as cursor,
-        ):
+        with self._open_transaction() as connection, connection.cursor(name="rows") as cursor:
             cursor.itersize = block
             cursor.execute(spelled.text, spelled.arrange(params))
             yield from cursor
 
+    @contextmanager
+    def _open_transaction(self) -> Iterator[psycopg.Connection]:
+        """Yield the connection of the transaction of this thread, or that of a new one."""
+        if self.engine.in_transaction():
+            yield self.engine.connection()
+            return
+        with self.engine.open_pool().connection() as connection, connection.transaction():
+            yield connection
+
     def execute(self, sql: str | Statement, params: Sequence[Any] = ()) -> int:
         return int(self._run(sql, params).rowcount)
 
+    def insert_rows(self, table: str, columns: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> None:
+        names = SQL(", ").join(map(Identifier, columns))
+        statement = SQL("COPY {} ({}) FROM STDIN").format(Identifier(table), names)
+        with self.engine.connection().cursor() as cursor, cursor.copy(statement) as copy:
+            for row in rows:
+                copy.write_row(row)
+
+    def last_id(self, table: str) -> int:
+        ((sequence,),) = self.fetch_all("SELECT pg_get_serial_sequence(?, 'id')", (table,))
+        found = self.fetch_one(f"SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM {sequence}")  # noqa: S608
+        return int(found[0]) if found else 0
+
+    def set_last_id(self, table: str, number: int, *, may_reuse: bool) -> None:  # noqa: ARG002 - as SQLite's
+        if number:
+            self.execute("SELECT setval(pg_get_serial_sequence(?, 'id'), ?)", (table, number))
+
     @contextmanager
     def schema_lock(self) -> Iterator[None]:
-        """Hold the right to change the schema, among all instances on this database."""
+        """Hold the right to change the schema, between all instances on this database."""
         with self.lock_key("schema"):
             self.engine.execute_sql("CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)")
             self.engine.execute_sql(_NOCASE)
@@ -226,7 +274,7 @@ class PostgresqlStore(Store):
         self.execute("INSERT INTO schema_version (version) VALUES (?)", (version,))
 
     def spell_definition(self, text: str) -> str:
-        """Every table of PostgreSQL is without the hidden key that SQLite knows."""
+        """Return ``text`` without the clause of SQLite for tables without a hidden key."""
         return text.removesuffix(" WITHOUT ROWID")
 
     def start_streams(self, tables: Sequence[str]) -> None:
@@ -240,14 +288,24 @@ class PostgresqlStore(Store):
             LOGGER.exception("the database does not answer")
             return False
 
+    def size_bytes(self) -> int:
+        ((size,),) = self.fetch_all("SELECT pg_database_size(current_database())")
+        return int(size)
+
+    def count_connections(self) -> dict[str, int]:
+        """Return the number of idle and of used connections, and of threads that wait for one."""
+        facts = self.engine.pool.get_stats()
+        idle = facts.get("pool_available", 0)
+        return {"idle": idle, "used": facts.get("pool_size", 0) - idle, "waiting": facts.get("requests_waiting", 0)}
+
     def truncate_wal(self) -> None:
-        """Do nothing: the log of PostgreSQL is its operator's."""
+        """Do nothing: the operator manages the log of PostgreSQL."""
 
     def close(self) -> None:
-        """Close every connection; nobody may use the store afterwards."""
+        """Close every connection; the store must not be used afterwards."""
         self.engine.pool.close()
 
 
 def _number_of(key: object) -> int:
-    """Return the 64-bit number that stands for ``key`` among the advisory locks of a database."""
+    """Return the 64-bit number of ``key`` for the advisory locks of a database."""
     return int.from_bytes(hashlib.sha256(repr(key).encode()).digest()[:8], signed=True)

@@ -1,7 +1,7 @@
-"""A few megabytes that the data directory holds back, so that a server can start when the disk is full.
+"""A few reserved megabytes in the data directory, so that a server can start when the disk is full.
 
-SQLite needs room to recover its log after a crash. The file is given up at a start that finds no room, and made again
-once there is enough.
+SQLite needs space to recover its log after a crash. The file is deleted at a start without enough space, and created
+again once there is enough.
 """
 
 import os
@@ -10,18 +10,18 @@ from pathlib import Path
 
 RESERVE_NAME = "reserve"
 RESERVE_BYTES = 8 << 20
-_MIN_FREE_BYTES = 8 * RESERVE_BYTES  # bytes that must be free before so much is held back
+_MIN_FREE_BYTES = 8 * RESERVE_BYTES  # bytes that must be free before the reserve is created
 
 
 def release_if_full(data_dir: Path) -> None:
-    """Delete the reserve if the disk of ``data_dir`` has less room than it takes."""
+    """Delete the reserve if the disk of ``data_dir`` has less free space than its size."""
     with suppress(OSError):
         if _available_bytes(data_dir) < RESERVE_BYTES:
             (data_dir / RESERVE_NAME).unlink(missing_ok=True)
 
 
 def ensure_reserve(data_dir: Path) -> int:
-    """Create the reserve where it is missing and there is room for it; returns how many files that made."""
+    """Create the reserve if it is missing and there is space for it; return the number of created files."""
     path = data_dir / RESERVE_NAME
     if path.exists() or _available_bytes(data_dir) < _MIN_FREE_BYTES:
         return 0

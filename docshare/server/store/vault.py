@@ -1,5 +1,6 @@
-"""Secrets that must be read again, such as the signing secrets of webhooks. They are encrypted in the database under a
-key outside of it, so a copy of the database alone does not reveal them.
+"""Encrypt secrets that must be read again, such as the signing secrets of webhooks.
+
+They are encrypted in the database with a key outside of it, so a copy of the database alone does not reveal them.
 """
 
 import hashlib
@@ -19,9 +20,9 @@ _FINGERPRINT_BYTES = 16
 
 
 class Vault:
-    """Seals texts under the key in the file ``path``, made when it is first needed.
+    """Encrypts texts with the key in the file ``path``, which is created on first use. Thread-safe.
 
-    Parameters: ``random(n)`` gives n random bytes. Safe to use from many threads.
+    Parameters: ``random(n)`` returns n random bytes.
     """
 
     def __init__(self, path: Path, random: Callable[[int], bytes]) -> None:
@@ -29,14 +30,15 @@ class Vault:
         self._random = random
 
     def seal(self, text: str, about: str) -> bytes:
-        """``text`` encrypted; only ``open`` with the same ``about``, such as the UUID of what it belongs to, reads
-        it."""
+        """Return ``text`` encrypted; only ``open`` with the same ``about``, such as the UUID of its owner, can
+        decrypt it."""
         nonce = self._random(_NONCE_BYTES)
         sealed: bytes = self._cipher.encrypt(nonce, text.encode(), about.encode())
         return nonce + sealed
 
     def open(self, sealed: bytes, about: str) -> str:
-        """Return the sealed secret. Raises ``ValueError`` if it was sealed with another key or for another context."""
+        """Return the decrypted secret. Raises ``ValueError`` if it was encrypted with another key or for another
+        context."""
         from cryptography.exceptions import InvalidTag
 
         try:
@@ -46,7 +48,7 @@ class Vault:
         return text.decode()
 
     def fingerprint(self) -> bytes:
-        """Return 16 bytes by which a key is recognized and which do not reveal it."""
+        """Return 16 bytes that identify a key without revealing it."""
         return hashlib.sha256(b"docshare vault\0" + self._read_key()).digest()[:_FINGERPRINT_BYTES]
 
     @cached_property
@@ -61,7 +63,7 @@ class Vault:
         return self._path.read_bytes()
 
     def _create_key(self) -> None:
-        """Write a fresh key, whole or not at all. Raises FileExistsError where there is one."""
+        """Write a new key atomically. Raises FileExistsError if there is one."""
         partial = self._path.with_name(f"{self._path.name}.{self._random(8).hex()}.new")
         if self._path.exists():
             raise FileExistsError
@@ -70,6 +72,6 @@ class Vault:
             file.flush()
             os.fsync(file.fileno())
         try:
-            os.link(partial, self._path)  # unlike a rename, this never replaces the key of somebody quicker
+            os.link(partial, self._path)  # unlike a rename, this never replaces the key of another process
         finally:
             partial.unlink()

@@ -1,8 +1,8 @@
-"""Everything a browser opens: share pages, sign-in, and what they load.
+"""Everything that a browser opens: share pages, sign-in, and their resources.
 
-Read ``public`` first: the share page and its pages, text and images. ``gate`` takes what a link asks for, ``beacons``
-the reports of reading, ``feedback`` what readers leave; ``owner`` has the pages of accounts. It imports services, never
-tables.
+Read ``public`` first: the share page and its pages, text and images. ``gate`` handles the conditions of a link,
+``beacons`` the reports of reading, ``feedback`` the feedback of readers; ``owner`` has the pages of accounts. It
+imports services, never tables.
 """
 
 from collections.abc import Mapping
@@ -36,8 +36,11 @@ from docshare.server.web import (
 
 
 class _FieldUndefined(Undefined):
-    """The value of a name that does not exist. A missing variable or key of a mapping is empty; a missing field of an
-    object is an error, because nobody would notice the empty place in the page."""
+    """The value of a name that does not exist.
+
+    A missing variable or key of a mapping is empty; a missing field of an object is an error, because nobody would
+    notice the gap in the page.
+    """
 
     def __init__(self, hint: str | None = None, obj: Any = missing, name: str | None = None, **more: Any) -> None:
         super().__init__(hint, obj, name, **more)
@@ -46,13 +49,13 @@ class _FieldUndefined(Undefined):
 
 
 def prepare_pages(rt: Runtime) -> None:
-    """Make what the pages need of the instance, so that showing the first one stores nothing."""
+    """Create the secrets that the pages need, so that showing the first page stores nothing."""
     for service in (viewing, page_range, watermark, entry, unsubscribe):
         service.prepare(rt)
 
 
 def register(app: Flask) -> None:
-    """Add the pages and what they load to ``app``."""
+    """Add the pages and their resources to ``app``."""
     app.jinja_env.globals["asset"] = assets.asset_url
     app.jinja_env.globals["oembed_address"] = oembed.oembed_url
     app.jinja_env.undefined = _FieldUndefined

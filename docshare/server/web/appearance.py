@@ -8,7 +8,7 @@ from docshare.server.services.files import assets, settings
 from docshare.server.services.links import branding
 from docshare.server.web.public import require_open_link
 
-# Should a browser ever take one for a document, it must be able to do nothing.
+# If a browser ever treated one as a document, it must not be able to do anything.
 _POLICY = "default-src 'none'; sandbox; frame-ancestors 'none'"
 _CACHE = "private, max-age=600"
 
@@ -17,10 +17,11 @@ blueprint = Blueprint("appearance", __name__)
 
 @blueprint.get("/<name>/style.css")
 def stylesheet(name: str) -> Response:
-    """What the owner of the file behind the link ``name`` set of its looks, as CSS; ``?v=`` names the text that the
-    page means. Raises what ``open_link`` raises.
+    """Return the appearance of the file behind the link ``name`` as CSS; ``?v=`` is the version that the page
+    expects.
 
-    Another text than the page means is never kept: the settings or the owner's plan changed in between.
+    Raises what ``require_open_link`` raises. Another version than the expected one is never cached: the settings or
+    the owner's plan changed in the meantime.
     """
     link = require_open_link(current_runtime(), name)
     made = branding.build_branding(settings.find_appearance(current_runtime(), link).viewer_settings)
@@ -32,7 +33,7 @@ def stylesheet(name: str) -> Response:
 
 @blueprint.get("/<name>/assets/<asset_id>")
 def asset(name: str, asset_id: str) -> Response:
-    """One asset of the file behind the link ``name``. Raises what ``open_link`` raises, ``not_found``."""
+    """Return one asset of the file behind the link ``name``. Raises as ``require_open_link``, and ``not_found``."""
     found = assets.find_served(current_runtime(), require_open_link(current_runtime(), name), asset_id)
     try:
         if found is None:
@@ -40,7 +41,7 @@ def asset(name: str, asset_id: str) -> Response:
         response = send_file(found.path, mimetype=found.mime_type)
     except FileNotFoundError:  # unknown, or replaced since it was found
         raise Problem("not_found", "There is no such link.") from None
-    response.headers.remove("Content-Disposition")  # it would name the file in the store
+    response.headers.remove("Content-Disposition")  # it would contain the file name in the store
     response.headers["Content-Security-Policy"] = _POLICY
     response.headers["Cache-Control"] = _CACHE
     return response

@@ -1,7 +1,8 @@
-"""Style sheets, scripts, fonts and icons. Their addresses hold a fingerprint of all of them, so browsers may keep them.
+"""Style sheets, scripts, fonts and icons. Their URLs contain a fingerprint of all of them, so browsers may cache
+them.
 
-The fingerprint is a directory and not a query, so that modules and style sheets reach each other by relative paths and
-an update can never mix old and new files.
+The fingerprint is a directory and not a query, so that modules and style sheets refer to each other by relative paths
+and an update can never mix old and new files.
 """
 
 import hashlib
@@ -55,15 +56,17 @@ _FINGERPRINT = _compute_fingerprint(_FILES)
 
 
 def asset_url(name: str) -> str:
-    """Address of the static file ``name``, a path below ``static``. Raises KeyError when there is none."""
+    """Return the URL of the static file ``name``, a path below ``static``. Raises KeyError if it does not exist."""
     _FILES[name]
     return f"/static/{_FINGERPRINT}/{name}"
 
 
 @cache
 def list_viewer_modules(mode: str, *more: str) -> list[str]:
-    """Addresses of the modules that every reader of the viewer ``mode`` needs, and of ``more`` and what they need, to
-    be loaded at once instead of one import after another. Raises KeyError for a mode that does not exist."""
+    """Return the URLs of the modules that the viewer ``mode``, ``more`` and their imports need.
+
+    They are loaded at once instead of one import after another. Raises KeyError for a mode that does not exist.
+    """
     found: dict[str, None] = {}
     waiting = ["viewer/main.js", "viewer/reading.js", f"viewer/modes/{mode}.js", *more]
     while waiting:
@@ -77,7 +80,7 @@ def list_viewer_modules(mode: str, *more: str) -> list[str]:
 
 @blueprint.get("/static/<mark>/<path:name>")
 def static(mark: str, name: str) -> Response:
-    """One static file. A page of an earlier version gets today's file, but must not keep it."""
+    """Return one static file. A page of an earlier version gets the current file, but must not cache it."""
     if name not in _FILES:
         raise Problem("not_found", "There is no such file.")
     return answers.send_static(_load_file(name), _CACHE_FOREVER if mark == _FINGERPRINT else _REVALIDATE)
@@ -85,6 +88,6 @@ def static(mark: str, name: str) -> Response:
 
 @cache
 def _load_file(name: str) -> answers.StaticBody:
-    """The static file ``name``, which stays in memory, compressed too; all of them have half a megabyte."""
+    """Return the static file ``name``, which is kept in memory, also compressed; all of them have half a megabyte."""
     path = _FILES[name]
     return answers.make_static(path.read_bytes(), _TYPES[path.suffix], compress=path.suffix not in _PRECOMPRESSED)

@@ -1,8 +1,8 @@
-"""Reading reports: the token a share page gives to its script, and the route that takes what the script sends.
+"""Reading reports: the token of a share page for its script, and the route that receives the beacons of the script.
 
-A well-formed beacon is answered with 204 whatever it leads to, so nobody learns from the answer how they were
-classified. Every other answer is for the page's script alone: 409 begins its next session, 429 makes it wait, and the
-rest make it stop.
+A well-formed beacon is answered with 204 whatever its effect, so the response does not reveal how a reader was
+classified. All other responses are for the script only: 409 starts its next session, 429 makes it wait, and all
+others make it stop.
 """
 
 from urllib.parse import urlsplit
@@ -22,10 +22,10 @@ from docshare.server.services.readership.viewing import BeaconSender, PageFacts
 from docshare.server.web import viewer_cookie
 from docshare.server.web.sign_in import session_cookie
 
-# A reader sends about thirty in a minute, and as many readers as may start behind one address can send them.
+# A reader sends about thirty per minute, and all readers allowed behind one address can send theirs.
 BEACON_POLICY = RatePolicy("beacons", 9000, MINUTE, "address")
 
-_TYPES = frozenset({"application/json", "text/plain"})  # the second is what navigator.sendBeacon sends
+_TYPES = frozenset({"application/json", "text/plain"})  # the second is sent by navigator.sendBeacon
 _PURPOSE_HEADERS = ("Sec-Purpose", "Purpose", "X-Purpose", "X-Moz")
 _PREFETCH_PURPOSES = ("prefetch", "prerender", "preview")
 _MAX_HOST_CHARS = 253
@@ -46,13 +46,14 @@ def issue_page_token(link: Link, shown: ReaderView, viewer_mode: str, *, embedde
 
 
 def is_prefetch() -> bool:
-    """Whether the browser says that it loads this before anybody has asked for it."""
-    said = " ".join(request.headers.get(name, "") for name in _PURPOSE_HEADERS).lower()
-    return any(word in said for word in _PREFETCH_PURPOSES)
+    """Return whether the browser declares that it loads this ahead of a navigation."""
+    purpose = " ".join(request.headers.get(name, "") for name in _PURPOSE_HEADERS).lower()
+    return any(word in purpose for word in _PREFETCH_PURPOSES)
 
 
 def _find_source(link: Link, *, embedded: bool) -> str:
-    # A variant stays a variant however its link was opened, or its readers could not be distinguished from others.
+    # A variant stays a variant however its link was opened; otherwise its readers could not be distinguished from
+    # others.
     if link.variant is not None:
         return "Variant"
     if embedded:
@@ -62,8 +63,10 @@ def _find_source(link: Link, *, embedded: bool) -> str:
 
 @blueprint.post("/<name>/beacon")
 def take(name: str) -> Response:
-    """One beacon for the link ``name``. Raises what ``viewing.hear`` raises, ``rate_limited`` and
-    ``unsupported_media_type``."""
+    """Record one beacon for the link ``name``.
+
+    Raises what ``viewing.record_beacon`` raises, ``rate_limited`` and ``unsupported_media_type``.
+    """
     _check_request()
     guessing.require_link_budget(current_runtime(), client_address())
     viewing.record_beacon(current_runtime(), name, _read_body(), _describe_sender())
@@ -75,7 +78,7 @@ def _check_request() -> None:
     if not allowance.is_allowed:
         retry = {"Retry-After": str(allowance.reset_s)}
         raise Problem("rate_limited", "Too many beacons from one address.", headers=retry)
-    # Where the browser says who asks, it must be our own page. For all others the token vouches.
+    # If the browser reports the origin, it must be this server. For other clients the token is sufficient.
     if request.headers.get("Sec-Fetch-Site", "same-origin") != "same-origin":
         raise Problem("forbidden", "Beacons are sent by the share page.")
     if request.mimetype not in _TYPES:
@@ -98,7 +101,7 @@ def _describe_sender() -> BeaconSender:
 
 
 def _find_referrer_host() -> str | None:
-    """Host of the page that linked here; None if unknown or this server itself."""
+    """Return the host of the page that linked here; None if unknown or this server itself."""
     try:
         host = urlsplit(request.headers.get("Referer", "")).hostname
     except ValueError:

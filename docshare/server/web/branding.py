@@ -1,4 +1,4 @@
-"""How a share page gets the looks that its owner gave it: the address of its style sheet, corners, and the expiry."""
+"""The appearance of a share page as set by its owner: the URL of its style sheet, corners, and the expiry."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,9 +16,11 @@ EXPIRY_CORNER = "bl"  # corner of the pill with the expiry; the badge is usually
 
 @dataclass(frozen=True)
 class PageBranding:
-    """The appearance of a page: the address of the ``stylesheet`` or None; ``corners`` that are not empty;
-    ``logo_name`` for those who do not see the logo, None where it is an ornament; ``last_day``: for readers without
-    scripts, the end of a link that ends within a day."""
+    """The appearance of a page.
+
+    The URL of the ``stylesheet`` or None; ``corners`` that are not empty; ``logo_name`` for screen readers, None if
+    the logo is decorative; ``last_day``: for readers without scripts, the end of a link that ends within a day.
+    """
 
     stylesheet: str | None
     corners: dict[str, list[str]]
@@ -27,7 +29,7 @@ class PageBranding:
 
 
 def page_branding(link: Link, looks: PageAppearance) -> PageBranding:
-    """The face of the share page of ``link``, asked for now."""
+    """Return the current appearance of the share page of ``link``."""
     made = branding.build_branding(looks.viewer_settings)
     address = f"/{link.public_id}/style.css?v={made.mark}" if made.css else None
     ends = branding.visible_expiry(link)

@@ -1,8 +1,8 @@
-"""Where a form post came from. A cookie goes along with every request, also with those another site made up.
+"""Check the origin of a form post. Browsers add the cookie to every request, also to those forged by another site.
 
-``Sec-Fetch-Site`` decides if the browser sends it, else ``Origin``. A client that sends neither is not a browser, so it
-cannot carry the cookies of a person by accident; the token of the form decides. Pages whose forms are checked here
-must be served with ``Referrer-Policy: same-origin``: under ``no-referrer`` browsers send ``Origin: null``.
+``Sec-Fetch-Site`` decides if the browser sends it, else ``Origin``. A client that sends neither is not a browser, so
+it cannot send the cookies of a person by accident; then the token of the form decides. Pages whose forms are checked
+here must be served with ``Referrer-Policy: same-origin``: under ``no-referrer`` browsers send ``Origin: null``.
 """
 
 import hmac
@@ -16,16 +16,17 @@ CSRF_FIELD = "csrf"  # name of the form field, and of nothing else
 
 
 def require_same_origin() -> None:
-    """Raise ``forbidden`` unless the running request was sent by a page of this server."""
+    """Raise ``forbidden`` unless a page of this server sent the current request."""
     if not is_same_origin(current_runtime(), request.headers.get("Sec-Fetch-Site"), request.headers.get("Origin")):
         raise _csrf_problem()
 
 
 def require_same_site() -> None:
-    """Raise ``forbidden`` for a form that a page of another site sent; for forms where no cookie is worth anything.
+    """Raise ``forbidden`` for a form that a page of another site sent; for forms that do not depend on a cookie.
 
-    Share pages are served with ``Referrer-Policy: no-referrer``, so browsers that send no ``Sec-Fetch-Site`` (old ones,
-    and all over plain HTTP) send ``Origin: null``. Others may send that too: they could make up a download and no more.
+    Share pages are served with ``Referrer-Policy: no-referrer``, so browsers that send no ``Sec-Fetch-Site`` (old
+    ones, and all over plain HTTP) send ``Origin: null``. Others may send that too: they could forge a download and
+    nothing else.
     """
     site = request.headers.get("Sec-Fetch-Site")
     origin = request.headers.get("Origin")
@@ -37,7 +38,8 @@ def require_same_site() -> None:
 
 
 def require_token(expected: str) -> None:
-    """Raise ``forbidden`` unless the running form post holds the CSRF token ``expected`` of its signed-in session."""
+    """Raise ``forbidden`` unless the current form post contains ``expected``, the CSRF token of its signed-in
+    session."""
     given = request.form.get(CSRF_FIELD, "")
     if not hmac.compare_digest(given.encode("utf-8", "replace"), expected.encode()):
         raise _csrf_problem()

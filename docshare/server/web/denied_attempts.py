@@ -1,4 +1,4 @@
-"""Telling the owner of a link that somebody could not open it."""
+"""Notify the owner of a link that somebody could not open it."""
 
 from flask import request
 
@@ -12,7 +12,7 @@ from docshare.server.web.sign_in import session_cookie
 
 
 def record_denial(name: str, problem: Problem) -> None:
-    """Count that the running request, which opens the link ``name``, is refused with ``problem``."""
+    """Count that the current request, which opens the link ``name``, was rejected with ``problem``."""
     asker = LinkRequester(
         user_agent=request.headers.get("User-Agent", ""),
         account_id=sign_in.find_account_id(current_runtime(), session_cookie()),

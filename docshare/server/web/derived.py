@@ -7,18 +7,18 @@ from pathlib import Path
 from flask import Response, request
 from werkzeug.wsgi import wrap_file
 
-_MAX_BUFFERED_BYTES = 128 * 1024  # bytes; of larger files a slow reader must not hold a copy in memory
+_MAX_BUFFERED_BYTES = 128 * 1024  # bytes; larger files must not be held in memory for a slow reader
 
 
 def send_derived(path: Path, media_type: str) -> Response:
-    """The file at ``path`` whole, or 304 where the reader has it. Raises FileNotFoundError.
+    """Return the whole file at ``path``, or 304 if the reader has it. Raises FileNotFoundError.
 
-    Flask's ``send_file`` answers ranges besides, which nobody asks of a page, and looking for them is most of what it
-    does. A small file leaves together with its headers; a large one is sent by the server's own file wrapper.
+    Flask's ``send_file`` also supports ranges, which nobody requests of a page, and checking for them takes most of
+    its time. A small file is sent together with its headers; a large one is sent by the server's own file wrapper.
     """
     source = open(path, "rb", buffering=0)  # noqa: SIM115 - the response closes it
     facts = os.fstat(source.fileno())
-    # The name tells the file and the version apart, the time one drawing from the next.
+    # The name identifies file and version, the time distinguishes two renderings.
     tag = f'"{hashlib.sha1(f"{path} {facts.st_mtime_ns}".encode(), usedforsecurity=False).hexdigest()}"'
     if request.environ.get("HTTP_IF_NONE_MATCH") == tag:
         source.close()

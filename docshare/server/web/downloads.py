@@ -1,4 +1,4 @@
-"""The public download: a form post, so that previews and scanners, which follow links, download nothing."""
+"""The public download: a form post, so that previews and scanners, which follow links, do not download."""
 
 from flask import Blueprint, Response, make_response, redirect
 
@@ -20,15 +20,15 @@ blueprint = Blueprint("downloads", __name__)
 
 @blueprint.post("/<name>/download")
 def download(name: str) -> Response:
-    """The PDF behind the short id or UUID ``name``, trimmed and stamped as its owner set it, as an attachment.
+    """Return the PDF behind the short id or UUID ``name`` as an attachment, trimmed and stamped as its owner set it.
 
-    A refusal is a page: the form is sent by a person. Never built from a slug, as all that a page loads.
+    An error is a page, because a person sends the form. Slugs are not accepted, as for all resources of a page.
     """
     try:
         return _send_copy(name)
     except Problem as problem:
         if problem.extra.get("reason") == problem_pages.GATE_REASON:
-            return make_response(redirect(f"/{name}", 303))  # its page asks; what was given before is worth nothing now
+            return make_response(redirect(f"/{name}", 303))  # its page shows the gate; the old grants are invalid
         return problem_pages.render_problem_page(problem)
 
 

@@ -1,7 +1,7 @@
 """Feedback of readers on a document: notes, page marks, annotations, receipts, and taps.
 
-All of it is sent by the script of the share page. Refusals are plain text for it to show; a write by the signed-in
-owner is one of them.
+The script of the share page sends all of it and shows the errors, which are plain text. The signed-in owner cannot
+write.
 """
 
 import re
@@ -25,7 +25,7 @@ from docshare.server.web.public import require_open_link
 from docshare.server.web.sign_in import session_cookie
 
 WRITE_POLICY = RatePolicy("feedback", 60, MINUTE, "address")
-# A key for each page of a long document; there are no more of them than pages.
+# A key for each page of a long document, which is the maximum number.
 MARK_POLICY = RatePolicy("marks", 300, MINUTE, "address")
 
 _MAX_BODY_BYTES = 16 * 1024  # bytes of a body
@@ -44,7 +44,7 @@ def show(name: str) -> Response:
 
 @blueprint.post("/<name>/notes")
 def add_note(name: str) -> Response:
-    """201 and the note. Raises as ``_author`` and ``notes.add``."""
+    """Create a note and return it with 201. Raises as ``_require_author`` and ``notes.add``."""
     reader = _require_author(name)
     row, token = notes.add(current_runtime(), reader, _read_body())
     return _created_response(reader, represent_feedback.note_object(row), token)
@@ -52,14 +52,14 @@ def add_note(name: str) -> Response:
 
 @blueprint.delete("/<name>/notes/<uuid>")
 def remove_note(name: str, uuid: str) -> Response:
-    """204. Raises as ``_author`` and ``notes.remove``."""
+    """Delete a note; 204. Raises as ``_require_author`` and ``notes.remove``."""
     notes.remove(current_runtime(), _require_author(name), uuid)
     return Response(status=204)
 
 
 @blueprint.put("/<name>/marks/<page>")
 def put_mark(name: str, page: str) -> Response:
-    """204. Raises as ``_author`` and ``marks.put``."""
+    """Set or remove the mark of a page; 204. Raises as ``_require_author`` and ``marks.set_mark``."""
     reader = _require_author(name, MARK_POLICY)
     if _PAGE_NUMBER.fullmatch(page) is None:
         raise Problem("not_found", "There is no such page.")
@@ -69,7 +69,7 @@ def put_mark(name: str, page: str) -> Response:
 
 @blueprint.post("/<name>/annotations")
 def add_annotation(name: str) -> Response:
-    """201 and the annotation. Raises as ``_author`` and ``annotations.add``."""
+    """Create an annotation and return it with 201. Raises as ``_require_author`` and ``annotations.add``."""
     reader = _require_author(name)
     row, token = annotations.add(current_runtime(), reader, _read_body())
     return _created_response(reader, represent_feedback.annotation_object(row), token)
@@ -77,14 +77,17 @@ def add_annotation(name: str) -> Response:
 
 @blueprint.delete("/<name>/annotations/<uuid>")
 def remove_annotation(name: str, uuid: str) -> Response:
-    """204. Raises as ``_author`` and ``annotations.remove``."""
+    """Delete an annotation; 204. Raises as ``_require_author`` and ``annotations.remove``."""
     annotations.remove(current_runtime(), _require_author(name), uuid)
     return Response(status=204)
 
 
 @blueprint.post("/<name>/receipt")
 def confirm(name: str) -> Response:
-    """201 and the receipt; 200 and the existing one. Raises as ``_author`` and ``receipts.confirm``."""
+    """Create a receipt and return it with 201, or return the existing one with 200.
+
+    Raises as ``_require_author`` and ``receipts.confirm``.
+    """
     reader = _require_author(name)
     receipt, fresh, token = receipts.confirm(current_runtime(), reader, _read_body())
     return _created_response(reader, represent_feedback.receipt_object(receipt), token, 201 if fresh else 200)
@@ -92,7 +95,7 @@ def confirm(name: str) -> Response:
 
 @blueprint.post("/<name>/taps")
 def tap(name: str) -> Response:
-    """204, also when a program taps, which does not count. Raises as ``_writer`` and ``taps.record``."""
+    """Count a tap; 204, also for a program, which does not count. Raises as ``_require_writer`` and ``taps.record``."""
     taps.record(
         current_runtime(),
         _require_writer(name),
@@ -104,7 +107,7 @@ def tap(name: str) -> Response:
 
 
 def _find_viewer(name: str) -> ReaderContext:
-    """Return the reader of the running request. Raises what ``open_link`` raises. Slugs are not accepted."""
+    """Return the reader of the current request. Raises what ``require_open_link`` raises. Slugs are not accepted."""
     link = require_open_link(current_runtime(), name)
     if link.public_id not in (name, name.lower()):
         raise Problem("not_found", "There is no such link.")
@@ -112,18 +115,24 @@ def _find_viewer(name: str) -> ReaderContext:
 
 
 def _require_author(name: str, policy: RatePolicy = WRITE_POLICY) -> ReaderContext:
-    """Return the author of feedback that can be withdrawn. Raises as ``_writer``, and ``forbidden`` if the browser
-    keeps no cookies: each entry would belong to another reader, and nobody could withdraw it."""
+    """Return the author of feedback that can be withdrawn.
+
+    Raises as ``_require_writer``, and ``forbidden`` if the browser stores no cookies: each entry would belong to
+    another reader, and nobody could withdraw it.
+    """
     reader = _require_writer(name, policy)
     if not (reader.token or reader.is_owner or viewer_cookie.is_accepted()):
-        said = "Your browser blocks cookies on this page, so your feedback cannot be saved."
-        raise Problem("forbidden", said)
+        detail = "Your browser blocks cookies on this page, so your feedback cannot be saved."
+        raise Problem("forbidden", detail)
     return reader
 
 
 def _require_writer(name: str, policy: RatePolicy = WRITE_POLICY) -> ReaderContext:
-    """Return the writer. Raises ``forbidden`` for a page of another site, ``rate_limited``, ``conflict`` if
-    ``If-Match`` names another version of the document than the current one, and as ``_reader``."""
+    """Return the writer.
+
+    Raises ``forbidden`` for a page of another site, ``rate_limited``, ``conflict`` if ``If-Match`` names another
+    version of the document than the current one, and as ``_find_viewer``.
+    """
     csrf.require_same_origin()
     allowance = current_runtime().limits.hit(policy, address_key(client_address()), policy.limit)
     if not allowance.is_allowed:
@@ -136,7 +145,7 @@ def _require_writer(name: str, policy: RatePolicy = WRITE_POLICY) -> ReaderConte
 
 
 def _read_body() -> dict[str, Any]:
-    # Only a page of this server may send this type: for another site's, browsers ask first and get no answer.
+    # Only a page of this server can send this type: for another site, browsers send a preflight, which fails.
     if request.mimetype != answers.JSON_TYPE:
         raise Problem("unsupported_media_type", "Send the body as application/json.")
     return parse_object(request.stream.read(_MAX_BODY_BYTES + 1), _MAX_BODY_BYTES)

@@ -31,11 +31,11 @@ def build_feedback_facts(link: Link, shown: ReaderView) -> dict[str, Any]:
     }
 
 
-def list_feedback_modules(told: Mapping[str, Any]) -> tuple[str, ...]:
+def list_feedback_modules(facts: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the script that a page with these facts needs; most pages need none."""
-    return ("viewer/feedback/index.js",) if can_leave_feedback(told) or told["hotspots"] else ()
+    return ("viewer/feedback/index.js",) if can_leave_feedback(facts) or facts["hotspots"] else ()
 
 
-def can_leave_feedback(told: Mapping[str, Any]) -> bool:
+def can_leave_feedback(facts: Mapping[str, Any]) -> bool:
     """Return whether readers can leave feedback on a page with these facts."""
-    return any(told["feedback"][name] for name in ("notes", "marks", "annotations", "receipt"))
+    return any(facts["feedback"][name] for name in ("notes", "marks", "annotations", "receipt"))

@@ -1,4 +1,4 @@
-"""Passing the gate of a link: a form post, which is what takes a unit of a view limit."""
+"""Pass the gate of a link: a form post, which consumes a view of a view limit."""
 
 from flask import Blueprint, Response, make_response, redirect, request
 
@@ -15,7 +15,7 @@ from docshare.server.web.gate_page import FIELD_PREFIX, RejectedForm
 from docshare.server.web.public import find_embedded_link, find_link
 from docshare.server.web.sign_in import session_cookie
 
-# Each may cost a password hash. An office of hundreds behind one address still fits.
+# Each may cost a password hash. The limit allows an office of hundreds behind one address.
 ENTRY_POLICY = RatePolicy("entries", 300, 10 * MINUTE, "address")
 
 # Problems that the reader can solve are shown in the form; any other problem is a separate page.
@@ -26,10 +26,10 @@ blueprint = Blueprint("gate", __name__)
 
 @blueprint.post("/<name>/enter")
 def enter(name: str) -> Response:
-    """Open the share page ``name`` for what the form of its gate holds; then back to that page.
+    """Process the form of the gate of the share page ``name``, then redirect to that page.
 
     A rejected form shows the gate again with the problem (403, 409, 422, 429), or a separate page. Forms from a
-    browser that keeps no cookies are rejected: it would see the gate again.
+    browser that stores no cookies are rejected: it would see the gate again.
     """
     try:
         _check_request()
@@ -41,7 +41,7 @@ def enter(name: str) -> Response:
 
 @blueprint.post("/embed/<name>/enter")
 def enter_embedded(name: str) -> Response:
-    """The same inside a frame, where more browsers keep no cookies."""
+    """Process the form of a gate inside a frame, where more browsers store no cookies."""
     try:
         _check_request()
         answer = _submit(name, find_embedded_link(current_runtime(), name), embed=True)
@@ -54,7 +54,7 @@ def enter_embedded(name: str) -> Response:
 @blueprint.get("/<name>/enter")
 @blueprint.get("/embed/<name>/enter")
 def back(name: str) -> Response:
-    """Redirect a reload of the form address back to the page, which shows the gate again."""
+    """Redirect a reload of the form URL to the page, which shows the gate again."""
     try:
         embed = request.path.startswith("/embed/")
         (find_embedded_link if embed else find_link)(current_runtime(), name)
@@ -74,7 +74,7 @@ def _check_request() -> None:
 def _submit(name: str, link: Link, *, embed: bool) -> Response:
     answer = _redirect_to_page(name, embed=embed)
     if page_range.is_owner(current_runtime(), link, session_cookie()) or not page_range.reader_window(link).size:
-        return answer  # to the document, or to the page that says why there is none; nothing is taken for either
+        return answer  # to the document, or to the page with the reason; neither consumes a view
     form = request.form
     values = {key.removeprefix(FIELD_PREFIX): value for key, value in form.items() if key.startswith(FIELD_PREFIX)}
     ticket, browser = form.get("ticket", ""), viewer_cookie.read_gate_secret(link) or ""
@@ -95,10 +95,10 @@ def _require_cookies(*, embed: bool) -> None:
     if viewer_cookie.is_accepted():
         return
     if embed:
-        said = "Your browser does not let the document open inside another page."
-        raise Problem("forbidden", said, extra={"cornered": True})
-    said = "Your browser blocks cookies for this site. Allow them and try again."
-    raise Problem("forbidden", said)
+        detail = "Your browser does not let the document open inside another page."
+        raise Problem("forbidden", detail, extra={"cornered": True})
+    detail = "Your browser blocks cookies for this site. Allow them and try again."
+    raise Problem("forbidden", detail)
 
 
 def _render_gate_again(name: str, link: Link, attempt: RejectedForm, *, embed: bool) -> Response:

@@ -1,6 +1,6 @@
-"""The page that asks for what a link wants before it opens: one form for all that a reader still owes.
+"""The gate page of a link: one form for all conditions that a reader has not met.
 
-Showing it takes nothing and stores nothing, so that previews, scanners and prefetching browsers use up no view.
+Showing it consumes no view and stores nothing, so that previews, scanners and prefetching browsers have no effect.
 """
 
 import re
@@ -16,7 +16,7 @@ from docshare.server.services.links.entry import EntryState
 from docshare.server.services.links.links import Link
 from docshare.server.web import viewer_cookie
 
-FIELD_PREFIX = "field-"  # before the key of a field in the form's names: a field may be called ``password``
+FIELD_PREFIX = "field-"  # prefix of the field keys in the form: a field may be called ``password``
 NEUTRAL_TITLE = "Shared document"
 
 _PAGE_NUMBER = re.compile(r"[1-9][0-9]{0,5}", re.ASCII)
@@ -24,7 +24,7 @@ _PAGE_NUMBER = re.compile(r"[1-9][0-9]{0,5}", re.ASCII)
 
 @dataclass(frozen=True)
 class RejectedForm:
-    """A rejected form: ``values`` by key of the form, and the ``problem``."""
+    """A rejected form: its ``values`` by key, and the ``problem``."""
 
     problem: Problem
     values: Mapping[str, str] = field(default_factory=dict)
@@ -33,7 +33,7 @@ class RejectedForm:
 def render_gate(
     link: Link, standing: EntryState, name: str, *, embed: bool, attempt: RejectedForm | None = None
 ) -> Response:
-    """The gate of ``link``, to which its reader came by ``name``, with what is owed of ``standing``."""
+    """Render the gate of ``link``, which its reader opened as ``name``, for the missing conditions of ``standing``."""
     problem = attempt.problem if attempt else None
     errors: dict[str, str] = dict(problem.extra.get("errors", {})) if problem else {}
     values = attempt.values if attempt else {}
@@ -72,7 +72,7 @@ def preserve_query() -> str:
 
 
 def _known_values(link: Link, standing: EntryState) -> dict[str, str]:
-    """An invitee's address, which they need not type again."""
+    """Return an invitee's address, which they need not type again."""
     if link.invite is None:
         return {}
     return {row.key: link.invite.email for row in standing.requirements.form if row.type == "email"}

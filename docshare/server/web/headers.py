@@ -1,10 +1,10 @@
-"""Security headers of everything a browser opens."""
+"""Security headers of everything that a browser opens."""
 
 from urllib.parse import urlsplit
 
 from flask import Response, request
 
-# No inline script or style anywhere, nothing from another origin, and strings never become markup or code.
+# No inline script or style, nothing from another origin, and strings never become markup or code.
 _SOURCES = {
     "default-src": "'none'",
     "script-src": "'self'",
@@ -57,8 +57,8 @@ _SECURITY_HEADERS = (
     ("Cache-Control", "private, no-store"),
     ("Vary", "Authorization, Cookie"),
 )
-# Addresses that apps call from pages on other origins. Each caller sends a credential or requests public data; cookies
-# do not count at these addresses, so credentials are never allowed.
+# Paths that apps call from pages on other origins. Each caller sends a credential or requests public data; cookies
+# are ignored at these paths, so credentials are never allowed.
 _CORS_PATHS = frozenset(
     {
         "/oauth/token",
@@ -68,27 +68,28 @@ _CORS_PATHS = frozenset(
         "/.well-known/oauth-protected-resource",
     }
 )
-_PREFLIGHT_SECONDS = "7200"  # the longest that Chromium keeps one
+_PREFLIGHT_SECONDS = "7200"  # the maximum that Chromium caches one
 _DEFAULT_HEADERS = tuple((name.lower(), name, value) for name, value in _SECURITY_HEADERS)
 
 
 def allow_analytics(response: Response) -> Response:
-    """Let ``response`` load the analytics that the document's owner has set, and nothing else; for the viewer only."""
+    """Allow ``response`` to load the analytics that the document's owner has set; for the viewer only."""
     response.headers["Content-Security-Policy"] = _render_policy(_WITH_ANALYTICS, "'none'")
     return response
 
 
 def allow_framing(response: Response) -> Response:
-    """Let any site frame ``response``; for the embed page only."""
+    """Allow any site to frame ``response``; for the embed page only."""
     policy = response.headers.get("Content-Security-Policy")
     response.headers["Content-Security-Policy"] = _FRAMABLE_POLICIES[policy]
-    # A site that isolates itself may frame only what says so.
+    # A site that isolates itself may only frame responses with this header.
     response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
     return response
 
 
 def allow_forms_to(response: Response, address: str) -> Response:
-    """Let the form of ``response`` lead on to the site of ``address``: browsers hold redirects to the policy too."""
+    """Allow the form of ``response`` to redirect to the site of ``address``: browsers apply the policy to redirects
+    too."""
     parts = urlsplit(address)
     place = f"{parts.scheme}://{parts.netloc}" if parts.netloc else f"{parts.scheme}:"
     response.headers["Content-Security-Policy"] = _render_policy(
@@ -98,12 +99,12 @@ def allow_forms_to(response: Response, address: str) -> Response:
 
 
 def add_security_headers(response: Response) -> Response:
-    """Complete the headers of ``response``; those that a view has set stay. ``/api`` has its own."""
+    """Add the missing headers to ``response``; those set by a view stay. ``/api`` has its own."""
     if request.path.startswith("/api/"):
         return response
     if request.path in _CORS_PATHS:
         _allow_all_origins(response)
-    # Every page image comes through here, so the headers are looked through once and not once for each.
+    # Every page image passes here, so the headers are read once and not once for each.
     present = {name.lower(): value for name, value in response.headers}
     if present.get("content-security-policy") in _ALL_FRAMABLE:
         present["x-frame-options"] = ""
@@ -116,7 +117,7 @@ def add_security_headers(response: Response) -> Response:
 
 
 def _allow_all_origins(response: Response) -> None:
-    """Let scripts of any site read ``response``, and answer the preflight that asks whether they may."""
+    """Allow scripts of any site to read ``response``, and answer their preflight requests."""
     response.headers["Access-Control-Allow-Origin"] = "*"
     response.headers["Access-Control-Expose-Headers"] = "Retry-After, WWW-Authenticate, X-Request-Id"
     if request.method == "OPTIONS":

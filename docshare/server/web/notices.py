@@ -1,4 +1,4 @@
-"""The page behind the link at the end of a notice, which switches that notice off, and on again."""
+"""The page behind the unsubscribe link of a notice, which switches that notice off, and on again."""
 
 from flask import Blueprint, Response, make_response, render_template, request
 
@@ -15,14 +15,17 @@ blueprint = Blueprint("notices", __name__)
 
 @blueprint.get("/notices/<token>")
 def show(token: str) -> Response:
-    """A page with a button. Looking changes nothing: scanners of mail follow every link."""
+    """Show a page with a button. A GET changes nothing, because scanners of mail follow every link."""
     return _render_notice(token, unsubscribe.find(current_runtime(), token))
 
 
 @blueprint.post("/notices/<token>")
 def change(token: str) -> Response:
-    """Switch the notice off; with ``notices=on`` switch it on. Mail programs post ``List-Unsubscribe=One-Click``
-    (RFC 8058). No cookie counts here, so a form of another site can do no more than one with the link can."""
+    """Switch the notice off; with ``notices=on`` switch it on.
+
+    Mail programs post ``List-Unsubscribe=One-Click`` (RFC 8058). Cookies are ignored, so a form of another site can
+    do no more than anybody who has the link.
+    """
     notice = unsubscribe.find(current_runtime(), token)
     if notice is not None:
         (unsubscribe.unmute if request.form.get("notices") == _ON_VALUE else unsubscribe.mute)(

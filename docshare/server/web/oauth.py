@@ -1,4 +1,4 @@
-"""OAuth 2.0 for apps: the consent page, the endpoints of apps, and the documents that describe them."""
+"""OAuth 2.0 for apps: the consent page, the endpoints of apps, and the metadata documents."""
 
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -34,7 +34,7 @@ def _authorization_server() -> "DocshareAuthorizationServer":
 
 @blueprint.get("/oauth/authorize")
 def ask() -> Response:
-    """The consent page for the signed-in person. 400 for a request that cannot be redirected, 403 without a sign-in."""
+    """Show the consent page. 400 for a request that cannot be redirected, 403 without a sign-in."""
     grant = _parse_authorization()
     if isinstance(grant, Response):
         return grant
@@ -74,25 +74,25 @@ def decide() -> Response:
 
 @blueprint.post("/oauth/token")
 def token() -> Response:
-    """Exchanges a code or a refresh token for tokens (RFC 6749)."""
+    """Exchange a code or a refresh token for tokens (RFC 6749)."""
     return _respond_to_app(lambda: _authorization_server().create_token_response())
 
 
 @blueprint.post("/oauth/revoke")
 def revoke() -> Response:
-    """Ends a token (RFC 7009); one that is unknown has ended already."""
+    """Revoke a token (RFC 7009); revoking an unknown one succeeds."""
     return _respond_to_app(lambda: _authorization_server().create_endpoint_response("revocation"))
 
 
 @blueprint.get("/.well-known/oauth-authorization-server")
 def describe_server() -> Response:
-    """Metadata of the authorization server (RFC 8414)."""
+    """Return the metadata of the authorization server (RFC 8414)."""
     return answers.send_static(_server_metadata(current_runtime().config.base_url), _REVALIDATE)
 
 
 @blueprint.get("/.well-known/oauth-protected-resource")
 def describe_resource() -> Response:
-    """Metadata of the API as a protected resource (RFC 9728)."""
+    """Return the metadata of the API as a protected resource (RFC 9728)."""
     return answers.send_static(_resource_metadata(current_runtime().config.base_url), _REVALIDATE)
 
 
@@ -132,7 +132,7 @@ def _resource_metadata(base_url: str) -> answers.StaticBody:
 
 
 def _parse_authorization() -> Any:
-    """The grant that the address asks for, checked; or the answer to what cannot be granted."""
+    """Return the validated authorization request in the query, or the response to an invalid one."""
     from authlib.oauth2 import OAuth2Error
 
     from docshare.server.web.oauth_server import parse_query_request
@@ -143,16 +143,18 @@ def _parse_authorization() -> Any:
         return server.get_consent_grant(asked)
     except OAuth2Error as error:
         if not error.redirect_uri:
-            said = error.get_error_description() or "The app asked for something that cannot be granted."
+            detail = error.get_error_description() or "The app asked for something that cannot be granted."
             hint = "Nothing was granted. Contact the maker of the app."
-            return problem_pages.render_problem_page(Problem("bad_request", said, hint=hint, extra={"reason": "oauth"}))
+            return problem_pages.render_problem_page(
+                Problem("bad_request", detail, hint=hint, extra={"reason": "oauth"})
+            )
         answer = server.handle_error_response(asked, error)
         server.execute_hook("after_create_authorization_response", answer)
         return answer
 
 
 def _respond_to_app(work: Any) -> Response:
-    """The answer to an app; failures count by address, or secrets could be guessed as fast as the server answers."""
+    """Return the response of ``work`` to the app; failures are rate-limited, so that secrets cannot be guessed."""
     from authlib.oauth2 import OAuth2Error
 
     key = address_key(client_address())
@@ -164,7 +166,7 @@ def _respond_to_app(work: Any) -> Response:
         return refused
     try:
         answer: Response = work()
-    except OAuth2Error as error:  # a request that Authlib was not even shown
+    except OAuth2Error as error:  # a request rejected before Authlib got it
         answer = _authorization_server().handle_error_response(None, error)
     if answer.status_code >= 400:
         current_runtime().limits.hit(ADDRESS, key, current_runtime().config.address_limit)

@@ -34,14 +34,14 @@ from docshare.server.services.oauth.grants import TokenPair
 
 _CLIENT_AUTHENTICATION = ["client_secret_basic", "client_secret_post", "none"]
 _GRANT_TYPES = ("authorization_code", "refresh_token")
-# Authlib quotes these in its answers, and fails over what no answer may hold (RFC 6749, 5.2).
+# Authlib quotes these in its responses, and fails for characters that a response must not contain (RFC 6749, 5.2).
 _ECHOED_PARAMETERS = ("response_type", "redirect_uri", "grant_type", "client_id", "scope", "code_challenge_method")
 _FORBIDDEN_CHARS = frozenset('"\\')
 _DUPLICATE_PARAMETER = "A parameter is sent twice."
 
 
 class _ClientAdapter:
-    """A registered client, as Authlib asks about it."""
+    """A registered client in the interface of Authlib."""
 
     def __init__(self, row: clients.RegisteredClient) -> None:
         self.row = row
@@ -50,7 +50,7 @@ class _ClientAdapter:
         return self.row.client_id
 
     def get_default_redirect_uri(self) -> None:
-        """None: a client says where it wants its answer."""
+        """Return None: a client must send its redirect address."""
 
     def get_allowed_scope(self, scope: str | None) -> str | None:
         return normalize_scopes(scope)
@@ -72,7 +72,7 @@ class _ClientAdapter:
 
 
 class _CodeAdapter:
-    """An authorization code, as Authlib asks about it."""
+    """An authorization code in the interface of Authlib."""
 
     code_challenge_method = "S256"
 
@@ -88,7 +88,7 @@ class _CodeAdapter:
 
 
 class _TokenAdapter:
-    """A token, as Authlib asks about it."""
+    """A token in the interface of Authlib."""
 
     def __init__(self, row: oauth.GrantToken) -> None:
         self.row = row
@@ -115,7 +115,7 @@ class _CodeGrant(grants.AuthorizationCodeGrant):  # type: ignore[misc]  # authli
         )
 
     def save_authorization_code(self, code: str, request: OAuth2Request) -> None:
-        """It was kept when it was made."""
+        """Do nothing: the code was stored when it was created."""
 
     def query_authorization_code(self, code: str, client: _ClientAdapter) -> _CodeAdapter | None:
         found = oauth.find_code(current_runtime(), code, client.row)
@@ -152,7 +152,7 @@ class _RefreshGrant(grants.RefreshTokenGrant):  # type: ignore[misc]
 
 
 class _S256Challenge(CodeChallenge):  # type: ignore[misc]
-    """RFC 9700: S256 and nothing else, for clients with a secret too."""
+    """RFC 9700: S256 only, also for clients with a secret."""
 
     SUPPORTED_CODE_CHALLENGE_METHOD = ("S256",)
 
@@ -161,7 +161,7 @@ class _S256Challenge(CodeChallenge):  # type: ignore[misc]
         if not data.get("code_challenge"):
             raise InvalidRequestError("Missing 'code_challenge'")
         if not data.get("code_challenge_method"):
-            raise InvalidRequestError("Unsupported 'code_challenge_method'")  # left out, it means "plain"
+            raise InvalidRequestError("Unsupported 'code_challenge_method'")  # its default would be "plain"
         super().validate_code_challenge(grant, redirect_uri)
 
 
@@ -169,8 +169,10 @@ class _Revocation(RevocationEndpoint):  # type: ignore[misc]
     CLIENT_AUTH_METHODS = _CLIENT_AUTHENTICATION
 
     def check_params(self, request: OAuth2Request, _client: _ClientAdapter) -> None:
-        """Called by Authlib, whose own check rejects an unknown ``token_type_hint``. RFC 7009, 2.1: the server may
-        ignore the hint, and every kind of token is found without it."""
+        """Check the parameters. Authlib's own check rejects an unknown ``token_type_hint``.
+
+        RFC 7009, 2.1: the server may ignore the hint, and every kind of token is found without it.
+        """
         if not request.form.get("token"):
             raise InvalidRequestError("Missing 'token' in request.")
 
@@ -188,7 +190,7 @@ class _Issuer(IssuerParameter):  # type: ignore[misc]
 
 
 class _Payload(OAuth2Payload):  # type: ignore[misc]
-    """The parameters from the one place where they are due, so that no secret is taken from an address."""
+    """The parameters from the one place where they are expected, so that no secret is accepted in a URL."""
 
     def __init__(self, values: MultiDict[str, str]) -> None:
         self._values = values
@@ -217,15 +219,15 @@ class _ParsedRequest(OAuth2Request):  # type: ignore[misc]
 
 
 class DocshareAuthorizationServer(AuthorizationServer):  # type: ignore[misc]
-    """The authorization server of the running application. ``asked`` gives the request that Authlib looks at."""
+    """The authorization server of the current application. ``asked`` is the request for Authlib."""
 
     def query_client(self, client_id: str) -> _ClientAdapter | None:
-        """Called by Authlib."""
+        """Return a client. Authlib calls this."""
         found = clients.find(current_runtime(), client_id)
         return _ClientAdapter(found) if found else None
 
     def get_authorization_grant(self, request: OAuth2Request) -> Any:
-        """Called by Authlib, which reports a missing ``response_type`` as one that is not supported."""
+        """Return the grant. Authlib's own method reports a missing ``response_type`` as an unsupported one."""
         try:
             return super().get_authorization_grant(request)
         except UnsupportedResponseTypeError as error:
@@ -235,7 +237,7 @@ class DocshareAuthorizationServer(AuthorizationServer):  # type: ignore[misc]
             raise InvalidRequestError(missing, redirect_uri=error.redirect_uri) from None
 
     def get_token_grant(self, request: OAuth2Request) -> Any:
-        """Called by Authlib, which reports a missing ``grant_type`` as one that is not supported."""
+        """Return the grant. Authlib's own method reports a missing ``grant_type`` as an unsupported one."""
         try:
             return super().get_token_grant(request)
         except UnsupportedGrantTypeError:
@@ -244,23 +246,23 @@ class DocshareAuthorizationServer(AuthorizationServer):  # type: ignore[misc]
             raise InvalidRequestError("Missing 'grant_type' in request.") from None
 
     def create_oauth2_request(self, asked: OAuth2Request | None) -> OAuth2Request:
-        """Called by Authlib with what its caller was given."""
+        """Return the request. Authlib calls this with the argument of its caller."""
         return asked if asked is not None else parse_body_request()
 
     def handle_response(self, status: int, body: Any, headers: list[tuple[str, str]]) -> Response:
-        """Called by Authlib."""
+        """Return the response. Authlib calls this."""
         answer = make_response(body, status)
-        answer.headers.update(headers)  # Flask has set a Content-Type, and Authlib sends another
+        answer.headers.update(headers)  # Flask has set a Content-Type, and Authlib sets another
         if answer.location:
-            answer.status_code = 303  # RFC 9700: a browser must not send the form of the consent page on
+            answer.status_code = 303  # RFC 9700: a browser must not resend the form of the consent page
         return answer
 
     def send_signal(self, name: str, *args: Any, **kwargs: Any) -> None:
-        """Called by Authlib; nobody listens."""
+        """Do nothing. Authlib calls this for listeners, of which there are none."""
 
 
 def make_server() -> DocshareAuthorizationServer:
-    """The authorization server, with everything it answers to."""
+    """Return the authorization server with all of its endpoints."""
     server = DocshareAuthorizationServer(scopes_supported=list(SCOPES))
     server.register_grant(_CodeGrant, [_S256Challenge(required=True)])
     server.register_grant(_RefreshGrant)
@@ -270,13 +272,17 @@ def make_server() -> DocshareAuthorizationServer:
 
 
 def parse_query_request() -> OAuth2Request:
-    """Return the parameters in the query of the running request. Raises InvalidRequestError as ``_checked``."""
+    """Return the parameters in the query of the current request. Raises InvalidRequestError as
+    ``_validate_parameters``."""
     return _validate_parameters(request.args)
 
 
 def parse_body_request() -> OAuth2Request:
-    """Return the parameters in the form of the running request. Raises InvalidRequestError as ``_checked`` and for a
-    client that uses more than one authentication method; InvalidClientError for a header without a client."""
+    """Return the parameters in the form of the current request.
+
+    Raises InvalidRequestError as ``_validate_parameters`` and for a client that uses more than one authentication
+    method; InvalidClientError for a header without a client.
+    """
     asked = _validate_parameters(request.form)
     scheme, *_ = [*request.headers.get("Authorization", "").split(None, 1), ""]
     if scheme.lower() == "basic":
@@ -285,8 +291,10 @@ def parse_body_request() -> OAuth2Request:
 
 
 def _require_one_client_authentication(form: MultiDict[str, str]) -> None:
-    """RFC 6749, 2.3: one way of authentication in each request. Authlib would take whichever of two fits, and fails
-    over a header that is not text."""
+    """Raise unless the client uses only one authentication method per request (RFC 6749, 2.3).
+
+    Authlib would use whichever of two is valid, and fails for a header that is not text.
+    """
     named = request.authorization
     if named is None or not named.username:
         raise InvalidClientError(status_code=401, description="The Authorization header names no client.")
@@ -295,8 +303,10 @@ def _require_one_client_authentication(form: MultiDict[str, str]) -> None:
 
 
 def _validate_parameters(values: MultiDict[str, str]) -> OAuth2Request:
-    """Raises InvalidRequestError for parameters that are sent twice (RFC 6749, 3.1 and 3.2), or that no answer could
-    quote. It is never redirected: the address to redirect to may be the one that is sent twice."""
+    """Raise InvalidRequestError for parameters that are sent twice (RFC 6749, 3.1 and 3.2) or cannot be quoted.
+
+    The error is never redirected: the redirect address may be the one that is sent twice.
+    """
     if any(len(values.getlist(name)) > 1 for name in values):
         raise InvalidRequestError(_DUPLICATE_PARAMETER)
     for name in _ECHOED_PARAMETERS:

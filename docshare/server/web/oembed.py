@@ -1,4 +1,4 @@
-"""``GET /oembed``: how other sites find out how to show a share link inside their own pages (oEmbed 1.0, ``rich``)."""
+"""``GET /oembed``: describe how other sites can embed a share link in their pages (oEmbed 1.0, ``rich``)."""
 
 import re
 from typing import Any
@@ -22,8 +22,8 @@ from docshare.server.web.public import find_embedded_link, find_link
 
 PROVIDER = "docshare"
 NEUTRAL_TITLE = "Shared document"
-_WIDTH, _HEIGHT = 800, 600  # pixels of the frame, unless the asking site has less room
-_MAX_HEIGHT = 3200  # pixels of a thumbnail; of a page that is narrower still there is none
+_WIDTH, _HEIGHT = 800, 600  # pixels of the frame, unless the other site has less room
+_MAX_HEIGHT = 3200  # pixels of a thumbnail; taller pages have none
 _PIXELS = re.compile(r"[1-9][0-9]{0,5}", re.ASCII)
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
@@ -32,11 +32,12 @@ blueprint = Blueprint("oembed", __name__)
 
 @blueprint.get("/oembed")
 def oembed() -> Response:
-    """``?url=`` a share link of this instance by UUID, short id or slug, or its address for framing; ``maxwidth`` and
-    ``maxheight`` in pixels (anything else is ignored); ``format`` only ``json``.
+    """Return the oEmbed document of a share link.
 
-    Raises ``bad_request`` without ``url``, ``not_implemented`` for another format, ``rate_limited``, and ``not_found``
-    for other addresses and for links that are unknown, revoked or dead, so that nothing tells these apart.
+    Query: ``url`` of a share link of this instance by UUID, short id or slug, or of its embed page; ``maxwidth`` and
+    ``maxheight`` in pixels (anything else is ignored); ``format`` only ``json``. Raises ``bad_request`` without
+    ``url``, ``not_implemented`` for another format, ``rate_limited``, and ``not_found`` for other addresses and for
+    links that are unknown, revoked or dead, so that these cannot be distinguished.
     """
     runtime = current_runtime()
     _require_rate_limit(runtime)
@@ -46,10 +47,12 @@ def oembed() -> Response:
     if not address:
         raise Problem("bad_request", "The parameter 'url' is missing: which share link?")
     link = _resolve_address(runtime, address)
-    told = public.build_metadata(link)
-    if not told.is_alive:
+    metadata = public.build_metadata(link)
+    if not metadata.is_alive:
         raise _unknown_link_problem()
-    return answers.json_response(_build_document(runtime, told, _read_pixels("maxwidth"), _read_pixels("maxheight")))
+    return answers.json_response(
+        _build_document(runtime, metadata, _read_pixels("maxwidth"), _read_pixels("maxheight"))
+    )
 
 
 def oembed_url(base: str) -> str:
@@ -59,7 +62,7 @@ def oembed_url(base: str) -> str:
 
 
 def _require_rate_limit(runtime: Runtime) -> None:
-    """At most as many requests of one address as under /api. Raises ``rate_limited``."""
+    """Limit the requests of one address as under /api. Raises ``rate_limited``."""
     key = f"oembed {address_key(client_address())}"
     allowance = runtime.limits.hit(REQUESTS, key, runtime.config.rate_limit)
     if not allowance.is_allowed:
@@ -67,13 +70,13 @@ def _require_rate_limit(runtime: Runtime) -> None:
 
 
 def _build_document(
-    runtime: Runtime, told: PublicMetadata, max_width: int | None, max_height: int | None
+    runtime: Runtime, metadata: PublicMetadata, max_width: int | None, max_height: int | None
 ) -> dict[str, Any]:
-    base_url, link = runtime.config.base_url, told.link
-    title = NEUTRAL_TITLE if told.is_name_hidden else link.file.original_name
+    base_url, link = runtime.config.base_url, metadata.link
+    title = NEUTRAL_TITLE if metadata.is_name_hidden else link.file.original_name
     width, height = min(_WIDTH, max_width or _WIDTH), min(_HEIGHT, max_height or _HEIGHT)
     frame = f"{base_url}/embed/{link.public_id}"
-    thumbnail, wide, tall = _find_thumbnail(runtime, told, max_width, max_height) or (None, None, None)
+    thumbnail, wide, tall = _find_thumbnail(runtime, metadata, max_width, max_height) or (None, None, None)
     return drop_none(
         {
             "version": "1.0",
@@ -92,11 +95,12 @@ def _build_document(
 
 
 def _find_thumbnail(
-    runtime: Runtime, told: PublicMetadata, max_width: int | None, max_height: int | None
+    runtime: Runtime, metadata: PublicMetadata, max_width: int | None, max_height: int | None
 ) -> tuple[str, int, int] | None:
-    """Address and size of the first page that readers see; None where it is not for everybody's eyes, or too large."""
-    link, width = told.link, PAGE_WIDTHS[0]
-    if told.has_requirements or not told.pages or width > (max_width or width):
+    """Return URL and size of the first page that readers see; None if the link has conditions or the image is too
+    large."""
+    link, width = metadata.link, PAGE_WIDTHS[0]
+    if metadata.has_requirements or not metadata.pages or width > (max_width or width):
         return None
     sight = page_range.resolve_view(runtime, link, None)
     _, page_width, page_height = sight.window.trim_runs(links.load_page_sizes(runtime, link))[0]
@@ -107,9 +111,10 @@ def _find_thumbnail(
 
 
 def _resolve_address(runtime: Runtime, address: str) -> Link:
-    """The link that a share page or embed page of this instance shows at ``address``, with or without a trailing slash.
+    """Return the link of the share page or embed page of this instance at ``address``, with or without a trailing
+    slash.
 
-    Raises as ``found_link``, and ``not_found`` for any other address.
+    Raises as ``public.find_link``, and ``not_found`` for any other address.
     """
     try:
         theirs = urlsplit(address)

@@ -1,4 +1,4 @@
-"""Refusals as pages, for the addresses that people navigate to."""
+"""Problems as pages, for URLs that people navigate to."""
 
 from datetime import UTC, datetime
 
@@ -10,8 +10,10 @@ GATE_REASON = "asks"
 
 
 def render_problem_page(problem: Problem, status: int | None = None) -> Response:
-    """A page that says ``problem``, with its own status or ``status``. Its ``extra`` may hold ``reason`` (such as
-    ``burned``) and ``ended`` (ms)."""
+    """Render a page for ``problem``, with its own status or ``status``.
+
+    Its ``extra`` may contain ``reason`` (such as ``burned``) and ``ended`` (ms).
+    """
     ended = problem.extra.get("ended")
     body = render_template(
         "trouble.html",
@@ -25,7 +27,7 @@ def render_problem_page(problem: Problem, status: int | None = None) -> Response
 
 
 def gate_problem() -> Problem:
-    """The refusal of a document that asks for something before it opens: nothing of it is served unasked."""
+    """Return the problem for a document whose conditions are not met: no part of it is served."""
     return Problem("forbidden", "This document asks for something before it opens.", extra={"reason": GATE_REASON})
 
 

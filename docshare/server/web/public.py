@@ -37,7 +37,7 @@ from docshare.server.web.beacons import issue_page_token
 from docshare.server.web.owner import wording
 from docshare.server.web.sign_in import session_cookie
 
-MAX_PLACEHOLDERS = 200  # pages in the HTML itself; scripts add the rest of longer documents
+MAX_PLACEHOLDERS = 200  # pages in the HTML itself; scripts add the others of longer documents
 _PAGE_CACHE = "private, max-age=600"
 _PAGE_NUMBER = re.compile(r"[1-9][0-9]{0,5}", re.ASCII)
 
@@ -46,8 +46,11 @@ blueprint = Blueprint("public", __name__)
 
 @dataclass(frozen=True)
 class PageElement:
-    """One page as the HTML knows it: number, size in points, whether it is part of the plain version's chunk, whether
-    its image is in the HTML at once, and its words where they were asked for."""
+    """One page in the HTML.
+
+    Number, size in points, whether it is part of the chunk of the plain version, whether its image is loaded at once,
+    and its text if requested.
+    """
 
     number: int
     width: float
@@ -59,7 +62,7 @@ class PageElement:
 
 @blueprint.get("/")
 def home() -> str:
-    """The address that ``docshare serve`` prints; where anybody may share, a page to do it."""
+    """Show the start page; if anonymous uploads are allowed, a page for sharing."""
     config = current_runtime().config
     if not config.anonymous_uploads:
         return render_template("home.html", base_url=config.base_url)
@@ -69,8 +72,10 @@ def home() -> str:
 
 @blueprint.get("/<name>")
 def share_page(name: str) -> Response:
-    """The share page of a short id, a UUID or a slug. ``?page=`` opens it there, and puts the words of the pages around
-    into the HTML for those who read without scripts."""
+    """Show the share page of a short id, a UUID or a slug.
+
+    ``?page=`` opens it at a page, and adds the text of the pages around it to the HTML for readers without scripts.
+    """
     try:
         return _render_share_page(find_link(current_runtime(), name), name, embed=False)
     except Problem as problem:
@@ -80,7 +85,7 @@ def share_page(name: str) -> Response:
 
 @blueprint.get("/embed/<name>")
 def embed_page(name: str) -> Response:
-    """The same page for framing by any site."""
+    """Show the share page for framing by any site."""
     try:
         return headers.allow_framing(_render_share_page(find_embedded_link(current_runtime(), name), name, embed=True))
     except Problem as problem:
@@ -90,9 +95,10 @@ def embed_page(name: str) -> Response:
 
 @blueprint.get("/<name>/pages/<page>-<width>.jpg")
 def page_image(name: str, page: str, width: str) -> Response:
-    """One page as a JPEG, ``width`` 800 or 1600 pixels wide; ``?v=`` names content and window that the reader has open.
+    """Return one page as a JPEG, ``width`` 800 or 1600 pixels wide; ``?v=`` is the version of content and window.
 
-    Raises what ``open_link`` and ``_page_of`` raise, ``unavailable``, ``unprocessable`` for one that cannot be drawn.
+    Raises what ``require_open_link`` and ``_resolve_page_number`` raise, ``unavailable``, ``unprocessable`` for a
+    page that cannot be rendered.
     """
     runtime = current_runtime()
     link = require_open_link(runtime, name)
@@ -112,7 +118,7 @@ def page_image(name: str, page: str, width: str) -> Response:
 
 @blueprint.get("/<name>/text/<page>.json")
 def page_text(name: str, page: str) -> Response:
-    """Text and links of one page, for the text layer and for finding. Raises as ``page_image``."""
+    """Return text and links of one page, for the text layer and for searching. Raises as ``page_image``."""
     runtime = current_runtime()
     link = require_open_link(runtime, name)
     shown = _find_view(link)
@@ -128,11 +134,11 @@ def page_text(name: str, page: str) -> Response:
 
 
 def require_open_link(runtime: Runtime, name: str) -> Link:
-    """The link ``name``, which the sender of the running request may read. Everything that serves or takes a byte of a
-    document comes through here, but for the page itself, which asks for what is owed instead.
+    """Return the link ``name``, which the sender of the current request may read.
 
-    Raises as ``found_link``, ``gone`` with its reason, ``not_found`` where the range has no page any more, and
-    ``forbidden`` while something is owed.
+    All views that send or receive a byte of a document call this, except for the share page itself, which shows the
+    gate instead. Raises as ``find_link``, ``gone`` with its reason, ``not_found`` if the page range has no pages any
+    more, and ``forbidden`` while a condition is not met.
     """
     link = find_link(runtime, name)
     standing = _check_entry(link, opening=False)
@@ -143,21 +149,18 @@ def require_open_link(runtime: Runtime, name: str) -> Link:
 
 
 def find_embedded_link(runtime: Runtime, name: str) -> Link:
-    """The link ``name`` for a page inside a frame, which is never built from a slug. Raises as ``found_link``."""
+    """Return the link ``name`` for a page inside a frame, which never has a slug. Raises as ``find_link``."""
     return guessing.find_link(runtime, name, client_address(), ids_only=True)
 
 
 def find_link(runtime: Runtime, name: str) -> Link:
-    """The link ``name``, whatever its state.
-
-    Raises as ``guessing.find_link``.
-    """
+    """Return the link ``name`` in any state. Raises as ``guessing.find_link``."""
     return guessing.find_link(runtime, name, client_address())
 
 
 def _check_entry(link: Link, *, opening: bool) -> EntryState:
     """Return the conditions of ``link`` that the reader has not met; the owner has met all. Raises ``gone``."""
-    # Asked where it matters only: every page image comes here.
+    # Only checked if necessary: every page image passes here.
     owner = link.file.frozen_at is not None and page_range.is_owner(current_runtime(), link, session_cookie())
     found = entry.check_entry(current_runtime(), link, viewer_cookie.read_viewer_token, opening=opening, owner=owner)
     if found.missing and page_range.is_owner(current_runtime(), link, session_cookie()):
@@ -166,10 +169,10 @@ def _check_entry(link: Link, *, opening: bool) -> EntryState:
 
 
 def _render_share_page(link: Link, name: str, *, embed: bool) -> Response:
-    """The share page of ``link``, or the page that asks for what is owed before."""
+    """Render the share page of ``link``, or the gate if conditions are not met."""
     standing = _check_entry(link, opening=True)
     try:
-        # Asked first: nobody is to give a password, an address or a unit of the view limit for no pages.
+        # Checked first: nobody should enter a password or an address, or consume a view, for no pages.
         page_range.require_pages(current_runtime(), link, session_cookie())
     except Problem as problem:
         return problem_pages.render_problem_page(problem, status=200)
@@ -183,8 +186,10 @@ def _find_view(link: Link) -> ReaderView:
 
 
 def _resolve_page_number(shown: ReaderView, page: str) -> int:
-    """The document's number of the page that the reader calls ``page``, of the content and window that ``?v=`` names.
-    A hidden page answers as one that the document does not have."""
+    """Convert the reader's number of ``page`` to the document's, for the content and window of ``?v=``.
+
+    A hidden page gets the same response as one that does not exist.
+    """
     if _PAGE_NUMBER.fullmatch(page) is None or request.args.get("v") != shown.address_tag:
         raise guessing.link_not_found()
     try:
@@ -200,7 +205,7 @@ def _send_page_part(make: Callable[[], Response]) -> Response:
         except UnrenderableError:
             raise Problem("unprocessable", "This page cannot be shown.") from None
         except FileNotFoundError:
-            continue  # newer pages pushed it out since it was found, or the file was destroyed
+            continue  # evicted by newer pages since it was found, or the file was deleted
         response.headers["Cache-Control"] = _PAGE_CACHE
         return response
     raise guessing.link_not_found()

@@ -1,5 +1,8 @@
-"""The owner's report page. To everybody else it does not exist: who is not signed in learns how to sign in, whatever
-the address, and who is signed in but not the owner gets the page of an unknown link."""
+"""The owner's report page.
+
+For everybody else it does not exist: without a sign-in every address leads to the sign-in page, and a signed-in
+account that is not the owner gets the page of an unknown link.
+"""
 
 from dataclasses import replace
 from typing import Any
@@ -31,7 +34,7 @@ blueprint = Blueprint("report", __name__)
 
 @blueprint.get("/readership/<name>")
 def page(name: str) -> Response:
-    """The report of the file ``name`` (UUID or short id), for its signed-in owner."""
+    """Show the report of the file ``name`` (UUID or short id), for its signed-in owner."""
     caller = sign_in.find_caller(current_runtime(), session_cookie())
     if caller is None:
         return sign_in_return.ask_to_sign_in(request.path, "Who has read a document is for its owner.")
@@ -48,9 +51,9 @@ def page(name: str) -> Response:
 
 @blueprint.get("/readership/<name>/now")
 def now(name: str) -> Response:
-    """``{activeReaders}``: how many read the file at this moment, for the page that shows it; ``{}`` below Pro.
+    """Return ``{activeReaders}``, the number of current readers, for the script of the page; ``{}`` below Pro.
 
-    Raises ``not_found`` for everybody but the signed-in owner.
+    Raises ``not_found`` for everybody except the signed-in owner.
     """
     caller = sign_in.find_caller(current_runtime(), session_cookie())
     if caller is None:
@@ -63,7 +66,7 @@ def now(name: str) -> Response:
 
 
 def _gather_report_input(runtime: Runtime, caller: Caller, name: str) -> ReportInput:
-    """Everything that the caller's plan shows of the file. Raises what ``readership.report`` raises."""
+    """Return all data of the file that the caller's plan includes. Raises what ``readership.report`` raises."""
     found = _load_report(runtime, caller, name)
     file = found["file"]
     material = ReportInput(found, runtime.clock(), code=f"/api/files/{file['shortId']}/qr-code")
@@ -88,7 +91,7 @@ def _is_on_plan(caller: Caller, operation: str) -> bool:
 
 
 def _list_thumbnails(runtime: Runtime, file: dict[str, Any], numbers: list[int]) -> dict[int, Thumbnail]:
-    """The page images that the owner's share page shows, small; none of a link that has ended, which serves none."""
+    """Return small page images as on the owner's share page; none if the link has ended, which serves none."""
     link = links.resolve(runtime, file["uuid"])
     if link is None or link.state in _ENDED_STATES:
         return {}
@@ -100,7 +103,7 @@ def _list_thumbnails(runtime: Runtime, file: dict[str, Any], numbers: list[int])
 
 
 def _page_sizes(runs: list[list[float]], numbers: list[int]) -> dict[int, tuple[int, int]]:
-    """Width and height in points of those pages that the document has; ``numbers`` ascending."""
+    """Return width and height in points of the existing pages among ``numbers``, which are ascending."""
     found: dict[int, tuple[int, int]] = {}
     last = 0
     for count, width, height in runs:

@@ -1,4 +1,4 @@
-"""The version of the share page that needs no script: a few page images at a time, with their words as text."""
+"""The share page without scripts: a few page images at a time, with their text."""
 
 from dataclasses import dataclass
 
@@ -22,7 +22,7 @@ class PageChunk:
 
     @classmethod
     def containing(cls, page: int, total: int) -> "PageChunk":
-        """The chunk that holds ``page`` (1-based) of a document of ``total`` pages."""
+        """Return the chunk that contains ``page`` (1-based) of a document of ``total`` pages."""
         first = (page - 1) // CHUNK_PAGES * CHUNK_PAGES + 1
         return cls(first, min(first + CHUNK_PAGES - 1, total), total)
 
@@ -31,18 +31,21 @@ class PageChunk:
 
     @property
     def previous(self) -> int | None:
-        """First page of the chunk before, None at the beginning."""
+        """Return the first page of the previous chunk, None at the beginning."""
         return self.first - CHUNK_PAGES if self.first > 1 else None
 
     @property
     def next(self) -> int | None:
-        """First page of the chunk after, None at the end."""
+        """Return the first page of the next chunk, None at the end."""
         return self.last + 1 if self.last < self.total else None
 
 
 def read_page_texts(rt: Runtime, link: Link, shown: ReaderView, chunk: PageChunk, address: str) -> dict[int, str]:
-    """The text of each page of ``chunk``, in the numbers of the reader at ``address`` who sees what is ``shown``. The
-    first page that cannot be read ends it: a bad file costs one wait."""
+    """Return the text of each page of ``chunk``, in the reader's numbers.
+
+    The reader is at ``address`` and sees the pages ``shown``. Reading stops at the first page that fails: a bad file
+    causes one wait only.
+    """
     found = {}
     for page in range(chunk.first, chunk.last + 1):
         try:

@@ -1,5 +1,7 @@
-"""Signing in by a one-time link, whose page shows one button, so that a mail scanner following it uses nothing up; and
-by password, for accounts that have one."""
+"""Sign in with a one-time link, or with a password for accounts that have one.
+
+The page of the link shows one button, so that a mail scanner that follows the link does not use it up.
+"""
 
 from flask import Blueprint, Response, make_response, redirect, render_template, request
 from werkzeug.wrappers import Response as AnyResponse
@@ -12,19 +14,21 @@ from docshare.server.web import csrf, sign_in_return
 
 blueprint = Blueprint("sign_in", __name__)
 
-_MAX_EMAIL_CHARS = 254  # characters of an address that are shown again
+_MAX_EMAIL_CHARS = 254  # characters of an address that are displayed again
 
 
 @blueprint.get("/login")
 def holder() -> Response:
-    """Who is signed in here, with a button to sign out; else how to sign in."""
+    """Show who is signed in, with a button to sign out; otherwise how to sign in."""
     return _render_page(holder=sign_in.find_signed_in(current_runtime(), session_cookie()))
 
 
 @blueprint.post("/login")
 def enter_by_password() -> AnyResponse:
-    """Sign in by password. 403 when the two do not belong together, or another site posted the form; 429 after too many
-    wrong ones."""
+    """Sign in with a password.
+
+    403 for a wrong email or password, or if another site posted the form; 429 after too many wrong passwords.
+    """
     email, password = request.form.get("email", ""), request.form.get("password", "")
     try:
         csrf.require_same_origin()
@@ -35,7 +39,7 @@ def enter_by_password() -> AnyResponse:
 
 @blueprint.get("/login/<token>")
 def link(token: str) -> Response:
-    """The page of a sign-in link; opening it changes nothing. 410 for a link that is spent."""
+    """Show the page of a sign-in link; opening it changes nothing. 410 for a link that was used or has expired."""
     try:
         return _render_page(email=sign_in.get_link_email(current_runtime(), token))
     except Problem as problem:
@@ -44,7 +48,7 @@ def link(token: str) -> Response:
 
 @blueprint.post("/login/<token>")
 def enter(token: str) -> AnyResponse:
-    """Use the link up and sign in. 410 for a link that is spent, 403 when another site posted the form."""
+    """Use the link and sign in. 410 for a link that was used or has expired, 403 if another site posted the form."""
     try:
         csrf.require_same_origin()
         return _start_session(sign_in.redeem_link(current_runtime(), token))
@@ -54,7 +58,7 @@ def enter(token: str) -> AnyResponse:
 
 @blueprint.post("/logout")
 def leave() -> AnyResponse:
-    """Sign out. 403 without the form's token, or when another site posted it."""
+    """Sign out. 403 without the form's token, or if another site posted it."""
     cookie = session_cookie()
     found = sign_in.find_signed_in(current_runtime(), cookie)
     try:
@@ -72,12 +76,12 @@ def leave() -> AnyResponse:
 
 
 def session_cookie() -> str | None:
-    """The session cookie of the running request, or None."""
+    """Return the session cookie of the current request, or None."""
     return request.cookies.get(_cookie_name())
 
 
 def _start_session(cookie: str) -> AnyResponse:
-    """On to what was wanted before, with the cookie of the session that has begun."""
+    """Redirect to the page requested before, with the cookie of the new session."""
     answer = redirect(sign_in_return.return_path("/files"), 303)
     sign_in_return.clear_return_path(answer)
     lifetime = sign_in.SESSION_LIFETIME_MS // SECOND

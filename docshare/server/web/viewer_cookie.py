@@ -1,13 +1,13 @@
-"""The cookie by which the reader of one link is known again: set once they leave something, never for reading alone.
+"""The cookie that identifies the reader of one link: set once they leave feedback, never for reading alone.
 
-One for each link, named after what the reader came by, so that no link tells of another. Where TLS allows it is
-partitioned: inside a frame it belongs to that site and this one, and follows nobody around.
+There is one per link, named after the public id of the link, so that no link reveals another. Over TLS it is
+partitioned: inside a frame it belongs to that site and this one, and cannot be used for tracking.
 
-A gate page gives its browser a secret besides, for an hour: the ticket in its form is worth something only together
-with it, see ``entry``.
+A gate page also gives its browser a secret, for an hour: the ticket in its form is only valid together with it, see
+``entry``.
 
-Before anything is taken for it, a trial cookie that is the same for everybody tells whether the browser keeps such
-cookies here: some keep none, and none in a frame of another site over plain HTTP.
+Before anything is stored or consumed, a trial cookie that is the same for everybody shows whether the browser stores
+such cookies here: some store none, or none in a frame of another site over plain HTTP.
 """
 
 from flask import Response, request
@@ -24,18 +24,18 @@ _TRIAL_COOKIE = "viewer-cookies"
 
 
 def read_viewer_token(link: Link) -> str | None:
-    """The token that the running request brought for ``link``."""
+    """Return the viewer token of the current request for ``link``."""
     return request.cookies.get(_viewer_cookie_name(link))
 
 
 def set_viewer_token(response: Response, link: Link, token: str | None) -> None:
-    """Hand ``token`` to the browser; None changes nothing."""
+    """Set the cookie for ``token``; None changes nothing."""
     if token is not None:
         _set_cookie(response, _viewer_cookie_name(link), token, LIFETIME_MS)
 
 
 def set_gate_secret(response: Response, link: Link) -> None:
-    """Hand the browser the secret to which the tickets of the gate of ``link`` are bound, for an hour from now."""
+    """Set the cookie with the secret to which the tickets of the gate of ``link`` are bound, for an hour from now."""
     _set_cookie(
         response,
         _gate_cookie_name(link),
@@ -45,19 +45,21 @@ def set_gate_secret(response: Response, link: Link) -> None:
 
 
 def read_gate_secret(link: Link) -> str | None:
-    """Return the secret of the gate of ``link`` that the running request brought."""
+    """Return the secret of the current request for the gate of ``link``."""
     return request.cookies.get(_gate_cookie_name(link))
 
 
 def set_trial_cookie(response: Response) -> None:
-    """Find out with the next request whether the browser keeps such cookies here. Until the browser is closed: a page
-    may be open for days before its reader writes something."""
+    """Set the trial cookie, to find out with the next request whether the browser stores such cookies here.
+
+    It lasts until the browser is closed: a page may be open for days before its reader writes something.
+    """
     if not is_accepted():
         _set_cookie(response, _prefix_name(_TRIAL_COOKIE), "1", None)
 
 
 def is_accepted() -> bool:
-    """Whether the browser kept the cookie that ``try_out`` gave it."""
+    """Return whether the browser stored the cookie of ``set_trial_cookie``."""
     return _prefix_name(_TRIAL_COOKIE) in request.cookies
 
 
@@ -84,5 +86,5 @@ def _gate_cookie_name(link: Link) -> str:
 
 
 def _prefix_name(name: str) -> str:
-    # Browsers accept a name with this prefix from this host only, not from other hosts of its domain.
+    # Browsers accept a name with this prefix only from this host, not from other hosts of its domain.
     return f"__Host-{name}" if current_runtime().config.is_secure else name

@@ -1,1 +1,1 @@
-"""Background threads. ``jobs`` runs what is due by time, ``dispatcher`` sends deliveries. They import services only."""
+"""Background threads. ``jobs`` runs periodic jobs, ``dispatcher`` sends deliveries. They import services only."""

@@ -1,54 +1,60 @@
-"""Sends what is queued for webhooks, with many senders at once.
+"""Sends queued webhook deliveries, with many senders at once.
 
-One thread claims due deliveries, hands them to senders, and records the outcome; senders use the network but not the
-database. They start when there is work, so a server with quiet webhooks has none.
+One thread claims due deliveries, passes them to senders, and records the results; senders use the network but not the
+database. Senders start when there is work, so a server without events has none.
 """
 
 import math
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from docshare.server.http import faults
 from docshare.server.runtime import Runtime
 from docshare.server.services.webhooks import dispatch
 from docshare.server.services.webhooks.dispatch import AttemptResult, ClaimedDelivery
+from docshare.server.store.tables import deliveries
 
 MAX_SENDERS = 32
 _THREAD_NAME = "dispatcher"
 _RELEASE_SECONDS = 5.0
-_POLL_SECONDS = 0.5  # seconds between looks while nothing happens; the specification allows five
+_POLL_SECONDS = 0.5  # interval of polling while idle; the specification allows five seconds
+_SHARED_POLL_SECONDS = 2.0  # if the database notifies the dispatchers of all instances
 
 
 class Dispatcher:
-    """Delivers for ``rt`` from ``start`` to ``stop``, with at most ``senders`` attempts at once."""
+    """Sends the deliveries of ``rt`` from ``start`` to ``stop``, with at most ``senders`` concurrent attempts."""
 
     def __init__(self, rt: Runtime, senders: int = MAX_SENDERS) -> None:
         self._rt = rt
         self._max_senders = senders
-        self._in_flight = 0  # letters that senders hold, or that are not booked yet
+        self._in_flight = 0  # deliveries that are being sent, or not recorded yet
         self._claimed: deque[ClaimedDelivery] = deque()
         self._results: deque[AttemptResult] = deque()
         self._senders = ThreadPoolExecutor(senders, thread_name_prefix="sender")
-        self._release_at = 0.0  # by the monotonic clock
+        self._release_at = 0.0  # in monotonic time
+        self._poll_s = _SHARED_POLL_SECONDS if rt.db.is_shared else _POLL_SECONDS
         self._wake_event = threading.Event()
+        self._end_listening: Callable[[], None] = lambda: None
         self._stopping = threading.Event()
         self._has_ended = threading.Event()
         self._thread = threading.Thread(target=self._loop, name=_THREAD_NAME, daemon=True)
 
     def start(self) -> None:
-        """Start to deliver, in separate threads."""
+        """Start sending, in separate threads."""
+        self._end_listening = self._rt.db.listen(deliveries.CHANNEL, self._wake_event.set)
         self._thread.start()
 
     def stop(self) -> None:
-        """Begin no further attempt."""
+        """Start no further attempt."""
+        self._end_listening()
         self._stopping.set()
         self._wake_event.set()
 
     def join(self, timeout: float) -> None:
-        """Wait up to ``timeout`` seconds for the attempts under way; what is not over then is made again after the next
-        start."""
+        """Wait up to ``timeout`` seconds for running attempts; unfinished ones are repeated after the next start."""
         self._thread.join(timeout)
         self._has_ended.set()
         self._senders.shutdown(wait=False)
@@ -62,18 +68,20 @@ class Dispatcher:
                 self._release_claims()
                 if not self._stopping.is_set():
                     self._submit_claimed()
-            except Exception as error:  # noqa: BLE001 - a full disk, say; what is not booked waits for the next turn
+            except Exception as error:  # noqa: BLE001 - such as a full disk; the next turn records the results
                 faults.log_error(error, "deliveries have stalled")
                 self._has_ended.wait(_POLL_SECONDS)
             if self._stopping.is_set() and self._in_flight == 0:
                 return
-            self._wake_event.wait(_POLL_SECONDS)
+            self._wake_event.wait(self._poll_s)
 
     def _release_claims(self) -> None:
-        """Release the claims of processes that are gone: once after the start, when this thread holds none, and again
-        and again where other instances may end."""
+        """Release the claims of processes that have ended.
+
+        Done once after the start, when this thread holds none, and repeatedly if other instances may end.
+        """
         if time.monotonic() >= self._release_at:
-            dispatch.release_claims(self._rt)  # on a full disk it fails, and is tried again
+            dispatch.release_claims(self._rt)  # it fails on a full disk, and is retried
             self._release_at = time.monotonic() + (_RELEASE_SECONDS if self._rt.db.is_shared else math.inf)
 
     def _record_results(self) -> None:
@@ -98,7 +106,7 @@ class Dispatcher:
 
 
 def deliver_due(rt: Runtime) -> int:
-    """Make every attempt that is due now, one after the other in this thread; returns how many."""
+    """Send all deliveries that are due now, one after the other in this thread; return how many."""
     made = 0
     while letters := dispatch.claim_due(rt, MAX_SENDERS):
         dispatch.record_attempts(rt, [dispatch.send(rt, letter) for letter in letters])

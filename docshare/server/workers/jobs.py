@@ -1,4 +1,4 @@
-"""Background work: what runs, how often, and the threads that run it."""
+"""Background jobs: their intervals, and the threads that run them."""
 
 import threading
 import time
@@ -9,22 +9,26 @@ from docshare.server.http import faults
 from docshare.server.logs import LOGGER
 from docshare.server.runtime import Runtime
 from docshare.server.services.events import activity_feed, listeners
-from docshare.server.services.files import burn, tokens
+from docshare.server.services.files import burn, removals, tokens
 from docshare.server.services.links import denials
 from docshare.server.services.oauth import grants
-from docshare.server.services.operations import mail, sweeps
+from docshare.server.services.operations import mail, sweeps, worker_metrics
 from docshare.server.services.readership import viewing
 from docshare.server.services.webhooks import deliveries
 from docshare.server.store import reserve
+from docshare.server.store.blobs import REMOVAL_JOB
 
-_POLL_SECONDS = 1.0  # seconds between looks at the clock
+_POLL_SECONDS = 1.0  # interval of polling the clock
 
 
 @dataclass(frozen=True)
 class Job:
-    """``interval_s``: seconds between two runs; ``run`` does what is due and returns how much that was. ``is_local``:
-    it works on what this process has in memory or in its data directory. Any other job runs in one process of an
-    instance at a time."""
+    """A periodic job.
+
+    ``interval_s``: seconds between two runs; ``run`` does the due work and returns its amount. ``is_local``: it works
+    on data of this process, in memory or in its data directory. Any other job runs in one process of an instance at a
+    time.
+    """
 
     name: str
     interval_s: float
@@ -32,17 +36,20 @@ class Job:
     is_local: bool = False
 
 
-# Also the last thing that a stop does: until then they are in memory only.
+# Also the last step of a stop: until then these are in memory only.
 RECORD_DENIALS = Job("write down refused openings", 5, denials.flush_counts, is_local=True)
 JOBS: tuple[Job, ...] = (
     Job("end reading sessions", 2, viewing.end_due_sessions),
     Job("purge the trash", 5, sweeps.purge_due),
     Job("forget listeners that are gone", 5, listeners.delete_expired),
     Job("destroy what burned", 5, burn.destroy_due),
-    Job("destroy what a backup held", 5, lambda rt: rt.blobs.delete_postponed(), is_local=True),
+    Job(REMOVAL_JOB, 5, removals.delete_remembered),
     Job("destroy what expired unclaimed", 5, sweeps.expire_unclaimed),
     RECORD_DENIALS,
+    Job("forget pages of destroyed files", 60, sweeps.delete_derived_of_destroyed, is_local=True),
+    Job("share metrics with other workers", 5, worker_metrics.share, is_local=True),
     Job("hold back room on the disk", 60, lambda rt: reserve.ensure_reserve(rt.config.data_dir), is_local=True),
+    Job("destroy bytes without a row", 86_400, removals.delete_orphans),
     Job("forget old sign-ins", 3600, sweeps.delete_expired_sign_ins),
     Job("forget tokens of lost files", 3600, tokens.delete_orphaned),
     Job("forget sessions that were not counted", 3600, viewing.delete_uncounted_sessions),
@@ -53,7 +60,7 @@ JOBS: tuple[Job, ...] = (
     Job("forget old events", 3600, activity_feed.delete_expired),
     Job("forget what apps may no longer do", 3600, grants.delete_expired),
 )
-# A mail server may take its time: that must not hold up anything above.
+# A mail server may be slow, which must not delay any job above.
 MAIL_JOBS: tuple[Job, ...] = (Job("send mails", 5, mail.send_due),)
 
 
@@ -68,15 +75,15 @@ class Worker:
         self._thread = threading.Thread(target=self._loop, name=name, daemon=True)
 
     def start(self) -> None:
-        """Start to run jobs in a separate thread."""
+        """Start running jobs in a separate thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Begin no further job."""
+        """Start no further job."""
         self._stop.set()
 
     def join(self, timeout: float) -> None:
-        """Wait up to ``timeout`` seconds for the running job; what it leaves undone is due again at the next start."""
+        """Wait up to ``timeout`` seconds for the running job; its remaining work is due again at the next start."""
         self._thread.join(timeout)
 
     def _loop(self) -> None:
@@ -98,7 +105,7 @@ def run_job(rt: Runtime, job: Job) -> None:
         else:
             with rt.db.try_lock(("job", job.name)) as is_mine:
                 done = job.run(rt) if is_mine else 0
-    except Exception as error:  # noqa: BLE001 - a job must not take the others down
+    except Exception as error:  # noqa: BLE001 - a failed job must not stop the others
         faults.log_error(error, "job failed", job=job.name)
         return
     if done:

@@ -15,7 +15,7 @@ from tests.support.pdfs import A4, simple_pdf
 
 @pytest.fixture(scope="module")
 def live_instance(tmp_path_factory: pytest.TempPathFactory, engine: PdfEngine) -> Iterator[tuple[World, str]]:
-    """An instance with a clock that can leap, and the address where it listens."""
+    """Yield an instance with a clock that can be advanced, and its address."""
     clock = RunningClock()
     world = make_world(make_runtime(tmp_path_factory.mktemp("counting"), clock, engine, rate_limit=100_000), clock)
     with serve_world(world) as url:
@@ -26,7 +26,7 @@ def live_instance(tmp_path_factory: pytest.TempPathFactory, engine: PdfEngine) -
 
 @pytest.fixture(scope="module")
 def plain_browser(browser: Browser) -> Iterator[Browser]:
-    """A Chromium that goes by the name of an ordinary one, also in what it sends after a page is gone."""
+    """Yield a Chromium with the user agent of an ordinary one, also for requests sent after a page was closed."""
     switches = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", f"--user-agent={DESKTOP}"]
     ordinary = browser.browser_type.launch(executable_path=CHROMIUM, args=switches)
     yield ordinary

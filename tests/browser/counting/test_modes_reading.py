@@ -9,7 +9,7 @@ from tests.support.polling import wait_until
 
 @pytest.fixture
 def flipbook_document(document: MeasuredDocument) -> MeasuredDocument:
-    """The document as a flipbook."""
+    """Return the document as a flipbook."""
     put_settings(document, viewerMode="flipbook")
     return document
 

@@ -19,7 +19,7 @@ OpenReader = Callable[..., Visitor]
 
 @pytest.fixture(scope="session")
 def feedback_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    """A server behind a proxy, so that every reader has an address, and limits, of their own."""
+    """Yield a server behind a proxy, so that every reader has an address, and limits, of their own."""
     settings = {"DOCSHARE_TRUSTED_PROXIES": "127.0.0.1/32", "DOCSHARE_RATE_LIMIT": "100000"}
     with run_server(tmp_path_factory.mktemp("press"), **settings) as running:
         yield running
@@ -27,7 +27,7 @@ def feedback_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server
 
 @pytest.fixture
 def feedback_document(feedback_server: ServerProcess) -> FeedbackDocument:
-    """A document of four pages that takes everything."""
+    """Return a document of four pages with all feedback enabled."""
     return FeedbackDocument(feedback_server)
 
 
@@ -38,8 +38,8 @@ def addresses() -> Iterator[str]:
 
 @pytest.fixture
 def open_reader(browser: Browser, addresses: Iterator[str]) -> Iterator[OpenReader]:
-    """A function that brings a new reader, at a desk unless options of the browser context say otherwise. They must
-    have met nothing odd by the end of the test, but what is in ``expected``."""
+    """Yield a function that opens a new reader, on a desktop unless options of the browser context are given. The
+    test fails if the browser reports an error that is not in ``expected``."""
     met: list[Visitor] = []
     with ExitStack() as stack:
 

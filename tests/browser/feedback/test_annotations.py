@@ -15,7 +15,7 @@ MODES = ["standard", "flipbook", "swipe", "magazine"]
 
 
 def page_point(page: Page, x: float, y: float, number: int = 1) -> tuple[float, float]:
-    """A point of a page, in CSS pixels of the window."""
+    """Return a point of a page, in CSS pixels of the window."""
     box = page.locator(f".page[data-page='{number}']").bounding_box()
     assert box is not None
     return box["x"] + x * box["width"], box["y"] + y * box["height"]
@@ -43,7 +43,7 @@ def draw_annotation(
 
 
 def list_annotations(proof: FeedbackDocument) -> list[dict[str, Any]]:
-    """The annotations as the owner gets them, with their pages."""
+    """Return the annotations for the owner, with their pages."""
     return [
         {"page": group["page"], **row}
         for group in proof.get_feedback("annotations")["pages"]

@@ -29,7 +29,7 @@ IDS = [f"{status}-{words.split()[-2]}" for status, _, _, words in REFUSALS]
 
 @pytest.fixture
 def page(browser: Browser, feedback_document: FeedbackDocument) -> Any:
-    """A reader's page; failed requests are complaints of the browser, so those are not looked at."""
+    """Yield a reader's page. Errors in the console are ignored, because failed requests cause them."""
     with visitor(browser) as person:
         intercept_requests(person.page)
         yield person.open(feedback_document.url)

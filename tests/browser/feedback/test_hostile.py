@@ -23,18 +23,18 @@ POST_FEEDBACK = """async ([url, body]) => {
 
 
 def shorten_to_name(text: str) -> str:
-    """The text as a name: of one line, and no longer than names are."""
+    """Return the text as a name: on one line, with the maximum length of names."""
     return " ".join(text.split())[:LONGEST_NAME].strip()
 
 
 def set_trap(person: Visitor) -> None:
-    """``pwned()`` leaves a trace, and dialogs are complaints."""
+    """Record calls of ``pwned()``, and treat dialogs as errors."""
     person.page.add_init_script(TRAP)
     person.page.on("dialog", lambda dialog: (person.complaints.append(dialog.message), dialog.dismiss()))
 
 
 def is_unharmed(page: Page) -> bool:
-    """Whether nothing ran, also when everything on the page has been pointed at and focused."""
+    """Return whether no script was injected, also after hovering over and focusing all elements of the page."""
     page.evaluate(
         """() => document.querySelectorAll("*").forEach((element) => {
           for (const type of ["mouseover", "pointerenter", "focus", "toggle"]) element.dispatchEvent(new Event(type));

@@ -30,7 +30,7 @@ def owner_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerPro
 
 
 def run_admin(server: ServerProcess, *words: str) -> Any:
-    """What an admin command prints as JSON."""
+    """Return the JSON output of an admin command."""
     done = run_docshare("admin", "--data", str(server.data_dir), *words, "--json", env=make_env(server.data_dir.parent))
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -47,7 +47,7 @@ def sign_in(page: Page, server: ServerProcess) -> None:
 
 @pytest.fixture
 def person(browser: Browser, owner_server: ServerProcess) -> Iterator[Visitor]:
-    """The owner at a desk, signed in, who must have met nothing odd by the end of the test."""
+    """Yield the signed-in owner on a desktop; the test fails if the browser reports an error."""
     with visitor(browser, permissions=["clipboard-read", "clipboard-write"]) as found:
         sign_in(found.page, owner_server)
         yield found
@@ -216,7 +216,7 @@ def test_every_page_is_accessible_and_fits_the_window(
 
 
 def assert_fits(page: Page) -> None:
-    """The page has no serious fault and cannot be scrolled sideways."""
+    """Assert that the page has no serious violation and does not scroll horizontally."""
     assert find_serious_violations(page) == []
     wide = "document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth"
     assert page.evaluate(wide) <= 0, page.url

@@ -48,7 +48,7 @@ class OwnerFilePages:
 
     @contextmanager
     def open_page(self, browser: Browser, tail: str = "", **options: Any) -> Iterator[Page]:
-        """A page of the file in the owner's browser, which must have met nothing odd by the end."""
+        """Yield a page of the file in the owner's browser; the test fails if the browser reports an error."""
         with visitor(browser, **options) as person:
             person.context.add_cookies([{"name": COOKIE, "value": self.cookie, "url": self.url}])
             person.page.goto(self.page_url(tail))
@@ -94,7 +94,7 @@ def save_screenshot(page: Page, name: str) -> None:
 
 
 def is_within_window(page: Page) -> bool:
-    """Whether nothing stands out of the window sideways."""
+    """Return whether nothing overflows the window horizontally."""
     width: int = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     return width == 0
 
@@ -258,7 +258,7 @@ def test_every_form_is_there_without_scripts(browser: Browser, owner_file_pages:
 
 
 def is_inside(page: Page, selector: str, frame: str) -> bool:
-    """Whether the element is wholly within the frame around it, which may be moved sideways."""
+    """Return whether the element is completely inside its container, which may scroll horizontally."""
     within: bool = page.evaluate(
         """([selector, frame]) => {
           const [it, around] = [selector, frame].map((name) => document.querySelector(name).getBoundingClientRect());

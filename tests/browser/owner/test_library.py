@@ -37,7 +37,7 @@ _DROP = """([where, files]) => {
 
 @pytest.fixture(scope="module")
 def owner_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    """A server whose owner is on Pro."""
+    """Yield a server whose owner is on Pro."""
     folder: Path = tmp_path_factory.mktemp("office")
     with run_server(folder, DOCSHARE_TRUSTED_PROXIES="127.0.0.1/32", DOCSHARE_RATE_LIMIT="100000") as running:
         yield running
@@ -45,7 +45,7 @@ def owner_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerPro
 
 @pytest.fixture
 def free_server(tmp_path: Path) -> Iterator[ServerProcess]:
-    """A server whose owner is on Free, and who has nothing yet."""
+    """Yield a server whose owner is on Free and has no files yet."""
     with run_server(tmp_path, tier="free", DOCSHARE_TRUSTED_PROXIES="127.0.0.1/32") as running:
         yield running
 
@@ -91,7 +91,7 @@ def make_payload(name: str, content: bytes | None = None) -> dict[str, Any]:
 
 
 def upload_line(page: Page, name: str) -> Any:
-    """The line of the upload of the file ``name``."""
+    """Return the line of the upload of the file ``name``."""
     return page.locator("#uploads li").filter(has_text=name)
 
 
@@ -263,7 +263,7 @@ def test_without_scripts_the_list_works_and_says_how_to_share(browser: Browser, 
 
 
 def page_and_window_width(page: Page) -> tuple[int, int]:
-    """How wide the page is, and how wide its window."""
+    """Return the widths of the page and of its window."""
     whole, window = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
     return whole, window
 

@@ -77,7 +77,9 @@ def test_a_word_that_newcomers_try_leads_to_the_command(shell: Shell, word: str,
     assert shell(*meant.split(), "--help").code == 0
 
 
-@pytest.mark.parametrize(("word", "told"), [("nginx", "Topics that mention it: proxy."), ("x1y2", "Topics: apply, ")])
+@pytest.mark.parametrize(
+    ("word", "told"), [("nginx", "Topics that mention it: cluster, proxy."), ("x1y2", "Topics: apply, ")]
+)
 def test_help_for_a_word_that_is_no_topic_names_those_that_speak_of_it(shell: Shell, word: str, told: str) -> None:
     done = shell("help", word)
     assert (done.code, told in done.err) == (2, True)

@@ -157,6 +157,7 @@ COMMANDS: dict[str, CommandCase] = {
     "admin backup": CommandCase("order", "admin backup {out}"),
     "admin restore": CommandCase("order", "admin restore {out}"),
     "admin check": CommandCase("order", "admin check --repair"),
+    "admin move": CommandCase("order", "admin move --to-data {out}"),
     "admin account create": CommandCase("order", "admin account create ada@example.com --tier basic"),
     "admin account list": CommandCase("inspect", "admin account list"),
     "admin account set-tier": CommandCase("order", "admin account set-tier pia@example.com free"),

@@ -21,7 +21,7 @@ import yaml
 from docshare.contract.signing import sign
 from docshare.server.api.early_verdict import make_judge
 from docshare.server.api.problems import build_error_refusal
-from docshare.server.http.listener import make_server
+from docshare.server.http.listener import bind_sockets, make_server
 from docshare.server.http.verdicts import RequestHead, Verdict
 from docshare.server.pdf.engine import PdfEngine
 from tests.support.cast import World, close_world, make_runtime, make_world
@@ -327,8 +327,7 @@ def _serve_before_instance(towns: list[PopulatedInstance]) -> Iterator[str]:
 
     server = make_server(
         lambda environ, start_response: _answer_request(towns[0], environ, start_response),
-        "127.0.0.1",
-        0,
+        bind_sockets("127.0.0.1", 0),
         judge=judge,
         parts=lambda: towns[0].world.rt.blobs.create_partial(),
         draw_error=lambda status, path, detail: build_error_refusal(towns[0].world.rt, status, path, detail),

@@ -3,10 +3,12 @@ they need. By module set, so that no busy machine can change the answer; what th
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -37,6 +39,36 @@ for line in lines:
     found.append([code, sorted(sys.modules.keys() - known)])
     known |= sys.modules.keys()
 json.dump(found, out)
+"""
+
+
+OWN = {
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in (ROOT / "docshare").rglob("*.py")
+}
+
+# A process for each line: all modules that it loads.
+WALK_APART = """
+import json, os, sys
+lines = json.load(sys.stdin)
+known = set(sys.modules)
+for line in lines:
+    reader, writer = os.pipe()
+    if os.fork() == 0:
+        null = os.open(os.devnull, os.O_RDWR)
+        for stream in range(3):
+            os.dup2(null, stream)
+        for module in [name for name in sys.modules if name.startswith("json")]:
+            del sys.modules[module]
+        from docshare.__main__ import main
+        sys.argv = ["docshare", *line]
+        main()
+        os.write(writer, " ".join(name for name, found in sys.modules.items() if found is not None).encode())
+        os._exit(0)
+    os.close(writer)
+    with open(reader) as pipe:
+        print(pipe.read(), flush=True)
+    os.wait()
 """
 
 
@@ -85,3 +117,42 @@ def test_every_command_that_asks_a_server_loads_requests_and_nothing_else_heavy(
     assert {
         path: extra for path, (_, modules) in found.items() if (extra := find_forbidden(modules, HEAVY - NETWORK))
     } == {path: {"pypdfium2", "PIL"} for path in RENDERING_COMMANDS}
+
+
+def list_imports_inside_functions(path: Path) -> Iterator[tuple[int, set[str]]]:
+    """Line and modules of each import inside a function, of docshare's own modules or of the standard library."""
+    functions = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.FunctionDef)]
+    for node in (node for function in functions for node in function.body):
+        if isinstance(node, ast.Import):
+            names = {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names = {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)} & {node.module, *OWN}
+        else:
+            continue
+        first = min(names, key=len)
+        if not first.startswith("docshare.server") and first.split(".")[0] in sys.stdlib_module_names | {"docshare"}:
+            yield node.lineno, names
+
+
+def test_an_import_inside_a_function_spares_a_start_a_module(instance: PopulatedInstance, env: dict[str, str]) -> None:
+    """A module that neither help nor a command without a server loads imports what it uses at its top."""
+    offline = [instance.split_line(leaf.line) for leaf in COMMANDS.values() if leaf.kind == "offline"]
+    lines = [["--help"], *([*path.split(), "--help"] for path in COMMANDS), *offline]
+    done = subprocess.run(
+        [sys.executable, "-c", WALK_APART],
+        input=json.dumps(lines),
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+    starts = [set(line.split()) for line in done.stdout.splitlines()]
+    assert len(starts) == len(lines), done.stderr
+    useless = [
+        f"{name}:{line}"
+        for name, path in OWN.items()
+        if name.startswith("docshare.cli.")
+        for line, wanted in list_imports_inside_functions(path)
+        if not any(name in start and not wanted <= start for start in starts)
+    ]
+    assert useless == []

@@ -14,7 +14,7 @@ from tests.cli.tree.command_table import COMMANDS, CommandCase
 from tests.cli.tree.instance import PopulatedInstance
 from tests.support.shell import Shell
 
-SEPARATELY_TESTED = ("dashboard", "trigger", "admin backup", "admin restore", "admin check")  # have tests of their own
+SEPARATELY_TESTED = ("dashboard", "trigger", "admin backup", "admin restore", "admin move", "admin check")
 CHANGES = {path: leaf for path, leaf in COMMANDS.items() if leaf.kind == "change" and leaf.operations}
 WRITES = {path: leaf for path, leaf in COMMANDS.items() if leaf.kind == "write"}
 ORDER_COMMANDS = {

@@ -10,18 +10,18 @@ from tests.support.instance_backup import Operator, populate_instance
 
 @pytest.fixture
 def operator(world: World, tmp_path: Path) -> Operator:
-    """Who looks after the instance of ``world``."""
+    """Return the operator of the instance of ``world``."""
     return Operator(world, tmp_path)
 
 
 @pytest.fixture
 def populated_operator(operator: Operator) -> Operator:
-    """The operator of an instance with something of each kind."""
+    """Return the operator of an instance with something of each kind."""
     populate_instance(operator)
     return operator
 
 
 @pytest.fixture
 def own_backup(populated_operator: Operator) -> Path:
-    """A backup of the operator's own instance."""
+    """Return a backup of the operator's own instance."""
     return populated_operator.make_backup()

@@ -18,7 +18,7 @@ import pytest
 from docshare.server.backup import making, reading
 from docshare.server.backup.archive import TarSink
 from docshare.server.services.files import purge
-from docshare.server.store.blobs import BACKUP_LOCK
+from docshare.server.store.blobs import BACKUP_LOCK, REMOVAL_JOB
 from docshare.server.store.lock import DirectoryLock
 from docshare.server.workers.jobs import JOBS, run_job
 from tests.api import webhooks
@@ -65,7 +65,7 @@ def test_the_result_names_the_digest_of_the_manifest_and_counts(operator: Operat
 
 
 def get_content(world: World, made: dict[str, Any]) -> bytes:
-    """The document of Pia's file, as she downloads it."""
+    """Return the document of Pia's file, as she downloads it."""
     with world.pia.get(f"/api/v1/files/{made['uuid']}/content") as answer:
         return answer.data
 
@@ -145,7 +145,7 @@ def test_a_document_destroyed_meanwhile_is_saved_as_it_was_and_then_goes(operato
     assert destroyed == [True], "it was removed under the backup"
     assert world.pia.get(f"/api/v1/files/{made['uuid']}").status_code == 404
     assert (found.manifest.damaged, len(found.manifest.blobs)) == ({}, 1)
-    run_job(world.rt, next(job for job in JOBS if job.name == "destroy what a backup held"))
+    run_job(world.rt, next(job for job in JOBS if job.name == REMOVAL_JOB))
     assert not world.rt.blobs.exists(blob)
     assert operator.run_admin("restore", path, "--verify-only").code == 0
 
@@ -157,8 +157,8 @@ def test_a_start_beside_a_backup_removes_nothing_that_it_reads(operator: Operato
     key = blobs.store(part)
     with DirectoryLock(operator.data, BACKUP_LOCK):
         assert blobs.sweep([]).orphans == 0
-        assert (blobs.exists(key), blobs.delete_postponed()) == (True, 0)
-    assert (blobs.delete_postponed(), blobs.exists(key)) == (1, False)
+        assert blobs.exists(key)
+    assert (blobs.sweep([]).orphans, blobs.exists(key)) == (1, False)
 
 
 def test_backups_taken_while_people_write_are_each_whole(operator: Operator, tmp_path: Path) -> None:

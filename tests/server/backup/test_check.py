@@ -23,7 +23,7 @@ Harm = Callable[[World, Path], object]
 
 @pytest.fixture
 def uploaded_file(operator: Operator) -> dict[str, Any]:
-    """A file of Pia's, and a webhook, in an instance that is whole."""
+    """Return a file of Pia's, and a webhook, in an intact instance."""
     return populate_instance(operator)
 
 

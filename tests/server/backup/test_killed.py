@@ -18,14 +18,14 @@ from tests.support.instance_backup import Operator
 from tests.support.pdfs import simple_pdf
 from tests.support.server_process import COMMAND, make_env
 
-DECISION, MOVES = 3, 16  # names that a restore of `own` moves before it is decided, and in all
+DECISION, MOVES = 3, 17  # names that a restore of `own` moves before it is decided, and in all
 
 
 class BackupKill(BaseException):
     """The process ends here."""
 
 
-@pytest.mark.parametrize("step", [0, DECISION, DECISION + 1, 5, 8, 9, 12, 14, 15, MOVES])
+@pytest.mark.parametrize("step", [0, DECISION, DECISION + 1, 5, 8, 9, 12, 14, 16, MOVES])
 def test_a_restore_that_dies_leaves_the_old_instance_or_the_new_one(
     operator: Operator, own_backup: Path, monkeypatch: pytest.MonkeyPatch, step: int
 ) -> None:

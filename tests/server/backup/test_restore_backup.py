@@ -39,7 +39,7 @@ BLOB_PATH = f"blobs/{BLOB[:2]}/{BLOB}"
 
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory: pytest.TempPathFactory, engine: PdfEngine) -> bytes:
-    """A backup with a member of each kind, made once for all who only read it."""
+    """Return a backup with a member of each kind, created once for all tests that only read it."""
     place, clock = tmp_path_factory.mktemp("archive"), FakeClock()
     operator = Operator(make_world(make_runtime(place / "data", clock, engine), clock), place)
     populate_instance(operator)
@@ -50,13 +50,13 @@ def archive(tmp_path_factory: pytest.TempPathFactory, engine: PdfEngine) -> byte
 
 @pytest.fixture
 def admin_shell(tmp_path: Path) -> AdminShell:
-    """Somebody with no instance yet."""
+    """Return the shell of an operator without an instance."""
     return AdminShell(tmp_path / "data", tmp_path)
 
 
 @pytest.fixture
 def backup_path(archive: bytes, tmp_path: Path) -> Path:
-    """The backup of an instance elsewhere."""
+    """Return the backup of another instance."""
     path = tmp_path / "given.tar"
     path.write_bytes(archive)
     return path
@@ -227,7 +227,7 @@ def test_another_backup_than_the_one_that_is_meant_is_refused(admin_shell: Admin
 @pytest.mark.parametrize("option", ["--verify-only", "--dry-run"])
 def test_looking_puts_nothing_back(admin_shell: AdminShell, backup_path: Path, option: str) -> None:
     done = admin_shell.run_admin("restore", backup_path, option, "--json", data=admin_shell.place / "new")
-    assert (done.code, done.json["files"], done.json["schema"]) == (0, 1, 10)
+    assert (done.code, done.json["files"], done.json["schema"]) == (0, 1, 12)
     assert not (admin_shell.place / "new").exists()
 
 

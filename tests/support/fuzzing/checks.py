@@ -9,7 +9,7 @@ import schemathesis
 
 @schemathesis.check
 def status_is_named(ctx: Any, response: Any, case: Any) -> None:
-    """Every status that an operation answers with has a line of its own. Other methods of its path are no operation."""
+    """Check that the description lists the status of the response. Other methods of the path are not operations."""
     if case.method != case.operation.method.upper():
         return
     named = case.operation.definition.raw["responses"]
@@ -18,7 +18,7 @@ def status_is_named(ctx: Any, response: Any, case: Any) -> None:
 
 @schemathesis.check
 def keys_are_described(ctx: Any, response: Any, case: Any) -> None:
-    """An answer may grow by keys that old clients do not know; what is sent today is described today."""
+    """Check that all keys of the response are described; newer keys may be added with their description."""
     document = case.operation.schema.raw_schema
     responses = case.operation.definition.raw["responses"]
     answer = _resolve_reference(responses.get(str(response.status_code), {}), document)
@@ -29,7 +29,7 @@ def keys_are_described(ctx: Any, response: Any, case: Any) -> None:
 
 
 def _find_undescribed(value: Any, schema: dict[str, Any], document: dict[str, Any], place: str = "") -> Iterator[str]:
-    """Where ``value`` has keys that ``schema`` says nothing of."""
+    """Return the places where ``value`` has keys that ``schema`` does not describe."""
     parts = [*_list_schemas(schema, document)]
     if isinstance(value, list):
         inside = {"anyOf": [part["items"] for part in parts if "items" in part]}
@@ -45,13 +45,13 @@ def _find_undescribed(value: Any, schema: dict[str, Any], document: dict[str, An
 
 
 def _allows_any_key(part: dict[str, Any]) -> bool:
-    """Whether anything may stand in such an object: where the description says so, or says nothing at all."""
+    """Return whether an object may have any key: if the description allows it, or says nothing about it."""
     silent = part.keys().isdisjoint(("properties", "allOf", "anyOf", "oneOf"))
     return bool(part.get("additionalProperties", silent))
 
 
 def _list_schemas(schema: dict[str, Any], document: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The schema and all those that it is composed of."""
+    """Yield the schema and all those that it is composed of."""
     schema = _resolve_reference(schema, document)
     yield schema
     for word in ("allOf", "anyOf", "oneOf"):
@@ -60,7 +60,7 @@ def _list_schemas(schema: dict[str, Any], document: dict[str, Any]) -> Iterator[
 
 
 def _resolve_reference(part: dict[str, Any], document: dict[str, Any]) -> dict[str, Any]:
-    """``part``, or what it refers to."""
+    """Return ``part``, or what it refers to."""
     while "$ref" in part:
         found: Any = document
         for word in part["$ref"].removeprefix("#/").split("/"):

@@ -45,7 +45,7 @@ class FuzzInstance:
 
 @contextmanager
 def open_fuzz_instance(cert: Path, make: Callable[..., World]) -> Iterator[FuzzInstance]:
-    """A running instance; ``cert`` vouches for the hosts around it."""
+    """Yield a running instance; ``cert`` vouches for the hosts around it."""
     settings: dict[str, Any] = {"anonymous_uploads": True, "webhook_allow": LOOPBACK_NETWORKS}
     with open_design_tool(
         cert, make, rate_limit=AMPLE_LIMIT, address_limit=AMPLE_LIMIT, design_rate=AMPLE_LIMIT, **settings

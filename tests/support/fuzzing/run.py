@@ -37,7 +37,7 @@ def run_schemathesis(stage: FuzzInstance, plan: str, folder: Path, *args: str) -
 
 
 def _format_dictionaries(part: FuzzAccount) -> str:
-    """The part of the config that lets schemathesis use what the account knows, most of the time."""
+    """Return the part of the config that makes schemathesis use existing ids of the account most of the time."""
     lines = [f"[dictionaries.{name}]\nvalues = {json.dumps(values)}" for name, values in part.known_values.items()]
     for pattern, places in PARAMETERS.items():
         lines.append(f'[[operations]]\ninclude-path-regex = "{pattern}"')

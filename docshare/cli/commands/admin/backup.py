@@ -2,20 +2,23 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
 
 from docshare.cli.commands.admin.instance import (
+    load_config_of,
     make_progress_callback,
+    open_external_blobs,
     report_damage,
     require_instance,
+    snapshot_database,
     summarize_manifest,
     translate_backup_errors,
 )
-from docshare.cli.framework.admin_channel import Data
+from docshare.cli.framework.admin_channel import Data, translate_data_errors
 from docshare.cli.framework.app import App
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.dry_run import DryRun, preview_changes
@@ -23,8 +26,8 @@ from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.output import Column, Spec
 
 if TYPE_CHECKING:
-    from docshare.server.backup.archive import Sink
-    from docshare.server.backup.making import BackupResult
+    from docshare.server.backup.archive import Progress, Sink
+    from docshare.server.backup.making import BackupResult, ExternalParts
 
 app = App()
 
@@ -199,15 +202,53 @@ def _write_backup(ctx: Context, directory: Path, sink: "Sink", staging: Path, *,
 
     with progress.show_progress(ctx, "backup", 1) as bar:
         return make_backup(
-            directory, sink, staging, now=ctx.now(), with_key=with_key, progress=make_progress_callback(bar)
+            directory,
+            sink,
+            staging,
+            now=ctx.now(),
+            with_key=with_key,
+            progress=make_progress_callback(bar),
+            external=_find_external_parts(directory),
         )
+
+
+def _find_external_parts(directory: Path) -> "ExternalParts | None":
+    """Return the parts of the instance that are not in its data directory, or None."""
+    from docshare.server.backup.making import ExternalParts, hold_removals
+    from docshare.server.backup.moving import export_database
+    from docshare.server.runtime import open_store
+
+    config = load_config_of(directory)
+    if config.database_url is None and config.storage is None:
+        return None
+
+    def copy(path: Path, report: "Progress") -> None:
+        with translate_data_errors(directory):
+            export_database(config, path)
+        report(path.stat().st_size)
+
+    @contextmanager
+    def hold() -> Iterator[None]:
+        with translate_data_errors(directory), closing(open_store(config)) as store, hold_removals(store):
+            yield
+
+    shared = config.database_url is not None
+    return ExternalParts(
+        copy if shared else None,
+        hold if shared else nullcontext,
+        config.vault_path,
+        open_external_blobs(config),
+    )
 
 
 def _preview_backup(ctx: Context, directory: Path, out: str) -> ExitCode:
     from docshare.server.backup import reading
 
-    with translate_backup_errors(directory), reading.open_database(directory / "docshare.db") as database:
-        rows = list(reading.list_rows(database))
-        size = reading.database_size(directory / "docshare.db") + sum(row.size for row in rows)
+    with (
+        translate_backup_errors(directory),
+        snapshot_database(directory) as path,
+        reading.open_database(path) as database,
+    ):
+        size = reading.database_size(path) + sum(row.size for row in reading.list_rows(database))
         values = {"files": reading.count_tables(database)["files"], "bytes": size}
     return preview_changes(ctx, ("WRITE", Path(out), values))

@@ -6,16 +6,19 @@ from typing import Annotated, Any
 import typer
 
 from docshare.cli.commands.admin.instance import (
+    load_config_of,
     lock_data_dir,
     make_progress_callback,
+    open_external_blobs,
     require_instance,
+    snapshot_database,
     translate_backup_errors,
 )
 from docshare.cli.framework.admin_channel import Data
 from docshare.cli.framework.app import App
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.dry_run import DryRun
-from docshare.cli.framework.exits import ExitCode
+from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.output import Column, Spec
 
 app = App()
@@ -62,6 +65,11 @@ def check(
 
     ctx = current_context()
     directory = require_instance(context, data)
+    config = load_config_of(directory)
+    if repair and config.database_url is not None:
+        raise Stop(ExitCode.USAGE, "--repair needs a SQLite database; this one is on a PostgreSQL server")
+    if repair and config.storage is not None:
+        raise Stop(ExitCode.USAGE, "--repair needs documents in the data directory; these are in DOCSHARE_STORAGE_URL")
     done = []
     with translate_backup_errors(directory):
         if repair and not dry_run:
@@ -69,9 +77,11 @@ def check(
 
             with lock_data_dir(directory):
                 done = mend(directory, now=ctx.now())
-        with progress.show_progress(ctx, "check", 1) as bar:
+        with snapshot_database(directory) as database, progress.show_progress(ctx, "check", 1) as bar:
             run = InstanceCheck(
                 directory,
+                external=(database, config.vault_path),
+                blobs=open_external_blobs(config),
                 now=ctx.now(),
                 serving=is_locked(directory / "lock"),
                 hashes=not quick,

@@ -60,8 +60,8 @@ def client_create(
     """
     # URIs contain no spaces, so a space can separate them.
     uris = " ".join(redirect_uris)
-    wish = {"name": name, "redirect-uris": uris, "public": "yes" if public else "no"}
-    return run_change(context, data, dry_run, _NEW_CLIENT, "client create", **wish)
+    arguments = {"name": name, "redirect-uris": uris, "public": "yes" if public else "no"}
+    return run_change(context, data, dry_run, _NEW_CLIENT, "client create", **arguments)
 
 
 @app.command("list", spec=_CLIENT)

@@ -68,8 +68,8 @@ def add(
     """
     if (link is None) == (audio is None):
         raise Stop(ExitCode.USAGE, "either --link or --audio is required")
-    wish = {"page": str(page), "rect": rect, "label": label, "link": link, "audio": audio}
-    return run_change(context, data, dry_run, _HOTSPOT, "hotspot add", file=_meant(context, data, file), **wish)
+    arguments = {"page": str(page), "rect": rect, "label": label, "link": link, "audio": audio}
+    return run_change(context, data, dry_run, _HOTSPOT, "hotspot add", file=_meant(context, data, file), **arguments)
 
 
 @app.command("list", spec=_HOTSPOT)

@@ -12,12 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from docshare.cli.framework.admin_channel import require_data, resolve_data_dir
-from docshare.cli.framework.context import Context, current_context
+from docshare.cli.framework.admin_channel import (
+    load_admin_config,
+    require_data,
+    resolve_data_dir,
+    translate_data_errors,
+)
+from docshare.cli.framework.context import Context
 from docshare.cli.framework.exits import ExitCode, Stop
 
 if TYPE_CHECKING:
     from docshare.server.backup.manifest import Manifest
+    from docshare.server.config import Config
+    from docshare.server.store.blobs import BlobStore
 
 
 def require_instance(context: typer.Context, data: Path | None) -> Path:
@@ -30,15 +37,40 @@ def require_instance(context: typer.Context, data: Path | None) -> Path:
         raise Stop(
             ExitCode.CONFLICT, f"a restore of {directory} was interrupted", hint="Run docshare serve to finish it."
         )
-    if current_context().env.get("DOCSHARE_DATABASE_URL"):
-        raise Stop(
-            ExitCode.USAGE,
-            f"the database of {directory} is on a PostgreSQL server",
-            hint="Save it with pg_dump, and copy the folder blobs and the file vault.key.",
-        )
-    if not (directory / "docshare.db").exists():
+    if load_config_of(directory).database_url is None and not (directory / "docshare.db").exists():
         raise Stop(ExitCode.USAGE, f"{directory} has no database", hint="Run docshare serve to create one.")
     return directory
+
+
+def load_config_of(directory: Path) -> "Config":
+    """Return the configuration of the instance. Raise Stop (2) if it is wrong."""
+    with translate_data_errors(directory):
+        return load_admin_config(directory)
+
+
+def open_external_blobs(config: "Config") -> "BlobStore | None":
+    """Return the store of the bytes of an instance, None if they are in its data directory."""
+    from docshare.server.runtime import open_blobs
+
+    return None if config.storage is None else open_blobs(config)
+
+
+@contextmanager
+def snapshot_database(directory: Path) -> Iterator[Path]:
+    """Yield the path of the SQLite database of an instance, or of a temporary copy of one that is in PostgreSQL."""
+    import tempfile
+
+    from docshare.server.backup.moving import export_database
+
+    config = load_config_of(directory)
+    if config.database_url is None:
+        yield directory / "docshare.db"
+        return
+    with tempfile.TemporaryDirectory(prefix="snapshot-", dir=directory) as folder:
+        path = Path(folder) / "docshare.db"
+        with translate_data_errors(directory):
+            export_database(config, path)
+        yield path
 
 
 @contextmanager
@@ -75,10 +107,15 @@ def translate_backup_errors(directory: Path | None) -> Iterator[None]:
 
     from docshare.server.backup.manifest import InvalidBackup
     from docshare.server.backup.restoring import NotEnoughSpace
+    from docshare.server.http import faults
+    from docshare.server.store.blobs import StorageUnreachableError
     from docshare.server.store.lock import AlreadyLocked
 
     try:
         yield
+    except StorageUnreachableError as error:
+        fault = faults.STORAGE_UNREACHABLE
+        raise Stop(ExitCode.UNREACHABLE, f"{fault.log}: {error}", hint=fault.hint) from None
     except InvalidBackup as error:
         raise Stop(ExitCode.CHECK_FAILED, f"the backup cannot be used: {error}", hint="Nothing was changed.") from None
     except AlreadyLocked:

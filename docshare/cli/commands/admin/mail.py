@@ -107,7 +107,7 @@ def invite(
       docshare admin invite aB3dE5fG7hJ9 ann@example.com --name "Ann Lee"
     """
     ctx = current_context()
-    wish = {"email": email, "name": name, "mail": "yes" if mail else "no"}
+    arguments = {"email": email, "name": name, "mail": "yes" if mail else "no"}
     return run_change(
         context,
         data,
@@ -115,5 +115,5 @@ def invite(
         INVITE,
         "invite",
         file=resolve_operator_file(ctx, file, resolve_data_dir(context, data)),
-        **wish,
+        **arguments,
     )

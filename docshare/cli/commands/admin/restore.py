@@ -73,6 +73,12 @@ def restore(
     ctx = current_context()
     directory = resolve_data_dir(context, data)
     where: dict[str, Any] = {}
+    if not verify_only and ctx.env.get("DOCSHARE_DATABASE_URL"):
+        raise Stop(
+            ExitCode.USAGE,
+            "a backup is restored into a folder, and DOCSHARE_DATABASE_URL is set",
+            hint="Restore without it, then: docshare admin move --to-database URL",
+        )
     with translate_backup_errors(directory), _open_source(ctx, source) as found:
         if not (verify_only or dry_run):
             _require_replaceable(ctx, directory, typed)

@@ -1,5 +1,6 @@
 """``docshare api``: send any request to the current server, for operations without a command."""
 
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -11,6 +12,7 @@ from docshare.cli.framework.app import App
 from docshare.cli.framework.clients import is_secret_name, make_anonymous_client
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.dry_run import DryRunSend
+from docshare.cli.framework.errors import is_json_wanted
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.output import Spec, format_json
 from docshare.cli.terminal.text import clean
@@ -187,8 +189,6 @@ def _is_reshaped(ctx: Context) -> bool:
 
 
 def _parse_json(body: bytes, kind: str) -> Any:
-    import json
-
     try:
         return json.loads(body)
     except (ValueError, RecursionError):
@@ -245,8 +245,6 @@ def _render_head(status: int, headers: Mapping[str, str]) -> Iterator[str]:
 
 def _print_refusal(ctx: Context, refusal: Refused, include: bool, place: str) -> None:
     """Print an error response unchanged. The caller then reports the error as for every command."""
-    from docshare.cli.framework.errors import is_json_wanted
-
     if include:
         _print_head(ctx, refusal.status, refusal.headers)
     kind = _find_header(refusal.headers, "content-type").lower()

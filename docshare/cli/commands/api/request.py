@@ -16,6 +16,10 @@ from docshare.cli.framework.dry_run import HIDDEN, format_json
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.inputs import STDIN, read_bytes
 from docshare.client.address import parse_address, parse_origin
+from docshare.client.body import MultipartFile
+from docshare.client.form_body import FormBody
+from docshare.client.json_body import JsonBody
+from docshare.client.raw import RawBody
 
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
@@ -67,24 +71,16 @@ class ApiRequest:
     def open_body(self, held: ExitStack) -> "MultipartFile | WholeBody | None":
         """Return the body; ``held`` closes its file. Raise Stop (2) if the file cannot be read."""
         if self.values is not None:
-            from docshare.client.json_body import JsonBody
-
             return JsonBody(self.values)
         if self.raw is not None:
-            from docshare.client.raw import RawBody
-
             return RawBody(self.raw, "application/json")
         if self.form is None:
             return None
         if self.file is None:
-            from docshare.client.form_body import FormBody
-
             return FormBody(self.form)
         return self._open_multipart(held)
 
     def _open_multipart(self, held: ExitStack) -> "MultipartFile":
-        from docshare.client.body import MultipartFile
-
         part, path = self.file or ("", "")
         try:
             source = held.enter_context(io.FileIO(path, "rb"))

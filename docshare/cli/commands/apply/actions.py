@@ -67,9 +67,9 @@ class Action(NamedTuple):
     def row(self, *, done: bool) -> Row:
         """Return the action as a row for programs."""
         changes = {change.key: {"from": change.old, "to": change.new} for change in self.changes}
-        told: Row = {"action": self.verb, "kind": self.kind, "name": self.name}
-        told |= {"file": self.file} if self.file else {}
-        return told | ({"changes": changes} if changes else {}) | {"done": done}
+        row: Row = {"action": self.verb, "kind": self.kind, "name": self.name}
+        row |= {"file": self.file} if self.file else {}
+        return row | ({"changes": changes} if changes else {}) | {"done": done}
 
 
 class Executor:
@@ -82,43 +82,49 @@ class Executor:
 
     # --- files -----------------------------------------------------------------------------------------------------
 
-    def upload(self, wish: DesiredFile, target: FileTarget) -> Row:
+    def upload(self, desired: DesiredFile, target: FileTarget) -> Row:
         """Upload a document."""
-        made = upload_with_progress(self._ctx, self._client, wish.item)
+        made = upload_with_progress(self._ctx, self._client, desired.item)
         # Recorded before anything else can fail, so that the next run continues with this file instead of a new one.
-        self._state.files[wish.key] = {"uuid": made["uuid"], "sha256": wish.digest, "contentVersion": 1}
+        self._state.files[desired.key] = {"uuid": made["uuid"], "sha256": desired.digest, "contentVersion": 1}
         self._state.save()
         target.row = self._client.files.show(str(made["uuid"]))
-        self.record_file(wish, target)
+        self.record_file(desired, target)
         return {"uuid": target.uuid, "url": require_share_link(made)}
 
-    def replace(self, wish: DesiredFile, target: FileTarget) -> Row:
+    def replace(self, desired: DesiredFile, target: FileTarget) -> Row:
         """Replace the document behind the link of a file."""
-        done = replace_with_progress(self._ctx, self._client, target.uuid, wish.item, keep_anchors=wish.keep_anchors)
-        self._state.get_entry(wish.key).update(sha256=wish.digest, contentVersion=done.get("contentVersion"))
+        done = replace_with_progress(
+            self._ctx, self._client, target.uuid, desired.item, keep_anchors=desired.keep_anchors
+        )
+        self._state.get_entry(desired.key).update(sha256=desired.digest, contentVersion=done.get("contentVersion"))
         return {"uuid": target.uuid, **({"url": target.row["shareUrl"]} if "shareUrl" in target.row else {})}
 
     def record_file(
-        self, wish: DesiredFile, target: FileTarget, links: Mapping[str, str] | None = None, settled: Sequence[str] = ()
+        self,
+        desired: DesiredFile,
+        target: FileTarget,
+        links: Mapping[str, str] | None = None,
+        settled: Sequence[str] = (),
     ) -> None:
         """Record which file this is, and its known variants (``links``: UUIDs by label).
 
         ``settled``: settings that are back at their defaults.
         """
-        entry = self._state.get_entry(wish.key)
+        entry = self._state.get_entry(desired.key)
         if entry.get("uuid") != target.uuid:
-            self._state.files[wish.key] = entry = {}
+            self._state.files[desired.key] = entry = {}
         entry["uuid"] = target.uuid
         if target.row.get("createdAt") is not None:
             entry["createdAt"] = target.row["createdAt"]
-        entry["settings"] = sorted({*entry.get("settings", []), *wish.set_keys} - set(settled))
+        entry["settings"] = sorted({*entry.get("settings", []), *desired.set_keys} - set(settled))
         if links:
             entry["variants"] = {**entry.get("variants", {}), **links}
 
-    def write_settings(self, wish: DesiredFile, target: FileTarget, gone: Sequence[str]) -> Row:
+    def write_settings(self, desired: DesiredFile, target: FileTarget, gone: Sequence[str]) -> Row:
         """Write the settings that differ."""
-        entry = self._state.get_entry(wish.key)
-        body = build_settings_body(wish, target.row, entry, self._ctx.now(), gone)
+        entry = self._state.get_entry(desired.key)
+        body = build_settings_body(desired, target.row, entry, self._ctx.now(), gone)
         if body:
             try:
                 self._client.settings.write(target.uuid, body)
@@ -129,11 +135,11 @@ class Executor:
                 *describe_mismatches(after, body),
                 *filter(None, [describe_ineffective_domains(body, after)]),
             ):
-                self._ctx.warn(f"{wish.key}: {warning}")
+                self._ctx.warn(f"{desired.key}: {warning}")
             target.row = after
         entry["settings"] = sorted(set(entry.get("settings", [])) - set(gone))
-        if wish.password:
-            entry["password"] = hash_password(wish.password)
+        if desired.password:
+            entry["password"] = hash_password(desired.password)
         elif body.get("password") == "":
             entry.pop("password", None)
         return {"uuid": target.uuid}
@@ -147,11 +153,11 @@ class Executor:
 
     # --- variants --------------------------------------------------------------------------------------------------
 
-    def create_variant(self, wish: DesiredVariant, target: FileTarget, known: Sequence[str]) -> Row:
+    def create_variant(self, desired: DesiredVariant, target: FileTarget, known: Sequence[str]) -> Row:
         """Create a link for a recipient. ``known``: UUIDs of the existing variants."""
-        made = self._client.variants.create(target.uuid, wish.label, wish.overrides, known=known)
-        self._state.get_entry(target.key).setdefault("variants", {})[wish.label] = made["uuid"]
-        if wish.revoked:
+        made = self._client.variants.create(target.uuid, desired.label, desired.overrides, known=known)
+        self._state.get_entry(target.key).setdefault("variants", {})[desired.label] = made["uuid"]
+        if desired.revoked:
             self._client.variants.update(target.uuid, str(made["uuid"]), {"revoked": True})
         return {"uuid": made["uuid"], **({"url": made["url"]} if "url" in made else {})}
 
@@ -170,20 +176,25 @@ class Executor:
     # --- webhooks --------------------------------------------------------------------------------------------------
 
     def create_webhook(
-        self, wish: DesiredWebhook, target: FileTarget | None, known: Sequence[str], old: str | None
+        self, desired: DesiredWebhook, target: FileTarget | None, known: Sequence[str], old: str | None
     ) -> Row:
         """Create a webhook and delete the ``old`` one that it replaces."""
         file = None if target is None else target.uuid
-        make = partial(self._client.webhooks.create, wish.url, wish.events, wish.format, file, known=known)
+        make = partial(self._client.webhooks.create, desired.url, desired.events, desired.format, file, known=known)
         webhook = (
-            make()["webhook"] if wish.secret_file is None else self._create_with_secret_file(make, wish.secret_file)
+            make()["webhook"]
+            if desired.secret_file is None
+            else self._create_with_secret_file(make, desired.secret_file)
         )
-        self._state.webhooks[wish.key] = str(webhook["uuid"])
+        self._state.webhooks[desired.key] = str(webhook["uuid"])
         self._state.save()
         if old is not None:
             with _ignore_missing():
                 self._client.webhooks.delete(old)
-        return {"uuid": webhook["uuid"], **({} if wish.secret_file is None else {"secretFile": str(wish.secret_file)})}
+        return {
+            "uuid": webhook["uuid"],
+            **({} if desired.secret_file is None else {"secretFile": str(desired.secret_file)}),
+        }
 
     def _create_with_secret_file(self, make: Callable[[], Row], path: Path) -> Row:
         """Create the webhook with ``make``, save its secret to ``path``, and return the webhook."""

@@ -156,8 +156,8 @@ def _run_actions(
 
 def _report_failure(ctx: Context, action: "Action", error: Exception) -> Mapping[str, Any]:
     failure = errors.describe(ctx, error)
-    told = f"{action.verb} {action.kind} {action.name}"
-    ctx.err(f"error: {told}: {failure.detail}", "error")
+    step = f"{action.verb} {action.kind} {action.name}"
+    ctx.err(f"error: {step}: {failure.detail}", "error")
     if failure.hint:
         ctx.err(f"hint: {failure.hint}", "dim")
     return {**action.row(done=False), "error": errors.build_error_object(ctx, failure)}

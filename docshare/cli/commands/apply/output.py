@@ -25,8 +25,8 @@ def render_action(row: Mapping[str, Any], context: "Context", screen: "Screen") 
     sign, role = _SIGNS[str(row["action"])]
     named = clean(f"{row['action']} {row['kind']} {row['name']}")
     place = f" of {clean(str(row['file']))}" if row.get("file") not in (None, row["name"]) else ""
-    told = ", ".join(filter(None, (_describe_change(context, *each) for each in row.get("changes", {}).items())))
-    yield screen.paint(role, f"{sign} {named}") + place + (f": {clean(told)}" if told else "")
+    changes = ", ".join(filter(None, (_describe_change(context, *each) for each in row.get("changes", {}).items())))
+    yield screen.paint(role, f"{sign} {named}") + place + (f": {clean(changes)}" if changes else "")
     if "url" in row:
         yield f"  {screen.paint('bold', clean(str(row['url'])))}"
 

@@ -13,6 +13,7 @@ from docshare.cli.commands.settings.kinds import SETTING_KINDS, validate_value
 from docshare.cli.commands.settings.overrides import Overrides, build_overrides
 from docshare.cli.commands.settings.values import is_duration, parse_time
 from docshare.cli.commands.webhooks.urls import check_format, check_url
+from docshare.cli.framework.connection import keep_secret
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.inputs import read_text
 from docshare.cli.framework.sources import Item, build_items, check_item, compute_digest
@@ -59,11 +60,13 @@ class _Parser:
             self._mistakes.add(line, f"the file must contain version: {_VERSION}")
         files = [self._parse_file(node) for node in self._mistakes.read_list(top.get("files"), "files")]
         whole = [each for each in files if each is not None]
-        self._reject_duplicates([(wish.key, wish.line) for wish in whole], "key", "Give one of them its own key.")
-        self._reject_duplicates([(wish.slug, wish.line) for wish in whole if wish.slug], "slug")
+        self._reject_duplicates(
+            [(desired.key, desired.line) for desired in whole], "key", "Give one of them its own key."
+        )
+        self._reject_duplicates([(desired.slug, desired.line) for desired in whole if desired.slug], "slug")
         hooks = [self._parse_webhook(node) for node in self._mistakes.read_list(top.get("webhooks"), "webhooks")]
         standing = [each for each in hooks if each is not None]
-        self._check_webhooks(standing, {wish.key for wish in whole} if len(whole) == len(files) else None)
+        self._check_webhooks(standing, {desired.key for desired in whole} if len(whole) == len(files) else None)
         return DesiredState(tuple(whole), tuple(standing))
 
     def _reject_duplicates(self, names: list[tuple[str, int]], what: str, hint: str = "") -> None:
@@ -73,38 +76,38 @@ class _Parser:
                 self._mistakes.add(line, f"the {what} {name!r} is already used in line {first[name]}", hint)
             first.setdefault(name, line)
 
-    def _require_text(self, told: Mapping[str, YamlNode] | None, key: str, line: int, what: str) -> str | None:
+    def _require_text(self, entries: Mapping[str, YamlNode] | None, key: str, line: int, what: str) -> str | None:
         """Return the text of a required key, or None after recording that it is missing."""
-        if told is not None and key not in told:
+        if entries is not None and key not in entries:
             self._mistakes.add(line, f"{what} requires a {key}")
-        return None if told is None else self._mistakes.read_text(told.get(key), key)
+        return None if entries is None else self._mistakes.read_text(entries.get(key), key)
 
     # --- files -----------------------------------------------------------------------------------------------------
 
     def _parse_file(self, node: YamlNode) -> DesiredFile | None:
-        told = self._mistakes.read_mapping(node, _FILE_KEYS, "a file")
-        path = self._require_text(told, "path", node.line, "a file")
-        if told is None or path is None:
+        entries = self._mistakes.read_mapping(node, _FILE_KEYS, "a file")
+        path = self._require_text(entries, "path", node.line, "a file")
+        if entries is None or path is None:
             return None
-        changes, lifetime, password = self._parse_settings(told.get("settings"))
+        changes, lifetime, password = self._parse_settings(entries.get("settings"))
         item, digest = self._inspect_document(
-            path, self._mistakes.read_text(told.get("name"), "name"), told["path"].line
+            path, self._mistakes.read_text(entries.get("name"), "name"), entries["path"].line
         )
-        uuid = self._mistakes.read_text(told.get("uuid"), "uuid")
+        uuid = self._mistakes.read_text(entries.get("uuid"), "uuid")
         if uuid is not None:
-            with self._mistakes.collect(told["uuid"].line):
+            with self._mistakes.collect(entries["uuid"].line):
                 uuid = fields.parse_uuid("uuid", uuid)
         return DesiredFile(
-            key=self._mistakes.read_text(told.get("key"), "key") or os.path.normpath(path),
+            key=self._mistakes.read_text(entries.get("key"), "key") or os.path.normpath(path),
             item=item,
             digest=digest,
             line=node.line,
             uuid=uuid,
-            keep_anchors=self._mistakes.read_boolean(told.get("keepAnchors"), "keepAnchors") or False,
+            keep_anchors=self._mistakes.read_boolean(entries.get("keepAnchors"), "keepAnchors") or False,
             changes=changes,
             password=password,
             lifetime=lifetime,
-            variants=self._parse_variants(told.get("variants")),
+            variants=self._parse_variants(entries.get("variants")),
         )
 
     def _inspect_document(self, path: str, name: str | None, line: int) -> tuple[Item, str]:
@@ -126,17 +129,17 @@ class _Parser:
         if not isinstance(node.value, dict):
             self._mistakes.add(node.line, "settings must be a mapping (key: value)")
             return changes, None, None
-        told = dict(node.value)
-        password = self._parse_password(told.pop(_PASSWORD_KEY)) if _PASSWORD_KEY in told else None
+        entries = dict(node.value)
+        password = self._parse_password(entries.pop(_PASSWORD_KEY)) if _PASSWORD_KEY in entries else None
         lifetime = None
-        if "deleteAt" in told and is_duration(told["deleteAt"].text):
-            end = told.pop("deleteAt")
+        if "deleteAt" in entries and is_duration(entries["deleteAt"].text):
+            end = entries.pop("deleteAt")
             with self._mistakes.collect(end.line):
                 parse_time(self._ctx, end.text, "deleteAt")  # rejects a year beyond 9999
                 lifetime = int(parse_duration(end.text) * 1000)
-            if "neverExpire" in told:
+            if "neverExpire" in entries:
                 self._mistakes.add(end.line, "deleteAt and neverExpire exclude each other")
-        for key, value in told.items():
+        for key, value in entries.items():
             self._parse_setting(changes, canonicalize(key), value)
         if changes.fields.get("gateFields") and changes.fields.get("requireEmail") is False:
             self._mistakes.add(node.line, "a form always asks for an email address: remove requireEmail: false")
@@ -176,8 +179,6 @@ class _Parser:
         return None
 
     def _read_password_file(self, path: Path) -> str:
-        from docshare.cli.framework.connection import keep_secret
-
         found = read_text(self._ctx, str(path), _PASSWORD_KEY).removesuffix("\n").removesuffix("\r")
         if not found:
             raise Stop(ExitCode.USAGE, f"{path} is empty", hint=f"To remove the password: {_PASSWORD_KEY}: null")
@@ -189,50 +190,50 @@ class _Parser:
     def _parse_variants(self, node: YamlNode | None) -> tuple[DesiredVariant, ...]:
         found, lines = [], []
         for each in self._mistakes.read_list(node, "variants"):
-            wish = self._parse_variant(each)
-            if wish is not None:
-                found.append(wish)
-                lines.append((wish.label, each.line))
+            desired = self._parse_variant(each)
+            if desired is not None:
+                found.append(desired)
+                lines.append((desired.label, each.line))
         self._reject_duplicates(lines, "label")
         if node is not None and len(found) > VARIANTS_PER_FILE:
             self._mistakes.add(node.line, f"a file can have at most {VARIANTS_PER_FILE} variants")
         return tuple(found)
 
     def _parse_variant(self, node: YamlNode) -> DesiredVariant | None:
-        told = self._mistakes.read_mapping(node, _VARIANT_KEYS, "a variant")
-        label = self._require_text(told, "label", node.line, "a variant")
-        if told is None or label is None:
+        entries = self._mistakes.read_mapping(node, _VARIANT_KEYS, "a variant")
+        label = self._require_text(entries, "label", node.line, "a variant")
+        if entries is None or label is None:
             return None
         overrides: Overrides = {}
         with self._mistakes.collect(node.line):
             label = _check_label("label", label.strip())
-            download = self._mistakes.read_boolean(told.get("allowDownload"), "allowDownload")
-            overrides = build_overrides(download, _format_page_range(told.get("pageRange")), "pageRange")
-        return DesiredVariant(label, overrides, self._mistakes.read_boolean(told.get("revoked"), "revoked"))
+            download = self._mistakes.read_boolean(entries.get("allowDownload"), "allowDownload")
+            overrides = build_overrides(download, _format_page_range(entries.get("pageRange")), "pageRange")
+        return DesiredVariant(label, overrides, self._mistakes.read_boolean(entries.get("revoked"), "revoked"))
 
     # --- webhooks --------------------------------------------------------------------------------------------------
 
     def _parse_webhook(self, node: YamlNode) -> DesiredWebhook | None:
-        told = self._mistakes.read_mapping(node, _WEBHOOK_KEYS, "a webhook")
-        url = self._require_text(told, "url", node.line, "a webhook")
-        if told is None or url is None:
+        entries = self._mistakes.read_mapping(node, _WEBHOOK_KEYS, "a webhook")
+        url = self._require_text(entries, "url", node.line, "a webhook")
+        if entries is None or url is None:
             return None
-        private = self._mistakes.read_boolean(told.get("private"), "private") or False
-        format_ = self._mistakes.read_text(told.get("format"), "format")
-        with self._mistakes.collect(told["url"].line):
+        private = self._mistakes.read_boolean(entries.get("private"), "private") or False
+        format_ = self._mistakes.read_text(entries.get("format"), "format")
+        with self._mistakes.collect(entries["url"].line):
             _check_address(self._ctx, url, format_, private=private)
         if format_ is not None and format_ not in FORMATS:
-            self._mistakes.add(told["format"].line, f"format must be one of {', '.join(FORMATS)}")
+            self._mistakes.add(entries["format"].line, f"format must be one of {', '.join(FORMATS)}")
         kinds: list[str] = []
-        with self._mistakes.collect(told["events"].line if "events" in told else node.line):
-            events = told["events"].to_plain() if "events" in told else None
+        with self._mistakes.collect(entries["events"].line if "events" in entries else node.line):
+            events = entries["events"].to_plain() if "events" in entries else None
             kinds = list(KINDS) if events == "all" else parse_event_kinds("events", events)
-        secret = self._mistakes.read_text(told.get("secretFile"), "secretFile")
+        secret = self._mistakes.read_text(entries.get("secretFile"), "secretFile")
         return DesiredWebhook(
             url=url,
             events=tuple(sorted(kinds)),
             format=format_ or DEFAULT_FORMAT,
-            file=self._mistakes.read_text(told.get("file"), "file"),
+            file=self._mistakes.read_text(entries.get("file"), "file"),
             secret_file=None if secret is None else self._folder / secret,
             line=node.line,
         )

@@ -19,9 +19,9 @@ NEW_FILE_SETTINGS: Row = {
 
 
 def build_settings_body(
-    wish: DesiredFile, row: Mapping[str, Any], entry: Mapping[str, Any], now: int, gone: Sequence[str]
+    desired: DesiredFile, row: Mapping[str, Any], entry: Mapping[str, Any], now: int, gone: Sequence[str]
 ) -> Row:
-    """Return the settings body that turns ``row``, a File object, into ``wish``; empty if nothing differs.
+    """Return the settings body that turns ``row``, a File object, into ``desired``; empty if nothing differs.
 
     Parameters:
         entry: from the state, which has a hash of the password that was set.
@@ -30,36 +30,36 @@ def build_settings_body(
 
     Raise Stop (2) for an impossible result, such as a call to action without a URL.
     """
-    body = _merge_changes(wish, gone).build_body(get_viewer_settings(row))
-    if wish.lifetime is not None:
-        body["deleteAt"] = format_instant(resolve_end(wish, row, entry, now) or now)
+    body = _merge_changes(desired, gone).build_body(get_viewer_settings(row))
+    if desired.lifetime is not None:
+        body["deleteAt"] = format_instant(resolve_end(desired, row, entry, now) or now)
     found = {name: value for name, value in body.items() if find_differences(row, {name: value})}
-    secret = "" if wish.password is None and "password" in gone else wish.password
+    secret = "" if desired.password is None and "password" in gone else desired.password
     if secret is not None and not _has_password(row, entry, secret):
         found["password"] = secret
     return found
 
 
-def resolve_end(wish: DesiredFile, row: Mapping[str, Any], entry: Mapping[str, Any], now: int) -> int | None:
+def resolve_end(desired: DesiredFile, row: Mapping[str, Any], entry: Mapping[str, Any], now: int) -> int | None:
     """Return the intended expiry (milliseconds since 1970), None for never or unspecified.
 
     A duration counts from the first upload, so that later runs compute the same expiry.
     """
-    if wish.lifetime is None:
-        return parse_instant(str(wish.changes.fields.get("deleteAt", "")))
+    if desired.lifetime is None:
+        return parse_instant(str(desired.changes.fields.get("deleteAt", "")))
     born = parse_instant(str(row.get("createdAt") or entry.get("createdAt") or ""))
-    return (now if born is None else born) + wish.lifetime
+    return (now if born is None else born) + desired.lifetime
 
 
-def _merge_changes(wish: DesiredFile, gone: Sequence[str]) -> SettingChanges:
+def _merge_changes(desired: DesiredFile, gone: Sequence[str]) -> SettingChanges:
     """Return the changes, with the ``gone`` settings reset first."""
     changes = SettingChanges()
     for key in gone:
         if key != "password":
             changes.put(key, None)
-    changes.fields |= wish.changes.fields
-    changes.viewer_fields |= wish.changes.viewer_fields
-    changes.replaces_viewer = changes.replaces_viewer or wish.changes.replaces_viewer
+    changes.fields |= desired.changes.fields
+    changes.viewer_fields |= desired.changes.viewer_fields
+    changes.replaces_viewer = changes.replaces_viewer or desired.changes.replaces_viewer
     return changes
 
 

@@ -232,9 +232,9 @@ def _log_in_by_browser(
     if server.has_issuer_parameter and answer.get("iss") != server.issuer:
         raise Stop(ExitCode.CREDENTIAL, "the response came from a different server")
     if "code" not in answer:
-        said = answer.get("error_description") or answer["error"]
+        reason = answer.get("error_description") or answer["error"]
         denied = answer["error"] == "access_denied"
-        raise Stop(ExitCode.CREDENTIAL, f"login failed: {'access was denied' if denied else said}")
+        raise Stop(ExitCode.CREDENTIAL, f"login failed: {'access was denied' if denied else reason}")
     code = keep_secret(ctx, answer["code"])
     tokens: IssuedTokens = client.oauth.exchange(server, client_id, code, waiting.redirect_uri, verifier)
     return tokens

@@ -3,6 +3,7 @@
 import os
 import shlex
 import subprocess
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from docshare.cli.framework.context import Context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.local.config import FILE_NAME, read_text
 from docshare.cli.local.storage import hold_lock, replace_file
+from docshare.cli.local.toml_edit import find_line
 from docshare.cli.terminal.capabilities import is_enabled
 
 _STDERR = 2
@@ -93,10 +95,6 @@ def _run_editor(context: Context, command: list[str], draft: Path) -> None:
 
 def _list_errors(text: str) -> Iterator[str]:
     """Yield every error in the text of a file, such as ``3: retries: must be at least 0``."""
-    import tomllib
-
-    from docshare.cli.local.toml_edit import find_line
-
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.options import FORMATS
+from docshare.cli.local.config import check_profile_name
 from docshare.cli.local.settings import CONFIG_SETTINGS
 from docshare.cli.terminal.text import parse_duration
 from docshare.client.errors import BadAddress
@@ -21,7 +22,7 @@ _BOOLEANS = {"true": True, "false": False}
 
 
 class ConfigFault(NamedTuple):
-    """One error in the file. ``key`` is the dotted key (empty for the file itself), ``what`` describes the error."""
+    """One error in the file. ``key`` is the dotted key (empty for the file itself), ``detail`` describes the error."""
 
     key: tuple[str, ...]
     detail: str
@@ -85,8 +86,6 @@ def check_config(data: Mapping[str, Any]) -> Iterator[ConfigFault]:
 
 
 def _check_profile(name: str, values: Any) -> Iterator[ConfigFault]:
-    from docshare.cli.local.config import check_profile_name
-
     try:
         check_profile_name(name)
     except Stop as refusal:

@@ -51,9 +51,9 @@ class ProbeResponse(NamedTuple):
 
 @dataclass
 class CheckContext:
-    """Shared by the checks. ``data`` is the data directory of the option, ``wish`` are optional checks for the server,
-    ``body`` is the maximum bytes to send through the public address, and ``private`` maps private text to its mask in a
-    bug report."""
+    """Shared by the checks. ``data`` is the data directory of the option, ``requested_tests`` are optional checks for
+    the server, ``body`` is the maximum bytes to send through the public address, and ``private`` maps private text to
+    its mask in a bug report."""
 
     ctx: "Context"
     data: Path | None = None

@@ -134,8 +134,8 @@ def doctor(
     """
     ctx = current_context()
     printer = ctx.emitter(_SPEC)
-    wish = {key: value for key, value in (("egress", egress), ("mail", mail)) if value}
-    scene = CheckContext(ctx, data=data, requested_tests=wish, body=_parse_size(body))
+    requested_tests = {key: value for key, value in (("egress", egress), ("mail", mail)) if value}
+    scene = CheckContext(ctx, data=data, requested_tests=requested_tests, body=_parse_size(body))
     scene.mask(urlsplit(egress or "").hostname, "<host>")
     rows = []
     for group in GROUPS:

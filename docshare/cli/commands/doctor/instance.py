@@ -104,9 +104,13 @@ def _check_process(scene: CheckContext, server: RunningServer) -> DiagnosticFind
     return error_finding(detail, "See its log, then restart it.")
 
 
-def _fetch_report(directory: Path, server: RunningServer | None, wish: dict[str, str]) -> list[dict[str, Any]]:
+def _fetch_report(
+    directory: Path, server: RunningServer | None, requested_tests: dict[str, str]
+) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = (
-        server.run_command("doctor", wish) if server else run_on_directory(directory, "doctor", wish)
+        server.run_command("doctor", requested_tests)
+        if server
+        else run_on_directory(directory, "doctor", requested_tests)
     )
     return found
 

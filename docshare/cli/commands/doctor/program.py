@@ -95,14 +95,14 @@ def _check_completion(scene: CheckContext) -> DiagnosticFinding:
         return skipped_finding(f"completion is not checked for {shell or 'an unknown shell'}")
     shared, own = _COMPLETIONS[shell]
     home = Path(scene.ctx.env.get("HOME", "~")).expanduser()
-    said = _read_start_file(home / _START_FILES[shell])
-    if "docshare completion" in said:
+    content = _read_start_file(home / _START_FILES[shell])
+    if "docshare completion" in content:
         return passed_finding(f"completion for {shell} is loaded by {_START_FILES[shell]}")
     # A shell searches the data directories of the system, not the prefix of a virtual environment.
     folders = [Path(folder) for folder in (scene.ctx.env.get("XDG_DATA_DIRS") or _DATA_DIRS).split(os.pathsep)]
     mine = (home / own).is_file()
     if mine or any((folder / shared.removeprefix("share/")).is_file() for folder in folders):
-        missing = _find_missing_loader(shell, said, mine=mine)
+        missing = _find_missing_loader(shell, content, mine=mine)
         return (
             warning_finding(f"completion for {shell} is installed, but {missing}", _LOADER_FIXES[shell])
             if missing
@@ -120,13 +120,13 @@ def _read_start_file(path: Path) -> str:
     return "\n".join(line for line in lines if not line.lstrip().startswith("#"))
 
 
-def _find_missing_loader(shell: str, said: str, *, mine: bool) -> str:
+def _find_missing_loader(shell: str, content: str, *, mine: bool) -> str:
     """Return why the shell does not load an installed completion, or nothing if it does."""
     if shell == "bash" and not any(Path(path).is_file() for path in _BASH_COMPLETION):
         return "the package bash-completion, which loads it, is missing"
-    if shell == "zsh" and "compinit" not in said:
+    if shell == "zsh" and "compinit" not in content:
         return ".zshrc does not call compinit"
-    return ".zshrc does not add ~/.zfunc to fpath" if shell == "zsh" and mine and ".zfunc" not in said else ""
+    return ".zshrc does not add ~/.zfunc to fpath" if shell == "zsh" and mine and ".zfunc" not in content else ""
 
 
 def _check_manual(scene: CheckContext) -> DiagnosticFinding:

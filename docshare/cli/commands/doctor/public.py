@@ -11,6 +11,8 @@ from docshare.cli.commands.doctor.checks import TIMEOUT_S, CheckContext, NamedFi
 from docshare.cli.commands.doctor.server import compare_clocks, inspect_certificate, parse_endpoint
 from docshare.cli.terminal.text import format_size
 from docshare.client.address import is_loopback, parse_origin
+from docshare.client.failures import translate_error
+from docshare.client.retries import Call
 from docshare.contract.findings import (
     DiagnosticFinding,
     error_finding,
@@ -44,8 +46,9 @@ _BODY_SIZE_FIX = "nginx: client_max_body_size 2100m; a hosted proxy may need ano
 
 
 class ProbeResult(NamedTuple):
-    """``answer`` is the response of the public address at the time ``at`` (ms), ``arrived`` the request as the server
-    received it or None, ``passed`` the largest body that arrived, ``refused`` the first one that did not and why."""
+    """``response`` is that of the public address at the time ``received_at`` (ms), ``arrived`` the request as the
+    server received it or None, ``largest_accepted`` the largest body that arrived, ``first_rejected`` the first one
+    that did not and why."""
 
     owner: "DirectoryOwner"
     response: "requests.Response"
@@ -78,9 +81,6 @@ def estimate_probe_seconds(body: int) -> float:
 
 def _get(http: "requests.Session", address: str, origin: str) -> "requests.Response":
     import requests
-
-    from docshare.client.failures import translate_error
-    from docshare.client.retries import Call
 
     try:
         with http.get(address, headers=_PROBE_HEADERS, timeout=TIMEOUT_S, allow_redirects=False, stream=True) as answer:
@@ -228,8 +228,8 @@ def _check_headers(arrived: dict[str, Any]) -> DiagnosticFinding:
 def _check_body(seen: ProbeResult) -> DiagnosticFinding:
     if seen.first_rejected is None:
         return passed_finding(f"uploads of {format_size(seen.largest_accepted)} succeed")
-    size, said = seen.first_rejected
-    return error_finding(f"an upload of {format_size(size)} fails ({said})", _BODY_SIZE_FIX)
+    size, reason = seen.first_rejected
+    return error_finding(f"an upload of {format_size(size)} fails ({reason})", _BODY_SIZE_FIX)
 
 
 def report_no_server() -> NamedFindings:

@@ -10,6 +10,7 @@ from docshare.cli.commands.doctor.checks import TIMEOUT_S, CheckContext, DoctorC
 from docshare.cli.commands.doctor.program import find_proxy
 from docshare.cli.local.settings import resolve_setting
 from docshare.client.address import is_loopback
+from docshare.client.rate_limits import read_budget, read_date
 from docshare.contract.findings import (
     DiagnosticFinding,
     error_finding,
@@ -148,8 +149,6 @@ def _check_clock(scene: CheckContext) -> DiagnosticFinding:
 
 def compare_clocks(headers: Mapping[str, str], at: int, fix: str) -> DiagnosticFinding:
     """Compare the date in ``headers`` to ``at``, the time of this machine in ms."""
-    from docshare.client.rate_limits import read_date
-
     date = read_date(headers)
     if date is None:
         return skipped_finding("the response has no date")
@@ -205,8 +204,6 @@ def _check_scopes(scene: CheckContext) -> DiagnosticFinding:
 def _check_rate_limit(scene: CheckContext) -> DiagnosticFinding:
     if scene.ctx.connection.token is None:
         return skipped_finding("no credential")
-    from docshare.client.rate_limits import read_budget
-
     answer = scene.get(_build_url(scene, "/user"), with_token=True)
     budget = read_budget(answer.headers, scene.ctx.now() / 1000)
     if budget is None:

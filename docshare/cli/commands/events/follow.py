@@ -49,7 +49,7 @@ class PollTiming(NamedTuple):
 
 class RowSink(NamedTuple):
     """The destination of rows and cursors. ``hand_over`` returns once a row has been written; ``save`` stores the
-    cursor after each row if ``each_row`` is set, otherwise after each poll."""
+    cursor after each row if ``save_each_row`` is set, otherwise after each poll."""
 
     hand_over: Callable[[Row], None]
     save: Callable[[Cursor], None]

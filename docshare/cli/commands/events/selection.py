@@ -28,8 +28,8 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 
 class StreamSelection(NamedTuple):
-    """The ``streams`` in the order of the API. ``all``: the user chose --type all; ``kinds``: the kinds to show of the
-    activity feed, or all if empty; ``aliased``: fetch gate rows from the gate-responses endpoint."""
+    """The ``streams`` in the order of the API. ``is_all``: the user chose --type all; ``kinds``: the kinds to show of
+    the activity feed, or all if empty; ``uses_gate_endpoint``: fetch gate rows from the gate-responses endpoint."""
 
     streams: tuple[str, ...]
     is_all: bool = False

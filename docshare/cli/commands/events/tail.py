@@ -1,6 +1,7 @@
 """``docshare events tail``: resolve the start position, follow the streams and process each row."""
 
 import json
+import shlex
 import subprocess
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -71,7 +72,7 @@ def follow(choice: StreamSelection, given: TailOptions, *, require_all: bool = F
 
 
 class _TailSettings(NamedTuple):
-    """The validated options. Times are in seconds; ``keeper`` is the cursor file, if any."""
+    """The validated options. Times are in seconds; ``cursor_file`` is None without one."""
 
     choice: StreamSelection
     file: str | None
@@ -175,8 +176,6 @@ def _exit_status(command: list[str], row: Row) -> int:
 def _parse_command(text: str | None) -> list[str]:
     if text is None:
         return []
-    import shlex
-
     try:
         words = shlex.split(text)
     except ValueError as error:

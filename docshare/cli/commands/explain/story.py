@@ -53,9 +53,9 @@ def explain_beacons(session: Row) -> list[BeaconExplanation]:
     for row in rows:
         at = read_instant(row, "receivedAt")
         after = None if at is None or began is None else at - began
-        told = visible + read_number(row, "visibleMs")
-        passed = told if after is None else max(after, visible)
-        visible = min(told, passed)
+        claimed = visible + read_number(row, "visibleMs")
+        passed = claimed if after is None else max(after, visible)
+        visible = min(claimed, passed)
         gained = _sum_ms(row, "accepted")
         found.append(
             BeaconExplanation(
@@ -63,7 +63,7 @@ def explain_beacons(session: Row) -> list[BeaconExplanation]:
                 after,
                 int(_sum_ms(row, "pages")),
                 int(gained),
-                _explain_cut(row, visible - accepted, told > passed),
+                _explain_cut(row, visible - accepted, claimed > passed),
             )
         )
         accepted += gained
@@ -81,26 +81,26 @@ def _explain_cut(row: Row, allowed: float, over_the_clock: bool) -> str:
     return f"not in the document: {', '.join(strange)}" if strange else "not accepted"
 
 
-def describe_session(session: Row, told: list[BeaconExplanation]) -> Iterator[str]:
-    """Yield sentences about the class, the times and the measurement of the session with the reports ``told``."""
+def describe_session(session: Row, reports: list[BeaconExplanation]) -> Iterator[str]:
+    """Yield sentences about the class, the times and the measurement of the session that consists of ``reports``."""
     klass = str(session.get("class", "unknown"))
     yield f"{klass}: {_CLASSES.get(klass, 'a class unknown to this version')}"
     if session.get("reason"):
         yield f"reason: {session['reason']}"
-    yield from _describe_timeline(session, told)
+    yield from _describe_timeline(session, reports)
     total = format_exact_duration(int(read_number(session, "totalTimeMs")))
-    if not told:
+    if not reports:
         yield f"{total} of reading; its reports have been deleted"
         return
-    reports_count = f"{len(told)} {'report' if len(told) == 1 else 'reports'}"
-    claimed = format_exact_duration(sum(report.claimed_ms for report in told))
+    reports_count = f"{len(reports)} {'report' if len(reports) == 1 else 'reports'}"
+    claimed = format_exact_duration(sum(report.claimed_ms for report in reports))
     yield f"{total} of reading accepted, of {claimed} claimed in {reports_count}"
-    cut = sum(1 for report in told if report.why)
+    cut = sum(1 for report in reports if report.why)
     if cut:
         yield f"{cut} of them claimed more than was possible, as shown below"
 
 
-def _describe_timeline(session: Row, told: list[BeaconExplanation]) -> Iterator[str]:
+def _describe_timeline(session: Row, reports: list[BeaconExplanation]) -> Iterator[str]:
     """Yield when the session started, was counted and ended, and why it ended."""
     began, counted, ended = (read_instant(session, key) for key in ("startedAt", "countedAt", "endedAt"))
     if began is None:
@@ -112,7 +112,7 @@ def _describe_timeline(session: Row, told: list[BeaconExplanation]) -> Iterator[
         yield "is still active"
         return
     # Reports may arrive out of order; their number shows which is the last.
-    last = max((report.row for report in told), key=lambda row: read_number(row, "seq"), default=None)
+    last = max((report.row for report in reports), key=lambda row: read_number(row, "seq"), default=None)
     why = (
         ""
         if last is None

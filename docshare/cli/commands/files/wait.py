@@ -116,13 +116,13 @@ def _poll_until_met(
             last = file
             return [file] if is_met(file) else []
 
-        told = False
+        is_announced = False
         for met in poll(ctx, poller, look, rounds):
             if met:
                 return last
-            if not told:
+            if not is_announced:
                 ctx.note("waiting")
-                told = True
+                is_announced = True
     return None
 
 

@@ -134,9 +134,9 @@ class LintReport:
         if not self._printer.is_for_people:
             self._printer.emit(self._rows)
             return
-        told = [_format_count(self._counts[level], level) for level in reversed(LEVELS) if self._counts[level]]
+        counts = [_format_count(self._counts[level], level) for level in reversed(LEVELS) if self._counts[level]]
         files = "1 file" if self._files == 1 else f"{self._files} files"
-        self._ctx.note(f"{', '.join(told) or 'nothing found'} in {files}")
+        self._ctx.note(f"{', '.join(counts) or 'nothing found'} in {files}")
 
     def exit_code(self) -> ExitCode:
         """Return 13 if a remaining finding reaches the level that fails the command, else the other code."""
@@ -183,8 +183,8 @@ def _render_finding(row: Row, context: "Context", *, with_fix: bool) -> Iterator
     role = "ok" if after == GONE else _ROLES[row["level"]]
     place = f"page {row['page']}: " if "page" in row else ""
     room = max(screen.width - len(label) - 3, 20)
-    said = clean(f"{place}{row['message']} [{row['check']}]")
-    first, *more = textwrap.wrap(said, room, break_on_hyphens=False)  # users copy the names of checks
+    text = clean(f"{place}{row['message']} [{row['check']}]")
+    first, *more = textwrap.wrap(text, room, break_on_hyphens=False)  # users copy the names of checks
     yield f"  {screen.paint(role, label)} {first}"
     indent = " " * (len(label) + 3)
     for line in more:

@@ -17,6 +17,7 @@ from docshare.cli.framework.app import App
 from docshare.cli.framework.arguments import FileResolver
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.local.storage import replace_file
 from docshare.cli.terminal.output import Column, Emitter, Spec
 from docshare.cli.terminal.text import clean
 from docshare.contract.rounding import round_half_up
@@ -213,8 +214,6 @@ def _write_csv(ctx: Context, printer: Emitter, output: str | None, force: bool, 
     if output in (None, _STDOUT):
         ctx.write(_for_terminal(content) if ctx.stdout_tty else content)
     else:
-        from docshare.cli.local.storage import replace_file
-
         replace_file(Path(str(output)), content, private=True)
         ctx.note(f"saved {output}")
     if ctx.stderr_tty:

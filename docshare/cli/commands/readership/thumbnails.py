@@ -7,6 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from docshare.report import Thumbnail
+
 if TYPE_CHECKING:
     from docshare.report import Thumbnail
 
@@ -39,8 +41,6 @@ def render_thumbnails(path: Path, pages: Sequence[int], done: Callable[[int], No
 
 
 def _render_page(page: Any) -> "Thumbnail":
-    from docshare.report import Thumbnail
-
     wide, tall = page.get_size()
     image = page.render(scale=min(_WIDTH / max(wide, 1), _HEIGHT / max(tall, 1))).to_pil().convert("RGB")
     target = io.BytesIO()

@@ -5,14 +5,14 @@ import shutil
 import subprocess
 import tempfile
 import threading
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from docshare.cli.commands.serve import address as listen
+from docshare.cli.commands.serve.startup import ServeOptions, find_owner, load_serve_config, start_server
 from docshare.cli.framework import background
 from docshare.cli.framework.admin_channel import run_on_directory, translate_data_errors
 from docshare.cli.framework.app import App, TyperCommand
@@ -20,14 +20,10 @@ from docshare.cli.framework.context import Context, activate, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
 
 if TYPE_CHECKING:
-    from docshare.server.config import Config
     from docshare.server.serve import ServingInstance
     from docshare.server.services.accounts.accounts import FirstRunResult
     from docshare.server.store.instance import DirectoryOwner
 
-_LOOPBACK_HOST = "127.0.0.1"
-_PLACEHOLDER_URL = "http://127.0.0.1"  # until the port is known
-_LOOPBACK_NETWORKS = ("127.0.0.0/8", "::1/128", "localhost")
 _API_KEY_NAME = "serve"
 _TASK_STOP_TIMEOUT_S = 30.0  # seconds for the command of --exec to exit after SIGTERM
 _CLEANUP_TIMEOUT_S = 0.2  # seconds for the task to clear its status line before the next output
@@ -47,22 +43,6 @@ class ServeCommand(TyperCommand):
 app = App("Run the bundled server.")
 
 
-class ServeOptions(NamedTuple):
-    """The validated options of ``serve``."""
-
-    files: tuple[Path, ...]
-    host: str
-    port: int
-    settings: dict[str, Any]
-    tier: str
-    open_page: bool
-    ephemeral: bool
-    command: tuple[str, ...]
-    dev: bool
-    ready_file: Path | None
-    print_env: bool
-
-
 class ServerAddress(NamedTuple):
     """A server: its ``url`` on this host, the public ``base_url``, and an API key of its owner or an empty string."""
 
@@ -75,10 +55,19 @@ class ServerAddress(NamedTuple):
 def serve(
     files: Annotated[list[Path] | None, typer.Argument(metavar="[FILE]...", help="Files to share.")] = None,
     demo: Annotated[bool, typer.Option("--demo", help="Share the sample document of docshare.")] = False,
-    host: Annotated[str, typer.Option(metavar="ADDRESS", help="Address to listen on.")] = _LOOPBACK_HOST,
+    host: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help=f"Address to listen on; {listen.LOOPBACK_HOST}. [env: DOCSHARE_HOST]"),
+    ] = None,
     port: Annotated[
-        int, typer.Option(metavar="N", help="Port to listen on; 0 selects a free port.", min=0, max=65535)
-    ] = 8787,
+        int | None,
+        typer.Option(
+            metavar="N",
+            help=f"Port to listen on, 0 for a free one; {listen.DEFAULT_PORT}. [env: DOCSHARE_PORT]",
+            min=0,
+            max=listen.MAX_PORT,
+        ),
+    ] = None,
     data: Annotated[Path | None, typer.Option(metavar="DIR", help="Data directory. [env: DOCSHARE_DATA_DIR]")] = None,
     base_url: Annotated[
         str | None, typer.Option(metavar="URL", help="Public base URL of links. [env: DOCSHARE_BASE_URL]")
@@ -94,6 +83,9 @@ def serve(
     dev: Annotated[bool, typer.Option(help="Development mode: allow webhooks to this machine.")] = False,
     log: Annotated[str, typer.Option(metavar="FORMAT", help="Format of the log on stderr: text or json.")] = "text",
     threads: Annotated[int | None, typer.Option(metavar="N", help="Worker threads. [env: DOCSHARE_THREADS]")] = None,
+    workers: Annotated[
+        int | None, typer.Option(metavar="N", help="Processes, on PostgreSQL. [env: DOCSHARE_WORKERS]")
+    ] = None,
     ready_file: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the base URL to FILE once the server is ready.")
     ] = None,
@@ -105,6 +97,9 @@ def serve(
     no profile is changed; instead, the key is printed once, with the command that stores it in a new profile. When the
     server is ready, it prints exactly one line on standard output, its base URL. With FILE, one link per file follows,
     and then one line per reader. On Ctrl-C or SIGTERM, the server finishes running requests and exits.
+
+    With --workers, several processes answer on the port; one that ends is replaced, and SIGHUP exchanges them one by
+    one for new ones. They need a PostgreSQL database: see docshare help config.
 
     Examples:
 
@@ -124,14 +119,15 @@ def serve(
         raise Stop(ExitCode.USAGE, "--ephemeral and --data exclude each other", hint="Omit --data.")
     plan = ServeOptions(
         files=_check_files(files or [], demo),
-        host=host,
-        port=port,
-        settings={"data_dir": data, "base_url": base_url, "threads": threads},
+        host=listen.choose_host(host, ctx.env),
+        port=listen.choose_port(port, ctx.env),
+        settings={"data_dir": data, "base_url": base_url, "threads": threads, "workers": workers},
         tier=tier,
         open_page=open_page,
         ephemeral=ephemeral,
         command=tuple(shlex.split(exec_command or "")),
         dev=dev,
+        log=log,
         ready_file=ready_file,
         print_env=print_env,
     )
@@ -159,67 +155,11 @@ def _run(ctx: Context, plan: ServeOptions) -> int:
         if plan.ephemeral:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="docshare-"))
             plan.settings["data_dir"] = Path(folder) / "data"
-        config = _load_config(ctx, plan, _PLACEHOLDER_URL)
-        owner = _find_owner(config.data_dir)
+        config = load_serve_config(ctx, plan)
+        owner = find_owner(config.data_dir)
         if owner is not None:
             return _share_through_owner(ctx, plan, config.data_dir, owner, stop)
-        return _run_server(ctx, plan, stack.enter_context(_start_server(ctx, plan)), stop)
-
-
-def _load_config(ctx: Context, plan: ServeOptions, base_url: str) -> "Config":
-    from docshare.server.config import ConfigError, load_config
-
-    # An ephemeral server must not use the data directory of the environment.
-    environ = {key: value for key, value in ctx.env.items() if not (plan.ephemeral and key == "DOCSHARE_DATA_DIR")}
-    try:
-        config = load_config(plan.settings, environ, ctx.data_dir, base_url)
-    except ConfigError as error:
-        raise Stop(ExitCode.USAGE, str(error), hint="See the settings in: man docshare-config") from None
-    return replace(config, webhook_allow=(*config.webhook_allow, *_LOOPBACK_NETWORKS)) if plan.dev else config
-
-
-def _find_owner(data_dir: Path) -> "DirectoryOwner | None":
-    """Return the server that owns ``data_dir``, or None if none is running."""
-    from docshare.server.store.instance import read_owner
-    from docshare.server.store.lock import AlreadyLocked, DirectoryLock
-
-    if not data_dir.is_dir():
-        return None
-    try:
-        with translate_data_errors(data_dir), DirectoryLock(data_dir):
-            return None
-    except AlreadyLocked:
-        owner = read_owner(data_dir)
-        if owner is None:
-            raise Stop(ExitCode.CONFLICT, f"another docshare process is using {data_dir}") from None
-        return owner
-
-
-@contextmanager
-def _start_server(ctx: Context, plan: ServeOptions) -> "Iterator[ServingInstance]":
-    from docshare.server.pdf.probe import UnconfinedError
-    from docshare.server.serve import BoundServer, PortInUse, serve_instance
-    from docshare.server.services.operations import environment_checks
-    from docshare.server.store.instance import open_instance
-    from docshare.server.store.lock import AlreadyLocked
-
-    threads = _load_config(ctx, plan, _PLACEHOLDER_URL).threads
-    try:
-        door = BoundServer(plan.host, plan.port, threads, dev=plan.dev)
-    except PortInUse as error:
-        raise Stop(ExitCode.CONFLICT, str(error), hint="--port 0 selects a free port.") from None
-    config = _load_config(ctx, plan, door.url)
-    with ExitStack() as stack:
-        try:
-            with translate_data_errors(config.data_dir):
-                instance = stack.enter_context(open_instance(config))
-                environment_checks.require_confinement(instance.rt)
-                server = stack.enter_context(serve_instance(door, instance))
-        except AlreadyLocked:
-            raise Stop(ExitCode.CONFLICT, f"another docshare process is using {config.data_dir}") from None
-        except UnconfinedError as error:
-            raise Stop(ExitCode.USAGE, str(error), hint=error.hint) from None
-        yield server
+        return _run_server(ctx, plan, stack.enter_context(start_server(ctx, plan)), stop)
 
 
 def _run_server(ctx: Context, plan: ServeOptions, server: "ServingInstance", stop: threading.Event) -> int:
@@ -231,7 +171,9 @@ def _run_server(ctx: Context, plan: ServeOptions, server: "ServingInstance", sto
     with translate_data_errors(rt.config.data_dir):
         first = accounts.initialize_instance(rt, _parse_plan(plan.tier))
     _set_up_owner(ctx, plan, server, first)
-    _warn_if_exposed(ctx, plan, rt.config.base_url)
+    listen.warn_if_exposed(ctx, plan.host, rt.config.base_url)
+    if plan.dev:
+        ctx.warn("--dev allows webhooks to addresses of this machine")
     with ExitStack() as stack:
         token = ""
         if plan.files or plan.command or plan.print_env:
@@ -373,15 +315,6 @@ def _set_up_owner(ctx: Context, plan: ServeOptions, server: "ServingInstance", f
     elif first.api_key:
         ctx.err(f"API key of the owner (shown once): {first.api_key}")
         ctx.note(f"to use it in another terminal: docshare profile add NAME --url {shlex.quote(url)} --with-token")
-
-
-def _warn_if_exposed(ctx: Context, plan: ServeOptions, base_url: str) -> None:
-    if plan.host not in (_LOOPBACK_HOST, "localhost", "::1") and not base_url.startswith("https://"):
-        ctx.warn(
-            f"listening on {plan.host} without TLS: links and keys are sent unencrypted; use --base-url https://..."
-        )
-    if plan.dev:
-        ctx.warn("--dev allows webhooks to addresses of this machine")
 
 
 def _announce_ready(ctx: Context, plan: ServeOptions, base_url: str, token: str) -> None:

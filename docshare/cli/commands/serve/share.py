@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from docshare.cli.framework.arguments import sha256_of
 from docshare.cli.local import cache
+from docshare.cli.local.config import save_profile
+from docshare.cli.local.credentials import Credential, load, save
 from docshare.client.address import parse_origin
 from docshare.contract.problems import Problem
 
@@ -85,8 +87,6 @@ def _store_last_upload(ctx: "Context", file: Mapping[str, Any]) -> None:
 
 def set_up_profile(ctx: "Context", instance: "Instance", first: "FirstRunResult") -> None:
     """Save the profile "local" for the server on the default data directory, unless another server uses it."""
-    from docshare.cli.local.config import save_profile
-    from docshare.cli.local.credentials import Credential, load, save
     from docshare.server.services.accounts import callers
 
     url, owner = instance.rt.config.base_url, str(first.account.uuid)

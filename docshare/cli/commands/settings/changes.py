@@ -23,9 +23,10 @@ _COMMAND_LINE_HINT = (
 class SettingChanges:
     """The settings to change.
 
-    ``fields``: fields of the settings body other than ``viewerSettings``, with API values. ``looks``: dotted keys into
-    ``viewerSettings``, in order; None resets a field or a whole block to its default. ``bare``: start from an empty
-    ``viewerSettings`` instead of the stored one. ``lenient``: skip validation (``--no-validate``).
+    ``fields``: fields of the settings body other than ``viewerSettings``, with API values. ``viewer_fields``: dotted
+    keys into ``viewerSettings``, in order; None resets a field or a whole block to its default. ``replaces_viewer``:
+    start from an empty ``viewerSettings`` instead of the stored one. ``lenient``: skip validation
+    (``--no-validate``).
     """
 
     def __init__(self, *, lenient: bool = False) -> None:

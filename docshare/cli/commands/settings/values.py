@@ -2,7 +2,6 @@
 
 import json
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime, time
 from typing import TYPE_CHECKING, Any
@@ -100,6 +99,8 @@ def read_settings(context: "Context", source: str, what: str) -> dict[str, Any]:
 
 
 def _parse_toml(text: str, source: str) -> Any:
+    import tomllib
+
     try:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:

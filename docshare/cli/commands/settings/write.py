@@ -37,8 +37,8 @@ class WriteOptions(NamedTuple):
     """How to write settings.
 
     ``replace``: send ``viewerSettings`` as given instead of merging; ``pictures``: replace, but keep the file's own
-    logo and background image; ``read_back``: verify afterwards; ``diff``: show old and new values; ``unowned``: use a
-    manage token, which permits only the write itself.
+    logo and background image; ``read_back``: verify afterwards; ``diff``: show old and new values;
+    ``uses_manage_token``: use a manage token, which permits only the write itself.
     """
 
     replace: bool = False
@@ -118,16 +118,16 @@ class SettingsWriter:
 
     def _describe(self, body: Row, before: Row | None, changed: list[Difference]) -> list[str]:
         """Return the text for people on stdout; on a pipe, print the differences on stderr."""
-        told = [describe_difference(self._ctx, change) for change in changed]
+        lines = [describe_difference(self._ctx, change) for change in changed]
         if self._options.diff:
-            self._note(told)
-            return told or ["no changes"]
-        self._note([words for change, words in zip(changed, told, strict=True) if change.key not in SETTINGS])
+            self._note(lines)
+            return lines or ["no changes"]
+        self._note([words for change, words in zip(changed, lines, strict=True) if change.key not in SETTINGS])
         return describe_body(self._ctx, body, before)
 
-    def _note(self, told: list[str]) -> None:
+    def _note(self, lines: list[str]) -> None:
         if not self._ctx.stdout_tty:
-            for words in told:
+            for words in lines:
                 self._ctx.note(words)
 
 

@@ -1,5 +1,6 @@
 """``docshare upload --variants-csv``: create links for single recipients right after the upload."""
 
+import json
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
@@ -50,8 +51,6 @@ class UploadLinks:
 
     def list_requests(self) -> list[tuple[str, str, str]]:
         """Return the requests that a real run would send."""
-        import json
-
         bodies = ({"label": each.label, "overrides": each.overrides} for each in self._sheet.recipients)
         path = "/api/v1/files/{uuid}/variants"
         return [("POST", path, json.dumps({key: value for key, value in body.items() if value})) for body in bodies]
@@ -89,8 +88,8 @@ class UploadLinks:
             self._report_failure(str(row["uuid"]), error, self._rows)
             return done
         failure = errors.describe(self._ctx, error)
-        told = f"its recipient links could not be created, so it was deleted: {failure.detail}"
-        return replace(done, row=None, failure=Stop(exit_code(error), told, hint=failure.hint, code=failure.code))
+        detail = f"its recipient links could not be created, so it was deleted: {failure.detail}"
+        return replace(done, row=None, failure=Stop(exit_code(error), detail, hint=failure.hint, code=failure.code))
 
     def create(self, client: "Client", printer: Emitter, file: dict[str, Any]) -> None:
         """Create the links of an uploaded ``file``, unless ``settle`` did.

@@ -5,7 +5,9 @@ from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from docshare.cli.commands.lint.command import require_clean
 from docshare.cli.commands.upload import follow_up
+from docshare.cli.commands.upload.links import UploadLinks
 from docshare.cli.commands.upload.manifest import UploadManifest
 from docshare.cli.commands.upload.options import UploadOptions
 from docshare.cli.commands.upload.report import UploadReport
@@ -63,8 +65,6 @@ def run_upload(ctx: Context, paths: Sequence[str], given: UploadOptions) -> Exit
         if given.check:
             items = [check_item(item) for item in items]
         if given.lint:
-            from docshare.cli.commands.lint.command import require_clean
-
             require_clean(ctx, items, given.fail_on, given.ignore or ())
         ledger = None if given.manifest is None else UploadManifest(given.manifest).load()
         if given.dry_run:
@@ -103,8 +103,6 @@ def _prepare_links(ctx: Context, source: str | None, *, rollback: bool, stdin_ta
         return None
     if source == STDIN and stdin_taken:
         raise Stop(ExitCode.USAGE, "'-' (stdin) can be read only once")
-    from docshare.cli.commands.upload.links import UploadLinks
-
     return UploadLinks(ctx, source, rollback=rollback)
 
 

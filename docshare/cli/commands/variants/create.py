@@ -1,5 +1,6 @@
 """``docshare variants create``: create one link, numbered links, or one per row of a CSV file."""
 
+import json
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -15,6 +16,7 @@ from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.local.storage import make_directory
 from docshare.cli.terminal.text import format_page_count
+from docshare.client.errors import Refused
 
 if TYPE_CHECKING:
     from docshare.cli.commands.variants.plan import RecipientLink
@@ -155,8 +157,6 @@ def _create_one(ctx: Context, file: str, label: str | None, overrides: Overrides
 
 def _list_if_allowed(client: "Client", name: str) -> list[dict[str, Any]]:
     """Return the variants of the file; empty if the credential may only write."""
-    from docshare.client.errors import Refused
-
     try:
         return client.variants.list(name)
     except Refused as refusal:
@@ -192,8 +192,6 @@ def _build_body(label: str | None, overrides: Mapping[str, Any]) -> dict[str, An
 
 
 def _print_requests(ctx: Context, name: str, bodies: Sequence[dict[str, Any]]) -> ExitCode:
-    import json
-
     from docshare.cli.framework import bulk
 
     path = f"/api/v1/files/{name}/variants"

@@ -1,5 +1,6 @@
 """``docshare variants``: links for single recipients. ``create`` and ``export`` have modules of their own."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -146,8 +147,8 @@ def _make_change_renderer(verb: str) -> Callable[[Row, Context], Iterator[str]]:
         state = describe_state(row)
         label = f'"{row["label"]}"' if row.get("label") else ""
         facts = (label, describe_overrides(row.get("overrides")), "" if state == verb else state)
-        told = ", ".join(clean(fact) for fact in facts if fact)
-        yield f"{verb} {screen.paint('id', named)}" + (f": {told}" if told else "")
+        details = ", ".join(clean(fact) for fact in facts if fact)
+        yield f"{verb} {screen.paint('id', named)}" + (f": {details}" if details else "")
 
     return lines
 
@@ -262,8 +263,6 @@ def restore(variants: _VariantsArgument, file: _FileOption = None, dry_run: _Dry
 def _update_all(
     ctx: Context, client: "Client", found: Sequence[FileVariant], changes: Row, spec: Spec, *, dry_run: bool
 ) -> ExitCode:
-    import json
-
     body = json.dumps(changes, ensure_ascii=False)
     ctx.trace(f"request body: {body}")
     if dry_run:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from docshare.cli.commands.variants.plan import CREATED, DUPLICATE, FAILED, PENDING, RECOVERED, SENDING, RecipientLink
+from docshare.cli.commands.variants.qr_images import save_qr_image
 from docshare.cli.framework import errors
 from docshare.cli.framework.exits import ExitCode, Stop, exit_code
 from docshare.cli.local import cache
@@ -91,8 +92,6 @@ class VariantCreator:
             self._create(link, bar)
             bar.advance(1)
         if link.variant is not None and self._pictures is not None:
-            from docshare.cli.commands.variants.qr_images import save_qr_image
-
             link.picture = save_qr_image(self._pictures, link.recipient.label, link.variant)
         if link.result() != before:
             self._save()

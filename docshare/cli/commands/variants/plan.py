@@ -25,7 +25,7 @@ CREATED, RECOVERED, EXISTS = "created", "recovered", "exists"
 class RecipientLink:
     """One link, wanted or created: its ``status``, its ``variant`` if it exists, ``error`` and ``picture`` (a path).
 
-    ``error_json`` is the error for ``--json``; ``earlier``: an earlier run created the link.
+    ``error_json`` is the error for ``--json``; ``is_from_earlier_run``: an earlier run created the link.
     """
 
     recipient: RecipientRow
@@ -56,7 +56,7 @@ def is_outcome_unknown(before: Mapping[str, Result], standing: Sequence[Row]) ->
 class LinkOptions(NamedTuple):
     """How to handle conflicts: ``--skip-duplicates`` and ``--partial``.
 
-    ``source`` is the name in messages; ``options``: the command has these two options, so hints may name them.
+    ``source`` is the name in messages; ``has_options``: the command has these two options, so hints may name them.
     """
 
     skip_duplicates: bool
@@ -128,9 +128,9 @@ class _LinkResolver:
         return RecipientLink(recipient, error="a variant with this label already exists")
 
     def _reuse_result(self, recipient: RecipientRow, before: Result) -> RecipientLink:
-        told = {key: before[key] for key in ("uuid", "shortId", "url")}
+        link = {key: before[key] for key in ("uuid", "shortId", "url")}
         # A variant deleted since then stays as recorded: someone removed the link on purpose.
-        variant = self._by_uuid.get(before["uuid"], {**told, "label": recipient.label})
+        variant = self._by_uuid.get(before["uuid"], {**link, "label": recipient.label})
         return RecipientLink(
             recipient, before["status"] or CREATED, variant, picture=before[PICTURE_COLUMN], is_from_earlier_run=True
         )

@@ -185,14 +185,14 @@ class _ColumnMap:
 
 
 def _parse_overrides(values: Mapping[str, str]) -> Overrides:
-    said = values.get("allowdownload", "").lower()
-    if said and said not in (*_YES, *_NO):
-        raise Stop(ExitCode.USAGE, f"allowDownload must be true or false, not {said!r}")
+    value = values.get("allowdownload", "").lower()
+    if value and value not in (*_YES, *_NO):
+        raise Stop(ExitCode.USAGE, f"allowDownload must be true or false, not {value!r}")
     first, last = values.get("from", ""), values.get("to", "")
     if bool(first) != bool(last):
         raise Stop(ExitCode.USAGE, "from and to require each other")
     pages = values.get("pages") or (f"{first}-{last}" if first else None)
-    return build_overrides(said in _YES if said else None, "all" if pages == "0-0" else pages, "pages")
+    return build_overrides(value in _YES if value else None, "all" if pages == "0-0" else pages, "pages")
 
 
 def _build_recipient(row: int, label: str, overrides: Callable[[], Overrides], cells: tuple[str, ...]) -> RecipientRow:
@@ -211,9 +211,9 @@ def reject_bad_rows(
     if not bad:
         return
     recipient, why = bad[0]
-    told = f"{source}, {recipient.display_name}: {why}"
+    message = f"{source}, {recipient.display_name}: {why}"
     if len(bad) > 1:
         for each, reason in bad[:_MAX_REPORTED_ROWS]:
             context.err(f"error: {each.display_name}: {reason}", "error")
-        told = f"{len(bad)} rows of {source} are invalid"
-    raise Stop(ExitCode.USAGE, f"{told}; nothing was created", hint=hint, code="local_file")
+        message = f"{len(bad)} rows of {source} are invalid"
+    raise Stop(ExitCode.USAGE, f"{message}; nothing was created", hint=hint, code="local_file")

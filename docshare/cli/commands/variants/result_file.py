@@ -1,6 +1,7 @@
 """The file of ``variants create --out``: the input with its links, and the state to resume an interrupted run."""
 
 import csv
+import hashlib
 import io
 import os
 from collections.abc import Mapping, Sequence
@@ -38,8 +39,6 @@ class ResultFile:
 
     def lock(self, context: "Context") -> AbstractContextManager[bool]:
         """Lock the file against other runs; yield False if another run holds the lock."""
-        import hashlib
-
         name = hashlib.sha256(os.path.realpath(self._path).encode("utf-8", "surrogateescape")).hexdigest()
         return hold_lock(context.state_dir / "results" / f"{name}.lock", wait=False)
 

@@ -100,15 +100,15 @@ def create(
     kinds = parse_kinds(events, everything=everything)
     check_url(ctx, url, private=private)
     check_format(url, format_)
-    wish = {"url": url, "events": kinds, "format": format_ or DEFAULT_FORMAT}
+    body = {"url": url, "events": kinds, "format": format_ or DEFAULT_FORMAT}
     with ExitStack() as held:
         client = held.enter_context(ctx.client())
         if file is not None:
-            wish["fileUuid"] = FileResolver(ctx, client).resolve(file)
+            body["fileUuid"] = FileResolver(ctx, client).resolve(file)
         if dry_run:
-            return _preview_request(ctx, wish)
+            return _preview_request(ctx, body)
         kept = None if secret_file is None else held.enter_context(create_secret_file(secret_file))
-        answer = _create_webhook(ctx, client, wish, kept)
+        answer = _create_webhook(ctx, client, body, kept)
         _print_webhook(ctx, answer)
         return _send_test(ctx, client, str(answer["webhook"]["uuid"])) if test else ExitCode.OK
 
@@ -131,18 +131,18 @@ def parse_kinds(text: str | None, *, everything: bool) -> list[str]:
     return words
 
 
-def _preview_request(ctx: Context, wish: Row) -> ExitCode:
+def _preview_request(ctx: Context, body: Row) -> ExitCode:
     from docshare.cli.framework import bulk
 
-    return bulk.print_requests(ctx, [("POST", "/api/v1/webhooks", json.dumps(wish, ensure_ascii=False))])
+    return bulk.print_requests(ctx, [("POST", "/api/v1/webhooks", json.dumps(body, ensure_ascii=False))])
 
 
-def _create_webhook(ctx: Context, client: "Client", wish: Row, kept: SecretFile | None) -> dict[str, Any]:
+def _create_webhook(ctx: Context, client: "Client", body: Row, kept: SecretFile | None) -> dict[str, Any]:
     """Create the webhook and return the response to print. With ``kept``, write the secret to that file instead."""
-    answer = client.webhooks.create(wish["url"], wish["events"], wish["format"], wish.get("fileUuid"))
+    answer = client.webhooks.create(body["url"], body["events"], body["format"], body.get("fileUuid"))
     secret = answer.get("secret")
     if not isinstance(secret, str):
-        _check_secret_not_lost(answer, wish)
+        _check_secret_not_lost(answer, body)
         return answer
     keep_secret(ctx, secret)
     if kept is None:
@@ -155,8 +155,8 @@ def _create_webhook(ctx: Context, client: "Client", wish: Row, kept: SecretFile 
     return {**{key: value for key, value in answer.items() if key != "secret"}, "secretFile": str(kept.path)}
 
 
-def _check_secret_not_lost(answer: Row, wish: Row) -> None:
-    if wish["format"] == DEFAULT_FORMAT:
+def _check_secret_not_lost(answer: Row, body: Row) -> None:
+    if body["format"] == DEFAULT_FORMAT:
         uuid = answer["webhook"]["uuid"]
         raise Stop(
             ExitCode.UNKNOWN_OUTCOME,

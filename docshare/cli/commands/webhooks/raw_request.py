@@ -10,7 +10,7 @@ _END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
 
 
 class SavedRequest(NamedTuple):
-    """A saved request: ``headers`` in order, the raw ``body``, and a ``remark`` about it or an empty string."""
+    """A saved request: ``headers`` in order, the raw ``body``, and a ``warning`` about it or an empty string."""
 
     headers: tuple[tuple[str, str], ...]
     body: bytes
@@ -35,9 +35,9 @@ def parse_request(raw: bytes) -> SavedRequest:
     saved = SavedRequest(headers, body, remark)
     if any(value.lower() != "identity" for value in saved.get_all("Transfer-Encoding")):
         raise _request_error("the body is chunked; save the decoded body and pass it as BODY")
-    for said in saved.get_all("Content-Length")[:1]:
-        if said.isascii() and said.isdigit() and int(said) != len(body):
-            body, remark = body[: int(said)], _describe_length_mismatch(int(said), len(body))
+    for length in saved.get_all("Content-Length")[:1]:
+        if length.isascii() and length.isdigit() and int(length) != len(body):
+            body, remark = body[: int(length)], _describe_length_mismatch(int(length), len(body))
     return SavedRequest(headers, body, remark)
 
 
@@ -53,10 +53,10 @@ def _parse_headers(head: str) -> list[tuple[str, str]]:
     return found
 
 
-def _describe_length_mismatch(said: int, found: int) -> str:
-    if found > said:
-        return f"the body has {found} bytes; only the {said} bytes of Content-Length are used"
-    return f"the body has {found} bytes, but Content-Length is {said}: the body was truncated or changed"
+def _describe_length_mismatch(length: int, found: int) -> str:
+    if found > length:
+        return f"the body has {found} bytes; only the {length} bytes of Content-Length are used"
+    return f"the body has {found} bytes, but Content-Length is {length}: the body was truncated or changed"
 
 
 def _request_error(why: str) -> Stop:

@@ -19,7 +19,7 @@ _WHOLE_KEY_ADVICE = "The key is the whole secret as text, including the prefix."
 class Candidate(NamedTuple):
     """A key, body or message to try.
 
-    ``how`` describes the mistake and is empty for the correct way; ``advice`` is the fix.
+    ``explanation`` describes the mistake and is empty for the correct way; ``advice`` is the fix.
     """
 
     value: bytes

@@ -60,11 +60,11 @@ def examine(secret: str, body: bytes, header: str, now: int, tolerance: int) -> 
     verdict = verify(secret, body, header, now, tolerance)
     if verdict is SignatureVerdict.MALFORMED:
         return SignatureFinding(verdict, describe_flaw(header), _check_numbers(secret, body, header))
-    (said,) = _T.findall(header)
-    seconds = int(said)
+    (signed_at,) = _T.findall(header)
+    seconds = int(signed_at)
     age = now // SECOND - seconds
     if verdict is SignatureVerdict.MISMATCH:
-        mistake = explain_mismatch(secret, body, said, header[-_HEX_CHARS:])
+        mistake = explain_mismatch(secret, body, signed_at, header[-_HEX_CHARS:])
         return SignatureFinding(verdict, _describe_mismatch(body, mistake), mistake, seconds, age)
     mistake = _describe_unit_mistake(seconds) if verdict is SignatureVerdict.FROM_THE_FUTURE else ""
     return SignatureFinding(verdict, _describe_age(verdict, age, tolerance), mistake, seconds, age)

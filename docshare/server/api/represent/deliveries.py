@@ -8,7 +8,7 @@ from docshare.server.services.webhooks.deliveries import AdminDelivery, AttemptR
 
 
 def delivery_object(row: DeliveryRow) -> dict[str, Any]:
-    """One delivery with its attempts, oldest first."""
+    """Return one delivery with its attempts, oldest first."""
     return drop_none(
         {
             "id": row.id,
@@ -22,18 +22,20 @@ def delivery_object(row: DeliveryRow) -> dict[str, Any]:
 
 
 def attempt_object(row: AttemptRow) -> dict[str, Any]:
-    """One attempt; ``status`` 0: there was no answer."""
+    """Return one attempt; ``status`` 0 means that there was no response."""
     return drop_none(
         {"at": format_instant(row.at), "status": row.status, "latencyMs": row.latency_ms, "error": row.error}
     )
 
 
 def admin_delivery_row(found: AdminDelivery) -> dict[str, Any]:
-    """One delivery as ``docshare admin deliveries list`` shows it."""
+    """Return one delivery for ``docshare admin deliveries list``."""
     return {**delivery_object(found.row), "webhook": found.webhook, "url": found.url, "account": found.account}
 
 
 def admin_delivery_detail(found: AdminDelivery) -> dict[str, Any]:
-    """One delivery as ``docshare admin deliveries show`` shows it: also the UUID that goes with every attempt, and the
-    ``body`` in the json format, as it is signed."""
+    """Return one delivery for ``docshare admin deliveries show``.
+
+    It also has the UUID that is sent with every attempt, and the ``body`` in the json format, as it is signed.
+    """
     return {**admin_delivery_row(found), "uuid": found.uuid, "body": found.body}

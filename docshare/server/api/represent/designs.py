@@ -8,26 +8,26 @@ from docshare.server.services.designs.publish import DesignStatus
 
 
 def qr_url(base_url: str, short_id: str) -> str:
-    """Where anybody gets the QR code of a link."""
+    """Return the public URL of the QR code of a link."""
     return f"{base_url}/api/files/{short_id}/qr-code"
 
 
-def design_status(base_url: str, told: DesignStatus) -> dict[str, Any]:
-    """The design status. Its names; of a design without a link those of the link are absent."""
-    link, owner = told.link, told.is_owner
+def design_status(base_url: str, status: DesignStatus) -> dict[str, Any]:
+    """Return the design status. Keys of the link are absent for a design without one."""
+    link, owner = status.link, status.is_owner
     known: dict[str, Any] = {
         "claimed": link is not None and link.is_claimed,
         "connectedAccountIsOwner": owner,
-        "publishedByOther": told.is_shared_by_other,
+        "publishedByOther": status.is_shared_by_other,
     }
     if link is not None:
         known |= {
             "contentVersion": link.content_version,
-            "viewCount": link.view_count if told.is_disclosed else None,
-            "uuid": link.uuid if told.is_disclosed else None,
-            "shortId": link.short_id if told.is_disclosed else None,
+            "viewCount": link.view_count if status.is_disclosed else None,
+            "uuid": link.uuid if status.is_disclosed else None,
+            "shortId": link.short_id if status.is_disclosed else None,
             "shareUrl": share_url(base_url, link.short_id),
             "qrUrl": qr_url(base_url, link.short_id),
-            "claimToken": told.claim_token,
+            "claimToken": status.claim_token,
         }
     return drop_none(known)

@@ -14,7 +14,7 @@ from docshare.server.services.feedback.notes import NoteRow
 from docshare.server.services.feedback.receipts import ReceiptRow
 from docshare.server.services.files.hotspots import HotspotRow
 
-# To readers
+# For readers
 
 
 def viewer_feedback(found: ReaderFeedback) -> dict[str, Any]:
@@ -31,7 +31,7 @@ def viewer_feedback(found: ReaderFeedback) -> dict[str, Any]:
 
 
 def note_object(row: NoteRow) -> dict[str, Any]:
-    """A note, on the share page."""
+    """Return a note for the share page."""
     return drop_none(
         {
             "uuid": row.uuid,
@@ -47,7 +47,7 @@ def note_object(row: NoteRow) -> dict[str, Any]:
 
 
 def annotation_object(row: AnnotationRow) -> dict[str, Any]:
-    """An annotation, for the reader who drew it."""
+    """Return an annotation for the reader who created it."""
     return {
         "uuid": row.uuid,
         "page": row.page,
@@ -58,12 +58,12 @@ def annotation_object(row: AnnotationRow) -> dict[str, Any]:
 
 
 def receipt_object(row: ReceiptRow) -> dict[str, Any]:
-    """A receipt, for the reader who gave it."""
+    """Return a receipt for the reader who gave it."""
     return {"name": row.name, "confirmedAt": format_instant(row.confirmed_at)}
 
 
 def hotspot_object(base: str, row: HotspotRow) -> dict[str, Any]:
-    """A hotspot, for the script of the page whose addresses begin with ``base``."""
+    """Return a hotspot for the script of the page whose URLs begin with ``base``."""
     return drop_none(
         {
             "uuid": row.uuid,
@@ -76,15 +76,15 @@ def hotspot_object(base: str, row: HotspotRow) -> dict[str, Any]:
     )
 
 
-# To the owner
+# For the owner
 
 
 def page_marks_object(rows: Sequence[MarkRow]) -> dict[str, Any]:
-    """Return the page marks of a file; ``rows`` by page. Pages without a mark are left out."""
+    """Return the page marks of a file; ``rows`` by page. Pages without a mark are omitted."""
     viewers: dict[int, dict[str, Any]] = {}
     for row in rows:
-        told = viewers.setdefault(row.viewer_id, {"identity": row.identity, "marks": []})
-        told["marks"].append({"page": row.page, "mark": row.mark})
+        viewer = viewers.setdefault(row.viewer_id, {"identity": row.identity, "marks": []})
+        viewer["marks"].append({"page": row.page, "mark": row.mark})
     return {
         "pages": [{"page": page, **_count_marks(same)} for page, same in groupby(rows, lambda row: row.page)],
         "viewers": [viewers[key] for key in sorted(viewers)],
@@ -102,11 +102,11 @@ def annotations_object(rows: Sequence[AnnotationRow]) -> dict[str, Any]:
     }
 
 
-def feedback_object(told: OwnerFeedback) -> dict[str, Any]:
-    """Notes and receipts."""
+def feedback_object(feedback: OwnerFeedback) -> dict[str, Any]:
+    """Return notes and receipts."""
     return {
-        "notes": [_owner_note(row) for row in told.notes],
-        "receipts": [_owner_receipt(row) for row in told.receipts],
+        "notes": [_owner_note(row) for row in feedback.notes],
+        "receipts": [_owner_receipt(row) for row in feedback.receipts],
     }
 
 

@@ -12,7 +12,7 @@ from docshare.server.services.readership.sessions import BeaconRow, ExplainedSes
 
 
 def report_object(base_url: str, found: Report) -> dict[str, Any]:
-    """The report; what is above its plan is absent, and so is ``effectivePages`` without a page range."""
+    """Return the report; sections above its plan are absent, and so is ``effectivePages`` without a page range."""
     sections = {
         "tier": found.plan.tier,
         "summary": _filter_by_plan(REPORT_SUMMARY, found, _summary_section(found.summary)),
@@ -25,7 +25,7 @@ def report_object(base_url: str, found: Report) -> dict[str, Any]:
 
 
 def pages_object(rows: Sequence[PageReaders]) -> dict[str, Any]:
-    """Per-page readership; every page is listed."""
+    """Return the readership of every page."""
     return {
         "totalPages": len(rows),
         "pages": [
@@ -36,18 +36,18 @@ def pages_object(rows: Sequence[PageReaders]) -> dict[str, Any]:
 
 
 def session_stream_row(row: SessionSummary, seen: Sequence[PageRow]) -> dict[str, Any]:
-    """One row of the stream of sessions."""
+    """Return one row of the stream of sessions."""
     times = [{"page": page.page, "timeMs": page.time_ms} for page in seen]
     return {"id": row.id, **session_object(row), "pages": times}
 
 
 def uncounted_row(row: SessionSummary, klass: str, reason: str) -> dict[str, Any]:
-    """One session that was not counted, and why."""
+    """Return one session that was not counted, with the reason."""
     return {**session_object(row), "class": klass, "reason": reason}
 
 
 def session_object(row: SessionSummary) -> dict[str, Any]:
-    """A session as in the report."""
+    """Return a session as in the report."""
     return drop_none(
         {
             "sessionId": row.uuid,
@@ -70,7 +70,7 @@ def session_object(row: SessionSummary) -> dict[str, Any]:
 
 
 def explained_session(found: ExplainedSession) -> dict[str, Any]:
-    """One session with everything it was computed from."""
+    """Return one session with all the data it was computed from."""
     judged = found.classification
     return drop_none(
         {
@@ -98,7 +98,7 @@ def explained_session(found: ExplainedSession) -> dict[str, Any]:
 
 
 def _beacon_object(row: BeaconRow) -> dict[str, Any]:
-    # Its body has the names under which it was sent; ``seq`` is one of them.
+    # Its body has the names of the request; ``seq`` is one of them.
     accepted = [
         {"page": page.page, "ms": page.time_ms, "views": page.views, "back": page.back} for page in row.accepted
     ]
@@ -177,5 +177,5 @@ def _count_rows(counts: Mapping[str, int]) -> list[dict[str, Any]]:
 
 
 def _filter_by_plan(table: dict[str, Plan], found: Report, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Of ``values``, what ``table`` lets the report's plan see, in its order."""
+    """Return the ``values`` that ``table`` allows on the report's plan, in the order of ``table``."""
     return {key: values[key] for key in visible_keys(table, found.plan)}

@@ -1,4 +1,4 @@
-"""From rows to the JSON of the contract. This is the only place of the server that writes its key names."""
+"""Convert rows to the JSON of the contract. No other module of the server writes its keys."""
 
 import json
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from docshare.server.services.links.public import PublicMetadata
 from docshare.server.services.links.variants import VariantRow
 
 _DEFAULTS: dict[str, Any] = {name: row.default for name, row in SETTINGS.items()}
-# Of pictures that were left out: named in a message, and listed.
+# Maximum numbers of omitted pictures: named in a message, and listed.
 _MAX_NAMED_PICTURES, _MAX_LISTED_PICTURES = 3, 100
 _NAME_CHARS, _ADDRESS_CHARS = 60, 500
 _END_REASONS = {
@@ -29,15 +29,15 @@ _END_REASONS = {
 
 
 def share_url(base_url: str, short_id: str) -> str:
-    """The address a reader opens."""
+    """Return the share link for readers."""
     return f"{base_url}/{short_id}"
 
 
 def result_message(message: str, warning: str | None, pictures: Sequence[str]) -> dict[str, Any]:
-    """Return the ``message`` of a result, the ``warning`` about its document, and the linked pictures that its
-    conversion left out, if there are any."""
-    said = drop_none({"message": message, "warning": warning})
-    return {**said, **_describe_omitted(message, pictures)} if pictures else said
+    """Return the ``message`` of a result, the ``warning`` about its document, and the linked pictures that were
+    omitted."""
+    result = drop_none({"message": message, "warning": warning})
+    return {**result, **_describe_omitted(message, pictures)} if pictures else result
 
 
 def _describe_omitted(message: str, pictures: Sequence[str]) -> dict[str, Any]:
@@ -45,12 +45,12 @@ def _describe_omitted(message: str, pictures: Sequence[str]) -> dict[str, Any]:
         address.replace("\\", "/").rpartition("/")[2][:_NAME_CHARS] for address in pictures[:_MAX_NAMED_PICTURES]
     )
     more = f" and {len(pictures) - _MAX_NAMED_PICTURES} more" if len(pictures) > _MAX_NAMED_PICTURES else ""
-    said = f"{message} Linked pictures were left out: {named}{more}."
-    return {"message": said, "leftOut": [address[:_ADDRESS_CHARS] for address in pictures[:_MAX_LISTED_PICTURES]]}
+    text = f"{message} Linked pictures were left out: {named}{more}."
+    return {"message": text, "leftOut": [address[:_ADDRESS_CHARS] for address in pictures[:_MAX_LISTED_PICTURES]]}
 
 
 def file_object(base_url: str, row: FileRow, revisions: Sequence[RevisionRow] | None = None) -> dict[str, Any]:
-    """The File object; only the detail has ``revisions``."""
+    """Return the File object; only the detail has ``revisions``."""
     settings = _DEFAULTS if row.settings == "{}" else {**_DEFAULTS, **json.loads(row.settings)}
     return drop_none(
         {
@@ -70,7 +70,6 @@ def file_object(base_url: str, row: FileRow, revisions: Sequence[RevisionRow] | 
             "notifyOnView": settings["notifyOnView"],
             "contentVersion": row.content_version,
             "revisions": None if revisions is None else [revision_object(entry) for entry in revisions],
-            #
             "totalPages": row.total_pages,
             "updatedAt": format_instant(row.updated_at),
             "viewsConsumed": row.views_consumed,
@@ -98,7 +97,7 @@ def file_object(base_url: str, row: FileRow, revisions: Sequence[RevisionRow] | 
 
 
 def revision_object(row: RevisionRow) -> dict[str, Any]:
-    """One entry of ``revisions``."""
+    """Return one entry of ``revisions``."""
     return {
         "contentVersion": row.content_version,
         "originalName": row.original_name,
@@ -110,7 +109,7 @@ def revision_object(row: RevisionRow) -> dict[str, Any]:
 
 
 def variant_object(base_url: str, row: VariantRow) -> dict[str, Any]:
-    """The Variant object."""
+    """Return the Variant object."""
     overrides = json.loads(row.overrides)
     return drop_none(
         {
@@ -129,7 +128,7 @@ def variant_object(base_url: str, row: VariantRow) -> dict[str, Any]:
 
 
 def invite_object(base_url: str, row: InviteRow) -> dict[str, Any]:
-    """An invitation with its personal link."""
+    """Return an invitation with its personal link."""
     return drop_none(
         {
             "uuid": row.uuid,
@@ -142,15 +141,15 @@ def invite_object(base_url: str, row: InviteRow) -> dict[str, Any]:
     )
 
 
-def public_metadata(base_url: str, told: PublicMetadata) -> dict[str, Any]:
-    """Return the public facts of an active link."""
-    file, short_id, settings = told.link.file, told.link.short_id, told.settings
+def public_metadata(base_url: str, metadata: PublicMetadata) -> dict[str, Any]:
+    """Return the public metadata of an active link."""
+    file, short_id, settings = metadata.link.file, metadata.link.short_id, metadata.settings
     return drop_none(
         {
             "shortId": short_id,
-            "originalName": None if told.is_name_hidden else file.original_name,
+            "originalName": None if metadata.is_name_hidden else file.original_name,
             "size": file.size,
-            "totalPages": told.pages,
+            "totalPages": metadata.pages,
             "viewerMode": settings["viewerMode"],
             "allowDownload": settings["allowDownload"],
             "protected": bool(file.protected),
@@ -161,25 +160,25 @@ def public_metadata(base_url: str, told: PublicMetadata) -> dict[str, Any]:
     )
 
 
-def ended_link(told: PublicMetadata) -> dict[str, Any]:
-    """Return the public facts of a link that has ended."""
+def ended_link(metadata: PublicMetadata) -> dict[str, Any]:
+    """Return the public metadata of a link that has ended."""
     return drop_none(
         {
-            "reason": told.link.state,
-            "why": _END_REASONS[told.link.state],
-            "endedAt": format_optional_instant(told.ended_at),
-            "originalName": None if told.is_name_hidden else told.link.file.original_name,
+            "reason": metadata.link.state,
+            "why": _END_REASONS[metadata.link.state],
+            "endedAt": format_optional_instant(metadata.ended_at),
+            "originalName": None if metadata.is_name_hidden else metadata.link.file.original_name,
         }
     )
 
 
 def asset_object(row: AssetRow) -> dict[str, Any]:
-    """The result of an asset upload."""
+    """Return the result of an asset upload."""
     return {"assetId": row.uuid, "kind": row.kind, "mimeType": row.mime_type, "size": row.size}
 
 
 def account_record(caller: Caller, active_files: int) -> dict[str, Any]:
-    """The account record. ``subscription`` and ``tier`` say the same."""
+    """Return the account. ``subscription`` and ``tier`` have the same value."""
     limits = PLAN_LIMITS[caller.plan]
     return {
         "uuid": caller.uuid,
@@ -187,7 +186,7 @@ def account_record(caller: Caller, active_files: int) -> dict[str, Any]:
         "email": caller.email,
         "subscription": caller.plan.tier,
         "tier": caller.plan.tier,
-        "isAdmin": False,  # nobody administers an instance through the API; 'docshare admin' does
+        "isAdmin": False,  # the API has no administrators; 'docshare admin' does
         "created_at": format_instant(caller.created_at),
         "limits": drop_none(
             {
@@ -200,7 +199,7 @@ def account_record(caller: Caller, active_files: int) -> dict[str, Any]:
 
 
 def feed_row(stream: str, row: FeedRow) -> dict[str, Any]:
-    """One row of the feed; new keys go after ``type``."""
+    """Return one row of the feed; new keys are added after ``type``."""
     return _FEED_ROWS[stream](row)
 
 
@@ -235,7 +234,7 @@ def _gate_row(row: FeedRow) -> dict[str, Any]:
 
 
 def activity_row(row: ActivityEvent) -> dict[str, Any]:
-    """One row of the activity feed: the delivery envelope of its event and ``id``."""
+    """Return one row of the activity feed: the envelope of its event and ``id``."""
     return {
         "id": row.id,
         "event": row.event,
@@ -248,7 +247,7 @@ _FEED_ROWS = {"view": _view_row, "download": _download_row, "gate": _gate_row}
 
 
 def parse_gate_fields(stored: str | None) -> dict[str, str] | None:
-    """The captured values, None when there are none or they cannot be read."""
+    """Return the captured values, None if there are none or they cannot be parsed."""
     try:
         fields = json.loads(stored or "{}")
     except (ValueError, RecursionError):
@@ -259,5 +258,5 @@ def parse_gate_fields(stored: str | None) -> dict[str, str] | None:
 
 
 def format_optional_instant(millis: int | None) -> str | None:
-    """``millis`` on the wire, None as it is."""
+    """Return ``millis`` as an instant of the API, or None."""
     return None if millis is None else format_instant(millis)

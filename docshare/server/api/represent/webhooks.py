@@ -1,4 +1,4 @@
-"""From rows to the JSON of webhooks."""
+"""Convert webhooks to JSON."""
 
 import json
 from typing import Any
@@ -10,7 +10,7 @@ from docshare.server.services.webhooks.webhooks import WebhookRow
 
 
 def webhook_object(row: WebhookRow) -> dict[str, Any]:
-    """The Webhook object as its creation answers it."""
+    """Return the Webhook object as after its creation."""
     return drop_none(
         {
             "uuid": row.uuid,
@@ -25,7 +25,7 @@ def webhook_object(row: WebhookRow) -> dict[str, Any]:
 
 
 def webhook_with_health(row: WebhookRow) -> dict[str, Any]:
-    """The Webhook object with how its deliveries go."""
+    """Return the Webhook object with the health of its deliveries."""
     health = {
         "failureCount": row.failure_count,
         "lastDeliveryAt": format_optional_instant(row.last_delivery_at),
@@ -36,5 +36,5 @@ def webhook_with_health(row: WebhookRow) -> dict[str, Any]:
 
 
 def test_result(outcome: AttemptOutcome) -> dict[str, Any]:
-    """How a test delivery went."""
+    """Return the result of a test delivery."""
     return {"delivered": outcome.is_delivered, "status": outcome.status, "latencyMs": outcome.latency_ms}

@@ -19,12 +19,12 @@ _NO_ACCOUNT_ID = 0  # account ids begin at 1
 
 @dataclass(frozen=True)
 class Caller:
-    """An authenticated account, or a caller without an account: the holder of a manage token, who may manage one file,
-    or a user of the design tool, who may publish designs.
+    """An authenticated account, or a caller without an account: the holder of a manage token, who may manage one
+    file, or a user of the design tool, who may publish designs.
 
     ``lane``: the kind of credential; ``scopes`` that it grants; ``credential``: the SHA-256 of the token, which
     distinguishes two credentials of one account; ``file_id`` of a manage token, None once the file is deleted;
-    ``expired``: whether a manage token has expired, since some routes reject those with a separate error;
+    ``is_expired``: whether a manage token has expired, since some routes reject those with a separate error;
     ``design_user``: the user id at the design tool.
     """
 

@@ -38,9 +38,10 @@ class PublishedDesign:
 class DesignStatus:
     """The status of a design for the design tool.
 
-    ``link``: the file that shows it, None if its user has not shared it; ``owner``: whether that belongs to the account
-    whose token was sent, None without a token; ``by_other``: whether another user's live link shows it too; ``whole``:
-    whether to disclose UUID and views; ``claim_token``: a new one for a live link that was not claimed, or None.
+    ``link``: the file that shows it, None if its user has not shared it; ``is_owner``: whether that belongs to the
+    account whose token was sent, None without a token; ``is_shared_by_other``: whether another user's live link shows
+    it too; ``is_disclosed``: whether to disclose UUID and views; ``claim_token``: a new one for a live link that was
+    not claimed, or None.
     """
 
     link: DesignFile | None

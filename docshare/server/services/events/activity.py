@@ -21,10 +21,11 @@ def record(
     variant_id: int | None = None,
 ) -> None:
     """Store one event and queue it for the webhooks subscribed to it, in the transaction of the change it reports.
+
     Events of a file without an owner are not stored.
 
-    Parameters: ``event`` a kind of the specification; ``extras`` the keys of its data beyond ``fileUuid`` and
-    ``fileName``; ``at`` when it happened, milliseconds; ``variant_id`` through which link.
+    Parameters: ``event`` one of the specified kinds; ``extras`` the keys of its data other than ``fileUuid`` and
+    ``fileName``; ``at`` its time in ms; ``variant_id`` the variant it happened through.
     """
     found = files.find_name(rt.db, file_id)
     if found is None:

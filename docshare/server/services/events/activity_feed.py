@@ -19,8 +19,8 @@ def fetch_page(
 ) -> list[ActivityEvent]:
     """Return one page of the events of the caller's files.
 
-    Parameters: ``since``, ``limit`` and ``file`` as of ``feed.page``; ``kinds`` some of ``ACTIVITY_KINDS``, empty for
-    all. Kinds that need a higher plan than the caller's are omitted without an error.
+    Parameters: ``since``, ``limit`` and ``file`` as in ``feed.fetch_page``; ``kinds`` some of ``ACTIVITY_KINDS``,
+    empty for all. Kinds that require a higher plan than the caller's are omitted without an error.
     """
     withheld = [name for name, row in KINDS.items() if row.plan > caller.plan]
     shown = [kind for kind in kinds if kind not in withheld]
@@ -38,12 +38,12 @@ def fetch_page(
         shown=shown,
         withheld=withheld,
         since=since,
-        retained_from=rt.clock() - ACTIVITY_RETENTION_MS,  # the job that deletes older ones runs once an hour
+        retained_from=rt.clock() - ACTIVITY_RETENTION_MS,  # the job that deletes expired events runs once an hour
         limit=limit,
     )
 
 
 def delete_expired(rt: Runtime) -> int:
-    """Delete events after 90 days. Return how many."""
+    """Delete events after 90 days. Return the number of deleted events."""
     until = rt.clock() - ACTIVITY_RETENTION_MS
     return run_in_batches(rt, _BATCH_ROWS, lambda: events.delete_expired(rt.db, until, _BATCH_ROWS))

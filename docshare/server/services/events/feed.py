@@ -12,9 +12,9 @@ from docshare.server.store.tables.events import FeedRow as FeedRow
 def fetch_page(rt: Runtime, caller: Caller, stream: str, *, since: int, limit: int, file: str | None) -> list[FeedRow]:
     """Return one page of the caller's ``stream`` (a key of ``STREAMS``).
 
-    Parameters: ``since`` a cursor: rows with a greater id in ascending order, or 0: the newest first; ``limit`` rows at
-    most; ``file`` the UUID or short id of one file, None for all (unknown and foreign ones have no rows). Raises
-    ``plan_required`` for the gate stream below Pro.
+    Parameters: ``since`` a cursor: rows with a greater id in ascending order, or 0 for the newest rows first;
+    ``limit`` maximum number of rows; ``file`` the UUID or short id of one file, None for all (unknown files and those
+    of other accounts have no rows). Raises ``plan_required`` for the gate stream below Pro.
     """
     if caller.plan < STREAMS[stream].plan:
         raise Problem("plan_required", GATE_PLAN_MESSAGE)

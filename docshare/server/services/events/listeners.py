@@ -1,7 +1,7 @@
 """Listeners: programs on this machine that receive events as long as they renew their registration.
 
-A listener is a row among the webhooks that runs out, so that it gets the same envelopes, signatures and attempts as any
-receiver. It is in no list and holds no place of the account's webhooks.
+A listener is stored as a webhook with an expiry, so it gets the same envelopes, signatures and retries as any
+receiver. It is not listed and does not count against the account's webhook limit.
 """
 
 import ipaddress
@@ -19,6 +19,7 @@ from docshare.server.services.accounts import accounts
 from docshare.server.services.files import files, purge
 from docshare.server.services.webhooks import webhooks
 from docshare.server.services.webhooks.send import AttemptOutcome
+from docshare.server.store.identity import directory_id
 from docshare.server.store.tables import Account
 from docshare.server.store.tables import files as file_table
 from docshare.server.store.tables import webhooks as table
@@ -31,9 +32,12 @@ _MAX_SECRET_CHARS = 200
 
 @dataclass(frozen=True)
 class ListenerInput:
-    """The parameters of a listener: its ``url`` on this machine; ``events`` kinds separated by commas, empty for all
-    nine; ``file`` a UUID or short id, empty for all; ``account`` a UUID, empty for the owner of the instance;
-    ``secret`` to sign with, empty for a fresh one."""
+    """The parameters of a listener.
+
+    ``url`` on this machine; ``events`` kinds separated by commas, empty for all nine; ``file`` a UUID or short id,
+    empty for all; ``account`` a UUID, empty for the owner of the instance; ``secret`` to sign with, empty for a new
+    one.
+    """
 
     url: str
     events: str = ""
@@ -42,17 +46,16 @@ class ListenerInput:
     secret: str = ""
 
 
-def start(rt: Runtime, wish: ListenerInput) -> dict[str, Any]:
-    """Begin to tell a listener of events; returns ``{uuid, secret, account, events, until}``, where ``account`` is the
-    email address.
+def start(rt: Runtime, listener: ListenerInput) -> dict[str, Any]:
+    """Register a listener; return ``{uuid, secret, account, events, until}``, where ``account`` is the email address.
 
-    Raises Problem: ``bad_request`` for an address elsewhere, an unknown kind or a secret that is none, ``not_found``
-    for an unknown account, or a file that is not the account's.
+    Raises Problem: ``bad_request`` for an address on another machine, an unknown kind or an invalid secret,
+    ``not_found`` for an unknown account or a file of another account.
     """
-    target = _parse_loopback_url(wish.url)
-    kinds = parse_event_kinds("events", wish.events.split(",") if wish.events else list(KINDS))
-    secret = _resolve_secret(rt, wish.secret)
-    account = _get_account(rt, wish.account)
+    target = _parse_loopback_url(listener.url)
+    kinds = parse_event_kinds("events", listener.events.split(",") if listener.events else list(KINDS))
+    secret = _resolve_secret(rt, listener.secret)
+    account = _get_account(rt, listener.account)
     uuid, now = rt.random_uuid(), rt.clock()
     sealed = rt.vault.seal(secret, uuid)
     with rt.db.write():
@@ -60,14 +63,15 @@ def start(rt: Runtime, wish: ListenerInput) -> dict[str, Any]:
             rt.db,
             uuid,
             account.id,
-            file_id=_find_file_id(rt, account, wish.file),
-            url=wish.url,
+            file_id=_find_file_id(rt, account, listener.file),
+            url=listener.url,
             peer=f"{target.bare_host}:{target.port}",
             format=DEFAULT_FORMAT,
             events=json.dumps(kinds),
             secret=sealed,
             now=now,
             listens_until=now + LISTENER_TIMEOUT_MS,
+            listens_on=directory_id(rt.config.data_dir),
         )
     return {
         "uuid": uuid,
@@ -89,8 +93,10 @@ def renew(rt: Runtime, uuid: str) -> dict[str, Any]:
 
 
 def send_test(rt: Runtime, uuid: str) -> AttemptOutcome:
-    """Send a test event to the listener ``uuid`` now, once, and wait for how that goes. Raises ``not_found``,
-    ``unavailable`` while too many tests are running."""
+    """Send one test event to the listener ``uuid`` and wait for the result.
+
+    Raises ``not_found``, ``unavailable`` while too many tests are running.
+    """
     found = table.find_listener(rt.db, uuid, rt.clock())
     if found is None:
         raise _listener_not_found()
@@ -99,13 +105,13 @@ def send_test(rt: Runtime, uuid: str) -> AttemptOutcome:
 
 
 def stop(rt: Runtime, uuid: str) -> dict[str, Any]:
-    """Tell the listener ``uuid`` nothing more; what waits for it goes with it. One that is gone stays gone."""
+    """Delete the listener ``uuid`` with its queued deliveries. Does nothing if it does not exist."""
     _delete_listeners(rt, table.list_listener_ids(rt.db, uuid))
     return {"uuid": uuid}
 
 
 def delete_expired(rt: Runtime) -> int:
-    """Delete the expired listeners with their queued deliveries. Return how many."""
+    """Delete the expired listeners with their queued deliveries. Return the number of listeners."""
     return _delete_listeners(rt, table.list_expired_listener_ids(rt.db, rt.clock()))
 
 
@@ -113,7 +119,7 @@ def _delete_listeners(rt: Runtime, webhook_ids: list[int]) -> int:
     for webhook_id in webhook_ids:
         purge.delete_deliveries(rt, webhook_id)
         with rt.db.write():
-            table.delete(rt.db, webhook_id)  # also deletes deliveries that were queued meanwhile
+            table.delete(rt.db, webhook_id)  # also deletes deliveries that were queued in the meantime
     return len(webhook_ids)
 
 
@@ -122,7 +128,7 @@ def _listener_not_found() -> Problem:
 
 
 def _parse_loopback_url(url: str) -> OutboundTarget:
-    """``url`` taken apart. Only this machine may be named, and by its number: a name could come to mean another."""
+    """Parse ``url``, which must name this machine by IP address: a host name could later resolve to another machine."""
     refusal = Problem("bad_request", "A listener has an http address of this machine, such as http://127.0.0.1:4000/.")
     try:
         target = parse_target(url)

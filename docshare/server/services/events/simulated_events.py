@@ -1,4 +1,4 @@
-"""How each kind of event comes about when it is caused on purpose: which values it has, and the way a reader takes."""
+"""How each kind of event is triggered on purpose: its values, and the requests of the reader who causes it."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -34,8 +34,8 @@ from docshare.server.store.tables import accounts, sharing
 
 Values = dict[str, Any]
 
-_DEFAULT_PAGES, _DEFAULT_PAGE_MS = 3, 20_000  # read, unless said otherwise
-_INVITEE_READING_MS = 6_000  # of an invitee who opens the document
+_DEFAULT_PAGES, _DEFAULT_PAGE_MS = 3, 20_000  # read by default
+_INVITEE_READING_MS = 6_000  # reading time of an invitee
 _BLOCK_BYTES = 1024 * 1024
 _EXAMPLE_ANSWERS = {"email": "reader", "phone": "+44 20 7946 0000", "company": "Example Ltd", "text": "Example"}
 _READER_NAME = "Example Reader"
@@ -45,7 +45,8 @@ _RECT = {"x": 0.1, "y": 0.1, "width": 0.3, "height": 0.1}
 
 @dataclass(frozen=True)
 class TriggerContext:
-    """The ``link`` at which it happens, the ``consent`` to take what is limited, and the values ``given``."""
+    """Where and how to trigger an event: the ``link``, the consent to use up limited resources, and the given
+    ``values``."""
 
     link: Link
     has_consent: bool
@@ -53,8 +54,12 @@ class TriggerContext:
 
 
 class TriggerAction(NamedTuple):
-    """``values``: what the event will say as far as it can be chosen, or the Problem in its way, without changing
-    anything; ``do``: let it happen with them; ``by_a_reader``: it can come about through a variant."""
+    """How to trigger one kind of event.
+
+    ``prepare``: return the values of the event as far as they can be chosen, or raise the Problem that prevents it,
+    without changing anything; ``cause``: cause the event with these values; ``allows_variant``: whether it can be
+    caused through a variant.
+    """
 
     prepare: Callable[[Runtime, TriggerContext], Values]
     cause: Callable[[Runtime, TriggerContext, Values], None]
@@ -62,7 +67,7 @@ class TriggerAction(NamedTuple):
 
 
 def _require_settings(rt: Runtime, link: Link, *names: str) -> None:
-    """Raise ``plan_required`` or ``conflict`` unless all settings ``names`` are on."""
+    """Raise ``plan_required`` or ``conflict`` unless all settings ``names`` are switched on."""
     needed = max(SETTINGS[name].plan for name in names)
     if links.owner_plan(rt, link) < needed:
         raise plan_problem(needed, f"The setting {names[0]}")
@@ -77,7 +82,7 @@ def _require_settings(rt: Runtime, link: Link, *names: str) -> None:
 
 
 def _fill_in_form(rt: Runtime, scene: TriggerContext) -> dict[str, str]:
-    """The answers to the form on the way to the document; empty where none are given, because none are asked for."""
+    """Return the answers to the gate form; empty if none were given, in which case the link must not have a form."""
     if scene.values.keys() & {"email", FORM_KEY}:
         return _prepare_gate(rt, scene)
     visits.require_open(rt, scene.link, consent=scene.has_consent)
@@ -105,7 +110,7 @@ def _prepare_view(rt: Runtime, scene: TriggerContext) -> Values:
 
 
 def _cause_view(rt: Runtime, scene: TriggerContext, values: Values) -> None:
-    """Record a reading that has ended: all of it is in the past, so the session ends now."""
+    """Record a completed reading: it lies entirely in the past, so the session ends now."""
     token = visits.admit_reader(rt, scene.link, _fill_in_form(rt, scene))
     began = rt.clock() - simulated_reading.FIRST_BEACON_MS - values["timeMs"] - reading.HIDDEN_TIMEOUT_MS
     visits.simulate_reading(rt, scene.link, token, began, values["pagesViewed"], values["timeMs"])
@@ -118,14 +123,14 @@ def _prepare_invite_view(rt: Runtime, scene: TriggerContext) -> Values:
     email = invites.parse_invite({"email": scene.values.get("email", _next_invitee_email(known))}).email
     name, viewed_at = known.get(email, (scene.values.get("name", _READER_NAME), None))
     if viewed_at is not None:
-        said = f"{email} has opened the document before; the event is of the first time only."
-        raise Problem("conflict", said, hint="Set another email, or none.")
+        detail = f"{email} has opened the document before; the event is of the first time only."
+        raise Problem("conflict", detail, hint="Set another email, or none.")
     if name != scene.values.get("name", name):
         raise Problem("conflict", f"{email} is invited as {name or 'nobody by name'}.", hint="Leave the name out.")
-    wish = invites.parse_invite({"email": email, "name": name})
-    somebody = SharedInvite(0, "", "", wish.email, wish.name)
+    invitation = invites.parse_invite({"email": email, "name": name})
+    somebody = SharedInvite(0, "", "", invitation.email, invitation.name)
     visits.require_open(rt, replace(scene.link, invite=somebody), consent=scene.has_consent)
-    return drop_none({"email": wish.email, "name": wish.name})
+    return drop_none({"email": invitation.email, "name": invitation.name})
 
 
 def _next_invitee_email(known: Mapping[str, Any]) -> str:
@@ -136,9 +141,9 @@ def _next_invitee_email(known: Mapping[str, Any]) -> str:
 
 
 def _cause_invite_view(rt: Runtime, scene: TriggerContext, values: Values) -> None:
-    """Invite them without a mail, and open their link. Their session goes on until the rule ends it: in a minute."""
-    wish = Invitation(values["email"], values.get("name"), mail=False)
-    row = invites.create_any(rt, scene.link.file.uuid, wish)
+    """Create an invitation without an email, and open its link. The session ends by the usual rule, a minute later."""
+    invitation = Invitation(values["email"], values.get("name"), mail=False)
+    row = invites.create_any(rt, scene.link.file.uuid, invitation)
     link = links.resolve(rt, row.short_id)
     if link is None:
         raise Problem("not_found", "The file is gone.")
@@ -148,7 +153,7 @@ def _cause_invite_view(rt: Runtime, scene: TriggerContext, values: Values) -> No
     )
 
 
-# --- taking, and leaving something -----------------------------------------------------------------------------------
+# --- downloads and feedback ------------------------------------------------------------------------------------------
 
 
 def _prepare_download(rt: Runtime, scene: TriggerContext) -> Values:
@@ -168,7 +173,7 @@ def _cause_download(rt: Runtime, scene: TriggerContext, _: Values) -> None:
 
 
 def _prepare_gate(rt: Runtime, scene: TriggerContext) -> Values:
-    """The answers to the form, under its own keys."""
+    """Return the answers to the gate form, by the keys of its fields."""
     link = scene.link
     what = entry.find_requirements(link)
     entry.check_entry(rt, link, visits.no_viewer_token, opening=True)  # raises for a dead link
@@ -184,17 +189,17 @@ def _prepare_gate(rt: Runtime, scene: TriggerContext) -> Values:
 
 
 def _build_answers(what: LinkRequirements, given: Mapping[str, Any]) -> dict[str, str]:
-    """Return the form values: ``given``, where ``email`` is the address whatever its key is, and examples for the
-    rest."""
+    """Return the form values: those ``given``, and examples for the other fields. The key ``email`` stands for the
+    form's email field, whatever its key is."""
     key, _ = gates.find_email(what, {field.key: "" for field in what.form})
-    said = {**given.get(FORM_KEY, {}), **({key: given["email"]} if "email" in given else {})}
-    strange = sorted(said.keys() - {field.key for field in what.form})
+    answers = {**given.get(FORM_KEY, {}), **({key: given["email"]} if "email" in given else {})}
+    strange = sorted(answers.keys() - {field.key for field in what.form})
     if strange:
         keys = ", ".join(("email", *(f"{FORM_KEY}.{field.key}" for field in what.form)))
         raise Problem("bad_request", f"The form of the link has no field {strange[0]}.", hint=f"Keys: {keys}.")
     domain = what.domains[0] if what.domains else _DOMAIN
     examples = {**_EXAMPLE_ANSWERS, "email": f"{_EXAMPLE_ANSWERS['email']}@{domain}"}
-    return {field.key: said.get(field.key, examples[field.type]) for field in what.form}
+    return {field.key: answers.get(field.key, examples[field.type]) for field in what.form}
 
 
 def _cause_gate(rt: Runtime, scene: TriggerContext, values: Values) -> None:
@@ -249,12 +254,12 @@ def _cause_proofing(rt: Runtime, scene: TriggerContext, values: Values) -> None:
 
 
 def _create_reader(rt: Runtime, scene: TriggerContext) -> ReaderContext:
-    """Somebody new, so that what they leave is the first of theirs."""
+    """Create a new reader, so that their feedback is their first."""
     return readers.resolve_reader(rt, scene.link, None, visits.admit_reader(rt, scene.link))
 
 
 def _resolve_page(scene: TriggerContext) -> int | None:
-    """The reader's number of the page that is asked for. Raises ``not_found`` for one they do not see."""
+    """Return the requested page number, as readers count. Raises ``not_found`` for a page that they do not see."""
     number = scene.values.get("pageNumber")
     page = None if number is None else page_range.reader_window(scene.link).to_reader_page(number)
     if page is None and number is not None:
@@ -262,7 +267,7 @@ def _resolve_page(scene: TriggerContext) -> int | None:
     return page
 
 
-# --- what happens to the file ----------------------------------------------------------------------------------------
+# --- changes to the file ---------------------------------------------------------------------------------------------
 
 
 def _prepare_burn(_: Runtime, scene: TriggerContext) -> Values:
@@ -280,7 +285,7 @@ def _prepare_burn(_: Runtime, scene: TriggerContext) -> Values:
 
 
 def _cause_burn(rt: Runtime, scene: TriggerContext, _: Values) -> None:
-    """Take the views that are left, half an hour ago, and sweep."""
+    """Use up the remaining views half an hour ago, and delete the burned file."""
     file = scene.link.file
     then = visits.runtime_at(rt, rt.clock() - BURN_DELAY_MS)
     with rt.db.write(file.owner_id):
@@ -298,7 +303,7 @@ def _prepare_replacement(rt: Runtime, scene: TriggerContext) -> Values:
 
 
 def _cause_replacement(rt: Runtime, scene: TriggerContext, _: Values) -> None:
-    """Replace the document by itself; hotspots and feedback stay."""
+    """Replace the document by a copy of itself; hotspots and feedback are kept."""
     file = scene.link.file
     part = rt.blobs.create_partial()
     try:

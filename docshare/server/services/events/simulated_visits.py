@@ -1,4 +1,4 @@
-"""Simulated visits: open a link, and report reading as its page does."""
+"""Simulated visits: open a link, and report reading like the share page."""
 
 import json
 from collections.abc import Mapping
@@ -22,8 +22,11 @@ _USER_AGENT = "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/
 
 
 def require_open(rt: Runtime, link: Link, *, consent: bool) -> None:
-    """Raise ``gone`` for a dead link, ``conflict`` for one that asks for what nobody gives here, and for one with a
-    view limit, of which a visit takes a unit, unless there is ``consent`` to that."""
+    """Raise a Problem unless a simulated visitor can open ``link``.
+
+    ``gone`` for a dead link, ``conflict`` for a link with a password or a form, and for one with a view limit unless
+    there is ``consent`` to use up a view.
+    """
     owed = entry.check_entry(rt, link, no_viewer_token, opening=True).missing
     if owed & {PASSWORD, GATE}:
         what = "a password" if PASSWORD in owed else "a form"
@@ -37,8 +40,10 @@ def require_open(rt: Runtime, link: Link, *, consent: bool) -> None:
 
 
 def admit_reader(rt: Runtime, link: Link, values: Mapping[str, str] = MappingProxyType({})) -> str | None:
-    """The token of a reader who may open ``link``, None where everybody may; of a view limit it takes a unit.
-    ``values``: the answers to its form by key."""
+    """Return the viewer token of a reader who may open ``link``; None if the link has no conditions.
+
+    Uses up a view if the link has a view limit. ``values``: the answers to its form by key.
+    """
     if not entry.check_entry(rt, link, no_viewer_token, opening=True).missing:
         return None
     return entry.admit_viewer(
@@ -53,13 +58,16 @@ def consent_required() -> Problem:
 
 
 def no_viewer_token(_: Link) -> None:
-    """Return the cookies of a new browser for a link."""
+    """Return the viewer token of a new browser, which has none."""
     return
 
 
 def simulate_reading(rt: Runtime, link: Link, token: str | None, began: int, pages: int, time_ms: int) -> None:
-    """Report to the page of ``link`` what its script reports of somebody who reads ``pages`` pages in ``time_ms`` and
-    leaves, at the moments when it happened; they opened it at ``began`` (ms). ``token``: as of ``let_in``."""
+    """Report the reading of somebody who reads ``pages`` pages in ``time_ms`` and leaves.
+
+    The beacons are recorded at the times at which the script of the page would have sent them, after the page was
+    opened at ``began`` (ms). ``token``: the viewer token, as returned by ``admit_reader``.
+    """
     source = "Direct link" if link.variant is None else "Variant"
     mode = json.loads(link.file.settings).get("viewerMode", SETTINGS["viewerMode"].default)
     sender = BeaconSender(
@@ -73,5 +81,5 @@ def simulate_reading(rt: Runtime, link: Link, token: str | None, began: int, pag
 
 
 def runtime_at(rt: Runtime, moment: int) -> Runtime:
-    """``rt`` as it was at ``moment`` (ms): what happened in the past is judged by the clock of then."""
+    """Return ``rt`` with its clock set to ``moment`` (ms), for events in the past."""
     return replace(rt, clock=lambda: moment)

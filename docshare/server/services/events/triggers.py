@@ -1,7 +1,8 @@
 """Trigger an event for developers of a receiver.
 
-Nothing is made up: each kind goes the way of a real reader, through the services of the share page, so that feed,
-readership, record and deliveries agree, and what the settings of the file do not allow does not happen here either.
+Nothing is faked: each kind is caused by a simulated reader through the services of the share page. So the feed, the
+readership report, the activity record and the deliveries agree, and settings that forbid an action forbid it here
+too.
 """
 
 import json
@@ -25,9 +26,12 @@ _LABEL_PREFIX = "label:"
 
 @dataclass(frozen=True)
 class TriggerInput:
-    """The event to trigger: ``kind``; ``file`` by UUID, short id or slug; ``variant`` through which link, by
-    UUID, short id or ``label:TEXT``, empty for the file's own; ``values`` texts by key of its data; ``consent`` to what
-    changes the file; ``rehearse``: only look whether it could happen."""
+    """The event to trigger.
+
+    ``kind``; ``file`` by UUID, short id or slug; ``variant`` by UUID, short id or ``label:TEXT``, empty for the
+    file's own link; ``values`` texts by key of its data; ``has_consent``: the file may be changed;
+    ``is_rehearsal``: only check whether the event could be triggered.
+    """
 
     kind: str
     file: str
@@ -37,41 +41,41 @@ class TriggerInput:
     is_rehearsal: bool
 
 
-def trigger_event(rt: Runtime, wish: TriggerInput) -> dict[str, Any]:
-    """Let the event happen that ``wish`` asks for.
+def trigger_event(rt: Runtime, event: TriggerInput) -> dict[str, Any]:
+    """Trigger the requested event.
 
-    Returns ``{id, event, timestamp, data, deliveries}`` as the activity feed has it, with the numbers of the deliveries
-    that were queued for it; of a rehearsal ``{event, fileUuid, fileName, link, values}``. Raises Problem:
-    ``bad_request`` (kind, key, value), ``not_found`` (file, variant, page), ``gone``, ``conflict`` for what the
-    settings do not allow, whose hint names the setting, and ``plan_required``.
+    Returns ``{id, event, timestamp, data, deliveries}`` as in the activity feed, with the ids of the queued
+    deliveries; for a rehearsal ``{event, fileUuid, fileName, link, values}``. Raises Problem: ``bad_request`` (kind,
+    key, value), ``not_found`` (file, variant, page), ``gone``, ``conflict`` if the settings do not allow it, with the
+    setting in its hint, and ``plan_required``.
     """
-    values = contract.parse_values(wish.kind, wish.values)
-    act = TRIGGER_ACTIONS[wish.kind]
-    link = _resolve_link(rt, wish)
+    values = contract.parse_values(event.kind, event.values)
+    act = TRIGGER_ACTIONS[event.kind]
+    link = _resolve_link(rt, event)
     if link.variant is not None and not act.allows_variant:
-        raise Problem("bad_request", f"{wish.kind} happens to a file, not through one of its links.", hint="")
-    scene = TriggerContext(link, wish.has_consent, values)
+        raise Problem("bad_request", f"{event.kind} happens to a file, not through one of its links.", hint="")
+    scene = TriggerContext(link, event.has_consent, values)
     chosen = act.prepare(rt, scene)
-    if wish.is_rehearsal:
-        return _describe_rehearsal(rt, wish.kind, scene, chosen)
-    if wish.kind in contract.DESTRUCTIVE and not wish.has_consent:
-        raise Problem("conflict", f"This {contract.DESTRUCTIVE[wish.kind]}.", hint="Add --yes to confirm.")
+    if event.is_rehearsal:
+        return _describe_rehearsal(rt, event.kind, scene, chosen)
+    if event.kind in contract.DESTRUCTIVE and not event.has_consent:
+        raise Problem("conflict", f"This {contract.DESTRUCTIVE[event.kind]}.", hint="Add --yes to confirm.")
     before = events.get_newest_ids(rt.db)
     act.cause(rt, scene, chosen)
-    return _describe_event(rt, wish.kind, link, before)
+    return _describe_event(rt, event.kind, link, before)
 
 
-def _resolve_link(rt: Runtime, wish: TriggerInput) -> Link:
-    link = links.resolve(rt, wish.file)
+def _resolve_link(rt: Runtime, event: TriggerInput) -> Link:
+    link = links.resolve(rt, event.file)
     if link is None or link.invite is not None:
-        raise files.admin_file_not_found(wish.file)
+        raise files.admin_file_not_found(event.file)
     if link.file.owner_id is None:
         detail = "This file does not belong to an account, so its events have no recipient."
         raise Problem("conflict", detail, hint="Claim it first.")
-    through = _resolve_variant(rt, link, wish.variant) if wish.variant else link
+    through = _resolve_variant(rt, link, event.variant) if event.variant else link
     if through is None:
         raise Problem(
-            "not_found", f"The file has no such variant: {wish.variant}.", hint="A revoked one has no readers."
+            "not_found", f"The file has no such variant: {event.variant}.", hint="A revoked one has no readers."
         )
     return through
 
@@ -102,7 +106,7 @@ def _describe_event(rt: Runtime, kind: str, link: Link, before: tuple[int, int])
     if found is None:
         raise Problem("conflict", "The event did not happen: the file was changed meanwhile.")
     ident, at, data = found
-    told = {"event": kind, "timestamp": format_instant(at), "data": json.loads(data)}
-    body = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
+    envelope = {"event": kind, "timestamp": format_instant(at), "data": json.loads(data)}
+    body = json.dumps(envelope, ensure_ascii=False, separators=(",", ":"))
     queued = deliveries.list_ids_of_event(rt.db, before[1], link.file.id, kind, body)
-    return {"id": ident, **told, "deliveries": queued}
+    return {"id": ident, **envelope, "deliveries": queued}

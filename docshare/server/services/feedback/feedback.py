@@ -17,8 +17,8 @@ from docshare.server.services.readership.readers import ReaderContext
 
 @dataclass(frozen=True)
 class ReaderFeedback:
-    """The feedback that one reader sees on the document. ``name`` that they used last, None while unknown; pages in
-    their numbers."""
+    """The feedback that one reader sees on the document. ``known_name``: the name they used last, None if
+    unknown; pages in their numbers."""
 
     known_name: str | None
     notes: list[NoteRow]

@@ -2,8 +2,6 @@
 
 import json
 import mmap
-from contextlib import suppress
-from pathlib import Path
 from typing import NamedTuple
 
 from docshare.contract.features import require_plan
@@ -16,18 +14,19 @@ from docshare.server.rules import intake as intake_rules
 from docshare.server.rules import mp3
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts.callers import Caller, recheck_caller
-from docshare.server.services.files import files, intake, tenants
+from docshare.server.services.files import files, intake, removals, tenants
 from docshare.server.services.links.links import Link
-from docshare.server.store.blobs import PartialFile
+from docshare.server.store.blobs import BlobPath, PartialFile
 from docshare.server.store.tables import assets as asset_rows
 from docshare.server.store.tables import files as file_rows
+from docshare.server.store.tables import removals as removal_rows
 from docshare.server.store.tables.assets import AssetRow as AssetRow
 
 
 class ServedAsset(NamedTuple):
     """The path and the media type of an asset that is sent to a reader."""
 
-    path: Path
+    path: BlobPath
     mime_type: str
 
 
@@ -70,10 +69,7 @@ def add(rt: Runtime, caller: Caller, name: str, kind: str | None, received: Rece
     except BaseException as error:
         intake.discard_blob(rt, blob, error)
         raise
-    for old in replaced:
-        # The transaction is committed. Bytes that cannot be deleted now have no row; the next start deletes them.
-        with suppress(OSError):
-            rt.blobs.delete(old)
+    removals.delete_now(rt, replaced)
     return row
 
 
@@ -114,6 +110,7 @@ def _insert(rt: Runtime, caller: Caller, name: str, row: AssetRow, blob: str) ->
         asset_rows.insert(rt.db, file.id, row, blob, now)
         if replaced:
             asset_rows.delete_others(rt.db, file.id, row.kind, row.uuid)
+            removal_rows.add(rt.db, [each.blob for each in replaced], now)
             replaced_ids = frozenset(each.uuid for each in replaced)
             settings = rules.replace_asset_ids(json.loads(file.settings), replaced_ids, row.uuid)
             file_rows.update_settings(rt.db, file.id, json.dumps(settings, separators=(",", ":")), now)

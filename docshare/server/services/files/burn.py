@@ -8,8 +8,10 @@ from docshare.server.rules import burning as rules
 from docshare.server.rules import lifecycle
 from docshare.server.runtime import Runtime
 from docshare.server.services.events import activity
+from docshare.server.services.files import removals
 from docshare.server.store.tables import contents
 from docshare.server.store.tables import files as file_rows
+from docshare.server.store.tables import removals as removal_rows
 
 
 def consume_view(rt: Runtime, file_id: int, owner_id: int | None) -> bool:
@@ -51,9 +53,7 @@ def _destroy_bytes(rt: Runtime, file_id: int, now: int) -> bool:
         uuid, blob = found
         contents.mark_destroyed(rt.db, file_id, now)
         activity.record(rt, file_id, "file.burned", at=now)
-    # The row is written first: if a crash leaves the bytes of a destroyed file, the next start deletes them.
-    try:
-        rt.blobs.delete(blob)
-    finally:
-        rt.pages.delete_derived(uuid)
+        removal_rows.add(rt.db, [blob], now)
+    removals.delete_now(rt, [blob])
+    rt.pages.delete_derived(uuid)
     return True

@@ -16,6 +16,7 @@ from docshare.server.runtime import Runtime
 from docshare.server.services.files import tenants
 from docshare.server.services.links import downloads, links
 from docshare.server.services.links.links import Link
+from docshare.server.store.blobs import StorageUnreachableError
 from docshare.server.store.tables import sharing
 
 _MAX_TRIAL_S = 5.0
@@ -101,6 +102,6 @@ def _find_failure(rt: Runtime, link: Link, wanted: Derivation) -> str | None:
             raise _BusyError
     except UnrenderableError as error:
         return rules.classify_failure(error.reason, lasting=error.is_permanent)
-    except Problem as problem:
-        raise _BusyError from problem
+    except (Problem, StorageUnreachableError) as error:
+        raise _BusyError from error
     return None

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from docshare.contract.fields import is_short_id, is_uuid
 from docshare.contract.problems import Problem
@@ -12,6 +11,7 @@ from docshare.server.rules.lifecycle import TrashEntry
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.files import purge as purging
+from docshare.server.store.blobs import BlobPath
 from docshare.server.store.tables import files as file_rows
 from docshare.server.store.tables import library
 from docshare.server.store.tables.library import FileRow as FileRow
@@ -23,7 +23,7 @@ class StoredContent:
     """The path of the stored bytes of ``row``."""
 
     row: FileRow
-    path: Path
+    path: BlobPath
 
 
 def list_files(rt: Runtime, caller: Caller) -> Iterator[FileRow]:

@@ -35,7 +35,7 @@ _OK = 200
 @dataclass(frozen=True)
 class ImportedFile:
     """The imported file. ``palette``: the colors of its first page (``#rrggbb``, most dominant first), if known;
-    ``republished``: whether the document replaced another one, None without a design."""
+    ``is_republished``: whether the document replaced another one, None without a design."""
 
     uuid: str
     short_id: str

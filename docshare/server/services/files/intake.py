@@ -19,7 +19,7 @@ from docshare.server.rules.names import clean_name
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts.callers import Caller, recheck_caller
 from docshare.server.services.files import short_ids, tenants
-from docshare.server.store.blobs import PartialFile
+from docshare.server.store.blobs import PartialFile, StorageUnreachableError
 from docshare.server.store.tables import contents
 from docshare.server.store.tables import files as file_rows
 from docshare.server.store.tables.files import File
@@ -150,10 +150,10 @@ def blob_transaction(rt: Runtime, blob: str, owner_id: int | None = None) -> Ite
 def discard_blob(rt: Runtime, blob: str, error: BaseException) -> None:
     """Delete the bytes ``blob`` of a row that was not written because of ``error``.
 
-    If the disk failed, they are kept until the next start: the commit may reappear after a crash, and needs them then.
+    They are kept where the row may have been written nevertheless. If it was not, they are found as orphans.
     """
     if not faults.may_have_committed(error):
-        with suppress(OSError):
+        with suppress(OSError, StorageUnreachableError):
             rt.blobs.delete(blob)
 
 

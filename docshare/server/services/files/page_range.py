@@ -29,9 +29,9 @@ _WATERMARK_SEPARATOR = "."  # before the tag of the watermark, in a mark
 
 @dataclass(frozen=True)
 class ReaderView:
-    """``window``: the pages that a reader sees; ``place``: identifies content and window without revealing the position
-    of the window; ``watermark`` over the pages, or None; ``mark``: identifies all three in the addresses of pages, so
-    that the page at an address never changes."""
+    """``window``: the pages that a reader sees; ``place_tag``: identifies content and window without revealing the
+    position of the window; ``watermark`` over the pages, or None; ``address_tag``: identifies all three in the
+    addresses of pages, so that the page at an address never changes."""
 
     window: PageWindow
     place_tag: str

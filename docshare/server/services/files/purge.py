@@ -8,8 +8,10 @@ from collections.abc import Callable
 from functools import partial
 
 from docshare.server.runtime import Runtime
+from docshare.server.services.files import removals
 from docshare.server.store.tables import assets, contents, dependents
 from docshare.server.store.tables import files as file_rows
+from docshare.server.store.tables import removals as removal_rows
 from docshare.server.store.tables.dependents import ATTRIBUTED_TABLES, LARGE_TABLES, STREAM_TABLES
 
 BATCH_ROWS = 5000  # rows per transaction: the write lock is held for a few milliseconds
@@ -56,17 +58,14 @@ def _destroy_file(rt: Runtime, file_id: int) -> bool:
         _run_in_batches(rt, partial(dependents.delete_batch, rt.db, table, file_id, BATCH_ROWS))
     with rt.db.write():
         found = contents.find_blob(rt.db, file_id)
-        asset_blobs = [asset.blob for asset in assets.list_blobs(rt.db, file_id)]
+        if found is None:
+            return False
+        uuid, *blobs = found
+        blobs += [asset.blob for asset in assets.list_blobs(rt.db, file_id)]
         file_rows.delete(rt.db, file_id)
-    if found is None:
-        return False
-    # Rows first: the next start deletes bytes without a row, but a row without bytes would be broken.
-    uuid, blob = found
-    try:
-        for key in (blob, *asset_blobs):
-            rt.blobs.delete(key)
-    finally:
-        rt.pages.delete_derived(uuid)
+        removal_rows.add(rt.db, blobs, rt.clock())
+    removals.delete_now(rt, blobs)
+    rt.pages.delete_derived(uuid)
     return True
 
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -15,17 +15,18 @@ from docshare.server.rules.page_window import is_empty
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts.callers import Caller, recheck_caller
 from docshare.server.services.events import activity
-from docshare.server.services.files import copy_checks, files, intake, tenants
+from docshare.server.services.files import copy_checks, files, intake, removals, tenants
 from docshare.server.services.files.intake import StoredDocument
 from docshare.server.store.tables import contents, dependents, sharing
+from docshare.server.store.tables import removals as removal_rows
 from docshare.server.store.tables.contents import ReplacementTarget as ReplacementTarget
 
 
 @dataclass(frozen=True)
 class ReplacementResult:
     """The result of a replacement. ``size`` in bytes of the stored PDF; the counts are those of deleted rows;
-    ``warning`` about the new document. ``page_range_empty``: the page range of the file contains no page of the new
-    version; ``empty_variants``: how many variants have such a range; ``left_out``: the linked pictures that the
+    ``warning`` about the new document. ``is_page_range_empty``: the page range of the file contains no page of the
+    new version; ``empty_variants``: how many variants have such a range; ``left_out``: the linked pictures that the
     conversion left out."""
 
     uuid: str
@@ -89,16 +90,9 @@ def replacement_transaction(rt: Runtime, document: StoredDocument, target: Repla
     """
     with intake.blob_transaction(rt, document.blob):
         yield
-    _delete_replaced(rt, target)
-    copy_checks.try_file(rt, target.uuid)
-
-
-def _delete_replaced(rt: Runtime, target: ReplacementTarget) -> None:
-    """Delete the bytes and pages of the version that ``target`` describes, once its replacement is committed."""
-    # Bytes that cannot be deleted now have no row; the next start deletes them.
-    with suppress(OSError):
-        rt.blobs.delete(target.blob)
+    removals.delete_now(rt, [target.blob])
     rt.pages.delete_derived(target.uuid, target.content_version)
+    copy_checks.try_file(rt, target.uuid)
 
 
 def count_anchors(rt: Runtime, caller: Caller, name: str) -> Anchors:
@@ -132,6 +126,7 @@ def store_next_version(
     content = (document.name, document.size, document.total_pages, document.page_sizes, document.sha256, document.blob)
     consumed = rules.reset_views_consumed(burned_at, consumed)
     contents.replace_content(rt.db, target.id, content, version, consumed, now)
+    removal_rows.add(rt.db, [target.blob], now)
     # Marks and annotations are kept or deleted together with hotspots and notes. An anchor on a page that the new
     # version does not have is hidden until a later version has that page.
     if keep:

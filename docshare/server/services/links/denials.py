@@ -1,9 +1,9 @@
 """Report denied attempts to open a link to its owner: ``access.denied`` in the activity feed.
 
 All denials of one file for one reason through one link in one minute are one event, which is written when the minute
-has ended and never changes. A denied request itself writes nothing: it is counted in memory (``rt.refusals``), and a
+has ended and never changes. A denied request itself writes nothing: it is counted in memory (``rt.denials``), and a
 job stores the counts every five seconds, as does a stop of the server. A server that is killed loses at most five
-seconds.
+seconds. Where several instances count, a minute becomes an event once each of them has had time to store its counts.
 
 An attempt is a page requested by a person, or a gate form from any client: previewing a link does not send a form.
 Programs that identify themselves, previews, prefetches and the owner's own attempts do not count.
@@ -12,7 +12,7 @@ Programs that identify themselves, previews, prefetches and the owner's own atte
 from typing import NamedTuple
 
 from docshare.contract.fields import is_short_id, is_uuid
-from docshare.contract.limits import DENIED_COALESCE_MS, MAX_DENIED_COUNT
+from docshare.contract.limits import DENIED_COALESCE_MS, MAX_DENIED_COUNT, SECOND
 from docshare.contract.problems import Problem
 from docshare.contract.webhooks import DENIED_KIND, DENIED_REASONS
 from docshare.contract.wire import drop_none
@@ -27,11 +27,12 @@ from docshare.server.store.tables import webhooks
 from docshare.server.store.tables.links import DeniedLink
 
 _BATCH_ROWS = 200  # events written in one transaction
+_OTHERS_STORE_MS = 15 * SECOND  # three runs of the job in another instance
 
 
 class LinkRequester(NamedTuple):
-    """Who was denied: ``user_agent`` as sent; ``account_id`` of the signed-in account or None; ``unread``: nobody would
-    have seen the response (a prefetch, or a HEAD); ``acts``: the request sent a form."""
+    """Who was denied: ``user_agent`` as sent; ``account_id`` of the signed-in account or None; ``is_unseen``: nobody
+    would have seen the response (a prefetch, or a HEAD); ``submits_form``: the request sent a form."""
 
     user_agent: str
     account_id: int | None
@@ -71,6 +72,8 @@ def flush_counts(rt: Runtime) -> int:
                     count=count,
                     max_count=MAX_DENIED_COUNT,
                 )
+    if rt.db.is_shared:
+        minute = min(minute, (rt.clock() - _OTHERS_STORE_MS) // DENIED_COALESCE_MS)
     if not webhooks.list_denials(rt.db, minute, 1):
         return 0  # the usual case: it needs no transaction
     return run_in_batches(rt, _BATCH_ROWS, lambda: _record_batch(rt, minute))

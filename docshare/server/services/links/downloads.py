@@ -34,8 +34,8 @@ class DownloadCopy:
 
 @dataclass(frozen=True)
 class _CopyForm:
-    """The form in which somebody gets a document. ``derivation``: None for the stored bytes; ``personal``: it names its
-    reader."""
+    """The form in which somebody gets a document. ``derivation``: None for the stored bytes; ``is_personal``: it
+    names its reader."""
 
     is_owner: bool
     derivation: Derivation | None

@@ -55,8 +55,8 @@ class EntrySubmission:
 
 @dataclass(frozen=True)
 class EntryState:
-    """``asked``: what a link requires of any reader, with its ``seals``; ``owed``: the kinds that one reader has not
-    met yet; ``password_hash`` of the password, if the link requires one."""
+    """``requirements``: what a link requires of any reader, with its ``seals``; ``missing``: the kinds that one
+    reader has not met yet; ``password_hash`` of the password, if the link requires one."""
 
     requirements: LinkRequirements
     seals: Mapping[str, str]

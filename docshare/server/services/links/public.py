@@ -15,8 +15,8 @@ _DEFAULTS: dict[str, Any] = {name: row.default for name, row in SETTINGS.items()
 
 @dataclass(frozen=True)
 class PublicMetadata:
-    """The public facts of ``link``. ``settings`` by wire name, as its readers have them; ``pages``: how many pages its
-    readers see; ``nameless``: a password or an email gate hides the name of the document."""
+    """The public facts of ``link``. ``settings`` by wire name, as its readers have them; ``pages``: how many pages
+    its readers see; ``is_name_hidden``: a password or an email gate hides the name of the document."""
 
     link: Link
     settings: dict[str, Any]

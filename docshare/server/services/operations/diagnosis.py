@@ -20,7 +20,7 @@ from docshare.contract.findings import (
 from docshare.contract.limits import MINUTE, SECOND
 from docshare.contract.plans import DAY, GB, MB
 from docshare.server.runtime import Runtime
-from docshare.server.services.operations import environment_checks
+from docshare.server.services.operations import database_checks, environment_checks
 from docshare.server.store import inspection
 from docshare.server.store.migrations import STEPS
 
@@ -74,7 +74,7 @@ def _check_database(rt: Runtime, arguments: DoctorArguments) -> DiagnosticFindin
 
 
 def _check_schema(rt: Runtime, arguments: DoctorArguments) -> DiagnosticFinding:  # noqa: ARG001 - as every check
-    step = inspection.read_schema_step(rt.config.database_path)
+    step = inspection.read_schema_step(rt.db)
     detail = f"schema step {step} of {len(STEPS)}"
     if step == len(STEPS):
         return passed_finding(detail)
@@ -108,7 +108,7 @@ def _check_jobs(rt: Runtime, arguments: DoctorArguments) -> DiagnosticFinding:  
 
 
 def _check_deliveries(rt: Runtime, arguments: DoctorArguments) -> DiagnosticFinding:  # noqa: ARG001 - as every check
-    now, database = rt.clock(), rt.config.database_path
+    now, database = rt.clock(), rt.db
     late = inspection.count_late_deliveries(database, now - _LATE_MS)
     abandoned = inspection.count_abandoned_deliveries(database, now - 2 * DAY, now - DAY)
     disabled = inspection.count_disabled_webhooks(database)
@@ -121,7 +121,7 @@ def _check_deliveries(rt: Runtime, arguments: DoctorArguments) -> DiagnosticFind
 
 
 def _check_outbox(rt: Runtime, arguments: DoctorArguments) -> DiagnosticFinding:  # noqa: ARG001 - as every check
-    now, database = rt.clock(), rt.config.database_path
+    now, database = rt.clock(), rt.db
     late = inspection.count_late_mails(database, now - _LATE_MS)
     failed = inspection.count_failed_mails(database, now - DAY)
     if late or failed:
@@ -130,12 +130,19 @@ def _check_outbox(rt: Runtime, arguments: DoctorArguments) -> DiagnosticFinding:
     return passed_finding("mails are on time")
 
 
-CHECKS: tuple[DiagnosisCheck, ...] = (
+_SQLITE_CHECKS = (DiagnosisCheck("database", _check_database), DiagnosisCheck("wal", _check_wal))
+_DATABASE_FIX = "Check DOCSHARE_DATABASE_URL, and that the PostgreSQL server accepts connections."
+_POSTGRESQL_CHECKS = (
+    DiagnosisCheck("database", database_checks.check_server, _DATABASE_FIX),
+    DiagnosisCheck("database-clock", database_checks.check_clock, _DATABASE_FIX),
+    DiagnosisCheck("database-rights", database_checks.check_rights, _DATABASE_FIX),
+    DiagnosisCheck("database-tls", database_checks.check_tls, _DATABASE_FIX),
+    DiagnosisCheck("database-pool", database_checks.check_pool, _DATABASE_FIX),
+)
+_COMMON_CHECKS = (
     DiagnosisCheck("disk", _check_disk),
     DiagnosisCheck("permissions", _check_permissions),
-    DiagnosisCheck("database", _check_database),
     DiagnosisCheck("schema", _check_schema),
-    DiagnosisCheck("wal", _check_wal),
     DiagnosisCheck("jobs", _check_jobs),
     DiagnosisCheck("deliveries", _check_deliveries),
     DiagnosisCheck("outbox", _check_outbox),
@@ -153,19 +160,33 @@ CHECKS: tuple[DiagnosisCheck, ...] = (
 )
 
 
+_STORAGE_CHECKS = (DiagnosisCheck("storage", environment_checks.check_storage, "Check DOCSHARE_STORAGE_URL."),)
+_REDIS_CHECKS = (
+    DiagnosisCheck("redis", environment_checks.check_redis, "Check DOCSHARE_REDIS_URL, and that the server answers."),
+)
+
+
+def _list_checks(rt: Runtime) -> tuple[DiagnosisCheck, ...]:
+    """Return the checks of this instance: those of the engines it uses, then those of every instance."""
+    database = _POSTGRESQL_CHECKS if rt.db.is_shared else _SQLITE_CHECKS
+    storage = _STORAGE_CHECKS if rt.blobs.is_shared else ()
+    redis = _REDIS_CHECKS if rt.shared is not None else ()
+    return (*database, *storage, *redis, *_COMMON_CHECKS)
+
+
 def run_checks(rt: Runtime, arguments: DoctorArguments) -> list[dict[str, Any]]:
     """Run all checks at once; return one row per check: ``{check, ok, level, detail, fix}``.
 
     It never raises: a check that fails reports the error in its row, and does not affect the others.
     """
-    rows: dict[str, dict[str, Any]] = {}
+    checks, rows = _list_checks(rt), dict[str, dict[str, Any]]()
 
     def run(check: DiagnosisCheck) -> None:
         rows[check.name] = run_check(_CHECK_TIMEOUT_S, lambda: check.run(rt, arguments), check.fix).row(check.name)
 
-    threads = [threading.Thread(target=run, args=(check,), daemon=True) for check in CHECKS]
+    threads = [threading.Thread(target=run, args=(check,), daemon=True) for check in checks]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    return [rows[check.name] for check in CHECKS]
+    return [rows[check.name] for check in checks]

@@ -2,17 +2,20 @@
 
 from docshare.contract.limits import UNCLAIMED_RETENTION_MS
 from docshare.server.runtime import Runtime
-from docshare.server.services.files import burn, purge, tokens
+from docshare.server.services.files import burn, purge, removals, tokens
 from docshare.server.services.webhooks import dispatch
 from docshare.server.store.blobs import SweepResult
 from docshare.server.store.tables import contents, sign_in
 from docshare.server.store.tables import files as file_rows
+from docshare.server.store.trees import remove_tree
 
 
 def clean_at_start(rt: Runtime) -> SweepResult:
     """Clean up before the server answers: delete partial uploads, and bytes and derived pages without a row; finish
     deletions that a crash interrupted, and release the deliveries that it left claimed."""
-    swept = rt.blobs.sweep(frozenset(contents.stream_blobs(rt.db)))
+    swept = rt.blobs.sweep(contents.stream_blobs(rt.db))
+    for path in (rt.config.data_dir / "tmp").iterdir():  # of conversions and workers, where partial files are elsewhere
+        remove_tree(path)
     dispatch.release_claims(rt)
     purge_due(rt)
     rt.pages.delete_stale(dict(contents.stream_versions(rt.db)))
@@ -44,6 +47,16 @@ def delete_expired_sign_ins(rt: Runtime) -> int:
     now = rt.clock()
     with rt.db.write():
         return sign_in.delete_expired(rt.db, now)
+
+
+def delete_derived_of_destroyed(rt: Runtime) -> int:
+    """Delete what this process derived from files that another instance destroyed, and its copies of them; return how
+    many."""
+    derived = rt.pages.list_documents() if rt.db.is_shared else []
+    gone = set(derived) - contents.list_existing(rt.db, derived) if derived else set()
+    for file_uuid in gone:
+        rt.pages.delete_derived(file_uuid)
+    return len(gone) + removals.delete_foreign_copies(rt)
 
 
 def run_all(rt: Runtime) -> dict[str, int]:

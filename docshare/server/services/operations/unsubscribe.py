@@ -29,7 +29,7 @@ _TOKEN = re.compile(r"([a-z]+)\.([0-9a-f-]{36})\.([0-9a-f]{40})", re.ASCII)
 
 @dataclass(frozen=True)
 class Notice:
-    """One kind of notice to one account; ``muted``: the account has switched it off."""
+    """One kind of notice to one account; ``is_muted``: the account has switched it off."""
 
     account_id: int
     kind: str

@@ -1,6 +1,6 @@
 """The reader of a shared document, and the feedback that they can leave.
 
-The signed-in owner leaves nothing: what readers said would be mixed with the owner's own tries.
+The signed-in owner cannot leave feedback, so that it does not mix with the feedback of readers.
 """
 
 import json
@@ -25,8 +25,8 @@ from docshare.server.store.tables import sharing
 
 @dataclass(frozen=True)
 class ReaderContext:
-    """Who has come by ``link`` and sees what is in ``sight``; ``token`` of their browser, None before they left
-    anything."""
+    """A reader: the ``link`` they opened, their ``view`` of the document, and the ``token`` of their browser,
+    None until they leave feedback."""
 
     link: Link
     view: ReaderView
@@ -35,12 +35,12 @@ class ReaderContext:
 
     @property
     def window(self) -> PageWindow:
-        """The pages that they see."""
+        """Return the pages that the reader sees."""
         return self.view.window
 
 
 def resolve_reader(rt: Runtime, link: Link, cookie: str | None, token: str | None) -> ReaderContext:
-    """The reader of ``link`` who holds the session cookie ``cookie`` and the viewer token ``token``, if any."""
+    """Return the reader of ``link`` who holds the session cookie ``cookie`` and the viewer token ``token``, if any."""
     sight = page_range.resolve_view(rt, link, cookie, token)
     return ReaderContext(link, sight, token, page_range.is_owner(rt, link, cookie))
 
@@ -57,8 +57,11 @@ def require_not_owner(reader: ReaderContext) -> None:
 
 
 def require_viewer(rt: Runtime, reader: ReaderContext) -> ViewerRow:
-    """The viewer that ``reader`` became by what they left. Raises ``forbidden`` for the owner, and for a browser that
-    has not kept who they are: it must not hear that what it cannot name is gone."""
+    """Return the viewer who holds the token of ``reader``.
+
+    Raises ``forbidden`` for the owner and for a browser without a valid token: it must not learn whether the
+    requested feedback exists.
+    """
     require_not_owner(reader)
     viewer = viewers.find(rt, reader.link, reader.token)
     if viewer is None:
@@ -76,7 +79,8 @@ def require_channel(rt: Runtime, reader: ReaderContext, feature: str) -> Feedbac
 
 
 def to_document_page(reader: ReaderContext, page: int) -> int:
-    """The document's number of the ``page`` that ``reader`` means. Raises ``not_found`` for one they do not see."""
+    """Convert the reader's number of ``page`` to the document's. Raises ``not_found`` for a page that they do not
+    see."""
     try:
         return reader.window.to_document_page(page)
     except ValueError:
@@ -84,18 +88,18 @@ def to_document_page(reader: ReaderContext, page: int) -> int:
 
 
 def require_version(reader: ReaderContext, seen: str) -> None:
-    """Raise ``conflict`` if ``seen``, the version in the page addresses of the open page (``Sight.mark``), belongs to
-    another document or another page range than the current one: the reader means other pages."""
-    # The watermark may differ: a personal one changes with the name that its reader gives.
+    """Raise ``conflict`` if ``seen``, the version in the page URLs of the open page (``Sight.mark``), belongs to
+    another document or page range than the current one: the reader refers to other pages."""
+    # The watermark may differ: a personal one changes when the reader enters a name.
     if not reader.view.is_same_pages(seen):
         raise _document_changed()
 
 
 def ensure_viewer(rt: Runtime, reader: ReaderContext) -> KnownViewer:
-    """The viewer that ``reader`` is, or becomes by what they leave now, in the caller's transaction.
+    """Return the viewer of ``reader``, creating it if they have none, in the caller's transaction.
 
-    Raises ``not_found`` when the link was revoked or deleted meanwhile, ``conflict`` when the document they had before
-    them is not the one behind it any more.
+    Raises ``not_found`` if the link was revoked or deleted in the meantime, ``conflict`` if the document was
+    replaced.
     """
     link = reader.link
     if link.variant is not None and not sharing.is_variant_active(rt.db, link.variant.id):
@@ -106,15 +110,16 @@ def ensure_viewer(rt: Runtime, reader: ReaderContext) -> KnownViewer:
 
 
 def require_feedback_quota(rt: Runtime, reader: ReaderContext, viewer: ViewerRow, table: str) -> None:
-    """Raise ``conflict`` when ``table`` (a key of ``rules.BOUNDS``) takes no more rows of ``viewer``, or of anybody."""
+    """Raise ``conflict`` if ``viewer`` or the file has reached its quota of rows of ``table`` (a key of
+    ``FEEDBACK_QUOTAS``)."""
     own, of_file = reader_tables.count_feedback(rt.db, table, viewer.id, reader.link.file.id)
     rules.require_feedback_quota(table, own, of_file)
 
 
 def delete_own(rt: Runtime, reader: ReaderContext, table: str, uuid: str) -> None:
-    """Delete the row ``uuid`` of ``table`` that ``reader`` left. Raises as ``known``, ``not_found``.
+    """Delete the row ``uuid`` of ``table`` that ``reader`` left. Raises as ``require_viewer``, and ``not_found``.
 
-    Also when the feature is off by now: what one said can be taken back.
+    This works even if the feature has been switched off, so that readers can always withdraw their feedback.
     """
     viewer = require_viewer(rt, reader)
     if is_uuid(uuid):
@@ -125,7 +130,8 @@ def delete_own(rt: Runtime, reader: ReaderContext, table: str, uuid: str) -> Non
 
 
 def record_proofing(rt: Runtime, reader: ReaderContext, viewer: ViewerRow, kind: str, page: int, now: int) -> None:
-    """Tell, in the caller's transaction, that ``viewer`` has begun to proof: once, and without what they found.
+    """Record, in the caller's transaction, that ``viewer`` has begun proofing: once, without the content of the
+    feedback.
 
     Parameters: ``kind`` ``mark`` or ``annotation``; ``page`` in the document's numbers; ``now`` in milliseconds.
     """

@@ -1,8 +1,8 @@
 """The readership report of a file.
 
 ``rollups`` updates the sums as sessions end, so a report costs the same few statements however often a file was read.
-Sessions that were not counted are in none of the sums; the report counts them separately, by class. A session that has
-not ended is only in ``views`` and ``active``. Pages have the numbers of the document, whatever readers are shown.
+Sessions that were not counted are not part of the sums; the report counts them separately, by class. A session that
+has not ended is only part of ``views`` and ``active``. Page numbers are those of the document, whatever readers see.
 """
 
 import json
@@ -34,9 +34,11 @@ Counts = dict[str, int]
 
 @dataclass(frozen=True)
 class Summary:
-    """Numbers of the whole file: times in ms, ``completion`` and ``back_share`` 0 to 100. ``came_back``: sessions of
-    returning readers; ``active``: sessions that are open now; ``not_viewed``: invitations; ``unconfirmed``:
-    sessions without input, which are in no other number."""
+    """Totals of the whole file: times in ms, ``completion`` and ``back_share`` 0 to 100.
+
+    ``came_back``: sessions of returning readers; ``active``: sessions that are open now; ``not_viewed``: invitations;
+    ``unconfirmed``: sessions without input, which no other number includes.
+    """
 
     views: int
     sessions: int
@@ -56,8 +58,11 @@ class Summary:
 
 @dataclass(frozen=True)
 class Breakdown:
-    """The sections from Basic on: ``days`` the last 30, ascending; ``hours`` sessions by (day of week, hour) in UTC,
-    0 = Sunday; ``funnel`` over the pages that readers see now; ``uncounted`` sessions by class."""
+    """The sections from Basic on.
+
+    ``days`` the last 30, ascending; ``hours`` sessions by (day of week, hour) in UTC, 0 = Sunday; ``funnel`` over the
+    pages that readers see now; ``uncounted`` sessions by class.
+    """
 
     days: list[tuple[str, int]]
     hours: dict[tuple[int, int], int]
@@ -72,7 +77,7 @@ class Breakdown:
 
 
 class VariantReaders(NamedTuple):
-    """The sessions of a variant; ``label`` None when it has none or was redacted."""
+    """The sessions of a variant; ``label`` is None if it has none or was redacted."""
 
     uuid: str
     label: str | None
@@ -84,7 +89,7 @@ class VariantReaders(NamedTuple):
 
 @dataclass(frozen=True)
 class ReaderDetails:
-    """The sections of Pro; ``sessions``, ``variants`` and ``contacts`` newest first, ``hotspots`` by page."""
+    """The sections that require Pro; ``sessions``, ``variants`` and ``contacts`` newest first, ``hotspots`` by page."""
 
     sessions: list[SessionSummary]
     hotspots: list[HotspotTaps]
@@ -95,7 +100,7 @@ class ReaderDetails:
 
 @dataclass(frozen=True)
 class Report:
-    """The report of one ``plan``; ``shown`` is the number of pages that readers see while a page range is active."""
+    """The report for one ``plan``; ``shown`` is the number of pages that readers see while a page range is active."""
 
     plan: Plan
     file: FileRow
@@ -106,7 +111,7 @@ class Report:
 
 
 class PageReaders(NamedTuple):
-    """How a page was read: ``views`` in all sessions, of ``mean_ms`` each, ``back`` reached by going backward."""
+    """How a page was read: ``views`` in all sessions, ``mean_ms`` per view, ``back`` views reached backward."""
 
     page: int
     views: int
@@ -136,7 +141,7 @@ def build_report(rt: Runtime, caller: Caller, name: str) -> Report:
 
 
 def list_pages(rt: Runtime, caller: Caller, name: str) -> list[PageReaders]:
-    """Return how every page of the caller's file ``name`` was read, in order.
+    """Return how each page of the caller's file ``name`` was read, in order.
 
     Raises ``forbidden`` for another account's file, ``not_found``, ``plan_required`` below Basic.
     """

@@ -10,7 +10,7 @@ from docshare.server.store.tables import rollups, viewing
 
 
 def record_reader(rt: Runtime, session_id: int) -> None:
-    """Store whether the reader of a session that is counted now has come back."""
+    """Store whether the reader of a session that has just been counted is a returning reader."""
     viewing.mark_returning(rt.db, session_id)
     rollups.insert_reader(rt.db, session_id)
 
@@ -26,7 +26,9 @@ def tally_uncounted(rt: Runtime, session_id: int) -> None:
 
 
 def delete_beacons(rt: Runtime, now: int, limit: int) -> int:
-    """Delete the beacons of up to ``limit`` sessions that were kept until ``now``. Return the number of sessions.
-    Sessions and the times of their pages stay."""
+    """Delete the beacons of up to ``limit`` sessions whose retention ended by ``now``. Return the number of sessions.
+
+    The sessions and their page times are kept.
+    """
     viewing.delete_beacons(rt.db, now, limit)
     return rollups.mark_beacons_deleted(rt.db, now, limit)

@@ -1,8 +1,8 @@
-"""Single sessions of a file as its owner sees them: the newest, the stream of all, and how one came about.
+"""Single sessions of a file for its owner: the newest ones, the stream of all, and the explanation of one.
 
-The stream is an addition. A session enters it when it ends, so that none appears below a cursor that has passed. A
-single session is also available while it is running or if it was not counted. Uncounted sessions have a separate list
-of the newest ones.
+A session enters the stream when it ends, so no session is ever added below a cursor that has passed. A single session
+is also available while it is running or if it was not counted. Uncounted sessions have a separate list of the newest
+ones.
 """
 
 import json
@@ -24,7 +24,7 @@ from docshare.server.store.tables.sessions import SessionSummary as SessionSumma
 
 
 class BeaconRow(NamedTuple):
-    """One beacon: when it came (ms), what it said, and what of that was believed."""
+    """One beacon: its arrival (ms), what it claimed, and how much of that was accepted."""
 
     seq: int
     received_at: int
@@ -34,7 +34,7 @@ class BeaconRow(NamedTuple):
 
 @dataclass(frozen=True)
 class ExplainedSession:
-    """Everything that is known of one session."""
+    """Everything stored about one session."""
 
     row: SessionSummary
     classification: SessionClassification
@@ -43,17 +43,17 @@ class ExplainedSession:
 
 
 def list_newest(rt: Runtime, file_id: int) -> list[SessionSummary]:
-    """Return the 50 ended and counted sessions of a file that began last, newest first."""
+    """Return the 50 ended and counted sessions of a file with the latest start, newest first."""
     return table.list_newest(rt.db, file_id, REPORT_SESSIONS)
 
 
 def list_after(
     rt: Runtime, caller: Caller, name: str, *, since: int, limit: int
 ) -> list[tuple[SessionSummary, list[PageRow]]]:
-    """Return the counted sessions of the caller's file ``name`` with an id greater than ``since``, ascending, at most
-    ``limit``, each with its pages.
+    """Return the counted sessions of the caller's file ``name`` with an id greater than ``since``, with their pages.
 
-    Raises ``forbidden`` for another account's file, ``not_found``, ``plan_required`` below Pro.
+    Ascending, at most ``limit``. Raises ``forbidden`` for another account's file, ``not_found``, ``plan_required``
+    below Pro.
     """
     with rt.db.snapshot():
         file = files.get_for_readership(rt, caller, name)
@@ -63,8 +63,11 @@ def list_after(
 
 
 def list_uncounted(rt: Runtime, caller: Caller, name: str, *, limit: int) -> list[tuple[SessionSummary, str, str]]:
-    """Return the newest ``limit`` ended sessions of the caller's file ``name`` that were not counted, each
-    with its class and its reason. Raises as ``list_after``."""
+    """Return the newest ``limit`` ended sessions of the caller's file ``name`` that were not counted, with class and
+    reason.
+
+    Raises as ``list_after``.
+    """
     with rt.db.snapshot():
         file = files.get_for_readership(rt, caller, name)
         require_plan(caller.plan, "readership.sessions", "The stream of sessions")
@@ -72,8 +75,10 @@ def list_uncounted(rt: Runtime, caller: Caller, name: str, *, limit: int) -> lis
 
 
 def explain_session(rt: Runtime, caller: Caller, name: str, session: str) -> ExplainedSession:
-    """Return the session ``session`` (its UUID) of the caller's file ``name``, of any class, ended or not. Raises as
-    ``list_after``, ``not_found`` also for an unknown session."""
+    """Return the session ``session`` (its UUID) of the caller's file ``name``, of any class, ended or not.
+
+    Raises as ``list_after``, and ``not_found`` for an unknown session.
+    """
     now = rt.clock()
     with rt.db.snapshot():
         file = files.get_for_readership(rt, caller, name)

@@ -18,8 +18,7 @@ from docshare.server.store.tables import sharing
 
 
 def record(rt: Runtime, reader: ReaderContext, body: Mapping[str, Any], user_agent: str, *, prefetch: bool) -> None:
-    """Count the tap in ``body``, unless ``user_agent`` is a program or the request is a ``prefetch``; neither counts as
-    a view either.
+    """Count the tap in ``body``, unless ``user_agent`` is a program or the request is a ``prefetch``.
 
     Raises ``forbidden`` (the owner, or the document has no call to action), ``bad_request``, ``not_found`` for a
     hotspot that the reader does not see.

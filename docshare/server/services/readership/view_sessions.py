@@ -1,7 +1,7 @@
 """Store view sessions and their beacons. Every write needs the caller's transaction.
 
-Beacons are frequent, so each costs two writes: its own row and the row of its session. The times of pages are summed
-from the beacons when the session ends.
+Beacons are frequent, so each costs two writes: its own row and the row of its session. Page times are added up from
+the beacons when the session ends.
 """
 
 import json
@@ -20,13 +20,13 @@ from docshare.server.services.readership import rollups
 from docshare.server.store.tables import feed, files, viewing
 from docshare.server.store.tables.viewing import SessionContext as SessionContext
 
-MAX_BEACONS_KEPT = 2_000  # of one session, as received: over an hour of reading; later ones only add to its pages
+MAX_BEACONS_KEPT = 2_000  # per session, as received: over an hour of reading; later ones only add to the page times
 
 
 @dataclass(frozen=True)
 class StoredViewSession:
-    """One stored session. ``part`` counts the sessions of its load; ``ended_at`` ms or None; ``invite_id`` through
-    whose personal link; ``reader`` their salted name."""
+    """One stored session. ``part`` counts the sessions of its page load; ``ended_at`` ms or None; ``invite_id`` of
+    the invitation it was opened through; ``reader`` the salted key of its reader."""
 
     id: int
     part: int
@@ -60,7 +60,7 @@ def find_last_of_load(rt: Runtime, opening: str) -> StoredViewSession | None:
 
 
 def list_due(rt: Runtime, now: int, limit: int) -> list[StoredViewSession]:
-    """Return up to ``limit`` sessions that timed out by ``now`` and are still open, first ended first."""
+    """Return up to ``limit`` sessions that timed out by ``now`` and are still open, in the order of their ends."""
     found = viewing.list_due_sessions(
         rt.db,
         now,
@@ -86,8 +86,11 @@ def add_beacon(
     last_page: int,
     neighbors: Callable[[], Sequence[str]],
 ) -> None:
-    """Fold ``beacon`` into ``session``, whose reader is shown no page after ``last_page``, and count its view when that
-    is due; a beacon heard before changes nothing. ``neighbors``: the names of all readers at the sender's address."""
+    """Fold ``beacon`` into ``session`` and count its view once the rules are met; a repeated beacon changes nothing.
+
+    Parameters: ``last_page`` the last page shown to the reader; ``neighbors`` the keys of all readers at the sender's
+    address.
+    """
     if _is_known_beacon(rt, session, beacon):
         return
     state, pages = reading.fold_beacon(session.reading, beacon, now, last_page)
@@ -107,7 +110,7 @@ def add_beacon(
 
 
 def _has_room(rt: Runtime, session: StoredViewSession, now: int, neighbors: Sequence[str]) -> bool:
-    names = json.dumps([*neighbors, session.reader])  # a reader's address may change while the name stays
+    names = json.dumps([*neighbors, session.reader])  # a reader's address may change while the key stays the same
     short = viewing.count_short_sessions(
         rt.db, session.file_id, names, counted_after=now - reading.SHORT_WINDOW_MS, max_ms=reading.SHORT_MS
     )
@@ -123,9 +126,11 @@ def _count_view(rt: Runtime, session: StoredViewSession, now: int) -> None:
 
 
 def end_session(rt: Runtime, session: StoredViewSession) -> None:
-    """Store the end of ``session`` at the time that the rule gives. A counted session enters the feed, the activity
-    record and the sums of its file; of any other, the class is counted. Call this once: the beacons stay, and a second
-    call would add their times again."""
+    """Store the end of ``session`` at the time that the rule determines.
+
+    A counted session enters the feed, the activity record and the sums of its file; for any other session its class
+    is counted. Call this once: the beacons are kept, and a second call would add their times again.
+    """
     ended_at = reading.session_end(session.reading)
     viewing.add_pages_of_beacons(rt.db, session.id)
     viewing.limit_page_views(rt.db, session.id, session.reading.turns + 1)
@@ -148,7 +153,7 @@ def _record_view(rt: Runtime, session: StoredViewSession, ended_at: int) -> None
 
 
 def delete_uncounted(rt: Runtime, ended_by: int, limit: int) -> int:
-    """Delete up to ``limit`` sessions that ended by ``ended_by`` and were not counted. Return how many."""
+    """Delete up to ``limit`` uncounted sessions that ended by ``ended_by``. Return the number of deleted sessions."""
     return viewing.delete_uncounted_sessions(rt.db, ended_by, limit)
 
 

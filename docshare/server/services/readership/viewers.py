@@ -1,6 +1,7 @@
 """Viewers: readers who left feedback or passed a gate on a link, recognized by a random token in their browser.
 
-Marks, notes, receipts and gates identify a reader by a first-party token per file. A reader who only reads has none.
+Marks, notes, receipts and gates identify a reader by a first-party token per file. A reader who only reads has no
+token.
 """
 
 from typing import NamedTuple
@@ -12,18 +13,18 @@ from docshare.server.store.tables import readers as reader_tables
 from docshare.server.store.tables.readers import ViewerRow as ViewerRow
 
 _TOKEN_CHARS = 40
-_PSEUDONYM_BYTES = 2  # of a pseudonym; longer ones once many are taken
+_PSEUDONYM_BYTES = 2  # of a pseudonym; longer ones once many are in use
 
 
 class KnownViewer(NamedTuple):
-    """A viewer, and the ``token`` to hand to their browser if they had none before."""
+    """A viewer, and the ``token`` to send to their browser if they had none before."""
 
     viewer: ViewerRow
     token: str | None
 
 
 def find(rt: Runtime, link: Link, token: str | None) -> ViewerRow | None:
-    """Return the viewer of ``link`` whose browser holds ``token``; None for an unknown one or one of another link."""
+    """Return the viewer of ``link`` whose browser holds ``token``; None if the token is unknown or of another link."""
     if not token:
         return None
     viewer = reader_tables.recall_viewer(rt.db, digest(token))
@@ -33,8 +34,10 @@ def find(rt: Runtime, link: Link, token: str | None) -> ViewerRow | None:
 
 
 def find_or_create(rt: Runtime, link: Link, token: str | None, *, given: str | None = None) -> KnownViewer:
-    """Return the viewer of ``link`` who holds ``token``, or create one, in the caller's transaction. A new viewer gets
-    the email and the name of the invitation, and the token ``given`` or a random one."""
+    """Return the viewer of ``link`` who holds ``token``, or create one, in the caller's transaction.
+
+    A new viewer gets the email and the name of the invitation, and the ``given`` token or a random one.
+    """
     viewer = find(rt, link, token)
     if viewer is not None:
         return KnownViewer(viewer, None)
@@ -59,7 +62,7 @@ def find_or_create(rt: Runtime, link: Link, token: str | None, *, given: str | N
         )
         if is_stored:
             break
-        size += 1  # the pseudonym is taken, and a longer one is less likely to be
+        size += 1  # the pseudonym is in use; a longer one is less likely to be
     viewer = find(rt, link, given)
     assert viewer is not None
     return KnownViewer(viewer, given)
@@ -71,8 +74,11 @@ def identity(viewer: ViewerRow, link: Link) -> str:
 
 
 def find_contact(viewer: ViewerRow | None, link: Link) -> tuple[str | None, str | None]:
-    """Return the email and the name of the reader of ``link``, None while unknown. For an invitee they are those of the
-    invitation, not those of the gate form, which the contacts list."""
+    """Return the email and the name of the reader of ``link``, None while unknown.
+
+    For an invitee these are the values of the invitation, not those of the gate form, which the contacts list
+    contains.
+    """
     invite = link.invite
     if invite is not None:
         return invite.email, invite.name

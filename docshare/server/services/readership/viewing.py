@@ -25,19 +25,22 @@ from docshare.server.services.readership.view_sessions import SessionContext, St
 from docshare.server.store.tables import files as file_table
 from docshare.server.store.tables import viewing as tables
 
-# A view cannot be proven, so forging views is made slow; an office of hundreds behind one address still fits.
+# A view cannot be proven, so forging views is rate-limited; an office of hundreds behind one address is not affected.
 SESSION_START_POLICY = RatePolicy("sessions", 300, 10 * MINUTE, "address")
 
 MAX_BEACON_BYTES = reading.MAX_BODY_BYTES  # bytes
 
-_SECRET = "view-token-2"  # noqa: S105 - a name; it changes whenever the fields of the token do
+_SECRET = "view-token-2"  # noqa: S105 - a name; it changes with the fields of the token
 _BATCH_SESSIONS = 200  # sessions ended, or deleted, in one transaction
 
 
 @dataclass(frozen=True)
 class PageFacts:
-    """How a share page was requested. ``source``: ``Direct link``, ``Embed``, ``QR code`` or ``Variant``;
-    ``viewer_mode`` how it lays out pages; ``referrer`` host that linked here; ``prefetched``: loaded ahead."""
+    """How a share page was requested.
+
+    ``source``: ``Direct link``, ``Embed``, ``QR code`` or ``Variant``; ``viewer_mode`` how it lays out pages;
+    ``referrer`` host that linked here; ``is_prefetched``: loaded ahead.
+    """
 
     source: str
     viewer_mode: str
@@ -47,9 +50,12 @@ class PageFacts:
 
 @dataclass(frozen=True)
 class BeaconSender:
-    """Who sent a beacon. ``address`` is used and not kept; ``account_id`` of the signed-in account, None for nobody;
-    ``prefetch`` whether the request announced itself as prefetching; ``viewer_token`` what their browser holds for a
-    link."""
+    """The sender of a beacon.
+
+    ``address`` is used and not stored; ``account_id`` of the signed-in account, or None; ``is_prefetch`` whether the
+    request announced itself as prefetching; ``find_viewer_token`` returns the token that their browser holds for a
+    link.
+    """
 
     user_agent: str
     address: str
@@ -60,7 +66,8 @@ class BeaconSender:
 
 
 def prepare(rt: Runtime) -> None:
-    """Create the secret that opening a page needs, so that opening the first page does not write either."""
+    """Create the secret that opening a page needs, so that opening the first page does not write to the database
+    either."""
     instance_secret(rt, _SECRET)
 
 
@@ -121,7 +128,7 @@ def record_beacon(rt: Runtime, name: str, body: bytes, sender: BeaconSender) -> 
 
 
 def end_due_sessions(rt: Runtime) -> int:
-    """End the sessions whose reader has left; counted ones enter the feed in the same transaction. Return how many."""
+    """End the sessions whose reader has left and add counted ones to the feed. Return the number of sessions."""
     now = rt.clock()
     return run_in_batches(rt, _BATCH_SESSIONS, lambda: _end_batch(rt, now))
 
@@ -134,7 +141,7 @@ def _end_batch(rt: Runtime, now: int) -> int:
 
 
 def delete_uncounted_sessions(rt: Runtime) -> int:
-    """Delete the sessions that ended 90 days ago and were not counted, with their beacons. Return how many."""
+    """Delete uncounted sessions 90 days after they ended, with their beacons. Return the number of deleted sessions."""
     ended_by = rt.clock() - UNCOUNTED_RETENTION_MS
     return run_in_batches(rt, _BATCH_SESSIONS, lambda: view_sessions.delete_uncounted(rt, ended_by, _BATCH_SESSIONS))
 
@@ -146,7 +153,8 @@ def delete_old_beacons(rt: Runtime) -> int:
 
 
 def delete_old_salts(rt: Runtime) -> int:
-    """Delete reader salts after 30 days, so that those readers cannot be recognized again. Return how many."""
+    """Delete reader salts after 30 days, so that those readers cannot be recognized again. Return the number of
+    salts."""
     with rt.db.write():
         return tables.delete_salts(rt.db, rt.clock() - READER_SALT_MS)
 
@@ -159,8 +167,11 @@ def _verify_page_load(rt: Runtime, name: str, token: str, now: int) -> PageLoad:
 
 
 def _is_reader(rt: Runtime, link: Link, sender: BeaconSender) -> bool:
-    """Return False for the owner. Raises ``gone`` for a dead link, ``forbidden`` if the reader has not met its
-    conditions, for example after the password was changed."""
+    """Return whether ``sender`` is a reader and not the owner.
+
+    Raises ``gone`` for a dead link, ``forbidden`` if the reader has not met its conditions, for example after the
+    password was changed.
+    """
     owner = link.file.owner_id is not None and link.file.owner_id == sender.account_id
     owed = entry.check_entry(rt, link, sender.find_viewer_token, owner=owner).missing
     if owner:
@@ -212,9 +223,9 @@ def _start_session(
 
 
 def _end_previous(rt: Runtime, last: StoredViewSession, beacon: BeaconBody, now: int) -> int:
-    """End ``last``, the session of the same load that comes before ``beacon``'s; returns when that was.
+    """End ``last``, the session of the same load that precedes the session of ``beacon``; return the time of its end.
 
-    Raises ``conflict`` while ``last`` is still going on, so that one load cannot claim many views at once.
+    Raises ``conflict`` while ``last`` is still running, so that one load cannot claim many views at once.
     """
     if beacon.part <= last.part or not last.is_over(now):
         raise _session_over()
@@ -229,7 +240,7 @@ def _count_pages(rt: Runtime, link: Link, content_version: int) -> int:
 
 
 def _list_reader_keys(rt: Runtime, link: Link, address: str, now: int) -> list[str]:
-    """Return the salted names of readers of ``link`` at ``address``, one for each browser."""
+    """Return the salted reader keys of ``address`` on ``link``, one for each browser."""
     salt = _get_salt(rt, link.file.id, now)
     return [reader_key(salt, address, browser) for browser in BROWSERS]
 

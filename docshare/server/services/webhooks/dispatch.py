@@ -16,6 +16,7 @@ from docshare.server.runtime import Runtime
 from docshare.server.services.operations import mail, unsubscribe
 from docshare.server.services.webhooks import send as posting
 from docshare.server.services.webhooks.send import AttemptOutcome
+from docshare.server.store.identity import directory_id
 from docshare.server.store.tables import deliveries, webhooks
 from docshare.server.store.tables.deliveries import AttemptRow
 from docshare.server.store.tables.deliveries import ClaimedDelivery as ClaimedDelivery
@@ -35,7 +36,7 @@ class AttemptResult(NamedTuple):
 def claim_due(rt: Runtime, free: int) -> list[ClaimedDelivery]:
     """Claim up to ``free`` due deliveries. Nobody else can claim them until their attempts are recorded."""
     now = rt.clock()
-    found = deliveries.list_due(rt.db, now, rules.MAX_PER_WEBHOOK)
+    found = deliveries.list_due(rt.db, now, rules.MAX_PER_WEBHOOK, directory_id(rt.config.data_dir))
     due = [DueDelivery(served_at, next_at, ident, DeliveryLane(*lane)) for served_at, next_at, ident, *lane in found]
     if not due:
         return []
@@ -74,6 +75,8 @@ def record_attempts(rt: Runtime, sent: Sequence[AttemptResult]) -> None:
     with rt.db.write(_QUEUE):
         for result in sent:
             _apply_result(rt, result, now)
+    for _, _, outcome in sent:
+        rt.attempts.add(("delivered" if outcome.is_delivered else "failed",), outcome.latency_ms / SECOND)
 
 
 def release_claims(rt: Runtime) -> int:

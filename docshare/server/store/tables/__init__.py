@@ -13,13 +13,14 @@ from docshare.server.store.tables.instance import InstanceSecret
 from docshare.server.store.tables.mail import Mail, MutedNotice
 from docshare.server.store.tables.oauth import OAuthClient, OAuthCode, OAuthGrant, OAuthToken
 from docshare.server.store.tables.readers import Annotation, Grant, Mark, Note, Receipt, Tap, Viewer
+from docshare.server.store.tables.removals import BlobRemoval
 from docshare.server.store.tables.rollups import PageTally, Reader, Readership, SessionRow, Tally, VariantTally
 from docshare.server.store.tables.sharing import Asset, FileToken, Hotspot, Invite, ShortId, Variant
 from docshare.server.store.tables.sign_in import LoginLink, WebSession
 from docshare.server.store.tables.viewing import Beacon, ReaderSalt, SessionPage, ViewSession
 from docshare.server.store.tables.webhooks import Attempt, Delivery, Denial, Webhook
 
-# In the order of their creation: a table comes after those that it refers to.
+# In the order of their creation: a table follows those that it refers to.
 TABLES = (
     Account,
     ApiKey,
@@ -67,6 +68,7 @@ TABLES = (
     OAuthToken,
     Mail,
     MutedNotice,
+    BlobRemoval,
 )
 
 STREAMS = ("view_rows", "download_rows", "gate_rows", "activity_rows", "session_rows", "deliveries")
@@ -82,6 +84,7 @@ __all__ = [
     "Asset",
     "Attempt",
     "Beacon",
+    "BlobRemoval",
     "Delivery",
     "Denial",
     "Design",

@@ -1,4 +1,4 @@
-"""Ask and store the assets of a file."""
+"""Read and store the assets of a file."""
 
 from collections.abc import Collection
 from typing import NamedTuple

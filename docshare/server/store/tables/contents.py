@@ -1,6 +1,7 @@
 """Write the content of files: insert a file, replace its content, and destroy the bytes of a burned one."""
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from docshare.server.store.database import Store
@@ -103,7 +104,25 @@ def stream_blobs(store: Store) -> Iterator[str]:
     return (blob for (blob,) in store.stream(_STORED_BLOBS))
 
 
+def list_stored(store: Store, blobs: Sequence[str]) -> set[str]:
+    """Return which of ``blobs`` a file or an asset refers to."""
+    rows = store.fetch_all(
+        "SELECT blob FROM files WHERE destroyed_at IS NULL AND blob IN (JSON_TEXTS(?)) "
+        "UNION ALL SELECT blob FROM assets WHERE blob IN (JSON_TEXTS(?))",
+        (json.dumps(list(blobs)), json.dumps(list(blobs))),
+    )
+    return {blob for (blob,) in rows}
+
+
 def stream_versions(store: Store) -> Iterator[tuple[str, int]]:
     """Yield the UUID and the content version of every file that is not destroyed."""
     rows = store.stream("SELECT uuid, content_version FROM files WHERE destroyed_at IS NULL")
     return ((uuid, version) for uuid, version in rows)
+
+
+def list_existing(store: Store, uuids: Sequence[str]) -> set[str]:
+    """Return which of the files ``uuids`` exist and are not destroyed."""
+    rows = store.fetch_all(
+        "SELECT uuid FROM files WHERE destroyed_at IS NULL AND uuid IN (JSON_TEXTS(?))", (json.dumps(list(uuids)),)
+    )
+    return {uuid for (uuid,) in rows}

@@ -61,6 +61,9 @@ _OF_WEBHOOK = f"SELECT {_ROW} FROM deliveries d WHERE d.webhook_id = ? AND {_IS_
 _ONE = f"{_OF_WEBHOOK} AND d.id = ?"
 _AFTER = f"{_OF_WEBHOOK} AND d.id > ? ORDER BY d.id LIMIT ?"
 _NEWEST = f"{_OF_WEBHOOK} AND d.id > ? ORDER BY d.id DESC LIMIT ?"
+CHANNEL = "deliveries"
+"""Wakes the dispatchers that listen to it when deliveries are queued."""
+
 _SELECT_ANY = (
     f"SELECT {_ROW}, d.uuid, w.uuid, w.url, a.email, d.body FROM deliveries d "  # noqa: S608 - columns from above
     f"JOIN webhooks w ON w.id = d.webhook_id JOIN accounts a ON a.id = w.account_id WHERE {_IS_RETAINED}"
@@ -96,6 +99,7 @@ FROM queued FIRST JOIN webhooks w ON w.id = queued.webhook_id FIRST JOIN deliver
     ORDER BY next_at, id LIMIT ?2
 )
 WHERE w.disabled_at IS NULL AND (w.listens_until IS NULL OR w.listens_until > ?1)
+    AND (w.listens_on IS NULL OR w.listens_on = ?3)
 """
 _IN_FLIGHT = """
 SELECT w.account_id, w.peer, w.id FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id
@@ -181,14 +185,15 @@ def delete_settled(store: Store, created_by: int, limit: int) -> int:
 def insert(
     store: Store, uuid: str, webhook_id: int, *, file_id: int, variant_id: int | None, event: str, body: str, now: int
 ) -> None:
-    """Queue a delivery that is due now."""
+    """Queue a delivery that is due now, and wake the dispatchers."""
     store.execute(_INSERT, (uuid, webhook_id, file_id, variant_id, event, body, now, now))
+    store.notify(CHANNEL)
 
 
-def list_due(store: Store, now: int, max_per_webhook: int) -> list[tuple[Any, ...]]:
+def list_due(store: Store, now: int, max_per_webhook: int, directory: str) -> list[tuple[Any, ...]]:
     """Return the first due deliveries of every webhook as ``(last_delivery_at, next_at, id, account_id, peer,
-    webhook_id)``."""
-    return store.fetch_all(_DUE, (now, max_per_webhook))
+    webhook_id)``; of listeners only those on the machine of ``directory``."""
+    return store.fetch_all(_DUE, (now, max_per_webhook, directory))
 
 
 def list_in_flight(store: Store) -> list[tuple[Any, ...]]:

@@ -68,7 +68,7 @@ class ActivityRow(Row):
     variant = ForeignKeyField(Variant, null=True, on_delete="SET NULL", index=False)
     event = TextField()
     happened_at = IntegerField()
-    data = TextField()  # JSON: the data of the event as it goes out, redaction rewrites it
+    data = TextField()  # JSON: the data of the event as sent; redaction rewrites it
 
     class Meta:
         table_name = "activity_rows"
@@ -81,7 +81,7 @@ class ActivityRow(Row):
         )
 
 
-# A file without an owner has nobody to report to, so nothing is appended for it.
+# A file without an owner has no feed, so nothing is appended for it.
 _APPEND_DOWNLOAD = (
     "INSERT INTO download_rows (owner_id, file_id, hidden, read_at, country) "
     "SELECT owner_id, id, CASE WHEN trashed_at IS NULL THEN 0 ELSE 1 END, ?, ? FROM files "

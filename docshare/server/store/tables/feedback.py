@@ -1,4 +1,4 @@
-"""Ask and store what readers leave on a document: notes, marks, annotations and receipts."""
+"""Read and store feedback of readers on a document: notes, marks, annotations and receipts."""
 
 from typing import Any, NamedTuple
 
@@ -63,7 +63,7 @@ _JOIN_VIEWER = "LEFT JOIN viewers v ON v.id = r.viewer_id LEFT JOIN invites i ON
 # Whether the document still has the page of a row.
 _ON_EXISTING_PAGE = "r.page <= (SELECT total_pages FROM files WHERE id = r.file_id)"
 
-_MAX_SHOWN_NOTES = 1_000  # the newest; a page of a document does not grow without limit
+_MAX_SHOWN_NOTES = 1_000  # the newest; the share page must stay small
 _SELECT_NOTES = (
     f"SELECT r.uuid, r.author, r.body, r.page, r.public, r.viewer_id IS NOT DISTINCT FROM ?, {_IDENTITY}, r.created_at "  # noqa: S608 - fixed
     f"FROM notes r {_JOIN_VIEWER} WHERE r.file_id = ? AND (r.page IS NULL OR {_ON_EXISTING_PAGE})"

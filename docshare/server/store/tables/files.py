@@ -30,7 +30,7 @@ class File(Row):
     trashed_at = IntegerField(null=True)
     purge_at = IntegerField(null=True)
     burned_at = IntegerField(null=True)
-    destroyed_at = IntegerField(null=True)  # when the bytes of a burned file went
+    destroyed_at = IntegerField(null=True)  # when the bytes of a burned file were deleted
     view_count = IntegerField(default=0)
     views_consumed = IntegerField(default=0)
     view_limit = IntegerField(null=True)
@@ -38,8 +38,8 @@ class File(Row):
     notified_at = IntegerField(null=True)  # when the last notice of a view was sent
     notified_views = IntegerField(default=0)  # the view count at that time
     frozen_at = IntegerField(null=True)
-    download_warning = TextField(null=True)  # why readers cannot download it as the settings say: a word of the rules
-    settings = TextField(default="{}")  # JSON: the settings that deviate from their defaults, by wire name
+    download_warning = TextField(null=True)  # the reason why readers cannot download it, None if they can
+    settings = TextField(default="{}")  # JSON: the settings that differ from their defaults, by wire name
 
     class Meta:
         table_name = "files"
@@ -107,7 +107,7 @@ def has_warning(store: Store, file_id: int) -> bool:
 def store_warning(store: Store, file_id: int, reason: str | None, *, content_version: int, settings: str) -> None:
     """Store the download warning of a file, or erase it with None.
 
-    Nothing is stored once the file differs from what was tried: a later change is tried by itself.
+    Nothing is stored if the file has changed since the copy was tried: the change starts its own try.
     """
     store.execute(_STORE_WARNING, (reason, file_id, content_version, settings, reason))
 
@@ -122,17 +122,17 @@ def sum_stored_bytes(store: Store, owner_id: int) -> int:
 
 
 def mark_all_for_purge(store: Store, owner_id: int, now: int) -> None:
-    """Put all files of an account into the trash, due for destruction now."""
+    """Move all files of an account to the trash, due for deletion now."""
     File.update(trashed_at=now, purge_at=now).where(File.owner == owner_id).execute(store.engine)
 
 
 def list_ids_of_owner(store: Store, owner_id: int) -> list[int]:
-    """Return the ids of all files of an account, those in the trash too."""
+    """Return the ids of all files of an account, including those in the trash."""
     return [file_id for (file_id,) in store.fetch_all("SELECT id FROM files WHERE owner_id = ?", (owner_id,))]
 
 
 def has_any(store: Store, owner_id: int) -> bool:
-    """Return whether an account has a file, be it in the trash."""
+    """Return whether an account has a file, including those in the trash."""
     return store.fetch_one("SELECT 1 FROM files WHERE owner_id = ? LIMIT 1", (owner_id,)) is not None
 
 
@@ -329,12 +329,12 @@ def set_views_consumed(store: Store, file_id: int, consumed: int, burned_at: int
 
 
 def mark_trashed(store: Store, file_id: int, trashed_at: int, purge_at: int) -> None:
-    """Put a file into the trash until ``purge_at`` (ms)."""
+    """Move a file to the trash until ``purge_at`` (ms)."""
     store.execute("UPDATE files SET trashed_at = ?, purge_at = ? WHERE id = ?", (trashed_at, purge_at, file_id))
 
 
 def restore(store: Store, file_id: int) -> None:
-    """Take a file out of the trash."""
+    """Restore a file from the trash."""
     store.execute("UPDATE files SET trashed_at = NULL, purge_at = NULL WHERE id = ?", (file_id,))
 
 
@@ -344,7 +344,7 @@ def mark_for_purge(store: Store, file_id: int, now: int) -> None:
 
 
 def delete(store: Store, file_id: int) -> None:
-    """Delete a file; every row that belongs to it goes with it."""
+    """Delete a file with every row that belongs to it."""
     store.execute("DELETE FROM files WHERE id = ?", (file_id,))
 
 

@@ -1,4 +1,4 @@
-"""Ask and store the hotspots of a file."""
+"""Read and store the hotspots of a file."""
 
 from typing import NamedTuple
 
@@ -57,5 +57,5 @@ def insert(
 
 
 def delete(store: Store, uuid: str) -> None:
-    """Delete a hotspot; its taps go with it."""
+    """Delete a hotspot with its taps."""
     store.execute("DELETE FROM hotspots WHERE uuid = ?", (uuid,))

@@ -1,4 +1,4 @@
-"""Secrets the instance made for itself."""
+"""Secrets that the instance generated for itself."""
 
 from peewee import BlobField, TextField
 
@@ -16,7 +16,7 @@ class InstanceSecret(Row):
 
 
 def find_secret(store: Store, name: str) -> bytes | None:
-    """Return the secret called ``name``, or None."""
+    """Return the secret ``name``, or None."""
     found = store.fetch_one("SELECT value FROM instance_secrets WHERE name = ?", (name,))
     return bytes(found[0]) if found else None
 

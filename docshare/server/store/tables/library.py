@@ -87,7 +87,7 @@ _SELECT_PAGE = (
     " AND (CAST(? AS TEXT) IS NULL OR id IN (JSON_NUMBERS(?))) ORDER BY {} LIMIT ? OFFSET ?"
 )
 _TRASH_COLUMNS = ", ".join(f"f.{name}" for name in TrashedFile._fields[:-1])
-# Files that are due for destruction are not found: a restore could only get back a part of them.
+# Files that are due for deletion are not found: a restore could only recover a part of them.
 _SELECT_TRASHED = (
     f"SELECT {_TRASH_COLUMNS}, a.plan FROM files f JOIN accounts a ON a.id = f.owner_id "  # noqa: S608 - columns from the row
     "WHERE f.trashed_at IS NOT NULL AND f.purge_at > ?"

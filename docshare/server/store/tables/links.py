@@ -1,6 +1,6 @@
-"""Find the file behind the name in a share address, with the variant or the invite that the name belongs to.
+"""Find the file behind the name in a share link, with the variant or the invite that the name belongs to.
 
-Every page image asks this, so the statements bypass the models, and leave out the page sizes, of which a file can have
+Every page image needs this, so the statements bypass the models, and omit the page sizes, of which a file can have
 50,000.
 """
 
@@ -65,7 +65,7 @@ _SELECT_FILE = {
     column: f"SELECT {_FILE} FROM files f WHERE f.{column} = ?"  # noqa: S608 - columns from the rows
     for column in ("uuid", "short_id", "slug")
 }
-# A revoked variant is not found at all, so its link looks like an unknown one.
+# A revoked variant is not found, so its link looks like an unknown one.
 _SELECT_VARIANT = {
     column: f"SELECT {_VARIANT}, {_FILE} FROM variants v JOIN files f ON f.id = v.file_id "  # noqa: S608 - as above
     f"WHERE v.{column} = ? AND v.revoked_at IS NULL"

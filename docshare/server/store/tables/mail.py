@@ -1,4 +1,4 @@
-"""The mails this instance writes: waiting, sent, or given up."""
+"""The outbox: mails that are pending, sent, or failed."""
 
 from typing import NamedTuple
 
@@ -32,12 +32,12 @@ class Mail(Row):
     body = TextField()
     created_at = IntegerField()
     attempts = IntegerField(default=0)
-    next_at = IntegerField(null=True)  # None: sent or given up
-    gathers_until = IntegerField(null=True)  # until when more is written into it; None: it is whole
+    next_at = IntegerField(null=True)  # None: sent or failed
+    gathers_until = IntegerField(null=True)  # until when notices are added to it; None: it is complete
     sent_at = IntegerField(null=True)
     failed_at = IntegerField(null=True)
     error = TextField(null=True)
-    # whose notice it is; None: it is none
+    # the account of a notice; None for other mails
     account = ForeignKeyField(Account, null=True, on_delete="CASCADE", index=False)
     notice = TextField(null=True)
 
@@ -77,7 +77,7 @@ _INSERT = (
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _SELECT_GATHERING = "SELECT id, created_at FROM mails WHERE file_id = ? AND recipient = ? AND gathers_until > ?"
-# A mail about a file in the trash waits there with it: a restore releases it, a purge destroys it.
+# A mail about a file in the trash is kept with it: a restore releases it, a purge deletes it.
 _FILE_NOT_TRASHED = "NOT EXISTS (SELECT 1 FROM files f WHERE f.id = mails.file_id AND f.trashed_at IS NOT NULL)"
 _CLAIM = (
     "UPDATE mails SET attempts = attempts + 1, next_at = ? "  # noqa: S608 - words from above
@@ -104,7 +104,7 @@ def insert(
 
 
 def find_gathering(store: Store, file_id: int, recipient: str, now: int) -> tuple[int, int] | None:
-    """Return the id and the creation time (ms) of the mail about a file that still gathers news, or None."""
+    """Return the id and the creation time (ms) of the mail about a file that still collects notices, or None."""
     found = store.fetch_one(_SELECT_GATHERING, (file_id, recipient, now))
     return (found[0], found[1]) if found else None
 

@@ -1,4 +1,4 @@
-"""People who read a file and left something of themselves: what they may do, and what they said."""
+"""Viewers, their grants and their feedback."""
 
 import json
 from typing import NamedTuple
@@ -47,7 +47,7 @@ class Grant(Row):
 class Note(Row):
     uuid = TextField(unique=True)
     file = ForeignKeyField(File, on_delete="CASCADE", index=False)
-    page = IntegerField(null=True)  # None: about the whole document
+    page = IntegerField(null=True)  # None: it refers to the whole document
     author = TextField()
     body = TextField()
     public = IntegerField()
@@ -122,7 +122,7 @@ class Tap(Row):
         )
 
 
-# In one row, so that it can be cached: every page image of a reader who passed the gate asks for it.
+# In one row, so that it can be cached: every page image for a reader who passed the gate needs it.
 _SELECT_GRANTS = (
     "SELECT JSON_ARRAYAGG(JSON_ARRAY(kind, content_version, seal, granted_at) ORDER BY kind) FROM grants "
     "WHERE viewer_id = ?"
@@ -151,8 +151,8 @@ def set_viewer_email(store: Store, viewer_id: int, email: str | None) -> None:
 
 
 class ViewerRow(NamedTuple):
-    """One person on one link. ``pseudonym`` is a name such as ``Reader 7F3A``, stable on this file; ``email`` and
-    ``name`` are None until the person enters them; ``proofed_at`` in ms, of the first mark or annotation."""
+    """One viewer of one link. ``pseudonym`` is a name such as ``Reader 7F3A``, stable on this file; ``email`` and
+    ``name`` are None until the viewer enters them; ``proofed_at`` in ms, of the first mark or annotation."""
 
     id: int
     file_id: int

@@ -18,7 +18,7 @@ class SessionRow(Row):
     session = ForeignKeyField(ViewSession, unique=True, on_delete="CASCADE", index=False)
     started_at = IntegerField()
     time_ms = IntegerField()
-    beacons_until = IntegerField(null=True)  # None: its beacons are gone
+    beacons_until = IntegerField(null=True)  # None: its beacons were deleted
 
     class Meta:
         table_name = "session_rows"
@@ -38,7 +38,7 @@ class Readership(Row):
     time_ms = IntegerField()
     turns = IntegerField()
     back_turns = IntegerField()
-    completion = IntegerField()  # millionths of what was shown, added up over the sessions
+    completion = IntegerField()  # millionths of the shown pages, added up over the sessions
 
     class Meta:
         table_name = "readerships"
@@ -47,7 +47,7 @@ class Readership(Row):
 class Reader(Row):
     file = ForeignKeyField(File, on_delete="CASCADE", index=False)
     reader = TextField()
-    sessions = IntegerField()  # that have ended; 0 while the first one goes on
+    sessions = IntegerField()  # ended ones; 0 while the first one is running
 
     class Meta:
         table_name = "readers"

@@ -8,9 +8,12 @@ from docshare.server.store.dialect import Statement
 
 
 class SessionSummary(NamedTuple):
-    """One session; times in ms. ``id`` in the stream, None unless it was counted and has ended; ``email`` and ``name``
-    as its reader was invited by, or had given them when it began; ``invite`` and ``variant`` the UUIDs of the
-    invitation and of the variant it came through; ``shown_pages`` how many pages its reader could see."""
+    """One session; times in ms.
+
+    ``id`` in the stream, None unless it was counted and has ended; ``email`` and ``name`` from its invitation, or as
+    entered before it began; ``invite`` and ``variant`` the UUIDs of the invitation and of the variant it came
+    through; ``shown_pages`` how many pages its reader could see.
+    """
 
     id: int | None
     uuid: str
@@ -39,7 +42,7 @@ class PageRow(NamedTuple):
 
 
 class SessionClassification(NamedTuple):
-    """How a session was judged: all ``_at`` in ms or None, the rest as in ``view_sessions``."""
+    """How a session was classified: all ``_at`` in ms or None, the rest as in ``view_sessions``."""
 
     klass: str
     reason: str

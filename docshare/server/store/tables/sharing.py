@@ -23,7 +23,7 @@ class Variant(Row):
     short_id = TextField(unique=True)
     file = ForeignKeyField(File, on_delete="CASCADE", index=False)
     label = TextField(null=True)
-    overrides = TextField(default="{}")  # JSON: allowDownload, pageRange as they came
+    overrides = TextField(default="{}")  # JSON: allowDownload, pageRange as sent
     created_at = IntegerField()
     revoked_at = IntegerField(null=True)
     redacted_at = IntegerField(null=True)
@@ -80,7 +80,7 @@ class Hotspot(Row):
 
 class FileToken(Row):
     digest = TextField(primary_key=True)
-    file = ForeignKeyField(File, null=True, on_delete="SET NULL", index=False)  # None: the file is gone
+    file = ForeignKeyField(File, null=True, on_delete="SET NULL", index=False)  # None: the file was deleted
     kind = TextField()  # manage or claim
     expires_at = IntegerField()
 
@@ -201,7 +201,7 @@ def store_variant_warning(
 ) -> None:
     """Store the download warning of a variant, or erase it with None.
 
-    Nothing is stored once the variant or its file differ from what was tried: a later change is tried by itself.
+    Nothing is stored if the variant or its file has changed since the copy was tried: the change starts its own try.
     """
     tried = (overrides, reason, file_id, content_version, settings)
     store.execute(_STORE_VARIANT_WARNING, (reason, variant_id, *tried))
@@ -394,6 +394,6 @@ _SELECT_INVITE_SENDER = (
 
 
 def find_invite_sender(store: Store, file_id: int) -> InviteSender | None:
-    """Return what a mail to an invitee says of a file, or None if the file has no owner."""
+    """Return the facts of a file for a mail to an invitee, or None if the file has no owner."""
     found = store.fetch_one(_SELECT_INVITE_SENDER, (file_id,))
     return InviteSender._make(found) if found else None

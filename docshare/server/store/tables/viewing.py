@@ -92,7 +92,7 @@ class Beacon(Row):
     seq = IntegerField()
     received_at = IntegerField()
     body = TextField()  # JSON: what was sent, without the token
-    accepted = TextField()  # JSON: [[page, ms, views, back], ...], what of it was believed
+    accepted = TextField()  # JSON: [[page, ms, views, back], ...], the accepted part of it
 
     class Meta:
         table_name = "beacons"

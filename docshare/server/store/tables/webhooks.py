@@ -27,6 +27,7 @@ class Webhook(Row):
     last_status = IntegerField(null=True)
     disabled_at = IntegerField(null=True)
     listens_until = IntegerField(null=True)  # of a listener on this machine; None: an ordinary webhook
+    listens_on = TextField(null=True)  # the data directory whose processes reach it; None: any
 
     class Meta:
         table_name = "webhooks"
@@ -67,7 +68,7 @@ class Attempt(Row):
     delivery = ForeignKeyField(Delivery, on_delete="CASCADE", index=False)
     number = IntegerField()
     at = IntegerField()
-    status = IntegerField()  # 0: there was no answer
+    status = IntegerField()  # 0: there was no response
     latency_ms = IntegerField()
     error = TextField(null=True)
 
@@ -101,7 +102,7 @@ class DenialRow(NamedTuple):
     variant_uuid: str | None
 
 
-# A file without an owner has nobody to report to, and one that was deleted meanwhile has no denials.
+# A file without an owner has nobody to notify, and a deleted one has no denials.
 _ADD_DENIALS = (
     "INSERT INTO denials (file_id, reason, variant_id, minute, count) "
     "SELECT id, ?, ?, ?, ? FROM files WHERE id = ? AND owner_id IS NOT NULL "
@@ -161,8 +162,8 @@ class WebhookRow(NamedTuple):
 
 
 class Receiver(NamedTuple):
-    """The columns of a webhook that sending needs: ``secret`` is sealed by the vault with ``uuid``; ``listens`` is True
-    for a listener on this machine."""
+    """The columns of a webhook that sending needs: ``secret`` is encrypted by the vault with ``uuid``;
+    ``is_listener`` is True for a listener on this machine."""
 
     uuid: str
     url: str
@@ -211,8 +212,10 @@ def insert(
     secret: bytes,
     now: int,
     listens_until: int | None = None,
+    listens_on: str | None = None,
 ) -> None:
-    """Store a new webhook. ``events`` is JSON, ``secret`` is sealed; ``listens_until`` (ms) makes it a listener."""
+    """Store a new webhook. ``events`` is JSON, ``secret`` is sealed; ``listens_until`` (ms) makes it a listener on the
+    machine of the data directory ``listens_on``."""
     Webhook.insert(
         uuid=uuid,
         account=account_id,
@@ -224,6 +227,7 @@ def insert(
         secret=secret,
         created_at=now,
         listens_until=listens_until,
+        listens_on=listens_on,
     ).execute(store.engine)
 
 

@@ -1,6 +1,6 @@
-"""Tell short sessions from long ones, and count the sessions of each class that are not views."""
+"""Distinguish short sessions from long ones, and count the sessions of each class that are not views."""
 
-# Sessions that have ended keep their class; in those that go on, the first report is taken to have come at their start.
+# Ended sessions keep their class; for running ones, the first report is assumed to have arrived at their start.
 STEP = """
 ALTER TABLE view_sessions ADD COLUMN first_at INTEGER;
 ALTER TABLE view_sessions ADD COLUMN closed_at INTEGER;

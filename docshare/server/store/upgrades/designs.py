@@ -1,8 +1,8 @@
-"""Files that came from designs, and links that are frozen."""
+"""Files created from designs, and frozen links."""
 
-# A binding says which design of which user of the design tool a file shows; ``expires_at`` is the expiry that the
-# publishing set, so that a later change by somebody else is noticed. The uploads of a user in the last day
-# are counted here, so that a restart does not give anybody a second budget.
+# A binding stores which design of which user of the design tool a file shows; ``expires_at`` is the expiry set by
+# publishing, which shows whether somebody changed it later. The uploads of a user in the last day are counted here,
+# so that a restart does not reset the limit.
 _DESIGNS = """
 CREATE TABLE designs (
     file_id INTEGER PRIMARY KEY REFERENCES files(id) ON DELETE CASCADE,

@@ -1,7 +1,7 @@
 """Access that accounts granted to apps."""
 
-# A grant is one approval of one client by one account; its tokens come and go. A code keeps what it was exchanged for,
-# so that a second exchange can end it; a refresh token that was exchanged stays to be recognized.
+# A grant is one approval of one client by one account, with any number of tokens. A code stores the grant it was
+# exchanged for, so that a second exchange can revoke it; an exchanged refresh token is kept to detect its reuse.
 _OAUTH = """
 CREATE TABLE oauth_grants (
     id INTEGER PRIMARY KEY AUTOINCREMENT, uuid TEXT NOT NULL UNIQUE,

@@ -1,8 +1,8 @@
-"""People who left something of themselves, mails, and what reports are made of."""
+"""Viewers and their feedback, mails, and the sums of reports."""
 
-# ``viewers`` are people that left something of themselves: passed a gate, took a view, said something. Who only reads
-# has no row. ``grants`` is what each may do: ``kind`` is ``password``, ``gate`` or ``view``; ``seal`` says what was
-# asked when it was given, so that it is worth nothing once something else is. ``taps`` without a hotspot: of the CTA.
+# ``viewers`` are people who passed a gate, used a view or left feedback; those who only read have no row. ``grants``
+# is the access of each: ``kind`` is ``password``, ``gate`` or ``view``; ``seal`` identifies the condition at that
+# time, so that the grant ends when the condition changes. ``taps`` without a hotspot: of the CTA.
 _READERS = """
 CREATE TABLE invites (
     id INTEGER PRIMARY KEY AUTOINCREMENT, uuid TEXT NOT NULL UNIQUE, short_id TEXT NOT NULL UNIQUE,
@@ -73,10 +73,10 @@ CREATE INDEX mails_due ON mails(next_at) WHERE next_at IS NOT NULL;
 CREATE INDEX mails_file ON mails(file_id) WHERE file_id IS NOT NULL;
 """
 
-# Sums for reports, so that they do not read every session: updated as counted sessions end.
-# ``session_rows`` is their stream, with ids in the order of the ends; the row of a session whose beacons are still
-# kept says until when. ``readers`` gets a row when a reader's first session is counted. ``tallies`` counts sessions by
-# the value in ``kind``.
+# Sums for reports, so that they do not read every session: updated as counted sessions end. ``session_rows`` is their
+# stream, with ids in the order of the ends; the row of a session whose beacons are still stored has their expiry.
+# ``readers`` gets a row when a reader's first session is counted. ``tallies`` counts sessions by the value in
+# ``kind``.
 _ROLLUPS = """
 ALTER TABLE view_sessions ADD COLUMN shown_pages INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE view_sessions ADD COLUMN came_back INTEGER NOT NULL DEFAULT 0;
@@ -114,7 +114,7 @@ CREATE TABLE variant_tallies (
 );
 """
 
-# The same of the sessions that ended before there were rollups. Their beacons no longer say what was believed of them.
+# The same for sessions that ended before there were rollups. Their beacons do not contain the accepted times.
 _FILL_ROLLUPS = """
 UPDATE view_sessions SET shown_pages = total_pages;
 UPDATE view_sessions SET came_back = 1 FROM (

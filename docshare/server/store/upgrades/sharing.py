@@ -1,7 +1,7 @@
 """Variants, assets, hotspots, notes, tokens of files without an owner, and the record of events."""
 
-# ``short_ids`` holds every short id that was ever given to a file or a variant: none returns, also after a purge.
-# ``destroyed_at`` is set when the bytes of a burned file are gone.
+# ``short_ids`` has every short id that was ever assigned to a file or a variant: none is reused, not even after a
+# purge. ``destroyed_at`` is set when the bytes of a burned file are deleted.
 _SHARING = """
 CREATE TABLE short_ids (short_id TEXT PRIMARY KEY) WITHOUT ROWID;
 INSERT INTO short_ids (short_id) SELECT short_id FROM files;

@@ -1,4 +1,4 @@
-"""How owners sign in beside their links."""
+"""Ways for owners to sign in other than by link."""
 
 _PASSWORDS = """
 ALTER TABLE accounts ADD COLUMN password_hash TEXT;

@@ -1,4 +1,4 @@
-"""Why readers cannot download a file as its settings say, found by trying; NULL where they can."""
+"""Why readers cannot download a file as its settings allow, found by trying; NULL if they can."""
 
 STEP = """
 ALTER TABLE files ADD COLUMN download_warning TEXT;

@@ -1,9 +1,9 @@
-"""Webhooks, their deliveries, and refused openings."""
+"""Webhooks, their deliveries, and denied openings."""
 
-# ``events`` is a JSON array of kinds; ``secret`` is sealed by the vault; ``peer`` is host:port, since each has a cap.
-# ``listens_until`` is set for the webhook of ``docshare webhooks listen``: it is nobody's to see, and ends by itself.
-# A delivery waits while ``next_at`` is set, and is on its way while ``claimed_at`` is too; ``tries`` counts the
-# attempts of its round, which a redelivery begins anew, and ``attempts`` holds all of them.
+# ``events`` is a JSON array of kinds; ``secret`` is encrypted by the vault; ``peer`` is host:port, since each has a
+# cap. ``listens_until`` is set for the webhook of ``docshare webhooks listen``, which is in no list and expires by
+# itself. A delivery is pending while ``next_at`` is set, and being sent while ``claimed_at`` is set too; ``tries``
+# counts the attempts of its round, which a redelivery restarts, and ``attempts`` has all of them.
 _WEBHOOKS = """
 CREATE TABLE webhooks (
     id INTEGER PRIMARY KEY AUTOINCREMENT, uuid TEXT NOT NULL UNIQUE,

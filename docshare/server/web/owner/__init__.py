@@ -1,6 +1,6 @@
-"""The owner's pages: library, files, trash, webhooks, account. Read ``frame`` first: what all of them share.
+"""The owner's pages: library, files, trash, webhooks, account. Read ``frame`` first; all pages share it.
 
-They do nothing that the API cannot: each form calls the same service as the route of the API.
+The pages offer only operations of the API: each form calls the same service as the corresponding API route.
 """
 
 from flask import Blueprint
@@ -15,4 +15,4 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     webhooks.blueprint,
     *file.BLUEPRINTS,
 )
-"""One for each place of the navigation, and what belongs to it."""
+"""One for each entry of the navigation and its pages."""

@@ -1,4 +1,4 @@
-"""The account: who it is, its plan, keys, apps, password and browsers, and what is kept of everything how long."""
+"""The account page: name, plan, API keys, apps, password, other browsers, and retention times."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -34,14 +34,14 @@ _Row = Mapping[str, Any]
 @blueprint.get(_PATH)
 @owner_page
 def show(owner: SignedInOwner) -> AnyResponse:
-    """The whole page."""
+    """Show ``/account``."""
     return _render_page(owner)
 
 
 @blueprint.post("/account/name")
 @owner_form
 def rename(owner: SignedInOwner) -> AnyResponse:
-    """Take another name; the email address stays."""
+    """Change the name of the account; the email address stays."""
     name = request.form.get("name", "")
     try:
         accounts.rename(current_runtime(), owner.caller.account_id, name)
@@ -53,7 +53,7 @@ def rename(owner: SignedInOwner) -> AnyResponse:
 @blueprint.post("/account/keys")
 @owner_form
 def create_key(owner: SignedInOwner) -> AnyResponse:
-    """Make an API key. This very answer shows it, and nothing else ever does."""
+    """Create an API key. Only this response shows it."""
     name = request.form.get("key_name", "")
     try:
         made = accounts.create_key(current_runtime(), owner.caller.email, name)
@@ -65,7 +65,7 @@ def create_key(owner: SignedInOwner) -> AnyResponse:
 @blueprint.post("/account/keys/<uuid>/revoke")
 @owner_form
 def revoke_key(owner: SignedInOwner, uuid: str) -> AnyResponse:
-    """Make one of the account's keys useless. 404 for another's."""
+    """Revoke an API key of the account. 404 for a key of another account."""
     row = accounts.revoke_key(current_runtime(), uuid, owner.caller.account_id)
     return redirect_with_message(_PATH, f"The key {row['name']} is revoked. Requests with it are rejected from now on.")
 
@@ -73,7 +73,7 @@ def revoke_key(owner: SignedInOwner, uuid: str) -> AnyResponse:
 @blueprint.post("/account/apps/<uuid>/revoke")
 @owner_form
 def revoke_app(owner: SignedInOwner, uuid: str) -> AnyResponse:
-    """Take back what an app was granted. 404 for another's."""
+    """Revoke the access of an app. 404 for an app of another account."""
     if not grants.revoke_app(current_runtime(), owner.caller.account_id, uuid):
         raise Problem("not_found", "There is no such app.", hint="It may have been revoked before.")
     return redirect_with_message(_PATH, "The app no longer has access.")
@@ -82,7 +82,7 @@ def revoke_app(owner: SignedInOwner, uuid: str) -> AnyResponse:
 @blueprint.post("/account/sessions/end")
 @owner_form
 def end_sessions(owner: SignedInOwner) -> AnyResponse:
-    """Sign out everywhere but here."""
+    """Sign out of all other browsers."""
     ended = sign_in.end_other_sessions(current_runtime(), owner.caller)
     return redirect_with_message(_PATH, f"Signed out of {words.format_plural(ended, 'other browser')}.")
 
@@ -101,18 +101,18 @@ def set_password(owner: SignedInOwner) -> AnyResponse:
 @blueprint.post("/account/password/remove")
 @owner_form
 def remove_password(owner: SignedInOwner) -> AnyResponse:
-    """Let sign-in links be the only way in."""
+    """Remove the password, so that only sign-in links work."""
     passwords.remove_password(current_runtime(), owner.caller)
     return redirect_with_message(_PATH, "The password is removed. Every other browser was signed out.")
 
 
 def _list_muted(caller: Caller) -> list[str]:
-    """The kinds of notices that are switched off."""
+    """List the kinds of notices that are switched off."""
     return [] if caller.account_id is None else unsubscribe.list_muted(current_runtime(), caller.account_id)
 
 
 def _render_page(owner: SignedInOwner, problem: Problem | None = None, **typed: str) -> Response:
-    """The page. ``problem``: why a form was refused; ``typed``: what it held, or the ``new_key`` that was made."""
+    """Render the page. ``problem``: why a form was rejected; ``typed``: its values, or the ``new_key`` just created."""
     caller = owner.caller
     others = sign_in.count_other_sessions(current_runtime(), caller)
     return render_owner_page(

@@ -1,4 +1,4 @@
-"""The entry of one file in the library."""
+"""The card of one file in the library."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,9 +15,12 @@ _WIDTH = min(PAGE_WIDTHS)  # pixels
 
 @dataclass(frozen=True)
 class FileCard:
-    """``file``: the File object of the API; ``picture``: address of its first page's image, None where none is served
-    any more; ``facts``: in one line; ``flags``: what is special about its link; ``ended``: why it opens for no
-    reader, or ""."""
+    """A file in the library.
+
+    ``file``: the File object of the API; ``picture``: URL of the image of its first page, None if it is not served
+    any more; ``facts``: one line of text; ``flags``: special properties of its link; ``ended``: why readers cannot
+    open it, or "".
+    """
 
     file: dict[str, Any]
     picture: str | None
@@ -27,10 +30,10 @@ class FileCard:
 
 
 def build_card(base_url: str, entry: LibraryEntry, now: int) -> FileCard:
-    """The card of ``entry`` at ``now`` (ms)."""
+    """Return the card of ``entry`` at ``now`` (ms)."""
     row, state, frozen = entry
     file = resources.file_object(base_url, row)
-    # The owner is asked for nothing and sees the whole document, so this is its own first page.
+    # The owner passes no gate and sees the whole document, so this is the first page of the document itself.
     picture = f"/{row.short_id}/pages/1-{_WIDTH}.jpg?v={row.content_version}" if state == "live" else None
     return FileCard(
         file, picture, _list_facts(row, now), _list_flags(file, row, state), _describe_end(row, state, frozen)
@@ -55,7 +58,7 @@ def _describe_end(row: FileRow, state: str, frozen: bool) -> str:
 
 
 def _list_flags(file: dict[str, Any], row: FileRow, state: str) -> list[str]:
-    """In the order in which a reader meets them."""
+    """List the flags in the order in which a reader encounters them."""
     asks = file["requireEmail"] or "gateFields" in file or "gateDomains" in file
     window = file.get("pageRange")
     named = {

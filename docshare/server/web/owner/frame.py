@@ -1,7 +1,8 @@
-"""Shared by all pages of an owner: the sign-in, the origin of forms, the frame of the page.
+"""Shared by all pages of an owner: the sign-in, the origin check of forms, the frame of the page.
 
-A view is ``def show(owner: Owner, ...)`` under ``@page``; a form is ``def change(owner: Owner, ...)`` under ``@form``
-and returns ``done(path, words)``. A Problem becomes a separate page, or a message above the form if ``again`` is used.
+A view is ``def show(owner: SignedInOwner, ...)`` under ``@owner_page``; a form is ``def change(owner: SignedInOwner,
+...)`` under ``@owner_form`` and returns ``redirect_with_message(path, words)``. A Problem becomes a separate page, or
+a message above the form if the form is rendered again.
 """
 
 import hmac
@@ -24,7 +25,7 @@ from docshare.server.web.sign_in import session_cookie
 _MESSAGE_PARAMETER, _SIGNATURE_PARAMETER = (
     "done",
     "by",
-)  # the parameters by which a page says what the form before it did
+)  # the parameters that carry the message of the form before
 _MAX_MESSAGE_CHARS = 200
 
 
@@ -53,8 +54,10 @@ def owner_page(view: Callable[..., AnyResponse]) -> Callable[..., AnyResponse]:
 
 
 def owner_form(view: Callable[..., AnyResponse]) -> Callable[..., AnyResponse]:
-    """``view`` for a form that a page of this server sent, with the token of the session. Otherwise 403, and nothing is
-    changed."""
+    """Wrap ``view`` for forms: require a sign-in, the same origin, and the token of the session.
+
+    Without them the response is a 403 page and nothing is changed.
+    """
 
     @wraps(view)
     def handle_request(**names: Any) -> AnyResponse:
@@ -72,29 +75,30 @@ def owner_form(view: Callable[..., AnyResponse]) -> Callable[..., AnyResponse]:
 
 
 def find_owner() -> SignedInOwner | None:
-    """Who holds the session cookie of the running request, or None."""
+    """Return the owner whose session cookie the current request has, or None."""
     cookie = session_cookie()
     caller, holder = sign_in.find_caller(current_runtime(), cookie), sign_in.find_signed_in(current_runtime(), cookie)
     return SignedInOwner(caller, holder.csrf) if caller is not None and holder is not None else None
 
 
 def render_owner_page(owner: SignedInOwner, template: str, place: str, status: int = 200, **facts: Any) -> Response:
-    """The page ``template`` (below ``templates/owner``) in the frame of all owner's pages.
+    """Render ``template`` (below ``templates/owner``) in the frame of all owner's pages.
 
-    Parameters: ``place`` of the navigation it belongs to: ``files``, ``trash``, ``webhooks`` or ``account``; ``facts``
-    for the template, which also knows ``owner``, ``csrf_field`` and ``said`` (what the form before it did).
+    Parameters: ``place`` the active entry of the navigation: ``files``, ``trash``, ``webhooks`` or ``account``;
+    ``facts`` for the template, which also gets ``owner``, ``csrf_field`` and ``said`` (the message of the form
+    before).
     """
-    said = request.args.get(_MESSAGE_PARAMETER, "")[:_MAX_MESSAGE_CHARS]
+    message = request.args.get(_MESSAGE_PARAMETER, "")[:_MAX_MESSAGE_CHARS]
     if not hmac.compare_digest(
-        _sign_message(owner, said), request.args.get(_SIGNATURE_PARAMETER, "").encode("utf-8", "replace")
+        _sign_message(owner, message), request.args.get(_SIGNATURE_PARAMETER, "").encode("utf-8", "replace")
     ):
-        said = ""  # an address that somebody else made up puts no words on these pages
+        message = ""  # a forged URL must not put text on these pages
     body = render_template(
         f"owner/{template}",
         owner=owner,
         place=place,
         csrf_field=csrf.CSRF_FIELD,
-        said=said,
+        said=message,
         base_url=current_runtime().config.base_url,
         forwarders=current_runtime().untrusted_proxies.list_recent(current_runtime().clock()),
         trusted=current_runtime().config.trusted_proxies,
@@ -107,14 +111,16 @@ def render_owner_page(owner: SignedInOwner, template: str, place: str, status: i
 
 
 def redirect_with_message(path: str, words: str) -> AnyResponse:
-    """On to ``path`` of this site after a form was obeyed; the page there says ``words``."""
+    """Redirect to ``path`` after a form was processed; the page there shows the message ``words``."""
     owner = find_owner()
     return redirect(path if owner is None else message_url(owner, path, words), 303)
 
 
 def message_url(owner: SignedInOwner, path: str, words: str) -> str:
-    """The address of the page at ``path`` of this site that says ``words`` to ``owner``: also for a script to go on to
-    after it did what a form would have done."""
+    """Return the URL of the page at ``path`` that shows the message ``words`` to ``owner``.
+
+    Scripts also use it, to navigate there after a request that replaced a form.
+    """
     words = words[:_MAX_MESSAGE_CHARS]
     return (
         f"{path}?{urlencode({_MESSAGE_PARAMETER: words, _SIGNATURE_PARAMETER: _sign_message(owner, words).decode()})}"
@@ -122,5 +128,5 @@ def message_url(owner: SignedInOwner, path: str, words: str) -> str:
 
 
 def _sign_message(owner: SignedInOwner, words: str) -> bytes:
-    """Return a signature that proves that ``words`` come from a form of this session."""
+    """Return a signature that proves that a form of this session produced ``words``."""
     return hmac.digest(owner.csrf.encode(), words.encode(), "sha256")[:12].hex().encode()

@@ -1,4 +1,4 @@
-"""Where an owner lands after signing in."""
+"""The start page of a signed-in owner."""
 
 from flask import Blueprint, redirect
 from werkzeug.wrappers import Response as AnyResponse
@@ -11,5 +11,5 @@ blueprint = Blueprint("owner", __name__)
 @blueprint.get("/dashboard")
 @owner_page
 def land(owner: SignedInOwner) -> AnyResponse:  # noqa: ARG001 - every page is somebody's
-    """The short way to the library."""
+    """Redirect to the library."""
     return redirect("/files", 303)

@@ -1,4 +1,4 @@
-"""The library: an owner's files, uploading more, and deleting one."""
+"""The library: the owner's files, uploads, and deleting a file."""
 
 from flask import Blueprint, request
 from werkzeug.wrappers import Response as AnyResponse
@@ -28,7 +28,7 @@ blueprint = Blueprint("owner_library", __name__)
 @blueprint.get("/files")
 @owner_page
 def show(owner: SignedInOwner) -> AnyResponse:
-    """The files that ``?q=`` finds, in the order of ``?sort=``; what makes no sense is ignored."""
+    """List the files that match ``?q=``, sorted by ``?sort=``; invalid parameters are ignored."""
     words = request.args.get("q", "")[:_MAX_QUERY_CHARS].strip()
     order = request.args.get("sort", "")
     order = order if order in ORDERS else ORDERS[0]
@@ -55,7 +55,7 @@ def show(owner: SignedInOwner) -> AnyResponse:
 @blueprint.get("/files/<name>/delete")
 @owner_page
 def ask(owner: SignedInOwner, name: str) -> AnyResponse:
-    """The question before a file is deleted; ``?for-good=1`` past the trash. Raises ``not_found``."""
+    """Ask for confirmation before a file is deleted; ``?for-good=1`` skips the trash. Raises ``not_found``."""
     return _render_confirmation(owner, name, for_good=request.args.get("for-good") == "1")
 
 
@@ -68,7 +68,7 @@ def delete(owner: SignedInOwner, name: str) -> AnyResponse:
     if fate not in ("trash", "gone"):
         raise Problem("bad_request", "fate must be trash or gone.")
     if fate == "trash" and library.trash_expiry(current_runtime(), owner.caller.plan) is None:
-        # The plan changed while the question was open: the owner agreed to the trash, not to permanent deletion.
+        # The plan changed while the confirmation was open: the owner agreed to the trash, not to permanent deletion.
         problem = Problem("conflict", "Your plan no longer includes the trash.", hint="The file was not deleted.")
         return _render_confirmation(owner, name, for_good=True, problem=problem)
     place = files.delete(current_runtime(), owner.caller, name, purge=fate == "gone")

@@ -1,4 +1,4 @@
-"""Long lists, some of it at a time."""
+"""Pagination of long lists."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ _MAX_DIGITS = 6
 
 @dataclass(frozen=True)
 class PageLinks:
-    """Where one can go from page ``number`` of ``pages``: addresses, None at the ends."""
+    """The links from page ``number`` of ``pages``: URLs, None at the ends."""
 
     number: int
     pages: int
@@ -20,13 +20,14 @@ class PageLinks:
 
 
 def read_page_number() -> int:
-    """The page that ``?page=`` of the running request asks for, from 1; the first if it is not a number."""
+    """Return the ``?page=`` parameter of the current request, from 1; 1 if it is not a number."""
     text = request.args.get("page", "")
     return int(text) if text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS else 1
 
 
 def build_page_links(path: str, kept: Mapping[str, str], number: int, pages: int) -> PageLinks:
-    """The steps from page ``number`` of the list at ``path``, whose query keeps what is set of ``kept``."""
+    """Return the links around page ``number`` of the list at ``path``, whose query keeps the non-empty values of
+    ``kept``."""
 
     def at(other: int) -> str | None:
         if not 1 <= other <= pages:

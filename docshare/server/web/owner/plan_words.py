@@ -1,4 +1,4 @@
-"""A plan, and what is kept of everything how long, in the words of the account page."""
+"""Descriptions of a plan and of its retention times for the account page."""
 
 from typing import NamedTuple
 
@@ -39,8 +39,11 @@ _INCLUDED_FEATURES = {
 
 
 class PlanDescription(NamedTuple):
-    """``slots``: file slots in use and in all; ``share``: the part that is used, 0 to 100, None without limit;
-    ``stored``, ``largest``: sizes in words; ``trash``: what becomes of deleted files."""
+    """A plan as text.
+
+    ``slots``: file slots used and in total; ``share``: percentage used, 0 to 100, None without a limit; ``stored``,
+    ``largest``: sizes; ``trash``: how deleted files are handled.
+    """
 
     name: str
     included: str
@@ -52,14 +55,14 @@ class PlanDescription(NamedTuple):
 
 
 class RetentionRule(NamedTuple):
-    """``what`` is kept, and how ``long``."""
+    """A retention time: ``what`` is kept, and how ``long``."""
 
     what: str
     long: str
 
 
 def describe_plan(rt: Runtime, caller: Caller) -> PlanDescription:
-    """The caller's plan, with what of it is used now."""
+    """Describe the caller's plan and its current usage."""
     limits = PLAN_LIMITS[caller.plan]
     used = files.count_active(rt, caller.account_id)
     most, stored = limits.file_slots, accounts.sum_stored_bytes(rt, caller.account_id)

@@ -26,14 +26,14 @@ blueprint = Blueprint("owner_trash", __name__)
 @blueprint.get("/trash")
 @owner_page
 def show(owner: SignedInOwner) -> AnyResponse:
-    """Show the files that can be restored, and until when."""
+    """Show the files that can be restored, with their deadlines."""
     return _render_page(owner)
 
 
 @blueprint.post("/trash/<name>/restore")
 @owner_form
 def restore(owner: SignedInOwner, name: str) -> AnyResponse:
-    """Take a file out of the trash; without a free slot the page says so. Raises ``not_found``."""
+    """Restore a file from the trash; without a free slot the page shows an error. Raises ``not_found``."""
     trash.get_owned(current_runtime(), owner.caller, name)
     try:
         row = trash.restore(current_runtime(), owner.caller, name)
@@ -47,7 +47,7 @@ def restore(owner: SignedInOwner, name: str) -> AnyResponse:
 @blueprint.get("/trash/<name>/delete")
 @owner_page
 def ask(owner: SignedInOwner, name: str) -> AnyResponse:
-    """The question before a file in the trash is destroyed. Raises ``not_found``."""
+    """Ask for confirmation before a file in the trash is deleted permanently. Raises ``not_found``."""
     row = trash.get_owned(current_runtime(), owner.caller, name)
     action = f"/trash/{row.uuid}/delete"
     return render_owner_page(
@@ -58,7 +58,7 @@ def ask(owner: SignedInOwner, name: str) -> AnyResponse:
 @blueprint.post("/trash/<name>/delete")
 @owner_form
 def delete(owner: SignedInOwner, name: str) -> AnyResponse:
-    """Destroy a file that is in the trash. Raises ``not_found``."""
+    """Delete a file in the trash permanently. Raises ``not_found``."""
     trash.get_owned(current_runtime(), owner.caller, name)
     files.delete(current_runtime(), owner.caller, name, purge=True)
     return redirect_with_message("/trash", "The file was permanently deleted.")

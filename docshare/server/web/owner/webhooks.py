@@ -34,12 +34,15 @@ blueprint = Blueprint("owner_webhooks", __name__)
 
 _PATH = "/webhooks"
 _FORMAT_LABELS = {"json": "JSON, signed", "slack": "A Slack message"}
-_MAX_FILES = 200  # offered for a webhook of one file; any other can be named by its address
+_MAX_FILES = 200  # offered for a webhook of one file; any other can be selected by the URL
 _LOG_LENGTH = 100
 
 
 class WebhookEntry(NamedTuple):
-    """A webhook in words; ``file`` the name of the one it is for, or empty; ``last`` how its last delivery went."""
+    """A webhook as text.
+
+    ``file``: the name of the only file it receives events of, or empty; ``last``: the result of its last delivery.
+    """
 
     uuid: str
     url: str
@@ -54,7 +57,7 @@ class WebhookEntry(NamedTuple):
 
 
 class DeliveryEntry(NamedTuple):
-    """A delivery in words. ``again``: whether it can be sent once more."""
+    """A delivery as text. ``can_redeliver``: whether it can be redelivered."""
 
     id: int
     event: str
@@ -68,14 +71,14 @@ class DeliveryEntry(NamedTuple):
 @blueprint.get(_PATH)
 @owner_page
 def index(owner: SignedInOwner) -> AnyResponse:
-    """All of them, and the form for a new one; ``?file=UUID`` says for which file."""
+    """List all webhooks, with the form for a new one; ``?file=UUID`` preselects a file."""
     return _render_list(owner, typed={"fileUuid": request.args.get("file", "")})
 
 
 @blueprint.post(_PATH)
 @owner_form
 def create(owner: SignedInOwner) -> AnyResponse:
-    """Make one. This very answer shows its secret, and nothing else ever does."""
+    """Create a webhook. Only this response shows its secret."""
     body = _read_body()
     try:
         made = webhooks.create(current_runtime(), owner.caller, body)
@@ -87,7 +90,7 @@ def create(owner: SignedInOwner) -> AnyResponse:
 @blueprint.get("/webhooks/<uuid>")
 @owner_page
 def show(owner: SignedInOwner, uuid: str) -> AnyResponse:
-    """One webhook with what was sent to it. 404 for another's."""
+    """Show one webhook with its deliveries. 404 for a webhook of another account."""
     row = webhooks.get_owned(current_runtime(), owner.caller, uuid)
     log = deliveries.fetch_page(current_runtime(), owner.caller, uuid, since=0, limit=_LOG_LENGTH)
     sent = [_build_delivery_entry(found, active=row.disabled_at is None) for found in log]
@@ -100,12 +103,14 @@ def show(owner: SignedInOwner, uuid: str) -> AnyResponse:
 @blueprint.post("/webhooks/<uuid>/test")
 @owner_form
 def test(owner: SignedInOwner, uuid: str) -> AnyResponse:
-    """Send a test event and say how that went. It counts against the same limit as tests through the API."""
+    """Send a test event and report the result. It counts against the same limit as tests through the API."""
     counted = (SESSION_WEBHOOK_TEST, address_key(client_address()), SESSION_WEBHOOK_TEST.limit)
     allowance = current_runtime().limits.hit(*counted)
     if not allowance.is_allowed:
-        said = f"More than {allowance.limit} tests in a minute."
-        raise Problem("rate_limited", said, headers={"Retry-After": str(allowance.reset_s)}, extra={"reason": "tests"})
+        detail = f"More than {allowance.limit} tests in a minute."
+        raise Problem(
+            "rate_limited", detail, headers={"Retry-After": str(allowance.reset_s)}, extra={"reason": "tests"}
+        )
     try:
         outcome = webhooks.send_test(current_runtime(), owner.caller, uuid)
     except Problem as problem:
@@ -120,7 +125,7 @@ def test(owner: SignedInOwner, uuid: str) -> AnyResponse:
 @blueprint.post("/webhooks/<uuid>/enable")
 @owner_form
 def enable(owner: SignedInOwner, uuid: str) -> AnyResponse:
-    """Let a disabled one get events again."""
+    """Enable a disabled webhook again."""
     webhooks.enable(current_runtime(), owner.caller, uuid)
     return redirect_with_message(
         _webhook_path(uuid), "The webhook receives events again. Events that happened meanwhile are not sent."
@@ -130,7 +135,7 @@ def enable(owner: SignedInOwner, uuid: str) -> AnyResponse:
 @blueprint.post("/webhooks/<uuid>/delete")
 @owner_form
 def delete(owner: SignedInOwner, uuid: str) -> AnyResponse:
-    """Delete one with its log and what waits to be sent."""
+    """Delete a webhook with its log and its queued deliveries."""
     webhooks.delete(current_runtime(), owner.caller, uuid)
     return redirect_with_message(_PATH, "The webhook is deleted.")
 
@@ -138,7 +143,7 @@ def delete(owner: SignedInOwner, uuid: str) -> AnyResponse:
 @blueprint.post("/webhooks/<uuid>/deliveries/<delivery>/redeliver")
 @owner_form
 def redeliver(owner: SignedInOwner, uuid: str, delivery: str) -> AnyResponse:
-    """Send one delivery again, with up to five attempts."""
+    """Redeliver one delivery, with up to five attempts."""
     deliveries.redeliver(current_runtime(), owner.caller, uuid, delivery)
     return redirect_with_message(_webhook_path(uuid), f"Delivery {delivery} is queued again.")
 
@@ -150,7 +155,10 @@ def _render_list(
     typed: Mapping[str, Any] | None = None,
     made: NewWebhook | None = None,
 ) -> Response:
-    """The list. ``problem``: why the form was refused; ``typed``: what it held; ``made``: what it has just made."""
+    """Render the list.
+
+    Parameters: ``problem`` why the form was rejected; ``typed`` its values; ``made`` the webhook just created.
+    """
     typed = typed or {}
     names = _list_file_names(owner.caller, typed.get("fileUuid"))
     rows = webhooks.list_webhooks(current_runtime(), owner.caller)
@@ -177,7 +185,7 @@ def _render_list(
 
 
 def _read_body() -> dict[str, Any]:
-    """The body that the API would be sent for what was filled in."""
+    """Return the form values as a body of the API."""
     file = request.form.get("file", "")
     body = {
         "url": request.form.get("url", ""),
@@ -188,7 +196,7 @@ def _read_body() -> dict[str, Any]:
 
 
 def _describe_kinds(plan: Plan) -> dict[str, str]:
-    """When each kind fires, and what else it needs of an owner on ``plan``."""
+    """Describe when each kind fires, and what else it requires of an owner on ``plan``."""
     return {
         name: f"When {kind.trigger_text}." + (f" Needs {kind.plan.tier.title()}." if kind.plan > plan else "")
         for name, kind in KINDS.items()
@@ -196,9 +204,9 @@ def _describe_kinds(plan: Plan) -> dict[str, str]:
 
 
 def _list_file_names(caller: Caller, wanted: object) -> dict[str, str]:
-    """The newest files by UUID with their names, and the ``wanted`` one."""
+    """Return the names of the newest files and of the ``wanted`` one, by UUID."""
     found = {row.uuid: row.original_name for row in islice(files.list_files(current_runtime(), caller), _MAX_FILES)}
-    # An address that somebody else made up puts no words on this page.
+    # A forged URL must not put text on this page.
     if isinstance(wanted, str) and is_uuid(wanted) and wanted not in found:
         found |= {wanted: _find_file_name(caller, wanted)}
     return found

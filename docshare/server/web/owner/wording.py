@@ -1,4 +1,4 @@
-"""Facts about files as people say them."""
+"""File sizes and ages as text."""
 
 from docshare.contract.plans import DAY, GB, MB
 from docshare.contract.rounding import round_half_up
@@ -9,11 +9,11 @@ _SIZES = ((_KB, "KB"), (MB, "MB"), (GB, "GB"))
 _MINUTE = 60 * 1000
 _HOUR = 60 * _MINUTE
 _UNITS = ((DAY, "day"), (_HOUR, "hour"), (_MINUTE, "minute"))
-_DATE_AFTER = 30 * DAY  # from here on a date says more than a number of days
+_DATE_AFTER = 30 * DAY  # from here on a date is clearer than a number of days
 
 
 def format_size(count: int) -> str:
-    """``9.9 KB``, ``312 KB``, ``4.2 MB``, ``2 GB``: one decimal below ten, halves upward, and at least 1 KB."""
+    """Return ``9.9 KB``, ``312 KB``, ``4.2 MB``, ``2 GB``: one decimal below ten, halves up, at least 1 KB."""
     shown, name = next(
         ((count / unit, name) for unit, name in _SIZES if round_half_up(count / unit) < _KB), (count / GB, "GB")
     )
@@ -21,7 +21,7 @@ def format_size(count: int) -> str:
 
 
 def format_age(then: int, now: int) -> str:
-    """How long ago ``then`` was (both ms): ``just now``, ``5 minutes ago``, ``on 3 Nov 2026``."""
+    """Return how long ago ``then`` was (both ms): ``just now``, ``5 minutes ago``, ``on 3 Nov 2026``."""
     age = now - then
     if age < _MINUTE:
         return "just now"

@@ -1,8 +1,8 @@
-/** Sending files with their progress, and what belongs to it: drops anywhere on a page, sizes in words, links to copy. */
+/** Uploads with progress, and helpers for them: drops anywhere on a page, sizes as text, copying links. */
 
 const TOO_LATE_MS = 15 * 60 * 1000;
 
-/** Why nothing came of it. ``message`` is for people, empty where they cancelled it; ``status`` 0 without an answer. */
+/** Why an upload failed. ``message`` is for people, empty if they canceled it; ``status`` is 0 without a response. */
 export class Failure extends Error {
   /**
    * @param {string} words
@@ -17,12 +17,12 @@ export class Failure extends Error {
 /**
  * @param {string} address
  * @param {FormData} form
- * @param {(share: number) => void} progress  told how much is sent: 0 to 1
+ * @param {(share: number) => void} progress  called with the part that is sent: 0 to 1
  * @param {Record<string, string>} [headers]
- * @returns {{ answer: Promise<any>, cancel: () => void }} the JSON of the answer, or a ``Failure``
+ * @returns {{ answer: Promise<any>, cancel: () => void }} the JSON of the response, or a ``Failure``
  */
 export function send(address, form, progress, headers = {}) {
-  // fetch does not tell how much of a body is sent.
+  // fetch does not report upload progress.
   const request = new XMLHttpRequest();
   const answer = new Promise((resolve, reject) => {
     const fail = (words) => () => reject(new Failure(words));
@@ -44,7 +44,7 @@ export function send(address, form, progress, headers = {}) {
   return { answer, cancel: () => request.abort() };
 }
 
-/** @param {any} problem  what the server said */
+/** @param {any} problem  the body of the response */
 function told(problem) {
   if (!problem?.detail) return "The upload failed.";
   return [problem.detail, problem.hint].filter(Boolean).join(" ");
@@ -53,17 +53,17 @@ function told(problem) {
 /**
  * @param {File} file
  * @param {number} most  bytes of a PDF
- * @returns {string} why it need not be sent, or ""
+ * @returns {string} why the server would reject it, or ""
  */
 export function tooLarge(file, most) {
-  // Word and PowerPoint files have limits of their own, which the server knows.
+  // Word and PowerPoint files have limits of their own, which only the server knows.
   if (file.size <= most || !/\.pdf$/i.test(file.name)) return "";
   return `This file is ${size(file.size)}; the limit is ${size(most)}.`;
 }
 
 /**
  * @param {number} bytes
- * @returns {string} "9.9 KB", "312 KB", "4.2 MB": one decimal below ten, as the pages of the owner say it
+ * @returns {string} "9.9 KB", "312 KB", "4.2 MB": one decimal below ten, as on the pages of the owner
  */
 export function size(bytes) {
   const isSmall = Math.round(bytes / 1024) < 1024;
@@ -73,9 +73,9 @@ export function size(bytes) {
 }
 
 /**
- * Anywhere on the page: a file that misses the place would replace the page by itself.
+ * Accept drops anywhere on the page: a file dropped beside the target would replace the page.
  *
- * @param {Element} place  shows that something can be dropped
+ * @param {Element} place  highlighted while something can be dropped
  * @param {(files: File[]) => void} take
  */
 export function takeDrops(place, take) {
@@ -96,7 +96,7 @@ export function takeDrops(place, take) {
 
 /**
  * @param {HTMLAnchorElement} link
- * @param {Element} button  says how it went
+ * @param {Element} button  shows the result
  */
 export async function copyLink(link, button) {
   try {

@@ -1,4 +1,4 @@
-/** Sharing without an account: choose or drop a file, watch it go, get its link. */
+/** Share without an account: choose or drop a file, upload it, get its link. */
 
 import { copyLink, send, takeDrops, tooLarge } from "./sending.js";
 import { byId } from "./viewer/dom.js";
@@ -13,12 +13,12 @@ const parts = Object.fromEntries(
 /** @type {{ cancel: () => void } | null} */
 let running = null;
 
-/** @param {"drop" | "sending" | "done"} name  what is to be seen */
+/** @param {"drop" | "sending" | "done"} name  the step to show */
 function show(name) {
   for (const id of ["drop", "sending", "done"]) parts[id].hidden = id !== name;
 }
 
-/** @param {string} words  empty takes them away */
+/** @param {string} words  an empty text removes the message */
 function tell(words) {
   parts.alert.textContent = words;
 }
@@ -44,11 +44,11 @@ async function share(file) {
   running = null;
 }
 
-/** @param {number} share  how much is sent, 0 to 1 */
+/** @param {number} share  part that is sent, 0 to 1 */
 function progress(share) {
   const percent = Math.floor(share * 100);
   parts.progress.value = percent;
-  // Word and PowerPoint files are converted once they are there, which takes a moment.
+  // Word and PowerPoint files are converted after the upload, which takes a moment.
   parts["sending-words"].textContent = percent < 100 ? `Sending… ${percent} %` : "Making the link…";
 }
 

@@ -65,7 +65,7 @@ def test_an_instance_in_order_has_nothing_to_mend(doctor: Doctor, make: Callable
     }  # fmt: skip
     assert rows["converter"]["level"] == "warning"
     assert "libreoffice" in rows["converter"]["fix"]
-    assert rows["schema"]["detail"] == "schema step 10 of 10"
+    assert rows["schema"]["detail"] == "schema step 12 of 12"
 
 
 def test_data_that_others_can_read_is_named_with_the_command(doctor: Doctor, make: Callable[..., World]) -> None:
@@ -253,7 +253,8 @@ def test_a_mistyped_directory_is_an_error_and_a_server_elsewhere_is_none(shell: 
 def test_a_server_that_hangs_is_named_and_not_waited_for_twice(
     shell: Shell, make: Callable[..., World], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from docshare.server.store.instance import Instance, announce, instance_key
+    from docshare.server.store.identity import instance_key
+    from docshare.server.store.instance import Instance, announce
     from docshare.server.store.lock import DirectoryLock
 
     monkeypatch.setattr("docshare.cli.commands.doctor.instance.TIMEOUT_S", 0.3)

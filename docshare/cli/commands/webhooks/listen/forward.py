@@ -3,6 +3,7 @@
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from http.client import responses
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -43,8 +44,8 @@ class ForwardResult(NamedTuple):
 
 
 class Forwarder(NamedTuple):
-    """Forwards each delivery to ``urls``. ``timeout`` is in seconds; ``verify`` checks TLS certificates; ``show`` keeps
-    the responses."""
+    """Forwards each delivery to ``urls``. ``timeout`` is in seconds; ``verify`` checks TLS certificates;
+    ``keep_responses`` keeps the responses."""
 
     urls: tuple[str, ...]
     timeout: float
@@ -103,8 +104,6 @@ class Forwarder(NamedTuple):
 def combine_statuses(forwards: Sequence[ForwardResult]) -> int:
     """Return the status for the server: that of the first receiver that rejected the delivery, so that the server
     retries."""
-    from http.client import responses
-
     failed = next((forward for forward in forwards if not forward.is_accepted), None)
     if failed is None:
         return 200

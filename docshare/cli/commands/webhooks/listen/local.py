@@ -18,13 +18,15 @@ _RETRY_DELAY_S = 1.0  # seconds; first delay while the server does not respond
 class LocalSubscription:
     """A subscription to the server that owns ``directory``.
 
-    ``wish`` are the arguments of "listen start" except URL and secret. An empty ``secret`` requests a new one.
+    ``arguments`` are those of "listen start" except URL and secret. An empty ``secret`` requests a new one.
     ``patience`` is the number of seconds that the server may fail to respond.
     """
 
-    def __init__(self, context: "Context", directory: Path, wish: dict[str, str], secret: str, patience: float) -> None:
+    def __init__(
+        self, context: "Context", directory: Path, arguments: dict[str, str], secret: str, patience: float
+    ) -> None:
         self._ctx = context
-        self._wish = wish
+        self._wish = arguments
         self._trouble = FailureTracker(context, patience)
         self._server = RunningServer(directory)
         self._url = ""

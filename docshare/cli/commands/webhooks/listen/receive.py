@@ -1,5 +1,6 @@
 """Handle the deliveries of a server: verify, forward, and respond like the receivers."""
 
+import random
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -149,8 +150,6 @@ class DeliveryHandler:
             return self._free_slots >= 0
 
     def _is_fault_due(self) -> bool:
-        import random
-
         return self._acting.fail_rate > 0 and random.random() < self._acting.fail_rate  # noqa: S311 - no secret
 
 

@@ -1,5 +1,6 @@
 """Run ``docshare webhooks listen`` with one of its three sources of deliveries."""
 
+import secrets
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,6 +17,7 @@ from docshare.cli.commands.webhooks.listen.options import ListenOptions
 from docshare.cli.commands.webhooks.listen.output import Journal, open_journal
 from docshare.cli.commands.webhooks.listen.public import PublicWebhook
 from docshare.cli.commands.webhooks.listen.receive import DeliveryHandler, FaultInjection, ListenLimits, wait_until_done
+from docshare.cli.commands.webhooks.listen.receiver import run_receiver
 from docshare.cli.commands.webhooks.signatures import read_secret
 from docshare.cli.framework.admin_channel import find_local_data_dir, list_origins
 from docshare.cli.framework.arguments import FileResolver, resolve_operator_file
@@ -145,12 +147,10 @@ def _check_options(ctx: Context, plan: _ListenConfig, feeding: _FeedOptions) -> 
 
 def _listen_locally(ctx: Context, plan: _ListenConfig, book: Journal, directory: Path) -> ExitCode:
     """Listen to the server on this machine."""
-    from docshare.cli.commands.webhooks.listen.receiver import run_receiver
-
-    wish = {"events": ",".join(plan.events)}
+    arguments = {"events": ",".join(plan.events)}
     handler = DeliveryHandler(ctx, book, plan.forwarder, plan.acting, plan.limits.count)
     subscription = LocalSubscription(
-        ctx, directory, wish | _build_filter(ctx, plan, directory), plan.secret, plan.limits.give_up_after
+        ctx, directory, arguments | _build_filter(ctx, plan, directory), plan.secret, plan.limits.give_up_after
     )
     with run_receiver(plan.port, handler.handle, handler.finish_response) as receiver, ExitStack() as held:
         held.callback(_stop, subscription)
@@ -179,8 +179,6 @@ def _build_filter(ctx: Context, plan: _ListenConfig, directory: Path) -> dict[st
 
 def _listen_through_tunnel(ctx: Context, plan: _ListenConfig, book: Journal, url: str) -> ExitCode:
     """Listen through a tunnel, with a webhook of the account."""
-    from docshare.cli.commands.webhooks.listen.receiver import run_receiver
-
     handler = DeliveryHandler(ctx, book, plan.forwarder, plan.acting, plan.limits.count)
     with ctx.client() as client, run_receiver(plan.port, handler.handle, handler.finish_response), ExitStack() as held:
         webhook = PublicWebhook(
@@ -230,8 +228,6 @@ def _resolve_file_option(ctx: Context, client: "Client", plan: _ListenConfig) ->
 
 
 def _generate_secret() -> str:
-    import secrets
-
     return SECRET_PREFIX + secrets.token_hex(SECRET_HEX_CHARS // 2)
 
 

@@ -1,6 +1,6 @@
-"""The pages of one file: overview, settings, links, invitations, hotspots, pictures and sounds, replacement.
+"""The pages of one file: overview, settings, links, invitations, hotspots, images and sounds, replacement.
 
-Read ``file_page`` first: what all of them share. ``controls`` draws the form of the settings from their tables.
+Read ``file_page`` first; all pages share it. ``controls`` builds the settings form from the tables of the contract.
 """
 
 from flask import Blueprint

@@ -1,4 +1,4 @@
-"""The pictures and sounds of a file. Their bytes go to the routes of the signed-in browser, by the page's script."""
+"""The images and sounds of a file. The script of the page uploads them to the routes of the signed-in browser."""
 
 from flask import Blueprint
 from werkzeug.wrappers import Response as AnyResponse
@@ -11,7 +11,7 @@ from docshare.server.web.owner.file.file_page import file_path, find_owned_file,
 from docshare.server.web.owner.frame import SignedInOwner, message_url, owner_form, owner_page, redirect_with_message
 
 _KIND_LABELS = {"logo": "Logo", "background": "Background", "hotspot-audio": "Sound for hotspots"}
-# Viewer settings that using an image changes besides its id: a visible background has the type 'image'.
+# Viewer settings that using an image changes in addition to its id: a visible background has the type 'image'.
 _VIEWER_SETTINGS_BY_KIND = {"logo": {}, "background": {"type": "image"}}
 
 blueprint = Blueprint("owner_file_assets", __name__)
@@ -20,7 +20,7 @@ blueprint = Blueprint("owner_file_assets", __name__)
 @blueprint.get("/files/<name>/assets")
 @owner_page
 def show(owner: SignedInOwner, name: str) -> AnyResponse:
-    """``/files/{id}/assets``. Raises ``not_found``."""
+    """Show ``/files/{id}/assets``. Raises ``not_found``."""
     owned = find_owned_file(owner, name)
     rows = assets.list_assets(current_runtime(), owner.caller, owned.row.uuid)
     kinds = [(kind, _KIND_LABELS.get(kind, kind), ",".join(row.types), row.cap) for kind, row in ASSET_KINDS.items()]
@@ -45,8 +45,10 @@ def show(owner: SignedInOwner, name: str) -> AnyResponse:
 @blueprint.post("/files/<name>/assets/<asset>/use")
 @owner_form
 def use(owner: SignedInOwner, name: str, asset: str) -> AnyResponse:
-    """Show an uploaded image on the share page, as what it was uploaded for. Raises ``not_found``, ``plan_required``,
-    ``gone``."""
+    """Use an uploaded image on the share page, for the purpose it was uploaded for.
+
+    Raises ``not_found``, ``plan_required``, ``gone``.
+    """
     owned = find_owned_file(owner, name)
     rows = assets.list_assets(current_runtime(), owner.caller, owned.row.uuid)
     row = next((row for row in rows if row.uuid == asset.lower() and row.kind in _VIEWER_SETTINGS_BY_KIND), None)

@@ -1,6 +1,6 @@
-"""From a settings form that came back to the body of a settings write: what was changed in it, and nothing else. Pure.
+"""Convert a submitted settings form to the body of a settings write that contains only the changes. Pure.
 
-Numbers and the like that cannot be read go on as they were typed, so that the contract refuses them by name.
+Values that cannot be parsed, such as numbers, are passed on as typed, so that the contract rejects them by name.
 """
 
 import json
@@ -32,10 +32,10 @@ def parse_displayed_values(text: str) -> dict[str, str]:
 
 
 def build_settings_body(shown: FormValues, form: FormValues, file: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings to write, by wire name.
+    """Return the settings to write, by wire name.
 
-    Parameters: ``shown`` what the controls showed when the form was drawn, ``form`` what they have now, ``file`` the
-    File object as it is. Raises ``bad_request`` for a form that contradicts itself.
+    Parameters: ``shown`` values of the controls when the form was rendered, ``form`` their submitted values, ``file``
+    the current File object. Raises ``bad_request`` for a form that contradicts itself.
     """
     changed = [name for name, value in shown.items() if form.get(name, "") != value]
     found: dict[str, Any] = {}
@@ -75,7 +75,7 @@ def _read_page_range(name: str, form: FormValues) -> dict[str, Any]:
 
 
 def parse_page_range(first: str, last: str) -> dict[str, Any]:
-    """The page range of two text fields; both empty: all pages."""
+    """Return the page range of two text fields; all pages if both are empty."""
     if not first.strip() and not last.strip():
         return dict(_ALL_PAGES)
     return {"from": _parse_integer(first), "to": _parse_integer(last)}
@@ -106,7 +106,7 @@ _READERS: dict[str, Callable[[str, FormValues], dict[str, Any]]] = {
 
 
 def _merge_viewer_settings(changed: list[str], form: FormValues, file: Mapping[str, Any]) -> dict[str, Any]:
-    """The viewer settings of ``file`` with the ``changed`` ones; the contract knows only all of them at once."""
+    """Merge the ``changed`` viewer settings into those of ``file``; the contract only accepts the complete object."""
     stored = file[VIEWER_SETTINGS]
     merged = {key: dict(block) if isinstance(block, dict) else block for key, block in stored.items()}
     for name in changed:
@@ -136,7 +136,7 @@ def _set_or_remove(block: dict[str, Any], name: str, value: Any) -> None:
 def _is_block_cleared(
     key: str, table: Mapping[str, ViewerField], stored: Mapping[str, Any], merged: dict[str, Any]
 ) -> bool:
-    """Whether all that the block ``key`` must have was emptied, so that the rest of it goes too."""
+    """Return whether all required fields of the block ``key`` were emptied, which clears its other fields too."""
     required = [name for name, row in table.items() if row.required]
     return bool(required) and key in stored and key in merged and not any(name in merged[key] for name in required)
 
@@ -148,7 +148,7 @@ def _parse_value(name: str, row: ViewerField, text: str) -> Any:
     if text == "":
         return None
     if row.kind in ("integer", "number"):
-        # The contract drops text that is not a number; the person who typed it must learn about it.
+        # The contract ignores text that is not a number; here the person who typed it must see an error.
         pattern = _INTEGER if row.kind == "integer" else _NUMBER
         if not pattern.fullmatch(text) or not any(map(str.isdecimal, text)):
             raise fields.field_problem(name, f"a number from {row.low} to {row.high}")

@@ -1,7 +1,7 @@
-"""The controls of a settings form, drawn from the tables of the contract. Pure.
+"""The controls of a settings form, built from the tables of the contract. Pure.
 
-A control is named by the wire name of what it sets (``viewLimit``, ``pageRange.from``, ``viewerSettings.flip.rtl``) and
-has a text as its value, as a form sends it; that of a checkbox is ``on`` or empty.
+The name of a control is the wire name of its setting (``viewLimit``, ``pageRange.from``,
+``viewerSettings.flip.rtl``). Its value is the text that a form submits; a checkbox has ``on`` or an empty text.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,13 +19,16 @@ VIEWER_SETTINGS = "viewerSettings"
 CLEAR_PASSWORD = "password.clear"  # noqa: S105 - a name
 _DATETIME_LOCAL_CHARS = len("2030-01-31T18:00")
 Choice = tuple[str, str]
-"""The value that is sent, and the label that people read."""
+"""The submitted value, and its label."""
 
 
 @dataclass(frozen=True)
 class Control:
-    """One control: ``kind`` of the template's macro, ``value`` as the form sends it, ``default`` of a new file in
-    words, ``choices`` of a list as (value, words), ``low``, ``high`` and ``step`` of a number."""
+    """One control.
+
+    ``kind``: the macro of the template; ``value`` as the form submits it; ``default`` of a new file, as text;
+    ``choices`` of a list as (value, label); ``low``, ``high`` and ``step`` of a number.
+    """
 
     name: str
     kind: str
@@ -44,8 +47,8 @@ class Control:
 class SettingField:
     """One setting in the form: its ``controls``, several of which share a ``label``.
 
-    ``plan``: the tier it needs where the account's is lower, else empty; ``locked``: it cannot be changed at all, since
-    it is at its default; without that, what was set on a higher plan can be taken back.
+    ``plan``: the required tier if the account's is lower, else empty; ``is_locked``: it cannot be changed at all
+    because it is at its default; otherwise a value set on a higher plan can be cleared.
     """
 
     name: str
@@ -74,13 +77,13 @@ _SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Mail to you", ("notifyOnView", "notifyOnComment")),
     _DESIGN_TOOL,
 )  # fmt: skip
-_LOOKS_SETTINGS = ("viewerMode", VIEWER_SETTINGS)  # on the page of the looks
+_LOOKS_SETTINGS = ("viewerMode", VIEWER_SETTINGS)  # on the page for the appearance
 
 
 def build_settings_form(file: Mapping[str, Any], plan: Plan, *, design_tool: bool) -> tuple[Section, ...]:
-    """The form of everything but the looks of ``file``, a File object, for an account on ``plan``.
+    """Return the form of all settings of ``file``, a File object, except its appearance, for an account on ``plan``.
 
-    Parameters: ``design_tool``, whether the server knows one, so that its settings mean something.
+    Parameters: ``design_tool`` whether the server has a design tool, so that the settings for it have an effect.
     """
     placed = {name for _, names in _SECTIONS for name in names}
     rest = tuple(name for name in SETTINGS if name not in placed and name not in _LOOKS_SETTINGS)
@@ -90,9 +93,9 @@ def build_settings_form(file: Mapping[str, Any], plan: Plan, *, design_tool: boo
 
 
 def build_looks_form(file: Mapping[str, Any], plan: Plan, images: Sequence[Choice]) -> tuple[Section, ...]:
-    """The form of how the share page of ``file`` looks.
+    """Return the form for the appearance of the share page of ``file``.
 
-    Parameters: ``images`` that were uploaded to the file: their ids, and what they are called.
+    Parameters: ``images`` uploaded to the file: ids and names.
     """
     mode = Section("Viewer", tuple(_build_fields(("viewerMode",), file, plan)))
     stored = file[VIEWER_SETTINGS]
@@ -122,7 +125,7 @@ def list_control_values(sections: Sequence[Section]) -> dict[str, str]:
 
 
 def fill_submitted(sections: Sequence[Section], form: Mapping[str, str]) -> tuple[Section, ...]:
-    """The same form with what somebody has typed; a password is never sent back."""
+    """Return the form filled with the submitted values; a password is never sent back."""
 
     def again(field: SettingField) -> SettingField:
         if field.is_locked:
@@ -140,7 +143,7 @@ def _build_fields(names: Sequence[str], file: Mapping[str, Any], plan: Plan) -> 
     for name in names:
         row = SETTINGS[name]
         if name == "neverExpire" and "deleteAt" not in file:
-            continue  # there is no date to take away
+            continue  # there is no date to clear
         field = _FIELD_BUILDERS.get(name, _build_plain_field)(row, file)
         yield _lock_by_plan(field, row.plan, plan, at_default=_is_default(row, file))
 
@@ -268,7 +271,7 @@ def _build_viewer_field(name: str, row: ViewerField, stored: Any, images: Sequen
     draw = {"boolean": "checkbox", "integer": "number", "number": "number", "word": "select", "asset": "select"}
     kind = draw.get(row.kind, "url" if row.kind == "url" else "text")
     if row.kind == "color" and row.default is not None:
-        kind, value = "color", str(value).lower()  # browsers send it so, and would seem to have changed it
+        kind, value = "color", str(value).lower()  # browsers submit lower case, which must not count as a change
     control = _build_control(name, kind, value, default=default, choices=_list_choices(row, stored, images))
     if kind == "number":
         control = replace(control, low=row.low, high=row.high, step="any" if row.kind == "number" else "1")
@@ -280,7 +283,7 @@ def _build_viewer_field(name: str, row: ViewerField, stored: Any, images: Sequen
 def _list_choices(row: ViewerField, stored: Any, images: Sequence[Choice]) -> tuple[Choice, ...]:
     none = ("", "none")
     if row.kind == "asset":
-        # A stored value stays a choice, or the form could not leave it unchanged.
+        # Keep a stored value among the choices; otherwise the form could not leave it unchanged.
         gone = [(stored, "an image that is gone")] if stored and stored not in dict(images) else []
         return (none, *images, *gone)
     chosen = tuple((word, words.option_label(word)) for word in row.words)

@@ -1,4 +1,4 @@
-"""Shared by the pages of one file: its owner, its state, and the frame with the navigation."""
+"""Shared by the pages of one file: the check of its owner, its state, and the frame with the navigation."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,13 +28,16 @@ TABS = (
     ("assets", "/assets", "Pictures and sounds"),
     ("replace", "/replace", "Replace"),
 )
-"""The places of one file: name, end of the path, words."""
+"""The pages of one file: name, end of the path, label."""
 
 
 @dataclass(frozen=True)
 class OwnedFile:
-    """One file of the signed-in owner: its ``row`` and ``revisions``, the ``file`` as the API shows it, and the
-    ``state`` of its link: ``live``, ``expired``, ``burned``, or ``frozen`` where the operator has stopped it."""
+    """One file of the signed-in owner.
+
+    ``row`` and ``revisions`` as stored; ``file`` as the API returns it; ``state`` of its link: ``live``, ``expired``,
+    ``burned``, or ``frozen`` if the operator has stopped it.
+    """
 
     row: FileRow
     revisions: list[RevisionRow]
@@ -43,21 +46,21 @@ class OwnedFile:
 
     @property
     def path(self) -> str:
-        """Where its pages begin."""
+        """Return the path of its pages."""
         return file_path(self.row.uuid)
 
     def page_image_url(self, page: int, width: int = min(PAGE_WIDTHS)) -> str | None:
-        """The address of the image of ``page``; None for a link that has ended, which serves none."""
+        """Return the URL of the image of ``page``; None if the link has ended and serves no images."""
         if self.state in ("expired", "burned"):
             return None
         return f"/{self.row.short_id}/pages/{page}-{width}.jpg?v={self.row.content_version}"
 
 
 def find_owned_file(owner: SignedInOwner, name: str) -> OwnedFile:
-    """The owner's file ``name`` (UUID or short id). Raises ``not_found``, for the files of others too."""
+    """Return the owner's file ``name`` (UUID or short id). Raises ``not_found``, also for files of other accounts."""
     row, revisions = files.show(current_runtime(), owner.caller, name)
     link = links.resolve(current_runtime(), row.uuid)
-    if link is None:  # it went to the trash between the two reads
+    if link is None:  # it was moved to the trash between the two reads
         raise files.file_not_found()
     frozen = link.file.frozen_at is not None and link.state == _LIVE_STATE
     file = represent.file_object(current_runtime().config.base_url, row, revisions)
@@ -67,36 +70,36 @@ def find_owned_file(owner: SignedInOwner, name: str) -> OwnedFile:
 def render_file_page(
     owner: SignedInOwner, owned: OwnedFile, tab: str, problem: Problem | None = None, **facts: Any
 ) -> Response:
-    """The page ``tab`` of ``owned``; with a ``problem``, as the answer to a form that was refused."""
+    """Render the page ``tab`` of ``owned``; with a ``problem``, as the response to a rejected form."""
     status = 200 if problem is None else problem.status
     frame = {"owned": owned, "tab": tab, "tabs": TABS, "problem": problem, "size": wording.format_size}
     return render_owner_page(owner, f"file/{tab}.html", "files", status, **frame, **facts)
 
 
 def file_path(uuid: str) -> str:
-    """Where the pages of the file ``uuid`` begin."""
+    """Return the path of the pages of the file ``uuid``."""
     return f"/files/{uuid}"
 
 
 def read_form() -> dict[str, str]:
-    """Return the values of the posted form, with line ends as LF."""
+    """Return the values of the posted form, with LF line endings."""
     return {name: value.replace("\r\n", "\n") for name, value in request.form.items()}
 
 
 def required_tier(owner: SignedInOwner, operation: str) -> str:
-    """The tier that ``operation`` needs; empty where the account has it."""
+    """Return the tier that ``operation`` requires; empty if the account has it."""
     plan = required_plan(operation)
     return "" if owner.caller.plan >= plan else plan.tier
 
 
 def require_confirmation(word: str, form: Mapping[str, str]) -> None:
-    """Raise ``bad_request`` unless ``word`` was typed to confirm what cannot be undone."""
+    """Raise ``bad_request`` unless ``word`` was typed to confirm an action that cannot be undone."""
     if form.get("confirm", "").strip().lower() != word:
         raise Problem("bad_request", f"Nothing was done. Type the word '{word}' to confirm.")
 
 
 def page_size(owned: OwnedFile, page: int) -> tuple[float, float]:
-    """Width and height of ``page`` in points."""
+    """Return width and height of ``page`` in points."""
     link = links.resolve(current_runtime(), owned.row.uuid)
     last = 0
     for count, width, height in [] if link is None else links.load_page_sizes(current_runtime(), link):

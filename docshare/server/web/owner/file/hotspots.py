@@ -1,4 +1,4 @@
-"""The hotspot editor: places on a page that lead somewhere or play a sound, drawn on its image or typed as numbers."""
+"""The hotspot editor: areas of a page that open a link or play a sound, drawn on the page image or typed as numbers."""
 
 from collections.abc import Mapping
 
@@ -28,14 +28,14 @@ blueprint = Blueprint("owner_file_hotspots", __name__)
 @blueprint.get("/files/<name>/hotspots")
 @owner_page
 def show(owner: SignedInOwner, name: str) -> AnyResponse:
-    """``/files/{id}/hotspots?page=``. Raises ``not_found``."""
+    """Show ``/files/{id}/hotspots?page=``. Raises ``not_found``."""
     return _render_page(owner, find_owned_file(owner, name), request.args.get("page", ""))
 
 
 @blueprint.post("/files/<name>/hotspots")
 @owner_form
 def create(owner: SignedInOwner, name: str) -> AnyResponse:
-    """Place a hotspot; the four numbers are in percent of the page."""
+    """Create a hotspot; the four numbers are percentages of the page."""
     owned, sent = find_owned_file(owner, name), read_form()
     args = {"page": sent.get("page", ""), "label": sent.get("label", "")}
     args |= {key: sent[key].strip() for key in ("link", "audio") if sent.get(key, "").strip()}
@@ -50,26 +50,26 @@ def create(owner: SignedInOwner, name: str) -> AnyResponse:
 @blueprint.post("/files/<name>/hotspots/<hotspot>/delete")
 @owner_form
 def delete(owner: SignedInOwner, name: str, hotspot: str) -> AnyResponse:
-    """Take a hotspot away, with the count of its taps. Raises ``not_found``."""
+    """Delete a hotspot and its tap count. Raises ``not_found``."""
     owned = find_owned_file(owner, name)
     row = hotspots.remove_own(current_runtime(), owner.caller, owned.row.uuid, hotspot)
     return redirect_to_editor(owned, row.page, f"'{row.label}' was removed.")
 
 
 def redirect_to_editor(owned: OwnedFile, page: int, words: str) -> AnyResponse:
-    """Back to the editor of ``page``, which says ``words``."""
+    """Redirect to the editor of ``page``, which shows the message ``words``."""
     return redirect_with_message(f"{file_path(owned.row.uuid)}/hotspots/{page}", words)
 
 
 @blueprint.get("/files/<name>/hotspots/<int:number>")
 @owner_page
 def show_page(owner: SignedInOwner, name: str, number: int) -> AnyResponse:
-    """The editor of the page ``number``. Raises ``not_found``."""
+    """Render the editor of the page ``number``. Raises ``not_found``."""
     return _render_page(owner, find_owned_file(owner, name), str(number))
 
 
 def _parse_percent(text: str) -> str:
-    """Per cent as a fraction of the page, as the rules read it. Raises ``bad_request``."""
+    """Convert a percentage to a fraction of the page, as the rules expect it. Raises ``bad_request``."""
     try:
         return f"{float(text.strip().replace(',', '.')) / 100:.6f}"
     except ValueError:

@@ -1,4 +1,4 @@
-"""The invitations to a file: a personal link for one email address each."""
+"""The invitations to a file: one personal link for each email address."""
 
 from collections.abc import Mapping
 
@@ -27,14 +27,14 @@ blueprint = Blueprint("owner_file_invites", __name__)
 @blueprint.get("/files/<name>/invites")
 @owner_page
 def show(owner: SignedInOwner, name: str) -> AnyResponse:
-    """``/files/{id}/invites``. Raises ``not_found``."""
+    """Show ``/files/{id}/invites``. Raises ``not_found``."""
     return _render_page(owner, find_owned_file(owner, name))
 
 
 @blueprint.post("/files/<name>/invites")
 @owner_form
 def create(owner: SignedInOwner, name: str) -> AnyResponse:
-    """Invite one address; one that was invited before keeps its link."""
+    """Invite one address; an address that was invited before keeps its link."""
     owned, sent = find_owned_file(owner, name), read_form()
     body = {"email": sent.get("email", ""), "name": sent.get("name", ""), "mail": sent.get("mail") == CHECKED}
     try:

@@ -33,26 +33,26 @@ blueprint = Blueprint("owner_file_links", __name__)
 @blueprint.get("/files/<name>/links")
 @owner_page
 def show(owner: SignedInOwner, name: str) -> AnyResponse:
-    """``/files/{id}/links``. Raises ``not_found``."""
+    """Show ``/files/{id}/links``. Raises ``not_found``."""
     return _render_page(owner, find_owned_file(owner, name))
 
 
 @blueprint.post("/files/<name>/links")
 @owner_form
 def create(owner: SignedInOwner, name: str) -> AnyResponse:
-    """Make a link for each line of ``labels``, one without a label where there is none."""
+    """Create a link for each line of ``labels``, or one link without a label if there are none."""
     owned, sent = find_owned_file(owner, name), read_form()
     waiting = [line.strip() for line in sent.get("labels", "").splitlines() if line.strip()] or [""]
     made = 0
     try:
-        wish = _parse_overrides(sent)
+        overrides = _parse_overrides(sent)
         for label in list(waiting):
-            variants.create(current_runtime(), owner.caller, owned.row.uuid, {"label": label, "overrides": wish})
+            variants.create(current_runtime(), owner.caller, owned.row.uuid, {"label": label, "overrides": overrides})
             waiting.remove(label)
             made += 1
     except Problem as problem:
-        told = f"{_count_links(made)} created. The lines below were not processed." if made else problem.hint
-        again = Problem(problem.code, problem.detail, hint=told)
+        hint = f"{_count_links(made)} created. The lines below were not processed." if made else problem.hint
+        again = Problem(problem.code, problem.detail, hint=hint)
         return _render_page(owner, owned, again, sent | {"labels": "\n".join(waiting)})
     return redirect_with_message(_links_path(owned), f"{_count_links(made)} created.")
 
@@ -60,7 +60,7 @@ def create(owner: SignedInOwner, name: str) -> AnyResponse:
 @blueprint.get("/files/<name>/links/<variant>")
 @owner_page
 def show_one(owner: SignedInOwner, name: str, variant: str) -> AnyResponse:
-    """One link and what can be changed about it. Raises ``not_found``, ``plan_required``."""
+    """Show one link and its editable settings. Raises ``not_found``, ``plan_required``."""
     owned = find_owned_file(owner, name)
     return _render_variant_page(owner, owned, _find_variant(owner, owned, variant))
 
@@ -68,11 +68,11 @@ def show_one(owner: SignedInOwner, name: str, variant: str) -> AnyResponse:
 @blueprint.post("/files/<name>/links/<variant>")
 @owner_form
 def change(owner: SignedInOwner, name: str, variant: str) -> AnyResponse:
-    """Write the label and the overrides of one link."""
+    """Update the label and the overrides of one link."""
     owned, sent = find_owned_file(owner, name), read_form()
     try:
         body: dict[str, Any] = {"overrides": _parse_overrides(sent)}
-        if "label" in sent:  # that of a redacted link is not asked for
+        if "label" in sent:  # the form of a redacted link has no label field
             body["label"] = sent["label"].strip()
         variants.update(current_runtime(), owner.caller, owned.row.uuid, variant, body)
     except Problem as problem:
@@ -85,21 +85,21 @@ def change(owner: SignedInOwner, name: str, variant: str) -> AnyResponse:
 @blueprint.post("/files/<name>/links/<variant>/revoke")
 @owner_form
 def revoke(owner: SignedInOwner, name: str, variant: str) -> AnyResponse:
-    """Let the link lead nowhere. Raises ``not_found``."""
+    """Revoke the link. Raises ``not_found``."""
     return _set_revoked(owner, name, variant, revoked=True)
 
 
 @blueprint.post("/files/<name>/links/<variant>/restore")
 @owner_form
 def restore(owner: SignedInOwner, name: str, variant: str) -> AnyResponse:
-    """Let a revoked link work again. Raises ``not_found``."""
+    """Restore a revoked link. Raises ``not_found``."""
     return _set_revoked(owner, name, variant, revoked=False)
 
 
 @blueprint.post("/files/<name>/links/<variant>/redact")
 @owner_form
 def redact(owner: SignedInOwner, name: str, variant: str) -> AnyResponse:
-    """Erase the label for good, when that was confirmed. Raises ``not_found``, ``bad_request``."""
+    """Erase the label permanently, if that was confirmed. Raises ``not_found``, ``bad_request``."""
     owned = find_owned_file(owner, name)
     require_confirmation("redact", read_form())
     variants.redact(current_runtime(), owner.caller, owned.row.uuid, variant)
@@ -109,7 +109,7 @@ def redact(owner: SignedInOwner, name: str, variant: str) -> AnyResponse:
 @blueprint.post("/files/<name>/links/<variant>/delete")
 @owner_form
 def delete(owner: SignedInOwner, name: str, variant: str) -> AnyResponse:
-    """Delete the link for good, when that was confirmed. Raises ``not_found``, ``bad_request``."""
+    """Delete the link permanently, if that was confirmed. Raises ``not_found``, ``bad_request``."""
     owned = find_owned_file(owner, name)
     require_confirmation("delete", read_form())
     variants.delete(current_runtime(), owner.caller, owned.row.uuid, variant)
@@ -167,7 +167,7 @@ def _render_variant_page(
 
 
 def _build_form_values(variant: Mapping[str, Any]) -> dict[str, str]:
-    """The form that would set what ``variant`` has."""
+    """Return the form values that match the current overrides of ``variant``."""
     overrides = variant["overrides"]
     form = {"label": variant.get("label", ""), "download": "", "range": ""}
     if "allowDownload" in overrides:

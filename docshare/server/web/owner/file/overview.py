@@ -1,4 +1,4 @@
-"""The overview page of a file: its link, its state, its facts."""
+"""The overview page of a file: its link, state and properties."""
 
 from flask import Blueprint, render_template
 from werkzeug.wrappers import Response as AnyResponse
@@ -15,7 +15,7 @@ blueprint = Blueprint("owner_file", __name__)
 @blueprint.get("/files/<name>")
 @owner_page
 def show(owner: SignedInOwner, name: str) -> AnyResponse:
-    """``/files/{id}``. Raises ``not_found``."""
+    """Show ``/files/{id}``. Raises ``not_found``."""
     owned = find_owned_file(owner, name)
     width, height = _FRAME_SIZE
     address = f"{current_runtime().config.base_url}/embed/{owned.row.short_id}"

@@ -1,4 +1,4 @@
-"""Another document behind the same link. Its bytes go to the route of the signed-in browser, by the page's script."""
+"""Replace the document behind a link. The script of the page uploads it to the route of the signed-in browser."""
 
 from flask import Blueprint
 from werkzeug.wrappers import Response as AnyResponse
@@ -15,8 +15,10 @@ blueprint = Blueprint("owner_file_replace", __name__)
 @blueprint.get("/files/<name>/replace")
 @owner_page
 def show(owner: SignedInOwner, name: str) -> AnyResponse:
-    """``/files/{id}/replace``: hotspots and feedback on the pages, which may not fit a new document. Raises
-    ``not_found``."""
+    """Show ``/files/{id}/replace`` with the hotspots and the feedback, which may not fit a new document.
+
+    Raises ``not_found``.
+    """
     owned = find_owned_file(owner, name)
     standing = replace.count_anchors(current_runtime(), owner.caller, owned.row.uuid)
     plan = required_tier(owner, "files.replace")

@@ -1,4 +1,4 @@
-"""The settings of a file and the looks of its share page: two forms over the one table of settings."""
+"""The settings of a file and the appearance of its share page: two forms over the one table of settings."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ from docshare.server.web.owner.file.controls import Section
 from docshare.server.web.owner.file.file_page import OwnedFile, file_path, find_owned_file, read_form, render_file_page
 from docshare.server.web.owner.frame import SignedInOwner, owner_form, owner_page, redirect_with_message
 
-_SHOWN_FIELD = "shown"  # the hidden field that keeps what the form showed
+_SHOWN_FIELD = "shown"  # the hidden field with the values that the form showed
 
 blueprint = Blueprint("owner_file_settings", __name__)
 
@@ -23,7 +23,7 @@ blueprint = Blueprint("owner_file_settings", __name__)
 @blueprint.get("/files/<name>/settings")
 @owner_page
 def show(owner: SignedInOwner, name: str) -> AnyResponse:
-    """``/files/{id}/settings``. Raises ``not_found``."""
+    """Show ``/files/{id}/settings``. Raises ``not_found``."""
     owned = find_owned_file(owner, name)
     return _render_page(owner, owned, "settings", _build_settings_form(owner, owned))
 
@@ -31,14 +31,14 @@ def show(owner: SignedInOwner, name: str) -> AnyResponse:
 @blueprint.post("/files/<name>/settings")
 @owner_form
 def change(owner: SignedInOwner, name: str) -> AnyResponse:
-    """Write what was changed in the form. Raises ``not_found``; other refusals are said above the form."""
+    """Store the settings changed in the form. Raises ``not_found``; other problems are shown above the form."""
     return _save_changes(owner, name, "settings", _build_settings_form)
 
 
 @blueprint.get("/files/<name>/looks")
 @owner_page
 def show_looks(owner: SignedInOwner, name: str) -> AnyResponse:
-    """``/files/{id}/looks``. Raises ``not_found``."""
+    """Show ``/files/{id}/looks``. Raises ``not_found``."""
     owned = find_owned_file(owner, name)
     return _render_page(owner, owned, "looks", _build_looks_form(owner, owned))
 
@@ -46,7 +46,7 @@ def show_looks(owner: SignedInOwner, name: str) -> AnyResponse:
 @blueprint.post("/files/<name>/looks")
 @owner_form
 def change_looks(owner: SignedInOwner, name: str) -> AnyResponse:
-    """As ``change``, for the looks."""
+    """Store the appearance changed in the form. Raises ``not_found``; other problems are shown above the form."""
     return _save_changes(owner, name, "looks", _build_looks_form)
 
 
@@ -85,7 +85,8 @@ def _render_page(
     shown: Mapping[str, str] | None = None,
     problem: Problem | None = None,
 ) -> AnyResponse:
-    """The form; ``shown`` what it showed when it was drawn first, so that a second try still says what was changed."""
+    """Render the form. ``shown``: its values when it was first rendered, so that a resubmission still finds the
+    changes."""
     kept = json.dumps(controls.list_control_values(sections) if shown is None else shown)
     above = owner.caller.plan < Plan.PRO
     return render_file_page(

@@ -1,6 +1,6 @@
 """Labels of the settings in the forms of a file, and one line of help for each. Pure.
 
-A setting that is not named here appears under its wire name, spelled out.
+A setting without a label here appears under its wire name, spelled out.
 """
 
 import re
@@ -95,15 +95,15 @@ def control_label(name: str) -> str:
 
 
 def control_help(name: str) -> str:
-    """One line on the control ``name``; empty where its label says it all."""
+    """Return one line of help for the control ``name``; empty if its label is enough."""
     return _LABELS_AND_HELP.get(name, ("", ""))[1]
 
 
 def option_label(word: str) -> str:
-    """How the wire word ``word`` reads in a list of choices."""
+    """Return the label of the wire value ``word`` in a list of choices."""
     return _OPTION_LABELS.get(word, word)
 
 
 def spell_out(name: str) -> str:
-    """A wire name as words: ``viewLimit`` is ``View limit``."""
+    """Return a wire name as words: ``viewLimit`` is ``View limit``."""
     return " ".join(_CAMEL_CASE_BOUNDARY.split(name)).lower().capitalize()

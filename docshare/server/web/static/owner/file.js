@@ -1,4 +1,4 @@
-/** Comfort on the pages of one file: copy a link, show form rows one by one, send a file and watch it go. */
+/** Scripts for the pages of one file: copy a link, show form rows one by one, upload a file with progress. */
 
 import { send } from "../sending.js";
 
@@ -19,7 +19,7 @@ function copies(button) {
   });
 }
 
-/** Rows that are empty wait behind a button. @param {HTMLFieldSetElement} set */
+/** Show empty rows only when a button is pressed. @param {HTMLFieldSetElement} set */
 function unfolds(set) {
   const rows = [...set.querySelectorAll("[data-row]")];
   const used = rows.filter((row) => [...row.querySelectorAll("input[type=text]")].some((input) => input.value));
@@ -39,7 +39,7 @@ function unfolds(set) {
   set.append(more);
 }
 
-/** A form whose file goes to a route of the API. @param {HTMLFormElement} form */
+/** Upload the file of a form to a route of the API. @param {HTMLFormElement} form */
 function uploads(form) {
   const sending = form.querySelector("[data-sending]");
   const words = form.querySelector("[data-words]");
@@ -91,7 +91,7 @@ function uploads(form) {
   form.hidden = false;
 }
 
-/** What goes into the address, and what into the body, of an upload. @param {HTMLFormElement} form */
+/** Return the query and the body of an upload. @param {HTMLFormElement} form */
 function parted(form) {
   const body = new FormData(form);
   const query = new URLSearchParams();
@@ -108,7 +108,7 @@ for (const set of document.querySelectorAll("fieldset.several-gateFields")) unfo
 for (const form of document.querySelectorAll("form[data-upload]")) uploads(form);
 for (const words of document.querySelectorAll("[data-without]")) words.hidden = true;
 
-// On phones the places of a file are one row that is wider than the window: show the one that is open.
+// On phones the navigation is one row that is wider than the window: scroll to the active entry.
 for (const here of document.querySelectorAll(".file-tabs [aria-current]")) {
   const row = here.parentElement;
   row.scrollLeft = here.offsetLeft - (row.clientWidth - here.offsetWidth) / 2;

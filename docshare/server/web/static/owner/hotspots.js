@@ -1,7 +1,7 @@
-/** A rectangle drawn on the page by mouse, finger or keyboard; its four numbers stand in the form, in percent. */
+/** Draw a rectangle on the page by mouse, finger or keyboard; the form contains its four numbers, in percent. */
 
 const SIDES = ["x", "y", "width", "height"];
-const LEAST = 1; // percent: a slip of the hand draws nothing
+const LEAST = 1; // percent: accidental movements draw nothing
 const STEP = 1;
 const FIRST = { x: 40, y: 45, width: 20, height: 10 };
 
@@ -9,7 +9,7 @@ const canvas = document.getElementById("canvas");
 const draft = document.getElementById("draft");
 const inputs = Object.fromEntries(SIDES.map((side) => [side, document.getElementById(side)]));
 
-/** The rectangle that the form has, null while it has none. */
+/** The rectangle in the form; null if it has none. */
 function typed() {
   const found = Object.fromEntries(SIDES.map((side) => [side, inputs[side].valueAsNumber]));
   return SIDES.every((side) => Number.isFinite(found[side])) ? found : null;

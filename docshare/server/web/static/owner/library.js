@@ -1,4 +1,4 @@
-/** The library: sends chosen and dropped files, a few at a time, and copies links. Without it, the page is for looking. */
+/** The library: uploads chosen and dropped files, a few at a time, and copies links. The list works without scripts. */
 
 import { copyLink, send, takeDrops, tooLarge } from "../sending.js";
 import { byId, make } from "../viewer/dom.js";
@@ -74,7 +74,7 @@ async function start(upload) {
  */
 function progress(upload, share) {
   upload.bar.value = share;
-  // Word and PowerPoint files are converted once they are there, which takes a moment.
+  // Word and PowerPoint files are converted after the upload, which takes a moment.
   clearInterval(upload.clock);
   if (share < 1) {
     upload.words.textContent = `Sending, ${Math.floor(share * 100)} %`;
@@ -135,12 +135,12 @@ function leave(upload) {
   if (had) chooser.focus();
 }
 
-/** @param {string} words  for those who do not see the list */
+/** @param {string} words  for screen readers */
 function tell(words) {
   byId("told").textContent = words;
 }
 
-/** Show the list as it is now. Whoever is in it keeps it as it was. */
+/** Reload the list of files, unless one of its elements has the focus. */
 function refresh() {
   const request = new XMLHttpRequest();
   request.open("GET", location.href);

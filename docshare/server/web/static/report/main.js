@@ -1,4 +1,4 @@
-/* What scripts add to the readership report: how many read right now, tips beside the pointer, local times, printing.
+/* Scripts of the readership report: current number of readers, tips beside the pointer, local times, printing.
    Without them the page is complete. */
 
 import { watchReaders } from "./now.js";

@@ -1,10 +1,10 @@
-/* Keeps the number of readers up to date while somebody looks at the page. */
+/* Keeps the number of readers up to date while the page is visible. */
 
 const EVERY_MS = 15_000;
 
 /**
- * Ask now and then how many are reading, and show it in `box`.
- * @param {HTMLElement | null} box - Holds `#now-words`; null where the plan does not tell.
+ * Fetch the number of current readers periodically, and show it in `box`.
+ * @param {HTMLElement | null} box - Contains `#now-words`; null if the plan does not include the number.
  */
 export function watchReaders(box) {
   if (box === null) {
@@ -25,7 +25,7 @@ export function watchReaders(box) {
 
 /**
  * @param {string} address
- * @returns {Promise<number | null>} Null where no number came: signed out, or no network. The last one stays.
+ * @returns {Promise<number | null>} Null if there was no response: signed out, or offline. The last number stays.
  */
 async function ask(address) {
   try {

@@ -1,9 +1,9 @@
-/* Tips beside the pointer, at once. Browsers show the same words (the `title` elements of the charts), but late. */
+/* Tips beside the pointer without delay. Browsers show the same text (the `title` elements of the charts) later. */
 
 const AWAY = 14; // pixels between pointer and tip
 
 /**
- * Show the words of whatever part of `charts` the pointer is over.
+ * Show the text of the part of `charts` under the pointer.
  * @param {Iterable<SVGElement>} charts
  */
 export function showTips(charts) {
@@ -29,9 +29,9 @@ export function showTips(charts) {
 }
 
 /**
- * Take the titles out of a chart, or the browser would show them as well. The chart's own name stays.
+ * Remove the titles from a chart, because the browser would show them too. The name of the chart itself stays.
  * @param {SVGElement} chart
- * @returns {Map<Element, string>} The words of each part.
+ * @returns {Map<Element, string>} The text of each part.
  */
 function takeTitles(chart) {
   const words = new Map();
@@ -44,7 +44,7 @@ function takeTitles(chart) {
 }
 
 /**
- * Put `tip` beside the pointer, inside of the window.
+ * Place `tip` beside the pointer, inside the window.
  * @param {HTMLElement} tip
  * @param {PointerEvent} event
  */

@@ -1,4 +1,4 @@
-/** Small helpers for making elements; text is always set as text, never as markup. */
+/** Small helpers for creating elements; text is always set as text, never as markup. */
 
 const SVG = "http://www.w3.org/2000/svg";
 const SPRITE = new URL("../icons.svg", import.meta.url).href;
@@ -28,7 +28,7 @@ export function icon(name) {
 }
 
 /**
- * Show another icon in a button made by the server.
+ * Show another icon in a button rendered by the server.
  *
  * @param {Element} button
  * @param {string} name
@@ -39,14 +39,14 @@ export function setIcon(button, name) {
 
 /**
  * @param {string} id
- * @returns {any} the element that the template made, of whatever kind
+ * @returns {any} the element of the template, of any type
  */
 export function byId(id) {
   return document.getElementById(id);
 }
 
 /**
- * The calls of one frame become one.
+ * Combine all calls within one frame into one.
  *
  * @param {() => void} run
  */

@@ -6,7 +6,7 @@ import { Search } from "./search.js";
 
 /** @type {import("./search.js").Hit[]} */
 const NONE = [];
-const TYPING = 160; // ms of silence before a search begins
+const TYPING = 160; // ms without typing before a search begins
 
 export class Find {
   /**
@@ -19,7 +19,7 @@ export class Find {
     this.search = new Search(source, () => this.news());
     /** @type {import("./search.js").Hit | null} */
     this.current = null;
-    /** What stands painted on each page now: its hits, and which of them is current. */
+    /** The highlights painted on each page now: its hits, and which of them is the current one. */
     this.painted = new WeakMap();
     this.form = byId("find");
     this.input = byId("find-words");
@@ -96,7 +96,7 @@ export class Find {
     this.paint();
   }
 
-  /** More pages were searched: go to the first hit as soon as it is certain to be the first. */
+  /** After more pages were searched, go to the first hit as soon as no earlier one is possible. */
   news() {
     const next = this.current ? null : this.search.beside(null, 1, this.from);
     const reached = (this.search.searched + this.from - 1) % this.source.total;

@@ -50,6 +50,6 @@ export function listenToGestures(stage, { percent, zoomTo }) {
   };
   stage.addEventListener("touchend", end, { passive: true });
   stage.addEventListener("touchcancel", end, { passive: true });
-  // Safari's own pinch would enlarge the toolbar with the page.
+  // Safari's own pinch zoom would enlarge the toolbar too.
   document.addEventListener("gesturestart", (event) => event.preventDefault());
 }

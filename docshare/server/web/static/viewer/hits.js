@@ -1,9 +1,9 @@
-/** Paints the hits of a search over a page, where its text layer says the words are. */
+/** Paints the hits of a search over a page, at the position of the words in its text layer. */
 
 import { make } from "./dom.js";
 
 /**
- * @param {import("./page.js").PageView} view  whose text is there
+ * @param {import("./page.js").PageView} view  with its text loaded
  * @param {import("./search.js").Hit[]} hits  on this page
  * @param {import("./search.js").Hit | null} current
  */

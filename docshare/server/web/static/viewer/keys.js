@@ -1,4 +1,4 @@
-/** Keys without a modifier. What scrolls (arrows up and down, page up and down, space) only modes that turn pages take. */
+/** Keys without a modifier. Scrolling keys (arrows, page up and down, space) only work in modes that turn pages. */
 
 /** @param {EventTarget} target */
 function typing(target) {

@@ -1,4 +1,4 @@
-/** Links inside the PDF: to other places of the web, or to pages of the document. */
+/** Links inside the PDF: to other sites, or to pages of the document. */
 
 import { make } from "./dom.js";
 
@@ -58,7 +58,7 @@ function inside(page, total, follow) {
   return anchor;
 }
 
-/** The page that the address asks for by "#page=7", or null. */
+/** Return the page in the fragment of the URL, as in "#page=7", or null. */
 export function pageOfHash() {
   const match = /^#page=(\d{1,6})$/.exec(location.hash);
   return match ? Number(match[1]) : null;

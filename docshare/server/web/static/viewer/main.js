@@ -1,4 +1,4 @@
-/** Starts the viewer: reads the facts, takes over the pages, and connects the parts. */
+/** Starts the viewer: reads the facts, takes over the server's pages, and connects the parts. */
 
 import { startAppearance } from "./appearance/index.js";
 import { byId } from "./dom.js";
@@ -59,7 +59,7 @@ class Viewer {
     };
   }
 
-  // What the mode tells.
+  // Callbacks of the mode.
 
   /** @param {import("./modes/standard.js").Position} position */
   onMove(position) {
@@ -84,7 +84,7 @@ class Viewer {
     this.place.follow(page);
   }
 
-  // What the reader wants.
+  // Actions of the reader.
 
   /** @param {number} page */
   goTo(page) {
@@ -119,7 +119,7 @@ class Viewer {
 
   /**
    * @param {number} percent
-   * @param {number} [x]  of the window, what stays where it is; the middle unless given
+   * @param {number} [x]  the point of the window that stays in place; the center by default
    * @param {number} [y]
    */
   zoomTo(percent, x, y) {
@@ -127,7 +127,7 @@ class Viewer {
     this.mode.zoomed(() => this.zoom.fix(percent, fitted), x, y);
   }
 
-  /** Reading works without being measured. */
+  /** Start measuring; reading works even if that fails. */
   async measure() {
     try {
       const { startReading } = await import("./reading.js");
@@ -158,14 +158,14 @@ function showOutdated({ status }) {
   byId("notice-reload").addEventListener("click", () => location.reload());
 }
 
-/** Only the mode that the owner has chosen is loaded, and only what can be left on the document. */
+/** Load only the mode that the owner has chosen, and only the enabled feedback. */
 async function start() {
   const facts = readFacts();
   try {
     const [{ Mode }, makeParts] = await Promise.all([import(`./modes/${facts.viewerMode}.js`), loadParts(facts)]);
     new Viewer(facts, Mode, makeParts).measure();
   } catch (error) {
-    delete byId("pages").dataset.mode; // what the server sent can be read without scripts
+    delete byId("pages").dataset.mode; // the pages rendered by the server can be read without scripts
     throw error;
   }
 }

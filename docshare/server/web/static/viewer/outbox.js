@@ -1,4 +1,4 @@
-/** Delivers beacons: in order, again until answered, and past the end of the page. */
+/** Delivers beacons: in order, with retries, and even after the page was closed. */
 
 const RETRY_MS = 10_000;
 const MOST_WAITING = 20;
@@ -10,8 +10,8 @@ const askAgain = (status) => status === 0 || status === 408 || status === 429 ||
 export class Outbox {
   /**
    * @param {string} url
-   * @param {() => void} onOver  the server has ended the session of a beacon
-   * @param {() => void} onRefused  the server wants no beacon of this page any more
+   * @param {() => void} onOver  the server has ended the session of the beacon
+   * @param {() => void} onRefused  the server accepts no more beacons from this page
    */
   constructor(url, onOver, onRefused) {
     this.url = url;
@@ -20,12 +20,12 @@ export class Outbox {
     this.clear();
   }
 
-  /** Enough is unanswered already: better to wait and say more at once. */
+  /** Whether too many beacons are pending; the caller then combines its reports. */
   get full() {
     return this.waiting.length >= MOST_WAITING;
   }
 
-  /** Forget what is unanswered. */
+  /** Drop the pending beacons. */
   clear() {
     /** @type {{beacon: object, triedAt: number, flying: boolean}[]} */
     this.waiting = [];
@@ -37,8 +37,8 @@ export class Outbox {
   }
 
   /**
-   * The page may be gone in a moment: hand everything to the browser, which delivers it without us. Nobody tells
-   * whether it did, so what comes back to a page that lives on is delivered again; the server takes each once.
+   * Hand all beacons to the browser, which delivers them even if the page is closed. It does not report the result, so
+   * a page that stays open delivers them again; the server accepts each beacon once.
    *
    * @param {object} beacon
    */
@@ -47,7 +47,7 @@ export class Outbox {
     for (const { beacon } of this.waiting) navigator.sendBeacon(this.url, JSON.stringify(beacon));
   }
 
-  /** Try the oldest unanswered beacon again when it is time. */
+  /** Retry the oldest pending beacon when it is due. */
   retry() {
     const [oldest] = this.waiting;
     if (oldest && !oldest.flying && performance.now() - oldest.triedAt >= RETRY_MS) this.#deliver(oldest);
@@ -70,7 +70,7 @@ export class Outbox {
       this.onOver();
     } else if (delivered(status)) {
       this.waiting.splice(place, 1);
-      this.retry(); // what waited through the same outage
+      this.retry(); // beacons that failed in the same outage
     } else {
       this.onRefused();
     }

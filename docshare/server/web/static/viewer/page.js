@@ -1,4 +1,4 @@
-/** One page on the screen: paper, image, text, links, and what to say when it cannot be shown. */
+/** One page on the screen: paper, image, text, links, and the message if it cannot be shown. */
 
 import { icon, make } from "./dom.js";
 import { makeLinks } from "./links.js";
@@ -14,7 +14,7 @@ export class PageView {
    * @param {number} number  from 1
    * @param {import("./source.js").Source} source
    * @param {import("./modes/standard.js").Hooks} hooks
-   * @param {HTMLElement | null} made  the element the server made for this page, if it did
+   * @param {HTMLElement | null} made  the element rendered by the server for this page, if any
    */
   constructor(number, source, hooks, made) {
     this.number = number;
@@ -48,7 +48,7 @@ export class PageView {
     if (this.image) this.image.sizes = `${width}px`;
   }
 
-  /** Take the page off the screen and stop what it still loads. */
+  /** Remove the page and abort its requests. */
   drop() {
     this.gone = true;
     this.cancelImage();
@@ -103,7 +103,7 @@ export class PageView {
 
   /** @param {HTMLImageElement} image */
   ask(image) {
-    // The one that came with the HTML is on its way, unless it has already failed.
+    // The image in the HTML is loading already, unless it has failed.
     if (image.getAttribute("src") && !image.complete) return;
     image.sizes = `${this.width}px`;
     image.srcset = this.source.srcset(this.number);
@@ -147,7 +147,7 @@ export class PageView {
     try {
       text = await this.source.text(this.number);
     } catch {
-      return; // The image says what is wrong; a page without text is still a page.
+      return; // The image shows the error; a page without text can still be read.
     }
     if (this.gone) return;
     this.text = text;

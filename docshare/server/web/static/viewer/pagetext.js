@@ -1,4 +1,4 @@
-/** The text of one page as the server sends it, made ready for the text layer and for searching. */
+/** The text of one page from the server, prepared for the text layer and for searching. */
 
 /**
  * @typedef {object} Box  one run of text; x, y, w, h are fractions of the page
@@ -8,7 +8,7 @@
  * @property {number} h
  * @property {string} text
  * @property {number} angle  degrees clockwise: 0, 90, 180 or 270
- * @property {"" | " " | "\n"} lead  what stands between the box before and this one
+ * @property {"" | " " | "\n"} lead  separator between the previous box and this one
  */
 
 /** @typedef {{x: number, y: number, w: number, h: number, url?: string, page?: number}} Link */
@@ -17,8 +17,8 @@
  * @typedef {object} PageText
  * @property {Box[]} boxes
  * @property {Link[]} links
- * @property {string} folded  all text for searching; see `fold`
- * @property {number[]} starts  where in `folded` each box begins
+ * @property {string} folded  the whole text for searching; see `fold`
+ * @property {number[]} starts  offset of each box in `folded`
  */
 
 const LIGATURES = { "\ufb00": "ff", "\ufb01": "fi", "\ufb02": "fl", "\ufb03": "ffi", "\ufb04": "ffl", "\ufb05": "st", "\ufb06": "st" };
@@ -49,7 +49,7 @@ export function readPageText(sent) {
 }
 
 /**
- * The same line goes on, after a space or at once, or a new line begins.
+ * Return the separator: the same line continues, with or without a space, or a new line begins.
  *
  * @param {Box} before
  * @param {Box} after
@@ -71,7 +71,7 @@ function between(before, after, ratio) {
 }
 
 /**
- * Text without case, accents and kinds of white space, of the same length, so that places in it are places in the text.
+ * Return text without case, accents and kinds of white space, of the same length, so that its offsets are the same.
  *
  * @param {string} text
  */

@@ -1,16 +1,16 @@
-/** What lives beside the pages and on them, each in a module of its own. */
+/** The features beside and on the pages, each in its own module. */
 
 /**
  * @typedef {object} Part
- * @property {(view: import("./page.js").PageView) => void} [onPage]  a page has come onto the screen
- * @property {(position: import("./modes/standard.js").Position) => void} [onMove]  the reader is somewhere else
+ * @property {(view: import("./page.js").PageView) => void} [onPage]  a page was mounted
+ * @property {(position: import("./modes/standard.js").Position) => void} [onMove]  the position of the reader changed
  */
 
 /**
- * Loads what the facts of this document ask for. Reading works without it too.
+ * Load the parts that this document needs. Reading works without them.
  *
  * @param {import("./facts.js").Facts} facts
- * @returns {Promise<(viewer: object) => Part[]>} makes the parts of the Viewer of main.js, whose `mode` does not stand
+ * @returns {Promise<(viewer: object) => Part[]>} creates the parts of the Viewer of main.js, whose `mode` is not set
  *     yet
  */
 export async function loadParts({ feedback, hotspots }) {

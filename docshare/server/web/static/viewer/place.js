@@ -1,11 +1,11 @@
 /**
- * Remembers where the reader is in the entry of the window's history, so that reloading, going back, and returning from
- * a link inside the document lead to the same place. Browsers cannot do this alone: most pages do not exist yet then.
+ * Stores the position of the reader in the window's history entry, so that reloading, going back, and returning from a
+ * link inside the document restore it. Browsers cannot do this alone, because most pages are not mounted at that time.
  */
 
 import { pageOfHash } from "./links.js";
 
-const SETTLED = 250; // ms without moving
+const SETTLED = 250; // ms without movement
 
 /**
  * @typedef {object} Place
@@ -15,9 +15,9 @@ const SETTLED = 250; // ms without moving
 
 /**
  * @param {import("./modes/standard.js").Mode} mode
- * @param {number} start  page to open when nothing is remembered
- * @returns {{follow: (page: number) => void, moved: () => void}} `follow` goes to a page in an entry of its own, so that
- *     Back returns; `moved` is to be called whenever the reader has moved
+ * @param {number} start  page to open if no position is stored
+ * @returns {{follow: (page: number) => void, moved: () => void}} `follow` opens a page in a new history entry, so that
+ *     Back returns; `moved` must be called whenever the position changed
  */
 export function keepPlace(mode, start) {
   history.scrollRestoration = "manual";

@@ -1,11 +1,11 @@
-/** Runs a few jobs at a time; of those that wait, the one that matters most goes first. */
+/** Runs a few jobs at a time; pending jobs are started in the order of their rank. */
 
 /** @typedef {{key: number, job: (signal: AbortSignal) => Promise<void>, control: AbortController}} Entry */
 
 export class Queue {
   /**
    * @param {number} limit  jobs in flight at once
-   * @param {(key: number) => number} rank  of a job's key; the lowest goes first
+   * @param {(key: number) => number} rank  of a job's key; the lowest is started first
    */
   constructor(limit, rank) {
     this.limit = limit;
@@ -19,7 +19,7 @@ export class Queue {
   /**
    * @param {number} key
    * @param {(signal: AbortSignal) => Promise<void>} job  never rejects
-   * @returns {() => void} forgets the job, or aborts it when it runs
+   * @returns {() => void} drops the job, or aborts it if it is running
    */
   add(key, job) {
     const entry = { key, job, control: new AbortController() };
@@ -31,7 +31,7 @@ export class Queue {
     };
   }
 
-  /** Start nothing for `ms` milliseconds: the reader is flying past, what is wanted now will not be wanted then. */
+  /** Start no job for `ms` milliseconds: while the reader scrolls fast, pages needed now are not needed later. */
   hold(ms) {
     this.heldUntil = performance.now() + ms;
     clearTimeout(this.timer);

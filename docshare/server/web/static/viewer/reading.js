@@ -1,37 +1,37 @@
 /**
- * Measures reading and reports it. What counts, and why, is written down in docshare/server/rules/reading.py; the
- * server believes nothing said here beyond its own clock. Nothing is kept on the reader's device.
+ * Measures reading and reports it. The rules are documented in docshare/server/rules/reading.py; the server accepts
+ * claims only within the limits of its own clock. Nothing is stored on the reader's device.
  */
 
 import { Outbox } from "./outbox.js";
 
 const TICK_MS = 100;
-const LONGEST_TICK_MS = 2_000; // a longer gap is a sleeping computer, not reading
-const ON_PAGE_MS = [1_000, 3_000, 6_000]; // reports after so much time on a page
+const LONGEST_TICK_MS = 2_000; // a longer gap means that the computer was asleep
+const ON_PAGE_MS = [1_000, 3_000, 6_000]; // times on a page after which to report
 const ON_PAGE_EVERY_MS = 5_000; // and after each further one
 const UNREPORTED_MS = 2_500; // a browser can be killed at any moment
 const SEEN_MS = 1_000;
-const COUNTS_AFTER_MS = 2_000; // the server counts nothing before
-const AT_ONCE = 15; // fewer than the server takes, so that there is always one left for leaving
+const COUNTS_AFTER_MS = 2_000; // the server counts nothing earlier
+const AT_ONCE = 15; // below the limit of the server, so that a beacon is left for closing the page
 const EVERY_MS = 1_000;
 const ACTIVE_MS = 60_000;
-const FRESH_MS = 10_000; // an input so young belongs to the session that begins
-const TURN_MS = 500; // a page passed faster was not turned to
+const FRESH_MS = 10_000; // an input within this time belongs to the session that begins
+const TURN_MS = 500; // a page shown for less was not turned to
 const PAGES_PER_BEACON = 40;
-const ALIKE = 0.05; // visible fractions this close are the same
+const ALIKE = 0.05; // visible fractions with a smaller difference are considered equal
 
 const INPUTS = ["pointerdown", "pointermove", "keydown", "touchstart", "wheel", "click"];
 
 /**
  * @typedef {object} Options
- * @property {string} token  the signed word of this load of the page
+ * @property {string} token  the signed token of this load of the page
  * @property {string} beaconUrl
  * @property {number} pages  how many there are
- * @property {() => Map<number, number>} currentPages  page number to the fraction of it that is visible now
+ * @property {() => Map<number, number>} currentPages  page number to its visible fraction
  */
 
 /**
- * Begin to measure, once the page is really shown.
+ * Start measuring once the page is actually visible.
  *
  * @param {Options} options
  */
@@ -42,7 +42,7 @@ export function startReading(options) {
 }
 
 /**
- * The pages a moment's time goes to: the most visible one, or several as on a spread.
+ * Return the pages that the current time is added to: the most visible one, or several as on a spread.
  *
  * @param {Map<number, number>} fractions
  * @returns {number[]}  ascending
@@ -54,9 +54,9 @@ export function mostVisible(fractions) {
 }
 
 /**
- * How long a page has been looked at when it is reported once more.
+ * Return the time on a page after which it is reported again.
  *
- * @param {number} reports  how many there were on it
+ * @param {number} reports  how many there were for it
  */
 function nextReport(reports) {
   const last = ON_PAGE_MS.length - 1;
@@ -100,9 +100,9 @@ class Meter {
     this.outbox.clear();
   }
 
-  /** Opening the page and coming back to it are activity: somebody just did that. They are no input. */
+  /** Opening the page and returning to it start activity, since somebody just did that. They are not input. */
   beginSession(now, actedAt = now) {
-    if (this.seq > 0) this.part += 1; // a session that said nothing never was
+    if (this.seq > 0) this.part += 1; // a session without a beacon never existed
     this.seq = 0;
     this.outbox.clear();
     this.beganAt = this.sentAt = now;
@@ -119,7 +119,7 @@ class Meter {
     this.claims = new Map();
   }
 
-  /** The server alone ends a session; an input that found it over belongs to the next one. */
+  /** Only the server ends a session; an input after the end belongs to the next session. */
   beginNext() {
     const now = performance.now();
     this.beginSession(now, this.actedAt);
@@ -151,7 +151,7 @@ class Meter {
     return before < SEEN_MS && before + Math.floor(ms) >= SEEN_MS;
   }
 
-  /** Book the time since the last tick; returns whether the reader fell inactive in it. */
+  /** Add the time since the last tick; returns whether the reader became inactive in it. */
   book(now) {
     const passed = Math.min(now - this.tickedAt, LONGEST_TICK_MS);
     const active = this.visible ? Math.min(passed, this.actedAt + ACTIVE_MS - this.tickedAt) : 0;
@@ -168,7 +168,7 @@ class Meter {
     return wasReading && !this.reading;
   }
 
-  /** What leads for half a second was turned to: a page, or the pages of a spread. */
+  /** Record a turn once a page, or the pages of a spread, were the most visible for half a second. */
   notePage(now) {
     if (!this.visible) return;
     const lead = this.shownPages();
@@ -200,7 +200,7 @@ class Meter {
     return this.claims.get(page);
   }
 
-  /** What to report now; its claims start again from nothing. */
+  /** Return the next report and reset the measured times. */
   beacon(now) {
     const pages = [...this.claims].slice(0, PAGES_PER_BEACON);
     for (const [page, { ms }] of pages) {
@@ -239,7 +239,7 @@ class Meter {
     if (news && !this.outbox.full) this.outbox.post(this.beacon(now));
   }
 
-  /** Browsers report a resting pointer anew when the page scrolls under it; only a pointer elsewhere has moved. */
+  /** Browsers report a resting pointer again when the page scrolls under it; only a changed position is a movement. */
   moved(event) {
     if (event.type !== "pointermove") return true;
     const before = this.pointer;
@@ -251,7 +251,7 @@ class Meter {
     if (this.visible) this.leave({});
   }
 
-  /** The session of a page that is being closed ends sooner than that of one that is only covered. */
+  /** Report the closing of the page, which ends the session sooner than a hidden page. */
   close() {
     if (this.visible || this.seq > 0) this.leave({ closing: true });
   }

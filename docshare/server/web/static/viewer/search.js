@@ -1,4 +1,4 @@
-/** Looks for words in the whole document, page after page, as the texts arrive. */
+/** Searches the whole document, page by page, as the texts arrive. */
 
 import { fold } from "./pagetext.js";
 
@@ -35,7 +35,7 @@ export class Search {
     this.hits = new Map();
   }
 
-  /** Whether there are more hits than are kept. */
+  /** Whether there are more hits than the limit. */
   get full() {
     return this.count >= MOST;
   }
@@ -92,7 +92,7 @@ export class Search {
   }
 
   /**
-   * The hit after (or before) one, round the end; without one, the first from `page` on.
+   * The hit after (or before) one, wrapping around; without one, the first from `page` on.
    *
    * @param {Hit | null} hit
    * @param {1 | -1} direction
@@ -115,7 +115,7 @@ export class Search {
   }
 
   /**
-   * The how-manieth a hit is, from 1.
+   * The ordinal of a hit, from 1.
    *
    * @param {Hit} hit
    */

@@ -1,4 +1,4 @@
-/** Sizes of all pages, kept as runs of equal pages so that a document of thousands stays small. */
+/** Sizes of all pages, stored as runs of equal pages so that a document of thousands stays small. */
 
 /** @typedef {{w: number, h: number}} Size  in points */
 

@@ -1,4 +1,4 @@
-/** Where pages come from: addresses, page texts, and the queues that keep loading within bounds. */
+/** The source of pages: URLs, page texts, and the queues that limit concurrent requests. */
 
 import { Queue } from "./queue.js";
 import { readPageText } from "./pagetext.js";
@@ -12,7 +12,7 @@ const TEXTS_AT_ONCE = 3;
 const TEXTS_KEPT = 400;
 const TRIES = 4;
 
-/** The server's answer to a request for a page: `status` is 0 when nobody answered. */
+/** A failed request for a page: `status` is 0 without a response. */
 export class PageError extends Error {
   /** @param {number} status */
   constructor(status) {
@@ -20,12 +20,12 @@ export class PageError extends Error {
     this.status = status;
   }
 
-  /** The page itself is at fault; asking again helps nobody. */
+  /** Whether the page itself cannot be rendered, so that a retry does not help. */
   get unrenderable() {
     return this.status === 422;
   }
 
-  /** The link has ended, asks for something again, or the document was replaced. */
+  /** Whether the link has ended or requires access again, or the document was replaced. */
   get outdated() {
     return this.status === 403 || this.status === 404 || this.status === 410;
   }
@@ -37,7 +37,7 @@ export class Source {
     this.facts = facts;
     this.sizes = new Sizes(facts.sizes);
     this.total = this.sizes.total;
-    /** The page the reader is on; what is nearest to it loads first, ahead before behind. */
+    /** Set the current page; the nearest pages load first, those ahead before those behind. */
     this.focus = facts.start;
     const rank = (page) => (page >= this.focus ? page - this.focus : (this.focus - page) * 1.5);
     this.images = new Queue(IMAGES_AT_ONCE, rank);
@@ -62,11 +62,11 @@ export class Source {
   }
 
   /**
-   * Why an image did not come: an image element does not say.
+   * Find out why an image failed to load, which an image element does not report.
    *
    * @param {number} page
    * @param {AbortSignal} signal
-   * @returns {Promise<PageError | null>} null if it would come now
+   * @returns {Promise<PageError | null>} null if it can be loaded now
    */
   async whyNoImage(page, signal) {
     try {
@@ -78,7 +78,7 @@ export class Source {
   }
 
   /**
-   * The text of a page, asked for once while it is remembered. Rejects with a PageError.
+   * Return the text of a page, requested once while it is cached. Rejects with a PageError.
    *
    * @param {number} page
    * @returns {Promise<PageText>}
@@ -112,7 +112,7 @@ export class Source {
         if (answer.ok) return readPageText(await answer.json());
         status = answer.status;
       } catch {
-        // Nobody answered: try again as for a busy server.
+        // No response: retry as for a busy server.
       }
       if ((status > 0 && status < 500) || attempt === TRIES) throw this.failed(status);
       await pause(attempt);
@@ -128,7 +128,7 @@ export class Source {
 }
 
 /**
- * Wait before the next try: 0.5 s, 1 s, 2 s.
+ * Wait before the next attempt: 0.5 s, 1 s, 2 s.
  *
  * @param {number} attempt  the one that failed, from 1
  */

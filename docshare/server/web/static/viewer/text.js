@@ -1,4 +1,4 @@
-/** The text layer: real, selectable text laid over the page image, each run stretched to the place it has there. */
+/** The text layer: selectable text over the page image, with each run stretched to its width in the image. */
 
 import { make } from "./dom.js";
 
@@ -18,7 +18,7 @@ export function makeTextLayer(text, size) {
     if (box.lead === "\n") layer.append(make("br", { role: "presentation" }));
     const run = document.createTextNode(box.text);
     const span = make("span", {}, run);
-    // Some readers copy by element: a space that parts two words belongs to an element too.
+    // Some screen readers copy by element, so a space between two words must belong to an element too.
     if (box.lead === " ") span.prepend(document.createTextNode(" "));
     fit(span, box, size);
     layer.append(span);
@@ -30,7 +30,7 @@ export function makeTextLayer(text, size) {
 }
 
 /**
- * Put a span where its box is. Lengths are percentages and multiples of --unit, so zooming leaves them alone.
+ * Position a span at its box. Lengths are percentages and multiples of --unit, so zooming does not change them.
  *
  * @param {HTMLElement} span
  * @param {import("./pagetext.js").Box} box
@@ -54,9 +54,9 @@ function fit(span, box, size) {
 }
 
 /**
- * Keep a selection by pointer steady between the lines. Runs are placed freely, so to the browser the paper between them
- * is the start or the end of the whole page. While the pointer selects, an empty element covers that paper (.text-rest)
- * and stands, in the order of the text, right where the selection ends.
+ * Keep a selection by pointer steady between the lines. Runs are positioned freely, so the browser treats the gaps
+ * between them as the start or the end of the whole page. While the pointer selects, an empty element covers the gaps
+ * (.text-rest); in the order of the text it is placed where the selection ends.
  */
 export function watchSelection() {
   /** @type {Range | null} */

@@ -1,4 +1,4 @@
-/** The toolbar: page field, zoom, full screen, help, and the line that shows how far the reader has come. */
+/** The toolbar: page field, zoom, full screen, help, and the progress line. */
 
 import { byId, make, setIcon } from "./dom.js";
 
@@ -58,7 +58,7 @@ export class Toolbar {
     });
   }
 
-  /** Pages run from right to left: what leads on is on the left. */
+  /** For pages that are read from right to left: the next page is on the left. */
   mirror() {
     const [back, on] = [byId("page-previous"), byId("page-next")];
     back.before(on);
@@ -98,7 +98,7 @@ export class Toolbar {
   }
 
   /**
-   * The list shows what was chosen; a percentage that is not in it gets an entry of its own.
+   * Show the choice in the list; a percentage that is not in it gets an entry of its own.
    *
    * @param {number} percent
    * @param {import("./zoom.js").Mode} mode

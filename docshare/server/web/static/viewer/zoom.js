@@ -1,27 +1,27 @@
-/** How large pages are drawn: fitted to the window in one of three ways, or at a fixed percentage. */
+/** The scale of pages: fitted to the window in one of three ways, or a fixed percentage. */
 
 /** @typedef {"auto" | "width" | "page" | "percent"} Mode */
 /** @typedef {{width: number, height: number}} Room  CSS pixels that one page may use */
 
-// The widest a page gets in mode "auto"; pages.css says the same, so that nothing moves when scripts take over.
+// The maximum width of a page in mode "auto"; pages.css has the same value, so that nothing moves when scripts start.
 const COLUMN = 960;
 const COLUMN_WIDE = 1200;
 const PIXELS_PER_POINT = 96 / 72;
-const LONGEST_SIDE = 16000; // much beyond this, browsers stop drawing
+const LONGEST_SIDE = 16000; // browsers do not draw much larger elements
 export const LOWEST = 50;
 export const HIGHEST = 400;
 export const STEPS = [50, 67, 75, 90, 100, 110, 125, 150, 175, 200, 250, 300, 350, 400];
 
-/** @typedef {(size: import("./sizes.js").Size, room: Room) => number} Auto  CSS pixels for one point of a page */
+/** @typedef {(size: import("./sizes.js").Size, room: Room) => number} Auto  CSS pixels per point of a page */
 
-/** The whole page is seen at once. @type {Auto} */
+/** Show the whole page at once. @type {Auto} */
 export const whole = (size, room) => Math.min(room.width / size.w, room.height / size.h);
 
-/** The width of the window, within reason. @type {Auto} */
+/** Fit the width of the window, up to a maximum. @type {Auto} */
 export const column = (size, room) => Math.min(room.width, size.w > size.h ? COLUMN_WIDE : COLUMN) / size.w;
 
 export class Zoom {
-  /** @param {Auto} auto  how pages are fitted unless the reader chooses */
+  /** @param {Auto} auto  how pages are fitted by default */
   constructor(auto) {
     this.auto = auto;
     /** @type {Mode} */
@@ -30,7 +30,7 @@ export class Zoom {
   }
 
   /**
-   * CSS pixels for one point of a page.
+   * CSS pixels per point of a page.
    *
    * @param {import("./sizes.js").Size} size
    * @param {Room} room
@@ -57,7 +57,7 @@ export class Zoom {
   }
 
   /**
-   * What a page is drawn at when it is fitted, in percent.
+   * The scale of a fitted page, in percent.
    *
    * @param {import("./sizes.js").Size} size
    * @param {Room} room
@@ -67,7 +67,7 @@ export class Zoom {
   }
 
   /**
-   * What a page is drawn at, in percent.
+   * The current scale of a page, in percent.
    *
    * @param {import("./sizes.js").Size} size
    * @param {Room} room
@@ -82,7 +82,7 @@ export class Zoom {
   }
 
   /**
-   * A fixed size. On a phone the fitted page is smaller than the lowest step; then that is the floor.
+   * Set a fixed scale. On a phone the fitted page can be smaller than the lowest step; then that is the minimum.
    *
    * @param {number} percent
    * @param {number} [floor]
@@ -93,7 +93,7 @@ export class Zoom {
   }
 
   /**
-   * The next step up or down from where we are.
+   * The next step up or down from the current scale.
    *
    * @param {number} percent  now
    * @param {1 | -1} direction

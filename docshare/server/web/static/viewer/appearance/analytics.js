@@ -1,6 +1,6 @@
 /**
- * Google Analytics 4, where the owner of the document set a measurement id. It learns that a document was opened here,
- * neither which one nor under which link: address, title and referrer are replaced before its script is loaded, and
+ * Google Analytics 4, if the owner of the document set a measurement id. It learns that a document was opened here,
+ * but neither which one nor under which link: URL, title and referrer are replaced before its script is loaded, and
  * browsers that ask not to be tracked never load it.
  */
 
@@ -12,7 +12,7 @@ export function startAnalytics(id) {
   if (!ID.test(id) || refused()) return;
   const page = { page_location: `${location.origin}/`, page_title: "Document", page_referrer: "" };
   const queue = (window["dataLayer"] ??= []);
-  // Its script tells commands from other entries by their being "arguments" objects.
+  // Its script recognizes commands by their type, an "arguments" object.
   function tell() {
     queue.push(arguments);
   }
@@ -31,7 +31,7 @@ function refused() {
 function load(address) {
   const script = document.createElement("script");
   script.async = true;
-  // The policy's name is in the headers of the page, which let it stand once: nobody else can make one.
+  // The headers of the page allow a policy of this name once, so no other script can create one.
   const policy = window["trustedTypes"]?.createPolicy("docshare-analytics", { createScriptURL: () => address });
   script.src = policy ? policy.createScriptURL(address) : address;
   document.head.append(script);

@@ -1,4 +1,4 @@
-/** The owner's button leads away; that it was pressed is told on the way. */
+/** The owner's call to action: reports the tap while the browser follows the link. */
 
 import { byId } from "../dom.js";
 
@@ -7,7 +7,7 @@ export function tellTaps({ base }) {
   byId("cta").addEventListener("click", () => {
     const body = JSON.stringify({ cta: true });
     const headers = { "Content-Type": "application/json" };
-    // Nobody waits for the answer, and a reader must not notice where there is none.
+    // Nothing waits for the response; if the request fails, the reader does not notice.
     fetch(`${base}/taps`, { method: "POST", headers, body, keepalive: true }).catch(() => {});
   });
 }

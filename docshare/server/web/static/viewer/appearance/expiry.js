@@ -1,4 +1,4 @@
-/** Until when the link can be read: told on its last day, in the reader's own time, and when it has ended. */
+/** Shows when the link expires: on its last day, in the reader's local time, and after it has ended. */
 
 import { byId } from "../dom.js";
 
@@ -10,7 +10,7 @@ const LONGEST_WAIT = DAY; // timers overflow after 24 days
 /** @param {import("../facts.js").Facts} facts */
 export function watchExpiry({ expiresAt, servedAt }) {
   const ends = Date.parse(expiresAt);
-  // The reader's clock may be wrong, but it goes as fast as the server's.
+  // The reader's clock may be wrong, but it runs at the same speed as the server's.
   const ahead = Date.now() - Date.parse(servedAt);
   const tell = () => {
     const left = ends + ahead - Date.now();
@@ -42,7 +42,7 @@ function moment(ends) {
 }
 
 /**
- * Until the words change next: when the last day or the last hour begins, then each minute.
+ * Time until the text changes next: when the last day or the last hour begins, then each minute.
  *
  * @param {number} left
  */

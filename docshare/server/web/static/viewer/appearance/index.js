@@ -1,4 +1,4 @@
-/** What the owner's looks need beyond style sheets. */
+/** Scripts for the appearance set by the owner, where style sheets are not enough. */
 
 import { startAnalytics } from "./analytics.js";
 import { tellTaps } from "./cta.js";

@@ -1,9 +1,9 @@
 /**
- * Soft deterrents that the owner asked for. They are about pages only and stop nobody who means it; keys, links, forms
- * and screen readers work as ever. What style sheets can do (printing, selecting) is in the file's own one.
+ * Soft deterrents enabled by the owner. They apply to pages only and can be bypassed; keys, links, forms and screen
+ * readers work as usual. The style sheet of the file handles printing and selecting.
  */
 
-const FREE = "a, button, input, textarea, select, [contenteditable]"; // whose menu and text are the reader's
+const FREE = "a, button, input, textarea, select, [contenteditable]"; // keep menu and selection
 
 /** @param {{contextMenu: boolean, select: boolean, blurOnLeave: boolean}} wishes */
 export function protect({ contextMenu, select, blurOnLeave }) {
@@ -19,7 +19,7 @@ function refuse(event) {
   event.preventDefault();
 }
 
-/** Inside a frame the page starts without the focus, so only leaving counts and not being away. */
+/** Inside a frame the page starts without the focus, so only losing the focus counts, not its absence. */
 function watchLeaving() {
   const show = (away) => document.documentElement.classList.toggle("is-elsewhere", away);
   window.addEventListener("blur", () => show(true));

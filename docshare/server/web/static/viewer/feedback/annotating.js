@@ -1,4 +1,4 @@
-/** Writing an annotation: the area that was drawn, which the arrow keys move, and the form for what is to be said. */
+/** Creating an annotation: the drawn area, which the arrow keys move, and the form for its text. */
 
 import { byId, make } from "../dom.js";
 import { Card } from "./card.js";
@@ -77,7 +77,7 @@ export class Annotating {
     if (view && !view.element.contains(this.area)) this.sheets.fill(view, "page-draft", [this.area]);
   }
 
-  /** @param {boolean} byKeys  the area can still be moved before anything is written */
+  /** @param {boolean} byKeys  the area can still be moved before text is entered */
   open(byKeys) {
     this.forget();
     this.card.open();
@@ -115,7 +115,7 @@ export class Annotating {
     say("Annotation saved");
   }
 
-  /** What was typed waits for the next area. */
+  /** Keep the entered text for the next area. */
   cancel() {
     this.leave();
   }

@@ -1,4 +1,4 @@
-/** The reader's own annotations: numbered areas on the pages, and a card that shows what was written. */
+/** The reader's own annotations: numbered areas on the pages, and a card that shows the text. */
 
 import { byId, make } from "../dom.js";
 import { Card } from "./card.js";
@@ -6,7 +6,7 @@ import { whenText } from "./dates.js";
 import { put } from "./rect.js";
 import { say, sayFailed } from "./words.js";
 
-const LINGER_MS = 250; // time to get from the area to its card
+const LINGER_MS = 250; // time to move from the area to its card
 
 /** @typedef {import("./store.js").Annotation} Annotation */
 
@@ -20,7 +20,7 @@ export class Annotations {
     this.sheets = sheets;
     /** @type {HTMLElement | null} */
     this.area = null;
-    /** Which ones stand on a page now. @type {WeakMap<import("../page.js").PageView, string>} */
+    /** The annotations currently shown on each page. @type {WeakMap<import("../page.js").PageView, string>} */
     this.painted = new WeakMap();
     const element = byId("annotation-card");
     this.card = new Card(element, () => this.anchor(), () => this.close(true));
@@ -101,7 +101,7 @@ export class Annotations {
     }, LINGER_MS);
   }
 
-  /** @param {boolean} back  give the focus back to the area */
+  /** @param {boolean} back  return the focus to the area */
   close(back) {
     clearTimeout(this.timer);
     if (back) this.area?.focus();

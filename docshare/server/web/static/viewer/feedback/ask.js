@@ -1,17 +1,17 @@
-/** Asks the server about what readers leave, and says in plain words why something could not be done. */
+/** Requests about feedback, with error messages for the reader. */
 
 import { readFacts } from "../facts.js";
 
 const TIMEOUT_MS = 20_000;
 
-const SOON = 1; // seconds, where the server does not say how long
+const SOON = 1; // seconds, if the response has no Retry-After
 
-/** The server did not do what was asked. The message is a sentence for the reader. */
+/** A failed request. The message is a sentence for the reader. */
 export class Refusal extends Error {
   /**
-   * @param {number} status  0 when nobody answered
+   * @param {number} status  0 without a response
    * @param {string} words
-   * @param {number} [seconds]  to wait before asking again
+   * @param {number} [seconds]  delay before the next attempt
    */
   constructor(status, words, seconds = SOON) {
     super(words);
@@ -19,28 +19,28 @@ export class Refusal extends Error {
     this.seconds = seconds;
   }
 
-  /** It was too much at once, and will be taken later. */
+  /** Whether the rate limit was exceeded, so that a retry can succeed. */
   get tooFast() {
     return this.status === 429;
   }
 
-  /** Reading in a window of its own may help: browsers keep no cookies in some frames, and one is needed to write. */
+  /** Whether a separate window may help: in some frames browsers store no cookies, and writing requires one. */
   get framed() {
     return this.status === 403 && window.top !== window;
   }
 }
 
-/** The write before the next one. @type {Promise<unknown>} */
+/** The pending write. @type {Promise<unknown>} */
 let before = Promise.resolve();
 
 /**
- * Rejects with a Refusal. Writes go one after the other: the first makes the reader known to the server by a cookie, and
- * two that leave at once would be of two readers.
+ * Rejects with a Refusal. Writes are sent one after the other: the first one sets the cookie that identifies the
+ * reader, and two simultaneous writes would create two readers.
  *
  * @param {string} method
  * @param {string} url
  * @param {object} [body]  sent as JSON
- * @returns {Promise<any>} what the server answered; null if it had nothing to say
+ * @returns {Promise<any>} the body of the response; null if it is empty
  */
 export function ask(method, url, body) {
   if (method === "GET") return request(method, url);
@@ -56,7 +56,7 @@ export function ask(method, url, body) {
  * @returns {Promise<any>}
  */
 async function request(method, url, body) {
-  // What is said of one document must not be kept as said of the next.
+  // Feedback on one document must not be stored for the next one.
   const headers = { "Content-Type": "application/json", "If-Match": `"${readFacts().version}"` };
   const sent = body && { headers, body: JSON.stringify(body) };
   let answer;
@@ -71,10 +71,10 @@ async function request(method, url, body) {
 }
 
 /**
- * What the server refuses, it explains to the reader.
+ * Return the message for a rejected request.
  *
  * @param {Response} answer
- * @param {number} seconds  to wait before asking again
+ * @param {number} seconds  delay before the next attempt
  * @returns {Promise<string>}
  */
 async function why(answer, seconds) {

@@ -1,16 +1,16 @@
-/** A small card beside something on the screen; on phones, style sheets make it a sheet at the lower edge. */
+/** A small card beside an element of the page; on phones, style sheets turn it into a sheet at the bottom. */
 
 import { oncePerFrame } from "../dom.js";
 
-const AWAY = 10; // CSS pixels between the card and what it belongs to
+const AWAY = 10; // CSS pixels between the card and its anchor
 const MARGIN = 12; // between the card and the window
 
 export class Card {
   /**
    * @param {HTMLElement} element
-   * @param {() => DOMRect | null} anchor  where the thing is now; null while it is not on the screen
+   * @param {() => DOMRect | null} anchor  the current position of the anchor; null while it is not on the screen
    * @param {() => void} onEscape
-   * @param {{hangs?: boolean}} [how]  `hangs`: it hangs from a button of the toolbar
+   * @param {{hangs?: boolean}} [how]  `hangs`: it is attached to a button of the toolbar
    */
   constructor(element, anchor, onEscape, { hangs = false } = {}) {
     this.element = element;
@@ -40,7 +40,7 @@ export class Card {
     this.element.hidden = true;
   }
 
-  /** Stay with the thing, and never outside the window. */
+  /** Stay beside the anchor and inside the window. */
   follow() {
     const at = this.isOpen ? this.anchor() : null;
     if (!at) return;
@@ -54,7 +54,7 @@ export class Card {
   }
 
   /**
-   * To the right if there is room, else to the left, else below.
+   * Place it to the right if there is room, else to the left, else below.
    *
    * @param {DOMRect} at
    * @param {number} width  of the card

@@ -1,9 +1,9 @@
-/** Moments, in the reader's own language and time zone. */
+/** Dates and times in the reader's language and time zone. */
 
 const DATE = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 const MOMENT = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 
-/** @param {string} instant  as the server writes it */
+/** @param {string} instant  in the format of the server */
 export function dateText(instant) {
   return DATE.format(new Date(instant));
 }

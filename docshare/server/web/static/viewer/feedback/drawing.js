@@ -1,18 +1,18 @@
-/** The tool that draws an area: with mouse, finger or pen, or by a button and the arrow keys. */
+/** The tool that draws an area: with mouse, finger or pen, or with a button and the arrow keys. */
 
 import { byId } from "../dom.js";
 import { listenToKeys } from "../keys.js";
 import { around, between, pointOn } from "./rect.js";
 
 const TOOL = "annotate";
-const CLICK = 6; // CSS pixels; whoever moves less has only clicked
-const CLICK_MS = 350; // after a finger is lifted, a click may still come
+const CLICK = 6; // CSS pixels; a shorter movement is a click
+const CLICK_MS = 350; // a click may still follow after a finger is lifted
 
 /**
  * @typedef {object} Hooks
- * @property {(page: number, rect: import("./rect.js").Rect) => void} onDraw  while it is drawn
- * @property {(byKeys: boolean) => void} onDrawn  it is ready to be written about
- * @property {() => void} onDropped  what was being drawn is not wanted
+ * @property {(page: number, rect: import("./rect.js").Rect) => void} onDraw  while the area is being drawn
+ * @property {(byKeys: boolean) => void} onDrawn  the area is ready for its text
+ * @property {() => void} onDropped  the drawing was canceled
  */
 
 export class Drawing {
@@ -72,7 +72,7 @@ export class Drawing {
     byId("annotate-page").textContent = `Annotate page ${this.page}`;
   }
 
-  /** For those who do not draw: an area in the middle of the page. */
+  /** Start with an area in the middle of the page, for readers who cannot draw. */
   offer() {
     this.hooks.onDraw(this.page, around({ x: 0.5, y: 0.5 }));
     this.stop();
@@ -93,7 +93,7 @@ export class Drawing {
     if (!view) return;
     event.preventDefault();
     event.stopPropagation();
-    if (this.begun) this.drop(); // a second finger: they zoom
+    if (this.begun) this.drop(); // a second finger zooms
     else if (event.isPrimary) this.begun = { pointer: event.pointerId, view, event };
   }
 
@@ -132,7 +132,7 @@ export class Drawing {
   }
 }
 
-/** The click that ends the drawing is none on what lies below: a link, or the side where pages are turned. */
+/** Ignore the click that ends the drawing: it must not follow a link or turn a page. */
 function swallowClick() {
   const control = new AbortController();
   const swallow = (event) => {

@@ -1,4 +1,4 @@
-/** Places on the pages that lead to another site or play a recording. */
+/** Areas of the pages that open a link or play a recording. */
 
 import { icon, make } from "../dom.js";
 import { Player } from "./player.js";
@@ -7,7 +7,7 @@ import { tap } from "./taps.js";
 
 /**
  * @typedef {{uuid: string, page: number, rect: import("./rect.js").Rect, label: string, url?: string,
- *   audio?: string}} Hotspot  either `url`, which is opened, or `audio`, the address of what is played
+ *   audio?: string}} Hotspot  either `url`, the link to open, or `audio`, the URL of the recording
  */
 
 export class Hotspots {
@@ -29,7 +29,7 @@ export class Hotspots {
     this.showPlaying();
   }
 
-  /** A recording stops when its page has left the screen, or nobody could stop it. */
+  /** Stop a recording when its page leaves the screen, because its button does too. */
   onMove() {
     const playing = this.facts.hotspots.find(({ audio }) => audio && this.player.plays(audio));
     if (playing && !this.sheets.of(playing.page)) this.player.pause();

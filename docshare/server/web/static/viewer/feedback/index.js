@@ -1,4 +1,4 @@
-/** What readers can leave on a document, and what its owner has placed on the pages. Only what the facts allow is made. */
+/** The feedback that readers can leave, and the owner's hotspots. Only the parts that the facts allow are created. */
 
 import { byId, make } from "../dom.js";
 import { Annotating } from "./annotating.js";
@@ -14,7 +14,7 @@ import { listenToWords } from "./words.js";
 const PHONE = "(max-width: 760px)"; // as in feedback.css
 
 /**
- * @param {any} viewer  the Viewer of main.js; its `mode` does not stand yet
+ * @param {any} viewer  the Viewer of main.js; its `mode` is not set yet
  * @returns {import("../parts.js").Part[]}
  */
 export function makeFeedback(viewer) {
@@ -45,7 +45,7 @@ function makeParts(viewer, store, sheets) {
   return parts;
 }
 
-/** How the panel leads to a page; on a phone it would cover what it leads to. */
+/** Go to a page from the panel; on a phone the panel would cover that page, so it closes. */
 function wayOf(viewer) {
   return (page, rect) => {
     if (matchMedia(PHONE).matches) byId("notes-close").click();
@@ -53,7 +53,7 @@ function wayOf(viewer) {
   };
 }
 
-/** Nobody loses what they have typed by leaving in a hurry. */
+/** Warn readers who leave the page with unsaved text. */
 function keepTyped() {
   window.addEventListener("beforeunload", (event) => {
     const fields = [byId("note-body"), byId("annotation-note")];
@@ -61,7 +61,7 @@ function keepTyped() {
   });
 }
 
-/** The keys of this document, in the list of keys. */
+/** Add the keys for feedback to the list of keys. */
 function tellKeys(marks, annotations) {
   const list = document.querySelector("#help dl");
   const tell = (words, keys) => {

@@ -11,7 +11,7 @@ export class NoteForm {
     this.form = byId("note-form");
     this.body = byId("note-body");
     this.author = byId("note-author");
-    /** The page that the note would be about. */
+    /** The page that the note will refer to. */
     this.page = 1;
     /** The page the reader is on. */
     this.current = 1;
@@ -23,7 +23,7 @@ export class NoteForm {
   }
 
   /**
-   * Once something is written, it stays about the page it was written for.
+   * Once text is entered, the note keeps the page it was started for.
    *
    * @param {number} page
    */

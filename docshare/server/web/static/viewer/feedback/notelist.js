@@ -1,16 +1,16 @@
-/** What has been written about the document: notes, and the reader's own annotations, page by page. */
+/** The feedback on the document, page by page: notes, and the reader's own annotations. */
 
 import { byId, icon, make } from "../dom.js";
 import { whenText } from "./dates.js";
 import { say, sayFailed } from "./words.js";
 
-const WHOLE = 0; // in the place of a page number
+const WHOLE = 0; // instead of a page number
 
 export class NoteList {
   /**
    * @param {import("./store.js").Store} store
    * @param {(page: number, rect?: import("./rect.js").Rect) => void} goTo
-   * @param {() => void} refocus  when what had the focus is gone
+   * @param {() => void} refocus  called when the focused element was removed
    */
   constructor(store, goTo, refocus) {
     this.store = store;

@@ -1,10 +1,10 @@
-/** The panel of notes: beside the pages, on phones a sheet at the lower edge. */
+/** The panel of notes: beside the pages, on phones a sheet at the bottom. */
 
 import { byId, icon, make, oncePerFrame } from "../dom.js";
 import { NoteForm } from "./noteform.js";
 import { NoteList } from "./notelist.js";
 
-const AWAY = 12; // CSS pixels between pages and what is beside them
+const AWAY = 12; // CSS pixels between pages and elements beside them
 
 export class Panel {
   /**
@@ -20,7 +20,7 @@ export class Panel {
     this.title = byId("notes-title");
     this.list = new NoteList(store, goTo, () => this.title.focus({ preventScroll: true }));
     this.form = store.allowed.notes && !store.allowed.owner ? new NoteForm(store) : null;
-    /** What is told about the notes of each page. @type {WeakMap<import("../page.js").PageView, number>} */
+    /** The number of notes shown at each page. @type {WeakMap<import("../page.js").PageView, number>} */
     this.counted = new WeakMap();
     this.listen();
   }
@@ -35,7 +35,7 @@ export class Panel {
     window.addEventListener("resize", oncePerFrame(() => this.makeRoom()));
   }
 
-  /** Move the pages out from under the panel, as far as they have room on their other side. */
+  /** Move the pages out from under the panel, as far as there is room on their other side. */
   makeRoom() {
     const view = this.sheets.shown[0];
     let aside = 0;
@@ -47,7 +47,7 @@ export class Panel {
     document.documentElement.style.setProperty("--aside", `${aside}px`);
   }
 
-  /** @param {number} [page]  whose notes are wanted first */
+  /** @param {number} [page]  whose notes are shown first */
   open(page) {
     this.aside.hidden = false;
     this.button.setAttribute("aria-expanded", "true");
@@ -84,7 +84,7 @@ export class Panel {
   }
 
   /**
-   * The sign at the edge of a page that there are notes about it.
+   * Show at the edge of a page how many notes refer to it.
    *
    * @param {import("../page.js").PageView} view
    */

@@ -1,10 +1,10 @@
 /** Plays recordings, one at a time. */
 
 export class Player {
-  /** @param {() => void} onChange  another one plays, or none, or one cannot be played */
+  /** @param {() => void} onChange  playback started, stopped or failed */
   constructor(onChange) {
     this.onChange = onChange;
-    /** Address of what was played last. */
+    /** URL of the last recording played. */
     this.url = "";
     this.audio = new Audio();
     /** @type {Set<string>} */
@@ -14,12 +14,12 @@ export class Player {
   }
 
   /**
-   * Whether this one plays now.
+   * Whether this recording is playing.
    *
    * @param {string} url
    */
   plays(url) {
-    // One that cannot be played is not paused either.
+    // A recording that failed to play is not paused either.
     return this.url === url && !this.broken.has(url) && !this.audio.paused && !this.audio.ended;
   }
 
@@ -33,7 +33,7 @@ export class Player {
     try {
       await this.audio.play();
     } catch (error) {
-      if (error.name !== "AbortError") this.failed(); // that one only says that somebody paused it
+      if (error.name !== "AbortError") this.failed(); // AbortError only means that playback was paused
     }
   }
 

@@ -1,4 +1,4 @@
-/** "I have received this": a form under the toolbar, and after that the quiet word that it was confirmed. */
+/** "I have received this": a form under the toolbar, replaced by a short confirmation after it was sent. */
 
 import { byId, make, setIcon } from "../dom.js";
 import { Card } from "./card.js";

@@ -1,11 +1,11 @@
-/** Areas of a page: fractions of its width and height, from the top left, so that zooming leaves them alone. */
+/** Areas of a page: fractions of its width and height, from the top left, so that zooming does not change them. */
 
 /**
  * @typedef {{x: number, y: number, width: number, height: number}} Rect
  * @typedef {{x: number, y: number}} Point  fractions of the page
  */
 
-const LEAST = 0.01; // the server refuses areas that are much smaller
+const LEAST = 0.01; // the server rejects areas that are much smaller
 const DIGITS = 10_000;
 const OFFERED = { width: 0.3, height: 0.12 };
 
@@ -15,7 +15,7 @@ const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
 /**
  * @param {Element} page
  * @param {{clientX: number, clientY: number}} event
- * @returns {Point} on the page, or the nearest on its edge
+ * @returns {Point} on the page, or the nearest point on its edge
  */
 export function pointOn(page, event) {
   const box = page.getBoundingClientRect();
@@ -40,9 +40,9 @@ export function between(a, b) {
 }
 
 /**
- * An area of a handy size.
+ * An area of the default size.
  *
- * @param {Point} point  its middle
+ * @param {Point} point  its center
  */
 export function around({ x, y }) {
   return within({ x: x - OFFERED.width / 2, y: y - OFFERED.height / 2, ...OFFERED });
@@ -50,7 +50,7 @@ export function around({ x, y }) {
 
 /**
  * @param {Rect} rect
- * @returns {Rect} the same, neither too small nor outside the page
+ * @returns {Rect} the same, enlarged to the minimum size and moved inside the page
  */
 export function within(rect) {
   const width = round(clamp(rect.width, LEAST, 1));

@@ -1,4 +1,4 @@
-/** One way for all forms to send: they say that they are saving, or why they could not, and keep what was typed. */
+/** Submission of all feedback forms: show that it is saving, or why it failed, and keep the entered text. */
 
 import { waysOut } from "./words.js";
 
@@ -6,9 +6,9 @@ import { waysOut } from "./words.js";
  * Listen to the submission of a form that has a submit button and an element with the role "alert".
  *
  * @param {HTMLFormElement} form
- * @param {() => string} check  says what is missing; empty if nothing is
+ * @param {() => string} check  returns what is missing; empty if nothing is
  * @param {() => Promise<void>} send  rejects with a Refusal
- * @returns {() => void} forgets what the form said last
+ * @returns {() => void} clears the last message of the form
  */
 export function sendBy(form, check, send) {
   const button = /** @type {HTMLButtonElement} */ (form.querySelector("[type=submit]"));

@@ -1,4 +1,4 @@
-/** The pages on the screen, each with a layer for what is laid over it. Pages come and go; state lives elsewhere. */
+/** The pages on the screen, each with a layer for elements above it. Page elements are temporary. */
 
 import { make } from "../dom.js";
 
@@ -36,14 +36,14 @@ export class Sheets {
 
   /**
    * @param {Element} element
-   * @returns {PageView | undefined} the page it is part of
+   * @returns {PageView | undefined} the page that contains it
    */
   at(element) {
     return this.shown.find((view) => view.element.contains(element));
   }
 
   /**
-   * The place of one kind of thing in the layer of a page, with `children` in it and nothing else.
+   * Return the container `name` in the layer of a page, with `children` as its only content.
    *
    * @param {PageView} view
    * @param {string} name

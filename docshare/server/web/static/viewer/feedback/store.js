@@ -1,12 +1,12 @@
-/** What readers have left on this document, as far as this reader may see it. Every change is told to the listeners. */
+/** The feedback on this document that this reader may see. Listeners are called after every change. */
 
 import { Refusal, ask } from "./ask.js";
 
 /** @typedef {import("./rect.js").Rect} Rect */
 /**
  * @typedef {{uuid: string, author: string, body: string, page?: number, public: boolean, mine: boolean,
- *   createdAt: string, identity?: string}} Note  without a page it is about the whole document; `identity`, of who
- *   left it, is for the owner alone
+ *   createdAt: string, identity?: string}} Note  without a page it refers to the whole document; `identity`, the
+ *   name of its author, is for the owner only
  * @typedef {{uuid: string, page: number, rect: Rect, note: string, createdAt: string}} Annotation
  * @typedef {{name: string, confirmedAt: string}} Receipt
  */
@@ -20,11 +20,11 @@ export class Store {
     this.notes = [];
     /** @type {Annotation[]} */
     this.annotations = [];
-    /** Marks as the server knows them; null where one was taken back. @type {Map<number, string | null>} */
+    /** Marks as stored by the server; null for a removed one. @type {Map<number, string | null>} */
     this.marks = new Map();
     /** @type {Receipt | null} */
     this.receipt = null;
-    /** What the reader calls themselves. */
+    /** The name that the reader entered. */
     this.name = "";
     /** @type {"loading" | "loaded" | "failed"} */
     this.state = "loading";
@@ -41,7 +41,7 @@ export class Store {
     for (const listener of this.listeners) listener();
   }
 
-  /** Never rejects; `state` says how it went. */
+  /** Load all feedback. Never rejects; `state` has the result. */
   async load() {
     this.state = "loading";
     this.changed();
@@ -54,7 +54,7 @@ export class Store {
     this.changed();
   }
 
-  /** What the reader has left since the server was asked stays. */
+  /** Keep feedback that the reader has left since the request was sent. */
   take({ name, notes, marks, annotations, receipt }) {
     this.name ||= name ?? "";
     this.notes = merged(notes, this.notes);
@@ -109,7 +109,7 @@ export class Store {
   }
 
   /**
-   * What somebody else's window has removed already is removed.
+   * Delete something. It is no error if another window has deleted it already.
    *
    * @param {string} path
    */

@@ -1,4 +1,4 @@
-/** Tells the owner that a reader has followed a hotspot. Whether it arrives changes nothing for the reader. */
+/** Reports that the reader followed a hotspot. The reader does not notice if the request fails. */
 
 /**
  * @param {import("../facts.js").Facts} facts

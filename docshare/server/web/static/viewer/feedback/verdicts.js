@@ -21,12 +21,12 @@ export class Verdicts {
     this.store = store;
     this.sheets = sheets;
     this.page = 1;
-    /** What the reader wants and the server has not confirmed. @type {Map<number, string | null>} */
+    /** Marks that the server has not confirmed yet. @type {Map<number, string | null>} */
     this.wanted = new Map();
-    /** What the server refused since the reader last heard of it. @type {Map<number, string | null>} */
+    /** Rejected marks that the reader has not been notified of. @type {Map<number, string | null>} */
     this.lost = new Map();
     this.sending = false;
-    /** The server took no more at once, and what is wanted may take a while. */
+    /** Whether the rate limit was exceeded, so that saving may take a while. */
     this.resting = false;
     store.onChange(() => this.showAll());
     if (store.allowed.owner) return;
@@ -87,7 +87,7 @@ export class Verdicts {
     this.send();
   }
 
-  /** One after the other, so that the last one wins at the server too. */
+  /** Save one after the other, so that the last mark is also the last one at the server. */
   async send() {
     if (this.sending) return;
     this.sending = true;
@@ -108,7 +108,7 @@ export class Verdicts {
   }
 
   /**
-   * Nothing is lost by marking fast: what the server does not take now waits until it does.
+   * Retry later when the rate limit is exceeded, so that no mark is lost.
    *
    * @param {number} seconds
    */

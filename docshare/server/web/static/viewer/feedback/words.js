@@ -1,4 +1,4 @@
-/** Short words to the reader: a line above everything, read out by screen readers, sometimes with a way to try again. */
+/** Short messages to the reader: a line above everything, announced by screen readers, some with a retry button. */
 
 import { byId, make } from "../dom.js";
 import { readFacts } from "../facts.js";
@@ -9,7 +9,7 @@ let timer = 0;
 /** @type {() => void} */
 let retry = () => {};
 
-/** Once, before anything is said. */
+/** Create the element before the first message. */
 export function listenToWords() {
   byId("feedback-again").addEventListener("click", () => {
     quiet();
@@ -18,7 +18,7 @@ export function listenToWords() {
 }
 
 /**
- * For those who do not see what has changed.
+ * Announce a change to screen readers.
  *
  * @param {string} words
  */
@@ -27,7 +27,7 @@ export function tell(words) {
 }
 
 /**
- * It went well; this goes away by itself.
+ * Show a success message, which disappears by itself.
  *
  * @param {string} words
  */
@@ -37,9 +37,9 @@ export function say(words) {
 }
 
 /**
- * It failed; this stays until it is answered or something else is said.
+ * Show an error message, which stays until it is dismissed or replaced.
  *
- * @param {string} words  what failed; the refusal says why
+ * @param {string} words  what failed; the refusal explains why
  * @param {import("./ask.js").Refusal} refusal
  * @param {() => void} again
  */
@@ -50,7 +50,7 @@ export function sayFailed(words, refusal, again) {
 }
 
 /**
- * What a reader can do about a refusal elsewhere, to stand behind its words.
+ * Return the actions that a reader can take after a refusal, to append to its message.
  *
  * @param {import("./ask.js").Refusal} refusal
  * @returns {(Node | string)[]}

@@ -1,10 +1,10 @@
-/** Where the pages of a spread lie: in the middle of the window, or from its top on if they are larger. */
+/** The position of a spread: in the center of the window, or from its top if it is larger. */
 
 /**
  * @typedef {object} Frame  CSS pixels
  * @property {number} width  of the window, without a scroll bar
  * @property {number} height
- * @property {number} head  what the toolbar takes of it
+ * @property {number} head  height of the toolbar
  * @property {number} above  space over the pages
  * @property {number} below
  * @property {number} gutter

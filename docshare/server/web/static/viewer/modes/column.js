@@ -1,6 +1,6 @@
 /**
- * Where each page of a column is. Places are kept from the top of the whole document; browsers cannot scroll a column
- * beyond some ten million pixels, so of a longer one only a stretch is laid out, and it moves along with the reader.
+ * The position of each page of a column. Positions are measured from the top of the whole document. Browsers cannot
+ * scroll beyond some ten million pixels, so only a section of a longer column is laid out, which moves with the reader.
  */
 
 /** @typedef {{above: number, below: number, gap: number, gutter: number}} Space  CSS pixels */
@@ -52,7 +52,7 @@ export class Column {
     return Math.round(Math.min(Math.max(0, base), this.whole - this.extent));
   }
 
-  /** Lay out the stretch around the place `top` (from the top of the whole document). */
+  /** Lay out the section around the position `top` (from the top of the whole document). */
   centre(top) {
     if (top < this.base + this.extent / 4 || top > this.base + (this.extent * 3) / 4) {
       this.base = this.clamp(top - this.extent / 2);
@@ -60,11 +60,11 @@ export class Column {
   }
 
   /**
-   * Move the stretch when the reader nears one of its ends.
+   * Move the section when the reader approaches one of its ends.
    *
    * @param {number} y  of the window on the stage
    * @param {number} height  of the window
-   * @returns {number} by how much everything on the stage moved down
+   * @returns {number} by how much all elements of the stage moved down
    */
   recentre(y, height) {
     const near = 10 * height;
@@ -113,7 +113,7 @@ export class Column {
     return low;
   }
 
-  /** The page of which most can be seen between `top` and `bottom` of the stage. */
+  /** The page with the largest visible part between `top` and `bottom` of the stage. */
   foremost(top, bottom) {
     let best = this.at(top);
     let most = -Infinity;

@@ -1,17 +1,17 @@
-/** Turning by finger or pointer. Whatever else a pointer does (links, selections, scrolling, drawing) is left alone. */
+/** Turning by finger or pointer, without affecting other uses of a pointer (links, selections, scrolling, drawing). */
 
 const BEGINS = 8; // CSS pixels
 const FLUNG = 0.35; // CSS pixels per ms
-const FAR = 0.22; // of the stretch that a whole turn takes
+const FAR = 0.22; // of the length of a whole turn
 
 /**
  * @typedef {object} Turning
  * @property {(event: PointerEvent) => boolean} mayBegin
- * @property {(sign: 1 | -1) => boolean} begin  the pointer went right or left; whether there is something to turn
- * @property {(pixels: number) => void} move  how far it has come in that direction
- * @property {(done: boolean) => void} end  whether far enough
- * @property {() => number} stretch  CSS pixels of a whole turn
- * @property {(event: MouseEvent) => void} click  without moving
+ * @property {(sign: 1 | -1) => boolean} begin  the pointer moved right or left; returns whether a page can be turned
+ * @property {(pixels: number) => void} move  the distance in that direction
+ * @property {(done: boolean) => void} end  whether the distance is enough for a turn
+ * @property {() => number} stretch  length of a whole turn, in CSS pixels
+ * @property {(event: MouseEvent) => void} click  the pointer did not move
  */
 
 /** @param {EventTarget} target */
@@ -42,7 +42,7 @@ class Drag {
     stage.addEventListener("pointercancel", () => this.giveUp());
     stage.addEventListener("click", (event) => this.click(event));
     stage.addEventListener("mousedown", (event) => {
-      if (this.held) event.preventDefault(); // else it would begin to select
+      if (this.held) event.preventDefault(); // otherwise it would start a selection
     });
   }
 
@@ -67,7 +67,7 @@ class Drag {
   }
 
   /**
-   * Sideways it turns; up and down is scrolling.
+   * Turn on horizontal movements; vertical ones scroll.
    *
    * @param {PointerEvent} event
    * @param {number} way

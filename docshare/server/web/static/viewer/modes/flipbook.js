@@ -1,14 +1,14 @@
-/** A book whose leaves turn around its spine, by key, click, wheel or finger, in either direction of reading. */
+/** A book whose leaves turn around its spine, by key, click, wheel or finger, in either reading direction. */
 
 import { Leaf, copyFace } from "./leaf.js";
 import { Paged } from "./paged.js";
 import { rustle } from "./rustle.js";
 
 export class Mode extends Paged {
-  /** On its way by itself. @type {Leaf | null} */
+  /** The leaf that is being animated. @type {Leaf | null} */
   leaf = null;
 
-  /** In the reader's hand. @type {Leaf | null} */
+  /** The leaf that the reader is dragging. @type {Leaf | null} */
   held = null;
 
   get rtl() {
@@ -16,7 +16,7 @@ export class Mode extends Paged {
   }
 
   pairs() {
-    // On a phone held upright two pages side by side are too small to read, whatever the owner chose.
+    // On a phone in portrait orientation two pages are too small to read, whatever the owner chose.
     const { layout } = this.settings.flip;
     return layout === "double" ? this.wide : layout === "adaptive" && this.pairsFit();
   }
@@ -48,7 +48,7 @@ export class Mode extends Paged {
   }
 
   /**
-   * How the book looks, opened at a spread that is mounted.
+   * The faces of the book when it is opened at a mounted spread.
    *
    * @param {number} spread
    * @returns {import("./leaf.js").Opening}
@@ -69,7 +69,7 @@ export class Mode extends Paged {
   }
 
   /**
-   * The free edge of the leaf goes with the finger.
+   * The free edge of the leaf follows the finger.
    *
    * @param {number} pixels
    */

@@ -1,10 +1,10 @@
-/** Turning by hand: keys, wheel, fingers and pointers, as far as they have nothing else to do on a page. */
+/** Manual page turning: keys, wheel, fingers and pointers, if the event has no other effect on the page. */
 
 import { isBusy, isText, listenToDrags } from "./drag.js";
 import { listenToWheel, scrolls } from "./wheel.js";
 
-const SIDE = 0.14; // of a page, where a click turns it
-const SIDE_TOUCHED = 0.2; // of the window
+const SIDE = 0.14; // part of a page, at its edge, where a click turns it
+const SIDE_TOUCHED = 0.2; // of the window, for touch
 
 export class Hands {
   /** @param {import("./paged.js").Paged} mode */
@@ -26,10 +26,10 @@ export class Hands {
     });
   }
 
-  /** Keys that scroll until there is nothing more to scroll, and then turn. `false` leaves a key to the browser. */
+  /** Keys that scroll up to the end of the page, and then turn. `false` leaves a key to the browser. */
   keys() {
     const page = (direction) => (event) => this.keyed(event, direction);
-    // An arrow that has scrolled up to here would turn unexpectedly.
+    // An arrow key that has just scrolled to the end would turn unexpectedly.
     const arrow = (direction) => (event) => (this.mode.isTaller ? false : this.keyed(event, direction));
     return {
       PageDown: page(1),
@@ -66,7 +66,7 @@ export class Hands {
   }
 
   /**
-   * Whether a pointer is at the left (-1) or the right side (1), where pages are turned.
+   * Whether a pointer is at the left (-1) or the right edge (1), where pages are turned.
    *
    * @param {PointerEvent} event
    * @returns {-1 | 0 | 1}

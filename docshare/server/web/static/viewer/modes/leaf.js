@@ -1,6 +1,6 @@
 /**
- * One leaf of a book on its way from one side to the other. It is a picture: copies of the pages move while the pages
- * themselves, unseen, are already in their new place, with their text, links and focus.
+ * One leaf of a book during its turn. Only copies of the pages are animated; the pages themselves are already in their
+ * new position, invisible, with their text, links and focus.
  */
 
 import { make } from "../dom.js";
@@ -22,7 +22,7 @@ export function copyFace(view, place) {
   for (const part of element.querySelectorAll("[id]")) part.removeAttribute("id");
   element.classList.remove("is-aside");
   const image = element.querySelector(".page-image");
-  // The very file that is on the screen is there at once; a choice among several would be made anew.
+  // The image file on the screen is available immediately; a srcset would be evaluated again.
   image.removeAttribute("srcset");
   if (view.image.currentSrc && view.image.complete) image.src = view.image.currentSrc;
   else image.remove();
@@ -34,7 +34,7 @@ export class Leaf {
    * @param {HTMLElement} stage
    * @param {Opening} from
    * @param {Opening} to
-   * @param {boolean} leftwards  the leaf goes from the right to the left
+   * @param {boolean} leftwards  the leaf turns from right to left
    */
   constructor(stage, from, to, leftwards) {
     this.stage = stage;
@@ -60,7 +60,7 @@ export class Leaf {
   }
 
   /**
-   * A page that lies still.
+   * A page that does not move.
    *
    * @param {Face | null} face
    * @param {string} side  of the spine
@@ -71,11 +71,11 @@ export class Leaf {
   }
 
   /**
-   * One side of the leaf; plain paper where no page is.
+   * One side of the leaf; blank paper if there is no page.
    *
    * @param {Face | null} face
-   * @param {Face} paper  whose size it has then
-   * @param {string} side  where it lies before (front) or after (back) it turns
+   * @param {Face} paper  provides the size of blank paper
+   * @param {string} side  its side before (front) or after (back) the turn
    */
   side(face, paper, side) {
     const element = make("div", { class: `face is-${side}` }, face ? face.element : make("div", { class: "page is-ready" }));
@@ -109,14 +109,14 @@ export class Leaf {
     shade(this.back, 1 - done);
     shade(this.bared, Math.min(1, lift + 0.2) * (1 - past));
     shade(this.lying, lift * past);
-    // Where no page follows, the back of the paper fades out over the empty side, and so does the page that had none.
+    // Blank paper fades out at the back of the leaf, and fades in at its front.
     for (const side of [this.front, this.back]) {
       if (side.classList.contains("is-plain")) side.style.opacity = String(side === this.back ? 1 - past : Math.min(1, 2 * done));
     }
   }
 
   /**
-   * Go on by itself, to the end or back.
+   * Animate the rest of the turn, to the end or back.
    *
    * @param {number} end  0 or 1
    * @param {number} duration  ms of a whole turn
@@ -124,7 +124,7 @@ export class Leaf {
   run(end, duration) {
     const begin = this.done;
     const rest = Math.max(1, duration * Math.abs(end - begin));
-    // A leaf that a finger has let go is moving already.
+    // A leaf released by a finger is already moving.
     const ease = begin === 0 ? (t) => t * t * (3 - 2 * t) : (t) => 1 - (1 - t) ** 2;
     let began = 0;
     const step = (now) => {

@@ -1,4 +1,4 @@
-/** The magazine: spreads that fill the window, without anything around them. The toolbar comes when it is wanted. */
+/** The magazine: spreads that fill the window, without anything around them. The toolbar appears on input. */
 
 import { Paged } from "./paged.js";
 import { letRetreat } from "./retreat.js";
@@ -9,7 +9,7 @@ export class Mode extends Paged {
   /** @type {Animation[]} */
   fading = [];
 
-  /** The pages that were shown before. @type {import("../page.js").PageView[]} */
+  /** The previously shown pages. @type {import("../page.js").PageView[]} */
   passing = [];
 
   /** @param {ConstructorParameters<typeof Paged>} parts */

@@ -1,4 +1,4 @@
-/** Turns pages by itself, until the reader does anything or the last page is reached. Its button goes on, or stops it. */
+/** Turns pages automatically, until any input or the last page. A button pauses and resumes it. */
 
 import { byId, icon, make, setIcon } from "../dom.js";
 
@@ -7,7 +7,7 @@ const INPUTS = ["pointerdown", "keydown", "wheel", "touchstart"];
 export class Pace {
   /**
    * @param {import("./paged.js").Paged} mode
-   * @param {number} interval  ms that a page stays
+   * @param {number} interval  ms per page
    */
   constructor(mode, interval) {
     this.mode = mode;
@@ -53,7 +53,7 @@ export class Pace {
   }
 
   next() {
-    // Nobody has read a page that has not come.
+    // A page that has not loaded cannot be read.
     const here = this.mode.views.get(this.mode.page);
     if (here.element.classList.contains("is-ready")) this.mode.turn(1);
     if (this.atEnd) this.run(false);

@@ -1,7 +1,7 @@
 /**
- * What the modes that turn pages share: one page or a spread at a time, in the middle of the window. A spread that is
- * zoomed beyond the window is scrolled by the window itself, so that keys, touch and find work as everywhere. The pages
- * before and after exist too, unseen and unreachable, so that they are there when they are turned to.
+ * Base of the modes that turn pages: one page or a spread at a time, in the center of the window. A spread that is
+ * zoomed beyond the window is scrolled by the window itself, so that keys, touch and find work as usual. The pages
+ * before and after are created too, hidden and not focusable, so that they are ready when they are turned to.
  */
 
 import { make, oncePerFrame } from "../dom.js";
@@ -12,9 +12,9 @@ import { Shelf } from "./shelf.js";
 import { Sides } from "./sides.js";
 import { Spreads } from "./spreads.js";
 
-const QUICK = 150; // ms between two turns: nobody wants to see them turn
-const NARROWEST_PAIR = 600; // CSS pixels of a window
-const WORTH_A_PAIR = 2 / 3; // of the size that a page has alone
+const QUICK = 150; // ms between two turns: faster ones are not animated
+const NARROWEST_PAIR = 600; // CSS pixels: the minimum width of a window for two pages
+const WORTH_A_PAIR = 2 / 3; // minimum scale of a page in a spread, relative to a single page
 
 export const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
 
@@ -46,7 +46,7 @@ export class Paged {
     this.layOut();
     this.update();
     this.listen();
-    // Until something was seen there is nothing to turn from: an address may lead to another page at once.
+    // Before the first display no turn is animated: a URL may open another page directly.
     requestAnimationFrame(() => {
       this.begun = true;
     });
@@ -63,36 +63,36 @@ export class Paged {
     return this.hands.keys();
   }
 
-  // What each mode says for itself.
+  // Implemented by each mode.
 
-  /** Whether pages run from right to left. */
+  /** Whether pages are read from right to left. */
   get rtl() {
     return false;
   }
 
-  /** Whether two pages lie side by side in this window. */
+  /** Whether two pages are shown side by side in this window. */
   pairs() {
     return false;
   }
 
   /**
-   * The reader turns to another spread, and motion is welcome.
+   * Animate the turn to another spread, if motion is allowed.
    *
    * @param {number} _spread
-   * @returns {() => void} called when the new spread is in its place
+   * @returns {() => void} called when the new spread is in place
    */
   depart(_spread) {
     return () => {};
   }
 
-  /** End at once what still moves. */
+  /** Finish running animations immediately. */
   settle() {}
 
   /**
-   * A finger, or a pointer, begins to turn.
+   * Begin a turn by finger or pointer.
    *
    * @param {1 | -1} direction  of reading
-   * @returns {boolean} whether it may
+   * @returns {boolean} whether the turn is possible
    */
   dragBegins(direction) {
     this.dragging = direction;
@@ -102,14 +102,14 @@ export class Paged {
   /** @param {number} _pixels */
   dragMoves(_pixels) {}
 
-  /** @param {boolean} done  whether the finger came far enough */
+  /** @param {boolean} done  whether the distance is enough for a turn */
   dragEnds(done) {
     if (done) this.turn(this.dragging);
   }
 
-  // Where things are.
+  // Layout.
 
-  /** Two pages where the window is wide and each stays nearly as large as it would be alone. */
+  /** Whether to show two pages: the window is wide and each stays nearly as large as it would be alone. */
   pairsFit() {
     const { width, height } = this.frame;
     if (width < NARROWEST_PAIR || width <= height) return false;
@@ -118,12 +118,12 @@ export class Paged {
     return whole(size, this.roomFor(2)) >= alone * WORTH_A_PAIR;
   }
 
-  /** Whether the window takes two pages at all. */
+  /** Whether the window has room for two pages. */
   get wide() {
     return this.frame.width >= NARROWEST_PAIR;
   }
 
-  /** Whether the spread is larger than the window, which scrolls then. */
+  /** Whether the spread is larger than the window, which then scrolls. */
   get isWider() {
     return this.lay.width > this.frame.width;
   }
@@ -153,10 +153,10 @@ export class Paged {
     return { width: Math.floor((width - 2 * gutter) / pages), height: height - head - above - below };
   }
 
-  /** Place everything anew, after a change of page, zoom or window. */
+  /** Update all positions after a change of page, zoom or window. */
   layOut() {
     this.fitStage();
-    // The scroll bars that a larger stage brings make the window smaller, and those that go make it larger.
+    // Scroll bars that appear or disappear with the size of the stage change the size of the window.
     const { clientWidth, clientHeight } = document.documentElement;
     if (clientWidth !== this.frame.width || clientHeight !== this.frame.height) this.fitStage();
     this.arrange();
@@ -188,18 +188,18 @@ export class Paged {
     return { width: Math.max(1, Math.round(size.w * scale)), height: Math.max(1, Math.round(size.h * scale)) };
   }
 
-  /** The pages that are shown, ascending. */
+  /** The visible pages, ascending. */
   get shown() {
     return this.spreads.pages(this.spread);
   }
 
-  /** Which sides, left and right, lead nowhere. */
+  /** Whether there is nothing to turn to on the left and on the right. */
   ends() {
     const ends = [this.spread <= 0, this.spread >= this.spreads.last];
     return this.rtl ? ends.reverse() : ends;
   }
 
-  /** Mount what is shown and what is beside it, and forget the rest. */
+  /** Mount the visible pages and those beside them, and unmount the rest. */
   arrange() {
     this.source.focus = this.page;
     const spreads = [this.spread, this.spread + 1, this.spread - 1];
@@ -229,7 +229,7 @@ export class Paged {
     view.element.classList.toggle("is-right", pair && place.left >= spine);
   }
 
-  // Going about.
+  // Navigation.
 
   /** @param {1 | -1} direction  of reading */
   turn(direction) {
@@ -273,19 +273,19 @@ export class Paged {
     return quick || !this.moves ? () => {} : this.depart(spread);
   }
 
-  /** Whether anything may move; what is scrolled does not turn. */
+  /** Whether animations are allowed; a scrolled spread does not animate. */
   get moves() {
     return this.begun && !this.isWider && !this.isTaller && !calm.matches;
   }
 
-  /** Tell those who do not see it. */
+  /** Announce the page to screen readers. */
   tell() {
     const [first, last] = this.shown;
     this.teller.textContent = `${last ? `Pages ${first} and ${last}` : `Page ${first}`} of ${this.source.total}`;
   }
 
   /**
-   * Bring a page, or a place on it, into view. A place that can be seen already moves nothing.
+   * Scroll a page, or an area of it, into view. Nothing moves if the area is already visible.
    *
    * @param {number} page
    * @param {{x: number, y: number, w: number, h: number}} [rect]  fractions of the page
@@ -323,7 +323,7 @@ export class Paged {
     window.scrollTo({ left: x, top: y, behavior: "instant" });
   }
 
-  /** Tell where the reader is. */
+  /** Report the position of the reader. */
   update() {
     const percent = this.zoom.percentOf(this.source.sizes.of(this.page), this.room);
     const { page, shown } = this;
@@ -344,7 +344,7 @@ export class Paged {
   }
 
   /**
-   * Change the zoom so that the point of the document at (x, y) of the window stays there.
+   * Change the zoom and keep the point of the document at (x, y) of the window in place.
    *
    * @param {() => void} change
    * @param {number} [x]
@@ -374,7 +374,7 @@ export class Paged {
   }
 
   /**
-   * How much of each page in the window can be seen: of the page, or of the window if the page is larger.
+   * The visible fraction of each page in the window: of the page, or of the window if the page is larger.
    *
    * @returns {Map<number, number>} page to a number above 0 and up to 1
    */

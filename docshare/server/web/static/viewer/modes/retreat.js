@@ -1,4 +1,4 @@
-/** Lets the toolbar go away while nobody uses it. It stays in reach of keys and screen readers, and any input brings it back. */
+/** Hides the toolbar while nobody uses it. Keys and screen readers can still reach it; any input shows it again. */
 
 import { byId } from "../dom.js";
 
@@ -28,7 +28,7 @@ export function letRetreat() {
   window.addEventListener(
     "pointermove",
     (event) => {
-      // Browsers report a resting pointer anew when something moves under it.
+      // Browsers report a resting pointer again when something moves under it.
       if (event.movementX !== 0 || event.movementY !== 0) come();
     },
     { passive: true },

@@ -1,4 +1,4 @@
-/** The sound of a page that is turned, made and not recorded: a short breath of filtered noise. */
+/** The synthesized sound of a turning page: a short burst of filtered noise. */
 
 const LOUD = 0.16;
 
@@ -7,9 +7,9 @@ let audio = null;
 /** @type {AudioBuffer | null} */
 let noise = null;
 
-/** @param {number} seconds  that the page takes */
+/** @param {number} seconds  duration of the turn */
 export function rustle(seconds) {
-  // Before a reader has done anything, browsers let nothing be heard.
+  // Before the first input, browsers do not allow sound.
   if (!navigator.userActivation?.hasBeenActive) return;
   audio ??= new AudioContext();
   noise ??= makeNoise(audio);
@@ -30,7 +30,7 @@ function makeNoise(context) {
   const samples = buffer.getChannelData(0);
   let last = 0;
   for (let at = 0; at < samples.length; at += 1) {
-    // Paper crackles: some grains are louder than others.
+    // Paper crackles: some samples are louder than others.
     const grain = Math.random() < 0.004 ? 3 : 1;
     last = 0.4 * last + (Math.random() * 2 - 1) * grain * 0.6;
     samples[at] = last;

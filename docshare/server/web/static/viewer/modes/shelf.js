@@ -1,4 +1,4 @@
-/** The pages that exist as elements, in page order, for those who read by order: screen readers, selections, the tab key. */
+/** The mounted pages, in page order, which screen readers, selections and the tab key depend on. */
 
 import { PageView } from "../page.js";
 
@@ -14,7 +14,7 @@ export class Shelf {
     this.hooks = hooks;
     /** @type {Map<number, PageView>} */
     this.views = new Map();
-    /** The pages that the server made. @type {Map<number, HTMLElement>} */
+    /** The pages rendered by the server. @type {Map<number, HTMLElement>} */
     this.made = new Map();
     for (const element of stage.children) {
       if (element instanceof HTMLElement && element.dataset.page) this.made.set(Number(element.dataset.page), element);
@@ -23,7 +23,7 @@ export class Shelf {
 
   /**
    * @param {number} page
-   * @param {(view: PageView) => void} prepare  called once for each view that is made
+   * @param {(view: PageView) => void} prepare  called once for each new view
    */
   mount(page, prepare) {
     if (this.views.has(page)) return;
@@ -43,7 +43,7 @@ export class Shelf {
     view.drop();
   }
 
-  /** The server's placeholders that are not wanted now are made again when they are. */
+  /** Remove the server's placeholders that are not needed now; they are created again later. */
   clearMade() {
     for (const element of this.made.values()) element.remove();
     this.made.clear();

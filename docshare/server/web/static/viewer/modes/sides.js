@@ -1,11 +1,11 @@
-/** The arrows beside the pages. The toolbar has the same for keys and screen readers, so these are for pointers only. */
+/** The arrows beside the pages, for pointers only: the toolbar has the same buttons for keys and screen readers. */
 
 import { icon, make } from "../dom.js";
 
 const NARROWEST = 44; // CSS pixels
 
 export class Sides {
-  /** @param {(side: -1 | 1) => void} turn  to the left or to the right */
+  /** @param {(side: -1 | 1) => void} turn  called with left or right */
   constructor(turn) {
     this.elements = [this.make("previous", "side-left", () => turn(-1)), this.make("next", "side-right", () => turn(1))];
   }
@@ -17,7 +17,7 @@ export class Sides {
    */
   make(name, kind, turn) {
     const side = make("button", { class: `side ${kind}`, type: "button", tabindex: "-1", "aria-hidden": "true" }, icon(name));
-    side.addEventListener("mousedown", (event) => event.preventDefault()); // the focus stays where it is
+    side.addEventListener("mousedown", (event) => event.preventDefault()); // keep the focus
     side.addEventListener("click", turn);
     return side;
   }
@@ -25,7 +25,7 @@ export class Sides {
   /**
    * @param {import("./board.js").Lay} lay
    * @param {import("./board.js").Frame} frame
-   * @param {boolean[]} ends  which of the two lead nowhere
+   * @param {boolean[]} ends  whether there is nothing to turn to on each side
    */
   show(lay, frame, ends) {
     const rooms = [lay.left, frame.width - lay.right];

@@ -1,4 +1,4 @@
-/** Which pages lie side by side. Spreads are counted from 0. */
+/** Assigns pages to spreads. Spreads are counted from 0. */
 
 export class Spreads {
   /**
@@ -10,14 +10,14 @@ export class Spreads {
     this.double = double;
     this.rtl = rtl;
     this.step = double ? 2 : 1;
-    /** Places left empty before page 1. */
+    /** Number of empty positions before page 1. */
     this.skipped = double && coverAlone ? 1 : 0;
     this.last = this.of(total);
   }
 
   /**
    * @param {number} page
-   * @returns {number} the spread it is on
+   * @returns {number} the spread that contains it
    */
   of(page) {
     return Math.floor((page - 1 + this.skipped) / this.step);
@@ -25,7 +25,7 @@ export class Spreads {
 
   /**
    * @param {number} spread
-   * @returns {number[]} its pages, ascending; none where there is no such spread
+   * @returns {number[]} its pages, ascending; none if the spread does not exist
    */
   pages(spread) {
     return this.slots(spread)
@@ -35,7 +35,7 @@ export class Spreads {
 
   /**
    * @param {number} spread
-   * @returns {[number | null, number | null]} the pages to the left and to the right of the spine; of single pages the
+   * @returns {[number | null, number | null]} the pages to the left and to the right of the spine; for single pages the
    *     spine is the edge that they turn around
    */
   slots(spread) {

@@ -1,6 +1,6 @@
 /**
- * The standard mode: pages one below the other, scrolled by the window itself, so that keys, touch and the browser's own
- * scrolling work as everywhere. Only pages near the window exist as elements.
+ * The standard mode: pages in a column, scrolled by the window itself, so that keys, touch and the browser's own
+ * scrolling work as usual. Only pages near the window exist as elements.
  */
 
 import { oncePerFrame } from "../dom.js";
@@ -12,25 +12,25 @@ const MOUNT_ABOVE = 1; // window heights
 const MOUNT_BELOW = 2;
 const KEEP = 4;
 const MOST_MOUNTED = 80;
-const FLYING = 1.5; // window heights in one frame: nobody reads at that speed
+const FLYING = 1.5; // window heights per frame: too fast to read
 
 /**
  * @typedef {object} Position
- * @property {number} page  the one that the reader is on
- * @property {number} first  of the pages that lie side by side; the same page where none do
+ * @property {number} page  the current page of the reader
+ * @property {number} first  of the pages shown side by side; the same page if there is only one
  * @property {number} last
  * @property {number} total
- * @property {number} percent  how large the page is
+ * @property {number} percent  current zoom of the page
  */
 
 /** @typedef {import("../page.js").PageView} PageView */
 
 /**
  * @typedef {object} Hooks
- * @property {(position: Position) => void} onMove  the reader is somewhere else, or the zoom is another
- * @property {(view: PageView) => void} onText  the words of a page have come
- * @property {(page: number) => void} onFollow  a link leads to a page
- * @property {(view: PageView) => void} onPage  a page has come onto the screen; its `element` leaves it again by itself
+ * @property {(position: Position) => void} onMove  the position or the zoom has changed
+ * @property {(view: PageView) => void} onText  the text of a page was loaded
+ * @property {(page: number) => void} onFollow  a link to a page was followed
+ * @property {(view: PageView) => void} onPage  a page was mounted; its `element` is removed with it
  */
 
 export class Mode {
@@ -76,7 +76,7 @@ export class Mode {
     };
   }
 
-  /** Place everything anew, after a change of zoom or window. */
+  /** Update all positions after a change of zoom or window. */
   layOut() {
     this.column.lay((size) => this.zoom.scale(size, this.room), this.space, this.clientWidth);
     this.column.centre(this.column.top(this.page));
@@ -119,7 +119,7 @@ export class Mode {
   }
 
   /**
-   * Change the zoom so that the point of the document at (x, y) of the window stays there.
+   * Change the zoom and keep the point of the document at (x, y) of the window in place.
    *
    * @param {() => void} change
    * @param {number} [x]
@@ -134,7 +134,7 @@ export class Mode {
   }
 
   /**
-   * Remember the point of the document at (x, y) of the window; the result puts it back.
+   * Remember the point of the document at (x, y) of the window; the returned function restores it.
    *
    * @returns {(x: number, y: number) => void}
    */
@@ -143,7 +143,7 @@ export class Mode {
     const was = this.column.place(page);
     const fractionX = (window.scrollX + x - was.left) / was.width;
     const fractionY = Math.min(1, (window.scrollY + y - was.top) / was.height);
-    // Above the first line of a page lies space that does not grow with it.
+    // The space above the first line of a page does not grow with the zoom.
     const over = Math.min(0, fractionY * was.height);
     return (newX, newY) => {
       const now = this.column.place(page);
@@ -154,14 +154,14 @@ export class Mode {
     };
   }
 
-  /** Scroll without it counting as flying. */
+  /** Scroll without triggering the check for fast scrolling. */
   jump(x, y) {
     window.scrollTo({ left: x, top: y, behavior: "instant" });
     this.lastY = window.scrollY;
   }
 
   /**
-   * Bring a page, or a place on it, into view. A place that can be seen already moves nothing.
+   * Scroll a page, or an area of it, into view. Nothing moves if the area is already visible.
    *
    * @param {number} page
    * @param {{x: number, y: number, w: number, h: number}} [rect]  fractions of the page
@@ -174,7 +174,7 @@ export class Mode {
   }
 
   /**
-   * Make sure that a page is within the stretch that is laid out.
+   * Ensure that a page is within the section that is laid out.
    *
    * @param {number} page
    * @returns {import("../page.js").Place}
@@ -221,7 +221,7 @@ export class Mode {
     this.goTo(this.page + direction);
   }
 
-  /** Keys of its own: none, scrolling is left to the browser. */
+  /** Keys of this mode: none, scrolling is left to the browser. */
   keys() {
     return {};
   }
@@ -232,7 +232,7 @@ export class Mode {
     this.update();
   }
 
-  /** Build what is near the window, forget what is far, and tell where the reader is. */
+  /** Mount the pages near the window, unmount distant ones, and report the position of the reader. */
   update() {
     const top = window.scrollY;
     const height = window.innerHeight;
@@ -250,7 +250,7 @@ export class Mode {
   }
 
   /**
-   * The page that the reader is on. Short last pages never fill the window, so its end counts as the last page.
+   * The current page. A short last page never fills the window, so the end of the document counts as the last page.
    *
    * @param {number} top
    * @param {number} height  of the window
@@ -261,7 +261,7 @@ export class Mode {
   }
 
   /**
-   * A page out of the window stays while it is close, has the focus, or is part of a selection.
+   * Whether a page outside the window stays mounted: it is close, has the focus, or is part of a selection.
    *
    * @param {PageView} view
    */
@@ -281,7 +281,7 @@ export class Mode {
   }
 
   /**
-   * How much of each page in the window can be seen: of the page, or of the window if the page is larger.
+   * The visible fraction of each page in the window: of the page, or of the window if the page is larger.
    *
    * @returns {Map<number, number>} page to a number above 0 and up to 1
    */

@@ -1,20 +1,20 @@
-/** One page at a time, moved sideways like cards, by finger or by itself. */
+/** One page at a time, moved sideways like cards, by finger or animated. */
 
 import { Paged, calm } from "./paged.js";
 import { Pace } from "./pace.js";
 
 const SLIDE = 280; // ms
 const EASE = "cubic-bezier(0.22, 0.8, 0.3, 1)";
-const RESISTANCE = 0.2; // where no page follows
+const RESISTANCE = 0.2; // if there is no following page
 
 export class Mode extends Paged {
   /** @type {Animation[]} */
   sliding = [];
 
-  /** Pages on their way out of the window, or into it. @type {import("../page.js").PageView[]} */
+  /** Pages that are entering or leaving the window. @type {import("../page.js").PageView[]} */
   passing = [];
 
-  /** CSS pixels that a finger has moved the page. */
+  /** Distance in CSS pixels that a finger has moved the page. */
   offset = 0;
 
   /** @param {ConstructorParameters<typeof Paged>} parts */
@@ -46,7 +46,7 @@ export class Mode extends Paged {
 
   /**
    * @param {import("../page.js").PageView | undefined} view
-   * @param {number} from  CSS pixels to the right of its place
+   * @param {number} from  CSS pixels to the right of its position
    * @param {number} to
    */
   slide(view, from, to) {

@@ -1,20 +1,20 @@
-/** Turning by wheel or touchpad: one page for one push, and none for what is left of a push that scrolled. */
+/** Turning by wheel or touchpad: one page for each push, and none for the rest of a push that scrolled. */
 
 const PUSH = 40; // CSS pixels
-const SILENCE = 180; // ms that part two pushes
-const NOTCH = 100; // CSS pixels; a wheel that clicks may turn on without a pause
+const SILENCE = 180; // ms that separate two pushes
+const NOTCH = 100; // CSS pixels; a wheel with notches may continue without a pause
 const BETWEEN = 600; // ms
 
 /**
  * @param {(direction: 1 | -1, sideways: boolean) => void} turn  down and right are 1
  */
 export function listenToWheel(turn) {
-  // In a frame the wheel belongs to the site around it.
+  // In a frame, the wheel scrolls the surrounding site.
   if (window.parent !== window) return;
   document.documentElement.classList.add("turns-by-wheel");
   let sum = 0;
   let heardAt = -Infinity;
-  let spentAt = -Infinity; // when this push scrolled or turned; without a push, long ago
+  let spentAt = -Infinity; // when this push scrolled or turned a page
   window.addEventListener(
     "wheel",
     (event) => {
@@ -40,7 +40,7 @@ export function listenToWheel(turn) {
 }
 
 /**
- * Whether the window can still scroll that way.
+ * Whether the window can still scroll in that direction.
  *
  * @param {boolean} sideways
  * @param {number} delta

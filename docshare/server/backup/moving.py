@@ -1,0 +1,138 @@
+"""Move an instance to another database or into a folder of its own, while none of its servers runs.
+
+Documents come first, one by one, so that a second try continues where the first one ended; rows come last, all or none.
+The source is only read.
+"""
+
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from docshare.server.backup import durable, reading
+from docshare.server.backup.manifest import DATABASE, VAULT_KEY
+from docshare.server.backup.reading import BlobRow
+from docshare.server.config import Config
+from docshare.server.runtime import open_blobs, open_store, random_token
+from docshare.server.store import copying
+from docshare.server.store.blobs import BlobStore, FolderStore
+from docshare.server.store.database import Store
+from docshare.server.store.instance import create_directories
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class MoveResult:
+    """``rows`` by table; ``documents`` and ``size`` in bytes of what was copied or was there; ``damaged``: the keys of
+    stored contents that are missing or that differ from their SHA-256."""
+
+    rows: dict[str, int]
+    documents: int
+    size: int
+    damaged: tuple[str, ...]
+
+
+def export_database(config: Config, path: Path) -> dict[str, int]:
+    """Copy the database of ``config`` to a new SQLite file that only its owner may read; return the number of rows by
+    table. Servers may write to the database meanwhile: the copy shows one moment. Raises as ``move_to_folder``."""
+    for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
+        path.with_name(name).unlink(missing_ok=True)
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
+    with closing(open_store(config)) as source, closing(Store(path)) as target:
+        rows = copying.copy_database(source, target)
+        target.engine.execute_sql("PRAGMA journal_mode = DELETE")  # so that the copy is a single file
+    return rows
+
+
+def move_to_database(config: Config, target: Callable[[], Store], progress: Progress) -> MoveResult:
+    """Copy all rows of the instance of ``config`` into the empty database that ``target`` opens. Raises
+    NotCopyableError, and peewee's errors if a database fails."""
+    with closing(open_store(config)) as source:
+        total = sum(copying.count_rows(source).values())
+        with closing(target()) as opened:
+            rows = copying.copy_database(source, opened, _add_up(progress, total))
+    return MoveResult(rows, 0, 0, ())
+
+
+def move_to_folder(config: Config, folder: Path, progress: Progress) -> MoveResult:
+    """Copy the instance of ``config`` into ``folder``, which then needs no other engine.
+
+    Raises NotCopyableError, OSError, and peewee's errors if a database fails.
+    """
+    create_directories(folder)
+    target = FolderStore(folder / "blobs", folder / "tmp", lambda: random_token(32))
+    partial = folder / f"{DATABASE}.part"
+    rows = export_database(config, partial)
+    with reading.open_database(partial, still=True) as database:
+        blobs = list(reading.list_rows(database))
+    damaged = _copy_blobs(open_blobs(config), target, blobs, progress)
+    key = folder / VAULT_KEY
+    key.unlink(missing_ok=True)
+    if config.vault_path.exists():  # it is made with the first secret
+        shutil.copyfile(config.vault_path, key)
+        key.chmod(0o600)
+    durable.sync_tree(folder)
+    partial.replace(folder / DATABASE)  # from now on it is an instance
+    durable.sync_directory(folder)
+    return MoveResult(rows, len(blobs), sum(row.size for row in blobs), damaged)
+
+
+def move_to_storage(config: Config, target: BlobStore, progress: Progress) -> MoveResult:
+    """Copy all documents of the instance of ``config`` into ``target``. Raises NotCopyableError, OSError,
+    StorageUnreachableError, and peewee's errors if the database fails."""
+    with TemporaryDirectory(prefix="move-", dir=config.data_dir) as folder:
+        path = config.database_path
+        if config.database_url is not None:
+            path = Path(folder) / DATABASE
+            export_database(config, path)
+        with reading.open_database(path) as database:
+            blobs, instance = list(reading.list_rows(database)), reading.instance_id(database)
+    if target.claim(instance) != instance:
+        raise copying.NotCopyableError("the target has the documents of another instance")
+    damaged = _copy_blobs(open_blobs(config), target, blobs, progress)
+    return MoveResult({}, len(blobs), sum(row.size for row in blobs), damaged)
+
+
+def _copy_blobs(source: BlobStore, target: BlobStore, rows: list[BlobRow], progress: Progress) -> tuple[str, ...]:
+    """Copy the bytes of ``rows``; return the keys of those that are missing or damaged."""
+    report = _add_up(progress, sum(row.size for row in rows))
+    return tuple(row.blob for row in rows if not _copy_blob(source, target, row, report))
+
+
+def _copy_blob(source: BlobStore, target: BlobStore, row: BlobRow, report: Callable[[int], None]) -> bool:
+    """Copy the bytes of ``row`` unless an earlier try did; return whether they are intact."""
+    if _is_intact(target, row):
+        report(row.size)
+        return True
+    try:
+        target.put(row.blob, _report_each(source.read_blocks(row.blob), report))
+    except FileNotFoundError:
+        return False
+    return _is_intact(target, row)
+
+
+def _report_each(blocks: Iterable[bytes], report: Callable[[int], None]) -> Iterator[bytes]:
+    for block in blocks:
+        yield block
+        report(len(block))
+
+
+def _is_intact(store: BlobStore, row: BlobRow) -> bool:
+    if store.find_size(row.blob) != row.size:
+        return False
+    return row.sha256 is None or durable.hash_blocks(store.read_blocks(row.blob))[0] == row.sha256
+
+
+def _add_up(progress: Progress, total: int) -> Callable[[int], None]:
+    done = 0
+
+    def report(count: int) -> None:
+        nonlocal done
+        done += count
+        progress(min(done, total), total)
+
+    return report

@@ -1,0 +1,73 @@
+"""Delete the bytes of what was deleted, and of nothing else.
+
+A transaction that deletes the row of a blob adds the blob to ``tables.removals``, and ``delete_now`` follows it. If the
+store does not answer then, or a backup is being made, the job ``delete_remembered`` deletes the blob later.
+"""
+
+from collections.abc import Sequence
+
+from docshare.server.http import faults
+from docshare.server.runtime import Runtime
+from docshare.server.store.blobs import ORPHAN_AGE_MS, REMOVAL_JOB
+from docshare.server.store.lock import is_locked
+from docshare.server.store.tables import contents, removals
+
+_BATCH = 500
+
+
+def delete_now(rt: Runtime, blobs: Sequence[str]) -> None:
+    """Delete ``blobs``, which were added to the removals, as far as that is possible now. Raises nothing."""
+    if not blobs or is_locked(rt.blobs.backup_lock):
+        return
+    try:
+        with rt.db.try_lock(("job", REMOVAL_JOB)) as is_mine:
+            if is_mine:
+                _delete(rt, blobs)
+    except Exception as error:  # noqa: BLE001 - the rows are deleted already, and the job tries again
+        faults.log_error(error, "deleted bytes could not be destroyed yet")
+
+
+def delete_remembered(rt: Runtime) -> int:
+    """Delete the bytes that could not be deleted with their rows; return how many. Nothing during a backup.
+
+    Raises OSError and StorageUnreachableError; the rest is due again.
+    """
+    if is_locked(rt.blobs.backup_lock):
+        return 0
+    due = removals.list_blobs(rt.db, _BATCH)
+    if due:
+        _delete(rt, due)
+    return len(due)
+
+
+def delete_orphans(rt: Runtime) -> int:
+    """Delete what crashes left behind in a store that several instances use: bytes without a row, older than a day;
+    return how many. In a store of its own, an instance does that when it starts."""
+    if not rt.blobs.is_shared or is_locked(rt.blobs.backup_lock):
+        return 0
+    before = rt.clock() - ORPHAN_AGE_MS
+    count = rt.blobs.delete_old_partials(before)
+    for blobs in rt.blobs.list_old(before):
+        known = contents.list_stored(rt.db, blobs)
+        for blob in blobs:
+            if blob not in known:
+                rt.blobs.delete(blob)
+                count += 1
+    return count
+
+
+def delete_foreign_copies(rt: Runtime) -> int:
+    """Delete the local copies of bytes that another instance has deleted; return how many."""
+    return rt.blobs.delete_copies(lambda blobs: contents.list_stored(rt.db, blobs))
+
+
+def _delete(rt: Runtime, blobs: Sequence[str]) -> None:
+    deleted = []
+    try:
+        for blob in blobs:
+            rt.blobs.delete(blob)
+            deleted.append(blob)
+    finally:
+        if deleted:
+            with rt.db.write("removals"):
+                removals.delete(rt.db, deleted)

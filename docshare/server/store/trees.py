@@ -1,0 +1,93 @@
+"""Remove folders that a hostile document may have filled."""
+
+import errno
+import os
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+_DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_MAX_DEPTH = 32  # of directories that cannot be moved, one in another
+_OTHER_MOUNT = (errno.EBUSY, errno.EXDEV)  # what is mounted in a directory belongs to somebody else
+
+
+def remove_tree(path: Path) -> bool:
+    """Remove ``path``, a directory with all that is in it; returns whether it is gone. Raises nothing.
+
+    A hostile document may have made it: directories nested too deep for any path or recursion, or without rights. All
+    is removed that can be, whatever else cannot.
+    """
+    try:
+        if path.is_symlink() or not path.is_dir():
+            path.unlink(missing_ok=True)
+            return True
+        with suppress(OSError):
+            path.chmod(0o700)
+        top = os.open(path, _DIRECTORY_FLAGS)
+        try:
+            _empty(top)
+        finally:
+            os.close(top)
+        path.rmdir()
+    except OSError:
+        return False
+    return True
+
+
+def _empty(top: int, depth: int = 0) -> None:
+    """Remove what can be removed in the directory ``top``."""
+    stuck: set[str] = set()
+    while names := set(os.listdir(top)) - stuck:
+        for name in names:
+            try:
+                _flatten(top, name, depth)
+            except OSError:
+                stuck.add(name)
+
+
+def _flatten(top: int, name: str, depth: int) -> None:
+    """Remove ``name`` in the directory ``top``; directories in it move up into ``top``, to be removed next. Raises
+    OSError if something in it stays."""
+    if not _unlock_if_directory(top, name):
+        os.unlink(name, dir_fd=top)
+        return
+    directory = os.open(name, _DIRECTORY_FLAGS, dir_fd=top)
+    try:
+        for inner in os.listdir(directory):
+            with suppress(OSError):  # the directory itself cannot be removed then
+                _take_out(directory, inner, top, depth)
+    finally:
+        os.close(directory)
+    os.rmdir(name, dir_fd=top)
+
+
+def _take_out(directory: int, inner: str, top: int, depth: int) -> None:
+    """Remove the file ``inner`` from ``directory``, or move the directory up into ``top``. Raises OSError."""
+    if not _unlock_if_directory(directory, inner):
+        os.unlink(inner, dir_fd=directory)
+        return
+    try:
+        os.rename(inner, os.urandom(16).hex(), src_dir_fd=directory, dst_dir_fd=top)
+    except OSError as error:
+        if error.errno in _OTHER_MOUNT or depth >= _MAX_DEPTH:
+            raise
+        _remove_in_place(directory, inner, depth + 1)
+
+
+def _remove_in_place(place: int, name: str, depth: int) -> None:
+    """Remove the directory ``name``, which cannot be moved: a disk that is full may have no room for its new name."""
+    directory = os.open(name, _DIRECTORY_FLAGS, dir_fd=place)
+    try:
+        _empty(directory, depth)
+    finally:
+        os.close(directory)
+    os.rmdir(name, dir_fd=place)
+
+
+def _unlock_if_directory(place: int, name: str) -> bool:
+    """Whether ``name`` in ``place`` is a directory; then it may be listed and moved afterwards, if that is allowed."""
+    if not stat.S_ISDIR(os.lstat(name, dir_fd=place).st_mode):
+        return False
+    with suppress(OSError):
+        os.chmod(name, 0o700, dir_fd=place)
+    return True

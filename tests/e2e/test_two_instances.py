@@ -1,0 +1,153 @@
+"""Two instances behind nginx with TLS act as one."""
+
+import json
+import re
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import requests
+
+from docshare.server.store.postgresql import PostgresqlStore
+from tests.support.cluster import Cluster, run_cluster
+from tests.support.pdfs import simple_pdf
+from tests.support.polling import wait_until
+from tests.support.postgresql import drop_store, make_store
+from tests.support.reader import DESKTOP
+from tests.support.receivers import open_receiver
+from tests.support.redis import run_redis
+from tests.support.server_process import run_docshare
+
+READERS = 100
+_FACTS = re.compile(r'<script type="application/json" id="facts">(.*?)</script>', re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def database() -> Iterator[PostgresqlStore]:
+    store = make_store("two instances")
+    yield store
+    store.close()
+    drop_store("two instances")
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory, database: PostgresqlStore) -> Iterator[Cluster]:
+    shared = tmp_path_factory.mktemp("documents")
+    with (
+        run_redis() as redis,
+        run_cluster(
+            tmp_path_factory.mktemp("cluster"), 2, str(database.engine.pool.conninfo),
+            REDIS_URL=redis.url, STORAGE_URL=shared.as_uri(), RATE_LIMIT="100000", ADDRESS_LIMIT="100000",
+            WEBHOOK_ALLOW="127.0.0.0/8",
+        ) as cluster,
+    ):  # fmt: skip
+        yield cluster
+
+
+def upload(cluster: Cluster, pages: int = 3) -> dict[str, Any]:
+    with cluster.open_session() as http:
+        files = {"file": ("report.pdf", simple_pdf(pages=pages))}
+        sent = http.post(f"{cluster.url}/api/v1/files", headers=cluster.headers, files=files, timeout=60)
+        assert sent.status_code == 200, sent.text
+        return dict(sent.json())
+
+
+def ask(cluster: Cluster, number: int, method: str, path: str, **more: Any) -> requests.Response:
+    """Send a request with the owner's key to one instance, past nginx."""
+    url = f"{cluster.instances[number].url}{path}"
+    return requests.request(method, url, headers=cluster.headers, timeout=60, **more)
+
+
+def test_a_session_that_two_instances_serve_is_one_session(cluster: Cluster, database: PostgresqlStore) -> None:
+    """The page comes from one instance, images and beacons from both in turns."""
+    made = upload(cluster)
+    with cluster.open_session() as http:
+        http.headers["User-Agent"] = DESKTOP
+        page = http.get(f"{cluster.url}/{made['shortId']}", timeout=60)
+        found = _FACTS.search(page.text)
+        assert found is not None
+        facts = json.loads(found[1])
+    forwarded = {"User-Agent": DESKTOP, "X-Forwarded-For": "198.51.100.7", "Host": cluster.url.partition("//")[2]}
+    for number in range(1, 4):
+        server = cluster.instances[number % 2].url
+        image = requests.get(f"{server}/{made['shortId']}/pages/{number}-800.jpg?v=1", headers=forwarded, timeout=60)
+        assert (image.status_code, image.headers["Content-Type"]) == (200, "image/jpeg")
+    for seq in range(6):
+        server = cluster.instances[seq % 2].url
+        beacon = {
+            "token": facts["token"], "part": 0, "seq": seq, "ageMs": (seq + 1) * 2000, "visible": seq < 5,
+            "visibleMs": 2000, "input": True, "turns": 1, "backTurns": 0,
+            "pages": [{"page": seq % 3 + 1, "ms": 2000, "views": 1, "back": 0}],
+        }  # fmt: skip
+        sent = requests.post(f"{server}{facts['beaconUrl']}", json=beacon, headers=forwarded, timeout=60)
+        assert sent.status_code in (200, 204), sent.text
+    rows = database.fetch_all(
+        "SELECT s.time_ms, (SELECT count(*) FROM beacons b WHERE b.session_id = s.id) FROM view_sessions s "
+        "JOIN files f ON f.id = s.file_id WHERE f.uuid = ?",
+        (made["uuid"],),
+    )
+    assert [count for _, count in rows] == [6]
+
+
+def test_of_100_readers_at_once_through_both_one_gets_in_where_the_limit_is_one(cluster: Cluster) -> None:
+    made = upload(cluster, pages=1)
+    api = f"/api/v1/files/{made['uuid']}"
+    assert ask(cluster, 0, "PUT", f"{api}/settings", json={"viewLimit": 1}).status_code == 200
+    barrier, answers = threading.Barrier(READERS), list[tuple[int, int]]()
+
+    def read() -> None:
+        with cluster.open_session() as browser:
+            browser.get(f"{cluster.url}/{made['shortId']}", timeout=120)
+            barrier.wait(120)
+            entered = browser.post(f"{cluster.url}/{made['shortId']}/enter", allow_redirects=False, timeout=120)
+            page = browser.get(f"{cluster.url}/{made['shortId']}/text/1.json?v=1", timeout=120)
+            answers.append((entered.status_code, page.status_code))
+
+    threads = [threading.Thread(target=read) for _ in range(READERS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(180)
+    assert sorted(answers) == [(303, 200)] + [(410, 410)] * (READERS - 1)
+    assert [ask(cluster, number, "GET", api).json()["viewsConsumed"] for number in range(2)] == [1, 1]
+
+
+def test_a_webhook_that_one_deletes_is_silent_on_the_other(cluster: Cluster) -> None:
+    made = upload(cluster)
+    with open_receiver() as receiver:
+        events = ["content.replaced"]
+        first = ask(cluster, 0, "POST", "/api/v1/webhooks", json={"url": f"{receiver.url}/first", "events": events})
+        assert first.status_code == 201, first.text
+        _replace(cluster, 1, made)
+        wait_until(lambda: len(receiver.requests) == 1)
+        gone = ask(cluster, 0, "DELETE", f"/api/v1/webhooks/{first.json()['webhook']['uuid']}")
+        assert gone.status_code == 204
+        second = ask(cluster, 1, "POST", "/api/v1/webhooks", json={"url": f"{receiver.url}/second", "events": events})
+        assert second.status_code == 201, second.text
+        _replace(cluster, 1, made)
+        wait_until(lambda: len(receiver.requests) == 2)
+        _replace(cluster, 0, made)
+        wait_until(lambda: len(receiver.requests) == 3)
+        ids = [hit.headers["webhook-id"] for hit in receiver.requests]
+        assert len(set(ids)) == 3
+
+
+def _replace(cluster: Cluster, number: int, made: dict[str, Any]) -> None:
+    files = {"file": ("second.pdf", simple_pdf(pages=2))}
+    done = ask(cluster, number, "POST", f"/api/v1/files/{made['uuid']}/content", files=files)
+    assert done.status_code == 200, done.text
+
+
+def test_a_key_that_one_revokes_is_dead_on_the_other_with_the_next_request(cluster: Cluster) -> None:
+    first = cluster.instances[0]
+    made = run_docshare("admin", "key", "create", "owner@example.com", "--json", env=first.env)
+    assert made.returncode == 0, made.stderr
+    key = json.loads(made.stdout)
+    headers = {"Authorization": f"Bearer {key['key']}"}
+    for instance in cluster.instances:
+        assert requests.get(f"{instance.url}/api/v1/user", headers=headers, timeout=30).status_code == 200
+    revoked = run_docshare("admin", "key", "revoke", key["uuid"], "--yes", env=first.env)
+    assert revoked.returncode == 0, revoked.stderr
+    for instance in reversed(cluster.instances):
+        assert requests.get(f"{instance.url}/api/v1/user", headers=headers, timeout=30).status_code == 401
