@@ -10,6 +10,7 @@ from pathlib import Path
 
 from docshare.cli.framework.exits import MEANINGS
 from docshare.cli.terminal.text import format_size
+from docshare.cli.topics.names import SAMPLES as SAMPLES
 from docshare.cli.topics.names import TOPICS as TOPICS
 
 _WIDTH = 78
@@ -20,6 +21,11 @@ def load(topic: str) -> str:
     text = (Path(__file__).parent / f"{topic}.txt").read_text(encoding="utf-8")
     lines = (_TABLES[line[1:]]() if line.startswith("@") else [line] for line in text.splitlines())
     return "\n".join(line for group in lines for line in group) + "\n"
+
+
+def load_sample(name: str) -> str:
+    """Return the text of a file to copy."""
+    return (Path(__file__).parent / "samples" / name).read_text(encoding="utf-8")
 
 
 def read_summary(topic: str) -> str:

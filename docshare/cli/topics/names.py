@@ -4,8 +4,10 @@ TOPICS = (
     "apply",
     "backup",
     "ci",
+    "cluster",
     "contributing",
     "cursors",
+    "docker",
     "documents",
     "environment",
     "exit-codes",
@@ -24,3 +26,6 @@ TOPICS = (
     "systemd",
     "webhooks",
 )
+
+SAMPLES = {"cluster": ("docshare@.service", "nginx.conf"), "docker": ("Containerfile", "compose.yaml")}
+"""The files that ``docshare help TOPIC --file NAME`` prints, in the folder ``samples``."""

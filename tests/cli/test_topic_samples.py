@@ -1,0 +1,116 @@
+"""The files that ``docshare help TOPIC --file NAME`` prints: each is checked by the program that reads it."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from docshare.cli import topics
+from docshare.contract.plans import MB, PLAN_LIMITS
+from docshare.server.config import OPTIONS
+from tests.support.import_source import make_certificate
+from tests.support.shell import Shell
+
+_KNOWN = {f"DOCSHARE_{key.upper()}" for key in OPTIONS} | {"DOCSHARE_HOST", "DOCSHARE_PORT"}
+
+
+@pytest.mark.parametrize("name", [name for names in topics.SAMPLES.values() for name in names])
+def test_every_variable_of_a_file_is_one(name: str) -> None:
+    assert set(re.findall("DOCSHARE_[A-Z_]+[A-Z]", topics.load_sample(name))) <= _KNOWN
+
+
+@pytest.mark.parametrize(("topic", "names"), topics.SAMPLES.items())
+def test_a_topic_names_its_files_and_help_prints_them_unchanged(
+    shell: Shell, topic: str, names: tuple[str, ...]
+) -> None:
+    for name in names:
+        assert f"docshare help {topic} --file {name}" in topics.load(topic)
+        assert shell("help", topic, "--file", name).out == topics.load_sample(name)
+
+
+def test_every_file_belongs_to_one_topic() -> None:
+    folder = Path(topics.__file__).parent / "samples"
+    assert sorted(path.name for path in folder.iterdir()) == sorted(sum(topics.SAMPLES.values(), ()))
+
+
+@pytest.mark.parametrize("line", [["docker", "--file", "none"], ["--file", "nginx.conf"], ["ci", "--file", "x"]])
+def test_a_file_that_does_not_exist_is_an_error_with_the_names(shell: Shell, line: list[str]) -> None:
+    ended = shell("help", *line)
+    assert ended.code == 2
+    assert "Containerfile" in ended.err or "cluster, docker" in ended.err
+
+
+def test_systemd_accepts_the_unit_as_an_instance(tmp_path: Path) -> None:
+    analyze = shutil.which("systemd-analyze")
+    if analyze is None:
+        pytest.skip("this system has no systemd")
+    text = topics.load_sample("docshare@.service").replace("/opt/docshare/%i/bin/docshare", sys.executable)
+    unit = tmp_path / "docshare@8801.service"
+    unit.write_text(text)
+    done = subprocess.run([analyze, "verify", str(unit)], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, [line for line in done.stderr.splitlines() if "docshare@" in line]) == (0, [])
+
+
+def test_the_unit_confines_an_instance_as_that_of_a_single_server_does() -> None:
+    single = {line.strip() for line in topics.load("systemd").splitlines() if re.match(r"    [A-Z]\w+=", line)}
+    template = {line for line in topics.load_sample("docshare@.service").splitlines() if re.match(r"[A-Z]\w+=", line)}
+    assert {line.partition("=")[0] for line in single ^ template} == {
+        "Description", "ExecStart", "EnvironmentFile", "StateDirectory",
+    }  # fmt: skip
+
+
+def test_nginx_accepts_its_file(tmp_path: Path) -> None:
+    nginx = shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/sbin")
+    assert nginx is not None, "nginx is not installed"
+    text = topics.load_sample("nginx.conf")
+    certificate = make_certificate(tmp_path, "docs.example.com")
+    text = re.sub(r"ssl_certificate .*;", f"ssl_certificate {certificate};", text)
+    text = re.sub(r"ssl_certificate_key .*;", f"ssl_certificate_key {certificate.parent}/key.pem;", text)
+    (tmp_path / "site.conf").write_text(text)
+    whole = tmp_path / "nginx.conf"
+    whole.write_text(
+        f"pid {tmp_path}/pid; error_log {tmp_path}/log; events {{}} http {{ access_log off; "
+        f"client_body_temp_path {tmp_path}/a; proxy_temp_path {tmp_path}/b; fastcgi_temp_path {tmp_path}/c; "
+        f"uwsgi_temp_path {tmp_path}/d; scgi_temp_path {tmp_path}/e; include {tmp_path}/site.conf; }}"
+    )
+    done = subprocess.run([nginx, "-t", "-c", str(whole)], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert "[warn]" not in done.stderr
+
+
+def test_nginx_takes_the_largest_upload_and_hides_the_metrics() -> None:
+    text = topics.load_sample("nginx.conf")
+    size = re.search(r"client_max_body_size (\d+)m;", text)
+    assert size is not None
+    assert int(size[1]) * MB > max(plan.stored_bytes for plan in PLAN_LIMITS.values())
+    assert "proxy_set_header X-Forwarded-For $remote_addr;" in text
+    assert re.search(r"location = /metrics \{\s+return 404;", text)
+
+
+def test_the_compose_file_has_what_the_server_needs() -> None:
+    found = yaml.safe_load(topics.load_sample("compose.yaml"))
+    services = found["services"]
+    assert set(services) == {"server", "postgres", "objects", "redis"}
+    assert set(services["server"]["depends_on"]) == set(services) - {"server"}
+    mounted = {volume.partition(":")[0] for service in services.values() for volume in service.get("volumes", [])}
+    assert mounted == set(found["volumes"])
+    assert services["server"]["ports"] == ["127.0.0.1:8787:8787"]
+    assert not [name for name, service in services.items() if name != "server" and "ports" in service]
+    settings = services["server"]["environment"]
+    gateway = found["networks"]["default"]["ipam"]["config"][0]["gateway"]
+    assert settings["DOCSHARE_TRUSTED_PROXIES"] == f"{gateway}/32"
+    assert set(found["secrets"]) == set(services["server"]["secrets"])
+
+
+def test_the_image_runs_as_an_ordinary_user_and_takes_its_settings_from_variables() -> None:
+    lines = topics.load_sample("Containerfile").splitlines()
+    words = [line.partition(" ")[0] for line in lines if re.match("[A-Z]+ ", line)]
+    assert words[0] == "FROM"
+    assert set(words) <= {"FROM", "RUN", "COPY", "USER", "VOLUME", "ENV", "EXPOSE", "HEALTHCHECK", "CMD"}
+    assert words.index("USER") < words.index("CMD")
+    assert "USER docshare" in lines
+    assert "ENV DOCSHARE_HOST=0.0.0.0 DOCSHARE_PORT=8787 DOCSHARE_DATA_DIR=/data" in lines
