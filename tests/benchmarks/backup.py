@@ -26,7 +26,7 @@ import requests
 from docshare.contract.wire import format_instant
 from docshare.server.backup import reading
 from docshare.server.runtime import random_token
-from docshare.server.store.blobs import BlobStore
+from docshare.server.store.blobs import FolderStore
 from docshare.server.store.database import Store
 from docshare.server.store.migrations import migrate
 from tests.benchmarks.comparison import SMALLEST, compare_in_turns, read_amount
@@ -195,7 +195,7 @@ def measure_speed(folder: Path) -> bool:
     """A backup of much content against ``tar``, ``sha256sum`` and ``sync`` of the same directory."""
     data = folder / "much" / "data"
     data.mkdir(parents=True)
-    db, blobs = Store(data / "docshare.db"), BlobStore(data / "blobs", data / "tmp", lambda: random_token(32))
+    db, blobs = Store(data / "docshare.db"), FolderStore(data / "blobs", data / "tmp", lambda: random_token(32))
     migrate(db)
     with db.write():
         db.execute("INSERT INTO accounts (uuid, email, name, plan, created_at) VALUES ('u', 'p@example.com', '', 2, 0)")

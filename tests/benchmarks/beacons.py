@@ -21,7 +21,7 @@ from docshare.server.rules.reading import parse_beacon_request, serialize_beacon
 from docshare.server.runtime import Runtime
 from docshare.server.services.links import links
 from docshare.server.services.readership import viewing
-from docshare.server.store.blobs import BlobStore
+from docshare.server.store.blobs import FolderStore
 from docshare.server.store.database import Store
 from docshare.server.store.migrations import migrate
 from tests.benchmarks.comparison import SMALLEST, compare_in_turns
@@ -55,7 +55,7 @@ def make_runtime(folder: Path, clock: FakeClock) -> Runtime:
         random_uuid=outside.random_uuid,
         random_bytes=outside.random_bytes,
         db=Store(folder / "docshare.db"),
-        blobs=BlobStore(folder, folder, lambda: outside.random_token(32)),
+        blobs=FolderStore(folder, folder, lambda: outside.random_token(32)),
         engine=missing,
         pages=missing,
         converter=missing,

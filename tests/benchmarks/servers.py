@@ -7,7 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -20,13 +20,14 @@ from docshare.server.api.early_verdict import make_judge
 from docshare.server.api.problems import build_error_refusal
 from docshare.server.app import create_app
 from docshare.server.config import Config
-from docshare.server.http.listener import make_server
+from docshare.server.http.listener import bind_sockets, make_server
 from docshare.server.http.verdicts import Acceptance, Refusal
 from docshare.server.services.accounts import accounts
 from docshare.server.store.instance import open_instance
 
 CONNECTIONS = 16
 THREADS = 8
+_CLOSE = re.compile(rb"\r\nconnection: *close\r\n", re.IGNORECASE)
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 
 
@@ -39,8 +40,7 @@ def serve_product(folder: Path, pipe: Connection) -> None:
         key = accounts.initialize_instance(rt, Plan.PRO).api_key
         server = make_server(
             create_app(rt),
-            "127.0.0.1",
-            0,
+            bind_sockets("127.0.0.1", 0),
             judge=make_judge(rt),
             parts=rt.blobs.create_partial,
             draw_error=lambda status, path, detail: build_error_refusal(rt, status, path, detail),
@@ -55,8 +55,7 @@ def serve_app(app: Flask, pipe: Connection) -> None:
     logging.getLogger("waitress").setLevel(logging.ERROR)  # as the product does
     server = make_server(
         app,
-        "127.0.0.1",
-        0,
+        bind_sockets("127.0.0.1", 0),
         judge=lambda head: Acceptance(1024),
         parts=lambda: (_ for _ in ()).throw(AssertionError),
         draw_error=lambda status, path, detail: Refusal(status),
@@ -89,33 +88,57 @@ def start_process(serve: Callable[[Path, Connection], None], folder: Path) -> It
         process.join(20)
 
 
-def measure_rate(port: int, request: bytes, seconds: float) -> float:
-    """Answers a second over ``CONNECTIONS`` connections; every answer must be a 200."""
+def measure_rate(port: int, request: bytes | Callable[[int], bytes], seconds: float) -> float:
+    """Answers a second over ``CONNECTIONS`` connections; every answer must be a 200 or 204.
+
+    ``request``: what each connection sends over and over, or a function that builds the next request of a connection
+    from its number.
+    """
+    build = request if callable(request) else lambda _: request
     selector = selectors.DefaultSelector()
-    with ExitStack() as stack:
-        for _ in range(CONNECTIONS):
-            sock = stack.enter_context(socket.create_connection(("127.0.0.1", port)))
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            sock.sendall(request)
-            selector.register(sock, selectors.EVENT_READ, bytearray())
-        answered = 0
-        begun = time.perf_counter()
-        while (now := time.perf_counter()) - begun < seconds:
-            for event, _ in selector.select(1):
-                sock, held = event.fileobj, event.data
-                assert isinstance(sock, socket.socket)
-                held += sock.recv(1 << 20)
-                if _is_complete(held):
-                    answered += 1
-                    held.clear()
-                    sock.sendall(request)
-        return answered / (now - begun)
+    open_sockets: set[socket.socket] = set()
+
+    def connect(number: int) -> None:
+        sock = socket.create_connection(("127.0.0.1", port))
+        open_sockets.add(sock)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        sock.sendall(build(number))
+        selector.register(sock, selectors.EVENT_READ, (number, bytearray()))
+
+    def close(sock: socket.socket) -> None:
+        selector.unregister(sock)
+        open_sockets.discard(sock)
+        sock.close()
+
+    for number in range(CONNECTIONS):
+        connect(number)
+    answered = 0
+    begun = time.perf_counter()
+    while (now := time.perf_counter()) - begun < seconds:
+        for event, _ in selector.select(1):
+            sock, (number, held) = event.fileobj, event.data
+            assert isinstance(sock, socket.socket)
+            held += sock.recv(1 << 20)
+            if not _is_complete(held):
+                continue
+            answered += 1
+            if _CLOSE.search(held):  # as after an answer without a body
+                close(sock)
+                connect(number)
+            else:
+                held.clear()
+                sock.sendall(build(number))
+    for sock in list(open_sockets):
+        close(sock)
+    return answered / (now - begun)
 
 
 def _is_complete(held: bytearray) -> bool:
     end = held.find(b"\r\n\r\n")
     if end < 0:
         return False
+    if held.startswith(b"HTTP/1.1 204"):
+        return True
     assert held.startswith(b"HTTP/1.1 200"), held[:200]
     length = _LENGTH.search(held)
     assert length is not None

@@ -21,9 +21,9 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from docshare.server.http.listener import Server, make_server
+from docshare.server.http.listener import Server, bind_sockets, make_server
 from docshare.server.http.verdicts import Acceptance, Refusal, RequestHead
-from docshare.server.store.blobs import BlobStore
+from docshare.server.store.blobs import FolderStore
 from tests.benchmarks.comparison import check_bound, compare_in_turns, read_amount
 
 GB = 1024**3
@@ -38,7 +38,7 @@ AFTER = f"\r\n--{BOUNDARY}--\r\n".encode()
 
 def serve_product(folder: Path, pipe: Connection) -> None:
     """The listener with an application that keeps the blob, tells its hash and frees the disk again."""
-    blobs = BlobStore(folder / "blobs", folder / "tmp", lambda: os.urandom(16).hex())
+    blobs = FolderStore(folder / "blobs", folder / "tmp", lambda: os.urandom(16).hex())
 
     def app(environ: dict[str, Any], start_response: Any) -> list[bytes]:
         body = b"pong"
@@ -56,7 +56,7 @@ def serve_product(folder: Path, pipe: Connection) -> None:
         return Refusal(status, body=detail.encode())
 
     server: Server = make_server(
-        app, "127.0.0.1", 0, judge=judge, parts=blobs.create_partial, draw_error=draw_error, threads=8
+        app, bind_sockets("127.0.0.1", 0), judge=judge, parts=blobs.create_partial, draw_error=draw_error, threads=8
     )
     pipe.send(server.port)
     server.run()

@@ -29,7 +29,7 @@ from docshare.server.http.multipart import FormError, FormParser
 from docshare.server.pdf.engine import PdfEngine
 from docshare.server.rules import webhook_url
 from docshare.server.rules.names import MAX_BYTES, clean_name
-from docshare.server.store.blobs import BlobStore
+from docshare.server.store.blobs import FolderStore
 from tests.contract.settings_table import DEFAULT_LOOKS
 
 _NOBODY = webhook_url.AllowedHosts(frozenset(), ())
@@ -78,9 +78,9 @@ def _make_folder() -> Path:
 
 
 @cache
-def _make_blobs() -> BlobStore:
+def _make_blobs() -> FolderStore:
     folder, numbers = _make_folder(), itertools.count()
-    return BlobStore(folder / "blobs", folder / "tmp", lambda: f"part{next(numbers):016d}")
+    return FolderStore(folder / "blobs", folder / "tmp", lambda: f"part{next(numbers):016d}")
 
 
 def multipart_name(data: bytes) -> None:
