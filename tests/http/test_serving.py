@@ -195,6 +195,21 @@ def test_stopping_lets_an_upload_that_has_begun_arrive(listener: ListenerHarness
     assert len(listener.list_stored()) == 1
 
 
+def test_stopping_answers_the_first_request_of_a_new_connection(listener: ListenerHarness) -> None:
+    """While worker processes are exchanged, the one that stops may have accepted a connection a moment before."""
+    with RawConnection(listener.port) as wire, RawConnection(listener.port) as silent:
+        assert wait_until(lambda: len(listener.server.limiter) == 2)
+        listener.server.stop(20)
+        assert wait_until(lambda: is_refused(listener.port))
+        wire.send(build_request("GET", "/late"))
+        answer = wire.read_answer()
+        assert answer.facts["path"] == "/late"
+        assert answer.headers["connection"] == "close"
+        assert silent.read_to_end() == b""
+    listener.thread.join(10)
+    assert not listener.thread.is_alive()
+
+
 def test_stopping_gives_up_on_what_takes_too_long(listener: ListenerHarness) -> None:
     with RawConnection(listener.port) as wire, RawConnection(listener.port) as sender:
         wire.send(build_request("GET", "/slow"))

@@ -170,11 +170,6 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         super().__init__(server, sock, addr, adj, map=map)
         server.limiter.add(self)
 
-    @property
-    def is_busy(self) -> bool:
-        """Return whether a request is being received, runs, or is still being answered."""
-        return self.current_phase() not in (Phase.IDLE, Phase.WAITING)
-
     def current_phase(self) -> Phase:
         """Return the current phase of this connection."""
         if self._is_lingering:

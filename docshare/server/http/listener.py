@@ -40,6 +40,7 @@ _MAX_ACCEPT_FAILURES = 4
 _EXHAUSTED_ERRNOS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 _CHECK_INTERVAL_SECONDS = 0.5
 _LOG_INTERVAL_SECONDS = 60.0
+_FIRST_REQUEST_SECONDS = 1.0  # that a stop waits for the request of a connection without one
 
 
 class Listener(TcpWSGIServer):  # type: ignore[misc]  # waitress has no types
@@ -230,9 +231,13 @@ class Server:
     def _finish(self, until: float) -> None:
         for listener in self._listeners:
             listener.stop_accepting()
-        while time.monotonic() < until:
+        self._run_once(0)  # requests that have arrived meanwhile are answered
+        # The first request of a connection that was accepted in the last moment is probably on its way.
+        wait_until = time.monotonic() + _FIRST_REQUEST_SECONDS
+        while (now := time.monotonic()) < until:
             for channel in self._list_channels():
-                if not channel.is_busy:
+                phase = channel.current_phase()
+                if phase is Phase.IDLE or (phase is Phase.WAITING and now >= wait_until):
                     channel.handle_close()
             if not self._list_channels():
                 return
