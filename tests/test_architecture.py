@@ -233,6 +233,13 @@ def test_the_server_reads_the_clock_and_draws_lots_in_one_place() -> None:
         }, f"{name} reads the clock"
 
 
+def test_no_queue_that_signals_can_block_is_read_with_a_time_limit() -> None:
+    """A timed ``get`` of ``queue.SimpleQueue`` waits forever if a signal interrupts it after its time."""
+    for name, path in list_modules():
+        text = path.read_text(encoding="utf-8")
+        assert "SimpleQueue" not in text or ".get(timeout" not in text, name
+
+
 @pytest.mark.parametrize("pattern", ["docshare/**/*.py", "docshare/**/*.js", "docshare/**/*.css", "tests/**/*.py"])
 def test_no_file_is_longer_than_the_limit(pattern: str) -> None:
     long = {

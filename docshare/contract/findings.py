@@ -47,7 +47,7 @@ def run_check(seconds: float, check: Callable[[], DiagnosticFinding], fix: str =
 
     Parameters: ``seconds`` the time limit; ``fix`` the fix to report if the check exceeds it.
     """
-    found: queue.SimpleQueue[DiagnosticFinding] = queue.SimpleQueue()
+    found: queue.Queue[DiagnosticFinding] = queue.Queue()
 
     def work() -> None:
         try:

@@ -14,7 +14,6 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
-from queue import Empty, SimpleQueue
 
 from docshare.server.logs import LOGGER
 from docshare.server.serve import STOP_SECONDS
@@ -127,8 +126,8 @@ class Supervisor:
     def __init__(self, order: WorkerOrder, count: int, env: Mapping[str, str]) -> None:
         self._order, self._count, self._env = order, count, env
         self._workers: list[ServerProcess] = []
-        self._requests: SimpleQueue[bool] = SimpleQueue()  # its ``put`` is reentrant, so signal handlers may call it
-        self._is_stopping = False
+        self._is_exchange_requested = False  # no lock or queue: a signal handler writes it
+        self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._loop, name="supervisor", daemon=True)
 
     def start(self) -> None:
@@ -145,11 +144,11 @@ class Supervisor:
 
     def request_exchange(self) -> None:
         """Restart all processes, one after the other; may be called from a signal handler."""
-        self._requests.put(True)
+        self._is_exchange_requested = True
 
     def stop(self) -> None:
         """Let every process finish its requests and end."""
-        self._is_stopping = True
+        self._stopping.set()
         if self._thread.is_alive():
             self._thread.join()
         for worker in self._workers:
@@ -162,13 +161,12 @@ class Supervisor:
         return ServerProcess(replace(self._order, number=number), self._env, early_ends)
 
     def _loop(self) -> None:
-        while not self._is_stopping:
-            try:
-                self._requests.get(timeout=_POLL_SECONDS)
-            except Empty:
-                self._replace_ended()
-            else:
+        while not self._stopping.wait(_POLL_SECONDS):
+            if self._is_exchange_requested:
+                self._is_exchange_requested = False
                 self._exchange_all()
+            else:
+                self._replace_ended()
 
     def _replace_ended(self) -> None:
         for place, worker in enumerate(self._workers):
@@ -178,7 +176,7 @@ class Supervisor:
     def _exchange_all(self) -> None:
         """Replace each process once its successor is ready; if one does not become ready, keep the others."""
         for place, old in enumerate(self._workers):
-            if self._is_stopping:
+            if self._stopping.is_set():
                 return
             new = self._spawn(old.number)
             if not new.wait_until_ready():

@@ -180,7 +180,7 @@ def system_resolve(host: str) -> list[Address]:
 
 def _call_with_timeout(seconds: float, look_up: Callable[[], Sequence[Address]]) -> Sequence[Address]:
     """Return the result of a call that has no timeout. Raises OutboundTimeout, or what the call raises."""
-    results: queue.SimpleQueue[Sequence[Address] | Exception] = queue.SimpleQueue()
+    results: queue.Queue[Sequence[Address] | Exception] = queue.Queue()
 
     def work() -> None:
         try:

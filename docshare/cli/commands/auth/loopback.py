@@ -33,7 +33,7 @@ class ConsentListener:
 
     def __init__(self, state: str, port: int) -> None:
         self._state = state
-        self._answers: queue.SimpleQueue[ConsentResponse] = queue.SimpleQueue()
+        self._answers: queue.Queue[ConsentResponse] = queue.Queue()
         try:
             self._server = ThreadingHTTPServer(("127.0.0.1", port), self._make_handler_class())
         except OSError as error:
