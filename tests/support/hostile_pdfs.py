@@ -22,16 +22,29 @@ def _build_one_page(writer: PdfWriter, content: int, resources: str, *, box: str
 def nested_forms(depth: int, fan: int, paint: str = "0 0 1 rg 10 10 40 40 re f") -> bytes:
     """Form XObjects, each drawing the next one ``fan`` times, ``depth`` levels: fan**depth drawings in 3 kB."""
     writer = PdfWriter()
+    form = _add_nested_forms(writer, depth, fan, paint)
+    return _build_one_page(writer, writer.stream("/X Do " * fan), f"/XObject << /X {form} 0 R >>")
+
+
+def _add_nested_forms(writer: PdfWriter, depth: int, fan: int, paint: str = "0 0 1 rg 10 10 40 40 re f") -> int:
     entries = "/Type /XObject /Subtype /Form /BBox [0 0 612 792]"
     below = writer.stream(paint, entries)
     for _ in range(depth - 1):
         below = writer.stream("/X Do " * fan, f"{entries} /Resources << /XObject << /X {below} 0 R >> >>")
-    return _build_one_page(writer, writer.stream("/X Do " * fan), f"/XObject << /X {below} 0 R >>")
+    return below
 
 
 def memory_bomb() -> bytes:
     """Nested forms past any memory: pdfium keeps every expansion."""
     return nested_forms(12, 12)
+
+
+def memory_bomb_on_page_2() -> bytes:
+    """Return two pages: the first is harmless, so that the document passes the check of an upload."""
+    writer = PdfWriter()
+    form = _add_nested_forms(writer, 12, 12)
+    contents = [writer.stream("0 0 1 rg 0 0 300 300 re f"), writer.stream("/X Do " * 12)]
+    return _build_pages(writer, contents, f"/XObject << /X {form} 0 R >>")
 
 
 def slow_page() -> bytes:

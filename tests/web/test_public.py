@@ -14,7 +14,7 @@ from werkzeug.test import TestResponse
 from docshare.server.pdf.pages import PageStore
 from tests.support.cast import World
 from tests.support.database import dump_database
-from tests.support.hostile_pdfs import memory_bomb
+from tests.support.hostile_pdfs import memory_bomb_on_page_2
 from tests.support.pdfs import Sheet, lines_content, sheets_pdf, simple_pdf
 from tests.support.reader import FakeReader
 from tests.support.rows import update_file_row
@@ -119,8 +119,8 @@ def test_pages_of_an_older_version_are_gone_after_a_replacement(world: World, up
 
 
 def test_a_page_that_crashes_the_engine_is_422_in_plain_words(world: World) -> None:
-    name = world.pia.upload(memory_bomb())["shortId"]
-    answer = get_path(world, f"/{name}/pages/1-1600.jpg?v=1")
+    name = world.pia.upload(memory_bomb_on_page_2())["shortId"]
+    answer = get_path(world, f"/{name}/pages/2-1600.jpg?v=1")
     assert (answer.status_code, answer.mimetype, answer.text.strip()) == (
         422,
         "text/plain",
