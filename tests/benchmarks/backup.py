@@ -68,7 +68,7 @@ class BackupLoadWriter(threading.Thread):
         self, server: ServerProcess, acknowledged: AcknowledgedWrites, rate: float, seed: int, stop: threading.Event
     ) -> None:
         super().__init__(daemon=True)
-        self._server, self._acknowledged, self._rate, self._stop = server, acknowledged, rate, stop
+        self._server, self._acknowledged, self._rate, self._stopping = server, acknowledged, rate, stop
         self._chance = random.Random(seed)
         self._http = requests.Session()
         self._reader: dict[str, Any] | None = None
@@ -78,7 +78,7 @@ class BackupLoadWriter(threading.Thread):
     def run(self) -> None:
         actions: list[Callable[[], bool]] = [self._upload] + [self._write_settings] * 5 + [self._send_beacon] * 4
         due = time.monotonic()
-        while not self._stop.wait(max(0.0, due - time.monotonic())):
+        while not self._stopping.wait(max(0.0, due - time.monotonic())):
             due = max(due + 1 / self._rate, time.monotonic() - 1)
             began = time.monotonic()
             done = self._chance.choice(actions)() if self._files else self._upload()

@@ -1,4 +1,4 @@
-"""Fixtures for tests that open share links in a real browser, on a real server in a process of its own."""
+"""Fixtures for tests that open share links in a real browser, on a server in a separate process."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -120,7 +120,7 @@ def leave_everything(page: Page) -> None:
 
 @pytest.mark.parametrize("options", [{}, DARK], ids=["light", "dark"])
 @pytest.mark.parametrize("look", ["gradient", "image", "color", "themes", "bar"])
-def test_no_look_has_a_serious_violation(
+def test_each_look_has_no_serious_violation(
     browser: Browser, full_document: FullDocument, look: str, options: dict[str, object]
 ) -> None:
     cta = {"label": "Book a meeting", "url": "https://acme.example/"}
@@ -149,7 +149,7 @@ PASSWORD, FORM, ADDRESS, VIEW = (
 @pytest.mark.parametrize("gates", [
     (PASSWORD,), (FORM,), (ADDRESS, VIEW), (PASSWORD, VIEW), (PASSWORD, ADDRESS), (PASSWORD, FORM), (FORM, VIEW),
 ], ids=lambda gates: "-".join(key for gate in gates for key in gate))  # fmt: skip
-def test_no_combination_of_gates_has_a_serious_violation(
+def test_each_combination_of_gates_has_no_serious_violation(
     browser: Browser, server: ServerProcess, gates: tuple[dict[str, object], ...]
 ) -> None:
     proof = FeedbackDocument(server, **{key: value for gate in gates for key, value in gate.items()})

@@ -47,7 +47,7 @@ def test_nothing_is_animated_with_reduced_motion(browser: Browser, full_document
         if motion == "reduce":
             assert moved == []
         else:
-            assert moved, "what should be noticed is noticed"
+            assert moved, "the recorder detects animations"
         assert person.complaints == []
 
 

@@ -188,9 +188,9 @@ def test_analytics_receive_neither_the_link_nor_the_name(
         page.wait_for_function("() => window.tried.fetch")
         script, collected = google.requests
         assert script.url == f"https://www.googletagmanager.com/gtag/js?id={GA}"
-        told = parse_qs(urlsplit(collected.url).query, keep_blank_values=True)
-        assert (told["dt"], told["dr"]) == (["Document"], [""])
-        assert told["dl"] == [styled_document.url.rsplit("/", 1)[0] + "/"]
+        query = parse_qs(urlsplit(collected.url).query, keep_blank_values=True)
+        assert (query["dt"], query["dr"]) == (["Document"], [""])
+        assert query["dl"] == [styled_document.url.rsplit("/", 1)[0] + "/"]
         for request in google.requests:
             sent = json.dumps([request.url, request.all_headers(), request.post_data])
             assert [word for word in (styled_document.name, "Secret", "referer") if word in sent] == []
@@ -228,9 +228,9 @@ def test_the_expiry_is_shown_in_local_time_on_the_last_day(
     with visitor(browser, timezone_id="Asia/Tokyo", locale="de-DE") as person:
         person.page.clock.install(time=datetime.now(UTC) + wrong_by)
         page = person.open(styled_document.url)
-        told = page.locator("#expiry").inner_text()
-    assert told.startswith("Available until ")
-    assert told.endswith(ends.astimezone(ZoneInfo("Asia/Tokyo")).strftime("%H:%M"))
+        text = page.locator("#expiry").inner_text()
+    assert text.startswith("Available until ")
+    assert text.endswith(ends.astimezone(ZoneInfo("Asia/Tokyo")).strftime("%H:%M"))
 
 
 def test_the_last_hour_is_counted_down_and_the_end_is_announced(

@@ -141,7 +141,7 @@ def test_the_leaf_turns_around_the_spine_and_is_then_removed(
         page.clock.pause_at(page.evaluate("Date.now()") / 1_000 + 1)
         assert get_leaf_edges(page) is None
         page.keyboard.press(key)
-        assert visible_pages(page) == [4, 5], "the reader is there at once; only the picture turns"
+        assert visible_pages(page) == [4, 5], "the page changes immediately; only the animation continues"
         widths = []
         for _ in range(4):
             page.clock.run_for(200)
@@ -210,7 +210,7 @@ def test_a_dragged_corner_follows_the_pointer_and_turns_the_page_if_dragged_far_
     page.mouse.move(start - 200, 780, steps=5)
     here = get_leaf_edges(page)
     assert here is not None
-    assert here["right"] == pytest.approx(start - 190, abs=60), "near the pointer, but for the perspective"
+    assert here["right"] == pytest.approx(start - 190, abs=60), "near the pointer, apart from the perspective"
     assert visible_pages(page) == [2, 3]
     page.mouse.move(start - 700, 780, steps=5)
     page.mouse.up()
@@ -283,7 +283,7 @@ def test_a_turn_makes_a_sound_only_if_enabled_and_after_user_input(
         page = person.open(url)
         page.goto(f"{url}#page=4")
         wait_for_page(page, 4)
-        assert page.evaluate("window.sounds") == 0, "nobody has touched anything yet"
+        assert page.evaluate("window.sounds") == 0, "there was no user input yet"
         page.wait_for_timeout(500)  # fast consecutive turns make no sound
         page.keyboard.press("ArrowRight")
         wait_for_page(page, 6)

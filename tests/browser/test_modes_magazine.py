@@ -90,7 +90,7 @@ def test_the_toolbar_stays_visible_while_it_has_the_focus(browser: Browser, maga
         assert page.locator(".bar.is-away").count() == 1
         page.keyboard.press("f")
         page.clock.run_for(20_000)
-        assert page.locator(".bar.is-away").count() == 0, "somebody is looking for words"
+        assert page.locator(".bar.is-away").count() == 0, "the find bar is open"
 
 
 def test_a_hidden_toolbar_is_reachable_by_keyboard_and_screen_reader(

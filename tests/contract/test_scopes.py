@@ -16,7 +16,7 @@ from docshare.contract.scopes import (
 EXPECTED_SCOPES = {"files:read", "files:write", "readership:read", "webhooks:manage", "profile"}
 DAY = 86_400_000
 
-# name, method, path, scope, addition
+# name, method, path, scope, extension
 ROUTES = """
 discovery.get           GET    /api/v1                                             -                no
 openapi.get             GET    /api/v1/openapi.json                                -                no
@@ -96,7 +96,7 @@ def parse_routes() -> dict[str, list[str]]:
     return {line.split()[0]: line.split()[1:] for line in ROUTES.strip().splitlines()}
 
 
-def test_there_are_five_scopes_each_with_a_sentence_for_the_consent_page() -> None:
+def test_there_are_five_scopes_with_a_description_for_the_consent_page() -> None:
     assert set(SCOPES) == EXPECTED_SCOPES
     assert all(SCOPES.values())
 

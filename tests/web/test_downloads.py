@@ -77,7 +77,7 @@ def test_a_byte_range_is_ignored(world: World, uploaded_file: dict[str, Any]) ->
     assert (answer.status_code, answer.data) == (200, PDF)
 
 
-def test_a_converted_document_is_saved_as_a_pdf(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_a_converted_document_is_downloaded_as_a_pdf(world: World, uploaded_file: dict[str, Any]) -> None:
     update_file_row(world, uploaded_file["uuid"], original_name="Übersicht.docx")
     saved = download(world.http, uploaded_file["shortId"]).headers["Content-Disposition"]
     assert saved.endswith("filename*=UTF-8''%C3%9Cbersicht.docx.pdf")
@@ -154,7 +154,7 @@ def test_allow_download_of_the_variant_overrides_that_of_the_file(
     assert download(world.http, uploaded_file["shortId"]).status_code == (200 if file else 403)
 
 
-def test_the_owner_may_always_download(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_the_owner_can_always_download(world: World, uploaded_file: dict[str, Any]) -> None:
     put_settings(world, uploaded_file, allowDownload=False, pageRange={"from": 1, "to": 1}, watermark=True)
     owner = sign_in_browser(world, world.pia)
     assert download(owner, uploaded_file["shortId"]).data == PDF
@@ -282,7 +282,7 @@ def test_the_watermark_uses_the_style_of_the_owner(world: World, uploaded_file: 
         ({"Origin": "https://elsewhere.example"}, 403),
     ],
 )
-def test_another_site_cannot_make_its_visitors_download(
+def test_a_cross_site_download_request_is_rejected(
     world: World, uploaded_file: dict[str, Any], headers: dict[str, str], status: int
 ) -> None:
     assert download(world.http, uploaded_file["shortId"], **headers).status_code == status

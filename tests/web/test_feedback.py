@@ -338,7 +338,7 @@ def test_page_marks_have_a_separate_limit_of_300_per_minute(
     assert feedback_client.mark_page(2, "reject") == 204
 
 
-# While the document changes
+# Changes of the document
 
 
 RANGES = [

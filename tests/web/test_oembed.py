@@ -198,7 +198,7 @@ def test_maxwidth_and_maxheight_limit_the_size(
 
 
 def test_only_the_json_format_is_supported(world: World, uploaded_file: dict[str, Any]) -> None:
-    """``format=xml`` is 501."""
+    """The response to ``format=xml`` is 501."""
     assert get_oembed(world, uploaded_file["shareUrl"], format="json").status_code == 200
     answer = get_oembed(world, uploaded_file["shareUrl"], format="xml")
     assert (answer.status_code, answer.content_type) == (501, "text/plain; charset=utf-8")

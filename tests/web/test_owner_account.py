@@ -219,7 +219,7 @@ def test_expired_sessions_are_not_counted(world: World, pia: FlaskClient) -> Non
 
 
 def test_the_retention_periods_match_the_server(pia: FlaskClient) -> None:
-    """The numbers are typed by hand, so a changed limit requires a changed page."""
+    """The numbers are written by hand, so a changed limit requires a changed page."""
     found = get_section_text(get_account_page(pia), "kept")
     for words in (
         "computed from 90 days", "with the reason 90 days", "replaced every 30 days", "never stored",

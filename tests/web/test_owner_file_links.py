@@ -23,7 +23,7 @@ def test_one_link_is_created_per_line(owner_file: OwnerFile) -> None:
     ]
 
 
-def test_a_link_needs_no_label(owner_file: OwnerFile) -> None:
+def test_a_link_can_be_created_without_a_label(owner_file: OwnerFile) -> None:
     assert owner_file.open_form("/links").send_and_follow({"range": "all"}) == "1 link was created."
     (row,) = owner_file.list_variants()
     assert (row.get("label"), row["overrides"]) == (None, {"pageRange": {"from": 0, "to": 0}})

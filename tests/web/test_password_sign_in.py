@@ -287,7 +287,7 @@ def test_concurrent_guesses_are_limited(cheap_passwords: World) -> None:
     assert sorted(statuses) == [403] * 10 + [429] * 14
 
 
-# --- setting, changing, removing -------------------------------------------------------------------------------------
+# --- changing the password -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

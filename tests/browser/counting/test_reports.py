@@ -70,7 +70,7 @@ def test_at_most_2_6_seconds_of_reading_are_unreported_at_any_time(
                 if page > 1 and before == 0 and sent.passed - began > 1_000:
                     assert sent.claimed_ms(page) >= 1_000
             reader.page.keyboard.press("ArrowLeft" if page == 5 else "ArrowRight")
-        assert sent.claimed_ms(4) >= 1_000, "seen in two instalments"
+        assert sent.claimed_ms(4) >= 1_000, "seen in two parts"
 
 
 def test_beacons_never_exceed_the_rate_limit_of_the_server(plain_browser: Browser, document: MeasuredDocument) -> None:
