@@ -112,7 +112,7 @@ def open_store(config: Config) -> Store:
         return Store(config.database_path)
     from docshare.server.store.postgresql import PostgresqlStore  # its packages are an optional dependency
 
-    return PostgresqlStore(config.database_url)
+    return PostgresqlStore(config.database_url, config.threads)
 
 
 def open_blobs(config: Config) -> BlobStore:

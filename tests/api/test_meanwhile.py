@@ -114,7 +114,7 @@ def test_a_file_that_is_being_purged_is_404(world: World, monkeypatch: pytest.Mo
         return purge(*arguments)
 
     monkeypatch.setattr(purging, "purge", delete_and_purge)
-    monkeypatch.setattr(type(world.rt.db), "lock_key", lambda self, key: nullcontext())
+    monkeypatch.setattr(type(world.rt.db), "lock_key", lambda self, *keys: nullcontext())
     assert world.fay.delete(path).get_json() == {"trashed": False}
     assert seen == [(404, "not_found")]
 

@@ -69,7 +69,7 @@ def test_all_checks_of_the_instance_run_on_postgresql(connect: Callable[..., Run
         "database-pool": True, "schema": True, "deliveries": True, "outbox": True,
     }  # fmt: skip
     assert rows["database"]["detail"].startswith("PostgreSQL ")
-    assert "of 24 connections in use, " in rows["database-pool"]["detail"]
+    assert "of 41 connections in use, " in rows["database-pool"]["detail"]
     assert rows["database-tls"]["detail"] == "the connection does not leave this machine"
     assert rows["database-rights"]["level"] == "warning"
     assert "is a superuser" in rows["database-rights"]["detail"]
@@ -169,7 +169,7 @@ def test_a_server_with_too_few_connections_for_the_pool_is_reported(
     assert (found.level, "max_connections" in found.fix) == ("warning", True)
 
 
-@pytest.mark.parametrize(("used", "idle", "level"), [(24, 0, "warning"), (1, 0, "info")])
+@pytest.mark.parametrize(("used", "idle", "level"), [(41, 0, "warning"), (1, 0, "info")])
 def test_waiting_threads_are_a_warning_only_if_the_pool_is_exhausted(
     connect: Callable[..., Runtime], monkeypatch: pytest.MonkeyPatch, used: int, idle: int, level: str
 ) -> None:

@@ -54,7 +54,7 @@ DATABASE_DAMAGED = HostFault(
     "the database is damaged; stop the server and run docshare admin check",
 )
 _DATABASE_BUSY = HostFault(
-    "The database of the server is busy.", "Try again later.", "another process locks the database"
+    "The database of the server is busy.", "Try again later.", "the database is locked or too slow"
 )
 
 _DATABASE_UNREACHABLE = HostFault(
@@ -113,10 +113,14 @@ _BY_SQLSTATE = {
     "25006": _DATABASE_REFUSES,
     "42501": _DATABASE_REFUSES,
     "58030": _DISK_ERROR,
+    "25P03": _DATABASE_BUSY,
     "40P01": _DATABASE_BUSY,
     "55P03": _DATABASE_BUSY,
+    "57014": _DATABASE_BUSY,
     "XX001": DATABASE_DAMAGED,
 }
+# A refused connection has no SQLSTATE.
+_CROWDED = ("too many clients", "too many connections", "connection slots are reserved")
 _DISCONNECTED = ("08", "57P")  # of the connection; by the server, which stops or restarts
 _PRIMARY_CODE_MASK = 0xFF  # the low byte of an extended result code of SQLite is its primary code
 
@@ -131,6 +135,8 @@ def find_fault(error: BaseException) -> HostFault | None:
     if found is not None:
         return _BY_SQLITE.get(found & _PRIMARY_CODE_MASK)
     state = _find_sqlstate(error)
+    if state is not None and any(text in str(error) for text in _CROWDED):
+        return _DATABASE_CROWDED
     if state is not None:
         return next((fault for start, fault in _BY_SQLSTATE.items() if state.startswith(start)), None)
     return _BY_ERRNO.get(error.errno or 0) if isinstance(error, OSError) else None

@@ -26,7 +26,8 @@ def count_rows(store: Store) -> dict[str, int]:
     """Return the number of rows by table. Raises NotCopyableError if the database is of another version."""
     if store.schema_version() != len(STEPS):
         raise NotCopyableError("the database is of another version of docshare; start docshare serve on it once")
-    return {name: _count(store, name) for name, _, _ in _list_tables()}
+    with store.lift_limits(), store.snapshot():
+        return {name: _count(store, name) for name, _, _ in _list_tables()}
 
 
 def copy_database(source: Store, target: Store, report: Callable[[int], None] = lambda rows: None) -> dict[str, int]:
@@ -38,7 +39,7 @@ def copy_database(source: Store, target: Store, report: Callable[[int], None] = 
     count_rows(source)
     migrate(target)
     counts = {}
-    with source.snapshot(), target.write():
+    with source.lift_limits(), target.lift_limits(), source.snapshot(), target.write():
         filled = [name for name, _, _ in _list_tables() if _count(target, name)]
         if filled:
             raise NotCopyableError(f"the database is not empty: it has rows in {', '.join(filled)}")

@@ -15,6 +15,7 @@ from peewee import DatabaseError, DatabaseProxy, OperationalError, SqliteDatabas
 
 from docshare.server.logs import LOGGER
 from docshare.server.store.dialect import Statement, spell_sqlite
+from docshare.server.store.key_locks import KeyLocks
 
 # Bound by ``Store`` when a server starts; the models refer to it.
 database: Any = DatabaseProxy()
@@ -72,8 +73,7 @@ class Store:
 
     def __init__(self, path: Path) -> None:
         self._lock = threading.RLock()
-        self._key_locks: dict[object, tuple[threading.Lock, int]] = {}
-        self._key_locks_guard = threading.Lock()
+        self._key_locks = KeyLocks()
         self._cached_rows: dict[tuple[str, tuple[Any, ...]], object] = {}
         self.path = path
         self.engine: Any = _Sqlite(str(path))
@@ -99,24 +99,14 @@ class Store:
                 self._cached_rows = {}
 
     @contextmanager
-    def lock_key(self, key: object) -> Iterator[None]:
-        """Hold the lock of ``key`` for this block, for work in several transactions that must not overlap with
+    def lock_key(self, *keys: object) -> Iterator[None]:
+        """Hold the locks of ``keys`` for this block, for work in several transactions that must not overlap with
         conflicting work.
 
-        Never use it inside ``write()``.
+        Never use it inside ``write()``, nor inside itself.
         """
-        with self._key_locks_guard:
-            lock, waiting = self._key_locks.get(key, (threading.Lock(), 0))
-            self._key_locks[key] = lock, waiting + 1
-        try:
-            with lock:
-                yield
-        finally:
-            with self._key_locks_guard:
-                lock, waiting = self._key_locks[key]
-                self._key_locks[key] = lock, waiting - 1
-                if waiting == 1:
-                    del self._key_locks[key]
+        with self._key_locks.hold(*keys):
+            yield
 
     @contextmanager
     def try_lock(self, key: object) -> Iterator[bool]:
@@ -133,6 +123,12 @@ class Store:
         A single process needs neither: its threads poll for work.
         """
         return lambda: None
+
+    @contextmanager
+    def lift_limits(self) -> Iterator[None]:
+        """Let transactions and locks of this thread take as long as they need during the block: for upgrades and
+        copies. SQLite has no limits."""
+        yield
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:

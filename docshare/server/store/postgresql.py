@@ -11,20 +11,30 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import psycopg
-from peewee import DatabaseError, OperationalError, PostgresqlDatabase
-from psycopg.adapt import Dumper
+from peewee import DatabaseError, PostgresqlDatabase
 from psycopg.sql import SQL, Identifier
-from psycopg.types.numeric import IntLoader
-from psycopg.types.string import TextLoader
-from psycopg_pool import ConnectionPool
 
 from docshare.server.logs import LOGGER
 from docshare.server.store.database import Protected, Store, database
 from docshare.server.store.dialect import Statement, spell_postgresql
+from docshare.server.store.key_locks import KeyLocks
+from docshare.server.store.postgresql_connections import (
+    HOLD_SECONDS,
+    LIFT_LIMITS,
+    LOCK_SECONDS,
+    Connection,
+    Outage,
+    Pool,
+    make_options,
+)
 
-_MAX_CONNECTIONS = 24  # per process: its threads, the jobs, and one for each held lock
-_CONNECT_TIMEOUT_S = 5
+# Per process. The threads of the setting, those for requests that wait for other hosts, and background jobs.
+_MORE_CONNECTIONS, _MAX_CONNECTIONS = 24, 64
+_MORE_LOCKS, _MAX_LOCKS = 4, 16
+_LISTENERS = 1
 _LISTEN_SECONDS = 1.0  # interval at which a listener checks whether to stop or to reconnect
+_HEALTH_SECONDS = 2.0
+_HOLD_LONGER = f"SET LOCAL idle_in_transaction_session_timeout = '{HOLD_SECONDS}s'"
 _INSTANCE_KEY = "instance"
 _NOCASE = "CREATE COLLATION IF NOT EXISTS nocase (provider = icu, locale = 'und-u-ks-level2', deterministic = false)"
 
@@ -35,40 +45,20 @@ class _Postgresql(PostgresqlDatabase):
     # Times are milliseconds since 1970, and sizes may exceed 2 GB.
     field_types = PostgresqlDatabase.field_types | {"INT": "BIGINT", "AUTO": "BIGSERIAL"}
 
-    def __init__(self, url: str) -> None:
-        self._url = url
-        self._opening = threading.Lock()
-        self.pool = ConnectionPool(
-            url,
-            min_size=1,
-            max_size=_MAX_CONNECTIONS,
-            timeout=_CONNECT_TIMEOUT_S,
-            open=False,
-            configure=_configure,
-            kwargs={"autocommit": True, "connect_timeout": _CONNECT_TIMEOUT_S},
-        )
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self.pool = pool.connections
         super().__init__("docshare", autoconnect=True, prefer_psycopg3=True)
         # peewee would hold its lock while a thread waits for a connection, and threads that return one need
         # the lock. The state behind it belongs to each thread.
         self._lock = nullcontext()
 
-    def open_pool(self) -> ConnectionPool:
-        """Return the pool; open it if necessary."""
-        with self._opening:
-            if self.pool.closed:
-                try:
-                    # The pool itself would only report a timeout, without the reason.
-                    psycopg.connect(self._url, connect_timeout=_CONNECT_TIMEOUT_S).close()
-                    self.pool.open(wait=True, timeout=_CONNECT_TIMEOUT_S)
-                except psycopg.OperationalError as error:
-                    raise OperationalError(error, *error.args) from error
-        return self.pool
-
     def _connect(self) -> Any:
-        return self.open_pool().getconn()
+        return self._pool.take()
 
     def _close(self, conn: Any) -> None:
-        self.pool.putconn(conn)
+        conn.limit_s = Connection.limit_s
+        self._pool.give_back(conn)
 
     def execute_sql(self, sql: str, params: Any = None) -> Any:
         """Run one statement; outside of a transaction its connection is returned to the pool at once."""
@@ -84,33 +74,21 @@ def _replace_nul(value: Any) -> Any:
     return value.replace("\0", "\ufffd") if isinstance(value, str) and "\0" in value else value
 
 
-class _BoolDumper(Dumper):
-    """Store booleans as 1 or 0, as in SQLite."""
-
-    oid = psycopg.adapters.types["int8"].oid
-
-    def dump(self, obj: Any) -> bytes:
-        return b"1" if obj else b"0"
-
-
-def _configure(connection: psycopg.Connection) -> None:
-    connection.adapters.register_dumper(bool, _BoolDumper)
-    # Sums of integers are integers, and JSON stays text as in SQLite.
-    connection.adapters.register_loader("numeric", IntLoader)
-    for name in ("json", "jsonb"):
-        connection.adapters.register_loader(name, TextLoader)
-
-
 class PostgresqlStore(Store):
     """The rows of an instance in a PostgreSQL database, shared with the other processes of the instance."""
 
     is_shared = True
-    max_connections = _MAX_CONNECTIONS
 
-    def __init__(self, url: str) -> None:
-        self._url = url
+    def __init__(self, url: str, threads: int = 8) -> None:
+        self._url, self._options = url, make_options(url)
         self._thread = threading.local()
-        self.engine: Any = _Postgresql(url)
+        self._key_locks = KeyLocks()
+        outage = Outage(url, self._options)
+        self._pool = Pool(url, min(threads + _MORE_CONNECTIONS, _MAX_CONNECTIONS), outage, self._options)
+        # Of their own: whoever holds a lock must always get a connection for its work.
+        self._lock_pool = Pool(url, min(threads // 2 + _MORE_LOCKS, _MAX_LOCKS), outage, self._options)
+        self.max_connections = self._pool.connections.max_size + self._lock_pool.connections.max_size + _LISTENERS
+        self.engine: Any = _Postgresql(self._pool)
         database.initialize(self.engine)
 
     @contextmanager
@@ -147,13 +125,22 @@ class PostgresqlStore(Store):
         """Yield whether no other process holds the lock of ``key``; hold it for the block if so. Never use it inside
         ``write()``."""
         number = _number_of(key)
-        with self.engine.open_pool().connection() as connection:
-            (is_mine,) = connection.execute("SELECT pg_try_advisory_lock(%s)", (number,)).fetchone()
+        with self._lock_pool.borrow(LOCK_SECONDS) as connection:
+            (is_mine,) = connection.execute("SELECT pg_try_advisory_lock(%s)", (number,)).fetchone() or (False,)
             try:
                 yield bool(is_mine)
             finally:
                 if is_mine:
                     connection.execute("SELECT pg_advisory_unlock(%s)", (number,))
+
+    @contextmanager
+    def lift_limits(self) -> Iterator[None]:
+        """Let transactions and locks of this thread take as long as they need during the block."""
+        self._thread.has_no_limits = True
+        try:
+            yield
+        finally:
+            self._thread.has_no_limits = False
 
     @contextmanager
     def _transaction(self, isolation: str) -> Iterator[None]:
@@ -163,20 +150,36 @@ class PostgresqlStore(Store):
             return
         try:
             with self.engine.atomic(isolation) if isolation else self.engine.atomic():
+                if self._has_no_limits():
+                    _lift_limits(self.engine.connection())
                 yield
         finally:
             self.engine.close()
 
+    def _has_no_limits(self) -> bool:
+        return getattr(self._thread, "has_no_limits", False)
+
     @contextmanager
-    def lock_key(self, key: object) -> Iterator[None]:
-        """Hold the lock of ``key`` for this block, in all processes. Never use it inside ``write()``."""
-        number = _number_of(key)
-        with self.engine.open_pool().connection() as connection:
-            connection.execute("SELECT pg_advisory_lock(%s)", (number,))
+    def lock_key(self, *keys: object) -> Iterator[None]:
+        """Hold the locks of ``keys`` for this block, in all processes. Never use it inside ``write()``, nor inside
+        itself.
+
+        Only one thread of this process waits in the database for a key. The locks are those of a transaction, which
+        PostgreSQL ends if this process is suspended.
+        """
+        numbers = sorted(map(_number_of, keys))
+        with self._key_locks.hold(*keys), self._lock_pool.borrow(LOCK_SECONDS) as connection:
             try:
-                yield
+                with connection.transaction():
+                    if self._has_no_limits():
+                        _lift_limits(connection)
+                    else:
+                        connection.execute(_HOLD_LONGER)
+                    for number in numbers:
+                        connection.execute("SELECT pg_advisory_xact_lock(%s)", (number,))
+                    yield
             finally:
-                connection.execute("SELECT pg_advisory_unlock(%s)", (number,))
+                connection.limit_s = Connection.limit_s
 
     def notify(self, channel: str) -> None:
         self._run("SELECT pg_notify(?, '')", (channel,))
@@ -192,7 +195,7 @@ class PostgresqlStore(Store):
     def _listen(self, channel: str, wake: Callable[[], None], is_over: threading.Event) -> None:
         while not is_over.is_set():
             try:
-                with psycopg.connect(self._url, autocommit=True, connect_timeout=_CONNECT_TIMEOUT_S) as connection:
+                with psycopg.connect(self._url, **self._options) as connection:
                     connection.execute(SQL("LISTEN {}").format(Identifier(channel)))
                     wake()  # for rows that were committed while no listener was connected
                     while not is_over.is_set():
@@ -236,7 +239,7 @@ class PostgresqlStore(Store):
         if self.engine.in_transaction():
             yield self.engine.connection()
             return
-        with self.engine.open_pool().connection() as connection, connection.transaction():
+        with self._pool.borrow() as connection, connection.transaction():
             yield connection
 
     def execute(self, sql: str | Statement, params: Sequence[Any] = ()) -> int:
@@ -261,7 +264,7 @@ class PostgresqlStore(Store):
     @contextmanager
     def schema_lock(self) -> Iterator[None]:
         """Hold the right to change the schema, between all instances on this database."""
-        with self.lock_key("schema"):
+        with self.lift_limits(), self.lock_key("schema"):
             self.engine.execute_sql("CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)")
             self.engine.execute_sql(_NOCASE)
             yield
@@ -283,7 +286,12 @@ class PostgresqlStore(Store):
 
     def is_answering(self) -> bool:
         try:
-            return self.fetch_one("SELECT 1") is not None
+            with self._pool.borrow(_HEALTH_SECONDS) as connection:
+                connection.limit_s = _HEALTH_SECONDS
+                try:
+                    return connection.execute("SELECT 1").fetchone() is not None
+                finally:
+                    connection.limit_s = Connection.limit_s
         except (DatabaseError, psycopg.Error):
             LOGGER.exception("the database does not answer")
             return False
@@ -294,16 +302,22 @@ class PostgresqlStore(Store):
 
     def count_connections(self) -> dict[str, int]:
         """Return the number of idle and of used connections, and of threads that wait for one."""
-        facts = self.engine.pool.get_stats()
-        idle = facts.get("pool_available", 0)
-        return {"idle": idle, "used": facts.get("pool_size", 0) - idle, "waiting": facts.get("requests_waiting", 0)}
+        both = self._pool.count(), self._lock_pool.count()
+        return {name: sum(one[name] for one in both) for name in both[0]}
 
     def truncate_wal(self) -> None:
         """Do nothing: the operator manages the log of PostgreSQL."""
 
     def close(self) -> None:
         """Close every connection; the store must not be used afterwards."""
-        self.engine.pool.close()
+        self._lock_pool.close()
+        self._pool.close()
+
+
+def _lift_limits(connection: Connection) -> None:
+    """End the time limits of the current transaction of ``connection``."""
+    connection.execute(LIFT_LIMITS)
+    connection.limit_s = None
 
 
 def _number_of(key: object) -> int:

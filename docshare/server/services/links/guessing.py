@@ -82,7 +82,7 @@ def verify_password(rt: Runtime, lock: AttemptLimits, stored: str, password: str
     run inside a transaction.
     """
     # One at a time: of many that are sent at once, all would be checked before the first is counted.
-    with rt.db.lock_key((lock.per_network.name, here)), rt.db.lock_key((lock.overall.name, whole)):
+    with rt.db.lock_key((lock.per_network.name, here), (lock.overall.name, whole)):
         _require_no_delay(rt, lock, here, whole)
         if share_passwords.is_match(stored, password):
             return True
