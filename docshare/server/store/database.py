@@ -213,6 +213,10 @@ class Store:
         """Return the statement that creates a table, in the dialect of the engine."""
         return text
 
+    def spell_step(self, statement: str) -> str:
+        """Return a statement of an upgrade, in the dialect of the engine."""
+        return statement
+
     def start_streams(self, tables: Sequence[str]) -> None:
         """Give the first row of each of the ``tables`` the id 2: a cursor before it is greater than 0."""
         for table in tables:

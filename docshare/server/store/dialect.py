@@ -91,6 +91,15 @@ _POSTGRESQL_RULES: tuple[_Rule, ...] = (
     (re.compile(rf"\bNOINDEX\({_ARGUMENT}\)"), r"\1"),
     (re.compile(r"\bFIRST JOIN\b"), "JOIN"),
 )
+# Types and clauses of definitions.
+_POSTGRESQL_DEFINITIONS: tuple[_Rule, ...] = (
+    (re.compile(r"\bINTEGER PRIMARY KEY( AUTOINCREMENT)?"), "BIGSERIAL PRIMARY KEY"),
+    (re.compile(r"\bINTEGER\b"), "BIGINT"),
+    (re.compile(r"\bBLOB\b"), "BYTEA"),
+    (re.compile(r"\bREAL\b"), "DOUBLE PRECISION"),
+    (re.compile(r" WITHOUT ROWID\b"), ""),
+)
+_FIRST_IDS = re.compile(r"INSERT INTO sqlite_sequence \(name, seq\) VALUES ([^;]+)")
 _PLACE = re.compile(r"'[^']*'|\?(\d*)")
 
 
@@ -115,6 +124,15 @@ def spell_postgresql(statement: str | Statement) -> SpelledStatement:
         return "%s"
 
     return SpelledStatement(_PLACE.sub(place, text.replace("%", "%%")), tuple(order))
+
+
+def spell_postgresql_step(statement: str) -> str:
+    """Return a statement of an upgrade, which is written for SQLite, for PostgreSQL."""
+    if statement.lstrip().startswith(("CREATE TABLE", "ALTER TABLE")):
+        return _apply(_POSTGRESQL_DEFINITIONS, statement)
+    return _FIRST_IDS.sub(
+        r"SELECT setval(pg_get_serial_sequence(name, 'id'), seq) FROM (VALUES \1) t(name, seq)", statement
+    )
 
 
 def _apply(rules: tuple[_Rule, ...], text: str) -> str:

@@ -6,7 +6,7 @@ version of docshare is upgraded with the missing steps; ``PRAGMA user_version`` 
 To change the schema: change the model; append a step to ``upgrades/`` and to ``STEPS`` that makes the same change to
 an existing database; a test compares a database upgraded by all steps with one that was created from the models. A
 step adds tables, columns and indexes; a step of a later release removes those no longer needed, so that two versions
-can run side by side during an upgrade.
+can run side by side during an upgrade. Steps are written for SQLite; ``spell_step`` translates their types.
 """
 
 from collections.abc import Iterator
@@ -70,7 +70,7 @@ def upgrade(store: Store, version: int = 0) -> None:
         with store.write():
             for statement in step.split(";\n"):
                 if statement.strip():
-                    store.execute(statement)
+                    store.execute(store.spell_step(statement))
             store.set_schema_version(number)
 
 

@@ -16,7 +16,7 @@ from psycopg.sql import SQL, Identifier
 
 from docshare.server.logs import LOGGER
 from docshare.server.store.database import Protected, Store, database
-from docshare.server.store.dialect import Statement, spell_postgresql
+from docshare.server.store.dialect import Statement, spell_postgresql, spell_postgresql_step
 from docshare.server.store.key_locks import KeyLocks
 from docshare.server.store.postgresql_connections import (
     HOLD_SECONDS,
@@ -279,6 +279,10 @@ class PostgresqlStore(Store):
     def spell_definition(self, text: str) -> str:
         """Return ``text`` without the clause of SQLite for tables without a hidden key."""
         return text.removesuffix(" WITHOUT ROWID")
+
+    def spell_step(self, statement: str) -> str:
+        """Return a statement of an upgrade with the types of PostgreSQL."""
+        return spell_postgresql_step(statement)
 
     def start_streams(self, tables: Sequence[str]) -> None:
         for table in tables:

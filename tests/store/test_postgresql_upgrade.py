@@ -1,0 +1,77 @@
+"""Steps of the schema on PostgreSQL."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from docshare.server.store import migrations
+from docshare.server.store.migrations import STEPS, migrate
+from docshare.server.store.postgresql import PostgresqlStore
+from tests.support.postgresql import drop_store, make_store
+
+FIRST_STEP = 12  # the first one that is applied to PostgreSQL; earlier releases have no such database
+ALL_TYPES = """
+CREATE TABLE moods (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL COLLATE NOCASE, share REAL, picture BLOB,
+    seen_at INTEGER REFERENCES files(id) ON DELETE CASCADE
+);
+INSERT INTO sqlite_sequence (name, seq) VALUES ('moods', 1);
+CREATE TABLE moods_by_name (name TEXT PRIMARY KEY NOT NULL, count INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
+"""
+
+
+@pytest.fixture
+def store() -> Iterator[PostgresqlStore]:
+    store = make_store("steps")
+    yield store
+    store.close()
+    drop_store("steps")
+
+
+def describe(store: PostgresqlStore, condition: str = "TRUE") -> list[list[tuple[object, ...]]]:
+    """Describe columns, indexes and constraints."""
+    columns = (
+        "SELECT table_name, column_name, data_type, is_nullable, column_default, collation_name "
+        f"FROM information_schema.columns WHERE table_schema = 'public' AND {condition} ORDER BY 1, 2"
+    )
+    indexes = "SELECT tablename, indexdef FROM pg_indexes WHERE schemaname = 'public' ORDER BY 1, 2"
+    constraints = "SELECT conrelid::regclass::text, pg_get_constraintdef(oid) FROM pg_constraint ORDER BY 1, 2"
+    return [store.fetch_all(query) for query in (columns, indexes, constraints)]
+
+
+def return_to_step(store: PostgresqlStore, step: int) -> None:
+    with store.write():
+        store.execute("DELETE FROM schema_version")
+        store.set_schema_version(step)
+
+
+def test_a_database_of_an_earlier_release_is_upgraded_to_the_schema_of_a_new_one(store: PostgresqlStore) -> None:
+    new = describe(store)
+    store.execute("DROP TABLE blob_removals")
+    return_to_step(store, FIRST_STEP - 1)
+    assert describe(store) != new
+    migrate(store)
+    assert store.schema_version() == len(STEPS)
+    assert describe(store) == new
+
+
+def test_every_type_of_sqlite_is_spelled_for_postgresql(
+    store: PostgresqlStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(migrations, "STEPS", (*STEPS, ALL_TYPES))
+    migrate(store)
+    columns, _, _ = describe(store, "table_name LIKE 'moods%'")
+    assert {(table, name): kind for table, name, kind, *_ in columns} == {
+        ("moods", "id"): "bigint", ("moods", "name"): "text", ("moods", "share"): "double precision",
+        ("moods", "picture"): "bytea", ("moods", "seen_at"): "bigint",
+        ("moods_by_name", "name"): "text", ("moods_by_name", "count"): "bigint",
+    }  # fmt: skip
+    ((first,),) = store.fetch_all("INSERT INTO moods (name) VALUES ('glad') RETURNING id")
+    assert first == 2
+
+
+@pytest.mark.parametrize("number", range(FIRST_STEP, len(STEPS) + 1))
+def test_a_step_only_adds(number: int) -> None:
+    """Instances of the previous release run on the upgraded schema."""
+    assert re.findall(r"\b(?:DROP|RENAME|ALTER COLUMN)\b", STEPS[number - 1], re.IGNORECASE) == []
