@@ -18,6 +18,7 @@ from docshare.server.http import faults
 from docshare.server.logs import configure_logging
 from docshare.server.serve import BoundPort, allow_local_webhooks, serve_instance
 from docshare.server.store.instance import join_instance
+from docshare.server.store.migrations import migrate
 from docshare.server.store.tables import contents
 from docshare.server.supervisor import READY, WorkerOrder
 
@@ -35,6 +36,7 @@ def main() -> int:
     port = BoundPort([socket.socket(fileno=descriptor) for descriptor in order.descriptors])
     try:
         with join_instance(config) as instance:
+            migrate(instance.rt.db)  # after SIGHUP this process may be of a later version than its parent
             instance.rt.pages.delete_stale(dict(contents.stream_versions(instance.rt.db)))
             with serve_instance(port, instance, dev=order.dev):
                 os.write(sys.stdout.fileno(), READY)
