@@ -237,6 +237,16 @@ def _parse_database_url(value: Any) -> str:
         raise ValueError("expected an address like postgresql://user:password@host/database")
     if find_spec("psycopg") is None or find_spec("psycopg_pool") is None:
         raise ValueError("PostgreSQL needs the extra packages of docshare[cluster]")
+    from psycopg import ProgrammingError
+    from psycopg.conninfo import conninfo_to_dict
+
+    try:
+        port = str(conninfo_to_dict(text).get("port", ""))
+    except ProgrammingError:
+        port = "invalid"
+    if set(port) - set("0123456789,"):
+        # Messages of the driver would show the password.
+        raise ValueError("invalid address; check its options, and encode special characters, such as %25 for %")
     return text
 
 

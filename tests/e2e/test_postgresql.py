@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from tests.support.pdfs import simple_pdf
@@ -81,6 +82,9 @@ def test_a_backup_from_postgresql_is_restored_into_a_folder(address: str, tmp_pa
         ("postgresql://host", 2, "DOCSHARE_DATABASE_URL: expected an address like postgresql://"),
         ("postgresql://u:secret@127.0.0.1:1/db", 11, "the database cannot be reached: connection"),
         ("{}missing", 11, 'database "'),
+        ("postgresql://u:%secret@127.0.0.1/db", 2, "DOCSHARE_DATABASE_URL: invalid address"),
+        ("postgresql://u:secret@127.0.0.1/db?foo=bar", 2, "DOCSHARE_DATABASE_URL: invalid address"),
+        ("postgresql://u:secret/part@127.0.0.1/db", 2, "DOCSHARE_DATABASE_URL: invalid address"),
     ],
 )
 def test_an_unusable_database_url_is_reported_in_one_error(
@@ -93,6 +97,20 @@ def test_an_unusable_database_url_is_reported_in_one_error(
     assert "secret" not in done.stderr
     assert "Traceback" not in done.stderr
     assert len(done.stderr.splitlines()) == 2, done.stderr
+
+
+def test_a_database_of_another_encoding_and_a_refused_connection_are_reported(address: str, tmp_path: Path) -> None:
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute("CREATE DATABASE ascii ENCODING 'SQL_ASCII' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'")
+        connection.execute("CREATE ROLE nobody LOGIN CONNECTION LIMIT 0")
+    base = address.rpartition("/")[0]
+    for url, code, words in (
+        (f"{base}/ascii", 2, "database_url: the database has the encoding SQL_ASCII"),
+        (base.replace("docshare@", "nobody@") + "/postgres", 11, "the database has no free connection: "),
+    ):
+        done = run_docshare("serve", "--port", "0", env=make_env(tmp_path, DOCSHARE_DATABASE_URL=url))
+        assert (done.returncode, words in done.stderr) == (code, True), done.stderr
+        assert "Traceback" not in done.stderr
 
 
 def test_an_instance_with_another_key_than_its_database_does_not_start(address: str, tmp_path: Path) -> None:

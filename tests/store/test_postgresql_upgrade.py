@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from docshare.server.store import migrations
+from docshare.server.config import ConfigError
+from docshare.server.store import migrations, postgresql
 from docshare.server.store.migrations import STEPS, migrate
 from docshare.server.store.postgresql import PostgresqlStore
 from tests.support.postgresql import drop_store, make_store
@@ -69,6 +70,12 @@ def test_every_type_of_sqlite_is_spelled_for_postgresql(
     }  # fmt: skip
     ((first,),) = store.fetch_all("INSERT INTO moods (name) VALUES ('glad') RETURNING id")
     assert first == 2
+
+
+def test_a_server_that_is_too_old_is_rejected(store: PostgresqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postgresql, "MIN_VERSION", 990_000)
+    with pytest.raises(ConfigError, match="is too old"):
+        migrate(store)
 
 
 @pytest.mark.parametrize("number", range(FIRST_STEP, len(STEPS) + 1))

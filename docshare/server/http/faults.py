@@ -135,11 +135,16 @@ def find_fault(error: BaseException) -> HostFault | None:
     if found is not None:
         return _BY_SQLITE.get(found & _PRIMARY_CODE_MASK)
     state = _find_sqlstate(error)
-    if state is not None and any(text in str(error) for text in _CROWDED):
+    if state is not None and is_crowded(error):
         return _DATABASE_CROWDED
     if state is not None:
         return next((fault for start, fault in _BY_SQLSTATE.items() if state.startswith(start)), None)
     return _BY_ERRNO.get(error.errno or 0) if isinstance(error, OSError) else None
+
+
+def is_crowded(error: BaseException) -> bool:
+    """Return whether PostgreSQL refused a connection because it has too many."""
+    return any(text in str(error) for text in _CROWDED)
 
 
 def to_problem(error: BaseException) -> Problem | None:

@@ -14,6 +14,7 @@ import psycopg
 from peewee import DatabaseError, PostgresqlDatabase
 from psycopg.sql import SQL, Identifier
 
+from docshare.server.config import ConfigError
 from docshare.server.logs import LOGGER
 from docshare.server.store.database import Protected, Store, database
 from docshare.server.store.dialect import Statement, spell_postgresql, spell_postgresql_step
@@ -32,6 +33,8 @@ from docshare.server.store.postgresql_connections import (
 _MORE_CONNECTIONS, _MAX_CONNECTIONS = 24, 64
 _MORE_LOCKS, _MAX_LOCKS = 4, 16
 _LISTENERS = 1
+MIN_VERSION = 130_000
+_ENCODING = "UTF8"
 _LISTEN_SECONDS = 1.0  # interval at which a listener checks whether to stop or to reconnect
 _HEALTH_SECONDS = 2.0
 _HOLD_LONGER = f"SET LOCAL idle_in_transaction_session_timeout = '{HOLD_SECONDS}s'"
@@ -263,11 +266,24 @@ class PostgresqlStore(Store):
 
     @contextmanager
     def schema_lock(self) -> Iterator[None]:
-        """Hold the right to change the schema, between all instances on this database."""
+        """Hold the right to change the schema, between all instances on this database. Raises ConfigError for a
+        database that docshare cannot use."""
+        self._require_usable()
         with self.lift_limits(), self.lock_key("schema"):
             self.engine.execute_sql("CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)")
             self.engine.execute_sql(_NOCASE)
             yield
+
+    def _require_usable(self) -> None:
+        with self._pool.borrow() as connection:
+            version, encoding = connection.info.server_version, connection.info.parameter_status("server_encoding")
+        if version < MIN_VERSION:
+            raise ConfigError(f"database_url: PostgreSQL {version // 10_000} is too old; it must be 13 or later")
+        if encoding != _ENCODING:
+            raise ConfigError(
+                f"database_url: the database has the encoding {encoding}; create one with ENCODING 'UTF8' "
+                "TEMPLATE template0"
+            )
 
     def schema_version(self) -> int:
         found = self.fetch_one("SELECT COALESCE(MAX(version), 0) FROM schema_version")

@@ -20,6 +20,8 @@ from psycopg.types.numeric import IntLoader
 from psycopg.types.string import TextLoader
 from psycopg_pool import ConnectionPool, PoolTimeout
 
+from docshare.server.http.faults import is_crowded
+
 CONNECT_TIMEOUT_S = 5
 LOCK_SECONDS = 10
 """Maximum wait for a lock."""
@@ -55,7 +57,6 @@ LIFT_LIMITS = (
     "set_config('idle_in_transaction_session_timeout', '0', true)"
 )
 """A statement that ends the time limits of the current transaction."""
-_CROWDED = ("too many clients", "too many connections", "connection slots are reserved")  # libpq has no SQLSTATE here
 
 
 def make_options(url: str) -> dict[str, Any]:
@@ -65,11 +66,6 @@ def make_options(url: str) -> dict[str, Any]:
     options = {name: value for name, value in _CLIENT_OPTIONS.items() if name not in given}
     options["options"] = f"{session} {given.get('options', '')}".strip()
     return options | {"autocommit": True, "connect_timeout": given.get("connect_timeout", CONNECT_TIMEOUT_S)}
-
-
-def is_crowded(error: BaseException | None) -> bool:
-    """Return whether PostgreSQL refused a connection because it has too many."""
-    return any(text in str(error) for text in _CROWDED)
 
 
 class Outage:
