@@ -12,6 +12,10 @@ from pathlib import Path
 from queue import SimpleQueue
 from types import FrameType
 
+_INSTANCE_SETTINGS = frozenset(
+    f"DOCSHARE_{name}"
+    for name in ("DATA_DIR", "DATABASE_URL", "STORAGE_URL", "REDIS_URL", "SECRET_KEY_FILE", "WORKERS")
+)
 _SIGNAL_POLL_S = 0.5  # longest delay of a signal that does not interrupt the wait of the main thread
 
 
@@ -107,11 +111,16 @@ def handle_signal(name: str, call: Callable[[], None]) -> Iterator[None]:
         signal.signal(number, before)
 
 
+def drop_instance_settings(env: Mapping[str, str]) -> dict[str, str]:
+    """Return ``env`` without the settings that select an instance, which a temporary server must not write to."""
+    return {key: value for key, value in env.items() if key not in _INSTANCE_SETTINGS}
+
+
 def make_ephemeral_env(env: Mapping[str, str], data_dir: Path) -> dict[str, str]:
     """Return an environment in which commands store everything next to ``data_dir``.
 
     Ids, cursors and keys of a temporary server must not stay in the user's directories or profiles.
     """
     places = {f"DOCSHARE_{kind.upper()}_DIR": str(data_dir.with_name(kind)) for kind in ("config", "state", "cache")}
-    kept = {key: value for key, value in env.items() if key != "DOCSHARE_PROFILE"}
+    kept = {key: value for key, value in drop_instance_settings(env).items() if key != "DOCSHARE_PROFILE"}
     return {**kept, **places, "DOCSHARE_DATA_DIR": str(data_dir)}

@@ -40,8 +40,7 @@ def load_serve_config(ctx: Context, plan: ServeOptions, base_url: str = _PLACEHO
     from docshare.server.config import ConfigError, load_config
     from docshare.server.serve import allow_local_webhooks
 
-    # An ephemeral server must not use the data directory of the environment.
-    environ = {key: value for key, value in ctx.env.items() if not (plan.ephemeral and key == "DOCSHARE_DATA_DIR")}
+    environ = background.drop_instance_settings(ctx.env) if plan.ephemeral else ctx.env
     try:
         config = load_config(plan.settings, environ, ctx.data_dir, base_url)
     except ConfigError as error:
