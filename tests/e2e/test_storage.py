@@ -86,18 +86,18 @@ def test_an_unusable_bucket_is_reported_in_one_error(engine: ObjectStore, tmp_pa
     bucket = engine.create_bucket()
     url = engine.make_url(bucket)
     mine = make_env(tmp_path, **engine.environ)
-    for environ, words in (
-        ({"DOCSHARE_STORAGE_URL": engine.make_url("missing-bucket")}, "the bucket does not exist"),
-        ({"DOCSHARE_STORAGE_URL": url, "AWS_SECRET_ACCESS_KEY": "wrong"}, "SignatureDoesNotMatch"),
-        ({"DOCSHARE_STORAGE_URL": "s3://"}, "expected an address like s3://bucket"),
-        ({"DOCSHARE_STORAGE_URL": "s3://key:secret@bucket"}, "expected the name of a bucket alone"),
-        ({"DOCSHARE_STORAGE_URL": "s3://bucket?acl=public"}, "unknown option 'acl'"),
-        ({"DOCSHARE_STORAGE_URL": "ftp://host/folder"}, "expected an address like s3://bucket"),
-        ({"DOCSHARE_STORAGE_URL": f"file://{tmp_path}/missing"}, "no such folder"),
-        ({"DOCSHARE_STORAGE_URL": "s3://bucket?endpoint=http://127.0.0.1:9"}, "cannot be used"),
+    for code, environ, words in (
+        (11, {"DOCSHARE_STORAGE_URL": engine.make_url("missing-bucket")}, "the bucket does not exist"),
+        (11, {"DOCSHARE_STORAGE_URL": url, "AWS_SECRET_ACCESS_KEY": "wrong"}, "SignatureDoesNotMatch"),
+        (2, {"DOCSHARE_STORAGE_URL": "s3://"}, "expected an address like s3://bucket"),
+        (2, {"DOCSHARE_STORAGE_URL": "s3://key:secret@bucket"}, "expected the name of a bucket alone"),
+        (2, {"DOCSHARE_STORAGE_URL": "s3://bucket?acl=public"}, "unknown option 'acl'"),
+        (2, {"DOCSHARE_STORAGE_URL": "ftp://host/folder"}, "expected an address like s3://bucket"),
+        (2, {"DOCSHARE_STORAGE_URL": f"file://{tmp_path}/missing"}, "no such folder"),
+        (11, {"DOCSHARE_STORAGE_URL": "s3://bucket?endpoint=http://127.0.0.1:9"}, "the storage cannot be reached"),
     ):
         done = run_docshare("serve", "--port", "0", env=mine | environ)
-        assert (done.returncode, words in done.stderr, "Traceback" in done.stderr) == (2, True, False), done.stderr
+        assert (done.returncode, words in done.stderr, "Traceback" in done.stderr) == (code, True, False), done.stderr
         assert len(done.stderr.strip().splitlines()) <= 2, done.stderr
 
 

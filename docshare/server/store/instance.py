@@ -18,7 +18,6 @@ from docshare.server.runtime import Runtime, build_runtime
 from docshare.server.services.operations import sweeps
 from docshare.server.services.operations.secrets import instance_secret
 from docshare.server.store import reserve
-from docshare.server.store.blobs import StorageUnreachableError
 from docshare.server.store.identity import instance_key, write_private
 from docshare.server.store.lock import DirectoryLock
 from docshare.server.store.migrations import migrate
@@ -102,16 +101,16 @@ def _require_same_key(rt: Runtime) -> None:
 
 
 def _claim_storage(rt: Runtime) -> None:
-    """Raise ConfigError if a store that several instances may use cannot be used, or has the documents of others, whose
-    bytes would be orphans here."""
+    """Raise ConfigError if a store that several instances may use has the documents of others, whose bytes would be
+    orphans here, and StorageUnreachableError or OSError if it cannot be used now."""
     if not rt.blobs.is_shared:
         return
     mine = hash_identity(instance_secret(rt, IDENTITY_SECRET))
     try:
         owner = rt.blobs.claim(mine)
-    except StorageUnreachableError as error:
-        raise ConfigError(f"storage_url: the bucket cannot be used: {error}") from None
     except OSError as error:
+        if faults.find_fault(error) is not None:
+            raise
         raise ConfigError(f"storage_url: {error.strerror}: {error.filename}") from None
     if owner != mine:
         raise ConfigError(

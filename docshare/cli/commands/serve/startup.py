@@ -70,7 +70,7 @@ def start_server(ctx: Context, plan: ServeOptions) -> "Iterator[ServingInstance]
     """Serve for the length of the block, in this process or in worker processes.
 
     Raise Stop: (7) if the port or the data directory is in use, (2) for wrong settings and a host that cannot confine
-    the processes that open documents, (11) if the database cannot be reached, (13) if it is damaged.
+    the processes that open documents, (11) if the database or the storage cannot be reached, (13) if it is damaged.
     """
     from docshare.server.pdf.probe import UnconfinedError
     from docshare.server.serve import PortInUse, ServingInstance, bind_port, serve_instance
