@@ -42,17 +42,20 @@ def delete_remembered(rt: Runtime) -> int:
 
 def delete_orphans(rt: Runtime) -> int:
     """Delete what crashes left behind in a store that several instances use: bytes without a row, older than a day;
-    return how many. In a store of its own, an instance does that when it starts."""
+    return how many. In a store of its own, an instance does that when it starts. It stops when a backup begins."""
     if not rt.blobs.is_shared or is_locked(rt.blobs.backup_lock):
         return 0
     before = rt.clock() - ORPHAN_AGE_MS
     count = rt.blobs.delete_old_partials(before)
     for blobs in rt.blobs.list_old(before):
-        known = contents.list_stored(rt.db, blobs)
-        for blob in blobs:
-            if blob not in known:
-                rt.blobs.delete(blob)
-                count += 1
+        with rt.db.try_lock(("job", REMOVAL_JOB)) as is_mine:
+            if not is_mine or is_locked(rt.blobs.backup_lock):
+                break
+            known = contents.list_stored(rt.db, blobs) | removals.list_remembered(rt.db, blobs)
+            for blob in blobs:
+                if blob not in known:
+                    rt.blobs.delete(blob)
+                    count += 1
     return count
 
 

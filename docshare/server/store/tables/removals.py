@@ -31,6 +31,12 @@ def list_blobs(store: Store, most: int) -> list[str]:
     ]
 
 
+def list_remembered(store: Store, blobs: Sequence[str]) -> set[str]:
+    """Return which of ``blobs`` are to be deleted."""
+    rows = store.fetch_all("SELECT blob FROM blob_removals WHERE blob IN (JSON_TEXTS(?))", (json.dumps(list(blobs)),))
+    return {blob for (blob,) in rows}
+
+
 def delete(store: Store, blobs: Sequence[str]) -> None:
     """Forget ``blobs``, which the store has deleted."""
     store.execute("DELETE FROM blob_removals WHERE blob IN (JSON_TEXTS(?))", (json.dumps(list(blobs)),))
