@@ -119,3 +119,17 @@ def test_a_file_can_be_adopted_and_deleted(root: Path, tmp_path: Path) -> None:
     cache.delete("a")
     cache.delete("a")
     assert cache.list_keys() == []
+
+
+def test_a_copy_is_on_the_disk_before_it_gets_its_name(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A power cut may otherwise keep the name and lose the bytes."""
+    synced: list[tuple[int, list[str]]] = []
+    sync = os.fsync
+
+    def note_sync(handle: int) -> None:
+        sync(handle)
+        synced.append((os.fstat(handle).st_size, BlobCache(root).list_keys()))
+
+    monkeypatch.setattr(os, "fsync", note_sync)
+    add(BlobCache(root), "a", 10)
+    assert synced == [(10, [])]

@@ -65,6 +65,8 @@ class BlobCache:
         try:
             with os.fdopen(handle, "wb") as file:
                 write(file)
+                file.flush()
+                os.fsync(file.fileno())  # else a power cut may leave an empty file under the final name
             Path(name).replace(path)
         except BaseException:
             Path(name).unlink(missing_ok=True)
