@@ -45,7 +45,6 @@ _LIST_KEYS = 1000
 _CONNECT_TIMEOUT_S, _REQUEST_TIMEOUT_S, _RETRY_S = 3, 60, 8
 _READ_TIMEOUT_S = 20  # until a store answers; it gets a part of 8 MB in that time
 _HEALTH_INTERVAL_S = 5.0
-_ABSENT_KEY = "0" * 16  # health checks ask for it; no blob has it
 _DEFAULT_REGION = "us-east-1"
 _REASONS = (
     re.compile(r"<Code>(.*?)</Code>.*?<Message>(.*?)</Message>", re.DOTALL),
@@ -85,13 +84,18 @@ class BucketStore(BlobStore):
         self._client = _connect(address, environ)
         self._health_lock = threading.Lock()
         self._health: tuple[float, bool] = (-_HEALTH_INTERVAL_S, False)
+        self._has_refused = False  # an upload failed, so health checks also write
 
     def store(self, part: PartialFile) -> str:
         """Send ``part`` to the bucket in parts; keep it as the local copy, because its uploader will open it soon."""
         key = self._generate_name()
         part.close()
-        with _translate_write_errors():
-            self._client.put(key, part.path, chunk_size=_PART_BYTES, max_concurrency=_PARALLEL_PARTS)
+        try:
+            with _translate_write_errors():
+                self._client.put(key, part.path, chunk_size=_PART_BYTES, max_concurrency=_PARALLEL_PARTS)
+        except StorageUnreachableError:
+            self._has_refused = True
+            raise
         part.mark_stored()
         try:
             self._cache.adopt(part.path, key)
@@ -116,12 +120,22 @@ class BucketStore(BlobStore):
             file.write(block)
 
     def find_size(self, key: str) -> int | None:
-        """Ask the bucket for the size of the object."""
+        """Ask the bucket for the size of the object. None only if the bucket is there."""
         try:
             with _translate_errors():
                 return self._client.head(check_key(key))["size"]
         except FileNotFoundError:
+            self._read_owner()
             return None
+
+    def _read_owner(self) -> bytes:
+        """Return the name of the instance in the bucket. Raise StorageUnreachableError if it has none: the bucket is
+        gone, or is another one."""
+        try:
+            with _translate_errors():
+                return bytes(self._client.get(OWNER_NAME).bytes())
+        except FileNotFoundError:
+            raise StorageUnreachableError(f"the bucket is gone, or it lost the object {OWNER_NAME}") from None
 
     def read_blocks(self, key: str) -> Iterator[bytes]:
         """Yield the bytes of the object, which is fetched in ranges: a request that fails repeats one range only."""
@@ -168,7 +182,8 @@ class BucketStore(BlobStore):
         return len(gone)
 
     def is_writable(self) -> bool:
-        """Return whether the bucket answers, at most five seconds ago, and the folder of partial files is writable."""
+        """Return whether the bucket answered and was the one of this instance, at most five seconds ago, and the folder
+        of partial files is writable. After a failed upload the bucket must also accept an object."""
         with self._health_lock:
             checked_at, is_answering = self._health
             if time.monotonic() - checked_at >= _HEALTH_INTERVAL_S:
@@ -178,7 +193,11 @@ class BucketStore(BlobStore):
 
     def _is_answering(self) -> bool:
         try:
-            self.exists(_ABSENT_KEY)
+            owner = self._read_owner()
+            if self._has_refused:
+                with _translate_write_errors():
+                    self._client.put(OWNER_NAME, owner)
+                self._has_refused = False
         except StorageUnreachableError:
             return False
         return True
