@@ -151,6 +151,7 @@ _docshare() {
             'admin|trash') command='admin trash' ;;
             'admin|backup') command='admin backup' ;;
             'admin|restore') command='admin restore' ;;
+            'admin|vault') command='admin vault' ;;
             'admin|move') command='admin move' ;;
             'admin|check') command='admin check' ;;
             'admin|sweep') command='admin sweep' ;;
@@ -172,6 +173,9 @@ _docshare() {
             'admin trash|list') command='admin trash list' ;;
             'admin trash|restore') command='admin trash restore' ;;
             'admin trash|purge') command='admin trash purge' ;;
+            'admin vault|status') command='admin vault status' ;;
+            'admin vault|rotate') command='admin vault rotate' ;;
+            'admin vault|export') command='admin vault export' ;;
             'admin outbox|list') command='admin outbox list' ;;
             'admin outbox|show') command='admin outbox show' ;;
             'admin deliveries|list') command='admin deliveries list' ;;
@@ -477,6 +481,10 @@ _docshare() {
         'admin restore|--sha256') :; return ;;
         'admin restore|--confirm') _docshare_local; return ;;
         'admin restore|--data') _docshare_local; return ;;
+        'admin vault status|--data') _docshare_local; return ;;
+        'admin vault rotate|--data') _docshare_local; return ;;
+        'admin vault export|--output'|'admin vault export|-o') _docshare_cached files; return ;;
+        'admin vault export|--data') _docshare_local; return ;;
         'admin move|--to-database') :; return ;;
         'admin move|--to-storage') :; return ;;
         'admin move|--to-data') _docshare_local; return ;;
@@ -621,7 +629,7 @@ _docshare() {
         'serve') commands='' options='--demo --host --port --data --base-url --tier --open --ephemeral --no-ephemeral --exec --dev --no-dev --log --threads --workers --ready-file --print-env --no-print-env --help -h' ;;
         'dashboard') commands='' options='--email --print --data --dry-run -n --help -h' ;;
         'trigger') commands='' options='--file --variant --set --raw --count --every --wait --confirm --dry-run -n --data --help -h' ;;
-        'admin') commands='account key login-link client invite freeze unfreeze hotspot trash backup restore move check sweep outbox deliveries' options='--data --help -h' ;;
+        'admin') commands='account key login-link client invite freeze unfreeze hotspot trash backup restore vault move check sweep outbox deliveries' options='--data --help -h' ;;
         'admin account') commands='create list set-tier delete' options='--help -h' ;;
         'admin account create') commands='' options='--name --tier --data --dry-run -n --help -h' ;;
         'admin account list') commands='' options='--data --help -h' ;;
@@ -649,6 +657,10 @@ _docshare() {
         'admin trash purge') commands='' options='--confirm --data --dry-run -n --help -h' ;;
         'admin backup') commands='' options='--force --without-key --data --dry-run -n --help -h' ;;
         'admin restore') commands='' options='--verify-only --sha256 --hold-deliveries --confirm --data --dry-run -n --help -h' ;;
+        'admin vault') commands='status rotate export' options='--help -h' ;;
+        'admin vault status') commands='' options='--data --help -h' ;;
+        'admin vault rotate') commands='' options='--data --dry-run -n --help -h' ;;
+        'admin vault export') commands='' options='--output -o --data --help -h' ;;
         'admin move') commands='' options='--to-database --to-storage --to-data --data --dry-run -n --help -h' ;;
         'admin check') commands='' options='--quick --repair --data --dry-run -n --help -h' ;;
         'admin sweep') commands='' options='--data --dry-run -n --help -h' ;;
@@ -764,7 +776,7 @@ _docshare() {
             'config unset') _docshare_reply profile url format timeout retries max_wait allow_http ca_bundle client_id token_command complete_online ;;
             'api') _docshare_reply GET HEAD POST PUT PATCH DELETE OPTIONS ;;
             'completion') _docshare_reply bash zsh fish powershell ;;
-            'help') _docshare_reply apply backup ci cluster contributing cursors docker documents environment exit-codes files formatting gates global library looks mail measuring plans privacy proxy query systemd webhooks ;;
+            'help') _docshare_reply apply backup ci cluster contributing cursors docker documents encryption environment exit-codes files formatting gates global library looks mail measuring plans privacy proxy query systemd webhooks ;;
         esac
     fi
 }

@@ -24,7 +24,7 @@ from docshare.server.services.events.listeners import ListenerInput
 from docshare.server.services.files import freeze, hotspots, trash
 from docshare.server.services.links import invites
 from docshare.server.services.oauth import clients
-from docshare.server.services.operations import diagnosis, mail, sweeps
+from docshare.server.services.operations import diagnosis, encryption, mail, sweeps
 from docshare.server.services.webhooks import deliveries
 from docshare.server.store.identity import instance_key
 
@@ -187,6 +187,9 @@ COMMANDS: dict[str, AdminCommand] = {
     "doctor": AdminCommand(diagnosis.run_checks),
     "probe start": AdminCommand(_start_probe),
     "probe end": AdminCommand(lambda runtime, args: runtime.probes.end(args["token"]), required_arguments=("token",)),
+    "vault status": AdminCommand(lambda runtime, args: encryption.describe(runtime)),
+    "vault export": AdminCommand(lambda runtime, args: encryption.export(runtime)),
+    "vault rotate": AdminCommand(lambda runtime, args: encryption.rotate(runtime)),
     "sweep": AdminCommand(lambda runtime, args: sweeps.run_all(runtime)),
 }
 

@@ -5,6 +5,7 @@ The table ``OPTIONS`` has all of them; ``docshare help config`` describes them.
 
 import ipaddress
 import re
+import shlex
 import socket
 import ssl
 import tomllib
@@ -20,7 +21,7 @@ from docshare.contract.plans import PLAN_LIMITS, Plan
 from docshare.server.outbound.mail import parse_mail_url
 from docshare.server.rules.storage_url import BucketAddress, parse_storage_url
 from docshare.server.rules.webhook_url import parse_allowed
-from docshare.server.store.vault import KEY_BYTES
+from docshare.server.store.master_keys import MasterKeyError, parse_keys
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 ENV_PREFIX = "DOCSHARE_"
@@ -69,6 +70,8 @@ class Config:
     confinement: str = "auto"
     database_url: str | None = None
     secret_key_file: Path | None = None
+    key_command: str | None = None
+    encryption: bool = True
     metrics: str | None = None
     redis_url: str | None = None
     storage_url: str | None = None
@@ -185,9 +188,16 @@ def _parse_existing_file(value: Any) -> Path:
 
 def _parse_secret_key(value: Any) -> Path:
     path = _parse_existing_file(value)
-    if path.stat().st_size != KEY_BYTES:
-        raise ValueError(f"expected {KEY_BYTES} random bytes in {path}: head -c {KEY_BYTES} /dev/urandom > FILE")
+    try:
+        parse_keys(path.read_bytes(), str(path))
+    except (MasterKeyError, OSError) as error:
+        raise ValueError(f"{error}; to create one: head -c 32 /dev/urandom > FILE") from None
     return path.absolute()
+
+
+def _parse_command(value: Any) -> str:
+    shlex.split(text := _parse_text(value))  # raises ValueError for an open quotation mark
+    return text
 
 
 def _parse_certificates(value: Any) -> Path:
@@ -289,11 +299,8 @@ def _parse_metrics_access(value: Any) -> str:
 
 
 def _parse_directory(value: Any) -> Path:
-    return (
-        Path(value).expanduser().absolute()
-        if isinstance(value, Path)
-        else Path(_parse_text(value)).expanduser().absolute()
-    )
+    path = value if isinstance(value, Path) else Path(_parse_text(value))
+    return path.expanduser().absolute()
 
 
 OPTIONS: dict[str, Callable[[Any], Any]] = {
@@ -325,6 +332,8 @@ OPTIONS: dict[str, Callable[[Any], Any]] = {
     "confinement": _choice_parser("auto", "required"),
     "database_url": _parse_database_url,
     "secret_key_file": _parse_secret_key,
+    "key_command": _parse_command,
+    "encryption": _parse_switch,
     "workers": _integer_parser(1, 64),
     "instance_name": _parse_text,
     "redis_url": _parse_redis_url,
@@ -359,6 +368,8 @@ def load_config(
     _require_issuer_and_audience(merged)
     if merged.get("workers", 1) > 1 and "database_url" not in merged:
         raise ConfigError("workers: SQLite serves one process; for more, set DOCSHARE_DATABASE_URL to PostgreSQL")
+    if {"key_command", "secret_key_file"} <= merged.keys():
+        raise ConfigError("key_command: it cannot be used together with secret_key_file")
     return Config(**merged)
 
 

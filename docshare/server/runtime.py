@@ -19,6 +19,7 @@ from docshare.server.durations import Durations
 from docshare.server.http.proxy_probes import Probes, UntrustedProxies
 from docshare.server.http.rate_limits import RateLimiter
 from docshare.server.office.convert import OfficeConverter, find_program
+from docshare.server.office.memory import find_memory_directory
 from docshare.server.outbound.exchange import OutboundClient
 from docshare.server.outbound.jwts import TokenVerifier
 from docshare.server.outbound.location import make_locator
@@ -28,6 +29,8 @@ from docshare.server.pdf.pages import PageStore
 from docshare.server.pdf.probe import ConfinementProbe
 from docshare.server.store.blobs import BlobStore, FolderStore
 from docshare.server.store.database import Store
+from docshare.server.store.identity import directory_id
+from docshare.server.store.master_keys import KeyCommand, KeyFile
 from docshare.server.store.vault import Vault
 
 if TYPE_CHECKING:
@@ -117,17 +120,42 @@ def open_store(config: Config) -> Store:
 
 def open_blobs(config: Config) -> BlobStore:
     """The store of the bytes of documents: a folder of the data directory, another folder, or a bucket."""
+    encrypt = random_bytes if config.encryption else None
     if config.storage is None:
-        return FolderStore(config.data_dir / "blobs", config.data_dir / "tmp", _generate_blob_key)
+        return FolderStore(config.data_dir / "blobs", config.data_dir / "tmp", _generate_blob_key, encrypt=encrypt)
     if isinstance(config.storage, Path):
-        return FolderStore(config.storage / "blobs", config.storage / "tmp", _generate_blob_key, is_shared=True)
+        root, tmp = config.storage / "blobs", config.storage / "tmp"
+        return FolderStore(root, tmp, _generate_blob_key, is_shared=True, encrypt=encrypt)
     from docshare.server.store.bucket import BucketStore  # its packages are an extra of the installation
 
-    return BucketStore(config.storage, config.data_dir, _generate_blob_key, os.environ)
+    return BucketStore(config.storage, config.data_dir, _generate_blob_key, os.environ, encrypt=encrypt)
 
 
 def _generate_blob_key() -> str:
     return random_token(32)
+
+
+def open_vault(config: Config) -> Vault:
+    """Return the vault with the master keys of the settings, which are read on first use."""
+    keys = KeyFile(config.vault_path, random_bytes) if config.key_command is None else KeyCommand(config.key_command)
+    return Vault(keys, random_bytes)
+
+
+def make_converter(config: Config) -> OfficeConverter:
+    """Return the converter of office documents.
+
+    LibreOffice reads files in clear, which may reach a disk only if all documents are stored in clear.
+    """
+    required = config.confinement == "required"
+    if not config.encryption:
+        return OfficeConverter(config.data_dir / "tmp", find_program(), required=required)
+    prefix = memory_prefix(config.data_dir)
+    return OfficeConverter(find_memory_directory(os.environ), find_program(), prefix=prefix, required=required)
+
+
+def memory_prefix(data_dir: Path) -> str:
+    """Return how the names of an instance's directories in memory begin."""
+    return f"docshare-office-{directory_id(data_dir)}-"
 
 
 def open_shared_memory(config: Config, vault: Vault) -> "SharedMemory | None":
@@ -154,7 +182,7 @@ def build_runtime(config: Config) -> Runtime:
     engine = PdfEngine(required=required)
     transfers, lookups = max(1, config.threads // 2), max(1, config.threads // 4)
     outbound = OutboundClient(config.ca_bundle, transfers=transfers, lookups=lookups)
-    vault = Vault(config.vault_path, random_bytes)
+    vault = open_vault(config)
     shared = open_shared_memory(config, vault)
     return Runtime(
         config=config,
@@ -165,8 +193,8 @@ def build_runtime(config: Config) -> Runtime:
         db=open_store(config),
         blobs=open_blobs(config),
         engine=engine,
-        pages=PageStore(engine, config.cache_dir),
-        converter=OfficeConverter(config.data_dir / "tmp", find_program(), required=required),
+        pages=PageStore(engine, config.cache_dir, random_bytes),
+        converter=make_converter(config),
         outbound=outbound,
         jwts=TokenVerifier(outbound, current_time_ms),
         mailer=Mailer(config.smtp_url, config.ca_bundle),

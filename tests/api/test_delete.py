@@ -151,10 +151,10 @@ def test_a_purge_deletes_bytes_rows_and_rendered_pages(world: World) -> None:
         insert_gate_response(world, row["uuid"], {"mail": "a@b.example"})
     image = f"/{made['shortId']}/pages/1-800.jpg?v=1"
     assert world.http.get(image, buffered=True).status_code == 200
-    assert list((world.rt.config.data_dir / "cache").rglob("*.jpg"))
+    assert list((world.rt.config.data_dir / "cache").rglob("*.jpg*"))
     world.pia.delete(f"/api/v1/files/{made['uuid']}?purge=1")
     assert len(list_blobs(world)) == 1
-    assert not list((world.rt.config.data_dir / "cache").rglob("*.jpg"))
+    assert not list((world.rt.config.data_dir / "cache").rglob("*.jpg*"))
     for table in ("files", "revisions", "view_rows", "download_rows", "gate_rows"):
         assert count_rows(world, table) == 1
 

@@ -12,6 +12,7 @@ from docshare.contract.problems import Problem
 from docshare.server.pdf.budget import Tenant
 from docshare.server.pdf.engine import Derivation, UnrenderableError
 from docshare.server.pdf.schedule import JobLane
+from docshare.server.services.files.sealed_blobs import open_blob
 from tests.support import inherited_resources
 from tests.support.cast import World
 from tests.support.owner import put_settings
@@ -127,7 +128,7 @@ def test_a_trial_that_times_out_does_not_block_readers(world: World) -> None:
     made = world.pia.upload(simple_pdf(pages=200), "Long.pdf")
     blob = next(iter(world.rt.db.fetch_all("SELECT blob FROM files WHERE uuid = ?", (made["uuid"],))))[0]
     wanted = Derivation(200, 2, 200)
-    asked = (made["uuid"], 1, world.rt.blobs.path(blob), wanted)
+    asked = (made["uuid"], 1, open_blob(world.rt, blob), wanted)
     with pytest.raises(UnrenderableError) as caught:
         world.rt.pages.try_document(*asked, OWNER, timeout_s=0.001)
     assert not caught.value.is_permanent
@@ -137,7 +138,7 @@ def test_a_trial_that_times_out_does_not_block_readers(world: World) -> None:
 def test_readers_have_priority_over_trials(world: World, checkbox_file: dict[str, Any]) -> None:
     """Nothing is tried while all workers are busy."""
     blob = next(iter(world.rt.db.fetch_all("SELECT blob FROM files WHERE uuid = ?", (checkbox_file["uuid"],))))[0]
-    path = world.rt.blobs.path(blob)
+    path = open_blob(world.rt, blob)
     taken, go = threading.Event(), threading.Event()
 
     def occupy() -> None:

@@ -37,7 +37,7 @@ def list_blobs(world: World) -> list[Path]:
 
 def list_cached_pages(world: World) -> list[str]:
     cache = world.rt.config.data_dir / "cache"
-    return sorted(str(path.relative_to(cache)) for path in cache.rglob("*.jpg"))
+    return sorted(str(path.relative_to(cache)) for path in cache.rglob("*.jpg*"))
 
 
 def download_content(world: World, name: str) -> bytes:
@@ -124,7 +124,7 @@ def test_pages_of_the_old_version_are_deleted_and_those_of_the_new_are_kept(worl
     assert world.http.get(image + "2", buffered=True).status_code == 200
     world.rt.pages.close()  # stop prerendering pages
     restart(world)
-    assert f"{made['uuid']}/2/1-800.jpg" in list_cached_pages(world)
+    assert f"{made['uuid']}/2/1-800.jpg.sealed" in list_cached_pages(world)
     assert first.startswith(b"\xff\xd8")
 
 

@@ -22,6 +22,7 @@ from tests.support.cast import Person, World
 from tests.support.hostile_pdfs import slow_page
 from tests.support.pdfs import simple_pdf
 from tests.support.rows import count_rows, update_file_row
+from tests.support.stored_bytes import list_contents
 
 MB = 1024 * 1024
 OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -42,8 +43,8 @@ def upload_large(person: Person, content: bytes) -> TestResponse:
 
 
 def list_stored_contents(world: World) -> list[bytes]:
-    """List the contents of the store, including unfinished uploads."""
-    return [path.read_bytes() for root in (world.rt.blobs.root, world.rt.blobs.tmp) for path in list_files_below(root)]
+    """List the decrypted contents of the store, and unfinished uploads as they are."""
+    return list_contents(world.rt)
 
 
 class EndlessBody:

@@ -1,7 +1,8 @@
 """Compare uncached page images with direct calls of pypdfium2 and Pillow: ``python tests/benchmarks/page_image.py``.
 
-The product is ``PageStore.image`` for an uncached page: worker process, pipe, file on disk. The limit renders and
-encodes the same page in this process, without writing it. Both use the same malloc settings.
+The product is ``PageStore.image`` for an uncached page of an encrypted document: worker process, pipe, encrypted file
+on disk. The limit renders and encodes the same page of the clear file in this process, without writing it. Both use the
+same malloc settings.
 """
 
 import io
@@ -22,6 +23,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from docshare.server.pdf.engine import PdfEngine
 from docshare.server.pdf.pages import PageStore
+from docshare.server.store.segments import encrypt_bytes
+from docshare.server.store.stored_bytes import StoredBytes
 from tests.benchmarks.comparison import check_bound, compare_in_turns
 from tests.support import pdfs
 from tests.support.polling import wait_until
@@ -88,8 +91,16 @@ def measure_ms(work: Callable[[], object]) -> float:
     return (time.perf_counter() - start) * 1000
 
 
+def encrypt_document(path: Path) -> StoredBytes:
+    """Return an encrypted copy of the document at ``path``."""
+    key, copy = os.urandom(32), path.with_suffix(".sealed")
+    copy.write_bytes(encrypt_bytes(path.read_bytes(), key, os.urandom(32)))
+    return StoredBytes(copy, key)
+
+
 def compare_cold_pages(name: str, blob: Path, root: Path) -> bool:
     """Compare on thirteen pages of one document; every fourth, so that none was rendered ahead."""
+    encrypted = encrypt_document(blob)
     with (
         closing(PdfEngine()) as engine,
         closing(PageStore(engine, root)) as store,
@@ -99,8 +110,8 @@ def compare_cold_pages(name: str, blob: Path, root: Path) -> bool:
 
         def measure_product() -> float:
             page = next(ours)
-            duration = measure_ms(lambda: store.image("bench", 1, blob, page, WIDTH))
-            wait_until((root / f"bench/1/{page + 1}-{WIDTH}.jpg").exists)  # do not slow down the limit
+            duration = measure_ms(lambda: store.image("bench", 1, encrypted, page, WIDTH))
+            wait_until((root / f"bench/1/{page + 1}-{WIDTH}.jpg.sealed").exists)  # do not slow down the limit
             return duration
 
         return compare_in_turns(
@@ -116,10 +127,10 @@ def compare_cold_pages(name: str, blob: Path, root: Path) -> bool:
 
 def measure_first_page(blob: Path, root: Path) -> bool:
     """Measure the first page right after the start: start of the worker, opening and rendering."""
-    durations = []
+    durations, encrypted = [], encrypt_document(blob)
     for turn in range(7):
         with closing(PdfEngine()) as engine, closing(PageStore(engine, root / str(turn))) as store:
-            durations.append(measure_ms(lambda store=store: store.image("bench", 1, blob, 1, WIDTH)))  # type: ignore[misc]
+            durations.append(measure_ms(lambda store=store: store.image("bench", 1, encrypted, 1, WIDTH)))  # type: ignore[misc]
     return check_bound("first page of 2,000, worker not started, median of 7", median(durations), 300, "ms")
 
 

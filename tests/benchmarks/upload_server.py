@@ -3,7 +3,8 @@
     python -m tests.benchmarks.upload_server [BYTES [DIRECTORY]]
 
 The sink reads, hashes, writes and fsyncs in one thread; the listener does the same behind HTTP, multipart and a worker,
-while another client sends a small request every 10 ms. Both run in separate processes and receive the same bytes.
+while another client sends a small request every 10 ms. Both run in separate processes and receive the same bytes. The
+listener also encrypts them; what the sink does with encryption is printed beside it.
 """
 
 import hashlib
@@ -24,6 +25,7 @@ from typing import Any
 from docshare.server.http.listener import Server, bind_sockets, make_server
 from docshare.server.http.verdicts import Acceptance, Refusal, RequestHead
 from docshare.server.store.blobs import FolderStore
+from docshare.server.store.segments import SegmentWriter
 from tests.benchmarks.comparison import check_bound, compare_in_turns, read_amount
 
 GB = 1024**3
@@ -38,7 +40,7 @@ AFTER = f"\r\n--{BOUNDARY}--\r\n".encode()
 
 def serve_product(folder: Path, pipe: Connection) -> None:
     """Run the listener with an application that stores the blob, returns its hash and deletes it."""
-    blobs = FolderStore(folder / "blobs", folder / "tmp", lambda: os.urandom(16).hex())
+    blobs = FolderStore(folder / "blobs", folder / "tmp", lambda: os.urandom(16).hex(), encrypt=os.urandom)
 
     def app(environ: dict[str, Any], start_response: Any) -> list[bytes]:
         body = b"pong"
@@ -62,7 +64,12 @@ def serve_product(folder: Path, pipe: Connection) -> None:
     server.run()
 
 
-def serve_limit(folder: Path, pipe: Connection) -> None:
+def serve_encrypting_limit(folder: Path, pipe: Connection) -> None:
+    """Run the minimal durable upload that also encrypts."""
+    serve_limit(folder, pipe, encrypt=True)
+
+
+def serve_limit(folder: Path, pipe: Connection, *, encrypt: bool = False) -> None:
     """Run the minimal durable upload: read 8 bytes of length, then hash, write and fsync that many bytes."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         pipe.send(listener.getsockname()[1])
@@ -72,11 +79,14 @@ def serve_limit(folder: Path, pipe: Connection) -> None:
             with connection, (folder / "sink").open("wb", buffering=0) as file:
                 left = int.from_bytes(connection.recv(8, socket.MSG_WAITALL), "big")
                 digest = hashlib.sha256()
+                writer = SegmentWriter(file, bytes(32), bytes(32)) if encrypt else file
                 while left:
                     count = connection.recv_into(block)
                     digest.update(block[:count])
-                    file.write(block[:count])
+                    writer.write(block[:count])
                     left -= count
+                if isinstance(writer, SegmentWriter):
+                    writer.finish()
                 os.fsync(file.fileno())
                 connection.sendall(digest.hexdigest().encode())
             (folder / "sink").unlink()
@@ -177,6 +187,7 @@ def measure(folder: Path, size: int) -> bool:
     with (
         start_target_process(serve_product, folder) as (port, pid),
         start_target_process(serve_limit, folder) as (sink_port, _),
+        start_target_process(serve_encrypting_limit, folder) as (encrypting_port, _),
     ):
         pinger = Pinger(port)
         pinger.start()
@@ -196,6 +207,8 @@ def measure(folder: Path, size: int) -> bool:
                 return measure_speed(sink_port, size.to_bytes(8, "big"), b"")
 
         outcome = compare_in_turns("upload", measure_product, measure_limit, target=0.60, better="more", unit="MB/s")
+        encrypting = measure_speed(encrypting_port, size.to_bytes(8, "big"), b"")
+        print(f"(a sink that encrypts as well: {encrypting:.3g} MB/s)")
         print(f"(requests to the idle server while the sink works, p99: {compute_percentile_99(during_limit):.3g} ms)")
         return all(
             [

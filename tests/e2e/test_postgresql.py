@@ -119,7 +119,9 @@ def test_an_instance_with_another_key_than_its_database_does_not_start(address: 
     try:
         second = make_env(tmp_path / "second", DOCSHARE_DATABASE_URL=address)
         refused = run_docshare("serve", "--port", "0", env=second)
-        assert (refused.returncode, "is not the key of this database" in refused.stderr) == (2, True), refused.stderr
+        assert (refused.returncode, "is not the master key of this database" in refused.stderr) == (2, True), (
+            refused.stderr
+        )
         key = str(tmp_path / "first" / "data" / "vault.key")
         same, _ = start_server("--port", "0", env=second | {"DOCSHARE_SECRET_KEY_FILE": key})
         same.terminate()

@@ -58,6 +58,11 @@ REJECTED: list[tuple[str, bytes, str]] = [
     ("slides inside old Word", office.make_ole_container("WordDocument", nested="PowerPoint Document"), "bad_request"),
     ("old Word, cut off", office.make_ole_container("WordDocument", *"ABCDEFGHIJ")[: 3 * 512], "bad_request"),
     ("old Word, broken", office.make_ole_container(directory="WordDocument\0".encode("utf-16-le")), "bad_request"),
+    (
+        "old Word, broken, with its entry across the blocks that are read",
+        b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes((1 << 20) - 20) + "WordDocument\0".encode("utf-16-le"),
+        "bad_request",
+    ),
     ("an encrypted document", office.make_ole_container("EncryptionInfo", "EncryptedPackage"), "unprocessable"),
     ("slides, cut off", office.make_ole_container("PowerPoint Document")[:600], "unprocessable"),
     ("slides, only the signature", office.make_ole_container("PowerPoint Document")[:8], "unprocessable"),

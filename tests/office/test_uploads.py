@@ -3,10 +3,12 @@
 import hashlib
 import io
 import re
+import shutil
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import IO
 
 import pikepdf
 import pytest
@@ -22,6 +24,7 @@ from tests.support import office
 from tests.support.cast import Person, World
 from tests.support.in_process_server import serve_world
 from tests.support.pdfs import simple_pdf
+from tests.support.stored_bytes import list_contents
 
 MB = 1 << 20
 BROKEN = office.make_zip({"word/document.xml": b"no document", "[Content_Types].xml": b"<x/>"})
@@ -83,7 +86,7 @@ def test_an_office_document_is_stored_as_pdf(
     assert file["revisions"][0]["sha256"] == file["sha256"]
     text = world.http.get(f"/{uploaded['shortId']}/text/1.json?v=1", buffered=True).get_json()
     assert words in "".join("".join(box[4] for box in text["boxes"]).split())
-    assert [path.read_bytes() for path in list_remaining_files(world)] == [stored.data]
+    assert list_contents(world.rt) == [stored.data]
 
 
 def test_a_linked_picture_is_removed_and_reported(world: World, tmp_path: Path) -> None:
@@ -192,10 +195,14 @@ def test_without_libreoffice_an_upload_is_503_with_the_package_in_the_hint(world
 
 
 def test_a_full_disk_in_the_middle_of_a_conversion_is_503(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    def raise_disk_full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
+    copy = shutil.copyfileobj
 
-    monkeypatch.setattr("shutil.copyfile", raise_disk_full)
+    def copy_to_full_disk(source: IO[bytes], sink: IO[bytes], *size: int) -> None:
+        if isinstance(sink.name, str):  # not a file in memory
+            raise OSError(28, "No space left on device")
+        copy(source, sink, *size)
+
+    monkeypatch.setattr("shutil.copyfileobj", copy_to_full_disk)
     answer = upload_office(world.pia, office.make_docx())
     assert (answer.status_code, bool(answer.headers["Retry-After"])) == (503, True)
     assert list_remaining_files(world) == []

@@ -118,7 +118,8 @@ def test_an_error_with_an_unknown_reason_is_rejected(reason: object) -> None:
 def test_every_reason_of_the_workers_is_known() -> None:
     sources = [path.read_text(encoding="utf-8") for path in Path(pdf.__file__).parent.rglob("*.py")]
     found = {reason for source in sources for reason in re.findall(r'Refused\("(\w+)"\)', source)}
-    assert found | {"password", "protection", "broken"} == answers.REASONS  # these reasons come from ``repair``
+    # These reasons come from ``repair``, and ``damaged`` from the decryption of the document.
+    assert found | {"password", "protection", "broken", "damaged"} == answers.REASONS
 
 
 @pytest.mark.parametrize(

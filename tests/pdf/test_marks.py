@@ -82,4 +82,4 @@ def test_watermarked_and_plain_images_are_cached_separately(engine: PdfEngine, w
         assert kept[1] == kept[3]
         assert len({file.read_bytes() for file in kept}) == len(set(kept)) == 3
         store.delete_derived(FILE)
-        assert not any(file.exists() for file in kept)
+        assert not any(Path(file).exists() for file in kept)

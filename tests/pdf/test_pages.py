@@ -171,10 +171,10 @@ def test_the_least_recently_used_file_is_evicted(
     blob = write_file(pdfs.many_pages_pdf(12, lines=20))
     root = tmp_path / "cache"
     with closing(PageStore(counting_engine, root)) as store:
-        size = store.image(FILE, 1, blob, 12, 800).stat().st_size
+        size = Path(store.image(FILE, 1, blob, 12, 800)).stat().st_size
         store.delete_derived(FILE)
     limit = 3 * size + size // 2
-    with closing(PageStore(counting_engine, root, limit)) as store:
+    with closing(PageStore(counting_engine, root, max_bytes=limit)) as store:
         for file in ("a", "b", "c"):
             store.image(file, 1, blob, 12, 800)
         store.image("a", 1, blob, 12, 800)
@@ -190,9 +190,9 @@ def test_one_file_larger_than_the_limit_is_still_served(
     counting_engine: CountingEngine, write_file: Put, tmp_path: Path
 ) -> None:
     blob = write_file(pdfs.simple_pdf(1))
-    with closing(PageStore(counting_engine, tmp_path / "cache", 10)) as store:
-        assert store.image(FILE, 1, blob, 1, 800).is_file()
-        assert store.image(OTHER, 1, blob, 1, 800).is_file()
+    with closing(PageStore(counting_engine, tmp_path / "cache", max_bytes=10)) as store:
+        assert Path(store.image(FILE, 1, blob, 1, 800)).is_file()
+        assert Path(store.image(OTHER, 1, blob, 1, 800)).is_file()
     assert list_files(tmp_path / "cache") == [f"{OTHER}/1/1-800.jpg"]
 
 
@@ -203,7 +203,7 @@ def test_a_restart_preserves_pages_and_removes_leftovers(
     with closing(PageStore(counting_engine, root)) as store:
         first = store.image(FILE, 1, blob, 1, 800)
     (root / "leftover.part").write_bytes(b"half an image")
-    (first.parent / "2-800.jpg").touch()
+    (Path(first).parent / "2-800.jpg").touch()
     with closing(PageStore(counting_engine, root)) as store:
         assert store.image(FILE, 1, blob, 1, 800) == first
     assert counting_engine.requested == [1]
@@ -217,7 +217,7 @@ def test_a_restart_with_a_smaller_limit_evicts_files(
     with closing(PageStore(counting_engine, root)) as store:
         for file in ("a", "b", "c"):
             store.image(file, 1, blob, 1, 800)
-    with closing(PageStore(counting_engine, root, 5000)) as store:
+    with closing(PageStore(counting_engine, root, max_bytes=5000)) as store:
         store.image("d", 1, blob, 1, 800)
     assert list_files(root) == ["d/1/1-800.jpg"]
 
@@ -226,13 +226,13 @@ def test_a_page_removed_manually_is_rendered_again(
     store: PageStore, counting_engine: CountingEngine, write_file: Put
 ) -> None:
     blob = write_file(pdfs.simple_pdf(1))
-    store.image(FILE, 1, blob, 1, 800).unlink()
-    assert store.image(FILE, 1, blob, 1, 800).is_file()
+    Path(store.image(FILE, 1, blob, 1, 800)).unlink()
+    assert Path(store.image(FILE, 1, blob, 1, 800)).is_file()
     assert counting_engine.requested == [1, 1]
 
 
 def test_files_and_folders_are_private(store: PageStore, write_file: Put) -> None:
-    path = store.image(FILE, 1, write_file(pdfs.simple_pdf(1)), 1, 800)
+    path = Path(store.image(FILE, 1, write_file(pdfs.simple_pdf(1)), 1, 800))
     assert path.stat().st_mode & 0o777 == 0o600
     assert {folder.stat().st_mode & 0o777 for folder in (path.parent, path.parent.parent)} == {0o700}
 

@@ -71,7 +71,7 @@ def test_stamping_an_evicted_page_raises(store: PageStore, write_file: Put, monk
     blob = write_file(pdfs.simple_pdf(texts=["Only page"]))
     evicted = store.image(FILE, 1, blob, 1, 800)
     monkeypatch.setattr(store, "image", lambda *_: evicted)
-    evicted.unlink()
+    Path(evicted).unlink()
     with pytest.raises(FileNotFoundError):
         store.stamp_image(FILE, 1, blob, 1, 800, ANN)
 

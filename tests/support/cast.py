@@ -15,7 +15,6 @@ from docshare.server import runtime as outside
 from docshare.server.app import create_app, set_runtime
 from docshare.server.config import Config
 from docshare.server.http.proxy_probes import Probes
-from docshare.server.office.convert import OfficeConverter, find_program
 from docshare.server.outbound.exchange import OutboundClient
 from docshare.server.outbound.jwts import TokenVerifier
 from docshare.server.outbound.mail import Mailer
@@ -26,7 +25,6 @@ from docshare.server.services.accounts import accounts
 from docshare.server.store.database import Store
 from docshare.server.store.identity import instance_key
 from docshare.server.store.migrations import migrate
-from docshare.server.store.vault import Vault
 from tests.support.clock import FakeClock
 from tests.support.pdfs import simple_pdf
 
@@ -130,7 +128,7 @@ def make_runtime(data_dir: Path, clock: FakeClock, engine: PdfEngine, **settings
     if _schema is not None and not config.database_path.exists():
         config.database_path.write_bytes(_schema)
     outbound = OutboundClient(config.ca_bundle)
-    vault = Vault(config.secret_key_file or data_dir / "vault.key", outside.random_bytes)
+    vault = outside.open_vault(config)
     shared = outside.open_shared_memory(config, vault)
     if shared is not None:
         shared.start()
@@ -144,7 +142,7 @@ def make_runtime(data_dir: Path, clock: FakeClock, engine: PdfEngine, **settings
         blobs=outside.open_blobs(config),
         engine=engine,
         pages=PageStore(engine, data_dir / "cache"),
-        converter=OfficeConverter(data_dir / "tmp", find_program()),
+        converter=outside.make_converter(config),
         outbound=outbound,
         jwts=TokenVerifier(outbound, clock),
         mailer=Mailer(config.smtp_url, config.ca_bundle),

@@ -12,6 +12,7 @@ import requests
 from tests.support.moments import random_moment
 from tests.support.pdfs import simple_pdf
 from tests.support.server_process import ServerProcess, run_server
+from tests.support.stored_bytes import decrypt_offline
 
 _THREADS = 3
 
@@ -103,21 +104,20 @@ def _replace_repeatedly(server: ServerProcess, link: TrackedFile, tally: Replace
 def _check_data(server: ServerProcess, links: list[TrackedFile], tally: ReplaceTally) -> None:
     """Check that every link has the acknowledged document, or the one replacement after it, and each version exactly
     once."""
-    stored = {path.name: path for path in (server.data_dir / "blobs").rglob("*") if path.is_file()}
+    stored = {path.name for path in (server.data_dir / "blobs").rglob("*") if path.is_file()}
     connection = sqlite3.connect(f"file:{server.data_dir / 'docshare.db'}?mode=ro", uri=True)
     try:
         for link in links:
-            _check_file(connection, link, stored, tally)
-        rows = connection.execute("SELECT COUNT(*) FROM files").fetchone()[0]
+            _check_file(connection, link, server.data_dir, tally)
+        rows = {blob for (blob,) in connection.execute("SELECT blob FROM files")}
+        keys = {blob for (blob,) in connection.execute("SELECT blob FROM data_keys")}
     finally:
         connection.close()
-    if len(stored) != rows or any((server.data_dir / "tmp").iterdir()):
-        tally.problems.append(f"{len(stored)} blobs for {rows} files, or partial files")
+    if not stored == keys == rows or any((server.data_dir / "tmp").iterdir()):
+        tally.problems.append(f"{len(stored)} blobs and {len(keys)} keys for {len(rows)} files, or partial files")
 
 
-def _check_file(
-    connection: sqlite3.Connection, link: TrackedFile, stored: dict[str, Path], tally: ReplaceTally
-) -> None:
+def _check_file(connection: sqlite3.Connection, link: TrackedFile, data_dir: Path, tally: ReplaceTally) -> None:
     found = connection.execute("SELECT id, content_version, sha256, blob FROM files WHERE uuid = ?", (link.uuid,))
     file_id, version, sha256, blob = found.fetchone()
     revisions = connection.execute(
@@ -130,6 +130,10 @@ def _check_file(
         tally.problems.append(f"version {version} of {link.uuid} is not what was acknowledged")
     if revisions != [(number,) for number in range(1, version + 1)] or told != version - 1:
         tally.problems.append(f"{link.uuid} has revisions {revisions} and {told} events at version {version}")
-    if blob not in stored or hashlib.sha256(stored[blob].read_bytes()).hexdigest() != sha256:
+    try:
+        has_bytes = hashlib.sha256(decrypt_offline(data_dir, connection, blob)).hexdigest() == sha256
+    except (OSError, ValueError):
+        has_bytes = False
+    if not has_bytes:
         tally.problems.append(f"the bytes of {link.uuid} are gone or not its own")
     link.version, link.sha256 = version, sha256

@@ -7,6 +7,7 @@ from werkzeug.test import TestResponse
 from docshare.contract.plans import Plan
 from docshare.server.services.accounts import accounts
 from docshare.server.services.files import tokens
+from docshare.server.services.files.sealed_blobs import open_blob
 from tests.contract.settings_table import ABSENT, ASSET
 from tests.support.cast import Person, World
 from tests.support.stored_bytes import read_stored
@@ -44,10 +45,14 @@ class OwnedFile:
         return all(found.get(key, ABSENT) == value for key, value in expected.items())
 
     def read_row_and_bytes(self) -> tuple[Any, ...]:
-        """Return the row of the file and its bytes."""
+        """Return the row of the file and its bytes, as they are stored."""
         row = self.world.rt.db.fetch_one("SELECT * FROM files WHERE uuid = ?", (self.made["uuid"],))
         assert row is not None
         return (*row, read_stored(self.world.rt, blob_key(self.world, self.made["uuid"])))
+
+    def read_content(self) -> bytes:
+        """Return the decrypted bytes of the file."""
+        return open_blob(self.world.rt, blob_key(self.world, self.made["uuid"])).read_bytes()
 
     def set_plan(self, plan: str) -> None:
         """Put the owner on ``plan``."""

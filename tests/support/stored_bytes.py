@@ -1,6 +1,15 @@
 """What a test finds in the store of documents, whatever kind of store it is."""
 
+import os
+import sqlite3
+from pathlib import Path
+
 from docshare.server.runtime import Runtime
+from docshare.server.services.files.sealed_blobs import open_blob
+from docshare.server.store.blobs import open_folder
+from docshare.server.store.master_keys import KeyFile
+from docshare.server.store.stored_bytes import StoredBytes
+from docshare.server.store.vault import Vault, name_data_key
 
 _FAR = 10**15
 
@@ -13,9 +22,27 @@ def list_stored_keys(rt: Runtime) -> list[str]:
 def list_stored(rt: Runtime) -> list[bytes]:
     """The bytes of all blobs and of all partial files."""
     blobs = [read_stored(rt, key) for key in list_stored_keys(rt)]
-    return blobs + [path.read_bytes() for path in rt.blobs.tmp.iterdir() if path.is_file()]
+    return blobs + _list_partials(rt)
+
+
+def list_contents(rt: Runtime) -> list[bytes]:
+    """The decrypted bytes of all blobs, and the bytes of all partial files as they are."""
+    return [open_blob(rt, key).read_bytes() for key in list_stored_keys(rt)] + _list_partials(rt)
 
 
 def read_stored(rt: Runtime, key: str) -> bytes:
     """The bytes of one blob."""
     return b"".join(rt.blobs.read_blocks(key))
+
+
+def decrypt_offline(data_dir: Path, connection: sqlite3.Connection, key: str) -> bytes:
+    """The decrypted bytes of one blob in the folder of a server in another process. Raises FileNotFoundError (also if
+    it has no data key) and DamagedBytesError."""
+    found = connection.execute("SELECT sealed FROM data_keys WHERE blob = ?", (key,)).fetchone()
+    vault = Vault(KeyFile(data_dir / "vault.key", os.urandom), os.urandom)
+    data_key = vault.open_bytes(found[0], name_data_key(key)) if found else None
+    return StoredBytes(open_folder(data_dir).path(key), data_key).read_bytes()
+
+
+def _list_partials(rt: Runtime) -> list[bytes]:
+    return [path.read_bytes() for path in rt.blobs.tmp.iterdir() if path.is_file()]

@@ -5,6 +5,7 @@ import random
 import sqlite3
 import threading
 import time
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import requests
 from tests.support.moments import random_moment
 from tests.support.pdfs import simple_pdf
 from tests.support.server_process import ServerProcess, run_server
+from tests.support.stored_bytes import decrypt_offline
 
 
 @dataclass
@@ -80,28 +82,28 @@ def _upload_repeatedly(server: ServerProcess, tally: UploadTally, seed: int, siz
 
 
 def _check_data(server: ServerProcess, tally: UploadTally) -> None:
-    known = _read_rows(server.data_dir / "docshare.db", tally)
     blobs = {path.name: path for path in (server.data_dir / "blobs").rglob("*") if path.is_file()}
     tally.partials += len([path for path in (server.data_dir / "tmp").iterdir() if path.is_file()])
-    tally.orphans += len(blobs.keys() - {blob for blob, _ in known.values()})
-    tally.lost_uploads += [uuid for uuid in tally.acknowledged if uuid not in known]
-    for uuid, (blob, sha256) in known.items():
-        if blob not in blobs:
-            tally.damaged_files.append(f"{uuid}: its bytes are gone")
-        elif hashlib.sha256(blobs[blob].read_bytes()).hexdigest() != sha256:
-            tally.damaged_files.append(f"{uuid}: its bytes changed")
-        elif tally.acknowledged.get(uuid, sha256) != sha256:
-            tally.damaged_files.append(f"{uuid}: not the bytes that were sent")
-
-
-def _read_rows(database: Path, tally: UploadTally) -> dict[str, tuple[str, str]]:
     # The server owns the live file, so only read, and only while it idles right after its start.
-    connection = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
-    try:
+    with closing(sqlite3.connect(f"file:{server.data_dir / 'docshare.db'}?mode=ro", uri=True)) as connection:
         if connection.execute("PRAGMA integrity_check").fetchone() != ("ok",):
             tally.damaged_files.append("integrity_check failed")
-        return {
-            uuid: (blob, sha256) for uuid, blob, sha256 in connection.execute("SELECT uuid, blob, sha256 FROM files")
-        }
-    finally:
-        connection.close()
+        rows = connection.execute("SELECT uuid, blob, sha256 FROM files").fetchall()
+        keys = {blob for (blob,) in connection.execute("SELECT blob FROM data_keys")}
+        for uuid, blob, sha256 in rows:
+            if blob not in blobs:
+                tally.damaged_files.append(f"{uuid}: its bytes are gone")
+            elif not _has_bytes(server.data_dir, connection, blob, sha256):
+                tally.damaged_files.append(f"{uuid}: its bytes changed")
+            elif tally.acknowledged.get(uuid, sha256) != sha256:
+                tally.damaged_files.append(f"{uuid}: not the bytes that were sent")
+    known = {uuid: blob for uuid, blob, _ in rows}
+    tally.orphans += len((blobs.keys() | keys) - set(known.values()))
+    tally.lost_uploads += [uuid for uuid in tally.acknowledged if uuid not in known]
+
+
+def _has_bytes(data_dir: Path, connection: sqlite3.Connection, blob: str, sha256: str) -> bool:
+    try:
+        return hashlib.sha256(decrypt_offline(data_dir, connection, blob)).hexdigest() == sha256
+    except (OSError, ValueError):
+        return False

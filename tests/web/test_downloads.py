@@ -367,7 +367,7 @@ def test_the_form_works_without_scripts(world: World, uploaded_file: dict[str, A
 def test_purging_a_file_deletes_its_cached_copies(world: World, uploaded_file: dict[str, Any]) -> None:
     put_settings(world, uploaded_file, pageRange={"from": 2, "to": 2})
     download(world.http, uploaded_file["shortId"])
-    copies = list(world.rt.config.data_dir.glob("cache/**/*.pdf"))
+    copies = list(world.rt.config.data_dir.glob("cache/**/*.pdf*"))
     assert len(copies) == 1
     world.pia.delete(f"/api/v1/files/{uploaded_file['uuid']}?purge=1")
-    assert list(world.rt.config.data_dir.glob("cache/**/*.pdf")) == []
+    assert list(world.rt.config.data_dir.glob("cache/**/*.pdf*")) == []

@@ -166,7 +166,7 @@ def test_the_owner_downloads_the_stored_bytes_by_api_without_a_gate(file: OwnedF
     """The owner receives the exact stored bytes in spite of password, gate and view limit."""
     file.change_settings(**COMBINATIONS[-1])
     answer = file.owner.get(f"{file.path}/content", buffered=True)
-    assert (answer.status_code, answer.data) == (200, file.read_row_and_bytes()[-1])
+    assert (answer.status_code, answer.data) == (200, file.read_content())
 
 
 class AdmittedReader:

@@ -12,6 +12,7 @@ from PIL import Image
 from werkzeug.test import TestResponse
 
 from docshare.server.pdf.pages import PageStore
+from docshare.server.store.stored_bytes import StoredBytes
 from tests.support.cast import World
 from tests.support.database import dump_database
 from tests.support.hostile_pdfs import memory_bomb_on_page_2
@@ -284,12 +285,12 @@ def lose_files(monkeypatch: pytest.MonkeyPatch, kind: str, times: int) -> None:
     """Delete the next ``times`` files that the page store returns before they are opened."""
     made, left = getattr(PageStore, kind), [None] * times
 
-    def lose(*args: Any) -> Path:
-        path: Path = made(*args)
+    def lose(*args: Any) -> StoredBytes:
+        content: StoredBytes = made(*args)
         if left:
             left.pop()
-            path.unlink()
-        return path
+            Path(content).unlink()
+        return content
 
     monkeypatch.setattr(PageStore, kind, lose)
 

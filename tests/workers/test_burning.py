@@ -282,7 +282,7 @@ def test_the_check_reports_missing_bytes_unless_they_were_burned(world: World) -
 
 
 def is_content_intact(world: World) -> bool:
-    check = InstanceCheck(world.rt.config.data_dir, now=world.clock.now, serving=False)
+    check = InstanceCheck(world.rt.config.data_dir, now=world.clock.now, serving=False, vault=world.rt.vault)
     return all(finding.ok for finding in check.list_findings() if finding.check == "content")
 
 

@@ -13,6 +13,7 @@ from docshare.server.denial_counter import DenialCounter
 from docshare.server.pdf.pages import PageStore
 from docshare.server.runtime import Runtime
 from docshare.server.services.files import purge
+from docshare.server.services.files.sealed_blobs import open_blob
 from docshare.server.services.links import denials
 from docshare.server.services.operations import sweeps
 from docshare.server.services.webhooks import dispatch
@@ -148,7 +149,7 @@ def test_cached_pages_of_a_file_purged_by_another_instance_are_deleted(
     ids = {}
     for uuid in (str(kept["uuid"]), str(gone["uuid"])):
         ((ids[uuid], blob),) = world.rt.db.fetch_all("SELECT id, blob FROM files WHERE uuid = ?", (uuid,))
-        pages.image(uuid, 1, world.rt.blobs.path(blob), 1, 800)
+        pages.image(uuid, 1, open_blob(world.rt, blob), 1, 800)
     assert sweeps.delete_derived_of_destroyed(mine) == 0
     purge.purge(world.rt, ids[str(gone["uuid"])])
     assert sweeps.delete_derived_of_destroyed(mine) == 1

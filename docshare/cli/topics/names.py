@@ -9,6 +9,7 @@ TOPICS = (
     "cursors",
     "docker",
     "documents",
+    "encryption",
     "environment",
     "exit-codes",
     "files",

@@ -9,6 +9,7 @@ from flask import Response, request
 from werkzeug.wsgi import wrap_file
 
 from docshare.server.http import compression
+from docshare.server.store.stored_bytes import verify
 
 JSON_TYPE = "application/json"
 _encode_json = _json.JSONEncoder(separators=(",", ":")).encode
@@ -72,10 +73,11 @@ def set_encoding_headers(response: Response, packed: bool) -> Response:
 
 
 def file_response(source: IO[bytes], size: int, media_type: str) -> Response:
-    """Return the rest of ``source``, ``size`` bytes, as a response that closes it.
+    """Return the rest of ``source``, ``size`` bytes, as a response that closes it. Raises DamagedBytesError.
 
     The server's own file wrapper sends it from the I/O loop; a generator would occupy a thread for each slow reader.
     """
+    verify(source)
     body = wrap_file(request.environ, source)
     return Response(body, headers={"Content-Length": str(size)}, content_type=media_type, direct_passthrough=True)
 

@@ -117,7 +117,7 @@ def send_content(caller: Caller, name: str) -> Response:
     for _ in range(2):
         found = files.get_content(current_runtime(), caller, name)
         try:
-            stored = open(found.path, "rb")  # noqa: SIM115 - the response closes it
+            stored = found.path.open()
         except FileNotFoundError:
             continue  # replaced or destroyed since it was found
         response = answers.file_response(stored, found.row.size, found.row.mime_type)

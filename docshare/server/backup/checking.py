@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from docshare.server.backup import durable, placing, reading
+from docshare.server.backup import contents, placing, reading
 from docshare.server.backup.manifest import CONFIG, DATABASE, VAULT_KEY
 from docshare.server.store import offline
 from docshare.server.store.blobs import BACKUP_LOCK, BlobStore, open_folder
 from docshare.server.store.lock import is_locked
+from docshare.server.store.master_keys import MasterKeyError
 from docshare.server.store.migrations import STEPS
 from docshare.server.store.vault import Vault
 
@@ -57,9 +58,9 @@ class DamagedRow:
 class InstanceCheck:
     """Check the instance in ``data_dir``.
 
-    Parameters: ``now`` ms; ``serving`` whether a server may be running; ``external``: a snapshot of a database and the
-    key, ``blobs`` the store of the bytes, where they are not in ``data_dir``; ``hashes`` whether to read all bytes;
-    ``progress`` is called with the bytes done and the total.
+    Parameters: ``now`` ms; ``serving`` whether a server may be running; ``database`` a snapshot of the database and
+    ``blobs`` the store of the bytes, where they are not in ``data_dir``; ``vault`` with the master keys; ``hashes``
+    whether to read all bytes; ``progress`` is called with the bytes done and the total.
     """
 
     def __init__(
@@ -68,13 +69,15 @@ class InstanceCheck:
         *,
         now: int,
         serving: bool,
-        external: tuple[Path, Path] | None = None,
+        vault: Vault,
+        database: Path | None = None,
         blobs: BlobStore | None = None,
         hashes: bool = True,
         progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> None:
         self._data = data_dir
-        self._database, self._key = external or (data_dir / DATABASE, data_dir / VAULT_KEY)
+        self._database = database or data_dir / DATABASE
+        self._vault = vault
         self._blobs = blobs or open_folder(data_dir)
         self._older_than = now - _UPLOAD_GRACE_MS if serving else None
         self._hashes = hashes
@@ -93,6 +96,7 @@ class InstanceCheck:
                 yield from _check_schema(step)
                 if step != len(STEPS):
                     return
+                yield from self._check_encryption(database)
                 yield from self._check_content(database)
                 yield from self._check_unreferenced(database)
                 yield from self._check_secrets(database)
@@ -136,11 +140,15 @@ class InstanceCheck:
             return DamagedRow(row, "its content is missing from the store")
         if size != row.size:
             return DamagedRow(row, f"its content has {size} bytes instead of {row.size}")
+        if not self._hashes:
+            return None
         try:
-            if self._hashes and row.sha256 and durable.hash_blocks(self._blobs.read_blocks(row.blob))[0] != row.sha256:
-                return DamagedRow(row, "its content is not what was uploaded: its SHA-256 is another")
+            if not contents.is_intact(self._blobs, row, self._vault):
+                return DamagedRow(row, "its content is not what was uploaded")
         except FileNotFoundError:
             return DamagedRow(row, "its content is missing from the store")
+        except (MasterKeyError, ValueError):
+            return DamagedRow(row, f"{self._vault.keys.name} cannot decrypt its content")
         return None
 
     def _check_unreferenced(self, database: sqlite3.Connection) -> Iterator[Finding]:
@@ -172,17 +180,27 @@ class InstanceCheck:
             return False
 
     def _check_secrets(self, database: sqlite3.Connection) -> Iterator[Finding]:
-        sealed = offline.list_webhook_secrets(database)
-        if sealed and not (self._key).is_file():
-            fix = f"put {VAULT_KEY} back; without it make new webhooks"
-            yield Finding("secrets", False, f"{VAULT_KEY} is missing: no webhook can be signed for", fix)
+        sealed, key = offline.list_webhook_secrets(database), self._vault.keys.name
+        if sealed and not self._vault.keys.exist():
+            fix = f"put {key} back; without it, create the webhooks again"
+            yield Finding("secrets", False, f"{key} is missing: no delivery can be signed", fix)
             return
-        vault = Vault(self._key, bytes)
-        closed = [uuid for uuid, secret in sealed if not _can_open(vault, secret, uuid)]
+        closed = [uuid for uuid, secret in sealed if not _can_open(self._vault, secret, uuid)]
         for uuid in closed:
-            yield Finding("secrets", False, f"{VAULT_KEY} does not open the secret of webhook {uuid}", "make it anew")
+            detail = f"{key} cannot decrypt the secret of webhook {uuid}"
+            yield Finding("secrets", False, detail, "create the webhook again")
         if not closed:
-            yield Finding("secrets", True, f"{VAULT_KEY} opens the secrets of all {len(sealed)} webhooks")
+            yield Finding("secrets", True, f"{key} decrypts the secrets of all {len(sealed)} webhooks")
+
+    def _check_encryption(self, database: sqlite3.Connection) -> Iterator[Finding]:
+        rows = list(reading.list_rows(database))
+        encrypted = sum(row.sealed_key is not None for row in rows)
+        if encrypted and not self._vault.keys.exist():
+            fix = f"put {self._vault.keys.name} back: from a backup, or from docshare admin vault export"
+            detail = f"{self._vault.keys.name} is missing: {encrypted} files and assets cannot be read"
+            yield Finding("encryption", False, detail, fix)
+            return
+        yield Finding("encryption", True, f"{encrypted} of {len(rows)} files and assets are encrypted")
 
 
 def find_exposed(data_dir: Path) -> list[Path]:

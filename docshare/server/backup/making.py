@@ -15,13 +15,15 @@ from functools import partial
 from pathlib import Path
 
 from docshare import __version__
-from docshare.server.backup import durable, reading
+from docshare.server.backup import contents, durable, reading
 from docshare.server.backup.archive import Progress, Sink
 from docshare.server.backup.manifest import CONFIG, DATABASE, VAULT_KEY, BlobContent, Manifest, Member
 from docshare.server.backup.reading import BlobRow
 from docshare.server.store.blobs import BACKUP_LOCK, REMOVAL_JOB, BlobStore, open_folder
 from docshare.server.store.database import Store
 from docshare.server.store.lock import AlreadyLocked, DirectoryLock
+from docshare.server.store.master_keys import MasterKeyError
+from docshare.server.store.vault import Vault
 
 _LOCK_ATTEMPTS, _LOCK_PAUSE_S = 100, 0.05  # a server that deletes blobs holds the lock for a moment
 
@@ -55,6 +57,7 @@ class _BlobCollector:
     """Copy the blobs of the instance into the backup."""
 
     store: BlobStore
+    vault: Vault
     sink: Sink
     progress: Progress
     found: dict[str, tuple[int, list[str]]] = field(default_factory=dict)  # size and keys, by digest
@@ -82,7 +85,7 @@ class _BlobCollector:
         except FileNotFoundError:
             self.damaged[row.blob] = "missing"
             return None
-        if size != row.size or digest != (row.sha256 or digest):
+        if size != row.size or digest != (row.sha256 or digest) or not self._can_decrypt(row):
             self.damaged[row.blob] = "changed"  # kept, because it may be the only remaining copy of the document
             self.found.setdefault(digest, (size, []))
         if self.sink.has(digest, size):
@@ -91,11 +94,19 @@ class _BlobCollector:
             self.sink.add_blob(source, digest, size, self.progress)
         return digest
 
+    def _can_decrypt(self, row: BlobRow) -> bool:
+        """Return False if the bytes are encrypted and damaged; True if there is no key to find out."""
+        try:
+            return row.sealed_key is None or contents.is_intact(self.store, row, self.vault)
+        except (MasterKeyError, ValueError):
+            return True
+
 
 def make_backup(
     data_dir: Path,
     sink: Sink,
     staging: Path,
+    vault: Vault,
     *,
     now: int,
     with_key: bool = True,
@@ -104,7 +115,8 @@ def make_backup(
 ) -> BackupResult:
     """Back up the instance in ``data_dir`` to ``sink``.
 
-    Parameters: ``staging`` a path for the temporary copy of the database; ``now`` ms; ``with_key`` whether to include
+    Parameters: ``staging`` a path for the temporary copy of the database; ``vault`` with the master keys, by which
+    encrypted bytes are checked; ``now`` ms; ``with_key`` whether to include
     the key that decrypts the secrets in the database; ``progress`` is called with the bytes done and the total;
     ``external`` names what is not in ``data_dir``. Raises AlreadyLocked while another backup of the instance
     is running, OtherInstance, OSError, sqlite3.Error.
@@ -130,7 +142,7 @@ def make_backup(
                 instance = reading.instance_id(database)
                 sink.begin(size, instance)
                 files = dict(_add_named_members([(DATABASE, staging), *named], sink, report))
-                collector = _BlobCollector(store, sink, report)
+                collector = _BlobCollector(store, vault, sink, report)
                 for row in reading.list_rows(database):
                     collector.collect(row)
                 found = Manifest(

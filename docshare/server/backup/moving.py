@@ -12,15 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from docshare.server.backup import durable, reading
+from docshare.server.backup import contents, durable, reading
 from docshare.server.backup.manifest import DATABASE, VAULT_KEY
 from docshare.server.backup.reading import BlobRow
 from docshare.server.config import Config
-from docshare.server.runtime import open_blobs, open_store, random_token
+from docshare.server.runtime import open_blobs, open_store, open_vault, random_token
 from docshare.server.store import copying
 from docshare.server.store.blobs import BlobStore, FolderStore
 from docshare.server.store.database import Store
 from docshare.server.store.instance import create_directories
+from docshare.server.store.vault import Vault
 
 Progress = Callable[[int, int], None]
 
@@ -69,10 +70,10 @@ def move_to_folder(config: Config, folder: Path, progress: Progress) -> MoveResu
     rows = export_database(config, partial)
     with reading.open_database(partial, still=True) as database:
         blobs = list(reading.list_rows(database))
-    damaged = _copy_blobs(open_blobs(config), target, blobs, progress)
+    damaged = _copy_blobs(config, target, blobs, progress)
     key = folder / VAULT_KEY
     key.unlink(missing_ok=True)
-    if config.vault_path.exists():  # it is made with the first secret
+    if config.key_command is None and config.vault_path.exists():  # it is created with the first secret
         shutil.copyfile(config.vault_path, key)
         key.chmod(0o600)
     durable.sync_tree(folder)
@@ -93,38 +94,33 @@ def move_to_storage(config: Config, target: BlobStore, progress: Progress) -> Mo
             blobs, instance = list(reading.list_rows(database)), reading.instance_id(database)
     if target.claim(instance) != instance:
         raise copying.NotCopyableError("the target has the documents of another instance")
-    damaged = _copy_blobs(open_blobs(config), target, blobs, progress)
+    damaged = _copy_blobs(config, target, blobs, progress)
     return MoveResult({}, len(blobs), sum(row.size for row in blobs), damaged)
 
 
-def _copy_blobs(source: BlobStore, target: BlobStore, rows: list[BlobRow], progress: Progress) -> tuple[str, ...]:
-    """Copy the bytes of ``rows``; return the keys of those that are missing or damaged."""
+def _copy_blobs(config: Config, target: BlobStore, rows: list[BlobRow], progress: Progress) -> tuple[str, ...]:
+    """Copy the bytes of ``rows``, encrypted as they are; return the keys of those that are missing or damaged."""
     report = _add_up(progress, sum(row.size for row in rows))
-    return tuple(row.blob for row in rows if not _copy_blob(source, target, row, report))
+    source, vault = open_blobs(config), open_vault(config)
+    return tuple(row.blob for row in rows if not _copy_blob(source, target, row, vault, report))
 
 
-def _copy_blob(source: BlobStore, target: BlobStore, row: BlobRow, report: Callable[[int], None]) -> bool:
+def _copy_blob(source: BlobStore, target: BlobStore, row: BlobRow, vault: Vault, report: Callable[[int], None]) -> bool:
     """Copy the bytes of ``row`` unless an earlier try did; return whether they are intact."""
-    if _is_intact(target, row):
+    if contents.is_intact(target, row, vault):
         report(row.size)
         return True
     try:
         target.put(row.blob, _report_each(source.read_blocks(row.blob), report))
     except FileNotFoundError:
         return False
-    return _is_intact(target, row)
+    return contents.is_intact(target, row, vault)
 
 
 def _report_each(blocks: Iterable[bytes], report: Callable[[int], None]) -> Iterator[bytes]:
     for block in blocks:
         yield block
         report(len(block))
-
-
-def _is_intact(store: BlobStore, row: BlobRow) -> bool:
-    if store.find_size(row.blob) != row.size:
-        return False
-    return row.sha256 is None or durable.hash_blocks(store.read_blocks(row.blob))[0] == row.sha256
 
 
 def _add_up(progress: Progress, total: int) -> Callable[[int], None]:

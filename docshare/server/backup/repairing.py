@@ -14,17 +14,18 @@ from docshare.server.backup.checking import DamagedRow, Finding, InstanceCheck, 
 from docshare.server.backup.manifest import DATABASE
 from docshare.server.store import offline
 from docshare.server.store.migrations import STEPS
+from docshare.server.store.vault import Vault
 
 LOST_AND_FOUND = "lost-and-found"
 
 
-def repair(data_dir: Path, *, now: int) -> list[Finding]:
+def repair(data_dir: Path, vault: Vault, *, now: int) -> list[Finding]:
     """Repair what can be repaired; return the repairs as findings that are ``ok``. The caller holds the lock.
 
-    Parameters: ``now`` ms. Raises OSError, sqlite3.Error.
+    Parameters: ``vault`` with the master keys; ``now`` ms. Raises OSError, sqlite3.Error.
     """
     placing.finish_restore(data_dir)
-    check = InstanceCheck(data_dir, now=now, serving=False)
+    check = InstanceCheck(data_dir, now=now, serving=False, vault=vault)
     done = [_restrict_access(path) for path in find_exposed(data_dir)]
     with closing(sqlite3.connect(data_dir / DATABASE, isolation_level=None)) as database:
         if database.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):

@@ -5,6 +5,7 @@ import logging
 import socket
 import sys
 import termios
+from collections.abc import Callable
 from functools import partial
 from http.client import responses
 from selectors import EVENT_READ as READ
@@ -18,6 +19,7 @@ from docshare.server.http.connection_limits import Phase
 from docshare.server.http.multipart import FORM_ERROR_KEY, FORM_KEY
 from docshare.server.http.request_parser import RequestParser
 from docshare.server.http.verdicts import Refusal
+from docshare.server.store.segments import DamagedBytesError
 
 LOGGER = logging.getLogger("docshare.listener")
 LINGER_SECONDS = 2.0
@@ -333,6 +335,19 @@ class Channel(HTTPChannel):  # type: ignore[misc]
             self.handle_close()
         elif self.connected and not self.total_outbufs_len:
             self._linger()
+
+    def _flush_exception(self, flush: Callable[..., Any] | None, do_close: bool = True) -> Any:
+        """Run ``flush`` and catch its errors, as waitress does. Log that a response ends early because its bytes are
+        damaged: the client only sees that it is incomplete."""
+
+        def flush_and_log(**options: Any) -> Any:
+            try:
+                return flush and flush(**options)
+            except DamagedBytesError as error:
+                LOGGER.error("a response was cut off: stored bytes are damaged", extra={"reason": error.strerror})
+                raise
+
+        return super()._flush_exception(flush and flush_and_log, do_close)
 
     def _linger(self) -> None:
         """Half-close after the response, and discard the rest of the body until the sender notices."""

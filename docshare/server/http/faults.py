@@ -14,6 +14,7 @@ from typing import NamedTuple
 from docshare.contract.problems import Problem
 from docshare.server.logs import LOGGER
 from docshare.server.store.blobs import StorageUnreachableError
+from docshare.server.store.segments import DamagedBytesError
 
 RETRY_AFTER_S = 30
 """Seconds after which a client may retry."""
@@ -78,6 +79,11 @@ STORAGE_UNREACHABLE = HostFault(
     "Check that the store of DOCSHARE_STORAGE_URL answers and accepts the credentials.",
     "the storage cannot be reached",
 )
+_BYTES_DAMAGED = HostFault(
+    "The stored document is damaged.",
+    "Run docshare admin check, and restore the document from a backup.",
+    "stored bytes are damaged",
+)
 
 _BY_ERRNO = {
     errno.ENOSPC: _DISK_FULL,
@@ -131,6 +137,8 @@ def find_fault(error: BaseException) -> HostFault | None:
         return _OUT_OF_MEMORY
     if isinstance(error, StorageUnreachableError):
         return STORAGE_UNREACHABLE
+    if isinstance(error, DamagedBytesError):
+        return _BYTES_DAMAGED
     found = _find_sqlite_code(error)
     if found is not None:
         return _BY_SQLITE.get(found & _PRIMARY_CODE_MASK)

@@ -13,6 +13,7 @@ from urllib.parse import parse_qs
 from flask import Flask, Response, request
 
 from docshare.server.http.views import client_address, current_runtime, is_trusted_proxy
+from docshare.server.services.operations.encryption import count_encrypted
 
 PATH = "/healthz"
 _PROBE_PARAMETER = "probe"
@@ -38,7 +39,13 @@ def _report_health() -> Response:
     healthy = all(parts.values())
     if "details" in request.args:
         status = "ok" if healthy else "unavailable"
-        body = {"status": status, **parts, **_describe_redis(), "confinement": _describe_confinement()}
+        body = {
+            "status": status,
+            **parts,
+            **_describe_redis(),
+            "confinement": _describe_confinement(),
+            "encryption": _describe_encryption(database=parts["database"]),
+        }
         if runtime.db.is_shared:
             body["instance"] = runtime.config.process_name
         return _build_response(json.dumps(body), 200 if healthy else 503, "application/json")
@@ -74,6 +81,14 @@ def _describe_redis() -> dict[str, bool]:
     """Return whether Redis responds; nothing for an instance without Redis."""
     shared = current_runtime().shared
     return {} if shared is None else {"redis": shared.is_answering()}
+
+
+def _describe_encryption(*, database: bool) -> dict[str, Any]:
+    """Return whether new documents are encrypted, and how many of the stored ones are."""
+    found: dict[str, Any] = {"on": current_runtime().config.encryption}
+    if database:
+        found["encrypted"], found["stored"] = count_encrypted(current_runtime())
+    return found
 
 
 def _describe_confinement() -> dict[str, Any]:

@@ -28,11 +28,16 @@ from docshare.server.office.scan import scan_document
 from docshare.server.office.slots import ConversionSlots
 from docshare.server.office.usage import ExcessError
 from docshare.server.store.blobs import PartialFile
+from docshare.server.store.stored_bytes import StoredBytes
 from docshare.server.store.trees import remove_tree
 
 MISSING_HINT = (
     "Export the document as PDF and upload that. The operator can install LibreOffice and restart the server "
     "(on Debian: apt install libreoffice-writer-nogui libreoffice-impress-nogui)."
+)
+NO_MEMORY_HINT = (
+    "Export the document as PDF and upload that. LibreOffice needs files in clear, which the server keeps in memory "
+    "only: the operator can mount a tmpfs at /dev/shm, or set DOCSHARE_ENCRYPTION=off."
 )
 _PROGRAMS = ("soffice", "libreoffice")
 _TIMEOUT_S = 60.0
@@ -71,18 +76,20 @@ def find_program() -> Path | None:
 class OfficeConverter:
     """Converts documents, a few at a time. Thread-safe.
 
-    Parameters: ``tmp`` is a directory for temporary files, which the caller empties before the first conversion;
-    ``program`` the LibreOffice launcher or None; ``slots`` the number of parallel conversions; ``timeout_s`` the
-    wall-clock limit of one; ``patience_s`` how long a caller waits for a slot; ``max_waiting`` how many callers can
+    Parameters: ``tmp`` is a directory for temporary files, whose names begin with ``prefix`` and which the caller
+    removes before the first conversion; None if documents in clear may not reach a disk and there is no file system in
+    memory; ``program`` the LibreOffice launcher or None; ``slots`` the number of parallel conversions; ``timeout_s``
+    the wall-clock limit of one; ``patience_s`` how long a caller waits for a slot; ``max_waiting`` how many callers can
     wait; ``required``: LibreOffice runs only in the jail with every layer of confinement. ``missing`` names the missing
     layers once ``level`` is known.
     """
 
     def __init__(
         self,
-        tmp: Path,
+        tmp: Path | None,
         program: Path | None,
         *,
+        prefix: str = "office-",
         slots: int = 2,
         timeout_s: float = _TIMEOUT_S,
         patience_s: float = _QUEUE_TIMEOUT_S,
@@ -91,7 +98,8 @@ class OfficeConverter:
     ) -> None:
         self.missing: tuple[str, ...] = ()
         self._required = required
-        self._tmp = tmp.resolve()
+        self._tmp = tmp and tmp.resolve()
+        self._prefix = prefix
         self._program = program
         self._timeout_s = timeout_s
         self._slots = ConversionSlots(slots, patience_s=patience_s, max_waiting=max_waiting)
@@ -117,7 +125,9 @@ class OfficeConverter:
                 self._level = self._probe()
             return self._level
 
-    def convert(self, source: Path, kind: str, part: PartialFile, largest: int = _LARGEST_PDF) -> list[str]:
+    def convert(
+        self, source: StoredBytes | Path, kind: str, part: PartialFile, largest: int = _LARGEST_PDF
+    ) -> list[str]:
         """Convert the document at ``source`` to PDF and write it to the empty ``part``. Return the URLs of linked
         pictures, which the PDF does not contain.
 
@@ -131,6 +141,13 @@ class OfficeConverter:
                 "unavailable",
                 "This server cannot convert office documents.",
                 hint=MISSING_HINT,
+                headers={"Retry-After": str(_MISSING_RETRY_S)},
+            )
+        if self._tmp is None:
+            raise Problem(
+                "unavailable",
+                "This server cannot convert office documents.",
+                hint=NO_MEMORY_HINT,
                 headers={"Retry-After": str(_MISSING_RETRY_S)},
             )
         _check_size(source, kind)
@@ -149,7 +166,8 @@ class OfficeConverter:
                 if linked.pictures:
                     _strip_linked_pictures(source, document, kind, linked)
                 else:
-                    shutil.copyfile(source, document)
+                    with source.open("rb") as file, document.open("xb") as sink:
+                        shutil.copyfileobj(file, sink, _BLOCK_BYTES)
                 self._run(level, home, _build_arguments(document, kind), self._timeout_s)
                 _copy_result(home / "document.pdf", part, largest)
         return linked.pictures
@@ -238,7 +256,7 @@ class OfficeConverter:
     @contextlib.contextmanager
     def _job_directory(self) -> Iterator[Path]:
         """Yield a new directory with a fresh profile; remove it afterwards."""
-        home = Path(tempfile.mkdtemp(prefix="office-", dir=self._tmp))
+        home = Path(tempfile.mkdtemp(prefix=self._prefix, dir=self._tmp))
         try:
             write_profile(home / "profile")
             yield home
@@ -252,13 +270,15 @@ def _start_problem() -> Problem:
     return Problem("unavailable", "LibreOffice cannot be started.", headers={"Retry-After": "60"})
 
 
-def _check_size(source: Path, kind: str) -> None:
+def _check_size(source: StoredBytes | Path, kind: str) -> None:
     cap = DOCUMENTS[kind].cap
-    if cap is not None and source.stat().st_size > cap:
+    with source.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+    if cap is not None and size > cap:
         raise Problem("payload_too_large", f"The file is larger than {cap // MB} MB, the limit for .{kind} files.")
 
 
-def _strip_linked_pictures(source: Path, document: Path, kind: str, linked: LinkedPictures) -> None:
+def _strip_linked_pictures(source: StoredBytes | Path, document: Path, kind: str, linked: LinkedPictures) -> None:
     """Write ``source`` to ``document`` without its linked pictures, and scan the result again."""
     with source.open("rb") as file, document.open("xb") as sink:
         rewrite_parts(file, sink, linked.parts)

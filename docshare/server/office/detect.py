@@ -4,7 +4,6 @@
 and the declared media type do not matter: a renamed .doc is still rejected.
 """
 
-import mmap
 from pathlib import Path
 from typing import BinaryIO
 
@@ -12,13 +11,15 @@ from docshare.contract.media import HEAD_BYTES, detect_document_type, detect_zip
 from docshare.contract.problems import Problem
 from docshare.server.office.compound import CompoundFileError, read_root_names
 from docshare.server.office.package import DAMAGED_DETAIL, document_problem, open_package
+from docshare.server.store.stored_bytes import StoredBytes
 
 _WORD_STREAM, _POWERPOINT_STREAM, _ENCRYPTED_STREAM = "worddocument", "powerpoint document", "encryptedpackage"
 _WORD_ENTRY = "WordDocument\0".encode("utf-16-le")
+_BLOCK_BYTES = 1 << 20
 _ACCEPTED_HINT = "Upload a PDF, a Word document (.docx) or a PowerPoint presentation (.pptx, .ppt)."
 
 
-def detect_kind(path: Path) -> str:
+def detect_kind(path: StoredBytes | Path) -> str:
     """Return the kind of the document at ``path``: ``docx``, ``pptx`` or ``ppt``, keys of ``contract.media.DOCUMENTS``.
 
     Reads only the directory of the container, at most a few megabytes. Raises Problem ``bad_request`` (legacy Word or
@@ -61,8 +62,14 @@ def _detect_ole_kind(file: BinaryIO, first_look: str) -> str:
 
 def _has_word_entry(file: BinaryIO) -> bool:
     """Return whether a file with a damaged directory contains a directory entry of a legacy Word document."""
-    with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
-        return view.find(_WORD_ENTRY) >= 0
+    file.seek(0)
+    window = b""
+    while block := file.read(_BLOCK_BYTES):
+        window += block
+        if _WORD_ENTRY in window:
+            return True
+        window = window[-len(_WORD_ENTRY) :]
+    return False
 
 
 def _legacy_word_problem() -> Problem:

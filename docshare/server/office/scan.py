@@ -21,9 +21,11 @@ from typing import IO
 
 from docshare.contract.problems import Problem
 from docshare.server.office.environment import python_command
+from docshare.server.office.memory import copy_to_memory
 from docshare.server.office.package import document_problem
 from docshare.server.office.prescan import MAX_PICTURES, LinkedPictures, prescan
 from docshare.server.pdf.worker.confine import LAYERS, confine, enter_process_namespace, extend_cpu_limit
+from docshare.server.store.stored_bytes import StoredBytes
 
 TIMEOUT_S = 20.0
 _MEMORY_BYTES = 1 << 30
@@ -43,7 +45,7 @@ _CODECS = (
 _log = logging.getLogger(__name__)
 
 
-def scan_document(path: Path, kind: str, *, required: bool = False) -> LinkedPictures:
+def scan_document(path: StoredBytes | Path, kind: str, *, required: bool = False) -> LinkedPictures:
     """Check the document at ``path``, of the ``kind`` ``docx`` or ``pptx``; return its linked pictures, which must be
     removed before the conversion.
 
@@ -53,8 +55,8 @@ def scan_document(path: Path, kind: str, *, required: bool = False) -> LinkedPic
     """
     command, environment = python_command("docshare.server.office.scan", kind, *(["required"] if required else []))
     try:
-        with path.open("rb") as file:
-            answer = json.loads(_run_scanner(command, environment, file).splitlines()[-1])
+        with path.open("rb") as file, copy_to_memory(file) if isinstance(path, StoredBytes) else file as plain:
+            answer = json.loads(_run_scanner(command, environment, plain).splitlines()[-1])
         if "missing" in answer:
             names = ", ".join(name for name in LAYERS if name in answer["missing"])
             raise OSError(f"the scan process lacks confinement: {names or 'unknown layers'}")

@@ -15,8 +15,8 @@ from docshare.server.pdf.child import BrokenWorkerError, WorkerReply
 MAX_PAGES = 50_000  # in one document
 MAX_COLORS = 6  # of a palette
 REASONS = frozenset((
-    "animated", "broken", "contents", "leak", "looks", "missing", "page", "pages", "password", "pixels", "protection",
-    "repair",
+    "animated", "broken", "contents", "damaged", "leak", "looks", "missing", "page", "pages", "password", "pixels",
+    "protection", "repair",
 ))  # fmt: skip
 """The reasons with which a worker can refuse a job (``documents.PdfRefused``). Any other reason is an invalid reply."""
 _MAX_BOXES = 100_000  # equals the limit on characters per page

@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar
 
 from docshare.contract.media import detect_asset_type
@@ -25,9 +24,11 @@ from docshare.server.pdf.child import BrokenWorkerError, WorkerReply, WorkerTime
 from docshare.server.pdf.pool import WorkerPool, WorkerSlot
 from docshare.server.pdf.schedule import JobLane
 from docshare.server.store.blobs import StorageUnreachableError
+from docshare.server.store.segments import DamagedBytesError
+from docshare.server.store.stored_bytes import StoredBytes
 
 PathLike = os.PathLike[str]
-"""The path of a document, or a blob of a bucket, which is fetched when its path is needed."""
+"""The path of a document in clear, or ``StoredBytes``, which also have the key of an encrypted one."""
 
 PALETTE_BUDGET_S = 1.5
 FIRST_PAGE_LIMIT_S = SHORT_LIMIT_S  # of processor time
@@ -124,19 +125,19 @@ class PdfEngine:
             required=required,
         )
 
-    def inspect(self, path: Path, tenant: Tenant | None = None) -> Inspection:
+    def inspect(self, path: PathLike, tenant: Tenant | None = None) -> Inspection:
         """Count and measure the pages of the file at ``path``, and render a thumbnail of the first page as a test.
 
         Raises Problem ``unprocessable`` if the file needs a password, cannot be opened, has more than 50,000 pages or a
         first page that cannot be rendered, or if the same bytes crashed or stalled a worker within ten minutes;
         Problem ``unavailable`` if no worker is available or too many callers wait for one.
         """
-        job = {"do": "inspect", "path": str(path), "max_pages": MAX_PAGES}
+        job = {"do": "inspect", **_describe_source(path), "max_pages": MAX_PAGES}
         with self._check_slot(path, tenant, "inspect") as slot:
             inspection = self._ask(slot, job, answers.parse_inspection)
             return replace(inspection, is_slow=not self._try_first_page(slot, path))
 
-    def picture(self, path: Path, media_type: str, tenant: Tenant | None = None) -> bytes:
+    def picture(self, path: PathLike, media_type: str, tenant: Tenant | None = None) -> bytes:
         """Decode the uploaded image at ``path``, whose signature is that of ``media_type``, and return it re-encoded.
 
         Raises Problem ``unprocessable`` if the image is broken, animated or larger than 40 million pixels; other
@@ -149,10 +150,10 @@ class PdfEngine:
             return reply.body
 
         with self._check_slot(path, tenant, "picture") as slot:
-            return self._ask(slot, {"do": "picture", "path": str(path), "type": media_type}, read)
+            return self._ask(slot, {"do": "picture", **_describe_source(path), "type": media_type}, read)
 
     @contextlib.contextmanager
-    def _check_slot(self, path: Path, tenant: Tenant | None, kind: str) -> Iterator[WorkerSlot]:
+    def _check_slot(self, path: PathLike, tenant: Tenant | None, kind: str) -> Iterator[WorkerSlot]:
         """Yield a slot for checking an upload; turn errors of the block into the Problems of ``inspect``."""
         tenant = tenant or _anonymous_tenant(path)
         self._quarantine.require_allowed(tenant.content)
@@ -161,13 +162,15 @@ class PdfEngine:
                 self._quarantine.require_allowed(tenant.content)  # the same bytes may have stalled a worker meanwhile
                 yield slot
         except WorkerRefusal as error:
+            if error.reason == "damaged":
+                raise DamagedBytesError("the upload was changed while it was checked") from error
             detail, hint = _REFUSAL_TEXTS.get(error.reason, _UNREADABLE_TEXTS[kind])
             raise Problem("unprocessable", detail, hint=hint) from error
         except (BrokenWorkerError, WorkerTimeoutError) as error:
             self._quarantine.add(tenant.content)
             raise cost_problem() from error
 
-    def _try_first_page(self, slot: WorkerSlot, path: Path) -> bool:
+    def _try_first_page(self, slot: WorkerSlot, path: PathLike) -> bool:
         """Return whether the first page renders within ``FIRST_PAGE_LIMIT_S``. Raises WorkerRefusal or
         BrokenWorkerError if it cannot be rendered at all."""
         try:
@@ -204,11 +207,11 @@ class PdfEngine:
                 slot, _build_render_job(path, page, width, mark), partial(answers.parse_jpeg, width=width)
             )
 
-    def stamp(self, image: Path, mark: WatermarkText, tenant: Tenant | None = None) -> bytes:
+    def stamp(self, image: PathLike, mark: WatermarkText, tenant: Tenant | None = None) -> bytes:
         """Return the rendered page at ``image`` with the watermark ``mark``. Raises the same errors as ``render``."""
         with self._page_slot(image, tenant) as slot:
             return self._run_page_job(
-                slot, {"do": "stamp", "path": str(image), "mark": mark._asdict()}, answers.parse_jpeg
+                slot, {"do": "stamp", **_describe_source(image), "mark": mark._asdict()}, answers.parse_jpeg
             )
 
     def wait_for_spare(self, timeout_s: float) -> bool:
@@ -220,7 +223,7 @@ class PdfEngine:
         ``render``."""
         with self._page_slot(path, tenant) as slot:
             return self._run_page_job(
-                slot, {"do": "text", "path": _locate(path), "page": page}, answers.parse_page_text
+                slot, {"do": "text", **_describe_source(path), "page": page}, answers.parse_page_text
             )
 
     def derive(self, path: PathLike, wanted: Derivation, sink: IO[bytes], tenant: Tenant | None = None) -> None:
@@ -275,7 +278,7 @@ class PdfEngine:
     def _palette(self, slot: WorkerSlot, path: PathLike, budget_s: float) -> list[str] | None:
         if slot.child is None:  # a palette does not justify starting a worker
             return None
-        job = {"do": "palette", "path": _locate(path), "budget_s": budget_s}
+        job = {"do": "palette", **_describe_source(path), "budget_s": budget_s}
         try:
             return self._ask(slot, job, answers.parse_colors, wall_s=budget_s, attempts=1) or None
         except WorkerRefusal:
@@ -308,6 +311,8 @@ class PdfEngine:
         try:
             return self._ask(slot, job, read, sink, wall_s=job.get("timeout_s", math.inf))
         except WorkerRefusal as error:
+            if error.reason == "damaged":
+                raise DamagedBytesError("the stored document was changed") from error
             message, reason = f"the page cannot be read: {error.reason}", error.reason
             raise UnrenderableError(message, lasting=reason != "missing", reason=reason) from error
         except WorkerTimeoutError as error:
@@ -373,11 +378,19 @@ def _locate(path: PathLike) -> str:
         raise UnrenderableError("the document is missing", lasting=False, reason="missing") from error
 
 
+def _describe_source(path: PathLike) -> dict[str, Any]:
+    """Return what a job says of its document. Raises what ``_locate`` raises."""
+    source: dict[str, Any] = {"path": _locate(path)}
+    if isinstance(path, StoredBytes) and path.data_key is not None:
+        source |= {"key": path.data_key.hex(), "context": path.context.decode()}
+    return source
+
+
 def _build_render_job(path: PathLike, page: int, width: int, mark: WatermarkText | None) -> dict[str, Any]:
-    job: dict[str, Any] = {"do": "render", "path": _locate(path), "page": page, "width": width}
+    job: dict[str, Any] = {"do": "render", **_describe_source(path), "page": page, "width": width}
     return job if mark is None else {**job, "mark": mark._asdict()}
 
 
 def _build_derive_job(path: PathLike, wanted: Derivation) -> dict[str, Any]:
-    job = {"do": "derive", "path": _locate(path), "total": wanted.total_pages, "first": wanted.first}
+    job = {"do": "derive", **_describe_source(path), "total": wanted.total_pages, "first": wanted.first}
     return job | {"last": wanted.last, "mark": None if wanted.mark is None else wanted.mark._asdict()}

@@ -22,6 +22,7 @@ class DerivedKey:
 
     For a page, ``kind`` is the pixel width of the image, or 0 for the text, and ``parts`` identifies the watermark. For
     a derived PDF, ``page`` and ``kind`` are 0, and ``parts`` identifies the page range and the watermark.
+    ``is_encrypted``: the document has a data key, which encrypts the derived file too.
     """
 
     file_uuid: str
@@ -29,6 +30,7 @@ class DerivedKey:
     page: int
     kind: int
     parts: str = ""
+    is_encrypted: bool = False
 
     @property
     def name(self) -> str:
@@ -36,7 +38,7 @@ class DerivedKey:
         rest = f"{self.page}-{self.kind}{self.parts}.jpg" if self.kind else f"{self.page}.json"
         if not self.page:
             rest = f"{self.parts}.pdf"
-        return f"{self.file_uuid}/{self.content_version}/{rest}"
+        return f"{self.file_uuid}/{self.content_version}/{rest}{'.sealed' if self.is_encrypted else ''}"
 
 
 class PageFailures:

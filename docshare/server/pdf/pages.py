@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import re
 import threading
 import time
@@ -10,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 from docshare.contract.problems import Problem
 from docshare.server.durations import Durations
@@ -19,6 +20,8 @@ from docshare.server.pdf.cache import DiskCache
 from docshare.server.pdf.engine import Derivation, PathLike, PdfEngine, UnrenderableError, WatermarkText
 from docshare.server.pdf.failures import DerivedKey, PageFailures
 from docshare.server.pdf.prefetch import Prefetcher
+from docshare.server.store.segments import SALT_BYTES, DamagedBytesError, encrypt_bytes
+from docshare.server.store.stored_bytes import EncryptedSink, StoredBytes
 
 PAGE_WIDTHS = (800, 1600)
 _FILE_UUID = re.compile(r"[A-Za-z0-9-]{1,64}")
@@ -54,11 +57,19 @@ class PageStore:
     """A cache of derived files under ``root``, at most ``max_bytes`` in total, which ``engine`` creates on demand.
 
     Concurrent requests for one file share one job. ``PageFailures`` remembers failures. Thread-safe. A returned path is
-    valid until newer files evict it or the document is removed.
+    valid until newer files evict it or the document is removed. Files derived from an encrypted document are encrypted
+    with its key; ``random(n)`` returns n random bytes for that.
     """
 
-    def __init__(self, engine: PdfEngine, root: Path, max_bytes: int = 1 << 30) -> None:
+    def __init__(
+        self,
+        engine: PdfEngine,
+        root: Path,
+        random: Callable[[int], bytes] = os.urandom,
+        max_bytes: int = 1 << 30,
+    ) -> None:
         self._engine = engine
+        self._random = random
         self._cache = DiskCache(root, max_bytes)
         self._failures = PageFailures()
         self._lock = threading.Lock()  # guards the cache, the failures and the builds
@@ -78,8 +89,8 @@ class PageStore:
         width: int,
         mark: WatermarkText | None = None,
         tenant: Tenant | None = None,
-    ) -> Path:
-        """Return the path of the JPEG of ``page`` (1-based), ``width`` 800 or 1600 pixels wide. ``blob`` is the PDF,
+    ) -> StoredBytes:
+        """Return the JPEG of ``page`` (1-based), ``width`` 800 or 1600 pixels wide. ``blob`` is the PDF,
         ``mark`` the watermark, and ``tenant`` is charged for the job.
 
         Also renders the next page in the background. Raises UnrenderableError; Problem ``unavailable`` with Retry-After
@@ -87,11 +98,15 @@ class PageStore:
         """
         if width not in PAGE_WIDTHS:
             raise ValueError(f"pages are {PAGE_WIDTHS[0]} or {PAGE_WIDTHS[1]} pixels wide")
-        key = replace(_make_key(file_uuid, content_version, page, width), parts=_mark_suffix(mark))
+        key = replace(_make_key(file_uuid, content_version, blob, page, width), parts=_mark_suffix(mark))
         tenant = tenant or _anonymous_tenant(key)
-        path = self._get_or_make(key, tenant, lambda: self._stage(self._engine.render(blob, page, width, mark, tenant)))
+
+        def make() -> Path:
+            return self._stage(self._engine.render(blob, page, width, mark, tenant), blob, key)
+
+        path = self._get_or_make(key, tenant, make)
         self._schedule_prefetch(replace(key, page=page + 1), tenant, blob, mark)
-        return path
+        return _open_derived(path, blob, key)
 
     def stamp_image(
         self,
@@ -108,35 +123,36 @@ class PageStore:
         Only the unmarked image is cached, once for all readers. Raises the same errors as ``image``, and
         FileNotFoundError if that image was evicted meanwhile.
         """
-        path = self.image(file_uuid, content_version, blob, page, width, None, tenant)
+        image = self.image(file_uuid, content_version, blob, page, width, None, tenant)
         try:
-            return self._engine.stamp(path, mark, tenant)
+            return self._engine.stamp(image, mark, tenant)
         except UnrenderableError:
-            path.stat()  # raises FileNotFoundError if newer pages have evicted it
+            os.stat(image)  # raises FileNotFoundError if newer pages have evicted it
             raise
 
     def text(
         self, file_uuid: str, content_version: int, blob: PathLike, page: int, tenant: Tenant | None = None
-    ) -> Path:
-        """Return the path of the JSON with the text and links of ``page`` (``PageText.document``). Raises the same
+    ) -> StoredBytes:
+        """Return the JSON with the text and links of ``page`` (``PageText.document``). Raises the same
         errors as ``image``."""
-        key = _make_key(file_uuid, content_version, page, 0)
+        key = _make_key(file_uuid, content_version, blob, page, 0)
         tenant = tenant or _anonymous_tenant(key)
 
         def make() -> Path:
             document = self._engine.text(blob, page, tenant).to_json()
-            return self._stage(json.dumps(document, separators=(",", ":")).encode("ascii"))
+            return self._stage(json.dumps(document, separators=(",", ":")).encode("ascii"), blob, key)
 
-        return self._get_or_make(key, tenant, make)
+        return _open_derived(self._get_or_make(key, tenant, make), blob, key)
 
     def document(
         self, file_uuid: str, content_version: int, blob: PathLike, wanted: Derivation, tenant: Tenant | None = None
-    ) -> Path:
-        """Return the path of the PDF ``wanted``, derived from ``blob``. Raises the same errors as ``image``."""
-        key = _make_derived_key(file_uuid, content_version, wanted)
+    ) -> StoredBytes:
+        """Return the PDF ``wanted``, derived from ``blob``. Raises the same errors as ``image``."""
+        key = _make_derived_key(file_uuid, content_version, blob, wanted)
         tenant = tenant or _anonymous_tenant(key)
         derive = partial(self._engine.derive, blob, wanted, tenant=tenant)
-        return self._get_or_make(key, tenant, partial(self._cache.stage, derive))
+        path = self._get_or_make(key, tenant, lambda: self._stage_stream(derive, blob, key))
+        return _open_derived(path, blob, key)
 
     def offer_trial(self, name: str, trial: Callable[[], None], *, last: bool = False) -> None:
         """Run ``trial``, which calls ``try_document``, in the background once a worker is free. A later trial with the
@@ -161,10 +177,9 @@ class PageStore:
                     raise _NoSpareWorkerError from error
                 raise
 
+        key = _make_derived_key(file_uuid, content_version, blob, wanted)
         try:
-            self._get_or_make(
-                _make_derived_key(file_uuid, content_version, wanted), tenant, partial(self._cache.stage, write)
-            )
+            self._get_or_make(key, tenant, lambda: self._stage_stream(write, blob, key))
         except _NoSpareWorkerError as error:
             if isinstance(error.__cause__, UnrenderableError):
                 raise error.__cause__ from None
@@ -176,20 +191,22 @@ class PageStore:
     ) -> IO[bytes]:
         """Derive the PDF ``wanted`` for one reader; return it as an open file that is not cached. Raises the same
         errors as ``image``."""
-        key = replace(_make_key(file_uuid, content_version, 0, 0), parts=f"{wanted.first}-{wanted.last}-copy")
+        key = replace(_make_key(file_uuid, content_version, blob, 0, 0), parts=f"{wanted.first}-{wanted.last}-copy")
         tenant = tenant or _anonymous_tenant(key)
         with self._lock:
             self._failures.require_drawable(tenant.content, key, time.monotonic())
         try:
-            staged = self._cache.stage(partial(self._engine.derive, blob, wanted, tenant=tenant))
+            staged = self._stage_stream(partial(self._engine.derive, blob, wanted, tenant=tenant), blob, key)
         except UnrenderableError as error:
             with self._lock:
                 self._failures.remember(tenant.content, key, error, time.monotonic())
             raise
+        except DamagedBytesError:
+            raise
         except OSError as error:
             raise _unavailable_problem("The copy cannot be stored at the moment.", 30) from error
         try:
-            return staged.open("rb")
+            return _open_derived(staged, blob, key).open()
         finally:
             staged.unlink()
 
@@ -277,11 +294,28 @@ class PageStore:
                     return self._cache.keep(staged, key.name)
             finally:
                 staged.unlink(missing_ok=True)
+        except DamagedBytesError:
+            raise
         except OSError as error:
             raise _unavailable_problem("Pages cannot be stored at the moment.", 30) from error
 
-    def _stage(self, data: bytes) -> Path:
+    def _stage(self, data: bytes, blob: PathLike, key: DerivedKey) -> Path:
+        data_key = _find_data_key(blob)
+        if data_key is not None:
+            data = encrypt_bytes(data, data_key, self._random(SALT_BYTES), key.name.encode())
         return self._cache.stage(lambda file: file.write(data))
+
+    def _stage_stream(self, write: Callable[[IO[bytes]], object], blob: PathLike, key: DerivedKey) -> Path:
+        data_key = _find_data_key(blob)
+        if data_key is None:
+            return self._cache.stage(write)
+
+        def write_encrypted(file: IO[bytes]) -> None:
+            sink = EncryptedSink(file, data_key, self._random, key.name.encode())
+            write(cast("IO[bytes]", sink))
+            sink.finish()
+
+        return self._cache.stage(write_encrypted)
 
     def _wait_for_build(self, build: PendingBuild, deadline: float) -> None:
         """Wait for the build of another thread. Only a few threads may wait for a slow build, so that it cannot block
@@ -311,7 +345,7 @@ class PageStore:
             data = self._engine.render_if_spare(blob, key.page, key.kind, mark, tenant)
             if data is None:
                 raise _NoSpareWorkerError
-            return self._stage(data)
+            return self._stage(data, blob, key)
 
         with suppress(_NoSpareWorkerError, UnrenderableError, Problem):
             self._get_or_make(key, tenant, make)
@@ -321,9 +355,18 @@ class _NoSpareWorkerError(Exception):
     """There is no spare worker for a background job, or not for long enough."""
 
 
-def _make_key(file_uuid: str, content_version: int, page: int, kind: int) -> DerivedKey:
+def _find_data_key(blob: PathLike) -> bytes | None:
+    return blob.data_key if isinstance(blob, StoredBytes) else None
+
+
+def _open_derived(path: Path, blob: PathLike, key: DerivedKey) -> StoredBytes:
+    return StoredBytes(path, _find_data_key(blob), key.name.encode())
+
+
+def _make_key(file_uuid: str, content_version: int, blob: PathLike, page: int, kind: int) -> DerivedKey:
     _check_uuid(file_uuid)
-    return DerivedKey(file_uuid, int(content_version), int(page), kind)
+    is_encrypted = _find_data_key(blob) is not None
+    return DerivedKey(file_uuid, int(content_version), int(page), kind, is_encrypted=is_encrypted)
 
 
 def _anonymous_tenant(key: DerivedKey) -> Tenant:
@@ -331,9 +374,9 @@ def _anonymous_tenant(key: DerivedKey) -> Tenant:
     return Tenant(key.file_uuid, f"{key.file_uuid}/{key.content_version}")
 
 
-def _make_derived_key(file_uuid: str, content_version: int, wanted: Derivation) -> DerivedKey:
+def _make_derived_key(file_uuid: str, content_version: int, blob: PathLike, wanted: Derivation) -> DerivedKey:
     parts = f"{wanted.first}-{wanted.last}{_mark_suffix(wanted.mark)}"
-    return replace(_make_key(file_uuid, content_version, 0, 0), parts=parts)
+    return replace(_make_key(file_uuid, content_version, blob, 0, 0), parts=parts)
 
 
 def _mark_suffix(mark: WatermarkText | None) -> str:

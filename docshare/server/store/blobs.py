@@ -20,6 +20,8 @@ from typing import IO, Literal, Protocol
 from docshare.server.rules.intake import MIN_FREE_DISK_BYTES
 from docshare.server.store.identity import write_private
 from docshare.server.store.lock import is_locked
+from docshare.server.store.segments import KEY_BYTES, SALT_BYTES, SegmentWriter
+from docshare.server.store.stored_bytes import StoredBytes
 from docshare.server.store.trees import remove_tree
 
 BACKUP_LOCK = "backup.lock"
@@ -50,26 +52,39 @@ class PartialFile:
 
     ``path``: its current path; ``size``: bytes written so far; ``head``: its first ``HEAD_BYTES`` bytes. It is written
     by one thread at a time; closing and discarding twice is harmless. ``floor``: bytes that must stay free on its disk.
+    ``encrypt``: generates n random bytes for a new ``data_key``; None: the file is not encrypted.
     """
 
-    def __init__(self, path: Path, floor: int = 0) -> None:
+    def __init__(self, path: Path, floor: int = 0, encrypt: Callable[[int], bytes] | None = None) -> None:
         self.path = path
         self.size = 0
         self.head = b""
+        self.data_key = encrypt and encrypt(KEY_BYTES)
         self._floor = floor
         self._next_check_at = _SPACE_CHECK_BYTES
         self._hash = hashlib.sha256()
         self._file = open(os.open(path, _CREATE_FLAGS, 0o600), "r+b", buffering=0)  # noqa: SIM115 - outlives this call
         self._discardable = True
+        self._is_finished = False
+        self._writer: SegmentWriter | None = None
+        if encrypt and self.data_key:
+            try:
+                self._writer = SegmentWriter(self._file, self.data_key, encrypt(SALT_BYTES))
+            except OSError:
+                self.discard()
+                raise
 
     def write(self, block: bytes | memoryview) -> None:
         """Append ``block``. Raises OSError when the disk is full, or nearly so (``floor``), or fails."""
         if len(self.head) < HEAD_BYTES:
             self.head += bytes(block[: HEAD_BYTES - len(self.head)])
         self._hash.update(block)
-        view = memoryview(block)
-        while view:
-            view = view[self._file.write(view) or 0 :]
+        if self._writer is not None:
+            self._writer.write(block)
+        else:
+            view = memoryview(block)
+            while view:
+                view = view[self._file.write(view) or 0 :]
         self.size += len(block)
         if self.size >= self._next_check_at:
             self._next_check_at = self.size + _SPACE_CHECK_BYTES
@@ -84,9 +99,18 @@ class PartialFile:
         """The SHA-256 of everything written so far, in hex."""
         return self._hash.hexdigest()
 
+    def finish(self) -> StoredBytes:
+        """Write what is missing at the end of an encrypted file; return the bytes, for reading. Nothing can be written
+        afterwards. Raises OSError."""
+        if self._writer is not None and not self._is_finished:
+            self._writer.finish()
+            self._is_finished = True
+        return StoredBytes(self.path, self.data_key)
+
     def close(self) -> None:
         """Return once all bytes are on the disk, and close the file; it stays where it is."""
         if not self._file.closed:
+            self.finish()
             os.fsync(self._file.fileno())
             self._file.close()
 
@@ -129,21 +153,25 @@ class SweepResult:
 
 class BlobStore(ABC):
     """A store of blobs. ``tmp``: the folder of partial files; ``backup_lock``: the file whose holder makes a backup;
-    ``name`` generates a random alphanumeric name of 16 to 64 characters.
+    ``name`` generates a random alphanumeric name of 16 to 64 characters; ``encrypt`` n random bytes for the keys of new
+    partial files, None: they are not encrypted. An encrypted one is stored as it is.
 
     ``is_shared``: whether other instances may use it, so that a blob without a row may be a running upload of theirs.
     """
 
     is_shared = False
 
-    def __init__(self, tmp: Path, backup_lock: Path, name: Callable[[], str]) -> None:
+    def __init__(
+        self, tmp: Path, backup_lock: Path, name: Callable[[], str], encrypt: Callable[[int], bytes] | None
+    ) -> None:
         self.tmp = tmp
         self.backup_lock = backup_lock
         self._generate_name = name
+        self._encrypt = encrypt
 
     def create_partial(self) -> PartialFile:
         """Create an empty partial file with mode 0600."""
-        return PartialFile(self.tmp / f"{self._generate_name()}.part", MIN_FREE_DISK_BYTES)
+        return PartialFile(self.tmp / f"{self._generate_name()}.part", MIN_FREE_DISK_BYTES, self._encrypt)
 
     def free_bytes(self) -> int:
         """Return how many bytes an unprivileged process may still write to the disk of the partial files."""
@@ -171,8 +199,8 @@ class BlobStore(ABC):
 
     @abstractmethod
     def read_blocks(self, key: str) -> Iterator[bytes]:
-        """Yield the bytes of the blob ``key`` without keeping a copy. Raises FileNotFoundError, OSError and
-        StorageUnreachableError."""
+        """Yield the bytes of the blob ``key``, as they are stored, without keeping a copy. Raises FileNotFoundError,
+        OSError and StorageUnreachableError."""
 
     @abstractmethod
     def put(self, key: str, blocks: Iterable[bytes]) -> None:
@@ -218,8 +246,16 @@ class FolderStore(BlobStore):
     """Blobs as files ``<root>/<first two characters>/<key>``. ``tmp`` must be on the same file system, because a rename
     makes a partial file a blob. ``is_shared``: other instances use the same folder."""
 
-    def __init__(self, root: Path, tmp: Path, name: Callable[[], str], *, is_shared: bool = False) -> None:
-        super().__init__(tmp, root.with_name(BACKUP_LOCK), name)
+    def __init__(
+        self,
+        root: Path,
+        tmp: Path,
+        name: Callable[[], str],
+        *,
+        is_shared: bool = False,
+        encrypt: Callable[[int], bytes] | None = None,
+    ) -> None:
+        super().__init__(tmp, root.with_name(BACKUP_LOCK), name, encrypt)
         self.root = root
         self.is_shared = is_shared
         self._directory_lock = threading.Lock()
@@ -244,8 +280,8 @@ class FolderStore(BlobStore):
         part.mark_stored()
 
     def put(self, key: str, blocks: Iterable[bytes]) -> None:
-        """Write ``blocks`` to a partial file, and rename it."""
-        part = self.create_partial()
+        """Write ``blocks`` as they are to a partial file, and rename it."""
+        part = PartialFile(self.tmp / f"{self._generate_name()}.part", MIN_FREE_DISK_BYTES)
         try:
             for block in blocks:
                 part.write(block)

@@ -76,9 +76,15 @@ class BucketStore(BlobStore):
     is_shared = True
 
     def __init__(
-        self, address: BucketAddress, folder: Path, name: Callable[[], str], environ: Mapping[str, str]
+        self,
+        address: BucketAddress,
+        folder: Path,
+        name: Callable[[], str],
+        environ: Mapping[str, str],
+        *,
+        encrypt: Callable[[int], bytes] | None = None,
     ) -> None:
-        super().__init__(folder / "tmp", folder / BACKUP_LOCK, name)
+        super().__init__(folder / "tmp", folder / BACKUP_LOCK, name, encrypt)
         self.tmp.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._cache = BlobCache(folder / COPIES)
         self._client = _connect(address, environ)

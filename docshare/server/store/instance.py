@@ -15,15 +15,13 @@ from docshare.server.config import Config, ConfigError
 from docshare.server.http import faults
 from docshare.server.logs import LOGGER
 from docshare.server.runtime import Runtime, build_runtime
-from docshare.server.services.operations import sweeps
+from docshare.server.services.operations import encryption, sweeps
 from docshare.server.services.operations.secrets import instance_secret
 from docshare.server.store import reserve
 from docshare.server.store.identity import instance_key, write_private
 from docshare.server.store.lock import DirectoryLock
 from docshare.server.store.migrations import migrate
-from docshare.server.store.tables import instance as instance_rows
 
-_VAULT_FINGERPRINT = "vault-fingerprint"
 _DIRECTORIES = ("blobs", "tmp", "cache")
 
 
@@ -62,7 +60,7 @@ def open_instance(config: Config) -> Iterator[Instance]:
         rt = build_runtime(config)
         try:
             migrate(rt.db)
-            _require_same_key(rt)
+            encryption.require_master_key(rt)
             _claim_storage(rt)
             key = instance_key(config.data_dir)
             _clean_up(rt)
@@ -81,23 +79,6 @@ def join_instance(config: Config) -> Iterator[Instance]:
         yield Instance(rt, instance_key(config.data_dir))
     finally:
         rt.close()
-
-
-def _require_same_key(rt: Runtime) -> None:
-    """Raise ConfigError if other instances on the same database encrypt secrets with another key.
-
-    A single instance may lose its key; it can then no longer sign for its existing webhooks, but must start
-    nevertheless.
-    """
-    if not rt.db.is_shared:
-        return
-    fingerprint = rt.vault.fingerprint()
-    instance_rows.insert_secret(rt.db, _VAULT_FINGERPRINT, fingerprint)
-    if instance_rows.find_secret(rt.db, _VAULT_FINGERPRINT) != fingerprint:
-        raise ConfigError(
-            f"secret_key_file: {rt.config.vault_path} is not the key of this database; "
-            "every instance on it needs the same file"
-        )
 
 
 def _claim_storage(rt: Runtime) -> None:

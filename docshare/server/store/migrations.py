@@ -19,6 +19,7 @@ from docshare.server.store.tables import STREAMS, TABLES
 from docshare.server.store.upgrades import (
     beginning,
     counting,
+    data_keys,
     designs,
     listeners,
     mails,
@@ -44,6 +45,7 @@ STEPS: tuple[str, ...] = (
     trials.STEP,
     listeners.STEP,
     removals.STEP,
+    data_keys.STEP,
 )
 
 

@@ -7,10 +7,19 @@ import sqlite3
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from docshare.server.store.segments import compute_stored_size
+
 _SHARING_STEP = 2  # the step of the schema that added assets, and files whose bytes are destroyed
 _WEBHOOKS_STEP = 4  # the step that added webhooks
-_FILES = "SELECT 'file', uuid, blob, size, sha256 FROM files {} ORDER BY id"
-_ASSETS = "SELECT 'asset', uuid, blob, size, NULL FROM assets ORDER BY id"
+_DATA_KEYS_STEP = 13  # the step that added the data keys of encrypted blobs
+_FILES = "SELECT 'file', uuid, blob, size, sha256, NULL FROM files {} ORDER BY id"
+_ASSETS = "SELECT 'asset', uuid, blob, size, NULL, NULL FROM assets ORDER BY id"
+_ROWS_WITH_KEYS = (
+    "SELECT kind, uuid, b.blob, size, sha256, k.sealed FROM ("
+    "SELECT 'file' AS kind, id, uuid, blob, size, sha256 FROM files WHERE destroyed_at IS NULL UNION ALL "
+    "SELECT 'asset', id, uuid, blob, size, NULL FROM assets) b LEFT JOIN data_keys k ON k.blob = b.blob "
+    "ORDER BY kind DESC, id"
+)
 _IS_REFERENCED = (
     "SELECT 1 FROM files WHERE blob = ?1 AND destroyed_at IS NULL "
     "UNION ALL SELECT 1 FROM assets WHERE blob = ?1 LIMIT 1"
@@ -36,14 +45,28 @@ _CANCEL_PENDING = (
 
 
 class BlobRow(NamedTuple):
-    """A row that refers to a blob: ``kind`` file or asset, ``blob`` the key, ``size`` in bytes; the ``sha256`` of an
-    asset is not stored."""
+    """A row that refers to a blob.
+
+    ``kind`` file or asset; ``blob`` the key; ``plain_size`` and ``plain_sha256`` of the content, the latter None for an
+    asset; ``sealed_key`` its data key, encrypted by the vault, None for content in clear.
+    """
 
     kind: str
     uuid: str
     blob: str
-    size: int
-    sha256: str | None
+    plain_size: int
+    plain_sha256: str | None
+    sealed_key: bytes | None
+
+    @property
+    def size(self) -> int:
+        """Return the size of the stored bytes."""
+        return self.plain_size if self.sealed_key is None else compute_stored_size(self.plain_size)
+
+    @property
+    def sha256(self) -> str | None:
+        """Return the SHA-256 of the stored bytes, None if it is not known before they are read."""
+        return self.plain_sha256 if self.sealed_key is None else None
 
 
 def query_number(connection: sqlite3.Connection, sql: str) -> int:
@@ -69,6 +92,9 @@ def find_secret(connection: sqlite3.Connection, name: str) -> bytes | None:
 
 def list_rows(connection: sqlite3.Connection) -> Iterator[BlobRow]:
     """Yield every row whose blob must be in the store. Works at every step of the schema."""
+    if schema_step(connection) >= _DATA_KEYS_STEP:
+        yield from map(BlobRow._make, connection.execute(_ROWS_WITH_KEYS))
+        return
     shared = schema_step(connection) >= _SHARING_STEP
     yield from map(BlobRow._make, connection.execute(_FILES.format("WHERE destroyed_at IS NULL" if shared else "")))
     if shared:

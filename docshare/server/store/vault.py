@@ -1,77 +1,110 @@
-"""Encrypt secrets that must be read again, such as the signing secrets of webhooks.
+"""Encrypt secrets that must be read again: the data keys of documents, and the signing secrets of webhooks.
 
-They are encrypted in the database with a key outside of it, so a copy of the database alone does not reveal them.
+They are encrypted in the database with a master key outside of it, so a copy of the database alone does not reveal
+them. A sealed value is the id of the key (8 bytes), a nonce (12 bytes), and the value under AES-256-GCM with its
+context. Earlier versions wrote no id.
 """
 
 import hashlib
-import os
+import threading
 from collections.abc import Callable
-from contextlib import suppress
-from functools import cached_property
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from docshare.server.store.master_keys import MasterKeys
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-KEY_BYTES = 32
+_ID_BYTES = 8
 _NONCE_BYTES = 12
 _FINGERPRINT_BYTES = 16
 
 
-class Vault:
-    """Encrypts texts with the key in the file ``path``, which is created on first use. Thread-safe.
+@dataclass(frozen=True)
+class _KeyRing:
+    """The ciphers by the id of their key, the current one first, as of ``version`` of the keys."""
 
-    Parameters: ``random(n)`` returns n random bytes.
+    ciphers: "dict[bytes, AESGCM]"
+    fingerprints: tuple[bytes, ...]
+    version: object
+
+
+class Vault:
+    """Encrypts secrets with the master keys ``keys``. Thread-safe.
+
+    Parameters: ``random(n)`` returns n random bytes. Methods raise MasterKeyError and OSError if the keys cannot be
+    read.
     """
 
-    def __init__(self, path: Path, random: Callable[[int], bytes]) -> None:
-        self._path = path
+    def __init__(self, keys: MasterKeys, random: Callable[[int], bytes]) -> None:
+        self.keys = keys
         self._random = random
+        self._lock = threading.Lock()
+        self._ring: _KeyRing | None = None
 
     def seal(self, text: str, about: str) -> bytes:
         """Return ``text`` encrypted; only ``open`` with the same ``about``, such as the UUID of its owner, can
         decrypt it."""
-        nonce = self._random(_NONCE_BYTES)
-        sealed: bytes = self._cipher.encrypt(nonce, text.encode(), about.encode())
-        return nonce + sealed
+        return self.seal_bytes(text.encode(), about)
 
     def open(self, sealed: bytes, about: str) -> str:
         """Return the decrypted secret. Raises ``ValueError`` if it was encrypted with another key or for another
         context."""
+        return self.open_bytes(sealed, about).decode()
+
+    def seal_bytes(self, secret: bytes, about: str) -> bytes:
+        """Return ``secret`` encrypted, as ``seal`` does."""
+        key_id, cipher = next(iter(self._load().ciphers.items()))
+        nonce = self._random(_NONCE_BYTES)
+        return key_id + nonce + cipher.encrypt(nonce, secret, about.encode())
+
+    def open_bytes(self, sealed: bytes, about: str) -> bytes:
+        """Return the decrypted secret, as ``open`` does."""
         from cryptography.exceptions import InvalidTag
 
-        try:
-            text: bytes = self._cipher.decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], about.encode())
-        except InvalidTag:
-            raise ValueError(f"{self._path.name} is not the key that this was sealed with") from None
-        return text.decode()
+        ciphers = self._load().ciphers
+        named = ciphers.get(sealed[:_ID_BYTES])
+        tries = [(cipher, sealed) for cipher in ciphers.values()]
+        if named is not None:
+            tries.insert(0, (named, sealed[_ID_BYTES:]))
+        for cipher, rest in tries:
+            try:
+                return cipher.decrypt(rest[:_NONCE_BYTES], rest[_NONCE_BYTES:], about.encode())
+            except InvalidTag:
+                continue
+        raise ValueError(f"{self.keys.name} is not the key that this was sealed with")
+
+    def current_id(self) -> bytes:
+        """Return the beginning of everything that the current key sealed."""
+        return next(iter(self._load().ciphers))
 
     def fingerprint(self) -> bytes:
-        """Return 16 bytes that identify a key without revealing it."""
-        return hashlib.sha256(b"docshare vault\0" + self._read_key()).digest()[:_FINGERPRINT_BYTES]
+        """Return 16 bytes that identify the current key without revealing it."""
+        return self.fingerprints()[0]
 
-    @cached_property
-    def _cipher(self) -> "AESGCM":
+    def fingerprints(self) -> tuple[bytes, ...]:
+        """Return the fingerprints of all keys, the current one first."""
+        return self._load().fingerprints
+
+    def _load(self) -> _KeyRing:
+        """Return the current keys; read them again if another process has changed them."""
+        ring, version = self._ring, self.keys.version()
+        if ring is None or ring.version != version:
+            with self._lock:
+                ring = self._ring = self._read()
+        return ring
+
+    def _read(self) -> _KeyRing:
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # here: it would slow every start
 
-        return AESGCM(self._read_key())
+        keys = self.keys.load()
+        version = self.keys.version()  # a newly created file has one only now
+        fingerprints = tuple(hashlib.sha256(b"docshare vault\0" + key).digest()[:_FINGERPRINT_BYTES] for key in keys)
+        ids = (fingerprint[:_ID_BYTES] for fingerprint in fingerprints)
+        return _KeyRing(dict(zip(ids, map(AESGCM, keys), strict=True)), fingerprints, version)
 
-    def _read_key(self) -> bytes:
-        with suppress(FileExistsError):
-            self._create_key()
-        return self._path.read_bytes()
 
-    def _create_key(self) -> None:
-        """Write a new key atomically. Raises FileExistsError if there is one."""
-        partial = self._path.with_name(f"{self._path.name}.{self._random(8).hex()}.new")
-        if self._path.exists():
-            raise FileExistsError
-        with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(self._random(KEY_BYTES))
-            file.flush()
-            os.fsync(file.fileno())
-        try:
-            os.link(partial, self._path)  # unlike a rename, this never replaces the key of another process
-        finally:
-            partial.unlink()
+def name_data_key(blob: str) -> str:
+    """Return the context of the data key of ``blob``."""
+    return f"data key {blob}"

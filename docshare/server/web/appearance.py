@@ -1,8 +1,11 @@
 """The style sheet, the images and the sounds of a share page, for its readers only."""
 
-from flask import Blueprint, Response, request, send_file
+import os
+
+from flask import Blueprint, Response, request
 
 from docshare.contract.problems import Problem
+from docshare.server.api import answers
 from docshare.server.http.views import current_runtime
 from docshare.server.services.files import assets, settings
 from docshare.server.services.links import branding
@@ -38,10 +41,14 @@ def asset(name: str, asset_id: str) -> Response:
     try:
         if found is None:
             raise FileNotFoundError
-        response = send_file(found.path, mimetype=found.mime_type)
+        source = found.path.open()
     except FileNotFoundError:  # unknown, or replaced since it was found
         raise Problem("not_found", "There is no such link.") from None
-    response.headers.remove("Content-Disposition")  # it would contain the file name in the store
+    size = source.seek(0, os.SEEK_END)
+    source.seek(0)
+    response = answers.file_response(source, size, found.mime_type)
+    response.set_etag(asset_id.lower())  # the bytes of an asset never change
+    response.make_conditional(request, accept_ranges=True, complete_length=size)  # players of sounds request ranges
     response.headers["Content-Security-Policy"] = _POLICY
     response.headers["Cache-Control"] = _CACHE
     return response

@@ -16,11 +16,12 @@ from docshare.server.http.views import client_address, current_runtime
 from docshare.server.pdf.engine import UnrenderableError
 from docshare.server.pdf.pages import PAGE_WIDTHS
 from docshare.server.runtime import Runtime
-from docshare.server.services.files import page_range, settings, tenants
+from docshare.server.services.files import page_range, sealed_blobs, settings, tenants
 from docshare.server.services.files.page_range import ReaderView
 from docshare.server.services.links import downloads, entry, guessing, links
 from docshare.server.services.links.entry import EntryState
-from docshare.server.services.links.links import Link
+from docshare.server.services.links.links import Link, SharedFile
+from docshare.server.store.segments import DamagedBytesError
 from docshare.server.web import (
     assets,
     branding,
@@ -106,14 +107,14 @@ def page_image(name: str, page: str, width: str) -> Response:
         raise guessing.link_not_found()
     shown = _find_view(link)
     number = _resolve_page_number(shown, page)
-    file, blob = link.file, runtime.blobs.path(link.file.blob)
+    file, blob = link.file, sealed_blobs.open_blob(runtime, link.file.blob)
     asked = (file.uuid, file.content_version, blob, number, int(width))
     watermark, tenant = shown.watermark, tenants.reader_tenant(file, client_address())
     if watermark is not None and watermark.personal:
         stamp = partial(runtime.pages.stamp_image, *asked, watermark.mark, tenant)
-        return _send_page_part(lambda: Response(stamp(), content_type="image/jpeg"))
+        return _send_page_part(file, lambda: Response(stamp(), content_type="image/jpeg"))
     make = partial(runtime.pages.image, *asked, watermark and watermark.mark, tenant)
-    return _send_page_part(lambda: derived.send_derived(make(), "image/jpeg"))
+    return _send_page_part(file, lambda: derived.send_derived(make(), "image/jpeg"))
 
 
 @blueprint.get("/<name>/text/<page>.json")
@@ -123,13 +124,13 @@ def page_text(name: str, page: str) -> Response:
     link = require_open_link(runtime, name)
     shown = _find_view(link)
     number = _resolve_page_number(shown, page)
-    file, blob = link.file, runtime.blobs.path(link.file.blob)
+    file, blob = link.file, sealed_blobs.open_blob(runtime, link.file.blob)
     if shown.window.covers_all(file.total_pages):
         tenant = tenants.reader_tenant(file, client_address())
         make = partial(runtime.pages.text, file.uuid, file.content_version, blob, number, tenant)
-        return _send_page_part(lambda: derived.send_derived(make(), "application/json"))
+        return _send_page_part(file, lambda: derived.send_derived(make(), "application/json"))
     return _send_page_part(
-        lambda: jsonify(page_range.load_page_text(runtime, link, shown.window, int(page), client_address()))
+        file, lambda: jsonify(page_range.load_page_text(runtime, link, shown.window, int(page), client_address()))
     )
 
 
@@ -198,14 +199,19 @@ def _resolve_page_number(shown: ReaderView, page: str) -> int:
         raise guessing.link_not_found() from None
 
 
-def _send_page_part(make: Callable[[], Response]) -> Response:
-    for _ in range(2):
+def _send_page_part(file: SharedFile, make: Callable[[], Response]) -> Response:
+    for is_last in (False, True):
         try:
             response = make()
         except UnrenderableError:
             raise Problem("unprocessable", "This page cannot be shown.") from None
         except FileNotFoundError:
             continue  # evicted by newer pages since it was found, or the file was deleted
+        except DamagedBytesError:
+            if is_last:
+                raise
+            current_runtime().pages.delete_derived(file.uuid, file.content_version)  # made again from the document
+            continue
         response.headers["Cache-Control"] = _PAGE_CACHE
         return response
     raise guessing.link_not_found()

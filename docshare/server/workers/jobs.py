@@ -12,7 +12,7 @@ from docshare.server.services.events import activity_feed, listeners
 from docshare.server.services.files import burn, removals, tokens
 from docshare.server.services.links import denials
 from docshare.server.services.oauth import grants
-from docshare.server.services.operations import mail, sweeps, worker_metrics
+from docshare.server.services.operations import encryption, mail, sweeps, worker_metrics
 from docshare.server.services.readership import viewing
 from docshare.server.services.webhooks import deliveries
 from docshare.server.store import reserve
@@ -50,6 +50,7 @@ JOBS: tuple[Job, ...] = (
     Job("share metrics with other workers", 5, worker_metrics.share, is_local=True),
     Job("hold back room on the disk", 60, lambda rt: reserve.ensure_reserve(rt.config.data_dir), is_local=True),
     Job("destroy bytes without a row", 86_400, removals.delete_orphans),
+    Job("encrypt stored documents", 5, encryption.encrypt_stored),
     Job("forget old sign-ins", 3600, sweeps.delete_expired_sign_ins),
     Job("forget tokens of lost files", 3600, tokens.delete_orphaned),
     Job("forget sessions that were not counted", 3600, viewing.delete_uncounted_sessions),

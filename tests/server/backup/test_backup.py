@@ -5,11 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import os
-import sqlite3
 import threading
-from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +13,17 @@ import pytest
 
 from docshare.server.backup import making, reading
 from docshare.server.backup.archive import TarSink
+from docshare.server.pdf.engine import PdfEngine
 from docshare.server.services.files import purge
 from docshare.server.store.blobs import BACKUP_LOCK, REMOVAL_JOB
 from docshare.server.store.lock import DirectoryLock
 from docshare.server.workers.jobs import JOBS, run_job
 from tests.api import webhooks
-from tests.support.cast import World
-from tests.support.clock import START
+from tests.support.cast import World, make_runtime, make_world
+from tests.support.clock import START, FakeClock
 from tests.support.instance_backup import DAY, Operator, open_restored, read_members
-from tests.support.owner import put_settings, sign_in_browser
+from tests.support.owner import put_settings
 from tests.support.pdfs import simple_pdf
-from tests.support.rows import count_rows
 
 
 @pytest.mark.parametrize("name", ["saved.tar", "saved.tar.gz", "saved.tgz", "saved.tar.zst", "saved"])
@@ -60,7 +56,8 @@ def test_the_result_contains_the_manifest_digest_and_counts(operator: Operator) 
     assert (done.json["path"], done.json["files"], done.json["blobs"]) == (str(path), 1, 1)
     found.pop("backup.json")
     assert done.json["bytes"] == done.json["written"] == sum(map(len, found.values()))
-    assert set(found) == {"docshare.db", f"blobs/{_blob_path(simple_pdf(pages=3))}"}
+    (stored,) = read_stored_bytes(operator.world)
+    assert set(found) == {"docshare.db", "vault.key", f"blobs/{_blob_path(stored)}"}
     assert path.stat().st_mode & 0o777 == 0o600
 
 
@@ -68,6 +65,12 @@ def get_content(world: World, made: dict[str, Any]) -> bytes:
     """Return the content of Pia's file as downloaded by her."""
     with world.pia.get(f"/api/v1/files/{made['uuid']}/content") as answer:
         return answer.data
+
+
+def read_stored_bytes(world: World) -> list[bytes]:
+    """Return the bytes of all blobs as they are stored, oldest file first."""
+    keys = world.rt.db.fetch_all("SELECT blob FROM files ORDER BY id")
+    return [world.rt.blobs.path(key).read_bytes() for (key,) in keys]
 
 
 def _blob_path(content: bytes) -> str:
@@ -82,11 +85,15 @@ def test_the_manifest_contains_the_digest_of_every_member(operator: Operator) ->
     assert manifest["files"]["docshare.db"][1:] == [
         len(found["docshare.db"]), hashlib.sha256(found["docshare.db"]).hexdigest(),
     ]  # fmt: skip
-    assert list(manifest["blobs"]) == [hashlib.sha256(simple_pdf(pages=3)).hexdigest()]
+    (stored,) = read_stored_bytes(operator.world)
+    assert list(manifest["blobs"]) == [hashlib.sha256(stored).hexdigest()]
     assert manifest["createdAt"] == START + DAY * 1000
 
 
-def test_equal_documents_are_stored_once_and_restored_separately(operator: Operator, tmp_path: Path) -> None:
+def test_equal_documents_in_clear_are_stored_once_and_restored_separately(tmp_path: Path, engine: PdfEngine) -> None:
+    clock = FakeClock()
+    world = make_world(make_runtime(tmp_path / "data", clock, engine, encryption=False), clock)
+    operator = Operator(world, tmp_path)
     first, second = (operator.world.pia.upload() for _ in range(2))
     path = operator.make_backup()
     assert len([name for name in read_members(path) if name.startswith("blobs/")]) == 1
@@ -107,9 +114,13 @@ def test_a_second_backup_to_a_directory_copies_only_what_is_new(operator: Operat
     world.pia.upload(small)
     second = operator.run_admin("backup", tmp_path / "kept", "--json").json
     database = next((tmp_path / "kept").glob("docshare.db.*")).stat().st_size
-    assert first["written"] == database + len(large)
-    assert second["written"] == database + len(small)
-    assert second["bytes"] == database + len(large) + len(small)
+    key = (operator.data / "vault.key").stat().st_size
+    sizes = [len(stored) for stored in read_stored_bytes(world)]
+    assert sizes[0] > len(large)
+    assert sizes[1] > len(small)
+    assert first["written"] == database + key + sizes[0]
+    assert second["written"] == database + key + sizes[1]
+    assert second["bytes"] == database + key + sum(sizes)
 
 
 def test_a_backup_directory_drops_destroyed_documents(operator: Operator, tmp_path: Path) -> None:
@@ -121,7 +132,7 @@ def test_a_backup_directory_drops_destroyed_documents(operator: Operator, tmp_pa
     purge.purge(world.rt, *(row for (row,) in world.rt.db.fetch_all("SELECT id FROM files WHERE trashed_at = 1")))
     operator.make_backup("kept")
     names = [path.name for path in (tmp_path / "kept" / "blobs").glob("*/*")]
-    assert names == [hashlib.sha256(simple_pdf(pages=3)).hexdigest()]
+    assert names == [hashlib.sha256(stored).hexdigest() for stored in read_stored_bytes(world)]
     assert operator.run_admin("restore", tmp_path / "kept", "--verify-only").code == 0
     assert kept["uuid"]
 
@@ -141,7 +152,9 @@ def test_a_document_destroyed_during_a_backup_is_saved_and_then_removed(operator
 
     path = tmp_path / "saved.tar"
     with path.open("wb") as out:
-        found = making.make_backup(operator.data, TarSink(out), tmp_path / "copy", now=START, progress=destroy)
+        found = making.make_backup(
+            operator.data, TarSink(out), tmp_path / "copy", world.rt.vault, now=START, progress=destroy
+        )
     assert destroyed == [True], "it was removed during the backup"
     assert world.pia.get(f"/api/v1/files/{made['uuid']}").status_code == 404
     assert (found.manifest.damaged, len(found.manifest.blobs)) == ({}, 1)
@@ -231,7 +244,7 @@ def test_a_damaged_document_does_not_prevent_a_backup_of_the_rest(operator: Oper
     assert (blobs / keys[1][:2] / keys[1]).read_bytes() == b"rotten", (
         "the damaged content, which may be the only copy, was lost"
     )
-    assert (blobs / keys[2][:2] / keys[2]).read_bytes() == simple_pdf(pages=3)
+    assert (blobs / keys[2][:2] / keys[2]).read_bytes() == world.rt.blobs.path(keys[2]).read_bytes()
 
 
 def test_the_vault_key_can_be_excluded(operator: Operator) -> None:
@@ -324,77 +337,3 @@ def test_a_backup_directory_of_an_older_version_is_continued(operator: Operator)
     del value["instance"]
     manifest.write_text(json.dumps(value))
     assert operator.run_admin("backup", manifest.parent).code == 0
-
-
-def test_an_archive_is_not_written_to_a_terminal(operator: Operator) -> None:
-    operator.shell.tty = True
-    done = operator.run_admin("backup", "-")
-    assert (done.code, done.out) == (2, "")
-
-
-def test_a_second_concurrent_backup_is_rejected(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(making, "_LOCK_PAUSE_S", 0)
-    with DirectoryLock(operator.data, BACKUP_LOCK):
-        done = operator.run_admin("backup", operator.place / "saved.tar")
-    assert (done.code, "is being backed up" in done.err) == (7, True)
-    assert not list(operator.place.glob("saved*"))
-
-
-def test_the_copy_of_the_database_is_private_while_it_is_written(
-    operator: Operator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    modes: list[int] = []
-    copy = reading.copy_database
-
-    def copy_and_record(source: Path, target: Path, progress: Callable[[int], None]) -> None:
-        def step(count: int) -> None:
-            modes.extend(path.stat().st_mode & 0o077 for path in target.parent.glob(f"{target.name}*"))
-            progress(count)
-
-        copy(source, target, step)
-
-    monkeypatch.setattr(reading, "copy_database", copy_and_record)
-    before = os.umask(0o022)
-    try:
-        operator.make_backup()
-    finally:
-        os.umask(before)
-    assert set(modes) == {0}
-
-
-def test_a_full_disk_is_reported(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fill_disk(source: Path, target: Path, progress: Callable[[int], None]) -> None:
-        with closing(sqlite3.connect(target)) as database:
-            database.execute("PRAGMA max_page_count = 1")
-            database.execute("CREATE TABLE far (too INTEGER, much TEXT)")
-            database.execute("CREATE TABLE more (than TEXT)")
-
-    monkeypatch.setattr(reading, "copy_database", fill_disk)
-    done = operator.run_admin("backup", operator.place / "saved.tar")
-    assert (done.code, "not enough disk space" in done.err) == (2, True)
-    assert not list(operator.place.glob("saved*"))
-
-
-def test_a_dry_run_writes_nothing(operator: Operator) -> None:
-    operator.world.pia.upload()
-    done = operator.run_admin("backup", operator.place / "saved.tar", "-n")
-    assert done.code == 0
-    assert done.out.startswith(f"WRITE\t{operator.place / 'saved.tar'}\t")
-    assert not list(operator.place.glob("saved*"))
-
-
-def test_a_missing_data_directory_is_reported(operator: Operator) -> None:
-    done = operator.run_admin("backup", operator.place / "saved.tar", data=operator.place / "nowhere")
-    assert (done.code, "there is no docshare data" in done.err) == (2, True)
-    assert not (operator.place / "nowhere").exists()
-
-
-def test_browser_sessions_are_not_restored(operator: Operator) -> None:
-    world = operator.world
-    sign_in_browser(world, world.pia)
-    path = operator.make_backup()
-    assert count_rows(world, "web_sessions") == 1
-    operator.run_admin("restore", path, data=operator.place / "new")
-    with open_restored(operator, operator.place / "new") as again:
-        assert (count_rows(again, "web_sessions"), count_rows(again, "login_links")) == (0, 0)
-        assert again.pia.get("/api/v1/user").status_code == 200

@@ -49,7 +49,7 @@ def test_an_intact_instance_has_no_problems(operator: Operator, uploaded_file: d
     done = operator.run_admin("check", "--json")
     assert done.code == 0, done.out
     assert {row["check"] for row in done.json} == {
-        "permissions", "database", "schema", "content", "leftovers", "secrets", "rows",
+        "permissions", "database", "schema", "content", "encryption", "leftovers", "secrets", "rows",
     }  # fmt: skip
     assert all(row["ok"] and row["fix"] is None for row in done.json)
     assert uploaded_file["uuid"]
@@ -61,7 +61,7 @@ DAMAGES: dict[str, tuple[Damage, str, str]] = {
         "has 5 bytes instead of"),
     "a changed document": (
         lambda world, _: find_blob(world).write_bytes(bytes(find_blob(world).stat().st_size)), "content",
-        "SHA-256 is another",
+        "is not what was uploaded",
     ),
     "a blob without a row": (add_stray_blob, "leftovers", "nothing refers to blobs/zz/"),
     "half an upload": (lambda _, data: (data / "tmp" / "x.part").write_bytes(b"x"), "leftovers", "refers to tmp/x"),
@@ -69,8 +69,9 @@ DAMAGES: dict[str, tuple[Damage, str, str]] = {
         "refers to blobs/"),
     "a directory for all": (lambda _, data: data.chmod(0o755), "permissions", "others on this machine may open"),
     "a key for all": (lambda _, data: (data / "vault.key").chmod(0o644), "permissions", "vault.key"),
-    "another key": (lambda _, data: (data / "vault.key").write_bytes(b"k" * 32), "secrets", "does not open"),
-    "no key": (lambda _, data: (data / "vault.key").unlink(), "secrets", "vault.key is missing"),
+    "another key": (lambda _, data: (data / "vault.key").write_bytes(bytes(range(32))), "content secrets", "cannot decrypt"),
+    "no key": (lambda _, data: (data / "vault.key").unlink(), "content encryption secrets",
+        "vault.key is missing"),
     "a lost parent": (make_damage("DELETE FROM accounts WHERE email = 'pia@example.com'"), "database", "missing row"),
     "invalid settings": (make_damage("UPDATE files SET settings = '{'"), "rows", "settings cannot be read"),
     "a lost revision": (make_damage("DELETE FROM revisions"), "rows", "no revision tells of"),
@@ -87,7 +88,7 @@ def test_damage_is_reported(operator: Operator, uploaded_file: dict[str, Any], n
     done = operator.run_admin("check", "--json")
     wrong = [row for row in done.json if not row["ok"]]
     assert done.code == 13
-    assert {row["check"] for row in wrong} == {check}, uploaded_file
+    assert {row["check"] for row in wrong} == set(check.split()), uploaded_file
     assert any(words in f"{row['detail']} {row['fix']}" for row in wrong), wrong
     assert all(row["fix"] for row in wrong)
 
@@ -139,11 +140,11 @@ def test_during_a_backup_orphans_are_ignored(operator: Operator, uploaded_file: 
 def test_a_document_deleted_during_the_check_is_not_damage(
     operator: Operator, uploaded_file: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def delete_and_fail(path: Path) -> tuple[str, int]:
+    def delete_and_fail(store: object, row: Any, vault: object) -> bool:
         operator.world.rt.db.engine.execute_sql("DELETE FROM files")
-        raise FileNotFoundError(path)
+        raise FileNotFoundError(row.blob)
 
-    monkeypatch.setattr("docshare.server.backup.durable.hash_file", delete_and_fail)
+    monkeypatch.setattr("docshare.server.backup.contents.is_intact", delete_and_fail)
     done = operator.run_admin("check", "--json")
     assert [row["ok"] for row in done.json if row["check"] == "content"] == [True], uploaded_file
 
@@ -163,7 +164,8 @@ def test_leftovers_are_moved_to_lost_and_found_with_a_report(operator: Operator,
     assert (place / "blobs" / "zz" / ("z" * 32)).read_bytes() == b"nobody's"
     assert (place / "tmp" / "x.part").read_bytes() == b"half"
     assert "was moved to" in (place / "report.json").read_text()
-    assert find_blob(operator.world).read_bytes() == simple_pdf(pages=3), uploaded_file
+    with operator.world.pia.get(f"/api/v1/files/{uploaded_file['uuid']}/content") as response:
+        assert response.data == simple_pdf(pages=3)
 
 
 def test_permissions_are_restricted(operator: Operator, uploaded_file: dict[str, Any]) -> None:

@@ -199,12 +199,14 @@ class _StdoutStream:
 def _write_backup(ctx: Context, directory: Path, sink: "Sink", staging: Path, *, with_key: bool) -> "BackupResult":
     from docshare.cli.terminal import progress
     from docshare.server.backup.making import make_backup
+    from docshare.server.runtime import open_vault
 
     with progress.show_progress(ctx, "backup", 1) as bar:
         return make_backup(
             directory,
             sink,
             staging,
+            open_vault(load_config_of(directory)),
             now=ctx.now(),
             with_key=with_key,
             progress=make_progress_callback(bar),
@@ -219,7 +221,7 @@ def _find_external_parts(directory: Path) -> "ExternalParts | None":
     from docshare.server.runtime import open_store
 
     config = load_config_of(directory)
-    if config.database_url is None and config.storage is None:
+    if config.database_url is None and config.storage is None and config.secret_key_file is None:
         return None
 
     def copy(path: Path, report: "Progress") -> None:

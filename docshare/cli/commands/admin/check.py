@@ -46,7 +46,7 @@ def check(
 ) -> ExitCode:
     """Check the database, documents, keys and permissions.
 
-    The command reads every document and compares its SHA-256; for assets it compares only the size. A server may be
+    The command reads and decrypts every document and compares its SHA-256. A server may be
     running. --repair fixes permissions, rebuilds indexes, freezes the links of damaged documents, and moves
     unreferenced files to a directory "lost-and-found" with a report. It deletes nothing. The directory may contain
     files that were deleted just before a crash, so empty it after reviewing the report.
@@ -61,6 +61,7 @@ def check(
     """
     from docshare.cli.terminal import progress
     from docshare.server.backup.checking import InstanceCheck
+    from docshare.server.runtime import open_vault
     from docshare.server.store.lock import is_locked
 
     ctx = current_context()
@@ -76,11 +77,12 @@ def check(
             from docshare.server.backup.repairing import repair as mend
 
             with lock_data_dir(directory):
-                done = mend(directory, now=ctx.now())
+                done = mend(directory, open_vault(config), now=ctx.now())
         with snapshot_database(directory) as database, progress.show_progress(ctx, "check", 1) as bar:
             run = InstanceCheck(
                 directory,
-                external=(database, config.vault_path),
+                vault=open_vault(config),
+                database=database,
                 blobs=open_external_blobs(config),
                 now=ctx.now(),
                 serving=is_locked(directory / "lock"),

@@ -39,6 +39,7 @@ _STUBS = (
         _INSTANCE,
         "Verify a backup and replace the instance with it.",
     ),
+    Stub("vault", "admin.vault", _INSTANCE, "Show, replace and export the master key."),
     Stub("move", "admin.move", _INSTANCE, "Copy the instance to another database, or back into a folder."),
     Stub(
         "check",

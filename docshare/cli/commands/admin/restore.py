@@ -155,8 +155,8 @@ def _restore_backup(
     if aside is not None:
         ctx.note(f"the previous instance is in {aside}")
     manifest = verified.manifest
-    if manifest.counts.get("webhooks") and "vault.key" not in manifest.files:
-        ctx.note("the backup has no vault.key; copy yours to the data directory, or webhooks cannot be signed")
+    if "vault.key" not in manifest.files:
+        ctx.note("the backup has no vault.key; copy yours to the data directory, or no document can be read")
     return verified, {"data": str(directory), "aside": str(aside) if aside else None}
 
 

@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 import pypdfium2
 
 from docshare.server.pdf.worker import repair
+from docshare.server.store.segments import SegmentReader
 
 _MAX_OPEN = 4
 
@@ -49,6 +50,15 @@ class _SharedFileReader(io.RawIOBase):
         count = self._file.readinto(buffer) or 0  # type: ignore[attr-defined]  # BinaryIO lacks it, but every open file has it
         self._at += count
         return count
+
+
+def is_damaged(file: BinaryIO) -> bool:
+    """Return whether a part of ``file`` was read that could not be decrypted."""
+    return isinstance(file, SegmentReader) and file.is_damaged
+
+
+def _get_status(file: BinaryIO) -> os.stat_result:
+    return os.fstat((file.file if isinstance(file, SegmentReader) else file).fileno())
 
 
 class OpenPdfDocument:
@@ -112,7 +122,7 @@ class OpenPdfDocument:
 
     def is_stale(self) -> bool:
         """Return whether the file was deleted. An open file would keep its disk space in use."""
-        return os.fstat(self.file.fileno()).st_nlink == 0
+        return _get_status(self.file).st_nlink == 0
 
     def close(self) -> None:
         """Close the PDF and its file."""
@@ -129,7 +139,7 @@ class DocumentCache:
     def open(self, file: BinaryIO) -> OpenPdfDocument:
         """Return the document in ``file``, which is cached or opened now, and owns ``file``. Raises PdfRefused."""
         self._drop_stale()
-        status = os.fstat(file.fileno())
+        status = _get_status(file)
         key = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
         document = self._open.get(key)
         if document is None:
@@ -141,6 +151,14 @@ class DocumentCache:
         if len(self._open) > _MAX_OPEN:
             self._open.popitem(last=False)[1].close()
         return document
+
+    def close_damaged(self, file: BinaryIO) -> bool:
+        """Return whether a part of ``file``, or of the document that was opened last, could not be decrypted; close
+        such documents."""
+        damaged = [key for key, document in self._open.items() if is_damaged(document.file)]
+        for key in damaged:
+            self._open.pop(key).close()
+        return bool(damaged) or is_damaged(file)
 
     def close(self) -> None:
         """Close all documents."""

@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from docshare.server.pdf.worker import confine
+from docshare.server.store.segments import DamagedBytesError
+from docshare.server.store.stored_bytes import decrypt_file
 
 if TYPE_CHECKING:
     from docshare.server.pdf.worker.documents import DocumentCache
@@ -95,6 +97,21 @@ def _send(sink: int, header: dict[str, Any], body: bytes = b"") -> None:
 
 
 def _run_job(documents: "DocumentCache", job: dict[str, Any], file: io.FileIO) -> tuple[dict[str, Any], bytes]:
+    """Run the job on its file, which is decrypted if the job has a key."""
+    try:
+        source = decrypt_file(
+            file, bytes.fromhex(job["key"]) if "key" in job else None, job.get("context", "").encode()
+        )
+    except FileNotFoundError:
+        return {"error": "missing"}, b""
+    except DamagedBytesError:
+        return {"error": "damaged"}, b""
+    reply = _run_on_file(documents, job, source)
+    # Libraries turn the error of a read into one of their own, or into a page with a part missing.
+    return ({"error": "damaged"}, b"") if documents.close_damaged(source) else reply
+
+
+def _run_on_file(documents: "DocumentCache", job: dict[str, Any], file: Any) -> tuple[dict[str, Any], bytes]:
     from docshare.server.pdf.worker import image_mark, inspect, palette, picture, render, text
     from docshare.server.pdf.worker.documents import PdfRefused
 

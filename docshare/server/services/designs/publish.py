@@ -20,7 +20,7 @@ from docshare.server.services.accounts.callers import Caller, authenticate, inva
 from docshare.server.services.designs import designs
 from docshare.server.services.designs import tokens as design_tokens
 from docshare.server.services.designs.tokens import UserDesign
-from docshare.server.services.files import anonymous, imports, intake, tokens
+from docshare.server.services.files import anonymous, imports, intake, sealed_blobs, tokens
 from docshare.server.services.files.imports import FileReference, ImportedFile, SourceLimit
 from docshare.server.services.files.intake import StoredDocument
 from docshare.server.services.files.tokens import FileTokens
@@ -73,7 +73,9 @@ def publish(rt: Runtime, caller: Caller, body: Mapping[str, object]) -> Publishe
         imports.require_unchanged(bound, _find_open_link(rt, design))
         file_id, file = _republish(rt, document, bound) if bound else _publish_new(rt, user, document, design)
         minted = tokens.mint(rt, file_id)
-    palette = rt.engine.palette(rt.blobs.path(document.blob), Tenant(f"design user {user}", document.sha256))
+    palette = rt.engine.palette(
+        sealed_blobs.open_blob(rt, document.blob), Tenant(f"design user {user}", document.sha256)
+    )
     return PublishedDesign(ImportedFile(*file, palette, bound is not None), minted)
 
 

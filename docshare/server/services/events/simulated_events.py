@@ -22,7 +22,7 @@ from docshare.server.runtime import Runtime
 from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.events import simulated_visits as visits
 from docshare.server.services.feedback import annotations, marks, notes, receipts
-from docshare.server.services.files import burn, page_range
+from docshare.server.services.files import burn, page_range, sealed_blobs
 from docshare.server.services.files import replace as replacing
 from docshare.server.services.links import downloads, entry, invites, links
 from docshare.server.services.links.entry import EntrySubmission
@@ -307,7 +307,7 @@ def _cause_replacement(rt: Runtime, scene: TriggerContext, _: Values) -> None:
     file = scene.link.file
     part = rt.blobs.create_partial()
     try:
-        with rt.blobs.path(file.blob).open("rb") as source:
+        with sealed_blobs.open_blob(rt, file.blob).open() as source:
             while block := source.read(_BLOCK_BYTES):
                 part.write(block)
         received = ReceivedFile(file.original_name, "application/pdf", part)

@@ -55,7 +55,7 @@ def store_upload(rt: Runtime, received: ReceivedFile, address: str) -> Anonymous
     if media.detect_document_type(received.part.head) == "pdf" and received.part.size > max_bytes(rt):
         raise too_large(rt)
     document = intake.store_document(rt, find_plan(rt), received, tenants.address_tenant_key(address))
-    with intake.blob_transaction(rt, document.blob):
+    with intake.blob_transaction(rt, document):
         if document.size > max_bytes(rt):  # an office document whose PDF is larger
             raise too_large(rt)
         row = intake.insert_file(rt, document, owner_id=None, delete_at=rt.clock() + ANONYMOUS_EXPIRY_MS)

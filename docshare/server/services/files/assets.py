@@ -1,7 +1,6 @@
 """Upload, list and serve assets: the images and sounds of a share page, which belong to one file."""
 
 import json
-import mmap
 from typing import NamedTuple
 
 from docshare.contract.features import require_plan
@@ -14,9 +13,11 @@ from docshare.server.rules import intake as intake_rules
 from docshare.server.rules import mp3
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts.callers import Caller, recheck_caller
-from docshare.server.services.files import files, intake, removals, tenants
+from docshare.server.services.files import files, intake, removals, sealed_blobs, tenants
+from docshare.server.services.files.sealed_blobs import StoredBlob
 from docshare.server.services.links.links import Link
-from docshare.server.store.blobs import BlobPath, PartialFile
+from docshare.server.store.blobs import PartialFile
+from docshare.server.store.stored_bytes import StoredBytes
 from docshare.server.store.tables import assets as asset_rows
 from docshare.server.store.tables import files as file_rows
 from docshare.server.store.tables import removals as removal_rows
@@ -26,7 +27,7 @@ from docshare.server.store.tables.assets import AssetRow as AssetRow
 class ServedAsset(NamedTuple):
     """The path and the media type of an asset that is sent to a reader."""
 
-    path: BlobPath
+    path: StoredBytes
     mime_type: str
 
 
@@ -58,16 +59,16 @@ def add(rt: Runtime, caller: Caller, name: str, kind: str | None, received: Rece
     made = rt.blobs.create_partial()
     try:
         _strip_metadata(rt, part, media_type, made, tenants.account_tenant_key(caller.account_id))
-        size, blob = made.size, rt.blobs.store(made)
+        size, stored = made.size, sealed_blobs.store(rt, made)
     except OSError as error:
         raise intake_rules.disk_space_problem() from error
     finally:
         made.discard()
     row = AssetRow(rt.random_uuid(), kind, media_type, size)
     try:
-        replaced = _insert(rt, caller, name, row, blob)
+        replaced = _insert(rt, caller, name, row, stored)
     except BaseException as error:
-        intake.discard_blob(rt, blob, error)
+        intake.discard_blob(rt, stored.blob, error)
         raise
     removals.delete_now(rt, replaced)
     return row
@@ -81,22 +82,23 @@ def list_assets(rt: Runtime, caller: Caller, name: str) -> list[AssetRow]:
 def find_served(rt: Runtime, link: Link, asset_id: str) -> ServedAsset | None:
     """Return the asset ``asset_id`` of the file behind ``link``, or None if the file does not have it."""
     found = asset_rows.find_served(rt.db, link.file.id, asset_id.lower()) if is_uuid(asset_id) else None
-    return None if found is None else ServedAsset(rt.blobs.path(found[0]), found[1])
+    return None if found is None else ServedAsset(sealed_blobs.open_blob(rt, found[0]), found[1])
 
 
 def _strip_metadata(rt: Runtime, source: PartialFile, media_type: str, made: PartialFile, owner: str) -> None:
     """Write the pixels or the frames of sound of the upload ``source`` to ``made``, without metadata."""
     if media_type != "audio/mpeg":
-        made.write(rt.engine.picture(source.path, media_type, Tenant(owner, source.sha256())))
+        made.write(rt.engine.picture(source.finish(), media_type, Tenant(owner, source.sha256())))
         return
-    with source.path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        for start, end in mp3.find_frames(data):
-            made.write(data[start:end])
+    with source.finish().open() as file:
+        data = file.read()  # of 5 MB at most
+    for start, end in mp3.find_frames(data):
+        made.write(data[start:end])
     if not made.size:
         raise rules.mp3_problem()
 
 
-def _insert(rt: Runtime, caller: Caller, name: str, row: AssetRow, blob: str) -> list[str]:
+def _insert(rt: Runtime, caller: Caller, name: str, row: AssetRow, stored: StoredBlob) -> list[str]:
     """Insert the new asset; return the blobs of the assets that it replaced."""
     now = rt.clock()
     with rt.db.write(caller.account_id):
@@ -107,7 +109,8 @@ def _insert(rt: Runtime, caller: Caller, name: str, row: AssetRow, blob: str) ->
         current = asset_rows.list_blobs(rt.db, file.id)
         replaced = [each for each in current if ASSET_KINDS[row.kind].singleton and each.kind == row.kind]
         rules.require_asset_slot(len(current) - len(replaced))
-        asset_rows.insert(rt.db, file.id, row, blob, now)
+        asset_rows.insert(rt.db, file.id, row, stored.blob, now)
+        sealed_blobs.insert_key(rt, stored)
         if replaced:
             asset_rows.delete_others(rt.db, file.id, row.kind, row.uuid)
             removal_rows.add(rt.db, [each.blob for each in replaced], now)

@@ -13,7 +13,7 @@ from docshare.contract.problems import Problem
 from docshare.server.pdf.engine import Derivation, UnrenderableError
 from docshare.server.rules import downloads as rules
 from docshare.server.runtime import Runtime
-from docshare.server.services.files import tenants
+from docshare.server.services.files import sealed_blobs, tenants
 from docshare.server.services.links import downloads, links
 from docshare.server.services.links.links import Link
 from docshare.server.store.blobs import StorageUnreachableError
@@ -96,7 +96,7 @@ def _find_failure(rt: Runtime, link: Link, wanted: Derivation) -> str | None:
     """Return why the copy cannot be made, or None if it can. Raises _BusyError."""
     whole = link.file
     try:
-        blob = rt.blobs.path(whole.blob)
+        blob = sealed_blobs.open_blob(rt, whole.blob)
         tenant = tenants.owner_tenant(whole)
         if not rt.pages.try_document(whole.uuid, whole.content_version, blob, wanted, tenant, _MAX_TRIAL_S):
             raise _BusyError

@@ -11,7 +11,8 @@ from docshare.server.rules.lifecycle import TrashEntry
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.files import purge as purging
-from docshare.server.store.blobs import BlobPath
+from docshare.server.services.files import sealed_blobs
+from docshare.server.store.stored_bytes import StoredBytes
 from docshare.server.store.tables import files as file_rows
 from docshare.server.store.tables import library
 from docshare.server.store.tables.library import FileRow as FileRow
@@ -23,7 +24,7 @@ class StoredContent:
     """The path of the stored bytes of ``row``."""
 
     row: FileRow
-    path: BlobPath
+    path: StoredBytes
 
 
 def list_files(rt: Runtime, caller: Caller) -> Iterator[FileRow]:
@@ -72,7 +73,7 @@ def get_content(rt: Runtime, caller: Caller, name: str) -> StoredContent:
     row = get_owned(rt, caller, name)
     if row.burned_at is not None:
         raise Problem("gone", "The view limit of this file was reached; its content is gone.")
-    return StoredContent(row, rt.blobs.path(row.blob))
+    return StoredContent(row, sealed_blobs.open_blob(rt, row.blob))
 
 
 def file_not_found() -> Problem:

@@ -23,7 +23,7 @@ from docshare.server.runtime import Runtime
 from docshare.server.services.accounts.callers import Caller, recheck_caller
 from docshare.server.services.designs import designs, tokens
 from docshare.server.services.designs.tokens import UserDesign
-from docshare.server.services.files import intake, replace, tenants
+from docshare.server.services.files import intake, replace, sealed_blobs, tenants
 from docshare.server.services.files.intake import StoredDocument
 from docshare.server.store.blobs import HEAD_BYTES, PartialFile
 
@@ -80,7 +80,8 @@ def import_document(rt: Runtime, caller: Caller, body: Mapping[str, object]) -> 
     return ImportedFile(
         *file,
         rt.engine.palette(
-            rt.blobs.path(document.blob), Tenant(tenants.account_tenant_key(caller.account_id), document.sha256)
+            sealed_blobs.open_blob(rt, document.blob),
+            Tenant(tenants.account_tenant_key(caller.account_id), document.sha256),
         ),
         republished,
     )
@@ -122,7 +123,7 @@ def document_transaction(
 ) -> AbstractContextManager[None]:
     """Return the transaction that stores ``document`` as a new file, or as the next version of ``bound``."""
     if bound is None:
-        return intake.blob_transaction(rt, document.blob)
+        return intake.blob_transaction(rt, document)
     return replace.replacement_transaction(rt, document, _replacement_target(bound))
 
 

@@ -18,7 +18,8 @@ from docshare.server.rules import intake as rules
 from docshare.server.rules.names import clean_name
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts.callers import Caller, recheck_caller
-from docshare.server.services.files import short_ids, tenants
+from docshare.server.services.files import sealed_blobs, short_ids, tenants
+from docshare.server.services.files.sealed_blobs import StoredBlob
 from docshare.server.store.blobs import PartialFile, StorageUnreachableError
 from docshare.server.store.tables import contents
 from docshare.server.store.tables import files as file_rows
@@ -52,8 +53,8 @@ def admit_size(rt: Runtime, plan: Plan, length: int | None) -> int:
 @dataclass(frozen=True)
 class StoredDocument:
     """An inspected PDF in the blob store that does not have a row yet. ``size`` in bytes; ``page_sizes`` as stored in
-    the row of a file; ``warning`` for its uploader, one sentence; ``left_out`` the addresses of linked pictures that
-    the conversion left out."""
+    the row of a file; ``sealed_key`` as in ``StoredBlob``; ``warning`` for its uploader, one sentence; ``left_out`` the
+    addresses of linked pictures that the conversion left out."""
 
     name: str
     size: int
@@ -61,6 +62,7 @@ class StoredDocument:
     blob: str
     total_pages: int
     page_sizes: str
+    sealed_key: bytes | None = None
     warning: str | None = None
     left_out: tuple[str, ...] = ()
 
@@ -95,7 +97,7 @@ def store_document(rt: Runtime, plan: Plan, received: ReceivedFile, owner: str) 
     name, part = clean_name(received.filename), received.part
     if media.detect_document_type(part.head) == "pdf":
         return _store_pdf(rt, plan, name, part, owner)
-    kind = detect_kind(part.path)
+    kind = detect_kind(part.finish())
     rules.require_kind_size(plan, kind, part.size)
     made = rt.blobs.create_partial()
     try:
@@ -107,7 +109,7 @@ def store_document(rt: Runtime, plan: Plan, received: ReceivedFile, owner: str) 
 
 def _convert(rt: Runtime, source: PartialFile, kind: str, made: PartialFile, largest: int) -> list[str]:
     try:
-        return rt.converter.convert(source.path, kind, made, largest)
+        return rt.converter.convert(source.finish(), kind, made, largest)
     except OSError as error:
         raise rules.disk_space_problem() from error  # the disk or the process table is full; a retry may succeed
 
@@ -115,10 +117,11 @@ def _convert(rt: Runtime, source: PartialFile, kind: str, made: PartialFile, lar
 def _store_pdf(rt: Runtime, plan: Plan, name: str, part: PartialFile, owner: str) -> StoredDocument:
     rules.require_size(plan, part.size)
     sha256, size = part.sha256(), part.size
-    inspection = rt.engine.inspect(part.path, Tenant(owner, sha256))
-    blob = rt.blobs.store(part)
+    inspection = rt.engine.inspect(part.finish(), Tenant(owner, sha256))
+    blob, sealed_key = sealed_blobs.store(rt, part)
     warning = _SLOW_PAGE_WARNING if inspection.is_slow else None
-    return StoredDocument(name, size, sha256, blob, inspection.total_pages, _encode_page_sizes(inspection), warning)
+    sizes = _encode_page_sizes(inspection)
+    return StoredDocument(name, size, sha256, blob, inspection.total_pages, sizes, sealed_key, warning)
 
 
 def create_file(rt: Runtime, caller: Caller, document: StoredDocument) -> File:
@@ -127,7 +130,7 @@ def create_file(rt: Runtime, caller: Caller, document: StoredDocument) -> File:
     Raises ``forbidden`` (all slots are used), ``payload_too_large`` and ``unauthorized`` (the key was revoked, or its
     account deleted, during the upload).
     """
-    with blob_transaction(rt, document.blob, caller.account_id):
+    with blob_transaction(rt, document, caller.account_id):
         # Checked again inside the transaction: another upload may have used the last slot, and the plan may have
         # changed.
         caller = recheck_caller(rt, caller)
@@ -137,13 +140,14 @@ def create_file(rt: Runtime, caller: Caller, document: StoredDocument) -> File:
 
 
 @contextmanager
-def blob_transaction(rt: Runtime, blob: str, owner_id: int | None = None) -> Iterator[None]:
-    """Run the transaction that writes the row of the stored bytes ``blob``; delete the bytes if it fails."""
+def blob_transaction(rt: Runtime, document: StoredDocument, owner_id: int | None = None) -> Iterator[None]:
+    """Run the transaction that writes the row of ``document``, and store its data key; delete its bytes if it fails."""
     try:
         with rt.db.write(owner_id):
             yield
+            sealed_blobs.insert_key(rt, StoredBlob(document.blob, document.sealed_key))
     except BaseException as error:
-        discard_blob(rt, blob, error)
+        discard_blob(rt, document.blob, error)
         raise
 
 

@@ -9,18 +9,18 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from docshare.contract.problems import Problem
 from docshare.server.rules.page_window import PageWindow, is_empty, resolve_window
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts import sign_in
-from docshare.server.services.files import tenants
+from docshare.server.services.files import sealed_blobs, tenants
 from docshare.server.services.links import watermark as marking
 from docshare.server.services.links.links import Link
 from docshare.server.services.links.watermark import Watermark
 from docshare.server.services.operations.secrets import instance_secret
+from docshare.server.store.stored_bytes import StoredBytes
 
 _SECRET = "page-mark-1"  # noqa: S105 - a name
 EMPTY_REASON = "empty"
@@ -97,18 +97,20 @@ def load_page_text(rt: Runtime, link: Link, shown: PageWindow, page: int, addres
     file = link.file
     number = shown.to_document_page(page)
     tenant = tenants.reader_tenant(file, address)
-    make = partial(rt.pages.text, file.uuid, file.content_version, rt.blobs.path(file.blob), number, tenant)
+    make = partial(
+        rt.pages.text, file.uuid, file.content_version, sealed_blobs.open_blob(rt, file.blob), number, tenant
+    )
     text: dict[str, Any] = json.loads(_read_text(make))
     text["links"] = [link_row for row in text["links"] if (link_row := _translate_link(row, shown))]
     return text
 
 
-def _read_text(make: "partial[Path]") -> str:
+def _read_text(make: "partial[StoredBytes]") -> bytes:
     """Read the stored text; make it again if the cache evicted it before it could be read."""
     try:
-        return make().read_text(encoding="ascii")
+        return make().read_bytes()
     except FileNotFoundError:
-        return make().read_text(encoding="ascii")
+        return make().read_bytes()
 
 
 def _translate_link(row: list[Any], shown: PageWindow) -> list[Any] | None:

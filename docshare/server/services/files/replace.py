@@ -88,7 +88,7 @@ def replacement_transaction(rt: Runtime, document: StoredDocument, target: Repla
     """Run the transaction that stores ``document`` as the next version of ``target``, like
     ``intake.blob_transaction``. After the commit, delete what it replaced, and try the copies of the new version.
     """
-    with intake.blob_transaction(rt, document.blob):
+    with intake.blob_transaction(rt, document):
         yield
     removals.delete_now(rt, [target.blob])
     rt.pages.delete_derived(target.uuid, target.content_version)

@@ -14,7 +14,7 @@ from docshare.server.pdf.engine import Derivation, UnrenderableError
 from docshare.server.rules import downloads as rules
 from docshare.server.runtime import Runtime
 from docshare.server.services.events import activity
-from docshare.server.services.files import page_range, tenants
+from docshare.server.services.files import page_range, sealed_blobs, tenants
 from docshare.server.services.links import watermark as marking
 from docshare.server.services.links.links import Link
 from docshare.server.store.tables import feed, sharing
@@ -154,12 +154,12 @@ def _open_copy(rt: Runtime, link: Link, form: _CopyForm, address: str) -> Downlo
 
 
 def _open_bytes(rt: Runtime, link: Link, form: _CopyForm, address: str) -> IO[bytes]:
-    file, blob, derivation = link.file, rt.blobs.path(link.file.blob), form.derivation
+    file, blob, derivation = link.file, sealed_blobs.open_blob(rt, link.file.blob), form.derivation
     if derivation is None:
-        return blob.open("rb")
+        return blob.open()
     request = (file.uuid, file.content_version, blob, derivation, tenants.reader_tenant(file, address))
     try:
-        copy = rt.pages.build_copy(*request) if form.is_personal else rt.pages.document(*request).open("rb")
+        copy = rt.pages.build_copy(*request) if form.is_personal else rt.pages.document(*request).open()
         store_warning(rt, link, None)
         return copy
     except UnrenderableError as error:

@@ -1,8 +1,12 @@
 """Run the work that becomes due by time, and clean up after a crash. Every function can run again at any moment."""
 
+import os
+
 from docshare.contract.limits import UNCLAIMED_RETENTION_MS
-from docshare.server.runtime import Runtime
+from docshare.server.office.memory import find_memory_directory
+from docshare.server.runtime import Runtime, memory_prefix
 from docshare.server.services.files import burn, purge, removals, tokens
+from docshare.server.services.operations import encryption
 from docshare.server.services.webhooks import dispatch
 from docshare.server.store.blobs import SweepResult
 from docshare.server.store.tables import contents, sign_in
@@ -16,6 +20,11 @@ def clean_at_start(rt: Runtime) -> SweepResult:
     swept = rt.blobs.sweep(contents.stream_blobs(rt.db))
     for path in (rt.config.data_dir / "tmp").iterdir():  # of conversions and workers, where partial files are elsewhere
         remove_tree(path)
+    memory = find_memory_directory(os.environ)
+    for path in () if memory is None else memory.glob(f"{memory_prefix(rt.config.data_dir)}*"):
+        remove_tree(path)
+    if not rt.db.is_shared:  # an instance of an earlier version may read them meanwhile
+        encryption.seal_plain_secrets(rt)
     dispatch.release_claims(rt)
     purge_due(rt)
     rt.pages.delete_stale(dict(contents.stream_versions(rt.db)))

@@ -9,7 +9,7 @@ from docshare.server.store.tables.accounts import Account, ApiKey
 from docshare.server.store.tables.designs import Design, DesignUpload
 from docshare.server.store.tables.feed import ActivityRow, DownloadRow, GateRow, ViewRow
 from docshare.server.store.tables.files import File, Revision
-from docshare.server.store.tables.instance import InstanceSecret
+from docshare.server.store.tables.instance import DataKey, InstanceSecret
 from docshare.server.store.tables.mail import Mail, MutedNotice
 from docshare.server.store.tables.oauth import OAuthClient, OAuthCode, OAuthGrant, OAuthToken
 from docshare.server.store.tables.readers import Annotation, Grant, Mark, Note, Receipt, Tap, Viewer
@@ -69,6 +69,7 @@ TABLES = (
     Mail,
     MutedNotice,
     BlobRemoval,
+    DataKey,
 )
 
 STREAMS = ("view_rows", "download_rows", "gate_rows", "activity_rows", "session_rows", "deliveries")

@@ -1,4 +1,12 @@
-"""Secrets that the instance generated for itself."""
+"""Secrets that the instance generated: its own, and the data keys of encrypted blobs.
+
+Deleting the row of a data key destroys the bytes, in every copy that does not have the row. A blob without a row is not
+encrypted.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from peewee import BlobField, TextField
 
@@ -24,3 +32,96 @@ def find_secret(store: Store, name: str) -> bytes | None:
 def insert_secret(store: Store, name: str, value: bytes) -> None:
     """Insert a secret, unless one of that name exists."""
     InstanceSecret.insert(name=name, value=value).on_conflict_ignore().execute(store.engine)
+
+
+def delete_secret(store: Store, name: str) -> None:
+    """Delete the secret ``name``."""
+    store.execute("DELETE FROM instance_secrets WHERE name = ?", (name,))
+
+
+def update_secret(store: Store, name: str, value: bytes, old: bytes) -> None:
+    """Store another value of the secret ``name``, unless it has changed from ``old``."""
+    store.execute("UPDATE instance_secrets SET value = ? WHERE name = ? AND value = ?", (value, name, old))
+
+
+def list_secrets(store: Store) -> list[tuple[str, bytes]]:
+    """Return the name and the value of every secret."""
+    return [(name, bytes(value)) for name, value in store.fetch_all("SELECT name, value FROM instance_secrets")]
+
+
+class DataKey(Row):
+    blob = TextField(primary_key=True)
+    sealed = BlobField()  # by the vault, about the blob
+
+    class Meta:
+        table_name = "data_keys"
+        without_rowid = True
+
+
+class UnencryptedBlob(NamedTuple):
+    """A blob in clear. ``kind``: ``files`` or ``assets``, the table of its row ``id``; ``owner_id`` of the file."""
+
+    kind: str
+    id: int
+    blob: str
+    owner_id: int | None
+    file_uuid: str
+
+
+_UNENCRYPTED = (
+    "SELECT 'files', f.id, f.blob, f.owner_id, f.uuid FROM files f WHERE f.destroyed_at IS NULL "
+    "AND NOT EXISTS (SELECT 1 FROM data_keys k WHERE k.blob = f.blob) "
+    "UNION ALL SELECT 'assets', a.id, a.blob, f.owner_id, f.uuid FROM assets a JOIN files f ON f.id = a.file_id "
+    "WHERE NOT EXISTS (SELECT 1 FROM data_keys k WHERE k.blob = a.blob)"
+)
+_COUNT_STORED = "SELECT (SELECT COUNT(*) FROM files WHERE destroyed_at IS NULL) + (SELECT COUNT(*) FROM assets)"
+
+
+def insert_data_key(store: Store, blob: str, sealed: bytes) -> None:
+    """Store the sealed data key of ``blob``, in the transaction that inserts what refers to the blob."""
+    store.execute("INSERT INTO data_keys (blob, sealed) VALUES (?, ?)", (blob, sealed))
+
+
+def find_data_key(store: Store, blob: str) -> bytes | None:
+    """Return the sealed data key of ``blob``, None if it is not encrypted or destroyed."""
+    found = store.fetch_one("SELECT sealed FROM data_keys WHERE blob = ?", (blob,))
+    return bytes(found[0]) if found else None
+
+
+def delete_data_keys(store: Store, blobs: Sequence[str]) -> None:
+    """Destroy the data keys of ``blobs``."""
+    store.execute("DELETE FROM data_keys WHERE blob IN (JSON_TEXTS(?))", (json.dumps(list(blobs)),))
+
+
+def list_unencrypted(store: Store, most: int) -> list[UnencryptedBlob]:
+    """Return up to ``most`` stored blobs that are not encrypted."""
+    return [UnencryptedBlob._make(found) for found in store.fetch_all(f"{_UNENCRYPTED} LIMIT ?", (most,))]
+
+
+def count_encrypted(store: Store) -> tuple[int, int]:
+    """Return the number of stored blobs that are encrypted, and of all."""
+    ((total,),) = store.fetch_all(_COUNT_STORED)
+    ((unencrypted,),) = store.fetch_all(f"SELECT COUNT(*) FROM ({_UNENCRYPTED}) AS found")  # noqa: S608 - no values
+    return total - unencrypted, total
+
+
+def replace_blob(store: Store, old: UnencryptedBlob, blob: str) -> bool:
+    """Let the row of ``old`` refer to its encrypted copy ``blob``; return False if the row changed meanwhile."""
+    statement = f"UPDATE {old.kind} SET blob = ? WHERE id = ? AND blob = ?"  # noqa: S608 - one of two names
+    return store.execute(statement, (blob, old.id, old.blob)) > 0
+
+
+def has_data_keys(store: Store) -> bool:
+    """Return whether any blob is encrypted."""
+    return store.fetch_one("SELECT 1 FROM data_keys LIMIT 1") is not None
+
+
+def list_data_keys(store: Store, blob: str, most: int) -> list[tuple[str, bytes]]:
+    """Return up to ``most`` blobs behind ``blob``, in their order, with their sealed keys."""
+    rows = store.fetch_all("SELECT blob, sealed FROM data_keys WHERE blob > ? ORDER BY blob LIMIT ?", (blob, most))
+    return [(name, bytes(sealed)) for name, sealed in rows]
+
+
+def update_data_key(store: Store, blob: str, sealed: bytes, old: bytes) -> None:
+    """Store the key of ``blob`` under another master key, unless it has changed from ``old``."""
+    store.execute("UPDATE data_keys SET sealed = ? WHERE blob = ? AND sealed = ?", (sealed, blob, old))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from peewee import IntegerField, TextField
 
 from docshare.server.store.database import Store
+from docshare.server.store.tables import instance
 from docshare.server.store.tables.base import Row
 
 
@@ -19,7 +20,9 @@ class BlobRemoval(Row):
 
 
 def add(store: Store, blobs: Sequence[str], now: int) -> None:
-    """Remember that ``blobs`` are to be deleted, in the transaction that deletes what refers to them."""
+    """Destroy the data keys of ``blobs``, and remember that their bytes are to be deleted, in the transaction that
+    deletes what refers to them."""
+    instance.delete_data_keys(store, blobs)
     for blob in blobs:
         store.execute("INSERT INTO blob_removals (blob, requested_at) VALUES (?, ?)", (blob, now))
 

@@ -305,3 +305,13 @@ def list_listener_ids(store: Store, uuid: str) -> list[int]:
 def list_expired_listener_ids(store: Store, now: int) -> list[int]:
     """Return the ids of the listeners that have expired."""
     return [found[0] for found in store.fetch_all("SELECT id FROM webhooks WHERE listens_until <= ?", (now,))]
+
+
+def list_secrets(store: Store) -> list[tuple[str, bytes]]:
+    """Return the UUID and the sealed secret of every webhook."""
+    return [(uuid, bytes(secret)) for uuid, secret in store.fetch_all("SELECT uuid, secret FROM webhooks")]
+
+
+def update_secret(store: Store, uuid: str, sealed: bytes, old: bytes) -> None:
+    """Store the secret of a webhook under another master key, unless it has changed from ``old``."""
+    store.execute("UPDATE webhooks SET secret = ? WHERE uuid = ? AND secret = ?", (sealed, uuid, old))

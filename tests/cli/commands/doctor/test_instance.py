@@ -65,7 +65,7 @@ def test_a_healthy_instance_passes_every_check(doctor: Doctor, make: Callable[..
     }  # fmt: skip
     assert rows["converter"]["level"] == "warning"
     assert "libreoffice" in rows["converter"]["fix"]
-    assert rows["schema"]["detail"] == "schema step 12 of 12"
+    assert rows["schema"]["detail"] == "schema step 13 of 13"
 
 
 def test_data_that_others_can_read_is_reported_with_the_command_that_fixes_it(

@@ -1,0 +1,48 @@
+"""Store bytes under a data key of their own, and open them.
+
+The data key is in the database, encrypted by the vault, from the transaction that inserts the row of the bytes to the
+one that deletes it. Bytes of earlier versions, and those stored with ``encryption = off``, have no data key.
+"""
+
+from typing import NamedTuple
+
+from docshare.server.runtime import Runtime
+from docshare.server.store.blobs import PartialFile
+from docshare.server.store.stored_bytes import StoredBytes
+from docshare.server.store.tables import instance
+from docshare.server.store.vault import name_data_key
+
+
+class StoredBlob(NamedTuple):
+    """Bytes in the store that have no row yet, and their data key, encrypted by the vault; None in clear."""
+
+    blob: str
+    sealed_key: bytes | None
+
+
+def store(rt: Runtime, part: PartialFile) -> StoredBlob:
+    """Store the bytes of ``part`` durably. Raises OSError and StorageUnreachableError."""
+    blob = rt.blobs.store(part)
+    return StoredBlob(blob, None if part.data_key is None else seal_key(rt, blob, part.data_key))
+
+
+def insert_key(rt: Runtime, stored: StoredBlob) -> None:
+    """Store the data key, in the transaction that inserts the row of ``stored``."""
+    if stored.sealed_key is not None:
+        instance.insert_data_key(rt.db, stored.blob, stored.sealed_key)
+
+
+def open_blob(rt: Runtime, blob: str) -> StoredBytes:
+    """Return the bytes ``blob``, for reading. Raises MasterKeyError, and ValueError if the master key was lost."""
+    sealed = instance.find_data_key(rt.db, blob)
+    return StoredBytes(rt.blobs.path(blob), None if sealed is None else open_key(rt, blob, sealed))
+
+
+def seal_key(rt: Runtime, blob: str, data_key: bytes) -> bytes:
+    """Return ``data_key`` encrypted for the row of ``blob``."""
+    return rt.vault.seal_bytes(data_key, name_data_key(blob))
+
+
+def open_key(rt: Runtime, blob: str, sealed: bytes) -> bytes:
+    """Return the data key in the row of ``blob``. Raises ValueError if the master key was lost."""
+    return rt.vault.open_bytes(sealed, name_data_key(blob))

@@ -1,0 +1,241 @@
+"""Encrypt what earlier versions stored in clear, and exchange the master key.
+
+Everything here can be interrupted at any moment and is continued later: bytes in clear and encrypted ones, and keys
+sealed by earlier master keys and by the current one, are all readable meanwhile.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from docshare.contract.problems import Problem
+from docshare.server.config import ConfigError
+from docshare.server.http import faults
+from docshare.server.logs import LOGGER
+from docshare.server.runtime import Runtime
+from docshare.server.services.files import removals, sealed_blobs
+from docshare.server.services.operations import secrets
+from docshare.server.store.lock import is_locked
+from docshare.server.store.master_keys import KEY_BYTES, KeyFile, MasterKeyError
+from docshare.server.store.tables import instance as instance_rows
+from docshare.server.store.tables import removals as removal_rows
+from docshare.server.store.tables import webhooks
+from docshare.server.store.tables.instance import UnencryptedBlob
+from docshare.server.store.vault import name_data_key
+
+_BATCH = 100  # rows, or files of one run of the job
+_BLOCK_BYTES = 1 << 20
+
+
+class _SealedRow(NamedTuple):
+    """A value that the vault sealed: its ``table`` and ``name`` there, and the context in the vault."""
+
+    table: str
+    name: str
+    about: str
+    sealed: bytes
+
+
+def require_master_key(rt: Runtime) -> None:
+    """Raise ConfigError if the master key is not that of the database, unless nothing but webhooks depends on it.
+
+    A single instance without encrypted documents starts nevertheless; it can no longer sign for its webhooks.
+    """
+    stored = instance_rows.find_secret(rt.db, secrets.VAULT_FINGERPRINT)
+    is_needed = instance_rows.has_data_keys(rt.db)
+    name = rt.vault.keys.name
+    if stored is not None and is_needed and not rt.vault.keys.exist():
+        raise ConfigError(
+            f"{rt.config.vault_path} is missing, so no document can be decrypted; put it back from a backup, or from "
+            "what docshare admin vault export printed"
+        )
+    try:
+        known = rt.vault.fingerprints()
+    except MasterKeyError as error:
+        raise ConfigError(str(error)) from None
+    except OSError as error:
+        raise ConfigError(f"{name}: {error.strerror}: {error.filename}") from None
+    if stored is None:
+        with rt.db.write():
+            instance_rows.insert_secret(rt.db, secrets.VAULT_FINGERPRINT, known[0])
+        stored = instance_rows.find_secret(rt.db, secrets.VAULT_FINGERPRINT)
+    if stored in known:
+        return
+    if rt.db.is_shared or is_needed:
+        raise ConfigError(
+            f"{name} is not the master key of this database"
+            + ("; every instance on it needs the same key" if rt.db.is_shared else ", so no document can be decrypted")
+        )
+    LOGGER.warning("%s is not the master key of this database: existing webhooks can no longer be signed", name)
+    with rt.db.write():
+        instance_rows.update_secret(rt.db, secrets.VAULT_FINGERPRINT, known[0], stored or b"")
+
+
+def encrypt_stored(rt: Runtime) -> int:
+    """Encrypt stored bytes in clear, some at a time; return how many.
+
+    Nothing with ``encryption = off``, or during a backup, because the bytes in clear are deleted afterwards.
+    """
+    if not rt.config.encryption or is_locked(rt.blobs.backup_lock):
+        return 0
+    found = instance_rows.list_unencrypted(rt.db, _BATCH)
+    return sum(_encrypt(rt, each) for each in found)
+
+
+def count_encrypted(rt: Runtime) -> tuple[int, int]:
+    """Return how many stored blobs are encrypted, and how many there are."""
+    return instance_rows.count_encrypted(rt.db)
+
+
+def _encrypt(rt: Runtime, old: UnencryptedBlob) -> bool:
+    """Store an encrypted copy of ``old``, let its row refer to that, and delete the original."""
+    part = rt.blobs.create_partial()
+    try:
+        with sealed_blobs.open_blob(rt, old.blob).open() as source:
+            while block := source.read(_BLOCK_BYTES):
+                part.write(block)
+        stored = sealed_blobs.store(rt, part)
+    except FileNotFoundError:  # deleted or replaced meanwhile, or lost, which docshare admin check reports
+        return False
+    finally:
+        part.discard()
+    try:
+        with rt.db.write(old.owner_id):
+            is_current = instance_rows.replace_blob(rt.db, old, stored.blob)
+            if is_current:
+                sealed_blobs.insert_key(rt, stored)
+                removal_rows.add(rt.db, [old.blob], rt.clock())
+    except BaseException as error:
+        if not faults.may_have_committed(error):
+            rt.blobs.delete(stored.blob)
+        raise
+    if not is_current:
+        rt.blobs.delete(stored.blob)
+        return False
+    removals.delete_now(rt, [old.blob])
+    rt.pages.delete_derived(old.file_uuid)  # in clear
+    return True
+
+
+def describe(rt: Runtime) -> dict[str, Any]:
+    """Return the state of the master keys, JSON-ready: how many there are, and how many values are sealed with the
+    current one, with an earlier one, and with none of them."""
+    encrypted, total = count_encrypted(rt)
+    counts = _count_by_key(rt)
+    return {
+        "source": "file" if isinstance(rt.vault.keys, KeyFile) else "command",
+        "name": str(rt.vault.keys.path) if isinstance(rt.vault.keys, KeyFile) else rt.config.key_command,
+        "fingerprint": rt.vault.fingerprint().hex(),
+        "keys": len(rt.vault.fingerprints()),
+        "sealedCurrent": counts["current"],
+        "sealedEarlier": counts["earlier"],
+        "unreadable": counts["unreadable"],
+        "encryption": rt.config.encryption,
+        "encrypted": encrypted,
+        "stored": total,
+    }
+
+
+def rotate(rt: Runtime) -> dict[str, Any]:
+    """Seal everything with a new master key; return the new state.
+
+    The file ``vault.key`` of the data directory gets a new key. A file or command of the operator must already have
+    the new key first and the old one behind it. The old key is deleted from ``vault.key`` once nothing needs it, unless
+    other instances may still use it. Raises ``conflict`` if there is no new key.
+    """
+    keys = rt.vault.keys
+    is_own = isinstance(keys, KeyFile) and rt.config.secret_key_file is None
+    if is_own and isinstance(keys, KeyFile) and len(rt.vault.fingerprints()) == 1:  # else an earlier try goes on
+        keys.replace([rt.random_bytes(KEY_BYTES), *keys.load()])
+    if len(rt.vault.fingerprints()) == 1:
+        raise Problem(
+            "conflict",
+            f"{keys.name} has one key only.",
+            hint="Put the new key before the old one, restart every instance, and rotate then.",
+        )
+    for found in _reseal_outdated(rt):
+        with rt.db.write():
+            _update_all(rt, found)
+    with rt.db.write():
+        # Again, for what was sealed meanwhile; no other transaction of this process runs now.
+        for found in list(_reseal_outdated(rt)):
+            _update_all(rt, found)
+        if stored := instance_rows.find_secret(rt.db, secrets.VAULT_FINGERPRINT):
+            instance_rows.update_secret(rt.db, secrets.VAULT_FINGERPRINT, rt.vault.fingerprint(), stored)
+    if is_own and isinstance(keys, KeyFile) and not rt.db.is_shared:
+        keys.replace(keys.load()[:1])
+    rt.db.truncate_wal()
+    return describe(rt)
+
+
+def export(rt: Runtime) -> dict[str, list[str]]:
+    """Return the master keys in hexadecimal digits, the current one first. Raises ``conflict`` for a command, which the
+    operator has anyway."""
+    if not isinstance(rt.vault.keys, KeyFile):
+        raise Problem("conflict", "The master key comes from DOCSHARE_KEY_COMMAND.", hint="Run that command instead.")
+    return {"keys": [key.hex() for key in rt.vault.keys.load()]}
+
+
+def seal_plain_secrets(rt: Runtime) -> None:
+    """Seal the secrets of the instance that an earlier version stored in clear."""
+    for name, value in instance_rows.list_secrets(rt.db):
+        if secrets.may_seal(name) and secrets.is_plain(value):
+            with rt.db.write():
+                instance_rows.update_secret(rt.db, name, rt.vault.seal_bytes(value, name), value)
+
+
+def _count_by_key(rt: Runtime) -> dict[str, int]:
+    current = rt.vault.current_id()
+    counts = {"current": 0, "earlier": 0, "unreadable": 0}
+    for row in _list_sealed(rt):
+        if row.sealed.startswith(current):
+            counts["current"] += 1
+        else:
+            counts["earlier" if _open(rt, row) is not None else "unreadable"] += 1
+    return counts
+
+
+def _list_sealed(rt: Runtime) -> Iterator[_SealedRow]:
+    """Yield everything that the vault sealed."""
+    last = ""
+    while rows := instance_rows.list_data_keys(rt.db, last, _BATCH):
+        for blob, sealed in rows:
+            yield _SealedRow("data_keys", blob, name_data_key(blob), sealed)
+        last = rows[-1][0]
+    for uuid, sealed in webhooks.list_secrets(rt.db):
+        yield _SealedRow("webhooks", uuid, uuid, sealed)
+    for name, value in instance_rows.list_secrets(rt.db):
+        if secrets.may_seal(name) and not secrets.is_plain(value):
+            yield _SealedRow("instance_secrets", name, name, value)
+
+
+def _open(rt: Runtime, row: _SealedRow) -> bytes | None:
+    try:
+        return rt.vault.open_bytes(row.sealed, row.about)
+    except ValueError:
+        return None
+
+
+def _reseal_outdated(rt: Runtime) -> Iterator[list[tuple[_SealedRow, bytes]]]:
+    """Yield the rows that the current key did not seal, with their new values, some at a time. Those that no key opens
+    stay as they are."""
+    current, found = rt.vault.current_id(), []
+    for row in _list_sealed(rt):
+        if not row.sealed.startswith(current) and (secret := _open(rt, row)) is not None:
+            found.append((row, rt.vault.seal_bytes(secret, row.about)))
+        if len(found) == _BATCH:
+            yield found
+            found = []
+    if found:
+        yield found
+
+
+def _update_all(rt: Runtime, found: list[tuple[_SealedRow, bytes]]) -> None:
+    for row, sealed in found:
+        _UPDATES[row.table](rt.db, row.name, sealed, row.sealed)
+
+
+_UPDATES = {
+    "data_keys": instance_rows.update_data_key,
+    "webhooks": webhooks.update_secret,
+    "instance_secrets": instance_rows.update_secret,
+}

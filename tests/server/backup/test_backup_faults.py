@@ -1,0 +1,92 @@
+"""``docshare admin backup`` when a target or the disk does not permit it, and what its backups leave out."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from docshare.server.backup import making, reading
+from docshare.server.store.blobs import BACKUP_LOCK
+from docshare.server.store.lock import DirectoryLock
+from tests.support.instance_backup import Operator, open_restored
+from tests.support.owner import sign_in_browser
+from tests.support.rows import count_rows
+
+
+def test_an_archive_is_not_written_to_a_terminal(operator: Operator) -> None:
+    operator.shell.tty = True
+    done = operator.run_admin("backup", "-")
+    assert (done.code, done.out) == (2, "")
+
+
+def test_a_second_concurrent_backup_is_rejected(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(making, "_LOCK_PAUSE_S", 0)
+    with DirectoryLock(operator.data, BACKUP_LOCK):
+        done = operator.run_admin("backup", operator.place / "saved.tar")
+    assert (done.code, "is being backed up" in done.err) == (7, True)
+    assert not list(operator.place.glob("saved*"))
+
+
+def test_the_copy_of_the_database_is_private_while_it_is_written(
+    operator: Operator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    modes: list[int] = []
+    copy = reading.copy_database
+
+    def copy_and_record(source: Path, target: Path, progress: Callable[[int], None]) -> None:
+        def step(count: int) -> None:
+            modes.extend(path.stat().st_mode & 0o077 for path in target.parent.glob(f"{target.name}*"))
+            progress(count)
+
+        copy(source, target, step)
+
+    monkeypatch.setattr(reading, "copy_database", copy_and_record)
+    before = os.umask(0o022)
+    try:
+        operator.make_backup()
+    finally:
+        os.umask(before)
+    assert set(modes) == {0}
+
+
+def test_a_full_disk_is_reported(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fill_disk(source: Path, target: Path, progress: Callable[[int], None]) -> None:
+        with closing(sqlite3.connect(target)) as database:
+            database.execute("PRAGMA max_page_count = 1")
+            database.execute("CREATE TABLE far (too INTEGER, much TEXT)")
+            database.execute("CREATE TABLE more (than TEXT)")
+
+    monkeypatch.setattr(reading, "copy_database", fill_disk)
+    done = operator.run_admin("backup", operator.place / "saved.tar")
+    assert (done.code, "not enough disk space" in done.err) == (2, True)
+    assert not list(operator.place.glob("saved*"))
+
+
+def test_a_dry_run_writes_nothing(operator: Operator) -> None:
+    operator.world.pia.upload()
+    done = operator.run_admin("backup", operator.place / "saved.tar", "-n")
+    assert done.code == 0
+    assert done.out.startswith(f"WRITE\t{operator.place / 'saved.tar'}\t")
+    assert not list(operator.place.glob("saved*"))
+
+
+def test_a_missing_data_directory_is_reported(operator: Operator) -> None:
+    done = operator.run_admin("backup", operator.place / "saved.tar", data=operator.place / "nowhere")
+    assert (done.code, "there is no docshare data" in done.err) == (2, True)
+    assert not (operator.place / "nowhere").exists()
+
+
+def test_browser_sessions_are_not_restored(operator: Operator) -> None:
+    world = operator.world
+    sign_in_browser(world, world.pia)
+    path = operator.make_backup()
+    assert count_rows(world, "web_sessions") == 1
+    operator.run_admin("restore", path, data=operator.place / "new")
+    with open_restored(operator, operator.place / "new") as again:
+        assert (count_rows(again, "web_sessions"), count_rows(again, "login_links")) == (0, 0)
+        assert again.pia.get("/api/v1/user").status_code == 200
