@@ -16,18 +16,18 @@ from psycopg.sql import SQL, Identifier
 
 from docshare.server.config import ConfigError
 from docshare.server.logs import LOGGER
-from docshare.server.store.database import Protected, Store, database
-from docshare.server.store.dialect import Statement, spell_postgresql, spell_postgresql_step
-from docshare.server.store.key_locks import KeyLocks
-from docshare.server.store.postgresql_connections import (
+from docshare.server.store.connection_pools import (
     HOLD_SECONDS,
     LIFT_LIMITS,
     LOCK_SECONDS,
-    Connection,
+    LimitedConnection,
     Outage,
     Pool,
     make_options,
 )
+from docshare.server.store.database import Protected, Store, database
+from docshare.server.store.dialect import Statement, spell_postgresql, spell_postgresql_step
+from docshare.server.store.key_locks import KeyLocks
 
 # Per process. The threads of the setting, those for requests that wait for other hosts, and background jobs.
 _MORE_CONNECTIONS, _MAX_CONNECTIONS = 24, 64
@@ -39,6 +39,10 @@ _LISTEN_SECONDS = 1.0  # interval at which a listener checks whether to stop or 
 _HEALTH_SECONDS = 2.0
 _HOLD_LONGER = f"SET LOCAL idle_in_transaction_session_timeout = '{HOLD_SECONDS}s'"
 _INSTANCE_KEY = "instance"
+_EQUAL_ADDRESSES = """
+SELECT string_agg(email, ', ' ORDER BY email) FROM unnest(?::bigint[], ?::text[]) t(number, email)
+GROUP BY number, email COLLATE nocase HAVING COUNT(*) > 1
+"""
 _NOCASE = "CREATE COLLATION IF NOT EXISTS nocase (provider = icu, locale = 'und-u-ks-level2', deterministic = false)"
 
 
@@ -60,7 +64,7 @@ class _Postgresql(PostgresqlDatabase):
         return self._pool.take()
 
     def _close(self, conn: Any) -> None:
-        conn.limit_s = Connection.limit_s
+        conn.limit_s = LimitedConnection.limit_s
         self._pool.give_back(conn)
 
     def execute_sql(self, sql: str, params: Any = None) -> Any:
@@ -182,7 +186,7 @@ class PostgresqlStore(Store):
                         connection.execute("SELECT pg_advisory_xact_lock(%s)", (number,))
                     yield
             finally:
-                connection.limit_s = Connection.limit_s
+                connection.limit_s = LimitedConnection.limit_s
 
     def notify(self, channel: str) -> None:
         self._run("SELECT pg_notify(?, '')", (channel,))
@@ -300,6 +304,12 @@ class PostgresqlStore(Store):
         """Return a statement of an upgrade with the types of PostgreSQL."""
         return spell_postgresql_step(statement)
 
+    def find_equal_addresses(self, rows: Sequence[tuple[Any, ...]]) -> list[str]:
+        """Return the email addresses that are equal here, among ``rows`` with the same number, as one text for each
+        group."""
+        numbers, emails = [number for number, _ in rows], [_replace_nul(email) for _, email in rows]
+        return [text for (text,) in self.fetch_all(_EQUAL_ADDRESSES, (numbers, emails))]
+
     def start_streams(self, tables: Sequence[str]) -> None:
         for table in tables:
             self.execute("SELECT setval(pg_get_serial_sequence(?, 'id'), 1)", (table,))
@@ -311,7 +321,7 @@ class PostgresqlStore(Store):
                 try:
                     return connection.execute("SELECT 1").fetchone() is not None
                 finally:
-                    connection.limit_s = Connection.limit_s
+                    connection.limit_s = LimitedConnection.limit_s
         except (DatabaseError, psycopg.Error):
             LOGGER.exception("the database does not answer")
             return False
@@ -334,7 +344,7 @@ class PostgresqlStore(Store):
         self._pool.close()
 
 
-def _lift_limits(connection: Connection) -> None:
+def _lift_limits(connection: LimitedConnection) -> None:
     """End the time limits of the current transaction of ``connection``."""
     connection.execute(LIFT_LIMITS)
     connection.limit_s = None

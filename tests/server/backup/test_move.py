@@ -48,6 +48,18 @@ def test_a_database_with_rows_is_rejected(stopped_operator: Operator, address: s
     assert "the database is not empty: it has rows in accounts" in again.err
 
 
+def test_addresses_that_only_postgresql_regards_as_equal_are_named(stopped_operator: Operator, address: str) -> None:
+    for email in ("Émile@example.com", "émile@example.com", "ann@example.com"):
+        assert stopped_operator.run_admin("account", "create", email).code == 0
+    refused = stopped_operator.run_admin("move", "--to-database", address)
+    assert refused.code == 7, refused.err
+    assert "regards addresses in accounts as equal" in refused.err
+    assert "delete one of each: Émile@example.com, émile@example.com" in " ".join(refused.err.split())
+    target = make_store("move")
+    assert target.fetch_all("SELECT id FROM accounts") == []
+    target.close()
+
+
 def test_rows_that_differ_are_not_committed(
     stopped_operator: Operator, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

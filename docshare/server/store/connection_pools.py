@@ -103,7 +103,7 @@ class Outage:
             self._probing.release()
 
 
-class Connection(psycopg.Connection[Any]):
+class LimitedConnection(psycopg.Connection[Any]):
     """A connection that ends if the server does not answer a statement in time."""
 
     outage: Outage | None = None
@@ -164,10 +164,10 @@ class Pool:
     def __init__(self, url: str, size: int, outage: Outage, options: dict[str, Any]) -> None:
         self._outage = outage
         self._opening = threading.Lock()
-        self._connect = lambda: Connection.connect(url, outage=outage, **options).close()
+        self._connect = lambda: LimitedConnection.connect(url, outage=outage, **options).close()
         self.connections = ConnectionPool(
             url,
-            connection_class=Connection,
+            connection_class=LimitedConnection,
             min_size=0,
             max_size=size,
             timeout=CONNECT_TIMEOUT_S,
@@ -177,7 +177,7 @@ class Pool:
             kwargs=options | {"outage": outage},
         )
 
-    def take(self, timeout_s: float = CONNECT_TIMEOUT_S) -> Connection:
+    def take(self, timeout_s: float = CONNECT_TIMEOUT_S) -> LimitedConnection:
         """Return a connection that this thread must return. Raises peewee's OperationalError."""
         try:
             self._open()
@@ -188,7 +188,7 @@ class Pool:
             reason = self._outage.error if isinstance(error, PoolTimeout) and self._outage.error else error
             raise OperationalError(reason, *reason.args) from error
 
-    def _take(self, until: float) -> Connection:
+    def _take(self, until: float) -> LimitedConnection:
         while True:
             connection = self.connections.getconn(until - time.monotonic())
             if connection.is_intact():
@@ -196,12 +196,12 @@ class Pool:
             connection.close()
             self.give_back(connection)
 
-    def give_back(self, connection: Connection) -> None:
+    def give_back(self, connection: LimitedConnection) -> None:
         """Return ``connection`` to the pool, which replaces a closed one."""
         self.connections.putconn(connection)
 
     @contextmanager
-    def borrow(self, timeout_s: float = CONNECT_TIMEOUT_S) -> Iterator[Connection]:
+    def borrow(self, timeout_s: float = CONNECT_TIMEOUT_S) -> Iterator[LimitedConnection]:
         """Yield a connection for the duration of the block."""
         connection = self.take(timeout_s)
         try:
@@ -235,7 +235,7 @@ class _BoolDumper(Dumper):
         return b"1" if obj else b"0"
 
 
-def _configure(connection: Connection) -> None:
+def _configure(connection: LimitedConnection) -> None:
     connection.adapters.register_dumper(bool, _BoolDumper)
     # Sums of integers are integers, and JSON stays text as in SQLite.
     connection.adapters.register_loader("numeric", IntLoader)
