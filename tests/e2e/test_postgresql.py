@@ -113,7 +113,9 @@ def test_a_database_of_another_encoding_and_a_refused_connection_are_reported(ad
         assert "Traceback" not in done.stderr
 
 
-def test_an_instance_with_another_key_than_its_database_does_not_start(address: str, tmp_path: Path) -> None:
+def test_an_instance_with_another_key_or_other_documents_than_its_database_does_not_start(
+    address: str, tmp_path: Path
+) -> None:
     first = make_env(tmp_path / "first", DOCSHARE_DATABASE_URL=address)
     server, _ = start_server("--port", "0", env=first)
     try:
@@ -123,13 +125,21 @@ def test_an_instance_with_another_key_than_its_database_does_not_start(address: 
             refused.stderr
         )
         key = str(tmp_path / "first" / "data" / "vault.key")
-        same, _ = start_server("--port", "0", env=second | {"DOCSHARE_SECRET_KEY_FILE": key})
+        second["DOCSHARE_SECRET_KEY_FILE"] = key
+        refused = run_docshare("serve", "--port", "0", env=second)
+        assert (refused.returncode, "DOCSHARE_STORAGE_URL" in refused.stderr) == (2, True), refused.stderr
+        (tmp_path / "shared").mkdir()
+        same, _ = start_server("--port", "0", env=second | {"DOCSHARE_STORAGE_URL": (tmp_path / "shared").as_uri()})
         same.terminate()
         same.communicate(timeout=30)
         assert same.returncode == 0
     finally:
         server.terminate()
         server.communicate(timeout=30)
+    again, _ = start_server("--port", "0", env=first)
+    again.terminate()
+    again.communicate(timeout=30)
+    assert again.returncode == 0
     (tmp_path / "short").write_bytes(b"short")
     wrong = run_docshare("serve", env=second | {"DOCSHARE_SECRET_KEY_FILE": str(tmp_path / "short")})
     assert (wrong.returncode, "expected 32 random bytes" in wrong.stderr) == (2, True), wrong.stderr

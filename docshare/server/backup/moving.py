@@ -21,6 +21,7 @@ from docshare.server.store import copying
 from docshare.server.store.blobs import BlobStore, FolderStore
 from docshare.server.store.database import Store
 from docshare.server.store.instance import create_directories
+from docshare.server.store.tables import instance as instance_rows
 from docshare.server.store.vault import Vault
 
 Progress = Callable[[int, int], None]
@@ -56,6 +57,8 @@ def move_to_database(config: Config, target: Callable[[], Store], progress: Prog
         total = sum(copying.count_rows(source).values())
         with closing(target()) as opened:
             rows = copying.copy_database(source, opened, _add_up(progress, total))
+            with opened.write():  # the first instance that starts on the new database sets it
+                instance_rows.delete_secret(opened, instance_rows.FOLDER_SECRET)
     return MoveResult(rows, 0, 0, ())
 
 

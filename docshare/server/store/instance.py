@@ -18,9 +18,10 @@ from docshare.server.runtime import Runtime, build_runtime
 from docshare.server.services.operations import encryption, sweeps
 from docshare.server.services.operations.secrets import instance_secret
 from docshare.server.store import reserve
-from docshare.server.store.identity import instance_key, write_private
+from docshare.server.store.identity import directory_id, instance_key, write_private
 from docshare.server.store.lock import DirectoryLock
 from docshare.server.store.migrations import migrate
+from docshare.server.store.tables import instance as instance_rows
 
 _DIRECTORIES = ("blobs", "tmp", "cache")
 
@@ -61,6 +62,7 @@ def open_instance(config: Config) -> Iterator[Instance]:
         try:
             migrate(rt.db)
             encryption.require_master_key(rt)
+            _require_same_folder(rt)
             _claim_storage(rt)
             key = instance_key(config.data_dir)
             _clean_up(rt)
@@ -79,6 +81,19 @@ def join_instance(config: Config) -> Iterator[Instance]:
         yield Instance(rt, instance_key(config.data_dir))
     finally:
         rt.close()
+
+
+def _require_same_folder(rt: Runtime) -> None:
+    """Raise ConfigError if the documents of a shared database are in the data directory of another instance."""
+    if not rt.db.is_shared or rt.blobs.is_shared:
+        return
+    mine = directory_id(rt.config.data_dir).encode()
+    instance_rows.insert_secret(rt.db, instance_rows.FOLDER_SECRET, mine)
+    if instance_rows.find_secret(rt.db, instance_rows.FOLDER_SECRET) != mine:
+        raise ConfigError(
+            "storage_url: the documents of this database are in another data directory; for several instances set "
+            "DOCSHARE_STORAGE_URL, and on a new machine copy the whole directory with its instance.key"
+        )
 
 
 def _claim_storage(rt: Runtime) -> None:

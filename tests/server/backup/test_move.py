@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from docshare.server.store import copying
 from docshare.server.store.database import Store
 from docshare.server.store.lock import DirectoryLock
+from docshare.server.store.tables import instance as instance_rows
 from tests.support.instance_backup import Operator
 from tests.support.postgresql import drop_store, make_store
 
@@ -39,6 +41,19 @@ def test_rows_keep_their_ids_and_new_rows_get_new_ids(stopped_operator: Operator
     assert made.code == 0, made.err
     keys = json.loads(stopped_operator.run_admin("key", "list", "pia@example.com", "--json").out)
     assert len(keys) == 2
+
+
+def test_the_data_directory_of_an_earlier_database_is_not_moved(stopped_operator: Operator, address: str) -> None:
+    """As in a folder that was restored from a backup of PostgreSQL."""
+    with closing(Store(stopped_operator.data / "docshare.db")) as source, source.write():
+        instance_rows.insert_secret(source, instance_rows.FOLDER_SECRET, b"another")
+    assert stopped_operator.run_admin("move", "--to-database", address).code == 0
+    stopped_operator.shell.env["DOCSHARE_DATABASE_URL"] = address
+    listed = stopped_operator.run_admin("account", "list")
+    assert listed.code == 0, listed.err
+    (stopped_operator.data / "instance.key").unlink()
+    refused = stopped_operator.run_admin("account", "list")
+    assert (refused.code, "set DOCSHARE_STORAGE_URL" in refused.err) == (2, True), refused.err
 
 
 def test_a_database_with_rows_is_rejected(stopped_operator: Operator, address: str) -> None:

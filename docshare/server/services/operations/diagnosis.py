@@ -169,7 +169,7 @@ _REDIS_CHECKS = (
 def _list_checks(rt: Runtime) -> tuple[DiagnosisCheck, ...]:
     """Return the checks of this instance: those of the engines it uses, then those of every instance."""
     database = _POSTGRESQL_CHECKS if rt.db.is_shared else _SQLITE_CHECKS
-    storage = _STORAGE_CHECKS if rt.blobs.is_shared else ()
+    storage = _STORAGE_CHECKS if rt.blobs.is_shared or rt.db.is_shared else ()
     redis = _REDIS_CHECKS if rt.shared is not None else ()
     return (*database, *storage, *redis, *_COMMON_CHECKS)
 

@@ -159,6 +159,8 @@ def check_proxies(rt: Runtime, arguments: Mapping[str, str]) -> DiagnosticFindin
 
 def check_storage(rt: Runtime, arguments: Mapping[str, str]) -> DiagnosticFinding:  # noqa: ARG001 - as every check
     """Read from and write to the store that several instances may share."""
+    if not rt.blobs.is_shared:
+        return passed_finding("documents are in the data directory; another host requires DOCSHARE_STORAGE_URL")
     fix = "Check DOCSHARE_STORAGE_URL, the credentials, and that the store answers."
     started = time.monotonic()
     try:

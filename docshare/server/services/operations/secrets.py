@@ -14,7 +14,7 @@ VAULT_FINGERPRINT = "vault-fingerprint"
 
 _SECRET_BYTES = 32
 # They authenticate nobody, and are read without the key.
-_PLAIN_NAMES = frozenset({IDENTITY_SECRET, VAULT_FINGERPRINT})
+_PLAIN_NAMES = frozenset({IDENTITY_SECRET, VAULT_FINGERPRINT, instance.FOLDER_SECRET})
 
 
 def instance_secret(rt: Runtime, name: str) -> bytes:

@@ -13,6 +13,9 @@ from peewee import BlobField, TextField
 from docshare.server.store.database import Store
 from docshare.server.store.tables.base import Row
 
+FOLDER_SECRET = "blobs-directory"  # noqa: S105 - a name
+"""The secret that identifies the data directory with the documents of a PostgreSQL database without a shared store."""
+
 
 class InstanceSecret(Row):
     name = TextField(primary_key=True)
