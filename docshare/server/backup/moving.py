@@ -110,14 +110,26 @@ def _copy_blobs(config: Config, target: BlobStore, rows: list[BlobRow], progress
 
 def _copy_blob(source: BlobStore, target: BlobStore, row: BlobRow, vault: Vault, report: Callable[[int], None]) -> bool:
     """Copy the bytes of ``row`` unless an earlier try did; return whether they are intact."""
-    if contents.is_intact(target, row, vault):
-        report(row.size)
-        return True
     try:
+        if _is_copied(source, target, row, vault):
+            report(row.size)
+            return True
         target.put(row.blob, _report_each(source.read_blocks(row.blob), report))
+        return _is_copied(source, target, row, vault)
     except FileNotFoundError:
         return False
-    return contents.is_intact(target, row, vault)
+
+
+def _is_copied(source: BlobStore, target: BlobStore, row: BlobRow, vault: Vault) -> bool:
+    if not contents.is_intact(target, row, vault):
+        return False
+    if row.sealed_key is not None or row.sha256 is not None:
+        return True
+    return _hash(source, row) == _hash(target, row)  # the database has no digests of assets
+
+
+def _hash(store: BlobStore, row: BlobRow) -> str:
+    return durable.hash_blocks(store.read_blocks(row.blob))[0]
 
 
 def _report_each(blocks: Iterable[bytes], report: Callable[[int], None]) -> Iterator[bytes]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Iterator
 from contextlib import closing
@@ -13,6 +14,7 @@ from docshare.server.store import copying
 from docshare.server.store.database import Store
 from docshare.server.store.lock import DirectoryLock
 from docshare.server.store.tables import instance as instance_rows
+from tests.support.images import make_picture
 from tests.support.instance_backup import Operator
 from tests.support.postgresql import drop_store, make_store
 
@@ -136,3 +138,21 @@ def test_a_dry_run_writes_nothing(stopped_operator: Operator, address: str, tmp_
     secret = address.replace("docshare@", "docshare:secret@")
     planned = stopped_operator.run_admin("move", "--to-database", secret, "--dry-run")
     assert (planned.code, "secret" in planned.out + planned.err) == (0, False)
+
+
+def test_an_asset_that_a_broken_move_left_behind_is_copied_again(populated_operator: Operator, tmp_path: Path) -> None:
+    """Rows of assets have no digest, so its bytes are compared with those of the source."""
+    world = populated_operator.world
+    data = {"kind": "logo", "file": (io.BytesIO(make_picture("PNG")), "logo.png")}
+    sent = world.pia.post(f"/api/v1/files/{world.pia.upload()['uuid']}/assets", data=data)
+    assert sent.status_code == 200, sent.text
+    world.rt.db.close()
+    with closing(Store(populated_operator.data / "docshare.db")) as source:
+        ((key,), *_) = source.fetch_all("SELECT blob FROM assets")
+    original = populated_operator.data / "blobs" / key[:2] / key
+    broken = tmp_path / "new" / "blobs" / key[:2] / key
+    broken.parent.mkdir(parents=True)
+    broken.write_bytes(bytes(original.stat().st_size))
+    moved = populated_operator.run_admin("move", "--to-data", tmp_path / "new")
+    assert moved.code == 0, moved.err
+    assert broken.read_bytes() == original.read_bytes()
