@@ -20,6 +20,9 @@ from docshare.server.store.key_locks import KeyLocks
 # Bound by ``Store`` when a server starts; the models refer to it.
 database: Any = DatabaseProxy()
 
+SERVING_LOCK = "serving"
+"""The key of the lock that all processes share which serve an instance; a move holds it alone."""
+
 _PRAGMAS = {
     "journal_mode": "wal",
     "synchronous": "full",
@@ -113,6 +116,10 @@ class Store:
         """Yield whether no other process of the instance holds the lock of ``key``; hold it for the block if so."""
         del key
         yield True  # the data directory belongs to this process alone
+
+    def is_locked(self, key: object) -> bool:  # noqa: ARG002 - as PostgreSQL's
+        """Return whether another process holds the lock of ``key``."""
+        return False
 
     def notify(self, channel: str) -> None:
         """Wake all listeners of ``channel`` in any process, once the current write is committed."""

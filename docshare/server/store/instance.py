@@ -18,6 +18,7 @@ from docshare.server.runtime import Runtime, build_runtime
 from docshare.server.services.operations import encryption, sweeps
 from docshare.server.services.operations.secrets import instance_secret
 from docshare.server.store import reserve
+from docshare.server.store.database import SERVING_LOCK
 from docshare.server.store.identity import directory_id, instance_key, write_private
 from docshare.server.store.lock import DirectoryLock
 from docshare.server.store.migrations import migrate
@@ -60,6 +61,8 @@ def open_instance(config: Config) -> Iterator[Instance]:
         placing.finish_restore(config.data_dir)  # if a crash interrupted it
         rt = build_runtime(config)
         try:
+            if rt.db.is_locked(SERVING_LOCK):
+                raise ConfigError("database_url: docshare admin move is copying this database; start its copy instead")
             migrate(rt.db)
             encryption.require_master_key(rt)
             _require_same_folder(rt)

@@ -25,7 +25,7 @@ from docshare.server.store.connection_pools import (
     Pool,
     make_options,
 )
-from docshare.server.store.database import Protected, Store, database
+from docshare.server.store.database import SERVING_LOCK, Protected, Store, database
 from docshare.server.store.dialect import Statement, spell_postgresql, spell_postgresql_step
 from docshare.server.store.key_locks import KeyLocks
 
@@ -140,6 +140,11 @@ class PostgresqlStore(Store):
                 if is_mine:
                     connection.execute("SELECT pg_advisory_unlock(%s)", (number,))
 
+    def is_locked(self, key: object) -> bool:
+        """Return whether a process holds the lock of ``key`` alone."""
+        found = self.fetch_one("SELECT pg_try_advisory_xact_lock_shared(?)", (_number_of(key),))
+        return not (found and found[0])
+
     @contextmanager
     def lift_limits(self) -> Iterator[None]:
         """Let transactions and locks of this thread take as long as they need during the block."""
@@ -204,6 +209,8 @@ class PostgresqlStore(Store):
             try:
                 with psycopg.connect(self._url, **self._options) as connection:
                     connection.execute(SQL("LISTEN {}").format(Identifier(channel)))
+                    # While a process serves the instance, it cannot be moved.
+                    connection.execute("SELECT pg_try_advisory_lock_shared(%s)", (_number_of(SERVING_LOCK),))
                     wake()  # for rows that were committed while no listener was connected
                     while not is_over.is_set():
                         for _ in connection.notifies(timeout=_LISTEN_SECONDS, stop_after=1):

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import io
 import json
+import threading
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 
 from docshare.server.store import copying
-from docshare.server.store.database import Store
+from docshare.server.store.database import SERVING_LOCK, Store
 from docshare.server.store.lock import DirectoryLock
+from docshare.server.store.postgresql import PostgresqlStore
 from docshare.server.store.tables import instance as instance_rows
 from tests.support.images import make_picture
 from tests.support.instance_backup import Operator
@@ -129,6 +131,35 @@ def test_an_interrupted_move_to_a_folder_continues_and_reports_damage(
     assert again.code == 13
     assert {path: path.stat().st_mtime_ns for path in kept} == times
     assert (folder / "vault.key").read_bytes() == (stopped_operator.data / "vault.key").read_bytes()
+
+
+def test_an_instance_that_another_host_serves_is_not_moved(
+    stopped_operator: Operator, address: str, tmp_path: Path
+) -> None:
+    assert stopped_operator.run_admin("move", "--to-database", address).code == 0
+    stopped_operator.shell.env["DOCSHARE_DATABASE_URL"] = address
+    store, is_listening = make_store("move"), threading.Event()
+    stop_listening = store.listen("deliveries", is_listening.set)
+    assert is_listening.wait(30)
+    refused = stopped_operator.run_admin("move", "--to-data", tmp_path / "new")
+    assert (refused.code, "an instance is serving this database" in refused.err) == (7, True), refused.err
+    stop_listening()
+    with wait_for_lock(store):
+        started = stopped_operator.run_admin("account", "list")
+        assert (started.code, "is copying this database" in started.err) == (2, True), started.err
+    moved = stopped_operator.run_admin("move", "--to-data", tmp_path / "new")
+    assert moved.code == 0, moved.err
+    store.close()
+
+
+@contextmanager
+def wait_for_lock(store: PostgresqlStore) -> Iterator[None]:
+    """Hold the lock that a move holds, once no process serves the instance."""
+    is_mine = False
+    while not is_mine:
+        with store.try_lock(SERVING_LOCK) as is_mine:
+            if is_mine:
+                yield
 
 
 def test_a_dry_run_writes_nothing(stopped_operator: Operator, address: str, tmp_path: Path) -> None:

@@ -79,13 +79,14 @@ def move(
     began = ctx.monotonic()
     with translate_data_errors(directory), lock_data_dir(directory):
         config = load_admin_config(directory)
-        if to_data is not None:
-            folder = _require_new_folder(to_data, directory)
-            place, result = str(folder), _move_to_folder(ctx, config, folder, dry_run)
-        else:
-            database, storage = _parse_address("database", to_database), _parse_address("storage", to_storage)
-            place = " ".join(_hide_password(url) for url in (to_database, to_storage) if url)
-            result = _move_to_engines(ctx, config, database, storage, dry_run)
+        with _require_no_other_server(config):
+            if to_data is not None:
+                folder = _require_new_folder(to_data, directory)
+                place, result = str(folder), _move_to_folder(ctx, config, folder, dry_run)
+            else:
+                database, storage = _parse_address("database", to_database), _parse_address("storage", to_storage)
+                place = " ".join(_hide_password(url) for url in (to_database, to_storage) if url)
+                result = _move_to_engines(ctx, config, database, storage, dry_run)
     if result is None:
         return ExitCode.OK
     row: dict[str, Any] = {
@@ -101,6 +102,23 @@ def move(
     for key in sorted(result.damaged):
         ctx.warn(f"the stored content {key} is missing or damaged; run docshare admin check on the source")
     return ExitCode.CHECK_FAILED if result.damaged else ExitCode.OK
+
+
+@contextmanager
+def _require_no_other_server(config: "Config") -> Iterator[None]:
+    """Keep instances of all hosts from serving the database during the block. Raise Stop (7) if one is running."""
+    from docshare.server.runtime import open_store
+    from docshare.server.store.database import SERVING_LOCK
+
+    if config.database_url is None:  # the data directory is locked
+        yield
+        return
+    with closing(open_store(config)) as store, store.try_lock(SERVING_LOCK) as is_mine:
+        if not is_mine:
+            raise Stop(
+                ExitCode.CONFLICT, "an instance is serving this database", hint="Stop the instances of all hosts first."
+            )
+        yield
 
 
 def _parse_address(kind: str, url: str | None) -> str | None:
