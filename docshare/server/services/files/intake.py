@@ -53,7 +53,7 @@ def admit_size(rt: Runtime, plan: Plan, length: int | None) -> int:
 @dataclass(frozen=True)
 class StoredDocument:
     """An inspected PDF in the blob store that does not have a row yet. ``size`` in bytes; ``page_sizes`` as stored in
-    the row of a file; ``sealed_key`` as in ``StoredBlob``; ``warning`` for its uploader, one sentence; ``left_out`` the
+    the row of a file; ``data_key`` as in ``StoredBlob``; ``warning`` for its uploader, one sentence; ``left_out`` the
     addresses of linked pictures that the conversion left out."""
 
     name: str
@@ -62,7 +62,7 @@ class StoredDocument:
     blob: str
     total_pages: int
     page_sizes: str
-    sealed_key: bytes | None = None
+    data_key: bytes | None = None
     warning: str | None = None
     left_out: tuple[str, ...] = ()
 
@@ -118,10 +118,10 @@ def _store_pdf(rt: Runtime, plan: Plan, name: str, part: PartialFile, owner: str
     rules.require_size(plan, part.size)
     sha256, size = part.sha256(), part.size
     inspection = rt.engine.inspect(part.finish(), Tenant(owner, sha256))
-    blob, sealed_key = sealed_blobs.store(rt, part)
+    blob, data_key = sealed_blobs.store(rt, part)
     warning = _SLOW_PAGE_WARNING if inspection.is_slow else None
     sizes = _encode_page_sizes(inspection)
-    return StoredDocument(name, size, sha256, blob, inspection.total_pages, sizes, sealed_key, warning)
+    return StoredDocument(name, size, sha256, blob, inspection.total_pages, sizes, data_key, warning)
 
 
 def create_file(rt: Runtime, caller: Caller, document: StoredDocument) -> File:
@@ -145,7 +145,7 @@ def blob_transaction(rt: Runtime, document: StoredDocument, owner_id: int | None
     try:
         with rt.db.write(owner_id):
             yield
-            sealed_blobs.insert_key(rt, StoredBlob(document.blob, document.sealed_key))
+            sealed_blobs.insert_key(rt, StoredBlob(document.blob, document.data_key))
     except BaseException as error:
         discard_blob(rt, document.blob, error)
         raise

@@ -14,22 +14,24 @@ from docshare.server.store.vault import name_data_key
 
 
 class StoredBlob(NamedTuple):
-    """Bytes in the store that have no row yet, and their data key, encrypted by the vault; None in clear."""
+    """Bytes in the store that have no row yet, and their data key; None in clear."""
 
     blob: str
-    sealed_key: bytes | None
+    data_key: bytes | None
 
 
 def store(rt: Runtime, part: PartialFile) -> StoredBlob:
     """Store the bytes of ``part`` durably. Raises OSError and StorageUnreachableError."""
-    blob = rt.blobs.store(part)
-    return StoredBlob(blob, None if part.data_key is None else seal_key(rt, blob, part.data_key))
+    return StoredBlob(rt.blobs.store(part), part.data_key)
 
 
 def insert_key(rt: Runtime, stored: StoredBlob) -> None:
-    """Store the data key, in the transaction that inserts the row of ``stored``."""
-    if stored.sealed_key is not None:
-        instance.insert_data_key(rt.db, stored.blob, stored.sealed_key)
+    """Store the data key, in the transaction that inserts the row of ``stored``.
+
+    It is encrypted here and not before, because a rotation of the master key waits for this transaction only.
+    """
+    if stored.data_key is not None:
+        instance.insert_data_key(rt.db, stored.blob, seal_key(rt, stored.blob, stored.data_key))
 
 
 def open_blob(rt: Runtime, blob: str) -> StoredBytes:
