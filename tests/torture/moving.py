@@ -1,4 +1,4 @@
-"""Move an instance from its folder to PostgreSQL and back: every API response stays the same, byte for byte.
+"""Move an instance from its folder to PostgreSQL and a bucket, and back: every API response stays the same.
 
 ``python -m tests.torture.moving [FILES [SESSIONS]]``; by default 1,000 files, and another file with 100,000 sessions.
 """
@@ -17,12 +17,14 @@ import requests
 
 from docshare.server.store.database import Store
 from tests.benchmarks import readership
+from tests.support.object_store import run_object_store
 from tests.support.pdfs import simple_pdf
 from tests.support.postgresql import drop_store, make_store
 from tests.support.server_process import make_env, run_docshare, run_server
 
 _TIMEOUT_S = 300
 _BASE_URL = "https://docs.example.com"
+_NO_LIMITS = {"DOCSHARE_RATE_LIMIT": "1000000"}
 _FILE_PATHS = (
     "", "/content", "/variants", "/invites", "/page-marks", "/annotations", "/feedback", "/readership",
     "/readership/pages", "/readership/sessions?limit=100",
@@ -39,9 +41,12 @@ def move_there_and_back(folder: Path, files: int, sessions: int) -> list[str]:
     address = str(store.engine.pool.conninfo)
     store.close()
     try:
-        _move(folder, data, "--to-database", address)
-        problems = _compare("on PostgreSQL", before, _fetch_everything(folder, data, DOCSHARE_DATABASE_URL=address))
-        _move(folder, data, "--to-data", str(back), DOCSHARE_DATABASE_URL=address)
+        with run_object_store() as engine:
+            bucket = engine.make_url(engine.create_bucket(), "docs")
+            _move(folder, data, "--to-database", address, "--to-storage", bucket, **engine.environ)
+            there = engine.environ | {"DOCSHARE_DATABASE_URL": address, "DOCSHARE_STORAGE_URL": bucket}
+            problems = _compare("on the engines", before, _fetch_everything(folder, data, **there))
+            _move(folder, data, "--to-data", str(back), **there)
     finally:
         drop_store("moving")
     return problems + _compare("back in a folder", before, _fetch_everything(folder, back))
@@ -52,7 +57,7 @@ def _populate(folder: Path, files: int, sessions: int) -> None:
     data = folder / "data"
     with readership.populate_sessions(data, sessions, 10):
         pass
-    with run_server(folder, "--base-url", _BASE_URL) as server:
+    with run_server(folder, "--base-url", _BASE_URL, **_NO_LIMITS) as server:
         address = server.process_url
         for number in range(files):
             pdf = simple_pdf(pages=number % 3 + 1)
@@ -85,7 +90,8 @@ def _move(folder: Path, data: Path, *line: str, **environ: str) -> None:
 def _fetch_everything(folder: Path, data: Path, **environ: str) -> dict[str, bytes]:
     """Return the response of every path that an owner can read."""
     answers: dict[str, bytes] = {}
-    with run_server(folder, "--base-url", _BASE_URL, data_dir=data, **environ) as server, requests.Session() as http:
+    limits = _NO_LIMITS | environ
+    with run_server(folder, "--base-url", _BASE_URL, data_dir=data, **limits) as server, requests.Session() as http:
         http.headers.update(server.headers)
 
         def fetch(path: str) -> Any:
