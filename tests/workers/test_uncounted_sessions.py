@@ -4,8 +4,8 @@ from docshare.server.workers import jobs
 from tests.support.cast import World
 from tests.support.reader import FakeReader
 
-(FORGET_JOB,) = (job for job in jobs.JOBS if job.name == "forget sessions that were not counted")
-(FORGET_BEACONS,) = (job for job in jobs.JOBS if job.name == "forget beacons of old sessions")
+(FORGET_JOB,) = (job for job in jobs.JOBS if job.name == "delete uncounted sessions")
+(FORGET_BEACONS,) = (job for job in jobs.JOBS if job.name == "delete old beacons")
 (END_SESSIONS,) = (job for job in jobs.JOBS if job.name == "end reading sessions")
 
 
