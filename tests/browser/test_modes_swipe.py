@@ -103,7 +103,7 @@ def test_pages_turn_by_themselves_and_stop_at_the_end(slideshow_page: Page) -> N
     assert current_page_number(slideshow_page) == before + 1
     advance_time(slideshow_page, 20)
     assert current_page_number(slideshow_page) == 4
-    assert pace_label(slideshow_page) == "Turn pages by themselves"
+    assert pace_label(slideshow_page) == "Turn pages automatically"
 
 
 def test_screen_readers_are_not_interrupted_by_it(slideshow_page: Page) -> None:
@@ -124,7 +124,7 @@ def test_whatever_the_reader_does_stops_it(slideshow_page: Page, act: str) -> No
     else:
         slideshow_page.mouse.move(720, 500)
         slideshow_page.mouse.wheel(0, -10)
-    wait_until(lambda: pace_label(slideshow_page) == "Turn pages by themselves")
+    wait_until(lambda: pace_label(slideshow_page) == "Turn pages automatically")
     here = current_page_number(slideshow_page)
     advance_time(slideshow_page, 12)
     assert current_page_number(slideshow_page) == here
@@ -133,7 +133,7 @@ def test_whatever_the_reader_does_stops_it(slideshow_page: Page, act: str) -> No
 def test_the_button_stops_it_and_goes_on_and_begins_again_from_the_end(slideshow_page: Page) -> None:
     slideshow_page.locator("#pace").focus()
     slideshow_page.keyboard.press("Enter")
-    assert pace_label(slideshow_page) == "Turn pages by themselves"
+    assert pace_label(slideshow_page) == "Turn pages automatically"
     stop_clock(slideshow_page)
     here = current_page_number(slideshow_page)
     advance_time(slideshow_page, 6)
