@@ -23,7 +23,7 @@ def is_formula_like(text: str) -> bool:
 
 
 def _first_visible_char(text: str) -> str:
-    """The first character of ``text`` that is seen, in its plainest form; empty where there is none."""
+    """Return the first visible character of ``text`` in its compatibility form; empty if there is none."""
     for char in text:
         if unicodedata.category(char) not in _INVISIBLE_CATEGORIES and char not in _BLANK_CHARS:
             return unicodedata.normalize("NFKC", char)[:1]

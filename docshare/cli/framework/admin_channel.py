@@ -114,7 +114,7 @@ def _find_reason(error: BaseException) -> str:
 
 
 def has_data(directory: Path) -> bool:
-    """Whether a server or ``account create`` has ever used ``directory``."""
+    """Return whether a server or ``account create`` has ever used ``directory``."""
     return any((directory / name).exists() for name in _DATA_MARKERS)
 
 
@@ -221,7 +221,7 @@ class RunningServer:
 
 
 def is_served(directory: Path) -> bool:
-    """Whether a server is running on ``directory``."""
+    """Return whether a server is running on ``directory``."""
     try:
         _find_running_owner(directory)
     except Stop:
@@ -256,8 +256,8 @@ def list_origins(directory: Path) -> tuple[str, ...]:
 
 
 def addresses_of(directory: Path) -> tuple[str, ...]:
-    """The addresses that links of the server of a data directory begin with, the public one first; empty where there is
-    no data, or no usable configuration."""
+    """Return the addresses with which links of the server of a data directory begin, the public one first; empty where
+    there is no data, or no usable configuration."""
     from docshare.server.config import ConfigError
     from docshare.server.store.instance import read_owner
 

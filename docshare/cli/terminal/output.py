@@ -82,18 +82,18 @@ class Emitter:
 
     @property
     def format(self) -> str:
-        """The format in effect, one of ``options.FORMATS``."""
+        """Return the format in effect, one of ``options.FORMATS``."""
         return self._format
 
     @property
     def is_default_shape(self) -> bool:
-        """Whether the output has the default format of the stream."""
+        """Return whether the output has the default format of the stream."""
         suits = "table" if self._ctx.stdout_tty else "plain"
         return self._format == suits and self._template is None and not self._is_reshaped
 
     @property
     def is_for_people(self) -> bool:
-        """Whether people read the output on a terminal and no option reshapes it."""
+        """Return whether people read the output on a terminal and no option reshapes it."""
         return self._format == "table" and self._template is None and not self._is_reshaped
 
     def emit(self, data: Any) -> None:
@@ -190,7 +190,7 @@ class Emitter:
 
     @property
     def _is_single_value(self) -> bool:
-        """Whether to print only the single value of an object: ``key=$(docshare admin key create ...)``."""
+        """Return whether to print only the single value of an object: ``key=$(docshare admin key create ...)``."""
         return len(self._spec.plain) == 1 and self._query is None
 
     def _print_delimited(self, rows: Sequence[Any]) -> None:
@@ -216,7 +216,7 @@ class Emitter:
 
 
 def _is_spread(value: Any, key: str, keys: Sequence[str]) -> bool:
-    """Whether the object under ``key`` is already printed, value by value, under dotted ``keys``."""
+    """Return whether the object under ``key`` is already printed, value by value, under dotted ``keys``."""
     return isinstance(value, Mapping) and bool(value) and all(f"{key}.{below}" in keys for below in value)
 
 
@@ -256,7 +256,7 @@ def _is_encodable(text: str) -> bool:
 
 
 def is_json_requested(context: "Context") -> bool:
-    """Whether the command line itself asks for JSON.
+    """Return whether the command line itself asks for JSON.
 
     Commands that print text ignore the environment and the profile, whose JSON would break scripts and man pages.
     """

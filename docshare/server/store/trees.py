@@ -85,7 +85,7 @@ def _remove_in_place(place: int, name: str, depth: int) -> None:
 
 
 def _unlock_if_directory(place: int, name: str) -> bool:
-    """Whether ``name`` in ``place`` is a directory; then it may be listed and moved afterwards, if that is allowed."""
+    """Return whether ``name`` in ``place`` is a directory; if so, make it listable and movable if that is possible."""
     if not stat.S_ISDIR(os.lstat(name, dir_fd=place).st_mode):
         return False
     with suppress(OSError):

@@ -103,7 +103,9 @@ class Reconciler:
     # --- files -----------------------------------------------------------------------------------------------------
 
     def _has_ended(self, desired: DesiredFile, row: Row | None) -> bool:
-        """Whether the link has ended as intended, so that nothing is left to do. Raise Stop (8) if it ended early."""
+        """Return whether the link has ended as intended, so that nothing is left to do. Raise Stop (8) if it ended
+        early.
+        """
         if row is not None and "burnedAt" in row:
             how = f"to reactivate it: docshare replace {row['uuid']} PATH"
             self._ctx.note(f"{desired.key}: skipped, because its view limit is used up ({how})")

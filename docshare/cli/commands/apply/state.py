@@ -112,7 +112,7 @@ def hash_password(secret: str) -> str:
 
 
 def is_hash_of(secret: str, mark: str) -> bool:
-    """Whether ``mark`` is a hash of ``secret``."""
+    """Return whether ``mark`` is a hash of ``secret``."""
     salt, _, hashed = mark.partition(":")
     try:
         return hmac.compare_digest(_hash_with_salt(secret, bytes.fromhex(salt)), hashed)

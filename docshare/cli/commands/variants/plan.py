@@ -38,7 +38,7 @@ class RecipientLink:
 
     @property
     def is_wanted(self) -> bool:
-        """Whether the link still has to be created."""
+        """Return whether the link still has to be created."""
         return self.status in (PENDING, SENDING)
 
     def result(self) -> Result:
