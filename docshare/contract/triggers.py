@@ -34,7 +34,7 @@ SETTABLE: dict[str, dict[str, ValueParser]] = {
 """The keys of each kind that can be set; form fields are set one by one, such as ``fields.company``."""
 
 DESTRUCTIVE: dict[str, str] = {
-    "file.burned": "uses up the view limit and destroys the document",
+    "file.burned": "uses up the view limit and deletes the document",
     "content.replaced": "makes the document its own next version",
 }
 """The kinds that change the file, and how."""

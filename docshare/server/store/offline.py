@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterator
 from typing import NamedTuple
 
-_SHARING_STEP = 2  # the step of the schema that added assets, and files whose bytes are destroyed
+_SHARING_STEP = 2  # the step of the schema that added assets, and files whose bytes were deleted
 _WEBHOOKS_STEP = 4  # the step that added webhooks
 _FILES = "SELECT 'file', uuid, blob, size, sha256 FROM files {} ORDER BY id"
 _ASSETS = "SELECT 'asset', uuid, blob, size, NULL FROM assets ORDER BY id"

@@ -114,12 +114,12 @@ def set_tier(rt: Runtime, email: str, plan: Plan) -> Account:
 
 
 def delete_account(rt: Runtime, email: str) -> Account:
-    """Destroy the account of ``email`` with its files and keys; return the deleted account. Raises ``not_found``."""
+    """Delete the account of ``email`` with its files and keys; return the deleted account. Raises ``not_found``."""
     now = rt.clock()
     with rt.db.write():
         account = get_by_email(rt, email)
         # The keys are deleted first, so that they cannot add another file. After a crash the sweep of the trash
-        # destroys the files.
+        # purges the files.
         account_rows.delete_keys(rt.db, account.id)
         file_rows.mark_all_for_purge(rt.db, account.id, now)
     while not _delete_if_empty(rt, account):
@@ -179,7 +179,7 @@ def revoke_key(rt: Runtime, uuid: str, account_id: int | None = None) -> dict[st
 
 
 def sum_stored_bytes(rt: Runtime, account_id: int) -> int:
-    """Return the size of the account's files in bytes, without those in the trash and those that are destroyed."""
+    """Return the size of the account's files in bytes, without those in the trash and those that were deleted."""
     return file_rows.sum_stored_bytes(rt.db, account_id)
 
 

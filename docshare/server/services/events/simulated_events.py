@@ -298,7 +298,7 @@ def _cause_burn(rt: Runtime, scene: TriggerContext, _: Values) -> None:
 def _prepare_replacement(rt: Runtime, scene: TriggerContext) -> Values:
     require_plan(links.owner_plan(rt, scene.link), "files.replace", "Replacing the document of a link")
     if not rt.blobs.exists(scene.link.file.blob):
-        raise Problem("gone", "The document was destroyed; replace it by another one.")
+        raise Problem("gone", "The content was deleted; replace it with another document.")
     return {}
 
 

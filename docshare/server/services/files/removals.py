@@ -24,7 +24,7 @@ def delete_now(rt: Runtime, blobs: Sequence[str]) -> None:
             if is_mine:
                 _delete(rt, blobs)
     except Exception as error:  # noqa: BLE001 - the rows are deleted already, and the job tries again
-        faults.log_error(error, "deleted bytes could not be destroyed yet")
+        faults.log_error(error, "the bytes of deleted files could not be deleted yet")
 
 
 def delete_remembered(rt: Runtime) -> int:

@@ -146,7 +146,7 @@ def _open_copy(rt: Runtime, link: Link, form: _CopyForm, address: str) -> Downlo
         try:
             file = _open_bytes(rt, link, form, address)
         except FileNotFoundError:
-            continue  # the cache evicted it after the lookup, or the document was destroyed
+            continue  # the cache evicted it after the lookup, or the document was deleted
         size = file.seek(0, 2)
         file.seek(0)
         return DownloadCopy(file, size, rules.download_name(link.file.original_name))

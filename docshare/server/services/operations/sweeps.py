@@ -25,12 +25,12 @@ def clean_at_start(rt: Runtime) -> SweepResult:
 
 
 def purge_due(rt: Runtime) -> int:
-    """Destroy the files whose ``purgeAt`` has passed; return how many."""
+    """Purge the files whose ``purgeAt`` has passed; return how many."""
     return purge.purge(rt, *file_rows.list_due_ids(rt.db, rt.clock()))
 
 
 def expire_unclaimed(rt: Runtime) -> int:
-    """Destroy the files that expired a week ago and that nobody has claimed; return how many.
+    """Purge the files that expired a week ago and that nobody has claimed; return how many.
 
     An owner keeps an expired file for its readership; a file without an owner is kept for nobody. During the week its
     link reports that it expired, and the file can be claimed.
@@ -50,7 +50,7 @@ def delete_expired_sign_ins(rt: Runtime) -> int:
 
 
 def delete_derived_of_destroyed(rt: Runtime) -> int:
-    """Delete what this process derived from files that another instance destroyed, and its copies of them; return how
+    """Delete what this process derived from files that another instance purged, and its copies of them; return how
     many."""
     derived = rt.pages.list_documents() if rt.db.is_shared else []
     gone = set(derived) - contents.list_existing(rt.db, derived) if derived else set()

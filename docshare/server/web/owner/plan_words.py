@@ -83,7 +83,7 @@ def list_retention_rules(plan: Plan) -> list[RetentionRule]:
         RetentionRule("Your documents", "until you delete them. " + _describe_trash(plan)),
         RetentionRule(
             "A document whose views are used up",
-            f"its bytes are destroyed {_format_period(BURN_DELAY_MS)} after the last one",
+            f"its content is deleted {_format_period(BURN_DELAY_MS)} after the last one",
         ),
         RetentionRule("Who read what, page by page, and what readers wrote", "as long as the document"),
         RetentionRule(
@@ -115,7 +115,7 @@ def list_retention_rules(plan: Plan) -> list[RetentionRule]:
 def _describe_trash(plan: Plan) -> str:
     trash = PLAN_LIMITS[plan].trash_ms
     if trash is None:
-        return "Deleted files are destroyed at once."
+        return "Deleted files cannot be restored."
     return f"Deleted files can be restored for {_format_period(trash)}."
 
 
