@@ -151,7 +151,7 @@ def test_what_the_bucket_lost_is_found_by_a_check(engine: ObjectStore, tmp_path:
         found = [row["detail"] for row in json.loads(done.stdout) if row["check"] == "content"]
         assert len(found) == 2
         assert any("is missing from the store" in detail for detail in found)
-        assert any("its SHA-256 is another" in detail for detail in found)
+        assert any("the SHA-256 does not match" in detail for detail in found)
         assert {uuid in "".join(found) for uuid in uuids} == {True}
         copies = tmp_path / "data" / "copies"
         for copy in copies.iterdir():

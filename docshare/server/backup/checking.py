@@ -21,12 +21,12 @@ PRIVATE_PATHS = (".", DATABASE, VAULT_KEY, "instance.key", CONFIG, "blobs", "tmp
 _UPLOAD_GRACE_MS = 3_600_000  # while a server runs, a younger file may be an upload that does not have a row yet
 _REPAIR_HINT = "docshare admin check --repair, while no server runs"
 _RESTORE_HINT = "restore a backup: docshare admin restore"
-# The kinds of ``offline.list_inconsistent``, in words.
+# Descriptions of the kinds of ``offline.list_inconsistent``.
 _INCONSISTENCIES = {
     "settings": "a file whose settings cannot be read",
-    "trash": "a file in the trash without an end",
-    "views": "a file that more views were taken of than its limit",
-    "revisions": "a file whose version no revision tells of",
+    "trash": "a file in the trash without a purge date",
+    "views": "a file with more views than its view limit",
+    "revisions": "a file whose version has no revision",
     "overrides": "a link for one recipient whose settings cannot be read",
     "deliveries": "a delivery whose body cannot be read",
 }
@@ -48,7 +48,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class DamagedRow:
-    """A row whose bytes are missing or differ: ``problem`` in words."""
+    """A row whose bytes are missing or differ: ``problem`` as text."""
 
     row: reading.BlobRow
     problem: str
@@ -103,9 +103,9 @@ class InstanceCheck:
     def _check_permissions(self) -> Iterator[Finding]:
         wide = find_exposed(self._data)
         for path in wide:
-            yield Finding("permissions", False, f"others on this machine may open {path}", _REPAIR_HINT)
+            yield Finding("permissions", False, f"other users of this machine can read {path}", _REPAIR_HINT)
         if not wide:
-            yield Finding("permissions", True, "nobody else on this machine may open it")
+            yield Finding("permissions", True, "other users of this machine cannot read it")
 
     def _check_content(self, database: sqlite3.Connection) -> Iterator[Finding]:
         # All at once, because a long read transaction keeps the write-ahead log from being truncated.
@@ -138,16 +138,14 @@ class InstanceCheck:
             return DamagedRow(row, f"its content has {size} bytes instead of {row.size}")
         try:
             if self._hashes and row.sha256 and durable.hash_blocks(self._blobs.read_blocks(row.blob))[0] != row.sha256:
-                return DamagedRow(row, "its content is not what was uploaded: its SHA-256 is another")
+                return DamagedRow(row, "its content differs from the upload: the SHA-256 does not match")
         except FileNotFoundError:
             return DamagedRow(row, "its content is missing from the store")
         return None
 
     def _check_unreferenced(self, database: sqlite3.Connection) -> Iterator[Finding]:
         if is_locked(self._data / BACKUP_LOCK):
-            yield Finding(
-                "leftovers", True, "a backup is being made: what was deleted meanwhile goes when it has ended"
-            )
+            yield Finding("leftovers", True, "a backup is running; files deleted meanwhile are removed after it")
             return
         stray = self.list_unreferenced(database)
         for path in stray:
@@ -155,7 +153,7 @@ class InstanceCheck:
         if not stray:
             yield Finding("leftovers", True, "everything in the store belongs to a file or asset")
         for path in sorted(self._data.glob(f"{placing.ASIDE_PREFIX}*")):
-            yield Finding("leftovers", True, f"{path.name} is what a restore replaced; delete it once you are sure")
+            yield Finding("leftovers", True, f"{path.name} was replaced by a restore; delete it if you do not need it")
 
     def list_unreferenced(self, database: sqlite3.Connection) -> list[Path]:
         """Return blobs that no row refers to, and unfinished uploads."""
@@ -174,15 +172,16 @@ class InstanceCheck:
     def _check_secrets(self, database: sqlite3.Connection) -> Iterator[Finding]:
         sealed = offline.list_webhook_secrets(database)
         if sealed and not (self._key).is_file():
-            fix = f"put {VAULT_KEY} back; without it make new webhooks"
-            yield Finding("secrets", False, f"{VAULT_KEY} is missing: no webhook can be signed for", fix)
+            fix = f"restore {VAULT_KEY}; without it, create new webhooks"
+            yield Finding("secrets", False, f"{VAULT_KEY} is missing: webhook deliveries cannot be signed", fix)
             return
         vault = Vault(self._key, bytes)
         closed = [uuid for uuid, secret in sealed if not _can_open(vault, secret, uuid)]
         for uuid in closed:
-            yield Finding("secrets", False, f"{VAULT_KEY} does not open the secret of webhook {uuid}", "make it anew")
+            detail = f"{VAULT_KEY} cannot decrypt the secret of webhook {uuid}"
+            yield Finding("secrets", False, detail, "create the webhook again")
         if not closed:
-            yield Finding("secrets", True, f"{VAULT_KEY} opens the secrets of all {len(sealed)} webhooks")
+            yield Finding("secrets", True, f"{VAULT_KEY} decrypts the secrets of all {len(sealed)} webhooks")
 
 
 def find_exposed(data_dir: Path) -> list[Path]:
@@ -198,19 +197,19 @@ def _check_integrity(database: sqlite3.Connection) -> Iterator[Finding]:
     for problem in problems:
         yield Finding("database", False, problem, f"{_REPAIR_HINT}; if that does not help, {_RESTORE_HINT}")
     if not problems:
-        yield Finding("database", True, "its pages, indexes and references are whole")
+        yield Finding("database", True, "its pages, indexes and references are intact")
 
 
 def _check_schema(step: int) -> Iterator[Finding]:
     if step > len(STEPS):
         yield Finding(
-            "schema", False, f"it is at step {step}, and this docshare knows {len(STEPS)}", "upgrade docshare"
+            "schema", False, f"it is at step {step}; this docshare supports up to step {len(STEPS)}", "upgrade docshare"
         )
     elif step < len(STEPS):
-        detail = f"it is at step {step} of {len(STEPS)}: the next start of the server brings it up to date"
-        yield Finding("schema", True, f"{detail}; the rest is checked then")
+        detail = f"it is at step {step} of {len(STEPS)}: the next start of the server upgrades it"
+        yield Finding("schema", True, f"{detail}; check again after that")
     else:
-        yield Finding("schema", True, f"it is at step {step}, as this docshare needs it")
+        yield Finding("schema", True, f"it is at step {step}, which this docshare requires")
 
 
 def _check_rows(database: sqlite3.Connection) -> Iterator[Finding]:
@@ -220,7 +219,7 @@ def _check_rows(database: sqlite3.Connection) -> Iterator[Finding]:
     for what, uuid in found:
         yield Finding("rows", False, f"{what}: {uuid}", _RESTORE_HINT)
     if not found:
-        yield Finding("rows", True, "no row says what cannot be")
+        yield Finding("rows", True, "no row is inconsistent")
 
 
 def _can_open(vault: Vault, sealed: bytes, about: str) -> bool:

@@ -61,21 +61,21 @@ HARMS: dict[str, tuple[Harm, str, str]] = {
         "has 5 bytes instead of"),
     "a changed document": (
         lambda world, _: find_blob(world).write_bytes(bytes(find_blob(world).stat().st_size)), "content",
-        "SHA-256 is another",
+        "SHA-256 does not match",
     ),
     "a blob without a row": (add_stray_blob, "leftovers", "nothing refers to blobs/zz/"),
     "half an upload": (lambda _, data: (data / "tmp" / "x.part").write_bytes(b"x"), "leftovers", "refers to tmp/x"),
     "a blob of a burned document": (make_sql_harm("UPDATE files SET destroyed_at = 1"), "leftovers",
         "refers to blobs/"),
-    "a directory for all": (lambda _, data: data.chmod(0o755), "permissions", "others on this machine may open"),
+    "a directory for all": (lambda _, data: data.chmod(0o755), "permissions", "other users of this machine can read"),
     "a key for all": (lambda _, data: (data / "vault.key").chmod(0o644), "permissions", "vault.key"),
-    "another key": (lambda _, data: (data / "vault.key").write_bytes(b"k" * 32), "secrets", "does not open"),
+    "another key": (lambda _, data: (data / "vault.key").write_bytes(b"k" * 32), "secrets", "cannot decrypt"),
     "no key": (lambda _, data: (data / "vault.key").unlink(), "secrets", "vault.key is missing"),
     "a lost parent": (make_sql_harm("DELETE FROM accounts WHERE email = 'pia@example.com'"), "database", "missing row"),
     "settings that are none": (make_sql_harm("UPDATE files SET settings = '{'"), "rows", "settings cannot be read"),
-    "a lost revision": (make_sql_harm("DELETE FROM revisions"), "rows", "no revision tells of"),
+    "a lost revision": (make_sql_harm("DELETE FROM revisions"), "rows", "version has no revision"),
     "too many views": (make_sql_harm("UPDATE files SET view_limit = 1, views_consumed = 2"), "rows", "more views"),
-    "a trash for ever": (make_sql_harm("UPDATE files SET trashed_at = 1"), "rows", "without an end"),
+    "a trash for ever": (make_sql_harm("UPDATE files SET trashed_at = 1"), "rows", "without a purge date"),
     "a later schema": (make_sql_harm("PRAGMA user_version = 99"), "schema", "upgrade"),
 }  # fmt: skip
 
@@ -203,7 +203,7 @@ def test_an_index_that_tells_another_story_is_built_anew(operator: Operator, upl
     assert {row["check"] for row in before.json if not row["ok"]} == {"database"}, uploaded_file
     after = operator.run_admin("check", "--repair", "--json")
     assert after.code == 0, after.out
-    assert any(row["detail"] == "its indexes were built anew" for row in after.json)
+    assert any(row["detail"] == "its indexes were rebuilt" for row in after.json)
 
 
 def run_statements(data: Path, *statements: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
