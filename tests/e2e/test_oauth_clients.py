@@ -168,7 +168,7 @@ def test_the_operator_lists_and_removes_apps(server: ServerProcess, browser: req
 @pytest.mark.parametrize(
     ("args", "code", "told"),
     [
-        (("create", "X", "--redirect-uri", "http://app.example.com/cb"), 9, "cannot be redirected to"),
+        (("create", "X", "--redirect-uri", "http://app.example.com/cb"), 9, "is not an allowed redirect address"),
         (("create", "X"), 2, "redirect-uri"),
         (("remove", "nobody", "--yes"), 3, "There is no client 'nobody'"),
         (("remove", "docshare-cli"), 2, "--yes"),

@@ -60,7 +60,7 @@ def test_what_a_browser_has_lost_hold_of_cannot_be_taken_back_and_does_not_look_
     note, area = hand.leave_note(), hand.annotate()
     hand.mark_page(1, "pick")
     hand.http.delete_cookie(f"viewer-{uploaded_file['shortId']}")
-    said = "Your browser has not kept that this is yours, so it cannot be taken back here."
+    said = "This browser no longer has proof that this is yours, so you cannot delete it here."
     for method, path, body in (
         ("DELETE", f"notes/{note['uuid']}", None),
         ("DELETE", f"annotations/{area['uuid']}", None),

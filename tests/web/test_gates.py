@@ -55,9 +55,9 @@ def test_one_form_asks_for_everything_at_once(world: World, uploaded_file: dict[
     ("settings", "names", "words"),
     [
         ({"password": "x"}, ["password"], "the password that came with the link"),
-        ({"requireEmail": True}, ["field-email"], "asks for your email address first"),
-        ({"gateFields": FORM[1:2]}, ["field-mail"], "asks for a few details first"),
-        ({"password": "x", "requireEmail": True}, ["password", "field-email"], "asks who you are"),
+        ({"requireEmail": True}, ["field-email"], "requires your email address first"),
+        ({"gateFields": FORM[1:2]}, ["field-mail"], "requires a few details first"),
+        ({"password": "x", "requireEmail": True}, ["password", "field-email"], "requires your details"),
         ({"viewLimit": 1}, [], "a limited number of times"),
     ],
 )
@@ -153,7 +153,7 @@ def test_fields_that_are_not_right_say_so_each_at_its_place(world: World, upload
     assert answer.status_code == 422
     wrong = {
         "field-mail": "This must be an email address such as ada@example.com.",
-        "field-phone": "This is needed.",
+        "field-phone": "This field is required.",
     }
     assert parse_errors(answer) == wrong
     found = parse_inputs(answer)
@@ -181,7 +181,7 @@ def test_an_empty_password_is_no_guess(world: World, uploaded_file: dict[str, An
     guest = GateClient(world, uploaded_file["shortId"])
     for _ in range(20):
         answer = guest.submit("")
-        assert (answer.status_code, parse_errors(answer)) == (422, {"password": "This is needed."})
+        assert (answer.status_code, parse_errors(answer)) == (422, {"password": "This field is required."})
     assert guest.submit("x").status_code == 303
 
 
@@ -380,6 +380,6 @@ def test_a_ticket_lets_no_other_browser_in(
         if secret is not None:
             thief.http.set_cookie(f"gate-{uploaded_file['shortId']}", secret)
         answer = thief.submit(ticket=ticket, **FORM_VALUES)
-        assert (answer.status_code, parse_errors(answer)) == (422, {"password": "This is needed."})
+        assert (answer.status_code, parse_errors(answer)) == (422, {"password": "This field is required."})
         assert not thief.is_in()
     assert count_rows(world, "viewers") == 1

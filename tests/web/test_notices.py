@@ -66,7 +66,7 @@ def test_a_notice_says_how_to_switch_it_off(
         link = f"{world.rt.config.base_url}{notice_path(world, kind)}"
         assert message["List-Unsubscribe"] == f"<{link}>"
         assert message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
-        assert read_part(message).splitlines()[-1] == f"Switch these mails off: {link}"
+        assert read_part(message).splitlines()[-1] == f"Turn these mails off: {link}"
         assert f'<a href="{link}">' in read_part(message, "html")
 
 
@@ -79,7 +79,7 @@ def test_the_link_stays_whole_however_long_the_name_of_the_server_is(make: Calla
         assert mail.send_due(world.rt) == 1
     link = f"{world.rt.config.base_url}{notice_path(world, 'views')}"
     assert f"List-Unsubscribe: <{link}>\r\n".encode() in box.raw[0]
-    assert read_part(box.messages[0]).splitlines()[-1] == f"Switch these mails off: {link}"
+    assert read_part(box.messages[0]).splitlines()[-1] == f"Turn these mails off: {link}"
 
 
 def test_an_invitation_is_no_notice(world: World, uploaded_file: dict[str, Any], mail_server: FakeMailServer) -> None:

@@ -356,7 +356,7 @@ def test_what_has_ended_is_forgotten_and_what_stands_is_not(app: OAuthApp) -> No
     world.clock.advance(days=80)
     app.owner = sign_in_browser(world, world.pia)  # a session lives 30 days
     fresh = app.approve_and_exchange()
-    (forget,) = (job.run for job in JOBS if job.name == "forget what apps may no longer do")
+    (forget,) = (job.run for job in JOBS if job.name == "delete expired grants")
     world.clock.advance(days=20)
     assert forget(world.rt) > 0
     assert world.rt.db.fetch_all("SELECT COUNT(*) FROM oauth_grants") == [(1,)]

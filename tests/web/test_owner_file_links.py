@@ -127,7 +127,7 @@ def test_a_link_of_another_file_is_not_found(owner_file: OwnerFile, act: str) ->
 def test_below_pro_the_page_says_which_plan_has_it(world: World, who: str, tail: str, words: str) -> None:
     desk = OwnerFile(world, getattr(world, who))
     page = desk.get_page(tail)
-    assert page.find_one("p", class_="note").words == f"Pro {words} need the pro plan or a higher one."
+    assert page.find_one("p", class_="note").words == f"Pro {words} require the pro plan or higher."
     assert page.find_all("form", action=desk.path + tail) == []
     answer = desk.http.post(
         desk.path + tail, data={"csrf": desk.csrf_token(), "labels": "Ann", "email": "ann@example.com"}

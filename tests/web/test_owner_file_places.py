@@ -120,7 +120,7 @@ def test_a_sound_and_an_image_of_another_file_cannot_be_used(owner_file: OwnerFi
 
 def test_pictures_need_basic(world: World) -> None:
     words = OwnerFile(world, world.fay).get_page("/assets").find_one("p", class_="note").words
-    assert words == "Basic Pictures and sounds need the basic plan or a higher one."
+    assert words == "Basic Pictures and sounds require the basic plan or higher."
 
 
 def test_a_replacement_names_what_stands_on_the_pages(owner_file: OwnerFile) -> None:

@@ -155,8 +155,8 @@ def test_what_the_plan_does_not_have_is_disabled_and_told_why(world: World, who:
     for look in LOOKS:
         name = next(iter(look_form_values(look.deviation)))
         assert (name in looks.disabled) == (not is_allowed(tier, look.plan)), look.field
-    assert "Needs the pro plan." in form.node.words
-    assert ("Needs the basic plan." in form.node.words) == (tier == "free")
+    assert "Requires the pro plan." in form.node.words
+    assert ("Requires the basic plan." in form.node.words) == (tier == "free")
 
 
 def test_a_pro_field_set_before_a_downgrade_can_be_taken_back(world: World) -> None:
@@ -165,7 +165,7 @@ def test_a_pro_field_set_before_a_downgrade_can_be_taken_back(world: World) -> N
     shared.set_plan("basic")
     http = sign_in_browser(world, world.pia)
     form = open_settings_form(http, shared)
-    assert "Set on a higher plan: it can only be taken back." in form.node.words
+    assert "Set on a higher plan: you can only clear it." in form.node.words
     form.send_and_follow({"watermark": ""})
     looks = open_settings_form(http, shared, "looks")
     refused = looks.send_refused(403, {"viewerSettings.flip.rtl": ""})

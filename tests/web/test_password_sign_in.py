@@ -295,9 +295,9 @@ def test_passwords_sent_at_once_are_not_all_looked_at(cheap_passwords: World) ->
 @pytest.mark.parametrize(
     ("password", "told"),
     [
-        ("", "at least 10 characters"), ("123456789", "at least 10 characters"), ("x" * 10, "one character again"),
+        ("", "at least 10 characters"), ("123456789", "at least 10 characters"), ("x" * 10, "one repeated character"),
         ("a" * 120 + "é" * 5, "at most 128 bytes"), ("line one\nline two", "one line"), ("tab\tin words", "one line"),
-        ("nul\0in the middle", "one line"), ("PIA@example.com", "not your address"),
+        ("nul\0in the middle", "one line"), ("PIA@example.com", "other than your email address"),
     ],
 )  # fmt: skip
 def test_a_poor_password_is_refused_and_nothing_changes(world: World, password: str, told: str) -> None:
@@ -334,7 +334,7 @@ def test_removing_it_leaves_links_only(world: World, pia: FlaskClient) -> None:
     assert submit_form(pia, "/account/password/remove").status_code == 303
     assert other.get("/account").status_code == 403
     assert post_sign_in(world).status_code == 403
-    assert "You sign in by links." in pia.get("/account").text
+    assert "You sign in with links." in pia.get("/account").text
 
 
 def test_a_password_that_changes_while_it_is_looked_at_signs_nobody_in(

@@ -149,7 +149,10 @@ def test_the_headings_of_the_list_lead_to_the_pages(
 
 @pytest.mark.parametrize(
     ("words", "author", "said"),
-    [("  ", "Ada", "Write something first."), ("A word", " ", "Say who you are, so that the owner knows.")],
+    [
+        ("  ", "Ada", "Write something first."),
+        ("A word", " ", "Enter your name, so that the owner knows who wrote it."),
+    ],
 )
 def test_a_note_needs_words_and_a_name(
     feedback_document: FeedbackDocument, open_reader: OpenReader, words: str, author: str, said: str
