@@ -150,7 +150,7 @@ def test_values_are_trimmed_and_empty_ones_left_out() -> None:
 @pytest.mark.parametrize(
     ("sent", "wrong"),
     [
-        ({}, {"mail": "This is needed."}),
+        ({}, {"mail": "This field is required."}),
         ({"mail": "ada"}, {"mail": "This must be an email address such as ada@example.com."}),
         ({"mail": "a b@a.example"}, {"mail": "This must be an email address such as ada@example.com."}),
         (
@@ -160,7 +160,10 @@ def test_values_are_trimmed_and_empty_ones_left_out() -> None:
         ({"mail": "a@a.example", "who": "x" * 501}, {"who": "This is longer than 500 characters."}),
         ({"mail": "a@a.example", "who": "two\nlines"}, {"who": "This must be one line of plain text."}),
         ({"mail": "a@a.example", "who": "nul\x00"}, {"who": "This must be one line of plain text."}),
-        ({"mail": "", "who": "x" * 501}, {"mail": "This is needed.", "who": "This is longer than 500 characters."}),
+        (
+            {"mail": "", "who": "x" * 501},
+            {"mail": "This field is required.", "who": "This is longer than 500 characters."},
+        ),
     ],
 )
 def test_each_field_that_is_not_right_is_told(sent: dict[str, str], wrong: dict[str, str]) -> None:

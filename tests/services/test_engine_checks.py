@@ -72,7 +72,7 @@ def test_redis_that_does_not_answer_is_a_warning(world: World) -> None:
     config = replace(world.rt.config, redis_url="redis://127.0.0.1:9/0")
     shared = outside.open_shared_memory(config, world.rt.vault)
     row = read_row(replace(world.rt, config=config, shared=shared), "redis")
-    assert (row["level"], "each instance counts rate limits alone" in row["detail"]) == ("warning", True), row
+    assert (row["level"], "each instance enforces rate limits separately" in row["detail"]) == ("warning", True), row
 
 
 def test_an_instance_without_either_has_no_such_rows(world: World) -> None:

@@ -230,7 +230,7 @@ def test_burning_destroys_the_document_as_the_view_limit_does(world: World, uplo
     put_settings(world, uploaded_file, viewLimit=3)
     code, detail, hint = assert_trigger_refused(world, "file.burned", uploaded_file)
     assert (code, hint) == ("conflict", "Add --yes to confirm.")
-    assert "destroys the document" in detail
+    assert "deletes the document" in detail
     assert trigger(world, "file.burned", uploaded_file, consent="yes")["data"] == event_data(uploaded_file)
     assert world.http.get(f"/{uploaded_file['shortId']}").status_code == 410
     assert world.pia.get(f"/api/v1/files/{uploaded_file['uuid']}/content").status_code == 410
@@ -253,7 +253,7 @@ def test_a_view_limit_is_not_used_up_without_being_told_to(world: World, uploade
     for kind in ("file.viewed", "file.downloaded", "invite.viewed"):
         code, detail, hint = assert_trigger_refused(world, kind, uploaded_file)
         assert (code, hint) == ("conflict", "Add --yes to confirm.")
-        assert "takes one of its views" in detail
+        assert "uses up one of its views" in detail
     trigger(world, "file.viewed", uploaded_file, consent="yes")
     assert world.rt.db.fetch_all("SELECT views_consumed, burned_at IS NOT NULL FROM files") == [(1, 0)]
     trigger(world, "file.downloaded", uploaded_file, consent="yes")

@@ -59,14 +59,14 @@ def test_a_closed_link_lets_nobody_in(
 ) -> None:
     put_settings(world, uploaded_file, **settings)
     code, _, hint = assert_trigger_refused(world, kind, uploaded_file, consent="yes")
-    assert (code, hint) == ("conflict", f"Take it away: docshare settings clear {uploaded_file['shortId']} {names}")
+    assert (code, hint) == ("conflict", f"Clear it: docshare settings clear {uploaded_file['shortId']} {names}")
 
 
 @pytest.mark.parametrize("kind", ["file.viewed", "file.downloaded", "invite.viewed"])
 def test_a_gate_can_be_filled_in_or_taken_away(world: World, uploaded_file: dict[str, Any], kind: str) -> None:
     put_settings(world, uploaded_file, gateFields=FORM)
     code, detail, hint = assert_trigger_refused(world, kind, uploaded_file, consent="yes")
-    assert (code, detail) == ("conflict", "The link asks its readers for a form first.")
+    assert (code, detail) == ("conflict", "The link requires a form of its readers.")
     assert "--set email=" in hint
     assert hint.endswith("password gateFields requireEmail")
 

@@ -309,7 +309,7 @@ def test_a_user_who_may_only_read_is_a_fault_of_the_host(stores: tuple[Postgresq
         insert_read_only()
     fault = faults.find_fault(caught.value)
     assert fault is not None
-    assert fault.log == "the database refuses to write"
+    assert fault.log == "the database rejects writes"
 
 
 def test_many_instances_start_at_once_on_an_empty_database() -> None:

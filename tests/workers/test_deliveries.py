@@ -275,7 +275,7 @@ def test_a_lost_key_of_the_vault_is_told_and_nothing_is_sent_unsigned(world: Wor
     deliver_due(elsewhere)
     assert receiver.requests == []
     (attempt,) = only_delivery(world.pia, hook)["attempts"]  # type: ignore[misc]
-    assert "no longer read the secret" in attempt["error"]
+    assert "cannot decrypt the secret" in attempt["error"]
 
 
 def test_a_fault_of_the_server_itself_counts_as_a_failed_attempt(

@@ -80,7 +80,7 @@ def test_a_failure_is_tried_again_after_1_10_60_360_minutes_and_a_day_and_then_g
     minutes = [round(moment / MINUTE) for moment in tried]
     assert minutes == [0, 1, 11, 71, 431, 431 + 24 * 60]
     assert (row["state"], row["attempts"]) == ("failed", 6)
-    assert row["error"] == "the mail server said 451 later, please"
+    assert row["error"] == "the mail server answered 451 later, please"
 
 
 def test_a_mail_that_was_refused_for_good_is_not_tried_again(make: Callable[..., World]) -> None:

@@ -130,4 +130,4 @@ def test_a_mail_that_cannot_be_written_is_given_up_and_holds_up_no_other(make: C
         assert_no_injected_headers(box, "ann@example.com")
     two, one = mail.list_outbox(world.rt)
     assert (one["state"], two["state"]) == ("failed", "sent")
-    assert "cannot be written" in str(one["error"])
+    assert "cannot be composed" in str(one["error"])

@@ -28,7 +28,7 @@ _TAIL_CHARS = 4
 
 @dataclass(frozen=True)
 class NewKey:
-    """An API key at the one moment it can be seen; the server stores only its SHA-256."""
+    """A new API key, shown only now; the server stores only its SHA-256."""
 
     uuid: str
     key: str
@@ -78,7 +78,7 @@ def create_account(rt: Runtime, email: str, name: str, plan: Plan) -> Account:
     with rt.db.write():
         if account_rows.find_by_email(rt.db, email) is not None:
             raise Problem(
-                "conflict", f"There is already an account of {email}.", hint="List them: docshare admin account list"
+                "conflict", f"An account for {email} already exists.", hint="List them: docshare admin account list"
             )
         return account_rows.insert(rt.db, rt.random_uuid(), email, name, plan, now)
 
@@ -193,7 +193,7 @@ def get_by_email(rt: Runtime, email: str) -> Account:
     """Return the account of ``email``. Raises ``not_found``."""
     account = account_rows.find_by_email(rt.db, email.strip())
     if account is None:
-        detail = f"There is no account of {email.strip()}."
+        detail = f"There is no account for {email.strip()}."
         raise Problem("not_found", detail, hint="See 'docshare admin account list'.")
     return account
 

@@ -124,7 +124,7 @@ def _delete_listeners(rt: Runtime, webhook_ids: list[int]) -> int:
 
 
 def _listener_not_found() -> Problem:
-    return Problem("not_found", "There is no such listener any more.")
+    return Problem("not_found", "This listener no longer exists.")
 
 
 def _parse_loopback_url(url: str) -> OutboundTarget:
@@ -140,12 +140,12 @@ def _parse_loopback_url(url: str) -> OutboundTarget:
     return target
 
 
-def _resolve_secret(rt: Runtime, wished: str) -> str:
-    if not wished:
+def _resolve_secret(rt: Runtime, secret: str) -> str:
+    if not secret:
         return SECRET_PREFIX + rt.random_bytes(SECRET_HEX_CHARS // 2).hex()
-    if len(wished) > _MAX_SECRET_CHARS or not wished.isprintable():
+    if len(secret) > _MAX_SECRET_CHARS or not secret.isprintable():
         raise Problem("bad_request", f"secret must be one line of at most {_MAX_SECRET_CHARS} characters.")
-    return wished
+    return secret
 
 
 def _get_account(rt: Runtime, uuid: str) -> Account:

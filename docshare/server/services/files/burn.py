@@ -18,7 +18,7 @@ def consume_view(rt: Runtime, file_id: int, owner_id: int | None) -> bool:
     """Return whether a reader may open the file ``file_id`` of the account ``owner_id``; count the view if the file has
     a view limit.
 
-    A live link without a limit is always open and counts nothing; a dead link is always closed.
+    A live link without a limit is always open and counts nothing; an ended link is always closed.
     """
     now = rt.clock()
     with rt.db.write(owner_id):

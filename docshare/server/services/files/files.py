@@ -71,7 +71,7 @@ def get_content(rt: Runtime, caller: Caller, name: str) -> StoredContent:
     """
     row = get_owned(rt, caller, name)
     if row.burned_at is not None:
-        raise Problem("gone", "The view limit of this file was reached; its content is gone.")
+        raise Problem("gone", "The view limit of this file was reached; its content is no longer available.")
     return StoredContent(row, rt.blobs.path(row.blob))
 
 

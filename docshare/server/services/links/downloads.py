@@ -169,7 +169,7 @@ def _open_bytes(rt: Runtime, link: Link, form: _CopyForm, address: str) -> IO[by
             raise Problem(
                 "unprocessable", detail, hint="Ask the person who sent you the link for the document."
             ) from error
-        detail = "The copy cannot be made at the moment."
+        detail = "The copy cannot be created at the moment."
         raise Problem("unavailable", detail, headers={"Retry-After": _RETRY_AFTER_S}) from error
 
 

@@ -37,7 +37,7 @@ def expire_unclaimed(rt: Runtime) -> int:
     """
     now = rt.clock()
     with rt.db.write():
-        # Marked first, so that a claim comes before or after the whole, and a crash cannot leave half of a file.
+        # Marked first, so that a claim precedes or follows the whole deletion, and a crash leaves no half of a file.
         file_rows.mark_unclaimed_for_purge(rt.db, now - UNCLAIMED_RETENTION_MS, now)
     return purge.purge(rt, *file_rows.list_unclaimed_due_ids(rt.db, now))
 

@@ -1,4 +1,4 @@
-"""Blobs that nothing refers to any more, until the store has confirmed that they are deleted."""
+"""Blobs to which no row refers any more, until the store has confirmed that they are deleted."""
 
 import json
 from collections.abc import Sequence
@@ -19,18 +19,18 @@ class BlobRemoval(Row):
 
 
 def add(store: Store, blobs: Sequence[str], now: int) -> None:
-    """Remember that ``blobs`` are to be deleted, in the transaction that deletes what refers to them."""
+    """Queue ``blobs`` for deletion, in the transaction that deletes the rows that refer to them."""
     for blob in blobs:
         store.execute("INSERT INTO blob_removals (blob, requested_at) VALUES (?, ?)", (blob, now))
 
 
 def list_blobs(store: Store, most: int) -> list[str]:
-    """Return the keys of up to ``most`` blobs to delete, those that wait longest first."""
+    """Return the keys of up to ``most`` blobs to delete, oldest request first."""
     return [
         blob for (blob,) in store.fetch_all("SELECT blob FROM blob_removals ORDER BY requested_at LIMIT ?", (most,))
     ]
 
 
 def delete(store: Store, blobs: Sequence[str]) -> None:
-    """Forget ``blobs``, which the store has deleted."""
+    """Delete the rows of ``blobs``, which the store has deleted."""
     store.execute("DELETE FROM blob_removals WHERE blob IN (JSON_TEXTS(?))", (json.dumps(list(blobs)),))
