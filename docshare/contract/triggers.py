@@ -41,7 +41,7 @@ DESTRUCTIVE: dict[str, str] = {
 
 
 def parse_values(kind: str, given: Mapping[str, str]) -> dict[str, Any]:
-    """Return the parsed values of ``given`` (texts by key) for an event of ``kind``; form fields under ``FORM``.
+    """Return the parsed values of ``given`` (texts by key) for an event of ``kind``; form fields under ``fields``.
 
     Raise ``bad_request`` for an unknown kind, an unknown key, or a malformed value; the hint lists the keys.
     """
