@@ -148,12 +148,12 @@ def _delegate_to_server(directory: Path, command: str, args: dict[str, str]) -> 
         except requests.ConnectionError:
             pass
         if ctx.monotonic() >= give_up:
-            raise _silent(directory)
+            raise _no_answer_error(directory)
         ctx.sleep(0.2)
 
 
-def _silent(directory: Path) -> Stop:
-    """The refusal where a process owns ``directory`` and does not answer at the address that is kept there."""
+def _no_answer_error(directory: Path) -> Stop:
+    """Return the error for a process that owns ``directory`` and does not answer at its stored address."""
     from docshare.server.store import reserve
 
     hint = ""

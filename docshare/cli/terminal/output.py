@@ -292,9 +292,9 @@ def resolve_fields(context: "Context", spec: Spec) -> tuple[str, ...]:
         raise FieldNamesRequest(spec.known_fields())
     keys = tuple(key.strip() for key in context.options.fields.split(",") if key.strip())
     known = spec.known_fields()
-    strange = [key for key in keys if known and key.split(".")[0] not in known]
-    if strange and context.options.query is None:
-        raise Stop(ExitCode.USAGE, f"unknown field: {', '.join(strange)}", hint=f"Fields: {', '.join(known)}.")
+    unknown = [key for key in keys if known and key.split(".")[0] not in known]
+    if unknown and context.options.query is None:
+        raise Stop(ExitCode.USAGE, f"unknown field: {', '.join(unknown)}", hint=f"Fields: {', '.join(known)}.")
     return keys
 
 
@@ -341,9 +341,9 @@ def compile_template(text: str | None, known: Sequence[str] = ()) -> Callable[[A
 
     pieces = parse_template(text)
     heads = {key.partition(".")[0] for key in known}
-    strange = next((key for literal, key in pieces if not literal and heads and key.split(".")[0] not in heads), None)
-    if strange is not None:
-        near = get_close_matches(strange, known)
+    unknown = next((key for literal, key in pieces if not literal and heads and key.split(".")[0] not in heads), None)
+    if unknown is not None:
+        near = get_close_matches(unknown, known)
         hint = f"Did you mean {{{near[0]}}}?" if near else f"Fields: {', '.join(known)}."
-        raise Stop(ExitCode.USAGE, f"--template: unknown field: {strange}", hint=hint)
+        raise Stop(ExitCode.USAGE, f"--template: unknown field: {unknown}", hint=hint)
     return lambda row: "".join(piece if literal else format_cell(get_nested(row, piece)) for literal, piece in pieces)

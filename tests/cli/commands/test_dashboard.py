@@ -113,7 +113,7 @@ def test_nobody_is_signed_in_on_a_server_elsewhere(desktop_shell: Shell) -> None
 def test_an_unknown_account_is_not_found(own_server: ServerProcess, desktop_shell: Shell) -> None:
     done = desktop_shell("dashboard", "--email", "nobody@example.com", "--data", own_server.data_dir)
     assert (done.code, done.out, desktop_shell.opened) == (3, "", [])
-    assert "no account of nobody@example.com" in done.err
+    assert "no account for nobody@example.com" in done.err
 
 
 def test_where_no_server_runs_it_says_how_to_start_one(desktop_shell: Shell, tmp_path: Path) -> None:

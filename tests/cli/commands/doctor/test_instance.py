@@ -147,7 +147,7 @@ def test_a_mail_server_is_tried_without_a_mail_and_with_one_when_asked(
 def test_a_mail_server_that_refuses_the_sender_is_quoted(doctor: Doctor, make: Callable[..., World]) -> None:
     with FakeMailServer(answers={"MAIL": b"550 who are you"}) as box:
         row = doctor(make(smtp_url=box.url), "--mail", "you@example.com")["smtp"]
-    assert (row["ok"], row["detail"]) == (False, "the mail server said 550 who are you")
+    assert (row["ok"], row["detail"]) == (False, "the mail server answered 550 who are you")
 
 
 def test_a_test_mail_without_a_mail_server_names_the_setting(doctor: Doctor, make: Callable[..., World]) -> None:

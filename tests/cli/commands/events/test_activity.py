@@ -122,7 +122,7 @@ def test_another_refusal_is_told_as_it_is(api: FakeApi, shell: Shell, status: in
     ("note.created", {"author": "Ada", "body": "Typo", "pageNumber": 3}, "Ada on page 3: Typo"),
     ("note.created", {"author": "Ada", "body": "two\nlines"}, "Ada: two\\nlines"),
     ("receipt.confirmed", {"name": "Ada"}, "by Ada"),
-    ("file.burned", {}, "last view used, document destroyed"),
+    ("file.burned", {}, "last view used, document deleted"),
     ("content.replaced", {"contentVersion": 4}, "version 4"),
     ("invite.viewed", {"email": "ann@b.example", "name": "Ann Lee"}, "Ann Lee <ann@b.example>"),
     ("invite.viewed", {"email": "ann@b.example", "name": ""}, "<ann@b.example>"),
