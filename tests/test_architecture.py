@@ -1,4 +1,4 @@
-"""Who may import whom, who may read the clock, and how long a file may be."""
+"""Rules of the architecture: allowed imports, access to the clock, and sizes of files and folders."""
 
 import ast
 import re
@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "docshare"
 MAX_LINES = 400
 
-# Package (or module) -> what it must not import; a name covers everything below it.
+# Package (or module) -> modules that it must not import; a name covers everything below it.
 _STORED = ("docshare.server.store.tables", "docshare.server.store.database")
 FORBIDDEN: dict[str, tuple[str, ...]] = {
     "docshare.client": ("docshare.server", "docshare.cli", "flask", "peewee"),
@@ -44,7 +44,7 @@ FORBIDDEN: dict[str, tuple[str, ...]] = {
     "docshare.server.workers": ("flask",),
 }  # fmt: skip
 
-# The command line reaches the server in these modules only, and inside functions only.
+# The command line imports the server only in these modules, and only inside functions.
 SERVER_COMMANDS = {
     "docshare.cli.framework.admin_channel", "docshare.cli.framework.local_server",
     "docshare.cli.commands.admin.backup", "docshare.cli.commands.admin.check", "docshare.cli.commands.admin.instance",
@@ -53,7 +53,7 @@ SERVER_COMMANDS = {
     "docshare.cli.commands.serve.startup", "docshare.cli.commands.serve.share",
 }  # fmt: skip
 
-# A noun of the command line -> the other nouns whose modules it may import.
+# Command group -> other command groups whose modules it may import.
 NOUNS: dict[str, set[str]] = {
     "admin": {"invites", "webhooks"},
     "api": {"files", "settings", "upload"},
@@ -80,11 +80,11 @@ NOUNS: dict[str, set[str]] = {
     "webhooks": {"events", "readership"},
 }
 
-MAX_MODULES = 25  # of a folder
-# Folders in which every module is named by one noun, side by side.
+MAX_MODULES = 25  # per folder
+# Folders whose modules are all on one level, each named by one noun.
 FLAT = {"docshare/contract", "docshare/client", "docshare/server/api", "docshare/server/rules", "docshare/server/web"}
 
-# Where the server may read a clock or make random values. Monotonic time measures sockets, processes and log lines.
+# Only some modules of the server may read a clock or create random values. Monotonic time is allowed everywhere.
 CLOCK_AND_RANDOM_CALLS = {"time.time", "time.time_ns", "datetime.now", "datetime.utcnow", "date.today", "uuid.uuid4"}
 RANDOM_MODULES = {"random", "secrets"}
 CLOCK_READERS = {"docshare.server.runtime", "docshare.server.store.identity"}
@@ -117,7 +117,7 @@ def parse_module(path: Path) -> ast.Module:
 @pytest.mark.parametrize(
     ("name", "path"), list(list_modules()), ids=lambda value: value if isinstance(value, str) else ""
 )
-def test_a_module_imports_only_what_its_layer_may(name: str, path: Path) -> None:
+def test_a_module_imports_only_what_its_layer_allows(name: str, path: Path) -> None:
     forbidden = [scope for package, scopes in FORBIDDEN.items() if is_in_scope(package, name) for scope in scopes]
     bad = sorted(
         {found for found in list_imports(parse_module(path)) for scope in forbidden if is_in_scope(scope, found)}
@@ -125,7 +125,7 @@ def test_a_module_imports_only_what_its_layer_may(name: str, path: Path) -> None
     assert not bad, f"{name} must not import {bad}"
 
 
-def test_the_contract_imports_the_standard_library_only() -> None:
+def test_the_contract_imports_only_the_standard_library() -> None:
     allowed = sys.stdlib_module_names | {"docshare"}
     for name, path in list_modules():
         if is_in_scope("docshare.contract", name):
@@ -136,7 +136,7 @@ def test_the_contract_imports_the_standard_library_only() -> None:
                 )
 
 
-def test_the_command_line_reaches_the_server_only_inside_functions_of_a_few_modules() -> None:
+def test_the_cli_imports_the_server_only_inside_functions_of_a_few_modules() -> None:
     for name, path in list_modules():
         if not is_in_scope("docshare.cli", name):
             continue
@@ -150,7 +150,7 @@ def test_the_command_line_reaches_the_server_only_inside_functions_of_a_few_modu
                         assert id(node) not in top_level, f"{name} imports {found} at its top"
 
 
-def test_a_noun_of_the_command_line_imports_only_the_nouns_named_for_it() -> None:
+def test_a_command_group_imports_only_the_groups_listed_for_it() -> None:
     prefix = "docshare.cli.commands."
     found: dict[str, set[str]] = {}
     for name, path in list_modules():
@@ -165,7 +165,7 @@ def test_a_noun_of_the_command_line_imports_only_the_nouns_named_for_it() -> Non
     assert {noun: others for noun, others in found.items() if others} == NOUNS
 
 
-def test_no_modules_import_each_other_in_a_circle() -> None:
+def test_there_are_no_circular_imports() -> None:
     """An import inside a function counts too."""
     paths = dict(list_modules())
     graph = {
@@ -179,9 +179,9 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
 
 
 def list_imported_modules(tree: ast.Module) -> Iterator[str]:
-    """Yield the imported modules, but for those that only the type checker sees.
+    """Yield the imported modules, except those that only the type checker imports.
 
-    A package counts only where it is imported itself.
+    A package counts only if the package itself is imported.
     """
     for node in walk_running_code(tree):
         if isinstance(node, ast.Import):
@@ -204,7 +204,7 @@ def walk_running_code(node: ast.AST) -> Iterator[ast.AST]:
             yield from walk_running_code(child)
 
 
-def test_a_folder_holds_as_much_as_a_person_can_overlook() -> None:
+def test_a_folder_does_not_contain_too_many_modules() -> None:
     crowded = {}
     for folder in {path.parent for _, path in list_modules()}:
         names = {path.stem for path in folder.glob("*.py")} - {"__init__", "__main__"}
@@ -213,7 +213,7 @@ def test_a_folder_holds_as_much_as_a_person_can_overlook() -> None:
     assert not crowded
 
 
-def test_no_family_of_modules_shares_a_prefix() -> None:
+def test_fewer_than_three_modules_of_a_folder_share_a_prefix() -> None:
     families = {}
     for folder in {path.parent for _, path in list_modules()}:
         first = [path.stem.split("_")[0] for path in folder.glob("*.py") if not path.stem.startswith("_")]
@@ -221,20 +221,20 @@ def test_no_family_of_modules_shares_a_prefix() -> None:
     assert not families
 
 
-def test_the_server_reads_the_clock_and_draws_lots_in_one_place() -> None:
+def test_only_listed_modules_read_the_clock_or_create_random_values() -> None:
     for name, path in list_modules():
         if not is_in_scope("docshare.server", name) or name in CLOCK_READERS:
             continue
         tree = parse_module(path)
-        assert not RANDOM_MODULES & set(list_imports(tree)), f"{name} makes random values"
+        assert not RANDOM_MODULES & set(list_imports(tree)), f"{name} creates random values"
         used = {ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
         assert not {
             use for use in used for banned in CLOCK_AND_RANDOM_CALLS if use == banned or use.endswith("." + banned)
         }, f"{name} reads the clock"
 
 
-def test_no_queue_that_signals_can_block_is_read_with_a_time_limit() -> None:
-    """A timed ``get`` of ``queue.SimpleQueue`` waits forever if a signal interrupts it after its time."""
+def test_simple_queue_is_not_used_with_a_timeout() -> None:
+    """``queue.SimpleQueue.get`` with a timeout waits forever if a signal interrupts it after the timeout."""
     for name, path in list_modules():
         text = path.read_text(encoding="utf-8")
         assert "SimpleQueue" not in text or ".get(timeout" not in text, name
@@ -250,7 +250,7 @@ def test_no_file_is_longer_than_the_limit(pattern: str) -> None:
     assert not long
 
 
-def test_nothing_but_the_agreed_stands_at_the_top() -> None:
+def test_the_top_level_contains_only_the_agreed_entries() -> None:
     agreed = {"pyproject.toml", "docshare", "tests", "man", "completions", "README.md"}
     assert {path.name for path in ROOT.iterdir() if not path.name.startswith(".")} == agreed
 
@@ -258,7 +258,7 @@ def test_nothing_but_the_agreed_stands_at_the_top() -> None:
 @pytest.mark.parametrize(
     "package", sorted(path.parent.relative_to(ROOT).as_posix() for path in ROOT.glob("docshare/**/__init__.py"))
 )
-def test_a_package_says_what_it_holds_and_names_a_module_to_read(package: str) -> None:
+def test_a_package_docstring_names_its_modules(package: str) -> None:
     text = ast.get_docstring(parse_module(ROOT / package / "__init__.py")) or ""
     modules = {path.stem for path in (ROOT / package).glob("*.py")} - {"__init__", "__main__"}
     names = {name.rpartition("/")[2] for name in re.findall(r"``([\w/]+)``", text)}

@@ -1,4 +1,4 @@
-"""The README cannot rot: what it names exists, and what it types is understood."""
+"""The README is up to date: files exist, commands are valid, and numbers match the code."""
 
 import re
 import shlex
@@ -18,10 +18,10 @@ ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def typed_commands() -> list[str]:
+def list_typed_commands() -> list[str]:
     """Return every ``docshare ...`` line of the README and of the topics, without comments, pipes and redirections."""
     texts = ["\n".join(pair) for pair in re.findall(r"```(?:sh|console)\n(.*?)```|`([^`\n]+)`", README, re.DOTALL)]
-    texts += ["\n".join(topic_examples(topics.load(topic))) for topic in topics.TOPICS]
+    texts += ["\n".join(list_topic_examples(topics.load(topic))) for topic in topics.TOPICS]
     found = []
     for line in "\n".join(texts).splitlines():
         command = re.search(r"(?:^|[\s/(])(docshare (?!-c)[a-z].*)", line.replace("\\|", "|"))
@@ -30,17 +30,17 @@ def typed_commands() -> list[str]:
     return found
 
 
-def topic_examples(text: str) -> list[str]:
+def list_topic_examples(text: str) -> list[str]:
     """Return the lines of a topic that are indented by four spaces, with backslash continuations joined."""
     return re.findall(r"^    (?! {12})(.+)$", re.sub(r" \\\n\s*", " ", text), re.MULTILINE)
 
 
-def test_the_documents_type_enough_to_be_worth_checking() -> None:
-    assert len(typed_commands()) > 150
+def test_the_documentation_contains_enough_commands() -> None:
+    assert len(list_typed_commands()) > 150
 
 
-@pytest.mark.parametrize("line", sorted({*typed_commands()}))
-def test_a_command_of_the_documents_is_understood(line: str) -> None:
+@pytest.mark.parametrize("line", sorted({*list_typed_commands()}))
+def test_a_command_of_the_documentation_is_valid(line: str) -> None:
     root = get_command(app)
     command, known = root, {**list_flags(root), "--help": False}
     for word in shlex.split(line)[1:]:
@@ -54,13 +54,13 @@ def test_a_command_of_the_documents_is_understood(line: str) -> None:
             known |= list_flags(command)
 
 
-def test_the_files_named_by_the_architecture_section_exist() -> None:
+def test_files_in_the_architecture_section_exist() -> None:
     section = README.split("## Architecture")[1]
     for name in re.findall(r"`((?:docshare|tests|man|completions)[\w/.]*)`", section):
         assert (ROOT / name).exists(), name
 
 
-def test_the_measuring_rule_is_the_one_in_the_code() -> None:
+def test_the_documented_measuring_rule_matches_the_code() -> None:
     """README, "How reading is measured", and ``docshare help measuring``."""
     rule = " ".join(README.split("## How reading is measured")[1].split("\n## ")[0].split())
     assert (reading.MIN_OPEN_MS, "two seconds since the page was opened" in rule) == (2_000, True)
@@ -82,7 +82,7 @@ def test_the_measuring_rule_is_the_one_in_the_code() -> None:
     assert (reading.IDLE_TIMEOUT_MS, "five minutes without activity" in rule) == (300_000, True)
 
 
-def test_what_the_readme_points_to_is_there() -> None:
+def test_links_and_topics_of_the_readme_exist() -> None:
     assert {name for name in re.findall("docshare help ([a-z-]+)", README) if name != "TOPIC"} <= {*topics.TOPICS}
     anchors = {
         re.sub(r"[^a-z0-9 -]", "", line.lower()).replace(" ", "-") for line in re.findall("^#+ (.*)", README, re.M)
@@ -93,7 +93,7 @@ def test_what_the_readme_points_to_is_there() -> None:
         assert link.removeprefix("#") in anchors if link.startswith("#") else (ROOT / link).is_file(), link
 
 
-def test_the_plans_of_the_readme_are_those_of_the_program() -> None:
+def test_the_plans_of_the_readme_match_the_code() -> None:
     rows = {
         cells[0]: cells[1:]
         for cells in (
@@ -109,16 +109,16 @@ def test_the_plans_of_the_readme_are_those_of_the_program() -> None:
     assert rows["Deleted files can be restored for"] == ["never", *days]
 
 
-def test_the_largest_upload_is_the_one_that_the_readme_tells_proxies() -> None:
+def test_the_largest_upload_of_the_readme_matches_the_code() -> None:
     assert max(limits.stored_bytes for limits in PLAN_LIMITS.values()) == 2 * 1024**3
     assert "bodies of up to 2 GB" in README
 
 
-def test_the_test_command_is_the_one_that_ci_runs() -> None:
+def test_ci_runs_the_documented_test_command() -> None:
     assert "sh tests/run" in README
     assert "tests/run" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
 
 
-def test_access_tokens_live_as_long_as_the_readme_says() -> None:
+def test_the_documented_lifetime_of_access_tokens_matches_the_code() -> None:
     assert "Access tokens are valid for one hour" in README
     assert ACCESS_TOKEN_MS == 3_600_000

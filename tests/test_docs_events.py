@@ -1,4 +1,4 @@
-"""What the README and the topics tell of webhooks, of the activity feed and of mails is true."""
+"""The documentation of webhooks, the activity feed and email matches the code."""
 
 import json
 import re
@@ -22,30 +22,30 @@ from docshare.server.services.webhooks import deliveries
 from tests.test_docs import README
 
 
-def readme_chapter(title: str) -> str:
+def get_readme_chapter(title: str) -> str:
     """Return the text of a chapter of the README, with its line breaks as spaces."""
     return " ".join(README.split(f"### {title}\n")[1].split("\n### ")[0].split("\n## ")[0].split())
 
 
-def code_block(language: str, title: str) -> str:
-    """Return the one block of code in ``language`` below a heading."""
+def get_code_block(language: str, title: str) -> str:
+    """Return the only code block in ``language`` below a heading."""
     (found,) = re.findall(rf"```{language}\n(.*?)```", README.split(f"# {title}\n")[1].split("\n#")[0], re.DOTALL)
     return found
 
 
-def test_mails_are_tried_for_as_long_as_the_readme_says() -> None:
+def test_the_documented_retries_of_email_match_the_code() -> None:
     minute = 60_000
     assert (60 * minute, 24 * 60 * minute) == (HOUR, DAY)
     assert (minute, 10 * minute, HOUR, 6 * HOUR, DAY) == mails.RETRY_MS
-    text = readme_chapter("Send email")
+    text = get_readme_chapter("Send email")
     assert "after 1 minute, 10 minutes, 1 hour, 6 hours and a day" in text
     assert (mail.RETENTION_MS, "after 30 days" in text) == (30 * DAY, True)
     assert all(mails.mail_state(*row) in text for row in ((0, 1, None), (1, None, 1), (1, None, None), (0, None, None)))
 
 
-def test_the_verifier_of_the_readme_takes_what_is_signed_and_nothing_else() -> None:
+def test_the_verifier_of_the_readme_accepts_only_valid_signatures() -> None:
     names: dict[str, Any] = {}
-    exec(code_block("python", "Verify it"), names)
+    exec(get_code_block("python", "Verify it"), names)
     genuine, body, now = names["genuine"], '{"event":"x","data":{"body":"Grüße"}}'.encode(), int(time.time() * 1000)
     assert genuine("whsec_ab", body, sign("whsec_ab", body, now))
     assert genuine("whsec_ab", body, sign("whsec_ab", body, now - 290_000))
@@ -64,12 +64,12 @@ def test_the_verifier_of_the_readme_takes_what_is_signed_and_nothing_else() -> N
     assert REPLAY_WINDOW_MS == 300_000
 
 
-def test_the_delivery_of_the_readme_is_one() -> None:
-    envelope = json.loads(code_block("json", "What arrives"))
+def test_the_delivery_of_the_readme_is_valid() -> None:
+    envelope = json.loads(get_code_block("json", "What arrives"))
     kind = webhooks.KINDS[envelope["event"]]
     assert tuple(envelope) == webhooks.ENVELOPE_KEYS
     assert tuple(envelope["data"]) == (*webhooks.DATA_KEYS, *kind.required_keys, *kind.optional_keys)
-    headers = dict(line.split(": ", 1) for line in code_block("http", "What arrives").splitlines())
+    headers = dict(line.split(": ", 1) for line in get_code_block("http", "What arrives").splitlines())
     assert headers.keys() == {
         "Content-Type", webhooks.SIGNATURE_HEADER, webhooks.ID_HEADER, webhooks.EVENT_HEADER, webhooks.ATTEMPT_HEADER,
     }  # fmt: skip
@@ -78,8 +78,8 @@ def test_the_delivery_of_the_readme_is_one() -> None:
     assert parse_instant(envelope["timestamp"]) == 1_795_269_731_000
 
 
-@pytest.mark.parametrize("text", [readme_chapter("Webhooks and events"), " ".join(topics.load("webhooks").split())])
-def test_what_is_promised_of_webhooks_is_what_the_code_does(text: str) -> None:
+@pytest.mark.parametrize("text", [get_readme_chapter("Webhooks and events"), " ".join(topics.load("webhooks").split())])
+def test_the_documented_behavior_of_webhooks_matches_the_code(text: str) -> None:
     assert (webhooks.RETRY_MS, webhooks.MAX_ATTEMPTS) == ((60_000, 600_000, HOUR, HOUR), 5)
     assert re.search("after 1 minute, 10 minutes, 1 hour, and 1 hour, and then abandons it", text)
     assert (webhooks.TIMEOUT_MS, "within 10 seconds" in text) == (10_000, True)
@@ -90,22 +90,22 @@ def test_what_is_promised_of_webhooks_is_what_the_code_does(text: str) -> None:
     assert silent == {"file.burned", "content.replaced"}
 
 
-def test_the_numbers_that_only_the_readme_tells_of_webhooks_are_true() -> None:
-    text = readme_chapter("Webhooks and events")
+def test_the_webhook_limits_of_the_readme_match_the_code() -> None:
+    text = get_readme_chapter("Webhooks and events")
     assert (webhooks.WEBHOOKS_PER_ACCOUNT, "25 webhooks" in text) == (25, True)
     assert (MAX_DENIED_COUNT, "at most 1,000" in text) == (1_000, True)
     assert (len(webhooks.KINDS), "the nine kinds" in text) == (9, True)
     assert [name for name, kind in webhooks.KINDS.items() if kind.plan > 0] == ["gate.completed"]
 
 
-def test_the_topic_on_webhooks_tells_every_kind_and_reason() -> None:
+def test_the_webhooks_topic_lists_every_event_type_and_reason() -> None:
     text = topics.load("webhooks")
     assert set(webhooks.KINDS) <= set(re.findall(r"^  ([a-z.]+)", text, re.MULTILINE))
     assert set(webhooks.DENIED_REASONS) <= set(re.findall("[a-z]+", text))
 
 
 def test_the_private_targets_of_the_readme_can_be_configured() -> None:
-    entries = tomllib.loads(code_block("toml", "Which addresses webhooks can use"))["webhook_allow"]
+    entries = tomllib.loads(get_code_block("toml", "Which addresses webhooks can use"))["webhook_allow"]
     allowed = webhook_url.parse_allowed(entries)
     target, permit = webhook_url.vet_url("http://hooks.internal/docshare", allowed)
     assert (target.host, permit(ip_address("10.0.0.1")), permit(ip_address("169.254.169.254"))) == (

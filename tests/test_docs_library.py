@@ -1,4 +1,4 @@
-"""The examples of the Python library run: those of the README, and those of ``docshare help library``."""
+"""The Python examples of the README and of ``docshare help library`` run."""
 
 import re
 import subprocess
@@ -23,14 +23,14 @@ Names = dict[str, Any]
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    # The address of the example belongs to nobody; only its literal stand-in below is ever looked at.
+    # The URL of the example does not exist; ``run_examples`` replaces it with a local address.
     with run_server(tmp_path_factory.mktemp("server"), DOCSHARE_WEBHOOK_ALLOW="127.0.0.1") as running:
         yield running
 
 
 @pytest.fixture
 def example_server(server: ServerProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ServerProcess:
-    """Where somebody tries the examples: a report in the folder, a server in the environment."""
+    """Set up the examples: a report in the working directory and a server in the environment."""
     (tmp_path / "report.pdf").write_bytes(simple_pdf(pages=3))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DOCSHARE_URL", server.url)
@@ -38,33 +38,31 @@ def example_server(server: ServerProcess, tmp_path: Path, monkeypatch: pytest.Mo
     return server
 
 
-def topic_code() -> str:
+def read_topic_code() -> str:
     """Return all Python of the topic in one piece. Lines with a larger indent belong to a table."""
     blocks = re.findall(r"(?:^    (?! {12}).*\n|^\n(?=\n*    ))+", topics.load("library"), re.MULTILINE)
     return "\n".join(textwrap.dedent(block) for block in blocks if not block.strip().startswith("docshare "))
 
 
-def readme_code() -> str:
+def read_readme_code() -> str:
     """Return all Python of the README's section."""
     section = README.split("\n## The Python library\n")[1].split("\n## ")[0]
     return "\n".join(re.findall(r"```python\n(.*?)```", section, re.DOTALL))
 
 
 def run_examples(code: str) -> Names:
-    """Run examples as a script would be; returns what they have defined."""
+    """Run the examples like a script; return the names that they define."""
     names: Names = {"__name__": "__main__"}
     exec(compile(code.replace("https://hooks.example.com", "http://127.0.0.1"), "examples", "exec"), names)
     return names
 
 
-def test_the_examples_of_the_topic_run_one_after_the_other(
-    example_server: ServerProcess, capsys: pytest.CaptureFixture[str]
-) -> None:
-    names = run_examples(topic_code())
-    said = capsys.readouterr().out
-    assert said.startswith("pro\n")
-    assert "\n100\n" in said
-    assert "404 not_found" in said
+def test_the_examples_of_the_topic_run(example_server: ServerProcess, capsys: pytest.CaptureFixture[str]) -> None:
+    names = run_examples(read_topic_code())
+    output = capsys.readouterr().out
+    assert output.startswith("pro\n")
+    assert "\n100\n" in output
+    assert "404 not_found" in output
     assert names["secret"].startswith("whsec_")
     with Client(example_server.url, example_server.token) as client:
         made = client.files.show(names["file"]["uuid"])
@@ -72,10 +70,10 @@ def test_the_examples_of_the_topic_run_one_after_the_other(
     assert (made["originalName"], made["allowDownload"], labels) == ("Q3 report.pdf", False, ["Bob Ray", "Ann Lee"])
 
 
-def test_the_receiver_of_the_topic_takes_what_is_signed_and_nothing_else(
+def test_the_receiver_of_the_topic_accepts_only_valid_signatures(
     example_server: ServerProcess, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    names = run_examples(topic_code())
+    names = run_examples(read_topic_code())
     http, body = names["app"].test_client(), b'{"event":"file.viewed","data":{"fileName":"Q3 report.pdf"}}'
     now = names["client"].clock.wall() * 1000
     sent = {"Content-Type": "application/json", "X-Service-Signature": sign(names["secret"], body, int(now))}
@@ -88,12 +86,12 @@ def test_the_receiver_of_the_topic_takes_what_is_signed_and_nothing_else(
 
 
 def test_the_examples_of_the_readme_run(example_server: ServerProcess, capsys: pytest.CaptureFixture[str]) -> None:
-    names = run_examples(readme_code())
+    names = run_examples(read_readme_code())
     assert names["link"].startswith(example_server.url)
     assert names["link"] in capsys.readouterr().out
 
 
-def test_a_signature_is_judged_by_the_time_of_the_clock() -> None:
+def test_a_signature_is_verified_with_the_given_clock() -> None:
     from docshare.client.clock import Clock
 
     body, at = b"{}", Clock(wall=lambda: 1_790_000_000.0)
@@ -105,14 +103,14 @@ def test_a_signature_is_judged_by_the_time_of_the_clock() -> None:
     assert docshare.verify_signature("whsec_ab", body, None, clock=at) is SignatureVerdict.MALFORMED
 
 
-def test_every_name_of_the_library_can_be_imported_and_nothing_else() -> None:
+def test_only_the_public_names_of_the_library_can_be_imported() -> None:
     assert set(docshare.__all__) <= set(dir(docshare))
     assert all(getattr(docshare, name).__name__ == name for name in docshare.__all__ if not name.startswith("_"))
     with pytest.raises(AttributeError, match="no attribute 'Server'"):
         docshare.Server  # noqa: B018 - the look-up is what is tested
 
 
-def test_the_package_alone_loads_nothing() -> None:
+def test_importing_the_package_loads_no_other_module() -> None:
     done = subprocess.run(
         [sys.executable, "-c", "import sys; old = set(sys.modules); import docshare; print(set(sys.modules) - old)"],
         capture_output=True,

@@ -1,4 +1,4 @@
-"""What ``docshare help`` tells operators to copy is right: sizes, ports, units, and what the server reads."""
+"""Examples and numbers of ``docshare help`` for operators are correct: sizes, ports, units, and settings."""
 
 import dataclasses
 import inspect
@@ -22,12 +22,12 @@ from docshare.contract.settings import SETTINGS
 from docshare.contract.signing import REPLAY_WINDOW_MS
 from docshare.server.config import Config
 from docshare.server.rules import mails
-from tests.test_docs import README, topic_examples
+from tests.test_docs import README, list_topic_examples
 
-LARGEST = max(plan.stored_bytes for plan in PLAN_LIMITS.values())
+LARGEST_UPLOAD = max(plan.stored_bytes for plan in PLAN_LIMITS.values())
 
 
-def example_block(topic: str, begin: str, end: str) -> str:
+def extract_example(topic: str, begin: str, end: str) -> str:
     """Return the example lines of a topic from the one that begins with ``begin`` to the one that begins with
     ``end``."""
     text = topics.load(topic)
@@ -35,16 +35,16 @@ def example_block(topic: str, begin: str, end: str) -> str:
     return textwrap.dedent(text[start : text.index(f"\n    {end}", start) + len(f"\n    {end}")] + "\n")
 
 
-def test_both_proxies_let_the_largest_upload_through_and_little_more() -> None:
+def test_both_proxies_limit_bodies_to_slightly_more_than_the_largest_upload() -> None:
     text = topics.load("proxy")
     nginx, caddy = re.search(r"client_max_body_size (\d+)m;", text), re.search(r"max_size (\d+)MiB", text)
     assert nginx is not None
     assert caddy is not None
     for size in (int(nginx[1]), int(caddy[1])):
-        assert LARGEST + 1024**2 < size * 1024**2 < LARGEST * 1.1
+        assert LARGEST_UPLOAD + 1024**2 < size * 1024**2 < LARGEST_UPLOAD * 1.1
 
 
-def test_both_proxies_lead_to_the_port_that_serve_takes() -> None:
+def test_both_proxies_forward_to_the_default_port() -> None:
     from docshare.cli.commands.serve.address import DEFAULT_PORT
 
     text = topics.load("proxy")
@@ -52,21 +52,21 @@ def test_both_proxies_lead_to_the_port_that_serve_takes() -> None:
     assert f"reverse_proxy 127.0.0.1:{DEFAULT_PORT} " in text
 
 
-def test_nginx_replaces_what_a_stranger_says_of_his_address() -> None:
-    text = example_block("proxy", "server {", "}")
+def test_nginx_overwrites_x_forwarded_for() -> None:
+    text = extract_example("proxy", "server {", "}")
     assert "proxy_set_header X-Forwarded-For $remote_addr;" in text
     assert text.count("{") == text.count("}") == 2
 
 
 @pytest.mark.parametrize("topic", topics.TOPICS)
-def test_every_variable_that_a_topic_names_is_one(topic: str) -> None:
+def test_every_variable_in_a_topic_exists(topic: str) -> None:
     ours = {f"DOCSHARE_{field.name.upper()}" for field in dataclasses.fields(Config)}
     known = set(re.findall("DOCSHARE_[A-Z_]+[A-Z]", topics.load("environment"))) | ours
     assert set(re.findall("DOCSHARE_[A-Z_]+[A-Z]", topics.load(topic))) <= known
 
 
-def test_the_unit_is_one_that_systemd_understands(tmp_path: Path) -> None:
-    unit = example_block("systemd", "[Unit]", "WantedBy=multi-user.target")
+def test_the_systemd_unit_is_valid(tmp_path: Path) -> None:
+    unit = extract_example("systemd", "[Unit]", "WantedBy=multi-user.target")
     assert "ExecStart=/opt/docshare/bin/docshare serve --data /var/lib/docshare\n" in unit
     for line in (
         "NoNewPrivileges=yes",
@@ -86,14 +86,14 @@ def test_the_unit_is_one_that_systemd_understands(tmp_path: Path) -> None:
     assert (done.returncode, [line for line in done.stderr.splitlines() if "docshare.service" in line]) == (0, [])
 
 
-def test_the_unit_leaves_the_workers_the_namespaces_that_they_leave_the_network_by() -> None:
+def test_the_unit_allows_the_namespaces_that_workers_need() -> None:
     found = re.search("^    RestrictNamespaces=(.*)$", topics.load("systemd"), re.MULTILINE)
     assert found is not None
     assert {"user", "net", "mnt", "pid", "ipc"} == set(found[1].split())
 
 
-def test_the_unit_allows_the_system_calls_by_which_workers_are_confined() -> None:
-    """Debian 12's systemd has them in none of its groups; without them two layers are missing."""
+def test_the_unit_allows_the_system_calls_that_confine_workers() -> None:
+    """The groups of systemd in Debian 12 do not contain these calls; without them, two layers are missing."""
     allowed = {
         word
         for line in re.findall("^    SystemCallFilter=(.*)$", topics.load("systemd"), re.M)
@@ -103,38 +103,38 @@ def test_the_unit_allows_the_system_calls_by_which_workers_are_confined() -> Non
     assert allowed == {"@system-service", "@mount", "seccomp", *landlock}
 
 
-def test_the_step_for_ci_is_valid_and_runs_what_the_topic_explains() -> None:
-    (step,) = yaml.safe_load(example_block("ci", "- run:", "    DOCSHARE_TOKEN: ${{ secrets.DOCSHARE_TOKEN }}"))
-    assert step["run"] in topic_examples(topics.load("ci"))
+def test_the_ci_step_is_valid_and_runs_an_example_of_the_topic() -> None:
+    (step,) = yaml.safe_load(extract_example("ci", "- run:", "    DOCSHARE_TOKEN: ${{ secrets.DOCSHARE_TOKEN }}"))
+    assert step["run"] in list_topic_examples(topics.load("ci"))
     assert set(step["env"]) == {"DOCSHARE_URL", "DOCSHARE_TOKEN"}
 
 
-def test_the_settings_of_the_topic_on_documents_are_those_of_a_server() -> None:
-    lines = [line for line in topic_examples(topics.load("documents")) if re.match("[a-z_]+ = ", line)]
+def test_the_settings_in_the_documents_topic_exist() -> None:
+    lines = [line for line in list_topic_examples(topics.load("documents")) if re.match("[a-z_]+ = ", line)]
     names = {name for line in lines for name in tomllib.loads(line)}
     assert len(lines) > len(names) >= 4
     assert names <= {field.name for field in dataclasses.fields(Config)}
 
 
-def test_the_form_of_the_topic_on_gates_is_taken() -> None:
-    form = json.loads(example_block("gates", "[", "]"))
-    taken = SETTINGS["gateFields"].parse("gateFields", form)
-    assert [field["type"] for field in taken] == ["email", "company"]
+def test_the_form_in_the_gates_topic_is_valid() -> None:
+    form = json.loads(extract_example("gates", "[", "]"))
+    parsed = SETTINGS["gateFields"].parse("gateFields", form)
+    assert [field["type"] for field in parsed] == ["email", "company"]
 
 
-def test_mails_are_tried_as_the_topic_says_and_have_the_states_that_it_names() -> None:
+def test_retries_and_states_of_email_in_the_topic_match_the_code() -> None:
     text = " ".join(topics.load("mail").split())
     assert "after 1 minute, 10 minutes, 1 hour, 6 hours and a day" in text
     states = {mails.mail_state(*row) for row in ((0, 1, None), (1, None, 1), (1, None, None), (0, None, None))}
     assert states == set(re.findall(r"^  (\w+) ", topics.load("mail"), re.MULTILINE))
 
 
-def test_the_file_of_apply_in_the_readme_is_valid_yaml() -> None:
+def test_the_share_yaml_of_the_readme_is_valid_yaml() -> None:
     (text,) = re.findall(r"```yaml\n(.*?)```", README, re.DOTALL)
     assert list(yaml.safe_load(text)) == ["version", "files", "webhooks"]
 
 
-# What a text says, and the number in the code that it stands for: each typed by hand.
+# Topic, its text, the value in the code, and the expected value as a literal.
 NUMBERS = [
     ("documents", ".docx up to 25 MB, .pptx and .ppt up to 50 MB", media.DOCUMENTS["docx"].cap, 25 * MB),
     ("documents", ".docx up to 25 MB, .pptx and .ppt up to 50 MB", media.DOCUMENTS["ppt"].cap, 50 * MB),
@@ -156,14 +156,14 @@ NUMBERS = [
 ]
 
 
-@pytest.mark.parametrize(("source", "words", "found", "told"), NUMBERS, ids=lambda value: str(value)[:30])
-def test_a_number_that_is_told_is_the_one_in_the_code(source: str, words: str, found: int, told: int) -> None:
+@pytest.mark.parametrize(("source", "words", "found", "expected"), NUMBERS, ids=lambda value: str(value)[:30])
+def test_a_number_in_the_documentation_matches_the_code(source: str, words: str, found: int, expected: int) -> None:
     text = README if source == "README" else topics.load(source)
     assert words in " ".join(text.split())
-    assert found == told
+    assert found == expected
 
 
-def test_the_library_tries_and_waits_as_the_topic_says() -> None:
+def test_the_defaults_of_the_library_match_the_topic() -> None:
     defaults = {name: option.default for name, option in inspect.signature(Client).parameters.items()}
     text = " ".join(topics.load("library").split())
     assert (defaults["retries"], "up to retries times (3)" in text) == (3, True)

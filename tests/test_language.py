@@ -1,4 +1,4 @@
-"""The language of the repository: one voice in everything that a person reads, and names that say what a thing does."""
+"""The language of the repository: rules for every text that a person reads, and for names."""
 
 import ast
 import io
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-# Each rule with its pattern and a sentence that breaks it.
+# Each rule with its pattern and a sentence that violates it.
 RULES = {
     "a sentence does not begin with What, Whoever or Whose": (
         r"(?:^|[.:!?] |\n *\n *)(?:What|Whatever|Whoever|Whose|That which)\b[^?]*?(?:[.\n]|$)",
@@ -61,45 +61,45 @@ def iterate_texts(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def list_documents() -> list[Path]:
-    """List the files of the product whose text a person reads; libraries and fonts of other makers excepted."""
+    """List the files of the product whose text a person reads, except third-party libraries and fonts."""
     found = [ROOT / "README.md", *(ROOT / "docshare").rglob("*")]
     kinds = (".py", ".html", ".txt", ".md", ".yaml")
     return [path for path in found if path.suffix in kinds and not {"vendor", "fonts"} & set(path.parts)]
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_the_product_keeps_the_rule(rule: str) -> None:
+def test_the_product_follows_the_rule(rule: str) -> None:
     pattern = re.compile(RULES[rule][0])
-    breaks = [
+    violations = [
         f"{path.relative_to(ROOT)}:{line}: {text[max(0, match.start() - 20) : match.end() + 40]!r}"
         for path in list_documents()
         for line, text in iterate_texts(path)
         for match in pattern.finditer(text)
     ]
-    assert not breaks, f"{len(breaks)} texts break the rule:\n" + "\n".join(breaks[:20])
+    assert not violations, f"{len(violations)} texts violate the rule:\n" + "\n".join(violations[:20])
 
 
-def test_no_test_mentions_another_document() -> None:
+def test_no_test_refers_to_another_document() -> None:
     pattern = re.compile(
         RULES["no other document is mentioned"][0] + r"|^[MGF]\d{1,2}:|\([MGF]\d{1,2}(?:, [MGF]\d{1,2})*\)\."
     )
-    breaks = [
+    violations = [
         f"{path.relative_to(ROOT)}:{line}: {text[:80]!r}"
         for path in (ROOT / "tests").rglob("*.py")
         if path != Path(__file__)
         for line, text in iterate_texts(path)
         if pattern.search(text)
     ]
-    assert not breaks, "\n".join(breaks)
+    assert not violations, "\n".join(violations)
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_the_rule_finds_its_example(rule: str) -> None:
+def test_the_rule_matches_its_example(rule: str) -> None:
     pattern, example = RULES[rule]
     assert re.search(pattern, example)
 
 
-def test_no_class_name_occurs_twice() -> None:
+def test_class_names_are_unique() -> None:
     places = defaultdict(list)
     for path in (ROOT / "docshare").rglob("*.py"):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
@@ -108,13 +108,13 @@ def test_no_class_name_occurs_twice() -> None:
     assert not {name: found for name, found in places.items() if len(found) > 1}
 
 
-# Names that say only that something has happened to a thing.
+# Past participles, which do not describe an action.
 IRREGULAR = re.compile(
     "told|shown|drawn|sent|asked|made|given|taken|kept|found|held|written|known|seen|said|left|lost|met|begun|gone|done"
     "|hidden|chosen|broken|spoken|worn|built|caught|laid|led|lent|paid|sold|struck|thrown"
 )
 PREPOSITIONS = {"in", "on", "of", "by", "to", "at", "after", "before", "with", "from", "for"}
-GIVEN = {"ended_at", "received"}  # a field as the API calls it, and a method that a base class names
+ALLOWED_PARTICIPLES = {"ended_at", "received"}  # a field name of the API, and a method name of a base class
 
 
 def is_participle(name: str) -> bool:
@@ -123,14 +123,14 @@ def is_participle(name: str) -> bool:
     return bool(IRREGULAR.fullmatch(first) or has_ending) and (not rest or rest[0] in PREPOSITIONS)
 
 
-def test_no_function_is_named_by_a_participle() -> None:
+def test_no_function_name_is_a_participle() -> None:
     named = [
         f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"
         for path in (ROOT / "docshare").rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and is_participle(node.name)
-        and node.name not in GIVEN
+        and node.name not in ALLOWED_PARTICIPLES
     ]
     assert not named, "\n".join(named)
 

@@ -1,4 +1,4 @@
-"""The package: what an installation gets."""
+"""The wheel and the source distribution contain the expected files."""
 
 import subprocess
 import sys
@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def distributions(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a directory with the wheel and the source distribution."""
     directory = tmp_path_factory.mktemp("built")
     command = [sys.executable, "-m", "hatchling", "build", "-d", str(directory)]
@@ -20,8 +20,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-def test_the_wheel_has_the_license_and_types(built: Path) -> None:
-    (path,) = built.glob("*.whl")
+def test_the_wheel_contains_the_license_and_types(distributions: Path) -> None:
+    (path,) = distributions.glob("*.whl")
     with zipfile.ZipFile(path) as wheel:
         names = wheel.namelist()
         (metadata,) = (name for name in names if name.endswith(".dist-info/METADATA"))
@@ -32,8 +32,8 @@ def test_the_wheel_has_the_license_and_types(built: Path) -> None:
     assert metadata.replace("METADATA", "licenses/docshare/LICENSE") in names
 
 
-def test_the_wheel_has_what_is_installed_beside_the_program(built: Path) -> None:
-    (path,) = built.glob("*.whl")
+def test_the_wheel_contains_man_page_and_completions(distributions: Path) -> None:
+    (path,) = distributions.glob("*.whl")
     with zipfile.ZipFile(path) as wheel:
         names = wheel.namelist()
     data = {name.split(".data/data/")[1] for name in names if ".data/data/" in name}
@@ -46,8 +46,8 @@ def test_the_wheel_has_what_is_installed_beside_the_program(built: Path) -> None
     assert not [name for name in names if name.startswith("tests/") or "__pycache__" in name]
 
 
-def test_the_source_distribution_has_the_license_and_the_tests(built: Path) -> None:
-    (path,) = built.glob("*.tar.gz")
+def test_the_source_distribution_contains_the_license_and_the_tests(distributions: Path) -> None:
+    (path,) = distributions.glob("*.tar.gz")
     with tarfile.open(path) as source:
         names = {name.partition("/")[2] for name in source.getnames()}
     assert {"docshare/LICENSE", "README.md", "pyproject.toml", "tests/conftest.py", "man/man1/docshare.1"} <= names

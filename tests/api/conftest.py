@@ -1,4 +1,4 @@
-"""Fixtures of the API's tests: a host to import from, and an instance that may."""
+"""Fixtures of the API tests: a host to import from, and an instance that allows it."""
 
 import ipaddress
 from collections.abc import Callable, Iterator
@@ -14,13 +14,13 @@ from tests.support.pdfs import simple_pdf
 
 @pytest.fixture(scope="session")
 def cert(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A certificate that only its own file vouches for."""
+    """Create a self-signed certificate."""
     return make_certificate(tmp_path_factory.mktemp("tls"))
 
 
 @pytest.fixture
 def source(cert: Path) -> Iterator[ImportSource]:
-    """A host that has a PDF of two pages."""
+    """Run a host that serves a two-page PDF."""
     with open_source(cert) as running:
         running.respond = http_response(simple_pdf(pages=2))
         yield running
@@ -28,7 +28,7 @@ def source(cert: Path) -> Iterator[ImportSource]:
 
 @pytest.fixture
 def import_world(make: Callable[..., World], cert: Path, source: ImportSource) -> World:
-    """An instance whose operator has allowed the source; every name is found on this machine."""
+    """Create an instance that allows imports from the source; every name resolves to this machine."""
     world = make(import_hosts=(source.host, "plain.example"), ca_bundle=cert)
     world.rt.outbound.resolve = lambda host: [ipaddress.ip_address("127.0.0.1")]
     return world
@@ -36,6 +36,6 @@ def import_world(make: Callable[..., World], cert: Path, source: ImportSource) -
 
 @pytest.fixture
 def design_tool(make: Callable[..., World], cert: Path) -> Iterator[DesignTool]:
-    """A design tool and an instance that knows it."""
+    """Run a design tool and an instance that is configured for it."""
     with open_design_tool(cert, make) as running:
         yield running

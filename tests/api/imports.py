@@ -1,4 +1,4 @@
-"""An import asked for, and a look that a refused one left nothing behind."""
+"""Post an import, and assert that a rejected one stores nothing."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ def post_import(person: Person, url: object, **more: object) -> TestResponse:
 
 
 def assert_import_refused(world: World, answer: TestResponse, status: int, code: str) -> dict[str, Any]:
-    """The problem, after a look that the refusal left nothing behind."""
+    """Assert that the import was rejected and stored nothing; return the problem."""
     assert (answer.status_code, answer.get_json()["code"]) == (status, code), answer.get_data(as_text=True)
     assert [
         path for root in (world.rt.blobs.root, world.rt.blobs.tmp) for path in root.rglob("*") if path.is_file()

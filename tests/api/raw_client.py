@@ -1,4 +1,4 @@
-"""The bundled listener in front of a world, and raw bytes sent to it."""
+"""Run the bundled listener in front of a world and send raw bytes to it."""
 
 import json
 import socket
@@ -13,7 +13,7 @@ from tests.support.in_process_server import serve_world
 
 @dataclass
 class RawResponse:
-    """What came back; header names in lower case."""
+    """A parsed response; header names are in lower case."""
 
     status: int
     headers: dict[str, str]
@@ -25,12 +25,12 @@ class RawResponse:
 
 @dataclass
 class RawClient:
-    """Where the listener answers."""
+    """A client of the listener on ``port``."""
 
     port: int
 
     def send(self, *pieces: bytes) -> RawResponse:
-        """Send ``pieces`` over one connection and read one answer; what is not taken any more is not sent."""
+        """Send ``pieces`` over one connection and read one response; stop sending when the server closes."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=10) as sock:
             try:
                 for piece in pieces:
@@ -40,25 +40,25 @@ class RawClient:
             return _read_response(sock)
 
     def request(self, method: str, path: str, headers: dict[str, str] | None = None, body: bytes = b"") -> RawResponse:
-        """One whole request."""
+        """Send one complete request."""
         return self.send(build_head(method, path, {"Content-Length": str(len(body)), **(headers or {})}), body)
 
 
 def build_head(method: str, path: str, headers: dict[str, str]) -> bytes:
-    """A header block."""
+    """Build the request line and the headers."""
     lines = [f"{method} {path} HTTP/1.1", "Host: x", *(f"{name}: {value}" for name, value in headers.items())]
     return "\r\n".join([*lines, "", ""]).encode("latin-1")
 
 
 def build_file_form(content: bytes, name: str = "a.pdf") -> bytes:
-    """A form with one file, boundary ``edge``."""
+    """Build a form with one file, boundary ``edge``."""
     start = f'--edge\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'.encode()
     return start + content + b"\r\n--edge--\r\n"
 
 
 @contextmanager
 def open_listener(world: World) -> Iterator[RawClient]:
-    """``world`` behind the bundled listener for the length of the block."""
+    """Serve ``world`` behind the bundled listener for the duration of the block."""
     with serve_world(world) as url:
         yield RawClient(int(url.rpartition(":")[2]))
 

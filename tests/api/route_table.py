@@ -1,4 +1,4 @@
-"""The routes under /api that stand, typed by hand."""
+"""The routes under /api, typed by hand."""
 
 ROUTES: tuple[tuple[str, str, str | None], ...] = (
     ("GET", "/api/v1", None),
@@ -47,20 +47,20 @@ ROUTES: tuple[tuple[str, str, str | None], ...] = (
     ("GET", "/api/v1/gate-responses", "readership:read"),
     ("GET", "/api/v1/activity", "readership:read"),
 )
-"""``(method, path, scope)``; scope None: callable without a credential."""
+"""``(method, path, scope)``; scope None: public."""
 
 SESSION_ONLY: tuple[tuple[str, str, str | None], ...] = (
     ("POST", "/api/account/files", "files:write"),
     ("POST", "/api/account/files/{uuid}/content", "files:write"),
     ("POST", "/api/account/files/{uuid}/assets", "files:write"),
 )
-"""The same of those that take the cookie of a signed-in browser and nothing else."""
+"""Routes that accept only the session cookie of a signed-in browser."""
 
 DESIGN_ONLY: tuple[tuple[str, str, str | None], ...] = (
     ("POST", "/api/v1/design-tool/import", None),
     ("POST", "/api/v1/design-tool/design/status", None),
 )
-"""The same of those that take a user token of the design tool and nothing else; no scope is asked for."""
+"""Routes that accept only a user token of the design tool; they require no scope."""
 
 ALL_ROUTES = (*ROUTES, *SESSION_ONLY, *DESIGN_ONLY)
 
@@ -70,6 +70,6 @@ UNKNOWN_UUID = "00000000-0000-4000-8000-000000000000"
 
 
 def fill_path(path: str, name: str = UNKNOWN_UUID) -> str:
-    """``path`` with a name in place of its placeholder; what else it names is unknown."""
+    """Fill ``path`` with ``name`` as the file and with unknown ids for the other placeholders."""
     path = path.replace("{uuid}", name).replace("{variantUuid}", UNKNOWN_UUID).replace("{sessionId}", UNKNOWN_UUID)
     return path.replace("{id}", "1")

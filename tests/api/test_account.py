@@ -16,7 +16,7 @@ MB = 1024 * 1024
         ("pia", "pro", {"maxUploadBytes": 2048 * MB, "activeFiles": 0}),
     ],
 )
-def test_the_record(world: World, person: str, tier: str, limits: dict[str, int]) -> None:
+def test_the_account_record_has_its_keys_in_order(world: World, person: str, tier: str, limits: dict[str, int]) -> None:
     """``{uuid, name, email, subscription, tier, isAdmin, created_at, limits}``; ``maxActiveFiles`` absent on Pro."""
     caller = getattr(world, person)
     answer = caller.get("/api/v1/user")
@@ -42,7 +42,7 @@ def test_the_record(world: World, person: str, tier: str, limits: dict[str, int]
     }
 
 
-def test_active_files_are_those_that_hold_a_slot(world: World) -> None:
+def test_active_files_counts_files_outside_the_trash(world: World) -> None:
     for _ in range(3):
         made = world.pia.upload()
     update_file_row(world, made["uuid"], trashed_at=1, purge_at=2)

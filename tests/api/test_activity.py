@@ -1,4 +1,4 @@
-"""The activity feed: everything that happened, in one stream with one cursor."""
+"""The activity feed: all events in one stream with one cursor."""
 
 import json
 from typing import Any
@@ -17,11 +17,11 @@ from tests.support.rows import count_rows, set_next_id, update_file_row
 INT32 = 2**31 - 1
 INT64 = 2**63 - 1
 DAY = 86_400_000
-(FORGET_JOB,) = (job for job in jobs.JOBS if job.name == "delete old events")
+(DELETE_OLD_EVENTS_JOB,) = (job for job in jobs.JOBS if job.name == "delete old events")
 
 
 def insert_events(world: World, file_uuid: str, event: str = "file.viewed", many: int = 1, **more: Any) -> list[int]:
-    """``many`` events of the file as they are recorded; returns their ids. ``at`` when they happened."""
+    """Insert ``many`` events of the file and return their ids; ``at`` is the time they happened."""
     found = world.rt.db.fetch_one("SELECT id, owner_id, original_name FROM files WHERE uuid = ?", (file_uuid,))
     assert found is not None
     at = more.pop("at", world.clock.now)
@@ -42,7 +42,7 @@ def test_an_empty_feed_is_an_empty_array(world: World) -> None:
     assert world.pia.get("/api/v1/activity").data == b"[]"
 
 
-def test_a_row_is_the_envelope_and_an_id(world: World) -> None:
+def test_a_row_is_an_event_envelope_with_an_id(world: World) -> None:
     made = world.pia.upload(name="Q3.pdf")
     assert world.http.post(f"/{made['shortId']}/download", buffered=True).status_code == 200
     answer = world.pia.get("/api/v1/activity")
@@ -58,12 +58,12 @@ def test_a_row_is_the_envelope_and_an_id(world: World) -> None:
 
 
 @pytest.mark.parametrize("since", [None, "0", "", "x", "-1", " 3", "3.0", "３"])
-def test_a_cursor_that_is_none_answers_newest_first(world: World, since: str | None) -> None:
+def test_an_invalid_cursor_lists_the_newest_rows_first(world: World, since: str | None) -> None:
     made = insert_events(world, world.pia.upload()["uuid"], many=5)
     assert list_ids(world, "" if since is None else f"since={since}") == made[::-1]
 
 
-def test_a_cursor_answers_what_came_after_it_in_ascending_order(world: World) -> None:
+def test_a_cursor_lists_later_rows_in_ascending_order(world: World) -> None:
     made = insert_events(world, world.pia.upload()["uuid"], many=5)
     assert made[0] == 2
     assert list_ids(world, "since=1") == made
@@ -72,7 +72,7 @@ def test_a_cursor_answers_what_came_after_it_in_ascending_order(world: World) ->
 
 
 def test_a_cursor_is_a_64_bit_number(world: World) -> None:
-    """Cursor rules of the gate stream."""
+    """The cursor follows the same rules as that of the gate responses."""
     uuid = world.pia.upload()["uuid"]
     set_next_id(world, "activity_rows", INT32 + 1)
     first, second = insert_events(world, uuid, many=2)
@@ -83,12 +83,12 @@ def test_a_cursor_is_a_64_bit_number(world: World) -> None:
 
 
 @pytest.mark.parametrize(("limit", "rows"), [(None, 50), ("x", 50), ("0", 1), ("7", 7), ("100", 100), ("1000", 100)])
-def test_a_limit_is_clamped_and_never_refused(world: World, limit: str | None, rows: int) -> None:
+def test_a_limit_is_clamped_and_never_rejected(world: World, limit: str | None, rows: int) -> None:
     insert_events(world, world.pia.upload()["uuid"], many=103)
     assert len(list_ids(world, "" if limit is None else f"limit={limit}")) == rows
 
 
-def test_one_file_is_found_by_uuid_in_either_case_and_by_short_id(world: World) -> None:
+def test_the_file_filter_accepts_a_uuid_in_any_case_and_a_short_id(world: World) -> None:
     one, other = world.pia.upload(), world.pia.upload()
     wanted = insert_events(world, one["uuid"], many=2)
     insert_events(world, other["uuid"])
@@ -105,14 +105,14 @@ def test_an_unknown_file_has_no_rows(world: World, name: str) -> None:
     assert list_ids(world, f"file={name}") == []
 
 
-def test_a_foreign_file_has_no_rows_and_foreign_rows_are_not_listed(world: World) -> None:
+def test_rows_of_another_account_are_not_listed(world: World) -> None:
     made = world.pia.upload()
     insert_events(world, made["uuid"])
     for query in ("", "since=1", f"file={made['uuid']}", f"file={made['shortId']}&kind=file.viewed"):
         assert list_activity(world, query, world.mal) == []
 
 
-def test_one_kind_can_be_asked_for(world: World) -> None:
+def test_the_kind_filter_accepts_one_kind(world: World) -> None:
     made = world.pia.upload()
     kinds = ["file.viewed", "note.created", "access.denied", "note.created", "file.viewed"]
     found = [insert_events(world, made["uuid"], kind)[0] for kind in kinds]
@@ -123,7 +123,7 @@ def test_one_kind_can_be_asked_for(world: World) -> None:
     assert list_ids(world, "kind=file.burned") == []
 
 
-def test_several_kinds_can_be_asked_for(world: World) -> None:
+def test_the_kind_filter_accepts_several_kinds(world: World) -> None:
     made = world.pia.upload()
     kinds = ["file.viewed", "note.created", "access.denied", "gate.completed", "note.created"]
     found = [insert_events(world, made["uuid"], kind)[0] for kind in kinds]
@@ -145,8 +145,8 @@ def test_an_unknown_kind_is_400(world: World, kind: str) -> None:
 
 
 @pytest.mark.parametrize("plan", [Plan.FREE, Plan.BASIC])
-def test_completed_gates_are_left_out_below_pro(world: World, plan: Plan) -> None:
-    """Absent, not refused; they are back with the plan."""
+def test_gate_completed_rows_are_omitted_below_pro(world: World, plan: Plan) -> None:
+    """The rows are omitted without an error, and listed again after an upgrade to Pro."""
     made = world.pia.upload()
     (before,) = insert_events(world, made["uuid"])
     (gate,) = insert_events(world, made["uuid"], "gate.completed")
@@ -159,7 +159,7 @@ def test_completed_gates_are_left_out_below_pro(world: World, plan: Plan) -> Non
     assert list_ids(world, "kind=gate.completed") == [gate]
 
 
-def test_rows_of_a_trashed_file_vanish_and_return_with_their_ids(world: World) -> None:
+def test_rows_of_a_trashed_file_are_hidden_and_reappear_with_their_ids(world: World) -> None:
     trashed, kept = world.pia.upload(), world.pia.upload()
     wanted = [insert_events(world, made["uuid"])[0] for made in (trashed, kept, trashed)]
     world.pia.delete(f"/api/v1/files/{trashed['uuid']}")
@@ -169,14 +169,14 @@ def test_rows_of_a_trashed_file_vanish_and_return_with_their_ids(world: World) -
     assert list_ids(world, "since=1") == wanted
 
 
-def test_rows_of_a_file_whose_trashing_is_not_finished_are_gone_at_once(world: World) -> None:
+def test_rows_are_hidden_as_soon_as_the_file_is_marked_as_trashed(world: World) -> None:
     made = world.pia.upload()
     insert_events(world, made["uuid"])
     update_file_row(world, made["uuid"], trashed_at=world.clock.now, purge_at=world.clock.now + 1)
     assert list_ids(world, "") == []
 
 
-def test_ids_of_destroyed_rows_never_come_back(world: World) -> None:
+def test_ids_of_deleted_rows_are_not_reused(world: World) -> None:
     first, second = world.pia.upload(), world.pia.upload()
     assert insert_events(world, first["uuid"]) == [2]
     world.pia.delete(f"/api/v1/files/{first['uuid']}?purge=1")
@@ -184,16 +184,16 @@ def test_ids_of_destroyed_rows_never_come_back(world: World) -> None:
     assert insert_events(world, second["uuid"]) == [3]
 
 
-def test_events_are_forgotten_after_90_days(world: World) -> None:
-    """Kept 90 days; of very many the oldest go in batches."""
+def test_events_are_deleted_after_90_days(world: World) -> None:
+    """Old events are deleted in batches."""
     made = world.pia.upload()
     now = world.clock.now
     insert_events(world, made["uuid"], at=now - 90 * DAY, many=2500)
     kept = insert_events(world, made["uuid"], at=now - 90 * DAY + 1)
-    jobs.run_job(world.rt, FORGET_JOB)
+    jobs.run_job(world.rt, DELETE_OLD_EVENTS_JOB)
     assert list_ids(world, "since=1") == kept
     world.clock.advance(milliseconds=1)
-    jobs.run_job(world.rt, FORGET_JOB)
+    jobs.run_job(world.rt, DELETE_OLD_EVENTS_JOB)
     assert count_rows(world, "activity_rows") == 0
 
 
@@ -201,7 +201,7 @@ def test_events_are_forgotten_after_90_days(world: World) -> None:
 @pytest.mark.parametrize("kind", ["", "&kind=note.created", "&kind=note.created,file.viewed"])
 @pytest.mark.parametrize("query", ["", "&since=5", "&file={uuid}", "&file={uuid}&since=5", "&file={shortId}"])
 @pytest.mark.parametrize("plan", [Plan.FREE, Plan.PRO])
-def test_a_page_walks_an_index_and_sorts_nothing(world: World, plan: Plan, query: str, kind: str) -> None:
+def test_a_page_is_read_from_an_index_without_sorting(world: World, plan: Plan, query: str, kind: str) -> None:
     made = world.pia.upload()
     accounts.set_tier(world.rt, world.pia.email, plan)
     path = f"/api/v1/activity?limit=9{query}{kind}".format(**made)

@@ -1,4 +1,4 @@
-"""Sharing without an account: ``POST /api/files``, where the operator has switched it on."""
+"""Anonymous uploads: ``POST /api/files``, if the operator has enabled them."""
 
 import io
 import re
@@ -22,7 +22,7 @@ MB = 1024 * 1024
 
 @pytest.fixture
 def anonymous_world(make: Callable[..., World]) -> World:
-    """An instance where anybody may share."""
+    """Create an instance with anonymous uploads enabled."""
     return make(anonymous_uploads=True)
 
 
@@ -34,7 +34,7 @@ def upload_anonymously(
 
 
 def list_stored_names(world: World) -> list[str]:
-    """The names of all bytes that are kept."""
+    """List the names of all stored files, including partial ones."""
     data = world.rt.config.data_dir
     return [path.name for folder in ("blobs", "tmp") for path in (data / folder).rglob("*") if path.is_file()]
 
@@ -43,7 +43,7 @@ def count_files(world: World) -> int:
     return int(world.rt.db.fetch_all("SELECT COUNT(*) FROM files")[0][0])
 
 
-def test_it_answers_with_the_link_and_both_tokens(anonymous_world: World) -> None:
+def test_an_anonymous_upload_returns_the_link_and_both_tokens(anonymous_world: World) -> None:
     answer = upload_anonymously(anonymous_world)
     assert answer.status_code == 200
     made = answer.get_json()
@@ -55,13 +55,13 @@ def test_it_answers_with_the_link_and_both_tokens(anonymous_world: World) -> Non
     assert anonymous_world.http.get(f"/{made['shortId']}").status_code == 200
 
 
-def test_where_it_is_off_there_is_no_such_route(world: World) -> None:
+def test_the_route_is_404_if_anonymous_uploads_are_disabled(world: World) -> None:
     answer = upload_anonymously(world)
     assert (answer.status_code, answer.get_json()["code"]) == (404, "not_found")
     assert count_files(world) == 0
 
 
-def test_the_link_ends_after_seven_days(anonymous_world: World) -> None:
+def test_the_link_expires_after_seven_days(anonymous_world: World) -> None:
     made = upload_anonymously(anonymous_world).get_json()
     told = anonymous_world.http.get(f"/api/files/{made['shortId']}/metadata").get_json()
     assert parse_instant(told["deleteAt"]) == anonymous_world.clock.now + 7 * DAY
@@ -71,7 +71,7 @@ def test_the_link_ends_after_seven_days(anonymous_world: World) -> None:
     assert anonymous_world.http.get(f"/{made['shortId']}").status_code == 410
 
 
-def test_nobody_finds_it_in_an_account_until_it_is_claimed(anonymous_world: World) -> None:
+def test_the_file_belongs_to_no_account_until_it_is_claimed(anonymous_world: World) -> None:
     made = upload_anonymously(anonymous_world).get_json()
     assert anonymous_world.pia.get("/api/v1/files").get_json() == []
     assert anonymous_world.pia.get(f"/api/v1/files/{made['uuid']}").status_code == 404
@@ -83,7 +83,7 @@ def test_nobody_finds_it_in_an_account_until_it_is_claimed(anonymous_world: Worl
     assert [row["contentVersion"] for row in detail["revisions"]] == [1]
 
 
-def test_the_manage_token_sets_what_is_free_within_seven_days(anonymous_world: World) -> None:
+def test_the_manage_token_changes_only_settings_of_the_free_plan(anonymous_world: World) -> None:
     made = upload_anonymously(anonymous_world).get_json()
     headers = {"Authorization": f"Bearer {made['manageToken']}"}
     path = f"/api/v1/files/{made['uuid']}/settings"
@@ -97,7 +97,7 @@ def test_the_manage_token_sets_what_is_free_within_seven_days(anonymous_world: W
     )
 
 
-def test_the_free_plan_says_how_much(make: Callable[..., World]) -> None:
+def test_an_upload_above_the_anonymous_limit_is_413(make: Callable[..., World]) -> None:
     site = make(anonymous_uploads=True, anonymous_limit=3000)
     large = simple_pdf(pages=40)
     assert len(large) > 3000
@@ -108,14 +108,14 @@ def test_the_free_plan_says_how_much(make: Callable[..., World]) -> None:
     assert list_stored_names(site) == []
 
 
-def test_an_operator_may_allow_more_than_the_free_plan(make: Callable[..., World]) -> None:
+def test_the_anonymous_limit_can_exceed_that_of_the_free_plan(make: Callable[..., World]) -> None:
     site = make(anonymous_uploads=True, anonymous_limit=30 * MB)
     filler = simple_pdf(pages=1) + b"%" + b"x" * (21 * MB)
     with serve_world(site) as url:
         assert requests.post(f"{url}/api/files", files={"file": ("a.pdf", filler)}, timeout=30).status_code == 200
 
 
-def test_what_is_no_document_is_refused_and_leaves_nothing(anonymous_world: World) -> None:
+def test_content_that_is_not_a_document_is_rejected_and_not_stored(anonymous_world: World) -> None:
     for content, code in ((b"hello", 400), (b"%PDF-1.7 but no more", 422), (b"", 400)):
         assert upload_anonymously(anonymous_world, content).status_code == code
     form = {"other": (io.BytesIO(b"x"), "x.pdf")}
@@ -126,14 +126,14 @@ def test_what_is_no_document_is_refused_and_leaves_nothing(anonymous_world: Worl
     assert anonymous_world.rt.db.fetch_all("SELECT COUNT(*) FROM file_tokens") == [(0,)]
 
 
-def test_the_pdf_of_an_office_document_is_judged_too(make: Callable[..., World]) -> None:
+def test_the_limit_applies_to_the_pdf_of_an_office_document(make: Callable[..., World]) -> None:
     site = make(anonymous_uploads=True, anonymous_limit=1000)
     answer = upload_anonymously(site, make_docx("A leaflet"), "leaflet.docx")
     assert answer.status_code == 413
     assert list_stored_names(site) == []
 
 
-def test_an_address_gets_twenty_an_hour(anonymous_world: World) -> None:
+def test_an_address_is_limited_to_twenty_uploads_per_hour(anonymous_world: World) -> None:
     for _ in range(20):
         assert upload_anonymously(anonymous_world, b"hello").status_code == 400
     answer = upload_anonymously(anonymous_world)
@@ -145,14 +145,14 @@ def test_an_address_gets_twenty_an_hour(anonymous_world: World) -> None:
     assert upload_anonymously(anonymous_world).status_code == 200
 
 
-def test_a_credential_changes_nothing(anonymous_world: World) -> None:
-    """The file is nobody's, whoever sends it."""
+def test_a_credential_is_ignored(anonymous_world: World) -> None:
+    """The file has no owner even if the uploader sends an API key."""
     made = upload_anonymously(anonymous_world, headers=anonymous_world.pia.headers).get_json()
     assert "claimToken" in made
     assert anonymous_world.pia.get("/api/v1/files").get_json() == []
 
 
-def test_the_listener_judges_before_the_body_comes(make: Callable[..., World]) -> None:
+def test_the_listener_rejects_an_oversized_upload_before_its_body(make: Callable[..., World]) -> None:
     site = make(anonymous_uploads=True, anonymous_limit=3000)
     with serve_world(site) as url:
         made = requests.post(f"{url}/api/files", files={"file": ("a.pdf", simple_pdf(pages=1))}, timeout=30)
@@ -162,13 +162,13 @@ def test_the_listener_judges_before_the_body_comes(make: Callable[..., World]) -
         assert huge.headers["Content-Type"] == "application/problem+json"
 
 
-def test_the_listener_takes_nothing_large_where_it_is_off(world: World) -> None:
+def test_the_listener_rejects_a_large_upload_if_anonymous_uploads_are_disabled(world: World) -> None:
     with serve_world(world) as url:
         answer = requests.post(f"{url}/api/files", files={"file": ("a.pdf", b"%PDF-" + b"x" * (2 * MB))}, timeout=30)
         assert answer.status_code == 404
 
 
-def test_what_expired_unclaimed_is_destroyed_a_week_later(anonymous_world: World) -> None:
+def test_an_expired_unclaimed_file_is_purged_a_week_later(anonymous_world: World) -> None:
     upload_anonymously(anonymous_world)
     anonymous_world.clock.advance(days=14)
     assert sweeps.run_all(anonymous_world.rt)["expired"] == 1

@@ -1,4 +1,4 @@
-"""Assets of a file: who may upload what, and how many."""
+"""Assets of a file: permissions, kinds, sizes and limits."""
 
 import json
 import socket
@@ -31,7 +31,7 @@ TYPE = "multipart/form-data; boundary=edge"
 
 
 def build_asset_form(kind: str | None, content: bytes) -> bytes:
-    """A form with an asset and its kind, boundary ``edge``; the file has a name that means nothing."""
+    """Build a form with an asset and its kind, boundary ``edge``; the file name has no effect."""
     start = b'--edge\r\nContent-Disposition: form-data; name="file"; filename="x.pdf"\r\n\r\n'
     end = b"\r\n--edge"
     if kind is not None:
@@ -47,7 +47,7 @@ def upload_asset(
 
 
 def list_stored_assets(world: World) -> list[Path]:
-    """All bytes in the store, but those of documents."""
+    """List the stored files that are not PDFs."""
     paths = [path for root in (world.rt.blobs.root, world.rt.blobs.tmp) for path in root.rglob("*") if path.is_file()]
     return [path for path in paths if not path.read_bytes().startswith(b"%PDF-")]
 
@@ -71,10 +71,10 @@ def uploaded_file(world: World) -> dict[str, Any]:
         ("hotspot-audio", SOUND, "audio/mpeg"),
     ],
 )
-def test_an_asset_answers_its_id_kind_type_and_size(
+def test_an_upload_returns_the_id_kind_type_and_size_of_the_asset(
     world: World, uploaded_file: dict[str, Any], kind: str, content: bytes, media_type: str
 ) -> None:
-    """Answer 200 ``{assetId, kind, mimeType, size}``; the type is decided by the bytes, not by the name."""
+    """The media type follows from the bytes, not from the file name."""
     answer = upload_asset(world.pia, uploaded_file, kind, content)
     assert answer.status_code == 200
     found = answer.get_json()
@@ -85,7 +85,7 @@ def test_an_asset_answers_its_id_kind_type_and_size(
 
 
 @pytest.mark.parametrize(("person", "status"), [("fay", 403), ("bea", 200), ("pia", 200)])
-def test_assets_need_basic(world: World, person: str, status: int) -> None:
+def test_assets_require_the_basic_plan(world: World, person: str, status: int) -> None:
     owner = getattr(world, person)
     answer = upload_asset(owner, owner.upload())
     assert answer.status_code == status
@@ -96,11 +96,11 @@ def test_assets_need_basic(world: World, person: str, status: int) -> None:
         assert list_stored_assets(world) == []
 
 
-def test_the_file_is_named_by_uuid_or_short_id(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_the_path_accepts_a_short_id(world: World, uploaded_file: dict[str, Any]) -> None:
     assert upload_asset(world.pia, {"uuid": uploaded_file["shortId"]}).status_code == 200
 
 
-def test_a_foreign_a_trashed_and_an_unclaimed_file_are_404(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_a_foreign_trashed_or_unclaimed_file_is_404(world: World, uploaded_file: dict[str, Any]) -> None:
     trashed, unclaimed = world.mal.upload(), world.mal.upload()
     world.mal.delete(f"/api/v1/files/{trashed['uuid']}")
     update_file_row(world, unclaimed["uuid"], owner_id=None)
@@ -132,7 +132,7 @@ def test_a_foreign_a_trashed_and_an_unclaimed_file_are_404(world: World, uploade
         ("hotspot-audio", b"OggS" + b"\0" * 100),
     ],
 )
-def test_what_is_no_asset_of_its_kind_is_400(
+def test_content_that_does_not_match_its_kind_is_400(
     world: World, uploaded_file: dict[str, Any], kind: str | None, content: bytes
 ) -> None:
     answer = upload_asset(world.pia, uploaded_file, kind, content)
@@ -141,7 +141,9 @@ def test_what_is_no_asset_of_its_kind_is_400(
     assert count_rows(world, "assets") == 0
 
 
-def test_a_form_without_a_file_is_400_and_what_is_no_form_415(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_a_form_without_a_file_is_400_and_a_body_that_is_not_a_form_is_415(
+    world: World, uploaded_file: dict[str, Any]
+) -> None:
     path = f"/api/v1/files/{uploaded_file['uuid']}/assets"
     assert world.pia.post(path, data={"kind": "logo"}, content_type="multipart/form-data").status_code == 400
     assert world.pia.post(path).status_code == 400
@@ -151,10 +153,10 @@ def test_a_form_without_a_file_is_400_and_what_is_no_form_415(world: World, uplo
 @pytest.mark.parametrize(
     ("kind", "cap", "start"), [("logo", 5 * MB, make_picture()), ("hotspot-audio", 10 * MB, SOUND)]
 )
-def test_an_asset_has_a_cap_of_its_kind(
+def test_each_kind_of_asset_has_a_size_limit(
     world: World, uploaded_file: dict[str, Any], kind: str, cap: int, start: bytes
 ) -> None:
-    """Images 5MB; audio 10MB; one byte more is 413 and nothing is stored."""
+    """The limit is 5 MB for images and 10 MB for audio; one more byte is 413 and nothing is stored."""
     assert upload_asset(world.pia, uploaded_file, kind, start + b"\0" * (cap - len(start))).status_code == 200
     answer = upload_asset(world.pia, uploaded_file, kind, start + b"\0" * (cap - len(start) + 1))
     assert (answer.status_code, answer.get_json()["code"]) == (413, "payload_too_large")
@@ -163,12 +165,12 @@ def test_an_asset_has_a_cap_of_its_kind(
 
 @pytest.fixture
 def raw_client(world: World) -> Iterator[RawClient]:
-    with open_listener(world) as door:
-        yield door
+    with open_listener(world) as client:
+        yield client
 
 
-EARLY_REFUSALS = [
-    # who, file, length of the body, status
+EARLY_REJECTIONS = [
+    # person, file, length of the body, status
     ("pia", "own", 11 * MB, 413),
     ("fay", "own", 1000, 403),
     ("mal", "pia's", 1000, 404),
@@ -178,11 +180,11 @@ EARLY_REFUSALS = [
 ]
 
 
-@pytest.mark.parametrize(("person", "whose", "length", "status"), EARLY_REFUSALS)
-def test_an_upload_is_judged_before_its_body(
+@pytest.mark.parametrize(("person", "whose", "length", "status"), EARLY_REJECTIONS)
+def test_an_upload_is_rejected_before_its_body_is_sent(
     world: World, raw_client: RawClient, person: str | None, whose: str, length: int, status: int
 ) -> None:
-    """Path, credential, plan and size are known as soon as the head of the request is."""
+    """The headers are enough to check path, credential, plan and size."""
     owner = {"own": getattr(world, person or "pia"), "pia's": world.pia}.get(whose)
     uuid = owner.upload()["uuid"] if owner else UNKNOWN_UUID
     headers = {"Content-Length": str(length), "Content-Type": TYPE}
@@ -194,7 +196,7 @@ def test_an_upload_is_judged_before_its_body(
     assert list_stored_assets(world) == []
 
 
-def test_the_bundled_listener_takes_an_asset_in(
+def test_the_bundled_listener_stores_an_asset(
     world: World, raw_client: RawClient, uploaded_file: dict[str, Any]
 ) -> None:
     headers = {"Content-Type": TYPE, **world.pia.headers}
@@ -205,10 +207,10 @@ def test_the_bundled_listener_takes_an_asset_in(
     assert len(list_stored_assets(world)) == 1
 
 
-def test_a_plan_that_goes_while_the_body_comes_is_not_enough(
+def test_a_downgrade_during_the_upload_rejects_the_asset(
     world: World, raw_client: RawClient, uploaded_file: dict[str, Any]
 ) -> None:
-    """The plan is judged with the head, and again with the bytes."""
+    """The plan is checked when the headers arrive, and again when the asset is stored."""
     body = build_asset_form("logo", make_picture())
     headers = {"Content-Length": str(len(body)), "Content-Type": TYPE, **world.pia.headers}
     with socket.create_connection(("127.0.0.1", raw_client.port), timeout=10) as sock:
@@ -222,7 +224,7 @@ def test_a_plan_that_goes_while_the_body_comes_is_not_enough(
 
 
 def test_the_11th_asset_is_400(world: World, uploaded_file: dict[str, Any]) -> None:
-    """The 11th asset of a file is 400; replacing a singleton is no further one."""
+    """Replacing a singleton does not count as another asset."""
     for _ in range(9):
         assert upload_asset(world.pia, uploaded_file, "hotspot-audio", SOUND).status_code == 200
     assert upload_asset(world.pia, uploaded_file, "logo").status_code == 200
@@ -233,24 +235,22 @@ def test_the_11th_asset_is_400(world: World, uploaded_file: dict[str, Any]) -> N
     assert count_rows(world, "assets") == len(list_stored_assets(world)) == 10
 
 
-def test_uploads_at_once_never_make_more_than_ten(world: World, uploaded_file: dict[str, Any]) -> None:
-    """Exactly as many requests as the limit allows succeed; the others get the documented status."""
+def test_concurrent_uploads_create_at_most_ten_assets(world: World, uploaded_file: dict[str, Any]) -> None:
+    """Exactly as many requests as the limit allows succeed; the others are 400."""
 
-    def one(_: int) -> int:
+    def upload_one(_: int) -> int:
         owner = replace(world.pia, http=world.app.test_client())
         return upload_asset(owner, uploaded_file, "hotspot-audio", SOUND).status_code
 
     with ThreadPoolExecutor(6) as pool:
-        statuses = list(pool.map(one, range(18)))
+        statuses = list(pool.map(upload_one, range(18)))
     assert sorted(statuses) == [200] * 10 + [400] * 8
     assert count_rows(world, "assets") == len(list_stored_assets(world)) == 10
 
 
 @pytest.mark.parametrize("kind", ["logo", "background"])
-def test_a_second_one_of_a_singleton_kind_replaces_and_deletes_the_first(
-    world: World, uploaded_file: dict[str, Any], kind: str
-) -> None:
-    """``logo`` and ``background`` are singletons: a second upload of the same kind replaces and deletes the first."""
+def test_a_second_logo_or_background_replaces_the_first(world: World, uploaded_file: dict[str, Any], kind: str) -> None:
+    """``logo`` and ``background`` are singletons: a second upload of the kind deletes the first."""
     first = upload_asset(world.pia, uploaded_file, kind).get_json()
     (old,) = list_stored_assets(world)
     second = upload_asset(world.pia, uploaded_file, kind, make_picture("WEBP")).get_json()
@@ -261,17 +261,17 @@ def test_a_second_one_of_a_singleton_kind_replaces_and_deletes_the_first(
     assert world.http.get(f"/{uploaded_file['shortId']}/assets/{second['assetId']}", buffered=True).status_code == 200
 
 
-def test_singletons_that_come_at_once_leave_one(world: World, uploaded_file: dict[str, Any]) -> None:
-    def one(_: int) -> int:
+def test_concurrent_uploads_of_a_singleton_leave_one_asset(world: World, uploaded_file: dict[str, Any]) -> None:
+    def upload_one(_: int) -> int:
         return upload_asset(replace(world.pia, http=world.app.test_client()), uploaded_file).status_code
 
     with ThreadPoolExecutor(3) as pool:
-        assert set(pool.map(one, range(6))) == {200}
+        assert set(pool.map(upload_one, range(6))) == {200}
     assert count_rows(world, "assets") == len(list_stored_assets(world)) == 1
 
 
-def test_settings_that_named_a_replaced_asset_name_the_new_one(world: World, uploaded_file: dict[str, Any]) -> None:
-    """So that replacing a logo shows the new logo; everything else in the settings stays."""
+def test_settings_that_refer_to_a_replaced_asset_are_updated(world: World, uploaded_file: dict[str, Any]) -> None:
+    """Readers see the new logo without another request; the other settings do not change."""
     logo, background = (
         upload_asset(world.pia, uploaded_file, kind).get_json()["assetId"] for kind in ("logo", "background")
     )
@@ -290,14 +290,14 @@ def test_settings_that_named_a_replaced_asset_name_the_new_one(world: World, upl
     assert world.pia.put(path, json={"viewerSettings": get_viewer_settings(world, uploaded_file)}).status_code == 200
 
 
-def test_a_replaced_asset_that_nothing_named_changes_no_settings(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_replacing_an_unused_asset_does_not_change_the_settings(world: World, uploaded_file: dict[str, Any]) -> None:
     upload_asset(world.pia, uploaded_file)
     before = world.rt.db.fetch_one("SELECT settings FROM files WHERE uuid = ?", (uploaded_file["uuid"],))
     upload_asset(world.pia, uploaded_file)
     assert world.rt.db.fetch_one("SELECT settings FROM files WHERE uuid = ?", (uploaded_file["uuid"],)) == before
 
 
-def test_a_purge_destroys_the_bytes_of_assets(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_a_purge_deletes_the_bytes_of_assets(world: World, uploaded_file: dict[str, Any]) -> None:
     other = world.pia.upload()
     upload_asset(world.pia, uploaded_file, "logo")
     upload_asset(world.pia, uploaded_file, "hotspot-audio", SOUND)
@@ -306,9 +306,7 @@ def test_a_purge_destroys_the_bytes_of_assets(world: World, uploaded_file: dict[
     assert count_rows(world, "assets") == len(list_stored_assets(world)) == 1
 
 
-def test_a_restart_keeps_the_bytes_of_assets_and_removes_those_without_a_row(
-    world: World, uploaded_file: dict[str, Any]
-) -> None:
+def test_a_restart_keeps_assets_and_deletes_bytes_without_a_row(world: World, uploaded_file: dict[str, Any]) -> None:
     upload_asset(world.pia, uploaded_file, "logo")
     orphan = world.rt.blobs.create_partial()
     orphan.write(b"bytes without a row")
@@ -317,22 +315,22 @@ def test_a_restart_keeps_the_bytes_of_assets_and_removes_those_without_a_row(
     assert len(list_stored_assets(world)) == 1
 
 
-def test_an_upload_to_a_file_that_goes_meanwhile_stores_nothing(
+def test_an_upload_to_a_file_that_is_purged_meanwhile_stores_nothing(
     world: World, uploaded_file: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The file is looked for again when the asset is written down."""
-    drawn = world.rt.engine.picture
+    """The file is looked up again when the asset is stored."""
+    convert = world.rt.engine.picture
 
-    def slow(*arguments: Any) -> bytes:
+    def purge_and_convert(*arguments: Any) -> bytes:
         world.pia.delete(f"/api/v1/files/{uploaded_file['uuid']}?purge=1")
-        return drawn(*arguments)
+        return convert(*arguments)
 
-    monkeypatch.setattr(world.rt.engine, "picture", slow)
+    monkeypatch.setattr(world.rt.engine, "picture", purge_and_convert)
     assert upload_asset(world.pia, uploaded_file).status_code == 404
     assert list_stored_assets(world) == []
 
 
-def test_a_full_disk_is_503_and_leaves_nothing(
+def test_a_full_disk_is_503_and_nothing_is_stored(
     world: World, uploaded_file: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(world.rt.blobs, "store", lambda part: (_ for _ in ()).throw(OSError(28, "no space")))
@@ -343,14 +341,14 @@ def test_a_full_disk_is_503_and_leaves_nothing(
     assert count_rows(world, "assets") == 0
 
 
-def test_an_asset_of_another_file_is_none_of_this_one(world: World, uploaded_file: dict[str, Any]) -> None:
-    """An ``assetId`` of another file (even of the same owner) rejects the write."""
+def test_settings_reject_an_asset_of_another_file(world: World, uploaded_file: dict[str, Any]) -> None:
+    """This holds even if both files have the same owner."""
     other = upload_asset(world.pia, world.pia.upload()).get_json()["assetId"]
     body = {"viewerSettings": {"logo": {"assetId": other}}}
     assert world.pia.put(f"/api/v1/files/{uploaded_file['uuid']}/settings", json=body).status_code == 400
 
 
-def test_a_downgraded_owner_adds_none_and_keeps_what_stands(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_a_downgraded_owner_keeps_assets_and_cannot_add_more(world: World, uploaded_file: dict[str, Any]) -> None:
     found = upload_asset(world.pia, uploaded_file).get_json()
     accounts.set_tier(world.rt, world.pia.email, Plan.FREE)
     assert upload_asset(world.pia, uploaded_file).status_code == 403
@@ -359,17 +357,17 @@ def test_a_downgraded_owner_adds_none_and_keeps_what_stands(world: World, upload
 
 
 @sqlite_only
-def test_a_check_of_the_instance_finds_an_asset_without_its_bytes(
+def test_the_admin_check_reports_an_asset_without_bytes(
     world: World, uploaded_file: dict[str, Any], tmp_path: Path
 ) -> None:
     found = upload_asset(world.pia, uploaded_file).get_json()
     operator = Operator(world, tmp_path)
 
-    def content() -> list[dict[str, Any]]:
+    def list_content_checks() -> list[dict[str, Any]]:
         return [row for row in operator.run_admin("check", "--json").json if row["check"] == "content"]
 
-    assert [row["ok"] for row in content()] == [True]
+    assert [row["ok"] for row in list_content_checks()] == [True]
     list_stored_assets(world)[0].unlink()
-    (row,) = content()
+    (row,) = list_content_checks()
     assert not row["ok"]
     assert f"asset {found['assetId']}" in row["detail"]

@@ -1,4 +1,4 @@
-"""What is kept of an uploaded image or sound: pixels and frames, nothing else."""
+"""Sanitizing of uploaded assets: only the pixels of an image and the frames of a sound are stored."""
 
 import io
 import json
@@ -26,7 +26,7 @@ from tests.support.images import (
 
 RED, BLUE = (220, 20, 30), (20, 30, 220)
 CANARY = b"EXIF-CANARY"
-FORMS = ("PNG", "JPEG", "WEBP")
+FORMATS = ("PNG", "JPEG", "WEBP")
 
 
 @pytest.fixture
@@ -36,9 +36,9 @@ def uploaded_file(world: World) -> dict[str, Any]:
 
 @pytest.fixture
 def upload_and_read_asset(world: World, uploaded_file: dict[str, Any]) -> Callable[..., bytes]:
-    """A function that uploads an asset and gives what its readers get."""
+    """Return a function that uploads an asset and returns the bytes that are served to readers."""
 
-    def send(content: bytes, kind: str = "logo") -> bytes:
+    def upload_and_read(content: bytes, kind: str = "logo") -> bytes:
         answer = upload_asset(world.pia, uploaded_file, kind, content)
         assert answer.status_code == 200, answer.text
         found = answer.get_json()
@@ -47,7 +47,7 @@ def upload_and_read_asset(world: World, uploaded_file: dict[str, Any]) -> Callab
         assert len(served.data) == found["size"]
         return served.data
 
-    return send
+    return upload_and_read
 
 
 def assert_refused(answer: TestResponse, words: str) -> None:
@@ -59,8 +59,8 @@ def is_near(one: Any, two: tuple[int, ...], allowed: int = 40) -> bool:
     return all(abs(a - b) <= allowed for a, b in zip(one, two, strict=True))
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_an_image_looks_as_it_was_sent(upload_and_read_asset: Callable[..., bytes], form: str) -> None:
+@pytest.mark.parametrize("form", FORMATS)
+def test_an_image_keeps_its_format_size_and_colors(upload_and_read_asset: Callable[..., bytes], form: str) -> None:
     image = Image.open(io.BytesIO(upload_and_read_asset(make_picture(form))))
     assert (image.format, image.size) == (form, (60, 40))
     shown = image.convert("RGB")
@@ -68,11 +68,11 @@ def test_an_image_looks_as_it_was_sent(upload_and_read_asset: Callable[..., byte
     assert is_near(shown.getpixel((55, 20)), BLUE)
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_a_turned_image_is_stored_upright_and_without_metadata(
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_rotated_image_is_stored_upright_and_without_metadata(
     upload_and_read_asset: Callable[..., bytes], form: str
 ) -> None:
-    """EXIF rotation applied, then metadata stripped."""
+    """The EXIF rotation is applied before the metadata is removed."""
     sent = make_rotated_picture(form)
     assert CANARY in sent
     data = upload_and_read_asset(sent)
@@ -104,12 +104,12 @@ METADATA_CARRIERS = {
 
 
 @pytest.mark.parametrize("name", METADATA_CARRIERS)
-def test_nothing_but_pixels_gets_through(upload_and_read_asset: Callable[..., bytes], name: str) -> None:
+def test_metadata_of_an_image_is_removed(upload_and_read_asset: Callable[..., bytes], name: str) -> None:
     assert CANARY in METADATA_CARRIERS[name]
     assert CANARY not in upload_and_read_asset(METADATA_CARRIERS[name])
 
 
-def test_a_print_in_four_colours_becomes_one_for_screens(upload_and_read_asset: Callable[..., bytes]) -> None:
+def test_a_cmyk_image_is_converted_to_rgb(upload_and_read_asset: Callable[..., bytes]) -> None:
     image = Image.open(io.BytesIO(upload_and_read_asset(make_picture("JPEG", mode="CMYK"))))
     assert image.mode == "RGB"
     assert is_near(image.getpixel((5, 20)), RED)
@@ -117,33 +117,35 @@ def test_a_print_in_four_colours_becomes_one_for_screens(upload_and_read_asset: 
 
 
 @pytest.mark.parametrize(("value", "shown"), [(0, 0), (40_000, 156), (65_535, 255)])
-def test_grey_of_16_bits_keeps_its_shade(upload_and_read_asset: Callable[..., bytes], value: int, shown: int) -> None:
+def test_a_16_bit_gray_image_keeps_its_shade(
+    upload_and_read_asset: Callable[..., bytes], value: int, shown: int
+) -> None:
     image = Image.open(io.BytesIO(upload_and_read_asset(encode_image(Image.new("I;16", (20, 20), value), "PNG"))))
     assert (image.mode, image.getpixel((3, 3))) == ("L", shown)
 
 
 @pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGBA"])
-def test_every_mode_of_a_png_is_taken(upload_and_read_asset: Callable[..., bytes], mode: str) -> None:
+def test_every_png_mode_is_accepted(upload_and_read_asset: Callable[..., bytes], mode: str) -> None:
     image = Image.open(io.BytesIO(upload_and_read_asset(make_picture("PNG", mode=mode))))
     assert image.size == (60, 40)
 
 
 @pytest.mark.parametrize("form", ["PNG", "WEBP"])
-def test_what_was_transparent_stays_so(upload_and_read_asset: Callable[..., bytes], form: str) -> None:
+def test_transparency_is_preserved(upload_and_read_asset: Callable[..., bytes], form: str) -> None:
     clear = Image.new("RGBA", (20, 20), (220, 20, 30, 0))
     image = Image.open(io.BytesIO(upload_and_read_asset(encode_image(clear, form))))
     assert image.convert("RGBA").getpixel((3, 3))[3] == 0
 
 
-def test_a_transparent_colour_of_a_palette_stays_so(upload_and_read_asset: Callable[..., bytes]) -> None:
+def test_a_transparent_palette_color_is_preserved(upload_and_read_asset: Callable[..., bytes]) -> None:
     image = Image.new("P", (20, 20), 1)
     image.putpalette([0, 0, 0, 220, 20, 30])
     shown = Image.open(io.BytesIO(upload_and_read_asset(encode_image(image, "PNG", transparency=1)))).convert("RGBA")
     assert shown.getpixel((3, 3))[3] == 0
 
 
-def test_the_colours_of_a_profile_are_kept_without_the_profile(upload_and_read_asset: Callable[..., bytes]) -> None:
-    """What a wide profile means is converted to sRGB; here one whose red and blue are exchanged."""
+def test_a_color_profile_is_applied_and_removed(upload_and_read_asset: Callable[..., bytes]) -> None:
+    """Colors are converted to sRGB; this profile swaps red and blue."""
     lab = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
     swapped = lab.replace(b"rXYZ", b"tmpX").replace(b"bXYZ", b"rXYZ").replace(b"tmpX", b"bXYZ")
     image = Image.open(io.BytesIO(upload_and_read_asset(make_picture("PNG", icc_profile=swapped))))
@@ -151,13 +153,13 @@ def test_the_colours_of_a_profile_are_kept_without_the_profile(upload_and_read_a
     assert is_near(image.getpixel((5, 20)), (30, 20, 220), 60)
 
 
-def test_a_broken_profile_is_left_out(upload_and_read_asset: Callable[..., bytes]) -> None:
+def test_a_broken_color_profile_is_ignored(upload_and_read_asset: Callable[..., bytes]) -> None:
     data = upload_and_read_asset(make_picture("PNG", icc_profile=b"no profile at all"))
     assert is_near(Image.open(io.BytesIO(data)).getpixel((5, 20)), RED)
 
 
-def test_a_second_picture_in_a_photograph_is_left_out(upload_and_read_asset: Callable[..., bytes]) -> None:
-    """Phones write a preview behind the picture."""
+def test_a_second_picture_in_a_photo_is_removed(upload_and_read_asset: Callable[..., bytes]) -> None:
+    """Phones append a preview to the picture."""
     one, two = (Image.open(io.BytesIO(make_picture("JPEG", size=size))) for size in ((60, 40), (6, 4)))
     out = io.BytesIO()
     one.save(out, "MPO", save_all=True, append_images=[two])
@@ -166,18 +168,18 @@ def test_a_second_picture_in_a_photograph_is_left_out(upload_and_read_asset: Cal
 
 
 @pytest.mark.parametrize("form", ["PNG", "WEBP"])
-def test_an_animation_is_refused(world: World, uploaded_file: dict[str, Any], form: str) -> None:
+def test_an_animation_is_rejected(world: World, uploaded_file: dict[str, Any], form: str) -> None:
     assert_refused(upload_asset(world.pia, uploaded_file, "logo", make_animation(form)), "animated")
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_a_cut_image_is_refused(world: World, uploaded_file: dict[str, Any], form: str) -> None:
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_truncated_image_is_rejected(world: World, uploaded_file: dict[str, Any], form: str) -> None:
     whole = make_picture(form, size=(200, 200))
     for length in (20, len(whole) // 2, len(whole) - len(whole) // 8):
         assert_refused(upload_asset(world.pia, uploaded_file, "logo", whole[:length]), "image")
 
 
-def test_an_image_of_up_to_40_megapixels_is_taken_and_scaled_to_what_a_page_shows(
+def test_an_image_of_40_megapixels_is_scaled_down_to_4096_pixels(
     upload_and_read_asset: Callable[..., bytes],
 ) -> None:
     image = Image.open(io.BytesIO(upload_and_read_asset(pixel_bomb(8000, 5000))))
@@ -185,10 +187,10 @@ def test_an_image_of_up_to_40_megapixels_is_taken_and_scaled_to_what_a_page_show
 
 
 @pytest.mark.parametrize(("width", "height"), [(8000, 5001), (60_000, 60_000), (2**31 - 1, 1)])
-def test_more_than_40_megapixels_are_refused_before_they_are_decoded(
+def test_an_image_above_40_megapixels_is_rejected_before_it_is_decoded(
     world: World, uploaded_file: dict[str, Any], engine: PdfEngine, width: int, height: int
 ) -> None:
-    """Decompression bombs: the size in the header is judged; the worker lives on."""
+    """The size in the header is checked, so that a decompression bomb does not crash the worker."""
     world.pia.upload()
     workers = engine.list_pids()
     bomb = pixel_bomb(width, height) if height < 10_000 and width < 10_000 else make_png(width, height, (b"IDAT", b""))
@@ -196,7 +198,7 @@ def test_more_than_40_megapixels_are_refused_before_they_are_decoded(
     assert engine.list_pids() == workers
 
 
-HOSTILE = {
+MALFORMED_IMAGES = {
     "no pixels": make_png(0, 0, (b"IDAT", b"")),
     "no data": make_png(10, 10),
     "bad depth": make_png(10, 10, (b"IDAT", b""), depth=3),
@@ -214,22 +216,22 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_image_is_refused(world: World, uploaded_file: dict[str, Any], name: str) -> None:
-    answer = upload_asset(world.pia, uploaded_file, "logo", HOSTILE[name])
+@pytest.mark.parametrize("name", MALFORMED_IMAGES)
+def test_a_malformed_image_is_rejected(world: World, uploaded_file: dict[str, Any], name: str) -> None:
+    answer = upload_asset(world.pia, uploaded_file, "logo", MALFORMED_IMAGES[name])
     assert answer.status_code == 422, answer.text
     assert world.rt.db.fetch_one("SELECT COUNT(*) FROM assets") == (0,)
 
 
-def test_of_a_sound_only_its_frames_are_kept(upload_and_read_asset: Callable[..., bytes]) -> None:
-    """Tags before, between and after the frames go, with the pictures and scripts in them."""
+def test_only_the_frames_of_a_sound_are_stored(upload_and_read_asset: Callable[..., bytes]) -> None:
+    """Tags before, between and after the frames are removed, with the pictures and scripts in them."""
     frames = [make_mp3_frame(fill) for fill in range(5)]
     tags = make_id3_tag(b"APIC" + CANARY * 50) + make_id3_tag(b"COMM" + CANARY)
     sent = tags + b"".join(frames[:3]) + b"junk" + CANARY + b"".join(frames[3:]) + b"TAG" + CANARY.ljust(125, b"\0")
     assert upload_and_read_asset(sent, "hotspot-audio") == b"".join(frames)
 
 
-SILENT_SOUNDS = {
+FILES_WITHOUT_SOUND = {
     "a tag alone": make_id3_tag(b"COMM" + b"\0" * 100),
     "a tag without an end": b"ID3\x04\0\0\x7f\x7f\x7f\x7f" + make_mp3_frame() * 3,
     "half a tag": b"ID3",
@@ -242,9 +244,9 @@ SILENT_SOUNDS = {
 }
 
 
-@pytest.mark.parametrize("name", SILENT_SOUNDS)
-def test_what_holds_no_sound_is_refused(world: World, uploaded_file: dict[str, Any], name: str) -> None:
-    assert_refused(upload_asset(world.pia, uploaded_file, "hotspot-audio", SILENT_SOUNDS[name]), "MP3")
+@pytest.mark.parametrize("name", FILES_WITHOUT_SOUND)
+def test_a_file_without_sound_is_rejected(world: World, uploaded_file: dict[str, Any], name: str) -> None:
+    assert_refused(upload_asset(world.pia, uploaded_file, "hotspot-audio", FILES_WITHOUT_SOUND[name]), "MP3")
 
 
 @pytest.mark.parametrize(
@@ -257,15 +259,15 @@ def test_what_holds_no_sound_is_refused(world: World, uploaded_file: dict[str, A
         (b"\xff\xe3\x48\x00", 288),  # MPEG 2.5, 32 kbit/s, 8,000 Hz
     ],
 )
-def test_frames_of_every_version_are_known_by_their_length(
+def test_the_frame_length_of_every_mpeg_version_is_recognized(
     upload_and_read_asset: Callable[..., bytes], header: bytes, length: int
 ) -> None:
     sound = (header + b"\x11" * (length - 4)) * 3
     assert upload_and_read_asset(sound + b"\x11" * 50, "hotspot-audio") == sound
 
 
-def test_a_reader_gets_an_asset_that_can_do_nothing(world: World, uploaded_file: dict[str, Any]) -> None:
-    """Bytes of owners are served with a fixed type, ``nosniff`` and a content security policy."""
+def test_an_asset_is_served_with_headers_that_prevent_scripts(world: World, uploaded_file: dict[str, Any]) -> None:
+    """Assets are served with a fixed media type, ``nosniff`` and a content security policy."""
     found = upload_asset(world.pia, uploaded_file, "logo").get_json()
     answer = world.http.get(f"/{uploaded_file['shortId']}/assets/{found['assetId']}", buffered=True)
     assert answer.headers["Content-Type"] == "image/png"
@@ -276,28 +278,26 @@ def test_a_reader_gets_an_asset_that_can_do_nothing(world: World, uploaded_file:
     assert "Content-Disposition" not in answer.headers
 
 
-def test_an_asset_is_reached_through_a_link_that_may_be_opened_only(
-    world: World, uploaded_file: dict[str, Any]
-) -> None:
+def test_an_asset_is_served_only_through_links_that_can_be_opened(world: World, uploaded_file: dict[str, Any]) -> None:
     asset_id = upload_asset(world.pia, uploaded_file, "logo").get_json()["assetId"]
     other = world.pia.upload()
     variants = f"/api/v1/files/{uploaded_file['uuid']}/variants"
     variant = world.pia.post(variants).get_json()
 
-    def status(name: str, asset: str = asset_id) -> int:
+    def get_status(name: str, asset: str = asset_id) -> int:
         return world.http.get(f"/{name}/assets/{asset}", buffered=True).status_code
 
     opens = (uploaded_file["shortId"], uploaded_file["uuid"], variant["shortId"], variant["uuid"])
-    assert [status(name) for name in opens] == [200] * 4
-    assert status(uploaded_file["shortId"], asset_id.upper()) == 200
+    assert [get_status(name) for name in opens] == [200] * 4
+    assert get_status(uploaded_file["shortId"], asset_id.upper()) == 200
     for name in (other["shortId"], "abcdefghijkl", "nope"):
-        assert status(name) == 404
+        assert get_status(name) == 404
     for asset in (uploaded_file["uuid"], "1", "..", "%00", asset_id + "0", "logo"):
-        assert status(uploaded_file["shortId"], asset) == 404
+        assert get_status(uploaded_file["shortId"], asset) == 404
     world.pia.put(f"{variants}/{variant['uuid']}", json={"revoked": True})
-    assert [status(name) for name in opens] == [200, 200, 404, 404]
+    assert [get_status(name) for name in opens] == [200, 200, 404, 404]
     settings = f"/api/v1/files/{uploaded_file['uuid']}/settings"
     assert world.pia.put(settings, data=json.dumps({"password": "secret"}), content_type="application/json").status_code
-    assert status(uploaded_file["shortId"]) not in (200, 404)
+    assert get_status(uploaded_file["shortId"]) not in (200, 404)
     world.pia.put(settings, json={"password": "", "deleteAt": "2020-01-01T00:00:00Z"})
-    assert status(uploaded_file["shortId"]) == 410
+    assert get_status(uploaded_file["shortId"]) == 410

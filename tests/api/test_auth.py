@@ -10,12 +10,12 @@ from tests.support.cast import INVALID_TOKEN, NO_CREDENTIAL, Person, World
 
 
 def limit_scopes(monkeypatch: pytest.MonkeyPatch, *scopes: str) -> None:
-    """Let API keys hold no more than ``scopes``, as an access token would."""
+    """Limit API keys to ``scopes``, as access tokens are."""
     monkeypatch.setitem(LANES, Lane.API_KEY, LANES[Lane.API_KEY]._replace(scopes=frozenset(scopes)))
 
 
 @pytest.mark.parametrize(("method", "path", "scope"), GUARDED_ROUTES)
-def test_every_guarded_route_asks_for_a_credential(world: World, method: str, path: str, scope: str) -> None:
+def test_every_guarded_route_requires_a_credential(world: World, method: str, path: str, scope: str) -> None:
     answer = world.http.open(fill_path(path), method=method)
     assert answer.status_code == 401
     assert answer.get_json()["code"] == "unauthorized"
@@ -40,8 +40,8 @@ def test_every_guarded_route_asks_for_a_credential(world: World, method: str, pa
         "{key}",
     ],
 )
-def test_what_is_not_one_valid_bearer_token_is_401(world: World, value: str) -> None:
-    """A comma in Authorization (two headers joined) is 401, and no byte makes it anything else."""
+def test_an_invalid_authorization_header_is_401(world: World, value: str) -> None:
+    """A comma (two joined headers) or any unexpected byte is 401, never another status."""
     answer = world.http.get("/api/v1/user", headers={"Authorization": value.replace("{key}", world.pia.key)})
     assert answer.status_code == 401
     assert answer.get_json()["code"] == "unauthorized"
@@ -49,23 +49,23 @@ def test_what_is_not_one_valid_bearer_token_is_401(world: World, value: str) -> 
 
 
 @pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER", "bEaReR"])
-def test_the_word_bearer_is_known_in_any_case(world: World, scheme: str) -> None:
+def test_the_bearer_scheme_is_case_insensitive(world: World, scheme: str) -> None:
     assert world.http.get("/api/v1/user", headers={"Authorization": f"{scheme} {world.pia.key}"}).status_code == 200
 
 
-def test_a_design_token_is_401_outside_its_lane(world: World) -> None:
-    """A design JWT elsewhere is 401."""
+def test_a_design_token_is_401_outside_the_design_routes(world: World) -> None:
+    """Only the routes of the design tool accept a design token."""
     jwt = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl"
     assert world.http.get("/api/v1/files", headers={"Authorization": f"Bearer {jwt}"}).status_code == 401
 
 
-def test_a_cookie_is_no_credential_here(world: World) -> None:
+def test_the_api_does_not_accept_a_session_cookie(world: World) -> None:
     world.http.set_cookie("docshare_session", world.pia.key)
     assert world.http.get("/api/v1/user").status_code == 401
 
 
-def test_a_revoked_key_stops_at_once(world: World) -> None:
-    """Keys stop working immediately when revoked."""
+def test_a_revoked_key_is_401_immediately(world: World) -> None:
+    """Other keys of the account keep working."""
     made = accounts.create_key(world.rt, world.pia.email, "second")
     second = Person(world.pia.email, world.pia.uuid, made.key, world.http)
     assert second.get("/api/v1/user").status_code == 200
@@ -74,16 +74,16 @@ def test_a_revoked_key_stops_at_once(world: World) -> None:
     assert world.pia.get("/api/v1/user").status_code == 200
 
 
-def test_the_plan_of_a_key_is_that_of_its_account_now(world: World) -> None:
+def test_a_key_has_the_current_plan_of_its_account(world: World) -> None:
     accounts.set_tier(world.rt, world.fay.email, Plan.BASIC)
     assert world.fay.get("/api/v1/user").get_json()["tier"] == "basic"
 
 
 @pytest.mark.parametrize(("method", "path", "scope"), GUARDED_ROUTES)
-def test_a_missing_scope_is_403_and_decided_before_the_object_is_looked_up(
+def test_a_missing_scope_is_403_even_if_the_object_does_not_exist(
     world: World, monkeypatch: pytest.MonkeyPatch, method: str, path: str, scope: str
 ) -> None:
-    """Missing scope is 403 ``insufficient_scope`` and is decided before looking the object up."""
+    """The scope is checked before the object is looked up."""
     limit_scopes(monkeypatch, *(set(SCOPES) - {scope}))
     answer = world.pia.http.open(fill_path(path), method=method, headers=world.pia.headers)
     assert answer.status_code == 403
@@ -93,7 +93,7 @@ def test_a_missing_scope_is_403_and_decided_before_the_object_is_looked_up(
 
 
 @pytest.mark.parametrize(("method", "path", "scope"), GUARDED_ROUTES)
-def test_the_one_scope_a_route_names_is_enough(
+def test_a_route_requires_only_its_own_scope(
     world: World, monkeypatch: pytest.MonkeyPatch, method: str, path: str, scope: str
 ) -> None:
     limit_scopes(monkeypatch, scope)
@@ -101,17 +101,17 @@ def test_the_one_scope_a_route_names_is_enough(
     assert answer.status_code not in (401, 403)
 
 
-def test_a_scope_that_is_added_later_reaches_every_key() -> None:
-    """API keys hold every scope, including future ones."""
+def test_api_keys_have_every_scope() -> None:
+    """This includes scopes that are added later."""
     assert LANES[Lane.API_KEY].scopes == frozenset(SCOPES)
 
 
 @pytest.mark.parametrize(("method", "path", "scope"), [row for row in PUBLIC_ROUTES if row[0] == "GET"])
 @pytest.mark.parametrize("value", [None, "Bearer ds_live_nobody", "nonsense, nonsense"])
-def test_public_routes_work_with_no_and_with_an_invalid_credential(
+def test_public_routes_ignore_a_missing_or_invalid_credential(
     world: World, method: str, path: str, scope: None, value: str | None
 ) -> None:
-    """``GET /api/v1`` works with no, and with an invalid, credential."""
+    """An invalid credential is not an error on a public route."""
     short_id = world.pia.upload()["shortId"]
     headers = {"Authorization": value} if value else {}
     assert world.http.open(fill_path(path, short_id), method=method, headers=headers).status_code == 200

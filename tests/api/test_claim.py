@@ -1,4 +1,4 @@
-"""Taking over a file that was shared without an account."""
+"""Claiming a file that was uploaded anonymously."""
 
 import threading
 from typing import Any
@@ -23,8 +23,8 @@ def claim(who: Person, token: Any) -> TestResponse:
     return who.post(CLAIM, json={"claimToken": token})
 
 
-def test_a_claim_makes_the_file_the_callers_and_keeps_what_it_is(world: World) -> None:
-    """A claim keeps the stored bytes and the expiry; owner surfaces unlocked."""
+def test_a_claim_transfers_the_file_and_keeps_its_content_and_expiry(world: World) -> None:
+    """The caller can use the owner routes after the claim."""
     content = simple_pdf(pages=4)
     file = share_anonymously(world, content)
     assert world.mal.get(f"/api/v1/files/{file.uuid}").status_code == 404
@@ -41,8 +41,8 @@ def test_a_claim_makes_the_file_the_callers_and_keeps_what_it_is(world: World) -
     assert [row["uuid"] for row in world.mal.get("/api/v1/files").get_json()] == [file.uuid]
 
 
-def test_claiming_again_is_the_same_for_its_owner_and_409_for_others(world: World) -> None:
-    """200 idempotent for the same owner; 409 claimed by another account."""
+def test_a_second_claim_is_idempotent_for_the_owner_and_409_for_others(world: World) -> None:
+    """A second claim by the owner is 200 with the same body."""
     file = share_anonymously(world)
     first = claim(world.pia, file.claim_token)
     again = claim(world.pia, file.claim_token)
@@ -52,8 +52,8 @@ def test_claiming_again_is_the_same_for_its_owner_and_409_for_others(world: Worl
     assert world.pia.get(f"/api/v1/files/{file.uuid}").status_code == 200
 
 
-def test_an_unknown_token_is_401_and_so_is_one_after_30_days(world: World) -> None:
-    """401: invalid or expired claim token."""
+def test_an_unknown_or_expired_claim_token_is_401(world: World) -> None:
+    """A claim token expires after 30 days."""
     file = share_anonymously(world, days=60)
     for token in ("ds_ct_" + "x" * 32, file.manage_token, world.pia.key, "€", "x" * 5_000, "x" * 900_000):
         answer = claim(world.pia, token)
@@ -65,8 +65,8 @@ def test_an_unknown_token_is_401_and_so_is_one_after_30_days(world: World) -> No
     assert claim(world.pia, file.claim_token).status_code == 401
 
 
-def test_a_file_that_was_swept_is_404(world: World) -> None:
-    """404 (expired and swept)."""
+def test_claiming_a_purged_file_is_404(world: World) -> None:
+    """Expired unclaimed files are purged after a week."""
     file = share_anonymously(world)
     world.clock.advance(days=14)
     sweeps.expire_unclaimed(world.rt)
@@ -74,23 +74,23 @@ def test_a_file_that_was_swept_is_404(world: World) -> None:
     assert (answer.status_code, answer.get_json()["code"]) == (404, "not_found")
 
 
-def test_a_claim_that_comes_just_before_the_sweep_wins(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_claim_just_before_the_sweep_keeps_the_file(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     file = share_anonymously(world)
     world.clock.advance(days=14)
     write = type(world.rt.db).write
 
-    def claimed_first(self: Any, *protects: Any) -> Any:
+    def write_after_claim(self: Any, *protects: Any) -> Any:
         monkeypatch.undo()
         assert claim(world.pia, file.claim_token).status_code == 200
         return write(self, *protects)
 
-    monkeypatch.setattr(type(world.rt.db), "write", claimed_first)
+    monkeypatch.setattr(type(world.rt.db), "write", write_after_claim)
     assert sweeps.expire_unclaimed(world.rt) == 0
     assert world.pia.get(f"/api/v1/files/{file.uuid}/content", buffered=True).status_code == 200
 
 
 def test_a_full_account_is_403_forbidden(world: World) -> None:
-    """The file limit also applies to claim; code ``forbidden``, not ``plan_required``."""
+    """The file limit applies to claims; the code is ``forbidden``, not ``plan_required``."""
     file = share_anonymously(world)
     for _ in range(3):
         last = world.fay.upload()
@@ -102,7 +102,7 @@ def test_a_full_account_is_403_forbidden(world: World) -> None:
     assert claim(world.fay, file.claim_token).status_code == 200
 
 
-def test_a_file_above_the_callers_plan_is_413(world: World) -> None:
+def test_a_file_above_the_size_limit_of_the_plan_is_413(world: World) -> None:
     file = share_anonymously(world)
     update_file_row(world, file.uuid, size=20 * 1024 * 1024 + 1)
     assert claim(world.fay, file.claim_token).status_code == 413
@@ -117,14 +117,14 @@ def test_a_body_without_a_token_is_400(world: World, body: dict[str, Any]) -> No
     assert world.pia.post(CLAIM, json=body).status_code == 400
 
 
-def test_what_is_no_json_object_is_refused(world: World) -> None:
+def test_a_body_that_is_not_a_json_object_is_rejected(world: World) -> None:
     assert world.pia.post(CLAIM).status_code == 400
     assert world.pia.post(CLAIM, data=b"[]", content_type="application/json").status_code == 400
     assert world.pia.post(CLAIM, data=b"claimToken=x", content_type="text/plain").status_code == 415
 
 
-def test_of_many_claims_at_once_one_account_wins(world: World) -> None:
-    """Races: one claim token."""
+def test_only_one_account_wins_concurrent_claims(world: World) -> None:
+    """All claims use the same token."""
     file = share_anonymously(world)
     barrier = threading.Barrier(8)
     got: list[int] = []
@@ -142,7 +142,7 @@ def test_of_many_claims_at_once_one_account_wins(world: World) -> None:
     assert sorted(got) == [200] * 4 + [409] * 4
 
 
-def test_the_feed_begins_with_the_claim_and_the_count_does_not(world: World) -> None:
+def test_the_feed_starts_at_the_claim_and_the_view_count_does_not(world: World) -> None:
     file = share_anonymously(world)
     before = FakeReader(world, file.short_id)
     before.read_page(10)

@@ -1,4 +1,4 @@
-"""The stored bytes, for their owner."""
+"""Owners download the stored bytes of a file."""
 
 import json
 import re
@@ -19,8 +19,8 @@ def upload_content(world: World) -> tuple[str, str]:
     return made["uuid"], f"/api/v1/files/{made['shortId']}/content"
 
 
-def test_the_owner_gets_the_exact_bytes_whatever_the_link_demands(world: World) -> None:
-    """Exact stored bytes for the owner even with password, gate, range, watermark, view limit."""
+def test_the_owner_gets_the_exact_bytes_despite_restrictions_of_the_link(world: World) -> None:
+    """Password, gate, page range, watermark and view limit do not apply to the owner."""
     uuid, path = upload_content(world)
     settings = {"requireEmail": True, "watermark": True, "pageRange": {"from": 1, "to": 2}, "allowDownload": False}
     update_file_row(world, uuid, password_hash="x", view_limit=1, settings=json.dumps(settings))
@@ -32,8 +32,8 @@ def test_the_owner_gets_the_exact_bytes_whatever_the_link_demands(world: World) 
     assert answer.headers["Content-Disposition"] == 'inline; filename="report.pdf"'
 
 
-def test_a_download_leaves_no_trace_in_what_readers_left(world: World) -> None:
-    """Adds no view, no event, no readership."""
+def test_a_download_by_the_owner_is_not_counted(world: World) -> None:
+    """It adds no view, no event and no readership data."""
     uuid, path = upload_content(world)
     before = world.pia.get(f"/api/v1/files/{uuid}").get_json()
     world.pia.get(path, buffered=True)
@@ -43,8 +43,8 @@ def test_a_download_leaves_no_trace_in_what_readers_left(world: World) -> None:
 
 
 @pytest.mark.parametrize("value", ["bytes=0-9", "bytes=-5", "bytes=99999999-", "bytes=0-1,3-4", "bytes=5-2", "lines=1"])
-def test_a_range_still_gets_the_whole_file(world: World, value: str) -> None:
-    """A ``Range`` header still gives 200 with the whole file and no ``Accept-Ranges: bytes``, no 206/304/416."""
+def test_range_headers_are_ignored(world: World, value: str) -> None:
+    """The response is 200 with the whole file and without ``Accept-Ranges``, never 206, 304 or 416."""
     answer = world.pia.get(upload_content(world)[1], headers={"Range": value}, buffered=True)
     assert answer.status_code == 200
     assert answer.data == CONTENT
@@ -61,15 +61,15 @@ def test_a_range_still_gets_the_whole_file(world: World, value: str) -> None:
         {"If-Range": '"x"', "Range": "bytes=0-1"},
     ],
 )
-def test_conditions_are_not_looked_at(world: World, headers: dict[str, str]) -> None:
+def test_conditional_headers_are_ignored(world: World, headers: dict[str, str]) -> None:
     answer = world.pia.get(upload_content(world)[1], headers=headers, buffered=True)
     assert (answer.status_code, answer.data) == (200, CONTENT)
     assert "ETag" not in answer.headers
     assert "Last-Modified" not in answer.headers
 
 
-def test_a_burned_file_is_410_from_the_moment_its_cap_is_reached(world: World) -> None:
-    """410 of a burned link from the moment the cap is reached, though bytes live 30 more minutes."""
+def test_a_file_is_410_as_soon_as_its_view_limit_is_reached(world: World) -> None:
+    """The bytes are deleted 30 minutes later."""
     uuid, path = upload_content(world)
     update_file_row(world, uuid, burned_at=world.clock.now)
     answer = world.pia.get(path)
@@ -77,8 +77,8 @@ def test_a_burned_file_is_410_from_the_moment_its_cap_is_reached(world: World) -
     assert answer.get_json()["code"] == "gone"
 
 
-def test_an_expired_file_can_still_be_downloaded_by_its_owner(world: World) -> None:
-    """Of an expired (not burned) link it still works for the owner."""
+def test_the_owner_can_download_an_expired_file(world: World) -> None:
+    """A file that has reached its view limit is 410 even for the owner."""
     uuid, path = upload_content(world)
     update_file_row(world, uuid, delete_at=world.clock.now - 1)
     assert world.pia.get(path, buffered=True).status_code == 200
@@ -86,13 +86,13 @@ def test_an_expired_file_can_still_be_downloaded_by_its_owner(world: World) -> N
     assert world.pia.get(path).status_code == 410
 
 
-def test_head_tells_the_length_and_sends_nothing(world: World) -> None:
+def test_head_returns_the_length_without_a_body(world: World) -> None:
     answer = world.pia.http.head(upload_content(world)[1], headers=world.pia.headers, buffered=True)
     assert answer.headers["Content-Length"] == str(len(CONTENT))
     assert answer.data == b""
 
 
-def test_bytes_that_vanish_under_the_request_are_404(world: World) -> None:
+def test_missing_bytes_are_404(world: World) -> None:
     uuid, path = upload_content(world)
     row = world.rt.db.fetch_one("SELECT blob FROM files WHERE uuid = ?", (uuid,))
     assert row is not None
@@ -114,8 +114,8 @@ def test_bytes_that_vanish_under_the_request_are_404(world: World) -> None:
         "utf-8''x.pdf",
     ],
 )
-def test_a_name_comes_back_through_two_parsers_of_the_header(world: World, name: str) -> None:
-    """RFC 6266/8187; no control bytes, and the fallback is never empty."""
+def test_two_parsers_read_the_file_name_from_content_disposition(world: World, name: str) -> None:
+    """The header follows RFC 6266 and RFC 8187, has no control bytes and never has an empty fallback."""
     uuid, path = upload_content(world)
     update_file_row(world, uuid, original_name=name)
     header = world.pia.get(path, buffered=True).headers["Content-Disposition"]

@@ -28,10 +28,13 @@ from tests.support.pdfs import simple_pdf
 COLUMNS = """
   nothing basic   unknown key     all     most    one     refresh manage  expired claimed claim   design  cookie  page
 """
-"""``all``, ``most``, ``one``: an app's access token with every scope, with every one but ``profile``, and with that
-alone; ``manage`` of the file that is asked for, ``expired`` of one whose token is too old, ``claimed`` of one that has
-an owner by now; ``design``: a JWT of a design tool; ``cookie``: of a signed-in browser; ``page``: that and its CSRF
-token."""
+"""The credential of each column.
+
+``all``, ``most``, ``one``: access tokens of an app with every scope, with all but ``profile``, with ``profile`` only.
+``manage``, ``expired``, ``claimed``: manage tokens of the requested file; the second is too old, and the third belongs
+to a file that has been claimed. ``design``: a user token of the design tool. ``cookie``: a signed-in browser;
+``page``: the same with a CSRF token.
+"""
 
 TABLE = """
 GET    /api/v1
@@ -135,7 +138,7 @@ POST   /api/v1/design-tool/import
 POST   /api/v1/design-tool/design/status
   401     401     401     401     401     401     401     401     401     401     401     401     200     401     401
 """
-"""Route, and below it what each column's credential gets, told apart by the problem's code where there is one."""
+"""Each route, and below it the expected status or problem code for the credential of each column."""
 
 CODES = {
     "401": "unauthorized",
@@ -149,7 +152,7 @@ Row = tuple[str, str, dict[str, str]]
 
 
 def parse_table() -> list[Row]:
-    """``(method, path, column -> what it gets)``."""
+    """Parse the table into ``(method, path, {column: expected outcome})``."""
     lines = TABLE.strip().splitlines()
     names = COLUMNS.split()
     return [
@@ -160,7 +163,7 @@ def parse_table() -> list[Row]:
 
 @dataclass
 class CredentialHolders:
-    """Whoever shows a credential: ``headers`` by column, and the manage tokens' files; ``studio``: the design tool."""
+    """The request headers of each column, and the files that the manage tokens belong to."""
 
     world: World
     studio: DesignTool
@@ -169,7 +172,7 @@ class CredentialHolders:
     session: Any
 
     def send_request(self, column: str, method: str, path: str) -> TestResponse:
-        """One request that is right but for its credential."""
+        """Send a request that is valid except possibly for its credential."""
         names = self.fill_names(column, method, path)
         address = re.sub(r"{(\w+)}", lambda found: names[found[1]], path)
         browser = self.session if column in ("cookie", "page") else self.world.app.test_client()
@@ -177,10 +180,10 @@ class CredentialHolders:
         return browser.open(address, method=method, headers=self.headers[column], buffered=True, **sent)
 
     def fill_names(self, column: str, method: str, path: str) -> dict[str, str]:
-        """What the path names: things of Pia's, made for this one request; of a manage token, its own file."""
+        """Create the resources that the path refers to: owned by Pia, or the file of the manage token."""
         pia, found = self.world.pia, {"id": "1", "sessionId": UNKNOWN_UUID}
         if "/webhooks/{uuid}" in path:
-            unknown = path.endswith("/test")  # which would call it
+            unknown = path.endswith("/test")  # of a known webhook would send a request
             return found | {"uuid": UNKNOWN_UUID if unknown else create_webhook(pia)["webhook"]["uuid"]}
         if "{uuid}" in path:
             found["uuid"] = self.files[column].uuid if column in self.files else pia.upload()["uuid"]
@@ -193,21 +196,21 @@ class CredentialHolders:
         return found
 
 
-def document_form() -> dict[str, Any]:
+def build_document_form() -> dict[str, Any]:
     return {"data": {"file": (io.BytesIO(simple_pdf()), "a.pdf")}}
 
 
-def logo_form() -> dict[str, Any]:
+def build_logo_form() -> dict[str, Any]:
     return {"data": {"kind": "logo", "file": (io.BytesIO(make_picture()), "a.png")}}
 
 
 HOOK = {"json": {"url": URL, "events": ["file.viewed"]}}
 FILE = "/api/v1/files/{uuid}"
 REQUEST_BODIES: dict[tuple[str, str], Callable[[CredentialHolders], dict[str, Any]]] = {
-    ("POST", "/api/files"): lambda holders: document_form(),
-    ("POST", "/api/v1/files"): lambda holders: document_form(),
-    ("POST", f"{FILE}/content"): lambda holders: document_form(),
-    ("POST", f"{FILE}/assets"): lambda holders: logo_form(),
+    ("POST", "/api/files"): lambda holders: build_document_form(),
+    ("POST", "/api/v1/files"): lambda holders: build_document_form(),
+    ("POST", f"{FILE}/content"): lambda holders: build_document_form(),
+    ("POST", f"{FILE}/assets"): lambda holders: build_logo_form(),
     ("POST", "/api/v1/files/import"): lambda holders: {"json": {}},
     ("POST", "/api/v1/files/claim"): lambda holders: {
         "json": {"claimToken": share_anonymously(holders.world).claim_token}
@@ -216,9 +219,9 @@ REQUEST_BODIES: dict[tuple[str, str], Callable[[CredentialHolders], dict[str, An
     ("POST", f"{FILE}/variants"): lambda holders: {"json": {"label": "Ann"}},
     ("PUT", f"{FILE}/variants/{{variantUuid}}"): lambda holders: {"json": {"label": "Ben"}},
     ("POST", f"{FILE}/invites"): lambda holders: {"json": {"email": "ann@example.com"}},
-    ("POST", "/api/account/files"): lambda holders: document_form(),
-    ("POST", "/api/account/files/{uuid}/content"): lambda holders: document_form(),
-    ("POST", "/api/account/files/{uuid}/assets"): lambda holders: logo_form(),
+    ("POST", "/api/account/files"): lambda holders: build_document_form(),
+    ("POST", "/api/account/files/{uuid}/content"): lambda holders: build_document_form(),
+    ("POST", "/api/account/files/{uuid}/assets"): lambda holders: build_logo_form(),
     ("POST", IMPORT): lambda holders: {
         "json": {"url": holders.studio.source.url(), "designToken": holders.studio.make_design_token()}
     },
@@ -226,12 +229,12 @@ REQUEST_BODIES: dict[tuple[str, str], Callable[[CredentialHolders], dict[str, An
     ("POST", "/api/v1/webhooks"): lambda holders: HOOK,
     ("POST", "/api/webhooks"): lambda holders: HOOK,
 }
-"""What a request says besides its address."""
+"""The body of each request that requires one."""
 
 
 @pytest.fixture
 def design_tool(make: Callable[..., World], cert: Path) -> Iterator[DesignTool]:
-    """A design tool and an instance that knows it, and where every other name is found too."""
+    """Run a design tool and an instance that is configured for it; every other name resolves to a public address."""
     with open_design_tool(cert, make, anonymous_uploads=True) as studio:
         here, there = ipaddress.ip_address("127.0.0.1"), ipaddress.ip_address("93.184.216.34")
         studio.world.rt.outbound.resolve = lambda host: [here if host == NAME else there]
@@ -271,7 +274,7 @@ def credential_holders(design_tool: DesignTool) -> CredentialHolders:
 
 
 def describe_outcome(answer: TestResponse) -> str:
-    """The word of the table for ``answer``."""
+    """Return the table entry for ``answer``."""
     status = str(answer.status_code)
     if answer.status_code < 400:
         return status
@@ -284,7 +287,7 @@ def describe_outcome(answer: TestResponse) -> str:
 @pytest.mark.parametrize(
     ("method", "path", "expected"), parse_table(), ids=[" ".join(row[:2]) for row in parse_table()]
 )
-def test_who_shows_what_gets_this(
+def test_every_credential_gets_the_expected_outcome(
     credential_holders: CredentialHolders, method: str, path: str, expected: dict[str, str]
 ) -> None:
     answers = {column: credential_holders.send_request(column, method, path) for column in expected}
@@ -294,5 +297,5 @@ def test_who_shows_what_gets_this(
         assert challenge.startswith("Bearer") == (answer.status_code in (401, 403)), column
 
 
-def test_no_route_is_missing() -> None:
+def test_the_table_contains_every_route() -> None:
     assert sorted((method, path) for method, path, _ in parse_table()) == sorted(row[:2] for row in ALL_ROUTES)

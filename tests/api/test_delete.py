@@ -18,8 +18,8 @@ def list_blobs(world: World) -> list[Path]:
     return [path for path in world.rt.blobs.root.rglob("*") if path.is_file()]
 
 
-def test_on_free_a_delete_is_final(world: World) -> None:
-    """Free: delete is hard, ``{trashed:false}`` without ``trashedAt``/``purgeAt``."""
+def test_delete_is_permanent_on_free(world: World) -> None:
+    """The response has no ``trashedAt`` and no ``purgeAt``."""
     made = world.fay.upload()
     answer = world.fay.delete(f"/api/v1/files/{made['uuid']}")
     assert answer.status_code == 200
@@ -31,8 +31,8 @@ def test_on_free_a_delete_is_final(world: World) -> None:
 @pytest.mark.parametrize(
     ("person", "purge_at"), [("bea", "2026-09-28T14:13:20.000Z"), ("pia", "2026-10-21T14:13:20.000Z")]
 )
-def test_on_basic_and_pro_a_delete_goes_to_the_trash(world: World, person: str, purge_at: str) -> None:
-    """Basic/Pro: trashed, +7 d / +30 d."""
+def test_delete_moves_a_file_to_the_trash_on_basic_and_pro(world: World, person: str, purge_at: str) -> None:
+    """The trash is purged after 7 days on Basic and after 30 days on Pro."""
     owner = getattr(world, person)
     made = owner.upload()
     answer = owner.delete(f"/api/v1/files/{made['shortId']}")
@@ -41,8 +41,8 @@ def test_on_basic_and_pro_a_delete_goes_to_the_trash(world: World, person: str, 
     assert len(list_blobs(world)) == 1
 
 
-def test_deleting_again_repeats_the_same_dates(world: World) -> None:
-    """Deleting a trashed file again is 200 with the **same** ``trashedAt``/``purgeAt``."""
+def test_deleting_a_trashed_file_returns_the_same_dates(world: World) -> None:
+    """A second delete is 200 and does not postpone the purge."""
     path = f"/api/v1/files/{world.pia.upload()['uuid']}"
     first = world.pia.delete(path).get_json()
     world.clock.advance(days=3)
@@ -53,8 +53,8 @@ def test_deleting_again_repeats_the_same_dates(world: World) -> None:
 
 @pytest.mark.parametrize("query", ["purge=0", "purge=true", "purge=", "purge=01", "purge=1%20", "purge=%EF%BC%91",
                                    "purge", "Purge=1", "purge=1&purge=0", "purge=2"])  # fmt: skip
-def test_no_other_value_than_1_destroys_anything(world: World, query: str) -> None:
-    """Only the exact value ``purge=1`` purges; any other value must not destroy."""
+def test_only_purge_1_purges_a_file(world: World, query: str) -> None:
+    """Any other value moves the file to the trash."""
     path = f"/api/v1/files/{world.pia.upload()['uuid']}?{query}"
     assert world.pia.delete(path).get_json()["trashed"] is True
     assert world.pia.delete(path).get_json()["trashed"] is True
@@ -63,7 +63,7 @@ def test_no_other_value_than_1_destroys_anything(world: World, query: str) -> No
 
 @pytest.mark.parametrize("trashed_first", [False, True])
 @pytest.mark.parametrize("person", ["fay", "bea", "pia"])
-def test_purge_destroys_an_active_file_and_one_in_the_trash(world: World, person: str, trashed_first: bool) -> None:
+def test_purge_deletes_active_and_trashed_files(world: World, person: str, trashed_first: bool) -> None:
     owner = getattr(world, person)
     made = owner.upload()
     if trashed_first:
@@ -75,7 +75,7 @@ def test_purge_destroys_an_active_file_and_one_in_the_trash(world: World, person
 
 
 def test_a_foreign_active_file_is_403_and_a_foreign_trashed_one_404(world: World) -> None:
-    """Another account's **active** file is 403 ``forbidden``; its **trashed** file or an unknown id 404."""
+    """The 404 of a foreign trashed file equals that of an unknown id."""
     made = world.pia.upload()
     for name in (made["uuid"], made["shortId"]):
         answer = world.mal.delete(f"/api/v1/files/{name}?purge=1")
@@ -96,12 +96,12 @@ def test_an_unclaimed_file_is_404(world: World) -> None:
 
 
 @pytest.mark.parametrize("name", ["nope", "..", "%00", "abcdefghijkl", UNKNOWN_UUID + "0", "a" * 3000])
-def test_what_is_no_id_is_404(world: World, name: str) -> None:
+def test_an_invalid_id_is_404(world: World, name: str) -> None:
     assert world.pia.delete(f"/api/v1/files/{name}").status_code == 404
 
 
-def test_a_promised_purge_date_holds_after_a_change_of_plan(world: World) -> None:
-    """``purgeAt`` promised at deletion holds after a plan change."""
+def test_the_purge_date_does_not_change_with_the_plan(world: World) -> None:
+    """``purgeAt`` is fixed when the file is deleted."""
     path = f"/api/v1/files/{world.pia.upload()['uuid']}"
     first = world.pia.delete(path).get_json()
     accounts.set_tier(world.rt, world.pia.email, Plan.FREE)
@@ -110,7 +110,7 @@ def test_a_promised_purge_date_holds_after_a_change_of_plan(world: World) -> Non
     assert sweeps.purge_due(world.rt) == 0
 
 
-def test_the_trash_is_emptied_when_its_date_has_come(world: World) -> None:
+def test_a_trashed_file_is_purged_on_its_purge_date(world: World) -> None:
     made = world.bea.upload()
     world.bea.delete(f"/api/v1/files/{made['uuid']}")
     world.clock.advance(days=7, milliseconds=-1)
@@ -122,8 +122,8 @@ def test_the_trash_is_emptied_when_its_date_has_come(world: World) -> None:
     assert world.bea.delete(f"/api/v1/files/{made['uuid']}").status_code == 404
 
 
-def test_a_trashed_file_keeps_its_short_id_and_slug_and_answers_like_an_unknown_link(world: World) -> None:
-    """A slug of a trashed file stays reserved, as does its short id; its links answer like unknown ones (404)."""
+def test_a_trashed_file_keeps_its_short_id_and_slug_and_its_links_are_404(world: World) -> None:
+    """Neither the short id nor the slug can be used by another file."""
     made = world.pia.upload()
     update_file_row(world, made["uuid"], slug="my-report")
     world.pia.delete(f"/api/v1/files/{made['uuid']}")
@@ -135,15 +135,15 @@ def test_a_trashed_file_keeps_its_short_id_and_slug_and_answers_like_an_unknown_
 
 
 def test_a_purge_frees_the_slug(world: World) -> None:
-    """After purge the slug is free."""
+    """Another file can use the slug afterwards."""
     first, second = world.pia.upload(), world.pia.upload()
     update_file_row(world, first["uuid"], slug="my-report")
     world.pia.delete(f"/api/v1/files/{first['uuid']}?purge=1")
     update_file_row(world, second["uuid"], slug="my-report")
 
 
-def test_a_purge_takes_everything_with_it(world: World) -> None:
-    """Bytes, rows and derived pages are gone."""
+def test_a_purge_deletes_bytes_rows_and_rendered_pages(world: World) -> None:
+    """Data of other files is not affected."""
     made, other = world.pia.upload(), world.pia.upload()
     for row in (made, other):
         insert_view(world, row["uuid"])
@@ -159,8 +159,8 @@ def test_a_purge_takes_everything_with_it(world: World) -> None:
         assert count_rows(world, table) == 1
 
 
-def test_a_much_read_file_is_hidden_and_destroyed_completely(world: World) -> None:
-    """Rows go in batches of 5,000, each its own short transaction."""
+def test_a_file_with_many_views_is_hidden_and_purged_completely(world: World) -> None:
+    """Rows are deleted in batches of 5,000, each in a short transaction."""
     made = world.pia.upload()
     with world.rt.db.write():
         world.rt.db.execute(
@@ -175,7 +175,7 @@ def test_a_much_read_file_is_hidden_and_destroyed_completely(world: World) -> No
     assert count_rows(world, "view_rows") == 0
 
 
-def test_a_restart_finishes_what_a_crash_cut_short(world: World) -> None:
+def test_a_restart_completes_a_deletion_that_a_crash_interrupted(world: World) -> None:
     made, due = world.pia.upload(), world.pia.upload()
     insert_view(world, made["uuid"])
     update_file_row(world, made["uuid"], trashed_at=world.clock.now, purge_at=world.clock.now + DAY)
@@ -193,7 +193,7 @@ def test_a_restart_finishes_what_a_crash_cut_short(world: World) -> None:
     assert (again.partials, again.orphans) == (0, 0)
 
 
-def test_the_sweep_tells_what_it_did(world: World) -> None:
+def test_the_sweep_returns_counts_of_its_actions(world: World) -> None:
     world.bea.delete(f"/api/v1/files/{world.bea.upload()['uuid']}")
     assert sweeps.run_all(world.rt) == {"burned": 0, "purged": 0, "expired": 0, "removed": 0}
     world.clock.advance(days=7)

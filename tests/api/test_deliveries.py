@@ -1,4 +1,4 @@
-"""The log of a webhook, and sending a delivery again, for owners and for the operator."""
+"""The delivery log of a webhook, and redelivery, for owners and for the operator."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def receiver() -> Iterator[FakeReceiver]:
 
 @pytest.fixture
 def hook(world: World, receiver: FakeReceiver) -> CreatedWebhook:
-    """A webhook of Pia."""
+    """Create a webhook of Pia."""
     return add_webhook(world.pia, receiver.url)
 
 
@@ -65,7 +65,7 @@ def redeliver(world: World, hook: CreatedWebhook, delivery: object) -> Any:
 # --- the log ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_delivery_has_its_keys_in_order_and_absent_ones_are_absent(
+def test_a_delivery_has_its_keys_in_order_and_omits_empty_ones(
     world: World, hook: CreatedWebhook, receiver: FakeReceiver, file: str
 ) -> None:
     receiver.choose_script = lambda hit: SERVER_ERROR if hit.attempt == 1 else OK
@@ -94,7 +94,7 @@ def test_a_delivery_has_its_keys_in_order_and_absent_ones_are_absent(
     assert 0 <= delivered["latencyMs"] < 10_000
 
 
-def test_without_a_cursor_the_newest_come_first_and_with_one_the_next_ascending(
+def test_a_cursor_lists_later_deliveries_and_no_cursor_the_newest(
     world: World, hook: CreatedWebhook, file: str
 ) -> None:
     record_replacements(world, file, times=5)
@@ -106,25 +106,29 @@ def test_without_a_cursor_the_newest_come_first_and_with_one_the_next_ascending(
 
 
 @pytest.mark.parametrize("since", ["x", "-4", "", "0", "1.5"])
-def test_a_cursor_that_is_none_is_the_newest_first(world: World, hook: CreatedWebhook, file: str, since: str) -> None:
+def test_an_invalid_cursor_lists_the_newest_deliveries_first(
+    world: World, hook: CreatedWebhook, file: str, since: str
+) -> None:
     record_replacements(world, file, times=2)
     assert list_delivery_ids(world, hook, f"?since={since}") == [3, 2]
 
 
-def test_a_cursor_beyond_64_bits_has_nothing_after_it(world: World, hook: CreatedWebhook, file: str) -> None:
+def test_a_cursor_beyond_64_bits_lists_nothing(world: World, hook: CreatedWebhook, file: str) -> None:
     record_replacements(world, file)
     assert list_delivery_ids(world, hook, "?since=99999999999999999999999") == []
 
 
 @pytest.mark.parametrize(("limit", "rows"), [("", 50), ("x", 50), ("0", 1), ("-3", 1), ("7", 7), ("1000", 100)])
-def test_a_limit_is_clamped_and_never_refused(
+def test_a_limit_is_clamped_and_never_rejected(
     world: World, hook: CreatedWebhook, file: str, limit: str, rows: int
 ) -> None:
     record_replacements(world, file, times=120)
     assert len(list_delivery_ids(world, hook, f"?limit={limit}")) == rows
 
 
-def test_the_log_is_of_one_webhook(world: World, hook: CreatedWebhook, receiver: FakeReceiver, file: str) -> None:
+def test_the_log_lists_deliveries_of_one_webhook_only(
+    world: World, hook: CreatedWebhook, receiver: FakeReceiver, file: str
+) -> None:
     other = add_webhook(world.pia, receiver.url)
     record_replacements(world, file)
     assert len(list_delivery_ids(world, hook)) == len(list_delivery_ids(world, other)) == 1
@@ -136,17 +140,17 @@ def test_the_log_of_an_unknown_webhook_is_404(world: World, name: str) -> None:
     assert world.pia.get(f"/api/v1/webhooks/{name}/deliveries").status_code == 404
 
 
-def test_the_log_of_somebody_elses_webhook_is_the_404_of_an_unknown_one(world: World, hook: CreatedWebhook) -> None:
+def test_the_log_of_a_foreign_webhook_is_404_as_of_an_unknown_one(world: World, hook: CreatedWebhook) -> None:
     foreign = world.mal.get(f"/api/v1/webhooks/{hook.uuid}/deliveries")
     unknown = world.mal.get(f"/api/v1/webhooks/{UNKNOWN_UUID}/deliveries")
     assert foreign.status_code == unknown.status_code == 404
     assert foreign.get_data() == unknown.get_data()
 
 
-# --- sending again ---------------------------------------------------------------------------------------------------
+# --- redelivery ------------------------------------------------------------------------------------------------------
 
 
-def test_an_abandoned_delivery_gets_another_round_and_the_log_goes_on(
+def test_redelivery_of_an_abandoned_delivery_continues_its_log(
     world: World, hook: CreatedWebhook, receiver: FakeReceiver, file: str
 ) -> None:
     receiver.set_script(SERVER_ERROR)
@@ -166,7 +170,7 @@ def test_an_abandoned_delivery_gets_another_round_and_the_log_goes_on(
     assert get_webhook(world.pia, hook)["failureCount"] == 2
 
 
-def test_a_delivered_one_can_be_sent_again(
+def test_a_delivered_delivery_can_be_redelivered(
     world: World, hook: CreatedWebhook, receiver: FakeReceiver, file: str
 ) -> None:
     record_replacements(world, file)
@@ -177,7 +181,7 @@ def test_a_delivered_one_can_be_sent_again(
     assert list_deliveries(world.pia, hook)[0]["state"] == "delivered"
 
 
-def test_a_queued_one_is_due_now_and_goes_on_with_its_round(
+def test_redelivery_of_a_queued_delivery_makes_it_due_and_keeps_its_attempts(
     world: World, hook: CreatedWebhook, receiver: FakeReceiver, file: str
 ) -> None:
     receiver.set_script(SERVER_ERROR)
@@ -194,20 +198,20 @@ def test_a_queued_one_is_due_now_and_goes_on_with_its_round(
     assert list_deliveries(world.pia, hook)[0]["state"] == "abandoned"
 
 
-def test_one_that_is_being_sent_is_not_sent_twice(
+def test_redelivery_of_a_delivery_that_is_being_sent_does_not_send_it_twice(
     world: World, hook: CreatedWebhook, receiver: FakeReceiver, file: str
 ) -> None:
     record_replacements(world, file)
-    (letter,) = dispatch.claim_due(world.rt, 8)
+    (claimed,) = dispatch.claim_due(world.rt, 8)
     answer = redeliver(world, hook, 2)
     assert (answer.status_code, answer.get_json()["state"]) == (202, "queued")
     assert dispatch.claim_due(world.rt, 8) == []
-    dispatch.record_attempts(world.rt, [dispatch.send(world.rt, letter)])
+    dispatch.record_attempts(world.rt, [dispatch.send(world.rt, claimed)])
     assert deliver_due(world.rt) == 0
     assert len(receiver.requests) == 1
 
 
-def test_nothing_is_sent_again_while_the_webhook_is_disabled(
+def test_redelivery_is_409_while_the_webhook_is_disabled(
     world: World, hook: CreatedWebhook, receiver: FakeReceiver, file: str
 ) -> None:
     receiver.set_script(SERVER_ERROR)
@@ -246,7 +250,7 @@ def test_a_delivery_of_another_webhook_is_404(
 # --- the operator ----------------------------------------------------------------------------------------------------
 
 
-def test_the_operator_sees_the_newest_deliveries_of_everybody(
+def test_the_operator_lists_the_newest_deliveries_of_all_accounts(
     world: World, hook: CreatedWebhook, receiver: FakeReceiver, file: str
 ) -> None:
     theirs = add_webhook(world.mal, receiver.url)
@@ -260,13 +264,13 @@ def test_the_operator_sees_the_newest_deliveries_of_everybody(
     assert all("body" not in row for row in rows)
 
 
-def test_the_operators_list_ends_after_500(world: World, hook: CreatedWebhook, file: str) -> None:
+def test_the_operator_lists_at_most_500_deliveries(world: World, hook: CreatedWebhook, file: str) -> None:
     record_replacements(world, file, times=510)
     rows = admin.run_command(world.rt, "deliveries list", {})
     assert [row["id"] for row in rows] == list(range(511, 11, -1))
 
 
-def test_the_operator_sees_a_delivery_whole(
+def test_the_operator_sees_a_delivery_with_body_and_attempts(
     world: World, hook: CreatedWebhook, receiver: FakeReceiver, file: str
 ) -> None:
     record_replacements(world, file, contentVersion=2)
@@ -280,7 +284,7 @@ def test_the_operator_sees_a_delivery_whole(
     assert hook.secret not in json.dumps(row)
 
 
-def test_the_operator_can_send_again_under_the_same_conditions(
+def test_the_operator_can_retry_queued_and_delivered_deliveries(
     world: World, hook: CreatedWebhook, receiver: FakeReceiver, file: str
 ) -> None:
     receiver.set_script(SERVER_ERROR)
@@ -298,7 +302,7 @@ def test_the_operator_can_send_again_under_the_same_conditions(
 
 @pytest.mark.parametrize("command", ["deliveries show", "deliveries retry"])
 @pytest.mark.parametrize("delivery", ["7", "x"])
-def test_the_operator_hears_that_there_is_no_such_delivery(world: World, command: str, delivery: str) -> None:
+def test_an_unknown_delivery_is_not_found_for_the_operator(world: World, command: str, delivery: str) -> None:
     with pytest.raises(Problem) as caught:
         admin.run_command(world.rt, command, {"id": delivery})
     assert caught.value.code == "not_found"

@@ -1,7 +1,8 @@
-"""The rules that linters of OpenAPI descriptions judge by, as far as clients feel them.
+"""Rules of OpenAPI linters that affect clients.
 
 By hand, with the linters themselves (Node.js): ``npx @redocly/cli lint --extends recommended-strict FILE`` and
-``npx @stoplight/spectral-cli lint FILE`` with a ruleset that says ``extends: ["spectral:oas"]``. Both find nothing.
+``npx @stoplight/spectral-cli lint FILE`` with a ruleset that
+contains ``extends: ["spectral:oas"]``. Both report nothing.
 """
 
 import re
@@ -14,7 +15,7 @@ from tests.api.route_table import ALL_ROUTES
 from tests.support.cast import World
 
 METHODS = {"get", "post", "put", "delete"}
-PARAMETERS_OF_FEEDS = {
+FEED_OPERATIONS = {
     "events.list", "gate.list", "activity.list", "readership.sessions", "webhooks.deliveries",
 }  # fmt: skip
 
@@ -26,7 +27,7 @@ def description(world: World) -> dict[str, Any]:
 
 
 def list_operations(description: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
-    """Path, path item and operation of each."""
+    """Yield path, path item and operation of each operation."""
     for path, item in description["paths"].items():
         for method, operation in item.items():
             if method in METHODS:
@@ -34,7 +35,7 @@ def list_operations(description: dict[str, Any]) -> Iterator[tuple[str, dict[str
 
 
 def list_schemas(part: Any) -> Iterator[dict[str, Any]]:
-    """Every object in the description."""
+    """Yield every object in the description."""
     if isinstance(part, dict):
         yield part
     for inner in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
@@ -59,7 +60,7 @@ def test_every_operation_is_described_and_has_a_declared_tag(description: dict[s
     assert len(names) == len(set(names)) == len(ALL_ROUTES) + 1  # and oEmbed
 
 
-def test_every_operation_names_its_statuses_and_hides_none_behind_a_default(description: dict[str, Any]) -> None:
+def test_every_operation_lists_its_statuses_without_a_default(description: dict[str, Any]) -> None:
     for path, _, operation in list_operations(description):
         listed = operation["responses"]
         assert "default" not in listed, path
@@ -79,7 +80,7 @@ def test_every_placeholder_in_a_path_is_a_required_parameter(description: dict[s
             assert each["description"], (path, each["name"])
 
 
-def test_nothing_is_declared_that_nothing_uses(description: dict[str, Any]) -> None:
+def test_every_component_is_used(description: dict[str, Any]) -> None:
     used = {part["$ref"] for part in list_schemas(description) if isinstance(part.get("$ref"), str)}
     for kind in ("parameters", "headers", "responses", "schemas"):
         for name in description["components"][kind]:
@@ -93,26 +94,26 @@ def test_cursors_and_page_sizes_are_integers(description: dict[str, Any]) -> Non
         for parameter in operation.get("parameters", ())
         if parameter.get("name") in ("since", "limit")
     }
-    assert {name for name, _ in found} == PARAMETERS_OF_FEEDS
+    assert {name for name, _ in found} == FEED_OPERATIONS
     for (_, name), schema in found.items():
         wanted = {"since": ("integer", 0, 0), "limit": ("integer", 1, 50)}[name]
         assert (schema["type"], schema["minimum"], schema["default"]) == wanted
 
 
-def test_what_can_exceed_32_bits_says_so(description: dict[str, Any]) -> None:
-    """A generated client in Java or Go takes an integer for 32 bits otherwise, and a file may have 2 GB."""
+def test_integers_that_can_exceed_32_bits_are_declared_as_int64(description: dict[str, Any]) -> None:
+    """Otherwise a generated client in Java or Go uses 32 bits, and a file may have 2 GB."""
     for part in list_schemas(description["components"]["schemas"]):
         for name, schema in part.get("properties", {}).items():
             if name in ("size", "maxUploadBytes") and schema.get("type") == "integer":
                 assert schema["format"] == "int64", name
 
 
-def test_nothing_that_is_left_out_is_switched_on_by_a_generated_client(description: dict[str, Any]) -> None:
-    """Generated clients send defaults of the description along, and so would change settings that were left out."""
+def test_no_field_is_true_by_default(description: dict[str, Any]) -> None:
+    """Generated clients send the defaults of the description, and would change settings that the caller omitted."""
     assert not [part for part in list_schemas(description) if part.get("default") is True]
 
 
-def test_every_pattern_is_one_that_other_languages_read_alike(description: dict[str, Any]) -> None:
+def test_every_pattern_is_portable_between_regex_engines(description: dict[str, Any]) -> None:
     for part in list_schemas(description):
         pattern = part.get("pattern")
         if isinstance(pattern, str):

@@ -1,4 +1,4 @@
-"""Designs that are shared without an account: ``POST /api/v1/design-tool/import``."""
+"""Designs that are imported without an account: ``POST /api/v1/design-tool/import``."""
 
 import re
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from tests.support.rows import count_rows
 
 
 def get_expiry(studio: DesignTool, made: dict[str, Any]) -> int | None:
-    """When the link says that it ends."""
+    """Return the expiry of the link."""
     told = studio.world.http.get(f"/api/files/{made['shortId']}/metadata").get_json()
     return parse_instant(told["deleteAt"]) if "deleteAt" in told else None
 
@@ -33,14 +33,14 @@ def put_managed_settings(studio: DesignTool, made: dict[str, Any], **settings: A
 
 
 def count_stored_files(studio: DesignTool) -> int:
-    """How many bytes-files are kept, partial ones too."""
+    """Count the stored files, including partial ones."""
     return sum(
         path.is_file() for root in ("blobs", "tmp") for path in (studio.world.rt.config.data_dir / root).rglob("*")
     )
 
 
 def assert_import_refused(studio: DesignTool, answered: Any, status: int, code: str, files: int = 1) -> dict[str, Any]:
-    """The problem, after a look that the refusal left nothing behind and changed nothing."""
+    """Assert that the import was rejected and changed nothing; return the problem."""
     assert (answered.status_code, answered.get_json()["code"]) == (status, code), answered.text
     assert (count_rows(studio.world, "files"), count_stored_files(studio)) == (files, files)
     problem: dict[str, Any] = answered.get_json()
@@ -64,22 +64,22 @@ def test_a_new_design_gets_a_link_and_both_tokens(design_tool: DesignTool) -> No
     assert design_tool.world.http.get(made["qrUrl"].removeprefix(BASE_URL)).data.startswith(b"\x89PNG")
 
 
-def test_it_has_a_name_of_its_own_unless_one_is_sent(design_tool: DesignTool) -> None:
-    """``filename`` (default ``design-tool-design.pdf``)."""
+def test_a_design_without_a_file_name_gets_the_default_name(design_tool: DesignTool) -> None:
+    """The default of ``filename`` is ``design-tool-design.pdf``."""
     names = [design_tool.import_design(design=None, **more)["shortId"] for more in ({}, {"filename": "Poster.pdf"})]
     told = [design_tool.world.http.get(f"/api/files/{name}/metadata").get_json()["originalName"] for name in names]
     assert told == ["design-tool-design.pdf", "Poster.pdf"]
 
 
-def test_it_tells_the_colours_of_the_design(design_tool: DesignTool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("docshare.server.pdf.engine.PALETTE_BUDGET_S", 30.0)  # whatever else the machine does
+def test_an_import_returns_the_palette_of_the_design(design_tool: DesignTool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("docshare.server.pdf.engine.PALETTE_BUDGET_S", 30.0)  # enough on a busy machine
     design_tool.source.respond = http_response(picture_pdf([make_stripes((RED, 30), (BLUE, 70))], [300]))
-    # Twice: every 500th document meets a worker that is replaced just then, and has no palette.
+    # Import twice: a worker is replaced after every 500 documents, and the document has no palette then.
     told = [design_tool.import_design().get("palette") for _ in range(2)]
     assert ["#143cdc", "#c81e28"] in told
 
 
-def test_it_belongs_to_nobody_and_ends_after_365_days(design_tool: DesignTool) -> None:
+def test_an_imported_design_has_no_owner_and_expires_after_365_days(design_tool: DesignTool) -> None:
     made = design_tool.import_design()
     assert get_expiry(design_tool, made) == design_tool.world.clock.now + 365 * DAY
     assert design_tool.world.pia.get("/api/v1/files").get_json() == []
@@ -89,7 +89,7 @@ def test_it_belongs_to_nobody_and_ends_after_365_days(design_tool: DesignTool) -
     assert sweeps.run_all(design_tool.world.rt)["expired"] == 1
 
 
-def test_its_tokens_claim_and_manage_it(design_tool: DesignTool) -> None:
+def test_the_returned_tokens_claim_and_manage_the_file(design_tool: DesignTool) -> None:
     made = design_tool.import_design()
     put_managed_settings(design_tool, made, allowDownload=False)
     design_tool.claim(design_tool.world.fay, made)
@@ -98,8 +98,8 @@ def test_its_tokens_claim_and_manage_it(design_tool: DesignTool) -> None:
     assert "deleteAt" in detail
 
 
-def test_both_kinds_of_ids_name_the_user(design_tool: DesignTool) -> None:
-    """User JWT: ``sub`` or ``userId``."""
+def test_a_user_token_identifies_the_user_by_sub_or_user_id(design_tool: DesignTool) -> None:
+    """Both claims with the same value identify the same user."""
     first = design_tool.import_design()
     token = design_tool.token_maker.sign_token(sub=None, userId="ada")
     body = {"url": design_tool.source.url(), "designToken": design_tool.make_design_token()}
@@ -109,7 +109,7 @@ def test_both_kinds_of_ids_name_the_user(design_tool: DesignTool) -> None:
 # --- publishing again ------------------------------------------------------------------------------------------------
 
 
-def test_publishing_again_puts_the_new_design_behind_the_same_link(design_tool: DesignTool) -> None:
+def test_publishing_again_replaces_the_design_under_the_same_link(design_tool: DesignTool) -> None:
     first = design_tool.import_design()
     content = design_tool.set_export_pages(5)
     design_tool.world.clock.advance(days=1)
@@ -126,14 +126,14 @@ def test_publishing_again_puts_the_new_design_behind_the_same_link(design_tool: 
     assert design_tool.world.fay.get("/api/v1/activity").get_json() == []
 
 
-def test_the_tokens_of_the_first_publishing_stay_good(design_tool: DesignTool) -> None:
+def test_tokens_of_the_first_import_remain_valid_after_publishing_again(design_tool: DesignTool) -> None:
     first = design_tool.import_design()
     design_tool.import_design()
     put_managed_settings(design_tool, first, allowDownload=False)
     design_tool.claim(design_tool.world.fay, first)
 
 
-def test_it_moves_the_expiry_to_365_days_from_then(design_tool: DesignTool) -> None:
+def test_publishing_again_extends_the_expiry_to_365_days(design_tool: DesignTool) -> None:
     made = design_tool.import_design()
     for days in (300, 300):
         design_tool.world.clock.advance(days=days)
@@ -141,8 +141,8 @@ def test_it_moves_the_expiry_to_365_days_from_then(design_tool: DesignTool) -> N
         assert get_expiry(design_tool, made) == design_tool.world.clock.now + 365 * DAY
 
 
-def test_an_expiry_that_the_uploader_set_stays(design_tool: DesignTool) -> None:
-    """Re-bases the 365-day expiry unless the uploader set one."""
+def test_publishing_again_keeps_an_expiry_that_the_uploader_set(design_tool: DesignTool) -> None:
+    """Only the default expiry is extended."""
     made = design_tool.import_design()
     put_managed_settings(design_tool, made, deleteAt="2031-01-01T00:00:00Z")
     chosen = get_expiry(design_tool, made)
@@ -154,7 +154,7 @@ def test_an_expiry_that_the_uploader_set_stays(design_tool: DesignTool) -> None:
 
 
 @pytest.mark.parametrize(("who", "design"), [("bob", "poster"), ("ada", "flyer"), ("ada", None)])
-def test_another_user_another_design_or_none_is_another_link(
+def test_another_user_or_another_design_gets_another_link(
     design_tool: DesignTool, who: str, design: str | None
 ) -> None:
     first = design_tool.import_design()
@@ -164,15 +164,15 @@ def test_another_user_another_design_or_none_is_another_link(
 
 
 @pytest.mark.parametrize("token", ["", "nonsense", "a.b.c"])
-def test_a_design_token_that_is_not_good_counts_for_nothing(design_tool: DesignTool, token: str) -> None:
+def test_an_invalid_design_token_is_ignored(design_tool: DesignTool, token: str) -> None:
     design_tool.import_design()
     made = design_tool.import_design(designToken=token)
     assert not made["republished"]
     assert count_rows(design_tool.world, "designs") == 1
 
 
-def test_a_link_that_ended_makes_way_for_a_new_one(design_tool: DesignTool) -> None:
-    """Live and unclaimed."""
+def test_an_expired_link_is_replaced_by_a_new_one(design_tool: DesignTool) -> None:
+    """Only a live and unclaimed link is republished."""
     first = design_tool.import_design()
     put_managed_settings(design_tool, first, deleteAt="2020-01-01T00:00:00Z")
     second = design_tool.import_design()
@@ -180,7 +180,7 @@ def test_a_link_that_ended_makes_way_for_a_new_one(design_tool: DesignTool) -> N
     assert design_tool.import_design()["uuid"] == second["uuid"]
 
 
-def test_a_link_that_ended_is_in_nobodys_way_once_it_is_claimed(design_tool: DesignTool) -> None:
+def test_a_claimed_expired_link_does_not_block_a_new_one(design_tool: DesignTool) -> None:
     first = design_tool.import_design()
     put_managed_settings(design_tool, first, deleteAt="2026-09-22T00:00:00Z")
     design_tool.world.clock.advance(days=1)
@@ -190,17 +190,17 @@ def test_a_link_that_ended_is_in_nobodys_way_once_it_is_claimed(design_tool: Des
     assert not design_tool.import_design()["republished"]
 
 
-def test_after_it_was_severed_the_design_gets_a_new_link(design_tool: DesignTool) -> None:
+def test_a_detached_design_gets_a_new_link(design_tool: DesignTool) -> None:
     first = design_tool.import_design()
     put_managed_settings(design_tool, first, detachDesignToolDesign=True)
     assert design_tool.import_design()["uuid"] != first["uuid"]
     put_managed_settings(design_tool, first, detachDesignToolDesign=True)
 
 
-# --- what may not be published again ---------------------------------------------------------------------------------
+# --- links that cannot be republished --------------------------------------------------------------------------------
 
 
-def test_a_claimed_link_is_left_alone(design_tool: DesignTool) -> None:
+def test_a_claimed_link_is_not_republished(design_tool: DesignTool) -> None:
     made = design_tool.import_design()
     design_tool.claim(design_tool.world.fay, made)
     problem = assert_import_refused(design_tool, design_tool.post_import(), 403, "forbidden")
@@ -209,7 +209,7 @@ def test_a_claimed_link_is_left_alone(design_tool: DesignTool) -> None:
     assert design_tool.world.fay.get(f"/api/v1/files/{made['uuid']}").get_json()["contentVersion"] == 1
 
 
-def test_a_frozen_link_is_left_alone_also_after_its_end(design_tool: DesignTool) -> None:
+def test_a_frozen_link_is_not_republished_even_if_it_has_expired(design_tool: DesignTool) -> None:
     made = design_tool.import_design()
     freeze.freeze(design_tool.world.rt, made["shortId"])
     assert "frozen" in assert_import_refused(design_tool, design_tool.post_import(), 403, "forbidden")["detail"]
@@ -219,7 +219,7 @@ def test_a_frozen_link_is_left_alone_also_after_its_end(design_tool: DesignTool)
     assert not design_tool.import_design()["republished"]
 
 
-def test_a_link_that_takes_no_updates_is_left_alone(design_tool: DesignTool) -> None:
+def test_a_link_with_updates_disabled_is_not_republished(design_tool: DesignTool) -> None:
     made = design_tool.import_design()
     put_managed_settings(design_tool, made, designToolUpdatesEnabled=False)
     assert (
@@ -231,10 +231,10 @@ def test_a_link_that_takes_no_updates_is_left_alone(design_tool: DesignTool) -> 
 
 
 @pytest.mark.parametrize("meanwhile", ["publish", "claim", "freeze", "end"])
-def test_a_link_that_changes_while_the_document_comes_is_a_conflict(
+def test_a_link_that_changes_during_the_import_is_a_conflict(
     design_tool: DesignTool, monkeypatch: pytest.MonkeyPatch, meanwhile: str
 ) -> None:
-    """409 (retry)."""
+    """A claimed or frozen link is 403; otherwise the caller can retry after a 409."""
     made = design_tool.import_design()
     keep = FolderStore.store
     acts: dict[str, Callable[[], object]] = {
@@ -244,30 +244,30 @@ def test_a_link_that_changes_while_the_document_comes_is_a_conflict(
         "end": lambda: put_managed_settings(design_tool, made, deleteAt="2020-01-01T00:00:00Z"),
     }
 
-    def and_then(self: FolderStore, part: Any) -> str:
+    def store_after_change(self: FolderStore, part: Any) -> str:
         monkeypatch.setattr(FolderStore, "store", keep)
         acts[meanwhile]()
         return keep(self, part)
 
-    monkeypatch.setattr(FolderStore, "store", and_then)
+    monkeypatch.setattr(FolderStore, "store", store_after_change)
     expected = {"publish": (409, "conflict"), "claim": (403, "forbidden"), "freeze": (403, "forbidden")}
     assert_import_refused(design_tool, design_tool.post_import(), *expected.get(meanwhile, (409, "conflict")))
 
 
-def test_two_first_publishings_at_once_make_one_link(design_tool: DesignTool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_concurrent_first_imports_create_one_link(design_tool: DesignTool, monkeypatch: pytest.MonkeyPatch) -> None:
     keep = FolderStore.store
 
-    def and_then(self: FolderStore, part: Any) -> str:
+    def store_after_change(self: FolderStore, part: Any) -> str:
         monkeypatch.setattr(FolderStore, "store", keep)
         design_tool.import_design()
         return keep(self, part)
 
-    monkeypatch.setattr(FolderStore, "store", and_then)
+    monkeypatch.setattr(FolderStore, "store", store_after_change)
     assert_import_refused(design_tool, design_tool.post_import(), 409, "conflict")
     assert design_tool.import_design()["republished"]
 
 
-# --- what is refused at once -----------------------------------------------------------------------------------------
+# --- invalid requests ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -281,7 +281,9 @@ def test_two_first_publishings_at_once_make_one_link(design_tool: DesignTool, mo
         ({"filename": ["a"]}, 400, "bad_request"),
     ],
 )
-def test_a_bad_order_is_refused(design_tool: DesignTool, body: dict[str, Any], status: int, code: str) -> None:
+def test_an_invalid_import_request_is_rejected(
+    design_tool: DesignTool, body: dict[str, Any], status: int, code: str
+) -> None:
     assert_import_refused(design_tool, design_tool.post_import(**body), status, code, files=0)
     assert design_tool.source.connections == 0
 
@@ -303,12 +305,14 @@ def test_a_malformed_body_is_400(design_tool: DesignTool, content: bytes) -> Non
         (http_response(b"", "302 Found", "Location: https://files.example/b.pdf"), 502, "bad_gateway"),
     ],
 )
-def test_a_bad_source_is_refused(design_tool: DesignTool, script: Any, status: int, code: str) -> None:
+def test_an_invalid_response_of_the_source_is_rejected(
+    design_tool: DesignTool, script: Any, status: int, code: str
+) -> None:
     design_tool.source.respond = script
     assert_import_refused(design_tool, design_tool.post_import(), status, code, files=0)
 
 
-def test_above_the_anonymous_limit_it_is_413(make: Callable[..., World], cert: Path) -> None:
+def test_a_design_above_the_anonymous_limit_is_413(make: Callable[..., World], cert: Path) -> None:
     with open_design_tool(cert, make, anonymous_limit=3000) as studio:
         assert len(simple_pdf(pages=40)) > 3000
         studio.set_export_pages(40)
@@ -321,7 +325,9 @@ def test_above_the_anonymous_limit_it_is_413(make: Callable[..., World], cert: P
 # --- the budget ------------------------------------------------------------------------------------------------------
 
 
-def test_thirty_new_designs_a_day_and_any_number_of_new_versions(make: Callable[..., World], cert: Path) -> None:
+def test_new_designs_count_against_the_daily_budget_and_new_versions_do_not(
+    make: Callable[..., World], cert: Path
+) -> None:
     with open_design_tool(cert, make, design_uploads=3) as studio:
         for number in range(3):
             studio.import_design(design=f"d{number}")
@@ -336,7 +342,7 @@ def test_thirty_new_designs_a_day_and_any_number_of_new_versions(make: Callable[
         assert count_rows(studio.world, "design_uploads") == 2
 
 
-def test_by_default_the_thirty_first_design_of_a_day_is_too_many(design_tool: DesignTool) -> None:
+def test_the_default_budget_is_thirty_designs_per_day(design_tool: DesignTool) -> None:
     rows = [("ada", design_tool.world.clock.now)] * 29
     with design_tool.world.rt.db.write():
         for row in rows:
@@ -345,22 +351,22 @@ def test_by_default_the_thirty_first_design_of_a_day_is_too_many(design_tool: De
     assert design_tool.post_import(design="flyer").status_code == 429
 
 
-def test_two_designs_at_once_do_not_share_the_last_of_the_budget(
+def test_concurrent_imports_do_not_exceed_the_budget(
     make: Callable[..., World], cert: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keep = FolderStore.store
     with open_design_tool(cert, make, design_uploads=1) as studio:
 
-        def and_then(self: FolderStore, part: Any) -> str:
+        def store_after_change(self: FolderStore, part: Any) -> str:
             monkeypatch.setattr(FolderStore, "store", keep)
             studio.import_design(design="flyer")
             return keep(self, part)
 
-        monkeypatch.setattr(FolderStore, "store", and_then)
+        monkeypatch.setattr(FolderStore, "store", store_after_change)
         assert_import_refused(studio, studio.post_import(), 429, "rate_limited")
 
 
-def test_a_refused_design_costs_nothing(make: Callable[..., World], cert: Path) -> None:
+def test_a_rejected_design_does_not_count_against_the_budget(make: Callable[..., World], cert: Path) -> None:
     with open_design_tool(cert, make, design_uploads=1) as studio:
         studio.source.respond = http_response(b"hello, no PDF")
         studio.post_import()
@@ -375,6 +381,6 @@ def test_the_budget_survives_a_restart(make: Callable[..., World], cert: Path) -
         assert studio.post_import(design="flyer").status_code == 429
 
 
-def test_where_the_budget_is_nothing_nobody_publishes(make: Callable[..., World], cert: Path) -> None:
+def test_a_budget_of_zero_rejects_every_design(make: Callable[..., World], cert: Path) -> None:
     with open_design_tool(cert, make, design_uploads=0) as studio:
         assert studio.post_import().headers["Retry-After"] == "86400"

@@ -1,4 +1,4 @@
-"""Who may use the two routes of the design tool, and how often."""
+"""Authentication and rate limits of the two routes of the design tool."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +21,7 @@ for_both_routes = pytest.mark.parametrize("path", [IMPORT, STATUS])
 
 
 def send_with_token(studio: DesignTool, path: str, token: str | None) -> TestResponse:
-    """A request that is fine but for its credential."""
+    """Send a request that is valid except possibly for its credential."""
     return studio.send(path, {"url": studio.source.url(), "designToken": studio.make_design_token()}, token)
 
 
@@ -35,7 +35,7 @@ def assert_unauthorized(studio: DesignTool, answered: TestResponse) -> None:
 
 
 @for_both_routes
-def test_a_good_token_opens_the_lane(design_tool: DesignTool, path: str) -> None:
+def test_a_valid_token_is_accepted(design_tool: DesignTool, path: str) -> None:
     for token in (
         design_tool.make_user_token(),
         design_tool.token_maker.sign_token(alg="ES256"),
@@ -56,7 +56,7 @@ def test_a_forged_token_is_401(design_tool: DesignTool, make_token: Callable[[An
 
 @for_both_routes
 def test_every_other_credential_is_401(design_tool: DesignTool, path: str) -> None:
-    """The design lane takes only the design JWT; a valid API key there is 401."""
+    """The routes accept only a user token of the design tool; even a valid API key is 401."""
     made = design_tool.import_design(design=None)
     for token in (
         None,
@@ -72,42 +72,42 @@ def test_every_other_credential_is_401(design_tool: DesignTool, path: str) -> No
 
 @for_both_routes
 @pytest.mark.parametrize("claims", [{"sub": ""}, {"sub": 7}, {"sub": "x" * 256}, {"sub": None}, {"sub": ["ada"]}])
-def test_a_token_that_names_nobody_is_401(design_tool: DesignTool, path: str, claims: dict[str, Any]) -> None:
+def test_a_token_without_a_valid_user_id_is_401(design_tool: DesignTool, path: str, claims: dict[str, Any]) -> None:
     assert_unauthorized(design_tool, send_with_token(design_tool, path, design_tool.token_maker.sign_token(**claims)))
 
 
 @for_both_routes
-def test_a_second_header_is_no_second_chance(design_tool: DesignTool, path: str) -> None:
+def test_two_authorization_headers_are_401(design_tool: DesignTool, path: str) -> None:
     token = design_tool.make_user_token()
     assert_unauthorized(design_tool, send_with_token(design_tool, path, f"{token}, Bearer {token}"))
 
 
-def test_its_token_is_401_everywhere_else(design_tool: DesignTool) -> None:
+def test_a_user_token_is_401_on_other_routes(design_tool: DesignTool) -> None:
     headers = {"Authorization": f"Bearer {design_tool.make_user_token()}"}
     for path in ("/api/v1/files", "/api/v1/user", "/api/v1/events"):
         assert design_tool.world.http.get(path, headers=headers).status_code == 401
 
 
-# --- where the lane is off, or keys are away -------------------------------------------------------------------------
+# --- the design tool is not configured, or its keys are unavailable --------------------------------------------------
 
 
 @for_both_routes
-def test_a_server_that_knows_no_design_tool_says_so(world: World, path: str) -> None:
-    """With no JWKS configured the lane answers 503 with a hint."""
+def test_a_server_without_a_design_tool_is_503_with_a_hint(world: World, path: str) -> None:
+    """The hint names the setting that is missing."""
     answered = world.http.post(path, json={}, headers={"Authorization": "Bearer e30.e30.c2ln"})
     assert (answered.status_code, answered.get_json()["code"]) == (503, "unavailable")
     assert "DOCSHARE_DESIGN_USER_JWKS_URL" in answered.get_json()["hint"]
 
 
 @for_both_routes
-def test_what_can_be_no_token_of_it_is_401_all_the_same(world: World, path: str) -> None:
+def test_a_server_without_a_design_tool_is_401_for_other_credentials(world: World, path: str) -> None:
     for headers in ({}, world.pia.headers):
         assert world.http.post(path, json={}, headers=headers).status_code == 401
 
 
 @for_both_routes
 def test_keys_that_cannot_be_fetched_are_503(design_tool: DesignTool, path: str) -> None:
-    """Unreachable keys are 503 with ``Retry-After``."""
+    """The response has ``Retry-After``."""
     design_tool.keys.respond = http_response(b"", "500 Broken")
     answered = send_with_token(design_tool, path, design_tool.make_user_token())
     assert (answered.status_code, answered.get_json()["code"]) == (503, "unavailable")
@@ -117,11 +117,11 @@ def test_keys_that_cannot_be_fetched_are_503(design_tool: DesignTool, path: str)
     assert send_with_token(design_tool, path, design_tool.make_user_token()).status_code == 200
 
 
-# --- how often -------------------------------------------------------------------------------------------------------
+# --- rate limits -----------------------------------------------------------------------------------------------------
 
 
 @for_both_routes
-def test_a_user_has_sixty_requests_a_minute_from_anywhere(design_tool: DesignTool, path: str) -> None:
+def test_a_user_is_limited_to_sixty_requests_per_minute(design_tool: DesignTool, path: str) -> None:
     limits, clock = design_tool.world.rt.limits, design_tool.world.clock
     first = send_with_token(design_tool, path, design_tool.make_user_token())
     assert first.headers["RateLimit-Policy"] == '"design-user";q=60;w=60'
@@ -135,7 +135,7 @@ def test_a_user_has_sixty_requests_a_minute_from_anywhere(design_tool: DesignToo
     assert send_with_token(design_tool, path, design_tool.make_user_token()).status_code == 200
 
 
-def test_an_address_has_so_many_too_whoever_asks(make: Callable[..., World], cert: Path) -> None:
+def test_an_address_is_limited_across_users(make: Callable[..., World], cert: Path) -> None:
     with open_design_tool(cert, make, design_rate=3) as studio:
         for token in (studio.make_user_token("a"), studio.make_user_token("b"), "not.a.token"):
             send_with_token(studio, STATUS, token)
@@ -151,15 +151,15 @@ def test_an_address_has_so_many_too_whoever_asks(make: Callable[..., World], cer
 # --- through the listener --------------------------------------------------------------------------------------------
 
 
-def test_a_large_body_is_413_and_asks_nobody_for_keys(design_tool: DesignTool) -> None:
-    """Keys are fetched by the application, never by the loop that serves everybody."""
+def test_a_large_body_is_413_without_fetching_keys(design_tool: DesignTool) -> None:
+    """Keys are fetched by the application, never by the event loop of the listener."""
     head = {"Authorization": f"Bearer {design_tool.make_user_token()}", "Content-Type": "application/json"}
-    with open_listener(design_tool.world) as door:
-        reply = door.request("POST", IMPORT, head, b" " * (2 << 20))
+    with open_listener(design_tool.world) as client:
+        reply = client.request("POST", IMPORT, head, b" " * (2 << 20))
         assert reply.status == 413
         assert design_tool.keys.connections == 0
         body = f'{{"designToken": "{design_tool.make_design_token()}"}}'.encode()
-        assert door.request("POST", STATUS, head, body).status == 200
+        assert client.request("POST", STATUS, head, body).status == 200
 
 
 # --- settings of the server ------------------------------------------------------------------------------------------
@@ -176,14 +176,16 @@ URL = "https://design.example.com/keys"
         ({"TOKEN_JWKS_URL": URL, "TOKEN_ISSUER": "x", "TOKEN_AUDIENCE": "x"}, "design_user_jwks_url"),
     ],
 )
-def test_keys_without_issuer_or_audience_stop_the_start(tmp_path: Path, given: dict[str, str], named: str) -> None:
+def test_a_jwks_url_without_issuer_or_audience_is_a_config_error(
+    tmp_path: Path, given: dict[str, str], named: str
+) -> None:
     environ = {f"DOCSHARE_DESIGN_{key}": value for key, value in given.items()}
     with pytest.raises(ConfigError, match=named):
         load_config({}, environ, tmp_path, "http://127.0.0.1")
 
 
 @pytest.mark.parametrize("more", [{}, {"TOKEN_JWKS_URL": URL}, {"TOKEN_AUDIENCE": "designs"}])
-def test_design_tokens_need_no_settings_of_their_own(tmp_path: Path, more: dict[str, str]) -> None:
+def test_settings_of_design_tokens_are_optional(tmp_path: Path, more: dict[str, str]) -> None:
     given = {"USER_JWKS_URL": URL, "USER_ISSUER": ISSUER, "USER_AUDIENCE": AUDIENCE, **more}
     environ = {f"DOCSHARE_DESIGN_{key}": value for key, value in given.items()}
     assert load_config({}, environ, tmp_path, "http://127.0.0.1").design_user_jwks_url == URL

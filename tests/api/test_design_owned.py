@@ -1,4 +1,4 @@
-"""Designs in an account: ``POST /api/v1/files/import`` with both tokens."""
+"""Designs that are imported into an account: ``POST /api/v1/files/import`` with both tokens."""
 
 from collections.abc import Callable
 from typing import Any
@@ -25,7 +25,7 @@ def put_settings(person: Person, made: dict[str, Any], **settings: Any) -> None:
     assert person.put(f"/api/v1/files/{made['uuid']}/settings", json=settings).status_code == 200
 
 
-def test_the_first_import_makes_a_file_that_is_bound_to_the_design(design_tool: DesignTool) -> None:
+def test_the_first_import_creates_a_file_that_is_bound_to_the_design(design_tool: DesignTool) -> None:
     made = design_tool.import_owned(design_tool.world.pia)
     assert list(made) == ["uuid", "shortId", "shareUrl", "republished", "contentVersion"]
     assert (made["republished"], made["contentVersion"]) == (False, 1)
@@ -34,8 +34,8 @@ def test_the_first_import_makes_a_file_that_is_bound_to_the_design(design_tool: 
     assert "deleteAt" not in found
 
 
-def test_the_next_one_replaces_the_bytes_in_place(design_tool: DesignTool) -> None:
-    """Same UUID, short id, QR, readership."""
+def test_the_next_import_replaces_the_content_in_place(design_tool: DesignTool) -> None:
+    """UUID, short id, QR code and view count do not change."""
     pia = design_tool.world.pia
     first = design_tool.import_owned(pia)
     update_file_row(design_tool.world, first["uuid"], view_count=4)
@@ -52,7 +52,7 @@ def test_the_next_one_replaces_the_bytes_in_place(design_tool: DesignTool) -> No
     assert len([path for path in design_tool.world.rt.blobs.root.rglob("*") if path.is_file()]) == 1
 
 
-def test_the_owner_is_told_as_of_any_replacement(design_tool: DesignTool) -> None:
+def test_the_next_import_is_reported_as_a_replacement(design_tool: DesignTool) -> None:
     pia = design_tool.world.pia
     design_tool.import_owned(pia)
     design_tool.import_owned(pia)
@@ -60,8 +60,8 @@ def test_the_owner_is_told_as_of_any_replacement(design_tool: DesignTool) -> Non
     assert [(row["event"], row["data"]["contentVersion"]) for row in rows] == [("content.replaced", 2)]
 
 
-def test_it_takes_no_slot_and_asks_for_no_plan(design_tool: DesignTool) -> None:
-    """File-limit 403 doesn't apply to owned replace-in-place; a fresh import takes a slot as ever."""
+def test_the_next_import_does_not_count_against_the_file_limit(design_tool: DesignTool) -> None:
+    """An import that creates a file does count."""
     fay = design_tool.world.fay
     made = design_tool.import_owned(fay)
     for _ in range(2):
@@ -71,8 +71,8 @@ def test_it_takes_no_slot_and_asks_for_no_plan(design_tool: DesignTool) -> None:
     assert (refused.status_code, refused.get_json()["code"]) == (403, "forbidden")
 
 
-def test_the_owner_of_a_claimed_design_publishes_by_his_account(design_tool: DesignTool) -> None:
-    """A claim keeps the binding: owner republishes through the owned import."""
+def test_the_owner_of_a_claimed_design_republishes_through_the_account(design_tool: DesignTool) -> None:
+    """A claim keeps the file bound to the design."""
     made = design_tool.import_design()
     design_tool.claim(design_tool.world.fay, made)
     again = design_tool.import_owned(design_tool.world.fay)
@@ -80,8 +80,8 @@ def test_the_owner_of_a_claimed_design_publishes_by_his_account(design_tool: Des
     assert "deleteAt" in get_detail(design_tool.world.fay, made)
 
 
-def test_a_colleague_at_the_design_tool_publishes_to_the_same_file(design_tool: DesignTool) -> None:
-    """When a live file of the caller is bound to the design."""
+def test_another_user_of_the_design_tool_publishes_to_the_same_file(design_tool: DesignTool) -> None:
+    """The file is found by account and design, not by the user of the design tool."""
     made = design_tool.import_owned(design_tool.world.pia, "ada")
     assert design_tool.import_owned(design_tool.world.pia, "bob")["uuid"] == made["uuid"]
 
@@ -95,7 +95,7 @@ def test_another_account_gets_a_file_of_its_own(design_tool: DesignTool) -> None
 
 
 @pytest.mark.parametrize("columns", [{"delete_at": 1}, {"burned_at": 1}, {"trashed_at": 1, "purge_at": 2**60}])
-def test_a_file_that_is_not_live_makes_way_for_a_new_one(design_tool: DesignTool, columns: dict[str, int]) -> None:
+def test_a_file_that_is_not_live_is_replaced_by_a_new_one(design_tool: DesignTool, columns: dict[str, int]) -> None:
     made = design_tool.import_owned(design_tool.world.pia)
     update_file_row(design_tool.world, made["uuid"], **columns)
     again = design_tool.import_owned(design_tool.world.pia)
@@ -103,22 +103,22 @@ def test_a_file_that_is_not_live_makes_way_for_a_new_one(design_tool: DesignTool
     assert design_tool.import_owned(design_tool.world.pia)["uuid"] == again["uuid"]
 
 
-def test_updates_that_are_switched_off_are_refused(design_tool: DesignTool) -> None:
-    """403 (design-tool updates off for the bound file)."""
+def test_a_file_with_updates_disabled_is_403(design_tool: DesignTool) -> None:
+    """The server does not even fetch the document."""
     pia = design_tool.world.pia
     made = design_tool.import_owned(pia)
     put_settings(pia, made, designToolUpdatesEnabled=False)
-    heard = design_tool.source.connections
+    connections_before = design_tool.source.connections
     refused = design_tool.post_owned_import(pia)
     assert (refused.status_code, refused.get_json()["code"]) == (403, "forbidden")
     assert "designToolUpdatesEnabled" in refused.get_json()["hint"]
-    assert design_tool.source.connections == heard
+    assert design_tool.source.connections == connections_before
     assert get_detail(pia, made)["contentVersion"] == 1
     put_settings(pia, made, designToolUpdatesEnabled=True)
     assert design_tool.import_owned(pia)["republished"]
 
 
-def test_severing_the_design_is_for_good(design_tool: DesignTool) -> None:
+def test_detaching_a_design_is_permanent(design_tool: DesignTool) -> None:
     pia = design_tool.world.pia
     made = design_tool.import_owned(pia)
     put_settings(pia, made, detachDesignToolDesign=False)
@@ -130,7 +130,7 @@ def test_severing_the_design_is_for_good(design_tool: DesignTool) -> None:
     assert get_detail(pia, made)["contentVersion"] == 2
 
 
-def test_a_severing_that_is_refused_severs_nothing(design_tool: DesignTool) -> None:
+def test_a_rejected_detach_does_not_detach_the_design(design_tool: DesignTool) -> None:
     fay = design_tool.world.fay
     made = design_tool.import_owned(fay)
     path = f"/api/v1/files/{made['uuid']}/settings"
@@ -138,7 +138,7 @@ def test_a_severing_that_is_refused_severs_nothing(design_tool: DesignTool) -> N
     assert design_tool.import_owned(fay)["republished"]
 
 
-def test_a_frozen_file_is_left_alone(design_tool: DesignTool) -> None:
+def test_a_frozen_file_is_not_updated(design_tool: DesignTool) -> None:
     made = design_tool.import_owned(design_tool.world.pia)
     freeze.freeze(design_tool.world.rt, made["uuid"])
     assert design_tool.post_owned_import(design_tool.world.pia).status_code == 403
@@ -146,10 +146,10 @@ def test_a_frozen_file_is_left_alone(design_tool: DesignTool) -> None:
 
 
 @pytest.mark.parametrize("meanwhile", ["replace", "detach", "off", "trash"])
-def test_a_file_that_changes_while_the_document_comes_is_left_alone(
+def test_a_file_that_changes_during_the_import_is_not_updated(
     design_tool: DesignTool, monkeypatch: pytest.MonkeyPatch, meanwhile: str
 ) -> None:
-    """409 (changed by another connection mid-replace; retry)."""
+    """The response is 403 if updates were disabled; otherwise the caller can retry after a 409."""
     pia, keep = design_tool.world.pia, FolderStore.store
     made = design_tool.import_owned(pia)
     acts: dict[str, Callable[[], object]] = {
@@ -159,37 +159,37 @@ def test_a_file_that_changes_while_the_document_comes_is_left_alone(
         "trash": lambda: pia.delete(f"/api/v1/files/{made['uuid']}"),
     }
 
-    def and_then(self: FolderStore, part: Any) -> str:
+    def store_after_change(self: FolderStore, part: Any) -> str:
         monkeypatch.setattr(FolderStore, "store", keep)
         acts[meanwhile]()
         return keep(self, part)
 
-    monkeypatch.setattr(FolderStore, "store", and_then)
+    monkeypatch.setattr(FolderStore, "store", store_after_change)
     refused = design_tool.post_owned_import(pia)
     assert refused.status_code == (403 if meanwhile == "off" else 409)
     assert count_rows(design_tool.world, "files") == 1
     assert len([path for path in design_tool.world.rt.blobs.root.rglob("*") if path.is_file()]) == 1
 
 
-def test_a_key_that_is_revoked_meanwhile_replaces_nothing(
+def test_a_key_that_is_revoked_during_the_import_replaces_nothing(
     design_tool: DesignTool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pia, keep = design_tool.world.pia, FolderStore.store
     made = design_tool.import_owned(pia)
 
-    def and_then(self: FolderStore, part: Any) -> str:
+    def store_after_change(self: FolderStore, part: Any) -> str:
         key = accounts.list_keys(design_tool.world.rt, pia.email)[0]["uuid"]
         accounts.revoke_key(design_tool.world.rt, key)
         return keep(self, part)
 
-    monkeypatch.setattr(FolderStore, "store", and_then)
+    monkeypatch.setattr(FolderStore, "store", store_after_change)
     assert design_tool.post_owned_import(pia).status_code == 401
     assert design_tool.world.rt.db.fetch_one("SELECT content_version FROM files WHERE uuid = ?", (made["uuid"],)) == (
         1,
     )
 
 
-def test_the_size_of_the_plan_holds_for_the_new_version_too(design_tool: DesignTool) -> None:
+def test_the_size_limit_of_the_plan_applies_to_a_new_version(design_tool: DesignTool) -> None:
     fay = design_tool.world.fay
     made = design_tool.import_owned(fay)
     design_tool.source.respond = http_response(b"%PDF-1.7" + b" " * (20 * 1024 * 1024))
@@ -204,8 +204,10 @@ def test_the_size_of_the_plan_holds_for_the_new_version_too(design_tool: DesignT
 
 @pytest.mark.parametrize("make_token", FORGED_TOKENS.values(), ids=FORGED_TOKENS)
 @pytest.mark.filterwarnings("ignore::joserfc.errors.SecurityWarning")
-def test_a_forged_token_makes_the_import_a_plain_one(design_tool: DesignTool, make_token: Callable[[Any], str]) -> None:
-    """Unverifiable tokens degrade to a plain create, with 200."""
+def test_an_import_with_a_forged_user_token_creates_a_plain_file(
+    design_tool: DesignTool, make_token: Callable[[Any], str]
+) -> None:
+    """A token that cannot be verified is ignored; the import is 200 and not bound to the design."""
     made = design_tool.import_owned(design_tool.world.pia)
     other = design_tool.import_owned(design_tool.world.pia, designToolUserToken=make_token(design_tool.token_maker))
     assert list(other) == ["uuid", "shortId", "shareUrl"]
@@ -213,7 +215,7 @@ def test_a_forged_token_makes_the_import_a_plain_one(design_tool: DesignTool, ma
     assert count_rows(design_tool.world, "designs") == 1
 
 
-def test_a_forged_design_token_does_so_too(design_tool: DesignTool) -> None:
+def test_an_import_with_a_forged_design_token_creates_a_plain_file(design_tool: DesignTool) -> None:
     design_tool.import_owned(design_tool.world.pia)
     assert "republished" not in design_tool.import_owned(
         design_tool.world.pia, designToken=design_tool.make_design_token(aud="other")
@@ -221,7 +223,7 @@ def test_a_forged_design_token_does_so_too(design_tool: DesignTool) -> None:
 
 
 @pytest.mark.parametrize("field", ["designToolUserToken", "designToken"])
-def test_one_token_alone_binds_nothing(design_tool: DesignTool, field: str) -> None:
+def test_one_token_alone_does_not_bind_the_file(design_tool: DesignTool, field: str) -> None:
     token = design_tool.make_user_token() if field == "designToolUserToken" else design_tool.make_design_token()
     body = {"url": design_tool.source.url(), field: token}
     made = design_tool.world.pia.post("/api/v1/files/import", json=body).get_json()
@@ -229,11 +231,11 @@ def test_one_token_alone_binds_nothing(design_tool: DesignTool, field: str) -> N
     assert count_rows(design_tool.world, "designs") == 0
 
 
-def test_keys_that_cannot_be_fetched_make_it_a_plain_one(design_tool: DesignTool) -> None:
+def test_an_import_creates_a_plain_file_if_keys_cannot_be_fetched(design_tool: DesignTool) -> None:
     design_tool.keys.respond = http_response(b"", "500 Broken")
     assert "republished" not in design_tool.import_owned(design_tool.world.pia)
 
 
 @pytest.mark.parametrize("body", [{"designToken": 7}, {"designToolUserToken": None}, {"designToken": []}])
-def test_a_token_that_is_no_text_is_400(design_tool: DesignTool, body: dict[str, Any]) -> None:
+def test_a_token_that_is_not_a_string_is_400(design_tool: DesignTool, body: dict[str, Any]) -> None:
     assert design_tool.post_owned_import(design_tool.world.pia, **body).status_code == 400

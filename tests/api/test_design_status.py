@@ -1,4 +1,4 @@
-"""What a design tool is told of a design: ``POST /api/v1/design-tool/design/status``."""
+"""The status of a design for the design tool: ``POST /api/v1/design-tool/design/status``."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,23 +14,23 @@ from tests.support.forged_tokens import FORGED_TOKENS
 from tests.support.oauth_app import make_app
 from tests.support.rows import count_rows, update_file_row
 
-UNCLAIMED = [
+UNCLAIMED_KEYS = [
     "claimed", "publishedByOther", "contentVersion", "viewCount", "uuid", "shortId", "shareUrl", "qrUrl", "claimToken",
 ]  # fmt: skip
-STRANGERS = ["claimed", "publishedByOther", "contentVersion", "shareUrl", "qrUrl"]
-OWNERS = [
+STRANGER_KEYS = ["claimed", "publishedByOther", "contentVersion", "shareUrl", "qrUrl"]
+OWNER_KEYS = [
     "claimed", "connectedAccountIsOwner", "publishedByOther", "contentVersion", "viewCount", "uuid", "shortId",
     "shareUrl", "qrUrl",
 ]  # fmt: skip
 
 
-def test_of_a_link_that_nobody_claimed_all_is_told(design_tool: DesignTool) -> None:
+def test_the_status_of_an_unclaimed_link_has_every_field(design_tool: DesignTool) -> None:
     made = design_tool.import_design()
     design_tool.import_design()
     update_file_row(design_tool.world, made["uuid"], view_count=7)
     told = design_tool.get_status()
-    assert list(told) == UNCLAIMED
-    assert {key: told[key] for key in UNCLAIMED[:-1]} == {
+    assert list(told) == UNCLAIMED_KEYS
+    assert {key: told[key] for key in UNCLAIMED_KEYS[:-1]} == {
         "claimed": False,
         "publishedByOther": False,
         "contentVersion": 2,
@@ -42,7 +42,7 @@ def test_of_a_link_that_nobody_claimed_all_is_told(design_tool: DesignTool) -> N
     }
 
 
-def test_its_claim_token_is_fresh_and_good_for_thirty_days(design_tool: DesignTool) -> None:
+def test_the_status_has_a_new_claim_token_that_is_valid_for_thirty_days(design_tool: DesignTool) -> None:
     made = design_tool.import_design()
     design_tool.world.clock.advance(days=29)
     token = design_tool.get_status()["claimToken"]
@@ -51,7 +51,7 @@ def test_its_claim_token_is_fresh_and_good_for_thirty_days(design_tool: DesignTo
     design_tool.claim(design_tool.world.fay, {"claimToken": token})
 
 
-def test_asking_all_the_time_does_not_pile_up_tokens(design_tool: DesignTool) -> None:
+def test_expired_claim_tokens_are_deleted(design_tool: DesignTool) -> None:
     design_tool.import_design()
     for _ in range(5):
         design_tool.get_status()
@@ -60,53 +60,53 @@ def test_asking_all_the_time_does_not_pile_up_tokens(design_tool: DesignTool) ->
     assert design_tool.world.rt.db.fetch_one("SELECT COUNT(*) FROM file_tokens WHERE kind = 'claim'") == (1,)
 
 
-def test_of_a_claimed_link_strangers_hear_the_addresses_only(design_tool: DesignTool) -> None:
-    """Never a claim token; view count and uuid only when ``accessToken`` proves the caller owns it."""
+def test_the_status_of_a_claimed_link_shows_strangers_only_its_urls(design_tool: DesignTool) -> None:
+    """It has no claim token, and no view count or UUID unless ``accessToken`` belongs to the owner."""
     made = design_tool.import_design()
     design_tool.claim(design_tool.world.fay, made)
     told = design_tool.get_status()
-    assert list(told) == STRANGERS
+    assert list(told) == STRANGER_KEYS
     assert told["claimed"] is True
     assert told["shareUrl"] == made["shareUrl"]
     other = design_tool.get_status(accessToken=design_tool.world.mal.key)
-    assert list(other) == [STRANGERS[0], "connectedAccountIsOwner", *STRANGERS[1:]]
+    assert list(other) == [STRANGER_KEYS[0], "connectedAccountIsOwner", *STRANGER_KEYS[1:]]
     assert other["connectedAccountIsOwner"] is False
 
 
-def test_the_owner_hears_its_views_too(design_tool: DesignTool) -> None:
+def test_the_status_shows_the_owner_the_view_count(design_tool: DesignTool) -> None:
     made = design_tool.import_design()
     design_tool.claim(design_tool.world.fay, made)
     update_file_row(design_tool.world, made["uuid"], view_count=3)
     told = design_tool.get_status(accessToken=design_tool.world.fay.key)
-    assert list(told) == OWNERS
+    assert list(told) == OWNER_KEYS
     assert (told["claimed"], told["connectedAccountIsOwner"]) == (True, True)
     assert (told["uuid"], told["viewCount"]) == (made["uuid"], 3)
 
 
-def test_of_an_unclaimed_link_nobody_is_the_owner(design_tool: DesignTool) -> None:
+def test_an_unclaimed_link_has_no_owner(design_tool: DesignTool) -> None:
     design_tool.import_design()
     assert design_tool.get_status(accessToken=design_tool.world.fay.key)["connectedAccountIsOwner"] is False
 
 
-def test_an_app_proves_the_account_and_needs_the_scope_to_see_more(design_tool: DesignTool) -> None:
+def test_an_app_requires_the_files_read_scope_to_see_the_view_count(design_tool: DesignTool) -> None:
     design_tool.claim(design_tool.world.fay, design_tool.import_design())
     app = make_app(design_tool.world, design_tool.world.fay)
     whole = design_tool.get_status(accessToken=app.approve_and_exchange(scope="files:read")["access_token"])
-    assert list(whole) == OWNERS
+    assert list(whole) == OWNER_KEYS
     little = design_tool.get_status(accessToken=app.approve_and_exchange(scope="profile")["access_token"])
     assert little["connectedAccountIsOwner"] is True
     assert not {"uuid", "viewCount", "claimToken"} & little.keys()
 
 
-def test_of_a_design_without_a_link_there_is_little_to_tell(design_tool: DesignTool) -> None:
+def test_the_status_of_a_design_without_a_link_is_minimal(design_tool: DesignTool) -> None:
     assert design_tool.get_status() == {"claimed": False, "publishedByOther": False}
     assert design_tool.get_status(accessToken=design_tool.world.fay.key) == {
         "claimed": False, "connectedAccountIsOwner": False, "publishedByOther": False,
     }  # fmt: skip
 
 
-def test_that_somebody_else_published_it_is_all_that_is_told_of_them(design_tool: DesignTool) -> None:
-    """``publishedByOther`` (boolean-only disclosure)."""
+def test_the_status_discloses_only_that_another_user_published_the_design(design_tool: DesignTool) -> None:
+    """``publishedByOther`` is a boolean without further details."""
     made = design_tool.import_design("bob")
     assert design_tool.get_status() == {"claimed": False, "publishedByOther": True}
     assert design_tool.get_status("bob")["publishedByOther"] is False
@@ -120,7 +120,7 @@ def test_that_somebody_else_published_it_is_all_that_is_told_of_them(design_tool
     ("columns", "known"),
     [({"delete_at": 1}, False), ({"burned_at": 1}, False), ({"trashed_at": 1, "purge_at": 1}, False), ({}, True)],
 )
-def test_a_dead_link_is_no_link_while_nobody_owns_it(
+def test_the_status_omits_an_unclaimed_link_that_is_not_live(
     design_tool: DesignTool, columns: dict[str, Any], known: bool
 ) -> None:
     made = design_tool.import_design()
@@ -129,7 +129,7 @@ def test_a_dead_link_is_no_link_while_nobody_owns_it(
     assert ("shareUrl" in design_tool.get_status()) is known
 
 
-def test_a_frozen_link_is_not_handed_out(design_tool: DesignTool) -> None:
+def test_the_status_of_a_frozen_link_has_no_claim_token(design_tool: DesignTool) -> None:
     made = design_tool.import_design()
     freeze.freeze(design_tool.world.rt, made["uuid"])
     told = design_tool.get_status()
@@ -137,25 +137,25 @@ def test_a_frozen_link_is_not_handed_out(design_tool: DesignTool) -> None:
     assert "claimToken" not in told
 
 
-def test_an_expired_link_of_an_account_stays_claimed(design_tool: DesignTool) -> None:
+def test_an_expired_claimed_link_remains_claimed(design_tool: DesignTool) -> None:
     design_tool.claim(design_tool.world.fay, design_tool.import_design())
     design_tool.world.clock.advance(days=400)
     assert design_tool.get_status()["claimed"] is True
 
 
-def test_what_the_owner_imported_is_told_to_whoever_shows_the_account(design_tool: DesignTool) -> None:
-    """A colleague connects the same account to the tool."""
+def test_the_status_of_an_owned_design_requires_a_token_of_the_account(design_tool: DesignTool) -> None:
+    """Another user of the design tool can connect the same account."""
     made = design_tool.import_owned(design_tool.world.pia)
     told = design_tool.get_status("bob", accessToken=design_tool.world.pia.key)
     assert (told["uuid"], told["connectedAccountIsOwner"], told["publishedByOther"]) == (made["uuid"], True, False)
     assert design_tool.get_status("bob") == {"claimed": False, "publishedByOther": True}
 
 
-# --- what is refused -------------------------------------------------------------------------------------------------
+# --- invalid requests ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("body", [{}, {"designToken": ""}, {"designToken": 1}, {"designToken": None}, [], "x"])
-def test_without_a_design_token_it_is_400(design_tool: DesignTool, body: Any) -> None:
+def test_a_missing_design_token_is_400(design_tool: DesignTool, body: Any) -> None:
     answered = design_tool.send(STATUS, body, design_tool.make_user_token())
     assert (answered.status_code, answered.get_json()["code"]) == (400, "bad_request")
 
@@ -163,7 +163,7 @@ def test_without_a_design_token_it_is_400(design_tool: DesignTool, body: Any) ->
 @pytest.mark.parametrize("make_token", FORGED_TOKENS.values(), ids=FORGED_TOKENS)
 @pytest.mark.filterwarnings("ignore::joserfc.errors.SecurityWarning")
 def test_a_forged_design_token_is_401(design_tool: DesignTool, make_token: Callable[[Any], str]) -> None:
-    """``designToken`` (required, hard-verified)."""
+    """Unlike an import, the status does not ignore a token that cannot be verified."""
     maker = replace(design_tool.token_maker, default_claims={"designId": "poster"})
     assert (
         design_tool.send(STATUS, {"designToken": maker.sign_token()}, design_tool.make_user_token()).status_code == 200
@@ -174,7 +174,7 @@ def test_a_forged_design_token_is_401(design_tool: DesignTool, make_token: Calla
 
 
 @pytest.mark.parametrize("claims", [{}, {"designId": ""}, {"designId": 7}, {"designId": "x" * 256}, {"designId": []}])
-def test_a_token_of_no_design_is_401(design_tool: DesignTool, claims: dict[str, Any]) -> None:
+def test_a_design_token_without_a_valid_design_id_is_401(design_tool: DesignTool, claims: dict[str, Any]) -> None:
     answered = design_tool.send(
         STATUS, {"designToken": design_tool.token_maker.sign_token(**claims)}, design_tool.make_user_token()
     )
@@ -182,8 +182,8 @@ def test_a_token_of_no_design_is_401(design_tool: DesignTool, claims: dict[str, 
 
 
 @pytest.mark.parametrize("token", ["", "nobody", "ds_live_nobody", "{manage}", "{claim}", "{key}x", "a b"])
-def test_an_access_token_that_is_not_valid_is_401(design_tool: DesignTool, token: str) -> None:
-    """Not ignored."""
+def test_an_invalid_access_token_is_401(design_tool: DesignTool, token: str) -> None:
+    """It is not ignored."""
     made = design_tool.import_design()
     words = {"{manage}": made["manageToken"], "{claim}": made["claimToken"], "{key}": design_tool.world.fay.key}
     for word, value in words.items():
@@ -195,14 +195,14 @@ def test_an_access_token_that_is_not_valid_is_401(design_tool: DesignTool, token
 
 
 @pytest.mark.parametrize("token", [None, 7, ["x"]])
-def test_an_access_token_that_is_no_text_is_400(design_tool: DesignTool, token: Any) -> None:
+def test_an_access_token_that_is_not_a_string_is_400(design_tool: DesignTool, token: Any) -> None:
     answered = design_tool.send(
         STATUS, {"designToken": design_tool.make_design_token(), "accessToken": token}, design_tool.make_user_token()
     )
     assert answered.status_code == 400
 
 
-def test_keys_of_its_own_are_asked_for_design_tokens(make: Callable[..., World], cert: Path) -> None:
+def test_design_tokens_can_have_their_own_audience(make: Callable[..., World], cert: Path) -> None:
     with open_design_tool(cert, make, design_token_audience="designs") as studio:
         body = {"designToken": studio.make_design_token(aud="designs")}
         assert studio.send(STATUS, body, studio.make_user_token()).status_code == 200
@@ -212,8 +212,8 @@ def test_keys_of_its_own_are_asked_for_design_tokens(make: Callable[..., World],
         )
 
 
-def test_without_the_keys_of_design_tokens_it_is_503(make: Callable[..., World], cert: Path) -> None:
-    """503 (signing keys unreachable; retry)."""
+def test_unreachable_keys_of_design_tokens_are_503(make: Callable[..., World], cert: Path) -> None:
+    """The response has ``Retry-After``."""
     with open_design_tool(cert, make, design_token_jwks_url="https://nowhere.example/keys") as studio:
         answered = studio.send(STATUS, {"designToken": studio.make_design_token()}, studio.make_user_token())
         assert (answered.status_code, answered.get_json()["code"]) == (503, "unavailable")

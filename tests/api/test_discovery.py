@@ -19,12 +19,12 @@ SUCCESS = {
     ("DELETE", "/api/webhooks/{uuid}"): "204",
     ("POST", "/api/v1/webhooks/{uuid}/deliveries/{id}/redeliver"): "202",
 }
-"""Where success is not 200."""
+"""Operations whose success status is not 200."""
 OTHER_ROUTES = {("GET", "/oembed")}
-"""Described too, though not under /api."""
+"""Operations of the description that are not under /api."""
 
 
-def test_the_document_has_the_keys_that_clients_look_for(world: World) -> None:
+def test_the_discovery_document_has_the_documented_keys(world: World) -> None:
     document = world.http.get("/api/v1").get_json()
     assert list(document) == [
         "name",
@@ -47,8 +47,8 @@ def test_the_document_has_the_keys_that_clients_look_for(world: World) -> None:
     assert document["errors"] == {"mediaType": "application/problem+json"}
 
 
-def test_the_document_names_every_kind_of_credential(world: World) -> None:
-    """Pointers to the credential lanes; a refresh token is for the token endpoint and for nothing else."""
+def test_the_discovery_document_lists_every_kind_of_credential(world: World) -> None:
+    """A refresh token is not listed: only the token endpoint accepts it."""
     lanes = world.http.get("/api/v1").get_json()["authentication"]["lanes"]
     scopes = ["files:read", "files:write", "profile", "readership:read", "webhooks:manage"]
     told = {
@@ -71,10 +71,10 @@ def test_the_document_names_every_kind_of_credential(world: World) -> None:
     assert "session.files.upload" in operations["session"]
 
 
-def test_the_document_needs_no_description_and_the_description_is_read_once(
+def test_the_discovery_document_does_not_load_openapi_which_is_loaded_once(
     make: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Reading it takes a large part of a second of CPU, which the first request for either would wait for."""
+    """Parsing the description takes most of a second of CPU time, which the first request would wait for."""
     read = []
     load = yaml.load
     monkeypatch.setattr(yaml, "load", lambda *args: (read.append(1), load(*args))[1])
@@ -89,13 +89,13 @@ def test_the_document_needs_no_description_and_the_description_is_read_once(
     assert read == [1]
 
 
-def test_the_document_names_every_route_that_stands(world: World) -> None:
+def test_the_discovery_document_lists_every_route(world: World) -> None:
     endpoints = world.http.get("/api/v1").get_json()["endpoints"]
     named = [(method, path) for method, path, _ in ALL_ROUTES]
     assert sorted(endpoints.values()) == sorted(f"{method} {path}" for method, path in [*named, *OTHER_ROUTES])
 
 
-def test_the_policy_follows_the_settings(make: Any) -> None:
+def test_the_discovery_document_shows_the_configured_rate_limit(make: Any) -> None:
     assert make(rate_limit=600).http.get("/api/v1").get_json()["rateLimit"]["policy"] == '"default";q=600;w=60'
 
 
@@ -105,14 +105,14 @@ def description(world: World) -> dict[str, Any]:
     return described
 
 
-def test_the_description_is_sound_openapi_3_0_3_of_version_1_1_0(description: dict[str, Any]) -> None:
-    """The specification version is 1.1.0 (OpenAPI 3.0.3)."""
+def test_the_description_is_valid_openapi_3_0_3(description: dict[str, Any]) -> None:
+    """The version of the API is 1.1.0."""
     assert description["openapi"] == "3.0.3"
     assert description["info"]["version"] == "1.1.0"
     openapi_spec_validator.validate(description)
 
 
-def test_the_description_speaks_of_this_server(description: dict[str, Any]) -> None:
+def test_the_description_lists_the_url_of_this_server(description: dict[str, Any]) -> None:
     assert description["servers"] == [{"url": "http://127.0.0.1:8787"}]
 
 
@@ -129,7 +129,7 @@ def test_the_description_and_the_application_have_the_same_routes(world: World, 
     assert described == served == {(method, path) for method, path, _ in ALL_ROUTES} | OTHER_ROUTES
 
 
-def test_the_description_says_which_routes_are_public(description: dict[str, Any]) -> None:
+def test_the_description_marks_public_routes(description: dict[str, Any]) -> None:
     public = {
         (method.upper(), path)
         for path, item in description["paths"].items()
@@ -139,14 +139,14 @@ def test_the_description_says_which_routes_are_public(description: dict[str, Any
     assert public == {(method, path) for method, path, _ in PUBLIC_ROUTES} | OTHER_ROUTES
 
 
-def test_the_description_names_the_scope_of_every_guarded_route(description: dict[str, Any]) -> None:
+def test_the_description_mentions_the_scope_of_every_guarded_route(description: dict[str, Any]) -> None:
     for method, path, scope in ALL_ROUTES:
         if scope is not None:
             assert scope in description["paths"][path][method.lower()]["description"]
 
 
 @pytest.mark.parametrize(("method", "path", "scope"), ALL_ROUTES)
-def test_the_description_lists_the_refusals_that_every_route_has(
+def test_the_description_lists_the_common_error_statuses_of_every_route(
     description: dict[str, Any], method: str, path: str, scope: str | None
 ) -> None:
     listed = set(description["paths"][path][method.lower()]["responses"])
@@ -160,7 +160,7 @@ def test_the_description_lists_the_refusals_that_every_route_has(
 
 
 @pytest.mark.parametrize(("method", "path", "scope"), ALL_ROUTES)
-def test_every_answer_is_one_the_description_lists(
+def test_the_description_lists_the_status_of_every_response(
     world: World, description: dict[str, Any], method: str, path: str, scope: str | None
 ) -> None:
     listed = description["paths"][path][method.lower()]["responses"]

@@ -1,4 +1,4 @@
-"""What readers would download is tried when a setting decides what it is; the owner learns when it cannot be made."""
+"""A setting that affects the download is tried at once, and the owner gets a warning if the copy cannot be created."""
 
 import io
 import itertools
@@ -18,7 +18,7 @@ from tests.support.owner import put_settings
 from tests.support.pdfs import simple_pdf
 from tests.support.rows import update_file_row
 
-STATELESS_CHECKBOX_PDF = inherited_resources.checkbox_without_state_pdf()  # of its page 2 no copy looks like it
+STATELESS_CHECKBOX_PDF = inherited_resources.checkbox_without_state_pdf()  # a copy of page 2 looks different
 HERE = {"REMOTE_ADDR": "203.0.113.7"}
 SECOND = {"from": 2, "to": 2}
 OWNER = Tenant("account 1", "0" * 64)
@@ -30,7 +30,7 @@ def checkbox_file(world: World) -> dict[str, Any]:
 
 
 def get_download_warning(world: World, made: dict[str, Any]) -> str | None:
-    """What the File says, the same alone and in the list."""
+    """Return the warning of the file, which is the same in the detail and in the list."""
     alone = world.pia.get(f"/api/v1/files/{made['uuid']}").get_json()
     listed = next(each for each in world.pia.get("/api/v1/files").get_json() if each["uuid"] == made["uuid"])
     assert alone.get("downloadWarning") == listed.get("downloadWarning")
@@ -50,22 +50,22 @@ def replace_content(world: World, made: dict[str, Any], document: bytes) -> None
     assert answer.status_code == 200
 
 
-def download_status(world: World, name: str) -> int:
+def get_download_status(world: World, name: str) -> int:
     return world.http.post(f"/{name}/download", environ_overrides=HERE, buffered=True).status_code
 
 
-def test_a_range_of_which_no_copy_can_be_made_is_a_warning(world: World, checkbox_file: dict[str, Any]) -> None:
+def test_a_page_range_that_cannot_be_copied_is_a_warning(world: World, checkbox_file: dict[str, Any]) -> None:
     assert get_download_warning(world, checkbox_file) is None
     answer = world.pia.put(f"/api/v1/files/{checkbox_file['uuid']}/settings", json={"pageRange": SECOND})
     assert (answer.status_code, answer.data) == (200, b"")
     assert "would look different" in (get_download_warning(world, checkbox_file) or "")
-    assert download_status(world, checkbox_file["shortId"]) == 422
+    assert get_download_status(world, checkbox_file["shortId"]) == 422
 
 
 @pytest.mark.parametrize(
     "cure", [{"pageRange": {"from": 0, "to": 0}}, {"allowDownload": False}, {"pageRange": {"from": 1, "to": 1}}]
 )
-def test_the_warning_goes_with_what_it_is_about(
+def test_the_warning_disappears_when_its_cause_is_removed(
     world: World, checkbox_file: dict[str, Any], cure: dict[str, Any]
 ) -> None:
     put_settings(world, checkbox_file, pageRange=SECOND)
@@ -73,13 +73,13 @@ def test_the_warning_goes_with_what_it_is_about(
     assert get_download_warning(world, checkbox_file) is None
 
 
-def test_what_has_nothing_to_do_with_copies_leaves_the_warning(world: World, checkbox_file: dict[str, Any]) -> None:
+def test_unrelated_settings_keep_the_warning(world: World, checkbox_file: dict[str, Any]) -> None:
     put_settings(world, checkbox_file, pageRange=SECOND)
     put_settings(world, checkbox_file, viewerMode="swipe", viewerSettings={"autoplay": True})
     assert get_download_warning(world, checkbox_file) is not None
 
 
-def test_a_variant_with_its_own_range_has_its_own_warning(world: World, checkbox_file: dict[str, Any]) -> None:
+def test_a_variant_with_its_own_page_range_has_its_own_warning(world: World, checkbox_file: dict[str, Any]) -> None:
     made = create_variant(world, checkbox_file, pageRange=SECOND)
     assert "would look different" in made["downloadWarning"]
     assert get_download_warning(world, checkbox_file) is None
@@ -91,8 +91,8 @@ def test_a_variant_with_its_own_range_has_its_own_warning(world: World, checkbox
     )
 
 
-def test_a_setting_of_the_file_is_tried_for_its_variants_too(world: World, checkbox_file: dict[str, Any]) -> None:
-    """The variant inherits the range, and allows what the file does not."""
+def test_settings_of_the_file_are_tried_for_its_variants(world: World, checkbox_file: dict[str, Any]) -> None:
+    """The variant inherits the page range and allows downloads, which the file does not."""
     made = create_variant(world, checkbox_file, allowDownload=True)
     put_settings(world, checkbox_file, pageRange=SECOND, allowDownload=False)
     assert get_download_warning(world, checkbox_file) is None
@@ -100,7 +100,7 @@ def test_a_setting_of_the_file_is_tried_for_its_variants_too(world: World, check
     assert [row["uuid"] for row in listed if "downloadWarning" in row] == [made["uuid"]]
 
 
-def test_another_document_is_tried_too(world: World, checkbox_file: dict[str, Any]) -> None:
+def test_replaced_content_is_tried(world: World, checkbox_file: dict[str, Any]) -> None:
     put_settings(world, checkbox_file, pageRange=SECOND)
     replace_content(world, checkbox_file, simple_pdf(pages=3))
     assert get_download_warning(world, checkbox_file) is None
@@ -108,22 +108,22 @@ def test_another_document_is_tried_too(world: World, checkbox_file: dict[str, An
     assert get_download_warning(world, checkbox_file) is not None
 
 
-def test_what_a_reader_found_out_is_told_as_well(world: World, checkbox_file: dict[str, Any]) -> None:
-    """No trial: the row is written past the service, as by a server that was stopped in between."""
+def test_a_failed_download_by_a_reader_is_a_warning(world: World, checkbox_file: dict[str, Any]) -> None:
+    """The settings are written to the database without a trial, as if the server had stopped before it."""
     update_file_row(world, checkbox_file["uuid"], settings='{"pageRange":{"from":2,"to":2}}')
     assert get_download_warning(world, checkbox_file) is None
-    assert download_status(world, checkbox_file["shortId"]) == 422
+    assert get_download_status(world, checkbox_file["shortId"]) == 422
     assert get_download_warning(world, checkbox_file) is not None
 
 
-def test_the_copy_that_was_tried_is_the_one_that_readers_get(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_readers_get_the_copy_that_was_tried(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     made = world.pia.upload(simple_pdf(pages=3), "Plan.pdf")
     put_settings(world, made, pageRange=SECOND)
     monkeypatch.setattr(world.rt.engine, "derive", lambda *_: pytest.fail("made twice"))
-    assert download_status(world, made["shortId"]) == 200
+    assert get_download_status(world, made["shortId"]) == 200
 
 
-def test_a_trial_that_takes_too_long_keeps_no_reader_from_the_copy(world: World) -> None:
+def test_a_trial_that_times_out_does_not_block_readers(world: World) -> None:
     made = world.pia.upload(simple_pdf(pages=200), "Long.pdf")
     blob = next(iter(world.rt.db.fetch_all("SELECT blob FROM files WHERE uuid = ?", (made["uuid"],))))[0]
     wanted = Derivation(200, 2, 200)
@@ -134,8 +134,8 @@ def test_a_trial_that_takes_too_long_keeps_no_reader_from_the_copy(world: World)
     assert world.rt.pages.document(*asked).read_bytes().startswith(b"%PDF-")
 
 
-def test_readers_come_first(world: World, checkbox_file: dict[str, Any]) -> None:
-    """While all workers are busy nothing is tried and nobody waits for it; it is when one is free."""
+def test_readers_have_priority_over_trials(world: World, checkbox_file: dict[str, Any]) -> None:
+    """Nothing is tried while all workers are busy."""
     blob = next(iter(world.rt.db.fetch_all("SELECT blob FROM files WHERE uuid = ?", (checkbox_file["uuid"],))))[0]
     path = world.rt.blobs.path(blob)
     taken, go = threading.Event(), threading.Event()
@@ -154,7 +154,7 @@ def test_readers_come_first(world: World, checkbox_file: dict[str, Any]) -> None
     assert world.rt.pages.try_document(checkbox_file["uuid"], 1, path, Derivation(3, 1, 1), OWNER, 5)
 
 
-def test_a_document_that_stalled_a_worker_is_settled_at_once_and_holds_up_no_other(
+def test_a_document_that_stalled_a_worker_gets_its_warning_without_a_trial(
     world: World, checkbox_file: dict[str, Any]
 ) -> None:
     pool = world.rt.engine._pool
@@ -171,11 +171,11 @@ def test_a_document_that_stalled_a_worker_is_settled_at_once_and_holds_up_no_oth
     assert next(calls) < 50
 
 
-def test_a_trial_that_never_finds_a_worker_ends(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> bool:
+def test_a_trial_that_never_gets_a_worker_is_a_warning(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def raise_unavailable(*_: object) -> bool:
         raise Problem("unavailable", "The PDF engine does not start.")
 
     made = world.pia.upload(simple_pdf(pages=4), "Plan.pdf")
-    monkeypatch.setattr(world.rt.pages, "try_document", refuse)
+    monkeypatch.setattr(world.rt.pages, "try_document", raise_unavailable)
     put_settings(world, made, pageRange=SECOND)
     assert "takes long to make" in (get_download_warning(world, made) or "")

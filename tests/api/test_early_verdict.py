@@ -1,4 +1,4 @@
-"""Uploads and other bodies at the bundled listener: judged when the head is complete."""
+"""The bundled listener rejects uploads and other bodies as soon as the headers are complete."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -20,20 +20,20 @@ Make = Callable[..., World]
 
 @pytest.fixture
 def raw_client(world: World) -> Iterator[RawClient]:
-    with open_listener(world) as door:
-        yield door
+    with open_listener(world) as client:
+        yield client
 
 
 def send_upload_head(
-    door: RawClient, length: int, path: str = "/api/v1/files", method: str = "POST", **headers: str
+    client: RawClient, length: int, path: str = "/api/v1/files", method: str = "POST", **headers: str
 ) -> RawResponse:
     """Send the head of an upload of ``length`` bytes and none of its body."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return door.send(build_head(method, path, {"Content-Length": str(length), "Content-Type": TYPE, **named}))
+    return client.send(build_head(method, path, {"Content-Length": str(length), "Content-Type": TYPE, **named}))
 
 
-def upload_form(door: RawClient, person: Person, content: bytes) -> RawResponse:
-    return door.request("POST", "/api/v1/files", {"Content-Type": TYPE, **person.headers}, build_file_form(content))
+def upload_form(client: RawClient, person: Person, content: bytes) -> RawResponse:
+    return client.request("POST", "/api/v1/files", {"Content-Type": TYPE, **person.headers}, build_file_form(content))
 
 
 def assert_refused(reply: RawResponse, status: int, code: str) -> None:
@@ -68,36 +68,38 @@ def test_an_upload_is_stored_and_counted_once(world: World, raw_client: RawClien
 
 
 @pytest.mark.parametrize("value", [None, "Bearer ds_live_nobody", "Basic eDp5", "Bearer a, Bearer b"])
-def test_a_bad_credential_is_refused_before_the_body(world: World, raw_client: RawClient, value: str | None) -> None:
-    """Refusal of a 200 MB upload with a bad key: answered before 1 MB of the body is read."""
+def test_an_invalid_credential_is_rejected_before_the_body(
+    world: World, raw_client: RawClient, value: str | None
+) -> None:
+    """The listener does not read the body of a 200 MB upload."""
     reply = send_upload_head(raw_client, 200 * MB, **({"Authorization": value} if value else {}))
     assert_refused(reply, 401, "unauthorized")
     wait_until(lambda: not list_stored_names(world))
 
 
-def test_two_credentials_are_none(world: World, raw_client: RawClient) -> None:
-    """A comma in Authorization is 401; two headers are joined by one."""
+def test_two_authorization_headers_are_401(world: World, raw_client: RawClient) -> None:
+    """The listener joins two headers with a comma, which is not valid in a credential."""
     both = build_head("POST", "/api/v1/files", {"Content-Length": "99", "Content-Type": TYPE, **world.pia.headers})
     both = both.replace(b"Host: x", b"Host: x\r\nAuthorization: " + world.pia.headers["Authorization"].encode())
     assert_refused(raw_client.send(both), 401, "unauthorized")
 
 
-def test_a_full_account_is_refused_before_the_body(world: World, raw_client: RawClient) -> None:
+def test_a_full_account_is_rejected_before_the_body(world: World, raw_client: RawClient) -> None:
     for _ in range(3):
         world.fay.upload()
     assert_refused(send_upload_head(raw_client, MB, **world.fay.headers), 403, "forbidden")
 
 
 @pytest.mark.parametrize(("person", "cap"), [("fay", 50 * MB), ("bea", 200 * MB), ("pia", 2048 * MB)])
-def test_what_cannot_fit_the_plan_is_refused_before_the_body(
+def test_an_upload_above_the_plan_is_rejected_before_the_body(
     world: World, raw_client: RawClient, person: str, cap: int
 ) -> None:
-    """A presentation may have 50 MB on every plan, so on Free no more than that is known before the first byte."""
+    """The limit on Free is 50 MB here, because the listener does not know yet whether it is a presentation."""
     caller = getattr(world, person)
     assert_refused(send_upload_head(raw_client, cap + 768 * 1024 + 1, **caller.headers), 413, "payload_too_large")
 
 
-def test_an_upload_of_exactly_the_cap_passes_and_one_byte_more_does_not(world: World, raw_client: RawClient) -> None:
+def test_an_upload_of_exactly_the_limit_is_stored_and_one_more_byte_is_413(world: World, raw_client: RawClient) -> None:
     content = simple_pdf()
     exactly = content + b"\n" * (20 * MB - len(content))
     assert_refused(upload_form(raw_client, world.fay, exactly + b"\n"), 413, "payload_too_large")
@@ -105,7 +107,7 @@ def test_an_upload_of_exactly_the_cap_passes_and_one_byte_more_does_not(world: W
     assert upload_form(raw_client, world.fay, exactly).status == 200
 
 
-def test_nine_full_fields_fit_around_a_file_of_exactly_the_cap(world: World, raw_client: RawClient) -> None:
+def test_nine_full_fields_fit_next_to_a_file_of_exactly_the_limit(world: World, raw_client: RawClient) -> None:
     content = simple_pdf()
     exactly = content + b"\n" * (20 * MB - len(content))
     field = b'--edge\r\nContent-Disposition: form-data; name="%d"\r\n\r\n' + b"x" * 65_536 + b"\r\n"
@@ -114,8 +116,8 @@ def test_nine_full_fields_fit_around_a_file_of_exactly_the_cap(world: World, raw
     assert reply.status == 200, reply.body
 
 
-def test_an_upload_in_chunks_is_cut_off_at_the_cap(world: World, raw_client: RawClient) -> None:
-    """Over-cap is 413 even without a Content-Length; nothing is stored."""
+def test_a_chunked_upload_is_413_at_the_limit(world: World, raw_client: RawClient) -> None:
+    """The limit applies without a Content-Length; nothing is stored."""
     start = build_file_form(b"%PDF-1.7")[:-12]
     pieces = [start, *[b"\n" * MB] * 51]
     chunks = [f"{len(piece):x}\r\n".encode() + piece + b"\r\n" for piece in pieces]
@@ -126,7 +128,7 @@ def test_an_upload_in_chunks_is_cut_off_at_the_cap(world: World, raw_client: Raw
     wait_until(lambda: not list_stored_names(world))
 
 
-def test_an_upload_that_is_no_form_is_refused_before_the_body(world: World, raw_client: RawClient) -> None:
+def test_an_upload_that_is_not_a_form_is_rejected_before_the_body(world: World, raw_client: RawClient) -> None:
     reply = send_upload_head(raw_client, 9 * MB, **{**world.pia.headers, "Content-Type": "application/pdf"})
     assert_refused(reply, 415, "unsupported_media_type")
 
@@ -138,7 +140,7 @@ def test_a_broken_form_is_400(world: World, raw_client: RawClient) -> None:
     wait_until(lambda: not list_stored_names(world))
 
 
-def test_a_disk_that_is_nearly_full_refuses_before_the_body(
+def test_a_nearly_full_disk_rejects_an_upload_before_the_body(
     world: World, raw_client: RawClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(FolderStore, "free_bytes", lambda self: 1024 * MB + 10 * MB)
@@ -148,15 +150,15 @@ def test_a_disk_that_is_nearly_full_refuses_before_the_body(
     assert upload_form(raw_client, world.pia, simple_pdf()).status == 200
 
 
-def test_an_unknown_route_and_a_wrong_method_are_refused_before_the_body(world: World, raw_client: RawClient) -> None:
+def test_an_unknown_route_and_a_wrong_method_are_rejected_before_the_body(world: World, raw_client: RawClient) -> None:
     assert_refused(send_upload_head(raw_client, 9 * MB, "/api/v1/nope", **world.pia.headers), 404, "not_found")
     wrong = send_upload_head(raw_client, 9 * MB, "/api/v1/user", **world.pia.headers)
     assert_refused(wrong, 405, "method_not_allowed")
     assert wrong.headers["allow"] == "GET, HEAD"
 
 
-def test_a_body_that_is_no_upload_has_a_small_cap(world: World, raw_client: RawClient) -> None:
-    """Everything but the upload routes gets a small body cap (1 MB)."""
+def test_a_body_that_is_not_an_upload_is_limited_to_1_mb(world: World, raw_client: RawClient) -> None:
+    """Only upload routes accept larger bodies."""
     assert_refused(
         send_upload_head(raw_client, MB + 1, "/api/v1/user", "GET", **world.pia.headers), 413, "payload_too_large"
     )
@@ -165,45 +167,45 @@ def test_a_body_that_is_no_upload_has_a_small_cap(world: World, raw_client: RawC
 
 
 def build_chunked_head(path: str, **headers: str) -> bytes:
-    """The head of a request whose body comes in chunks."""
+    """Build the headers of a request with a chunked body."""
     return build_head("DELETE", path, {"Transfer-Encoding": "chunked", **headers})
 
 
-def test_a_body_in_chunks_is_refused_before_its_first_byte_and_counted_once(make: Make) -> None:
+def test_a_chunked_body_is_rejected_before_its_first_byte_and_counted_once(make: Make) -> None:
     world = make(address_limit=2)
-    with open_listener(world) as door:
+    with open_listener(world) as client:
         for left in ("1", "0"):
-            refused = door.send(build_chunked_head("/api/v1/files/abcdefghijkl", Authorization="Bearer guess"))
+            refused = client.send(build_chunked_head("/api/v1/files/abcdefghijkl", Authorization="Bearer guess"))
             assert_refused(refused, 401, "unauthorized")
             assert refused.headers["x-ratelimit-remaining"] == left
-        limited = door.send(build_chunked_head("/api/v1/files/abcdefghijkl", Authorization="Bearer guess"))
+        limited = client.send(build_chunked_head("/api/v1/files/abcdefghijkl", Authorization="Bearer guess"))
         assert_refused(limited, 429, "rate_limited")
 
 
-def test_a_body_in_chunks_without_a_credential_is_refused_before_its_first_byte(raw_client: RawClient) -> None:
+def test_a_chunked_body_without_a_credential_is_401_before_its_first_byte(raw_client: RawClient) -> None:
     refused = raw_client.send(build_chunked_head("/api/v1/files/abcdefghijkl"))
     assert_refused(refused, 401, "unauthorized")
     assert refused.headers["x-ratelimit-remaining"] == "119"
 
 
-def test_a_small_body_in_chunks_passes_with_a_key_and_counts_once(make: Make) -> None:
+def test_a_small_chunked_body_with_a_key_is_accepted_and_counted_once(make: Make) -> None:
     world = make(rate_limit=2)
-    with open_listener(world) as door:
+    with open_listener(world) as client:
         path = f"/api/v1/files/{world.pia.upload()['uuid']}"
-        deleted = door.send(build_chunked_head(path, **world.pia.headers), b"2\r\n{}\r\n0\r\n\r\n")
+        deleted = client.send(build_chunked_head(path, **world.pia.headers), b"2\r\n{}\r\n0\r\n\r\n")
         assert (deleted.status, deleted.headers["x-ratelimit-remaining"]) == (200, "0")
-        assert_refused(door.send(build_chunked_head(path, **world.pia.headers)), 429, "rate_limited")
+        assert_refused(client.send(build_chunked_head(path, **world.pia.headers)), 429, "rate_limited")
 
 
-def test_an_upload_of_nothing_lacks_its_file(raw_client: RawClient, world: World) -> None:
-    """A missing ``file`` part is 400; 415 is for a body of another type, in chunks too."""
+def test_an_empty_upload_is_400(raw_client: RawClient, world: World) -> None:
+    """A missing ``file`` part is 400, while a body of another type is 415, even if it is chunked."""
     assert_refused(raw_client.request("POST", "/api/v1/files", world.pia.headers), 400, "bad_request")
     untyped = build_head("POST", "/api/v1/files", {"Transfer-Encoding": "chunked", **world.pia.headers})
     assert_refused(raw_client.send(untyped, b"2\r\n{}\r\n0\r\n\r\n"), 415, "unsupported_media_type")
 
 
-def test_outside_the_api_bodies_are_small_too(world: World, raw_client: RawClient) -> None:
-    """64 kB for beacons, 1 MB for everything else."""
+def test_bodies_outside_the_api_are_limited_too(world: World, raw_client: RawClient) -> None:
+    """The limit is 64 kB for beacons and 1 MB for everything else."""
     short_id = world.pia.upload()["shortId"]
     for path, cap in ((f"/{short_id}/beacon", 64 * 1024), ("/logout", MB)):
         reply = raw_client.send(build_head("POST", path, {"Content-Length": str(cap + 1)}))
@@ -212,34 +214,34 @@ def test_outside_the_api_bodies_are_small_too(world: World, raw_client: RawClien
         assert raw_client.request("POST", path, {"Content-Type": "text/css"}, b"x" * cap).status != 413
 
 
-def test_early_refusals_count(make: Make) -> None:
+def test_early_rejections_count_against_the_rate_limit(make: Make) -> None:
     world = make(rate_limit=2)
-    with open_listener(world) as door:
+    with open_listener(world) as client:
         too_much = {**world.fay.headers}
-        assert send_upload_head(door, 60 * MB, **too_much).headers["x-ratelimit-remaining"] == "1"
-        assert send_upload_head(door, 9 * MB, "/api/v1/nope", **too_much).headers["x-ratelimit-remaining"] == "0"
-        refused = send_upload_head(door, 60 * MB, **too_much)
+        assert send_upload_head(client, 60 * MB, **too_much).headers["x-ratelimit-remaining"] == "1"
+        assert send_upload_head(client, 9 * MB, "/api/v1/nope", **too_much).headers["x-ratelimit-remaining"] == "0"
+        refused = send_upload_head(client, 60 * MB, **too_much)
         assert_refused(refused, 429, "rate_limited")
         assert refused.headers["retry-after"] == "60"
-        assert door.request("GET", "/api/v1/user", world.fay.headers).status == 429
+        assert client.request("GET", "/api/v1/user", world.fay.headers).status == 429
 
 
 def test_the_last_request_of_a_window_may_be_an_upload(make: Make) -> None:
     world = make(rate_limit=1)
-    with open_listener(world) as door:
-        assert upload_form(door, world.pia, simple_pdf()).status == 200
-        assert_refused(upload_form(door, world.pia, simple_pdf()), 429, "rate_limited")
+    with open_listener(world) as client:
+        assert upload_form(client, world.pia, simple_pdf()).status == 200
+        assert_refused(upload_form(client, world.pia, simple_pdf()), 429, "rate_limited")
     assert count_rows(world, "files") == 1
 
 
-def test_guesses_at_the_upload_route_are_limited_by_address(make: Make) -> None:
+def test_invalid_credentials_on_the_upload_route_are_limited_by_address(make: Make) -> None:
     world = make(address_limit=2, trusted_proxies=(ip_network("127.0.0.1/32"),))
-    with open_listener(world) as door:
+    with open_listener(world) as client:
         guesses = [
-            send_upload_head(door, 9, Authorization=f"Bearer guess{number}", X_Forwarded_For="198.51.100.1").status
+            send_upload_head(client, 9, Authorization=f"Bearer guess{number}", X_Forwarded_For="198.51.100.1").status
             for number in range(3)
         ]
-        other = send_upload_head(door, 9, Authorization="Bearer guess", X_Forwarded_For="198.51.100.2").status
+        other = send_upload_head(client, 9, Authorization="Bearer guess", X_Forwarded_For="198.51.100.2").status
     assert guesses == [401, 401, 429]
     assert other == 401
 
@@ -258,8 +260,8 @@ def test_guesses_at_the_upload_route_are_limited_by_address(make: Make) -> None:
         ),
     ],
 )
-def test_errors_of_the_listener_are_problems_too(raw_client: RawClient, raw: bytes, status: int, code: str) -> None:
-    """Problem documents also for errors made by the WSGI server: 400, 413, 431, 501."""
+def test_errors_of_the_listener_are_problems(raw_client: RawClient, raw: bytes, status: int, code: str) -> None:
+    """This includes requests that the listener cannot parse."""
     assert_refused(raw_client.send(raw), status, code)
 
 
@@ -275,7 +277,7 @@ def test_an_error_of_the_listener_outside_the_api_is_plain_text(raw_client: RawC
     assert reply.headers["referrer-policy"] == "no-referrer"
 
 
-def test_a_refusal_of_the_listener_is_one_line_in_the_log_without_its_address(
+def test_a_rejection_by_the_listener_is_logged_in_one_line_without_its_path(
     raw_client: RawClient, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.INFO, logger="docshare"):

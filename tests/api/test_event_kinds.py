@@ -1,4 +1,4 @@
-"""The nine kinds of events: when each is told, and with exactly which keys."""
+"""The nine kinds of events: when each is sent, and exactly which keys it has."""
 
 import io
 import json
@@ -34,7 +34,7 @@ CauseEvent = Callable[[World, dict[str, Any], str], None]
 
 @pytest.fixture
 def uploaded_file(world: World) -> dict[str, Any]:
-    """Pia's file, on which readers may leave everything."""
+    """Upload a file of Pia that allows every kind of feedback."""
     made = world.pia.upload(name="Q3 & más.pdf")
     put_settings(world, made, **ALL_FEEDBACK_SETTINGS)
     return made
@@ -56,7 +56,7 @@ def download_document(world: World, made: dict[str, Any], name: str) -> None:
     assert world.http.post(f"/{name}/download", buffered=True).status_code == 200
 
 
-def give_address(world: World, made: dict[str, Any], name: str) -> None:
+def submit_email(world: World, made: dict[str, Any], name: str) -> None:
     put_settings(world, made, requireEmail=True)
     assert GateClient(world, name).enter(email="ada@a.example")
 
@@ -66,11 +66,11 @@ def submit_gate_form(world: World, made: dict[str, Any], name: str) -> None:
     assert GateClient(world, name).enter(mail="ada@a.example", firm="Ünlü")
 
 
-def note_on_page(world: World, made: dict[str, Any], name: str) -> None:
+def leave_note_on_page(world: World, made: dict[str, Any], name: str) -> None:
     FeedbackClient(world, name).leave_note("A typo", page=2, public=True)
 
 
-def note_on_document(world: World, made: dict[str, Any], name: str) -> None:
+def leave_note_on_document(world: World, made: dict[str, Any], name: str) -> None:
     FeedbackClient(world, name).leave_note("Fine <b>\nby me", public=True)
 
 
@@ -109,8 +109,7 @@ def annotate_page(world: World, made: dict[str, Any], name: str) -> None:
     FeedbackClient(world, name).annotate(page=2)
 
 
-# Typed from the table of the specification: what happens, its kind, its own keys in their order, when it is told as
-# happened, and whether a variant's link adds the two keys of the variant.
+# Cause, kind, keys of the kind in order, timestamp, and whether a variant link adds the two keys of the variant.
 ROWS: tuple[tuple[CauseEvent, str, list[tuple[str, Any]], str, bool], ...] = (
     (
         view_document,
@@ -120,7 +119,7 @@ ROWS: tuple[tuple[CauseEvent, str, list[tuple[str, Any]], str, bool], ...] = (
         True,
     ),
     (download_document, "file.downloaded", [], START, True),
-    (give_address, "gate.completed", [("source", "email"), ("email", "ada@a.example")], START, False),
+    (submit_email, "gate.completed", [("source", "email"), ("email", "ada@a.example")], START, False),
     (
         submit_gate_form,
         "gate.completed",
@@ -128,8 +127,8 @@ ROWS: tuple[tuple[CauseEvent, str, list[tuple[str, Any]], str, bool], ...] = (
         START,
         False,
     ),
-    (note_on_page, "note.created", [("author", "Ann"), ("body", "A typo"), ("pageNumber", 2)], START, False),
-    (note_on_document, "note.created", [("author", "Ann"), ("body", "Fine <b>\nby me")], START, False),
+    (leave_note_on_page, "note.created", [("author", "Ann"), ("body", "A typo"), ("pageNumber", 2)], START, False),
+    (leave_note_on_document, "note.created", [("author", "Ann"), ("body", "Fine <b>\nby me")], START, False),
     (confirm_receipt, "receipt.confirmed", [("name", "Ann Lee")], START, False),
     (burn_file, "file.burned", [], "2026-09-21T14:43:20.000Z", False),
     (replace_document, "content.replaced", [("contentVersion", 2)], START, False),
@@ -152,12 +151,12 @@ ROWS: tuple[tuple[CauseEvent, str, list[tuple[str, Any]], str, bool], ...] = (
 )
 
 
-def callable_name(value: object) -> str | None:
+def get_callable_name(value: object) -> str | None:
     return value.__name__ if callable(value) else None
 
 
 def resolve_placeholders(world: World, made: dict[str, Any], extras: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
-    """``extras`` with the names that are random, as the owner finds them elsewhere."""
+    """Replace placeholders in ``extras`` with the random ids that the owner sees elsewhere."""
     known, random = {}, [value for _, value in extras if isinstance(value, str)]
     if SESSION in random:
         known[SESSION] = get_readership(world, made, "/sessions")[0]["sessionId"]
@@ -168,27 +167,27 @@ def resolve_placeholders(world: World, made: dict[str, Any], extras: list[tuple[
 
 
 @pytest.mark.parametrize("through", ["canonical", "variant"])
-@pytest.mark.parametrize(("happens", "kind", "extras", "timestamp", "tells_variant"), ROWS, ids=callable_name)
-def test_a_kind_is_told_once_with_exactly_its_keys(
+@pytest.mark.parametrize(("cause", "kind", "extras", "timestamp", "adds_variant"), ROWS, ids=get_callable_name)
+def test_each_kind_is_sent_once_with_exactly_its_keys(
     world: World,
     uploaded_file: dict[str, Any],
     variant: dict[str, Any],
-    happens: CauseEvent,
+    cause: CauseEvent,
     kind: str,
     extras: list[tuple[str, Any]],
     timestamp: str,
-    tells_variant: bool,
+    adds_variant: bool,
     through: str,
 ) -> None:
-    """The body is the envelope, byte for byte, and the activity feed has the same under an id."""
+    """The body is exactly the envelope; the activity feed has the same envelope with an id."""
     create_webhook_for(world, kind)
-    happens(world, uploaded_file, (variant if through == "variant" else uploaded_file)["shortId"])
+    cause(world, uploaded_file, (variant if through == "variant" else uploaded_file)["shortId"])
     data = [
         ("fileUuid", uploaded_file["uuid"]),
         ("fileName", "Q4.pdf" if kind == "content.replaced" else "Q3 & más.pdf"),
     ]
     data += resolve_placeholders(world, uploaded_file, extras)
-    if through == "variant" and tells_variant:
+    if through == "variant" and adds_variant:
         data += [("variantUuid", variant["uuid"]), ("variantLabel", LABEL)]
     envelope = {"event": kind, "timestamp": timestamp, "data": dict(data)}
     assert delivery_bodies(world) == [json.dumps(envelope, ensure_ascii=False, separators=(",", ":"))]
@@ -198,15 +197,15 @@ def test_a_kind_is_told_once_with_exactly_its_keys(
     assert json.dumps(row) == json.dumps(envelope)
 
 
-def test_every_kind_of_the_specification_has_its_row() -> None:
+def test_every_kind_has_a_row() -> None:
     assert {kind for _, kind, *_ in ROWS} == {
         "file.viewed", "file.downloaded", "gate.completed", "note.created", "receipt.confirmed", "file.burned",
         "content.replaced", "invite.viewed", "proofing.updated",
     }  # fmt: skip
 
 
-def test_a_view_of_the_feed_the_record_and_the_webhook_agree(world: World, uploaded_file: dict[str, Any]) -> None:
-    """A view row enters the feed when the session ends, together with ``file.viewed``."""
+def test_the_feed_the_session_and_the_webhook_agree_on_a_view(world: World, uploaded_file: dict[str, Any]) -> None:
+    """The view is added to the feed when the session ends, together with ``file.viewed``."""
     create_webhook_for(world)
     reader = FakeReader(world, uploaded_file["shortId"])
     reader.read_page(30, input=True)
@@ -228,7 +227,7 @@ def test_a_view_of_the_feed_the_record_and_the_webhook_agree(world: World, uploa
     assert len(delivery_envelopes(world)) == 1
 
 
-def test_a_session_that_was_not_counted_is_no_event(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_an_uncounted_session_is_not_an_event(world: World, uploaded_file: dict[str, Any]) -> None:
     create_webhook_for(world)
     FakeReader(world, uploaded_file["shortId"]).read_page(2, input=False)
     FakeReader(world, uploaded_file["shortId"]).read_page(60, input=False)
@@ -237,7 +236,7 @@ def test_a_session_that_was_not_counted_is_no_event(world: World, uploaded_file:
     assert (delivery_envelopes(world), list_activity(world)) == ([], [])
 
 
-def test_a_variant_without_a_label_is_told_by_its_uuid_alone(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_a_view_through_an_unlabeled_variant_has_only_its_uuid(world: World, uploaded_file: dict[str, Any]) -> None:
     create_webhook_for(world, "file.viewed")
     nameless = world.pia.post(f"/api/v1/files/{uploaded_file['uuid']}/variants").get_json()
     view_document(world, uploaded_file, nameless["shortId"])
@@ -245,7 +244,7 @@ def test_a_variant_without_a_label_is_told_by_its_uuid_alone(world: World, uploa
     assert list(sent["data"]) == ["fileUuid", "fileName", "pagesViewed", "timeMs", "sessionId", "variantUuid"]
 
 
-def test_a_view_through_a_variant_that_was_deleted_meanwhile_is_told_without_it(
+def test_a_view_through_a_deleted_variant_omits_the_variant(
     world: World, uploaded_file: dict[str, Any], variant: dict[str, Any]
 ) -> None:
     create_webhook_for(world, "file.viewed")
@@ -257,10 +256,10 @@ def test_a_view_through_a_variant_that_was_deleted_meanwhile_is_told_without_it(
 
 
 @pytest.mark.parametrize("shape", ["slug", "short id", "uuid", "upper-case uuid", "variant"])
-def test_the_file_is_told_by_its_own_uuid_however_it_was_reached(
+def test_an_event_has_the_uuid_of_the_file_for_every_kind_of_link(
     world: World, uploaded_file: dict[str, Any], variant: dict[str, Any], shape: str
 ) -> None:
-    """``fileUuid`` is the canonical UUID even when reached by short id, slug or variant."""
+    """``fileUuid`` is the UUID of the file even if the reader used a short id, slug or variant."""
     update_file_row(world, uploaded_file["uuid"], slug="the-report")
     names = {
         "slug": "the-report",
@@ -274,10 +273,10 @@ def test_the_file_is_told_by_its_own_uuid_however_it_was_reached(
     assert [sent["data"]["fileUuid"] for sent in delivery_envelopes(world)] == [uploaded_file["uuid"]]
 
 
-def test_the_owner_is_told_nothing_of_what_they_do_but_a_replacement(
+def test_actions_of_the_signed_in_owner_are_not_reported_except_replacements(
     world: World, uploaded_file: dict[str, Any]
 ) -> None:
-    """Owner actions never fire visitor-triggered kinds; ``content.replaced`` is an owner action and does fire."""
+    """Only ``content.replaced`` is caused by owners; the other kinds are caused by readers."""
     create_webhook_for(world)
     http = sign_in_browser(world, world.pia)
     name = uploaded_file["shortId"]
@@ -299,10 +298,10 @@ def test_the_owner_is_told_nothing_of_what_they_do_but_a_replacement(
     assert [sent["event"] for sent in delivery_envelopes(world)] == ["content.replaced"]
 
 
-def test_a_gate_below_pro_is_never_queued_and_goes_on_with_the_plan(
+def test_a_gate_response_below_pro_is_stored_but_not_sent_after_an_upgrade(
     world: World, uploaded_file: dict[str, Any]
 ) -> None:
-    """Easy to get wrong 67: not Pro at event time is never queued, also not after an upgrade; the capture is kept."""
+    """An event that happens below Pro is never queued, not even after an upgrade; the gate response is stored."""
     create_webhook_for(world, "gate.completed")
     put_settings(world, uploaded_file, gateFields=FORM)
     accounts.set_tier(world.rt, world.pia.email, Plan.BASIC)
@@ -316,8 +315,8 @@ def test_a_gate_below_pro_is_never_queued_and_goes_on_with_the_plan(
     assert count_rows(world, "gate_rows") == 2
 
 
-def test_proofing_is_told_once_for_each_reader_and_file(world: World, uploaded_file: dict[str, Any]) -> None:
-    """A viewer's first page mark or annotation on a document (once per viewer per file)."""
+def test_proofing_is_sent_once_per_reader_and_file(world: World, uploaded_file: dict[str, Any]) -> None:
+    """Only the first page mark or annotation of a reader on a file is an event."""
     create_webhook_for(world, "proofing.updated")
     other = world.pia.upload()
     put_settings(world, other, **ALL_FEEDBACK_SETTINGS)
@@ -337,8 +336,8 @@ def test_proofing_is_told_once_for_each_reader_and_file(world: World, uploaded_f
     ]
 
 
-def test_an_invitation_is_told_once(world: World, uploaded_file: dict[str, Any]) -> None:
-    """An email invitee opens the document for the first time."""
+def test_an_invite_view_is_sent_once(world: World, uploaded_file: dict[str, Any]) -> None:
+    """Only the first time that the invitee opens the document is an event."""
     create_webhook_for(world, "invite.viewed")
     insert_invite(world, uploaded_file["uuid"], "ivy@other.example", "Invited00001")
     for _ in range(2):
@@ -347,15 +346,15 @@ def test_an_invitation_is_told_once(world: World, uploaded_file: dict[str, Any])
     assert len(delivery_envelopes(world)) == 1
 
 
-def test_a_note_for_the_owner_alone_is_no_event(world: World, uploaded_file: dict[str, Any]) -> None:
-    """A viewer leaves a public note."""
+def test_a_private_note_is_not_an_event(world: World, uploaded_file: dict[str, Any]) -> None:
+    """Only public notes are events."""
     create_webhook_for(world)
     FeedbackClient(world, uploaded_file["shortId"]).leave_note("Between us", public=False)
     assert (delivery_envelopes(world), list_activity(world)) == ([], [])
 
 
-def test_a_receipt_is_told_when_it_is_fresh(world: World, uploaded_file: dict[str, Any]) -> None:
-    """A fresh mark-as-received."""
+def test_only_the_first_receipt_of_a_reader_is_sent(world: World, uploaded_file: dict[str, Any]) -> None:
+    """A repeated confirmation by the same reader is not an event."""
     create_webhook_for(world)
     ann = FeedbackClient(world, uploaded_file["shortId"])
     assert [ann.send("POST", "receipt", {"name": name}).status_code for name in ("Ann", "Ann", "Bob")] == [
@@ -366,10 +365,8 @@ def test_a_receipt_is_told_when_it_is_fresh(world: World, uploaded_file: dict[st
     assert [sent["data"]["name"] for sent in delivery_envelopes(world)] == ["Ann"]
 
 
-def test_what_happened_to_a_file_in_the_trash_is_told_when_it_comes_back(
-    world: World, uploaded_file: dict[str, Any]
-) -> None:
-    """A session that ends after its file was trashed: its row is hidden like the others, and keeps its id."""
+def test_activity_of_a_trashed_file_is_listed_after_a_restore(world: World, uploaded_file: dict[str, Any]) -> None:
+    """This includes a session that ends after its file was trashed; rows keep their ids."""
     download_document(world, uploaded_file, uploaded_file["shortId"])
     FakeReader(world, uploaded_file["shortId"]).read_page(30, input=True)
     world.pia.delete(f"/api/v1/files/{uploaded_file['uuid']}")
@@ -379,8 +376,8 @@ def test_what_happened_to_a_file_in_the_trash_is_told_when_it_comes_back(
     assert [(row["id"], row["event"]) for row in list_activity(world)] == [(2, "file.downloaded"), (3, "file.viewed")]
 
 
-def test_an_event_goes_to_the_webhooks_that_ask_for_it(world: World, uploaded_file: dict[str, Any]) -> None:
-    """Webhooks may be scoped to one file; unscoped ones receive all account events, and nobody another account's."""
+def test_an_event_is_sent_to_webhooks_that_subscribe_to_it(world: World, uploaded_file: dict[str, Any]) -> None:
+    """A webhook receives events of one file or of the whole account, but never of another account."""
     other = world.pia.upload()
     wanted = {
         create_webhook_for(world, "file.downloaded").uuid,

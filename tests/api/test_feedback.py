@@ -1,4 +1,4 @@
-"""What readers left, for the owner (Page marks, Annotations; the route of notes and receipts is an addition)."""
+"""Feedback of readers, for the owner: page marks, annotations, notes and receipts."""
 
 import csv
 import io
@@ -19,7 +19,7 @@ from tests.support.owner import put_settings
 from tests.support.rows import update_file_row
 
 ROUTES = ("page-marks", "annotations", "feedback")
-SHEET_ROUTES = ("page-marks", "annotations")
+CSV_ROUTES = ("page-marks", "annotations")
 NOW = "2026-09-21T14:13:20.000Z"
 
 
@@ -35,7 +35,7 @@ def get_feedback(who: Person, made: dict[str, Any] | str, what: str, query: str 
     return who.get(f"/api/v1/files/{name}/{what}{query}")
 
 
-def parse_sheet(answer: TestResponse) -> list[list[str]]:
+def parse_csv(answer: TestResponse) -> list[list[str]]:
     assert (answer.status_code, answer.headers["Content-Type"]) == (200, "text/csv; charset=utf-8")
     return list(csv.reader(io.StringIO(answer.data.decode(), newline=""), strict=True))
 
@@ -44,12 +44,12 @@ def list_pseudonyms(world: World) -> list[str]:
     return [name for (name,) in world.rt.db.fetch_all("SELECT pseudonym FROM viewers ORDER BY id")]
 
 
-# Who may
+# Access
 
 
 @pytest.mark.parametrize("what", ROUTES)
 def test_a_foreign_file_is_403_and_an_unknown_one_404(world: World, uploaded_file: dict[str, Any], what: str) -> None:
-    """On the four readership routes a foreign file is **403**, an unknown id 404."""
+    """Feedback routes have the same statuses as the readership routes."""
     for who in (world.mal, world.fay):
         answer = get_feedback(who, uploaded_file, what)
         assert (answer.status_code, answer.get_json()["code"]) == (403, "forbidden")
@@ -69,7 +69,9 @@ def test_unclaimed_and_trashed_files_are_404(world: World, uploaded_file: dict[s
 
 @pytest.mark.parametrize("what", ROUTES)
 @pytest.mark.parametrize("plan", [Plan.FREE, Plan.BASIC])
-def test_below_pro_it_is_403_plan_required(world: World, uploaded_file: dict[str, Any], what: str, plan: Plan) -> None:
+def test_feedback_below_pro_is_403_plan_required(
+    world: World, uploaded_file: dict[str, Any], what: str, plan: Plan
+) -> None:
     accounts.set_tier(world.rt, world.pia.email, plan)
     for query in ("", "?format=csv", "?format=xml"):
         answer = get_feedback(world.pia, uploaded_file, what, query)
@@ -79,7 +81,7 @@ def test_below_pro_it_is_403_plan_required(world: World, uploaded_file: dict[str
 
 
 @pytest.mark.parametrize("what", ROUTES)
-def test_the_file_is_named_by_uuid_in_either_case_or_short_id(
+def test_the_path_accepts_a_uuid_in_any_case_and_a_short_id(
     world: World, uploaded_file: dict[str, Any], what: str
 ) -> None:
     update_file_row(world, uploaded_file["uuid"], slug="our-report")
@@ -95,9 +97,8 @@ def test_the_file_is_named_by_uuid_in_either_case_or_short_id(
 # Page marks
 
 
-def test_page_marks_are_told_by_page_by_viewer_and_in_total(world: World, uploaded_file: dict[str, Any]) -> None:
-    """``{pages: [{page, pick, reject, maybe}], viewers: [{identity, marks: [{page, mark}]}], totals}``; ``identity`` is
-    the invitee's address or a pseudonym such as ``Reader 7F3A``."""
+def test_page_marks_are_listed_by_page_by_viewer_and_in_total(world: World, uploaded_file: dict[str, Any]) -> None:
+    """``identity`` is the address of the invitee or a pseudonym such as ``Reader 7F3A``."""
     insert_invite(world, uploaded_file["uuid"], "zoe@example.com", "Zz3dE5fG7hJ9")
     ann, zoe = FeedbackClient(world, uploaded_file["shortId"]), FeedbackClient(world, "Zz3dE5fG7hJ9")
     (
@@ -123,7 +124,7 @@ def test_page_marks_are_told_by_page_by_viewer_and_in_total(world: World, upload
         "totals": {"pick": 2, "reject": 1, "maybe": 1},
     }
     assert list(answer.get_json()) == ["pages", "viewers", "totals"]
-    assert parse_sheet(get_feedback(world.pia, uploaded_file, "page-marks", "?format=csv")) == [
+    assert parse_csv(get_feedback(world.pia, uploaded_file, "page-marks", "?format=csv")) == [
         ["page", "mark", "identity", "markedAt"],
         ["1", "reject", name, NOW],
         ["1", "maybe", "zoe@example.com", NOW],
@@ -132,7 +133,7 @@ def test_page_marks_are_told_by_page_by_viewer_and_in_total(world: World, upload
     ]
 
 
-def test_nothing_left_is_empty_and_not_absent(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_a_file_without_feedback_has_empty_lists(world: World, uploaded_file: dict[str, Any]) -> None:
     assert get_feedback(world.pia, uploaded_file, "page-marks").get_json() == {
         "pages": [],
         "viewers": [],
@@ -140,11 +141,11 @@ def test_nothing_left_is_empty_and_not_absent(world: World, uploaded_file: dict[
     }
     assert get_feedback(world.pia, uploaded_file, "annotations").get_json() == {"pages": []}
     assert get_feedback(world.pia, uploaded_file, "feedback").get_json() == {"notes": [], "receipts": []}
-    for what in SHEET_ROUTES:
-        assert len(parse_sheet(get_feedback(world.pia, uploaded_file, what, "?format=csv"))) == 1
+    for what in CSV_ROUTES:
+        assert len(parse_csv(get_feedback(world.pia, uploaded_file, what, "?format=csv"))) == 1
 
 
-def test_the_owner_gets_the_numbers_of_the_document(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_the_owner_gets_page_numbers_of_the_document(world: World, uploaded_file: dict[str, Any]) -> None:
     put_settings(world, uploaded_file, pageRange={"from": 2, "to": 3})
     ann = FeedbackClient(world, uploaded_file["shortId"])
     ann.mark_page(1, "pick"), ann.annotate(2), ann.leave_note(page=1)
@@ -156,8 +157,8 @@ def test_the_owner_gets_the_numbers_of_the_document(world: World, uploaded_file:
 # Annotations
 
 
-def test_annotations_are_told_by_page(world: World, uploaded_file: dict[str, Any]) -> None:
-    """``{pages: [{page, annotations: [{uuid, identity, rect, note, createdAt}]}]}``."""
+def test_annotations_are_listed_by_page(world: World, uploaded_file: dict[str, Any]) -> None:
+    """Annotations of a page are listed oldest first."""
     ann, bob = FeedbackClient(world, uploaded_file["shortId"]), FeedbackClient(world, uploaded_file["shortId"])
     last, first, second = ann.annotate(3, "last"), ann.annotate(1, "first"), bob.annotate(1, 'two\nlines, "quoted"')
     names = list_pseudonyms(world)
@@ -172,7 +173,7 @@ def test_annotations_are_told_by_page(world: World, uploaded_file: dict[str, Any
         ]
     }
     place = ["0.1", "0.2", "0.3", "0.4"]
-    assert parse_sheet(get_feedback(world.pia, uploaded_file, "annotations", "?format=csv")) == [
+    assert parse_csv(get_feedback(world.pia, uploaded_file, "annotations", "?format=csv")) == [
         ["page", "uuid", "identity", "x", "y", "width", "height", "note", "createdAt"],
         ["1", first["uuid"], names[0], *place, "first", NOW],
         ["1", second["uuid"], names[1], *place, 'two\nlines, "quoted"', NOW],
@@ -183,15 +184,15 @@ def test_annotations_are_told_by_page(world: World, uploaded_file: dict[str, Any
 # CSV
 
 
-@pytest.mark.parametrize("what", SHEET_ROUTES)
+@pytest.mark.parametrize("what", CSV_ROUTES)
 @pytest.mark.parametrize("query", ["?format=", "?format=CSV", "?format=json", "?format=csv&format=csv"])
 def test_any_other_format_is_400(world: World, uploaded_file: dict[str, Any], what: str, query: str) -> None:
     answer = get_feedback(world.pia, uploaded_file, what, query)
     assert (answer.status_code, answer.get_json()["code"]) == (400, "bad_request")
 
 
-@pytest.mark.parametrize("what", SHEET_ROUTES)
-def test_a_sheet_is_saved_under_a_name_and_ends_lines_as_the_standard_says(
+@pytest.mark.parametrize("what", CSV_ROUTES)
+def test_a_csv_response_has_a_file_name_and_crlf_line_ends(
     world: World, uploaded_file: dict[str, Any], what: str
 ) -> None:
     answer = get_feedback(world.pia, uploaded_file["shortId"], what, "?format=csv")
@@ -206,8 +207,8 @@ PAYLOADS = [start + end for start in (*FORMULA_STARTS, *INVISIBLE_PREFIXES) for 
 TRIGGERS = tuple("=+-@\t\r\n\0＝＋－＠")
 
 
-def test_no_cell_starts_a_formula_and_every_text_comes_back(world: World, uploaded_file: dict[str, Any]) -> None:
-    """No cell begins with a character that a spreadsheet runs, and RFC 4180 readers get the texts back."""
+def test_no_csv_cell_starts_a_formula_and_every_text_is_preserved(world: World, uploaded_file: dict[str, Any]) -> None:
+    """No cell begins with a character that starts a formula in a spreadsheet; an RFC 4180 parser reads the texts."""
     assert len(PAYLOADS) == 115
     insert_invite(world, uploaded_file["uuid"], "=cmd@example.com", "Zz3dE5fG7hJ9")
     hand = FeedbackClient(world, "Zz3dE5fG7hJ9")
@@ -215,12 +216,12 @@ def test_no_cell_starts_a_formula_and_every_text_comes_back(world: World, upload
         hand.annotate(note=payload)
         world.clock.advance(seconds=2)
     hand.mark_page(1, "pick")
-    rows = parse_sheet(get_feedback(world.pia, uploaded_file, "annotations", "?format=csv"))[1:]
+    rows = parse_csv(get_feedback(world.pia, uploaded_file, "annotations", "?format=csv"))[1:]
     stored = [payload.strip().replace("\r\n", "\n") for payload in PAYLOADS]
     assert [
         row[7].removeprefix("'") if row[7] != text else text for row, text in zip(rows, stored, strict=True)
     ] == stored
-    marks = parse_sheet(get_feedback(world.pia, uploaded_file, "page-marks", "?format=csv"))
+    marks = parse_csv(get_feedback(world.pia, uploaded_file, "page-marks", "?format=csv"))
     assert marks[1][2] == "'=cmd@example.com"
     cells = [cell for row in (*rows, *marks) for cell in row]
     assert not [cell for cell in cells if cell.lstrip("\ufeff\u200b ").startswith(TRIGGERS)]
@@ -231,7 +232,7 @@ def test_no_cell_starts_a_formula_and_every_text_comes_back(world: World, upload
 # Notes and receipts
 
 
-def test_notes_and_receipts_are_told_oldest_first(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_notes_and_receipts_are_listed_oldest_first(world: World, uploaded_file: dict[str, Any]) -> None:
     insert_invite(world, uploaded_file["uuid"], "zoe@example.com", "Zz3dE5fG7hJ9")
     ann, zoe = FeedbackClient(world, uploaded_file["shortId"]), FeedbackClient(world, "Zz3dE5fG7hJ9")
     private, public = ann.leave_note("for you", page=2), zoe.leave_note("for all", "Zoe", public=True)
@@ -266,7 +267,7 @@ def test_notes_and_receipts_are_told_oldest_first(world: World, uploaded_file: d
     }
 
 
-def test_what_was_left_is_told_after_the_feature_was_switched_off(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_feedback_is_listed_after_the_feature_is_disabled(world: World, uploaded_file: dict[str, Any]) -> None:
     ann = FeedbackClient(world, uploaded_file["shortId"])
     ann.leave_note(), ann.mark_page(1, "pick"), ann.annotate()
     put_settings(world, uploaded_file, **dict.fromkeys(ALL_FEEDBACK_SETTINGS, False))
@@ -275,10 +276,10 @@ def test_what_was_left_is_told_after_the_feature_was_switched_off(world: World, 
     assert len(get_feedback(world.pia, uploaded_file, "annotations").get_json()["pages"]) == 1
 
 
-def test_a_deleted_variant_leaves_what_its_readers_said_under_a_pseudonym(
+def test_feedback_through_a_deleted_variant_is_kept_under_a_pseudonym(
     world: World, uploaded_file: dict[str, Any]
 ) -> None:
-    """Sessions survive unattributed, and so does what was proofed."""
+    """The label of the variant is not part of the feedback."""
     path = f"/api/v1/files/{uploaded_file['uuid']}/variants"
     variant = world.pia.post(path, json={"label": "Ada Lovelace"}).get_json()
     FeedbackClient(world, variant["shortId"]).mark_page(1, "pick")
@@ -290,10 +291,10 @@ def test_a_deleted_variant_leaves_what_its_readers_said_under_a_pseudonym(
 
 
 @pytest.mark.parametrize("what", ROUTES)
-def test_an_answer_costs_a_fixed_number_of_statements(
+def test_a_response_takes_a_fixed_number_of_statements(
     world: World, uploaded_file: dict[str, Any], what: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def statements() -> int:
+    def count_statements() -> int:
         asked: list[str] = []
         execute = world.rt.db.engine.execute_sql
         with monkeypatch.context() as patch:
@@ -301,8 +302,8 @@ def test_an_answer_costs_a_fixed_number_of_statements(
             assert get_feedback(world.pia, uploaded_file, what).status_code == 200
         return len(asked)
 
-    few = statements()
+    few = count_statements()
     for _ in range(5):
         hand = FeedbackClient(world, uploaded_file["shortId"])
         hand.mark_page(1, "pick"), hand.annotate(), hand.leave_note(), hand.send("POST", "receipt", {"name": "X"})
-    assert statements() == few <= 5
+    assert count_statements() == few <= 5

@@ -1,4 +1,4 @@
-"""The list of files is drawn fast; what it says is what the detail says, to the byte."""
+"""The list of files has a fast encoder whose output equals that of the ordinary encoder, byte for byte."""
 
 import json
 from typing import Any
@@ -14,18 +14,20 @@ from tests.support.cast import World
 from tests.support.rows import update_file_row
 
 BASE = "http://127.0.0.1:8787/100%s"
-MARKED = json.dumps({"gateFields": [{"label": "\0size\0 \0uuid\0 %s", "key": "0001-01-01T00:00:00.001Z"}]})
-STORED = (
+SETTINGS_WITH_MARKERS = json.dumps(
+    {"gateFields": [{"label": "\0size\0 \0uuid\0 %s", "key": "0001-01-01T00:00:00.001Z"}]}
+)
+STORED_SETTINGS = (
     "{}",
     '{"viewerMode":"flipbook","allowDownload":false}',
     '{"viewerSettings":{"cta":{"label":"100% \\u00fc %s","url":"https://d.example"}}}',
     '{"pageRange":{"from":2,"to":3},"gateDomains":["d.example"]}',
-    MARKED,
+    SETTINGS_WITH_MARKERS,
 )
 
 
 def make_row(**values: Any) -> FileRow:
-    """A row of a list, with one in place of every number that is not given."""
+    """Create a row of the list; every number that is not given is 1."""
     known: dict[str, Any] = {
         "uuid": "00000000-0000-4000-8000-000000000001", "short_id": "aB3dE5fG7hJ9", "slug": None,
         "original_name": "a.pdf", "mime_type": "application/pdf", "sha256": "0f" * 32, "blob": "b" * 32,
@@ -60,38 +62,38 @@ ROWS = st.builds(
     views_consumed=st.integers(0, 10**6),
     view_limit=st.none() | st.integers(1, 10**6),
     protected=st.booleans(),
-    settings=st.sampled_from(STORED),
+    settings=st.sampled_from(STORED_SETTINGS),
 )
 
 
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(ROWS, max_size=8))
-def test_the_fast_way_writes_what_the_slow_way_does(rows: list[FileRow]) -> None:
+def test_the_fast_encoder_writes_the_same_bytes_as_the_slow_one(rows: list[FileRow]) -> None:
     assert render_rows(rows) == encode_rows(rows)
 
 
 @pytest.mark.parametrize("count", [0, 1, 499, 500, 501, 1000])
-def test_an_array_of_any_length_is_whole(count: int) -> None:
+def test_an_array_of_any_length_is_complete(count: int) -> None:
     rows = [make_row(id=number, size=number) for number in range(count)]
     assert render_rows(rows) == encode_rows(rows)
 
 
-def test_a_setting_that_looks_like_a_marker_stays_what_it_is() -> None:
-    rows = [make_row(settings=MARKED, size=size) for size in (7, 8)]
+def test_a_setting_that_looks_like_a_marker_is_preserved() -> None:
+    rows = [make_row(settings=SETTINGS_WITH_MARKERS, size=size) for size in (7, 8)]
     assert render_rows(rows) == encode_rows(rows)
     assert json.loads(render_rows(rows))[1]["gateFields"][0]["label"] == "\0size\0 \0uuid\0 %s"
 
 
-def test_shapes_without_end_are_not_all_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_shape_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(file_list, "_MAX_SHAPES", 3)
     rows = [make_row(settings=json.dumps({"viewLimit": number % 7})) for number in range(50)]
     assert render_rows(rows) == encode_rows(rows)
 
 
-def test_each_file_of_the_list_is_its_detail_without_revisions(world: World) -> None:
-    """The list is newest first and has no ``revisions`` key."""
+def test_each_listed_file_equals_its_detail_without_revisions(world: World) -> None:
+    """The list is newest first."""
     made = [world.pia.upload(name=f"{number} ü.pdf") for number in range(4)]
-    update_file_row(world, made[0]["uuid"], slug="first", delete_at=world.clock.now + 5, settings=STORED[1])
+    update_file_row(world, made[0]["uuid"], slug="first", delete_at=world.clock.now + 5, settings=STORED_SETTINGS[1])
     update_file_row(
         world, made[1]["uuid"], view_limit=3, views_consumed=1, burned_at=world.clock.now, password_hash="x"
     )

@@ -10,7 +10,7 @@ from tests.support.cast import World
 from tests.support.pdfs import simple_pdf
 from tests.support.rows import update_file_row
 
-ALWAYS = [
+REQUIRED_KEYS = [
     "uuid",
     "shortId",
     "originalName",
@@ -40,7 +40,7 @@ ALWAYS = [
     "shareUrl",
     "sha256",
 ]
-EVERYTHING = [
+ALL_KEYS = [
     "uuid",
     "shortId",
     "slug",
@@ -86,16 +86,16 @@ def test_an_empty_list_is_an_empty_array(world: World) -> None:
     assert answer.headers["Content-Type"] == "application/json"
 
 
-def test_the_list_is_a_bare_array_newest_first(world: World) -> None:
-    """The list is a bare JSON array, newest first."""
+def test_the_list_is_newest_first(world: World) -> None:
+    """The body is a bare JSON array."""
     names = ["first.pdf", "second.pdf", "third.pdf"]
     for name in names:
         world.pia.upload(name=name)
     assert [row["originalName"] for row in world.pia.get("/api/v1/files").get_json()] == names[::-1]
 
 
-def test_the_list_has_no_revisions_and_the_detail_has(world: World) -> None:
-    """Without ``revisions`` key (not empty, not null); detail has it."""
+def test_only_the_detail_has_revisions(world: World) -> None:
+    """In the list the key is absent, not empty or null."""
     made = world.pia.upload()
     [row] = world.pia.get("/api/v1/files").get_json()
     detail = world.pia.get(f"/api/v1/files/{made['uuid']}").get_json()
@@ -106,12 +106,12 @@ def test_the_list_has_no_revisions_and_the_detail_has(world: World) -> None:
     assert revision == {key: detail[key] for key in revision}
 
 
-def test_a_fresh_file_has_the_defaults_and_no_key_that_is_unset(world: World) -> None:
-    """``slug``, ``deleteAt`` and the like are absent, never null."""
+def test_a_new_file_has_the_defaults_and_omits_unset_keys(world: World) -> None:
+    """Unset keys such as ``slug`` and ``deleteAt`` are absent, never null."""
     content = simple_pdf(pages=4)
     made = world.pia.upload(content, "Q3 report.pdf")
     [row] = world.pia.get("/api/v1/files").get_json()
-    assert list(row) == ALWAYS
+    assert list(row) == REQUIRED_KEYS
     assert row["originalName"] == "Q3 report.pdf"
     assert row["size"] == len(content)
     assert row["mimeType"] == "application/pdf"
@@ -120,11 +120,11 @@ def test_a_fresh_file_has_the_defaults_and_no_key_that_is_unset(world: World) ->
     assert row["viewerMode"] == "standard"
     assert row["viewerSettings"] == {}
     assert row["shareUrl"] == made["shareUrl"] == f"http://127.0.0.1:8787/{made['shortId']}"
-    assert [key for key in ALWAYS if row[key] is True] == ["allowDownload", "showExpiry"]
+    assert [key for key in REQUIRED_KEYS if row[key] is True] == ["allowDownload", "showExpiry"]
     assert row["viewCount"] == row["viewsConsumed"] == 0
 
 
-def test_the_keys_keep_their_order_when_everything_is_set(world: World) -> None:
+def test_a_file_with_all_keys_has_them_in_order(world: World) -> None:
     made = world.pia.upload()
     settings = {
         "watermark": True,
@@ -144,7 +144,7 @@ def test_the_keys_keep_their_order_when_everything_is_set(world: World) -> None:
         settings=json.dumps(settings),
     )
     row = world.pia.get(f"/api/v1/files/{made['uuid']}").get_json()
-    assert list(row) == EVERYTHING
+    assert list(row) == ALL_KEYS
     assert row["protected"] is True
     assert row["deleteAt"] == "2026-09-21T14:13:21.500Z"
     assert {key: row[key] for key in settings} == settings
@@ -152,8 +152,8 @@ def test_the_keys_keep_their_order_when_everything_is_set(world: World) -> None:
 
 
 @pytest.mark.parametrize("shape", ["uuid", "upper", "short"])
-def test_a_file_is_found_by_uuid_in_either_case_and_by_short_id(world: World, shape: str) -> None:
-    """UUIDs match case-insensitively and come back lower-case."""
+def test_the_path_accepts_a_uuid_in_any_case_and_a_short_id(world: World, shape: str) -> None:
+    """The response has the UUID in lower case."""
     made = world.pia.upload()
     name = {"uuid": made["uuid"], "upper": made["uuid"].upper(), "short": made["shortId"]}[shape]
     found = world.pia.get(f"/api/v1/files/{name}").get_json()
@@ -162,7 +162,7 @@ def test_a_file_is_found_by_uuid_in_either_case_and_by_short_id(world: World, sh
 
 
 def test_short_ids_are_case_sensitive(world: World) -> None:
-    """Two ids differing only in case are two files."""
+    """Two ids that differ only in case identify two files."""
     lower, upper = world.pia.upload(name="lower.pdf"), world.pia.upload(name="upper.pdf")
     update_file_row(world, lower["uuid"], short_id="abcdefghijkl")
     update_file_row(world, upper["uuid"], short_id="ABCDEFGHIJKL")
@@ -172,15 +172,15 @@ def test_short_ids_are_case_sensitive(world: World) -> None:
 
 
 @pytest.mark.parametrize("path", ["", "/content", "/qr-code"])
-def test_a_slug_is_no_name_here(world: World, path: str) -> None:
-    """Slugs are never accepted on API file routes."""
+def test_a_slug_is_not_accepted_in_the_path(world: World, path: str) -> None:
+    """Not even a slug that looks like a short id is accepted."""
     update_file_row(world, world.pia.upload()["uuid"], slug="abcdefghijkl")
     assert world.pia.get(f"/api/v1/files/abcdefghijkl{path}").status_code == 404
     assert world.http.get("/api/files/abcdefghijkl/qr-code").status_code == 404
 
 
-def test_unknown_foreign_unclaimed_and_trashed_files_answer_with_the_same_bytes(world: World) -> None:
-    """One not-found path: identical 404 for all of them."""
+def test_unknown_foreign_unclaimed_and_trashed_files_have_the_same_404(world: World) -> None:
+    """The response does not disclose that a file exists."""
     foreign, unclaimed, trashed = world.mal.upload(), world.pia.upload(), world.pia.upload()
     update_file_row(world, unclaimed["uuid"], owner_id=None)
     world.pia.delete(f"/api/v1/files/{trashed['uuid']}")
@@ -194,15 +194,15 @@ def test_unknown_foreign_unclaimed_and_trashed_files_answer_with_the_same_bytes(
 
 
 def test_the_list_shows_only_active_files_of_the_caller(world: World) -> None:
-    """The list holds active files only (trashed excluded)."""
+    """Trashed files and files of other accounts are not listed."""
     kept, trashed = world.pia.upload(name="kept.pdf"), world.pia.upload(name="trashed.pdf")
     world.mal.upload(name="foreign.pdf")
     world.pia.delete(f"/api/v1/files/{trashed['uuid']}")
     assert [row["uuid"] for row in world.pia.get("/api/v1/files").get_json()] == [kept["uuid"]]
 
 
-def test_expired_and_burned_files_are_still_listed_and_shown(world: World) -> None:
-    """``GET /files/{id}`` answers 200 for an expired or burned file that still has its row."""
+def test_expired_and_burned_files_are_listed_and_have_a_detail(world: World) -> None:
+    """Only readers cannot open such a file."""
     expired, burned = world.pia.upload(), world.pia.upload()
     update_file_row(world, expired["uuid"], delete_at=world.clock.now)
     update_file_row(world, burned["uuid"], burned_at=world.clock.now)
@@ -211,7 +211,7 @@ def test_expired_and_burned_files_are_still_listed_and_shown(world: World) -> No
     assert world.pia.get(f"/api/v1/files/{burned['uuid']}").get_json()["burnedAt"] == "2026-09-21T14:13:20.000Z"
 
 
-def test_a_list_of_many_files_is_one_sound_array(world: World) -> None:
+def test_a_list_of_many_files_is_a_valid_array(world: World) -> None:
     made = world.pia.upload()
     rows = 3000
     copy = (
@@ -229,4 +229,4 @@ def test_a_list_of_many_files_is_one_sound_array(world: World) -> None:
     assert answer.headers["Content-Length"] == str(len(answer.data))
     assert listed[0]["shortId"] == f"{rows - 1:012}"
     assert listed[-1]["uuid"] == made["uuid"]
-    assert list(listed[1500]) == ALWAYS
+    assert list(listed[1500]) == REQUIRED_KEYS

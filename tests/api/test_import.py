@@ -1,4 +1,4 @@
-"""Imports from a real HTTPS host with a certificate of its own, through the API."""
+"""Imports through the API from a real HTTPS host with a self-signed certificate."""
 
 import io
 import ipaddress
@@ -23,11 +23,11 @@ def world(import_world: World) -> World:
     return import_world
 
 
-# --- what works ------------------------------------------------------------------------------------------------------
+# --- success ---------------------------------------------------------------------------------------------------------
 
 
-def test_an_import_answers_200_with_the_link(world: World, source: ImportSource) -> None:
-    """Import result: ``uuid``, ``shortId``, ``shareUrl``. ``palette`` is omitted for vector-only files."""
+def test_an_import_returns_the_link(world: World, source: ImportSource) -> None:
+    """``palette`` is omitted for a document without images."""
     result = post_import(world.pia, source.url())
     assert result.status_code == 200
     made = result.get_json()
@@ -35,7 +35,7 @@ def test_an_import_answers_200_with_the_link(world: World, source: ImportSource)
     assert made["shareUrl"] == f"http://127.0.0.1:8787/{made['shortId']}"
 
 
-def test_the_pdf_is_stored_as_the_source_sent_it(world: World, source: ImportSource) -> None:
+def test_the_pdf_of_the_source_is_stored_unchanged(world: World, source: ImportSource) -> None:
     made = post_import(world.pia, source.url()).get_json()
     assert world.pia.get(f"/api/v1/files/{made['uuid']}/content", buffered=True).data == PDF
     detail = world.pia.get(f"/api/v1/files/{made['uuid']}").get_json()
@@ -56,21 +56,21 @@ def test_the_pdf_is_stored_as_the_source_sent_it(world: World, source: ImportSou
         ("x" * 400 + ".pdf", "x" * 251 + ".pdf"),
     ],
 )
-def test_the_name_is_cleaned_and_design_pdf_when_there_is_none(
+def test_the_file_name_is_sanitized_and_defaults_to_design_pdf(
     world: World, source: ImportSource, sent: str, kept: str
 ) -> None:
-    """``filename`` (default ``design.pdf``)."""
+    """A name that is empty after sanitizing gets the default, too."""
     body = {"url": source.url(), "filename": sent}
     result = world.pia.post("/api/v1/files/import", json=body)
-    if "\x00" in sent:  # strict JSON knows no NUL
+    if "\x00" in sent:  # NUL is rejected in JSON
         assert_import_refused(world, result, 400, "bad_request")
         return
     detail = world.pia.get(f"/api/v1/files/{result.get_json()['uuid']}").get_json()
     assert detail["originalName"] == kept
 
 
-def test_unverifiable_design_tokens_make_a_plain_create(world: World, source: ImportSource) -> None:
-    """Import with unverifiable designToolUserToken/designToken is a plain create with 200, not 401."""
+def test_unverifiable_design_tokens_are_ignored(world: World, source: ImportSource) -> None:
+    """The import creates a new file with 200; it is not 401."""
     tokens = {"designToolUserToken": "eyJhbGciOiJub25lIn0.e30.", "designToken": "nonsense"}
     first, second = (post_import(world.pia, source.url(), **tokens).get_json() for _ in range(2))
     assert first["uuid"] != second["uuid"]
@@ -83,15 +83,13 @@ def test_unknown_keys_are_ignored(world: World, source: ImportSource) -> None:
 
 
 @pytest.mark.parametrize("head", [b"HTTP/1.1 200 OK\r\n\r\n", b"HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\n\r\n"])
-def test_what_the_source_says_of_length_and_type_does_not_matter(
-    world: World, source: ImportSource, head: bytes
-) -> None:
+def test_length_and_type_headers_of_the_source_are_ignored(world: World, source: ImportSource, head: bytes) -> None:
     source.respond = raw_response(head + PDF)
     made = post_import(world.pia, source.url()).get_json()
     assert world.pia.get(f"/api/v1/files/{made['uuid']}/content", buffered=True).data == PDF
 
 
-def test_the_source_gets_no_credential(world: World, source: ImportSource) -> None:
+def test_the_source_does_not_receive_credentials(world: World, source: ImportSource) -> None:
     post_import(world.pia, source.url("/export?token=a%20b"))
     head = source.request_heads[0].decode()
     assert head.startswith("GET /export?token=a%20b HTTP/1.1\r\n")
@@ -118,8 +116,8 @@ def test_the_source_gets_no_credential(world: World, source: ImportSource) -> No
           for key in ("filename", "designToolUserToken", "designToken") for value in (1, True, None, [], {})),
     ],
 )  # fmt: skip
-def test_a_malformed_order_is_400(world: World, source: ImportSource, body: dict[str, Any]) -> None:
-    """Non-HTTPS or malformed 400; wrong type 400."""
+def test_a_malformed_import_request_is_400(world: World, source: ImportSource, body: dict[str, Any]) -> None:
+    """URLs without HTTPS, malformed URLs and values of the wrong type are rejected before any request."""
     if isinstance(body.get("url"), str):
         body = {**body, "url": body["url"].replace("{host}", source.host).replace("{name}", "files.example")}
     assert_import_refused(world, world.pia.post("/api/v1/files/import", json=body), 400, "bad_request")
@@ -127,7 +125,7 @@ def test_a_malformed_order_is_400(world: World, source: ImportSource, body: dict
 
 
 @pytest.mark.parametrize("raw_body", [b"[]", b'"x"', b"{", b'{"url": NaN}', b'{"url": "a", "url": "b"}', b"\xff", b"1"])
-def test_a_body_that_is_no_json_object_is_400(world: World, raw_body: bytes) -> None:
+def test_a_body_that_is_not_a_json_object_is_400(world: World, raw_body: bytes) -> None:
     result = world.pia.post("/api/v1/files/import", data=raw_body, content_type="application/json")
     assert_import_refused(world, result, 400, "bad_request")
 
@@ -154,25 +152,25 @@ def test_a_form_is_415(world: World) -> None:
     ],
 )  # fmt: skip
 def test_a_host_that_is_not_listed_is_403_and_not_fetched(world: World, source: ImportSource, url: str) -> None:
-    """Non-allowlisted host 403. Exact host set compare, https and the listed port (443 if none)."""
+    """Host and port must match an entry exactly; the port of an entry defaults to 443."""
     url = url.replace("{name}", "files.example").replace("{port}", str(source.port))
     problem = assert_import_refused(world, post_import(world.pia, url), 403, "forbidden")
     assert "requires the" not in problem["detail"]
     assert source.connections == 0
 
 
-def test_without_a_list_nothing_is_imported(make: Callable[..., World], source: ImportSource) -> None:
+def test_every_host_is_403_without_an_allow_list(make: Callable[..., World], source: ImportSource) -> None:
     assert_import_refused(alone := make(), post_import(alone.pia, source.url()), 403, "forbidden")
 
 
 @pytest.mark.parametrize("form", ["https://FILES.example:{port}/", "HTTPS://files.Example:{port}"])
-def test_a_host_is_the_same_in_any_case(world: World, source: ImportSource, form: str) -> None:
+def test_host_names_are_case_insensitive(world: World, source: ImportSource, form: str) -> None:
     assert post_import(world.pia, form.replace("{port}", str(source.port))).status_code == 200
 
 
 @pytest.mark.parametrize("url", ["https://plain.example/a.pdf", "https://plain.example:443/a.pdf"])
-def test_an_entry_without_a_port_means_443(world: World, url: str) -> None:
-    """It passes the list and then fails, because nobody is there."""
+def test_an_entry_without_a_port_allows_port_443(world: World, url: str) -> None:
+    """The URL is allowed and then fails, because the host does not resolve."""
     world.rt.outbound.resolve = lambda host: []
     assert_import_refused(world, post_import(world.pia, url), 502, "bad_gateway")
 
@@ -180,18 +178,18 @@ def test_an_entry_without_a_port_means_443(world: World, url: str) -> None:
 @pytest.mark.parametrize(
     "address", ["169.254.169.254", "0.0.0.0", "fe80::1", "fd00:ec2::254", "::ffff:169.254.169.254"]
 )
-def test_a_listed_host_that_points_to_a_metadata_service_is_502(
+def test_an_allowed_host_that_resolves_to_a_metadata_service_is_502(
     world: World, source: ImportSource, address: str
 ) -> None:
-    """Naming a host is the operator's word that it may be private, but not that it may be link-local."""
+    """An allowed host may have a private address, but not a link-local one."""
     world.rt.outbound.resolve = lambda host: [ipaddress.ip_address("127.0.0.1"), ipaddress.ip_address(address)]
     problem = assert_import_refused(world, post_import(world.pia, source.url()), 502, "bad_gateway")
     assert address not in problem["detail"]
     assert source.connections == 0
 
 
-def test_a_name_that_changes_its_address_is_looked_up_once(world: World, source: ImportSource) -> None:
-    """Rebinding: the vetted address is the connected one."""
+def test_the_host_is_resolved_only_once(world: World, source: ImportSource) -> None:
+    """The server connects to the address that it has checked, which prevents DNS rebinding."""
     looked_up = []
 
     def resolve(host: str) -> list[Any]:
@@ -203,11 +201,11 @@ def test_a_name_that_changes_its_address_is_looked_up_once(world: World, source:
     assert looked_up == ["files.example"]
 
 
-# --- slots, sizes, room ----------------------------------------------------------------------------------------------
+# --- limits ----------------------------------------------------------------------------------------------------------
 
 
-def test_without_a_free_slot_nothing_is_fetched(world: World, source: ImportSource) -> None:
-    """File-limit 403 has code forbidden, not plan_required; it also applies to import."""
+def test_an_account_at_its_file_limit_is_403_without_a_fetch(world: World, source: ImportSource) -> None:
+    """The code is ``forbidden``, not ``plan_required``."""
     for _ in range(3):
         assert post_import(world.fay, source.url()).status_code == 200
     result = post_import(world.fay, source.url())
@@ -216,7 +214,7 @@ def test_without_a_free_slot_nothing_is_fetched(world: World, source: ImportSour
     assert source.connections == 3
 
 
-def test_the_cap_of_the_plan_fits_and_one_byte_more_is_413(world: World, source: ImportSource) -> None:
+def test_a_file_of_exactly_the_limit_is_imported_and_one_more_byte_is_413(world: World, source: ImportSource) -> None:
     exactly = PDF + b"\n" * (20 * MB - len(PDF))
     source.respond = http_response(exactly + b"\n")
     assert_import_refused(world, post_import(world.fay, source.url()), 413, "payload_too_large")
@@ -234,15 +232,13 @@ def test_the_cap_of_the_plan_fits_and_one_byte_more_is_413(world: World, source:
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n",
     ],
 )
-def test_a_body_that_never_ends_is_413_while_streaming(world: World, source: ImportSource, head: bytes) -> None:
-    """Too big 413 while streaming; nothing stored."""
+def test_an_endless_body_is_413_while_it_is_streamed(world: World, source: ImportSource, head: bytes) -> None:
+    """The server closes the connection at the limit and stores nothing."""
     source.respond = endless_response(head + PDF, b"\n" * 65536)
     assert_import_refused(world, post_import(world.fay, source.url()), 413, "payload_too_large")
 
 
-def test_a_disk_that_is_nearly_full_is_503_before_the_fetch(
-    world: World, source: ImportSource, monkeypatch: Any
-) -> None:
+def test_a_nearly_full_disk_is_503_before_the_fetch(world: World, source: ImportSource, monkeypatch: Any) -> None:
     monkeypatch.setattr(FolderStore, "free_bytes", lambda self: 1024 * MB - 1)
     result = post_import(world.pia, source.url())
     assert_import_refused(world, result, 503, "unavailable")
@@ -250,19 +246,19 @@ def test_a_disk_that_is_nearly_full_is_503_before_the_fetch(
     assert source.connections == 0
 
 
-def test_a_disk_that_fills_up_meanwhile_is_503(world: World, source: ImportSource, monkeypatch: Any) -> None:
-    def full(self: Any, block: bytes) -> None:
+def test_a_disk_that_fills_up_during_the_import_is_503(world: World, source: ImportSource, monkeypatch: Any) -> None:
+    def fail(self: Any, block: bytes) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("docshare.server.store.blobs.PartialFile.write", full)
+    monkeypatch.setattr("docshare.server.store.blobs.PartialFile.write", fail)
     assert_import_refused(world, post_import(world.pia, source.url()), 503, "unavailable")
 
 
-def test_slow_sources_cannot_hold_all_threads_of_the_server(world: World, source: ImportSource) -> None:
+def test_concurrent_imports_are_limited_to_half_of_the_threads(world: World, source: ImportSource) -> None:
     taken = 0
     while world.rt.outbound.transfers.acquire(blocking=False):
         taken += 1
-    assert taken == 4  # half of the threads that a server has by default
+    assert taken == 4  # half of the default number of threads
     result = post_import(world.pia, source.url())
     assert_import_refused(world, result, 429, "rate_limited")
     assert int(result.headers["Retry-After"]) > 0

@@ -1,4 +1,4 @@
-"""What an import makes of its source: errors, nonsense, drips, what is no PDF, and the colours of what is one."""
+"""Responses of import sources: errors, invalid and slow responses, other formats, and palettes of PDFs."""
 
 import gzip
 import ipaddress
@@ -34,13 +34,13 @@ def world(import_world: World) -> World:
     return import_world
 
 
-# --- what the source does --------------------------------------------------------------------------------------------
+# --- errors of the source --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("status", ["301 Moved", "302 Found", "303 See Other", "304 Not Modified", "307 X", "308 X"])
 @pytest.mark.parametrize("location", ["https://169.254.169.254/", "http://127.0.0.1/", "/other.pdf", "{self}"])
 def test_a_redirect_is_502_and_never_followed(world: World, source: ImportSource, status: str, location: str) -> None:
-    """Any 3xx from the source 502."""
+    """Every 3xx status of the source is an error."""
     where = location.replace("{self}", source.url("/other.pdf"))
     source.respond = http_response(PDF, status, f"Location: {where}")
     assert_import_refused(world, post_import(world.pia, source.url()), 502, "bad_gateway")
@@ -68,7 +68,7 @@ def test_an_error_of_the_source_is_502(world: World, source: ImportSource, statu
     ],
     ids=["nothing", "other protocol", "short", "long header", "many headers", "cut chunks"],
 )
-def test_a_source_that_breaks_off_or_talks_nonsense_is_502(world: World, source: ImportSource, script: Any) -> None:
+def test_a_truncated_or_invalid_response_of_the_source_is_502(world: World, source: ImportSource, script: Any) -> None:
     source.respond = script
     assert_import_refused(world, post_import(world.pia, source.url()), 502, "bad_gateway")
 
@@ -82,10 +82,10 @@ def test_a_source_that_breaks_off_or_talks_nonsense_is_502(world: World, source:
     ],
     ids=["silence", "headers", "body"],
 )
-def test_a_source_that_drips_is_502_at_the_deadline(
+def test_a_slow_source_is_502_at_the_deadline(
     world: World, source: ImportSource, script: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A total deadline: every byte would start a socket's timeout anew."""
+    """The deadline covers the whole request, because every byte restarts the timeout of a socket."""
     monkeypatch.setattr(imports, "DEADLINE_S", 0.5)
     source.respond = script
     began = time.monotonic()
@@ -93,18 +93,18 @@ def test_a_source_that_drips_is_502_at_the_deadline(
     assert time.monotonic() - began < 5
 
 
-def test_a_deadline_in_the_middle_of_connecting_leaves_no_socket_open(
+def test_a_deadline_during_the_connect_closes_the_socket(
     world: World, source: ImportSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An open one would fail the test by its warning."""
+    """An open socket would cause a warning, which fails the test."""
     source.respond = hold_connection
     for thousandths in range(1, 21):
         monkeypatch.setattr(imports, "DEADLINE_S", thousandths / 1000)
         assert_import_refused(world, post_import(world.pia, source.url()), 502, "bad_gateway")
 
 
-def test_a_certificate_that_is_not_trusted_is_502(make: Callable[..., World], source: ImportSource) -> None:
-    """TLS failure 502."""
+def test_an_untrusted_certificate_is_502(make: Callable[..., World], source: ImportSource) -> None:
+    """No request is sent."""
     world = make(import_hosts=(source.host,))
     world.rt.outbound.resolve = lambda host: [ipaddress.ip_address("127.0.0.1")]
     problem = assert_import_refused(world, post_import(world.pia, source.url()), 502, "bad_gateway")
@@ -112,8 +112,8 @@ def test_a_certificate_that_is_not_trusted_is_502(make: Callable[..., World], so
     assert source.request_heads == []
 
 
-def test_a_name_that_nobody_knows_is_502(world: World, source: ImportSource) -> None:
-    """DNS failure 502."""
+def test_a_host_that_does_not_resolve_is_502(world: World, source: ImportSource) -> None:
+    """A DNS error is an error of the source."""
 
     def resolve(host: str) -> list[Any]:
         raise OSError("Name or service not known")
@@ -122,7 +122,7 @@ def test_a_name_that_nobody_knows_is_502(world: World, source: ImportSource) -> 
     assert_import_refused(world, post_import(world.pia, source.url()), 502, "bad_gateway")
 
 
-def test_a_source_that_is_not_there_is_502(make: Callable[..., World], cert: Path) -> None:
+def test_an_unreachable_source_is_502(make: Callable[..., World], cert: Path) -> None:
     with open_source(cert) as gone:
         url, host = gone.url(), gone.host
     world = make(import_hosts=(host,), ca_bundle=cert)
@@ -130,7 +130,7 @@ def test_a_source_that_is_not_there_is_502(make: Callable[..., World], cert: Pat
     assert_import_refused(world, post_import(world.pia, url), 502, "bad_gateway")
 
 
-# --- what it sends ---------------------------------------------------------------------------------------------------
+# --- content ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -138,20 +138,20 @@ def test_a_source_that_is_not_there_is_502(make: Callable[..., World], cert: Pat
     [b"", b"<html>Please sign in</html>", b"x" * 1020 + b"%PDF-1.7", DOCX, POWERPOINT, gzip.compress(PDF), PDF[5:]],
     ids=["empty", "html", "late mark", "docx", "ppt", "gzip", "headless"],
 )  # fmt: skip
-def test_what_is_not_a_pdf_is_400(world: World, source: ImportSource, body: bytes) -> None:
-    """Non-PDF body 400; PDF only: an office document is 400 here."""
+def test_content_that_is_not_a_pdf_is_400(world: World, source: ImportSource, body: bytes) -> None:
+    """Office documents are not converted by an import."""
     source.respond = http_response(body, "200 OK", "Content-Type: application/pdf")
     problem = assert_import_refused(world, post_import(world.pia, source.url()), 400, "bad_request")
     assert problem["detail"] == "The source is not a PDF."
 
 
-def test_what_is_not_a_pdf_is_not_fetched_to_its_end(world: World, source: ImportSource) -> None:
+def test_content_that_is_not_a_pdf_is_not_fetched_completely(world: World, source: ImportSource) -> None:
     source.respond = endless_response(b"HTTP/1.1 200 OK\r\n\r\n", b"<html>" * 10_000)
     assert_import_refused(world, post_import(world.fay, source.url()), 400, "bad_request")
 
 
-def test_a_pdf_that_cannot_be_used_is_400(world: World, source: ImportSource) -> None:
-    """422 belongs to upload and replacement."""
+def test_a_broken_pdf_is_400(world: World, source: ImportSource) -> None:
+    """It is 422 only for uploads and replacements."""
     source.respond = http_response(b"%PDF-1.7 and nothing else")
     assert_import_refused(world, post_import(world.pia, source.url()), 400, "bad_request")
 
@@ -159,22 +159,22 @@ def test_a_pdf_that_cannot_be_used_is_400(world: World, source: ImportSource) ->
 # --- palette ---------------------------------------------------------------------------------------------------------
 
 
-def test_the_colours_of_the_first_page_are_told(
+def test_an_import_returns_the_palette_of_the_first_page(
     world: World, source: ImportSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """``palette`` is a list of ``#rrggbb`` strings, most dominant first."""
-    monkeypatch.setattr("docshare.server.pdf.engine.PALETTE_BUDGET_S", 30.0)  # whatever else the machine does
+    """``palette`` is a list of ``#rrggbb`` strings, dominant color first."""
+    monkeypatch.setattr("docshare.server.pdf.engine.PALETTE_BUDGET_S", 30.0)  # enough on a busy machine
     source.respond = http_response(picture_pdf([make_stripes((RED, 30), (BLUE, 70))], [300]))
-    # Twice: every 500th document meets a worker that is replaced just then, and has no palette.
+    # Import twice: a worker is replaced after every 500 documents, and the document has no palette then.
     made = max((post_import(world.pia, source.url()).get_json() for _ in range(2)), key=len)
     assert list(made) == ["uuid", "shortId", "shareUrl", "palette"]
     assert made["palette"] == ["#143cdc", "#c81e28"]
 
 
-def test_a_palette_that_takes_too_long_delays_nothing(
+def test_a_palette_that_takes_too_long_is_omitted(
     world: World, source: ImportSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its time budget never delays or fails the import."""
+    """The palette never delays or fails the import."""
     monkeypatch.setattr("docshare.server.pdf.engine.PALETTE_BUDGET_S", 0.0)
     source.respond = http_response(picture_pdf([make_stripes((RED, 30))], [300]))
     result = post_import(world.pia, source.url())

@@ -1,4 +1,4 @@
-"""Forms of a body that clients in the wild send, and what becomes of each: taken, dropped or refused."""
+"""Unusual request bodies of real clients: accepted, ignored or rejected."""
 
 import io
 from typing import Any
@@ -21,7 +21,7 @@ def get_viewer_settings(world: World, settings: str) -> Any:
 
 
 @pytest.mark.parametrize("empty", [{}, [], None])
-def test_an_empty_call_to_action_is_none(world: World, settings: str, empty: Any) -> None:
+def test_an_empty_call_to_action_removes_it(world: World, settings: str, empty: Any) -> None:
     assert world.pia.put(settings, json={"viewerSettings": {"cta": CTA}}).status_code == 200
     assert get_viewer_settings(world, settings)["cta"]["label"] == CTA["label"]
     assert world.pia.put(settings, json={"viewerSettings": {"cta": empty}}).status_code == 200
@@ -30,23 +30,21 @@ def test_an_empty_call_to_action_is_none(world: World, settings: str, empty: Any
 
 @pytest.mark.parametrize("block", ["logo", "background"])
 @pytest.mark.parametrize("value", [1, 1.5, True, None, [], ["x"], {}, {"id": "x"}])
-def test_an_asset_id_that_is_not_a_string_is_dropped(world: World, settings: str, block: str, value: Any) -> None:
+def test_an_asset_id_that_is_not_a_string_is_ignored(world: World, settings: str, block: str, value: Any) -> None:
     assert world.pia.put(settings, json={"viewerSettings": {block: {"assetId": value}}}).status_code == 200
     assert get_viewer_settings(world, settings) == {}
 
 
 @pytest.mark.parametrize("block", ["logo", "background"])
 @pytest.mark.parametrize("value", ["", "x", "00000000-0000-4000-8000-000000000000", "x" * 5_000])
-def test_an_asset_id_that_names_no_image_of_the_file_is_refused(
-    world: World, settings: str, block: str, value: str
-) -> None:
+def test_an_unknown_asset_id_is_400(world: World, settings: str, block: str, value: str) -> None:
     answer = world.pia.put(settings, json={"viewerSettings": {block: {"assetId": value}}})
     assert (answer.status_code, answer.get_json()["code"]) == (400, "bad_request")
     assert get_viewer_settings(world, settings) == {}
 
 
 @pytest.mark.parametrize("value", ["2040-01-01T00:00:00", "2040-01-01T00:00:00.000", "2040-01-01", "2040-01-01T00:00"])
-def test_an_end_without_a_time_zone_is_refused(world: World, settings: str, value: str) -> None:
+def test_an_expiry_without_a_time_zone_is_400(world: World, settings: str, value: str) -> None:
     answer = world.pia.put(settings, json={"deleteAt": value})
     assert answer.status_code == 400
     assert "time zone" in answer.get_json()["detail"]
@@ -54,7 +52,7 @@ def test_an_end_without_a_time_zone_is_refused(world: World, settings: str, valu
         assert world.pia.put(settings, json={"deleteAt": f"2040-01-01T00:00:00{zone}"}).status_code == 200
 
 
-def test_overrides_as_an_empty_array_are_an_empty_object(world: World, settings: str) -> None:
+def test_overrides_accept_an_empty_array_as_an_empty_object(world: World, settings: str) -> None:
     variants = settings.replace("/settings", "/variants")
     made = world.pia.post(variants, json={"overrides": []})
     assert (made.status_code, made.get_json()["overrides"]) == (201, {})

@@ -27,7 +27,7 @@ def put_settings_status(file: AnonymousFile, name: str | None = None, **body: ob
     return file.manage("PUT", path, json=body or {"viewerMode": "flipbook"}).status_code
 
 
-def replace_outcome(file: AnonymousFile, name: str | None = None) -> tuple[int, str]:
+def get_replace_outcome(file: AnonymousFile, name: str | None = None) -> tuple[int, str]:
     data = {"file": (io.BytesIO(simple_pdf()), "a.pdf")}
     answer = file.manage("POST", CONTENT.replace("{uuid}", name or file.uuid), data=data)
     return answer.status_code, answer.get_json()["code"]
@@ -37,7 +37,7 @@ def claim_file(world: World, file: AnonymousFile) -> None:
     claiming.claim(world.rt, authenticate(world.rt, f"Bearer {world.mal.key}"), file.claim_token)
 
 
-def test_tokens_can_be_found_by_scanners_and_only_their_digests_are_kept(world: World) -> None:
+def test_tokens_have_a_prefix_and_only_their_digests_are_stored(world: World) -> None:
     file = share_anonymously(world)
     for token, prefix in ((file.claim_token, "ds_ct_"), (file.manage_token, "ds_mt_")):
         assert token.startswith(prefix)
@@ -51,7 +51,7 @@ def test_tokens_can_be_found_by_scanners_and_only_their_digests_are_kept(world: 
     ("method", "path", "scope"), [row for row in GUARDED_ROUTES if row[:2] not in MANAGE_TOKEN_ROUTES]
 )
 def test_a_manage_token_is_401_on_every_other_route(world: World, method: str, path: str, scope: str) -> None:
-    """Manage token: only settings (works) and replacement (403); any other route 401."""
+    """Only the settings route accepts it; replacement is 403."""
     assert scope in SCOPES
     file = share_anonymously(world)
     answer = file.manage(method, fill_path(path, file.uuid))
@@ -61,21 +61,21 @@ def test_a_manage_token_is_401_on_every_other_route(world: World, method: str, p
 
 
 @pytest.mark.parametrize(("method", "path", "scope"), [row for row in PUBLIC_ROUTES if row[0] == "GET"])
-def test_public_routes_do_not_mind_a_manage_token(world: World, method: str, path: str, scope: None) -> None:
+def test_public_routes_ignore_a_manage_token(world: World, method: str, path: str, scope: None) -> None:
     file = share_anonymously(world)
     assert file.manage(method, fill_path(path, file.short_id)).status_code == 200
 
 
 @pytest.mark.parametrize(("method", "path", "scope"), GUARDED_ROUTES)
-def test_a_claim_token_is_never_a_bearer(world: World, method: str, path: str, scope: str) -> None:
-    """The claim token is never accepted as bearer."""
+def test_a_claim_token_is_not_accepted_as_a_bearer_token(world: World, method: str, path: str, scope: str) -> None:
+    """It is accepted only in the body of a claim."""
     file = share_anonymously(world)
     headers = {"Authorization": f"Bearer {file.claim_token}"}
     answer = world.http.open(fill_path(path, file.uuid), method=method, headers=headers)
     assert answer.status_code == 401, scope
 
 
-def test_the_settings_of_its_file_are_what_it_may_write(world: World) -> None:
+def test_a_manage_token_changes_settings_of_its_own_file_only(world: World) -> None:
     file, other = share_anonymously(world), share_anonymously(world)
     assert put_settings_status(file) == 200
     assert put_settings_status(file, file.short_id) == 200
@@ -84,15 +84,15 @@ def test_the_settings_of_its_file_are_what_it_may_write(world: World) -> None:
     assert put_settings_status(file, UNKNOWN_UUID) == 404
 
 
-def test_it_acts_at_free_tier(world: World) -> None:
-    """It acts at Free tier; plan-gated fields give 403."""
+def test_a_manage_token_has_the_free_plan(world: World) -> None:
+    """Settings of other plans are 403."""
     file = share_anonymously(world)
     answer = file.manage("PUT", SETTINGS.replace("{uuid}", file.uuid), json={"password": "secret"})
     assert (answer.status_code, answer.get_json()["code"]) == (403, "plan_required")
 
 
-def test_after_a_claim_it_is_404_and_after_30_days_401(world: World) -> None:
-    """After claim 404; after 30 days 401."""
+def test_a_manage_token_is_404_after_a_claim_and_401_after_30_days(world: World) -> None:
+    """An expired token is 401 whether or not the file has been claimed."""
     file = share_anonymously(world, days=60)
     world.clock.advance(days=30, milliseconds=-1)
     assert put_settings_status(file) == 200
@@ -105,39 +105,39 @@ def test_after_a_claim_it_is_404_and_after_30_days_401(world: World) -> None:
     assert put_settings_status(unclaimed) == 401
 
 
-def test_a_known_token_on_replacement_is_403_always(world: World) -> None:
-    """A known manage token on replacement is 403 always (valid, expired or claimed), never 404/401."""
+def test_a_known_manage_token_on_replacement_is_always_403(world: World) -> None:
+    """It is 403 even if the token has expired or the file has been claimed, never 401 or 404."""
     file = share_anonymously(world, days=60)
     for name in (file.uuid, file.short_id, UNKNOWN_UUID, world.pia.upload()["uuid"], "nonsense"):
-        assert replace_outcome(file, name) == (403, "forbidden")
+        assert get_replace_outcome(file, name) == (403, "forbidden")
     claim_file(world, file)
-    assert replace_outcome(file) == (403, "forbidden")
+    assert get_replace_outcome(file) == (403, "forbidden")
     world.clock.advance(days=31)
-    assert replace_outcome(file) == (403, "forbidden")
+    assert get_replace_outcome(file) == (403, "forbidden")
     world.mal.delete(f"/api/v1/files/{file.uuid}?purge=1")
     unclaimed = share_anonymously(world)
     world.clock.advance(days=15)
     assert sweeps.expire_unclaimed(world.rt) == 1
-    assert replace_outcome(unclaimed) == (403, "forbidden")
+    assert get_replace_outcome(unclaimed) == (403, "forbidden")
 
 
-def test_an_unknown_string_on_replacement_is_401(world: World) -> None:
-    """An unknown string is 401."""
+def test_an_unknown_manage_token_on_replacement_is_401(world: World) -> None:
+    """Only known tokens are 403."""
     file = share_anonymously(world)
     file.manage_token = "ds_mt_" + "x" * 32
-    assert replace_outcome(file) == (401, "unauthorized")
+    assert get_replace_outcome(file) == (401, "unauthorized")
 
 
-def test_the_bundled_listener_refuses_a_replacement_before_its_body(world: World) -> None:
+def test_the_bundled_listener_rejects_a_replacement_before_its_body(world: World) -> None:
     file = share_anonymously(world)
-    with open_listener(world) as door:
+    with open_listener(world) as client:
         kind = {"Content-Type": "multipart/form-data; boundary=edge"}
         path = CONTENT.replace("{uuid}", file.uuid)
         for token, status in ((file.manage_token, 403), ("ds_mt_unknown", 401), (world.mal.key, 404)):
             headers = {**kind, "Authorization": f"Bearer {token}", "Content-Length": str(200 << 20)}
-            assert door.request("POST", path, headers).status == status
+            assert client.request("POST", path, headers).status == status
         made = world.pia.upload()
-        reply = door.request(
+        reply = client.request(
             "POST",
             f"/api/v1/files/{made['uuid']}/content",
             {**kind, **world.pia.headers},
@@ -147,7 +147,7 @@ def test_the_bundled_listener_refuses_a_replacement_before_its_body(world: World
     assert not list(world.rt.blobs.tmp.iterdir())
 
 
-def test_its_requests_count_by_the_token(world: World) -> None:
+def test_requests_with_a_manage_token_are_limited_per_token(world: World) -> None:
     file, other = share_anonymously(world), share_anonymously(world)
     path = SETTINGS.replace("{uuid}", file.uuid)
     first = file.manage("PUT", path, json={}).headers
@@ -156,7 +156,7 @@ def test_its_requests_count_by_the_token(world: World) -> None:
     assert other.manage("PUT", path, json={}).headers["X-RateLimit-Remaining"] == "119"
 
 
-def test_tokens_are_forgotten_once_they_are_past_their_end_and_their_file_is_gone(world: World) -> None:
+def test_expired_tokens_of_deleted_files_are_deleted(world: World) -> None:
     kept = share_anonymously(world, days=60)
     share_anonymously(world)
     world.clock.advance(days=14)
@@ -165,11 +165,11 @@ def test_tokens_are_forgotten_once_they_are_past_their_end_and_their_file_is_gon
     world.clock.advance(days=16)
     assert tokens.delete_orphaned(world.rt) == 2
     assert count_rows(world, "file_tokens") == 2
-    assert replace_outcome(kept) == (403, "forbidden")
+    assert get_replace_outcome(kept) == (403, "forbidden")
 
 
-def test_an_unclaimed_file_is_destroyed_a_week_after_it_expired_and_a_claimed_one_is_not(world: World) -> None:
-    """404 (expired and swept); an owner keeps the row of an expired file."""
+def test_only_unclaimed_files_are_purged_a_week_after_their_expiry(world: World) -> None:
+    """An expired file of an account is not purged."""
     claimed, lost = share_anonymously(world), share_anonymously(world)
     claim_file(world, claimed)
     world.clock.advance(days=14, milliseconds=-1)

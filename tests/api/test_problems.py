@@ -17,7 +17,7 @@ MEMBERS = {"type", "title", "status", "code", "detail", "hint"}
 
 
 class BrokenEngine:
-    """An outside world that fails in a way nobody foresaw."""
+    """A PDF engine that fails with an unexpected error."""
 
     def inspect(self, *arguments: Any) -> Any:
         raise RuntimeError("the secret of the engine room")
@@ -41,8 +41,8 @@ def test_an_unknown_route_is_a_problem(world: World, path: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["/api//v1/user", "//api/v1/user", "/api/v1//files", "/api/v1/files/"])
-def test_a_path_written_otherwise_is_not_mended_by_a_redirect(world: World, path: str) -> None:
-    """Addresses are never built from the Host header."""
+def test_a_malformed_path_is_404_without_a_redirect(world: World, path: str) -> None:
+    """A redirect would contain the value of the Host header."""
     answer = world.http.open(path, base_url="http://evil.example", headers=world.pia.headers)
     assert answer.status_code == 404
     assert "Location" not in answer.headers
@@ -60,7 +60,7 @@ def test_a_path_written_otherwise_is_not_mended_by_a_redirect(world: World, path
         ("POST", f"/api/files/{UNKNOWN_UUID}/qr-code", "GET, HEAD"),
     ],
 )
-def test_a_wrong_method_is_a_problem_that_names_the_right_ones(
+def test_a_wrong_method_is_a_problem_that_lists_the_allowed_ones(
     world: World, method: str, path: str, allow: str
 ) -> None:
     answer = world.http.open(path, method=method, headers=world.pia.headers)
@@ -69,17 +69,17 @@ def test_a_wrong_method_is_a_problem_that_names_the_right_ones(
 
 
 @pytest.mark.parametrize("content_type", ["application/json", "text/plain", "application/x-www-form-urlencoded", ""])
-def test_an_upload_that_is_no_form_is_a_problem(world: World, content_type: str) -> None:
+def test_an_upload_that_is_not_a_form_is_a_problem(world: World, content_type: str) -> None:
     answer = world.pia.post("/api/v1/files", data=b"%PDF-", content_type=content_type)
     assert_problem(answer, 415, "unsupported_media_type")
 
 
-def test_an_upload_of_nothing_lacks_its_file_and_not_a_content_type(world: World) -> None:
-    """A missing ``file`` part is 400."""
+def test_an_empty_upload_is_400(world: World) -> None:
+    """The problem is the missing ``file`` part, not the missing content type."""
     assert_problem(world.pia.post("/api/v1/files"), 400, "bad_request")
 
 
-def test_an_unforeseen_failure_is_a_problem_that_tells_nothing(world: World) -> None:
+def test_an_unexpected_error_is_a_problem_without_details(world: World) -> None:
     views.attach_runtime(world.app, replace(world.rt, engine=BrokenEngine()))  # type: ignore[arg-type]
     answer = world.pia.post("/api/v1/files", data={"file": (io.BytesIO(b"%PDF-1.7"), "a.pdf")})
     assert_problem(answer, 500, "internal")
@@ -88,15 +88,15 @@ def test_an_unforeseen_failure_is_a_problem_that_tells_nothing(world: World) -> 
     assert answer.headers["RateLimit"]
 
 
-def test_a_judgement_that_fails_is_a_whole_problem_too(
+def test_an_error_during_authentication_is_a_complete_problem(
     world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Internal errors are 500 ``internal``, with all headers, and the log names the request."""
+    """The response has all headers, and the log has the id of the request."""
 
-    def broken(*_: Any) -> Any:
+    def fail(*_: Any) -> Any:
         raise RuntimeError("the secret of the key room")
 
-    monkeypatch.setattr(auth, "authenticate", broken)
+    monkeypatch.setattr(auth, "authenticate", fail)
     with caplog.at_level(logging.INFO, logger="docshare"):
         answer = world.pia.get("/api/v1/user")
     assert_problem(answer, 500, "internal")
@@ -112,21 +112,21 @@ def test_a_judgement_that_fails_is_a_whole_problem_too(
     assert lines == [("ERROR", "request failed", request_id), ("INFO", "request", request_id)]
 
 
-def test_a_failed_upload_leaves_no_bytes(world: World) -> None:
+def test_a_failed_upload_stores_no_bytes(world: World) -> None:
     views.attach_runtime(world.app, replace(world.rt, engine=BrokenEngine()))  # type: ignore[arg-type]
     world.pia.post("/api/v1/files", data={"file": (io.BytesIO(b"%PDF-1.7"), "a.pdf")})
     assert [path for path in world.rt.blobs.root.rglob("*") if path.is_file()] == []
     assert list(world.rt.blobs.tmp.iterdir()) == []
 
 
-def test_outside_the_api_errors_are_no_problem_documents(world: World) -> None:
+def test_errors_outside_the_api_are_not_problem_documents(world: World) -> None:
     answer = world.http.get("/static/nothing/here")
     assert answer.status_code == 404
     assert "json" not in answer.headers["Content-Type"]
 
 
-def test_head_answers_like_get_without_a_body(world: World) -> None:
-    """HEAD answers like GET without a body and changes nothing."""
+def test_head_returns_the_headers_of_get_without_a_body(world: World) -> None:
+    """This includes the content length."""
     got = world.pia.get("/api/v1/user")
     answer = world.http.head("/api/v1/user", headers=world.pia.headers)
     assert answer.status_code == 200
@@ -134,7 +134,7 @@ def test_head_answers_like_get_without_a_body(world: World) -> None:
     assert answer.headers["Content-Length"] == str(len(got.data))
 
 
-def test_a_problem_is_drawn_for_head_too(world: World) -> None:
+def test_an_error_of_head_has_no_body(world: World) -> None:
     answer = world.http.head("/api/v1/nope")
     assert answer.status_code == 404
     assert answer.headers["Content-Type"] == "application/problem+json"
@@ -151,9 +151,8 @@ def test_a_problem_is_drawn_for_head_too(world: World) -> None:
         ("/api/v1/gate-responses", 403),
     ],
 )
-def test_no_answer_may_be_kept_framed_or_sniffed(world: World, path: str, status: int) -> None:
-    """``Cache-Control: private, no-store`` on bytes and API, but for what is the same for everybody; everything but the
-    embed page is not framable."""
+def test_responses_are_not_cached_framed_or_sniffed(world: World, path: str, status: int) -> None:
+    """Only a response that is the same for everybody may be cached."""
     answer = world.http.get(path, headers=world.fay.headers if status in (200, 403) else {})
     assert answer.status_code == status
     fixed = path == "/api/v1"
@@ -165,12 +164,12 @@ def test_no_answer_may_be_kept_framed_or_sniffed(world: World, path: str, status
 
 
 @pytest.mark.parametrize("path", ["/api/v1", "/api/v1/user", "/api/v1/nope"])
-def test_nothing_is_deprecated(world: World, path: str) -> None:
-    """No response carries Deprecation or Sunset."""
+def test_no_response_is_marked_as_deprecated(world: World, path: str) -> None:
+    """No response has a Deprecation or Sunset header."""
     answer = world.pia.get(path)
     assert not {"deprecation", "sunset", "link"} & {name.lower() for name in answer.headers.keys()}  # noqa: SIM118
 
 
-def test_every_answer_has_an_id_of_its_own(world: World) -> None:
+def test_every_response_has_its_own_request_id(world: World) -> None:
     ids = {world.http.get(path).headers["X-Request-Id"] for path in ("/api/v1", "/api/v1/user", "/api/v1/nope")}
     assert len(ids) == 3

@@ -1,4 +1,4 @@
-"""Public metadata: what a share link tells anybody."""
+"""Public metadata of a share link."""
 
 import json
 from typing import Any
@@ -16,7 +16,7 @@ LINK = "http://127.0.0.1:8787"
 
 @pytest.fixture
 def uploaded_file(world: World) -> dict[str, Any]:
-    """The upload result of a document of three pages that Pia shares."""
+    """Upload a three-page document of Pia and return the response."""
     return world.pia.upload(simple_pdf(pages=3), "Report.pdf")
 
 
@@ -31,7 +31,7 @@ def store_settings(world: World, made: dict[str, Any], **settings: Any) -> None:
 
 
 @pytest.mark.parametrize("shape", ["shortId", "uuid"])
-def test_a_living_link_tells_its_facts_to_anybody(world: World, uploaded_file: dict[str, Any], shape: str) -> None:
+def test_the_metadata_of_a_live_link_is_public(world: World, uploaded_file: dict[str, Any], shape: str) -> None:
     assert list(get_metadata(world, uploaded_file[shape]).items()) == [
         ("shortId", uploaded_file["shortId"]),
         ("originalName", "Report.pdf"),
@@ -46,14 +46,14 @@ def test_a_living_link_tells_its_facts_to_anybody(world: World, uploaded_file: d
     assert get_metadata(world, uploaded_file["uuid"].upper())["shortId"] == uploaded_file["shortId"]
 
 
-def test_the_settings_of_the_file_show(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_the_metadata_reflects_the_settings_of_the_file(world: World, uploaded_file: dict[str, Any]) -> None:
     store_settings(world, uploaded_file, viewerMode="flipbook", allowDownload=False, pageRange={"from": 2, "to": 3})
     facts = get_metadata(world, uploaded_file["shortId"])
     assert (facts["viewerMode"], facts["allowDownload"], facts["totalPages"]) == ("flipbook", False, 2)
 
 
-def test_the_expiry_shows_unless_it_is_to_be_hidden(world: World, uploaded_file: dict[str, Any]) -> None:
-    """``showExpiry:false`` removes ``deleteAt`` from the public metadata only; the owner's detail keeps it."""
+def test_the_expiry_is_public_unless_it_is_hidden(world: World, uploaded_file: dict[str, Any]) -> None:
+    """``showExpiry`` does not affect the detail for the owner."""
     update_file_row(world, uploaded_file["uuid"], delete_at=world.clock.now + HOUR)
     expiry = get_metadata(world, uploaded_file["shortId"])["deleteAt"]
     store_settings(world, uploaded_file, showExpiry=False)
@@ -69,29 +69,29 @@ def test_the_expiry_shows_unless_it_is_to_be_hidden(world: World, uploaded_file:
         ({"settings": '{"requireEmail": true, "gateFields": [{"key": "email"}]}'}, False, True),
     ],
 )
-@pytest.mark.parametrize("dead", ["", "expired", "burned"])
-def test_the_name_of_a_gated_document_is_never_told(
-    world: World, uploaded_file: dict[str, Any], columns: dict[str, Any], protected: bool, required: bool, dead: str
+@pytest.mark.parametrize("ended", ["", "expired", "burned"])
+def test_the_name_of_a_gated_document_is_never_public(
+    world: World, uploaded_file: dict[str, Any], columns: dict[str, Any], protected: bool, required: bool, ended: str
 ) -> None:
-    """``originalName`` is absent when a password or email gate stands, also after the link has ended."""
+    """``originalName`` is absent for a file with a password or email gate, even after it has expired."""
     update_file_row(world, uploaded_file["uuid"], **columns)
-    if dead:
+    if ended:
         update_file_row(
-            world, uploaded_file["uuid"], **{{"expired": "delete_at", "burned": "burned_at"}[dead]: world.clock.now}
+            world, uploaded_file["uuid"], **{{"expired": "delete_at", "burned": "burned_at"}[ended]: world.clock.now}
         )
     facts = get_metadata(world, uploaded_file["shortId"])
     assert "Report" not in json.dumps(facts)
-    if not dead:
+    if not ended:
         assert (facts["protected"], facts["requireEmail"]) == (protected, required)
 
 
-def test_a_view_limit_hides_no_name(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_a_view_limit_does_not_hide_the_name(world: World, uploaded_file: dict[str, Any]) -> None:
     update_file_row(world, uploaded_file["uuid"], view_limit=3)
     assert get_metadata(world, uploaded_file["shortId"])["originalName"] == "Report.pdf"
 
 
 @pytest.mark.parametrize(("column", "reason"), [("delete_at", "expired"), ("burned_at", "burned")])
-def test_a_dead_link_is_410_json_with_why_and_since_when(
+def test_an_expired_or_burned_link_is_410_with_reason_and_time(
     world: World, uploaded_file: dict[str, Any], column: str, reason: str
 ) -> None:
     update_file_row(world, uploaded_file["uuid"], **{column: world.clock.now})
@@ -105,19 +105,19 @@ def test_a_dead_link_is_410_json_with_why_and_since_when(
     assert told["originalName"] == "Report.pdf"
 
 
-def test_a_burned_link_whose_expiry_came_is_burned(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_a_link_that_is_both_burned_and_expired_is_burned(world: World, uploaded_file: dict[str, Any]) -> None:
     update_file_row(world, uploaded_file["uuid"], burned_at=world.clock.now, delete_at=world.clock.now - 1)
     assert get_metadata(world, uploaded_file["shortId"])["reason"] == "burned"
 
 
 @pytest.mark.parametrize("name", [UNKNOWN_UUID, "abcdefghijkl", "nope", "%00", "a b", "x" * 2000])
-def test_what_is_no_link_is_404(world: World, name: str) -> None:
+def test_an_unknown_link_is_404(world: World, name: str) -> None:
     answer = world.http.get(f"/api/files/{name}/metadata")
     assert (answer.status_code, answer.content_type) == (404, "application/problem+json")
 
 
-def test_trashed_files_and_slugs_answer_like_unknown_links(world: World, uploaded_file: dict[str, Any]) -> None:
-    """Slugs are never accepted on API file routes, not even one in the shape of a short id."""
+def test_trashed_files_and_slugs_have_the_404_of_an_unknown_link(world: World, uploaded_file: dict[str, Any]) -> None:
+    """Not even a slug that looks like a short id is accepted."""
     unknown = world.http.get("/api/files/abcdefghijkl/metadata").get_data()
     update_file_row(world, uploaded_file["uuid"], slug="abcdefghijkl")
     assert world.http.get("/api/files/abcdefghijkl/metadata").get_data() == unknown
@@ -125,10 +125,8 @@ def test_trashed_files_and_slugs_answer_like_unknown_links(world: World, uploade
     assert world.http.get(f"/api/files/{uploaded_file['shortId']}/metadata").get_data() == unknown
 
 
-def test_a_variant_is_told_under_its_own_ids_and_with_its_own_rules(
-    world: World, uploaded_file: dict[str, Any]
-) -> None:
-    """On a variant link the ids are the variant's; revoked it answers like an unknown one."""
+def test_the_metadata_of_a_variant_has_its_own_ids_and_overrides(world: World, uploaded_file: dict[str, Any]) -> None:
+    """The ids and the slug of the file are not disclosed, and a revoked variant is 404."""
     store_settings(world, uploaded_file, pageRange={"from": 1, "to": 1})
     update_file_row(world, uploaded_file["uuid"], slug="the-report")
     path = f"/api/v1/files/{uploaded_file['uuid']}/variants"
@@ -148,15 +146,15 @@ def test_a_variant_is_told_under_its_own_ids_and_with_its_own_rules(
     assert world.http.get(f"/api/files/{variant['shortId']}/metadata").data == unknown.data
 
 
-def test_asking_counts_nothing(world: World, uploaded_file: dict[str, Any]) -> None:
-    """``viewCount`` does not rise by metadata or oEmbed."""
+def test_metadata_requests_are_not_counted(world: World, uploaded_file: dict[str, Any]) -> None:
+    """The same applies to oEmbed requests."""
     get_metadata(world, uploaded_file["shortId"])
     world.http.get("/oembed", query_string={"url": f"{LINK}/{uploaded_file['shortId']}"})
     assert world.pia.get(f"/api/v1/files/{uploaded_file['uuid']}").get_json()["viewCount"] == 0
     assert count_rows(world, "view_sessions") == 0
 
 
-def test_one_address_may_ask_only_so_often(make: Any) -> None:
+def test_metadata_requests_are_limited_by_address(make: Any) -> None:
     world = make(rate_limit=2)
     statuses = [world.http.get("/api/files/abcdefghijkl/metadata").status_code for _ in range(3)]
     assert statuses == [404, 404, 429]

@@ -12,7 +12,7 @@ from tests.support.rows import update_file_row
 
 
 def decode_qr(png: bytes) -> str:
-    """What an independent reader sees in the code."""
+    """Decode the QR code with an independent program."""
     program = shutil.which("zbarimg")
     if program is None:
         pytest.fail("zbarimg is needed (Debian package zbar-tools)")
@@ -21,8 +21,8 @@ def decode_qr(png: bytes) -> str:
 
 
 @pytest.mark.parametrize("shape", ["shortId", "uuid"])
-def test_both_routes_show_the_same_code_of_the_short_id(world: World, shape: str) -> None:
-    """Both encode short id or UUID with ``?via=qr``, also when a slug exists."""
+def test_both_routes_return_the_same_code_of_the_short_id(world: World, shape: str) -> None:
+    """The code has the short id and ``?via=qr`` even if the file has a slug."""
     made = world.pia.upload()
     update_file_row(world, made["uuid"], slug="my-report")
     own = world.pia.get(f"/api/v1/files/{made[shape]}/qr-code")
@@ -34,8 +34,8 @@ def test_both_routes_show_the_same_code_of_the_short_id(world: World, shape: str
     assert len(own.data) <= 20 * 1024
 
 
-def test_the_public_route_needs_no_credential_and_the_other_one_does(world: World) -> None:
-    """The public QR is outside v1; the v1 QR needs files:read."""
+def test_only_the_public_route_works_without_a_credential(world: World) -> None:
+    """The route under v1 requires a credential of the owner."""
     made = world.pia.upload()
     assert world.http.get(f"/api/v1/files/{made['shortId']}/qr-code").status_code == 401
     assert world.mal.get(f"/api/v1/files/{made['shortId']}/qr-code").status_code == 404
@@ -50,7 +50,7 @@ def test_an_unknown_link_has_no_code(world: World, name: str) -> None:
         assert answer.headers["Content-Type"] == "application/problem+json"
 
 
-def test_a_code_is_drawn_once(world: World) -> None:
+def test_a_code_is_rendered_once(world: World) -> None:
     short_id = world.pia.upload()["shortId"]
     before = qr._render_png.cache_info().misses
     for _ in range(3):
@@ -58,8 +58,8 @@ def test_a_code_is_drawn_once(world: World) -> None:
     assert qr._render_png.cache_info().misses == before + 1
 
 
-def test_a_code_counts_no_view(world: World) -> None:
-    """``viewCount`` does not rise by HEAD, QR, owner views or content API."""
+def test_a_code_request_is_not_a_view(world: World) -> None:
+    """The same applies to a HEAD request of the link."""
     made = world.pia.upload()
     world.http.get(f"/api/files/{made['shortId']}/qr-code")
     world.http.head(f"/{made['shortId']}")

@@ -1,4 +1,4 @@
-"""Rate limits and their headers on every answer."""
+"""Rate limits and their headers on every response."""
 
 import io
 from collections.abc import Callable
@@ -18,7 +18,7 @@ Make = Callable[..., World]
 
 
 def parse_rate_limit(headers: Headers) -> tuple[str, int, int, str, int, int]:
-    """Name, r and t of RateLimit; name, q and w of RateLimit-Policy, as a structured-field parser sees them."""
+    """Parse name, r and t of RateLimit and name, q and w of RateLimit-Policy as structured fields."""
     [(state, is_at)] = http_sf.parse(headers["RateLimit"].encode(), tltype="list")
     [(policy, says)] = http_sf.parse(headers["RateLimit-Policy"].encode(), tltype="list")
     return state, is_at["r"], is_at["t"], policy, says["q"], says["w"]
@@ -28,7 +28,7 @@ def upload_junk(person: Person, name: str = "file", content: bytes = b"not a pdf
     return person.post("/api/v1/files", data={name: (io.BytesIO(content), "a.pdf")})
 
 
-ANSWERS: dict[str, tuple[int, Callable[[World], TestResponse]]] = {
+RESPONSES: dict[str, tuple[int, Callable[[World], TestResponse]]] = {
     "discovery": (200, lambda world: world.http.get("/api/v1")),
     "account": (200, lambda world: world.pia.get("/api/v1/user")),
     "no credential": (401, lambda world: world.http.get("/api/v1/user")),
@@ -45,10 +45,10 @@ ANSWERS: dict[str, tuple[int, Callable[[World], TestResponse]]] = {
 }
 
 
-@pytest.mark.parametrize("name", ANSWERS)
-def test_every_answer_tells_the_limit_in_both_ways(world: World, name: str) -> None:
-    """RateLimit, RateLimit-Policy, X-RateLimit-* are on every response."""
-    status, ask = ANSWERS[name]
+@pytest.mark.parametrize("name", RESPONSES)
+def test_every_response_has_both_kinds_of_rate_limit_headers(world: World, name: str) -> None:
+    """RateLimit and RateLimit-Policy agree with the X-RateLimit headers."""
+    status, ask = RESPONSES[name]
     answer = ask(world)
     assert answer.status_code == status
     assert [header for header in HEADERS if header not in answer.headers] == []
@@ -62,18 +62,18 @@ def test_every_answer_tells_the_limit_in_both_ways(world: World, name: str) -> N
     assert answer.headers["X-RateLimit-Reset"] == str(reset)
 
 
-def test_the_policy_is_that_of_the_specification(world: World) -> None:
-    """120 requests per minute per bearer token."""
+def test_the_default_limit_is_120_requests_per_minute(world: World) -> None:
+    """The limit applies to each bearer token."""
     assert world.pia.get("/api/v1/user").headers["RateLimit-Policy"] == '"default";q=120;w=60'
 
 
-def test_request_121_of_a_minute_is_refused(world: World) -> None:
+def test_request_121_of_a_minute_is_429(world: World) -> None:
     statuses = [world.pia.get("/api/v1/events").status_code for _ in range(121)]
     assert statuses == [200] * 120 + [429]
 
 
-def test_a_refusal_says_how_long_to_wait_and_waiting_helps(make: Make) -> None:
-    """429 carries Retry-After, at least as long as RateLimit says."""
+def test_a_429_has_retry_after_and_a_later_request_succeeds(make: Make) -> None:
+    """Retry-After is not shorter than the reset of RateLimit."""
     world = make(rate_limit=2)
     world.pia.get("/api/v1/user")
     world.clock.advance(seconds=20)
@@ -88,8 +88,8 @@ def test_a_refusal_says_how_long_to_wait_and_waiting_helps(make: Make) -> None:
     assert world.pia.get("/api/v1/user").status_code == 200
 
 
-def test_two_keys_of_one_account_do_not_share(make: Make) -> None:
-    """Rate limit is per Authorization header value: two keys of one account do not share."""
+def test_two_keys_of_one_account_have_separate_limits(make: Make) -> None:
+    """The limit applies to the key, not to the account."""
     world = make(rate_limit=1)
     other = accounts.create_key(world.rt, world.pia.email, "other").key
     assert world.pia.get("/api/v1/user").status_code == 200
@@ -98,20 +98,20 @@ def test_two_keys_of_one_account_do_not_share(make: Make) -> None:
 
 
 @pytest.mark.parametrize("spelling", ["bearer {key}", "Bearer  {key}", "BEARER {key} "])
-def test_writing_the_header_otherwise_opens_no_second_window(make: Make, spelling: str) -> None:
+def test_another_spelling_of_the_header_shares_the_same_limit(make: Make, spelling: str) -> None:
     world = make(rate_limit=1)
     assert world.pia.get("/api/v1/user").status_code == 200
     again = world.http.get("/api/v1/user", headers={"Authorization": spelling.replace("{key}", world.pia.key)})
     assert again.status_code == 429
 
 
-def test_refusals_by_routing_count_as_well(make: Make) -> None:
+def test_requests_to_unknown_routes_count_against_the_limit(make: Make) -> None:
     world = make(rate_limit=2)
     assert [world.pia.get("/api/v1/nope").status_code for _ in range(3)] == [404, 404, 429]
 
 
-def test_failed_credentials_are_limited_by_address_however_many_there_are(make: Make) -> None:
-    """Invalid tokens need a separate per-IP limit: failed bearer <= 60/min/IP however many different tokens."""
+def test_invalid_credentials_are_limited_by_address(make: Make) -> None:
+    """An address is limited to 60 invalid tokens per minute, even if all tokens differ."""
     world = make()
     statuses = [
         world.http.get("/api/v1/user", headers={"Authorization": f"Bearer guess{number}"}).status_code
@@ -120,30 +120,30 @@ def test_failed_credentials_are_limited_by_address_however_many_there_are(make: 
     assert statuses == [401] * 60 + [429]
 
 
-def test_a_valid_key_still_works_from_an_address_that_failed(make: Make) -> None:
+def test_a_valid_key_works_from_an_address_at_its_limit(make: Make) -> None:
     world = make(address_limit=1)
     for _ in range(3):
         world.http.get("/api/v1/user", headers={"Authorization": "Bearer guess"})
     assert world.pia.get("/api/v1/user").status_code == 200
 
 
-def test_a_failed_credential_counts_on_unknown_routes_too(make: Make) -> None:
-    """Or the answers there would tell valid tokens from invalid ones without limit."""
+def test_an_invalid_credential_counts_on_unknown_routes(make: Make) -> None:
+    """Otherwise an attacker could test tokens on these routes without limit."""
     world = make(address_limit=1)
     guess = {"Authorization": "Bearer guess"}
     assert world.http.get("/api/v1/nope", headers=guess).status_code == 401
     assert world.http.get("/api/v1/nope", headers=guess).status_code == 429
 
 
-def test_strangers_without_a_credential_are_limited_by_address(make: Make) -> None:
+def test_requests_without_a_credential_are_limited_by_address(make: Make) -> None:
     world = make(rate_limit=2)
     assert [world.http.get("/api/v1").status_code for _ in range(3)] == [200, 200, 429]
     elsewhere = {"REMOTE_ADDR": "198.51.100.9"}
     assert world.http.get("/api/v1", environ_base=elsewhere).status_code == 200
 
 
-def test_the_public_qr_has_a_limit_of_its_own(world: World) -> None:
-    """The public QR (``/api/files/...``, outside v1) is limited to 60/min/IP."""
+def test_the_public_qr_code_has_its_own_limit(world: World) -> None:
+    """An address is limited to 60 requests per minute."""
     short_id = world.pia.upload()["shortId"]
     statuses = [world.http.get(f"/api/files/{short_id}/qr-code").status_code for _ in range(61)]
     assert statuses == [200] * 60 + [429]
@@ -151,14 +151,14 @@ def test_the_public_qr_has_a_limit_of_its_own(world: World) -> None:
     assert world.http.get("/api/v1").status_code == 200
 
 
-def test_forwarded_addresses_of_strangers_are_not_believed(make: Make) -> None:
+def test_forwarded_addresses_of_untrusted_clients_are_ignored(make: Make) -> None:
     world = make(rate_limit=1)
     first = world.http.get("/api/v1", headers={"X-Forwarded-For": "198.51.100.1"})
     second = world.http.get("/api/v1", headers={"X-Forwarded-For": "198.51.100.2"})
     assert [first.status_code, second.status_code] == [200, 429]
 
 
-def test_addresses_behind_a_trusted_proxy_are_counted_apart(make: Make) -> None:
+def test_addresses_behind_a_trusted_proxy_are_counted_separately(make: Make) -> None:
     from ipaddress import ip_network
 
     world = make(rate_limit=1, trusted_proxies=(ip_network("127.0.0.0/8"),))
@@ -167,8 +167,8 @@ def test_addresses_behind_a_trusted_proxy_are_counted_apart(make: Make) -> None:
     assert [first.status_code, second.status_code] == [200, 200]
 
 
-def test_exactly_the_limit_passes_when_all_come_at_once(make: Make) -> None:
-    """Exactly 120 pass under 16 threads."""
+def test_exactly_the_limit_of_concurrent_requests_succeeds(make: Make) -> None:
+    """16 threads send 160 requests."""
     world = make()
 
     def ask(_: int) -> int:

@@ -16,12 +16,12 @@ from tests.support.rows import insert_download, insert_gate_response, update_fil
 TABLET = (
     "Mozilla/5.0 (iPad; CPU OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Safari/604.1"
 )
-FREE = ["tier", "summary", "file"]
-BASIC = [
-    *FREE, "viewsOverTime", "funnel", "referrers", "browsers", "sources", "viewerModes", "peakTimes", "devices",
-    "countries", "uncounted",
+FREE_SECTIONS = ["tier", "summary", "file"]
+BASIC_SECTIONS = [
+    *FREE_SECTIONS, "viewsOverTime", "funnel", "referrers", "browsers", "sources", "viewerModes", "peakTimes",
+    "devices", "countries", "uncounted",
 ]  # fmt: skip
-PRO = [*BASIC, "sessions", "hotspotTaps", "ctaTaps", "variants", "contacts"]
+PRO_SECTIONS = [*BASIC_SECTIONS, "sessions", "hotspotTaps", "ctaTaps", "variants", "contacts"]
 FREE_NUMBERS = [
     "totalViews", "totalSessions", "uniqueVisitors", "uniqueCountries", "avgTimeMs", "downloads", "unconfirmedSessions",
 ]  # fmt: skip
@@ -31,7 +31,7 @@ PRO_NUMBERS = [*BASIC_NUMBERS, "activeReaders", "newSessions", "returningSession
 
 @pytest.fixture
 def uploaded_file(world: World) -> dict[str, Any]:
-    """A document of four pages that Pia shares."""
+    """Upload a four-page document of Pia."""
     return world.pia.upload(simple_pdf(pages=4), "Q3.pdf")
 
 
@@ -43,13 +43,13 @@ def get_report(owner: Person, made: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_each_plan_has_its_sections_in_order(world: World, uploaded_file: dict[str, Any]) -> None:
-    """Sections above the owner's tier are omitted entirely: absent, not empty."""
+    """Sections above the plan of the owner are absent, not empty."""
     FakeReader(world, uploaded_file["shortId"]).read_page(9)
     end_all_sessions(world)
     for plan, sections, numbers in (
-        (Plan.FREE, FREE, FREE_NUMBERS),
-        (Plan.BASIC, BASIC, BASIC_NUMBERS),
-        (Plan.PRO, PRO, PRO_NUMBERS),
+        (Plan.FREE, FREE_SECTIONS, FREE_NUMBERS),
+        (Plan.BASIC, BASIC_SECTIONS, BASIC_NUMBERS),
+        (Plan.PRO, PRO_SECTIONS, PRO_NUMBERS),
     ):
         accounts.set_tier(world.rt, world.pia.email, plan)
         found = get_report(world.pia, uploaded_file)
@@ -58,17 +58,17 @@ def test_each_plan_has_its_sections_in_order(world: World, uploaded_file: dict[s
         assert found["tier"] == plan.tier
 
 
-def test_a_file_that_nobody_read_has_a_report_of_zeros(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_a_file_without_readers_has_a_report_of_zeros(world: World, uploaded_file: dict[str, Any]) -> None:
     found = get_report(world.pia, uploaded_file)
     assert found["summary"] == dict.fromkeys(PRO_NUMBERS, 0)
     assert found["funnel"] == [{"page": page, "reached": 0, "pct": 0.0} for page in (1, 2, 3, 4)]
     assert [row["count"] for row in found["viewsOverTime"]] == [0] * 30
     assert found["ctaTaps"] == 0
-    for name in set(PRO) - {"tier", "summary", "file", "funnel", "viewsOverTime", "ctaTaps"}:
+    for name in set(PRO_SECTIONS) - {"tier", "summary", "file", "funnel", "viewsOverTime", "ctaTaps"}:
         assert found[name] == []
 
 
-def test_the_file_is_the_file_object_without_revisions(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_the_report_contains_the_file_without_revisions(world: World, uploaded_file: dict[str, Any]) -> None:
     listed = world.pia.get("/api/v1/files").get_json()
     assert get_report(world.pia, uploaded_file)["file"] == listed[0]
 
@@ -103,7 +103,7 @@ def test_the_numbers_of_two_readers_add_up(world: World, uploaded_file: dict[str
 
 
 @pytest.mark.parametrize(("seconds", "median"), [((7,), 7_000), ((9, 5), 7_000), ((30, 6, 9), 9_000)])
-def test_the_median_is_of_the_middle(
+def test_the_median_is_computed_from_the_times_of_sessions(
     world: World, uploaded_file: dict[str, Any], seconds: tuple[int, ...], median: int
 ) -> None:
     for host, time in enumerate(seconds):
@@ -112,10 +112,10 @@ def test_the_median_is_of_the_middle(
     assert get_report(world.pia, uploaded_file)["summary"]["medianTimeMs"] == median
 
 
-def test_a_session_that_goes_on_is_a_view_and_an_active_reader_and_nothing_else(
+def test_an_open_session_counts_only_as_a_view_and_an_active_reader(
     world: World, uploaded_file: dict[str, Any]
 ) -> None:
-    """``totalSessions`` counts ended sessions; ``activeReaders`` sessions with a beacon in the last 60 s."""
+    """``totalSessions`` counts ended sessions; ``activeReaders`` counts sessions with a beacon in the last 60 s."""
     FakeReader(world, uploaded_file["shortId"]).read_page(9)
     found = get_report(world.pia, uploaded_file)
     numbers = found["summary"]
@@ -125,7 +125,7 @@ def test_a_session_that_goes_on_is_a_view_and_an_active_reader_and_nothing_else(
     assert get_report(world.pia, uploaded_file)["summary"]["activeReaders"] == 0
 
 
-def test_a_reader_of_another_file_or_one_who_is_not_counted_is_not_active_here(
+def test_uncounted_readers_and_readers_of_other_files_are_not_active(
     world: World, uploaded_file: dict[str, Any]
 ) -> None:
     FakeReader(world, world.pia.upload()["shortId"]).read_page(9)
@@ -134,10 +134,8 @@ def test_a_reader_of_another_file_or_one_who_is_not_counted_is_not_active_here(
     assert get_report(world.pia, uploaded_file)["summary"]["activeReaders"] == 0
 
 
-def test_who_is_not_counted_is_in_no_number_but_that_of_their_class(
-    world: World, uploaded_file: dict[str, Any]
-) -> None:
-    """Counted sessions only; the others stand beside them."""
+def test_uncounted_sessions_are_reported_only_by_class(world: World, uploaded_file: dict[str, Any]) -> None:
+    """They do not affect any other number of the report."""
     empty = get_report(world.pia, uploaded_file)
     FakeReader(world, uploaded_file["shortId"], user_agent="curl/8.5.0").read_page(20)
     FakeReader(world, uploaded_file["shortId"]).read_page(2, input=False)
@@ -152,8 +150,10 @@ def test_who_is_not_counted_is_in_no_number_but_that_of_their_class(
     }
 
 
-def test_who_comes_back_is_one_visitor_and_a_returning_session(world: World, uploaded_file: dict[str, Any]) -> None:
-    """Same address and same browser family: two sessions, one visitor."""
+def test_sessions_of_one_reader_are_one_visitor_and_returning_sessions(
+    world: World, uploaded_file: dict[str, Any]
+) -> None:
+    """A visitor is identified by address and browser family."""
     for _ in range(3):
         FakeReader(world, uploaded_file["shortId"]).read_page(9)
         end_all_sessions(world)
@@ -163,20 +163,20 @@ def test_who_comes_back_is_one_visitor_and_a_returning_session(world: World, upl
     assert [row["returning"] for row in found["sessions"]] == [True, True, False]
 
 
-def test_who_was_counted_first_is_the_new_one_whoever_leaves_first(world: World, uploaded_file: dict[str, Any]) -> None:
-    stays, goes = FakeReader(world, uploaded_file["shortId"]), FakeReader(world, uploaded_file["shortId"])
-    stays.read_page(9)
-    goes.read_page(9)
-    goes.leave()
-    stays.read_page(30)
+def test_the_first_counted_session_is_new_even_if_it_ends_last(world: World, uploaded_file: dict[str, Any]) -> None:
+    first, second = FakeReader(world, uploaded_file["shortId"]), FakeReader(world, uploaded_file["shortId"])
+    first.read_page(9)
+    second.read_page(9)
+    second.leave()
+    first.read_page(30)
     world.clock.advance(seconds=40)
     end_all_sessions(world)
     rows = get_report(world.pia, uploaded_file)["sessions"]
     assert {row["totalTimeMs"]: row["returning"] for row in rows} == {39_000: False, 9_000: True}
 
 
-def test_returning_is_judged_inside_the_window_of_the_salt(world: World, uploaded_file: dict[str, Any]) -> None:
-    """The salt of reader identity rotates every 30 days; "returning" is judged inside that window."""
+def test_a_reader_is_new_after_the_salt_rotates(world: World, uploaded_file: dict[str, Any]) -> None:
+    """The salt of reader identities rotates every 30 days."""
     FakeReader(world, uploaded_file["shortId"]).read_page(9)
     end_all_sessions(world)
     world.clock.advance(days=31)
@@ -186,9 +186,7 @@ def test_returning_is_judged_inside_the_window_of_the_salt(world: World, uploade
     assert (numbers["uniqueVisitors"], numbers["newSessions"], numbers["returningSessions"]) == (2, 2, 0)
 
 
-def test_views_over_time_are_the_last_thirty_days_in_utc_with_zeros(
-    world: World, uploaded_file: dict[str, Any]
-) -> None:
+def test_views_over_time_cover_the_last_thirty_days_in_utc(world: World, uploaded_file: dict[str, Any]) -> None:
     FakeReader(world, uploaded_file["shortId"]).read_page(9)  # 2026-09-21, a Monday, 14:13
     end_all_sessions(world)
     world.clock.advance(days=3, hours=9, minutes=40)  # 23:59 until after midnight
@@ -215,8 +213,8 @@ def test_peak_times_begin_the_week_on_sunday(world: World, uploaded_file: dict[s
     assert get_report(world.pia, uploaded_file)["peakTimes"] == [{"dow": 0, "hour": 14, "count": 1}]
 
 
-def test_the_funnel_tells_how_far_readers_got(world: World, uploaded_file: dict[str, Any]) -> None:
-    """``funnel.reached``: sessions whose furthest page is at least that page, ``pct`` of sessions."""
+def test_the_funnel_counts_sessions_that_reached_each_page(world: World, uploaded_file: dict[str, Any]) -> None:
+    """A session has reached every page up to its last one; ``pct`` is the share of sessions."""
     for host, last in enumerate((1, 1, 3)):
         reader = FakeReader(world, uploaded_file["shortId"], address=f"198.51.100.{host}")
         for page in range(1, last + 1):
@@ -230,7 +228,7 @@ def test_the_funnel_tells_how_far_readers_got(world: World, uploaded_file: dict[
     ]
 
 
-def test_breakdowns_are_by_count_descending(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_breakdowns_are_sorted_by_count_descending(world: World, uploaded_file: dict[str, Any]) -> None:
     link = uploaded_file["shortId"]
     FakeReader(world, link, address="198.51.100.1", page_headers={"Referer": "https://news.example/a?b=c"}).read_page(9)
     FakeReader(world, link, address="198.51.100.2", prefix="/embed").read_page(9)
@@ -259,8 +257,8 @@ def test_only_the_most_frequent_referrers_are_listed(world: World, uploaded_file
     assert (len(listed), listed[0]) == (100, {"label": "149.example", "count": 150})
 
 
-def test_an_active_page_range_is_told_and_shortens_the_funnel(world: World, uploaded_file: dict[str, Any]) -> None:
-    """``effectivePages`` (the window's size) only with an active range."""
+def test_an_active_page_range_is_reported_and_shortens_the_funnel(world: World, uploaded_file: dict[str, Any]) -> None:
+    """``effectivePages`` is present only with an active page range."""
     put_settings(world, uploaded_file, pageRange={"from": 2, "to": 3})
     FakeReader(world, uploaded_file["shortId"]).read_page(9, page=1)  # the second page of the document
     end_all_sessions(world)
@@ -276,14 +274,14 @@ def test_an_active_page_range_is_told_and_shortens_the_funnel(world: World, uplo
     assert [row["reached"] for row in found["funnel"]] == [1, 1, 0, 0]
 
 
-def test_a_page_range_is_told_on_every_plan(world: World, uploaded_file: dict[str, Any]) -> None:
-    """Page-range enforcement survives a downgrade."""
+def test_a_page_range_is_reported_on_every_plan(world: World, uploaded_file: dict[str, Any]) -> None:
+    """The page range applies after a downgrade."""
     put_settings(world, uploaded_file, pageRange={"from": 1, "to": 4})
     accounts.set_tier(world.rt, world.pia.email, Plan.FREE)
     assert list(get_report(world.pia, uploaded_file)) == ["tier", "summary", "file", "effectivePages"]
 
 
-def test_contacts_are_the_answers_to_the_form_newest_first(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_contacts_are_the_gate_responses_newest_first(world: World, uploaded_file: dict[str, Any]) -> None:
     insert_gate_response(world, uploaded_file["uuid"], {"mail": "ada@example.com", "firm": "Über"})
     insert_gate_response(world, uploaded_file["uuid"], "{broken")
     insert_gate_response(world, world.pia.upload()["uuid"], {"mail": "other@example.com"})
@@ -294,7 +292,7 @@ def test_contacts_are_the_answers_to_the_form_newest_first(world: World, uploade
     ]
 
 
-def test_taps_are_counted_by_hotspot_and_for_the_call_to_action(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_taps_are_counted_per_hotspot_and_for_the_call_to_action(world: World, uploaded_file: dict[str, Any]) -> None:
     spots = ((3, "b"), (1, "a"))
     with world.rt.db.write():
         for number, (page, uuid) in enumerate(spots, start=1):
@@ -315,7 +313,7 @@ def test_taps_are_counted_by_hotspot_and_for_the_call_to_action(world: World, up
     assert found["ctaTaps"] == 3
 
 
-def test_a_file_is_named_by_uuid_or_short_id(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_the_path_accepts_a_uuid_in_any_case_and_a_short_id(world: World, uploaded_file: dict[str, Any]) -> None:
     answers = [
         world.pia.get(f"/api/v1/files/{name}/readership")
         for name in (uploaded_file["uuid"].upper(), uploaded_file["shortId"])
@@ -325,12 +323,12 @@ def test_a_file_is_named_by_uuid_or_short_id(world: World, uploaded_file: dict[s
 
 
 @pytest.mark.parametrize("tail", ["", "/pages", "/sessions", f"/sessions/{UNKNOWN_UUID}"])
-def test_a_foreign_file_is_forbidden_and_an_unknown_one_not_found(
+def test_a_foreign_file_is_403_and_an_unknown_or_trashed_one_404(
     world: World, uploaded_file: dict[str, Any], tail: str
 ) -> None:
-    """On the readership routes a foreign file is 403, an unknown id 404; a trashed file is 404."""
+    """An unclaimed file and a slug are 404, too."""
 
-    def asked(person: Person, name: str) -> tuple[int, str]:
+    def request_report(person: Person, name: str) -> tuple[int, str]:
         answer = person.get(f"/api/v1/files/{name}/readership{tail}")
         return answer.status_code, answer.get_json()["code"]
 
@@ -339,11 +337,11 @@ def test_a_foreign_file_is_forbidden_and_an_unknown_one_not_found(
     update_file_row(world, unclaimed["uuid"], owner_id=None)
     update_file_row(world, uploaded_file["uuid"], slug="q3")
     for stranger in (world.mal, world.fay):
-        assert asked(stranger, uploaded_file["uuid"]) == (403, "forbidden")
+        assert request_report(stranger, uploaded_file["uuid"]) == (403, "forbidden")
         for name in (UNKNOWN_UUID, trashed["uuid"], unclaimed["uuid"], "q3", "nope"):
-            assert asked(stranger, name) == (404, "not_found")
+            assert request_report(stranger, name) == (404, "not_found")
     for name in (UNKNOWN_UUID, trashed["uuid"], unclaimed["uuid"], "q3"):
-        assert asked(world.pia, name) == (404, "not_found")
+        assert request_report(world.pia, name) == (404, "not_found")
 
 
 @pytest.mark.parametrize(
@@ -354,7 +352,7 @@ def test_a_foreign_file_is_forbidden_and_an_unknown_one_not_found(
         (f"/sessions/{UNKNOWN_UUID}", Plan.BASIC, "pro"),
     ],
 )
-def test_a_plan_below_is_refused(
+def test_a_report_above_the_plan_is_403_plan_required(
     world: World, uploaded_file: dict[str, Any], tail: str, plan: Plan, needed: str
 ) -> None:
     accounts.set_tier(world.rt, world.pia.email, plan)
@@ -364,7 +362,7 @@ def test_a_plan_below_is_refused(
     assert answer.headers["WWW-Authenticate"] == "Bearer"
 
 
-def test_a_restored_file_has_its_readership_back(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_a_restored_file_keeps_its_readership(world: World, uploaded_file: dict[str, Any]) -> None:
     reader = FakeReader(world, uploaded_file["shortId"])
     reader.read_page(9)
     FakeReader(world, uploaded_file["shortId"], address="198.51.100.5").read_page(9)
@@ -375,8 +373,8 @@ def test_a_restored_file_has_its_readership_back(world: World, uploaded_file: di
     assert get_report(world.pia, uploaded_file)["summary"]["totalSessions"] == 2
 
 
-def test_a_claimed_file_brings_its_readership(world: World) -> None:
-    """Views from before a claim are in the readership of the file and in its count."""
+def test_a_claimed_file_keeps_its_readership(world: World) -> None:
+    """The report includes views from before the claim."""
     made = world.pia.upload()
     update_file_row(world, made["uuid"], owner_id=None)
     FakeReader(world, made["shortId"]).read_page(9)
@@ -386,7 +384,7 @@ def test_a_claimed_file_brings_its_readership(world: World) -> None:
     assert get_report(world.mal, made)["summary"]["totalSessions"] == 1
 
 
-def test_a_purge_leaves_nothing_of_the_readership(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_a_purge_deletes_the_readership(world: World, uploaded_file: dict[str, Any]) -> None:
     variant = world.pia.post(f"/api/v1/files/{uploaded_file['uuid']}/variants").get_json()
     FakeReader(world, variant["shortId"]).read_page(9)
     end_all_sessions(world)

@@ -1,4 +1,4 @@
-"""Who a session was: the address and the name it carries, and the invitation or variant it came through."""
+"""Identity of a session: email, name, and the invite or variant that the reader used."""
 
 import io
 from typing import Any
@@ -18,7 +18,7 @@ def uploaded_file(world: World) -> dict[str, Any]:
 
 
 def pass_gate_and_read(world: World, name: str, guest: GateClient | None = None, **values: str) -> GateClient:
-    """Somebody fills in the gate of ``name`` with ``values``, if it asks, reads the first page and leaves."""
+    """Fill in the gate of ``name`` with ``values`` if there is one, read the first page and leave."""
     guest = guest or GateClient(world, name)
     assert guest.enter(**values)
     reader = FakeReader(world, name, http=guest.http)
@@ -27,8 +27,8 @@ def pass_gate_and_read(world: World, name: str, guest: GateClient | None = None,
     return guest
 
 
-def test_a_session_says_who_it_was_where_that_is_known(world: World, uploaded_file: dict[str, Any]) -> None:
-    """``email`` and ``name`` are those of an invitee, or what a viewer gave; variant and invitation by their UUIDs."""
+def test_a_session_has_the_known_identity_of_its_reader(world: World, uploaded_file: dict[str, Any]) -> None:
+    """``email`` and ``name`` are those of the invitee or of the gate response."""
     variant = world.pia.post(f"/api/v1/files/{uploaded_file['uuid']}/variants", json={"label": "Ada"}).get_json()
     body = {"email": "bob@example.com", "name": "Bob", "mail": False}
     bob = world.pia.post(f"/api/v1/files/{uploaded_file['uuid']}/invites", json=body).get_json()
@@ -49,7 +49,7 @@ def test_a_session_says_who_it_was_where_that_is_known(world: World, uploaded_fi
     assert summary["invitedNotViewed"] == 0
 
 
-def test_a_later_entry_at_the_gate_does_not_rename_who_read_before(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_a_later_gate_response_does_not_change_earlier_sessions(world: World, uploaded_file: dict[str, Any]) -> None:
     put_settings(world, uploaded_file, requireEmail=True)
     guest = pass_gate_and_read(world, uploaded_file["shortId"], email="first@example.com")
     body = {"file": (io.BytesIO(simple_pdf(pages=2)), "v2.pdf")}
@@ -66,9 +66,7 @@ def test_a_later_entry_at_the_gate_does_not_rename_who_read_before(world: World,
     ]
 
 
-def test_an_invitee_keeps_their_address_whatever_they_type_at_the_gate(
-    world: World, uploaded_file: dict[str, Any]
-) -> None:
+def test_a_gate_response_does_not_change_the_email_of_an_invitee(world: World, uploaded_file: dict[str, Any]) -> None:
     field = {"key": "mail", "label": "Mail", "type": "email", "required": True}
     put_settings(world, uploaded_file, gateFields=[field], notifyOnView=True)
     body = {"email": "zoe@example.com", "name": "Zoe", "mail": False}

@@ -1,4 +1,4 @@
-"""Single sessions and pages: the list in the report, the stream, one session, and per-page readership."""
+"""Sessions and pages: the list in the report, the session feed, one session, and readership by page."""
 
 import io
 from typing import Any
@@ -16,20 +16,18 @@ from tests.support.rows import update_file_row
 
 @pytest.fixture
 def uploaded_file(world: World) -> dict[str, Any]:
-    """A document of three pages that Pia shares."""
+    """Upload a three-page document of Pia."""
     return world.pia.upload()
 
 
 def read_first_page(world: World, name: str, seconds: float = 9, host: int = 1) -> None:
-    """Somebody reads the first page and leaves."""
+    """Read the first page and leave."""
     reader = FakeReader(world, name, address=f"198.51.100.{host}")
     reader.read_page(seconds)
     reader.leave()
 
 
-def test_a_session_has_its_keys_in_order_and_unknown_ones_are_absent(
-    world: World, uploaded_file: dict[str, Any]
-) -> None:
+def test_a_session_has_its_keys_in_order_and_omits_unknown_ones(world: World, uploaded_file: dict[str, Any]) -> None:
     began = world.clock.now
     reader = FakeReader(world, uploaded_file["shortId"], address="203.0.113.7")
     reader.read_page(9.5, page=1)
@@ -53,7 +51,7 @@ def test_a_session_has_its_keys_in_order_and_unknown_ones_are_absent(
     ]
 
 
-def test_a_session_tells_how_many_pages_its_link_showed(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_a_session_has_the_number_of_pages_of_its_link(world: World, uploaded_file: dict[str, Any]) -> None:
     path = f"/api/v1/files/{uploaded_file['uuid']}/variants"
     overrides = {"pageRange": {"from": 1, "to": 2}}
     variant = world.pia.post(path, json={"label": "Ann", "overrides": overrides}).get_json()
@@ -67,7 +65,7 @@ def test_a_session_tells_how_many_pages_its_link_showed(world: World, uploaded_f
         assert {row.get("variantUuid"): row["shownPages"] for row in rows} == {variant["uuid"]: 2, None: 3}
 
 
-def test_the_report_lists_the_fifty_that_began_last(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_the_report_lists_the_fifty_sessions_that_started_last(world: World, uploaded_file: dict[str, Any]) -> None:
     for host in range(52):
         world.clock.advance(minutes=1)
         read_first_page(world, uploaded_file["shortId"], 6 + host / 10, host)
@@ -76,28 +74,26 @@ def test_the_report_lists_the_fifty_that_began_last(world: World, uploaded_file:
     assert times == [6_000 + host * 100 for host in range(51, 1, -1)]
 
 
-def test_the_newest_is_the_one_that_began_last_though_an_older_one_ended_later(
-    world: World, uploaded_file: dict[str, Any]
-) -> None:
-    stays = FakeReader(world, uploaded_file["shortId"])
-    stays.read_page(9)
+def test_sessions_are_sorted_by_their_start_and_not_by_their_end(world: World, uploaded_file: dict[str, Any]) -> None:
+    longest_reader = FakeReader(world, uploaded_file["shortId"])
+    longest_reader.read_page(9)
     read_first_page(world, uploaded_file["shortId"], 7)
-    stays.read_page(60)
+    longest_reader.read_page(60)
     world.clock.advance(seconds=10)
     end_all_sessions(world)
     assert [row["totalTimeMs"] for row in get_readership(world, uploaded_file, "")["sessions"]] == [7_000, 69_000]
     assert [row["totalTimeMs"] for row in get_readership(world, uploaded_file, "/sessions")] == [7_000, 69_000]
 
 
-def test_an_invitation_that_nobody_followed_is_counted(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_the_report_counts_invites_that_were_not_viewed(world: World, uploaded_file: dict[str, Any]) -> None:
     for name in ("bob", "eve"):
         body = {"email": f"{name}@example.com", "mail": False}
         world.pia.post(f"/api/v1/files/{uploaded_file['uuid']}/invites", json=body)
     assert get_readership(world, uploaded_file, "")["summary"]["invitedNotViewed"] == 2
 
 
-def test_variants_are_listed_with_their_readers_newest_first(world: World, uploaded_file: dict[str, Any]) -> None:
-    """``{uuid, label, sessions, avgTimeMs, revoked, redacted}``; the label is omitted after redaction."""
+def test_variants_are_listed_with_their_sessions_newest_first(world: World, uploaded_file: dict[str, Any]) -> None:
+    """The label is omitted after redaction."""
     base = f"/api/v1/files/{uploaded_file['uuid']}/variants"
     ada, eve = (world.pia.post(base, json={"label": label}).get_json() for label in ("Ada", "Eve"))
     read_first_page(world, ada["shortId"], 10)
@@ -111,7 +107,9 @@ def test_variants_are_listed_with_their_readers_newest_first(world: World, uploa
     ]
 
 
-def test_sessions_of_a_deleted_variant_survive_unattributed(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_sessions_of_a_deleted_variant_are_kept_without_the_variant(
+    world: World, uploaded_file: dict[str, Any]
+) -> None:
     base = f"/api/v1/files/{uploaded_file['uuid']}/variants"
     ada = world.pia.post(base, json={"label": "Ada"}).get_json()
     read_first_page(world, ada["shortId"])
@@ -124,7 +122,7 @@ def test_sessions_of_a_deleted_variant_survive_unattributed(world: World, upload
     assert not any("variantUuid" in row for row in found["sessions"])
 
 
-def test_a_session_carries_the_version_it_was_read_in(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_a_session_has_the_content_version_that_was_read(world: World, uploaded_file: dict[str, Any]) -> None:
     read_first_page(world, uploaded_file["shortId"])
     body = {"file": (io.BytesIO(simple_pdf(pages=2)), "v2.pdf")}
     assert world.pia.post(f"/api/v1/files/{uploaded_file['uuid']}/content", data=body).status_code == 200
@@ -133,8 +131,8 @@ def test_a_session_carries_the_version_it_was_read_in(world: World, uploaded_fil
     assert [row["contentVersion"] for row in get_readership(world, uploaded_file, "/sessions")] == [1, 2]
 
 
-def test_the_readership_of_a_link_that_has_ended_is_kept(world: World, uploaded_file: dict[str, Any]) -> None:
-    """The row and the readership of a burned or expired file are kept."""
+def test_the_readership_of_an_expired_or_burned_file_is_kept(world: World, uploaded_file: dict[str, Any]) -> None:
+    """Only a purge deletes the readership."""
     read_first_page(world, uploaded_file["shortId"])
     end_all_sessions(world)
     update_file_row(world, uploaded_file["uuid"], burned_at=world.clock.now, delete_at=world.clock.now)
@@ -144,11 +142,11 @@ def test_the_readership_of_a_link_that_has_ended_is_kept(world: World, uploaded_
     assert len(get_readership(world, uploaded_file, "/sessions")) == 1
 
 
-# The stream
+# The session feed
 
 
-def test_the_stream_is_ascending_from_the_beginning(world: World, uploaded_file: dict[str, Any]) -> None:
-    """Ids start at 2; without a cursor, with 0 and with what is no number the stream begins at its beginning."""
+def test_the_session_feed_is_ascending(world: World, uploaded_file: dict[str, Any]) -> None:
+    """Ids start at 2; without a valid cursor the feed starts with the first session."""
     for host in range(3):
         read_first_page(world, uploaded_file["shortId"], 6 + host, host)
     end_all_sessions(world)
@@ -161,7 +159,7 @@ def test_the_stream_is_ascending_from_the_beginning(world: World, uploaded_file:
 
 
 @pytest.mark.parametrize(("limit", "rows"), [("0", 1), ("2", 2), ("-9", 1), ("1000", 3), ("x", 3)])
-def test_a_limit_is_clamped_and_never_refused(
+def test_a_limit_is_clamped_and_never_rejected(
     world: World, uploaded_file: dict[str, Any], limit: str, rows: int
 ) -> None:
     for host in range(3):
@@ -170,7 +168,7 @@ def test_a_limit_is_clamped_and_never_refused(
     assert len(get_readership(world, uploaded_file, f"/sessions?limit={limit}")) == rows
 
 
-def test_a_row_of_the_stream_has_its_id_first_and_its_pages_last(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_a_row_of_the_feed_adds_an_id_and_pages(world: World, uploaded_file: dict[str, Any]) -> None:
     reader = FakeReader(world, uploaded_file["shortId"])
     reader.read_page(9, page=1)
     reader.read_page(4, page=3)
@@ -183,14 +181,14 @@ def test_a_row_of_the_stream_has_its_id_first_and_its_pages_last(world: World, u
     )["sessions"][0]
 
 
-def test_no_session_appears_below_a_cursor_that_has_passed(world: World, uploaded_file: dict[str, Any]) -> None:
-    """One that began first and ends last stands last; those of other files leave gaps only."""
+def test_no_session_is_added_before_a_cursor(world: World, uploaded_file: dict[str, Any]) -> None:
+    """Ids follow the end of the sessions; sessions of other files leave gaps."""
     other = world.pia.upload()
-    stays = FakeReader(world, uploaded_file["shortId"])
-    stays.read_page(9)
+    longest_reader = FakeReader(world, uploaded_file["shortId"])
+    longest_reader.read_page(9)
     read_first_page(world, other["shortId"])
     read_first_page(world, uploaded_file["shortId"], 7)
-    stays.read_page(60)
+    longest_reader.read_page(60)
     viewing.end_due_sessions(world.rt)
     assert [(row["id"], row["totalTimeMs"]) for row in get_readership(world, uploaded_file, "/sessions")] == [
         (3, 7_000)
@@ -204,8 +202,8 @@ def test_no_session_appears_below_a_cursor_that_has_passed(world: World, uploade
 # One session
 
 
-def test_one_session_tells_how_its_time_and_class_came_about(world: World, uploaded_file: dict[str, Any]) -> None:
-    """What was claimed and what was accepted stand side by side, also after the session has ended."""
+def test_one_session_shows_how_its_time_and_class_were_determined(world: World, uploaded_file: dict[str, Any]) -> None:
+    """Each beacon shows the reported and the accepted values, even after the session has ended."""
     began = world.clock.now
     referrer = {"Referer": "https://news.example/"}
     reader = FakeReader(world, uploaded_file["shortId"], page_headers=referrer)
@@ -254,10 +252,8 @@ def test_one_session_tells_how_its_time_and_class_came_about(world: World, uploa
     }
 
 
-def test_pages_that_the_reader_was_not_shown_stand_in_the_claim_and_are_not_believed(
-    world: World, uploaded_file: dict[str, Any]
-) -> None:
-    """In the document's numbers, as all of it; inside the document but outside of the page range, too."""
+def test_reported_pages_outside_the_page_range_are_not_accepted(world: World, uploaded_file: dict[str, Any]) -> None:
+    """Page numbers are those of the document."""
     put_settings(world, uploaded_file, pageRange={"from": 2, "to": 2})
     world.clock.advance(seconds=1)
     reader = FakeReader(world, uploaded_file["shortId"])
@@ -272,7 +268,7 @@ def test_pages_that_the_reader_was_not_shown_stand_in_the_claim_and_are_not_beli
     assert [page["views"] for page in get_readership(world, uploaded_file, "/pages")["pages"]] == [0, 1, 0]
 
 
-def test_a_session_can_be_looked_at_while_it_goes_on(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_an_open_session_can_be_fetched(world: World, uploaded_file: dict[str, Any]) -> None:
     FakeReader(world, uploaded_file["shortId"]).read_page(9, page=2)
     ((uuid,),) = world.rt.db.fetch_all("SELECT uuid FROM view_sessions")
     told = get_readership(world, uploaded_file, f"/sessions/{uuid}")
@@ -289,7 +285,7 @@ def test_a_session_can_be_looked_at_while_it_goes_on(world: World, uploaded_file
         ("curl/8.5.0", 2, "tool", "the user agent names a program"),
     ],
 )
-def test_a_session_that_was_not_counted_says_why(
+def test_an_uncounted_session_shows_the_reason(
     world: World, uploaded_file: dict[str, Any], agent: str, seconds: int, klass: str, reason: str
 ) -> None:
     FakeReader(world, uploaded_file["shortId"], user_agent=agent).read_page(seconds, input=False)
@@ -305,9 +301,7 @@ def test_a_session_that_was_not_counted_says_why(
     assert get_readership(world, uploaded_file, "/sessions") == []
 
 
-def test_the_sessions_that_were_not_counted_are_listed_newest_first_once_they_have_ended(
-    world: World, uploaded_file: dict[str, Any]
-) -> None:
+def test_ended_uncounted_sessions_are_listed_newest_first(world: World, uploaded_file: dict[str, Any]) -> None:
     other = world.pia.upload()
     for seconds in (9, 2):
         FakeReader(world, uploaded_file["shortId"]).read_page(seconds, input=False)
@@ -324,7 +318,7 @@ def test_the_sessions_that_were_not_counted_are_listed_newest_first_once_they_ha
     assert world.mal.get(path).status_code == 403
 
 
-def test_beacons_beyond_those_that_are_kept_count_all_the_same(
+def test_beacons_above_the_storage_limit_are_counted(
     world: World, uploaded_file: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("docshare.server.services.readership.view_sessions.MAX_BEACONS_KEPT", 2)
@@ -332,10 +326,10 @@ def test_beacons_beyond_those_that_are_kept_count_all_the_same(
     for _ in range(4):
         reader.read_page(9)
     ((uuid,),) = world.rt.db.fetch_all("SELECT uuid FROM view_sessions")
-    going_on = get_readership(world, uploaded_file, f"/sessions/{uuid}")
+    open_session = get_readership(world, uploaded_file, f"/sessions/{uuid}")
     end_all_sessions(world)
     ended = get_readership(world, uploaded_file, f"/sessions/{uuid}")
-    assert going_on["pages"][0]["timeMs"] == ended["pages"][0]["timeMs"] == 36_000
+    assert open_session["pages"][0]["timeMs"] == ended["pages"][0]["timeMs"] == 36_000
     assert len(ended["beacons"]) == 2
 
 
@@ -345,7 +339,7 @@ def test_an_unknown_session_is_not_found(world: World, uploaded_file: dict[str, 
     assert (answer.status_code, answer.get_json()["code"]) == (404, "not_found")
 
 
-def test_a_session_is_looked_for_within_its_file(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_a_session_of_another_file_is_not_found(world: World, uploaded_file: dict[str, Any]) -> None:
     other = world.pia.upload()
     read_first_page(world, other["shortId"])
     ((uuid,),) = world.rt.db.fetch_all("SELECT uuid FROM view_sessions")
@@ -356,10 +350,10 @@ def test_a_session_is_looked_for_within_its_file(world: World, uploaded_file: di
 # Pages
 
 
-def test_every_page_is_listed_with_its_views_mean_time_and_back_turns(
+def test_every_page_is_listed_with_views_average_time_and_back_turns(
     world: World, uploaded_file: dict[str, Any]
 ) -> None:
-    """``{totalPages, pages: [{pageNumber, views, avgDurationMs, backTurns}]}``, all integers."""
+    """All values are integers."""
     back = [{"page": 1, "ms": 2_000, "views": 1, "back": 1}]
     for seconds in (9, 6):
         reader = FakeReader(world, uploaded_file["shortId"])
@@ -378,7 +372,7 @@ def test_every_page_is_listed_with_its_views_mean_time_and_back_turns(
     }
 
 
-def test_pages_have_the_numbers_of_the_document(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_pages_have_the_page_numbers_of_the_document(world: World, uploaded_file: dict[str, Any]) -> None:
     put_settings(world, uploaded_file, pageRange={"from": 2, "to": 3})
     read_first_page(world, uploaded_file["shortId"])
     end_all_sessions(world)
@@ -386,7 +380,7 @@ def test_pages_have_the_numbers_of_the_document(world: World, uploaded_file: dic
     assert get_readership(world, uploaded_file, "/sessions")[0]["pages"] == [{"page": 2, "timeMs": 9_000}]
 
 
-def test_pages_that_a_shorter_document_no_longer_has_are_not_listed(
+def test_pages_beyond_the_end_of_a_replaced_document_are_not_listed(
     world: World, uploaded_file: dict[str, Any]
 ) -> None:
     reader = FakeReader(world, uploaded_file["shortId"])

@@ -1,4 +1,4 @@
-"""What a report costs: a fixed number of statements, none of which looks at the sessions of a file one by one."""
+"""A report takes a fixed number of statements, none of which scans the sessions of the file."""
 
 from typing import Any
 
@@ -21,7 +21,9 @@ def simulate_readers(world: World, made: dict[str, Any], readers: int) -> None:
 
 
 @pytest.mark.parametrize(("tail", "most"), [("", 15), ("/pages", 6), ("/sessions", 6)])
-def test_a_report_costs_the_same_statements_however_often_a_file_was_read(world: World, tail: str, most: int) -> None:
+def test_a_report_takes_the_same_number_of_statements_for_any_number_of_views(
+    world: World, tail: str, most: int
+) -> None:
     made = world.pia.upload()
     path = f"/api/v1/files/{made['uuid']}/readership{tail}"
     simulate_readers(world, made, 1)
@@ -31,7 +33,7 @@ def test_a_report_costs_the_same_statements_however_often_a_file_was_read(world:
 
 
 @sqlite_only
-def test_no_statement_of_a_report_walks_the_sessions_of_its_file(world: World) -> None:
+def test_no_statement_of_a_report_scans_the_sessions_of_its_file(world: World) -> None:
     made = world.pia.upload()
     simulate_readers(world, made, 1)
     for statement in record_statements(world, f"/api/v1/files/{made['uuid']}/readership"):
@@ -39,7 +41,7 @@ def test_no_statement_of_a_report_walks_the_sessions_of_its_file(world: World) -
             continue
         for row in world.rt.db.fetch_all(f"EXPLAIN QUERY PLAN {statement}"):
             step = str(row[3])
-            # Few sessions go on at a time; what has ended is found by its key, fifty at most.
+            # Few sessions are open at a time; at most fifty ended sessions are found by their key.
             assert "view_sessions_file" not in step, statement
             if step.startswith("SCAN"):
                 assert "view_sessions_open" in step or step.startswith(("SCAN (subquery", "SCAN middle")), (

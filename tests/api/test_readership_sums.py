@@ -1,4 +1,4 @@
-"""The sums that are kept as sessions end agree with the sessions themselves, whatever happened in between."""
+"""The stored sums of the readership equal sums over the sessions, after any sequence of actions."""
 
 import io
 from collections import Counter
@@ -33,7 +33,7 @@ STEPS = st.lists(
         st.tuples(st.just("leave"), numbers),
         st.tuples(st.just("advance"), st.sampled_from([30, 70, 400, 50_000, 31 * 86_400, 91 * 86_400])),
         st.tuples(st.just("end_sessions")),
-        st.tuples(st.just("forget_old")),
+        st.tuples(st.just("delete_old_data")),
         st.tuples(st.just("create_variant"), st.booleans()),
         st.tuples(st.just("delete_variant"), numbers),
         st.tuples(st.just("set_page_range"), st.booleans()),
@@ -47,7 +47,7 @@ STEPS = st.lists(
 
 @dataclass
 class FileHistory:
-    """What happens to one file of Pia's."""
+    """Actions of readers and the owner on one file of Pia."""
 
     world: World
     made: dict[str, Any]
@@ -83,7 +83,7 @@ class FileHistory:
     def end_sessions(self) -> None:
         viewing.end_due_sessions(self.world.rt)
 
-    def forget_old(self) -> None:
+    def delete_old_data(self) -> None:
         viewing.delete_uncounted_sessions(self.world.rt)
         viewing.delete_old_salts(self.world.rt)
         viewing.delete_old_beacons(self.world.rt)
@@ -117,7 +117,7 @@ class FileHistory:
     max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 @given(steps=STEPS)
-def test_the_report_agrees_with_the_sessions_themselves(world: World, steps: list[tuple[Any, ...]]) -> None:
+def test_the_report_equals_the_sums_of_all_sessions(world: World, steps: list[tuple[Any, ...]]) -> None:
     history = FileHistory(world, world.pia.upload(PDFS[4]))
     for name, *values in steps:
         world.clock.advance(milliseconds=1)  # no two sessions are counted at one instant
@@ -130,7 +130,7 @@ def test_the_report_agrees_with_the_sessions_themselves(world: World, steps: lis
 
 
 def summarize_report(found: dict[str, Any], pages: dict[str, Any]) -> dict[str, Any]:
-    """What the report says, in the shape of ``summed_up``."""
+    """Return the values of the report in the shape of ``summarize_sessions``."""
     summary = found["summary"]
     labels = ("countries", "devices", "browsers", "sources", "referrers", "viewerModes")
     return {
@@ -158,7 +158,7 @@ def summarize_report(found: dict[str, Any], pages: dict[str, Any]) -> dict[str, 
 
 
 def summarize_sessions(world: World, uuid: str) -> dict[str, Any]:
-    """The same from every single session."""
+    """Compute the same values from all sessions."""
     sql = "SELECT s.* FROM view_sessions s JOIN files f ON f.id = s.file_id WHERE f.uuid = ? AND counted_at IS NOT NULL"
     rows = fetch_dicts(world.rt.db, f"{sql} ORDER BY counted_at", uuid)
     assert all(row["ended_at"] is not None for row in rows)
@@ -180,7 +180,7 @@ def summarize_sessions(world: World, uuid: str) -> dict[str, Any]:
         "mean": round_half_up(Fraction(sum(row["time_ms"] for row in rows), len(rows) or 1)),
         "median": round_half_up(Fraction(median(row["time_ms"] for row in rows))) if rows else 0,
         "turns": turns,
-        "completion": mean_completion(rows, seen),
+        "completion": compute_mean_completion(rows, seen),
         "back": round_half_up(Fraction(sum(row["back_turns"] for row in rows) * 1000, turns or 1)) / 10,
         "labels": {
             name: dict(Counter(row[column] for row in rows if row[column] is not None))
@@ -211,8 +211,8 @@ def summarize_sessions(world: World, uuid: str) -> dict[str, Any]:
     }
 
 
-def mean_completion(rows: list[dict[str, Any]], seen: dict[int, list[tuple[Any, ...]]]) -> float:
-    """Mean share of the pages that a reader was shown and saw for a second, 0 to 100 with one decimal."""
+def compute_mean_completion(rows: list[dict[str, Any]], seen: dict[int, list[tuple[Any, ...]]]) -> float:
+    """Return the mean share of available pages that were viewed for at least a second, 0 to 100 with one decimal."""
     shares = [Fraction(sum(time >= 1000 for _, time, *_ in seen[row["id"]]), row["shown_pages"]) for row in rows]
     return round_half_up(sum(shares, Fraction()) / (len(shares) or 1) * 1000) / 10
 

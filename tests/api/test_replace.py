@@ -1,4 +1,4 @@
-"""Another document behind the same link."""
+"""Replacing the content of a file."""
 
 import io
 import json
@@ -48,7 +48,7 @@ def list_blobs(world: World) -> list[Path]:
 
 
 def insert_anchors(world: World, uuid: str) -> None:
-    """Two hotspots, one note on a page and one about the whole document."""
+    """Insert two hotspots, a note on a page and a note on the whole document."""
     with world.rt.db.write():
         for table, columns, rows in (
             ("hotspots", "page, rect, label", [(1, "{}", "a"), (2, "{}", "b")]),
@@ -68,8 +68,8 @@ def list_activity(world: World) -> list[tuple[str, dict[str, Any]]]:
 
 
 @pytest.mark.parametrize("key", ["uuid", "shortId"])
-def test_the_link_stays_and_the_document_is_another(world: World, key: str) -> None:
-    """contentVersion starts at 1, increments on each content replacement; 200 with the replace result."""
+def test_a_replacement_keeps_the_link_and_changes_the_document(world: World, key: str) -> None:
+    """``contentVersion`` starts at 1, and each replacement increments it."""
     made = world.pia.upload(OLD)
     world.clock.advance(hours=1)
     answer = replace_content(world.pia, made[key])
@@ -96,7 +96,7 @@ def test_the_link_stays_and_the_document_is_another(world: World, key: str) -> N
     assert len(list_blobs(world)) == 1
 
 
-def test_each_content_is_a_revision_newest_first(world: World) -> None:
+def test_revisions_are_listed_newest_first(world: World) -> None:
     made = world.pia.upload(OLD)
     world.clock.advance(hours=1)
     replace_content(world.pia, made["uuid"])
@@ -111,7 +111,7 @@ def test_each_content_is_a_revision_newest_first(world: World) -> None:
     assert after["revisions"][0]["sha256"] == after["sha256"]
 
 
-def test_settings_and_readership_stay(world: World) -> None:
+def test_a_replacement_keeps_settings_and_readership(world: World) -> None:
     made = world.pia.upload(OLD)
     update_file_row(world, made["uuid"], slug="q3", password_hash="x", view_count=7, settings='{"allowDownload":false}')
     insert_view(world, made["uuid"])
@@ -131,8 +131,8 @@ def test_content_replaced_is_recorded_once(world: World) -> None:
 @pytest.mark.parametrize("query", ["", "?clearAnchors=true", "?clearAnchors=False", "?clearAnchors=no",
                                    "?clearAnchors=", "?clearAnchors=00", "?clearAnchors=0%20", "?clearanchors=false",
                                    "?clearAnchors=false&clearAnchors=true"])  # fmt: skip
-def test_anchors_are_cleared_unless_told_otherwise(world: World, query: str) -> None:
-    """``False``, ``no``, empty clear."""
+def test_anchors_are_cleared_by_default(world: World, query: str) -> None:
+    """Only the exact values ``false`` and ``0`` keep the anchors."""
     made = world.pia.upload(OLD)
     insert_anchors(world, made["uuid"])
     result = replace_content(world.pia, made["uuid"], query=query).get_json()
@@ -142,8 +142,8 @@ def test_anchors_are_cleared_unless_told_otherwise(world: World, query: str) -> 
 
 
 @pytest.mark.parametrize("value", ["false", "0"])
-def test_exactly_false_and_0_keep_the_anchors(world: World, value: str) -> None:
-    """``clearAnchors`` keeps anchors only for exactly ``false`` or ``0``."""
+def test_clear_anchors_false_or_0_keeps_the_anchors(world: World, value: str) -> None:
+    """The response reports that nothing was cleared."""
     made = world.pia.upload(OLD)
     insert_anchors(world, made["uuid"])
     result = replace_content(world.pia, made["uuid"], query=f"?clearAnchors={value}").get_json()
@@ -158,7 +158,7 @@ def test_only_the_anchors_of_this_file_are_cleared(world: World) -> None:
     assert (count_rows(world, "hotspots"), count_rows(world, "notes")) == (2, 2)
 
 
-# Who may
+# Access
 
 
 def test_an_unknown_file_is_404(world: World) -> None:
@@ -167,8 +167,8 @@ def test_an_unknown_file_is_404(world: World) -> None:
 
 
 @pytest.mark.parametrize("person", ["fay", "mal"])
-def test_another_accounts_file_is_403_and_not_404(world: World, person: str) -> None:
-    """Not owner is 403 here (not 404), and judged before the plan."""
+def test_a_file_of_another_account_is_403_and_not_404(world: World, person: str) -> None:
+    """The owner is checked before the plan."""
     made = world.pia.upload(OLD)
     answer = replace_content(getattr(world, person), made["uuid"])
     assert (answer.status_code, answer.get_json()["code"]) == (403, "forbidden")
@@ -176,8 +176,8 @@ def test_another_accounts_file_is_403_and_not_404(world: World, person: str) -> 
 
 
 @pytest.mark.parametrize("person", ["fay", "bea"])
-def test_below_pro_it_is_403_plan_required(world: World, person: str) -> None:
-    """Below Pro is 403 ``plan_required``."""
+def test_a_replacement_below_pro_is_403_plan_required(world: World, person: str) -> None:
+    """Replacing content requires the Pro plan."""
     owner = getattr(world, person)
     made = owner.upload(OLD)
     answer = replace_content(owner, made["uuid"])
@@ -185,7 +185,7 @@ def test_below_pro_it_is_403_plan_required(world: World, person: str) -> None:
     assert "requires the pro plan" in answer.get_json()["detail"]
 
 
-def test_the_trash_and_unclaimed_files_are_404(world: World) -> None:
+def test_trashed_and_unclaimed_files_are_404(world: World) -> None:
     made = world.pia.upload(OLD)
     world.pia.delete(f"/api/v1/files/{made['uuid']}")
     assert replace_content(world.pia, made["uuid"]).status_code == 404
@@ -193,11 +193,11 @@ def test_the_trash_and_unclaimed_files_are_404(world: World) -> None:
     assert replace_content(world.pia, share_anonymously(world).uuid).status_code == 404
 
 
-# Dead links
+# Expired and burned links
 
 
 def test_an_expired_link_is_410_and_unchanged(world: World) -> None:
-    """Replacement answers 410 (``gone``) only for expiry."""
+    """A burned link can be replaced, an expired one cannot."""
     made = world.pia.upload(OLD)
     update_file_row(world, made["uuid"], delete_at=world.clock.now)
     answer = replace_content(world.pia, made["uuid"])
@@ -206,8 +206,8 @@ def test_an_expired_link_is_410_and_unchanged(world: World) -> None:
     assert len(list_blobs(world)) == 1
 
 
-def test_a_burned_link_lives_again_and_counts_from_0(world: World) -> None:
-    """On a burned link it **un-burns**, increments ``contentVersion`` and restarts the count toward the limit."""
+def test_a_replacement_reopens_a_burned_link_and_resets_its_views(world: World) -> None:
+    """The view limit does not change."""
     made = world.pia.upload(OLD)
     update_file_row(world, made["uuid"], view_limit=3, views_consumed=3, burned_at=world.clock.now)
     assert world.http.get(f"/{made['shortId']}").status_code == 410
@@ -218,25 +218,25 @@ def test_a_burned_link_lives_again_and_counts_from_0(world: World) -> None:
     assert download_content(world, made["uuid"]) == NEW
 
 
-def test_units_of_a_living_link_stay_used(world: World) -> None:
+def test_a_replacement_keeps_the_consumed_views_of_a_live_link(world: World) -> None:
     made = world.pia.upload(OLD)
     update_file_row(world, made["uuid"], view_limit=3, views_consumed=2)
     replace_content(world.pia, made["uuid"])
     assert get_detail(world, made["uuid"])["viewsConsumed"] == 2
 
 
-def test_both_expired_and_burned_is_410(world: World) -> None:
-    """Both expired and burned: replacement is 410."""
+def test_a_link_that_is_both_expired_and_burned_is_410(world: World) -> None:
+    """The expiry takes precedence."""
     made = world.pia.upload(OLD)
     update_file_row(world, made["uuid"], delete_at=world.clock.now - 1, burned_at=world.clock.now - 2)
     assert replace_content(world.pia, made["uuid"]).status_code == 410
 
 
-# What is sent
+# Content
 
 
 @pytest.mark.parametrize(("content", "status"), [(b"not a document", 400), (b"%PDF-1.7\nbroken", 422)])
-def test_what_is_no_document_changes_nothing(world: World, content: bytes, status: int) -> None:
+def test_content_that_is_not_a_document_changes_nothing(world: World, content: bytes, status: int) -> None:
     made = world.pia.upload(OLD)
     before = get_detail(world, made["uuid"])
     assert replace_content(world.pia, made["uuid"], content).status_code == status
@@ -244,14 +244,14 @@ def test_what_is_no_document_changes_nothing(world: World, content: bytes, statu
     assert len(list_blobs(world)) == 1
 
 
-def test_a_form_without_a_file_is_400_and_no_form_415(world: World) -> None:
+def test_a_form_without_a_file_is_400_and_a_body_that_is_not_a_form_is_415(world: World) -> None:
     path = f"/api/v1/files/{world.pia.upload(OLD)['uuid']}/content"
     assert world.pia.post(path).status_code == 400
     assert world.pia.post(path, data={"note": "x"}, content_type="multipart/form-data").status_code == 400
     assert world.pia.post(path, data=OLD, content_type="application/pdf").status_code == 415
 
 
-def test_the_caller_is_judged_before_the_form(world: World) -> None:
+def test_the_caller_is_checked_before_the_form(world: World) -> None:
     path = f"/api/v1/files/{world.pia.upload(OLD)['uuid']}/content"
     assert world.mal.post(path).status_code == 403
     assert world.mal.post(path, data=OLD, content_type="application/pdf").status_code == 403
@@ -266,7 +266,7 @@ def test_a_full_disk_is_503_and_changes_nothing(world: World, monkeypatch: pytes
     assert download_content(world, made["uuid"]) == OLD
 
 
-def test_a_link_that_trims_takes_no_document_over_100_mb(world: World) -> None:
+def test_a_document_over_100_mb_is_413_if_the_link_has_a_page_range(world: World) -> None:
     made = world.pia.upload(OLD)
     update_file_row(world, made["uuid"], settings='{"pageRange":{"from":1,"to":2}}')
     big = NEW + b"\n" * (100 * 1024 * 1024 + 1 - len(NEW))
@@ -278,23 +278,23 @@ def test_a_link_that_trims_takes_no_document_over_100_mb(world: World) -> None:
     assert len(list_blobs(world)) == 1
 
 
-# At the same time
+# Concurrent changes
 
 
 def hold_inspections(world: World, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
-    """Hold every inspection until ``width`` of them have come."""
+    """Block every inspection until ``width`` inspections are waiting."""
     barrier = threading.Barrier(width)
     inspect = world.rt.engine.inspect
 
-    def held(*arguments: Any) -> Any:
+    def wait_and_inspect(*arguments: Any) -> Any:
         barrier.wait(20)
         return inspect(*arguments)
 
-    monkeypatch.setattr(world.rt.engine, "inspect", held)
+    monkeypatch.setattr(world.rt.engine, "inspect", wait_and_inspect)
 
 
 def run_concurrently(work: Callable[[], int], times: int) -> list[int]:
-    """What ``times`` threads got from ``work``, sorted."""
+    """Run ``work`` in ``times`` threads and return their results, sorted."""
     got: list[int] = []
     threads = [threading.Thread(target=lambda: got.append(work())) for _ in range(times)]
     for thread in threads:
@@ -304,10 +304,10 @@ def run_concurrently(work: Callable[[], int], times: int) -> list[int]:
     return sorted(got)
 
 
-def test_of_simultaneous_replacements_one_wins_and_the_others_are_409(
+def test_one_of_several_concurrent_replacements_wins_and_the_others_are_409(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two simultaneous replacements never yield the same ``contentVersion``."""
+    """Two replacements never get the same ``contentVersion``."""
     made = world.pia.upload(OLD)
     hold_inspections(world, monkeypatch, 4)
 
@@ -324,24 +324,24 @@ def test_of_simultaneous_replacements_one_wins_and_the_others_are_409(
 
 @pytest.fixture
 def during_inspection(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
-    """Sets what happens while the bytes of a replacement are inspected."""
+    """Return a function that schedules an action to run while a replacement is inspected."""
 
-    def during(work: Callable[[], object]) -> None:
+    def schedule(work: Callable[[], object]) -> None:
         inspect = world.rt.engine.inspect
 
-        def changed(*arguments: Any) -> Any:
+        def inspect_and_work(*arguments: Any) -> Any:
             found = inspect(*arguments)
             monkeypatch.undo()
             work()
             return found
 
-        monkeypatch.setattr(world.rt.engine, "inspect", changed)
+        monkeypatch.setattr(world.rt.engine, "inspect", inspect_and_work)
 
-    return during
+    return schedule
 
 
-def test_a_replacement_under_a_change_is_409(world: World, during_inspection: Callable[..., None]) -> None:
-    """Replacing under a mid-change is 409 ``conflict``."""
+def test_a_replacement_during_another_replacement_is_409(world: World, during_inspection: Callable[..., None]) -> None:
+    """The content of the other replacement is kept."""
     made = world.pia.upload(OLD)
     third = simple_pdf(pages=7)
     during_inspection(lambda: replace_content(world.pia, made["uuid"], third))
@@ -352,7 +352,7 @@ def test_a_replacement_under_a_change_is_409(world: World, during_inspection: Ca
     assert len(list_blobs(world)) == 1
 
 
-def test_a_file_that_goes_to_the_trash_meanwhile_is_404(world: World, during_inspection: Callable[..., None]) -> None:
+def test_a_file_that_is_trashed_meanwhile_is_404(world: World, during_inspection: Callable[..., None]) -> None:
     made = world.pia.upload(OLD)
     during_inspection(lambda: world.pia.delete(f"/api/v1/files/{made['uuid']}"))
     assert replace_content(world.pia, made["uuid"]).status_code == 404
@@ -366,22 +366,22 @@ def test_a_file_that_expires_meanwhile_is_410(world: World, during_inspection: C
     assert len(list_blobs(world)) == 1
 
 
-def test_a_file_that_is_destroyed_meanwhile_is_404(world: World, during_inspection: Callable[..., None]) -> None:
+def test_a_file_that_is_purged_meanwhile_is_404(world: World, during_inspection: Callable[..., None]) -> None:
     made = world.pia.upload(OLD)
     during_inspection(lambda: world.pia.delete(f"/api/v1/files/{made['uuid']}?purge=1"))
     assert replace_content(world.pia, made["uuid"]).status_code == 404
     assert list_blobs(world) == []
 
 
-def test_a_change_of_settings_meanwhile_is_no_conflict(world: World, during_inspection: Callable[..., None]) -> None:
+def test_a_change_of_settings_meanwhile_is_not_a_conflict(world: World, during_inspection: Callable[..., None]) -> None:
     made = world.pia.upload(OLD)
     during_inspection(lambda: update_file_row(world, made["uuid"], slug="q3"))
     assert replace_content(world.pia, made["uuid"]).status_code == 200
     assert get_detail(world, made["uuid"])["slug"] == "q3"
 
 
-def test_no_slot_is_asked_for(world: World) -> None:
-    """The file limit does not apply to a replacement in place: no slot is consumed."""
+def test_a_replacement_does_not_count_against_the_file_limit(world: World) -> None:
+    """An account at its file limit can replace content."""
     for _ in range(3):
         made = world.fay.upload(OLD)
     full = authenticate_person(world, world.fay)

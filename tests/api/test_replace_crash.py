@@ -1,4 +1,4 @@
-"""A replacement that a crash cuts short, and readers of the version before."""
+"""Replacements that a crash interrupts, and readers of the old version."""
 
 import io
 from collections.abc import Callable
@@ -19,14 +19,14 @@ OLD, NEW = simple_pdf(pages=3), simple_pdf(pages=5)
 
 
 class ReplaceCrash(BaseException):
-    """The process ends here: no handler of the application may catch it."""
+    """Simulate the end of the process; no handler of the application catches this."""
 
 
 def raise_crash(*_: Any, **__: Any) -> Any:
     raise ReplaceCrash
 
 
-def replace_status(world: World, name: str, content: bytes = NEW) -> int:
+def get_replace_status(world: World, name: str, content: bytes = NEW) -> int:
     data = {"file": (io.BytesIO(content), "second.pdf")}
     return world.pia.post(f"/api/v1/files/{name}/content", data=data).status_code
 
@@ -46,7 +46,7 @@ def download_content(world: World, name: str) -> bytes:
 
 def restart(world: World) -> None:
     sweeps.clean_at_start(world.rt)
-    if not ON_POSTGRESQL:  # which checks each statement
+    if not ON_POSTGRESQL:  # which checks foreign keys in each statement
         assert world.rt.db.fetch_all("PRAGMA foreign_key_check") == []
 
 
@@ -54,27 +54,27 @@ InjectCrash = Callable[[World, pytest.MonkeyPatch], None]
 
 
 def crash_before_row(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The bytes are kept, nothing is written yet; a dead process removes no bytes either."""
+    """Crash after the bytes are stored and before the row is written; bytes are not deleted either."""
     monkeypatch.setattr(type(world.rt.blobs), "delete", raise_crash)
     monkeypatch.setattr(type(world.rt.db), "write", raise_crash)
 
 
 def crash_in_transaction(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The row is written, but not committed."""
+    """Crash after the row is written and before the commit."""
     monkeypatch.setattr(type(world.rt.blobs), "delete", raise_crash)
     monkeypatch.setattr(activity, "record", raise_crash)
 
 
-@pytest.mark.parametrize("cut", [crash_before_row, crash_in_transaction])
+@pytest.mark.parametrize("inject_crash", [crash_before_row, crash_in_transaction])
 def test_a_crash_before_the_commit_leaves_the_old_document(
-    world: World, monkeypatch: pytest.MonkeyPatch, cut: InjectCrash
+    world: World, monkeypatch: pytest.MonkeyPatch, inject_crash: InjectCrash
 ) -> None:
-    """After keep, before the row: an orphan, which the next start removes."""
+    """The new bytes are orphaned, and the next start deletes them."""
     made = world.pia.upload(OLD)
     with monkeypatch.context() as patched:
-        cut(world, patched)
+        inject_crash(world, patched)
         with pytest.raises(ReplaceCrash):
-            replace_status(world, made["uuid"])
+            get_replace_status(world, made["uuid"])
     assert len(list_blobs(world)) == 2
     restart(world)
     assert len(list_blobs(world)) == 1
@@ -84,13 +84,13 @@ def test_a_crash_before_the_commit_leaves_the_old_document(
 
 
 def test_a_crash_after_the_commit_leaves_the_new_document(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After the row, before the delete: the old bytes and pages are removed at the next start."""
+    """The next start deletes the old bytes and pages."""
     made = world.pia.upload(OLD)
     assert world.http.get(f"/{made['shortId']}/pages/1-800.jpg?v=1", buffered=True).status_code == 200
     with monkeypatch.context() as patched:
         patched.setattr(type(world.rt.blobs), "delete", raise_crash)
         with pytest.raises(ReplaceCrash):
-            replace_status(world, made["uuid"])
+            get_replace_status(world, made["uuid"])
     assert len(list_blobs(world)) == 2
     assert download_content(world, made["uuid"]) == NEW
     restart(world)
@@ -100,7 +100,7 @@ def test_a_crash_after_the_commit_leaves_the_new_document(world: World, monkeypa
     assert (count_rows(world, "revisions"), count_rows(world, "activity_rows")) == (2, 1)
 
 
-def test_old_bytes_that_cannot_be_removed_do_not_undo_an_acknowledged_write(
+def test_a_replacement_succeeds_even_if_the_old_bytes_cannot_be_deleted(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = world.pia.upload(OLD)
@@ -110,49 +110,49 @@ def test_old_bytes_that_cannot_be_removed_do_not_undo_an_acknowledged_write(
 
     with monkeypatch.context() as patched:
         patched.setattr(type(world.rt.blobs), "delete", fail)
-        assert replace_status(world, made["uuid"]) == 200
+        assert get_replace_status(world, made["uuid"]) == 200
     assert download_content(world, made["uuid"]) == NEW
 
 
-def test_pages_of_the_old_version_are_forgotten_and_those_of_the_new_stay(world: World) -> None:
+def test_pages_of_the_old_version_are_deleted_and_those_of_the_new_are_kept(world: World) -> None:
     made = world.pia.upload(OLD)
     image = f"/{made['shortId']}/pages/1-800.jpg?v="
     first = world.http.get(image + "1", buffered=True).data
-    assert replace_status(world, made["uuid"]) == 200
+    assert get_replace_status(world, made["uuid"]) == 200
     assert list_cached_pages(world) == []
     assert world.http.get(image + "1").status_code == 404
     assert world.http.get(image + "2", buffered=True).status_code == 200
-    world.rt.pages.close()  # no page is drawn ahead from here on
+    world.rt.pages.close()  # stop prerendering pages
     restart(world)
     assert f"{made['uuid']}/2/1-800.jpg" in list_cached_pages(world)
     assert first.startswith(b"\xff\xd8")
 
 
 def replace_after_lookup(world: World, monkeypatch: pytest.MonkeyPatch, uuid: str) -> None:
-    """Have the document replaced between the moment its bytes are looked up and that in which they are opened."""
+    """Replace the document after its bytes are looked up and before they are opened."""
     path = type(world.rt.blobs).path
 
-    def replaced_after(self: Any, key: str) -> Path:
+    def look_up_and_replace(self: Any, key: str) -> Path:
         monkeypatch.undo()
         found = path(self, key)
-        assert replace_status(world, uuid) == 200
+        assert get_replace_status(world, uuid) == 200
         return found
 
-    monkeypatch.setattr(type(world.rt.blobs), "path", replaced_after)
+    monkeypatch.setattr(type(world.rt.blobs), "path", look_up_and_replace)
 
 
 @pytest.mark.parametrize("what", ["pages/2-800.jpg", "text/2.json"])
-def test_a_page_whose_document_is_replaced_while_it_is_drawn_is_no_server_error(
+def test_a_page_that_is_replaced_while_it_is_rendered_is_not_a_server_error(
     world: World, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
-    """Readers of the old version must not crash."""
+    """A reader of the old version gets 404 or 422."""
     made = world.pia.upload(OLD)
     replace_after_lookup(world, monkeypatch, made["uuid"])
     answer = world.http.get(f"/{made['shortId']}/{what}?v=1", buffered=True)
     assert answer.status_code in (404, 422)
 
 
-def test_a_download_whose_document_is_replaced_meanwhile_gets_the_new_one(
+def test_a_download_during_a_replacement_returns_the_new_document(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = world.pia.upload(OLD)
@@ -161,11 +161,11 @@ def test_a_download_whose_document_is_replaced_meanwhile_gets_the_new_one(
     assert (answer.status_code, answer.data) == (200, NEW)
 
 
-def test_who_reads_the_old_version_goes_on_being_counted(world: World) -> None:
+def test_a_session_of_the_old_version_is_still_counted(world: World) -> None:
     made = world.pia.upload(OLD)
     reader = FakeReader(world, made["shortId"])
     assert reader.read_page(4) == 204
-    assert replace_status(world, made["uuid"]) == 200
+    assert get_replace_status(world, made["uuid"]) == 200
     assert reader.read_page(4, page=3) == 204
     assert list_sessions(world) == [("human", 8000)]
     assert world.rt.db.fetch_all("SELECT content_version, total_pages FROM view_sessions") == [(1, 3)]

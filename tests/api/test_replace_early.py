@@ -1,4 +1,4 @@
-"""A replacement at the bundled listener: judged when its head is complete, before its body."""
+"""The bundled listener rejects a replacement as soon as its headers are complete."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -12,41 +12,43 @@ from tests.support.pdfs import simple_pdf
 from tests.support.rows import update_file_row
 
 MB = 1024 * 1024
-TYPE = {"Content-Type": "multipart/form-data; boundary=edge"}
+TYPE_HEADER = {"Content-Type": "multipart/form-data; boundary=edge"}
 
 
 @pytest.fixture
 def raw_client(world: World) -> Iterator[RawClient]:
-    with open_listener(world) as door:
-        yield door
+    with open_listener(world) as client:
+        yield client
 
 
-def send_replacement_head(door: RawClient, who: Person, name: str, length: int = 200 * MB) -> RawResponse:
+def send_replacement_head(client: RawClient, who: Person, name: str, length: int = 200 * MB) -> RawResponse:
     """Send the head of a replacement and none of its body."""
-    fields = {"Content-Length": str(length), **TYPE, **who.headers}
-    return door.send(build_head("POST", f"/api/v1/files/{name}/content", fields))
+    fields = {"Content-Length": str(length), **TYPE_HEADER, **who.headers}
+    return client.send(build_head("POST", f"/api/v1/files/{name}/content", fields))
 
 
-def refusal_code(reply: RawResponse) -> tuple[int, Any]:
+def get_status_and_code(reply: RawResponse) -> tuple[int, Any]:
     return reply.status, reply.json()["code"]
 
 
-def test_the_order_of_judgement_is_that_of_the_specification(world: World, raw_client: RawClient) -> None:
-    """401, 404, not owner 403, plan below Pro 403 ``plan_required``, 410 only on expiry, size 413."""
-    mine, burned, dead = world.pia.upload()["uuid"], world.pia.upload()["uuid"], world.pia.upload()["uuid"]
+def test_the_listener_checks_credential_file_owner_plan_expiry_and_size_in_order(
+    world: World, raw_client: RawClient
+) -> None:
+    """Only expiry is 410: a burned link can be replaced."""
+    mine, burned, expired = world.pia.upload()["uuid"], world.pia.upload()["uuid"], world.pia.upload()["uuid"]
     basic = world.bea.upload()["uuid"]
     update_file_row(world, basic, delete_at=world.clock.now)
     update_file_row(world, burned, burned_at=world.clock.now)
-    update_file_row(world, dead, burned_at=world.clock.now, delete_at=world.clock.now)
+    update_file_row(world, expired, burned_at=world.clock.now, delete_at=world.clock.now)
     nobody = Person("", "", "ds_live_nobody", world.pia.http)
     huge = 3 << 30
-    assert refusal_code(send_replacement_head(raw_client, nobody, mine)) == (401, "unauthorized")
-    assert refusal_code(send_replacement_head(raw_client, world.pia, UNKNOWN_UUID, huge)) == (404, "not_found")
-    assert refusal_code(send_replacement_head(raw_client, world.fay, mine, huge)) == (403, "forbidden")
-    assert refusal_code(send_replacement_head(raw_client, world.bea, basic, huge)) == (403, "plan_required")
-    assert refusal_code(send_replacement_head(raw_client, world.pia, dead, huge)) == (410, "gone")
-    assert refusal_code(send_replacement_head(raw_client, world.pia, burned, huge)) == (413, "payload_too_large")
-    assert refusal_code(send_replacement_head(raw_client, world.pia, mine, huge)) == (413, "payload_too_large")
+    assert get_status_and_code(send_replacement_head(raw_client, nobody, mine)) == (401, "unauthorized")
+    assert get_status_and_code(send_replacement_head(raw_client, world.pia, UNKNOWN_UUID, huge)) == (404, "not_found")
+    assert get_status_and_code(send_replacement_head(raw_client, world.fay, mine, huge)) == (403, "forbidden")
+    assert get_status_and_code(send_replacement_head(raw_client, world.bea, basic, huge)) == (403, "plan_required")
+    assert get_status_and_code(send_replacement_head(raw_client, world.pia, expired, huge)) == (410, "gone")
+    assert get_status_and_code(send_replacement_head(raw_client, world.pia, burned, huge)) == (413, "payload_too_large")
+    assert get_status_and_code(send_replacement_head(raw_client, world.pia, mine, huge)) == (413, "payload_too_large")
     assert not list(world.rt.blobs.tmp.iterdir())
 
 
@@ -54,7 +56,7 @@ def test_a_replacement_is_stored_once_and_counted_once(world: World, raw_client:
     made, content = world.pia.upload(), simple_pdf(pages=5)
     path = f"/api/v1/files/{made['shortId']}/content"
     before = int(raw_client.request("GET", "/api/v1/user", world.pia.headers).headers["x-ratelimit-remaining"])
-    reply = raw_client.request("POST", path, {**TYPE, **world.pia.headers}, build_file_form(content))
+    reply = raw_client.request("POST", path, {**TYPE_HEADER, **world.pia.headers}, build_file_form(content))
     assert (reply.status, reply.json()["contentVersion"]) == (200, 2)
     assert int(reply.headers["x-ratelimit-remaining"]) == before - 1
     assert raw_client.request("GET", path, world.pia.headers).body == content

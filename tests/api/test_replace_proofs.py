@@ -1,4 +1,4 @@
-"""What readers left on pages, when the document behind the link is replaced."""
+"""Feedback of readers when the document is replaced."""
 
 import io
 from typing import Any
@@ -28,7 +28,7 @@ def replace_content(world: World, made: dict[str, Any], pages: int, query: str =
 
 
 def leave_feedback(world: World, made: dict[str, Any]) -> FeedbackClient:
-    """Pages 1 and 3 marked, annotated and noted on, the whole document noted on and received."""
+    """Leave marks, annotations and notes on pages 1 and 3, and a note and a receipt on the document."""
     hand = FeedbackClient(world, made["shortId"])
     for page in (1, 3):
         hand.mark_page(page, "pick"), hand.annotate(page), hand.leave_note(f"on {page}", page=page)
@@ -41,8 +41,8 @@ def list_anchors(world: World, table: str) -> list[tuple[int, int]]:
     return world.rt.db.fetch_all(f"SELECT page, content_version FROM {table} ORDER BY page")
 
 
-def test_a_replacement_clears_what_was_on_the_pages_that_are_gone(world: World, uploaded_file: dict[str, Any]) -> None:
-    """``clearAnchors`` default true. A receipt was for the document that is gone."""
+def test_a_replacement_clears_feedback_on_pages(world: World, uploaded_file: dict[str, Any]) -> None:
+    """The receipt is cleared, too, because it belongs to the old document."""
     hand = leave_feedback(world, uploaded_file)
     result = replace_content(world, uploaded_file, 3)
     assert (result["anchorsCleared"], result["clearedHotspots"], result["clearedNotes"]) == (True, 0, 2)
@@ -53,7 +53,7 @@ def test_a_replacement_clears_what_was_on_the_pages_that_are_gone(world: World, 
 
 
 def list_visible_anchors(world: World, made: dict[str, Any], hand: FeedbackClient) -> list[list[Any]]:
-    """The pages on which there are hotspots, notes, marks and annotations: to a reader, and to the owner."""
+    """List the pages with hotspots, notes, marks and annotations, as a reader and as the owner."""
     path = f"/api/v1/files/{made['uuid']}"
     marks, annotations, feedback, report = (
         world.pia.get(f"{path}/{tail}").get_json() for tail in ("page-marks", "annotations", "feedback", "readership")
@@ -73,7 +73,7 @@ def list_visible_anchors(world: World, made: dict[str, Any], hand: FeedbackClien
     ]
 
 
-def test_what_is_kept_beyond_the_last_page_is_shown_nowhere_until_that_page_is_back(
+def test_kept_anchors_beyond_the_last_page_are_hidden_until_the_page_exists(
     world: World, uploaded_file: dict[str, Any]
 ) -> None:
     hand = leave_feedback(world, uploaded_file)
@@ -90,7 +90,7 @@ def test_what_is_kept_beyond_the_last_page_is_shown_nowhere_until_that_page_is_b
     assert list_anchors(world, "marks") == list_anchors(world, "annotations") == [(1, 3), (3, 3)]
 
 
-def test_the_default_clears_what_was_kept_out_of_sight_too(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_a_replacement_clears_hidden_anchors_by_default(world: World, uploaded_file: dict[str, Any]) -> None:
     leave_feedback(world, uploaded_file)
     replace_content(world, uploaded_file, 2, "?clearAnchors=false")
     result = replace_content(world, uploaded_file, 3)
@@ -98,7 +98,7 @@ def test_the_default_clears_what_was_kept_out_of_sight_too(world: World, uploade
     assert list_anchors(world, "marks") == list_anchors(world, "annotations") == []
 
 
-def test_only_this_document_is_touched(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_a_replacement_does_not_clear_feedback_on_other_files(world: World, uploaded_file: dict[str, Any]) -> None:
     other = world.pia.upload()
     put_settings(world, other, **ALL_FEEDBACK_SETTINGS)
     hand = leave_feedback(world, other)
@@ -108,10 +108,10 @@ def test_only_this_document_is_touched(world: World, uploaded_file: dict[str, An
     assert list_anchors(world, "marks") == [(1, 1), (3, 1)]
 
 
-def test_a_reader_who_proofs_the_next_version_is_told_of_no_second_time(
+def test_feedback_on_a_new_version_does_not_send_proofing_updated_again(
     world: World, uploaded_file: dict[str, Any]
 ) -> None:
-    """Once per viewer per file."""
+    """The event is sent once per reader and file."""
     hand = leave_feedback(world, uploaded_file)
     replace_content(world, uploaded_file, 3)
     assert hand.mark_page(1, "maybe") == 204

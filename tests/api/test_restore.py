@@ -1,4 +1,4 @@
-"""Out of the trash again."""
+"""Restoring files from the trash."""
 
 import threading
 from dataclasses import replace
@@ -24,7 +24,7 @@ from tests.support.rows import (
 )
 
 CONTENT = simple_pdf(pages=3)
-STREAM_NAMES = ("view", "download", "gate")
+EVENT_TYPES = ("view", "download", "gate")
 
 
 def trash_file(who: Person) -> dict[str, Any]:
@@ -37,13 +37,13 @@ def restore_file(who: Person, name: str) -> TestResponse:
     return who.post(f"/api/v1/files/{name}/restore")
 
 
-def list_streams(world: World, file: str | None = None) -> dict[str, list[Any]]:
+def list_events_by_type(world: World, file: str | None = None) -> dict[str, list[Any]]:
     query = f"&file={file}" if file else ""
-    return {name: world.pia.get(f"/api/v1/events?type={name}{query}").get_json() for name in STREAM_NAMES}
+    return {name: world.pia.get(f"/api/v1/events?type={name}{query}").get_json() for name in EVENT_TYPES}
 
 
 @pytest.mark.parametrize("key", ["uuid", "shortId"])
-def test_a_restored_file_is_as_it_was(world: World, key: str) -> None:
+def test_a_restore_brings_back_the_file_unchanged(world: World, key: str) -> None:
     made = world.pia.upload(CONTENT)
     update_file_row(world, made["uuid"], slug="q3", view_count=4, settings='{"allowDownload":false}')
     before = world.pia.get(f"/api/v1/files/{made['uuid']}").get_json()
@@ -59,24 +59,24 @@ def test_a_restored_file_is_as_it_was(world: World, key: str) -> None:
         assert world.http.get(f"/{path}").status_code == 200
 
 
-def test_events_vanish_with_the_trash_and_come_back_with_the_same_ids(world: World) -> None:
-    """Trashed files' events vanish from all streams and return on restore with the same ids."""
+def test_events_of_a_trashed_file_are_hidden_and_reappear_with_the_same_ids(world: World) -> None:
+    """This applies to every type of event."""
     made, other = world.pia.upload(), world.pia.upload()
     for row in (made, other, made):
         insert_view(world, row["uuid"])
         insert_download(world, row["uuid"])
         insert_gate_response(world, row["uuid"], {"mail": "a@b.example"})
-    before, of_file = list_streams(world), list_streams(world, made["uuid"])
+    before, of_file = list_events_by_type(world), list_events_by_type(world, made["uuid"])
     world.pia.delete(f"/api/v1/files/{made['uuid']}")
-    assert {name: len(rows) for name, rows in list_streams(world).items()} == dict.fromkeys(STREAM_NAMES, 1)
-    assert list_streams(world, made["uuid"]) == {name: [] for name in STREAM_NAMES}
+    assert {name: len(rows) for name, rows in list_events_by_type(world).items()} == dict.fromkeys(EVENT_TYPES, 1)
+    assert list_events_by_type(world, made["uuid"]) == {name: [] for name in EVENT_TYPES}
     restore_file(world.pia, made["uuid"])
-    assert list_streams(world) == before
-    assert list_streams(world, made["uuid"]) == of_file
+    assert list_events_by_type(world) == before
+    assert list_events_by_type(world, made["uuid"]) == of_file
 
 
-def test_ids_that_were_destroyed_are_never_given_again(world: World) -> None:
-    """Hard-deleted ids are never reused."""
+def test_ids_of_deleted_events_are_not_reused(world: World) -> None:
+    """Otherwise a client would skip the new row."""
     made = world.pia.upload()
     last = insert_view(world, made["uuid"])
     world.pia.delete(f"/api/v1/files/{made['uuid']}?purge=1")
@@ -84,7 +84,7 @@ def test_ids_that_were_destroyed_are_never_given_again(world: World) -> None:
 
 
 def test_only_a_trashed_file_of_the_caller_can_be_restored(world: World) -> None:
-    """404 unless trashed and yours."""
+    """Everything else is the same 404."""
     active, mine, gone = world.pia.upload(), trash_file(world.pia), trash_file(world.pia)
     world.pia.delete(f"/api/v1/files/{gone['uuid']}?purge=1")
     refused = [
@@ -101,8 +101,8 @@ def test_only_a_trashed_file_of_the_caller_can_be_restored(world: World) -> None
     assert restore_file(world.pia, mine["uuid"]).status_code == 404
 
 
-def test_restoring_needs_a_free_slot(world: World) -> None:
-    """It holds no file slot; restoring needs a free one (403 ``forbidden``)."""
+def test_a_restore_at_the_file_limit_is_403(world: World) -> None:
+    """Trashed files do not count against the file limit; the code is ``forbidden``."""
     made = trash_file(world.bea)
     accounts.set_tier(world.rt, world.bea.email, Plan.FREE)
     for _ in range(3):
@@ -114,8 +114,8 @@ def test_restoring_needs_a_free_slot(world: World) -> None:
     assert restore_file(world.bea, made["uuid"]).status_code == 200
 
 
-def test_the_promised_date_ends_the_time_for_a_restore(world: World) -> None:
-    """Trashed files are restorable until ``purgeAt``, whatever the plan became."""
+def test_a_file_can_be_restored_until_its_purge_date(world: World) -> None:
+    """A change of the plan does not change the purge date."""
     made = trash_file(world.bea)
     accounts.set_tier(world.rt, world.bea.email, Plan.PRO)
     world.clock.advance(days=7, milliseconds=-1)
@@ -126,7 +126,7 @@ def test_the_promised_date_ends_the_time_for_a_restore(world: World) -> None:
     assert sweeps.purge_due(world.rt) == 1
 
 
-def test_a_restored_file_gets_a_new_date_when_it_is_deleted_again(world: World) -> None:
+def test_a_restored_file_gets_a_new_purge_date_when_it_is_deleted_again(world: World) -> None:
     made = trash_file(world.pia)
     world.clock.advance(days=29)
     restore_file(world.pia, made["uuid"])
@@ -135,7 +135,7 @@ def test_a_restored_file_gets_a_new_date_when_it_is_deleted_again(world: World) 
     assert again["purgeAt"] == "2026-11-19T14:13:20.000Z"
 
 
-def test_the_trash_hides_a_file_everywhere_but_from_delete_and_restore(world: World) -> None:
+def test_only_delete_and_restore_find_a_trashed_file(world: World) -> None:
     made = trash_file(world.pia)
     path = f"/api/v1/files/{made['uuid']}"
     for method, rest in (("GET", ""), ("GET", "/content"), ("POST", "/content"), ("GET", "/qr-code")):
@@ -145,8 +145,8 @@ def test_the_trash_hides_a_file_everywhere_but_from_delete_and_restore(world: Wo
     assert world.pia.get("/api/v1/user").get_json()["limits"]["activeFiles"] == 0
 
 
-def test_a_short_id_never_returns(world: World) -> None:
-    """A short id stays reserved in the trash, and after purge it never returns."""
+def test_a_short_id_is_never_reused(world: World) -> None:
+    """It stays reserved in the trash and after a purge."""
     made = trash_file(world.pia)
     for _ in range(2):
         fresh = iter([made["shortId"], "B" * 12])
@@ -176,7 +176,7 @@ def count_hidden_rows(world: World) -> int:
     return int(found[0])
 
 
-def test_a_much_read_file_comes_back_in_batches(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_with_many_views_is_restored_in_batches(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     made = world.pia.upload()
     insert_many_views(world, made, 12_000)
     world.pia.delete(f"/api/v1/files/{made['uuid']}")
@@ -192,10 +192,10 @@ def test_a_much_read_file_comes_back_in_batches(world: World, monkeypatch: pytes
 
 
 class RestoreCrash(BaseException):
-    """The process ends here."""
+    """Simulate the end of the process."""
 
 
-def test_a_restore_that_a_crash_cut_short_leaves_the_file_in_the_trash(
+def test_a_restore_that_a_crash_interrupts_leaves_the_file_in_the_trash(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = world.pia.upload()
@@ -203,13 +203,13 @@ def test_a_restore_that_a_crash_cut_short_leaves_the_file_in_the_trash(
     world.pia.delete(f"/api/v1/files/{made['uuid']}")
     unhide = purge.unhide_batch
 
-    def crash_at_the_second(rt: Any, ident: int) -> bool:
+    def crash_at_second_batch(rt: Any, ident: int) -> bool:
         if count_hidden_rows(world) < 12_000:
             raise RestoreCrash
         return unhide(rt, ident)
 
     with monkeypatch.context() as patched:
-        patched.setattr(purge, "unhide_batch", crash_at_the_second)
+        patched.setattr(purge, "unhide_batch", crash_at_second_batch)
         with pytest.raises(RestoreCrash):
             restore_file(world.pia, made["uuid"])
     assert count_hidden_rows(world) == 7_000
@@ -220,8 +220,8 @@ def test_a_restore_that_a_crash_cut_short_leaves_the_file_in_the_trash(
     assert count_hidden_rows(world) == 0
 
 
-def test_a_restore_waits_until_a_delete_has_hidden_everything(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Side by side they would undo each other's batches without end."""
+def test_a_restore_waits_for_a_running_delete(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise both would undo the batches of the other forever."""
     made = world.pia.upload()
     insert_many_views(world, made, 12_000)
     write = type(world.rt.db).write
@@ -229,14 +229,14 @@ def test_a_restore_waits_until_a_delete_has_hidden_everything(world: World, monk
     statuses: list[int] = []
     restoring = threading.Thread(target=lambda: statuses.append(restore_file(world.pia, made["uuid"]).status_code))
 
-    def restored_after_the_first_batch(self: Any, *protects: Any) -> Any:
+    def restore_after_first_batch(self: Any, *protects: Any) -> Any:
         calls[0] += 1
-        if calls[0] == 3:  # the mark, one batch, and now somebody restores
+        if calls[0] == 3:  # after the mark and one batch
             restoring.start()
             restoring.join(0.3)
         return write(self, *protects)
 
-    monkeypatch.setattr(type(world.rt.db), "write", restored_after_the_first_batch)
+    monkeypatch.setattr(type(world.rt.db), "write", restore_after_first_batch)
     world.pia.delete(f"/api/v1/files/{made['uuid']}")
     restoring.join(20)
     assert statuses == [200]
@@ -245,7 +245,7 @@ def test_a_restore_waits_until_a_delete_has_hidden_everything(world: World, monk
     assert len(world.pia.get("/api/v1/events?limit=100").get_json()) == 100
 
 
-def test_the_operator_sees_restores_and_empties_the_trash(world: World) -> None:
+def test_the_operator_can_list_restore_and_purge_trashed_files(world: World) -> None:
     first, second = trash_file(world.pia), trash_file(world.pia)
     world.pia.upload()
     assert [row.uuid for row in trash.list_trashed(world.rt, world.pia.email)] == [second["uuid"], first["uuid"]]

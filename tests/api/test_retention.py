@@ -1,4 +1,4 @@
-"""What is kept for a time is not shown a moment longer, although the jobs that delete it come once an hour only."""
+"""Data is hidden as soon as its retention period ends, although jobs delete it only once an hour."""
 
 from collections.abc import Callable, Iterator
 
@@ -27,21 +27,21 @@ def receiver() -> Iterator[FakeReceiver]:
 
 
 @pytest.mark.parametrize("query", ["", "?since=1", "?file={}", "?kind=note.created"])
-def test_an_event_is_shown_for_90_days(world: World, query: str) -> None:
+def test_an_event_is_listed_for_90_days(world: World, query: str) -> None:
     made = world.pia.upload()
     record_replacements(world, made["uuid"])
 
-    def shown() -> int:
+    def count_events() -> int:
         return len(world.pia.get(f"/api/v1/activity{query.format(made['uuid'])}").get_json())
 
-    everything = shown()
+    everything = count_events()
     world.clock.advance(days=90, milliseconds=-1)
-    assert shown() == everything
+    assert count_events() == everything
     world.clock.advance(milliseconds=1)
-    assert shown() == 0
+    assert count_events() == 0
 
 
-def test_a_settled_delivery_is_shown_for_90_days_and_a_queued_one_for_longer(
+def test_a_settled_delivery_is_listed_for_90_days_and_a_queued_one_longer(
     make: Callable[..., World], receiver: FakeReceiver
 ) -> None:
     world = make(webhook_allow=LOOPBACK_NETWORKS)
@@ -61,7 +61,7 @@ def test_a_settled_delivery_is_shown_for_90_days_and_a_queued_one_for_longer(
         admin.run_command(world.rt, "deliveries show", {"id": str(settled)})
 
 
-def test_what_a_session_was_computed_from_is_shown_for_90_days(world: World) -> None:
+def test_beacons_of_a_session_are_listed_for_90_days(world: World) -> None:
     made = world.pia.upload()
     FakeReader(world, made["shortId"]).read_page(9)
     world.clock.advance(minutes=10)
@@ -69,18 +69,18 @@ def test_what_a_session_was_computed_from_is_shown_for_90_days(world: World) -> 
     (row,) = world.pia.get(f"/api/v1/files/{made['uuid']}/readership/sessions").get_json()
     ((ended_at,),) = world.rt.db.fetch_all("SELECT ended_at FROM view_sessions")
 
-    def told() -> tuple[bool, int]:
+    def get_session() -> tuple[bool, int]:
         session = world.pia.get(f"/api/v1/files/{made['uuid']}/readership/sessions/{row['sessionId']}").get_json()
         return bool(session["beacons"]), session["pages"][0]["timeMs"]
 
     world.clock.advance(milliseconds=ended_at - world.clock.now, days=90)
     world.clock.advance(milliseconds=-1)
-    assert told() == (True, 9_000)
+    assert get_session() == (True, 9_000)
     world.clock.advance(milliseconds=1)
-    assert told() == (False, 9_000)
+    assert get_session() == (False, 9_000)
 
 
-def test_a_session_that_was_not_counted_is_shown_for_90_days(world: World) -> None:
+def test_an_uncounted_session_is_found_for_90_days(world: World) -> None:
     made = world.pia.upload()
     FakeReader(world, made["shortId"]).leave()
     world.clock.advance(minutes=10)
@@ -95,7 +95,7 @@ def test_a_session_that_was_not_counted_is_shown_for_90_days(world: World) -> No
     assert world.pia.get(path).status_code == 404
 
 
-def test_a_mail_stands_in_the_outbox_for_30_days(world: World) -> None:
+def test_an_email_is_listed_in_the_outbox_for_30_days(world: World) -> None:
     with world.rt.db.write():
         mail.enqueue(world.rt, "ann@example.com", "Hello", "Hello Ann\n")
     (row,) = mail.list_outbox(world.rt)

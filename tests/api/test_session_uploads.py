@@ -1,4 +1,4 @@
-"""Uploads from the owner's pages: ``/api/account/files`` with a signed-in browser and nothing else."""
+"""Uploads from the pages of the owner: ``/api/account/files`` accepts only a signed-in browser."""
 
 import io
 from collections.abc import Callable, Iterator
@@ -30,33 +30,33 @@ TYPE = "multipart/form-data; boundary=edge"
 
 @dataclass
 class SignedInBrowser:
-    """A browser in which somebody is signed in, and the CSRF token that its pages hold."""
+    """A browser with a signed-in session, and the CSRF token of its pages."""
 
     http: FlaskClient
     csrf: str
 
     @property
     def headers(self) -> dict[str, str]:
-        """What a page of this server sends along, as a client that keeps no cookies must write it."""
+        """Return the headers that a page of this server sends, for requests without a cookie jar."""
         cookie = self.http.get_cookie("docshare_session")
         assert cookie is not None
         return {"Cookie": f"docshare_session={cookie.value}", "X-CSRF-Token": self.csrf}
 
     def send(self, tail: str = "", content: bytes | None = None, **more: Any) -> TestResponse:
-        """Send a form with a file, and the token; ``headers`` come on top, one that is None is left out."""
+        """Send a form with a file and the CSRF token; ``headers`` override, and None removes a header."""
         headers = {"X-CSRF-Token": self.csrf} | more.pop("headers", {})
         given = {name: value for name, value in headers.items() if value is not None}
         return self.http.post(f"{FILES}{tail}", headers=given, data=build_form_data(tail, content), **more)
 
 
 def build_form_data(tail: str, content: bytes | None = None) -> dict[str, Any]:
-    """The form that a route takes."""
+    """Build the form for a route."""
     if tail.endswith("/assets"):
         return {"file": (io.BytesIO(content or make_picture()), "logo.png"), "kind": "logo"}
     return {"file": (io.BytesIO(content or simple_pdf(pages=2)), "plan.pdf")}
 
 
-def make_signed_in_browser(world: World, person: Person) -> SignedInBrowser:
+def open_signed_in_browser(world: World, person: Person) -> SignedInBrowser:
     http = sign_in_browser(world, person)
     return SignedInBrowser(http, find_csrf_token(http.get("/login").text))
 
@@ -68,13 +68,13 @@ def world(make: Make) -> World:
 
 @pytest.fixture
 def browser(world: World) -> SignedInBrowser:
-    return make_signed_in_browser(world, world.pia)
+    return open_signed_in_browser(world, world.pia)
 
 
 @pytest.fixture
 def raw_client(world: World) -> Iterator[RawClient]:
-    with open_listener(world) as door:
-        yield door
+    with open_listener(world) as client:
+        yield client
 
 
 def list_files(person: Person) -> list[dict[str, Any]]:
@@ -82,11 +82,11 @@ def list_files(person: Person) -> list[dict[str, Any]]:
     return found
 
 
-def refusal_code(answer: TestResponse) -> tuple[int, str]:
+def get_status_and_code(answer: TestResponse) -> tuple[int, str]:
     return answer.status_code, answer.get_json()["code"]
 
 
-# --- what they do ----------------------------------------------------------------------------------------------------
+# --- uploads ---------------------------------------------------------------------------------------------------------
 
 
 def test_a_page_uploads_a_document(world: World, browser: SignedInBrowser) -> None:
@@ -97,7 +97,7 @@ def test_a_page_uploads_a_document(world: World, browser: SignedInBrowser) -> No
     assert (row["uuid"], row["originalName"], row["totalPages"]) == (answer.get_json()["uuid"], "plan.pdf", 2)
 
 
-def test_a_page_puts_another_document_behind_a_link(world: World, browser: SignedInBrowser) -> None:
+def test_a_page_replaces_content(world: World, browser: SignedInBrowser) -> None:
     made = world.pia.upload()
     answer = browser.send(f"/{made['uuid']}/content?clearAnchors=0")
     assert (answer.status_code, answer.get_json()["contentVersion"]) == (200, 2)
@@ -113,7 +113,7 @@ def test_a_page_uploads_a_logo(world: World, browser: SignedInBrowser) -> None:
 
 
 @pytest.mark.parametrize("tail", TAILS[1:])
-def test_another_accounts_file_stays_as_it_is(world: World, browser: SignedInBrowser, tail: str) -> None:
+def test_a_file_of_another_account_is_not_changed(world: World, browser: SignedInBrowser, tail: str) -> None:
     foreign = world.mal.upload()
     assert browser.send(tail.replace("{uuid}", foreign["uuid"])).status_code in (403, 404)
     for name in (UNKNOWN_UUID, "nonsense", "%00", "%ff", "a" * 3000):
@@ -123,105 +123,103 @@ def test_another_accounts_file_stays_as_it_is(world: World, browser: SignedInBro
 
 
 @pytest.mark.parametrize("tail", TAILS[1:])
-def test_what_the_plan_lacks_is_refused_by_its_name(world: World, tail: str) -> None:
+def test_a_feature_above_the_plan_is_403_plan_required(world: World, tail: str) -> None:
     made = world.fay.upload()
-    answer = make_signed_in_browser(world, world.fay).send(tail.replace("{uuid}", made["uuid"]))
-    assert refusal_code(answer) == (403, "plan_required")
+    answer = open_signed_in_browser(world, world.fay).send(tail.replace("{uuid}", made["uuid"]))
+    assert get_status_and_code(answer) == (403, "plan_required")
 
 
-def test_the_slots_of_the_plan_hold_here_too(world: World) -> None:
-    browser = make_signed_in_browser(world, world.fay)
+def test_the_file_limit_of_the_plan_applies(world: World) -> None:
+    browser = open_signed_in_browser(world, world.fay)
     assert [browser.send().status_code for _ in range(4)] == [200, 200, 200, 403]
     assert len(list_files(world.fay)) == 3
 
 
 @pytest.mark.parametrize("content_type", ["application/json", "text/plain", "application/x-www-form-urlencoded"])
-def test_a_body_that_is_no_form_with_a_file_is_415(world: World, browser: SignedInBrowser, content_type: str) -> None:
+def test_a_body_that_is_not_a_multipart_form_is_415(world: World, browser: SignedInBrowser, content_type: str) -> None:
     headers = {"X-CSRF-Token": browser.csrf}
     answer = browser.http.post(FILES, headers=headers, data=b"{}", content_type=content_type)
-    assert refusal_code(answer) == (415, "unsupported_media_type")
+    assert get_status_and_code(answer) == (415, "unsupported_media_type")
 
 
-# --- who is asking ---------------------------------------------------------------------------------------------------
+# --- credentials -----------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def target(world: World) -> str:
-    """The id of a file of Pia's."""
+    """Upload a file of Pia and return its id."""
     return str(world.pia.upload()["uuid"])
 
 
 def is_unchanged(world: World) -> bool:
-    """Whether there is the target and nothing besides."""
+    """Return whether the target is unchanged and nothing else exists."""
     (row,) = list_files(world.pia)
     return row["contentVersion"] == 1 and count_rows(world, "assets") == 0 and list(world.rt.blobs.tmp.iterdir()) == []
 
 
 @pytest.mark.parametrize("tail", TAILS)
 @pytest.mark.parametrize("cookie", [None, "", "nonsense"])
-def test_nobody_is_401(world: World, target: str, tail: str, cookie: str | None) -> None:
+def test_a_request_without_a_valid_session_is_401(world: World, target: str, tail: str, cookie: str | None) -> None:
     if cookie is not None:
         world.http.set_cookie("docshare_session", cookie)
     answer = world.http.post(f"{FILES}{tail.replace('{uuid}', target)}", data=build_form_data(tail))
-    assert refusal_code(answer) == (401, "unauthorized")
+    assert get_status_and_code(answer) == (401, "unauthorized")
     assert answer.headers["WWW-Authenticate"] == NO_CREDENTIAL
     assert is_unchanged(world)
 
 
 @pytest.mark.parametrize("tail", TAILS)
-def test_a_key_is_no_credential_here(world: World, target: str, tail: str) -> None:
+def test_an_api_key_is_401(world: World, target: str, tail: str) -> None:
     answer = world.pia.post(f"{FILES}{tail.replace('{uuid}', target)}", data=build_form_data(tail))
-    assert refusal_code(answer) == (401, "unauthorized")
+    assert get_status_and_code(answer) == (401, "unauthorized")
     assert is_unchanged(world)
 
 
 @pytest.mark.parametrize("tail", TAILS)
-def test_a_key_beside_a_cookie_is_the_one_who_asks_and_is_refused(
+def test_an_api_key_in_addition_to_a_session_cookie_is_401(
     world: World, browser: SignedInBrowser, target: str, tail: str
 ) -> None:
     answer = browser.send(tail.replace("{uuid}", target), headers=world.pia.headers)
-    assert refusal_code(answer) == (401, "unauthorized")
+    assert get_status_and_code(answer) == (401, "unauthorized")
     assert is_unchanged(world)
 
 
 @pytest.mark.parametrize("tail", TAILS)
-def test_the_tokens_of_nobodys_file_are_no_credential_here(world: World, tail: str) -> None:
+def test_manage_and_claim_tokens_are_401(world: World, tail: str) -> None:
     file = share_anonymously(world)
     path = f"{FILES}{tail.replace('{uuid}', file.uuid)}"
     for token in (file.manage_token, file.claim_token):
         answer = world.http.post(path, headers={"Authorization": f"Bearer {token}"}, data=build_form_data(tail))
-        assert refusal_code(answer) == (401, "unauthorized")
+        assert get_status_and_code(answer) == (401, "unauthorized")
 
 
 @pytest.mark.parametrize("tail", TAILS)
-def test_a_session_that_ended_is_no_credential(world: World, browser: SignedInBrowser, target: str, tail: str) -> None:
+def test_an_expired_session_is_401(world: World, browser: SignedInBrowser, target: str, tail: str) -> None:
     world.clock.advance(milliseconds=SESSION_LIFETIME_MS)
-    assert refusal_code(browser.send(tail.replace("{uuid}", target))) == (401, "unauthorized")
+    assert get_status_and_code(browser.send(tail.replace("{uuid}", target))) == (401, "unauthorized")
 
 
-# --- what other sites could do ---------------------------------------------------------------------------------------
+# --- cross-site requests ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("tail", TAILS)
 @pytest.mark.parametrize("token", [None, "", "nonsense", "\xff", "other session"])
-def test_without_the_token_of_the_session_it_is_403(
+def test_a_request_without_the_csrf_token_of_its_session_is_403(
     world: World, browser: SignedInBrowser, target: str, tail: str, token: str | None
 ) -> None:
     if token == "other session":
-        token = make_signed_in_browser(world, world.pia).csrf
+        token = open_signed_in_browser(world, world.pia).csrf
     answer = browser.send(tail.replace("{uuid}", target), headers={"X-CSRF-Token": token})
-    assert refusal_code(answer) == (403, "forbidden")
+    assert get_status_and_code(answer) == (403, "forbidden")
     assert is_unchanged(world)
 
 
 @pytest.mark.parametrize("tail", TAILS)
-def test_the_token_in_a_field_of_the_form_is_not_enough(
-    world: World, browser: SignedInBrowser, target: str, tail: str
-) -> None:
-    """Another site can make a browser send a form, but not a header."""
+def test_a_csrf_token_in_a_form_field_is_403(world: World, browser: SignedInBrowser, target: str, tail: str) -> None:
+    """Another site can make a browser send a form field, but not a header."""
     data = build_form_data(tail) | {"csrf": browser.csrf, "X-CSRF-Token": browser.csrf}
     answer = browser.http.post(f"{FILES}{tail.replace('{uuid}', target)}", data=data)
-    assert refusal_code(answer) == (403, "forbidden")
+    assert get_status_and_code(answer) == (403, "forbidden")
     assert is_unchanged(world)
 
 
@@ -234,34 +232,34 @@ def test_the_token_in_a_field_of_the_form_is_not_enough(
         {"Origin": "https://evil.example"}, {"Origin": "null"}, {"Origin": f"{BASE_URL}.evil.example"},
     ],
 )  # fmt: skip
-def test_from_another_site_it_is_403_whatever_it_knows(
+def test_a_cross_site_request_is_403_even_with_a_csrf_token(
     world: World, browser: SignedInBrowser, target: str, tail: str, headers: dict[str, str]
 ) -> None:
     answer = browser.send(tail.replace("{uuid}", target), headers=headers)
-    assert refusal_code(answer) == (403, "forbidden")
+    assert get_status_and_code(answer) == (403, "forbidden")
     assert is_unchanged(world)
 
 
 @pytest.mark.parametrize("headers", [{"Sec-Fetch-Site": "same-origin"}, {"Origin": BASE_URL}])
-def test_from_a_page_of_this_server_it_is_taken(browser: SignedInBrowser, headers: dict[str, str]) -> None:
+def test_a_same_origin_request_is_accepted(browser: SignedInBrowser, headers: dict[str, str]) -> None:
     assert browser.send(headers=headers).status_code == 200
 
 
 # --- before the body -------------------------------------------------------------------------------------------------
 
 
-def send_upload_head(door: RawClient, tail: str, length: int, headers: dict[str, str]) -> RawResponse:
-    """The head of an upload of ``length`` bytes, and none of its body."""
+def send_upload_head(client: RawClient, tail: str, length: int, headers: dict[str, str]) -> RawResponse:
+    """Send the head of an upload of ``length`` bytes and none of its body."""
     named = {"Content-Length": str(length), "Content-Type": TYPE, **headers}
-    return door.send(build_head("POST", f"{FILES}{tail}", named))
+    return client.send(build_head("POST", f"{FILES}{tail}", named))
 
 
-def reply_code(reply: RawResponse) -> tuple[int, str]:
+def get_reply_status_and_code(reply: RawResponse) -> tuple[int, str]:
     return reply.status, reply.json()["code"]
 
 
 @pytest.mark.parametrize("tail", TAILS)
-def test_the_listener_refuses_before_the_body(
+def test_the_listener_rejects_invalid_requests_before_the_body(
     world: World, browser: SignedInBrowser, target: str, raw_client: RawClient, tail: str
 ) -> None:
     tail = tail.replace("{uuid}", target)
@@ -275,28 +273,30 @@ def test_the_listener_refuses_before_the_body(
         (browser.headers | {"Origin": "https://evil.example"}, (403, "forbidden")),
         (browser.headers | {"Content-Type": "application/json"}, (415, "unsupported_media_type")),
     ):
-        assert reply_code(send_upload_head(raw_client, tail, 5 * MB, headers)) == expected, headers
+        assert get_reply_status_and_code(send_upload_head(raw_client, tail, 5 * MB, headers)) == expected, headers
     assert is_unchanged(world)
 
 
 @pytest.mark.parametrize(("tail", "cap"), [("", 2048), ("/{uuid}/content", 2048), ("/{uuid}/assets", 10)])
-def test_what_cannot_fit_is_refused_before_the_body(
+def test_an_upload_above_the_limit_is_rejected_before_the_body(
     browser: SignedInBrowser, target: str, raw_client: RawClient, tail: str, cap: int
 ) -> None:
     reply = send_upload_head(raw_client, tail.replace("{uuid}", target), cap * MB + 768 * 1024 + 1, browser.headers)
-    assert reply_code(reply) == (413, "payload_too_large")
+    assert get_reply_status_and_code(reply) == (413, "payload_too_large")
 
 
-def test_a_full_account_is_refused_before_the_body(world: World, raw_client: RawClient) -> None:
+def test_a_full_account_is_rejected_before_the_body(world: World, raw_client: RawClient) -> None:
     for _ in range(3):
         world.fay.upload()
-    assert reply_code(send_upload_head(raw_client, "", MB, make_signed_in_browser(world, world.fay).headers)) == (
+    assert get_reply_status_and_code(
+        send_upload_head(raw_client, "", MB, open_signed_in_browser(world, world.fay).headers)
+    ) == (
         403,
         "forbidden",
     )
 
 
-def test_a_foreign_file_is_refused_before_the_body(
+def test_a_foreign_file_is_rejected_before_the_body(
     world: World, browser: SignedInBrowser, raw_client: RawClient
 ) -> None:
     foreign = world.mal.upload()["uuid"]

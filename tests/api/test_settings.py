@@ -1,4 +1,4 @@
-"""The settings of a file, sentence by sentence."""
+"""The settings of a file."""
 
 import json
 from dataclasses import replace
@@ -22,12 +22,12 @@ LARGE = 100 * MB + 1
 
 @pytest.fixture
 def file(world: World) -> OwnedFile:
-    """A file of three pages that Pia (Pro) owns."""
+    """Upload a three-page file of Pia, who is on Pro."""
     return OwnedFile(world, world.pia)
 
 
 def assert_refused(file: OwnedFile, body: Any, status: int, code: str) -> str:
-    """Assert that ``body`` is refused and changes neither row nor bytes; returns the detail."""
+    """Assert that ``body`` is rejected and changes neither row nor bytes; return the detail."""
     before = file.read_row_and_bytes()
     answer = file.put_settings(body)
     assert (answer.status_code, answer.get_json()["code"]) == (status, code), answer.text
@@ -40,7 +40,7 @@ def test_success_is_200_with_a_zero_byte_body(file: OwnedFile) -> None:
     assert (answer.status_code, answer.data, answer.headers["Content-Length"]) == (200, b"", "0")
 
 
-def test_no_body_and_no_content_type_is_no_change(file: OwnedFile) -> None:
+def test_a_request_without_a_body_changes_nothing(file: OwnedFile) -> None:
     before = file.read_row_and_bytes()
     answer = file.owner.put(f"{file.path}/settings")
     assert (answer.status_code, answer.data) == (200, b"")
@@ -55,7 +55,7 @@ def test_unknown_top_level_keys_are_ignored(world: World, file: OwnedFile, body:
     assert file.read_row_and_bytes() == before
 
 
-def test_a_file_is_found_by_uuid_in_either_case_and_by_short_id_but_not_by_slug(file: OwnedFile) -> None:
+def test_the_path_accepts_a_uuid_in_any_case_and_a_short_id_but_no_slug(file: OwnedFile) -> None:
     for number, name in enumerate((file.made["uuid"].upper(), file.made["shortId"])):
         assert file.owner.put(f"/api/v1/files/{name}/settings", json={"viewLimit": number + 1}).status_code == 200
         assert file.has_values({"viewLimit": number + 1})
@@ -63,7 +63,7 @@ def test_a_file_is_found_by_uuid_in_either_case_and_by_short_id_but_not_by_slug(
     assert file.owner.put("/api/v1/files/abcdefghijkl/settings", json={}).status_code == 404
 
 
-def test_unknown_foreign_unclaimed_and_trashed_files_answer_with_the_same_404(world: World, file: OwnedFile) -> None:
+def test_unknown_foreign_unclaimed_and_trashed_files_have_the_same_404(world: World, file: OwnedFile) -> None:
     unclaimed, trashed = world.pia.upload(), world.pia.upload()
     update_file_row(world, unclaimed["uuid"], owner_id=None)
     world.pia.delete(f"/api/v1/files/{trashed['uuid']}")
@@ -78,7 +78,7 @@ def test_unknown_foreign_unclaimed_and_trashed_files_answer_with_the_same_404(wo
 
 @pytest.mark.parametrize("columns", [{"delete_at": 0}, {"burned_at": 0}, {"delete_at": 0, "burned_at": 0}])
 @pytest.mark.parametrize("body", [{"viewerMode": "swipe"}, {"neverExpire": True}, {"viewLimit": 0}, {}])
-def test_settings_writes_on_expired_or_burned_files_are_410_and_change_nothing(
+def test_settings_of_an_expired_or_burned_file_are_410_and_do_not_change(
     world: World, file: OwnedFile, columns: dict[str, int], body: Any
 ) -> None:
     update_file_row(world, file.made["uuid"], **columns)
@@ -98,7 +98,7 @@ def test_omitted_fields_keep_their_value(file: OwnedFile) -> None:
 
 
 def test_one_forbidden_field_rejects_the_whole_write(world: World) -> None:
-    """One forbidden field rejects the whole write (403), nothing else is stored."""
+    """The other fields of the request are not stored."""
     file = OwnedFile(world, world.bea)
     allowed = {"viewerMode": "swipe", "allowDownload": False, "password": "secret", "viewLimit": 3, "askReceipt": True}
     detail = assert_refused(file, {**allowed, "requireEmail": True}, 403, "plan_required")
@@ -138,10 +138,8 @@ def test_one_pro_field_below_pro_rejects_all_viewer_settings(world: World) -> No
         ({"page": [], "flip": []}, {}),
     ],
 )
-def test_inside_viewer_settings_the_unknown_is_dropped_and_numbers_are_clamped(
-    file: OwnedFile, sent: Any, stored: Any
-) -> None:
-    """``speedMs`` 50 -> 200, ``opacity`` 0.9 -> 0.5; ``[]`` means ``{}`` and so does ``[]`` for an inner block."""
+def test_viewer_settings_ignore_unknown_keys_and_clamp_numbers(file: OwnedFile, sent: Any, stored: Any) -> None:
+    """``[]`` is accepted as ``{}``, for the whole object and for each block."""
     file.change_settings(viewerSettings=sent)
     assert file.has_values({"viewerSettings": stored})
 
@@ -154,28 +152,28 @@ def test_viewer_settings_replace_the_whole_stored_object(file: OwnedFile) -> Non
 
 @pytest.mark.parametrize("block", ["logo", "background"])
 def test_an_asset_of_another_file_rejects_the_write(world: World, file: OwnedFile, block: str) -> None:
-    """An ``assetId`` of another file (even of the same owner) rejects the write."""
-    other = OwnedFile(world, world.pia)  # the asset is uploaded to this one now
+    """This holds even if both files have the same owner."""
+    other = OwnedFile(world, world.pia)  # the asset belongs to this file
     body = {"viewerMode": "swipe", "viewerSettings": {block: {"assetId": ASSET}}}
     assert ASSET in assert_refused(file, body, 400, "bad_request")
     other.change_settings(**body)
     file.change_settings(viewerSettings={"flip": {"rtl": True}})
 
 
-def test_an_unknown_asset_and_one_that_is_no_image_reject_the_write(world: World, file: OwnedFile) -> None:
+def test_an_unknown_asset_or_one_that_is_not_an_image_rejects_the_write(world: World, file: OwnedFile) -> None:
     assert_refused(file, {"viewerSettings": {"logo": {"assetId": UNKNOWN_UUID}}}, 400, "bad_request")
     insert_asset(world, file.made["uuid"], "hotspot-audio", UNKNOWN_UUID)
     assert_refused(file, {"viewerSettings": {"logo": {"assetId": UNKNOWN_UUID}}}, 400, "bad_request")
 
 
-def test_an_asset_is_named_in_either_case(file: OwnedFile) -> None:
+def test_an_asset_id_is_accepted_in_any_case(file: OwnedFile) -> None:
     file.change_settings(viewerSettings={"logo": {"assetId": ASSET.upper()}})
     assert file.has_values({"viewerSettings": {"logo": {"assetId": ASSET}}})
 
 
 @pytest.mark.parametrize("body", [{"gateFields": FORM}, {"gateFields": FORM, "requireEmail": False}])
-def test_a_form_turns_the_email_gate_on_whatever_the_same_body_says(file: OwnedFile, body: Any) -> None:
-    """A non-empty ``gateFields`` turns ``requireEmail`` on, whatever the same body says."""
+def test_a_gate_form_enables_the_email_gate_even_against_the_same_body(file: OwnedFile, body: Any) -> None:
+    """A non-empty ``gateFields`` overrides ``requireEmail``."""
     file.change_settings(**body)
     assert file.has_values({"gateFields": FORM, "requireEmail": True})
     file.change_settings(requireEmail=False)
@@ -183,7 +181,7 @@ def test_a_form_turns_the_email_gate_on_whatever_the_same_body_says(file: OwnedF
 
 
 @pytest.mark.parametrize("empty", [None, []])
-def test_clearing_the_form_leaves_the_email_gate_as_it_is(file: OwnedFile, empty: Any) -> None:
+def test_clearing_the_gate_form_keeps_the_email_gate(file: OwnedFile, empty: Any) -> None:
     file.change_settings(gateFields=FORM)
     file.change_settings(gateFields=empty)
     assert "gateFields" not in file.get_file()
@@ -197,12 +195,12 @@ def test_an_email_field_is_always_required_and_labels_are_trimmed(file: OwnedFil
     assert file.has_values({"gateFields": [{"key": "m", "label": "Mail", "type": "email", "required": True}]})
 
 
-def test_show_expiry_off_keeps_delete_at_on_the_owners_detail(file: OwnedFile) -> None:
+def test_show_expiry_does_not_affect_the_detail_for_the_owner(file: OwnedFile) -> None:
     file.change_settings(showExpiry=False, deleteAt="2031-01-01T00:00:00Z")
     assert file.has_values({"showExpiry": False, "deleteAt": "2031-01-01T00:00:00.000Z"})
 
 
-def test_never_expire_stores_no_expiry_and_false_is_no_change(file: OwnedFile) -> None:
+def test_never_expire_true_removes_the_expiry_and_false_keeps_it(file: OwnedFile) -> None:
     file.change_settings(deleteAt="2031-01-01T00:00:00Z")
     file.change_settings(neverExpire=False)
     assert file.has_values({"deleteAt": "2031-01-01T00:00:00.000Z"})
@@ -219,14 +217,14 @@ def test_never_expire_together_with_an_expiry_is_400(file: OwnedFile) -> None:
 
 @pytest.mark.parametrize("text", ["9999-12-31T23:59:59Z", "2126-01-01T00:00:00+14:00"])
 @pytest.mark.parametrize("person", ["fay", "bea", "pia"])
-def test_accounts_are_uncapped_on_every_plan(world: World, person: str, text: str) -> None:
+def test_the_expiry_of_an_owned_file_is_not_limited_on_any_plan(world: World, person: str, text: str) -> None:
     file = OwnedFile(world, getattr(world, person))
     file.change_settings(deleteAt=text)
     assert file.get_file()["deleteAt"] in ("9999-12-31T23:59:59.000Z", "2125-12-31T10:00:00.000Z")
 
 
 @pytest.mark.parametrize("text", ["2020-01-01T00:00:00Z", "0001-01-01T00:00:00Z", "2026-09-21T14:13:20Z"])
-def test_an_expiry_in_the_past_ends_the_link_at_once(world: World, file: OwnedFile, text: str) -> None:
+def test_an_expiry_in_the_past_expires_the_link_at_once(world: World, file: OwnedFile, text: str) -> None:
     file.change_settings(deleteAt=text)
     assert world.http.get(f"/{file.made['shortId']}").status_code == 410
     assert_refused(file, {"neverExpire": True}, 410, "gone")
@@ -241,14 +239,14 @@ def test_setting_a_view_limit_starts_its_count_at_zero(world: World, file: Owned
     assert file.has_values({"viewLimit": 1_000_000, "viewsConsumed": 0})
 
 
-def test_a_page_range_must_lie_in_the_document(file: OwnedFile) -> None:
+def test_a_page_range_must_be_within_the_document(file: OwnedFile) -> None:
     file.change_settings(pageRange={"from": 3, "to": 3, "extra": True})
     assert file.has_values({"pageRange": {"from": 3, "to": 3}})
     assert "3 pages" in assert_refused(file, {"pageRange": {"from": 1, "to": 4}}, 400, "bad_request")
 
 
-def test_a_page_range_cannot_be_set_on_a_file_over_100_mb_but_cleared(world: World, file: OwnedFile) -> None:
-    """A page range cannot be set on a file over 100 MB (413)."""
+def test_a_page_range_can_be_cleared_but_not_set_on_a_file_over_100_mb(world: World, file: OwnedFile) -> None:
+    """Setting it is 413."""
     update_file_row(world, file.made["uuid"], size=100 * MB)
     file.change_settings(pageRange={"from": 1, "to": 2})
     update_file_row(world, file.made["uuid"], size=LARGE)
@@ -258,7 +256,7 @@ def test_a_page_range_cannot_be_set_on_a_file_over_100_mb_but_cleared(world: Wor
 
 
 @pytest.mark.parametrize(
-    ("standing", "body", "allowed"),
+    ("existing", "body", "allowed"),
     [
         ({}, {"watermark": True}, False),
         ({}, {"watermark": True, "allowDownload": True}, False),
@@ -272,11 +270,11 @@ def test_a_page_range_cannot_be_set_on_a_file_over_100_mb_but_cleared(world: Wor
     ],
 )
 def test_a_watermark_together_with_downloads_cannot_be_set_over_100_mb(
-    world: World, file: OwnedFile, standing: Any, body: Any, allowed: bool
+    world: World, file: OwnedFile, existing: Any, body: Any, allowed: bool
 ) -> None:
-    """A watermark together with downloads on a file above 100 MB: 400; the watermark alone is fine."""
+    """The watermark without downloads is allowed."""
     update_file_row(world, file.made["uuid"], size=100 * MB)
-    file.change_settings(**standing)
+    file.change_settings(**existing)
     update_file_row(world, file.made["uuid"], size=LARGE)
     if allowed:
         file.change_settings(**body)
@@ -284,8 +282,8 @@ def test_a_watermark_together_with_downloads_cannot_be_set_over_100_mb(
         assert "100 MB" in assert_refused(file, body, 400, "bad_request")
 
 
-def test_a_password_is_stored_as_argon2id_and_never_shown(world: World, file: OwnedFile) -> None:
-    """argon2id with at least 19 MiB, two passes, one lane; a salt of its own each time."""
+def test_a_password_is_stored_as_argon2id_and_never_returned(world: World, file: OwnedFile) -> None:
+    """The hash uses 19 MiB, two passes, one lane and a new salt each time."""
     hashes = []
     for _ in range(2):
         file.change_settings(password=" Grüße 🙂 ")
@@ -302,20 +300,20 @@ def test_a_password_is_stored_as_argon2id_and_never_shown(world: World, file: Ow
 
 
 @pytest.mark.parametrize("secret", ["x" * 128, "ß" * 64, " ", "0", "a b"])
-def test_a_password_of_up_to_128_bytes_is_taken_as_it_is(file: OwnedFile, secret: str) -> None:
+def test_a_password_of_up_to_128_bytes_is_accepted_unchanged(file: OwnedFile, secret: str) -> None:
     file.change_settings(password=secret)
     assert file.has_values({"protected": True})
 
 
-def test_a_refused_write_costs_no_hash(world: World) -> None:
-    """Hashing is bought only by a write that can succeed, so that refusals cannot keep the processor busy."""
+def test_a_rejected_write_does_not_hash_the_password(world: World) -> None:
+    """Hashing is expensive, so it happens only for a write that can succeed."""
     salts: list[bytes] = []
 
-    def secret(length: int) -> bytes:
+    def record_salt(length: int) -> bytes:
         salts.append(b"x" * length)
         return salts[-1]
 
-    http = create_app(replace(world.rt, random_bytes=secret)).test_client()
+    http = create_app(replace(world.rt, random_bytes=record_salt)).test_client()
     for person, status in ((world.fay, 403), (world.mal, 404), (world.pia, 404), (world.bea, 200)):
         made = world.bea.upload() if person in (world.mal, world.bea) else person.upload()
         path = f"/api/v1/files/{made['uuid'] if person is not world.pia else UNKNOWN_UUID}/settings"
@@ -323,15 +321,15 @@ def test_a_refused_write_costs_no_hash(world: World) -> None:
         assert (answer.status_code, len(salts)) == (status, int(status == 200))
 
 
-def test_severing_a_design_that_is_not_there_changes_nothing_else(file: OwnedFile) -> None:
+def test_detaching_a_missing_design_changes_nothing(file: OwnedFile) -> None:
     before = file.get_file()
     file.change_settings(detachDesignToolDesign=True)
     assert file.get_file() == before
 
 
 @sqlite_only
-def test_a_write_costs_seven_statements(world: World, file: OwnedFile) -> None:
-    """Credential, begin, file, assets, slug, update, commit; then what readers download now is looked up, to try it."""
+def test_a_write_takes_seven_statements(world: World, file: OwnedFile) -> None:
+    """The statements after the commit look up the download, to try it."""
     with record_all(world.rt.db) as seen:
         file.change_settings(slug="q3", viewerSettings={"logo": {"assetId": ASSET}}, pageRange={"from": 1, "to": 2})
         file.owner.put(f"{file.path}/settings")
@@ -340,8 +338,8 @@ def test_a_write_costs_seven_statements(world: World, file: OwnedFile) -> None:
     assert [text.split()[0] for text in seen] == [*write, "SELECT", "SELECT", "SELECT", "BEGIN", "SELECT", "COMMIT"]
 
 
-def test_settings_survive_on_a_file_with_another_document(world: World) -> None:
-    """A range is judged by the pages of this document, not of another one."""
+def test_a_page_range_is_checked_against_the_pages_of_its_own_document(world: World) -> None:
+    """The document has more pages than those of other tests."""
     long = OwnedFile(world, world.pia, simple_pdf(pages=9))
     long.change_settings(pageRange={"from": 4, "to": 9})
     assert long.has_values({"pageRange": {"from": 4, "to": 9}})

@@ -1,4 +1,4 @@
-"""Hostile settings bodies: a refusal or a sound write, never an internal error or half a write."""
+"""Hostile settings bodies are rejected or stored completely, and never cause an internal error."""
 
 import json
 from collections.abc import Callable
@@ -21,7 +21,7 @@ JSON = {"Content-Type": "application/json"}
 
 @pytest.fixture
 def file(make: Callable[..., World]) -> OwnedFile:
-    """A file of Pia's (Pro) where no rate limit gets in the way."""
+    """Upload a file of Pia, who is on Pro, to an instance with rate limits that no test reaches."""
     calm = make(rate_limit=1_000_000, address_limit=1_000_000)
     return OwnedFile(calm, calm.pia)
 
@@ -29,7 +29,7 @@ def file(make: Callable[..., World]) -> OwnedFile:
 def send_raw_settings(
     file: OwnedFile, raw: bytes, person: Person | None = None, headers: dict[str, str] | None = None
 ) -> int:
-    """Write ``raw``; returns the status. Whatever is refused has changed nothing; whatever is taken can be shown."""
+    """Put ``raw`` and return the status; assert that a rejection changes nothing and a stored body is readable."""
     before = file.read_row_and_bytes()
     sender = person or file.owner
     answer = sender.put(f"{file.path}/settings", data=raw, headers=JSON if headers is None else headers)
@@ -69,7 +69,7 @@ def test_awkward_values_inside_every_block_never_break_a_write(file: OwnedFile, 
     max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 @given(json_values([*NAMES, *BLOCKS, *FIELDS]))
-def test_any_json_meets_a_refusal_or_a_sound_write(file: OwnedFile, body: Any) -> None:
+def test_any_json_is_rejected_or_stored_completely(file: OwnedFile, body: Any) -> None:
     try:
         raw = json.dumps(body).encode()
     except ValueError:
@@ -78,7 +78,7 @@ def test_any_json_meets_a_refusal_or_a_sound_write(file: OwnedFile, body: Any) -
     file.owner.put(f"{file.path}/settings", json={"neverExpire": True})
 
 
-RAW = {
+RAW_BODIES = {
     "a list": (b"[]", 400),
     "a word": (b'"x"', 400),
     "nothing sound": (b"{", 400),
@@ -101,8 +101,8 @@ RAW = {
 }
 
 
-@pytest.mark.parametrize(("raw", "status"), RAW.values(), ids=list(RAW))
-def test_what_is_no_sound_json_object_is_refused(file: OwnedFile, raw: bytes, status: int) -> None:
+@pytest.mark.parametrize(("raw", "status"), RAW_BODIES.values(), ids=list(RAW_BODIES))
+def test_an_invalid_json_object_is_rejected(file: OwnedFile, raw: bytes, status: int) -> None:
     assert send_raw_settings(file, raw) == status
 
 
@@ -111,10 +111,10 @@ def test_a_body_that_is_not_declared_as_json_is_415(file: OwnedFile, declared: s
     assert send_raw_settings(file, b'{"viewerMode": "swipe"}', headers={"Content-Type": declared}) == 415
 
 
-def test_a_manage_token_gets_no_further_with_any_of_it(file: OwnedFile) -> None:
+def test_hostile_bodies_with_a_manage_token_are_rejected_or_stored_completely(file: OwnedFile) -> None:
     world = file.world
     manager = remove_owner(world, file)
-    for raw, status in RAW.values():
+    for raw, status in RAW_BODIES.values():
         assert send_raw_settings(file, raw, manager) == status
     for name in NAMES:
         for value in AWKWARD_VALUES:

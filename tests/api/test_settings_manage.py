@@ -1,4 +1,4 @@
-"""Settings written with a manage token."""
+"""Changing settings with a manage token."""
 
 from typing import Any
 
@@ -16,18 +16,18 @@ DAY = 86_400_000
 
 @pytest.fixture
 def file(world: World) -> OwnedFile:
-    """A file of three pages that nobody owns (any more)."""
+    """Upload a three-page file, whose owner is removed by ``manager``."""
     return OwnedFile(world, world.pia)
 
 
 @pytest.fixture
 def manager(world: World, file: OwnedFile) -> Person:
-    """Whoever holds its manage token."""
+    """Remove the owner of the file and return a person with its manage token."""
     return remove_owner(world, file)
 
 
 def get_as_next_owner(world: World, file: OwnedFile) -> dict[str, Any]:
-    """The File object as its next owner would see it."""
+    """Return the file as its next owner would see it."""
     before = world.rt.db.fetch_one("SELECT id FROM accounts WHERE uuid = ?", (world.pia.uuid,))
     assert before is not None
     update_file_row(world, file.made["uuid"], owner_id=before[0])
@@ -37,8 +37,8 @@ def get_as_next_owner(world: World, file: OwnedFile) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_a_manage_token_acts_at_free_tier(world: World, file: OwnedFile, manager: Person, case: SettingCase) -> None:
-    """It acts at Free tier; plan-gated fields give 403."""
+def test_a_manage_token_has_the_free_plan(world: World, file: OwnedFile, manager: Person, case: SettingCase) -> None:
+    """Settings of other plans are 403."""
     before = file.read_row_and_bytes()
     answer = file.put_settings({case.name: case.value}, manager)
     if case.name == "neverExpire":
@@ -52,13 +52,13 @@ def test_a_manage_token_acts_at_free_tier(world: World, file: OwnedFile, manager
 
 
 @pytest.mark.parametrize("name", ["uuid", "shortId"])
-def test_it_writes_its_own_file(world: World, file: OwnedFile, manager: Person, name: str) -> None:
+def test_a_manage_token_changes_its_own_file(world: World, file: OwnedFile, manager: Person, name: str) -> None:
     answer = manager.put(f"/api/v1/files/{file.made[name]}/settings", json={"viewerMode": "swipe"})
     assert answer.status_code == 200
     assert get_as_next_owner(world, file)["viewerMode"] == "swipe"
 
 
-def test_it_finds_no_other_file(world: World, file: OwnedFile, manager: Person) -> None:
+def test_a_manage_token_is_404_for_other_files(world: World, file: OwnedFile, manager: Person) -> None:
     other = OwnedFile(world, world.mal)
     unclaimed = OwnedFile(world, world.mal)
     remove_owner(world, unclaimed)
@@ -71,10 +71,10 @@ def test_it_finds_no_other_file(world: World, file: OwnedFile, manager: Person) 
 @pytest.mark.parametrize(
     ("ahead_ms", "stored_ms"), [(6 * DAY, 6 * DAY), (7 * DAY, 7 * DAY), (7 * DAY + 1, 7 * DAY), (900 * DAY, 7 * DAY)]
 )
-def test_its_expiry_is_clamped_to_seven_days(
+def test_an_expiry_set_with_a_manage_token_is_clamped_to_seven_days(
     world: World, file: OwnedFile, manager: Person, ahead_ms: int, stored_ms: int
 ) -> None:
-    """With manage token ``neverExpire`` is refused and ``deleteAt`` is capped at now + 7 d."""
+    """The seven days start at the time of the request."""
     now = world.clock.now
     assert file.put_settings({"deleteAt": format_instant(now + ahead_ms)}, manager).status_code == 200
     assert get_as_next_owner(world, file)["deleteAt"] == format_instant(now + stored_ms)
@@ -88,7 +88,9 @@ def test_never_expire_false_keeps_the_expiry(world: World, file: OwnedFile, mana
 
 
 @pytest.mark.parametrize("columns", [{"delete_at": 0}, {"burned_at": 0}])
-def test_a_dead_link_is_410_for_it_too(world: World, file: OwnedFile, manager: Person, columns: dict[str, int]) -> None:
+def test_an_expired_or_burned_file_is_410(
+    world: World, file: OwnedFile, manager: Person, columns: dict[str, int]
+) -> None:
     update_file_row(world, file.made["uuid"], **columns)
     before = file.read_row_and_bytes()
     answer = file.put_settings({"viewerMode": "swipe"}, manager)
@@ -96,7 +98,9 @@ def test_a_dead_link_is_410_for_it_too(world: World, file: OwnedFile, manager: P
     assert file.read_row_and_bytes() == before
 
 
-def test_after_a_claim_it_is_404_and_after_30_days_401(world: World, file: OwnedFile, manager: Person) -> None:
+def test_a_manage_token_is_404_after_a_claim_and_401_after_30_days(
+    world: World, file: OwnedFile, manager: Person
+) -> None:
     world.clock.advance(days=29)
     assert file.put_settings({}, manager).status_code == 200
     owner = world.rt.db.fetch_one("SELECT id FROM accounts WHERE uuid = ?", (world.mal.uuid,))
@@ -107,7 +111,7 @@ def test_after_a_claim_it_is_404_and_after_30_days_401(world: World, file: Owned
     assert file.put_settings({"viewerMode": "swipe"}, manager).status_code == 401
 
 
-def test_free_tier_holds_whatever_its_file_had_before(world: World, file: OwnedFile) -> None:
+def test_a_manage_token_has_the_free_plan_even_if_the_owner_had_another(world: World, file: OwnedFile) -> None:
     file.change_settings(viewerSettings={"logo": {"assetId": ASSET}})
     manager = remove_owner(world, file)
     answer = file.put_settings({"viewerSettings": {"logo": {"assetId": ASSET}}}, manager)

@@ -1,4 +1,4 @@
-"""Custom link names: where they are taken, reserved and freed."""
+"""Slugs (custom links): when they are taken, reserved and free."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +16,7 @@ def file(world: World) -> OwnedFile:
 
 
 def assert_slug_taken(file: OwnedFile, slug: str) -> None:
-    """Assert that ``slug`` is refused as taken and that nothing changed."""
+    """Assert that ``slug`` is rejected as taken and that nothing changes."""
     before = file.read_row_and_bytes()
     answer = file.put_settings({"viewerMode": "swipe", "slug": slug})
     assert (answer.status_code, answer.get_json()["code"]) == (409, "conflict")
@@ -32,22 +32,20 @@ def test_a_slug_opens_the_share_page_and_a_new_one_replaces_it(world: World, fil
 
 
 @pytest.mark.parametrize("slug", ["a", "-", "0", "x" * 64, "q3-report-2026", "abcdefghijkl"])
-def test_lowercase_letters_digits_and_hyphens_make_a_slug(file: OwnedFile, slug: str) -> None:
+def test_a_slug_has_lowercase_letters_digits_and_hyphens(file: OwnedFile, slug: str) -> None:
     file.change_settings(slug=slug)
     assert file.has_values({"slug": slug})
 
 
 @pytest.mark.parametrize("owner", ["pia", "mal"])
-def test_a_slug_of_another_file_is_taken_whoever_owns_it(world: World, file: OwnedFile, owner: str) -> None:
+def test_a_slug_of_another_file_of_any_account_is_taken(world: World, file: OwnedFile, owner: str) -> None:
     OwnedFile(world, getattr(world, owner)).change_settings(slug="q3")
     assert_slug_taken(file, "q3")
 
 
 @pytest.mark.parametrize("owner", ["pia", "mal"])
-def test_a_slug_of_a_trashed_file_stays_reserved_and_is_free_after_the_purge(
-    world: World, file: OwnedFile, owner: str
-) -> None:
-    """A slug of a trashed file stays reserved (409 for everyone); after purge the slug is free."""
+def test_a_slug_of_a_trashed_file_is_taken_until_the_purge(world: World, file: OwnedFile, owner: str) -> None:
+    """It is 409 for every account, including the owner."""
     other = OwnedFile(world, getattr(world, owner))
     other.change_settings(slug="q3")
     other.owner.delete(other.path)
@@ -64,7 +62,7 @@ def test_a_cleared_slug_is_free(world: World, file: OwnedFile) -> None:
 
 
 def test_a_slug_equal_to_any_short_id_is_taken(world: World, file: OwnedFile) -> None:
-    """A slug equal to any short id is refused; the short id of a purged file never leads to another document."""
+    """This includes short ids of purged files, so that an old link never opens another document."""
     with world.rt.db.write():
         world.rt.db.execute("INSERT INTO short_ids (short_id) VALUES ('abcdefghijkl')")
     assert_slug_taken(file, "abcdefghijkl")
@@ -77,8 +75,8 @@ def test_a_slug_equal_to_any_short_id_is_taken(world: World, file: OwnedFile) ->
     assert_slug_taken(file, "mnopqrstuvwx")
 
 
-def test_two_files_that_ask_for_one_slug_at_once_are_never_both_given_it(world: World) -> None:
-    """Exactly one succeeds, always; the loser gets 409."""
+def test_only_one_of_two_concurrent_requests_gets_a_slug(world: World) -> None:
+    """The other request is 409."""
     files = [OwnedFile(world, owner) for owner in (world.pia, world.mal)]
     together = threading.Barrier(2)
 

@@ -1,4 +1,4 @@
-"""Every setting on every plan through HTTP: set, take back, refuse (the table in ``tests/contract``)."""
+"""Every setting on every plan through HTTP: set, reset and reject (the table is in ``tests/contract``)."""
 
 from typing import Any
 
@@ -9,13 +9,13 @@ from tests.support.cast import World
 from tests.support.settings import share_file_on_plan
 
 
-def case_name(value: Any) -> str | None:
+def get_case_name(value: Any) -> str | None:
     return value.name if isinstance(value, SettingCase) else value.field if isinstance(value, LookCase) else None
 
 
 @pytest.mark.parametrize("plan", PLANS)
-@pytest.mark.parametrize("case", CASES, ids=case_name)
-def test_a_setting_is_stored_from_its_plan_on_and_refused_below(world: World, case: SettingCase, plan: str) -> None:
+@pytest.mark.parametrize("case", CASES, ids=get_case_name)
+def test_a_setting_is_stored_on_its_plan_and_rejected_below(world: World, case: SettingCase, plan: str) -> None:
     file = share_file_on_plan(world, plan)
     before = file.read_row_and_bytes()
     world.clock.advance(minutes=5)
@@ -32,9 +32,9 @@ def test_a_setting_is_stored_from_its_plan_on_and_refused_below(world: World, ca
 
 
 @pytest.mark.parametrize("plan", PLANS)
-@pytest.mark.parametrize("case", CASES, ids=case_name)
-def test_a_setting_is_taken_back_on_any_plan(world: World, case: SettingCase, plan: str) -> None:
-    """Omitted keeps; ``""``, 0, ``{0,0}``, null and ``[]`` clear; what was switched on is switched off."""
+@pytest.mark.parametrize("case", CASES, ids=get_case_name)
+def test_a_setting_can_be_reset_on_any_plan(world: World, case: SettingCase, plan: str) -> None:
+    """A downgraded owner can turn off what a higher plan has turned on."""
     file = share_file_on_plan(world, "pro")
     file.change_settings(**{case.name: case.value})
     file.set_plan(plan)
@@ -44,8 +44,8 @@ def test_a_setting_is_taken_back_on_any_plan(world: World, case: SettingCase, pl
 
 
 @pytest.mark.parametrize("plan", PLANS)
-@pytest.mark.parametrize("case", CASES, ids=case_name)
-def test_a_wrong_value_is_refused_on_every_plan_and_changes_nothing(world: World, case: SettingCase, plan: str) -> None:
+@pytest.mark.parametrize("case", CASES, ids=get_case_name)
+def test_an_invalid_value_is_400_on_every_plan_and_changes_nothing(world: World, case: SettingCase, plan: str) -> None:
     file = share_file_on_plan(world, plan)
     before = file.read_row_and_bytes()
     for value in case.invalid_values:
@@ -56,9 +56,9 @@ def test_a_wrong_value_is_refused_on_every_plan_and_changes_nothing(world: World
 
 
 @pytest.mark.parametrize("plan", PLANS)
-@pytest.mark.parametrize("look", LOOKS, ids=case_name)
-def test_a_viewer_setting_is_stored_from_its_plan_on_and_refused_below(world: World, look: LookCase, plan: str) -> None:
-    """``viewerSettings`` equal to the defaults is allowed on Free; any deviation is Basic+, marked fields Pro."""
+@pytest.mark.parametrize("look", LOOKS, ids=get_case_name)
+def test_a_viewer_setting_is_stored_on_its_plan_and_rejected_below(world: World, look: LookCase, plan: str) -> None:
+    """Any value other than the default requires Basic, and some fields require Pro."""
     file = share_file_on_plan(world, plan)
     before = file.read_row_and_bytes()
     answer = file.put_settings({"viewerSettings": look.deviation})
@@ -74,8 +74,8 @@ def test_a_viewer_setting_is_stored_from_its_plan_on_and_refused_below(world: Wo
 
 
 @pytest.mark.parametrize("plan", PLANS)
-@pytest.mark.parametrize("look", LOOKS, ids=case_name)
-def test_a_viewer_setting_is_taken_back_on_any_plan_by_its_default(world: World, look: LookCase, plan: str) -> None:
+@pytest.mark.parametrize("look", LOOKS, ids=get_case_name)
+def test_a_viewer_setting_can_be_reset_to_its_default_on_any_plan(world: World, look: LookCase, plan: str) -> None:
     file = share_file_on_plan(world, "pro")
     file.change_settings(viewerSettings=look.deviation)
     file.set_plan(plan)

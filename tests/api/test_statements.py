@@ -1,4 +1,4 @@
-"""How many SQL statements a request costs (performance: connection and statement costs)."""
+"""The number of SQL statements that a request takes."""
 
 import pytest
 
@@ -20,7 +20,7 @@ from tests.support.rows import insert_gate_response, insert_view
         "/api/v1/gate-responses?file={uuid}",
     ],
 )
-def test_an_authenticated_request_costs_two_statements(world: World, path: str) -> None:
+def test_an_authenticated_request_takes_two_statements(world: World, path: str) -> None:
     made = world.pia.upload()
     for _ in range(3):
         insert_view(world, made["uuid"])
@@ -31,9 +31,7 @@ def test_an_authenticated_request_costs_two_statements(world: World, path: str) 
 
 
 @pytest.mark.parametrize(("person", "counts"), [("fay", 2), ("pia", 0)])
-def test_an_upload_counts_files_only_where_slots_are_limited_and_no_further(
-    world: World, person: str, counts: int
-) -> None:
+def test_an_upload_counts_files_only_up_to_a_file_limit(world: World, person: str, counts: int) -> None:
     caller = getattr(world, person)
     with record_all(world.rt.db) as seen:
         caller.upload()
@@ -44,14 +42,14 @@ def test_an_upload_counts_files_only_where_slots_are_limited_and_no_further(
 
 
 @pytest.mark.parametrize("path", ["/api/v1", "/api/v1/openapi.json"])
-def test_a_public_document_costs_none(world: World, path: str) -> None:
+def test_a_public_document_takes_no_statement(world: World, path: str) -> None:
     assert record_statements(world, path) == []
 
 
 @sqlite_only
 @pytest.mark.parametrize("stream", ["view", "download", "gate"])
 @pytest.mark.parametrize("query", ["", "&since=5", "&file={uuid}", "&file={uuid}&since=5"])
-def test_a_page_of_the_feed_walks_an_index_and_sorts_nothing(world: World, stream: str, query: str) -> None:
+def test_a_page_of_the_feed_is_read_from_an_index_without_sorting(world: World, stream: str, query: str) -> None:
     made = world.pia.upload()
     seen = record_statements(world, f"/api/v1/events?type={stream}{query}".replace("{uuid}", made["uuid"]))
     plan = " ".join(str(row[3]) for row in world.rt.db.fetch_all(f"EXPLAIN QUERY PLAN {seen[-1]}"))

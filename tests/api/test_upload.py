@@ -1,4 +1,4 @@
-"""Uploads, on the portable path; the bundled listener's is in test_early."""
+"""Uploads through WSGI; uploads through the bundled listener are in test_early_verdict."""
 
 import hashlib
 import io
@@ -35,19 +35,19 @@ def post_upload(person: Person, content: bytes, name: str = "report.pdf", **more
 
 
 def upload_large(person: Person, content: bytes) -> TestResponse:
-    """As ``send``, past the test client's own form, which spools large bodies and leaves the spool open."""
+    """Upload without the form of the test client, which spools large bodies to a file that it does not close."""
     head = b'--edge\r\nContent-Disposition: form-data; name="file"; filename="a.pdf"\r\n\r\n'
     body = head + content + b"\r\n--edge--\r\n"
     return person.post("/api/v1/files", data=body, content_type="multipart/form-data; boundary=edge")
 
 
 def list_stored_contents(world: World) -> list[bytes]:
-    """The contents of the store, open uploads included."""
+    """List the contents of the store, including unfinished uploads."""
     return [path.read_bytes() for root in (world.rt.blobs.root, world.rt.blobs.tmp) for path in list_files_below(root)]
 
 
 class EndlessBody:
-    """A body that never ends."""
+    """An endless body."""
 
     def __init__(self, head: bytes) -> None:
         self.sent = 0
@@ -64,7 +64,7 @@ def list_files_below(root: Any) -> list[Any]:
 
 
 def insert_files(world: World, person: Person, total: int) -> None:
-    """Let ``person`` have ``total`` files, made from one that is uploaded."""
+    """Upload a file for ``person`` and copy its row until there are ``total`` files."""
     made = person.upload()
     with world.rt.db.write():
         world.rt.db.execute(
@@ -77,8 +77,8 @@ def insert_files(world: World, person: Person, total: int) -> None:
         )
 
 
-def test_an_upload_answers_200_with_the_link(world: World) -> None:
-    """Upload result: ``uuid``, ``shortId``, ``shareUrl``, and a ``message`` text."""
+def test_an_upload_returns_the_link(world: World) -> None:
+    """The response also has a message."""
     answer = post_upload(world.pia, simple_pdf())
     assert answer.status_code == 200
     made = answer.get_json()
@@ -88,8 +88,8 @@ def test_an_upload_answers_200_with_the_link(world: World) -> None:
     assert made["message"].isascii()
 
 
-def test_a_pdf_is_stored_as_it_was_sent(world: World) -> None:
-    """PDFs are stored as sent."""
+def test_a_pdf_is_stored_unchanged(world: World) -> None:
+    """Bytes before and after the PDF are stored, too."""
     content = b"\xef\xbb\xbf junk before " + simple_pdf(pages=2) + b"\njunk behind"
     made = post_upload(world.pia, content).get_json()
     assert list_stored_contents(world) == [content]
@@ -100,7 +100,7 @@ def test_a_pdf_is_stored_as_it_was_sent(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sent", "kept"),
+    ("sent", "expected_name"),
     [
         ("report.pdf", "report.pdf"),
         ("Übersicht 日本.pdf", "Übersicht 日本.pdf"),
@@ -110,20 +110,20 @@ def test_a_pdf_is_stored_as_it_was_sent(world: World) -> None:
         ("..", "document.pdf"),
     ],
 )
-def test_the_name_is_kept_without_its_path(world: World, sent: str, kept: str) -> None:
+def test_the_file_name_is_stored_without_its_path(world: World, sent: str, expected_name: str) -> None:
     made = post_upload(world.pia, simple_pdf(), sent).get_json()
-    assert world.pia.get(f"/api/v1/files/{made['uuid']}").get_json()["originalName"] == kept
+    assert world.pia.get(f"/api/v1/files/{made['uuid']}").get_json()["originalName"] == expected_name
 
 
 def test_other_parts_of_the_form_are_ignored(world: World) -> None:
-    """Multipart part names other than these are ignored."""
+    """Only the part ``file`` is used."""
     form = {"file": (io.BytesIO(simple_pdf()), "a.pdf"), "title": "x", "other": (io.BytesIO(b"y"), "b.bin")}
     assert world.pia.post("/api/v1/files", data=form).status_code == 200
     assert len(list_stored_contents(world)) == 1
 
 
-def test_a_form_without_the_part_is_400(world: World) -> None:
-    """A missing ``file`` part is 400."""
+def test_a_form_without_a_file_is_400(world: World) -> None:
+    """A text field with the name ``file`` is not a file."""
     assert world.pia.post("/api/v1/files", data={"document": (io.BytesIO(simple_pdf()), "a.pdf")}).status_code == 400
     assert world.pia.post("/api/v1/files", data={"file": "text"}, content_type="multipart/form-data").status_code == 400
     assert list_stored_contents(world) == []
@@ -142,22 +142,22 @@ def test_a_form_without_the_part_is_400(world: World) -> None:
         (b"%PDF-1.7 and nothing else", 422),
     ],
 )
-def test_what_a_file_is_is_decided_by_its_bytes(world: World, content: bytes, status: int, name: str) -> None:
-    """``.doc`` is 400 even when renamed: decide by content."""
+def test_the_content_decides_the_type_of_a_file(world: World, content: bytes, status: int, name: str) -> None:
+    """The file name has no effect: a legacy .doc file is 400 under any name."""
     answer = post_upload(world.pia, content, name)
     assert answer.status_code == status
     assert list_stored_contents(world) == []
     assert count_rows(world, "files") == 0
 
 
-def test_a_declared_type_is_not_believed(world: World) -> None:
+def test_the_declared_media_type_is_ignored(world: World) -> None:
     form = {"file": (io.BytesIO(simple_pdf()), "photo.png", "image/png")}
     made = world.pia.post("/api/v1/files", data=form).get_json()
     assert world.pia.get(f"/api/v1/files/{made['uuid']}").get_json()["mimeType"] == "application/pdf"
 
 
-def test_the_cap_of_the_plan_fits_and_one_byte_more_is_413(world: World) -> None:
-    """Over-cap is 413; nothing is stored. Sizes are binary: 20 MB = 20 x 1024^2."""
+def test_an_upload_of_exactly_the_limit_is_stored_and_one_more_byte_is_413(world: World) -> None:
+    """Sizes are binary: 20 MB are 20 x 1024^2 bytes."""
     content = simple_pdf()
     exactly = content + b"\n" * (20 * MB - len(content))
     assert upload_large(world.fay, exactly + b"\n").status_code == 413
@@ -166,8 +166,8 @@ def test_the_cap_of_the_plan_fits_and_one_byte_more_is_413(world: World) -> None
     assert upload_large(world.bea, exactly + b"\n").status_code == 200
 
 
-def test_a_file_far_above_the_cap_is_413_even_without_a_length(world: World) -> None:
-    """Over-cap is 413 even without/with a lying Content-Length; the rest of the body is not read."""
+def test_a_file_above_the_limit_is_413_without_a_content_length(world: World) -> None:
+    """The rest of the body is not read."""
     head = b'--edge\r\nContent-Disposition: form-data; name="file"; filename="a.pdf"\r\n\r\n%PDF-1.7'
     body = EndlessBody(head)
     environ = {
@@ -189,8 +189,8 @@ def test_a_file_far_above_the_cap_is_413_even_without_a_length(world: World) -> 
     assert list_stored_contents(world) == []
 
 
-def test_a_pdf_that_needs_a_password_is_422_with_a_hint(world: World) -> None:
-    """PDFs that need a password: 422."""
+def test_a_password_protected_pdf_is_422_with_a_hint(world: World) -> None:
+    """The detail mentions the password."""
     import pikepdf
 
     source = pikepdf.open(io.BytesIO(simple_pdf()))
@@ -204,7 +204,7 @@ def test_a_pdf_that_needs_a_password_is_422_with_a_hint(world: World) -> None:
     assert list_stored_contents(world) == []
 
 
-def test_a_first_page_that_cannot_be_drawn_is_422(world: World) -> None:
+def test_a_pdf_whose_first_page_cannot_be_rendered_is_422(world: World) -> None:
     answer = post_upload(
         world.pia, simple_pdf(1).replace(b"/Kids [", b"/Kids [99 0 R ").replace(b"/Count 1 ", b"/Count 2 ")
     )
@@ -212,8 +212,8 @@ def test_a_first_page_that_cannot_be_drawn_is_422(world: World) -> None:
     assert list_stored_contents(world) == []
 
 
-def test_a_first_page_that_takes_long_is_stored_with_a_warning(world: World) -> None:
-    with closing(PdfEngine(workers=1)) as engine:  # of its own: the engine of the tests remembers slow documents
+def test_a_pdf_whose_first_page_renders_slowly_is_stored_with_a_warning(world: World) -> None:
+    with closing(PdfEngine(workers=1)) as engine:  # a new one, because the engine of the tests remembers slow documents
         views.attach_runtime(world.app, replace(world.rt, engine=engine))
         made = post_upload(world.pia, slow_page())
         assert made.status_code == 200
@@ -224,26 +224,26 @@ def test_a_first_page_that_takes_long_is_stored_with_a_warning(world: World) -> 
         assert replaced.get_json()["warning"] == made.get_json()["warning"]
 
 
-def test_a_damaged_file_that_can_be_repaired_is_stored_as_it_was_sent(world: World) -> None:
+def test_a_damaged_file_that_can_be_repaired_is_stored_unchanged(world: World) -> None:
     damaged = simple_pdf(2).replace(b" >>\nstartxref", b"\nstartxref")
     assert post_upload(world.pia, damaged).status_code == 200
     assert list_stored_contents(world) == [damaged]
 
 
-def test_an_engine_that_cannot_be_had_is_503_with_retry_after(world: World) -> None:
-    class Absent:
+def test_an_unavailable_engine_is_503_with_retry_after(world: World) -> None:
+    class UnavailableEngine:
         def inspect(self, *arguments: Any) -> None:
             raise Problem("unavailable", "No worker.", headers={"Retry-After": "5"})
 
-    views.attach_runtime(world.app, replace(world.rt, engine=Absent()))  # type: ignore[arg-type]
+    views.attach_runtime(world.app, replace(world.rt, engine=UnavailableEngine()))  # type: ignore[arg-type]
     answer = post_upload(world.pia, simple_pdf())
     assert answer.status_code == 503
     assert answer.headers["Retry-After"] == "5"
     assert list_stored_contents(world) == []
 
 
-def test_a_disk_that_is_nearly_full_is_503_before_anything_is_stored(world: World, monkeypatch: Any) -> None:
-    """Free-space floor: 503 below 1 GB."""
+def test_a_nearly_full_disk_is_503_and_nothing_is_stored(world: World, monkeypatch: Any) -> None:
+    """The server keeps 1 GB free."""
     monkeypatch.setattr(FolderStore, "free_bytes", lambda self: 1024 * MB - 1)
     answer = post_upload(world.pia, simple_pdf())
     assert answer.status_code == 503
@@ -252,7 +252,7 @@ def test_a_disk_that_is_nearly_full_is_503_before_anything_is_stored(world: Worl
 
 
 def test_the_file_limit_is_403_forbidden(world: World) -> None:
-    """File-limit 403 has code ``forbidden``, not ``plan_required``; 3 Free."""
+    """The limit on Free is 3 files; the code is not ``plan_required``."""
     assert [post_upload(world.fay, simple_pdf()).status_code for _ in range(4)] == [200, 200, 200, 403]
     refused = post_upload(world.fay, simple_pdf())
     assert refused.get_json()["code"] == "forbidden"
@@ -261,16 +261,16 @@ def test_the_file_limit_is_403_forbidden(world: World) -> None:
     assert count_rows(world, "files") == 3
 
 
-def test_basic_has_a_hundred_slots_and_pro_no_end(world: World) -> None:
-    """3 Free, 100 Basic, unlimited Pro."""
+def test_basic_is_limited_to_100_files_and_pro_is_unlimited(world: World) -> None:
+    """The 101st upload on Basic is 403."""
     insert_files(world, world.bea, 99)
     insert_files(world, world.pia, 150)
     assert [post_upload(world.bea, simple_pdf()).status_code for _ in range(2)] == [200, 403]
     assert post_upload(world.pia, simple_pdf()).status_code == 200
 
 
-def test_burned_and_expired_files_hold_their_slots_and_trashed_ones_do_not(world: World) -> None:
-    """A trashed file holds no slot. Burned and expired files hold theirs."""
+def test_burned_and_expired_files_count_against_the_limit_and_trashed_do_not(world: World) -> None:
+    """Moving a file to the trash makes room for another one."""
     insert_files(world, world.bea, 100)
     burned, expired, trashed = [row["uuid"] for row in world.bea.get("/api/v1/files").get_json()[:3]]
     update_file_row(world, burned, burned_at=world.clock.now)
@@ -280,20 +280,20 @@ def test_burned_and_expired_files_hold_their_slots_and_trashed_ones_do_not(world
     assert post_upload(world.bea, simple_pdf()).status_code == 200
 
 
-def test_uploads_that_race_for_the_last_slot_fill_exactly_the_limit(world: World) -> None:
-    """Races: exactly the limit succeed, always; losers get the documented status."""
+def test_concurrent_uploads_do_not_exceed_the_file_limit(world: World) -> None:
+    """Exactly one upload gets the last free slot; the others are 403."""
     for _ in range(2):
         post_upload(world.fay, simple_pdf())
     together = threading.Barrier(6)
 
-    class Slow:
-        """All have passed the first judgement before any goes on."""
+    class WaitingEngine:
+        """Wait until all uploads have passed the first check."""
 
         def inspect(self, *arguments: Any) -> Any:
             together.wait(10)
             return world.rt.engine.inspect(*arguments)
 
-    views.attach_runtime(world.app, replace(world.rt, engine=Slow()))  # type: ignore[arg-type]
+    views.attach_runtime(world.app, replace(world.rt, engine=WaitingEngine()))  # type: ignore[arg-type]
 
     def upload(_: int) -> int:
         form = {"file": (io.BytesIO(simple_pdf()), "a.pdf")}
@@ -306,50 +306,50 @@ def test_uploads_that_race_for_the_last_slot_fill_exactly_the_limit(world: World
     assert len(list_stored_contents(world)) == 3
 
 
-def test_a_transaction_that_fails_takes_its_bytes_back(world: World) -> None:
-    """No orphan bytes: the blob is removed when its row cannot be written."""
+def test_a_failed_transaction_deletes_the_stored_bytes(world: World) -> None:
+    """No orphaned bytes remain when the row cannot be written."""
 
-    def failing() -> str:
+    def fail() -> str:
         raise RuntimeError("no more ids")
 
-    views.attach_runtime(world.app, replace(world.rt, random_uuid=failing))
+    views.attach_runtime(world.app, replace(world.rt, random_uuid=fail))
     assert post_upload(world.pia, simple_pdf()).status_code == 500
     assert list_stored_contents(world) == []
     assert count_rows(world, "files") == count_rows(world, "revisions") == 0
 
 
-def test_a_short_id_that_is_taken_is_drawn_again(world: World) -> None:
-    """Short ids: unique; a slug shares their place in addresses, so it counts too."""
+def test_a_short_id_that_is_taken_is_generated_again(world: World) -> None:
+    """A short id must differ from slugs, too, because both have the same place in URLs."""
     taken = world.pia.upload()["shortId"]
     update_file_row(world, world.pia.upload()["uuid"], slug="abcdefghijkl")
-    draws = iter([taken, "abcdefghijkl", "ZYXWVUTSRQPO"])
+    tokens = iter([taken, "abcdefghijkl", "ZYXWVUTSRQPO"])
     views.attach_runtime(
-        world.app, replace(world.rt, random_token=lambda size: next(draws) if size == 12 else "r" * size)
+        world.app, replace(world.rt, random_token=lambda size: next(tokens) if size == 12 else "r" * size)
     )
     assert post_upload(world.pia, simple_pdf()).get_json()["shortId"] == "ZYXWVUTSRQPO"
 
 
-def test_the_same_bytes_twice_are_two_files(world: World) -> None:
+def test_two_uploads_of_the_same_bytes_are_two_files(world: World) -> None:
     first, second = world.pia.upload(), world.pia.upload()
     world.pia.delete(f"/api/v1/files/{first['uuid']}?purge=1")
     assert world.pia.get(f"/api/v1/files/{second['uuid']}/content", buffered=True).data == simple_pdf(pages=3)
 
 
-def test_pages_are_forgotten_with_the_file_even_if_its_bytes_cannot_be_removed(world: World, monkeypatch: Any) -> None:
+def test_a_purge_deletes_pages_even_if_the_bytes_cannot_be_deleted(world: World, monkeypatch: Any) -> None:
     made = world.pia.upload()
     folder = world.rt.config.data_dir / "cache" / made["uuid"]
     assert world.http.get(f"/{made['shortId']}/text/1.json?v=1", buffered=True).status_code == 200
     assert folder.is_dir()
 
-    def failing(self: FolderStore, key: str) -> None:
+    def fail(self: FolderStore, key: str) -> None:
         raise OSError("input/output error")
 
-    monkeypatch.setattr(FolderStore, "delete", failing)
+    monkeypatch.setattr(FolderStore, "delete", fail)
     world.pia.delete(f"/api/v1/files/{made['uuid']}?purge=1")
     assert not folder.exists()
 
 
-def test_a_start_removes_pages_without_a_file(world: World) -> None:
+def test_a_start_deletes_pages_without_a_file(world: World) -> None:
     made = world.pia.upload()
     world.http.get(f"/{made['shortId']}/text/1.json?v=1", buffered=True)
     cache = world.rt.config.data_dir / "cache"

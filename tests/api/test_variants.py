@@ -18,23 +18,23 @@ from tests.support.rows import count_rows, update_file_row
 MB = 1024 * 1024
 
 
-def variants_path(made: dict[str, Any]) -> str:
+def build_variants_path(made: dict[str, Any]) -> str:
     return f"/api/v1/files/{made['uuid']}/variants"
 
 
 def create_variant(owner: Person, made: dict[str, Any], **body: Any) -> dict[str, Any]:
-    answer = owner.post(variants_path(made), json=body)
+    answer = owner.post(build_variants_path(made), json=body)
     assert answer.status_code == 201, answer.text
     row: dict[str, Any] = answer.get_json()
     return row
 
 
 def update_variant(owner: Person, made: dict[str, Any], variant: dict[str, Any], **body: Any) -> TestResponse:
-    return owner.put(f"{variants_path(made)}/{variant['uuid']}", json=body)
+    return owner.put(f"{build_variants_path(made)}/{variant['uuid']}", json=body)
 
 
 def list_variants(owner: Person, made: dict[str, Any]) -> list[dict[str, Any]]:
-    answer = owner.get(variants_path(made))
+    answer = owner.get(build_variants_path(made))
     assert answer.status_code == 200
     assert list(answer.get_json()) == ["variants"]
     rows: list[dict[str, Any]] = answer.get_json()["variants"]
@@ -43,11 +43,11 @@ def list_variants(owner: Person, made: dict[str, Any]) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def uploaded_file(world: World) -> dict[str, Any]:
-    """A document of three pages that Pia shares."""
+    """Upload a three-page document of Pia."""
     return world.pia.upload(simple_pdf(pages=3))
 
 
-def test_a_variant_has_the_fields_of_the_specification(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_a_variant_has_its_keys_in_order(world: World, uploaded_file: dict[str, Any]) -> None:
     row = create_variant(world.pia, uploaded_file, label="  Ada Lovelace ", overrides={"allowDownload": False})
     assert list(row) == ["uuid", "shortId", "url", "label", "overrides", "revoked", "redacted", "createdAt"]
     assert re.fullmatch("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", row["uuid"])
@@ -61,21 +61,21 @@ def test_a_variant_has_the_fields_of_the_specification(world: World, uploaded_fi
     assert list_variants(world.pia, uploaded_file) == [row]
 
 
-def test_a_create_without_any_body_is_201(world: World, uploaded_file: dict[str, Any]) -> None:
-    """Create with no body at all is 201 (pinned); a label that is not set is absent."""
-    answer = world.pia.post(variants_path(uploaded_file))
+def test_a_variant_can_be_created_without_a_body(world: World, uploaded_file: dict[str, Any]) -> None:
+    """The label is absent if it is not set."""
+    answer = world.pia.post(build_variants_path(uploaded_file))
     assert answer.status_code == 201
     assert "label" not in answer.get_json()
     assert answer.get_json()["overrides"] == {}
 
 
-def test_the_list_is_newest_first_and_holds_revoked_and_redacted_ones(
+def test_the_list_is_newest_first_and_includes_revoked_and_redacted_variants(
     world: World, uploaded_file: dict[str, Any]
 ) -> None:
-    """``{variants: [Variant]}`` newest first, revoked and redacted included."""
+    """Only deleted variants are not listed."""
     rows = [create_variant(world.pia, uploaded_file, label=f"Reader {number}") for number in range(3)]
     update_variant(world.pia, uploaded_file, rows[0], revoked=True)
-    world.pia.delete(f"{variants_path(uploaded_file)}/{rows[1]['uuid']}?redact=1")
+    world.pia.delete(f"{build_variants_path(uploaded_file)}/{rows[1]['uuid']}?redact=1")
     assert [(row["uuid"], row["revoked"], row["redacted"]) for row in list_variants(world.pia, uploaded_file)] == [
         (rows[2]["uuid"], False, False),
         (rows[1]["uuid"], False, True),
@@ -83,10 +83,10 @@ def test_the_list_is_newest_first_and_holds_revoked_and_redacted_ones(
     ]
 
 
-def test_the_file_is_named_by_uuid_or_short_id_and_the_variant_by_its_uuid_only(
+def test_the_path_accepts_a_short_id_of_the_file_but_not_of_the_variant(
     world: World, uploaded_file: dict[str, Any]
 ) -> None:
-    """Variant routes take only the variant UUID (its short id gives 404); UUIDs match in either case."""
+    """The UUID of the variant is accepted in any case."""
     row = create_variant(world.pia, uploaded_file)
     base = f"/api/v1/files/{uploaded_file['shortId']}/variants"
     assert world.pia.get(base).get_json()["variants"] == [row]
@@ -98,8 +98,8 @@ def test_the_file_is_named_by_uuid_or_short_id_and_the_variant_by_its_uuid_only(
     assert list_variants(world.pia, uploaded_file) == [row]
 
 
-def test_a_slug_and_a_variant_id_name_no_file_here(world: World, uploaded_file: dict[str, Any]) -> None:
-    """Slugs are never accepted on API file routes."""
+def test_slugs_and_variant_ids_are_not_accepted_as_the_file(world: World, uploaded_file: dict[str, Any]) -> None:
+    """Only the UUID and the short id of the file identify it."""
     update_file_row(world, uploaded_file["uuid"], slug="my-report")
     row = create_variant(world.pia, uploaded_file)
     for name in ("my-report", row["uuid"], row["shortId"]):
@@ -107,7 +107,7 @@ def test_a_slug_and_a_variant_id_name_no_file_here(world: World, uploaded_file: 
         assert world.pia.get(f"/api/v1/files/{name}").status_code == 404
 
 
-def test_a_foreign_a_trashed_and_an_unclaimed_file_answer_as_an_unknown_one(
+def test_foreign_trashed_and_unclaimed_files_have_the_404_of_an_unknown_file(
     world: World, uploaded_file: dict[str, Any]
 ) -> None:
     row = create_variant(world.pia, uploaded_file, label="Ada")
@@ -116,7 +116,7 @@ def test_a_foreign_a_trashed_and_an_unclaimed_file_answer_as_an_unknown_one(
     update_file_row(world, unclaimed["uuid"], owner_id=None)
     for uuid in (uploaded_file["uuid"], trashed["uuid"], unclaimed["uuid"]):
         for method, tail in (("GET", ""), ("POST", ""), ("PUT", f"/{row['uuid']}"), ("DELETE", f"/{row['uuid']}")):
-            asked, unknown = (
+            response, unknown = (
                 world.http.open(
                     f"/api/v1/files/{name}/variants{tail}",
                     method=method,
@@ -125,8 +125,8 @@ def test_a_foreign_a_trashed_and_an_unclaimed_file_answer_as_an_unknown_one(
                 )
                 for name in (uuid, UNKNOWN_UUID)
             )
-            assert asked.status_code == 404
-            assert asked.data == unknown.data
+            assert response.status_code == 404
+            assert response.data == unknown.data
     assert list_variants(world.pia, uploaded_file) == [row]
 
 
@@ -134,7 +134,7 @@ def test_a_variant_of_another_file_is_not_found(world: World, uploaded_file: dic
     """A variant is looked up within its file."""
     other = create_variant(world.pia, world.pia.upload(), label="Ada")
     assert update_variant(world.pia, uploaded_file, other, label="Eve").status_code == 404
-    assert world.pia.delete(f"{variants_path(uploaded_file)}/{other['uuid']}").status_code == 404
+    assert world.pia.delete(f"{build_variants_path(uploaded_file)}/{other['uuid']}").status_code == 404
     assert count_rows(world, "variants") == 1
 
 
@@ -147,13 +147,16 @@ PLANS = [
 
 
 @pytest.mark.parametrize(("plan", "listing", "creating", "updating", "deleting"), PLANS)
-def test_list_and_create_need_pro_and_a_downgraded_owner_can_still_revoke_and_redact(
+def test_a_downgraded_owner_can_update_and_delete_but_not_list_or_create(
     world: World, uploaded_file: dict[str, Any], plan: Plan, listing: int, creating: int, updating: int, deleting: int
 ) -> None:
     row = create_variant(world.pia, uploaded_file, label="Ada")
     accounts.set_tier(world.rt, world.pia.email, plan)
-    path = f"{variants_path(uploaded_file)}/{row['uuid']}"
-    first, second = world.pia.get(variants_path(uploaded_file)), world.pia.post(variants_path(uploaded_file))
+    path = f"{build_variants_path(uploaded_file)}/{row['uuid']}"
+    first, second = (
+        world.pia.get(build_variants_path(uploaded_file)),
+        world.pia.post(build_variants_path(uploaded_file)),
+    )
     assert (first.status_code, second.status_code) == (listing, creating)
     for answer in (first, second):
         if answer.status_code == 403:
@@ -187,11 +190,11 @@ LABELS = [
 
 
 @pytest.mark.parametrize(("label", "status", "stored"), LABELS)
-def test_a_label_has_up_to_200_characters(
+def test_a_label_has_at_most_200_characters(
     world: World, uploaded_file: dict[str, Any], label: object, status: int, stored: str | None
 ) -> None:
-    """Label limit is 200 characters (code points), 201 is 400."""
-    answer = world.pia.post(variants_path(uploaded_file), json={"label": label})
+    """Characters are counted as code points."""
+    answer = world.pia.post(build_variants_path(uploaded_file), json={"label": label})
     assert answer.status_code == status
     if status == 400:
         assert answer.get_json()["code"] == "bad_request"
@@ -200,11 +203,11 @@ def test_a_label_has_up_to_200_characters(
         assert answer.get_json().get("label") == stored
 
 
-def test_an_update_changes_what_it_names_and_keeps_the_rest(world: World, uploaded_file: dict[str, Any]) -> None:
-    """Omitted fields keep values; ``label``: ``""`` clears."""
+def test_an_update_changes_only_the_given_fields(world: World, uploaded_file: dict[str, Any]) -> None:
+    """An empty label removes the label."""
     row = create_variant(world.pia, uploaded_file, label="Ada", overrides={"allowDownload": False})
     assert update_variant(world.pia, uploaded_file, row).get_json() == row
-    assert world.pia.put(f"{variants_path(uploaded_file)}/{row['uuid']}").get_json() == row
+    assert world.pia.put(f"{build_variants_path(uploaded_file)}/{row['uuid']}").get_json() == row
     assert update_variant(world.pia, uploaded_file, row, label="Bea").get_json() == row | {"label": "Bea"}
     revoked = update_variant(world.pia, uploaded_file, row, revoked=True).get_json()
     assert revoked == row | {"label": "Bea", "revoked": True}
@@ -214,9 +217,8 @@ def test_an_update_changes_what_it_names_and_keeps_the_rest(world: World, upload
     assert list_variants(world.pia, uploaded_file) == [cleared]
 
 
-def test_overrides_are_replaced_whole(world: World, uploaded_file: dict[str, Any]) -> None:
-    """After ``{allowDownload,pageRange}`` a PUT with only ``pageRange`` drops ``allowDownload``; ``{}`` clears; omitted
-    ``overrides`` keeps."""
+def test_overrides_are_replaced_as_a_whole(world: World, uploaded_file: dict[str, Any]) -> None:
+    """Overrides that a PUT omits are removed, unless it omits ``overrides`` itself."""
     both = {"allowDownload": False, "pageRange": {"from": 1, "to": 2}}
     row = create_variant(world.pia, uploaded_file, overrides=both)
     assert update_variant(world.pia, uploaded_file, row, label="Ada").get_json()["overrides"] == both
@@ -259,12 +261,11 @@ OVERRIDES = [
 
 
 @pytest.mark.parametrize(("overrides", "status", "stored"), OVERRIDES)
-def test_overrides_are_read_strictly(
+def test_invalid_overrides_are_400(
     world: World, uploaded_file: dict[str, Any], overrides: object, status: int, stored: object
 ) -> None:
-    """``allowDownload`` a boolean, ``pageRange`` within the document or both 0. Password and gates never differ by
-    variant, so no override can name one."""
-    answer = world.pia.post(variants_path(uploaded_file), json={"overrides": overrides})
+    """``pageRange`` must be within the document or both 0; password and gates cannot be overridden."""
+    answer = world.pia.post(build_variants_path(uploaded_file), json={"overrides": overrides})
     assert answer.status_code == status
     if status == 201:
         assert answer.get_json()["overrides"] == stored
@@ -276,10 +277,10 @@ def test_overrides_are_read_strictly(
         assert list_variants(world.pia, uploaded_file) == [row]
 
 
-def test_a_file_over_100_mb_takes_no_range_and_no_stamped_downloads(
+def test_a_file_over_100_mb_rejects_page_range_and_watermarked_downloads(
     world: World, uploaded_file: dict[str, Any]
 ) -> None:
-    """Page range / watermark: set on files up to 100MB; the same refusals as on the file itself."""
+    """The statuses are those of the settings of the file."""
     update_file_row(world, uploaded_file["uuid"], size=100 * MB, settings='{"watermark":true}')
     create_variant(world.pia, uploaded_file, overrides={"allowDownload": True, "pageRange": {"from": 1, "to": 1}})
     update_file_row(world, uploaded_file["uuid"], size=100 * MB + 1)
@@ -289,13 +290,11 @@ def test_a_file_over_100_mb_takes_no_range_and_no_stamped_downloads(
         201: {"allowDownload": False, "pageRange": {"from": 0, "to": 0}},
     }
     for status, overrides in expected.items():
-        assert world.pia.post(variants_path(uploaded_file), json={"overrides": overrides}).status_code == status
+        assert world.pia.post(build_variants_path(uploaded_file), json={"overrides": overrides}).status_code == status
 
 
-def test_password_and_gates_in_the_body_of_a_variant_change_nothing(
-    world: World, uploaded_file: dict[str, Any]
-) -> None:
-    """Password and gates never differ by variant."""
+def test_password_and_gates_in_the_body_of_a_variant_are_ignored(world: World, uploaded_file: dict[str, Any]) -> None:
+    """Variants have the password and the gate of the file."""
     row = create_variant(
         world.pia, uploaded_file, password="secret", requireEmail=True, gateFields=[], shortId="abcdefghijkl", uuid="x"
     )
@@ -304,7 +303,7 @@ def test_password_and_gates_in_the_body_of_a_variant_change_nothing(
     assert world.http.get(f"/{row['shortId']}").status_code == 200
 
 
-def test_a_create_cannot_be_born_revoked(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_a_variant_cannot_be_created_as_revoked(world: World, uploaded_file: dict[str, Any]) -> None:
     assert create_variant(world.pia, uploaded_file, revoked=True)["revoked"] is False
 
 
@@ -325,38 +324,38 @@ def insert_variants(world: World, made: dict[str, Any], number: int) -> None:
             )
 
 
-def test_the_201st_variant_is_400_and_revoked_and_redacted_ones_count(
+def test_the_201st_variant_including_revoked_and_redacted_ones_is_400(
     world: World, uploaded_file: dict[str, Any]
 ) -> None:
-    """The 201st variant is 400 (not 403/409); revoked and redacted ones count and are listed."""
+    """The status is not 403 or 409; a deleted variant does not count."""
     insert_variants(world, uploaded_file, 199)
     last = create_variant(world.pia, uploaded_file)
-    answer = world.pia.post(variants_path(uploaded_file), json={"label": "one more"})
+    answer = world.pia.post(build_variants_path(uploaded_file), json={"label": "one more"})
     assert (answer.status_code, answer.get_json()["code"]) == (400, "bad_request")
     assert "200" in answer.get_json()["detail"]
     assert len(list_variants(world.pia, uploaded_file)) == 200
     other = world.pia.upload()
-    assert world.pia.post(variants_path(other)).status_code == 201
-    world.pia.delete(f"{variants_path(uploaded_file)}/{last['uuid']}")
-    assert world.pia.post(variants_path(uploaded_file)).status_code == 201
+    assert world.pia.post(build_variants_path(other)).status_code == 201
+    world.pia.delete(f"{build_variants_path(uploaded_file)}/{last['uuid']}")
+    assert world.pia.post(build_variants_path(uploaded_file)).status_code == 201
 
 
-def test_creates_at_once_never_make_more_than_200(world: World, uploaded_file: dict[str, Any]) -> None:
-    """Exactly as many requests as the limit allows succeed; the others get the documented status."""
+def test_concurrent_requests_create_at_most_200_variants(world: World, uploaded_file: dict[str, Any]) -> None:
+    """Exactly as many requests as the limit allows succeed; the others are 400."""
     insert_variants(world, uploaded_file, 195)
 
-    def one(_: int) -> int:
-        answer = world.app.test_client().post(variants_path(uploaded_file), headers=world.pia.headers)
+    def create_one(_: int) -> int:
+        answer = world.app.test_client().post(build_variants_path(uploaded_file), headers=world.pia.headers)
         return answer.status_code
 
     with ThreadPoolExecutor(8) as pool:
-        statuses = list(pool.map(one, range(24)))
+        statuses = list(pool.map(create_one, range(24)))
     assert sorted(statuses) == [201] * 5 + [400] * 19
     assert count_rows(world, "variants") == 200
 
 
 @sqlite_only
-def test_a_list_of_200_variants_is_two_questions_to_the_database(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_a_list_of_200_variants_takes_two_statements(world: World, uploaded_file: dict[str, Any]) -> None:
     insert_variants(world, uploaded_file, 200)
     world.pia.get("/api/v1/user")
     with record_all(world.rt.db) as seen:
@@ -364,7 +363,7 @@ def test_a_list_of_200_variants_is_two_questions_to_the_database(world: World, u
     assert len(seen) == 2
 
 
-HOSTILE: dict[str, tuple[bytes, str]] = {
+HOSTILE_BODIES: dict[str, tuple[bytes, str]] = {
     "a list": (b"[]", "application/json"),
     "a word": (b'"x"', "application/json"),
     "null": (b"null", "application/json"),
@@ -385,13 +384,13 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_body_is_refused_and_changes_nothing(world: World, uploaded_file: dict[str, Any], name: str) -> None:
-    body, content_type = HOSTILE[name]
+@pytest.mark.parametrize("name", HOSTILE_BODIES)
+def test_a_hostile_body_is_rejected_and_changes_nothing(world: World, uploaded_file: dict[str, Any], name: str) -> None:
+    body, content_type = HOSTILE_BODIES[name]
     expected = {"a form": 415, "text": 415, "no type": 415, "a megabyte": 413}.get(name, 400)
     row = create_variant(world.pia, uploaded_file, label="Ada")
-    posted = world.pia.post(variants_path(uploaded_file), data=body, content_type=content_type)
-    put = world.pia.put(f"{variants_path(uploaded_file)}/{row['uuid']}", data=body, content_type=content_type)
+    posted = world.pia.post(build_variants_path(uploaded_file), data=body, content_type=content_type)
+    put = world.pia.put(f"{build_variants_path(uploaded_file)}/{row['uuid']}", data=body, content_type=content_type)
     assert (posted.status_code, put.status_code) == (expected, expected)
     assert put.headers["Content-Type"] == "application/problem+json"
     assert list_variants(world.pia, uploaded_file) == [row]

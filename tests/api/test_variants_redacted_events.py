@@ -1,4 +1,4 @@
-"""A redaction reaches everything that events have carried away by then."""
+"""A redaction removes the label from recorded events and from deliveries."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -44,7 +44,7 @@ def receiver() -> Iterator[FakeReceiver]:
 
 
 def read_and_download(world: World, variant: dict[str, Any]) -> None:
-    """Somebody reads and downloads through the link."""
+    """Read and download the document through the link of the variant."""
     FakeReader(world, variant["shortId"]).read_page(30, input=True)
     assert world.http.post(f"/{variant['shortId']}/download", buffered=True).status_code == 200
     end_all_sessions(world)
@@ -55,18 +55,18 @@ def redact_variant(world: World, made: dict[str, Any], variant: dict[str, Any]) 
     assert world.pia.delete(path).status_code == 204
 
 
-def verified_bodies(receiver: FakeReceiver, hook: CreatedWebhook) -> list[dict[str, Any]]:
-    """What came, once the official package of a service with the same scheme has looked at its signatures."""
+def verify_and_parse_bodies(receiver: FakeReceiver, hook: CreatedWebhook) -> list[dict[str, Any]]:
+    """Verify the signatures with the package of Stripe, which uses the same scheme, and return the bodies."""
     for hit in receiver.requests:
         header = hit.headers["x-service-signature"]
         stripe.WebhookSignature.verify_header(hit.body.decode(), header, hook.secret)
     return [json.loads(hit.body) for hit in receiver.requests]
 
 
-def test_a_delivery_that_waits_for_its_next_attempt_is_sent_without_the_label(
+def test_a_retry_of_a_delivery_omits_a_redacted_label(
     world: World, uploaded_file: dict[str, Any], variant: dict[str, Any], receiver: FakeReceiver
 ) -> None:
-    """Easy to get wrong 44: stored **and pending** payloads; the new body has a signature of its own."""
+    """The new body has a new signature."""
     hook = add_webhook(world.pia, receiver.url, *KINDS)
     receiver.set_script(SERVER_ERROR)
     read_and_download(world, variant)
@@ -75,14 +75,14 @@ def test_a_delivery_that_waits_for_its_next_attempt_is_sent_without_the_label(
     receiver.set_script(OK)
     world.clock.advance(minutes=1)
     assert deliver_due(world.rt) == 2
-    before, after = (verified_bodies(receiver, hook)[start : start + 2] for start in (0, 2))
+    before, after = (verify_and_parse_bodies(receiver, hook)[start : start + 2] for start in (0, 2))
     assert [sent["event"] for sent in before] == ["file.downloaded", "file.viewed"]
     assert [sent["data"].pop("variantLabel") for sent in before] == [CANARY] * 2
     assert after == before
     assert [hit.attempt for hit in receiver.requests] == [1, 1, 2, 2]
 
 
-def test_what_happens_later_is_told_without_the_label(
+def test_events_after_a_redaction_omit_the_label(
     world: World, uploaded_file: dict[str, Any], variant: dict[str, Any], receiver: FakeReceiver
 ) -> None:
     hook = add_webhook(world.pia, receiver.url, *KINDS)
@@ -90,13 +90,13 @@ def test_what_happens_later_is_told_without_the_label(
     redact_variant(world, uploaded_file, variant)
     read_and_download(world, variant)
     assert deliver_due(world.rt) == 3
-    found = verified_bodies(receiver, hook)
+    found = verify_and_parse_bodies(receiver, hook)
     assert [sent["event"] for sent in found] == ["file.downloaded", "file.viewed", "file.viewed"]
     assert {sent["data"]["variantUuid"] for sent in found} == {variant["uuid"]}
     assert not [hit for hit in receiver.requests if b"variantLabel" in hit.body]
 
 
-def test_a_delivery_that_was_made_can_be_made_again_without_the_label(
+def test_a_redelivery_omits_a_redacted_label(
     world: World, uploaded_file: dict[str, Any], variant: dict[str, Any], receiver: FakeReceiver
 ) -> None:
     hook = add_webhook(world.pia, receiver.url, "file.viewed")
@@ -106,12 +106,12 @@ def test_a_delivery_that_was_made_can_be_made_again_without_the_label(
     (row,) = world.pia.get(f"/api/v1/webhooks/{hook.uuid}/deliveries").get_json()
     assert world.pia.post(f"/api/v1/webhooks/{hook.uuid}/deliveries/{row['id']}/redeliver").status_code == 202
     assert deliver_due(world.rt) == 1
-    first, again = verified_bodies(receiver, hook)
+    first, again = verify_and_parse_bodies(receiver, hook)
     assert first["data"].pop("variantLabel") == CANARY
     assert again == first
 
 
-def test_a_slack_message_is_drawn_without_the_label(
+def test_a_slack_message_omits_a_redacted_label(
     world: World, uploaded_file: dict[str, Any], variant: dict[str, Any], receiver: FakeReceiver
 ) -> None:
     add_webhook(world.pia, receiver.url, "file.viewed", format="slack")
@@ -129,7 +129,7 @@ def test_a_slack_message_is_drawn_without_the_label(
     assert not [hit for hit in receiver.requests if "x-service-signature" in hit.headers]
 
 
-def test_the_activity_feed_keeps_its_rows_without_the_label(
+def test_the_activity_feed_omits_a_redacted_label(
     world: World, uploaded_file: dict[str, Any], variant: dict[str, Any]
 ) -> None:
     read_and_download(world, variant)
@@ -138,15 +138,15 @@ def test_the_activity_feed_keeps_its_rows_without_the_label(
     redact_variant(world, uploaded_file, variant)
     after = list_activity(world)
     assert after == before
-    # PostgreSQL takes a key out of a JSON object without keeping the order of the others.
+    # PostgreSQL does not preserve the order of the remaining keys of a JSON object.
     assert ON_POSTGRESQL or [list(row["data"]) for row in after] == [list(row["data"]) for row in before]
 
 
 @sqlite_only
-def test_nothing_on_the_disk_holds_the_label_that_events_have_carried(
+def test_the_disk_does_not_contain_a_redacted_label_of_events(
     world: World, uploaded_file: dict[str, Any], variant: dict[str, Any], receiver: FakeReceiver
 ) -> None:
-    """Neither in the database file nor in its log and free pages, including delivered and queued payloads."""
+    """This includes the log and free pages of the database, and payloads of delivered and queued deliveries."""
     add_webhook(world.pia, receiver.url, "file.viewed")
     add_webhook(world.pia, receiver.url, "file.viewed", format="slack")
     read_and_download(world, variant)
@@ -163,7 +163,7 @@ def test_nothing_on_the_disk_holds_the_label_that_events_have_carried(
     assert [path for path in kept if CANARY.encode() in path.read_bytes()] == []
 
 
-def test_a_deleted_variant_takes_its_names_out_of_what_waits(
+def test_queued_deliveries_omit_a_deleted_variant(
     world: World, uploaded_file: dict[str, Any], variant: dict[str, Any], receiver: FakeReceiver
 ) -> None:
     hook = add_webhook(world.pia, receiver.url, "file.viewed")
@@ -171,6 +171,6 @@ def test_a_deleted_variant_takes_its_names_out_of_what_waits(
     path = f"/api/v1/files/{uploaded_file['uuid']}/variants/{variant['uuid']}"
     assert world.pia.delete(path).status_code == 204
     assert deliver_due(world.rt) == 1
-    (sent,) = verified_bodies(receiver, hook)
+    (sent,) = verify_and_parse_bodies(receiver, hook)
     assert ON_POSTGRESQL or list(sent["data"]) == ["fileUuid", "fileName", "pagesViewed", "timeMs", "sessionId"]
     assert all(CANARY.encode() not in file.read_bytes() for file in world.rt.config.data_dir.glob("docshare.db*"))

@@ -1,4 +1,4 @@
-"""Deleting a variant, and erasing its label wherever it is kept."""
+"""Deleting a variant, and redacting its label wherever it is stored."""
 
 import json
 from pathlib import Path
@@ -38,7 +38,7 @@ def list_variants(world: World, made: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def record_events(world: World, made: dict[str, Any], variant: dict[str, Any]) -> None:
-    """Two events through the variant and one without, as they are recorded."""
+    """Record two events through the variant and one without."""
     found = world.rt.db.fetch_one("SELECT id, file_id FROM variants WHERE uuid = ?", (variant["uuid"],))
     assert found is not None
     variant_id, file_id = found
@@ -56,7 +56,7 @@ def list_event_data(world: World) -> list[dict[str, Any]]:
 def test_a_delete_without_parameter_removes_the_variant_and_its_link(
     world: World, uploaded_file: dict[str, Any], variant: dict[str, Any]
 ) -> None:
-    """Delete without parameter removes the variant; 204 without a body."""
+    """The response has no body."""
     answer = delete_variant(world, uploaded_file, variant)
     assert (answer.status_code, answer.data) == (204, b"")
     assert list_variants(world, uploaded_file) == []
@@ -66,10 +66,10 @@ def test_a_delete_without_parameter_removes_the_variant_and_its_link(
     assert world.http.get(f"/{uploaded_file['shortId']}").status_code == 200
 
 
-def test_the_sessions_of_a_deleted_variant_stay_unattributed(
+def test_sessions_of_a_deleted_variant_are_kept_without_the_variant(
     world: World, uploaded_file: dict[str, Any], variant: dict[str, Any]
 ) -> None:
-    """Sessions survive unattributed; their rows of the feed stay too."""
+    """Their rows in the feed are kept, too."""
     reader = FakeReader(world, variant["shortId"])
     reader.send_next_beacon()
     reader.read_page(30, input=True)
@@ -81,7 +81,7 @@ def test_the_sessions_of_a_deleted_variant_stay_unattributed(
     assert list_sessions(world) == [("human", 30000)]
     assert world.rt.db.fetch_all("SELECT DISTINCT variant_id FROM view_sessions") == [(None,)]
     assert world.rt.db.fetch_all("SELECT DISTINCT variant_id FROM activity_rows") == [(None,)]
-    assert count_rows(world, "activity_rows") == 4  # its own session told itself
+    assert count_rows(world, "activity_rows") == 4  # the session has recorded an event itself
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_the_sessions_of_a_deleted_variant_stay_unattributed(
     ["?redact=0", "?redact=true", "?redact=", "?redact", "?redact=1&redact=0", "?redact=1&redact=1", "?redact=01",
      "?Redact=1", "?redact=1&REDACT=0"],
 )  # fmt: skip
-def test_any_other_value_than_1_is_refused_and_deletes_nothing(
+def test_another_redact_value_than_1_is_400_and_deletes_nothing(
     world: World, uploaded_file: dict[str, Any], variant: dict[str, Any], query: str
 ) -> None:
     """A misspelled redaction must not delete the variant."""
@@ -98,17 +98,17 @@ def test_any_other_value_than_1_is_refused_and_deletes_nothing(
     assert [row["label"] for row in list_variants(world, uploaded_file)] == [variant["label"]]
 
 
-def test_other_parameters_change_nothing_about_a_plain_delete(
+def test_other_parameters_of_a_delete_are_ignored(
     world: World, uploaded_file: dict[str, Any], variant: dict[str, Any]
 ) -> None:
     assert delete_variant(world, uploaded_file, variant, "?purge=1").status_code == 204
     assert list_variants(world, uploaded_file) == []
 
 
-def test_a_redaction_erases_the_label_and_keeps_the_link(
+def test_a_redaction_removes_the_label_and_keeps_the_link(
     world: World, uploaded_file: dict[str, Any], variant: dict[str, Any]
 ) -> None:
-    """``?redact=1`` keeps the link working, erases the label; twice gives 204 twice."""
+    """A second redaction is 204, too."""
     record_events(world, uploaded_file, variant)
     for _ in range(2):
         answer = delete_variant(world, uploaded_file, variant, "?redact=1")
@@ -118,21 +118,21 @@ def test_a_redaction_erases_the_label_and_keeps_the_link(
     assert world.http.get(f"/{variant['shortId']}").status_code == 200
 
 
-def test_a_redaction_reaches_the_stored_events(
+def test_a_redaction_removes_the_label_from_stored_events(
     world: World, uploaded_file: dict[str, Any], variant: dict[str, Any]
 ) -> None:
-    """Label erased from variant, analytics, stored payloads; the rest of them stays, in its order."""
+    """The other keys do not change."""
     record_events(world, uploaded_file, variant)
     common = {"fileUuid": uploaded_file["uuid"], "fileName": "report.pdf"}
     own = {"pagesViewed": 1, "variantUuid": variant["uuid"], "timeMs": 5}
     delete_variant(world, uploaded_file, variant, "?redact=1")
     found = list_event_data(world)
     assert found == [common | own, common | own, common | {"pagesViewed": 9}]
-    # PostgreSQL takes a key out of a JSON object without keeping the order of the others.
+    # PostgreSQL does not preserve the order of the remaining keys of a JSON object.
     assert ON_POSTGRESQL or list(found[0]) == ["fileUuid", "fileName", "pagesViewed", "variantUuid", "timeMs"]
 
 
-def test_a_redaction_of_one_variant_leaves_the_labels_of_others(
+def test_a_redaction_of_one_variant_keeps_the_labels_of_others(
     world: World, uploaded_file: dict[str, Any], variant: dict[str, Any]
 ) -> None:
     other = world.pia.post(f"/api/v1/files/{uploaded_file['uuid']}/variants", json={"label": "Bea"}).get_json()
@@ -143,10 +143,10 @@ def test_a_redaction_of_one_variant_leaves_the_labels_of_others(
 
 
 @sqlite_only
-def test_nothing_on_the_disk_holds_a_redacted_label(
+def test_the_disk_does_not_contain_a_redacted_label(
     world: World, uploaded_file: dict[str, Any], variant: dict[str, Any]
 ) -> None:
-    """Neither in the database file nor in its log and free pages."""
+    """This includes the log and free pages of the database."""
     record_events(world, uploaded_file, variant)
     assert CANARY in str(dump_database(world))
     assert delete_variant(world, uploaded_file, variant, "?redact=1").status_code == 204
@@ -156,10 +156,10 @@ def test_nothing_on_the_disk_holds_a_redacted_label(
     assert [path for path in kept if CANARY.encode() in path.read_bytes()] == []
 
 
-def test_nothing_on_the_disk_holds_the_label_of_a_deleted_variant(
+def test_the_disk_does_not_contain_the_label_of_a_deleted_variant(
     world: World, uploaded_file: dict[str, Any], variant: dict[str, Any]
 ) -> None:
-    """No redaction could reach it any more."""
+    """A later redaction is not possible."""
     record_events(world, uploaded_file, variant)
     assert delete_variant(world, uploaded_file, variant).status_code == 204
     common = {"fileUuid": uploaded_file["uuid"], "fileName": "report.pdf"}
@@ -168,22 +168,22 @@ def test_nothing_on_the_disk_holds_the_label_of_a_deleted_variant(
     assert [path for path in kept if CANARY.encode() in path.read_bytes()] == []
 
 
-def test_a_label_for_a_redacted_variant_is_409_and_clearing_it_is_not(
+def test_setting_a_label_of_a_redacted_variant_is_409_and_clearing_it_is_200(
     world: World, uploaded_file: dict[str, Any], variant: dict[str, Any]
 ) -> None:
-    """Setting a label afterwards is 409, ``label:""`` is not; nothing else of a refused update is stored."""
+    """A rejected update stores none of its other fields."""
     path = f"/api/v1/files/{uploaded_file['uuid']}/variants/{variant['uuid']}"
     delete_variant(world, uploaded_file, variant, "?redact=1")
     refused = world.pia.put(path, json={"label": "Ada", "revoked": True})
     assert (refused.status_code, refused.get_json()["code"]) == (409, "conflict")
     assert [(row["revoked"], row["redacted"]) for row in list_variants(world, uploaded_file)] == [(False, True)]
-    taken = world.pia.put(path, json={"label": "", "overrides": {"allowDownload": False}})
-    assert taken.status_code == 200
-    assert taken.get_json()["redacted"] is True
-    assert "label" not in taken.get_json()
+    accepted = world.pia.put(path, json={"label": "", "overrides": {"allowDownload": False}})
+    assert accepted.status_code == 200
+    assert accepted.get_json()["redacted"] is True
+    assert "label" not in accepted.get_json()
 
 
-def test_a_revoked_variant_can_be_redacted_and_comes_back_without_its_label(
+def test_a_revoked_variant_that_is_redacted_is_restored_without_its_label(
     world: World, uploaded_file: dict[str, Any], variant: dict[str, Any]
 ) -> None:
     path = f"/api/v1/files/{uploaded_file['uuid']}/variants/{variant['uuid']}"
@@ -202,10 +202,10 @@ def test_a_redacted_variant_can_be_deleted(
     assert delete_variant(world, uploaded_file, variant, "?redact=1").status_code == 404
 
 
-def test_a_download_tells_the_label_until_it_is_redacted(
+def test_download_events_omit_the_label_after_a_redaction(
     world: World, uploaded_file: dict[str, Any], variant: dict[str, Any]
 ) -> None:
-    """All later events lack it; those before are rewritten."""
+    """Earlier events are rewritten."""
     assert world.http.post(f"/{variant['shortId']}/download", buffered=True).status_code == 200
     assert [row["variantLabel"] for row in list_event_data(world)] == [CANARY]
     delete_variant(world, uploaded_file, variant, "?redact=1")
@@ -214,26 +214,26 @@ def test_a_download_tells_the_label_until_it_is_redacted(
     assert list_event_data(world) == [common, common]
 
 
-def test_a_copy_that_is_made_while_its_variant_is_deleted_is_nobodys(
+def test_a_download_of_a_variant_that_is_deleted_meanwhile_omits_the_variant(
     world: World, uploaded_file: dict[str, Any], variant: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = world.rt.blobs.path
 
-    def slow(key: str) -> Path:
+    def delete_and_find(key: str) -> Path:
         if list_variants(world, uploaded_file):
             delete_variant(world, uploaded_file, variant)
         return found(key)
 
-    monkeypatch.setattr(world.rt.blobs, "path", slow)
+    monkeypatch.setattr(world.rt.blobs, "path", delete_and_find)
     assert world.http.post(f"/{variant['shortId']}/download", buffered=True).status_code == 200
     assert list_variants(world, uploaded_file) == []
     assert list_event_data(world) == [{"fileUuid": uploaded_file["uuid"], "fileName": "report.pdf"}]
 
 
-def test_a_much_read_variant_is_let_go_of_in_batches(
+def test_events_of_a_deleted_variant_are_detached_in_batches(
     world: World, uploaded_file: dict[str, Any], variant: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each batch is its own short transaction; when the row goes, nothing refers to it any more."""
+    """Each batch is a short transaction; nothing refers to the row of the variant when it is deleted."""
     with world.rt.db.write():
         world.rt.db.execute(
             "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12000) "
@@ -256,7 +256,7 @@ def test_a_much_read_variant_is_let_go_of_in_batches(
     assert max(changed) == 5000
 
 
-def test_a_purge_of_the_file_takes_its_variants_and_no_short_id_returns(
+def test_a_purge_deletes_variants_and_keeps_their_short_ids_reserved(
     world: World, uploaded_file: dict[str, Any], variant: dict[str, Any]
 ) -> None:
     world.pia.delete(f"/api/v1/files/{uploaded_file['uuid']}?purge=1")

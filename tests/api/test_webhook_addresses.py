@@ -1,5 +1,7 @@
-"""Whom webhooks may call: every forbidden address at the registration, at a test and at a real send, with a tripwire on
-every connection."""
+"""Addresses that webhooks may call: forbidden ones are rejected on creation, in tests and in deliveries.
+
+Every connection is recorded.
+"""
 
 import ipaddress
 import json
@@ -22,7 +24,7 @@ from tests.support.rows import count_rows
 
 EVENTS = ["content.replaced"]
 NOT_CALLABLE_DETAIL = "The host of url cannot be called: its name must resolve to public addresses only."
-NUMBER = "0123456789abcdefx.:"
+NUMERIC_HOST_CHARACTERS = "0123456789abcdefx.:"
 URLS = [*FORMS, *(f"https://{name}/hook" for name in NAMES)]
 
 
@@ -31,15 +33,15 @@ def parse_addresses(*texts: str) -> list[Address]:
 
 
 def resolve_host(host: str) -> list[Address]:
-    """The name service of this world: numbers, in every form, are what they are to the system's."""
+    """Resolve the hosts of the tests; the system resolves numeric addresses of every form."""
     if host in NAMES:
         return parse_addresses(*NAMES[host])
-    return parse_addresses(PUBLIC) if host.strip(NUMBER) else system_resolve(host)
+    return parse_addresses(PUBLIC) if host.strip(NUMERIC_HOST_CHARACTERS) else system_resolve(host)
 
 
 @pytest.fixture(scope="module")
 def strict_world(tmp_path_factory: pytest.TempPathFactory, engine: PdfEngine) -> Iterator[World]:
-    """One instance for all addresses, whose operator has allowed nothing."""
+    """Create an instance for all addresses, whose operator has not allowed any host."""
     clock = FakeClock()
     rt = make_runtime(tmp_path_factory.mktemp("guarded"), clock, engine, rate_limit=1_000_000)
     rt.outbound.resolve = resolve_host
@@ -56,7 +58,7 @@ def post_webhook(world: World, url: object) -> Any:
 
 
 def insert_webhook(world: World, url: str) -> str:
-    """A webhook with an address that came past the registration, from another time or rule; returns its UUID."""
+    """Insert a webhook whose address was not checked on creation; return its UUID."""
     uuid = world.rt.random_uuid()
     with world.rt.db.write():
         Webhook.create(
@@ -67,7 +69,7 @@ def insert_webhook(world: World, url: str) -> str:
 
 
 def send_test_event(world: World, uuid: str) -> dict[str, Any]:
-    world.clock.advance(minutes=1)  # ten tests a minute
+    world.clock.advance(minutes=1)  # the limit is ten tests per minute
     answer = world.pia.post(f"/api/v1/webhooks/{uuid}/test")
     assert answer.status_code == 200, answer.text
     result: dict[str, Any] = answer.get_json()
@@ -75,7 +77,7 @@ def send_test_event(world: World, uuid: str) -> dict[str, Any]:
 
 
 def deliver_event(world: World) -> list[dict[str, Any]]:
-    """Let something happen that every webhook is told; returns the attempts of the newest."""
+    """Cause an event for every webhook; return the attempts of the newest webhook."""
     made = world.pia.get("/api/v1/files").get_json()[0]
     record_replacements(world, made["uuid"])
     deliver_due(world.rt)
@@ -85,13 +87,13 @@ def deliver_event(world: World) -> list[dict[str, Any]]:
     return attempts
 
 
-def test_there_are_enough_forbidden_addresses_and_none_twice() -> None:
+def test_the_list_of_forbidden_addresses_has_no_duplicates() -> None:
     assert len(set(URLS)) == len(URLS) >= 150
 
 
 @pytest.mark.parametrize("url", URLS, ids=repr)
-def test_a_forbidden_address_is_not_registered(strict_world: World, url: str) -> None:
-    """Private IPs, loopback and link-local hosts are rejected at registration: 400, and nobody is called."""
+def test_a_webhook_with_a_forbidden_address_is_400(strict_world: World, url: str) -> None:
+    """The server does not connect to the address."""
     with record_connections() as tried:
         answer = post_webhook(strict_world, url)
     assert (answer.status_code, answer.get_json()["code"]) == (400, "bad_request")
@@ -100,8 +102,8 @@ def test_a_forbidden_address_is_not_registered(strict_world: World, url: str) ->
 
 
 @pytest.mark.parametrize("url", URLS, ids=repr)
-def test_a_forbidden_address_gets_neither_a_test_nor_a_delivery(strict_world: World, url: str) -> None:
-    """Re-checked before every send: no packet leaves, and the attempt has failed."""
+def test_a_forbidden_address_receives_neither_a_test_nor_a_delivery(strict_world: World, url: str) -> None:
+    """The address is checked again before every request; the attempt fails without a connection."""
     uuid = insert_webhook(strict_world, url)
     with record_connections() as tried:
         result = send_test_event(strict_world, uuid)
@@ -114,8 +116,8 @@ def test_a_forbidden_address_gets_neither_a_test_nor_a_delivery(strict_world: Wo
 
 
 @pytest.mark.parametrize("address", RESERVED_ADDRESSES)
-def test_what_the_standard_library_takes_for_public_is_not(strict_world: World, address: str) -> None:
-    """All 16 of F8, as what a name is found at."""
+def test_reserved_addresses_that_ipaddress_considers_public_are_rejected(strict_world: World, address: str) -> None:
+    """The host of the webhook resolves to the address."""
     strict_world.rt.outbound.resolve = lambda host: parse_addresses(address)
     with record_connections() as tried:
         answer = post_webhook(strict_world, "https://hook.example/")
@@ -127,7 +129,7 @@ def test_what_the_standard_library_takes_for_public_is_not(strict_world: World, 
     assert (result["status"], tried) == (0, [])
 
 
-# --- what is not forbidden -------------------------------------------------------------------------------------------
+# --- allowed addresses -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -139,43 +141,43 @@ def test_what_the_standard_library_takes_for_public_is_not(strict_world: World, 
         "https://hooks.slack.com/services/T000/B000/XXXX", "https://hook.example/".ljust(2048, "a"),
     ],
 )  # fmt: skip
-def test_a_public_address_is_kept_as_sent(strict_world: World, url: str) -> None:
-    """HTTPS on any port; 2048 characters pass."""
+def test_a_public_address_is_stored_unchanged(strict_world: World, url: str) -> None:
+    """HTTPS is allowed on any port, and a URL may have 2048 characters."""
     with record_connections() as tried:
         answer = post_webhook(strict_world, url)
     assert answer.status_code == 201, answer.text
     made = answer.get_json()["webhook"]
     strict_world.pia.delete(f"/api/v1/webhooks/{made['uuid']}")
     assert made["url"] == url
-    assert tried == []  # a look at the name service is all
+    assert tried == []  # the host is only resolved
 
 
-def test_the_vetted_address_is_the_one_that_is_called(strict_world: World) -> None:
-    """And the tripwire does see a connection where there is one."""
+def test_the_server_connects_to_the_address_that_it_has_checked(strict_world: World) -> None:
+    """This also shows that connections are recorded."""
     uuid = post_webhook(strict_world, "https://hook.example/").get_json()["webhook"]["uuid"]
     with record_connections() as tried:
         result = send_test_event(strict_world, uuid)
         attempts = deliver_event(strict_world)
     strict_world.pia.delete(f"/api/v1/webhooks/{uuid}")
     assert tried == [PUBLIC, PUBLIC]
-    assert (result["status"], attempts[0]["status"]) == (0, 0)  # the wire let nothing through
+    assert (result["status"], attempts[0]["status"]) == (0, 0)  # the recorder blocks connections
 
 
-# --- one refusal for all ---------------------------------------------------------------------------------------------
+# --- error message ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     "host", ["127.0.0.1", "intranet.example", "nowhere.example", "metadata.google.internal", "mixed-first.example"]
 )
-def test_the_refusal_tells_nothing_about_the_network_of_the_operator(strict_world: World, host: str) -> None:
-    """A clear detail that names no internal address, the same whether the host is private or unknown."""
+def test_the_error_does_not_disclose_the_network_of_the_operator(strict_world: World, host: str) -> None:
+    """The detail has no internal address and is the same for private and for unknown hosts."""
     problem = post_webhook(strict_world, f"https://{host}/").get_json()
     assert problem["detail"] == NOT_CALLABLE_DETAIL
     assert "DOCSHARE_WEBHOOK_ALLOW" in problem["hint"]
 
 
 @pytest.mark.parametrize("failure", [OSError("no such name"), UnicodeError("label too long"), TimeoutError()])
-def test_a_host_that_cannot_be_looked_up_is_refused_at_registration(strict_world: World, failure: Exception) -> None:
+def test_a_webhook_with_a_host_that_cannot_be_resolved_is_400(strict_world: World, failure: Exception) -> None:
     def fail(host: str) -> list[Address]:
         raise failure
 
@@ -185,11 +187,11 @@ def test_a_host_that_cannot_be_looked_up_is_refused_at_registration(strict_world
     assert (answer.status_code, answer.get_json()["detail"]) == (400, NOT_CALLABLE_DETAIL)
 
 
-# --- hosts that move -------------------------------------------------------------------------------------------------
+# --- hosts whose address changes -------------------------------------------------------------------------------------
 
 
-def test_a_host_that_turned_private_fails_without_a_packet(strict_world: World) -> None:
-    """Rebinding: public at the registration, private at every send."""
+def test_a_host_that_becomes_private_fails_without_a_connection(strict_world: World) -> None:
+    """The address is public on creation and private in every later request (DNS rebinding)."""
     uuid = post_webhook(strict_world, "https://hook.example/").get_json()["webhook"]["uuid"]
     strict_world.rt.outbound.resolve = lambda host: parse_addresses("127.0.0.1")
     with record_connections() as tried:
@@ -202,8 +204,8 @@ def test_a_host_that_turned_private_fails_without_a_packet(strict_world: World) 
     assert "127" not in attempts[0]["error"]
 
 
-def test_a_host_that_answers_differently_every_time_is_asked_once_for_each_send(strict_world: World) -> None:
-    """Time to live 0: what was vetted is what is called."""
+def test_the_host_is_resolved_once_per_request(strict_world: World) -> None:
+    """The server connects to the address that it has checked, even if the next lookup returns another one."""
     uuid = post_webhook(strict_world, "https://hook.example/").get_json()["webhook"]["uuid"]
     answers = [
         parse_addresses(PUBLIC),
@@ -220,7 +222,7 @@ def test_a_host_that_answers_differently_every_time_is_asked_once_for_each_send(
     assert tried == [PUBLIC, "1.1.1.1"]
 
 
-# --- what the operator allowed ---------------------------------------------------------------------------------------
+# --- hosts that the operator allows ----------------------------------------------------------------------------------
 
 ALLOWED_NETWORKS = (
     "10.0.0.0/8",
@@ -251,31 +253,30 @@ MIXED_ADDRESSES: dict[str, tuple[str, ...]] = {
         ("https://public.example/", 201), ("https://receiver.lan/", 201), ("http://receiver.lan:8080/", 201),
         ("http://Receiver.LAN/", 201), ("https://10.200.0.1/", 201), ("http://10.200.0.1:9000/", 201),
         ("http://192.168.7.7/", 201), ("http://[fd12:3456::9]/", 201),
-        # http only where the operator said so
+        # http requires an allowed host
         ("http://public.example/", 400), ("http://half.example/", 400), (f"http://{PUBLIC}/", 400),
-        # neighbours of what is listed
+        # neighbors of allowed hosts
         ("https://out.example/", 400), ("https://partly.example/", 400), ("https://192.168.7.8/", 400),
         ("http://192.168.7.8/", 400), ("https://sub.receiver.lan/", 400), ("https://receiver.lan./", 400),
         ("https://[fd12:3457::9]/", 400), ("https://127.0.0.1/", 400), ("https://mapped.example/", 400),
-        # nobody can allow these
+        # these cannot be allowed
         ("https://metadata.google.internal/", 400), ("http://metadata.google.internal/", 400),
         ("https://169.254.169.254/", 400), ("https://169.254.1.1/", 400), ("https://link.example/", 400),
-        # the shape is the same for everybody
+        # malformed URLs
         ("http://me@receiver.lan/", 400), ("http://receiver.lan:0/", 400), ("ftp://receiver.lan/", 400),
         ("http://0x0a000001/", 400), ("http://10.1/", 400), ("http://receiver.lan/".ljust(2049, "a"), 400),
     ],
 )  # fmt: skip
-def test_the_operator_may_allow_hosts_and_networks_by_http_too(
+def test_the_operator_can_allow_private_hosts_and_networks_with_http(
     make: Callable[..., World], url: str, status: int
 ) -> None:
-    """Hosts or CIDRs allowed as private webhook targets (http allowed for them); metadata, link-local, multicast and
-    unspecified addresses are refused always."""
+    """Metadata services and link-local addresses are always rejected."""
     world = make(webhook_allow=ALLOWED_NETWORKS)
     world.rt.outbound.resolve = lambda host: parse_addresses(*MIXED_ADDRESSES.get(host, (host,)))
     assert post_webhook(world, url).status_code == status
 
 
-def test_what_the_operator_allowed_is_delivered_to(make: Callable[..., World]) -> None:
+def test_events_are_delivered_to_an_allowed_host(make: Callable[..., World]) -> None:
     world = make(webhook_allow=("127.0.0.0/8",))
     world.pia.upload()
     with open_receiver() as receiver, record_connections() as tried:
@@ -286,7 +287,7 @@ def test_what_the_operator_allowed_is_delivered_to(make: Callable[..., World]) -
     assert (attempts[0]["status"], tried) == (200, ["127.0.0.1", "127.0.0.1"])
 
 
-def test_a_host_taken_from_the_list_is_not_called_any_more(make: Callable[..., World]) -> None:
+def test_a_host_that_is_no_longer_allowed_is_not_called(make: Callable[..., World]) -> None:
     world = make()
     with open_receiver() as receiver, record_connections() as tried:
         result = send_test_event(world, insert_webhook(world, receiver.url))

@@ -1,4 +1,4 @@
-"""Webhooks: create, and the secret."""
+"""Webhooks: creation and secret."""
 
 import ipaddress
 import json
@@ -45,8 +45,8 @@ def world(make: Callable[..., World]) -> World:
 # --- create ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_webhook_has_the_fields_of_the_specification_and_a_secret_beside_it(world: World) -> None:
-    """201 ``{webhook: {...}, secret}``."""
+def test_creating_a_webhook_returns_the_webhook_and_its_secret(world: World) -> None:
+    """The secret is not part of the webhook object."""
     made = create_webhook(world.pia)
     assert list(made) == ["webhook", "secret"]
     assert re.fullmatch("whsec_[0-9a-f]{64}", made["secret"])
@@ -61,7 +61,7 @@ def test_a_webhook_has_the_fields_of_the_specification_and_a_secret_beside_it(wo
 
 
 @pytest.mark.parametrize("who", ["fay", "bea", "pia"])
-def test_webhooks_are_on_every_plan(world: World, who: str) -> None:
+def test_webhooks_are_available_on_every_plan(world: World, who: str) -> None:
     assert post_webhook(getattr(world, who)).status_code == 201
 
 
@@ -70,13 +70,13 @@ def test_every_kind_can_be_subscribed_to(world: World, kind: str) -> None:
     assert create_webhook(world.pia, events=[kind])["webhook"]["events"] == [kind]
 
 
-def test_kinds_keep_their_order_and_stand_once(world: World) -> None:
+def test_events_keep_their_order_and_are_deduplicated(world: World) -> None:
     assert create_webhook(world.pia, events=[*reversed(EVENT_KINDS), "file.viewed"])["webhook"]["events"] == [
         *reversed(EVENT_KINDS)
     ]
 
 
-def test_the_slack_format_is_kept(world: World) -> None:
+def test_the_slack_format_is_stored(world: World) -> None:
     made = create_webhook(world.pia, format="slack")
     assert made["webhook"]["format"] == "slack"
     assert made["secret"].startswith("whsec_")
@@ -90,8 +90,8 @@ def test_the_slack_format_is_kept(world: World) -> None:
         [["file.viewed"]], ["file.opened"],
     ],
 )  # fmt: skip
-def test_unknown_kinds_are_400(world: World, events: object) -> None:
-    """Unknown kinds, ``webhook.test``, ``notion``, empty ``events`` are 400."""
+def test_invalid_events_are_400(world: World, events: object) -> None:
+    """``webhook.test`` cannot be subscribed to, and the list must not be empty."""
     answer = post_webhook(world.pia, events=events)
     assert (answer.status_code, answer.get_json()["code"]) == (400, "bad_request")
     assert "events" in answer.get_json()["detail"]
@@ -99,15 +99,15 @@ def test_unknown_kinds_are_400(world: World, events: object) -> None:
 
 
 @pytest.mark.parametrize("word", ["notion", "JSON", "", None, 1, True, [], {}, "xml"])
-def test_another_format_is_400(world: World, word: object) -> None:
-    """A ``notion`` format is not subscribable."""
+def test_an_unknown_format_is_400(world: World, word: object) -> None:
+    """The formats are ``json`` and ``slack``."""
     answer = post_webhook(world.pia, format=word)
     assert (answer.status_code, answer.get_json()["code"]) == (400, "bad_request")
     assert "format" in answer.get_json()["detail"]
 
 
 @pytest.mark.parametrize("url", [None, 1, True, [], {}, [URL]])
-def test_an_address_that_is_no_text_is_400(world: World, url: object) -> None:
+def test_a_url_that_is_not_a_string_is_400(world: World, url: object) -> None:
     answer = post_webhook(world.pia, url=url)
     assert (answer.status_code, answer.get_json()["code"]) == (400, "bad_request")
 
@@ -122,7 +122,7 @@ def test_url_and_events_are_required(world: World, missing: str) -> None:
 
 
 @pytest.mark.parametrize("raw", [b"", b"{}", b"[]", b"null", b"{", b'{"url": NaN}', b"\xff"])
-def test_a_body_that_asks_for_nothing_is_400(world: World, raw: bytes) -> None:
+def test_an_empty_or_malformed_body_is_400(world: World, raw: bytes) -> None:
     assert world.pia.post(WEBHOOKS_PATH, data=raw, content_type="application/json").status_code == 400
 
 
@@ -141,20 +141,20 @@ def test_unknown_keys_are_ignored(world: World) -> None:
     assert made["secret"] != "whsec_mine"
 
 
-# --- the file it is for ----------------------------------------------------------------------------------------------
+# --- webhooks of one file --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("key", ["uuid", "shortId", "upper"])
-def test_a_file_is_named_by_uuid_or_short_id_and_kept_by_uuid(world: World, key: str) -> None:
-    """A short id is accepted and stored as UUID."""
+def test_file_uuid_accepts_a_short_id_and_is_stored_as_the_uuid(world: World, key: str) -> None:
+    """A UUID is accepted in any case."""
     made = world.pia.upload()
     name = made["uuid"].upper() if key == "upper" else made[key]
     assert create_webhook(world.pia, fileUuid=name)["webhook"]["fileUuid"] == made["uuid"]
     assert list_webhooks(world.pia)[0]["fileUuid"] == made["uuid"]
 
 
-def test_every_file_that_cannot_be_named_is_the_same_404(world: World) -> None:
-    """Unknown, foreign, unclaimed, trashed or malformed is one identical 404."""
+def test_every_file_that_is_not_found_has_the_same_404(world: World) -> None:
+    """This applies to unknown, foreign, unclaimed and trashed files and to malformed ids."""
     foreign, trashed, unclaimed = world.mal.upload(), world.pia.upload(), world.pia.upload()
     world.pia.delete(f"/api/v1/files/{trashed['uuid']}")
     update_file_row(world, unclaimed["uuid"], owner_id=None)
@@ -169,7 +169,7 @@ def test_every_file_that_cannot_be_named_is_the_same_404(world: World) -> None:
     assert count_rows(world, "webhooks") == 0
 
 
-def test_a_webhook_goes_with_its_file(world: World) -> None:
+def test_purging_a_file_deletes_its_webhooks(world: World) -> None:
     made = world.fay.upload()
     create_webhook(world.fay, fileUuid=made["uuid"])
     kept = create_webhook(world.fay)
@@ -177,18 +177,18 @@ def test_a_webhook_goes_with_its_file(world: World) -> None:
     assert [row["uuid"] for row in list_webhooks(world.fay)] == [kept["webhook"]["uuid"]]
 
 
-def test_a_webhook_keeps_its_file_while_that_is_in_the_trash(world: World) -> None:
+def test_a_webhook_keeps_its_file_while_the_file_is_in_the_trash(world: World) -> None:
     made = world.pia.upload()
     create_webhook(world.pia, fileUuid=made["uuid"])
     world.pia.delete(f"/api/v1/files/{made['uuid']}")
     assert list_webhooks(world.pia)[0]["fileUuid"] == made["uuid"]
 
 
-# --- the cap ---------------------------------------------------------------------------------------------------------
+# --- the limit -------------------------------------------------------------------------------------------------------
 
 
-def test_the_26th_webhook_is_400_and_those_for_one_file_count(world: World) -> None:
-    """25 per account; file-scoped and account-wide share the cap."""
+def test_the_26th_webhook_including_those_of_one_file_is_400(world: World) -> None:
+    """The limit of 25 applies to the account; a deleted webhook does not count."""
     made = world.pia.upload()
     first = create_webhook(world.pia)
     for number in range(24):
@@ -201,13 +201,13 @@ def test_the_26th_webhook_is_400_and_those_for_one_file_count(world: World) -> N
     assert post_webhook(world.pia).status_code == 201
 
 
-def test_a_disabled_webhook_holds_its_place(world: World) -> None:
+def test_a_disabled_webhook_counts_against_the_limit(world: World) -> None:
     for _ in range(25):
         update_webhook_row(world, create_webhook(world.pia)["webhook"]["uuid"], disabled_at=1)
     assert post_webhook(world.pia).status_code == 400
 
 
-def test_of_fifty_at_once_exactly_25_are_made(world: World) -> None:
+def test_fifty_concurrent_requests_create_exactly_25_webhooks(world: World) -> None:
     def attempt(number: int) -> int:
         answer = world.app.test_client().post(
             WEBHOOKS_PATH, json={"url": URL, "events": EVENT_KINDS}, headers=world.pia.headers
@@ -223,7 +223,7 @@ def test_of_fifty_at_once_exactly_25_are_made(world: World) -> None:
 # --- while the host is looked up -------------------------------------------------------------------------------------
 
 
-def test_a_key_that_is_revoked_meanwhile_makes_no_webhook(world: World) -> None:
+def test_a_key_that_is_revoked_meanwhile_creates_no_webhook(world: World) -> None:
     key = accounts.create_key(world.rt, world.pia.email, "short-lived")
 
     def look_up(host: str) -> list[Address]:
@@ -236,7 +236,7 @@ def test_a_key_that_is_revoked_meanwhile_makes_no_webhook(world: World) -> None:
     assert count_rows(world, "webhooks") == 0
 
 
-def test_a_file_that_goes_meanwhile_is_404(world: World) -> None:
+def test_a_file_that_is_deleted_meanwhile_is_404(world: World) -> None:
     made = world.fay.upload()
 
     def look_up(host: str) -> list[Address]:
@@ -248,8 +248,8 @@ def test_a_file_that_goes_meanwhile_is_404(world: World) -> None:
     assert count_rows(world, "webhooks") == 0
 
 
-def test_name_services_that_never_answer_leave_threads_for_everybody_else(world: World) -> None:
-    """Beyond a few such lookups at once it is 503 with Retry-After; those under way end soon, with a refusal."""
+def test_hanging_dns_lookups_do_not_block_all_threads(world: World) -> None:
+    """More than a few concurrent lookups are 503 with Retry-After; lookups that find no address are 400."""
     over, asked = threading.Event(), threading.Semaphore(0)
 
     def look_up(host: str) -> list[Address]:
@@ -283,8 +283,8 @@ def test_name_services_that_never_answer_leave_threads_for_everybody_else(world:
 
 
 @sqlite_only
-def test_the_secret_is_shown_once_and_written_nowhere(world: World, caplog: pytest.LogCaptureFixture) -> None:
-    """The secret appears in the create answer only: not in list, test, logs, errors, nor in the database's bytes."""
+def test_the_secret_is_returned_once_and_stored_encrypted(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    """Only the response to the creation has it; later responses, logs and the bytes on disk do not."""
     caplog.set_level("DEBUG")
     made = world.pia.upload()
     hook = create_webhook(world.pia, events=["content.replaced"])
@@ -307,12 +307,12 @@ def test_the_secret_is_shown_once_and_written_nowhere(world: World, caplog: pyte
         assert form not in stored
 
 
-def test_every_secret_is_another(world: World) -> None:
+def test_every_webhook_has_its_own_secret(world: World) -> None:
     assert len({create_webhook(world.pia)["secret"] for _ in range(20)}) == 20
 
 
-def test_what_is_made_does_not_show_its_secret_when_it_is_printed(world: World) -> None:
-    """So that no log line and no traceback can hold it."""
+def test_the_repr_of_a_created_webhook_does_not_contain_its_secret(world: World) -> None:
+    """Otherwise logs and tracebacks could contain it."""
     caller = authenticate(world.rt, f"Bearer {world.pia.key}")
     made = create_service(world.rt, caller, {"url": URL, "events": EVENT_KINDS})
     assert made.secret not in repr(made)

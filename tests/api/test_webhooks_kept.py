@@ -1,4 +1,4 @@
-"""Webhooks that stand: list, delete, enable, and whose they are."""
+"""Existing webhooks: list, delete, enable and ownership."""
 
 from collections.abc import Callable
 
@@ -22,8 +22,8 @@ def world(make: Callable[..., World]) -> World:
 # --- list ------------------------------------------------------------------------------------------------------------
 
 
-def test_the_list_is_newest_first_with_how_deliveries_go(world: World) -> None:
-    """``{"webhooks": [...]}``; ``failureCount`` always; what is not known yet is absent."""
+def test_the_list_is_newest_first_with_the_delivery_status(world: World) -> None:
+    """``failureCount`` is always present; unknown keys are absent."""
     assert list_webhooks(world.pia) == []
     made = [create_webhook(world.pia)["webhook"] for _ in range(3)]
     update_webhook_row(
@@ -43,15 +43,15 @@ def test_the_list_is_newest_first_with_how_deliveries_go(world: World) -> None:
     }
 
 
-def test_a_last_status_of_zero_is_told(world: World) -> None:
-    """Zero is an answer: nobody was reached."""
+def test_a_last_status_of_zero_is_listed(world: World) -> None:
+    """Zero means that the receiver was not reached."""
     update_webhook_row(
         world, create_webhook(world.pia)["webhook"]["uuid"], last_delivery_at=1_790_000_000_000, last_status=0
     )
     assert list_webhooks(world.pia)[0]["lastStatus"] == 0
 
 
-def test_the_webhook_of_a_listener_is_nobodys_to_see_and_holds_no_place(world: World) -> None:
+def test_the_webhook_of_a_listener_is_hidden_and_does_not_count(world: World) -> None:
     uuid = create_webhook(world.pia)["webhook"]["uuid"]
     update_webhook_row(world, uuid, listens_until=1_790_000_060_000)
     assert list_webhooks(world.pia) == []
@@ -66,8 +66,8 @@ def test_the_webhook_of_a_listener_is_nobodys_to_see_and_holds_no_place(world: W
 # --- delete ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_deleted_webhook_is_gone_with_all_that_waited_for_it(world: World) -> None:
-    """204; queued deliveries go with it."""
+def test_deleting_a_webhook_deletes_its_queued_deliveries(world: World) -> None:
+    """The response is 204 without a body."""
     made = world.pia.upload()
     hooks = [create_webhook(world.pia, events=["content.replaced"])["webhook"]["uuid"] for _ in range(2)]
     record_replacements(world, made["uuid"], times=3)
@@ -80,14 +80,14 @@ def test_a_deleted_webhook_is_gone_with_all_that_waited_for_it(world: World) -> 
     assert world.pia.delete(f"{WEBHOOKS_PATH}/{hooks[0]}").status_code == 404
 
 
-def test_a_deleted_webhook_leaves_nothing_in_the_bytes_of_the_database(world: World) -> None:
+def test_the_database_file_does_not_contain_the_url_of_a_deleted_webhook(world: World) -> None:
     uuid = create_webhook(world.pia, url="https://hook.example/very-private-path")["webhook"]["uuid"]
     world.pia.delete(f"{WEBHOOKS_PATH}/{uuid}")
     stored = b"".join(path.read_bytes() for path in world.rt.config.data_dir.glob("docshare.db*"))
     assert b"very-private-path" not in stored
 
 
-def test_webhooks_go_with_their_account(world: World) -> None:
+def test_deleting_an_account_deletes_its_webhooks(world: World) -> None:
     made = world.fay.upload()
     create_webhook(world.fay, fileUuid=made["uuid"])
     create_webhook(world.fay)
@@ -99,8 +99,8 @@ def test_webhooks_go_with_their_account(world: World) -> None:
 # --- enable ----------------------------------------------------------------------------------------------------------
 
 
-def test_enabling_makes_a_disabled_webhook_active_with_its_failures_forgotten(world: World) -> None:
-    """200, the webhook, counter 0."""
+def test_enabling_a_disabled_webhook_resets_its_failure_count(world: World) -> None:
+    """The response is the webhook."""
     made = create_webhook(world.pia)["webhook"]
     update_webhook_row(world, made["uuid"], failure_count=20, last_status=500, disabled_at=1_790_000_060_000)
     answer = world.pia.post(f"{WEBHOOKS_PATH}/{made['uuid']}/enable")
@@ -108,14 +108,14 @@ def test_enabling_makes_a_disabled_webhook_active_with_its_failures_forgotten(wo
     assert answer.get_json() == {**made, "failureCount": 0, "lastStatus": 500} == list_webhooks(world.pia)[0]
 
 
-def test_enabling_an_active_webhook_forgets_its_failures_too(world: World) -> None:
+def test_enabling_an_active_webhook_resets_its_failure_count(world: World) -> None:
     made = create_webhook(world.pia)["webhook"]
     update_webhook_row(world, made["uuid"], failure_count=7)
     answer = world.pia.post(f"{WEBHOOKS_PATH}/{made['uuid']}/enable")
     assert (answer.status_code, answer.get_json()["failureCount"], answer.get_json()["active"]) == (200, 0, True)
 
 
-def test_what_happens_reaches_an_enabled_webhook_again(world: World) -> None:
+def test_events_are_delivered_to_a_webhook_again_after_it_is_enabled(world: World) -> None:
     made = world.pia.upload()
     uuid = create_webhook(world.pia, events=["content.replaced"])["webhook"]["uuid"]
     update_webhook_row(world, uuid, disabled_at=1)
@@ -126,14 +126,14 @@ def test_what_happens_reaches_an_enabled_webhook_again(world: World) -> None:
     assert count_rows(world, "deliveries") == 1
 
 
-# --- whose it is -----------------------------------------------------------------------------------------------------
+# --- ownership -------------------------------------------------------------------------------------------------------
 
 WEBHOOK_REQUESTS = [("DELETE", ""), ("POST", "/test"), ("POST", "/enable")]
 
 
 @pytest.mark.parametrize(("method", "path"), WEBHOOK_REQUESTS)
-def test_a_foreign_webhook_is_as_unknown_as_one_that_never_was(world: World, method: str, path: str) -> None:
-    """Unknown or foreign: 404, byte for byte the same."""
+def test_a_foreign_webhook_has_the_404_of_an_unknown_one(world: World, method: str, path: str) -> None:
+    """The bodies are identical."""
     uuid = create_webhook(world.pia)["webhook"]["uuid"]
     answers = [
         world.http.open(f"{WEBHOOKS_PATH}/{name}{path}", method=method, headers=world.mal.headers)
@@ -146,7 +146,7 @@ def test_a_foreign_webhook_is_as_unknown_as_one_that_never_was(world: World, met
 
 
 @pytest.mark.parametrize(("method", "path"), WEBHOOK_REQUESTS)
-def test_a_webhook_is_known_by_its_uuid_in_either_case(world: World, method: str, path: str) -> None:
+def test_a_webhook_uuid_is_accepted_in_any_case(world: World, method: str, path: str) -> None:
     uuid = create_webhook(world.pia)["webhook"]["uuid"]
     answer = world.http.open(f"{WEBHOOKS_PATH}/{uuid.upper()}{path}", method=method, headers=world.pia.headers)
     assert answer.status_code in (200, 204)

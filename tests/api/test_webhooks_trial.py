@@ -1,4 +1,4 @@
-"""The test delivery of a webhook: at once, once, and counted nowhere."""
+"""The test delivery of a webhook: it is sent at once, never retried and not recorded."""
 
 from __future__ import annotations
 
@@ -49,15 +49,15 @@ def get_test_result(person: Person, uuid: str) -> dict[str, Any]:
 
 
 def create_webhook_at(person: Person, receiver: FakeReceiver, **more: Any) -> str:
-    """A webhook for ``receiver``; returns its UUID."""
+    """Create a webhook for ``receiver`` and return its UUID."""
     return str(create_webhook(person, url=receiver.url, **more)["webhook"]["uuid"])
 
 
-# --- what is sent ----------------------------------------------------------------------------------------------------
+# --- request ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_test_sends_one_signed_event_and_tells_how_it_went(world: World, receiver: FakeReceiver) -> None:
-    """Returns ``{delivered: boolean, status: integer, latencyMs: integer}``."""
+def test_a_test_sends_one_signed_event_and_returns_the_result(world: World, receiver: FakeReceiver) -> None:
+    """The result has the status and the latency."""
     made = create_webhook(world.pia, url=receiver.url)
     told = get_test_result(world.pia, made["webhook"]["uuid"])
     assert list(told) == ["delivered", "status", "latencyMs"]
@@ -72,33 +72,33 @@ def test_a_test_sends_one_signed_event_and_tells_how_it_went(world: World, recei
     assert json.loads(hit.body)["timestamp"] == "2026-09-21T14:13:20.000Z"
 
 
-def file_of_test_event(world: World, receiver: FakeReceiver, **more: Any) -> tuple[str, str]:
-    """UUID and name of the document that a test tells of."""
+def send_test_and_get_file(world: World, receiver: FakeReceiver, **more: Any) -> tuple[str, str]:
+    """Send a test and return UUID and name of the file in its event."""
     assert get_test_result(world.pia, create_webhook_at(world.pia, receiver, **more))["delivered"]
     data = json.loads(receiver.requests[-1].body)["data"]
     assert list(data) == ["fileUuid", "fileName"]
     return data["fileUuid"], data["fileName"]
 
 
-def test_it_tells_of_the_newest_document(world: World, receiver: FakeReceiver) -> None:
+def test_a_test_event_has_the_newest_file(world: World, receiver: FakeReceiver) -> None:
     world.pia.upload(name="older.pdf")
     newest = world.pia.upload(name="Überblick.pdf")
     world.mal.upload(name="of somebody else.pdf")
-    assert file_of_test_event(world, receiver) == (newest["uuid"], "Überblick.pdf")
+    assert send_test_and_get_file(world, receiver) == (newest["uuid"], "Überblick.pdf")
 
 
-def test_of_one_for_a_single_file_it_tells_of_that(world: World, receiver: FakeReceiver) -> None:
+def test_a_test_event_of_a_file_webhook_has_that_file(world: World, receiver: FakeReceiver) -> None:
     scoped = world.pia.upload(name="scoped.pdf")
     world.pia.upload(name="newer.pdf")
-    assert file_of_test_event(world, receiver, fileUuid=scoped["uuid"]) == (scoped["uuid"], "scoped.pdf")
+    assert send_test_and_get_file(world, receiver, fileUuid=scoped["uuid"]) == (scoped["uuid"], "scoped.pdf")
 
 
-def test_without_a_document_it_makes_one_up(world: World, receiver: FakeReceiver) -> None:
-    assert file_of_test_event(world, receiver) == (NIL_UUID, "example.pdf")
+def test_a_test_event_without_a_file_has_an_example(world: World, receiver: FakeReceiver) -> None:
+    assert send_test_and_get_file(world, receiver) == (NIL_UUID, "example.pdf")
 
 
-def test_a_document_in_the_trash_is_not_told_of_and_the_test_arrives(world: World, receiver: FakeReceiver) -> None:
-    """A test ignores the file scope."""
+def test_a_test_event_of_a_trashed_file_has_an_example(world: World, receiver: FakeReceiver) -> None:
+    """The test is sent although the file is in the trash."""
     scoped = world.pia.upload()
     uuid = create_webhook_at(world.pia, receiver, fileUuid=scoped["uuid"])
     world.pia.upload(name="another.pdf")
@@ -117,14 +117,14 @@ def test_a_slack_message_is_sent_unsigned(world: World, receiver: FakeReceiver, 
     assert "x-service-signature" not in hit.headers
 
 
-def test_every_test_is_a_delivery_of_its_own(world: World, receiver: FakeReceiver) -> None:
+def test_every_test_has_its_own_delivery_id(world: World, receiver: FakeReceiver) -> None:
     uuid = create_webhook_at(world.pia, receiver)
     for _ in range(3):
         get_test_result(world.pia, uuid)
     assert len(receiver.group_by_delivery()) == 3
 
 
-# --- what it does not do ---------------------------------------------------------------------------------------------
+# --- side effects ----------------------------------------------------------------------------------------------------
 
 FAILURES: dict[str, tuple[Script, int]] = {
     "500": (http_response(b"", "500 Internal Server Error"), 500),
@@ -138,7 +138,7 @@ FAILURES: dict[str, tuple[Script, int]] = {
 def test_a_failed_test_is_200_with_the_status_and_is_never_retried(
     world: World, receiver: FakeReceiver, name: str
 ) -> None:
-    """Not retried; unreachable gives 200 ``{delivered:false,status:0,...}``."""
+    """The status is 0 if the connection is reset."""
     script, status = FAILURES[name]
     receiver.set_script(script)
     told = get_test_result(world.pia, create_webhook_at(world.pia, receiver))
@@ -149,7 +149,7 @@ def test_a_failed_test_is_200_with_the_status_and_is_never_retried(
     assert (count_rows(world, "deliveries"), count_rows(world, "attempts")) == (0, 0)
 
 
-def test_nobody_at_the_address_is_a_status_of_zero(world: World) -> None:
+def test_an_unreachable_receiver_is_a_status_of_zero(world: World) -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         url = f"http://127.0.0.1:{closed.getsockname()[1]}/"
     told = get_test_result(world.pia, create_webhook(world.pia, url=url)["webhook"]["uuid"])
@@ -157,8 +157,8 @@ def test_nobody_at_the_address_is_a_status_of_zero(world: World) -> None:
 
 
 @pytest.mark.parametrize("script", [http_response(b""), reset_connection])
-def test_no_test_touches_how_deliveries_go(world: World, receiver: FakeReceiver, script: Script) -> None:
-    """It never touches the failure counter, neither up nor down."""
+def test_a_test_does_not_change_the_delivery_status(world: World, receiver: FakeReceiver, script: Script) -> None:
+    """The failure count is neither incremented nor reset."""
     receiver.set_script(script)
     uuid = create_webhook_at(world.pia, receiver)
     update_webhook_row(world, uuid, failure_count=19)
@@ -175,17 +175,17 @@ def test_a_disabled_webhook_can_be_tested_and_stays_disabled(world: World, recei
     assert list_webhooks(world.pia)[0]["active"] is False
 
 
-def test_a_test_is_in_no_feed(world: World, receiver: FakeReceiver) -> None:
+def test_a_test_is_not_in_the_activity_feed(world: World, receiver: FakeReceiver) -> None:
     world.pia.upload()
     get_test_result(world.pia, create_webhook_at(world.pia, receiver))
     assert world.pia.get("/api/v1/activity?since=1").get_json() == []
 
 
-# --- how often -------------------------------------------------------------------------------------------------------
+# --- limits ----------------------------------------------------------------------------------------------------------
 
 
 def test_the_eleventh_test_of_a_minute_is_429(world: World, receiver: FakeReceiver) -> None:
-    """10 calls per minute, in a window of its own."""
+    """Tests have a separate limit of 10 per minute."""
     uuid = create_webhook_at(world.pia, receiver)
     answers = [send_test(world.pia, uuid) for _ in range(11)]
     assert [got.status_code for got in answers] == [200] * 10 + [429]
@@ -199,8 +199,8 @@ def test_the_eleventh_test_of_a_minute_is_429(world: World, receiver: FakeReceiv
     assert send_test(world.pia, uuid).status_code == 200
 
 
-def test_the_window_is_that_of_the_token(world: World, receiver: FakeReceiver) -> None:
-    """Per token on ``/api/v1``."""
+def test_tests_are_limited_per_token(world: World, receiver: FakeReceiver) -> None:
+    """Another key of the same account has its own limit."""
     uuid = create_webhook_at(world.pia, receiver)
     other = create_webhook_at(world.mal, receiver)
     second = accounts.create_key(world.rt, world.pia.email, "second").key
@@ -211,14 +211,14 @@ def test_the_window_is_that_of_the_token(world: World, receiver: FakeReceiver) -
     assert send_test(world.mal, other).status_code == 200
 
 
-def test_a_test_is_one_of_all_requests_too(make: Callable[..., World], receiver: FakeReceiver) -> None:
+def test_tests_count_against_the_general_rate_limit(make: Callable[..., World], receiver: FakeReceiver) -> None:
     world = make(webhook_allow=LOOPBACK_NETWORKS, rate_limit=3)
     uuid = create_webhook_at(world.pia, receiver)
     statuses = [send_test(world.pia, uuid).status_code for _ in range(3)]
     assert statuses == [200, 200, 429]
 
 
-def test_strangers_use_up_nobodys_tests(world: World, receiver: FakeReceiver) -> None:
+def test_unauthenticated_requests_do_not_count_against_the_test_limit(world: World, receiver: FakeReceiver) -> None:
     uuid = create_webhook_at(world.pia, receiver)
     for path in (f"{WEBHOOKS_PATH}/{uuid}/test", f"/api/webhooks/{uuid}/test"):
         assert [world.http.post(path).status_code for _ in range(15)] == [401] * 15
@@ -226,17 +226,17 @@ def test_strangers_use_up_nobodys_tests(world: World, receiver: FakeReceiver) ->
 
 
 def send_tests_at_once(world: World, person: Person, *hooks: str) -> list[TestResponse]:
-    """The answers to one test of each of ``hooks``, all sent at the same moment."""
+    """Test each of ``hooks`` at the same time and return the responses."""
 
-    def one(uuid: str) -> TestResponse:
+    def send_one(uuid: str) -> TestResponse:
         return world.app.test_client().post(f"{WEBHOOKS_PATH}/{uuid}/test", headers=person.headers)
 
     with ThreadPoolExecutor(len(hooks)) as pool:
-        return list(pool.map(one, hooks))
+        return list(pool.map(send_one, hooks))
 
 
-def test_ten_tests_at_once_of_one_account_are_all_answered(world: World, receiver: FakeReceiver) -> None:
-    """10 a minute are allowed, so none of them is refused for want of a place."""
+def test_ten_concurrent_tests_of_one_account_succeed(world: World, receiver: FakeReceiver) -> None:
+    """Tests that exceed the concurrency limit wait; they are not rejected."""
     hook = create_webhook_at(world.pia, receiver)
     answers = send_tests_at_once(world, world.pia, *[hook] * 10)
     assert [got.status_code for got in answers] == [200] * 10
@@ -247,7 +247,7 @@ def test_ten_tests_at_once_of_one_account_are_all_answered(world: World, receive
 
 @pytest.fixture
 def held_tests(world: World, receiver: FakeReceiver) -> Iterator[threading.Event]:
-    """Eight tests of Pia whose receiver hangs until the event is set: as many as get a place, the others wait."""
+    """Start eight tests of Pia whose receiver hangs until the event is set; half of them wait in the queue."""
     over = threading.Event()
     receiver.set_script(lambda sock: over.wait(10) and None)
     hook = create_webhook_at(world.pia, receiver)
@@ -259,7 +259,7 @@ def held_tests(world: World, receiver: FakeReceiver) -> Iterator[threading.Event
         assert [got.status_code for got in running.result()] == [200] * 8
 
 
-def test_receivers_of_one_account_that_hang_hold_up_no_other(
+def test_hanging_receivers_of_one_account_do_not_block_other_accounts(
     world: World, receiver: FakeReceiver, held_tests: threading.Event
 ) -> None:
     with open_receiver() as quick:
@@ -267,12 +267,12 @@ def test_receivers_of_one_account_that_hang_hold_up_no_other(
     assert receiver.open_requests == 4, "those before it still hang"
 
 
-def test_a_test_for_which_there_is_no_place_is_refused_and_uses_up_no_unit(
+def test_a_test_above_the_concurrency_limit_is_503_and_is_not_counted(
     world: World, held_tests: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hook = list_webhooks(world.pia)[0]["uuid"]
     left = []
-    for _ in range(12):  # more than are allowed in a minute
+    for _ in range(12):  # more than the limit per minute
         monkeypatch.setattr("docshare.server.services.webhooks.webhooks._TEST_WAIT_S", 0)
         refused = send_test(world.pia, hook)
         assert (refused.status_code, refused.get_json()["code"]) == (503, "unavailable")
@@ -284,7 +284,7 @@ def test_a_test_for_which_there_is_no_place_is_refused_and_uses_up_no_unit(
     assert send_test(world.pia, hook).status_code == 200
 
 
-def test_an_unknown_webhook_is_404_and_nobody_is_called(world: World, receiver: FakeReceiver) -> None:
+def test_testing_an_unknown_webhook_is_404_without_a_request(world: World, receiver: FakeReceiver) -> None:
     create_webhook_at(world.pia, receiver)
     assert send_test(world.pia, UNKNOWN_UUID).status_code == 404
     assert receiver.requests == []

@@ -1,4 +1,4 @@
-"""Webhooks of the cast, made and looked at through the door."""
+"""Create, list and update webhooks of the people of the tests."""
 
 import ipaddress
 from typing import Any
@@ -13,7 +13,7 @@ URL = "https://hook.example/in"
 
 
 def resolve_all_hosts(rt: Runtime) -> None:
-    """Let every name be found at a public address, and an address at itself."""
+    """Resolve every host to a public address, and loopback addresses to themselves."""
     rt.outbound.resolve = lambda host: [ipaddress.ip_address(host if host.startswith("127.") else "93.184.216.34")]
 
 
@@ -37,7 +37,7 @@ def list_webhooks(person: Person) -> list[dict[str, Any]]:
 
 
 def update_webhook_row(world: World, uuid: str, **columns: Any) -> None:
-    """Set columns of a webhook's row to what only deliveries can make them."""
+    """Set columns of a webhook that otherwise only deliveries change."""
     names = ", ".join(f"{name} = ?" for name in columns)
     with world.rt.db.write():
         assert world.rt.db.execute(f"UPDATE webhooks SET {names} WHERE uuid = ?", (*columns.values(), uuid)) == 1

@@ -1,7 +1,7 @@
-"""Ten backups of a server that is written to a hundred times a second; each is restored and checked whole.
+"""Back up a server ten times during a hundred writes a second; restore and check each backup.
 
-python -m tests.benchmarks.backup [WRITES_A_SECOND]: uploads, settings, beacons and deletions, some of them for good.
-Then the speed of a backup of much content, against ``tar`` and ``sha256sum`` of the same directory, in the same run.
+python -m tests.benchmarks.backup [WRITES_A_SECOND]: uploads, settings, beacons, deletions and purges.
+Then compare the speed of a large backup with ``tar`` and ``sha256sum`` of the same directory, in the same run.
 """
 
 import hashlib
@@ -37,8 +37,8 @@ from tests.support.server_process import ServerProcess, make_env, run_docshare, 
 
 BACKUPS = 1 if SMALLEST else 10
 THREADS = 8
-BEACONS_PER_PAGE_LOAD = 50  # beacons until a reader opens the page anew
-KEPT_FILES = 60  # files that stay; more would be refused
+BEACONS_PER_PAGE_LOAD = 50  # beacons until a reader opens the page again
+KEPT_FILES = 60  # files that are not deleted; more would be rejected
 EXPIRY = 2_000_000_000_000  # ms; each settings write sets the expiry one second further
 FACTS = re.compile(r'<script type="application/json" id="facts">(.*?)</script>', re.DOTALL)
 BLOBS, BLOB_BYTES = 10 if SMALLEST else 300, 1_000_000  # for the speed
@@ -46,13 +46,13 @@ BLOBS, BLOB_BYTES = 10 if SMALLEST else 300, 1_000_000  # for the speed
 
 @dataclass
 class AcknowledgedWrites:
-    """What the server said yes to: documents that stay by UUID, the last expiry of each, and beacons."""
+    """Acknowledged writes: digests of stored documents and their last expiry by UUID, and counts."""
 
     files: dict[str, str] = field(default_factory=dict)
     expiry: dict[str, int] = field(default_factory=dict)
     beacons: int = 0
     writes: int = 0
-    refused: int = 0
+    rejected: int = 0
     slowest: float = 0.0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -62,30 +62,30 @@ class AcknowledgedWrites:
 
 
 class BackupLoadWriter(threading.Thread):
-    """Writes at its share of the rate until told to stop; when it falls behind it does not try to catch up."""
+    """A thread that writes at its share of the rate until ``stop``; it does not catch up when it falls behind."""
 
     def __init__(
-        self, server: ServerProcess, book: AcknowledgedWrites, rate: float, seed: int, stop: threading.Event
+        self, server: ServerProcess, acknowledged: AcknowledgedWrites, rate: float, seed: int, stop: threading.Event
     ) -> None:
         super().__init__(daemon=True)
-        self._server, self._book, self._rate, self._ending = server, book, rate, stop
+        self._server, self._acknowledged, self._rate, self._stopping = server, acknowledged, rate, stop
         self._chance = random.Random(seed)
         self._http = requests.Session()
         self._reader: dict[str, Any] | None = None
         self._seq, self._opened_at = 0, 0.0
-        self._mine: list[str] = []
+        self._files: list[str] = []
 
     def run(self) -> None:
-        acts: list[Callable[[], bool]] = [self._upload] + [self._write_settings] * 5 + [self._send_beacon] * 4
+        actions: list[Callable[[], bool]] = [self._upload] + [self._write_settings] * 5 + [self._send_beacon] * 4
         due = time.monotonic()
-        while not self._ending.wait(max(0.0, due - time.monotonic())):
+        while not self._stopping.wait(max(0.0, due - time.monotonic())):
             due = max(due + 1 / self._rate, time.monotonic() - 1)
             began = time.monotonic()
-            done = self._chance.choice(acts)() if self._mine else self._upload()
-            with self._book.lock:
-                self._book.writes += done
-                self._book.refused += not done
-                self._book.slowest = max(self._book.slowest, time.monotonic() - began)
+            done = self._chance.choice(actions)() if self._files else self._upload()
+            with self._acknowledged.lock:
+                self._acknowledged.writes += done
+                self._acknowledged.rejected += not done
+                self._acknowledged.slowest = max(self._acknowledged.slowest, time.monotonic() - began)
 
     def _request(self, method: str, path: str, **more: Any) -> requests.Response:
         headers = self._server.headers | more.pop("headers", {})
@@ -97,21 +97,21 @@ class BackupLoadWriter(threading.Thread):
         if answer.status_code != 200:
             return False
         uuid = answer.json()["uuid"]
-        if len(self._mine) < KEPT_FILES // THREADS:
-            self._mine.append(uuid)
-            with self._book.lock:
-                self._book.files[uuid] = hashlib.sha256(content).hexdigest()
+        if len(self._files) < KEPT_FILES // THREADS:
+            self._files.append(uuid)
+            with self._acknowledged.lock:
+                self._acknowledged.files[uuid] = hashlib.sha256(content).hexdigest()
             return True
-        with self._book.lock:
-            self._book.writes += 2
+        with self._acknowledged.lock:
+            self._acknowledged.writes += 2
         self._request("DELETE", f"/api/v1/files/{uuid}")
-        order = {"command": "trash purge", "args": {"file": uuid}}
+        command = {"command": "trash purge", "args": {"file": uuid}}
         key = {"Authorization": f"Instance {(self._server.data_dir / 'instance.key').read_text().strip()}"}
-        return self._request("POST", "/_admin", json=order, headers=key).status_code == 200
+        return self._request("POST", "/_admin", json=command, headers=key).status_code == 200
 
     def _write_settings(self) -> bool:
-        uuid = self._chance.choice(self._mine)
-        expiry = self._book.expiry.get(uuid, EXPIRY) + 1000
+        uuid = self._chance.choice(self._files)
+        expiry = self._acknowledged.expiry.get(uuid, EXPIRY) + 1000
         if (
             self._request(
                 "PUT", f"/api/v1/files/{uuid}/settings", json={"deleteAt": format_instant(expiry)}
@@ -119,13 +119,13 @@ class BackupLoadWriter(threading.Thread):
             != 200
         ):
             return False
-        with self._book.lock:
-            self._book.expiry[uuid] = expiry
+        with self._acknowledged.lock:
+            self._acknowledged.expiry[uuid] = expiry
         return True
 
     def _send_beacon(self) -> bool:
         if self._reader is None or self._seq == BEACONS_PER_PAGE_LOAD:
-            page = self._http.get(f"{self._server.url}/{self._mine[0]}", headers={"User-Agent": DESKTOP}, timeout=60)
+            page = self._http.get(f"{self._server.url}/{self._files[0]}", headers={"User-Agent": DESKTOP}, timeout=60)
             found = FACTS.search(page.text)
             assert found is not None
             self._reader, self._seq, self._opened_at = json.loads(found[1]), 0, time.monotonic()
@@ -140,36 +140,39 @@ class BackupLoadWriter(threading.Thread):
 
 
 def back_up_under_load(folder: Path, rate: float) -> bool:
-    """Take the backups while writers are at work, then restore each; whether all are whole."""
-    book, stop, env = AcknowledgedWrites(), threading.Event(), make_env(folder)
+    """Take the backups while writers run, then restore each; return whether all are complete."""
+    acknowledged, stop, env = AcknowledgedWrites(), threading.Event(), make_env(folder)
     before: list[AcknowledgedWrites] = []
     with run_server(folder, DOCSHARE_RATE_LIMIT="1000000", DOCSHARE_ADDRESS_LIMIT="1000000") as server:
-        writers = [BackupLoadWriter(server, book, rate / THREADS, seed, stop) for seed in range(THREADS)]
+        writers = [BackupLoadWriter(server, acknowledged, rate / THREADS, seed, stop) for seed in range(THREADS)]
         for writer in writers:
             writer.start()
         time.sleep(5)
-        began, first = time.monotonic(), book.copy().writes
+        began, first = time.monotonic(), acknowledged.copy().writes
         for number in range(BACKUPS):
-            before.append(book.copy())
+            before.append(acknowledged.copy())
             before[-1].beacons = _count_beacons(folder / "data")
             done = run_docshare("admin", "backup", str(folder / f"{number}.tar"), "--json", env=env, timeout=300)
             assert done.returncode == 0, done.stderr
             time.sleep(2)
-        written = (book.copy().writes - first) / (time.monotonic() - began)
+        written = (acknowledged.copy().writes - first) / (time.monotonic() - began)
         stop.set()
         for writer in writers:
             writer.join()
         live = run_docshare("admin", "check", env=env, timeout=300)
-    print(f"{written:.0f} writes a second acknowledged, slowest {book.slowest:.2f} s, refused {book.refused}")
-    troubles = [line for n, then in enumerate(before) for line in _find_problems(folder, n, then, env)]
-    troubles += [] if live.returncode == 0 else [f"the live instance: {live.stdout}"]
-    print(f"{BACKUPS - len({line.split(':')[0] for line in troubles})} of {BACKUPS} restored and whole")
-    print(*troubles[:20], sep="\n")
-    return not troubles
+    print(
+        f"{written:.0f} writes a second acknowledged, slowest {acknowledged.slowest:.2f} s, "
+        f"rejected {acknowledged.rejected}"
+    )
+    problems = [line for n, expected in enumerate(before) for line in _find_problems(folder, n, expected, env)]
+    problems += [] if live.returncode == 0 else [f"the live instance: {live.stdout}"]
+    print(f"{BACKUPS - len({line.split(':')[0] for line in problems})} of {BACKUPS} restored completely")
+    print(*problems[:20], sep="\n")
+    return not problems
 
 
-def _find_problems(folder: Path, number: int, then: AcknowledgedWrites, env: dict[str, str]) -> list[str]:
-    """What is wrong with a restored backup; ``then``: what was acknowledged when it began."""
+def _find_problems(folder: Path, number: int, expected: AcknowledgedWrites, env: dict[str, str]) -> list[str]:
+    """Return the problems of a restored backup; ``expected``: the writes acknowledged when it began."""
     data = folder / f"restored{number}"
     for command in (["restore", str(folder / f"{number}.tar")], ["check"]):
         done = run_docshare("admin", *command, "--data", str(data), env=env, timeout=300)
@@ -178,21 +181,24 @@ def _find_problems(folder: Path, number: int, then: AcknowledgedWrites, env: dic
     beacons = _count_beacons(data)
     with closing(sqlite3.connect(data / "docshare.db")) as database:
         found = {row[0]: row[1:] for row in database.execute("SELECT uuid, sha256, delete_at FROM files")}
-    lost = [uuid for uuid, digest in then.files.items() if found.get(uuid, ("",))[0] != digest]
-    stale = [uuid for uuid, expiry in then.expiry.items() if (found.get(uuid, ("", 0))[1] or 0) < expiry]
-    print(f"backup {number}: {len(found)} files, {beacons} beacons; {len(then.files)} and {then.beacons} when it began")
-    wrong = {"uploads lost": len(lost), "settings lost": len(stale), "beacons lost": max(0, then.beacons - beacons)}
+    lost = [uuid for uuid, digest in expected.files.items() if found.get(uuid, ("",))[0] != digest]
+    stale = [uuid for uuid, expiry in expected.expiry.items() if (found.get(uuid, ("", 0))[1] or 0) < expiry]
+    print(
+        f"backup {number}: {len(found)} files, {beacons} beacons; "
+        f"{len(expected.files)} and {expected.beacons} when it began"
+    )
+    wrong = {"uploads lost": len(lost), "settings lost": len(stale), "beacons lost": max(0, expected.beacons - beacons)}
     return [f"{number}: {count} {what}" for what, count in wrong.items() if count]
 
 
 def _count_beacons(data: Path) -> int:
-    """How many are kept: of those that cannot be, the server keeps none, and says nothing."""
+    """Return the number of stored beacons; the server silently drops those that it cannot store."""
     with reading.open_database(data / "docshare.db") as database:
         return reading.query_number(database, "SELECT COUNT(*) FROM beacons")
 
 
 def measure_speed(folder: Path) -> bool:
-    """A backup of much content against ``tar``, ``sha256sum`` and ``sync`` of the same directory."""
+    """Compare a large backup with ``tar``, ``sha256sum`` and ``sync`` of the same directory."""
     data = folder / "much" / "data"
     data.mkdir(parents=True)
     db, blobs = Store(data / "docshare.db"), FolderStore(data / "blobs", data / "tmp", lambda: random_token(32))
@@ -212,32 +218,32 @@ def measure_speed(folder: Path) -> bool:
     db.close()
     env, numbers = make_env(folder / "much"), itertools.count()
 
-    def timed(run: Callable[[], Any]) -> float:
+    def measure_s(run: Callable[[], Any]) -> float:
         began = time.monotonic()
         run()
         return time.monotonic() - began
 
-    def ours() -> None:
+    def back_up_to_archive() -> None:
         target = folder / "ours.tar"
         done = run_docshare("admin", "backup", str(target), "--force", "--data", str(data), env=env, timeout=600)
         assert done.returncode == 0, done.stderr
 
-    def directory() -> None:
+    def back_up_to_directory() -> None:
         target = folder / f"kept{next(numbers)}"
         done = run_docshare("admin", "backup", str(target), "--data", str(data), env=env, timeout=600)
         assert done.returncode == 0, done.stderr
 
-    def again() -> None:
+    def update_directory() -> None:
         done = run_docshare("admin", "backup", str(folder / "kept0"), "--data", str(data), env=env, timeout=600)
         assert done.returncode == 0, done.stderr
 
-    def tar() -> None:
+    def run_tar() -> None:
         subprocess.run(["tar", "cf", str(folder / "theirs.tar"), "-C", str(data), "."], check=True)
         find = ["find", str(data), "-type", "f", "-exec", "sha256sum", "{}", "+"]
         subprocess.run(find, check=True, stdout=subprocess.DEVNULL)
         subprocess.run(["sync", str(folder / "theirs.tar")], check=True)
 
-    def copy() -> None:
+    def run_cp() -> None:
         target = folder / f"copied{next(numbers)}"
         subprocess.run(["cp", "-r", str(data), str(target)], check=True)
         subprocess.run(["sync"], check=True)
@@ -245,18 +251,30 @@ def measure_speed(folder: Path) -> bool:
     print(f"{BLOBS * BLOB_BYTES / 1e6:.0f} MB of content")
     one = compare_in_turns(
         "archive / tar and sha256sum",
-        lambda: timed(ours),
-        lambda: timed(tar),
+        lambda: measure_s(back_up_to_archive),
+        lambda: measure_s(run_tar),
         target=3,
         better="less",
         unit="s",
         rounds=3,
     )
     compare_in_turns(
-        "directory / cp -r", lambda: timed(directory), lambda: timed(copy), target=3, better="less", unit="s", rounds=2
+        "directory / cp -r",
+        lambda: measure_s(back_up_to_directory),
+        lambda: measure_s(run_cp),
+        target=3,
+        better="less",
+        unit="s",
+        rounds=2,
     )
     compare_in_turns(
-        "again / cp -r", lambda: timed(again), lambda: timed(copy), target=1, better="less", unit="s", rounds=2
+        "again / cp -r",
+        lambda: measure_s(update_directory),
+        lambda: measure_s(run_cp),
+        target=1,
+        better="less",
+        unit="s",
+        rounds=2,
     )
     return one.reached
 
@@ -264,9 +282,9 @@ def measure_speed(folder: Path) -> bool:
 def main() -> int:
     rate = read_amount(100.0, 10.0)
     with tempfile.TemporaryDirectory() as folder:
-        whole = back_up_under_load(Path(folder), rate)
-        quick = measure_speed(Path(folder))
-    return 0 if whole and quick else 1
+        is_complete = back_up_under_load(Path(folder), rate)
+        is_fast = measure_speed(Path(folder))
+    return 0 if is_complete and is_fast else 1
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Beacons a second through the service, against plain inserts of the same texts by ``sqlite3`` with the same pragmas.
+"""Compare beacons per second through the service with plain ``sqlite3`` inserts of the same texts and pragmas.
 
 python -m tests.benchmarks.beacons
 """
@@ -46,7 +46,7 @@ PRAGMAS = (
 
 
 def make_runtime(folder: Path, clock: FakeClock) -> Runtime:
-    """A runtime with one shared file of 200 pages; nothing here draws a page."""
+    """Return a runtime with one shared file of 200 pages, without an engine."""
     missing: Any = None
     rt = Runtime(
         config=Config(data_dir=folder, base_url="http://127.0.0.1:8787"),
@@ -82,7 +82,7 @@ def make_runtime(folder: Path, clock: FakeClock) -> Runtime:
 
 
 def build_beacons(token: str) -> Iterator[bytes]:
-    """What one reader sends: every other beacon touches two pages."""
+    """Yield the beacons of one reader; every other beacon contains two pages."""
     for seq in range(BEACONS):
         page = seq // 2 + 1
         pages = [
@@ -101,7 +101,7 @@ def build_beacons(token: str) -> Iterator[bytes]:
 
 
 def measure_service_rate(rt: Runtime, clock: FakeClock) -> float:
-    """``READERS`` read at once; their first beacons, which start the sessions, are part of it."""
+    """Return beacons per second of ``READERS`` concurrent readers, including those that start the sessions."""
     clock.advance(minutes=11)
     link = links.resolve(rt, SHORT_ID)
     assert link is not None
@@ -117,7 +117,7 @@ def measure_service_rate(rt: Runtime, clock: FakeClock) -> float:
 
 
 def measure_insert_rate(database: sqlite3.Connection, first_session: int) -> float:
-    """The same texts, each in a transaction of its own."""
+    """Return inserts per second of the same texts, each in its own transaction."""
     texts = [serialize_beacon(parse_beacon_request(body, False)[1]) for body in build_beacons("t")]
     started = time.perf_counter()
     for seq, text in enumerate(texts):

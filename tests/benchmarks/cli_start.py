@@ -1,9 +1,9 @@
-"""CPU time of starting the command line, as a multiple of ``python -c pass`` measured in the same run; of each class
-the usual command and the worst.
+"""Measure the CPU time of starting the command line as a multiple of ``python -c pass`` in the same run.
+Covers the usual and the slowest command of each class.
 
 Run: ``python -m tests.benchmarks.cli_start [ROUNDS]``. Each round starts every command once, and ``python -c pass``
-before each of them. A command is compared with its own round, so that it does not matter if the machine gets faster or
-slower on the way; the figure is the median of the rounds. Exit code 1 if a target is missed.
+before each of them. A command is compared with its own round, so the speed of the machine may change between rounds;
+the result is the median of the rounds. Exits with 1 if a target is missed.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ COMMANDS = (
 
 
 def measure_cpu_ms(argv: list[str], env: dict[str, str], terminal: bool) -> float:
-    """User plus system milliseconds of one run; its output goes to a terminal or to the null device."""
+    """Return user plus system milliseconds of one run with output to a terminal or to the null device."""
     reader, writer = pty.openpty() if terminal else (-1, os.open(os.devnull, os.O_WRONLY))
     null = os.open(os.devnull, os.O_RDONLY)
     drain = threading.Thread(target=_drain, args=(reader,)) if terminal else None
@@ -84,7 +84,7 @@ def _drain(reader: int) -> None:
 
 
 def main() -> int:
-    """Measure and print; 1 if a target is missed."""
+    """Measure, print the results, and return the exit code."""
     rounds = read_amount(15, 1)
     with fake_api() as api, tempfile.TemporaryDirectory() as home:
         api.files = FILES
@@ -110,20 +110,20 @@ def main() -> int:
                 empty.append(measure_cpu_ms(plain, env, False))
                 times[index].append(measure_cpu_ms(lines[index], env, terminal))
             bases.append(statistics.median(empty))
-            for index, taken in enumerate(times):
-                ratios[index].append(taken[-1] / bases[-1])
+            for index, durations in enumerate(times):
+                ratios[index].append(durations[-1] / bases[-1])
     return _print_results(statistics.median(bases), times, ratios)
 
 
 def _print_results(base: float, times: list[list[float]], ratios: list[list[float]]) -> int:
     print(f"{'python -c pass':22} {base:6.1f} ms")
     missed = False
-    for (name, _, _, target), taken, found in zip(COMMANDS, times, ratios, strict=True):
+    for (name, _, _, target), durations, found in zip(COMMANDS, times, ratios, strict=True):
         ratio = statistics.median(found)
         late = ratio > target and not SMALLEST
         missed |= late
         flag = "  MISSED" if late else ""
-        print(f"{name:22} {statistics.median(taken):6.1f} ms  {ratio:5.2f}x  target {target:.0f}x{flag}")
+        print(f"{name:22} {statistics.median(durations):6.1f} ms  {ratio:5.2f}x  target {target:.0f}x{flag}")
     return int(missed)
 
 

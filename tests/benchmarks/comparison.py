@@ -1,4 +1,4 @@
-"""The product and its limit, measured in turns in one run, so that both meet the same machine in the same mood."""
+"""Measure the product and a reference limit alternately in one run, under the same conditions of the machine."""
 
 import sys
 from collections.abc import Callable
@@ -7,20 +7,20 @@ from statistics import median
 from typing import Literal, TypeVar
 
 SMALLEST = "--smallest" in sys.argv
-"""Run once at the smallest size, as the suite does so that no benchmark rots. No target is judged then."""
+"""Run once at the smallest size without checking targets, as the test suite does to keep benchmarks working."""
 
 _Number = TypeVar("_Number", int, float)
 
 
 def read_amount(usual: _Number, smallest: _Number) -> _Number:
-    """The first number on the command line, else ``usual``; with ``--smallest`` that."""
-    given = [word for word in sys.argv[1:] if not word.startswith("-")]
-    return smallest if SMALLEST else type(usual)(given[0]) if given else usual
+    """Return the first number on the command line, or ``usual``; with ``--smallest``, return ``smallest``."""
+    arguments = [word for word in sys.argv[1:] if not word.startswith("-")]
+    return smallest if SMALLEST else type(usual)(arguments[0]) if arguments else usual
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Medians of one comparison. ``reached``: whether the ratio product / limit is on the right side of the target."""
+    """Medians of one comparison. ``reached``: whether the ratio product / limit meets the target."""
 
     product: float
     limit: float
@@ -38,9 +38,9 @@ def compare_in_turns(
     unit: str,
     rounds: int = 5,
 ) -> Comparison:
-    """Run ``product`` and ``limit`` in turns and print a line with both medians, their ratio and the target.
+    """Run ``product`` and ``limit`` alternately; print both medians, their ratio and the target.
 
-    Parameters: each callable makes one measurement and returns it in ``unit``; ``better`` says whether a high figure
+    Parameters: each callable returns one measurement in ``unit``; ``better`` defines whether a high value
     is good (then the ratio must be at least ``target``) or a low one (at most); the first round is a warm-up.
     """
     ours: list[float] = []
@@ -62,12 +62,12 @@ def compare_in_turns(
 
 
 def check_bound(name: str, value: float, most: float, unit: str) -> bool:
-    """Print a figure that has an upper bound of its own; returns whether it holds."""
+    """Print a value with an absolute upper bound; return whether it is within the bound."""
     reached = SMALLEST or value <= most
     print(f"{name}: {value:.4g} {unit} (target <= {most:g} {unit}) {format_verdict(reached)}")
     return reached
 
 
 def format_verdict(reached: bool) -> str:
-    """The last word of a line."""
-    return "not judged" if SMALLEST else "ok" if reached else "MISSED"
+    """Return the verdict at the end of a line."""
+    return "not checked" if SMALLEST else "ok" if reached else "MISSED"

@@ -1,8 +1,8 @@
-"""One page of the feed at 10 million rows: python -m tests.benchmarks.feed [ROWS]
+"""Measure one page of the feed at 10 million rows: python -m tests.benchmarks.feed [ROWS]
 
 ``services.feed.page`` (no HTTP) is compared with itself at 10,000 rows, and with raw ``sqlite3`` on the same file with
-the same indexes. Half of the rows belong to the account that asks; its rows in the newest third of the stream are all
-of files that lie in the trash.
+the same indexes. Half of the rows belong to the calling account; its rows in the newest third of the stream all belong
+to trashed files.
 """
 
 import sqlite3
@@ -53,18 +53,18 @@ FILE_UUID = "00000001-0000-4000-8000-000000000000"
 
 @dataclass(frozen=True)
 class FeedQuery:
-    """One way to ask for 50 rows: ``since`` as a share of the rows (0: the newest), ``file`` or all files."""
+    """A query for 50 rows: ``since`` as a fraction of the rows (0: the newest), ``file`` or all files."""
 
     name: str
     since: float = 0.0
     file: str | None = None
 
     def list_page(self, rt: Runtime, caller: Caller, rows: int) -> list[Any]:
-        """Through the service."""
+        """Return the rows from the service."""
         return feed.fetch_page(rt, caller, "view", since=int(self.since * rows), limit=50, file=self.file)
 
     def query_raw(self, connection: sqlite3.Connection, caller: Caller, rows: int) -> list[Any]:
-        """The same rows by one prepared statement."""
+        """Return the same rows with one SQL statement."""
         key, value = ("r.owner_id", caller.account_id) if self.file is None else ("r.file_id", FILE_ID)
         sql = _RAW.format(key=key) + ("LIMIT 50" if self.since else "DESC LIMIT 50")
         return connection.execute(sql, (value, int(self.since * rows))).fetchall()
@@ -82,7 +82,7 @@ QUERIES = (
 
 @contextmanager
 def populate_feed(folder: Path, rows: int) -> Iterator[tuple[Runtime, Caller]]:
-    """An instance with two accounts and ``rows`` views of their files; the caller is the first account."""
+    """Yield an instance with two accounts and ``rows`` views of their files, and its first account as the caller."""
     with open_instance(Config(data_dir=folder, base_url="http://127.0.0.1:8787")) as instance:
         rt = instance.rt
         owner = accounts.create_account(rt, "owner@example.com", "", Plan.PRO)
@@ -101,14 +101,14 @@ def populate_feed(folder: Path, rows: int) -> Iterator[tuple[Runtime, Caller]]:
 
 
 def _generate_files() -> Iterator[tuple[int, int, int | None, int | None]]:
-    """Odd files are the caller's; of those every third lies in the trash, for good."""
+    """Yield file rows: odd files belong to the caller, and every third of those is trashed without an end."""
     for number in range(1, FILES + 1):
         trashed = number % 6 == 5
         yield number, 2 - number % 2, 1 if trashed else None, 2**60 if trashed else None
 
 
 def _generate_views(rows: int) -> Iterator[tuple[int, int, int]]:
-    """All files in turn; in the newest third of the rows, the caller's are all of trashed files."""
+    """Yield views of all files in turn; in the newest third, the caller's views are all of trashed files."""
     for number in range(rows):
         file = number % FILES + 1
         if number > rows * 2 // 3 and file % 2:
@@ -117,7 +117,7 @@ def _generate_views(rows: int) -> Iterator[tuple[int, int, int]]:
 
 
 def measure_median_us(call: Callable[[], object]) -> float:
-    """Median microseconds of one call."""
+    """Return the median duration of ``CALLS`` calls in microseconds."""
     times = []
     for _ in range(CALLS):
         begun = time.perf_counter_ns()
@@ -127,7 +127,7 @@ def measure_median_us(call: Callable[[], object]) -> float:
 
 
 def main(rows: int) -> int:
-    """Measure, print, and return the exit code."""
+    """Measure, print the results, and return the exit code."""
     reached = []
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         small, caller = stack.enter_context(populate_feed(Path(folder) / "small", SMALL))
@@ -136,22 +136,25 @@ def main(rows: int) -> int:
         raw = sqlite3.connect(large.db.path)
         stack.callback(raw.close)
         raw.execute("PRAGMA cache_size = -64000")
-        for ask in QUERIES:
-            assert ask.list_page(large, caller, rows) == ask.query_raw(raw, caller, rows)
+        for query in QUERIES:
+            assert query.list_page(large, caller, rows) == query.query_raw(raw, caller, rows)
 
-            def at_large(ask: FeedQuery = ask) -> float:
-                return measure_median_us(lambda: ask.list_page(large, caller, rows))
+            def query_large(query: FeedQuery = query) -> float:
+                return measure_median_us(lambda: query.list_page(large, caller, rows))
 
-            def at_small(ask: FeedQuery = ask) -> float:
-                return measure_median_us(lambda: ask.list_page(small, caller, SMALL))
+            def query_small(query: FeedQuery = query) -> float:
+                return measure_median_us(lambda: query.list_page(small, caller, SMALL))
 
-            def by_hand(ask: FeedQuery = ask) -> float:
-                return measure_median_us(lambda: ask.query_raw(raw, caller, rows))
+            def query_raw_rows(query: FeedQuery = query) -> float:
+                return measure_median_us(lambda: query.query_raw(raw, caller, rows))
 
-            for against, limit, target in (("10,000 rows", at_small, GROWTH_TARGET), ("raw", by_hand, RAW_TARGET)):
-                name = f"{ask.name}, {rows:,} rows against {against}"
+            for against, limit, target in (
+                ("10,000 rows", query_small, GROWTH_TARGET),
+                ("raw", query_raw_rows, RAW_TARGET),
+            ):
+                name = f"{query.name}, {rows:,} rows against {against}"
                 outcome = compare_in_turns(
-                    name, at_large, limit, target=target, better="less", unit="us", rounds=ROUNDS
+                    name, query_large, limit, target=target, better="less", unit="us", rounds=ROUNDS
                 )
                 reached.append(outcome.reached)
     return 0 if all(reached) else 1

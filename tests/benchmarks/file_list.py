@@ -1,8 +1,8 @@
-"""The list of 100,000 files: python -m tests.benchmarks.file_list [FILES]
+"""Measure the list of 100,000 files: python -m tests.benchmarks.file_list [FILES]
 
-``GET /api/v1/files`` through the application (credential, rate limit, drawing, the spool, every byte read) is compared
-with raw ``sqlite3`` rows of the same columns, made dicts and written by ``json.dumps`` block by block. Then the answer
-is drawn once more, and the memory that it holds at most must not grow with the number of files.
+``GET /api/v1/files`` through the application (credential, rate limit, rendering, spooling, reading) is compared
+with raw ``sqlite3`` rows of the same columns, converted to dicts and serialized in blocks by ``json.dumps``. Then the
+list is requested again; its peak memory must not grow with the number of files.
 """
 
 import json
@@ -50,7 +50,7 @@ _RAW = f"SELECT {_COLUMNS} FROM files WHERE owner_id = 1 AND trashed_at IS NULL 
 
 
 def _generate_rows(files: int) -> Iterator[tuple[int, str | None, int, int, int | None, str]]:
-    """Three of five files have default settings; one in ten has a slug, one in seven an expiry."""
+    """Yield file rows: three of five have default settings, one in ten has a slug, one in seven an expiry."""
     for number in range(files):
         created = 1_700_000_000_000 + number * 77_777
         yield (
@@ -65,7 +65,7 @@ def _generate_rows(files: int) -> Iterator[tuple[int, str | None, int, int, int 
 
 @contextmanager
 def populate_files(folder: Path, files: int) -> Iterator[tuple[Client, dict[str, str], Path]]:
-    """An application with one account of so many files; the headers of its key; and the path of the database."""
+    """Yield a client of an instance whose only account has ``files`` files, its headers, and the database path."""
     config = Config(data_dir=folder, base_url="http://127.0.0.1:8787", rate_limit=1_000_000)
     with open_instance(config) as instance:
         rt = instance.rt
@@ -78,7 +78,7 @@ def populate_files(folder: Path, files: int) -> Iterator[tuple[Client, dict[str,
 
 
 def list_files(client: Client, headers: dict[str, str]) -> int:
-    """Ask for the list and read it; returns its length in bytes."""
+    """Request and read the list; return its length in bytes."""
     answer = client.get("/api/v1/files", headers=headers)
     assert answer.status_code == 200
     length = sum(len(block) for block in answer.response)
@@ -87,7 +87,7 @@ def list_files(client: Client, headers: dict[str, str]) -> int:
 
 
 def list_raw(database: sqlite3.Connection) -> int:
-    """The same rows as JSON by hand; returns the length in bytes."""
+    """Serialize the same rows as JSON without the service; return the length in bytes."""
     names, length = FileRow._fields, 0
     cursor = database.execute(_RAW)
     while rows := cursor.fetchmany(BLOCK):
@@ -103,7 +103,7 @@ def measure_ms(call: Callable[[], int]) -> float:
 
 
 def main(files: int) -> int:
-    """Measure, print, and return the exit code."""
+    """Measure, print the results, and return the exit code."""
     with tempfile.TemporaryDirectory() as folder, populate_files(Path(folder), files) as (client, headers, path):
         database = sqlite3.connect(path)
         database.execute("PRAGMA cache_size = -64000")
@@ -120,9 +120,9 @@ def main(files: int) -> int:
         length = list_files(client, headers)
         peak = tracemalloc.get_traced_memory()[1] / 2**20
         tracemalloc.stop()
-        print(f"the answer: {length / 2**20:.1f} MB")
-        flat = check_bound("memory of one answer at most", peak, MEMORY_MB, "MB")
-    return 0 if outcome.reached and flat else 1
+        print(f"the response: {length / 2**20:.1f} MB")
+        is_bounded = check_bound("peak memory of one response", peak, MEMORY_MB, "MB")
+    return 0 if outcome.reached and is_bounded else 1
 
 
 if __name__ == "__main__":

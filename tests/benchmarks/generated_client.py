@@ -1,8 +1,8 @@
-"""A client that a machine wrote from the API description: python -m tests.benchmarks.generated_client
+"""Exercise a client generated from the API description: python -m tests.benchmarks.generated_client
 
-The generator of the OpenAPI project first judges the description, then makes a Python client of it, and the client is
-used on a running server: upload, settings, list, a variant, readership, events, a webhook, and all of it away again.
-Nothing of docshare's own client takes part. The generator needs Java 11 or newer.
+The OpenAPI generator validates the description and generates a Python client, which is then
+used on a running server: upload, settings, list, a variant, readership, events, a webhook, and deletion of all.
+The client of docshare is not involved. The generator requires Java 11 or newer.
 """
 
 import importlib
@@ -34,7 +34,7 @@ def main() -> int:
              f"--additional-properties=packageName={PACKAGE}")  # fmt: skip
         print(f"client generated for {operations} operations")
         sys.path.insert(0, str(folder / "client"))
-        # Its webhooks are called by nobody here; the address only has to be found.
+        # The webhooks are never called; their host only has to resolve.
         with run_server(folder, DOCSHARE_WEBHOOK_ALLOW="127.0.0.0/8") as server:
             for line in exercise_client(importlib.import_module(PACKAGE), server):
                 print(" ", line)
@@ -51,48 +51,48 @@ def _run(*args: str) -> str:
 
 
 def exercise_client(package: Any, server: ServerProcess) -> list[str]:
-    """Do everything with the client in ``package``; what was found, one line each. Raises where anything is wrong."""
+    """Exercise the client in ``package``; return one line per result. Raises AssertionError on errors."""
     client = package.ApiClient(package.Configuration(host=server.url, access_token=server.token))
     files, hooks = package.FilesApi(client), package.WebhooksApi(client)
-    told = [f"account: {package.AccountApi(client).account_get().tier}"]
+    results = [f"account: {package.AccountApi(client).account_get().tier}"]
     content = simple_pdf(pages=3)
-    made = files.files_upload(file=("report.pdf", content))
-    uuid, until = str(made.uuid), datetime(2040, 1, 1, tzinfo=UTC)
+    created = files.files_upload(file=("report.pdf", content))
+    uuid, until = str(created.uuid), datetime(2040, 1, 1, tzinfo=UTC)
     files.files_settings(uuid, file_settings=package.FileSettings(allowDownload=False, showExpiry=False))
     files.files_settings(uuid, file_settings=package.FileSettings(viewerMode="flipbook", deleteAt=until))
     (listed,) = files.files_list()
-    assert (listed.short_id, listed.viewer_mode, listed.delete_at) == (made.short_id, "flipbook", until)
-    kept = (listed.allow_download, listed.show_expiry)
-    assert kept == (False, False), "settings that were left out have changed"
-    assert files.files_get(made.short_id).revisions[0].size == len(content)
+    assert (listed.short_id, listed.viewer_mode, listed.delete_at) == (created.short_id, "flipbook", until)
+    preserved = (listed.allow_download, listed.show_expiry)
+    assert preserved == (False, False), "settings that were omitted have changed"
+    assert files.files_get(created.short_id).revisions[0].size == len(content)
     assert bytes(files.files_download(uuid)) == content
     assert bytes(files.files_qr(uuid)).startswith(b"\x89PNG")
-    told.append(f"file: {listed.original_name}, {listed.total_pages} pages, {listed.viewer_mode}")
-    told += (
+    results.append(f"file: {listed.original_name}, {listed.total_pages} pages, {listed.viewer_mode}")
+    results += (
         _exercise_variants(package, client, uuid)
         + _exercise_readership(package, client, uuid)
         + _exercise_webhooks(package, hooks)
     )
     assert files.files_delete(uuid).trashed
-    assert files.files_restore(uuid).short_id == made.short_id
+    assert files.files_restore(uuid).short_id == created.short_id
     assert not files.files_delete(uuid, purge="1").trashed
     try:
         files.files_get(uuid)
     except package.exceptions.NotFoundException as error:
-        told.append(f"gone: {error.status}, {error.data.code}")
+        results.append(f"gone: {error.status}, {error.data.code}")
     assert files.files_list() == []
-    return told
+    return results
 
 
 def _exercise_variants(package: Any, client: Any, uuid: str) -> list[str]:
     variants = package.VariantsApi(client)
-    made = variants.variants_create(uuid, variant_create=package.VariantCreate(label="Ada"))
-    name = str(made.uuid)
+    created = variants.variants_create(uuid, variant_create=package.VariantCreate(label="Ada"))
+    name = str(created.uuid)
     changed = variants.variants_update(uuid, name, variant_update=package.VariantUpdate(revoked=True))
     assert (changed.label, changed.revoked) == ("Ada", True)
     variants.variants_delete(uuid, name)
     assert variants.variants_list(uuid).variants == []
-    return [f"variant: {made.label}, made, revoked and deleted"]
+    return [f"variant: {created.label}, created, revoked and deleted"]
 
 
 def _exercise_readership(package: Any, client: Any, uuid: str) -> list[str]:
@@ -106,14 +106,14 @@ def _exercise_readership(package: Any, client: Any, uuid: str) -> list[str]:
 
 
 def _exercise_webhooks(package: Any, hooks: Any) -> list[str]:
-    wish = package.NewWebhook(url="https://127.0.0.1:9/in", events=["file.viewed"])
-    made = hooks.webhooks_create(new_webhook=wish)
-    assert [row.uuid for row in hooks.webhooks_list().webhooks] == [made.webhook.uuid]
-    name = str(made.webhook.uuid)
-    trial = hooks.webhooks_test(name)
+    new_webhook = package.NewWebhook(url="https://127.0.0.1:9/in", events=["file.viewed"])
+    created = hooks.webhooks_create(new_webhook=new_webhook)
+    assert [row.uuid for row in hooks.webhooks_list().webhooks] == [created.webhook.uuid]
+    name = str(created.webhook.uuid)
+    delivery = hooks.webhooks_test(name)
     hooks.webhooks_delete(name)
     assert hooks.webhooks_list().webhooks == []
-    return [f"webhook: {made.webhook.format}, delivered {trial.delivered}; deleted"]
+    return [f"webhook: {created.webhook.format}, delivered {delivery.delivered}; deleted"]
 
 
 if __name__ == "__main__":

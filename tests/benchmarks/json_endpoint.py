@@ -1,8 +1,8 @@
-"""An authenticated JSON endpoint against an empty Flask route: python -m tests.benchmarks.json_endpoint [SECONDS]
+"""Compare an authenticated JSON endpoint with an empty Flask route.
 
-Both are served by the same waitress with the same threads, each in a process of its own, and asked by the same client:
-16 connections kept alive, each with one request under way. ``GET /api/v1/user`` finds its key, checks its scope, counts
-the account's files, keeps its rate limit and logs its line; the empty route does nothing.
+``python -m tests.benchmarks.json_endpoint [SECONDS]``. The same waitress with the same number of threads serves both,
+each in a separate process, to the same client with 16 persistent connections. ``GET /api/v1/user`` looks up the key,
+checks the scope, counts the files, applies the rate limit and writes a log line; the empty route does nothing.
 """
 
 import tempfile
@@ -16,18 +16,18 @@ from tests.benchmarks.comparison import compare_in_turns, read_amount
 from tests.benchmarks.servers import measure_rate, serve_app, serve_product, start_process
 
 TARGET = 0.45
-ROUNDS = 15  # many short ones, so that both meet the same machine
+ROUNDS = 15  # many short rounds, so that both run under the same conditions
 
 
 def serve_limit(folder: Path, pipe: Connection) -> None:
-    """An empty route."""
+    """Serve an empty route."""
     app = Flask("limit", root_path=str(folder))
     app.add_url_rule("/", view_func=lambda: "")
     serve_app(app, pipe)
 
 
 def main(seconds: float) -> int:
-    """Measure, print, and return the exit code."""
+    """Measure, print the results, and return the exit code."""
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         port, key = stack.enter_context(start_process(serve_product, Path(folder)))
         empty, _ = stack.enter_context(start_process(serve_limit, Path(folder)))

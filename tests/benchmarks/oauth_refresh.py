@@ -1,7 +1,7 @@
-"""Twenty refreshes of one token at once, a hundred times over: python -m tests.benchmarks.oauth_refresh [ROUNDS]
+"""Send twenty concurrent refreshes of one token in 100 rounds: python -m tests.benchmarks.oauth_refresh [ROUNDS]
 
-Of each twenty one must win and nineteen must hear ``invalid_grant``, the winner's tokens must work, and the grant must
-outlive every round. The server is one of its own, each request has a connection of its own.
+In each round, one must succeed and nineteen must fail with ``invalid_grant``. The new tokens must work, and the grant
+must stay valid. The server runs in a separate process, and each request has a separate connection.
 """
 
 import hashlib
@@ -30,10 +30,10 @@ VERIFIER = "v" * 43
 
 
 def approve_app(server: ServerProcess) -> dict[str, Any]:
-    """The tokens that an approval in the owner's browser ends in."""
+    """Approve the app in the owner's browser; return its tokens."""
     link = ["admin", "--data", str(server.data_dir), "login-link", "owner@example.com", "--json"]
     url = json.loads(run_docshare(*link, env=make_env(server.data_dir.parent)).stdout)["url"]
-    asked = {
+    query = {
         "response_type": "code",
         "client_id": CLIENT,
         "redirect_uri": REDIRECT,
@@ -43,7 +43,7 @@ def approve_app(server: ServerProcess) -> dict[str, Any]:
     }
     with requests.Session() as browser:
         browser.post(url, timeout=10).raise_for_status()
-        address = f"{server.url}/oauth/authorize?{urlencode(asked)}"
+        address = f"{server.url}/oauth/authorize?{urlencode(query)}"
         found = re.search(r'name="csrf" value="([^"]+)"', browser.get(address, timeout=10).text)
         assert found is not None
         form = {"csrf": found[1], "decision": "approve"}
@@ -55,48 +55,48 @@ def approve_app(server: ServerProcess) -> dict[str, Any]:
 
 
 def request_tokens(server: ServerProcess, **form: str) -> requests.Response:
-    """One request of the app for tokens."""
+    """Send a token request of the app."""
     return requests.post(f"{server.url}/oauth/token", data={"client_id": CLIENT, **form}, timeout=60)
 
 
 def refresh_at_once(server: ServerProcess, token: str) -> list[requests.Response]:
-    """The answers to ``AT_ONCE`` refreshes of ``token`` that start in one moment."""
-    answers: list[requests.Response] = []
+    """Return the responses to ``AT_ONCE`` refreshes of ``token`` that start at the same time."""
+    responses: list[requests.Response] = []
     start = threading.Barrier(AT_ONCE)
 
     def refresh() -> None:
         start.wait()
-        answers.append(request_tokens(server, grant_type="refresh_token", refresh_token=token))
+        responses.append(request_tokens(server, grant_type="refresh_token", refresh_token=token))
 
     threads = [threading.Thread(target=refresh) for _ in range(AT_ONCE)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    return answers
+    return responses
 
 
 def main(rounds: int) -> int:
-    """Run, print, and return the exit code."""
-    seconds, ends, works = [], Counter[str](), 0
+    """Run the rounds, print the results, and return the exit code."""
+    seconds, outcomes, working_rounds = [], Counter[str](), 0
     with tempfile.TemporaryDirectory() as folder, run_server(Path(folder), DOCSHARE_ADDRESS_LIMIT="1000000") as server:
-        held = approve_app(server)
+        tokens = approve_app(server)
         for _ in range(rounds):
             began = time.monotonic()
-            answers = refresh_at_once(server, held["refresh_token"])
+            responses = refresh_at_once(server, tokens["refresh_token"])
             seconds.append(time.monotonic() - began)
-            ends.update(answer.json().get("error", "won") for answer in answers)
-            winners = [answer.json() for answer in answers if answer.status_code == 200]
+            outcomes.update(answer.json().get("error", "won") for answer in responses)
+            winners = [answer.json() for answer in responses if answer.status_code == 200]
             if len(winners) != 1:
                 print(f"{len(winners)} winners: the grant is lost" if not winners else f"{len(winners)} winners")
                 break
-            (held,) = winners
-            headers = {"Authorization": f"Bearer {held['access_token']}"}
-            works += requests.get(f"{server.url}/api/v1/files", headers=headers, timeout=10).status_code == 200
-    print(f"rounds {len(seconds)} of {rounds}, {AT_ONCE} at once: {dict(ends)}")
-    print(f"rounds whose winner's token worked: {works}")
+            (tokens,) = winners
+            headers = {"Authorization": f"Bearer {tokens['access_token']}"}
+            working_rounds += requests.get(f"{server.url}/api/v1/files", headers=headers, timeout=10).status_code == 200
+    print(f"rounds {len(seconds)} of {rounds}, {AT_ONCE} at once: {dict(outcomes)}")
+    print(f"rounds whose winner's token worked: {working_rounds}")
     print(f"seconds for {AT_ONCE}: median {statistics.median(seconds):.3f}, slowest {max(seconds):.3f}")
-    return 0 if ends == {"won": rounds, "invalid_grant": rounds * (AT_ONCE - 1)} and works == rounds else 1
+    return 0 if outcomes == {"won": rounds, "invalid_grant": rounds * (AT_ONCE - 1)} and working_rounds == rounds else 1
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Cold page images against pypdfium2 and Pillow called directly: ``python tests/benchmarks/page_image.py``.
+"""Compare uncached page images with direct calls of pypdfium2 and Pillow: ``python tests/benchmarks/page_image.py``.
 
-The product is ``PageStore.image`` for a page nobody has seen: worker process, pipe, file on disk. Its limit draws and
-encodes the same page in this process, without writing it anywhere. Both get the same malloc settings.
+The product is ``PageStore.image`` for an uncached page: worker process, pipe, file on disk. The limit renders and
+encodes the same page in this process, without writing it. Both use the same malloc settings.
 """
 
 import io
@@ -32,7 +32,7 @@ PAGES = 60
 
 
 def make_text_document() -> bytes:
-    """Dense pages of text."""
+    """Return a document with dense pages of text."""
     words = ["page", "reader", "document", "while", "office", "efficient", "share", "measure"]
     chance = random.Random(1)
     pages = ["\n".join(" ".join(chance.choice(words) for _ in range(15)) for _ in range(60)) for _ in range(PAGES)]
@@ -40,19 +40,19 @@ def make_text_document() -> bytes:
 
 
 def make_vector_document() -> bytes:
-    """Pages of 400 coloured curves."""
+    """Return a document whose pages have 400 colored curves each."""
     chance = random.Random(2)
 
-    def curve() -> str:
-        colour = " ".join(f"{chance.random():.2f}" for _ in range(3))
+    def make_curve() -> str:
+        color = " ".join(f"{chance.random():.2f}" for _ in range(3))
         points = [f"{chance.random() * 600:.0f}" for _ in range(8)]
-        return f"{colour} RG {points[0]} {points[1]} m {' '.join(points[2:])} c S"
+        return f"{color} RG {points[0]} {points[1]} m {' '.join(points[2:])} c S"
 
-    return pdfs.sheets_pdf([pdfs.Sheet(" ".join(curve() for _ in range(400))) for _ in range(PAGES)])
+    return pdfs.sheets_pdf([pdfs.Sheet(" ".join(make_curve() for _ in range(400))) for _ in range(PAGES)])
 
 
 def make_scan_document() -> bytes:
-    """Pages that are a 300 dpi photograph each."""
+    """Return a document with a photograph of 300 dpi on each page."""
     writer = pdfs.PdfWriter()
     root, tree = writer.reserve(), writer.reserve()
     numbers = []
@@ -74,7 +74,7 @@ def make_scan_document() -> bytes:
 
 
 def render_directly(document: pypdfium2.PdfDocument, page: int) -> None:
-    """The limit: draw and encode in this process, in the plainest way pypdfium2 offers."""
+    """Render and encode the page in this process, in the simplest way that pypdfium2 offers."""
     opened = document[page - 1]
     bitmap = opened.render(scale=WIDTH / opened.get_width())
     bitmap.to_pil().save(io.BytesIO(), "JPEG", quality=80)
@@ -89,7 +89,7 @@ def measure_ms(work: Callable[[], object]) -> float:
 
 
 def compare_cold_pages(name: str, blob: Path, root: Path) -> bool:
-    """Compare on thirteen pages of one document; every fourth, so that none was drawn ahead."""
+    """Compare on thirteen pages of one document; every fourth, so that none was rendered ahead."""
     with (
         closing(PdfEngine()) as engine,
         closing(PageStore(engine, root)) as store,
@@ -97,15 +97,15 @@ def compare_cold_pages(name: str, blob: Path, root: Path) -> bool:
     ):
         ours, theirs = iter(range(1, PAGES, 4)), iter(range(1, PAGES, 4))
 
-        def product() -> float:
+        def measure_product() -> float:
             page = next(ours)
-            taken = measure_ms(lambda: store.image("bench", 1, blob, page, WIDTH))
-            wait_until((root / f"bench/1/{page + 1}-{WIDTH}.jpg").exists)  # leave the processor to the limit
-            return taken
+            duration = measure_ms(lambda: store.image("bench", 1, blob, page, WIDTH))
+            wait_until((root / f"bench/1/{page + 1}-{WIDTH}.jpg").exists)  # do not slow down the limit
+            return duration
 
         return compare_in_turns(
             f"page image, cold, {name}",
-            product,
+            measure_product,
             lambda: measure_ms(lambda: render_directly(document, next(theirs))),
             target=1.25,
             better="less",
@@ -115,12 +115,12 @@ def compare_cold_pages(name: str, blob: Path, root: Path) -> bool:
 
 
 def measure_first_page(blob: Path, root: Path) -> bool:
-    """A request for the first page right after the server started: worker, opening, drawing."""
-    taken = []
+    """Measure the first page right after the start: start of the worker, opening and rendering."""
+    durations = []
     for turn in range(7):
         with closing(PdfEngine()) as engine, closing(PageStore(engine, root / str(turn))) as store:
-            taken.append(measure_ms(lambda store=store: store.image("bench", 1, blob, 1, WIDTH)))  # type: ignore[misc]
-    return check_bound("first page of 2,000, worker not started, median of 7", median(taken), 300, "ms")
+            durations.append(measure_ms(lambda store=store: store.image("bench", 1, blob, 1, WIDTH)))  # type: ignore[misc]
+    return check_bound("first page of 2,000, worker not started, median of 7", median(durations), 300, "ms")
 
 
 def main() -> int:

@@ -1,7 +1,8 @@
-"""Whether time tells which addresses have an account: python -m tests.benchmarks.password_sign_in [ROUNDS]
+"""Check that response times do not reveal which emails have an account.
 
-The medians of signing in with a wrong password, as somebody with a password, as somebody without one and as nobody,
-asked in turns, may lie 5 ms apart at most. Nothing but a quiet machine is needed; the application runs in here.
+``python -m tests.benchmarks.password_sign_in [ROUNDS]`` signs in with a wrong password, alternating between an account
+with a password, one without a password, and an unknown email; the medians may differ by at most 5 ms. Run it on an
+idle machine.
 """
 
 import sys
@@ -25,7 +26,7 @@ EMAILS = ("pia@example.com", "fay@example.com", "nobody@example.com")
 
 
 def measure_attempt_ms(world: World, email: str) -> float:
-    """The ms of one refused attempt."""
+    """Return the duration of one rejected attempt in milliseconds."""
     began = time.perf_counter()
     answer = world.app.test_client().post("/login", data={"email": email, "password": "wrong, but long"})
     assert answer.status_code == 403
@@ -33,7 +34,7 @@ def measure_attempt_ms(world: World, email: str) -> float:
 
 
 def main(rounds: int) -> int:
-    """Measure and print; returns the exit code."""
+    """Measure, print the results, and return the exit code."""
     free = RatePolicy("free", 10**6, 1_000, "x")
     passwords._ATTEMPT_LIMITS = AttemptLimits(free, free)
     guess_limits.password_delay_ms = lambda wrong, since: 0  # type: ignore[assignment]
@@ -47,7 +48,7 @@ def main(rounds: int) -> int:
                 times[email].append(measure_attempt_ms(world, email))
     medians = [median(found) for found in times.values()]
     print(", ".join(f"{email}: {value:.2f} ms" for email, value in zip(EMAILS, medians, strict=True)))
-    return 0 if check_bound("apart", max(medians) - min(medians), 5, "ms") else 1
+    return 0 if check_bound("difference", max(medians) - min(medians), 5, "ms") else 1
 
 
 if __name__ == "__main__":

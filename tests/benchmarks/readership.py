@@ -1,8 +1,8 @@
-"""The readership report of one much-read file: python -m tests.benchmarks.readership
+"""Measure the readership report of one file with many readers: python -m tests.benchmarks.readership
 
-``services.readership.report`` (no HTTP) at 100,000 sessions and a million page views against raw ``sqlite3`` running
-the same statements on the same file, and at a million sessions by the clock. The sessions come from before there were
-sums, so bringing such a database up to date is measured on the way.
+``services.readership.report`` (no HTTP) at 100,000 sessions and a million page views is compared with raw ``sqlite3``
+running the same statements on the same file; at a million sessions, with a fixed time. The sessions have an old schema
+without sums, so the duration of the migration is printed too.
 """
 
 import sqlite3
@@ -30,14 +30,14 @@ LARGE_TARGET_S = 1.5
 ROUNDS = 5
 EMAIL = "owner@example.com"
 UUID = "00000001-0000-4000-8000-000000000000"
-BEFORE_SUMS = 2  # steps of the schema
+BEFORE_SUMS = 2  # number of schema steps
 
 _FILE = """
 INSERT INTO files (id, uuid, short_id, owner_id, original_name, size, mime_type, total_pages, page_sizes, sha256, blob,
 content_version, created_at, updated_at, view_count)
 VALUES (1, ?, 'aB3dE5fG7hJ9', 1, 'report.pdf', 1, 'application/pdf', 40, '[[40,612,792]]', '', '', 1, 0, 0, ?)
 """
-# Half a year of readers: three in four are new, some come back; a few countries, hosts and kinds of everything.
+# Half a year of readers: three in four are new, some return; several countries, hosts, devices and browsers.
 _SESSIONS = """
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
 INSERT INTO view_sessions (id, uuid, opening, part, file_id, content_version, total_pages, reader, class, reason,
@@ -59,20 +59,20 @@ json_each(?) p
 
 @contextmanager
 def populate_sessions(folder: Path, sessions: int, pages: int) -> Iterator[tuple[Runtime, Caller]]:
-    """An instance with one file that was read in ``sessions`` sessions of ``pages`` pages each; its owner calls."""
+    """Yield an instance with one file, read in ``sessions`` sessions of ``pages`` pages each, and its owner."""
     config = Config(data_dir=folder, base_url="http://127.0.0.1:8787")
     folder.mkdir(mode=0o700)
     _write_old_database(config.database_path, sessions, pages)
     begun = time.perf_counter()
     with open_instance(config) as instance:
-        print(f"bringing {sessions:,} sessions up to date: {time.perf_counter() - begun:.1f} s")
+        print(f"migrating {sessions:,} sessions: {time.perf_counter() - begun:.1f} s")
         rt = instance.rt
         key = accounts.create_key(rt, EMAIL, "").key
         yield rt, callers.authenticate(rt, f"Bearer {key}")
 
 
 def _write_old_database(path: Path, sessions: int, pages: int) -> None:
-    """A database of the version before sums."""
+    """Write a database of the schema version before sums."""
     steps, migrations.STEPS = migrations.STEPS, migrations.STEPS[:BEFORE_SUMS]
     with closing(Store(path)) as store:
         migrations.upgrade(store)
@@ -88,50 +88,50 @@ def _write_old_database(path: Path, sessions: int, pages: int) -> None:
 
 
 def record_report_statements(rt: Runtime, caller: Caller) -> list[str]:
-    """What a report asks, its values filled in."""
-    seen: list[str] = []
+    """Return the SQL statements of a report with their values."""
+    statements: list[str] = []
     connection = rt.db.engine.connection()
-    connection.set_trace_callback(seen.append)
+    connection.set_trace_callback(statements.append)
     report.build_report(rt, caller, UUID)
     connection.set_trace_callback(None)
-    return seen
+    return statements
 
 
 def measure_report_s(rt: Runtime, caller: Caller) -> float:
-    """One report."""
+    """Return the duration of one report in seconds."""
     begun = time.perf_counter()
     found = report.build_report(rt, caller, UUID)
-    taken = time.perf_counter() - begun
+    duration_s = time.perf_counter() - begun
     assert found.summary.sessions == found.summary.views > 0
-    return taken
+    return duration_s
 
 
-def measure_raw_s(raw: sqlite3.Connection, asked: list[str]) -> float:
-    """The same statements, all rows fetched."""
+def measure_raw_s(raw: sqlite3.Connection, statements: list[str]) -> float:
+    """Return the duration of ``statements`` in seconds, with all rows fetched."""
     begun = time.perf_counter()
-    for statement in asked:
+    for statement in statements:
         raw.execute(statement).fetchall()
     return time.perf_counter() - begun
 
 
 def measure_best(measure: Callable[[], float]) -> float:
-    """The best of a few: both sides take some milliseconds, in which another program easily has its turn."""
+    """Return the best of ``ROUNDS`` measurements, because other programs easily disturb a few milliseconds."""
     return min(measure() for _ in range(ROUNDS))
 
 
 def main() -> int:
-    """Measure, print, and return the exit code."""
+    """Measure, print the results, and return the exit code."""
     reached = []
     small, large = read_amount(100_000, 1000), read_amount(1_000_000, 2000)
     with tempfile.TemporaryDirectory() as folder:
         with populate_sessions(Path(folder) / "small", small, 10) as (rt, caller):
-            asked = record_report_statements(rt, caller)
+            statements = record_report_statements(rt, caller)
             with closing(sqlite3.connect(rt.db.path, isolation_level=None)) as raw:
                 raw.execute("PRAGMA cache_size = -64000")
                 outcome = compare_in_turns(
                     f"readership of {small:,} sessions",
                     lambda: measure_best(lambda: measure_report_s(rt, caller)) * 1000,
-                    lambda: measure_best(lambda: measure_raw_s(raw, asked)) * 1000,
+                    lambda: measure_best(lambda: measure_raw_s(raw, statements)) * 1000,
                     target=RAW_TARGET,
                     better="less",
                     unit="ms",
@@ -139,12 +139,12 @@ def main() -> int:
                 )
             reached.append(outcome.reached)
         with populate_sessions(Path(folder) / "large", large, 3) as (rt, caller):
-            taken = median(measure_report_s(rt, caller) for _ in range(ROUNDS))
-            reached.append(check_bound(f"readership of {large:,} sessions", taken, LARGE_TARGET_S, "s"))
+            duration_s = median(measure_report_s(rt, caller) for _ in range(ROUNDS))
+            reached.append(check_bound(f"readership of {large:,} sessions", duration_s, LARGE_TARGET_S, "s"))
             begun = time.perf_counter()
             rows = readership_sessions.list_after(rt, caller, UUID, since=large // 2, limit=100)
             assert len(rows) == 100
-            print(f"100 sessions out of the middle: {(time.perf_counter() - begun) * 1000:.3g} ms")
+            print(f"100 sessions from the middle: {(time.perf_counter() - begun) * 1000:.3g} ms")
     return 0 if all(reached) else 1
 
 

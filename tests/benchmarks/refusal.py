@@ -1,7 +1,7 @@
-"""How much of a 200 MB upload with a bad key is taken before it is refused: python -m tests.benchmarks.refusal
+"""Measure how much of a 200 MB upload with an invalid key is sent before it is rejected.
 
-There is no limit to compare with: the sender writes small blocks as fast as they are taken, through a small buffer,
-and looks for an answer before each.
+``python -m tests.benchmarks.refusal``: the sender writes small blocks through a small buffer as fast as possible,
+and checks for a response before each block.
 """
 
 import select
@@ -21,8 +21,8 @@ BUFFER = 64 * 1024
 ROUNDS = 20
 
 
-def measure_refusal(port: int) -> tuple[int, float]:
-    """Bytes of the body that were sent when the answer came, and milliseconds until then."""
+def measure_rejection(port: int) -> tuple[int, float]:
+    """Return the number of body bytes sent before the response, and its delay in milliseconds."""
     with socket.socket() as sock:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, BUFFER)
         sock.connect(("127.0.0.1", port))
@@ -36,18 +36,18 @@ def measure_refusal(port: int) -> tuple[int, float]:
         while sent < BODY and not select.select([sock], [], [], 0)[0]:
             sent += sock.send(BLOCK)
         answer = sock.recv(65536)
-        took = (time.perf_counter() - begun) * 1000
+        duration_ms = (time.perf_counter() - begun) * 1000
     assert answer.startswith(b"HTTP/1.1 401"), answer[:100]
-    return sent, took
+    return sent, duration_ms
 
 
 def main() -> int:
-    """Measure, print, and return the exit code."""
+    """Measure, print the results, and return the exit code."""
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         port, _ = stack.enter_context(start_process(serve_product, Path(folder)))
-        seen = [measure_refusal(port) for _ in range(read_amount(ROUNDS, 1))]
-    print(f"slowest refusal: {max(took for _, took in seen):.1f} ms")
-    reached = check_bound("body sent before the refusal, most", max(sent for sent, _ in seen) / MB, 1, "MB")
+        results = [measure_rejection(port) for _ in range(read_amount(ROUNDS, 1))]
+    print(f"slowest rejection: {max(duration_ms for _, duration_ms in results):.1f} ms")
+    reached = check_bound("body sent before the rejection, most", max(sent for sent, _ in results) / MB, 1, "MB")
     return 0 if reached else 1
 
 

@@ -1,8 +1,8 @@
-"""schemathesis over the whole API for minutes: python -m tests.benchmarks.schemathesis_long [MINUTES] [SEED]
+"""Run schemathesis on the whole API: python -m tests.benchmarks.schemathesis_long [MINUTES] [SEED]
 
-Every plan gets a third of the time (12 minutes unless told otherwise), with all phases and a seed that is a new one
-each time. What it finds is printed with the request that shows it, and at the end how many cases there were; ends with
-1 if there is anything.
+Each plan gets a third of the time (12 minutes by default), with all phases and a random seed by default.
+Prints every failure with its request, and the number of cases.
+Exits with 1 if there is a failure.
 """
 
 import random
@@ -23,7 +23,7 @@ from tests.support.import_source import make_certificate
 MINUTES = 12.0
 _GENERATED = re.compile(r"(\d+) generated")
 _cases: dict[str, int] = {}
-"""How many requests schemathesis made, by plan."""
+"""Number of requests that schemathesis sent, by plan."""
 
 
 def main() -> int:
@@ -33,24 +33,24 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         failed = [plan for plan in PLANS if not _run_plan(Path(folder) / plan, plan, seed, seconds)]
     print(f"{sum(_cases.values())} cases:", ", ".join(f"{cases} on {plan}" for plan, cases in _cases.items()))
-    print("found something on:" if failed else "found nothing", *failed)
+    print("failures on:" if failed else "no failures", *failed)
     return 1 if failed else 0
 
 
 def _run_plan(folder: Path, plan: str, seed: str, seconds: str) -> bool:
-    """Play on a fresh stage, print what schemathesis says, and tell whether it found nothing."""
+    """Run schemathesis on a new instance, print its output, and return whether there was no failure."""
     engine = PdfEngine(workers=1)
-    made: list[World] = []
+    worlds: list[World] = []
 
     def build(**settings: Any) -> World:
         clock = FakeClock()
-        made.append(make_world(make_runtime(folder, clock, engine, **settings), clock))
-        return made[-1]
+        worlds.append(make_world(make_runtime(folder, clock, engine, **settings), clock))
+        return worlds[-1]
 
     folder.mkdir()
     with open_fuzz_instance(make_certificate(folder), build) as stage:
         done = run_schemathesis(stage, plan, folder, "--seed", seed, "--max-time", seconds)
-    for world in made:
+    for world in worlds:
         close_world(world)
     engine.close()
     _cases[plan] = sum(map(int, _GENERATED.findall(done.stdout)))

@@ -1,4 +1,4 @@
-"""Servers in processes of their own, and a client that keeps many connections busy: for benchmarks of answers."""
+"""Servers in separate processes, and a client that keeps many connections busy, for benchmarks of responses."""
 
 import logging
 import re
@@ -32,7 +32,7 @@ _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 
 
 def serve_product(folder: Path, pipe: Connection) -> None:
-    """``docshare serve`` as it is, log lines included (they go nowhere), without its command line."""
+    """Run the server like ``docshare serve`` without its command line; log lines go to the null device."""
     config = Config(data_dir=folder, base_url="http://127.0.0.1:8787", rate_limit=1_000_000_000)
     with open_instance(config) as instance, open("/dev/null", "wb") as nowhere:
         rt = instance.rt
@@ -51,8 +51,8 @@ def serve_product(folder: Path, pipe: Connection) -> None:
 
 
 def serve_app(app: Flask, pipe: Connection) -> None:
-    """``app`` and nothing else, by the same listener."""
-    logging.getLogger("waitress").setLevel(logging.ERROR)  # as the product does
+    """Serve only ``app``, with the same listener."""
+    logging.getLogger("waitress").setLevel(logging.ERROR)  # like the product does
     server = make_server(
         app,
         bind_sockets("127.0.0.1", 0),
@@ -66,7 +66,7 @@ def serve_app(app: Flask, pipe: Connection) -> None:
 
 
 def run_until_signaled(run: Callable[[], None], stop: Callable[[], None], pipe: Connection) -> None:
-    """``run`` in a thread, until anything comes through ``pipe``; then ``stop``."""
+    """Call ``run`` in a thread until a message arrives through ``pipe``; then call ``stop``."""
     loop = threading.Thread(target=run)
     loop.start()
     pipe.recv()
@@ -76,7 +76,7 @@ def run_until_signaled(run: Callable[[], None], stop: Callable[[], None], pipe: 
 
 @contextmanager
 def start_process(serve: Callable[[Path, Connection], None], folder: Path) -> Iterator[tuple[int, str]]:
-    """``serve`` in a process of its own; gives its port and its key."""
+    """Run ``serve`` in a separate process; yield its port and its key."""
     context = get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=serve, args=(folder, theirs), daemon=True)
@@ -89,10 +89,10 @@ def start_process(serve: Callable[[Path, Connection], None], folder: Path) -> It
 
 
 def measure_rate(port: int, request: bytes | Callable[[int], bytes], seconds: float) -> float:
-    """Answers a second over ``CONNECTIONS`` connections; every answer must be a 200 or 204.
+    """Return the responses per second over ``CONNECTIONS`` connections; every response must be 200 or 204.
 
-    ``request``: what each connection sends over and over, or a function that builds the next request of a connection
-    from its number.
+    ``request``: the request that each connection sends repeatedly, or a function that builds the next request of a
+    connection from its number.
     """
     build = request if callable(request) else lambda _: request
     selector = selectors.DefaultSelector()
@@ -112,34 +112,34 @@ def measure_rate(port: int, request: bytes | Callable[[int], bytes], seconds: fl
 
     for number in range(CONNECTIONS):
         connect(number)
-    answered = 0
+    responses = 0
     begun = time.perf_counter()
     while (now := time.perf_counter()) - begun < seconds:
         for event, _ in selector.select(1):
-            sock, (number, held) = event.fileobj, event.data
+            sock, (number, received) = event.fileobj, event.data
             assert isinstance(sock, socket.socket)
-            held += sock.recv(1 << 20)
-            if not _is_complete(held):
+            received += sock.recv(1 << 20)
+            if not _is_complete(received):
                 continue
-            answered += 1
-            if _CLOSE.search(held):  # as after an answer without a body
+            responses += 1
+            if _CLOSE.search(received):  # as after a response without a body
                 close(sock)
                 connect(number)
             else:
-                held.clear()
+                received.clear()
                 sock.sendall(build(number))
     for sock in list(open_sockets):
         close(sock)
-    return answered / (now - begun)
+    return responses / (now - begun)
 
 
-def _is_complete(held: bytearray) -> bool:
-    end = held.find(b"\r\n\r\n")
+def _is_complete(received: bytearray) -> bool:
+    end = received.find(b"\r\n\r\n")
     if end < 0:
         return False
-    if held.startswith(b"HTTP/1.1 204"):
+    if received.startswith(b"HTTP/1.1 204"):
         return True
-    assert held.startswith(b"HTTP/1.1 200"), held[:200]
-    length = _LENGTH.search(held)
+    assert received.startswith(b"HTTP/1.1 200"), received[:200]
+    length = _LENGTH.search(received)
     assert length is not None
-    return len(held) >= end + 4 + int(length[1])
+    return len(received) >= end + 4 + int(length[1])

@@ -1,8 +1,8 @@
-"""Two worker processes against one, and PostgreSQL against SQLite: python -m tests.benchmarks.two_workers [SECONDS]
+"""Compare two workers with one, and PostgreSQL with SQLite: python -m tests.benchmarks.two_workers [SECONDS]
 
-Each is a ``docshare serve`` of its own, asked by the same client over 16 connections kept alive. On a machine with two
-processors the client and PostgreSQL take a good part of them, so the second worker gets what they leave: the figure is
-a lower bound. All beacons are of one account, whose writes wait for each other.
+Each is a separate ``docshare serve``, and the client has 16 persistent connections. On a machine with two
+processors, the client and PostgreSQL use a large part of them, so the result for the second worker is
+a lower bound. All beacons belong to one account, whose writes are serialized.
 """
 
 import json
@@ -24,14 +24,14 @@ from tests.support.server_process import ServerProcess, run_server
 
 JSON_TARGET, BEACON_TARGET, DATABASE_TARGET = 1.7, 1.6, 0.5
 ROUNDS = 5
-BEACON_EVERY_S = 2.5  # while somebody reads
+BEACON_EVERY_S = 2.5  # interval of an active reader
 _FACTS = re.compile(r'<script type="application/json" id="facts">(.*?)</script>', re.DOTALL)
 _SETTINGS = {"DOCSHARE_RATE_LIMIT": "1000000", "DOCSHARE_TRUSTED_PROXIES": "127.0.0.1"}
 
 
 @contextmanager
 def serve(folder: Path, workers: int) -> Iterator[ServerProcess]:
-    """A server with ``workers`` processes on PostgreSQL; with none of them on SQLite, in one process."""
+    """Run a server with ``workers`` processes on PostgreSQL, or one process on SQLite if ``workers`` is 0."""
     if not workers:
         with run_server(folder, **_SETTINGS) as server:
             yield server
@@ -48,18 +48,18 @@ def serve(folder: Path, workers: int) -> Iterator[ServerProcess]:
 
 
 def build_user_request(server: ServerProcess) -> bytes:
-    """An authenticated request for JSON."""
+    """Return an authenticated request for JSON."""
     return f"GET /api/v1/user HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {server.token}\r\n\r\n".encode()
 
 
 def make_beacons(server: ServerProcess) -> Callable[[int], bytes]:
-    """A function that builds the next beacon of each of ``CONNECTIONS`` readers."""
+    """Return a function that builds the next beacon of each of ``CONNECTIONS`` readers."""
     files = {"file": ("a.pdf", simple_pdf(pages=3))}
-    made = requests.post(f"{server.url}/api/v1/files", files=files, headers=server.headers, timeout=60).json()
+    created = requests.post(f"{server.url}/api/v1/files", files=files, headers=server.headers, timeout=60).json()
     readers = []
     for number in range(CONNECTIONS):
         headers = {"User-Agent": DESKTOP, "X-Forwarded-For": f"198.51.100.{number}"}
-        found = _FACTS.search(requests.get(f"{server.url}/{made['shortId']}", headers=headers, timeout=60).text)
+        found = _FACTS.search(requests.get(f"{server.url}/{created['shortId']}", headers=headers, timeout=60).text)
         assert found is not None
         facts = json.loads(found[1])
         readers.append((facts["token"], facts["beaconUrl"], headers, count()))
@@ -82,7 +82,7 @@ def make_beacons(server: ServerProcess) -> Callable[[int], bytes]:
 
 
 def main(seconds: float) -> int:
-    """Measure, print, and return the exit code."""
+    """Measure, print the results, and return the exit code."""
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         two, one, embedded = (
             stack.enter_context(serve(Path(folder) / name, workers))
@@ -93,13 +93,13 @@ def main(seconds: float) -> int:
             _compare("JSON endpoint, PostgreSQL against SQLite", one, embedded, DATABASE_TARGET, seconds),
             compare_in_turns(
                 "beacons, two workers against one",
-                lambda: measure_rate(_port(two), make_beacons(two), seconds),
-                lambda: measure_rate(_port(one), make_beacons(one), seconds),
+                lambda: measure_rate(_get_port(two), make_beacons(two), seconds),
+                lambda: measure_rate(_get_port(one), make_beacons(one), seconds),
                 target=BEACON_TARGET, better="more", unit="beacons/s", rounds=ROUNDS,
             ).reached,
         ]  # fmt: skip
         embedded_beacons = make_beacons(embedded)
-        rate = measure_rate(_port(embedded), embedded_beacons, seconds)
+        rate = measure_rate(_get_port(embedded), embedded_beacons, seconds)
         print(f"beacons, one process on SQLite: {rate:.4g} beacons/s, of {rate * BEACON_EVERY_S:.0f} readers at once")
     return 0 if all(reached) else 1
 
@@ -108,13 +108,13 @@ def _compare(name: str, ours: ServerProcess, theirs: ServerProcess, target: floa
     requests_of = {id(server): build_user_request(server) for server in (ours, theirs)}
     return compare_in_turns(
         name,
-        lambda: measure_rate(_port(ours), requests_of[id(ours)], seconds),
-        lambda: measure_rate(_port(theirs), requests_of[id(theirs)], seconds),
+        lambda: measure_rate(_get_port(ours), requests_of[id(ours)], seconds),
+        lambda: measure_rate(_get_port(theirs), requests_of[id(theirs)], seconds),
         target=target, better="more", unit="requests/s", rounds=ROUNDS,
     ).reached  # fmt: skip
 
 
-def _port(server: ServerProcess) -> int:
+def _get_port(server: ServerProcess) -> int:
     return int(server.url.rpartition(":")[2])
 
 

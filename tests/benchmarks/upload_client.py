@@ -1,4 +1,4 @@
-"""The client's upload against ``socket.sendfile`` of the same bytes to the same sink.
+"""Compare the upload of the client with ``socket.sendfile`` of the same bytes to the same sink.
 
 python -m tests.benchmarks.upload_client [BYTES]
 """
@@ -24,7 +24,7 @@ TOKEN = "ds_live_" + "b" * 32
 
 
 def serve_sink(pipe: Connection) -> None:
-    """The sink in a process of its own, so that it takes no time from the sender."""
+    """Run the sink in a separate process, so that it does not slow down the sender."""
     with upload_sink() as port:
         pipe.send(port)
         pipe.recv()
@@ -77,7 +77,7 @@ def measure(folder: Path, size: int) -> bool:
             target=0.90, better="more", unit="MB/s", rounds=9,
         )  # fmt: skip
         hashed = measure_speed(lambda: upload_by_client(port, source, digest=True), size)
-        print(f"with SHA-256 on the way: {hashed:.4g} MB/s")
+        print(f"with SHA-256: {hashed:.4g} MB/s")
         home = {f"DOCSHARE_{kind}_DIR": str(folder / kind) for kind in ("CONFIG", "STATE", "CACHE", "DATA")}
         env = {**os.environ, **home, "DOCSHARE_URL": f"http://127.0.0.1:{port}", "DOCSHARE_TOKEN": TOKEN}
         _, peak = measure_peak_megabytes(

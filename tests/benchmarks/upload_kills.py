@@ -1,4 +1,4 @@
-"""200 SIGKILLs at random points during uploads: python -m tests.benchmarks.kills [ROUNDS]"""
+"""Kill the server at 200 random points during uploads: python -m tests.benchmarks.upload_kills [ROUNDS]"""
 
 import sys
 import tempfile

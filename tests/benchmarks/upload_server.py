@@ -1,9 +1,9 @@
-"""A 2 GB upload to the bundled listener against a bare socket sink.
+"""Compare a 2 GB upload to the bundled listener with a bare socket sink.
 
     python -m tests.benchmarks.upload_server [BYTES [DIRECTORY]]
 
 The sink reads, hashes, writes and fsyncs in one thread; the listener does the same behind HTTP, multipart and a worker,
-while another client asks for a small answer every 10 ms. Both run in processes of their own and get the same bytes.
+while another client sends a small request every 10 ms. Both run in separate processes and receive the same bytes.
 """
 
 import hashlib
@@ -37,7 +37,7 @@ AFTER = f"\r\n--{BOUNDARY}--\r\n".encode()
 
 
 def serve_product(folder: Path, pipe: Connection) -> None:
-    """The listener with an application that keeps the blob, tells its hash and frees the disk again."""
+    """Run the listener with an application that stores the blob, returns its hash and deletes it."""
     blobs = FolderStore(folder / "blobs", folder / "tmp", lambda: os.urandom(16).hex())
 
     def app(environ: dict[str, Any], start_response: Any) -> list[bytes]:
@@ -63,12 +63,12 @@ def serve_product(folder: Path, pipe: Connection) -> None:
 
 
 def serve_limit(folder: Path, pipe: Connection) -> None:
-    """The least that a durable upload costs: 8 bytes of length, then that many bytes to hash, write and fsync."""
-    with socket.create_server(("127.0.0.1", 0)) as door:
-        pipe.send(door.getsockname()[1])
+    """Run the minimal durable upload: read 8 bytes of length, then hash, write and fsync that many bytes."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        pipe.send(listener.getsockname()[1])
         block = memoryview(bytearray(RECEIVE))
         while True:
-            connection, _ = door.accept()
+            connection, _ = listener.accept()
             with connection, (folder / "sink").open("wb", buffering=0) as file:
                 left = int.from_bytes(connection.recv(8, socket.MSG_WAITALL), "big")
                 digest = hashlib.sha256()
@@ -84,7 +84,7 @@ def serve_limit(folder: Path, pipe: Connection) -> None:
 
 @contextmanager
 def start_target_process(target: Any, folder: Path) -> Iterator[tuple[int, int]]:
-    """Run ``target`` in a fresh process; gives its port and its process id."""
+    """Run ``target`` in a new process; yield its port and its process id."""
     context = get_context("spawn")
     ours, theirs = context.Pipe()
     child = context.Process(target=target, args=(folder, theirs), daemon=True)
@@ -98,7 +98,7 @@ def start_target_process(target: Any, folder: Path) -> Iterator[tuple[int, int]]
 
 
 def send_upload(port: int, head: bytes, source: Path, tail: bytes) -> bytes:
-    """Send head, file and tail; returns the last 64 bytes of the answer, which are the hash."""
+    """Send head, file and tail; return the last 64 bytes of the response, which are the hash."""
     with socket.create_connection(("127.0.0.1", port)) as connection, source.open("rb") as file:
         connection.sendall(head)
         connection.sendfile(file)
@@ -110,7 +110,7 @@ def send_upload(port: int, head: bytes, source: Path, tail: bytes) -> bytes:
 
 
 class Pinger(threading.Thread):
-    """Asks for the small answer every 10 ms on one connection, while somebody listens."""
+    """A thread that sends a small request every 10 ms on one connection while times are recorded."""
 
     def __init__(self, port: int) -> None:
         super().__init__(daemon=True)
@@ -128,30 +128,30 @@ class Pinger(threading.Thread):
 
     @contextmanager
     def record_into(self, times: list[float]) -> Iterator[None]:
-        """Add the milliseconds of each answer to ``times`` for the length of the block."""
+        """Append the milliseconds of each response to ``times`` during the block."""
         self._times = times
         self._running.set()
         yield
         self._running.clear()
 
 
-def percentile_99(times: list[float]) -> float:
+def compute_percentile_99(times: list[float]) -> float:
     return sorted(times)[int(len(times) * 0.99)]
 
 
 def read_peak_megabytes(pid: int) -> float:
-    """The most memory that process ever held."""
+    """Return the peak memory of the process."""
     status = Path(f"/proc/{pid}/status").read_text()
     return int(status.split("VmHWM:")[1].split()[0]) / 1024
 
 
 def read_written_bytes(pid: int) -> int:
-    """What that process has handed to write calls so far."""
+    """Return the number of bytes that the process has passed to write calls."""
     return int(Path(f"/proc/{pid}/io").read_text().split("wchar:")[1].split()[0])
 
 
 def make_source(source: Path, size: int) -> bytes:
-    """Fill ``source`` with ``size`` random bytes; returns their hash as the servers tell it."""
+    """Fill ``source`` with ``size`` random bytes; return their hash in the format of the servers."""
     digest = hashlib.sha256()
     with source.open("wb") as file:
         for left in range(size, 0, -RECEIVE):
@@ -169,7 +169,7 @@ def measure(folder: Path, size: int) -> bool:
         f"Content-Length: {len(BEFORE) + size + len(AFTER)}\r\n\r\n"
     ).encode() + BEFORE
 
-    def speed(port: int, before: bytes, after: bytes) -> float:
+    def measure_speed(port: int, before: bytes, after: bytes) -> float:
         begun = time.perf_counter()
         assert send_upload(port, before, source, after) == expected
         return size / (time.perf_counter() - begun) / 1e6
@@ -184,32 +184,34 @@ def measure(folder: Path, size: int) -> bool:
         during_product: list[float] = []
         during_limit: list[float] = []
 
-        def product() -> float:
+        def measure_product() -> float:
             written = read_written_bytes(pid)
             with pinger.record_into(during_product):
-                figure = speed(port, head, AFTER)
+                rate = measure_speed(port, head, AFTER)
             copies.append((read_written_bytes(pid) - written) / size)
-            return figure
+            return rate
 
-        def limit() -> float:
+        def measure_limit() -> float:
             with pinger.record_into(during_limit):
-                return speed(sink_port, size.to_bytes(8, "big"), b"")
+                return measure_speed(sink_port, size.to_bytes(8, "big"), b"")
 
-        outcome = compare_in_turns("upload", product, limit, target=0.60, better="more", unit="MB/s")
-        print(f"(requests to the idle server while the sink works, p99: {percentile_99(during_limit):.3g} ms)")
+        outcome = compare_in_turns("upload", measure_product, measure_limit, target=0.60, better="more", unit="MB/s")
+        print(f"(requests to the idle server while the sink works, p99: {compute_percentile_99(during_limit):.3g} ms)")
         return all(
             [
                 outcome.reached,
                 check_bound("disk copies", max(copies), 1.01, "x"),
                 check_bound("server memory, peak", read_peak_megabytes(pid), 150, "MB"),
-                check_bound(f"other requests, p99 of {len(during_product)}", percentile_99(during_product), 30, "ms"),
+                check_bound(
+                    f"other requests, p99 of {len(during_product)}", compute_percentile_99(during_product), 30, "ms"
+                ),
             ]
         )
 
 
 def main() -> int:
     size = read_amount(2 * GB, 10 << 20)
-    # A /tmp in memory would measure no disk; give a directory on one then.
+    # If /tmp is in memory, pass a directory on a disk to measure the disk.
     with tempfile.TemporaryDirectory(dir=sys.argv[2] if len(sys.argv) > 2 else None) as folder:
         return 0 if measure(Path(folder), size) else 1
 

@@ -1,9 +1,9 @@
-"""Deliveries to webhooks in the large: python -m tests.benchmarks.webhooks [farm|hostile|hanging]... [--share 0.1]
+"""Measure many webhook deliveries: python -m tests.benchmarks.webhooks [farm|hostile|hanging]... [--share 0.1]
 
-``farm``: 10,000 deliveries, 30 % of them to receivers that fail in every way; time jumps from attempt to attempt, and
-the ten seconds of a hanging receiver are over after 0.4. ``hostile``: 47 healthy receivers and 3 that hold whoever
-calls, in real time: how long after its event a delivery starts. ``hanging``: 1,000 deliveries due at once of which
-10 % hang for ten seconds, compared with what the caps allow at best. ``--share`` makes all of them smaller.
+``farm``: 10,000 deliveries, of which 30 % fail in all possible ways; the clock jumps from attempt to attempt, and
+the timeout of ten seconds is reduced to 0.4. ``hostile``: 47 healthy receivers and 3 that hold
+connections, in real time: the delay from event to delivery. ``hanging``: 1,000 deliveries due at once, of which
+10 % hang for ten seconds, compared with the best time that the limits allow. ``--share`` reduces all of them.
 """
 
 import argparse
@@ -58,47 +58,49 @@ printf('%012d', ?1), ?1, 'report.pdf', 1, 'application/pdf', 1, '[[1,612,792]]',
 
 @dataclass(frozen=True)
 class Bench:
-    """An instance with accounts 1, 2, ... that have one file each, and ``secrets`` of their webhooks by address."""
+    """An instance with accounts 1, 2, ... that have one file each, and ``secrets`` of their webhooks by URL."""
 
     rt: Runtime
     secrets: dict[str, str]
 
     def record_events(self, account: int, times: int) -> None:
-        """Let something happen to the file of ``account``."""
+        """Record ``times`` events of the file of ``account``."""
         with self.rt.db.write():
             for number in range(times):
                 activity.record(self.rt, account, "content.replaced", {"contentVersion": number}, at=self.rt.clock())
 
     def is_settled(self) -> bool:
-        """Whether nothing is queued any more."""
+        """Return whether no delivery is queued."""
         return self.rt.db.fetch_one(ALL_ENDED_SQL) == (1,)
 
 
 @contextmanager
 def open_bench(receivers: list[FakeReceiver], accounts_count: int, **outside: object) -> Iterator[Bench]:
-    """Every receiver is a webhook of one account, in turn."""
+    """Yield an instance in which every receiver is a webhook of one account, in turn."""
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         config = Config(
             data_dir=Path(folder) / "data", base_url="http://127.0.0.1:8787", webhook_allow=LOOPBACK_NETWORKS
         )
         rt = replace(stack.enter_context(open_instance(config)).rt, **outside)  # type: ignore[arg-type]
-        made = Bench(rt, {})
-        who = []
+        bench = Bench(rt, {})
+        callers_by_account = []
         for number in range(accounts_count):
             account = accounts.create_account(rt, f"owner{number}@example.com", "", Plan.PRO)
             assert account.id == number + 1
-            who.append(callers.authenticate(rt, f"Bearer {accounts.create_key(rt, account.email, '').key}"))
+            callers_by_account.append(
+                callers.authenticate(rt, f"Bearer {accounts.create_key(rt, account.email, '').key}")
+            )
             with rt.db.write():
                 rt.db.execute(_FILE, (account.id,))
         for number, receiver in enumerate(receivers):
             body = {"url": receiver.url, "events": ["content.replaced"]}
-            made.secrets[receiver.url] = webhooks.create(rt, who[number % accounts_count], body).secret
-        yield made
+            bench.secrets[receiver.url] = webhooks.create(rt, callers_by_account[number % accounts_count], body).secret
+        yield bench
 
 
 @contextmanager
 def run_dispatcher(rt: Runtime) -> Iterator[None]:
-    """A dispatcher at work."""
+    """Run a dispatcher during the block."""
     dispatcher = Dispatcher(rt)
     dispatcher.start()
     try:
@@ -109,7 +111,7 @@ def run_dispatcher(rt: Runtime) -> Iterator[None]:
 
 
 def wait_until(happened: Callable[[], bool], seconds: float) -> None:
-    """Look ten times a second."""
+    """Check the condition ten times per second until it is true."""
     deadline = time.monotonic() + seconds
     while not happened():
         if time.monotonic() > deadline:
@@ -127,40 +129,43 @@ def print_result(name: str, measured: str, target: str, *, good: bool) -> bool:
 
 
 def run_farm(share: float) -> bool:
-    """Every delivery ends delivered or abandoned after five attempts; what was delivered is genuine."""
+    """Check that every delivery is delivered, or abandoned after five attempts, and that signatures are valid."""
     events, clock = max(1, round(200 * share)), FakeClock()
     with ExitStack() as stack:
         receivers = [stack.enter_context(open_receiver()) for _ in range(2 * WEBHOOKS_EACH)]
         for receiver in receivers:
             receiver.choose_script = _choose_by_delivery
-        made = stack.enter_context(open_bench(receivers, 2, clock=clock))
+        bench = stack.enter_context(open_bench(receivers, 2, clock=clock))
         for account in (1, 2):
-            made.record_events(account, events)
-        began, queued = time.monotonic(), made.rt.db.fetch_all("SELECT id FROM deliveries")
-        with run_dispatcher(shorten_deadlines(made.rt, *receivers)):
-            while not made.is_settled():
-                _advance_to_next(made.rt, clock)
+            bench.record_events(account, events)
+        began, queued = time.monotonic(), bench.rt.db.fetch_all("SELECT id FROM deliveries")
+        with run_dispatcher(shorten_deadlines(bench.rt, *receivers)):
+            while not bench.is_settled():
+                _advance_to_next(bench.rt, clock)
         seconds = time.monotonic() - began
-        tries = Counter(ident for (ident,) in made.rt.db.fetch_all("SELECT delivery_id FROM attempts"))
-        states = made.rt.db.fetch_all("SELECT id, delivered_at IS NOT NULL, abandoned_at IS NOT NULL FROM deliveries")
-        off = made.rt.db.fetch_all("SELECT COUNT(*) FROM webhooks WHERE disabled_at IS NOT NULL")[0][0]
-        late = [gap for gap in _list_attempt_gaps(made.rt) if gap]
-        genuine = sum(_count_genuine(receiver, made.secrets[receiver.url]) for receiver in receivers)
-        came = sum(len(receiver.requests) for receiver in receivers)
-    wrong = [ident for ident, delivered, abandoned in states if delivered == abandoned or not 1 <= tries[ident] <= 5]
-    early = [ident for ident, _, abandoned in states if abandoned and tries[ident] != 5]
-    print(f"     {len(queued)} deliveries, {sum(tries.values())} attempts in {seconds:.0f} s, {off} webhooks disabled")
+        attempts = Counter(ident for (ident,) in bench.rt.db.fetch_all("SELECT delivery_id FROM attempts"))
+        states = bench.rt.db.fetch_all("SELECT id, delivered_at IS NOT NULL, abandoned_at IS NOT NULL FROM deliveries")
+        disabled = bench.rt.db.fetch_all("SELECT COUNT(*) FROM webhooks WHERE disabled_at IS NOT NULL")[0][0]
+        late = [gap for gap in _list_attempt_gaps(bench.rt) if gap]
+        genuine = sum(_count_genuine(receiver, bench.secrets[receiver.url]) for receiver in receivers)
+        received = sum(len(receiver.requests) for receiver in receivers)
+    wrong = [ident for ident, delivered, abandoned in states if delivered == abandoned or not 1 <= attempts[ident] <= 5]
+    early = [ident for ident, _, abandoned in states if abandoned and attempts[ident] != 5]
+    print(
+        f"     {len(queued)} deliveries, {sum(attempts.values())} attempts in {seconds:.0f} s, "
+        f"{disabled} webhooks disabled"
+    )
     return all([
         print_result("lost", str(len(queued) - len(states)), "0", good=len(queued) == len(states)),
         print_result("neither delivered nor abandoned", str(len(wrong)), "0", good=not wrong),
         print_result("abandoned before the fifth attempt", str(len(early)), "0", good=not early),
         print_result("attempts at another time than 60, 600, 3600, 3600 s", str(len(late)), "0", good=not late),
-        print_result("signatures accepted", f"{genuine} of {came}", "all", good=genuine == came),
+        print_result("signatures accepted", f"{genuine} of {received}", "all", good=genuine == received),
     ])  # fmt: skip
 
 
 def _choose_by_delivery(hit: ReceivedRequest) -> Script:
-    """Three deliveries of ten fail, one to five times, each in one of the ways."""
+    """Let three of ten deliveries fail one to five times, each in one way."""
     lot = int(hit.delivery[:8], 16)
     fails = 1 + lot // 100 % 5 if lot % 100 < 30 else 0
     return (
@@ -169,19 +174,19 @@ def _choose_by_delivery(hit: ReceivedRequest) -> Script:
 
 
 def _advance_to_next(rt: Runtime, clock: FakeClock) -> None:
-    """Wait until nothing is due, and move on to what is next."""
+    """Wait until no delivery is due, and advance the clock to the next attempt."""
 
-    def idle() -> bool:
+    def is_idle() -> bool:
         return rt.db.fetch_one("SELECT COUNT(*) FROM deliveries WHERE next_at <= ?", (clock.now,)) == (0,)
 
-    wait_until(idle, 900)
+    wait_until(is_idle, 900)
     found = rt.db.fetch_one("SELECT MIN(next_at) FROM deliveries")
     if found and found[0] is not None:
         clock.now = found[0]
 
 
 def _list_attempt_gaps(rt: Runtime) -> Iterator[int]:
-    """How far each attempt is from its time, in ms."""
+    """Yield the deviation of each attempt from its scheduled time in ms."""
     waits = [60, 600, 3600, 3600]
     attempts: dict[int, list[int]] = {}
     for ident, at in rt.db.fetch_all("SELECT delivery_id, at FROM attempts ORDER BY delivery_id, number"):
@@ -203,7 +208,7 @@ def _count_genuine(receiver: FakeReceiver, secret: str) -> int:
 
 
 def run_hostile(share: float) -> bool:
-    """In real time: healthy deliveries start soon, bad attempts end after ten seconds, memory stays flat."""
+    """Check in real time that healthy deliveries start soon, bad attempts time out, and memory stays bounded."""
     with ExitStack() as stack:
         healthy = [stack.enter_context(open_receiver()) for _ in range(47)]
         bad = [
@@ -211,20 +216,20 @@ def run_hostile(share: float) -> bool:
         ]
         for receiver in healthy:
             receiver.choose_script = _answer_after_delay
-        made = stack.enter_context(open_bench([*bad, *healthy], 2))
+        bench = stack.enter_context(open_bench([*bad, *healthy], 2))
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        with run_dispatcher(made.rt):
+        with run_dispatcher(bench.rt):
             for _ in range(max(5, round(60 * share))):
                 for account in (1, 2):
-                    made.record_events(account, 1)
+                    bench.record_events(account, 1)
                 time.sleep(1)
             wait_until(
-                lambda: len(_list_first_waits(made.rt, healthy)) == sum(len(each.requests) for each in healthy), 60
+                lambda: len(_list_first_waits(bench.rt, healthy)) == sum(len(each.requests) for each in healthy), 60
             )
-            wait_until(lambda: not _count_waiting(made.rt, healthy), 60)
-        grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-        waits = sorted(_list_first_waits(made.rt, healthy))
-        ends = [ms for (ms,) in made.rt.db.fetch_all("SELECT latency_ms FROM attempts WHERE error LIKE '%in time%'")]
+            wait_until(lambda: not _count_waiting(bench.rt, healthy), 60)
+        growth = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+        waits = sorted(_list_first_waits(bench.rt, healthy))
+        ends = [ms for (ms,) in bench.rt.db.fetch_all("SELECT latency_ms FROM attempts WHERE error LIKE '%in time%'")]
     p95 = quantiles(waits, n=20)[-1] / 1000
     print(
         f"     {len(waits)} healthy deliveries, slowest start {waits[-1] / 1000:.2f} s; {len(ends)} attempts timed out"
@@ -235,8 +240,8 @@ def run_hostile(share: float) -> bool:
             "bad attempts end after", f"{min(ends) / 1000:.2f} to {max(ends) / 1000:.2f} s", "10.0 +- 0.5 s",
             good=min(ends) >= 9500 and max(ends) <= 10_500,
         ),
-        print_result("memory grown by", f"{grown:.0f} MB, the receivers of this run included", "<= 20 MB",
-            good=grown <= 20),
+        print_result("memory growth", f"{growth:.0f} MB, the receivers of this run included", "<= 20 MB",
+            good=growth <= 20),
     ])  # fmt: skip
 
 
@@ -250,7 +255,7 @@ def _quote_urls(receivers: list[FakeReceiver]) -> str:
 
 
 def _list_first_waits(rt: Runtime, receivers: list[FakeReceiver]) -> list[int]:
-    """Milliseconds from the event to the first attempt."""
+    """Return the milliseconds from each event to its first attempt."""
     return [wait for (wait,) in rt.db.fetch_all(
         "SELECT a.at - d.created_at FROM attempts a JOIN deliveries d ON d.id = a.delivery_id "
         f"JOIN webhooks w ON w.id = d.webhook_id WHERE a.number = 1 AND w.url IN ({_quote_urls(receivers)})"
@@ -264,25 +269,25 @@ def _count_waiting(rt: Runtime, receivers: list[FakeReceiver]) -> int:
     )[0][0])  # fmt: skip
 
 
-# --- 1,000 due, a tenth hangs ----------------------------------------------------------------------------------------
+# --- 1,000 deliveries due, of which 10 % hang ------------------------------------------------------------------------
 
 
 def run_hanging(share: float) -> bool:
-    """Eight of ten take 0.2 s, one 2 s, one hangs for 10 s: how long until each was tried once."""
+    """Measure how long the first attempts take: eight of ten last 0.2 s, one 2 s, and one hangs for 10 s."""
     each = max(1, round(10 * share))  # deliveries of one webhook
     lengths = [0.2] * 80 + [2.0] * 10 + [10.0] * 10
     with ExitStack() as stack:
         receivers = [stack.enter_context(open_receiver()) for _ in lengths]
         for receiver, seconds in zip(receivers, lengths, strict=True):
             receiver.choose_script = _make_slow_choice(seconds)
-        made = stack.enter_context(open_bench(receivers, 10))
+        bench = stack.enter_context(open_bench(receivers, 10))
         for account in range(1, 11):
-            made.record_events(account, each)
+            bench.record_events(account, each)
         began = time.monotonic()
-        with run_dispatcher(made.rt):
-            wait_until(lambda: made.rt.db.fetch_one("SELECT COUNT(*) FROM attempts") == (each * len(lengths),), 600)
+        with run_dispatcher(bench.rt):
+            wait_until(lambda: bench.rt.db.fetch_one("SELECT COUNT(*) FROM attempts") == (each * len(lengths),), 600)
             seconds = time.monotonic() - began
-    ideal = _ideal_seconds(lengths, each)
+    ideal = _compute_ideal_seconds(lengths, each)
     ratio = seconds / ideal
     print(f"     {each * len(lengths)} deliveries in {seconds:.1f} s; at best {ideal:.1f} s")
     return print_result(
@@ -300,8 +305,8 @@ def _make_slow_choice(seconds: float) -> Callable[[ReceivedRequest], Script]:
     return choose
 
 
-def _ideal_seconds(lengths: list[float], each: int) -> float:
-    """What no order can beat: the pool, every account and every receiver work without a gap."""
+def _compute_ideal_seconds(lengths: list[float], each: int) -> float:
+    """Return the best possible time: the pool, every account and every receiver work without a gap."""
     accounts_work: Counter[int] = Counter()
     for number, seconds in enumerate(lengths):
         accounts_work[number % 10] += each * seconds  # type: ignore[assignment]
@@ -313,11 +318,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("parts", nargs="*", default=["farm", "hostile", "hanging"])
     parser.add_argument("--share", type=float, default=1.0)
-    parser.add_argument("--smallest", action="store_true", help="the farm alone, once, with the least deliveries")
+    parser.add_argument("--smallest", action="store_true", help="run only the farm, with the fewest deliveries")
     args = parser.parse_args()
     if args.smallest:
         args.parts, args.share = ["farm"], 0.005
-    threading.stack_size(256 * 1024)  # thousands of threads on the receivers' side
+    threading.stack_size(256 * 1024)  # the receivers have thousands of threads
     reached = []
     for part in args.parts:
         print(part, flush=True)

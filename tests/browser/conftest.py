@@ -1,4 +1,4 @@
-"""Fixtures for tests that open share links in a real browser, on a real server in a process of its own."""
+"""Fixtures for tests that open share links in a real browser, on a server in a separate process."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,7 +13,7 @@ from tests.support.server_process import ServerProcess, run_server
 
 ShareDocument = Callable[..., str]
 
-# A browser beside other work stalls for seconds now and then; what a test waits for comes at once on an idle machine.
+# On a busy machine a browser can stall for seconds; on an idle one, expectations are met immediately.
 expect.set_options(timeout=20_000)
 
 
@@ -28,7 +28,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     folder: Path = tmp_path_factory.mktemp("server")
-    # All tests of a worker upload with one key.
+    # All tests of a worker upload with the same API key.
     with run_server(folder, DOCSHARE_TRUSTED_PROXIES="127.0.0.1/32", DOCSHARE_RATE_LIMIT="100000") as running:
         yield running
 

@@ -1,4 +1,4 @@
-"""Every kind of page in the light of axe-core: no serious violation, on a desktop and on a phone."""
+"""Every kind of page checked with axe-core: no serious violation on a desktop and on a phone."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -26,7 +26,7 @@ NAMES = ["desk", "phone", "dark"]
 MODES = ("standard", "flipbook", "swipe", "magazine")
 
 
-def test_the_checker_finds_what_is_wrong(browser: Browser) -> None:
+def test_the_checker_detects_violations(browser: Browser) -> None:
     page = browser.new_page()
     page.set_content("<html lang=en><title>t</title><main><h1>t</h1><img src=x><button></button></main>")
     found = find_serious_violations(page)
@@ -51,7 +51,7 @@ def test_the_other_pages_have_no_serious_violation(browser: Browser, server: Ser
 
 
 class FullDocument:
-    """One document on which readers can leave everything, with places on its pages, and looks that a test changes."""
+    """A document with all feedback enabled, hotspots, and viewer settings that a test can change."""
 
     def __init__(self, server: ServerProcess) -> None:
         self.proof = FeedbackDocument(server)
@@ -60,14 +60,14 @@ class FullDocument:
         self.sheet = StyledDocument(server, self.proof.url)
 
     def apply_looks(self, mode: str, **blocks: object) -> str:
-        """Look like that; returns the address."""
+        """Apply mode and viewer settings and return the share URL."""
         soon = (datetime.now(UTC) + timedelta(hours=5)).isoformat()
         settings = ALL_FEEDBACK_SETTINGS | {"viewerMode": mode, "allowDownload": True, "deleteAt": soon}
         self.sheet.apply_looks(settings, **blocks)
         return self.proof.url
 
     def corner_settings(self) -> dict[str, object]:
-        """Set a logo with a link, and a button."""
+        """Return viewer settings with a logo that has a link, and a call to action."""
         logo = {"assetId": self.sheet.logo, "linkUrl": "https://acme.example/"}
         return {"logo": logo, "cta": {"label": "Book a meeting", "url": "https://acme.example/"}}
 
@@ -79,7 +79,7 @@ def full_document(server: ServerProcess) -> FullDocument:
 
 @pytest.mark.parametrize("options", WINDOWS, ids=NAMES)
 @pytest.mark.parametrize("mode", MODES)
-def test_a_mode_with_all_there_is_and_its_panels_has_no_serious_violation(
+def test_each_mode_with_all_features_and_open_panels_has_no_serious_violation(
     browser: Browser, full_document: FullDocument, mode: str, options: dict[str, object]
 ) -> None:
     url = full_document.apply_looks(mode, **full_document.corner_settings())
@@ -119,15 +119,15 @@ def leave_everything(page: Page) -> None:
 
 
 @pytest.mark.parametrize("options", [{}, DARK], ids=["light", "dark"])
-@pytest.mark.parametrize("look", ["gradient", "image", "colour", "themes", "bar"])
-def test_no_look_has_a_serious_violation(
+@pytest.mark.parametrize("look", ["gradient", "image", "color", "themes", "bar"])
+def test_each_look_has_no_serious_violation(
     browser: Browser, full_document: FullDocument, look: str, options: dict[str, object]
 ) -> None:
     cta = {"label": "Book a meeting", "url": "https://acme.example/"}
     blocks: dict[str, object] = {
         "gradient": {"background": {"type": "gradient", "preset": "forest"}},
         "image": {"background": {"type": "image", "assetId": full_document.sheet.picture}},
-        "colour": {"background": {"color": "#777777"}, "brand": {"accentColor": "#ffee00"}, "cta": cta},
+        "color": {"background": {"color": "#777777"}, "brand": {"accentColor": "#ffee00"}, "cta": cta},
         "themes": {"brand": {"toolbarTheme": "light" if options else "dark"}},
         "bar": {"cta": cta | {"position": "bar", "style": "outline", "color": "#c0ffee"}},
     }[look]
@@ -149,7 +149,7 @@ PASSWORD, FORM, ADDRESS, VIEW = (
 @pytest.mark.parametrize("gates", [
     (PASSWORD,), (FORM,), (ADDRESS, VIEW), (PASSWORD, VIEW), (PASSWORD, ADDRESS), (PASSWORD, FORM), (FORM, VIEW),
 ], ids=lambda gates: "-".join(key for gate in gates for key in gate))  # fmt: skip
-def test_no_combination_of_gates_has_a_serious_violation(
+def test_each_combination_of_gates_has_no_serious_violation(
     browser: Browser, server: ServerProcess, gates: tuple[dict[str, object], ...]
 ) -> None:
     proof = FeedbackDocument(server, **{key: value for gate in gates for key, value in gate.items()})
@@ -163,7 +163,7 @@ def test_no_combination_of_gates_has_a_serious_violation(
 
 
 @pytest.mark.parametrize("options", WINDOWS, ids=NAMES)
-def test_the_pages_of_links_that_ended_have_no_serious_violation(
+def test_pages_of_ended_links_have_no_serious_violation(
     browser: Browser, world: World, options: dict[str, object]
 ) -> None:
     made = world.pia.upload()
@@ -185,7 +185,9 @@ def test_the_pages_of_links_that_ended_have_no_serious_violation(
 
 @pytest.mark.parametrize("read", [False, True], ids=["empty", "read"])
 @pytest.mark.parametrize("name", ["fay", "bea", "pia"])
-def test_no_plans_report_has_a_serious_violation(browser: Browser, world: World, name: str, read: bool) -> None:
+def test_the_report_of_each_plan_has_no_serious_violation(
+    browser: Browser, world: World, name: str, read: bool
+) -> None:
     person: Person = getattr(world, name)
     made = person.upload()
     if read:

@@ -1,4 +1,4 @@
-"""Readers whose system asks for less motion: nothing on a share page moves, whatever they do."""
+"""Share pages without animations for readers who prefer reduced motion."""
 
 import pytest
 from playwright.sync_api import Browser
@@ -7,7 +7,7 @@ from tests.support.browser import visitor, wait_for_page
 from tests.support.feedback_document import FeedbackDocument
 from tests.support.server_process import ServerProcess
 
-# Notes each animation and transition that begins from the load on and takes any time, and where.
+# Records every animation and transition with a duration since the load, and its element.
 RECORD_MOTION = """
 window.moved = [];
 const note = ({ target }) => {
@@ -27,7 +27,7 @@ def full_document_url(request: pytest.FixtureRequest, server: ServerProcess) -> 
 
 
 @pytest.mark.parametrize("motion", ["reduce", "no-preference"])
-def test_nothing_moves_for_who_asks_for_less_motion(browser: Browser, full_document_url: str, motion: str) -> None:
+def test_nothing_is_animated_with_reduced_motion(browser: Browser, full_document_url: str, motion: str) -> None:
     with visitor(browser, reduced_motion=motion) as person:
         person.page.add_init_script(RECORD_MOTION)
         page = person.open(full_document_url)
@@ -47,11 +47,11 @@ def test_nothing_moves_for_who_asks_for_less_motion(browser: Browser, full_docum
         if motion == "reduce":
             assert moved == []
         else:
-            assert moved, "what should be noticed is noticed"
+            assert moved, "the recorder detects animations"
         assert person.complaints == []
 
 
-# Presses an arrow in the moment in which the scripts have taken over.
+# Presses an arrow key as soon as the scripts are active.
 PRESS_AT_ONCE = """
 let pressed = false;
 const press = () => {
@@ -64,7 +64,9 @@ new MutationObserver(press).observe(document, { subtree: true, attributes: true,
 
 
 @pytest.mark.parametrize("motion", ["reduce", "no-preference"])
-def test_a_key_turns_the_page_from_the_first_moment_on(browser: Browser, server: ServerProcess, motion: str) -> None:
+def test_keys_turn_pages_as_soon_as_the_scripts_are_active(
+    browser: Browser, server: ServerProcess, motion: str
+) -> None:
     url = FeedbackDocument(server, viewerMode="standard").url
     with visitor(browser, reduced_motion=motion) as person:
         person.page.add_init_script(PRESS_AT_ONCE)

@@ -1,4 +1,4 @@
-"""What may not be framed: every page on which somebody could be made to press a button they do not see."""
+"""Pages that cannot be framed because of the risk of clickjacking."""
 
 import hashlib
 from base64 import urlsafe_b64encode
@@ -41,13 +41,13 @@ def owner(browser: Browser, server: ServerProcess) -> Iterator[Visitor]:
         yield person
 
 
-def assert_frame_refused(person: Visitor, address: str, host: str) -> None:
-    """The browser shows nothing of ``address``, which opens by itself, in a frame of ``host``, and says why."""
+def assert_frame_blocked(person: Visitor, address: str, host: str) -> None:
+    """Assert that the browser does not show ``address`` in a frame of ``host`` and logs the reason."""
     with serve_framing_page(address, host) as elsewhere:
         with person.page.expect_console_message(lambda message: "frame-ancestors" in message.text):
             person.page.goto(elsewhere)
         while [frame.url for frame in person.page.frames[1:]] != ["chrome-error://chromewebdata/"]:
-            person.page.wait_for_timeout(50)  # the frame goes over to another process, where the browser excuses itself
+            person.page.wait_for_timeout(50)  # the frame moves to another process with an error page
 
 
 def is_opened(person: Visitor, address: str) -> bool:
@@ -55,16 +55,16 @@ def is_opened(person: Visitor, address: str) -> bool:
     return answer is not None and answer.status == 200
 
 
-# A cookie of ours goes along into a frame of another port, and into none of another site.
+# The session cookie is sent in a frame of another port, but not in one of another site.
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"], ids=["another port", "another site"])
 @pytest.mark.parametrize("path", [*OWNER_PATHS, CONSENT], ids=lambda path: path.partition("?")[0])
-def test_no_page_of_an_owner_can_be_framed(owner: Visitor, server: ServerProcess, path: str, host: str) -> None:
+def test_owner_pages_cannot_be_framed(owner: Visitor, server: ServerProcess, path: str, host: str) -> None:
     assert is_opened(owner, server.url + path)
-    assert_frame_refused(owner, server.url + path, host)
+    assert_frame_blocked(owner, server.url + path, host)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"], ids=["another port", "another site"])
-def test_neither_share_page_nor_report_nor_a_files_own_page_can_be_framed(
+def test_share_pages_reports_and_file_pages_cannot_be_framed(
     owner: Visitor, server: ServerProcess, share: ShareDocument, host: str
 ) -> None:
     url = share(simple_pdf(pages=2))
@@ -72,13 +72,13 @@ def test_neither_share_page_nor_report_nor_a_files_own_page_can_be_framed(
     uuid = requests.get(f"{server.url}/api/v1/files/{short_id}", headers=server.headers, timeout=30).json()["uuid"]
     for address in (url, f"{server.url}/readership/{uuid}", f"{server.url}/files/{uuid}"):
         assert is_opened(owner, address), address
-        assert_frame_refused(owner, address, host)
+        assert_frame_blocked(owner, address, host)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"], ids=["another port", "another site"])
-def test_no_sign_in_link_can_be_framed(browser: Browser, server: ServerProcess, host: str) -> None:
+def test_sign_in_links_cannot_be_framed(browser: Browser, server: ServerProcess, host: str) -> None:
     link = ["admin", "--data", str(server.data_dir), "login-link", "owner@example.com"]
     url = run_docshare(*link, env=make_env(server.data_dir.parent)).stdout.strip()
     with visitor(browser) as person:
         assert is_opened(person, url)
-        assert_frame_refused(person, url, host)
+        assert_frame_blocked(person, url, host)

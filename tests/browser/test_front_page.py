@@ -1,4 +1,4 @@
-"""The front page where anybody may share: choosing, dropping, watching, and what it says when something is wrong."""
+"""The front page with anonymous uploads: file selection, drag and drop, progress and errors."""
 
 import re
 from collections.abc import Iterator
@@ -46,7 +46,7 @@ def choose_file(page: Page, content: bytes, name: str = "leaflet.pdf") -> None:
     page.locator("#file").set_input_files({"name": name, "mimeType": "application/pdf", "buffer": content})
 
 
-def test_a_chosen_file_becomes_a_link_that_opens(page: Page, anonymous_server: ServerProcess) -> None:
+def test_a_selected_file_becomes_a_working_link(page: Page, anonymous_server: ServerProcess) -> None:
     choose_file(page, simple_pdf(pages=2))
     link = page.locator("#link")
     expect(link).to_have_text(re.compile(f"^{re.escape(anonymous_server.url)}/[0-9A-Za-z]{{12}}$"))
@@ -70,7 +70,7 @@ def test_a_file_can_be_dropped_anywhere(page: Page) -> None:
     expect(page.locator("#done")).to_be_visible()
 
 
-def test_what_is_no_document_is_said_and_another_can_be_chosen(page: Page) -> None:
+def test_a_file_that_is_not_a_document_shows_an_error_and_another_can_be_selected(page: Page) -> None:
     choose_file(page, b"hello", "notes.pdf")
     expect(page.get_by_role("alert")).to_contain_text("not")
     expect(page.locator("#drop")).to_be_visible()
@@ -83,14 +83,14 @@ def test_a_file_that_is_too_large_is_not_sent(page: Page) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     choose_file(page, b"%PDF-" + b"x" * 300_000)
-    told = "This file is 293 KB; the limit is 195 KB."
-    expect(page.get_by_role("alert")).to_have_text(told)
+    message = "This file is 293 KB; the limit is 195 KB."
+    expect(page.get_by_role("alert")).to_have_text(message)
     assert [url for url in asked if "/api/" in url] == []
 
 
-def test_it_shows_how_far_it_is_and_can_be_stopped(page: Page) -> None:
+def test_an_upload_shows_its_progress_and_can_be_canceled(page: Page) -> None:
     held: list[Route] = []
-    page.route("**/api/files", lambda route: held.append(route))  # and never answered
+    page.route("**/api/files", lambda route: held.append(route))  # without a response
     page.reload()
     choose_file(page, simple_pdf(pages=1))
     expect(page.get_by_role("progressbar")).to_be_visible()
@@ -99,13 +99,13 @@ def test_it_shows_how_far_it_is_and_can_be_stopped(page: Page) -> None:
     expect(page.get_by_role("alert")).to_have_text("")
 
 
-def test_no_network_is_said(page: Page) -> None:
+def test_a_missing_network_is_reported(page: Page) -> None:
     page.context.set_offline(True)
     choose_file(page, simple_pdf(pages=1))
     expect(page.get_by_role("alert")).to_have_text("The server did not answer. Check your connection and try again.")
 
 
-def test_the_refusal_of_too_many_is_told(page: Page) -> None:
+def test_a_rate_limit_is_reported(page: Page) -> None:
     problem = {"status": 429, "code": "rate_limited", "detail": "Too many requests.", "hint": "Wait a while."}
     page.route("**/api/files", lambda route: route.fulfill(status=429, json=problem))
     page.reload()
@@ -113,7 +113,7 @@ def test_the_refusal_of_too_many_is_told(page: Page) -> None:
     expect(page.get_by_role("alert")).to_have_text("Too many requests. Wait a while.")
 
 
-def test_another_one_can_be_shared(page: Page) -> None:
+def test_another_file_can_be_shared(page: Page) -> None:
     for _ in range(2):
         choose_file(page, simple_pdf(pages=1))
         expect(page.locator("#done")).to_be_visible()
@@ -121,13 +121,13 @@ def test_another_one_can_be_shared(page: Page) -> None:
         expect(page.locator("#drop")).to_be_visible()
 
 
-def test_the_keyboard_reaches_everything(page: Page) -> None:
+def test_the_file_input_is_the_first_tab_stop(page: Page) -> None:
     page.keyboard.press("Tab")
     expect(page.locator("#file")).to_be_focused()
 
 
 @pytest.mark.parametrize("options", [{}, {"viewport": {"width": 390, "height": 844}, "user_agent": PHONE}], ids=str)
-def test_nothing_serious_stands_in_the_way(
+def test_the_page_fits_the_window_and_has_no_serious_violation(
     browser: Browser, anonymous_server: ServerProcess, options: dict[str, object]
 ) -> None:
     with visitor(browser, **options) as person:
@@ -139,7 +139,7 @@ def test_nothing_serious_stands_in_the_way(
         assert person.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_nothing_is_asked_of_another_site(browser: Browser, anonymous_server: ServerProcess) -> None:
+def test_no_request_goes_to_another_site(browser: Browser, anonymous_server: ServerProcess) -> None:
     asked: list[str] = []
     with visitor(browser) as person:
         person.page.on("request", lambda request: asked.append(request.url))
@@ -149,14 +149,14 @@ def test_nothing_is_asked_of_another_site(browser: Browser, anonymous_server: Se
     assert [url for url in asked if not url.startswith(anonymous_server.url)] == []
 
 
-def test_without_scripts_it_says_what_to_type(browser: Browser, anonymous_server: ServerProcess) -> None:
+def test_without_scripts_the_page_shows_the_command(browser: Browser, anonymous_server: ServerProcess) -> None:
     with visitor(browser, java_script_enabled=False) as person:
         person.page.goto(anonymous_server.url)
         expect(person.page.get_by_text("docshare public upload")).to_be_visible()
         expect(person.page.locator("#drop")).to_be_hidden()
 
 
-def test_where_nobody_may_share_the_page_offers_nothing(browser: Browser, server: ServerProcess) -> None:
+def test_without_anonymous_uploads_the_page_has_no_form(browser: Browser, server: ServerProcess) -> None:
     with visitor(browser) as person:
         person.page.goto(server.url)
         expect(person.page.locator("input")).to_have_count(0)

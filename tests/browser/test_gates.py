@@ -1,4 +1,4 @@
-"""The gate of a link in a real browser: filled in with the keyboard alone, on a phone, and inside frames."""
+"""The gate of a link in a real browser: with the keyboard only, on a phone, and inside frames."""
 
 from typing import Any
 from urllib.parse import urlsplit
@@ -24,7 +24,7 @@ PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobil
 
 
 class GatedDocument:
-    """A shared document that asks for ``settings``."""
+    """A shared document with the gate of ``settings``."""
 
     def __init__(self, server: ServerProcess, url: str, settings: dict[str, Any]) -> None:
         self._api = f"{server.url}/api/v1/files/{urlsplit(url).path.strip('/')}"
@@ -49,21 +49,21 @@ def share_gated(server: ServerProcess, share: ShareDocument) -> Any:
 
 
 def wait_for_first_page(page: Page | Frame) -> None:
-    """Wait until the first page is there."""
+    """Wait until the first page is loaded."""
     page.locator(".pages.is-live .page.is-ready").first.wait_for()
 
 
 def wait_for_focus(page: Page, name: str) -> None:
-    """The browser moves the focus when it draws the page, which may be after its load."""
+    """Wait until the element ``name`` has the focus, which may be after the load event."""
     expect(page.locator(f"#{name}")).to_be_focused()
 
 
-def assert_only_status_complaints(person: Visitor, status: int) -> None:
-    """A browser writes refusals of a page it was sent to down as errors; nothing else may stand there."""
+def assert_only_status_errors(person: Visitor, status: int) -> None:
+    """Assert that the browser logged no errors except responses with ``status``."""
     assert [text for text in person.complaints if f"status of {status}" not in text] == []
 
 
-def test_password_form_and_view_with_the_keyboard_alone(browser: Browser, share_gated: Any) -> None:
+def test_a_gate_with_all_requirements_can_be_passed_with_the_keyboard(browser: Browser, share_gated: Any) -> None:
     link = share_gated(**EVERYTHING)
     with visitor(browser) as person:
         page = person.page
@@ -91,11 +91,11 @@ def test_password_form_and_view_with_the_keyboard_alone(browser: Browser, share_
         assert page.url == link.url
         page.reload()
         wait_for_first_page(page)
-        assert_only_status_complaints(person, 403)
+        assert_only_status_errors(person, 403)
     assert link.count_consumed_views() == 1
 
 
-def test_a_second_click_of_the_impatient_takes_no_second_unit(browser: Browser, share_gated: Any) -> None:
+def test_a_double_click_consumes_one_view(browser: Browser, share_gated: Any) -> None:
     link = share_gated(viewLimit=1)
     with visitor(browser) as person:
         person.page.goto(link.url)
@@ -105,7 +105,7 @@ def test_a_second_click_of_the_impatient_takes_no_second_unit(browser: Browser, 
     assert link.count_consumed_views() == 1
 
 
-def test_without_scripts_the_gate_works_too(browser: Browser, share_gated: Any) -> None:
+def test_the_gate_works_without_scripts(browser: Browser, share_gated: Any) -> None:
     link = share_gated(**EVERYTHING)
     with visitor(browser, java_script_enabled=False) as person:
         page = person.page
@@ -118,7 +118,7 @@ def test_without_scripts_the_gate_works_too(browser: Browser, share_gated: Any) 
         assert person.complaints == []
 
 
-def test_the_browser_itself_asks_for_what_is_missing(browser: Browser, share_gated: Any) -> None:
+def test_the_browser_validates_required_fields(browser: Browser, share_gated: Any) -> None:
     link = share_gated(requireEmail=True)
     with visitor(browser) as person:
         page = person.page
@@ -153,7 +153,9 @@ def test_a_gate_has_no_serious_violation(
 
 
 @pytest.mark.parametrize("size", [(390, 844), (320, 568), (844, 390)], ids=str)
-def test_on_a_phone_everything_is_within_reach(browser: Browser, share_gated: Any, size: tuple[int, int]) -> None:
+def test_on_a_phone_all_fields_fit_and_are_large_enough(
+    browser: Browser, share_gated: Any, size: tuple[int, int]
+) -> None:
     link = share_gated(**EVERYTHING)
     width, height = size
     with visitor(browser, **(PHONE | {"viewport": {"width": width, "height": height}})) as person:
@@ -168,7 +170,7 @@ def test_on_a_phone_everything_is_within_reach(browser: Browser, share_gated: An
             assert box["x"] >= 16
             assert box["x"] + box["width"] <= width - 16
         sizes = page.evaluate("[...document.querySelectorAll('.field input')].map(i => getComputedStyle(i).fontSize)")
-        assert set(sizes) == {"16px"}  # of smaller text the phone zooms in
+        assert set(sizes) == {"16px"}  # phones zoom in on smaller text
         page.get_by_label("Password").fill("open sesame")
         page.get_by_label("Your name").fill("Ada")
         page.get_by_label("Work email").fill("ada@a.example")
@@ -189,10 +191,8 @@ def test_the_gate_opens_inside_a_frame_of_another_origin(browser: Browser, share
     assert link.count_consumed_views() == 1
 
 
-def test_where_a_frame_keeps_no_cookies_no_view_is_taken_and_a_window_of_its_own_is_offered(
-    browser: Browser, share_gated: Any
-) -> None:
-    """Over plain HTTP a frame of another site keeps none."""
+def test_a_frame_without_cookies_consumes_no_view_and_offers_a_new_window(browser: Browser, share_gated: Any) -> None:
+    """Over plain HTTP, a cross-site frame has no cookies."""
     link = share_gated(viewLimit=1)
     with serve_framing_page(link.embed, "localhost") as address, visitor(browser) as person:
         person.page.goto(address)

@@ -1,4 +1,4 @@
-"""What the owner set of the looks of a document, in a real browser: colours, sizes and places as they are computed."""
+"""Viewer settings in a real browser: computed colors, sizes and positions."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -44,7 +44,7 @@ def open_with_looks(
 
 
 def phone_options(width: int, height: int) -> dict[str, Any]:
-    """Return the size of a phone's window for the ``width`` of one."""
+    """Return browser options for the window size, as a phone if it is narrow."""
     phone: dict[str, Any] = {"user_agent": PHONE, "has_touch": True, "is_mobile": True} if width < 760 else {}
     return {"viewport": {"width": width, "height": height}} | phone
 
@@ -56,9 +56,7 @@ def test_a_solid_background_is_behind_the_pages(desktop_visitor: Visitor, styled
     assert computed_style(page, "body", "background-color") == "rgb(241, 240, 238)"
 
 
-def test_each_gradient_is_drawn_for_light_and_for_dark_readers(
-    browser: Browser, styled_document: StyledDocument
-) -> None:
+def test_each_gradient_differs_for_light_and_dark_readers(browser: Browser, styled_document: StyledDocument) -> None:
     drawn = set()
     for scheme in ("light", "dark"):
         with visitor(browser, color_scheme=scheme) as person:
@@ -89,7 +87,7 @@ def test_a_background_image_is_fitted_blurred_and_dimmed(
     assert computed_style(page, "body", "filter", "::before") == "none"
 
 
-def test_pages_have_the_shadow_the_corners_and_the_edges_that_were_set(
+def test_pages_have_the_configured_shadow_corners_and_edges(
     desktop_visitor: Visitor, styled_document: StyledDocument
 ) -> None:
     shadows = set()
@@ -107,7 +105,7 @@ def test_pages_have_the_shadow_the_corners_and_the_edges_that_were_set(
     assert computed_style(page, ".page", "box-shadow").count("rgb(203, 199, 190)") == 3
 
 
-def test_the_accent_is_that_of_the_brand(desktop_visitor: Visitor, styled_document: StyledDocument) -> None:
+def test_the_accent_color_is_that_of_the_brand(desktop_visitor: Visitor, styled_document: StyledDocument) -> None:
     page = open_with_looks(desktop_visitor, styled_document, brand={"accentColor": "#1f6f43"})
     assert computed_style(page, "#progress", "background-color") == "rgb(31, 111, 67)"
     page.keyboard.press("Tab")
@@ -120,7 +118,7 @@ def test_the_accent_is_that_of_the_brand(desktop_visitor: Visitor, styled_docume
 @pytest.mark.parametrize("style_of", ["solid", "outline"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("theme", ["auto", "light", "dark"])
-def test_a_button_without_a_colour_has_the_accent_of_the_rest(
+def test_a_call_to_action_without_a_color_uses_the_accent_color(
     browser: Browser, styled_document: StyledDocument, theme: str, scheme: str, style_of: str
 ) -> None:
     with visitor(browser, color_scheme=scheme) as person:
@@ -134,7 +132,7 @@ def test_a_button_without_a_colour_has_the_accent_of_the_rest(
     ("auto", "light", "rgb(255, 255, 255)"), ("auto", "dark", "rgb(27, 27, 30)"),
     ("light", "dark", "rgb(255, 255, 255)"), ("dark", "light", "rgb(27, 27, 30)"),
 ])  # fmt: skip
-def test_the_toolbar_has_the_theme_that_was_set(
+def test_the_toolbar_has_the_configured_theme(
     browser: Browser, styled_document: StyledDocument, theme: str, scheme: str, expected: str
 ) -> None:
     rooms = {"light": "rgb(241, 240, 238)", "dark": "rgb(19, 19, 21)"}
@@ -148,7 +146,7 @@ def test_the_toolbar_has_the_theme_that_was_set(
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("theme", ["auto", "light", "dark"])
-def test_no_colour_of_the_owner_makes_anything_unreadable(
+def test_no_color_of_the_owner_makes_text_unreadable(
     browser: Browser, styled_document: StyledDocument, theme: str, scheme: str
 ) -> None:
     with visitor(browser, color_scheme=scheme) as person:
@@ -165,7 +163,7 @@ def test_no_colour_of_the_owner_makes_anything_unreadable(
 
 
 @pytest.mark.parametrize(("size", "height"), [("s", 24), ("m", 36), ("l", 52), ("xl", 76)])
-def test_the_logo_has_the_size_that_was_set(
+def test_the_logo_has_the_configured_size(
     desktop_visitor: Visitor, styled_document: StyledDocument, size: str, height: int
 ) -> None:
     page = open_with_looks(desktop_visitor, styled_document, logo={"assetId": styled_document.logo, "size": size})
@@ -174,7 +172,7 @@ def test_the_logo_has_the_size_that_was_set(
     assert page.locator(".logo").evaluate("image => image.complete && image.naturalWidth") == 300
 
 
-def test_the_badge_is_there_unless_it_was_hidden(desktop_visitor: Visitor, styled_document: StyledDocument) -> None:
+def test_the_badge_is_shown_unless_hidden(desktop_visitor: Visitor, styled_document: StyledDocument) -> None:
     page = open_with_looks(desktop_visitor, styled_document)
     assert page.locator(".badge").inner_text() == "docshare"
     assert page.locator(".badge a").count() == 0
@@ -184,14 +182,14 @@ def test_the_badge_is_there_unless_it_was_hidden(desktop_visitor: Visitor, style
 
 
 @pytest.mark.parametrize(("width", "height"), WINDOWS)
-def test_what_shares_a_corner_covers_nothing(
+def test_elements_in_the_same_corner_do_not_overlap(
     browser: Browser, styled_document: StyledDocument, width: int, height: int
 ) -> None:
     with visitor(browser, **phone_options(width, height)) as person:
         for corner in ("tl", "tr", "bl", "br"):
-            assert_nothing_covered(
+            assert_no_overlap(
                 open_with_looks(
-                    person, styled_document, {"deleteAt": near_expiry()}, **fill_corner(styled_document, corner)
+                    person, styled_document, {"deleteAt": get_near_expiry()}, **fill_corner(styled_document, corner)
                 ),
                 corner,
                 width,
@@ -209,7 +207,7 @@ def fill_corner(sheet: StyledDocument, corner: str) -> dict[str, Any]:
     }
 
 
-def assert_nothing_covered(page: Page, corner: str, width: int, height: int) -> None:
+def assert_no_overlap(page: Page, corner: str, width: int, height: int) -> None:
     """Assert that no element on ``page`` covers another, and all are in the window, in their ``corner``."""
     page.locator("#expiry").wait_for()
     boxes = {name: element_box(page, name) for name in (".logo", ".cta", ".badge", "#expiry", ".bar", ".dock")}
@@ -227,7 +225,7 @@ def assert_nothing_covered(page: Page, corner: str, width: int, height: int) -> 
 
 
 @pytest.mark.parametrize(("width", "height"), WINDOWS)
-def test_the_bar_of_the_button_is_below_pages_and_dock(
+def test_the_call_to_action_bar_is_below_pages_and_dock(
     browser: Browser, styled_document: StyledDocument, width: int, height: int
 ) -> None:
     with visitor(browser, **phone_options(width, height)) as person:
@@ -247,7 +245,7 @@ def test_the_bar_of_the_button_is_below_pages_and_dock(
 
 @pytest.mark.parametrize("mode", ["swipe", "flipbook"])
 @pytest.mark.parametrize(("width", "height"), [(844, 390), (667, 375)])
-def test_on_a_phone_held_sideways_no_logo_and_no_button_takes_height_from_the_page(
+def test_in_phone_landscape_logo_and_call_to_action_do_not_reduce_the_page_height(
     browser: Browser, fresh_styled_document: StyledDocument, width: int, height: int, mode: str
 ) -> None:
     logo = {"assetId": fresh_styled_document.logo, "size": "xl", "position": "tl"}
@@ -260,7 +258,7 @@ def test_on_a_phone_held_sideways_no_logo_and_no_button_takes_height_from_the_pa
         assert len(set(heights)) == 1
 
 
-def test_on_a_phone_held_sideways_the_bar_of_the_button_floats(
+def test_in_phone_landscape_the_call_to_action_bar_floats(
     browser: Browser, fresh_styled_document: StyledDocument
 ) -> None:
     with visitor(browser, **phone_options(844, 390)) as person:
@@ -276,7 +274,7 @@ def test_on_a_phone_held_sideways_the_bar_of_the_button_floats(
         assert [name for name in beside if has_overlap(element_box(page, ".cta"), element_box(page, name))] == []
 
 
-def test_the_last_page_can_be_read_past_what_stands_in_the_corner(
+def test_the_last_page_can_be_scrolled_clear_of_the_corner_elements(
     browser: Browser, styled_document: StyledDocument
 ) -> None:
     with visitor(browser, **phone_options(390, 844)) as person:
@@ -290,7 +288,7 @@ def test_the_last_page_can_be_read_past_what_stands_in_the_corner(
         assert not has_overlap(element_box(page, ".logo"), element_box(page, ".page[data-page='1']"))
 
 
-def test_the_page_for_framing_has_the_same_looks(desktop_visitor: Visitor, styled_document: StyledDocument) -> None:
+def test_the_embed_page_has_the_same_looks(desktop_visitor: Visitor, styled_document: StyledDocument) -> None:
     styled_document.apply_looks(background={"color": "#123456"}, logo={"assetId": styled_document.logo}, cta=CTA)
     page = desktop_visitor.open(styled_document.embed_url)
     assert computed_style(page, "body", "background-color") == "rgb(18, 52, 86)"
@@ -298,6 +296,6 @@ def test_the_page_for_framing_has_the_same_looks(desktop_visitor: Visitor, style
     assert page.locator(".cta").inner_text() == "Book a meeting"
 
 
-def near_expiry() -> str:
+def get_near_expiry() -> str:
     """Return an expiry within the next day, by the clock of this machine."""
     return (datetime.now(UTC) + timedelta(hours=5)).isoformat()

@@ -1,4 +1,4 @@
-"""What the owner's looks do: the button, soft protection, analytics, and the end of a link, in a real browser."""
+"""Viewer settings with behavior in a real browser: call to action, protection, analytics, and expiry."""
 
 import io
 import json
@@ -20,7 +20,7 @@ from tests.support.styled_document import StyledDocument, computed_style
 
 CTA = {"label": "Book a meeting", "url": "https://acme.test/meet"}
 GA = "G-ABCDEF1234"
-# What stands in for the real script: it reports what it was told, and tries what it must not.
+# Replaces the real script: it reports the data it received and attempts forbidden actions.
 FAKE_TAG = """
 const told = Object.assign({}, ...[...window.dataLayer].filter((entry) => entry[0] !== "js").map((entry) => entry[2] ?? entry[1]));
 const query = new URLSearchParams({ tid: "G-ABCDEF1234", dl: told.page_location, dt: told.page_title, dr: told.page_referrer });
@@ -56,35 +56,35 @@ def is_prevented(page: Page, selector: str, event: str) -> bool:
     )
 
 
-def test_the_button_opens_its_address_and_tells_the_owner(browser: Browser, styled_document: StyledDocument) -> None:
+def test_the_call_to_action_opens_its_url_and_sends_a_tap(browser: Browser, styled_document: StyledDocument) -> None:
     with visitor(browser) as person:
         person.context.route("https://acme.test/**", lambda route: route.fulfill(body="<title>Acme</title>"))
         page = open_with_looks(person, styled_document, cta=CTA)
-        with person.context.expect_page() as coming, page.expect_request("**/taps") as tap:
+        with person.context.expect_page() as new_page, page.expect_request("**/taps") as tap:
             page.get_by_role("link", name="Book a meeting").click()
         assert tap.value.method == "POST"
         assert tap.value.post_data_json == {"cta": True}
         assert urlsplit(tap.value.url).path == f"/{styled_document.name}/taps"
-        coming.value.wait_for_load_state()
-        assert coming.value.url == "https://acme.test/meet"
-        assert coming.value.evaluate("[opener, document.referrer]") == [None, ""]
+        new_page.value.wait_for_load_state()
+        assert new_page.value.url == "https://acme.test/meet"
+        assert new_page.value.evaluate("[opener, document.referrer]") == [None, ""]
 
 
-def test_the_button_works_where_nobody_hears_of_it(browser: Browser, styled_document: StyledDocument) -> None:
+def test_the_call_to_action_works_if_the_tap_request_fails(browser: Browser, styled_document: StyledDocument) -> None:
     with visitor(browser) as person:
         person.context.route("https://acme.test/**", lambda route: route.fulfill(body="<title>Acme</title>"))
         page = open_with_looks(person, styled_document, cta=CTA)
         page.route("**/taps", lambda route: route.abort())
-        with person.context.expect_page() as coming:
+        with person.context.expect_page() as new_page:
             page.get_by_role("link", name="Book a meeting").press("Enter")
-        assert coming.value.url == "https://acme.test/meet"
+        assert new_page.value.url == "https://acme.test/meet"
 
 
 @pytest.mark.parametrize(
     "label",
     ["<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "{{7*7}}</a><svg onload=alert(1)>", "&lt;b&gt;'\""],
 )
-def test_a_hostile_label_is_shown_as_it_was_typed(
+def test_a_hostile_label_is_displayed_as_text(
     desktop_visitor: Visitor, styled_document: StyledDocument, label: str
 ) -> None:
     alerts: list[str] = []
@@ -96,7 +96,9 @@ def test_a_hostile_label_is_shown_as_it_was_typed(
     assert alerts == []
 
 
-def test_without_wishes_nothing_is_forbidden(desktop_visitor: Visitor, styled_document: StyledDocument) -> None:
+def test_without_protection_settings_nothing_is_restricted(
+    desktop_visitor: Visitor, styled_document: StyledDocument
+) -> None:
     page = open_with_looks(desktop_visitor, styled_document)
     assert [event for event in ("contextmenu", "copy") if is_prevented(page, ".page-text span", event)] == []
     assert computed_style(page, ".page-text span", "user-select") == "auto"
@@ -106,7 +108,7 @@ def test_without_wishes_nothing_is_forbidden(desktop_visitor: Visitor, styled_do
     assert page.locator("main").is_visible()
 
 
-def test_the_menu_is_gone_on_pages_and_nowhere_else(desktop_visitor: Visitor, styled_document: StyledDocument) -> None:
+def test_the_context_menu_is_disabled_on_pages_only(desktop_visitor: Visitor, styled_document: StyledDocument) -> None:
     page = open_with_looks(desktop_visitor, styled_document, protect={"contextMenu": True})
     assert is_prevented(page, ".page-text span", "contextmenu")
     assert is_prevented(page, ".page-image", "contextmenu")
@@ -114,7 +116,7 @@ def test_the_menu_is_gone_on_pages_and_nowhere_else(desktop_visitor: Visitor, st
     assert not is_prevented(page, ".bar h1", "contextmenu")
 
 
-def test_the_words_of_pages_cannot_be_selected_but_found_and_read_aloud(
+def test_protected_text_cannot_be_selected_but_found_and_read_aloud(
     desktop_visitor: Visitor, styled_document: StyledDocument
 ) -> None:
     page = open_with_looks(desktop_visitor, styled_document, protect={"select": True})
@@ -131,7 +133,7 @@ def test_the_words_of_pages_cannot_be_selected_but_found_and_read_aloud(
     assert page.evaluate("getSelection().toString()") == "Page 2"
 
 
-def test_a_print_has_the_sentence_instead_of_the_pages(
+def test_a_protected_document_prints_a_notice_instead_of_its_pages(
     desktop_visitor: Visitor, styled_document: StyledDocument
 ) -> None:
     page = open_with_looks(desktop_visitor, styled_document, protect={"print": True})
@@ -143,7 +145,9 @@ def test_a_print_has_the_sentence_instead_of_the_pages(
     assert pictures == []
 
 
-def test_pages_blur_while_the_reader_is_elsewhere(desktop_visitor: Visitor, styled_document: StyledDocument) -> None:
+def test_pages_are_blurred_while_the_window_has_no_focus(
+    desktop_visitor: Visitor, styled_document: StyledDocument
+) -> None:
     page = open_with_looks(desktop_visitor, styled_document, protect={"blurOnLeave": True})
     assert computed_style(page, "main", "filter") == "none"
     page.evaluate("dispatchEvent(new Event('blur'))")
@@ -156,7 +160,7 @@ def test_pages_blur_while_the_reader_is_elsewhere(desktop_visitor: Visitor, styl
 
 
 class FakeGoogle:
-    """Takes what the browser sends to Google, without a network. ``asked``: every request to another origin."""
+    """Interceptor of requests to Google. ``requests`` are all requests to other origins."""
 
     def __init__(self, page: Page, own: str) -> None:
         self.requests: list[Request] = []
@@ -173,7 +177,7 @@ class FakeGoogle:
 
 
 @pytest.mark.parametrize("framed", [False, True])
-def test_analytics_learn_neither_the_link_nor_the_name(
+def test_analytics_receive_neither_the_link_nor_the_name(
     browser: Browser, styled_document: StyledDocument, framed: bool
 ) -> None:
     styled_document.apply_looks(ga4Id=GA)
@@ -184,9 +188,9 @@ def test_analytics_learn_neither_the_link_nor_the_name(
         page.wait_for_function("() => window.tried.fetch")
         script, collected = google.requests
         assert script.url == f"https://www.googletagmanager.com/gtag/js?id={GA}"
-        told = parse_qs(urlsplit(collected.url).query, keep_blank_values=True)
-        assert (told["dt"], told["dr"]) == (["Document"], [""])
-        assert told["dl"] == [styled_document.url.rsplit("/", 1)[0] + "/"]
+        query = parse_qs(urlsplit(collected.url).query, keep_blank_values=True)
+        assert (query["dt"], query["dr"]) == (["Document"], [""])
+        assert query["dl"] == [styled_document.url.rsplit("/", 1)[0] + "/"]
         for request in google.requests:
             sent = json.dumps([request.url, request.all_headers(), request.post_data])
             assert [word for word in (styled_document.name, "Secret", "referer") if word in sent] == []
@@ -194,10 +198,10 @@ def test_analytics_learn_neither_the_link_nor_the_name(
         assert page.evaluate("document.cookie") == ""
 
 
-@pytest.mark.parametrize("wish", ["globalPrivacyControl: true", "doNotTrack: '1'"])
-def test_who_asks_not_to_be_tracked_is_not(browser: Browser, styled_document: StyledDocument, wish: str) -> None:
+@pytest.mark.parametrize("preference", ["globalPrivacyControl: true", "doNotTrack: '1'"])
+def test_do_not_track_disables_analytics(browser: Browser, styled_document: StyledDocument, preference: str) -> None:
     styled_document.apply_looks(ga4Id=GA)
-    name, value = wish.split(": ")
+    name, value = preference.split(": ")
     with visitor(browser) as person:
         google = FakeGoogle(person.page, styled_document.url.rsplit("/", 1)[0])
         person.page.add_init_script(f"Object.defineProperty(Navigator.prototype, '{name}', {{ get: () => {value} }})")
@@ -207,7 +211,7 @@ def test_who_asks_not_to_be_tracked_is_not(browser: Browser, styled_document: St
         assert person.complaints == []
 
 
-def test_without_a_measurement_id_nobody_else_is_asked(
+def test_without_a_measurement_id_no_request_goes_to_another_origin(
     desktop_visitor: Visitor, styled_document: StyledDocument
 ) -> None:
     page = open_with_looks(desktop_visitor, styled_document)
@@ -216,7 +220,7 @@ def test_without_a_measurement_id_nobody_else_is_asked(
 
 
 @pytest.mark.parametrize("wrong_by", [timedelta(0), timedelta(hours=-30), timedelta(days=400)])
-def test_the_last_day_is_told_in_the_readers_own_time(
+def test_the_expiry_is_shown_in_local_time_on_the_last_day(
     browser: Browser, styled_document: StyledDocument, wrong_by: timedelta
 ) -> None:
     ends = datetime.now(UTC) + timedelta(hours=5)
@@ -224,12 +228,14 @@ def test_the_last_day_is_told_in_the_readers_own_time(
     with visitor(browser, timezone_id="Asia/Tokyo", locale="de-DE") as person:
         person.page.clock.install(time=datetime.now(UTC) + wrong_by)
         page = person.open(styled_document.url)
-        told = page.locator("#expiry").inner_text()
-    assert told.startswith("Available until ")
-    assert told.endswith(ends.astimezone(ZoneInfo("Asia/Tokyo")).strftime("%H:%M"))
+        text = page.locator("#expiry").inner_text()
+    assert text.startswith("Available until ")
+    assert text.endswith(ends.astimezone(ZoneInfo("Asia/Tokyo")).strftime("%H:%M"))
 
 
-def test_the_last_hour_is_counted_down_and_its_end_is_told(browser: Browser, styled_document: StyledDocument) -> None:
+def test_the_last_hour_is_counted_down_and_the_end_is_announced(
+    browser: Browser, styled_document: StyledDocument
+) -> None:
     styled_document.apply_looks({"deleteAt": (datetime.now(UTC) + timedelta(hours=26)).isoformat()})
     with visitor(browser) as person:
         person.page.clock.install()
@@ -249,7 +255,7 @@ def test_the_last_hour_is_counted_down_and_its_end_is_told(browser: Browser, sty
         assert pill.get_attribute("role") == "alert"
 
 
-def test_an_end_that_the_owner_hides_is_not_told(desktop_visitor: Visitor, styled_document: StyledDocument) -> None:
+def test_a_hidden_expiry_is_not_shown(desktop_visitor: Visitor, styled_document: StyledDocument) -> None:
     styled_document.apply_looks({"deleteAt": (datetime.now(UTC) + timedelta(hours=1)).isoformat(), "showExpiry": False})
     try:
         page = desktop_visitor.open(styled_document.url)

@@ -1,4 +1,4 @@
-"""What the owner puts around the pages stands where the settings say, each thing by itself."""
+"""Logo, badge and call to action are in the configured corner."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ def styled_document(server: ServerProcess, share: ShareDocument) -> StyledDocume
 
 
 def corner_blocks(sheet: StyledDocument, what: str, corner: str) -> dict[str, Any]:
-    """Settings with ``what`` in ``corner`` and, but for the badge, nothing else there."""
+    """Return settings with the element ``what`` in ``corner``, without the badge unless it is the element."""
     if what == ".badge":
         return {"brand": {"badgePosition": corner}}
     hidden = {"hideBadge": True}
@@ -36,7 +36,7 @@ def corner_blocks(sheet: StyledDocument, what: str, corner: str) -> dict[str, An
 
 @pytest.mark.parametrize("window", WINDOWS)
 @pytest.mark.parametrize("what", [".logo", ".badge", ".cta"])
-def test_it_stands_in_the_corner_that_was_set(
+def test_an_element_is_in_the_configured_corner(
     browser: Browser, styled_document: StyledDocument, what: str, window: str
 ) -> None:
     size = WINDOWS[window]["viewport"]

@@ -1,4 +1,4 @@
-"""What all modes that turn pages have in common at a desk: keys, wheel, places, zoom, find, and who can reach what."""
+"""Common behavior of the paged modes on a desktop: keys, wheel, positions, zoom, find and accessibility."""
 
 import pytest
 
@@ -15,13 +15,13 @@ def mode(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module")
 def report(publish: PublishInMode, mode: str) -> str:
-    """Twelve upright pages."""
+    """Return the URL of a document of twelve portrait pages."""
     return publish(simple_pdf(pages=12, size=A4), mode)
 
 
 @pytest.fixture(scope="module")
 def linked(publish: PublishInMode, mode: str) -> str:
-    """Return a first page with a link to the web and one to page 5."""
+    """Return the URL of a document whose first page links to the web and to page 5."""
     marks = [
         f"<< /Type /Annot /Subtype /Link /Border [0 0 0] /Rect [{rect}] {action} >>"
         for rect, action in (
@@ -58,7 +58,7 @@ def test_keys_turn_pages(
     assert visible_pages(page) == (single if mode == "swipe" else spread)
 
 
-def test_space_on_a_button_presses_it_and_turns_nothing(desktop_visitor: Visitor, report: str) -> None:
+def test_space_presses_a_focused_button_and_turns_no_page(desktop_visitor: Visitor, report: str) -> None:
     page = desktop_visitor.open(report)
     page.locator("#help-open").focus()
     page.keyboard.press(" ")
@@ -67,7 +67,7 @@ def test_space_on_a_button_presses_it_and_turns_nothing(desktop_visitor: Visitor
     assert visible_pages(page) == [1]
 
 
-def test_buttons_turn_and_end_at_the_ends(desktop_visitor: Visitor, report: str) -> None:
+def test_buttons_turn_pages_and_are_disabled_at_the_ends(desktop_visitor: Visitor, report: str) -> None:
     page = desktop_visitor.open(report)
     assert page.get_by_role("button", name="Previous page").is_disabled()
     page.get_by_role("button", name="Next page").click()
@@ -80,7 +80,7 @@ def test_buttons_turn_and_end_at_the_ends(desktop_visitor: Visitor, report: str)
     assert 12 not in visible_pages(page)
 
 
-def test_the_rest_of_the_document_is_out_of_reach(desktop_visitor: Visitor, linked: str) -> None:
+def test_hidden_pages_are_inaccessible(desktop_visitor: Visitor, linked: str) -> None:
     page = desktop_visitor.open(linked)
     page.locator(".page[data-page='1'] .page-links a").first.wait_for()
     page.locator(".page[data-page='2'] .page-text").wait_for(state="attached")
@@ -90,10 +90,10 @@ def test_the_rest_of_the_document_is_out_of_reach(desktop_visitor: Visitor, link
     assert page.get_by_role("link").filter(visible=True).count() == page.locator("a.skip, .badge a, a.badge").count()
 
 
-def test_axe_finds_no_serious_violation(desktop_visitor: Visitor, linked: str) -> None:
+def test_the_page_has_no_serious_violation(desktop_visitor: Visitor, linked: str) -> None:
     page = desktop_visitor.open(linked)
     page.locator(".page[data-page='1'] .page-links a").first.wait_for()
-    page.locator("#page-number").focus()  # so that the magazine's toolbar stays
+    page.locator("#page-number").focus()  # keeps the toolbar of the magazine visible
     assert find_serious_violations(page) == []
     page.locator("#pages").focus()
     page.keyboard.press("End")
@@ -102,7 +102,7 @@ def test_axe_finds_no_serious_violation(desktop_visitor: Visitor, linked: str) -
     assert find_serious_violations(page) == []
 
 
-def test_a_turn_is_told_to_those_who_do_not_see_it(desktop_visitor: Visitor, report: str, mode: str) -> None:
+def test_a_page_turn_is_announced_to_screen_readers(desktop_visitor: Visitor, report: str, mode: str) -> None:
     page = desktop_visitor.open(report)
     teller = page.locator("main [role=status]")
     assert teller.inner_text() == ""
@@ -111,7 +111,7 @@ def test_a_turn_is_told_to_those_who_do_not_see_it(desktop_visitor: Visitor, rep
     assert teller.get_attribute("aria-live") in (None, "polite")
 
 
-def test_the_focus_on_a_page_that_goes_stays_in_the_document(desktop_visitor: Visitor, linked: str) -> None:
+def test_the_focus_on_a_page_that_is_turned_moves_to_the_document(desktop_visitor: Visitor, linked: str) -> None:
     page = desktop_visitor.open(linked)
     page.locator(".page[data-page='1'] .page-links a").first.focus()
     page.keyboard.press("ArrowRight")
@@ -119,7 +119,7 @@ def test_the_focus_on_a_page_that_goes_stays_in_the_document(desktop_visitor: Vi
 
 
 @pytest.mark.parametrize("address", ["#page=9", "?page=9"])
-def test_an_address_can_name_a_page(desktop_visitor: Visitor, report: str, mode: str, address: str) -> None:
+def test_the_url_can_name_a_page(desktop_visitor: Visitor, report: str, mode: str, address: str) -> None:
     page = desktop_visitor.open(report + address)
     wait_for_page(page, 9)
     assert visible_pages(page) == ([9] if mode == "swipe" else [8, 9])
@@ -127,7 +127,7 @@ def test_an_address_can_name_a_page(desktop_visitor: Visitor, report: str, mode:
     wait_for_page(page, 10)
 
 
-def test_reloading_returns_to_the_page(desktop_visitor: Visitor, report: str) -> None:
+def test_reloading_restores_the_page(desktop_visitor: Visitor, report: str) -> None:
     page = desktop_visitor.open(report)
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
@@ -138,7 +138,7 @@ def test_reloading_returns_to_the_page(desktop_visitor: Visitor, report: str) ->
     assert visible_pages(page) == before
 
 
-def test_a_link_inside_goes_to_its_page_and_back_returns(desktop_visitor: Visitor, linked: str) -> None:
+def test_an_internal_link_opens_its_page_and_back_returns(desktop_visitor: Visitor, linked: str) -> None:
     page = desktop_visitor.open(linked)
     page.get_by_role("link", name="Go to page 5").click()
     wait_for_page(page, 5)
@@ -148,7 +148,7 @@ def test_a_link_inside_goes_to_its_page_and_back_returns(desktop_visitor: Visito
     wait_for_page(page, 5)
 
 
-def test_find_goes_to_the_page_and_marks_the_words(desktop_visitor: Visitor, linked: str) -> None:
+def test_find_opens_the_page_and_highlights_the_text(desktop_visitor: Visitor, linked: str) -> None:
     page = desktop_visitor.open(linked)
     page.keyboard.press("f")
     page.locator("#find-words").fill("page 4")
@@ -162,7 +162,7 @@ def test_find_goes_to_the_page_and_marks_the_words(desktop_visitor: Visitor, lin
     assert mark["y"] == pytest.approx(words["y"], abs=4)
 
 
-def test_find_brings_words_of_a_zoomed_page_into_view_and_moves_no_more_than_that(
+def test_find_scrolls_a_zoomed_page_only_as_far_as_needed(
     desktop_visitor: Visitor, publish: PublishInMode, mode: str
 ) -> None:
     words = "start" + "\n" * 20 + "needle one" + "\n" * 2 + "needle two"
@@ -185,7 +185,7 @@ def test_find_brings_words_of_a_zoomed_page_into_view_and_moves_no_more_than_tha
     assert page.evaluate("[scrollX, scrollY]") == place
 
 
-def test_zoom_enlarges_and_the_window_scrolls(desktop_visitor: Visitor, report: str) -> None:
+def test_a_zoomed_page_can_be_scrolled(desktop_visitor: Visitor, report: str) -> None:
     page = desktop_visitor.open(report)
     before = page_box(page, 1)["width"]
     page.locator("#zoom-level").select_option("200")
@@ -205,7 +205,7 @@ def test_zoom_enlarges_and_the_window_scrolls(desktop_visitor: Visitor, report: 
     assert page.evaluate("[scrollX, scrollY]") == [0, 0]
 
 
-def test_the_wheel_with_ctrl_zooms_around_the_pointer(desktop_visitor: Visitor, report: str) -> None:
+def test_ctrl_and_wheel_zoom_around_the_pointer(desktop_visitor: Visitor, report: str) -> None:
     page = desktop_visitor.open(report)
     page.locator("#zoom-level").select_option("200")
     spot = "() => { const box = document.querySelector('.page[data-page=\"1\"]').getBoundingClientRect();"
@@ -219,7 +219,7 @@ def test_the_wheel_with_ctrl_zooms_around_the_pointer(desktop_visitor: Visitor, 
     assert page.evaluate(spot) == pytest.approx(before, abs=0.005)
 
 
-def test_page_down_scrolls_to_the_end_of_a_large_page_before_it_turns(desktop_visitor: Visitor, report: str) -> None:
+def test_page_down_scrolls_to_the_end_of_a_zoomed_page_before_turning_it(desktop_visitor: Visitor, report: str) -> None:
     page = desktop_visitor.open(report)
     page.locator("#zoom-level").select_option("200")
     page.locator("#zoom-level").blur()
@@ -227,7 +227,7 @@ def test_page_down_scrolls_to_the_end_of_a_large_page_before_it_turns(desktop_vi
     still = (
         "() => { const before = window.before; window.before = scrollY; return scrollY > 300 && before === scrollY; }"
     )
-    page.wait_for_function(still, polling=100)  # the browser scrolls smoothly
+    page.wait_for_function(still, polling=100)  # waits for the end of smooth scrolling
     assert visible_pages(page) == [1]
     page.evaluate("scrollTo(0, 100000)")
     page.keyboard.press("PageDown")
@@ -238,7 +238,7 @@ def test_page_down_scrolls_to_the_end_of_a_large_page_before_it_turns(desktop_vi
     assert page.evaluate("scrollY + innerHeight >= document.documentElement.scrollHeight - 1")
 
 
-def test_one_push_of_the_wheel_turns_once(desktop_visitor: Visitor, report: str) -> None:
+def test_one_wheel_gesture_turns_one_page(desktop_visitor: Visitor, report: str) -> None:
     page = desktop_visitor.open(report)
     page.evaluate(
         """() => {
@@ -254,7 +254,7 @@ def test_one_push_of_the_wheel_turns_once(desktop_visitor: Visitor, report: str)
     wait_for_page(page, 1)
 
 
-def test_what_is_left_of_a_push_that_scrolled_turns_nothing(desktop_visitor: Visitor, report: str) -> None:
+def test_the_rest_of_a_scrolling_wheel_gesture_turns_no_page(desktop_visitor: Visitor, report: str) -> None:
     page = desktop_visitor.open(report)
     page.locator("#zoom-level").select_option("width")
     push = "document.querySelector('#pages').dispatchEvent(new WheelEvent('wheel', { deltaY: 60, bubbles: true }));"
@@ -265,7 +265,9 @@ def test_what_is_left_of_a_push_that_scrolled_turns_nothing(desktop_visitor: Vis
     wait_for_page(page, 2)
 
 
-def test_links_at_the_side_are_followed_and_turn_nothing(desktop_visitor: Visitor, linked: str) -> None:
+def test_links_at_the_page_margin_can_be_clicked_without_turning_the_page(
+    desktop_visitor: Visitor, linked: str
+) -> None:
     page = desktop_visitor.open(linked)
     link = page.get_by_role("link", name="Go to page 5")
     link.hover()
@@ -277,7 +279,7 @@ def test_links_at_the_side_are_followed_and_turn_nothing(desktop_visitor: Visito
     wait_for_page(page, 5)
 
 
-def test_a_click_on_the_margin_of_a_page_turns(desktop_visitor: Visitor, report: str) -> None:
+def test_a_click_on_the_page_margin_turns_the_page(desktop_visitor: Visitor, report: str) -> None:
     page = desktop_visitor.open(report)
     sheet = page_box(page, 1)
     page.mouse.click(sheet["x"] + sheet["width"] - 12, 600)
@@ -287,7 +289,7 @@ def test_a_click_on_the_margin_of_a_page_turns(desktop_visitor: Visitor, report:
     wait_for_page(page, 1)
 
 
-def test_dragging_over_words_selects_them_and_turns_nothing(desktop_visitor: Visitor, linked: str) -> None:
+def test_dragging_over_text_selects_it_and_turns_no_page(desktop_visitor: Visitor, linked: str) -> None:
     page = desktop_visitor.open(linked)
     line = page.locator(".page[data-page='1'] .page-text span").first.bounding_box()
     assert line is not None
@@ -300,7 +302,7 @@ def test_dragging_over_words_selects_them_and_turns_nothing(desktop_visitor: Vis
 
 
 @pytest.mark.parametrize("size", [(1440, 900), (900, 1200), (390, 844), (700, 320)])
-def test_another_window_keeps_the_page_and_fits_it(
+def test_resizing_the_window_preserves_the_page_and_fits_it(
     desktop_visitor: Visitor, report: str, size: tuple[int, int]
 ) -> None:
     page = desktop_visitor.open(f"{report}#page=7")

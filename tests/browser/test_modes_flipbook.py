@@ -1,4 +1,4 @@
-"""The flipbook: which pages lie side by side, the way they run, and the leaf that turns."""
+"""The flipbook: spreads, reading direction, and the animation of the turning leaf."""
 
 import pytest
 from playwright.sync_api import Browser, Page
@@ -13,18 +13,18 @@ SLOW = {"speedMs": 1200}
 
 @pytest.fixture(scope="module")
 def flipbook_url(publish: PublishInMode) -> str:
-    """Seven pages that turn slowly."""
+    """Return the URL of seven pages that turn slowly."""
     return publish(simple_pdf(pages=7, size=A4), "flipbook", flip=SLOW)
 
 
 @pytest.fixture(scope="module")
 def rtl_flipbook_url(publish: PublishInMode) -> str:
-    """Seven pages from right to left."""
+    """Return the URL of seven pages from right to left."""
     return publish(simple_pdf(pages=7, size=A4), "flipbook", flip={"rtl": True})
 
 
 def list_spreads(page: Page) -> list[list[int]]:
-    """Turn from the first page to the last; what lies side by side on the way."""
+    """Turn from the first page to the last and return the visible pages at each step."""
     seen = [visible_pages(page)]
     while page.get_by_role("button", name="Next page").is_enabled():
         page.get_by_role("button", name="Next page").click()
@@ -47,7 +47,7 @@ SINGLES = [[1], [2], [3], [4], [5], [6], [7]]
         ("single", (1280, 800), SINGLES),
     ],
 )
-def test_the_layout_says_how_many_pages_lie_side_by_side(
+def test_the_layout_setting_determines_the_spreads(
     browser: Browser, publish: PublishInMode, layout: str, window: tuple[int, int], expected: list[list[int]]
 ) -> None:
     url = publish(simple_pdf(pages=7, size=A4), "flipbook", flip={"layout": layout})
@@ -56,12 +56,14 @@ def test_the_layout_says_how_many_pages_lie_side_by_side(
         assert person.complaints == []
 
 
-def test_slides_which_would_become_small_stay_single(desktop_visitor: Visitor, publish: PublishInMode) -> None:
+def test_slides_that_would_become_small_are_shown_one_at_a_time(
+    desktop_visitor: Visitor, publish: PublishInMode
+) -> None:
     page = desktop_visitor.open(publish(simple_pdf(pages=3, size=SLIDES), "flipbook"))
     assert list_spreads(page) == [[1], [2], [3]]
 
 
-def test_without_a_cover_of_its_own_the_first_two_pages_are_a_pair(
+def test_without_a_separate_cover_the_first_two_pages_are_a_spread(
     desktop_visitor: Visitor, publish: PublishInMode
 ) -> None:
     page = desktop_visitor.open(publish(simple_pdf(pages=5, size=A4), "flipbook", page={"coverAlone": False}))
@@ -72,7 +74,7 @@ def test_without_a_cover_of_its_own_the_first_two_pages_are_a_pair(
     assert page.get_by_role("button", name="Previous page").is_disabled()
 
 
-def test_a_pair_meets_at_the_middle_of_the_window(desktop_visitor: Visitor, flipbook_url: str) -> None:
+def test_a_spread_is_centered_in_the_window(desktop_visitor: Visitor, flipbook_url: str) -> None:
     page = desktop_visitor.open(f"{flipbook_url}#page=2")
     wait_for_rest(page)
     left, right = page_box(page, 2), page_box(page, 3)
@@ -82,22 +84,20 @@ def test_a_pair_meets_at_the_middle_of_the_window(desktop_visitor: Visitor, flip
     assert left["height"] == pytest.approx(900 - 56 - 44, abs=2)
 
 
-def test_a_lone_cover_lies_in_the_middle(desktop_visitor: Visitor, flipbook_url: str) -> None:
+def test_a_single_cover_is_centered(desktop_visitor: Visitor, flipbook_url: str) -> None:
     page = desktop_visitor.open(flipbook_url)
     cover = page_box(page, 1)
     assert cover["x"] + cover["width"] / 2 == pytest.approx(720, abs=1)
 
 
-def test_from_right_to_left_the_lower_page_lies_to_the_right(desktop_visitor: Visitor, rtl_flipbook_url: str) -> None:
+def test_in_right_to_left_order_the_lower_page_is_on_the_right(desktop_visitor: Visitor, rtl_flipbook_url: str) -> None:
     page = desktop_visitor.open(f"{rtl_flipbook_url}#page=2")
     wait_for_rest(page)
     assert visible_pages(page) == [2, 3]
     assert page_box(page, 3)["x"] < page_box(page, 2)["x"]
 
 
-def test_from_right_to_left_keys_arrows_and_buttons_mean_the_other_way(
-    desktop_visitor: Visitor, rtl_flipbook_url: str
-) -> None:
+def test_in_right_to_left_order_keys_and_buttons_are_reversed(desktop_visitor: Visitor, rtl_flipbook_url: str) -> None:
     page = desktop_visitor.open(rtl_flipbook_url)
     page.keyboard.press("ArrowRight")
     assert visible_pages(page) == [1]
@@ -118,7 +118,7 @@ def test_from_right_to_left_keys_arrows_and_buttons_mean_the_other_way(
     assert page.locator("#help dd").first.inner_text().split() == ["←", "→"]
 
 
-def leaf_edges(page: Page) -> dict[str, float] | None:
+def get_leaf_edges(page: Page) -> dict[str, float] | None:
     """Return the position of the free edge of the turning leaf, if any: its outermost points in the window."""
     found = page.evaluate(
         """() => {
@@ -130,7 +130,7 @@ def leaf_edges(page: Page) -> dict[str, float] | None:
 
 
 @pytest.mark.parametrize(("rtl", "key"), [(False, "ArrowRight"), (True, "ArrowLeft")])
-def test_a_leaf_turns_around_the_spine_and_is_gone_then(
+def test_the_leaf_turns_around_the_spine_and_is_then_removed(
     browser: Browser, publish: PublishInMode, rtl: bool, key: str
 ) -> None:
     url = publish(simple_pdf(pages=7, size=A4), "flipbook", flip={**SLOW, "rtl": rtl})
@@ -139,13 +139,13 @@ def test_a_leaf_turns_around_the_spine_and_is_gone_then(
         page = person.open(f"{url}#page=2")
         page.clock.run_for(2_000)
         page.clock.pause_at(page.evaluate("Date.now()") / 1_000 + 1)
-        assert leaf_edges(page) is None
+        assert get_leaf_edges(page) is None
         page.keyboard.press(key)
-        assert visible_pages(page) == [4, 5], "the reader is there at once; only the picture turns"
+        assert visible_pages(page) == [4, 5], "the page changes immediately; only the animation continues"
         widths = []
         for _ in range(4):
             page.clock.run_for(200)
-            here = leaf_edges(page)
+            here = get_leaf_edges(page)
             assert here is not None
             widths.append(here["right"] - here["left"])
             hinge = here["left"] if not rtl else here["right"]
@@ -153,25 +153,25 @@ def test_a_leaf_turns_around_the_spine_and_is_gone_then(
                 assert hinge == pytest.approx(720, abs=2)
         assert widths[0] > widths[1]
         page.clock.run_for(600)
-        assert leaf_edges(page) is None
+        assert get_leaf_edges(page) is None
         assert page.locator(".pages.is-turning").count() == 0
         assert person.complaints == []
 
 
 @pytest.mark.parametrize("speed", [200, 1200])
-def test_a_turn_takes_as_long_as_the_owner_says(browser: Browser, publish: PublishInMode, speed: int) -> None:
+def test_a_turn_takes_the_configured_time(browser: Browser, publish: PublishInMode, speed: int) -> None:
     with visitor(browser) as person:
         person.page.clock.install()
         page = person.open(publish(simple_pdf(pages=5, size=A4), "flipbook", flip={"speedMs": speed}))
         page.clock.pause_at(page.evaluate("Date.now()") / 1_000 + 1)
         page.keyboard.press("ArrowRight")
         page.clock.run_for(speed - 100)
-        assert leaf_edges(page) is not None
+        assert get_leaf_edges(page) is not None
         page.clock.run_for(200)
-        assert leaf_edges(page) is None
+        assert get_leaf_edges(page) is None
 
 
-def test_the_leaf_is_nothing_to_screen_readers_and_holds_no_words(desktop_visitor: Visitor, flipbook_url: str) -> None:
+def test_the_leaf_is_hidden_from_screen_readers_and_has_no_text(desktop_visitor: Visitor, flipbook_url: str) -> None:
     page = desktop_visitor.open(f"{flipbook_url}#page=2")
     page.locator(".page[data-page='2'] .page-text").wait_for(state="attached")
     page.locator(".page[data-page='4'] .page-text").wait_for(state="attached")
@@ -183,7 +183,7 @@ def test_the_leaf_is_nothing_to_screen_readers_and_holds_no_words(desktop_visito
     assert scene.locator(".page-text, .page-links, [data-page], [id]").count() == 0
 
 
-def test_the_leaf_shows_images_that_are_there_and_asks_for_none(desktop_visitor: Visitor, flipbook_url: str) -> None:
+def test_the_leaf_shows_loaded_images_and_requests_none(desktop_visitor: Visitor, flipbook_url: str) -> None:
     page = desktop_visitor.open(f"{flipbook_url}#page=2")
     for number in (2, 3, 4, 5):
         page.locator(f".page[data-page='{number}'].is-ready").wait_for(state="attached")
@@ -198,7 +198,7 @@ def test_the_leaf_shows_images_that_are_there_and_asks_for_none(desktop_visitor:
     assert not [url for url in asked[len(before) :] if "/pages/6" not in url and "/pages/7" not in url]
 
 
-def test_a_corner_follows_the_pointer_and_turns_when_it_is_let_go_far_enough(
+def test_a_dragged_corner_follows_the_pointer_and_turns_the_page_if_dragged_far_enough(
     desktop_visitor: Visitor, flipbook_url: str
 ) -> None:
     page = desktop_visitor.open(f"{flipbook_url}#page=2")
@@ -208,9 +208,9 @@ def test_a_corner_follows_the_pointer_and_turns_when_it_is_let_go_far_enough(
     page.mouse.move(start, 800)
     page.mouse.down()
     page.mouse.move(start - 200, 780, steps=5)
-    here = leaf_edges(page)
+    here = get_leaf_edges(page)
     assert here is not None
-    assert here["right"] == pytest.approx(start - 190, abs=60), "near the pointer, but for the perspective"
+    assert here["right"] == pytest.approx(start - 190, abs=60), "near the pointer, apart from the perspective"
     assert visible_pages(page) == [2, 3]
     page.mouse.move(start - 700, 780, steps=5)
     page.mouse.up()
@@ -219,7 +219,7 @@ def test_a_corner_follows_the_pointer_and_turns_when_it_is_let_go_far_enough(
     assert visible_pages(page) == [4, 5]
 
 
-def test_a_corner_that_is_let_go_early_falls_back(desktop_visitor: Visitor, flipbook_url: str) -> None:
+def test_a_corner_released_early_falls_back(desktop_visitor: Visitor, flipbook_url: str) -> None:
     page = desktop_visitor.open(f"{flipbook_url}#page=2")
     wait_for_rest(page)
     right = page_box(page, 3)
@@ -233,19 +233,19 @@ def test_a_corner_that_is_let_go_early_falls_back(desktop_visitor: Visitor, flip
     assert visible_pages(page) == [2, 3]
 
 
-def test_the_back_of_the_last_leaf_cannot_be_lifted(desktop_visitor: Visitor, flipbook_url: str) -> None:
+def test_the_last_leaf_cannot_be_turned(desktop_visitor: Visitor, flipbook_url: str) -> None:
     page = desktop_visitor.open(f"{flipbook_url}#page=7")
     wait_for_rest(page)
     right = page_box(page, 7)
     page.mouse.move(right["x"] + right["width"] - 10, 800)
     page.mouse.down()
     page.mouse.move(right["x"], 800, steps=5)
-    assert leaf_edges(page) is None
+    assert get_leaf_edges(page) is None
     page.mouse.up()
     assert visible_pages(page) == [6, 7]
 
 
-def test_who_turns_quickly_does_not_wait_for_leaves(desktop_visitor: Visitor, publish: PublishInMode) -> None:
+def test_fast_turns_do_not_wait_for_the_animation(desktop_visitor: Visitor, publish: PublishInMode) -> None:
     page = desktop_visitor.open(publish(simple_pdf(pages=40, size=A4), "flipbook", flip=SLOW))
     for _ in range(10):
         page.keyboard.press("ArrowRight")
@@ -253,17 +253,17 @@ def test_who_turns_quickly_does_not_wait_for_leaves(desktop_visitor: Visitor, pu
     assert page.locator(".book-scene").count() <= 1
 
 
-def test_a_zoomed_page_is_scrolled_and_does_not_turn_as_a_leaf(desktop_visitor: Visitor, flipbook_url: str) -> None:
+def test_a_zoomed_page_turns_without_the_animation(desktop_visitor: Visitor, flipbook_url: str) -> None:
     page = desktop_visitor.open(f"{flipbook_url}#page=2")
     page.locator("#zoom-level").select_option("200")
     page.locator("#zoom-level").blur()
     page.get_by_role("button", name="Next page").click()
     wait_for_page(page, 4)
-    assert leaf_edges(page) is None
+    assert get_leaf_edges(page) is None
 
 
-# The driver's own questions count as acts of the reader, so here the page is told of real ones only.
-LISTEN = """
+# Calls of the driver count as user activation, so this script reports only real key presses.
+COUNT_SOUNDS = """
 window.sounds = 0;
 let acted = false;
 addEventListener("keydown", () => { acted = true; }, { capture: true });
@@ -274,17 +274,17 @@ AudioBufferSourceNode.prototype.start = function (...when) { window.sounds += 1;
 
 
 @pytest.mark.parametrize("sound", [True, False])
-def test_a_turn_is_heard_if_the_owner_wants_and_the_reader_did_something(
+def test_a_turn_makes_a_sound_only_if_enabled_and_after_user_input(
     browser: Browser, publish: PublishInMode, sound: bool
 ) -> None:
     url = publish(simple_pdf(pages=7, size=A4), "flipbook", flip={"sound": sound})
     with visitor(browser) as person:
-        person.page.add_init_script(LISTEN)
+        person.page.add_init_script(COUNT_SOUNDS)
         page = person.open(url)
         page.goto(f"{url}#page=4")
         wait_for_page(page, 4)
-        assert page.evaluate("window.sounds") == 0, "nobody has touched anything yet"
-        page.wait_for_timeout(500)  # who turns on at once is leafing, which makes no sound
+        assert page.evaluate("window.sounds") == 0, "there was no user input yet"
+        page.wait_for_timeout(500)  # fast consecutive turns make no sound
         page.keyboard.press("ArrowRight")
         wait_for_page(page, 6)
         assert page.evaluate("window.sounds") == (1 if sound else 0)

@@ -1,4 +1,4 @@
-"""Loading in the modes that turn pages: what comes when, what never comes, and what is left where nothing runs."""
+"""Loading in the paged modes: images, text and modules, and the page without scripts."""
 
 import pytest
 from playwright.sync_api import Browser
@@ -15,11 +15,11 @@ def mode(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module")
 def report(publish: PublishInMode, mode: str) -> str:
-    """Twelve upright pages."""
+    """Return the URL of a document of twelve portrait pages."""
     return publish(simple_pdf(pages=12, size=A4), mode)
 
 
-def test_nothing_jumps_while_pages_arrive_late(desktop_visitor: Visitor, report: str) -> None:
+def test_late_pages_cause_no_layout_shift(desktop_visitor: Visitor, report: str) -> None:
     gate = RequestGate(desktop_visitor.page, "**/*.jpg*", "**/text/*")
     record_layout_shifts(desktop_visitor.page)
     page = desktop_visitor.page
@@ -33,7 +33,9 @@ def test_nothing_jumps_while_pages_arrive_late(desktop_visitor: Visitor, report:
     assert layout_shift_score(page) == 0
 
 
-def test_two_thousand_pages_are_never_all_there(desktop_visitor: Visitor, publish: PublishInMode, mode: str) -> None:
+def test_a_document_of_2000_pages_has_few_page_elements(
+    desktop_visitor: Visitor, publish: PublishInMode, mode: str
+) -> None:
     page = desktop_visitor.open(publish(simple_pdf(pages=2000), mode))
     for number in (1500, 3, 2000):
         page.locator("#page-number").fill(str(number))
@@ -49,7 +51,9 @@ def test_two_thousand_pages_are_never_all_there(desktop_visitor: Visitor, publis
     assert page.locator(".pages > .page").count() <= 6
 
 
-def test_pages_of_unlike_sizes_each_fit_the_window(desktop_visitor: Visitor, publish: PublishInMode, mode: str) -> None:
+def test_pages_of_different_sizes_each_fit_the_window(
+    desktop_visitor: Visitor, publish: PublishInMode, mode: str
+) -> None:
     sizes = [(595.0, 842.0), (842.0, 595.0), (300.0, 300.0), (200.0, 900.0)]
     page = desktop_visitor.open(publish(sheets_pdf([Sheet(lines_content("x", top=100), size) for size in sizes]), mode))
     for number, (wide, tall) in enumerate(sizes, 1):
@@ -61,7 +65,7 @@ def test_pages_of_unlike_sizes_each_fit_the_window(desktop_visitor: Visitor, pub
         assert page.evaluate("[scrollX, scrollY]") == [0, 0]
 
 
-def test_only_the_mode_that_is_used_is_loaded(desktop_visitor: Visitor, report: str, mode: str) -> None:
+def test_only_the_modules_of_the_mode_are_loaded(desktop_visitor: Visitor, report: str, mode: str) -> None:
     page = desktop_visitor.open(report)
     asked = {url.rsplit("/", 1)[-1] for url in desktop_visitor.requests if "/modes/" in url}
     others = {f"{name}.js" for name in (*PAGED_MODES, "standard") if name != mode}
@@ -73,7 +77,7 @@ def test_only_the_mode_that_is_used_is_loaded(desktop_visitor: Visitor, report: 
     ][1:]
 
 
-def test_without_scripts_there_is_a_column(browser: Browser, report: str) -> None:
+def test_without_scripts_pages_are_one_column(browser: Browser, report: str) -> None:
     with visitor(browser, java_script_enabled=False) as person:
         person.page.goto(report)
         first, second = page_box(person.page, 1), page_box(person.page, 2)
@@ -81,7 +85,7 @@ def test_without_scripts_there_is_a_column(browser: Browser, report: str) -> Non
     assert second["y"] > first["y"] + first["height"]
 
 
-def test_a_mode_that_does_not_load_leaves_the_pages_readable(browser: Browser, report: str, mode: str) -> None:
+def test_pages_are_readable_if_the_mode_fails_to_load(browser: Browser, report: str, mode: str) -> None:
     with visitor(browser) as person:
         person.page.route(f"**/modes/{mode}.js", lambda route: route.abort())
         person.page.goto(report)

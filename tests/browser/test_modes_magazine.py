@@ -1,4 +1,4 @@
-"""The magazine: spreads from edge to edge, and a toolbar that is there when it is wanted."""
+"""The magazine: spreads from edge to edge, and a toolbar that hides automatically."""
 
 import pytest
 from playwright.sync_api import Browser, Page
@@ -32,7 +32,7 @@ def wait_for_toolbar_shown(page: Page) -> None:
     page.wait_for_function("() => getComputedStyle(document.querySelector('.bar')).opacity === '1'")
 
 
-def test_a_spread_reaches_from_edge_to_edge(desktop_visitor: Visitor, magazine_url: str) -> None:
+def test_a_spread_fills_the_window_height(desktop_visitor: Visitor, magazine_url: str) -> None:
     page = desktop_visitor.open(f"{magazine_url}#page=2")
     wait_for_rest(page)
     left, right = page_box(page, 2), page_box(page, 3)
@@ -56,14 +56,14 @@ def test_one_page_fills_a_phone(browser: Browser, magazine_url: str) -> None:
 
 
 @pytest.mark.parametrize(("cover_alone", "expected"), [(True, [1]), (False, [1, 2])])
-def test_the_cover_lies_alone_or_not(
+def test_the_cover_is_single_or_part_of_a_spread(
     desktop_visitor: Visitor, publish: PublishInMode, cover_alone: bool, expected: list[int]
 ) -> None:
     url = publish(simple_pdf(pages=6, size=A4), "magazine", page={"coverAlone": cover_alone})
     assert visible_pages(desktop_visitor.open(url)) == expected
 
 
-def test_the_toolbar_leaves_and_comes_back_on_movement(desktop_visitor: Visitor, magazine_url: str) -> None:
+def test_the_toolbar_hides_and_returns_on_movement(desktop_visitor: Visitor, magazine_url: str) -> None:
     page = desktop_visitor.open(magazine_url)
     page.mouse.move(480, 480)  # not on the toolbar
     assert not is_toolbar_hidden(page)
@@ -76,7 +76,7 @@ def test_the_toolbar_leaves_and_comes_back_on_movement(desktop_visitor: Visitor,
     wait_for_toolbar_shown(page)
 
 
-def test_the_toolbar_stays_while_the_focus_is_in_it(browser: Browser, magazine_url: str) -> None:
+def test_the_toolbar_stays_visible_while_it_has_the_focus(browser: Browser, magazine_url: str) -> None:
     with visitor(browser) as person:
         person.page.clock.install()
         page = person.open(magazine_url)
@@ -90,10 +90,10 @@ def test_the_toolbar_stays_while_the_focus_is_in_it(browser: Browser, magazine_u
         assert page.locator(".bar.is-away").count() == 1
         page.keyboard.press("f")
         page.clock.run_for(20_000)
-        assert page.locator(".bar.is-away").count() == 0, "somebody is looking for words"
+        assert page.locator(".bar.is-away").count() == 0, "the find bar is open"
 
 
-def test_a_toolbar_that_is_away_can_be_reached_by_key_and_screen_reader(
+def test_a_hidden_toolbar_is_reachable_by_keyboard_and_screen_reader(
     desktop_visitor: Visitor, magazine_url: str
 ) -> None:
     page = desktop_visitor.open(magazine_url)
@@ -106,7 +106,7 @@ def test_a_toolbar_that_is_away_can_be_reached_by_key_and_screen_reader(
     assert page.evaluate("document.activeElement.closest('.bar') !== null")
 
 
-def test_spreads_fade_into_each_other(desktop_visitor: Visitor, magazine_url: str) -> None:
+def test_spreads_cross_fade(desktop_visitor: Visitor, magazine_url: str) -> None:
     page = desktop_visitor.open(f"{magazine_url}#page=2")
     wait_for_rest(page)
     record_motion(page)

@@ -1,4 +1,4 @@
-"""Swiping: cards that follow the finger, and pages that turn by themselves until the reader does anything."""
+"""The swipe mode: cards that follow the finger, and a slideshow that stops on any input."""
 
 from collections.abc import Iterator
 
@@ -24,19 +24,19 @@ HANDHELD = {"viewport": {"width": 390, "height": 844}, "user_agent": PHONE, "has
 
 @pytest.fixture(scope="module")
 def swipe_url(publish: PublishInMode) -> str:
-    """Five pages that wait for the reader."""
+    """Return the URL of five pages without auto-advance."""
     return publish(simple_pdf(pages=5, size=A4), "swipe")
 
 
 @pytest.fixture(scope="module")
 def slideshow_url(publish: PublishInMode) -> str:
-    """Four pages that go on by themselves every three seconds."""
+    """Return the URL of four pages that advance every three seconds."""
     return publish(simple_pdf(pages=4, size=A4), "swipe", swipe={"autoAdvance": True, "intervalMs": 3000})
 
 
 @pytest.fixture
 def slideshow_page(browser: Browser, slideshow_url: str) -> Iterator[Page]:
-    """Yield the show on a page whose time only the test advances."""
+    """Yield the slideshow on a page whose clock only the test advances."""
     with visitor(browser) as person:
         person.page.clock.install()
         page = person.open(slideshow_url)
@@ -47,7 +47,7 @@ def slideshow_page(browser: Browser, slideshow_url: str) -> Iterator[Page]:
 
 
 def advance_time(page: Page, seconds: float) -> None:
-    """Let time pass second by second; what a second asks for may come before the next."""
+    """Advance the clock in steps of half a second, waiting for the page image after each."""
     for _ in range(int(seconds * 2)):
         page.clock.run_for(500)
         page.wait_for_timeout(20)
@@ -55,15 +55,15 @@ def advance_time(page: Page, seconds: float) -> None:
 
 
 def stop_clock(page: Page) -> None:
-    """Stop the page's clock."""
+    """Stop the clock of the page."""
     page.clock.pause_at(page.evaluate("Date.now()") / 1_000 + 1)
 
 
-def pace_label(page: Page) -> str:
+def get_pace_label(page: Page) -> str:
     return str(page.locator("#pace").get_attribute("aria-label"))
 
 
-def test_a_card_follows_the_finger_with_the_next_beside_it(browser: Browser, swipe_url: str) -> None:
+def test_a_card_follows_the_finger_with_the_next_one_beside_it(browser: Browser, swipe_url: str) -> None:
     with visitor(browser, **HANDHELD) as person:
         page = person.open(swipe_url)
         page.locator(".page[data-page='2'].is-ready").wait_for(state="attached")
@@ -82,7 +82,7 @@ def test_a_card_follows_the_finger_with_the_next_beside_it(browser: Browser, swi
         assert not page.locator(".page[data-page='1']").is_visible()
 
 
-def test_a_card_slides_by_key_too(desktop_visitor: Visitor, swipe_url: str) -> None:
+def test_a_card_slides_on_a_key_press(desktop_visitor: Visitor, swipe_url: str) -> None:
     page = desktop_visitor.open(swipe_url)
     record_motion(page)
     page.keyboard.press("ArrowRight")
@@ -91,22 +91,22 @@ def test_a_card_slides_by_key_too(desktop_visitor: Visitor, swipe_url: str) -> N
     assert visible_pages(page) == [2]
 
 
-def test_nothing_goes_on_by_itself_unless_the_owner_wants(desktop_visitor: Visitor, swipe_url: str) -> None:
+def test_pages_do_not_advance_unless_configured(desktop_visitor: Visitor, swipe_url: str) -> None:
     page = desktop_visitor.open(swipe_url)
     assert page.locator("#pace").count() == 0
 
 
-def test_pages_turn_by_themselves_and_stop_at_the_end(slideshow_page: Page) -> None:
+def test_the_slideshow_advances_and_stops_at_the_end(slideshow_page: Page) -> None:
     stop_clock(slideshow_page)
     before = current_page_number(slideshow_page)
     advance_time(slideshow_page, 3.5)
     assert current_page_number(slideshow_page) == before + 1
     advance_time(slideshow_page, 20)
     assert current_page_number(slideshow_page) == 4
-    assert pace_label(slideshow_page) == "Turn pages automatically"
+    assert get_pace_label(slideshow_page) == "Turn pages automatically"
 
 
-def test_screen_readers_are_not_interrupted_by_it(slideshow_page: Page) -> None:
+def test_the_slideshow_does_not_interrupt_screen_readers(slideshow_page: Page) -> None:
     wait_for_page(slideshow_page, 2)
     assert slideshow_page.locator("main [role=status]").get_attribute("aria-live") == "off"
     slideshow_page.keyboard.press("ArrowRight")
@@ -114,9 +114,9 @@ def test_screen_readers_are_not_interrupted_by_it(slideshow_page: Page) -> None:
 
 
 @pytest.mark.parametrize("act", ["key", "click", "wheel"])
-def test_whatever_the_reader_does_stops_it(slideshow_page: Page, act: str) -> None:
+def test_any_input_stops_the_slideshow(slideshow_page: Page, act: str) -> None:
     stop_clock(slideshow_page)
-    assert pace_label(slideshow_page) == "Pause turning pages"
+    assert get_pace_label(slideshow_page) == "Pause turning pages"
     if act == "key":
         slideshow_page.keyboard.press("Shift")
     elif act == "click":
@@ -124,16 +124,16 @@ def test_whatever_the_reader_does_stops_it(slideshow_page: Page, act: str) -> No
     else:
         slideshow_page.mouse.move(720, 500)
         slideshow_page.mouse.wheel(0, -10)
-    wait_until(lambda: pace_label(slideshow_page) == "Turn pages automatically")
+    wait_until(lambda: get_pace_label(slideshow_page) == "Turn pages automatically")
     here = current_page_number(slideshow_page)
     advance_time(slideshow_page, 12)
     assert current_page_number(slideshow_page) == here
 
 
-def test_the_button_stops_it_and_goes_on_and_begins_again_from_the_end(slideshow_page: Page) -> None:
+def test_the_button_stops_resumes_and_restarts_the_slideshow(slideshow_page: Page) -> None:
     slideshow_page.locator("#pace").focus()
     slideshow_page.keyboard.press("Enter")
-    assert pace_label(slideshow_page) == "Turn pages automatically"
+    assert get_pace_label(slideshow_page) == "Turn pages automatically"
     stop_clock(slideshow_page)
     here = current_page_number(slideshow_page)
     advance_time(slideshow_page, 6)
@@ -144,10 +144,10 @@ def test_the_button_stops_it_and_goes_on_and_begins_again_from_the_end(slideshow
     slideshow_page.keyboard.press("End")
     slideshow_page.locator("#pace").click()
     assert current_page_number(slideshow_page) == 1
-    assert pace_label(slideshow_page) == "Pause turning pages"
+    assert get_pace_label(slideshow_page) == "Pause turning pages"
 
 
-def test_a_hidden_tab_stays_where_it_is(slideshow_page: Page) -> None:
+def test_a_hidden_tab_does_not_advance(slideshow_page: Page) -> None:
     stop_clock(slideshow_page)
     here = current_page_number(slideshow_page)
     slideshow_page.evaluate(HIDE_PAGE)
@@ -160,7 +160,7 @@ def test_a_hidden_tab_stays_where_it_is(slideshow_page: Page) -> None:
     assert current_page_number(slideshow_page) == here + 1
 
 
-def test_who_wants_no_motion_is_shown_no_show(browser: Browser, slideshow_url: str) -> None:
+def test_with_reduced_motion_there_is_no_slideshow(browser: Browser, slideshow_url: str) -> None:
     with visitor(browser, reduced_motion="reduce") as person:
         person.page.clock.install()
         page = person.open(slideshow_url)
@@ -170,7 +170,7 @@ def test_who_wants_no_motion_is_shown_no_show(browser: Browser, slideshow_url: s
         assert page.locator("#pace").count() == 0
 
 
-def test_the_button_has_its_place_on_a_phone(browser: Browser, slideshow_url: str) -> None:
+def test_the_button_fits_the_dock_of_a_phone(browser: Browser, slideshow_url: str) -> None:
     with visitor(browser, **HANDHELD) as person:
         page = person.open(slideshow_url)
         dock = page.locator(".dock").bounding_box()

@@ -1,4 +1,4 @@
-"""Turning pages by finger, in a window of a phone, and for those who do not want anything to move."""
+"""Turning pages by touch on a phone, and with reduced motion."""
 
 import pytest
 from playwright.sync_api import Browser
@@ -22,11 +22,11 @@ HANDHELD = {"viewport": {"width": 390, "height": 844}, "user_agent": PHONE, "has
 
 @pytest.fixture(scope="module", params=PAGED_MODES)
 def report(request: pytest.FixtureRequest, server: ServerProcess, share: ShareDocument) -> str:
-    """Four upright pages in each mode."""
+    """Return the URL of a document of four portrait pages in each mode."""
     return make_publisher(server, share)(simple_pdf(pages=4, size=A4), request.param)
 
 
-def test_a_wipe_turns_one_page_on_a_phone(browser: Browser, report: str) -> None:
+def test_a_swipe_turns_one_page_on_a_phone(browser: Browser, report: str) -> None:
     with visitor(browser, **HANDHELD) as person:
         page = person.open(report)
         finger = TouchInput(page)
@@ -44,7 +44,7 @@ def test_a_wipe_turns_one_page_on_a_phone(browser: Browser, report: str) -> None
         assert person.complaints == []
 
 
-def test_a_short_hesitant_wipe_goes_back(browser: Browser, report: str) -> None:
+def test_a_short_slow_swipe_is_canceled(browser: Browser, report: str) -> None:
     with visitor(browser, **HANDHELD) as person:
         page = person.open(report)
         finger = TouchInput(page)
@@ -58,7 +58,7 @@ def test_a_short_hesitant_wipe_goes_back(browser: Browser, report: str) -> None:
         assert page.locator(".page[data-page='1']").evaluate("one => one.style.transform") == ""
 
 
-def test_a_tap_at_the_side_turns_and_in_the_middle_does_not(browser: Browser, report: str) -> None:
+def test_a_tap_at_the_side_turns_the_page_and_in_the_middle_does_not(browser: Browser, report: str) -> None:
     with visitor(browser, **HANDHELD) as person:
         page = person.open(report)
         page.touchscreen.tap(195, 500)
@@ -70,7 +70,7 @@ def test_a_tap_at_the_side_turns_and_in_the_middle_does_not(browser: Browser, re
         wait_for_page(page, 1)
 
 
-def test_two_fingers_zoom_and_then_one_pans(browser: Browser, report: str) -> None:
+def test_two_fingers_zoom_and_one_finger_pans(browser: Browser, report: str) -> None:
     with visitor(browser, **HANDHELD) as person:
         page = person.open(report)
         finger = TouchInput(page)
@@ -85,7 +85,7 @@ def test_two_fingers_zoom_and_then_one_pans(browser: Browser, report: str) -> No
         assert visible_pages(page) == [1]
 
 
-def test_nobody_turns_pages_while_they_draw(browser: Browser, report: str) -> None:
+def test_drawing_turns_no_page(browser: Browser, report: str) -> None:
     with visitor(browser, **HANDHELD) as person:
         page = person.open(report)
         page.evaluate("document.body.dataset.tool = 'annotate'")
@@ -96,7 +96,7 @@ def test_nobody_turns_pages_while_they_draw(browser: Browser, report: str) -> No
 
 
 @pytest.mark.parametrize("turn", ["key", "finger"])
-def test_reduced_motion_moves_nothing(browser: Browser, report: str, turn: str) -> None:
+def test_with_reduced_motion_nothing_is_animated(browser: Browser, report: str, turn: str) -> None:
     with visitor(browser, **HANDHELD, reduced_motion="reduce") as person:
         page = person.open(report)
         page.locator(".page[data-page='2'].is-ready").wait_for(state="attached")

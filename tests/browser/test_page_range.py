@@ -1,4 +1,4 @@
-"""A document with a page range in a real browser: its window is the document, and the download is the window."""
+"""A document with a page range in a real browser: the viewer and the download contain only the range."""
 
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -18,7 +18,7 @@ WORDS = ["Alpha", "Bravo", "Charlie", "Delta", "Echo"]
 
 @pytest.fixture(scope="module")
 def plan(server: ServerProcess, share: ShareDocument) -> str:
-    """Pages 2 to 4 of five; Bravo links to Alpha and to Delta."""
+    """Return the URL of pages 2 to 4 of five; Bravo links to Alpha and to Delta."""
     links = [
         f"<< /Type /Annot /Subtype /Link /Border [0 0 0] /Rect [72 {top} 300 {top + 40}] /Dest [@{page} /Fit] >>"
         for page, top in ((1, 500), (4, 400))
@@ -36,7 +36,7 @@ def plan(server: ServerProcess, share: ShareDocument) -> str:
     return url
 
 
-def test_the_reader_is_shown_the_window_from_page_one(desktop_visitor: Visitor, plan: str) -> None:
+def test_the_viewer_shows_the_range_numbered_from_one(desktop_visitor: Visitor, plan: str) -> None:
     page = desktop_visitor.open(plan)
     assert page.locator(".page-field").inner_text().split()[-1] == "3"
     assert page.locator(".page[data-page='4']").count() == 0
@@ -47,7 +47,7 @@ def test_the_reader_is_shown_the_window_from_page_one(desktop_visitor: Visitor, 
     assert page.locator(".page-text").get_by_text("Alpha").count() == 0
 
 
-def test_a_link_of_the_document_leads_to_the_readers_page(desktop_visitor: Visitor, plan: str) -> None:
+def test_an_internal_link_uses_the_page_numbers_of_the_range(desktop_visitor: Visitor, plan: str) -> None:
     page = desktop_visitor.open(plan)
     links = page.locator(".page[data-page='1'] .page-links a")
     links.first.wait_for(state="attached")
@@ -57,7 +57,7 @@ def test_a_link_of_the_document_leads_to_the_readers_page(desktop_visitor: Visit
 
 
 @pytest.mark.parametrize(("word", "found"), [("Charlie", True), ("Echo", False), ("Alpha", False)])
-def test_find_finds_nothing_on_hidden_pages(desktop_visitor: Visitor, plan: str, word: str, found: bool) -> None:
+def test_find_does_not_search_hidden_pages(desktop_visitor: Visitor, plan: str, word: str, found: bool) -> None:
     page = desktop_visitor.open(plan)
     page.keyboard.press("f")
     page.locator("#find-words").fill(word)
@@ -66,13 +66,13 @@ def test_find_finds_nothing_on_hidden_pages(desktop_visitor: Visitor, plan: str,
 
 
 @pytest.mark.parametrize("scripts", [True, False])
-def test_the_download_button_gives_the_window(browser: Browser, plan: str, scripts: bool, tmp_path: Path) -> None:
+def test_the_download_contains_only_the_range(browser: Browser, plan: str, scripts: bool, tmp_path: Path) -> None:
     with visitor(browser, java_script_enabled=scripts) as person:
         person.page.goto(plan)
-        with person.page.expect_download() as coming:
+        with person.page.expect_download() as download_info:
             person.page.get_by_role("button", name="Download").click()
-        coming.value.save_as(tmp_path / "Plan.pdf")
-        assert coming.value.suggested_filename == "Plan.pdf"
+        download_info.value.save_as(tmp_path / "Plan.pdf")
+        assert download_info.value.suggested_filename == "Plan.pdf"
         assert person.complaints == []
     with pypdfium2.PdfDocument(tmp_path / "Plan.pdf") as pdf:
         assert [page.get_textpage().get_text_bounded() for page in pdf] == WORDS[1:4]

@@ -1,4 +1,4 @@
-"""The owner's report page and the report as one file, in a real browser."""
+"""The report page and the standalone report file in a real browser."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ TABLET = {"viewport": {"width": 820, "height": 1180}}
 DARK = {"color_scheme": "dark"}
 NAMES = ["desk", "tablet", "phone", "dark"]
 WINDOWS = list(zip([{}, TABLET, HANDHELD, DARK], NAMES, strict=True))
-SCREENSHOT_DIR = os.environ.get("DOCSHARE_TEST_SHOTS")  # a folder for pictures to be looked at
+SCREENSHOT_DIR = os.environ.get("DOCSHARE_TEST_SHOTS")  # a directory for screenshots
 TRAP = "window.pwned = () => { document.documentElement.dataset.pwned = 'yes'; }"
 
 
 @dataclass
 class ReportDocument:
-    """A document of Pia's on a server, and the cookie with which she is signed in."""
+    """A document of Pia on a server, and her session cookie."""
 
     world: World
     url: str
@@ -64,7 +64,7 @@ class ReportDocument:
 
 @pytest.fixture
 def report_document(world: World) -> Iterator[ReportDocument]:
-    """Twelve pages that several people have read, and one has worked on."""
+    """Yield a document of twelve pages with several readers and the feedback of one."""
     made = world.pia.upload(simple_pdf(pages=12, size=A4), name="Series A deck.pdf")
     put_settings(world, made, **ALL_FEEDBACK_SETTINGS)
     for place in range(6):
@@ -86,7 +86,7 @@ def report_document(world: World) -> Iterator[ReportDocument]:
 
 
 def wait_for_images(page: Page) -> None:
-    """Wait until every picture is there, also those further down."""
+    """Wait until every image is loaded, including those below the window."""
     page.evaluate("document.querySelectorAll('img').forEach((image) => { image.loading = 'eager'; })")
     page.evaluate("Promise.all([...document.images].map((image) => image.decode()))")
 
@@ -115,7 +115,7 @@ def test_the_page_fits_and_has_no_serious_violation(
 
 
 @pytest.mark.parametrize(("size", "name"), WINDOWS, ids=NAMES)
-def test_the_file_fits_and_has_no_serious_violation(
+def test_the_standalone_file_fits_and_has_no_serious_violation(
     browser: Browser, tmp_path: Path, size: dict[str, Any], name: str
 ) -> None:
     target = tmp_path / "report.html"
@@ -130,7 +130,9 @@ def test_the_file_fits_and_has_no_serious_violation(
 
 
 @pytest.mark.parametrize("tier", ["free", "basic", "nobody yet"])
-def test_the_other_shapes_of_the_report_have_no_serious_violation(browser: Browser, tmp_path: Path, tier: str) -> None:
+def test_reports_of_other_plans_and_without_readers_have_no_serious_violation(
+    browser: Browser, tmp_path: Path, tier: str
+) -> None:
     report = reports.free_report() if tier == "free" else reports.basic_report()
     if tier == "nobody yet":
         report["summary"] = dict.fromkeys(report["summary"], 0)
@@ -144,7 +146,7 @@ def test_the_other_shapes_of_the_report_have_no_serious_violation(browser: Brows
         assert find_serious_violations(person.page) == []
 
 
-def test_without_scripts_the_page_is_complete(browser: Browser, report_document: ReportDocument) -> None:
+def test_the_page_is_complete_without_scripts(browser: Browser, report_document: ReportDocument) -> None:
     with report_document.open_report(browser, java_script_enabled=False) as page:
         assert page.locator("figure svg.plot").count() == 3
         assert page.locator("#print").is_hidden()
@@ -152,7 +154,7 @@ def test_without_scripts_the_page_is_complete(browser: Browser, report_document:
         assert page.locator("#views tbody tr").count() == 30
 
 
-def test_readers_of_this_moment_come_and_go_while_one_looks(browser: Browser, report_document: ReportDocument) -> None:
+def test_the_number_of_active_readers_is_updated(browser: Browser, report_document: ReportDocument) -> None:
     with visitor(browser) as person:
         person.context.add_cookies([{"name": COOKIE, "value": report_document.cookie, "url": report_document.url}])
         person.page.clock.install()
@@ -167,7 +169,7 @@ def test_readers_of_this_moment_come_and_go_while_one_looks(browser: Browser, re
         assert person.complaints == []
 
 
-def test_a_tip_follows_the_pointer_and_the_browser_shows_no_second_one(
+def test_a_tooltip_follows_the_pointer_and_replaces_that_of_the_browser(
     browser: Browser, report_document: ReportDocument
 ) -> None:
     with report_document.open_report(browser) as page:
@@ -178,16 +180,14 @@ def test_a_tip_follows_the_pointer_and_the_browser_shows_no_second_one(
         assert page.locator(".tip").is_hidden()
 
 
-def test_times_tell_the_local_one_on_demand(browser: Browser, report_document: ReportDocument) -> None:
+def test_times_show_the_local_time_in_a_tooltip(browser: Browser, report_document: ReportDocument) -> None:
     with report_document.open_report(browser, timezone_id="Asia/Tokyo") as page:
         time = page.locator(".sessions time").first
         assert time.get_attribute("datetime") == "2026-09-23T01:17:46.000Z"
         assert time.get_attribute("title") == "23 Sept 2026, 10:17 where you are"
 
 
-def test_the_keyboard_reaches_the_report_first_and_tables_scroll(
-    browser: Browser, report_document: ReportDocument
-) -> None:
+def test_the_first_tab_stop_skips_to_the_report(browser: Browser, report_document: ReportDocument) -> None:
     with report_document.open_report(browser) as page:
         page.keyboard.press("Tab")
         assert page.evaluate("document.activeElement.textContent") == "Skip to the report"
@@ -195,7 +195,7 @@ def test_the_keyboard_reaches_the_report_first_and_tables_scroll(
         assert page.evaluate("document.activeElement.id") == "report"
 
 
-def test_it_prints_dark_on_white_without_what_is_of_no_use_on_paper(
+def test_the_report_prints_dark_on_white_without_interactive_elements(
     browser: Browser, report_document: ReportDocument, tmp_path: Path
 ) -> None:
     target = tmp_path / "report.pdf"
@@ -215,14 +215,14 @@ def test_it_prints_dark_on_white_without_what_is_of_no_use_on_paper(
     assert "reading now" not in words
 
 
-def test_texts_of_readers_stay_texts_on_the_page(browser: Browser, report_document: ReportDocument) -> None:
+def test_hostile_text_of_readers_is_escaped_on_the_page(browser: Browser, report_document: ReportDocument) -> None:
     world, made = report_document.world, report_document.made
     sent = [text for text in XSS if text.isprintable()]
     assert len(sent) >= 60
     for place, text in enumerate(sent):
-        hand = FeedbackClient(world, made["shortId"], address=f"203.0.113.{100 + place}")
-        hand.leave_note(text, author=text[:80], page=1)
-        hand.annotate(2, text, rect=RECT)
+        client = FeedbackClient(world, made["shortId"], address=f"203.0.113.{100 + place}")
+        client.leave_note(text, author=text[:80], page=1)
+        client.annotate(2, text, rect=RECT)
         label = {"label": text}
         assert world.pia.post(f"/api/v1/files/{made['uuid']}/variants", json=label).status_code == 201
     with report_document.open_report(browser) as page:
@@ -233,7 +233,7 @@ def test_texts_of_readers_stay_texts_on_the_page(browser: Browser, report_docume
         assert page.evaluate("document.documentElement.dataset.pwned") is None
 
 
-def test_texts_of_a_hostile_server_stay_texts_in_the_file(browser: Browser, tmp_path: Path) -> None:
+def test_hostile_text_of_a_server_is_escaped_in_the_file(browser: Browser, tmp_path: Path) -> None:
     target = tmp_path / "report.html"
     material = reports.full_material()
     with visitor(browser) as person:

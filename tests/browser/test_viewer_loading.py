@@ -1,4 +1,4 @@
-"""Loading: a few images at a time, only near the reader, also in long documents, and what happens when one fails."""
+"""Loading of page images: concurrency, distance, long documents, and errors."""
 
 from collections.abc import Iterator
 
@@ -24,7 +24,7 @@ def count_page_elements(page: Page) -> int:
     return page.locator(".page").count()
 
 
-def test_four_images_load_at_once(browser: Browser, share: ShareDocument) -> None:
+def test_at_most_four_images_load_at_once(browser: Browser, share: ShareDocument) -> None:
     cards = share(simple_pdf(pages=30, size=(400, 100)), "Cards.pdf")
     with visitor(browser) as person:
         gate = RequestGate(person.page, "**/*.jpg*")
@@ -36,7 +36,7 @@ def test_four_images_load_at_once(browser: Browser, share: ShareDocument) -> Non
         person.page.locator(".page[data-page='6'].is-ready").wait_for()
 
 
-def test_a_page_far_away_gives_its_image_back(desktop_visitor: Visitor, report: str) -> None:
+def test_a_distant_page_is_unloaded(desktop_visitor: Visitor, report: str) -> None:
     page = desktop_visitor.open(report)
     page.locator(".page[data-page='2'].is-ready").wait_for()
     page.keyboard.press("End")
@@ -46,7 +46,7 @@ def test_a_page_far_away_gives_its_image_back(desktop_visitor: Visitor, report: 
     page.locator(".page[data-page='1'].is-ready").wait_for()
 
 
-def test_two_thousand_pages_are_never_all_there(desktop_visitor: Visitor, long: str) -> None:
+def test_a_document_of_2000_pages_has_few_page_elements(desktop_visitor: Visitor, long: str) -> None:
     page = desktop_visitor.open(long)
     for number in (1500, 3, 1999):
         page.locator("#page-number").fill(str(number))
@@ -58,7 +58,7 @@ def test_two_thousand_pages_are_never_all_there(desktop_visitor: Visitor, long: 
         assert count_page_elements(page) < 20
 
 
-def test_reloading_returns_to_the_place_in_a_long_document(desktop_visitor: Visitor, long: str) -> None:
+def test_reloading_restores_the_position_in_a_long_document(desktop_visitor: Visitor, long: str) -> None:
     page = desktop_visitor.open(f"{long}#page=900")
     wait_for_page(page, 900)
     page.mouse.wheel(0, 300)
@@ -70,7 +70,7 @@ def test_reloading_returns_to_the_place_in_a_long_document(desktop_visitor: Visi
     assert page.evaluate(top) == pytest.approx(before, abs=1)
 
 
-def test_flying_past_pages_does_not_load_them(desktop_visitor: Visitor, long: str) -> None:
+def test_fast_scrolling_does_not_load_skipped_pages(desktop_visitor: Visitor, long: str) -> None:
     page = desktop_visitor.open(long)
     page.locator(".page[data-page='2'].is-ready").wait_for()
     before = len(desktop_visitor.requests)
@@ -96,7 +96,7 @@ def test_find_reaches_the_end_of_a_long_document(desktop_visitor: Visitor, long:
     page.locator(".page[data-page='1991'] .page-hits i.is-current").wait_for()
 
 
-def test_pages_of_unlike_sizes_have_their_own_proportions(desktop_visitor: Visitor, share: ShareDocument) -> None:
+def test_pages_of_different_sizes_have_their_own_proportions(desktop_visitor: Visitor, share: ShareDocument) -> None:
     sizes = [(595.0, 842.0), (842.0, 595.0), (300.0, 300.0)]
     mixed = share(sheets_pdf([Sheet(lines_content("x", top=100), size) for size in sizes]), "Mixed.pdf")
     page = desktop_visitor.open(mixed)
@@ -106,7 +106,7 @@ def test_pages_of_unlike_sizes_have_their_own_proportions(desktop_visitor: Visit
         assert box["height"] / box["width"] == pytest.approx(tall / wide, rel=0.01)
 
 
-def test_a_page_that_cannot_be_drawn_says_so(browser: Browser, report: str) -> None:
+def test_a_page_that_cannot_be_rendered_shows_an_error(browser: Browser, report: str) -> None:
     with visitor(browser) as person:
         refusal = {"status": 422, "content_type": "text/plain", "body": "This page cannot be shown."}
         person.page.route("**/pages/2-*", lambda route: route.fulfill(**refusal))
@@ -115,7 +115,7 @@ def test_a_page_that_cannot_be_drawn_says_so(browser: Browser, report: str) -> N
         assert page.locator(".page[data-page='2'] button").count() == 0
 
 
-def test_a_busy_server_is_asked_again(browser: Browser, report: str) -> None:
+def test_a_busy_server_is_retried(browser: Browser, report: str) -> None:
     answers: Iterator[int] = iter([503, 503])
 
     def busy(route: Route) -> None:
@@ -132,7 +132,7 @@ def test_a_busy_server_is_asked_again(browser: Browser, report: str) -> None:
         assert next(answers, None) is None
 
 
-def test_a_reader_without_a_network_can_try_again(browser: Browser, report: str) -> None:
+def test_an_image_that_failed_to_load_can_be_retried(browser: Browser, report: str) -> None:
     with visitor(browser) as person:
         person.page.route("**/pages/2-*", lambda route: route.abort())
         page = person.open(report)
@@ -143,7 +143,7 @@ def test_a_reader_without_a_network_can_try_again(browser: Browser, report: str)
         page.locator(".page[data-page='2'] img.is-shown").wait_for()
 
 
-def test_a_replaced_document_offers_to_reload(browser: Browser, report: str) -> None:
+def test_a_replaced_document_offers_a_reload(browser: Browser, report: str) -> None:
     with visitor(browser) as person:
         person.page.route("**/text/*", lambda route: route.fulfill(status=404, body="gone"))
         page = person.open(report)
@@ -157,9 +157,7 @@ def test_a_replaced_document_offers_to_reload(browser: Browser, report: str) -> 
     (404, "This document has changed."),
     (410, "This link has ended."),
 ])  # fmt: skip
-def test_what_is_wrong_with_an_open_page_is_said_in_words_of_its_own(
-    browser: Browser, report: str, status: int, words: str
-) -> None:
+def test_each_error_of_an_open_page_has_its_own_message(browser: Browser, report: str, status: int, words: str) -> None:
     with visitor(browser) as person:
         person.page.route("**/text/*", lambda route: route.fulfill(status=status, body="x"))
         page = person.open(report)
@@ -167,11 +165,11 @@ def test_what_is_wrong_with_an_open_page_is_said_in_words_of_its_own(
         expect(page.locator("#notice")).to_be_visible()
 
 
-def test_a_column_longer_than_browsers_can_scroll_moves_along(desktop_visitor: Visitor, report: str) -> None:
+def test_a_column_longer_than_the_scroll_limit_is_shifted(desktop_visitor: Visitor, report: str) -> None:
     page = desktop_visitor.open(report)
     module = page.locator("link[rel=modulepreload][href$='/column.js']").get_attribute("href")
     sizes = page.locator("link[rel=modulepreload][href$='/sizes.js']").get_attribute("href")
-    told = page.evaluate(
+    result = page.evaluate(
         """async ([column, sizes]) => {
           const { Column } = await import(column);
           const { Sizes } = await import(sizes);
@@ -190,10 +188,10 @@ def test_a_column_longer_than_browsers_can_scroll_moves_along(desktop_visitor: V
         }""",
         [module, sizes],
     )
-    assert told["whole"] == 80 + 30000 * 1020 + 20000 * 520 - 20 + 60
-    assert told["extent"] == 100000
-    assert 0 <= told["there"] < 100000
-    assert told["shift"] == told["moved"] != 0
-    assert told["found"] == 49990
-    assert told["last"]["top"] + told["last"]["height"] + 60 == 100000
-    assert told["end"] is True
+    assert result["whole"] == 80 + 30000 * 1020 + 20000 * 520 - 20 + 60
+    assert result["extent"] == 100000
+    assert 0 <= result["there"] < 100000
+    assert result["shift"] == result["moved"] != 0
+    assert result["found"] == 49990
+    assert result["last"]["top"] + result["last"]["height"] + 60 == 100000
+    assert result["end"] is True

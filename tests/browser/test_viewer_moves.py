@@ -1,4 +1,4 @@
-"""Moving about: keys, page field, zoom, fingers."""
+"""Navigation: keys, page field, zoom, touch."""
 
 import pytest
 from playwright.sync_api import Browser, Page
@@ -13,7 +13,7 @@ def report(share: ShareDocument) -> str:
     return share(simple_pdf(pages=12, size=A4), "Annual report.pdf")
 
 
-def page_width(page: Page, number: int = 1) -> float:
+def get_page_width(page: Page, number: int = 1) -> float:
     box = page.locator(f".page[data-page='{number}']").bounding_box()
     assert box is not None
     return float(box["width"])
@@ -39,14 +39,14 @@ def wait_for_width(page: Page, wanted: float) -> None:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else str(value),
 )
-def test_keys_go_to_pages(desktop_visitor: Visitor, report: str, keys: list[str], page_number: int) -> None:
+def test_keys_navigate_to_pages(desktop_visitor: Visitor, report: str, keys: list[str], page_number: int) -> None:
     page = desktop_visitor.open(report)
     for key in keys:
         page.keyboard.press(key)
     wait_for_page(page, page_number)
 
 
-def test_the_browsers_scrolling_keys_work_without_a_click(desktop_visitor: Visitor, report: str) -> None:
+def test_scrolling_keys_work_without_a_click(desktop_visitor: Visitor, report: str) -> None:
     page = desktop_visitor.open(report)
     page.keyboard.press("PageDown")
     page.wait_for_function("() => scrollY > 400")
@@ -55,7 +55,7 @@ def test_the_browsers_scrolling_keys_work_without_a_click(desktop_visitor: Visit
     page.wait_for_function("() => scrollY < 300")
 
 
-def test_keys_typed_into_a_field_are_only_typed(desktop_visitor: Visitor, report: str) -> None:
+def test_shortcut_keys_are_inactive_in_text_fields(desktop_visitor: Visitor, report: str) -> None:
     page = desktop_visitor.open(report)
     page.keyboard.press("f")
     page.keyboard.type("g+0f?")
@@ -63,7 +63,7 @@ def test_keys_typed_into_a_field_are_only_typed(desktop_visitor: Visitor, report
     assert current_page_number(page) == 1
 
 
-def test_buttons_turn_pages_and_end_at_the_ends(desktop_visitor: Visitor, report: str) -> None:
+def test_buttons_turn_pages_and_are_disabled_at_the_ends(desktop_visitor: Visitor, report: str) -> None:
     page = desktop_visitor.open(report)
     assert page.get_by_role("button", name="Previous page").is_disabled()
     page.get_by_role("button", name="Next page").click()
@@ -73,7 +73,7 @@ def test_buttons_turn_pages_and_end_at_the_ends(desktop_visitor: Visitor, report
     assert page.get_by_role("button", name="Next page").is_disabled()
 
 
-def test_an_address_can_name_a_page(desktop_visitor: Visitor, report: str) -> None:
+def test_the_url_can_name_a_page(desktop_visitor: Visitor, report: str) -> None:
     wait_for_page(desktop_visitor.open(f"{report}#page=9"), 9)
 
 
@@ -85,9 +85,9 @@ def test_help_lists_the_keys(desktop_visitor: Visitor, report: str) -> None:
     assert page.get_by_role("dialog", name="Keyboard").is_hidden()
 
 
-def test_plus_and_minus_walk_the_steps_and_zero_returns(desktop_visitor: Visitor, report: str) -> None:
+def test_plus_and_minus_change_the_zoom_and_zero_resets_it(desktop_visitor: Visitor, report: str) -> None:
     page = desktop_visitor.open(report)
-    assert page_width(page) == 960  # 121 % of an A4 page
+    assert get_page_width(page) == 960  # 121 % of an A4 page
     page.keyboard.press("+")
     wait_for_width(page, 595 * 4 / 3 * 1.25)
     assert page.locator("#zoom-level").input_value() == "125"
@@ -100,20 +100,20 @@ def test_plus_and_minus_walk_the_steps_and_zero_returns(desktop_visitor: Visitor
 @pytest.mark.parametrize(
     ("choice", "wanted"), [("width", 1440 - 48), ("page", (900 - 56 - 40) * 595 / 842), ("400", 595 * 4 / 3 * 4)]
 )
-def test_the_list_of_sizes_sets_them(desktop_visitor: Visitor, report: str, choice: str, wanted: float) -> None:
+def test_the_zoom_list_sets_the_page_width(desktop_visitor: Visitor, report: str, choice: str, wanted: float) -> None:
     page = desktop_visitor.open(report)
     page.locator("#zoom-level").select_option(choice)
     wait_for_width(page, wanted)
 
 
-def test_zoom_ends_at_400_percent(desktop_visitor: Visitor, report: str) -> None:
+def test_zoom_is_limited_to_400_percent(desktop_visitor: Visitor, report: str) -> None:
     page = desktop_visitor.open(report)
     for _ in range(20):
         page.keyboard.press("+")
     wait_for_width(page, 595 * 4 / 3 * 4)
 
 
-def test_the_wheel_with_ctrl_zooms_around_the_pointer(desktop_visitor: Visitor, report: str) -> None:
+def test_ctrl_and_wheel_zoom_around_the_pointer(desktop_visitor: Visitor, report: str) -> None:
     page = desktop_visitor.open(report)
     page.keyboard.press("ArrowRight")
     wait_for_page(page, 2)
@@ -131,7 +131,7 @@ def test_the_wheel_with_ctrl_zooms_around_the_pointer(desktop_visitor: Visitor, 
     assert page.evaluate("window.visualViewport.scale") == 1
 
 
-def test_zoom_keeps_the_page_that_is_read(desktop_visitor: Visitor, report: str) -> None:
+def test_zooming_preserves_the_current_page(desktop_visitor: Visitor, report: str) -> None:
     page = desktop_visitor.open(f"{report}#page=6")
     wait_for_page(page, 6)
     for key in "++++----0":
@@ -140,7 +140,7 @@ def test_zoom_keeps_the_page_that_is_read(desktop_visitor: Visitor, report: str)
         assert current_page_number(page) == 6, key
 
 
-def test_a_narrower_window_keeps_the_place(desktop_visitor: Visitor, report: str) -> None:
+def test_narrowing_the_window_preserves_the_position(desktop_visitor: Visitor, report: str) -> None:
     page = desktop_visitor.open(f"{report}#page=6")
     wait_for_page(page, 6)
     page.set_viewport_size({"width": 700, "height": 900})

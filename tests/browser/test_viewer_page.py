@@ -1,4 +1,4 @@
-"""The share page in a real browser: it opens, nothing moves, and it stays within its own house."""
+"""The share page in a real browser: opening, layout stability, and isolation from other origins."""
 
 import http.server
 import io
@@ -28,7 +28,7 @@ def test_a_link_opens_and_shows_its_first_page(desktop_visitor: Visitor, report:
     assert image.evaluate("image => image.complete && image.naturalWidth >= 800")
 
 
-def test_nothing_is_asked_of_another_origin(desktop_visitor: Visitor, report: str) -> None:
+def test_no_request_goes_to_another_origin(desktop_visitor: Visitor, report: str) -> None:
     page = desktop_visitor.open(report)
     page.keyboard.press("End")
     page.locator(".page[data-page='12'].is-ready").wait_for()
@@ -36,7 +36,7 @@ def test_nothing_is_asked_of_another_origin(desktop_visitor: Visitor, report: st
     assert desktop_visitor.list_origins() == {f"{parts.scheme}://{parts.netloc}"}
 
 
-def test_nothing_jumps_while_pages_arrive_late(desktop_visitor: Visitor, report: str) -> None:
+def test_late_pages_cause_no_layout_shift(desktop_visitor: Visitor, report: str) -> None:
     gate = RequestGate(desktop_visitor.page, "**/*.jpg*", "**/text/*")
     record_layout_shifts(desktop_visitor.page)
     page = desktop_visitor.page
@@ -51,7 +51,7 @@ def test_nothing_jumps_while_pages_arrive_late(desktop_visitor: Visitor, report:
     assert layout_shift_score(page) == 0
 
 
-def test_pages_keep_their_places_when_scripts_take_over(browser: Browser, report: str) -> None:
+def test_pages_do_not_move_when_scripts_become_active(browser: Browser, report: str) -> None:
     with visitor(browser, java_script_enabled=False) as plain, visitor(browser) as scripted:
         plain.page.goto(report)
         scripted.open(report)
@@ -64,7 +64,7 @@ def test_pages_keep_their_places_when_scripts_take_over(browser: Browser, report
 
 
 @pytest.mark.parametrize(("width", "height"), [(1440, 900), (820, 1180), (390, 844), (320, 568)])
-def test_no_window_is_too_narrow(browser: Browser, report: str, width: int, height: int) -> None:
+def test_all_controls_fit_in_narrow_windows(browser: Browser, report: str, width: int, height: int) -> None:
     with visitor(browser, viewport={"width": width, "height": height}) as person:
         page = person.open(report)
         assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
@@ -77,7 +77,7 @@ def test_no_window_is_too_narrow(browser: Browser, report: str, width: int, heig
     assert outside == []
 
 
-def test_dark_readers_get_a_dark_room_and_a_white_page(browser: Browser, report: str) -> None:
+def test_dark_mode_has_a_dark_background_and_white_pages(browser: Browser, report: str) -> None:
     with visitor(browser, color_scheme="dark") as person:
         page = person.open(report)
         page.wait_for_timeout(300)  # the image fades in
@@ -86,7 +86,7 @@ def test_dark_readers_get_a_dark_room_and_a_white_page(browser: Browser, report:
     assert shot.getpixel((720, 850)) > 240
 
 
-def test_reduced_motion_stops_the_waiting_sheen(browser: Browser, report: str) -> None:
+def test_reduced_motion_disables_the_loading_animation(browser: Browser, report: str) -> None:
     with visitor(browser, reduced_motion="reduce") as person:
         gate = RequestGate(person.page, "**/*.jpg*")
         person.page.goto(report, wait_until="commit")
@@ -122,7 +122,7 @@ def framing_page_url(report: str) -> Iterator[str]:
         thread.join()
 
 
-def test_only_the_embed_page_can_be_framed_by_others(browser: Browser, framing_page_url: str) -> None:
+def test_only_the_embed_page_can_be_framed(browser: Browser, framing_page_url: str) -> None:
     with visitor(browser) as person:
         person.page.goto(framing_page_url)
         embedded = person.page.frame("embed")
@@ -141,7 +141,7 @@ def test_the_embed_page_links_to_the_share_page(desktop_visitor: Visitor, report
     assert page.locator(".bar-tools a").get_attribute("href") == parts.path
 
 
-def test_reading_works_without_being_measured(browser: Browser, report: str) -> None:
+def test_the_viewer_works_without_the_reading_module(browser: Browser, report: str) -> None:
     with visitor(browser) as person:
         person.page.route("**/reading.js", lambda route: route.abort())
         page = person.open(report)
@@ -149,7 +149,7 @@ def test_reading_works_without_being_measured(browser: Browser, report: str) -> 
         page.locator(".page[data-page='2'] .page-text").wait_for()
 
 
-def test_a_phone_gets_pages_at_its_width(browser: Browser, report: str) -> None:
+def test_pages_have_the_width_of_a_phone(browser: Browser, report: str) -> None:
     phone = {"viewport": {"width": 390, "height": 844}, "user_agent": PHONE, "has_touch": True, "is_mobile": True}
     with visitor(browser, **phone, device_scale_factor=2) as person:
         page = person.open(report)

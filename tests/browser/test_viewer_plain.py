@@ -13,7 +13,7 @@ def long(share: ShareDocument) -> str:
     return share(simple_pdf(pages=240), "Minutes.pdf")
 
 
-def test_the_first_pages_are_images(browser: Browser, long: str) -> None:
+def test_the_first_ten_pages_are_images(browser: Browser, long: str) -> None:
     with visitor(browser, java_script_enabled=False) as person:
         person.page.goto(long)
         images = person.page.locator(".page:visible img")
@@ -22,7 +22,7 @@ def test_the_first_pages_are_images(browser: Browser, long: str) -> None:
         assert person.page.locator(".dock, .bar-tools").evaluate_all("all => all.every(one => one.offsetWidth === 0)")
 
 
-def test_links_lead_through_the_document_with_its_words(browser: Browser, long: str) -> None:
+def test_links_navigate_through_the_document_and_its_text(browser: Browser, long: str) -> None:
     with visitor(browser, java_script_enabled=False) as person:
         page = person.page
         place = page.locator(".plain-nav span")  # texts in a noscript element are invisible to get_by_text

@@ -1,4 +1,4 @@
-"""The text over the page images: it can be selected, found and followed."""
+"""The text layer over the page images: selection, find, and links."""
 
 import re
 
@@ -40,7 +40,7 @@ def linked(share: ShareDocument) -> str:
     return share(sheets_pdf([first, *(Sheet(lines_content(f"Page {n}")) for n in range(2, 6))]), "Linked.pdf")
 
 
-def text_lines(page: Page, number: int) -> list[str]:
+def list_text_lines(page: Page, number: int) -> list[str]:
     layer = page.locator(f".page[data-page='{number}'] .page-text")
     return [line for line in layer.inner_text().split("\n") if line]
 
@@ -54,26 +54,26 @@ def wait_for_count(page: Page, text: str) -> None:
     page.wait_for_function("text => document.querySelector('#find-count').value === text", arg=text)
 
 
-def test_the_text_is_the_text_of_the_page(desktop_visitor: Visitor, story: str) -> None:
+def test_the_text_layer_contains_the_page_text(desktop_visitor: Visitor, story: str) -> None:
     page = desktop_visitor.open(story)
     page.locator(".page[data-page='1'] .page-text").wait_for(state="attached")
-    assert text_lines(page, 1) == ["The harvest was good", "and the barns are full"]
+    assert list_text_lines(page, 1) == ["The harvest was good", "and the barns are full"]
 
 
-def test_words_lie_over_their_image(desktop_visitor: Visitor, story: str) -> None:
+def test_text_is_positioned_over_its_image(desktop_visitor: Visitor, story: str) -> None:
     page = desktop_visitor.open(story)
     paper = page.locator(".page[data-page='1']").bounding_box()
     line = page.locator(".page[data-page='1'] .page-text span").first.bounding_box()
     assert paper is not None
     assert line is not None
     unit = paper["width"] / LETTER[0]
-    # The PDF draws the line in 18 point Helvetica from 72 points, its baseline 72 points below the top.
+    # The PDF has the line in 18-point Helvetica at x = 72 points, with the baseline 72 points below the top.
     assert line["x"] - paper["x"] == pytest.approx(72 * unit, abs=3)
     assert line["y"] - paper["y"] < 72 * unit < line["y"] - paper["y"] + line["height"] + 1
     assert line["width"] == pytest.approx(177.1 * unit, rel=0.02)
 
 
-def test_dragging_over_words_selects_them(desktop_visitor: Visitor, story: str) -> None:
+def test_dragging_over_text_selects_it(desktop_visitor: Visitor, story: str) -> None:
     page = desktop_visitor.open(story)
     runs = page.locator(".page[data-page='1'] .page-text span")
     first, second = runs.nth(0).bounding_box(), runs.nth(1).bounding_box()
@@ -86,7 +86,7 @@ def test_dragging_over_words_selects_them(desktop_visitor: Visitor, story: str) 
     assert page.evaluate("getSelection().toString()").split() == WORDS[0].split()
 
 
-def test_a_selection_stays_where_the_pointer_leaves_the_words(desktop_visitor: Visitor, share: ShareDocument) -> None:
+def test_a_selection_is_stable_when_the_pointer_leaves_the_text(desktop_visitor: Visitor, share: ShareDocument) -> None:
     gaps = "first line" + "\n" * 9 + "second line" + "\n" * 9 + "third line"
     page = desktop_visitor.open(share(simple_pdf(pages=1, texts=[gaps]), "Gaps.pdf"))
     runs = page.locator(".page[data-page='1'] .page-text span")
@@ -103,13 +103,13 @@ def test_a_selection_stays_where_the_pointer_leaves_the_words(desktop_visitor: V
     assert "third" not in chosen
 
 
-def test_the_browsers_own_find_sees_loaded_words(desktop_visitor: Visitor, story: str) -> None:
+def test_the_find_function_of_the_browser_finds_loaded_text(desktop_visitor: Visitor, story: str) -> None:
     page = desktop_visitor.open(story)
     page.locator(".page[data-page='1'] .page-text").wait_for(state="attached")
     assert page.evaluate("window.find('barns are')")
 
 
-def test_words_are_found_on_all_pages_without_regard_to_case(desktop_visitor: Visitor, story: str) -> None:
+def test_find_searches_all_pages_case_insensitively(desktop_visitor: Visitor, story: str) -> None:
     page = desktop_visitor.open(story)
     find_text(page, "harvest")
     wait_for_count(page, "1 of 2")
@@ -124,7 +124,7 @@ def test_words_are_found_on_all_pages_without_regard_to_case(desktop_visitor: Vi
     assert mark["x"] + mark["width"] == pytest.approx(line["x"] + line["width"], abs=4)
 
 
-def test_find_goes_round_the_end_and_back(desktop_visitor: Visitor, story: str) -> None:
+def test_find_wraps_around_in_both_directions(desktop_visitor: Visitor, story: str) -> None:
     page = desktop_visitor.open(story)
     find_text(page, "harvest")
     wait_for_count(page, "1 of 2")
@@ -135,7 +135,7 @@ def test_find_goes_round_the_end_and_back(desktop_visitor: Visitor, story: str) 
     wait_for_page(page, 1)
 
 
-def test_find_begins_at_the_page_that_is_read(desktop_visitor: Visitor, story: str) -> None:
+def test_find_starts_at_the_current_page(desktop_visitor: Visitor, story: str) -> None:
     page = desktop_visitor.open(f"{story}#page=3")
     wait_for_page(page, 3)
     find_text(page, "harvest")
@@ -145,17 +145,15 @@ def test_find_begins_at_the_page_that_is_read(desktop_visitor: Visitor, story: s
 
 
 @pytest.mark.parametrize(
-    ("words", "says"), [("cafe", "1 of 1"), ("good and the", "1 of 1"), ("nowhere", "No results"), ("  ", "")]
+    ("words", "expected"), [("cafe", "1 of 1"), ("good and the", "1 of 1"), ("nowhere", "No results"), ("  ", "")]
 )
-def test_find_knows_words_across_lines_and_without_accents(
-    desktop_visitor: Visitor, story: str, words: str, says: str
-) -> None:
+def test_find_ignores_line_breaks_and_accents(desktop_visitor: Visitor, story: str, words: str, expected: str) -> None:
     page = desktop_visitor.open(story)
     find_text(page, words)
-    wait_for_count(page, says)
+    wait_for_count(page, expected)
 
 
-def test_closing_find_takes_its_marks_away(desktop_visitor: Visitor, story: str) -> None:
+def test_closing_find_removes_the_highlights(desktop_visitor: Visitor, story: str) -> None:
     page = desktop_visitor.open(story)
     find_text(page, "barns")
     page.locator(".page-hits i").wait_for()
@@ -164,14 +162,14 @@ def test_closing_find_takes_its_marks_away(desktop_visitor: Visitor, story: str)
     assert page.locator("#find").is_hidden()
 
 
-def test_closing_find_gives_the_focus_back(desktop_visitor: Visitor, story: str) -> None:
+def test_closing_find_restores_the_focus(desktop_visitor: Visitor, story: str) -> None:
     page = desktop_visitor.open(story)
     page.get_by_role("button", name="Find in the document").click()
     page.keyboard.press("Escape")
     assert page.evaluate("document.activeElement.id") == "find-open"
 
 
-def test_a_link_to_the_web_opens_elsewhere_and_learns_nothing(browser: Browser, linked: str) -> None:
+def test_an_external_link_opens_a_new_tab_without_referrer_or_opener(browser: Browser, linked: str) -> None:
     with visitor(browser) as person:
         person.context.route("https://example.com/**", lambda route: route.fulfill(body="<title>source</title>"))
         page = person.open(linked)
@@ -184,7 +182,7 @@ def test_a_link_to_the_web_opens_elsewhere_and_learns_nothing(browser: Browser, 
         assert opened.value.evaluate("[document.referrer, window.opener]") == ["", None]
 
 
-def test_a_link_inside_goes_to_its_page_and_back_returns(desktop_visitor: Visitor, linked: str) -> None:
+def test_an_internal_link_opens_its_page_and_back_returns(desktop_visitor: Visitor, linked: str) -> None:
     page = desktop_visitor.open(linked)
     page.mouse.wheel(0, 150)
     page.wait_for_function("() => scrollY === 150")
@@ -198,13 +196,13 @@ def test_a_link_inside_goes_to_its_page_and_back_returns(desktop_visitor: Visito
     wait_for_page(page, 4)
 
 
-def test_a_link_that_would_run_a_script_is_not_made(desktop_visitor: Visitor, linked: str) -> None:
+def test_a_javascript_link_is_omitted(desktop_visitor: Visitor, linked: str) -> None:
     page = desktop_visitor.open(linked)
     page.locator(".page-links a").first.wait_for()
     assert page.locator(".page-links a").count() == 2
     assert not re.search("javascript:", page.content(), re.IGNORECASE)
 
 
-def test_a_page_without_words_says_so_to_screen_readers(desktop_visitor: Visitor, story: str) -> None:
+def test_a_page_without_text_has_a_label_for_screen_readers(desktop_visitor: Visitor, story: str) -> None:
     page = desktop_visitor.open(f"{story}#page=5")
     page.get_by_role("img", name="Page 5, without readable text").wait_for()

@@ -1,5 +1,5 @@
-"""Texts that would run as scripts, in every field that is stored, on every page that shows it: nothing of them runs,
-loads or adds anything, and no page breaks its own policy, neither then nor in normal use."""
+"""XSS payloads in every stored field, on every page that displays it: no payload executes, loads or adds anything, and
+no page violates its content security policy, neither then nor in normal use."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ FRAMES = """async (documents) => {
 
 @dataclass
 class XssSite:
-    """A server with two poisoned documents: ``file`` was read, ``fresh`` was not. ``owner`` is signed in there."""
+    """A server with two poisoned documents: ``file`` has readers, ``fresh`` has none. ``owner`` is signed in."""
 
     world: World
     url: str
@@ -89,21 +89,19 @@ def xss_site(tmp_path_factory: pytest.TempPathFactory, engine: PdfEngine) -> Ite
 
 @pytest.fixture
 def open_xss_site(xss_site: XssSite) -> XssSite:
-    """Return the server with both documents open to everybody."""
+    """Return the server with both documents public."""
     xss_site.file.store_everywhere(PAYLOAD_BATCHES[0], delete_at=None, burned_at=None, trashed_at=None)
     xss_site.fresh.store_everywhere(PAYLOAD_BATCHES[0])
     return xss_site
 
 
 @contextmanager
-def open_watched_page(
-    browser: Browser, house: XssSite | None = None, **cookies: str
-) -> Iterator[tuple[Page, Tripwire]]:
-    """Yield a window; the test fails if the browser reports an error."""
+def open_watched_page(browser: Browser, site: XssSite | None = None, **cookies: str) -> Iterator[tuple[Page, Tripwire]]:
+    """Yield a page with a ``Tripwire``, optionally with cookies for ``site``."""
     with visitor(browser) as person:
         wire = Tripwire(person.context)
-        if house is not None:
-            held = [{"name": name, "value": value, "url": house.url} for name, value in cookies.items()]
+        if site is not None:
+            held = [{"name": name, "value": value, "url": site.url} for name, value in cookies.items()]
             person.context.add_cookies(held)
         yield person.page, wire
 
@@ -120,8 +118,8 @@ def find_missing_payloads(words: str) -> list[str]:
     return [text for text in STORABLE_PAYLOADS if fold_whitespace(text) not in words]
 
 
-def session_cookie(house: XssSite) -> str:
-    found = house.owner.get_cookie(COOKIE)
+def get_session_cookie(site: XssSite) -> str:
+    found = site.owner.get_cookie(COOKIE)
     assert found is not None
     return found.value
 
@@ -136,9 +134,9 @@ def read_with_referrer(world: World, name: str, text: str) -> None:
     reader.read_page(6)
 
 
-def test_the_payloads_are_many_and_alive_and_the_wire_feels_them(browser: Browser) -> None:
-    """Each in a frame of its own where nothing is escaped and no policy stands. What needs a click or another place to
-    run is felt by what it is."""
+def test_the_payloads_are_active_and_the_tripwire_detects_them(browser: Browser) -> None:
+    """Each payload is loaded unescaped in a separate frame without a policy. Payloads that need a click or another
+    context to run are detected by their markup."""
     assert len({*XSS, *MARKUP_PAYLOADS}) >= 100
     with open_watched_page(browser) as (page, wire):
         page.route("http://open.test/", lambda route: route.fulfill(content_type="text/html", body="<!doctype html>"))
@@ -155,14 +153,14 @@ def test_the_payloads_are_many_and_alive_and_the_wire_feels_them(browser: Browse
 
 
 @pytest.mark.parametrize(
-    ("mode", "doses"),
+    ("mode", "batches"),
     [("standard", PAYLOAD_BATCHES), *((mode, PAYLOAD_BATCHES[at : at + 1]) for at, mode in enumerate(MODES[1:]))],
 )
-def test_the_share_page_shows_texts_as_texts(
-    browser: Browser, open_xss_site: XssSite, mode: str, doses: tuple[str, ...]
+def test_the_share_page_escapes_payloads(
+    browser: Browser, open_xss_site: XssSite, mode: str, batches: tuple[str, ...]
 ) -> None:
     with open_watched_page(browser, open_xss_site, **{f"viewer-{open_xss_site.file.name}": READER}) as (page, wire):
-        for text in doses:
+        for text in batches:
             open_xss_site.file.store_everywhere(text, mode=mode)
             page.goto(f"{open_xss_site.report_path()}?page=1")
             page.locator(".pages.is-live .page.is-ready:not([inert]) .page-text span").first.wait_for(state="attached")
@@ -182,7 +180,7 @@ def test_the_share_page_shows_texts_as_texts(
         assert wire.alarms == []
 
 
-def test_the_page_for_framing_shows_texts_as_texts(browser: Browser, open_xss_site: XssSite) -> None:
+def test_the_embed_page_escapes_payloads(browser: Browser, open_xss_site: XssSite) -> None:
     with open_watched_page(browser, open_xss_site) as (page, wire):
         for text in PAYLOAD_BATCHES:
             open_xss_site.file.store_everywhere(text)
@@ -194,14 +192,14 @@ def test_the_page_for_framing_shows_texts_as_texts(browser: Browser, open_xss_si
 
 
 @pytest.mark.parametrize("prefix", ["", "/embed"])
-def test_the_gate_shows_texts_as_texts_and_so_does_what_was_typed(
+def test_the_gate_escapes_payloads_in_labels_and_submitted_values(
     browser: Browser, open_xss_site: XssSite, prefix: str
 ) -> None:
     with open_watched_page(browser, open_xss_site) as (page, wire):
         for start, text in enumerate(PAYLOAD_BATCHES):
             labels = [
                 label for label in STORABLE_PAYLOADS[start :: len(PAYLOAD_BATCHES)] if "\x00" not in label
-            ]  # which no name can hold
+            ]  # no label can contain NUL
             open_xss_site.file.set_gate(labels, text)
             page.goto(open_xss_site.report_path(prefix))
             wire.trigger_handlers(page)
@@ -216,8 +214,8 @@ def test_the_gate_shows_texts_as_texts_and_so_does_what_was_typed(
         assert wire.alarms == []
 
 
-def test_pages_of_links_that_ended_and_of_no_link_show_nothing_of_it(browser: Browser, open_xss_site: XssSite) -> None:
-    with open_watched_page(browser, open_xss_site, **{COOKIE: session_cookie(open_xss_site)}) as (page, wire):
+def test_pages_of_ended_and_unknown_links_contain_no_payload(browser: Browser, open_xss_site: XssSite) -> None:
+    with open_watched_page(browser, open_xss_site, **{COOKIE: get_session_cookie(open_xss_site)}) as (page, wire):
         for ended in ({"delete_at": 1}, {"delete_at": None, "burned_at": 1}, {"trashed_at": 1}):
             open_xss_site.file.store_everywhere(PAYLOAD_BATCHES[0], **ended)
             for prefix in ("", "/embed"):
@@ -234,21 +232,21 @@ def test_pages_of_links_that_ended_and_of_no_link_show_nothing_of_it(browser: Br
         assert wire.alarms == []
 
 
-def test_the_report_shows_texts_as_texts(browser: Browser, open_xss_site: XssSite) -> None:
+def test_the_report_escapes_payloads(browser: Browser, open_xss_site: XssSite) -> None:
     open_xss_site.file.store_everywhere(PAYLOAD_BATCHES[1])
     for text in STORABLE_PAYLOADS[::3]:
         read_with_referrer(open_xss_site.world, open_xss_site.file.name, text)
     end_all_sessions(open_xss_site.world)
     hosts = open_xss_site.world.rt.db.fetch_all("SELECT referrer FROM view_sessions WHERE source = 'Direct link'")
     assert sum("<" in str(host) for (host,) in hosts) >= 5
-    with open_watched_page(browser, open_xss_site, **{COOKIE: session_cookie(open_xss_site)}) as (page, wire):
+    with open_watched_page(browser, open_xss_site, **{COOKIE: get_session_cookie(open_xss_site)}) as (page, wire):
         page.goto(f"{open_xss_site.url}/readership/{open_xss_site.file.uuid}")
         assert find_missing_payloads(page.locator("main").text_content() or "") == []
         wire.trigger_handlers(page)
         assert wire.alarms == []
 
 
-def test_the_report_as_a_file_shows_texts_as_texts(browser: Browser, open_xss_site: XssSite, tmp_path: Path) -> None:
+def test_the_standalone_report_escapes_payloads(browser: Browser, open_xss_site: XssSite, tmp_path: Path) -> None:
     open_xss_site.file.store_everywhere(PAYLOAD_BATCHES[2])
     target = tmp_path / "report.html"
     shell = Shell(tmp_path, open_xss_site.url, FakeTime())
@@ -268,7 +266,7 @@ def test_the_report_as_a_file_shows_texts_as_texts(browser: Browser, open_xss_si
         assert wire.alarms == []
 
 
-def test_answers_that_are_no_pages_are_never_taken_for_one(open_xss_site: XssSite) -> None:
+def test_other_responses_are_never_interpreted_as_html(open_xss_site: XssSite) -> None:
     http, name = open_xss_site.world.http, open_xss_site.fresh.name
     for text in PAYLOAD_BATCHES:
         open_xss_site.fresh.store_everywhere(text)
@@ -286,26 +284,24 @@ def test_answers_that_are_no_pages_are_never_taken_for_one(open_xss_site: XssSit
             assert answer.headers["X-Content-Type-Options"] == "nosniff"
 
 
-def test_what_oembed_gives_to_other_sites_is_one_frame_and_nothing_else(
-    browser: Browser, open_xss_site: XssSite
-) -> None:
+def test_the_oembed_html_is_a_single_iframe(browser: Browser, open_xss_site: XssSite) -> None:
     with open_watched_page(browser) as (page, _):
         for text in STORABLE_PAYLOADS:
             open_xss_site.fresh.store_everywhere(text)
             address = f"{open_xss_site.world.rt.config.base_url}/{open_xss_site.fresh.name}"
-            given = open_xss_site.world.http.get(f"/oembed?url={address}").get_json()["html"]
-            assert page.evaluate(ELEMENTS, [given])[0] == [["body"], ["iframe", *FRAME]], text
+            oembed_html = open_xss_site.world.http.get(f"/oembed?url={address}").get_json()["html"]
+            assert page.evaluate(ELEMENTS, [oembed_html])[0] == [["body"], ["iframe", *FRAME]], text
 
 
 @pytest.mark.parametrize("path", ["/{name}?page=1", "/login", "gate"])
-def test_no_text_alone_adds_an_element_or_an_attribute(browser: Browser, open_xss_site: XssSite, path: str) -> None:
-    """What a text could break in one place only, and beside others would not: each payload by itself, as the browser
-    reads the page, compared to a harmless word in its place. Scripts are off in that reading."""
+def test_no_single_payload_adds_an_element_or_attribute(browser: Browser, open_xss_site: XssSite, path: str) -> None:
+    """Each payload is tested separately, because a payload may be harmless next to others. The parsed page must have
+    the same elements and attributes as with a harmless word. Scripts are disabled while parsing."""
     pages = []
     for text in ("harmless", *STORABLE_PAYLOADS):
         if path == "gate":
             open_xss_site.fresh.set_gate((text,), text)
-            open_xss_site.world.http.get(f"/{open_xss_site.file.name}")  # which gives the cookie that is wanted back
+            open_xss_site.world.http.get(f"/{open_xss_site.file.name}")  # sets the cookie that the form requires
             sent = {"field-mail": text, f"field-{text}": text}
             pages.append(open_xss_site.world.http.post(f"/{open_xss_site.fresh.name}/enter", data=sent).text)
         else:
@@ -319,8 +315,8 @@ def test_no_text_alone_adds_an_element_or_an_attribute(browser: Browser, open_xs
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_no_policy_is_broken_in_normal_use(browser: Browser, server: ServerProcess, mode: str) -> None:
-    """A document on which everything is switched on that there is, and a reader who uses all of it."""
+def test_normal_use_violates_no_content_security_policy(browser: Browser, server: ServerProcess, mode: str) -> None:
+    """A reader uses all features of a document on which everything is enabled."""
     proof = FeedbackDocument(server)
     proof.add_hotspot(link="https://film.example/", label="See the film")
     proof.add_hotspot(audio=proof.upload_sound(), label="Listen", rect="0.5,0.5,0.2,0.1")

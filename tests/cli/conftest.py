@@ -1,4 +1,4 @@
-"""A shell on fake time, and an API server that says what a test wrote down."""
+"""A shell on fake time, and an API server with the responses that a test sets up."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def shell(api: FakeApi, time: FakeTime, tmp_path: Path) -> Shell:
 
 @pytest.fixture
 def fake_uploads(api: FakeApi) -> FakeUploads:
-    """The API, taking uploads."""
+    """Return the fake API with support for uploads."""
     return FakeUploads(api)
 
 
 @pytest.fixture
 def deck(tmp_path: Path) -> Path:
-    """A file ``deck.pdf`` that can be uploaded."""
+    """Create a file ``deck.pdf`` that can be uploaded."""
     path = tmp_path / "deck.pdf"
     path.write_bytes(PDF)
     return path
@@ -49,7 +49,7 @@ def deck(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def server_url(world: World) -> Iterator[str]:
-    """The address of a real server with the cast of ``world``."""
+    """Yield the address of a real server with the cast of ``world``."""
     from tests.support.in_process_server import serve_world
 
     with serve_world(world) as url:
@@ -58,11 +58,11 @@ def server_url(world: World) -> Iterator[str]:
 
 @pytest.fixture
 def shell_for(server_url: str, world: World, time: FakeTime, tmp_path: Path) -> Callable[[Person], Shell]:
-    """A function that gives a person a shell of their own on the real server."""
+    """Return a function that creates a shell on the real server for a person."""
 
-    def sit(person: Person) -> Shell:
+    def open_shell(person: Person) -> Shell:
         shell = Shell(tmp_path / person.email, server_url, time)
         shell.env["DOCSHARE_TOKEN"] = person.key
         return shell
 
-    return sit
+    return open_shell

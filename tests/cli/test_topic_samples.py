@@ -1,4 +1,4 @@
-"""The files that ``docshare help TOPIC --file NAME`` prints: each is checked by the program that reads it."""
+"""The files that ``docshare help TOPIC --file NAME`` prints: the program that reads each file checks it."""
 
 import re
 import shutil
@@ -19,12 +19,12 @@ _KNOWN = {f"DOCSHARE_{key.upper()}" for key in OPTIONS} | {"DOCSHARE_HOST", "DOC
 
 
 @pytest.mark.parametrize("name", [name for names in topics.SAMPLES.values() for name in names])
-def test_every_variable_of_a_file_is_one(name: str) -> None:
+def test_every_variable_in_a_sample_file_is_a_known_option(name: str) -> None:
     assert set(re.findall("DOCSHARE_[A-Z_]+[A-Z]", topics.load_sample(name))) <= _KNOWN
 
 
 @pytest.mark.parametrize(("topic", "names"), topics.SAMPLES.items())
-def test_a_topic_names_its_files_and_help_prints_them_unchanged(
+def test_a_topic_lists_its_sample_files_and_help_prints_them_unchanged(
     shell: Shell, topic: str, names: tuple[str, ...]
 ) -> None:
     for name in names:
@@ -32,19 +32,19 @@ def test_a_topic_names_its_files_and_help_prints_them_unchanged(
         assert shell("help", topic, "--file", name).out == topics.load_sample(name)
 
 
-def test_every_file_belongs_to_one_topic() -> None:
+def test_every_sample_file_belongs_to_one_topic() -> None:
     folder = Path(topics.__file__).parent / "samples"
     assert sorted(path.name for path in folder.iterdir()) == sorted(sum(topics.SAMPLES.values(), ()))
 
 
 @pytest.mark.parametrize("line", [["docker", "--file", "none"], ["--file", "nginx.conf"], ["ci", "--file", "x"]])
-def test_a_file_that_does_not_exist_is_an_error_with_the_names(shell: Shell, line: list[str]) -> None:
+def test_an_unknown_sample_file_is_an_error_that_lists_the_known_ones(shell: Shell, line: list[str]) -> None:
     ended = shell("help", *line)
     assert ended.code == 2
     assert "Containerfile" in ended.err or "cluster, docker" in ended.err
 
 
-def test_systemd_accepts_the_unit_as_an_instance(tmp_path: Path) -> None:
+def test_systemd_accepts_the_template_unit_as_an_instance(tmp_path: Path) -> None:
     analyze = shutil.which("systemd-analyze")
     if analyze is None:
         pytest.skip("this system has no systemd")
@@ -55,7 +55,7 @@ def test_systemd_accepts_the_unit_as_an_instance(tmp_path: Path) -> None:
     assert (done.returncode, [line for line in done.stderr.splitlines() if "docshare@" in line]) == (0, [])
 
 
-def test_the_unit_confines_an_instance_as_that_of_a_single_server_does() -> None:
+def test_the_template_unit_has_the_same_sandbox_as_the_unit_of_a_single_server() -> None:
     single = {line.strip() for line in topics.load("systemd").splitlines() if re.match(r"    [A-Z]\w+=", line)}
     template = {line for line in topics.load_sample("docshare@.service").splitlines() if re.match(r"[A-Z]\w+=", line)}
     assert {line.partition("=")[0] for line in single ^ template} == {
@@ -63,7 +63,7 @@ def test_the_unit_confines_an_instance_as_that_of_a_single_server_does() -> None
     }  # fmt: skip
 
 
-def test_nginx_accepts_its_file(tmp_path: Path) -> None:
+def test_nginx_accepts_the_configuration(tmp_path: Path) -> None:
     nginx = shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/sbin")
     assert nginx is not None, "nginx is not installed"
     text = topics.load_sample("nginx.conf")
@@ -82,7 +82,7 @@ def test_nginx_accepts_its_file(tmp_path: Path) -> None:
     assert "[warn]" not in done.stderr
 
 
-def test_nginx_takes_the_largest_upload_and_hides_the_metrics() -> None:
+def test_nginx_accepts_the_largest_upload_and_hides_the_metrics() -> None:
     text = topics.load_sample("nginx.conf")
     size = re.search(r"client_max_body_size (\d+)m;", text)
     assert size is not None
@@ -91,7 +91,7 @@ def test_nginx_takes_the_largest_upload_and_hides_the_metrics() -> None:
     assert re.search(r"location = /metrics \{\s+return 404;", text)
 
 
-def test_the_compose_file_has_what_the_server_needs() -> None:
+def test_the_compose_file_sets_up_everything_that_the_server_needs() -> None:
     found = yaml.safe_load(topics.load_sample("compose.yaml"))
     services = found["services"]
     assert set(services) == {"server", "postgres", "objects", "redis"}
@@ -106,7 +106,7 @@ def test_the_compose_file_has_what_the_server_needs() -> None:
     assert set(found["secrets"]) == set(services["server"]["secrets"])
 
 
-def test_the_image_runs_as_an_ordinary_user_and_takes_its_settings_from_variables() -> None:
+def test_the_image_runs_as_an_unprivileged_user_and_reads_its_settings_from_variables() -> None:
     lines = topics.load_sample("Containerfile").splitlines()
     words = [line.partition(" ")[0] for line in lines if re.match("[A-Z]+ ", line)]
     assert words[0] == "FROM"

@@ -25,16 +25,16 @@ def api(time: FakeTime) -> Iterator[FakeApi]:
 
 @pytest.fixture
 def connect(api: FakeApi, time: FakeTime) -> Iterator[Callable[..., Client]]:
-    """Makes clients of ``api`` on fake time; keyword arguments as of ``Client``."""
-    made: list[Client] = []
+    """Return a function that creates clients of ``api`` on fake time; it takes the keyword arguments of ``Client``."""
+    clients: list[Client] = []
 
     def make(**options: Any) -> Client:
         options = {"token": TOKEN, "clock": time.make_clock(), **options}
-        made.append(Client(options.pop("base_url", api.url), options.pop("token"), **options))
-        return made[-1]
+        clients.append(Client(options.pop("base_url", api.url), options.pop("token"), **options))
+        return clients[-1]
 
     yield make
-    for client in made:
+    for client in clients:
         client.close()
 
 

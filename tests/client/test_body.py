@@ -1,4 +1,4 @@
-"""The multipart body: known length, big blocks, flat memory, sent again from the start."""
+"""The multipart body: known length, large blocks, constant memory, and rewinding for a retry."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def join_body(body: MultipartFile) -> bytes:
 
 
 @pytest.mark.parametrize("size", [0, 1, 262_143, 262_144, 262_145, 1_000_000])
-def test_the_length_told_is_the_length_sent(size: int) -> None:
+def test_the_declared_length_equals_the_length_sent(size: int) -> None:
     body = MultipartFile(io.BytesIO(bytes(size)), "a.pdf")
     assert len(body) == len(join_body(body))
 
 
-def test_a_standard_parser_reads_the_file() -> None:
+def test_a_standard_parser_can_parse_the_body() -> None:
     body = MultipartFile(io.BytesIO(b"%PDF-\r\n--x"), 'a "b".pdf')
     mail = message_from_bytes(f"Content-Type: {body.content_type}\r\n\r\n".encode() + join_body(body))
     (file,) = mail.get_payload()
@@ -51,18 +51,18 @@ def test_a_file_name_cannot_break_out_of_its_header(name: str, shown: str) -> No
     assert f'filename="{shown}"\r\n' in head
 
 
-def test_requests_streams_it_by_blocks_and_never_asks_for_read() -> None:
+def test_the_body_is_streamed_in_blocks_and_has_no_read_method() -> None:
     body = MultipartFile(io.BytesIO(bytes(600_000)), "a.pdf")
     assert not hasattr(body, "read")
     assert [len(block) for block in body][1:-1] == [262_144, 262_144, 75_712]
 
 
-def test_each_sending_starts_anew_and_reports_from_zero() -> None:
-    told: list[int] = []
-    body = MultipartFile(io.BytesIO(bytes(300_000)), "a.pdf", progress=told.append, digest=True)
+def test_each_iteration_starts_over_and_reports_progress_from_zero() -> None:
+    progress_calls: list[int] = []
+    body = MultipartFile(io.BytesIO(bytes(300_000)), "a.pdf", progress=progress_calls.append, digest=True)
     first, digest = join_body(body), body.sha256()
     assert join_body(body) == first
-    assert told == [0, 262_144, 300_000] * 2
+    assert progress_calls == [0, 262_144, 300_000] * 2
     assert body.sha256() == digest == hashlib.sha256(bytes(300_000)).hexdigest()
 
 
@@ -78,7 +78,7 @@ def test_the_digest_is_known_only_after_the_last_byte() -> None:
 
 
 @pytest.mark.parametrize(("after", "word"), [(b"x" * 10, "shorter"), (b"x" * 1000, "longer")])
-def test_a_file_that_changes_size_under_the_upload_is_never_sent_to_its_end(
+def test_a_file_whose_size_changes_during_the_upload_raises_a_local_file_error(
     tmp_path: Path, after: bytes, word: str
 ) -> None:
     path = tmp_path / "a.pdf"
@@ -91,7 +91,7 @@ def test_a_file_that_changes_size_under_the_upload_is_never_sent_to_its_end(
     assert not body.exhausted
 
 
-def test_a_read_error_of_the_disk_is_not_taken_for_one_of_the_network() -> None:
+def test_a_disk_read_error_raises_a_local_file_error() -> None:
     class Broken(io.BytesIO):
         def readinto(self, buffer: Any) -> int:
             raise OSError(5, "Input/output error")

@@ -1,4 +1,4 @@
-"""``client.files`` beyond uploads."""
+"""``client.files`` except uploads."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ PDF = b"%PDF-1.7 second"
 REPLACED = {"uuid": ID, "contentVersion": 2, "originalName": "second.pdf", "size": len(PDF)}
 
 
-def test_the_list_is_what_the_server_sent_with_unknown_keys_in_their_order(api: FakeApi, client: Client) -> None:
+def test_list_preserves_unknown_keys_and_their_order(api: FakeApi, client: Client) -> None:
     api.on("GET", "/files", [{"uuid": ID, "zebra": 1, "apple": {"b": None}}])
     assert [list(row) for row in client.files.list()] == [["uuid", "zebra", "apple"]]
 
 
-def test_one_file_is_shown(api: FakeApi, client: Client) -> None:
+def test_show_returns_one_file(api: FakeApi, client: Client) -> None:
     api.on("GET", "/files/aB3dE5fG7hJ9", {"uuid": ID})
     assert client.files.show("aB3dE5fG7hJ9") == {"uuid": ID}
 
 
 @pytest.mark.parametrize(("purge", "query"), [(False, {}), (True, {"purge": "1"})])
-def test_delete_purges_only_when_asked(api: FakeApi, client: Client, purge: bool, query: dict[str, str]) -> None:
+def test_delete_purges_only_if_requested(api: FakeApi, client: Client, purge: bool, query: dict[str, str]) -> None:
     api.on("DELETE", f"/files/{ID}", {"trashed": not purge})
     assert client.files.delete(ID, purge) == {"trashed": not purge}
     assert api.requests[0].query == query
 
 
-def test_content_comes_in_blocks_with_name_length_and_type(api: FakeApi, client: Client) -> None:
+def test_content_returns_blocks_with_filename_length_and_media_type(api: FakeApi, client: Client) -> None:
     pdf = b"%PDF-" + bytes(600_000)
     headers = {"Content-Type": "application/pdf", "Content-Disposition": 'inline; filename="deck.pdf"'}
     api.on("GET", f"/files/{ID}/content", FakeResponse(pdf, headers=headers))
@@ -57,7 +57,7 @@ def test_content_comes_in_blocks_with_name_length_and_type(api: FakeApi, client:
         ("", None),
     ],
 )
-def test_the_name_is_read_from_the_content_disposition(
+def test_the_filename_is_parsed_from_content_disposition(
     api: FakeApi, client: Client, disposition: str, name: str | None
 ) -> None:
     api.on("GET", f"/files/{ID}/content", FakeResponse(b"x", headers={"Content-Disposition": disposition}))
@@ -66,7 +66,7 @@ def test_the_name_is_read_from_the_content_disposition(
     assert content.filename == name
 
 
-def test_content_that_breaks_off_is_a_lost_connection(api: FakeApi, client: Client) -> None:
+def test_truncated_content_raises_connection_lost(api: FakeApi, client: Client) -> None:
     api.on(
         "GET",
         f"/files/{ID}/content",
@@ -76,14 +76,14 @@ def test_content_that_breaks_off_is_a_lost_connection(api: FakeApi, client: Clie
         list(client.files.content(ID).blocks)
 
 
-def test_content_of_a_burned_link_is_gone(api: FakeApi, client: Client) -> None:
+def test_content_of_a_burned_link_raises_gone(api: FakeApi, client: Client) -> None:
     api.on("GET", f"/files/{ID}/content", problem(410, "gone"))
     with pytest.raises(Refused) as caught:
         client.files.content(ID)
     assert caught.value.code == "gone"
 
 
-def test_the_qr_code_is_the_picture_as_it_came(api: FakeApi, client: Client) -> None:
+def test_qr_returns_the_image_bytes_unchanged(api: FakeApi, client: Client) -> None:
     api.on("GET", f"/files/{ID}/qr-code", FakeResponse(b"\x89PNG", headers={"Content-Type": "image/png"}))
     assert client.files.qr(ID) == b"\x89PNG"
 
@@ -103,16 +103,16 @@ def make_revision(**more: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("keep", "query"), [(False, {}), (True, {"clearAnchors": "false"})])
-def test_a_replacement_sends_the_document_and_says_whether_anchors_stay(
+def test_replace_sends_the_document_and_whether_to_keep_anchors(
     api: FakeApi, client: Client, keep: bool, query: dict[str, str]
 ) -> None:
     api.on("POST", f"/files/{ID}/content", REPLACED)
     assert replace_content(client, keep_anchors=keep) == REPLACED
-    (heard,) = api.requests
-    assert (heard.part(), heard.query) == (("second.pdf", PDF), query)
+    (request,) = api.requests
+    assert (request.part(), request.query) == (("second.pdf", PDF), query)
 
 
-def test_a_replacement_tells_the_digest_and_how_far_it_is(api: FakeApi, client: Client) -> None:
+def test_replace_returns_the_digest_and_reports_progress(api: FakeApi, client: Client) -> None:
     api.on("POST", f"/files/{ID}/content", REPLACED)
     sent: list[int] = []
     result = replace_content(client, digest=True, progress=sent.append)
@@ -120,14 +120,14 @@ def test_a_replacement_tells_the_digest_and_how_far_it_is(api: FakeApi, client: 
     assert sent == [0, len(PDF)]
 
 
-def test_a_refused_replacement_is_not_sent_again(api: FakeApi, client: Client) -> None:
+def test_a_rejected_replacement_is_not_retried(api: FakeApi, client: Client) -> None:
     api.on("POST", f"/files/{ID}/content", problem(409, "conflict"))
     with pytest.raises(Refused) as caught:
         replace_content(client)
     assert (caught.value.code, len(api.requests)) == ("conflict", 1)
 
 
-def test_a_replacement_whose_answer_is_lost_is_found_among_the_revisions(api: FakeApi, client: Client) -> None:
+def test_a_replacement_without_a_response_is_recovered_from_the_revisions(api: FakeApi, client: Client) -> None:
     api.on("POST", f"/files/{ID}/content", FakeResponse(connection_action="drop"))
     api.on("GET", f"/files/{ID}", {"uuid": ID, "revisions": [make_revision(), make_revision(contentVersion=1)]})
     assert replace_content(client) == {**REPLACED, "recovered": True}
@@ -135,14 +135,16 @@ def test_a_replacement_whose_answer_is_lost_is_found_among_the_revisions(api: Fa
 
 
 @pytest.mark.parametrize("old", [{"sha256": "0" * 64}, {"createdAt": format_instant(int((BASE - 60) * 1000))}])
-def test_a_replacement_that_did_not_arrive_is_sent_once_more(api: FakeApi, client: Client, old: dict[str, Any]) -> None:
+def test_a_replacement_missing_from_the_revisions_is_retried_once(
+    api: FakeApi, client: Client, old: dict[str, Any]
+) -> None:
     api.on("POST", f"/files/{ID}/content", FakeResponse(connection_action="drop"), REPLACED)
     api.on("GET", f"/files/{ID}", {"uuid": ID, "revisions": [make_revision(**old)]})
     assert replace_content(client) == REPLACED
     assert len(api.list_requests("POST", f"/files/{ID}/content")) == 2
 
 
-def test_a_replacement_that_nobody_can_tell_of_is_an_unknown_outcome(api: FakeApi, client: Client) -> None:
+def test_a_replacement_that_cannot_be_confirmed_raises_unknown_outcome(api: FakeApi, client: Client) -> None:
     api.on("POST", f"/files/{ID}/content", problem(504, "x"))
     api.on("GET", f"/files/{ID}", {"uuid": ID, "revisions": []})
     with pytest.raises(UnknownOutcome) as caught:
@@ -151,15 +153,15 @@ def test_a_replacement_that_nobody_can_tell_of_is_an_unknown_outcome(api: FakeAp
     assert "the file" in caught.value.hint
 
 
-def test_a_file_comes_back_from_the_trash(api: FakeApi, client: Client) -> None:
+def test_restore_returns_the_file(api: FakeApi, client: Client) -> None:
     api.on("POST", f"/files/{ID}/restore", {"uuid": ID})
     assert client.files.restore(ID) == {"uuid": ID}
 
 
-def test_a_claim_sends_its_token_in_the_body_only(api: FakeApi, client: Client) -> None:
+def test_claim_sends_the_token_only_in_the_body(api: FakeApi, client: Client) -> None:
     api.on("POST", "/files/claim", {"uuid": ID, "shareUrl": "https://d.example/x"})
     assert client.files.claim("ds_ct_x")["uuid"] == ID
-    (heard,) = api.requests
-    assert heard.body == b'{"claimToken": "ds_ct_x"}'
-    assert heard.headers["Content-Type"] == "application/json"
-    assert heard.query == {}
+    (request,) = api.requests
+    assert request.body == b'{"claimToken": "ds_ct_x"}'
+    assert request.headers["Content-Type"] == "application/json"
+    assert request.query == {}

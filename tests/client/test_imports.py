@@ -19,15 +19,15 @@ PATH = "/files/import"
 @pytest.mark.parametrize(
     ("name", "sent"), [(None, {"url": URL}), ("Q3 \u00fc.pdf", {"url": URL, "filename": "Q3 \u00fc.pdf"})]
 )
-def test_an_import_is_a_json_post(api: FakeApi, client: Client, name: str | None, sent: dict[str, str]) -> None:
+def test_create_posts_json(api: FakeApi, client: Client, name: str | None, sent: dict[str, str]) -> None:
     api.on("POST", PATH, RESULT | {"new": None})
     assert client.imports.create(URL, name) == RESULT | {"new": None}
     assert json.loads(api.requests[0].body) == sent
     assert api.requests[0].headers["Content-Type"] == "application/json"
 
 
-def test_each_status_has_its_own_number_of_tries(api: FakeApi, client: Client, time: FakeTime) -> None:
-    """409 is tried twice more and 502 once, also when they alternate; together never more than --retries."""
+def test_each_status_has_its_own_number_of_retries(api: FakeApi, client: Client, time: FakeTime) -> None:
+    """409 is retried twice and 502 once, even if they alternate; the total never exceeds --retries."""
     api.on("POST", PATH, *[problem(status, "x") for status in (409, 502, 409)], RESULT)
     assert client.imports.create(URL) == RESULT
     assert time.waits == [1.0, 2.0, 4.0]
@@ -46,7 +46,7 @@ def test_each_status_has_its_own_number_of_tries(api: FakeApi, client: Client, t
         FakeResponse(b"<html>", 200),
     ],
 )
-def test_after_a_lost_answer_the_outcome_is_unknown_and_nothing_is_repeated(
+def test_a_lost_response_raises_unknown_outcome_without_a_retry(
     api: FakeApi, client: Client, lost: FakeResponse
 ) -> None:
     api.on("POST", PATH, lost, RESULT)
@@ -56,6 +56,6 @@ def test_after_a_lost_answer_the_outcome_is_unknown_and_nothing_is_repeated(
     assert len(api.requests) == 1
 
 
-def test_a_server_that_is_not_there_is_no_unknown_outcome(connect: Callable[..., Client]) -> None:
+def test_an_unreachable_server_raises_not_connected(connect: Callable[..., Client]) -> None:
     with pytest.raises(NotConnected):
         connect(base_url="http://127.0.0.1:9", retries=0).imports.create(URL)

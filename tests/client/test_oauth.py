@@ -1,4 +1,4 @@
-"""``client.oauth``: what a server may say of itself before anything secret is sent to it."""
+"""``client.oauth``: checks of the server metadata before any secret is sent."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def make_metadata(api: FakeApi, **changes: Any) -> dict[str, Any]:
     return {name: value for name, value in {**whole, **changes}.items() if value is not None}
 
 
-def test_a_server_that_speaks_of_itself_is_taken_at_its_word(api: FakeApi, client: Client) -> None:
+def test_metadata_with_only_own_endpoints_is_accepted(api: FakeApi, client: Client) -> None:
     api.on("GET", METADATA, make_metadata(api))
     server = client.oauth.server()
     assert (server.issuer, server.token, server.has_issuer_parameter) == (api.url, f"{api.url}/oauth/token", True)
 
 
-def test_a_server_without_revocation_has_none(api: FakeApi, client: Client) -> None:
+def test_revoke_is_none_without_a_revocation_endpoint(api: FakeApi, client: Client) -> None:
     api.on("GET", METADATA, make_metadata(api, revocation_endpoint=None))
     assert client.oauth.server().revoke is None
 
@@ -51,8 +51,10 @@ def test_a_server_without_revocation_has_none(api: FakeApi, client: Client) -> N
     ],
     ids=str,
 )
-def test_a_server_that_speaks_of_another_is_left(api: FakeApi, client: Client, changes: dict[str, Any]) -> None:
-    """RFC 8414, 3.3, and RFC 9207: under the name of another issuer it could have a code of that one sent to itself."""
+def test_metadata_with_a_foreign_issuer_or_endpoint_is_rejected(
+    api: FakeApi, client: Client, changes: dict[str, Any]
+) -> None:
+    """Posing as another issuer, a server could receive that issuer's authorization codes (RFC 8414, RFC 9207)."""
     api.on("GET", METADATA, make_metadata(api, **changes))
     with pytest.raises(NotAnApi, match="another server"):
         client.oauth.server()

@@ -1,4 +1,4 @@
-"""Rate-limit headers in every shape that servers send, and the distance that is kept from the limit."""
+"""Rate-limit headers in every format that servers send, and how bulk commands stay below the limit."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tests.support.fake_api import BASE, FakeApi, FakeResponse, FakeTime
         ({}, None),
     ],
 )  # fmt: skip
-def test_a_budget_is_read_from(headers: dict[str, str], budget: RateBudget | None) -> None:
+def test_the_budget_is_parsed_from_any_rate_limit_header(headers: dict[str, str], budget: RateBudget | None) -> None:
     assert read_budget(headers, BASE) == budget
 
 
@@ -42,7 +42,7 @@ def test_a_budget_is_read_from(headers: dict[str, str], budget: RateBudget | Non
     [("0", 0.0), ("120", 120.0), ("Mon, 21 Sep 2026 14:13:43 GMT", 23.0), ("Mon, 21 Sep 2026 14:00:00 GMT", 0.0),
      ("-1", None), ("1.5", None), ("later", None), ("", None)],
 )  # fmt: skip
-def test_retry_after_is_seconds_or_a_date(text: str, seconds: float | None) -> None:
+def test_retry_after_accepts_seconds_or_a_date(text: str, seconds: float | None) -> None:
     assert read_retry_after({"retry-after": text}, BASE) == seconds
 
 
@@ -58,16 +58,16 @@ def test_retry_after_is_seconds_or_a_date(text: str, seconds: float | None) -> N
         (0, 0.0, 0.5),
     ],
 )
-def test_a_fifth_of_the_limit_is_left_to_others(remaining: int, reset: float, spacing: float) -> None:
+def test_requests_slow_down_when_a_fifth_of_the_limit_remains(remaining: int, reset: float, spacing: float) -> None:
     assert RateBudget(remaining, reset, 120, 60.0).spacing() == spacing
 
 
-def test_a_bulk_command_slows_down_before_the_wall(
+def test_a_bulk_command_slows_down_before_the_limit(
     api: FakeApi, connect: Callable[..., Client], time: FakeTime
 ) -> None:
     api.on("GET", "/user", FakeResponse({}, headers={"RateLimit": '"default";r=10;t=40'}))
-    said: list[tuple[str, float]] = []
-    client = connect(on_wait=lambda why, seconds: said.append((why, seconds)))
+    announced_waits: list[tuple[str, float]] = []
+    client = connect(on_wait=lambda why, seconds: announced_waits.append((why, seconds)))
     client.pace()
     client.account.show()
     assert client.spacing() == 4.0
@@ -75,10 +75,10 @@ def test_a_bulk_command_slows_down_before_the_wall(
     time.passed += 1
     client.pace()
     assert time.waits == [3.0]
-    assert said == [("staying below the rate limit", 3.0)]
+    assert announced_waits == [("staying below the rate limit", 3.0)]
 
 
-def test_what_one_connection_hears_about_the_limit_its_forks_know(api: FakeApi, client: Client) -> None:
+def test_forked_clients_share_the_rate_limit_budget(api: FakeApi, client: Client) -> None:
     api.on("GET", "/user", FakeResponse({}, headers={"RateLimit": '"default";r=0;t=40'}))
     with client.fork() as twin:
         twin.account.show()
@@ -89,8 +89,8 @@ def test_what_one_connection_hears_about_the_limit_its_forks_know(api: FakeApi, 
     ("remaining", "requests", "seconds"),
     [(120, 96, 0.0), (120, 97, 0.5), (120, 200, 52.0), (30, 200, 97.0), (10, 200, 100.0), (0, 2, 1.0)],
 )
-def test_the_time_for_many_requests_is_known_before(remaining: int, requests: int, seconds: float) -> None:
-    """120 a minute, of which 24 are left to others; the rest at two a second."""
+def test_the_duration_of_many_requests_is_estimated(remaining: int, requests: int, seconds: float) -> None:
+    """The limit is 120 per minute; 24 of them stay unused, and beyond the others two requests per second are sent."""
     meter = RateMeter()
     assert meter.duration(requests) == 0.0
     meter.update({"RateLimit": f'"p";r={remaining};t=60', "RateLimit-Policy": '"p";q=120;w=60'}, 0.0, 0.0)

@@ -1,4 +1,4 @@
-"""The readership: what is asked, and walks over sessions that lose nothing."""
+"""The readership: requests, and iteration over sessions that skips none."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ CSV = FakeResponse(b"page,mark\r\n1,pick\r\n", 200, {"Content-Type": "text/csv; 
 
 
 def add_sessions(api: FakeApi, count: int, first: int = 1) -> None:
-    """Give the file sessions with ids from ``first``, paged as the API does it."""
+    """Add ``count`` sessions with ids from ``first``, paginated like the real API."""
 
-    def page(heard: RecordedRequest) -> list[dict[str, Any]]:
-        since, limit = int(heard.query["since"]), int(heard.query["limit"])
+    def page(request: RecordedRequest) -> list[dict[str, Any]]:
+        since, limit = int(request.query["since"]), int(request.query["limit"])
         return [{"id": number} for number in range(first, first + count) if number > since][:limit]
 
     api.on("GET", SESSIONS, page)
 
 
-def session_ids(client: Client, cursor: int = 0) -> list[int]:
+def list_session_ids(client: Client, cursor: int = 0) -> list[int]:
     return [row["id"] for row in client.readership.sessions_after(FILE, cursor)]
 
 
-def test_each_call_is_its_route(api: FakeApi, client: Client) -> None:
+def test_each_method_calls_its_route(api: FakeApi, client: Client) -> None:
     one = f"{SESSIONS}/{UUID.format(7)}"
     for path in ("/readership", "/readership/pages", "/page-marks", "/annotations", "/feedback"):
         api.on("GET", PATH + path, {"at": path})
@@ -42,60 +42,62 @@ def test_each_call_is_its_route(api: FakeApi, client: Client) -> None:
     assert [answer["at"] for answer in answers] == [
         "/readership", "/readership/pages", "/page-marks", "/annotations", "/feedback", "one",
     ]  # fmt: skip
-    assert all(heard.query == {} for heard in api.requests)
+    assert all(request.query == {} for request in api.requests)
 
 
-def test_csv_is_the_bytes_of_the_server(api: FakeApi, client: Client) -> None:
+def test_csv_is_returned_as_bytes_unchanged(api: FakeApi, client: Client) -> None:
     api.on("GET", f"{PATH}/page-marks", CSV)
     api.on("GET", f"{PATH}/annotations", CSV)
     assert client.readership.marks_csv(FILE) == client.readership.annotations_csv(FILE) == b"page,mark\r\n1,pick\r\n"
-    assert [heard.query for heard in api.requests] == [{"format": "csv"}] * 2
+    assert [request.query for request in api.requests] == [{"format": "csv"}] * 2
 
 
-def test_what_is_no_csv_is_no_api(api: FakeApi, client: Client) -> None:
+def test_a_response_that_is_not_csv_raises_not_an_api(api: FakeApi, client: Client) -> None:
     api.on("GET", f"{PATH}/page-marks", {"pages": []})
     with pytest.raises(NotAnApi):
         client.readership.marks_csv(FILE)
 
 
 @pytest.mark.parametrize("count", [0, 1, 99, 100, 101, 250])
-def test_a_walk_sees_every_session_once(api: FakeApi, client: Client, count: int) -> None:
+def test_iteration_yields_every_session_once(api: FakeApi, client: Client, count: int) -> None:
     add_sessions(api, count)
-    assert session_ids(client) == list(range(1, count + 1))
+    assert list_session_ids(client) == list(range(1, count + 1))
 
 
-def test_a_walk_goes_on_behind_a_cursor(api: FakeApi, client: Client) -> None:
+def test_iterating_from_a_cursor_yields_only_later_sessions(api: FakeApi, client: Client) -> None:
     add_sessions(api, 250)
-    assert session_ids(client, 190) == list(range(191, 251))
+    assert list_session_ids(client, 190) == list(range(191, 251))
 
 
-def test_a_server_that_pages_in_smaller_steps_is_walked_to_the_end(api: FakeApi, client: Client) -> None:
+def test_iteration_continues_after_pages_shorter_than_the_limit(api: FakeApi, client: Client) -> None:
     api.on("GET", SESSIONS, [{"id": 1}, {"id": 2}], [{"id": 9}], [])
-    assert session_ids(client) == [1, 2, 9]
+    assert list_session_ids(client) == [1, 2, 9]
 
 
-def test_the_walk_keeps_clear_of_the_rate_limit(api: FakeApi, client: Client, time: FakeTime) -> None:
+def test_iteration_slows_down_before_the_rate_limit(api: FakeApi, client: Client, time: FakeTime) -> None:
     tight = {"RateLimit": "limit=120, remaining=24, reset=30"}
     api.on("GET", SESSIONS, FakeResponse([{"id": 1}], 200, tight), FakeResponse([], 200, tight))
-    session_ids(client)
+    list_session_ids(client)
     assert sum(time.waits) > 0
 
 
 @pytest.mark.parametrize("rows", [[{"id": 2}, {"id": 1}], [{"id": 0}], [{}], [{"id": "7"}], [{"id": 3}, {"id": 3}]])
-def test_sessions_that_go_backward_are_no_api(api: FakeApi, client: Client, rows: list[dict[str, Any]]) -> None:
+def test_sessions_not_in_ascending_order_raise_not_an_api(
+    api: FakeApi, client: Client, rows: list[dict[str, Any]]
+) -> None:
     api.on("GET", SESSIONS, rows)
     with pytest.raises(NotAnApi):
-        session_ids(client)
+        list_session_ids(client)
 
 
 @pytest.mark.parametrize("word", ["..", "", "7", "../../variants"])
-def test_only_a_uuid_becomes_part_of_a_path(api: FakeApi, client: Client, word: str) -> None:
+def test_only_a_uuid_is_inserted_into_a_path(api: FakeApi, client: Client, word: str) -> None:
     with pytest.raises(Problem) as caught:
         client.readership.session(FILE, word)
     assert (caught.value.code, api.requests) == ("not_found", [])
 
 
-def test_a_foreign_file_is_forbidden(api: FakeApi, client: Client) -> None:
+def test_a_file_of_another_owner_raises_forbidden(api: FakeApi, client: Client) -> None:
     api.on("GET", f"{PATH}/readership", problem(403, "forbidden"))
     with pytest.raises(Refused) as caught:
         client.readership.report(FILE)

@@ -1,4 +1,4 @@
-"""Variants: what is sent, and what becomes of a create whose answer is lost."""
+"""Variants: requests, and recovery of a create whose response is lost."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def count_posts(api: FakeApi) -> int:
     return len(api.list_requests("POST", LIST))
 
 
-def test_each_call_is_its_route(api: FakeApi, client: Client) -> None:
+def test_each_method_calls_its_route(api: FakeApi, client: Client) -> None:
     api.on("GET", LIST, {"variants": [make_variant()]})
     api.on("POST", LIST, FakeResponse(make_variant(), 201))
     api.on("PUT", ONE, make_variant(label="Bob"))
@@ -41,7 +41,7 @@ def test_each_call_is_its_route(api: FakeApi, client: Client) -> None:
     assert client.variants.update(FILE, UUID.format(1), {"label": "Bob"}) == make_variant(label="Bob")
     client.variants.delete(FILE, UUID.format(1))
     client.variants.redact(FILE, UUID.format(1))
-    bodies = [json.loads(heard.body) if heard.body else heard.query for heard in api.requests]
+    bodies = [json.loads(request.body) if request.body else request.query for request in api.requests]
     assert bodies == [
         {},
         {"label": "Ann", "overrides": {"allowDownload": False}},
@@ -49,17 +49,17 @@ def test_each_call_is_its_route(api: FakeApi, client: Client) -> None:
         {},
         {"redact": "1"},
     ]
-    assert [heard.headers["Content-Type"] for heard in api.requests if heard.body] == ["application/json"] * 2
+    assert [request.headers["Content-Type"] for request in api.requests if request.body] == ["application/json"] * 2
 
 
-def test_a_variant_for_nobody_sends_an_empty_object(api: FakeApi, client: Client) -> None:
+def test_creating_a_variant_without_a_label_sends_an_empty_object(api: FakeApi, client: Client) -> None:
     api.on("POST", LIST, FakeResponse(make_variant(label=None), 201))
     client.variants.create(FILE)
     assert json.loads(api.requests[0].body) == {}
 
 
 @pytest.mark.parametrize("word", ["vB3dE5fG7hJ9", "..", "", "label:Ann"])
-def test_only_a_uuid_becomes_part_of_a_path(api: FakeApi, client: Client, word: str) -> None:
+def test_only_a_uuid_is_inserted_into_a_path(api: FakeApi, client: Client, word: str) -> None:
     for call in (client.variants.delete, client.variants.redact):
         with pytest.raises(Problem) as caught:
             call(FILE, word)
@@ -68,7 +68,7 @@ def test_only_a_uuid_becomes_part_of_a_path(api: FakeApi, client: Client, word: 
 
 
 @pytest.mark.parametrize("answer", [[], {"variants": None}, {"variants": ["x"]}, {}])
-def test_a_list_of_another_shape_is_no_api(api: FakeApi, client: Client, answer: Any) -> None:
+def test_a_malformed_list_raises_not_an_api(api: FakeApi, client: Client, answer: Any) -> None:
     api.on("GET", LIST, answer)
     with pytest.raises(NotAnApi):
         client.variants.list(FILE)
@@ -78,7 +78,7 @@ def test_a_list_of_another_shape_is_no_api(api: FakeApi, client: Client, answer:
     "answer",
     [DROP, FakeResponse(connection_action="reset"), problem(502, "x"), problem(504, "x"), FakeResponse(b"<html>")],
 )
-def test_the_one_new_variant_of_that_label_is_the_result(api: FakeApi, client: Client, answer: FakeResponse) -> None:
+def test_a_lost_create_is_recovered_by_its_label(api: FakeApi, client: Client, answer: FakeResponse) -> None:
     api.on("POST", LIST, answer)
     api.on("GET", LIST, {"variants": [make_variant(2, "Bob"), make_variant()]})
     assert client.variants.create(FILE, " Ann ") == make_variant() | {"recovered": True}
@@ -95,7 +95,7 @@ def test_the_one_new_variant_of_that_label_is_the_result(api: FakeApi, client: C
         make_variant(9),
     ],
 )
-def test_a_variant_that_is_not_it_leads_to_a_second_sending(
+def test_a_lost_create_is_retried_if_the_list_has_no_matching_variant(
     api: FakeApi, client: Client, time: FakeTime, other: dict[str, Any]
 ) -> None:
     api.on("POST", LIST, DROP, FakeResponse(make_variant(2), 201))
@@ -105,14 +105,14 @@ def test_a_variant_that_is_not_it_leads_to_a_second_sending(
     assert time.waits == [2.0, 5.0]
 
 
-def test_a_variant_that_this_client_made_before_is_not_it(api: FakeApi, client: Client) -> None:
+def test_a_variant_this_client_already_created_is_not_a_match(api: FakeApi, client: Client) -> None:
     api.on("POST", LIST, FakeResponse(make_variant(1), 201), DROP, FakeResponse(make_variant(2), 201))
     api.on("GET", LIST, {"variants": [make_variant(1)]})
     assert client.variants.create(FILE, "Ann")["uuid"] == UUID.format(1)
     assert client.variants.create(FILE, "Ann")["uuid"] == UUID.format(2)
 
 
-def test_two_that_fit_are_an_unknown_outcome(api: FakeApi, client: Client) -> None:
+def test_two_matching_variants_raise_unknown_outcome(api: FakeApi, client: Client) -> None:
     api.on("POST", LIST, DROP)
     api.on("GET", LIST, {"variants": [make_variant(1), make_variant(2)]})
     with pytest.raises(UnknownOutcome) as caught:
@@ -121,11 +121,9 @@ def test_two_that_fit_are_an_unknown_outcome(api: FakeApi, client: Client) -> No
     assert caught.value.path == f"/api/v1{LIST}"
 
 
-def test_silence_is_not_answered_by_a_second_sending(
-    api: FakeApi, connect: Callable[..., Client], time: FakeTime
-) -> None:
+def test_a_create_that_timed_out_is_not_retried(api: FakeApi, connect: Callable[..., Client], time: FakeTime) -> None:
     over = Event()
-    api.on("POST", LIST, lambda heard: over.wait(5))
+    api.on("POST", LIST, lambda request: over.wait(5))
     api.on("GET", LIST, {"variants": []})
     with pytest.raises(UnknownOutcome) as caught:
         connect(timeout=0.2).variants.create(FILE, "Ann")
@@ -135,21 +133,21 @@ def test_silence_is_not_answered_by_a_second_sending(
 
 
 @pytest.mark.parametrize(("status", "code"), [(400, "bad_request"), (403, "plan_required"), (500, "internal")])
-def test_a_refusal_is_final(api: FakeApi, client: Client, status: int, code: str) -> None:
+def test_a_rejected_create_is_not_retried(api: FakeApi, client: Client, status: int, code: str) -> None:
     api.on("POST", LIST, problem(status, code))
     with pytest.raises(Refused):
         client.variants.create(FILE, "Ann")
-    assert [heard.method for heard in api.requests] == ["POST"]
+    assert [request.method for request in api.requests] == ["POST"]
 
 
-def test_a_busy_server_is_asked_again(api: FakeApi, client: Client, time: FakeTime) -> None:
+def test_a_503_is_retried_after_retry_after(api: FakeApi, client: Client, time: FakeTime) -> None:
     api.on("POST", LIST, problem(503, "unavailable", Retry_After="2"), FakeResponse(make_variant(), 201))
     assert client.variants.create(FILE, "Ann") == make_variant()
     assert time.waits == [2.0]
 
 
 @pytest.mark.parametrize("call", ["update", "delete", "redact"])
-def test_changes_are_repeated_after_a_lost_answer(api: FakeApi, client: Client, call: str) -> None:
+def test_changes_are_retried_after_a_lost_response(api: FakeApi, client: Client, call: str) -> None:
     api.on("PUT", ONE, DROP, make_variant())
     api.on("DELETE", ONE, DROP, FakeResponse(b"", 204))
     arguments: list[Any] = [{"revoked": True}] if call == "update" else []
@@ -157,7 +155,7 @@ def test_changes_are_repeated_after_a_lost_answer(api: FakeApi, client: Client, 
     assert len(api.requests) == 2
 
 
-def test_readings_come_by_uuid_and_are_empty_below_pro(api: FakeApi, client: Client) -> None:
+def test_figures_are_keyed_by_uuid_and_empty_below_pro(api: FakeApi, client: Client) -> None:
     row = {"uuid": UUID.format(1), "sessions": 2, "avgTimeMs": 9}
     api.on("GET", f"/files/{FILE}/readership", {"tier": "pro", "variants": [row]}, {"tier": "basic"})
     assert client.variants.list_figures(FILE) == {UUID.format(1): row}

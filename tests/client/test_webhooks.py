@@ -1,4 +1,4 @@
-"""Webhooks: what is sent, what becomes of a create whose answer is lost, and the delivery log."""
+"""Webhooks: requests, recovery of a create whose response is lost, and the delivery log."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def make_webhook(number: int = 1, **more: Any) -> dict[str, Any]:
     return row | {"createdAt": format_instant(int(BASE * 1000)), **more}
 
 
-def created_answer(number: int = 1, **more: Any) -> FakeResponse:
+def make_created_response(number: int = 1, **more: Any) -> FakeResponse:
     return FakeResponse({"webhook": make_webhook(number, **more), "secret": SECRET}, 201)
 
 
@@ -40,9 +40,9 @@ def count_posts(api: FakeApi) -> int:
     return len(api.list_requests("POST", LIST))
 
 
-def test_each_call_is_its_route(api: FakeApi, client: Client) -> None:
+def test_each_method_calls_its_route(api: FakeApi, client: Client) -> None:
     api.on("GET", LIST, {"webhooks": [make_webhook()]})
-    api.on("POST", LIST, created_answer())
+    api.on("POST", LIST, make_created_response())
     api.on("DELETE", ONE, FakeResponse(b"", 204))
     api.on("POST", f"{ONE}/test", {"delivered": True, "status": 200, "latencyMs": 9})
     api.on("POST", f"{ONE}/enable", make_webhook())
@@ -55,33 +55,33 @@ def test_each_call_is_its_route(api: FakeApi, client: Client) -> None:
     assert client.webhooks.enable(UUID.format(1)) == make_webhook()
     assert client.webhooks.deliveries(UUID.format(1)).page(limit=5) == [make_delivery(7)]
     assert client.webhooks.redeliver(UUID.format(1), 7)["state"] == "queued"
-    bodies = [json.loads(heard.body) if heard.body else heard.query for heard in api.requests]
+    bodies = [json.loads(request.body) if request.body else request.query for request in api.requests]
     assert bodies == [
         {}, {"url": URL, "events": ["file.viewed"], "format": "json"}, {}, {}, {}, {"limit": "5"}, {},
     ]  # fmt: skip
 
 
 def test_format_and_file_are_sent_as_given(api: FakeApi, client: Client) -> None:
-    api.on("POST", LIST, created_answer())
+    api.on("POST", LIST, make_created_response())
     client.webhooks.create(URL, ["file.viewed"], "slack", "aB3dE5fG7hJ9")
     sent = {"url": URL, "events": ["file.viewed"], "format": "slack", "fileUuid": "aB3dE5fG7hJ9"}
     assert json.loads(api.requests[0].body) == sent
 
 
-def test_a_bare_array_is_a_list_too(api: FakeApi, client: Client) -> None:
+def test_a_bare_array_is_accepted_as_a_list(api: FakeApi, client: Client) -> None:
     api.on("GET", LIST, [make_webhook()])
     assert client.webhooks.list() == [make_webhook()]
 
 
 @pytest.mark.parametrize("answer", [{"webhooks": None}, {"webhooks": ["x"]}, {}, ["x"], "x", None])
-def test_a_list_of_another_shape_is_no_api(api: FakeApi, client: Client, answer: Any) -> None:
+def test_a_malformed_list_raises_not_an_api(api: FakeApi, client: Client, answer: Any) -> None:
     api.on("GET", LIST, answer)
     with pytest.raises(NotAnApi):
         client.webhooks.list()
 
 
 @pytest.mark.parametrize("answer", [{}, {"webhook": None, "secret": SECRET}, {"webhook": {}, "secret": SECRET}])
-def test_an_answer_without_the_webhook_is_no_api(api: FakeApi, client: Client, answer: Any) -> None:
+def test_a_response_without_the_webhook_raises_not_an_api(api: FakeApi, client: Client, answer: Any) -> None:
     api.on("POST", LIST, FakeResponse(answer, 201))
     with pytest.raises(NotAnApi):
         client.webhooks.create(URL, ["file.viewed"])
@@ -89,23 +89,21 @@ def test_an_answer_without_the_webhook_is_no_api(api: FakeApi, client: Client, a
 
 @pytest.mark.parametrize("word", ["..", "", "6f1c2e9a", URL])
 @pytest.mark.parametrize("call", ["delete", "test", "enable", "deliveries"])
-def test_only_a_uuid_becomes_part_of_a_path(api: FakeApi, client: Client, call: str, word: str) -> None:
+def test_only_a_uuid_is_inserted_into_a_path(api: FakeApi, client: Client, call: str, word: str) -> None:
     with pytest.raises(Problem) as caught:
         getattr(client.webhooks, call)(word)
     assert caught.value.code == "not_found"
     assert api.requests == []
 
 
-# --- an answer that is lost ------------------------------------------------------------------------------------------
+# --- lost responses --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     "answer",
     [DROP, FakeResponse(connection_action="reset"), problem(502, "x"), problem(504, "x"), FakeResponse(b"<html>")],
 )
-def test_the_one_new_webhook_like_that_is_the_result_without_its_secret(
-    api: FakeApi, client: Client, answer: FakeResponse
-) -> None:
+def test_a_lost_create_is_recovered_without_the_secret(api: FakeApi, client: Client, answer: FakeResponse) -> None:
     api.on("POST", LIST, answer)
     api.on("GET", LIST, {"webhooks": [make_webhook(2, url="https://other.example/"), make_webhook()]})
     assert client.webhooks.create(URL, ["file.viewed"]) == {"webhook": make_webhook(), "recovered": True}
@@ -124,37 +122,37 @@ def test_the_one_new_webhook_like_that_is_the_result_without_its_secret(
         make_webhook(9),
     ],
 )
-def test_a_webhook_that_is_not_it_leads_to_a_second_sending(
+def test_a_lost_create_is_retried_if_the_list_has_no_matching_webhook(
     api: FakeApi, client: Client, time: FakeTime, other: dict[str, Any]
 ) -> None:
-    api.on("POST", LIST, DROP, created_answer(2))
+    api.on("POST", LIST, DROP, make_created_response(2))
     api.on("GET", LIST, {"webhooks": [other]})
     assert client.webhooks.create(URL, ["file.viewed"], known=[UUID.format(9)])["secret"] == SECRET
     assert count_posts(api) == 2
     assert time.waits == [2.0, 5.0]
 
 
-def test_the_order_of_the_kinds_does_not_matter(api: FakeApi, client: Client) -> None:
+def test_the_order_of_the_events_does_not_matter_for_a_match(api: FakeApi, client: Client) -> None:
     api.on("POST", LIST, DROP)
     api.on("GET", LIST, {"webhooks": [make_webhook(events=["file.burned", "file.viewed"])]})
     found = client.webhooks.create(URL, ["file.viewed", "file.burned", "file.viewed"])
     assert found["recovered"] is True
 
 
-def test_a_webhook_for_a_file_is_known_by_having_one(api: FakeApi, client: Client) -> None:
+def test_a_webhook_for_a_file_matches_a_webhook_that_has_a_file(api: FakeApi, client: Client) -> None:
     api.on("POST", LIST, DROP)
     api.on("GET", LIST, {"webhooks": [make_webhook(fileUuid=UUID.format(8))]})
     assert client.webhooks.create(URL, ["file.viewed"], file="aB3dE5fG7hJ9")["recovered"] is True
 
 
-def test_a_webhook_that_this_client_made_before_is_not_it(api: FakeApi, client: Client) -> None:
-    api.on("POST", LIST, created_answer(1), DROP, created_answer(2))
+def test_a_webhook_this_client_already_created_is_not_a_match(api: FakeApi, client: Client) -> None:
+    api.on("POST", LIST, make_created_response(1), DROP, make_created_response(2))
     api.on("GET", LIST, {"webhooks": [make_webhook(1)]})
     client.webhooks.create(URL, ["file.viewed"])
     assert client.webhooks.create(URL, ["file.viewed"])["webhook"]["uuid"] == UUID.format(2)
 
 
-def test_two_that_fit_are_an_unknown_outcome(api: FakeApi, client: Client) -> None:
+def test_two_matching_webhooks_raise_unknown_outcome(api: FakeApi, client: Client) -> None:
     api.on("POST", LIST, DROP)
     api.on("GET", LIST, {"webhooks": [make_webhook(1), make_webhook(2)]})
     with pytest.raises(UnknownOutcome) as caught:
@@ -162,9 +160,9 @@ def test_two_that_fit_are_an_unknown_outcome(api: FakeApi, client: Client) -> No
     assert [each["uuid"] for each in caught.value.candidates] == [UUID.format(1), UUID.format(2)]
 
 
-def test_silence_is_not_answered_by_a_second_sending(api: FakeApi, connect: Callable[..., Client]) -> None:
+def test_a_create_that_timed_out_is_not_retried(api: FakeApi, connect: Callable[..., Client]) -> None:
     over = Event()
-    api.on("POST", LIST, lambda heard: over.wait(5))
+    api.on("POST", LIST, lambda request: over.wait(5))
     api.on("GET", LIST, {"webhooks": []})
     with pytest.raises(UnknownOutcome) as caught:
         connect(timeout=0.2).webhooks.create(URL, ["file.viewed"])
@@ -174,15 +172,15 @@ def test_silence_is_not_answered_by_a_second_sending(api: FakeApi, connect: Call
 
 
 @pytest.mark.parametrize(("status", "code"), [(400, "bad_request"), (404, "not_found"), (500, "internal")])
-def test_a_refusal_is_final(api: FakeApi, client: Client, status: int, code: str) -> None:
+def test_a_rejected_create_is_not_retried(api: FakeApi, client: Client, status: int, code: str) -> None:
     api.on("POST", LIST, problem(status, code))
     with pytest.raises(Refused):
         client.webhooks.create(URL, ["file.viewed"])
-    assert [heard.method for heard in api.requests] == ["POST"]
+    assert [request.method for request in api.requests] == ["POST"]
 
 
 @pytest.mark.parametrize(("call", "times"), [("delete", 2), ("enable", 2), ("test", 1)])
-def test_only_what_can_be_done_twice_is_repeated(api: FakeApi, client: Client, call: str, times: int) -> None:
+def test_only_idempotent_calls_are_retried(api: FakeApi, client: Client, call: str, times: int) -> None:
     """A second test event would reach the receiver."""
     api.on("DELETE", ONE, DROP, FakeResponse(b"", 204))
     api.on("POST", f"{ONE}/enable", DROP, make_webhook())
@@ -195,7 +193,7 @@ def test_only_what_can_be_done_twice_is_repeated(api: FakeApi, client: Client, c
     assert len(api.requests) == times
 
 
-def test_a_redelivery_whose_answer_is_lost_is_not_sent_again(api: FakeApi, client: Client) -> None:
+def test_a_redelivery_with_a_lost_response_is_not_retried(api: FakeApi, client: Client) -> None:
     api.on("POST", f"{ONE}/deliveries/7/redeliver", DROP)
     with pytest.raises(ConnectionLost):
         client.webhooks.redeliver(UUID.format(1), 7)
@@ -205,11 +203,11 @@ def test_a_redelivery_whose_answer_is_lost_is_not_sent_again(api: FakeApi, clien
 # --- the delivery log ------------------------------------------------------------------------------------------------
 
 
-def test_the_log_is_walked_to_its_end(api: FakeApi, client: Client) -> None:
+def test_iteration_reaches_the_end_of_the_delivery_log(api: FakeApi, client: Client) -> None:
     rows = [make_delivery(number) for number in range(2, 203)]
 
-    def page(heard: Any) -> Any:
-        since, limit = int(heard.query.get("since", 0)), int(heard.query["limit"])
+    def page(request: Any) -> Any:
+        since, limit = int(request.query.get("since", 0)), int(request.query["limit"])
         return [row for row in rows if row["id"] > since][:limit] if since else rows[::-1][:limit]
 
     api.on("GET", f"{ONE}/deliveries", page)
@@ -219,7 +217,7 @@ def test_the_log_is_walked_to_its_end(api: FakeApi, client: Client) -> None:
 
 
 @pytest.mark.parametrize("answer", [{}, [{"event": "file.viewed"}], [{"id": "7"}]])
-def test_a_log_of_another_shape_is_no_api(api: FakeApi, client: Client, answer: Any) -> None:
+def test_a_malformed_delivery_log_raises_not_an_api(api: FakeApi, client: Client, answer: Any) -> None:
     api.on("GET", f"{ONE}/deliveries", answer)
     with pytest.raises(NotAnApi):
         client.webhooks.deliveries(UUID.format(1)).page()

@@ -1,4 +1,4 @@
-"""Hostile values, as a JSON parser may hand them over: the parsers of the contract must answer each with a Problem."""
+"""Hostile values that JSON can contain; the parsers of the contract must reject each of them with a Problem."""
 
 from collections.abc import Callable
 from typing import Any
@@ -69,7 +69,7 @@ def run_parser(parse: Callable[..., Any], *values: Any) -> tuple[bool, Any]:
         return False, problem.code
 
 
-def refusal_codes(parse: Callable[[Any], Any]) -> set[str]:
+def list_rejection_codes(parse: Callable[[Any], Any]) -> set[str]:
     """Return the codes of the Problems that ``parse`` raises on hostile values."""
     answers = [run_parser(parse, value) for value in HOSTILE_VALUES]
     return {found for accepted, found in answers if not accepted}

@@ -1,4 +1,5 @@
-"""Every setting on every plan, typed by hand: what sets it, how the File shows that, what takes it back, what is wrong.
+"""Expected behavior of every setting, written by hand: a valid value, how the File shows it, the reset value, invalid
+values.
 
 The tests of the contract compare it with the tables in the code, those of the API drive every row through HTTP.
 """
@@ -6,10 +7,10 @@ The tests of the contract compare it with the tables in the code, those of the A
 from typing import Any, NamedTuple
 
 ABSENT = object()
-"""Shown by its key not being there."""
+"""The key is absent from the File."""
 
 ASSET = "6f1d3c1e-9d3b-4f0a-8f57-0a1b2c3d4e5f"
-"""The image that every file of the tests has."""
+"""The image asset that every test file has."""
 
 FORM = [
     {"key": "mail", "label": "Email", "type": "email", "required": True},
@@ -19,8 +20,9 @@ CTA = {"label": "Book a call", "url": "https://example.com/call"}
 
 
 class SettingCase(NamedTuple):
-    """``sent`` stores, if the owner's plan is ``plan`` or higher, and the File then has ``shown``; ``taken_back`` is
-    sent on any plan and leads to ``left``; each of ``wrong`` is a bad request on every plan."""
+    """``value`` is accepted if the owner's plan is ``plan`` or higher, and the File then has ``expected``;
+    ``reset_value`` is accepted on every plan and results in ``expected_after_reset``; each of ``invalid_values`` is a
+    bad request on every plan."""
 
     name: str
     plan: str
@@ -31,7 +33,7 @@ class SettingCase(NamedTuple):
     invalid_values: tuple[Any, ...]
 
 
-def _switch_case(name: str, plan: str) -> SettingCase:
+def _make_switch_case(name: str, plan: str) -> SettingCase:
     return SettingCase(name, plan, True, {name: True}, False, {name: False}, (0, 1, "true", None, [], {}))
 
 
@@ -43,8 +45,8 @@ CASES: tuple[SettingCase, ...] = (
     SettingCase("allowDownload", "free", False, {"allowDownload": False}, True, {"allowDownload": True}, (0, "no",
         None)),
     SettingCase("showExpiry", "free", False, {"showExpiry": False}, True, {"showExpiry": True}, (0, "no", None)),
-    _switch_case("requireEmail", "pro"),
-    _switch_case("notifyOnView", "basic"),
+    _make_switch_case("requireEmail", "pro"),
+    _make_switch_case("notifyOnView", "basic"),
     SettingCase("deleteAt", "free", "2031-05-06T09:08:09.5+02:00", {"deleteAt": "2031-05-06T07:08:09.500Z"},
          "2032-01-01T00:00:00Z", {"deleteAt": "2032-01-01T00:00:00.000Z"},
          ("", None, 0, 1_900_000_000, "tomorrow", "2031-02-30T00:00:00Z", "2031-05-06", "2031-05-06T07:08:09", [], {})),
@@ -63,13 +65,13 @@ CASES: tuple[SettingCase, ...] = (
          {"gateDomains": ABSENT},
          (None, "example.com", {}, [""], ["com"], ["a b.example"], ["@a.example"], ["*.a.example"], [1],
           [f"a{number}.example" for number in range(21)], ["a" * 250 + ".com"])),
-    _switch_case("askReceipt", "basic"),
-    _switch_case("commentsEnabled", "pro"),
-    _switch_case("commentsAllowPublic", "pro"),
-    _switch_case("notifyOnComment", "pro"),
-    _switch_case("marksEnabled", "pro"),
-    _switch_case("annotationsEnabled", "pro"),
-    _switch_case("watermark", "pro"),
+    _make_switch_case("askReceipt", "basic"),
+    _make_switch_case("commentsEnabled", "pro"),
+    _make_switch_case("commentsAllowPublic", "pro"),
+    _make_switch_case("notifyOnComment", "pro"),
+    _make_switch_case("marksEnabled", "pro"),
+    _make_switch_case("annotationsEnabled", "pro"),
+    _make_switch_case("watermark", "pro"),
     SettingCase("slug", "pro", "q3-report", {"slug": "q3-report"}, "", {"slug": ABSENT},
          (None, 1, [], {}, "Q3", "a b", "a_b", "ä", "a/b", "a.b", "x" * 65, "a\n", "api", "embed", "static", "oauth",
           "account", "readership", "login", "logout", "oembed", "healthz", "problems",
@@ -83,14 +85,14 @@ CASES: tuple[SettingCase, ...] = (
           {"cta": {**CTA, "label": "x" * 41}}, {"cta": {**CTA, "label": " "}}, {"cta": {**CTA, "color": "blue"}})),
     SettingCase("detachDesignToolDesign", "free", True, {"detachDesignToolDesign": ABSENT}, False,
          {"detachDesignToolDesign": ABSENT}, (0, 1, "true", None)),
-    _switch_case("designToolUpdatesEnabled", "free"),
+    _make_switch_case("designToolUpdatesEnabled", "free"),
 )  # fmt: skip
-"""One row a setting, in the order of the specification."""
+"""One row per setting, in the order of the File object."""
 
 
 class LookCase(NamedTuple):
-    """``deviation`` is a value of ``viewerSettings`` that needs ``plan``; ``plain`` the same block at its defaults;
-    ``filled`` the whole block as a share page on Pro has it."""
+    """``deviation`` is a value of ``viewerSettings`` that requires ``plan``, ``plain`` the same block at its defaults,
+    and ``filled`` the whole block as a share page on Pro receives it."""
 
     field: str
     plan: str
@@ -119,55 +121,55 @@ DEFAULT_LOOKS: dict[str, Any] = {
     "brand": _BRAND,
     "watermarkStyle": _WATERMARK,
 }
-"""What a reader gets where nothing is set, or nothing that the plan allows."""
+"""The viewer settings of a reader if the owner set none, or none that the plan allows."""
 
 
-def _look_case(plan: str, block: str, key: str, value: Any) -> LookCase:
+def _make_look_case(plan: str, block: str, key: str, value: Any) -> LookCase:
     default = DEFAULT_LOOKS[block]
     plain = {key: default[key]} if key in default else {}
     return LookCase(f"{block}.{key}", plan, {block: {key: value}}, {block: plain}, {**default, key: value})
 
 
 LOOKS: tuple[LookCase, ...] = (
-    _look_case("basic", "background", "type", "gradient"),
-    _look_case("basic", "background", "color", "#1a2B3c"),
-    _look_case("basic", "background", "preset", "dusk"),
-    _look_case("basic", "background", "assetId", ASSET),
-    _look_case("basic", "background", "fit", "contain"),
-    _look_case("basic", "background", "blur", 20),
-    _look_case("basic", "background", "dim", 80),
-    _look_case("basic", "logo", "assetId", ASSET),
-    _look_case("basic", "logo", "position", "tl"),
-    _look_case("basic", "logo", "size", "xl"),
-    _look_case("basic", "logo", "linkUrl", "https://example.com/"),
-    _look_case("basic", "logo", "hideBadge", True),
-    _look_case("basic", "page", "shadow", 0),
-    _look_case("basic", "page", "rounded", 3),
-    _look_case("basic", "page", "edges", True),
-    _look_case("basic", "page", "coverAlone", False),
-    _look_case("basic", "flip", "speedMs", 1200),
-    _look_case("basic", "flip", "sound", True),
-    _look_case("basic", "flip", "rtl", True),
-    _look_case("basic", "flip", "layout", "double"),
-    _look_case("basic", "swipe", "autoAdvance", True),
-    _look_case("basic", "swipe", "intervalMs", 3000),
-    _look_case("basic", "protect", "contextMenu", True),
-    _look_case("basic", "protect", "print", True),
-    _look_case("basic", "protect", "select", True),
-    _look_case("pro", "protect", "blurOnLeave", True),
+    _make_look_case("basic", "background", "type", "gradient"),
+    _make_look_case("basic", "background", "color", "#1a2B3c"),
+    _make_look_case("basic", "background", "preset", "dusk"),
+    _make_look_case("basic", "background", "assetId", ASSET),
+    _make_look_case("basic", "background", "fit", "contain"),
+    _make_look_case("basic", "background", "blur", 20),
+    _make_look_case("basic", "background", "dim", 80),
+    _make_look_case("basic", "logo", "assetId", ASSET),
+    _make_look_case("basic", "logo", "position", "tl"),
+    _make_look_case("basic", "logo", "size", "xl"),
+    _make_look_case("basic", "logo", "linkUrl", "https://example.com/"),
+    _make_look_case("basic", "logo", "hideBadge", True),
+    _make_look_case("basic", "page", "shadow", 0),
+    _make_look_case("basic", "page", "rounded", 3),
+    _make_look_case("basic", "page", "edges", True),
+    _make_look_case("basic", "page", "coverAlone", False),
+    _make_look_case("basic", "flip", "speedMs", 1200),
+    _make_look_case("basic", "flip", "sound", True),
+    _make_look_case("basic", "flip", "rtl", True),
+    _make_look_case("basic", "flip", "layout", "double"),
+    _make_look_case("basic", "swipe", "autoAdvance", True),
+    _make_look_case("basic", "swipe", "intervalMs", 3000),
+    _make_look_case("basic", "protect", "contextMenu", True),
+    _make_look_case("basic", "protect", "print", True),
+    _make_look_case("basic", "protect", "select", True),
+    _make_look_case("pro", "protect", "blurOnLeave", True),
     LookCase("ga4Id", "pro", {"ga4Id": "G-AB12CD34EF"}, {}, {}),
-    _look_case("pro", "brand", "accentColor", "#ff0080"),
-    _look_case("pro", "brand", "toolbarTheme", "dark"),
-    _look_case("pro", "brand", "badgePosition", "tr"),
+    _make_look_case("pro", "brand", "accentColor", "#ff0080"),
+    _make_look_case("pro", "brand", "toolbarTheme", "dark"),
+    _make_look_case("pro", "brand", "badgePosition", "tr"),
     LookCase("cta.label", "pro", {"cta": CTA}, {"cta": {}}, _CTA),
     LookCase("cta.url", "pro", {"cta": CTA}, {"cta": []}, _CTA),
     LookCase("cta.style", "pro", {"cta": {**CTA, "style": "outline"}}, {"cta": {}}, {**_CTA, "style": "outline"}),
     LookCase("cta.color", "pro", {"cta": {**CTA, "color": "#00FF00"}}, {"cta": {}}, {**_CTA, "color": "#00FF00"}),
     LookCase("cta.position", "pro", {"cta": {**CTA, "position": "bar"}}, {"cta": {}}, {**_CTA, "position": "bar"}),
-    _look_case("pro", "watermarkStyle", "opacity", 0.5),
-    _look_case("pro", "watermarkStyle", "density", "sparse"),
+    _make_look_case("pro", "watermarkStyle", "opacity", 0.5),
+    _make_look_case("pro", "watermarkStyle", "density", "sparse"),
 )
-"""One row a field of ``viewerSettings``, in the order of the specification."""
+"""One row per field of ``viewerSettings``, in the order of the object."""
 
 PLANS = ("free", "basic", "pro")
 

@@ -1,4 +1,4 @@
-"""What needs which plan: endpoints and readership sections, typed by hand."""
+"""The plan that each endpoint and each section of the readership report requires, written by hand."""
 
 import pytest
 
@@ -48,7 +48,7 @@ SECTIONS = {
 }  # fmt: skip
 
 
-def test_the_operations_that_need_a_plan() -> None:
+def test_operations_require_the_expected_plan() -> None:
     assert {name for name in OPERATIONS if required_plan(name) == Plan.BASIC} == set(BASIC)
     assert {name for name in OPERATIONS if required_plan(name) == Plan.PRO} == set(PRO)
     assert set(OPERATION_PLANS) == {*BASIC, *PRO}
@@ -57,7 +57,7 @@ def test_the_operations_that_need_a_plan() -> None:
 @pytest.mark.parametrize(
     ("tier", "tiers"), [("free", ["free"]), ("basic", ["free", "basic"]), ("pro", ["free", "basic", "pro"])]
 )
-def test_the_report_shows_each_plan_its_parts_in_order(tier: str, tiers: list[str]) -> None:
+def test_the_report_contains_the_sections_of_each_plan_in_order(tier: str, tiers: list[str]) -> None:
     plan = Plan.from_tier(tier)
     assert list(visible_keys(REPORT_SUMMARY, plan)) == [key for part in tiers for key in SUMMARY[part]]
     assert list(visible_keys(REPORT_SECTIONS, plan)) == [key for part in tiers for key in SECTIONS[part]]
@@ -66,7 +66,7 @@ def test_the_report_shows_each_plan_its_parts_in_order(tier: str, tiers: list[st
 @pytest.mark.parametrize(
     ("plan", "words"), [(Plan.BASIC, "requires the basic plan"), (Plan.PRO, "requires the pro plan")]
 )
-def test_a_plan_refusal_holds_the_pinned_words(plan: Plan, words: str) -> None:
+def test_a_plan_required_problem_names_the_plan(plan: Plan, words: str) -> None:
     problem = plan_problem(plan, "The password")
     assert (problem.code, problem.status) == ("plan_required", 403)
     assert problem.detail == f"The password {words} or higher."
@@ -83,7 +83,7 @@ def test_a_plan_refusal_holds_the_pinned_words(plan: Plan, words: str) -> None:
         ("free", "files.list", None),
     ],
 )
-def test_an_operation_is_refused_below_its_plan(tier: str, operation: str, needed: str | None) -> None:
+def test_an_operation_is_rejected_below_its_plan(tier: str, operation: str, needed: str | None) -> None:
     if needed is None:
         require_plan(Plan.from_tier(tier), operation, "This")
         return

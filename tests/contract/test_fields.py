@@ -1,4 +1,4 @@
-"""The parsers: what each takes, and that anything else is a ``bad_request`` that names the field."""
+"""The field parsers: accepted values, and rejection of any other as a ``bad_request`` that names the field."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from docshare.contract import fields
 from docshare.contract.problems import Problem
-from tests.contract.hostile_values import HOSTILE_VALUES, json_values, refusal_codes, run_parser
+from tests.contract.hostile_values import HOSTILE_VALUES, json_values, list_rejection_codes, run_parser
 
 UUID = "6f1d3c1e-9d3b-4f0a-8f57-0a1b2c3d4e5f"
 ROUTE_WORDS = (
@@ -23,7 +23,7 @@ PARSERS: dict[str, fields.Parser[Any]] = {
     "text": fields.text_parser(1, 200),
     "word": fields.word_parser("a", "b"),
     "instant": fields.parse_instant,
-    "colour": fields.parse_color,
+    "color": fields.parse_color,
     "measurement": fields.parse_measurement_id,
     "https_url": fields.parse_https_url,
     "web_url": fields.parse_web_url,
@@ -45,7 +45,7 @@ ACCEPTED: list[tuple[str, Any, Any]] = [
     ("text", "\U0001f600" * 200, "\U0001f600" * 200),
     ("word", "b", "b"),
     ("instant", "2030-01-31T18:00:00+01:00", 1_896_109_200_000),
-    ("colour", "#aBcD09", "#aBcD09"),
+    ("color", "#aBcD09", "#aBcD09"),
     ("measurement", "G-AB12CD34EF", "G-AB12CD34EF"),
     ("https_url", "https://example.com", "https://example.com"),
     ("https_url", "HTTPS://Example.com:8443/a/@b?c=%20{d}#e", "HTTPS://Example.com:8443/a/@b?c=%20{d}#e"),
@@ -82,7 +82,7 @@ ACCEPTED: list[tuple[str, Any, Any]] = [
     ),
 ]
 
-REFUSED: list[tuple[str, Any]] = [
+REJECTED: list[tuple[str, Any]] = [
     ("boolean", 0),
     ("boolean", 1),
     ("boolean", "true"),
@@ -100,10 +100,10 @@ REFUSED: list[tuple[str, Any]] = [
     ("instant", "2030-01-31"),
     ("instant", "2030-01-31T18:00:00"),
     ("instant", 1_896_109_200_000),
-    ("colour", "#abc"),
-    ("colour", "abcdef"),
-    ("colour", "#abcdeg"),
-    ("colour", "#abcdef\n"),
+    ("color", "#abc"),
+    ("color", "abcdef"),
+    ("color", "#abcdeg"),
+    ("color", "#abcdef\n"),
     ("measurement", "G-AB12CD34E"),
     ("measurement", "g-AB12CD34EF"),
     ("measurement", "UA-12345678-1"),
@@ -198,14 +198,14 @@ def short_repr(value: object) -> str:
 
 
 @pytest.mark.parametrize(("parser", "value", "kept"), ACCEPTED, ids=short_repr)
-def test_a_parser_takes_what_is_allowed(parser: str, value: Any, kept: Any) -> None:
+def test_a_parser_accepts_valid_values(parser: str, value: Any, kept: Any) -> None:
     found = PARSERS[parser]("field", value)
     assert found == kept
     assert type(found) is type(kept)
 
 
-@pytest.mark.parametrize(("parser", "value"), REFUSED, ids=short_repr)
-def test_a_parser_refuses_the_rest_and_names_the_field(parser: str, value: Any) -> None:
+@pytest.mark.parametrize(("parser", "value"), REJECTED, ids=short_repr)
+def test_a_parser_rejects_invalid_values_and_names_the_field(parser: str, value: Any) -> None:
     with pytest.raises(Problem) as caught:
         PARSERS[parser]("field", value)
     assert caught.value.code == "bad_request"
@@ -214,12 +214,12 @@ def test_a_parser_refuses_the_rest_and_names_the_field(parser: str, value: Any) 
 
 
 @pytest.mark.parametrize("parser", PARSERS)
-def test_hostile_values_meet_nothing_but_a_problem(parser: str) -> None:
-    assert refusal_codes(lambda value: PARSERS[parser]("field", value)) == {"bad_request"}
+def test_hostile_values_raise_only_problems(parser: str) -> None:
+    assert list_rejection_codes(lambda value: PARSERS[parser]("field", value)) == {"bad_request"}
 
 
 @given(st.sampled_from(sorted(PARSERS)), json_values(["from", "to", "key", "label", "type", "required"]))
-def test_any_json_meets_nothing_but_a_problem(parser: str, value: Any) -> None:
+def test_any_json_value_raises_only_problems(parser: str, value: Any) -> None:
     accepted, found = run_parser(PARSERS[parser], "field", value)
     assert accepted or found == "bad_request"
 
@@ -246,16 +246,16 @@ def test_any_json_meets_nothing_but_a_problem(parser: str, value: Any) -> None:
     ],
     ids=short_repr,
 )
-def test_a_clamped_number_is_the_nearest(value: Any, low: float, high: float, nearest: float | None) -> None:
+def test_clamp_returns_the_nearest_number_in_range(value: Any, low: float, high: float, nearest: float | None) -> None:
     found = fields.clamp(value, low, high)
     assert found == nearest
     assert type(found) is type(nearest)
 
 
 @pytest.mark.parametrize(("value", "known"), [("aB3dE5fG7hJ9", True), ("aB3dE5fG7hJ", False), ("aB3dE5fG7h-9", False)])
-def test_the_shape_of_a_short_id(value: str, known: bool) -> None:
+def test_is_short_id_checks_the_format(value: str, known: bool) -> None:
     assert fields.is_short_id(value) is known
 
 
-def test_hostile_values_are_no_ids() -> None:
+def test_hostile_values_are_not_ids() -> None:
     assert not any(fields.is_uuid(value) or fields.is_short_id(value) for value in HOSTILE_VALUES)

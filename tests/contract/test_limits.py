@@ -1,4 +1,4 @@
-"""Limits that do not depend on the plan, typed by hand."""
+"""Expected limits that do not depend on the plan, written by hand."""
 
 import pytest
 
@@ -67,21 +67,21 @@ RATES = [
 
 
 @pytest.mark.parametrize(("name", "number"), NUMBERS.items())
-def test_a_limit_is_as_specified(name: str, number: int) -> None:
+def test_limit_has_the_expected_value(name: str, number: int) -> None:
     assert getattr(limits, name) == number
 
 
-def test_no_limit_is_missing_from_this_table() -> None:
+def test_every_limit_is_in_the_table() -> None:
     units = {"SECOND", "MINUTE", "HOUR", "DAY", "MB"}
     stated = {name for name, value in vars(limits).items() if name.isupper() and isinstance(value, int)}
     assert stated - units == set(NUMBERS)
 
 
-def test_the_rate_policies() -> None:
+def test_rate_policies_are_as_expected() -> None:
     assert [(row.name, row.limit, row.window_ms, row.per) for row in limits.RATE_POLICIES] == RATES
 
 
-def test_the_rate_headers() -> None:
+def test_rate_headers_are_as_expected() -> None:
     assert list(limits.RATE_HEADERS) == [
         "RateLimit",
         "RateLimit-Policy",
@@ -91,5 +91,5 @@ def test_the_rate_headers() -> None:
     ]
 
 
-def test_the_version_of_the_specification() -> None:
+def test_specification_version_is_as_expected() -> None:
     assert limits.SPECIFICATION_VERSION == "1.1.0"

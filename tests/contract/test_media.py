@@ -1,4 +1,4 @@
-"""Input documents and assets: sections Endpoints and Limits, typed by hand, and their detection by bytes."""
+"""Input documents and assets: expected types and limits, written by hand, and detection by content."""
 
 import io
 import zipfile
@@ -38,12 +38,14 @@ def make_archive(*names: str) -> bytes:
         ("ppt", "application/vnd.ms-powerpoint", ".ppt", 50 * MB, True),
     ],
 )
-def test_an_input_document(kind: str, type_: str, extension: str, cap: int | None, converted: bool) -> None:
+def test_input_document_has_the_expected_type_and_limit(
+    kind: str, type_: str, extension: str, cap: int | None, converted: bool
+) -> None:
     row = media.DOCUMENTS[kind]
     assert (row.type, row.extension, row.cap, row.is_converted) == (type_, extension, cap, converted)
 
 
-def test_no_other_document_is_taken() -> None:
+def test_no_other_document_type_is_accepted() -> None:
     assert set(media.DOCUMENTS) == {"pdf", "docx", "pptx", "ppt"}
 
 
@@ -55,16 +57,16 @@ def test_no_other_document_is_taken() -> None:
         ("hotspot-audio", {"audio/mpeg"}, 10 * MB, False),
     ],
 )
-def test_an_asset_kind(kind: str, types: set[str], cap: int, singleton: bool) -> None:
+def test_asset_kind_has_the_expected_types_and_limit(kind: str, types: set[str], cap: int, singleton: bool) -> None:
     row = media.ASSET_KINDS[kind]
     assert (set(row.types), row.cap, row.singleton) == (types, cap, singleton)
 
 
-def test_no_other_asset_is_taken() -> None:
+def test_no_other_asset_kind_is_accepted() -> None:
     assert set(media.ASSET_KINDS) == {"logo", "background", "hotspot-audio"}
 
 
-def test_names_and_type_of_what_is_stored() -> None:
+def test_default_names_and_stored_type() -> None:
     assert (media.IMPORT_NAME, media.DESIGN_IMPORT_NAME) == ("design.pdf", "design-tool-design.pdf")
     assert (media.STORED_TYPE, media.HEAD_BYTES) == ("application/pdf", 1024)
 
@@ -81,22 +83,22 @@ def test_names_and_type_of_what_is_stored() -> None:
         ("pptx", Plan.PRO, 50 * MB),
     ],
 )
-def test_an_office_input_has_its_own_cap_on_every_plan(kind: str, plan: Plan, cap: int) -> None:
+def test_office_formats_have_the_same_size_limit_on_every_plan(kind: str, plan: Plan, cap: int) -> None:
     assert media.input_size_limit(kind, plan) == cap
 
 
 @pytest.mark.parametrize(("plan", "cap"), [(Plan.FREE, 50 * MB), (Plan.BASIC, 200 * MB), (Plan.PRO, 2048 * MB)])
-def test_the_largest_input_of_a_plan(plan: Plan, cap: int) -> None:
+def test_largest_input_size_of_each_plan(plan: Plan, cap: int) -> None:
     assert media.max_input_size_limit(plan) == cap
 
 
 @pytest.mark.parametrize("offset", [0, 1, 100, 1019])
-def test_a_pdf_has_its_marker_within_the_first_1024_bytes(offset: int) -> None:
+def test_a_pdf_marker_within_the_first_1024_bytes_is_detected(offset: int) -> None:
     assert media.detect_document_type(b"\n" * offset + b"%PDF-1.7\n") == "pdf"
 
 
 @pytest.mark.parametrize("offset", [1020, 1023, 1024, 5000])
-def test_a_marker_that_ends_later_makes_no_pdf(offset: int) -> None:
+def test_a_pdf_marker_that_ends_after_1024_bytes_is_ignored(offset: int) -> None:
     assert media.detect_document_type(b"\n" * offset + b"%PDF-1.7\n") is None
 
 
@@ -125,7 +127,7 @@ def test_a_marker_that_ends_later_makes_no_pdf(offset: int) -> None:
         (b"", None),
     ],
 )
-def test_a_document_is_known_by_its_bytes(head: bytes, kind: str | None) -> None:
+def test_document_type_is_detected_by_content(head: bytes, kind: str | None) -> None:
     assert media.detect_document_type(head) == kind
 
 
@@ -139,7 +141,7 @@ def test_a_document_is_known_by_its_bytes(head: bytes, kind: str | None) -> None
         ([], None),
     ],
 )
-def test_a_zip_is_known_by_the_folders_of_its_entries(names: list[str], kind: str | None) -> None:
+def test_zip_type_is_detected_by_the_folders_of_its_entries(names: list[str], kind: str | None) -> None:
     assert media.detect_zip_type(names) == kind
 
 
@@ -167,12 +169,12 @@ def test_a_zip_is_known_by_the_folders_of_its_entries(names: list[str], kind: st
         (b"", None),
     ],
 )
-def test_an_asset_is_known_by_its_bytes(head: bytes, type_: str | None) -> None:
+def test_asset_type_is_detected_by_content(head: bytes, type_: str | None) -> None:
     assert media.detect_asset_type(head) == type_
 
 
 @given(st.sampled_from([b"", b"PK\x03\x04", OLE, b"RIFF", b"\xff"]), st.binary(max_size=1100))
-def test_any_bytes_get_an_answer(start: bytes, rest: bytes) -> None:
+def test_type_detection_accepts_any_bytes(start: bytes, rest: bytes) -> None:
     known = {None, "pdf", "docx", "pptx", "ppt", "doc", "zip", "ole"}
     assert media.detect_document_type(start + rest) in known
     assert media.detect_asset_type(start + rest) in {None, "image/png", "image/jpeg", "image/webp", "audio/mpeg"}

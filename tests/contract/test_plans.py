@@ -1,4 +1,4 @@
-"""The limits of the plans, typed by hand."""
+"""Expected limits of the plans, written by hand."""
 
 import pytest
 
@@ -7,13 +7,13 @@ from docshare.contract.plans import PLAN_LIMITS, Plan
 DAY = 86_400_000
 
 
-def test_plans_are_ordered_and_named_as_on_the_wire() -> None:
+def test_plans_are_ordered_and_have_the_tier_names_of_the_api() -> None:
     assert [plan.tier for plan in sorted(Plan)] == ["free", "basic", "pro"]
     assert [Plan.from_tier(word) for word in ("free", "basic", "pro")] == [Plan.FREE, Plan.BASIC, Plan.PRO]
     assert Plan.FREE < Plan.BASIC < Plan.PRO
 
 
-def test_an_unknown_tier_is_a_key_error() -> None:
+def test_an_unknown_tier_raises_key_error() -> None:
     with pytest.raises(KeyError):
         Plan.from_tier("gold")
 
@@ -26,6 +26,6 @@ def test_an_unknown_tier_is_a_key_error() -> None:
         ("pro", None, 2_147_483_648, 30 * DAY),
     ],
 )
-def test_what_each_plan_allows(tier: str, slots: int | None, stored: int, trash: int | None) -> None:
+def test_plan_limits_are_as_expected(tier: str, slots: int | None, stored: int, trash: int | None) -> None:
     row = PLAN_LIMITS[Plan.from_tier(tier)]
     assert (row.file_slots, row.stored_bytes, row.trash_ms) == (slots, stored, trash)

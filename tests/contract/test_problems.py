@@ -1,4 +1,4 @@
-"""Problem codes and their statuses, typed by hand."""
+"""Expected problem codes and their statuses, written by hand."""
 
 import pytest
 
@@ -30,7 +30,7 @@ def test_every_code_has_its_status() -> None:
     assert {code: row.status for code, row in PROBLEMS.items()} == CODES
 
 
-def test_the_media_type_is_that_of_problem_documents() -> None:
+def test_the_media_type_is_application_problem_json() -> None:
     assert MEDIA_TYPE == "application/problem+json"
 
 
@@ -42,23 +42,23 @@ def test_every_code_has_a_title_and_a_hint_that_is_a_sentence(code: str) -> None
 
 
 @pytest.mark.parametrize("code", sorted(set(CODES) - {"plan_required"}))
-def test_only_a_plan_refusal_may_read_like_one(code: str) -> None:
+def test_only_the_plan_required_hint_mentions_a_plan(code: str) -> None:
     assert "requires the" not in PROBLEMS[code].hint
 
 
-def test_a_problem_takes_status_title_and_hint_from_its_row() -> None:
+def test_a_problem_gets_status_title_and_hint_of_its_code() -> None:
     problem = Problem("gone", "The link expired.")
     assert (problem.status, problem.title, problem.detail) == (410, PROBLEMS["gone"].title, "The link expired.")
     assert problem.hint == PROBLEMS["gone"].hint
     assert str(problem) == "The link expired."
 
 
-def test_a_problem_keeps_its_own_hint_headers_and_members() -> None:
+def test_a_problem_accepts_its_own_hint_headers_and_members() -> None:
     problem = Problem("rate_limited", hint="Later.", headers={"Retry-After": "7"}, extra={"limit": 3})
     assert (problem.hint, problem.headers, problem.extra) == ("Later.", {"Retry-After": "7"}, {"limit": 3})
     assert problem.detail == PROBLEMS["rate_limited"].title
 
 
-def test_a_client_can_hold_a_code_it_does_not_know() -> None:
+def test_a_problem_accepts_an_unknown_code() -> None:
     problem = Problem("teapot", "I am a teapot.", status=418)
     assert (problem.code, problem.status) == ("teapot", 418)

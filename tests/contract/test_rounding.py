@@ -1,4 +1,4 @@
-"""Halves go upward, as people round."""
+"""Rounding half up on the decimal representation."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ from docshare.contract.rounding import round_half_up
         (1.005, 2, 1.01), (9.95, 1, 10), (0, 1, 0), (100.0, 1, 100), (2**53, 0, 2**53),
     ],
 )  # fmt: skip
-def test_a_half_goes_upward_by_the_number_as_it_is_written(value: float, digits: int, expected: float) -> None:
+def test_half_is_rounded_up_by_decimal_representation(value: float, digits: int, expected: float) -> None:
     assert round_half_up(value, digits) == expected

@@ -1,4 +1,4 @@
-"""Scopes, lanes and routes: sections Authentication and Endpoints and the additions, typed by hand."""
+"""Expected scopes, credential types and routes, written by hand."""
 
 import pytest
 
@@ -16,7 +16,7 @@ from docshare.contract.scopes import (
 EXPECTED_SCOPES = {"files:read", "files:write", "readership:read", "webhooks:manage", "profile"}
 DAY = 86_400_000
 
-# name, method, path, scope, addition
+# name, method, path, scope, extension
 ROUTES = """
 discovery.get           GET    /api/v1                                             -                no
 openapi.get             GET    /api/v1/openapi.json                                -                no
@@ -96,24 +96,24 @@ def parse_routes() -> dict[str, list[str]]:
     return {line.split()[0]: line.split()[1:] for line in ROUTES.strip().splitlines()}
 
 
-def test_there_are_five_scopes_each_with_a_sentence_for_the_consent_page() -> None:
+def test_there_are_five_scopes_with_a_description_for_the_consent_page() -> None:
     assert set(SCOPES) == EXPECTED_SCOPES
     assert all(SCOPES.values())
 
 
 @pytest.mark.parametrize("name", parse_routes())
-def test_a_route_asks_for_its_scope(name: str) -> None:
+def test_operation_has_the_expected_method_path_and_scope(name: str) -> None:
     row = OPERATIONS[name]
     shown = [row.method, row.path, row.scope or "-", "yes" if row.is_extension else "no"]
     assert shown == parse_routes()[name]
 
 
-def test_no_route_is_missing_from_this_table() -> None:
+def test_every_operation_is_in_the_table() -> None:
     assert set(OPERATIONS) == set(parse_routes())
 
 
 @pytest.mark.parametrize("name", parse_routes())
-def test_a_route_knows_its_credentials(name: str) -> None:
+def test_operation_accepts_the_expected_credential_types(name: str) -> None:
     public = set() if parse_routes()[name][2] == "-" else KEY_OR_TOKEN
     assert OPERATIONS[name].lanes == OTHER_LANES.get(name, public)
 
@@ -130,12 +130,14 @@ def test_a_route_knows_its_credentials(name: str) -> None:
         (Lane.SESSION, None, False, None),
     ],
 )
-def test_a_lane_has_its_prefix_and_lifetime(lane: Lane, prefix: str | None, bearer: bool, lifetime: int | None) -> None:
+def test_credential_type_has_the_expected_prefix_and_lifetime(
+    lane: Lane, prefix: str | None, bearer: bool, lifetime: int | None
+) -> None:
     row = LANES[lane]
     assert (row.prefix, row.bearer, row.lifetime_ms) == (prefix, bearer, lifetime)
 
 
-def test_every_lane_is_in_the_table_and_no_prefix_starts_another() -> None:
+def test_every_credential_type_is_listed_and_no_prefix_starts_another() -> None:
     assert set(LANES) == set(Lane)
     prefixes = [row.prefix for row in LANES.values() if row.prefix]
     assert not [(a, b) for a in prefixes for b in prefixes if a != b and b.startswith(a)]
@@ -146,22 +148,22 @@ def test_a_credential_has_at_least_128_random_bits() -> None:
     assert 62**CREDENTIAL_CHARS > 2**128
 
 
-def test_an_api_key_holds_every_scope() -> None:
+def test_an_api_key_has_every_scope() -> None:
     assert held_scopes(Lane.API_KEY) == EXPECTED_SCOPES
     assert held_scopes(Lane.API_KEY, ["profile"]) == EXPECTED_SCOPES
 
 
-def test_an_access_token_holds_only_what_was_granted_and_exists() -> None:
+def test_an_access_token_has_only_granted_scopes_that_exist() -> None:
     assert held_scopes(Lane.OAUTH, ["files:read", "profile", "moon:fly"]) == {"files:read", "profile"}
     assert held_scopes(Lane.OAUTH) == frozenset()
 
 
 @pytest.mark.parametrize("lane", [Lane.REFRESH, Lane.MANAGE, Lane.CLAIM, Lane.DESIGN])
-def test_the_other_credentials_hold_no_scope(lane: Lane) -> None:
+def test_other_credentials_have_no_scope(lane: Lane) -> None:
     assert held_scopes(lane, EXPECTED_SCOPES) == frozenset()
 
 
-def test_a_missing_scope_is_named_in_detail_and_challenge() -> None:
+def test_a_missing_scope_is_named_in_the_detail_and_the_challenge() -> None:
     problem = scope_problem("files:write")
     assert (problem.code, problem.status) == ("insufficient_scope", 403)
     assert "files:write" in problem.detail

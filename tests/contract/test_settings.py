@@ -1,4 +1,4 @@
-"""The settings of a file and the keys of the File object: sections File and File settings, typed by hand."""
+"""Expected settings of a file and keys of the File object, written by hand."""
 
 from typing import Any
 
@@ -16,12 +16,12 @@ from docshare.contract.settings import (
     parse_value,
     required_plan,
 )
-from tests.contract.hostile_values import json_values, refusal_codes, run_parser
+from tests.contract.hostile_values import json_values, list_rejection_codes, run_parser
 
 ASSET = "6f1d3c1e-9d3b-4f0a-8f57-0a1b2c3d4e5f"
 FORM = [{"key": "mail", "label": "Mail", "type": "email", "required": True}]
 
-# name, plan, default (None: unset), values that clear, how the File object shows it
+# name, plan, default (None: unset), values that clear the setting, when the File object shows it
 ROWS: list[tuple[str, str, Any, tuple[Any, ...], str]] = [
     ("viewerMode", "free", "standard", (), "always"),
     ("password", "basic", None, ("",), "never"),
@@ -62,28 +62,30 @@ FILE_UNSET = [
 
 
 @pytest.mark.parametrize(("name", "tier", "default", "clears", "shown"), ROWS, ids=[row[0] for row in ROWS])
-def test_a_setting(name: str, tier: str, default: Any, clears: tuple[Any, ...], shown: str) -> None:
+def test_setting_has_the_expected_plan_default_and_visibility(
+    name: str, tier: str, default: Any, clears: tuple[Any, ...], shown: str
+) -> None:
     row = SETTINGS[name]
     assert (row.name, row.plan.tier, row.default, row.clears, row.visibility) == (name, tier, default, clears, shown)
     assert type(row.default) is type(default)
 
 
-def test_the_settings_are_complete_and_in_order() -> None:
+def test_all_settings_are_listed_in_order() -> None:
     assert list(SETTINGS) == [row[0] for row in ROWS]
 
 
-def test_the_keys_of_a_file_in_order() -> None:
+def test_file_keys_are_listed_in_order() -> None:
     assert list(FILE_KEYS) == FILE
     assert frozenset(FILE_UNSET) == FILE_OPTIONAL
 
 
-def test_a_shown_setting_is_a_key_of_the_file_and_absent_only_when_unset() -> None:
+def test_a_visible_setting_is_a_file_key_and_optional_only_if_unset() -> None:
     assert {row[0] for row in ROWS if row[4] != "never"} <= set(FILE)
     assert {row[0] for row in ROWS if row[4] == "set"} <= set(FILE_UNSET)
     assert not {row[0] for row in ROWS if row[4] == "never"} & set(FILE)
 
 
-def test_the_keys_of_a_revision() -> None:
+def test_revision_keys_are_as_expected() -> None:
     assert " ".join(REVISION_KEYS) == "contentVersion originalName size totalPages sha256 createdAt"
 
 
@@ -116,25 +118,25 @@ def test_the_keys_of_a_revision() -> None:
         ("designToolUpdatesEnabled", True, True, Plan.FREE),
     ],
 )
-def test_a_value_is_read_and_needs_its_plan(name: str, sent: Any, stored: Any, plan: Plan) -> None:
+def test_a_value_is_parsed_and_requires_its_plan(name: str, sent: Any, stored: Any, plan: Plan) -> None:
     found = parse_value(name, sent)
     assert found == stored
     assert required_plan(name, found) is plan
 
 
 @pytest.mark.parametrize(("name", "value"), [(row[0], value) for row in ROWS for value in row[3]])
-def test_a_clearing_value_clears_and_needs_no_plan(name: str, value: Any) -> None:
+def test_a_clearing_value_clears_and_requires_no_plan(name: str, value: Any) -> None:
     found = parse_value(name, value)
     assert found == ({} if name == "viewerSettings" else None)
     assert required_plan(name, found) is Plan.FREE
 
 
 @pytest.mark.parametrize("name", [row[0] for row in ROWS if row[2] is False])
-def test_switching_off_needs_no_plan(name: str) -> None:
+def test_disabling_a_setting_requires_no_plan(name: str) -> None:
     assert required_plan(name, parse_value(name, False)) is Plan.FREE
 
 
-def test_viewer_settings_equal_to_the_defaults_need_no_plan() -> None:
+def test_default_viewer_settings_require_no_plan() -> None:
     assert required_plan("viewerSettings", parse_value("viewerSettings", {"flip": {"speedMs": 450}})) is Plan.FREE
 
 
@@ -162,32 +164,32 @@ def test_viewer_settings_equal_to_the_defaults_need_no_plan() -> None:
         ("viewerSettings", None),
     ],
 )
-def test_a_known_key_with_a_wrong_value_is_a_bad_request_that_names_it(name: str, value: Any) -> None:
+def test_an_invalid_value_is_a_bad_request_that_names_the_key(name: str, value: Any) -> None:
     with pytest.raises(Problem) as caught:
         parse_settings({name: value})
     assert (caught.value.code, name in caught.value.detail) == ("bad_request", True)
 
 
-def test_a_body_gives_what_was_sent_and_ignores_unknown_keys() -> None:
+def test_parse_settings_returns_the_sent_keys_and_ignores_unknown_ones() -> None:
     body = {"slug": "", "future": {"x": 1}, "viewerMode": "swipe", "viewerSettings": []}
     assert parse_settings(body) == {"viewerMode": "swipe", "slug": None, "viewerSettings": {}}
     assert parse_settings({}) == {}
 
 
 @pytest.mark.parametrize("body", [None, [], "x", 1, True])
-def test_a_body_that_is_no_object_is_a_bad_request(body: Any) -> None:
+def test_a_body_that_is_not_an_object_is_a_bad_request(body: Any) -> None:
     with pytest.raises(Problem) as caught:
         parse_settings(body)
     assert caught.value.code == "bad_request"
 
 
 @pytest.mark.parametrize("name", [row[0] for row in ROWS])
-def test_hostile_values_meet_nothing_but_a_problem(name: str) -> None:
-    assert refusal_codes(lambda value: parse_settings({name: value})) == {"bad_request"}
+def test_hostile_values_raise_only_problems(name: str) -> None:
+    assert list_rejection_codes(lambda value: parse_settings({name: value})) == {"bad_request"}
 
 
 @given(json_values([row[0] for row in ROWS]))
-def test_any_json_meets_nothing_but_a_problem(body: Any) -> None:
+def test_any_json_value_raises_only_problems(body: Any) -> None:
     accepted, found = run_parser(parse_settings, body)
     assert (
         all(required_plan(name, value) in Plan for name, value in found.items()) if accepted else found == "bad_request"

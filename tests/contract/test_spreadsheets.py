@@ -1,4 +1,4 @@
-"""Cells that no spreadsheet takes for a formula."""
+"""Neutralizing cells that a spreadsheet would interpret as formulas."""
 
 import unicodedata
 
@@ -26,16 +26,16 @@ PLAIN = ["", "Ann", "1+1", "a=b", "'=1", "\u200bAnn", "  Ann", "é", "🙂", "(=
 
 @pytest.mark.parametrize("unseen", UNSEEN, ids=ascii)
 @pytest.mark.parametrize("trigger", TRIGGERS, ids=unicodedata.name)
-def test_a_formula_begins_with_a_quote(unseen: str, trigger: str) -> None:
+def test_a_formula_is_prefixed_with_a_quote(unseen: str, trigger: str) -> None:
     text = f"{unseen}{trigger}cmd|'/C calc'!A0"
     assert neutralize_formula(text) == f"'{text}"
 
 
 @pytest.mark.parametrize("text", ["\tAnn", "\r\nAnn", "\nAnn", "\0Ann"], ids=ascii)
-def test_a_cell_that_begins_with_a_control_character_begins_with_a_quote(text: str) -> None:
+def test_a_leading_control_character_is_prefixed_with_a_quote(text: str) -> None:
     assert neutralize_formula(text) == f"'{text}"
 
 
 @pytest.mark.parametrize("text", PLAIN, ids=ascii)
-def test_any_other_text_stays_as_it_is(text: str) -> None:
+def test_other_text_is_unchanged(text: str) -> None:
     assert neutralize_formula(text) == text

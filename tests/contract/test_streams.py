@@ -1,4 +1,4 @@
-"""Feed streams: sections Event feed row and Events feed, typed by hand."""
+"""Expected feed streams, written by hand, and parsing of cursors and limits."""
 
 import pytest
 from hypothesis import given
@@ -34,7 +34,7 @@ INT32, INT64 = 2_147_483_647, 9_223_372_036_854_775_807
         ("gate", Plan.PRO, INT64, "id fileUuid fileName readAt type fields", {"fields"}),
     ],
 )
-def test_a_stream_has_its_plan_cursor_and_keys(
+def test_stream_has_the_expected_plan_cursor_and_keys(
     name: str, plan: Plan, largest: int, keys: str, optional: set[str]
 ) -> None:
     row = STREAMS[name]
@@ -45,11 +45,11 @@ def test_there_are_three_streams() -> None:
     assert set(STREAMS) == {"view", "download", "gate"}
 
 
-def test_the_activity_feed_has_the_cursor_of_the_gate_stream() -> None:
+def test_the_activity_feed_has_the_same_maximum_cursor_as_the_gate_stream() -> None:
     assert (ACTIVITY.max_cursor, ACTIVITY.keys) == (INT64, ("id", "event", "timestamp", "data"))
 
 
-def test_the_stream_of_sessions_has_the_keys_of_the_report_and_two_more() -> None:
+def test_the_session_stream_has_the_expected_plan_cursor_and_keys() -> None:
     keys = (
         "id sessionId startedAt totalTimeMs pagesViewed country deviceType browser returning email name fromInvite "
         "inviteUuid variantUuid contentVersion shownPages pages"
@@ -58,23 +58,23 @@ def test_the_stream_of_sessions_has_the_keys_of_the_report_and_two_more() -> Non
     assert SESSIONS.optional == {"country", "email", "name", "inviteUuid", "variantUuid"}
 
 
-def test_ids_start_at_two_so_that_since_one_walks_all() -> None:
+def test_ids_start_at_two_so_that_since_1_returns_every_row() -> None:
     assert FIRST_ID == 2
 
 
-def test_the_plain_text_of_the_gate_refusal() -> None:
+def test_gate_plan_message_is_as_expected() -> None:
     assert GATE_PLAN_MESSAGE == "This feature requires the pro plan or higher"
 
 
 @pytest.mark.parametrize(
     ("text", "name"), [(None, "view"), ("view", "view"), ("download", "download"), ("gate", "gate")]
 )
-def test_a_type_names_its_stream(text: str | None, name: str) -> None:
+def test_type_selects_the_stream(text: str | None, name: str) -> None:
     assert parse_type(text) == name
 
 
 @pytest.mark.parametrize("text", ["", "all", "View", "gate ", "\ud800"])
-def test_any_other_type_is_a_bad_request(text: str) -> None:
+def test_an_unknown_type_is_a_bad_request(text: str) -> None:
     with pytest.raises(Problem) as caught:
         parse_type(text)
     assert (caught.value.code, "type" in caught.value.detail) == ("bad_request", True)
@@ -110,7 +110,7 @@ def test_any_other_type_is_a_bad_request(text: str) -> None:
         ("\ud800", 0),
     ],
 )
-def test_since_is_a_cursor_clamped_to_32_bits_or_newest_first(text: str | None, cursor: int) -> None:
+def test_since_is_clamped_to_32_bits_and_defaults_to_zero(text: str | None, cursor: int) -> None:
     assert parse_since(text, INT32) == cursor
 
 
@@ -148,17 +148,17 @@ def test_the_gate_cursor_is_64_bits_wide(text: str, cursor: int) -> None:
         ("9" * 5000, 100),
     ],
 )
-def test_limit_is_clamped_and_never_refused(text: str | None, limit: int) -> None:
+def test_limit_is_clamped_and_never_rejected(text: str | None, limit: int) -> None:
     assert parse_limit(text) == limit
 
 
 @given(st.none() | st.text(max_size=30) | st.from_regex(r"-?[0-9]{1,25}", fullmatch=True))
-def test_any_text_gives_a_cursor_and_a_limit_in_range(text: str | None) -> None:
+def test_any_text_is_parsed_into_a_cursor_and_a_limit_in_range(text: str | None) -> None:
     assert 0 <= parse_since(text, INT32) <= INT32
     assert 0 <= parse_since(text, INT64) <= INT64
     assert 1 <= parse_limit(text) <= 100
 
 
 @given(st.integers(0, INT64))
-def test_a_cursor_in_range_is_itself(cursor: int) -> None:
+def test_a_cursor_in_range_is_unchanged(cursor: int) -> None:
     assert parse_since(str(cursor), INT64) == cursor

@@ -1,11 +1,11 @@
-"""What can be set of an event that is caused on purpose."""
+"""The values that can be set for a triggered test event."""
 
 import pytest
 
 from docshare.contract.problems import Problem
 from docshare.contract.triggers import DESTRUCTIVE, SETTABLE, parse_values
 
-# Typed from the table of kinds: of each kind what a reader decides. Ids, file, variant and source are the server's.
+# The values that a reader determines for each kind. The server sets ids, file, variant and source.
 KEYS = {
     "file.viewed": ["pagesViewed", "timeMs", "email", "fields"],
     "file.downloaded": ["email", "fields"],
@@ -19,15 +19,15 @@ KEYS = {
 }
 
 
-def test_the_nine_kinds_have_these_keys() -> None:
+def test_each_kind_has_the_expected_keys() -> None:
     assert {kind: list(keys) for kind, keys in SETTABLE.items()} == KEYS
 
 
-def test_two_kinds_change_the_file() -> None:
+def test_destructive_kinds_are_as_expected() -> None:
     assert set(DESTRUCTIVE) == {"file.burned", "content.replaced"}
 
 
-def test_texts_become_values() -> None:
+def test_values_are_parsed_by_key() -> None:
     assert parse_values("file.viewed", {"timeMs": "5000", "pagesViewed": "2"}) == {"timeMs": 5000, "pagesViewed": 2}
     assert parse_values("note.created", {"body": "7"}) == {"body": "7"}
     given = {"email": "a@b.example", "fields.firm": "Acme", "fields.a": ""}
@@ -52,7 +52,7 @@ def test_texts_become_values() -> None:
         ("access.denied", "reason", "password"),
     ],
 )
-def test_what_there_is_not_is_refused(kind: str, key: str, text: str) -> None:
+def test_unknown_keys_and_invalid_values_are_rejected(kind: str, key: str, text: str) -> None:
     with pytest.raises(Problem) as caught:
         parse_values(kind, {key: text})
     assert caught.value.code == "bad_request"

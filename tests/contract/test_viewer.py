@@ -1,4 +1,4 @@
-"""viewerSettings: the table of blocks, typed by hand, and how an object is normalised."""
+"""viewerSettings: the expected table of blocks, written by hand, and normalization of an object."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
 from docshare.contract.viewer import VIEWER_BLOCKS, VIEWER_MODES, ViewerField, normalize
-from tests.contract.hostile_values import json_values, refusal_codes, run_parser
+from tests.contract.hostile_values import json_values, list_rejection_codes, run_parser
 
 ASSET = "6f1d3c1e-9d3b-4f0a-8f57-0a1b2c3d4e5f"
 CTA = {"label": "Book a call", "url": "https://example.com/call"}
@@ -64,7 +64,7 @@ def format_row(block: str, key: str, row: ViewerField) -> list[str]:
     return [block, key, row.kind, default, row.plan.tier, *row.words, *span]
 
 
-def test_the_table_of_blocks() -> None:
+def test_viewer_blocks_are_as_expected() -> None:
     found = []
     for block, table in VIEWER_BLOCKS.items():
         rows = {"-": table} if isinstance(table, ViewerField) else table
@@ -72,7 +72,7 @@ def test_the_table_of_blocks() -> None:
     assert found == ROWS
 
 
-def test_only_label_and_url_of_a_cta_are_required_and_only_preset_has_an_alias() -> None:
+def test_only_cta_label_and_url_are_required_and_only_preset_has_an_alias() -> None:
     fields = [
         (f"{block}.{key}", row)
         for block, table in VIEWER_BLOCKS.items()
@@ -83,7 +83,7 @@ def test_only_label_and_url_of_a_cta_are_required_and_only_preset_has_an_alias()
     assert [(name, row.alias) for name, row in fields if row.alias] == [("background.preset", "gradient")]
 
 
-def test_the_viewer_modes() -> None:
+def test_viewer_modes_are_as_expected() -> None:
     assert VIEWER_MODES == ("standard", "flipbook", "swipe", "magazine")
 
 
@@ -102,7 +102,7 @@ DEFAULTS = {
 @pytest.mark.parametrize(
     "value", [{}, [], DEFAULTS, {block: [] for block in DEFAULTS}, {"cta": []}, {"cta": {}}, {"unknown": {"a": 1}}]
 )
-def test_defaults_and_empty_blocks_deviate_in_nothing_and_need_no_plan(value: Any) -> None:
+def test_defaults_and_empty_blocks_normalize_to_nothing_and_require_no_plan(value: Any) -> None:
     assert normalize(value) == ({}, Plan.FREE)
 
 
@@ -162,11 +162,11 @@ def test_defaults_and_empty_blocks_deviate_in_nothing_and_need_no_plan(value: An
         ({"flip": {"speedMs": float("nan")}, "swipe": {"intervalMs": float("inf")}}, {}, Plan.FREE),
     ],
 )
-def test_an_object_is_cut_to_its_valid_deviations(value: Any, kept: Any, plan: Plan) -> None:
+def test_normalize_returns_only_valid_deviations_from_the_defaults(value: Any, kept: Any, plan: Plan) -> None:
     assert normalize(value) == (kept, plan)
 
 
-def test_deviations_stand_in_the_order_of_the_table() -> None:
+def test_deviations_are_returned_in_the_order_of_the_table() -> None:
     sent = {"cta": CTA, "flip": {"rtl": True, "speedMs": 300}, "background": {"dim": 5, "type": "image"}}
     values = normalize(sent).values
     assert list(values) == ["background", "flip", "cta"]
@@ -198,29 +198,29 @@ def test_deviations_stand_in_the_order_of_the_table() -> None:
         ({"cta": {**CTA, "color": "blue"}}, "viewerSettings.cta.color"),
     ],
 )
-def test_what_is_malformed_rejects_the_write_and_is_named(value: Any, named: str) -> None:
+def test_a_malformed_value_is_a_bad_request_that_names_the_field(value: Any, named: str) -> None:
     with pytest.raises(Problem) as caught:
         normalize(value)
     assert (caught.value.code, named in caught.value.detail) == ("bad_request", True)
 
 
 @pytest.mark.parametrize("value", [None, 0, True, "", "{}", 0.5, [{}], ["flip"]])
-def test_what_is_no_object_is_a_bad_request(value: Any) -> None:
+def test_a_value_that_is_not_an_object_is_a_bad_request(value: Any) -> None:
     with pytest.raises(Problem, match="viewerSettings"):
         normalize(value)
 
 
 @pytest.mark.parametrize(("block", "key"), [row[:2] for row in ROWS])
-def test_hostile_values_in_a_field_meet_nothing_but_a_problem(block: str, key: str) -> None:
+def test_hostile_values_in_a_field_raise_only_problems(block: str, key: str) -> None:
     others = CTA if block == "cta" else {}
-    assert refusal_codes(lambda value: normalize({block: value if key == "-" else {**others, key: value}})) <= {
+    assert list_rejection_codes(lambda value: normalize({block: value if key == "-" else {**others, key: value}})) <= {
         "bad_request"
     }
 
 
 @pytest.mark.parametrize("block", sorted({row[0] for row in ROWS}))
-def test_hostile_blocks_meet_nothing_but_a_problem(block: str) -> None:
-    assert refusal_codes(lambda value: normalize({block: value})) <= {"bad_request"}
+def test_hostile_blocks_raise_only_problems(block: str) -> None:
+    assert list_rejection_codes(lambda value: normalize({block: value})) <= {"bad_request"}
 
 
 WORDS = sorted({word for row in ROWS for word in row[5:]})
@@ -229,6 +229,6 @@ BLOCKS = st.dictionaries(st.sampled_from(KEYS), VALID | st.integers() | st.float
 
 
 @given(st.dictionaries(st.sampled_from(KEYS), BLOCKS | VALID) | json_values(KEYS))
-def test_any_json_is_normalised_to_what_stays_the_same_or_refused(value: Any) -> None:
+def test_normalize_is_idempotent_or_raises_bad_request_for_any_json(value: Any) -> None:
     accepted, found = run_parser(normalize, value)
     assert normalize(found.values) == found if accepted else found == "bad_request"

@@ -1,4 +1,4 @@
-"""Webhooks: sections Webhook, Events and Limits, typed by hand."""
+"""Expected constants of webhooks, written by hand, and parsing of event kinds."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
 from tests.contract.hostile_values import HOSTILE_VALUES, json_values, run_parser
 
-# kind -> keys always there, keys when they apply, an acting visitor, plan at event time
+# kind -> required keys, optional keys, whether a visitor causes it, plan required when the event occurs
 KINDS: dict[str, tuple[list[str], list[str], bool, Plan]] = {
     "file.viewed": (["pagesViewed", "timeMs", "sessionId"], ["variantUuid", "variantLabel"], True, Plan.FREE),
     "file.downloaded": ([], ["variantUuid", "variantLabel"], True, Plan.FREE),
@@ -22,7 +22,7 @@ KINDS: dict[str, tuple[list[str], list[str], bool, Plan]] = {
     "invite.viewed": (["email", "name"], [], True, Plan.FREE),
     "proofing.updated": (["kind", "pageNumber", "viewer"], [], True, Plan.FREE),
 }
-WORDS = {
+CONSTANTS = {
     "TEST_KIND": "webhook.test",
     "DENIED_KIND": "access.denied",
     "DENIED_REQUIRED_KEYS": ("reason", "count"),
@@ -57,46 +57,46 @@ WORDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_kind_has_its_data_keys_actor_and_plan(kind: str) -> None:
+def test_kind_has_the_expected_data_keys_actor_and_plan(kind: str) -> None:
     row = webhooks.KINDS[kind]
     assert (list(row.required_keys), list(row.optional_keys), row.is_visitor_event, row.plan) == KINDS[kind]
     assert row.trigger_text
 
 
-def test_there_are_nine_kinds() -> None:
+def test_kinds_are_listed_in_order() -> None:
     assert list(webhooks.KINDS) == list(KINDS)
 
 
-def test_the_activity_feed_shows_the_nine_and_denials() -> None:
+def test_the_activity_feed_contains_all_kinds_and_denials() -> None:
     assert list(webhooks.ACTIVITY_KINDS) == [*KINDS, "access.denied"]
 
 
-@pytest.mark.parametrize(("name", "value"), WORDS.items())
-def test_a_constant_is_as_specified(name: str, value: object) -> None:
+@pytest.mark.parametrize(("name", "value"), CONSTANTS.items())
+def test_constant_has_the_expected_value(name: str, value: object) -> None:
     assert getattr(webhooks, name) == value
 
 
-def test_the_list_adds_the_health_of_a_webhook() -> None:
+def test_the_webhook_list_adds_health_keys() -> None:
     extra = ("failureCount", "lastDeliveryAt", "lastStatus", "disabledAt")
-    assert (*WORDS["WEBHOOK_KEYS"], *extra) == webhooks.WEBHOOK_LIST_KEYS  # type: ignore[misc]
+    assert (*CONSTANTS["WEBHOOK_KEYS"], *extra) == webhooks.WEBHOOK_LIST_KEYS  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(
     ("failures", "wait"), [(1, 60_000), (2, 600_000), (3, 3_600_000), (4, 3_600_000), (5, None), (6, None)]
 )
-def test_the_fifth_failure_abandons(failures: int, wait: int | None) -> None:
+def test_a_delivery_is_abandoned_after_the_fifth_failure(failures: int, wait: int | None) -> None:
     assert webhooks.retry_delay(failures) == wait
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("plan", list(Plan))
-def test_only_gate_responses_need_a_plan_and_only_visitor_kinds_another_actor(kind: str, plan: Plan) -> None:
+def test_only_gate_events_require_a_plan_and_visitor_kinds_skip_the_owner(kind: str, plan: Plan) -> None:
     allowed = kind != "gate.completed" or plan is Plan.PRO
     assert webhooks.is_queued(kind, plan, by_owner=False) is allowed
     assert webhooks.is_queued(kind, plan, by_owner=True) is (kind in ("file.burned", "content.replaced"))
 
 
-def test_a_list_of_kinds_is_taken_in_order_and_each_once() -> None:
+def test_event_kinds_are_parsed_in_order_without_duplicates() -> None:
     sent = ["note.created", "file.viewed", "note.created"]
     assert webhooks.parse_event_kinds("events", sent) == ["note.created", "file.viewed"]
 
@@ -111,6 +111,6 @@ def test_any_other_value_of_events_is_a_bad_request(value: object) -> None:
 
 
 @given(json_values(list(KINDS)))
-def test_hostile_events_meet_nothing_but_a_problem(value: Any) -> None:
+def test_hostile_events_raise_only_problems(value: Any) -> None:
     accepted, found = run_parser(webhooks.parse_event_kinds, "events", value)
     assert set(found) <= set(KINDS) if accepted else found == "bad_request"

@@ -1,4 +1,4 @@
-"""How instants look on the wire: UTC RFC 3339 with ``Z`` and milliseconds; inputs with any offset and fraction."""
+"""Instants in the API: output in UTC RFC 3339 with ``Z`` and milliseconds; input with any offset and fraction."""
 
 import pytest
 from hypothesis import given
@@ -19,7 +19,7 @@ FIRST, LAST = -62_135_596_800_000, 253_402_300_799_999  # the years 1 and 9999
         (LAST, "9999-12-31T23:59:59.999Z"),
     ],
 )
-def test_an_instant_is_drawn_with_milliseconds_and_z(millis: int, text: str) -> None:
+def test_an_instant_is_formatted_with_milliseconds_and_z(millis: int, text: str) -> None:
     assert format_instant(millis) == text
 
 
@@ -40,7 +40,7 @@ def test_an_instant_is_drawn_with_milliseconds_and_z(millis: int, text: str) -> 
         ("2024-02-29T12:34:56.789Z", 1_709_210_096_789),
     ],
 )
-def test_an_instant_is_read_with_any_offset_and_fraction(text: str, millis: int) -> None:
+def test_an_instant_is_parsed_with_any_offset_and_fraction(text: str, millis: int) -> None:
     assert parse_instant(text) == millis
 
 
@@ -66,12 +66,12 @@ def test_an_instant_is_read_with_any_offset_and_fraction(text: str, millis: int)
         "1709210096789",
     ],
 )
-def test_what_is_no_instant_is_none(text: str) -> None:
+def test_a_text_that_is_not_an_instant_is_parsed_as_none(text: str) -> None:
     assert parse_instant(text) is None
 
 
 @given(st.integers(FIRST, LAST))
-def test_a_drawn_instant_reads_back(millis: int) -> None:
+def test_a_formatted_instant_is_parsed_to_the_same_value(millis: int) -> None:
     assert parse_instant(format_instant(millis)) == millis
 
 
@@ -79,17 +79,17 @@ def test_a_drawn_instant_reads_back(millis: int) -> None:
     st.text(max_size=40)
     | st.from_regex(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,12})?(Z|[+-]\d\d:?\d\d)", fullmatch=True)
 )
-def test_whatever_is_read_can_be_drawn(text: str) -> None:
+def test_any_parsed_instant_can_be_formatted(text: str) -> None:
     millis = parse_instant(text)
     assert millis is None or parse_instant(format_instant(millis)) == millis
 
 
-def test_a_value_that_is_not_set_is_an_absent_key() -> None:
+def test_drop_none_removes_only_keys_whose_value_is_none() -> None:
     assert drop_none({"a": None, "b": 0, "c": "", "d": False, "e": []}) == {"b": 0, "c": "", "d": False, "e": []}
 
 
 @pytest.mark.parametrize(
-    ("seconds", "said"),
+    ("seconds", "expected"),
     [
         (0, "0s"),
         (59, "59s"),
@@ -103,5 +103,5 @@ def test_a_value_that_is_not_set_is_an_absent_key() -> None:
         (273_600, "3d 4h"),
     ],
 )
-def test_a_duration_is_said_in_two_units_at_most(seconds: int, said: str) -> None:
-    assert format_seconds(seconds) == said
+def test_a_duration_is_formatted_with_at_most_two_units(seconds: int, expected: str) -> None:
+    assert format_seconds(seconds) == expected

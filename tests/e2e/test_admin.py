@@ -25,7 +25,7 @@ def run_admin(env: dict[str, str], *args: str) -> Any:
     return json.loads(done.stdout)
 
 
-def test_accounts_and_keys_without_a_server(env: dict[str, str]) -> None:
+def test_accounts_and_keys_are_managed_without_a_server(env: dict[str, str]) -> None:
     made = run_admin(env, "account", "create", "ada@example.com", "--name", "Ada", "--tier", "basic")
     assert made.keys() == {"uuid", "email", "name", "tier", "apiKey"}
     assert (made["email"], made["name"], made["tier"]) == ("ada@example.com", "Ada", "basic")
@@ -48,7 +48,7 @@ def test_the_same_commands_reach_a_running_server(tmp_path: Path, env: dict[str,
         assert requests.get(f"{server.url}/api/v1/user", headers=headers, timeout=10).status_code == 401
 
 
-def test_a_plan_change_holds_at_once(tmp_path: Path, env: dict[str, str]) -> None:
+def test_a_plan_change_takes_effect_immediately(tmp_path: Path, env: dict[str, str]) -> None:
     with run_server(tmp_path) as server:
         run_admin(env, "account", "set-tier", "owner@example.com", "free")
         user = requests.get(f"{server.url}/api/v1/user", headers=server.headers, timeout=10).json()
@@ -67,7 +67,9 @@ def test_a_plan_change_holds_at_once(tmp_path: Path, env: dict[str, str]) -> Non
         (("account", "delete", "nobody@example.com"), 2),
     ],
 )
-def test_refusals_are_one_line_with_the_right_code(env: dict[str, str], args: tuple[str, ...], code: int) -> None:
+def test_a_rejected_command_prints_one_error_and_exits_with_its_code(
+    env: dict[str, str], args: tuple[str, ...], code: int
+) -> None:
     run_admin(env, "account", "create", "bob@example.com")
     done = run_docshare("admin", *args, env=env)
     assert (done.returncode, done.stdout) == (code, "")
@@ -75,12 +77,12 @@ def test_refusals_are_one_line_with_the_right_code(env: dict[str, str], args: tu
     assert "Traceback" not in done.stderr
 
 
-def test_a_taken_address_is_a_conflict(env: dict[str, str]) -> None:
+def test_creating_an_account_with_a_used_email_exits_with_7(env: dict[str, str]) -> None:
     run_admin(env, "account", "create", "ada@example.com")
     assert run_docshare("admin", "account", "create", "ADA@example.com", env=env).returncode == 7
 
 
-def test_check_finds_what_is_missing(tmp_path: Path, env: dict[str, str]) -> None:
+def test_check_reports_damaged_and_missing_blobs(tmp_path: Path, env: dict[str, str]) -> None:
     with run_server(tmp_path) as server:
         answer = requests.post(
             f"{server.url}/api/v1/files", headers=server.headers, files={"file": ("a.pdf", simple_pdf())}, timeout=20
@@ -100,7 +102,7 @@ def test_check_finds_what_is_missing(tmp_path: Path, env: dict[str, str]) -> Non
     "args",
     [("check",), ("sweep",), ("account", "list"), ("trash", "list", "a@b.example"), ("key", "create", "a@b.example")],
 )
-def test_a_directory_without_data_is_told_and_not_made(
+def test_a_missing_data_directory_is_reported_and_not_created(
     tmp_path: Path, env: dict[str, str], args: tuple[str, ...]
 ) -> None:
     nowhere = tmp_path / "nowhere"
@@ -109,7 +111,7 @@ def test_a_directory_without_data_is_told_and_not_made(
     assert f"there is no docshare data in {nowhere}" in done.stderr
 
 
-def test_sweep_reports_counts(env: dict[str, str]) -> None:
+def test_sweep_prints_counts(env: dict[str, str]) -> None:
     run_admin(env, "account", "create", "bob@example.com")
     assert run_admin(env, "sweep") == {"burned": 0, "purged": 0, "expired": 0, "removed": 0}
 
@@ -123,7 +125,7 @@ def upload_document(server: Any) -> dict[str, Any]:
     return made
 
 
-def test_the_trash_is_listed_given_back_and_emptied(tmp_path: Path, env: dict[str, str]) -> None:
+def test_files_in_the_trash_are_listed_restored_and_purged(tmp_path: Path, env: dict[str, str]) -> None:
     """``trash list EMAIL``, ``trash restore FILE``: ``{uuid, ...}``, with a running server and without one."""
     email = "owner@example.com"
     with run_server(tmp_path) as server:
@@ -152,7 +154,7 @@ def test_a_sign_in_link_points_at_the_running_server(tmp_path: Path, env: dict[s
         assert requests.get(link, timeout=10).status_code == 200
 
 
-def test_a_sign_in_link_without_a_server_says_that_none_runs(tmp_path: Path, env: dict[str, str]) -> None:
+def test_login_link_warns_if_no_server_is_running(tmp_path: Path, env: dict[str, str]) -> None:
     with run_server(tmp_path):
         running = run_docshare("admin", "login-link", "owner@example.com", env=env)
     alone = run_docshare("admin", "login-link", "owner@example.com", env=env)
@@ -160,7 +162,7 @@ def test_a_sign_in_link_without_a_server_says_that_none_runs(tmp_path: Path, env
     assert ("no server is running" in running.stderr, "no server is running" in alone.stderr) == (False, True)
 
 
-def test_a_reported_link_is_frozen_as_it_was_reported(tmp_path: Path, env: dict[str, str]) -> None:
+def test_freeze_accepts_every_form_of_a_link(tmp_path: Path, env: dict[str, str]) -> None:
     with run_server(tmp_path) as server:
         files = {"file": ("a.pdf", simple_pdf())}
         made = requests.post(f"{server.url}/api/v1/files", headers=server.headers, files=files, timeout=10).json()
@@ -181,14 +183,14 @@ def test_secrets_are_stored_as_hashes_only(tmp_path: Path, env: dict[str, str]) 
     assert link not in stored
 
 
-class TestTheChannel:
-    """The loopback channel opens to the instance key only, and to nobody through a proxy."""
+class TestAdminChannel:
+    """The loopback channel accepts only the instance key, and no request through a proxy."""
 
     def post(self, server: Any, headers: dict[str, str], body: Any = None) -> requests.Response:
         body = {"command": "account list", "args": {}} if body is None else body
         return requests.post(f"{server.url}/_admin", json=body, headers=headers, timeout=10)
 
-    def test_it_opens_to_the_instance_key_only(self, tmp_path: Path) -> None:
+    def test_only_the_instance_key_is_accepted(self, tmp_path: Path) -> None:
         with run_server(tmp_path) as server:
             key = {"Authorization": f"Instance {(server.data_dir / 'instance.key').read_text().strip()}"}
             assert self.post(server, key).status_code == 200
@@ -202,7 +204,7 @@ class TestTheChannel:
             assert self.post(server, key, ["account list"]).status_code == 400
 
     @pytest.mark.parametrize("raw", [b"[" * 60_000, b'{"command": "owner", "args": {"a": "\\ud800"}}', b"\xff", b""])
-    def test_a_body_that_two_parsers_would_read_differently_is_400(self, tmp_path: Path, raw: bytes) -> None:
+    def test_an_ambiguous_or_invalid_json_body_is_400(self, tmp_path: Path, raw: bytes) -> None:
         with run_server(tmp_path) as server:
             key = {"Authorization": f"Instance {(server.data_dir / 'instance.key').read_text().strip()}"}
             answer = requests.post(f"{server.url}/_admin", data=raw, headers=key, timeout=10)
@@ -210,11 +212,11 @@ class TestTheChannel:
 
 
 def stable_mail_lines(text: str) -> list[str]:
-    """Return the lines of a mail without its date and its boundaries, which change every time it is shown."""
+    """Return the lines of an email without its date and boundaries, which change every time it is printed."""
     return [line for line in text.splitlines() if "==" not in line and not line.startswith("Date:")]
 
 
-def test_an_invitation_and_its_mail_with_and_without_a_server(tmp_path: Path, env: dict[str, str]) -> None:
+def test_invite_and_outbox_work_with_and_without_a_server(tmp_path: Path, env: dict[str, str]) -> None:
     with run_server(tmp_path) as server:
         upload = {"file": ("offer.pdf", simple_pdf(pages=1))}
         made = requests.post(f"{server.url}/api/v1/files", headers=server.headers, files=upload, timeout=30).json()

@@ -23,7 +23,7 @@ def run_admin(env: dict[str, str], *args: str) -> Any:
     return json.loads(done.stdout)
 
 
-def test_a_link_is_frozen_and_opened_again(tmp_path: Path, env: dict[str, str]) -> None:
+def test_a_link_is_frozen_and_unfrozen(tmp_path: Path, env: dict[str, str]) -> None:
     with run_server(tmp_path) as server:
         sent = {"file": ("a.pdf", simple_pdf(pages=1))}
         made = requests.post(f"{server.url}/api/v1/files", headers=server.headers, files=sent, timeout=20).json()
@@ -40,7 +40,7 @@ def test_a_link_is_frozen_and_opened_again(tmp_path: Path, env: dict[str, str]) 
         assert requests.get(f"{server.url}/{made['shortId']}", timeout=10).status_code == 200
 
 
-def test_a_link_that_is_not_there_ends_with_3(tmp_path: Path, env: dict[str, str]) -> None:
+def test_freezing_an_unknown_link_exits_with_3(tmp_path: Path, env: dict[str, str]) -> None:
     with run_server(tmp_path):
         done = run_docshare("admin", "freeze", "aB3dE5fG7hJ9", env=env)
         assert (done.returncode, done.stdout) == (3, "")
@@ -74,18 +74,18 @@ def public(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[dict[str,
 
 @pytest.mark.parametrize("path", ["handbook", "{shortId}"])
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_link_of_another_server_names_no_file_here(
+def test_a_link_of_another_server_is_rejected(
     public: tuple[dict[str, str], dict[str, Any]], command: str, path: str
 ) -> None:
     env, file = public
     link = f"https://other.example/{path.format(**file)}"
     done = run_docshare(*(link if word == "FILE" else word for word in COMMANDS[command]), env=env)
-    said = f"{link} belongs to another server, not docs.example"
-    assert (done.returncode, done.stdout, said in done.stderr) == (2, "", True), done.stderr
+    message = f"{link} belongs to another server, not docs.example"
+    assert (done.returncode, done.stdout, message in done.stderr) == (2, "", True), done.stderr
     assert run_admin(env, "freeze", "--list") == []
 
 
-def test_links_of_the_server_by_any_of_its_addresses_are_taken(
+def test_links_with_any_address_of_the_server_are_accepted(
     public: tuple[dict[str, str], dict[str, Any]],
 ) -> None:
     env, file = public

@@ -34,8 +34,8 @@ def post_file(server: ServerProcess, path: str, name: str, content: bytes, **fie
     return made
 
 
-def test_a_hotspot_is_placed_listed_and_removed(tmp_path: Path, env: dict[str, str]) -> None:
-    """``hotspot add|list|remove``: ``{uuid, ...}``; a running server is asked, without one it works in process."""
+def test_a_hotspot_is_added_listed_and_removed(tmp_path: Path, env: dict[str, str]) -> None:
+    """``hotspot add|list|remove`` call a running server, or work in process if none runs; print ``{uuid, ...}``."""
     with run_server(tmp_path) as server:
         file = post_file(server, "", "a.pdf", simple_pdf(pages=3))
         made = run_hotspot(env, "add", file["shortId"], *PLACE_OPTIONS, "--link", "https://example.com/prices")
@@ -63,7 +63,7 @@ def test_a_hotspot_is_placed_listed_and_removed(tmp_path: Path, env: dict[str, s
     ]  # fmt: skip
 
 
-def test_a_file_can_be_named_by_its_link_or_as_the_last_upload(tmp_path: Path, env: dict[str, str]) -> None:
+def test_a_file_is_identified_by_its_link_or_as_the_last_upload(tmp_path: Path, env: dict[str, str]) -> None:
     (tmp_path / "a.pdf").write_bytes(simple_pdf(pages=3))
     with run_server(tmp_path) as server:
         mine = env | {"DOCSHARE_URL": server.url, "DOCSHARE_TOKEN": server.token}
@@ -73,15 +73,15 @@ def test_a_file_can_be_named_by_its_link_or_as_the_last_upload(tmp_path: Path, e
         assert run_hotspot(mine, "list", link) == [made]
 
 
-def test_a_long_address_reaches_a_running_server(tmp_path: Path, env: dict[str, str]) -> None:
+def test_a_url_of_the_maximum_length_reaches_a_running_server(tmp_path: Path, env: dict[str, str]) -> None:
     url = "https://example.com/".ljust(2_048, "x")
     with run_server(tmp_path) as server:
         file = post_file(server, "", "a.pdf", simple_pdf(pages=3))
         assert run_hotspot(env, "add", file["uuid"], *PLACE_OPTIONS, "--link", url)["url"] == url
 
 
-BAD = [
-    # arguments behind the file, exit code, words of the refusal
+INVALID_HOTSPOTS = [
+    # arguments after the file, exit code, part of the error message
     ([*PLACE_OPTIONS], 2, "either --link or --audio"),
     ([*PLACE_OPTIONS, "--link", "https://a.example", "--audio", UNKNOWN], 2, "either --link or --audio"),
     ([*PLACE_OPTIONS, "--link", "http://a.example"], 9, "link must be"),
@@ -99,10 +99,10 @@ BAD = [
 ]
 
 
-def test_what_cannot_be_a_hotspot_is_refused_in_one_line(tmp_path: Path, env: dict[str, str]) -> None:
+def test_an_invalid_hotspot_is_rejected_without_a_traceback(tmp_path: Path, env: dict[str, str]) -> None:
     with run_server(tmp_path) as server:
         file = post_file(server, "", "a.pdf", simple_pdf(pages=3))["uuid"]
-        for arguments, code, words in BAD:
+        for arguments, code, words in INVALID_HOTSPOTS:
             done = run_docshare("admin", "hotspot", "add", file, *arguments, env=env)
             assert (done.returncode, done.stdout) == (code, ""), (arguments, done.stderr)
             assert words in done.stderr

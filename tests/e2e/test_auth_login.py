@@ -1,4 +1,4 @@
-"""``docshare auth`` against a real server: the browser's answer, the pasted one, renewing, and signing out."""
+"""``docshare auth`` against a real server: browser redirect, pasted URL, refresh, and logout."""
 
 import json
 import re
@@ -27,7 +27,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
 
 @pytest.fixture(scope="module")
 def browser(server: ServerProcess) -> requests.Session:
-    """Return the owner's browser, signed in."""
+    """Return the browser of the signed-in owner."""
     env = make_env(server.data_dir.parent)
     made = run_docshare("admin", "--data", str(server.data_dir), "login-link", OWNER, "--json", env=env)
     session = requests.Session()
@@ -50,8 +50,8 @@ def press_consent_button(browser: requests.Session, address: str, decision: str 
     return browser.post(address, data=data, timeout=10, allow_redirects=False).headers["Location"]
 
 
-def begin_sign_in(server: ServerProcess, env: dict[str, str], *args: str) -> tuple[Any, str]:
-    """Return a waiting sign-in, and the URL that it prints."""
+def start_login(server: ServerProcess, env: dict[str, str], *args: str) -> tuple[Any, str]:
+    """Start a login; return its process and the URL that it prints."""
     process = subprocess.Popen(
         [*COMMAND, "auth", "login", "--url", server.url, "--no-browser", *args],
         env=env,
@@ -64,12 +64,12 @@ def begin_sign_in(server: ServerProcess, env: dict[str, str], *args: str) -> tup
     for line in process.stderr:
         if "/oauth/authorize?" in line:
             return process, line.strip()
-    raise AssertionError(f"no address was shown; ended with {process.wait(10)}")
+    raise AssertionError(f"no URL was printed; exited with {process.wait(10)}")
 
 
-def sign_in(server: ServerProcess, browser: requests.Session, env: dict[str, str], *args: str) -> str:
-    """Sign in; returns what was said on standard error after the address."""
-    process, address = begin_sign_in(server, env, *args)
+def log_in(server: ServerProcess, browser: requests.Session, env: dict[str, str], *args: str) -> str:
+    """Log in; return the output on stderr after the URL."""
+    process, address = start_login(server, env, *args)
     answer = requests.get(press_consent_button(browser, address), timeout=10)
     assert "You are signed in" in answer.text
     out, err = process.communicate(timeout=30)
@@ -92,10 +92,10 @@ def change_credentials(env: dict[str, str], **changes: Any) -> None:
     path.write_text(json.dumps(whole))
 
 
-def test_signing_in_by_the_browser_makes_a_profile_that_works(
+def test_login_in_the_browser_creates_a_working_profile(
     server: ServerProcess, browser: requests.Session, env: dict[str, str]
 ) -> None:
-    assert f"as {OWNER}; profile 127-0-0-1" in sign_in(server, browser, env)
+    assert f"as {OWNER}; profile 127-0-0-1" in log_in(server, browser, env)
     assert run_docshare("whoami", "--fields", "email", env=env).stdout == f"{OWNER}\n"
     status = json.loads(run_docshare("auth", "status", "--json", env=env).stdout)
     assert status["account"] == OWNER
@@ -108,19 +108,19 @@ def test_signing_in_by_the_browser_makes_a_profile_that_works(
         assert token not in shown.stdout + shown.stderr
 
 
-def test_a_narrow_sign_in_may_do_what_it_asked_for_and_no_more(
+def test_a_login_with_one_scope_allows_only_that_scope(
     server: ServerProcess, browser: requests.Session, env: dict[str, str]
 ) -> None:
-    sign_in(server, browser, env, "--scope", "files:read", "--profile", "ci")
+    log_in(server, browser, env, "--scope", "files:read", "--profile", "ci")
     assert run_docshare("files", "list", env=env).returncode == 0
     assert run_docshare("whoami", env=env).returncode == 5
     assert run_docshare("auth", "status", env=env).returncode == 0
 
 
-def test_a_refusal_in_the_browser_saves_nothing(
+def test_denying_access_in_the_browser_saves_no_credential(
     server: ServerProcess, browser: requests.Session, env: dict[str, str]
 ) -> None:
-    process, address = begin_sign_in(server, env)
+    process, address = start_login(server, env)
     assert "Access was denied" in requests.get(press_consent_button(browser, address, "deny"), timeout=10).text
     _, err = process.communicate(timeout=30)
     assert process.returncode == 4
@@ -128,10 +128,10 @@ def test_a_refusal_in_the_browser_saves_nothing(
     assert not (Path(env["DOCSHARE_CONFIG_DIR"]) / "credentials.json").exists()
 
 
-def test_an_answer_to_another_sign_in_is_not_taken(
+def test_a_callback_with_a_wrong_state_or_path_is_ignored(
     server: ServerProcess, browser: requests.Session, env: dict[str, str]
 ) -> None:
-    process, address = begin_sign_in(server, env)
+    process, address = start_login(server, env)
     back = press_consent_button(browser, address)
     forged = re.sub(r"state=[^&]+", "state=forged", back)
     for wrong in (forged, back.replace("/callback", "/other"), back.partition("?")[0]):
@@ -143,10 +143,10 @@ def test_an_answer_to_another_sign_in_is_not_taken(
     assert process.returncode == 0
 
 
-def test_an_answer_that_names_another_server_is_not_taken(
+def test_a_callback_from_another_issuer_is_rejected(
     server: ServerProcess, browser: requests.Session, env: dict[str, str]
 ) -> None:
-    process, address = begin_sign_in(server, env)
+    process, address = start_login(server, env)
     back = press_consent_button(browser, address)
     requests.get(re.sub(r"iss=[^&]+", "iss=https%3A%2F%2Fevil.example.com", back), timeout=10)
     _, err = process.communicate(timeout=30)
@@ -154,7 +154,7 @@ def test_an_answer_that_names_another_server_is_not_taken(
     assert "a different server" in err
 
 
-def test_the_address_of_a_browser_on_another_machine_can_be_pasted(
+def test_the_callback_url_of_a_browser_on_another_machine_can_be_pasted(
     server: ServerProcess, browser: requests.Session, env: dict[str, str]
 ) -> None:
     argv = [*COMMAND, "auth", "login", "--url", server.url, "--no-browser"]
@@ -169,10 +169,10 @@ def test_the_address_of_a_browser_on_another_machine_can_be_pasted(
     assert run_docshare("whoami", env=env).returncode == 0
 
 
-def test_a_credential_whose_time_is_over_is_renewed_by_the_next_command(
+def test_the_next_command_refreshes_an_expiring_credential(
     server: ServerProcess, browser: requests.Session, env: dict[str, str]
 ) -> None:
-    sign_in(server, browser, env)
+    log_in(server, browser, env)
     before = read_credentials(env)
     change_credentials(env, expires_at=int(time.time() * 1000) + 59_000)
     assert run_docshare("files", "list", env=env).returncode == 0
@@ -182,10 +182,10 @@ def test_a_credential_whose_time_is_over_is_renewed_by_the_next_command(
     assert after["expires_at"] > int(time.time() * 1000) + 3_000_000
 
 
-def test_commands_that_renew_at_once_do_it_once(
+def test_concurrent_commands_refresh_only_once(
     server: ServerProcess, browser: requests.Session, env: dict[str, str]
 ) -> None:
-    sign_in(server, browser, env)
+    log_in(server, browser, env)
     change_credentials(env, expires_at=0)
     codes: list[int] = []
 
@@ -201,10 +201,10 @@ def test_commands_that_renew_at_once_do_it_once(
     assert run_docshare("auth", "refresh", env=env).returncode == 0
 
 
-def test_a_sign_in_that_has_ended_says_so_and_keeps_the_file(
+def test_an_invalid_refresh_token_exits_with_4_and_leaves_the_file_unchanged(
     server: ServerProcess, browser: requests.Session, env: dict[str, str]
 ) -> None:
-    sign_in(server, browser, env)
+    log_in(server, browser, env)
     change_credentials(env, expires_at=0, refresh="ds_rt_" + "0" * 32)
     before = read_credentials(env)
     done = run_docshare("files", "list", env=env)
@@ -213,10 +213,10 @@ def test_a_sign_in_that_has_ended_says_so_and_keeps_the_file(
     assert read_credentials(env) == before
 
 
-def test_signing_out_ends_it_on_the_server_too(
+def test_logout_revokes_the_token_on_the_server(
     server: ServerProcess, browser: requests.Session, env: dict[str, str]
 ) -> None:
-    sign_in(server, browser, env)
+    log_in(server, browser, env)
     token = read_credentials(env)["token"]
     done = run_docshare("auth", "logout", env=env)
     assert done.returncode == 0
@@ -227,17 +227,17 @@ def test_signing_out_ends_it_on_the_server_too(
     assert run_docshare("auth", "logout", env=env).returncode == 3
 
 
-def test_signing_out_works_where_the_server_is_gone(
+def test_logout_works_if_the_server_is_unreachable(
     server: ServerProcess, browser: requests.Session, env: dict[str, str]
 ) -> None:
-    sign_in(server, browser, env)
+    log_in(server, browser, env)
     change_credentials(env, origin="http://127.0.0.1:9")
     done = run_docshare("auth", "logout", env=env)
     assert done.returncode == 0
     assert "the server could not be notified" in done.stderr
 
 
-def test_a_key_on_stdin_is_checked_before_it_is_kept(server: ServerProcess, env: dict[str, str]) -> None:
+def test_a_key_from_stdin_is_verified_before_it_is_saved(server: ServerProcess, env: dict[str, str]) -> None:
     login = [*COMMAND, "auth", "login", "--url", server.url, "--with-token"]
     wrong = subprocess.run(login, env=env, input="ds_live_wrong\n", capture_output=True, text=True, check=False)
     assert wrong.returncode == 4
@@ -252,10 +252,10 @@ def test_a_key_on_stdin_is_checked_before_it_is_kept(server: ServerProcess, env:
     assert "the API key stays valid" in out.stderr
 
 
-def test_the_environment_wins_and_status_says_so(
+def test_the_environment_takes_precedence_and_status_reports_it(
     server: ServerProcess, browser: requests.Session, env: dict[str, str]
 ) -> None:
-    sign_in(server, browser, env)
+    log_in(server, browser, env)
     env |= {"DOCSHARE_TOKEN": server.token}
     status = json.loads(run_docshare("auth", "status", "--json", env=env).stdout)
     assert (status["source"], status["kind"]) == ("env DOCSHARE_TOKEN", f"API key, ends in {server.token[-4:]}")
@@ -263,27 +263,29 @@ def test_the_environment_wins_and_status_says_so(
 
 
 @pytest.mark.parametrize(
-    ("args", "told"),
+    ("args", "expected"),
     [
         (("--scope", "files:own"), "files:own"),
         (("--scope", ""), "--scope"),
         (("--callback-port", "70000"), "70000"),
     ],
 )
-def test_what_cannot_be_asked_for(server: ServerProcess, env: dict[str, str], args: tuple[str, ...], told: str) -> None:
+def test_invalid_login_options_are_usage_errors(
+    server: ServerProcess, env: dict[str, str], args: tuple[str, ...], expected: str
+) -> None:
     done = run_docshare("auth", "login", "--url", server.url, "--no-browser", *args, env=env)
     assert done.returncode == 2
-    assert told in done.stderr
+    assert expected in done.stderr
 
 
-def test_a_port_that_is_taken_is_said(server: ServerProcess, env: dict[str, str]) -> None:
+def test_a_callback_port_in_use_is_reported(server: ServerProcess, env: dict[str, str]) -> None:
     port = server.url.rpartition(":")[2]
     done = run_docshare("auth", "login", "--url", server.url, "--no-browser", "--callback-port", port, env=env)
     assert done.returncode == 2
     assert f"cannot listen on port {port}" in done.stderr
 
 
-def test_a_server_without_sign_in_wants_a_key(env: dict[str, str]) -> None:
+def test_login_to_a_server_without_oauth_suggests_with_token(env: dict[str, str]) -> None:
     with subprocess.Popen(
         [sys.executable, "-u", "-m", "http.server", "0", "--bind", "127.0.0.1", "--directory", env["HOME"]],
         stdout=subprocess.PIPE,

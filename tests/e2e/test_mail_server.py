@@ -1,4 +1,4 @@
-"""A mail server that hangs, is dead, or is none: no request waits for it, and what could not be sent can be read."""
+"""Mail servers that hang, are down, or are not configured: no request waits, and unsent email can be read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.mail_server import FakeMailServer, read_part
 from tests.support.pdfs import simple_pdf
 from tests.support.server_process import ServerProcess, make_env, run_docshare, run_server
 
-TIMEOUT_S = 30  # seconds until the server leaves a mail server that drips
+TIMEOUT_S = 30  # seconds until the server disconnects from a mail server that responds too slowly
 
 
 def upload_document(server: ServerProcess) -> str:
@@ -33,7 +33,7 @@ def invite(server: ServerProcess, uuid: str, email: str) -> str:
 
 
 def measure_slowest(server: ServerProcess, uuid: str, seconds: float) -> float:
-    """Invite people and ask for the file for so long; returns what the slowest answer took."""
+    """Invite recipients for ``seconds``; return the duration of the slowest round."""
     worst, number, end = 0.0, 0, time.monotonic() + seconds
     while time.monotonic() < end:
         began = time.monotonic()
@@ -45,7 +45,7 @@ def measure_slowest(server: ServerProcess, uuid: str, seconds: float) -> float:
 
 
 @pytest.mark.parametrize("kind", ["hangs", "dead"])
-def test_no_request_waits_for_a_mail_server_that(tmp_path: Path, kind: str) -> None:
+def test_no_request_waits_for_an_unresponsive_mail_server(tmp_path: Path, kind: str) -> None:
     with FakeMailServer(is_slow=True) as box, socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))  # and never listens
         url = box.url if kind == "hangs" else f"smtp://127.0.0.1:{nobody.getsockname()[1]}"
@@ -58,7 +58,7 @@ def test_no_request_waits_for_a_mail_server_that(tmp_path: Path, kind: str) -> N
     assert kind == "hangs" or any("refused" in row.get("error", "") for row in rows)
 
 
-def test_what_the_outbox_shows_is_an_eml_file(tmp_path: Path) -> None:
+def test_outbox_show_prints_an_eml_file(tmp_path: Path) -> None:
     with run_server(tmp_path) as server:
         link = invite(server, upload_document(server), "ann@example.com")
     env = make_env(tmp_path)

@@ -1,4 +1,4 @@
-"""Apps written with other people's OAuth libraries, against a server in a process of its own."""
+"""Apps that use third-party OAuth libraries, against a server in its own process."""
 
 import json
 import re
@@ -20,8 +20,8 @@ SCOPES = ["files:read", "profile"]
 
 
 @pytest.fixture(autouse=True)
-def plain_http(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The server of the tests is on this machine; both libraries would refuse anything but https."""
+def allow_plain_http(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Allow http: the test server is local, and both libraries would reject anything but https."""
     monkeypatch.setenv("AUTHLIB_INSECURE_TRANSPORT", "1")
     monkeypatch.setenv("OAUTHLIB_INSECURE_TRANSPORT", "1")
 
@@ -55,7 +55,7 @@ def client(server: ServerProcess) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def browser(server: ServerProcess) -> requests.Session:
-    """Return the owner's browser, signed in."""
+    """Return the browser of the signed-in owner."""
     session = requests.Session()
     url = run_admin(server, "login-link", "owner@example.com")["url"]
     assert session.post(url, timeout=10).status_code == 200
@@ -73,7 +73,7 @@ def approve(browser: requests.Session, address: str) -> str:
     return answer.headers["Location"]
 
 
-def test_authlib_gets_refreshes_and_revokes(
+def test_authlib_gets_refreshes_and_revokes_tokens(
     server: ServerProcess, client: dict[str, str], browser: requests.Session, metadata: dict[str, Any]
 ) -> None:
     verifier = "authlib-" + "v" * 50
@@ -98,7 +98,7 @@ def test_authlib_gets_refreshes_and_revokes(
     assert requests.get(f"{server.url}/api/v1/files", headers=headers, timeout=10).status_code == 401
 
 
-def test_requests_oauthlib_gets_and_refreshes(
+def test_requests_oauthlib_gets_refreshes_and_revokes_tokens(
     server: ServerProcess, browser: requests.Session, metadata: dict[str, Any]
 ) -> None:
     made = run_admin(server, "client", "create", "Script", "--redirect-uri", REDIRECT, "--public")
@@ -121,7 +121,7 @@ def test_requests_oauthlib_gets_and_refreshes(
         assert app.get(f"{server.url}/api/v1/files", timeout=10).status_code == 401
 
 
-def test_of_twenty_that_refresh_at_once_one_wins_and_the_grant_lives(
+def test_one_of_twenty_concurrent_refreshes_succeeds_and_the_grant_stays_valid(
     client: dict[str, str], browser: requests.Session, metadata: dict[str, Any]
 ) -> None:
     verifier = "v" * 43
@@ -140,10 +140,12 @@ def test_of_twenty_that_refresh_at_once_one_wins_and_the_grant_lives(
         answers: list[requests.Response] = []
         start = threading.Barrier(20)
 
-        def refresh(held: str, start: threading.Barrier = start, heard: list[requests.Response] = answers) -> None:
+        def refresh(
+            refresh_token: str, start: threading.Barrier = start, responses: list[requests.Response] = answers
+        ) -> None:
             start.wait()
-            form = {"grant_type": "refresh_token", "refresh_token": held}
-            heard.append(requests.post(metadata["token_endpoint"], data=form, auth=auth, timeout=30))
+            form = {"grant_type": "refresh_token", "refresh_token": refresh_token}
+            responses.append(requests.post(metadata["token_endpoint"], data=form, auth=auth, timeout=30))
 
         threads = [threading.Thread(target=refresh, args=(token["refresh_token"],)) for _ in range(20)]
         for thread in threads:
@@ -155,7 +157,7 @@ def test_of_twenty_that_refresh_at_once_one_wins_and_the_grant_lives(
         (token,) = (answer.json() for answer in answers if answer.status_code == 200)
 
 
-def test_the_operator_lists_and_removes_apps(server: ServerProcess, browser: requests.Session) -> None:
+def test_client_list_and_remove(server: ServerProcess, browser: requests.Session) -> None:
     made = run_admin(server, "client", "create", "Short lived", "--redirect-uri", "https://app.example.com/cb")
     listed = {row["clientId"]: row for row in run_admin(server, "client", "list")}
     assert listed["docshare-cli"]["public"] is True
@@ -166,7 +168,7 @@ def test_the_operator_lists_and_removes_apps(server: ServerProcess, browser: req
 
 
 @pytest.mark.parametrize(
-    ("args", "code", "told"),
+    ("args", "code", "expected"),
     [
         (("create", "X", "--redirect-uri", "http://app.example.com/cb"), 9, "is not an allowed redirect address"),
         (("create", "X"), 2, "redirect-uri"),
@@ -174,8 +176,10 @@ def test_the_operator_lists_and_removes_apps(server: ServerProcess, browser: req
         (("remove", "docshare-cli"), 2, "--yes"),
     ],
 )
-def test_what_the_operator_cannot_do(server: ServerProcess, args: tuple[str, ...], code: int, told: str) -> None:
+def test_invalid_client_commands_exit_with_their_code(
+    server: ServerProcess, args: tuple[str, ...], code: int, expected: str
+) -> None:
     folder: Path = server.data_dir.parent
     done = run_docshare("admin", "--data", str(server.data_dir), "client", *args, env=make_env(folder))
     assert (done.returncode, done.stdout) == (code, "")
-    assert told in done.stderr
+    assert expected in done.stderr

@@ -1,4 +1,4 @@
-"""On the server's own host its operator's command line comes by loopback and is not limited; nobody else is."""
+"""On the server's host, only the operator's command line uses loopback without a rate limit."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from docshare.contract.local_proof import HEADER, compute_proof
 from tests.support.pdfs import simple_pdf
 from tests.support.server_process import make_env, run_docshare, start_server
 
-PUBLIC = "https://docs.example.test"  # where nothing answers
+PUBLIC = "https://docs.example.test"  # unreachable
 LIMIT = 5
 
 
 class LocalServerProcess:
-    """A running server under a public address, and the environment of who started it."""
+    """A running server with a public address, and the environment that started it."""
 
     def __init__(self, env: dict[str, str], folder: Path) -> None:
         self.env, self.folder = env, folder
@@ -57,7 +57,7 @@ def local_server(tmp_path: Path) -> Iterator[LocalServerProcess]:
         process.communicate(timeout=30)
 
 
-def test_profile_local_comes_by_loopback_unlimited_and_prints_public_links(
+def test_profile_local_uses_loopback_without_limit_and_prints_public_links(
     local_server: LocalServerProcess, tmp_path: Path
 ) -> None:
     names = [tmp_path / f"report-{number}.pdf" for number in range(3 * LIMIT)]
@@ -77,7 +77,7 @@ def test_profile_local_comes_by_loopback_unlimited_and_prints_public_links(
     assert "200" in where
 
 
-def test_another_address_is_asked_for_is_asked(local_server: LocalServerProcess) -> None:
+def test_an_explicit_address_is_used_instead_of_loopback(local_server: LocalServerProcess) -> None:
     assert local_server.run("ls", "--url", PUBLIC, "--timeout", "1s", "--retries", "0").returncode == 11
     other = local_server.run("ls", DOCSHARE_URL=local_server.url, DOCSHARE_TOKEN=local_server.token)
     assert other.returncode == 0, other.stderr
@@ -105,28 +105,28 @@ def test_another_address_is_asked_for_is_asked(local_server: LocalServerProcess)
         },
     ],
 )
-def test_who_merely_reaches_loopback_is_limited(local_server: LocalServerProcess, spoof: Any) -> None:
+def test_a_loopback_request_without_a_valid_proof_is_rate_limited(local_server: LocalServerProcess, spoof: Any) -> None:
     assert [local_server.request(**spoof(local_server)) for _ in range(LIMIT + 1)] == [200] * LIMIT + [429]
     true = {HEADER: compute_proof(local_server.key, f"Bearer {local_server.token}")}
-    assert local_server.request(**true) == 200, "the operator gets through all the same"
+    assert local_server.request(**true) == 200, "the operator is not limited"
 
 
-def test_a_proof_is_no_credential(local_server: LocalServerProcess) -> None:
+def test_a_proof_is_not_a_credential(local_server: LocalServerProcess) -> None:
     proof = {HEADER: compute_proof(local_server.key, "Bearer ds_live_nobody"), "Authorization": "Bearer ds_live_nobody"}
     assert local_server.request(**proof) == 401
 
 
-def test_where_no_server_runs_nothing_is_sent_to_whoever_has_its_port(tmp_path: Path) -> None:
+def test_nothing_is_sent_to_another_program_on_the_port_of_a_stopped_server(tmp_path: Path) -> None:
     from tests.support.fake_api import fake_api
 
     env = make_env(tmp_path)
     process, url = start_server("--port", "0", env=env)
     process.terminate()
     process.communicate(timeout=30)
-    told = json.loads((tmp_path / "data" / "server.json").read_text())
+    server_info = json.loads((tmp_path / "data" / "server.json").read_text())
     with fake_api() as stranger:
-        told["url"] = stranger.url
-        (tmp_path / "data" / "server.json").write_text(json.dumps(told))
+        server_info["url"] = stranger.url
+        (tmp_path / "data" / "server.json").write_text(json.dumps(server_info))
         assert run_docshare("ls", "--retries", "0", env=env).returncode == 11
         assert stranger.requests == []
     assert url

@@ -1,4 +1,4 @@
-"""An instance that keeps its rows in PostgreSQL."""
+"""An instance that stores its rows in PostgreSQL."""
 
 import json
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ def address() -> Iterator[str]:
     drop_store("e2e")
 
 
-def test_a_server_keeps_its_rows_there(address: str, tmp_path: Path) -> None:
+def test_a_server_stores_its_rows_in_postgresql(address: str, tmp_path: Path) -> None:
     (tmp_path / "report.pdf").write_bytes(simple_pdf(pages=2))
     env = make_env(tmp_path, DOCSHARE_DATABASE_URL=address)
     for run in range(2):
@@ -40,7 +40,7 @@ def test_a_server_keeps_its_rows_there(address: str, tmp_path: Path) -> None:
     assert (accounts.returncode, accounts.stdout.count("@")) == (0, 1), accounts.stderr
 
 
-def test_a_backup_of_rows_in_postgresql_is_restored_into_a_folder(address: str, tmp_path: Path) -> None:
+def test_a_backup_from_postgresql_is_restored_into_a_folder(address: str, tmp_path: Path) -> None:
     (tmp_path / "report.pdf").write_bytes(simple_pdf(pages=2))
     env = make_env(tmp_path, DOCSHARE_DATABASE_URL=address)
     server, _ = start_server("--port", "0", env=env)
@@ -83,7 +83,7 @@ def test_a_backup_of_rows_in_postgresql_is_restored_into_a_folder(address: str, 
         ("{}missing", 11, 'database "'),
     ],
 )
-def test_an_address_that_cannot_be_used_is_one_line_and_a_code(
+def test_an_unusable_database_url_is_reported_in_one_error(
     address: str, tmp_path: Path, wrong: str, code: int, words: str
 ) -> None:
     env = make_env(tmp_path, DOCSHARE_DATABASE_URL=wrong.format(address))
@@ -95,7 +95,7 @@ def test_an_address_that_cannot_be_used_is_one_line_and_a_code(
     assert len(done.stderr.splitlines()) == 2, done.stderr
 
 
-def test_instances_on_one_database_seal_with_the_same_key_or_do_not_start(address: str, tmp_path: Path) -> None:
+def test_an_instance_with_another_key_than_its_database_does_not_start(address: str, tmp_path: Path) -> None:
     first = make_env(tmp_path / "first", DOCSHARE_DATABASE_URL=address)
     server, _ = start_server("--port", "0", env=first)
     try:

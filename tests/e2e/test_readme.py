@@ -1,4 +1,4 @@
-"""Somebody who has never seen docshare types the two commands of the README, and reads to page 3 in between."""
+"""Run the two commands of the README and read the demo to page 3 in between."""
 
 import re
 import shlex
@@ -11,7 +11,7 @@ from tests.support.browser import launch, visitor, wait_for_page
 from tests.support.server_process import COMMAND, make_env
 from tests.test_docs import README
 
-PROGRAM = ".venv/bin/docshare"  # as the README calls what its first command installs
+PROGRAM = ".venv/bin/docshare"  # the installed program, as the README names it
 INSTALLS = [
     "apt-get update",
     "apt-get install -y python3-venv",
@@ -20,7 +20,7 @@ INSTALLS = [
 ]
 
 
-def readme_commands() -> list[str]:
+def list_readme_commands() -> list[str]:
     """Return the commands of the section "Try it" of the README."""
     section = README.split("\n## Try it\n")[1].split("\n## ")[0]
     blocks = re.findall(r"```sh\n(.*?)```", section, re.DOTALL)
@@ -49,8 +49,8 @@ def read_to_page_three(link: str) -> None:
         browser.close()
 
 
-def test_two_commands_lead_to_somebody_read_page_three(tmp_path: Path) -> None:
-    first, second = readme_commands()
+def test_the_two_readme_commands_report_that_page_three_was_read(tmp_path: Path) -> None:
+    first, second = list_readme_commands()
     *installing, serving = first.split(" && ")
     assert installing == INSTALLS
     env = make_env(tmp_path)
@@ -61,12 +61,12 @@ def test_two_commands_lead_to_somebody_read_page_three(tmp_path: Path) -> None:
             waiting = [*use_installed_program(second), "--timeout", "3m"]
             with subprocess.Popen(waiting, env=env, stdout=subprocess.PIPE, text=True) as waiter:
                 read_to_page_three(link)
-                said, _ = waiter.communicate(timeout=200)
-            told = server.stdout.readline()
+                output, _ = waiter.communicate(timeout=200)
+            view_line = server.stdout.readline()
         finally:
             server.terminate()
     assert waiter.returncode == 0
-    (row,) = said.splitlines()
+    (row,) = output.splitlines()
     assert '{"page":3,"timeMs":' in row
-    assert told.split("\t")[4] == "docshare-tour.pdf"
-    assert told.split("\t")[6] == "3"
+    assert view_line.split("\t")[4] == "docshare-tour.pdf"
+    assert view_line.split("\t")[6] == "3"

@@ -41,7 +41,7 @@ def test_two_processes_on_one_database_share_the_limit_of_a_key(tmp_path: Path, 
     assert answers == [200] * 10 + [429] * 2
 
 
-def test_a_server_starts_without_redis_and_finds_it_later(tmp_path: Path) -> None:
+def test_a_server_starts_without_redis_and_connects_later(tmp_path: Path) -> None:
     with run_redis() as redis:
         redis.kill()
         with run_server(tmp_path, DOCSHARE_REDIS_URL=redis.url) as server:
@@ -65,7 +65,7 @@ def test_a_server_starts_without_redis_and_finds_it_later(tmp_path: Path) -> Non
         ("rediss://u:secret@host?ssl_ca_certs=/missing.pem", "DOCSHARE_REDIS_URL: no such file: /missing.pem"),
     ],
 )
-def test_an_address_that_cannot_be_used_is_one_line_and_a_code(tmp_path: Path, wrong: str, words: str) -> None:
+def test_an_invalid_redis_url_is_reported_in_one_error(tmp_path: Path, wrong: str, words: str) -> None:
     done = run_docshare("serve", "--port", "0", env=make_env(tmp_path, DOCSHARE_REDIS_URL=wrong))
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 2), done.stderr
     assert words in done.stderr

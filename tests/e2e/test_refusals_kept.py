@@ -1,4 +1,4 @@
-"""What a running server only remembers is written down when it is stopped."""
+"""A server writes the denials that it counts in memory when it stops."""
 
 import sqlite3
 from contextlib import closing
@@ -23,14 +23,14 @@ def create_revoked_link(server: ServerProcess) -> str:
     return f"{server.url}/{made['shortId']}"
 
 
-def test_a_refused_opening_just_before_a_stop_is_not_forgotten(tmp_path: Path) -> None:
+def test_denials_just_before_a_stop_are_stored(tmp_path: Path) -> None:
     with run_server(tmp_path) as server:
         link = create_revoked_link(server)
         for _ in range(3):
             assert requests.get(link, headers={"User-Agent": DESKTOP}, timeout=30).status_code == 404
     with closing(sqlite3.connect(server.data_dir / "docshare.db")) as database:
         waiting = database.execute("SELECT reason, count FROM denials").fetchall()
-        told = "SELECT data ->> 'reason', data ->> 'count' FROM activity_rows WHERE event = 'access.denied'"
-        found = waiting + database.execute(told).fetchall()  # a minute may have ended meanwhile
+        sql = "SELECT data ->> 'reason', data ->> 'count' FROM activity_rows WHERE event = 'access.denied'"
+        found = waiting + database.execute(sql).fetchall()  # denials are moved to the feed every minute
     assert {reason for reason, _ in found} == {"revoked"}
     assert sum(times for _, times in found) == 3

@@ -1,4 +1,4 @@
-"""``docshare serve`` as shell users and scripts meet it."""
+"""``docshare serve`` as shell users and scripts use it."""
 
 import json
 import os
@@ -32,7 +32,7 @@ def stop_process(process: subprocess.Popen[str], number: int = signal.SIGTERM) -
     return process.returncode, rest
 
 
-def test_the_first_run_sets_up_everything_for_the_other_terminal(env: dict[str, str], tmp_path: Path) -> None:
+def test_the_first_run_configures_the_client_in_another_terminal(env: dict[str, str], tmp_path: Path) -> None:
     process, url = start_server("--port", "0", env=env)
     try:
         (tmp_path / "report.pdf").write_bytes(simple_pdf(pages=3))
@@ -47,7 +47,7 @@ def test_the_first_run_sets_up_everything_for_the_other_terminal(env: dict[str, 
     assert (code, rest) == (0, ""), "standard output gets exactly one line"
 
 
-def test_the_second_run_reuses_what_the_first_made_on_another_port(env: dict[str, str], tmp_path: Path) -> None:
+def test_a_second_run_on_another_port_reuses_the_data_of_the_first(env: dict[str, str], tmp_path: Path) -> None:
     process, _ = start_server("--port", "0", env=env)
     (tmp_path / "report.pdf").write_bytes(simple_pdf())
     run_docshare("upload", str(tmp_path / "report.pdf"), env=env)
@@ -62,7 +62,7 @@ def test_the_second_run_reuses_what_the_first_made_on_another_port(env: dict[str
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_it_stops_cleanly(env: dict[str, str], number: int) -> None:
+def test_a_signal_stops_the_server_cleanly(env: dict[str, str], number: int) -> None:
     process, url = start_server("--port", "0", env=env)
     assert requests.get(f"{url}/healthz", timeout=10).status_code == 200
     assert stop_process(process, number) == (0, "")
@@ -76,16 +76,16 @@ def test_a_stop_finishes_running_uploads(env: dict[str, str], tmp_path: Path) ->
         head = f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="slow.pdf"\r\n\r\n'.encode()
         tail = f"\r\n--{boundary}--\r\n".encode()
 
-        def slowly():  # type: ignore[no-untyped-def]
+        def send_slowly():  # type: ignore[no-untyped-def]
             yield head + body[:100]
-            time.sleep(0.3)  # until the server has it: a stop closes connections on which nothing was asked
+            time.sleep(0.3)  # until the server has received it: a stop closes connections without a request
             server.process.send_signal(signal.SIGTERM)
             time.sleep(0.5)
             yield body[100:] + tail
 
         answer = requests.post(
             f"{server.url}/api/v1/files",
-            data=slowly(),
+            data=send_slowly(),
             headers=server.headers | {"Content-Type": f"multipart/form-data; boundary={boundary}"},
             timeout=20,
         )
@@ -93,7 +93,7 @@ def test_a_stop_finishes_running_uploads(env: dict[str, str], tmp_path: Path) ->
         assert server.process.wait(20) == 0
 
 
-def test_with_files_the_links_follow_the_base_url(env: dict[str, str], tmp_path: Path) -> None:
+def test_serve_with_files_prints_their_links(env: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "a.pdf").write_bytes(simple_pdf(pages=1))
     (tmp_path / "b.pdf").write_bytes(simple_pdf(pages=2))
     files = [str(tmp_path / "a.pdf"), str(tmp_path / "b.pdf")]
@@ -108,7 +108,7 @@ def test_with_files_the_links_follow_the_base_url(env: dict[str, str], tmp_path:
     assert code == 0
 
 
-def test_with_files_their_readers_are_shown_as_they_come(env: dict[str, str], tmp_path: Path) -> None:
+def test_serve_with_files_prints_views_as_they_happen(env: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "a.pdf").write_bytes(simple_pdf(pages=1))
     words = (str(tmp_path / "a.pdf"), "--data", str(tmp_path / "own"), "--port", "0")
     process, _ = start_server(*words, env=env, errors=subprocess.PIPE)
@@ -127,7 +127,7 @@ def test_with_files_their_readers_are_shown_as_they_come(env: dict[str, str], tm
     assert view.split("\t")[:1] + view.split("\t")[4:6] == ["view", "a.pdf", "DE"]
 
 
-def test_a_document_served_again_keeps_its_link(env: dict[str, str], tmp_path: Path) -> None:
+def test_a_document_that_is_served_again_has_the_same_link(env: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "a.pdf").write_bytes(simple_pdf(pages=1))
     paths = []
     for _ in range(2):
@@ -138,7 +138,7 @@ def test_a_document_served_again_keeps_its_link(env: dict[str, str], tmp_path: P
     assert paths[0] == paths[1]
 
 
-def test_a_second_server_is_refused_but_files_are_shared_through_the_first(env: dict[str, str], tmp_path: Path) -> None:
+def test_a_second_server_is_rejected_but_uploads_its_files_to_the_first(env: dict[str, str], tmp_path: Path) -> None:
     """If a server already owns the directory, serve FILE uses it instead of failing."""
     (tmp_path / "a.pdf").write_bytes(simple_pdf(pages=1))
     first, url = start_server("--port", "0", env=env)
@@ -166,8 +166,8 @@ def test_the_demo_is_served_from_the_package(env: dict[str, str]) -> None:
         stop_process(process)
 
 
-def test_the_demo_and_a_waiting_terminal_both_tell_who_has_read(env: dict[str, str]) -> None:
-    """The README's first commands, and a reader who closes the page after four seconds."""
+def test_the_demo_and_wait_both_report_the_view(env: dict[str, str]) -> None:
+    """Run the first commands of the README; a reader closes the page after four seconds."""
     process, _ = start_server("--demo", "--port", "0", env=env)
     link = process.stdout.readline().strip()
     waiting = subprocess.Popen([*COMMAND, "wait", "@last", "--page", "3"], env=env, stdout=subprocess.PIPE, text=True)
@@ -192,7 +192,7 @@ def test_the_demo_and_a_waiting_terminal_both_tell_who_has_read(env: dict[str, s
         stop_process(process)
 
 
-def test_exec_lends_the_server_and_returns_its_exit_code(env: dict[str, str], tmp_path: Path) -> None:
+def test_exec_passes_the_server_to_a_command_and_returns_its_exit_code(env: dict[str, str], tmp_path: Path) -> None:
     script = (
         "import os, sys, urllib.request as web\n"
         "ask = web.Request(os.environ['DOCSHARE_URL'] + '/api/v1/user',"
@@ -209,9 +209,7 @@ def test_exec_lends_the_server_and_returns_its_exit_code(env: dict[str, str], tm
     assert not (tmp_path / "config" / "config.toml").exists(), "nothing of the user's is touched by --ephemeral"
 
 
-def test_a_data_directory_that_is_none_and_a_damaged_database_are_told_in_words(
-    env: dict[str, str], tmp_path: Path
-) -> None:
+def test_an_invalid_data_directory_and_a_damaged_database_are_reported(env: dict[str, str], tmp_path: Path) -> None:
     done = run_docshare("serve", "--data", "/dev/null", "--port", "0", env=env)
     assert (done.returncode, "Errno" in done.stderr, "/dev/null is not a directory" in done.stderr) == (2, False, True)
     assert run_docshare("admin", "account", "create", "ada@example.com", env=env).returncode == 0
@@ -233,7 +231,7 @@ def test_a_data_directory_that_is_none_and_a_damaged_database_are_told_in_words(
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounts a file system")
-def test_a_start_on_a_read_only_file_system_is_told_in_words(env: dict[str, str], tmp_path: Path) -> None:
+def test_a_start_on_a_read_only_file_system_is_reported(env: dict[str, str], tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
     if subprocess.run(["mount", "-t", "tmpfs", "none", str(disk)], capture_output=True, check=False).returncode:
@@ -249,7 +247,7 @@ def test_a_start_on_a_read_only_file_system_is_told_in_words(env: dict[str, str]
     assert not (tmp_path / "state" / "crash.log").exists()
 
 
-def test_an_ephemeral_server_leaves_no_trace_and_knows_its_own_uploads(env: dict[str, str], tmp_path: Path) -> None:
+def test_an_ephemeral_server_leaves_no_files_and_resolves_its_last_upload(env: dict[str, str], tmp_path: Path) -> None:
     report = tmp_path / "report.pdf"
     report.write_bytes(simple_pdf(pages=3))
     program = f"{sys.executable} -m docshare"
@@ -261,9 +259,7 @@ def test_an_ephemeral_server_leaves_no_trace_and_knows_its_own_uploads(env: dict
     assert [path.name for path in tmp_path.iterdir()] == ["report.pdf"]
 
 
-def test_what_is_shared_by_another_server_stays_the_last_upload_of_this_one(
-    env: dict[str, str], tmp_path: Path
-) -> None:
+def test_the_last_upload_is_stored_for_each_server(env: dict[str, str], tmp_path: Path) -> None:
     report = tmp_path / "report.pdf"
     report.write_bytes(simple_pdf(pages=3))
     process, _ = start_server("--port", "0", env=env)
@@ -288,13 +284,13 @@ def test_exec_of_an_unknown_program_is_a_usage_error(env: dict[str, str]) -> Non
     assert "no-such-program-here" in done.stderr
 
 
-def test_the_ready_file_holds_the_base_url(env: dict[str, str], tmp_path: Path) -> None:
+def test_the_ready_file_contains_the_base_url(env: dict[str, str], tmp_path: Path) -> None:
     process, url = start_server("--port", "0", "--ready-file", str(tmp_path / "ready"), env=env)
     stop_process(process)
     assert (tmp_path / "ready").read_text() == url + "\n"
 
 
-def test_a_data_directory_of_its_own_leaves_the_profile_alone(env: dict[str, str], tmp_path: Path) -> None:
+def test_serve_with_another_data_directory_does_not_change_the_profile(env: dict[str, str], tmp_path: Path) -> None:
     with (tmp_path / "errors").open("w") as errors:
         process, url = start_server("--data", str(tmp_path / "other"), "--port", "0", env=env, errors=errors)
         stop_process(process)
@@ -304,7 +300,7 @@ def test_a_data_directory_of_its_own_leaves_the_profile_alone(env: dict[str, str
     assert stat.S_IMODE((tmp_path / "other").stat().st_mode) == 0o700
 
 
-def test_a_taken_port_is_said_in_one_line(env: dict[str, str]) -> None:
+def test_a_port_in_use_exits_with_7_without_a_traceback(env: dict[str, str]) -> None:
     process, url = start_server("--port", "0", env=env)
     try:
         done = run_docshare("serve", "--ephemeral", "--port", url.rsplit(":", 1)[1], env=env)
@@ -315,7 +311,7 @@ def test_a_taken_port_is_said_in_one_line(env: dict[str, str]) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_a_bad_setting_stops_the_start_and_is_named(env: dict[str, str], tmp_path: Path) -> None:
+def test_an_unknown_setting_prevents_the_start_and_is_named(env: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "config.toml").write_text("rate_limits = 5\n")
     done = run_docshare("serve", "--port", "0", env=env)
@@ -323,7 +319,7 @@ def test_a_bad_setting_stops_the_start_and_is_named(env: dict[str, str], tmp_pat
     assert "rate_limits" in done.stderr
 
 
-def test_the_log_names_no_link_and_no_secret(env: dict[str, str], tmp_path: Path) -> None:
+def test_the_log_contains_no_link_and_no_secret(env: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "a.pdf").write_bytes(simple_pdf(pages=1))
     with (tmp_path / "log").open("w") as errors:
         process, url = start_server("--port", "0", "--log", "json", env=env, errors=errors)
@@ -337,14 +333,14 @@ def test_the_log_names_no_link_and_no_secret(env: dict[str, str], tmp_path: Path
     assert {line["status"] for line in asked} >= {200, 401}
     assert {line["client"] for line in asked} == {"127.0.0.1"}
     assert len({line["account"] for line in asked if line["status"] == 200 and "account" in line}) == 1
-    told = [line["message"] for line in lines]
-    assert [word for word in told if word in ("started", "stopped")] == ["started", "stopped"]
-    assert any("first run" in word for word in told)
+    messages = [line["message"] for line in lines]
+    assert [word for word in messages if word in ("started", "stopped")] == ["started", "stopped"]
+    assert any("first run" in word for word in messages)
     assert link.rsplit("/", 1)[1] not in log
     assert "ds_live_" not in log
 
 
-def test_each_line_of_a_log_in_json_is_json_whatever_happens(env: dict[str, str], tmp_path: Path) -> None:
+def test_every_line_of_a_json_log_is_json(env: dict[str, str], tmp_path: Path) -> None:
     with (tmp_path / "log").open("w") as errors:
         line = ("--data", str(tmp_path / "other"), "--host", "0.0.0.0", "--port", "0", "--log", "json", "--dev")
         process, _ = start_server(*line, env=env, errors=errors)
@@ -357,7 +353,7 @@ def test_each_line_of_a_log_in_json_is_json_whatever_happens(env: dict[str, str]
     assert (refused.returncode, json.loads(refused.stderr)["error"]["exit"]) == (2, 2)
 
 
-def test_closed_standard_streams_do_no_harm(env: dict[str, str], tmp_path: Path) -> None:
+def test_a_server_runs_with_closed_standard_streams(env: dict[str, str], tmp_path: Path) -> None:
     ready = tmp_path / "ready"
     script = f"{' '.join(COMMAND)} serve --port 0 --ready-file {ready} >&- 2>&- <&- & echo $!"
     pid = int(subprocess.run(["sh", "-c", script], env=env, capture_output=True, text=True, check=True).stdout)
@@ -376,14 +372,16 @@ def test_exec_without_a_command_is_a_usage_error(env: dict[str, str]) -> None:
     assert (done.returncode, done.stdout) == (2, "")
 
 
-def test_a_file_that_is_no_document_is_refused_before_the_server_starts(env: dict[str, str], tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_document_is_rejected_before_the_server_starts(
+    env: dict[str, str], tmp_path: Path
+) -> None:
     (tmp_path / "fake.pdf").write_bytes(b"no document at all")
     done = run_docshare("serve", str(tmp_path / "fake.pdf"), "--port", "0", env=env)
     assert (done.returncode, done.stdout) == (2, "")
     assert "fake.pdf" in done.stderr
 
 
-def test_address_and_port_come_from_the_environment_unless_the_line_has_them(env: dict[str, str]) -> None:
+def test_options_override_address_and_port_from_the_environment(env: dict[str, str]) -> None:
     env |= {"DOCSHARE_HOST": "127.0.0.2", "DOCSHARE_PORT": "0"}
     for words, host in (((), "127.0.0.2"), (("--host", "127.0.0.3"), "127.0.0.3")):
         server, url = start_server(*words, env=env)

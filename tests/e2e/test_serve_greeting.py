@@ -1,4 +1,4 @@
-"""What ``docshare serve`` says to a person at a terminal, and that what it says to type works."""
+"""``docshare serve`` prints the next commands to a terminal, and those commands work."""
 
 import json
 import shlex
@@ -18,7 +18,7 @@ def env(tmp_path: Path) -> dict[str, str]:
     return make_env(tmp_path, TERM="xterm", COLUMNS="100")
 
 
-def test_a_person_is_told_what_to_type_and_it_works(env: dict[str, str], tmp_path: Path) -> None:
+def test_the_suggested_commands_are_printed_and_work(env: dict[str, str], tmp_path: Path) -> None:
     with Terminal([*COMMAND, "serve", str(tmp_path / "report.pdf"), "--port", "0"], env, columns=100) as server:
         shown = server.wait_for_text("Readers appear here")
         found = run_docshare("show", "@last", "--json", env=env)
@@ -35,7 +35,7 @@ def test_a_person_is_told_what_to_type_and_it_works(env: dict[str, str], tmp_pat
     assert json.loads(found.stdout)["shareUrl"] in shown
 
 
-def test_what_an_ephemeral_server_shares_is_not_the_last_upload_of_another(env: dict[str, str], tmp_path: Path) -> None:
+def test_an_ephemeral_server_does_not_suggest_or_store_the_last_upload(env: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "config").mkdir(mode=0o700)
     (tmp_path / "config" / "config.toml").write_text(
         'profile = "work"\n[profiles.work]\nurl = "https://docs.example"\n'
@@ -50,12 +50,12 @@ def test_what_an_ephemeral_server_shares_is_not_the_last_upload_of_another(env: 
     assert not (tmp_path / "state" / "last.json").exists()
 
 
-def test_without_a_profile_a_person_is_told_how_to_make_one_and_it_works(env: dict[str, str]) -> None:
+def test_the_suggested_command_for_a_profile_works(env: dict[str, str]) -> None:
     run_docshare("admin", "account", "create", "ada@example.com", env=env)
     with Terminal([*COMMAND, "serve", "--port", "0"], env, columns=100) as server:
         shown = server.wait_for_text("--with-token").replace("\r", "")
-        told = shown[shown.index("docshare admin key create") : shown.index("--with-token") + len("--with-token")]
-        typed = told.replace("docshare ", f"{shlex.join(COMMAND)} ")
+        suggested = shown[shown.index("docshare admin key create") : shown.index("--with-token") + len("--with-token")]
+        typed = suggested.replace("docshare ", f"{shlex.join(COMMAND)} ")
         subprocess.run(["sh", "-c", typed], env=env, check=True, timeout=30)
         assert json.loads(run_docshare("whoami", "--json", env=env).stdout)["email"] == "ada@example.com"
         server.type("\x03")

@@ -43,7 +43,7 @@ def test_a_signal_that_does_not_interrupt_the_main_thread_stops_the_server(tmp_p
         process.communicate(timeout=30)
 
 
-# The main thread holds the lock of the event when the signal arrives, as it does for a moment in each wait.
+# The main thread holds the lock of the event when the signal arrives, as it briefly does in each wait.
 SIGNAL_WHILE_LOCKED = """
 import os, signal
 from docshare.cli.framework.background import trap_signals
@@ -55,7 +55,7 @@ with trap_signals() as stop:
 """
 
 
-def test_a_signal_that_interrupts_the_wait_in_any_moment_stops_it(tmp_path: Path) -> None:
+def test_a_signal_during_the_wait_stops_it_at_any_moment(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", SIGNAL_WHILE_LOCKED], env=make_env(tmp_path), capture_output=True, text=True, timeout=30
     )

@@ -42,18 +42,18 @@ def list_workers(server: ServerProcess) -> set[int]:
 
 
 def find_instances(server: ServerProcess) -> set[str]:
-    """Return the names under which 40 new connections are answered."""
+    """Return the instance names that respond to 40 new connections."""
     return {requests.get(f"{server.url}/healthz?details", timeout=10).json()["instance"] for _ in range(40)}
 
 
-def wait_until(is_so: object, seconds: float = 30) -> None:
+def wait_until(is_true: object, seconds: float = 30) -> None:
     until = time.monotonic() + seconds
-    while not is_so():  # type: ignore[operator]
+    while not is_true():  # type: ignore[operator]
         assert time.monotonic() < until
         time.sleep(0.05)
 
 
-def test_two_processes_answer_for_one_instance(address: str, tmp_path: Path) -> None:
+def test_two_processes_serve_one_instance(address: str, tmp_path: Path) -> None:
     (tmp_path / "report.pdf").write_bytes(simple_pdf(pages=2))
     with run_two_workers(tmp_path, address) as server:
         wait_until(lambda: find_instances(server) == {"east.1", "east.2"})
@@ -61,7 +61,7 @@ def test_two_processes_answer_for_one_instance(address: str, tmp_path: Path) -> 
         sent = run_docshare("upload", str(tmp_path / "report.pdf"), "--json", env=env)
         assert sent.returncode == 0, sent.stderr
         file = json.loads(sent.stdout)
-        # Each request has a connection of its own, and every process can read the document.
+        # Each request has a separate connection, and every process can read the document.
         answers = {requests.get(f"{file['shareUrl']}", timeout=10).status_code for _ in range(10)}
         assert answers == {200}
         admin = make_env(tmp_path, DOCSHARE_DATABASE_URL=address, DOCSHARE_WORKERS="2")
@@ -75,7 +75,7 @@ def test_two_processes_answer_for_one_instance(address: str, tmp_path: Path) -> 
             assert answer.status_code == 401
 
 
-def test_a_killed_process_is_replaced_and_sighup_exchanges_all_while_every_request_is_answered(
+def test_a_killed_process_is_replaced_and_sighup_restarts_all_without_failed_requests(
     address: str, tmp_path: Path
 ) -> None:
     with run_two_workers(tmp_path, address) as server:
@@ -103,7 +103,7 @@ def test_a_killed_process_is_replaced_and_sighup_exchanges_all_while_every_reque
         reader.start()
         try:
             server.process.send_signal(signal.SIGHUP)
-            # Each of the two starts anew, one after the other, which takes a busy machine its time.
+            # The two restart one after the other, which takes time on a busy machine.
             wait_until(
                 lambda: len(list_workers(server) - second) == 2 and not list_workers(server) & second, seconds=120
             )
@@ -124,14 +124,14 @@ def test_worker_processes_end_with_their_parent(address: str, tmp_path: Path) ->
         wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers))
 
 
-def test_several_processes_need_a_database_that_they_can_share(tmp_path: Path) -> None:
+def test_several_processes_require_a_shared_database(tmp_path: Path) -> None:
     done = run_docshare("serve", "--workers", "2", env=make_env(tmp_path))
     assert done.returncode == 2
     assert "SQLite serves one process" in done.stderr
     assert "DOCSHARE_DATABASE_URL" in done.stderr
 
 
-def test_an_admin_command_needs_no_answer_of_the_server(address: str, tmp_path: Path) -> None:
+def test_an_admin_command_works_while_the_server_does_not_respond(address: str, tmp_path: Path) -> None:
     with run_two_workers(tmp_path, address) as server:
         stopped = [server.process.pid, *list_workers(server)]
         for pid in stopped:
@@ -147,21 +147,21 @@ def test_an_admin_command_needs_no_answer_of_the_server(address: str, tmp_path: 
 
 
 def test_any_worker_reports_the_requests_of_all(address: str, tmp_path: Path) -> None:
-    """Prometheus reaches one of them by chance, and a counter must not fall."""
+    """Prometheus reaches any one of the workers, and a counter must never decrease."""
     with run_two_workers(tmp_path, address) as server:
         for _ in range(20):
-            with requests.Session() as fresh:  # a connection of its own, which either of them accepts
+            with requests.Session() as fresh:  # a new connection, which either worker may accept
                 assert fresh.get(f"{server.url}/api/v1/files", headers=server.headers, timeout=30).status_code == 200
         wait_until(lambda: count_requests(server) == 20)
         assert {count_requests(server) for _ in range(10)} == {20}
 
 
 def count_requests(server: ServerProcess) -> int:
-    """How many lists of files all workers have answered, as one of them reports it."""
+    """Return the number of file lists that all workers have served, as one worker reports it."""
     text = requests.get(f"{server.url}/metrics", timeout=30).text
     pattern = r'docshare_http_requests_total\{method="GET",route="/api/v1/files",status="200",worker="(\d)"\} (\d+)'
     found = re.findall(pattern, text)
-    assert len({worker for worker, _ in found}) == len(found), "each series is written once"
+    assert len({worker for worker, _ in found}) == len(found), "a series is written more than once"
     assert text.count("# TYPE docshare_http_requests_total counter") == 1
-    assert text.count("\ndocshare_database_bytes ") == 1, "what is of the instance is not written for each worker"
+    assert text.count("\ndocshare_database_bytes ") == 1, "instance-wide metrics must not be written per worker"
     return sum(int(count) for _, count in found)

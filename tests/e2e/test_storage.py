@@ -1,4 +1,4 @@
-"""An instance that keeps its documents in a bucket, or in a folder that it may share."""
+"""An instance that stores its documents in a bucket, or in a shared folder."""
 
 import json
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from tests.support.server_process import ServerProcess, make_env, run_docshare, 
 
 @pytest.fixture(scope="module")
 def engine() -> Iterator[ObjectStore]:
-    """A store of its own, which tests may stop."""
+    """Yield a separate object store, which tests may stop."""
     with run_object_store() as engine:
         yield engine
 
@@ -35,7 +35,7 @@ def list_documents(engine: ObjectStore, bucket: str) -> list[str]:
     return [key for key in engine.list_keys(bucket) if key != "docshare-instance"]
 
 
-def test_documents_live_in_the_bucket_and_nowhere_else(engine: ObjectStore, tmp_path: Path) -> None:
+def test_documents_are_stored_only_in_the_bucket(engine: ObjectStore, tmp_path: Path) -> None:
     bucket = engine.create_bucket()
     environ = engine.environ | {"DOCSHARE_STORAGE_URL": engine.make_url(bucket)}
     with run_server(tmp_path, **environ) as server:
@@ -58,8 +58,8 @@ def test_documents_live_in_the_bucket_and_nowhere_else(engine: ObjectStore, tmp_
         assert list((tmp_path / "data" / "copies").iterdir()) == []
 
 
-def test_a_store_that_is_away_costs_a_503_and_no_document(engine: ObjectStore, tmp_path: Path) -> None:
-    """Uploads fail early and whole, what is here stays readable, and what was deleted meanwhile is destroyed later."""
+def test_an_unreachable_store_returns_503_and_loses_no_document(engine: ObjectStore, tmp_path: Path) -> None:
+    """Uploads fail without leftovers, cached documents stay readable, and deletions are completed later."""
     bucket = engine.create_bucket()
     with run_server(tmp_path, **engine.environ, DOCSHARE_STORAGE_URL=engine.make_url(bucket)) as server:
         kept, doomed = (upload(server, simple_pdf(pages=2)).json()["uuid"] for _ in range(2))
@@ -82,7 +82,7 @@ def test_a_store_that_is_away_costs_a_503_and_no_document(engine: ObjectStore, t
         assert upload(server, simple_pdf(pages=1)).status_code == 200
 
 
-def test_a_start_says_in_one_line_why_the_bucket_cannot_be_used(engine: ObjectStore, tmp_path: Path) -> None:
+def test_an_unusable_bucket_is_reported_in_one_error(engine: ObjectStore, tmp_path: Path) -> None:
     bucket = engine.create_bucket()
     url = engine.make_url(bucket)
     mine = make_env(tmp_path, **engine.environ)
@@ -101,7 +101,7 @@ def test_a_start_says_in_one_line_why_the_bucket_cannot_be_used(engine: ObjectSt
         assert len(done.stderr.strip().splitlines()) <= 2, done.stderr
 
 
-def test_a_store_with_documents_of_another_database_is_refused(tmp_path: Path) -> None:
+def test_a_store_with_documents_of_another_database_is_rejected(tmp_path: Path) -> None:
     shared = tmp_path / "shared"
     shared.mkdir()
     with run_server(tmp_path / "one", DOCSHARE_STORAGE_URL=shared.as_uri()) as server:
@@ -137,7 +137,7 @@ def test_documents_move_into_a_bucket_and_back(engine: ObjectStore, tmp_path: Pa
             assert found.content == simple_pdf(pages=number)
 
 
-def test_what_the_bucket_lost_is_found_by_a_check(engine: ObjectStore, tmp_path: Path) -> None:
+def test_check_reports_missing_and_changed_objects(engine: ObjectStore, tmp_path: Path) -> None:
     bucket = engine.create_bucket()
     environ = engine.environ | {"DOCSHARE_STORAGE_URL": engine.make_url(bucket)}
     with run_server(tmp_path, **environ) as server:

@@ -53,14 +53,14 @@ def upload(cluster: Cluster, pages: int = 3) -> dict[str, Any]:
         return dict(sent.json())
 
 
-def ask(cluster: Cluster, number: int, method: str, path: str, **more: Any) -> requests.Response:
-    """Send a request with the owner's key to one instance, past nginx."""
+def send_to_instance(cluster: Cluster, number: int, method: str, path: str, **more: Any) -> requests.Response:
+    """Send a request with the owner's key directly to one instance, bypassing nginx."""
     url = f"{cluster.instances[number].url}{path}"
     return requests.request(method, url, headers=cluster.headers, timeout=60, **more)
 
 
-def test_a_session_that_two_instances_serve_is_one_session(cluster: Cluster, database: PostgresqlStore) -> None:
-    """The page comes from one instance, images and beacons from both in turns."""
+def test_a_session_across_two_instances_is_one_session(cluster: Cluster, database: PostgresqlStore) -> None:
+    """One instance serves the page; both serve images and receive beacons in turn."""
     made = upload(cluster)
     with cluster.open_session() as http:
         http.headers["User-Agent"] = DESKTOP
@@ -90,10 +90,10 @@ def test_a_session_that_two_instances_serve_is_one_session(cluster: Cluster, dat
     assert [count for _, count in rows] == [6]
 
 
-def test_of_100_readers_at_once_through_both_one_gets_in_where_the_limit_is_one(cluster: Cluster) -> None:
+def test_a_view_limit_of_one_admits_one_of_100_concurrent_readers_on_two_instances(cluster: Cluster) -> None:
     made = upload(cluster, pages=1)
     api = f"/api/v1/files/{made['uuid']}"
-    assert ask(cluster, 0, "PUT", f"{api}/settings", json={"viewLimit": 1}).status_code == 200
+    assert send_to_instance(cluster, 0, "PUT", f"{api}/settings", json={"viewLimit": 1}).status_code == 200
     barrier, answers = threading.Barrier(READERS), list[tuple[int, int]]()
 
     def read() -> None:
@@ -110,20 +110,24 @@ def test_of_100_readers_at_once_through_both_one_gets_in_where_the_limit_is_one(
     for thread in threads:
         thread.join(180)
     assert sorted(answers) == [(303, 200)] + [(410, 410)] * (READERS - 1)
-    assert [ask(cluster, number, "GET", api).json()["viewsConsumed"] for number in range(2)] == [1, 1]
+    assert [send_to_instance(cluster, number, "GET", api).json()["viewsConsumed"] for number in range(2)] == [1, 1]
 
 
-def test_a_webhook_that_one_deletes_is_silent_on_the_other(cluster: Cluster) -> None:
+def test_a_webhook_deleted_on_one_instance_receives_nothing_from_the_other(cluster: Cluster) -> None:
     made = upload(cluster)
     with open_receiver() as receiver:
         events = ["content.replaced"]
-        first = ask(cluster, 0, "POST", "/api/v1/webhooks", json={"url": f"{receiver.url}/first", "events": events})
+        first = send_to_instance(
+            cluster, 0, "POST", "/api/v1/webhooks", json={"url": f"{receiver.url}/first", "events": events}
+        )
         assert first.status_code == 201, first.text
         _replace(cluster, 1, made)
         wait_until(lambda: len(receiver.requests) == 1)
-        gone = ask(cluster, 0, "DELETE", f"/api/v1/webhooks/{first.json()['webhook']['uuid']}")
+        gone = send_to_instance(cluster, 0, "DELETE", f"/api/v1/webhooks/{first.json()['webhook']['uuid']}")
         assert gone.status_code == 204
-        second = ask(cluster, 1, "POST", "/api/v1/webhooks", json={"url": f"{receiver.url}/second", "events": events})
+        second = send_to_instance(
+            cluster, 1, "POST", "/api/v1/webhooks", json={"url": f"{receiver.url}/second", "events": events}
+        )
         assert second.status_code == 201, second.text
         _replace(cluster, 1, made)
         wait_until(lambda: len(receiver.requests) == 2)
@@ -135,11 +139,11 @@ def test_a_webhook_that_one_deletes_is_silent_on_the_other(cluster: Cluster) -> 
 
 def _replace(cluster: Cluster, number: int, made: dict[str, Any]) -> None:
     files = {"file": ("second.pdf", simple_pdf(pages=2))}
-    done = ask(cluster, number, "POST", f"/api/v1/files/{made['uuid']}/content", files=files)
+    done = send_to_instance(cluster, number, "POST", f"/api/v1/files/{made['uuid']}/content", files=files)
     assert done.status_code == 200, done.text
 
 
-def test_a_key_that_one_revokes_is_dead_on_the_other_with_the_next_request(cluster: Cluster) -> None:
+def test_a_key_revoked_on_one_instance_is_rejected_by_the_other_immediately(cluster: Cluster) -> None:
     first = cluster.instances[0]
     made = run_docshare("admin", "key", "create", "owner@example.com", "--json", env=first.env)
     assert made.returncode == 0, made.stderr

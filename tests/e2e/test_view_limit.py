@@ -13,7 +13,7 @@ READERS = 200
 UNITS = 10
 
 
-def test_exactly_as_many_of_200_readers_at_once_as_there_are_units_get_in(tmp_path: Path) -> None:
+def test_a_view_limit_admits_exactly_its_units_of_200_concurrent_readers(tmp_path: Path) -> None:
     with run_server(tmp_path) as server:
         files = {"file": ("report.pdf", simple_pdf(pages=1))}
         made = requests.post(f"{server.url}/api/v1/files", headers=server.headers, files=files, timeout=30).json()

@@ -1,4 +1,4 @@
-"""Which webhooks a server may call, as its operator says at the start."""
+"""The webhook targets that a server may call, as its operator configures them."""
 
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ def send_test(server: ServerProcess, made: requests.Response) -> Any:
     return requests.post(f"{server.url}/api/v1/webhooks/{uuid}/test", headers=server.headers, timeout=20).json()
 
 
-def test_with_dev_webhooks_may_call_this_machine(tmp_path: Path) -> None:
+def test_dev_allows_webhooks_to_this_machine_only(tmp_path: Path) -> None:
     with run_server(tmp_path, "--dev") as server, open_receiver() as receiver:
         for url in (receiver.url, receiver.url.replace("127.0.0.1", "localhost")):
             made = post_webhook(server, url)
@@ -34,11 +34,13 @@ def test_with_dev_webhooks_may_call_this_machine(tmp_path: Path) -> None:
         assert post_webhook(server, "http://169.254.169.254/").status_code == 400
 
 
-def test_every_answer_of_a_server_for_development_says_so(tmp_path: Path) -> None:
+def test_every_response_of_a_development_server_has_its_header(tmp_path: Path) -> None:
     with run_server(tmp_path, "--dev") as server:
         answers = [
             requests.get(f"{server.url}/healthz", timeout=10),
-            requests.post(f"{server.url}/api/v1/files", data=b"x" * 4096, timeout=10),  # refused before the application
+            requests.post(
+                f"{server.url}/api/v1/files", data=b"x" * 4096, timeout=10
+            ),  # rejected before the application
             requests.post(f"{server.url}/healthz", data=b"x" * (2 << 20), timeout=10),  # ... and by the listener
         ]
         assert [(answer.status_code, answer.headers.get("X-Docshare-Dev")) for answer in answers] == [
@@ -46,7 +48,7 @@ def test_every_answer_of_a_server_for_development_says_so(tmp_path: Path) -> Non
         ]  # fmt: skip
 
 
-def test_dev_adds_to_what_the_operator_allowed(tmp_path: Path) -> None:
+def test_dev_extends_the_configured_allow_list(tmp_path: Path) -> None:
     with run_server(tmp_path):
         pass
     (tmp_path / "data" / "config.toml").write_text('webhook_allow = ["10.0.0.0/8"]\n')
@@ -55,7 +57,7 @@ def test_dev_adds_to_what_the_operator_allowed(tmp_path: Path) -> None:
         assert post_webhook(server, "http://127.0.0.1:9/").status_code == 201
 
 
-def test_otherwise_they_may_not(tmp_path: Path) -> None:
+def test_webhooks_to_this_machine_are_rejected_by_default(tmp_path: Path) -> None:
     with run_server(tmp_path) as server, open_receiver() as receiver:
         assert "X-Docshare-Dev" not in requests.get(f"{server.url}/healthz", timeout=10).headers
         for url in (receiver.url, receiver.url.replace("http", "https"), "https://localhost/"):
@@ -63,8 +65,8 @@ def test_otherwise_they_may_not(tmp_path: Path) -> None:
         assert receiver.requests == []
 
 
-def test_the_secret_is_nowhere_in_the_data_directory(tmp_path: Path) -> None:
-    """They are encrypted with a key outside the database."""
+def test_the_data_directory_does_not_contain_the_secret(tmp_path: Path) -> None:
+    """Webhook secrets are encrypted with a key outside the database."""
     with run_server(tmp_path, DOCSHARE_WEBHOOK_ALLOW="127.0.0.0/8") as server, open_receiver() as receiver:
         made = post_webhook(server, receiver.url)
         assert send_test(server, made)["delivered"] is True
@@ -76,7 +78,7 @@ def test_the_secret_is_nowhere_in_the_data_directory(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("flags", [[], ["--dev"]])
-def test_what_cannot_be_allowed_stops_the_start_and_is_named(tmp_path: Path, flags: list[str]) -> None:
+def test_an_invalid_webhook_allow_value_prevents_the_start_and_is_named(tmp_path: Path, flags: list[str]) -> None:
     env = make_env(tmp_path, DOCSHARE_WEBHOOK_ALLOW="https://receiver.lan")
     ended = run_docshare("serve", "--ephemeral", "--port", "0", *flags, env=env)
     assert ended.returncode == 2

@@ -1,4 +1,4 @@
-"""A listener for each test that asks for one."""
+"""Fixtures that start listeners."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,5 +25,5 @@ def start_listener(tmp_path: Path) -> Iterator[Callable[..., ListenerHarness]]:
 
 @pytest.fixture
 def listener(start_listener: Callable[..., ListenerHarness]) -> ListenerHarness:
-    """Return a listener with the usual settings."""
+    """Return a listener with default settings."""
     return start_listener()

@@ -1,4 +1,4 @@
-"""A real listener on a free port with a small application behind it, and a client that speaks raw bytes."""
+"""A real listener on a free port with a small application behind it, and a client that sends raw bytes."""
 
 import hashlib
 import json
@@ -26,9 +26,9 @@ BOUNDARY = "----x7Kp"
 class ListenerHarness:
     """The listener under test.
 
-    ``heads``: what the judge was asked; ``calls``: the addresses the application was entered with; ``gate`` holds up
-    requests to ``/slow``. ``/busy`` is answered with 503, ``/often`` with 429, ``/big`` with 12 MB; ``/files`` takes
-    uploads up to ``max_file``, ``/refuse`` is refused, everything else takes ``SMALL_BODY`` bytes.
+    ``heads``: request heads that the judge received; ``calls``: paths that reached the application; ``gate`` delays
+    requests to ``/slow``. ``/busy`` returns 503, ``/often`` 429, ``/big`` 12 MB; ``/files`` accepts
+    uploads up to ``max_file``, ``/refuse`` is rejected, everything else accepts ``SMALL_BODY`` bytes.
     """
 
     def __init__(self, root: Path, *, max_file: int = 8 * MB, run: bool = True, port: int = 0, **settings: Any) -> None:
@@ -125,7 +125,7 @@ def describe_file(file: Any) -> dict[str, Any]:
 
 
 @dataclass
-class RawAnswer:
+class RawResponse:
     status: int
     headers: dict[str, str]
     body: bytes
@@ -133,7 +133,7 @@ class RawAnswer:
 
 
 class RawConnection:
-    """One connection, in bytes. ``receive``: how many of them its buffer takes."""
+    """One connection that sends and receives raw bytes. ``receive``: size of its receive buffer."""
 
     def __init__(self, port: int, source: str = "127.0.0.1", receive: int | None = None) -> None:
         self.socket = socket.socket()
@@ -154,15 +154,15 @@ class RawConnection:
         self.socket.sendall(data)
 
     def send_repeatedly(self, block: bytes, most: int) -> int:
-        """Send ``block`` again and again until the other side ends it; returns the bytes that have left."""
+        """Send ``block`` repeatedly until the other side disconnects; return the number of bytes sent."""
         sent = 0
         with suppress(BrokenPipeError, ConnectionResetError):
             while sent < most:
                 sent += self.socket.send(block)
         return sent
 
-    def read_answer(self, method: str = "GET") -> RawAnswer:
-        """Read one whole answer with a Content-Length."""
+    def read_response(self, method: str = "GET") -> RawResponse:
+        """Read one complete response with a Content-Length."""
         head = self._read_until(b"\r\n\r\n")
         status_line, *lines = head[:-4].decode("latin-1").split("\r\n")
         headers = {name.lower(): value for name, value in (line.split(": ", 1) for line in lines)}
@@ -172,7 +172,7 @@ class RawConnection:
             self._receive()
         body, self.buffer = self.buffer[:length], self.buffer[length:]
         json_body = headers.get("content-type", "").endswith("json") and body
-        return RawAnswer(status, headers, body, json.loads(body) if json_body else {})
+        return RawResponse(status, headers, body, json.loads(body) if json_body else {})
 
     def read_to_end(self) -> bytes:
         """Return all bytes until the other side closes the connection."""
@@ -204,7 +204,7 @@ def build_request(method: str, path: str, body: bytes = b"", *headers: str) -> b
 
 
 def build_part(content: bytes, disposition: str = 'form-data; name="file"; filename="a.pdf"', *headers: str) -> bytes:
-    """Return one part of a form with the line break that ends it."""
+    """Return one part of a form, including its final line break."""
     lines = "".join(f"{line}\r\n" for line in (f"Content-Disposition: {disposition}", *headers))
     return f"--{BOUNDARY}\r\n".encode() + lines.encode() + b"\r\n" + content + b"\r\n"
 
@@ -214,15 +214,15 @@ def build_form(*parts: bytes) -> bytes:
 
 
 def build_upload(body: bytes, path: str = "/files", *headers: str) -> bytes:
-    return build_request("POST", path, body, form_content_type(), *headers)
+    return build_request("POST", path, body, content_type_header(), *headers)
 
 
-def form_content_type() -> str:
+def content_type_header() -> str:
     return f"Content-Type: multipart/form-data; boundary={BOUNDARY}"
 
 
 def encode_chunks(body: bytes, size: int) -> bytes:
-    """Return the body in chunks of ``size`` bytes, with the last one."""
+    """Return the body in chunks of ``size`` bytes, including the last chunk."""
     pieces = [body[at : at + size] for at in range(0, len(body), size)]
     return b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\n\r\n"
 
@@ -231,10 +231,10 @@ def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def wait_until(fact: Callable[[], bool], seconds: float = 10) -> bool:
-    """Return whether ``fact`` becomes true: the server closes and cleans up in its own time."""
+def wait_until(is_true: Callable[[], bool], seconds: float = 10) -> bool:
+    """Return whether ``is_true`` becomes true in time: the server closes and cleans up asynchronously."""
     until = time.monotonic() + seconds
-    while not fact():
+    while not is_true():
         if time.monotonic() > until:
             return False
         time.sleep(0.005)

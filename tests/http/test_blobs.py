@@ -1,4 +1,4 @@
-"""The store: durable before it is named, swept before it serves."""
+"""The blob store: content is synced before it gets its name, and leftovers are removed at the start."""
 
 import errno
 import os
@@ -25,7 +25,7 @@ def store_content(blobs: FolderStore, content: bytes) -> str:
     return blobs.store(part)
 
 
-def test_a_part_knows_its_size_hash_and_head(blobs: FolderStore) -> None:
+def test_a_part_has_its_size_hash_and_head(blobs: FolderStore) -> None:
     part = blobs.create_partial()
     for block in (b"%PDF-1.7\n", memoryview(b"a" * 1020), b"", b"b" * 5000):
         part.write(block)
@@ -35,13 +35,13 @@ def test_a_part_knows_its_size_hash_and_head(blobs: FolderStore) -> None:
     part.discard()
 
 
-def test_equal_bytes_have_two_blobs(blobs: FolderStore) -> None:
+def test_equal_content_is_stored_as_two_blobs(blobs: FolderStore) -> None:
     first, second = store_content(blobs, b"same"), store_content(blobs, b"same")
     assert first != second
     assert blobs.path(first).read_bytes() == blobs.path(second).read_bytes() == b"same"
 
 
-def test_a_kept_blob_is_found_until_it_is_deleted(blobs: FolderStore) -> None:
+def test_a_stored_blob_exists_until_it_is_deleted(blobs: FolderStore) -> None:
     key = store_content(blobs, b"x")
     assert blobs.exists(key)
     assert blobs.path(key) == blobs.root / key[:2] / key
@@ -50,7 +50,7 @@ def test_a_kept_blob_is_found_until_it_is_deleted(blobs: FolderStore) -> None:
     blobs.delete(key)
 
 
-def test_a_kept_part_survives_being_discarded(blobs: FolderStore) -> None:
+def test_discarding_a_stored_part_does_not_delete_its_blob(blobs: FolderStore) -> None:
     part = blobs.create_partial()
     part.write(b"x")
     part.close()
@@ -66,7 +66,7 @@ def test_directories_and_files_are_private(blobs: FolderStore) -> None:
     assert blobs.path(key).stat().st_mode & 0o777 == 0o600
 
 
-def test_the_bytes_are_on_the_disk_before_the_name_and_the_name_before_the_key_is_told(
+def test_content_is_synced_before_the_rename_and_the_directory_after_it(
     blobs: FolderStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps: list[str] = []
@@ -84,27 +84,27 @@ def test_the_bytes_are_on_the_disk_before_the_name_and_the_name_before_the_key_i
     monkeypatch.setattr(os, "fsync", fsync)
     monkeypatch.setattr(os, "rename", rename)
     store_content(blobs, b"x")
-    # The partial, the root (for the new shelf), the rename, the shelf.
+    # The partial, the root (for the new directory), the rename, the directory.
     assert steps == ["fsync tmp, level 2", "fsync blobs, level 1", "rename", "fsync blobs, level 2"]
 
 
-def test_a_part_that_could_not_be_kept_can_be_discarded(blobs: FolderStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_part_that_could_not_be_stored_can_be_discarded(blobs: FolderStore, monkeypatch: pytest.MonkeyPatch) -> None:
     part = blobs.create_partial()
     part.write(b"x")
     calls = count()
 
-    def fails_after_the_rename(descriptor: int) -> None:
+    def fail_after_rename(descriptor: int) -> None:
         if next(calls) == 2:
             raise OSError("I/O error")
 
-    monkeypatch.setattr(os, "fsync", fails_after_the_rename)
+    monkeypatch.setattr(os, "fsync", fail_after_rename)
     with pytest.raises(OSError, match="I/O error"):
         blobs.store(part)
     part.discard()
     assert [path for path in blobs.root.rglob("*") if path.is_file()] == []
 
 
-def test_many_threads_may_keep_at_once(blobs: FolderStore) -> None:
+def test_many_threads_can_store_at_once(blobs: FolderStore) -> None:
     keys: list[str] = []
     threads = [threading.Thread(target=lambda: keys.append(store_content(blobs, b"x"))) for _ in range(16)]
     for thread in threads:
@@ -116,15 +116,13 @@ def test_many_threads_may_keep_at_once(blobs: FolderStore) -> None:
 
 
 @pytest.mark.parametrize("key", ["", "..", "../../etc/passwd", "short", "a" * 15, "a" * 65, "a" * 20 + "/", "é" * 20])
-def test_a_string_that_is_no_key_reaches_no_file(blobs: FolderStore, key: str) -> None:
+def test_an_invalid_key_is_rejected(blobs: FolderStore, key: str) -> None:
     for use in (blobs.path, blobs.exists, blobs.delete):
         with pytest.raises(ValueError, match="not a blob key"):
             use(key)
 
 
-def test_the_sweep_removes_partials_and_blobs_without_a_row_and_nothing_else(
-    blobs: FolderStore, tmp_path: Path
-) -> None:
+def test_sweep_removes_only_partials_and_blobs_without_a_row(blobs: FolderStore, tmp_path: Path) -> None:
     known, orphan = store_content(blobs, b"known"), store_content(blobs, b"orphan")
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -142,12 +140,12 @@ def test_the_sweep_removes_partials_and_blobs_without_a_row_and_nothing_else(
     assert blobs.sweep({known}) == SweepResult(partials=0, orphans=0)
 
 
-def test_the_free_space_is_that_of_the_store(blobs: FolderStore) -> None:
+def test_free_bytes_is_the_free_space_of_the_file_system(blobs: FolderStore) -> None:
     room = os.statvfs(blobs.root)
     assert abs(blobs.free_bytes() - room.f_bavail * room.f_frsize) < 1 << 30
 
 
-def test_the_store_refuses_a_temporary_directory_on_another_file_system(tmp_path: Path) -> None:
+def test_a_temporary_directory_on_another_file_system_is_rejected(tmp_path: Path) -> None:
     elsewhere = Path("/dev/shm")
     if not elsewhere.is_dir() or elsewhere.stat().st_dev == tmp_path.stat().st_dev:
         pytest.skip("there is no second file system here")
@@ -156,7 +154,7 @@ def test_the_store_refuses_a_temporary_directory_on_another_file_system(tmp_path
 
 
 def test_a_growing_part_stops_before_the_disk_is_full(blobs: FolderStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Free-space floor: an upload of unknown length, and several at once, leave 1 GB."""
+    """Uploads of unknown length and concurrent uploads leave 1 GB free."""
     gb, block = 1 << 30, bytes(4 << 20)
     free = [gb]
     monkeypatch.setattr(os, "fstatvfs", lambda handle: SimpleNamespace(f_bavail=free[0], f_frsize=1))
@@ -174,7 +172,7 @@ def test_a_growing_part_stops_before_the_disk_is_full(blobs: FolderStore, monkey
 
 
 def make_nested_directories(place: Path, depth: int) -> None:
-    """Directories in each other, deeper than a path can say or a function can call itself."""
+    """Create directories nested deeper than the limits of path length and recursion."""
     handle = os.open(place, os.O_RDONLY)
     for _ in range(depth):
         os.mkdir("d", dir_fd=handle)
@@ -184,7 +182,7 @@ def make_nested_directories(place: Path, depth: int) -> None:
     os.close(handle)
 
 
-def test_a_start_removes_what_a_hostile_document_left(tmp_path: Path) -> None:
+def test_the_start_removes_leftovers_of_a_hostile_document(tmp_path: Path) -> None:
     blobs = FolderStore(tmp_path / "blobs", tmp_path / "tmp", lambda: "k" * 16)
     left = tmp_path / "tmp" / "office-x"
     left.mkdir()
@@ -204,17 +202,17 @@ def test_a_start_removes_what_a_hostile_document_left(tmp_path: Path) -> None:
     assert (outside / "kept").exists()
 
 
-def test_what_cannot_be_removed_stops_no_start(
+def test_leftovers_that_cannot_be_removed_do_not_prevent_the_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     blobs = FolderStore(tmp_path / "blobs", tmp_path / "tmp", lambda: "k" * 16)
     (tmp_path / "tmp" / "office-x").mkdir()
     (tmp_path / "tmp" / "part").touch()
 
-    def refuse(*_: object) -> None:
+    def reject(*_: object) -> None:
         raise PermissionError("not yours")
 
-    monkeypatch.setattr(Path, "rmdir", refuse)
+    monkeypatch.setattr(Path, "rmdir", reject)
     blobs.sweep(())
     assert [path.name for path in (tmp_path / "tmp").iterdir()] == ["office-x"]
     assert "cannot be removed: office-x" in caplog.text

@@ -1,4 +1,4 @@
-"""Which clients get a compressed answer."""
+"""Which clients receive a compressed response."""
 
 import gzip
 
@@ -19,16 +19,16 @@ GZIP_NOT_ACCEPTED = [
 
 
 @pytest.mark.parametrize("header", GZIP_ACCEPTED)
-def test_a_client_that_takes_gzip_gets_it(header: str) -> None:
+def test_gzip_is_accepted(header: str) -> None:
     assert accepts_gzip(header)
 
 
 @pytest.mark.parametrize("header", GZIP_NOT_ACCEPTED)
-def test_a_client_that_does_not_ask_for_it_or_prefers_the_plain_answer_does_not(header: str | None) -> None:
+def test_gzip_is_not_accepted(header: str | None) -> None:
     assert not accepts_gzip(header)
 
 
-def test_what_is_compressed_comes_back_whole_and_is_the_same_every_time() -> None:
+def test_compression_is_lossless_and_deterministic() -> None:
     body = b'{"name":"value"}' * 100
     for packed in (compress_fast(body), compress_best(body)):
         assert gzip.decompress(packed) == body

@@ -1,4 +1,4 @@
-"""More connections than there is room for, and connections that do not move on."""
+"""More connections than the limit allows, and connections without progress."""
 
 import errno
 import select
@@ -31,13 +31,13 @@ Connect = Callable[..., RawConnection]
 
 @pytest.fixture
 def connect() -> Iterator[Connect]:
-    """Opens connections, and closes them at the end."""
+    """Yield a function that opens a connection; close all connections at the end."""
     with ExitStack() as stack:
         yield lambda *where, **how: stack.enter_context(RawConnection(*where, **how))
 
 
 class MonotonicClock:
-    """Monotonic seconds that pass when a test says so."""
+    """Monotonic seconds that a test advances."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -63,10 +63,10 @@ def is_closed(wire: RawConnection) -> bool:
 
 def ping(wire: RawConnection, path: str = "/ping") -> bool:
     wire.send(build_request("GET", path))
-    return wire.read_answer().status == 200
+    return wire.read_response().status == 200
 
 
-def is_moving(rig: ListenerHarness) -> bool:
+def is_transferring(rig: ListenerHarness) -> bool:
     """Return whether a response is being sent or a body received."""
     return any(channel.phase is Phase.TRANSFERRING for channel in rig.server._list_channels())
 
@@ -77,12 +77,12 @@ def count_received_bytes(rig: ListenerHarness) -> int:
 
 
 def advance_time(rig: ListenerHarness, clock: MonotonicClock, seconds: float) -> None:
-    """Let ``seconds`` pass, and the server look at its deadlines."""
+    """Advance the clock by ``seconds`` and wait until the server has checked its deadlines."""
     clock.now += seconds
     assert wait_until(lambda: rig.server._check_at > clock.now)
 
 
-def test_at_the_limit_the_longest_idle_makes_room_and_then_who_has_asked_nothing(
+def test_at_the_limit_the_longest_idle_connection_is_closed_then_one_without_a_request(
     start_listener: Callable[..., ListenerHarness], connect: Connect
 ) -> None:
     rig = start_listener(connections=4, is_exempt=lambda peer: True)
@@ -101,10 +101,10 @@ def test_at_the_limit_the_longest_idle_makes_room_and_then_who_has_asked_nothing
         others.append(newcomer)
         assert len(rig.server.limiter) == 4
     rig.gate.set()
-    assert running.read_answer().status == 200
+    assert running.read_response().status == 200
 
 
-def test_a_crowd_of_silent_connections_keeps_nobody_out(
+def test_many_silent_connections_do_not_lock_out_a_visitor(
     start_listener: Callable[..., ListenerHarness], connect: Connect
 ) -> None:
     rig = start_listener(connections=20, is_exempt=lambda peer: True)
@@ -116,7 +116,7 @@ def test_a_crowd_of_silent_connections_keeps_nobody_out(
     assert len(rig.server.limiter) <= 20
 
 
-def test_an_address_beyond_its_share_loses_its_own_oldest_connection(
+def test_an_address_over_its_share_loses_its_own_oldest_connection(
     start_listener: Callable[..., ListenerHarness], clock: MonotonicClock, connect: Connect
 ) -> None:
     rig = start_listener(connections=64, clock=clock)
@@ -124,7 +124,7 @@ def test_an_address_beyond_its_share_loses_its_own_oldest_connection(
         assert ping(visitor)
         crowd = [connect(rig.port) for _ in range(16)]
         assert wait_until(lambda: len(rig.server.limiter) == 17)
-        # Too fast: what it holds has come a moment ago.
+        # Too fast: its connections were opened a moment ago.
         assert connect(rig.port).read_to_end() == b""
         clock.now += 2
         newcomer = connect(rig.port)
@@ -134,7 +134,9 @@ def test_an_address_beyond_its_share_loses_its_own_oldest_connection(
         assert ping(visitor)
 
 
-def test_a_trusted_proxy_may_hold_them_all(start_listener: Callable[..., ListenerHarness], connect: Connect) -> None:
+def test_a_trusted_proxy_may_open_all_connections(
+    start_listener: Callable[..., ListenerHarness], connect: Connect
+) -> None:
     rig = start_listener(connections=64, is_exempt=lambda peer: peer == "127.0.0.1")
     crowd = [connect(rig.port) for _ in range(60)]
     assert all(ping(wire) for wire in crowd)
@@ -153,7 +155,7 @@ def test_an_ipv6_network_is_one_address(one: str, other: str, same: bool) -> Non
     assert (network_key(one) == network_key(other)) is same
 
 
-def test_idle_connections_follow_the_monotonic_clock(
+def test_idle_timeouts_use_the_monotonic_clock(
     start_listener: Callable[..., ListenerHarness], clock: MonotonicClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Tomorrow:
@@ -175,7 +177,7 @@ def test_idle_connections_follow_the_monotonic_clock(
         assert wait_until(lambda: is_closed(wire))
 
 
-def test_a_connection_that_never_asks_is_closed_after_the_time_of_a_header_block(
+def test_a_connection_without_a_request_is_closed_after_the_header_timeout(
     start_listener: Callable[..., ListenerHarness], clock: MonotonicClock
 ) -> None:
     rig = start_listener(clock=clock)
@@ -187,35 +189,35 @@ def test_a_connection_that_never_asks_is_closed_after_the_time_of_a_header_block
         assert wait_until(lambda: is_closed(wire))
 
 
-def test_an_answer_that_nobody_reads_is_given_up(
+def test_a_response_that_the_client_does_not_read_times_out(
     start_listener: Callable[..., ListenerHarness], clock: MonotonicClock
 ) -> None:
     rig = start_listener(clock=clock)
     with RawConnection(rig.port, receive=4096) as wire:
         wire.send(build_request("GET", "/big"))
-        assert wait_until(lambda: rig.calls == ["/big"] and is_moving(rig))
+        assert wait_until(lambda: rig.calls == ["/big"] and is_transferring(rig))
         advance_time(rig, clock, 119)
         assert len(rig.server.limiter) == 1
         advance_time(rig, clock, 2)
         assert wait_until(lambda: len(rig.server.limiter) == 0)
 
 
-def test_a_slow_reader_gets_all_of_a_big_answer(
+def test_a_slow_reader_receives_the_whole_response(
     start_listener: Callable[..., ListenerHarness], clock: MonotonicClock
 ) -> None:
     rig = start_listener(clock=clock)
     with RawConnection(rig.port, receive=100_000) as wire:
         wire.send(build_request("GET", "/big"))
-        assert wait_until(lambda: rig.calls == ["/big"] and is_moving(rig))
+        assert wait_until(lambda: rig.calls == ["/big"] and is_transferring(rig))
         for _ in range(4):
-            # The system has taken megabytes of the answer, so the server itself sends nothing meanwhile.
+            # The kernel has buffered megabytes of the response, so the server itself sends nothing meanwhile.
             for _ in range(20):
                 wire.buffer += wire.socket.recv(MIN_PROGRESS_BYTES)
             advance_time(rig, clock, 100)
-        assert wire.read_answer().body == BIG
+        assert wire.read_response().body == BIG
 
 
-def test_a_body_that_does_not_arrive_is_given_up(
+def test_a_body_without_progress_times_out(
     start_listener: Callable[..., ListenerHarness], clock: MonotonicClock
 ) -> None:
     rig = start_listener(clock=clock)
@@ -231,7 +233,7 @@ def test_a_body_that_does_not_arrive_is_given_up(
         assert wait_until(lambda: rig.list_partials() == [])
 
 
-def test_a_body_that_moves_on_may_take_hours(
+def test_a_body_with_steady_progress_may_take_hours(
     start_listener: Callable[..., ListenerHarness], clock: MonotonicClock
 ) -> None:
     rig = start_listener(clock=clock)
@@ -242,10 +244,10 @@ def test_a_body_that_moves_on_may_take_hours(
             assert wait_until(lambda at=at: count_received_bytes(rig) >= at + 50_000)  # type: ignore[misc]
             advance_time(rig, clock, 100)
         wire.send(raw[at + 50_000 :])
-        assert wire.read_answer().facts["files"]["file"]["size"] == 400_000
+        assert wire.read_response().facts["files"]["file"]["size"] == 400_000
 
 
-def test_pipelined_requests_are_read_one_by_one(listener: ListenerHarness) -> None:
+def test_pipelined_requests_are_processed_one_by_one(listener: ListenerHarness) -> None:
     with RawConnection(listener.port) as wire:
         wire.send(build_request("GET", "/slow") + b"".join(build_request("GET", f"/{number}") for number in range(300)))
         assert listener.entered.wait(10)
@@ -253,23 +255,23 @@ def test_pipelined_requests_are_read_one_by_one(listener: ListenerHarness) -> No
             assert ping(other)
         assert [head.path for head in listener.heads] == ["/slow", "/ping"]
         listener.gate.set()
-        assert [wire.read_answer().facts["path"] for _ in range(301)] == [
+        assert [wire.read_response().facts["path"] for _ in range(301)] == [
             "/slow",
             *(f"/{number}" for number in range(300)),
         ]
 
 
-def test_a_client_that_sends_no_more_gets_its_answers(listener: ListenerHarness) -> None:
+def test_a_client_that_closes_its_sending_side_gets_its_responses(listener: ListenerHarness) -> None:
     with RawConnection(listener.port) as wire:
         wire.send(build_request("GET", "/slow") + build_request("GET", "/b"))
         wire.socket.shutdown(socket.SHUT_WR)
         assert listener.entered.wait(10)
         listener.gate.set()
-        assert [wire.read_answer().facts["path"] for _ in range(2)] == ["/slow", "/b"]
+        assert [wire.read_response().facts["path"] for _ in range(2)] == ["/slow", "/b"]
         assert wire.read_to_end() == b""
 
 
-def test_silent_connections_cost_the_others_nothing(
+def test_silent_connections_do_not_slow_down_others(
     listener: ListenerHarness, monkeypatch: pytest.MonkeyPatch, connect: Connect
 ) -> None:
     crowd = [connect(listener.port) for _ in range(200)]
@@ -281,14 +283,14 @@ def test_silent_connections_cost_the_others_nothing(
         monkeypatch.setattr(Listener, "wake", lambda self, *more: woken.append(self) or wake(self, *more))
         for _ in range(20):
             assert ping(wire)
-            # A request that comes while the thread still finishes the one before it does wake the loop.
+            # A request that arrives while the thread finishes the previous one does wake the loop.
             assert wait_until(lambda: not any(channel.requests for channel in listener.server._list_channels()))
     assert len({id(channel) for channel in asked}) == 1
     assert len(woken) <= 2  # a thread may be interrupted between its last steps
     assert not any(is_closed(other) for other in crowd)
 
 
-def test_many_newcomers_are_accepted_in_one_turn(
+def test_many_new_connections_are_accepted_in_one_loop_iteration(
     start_listener: Callable[..., ListenerHarness], monkeypatch: pytest.MonkeyPatch, connect: Connect
 ) -> None:
     turns: list[int] = []
@@ -301,7 +303,9 @@ def test_many_newcomers_are_accepted_in_one_turn(
     assert sum(before < 150 for before in turns) <= 4
 
 
-def test_one_address_waits_behind_itself_only(start_listener: Callable[..., ListenerHarness], connect: Connect) -> None:
+def test_requests_of_one_address_do_not_delay_other_addresses(
+    start_listener: Callable[..., ListenerHarness], connect: Connect
+) -> None:
     rig = start_listener(threads=1)
     with RawConnection(rig.port) as first, RawConnection(rig.port, "127.0.0.2") as visitor:
         first.send(build_request("GET", "/slow"))
@@ -313,13 +317,13 @@ def test_one_address_waits_behind_itself_only(start_listener: Callable[..., List
         visitor.send(build_request("GET", "/visitor"))
         assert wait_until(lambda: len(rig.heads) == 32)
         rig.gate.set()
-        assert visitor.read_answer().status == 200
-        assert all(wire.read_answer().status == 200 for wire in crowd)
+        assert visitor.read_response().status == 200
+        assert all(wire.read_response().status == 200 for wire in crowd)
     assert rig.calls.index("/visitor") <= 2
 
 
 @pytest.mark.parametrize(("path", "status"), [("/busy", 503), ("/often", 429)])
-def test_who_asks_too_much_is_told_half_a_second_late_and_holds_up_nobody_else(
+def test_429_and_503_are_delayed_without_blocking_other_requests(
     start_listener: Callable[..., ListenerHarness], clock: MonotonicClock, path: str, status: int
 ) -> None:
     rig = start_listener(clock=clock, threads=1)
@@ -333,12 +337,12 @@ def test_who_asks_too_much_is_told_half_a_second_late_and_holds_up_nobody_else(
         assert not select.select([first.socket, second.socket], [], [], 0)[0]
         clock.now += 0.2
         for wire in (first, second):
-            assert wire.read_answer().status == status
+            assert wire.read_response().status == status
             assert ping(wire)
 
 
 class ExhaustedSocket:
-    """A listening socket of a system without a descriptor to spare, while ``full``."""
+    """A listening socket that cannot accept for lack of file descriptors while ``full`` is set."""
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
@@ -355,13 +359,13 @@ class ExhaustedSocket:
         return getattr(self._sock, name)
 
 
-def test_without_a_descriptor_an_idle_connection_makes_room_and_the_loop_does_not_spin(
+def test_without_descriptors_an_idle_connection_is_closed_and_the_loop_does_not_spin(
     start_listener: Callable[..., ListenerHarness], clock: MonotonicClock
 ) -> None:
     rig = start_listener(clock=clock)
     with RawConnection(rig.port) as idle, RawConnection(rig.port) as running:
         assert ping(idle)
-        # The client has its answer a moment before the loop knows that this connection is idle.
+        # The client has its response a moment before the loop marks this connection as idle.
         assert wait_until(lambda: [channel.phase for channel in rig.server._list_channels()].count(Phase.IDLE) == 1)
         running.send(build_request("GET", "/slow"))
         assert rig.entered.wait(10)
@@ -373,7 +377,7 @@ def test_without_a_descriptor_an_idle_connection_makes_room_and_the_loop_does_no
             calls = exhausted.calls
             assert calls <= 6
             rig.gate.set()
-            assert running.read_answer().status == 200
+            assert running.read_response().status == 200
             assert exhausted.calls == calls
             exhausted.full = False
             clock.now += 1

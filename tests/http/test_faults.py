@@ -1,4 +1,4 @@
-"""Which exceptions are faults of the host, and what follows."""
+"""Faults of the host: classification, logging, and their effect on stored data."""
 
 import errno
 import logging
@@ -45,7 +45,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize(("word", "error"), [(word, error) for word, errors in FAULTS.items() for error in errors])
-def test_a_fault_of_the_host_is_unavailable(word: str, error: Exception) -> None:
+def test_a_host_fault_is_503(word: str, error: Exception) -> None:
     problem = faults.to_problem(error)
     assert problem is not None
     assert (problem.status, word in problem.detail) == (503, True)
@@ -62,11 +62,11 @@ def test_a_fault_of_the_host_is_unavailable(word: str, error: Exception) -> None
         peewee.IntegrityError(),
     ],
 )
-def test_other_exceptions_are_not(error: Exception) -> None:
+def test_other_exceptions_are_not_host_faults(error: Exception) -> None:
     assert faults.to_problem(error) is None
 
 
-def test_a_fault_is_logged_once_in_a_while_and_without_a_traceback(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_repeated_fault_is_logged_once_without_a_traceback(caplog: pytest.LogCaptureFixture) -> None:
     logging.getLogger("docshare").propagate = True
     faults._last_logged.clear()
     for _ in range(50):
@@ -78,8 +78,8 @@ def test_a_fault_is_logged_once_in_a_while_and_without_a_traceback(caplog: pytes
     ]
 
 
-def test_bytes_whose_commit_may_come_back_are_kept(world: World) -> None:
-    """A commit whose sync failed is in the log of the database; after a crash its rows need their bytes."""
+def test_a_blob_whose_commit_may_have_succeeded_is_preserved(world: World) -> None:
+    """A commit whose sync failed may be in the journal; after a crash its rows need their blobs."""
     kept = {}
     for name in ("SQLITE_IOERR_FSYNC", "SQLITE_FULL"):
         part = world.rt.blobs.create_partial()
@@ -90,7 +90,7 @@ def test_bytes_whose_commit_may_come_back_are_kept(world: World) -> None:
     assert not world.rt.blobs.exists(kept["SQLITE_FULL"])
 
 
-def test_the_reserve_is_given_up_on_a_full_disk_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_reserve_is_released_only_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert reserve.ensure_reserve(tmp_path) == 1
     assert (tmp_path / reserve.RESERVE_NAME).stat().st_size == reserve.RESERVE_BYTES
     assert (tmp_path / reserve.RESERVE_NAME).stat().st_mode & 0o777 == 0o600

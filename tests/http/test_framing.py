@@ -1,4 +1,4 @@
-"""Requests whose end two servers could see in two places: answered once, closed, and never handed on."""
+"""Ambiguous message framing: one error response, a closed connection, and nothing for the application."""
 
 import time
 from types import SimpleNamespace
@@ -8,8 +8,8 @@ import pytest
 from docshare.server.http import framing
 from tests.http.harness import SMALL_BODY, ListenerHarness, RawConnection, build_request, encode_chunks
 
-# What an attacker hides behind the request that is refused.
-HIDDEN = b"GET /hidden HTTP/1.1\r\nHost: localhost\r\n\r\n"
+# A request that an attacker smuggles after the rejected one.
+SMUGGLED = b"GET /hidden HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 def build_post(*lines: str, first: str = "POST /x HTTP/1.1", host: str = "Host: localhost", body: str = "") -> bytes:
@@ -102,11 +102,11 @@ BAD_HEADS = {
 
 
 @pytest.mark.parametrize("name", BAD_HEADS)
-def test_a_bad_head_is_answered_once_and_nothing_behind_it_is_read(listener: ListenerHarness, name: str) -> None:
+def test_an_invalid_head_gets_one_response_and_closes_the_connection(listener: ListenerHarness, name: str) -> None:
     raw, status = BAD_HEADS[name]
     with RawConnection(listener.port) as wire:
-        wire.send(raw + HIDDEN)
-        answer = wire.read_answer()
+        wire.send(raw + SMUGGLED)
+        answer = wire.read_response()
         assert (answer.status, answer.facts["status"]) == (status, status)
         assert answer.headers["connection"] == "close"
         assert wire.read_to_end() == b""
@@ -139,10 +139,10 @@ BAD_CHUNKS = {
 
 
 @pytest.mark.parametrize("name", BAD_CHUNKS)
-def test_a_bad_chunk_is_answered_once_and_nothing_behind_it_is_read(listener: ListenerHarness, name: str) -> None:
+def test_an_invalid_chunk_gets_one_response_and_closes_the_connection(listener: ListenerHarness, name: str) -> None:
     with RawConnection(listener.port) as wire:
-        wire.send(build_post("Transfer-Encoding: chunked") + BAD_CHUNKS[name] + HIDDEN)
-        answer = wire.read_answer()
+        wire.send(build_post("Transfer-Encoding: chunked") + BAD_CHUNKS[name] + SMUGGLED)
+        answer = wire.read_response()
         assert answer.status == 400
         assert answer.headers["connection"] == "close"
         assert wire.read_to_end() == b""
@@ -151,37 +151,37 @@ def test_a_bad_chunk_is_answered_once_and_nothing_behind_it_is_read(listener: Li
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
-def test_a_chunked_body_arrives_whole_however_it_is_cut(listener: ListenerHarness, size: int) -> None:
+def test_a_chunked_body_arrives_intact_in_blocks_of_any_size(listener: ListenerHarness, size: int) -> None:
     body = bytes(range(256)) * 4
     raw = build_post("Transfer-Encoding: chunked") + encode_chunks(body, 100)
     with RawConnection(listener.port) as wire:
         for at in range(0, len(raw), size):
             wire.send(raw[at : at + size])
-        assert wire.read_answer().facts["body"].encode("latin-1") == body
+        assert wire.read_response().facts["body"].encode("latin-1") == body
 
 
 def test_extensions_and_trailers_of_a_chunked_body_are_dropped(listener: ListenerHarness) -> None:
     with RawConnection(listener.port) as wire:
         body = b'5;a="b;c"\r\nhello\r\n0;z\r\nX-Sum: 1\r\nX-More: 2\r\n\r\n'
         wire.send(build_post("Transfer-Encoding: chunked") + body + build_request("GET", "/next"))
-        assert wire.read_answer().facts["body"] == "hello"
-        assert wire.read_answer().facts["path"] == "/next"
+        assert wire.read_response().facts["body"] == "hello"
+        assert wire.read_response().facts["path"] == "/next"
     assert "HTTP_X_SUM" not in listener.environs[0]
     assert "HTTP_TRANSFER_ENCODING" not in listener.environs[0]
     assert listener.environs[0]["CONTENT_LENGTH"] == "5"
 
 
-def test_a_chunked_body_beyond_its_limit_is_413(listener: ListenerHarness) -> None:
+def test_a_chunked_body_over_its_limit_is_413(listener: ListenerHarness) -> None:
     with RawConnection(listener.port) as wire:
         wire.send(build_post("Transfer-Encoding: chunked") + encode_chunks(b"x" * (SMALL_BODY + 1), 1000))
-        assert wire.read_answer().status == 413
+        assert wire.read_response().status == 413
     assert listener.calls == []
 
 
-def test_http_1_0_needs_no_host(listener: ListenerHarness) -> None:
+def test_http_1_0_does_not_require_a_host(listener: ListenerHarness) -> None:
     with RawConnection(listener.port) as wire:
         wire.send(b"GET /old HTTP/1.0\r\n\r\n")
-        assert wire.read_answer().facts["path"] == "/old"
+        assert wire.read_response().facts["path"] == "/old"
         assert wire.read_to_end() == b""
 
 
@@ -191,21 +191,21 @@ def test_http_1_0_needs_no_host(listener: ListenerHarness) -> None:
 def test_ordinary_hosts_are_accepted(listener: ListenerHarness, host: str) -> None:
     with RawConnection(listener.port) as wire:
         wire.send(f"GET /x HTTP/1.1\r\nhOSt:{host}   \r\n\r\n".encode())
-        assert wire.read_answer().status == 200
+        assert wire.read_response().status == 200
     assert listener.heads[0].headers["host"] == host
 
 
 def test_an_empty_line_before_a_request_is_skipped(listener: ListenerHarness) -> None:
     with RawConnection(listener.port) as wire:
         wire.send(b"\r\n" + build_request("POST", "/x", b"hello") + b"\r\n" + build_request("GET", "/y"))
-        assert wire.read_answer().facts["body"] == "hello"
-        assert wire.read_answer().facts["path"] == "/y"
+        assert wire.read_response().facts["body"] == "hello"
+        assert wire.read_response().facts["path"] == "/y"
 
 
-def test_an_address_with_scheme_and_host_is_judged_by_its_path(listener: ListenerHarness) -> None:
+def test_an_absolute_request_target_is_checked_by_its_path(listener: ListenerHarness) -> None:
     with RawConnection(listener.port) as wire:
         wire.send(build_request("GET", "http://evil.example/refuse?x=1"))
-        assert wire.read_answer().status == 401
+        assert wire.read_response().status == 401
     assert (listener.heads[0].path, listener.heads[0].query) == ("/refuse", "x=1")
 
 
@@ -213,45 +213,45 @@ def test_an_address_with_scheme_and_host_is_judged_by_its_path(listener: Listene
 def test_judge_and_application_see_the_same_path(listener: ListenerHarness, target: str) -> None:
     with RawConnection(listener.port) as wire:
         wire.send(build_request("GET", target))
-        assert wire.read_answer().status == 401
+        assert wire.read_response().status == 401
 
 
-def test_repeated_headers_reach_the_judge_joined(listener: ListenerHarness) -> None:
+def test_repeated_headers_are_joined_for_the_judge(listener: ListenerHarness) -> None:
     with RawConnection(listener.port) as wire:
         wire.send(build_request("GET", "/x", b"", "Authorization: Bearer a", "AUTHORIZATION: Bearer b", "X_Y: z"))
-        wire.read_answer()
+        wire.read_response()
     assert listener.heads[0].headers["authorization"] == "Bearer a, Bearer b"
     assert listener.heads[0].peer == "127.0.0.1"
     assert not [name for name in listener.heads[0].headers if "x" in name]
 
 
-def test_an_error_names_the_path_it_could_read(listener: ListenerHarness) -> None:
+def test_an_error_contains_the_path_if_it_is_readable(listener: ListenerHarness) -> None:
     with RawConnection(listener.port) as wire:
         wire.send(build_post("Content-Length: x", first="POST /api/v1/f%69les?secret=1 HTTP/1.1"))
-        assert wire.read_answer().facts["path"] == "/api/v1/files"
+        assert wire.read_response().facts["path"] == "/api/v1/files"
     with RawConnection(listener.port) as wire:
         wire.send(b"\x16\x03\x01")
-        assert wire.read_answer().facts["path"] is None
+        assert wire.read_response().facts["path"] is None
 
 
-def test_white_space_around_a_value_costs_no_time(listener: ListenerHarness) -> None:
+def test_white_space_around_a_value_is_parsed_quickly(listener: ListenerHarness) -> None:
     begun = time.monotonic()
     with RawConnection(listener.port) as wire:
         wire.send(build_request("GET", "/x", b"", "X: " + " " * 60_000 + "a", "Y:" + "\t " * 100 + "b"))
-        assert wire.read_answer().status == 200
+        assert wire.read_response().status == 200
     assert time.monotonic() - begun < 3
     assert listener.heads[0].headers["x"] == "a"
 
 
-def test_a_line_without_an_end_is_not_searched_for_its_path(
+def test_a_request_line_without_an_end_is_not_searched_for_its_path(
     listener: ListenerHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A pattern took five milliseconds for it, and hundreds of such requests everybody's time."""
+    """Matching the pattern takes five milliseconds, so hundreds of such requests would block the server."""
     searched: list[int] = []
     pattern = framing._LENIENT_REQUEST_LINE
     fake = SimpleNamespace(match=lambda head: searched.append(len(head)) or pattern.match(head))
     monkeypatch.setattr(framing, "_LENIENT_REQUEST_LINE", fake)
     with RawConnection(listener.port) as wire:
         wire.send(b"GET /" + b"y" * 70_000)
-        assert wire.read_answer().status == 431
+        assert wire.read_response().status == 431
     assert searched == []

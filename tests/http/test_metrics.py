@@ -1,4 +1,4 @@
-"""``/metrics``: the text that Prometheus reads, what it counts, and who may read it."""
+"""``/metrics``: the Prometheus format, the counters, and access control."""
 
 import re
 from typing import Any
@@ -24,7 +24,7 @@ def scrape(world: World, peer: str = "127.0.0.1", **headers: str) -> TestRespons
 
 
 def read_values(world: World) -> dict[str, float]:
-    """Return the samples of one scrape: name and labels as text, and their values."""
+    """Return the samples of one scrape: each series, as text, with its value."""
     answer = scrape(world)
     assert answer.status_code == 200
     assert answer.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
@@ -41,12 +41,12 @@ def read_values(world: World) -> dict[str, float]:
         assert match, line
         assert re.sub("_(bucket|sum|count)$", "", match[1]) in declared or match[1] in declared, line
         series = f"{match[1]}{{{match[2]}}}" if match[2] else match[1]
-        assert series not in found, "each series is written once"
+        assert series not in found, "a series is written more than once"
         found[series] = float(match[3])
     return found
 
 
-def test_requests_are_counted_by_route_and_status_and_never_by_id(world: World) -> None:
+def test_requests_are_counted_by_route_and_status_without_ids(world: World) -> None:
     made = world.pia.upload()
     for _ in range(3):
         assert world.pia.get(f"/api/v1/files/{made['uuid']}").status_code == 200
@@ -62,7 +62,7 @@ def test_requests_are_counted_by_route_and_status_and_never_by_id(world: World) 
     assert values[f'{name}{{method="GET",route="/<name>",status="200"}}'] == 1
 
 
-def test_invented_methods_and_paths_share_one_series(world: World) -> None:
+def test_unknown_methods_and_paths_share_one_series(world: World) -> None:
     for number in range(5):
         world.http.open(f"/none/of/these/{number}/at-all", method=f"ODD{number}")
         world.http.open(f"/none/of/these/{number}/at-all", method="GET")
@@ -84,7 +84,7 @@ def test_buckets_add_up_to_the_count_of_a_route(world: World) -> None:
     assert values[f"{name}_sum{{{route}}}"] > 0
 
 
-def test_pages_are_counted_as_renders_and_later_as_hits(world: World) -> None:
+def test_pages_are_counted_as_renders_then_as_cache_hits(world: World) -> None:
     made = world.pia.upload()
     page = f"/{made['shortId']}/pages/1-800.jpg?v=1"
     assert read_values(world)["docshare_page_cache_bytes"] == 0
@@ -98,7 +98,7 @@ def test_pages_are_counted_as_renders_and_later_as_hits(world: World) -> None:
     assert {'docshare_render_jobs{lane="pages",state="waiting"}', "docshare_data_free_bytes"} <= values.keys()
 
 
-def test_a_delivery_that_waits_is_in_the_queue_with_its_age(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_queued_delivery_is_reported_with_its_age(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     values = read_values(world)
     queue = {name: values[f'docshare_queue_{name}{{queue="deliveries"}}'] for name in QUEUE_GAUGES}
     assert queue == dict.fromkeys(QUEUE_GAUGES, 0)
@@ -119,7 +119,7 @@ def test_a_delivery_that_waits_is_in_the_queue_with_its_age(world: World, monkey
     assert values['docshare_queue_overdue_seconds{queue="deliveries"}'] == 0, "it is due in a minute"
 
 
-def test_the_metrics_are_written_without_the_database(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_metrics_are_available_without_the_database(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(type(world.rt.db), "is_answering", lambda store: False)
     values = read_values(world)
     assert [value for name, value in values.items() if name.startswith("docshare_engine_up")] == [0]
@@ -127,7 +127,7 @@ def test_the_metrics_are_written_without_the_database(world: World, monkeypatch:
 
 
 @pytest.mark.parametrize("peer", ["127.0.0.1", "127.9.9.9", "::1"])
-def test_by_default_this_machine_may_read_the_metrics(world: World, peer: str) -> None:
+def test_metrics_are_readable_from_this_machine_by_default(world: World, peer: str) -> None:
     assert scrape(world, peer).status_code == 200
 
 
@@ -139,7 +139,7 @@ FORWARDED: list[dict[str, str]] = [
 
 @pytest.mark.parametrize("trusted", [(), ("127.0.0.0/8",)])
 @pytest.mark.parametrize("headers", FORWARDED)
-def test_what_a_proxy_on_this_machine_forwards_is_an_unknown_path(make: Any, headers: Any, trusted: Any) -> None:
+def test_a_forwarded_request_from_this_machine_is_404(make: Any, headers: Any, trusted: Any) -> None:
     from docshare.server.config import OPTIONS
 
     world = make(trusted_proxies=OPTIONS["trusted_proxies"](list(trusted)), metrics="local")
@@ -156,25 +156,25 @@ def assert_unknown(world: World, peer: str, headers: dict[str, str]) -> None:
     assert {name for name, _ in answer.headers} == {name for name, _ in other.headers}
 
 
-def test_another_machine_gets_an_unknown_path(world: World) -> None:
+def test_another_machine_gets_404(world: World) -> None:
     assert_unknown(world, "203.0.113.9", {})
     assert_unknown(world, "203.0.113.9", {"X-Forwarded-For": "127.0.0.1"})
 
 
-def test_a_server_with_a_public_address_has_no_metrics_until_it_is_told_to(make: Any) -> None:
+def test_a_server_with_a_public_address_has_no_metrics_unless_configured(make: Any) -> None:
     assert_unknown(make(base_url="https://docs.example.com"), "127.0.0.1", {})
     assert scrape(make(base_url="https://docs.example.com", metrics="local")).status_code == 200
     assert_unknown(make(metrics="off"), "127.0.0.1", {})
 
 
-def test_a_token_opens_the_metrics_from_anywhere_and_nothing_else_does(make: Any) -> None:
+def test_only_the_token_gives_access_to_the_metrics_from_anywhere(make: Any) -> None:
     world = make(metrics=f"token:{TOKEN}", base_url="https://docs.example.com")
     assert scrape(world, "203.0.113.9", Authorization=f"Bearer {TOKEN}").status_code == 200
     for value in ("", TOKEN, f"Bearer {TOKEN}x", f"Bearer {TOKEN[:-1]}", f"Basic {TOKEN}", "Bearer t\u00f6ken"):
         assert_unknown(world, "127.0.0.1", {"Authorization": value})
 
 
-def test_a_file_that_had_the_link_before_keeps_it_for_readers(world: World) -> None:
+def test_a_file_with_the_slug_metrics_stays_readable(world: World) -> None:
     made = world.pia.upload()
     update_file_row(world, made["uuid"], slug="metrics")
     assert scrape(world, "203.0.113.9").status_code == 200

@@ -1,4 +1,4 @@
-"""The form parser: any cut gives the same parts, hostile bytes cost no more than others, doubtful forms are refused."""
+"""The form parser: any chunking gives the same parts, hostile bytes are not slower, invalid forms are rejected."""
 
 import time
 from itertools import count, pairwise
@@ -15,10 +15,10 @@ from tests.http.harness import BOUNDARY, build_form, build_part
 
 DELIMITER = b"\r\n--" + BOUNDARY.encode()
 
-# Pieces that look like the delimiter, so that cuts fall into the interesting places.
+# Pieces that look like the delimiter, to exercise partial matches.
 PIECES = [b"\r", b"\n", b"\r\n", b"-", b"--", b"\r\n--", b"a", b"\0"]
 PIECES += [DELIMITER[:-1], DELIMITER[2:], b"\r" + DELIMITER[:-1]]
-# Pieces that a form is made of, and near misses.
+# Valid and almost valid pieces of a form.
 TOKENS = [*PIECES, DELIMITER, DELIMITER + b"--", DELIMITER + b"\r\n", b"\r\n\r\n", b" ", b'; filename="f"']
 TOKENS += [b'Content-Disposition: form-data; name="a"', b'Content-Disposition: form-data; name="b"; filename=x\r\n\r\n']
 contents = st.lists(st.sampled_from(PIECES) | st.binary(max_size=5), max_size=12).map(b"".join)
@@ -34,7 +34,7 @@ def blobs(tmp_path_factory: pytest.TempPathFactory) -> FolderStore:
 
 
 def parse_form(blobs: FolderStore, body: bytes, cuts: list[int] | None = None, max_file: int | None = None) -> Any:
-    """Fields and files of a body that comes in pieces, or the class and text of the error."""
+    """Return the fields and files of a body that arrives in pieces, or the class and text of the error."""
     parser = FormParser(BOUNDARY.encode(), blobs.create_partial, max_file)
     edges = [0, *sorted(cut % (len(body) + 1) for cut in cuts or []), len(body)]
     try:
@@ -68,7 +68,7 @@ def read_part(part: PartialFile) -> bytes:
 @settings(
     max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
-def test_any_cut_gives_the_parts_that_were_sent(
+def test_a_form_is_parsed_the_same_in_pieces_of_any_size(
     blobs: FolderStore,
     fields: dict[str, str],
     file: bytes,
@@ -95,7 +95,7 @@ def test_any_cut_gives_the_parts_that_were_sent(
 @settings(
     max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
-def test_any_cut_of_any_bytes_gives_the_same_form_or_the_same_error(
+def test_any_bytes_give_the_same_result_in_pieces_of_any_size(
     blobs: FolderStore, body: bytes, cuts: list[int], max_file: int | None
 ) -> None:
     body = b"--" + BOUNDARY.encode() + b"\r\n" + body
@@ -108,19 +108,19 @@ def test_any_cut_of_any_bytes_gives_the_same_form_or_the_same_error(
     [b"\r", b"\r\n", b"\r\n--", b"-", DELIMITER[:-1], b"\r" * 30 + DELIMITER[:-1], b"\r\n\r\n", bytes(1)],
     ids=["CR", "CRLF", "CRLF--", "dashes", "near boundary", "CRs and near boundary", "empty lines", "NUL"],
 )
-def test_hostile_bytes_take_no_longer_than_others(blobs: FolderStore, pattern: bytes) -> None:
+def test_hostile_bytes_are_parsed_quickly(blobs: FolderStore, pattern: bytes) -> None:
     block = (pattern * (65536 // len(pattern) + 1))[:65536]
     parser = FormParser(BOUNDARY.encode(), blobs.create_partial)
     parser.feed(build_part(b"")[:-2])
     begun = time.process_time()
     for _ in range(256):
         parser.feed(block)
-    # 16 MB; a parser that looks at every line by itself needs a minute.
+    # 16 MB; a parser that examines each line separately needs a minute.
     assert time.process_time() - begun < 3
     parser.discard()
 
 
-def test_bytes_that_come_one_by_one_take_linear_time(blobs: FolderStore) -> None:
+def test_single_bytes_are_parsed_in_linear_time(blobs: FolderStore) -> None:
     parser = FormParser(BOUNDARY.encode(), blobs.create_partial)
     begun = time.process_time()
     for byte in build_form(build_part(b"\r" * 20_000, 'form-data; name="a"')):
@@ -153,7 +153,7 @@ def test_bytes_that_come_one_by_one_take_linear_time(blobs: FolderStore) -> None
         ("form-data; name=\"file\"; filename*=UTF-8''%FF.pdf", "\ufffd.pdf"),
     ],
 )
-def test_file_names_are_read_as_clients_send_them(blobs: FolderStore, disposition: str, filename: str) -> None:
+def test_file_names_of_real_clients_are_parsed(blobs: FolderStore, disposition: str, filename: str) -> None:
     assert parse_form(blobs, build_form(build_part(b"x", disposition))) == (
         {},
         {"file": (filename, "application/octet-stream", b"x")},
@@ -171,47 +171,47 @@ def test_an_empty_part_may_share_its_line_break_with_the_boundary(blobs: FolderS
         assert parse_form(blobs, body, [cut]) == ({"b": "b"}, {"file": ("a.pdf", "application/octet-stream", b"")})
 
 
-def test_blanks_may_follow_a_boundary(blobs: FolderStore) -> None:
+def test_blanks_after_a_boundary_are_ignored(blobs: FolderStore) -> None:
     body = build_form(build_part(b"x", 'form-data; name="a"')).replace(b"x7Kp\r\n", b"x7Kp \t\r\n", 1)
     assert parse_form(blobs, body, [8, 9, 10, 11, 12]) == ({"a": "x"}, {})
 
 
-def test_ten_parts_are_read(blobs: FolderStore) -> None:
+def test_ten_parts_are_accepted(blobs: FolderStore) -> None:
     fields, _ = parse_form(blobs, build_form(*(build_part(b"", f'form-data; name="{number}"') for number in range(10))))
     assert len(fields) == 10
 
 
-def test_the_longest_field_is_read(blobs: FolderStore) -> None:
+def test_the_longest_field_is_accepted(blobs: FolderStore) -> None:
     fields, _ = parse_form(blobs, build_form(build_part(b"x" * 65536, 'form-data; name="a"')), [100, 40_000])
     assert fields == {"a": "x" * 65536}
 
 
-A = build_part(b"x", 'form-data; name="a"')
-KIND = build_part(b"logo", 'form-data; name="kind"')
+PART_A = build_part(b"x", 'form-data; name="a"')
+PART_KIND = build_part(b"logo", 'form-data; name="kind"')
 
 
-def test_parts_that_no_route_asks_for_are_ignored_whatever_is_in_them(blobs: FolderStore) -> None:
-    """Multipart part names other than these are ignored."""
+def test_parts_with_unknown_names_are_ignored(blobs: FolderStore) -> None:
+    """Parts with unknown names may repeat and contain any bytes."""
     latin = build_part(b"caf\xe9", 'form-data; name="note"')
     twice = build_part(b"again", 'form-data; name="a"; filename="a.txt"')
-    assert parse_form(blobs, build_form(A, latin, twice, KIND, A)) == ({"a": "x", "kind": "logo"}, {})
+    assert parse_form(blobs, build_form(PART_A, latin, twice, PART_KIND, PART_A)) == ({"a": "x", "kind": "logo"}, {})
 
 
 BROKEN_FORMS = {
     "empty": (b"", "The form ends before its last boundary."),
     "no boundary at all": (b"hello", "The form ends before its last boundary."),
-    "cut in the headers": (build_form(A)[:20], "The form ends before its last boundary."),
-    "cut in a part": (build_form(A)[:-12], "The form ends before its last boundary."),
-    "cut before the last dashes": (build_form(A)[:-4], "The form ends before its last boundary."),
-    "long preamble": (b"x" * 9000 + b"\r\n" + build_form(A), "The form has too many bytes outside its parts."),
-    "long epilogue": (build_form(A) + b"x" * 9000, "The form has too many bytes outside its parts."),
+    "cut in the headers": (build_form(PART_A)[:20], "The form ends before its last boundary."),
+    "cut in a part": (build_form(PART_A)[:-12], "The form ends before its last boundary."),
+    "cut before the last dashes": (build_form(PART_A)[:-4], "The form ends before its last boundary."),
+    "long preamble": (b"x" * 9000 + b"\r\n" + build_form(PART_A), "The form has too many bytes outside its parts."),
+    "long epilogue": (build_form(PART_A) + b"x" * 9000, "The form has too many bytes outside its parts."),
     "eleven parts": (
         build_form(*(build_part(b"", f'form-data; name="{number}"') for number in range(11))),
         "The form has more than 10 parts.",
     ),
-    "two parts of one name": (build_form(KIND, KIND), "Two parts of the form have the same name."),
+    "two parts of one name": (build_form(PART_KIND, PART_KIND), "Two parts of the form have the same name."),
     "a field and a file of one name": (
-        build_form(KIND, build_part(b"", 'form-data; name="kind"; filename="b"')),
+        build_form(PART_KIND, build_part(b"", 'form-data; name="kind"; filename="b"')),
         "Two parts of the form have the same name.",
     ),
     "long field": (
@@ -259,14 +259,14 @@ BROKEN_FORMS = {
         "A boundary line of the form is malformed.",
     ),
     "boundary with much padding": (
-        build_form(A).replace(b"x7Kp\r\n", b"x7Kp" + b" " * 65 + b"\r\n", 1),
+        build_form(PART_A).replace(b"x7Kp\r\n", b"x7Kp" + b" " * 65 + b"\r\n", 1),
         "A boundary line of the form is malformed.",
     ),
 }
 
 
 @pytest.mark.parametrize("name", BROKEN_FORMS)
-def test_a_broken_form_is_refused_with_its_reason(blobs: FolderStore, name: str) -> None:
+def test_an_invalid_form_is_rejected_with_its_reason(blobs: FolderStore, name: str) -> None:
     body, reason = BROKEN_FORMS[name]
     assert parse_form(blobs, body) == (FormError, reason)
     assert parse_form(blobs, body, list(range(0, len(body), 7))) == (FormError, reason)
@@ -300,12 +300,12 @@ def test_the_boundary_is_read_from_the_content_type(content_type: str, boundary:
         'multipart/form-data; boundary="abc',
     ],
 )
-def test_a_content_type_without_a_sound_boundary_is_refused(content_type: str) -> None:
+def test_a_content_type_without_a_valid_boundary_is_rejected(content_type: str) -> None:
     with pytest.raises(FormError):
         parse_boundary(content_type)
 
 
-def test_a_file_beyond_its_limit_is_noticed_before_it_is_written(blobs: FolderStore) -> None:
+def test_a_file_over_its_limit_is_rejected(blobs: FolderStore) -> None:
     assert parse_form(blobs, build_form(build_part(b"x" * 11)), None, 10) == (FileTooLargeError, "")
     assert parse_form(blobs, build_form(build_part(b"x" * 10)), None, 10)[1]["file"][2] == b"x" * 10
 

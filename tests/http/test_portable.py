@@ -1,4 +1,4 @@
-"""Any other WSGI server: the same forms, the same answers, one copy into the store."""
+"""Other WSGI servers: the same forms, the same responses, one copy into the store."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -26,9 +26,9 @@ from tests.http.harness import (
     build_form,
     build_part,
     build_upload,
+    content_type_header,
     describe_file,
     encode_chunks,
-    form_content_type,
     sha256,
     wait_until,
 )
@@ -77,13 +77,13 @@ Send = Callable[[bytes], dict[str, Any]]
 def send_and_read_facts(raw: bytes, port: int) -> dict[str, Any]:
     with RawConnection(port) as wire:
         wire.send(raw)
-        answer = wire.read_answer()
+        answer = wire.read_response()
         return {**answer.facts, "status": answer.status}
 
 
 class QuietHandler(WSGIRequestHandler):
     def log_message(self, *_: Any) -> None:
-        """Tests have no use for an access log."""
+        """Write no access log."""
 
 
 def serve_by_wsgiref(app: Flask, blobs: FolderStore) -> Iterator[Send]:
@@ -138,7 +138,7 @@ def send(request: pytest.FixtureRequest, app: Flask, blobs: FolderStore) -> Iter
     yield from SERVERS[request.param](app, blobs)
 
 
-def test_every_server_gives_the_application_the_same_form(send: Send) -> None:
+def test_every_server_passes_the_same_form_to_the_application(send: Send) -> None:
     body = build_form(
         build_part(b"lo\xc3\xa4go", 'form-data; name="kind"'),
         build_part(PDF, "form-data; name=\"file\"; filename*=UTF-8''%C3%A4.pdf", "Content-Type: application/pdf"),
@@ -159,7 +159,7 @@ def test_every_server_gives_the_application_the_same_form(send: Send) -> None:
     }
 
 
-def test_every_server_keeps_what_is_kept_and_removes_the_rest(send: Send, blobs: FolderStore) -> None:
+def test_every_server_removes_partials_that_are_not_stored(send: Send, blobs: FolderStore) -> None:
     key = send(build_upload(build_form(build_part(PDF)), "/files?keep"))["key"]
     assert blobs.path(key).read_bytes() == PDF
     assert send(build_upload(build_form(build_part(PDF))))["status"] == 200
@@ -174,17 +174,17 @@ def test_every_server_keeps_what_is_kept_and_removes_the_rest(send: Send, blobs:
         (raw_request("POST", "/files"), "The body must be multipart/form-data."),
         (build_upload(build_form(build_part(PDF))[:-10]), "The form ends before its last boundary."),
         (build_upload(build_form(build_part(PDF), build_part(b""))), "Two parts of the form have the same name."),
-        (raw_request("POST", "/files", b"", form_content_type()), "The form ends before its last boundary."),
+        (raw_request("POST", "/files", b"", content_type_header()), "The form ends before its last boundary."),
     ],
 )
-def test_every_server_says_the_same_about_a_broken_form(
+def test_every_server_returns_the_same_error_for_an_invalid_form(
     send: Send, blobs: FolderStore, raw: bytes, detail: str
 ) -> None:
     assert send(raw) == {"status": 400, "code": "bad_request", "detail": detail}
     assert wait_until(lambda: list(blobs.tmp.iterdir()) == [])
 
 
-def test_every_server_refuses_a_file_beyond_the_limit(send: Send, blobs: FolderStore) -> None:
+def test_every_server_rejects_a_file_over_the_limit(send: Send, blobs: FolderStore) -> None:
     answer = send(build_upload(build_form(build_part(b"x" * (LIMIT + 1)))))
     assert (answer["status"], answer["code"]) == (413, "payload_too_large")
     assert wait_until(lambda: list(blobs.tmp.iterdir()) == [])
@@ -192,8 +192,8 @@ def test_every_server_refuses_a_file_beyond_the_limit(send: Send, blobs: FolderS
 
 
 @pytest.mark.parametrize("send", ["plain waitress", "the bundled listener"], indirect=True)
-def test_servers_that_know_chunks_take_an_upload_in_chunks(send: Send) -> None:
-    raw = raw_request("POST", "/files", b"", form_content_type(), "Transfer-Encoding: chunked")
+def test_servers_that_support_chunks_accept_a_chunked_upload(send: Send) -> None:
+    raw = raw_request("POST", "/files", b"", content_type_header(), "Transfer-Encoding: chunked")
     assert send(raw + encode_chunks(build_form(build_part(PDF)), 3000))["files"]["file"]["sha256"] == sha256(PDF)
     assert send(raw + encode_chunks(build_form(build_part(b"x" * (LIMIT + 1))), 30_000))["status"] == 413
 
@@ -203,7 +203,7 @@ def post_form(app: Flask, body: Any, **environ: Any) -> Response:
     return answer
 
 
-def test_the_body_is_read_in_blocks_and_written_as_it_comes(app: Flask, blobs: FolderStore) -> None:
+def test_the_body_is_read_in_blocks(app: Flask, blobs: FolderStore) -> None:
     sizes: list[int] = []
 
     class Stream(BytesIO):
@@ -223,7 +223,7 @@ def test_the_body_is_read_in_blocks_and_written_as_it_comes(app: Flask, blobs: F
 
 
 @pytest.mark.parametrize("declared", [10, LIMIT * 4])
-def test_a_wrong_length_gets_nobody_past_the_limit(app: Flask, blobs: FolderStore, declared: int) -> None:
+def test_a_wrong_content_length_does_not_bypass_the_limit(app: Flask, blobs: FolderStore, declared: int) -> None:
     body = build_form(build_part(b"x" * LIMIT * 2))
     assert post_form(app, BytesIO(body), environ_overrides={"CONTENT_LENGTH": str(declared)}).status_code in (400, 413)
     assert list(blobs.tmp.iterdir()) == []
@@ -247,7 +247,7 @@ def test_an_endless_body_is_cut_off(app: Flask, blobs: FolderStore) -> None:
     assert list(blobs.tmp.iterdir()) == []
 
 
-def test_many_files_together_do_not_get_past_the_limit(app: Flask, blobs: FolderStore) -> None:
+def test_many_files_together_do_not_bypass_the_limit(app: Flask, blobs: FolderStore) -> None:
     body = build_form(*(build_part(b"x" * MB, f"form-data; name=unknown{number}; filename=x") for number in range(4)))
     assert post_form(app, BytesIO(body), environ_overrides={"CONTENT_LENGTH": str(LIMIT * 4)}).status_code == 413
     endless = {"CONTENT_LENGTH": "", "wsgi.input_terminated": True}
@@ -263,15 +263,15 @@ def test_a_sender_who_disconnects_leaves_no_partial(app: Flask, blobs: FolderSto
 
 
 def test_a_full_disk_is_503(app: Flask, blobs: FolderStore) -> None:
-    def full() -> Any:
+    def raise_disk_full() -> Any:
         raise OSError(28, "No space left on device")
 
-    app.extensions["docshare"] = SimpleNamespace(blobs=SimpleNamespace(create_partial=full))
+    app.extensions["docshare"] = SimpleNamespace(blobs=SimpleNamespace(create_partial=raise_disk_full))
     answer = post_form(app, BytesIO(build_form(build_part(PDF))))
     assert (answer.status_code, answer.get_json()["code"]) == (503, "unavailable")
 
 
-def test_what_flask_clients_send_is_understood(app: Flask) -> None:
+def test_a_form_of_a_flask_client_is_parsed(app: Flask) -> None:
     sent = {"kind": "logo", "file": (BytesIO(PDF[:1000]), "Übersicht 1.pdf", "application/pdf")}
     answer = app.test_client().post("/files", data=sent, content_type="multipart/form-data")
     assert answer.get_json()["fields"] == {"kind": "logo"}

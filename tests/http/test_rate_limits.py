@@ -1,4 +1,4 @@
-"""The limiter by itself: moving windows, in memory and in Redis, bounded memory, threads, and a clock that moves."""
+"""The rate limiter alone: sliding windows in memory and in Redis, bounded memory, threads, and clock changes."""
 
 import tracemalloc
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ def limits(request: pytest.FixtureRequest, clock: FakeClock) -> Iterator[RateLim
     memory.close()
 
 
-def test_the_limit_passes_and_one_more_does_not(limits: RateLimiter) -> None:
+def test_requests_up_to_the_limit_are_allowed(limits: RateLimiter) -> None:
     assert [limits.hit(MINUTE, "a", 3).is_allowed for _ in range(5)] == [True, True, True, False, False]
 
 
@@ -35,8 +35,8 @@ def test_remaining_counts_down_to_zero(limits: RateLimiter) -> None:
     assert [limits.hit(MINUTE, "a", 3).remaining for _ in range(4)] == [2, 1, 0, 0]
 
 
-def test_the_window_moves(limits: RateLimiter, clock: FakeClock) -> None:
-    """At most the limit in any 60 seconds, not from minute to minute."""
+def test_the_window_slides(limits: RateLimiter, clock: FakeClock) -> None:
+    """The limit applies to any 60 seconds, not to calendar minutes."""
     assert limits.hit(MINUTE, "a", 2).is_allowed
     clock.advance(seconds=30)
     assert limits.hit(MINUTE, "a", 2).is_allowed
@@ -49,7 +49,9 @@ def test_the_window_moves(limits: RateLimiter, clock: FakeClock) -> None:
 
 @pytest.mark.parametrize("seconds", [1, 10, 60, 900, 3600, 7200])
 @pytest.mark.parametrize("later_ms", [0, 1, 999, 12_345_678_901])
-def test_a_window_ends_to_the_millisecond(limits: RateLimiter, clock: FakeClock, seconds: int, later_ms: int) -> None:
+def test_a_window_ends_exactly_to_the_millisecond(
+    limits: RateLimiter, clock: FakeClock, seconds: int, later_ms: int
+) -> None:
     window = RatePolicy("window", 1, seconds * 1000, "token")
     clock.advance(milliseconds=later_ms)
     assert limits.hit(window, "a", 1).is_allowed
@@ -62,7 +64,7 @@ def test_a_window_ends_to_the_millisecond(limits: RateLimiter, clock: FakeClock,
         assert limits.hit(window, "a", 1).is_allowed
 
 
-def test_waiting_as_long_as_told_is_enough(limits: RateLimiter, clock: FakeClock) -> None:
+def test_a_request_after_the_reported_wait_is_allowed(limits: RateLimiter, clock: FakeClock) -> None:
     limits.hit(MINUTE, "a", 1)
     clock.advance(seconds=12, milliseconds=345)
     refused = limits.hit(MINUTE, "a", 1)
@@ -71,7 +73,7 @@ def test_waiting_as_long_as_told_is_enough(limits: RateLimiter, clock: FakeClock
     assert limits.hit(MINUTE, "a", 1).is_allowed
 
 
-def test_a_refused_request_does_not_lengthen_the_wait(limits: RateLimiter, clock: FakeClock) -> None:
+def test_a_rejected_request_does_not_extend_the_wait(limits: RateLimiter, clock: FakeClock) -> None:
     limits.hit(MINUTE, "a", 1)
     for _ in range(60):
         clock.advance(milliseconds=999)
@@ -80,26 +82,26 @@ def test_a_refused_request_does_not_lengthen_the_wait(limits: RateLimiter, clock
     assert limits.hit(MINUTE, "a", 1).is_allowed
 
 
-def test_looking_costs_nothing(limits: RateLimiter) -> None:
+def test_peek_does_not_count_as_a_request(limits: RateLimiter) -> None:
     assert [limits.peek(MINUTE, "a", 1).is_allowed for _ in range(9)] == [True] * 9
     assert limits.hit(MINUTE, "a", 1).is_allowed
     assert not limits.peek(MINUTE, "a", 1).is_allowed
 
 
-def test_keys_and_policies_do_not_share(limits: RateLimiter) -> None:
+def test_keys_and_policies_have_separate_windows(limits: RateLimiter) -> None:
     other = RatePolicy("other", 5, 60_000, "token")
     assert limits.hit(MINUTE, "a", 1).is_allowed
     assert limits.hit(MINUTE, "b", 1).is_allowed
     assert limits.hit(other, "a", 1).is_allowed
 
 
-def test_a_request_that_was_given_back_leaves_room_for_one(limits: RateLimiter) -> None:
+def test_a_refunded_request_allows_one_more(limits: RateLimiter) -> None:
     assert [limits.hit(MINUTE, "a", 2).is_allowed for _ in range(3)] == [True, True, False]
     assert limits.refund(MINUTE, "a", 2).remaining == 1
     assert [limits.hit(MINUTE, "a", 2).is_allowed for _ in range(2)] == [True, False]
 
 
-def test_the_time_since_the_last_request_is_known(limits: RateLimiter, clock: FakeClock) -> None:
+def test_ms_since_last_hit(limits: RateLimiter, clock: FakeClock) -> None:
     assert limits.ms_since_last_hit(MINUTE, "a", 3) == 0
     limits.hit(MINUTE, "a", 3)
     clock.advance(milliseconds=1234)
@@ -108,26 +110,26 @@ def test_the_time_since_the_last_request_is_known(limits: RateLimiter, clock: Fa
     assert limits.ms_since_last_hit(MINUTE, "a", 3) == 567
 
 
-def test_a_first_request_has_the_whole_window_before_it(limits: RateLimiter) -> None:
+def test_the_first_request_starts_a_full_window(limits: RateLimiter) -> None:
     assert limits.peek(MINUTE, "a", 3) == limits.peek(MINUTE, "b", 3)
     assert (limits.hit(MINUTE, "a", 3).reset_s, limits.peek(MINUTE, "a", 3).reset_s) == (60, 60)
 
 
-def test_exactly_the_limit_passes_among_sixteen_threads(limits: RateLimiter) -> None:
+def test_sixteen_threads_together_pass_exactly_the_limit(limits: RateLimiter) -> None:
     with ThreadPoolExecutor(16) as pool:
         passed = sum(pool.map(lambda _: limits.hit(MINUTE, "a", 120).is_allowed, range(2000)))
     assert passed == 120
 
 
-def test_a_clock_that_was_set_back_locks_nobody_out(clock: FakeClock) -> None:
+def test_a_clock_that_is_set_back_does_not_lock_out_anyone(clock: FakeClock) -> None:
     limits = RateLimiter(clock)
     limits.hit(MINUTE, "a", 1)
     clock.advance(hours=-1)
     assert limits.hit(MINUTE, "a", 1).is_allowed
 
 
-def test_a_million_keys_stay_in_a_bounded_memory(clock: FakeClock) -> None:
-    """1,000,000 distinct Authorization values: limiter <= 50 MB. A tenth of them shows the bound as well."""
+def test_many_keys_use_bounded_memory(clock: FakeClock) -> None:
+    """The limiter uses at most 50 MB for 1,000,000 keys; a tenth of them is enough to reach the bound."""
     limits = RateLimiter(clock)
     tracemalloc.start()
     try:
@@ -139,7 +141,7 @@ def test_a_million_keys_stay_in_a_bounded_memory(clock: FakeClock) -> None:
     assert used < 50 * 1024 * 1024
 
 
-def test_the_key_that_was_silent_longest_is_forgotten_first(clock: FakeClock) -> None:
+def test_the_least_recently_used_key_is_dropped_first(clock: FakeClock) -> None:
     limits = RateLimiter(clock, max_keys=2)
     for key in ("busy", "silent", "busy", "new"):
         limits.hit(MINUTE, key, 2)

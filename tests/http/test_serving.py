@@ -1,4 +1,4 @@
-"""Connections: kept alive, pipelined, slow, and ended in order."""
+"""Connections: keep-alive, pipelining, slow clients, and graceful shutdown."""
 
 import os
 import resource
@@ -30,17 +30,17 @@ from tests.http.harness import (
 from tests.support.repository import ROOT
 
 
-def test_a_connection_is_kept_for_the_next_request(listener: ListenerHarness) -> None:
+def test_a_connection_is_kept_alive_for_the_next_request(listener: ListenerHarness) -> None:
     with RawConnection(listener.port) as wire:
         for raw, path in (
             (build_upload(build_form(build_part(b"%PDF-"))), "/files"),
             (build_request("POST", "/b", b"x" * 60_000), "/b"),
         ) * 3:
             wire.send(raw)
-            assert wire.read_answer().facts["path"] == path
+            assert wire.read_response().facts["path"] == path
 
 
-def test_a_small_answer_is_one_send(listener: ListenerHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_small_response_is_sent_in_one_call(listener: ListenerHarness, monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[bytes] = []
     send = Channel.send
     monkeypatch.setattr(
@@ -49,19 +49,19 @@ def test_a_small_answer_is_one_send(listener: ListenerHarness, monkeypatch: pyte
     with RawConnection(listener.port) as wire:
         for _ in range(2):
             wire.send(build_request("GET", "/a"))
-            assert wire.read_answer().facts["path"] == "/a"
+            assert wire.read_response().facts["path"] == "/a"
     assert [block[:12] for block in sent] == [b"HTTP/1.1 200"] * 2
     assert all(block.endswith(b"}") for block in sent)
 
 
-def test_a_connection_that_asks_to_be_closed_is_closed(listener: ListenerHarness) -> None:
+def test_connection_close_closes_the_connection(listener: ListenerHarness) -> None:
     with RawConnection(listener.port) as wire:
         wire.send(build_request("GET", "/a", b"", "Connection: close"))
-        assert wire.read_answer().headers["connection"] == "close"
+        assert wire.read_response().headers["connection"] == "close"
         assert wire.read_to_end() == b""
 
 
-def test_pipelined_requests_are_answered_in_order(listener: ListenerHarness) -> None:
+def test_pipelined_responses_are_sent_in_order(listener: ListenerHarness) -> None:
     first, second = (
         build_upload(build_form(build_part(b"1" * 300_000))),
         build_upload(build_form(build_part(b"2" * 30))),
@@ -70,40 +70,40 @@ def test_pipelined_requests_are_answered_in_order(listener: ListenerHarness) -> 
         wire.send(
             build_request("GET", "/a") + first + second + build_request("POST", "/b", b"b") + build_request("GET", "/c")
         )
-        answers = [wire.read_answer().facts for _ in range(5)]
+        answers = [wire.read_response().facts for _ in range(5)]
     assert [facts["path"] for facts in answers] == ["/a", "/files", "/files", "/b", "/c"]
     assert [facts["files"]["file"]["size"] for facts in answers[1:3]] == [300_000, 30]
     assert wait_until(lambda: listener.list_partials() == [])
 
 
-def test_a_pipelined_upload_that_waits_for_100_continue_gets_it_in_its_turn(listener: ListenerHarness) -> None:
+def test_a_pipelined_upload_gets_100_continue_in_order(listener: ListenerHarness) -> None:
     body = build_form(build_part(b"%PDF-"))
     head, _, _ = build_upload(body, "/files", "Expect: 100-continue").partition(b"\r\n\r\n")
     with RawConnection(listener.port) as wire:
         wire.send(build_request("GET", "/slow") + head + b"\r\n\r\n")
         assert listener.entered.wait(10)
         listener.gate.set()
-        assert wire.read_answer().facts["path"] == "/slow"
-        assert wire.read_answer().status == 100
+        assert wire.read_response().facts["path"] == "/slow"
+        assert wire.read_response().status == 100
         wire.send(body)
-        assert wire.read_answer().facts["path"] == "/files"
+        assert wire.read_response().facts["path"] == "/files"
 
 
 def test_a_small_body_reaches_the_application(listener: ListenerHarness) -> None:
     with RawConnection(listener.port) as wire:
         wire.send(build_request("PUT", "/x", b"x" * SMALL_BODY))
-        assert wire.read_answer().facts["body"] == "x" * SMALL_BODY
+        assert wire.read_response().facts["body"] == "x" * SMALL_BODY
 
 
 def test_proxy_headers_reach_judge_and_application(listener: ListenerHarness) -> None:
     with RawConnection(listener.port) as wire:
         wire.send(build_request("GET", "/x", b"", "X-Forwarded-For: 198.51.100.7"))
-        wire.read_answer()
+        wire.read_response()
     assert listener.heads[0].headers["x-forwarded-for"] == "198.51.100.7"
     assert listener.environs[0]["HTTP_X_FORWARDED_FOR"] == "198.51.100.7"
 
 
-def test_slow_senders_hold_no_worker(start_listener: Callable[..., ListenerHarness]) -> None:
+def test_slow_senders_do_not_block_a_worker_thread(start_listener: Callable[..., ListenerHarness]) -> None:
     rig = start_listener(threads=1)
     slow = [RawConnection(rig.port) for _ in range(60)]
     for number, wire in enumerate(slow):
@@ -115,22 +115,22 @@ def test_slow_senders_hold_no_worker(start_listener: Callable[..., ListenerHarne
     with RawConnection(rig.port) as other:
         for _ in range(20):
             other.send(build_request("GET", "/ping"))
-            assert other.read_answer().status == 200
+            assert other.read_response().status == 200
     for wire in slow:
         wire.socket.close()
     assert wait_until(lambda: rig.list_partials() == [])
 
 
-def test_a_body_sent_byte_by_byte_arrives(listener: ListenerHarness) -> None:
+def test_a_body_in_single_bytes_arrives(listener: ListenerHarness) -> None:
     raw = build_upload(build_form(build_part(b"%PDF-\r\n--" + b"\r" * 30)))
     with RawConnection(listener.port) as wire:
         wire.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         for byte in raw:
             wire.send(bytes([byte]))
-        assert wire.read_answer().facts["files"]["file"]["size"] == 39
+        assert wire.read_response().facts["files"]["file"]["size"] == 39
 
 
-def test_a_header_block_that_takes_too_long_ends_the_connection(start_listener: Callable[..., ListenerHarness]) -> None:
+def test_a_slow_header_block_closes_the_connection(start_listener: Callable[..., ListenerHarness]) -> None:
     rig = start_listener(header_seconds=0.5)
     with RawConnection(rig.port) as patient, RawConnection(rig.port) as wire:
         patient.send(build_request("GET", "/slow"))
@@ -138,7 +138,7 @@ def test_a_header_block_that_takes_too_long_ends_the_connection(start_listener: 
         wire.socket.setblocking(False)
         assert wait_until(lambda: is_closed(wire), 10)
         rig.gate.set()
-        assert patient.read_answer().status == 200
+        assert patient.read_response().status == 200
 
 
 def is_closed(wire: RawConnection) -> bool:
@@ -152,21 +152,21 @@ def is_closed(wire: RawConnection) -> bool:
         return True
 
 
-def test_more_connections_are_allowed_than_most_systems_allow_descriptors(listener: ListenerHarness) -> None:
+def test_the_descriptor_limit_is_raised_for_many_connections(listener: ListenerHarness) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     assert soft >= min(4512, hard)
     crowd = [RawConnection(listener.port) for _ in range(400)]
     with RawConnection(listener.port) as other:
         other.send(build_request("GET", "/ping"))
-        assert other.read_answer().status == 200
+        assert other.read_response().status == 200
     for wire in crowd:
         wire.socket.close()
 
 
-def test_stopping_finishes_what_runs_and_refuses_what_is_new(listener: ListenerHarness) -> None:
+def test_stopping_finishes_running_requests_and_rejects_new_connections(listener: ListenerHarness) -> None:
     with RawConnection(listener.port) as wire, RawConnection(listener.port) as idle:
         idle.send(build_request("GET", "/ping"))
-        idle.read_answer()
+        idle.read_response()
         wire.send(build_request("GET", "/slow"))
         assert listener.entered.wait(10)
         listener.server.stop(20)
@@ -174,13 +174,13 @@ def test_stopping_finishes_what_runs_and_refuses_what_is_new(listener: ListenerH
         assert wait_until(lambda: is_refused(listener.port))
         assert listener.thread.is_alive()
         listener.gate.set()
-        assert wire.read_answer().facts["path"] == "/slow"
+        assert wire.read_response().facts["path"] == "/slow"
         assert wire.read_to_end() == b""
     listener.thread.join(10)
     assert not listener.thread.is_alive()
 
 
-def test_stopping_lets_an_upload_that_has_begun_arrive(listener: ListenerHarness) -> None:
+def test_stopping_completes_an_upload_in_progress(listener: ListenerHarness) -> None:
     raw = build_upload(build_form(build_part(b"x" * 500_000)), "/files?keep")
     with RawConnection(listener.port) as wire:
         wire.send(raw[:250_000])
@@ -188,21 +188,21 @@ def test_stopping_lets_an_upload_that_has_begun_arrive(listener: ListenerHarness
         listener.server.stop(20)
         assert wait_until(lambda: is_refused(listener.port))
         wire.send(raw[250_000:])
-        answer = wire.read_answer()
+        answer = wire.read_response()
         assert answer.facts["files"]["file"]["size"] == 500_000
         assert answer.headers["connection"] == "close"
     listener.thread.join(10)
     assert len(listener.list_stored()) == 1
 
 
-def test_stopping_answers_the_first_request_of_a_new_connection(listener: ListenerHarness) -> None:
-    """While worker processes are exchanged, the one that stops may have accepted a connection a moment before."""
+def test_stopping_serves_the_first_request_of_a_new_connection(listener: ListenerHarness) -> None:
+    """When workers are restarted, the one that stops may have just accepted a connection."""
     with RawConnection(listener.port) as wire, RawConnection(listener.port) as silent:
         assert wait_until(lambda: len(listener.server.limiter) == 2)
         listener.server.stop(20)
         assert wait_until(lambda: is_refused(listener.port))
         wire.send(build_request("GET", "/late"))
-        answer = wire.read_answer()
+        answer = wire.read_response()
         assert answer.facts["path"] == "/late"
         assert answer.headers["connection"] == "close"
         assert silent.read_to_end() == b""
@@ -210,7 +210,7 @@ def test_stopping_answers_the_first_request_of_a_new_connection(listener: Listen
     assert not listener.thread.is_alive()
 
 
-def test_stopping_gives_up_on_what_takes_too_long(listener: ListenerHarness) -> None:
+def test_stopping_aborts_slow_requests_after_the_grace_period(listener: ListenerHarness) -> None:
     with RawConnection(listener.port) as wire, RawConnection(listener.port) as sender:
         wire.send(build_request("GET", "/slow"))
         sender.send(build_upload(build_form(build_part(b"x" * 500_000)))[:250_000])
@@ -224,14 +224,14 @@ def test_stopping_gives_up_on_what_takes_too_long(listener: ListenerHarness) -> 
         assert wire.read_to_end() == b""
 
 
-def test_stopping_before_running_is_remembered(listener: ListenerHarness) -> None:
+def test_a_server_that_is_stopped_before_it_runs_returns(listener: ListenerHarness) -> None:
     listener.close()
 
-    def never(*_: object) -> list[bytes]:
-        raise AssertionError("nobody asks")
+    def fail(*_: object) -> list[bytes]:
+        raise AssertionError("the application was called")
 
     server = make_server(
-        never,
+        fail,
         bind_sockets("127.0.0.1", 0),
         judge=lambda head: Acceptance(0),
         parts=listener.blobs.create_partial,
@@ -245,7 +245,7 @@ def test_stopping_before_running_is_remembered(listener: ListenerHarness) -> Non
 def is_refused(port: int) -> bool:
     try:
         socket.create_connection(("127.0.0.1", port), timeout=5).close()
-    except ConnectionError:  # refused, or reset in the moment it closes
+    except ConnectionError:  # refused, or reset while the server closes
         return True
     return False
 
@@ -294,17 +294,17 @@ def read_line(child: subprocess.Popen[str]) -> str:
     return child.stdout.readline()
 
 
-def test_a_signal_handler_may_stop_the_server(tmp_path: Path) -> None:
+def test_a_signal_handler_can_stop_the_server(tmp_path: Path) -> None:
     with run_program(tmp_path) as child, RawConnection(int(read_line(child))) as wire:
         wire.send(build_request("GET", "/slow"))
         assert read_line(child) == "entered\n"
         child.send_signal(signal.SIGTERM)
-        assert wire.read_answer().facts["path"] == "/slow"
+        assert wire.read_response().facts["path"] == "/slow"
         assert read_line(child) == "stopped\n"
         assert child.wait(20) == 0
 
 
-def test_a_crowd_leaves_descriptors_for_uploads_on_a_system_that_allows_few(tmp_path: Path) -> None:
+def test_many_connections_leave_descriptors_for_uploads_under_a_low_limit(tmp_path: Path) -> None:
     with run_program(tmp_path, descriptors=700) as child:
         port = int(read_line(child))
         crowd = [RawConnection(port, f"127.1.0.{1 + number % 200}") for number in range(800)]
@@ -312,22 +312,22 @@ def test_a_crowd_leaves_descriptors_for_uploads_on_a_system_that_allows_few(tmp_
             wire.send(build_upload(build_form(build_part(b"x" * 100_000)))[:50_000])
         with RawConnection(port) as wire:
             wire.send(build_upload(build_form(build_part(b"x" * 100_000))))
-            assert wire.read_answer().status == 200
+            assert wire.read_response().status == 200
         for wire in crowd[-50:]:
             wire.send(build_upload(build_form(build_part(b"x" * 100_000)))[50_000:])
-            assert wire.read_answer().status == 200
+            assert wire.read_response().status == 200
         for wire in crowd:
             wire.socket.close()
 
 
-def test_a_port_that_is_taken_is_an_error_that_leaves_nothing_open(listener: ListenerHarness) -> None:
+def test_a_port_in_use_raises_and_leaves_no_open_descriptor(listener: ListenerHarness) -> None:
     before = len(os.listdir("/proc/self/fd"))
     with pytest.raises(OSError, match="in use"):
         ListenerHarness(listener.blobs.root / "second", run=False, port=listener.port)
     assert len(os.listdir("/proc/self/fd")) == before
 
 
-def test_port_0_is_one_port_on_all_addresses_of_a_host(listener: ListenerHarness) -> None:
+def test_port_0_selects_one_port_on_all_addresses_of_a_host(listener: ListenerHarness) -> None:
     listener.close()
     server = make_server(
         listener.application,

@@ -1,4 +1,4 @@
-"""Limits that instances share in Redis, through the door, while it answers, is away, or never answers."""
+"""Limits that instances share in Redis, over HTTP: Redis is available, unreachable, or unresponsive."""
 
 import json
 import logging
@@ -25,12 +25,12 @@ from tests.support.polling import wait_until
 from tests.support.redis import RedisServer, run_redis, run_silent_server
 
 LIMIT = 4
-BOUND_S = 1.0  # several waits of a quarter of a second, and a busy machine
+BOUND_S = 1.0  # several timeouts of a quarter of a second, on a busy machine
 
 
 @pytest.fixture
 def second(tmp_path: Path, clock: FakeClock, engine: Any) -> Iterator[Callable[..., Flask]]:
-    """Yield a function that makes another instance on the rows of the first world of the test."""
+    """Yield a function that creates another instance on the database of the first world of the test."""
     runtimes = []
 
     def build(**settings: Any) -> Flask:
@@ -48,7 +48,7 @@ def second(tmp_path: Path, clock: FakeClock, engine: Any) -> Iterator[Callable[.
 
 @pytest.fixture
 def attempts(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """Return the times at which instances tried to connect, with a shortened interval."""
+    """Return the times of the connection attempts of instances, with a shortened interval."""
     found: list[float] = []
     connect = SharedMemory._open_connections
 
@@ -61,8 +61,8 @@ def attempts(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return found
 
 
-def ask(app: Flask, world: World) -> tuple[int, int]:
-    """Return the status and the remaining requests of one by Pia."""
+def send_as_pia(app: Flask, world: World) -> tuple[int, int]:
+    """Send a request as Pia; return its status and the number of remaining requests."""
     answer = app.test_client().get("/api/v1/user", headers=world.pia.headers)
     return answer.status_code, int(answer.headers["X-RateLimit-Remaining"])
 
@@ -72,16 +72,16 @@ def read_health(app: Flask) -> tuple[int, dict[str, Any]]:
     return answer.status_code, json.loads(answer.text)
 
 
-def test_two_instances_share_a_window(
+def test_two_instances_share_a_rate_limit(
     make: Callable[..., World], second: Callable[..., Flask], redis_server: RedisServer
 ) -> None:
     settings: dict[str, Any] = {"redis_url": redis_server.url, "rate_limit": LIMIT}
     world = make(**settings)
     other = second(**settings)
-    got = [ask(app, world) for app in (world.app, other) * 3]
+    got = [send_as_pia(app, world) for app in (world.app, other) * 3]
     assert got == [(200, 3), (200, 2), (200, 1), (200, 0), (429, 0), (429, 0)]
     world.clock.advance(seconds=61)
-    assert [ask(app, world) for app in (other, world.app)] == [(200, 3), (200, 2)]
+    assert [send_as_pia(app, world) for app in (other, world.app)] == [(200, 3), (200, 2)]
     assert read_health(other)[1]["redis"] is True
 
 
@@ -103,7 +103,7 @@ def test_wrong_passwords_count_on_every_instance(
     assert set(answers[:5]) == {403}, answers
 
 
-def test_what_redis_holds_reveals_neither_keys_nor_addresses(
+def test_redis_keys_contain_neither_api_keys_nor_addresses(
     make: Callable[..., World], redis_server: RedisServer
 ) -> None:
     world = make(redis_url=redis_server.url)
@@ -115,21 +115,21 @@ def test_what_redis_holds_reveals_neither_keys_nor_addresses(
     assert world.pia.key.encode() not in keys
 
 
-def test_deployments_on_one_redis_do_not_share(make: Callable[..., World], redis_server: RedisServer) -> None:
+def test_deployments_on_one_redis_have_separate_limits(make: Callable[..., World], redis_server: RedisServer) -> None:
     first, second = (make(redis_url=redis_server.url, address_limit=1) for _ in range(2))
     wrong = {"Authorization": "Bearer wrong"}
     assert [first.http.get("/api/v1/user", headers=wrong).status_code for _ in range(2)] == [401, 429]
     assert second.http.get("/api/v1/user", headers=wrong).status_code == 401
 
 
-def test_beacons_are_counted_by_each_instance(make: Callable[..., World], redis_server: RedisServer) -> None:
+def test_each_instance_counts_beacons_separately(make: Callable[..., World], redis_server: RedisServer) -> None:
     world = make(redis_url=redis_server.url)
     redis_server.run("FLUSHALL")
     assert world.rt.limits.hit(BEACON_POLICY, "198.51.100.4", BEACON_POLICY.limit).is_allowed
     assert redis_server.list_keys() == []
 
 
-def test_a_window_is_deleted_when_it_is_over(make: Callable[..., World], redis_server: RedisServer) -> None:
+def test_windows_expire_in_redis(make: Callable[..., World], redis_server: RedisServer) -> None:
     world = make(redis_url=redis_server.url)
     world.pia.get("/api/v1/user")
     lives = {key: redis_server.run("TTL", key.decode()) for key in redis_server.list_keys() if b":default:" in key}
@@ -137,67 +137,73 @@ def test_a_window_is_deleted_when_it_is_over(make: Callable[..., World], redis_s
     assert len(lives) == 1
 
 
-def test_scripts_that_redis_forgot_are_sent_again(make: Callable[..., World], redis_server: RedisServer) -> None:
+def test_missing_scripts_are_loaded_again(make: Callable[..., World], redis_server: RedisServer) -> None:
     world = make(redis_url=redis_server.url, rate_limit=LIMIT)
-    assert ask(world.app, world) == (200, 3)
+    assert send_as_pia(world.app, world) == (200, 3)
     redis_server.run("SCRIPT", "FLUSH")
-    assert ask(world.app, world) == (200, 2)
+    assert send_as_pia(world.app, world) == (200, 2)
     redis_server.run("SCRIPT", "FLUSH")
     redis_server.run("SCRIPT", "LOAD", world.rt.limits._shared._count.script)  # type: ignore[union-attr]
-    assert ask(world.app, world) == (200, 1), "counted once, though the second of two scripts was missing"
+    assert send_as_pia(world.app, world) == (200, 1), "counted once although the second of two scripts was missing"
 
 
-def test_each_instance_limits_alone_while_redis_is_away(
+def test_each_instance_limits_alone_while_redis_is_unreachable(
     make: Callable[..., World], second: Callable[..., Flask], caplog: pytest.LogCaptureFixture, attempts: list[float]
 ) -> None:
     with run_redis() as server:
         settings: dict[str, Any] = {"redis_url": server.url, "rate_limit": LIMIT}
         world = make(**settings)
         other = second(**settings)
-        assert [ask(world.app, world), ask(other, world)] == [(200, 3), (200, 2)]
+        assert [send_as_pia(world.app, world), send_as_pia(other, world)] == [(200, 3), (200, 2)]
         server.kill()
         with caplog.at_level(logging.INFO, "docshare"):
-            assert [ask(world.app, world) for _ in range(5)] == [(200, 3), (200, 2), (200, 1), (200, 0), (429, 0)]
-            assert ask(other, world) == (200, 3)
+            assert [send_as_pia(world.app, world) for _ in range(5)] == [
+                (200, 3),
+                (200, 2),
+                (200, 1),
+                (200, 0),
+                (429, 0),
+            ]
+            assert send_as_pia(other, world) == (200, 3)
             status, details = read_health(world.app)
             assert (status, details["status"], details["redis"]) == (200, "ok", False)
             wait_until(lambda: len(attempts) >= 6)  # which log nothing
             lines = [record for record in caplog.records if "counts rate limits separately" in record.message]
-            assert len(lines) == 2, "one line of each instance"
+            assert len(lines) == 2, "each instance must log one line"
             server.start()
             began = time.monotonic()
             wait_until(lambda: read_health(world.app)[1]["redis"] and read_health(other)[1]["redis"])
             assert time.monotonic() - began < 5
-        assert [ask(world.app, world), ask(other, world)] == [(200, 3), (200, 2)]
+        assert [send_as_pia(world.app, world), send_as_pia(other, world)] == [(200, 3), (200, 2)]
         assert len([record for record in caplog.records if "answers again" in record.message]) == 2
         for runtime in (world.rt,):
             runtime.shared.close()  # type: ignore[union-attr]
 
 
-def test_a_redis_that_never_answers_delays_one_request_and_no_other(
+def test_an_unresponsive_redis_delays_only_one_request(
     make: Callable[..., World], caplog: pytest.LogCaptureFixture
 ) -> None:
     with run_redis() as server:
         world = make(redis_url=server.url, rate_limit=100)
-        assert ask(world.app, world)[0] == 200
+        assert send_as_pia(world.app, world)[0] == 200
         server.run("CLIENT", "PAUSE", "5000", "ALL")
         times = []
         for _ in range(20):
             began = time.monotonic()
-            assert ask(world.app, world)[0] == 200
+            assert send_as_pia(world.app, world)[0] == 200
             times.append(time.monotonic() - began)
         assert shared_memory._TIMEOUT_S * 0.9 < times[0] < BOUND_S
         assert max(times[1:]) < shared_memory._TIMEOUT_S, times
         world.rt.shared.close()  # type: ignore[union-attr]
 
 
-def test_a_start_does_not_wait_long_for_a_server_that_never_answers(make: Callable[..., World]) -> None:
+def test_the_start_does_not_wait_long_for_an_unresponsive_redis(make: Callable[..., World]) -> None:
     with run_silent_server() as url:
         began = time.monotonic()
         world = make(redis_url=url, rate_limit=LIMIT)
         assert time.monotonic() - began < 10
         began = time.monotonic()
-        assert [ask(world.app, world) for _ in range(5)] == [(200, 3), (200, 2), (200, 1), (200, 0), (429, 0)]
+        assert [send_as_pia(world.app, world) for _ in range(5)] == [(200, 3), (200, 2), (200, 1), (200, 0), (429, 0)]
         assert time.monotonic() - began < BOUND_S
         assert read_health(world.app)[1]["redis"] is False
 
@@ -206,7 +212,7 @@ def test_a_start_does_not_wait_long_for_a_server_that_never_answers(make: Callab
     "words",
     [("CONFIG", "SET", "maxmemory", "1"), ("REPLICAOF", "127.0.0.1", "1"), ("CONFIG", "SET", "requirepass", "x")],
 )
-def test_a_redis_that_refuses_is_as_good_as_none(
+def test_a_redis_that_rejects_commands_is_not_used(
     make: Callable[..., World], words: tuple[str, ...], attempts: list[float]
 ) -> None:
     with run_redis() as server:
@@ -214,17 +220,15 @@ def test_a_redis_that_refuses_is_as_good_as_none(
         server.run(*words)
         if "requirepass" in words:
             world.rt.shared.client.connection_pool.disconnect()  # type: ignore[union-attr]
-        assert [ask(world.app, world) for _ in range(2)] == [(200, 99), (200, 98)]
+        assert [send_as_pia(world.app, world) for _ in range(2)] == [(200, 99), (200, 98)]
         assert read_health(world.app)[1]["redis"] is False
         attempts.clear()
         wait_until(lambda: len(attempts) >= 2)
-        assert read_health(world.app)[1]["redis"] is False, "it connected again to what it cannot use"
+        assert read_health(world.app)[1]["redis"] is False, "it reconnected to a server that rejects its commands"
         world.rt.shared.close()  # type: ignore[union-attr]
 
 
-def test_threads_that_count_while_redis_comes_and_goes_never_fail(
-    make: Callable[..., World], attempts: list[float]
-) -> None:
+def test_concurrent_threads_do_not_fail_while_redis_restarts(make: Callable[..., World], attempts: list[float]) -> None:
     with run_redis() as server:
         world = make(redis_url=server.url, rate_limit=1_000_000)
         over = threading.Event()
@@ -252,33 +256,33 @@ def test_threads_that_count_while_redis_comes_and_goes_never_fail(
         world.rt.shared.close()  # type: ignore[union-attr]
 
 
-def test_a_restart_between_two_requests_is_not_noticed(
+def test_a_redis_restart_between_two_requests_is_not_visible(
     make: Callable[..., World], caplog: pytest.LogCaptureFixture, patient_redis: None
 ) -> None:
-    """The connections in the pool are closed, and the server knows no scripts."""
+    """The pooled connections are closed, and the restarted server has no scripts."""
     with run_redis() as server:
         world = make(redis_url=server.url, rate_limit=LIMIT)
-        assert ask(world.app, world) == (200, 3)
+        assert send_as_pia(world.app, world) == (200, 3)
         server.kill()
         server.start()
-        assert [ask(world.app, world) for _ in range(2)] == [(200, 3), (200, 2)]
+        assert [send_as_pia(world.app, world) for _ in range(2)] == [(200, 3), (200, 2)]
         assert [key for key in server.list_keys() if b":default:" in key]
         assert caplog.records == []
         world.rt.shared.close()  # type: ignore[union-attr]
 
 
-def test_an_address_can_have_a_password_and_a_database(make: Callable[..., World], patient_redis: None) -> None:
+def test_a_redis_url_may_contain_a_password_and_a_database(make: Callable[..., World], patient_redis: None) -> None:
     with run_redis() as server:
         server.run("CONFIG", "SET", "requirepass", "p@ss/word")
         port = server.url.rpartition(":")[2].partition("/")[0]
         world = make(redis_url=f"redis://:p%40ss%2Fword@127.0.0.1:{port}/3", rate_limit=LIMIT)
-        assert ask(world.app, world) == (200, 3)
+        assert send_as_pia(world.app, world) == (200, 3)
         assert read_health(world.app)[1]["redis"] is True
         world.rt.shared.close()  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("trusted", [True, False])
-def test_tls_is_used_and_the_certificate_checked(
+def test_tls_is_used_and_the_certificate_is_verified(
     make: Callable[..., World], tmp_path: Path, trusted: bool, caplog: pytest.LogCaptureFixture, patient_redis: None
 ) -> None:
     for name in ("server", "stranger"):
@@ -287,13 +291,13 @@ def test_tls_is_used_and_the_certificate_checked(
     with run_redis(tls=tmp_path / "server") as server:
         authority = tmp_path / ("server" if trusted else "stranger") / "cert.pem"
         world = make(redis_url=f"rediss://127.0.0.1:{server.tls_port}?ssl_ca_certs={authority}", rate_limit=LIMIT)
-        assert ask(world.app, world) == (200, 3)
+        assert send_as_pia(world.app, world) == (200, 3)
         assert read_health(world.app)[1]["redis"] is trusted
         assert ("CERTIFICATE_VERIFY_FAILED" in str([vars(line) for line in caplog.records])) is not trusted
         world.rt.shared.close()  # type: ignore[union-attr]
 
 
-def test_a_key_that_cannot_be_read_stops_no_request(make: Callable[..., World], redis_server: RedisServer) -> None:
+def test_an_unreadable_key_does_not_block_requests(make: Callable[..., World], redis_server: RedisServer) -> None:
     world = make(rate_limit=LIMIT)
     shared = SharedMemory(redis_server.url, lambda: Path("/missing/vault.key").read_bytes())
     windows = build_limiter(world.clock, shared)
@@ -303,6 +307,6 @@ def test_a_key_that_cannot_be_read_stops_no_request(make: Callable[..., World], 
     shared.close()
 
 
-def test_an_instance_without_redis_says_nothing_of_it(make: Callable[..., World]) -> None:
+def test_healthz_omits_redis_if_it_is_not_configured(make: Callable[..., World]) -> None:
     world = make(redis_url=None)
     assert "redis" not in read_health(world.app)[1]

@@ -1,4 +1,4 @@
-"""Probes of ``docshare doctor`` whose requests reach another instance than the one that was asked."""
+"""Probes of ``docshare doctor`` whose requests reach another instance than the one that began the probe."""
 
 from collections.abc import Callable
 from typing import Any
@@ -25,24 +25,24 @@ def make_probes(server: RedisServer, request: pytest.FixtureRequest) -> Probes:
     return Probes(memory)
 
 
-def test_requests_that_another_instance_received_are_reported(pair: tuple[Probes, Probes]) -> None:
-    asked, other = pair
-    token = asked.begin(random_token, 0)
+def test_requests_that_reached_another_instance_are_reported(pair: tuple[Probes, Probes]) -> None:
+    owner, other = pair
+    token = owner.begin(random_token, 0)
     assert other.is_active(token, 0)
     other.record(token, {"method": "GET", "size": 1})
-    asked.record(token, {"method": "POST", "size": 2})
+    owner.record(token, {"method": "POST", "size": 2})
     other.record(token, {"method": "POST", "size": 3})
-    assert [sighting["size"] for sighting in asked.end(token)] == [2, 1, 3]
+    assert [sighting["size"] for sighting in owner.end(token)] == [2, 1, 3]
     assert not other.is_active(token, 0)
     other.record(token, {"method": "GET", "size": 4})
-    assert asked.end(token) == []
+    assert owner.end(token) == []
 
 
-def test_a_probe_holds_a_bounded_number_of_requests_and_ends_by_itself(
+def test_a_probe_stores_a_limited_number_of_requests_and_expires(
     pair: tuple[Probes, Probes], redis_server: RedisServer
 ) -> None:
-    asked, other = pair
-    token = asked.begin(random_token, 0)
+    owner, other = pair
+    token = owner.begin(random_token, 0)
     for number in range(40):
         other.record(token, {"size": number})
     (key,) = (key for key in redis_server.list_keys() if b":probe:" in key)
@@ -50,16 +50,18 @@ def test_a_probe_holds_a_bounded_number_of_requests_and_ends_by_itself(
     left = redis_server.run("PTTL", key.decode())
     assert isinstance(left, int)
     assert 0 < left <= LIFETIME_MS
-    assert [sighting["size"] for sighting in asked.end(token)] == list(range(32))
+    assert [sighting["size"] for sighting in owner.end(token)] == list(range(32))
 
 
-def test_a_token_of_another_shape_is_not_looked_up(pair: tuple[Probes, Probes], redis_server: RedisServer) -> None:
+def test_a_malformed_token_is_not_looked_up(pair: tuple[Probes, Probes], redis_server: RedisServer) -> None:
     before, commands = count_commands(redis_server), count_commands(redis_server)
     for token in ("", "nobody", "x" * 33, "é" * 32, "a b" * 10):
         assert not pair[0].is_active(token, 0)
         pair[0].record(token, {"size": 1})
         assert pair[0].end(token) == []
-    assert count_commands(redis_server) - commands == commands - before, "only those that count the commands"
+    assert count_commands(redis_server) - commands == commands - before, (
+        "only the commands that read the counter may run"
+    )
 
 
 def count_commands(server: RedisServer) -> int:
@@ -67,7 +69,7 @@ def count_commands(server: RedisServer) -> int:
     return int(stats["total_commands_processed"])
 
 
-def test_a_probe_that_began_without_redis_works_in_its_own_instance(make: Callable[..., World]) -> None:
+def test_a_probe_that_began_without_redis_works_in_its_instance(make: Callable[..., World]) -> None:
     with run_redis() as server:
         world = make(redis_url=server.url)
         server.kill()

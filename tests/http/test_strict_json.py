@@ -1,4 +1,4 @@
-"""The strict input layer: hostile JSON is a refusal, never an internal error."""
+"""The strict JSON parser: hostile JSON is rejected and never causes an internal error."""
 
 import json
 from contextlib import suppress
@@ -12,10 +12,10 @@ from docshare.contract.problems import Problem
 from docshare.server.http.strict_json import parse_object
 from docshare.server.rules.reading import parse_beacon_request
 
-ROOM = 1 << 20
+MAX_BYTES = 1 << 20
 
 
-def nested_json(depth: int, opening: str = "[", closing: str = "]") -> bytes:
+def make_nested_json(depth: int, opening: str = "[", closing: str = "]") -> bytes:
     """Return an object with ``depth - 1`` more levels inside."""
     return ('{"a":' + opening * (depth - 1) + closing * (depth - 1) + "}").encode()
 
@@ -70,19 +70,19 @@ def nested_json(depth: int, opening: str = "[", closing: str = "]") -> bytes:
         '{"a":１}'.encode(),
         b"[" * 5000,
         b'{"a":' * 5000,
-        nested_json(33),
-        nested_json(33, '{"a":', "}").replace(b":}", b":1}"),
-        nested_json(5000),
+        make_nested_json(33),
+        make_nested_json(33, '{"a":', "}").replace(b":}", b":1}"),
+        make_nested_json(5000),
     ],
 )
-def test_hostile_json_is_a_bad_request(raw: bytes) -> None:
+def test_hostile_json_is_rejected(raw: bytes) -> None:
     with pytest.raises(Problem) as caught:
-        parse_object(raw, ROOM)
+        parse_object(raw, MAX_BYTES)
     assert caught.value.code == "bad_request"
     assert caught.value.detail.endswith(".")
 
 
-def test_a_body_above_the_cap_is_refused_by_its_size() -> None:
+def test_a_body_over_the_limit_is_413() -> None:
     raw = b'{"a":"' + b"x" * 100 + b'"}'
     assert parse_object(raw, len(raw)) == {"a": "x" * 100}
     with pytest.raises(Problem) as caught:
@@ -104,20 +104,20 @@ def test_a_body_above_the_cap_is_refused_by_its_size() -> None:
         (b'{"a":"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[["}', {"a": "[" * 40}),
     ],
 )
-def test_honest_json_is_read(raw: bytes, value: dict[str, Any]) -> None:
-    assert parse_object(raw, ROOM) == value
+def test_valid_json_is_parsed(raw: bytes, value: dict[str, Any]) -> None:
+    assert parse_object(raw, MAX_BYTES) == value
 
 
-def test_thirty_two_levels_are_read() -> None:
-    assert parse_object(nested_json(32), ROOM)
+def test_32_levels_are_accepted() -> None:
+    assert parse_object(make_nested_json(32), MAX_BYTES)
 
 
 def test_a_boolean_stays_a_boolean() -> None:
     """Booleans are not integers."""
-    assert parse_object(b'{"a":true}', ROOM)["a"] is True
+    assert parse_object(b'{"a":true}', MAX_BYTES)["a"] is True
 
 
-def test_beacons_come_in_through_it() -> None:
+def test_beacons_are_parsed_strictly() -> None:
     with pytest.raises(Problem, match="twice"):
         parse_beacon_request(b'{"token":"a","token":"b"}', prefetch=False)
 
@@ -132,11 +132,11 @@ _VALUES = st.recursive(_LEAVES, lambda inner: st.lists(inner) | st.dictionaries(
 
 
 @given(st.dictionaries(st.text("abc"), _VALUES))
-def test_what_json_writes_is_read_back(value: dict[str, Any]) -> None:
-    assert parse_object(json.dumps(value).encode(), ROOM) == value
+def test_serialized_json_is_parsed_back(value: dict[str, Any]) -> None:
+    assert parse_object(json.dumps(value).encode(), MAX_BYTES) == value
 
 
 @given(st.binary(max_size=200) | st.text(max_size=200).map(lambda text: text.encode("utf-8", "surrogatepass")))
-def test_no_bytes_make_it_fail_otherwise(raw: bytes) -> None:
+def test_any_bytes_return_an_object_or_raise_a_problem(raw: bytes) -> None:
     with suppress(Problem):
-        assert isinstance(parse_object(raw, ROOM), dict)
+        assert isinstance(parse_object(raw, MAX_BYTES), dict)

@@ -1,4 +1,4 @@
-"""Where a request came from: a proxy is believed when the operator trusts it, and nobody else is."""
+"""The origin of a request: forwarded headers count only from trusted proxies."""
 
 import ipaddress
 from collections.abc import Callable
@@ -36,7 +36,7 @@ def proxied_world(make: Callable[..., World]) -> World:
         ("198.51.100.9", "203.0.113.7:5678", "198.51.100.9"),
     ],
 )
-def test_the_address_is_the_first_hop_that_is_no_trusted_proxy(
+def test_the_client_address_is_the_last_hop_that_is_not_a_trusted_proxy(
     proxied_world: World, peer: str, forwarded: str | None, address: str
 ) -> None:
     assert resolve_client_address(proxied_world.rt, peer, forwarded) == address
@@ -54,7 +54,7 @@ def test_the_address_is_the_first_hop_that_is_no_trusted_proxy(
         ("198.51.100.9", "FR", None),
     ],
 )
-def test_the_country_is_taken_from_a_trusted_proxy_only(
+def test_the_country_is_read_only_from_a_trusted_proxy(
     proxied_world: World, peer: str, header: str, country: str | None
 ) -> None:
     headers = {"CF-IPCountry": header}

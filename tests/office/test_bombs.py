@@ -17,14 +17,14 @@ from tests.support import office
 
 Put = Callable[[bytes, str], Path]
 MB = 1 << 20
-WORD = office.read_parts(office.make_docx())
+WORD_PARTS = office.read_parts(office.make_docx())
 
 
 def pack_docx(*added: tuple[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
     """Return a Word document with further parts, whose names can be duplicate or invalid."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", method) as file:
-        for name, data in [*WORD.items(), *added]:
+        for name, data in [*WORD_PARTS.items(), *added]:
             entry = zipfile.ZipInfo("x")
             entry.filename, entry.compress_type = name, method
             file.writestr(entry, data)
@@ -57,7 +57,7 @@ def make_claiming_docx(*sizes: int, noise: int) -> bytes:
 
 
 def add_zip64_locator(document: bytes) -> bytes:
-    """Add the locator of a zip64 end record to ``document``;some parsers follow it and others do not."""
+    """Add the locator of a zip64 end record to ``document``; some parsers follow it and others do not."""
     at = document.rindex(b"PK\x05\x06")
     return document[:at] + struct.pack("<4sLQL", b"PK\x06\x07", 0, 0, 1) + document[at:]
 
@@ -98,7 +98,7 @@ CONTAINERS: dict[str, tuple[Callable[[], bytes], str]] = {
 
 
 @pytest.mark.parametrize("name", CONTAINERS)
-def test_a_dangerous_container_is_refused_by_its_directory(write_file: Put, name: str) -> None:
+def test_a_dangerous_container_is_rejected_by_its_directory(write_file: Put, name: str) -> None:
     make, detail = CONTAINERS[name]
     path = write_file(make(), "bomb.docx")
     start = time.monotonic()
@@ -113,7 +113,7 @@ def test_many_parts_and_dense_small_parts_are_accepted(write_file: Put) -> None:
 
 
 @pytest.mark.parametrize("name", ["ratio over 100", "10,001 entries", "an entry above", "an encrypted entry"])
-def test_a_bomb_is_refused_without_starting_libreoffice(
+def test_a_zip_bomb_is_rejected_before_libreoffice_starts(
     converter: OfficeConverter, write_file: Put, part: PartialFile, soffice_starts: list[list[str]], name: str
 ) -> None:
     path = write_file(CONTAINERS[name][0](), "bomb.docx")
@@ -124,16 +124,16 @@ def test_a_bomb_is_refused_without_starting_libreoffice(
 
 
 @pytest.mark.parametrize("size", [0, 100, 50_000_000])
-def test_a_part_whose_size_is_a_lie_is_refused(
+def test_a_part_with_a_wrong_declared_size_is_rejected(
     converter: OfficeConverter, write_file: Put, part: PartialFile, soffice_starts: list[list[str]], size: int
 ) -> None:
-    noise = office.make_zip({"word/media/noise.bin": b"\x07" * 2_000_000} | WORD, zipfile.ZIP_STORED)
-    lying = patch_directory(noise, SIZE, size)
-    assert catch_problem(lambda: converter.convert(write_file(lying, "lie.docx"), "docx", part)).status == 422
+    noise = office.make_zip({"word/media/noise.bin": b"\x07" * 2_000_000} | WORD_PARTS, zipfile.ZIP_STORED)
+    forged = patch_directory(noise, SIZE, size)
+    assert catch_problem(lambda: converter.convert(write_file(forged, "lie.docx"), "docx", part)).status == 422
     assert soffice_starts == []
 
 
-def test_an_honest_document_does_start_libreoffice(
+def test_a_valid_document_starts_libreoffice(
     converter: OfficeConverter, write_file: Put, part: PartialFile, soffice_starts: list[list[str]]
 ) -> None:
     converter.convert(write_file(office.make_docx(), "honest.docx"), "docx", part)

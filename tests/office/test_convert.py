@@ -22,7 +22,7 @@ from tests.support.polling import wait_until
 Put = Callable[[bytes, str], Path]
 Build = Callable[..., OfficeConverter]
 
-SERVER = """
+CONVERT_PROGRAM = """
 import sys
 from pathlib import Path
 from docshare.server.store.blobs import PartialFile
@@ -33,8 +33,8 @@ OfficeConverter(data, program).convert(source, "docx", PartialFile(made))
 NO_PDF_DETAIL = "The document cannot be converted: it is damaged or uses unsupported features."
 
 
-def page_texts(part: PartialFile) -> list[str]:
-    """Return the letters of each page of the PDF in ``part``, without spaces, which depend on the fonts of the host."""
+def read_page_texts(part: PartialFile) -> list[str]:
+    """Return the text of each page of the PDF in ``part`` without spaces, which depend on the fonts of the host."""
     part.close()
     with pypdfium2.PdfDocument(part.path) as document:
         return ["".join(page.get_textpage().get_text_bounded().split()) for page in document]
@@ -44,7 +44,7 @@ def test_a_word_document_becomes_a_pdf(
     converter: OfficeConverter, write_file: Put, part: PartialFile, data: Path
 ) -> None:
     converter.convert(write_file(office.make_docx("Grüße aus Word", pages=3), "letter.docx"), "docx", part)
-    assert page_texts(part) == ["GrüßeausWord"] * 3
+    assert read_page_texts(part) == ["GrüßeausWord"] * 3
     assert part.head.startswith(b"%PDF-")
     assert part.size == part.path.stat().st_size
     assert list(data.iterdir()) == []
@@ -52,14 +52,14 @@ def test_a_word_document_becomes_a_pdf(
 
 def test_a_presentation_becomes_a_pdf(converter: OfficeConverter, write_file: Put, part: PartialFile) -> None:
     converter.convert(write_file(office.make_pptx("One idea", pages=2), "show.pptx"), "pptx", part)
-    assert page_texts(part) == ["Oneidea"] * 2
+    assert read_page_texts(part) == ["Oneidea"] * 2
 
 
-def test_an_old_presentation_becomes_a_pdf(
+def test_a_legacy_presentation_becomes_a_pdf(
     converter: OfficeConverter, write_file: Put, part: PartialFile, legacy_documents: dict[str, bytes]
 ) -> None:
     converter.convert(write_file(legacy_documents["ppt"], "show.ppt"), "ppt", part)
-    assert page_texts(part) == ["Oldslides"]
+    assert read_page_texts(part) == ["Oldslides"]
 
 
 def test_two_documents_are_converted_at_once(
@@ -76,7 +76,7 @@ def test_two_documents_are_converted_at_once(
     wait_until(lambda: len(list(data.glob("office-*/document.docx"))) == 2, seconds=30)
     for thread in threads:
         thread.join()
-    assert [page_texts(part) for part in parts] == [["Text0"], ["Text1"]]
+    assert [read_page_texts(part) for part in parts] == [["Text0"], ["Text1"]]
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_a_document_that_libreoffice_silently_skips_is_rejected(
     assert (part.size, list(data.iterdir())) == (0, [])
 
 
-def test_a_document_that_is_cut_off_is_refused(
+def test_a_truncated_document_is_rejected(
     converter: OfficeConverter, write_file: Put, part: PartialFile, soffice_starts: list[list[str]]
 ) -> None:
     assert (
@@ -104,7 +104,7 @@ def test_a_document_that_is_cut_off_is_refused(
     assert soffice_starts == []
 
 
-def test_a_hostile_document_is_refused_without_starting_libreoffice(
+def test_a_hostile_document_is_rejected_before_libreoffice_starts(
     converter: OfficeConverter, write_file: Put, part: PartialFile, soffice_starts: list[list[str]]
 ) -> None:
     hostile = office.link_object(office.make_pptx(), "file:///etc/passwd")
@@ -114,7 +114,7 @@ def test_a_hostile_document_is_refused_without_starting_libreoffice(
 
 
 @pytest.mark.parametrize(("kind", "megabytes"), [("docx", 25), ("pptx", 50), ("ppt", 50)])
-def test_a_document_over_the_cap_of_its_kind_is_refused(
+def test_a_document_over_the_limit_of_its_kind_is_413(
     converter: OfficeConverter, write_file: Put, part: PartialFile, kind: str, megabytes: int
 ) -> None:
     path = write_file(b"PK", "big")
@@ -145,9 +145,7 @@ def test_libreoffice_is_found_on_the_search_path(
     assert converting.find_program() == program
 
 
-def test_a_program_that_does_not_start_means_later(
-    build: Build, write_file: Put, part: PartialFile, tmp_path: Path
-) -> None:
+def test_a_program_that_does_not_start_is_503(build: Build, write_file: Put, part: PartialFile, tmp_path: Path) -> None:
     broken = build(tmp_path / "soffice")
     problem = catch_problem(lambda: broken.convert(write_file(office.make_docx(), "letter.docx"), "docx", part))
     assert (problem.status, problem.headers) == (503, {"Retry-After": "60"})
@@ -167,7 +165,7 @@ def test_a_program_that_does_not_start_means_later(
     ],
     ids=["nothing", "HTML", "empty", "symbolic link", "hard link", "pipe", "directory", "other name"],
 )
-def test_success_is_a_plain_pdf_file_and_nothing_else(
+def test_only_a_regular_pdf_file_is_accepted_as_the_result(
     build: Build, fake_soffice: Callable[[str], Path], write_file: Put, part: PartialFile, data: Path, behavior: str
 ) -> None:
     converter = build(fake_soffice(behavior))
@@ -198,7 +196,7 @@ def test_a_pdf_of_exactly_the_limit_is_accepted(
     assert part.size == 20 << 20
 
 
-def test_a_failing_program_that_wrote_its_pdf_has_succeeded(
+def test_a_conversion_that_wrote_its_pdf_succeeds_despite_its_exit_code(
     build: Build, fake_soffice: Callable[[str], Path], write_file: Put, part: PartialFile
 ) -> None:
     build(fake_soffice("echo %PDF-1.7 > document.pdf; exit 1")).convert(
@@ -207,7 +205,7 @@ def test_a_failing_program_that_wrote_its_pdf_has_succeeded(
     assert part.path.read_bytes() == b"%PDF-1.7\n"
 
 
-def test_a_conversion_that_takes_too_long_leaves_no_process_and_no_file(
+def test_a_conversion_that_times_out_leaves_no_process_and_no_file(
     build: Build, fake_soffice: Callable[[str], Path], write_file: Put, part: PartialFile, data: Path
 ) -> None:
     slow = build(fake_soffice("sleep 1000 & trap '' TERM; sleep 1000; sleep 1000"), timeout_s=1.0)
@@ -220,7 +218,7 @@ def test_a_conversion_that_takes_too_long_leaves_no_process_and_no_file(
     assert (part.size, list(data.iterdir())) == (0, [])
 
 
-def test_processes_of_a_conversion_end_with_it(
+def test_background_processes_end_with_the_conversion(
     build: Build, fake_soffice: Callable[[str], Path], write_file: Put, part: PartialFile, data: Path
 ) -> None:
     build(fake_soffice("sleep 1000 & echo %PDF-1.7 > document.pdf")).convert(
@@ -229,12 +227,12 @@ def test_processes_of_a_conversion_end_with_it(
     assert list_processes(data) == {}
 
 
-def test_a_conversion_ends_with_the_server_however_that_ends(
+def test_a_conversion_ends_if_the_server_is_killed(
     fake_soffice: Callable[[str], Path], write_file: Put, data: Path, tmp_path: Path
 ) -> None:
     source, program = write_file(office.make_docx(), "letter.docx"), fake_soffice("sleep 1000")
     server = subprocess.Popen(
-        [sys.executable, "-c", SERVER, str(data), str(program), str(source), str(tmp_path / "made.part")],
+        [sys.executable, "-c", CONVERT_PROGRAM, str(data), str(program), str(source), str(tmp_path / "made.part")],
         env={"PYTHONPATH": os.pathsep.join(sys.path)},
     )
     with server:
@@ -243,7 +241,7 @@ def test_a_conversion_ends_with_the_server_however_that_ends(
     wait_until(lambda: not list_processes(data))
 
 
-def test_a_conversion_ends_with_its_launcher(
+def test_a_conversion_ends_if_its_launcher_is_killed(
     build: Build, fake_soffice: Callable[[str], Path], write_file: Put, part: PartialFile, data: Path
 ) -> None:
     converter, outcomes = build(fake_soffice("sleep 1000")), []
@@ -260,7 +258,7 @@ def test_a_conversion_ends_with_its_launcher(
     wait_until(lambda: not list_processes(data))
 
 
-def test_a_slot_is_given_back(
+def test_a_failed_conversion_releases_its_slot(
     build: Build, fake_soffice: Callable[[str], Path], write_file: Put, part: PartialFile
 ) -> None:
     converter = build(fake_soffice("exit 0"), slots=1, max_waiting=0)
@@ -287,7 +285,7 @@ def test_a_caller_that_waits_too_long_for_a_slot_is_rejected(
     other.discard()
 
 
-def test_a_caller_is_rejected_at_once_if_enough_others_wait(
+def test_a_caller_is_rejected_immediately_if_the_queue_is_full(
     build: Build, fake_soffice: Callable[[str], Path], write_file: Put, part: PartialFile, data: Path
 ) -> None:
     busy = build(fake_soffice("sleep 1000"), slots=1, max_waiting=0, patience_s=1000)
@@ -303,7 +301,7 @@ def test_a_caller_is_rejected_at_once_if_enough_others_wait(
     assert outcomes == ["The server is stopping."]
 
 
-def test_a_stop_ends_running_conversions_and_sends_the_waiting_away(
+def test_a_stop_aborts_running_and_waiting_conversions(
     build: Build, fake_soffice: Callable[[str], Path], write_file: Put, part: PartialFile, data: Path
 ) -> None:
     stopping = build(fake_soffice("sleep 1000"), slots=1, patience_s=1000)

@@ -1,4 +1,4 @@
-"""A compromised LibreOffice cannot access the host: the layer of defense behind the scan.
+"""A compromised LibreOffice cannot access the host: the second layer of defense after the scan.
 
 The first half runs scripts in place of LibreOffice. In the second half, LibreOffice opens hostile documents with the
 scan disabled.
@@ -31,14 +31,14 @@ CANARY_TEXT = "canary-5f0c1e"
 
 
 @pytest.fixture
-def able(build: Build, fake_soffice: Callable[[str], Path]) -> None:
+def require_namespaces(build: Build, fake_soffice: Callable[[str], Path]) -> None:
     if build(fake_soffice("exit 0")).isolation_level != "jail":
         pytest.skip("this host allows no user namespaces")
 
 
 @pytest.fixture
 def run_in_jail(
-    able: None, build: Build, fake_soffice: Callable[[str], Path], write_file: Put, part: PartialFile
+    require_namespaces: None, build: Build, fake_soffice: Callable[[str], Path], write_file: Put, part: PartialFile
 ) -> Callable[[str], str]:
     """Return a function that runs a shell script in place of LibreOffice and returns its output."""
 
@@ -50,7 +50,7 @@ def run_in_jail(
     return run
 
 
-def test_it_sees_no_file_of_the_host_but_programs(
+def test_the_jail_contains_only_programs_of_the_host(
     run_in_jail: Callable[[str], str], tmp_path: Path, data: Path
 ) -> None:
     secrets = [tmp_path / "canary.txt", data.parent / "docshare.db", data / "other.part"]
@@ -65,7 +65,7 @@ def test_it_sees_no_file_of_the_host_but_programs(
     assert not {"root", "home", "run", "srv", "mnt", "media", "boot", "sys"} & set(seen.split())
 
 
-def test_it_writes_to_its_own_directory_only(run_in_jail: Callable[[str], str]) -> None:
+def test_only_the_working_directory_is_writable(run_in_jail: Callable[[str], str]) -> None:
     # Tested without writing, so that a failure does not damage the host.
     seen = run_in_jail(
         "for x in / /usr /usr/lib /etc /dev /var /proc/sys/kernel .; do [ -w $x ] && echo may write $x; done"
@@ -73,11 +73,11 @@ def test_it_writes_to_its_own_directory_only(run_in_jail: Callable[[str], str]) 
     assert seen == "may write .\n"
 
 
-def test_files_that_it_writes_cannot_be_executed(run_in_jail: Callable[[str], str]) -> None:
+def test_written_files_cannot_be_executed(run_in_jail: Callable[[str], str]) -> None:
     assert "ran" not in run_in_jail("cp /bin/echo x; chmod 755 x; ./x ran")
 
 
-def test_it_has_no_network(run_in_jail: Callable[[str], str]) -> None:
+def test_the_jail_has_no_network(run_in_jail: Callable[[str], str]) -> None:
     # A new network namespace has the loopback device (down), default devices of the kernel, and no routes.
     seen = run_in_jail(
         "cat /proc/net/dev; echo; cat /proc/net/route /proc/net/ipv6_route; echo; grep . /sys/class/net/*/address"
@@ -87,14 +87,14 @@ def test_it_has_no_network(run_in_jail: Callable[[str], str]) -> None:
     assert len(re.findall(r"^\w+\t[0-9A-F]{8}\t", seen, flags=re.M)) == 0
 
 
-def test_it_sees_no_process_but_its_own(run_in_jail: Callable[[str], str]) -> None:
+def test_processes_of_the_host_are_not_visible(run_in_jail: Callable[[str], str]) -> None:
     numbers = [int(name) for name in run_in_jail("ls /proc").split() if name.isdigit()]
     assert numbers
     assert max(numbers) < 20
     assert os.getpid() not in numbers
 
 
-def test_it_has_no_rights_and_gets_none(run_in_jail: Callable[[str], str]) -> None:
+def test_the_jail_has_no_capabilities_and_cannot_gain_any(run_in_jail: Callable[[str], str]) -> None:
     seen = run_in_jail("grep -E 'CapEff|CapPrm|NoNewPrivs' /proc/self/status; unshare -r id && echo new namespace")
     assert "new namespace" not in seen
     assert re.findall(r"(\w+):\s+(\w+)", seen)[:3] == [
@@ -104,7 +104,7 @@ def test_it_has_no_rights_and_gets_none(run_in_jail: Callable[[str], str]) -> No
     ]
 
 
-def test_it_knows_nothing_of_the_servers_environment(
+def test_the_environment_of_the_server_is_not_visible(
     run_in_jail: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DOCSHARE_SECRET", CANARY_TEXT)
@@ -113,7 +113,7 @@ def test_it_knows_nothing_of_the_servers_environment(
     assert "DOCSHARE" not in seen
 
 
-def test_it_is_limited(run_in_jail: Callable[[str], str]) -> None:
+def test_resource_limits_are_set(run_in_jail: Callable[[str], str]) -> None:
     seen = dict(re.findall(r"^(Max \w+(?: \w+){0,2}) +(\w+)", run_in_jail("cat /proc/self/limits"), flags=re.M))
     assert seen["Max address space"] == str(2 << 30)
     assert seen["Max file size"] == str(512 << 20)
@@ -123,13 +123,13 @@ def test_it_is_limited(run_in_jail: Callable[[str], str]) -> None:
     assert 256 <= int(seen["Max processes"]) < 4096
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give each command a user id of its own")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give each command its own user id")
 def test_a_fork_bomb_does_not_fill_the_process_table(run_in_jail: Callable[[str], str]) -> None:
     bomb = "for n in $(seq 600); do (sleep 1000 > /dev/null &) ; done 2> /dev/null; ls -d /proc/[0-9]*"
     assert 100 < len(re.findall(r"^/proc/\d+$", run_in_jail(bomb), flags=re.M)) <= 330
 
 
-def test_it_does_not_see_the_working_directory_of_the_server(
+def test_the_working_directory_of_the_server_is_not_visible(
     run_in_jail: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / CANARY_TEXT).mkdir()
@@ -150,7 +150,7 @@ def test_the_launcher_runs_in_the_root_directory(tmp_path: Path, monkeypatch: py
     assert launched.missing == {"directory": "/"}
 
 
-def test_it_starts_with_a_profile_without_trusted_sources(run_in_jail: Callable[[str], str]) -> None:
+def test_the_profile_has_no_trusted_sources(run_in_jail: Callable[[str], str]) -> None:
     settings = run_in_jail("cat profile/user/registrymodifications.xcu")
     values = dict(re.findall(r"oor:name=\"(\w+)\" oor:op='fuse'><value>(\w+)<", settings))
     assert values["BlockUntrustedRefererLinks"] == "true"
@@ -159,15 +159,13 @@ def test_it_starts_with_a_profile_without_trusted_sources(run_in_jail: Callable[
     assert values["Link"] in "01"
 
 
-def test_a_process_that_hides_from_its_group_ends_with_the_others(
-    run_in_jail: Callable[[str], str], data: Path
-) -> None:
+def test_a_process_in_another_group_ends_with_the_conversion(run_in_jail: Callable[[str], str], data: Path) -> None:
     run_in_jail("setsid sleep 1000 > /dev/null &")
     assert list_processes(data) == {}
 
 
 @pytest.mark.parametrize("level", ["network", "bare"])
-def test_a_process_that_hides_from_its_group_ends_without_a_process_namespace_too(
+def test_a_process_in_another_group_ends_without_a_pid_namespace(
     build: Build,
     fake_soffice: Callable[[str], Path],
     write_file: Put,
@@ -240,8 +238,8 @@ def convert_bait(
 
 
 @pytest.mark.parametrize("name", list(BAITS)[3:])
-def test_a_hostile_document_that_gets_past_scan_and_profile_finds_nothing(
-    able: None, convert_bait: Callable[[str], None], name: str
+def test_a_hostile_document_that_passes_scan_and_profile_cannot_read_files(
+    require_namespaces: None, convert_bait: Callable[[str], None], name: str
 ) -> None:
     convert_bait(name)
 

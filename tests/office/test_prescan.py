@@ -234,7 +234,7 @@ def package_kind(package: bytes) -> str:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_package_is_refused_for_its_reason(name: str) -> None:
+def test_a_hostile_package_is_rejected_with_its_reason(name: str) -> None:
     make, detail = HOSTILE[name]
     package = make()
     problem = catch_problem(lambda: prescan(io.BytesIO(package), package_kind(package)))
@@ -258,7 +258,7 @@ LINKED: dict[str, Callable[[], bytes]] = {
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("package", [WORD, SLIDES], ids=["docx", "pptx"])
-def test_a_hyperlink_that_is_used_as_a_picture_is_refused(package: bytes, place: str) -> None:
+def test_a_hyperlink_that_is_used_as_a_picture_is_rejected(package: bytes, place: str) -> None:
     linked = office.link_picture(package, place, "hyperlink")
     assert catch_problem(lambda: prescan(io.BytesIO(linked), package_kind(package))).detail == MISUSE
 
@@ -273,7 +273,7 @@ def rewrite_package(package: bytes) -> tuple[list[str], bytes]:
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("package", [WORD, SLIDES], ids=["docx", "pptx"])
-def test_a_linked_picture_is_left_out_and_nothing_else(package: bytes, place: str) -> None:
+def test_only_the_linked_picture_is_removed(package: bytes, place: str) -> None:
     pictures, rewritten = rewrite_package(office.link_picture(package, place))
     assert pictures == [place]
     assert prescan(io.BytesIO(rewritten), package_kind(package)).pictures == []
@@ -289,7 +289,7 @@ def test_a_linked_picture_is_left_out_and_nothing_else(package: bytes, place: st
 
 
 @pytest.mark.parametrize("name", LINKED)
-def test_a_linked_picture_is_left_out_however_it_is_written(name: str) -> None:
+def test_a_linked_picture_is_removed_in_any_notation(name: str) -> None:
     pictures, rewritten = rewrite_package(LINKED[name]())
     assert len(pictures) == 1
     assert prescan(io.BytesIO(rewritten), "docx").pictures == []
@@ -346,7 +346,7 @@ def test_the_confined_scan_returns_the_result_of_the_prescan(tmp_path: Path) -> 
         "a reason that is no text",
     ],
 )
-def test_a_scan_that_fails_is_a_refusal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, behavior: str) -> None:
+def test_a_failed_scan_rejects_the_document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, behavior: str) -> None:
     command = [sys.executable, "-c", f"import json, os, time; {behavior}"]
     monkeypatch.setattr(scanning, "python_command", lambda *_: (command, {}))
     monkeypatch.setattr(scanning, "TIMEOUT_S", 1.0)

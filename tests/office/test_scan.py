@@ -12,16 +12,16 @@ from tests.support import office
 from tests.support.office import DOCUMENT_RELS, make_relationship
 
 
-def with_pictures(count: int) -> bytes:
+def make_docx_with_pictures(count: int) -> bytes:
     pictures = (make_relationship(f"p{number}", "image", f"http://a/{number}.png") for number in range(count))
     return office.add_relationships(office.make_docx(), DOCUMENT_RELS, *pictures)
 
 
-def test_a_document_links_to_a_thousand_pictures_at_most(tmp_path: Path) -> None:
+def test_a_document_may_link_to_at_most_1000_pictures(tmp_path: Path) -> None:
     path = tmp_path / "many.docx"
-    path.write_bytes(with_pictures(1_000))
+    path.write_bytes(make_docx_with_pictures(1_000))
     assert len(scan_document(path, "docx").pictures) == 1_000
-    path.write_bytes(with_pictures(1_001))
+    path.write_bytes(make_docx_with_pictures(1_001))
     problem = catch_problem(lambda: scan_document(path, "docx"))
     assert (problem.status, problem.detail, problem.hint) == (
         422,

@@ -16,13 +16,13 @@ from tests.support import office
 WORD, SLIDES = office.make_docx(), office.make_pptx()
 
 
-def test_no_process_for_the_scan_means_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scan_process_that_does_not_start_is_503(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scanning, "python_command", lambda *_: ([str(tmp_path / "nowhere")], {}))
     problem = catch_problem(lambda: scan_document(tmp_path / "any.docx", "docx"))
     assert (problem.status, problem.headers) == (503, {"Retry-After": "10"})
 
 
-def test_an_endless_answer_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_endless_output_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A compromised process must not fill the memory of the server."""
     talk = "import os\nwhile True: os.write(1, b'x' * 65536)"
     monkeypatch.setattr(scanning, "python_command", lambda *_: ([sys.executable, "-c", talk], {}))
@@ -44,7 +44,7 @@ def test_a_forged_line_does_not_reach_the_log(
     assert ("seccomp" in caplog.text, "FORGED" in caplog.text) == (True, False)
 
 
-def test_a_server_with_many_open_files_can_have_a_document_scanned(tmp_path: Path) -> None:
+def test_a_scan_works_with_many_open_files(tmp_path: Path) -> None:
     """``select`` does not support descriptors above 1,023."""
     (tmp_path / "good.docx").write_bytes(WORD)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -32,7 +32,7 @@ def upload_office(person: Person, content: bytes, name: str = "letter.docx") -> 
 
 
 def upload_large(person: Person, content: bytes) -> TestResponse:
-    """Upload like ``send``, with a prepared body: the form of the test client leaves its temporary file open."""
+    """Upload with a prepared body, because the form of the test client leaves its temporary file open."""
     start = b'--edge\r\nContent-Disposition: form-data; name="file"; filename="letter.docx"\r\n\r\n'
     body = start + content + b"\r\n--edge--\r\n"
     return person.post("/api/v1/files", data=body, content_type="multipart/form-data; boundary=edge")
@@ -69,10 +69,10 @@ def documents(legacy_documents: dict[str, bytes]) -> dict[str, bytes]:
 @pytest.mark.parametrize(
     ("kind", "pages", "words"), [("docx", 2, "Goodnews"), ("pptx", 2, "Goodnews"), ("ppt", 1, "Oldslides")]
 )
-def test_an_office_document_is_shared_as_the_pdf_made_of_it(
+def test_an_office_document_is_stored_as_pdf(
     world: World, documents: dict[str, bytes], kind: str, pages: int, words: str
 ) -> None:
-    """``size`` and ``mimeType`` describe the stored PDF; the original name is kept."""
+    """``size`` and ``mimeType`` describe the stored PDF; the original name is preserved."""
     with serve_world(world) as base, Client(base, world.pia.key) as client:
         uploaded = client.files.upload(io.BytesIO(documents[kind]), f"news.{kind}")
     stored = world.pia.get(f"/api/v1/files/{uploaded['uuid']}/content", buffered=True)
@@ -103,7 +103,7 @@ def test_a_linked_picture_is_removed_and_reported(world: World, tmp_path: Path) 
         assert not [value for value in pdf.objects if isinstance(value, pikepdf.Stream) and "/Width" in value]
 
 
-def test_the_bytes_decide_the_type_of_a_document(world: World, documents: dict[str, bytes]) -> None:
+def test_the_content_determines_the_type_of_a_document(world: World, documents: dict[str, bytes]) -> None:
     uploaded = upload_office(world.pia, documents["docx"], "report.pdf").get_json()
     assert world.pia.get(f"/api/v1/files/{uploaded['uuid']}").get_json()["totalPages"] == 2
     uploaded = upload_office(world.pia, simple_pdf(pages=3), "report.docx").get_json()
@@ -111,7 +111,7 @@ def test_the_bytes_decide_the_type_of_a_document(world: World, documents: dict[s
 
 
 @pytest.mark.parametrize("name", ["letter.doc", "letter.docx", "letter.pdf", "letter.ppt"])
-def test_an_old_word_document_is_400_whatever_it_is_called(
+def test_a_legacy_word_document_is_400_under_any_name(
     world: World, legacy_documents: dict[str, bytes], soffice_starts: list[list[str]], name: str
 ) -> None:
     """A renamed .doc is rejected and a .ppt, which is OLE too, is accepted: the content decides."""
@@ -139,7 +139,7 @@ def test_bombs_and_other_files_are_rejected_before_libreoffice_starts(
     assert (list_remaining_files(world), soffice_starts) == ([], [])
 
 
-def test_a_document_that_cannot_be_read_is_422_and_leaves_nothing(world: World) -> None:
+def test_a_document_that_cannot_be_converted_is_422_and_leaves_no_file(world: World) -> None:
     """LibreOffice exits with 0 without a PDF, so only the resulting file counts."""
     answer = upload_office(world.pia, BROKEN)
     assert (answer.status_code, answer.get_json()["code"]) == (422, "unprocessable")
@@ -162,7 +162,7 @@ def test_a_word_document_may_be_larger_than_the_pdfs_of_the_plan(world: World) -
     assert world.fay.get(f"/api/v1/files/{uploaded.get_json()['uuid']}").get_json()["size"] < MB
 
 
-def test_the_pdf_made_of_it_must_fit_the_plan(world: World, fake_soffice: Callable[[str], Path]) -> None:
+def test_the_converted_pdf_must_fit_the_plan(world: World, fake_soffice: Callable[[str], Path]) -> None:
     """The limit of the plan applies to the converted PDF."""
     converter = use_converter(world, fake_soffice("(echo %PDF-1.7; head -c 20971520 /dev/zero) > document.pdf"))
     answer = upload_office(world.fay, office.make_docx())
@@ -179,7 +179,7 @@ def test_a_pdf_that_the_engine_cannot_open_is_422(world: World, fake_soffice: Ca
     converter.close()
 
 
-def test_without_libreoffice_it_is_503_with_a_hint_that_names_the_package(world: World) -> None:
+def test_without_libreoffice_an_upload_is_503_with_the_package_in_the_hint(world: World) -> None:
     """Without LibreOffice, office documents get 503 with Retry-After; PDFs are still accepted."""
     use_converter(world, None)
     answer = upload_office(world.pia, office.make_docx())
@@ -192,16 +192,16 @@ def test_without_libreoffice_it_is_503_with_a_hint_that_names_the_package(world:
 
 
 def test_a_full_disk_in_the_middle_of_a_conversion_is_503(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object) -> None:
+    def raise_disk_full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("shutil.copyfile", full)
+    monkeypatch.setattr("shutil.copyfile", raise_disk_full)
     answer = upload_office(world.pia, office.make_docx())
     assert (answer.status_code, bool(answer.headers["Retry-After"])) == (503, True)
     assert list_remaining_files(world) == []
 
 
-def test_a_server_that_has_stopped_converts_nothing_more(tmp_path: Path) -> None:
+def test_a_stopped_server_does_not_convert(tmp_path: Path) -> None:
     uploaded = runtime.build_runtime(Config(data_dir=tmp_path, base_url="http://127.0.0.1:8787"))
     uploaded.close()
     source = tmp_path / "letter.docx"

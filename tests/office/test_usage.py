@@ -39,7 +39,7 @@ def run(
     return lambda script: build(fake_soffice(script)).convert(source, "docx", part) and None
 
 
-def ended(run: Run, script: str) -> Problem:
+def run_until_aborted(run: Run, script: str) -> Problem:
     """Return the Problem of a conversion that runs ``script`` and does not end by itself."""
     start = time.monotonic()
     problem = catch_problem(lambda: run(f"{script}; sleep 1000"))
@@ -59,22 +59,22 @@ WRITING = {
 
 @pytest.mark.parametrize("level", ["jail", "bare"])
 @pytest.mark.parametrize("name", WRITING)
-def test_a_conversion_that_fills_the_disk_is_ended(
+def test_a_conversion_that_fills_the_disk_is_aborted(
     run: Run, data: Path, part: PartialFile, monkeypatch: pytest.MonkeyPatch, name: str, level: str
 ) -> None:
     monkeypatch.setattr(usage, "DISK_BYTES", 20 * MB)
     monkeypatch.setattr(converting, "ISOLATION_LEVELS", (level,))
-    problem = ended(run, WRITING[name])
+    problem = run_until_aborted(run, WRITING[name])
     assert (problem.status, problem.code, problem.detail) == (422, "unprocessable", DISK)
     assert (list_processes(data), list(data.iterdir()), part.size) == ({}, [], 0)
 
 
-def test_a_conversion_that_makes_too_many_files_is_ended(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_conversion_that_creates_too_many_files_is_aborted(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(usage, "MAX_FILES", 200)
-    assert ended(run, "for n in $(seq 300); do : > x$n; done").detail == DISK
+    assert run_until_aborted(run, "for n in $(seq 300); do : > x$n; done").detail == DISK
 
 
-def test_the_holes_of_a_sparse_file_take_no_disk_space(
+def test_holes_of_a_sparse_file_do_not_count_as_disk_space(
     run: Run, part: PartialFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(usage, "DISK_BYTES", 20 * MB)
@@ -88,11 +88,11 @@ HOLDING = "(head -c 30M /dev/zero; sleep 1000) | tail -c 30M > /dev/null"  # tai
 @pytest.mark.parametrize(
     ("script", "limit"), [(HOLDING, 35), (f"for n in 1 2 3; do ({HOLDING}) & done", 80)], ids=["one", "several"]
 )
-def test_a_conversion_that_takes_too_much_memory_is_ended(
+def test_a_conversion_that_uses_too_much_memory_is_aborted(
     run: Run, data: Path, monkeypatch: pytest.MonkeyPatch, script: str, limit: int
 ) -> None:
     monkeypatch.setattr(usage, "MEMORY_BYTES", limit * MB)
-    problem = ended(run, script)
+    problem = run_until_aborted(run, script)
     assert (problem.status, problem.code, problem.detail) == (422, "unprocessable", MEMORY)
     assert (list_processes(data), list(data.iterdir())) == ({}, [])
 
@@ -113,7 +113,7 @@ def python(tmp_path: Path) -> Iterator[Callable[[str], int]]:
         yield start
 
 
-def test_a_file_without_a_name_in_memory_counts_as_memory(
+def test_an_anonymous_memory_file_counts_as_memory(
     python: Callable[[str], int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     number = python("f = os.memfd_create('x'); [os.write(f, b'x' * (1 << 20)) for _ in range(90)]")
@@ -123,7 +123,7 @@ def test_a_file_without_a_name_in_memory_counts_as_memory(
         usage.check(number, tmp_path)
 
 
-def test_memory_that_processes_share_counts_once(
+def test_shared_memory_counts_once(
     python: Callable[[str], int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     number = python("b = b'x' * (60 << 20); [os.fork() or time.sleep(1000) for _ in '123']")
@@ -134,7 +134,7 @@ def test_memory_that_processes_share_counts_once(
     usage.check(number, tmp_path)
 
 
-def test_a_conversion_with_too_many_processes_is_ended(run: Run, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_conversion_with_too_many_processes_is_aborted(run: Run, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(usage, "MAX_THREADS", 50)
-    assert ended(run, "for n in $(seq 100); do sleep 1000 & done").detail == THREADS
+    assert run_until_aborted(run, "for n in $(seq 100); do sleep 1000 & done").detail == THREADS
     assert list_processes(data) == {}

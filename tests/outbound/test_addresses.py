@@ -1,4 +1,4 @@
-"""Which addresses the server connects to: a table typed by hand, with everything that is_global gets wrong."""
+"""Which addresses the server may connect to: a manual table that includes the errors of ``is_global``."""
 
 import ipaddress
 
@@ -15,10 +15,10 @@ PUBLIC = [
 PRIVATE = [
     "10.0.0.0", "10.255.255.255", "100.64.0.1", "100.127.255.255", "127.0.0.1", "127.1.2.3", "172.16.0.1",
     "172.31.255.255", "192.168.0.1", "192.168.255.255", "::1", "fc00::1", "fd12:3456::1",
-    # What carries an IPv4 address is for operators only, who know whether their network has such a way.
+    # Addresses that embed an IPv4 address are for operators only, who know whether their network translates them.
     "::ffff:127.0.0.1", "::ffff:10.0.0.1", "::ffff:8.8.8.8", "64:ff9b::7f00:1", "64:ff9b::808:808",
 ]  # fmt: skip
-ALWAYS_REFUSED = [
+ALWAYS_REJECTED = [
     "0.0.0.0", "0.1.2.3", "169.254.0.1", "169.254.169.254", "169.254.170.2", "192.0.0.1", "192.0.0.192", "192.0.2.1",
     "192.31.196.1", "192.52.193.1", "192.88.99.1", "192.175.48.1", "198.18.0.1", "198.19.255.255", "198.51.100.1",
     "203.0.113.1", "224.0.0.1", "239.255.255.250", "240.0.0.1", "255.255.255.255", "100.100.100.200", "168.63.129.16",
@@ -34,10 +34,10 @@ ALWAYS_REFUSED = [
     [
         *((text, True, True) for text in PUBLIC),
         *((text, False, True) for text in PRIVATE),
-        *((text, False, False) for text in ALWAYS_REFUSED),
+        *((text, False, False) for text in ALWAYS_REJECTED),
     ],
 )
-def test_an_address_is_for_all_or_for_operators_or_for_nobody(text: str, for_users: bool, for_operators: bool) -> None:
-    """Own allow-rule, not is_private. Operator-set addresses may be private; what users supply may not."""
+def test_an_address_is_allowed_for_users_operators_or_nobody(text: str, for_users: bool, for_operators: bool) -> None:
+    """Operators may configure private addresses; users may not supply them. ``is_private`` is not sufficient."""
     address = ipaddress.ip_address(text)
     assert (is_public(address), is_operator_allowed(address)) == (for_users, for_operators)

@@ -1,4 +1,4 @@
-"""The one way out: whom it connects to, and how it ends what a hostile host begins. On real sockets."""
+"""Outgoing connections on real sockets: which addresses are allowed, and how hostile hosts are cut off."""
 
 import ipaddress
 import socket
@@ -32,7 +32,7 @@ from tests.support.import_source import (
 )
 
 HERE = ipaddress.ip_address("127.0.0.1")
-ROOM = 1 << 20
+MAX_BYTES = 1 << 20
 
 
 @pytest.fixture(scope="module")
@@ -48,20 +48,20 @@ def source(cert: Path) -> Iterator[ImportSource]:
 
 @pytest.fixture
 def outbound(cert: Path) -> OutboundClient:
-    """Trusts the test's certificate, and finds every name on this machine."""
+    """Return a client that trusts the test certificate and resolves every name to this machine."""
     return OutboundClient(cert, resolve=lambda host: [HERE])
 
 
-def fetch(outbound: OutboundClient, url: str, *, most: int = ROOM, deadline_s: float = 10.0) -> bytes:
+def fetch(outbound: OutboundClient, url: str, *, most: int = MAX_BYTES, deadline_s: float = 10.0) -> bytes:
     with outbound.exchange(OutboundRequest(parse_target(url)), is_operator_allowed, deadline_s=deadline_s) as answer:
         return b"".join(answer.read_blocks(most))
 
 
-# --- whom it connects to ---------------------------------------------------------------------------------------------
+# --- addresses -------------------------------------------------------------------------------------------------------
 
 
-def test_the_vetted_address_is_the_connected_one_under_the_name(source: ImportSource, outbound: OutboundClient) -> None:
-    """Connect to the pinned address with SNI and Host of the name; identity encoding, no proxy, no cookies."""
+def test_the_checked_address_is_connected_with_the_host_name(source: ImportSource, outbound: OutboundClient) -> None:
+    """SNI and Host contain the name; the request has identity encoding, no proxy and no cookies."""
     source.respond = http_response(b"hello")
     assert fetch(outbound, source.url("/a/b?c=d")) == b"hello"
     lines = source.request_heads[0].decode().split("\r\n")
@@ -71,8 +71,8 @@ def test_the_vetted_address_is_the_connected_one_under_the_name(source: ImportSo
     ]  # fmt: skip
 
 
-def test_the_name_is_looked_up_once_so_that_a_second_answer_cannot_differ(source: ImportSource, cert: Path) -> None:
-    """Rebinding: what was vetted is what is connected to."""
+def test_a_name_is_resolved_only_once(source: ImportSource, cert: Path) -> None:
+    """Prevent DNS rebinding: the checked address is the connected one."""
     answers = [[HERE], [ipaddress.ip_address("169.254.169.254")]]
     source.respond = http_response(b"hello")
     assert fetch(OutboundClient(cert, resolve=lambda host: answers.pop(0)), source.url()) == b"hello"
@@ -81,10 +81,8 @@ def test_the_name_is_looked_up_once_so_that_a_second_answer_cannot_differ(source
 
 @pytest.mark.parametrize("bad", ["169.254.169.254", "0.0.0.0", "224.0.0.1", "fe80::1", "::ffff:169.254.169.254"])
 @pytest.mark.parametrize("first", [True, False])
-def test_one_bad_address_among_good_ones_refuses_the_host(
-    source: ImportSource, cert: Path, bad: str, first: bool
-) -> None:
-    """All answers must pass."""
+def test_a_host_with_one_forbidden_address_is_rejected(source: ImportSource, cert: Path, bad: str, first: bool) -> None:
+    """All resolved addresses must be allowed."""
     mixed = [ipaddress.ip_address(bad), HERE] if first else [HERE, ipaddress.ip_address(bad)]
     with pytest.raises(AddressForbidden) as caught:
         fetch(OutboundClient(cert, resolve=lambda host: mixed), source.url())
@@ -92,7 +90,7 @@ def test_one_bad_address_among_good_ones_refuses_the_host(
     assert source.connections == 0
 
 
-def test_what_users_supply_may_not_be_on_this_machine(source: ImportSource, outbound: OutboundClient) -> None:
+def test_a_user_supplied_url_must_not_point_to_this_machine(source: ImportSource, outbound: OutboundClient) -> None:
     with (
         pytest.raises(AddressForbidden),
         outbound.exchange(OutboundRequest(parse_target(source.url())), is_public, deadline_s=5),
@@ -102,8 +100,8 @@ def test_what_users_supply_may_not_be_on_this_machine(source: ImportSource, outb
 
 
 @pytest.mark.parametrize("form", ["127.1", "0177.0.0.1", "0x7f000001", "2130706433", "localhost", "127.0.0.1"])
-def test_every_way_to_write_this_machine_is_judged_by_what_it_resolves_to(form: str) -> None:
-    """getaddrinfo turns them all into 127.0.0.1: the rule looks at the result."""
+def test_every_notation_of_loopback_is_rejected_by_its_resolved_address(form: str) -> None:
+    """``getaddrinfo`` resolves all of them to 127.0.0.1; the rule checks the result."""
     with (
         pytest.raises(AddressForbidden),
         OutboundClient().exchange(OutboundRequest(OutboundTarget("http", form, 9, "/")), is_public, deadline_s=5),
@@ -111,14 +109,14 @@ def test_every_way_to_write_this_machine_is_judged_by_what_it_resolves_to(form: 
         pass
 
 
-def test_the_next_address_is_tried_when_one_does_not_answer(source: ImportSource, cert: Path) -> None:
+def test_the_next_address_is_tried_if_one_is_unreachable(source: ImportSource, cert: Path) -> None:
     source.respond = http_response(b"hello")
-    dead = ipaddress.ip_address("127.0.0.2")  # nobody listens there
+    dead = ipaddress.ip_address("127.0.0.2")  # no server listens there
     assert fetch(OutboundClient(cert, resolve=lambda host: [dead, HERE]), source.url()) == b"hello"
 
 
-def test_thousands_of_addresses_that_do_not_answer_end_at_the_deadline() -> None:
-    with open_deaf_port() as port:
+def test_thousands_of_unreachable_addresses_end_at_the_deadline() -> None:
+    with open_unresponsive_port() as port:
         began = time.monotonic()
         with pytest.raises(OutboundTimeout):
             fetch(OutboundClient(resolve=lambda host: [HERE] * 3000), f"http://files.example:{port}/", deadline_s=0.5)
@@ -126,8 +124,8 @@ def test_thousands_of_addresses_that_do_not_answer_end_at_the_deadline() -> None
 
 
 @contextmanager
-def open_deaf_port() -> Iterator[int]:
-    """Yield a port of this machine that answers no connection attempt, because its queue is full."""
+def open_unresponsive_port() -> Iterator[int]:
+    """Yield a local port that never accepts a connection because its backlog is full."""
     with socket.socket() as listener, ExitStack() as held:
         listener.bind(("127.0.0.1", 0))
         listener.listen(0)
@@ -139,12 +137,12 @@ def open_deaf_port() -> Iterator[int]:
         yield port
 
 
-def test_the_system_names_each_address_once() -> None:
+def test_system_resolve_returns_each_address_once() -> None:
     assert system_resolve("127.0.0.1") == [HERE]
 
 
 @pytest.mark.parametrize("found", [[], OSError("unknown"), UnicodeError("label too long")])
-def test_a_name_without_an_address_is_a_failure_of_its_own(cert: Path, found: list[Address] | Exception) -> None:
+def test_a_name_that_cannot_be_resolved_raises_outbound_error(cert: Path, found: list[Address] | Exception) -> None:
     def resolve(host: str) -> list[Address]:
         if isinstance(found, Exception):
             raise found
@@ -171,7 +169,7 @@ def test_a_proxy_of_the_environment_is_not_used(
         "https:///path", "https://files.example:0/", "https://files.example:99999/", "https://[::zz]/", "files.example",
     ],
 )  # fmt: skip
-def test_an_address_that_two_readers_could_read_differently_is_refused(url: str) -> None:
+def test_an_ambiguous_url_is_rejected(url: str) -> None:
     with pytest.raises(ValueError, match=r"\w"):
         parse_target(url)
 
@@ -185,7 +183,7 @@ def test_an_address_that_two_readers_could_read_differently_is_refused(url: str)
         ("https://[2001:DB8::1]:8443/", OutboundTarget("https", "2001:db8::1", 8443, "/"), "[2001:db8::1]:8443"),
     ],
 )
-def test_an_address_is_taken_apart_once(url: str, target: OutboundTarget, header: str) -> None:
+def test_a_url_is_parsed(url: str, target: OutboundTarget, header: str) -> None:
     assert parse_target(url) == target
     assert target.host_header == header
 
@@ -193,34 +191,34 @@ def test_an_address_is_taken_apart_once(url: str, target: OutboundTarget, header
 # --- TLS -------------------------------------------------------------------------------------------------------------
 
 
-def test_a_certificate_of_another_name_is_refused(source: ImportSource, outbound: OutboundClient) -> None:
+def test_a_certificate_of_another_name_is_rejected(source: ImportSource, outbound: OutboundClient) -> None:
     with pytest.raises(OutboundError, match="certificate"):
         fetch(outbound, source.url().replace("files.example", "other.example"))
     assert source.request_heads == []
 
 
-def test_a_certificate_that_nobody_vouches_for_is_refused(source: ImportSource) -> None:
+def test_an_untrusted_certificate_is_rejected(source: ImportSource) -> None:
     with pytest.raises(OutboundError, match="certificate"):
         fetch(OutboundClient(resolve=lambda host: [HERE]), source.url())
     assert source.request_heads == []
 
 
-def test_a_host_that_speaks_no_tls_is_a_failure(outbound: OutboundClient) -> None:
+def test_a_host_without_tls_is_an_error(outbound: OutboundClient) -> None:
     with open_source(None) as plain, pytest.raises(OutboundError):
         fetch(outbound, plain.url(), deadline_s=0.5)
 
 
-def test_an_operators_address_may_be_plain_http(outbound: OutboundClient) -> None:
+def test_an_operator_url_may_use_http(outbound: OutboundClient) -> None:
     with open_source(None) as plain:
         plain.respond = http_response(b"hello")
         assert fetch(outbound, plain.url().replace("https:", "http:")) == b"hello"
 
 
-# --- what hostile hosts do -------------------------------------------------------------------------------------------
+# --- hostile hosts ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("status", [300, 301, 302, 303, 304, 305, 306, 307, 308, 399])
-def test_no_redirect_is_followed(source: ImportSource, outbound: OutboundClient, status: int) -> None:
+def test_redirects_are_not_followed(source: ImportSource, outbound: OutboundClient, status: int) -> None:
     source.respond = http_response(b"", f"{status} Elsewhere", f"Location: {source.url('/other')}")
     with pytest.raises(OutboundRedirect) as caught:
         fetch(outbound, source.url())
@@ -231,7 +229,7 @@ def test_no_redirect_is_followed(source: ImportSource, outbound: OutboundClient,
 _OK = b"HTTP/1.1 200 OK\r\n"
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _PAUSE_S = 0.05
-DRIPS: dict[str, Script] = {
+SLOW_RESPONSES: dict[str, Script] = {
     "silence": hold_connection,
     "header": endless_response(_OK, b"X", _PAUSE_S),
     "headers": endless_response(_OK, b"X: y\r\n", _PAUSE_S),
@@ -242,11 +240,9 @@ DRIPS: dict[str, Script] = {
 }
 
 
-@pytest.mark.parametrize("script", DRIPS.values(), ids=DRIPS)
-def test_a_host_that_drips_is_ended_at_the_deadline(
-    source: ImportSource, outbound: OutboundClient, script: Script
-) -> None:
-    """Total deadline: a socket timeout would start anew with every byte."""
+@pytest.mark.parametrize("script", SLOW_RESPONSES.values(), ids=SLOW_RESPONSES)
+def test_a_slow_host_is_cut_off_at_the_deadline(source: ImportSource, outbound: OutboundClient, script: Script) -> None:
+    """The deadline covers the whole exchange; a socket timeout would restart with every byte."""
     source.respond = script
     began = time.monotonic()
     with pytest.raises(OutboundTimeout):
@@ -254,7 +250,7 @@ def test_a_host_that_drips_is_ended_at_the_deadline(
     assert time.monotonic() - began < 3
 
 
-def test_a_handshake_that_never_ends_is_ended_at_the_deadline(outbound: OutboundClient) -> None:
+def test_an_endless_handshake_is_cut_off_at_the_deadline(outbound: OutboundClient) -> None:
     with socket.create_server(("127.0.0.1", 0)) as mute:
         url = f"https://files.example:{mute.getsockname()[1]}/"
         began = time.monotonic()
@@ -263,7 +259,7 @@ def test_a_handshake_that_never_ends_is_ended_at_the_deadline(outbound: Outbound
         assert time.monotonic() - began < 3
 
 
-def test_a_name_service_that_never_answers_is_ended_at_the_deadline(cert: Path) -> None:
+def test_an_unresponsive_name_server_is_cut_off_at_the_deadline(cert: Path) -> None:
     over = threading.Event()
 
     def resolve(host: str) -> list[Address]:
@@ -286,22 +282,24 @@ def test_a_name_service_that_never_answers_is_ended_at_the_deadline(cert: Path) 
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n",
     ],
 )
-def test_a_body_without_end_is_cut_at_the_cap(source: ImportSource, outbound: OutboundClient, head: bytes) -> None:
-    """Size cap while streaming, whatever the head says of the length."""
+def test_an_endless_body_is_cut_off_at_the_limit(source: ImportSource, outbound: OutboundClient, head: bytes) -> None:
+    """The limit applies while streaming, whatever length the headers declare."""
     source.respond = endless_response(head, b"x" * 65536)
     with pytest.raises(TooLarge):
         fetch(outbound, source.url())
 
 
-def test_a_length_above_the_cap_is_refused_before_the_body(source: ImportSource, outbound: OutboundClient) -> None:
-    source.respond = http_response(b"", length=ROOM + 1)
+def test_a_content_length_over_the_limit_is_rejected_before_the_body(
+    source: ImportSource, outbound: OutboundClient
+) -> None:
+    source.respond = http_response(b"", length=MAX_BYTES + 1)
     with pytest.raises(TooLarge):
         fetch(outbound, source.url())
 
 
-def test_the_cap_itself_fits(source: ImportSource, outbound: OutboundClient) -> None:
-    source.respond = http_response(b"x" * ROOM)
-    assert len(fetch(outbound, source.url())) == ROOM
+def test_a_body_of_exactly_the_limit_is_accepted(source: ImportSource, outbound: OutboundClient) -> None:
+    source.respond = http_response(b"x" * MAX_BYTES)
+    assert len(fetch(outbound, source.url())) == MAX_BYTES
 
 
 @pytest.mark.parametrize(
@@ -318,18 +316,18 @@ def test_the_cap_itself_fits(source: ImportSource, outbound: OutboundClient) -> 
     ],
     ids=["short", "cut chunk", "no chunk", "status", "long header", "many headers", "other protocol", "nothing"],
 )
-def test_an_answer_that_is_cut_or_none_is_a_failure(
+def test_a_truncated_or_malformed_response_is_an_error(
     source: ImportSource, outbound: OutboundClient, data: bytes
 ) -> None:
-    """A lying Content-Length, huge headers."""
+    """For example a wrong Content-Length, or huge headers."""
     source.respond = raw_response(data)
     with pytest.raises(OutboundError) as caught:
         fetch(outbound, source.url())
     assert not isinstance(caught.value, TooLarge)
 
 
-def test_a_body_that_ends_with_the_connection_must_end_properly(source: ImportSource, outbound: OutboundClient) -> None:
-    """Without a length, only the end of TLS tells a whole body from a cut one."""
+def test_a_body_without_length_must_end_with_a_tls_close(source: ImportSource, outbound: OutboundClient) -> None:
+    """Without a length, only the TLS close distinguishes a complete body from a truncated one."""
     source.respond = raw_response(b"HTTP/1.1 200 OK\r\n\r\nhello")
     assert fetch(outbound, source.url()) == b"hello"
 
@@ -342,7 +340,7 @@ def test_a_body_that_ends_with_the_connection_must_end_properly(source: ImportSo
         fetch(outbound, source.url())
 
 
-def test_a_closed_port_is_a_failure_that_names_no_address(outbound: OutboundClient) -> None:
+def test_the_error_for_a_closed_port_does_not_contain_the_address(outbound: OutboundClient) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     with pytest.raises(OutboundError) as caught:
@@ -350,10 +348,10 @@ def test_a_closed_port_is_a_failure_that_names_no_address(outbound: OutboundClie
     assert "127" not in str(caught.value)
 
 
-# --- for senders -----------------------------------------------------------------------------------------------------
+# --- requests with a body --------------------------------------------------------------------------------------------
 
 
-def test_a_body_is_posted_and_only_the_beginning_of_the_answer_is_kept(
+def test_a_body_is_posted_and_only_the_start_of_the_response_is_read(
     source: ImportSource, outbound: OutboundClient
 ) -> None:
     source.respond = endless_response(b"HTTP/1.1 500 Oops\r\n\r\n", b"x" * 65536)
@@ -369,7 +367,7 @@ def test_a_body_is_posted_and_only_the_beginning_of_the_answer_is_kept(
     assert [line for line in lines if line.startswith("Host:")] == [f"Host: {source.host}"]
 
 
-def test_nothing_runs_on_after_an_exchange(source: ImportSource, outbound: OutboundClient) -> None:
+def test_no_thread_keeps_running_after_an_exchange(source: ImportSource, outbound: OutboundClient) -> None:
     source.respond = http_response(b"hello")
     for _ in range(5):
         fetch(outbound, source.url(), deadline_s=60)

@@ -1,4 +1,4 @@
-"""Tokens that others signed: which are believed, which are not, and when their keys are fetched."""
+"""Tokens of other issuers: which are accepted, which are rejected, and when their keys are fetched."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from tests.support.jwts import AUDIENCE, ISSUER, TokenMaker
 
 URL = "https://design.example.com/keys"
 HOUR = 3_600_000
-AUTHORITY = TrustedIssuer(URL, ISSUER, AUDIENCE)
+TRUSTED_ISSUER = TrustedIssuer(URL, ISSUER, AUDIENCE)
 
 
 class FakeJwksHost:
-    """What stands at the JWKS address; ``asked`` counts how often it was looked at."""
+    """The server at the JWKS URL; ``request_count`` is the number of requests to it."""
 
     def __init__(self, document: bytes) -> None:
         self.document = document
@@ -61,16 +61,16 @@ def maker(keys: TokenMaker, clock: FakeClock) -> TokenMaker:
 
 
 @pytest.fixture
-def network(maker: TokenMaker) -> FakeJwksHost:
+def jwks_host(maker: TokenMaker) -> FakeJwksHost:
     return FakeJwksHost(maker.build_jwks())
 
 
 @pytest.fixture
-def jwts(network: FakeJwksHost, clock: FakeClock) -> TokenVerifier:
-    return TokenVerifier(network, clock)  # type: ignore[arg-type]
+def jwts(jwks_host: FakeJwksHost, clock: FakeClock) -> TokenVerifier:
+    return TokenVerifier(jwks_host, clock)  # type: ignore[arg-type]
 
 
-GOOD: dict[str, Callable[[TokenMaker], str]] = {
+VALID_TOKENS: dict[str, Callable[[TokenMaker], str]] = {
     "RS256": lambda m: m.sign_token(),
     "ES256": lambda m: m.sign_token(alg="ES256"),
     "several audiences": lambda m: m.sign_token(aud=["other", AUDIENCE]),
@@ -81,127 +81,131 @@ GOOD: dict[str, Callable[[TokenMaker], str]] = {
 }
 
 
-@pytest.mark.parametrize("make", GOOD.values(), ids=GOOD)
-def test_a_good_token_is_believed(jwts: TokenVerifier, maker: TokenMaker, make: Callable[[TokenMaker], str]) -> None:
-    assert jwts.verify(make(maker), AUTHORITY)["sub"] == "ada"
+@pytest.mark.parametrize("make", VALID_TOKENS.values(), ids=VALID_TOKENS)
+def test_a_valid_token_is_accepted(jwts: TokenVerifier, maker: TokenMaker, make: Callable[[TokenMaker], str]) -> None:
+    assert jwts.verify(make(maker), TRUSTED_ISSUER)["sub"] == "ada"
 
 
-def test_there_are_forty_of_them() -> None:
+def test_at_least_forty_forged_tokens_are_tested() -> None:
     assert len(FORGED_TOKENS) >= 40
 
 
 @pytest.mark.filterwarnings("ignore::joserfc.errors.SecurityWarning")
 @pytest.mark.parametrize("make", FORGED_TOKENS.values(), ids=FORGED_TOKENS)
-def test_a_forged_or_stale_token_is_not_believed(
+def test_a_forged_or_expired_token_is_rejected(
     jwts: TokenVerifier, maker: TokenMaker, make: Callable[[TokenMaker], str]
 ) -> None:
     with pytest.raises(UntrustedToken):
-        jwts.verify(make(maker), AUTHORITY)
+        jwts.verify(make(maker), TRUSTED_ISSUER)
 
 
-def test_keys_are_fetched_once(jwts: TokenVerifier, network: FakeJwksHost, maker: TokenMaker, clock: FakeClock) -> None:
-    for _ in range(3):
-        jwts.verify(maker.sign_token(), AUTHORITY)
-        jwts.verify(maker.sign_token(alg="ES256"), AUTHORITY)
-    assert network.request_count == 1
-
-
-def test_an_unknown_key_makes_them_be_fetched_again_at_most_once_a_minute(
-    jwts: TokenVerifier, network: FakeJwksHost, maker: TokenMaker, clock: FakeClock
+def test_keys_are_fetched_once(
+    jwts: TokenVerifier, jwks_host: FakeJwksHost, maker: TokenMaker, clock: FakeClock
 ) -> None:
-    jwts.verify(maker.sign_token(), AUTHORITY)
+    for _ in range(3):
+        jwts.verify(maker.sign_token(), TRUSTED_ISSUER)
+        jwts.verify(maker.sign_token(alg="ES256"), TRUSTED_ISSUER)
+    assert jwks_host.request_count == 1
+
+
+def test_an_unknown_key_fetches_the_keys_at_most_once_a_minute(
+    jwts: TokenVerifier, jwks_host: FakeJwksHost, maker: TokenMaker, clock: FakeClock
+) -> None:
+    jwts.verify(maker.sign_token(), TRUSTED_ISSUER)
     strange = maker.sign_token(header={"kid": "stranger"})
     for seconds, asked in ((0, 1), (59, 1), (1, 2), (59, 2), (1, 3)):
         clock.advance(seconds=seconds)
         with pytest.raises(UntrustedToken):
-            jwts.verify(strange, AUTHORITY)
-        assert network.request_count == asked
+            jwts.verify(strange, TRUSTED_ISSUER)
+        assert jwks_host.request_count == asked
 
 
-def test_a_key_that_was_changed_is_found(
-    jwts: TokenVerifier, network: FakeJwksHost, maker: TokenMaker, clock: FakeClock
+def test_a_rotated_key_is_fetched(
+    jwts: TokenVerifier, jwks_host: FakeJwksHost, maker: TokenMaker, clock: FakeClock
 ) -> None:
-    jwts.verify(maker.sign_token(), AUTHORITY)
+    jwts.verify(maker.sign_token(), TRUSTED_ISSUER)
     fresh = TokenMaker(maker.now + 60, RSAKey.generate_key(2048, {"kid": "fresh"}), maker.ec)
-    network.document = fresh.build_jwks()
+    jwks_host.document = fresh.build_jwks()
     clock.advance(seconds=60)
-    assert jwts.verify(fresh.sign_token(), AUTHORITY)["sub"] == "ada"
+    assert jwts.verify(fresh.sign_token(), TRUSTED_ISSUER)["sub"] == "ada"
     with pytest.raises(UntrustedToken):
-        jwts.verify(maker.sign_token(), AUTHORITY)
+        jwts.verify(maker.sign_token(), TRUSTED_ISSUER)
 
 
-def test_a_withdrawn_key_is_forgotten_after_twelve_hours(
-    jwts: TokenVerifier, network: FakeJwksHost, maker: TokenMaker, clock: FakeClock
+def test_a_withdrawn_key_is_rejected_after_twelve_hours(
+    jwts: TokenVerifier, jwks_host: FakeJwksHost, maker: TokenMaker, clock: FakeClock
 ) -> None:
     token = maker.sign_token(exp=maker.now + 100_000)
-    jwts.verify(token, AUTHORITY)
-    network.document = TokenMaker(0, RSAKey.generate_key(2048, {"kid": "fresh"}), maker.ec).build_jwks()
+    jwts.verify(token, TRUSTED_ISSUER)
+    jwks_host.document = TokenMaker(0, RSAKey.generate_key(2048, {"kid": "fresh"}), maker.ec).build_jwks()
     clock.advance(seconds=12 * 3600 - 1)
-    jwts.verify(token, AUTHORITY)
+    jwts.verify(token, TRUSTED_ISSUER)
     clock.advance(seconds=1)
     with pytest.raises(UntrustedToken):
-        jwts.verify(token, AUTHORITY)
+        jwts.verify(token, TRUSTED_ISSUER)
 
 
 @pytest.mark.parametrize(
     "break_it",
     [
-        lambda network: setattr(network, "down", True),
-        lambda network: setattr(network, "status", 500),
-        lambda network: setattr(network, "document", b"<html>"),
-        lambda network: setattr(network, "document", b"{}"),
-        lambda network: setattr(network, "document", b'{"keys": []}'),
-        lambda network: setattr(network, "document", b'{"keys": {}}'),
-        lambda network: setattr(network, "document", b'{"keys": [{"kty": "oct", "k": "c2VjcmV0"}]}'),
-        lambda network: setattr(network, "document", b'{"keys": [{"kty": "RSA", "n": "AQAB", "e": "AQAB"}, 1]}'),
-        lambda network: setattr(network, "document", b"[" * 5_000),
+        lambda jwks_host: setattr(jwks_host, "down", True),
+        lambda jwks_host: setattr(jwks_host, "status", 500),
+        lambda jwks_host: setattr(jwks_host, "document", b"<html>"),
+        lambda jwks_host: setattr(jwks_host, "document", b"{}"),
+        lambda jwks_host: setattr(jwks_host, "document", b'{"keys": []}'),
+        lambda jwks_host: setattr(jwks_host, "document", b'{"keys": {}}'),
+        lambda jwks_host: setattr(jwks_host, "document", b'{"keys": [{"kty": "oct", "k": "c2VjcmV0"}]}'),
+        lambda jwks_host: setattr(jwks_host, "document", b'{"keys": [{"kty": "RSA", "n": "AQAB", "e": "AQAB"}, 1]}'),
+        lambda jwks_host: setattr(jwks_host, "document", b"[" * 5_000),
     ],
 )
-def test_without_keys_nothing_is_said_of_a_token(
-    jwts: TokenVerifier, network: FakeJwksHost, maker: TokenMaker, break_it: Callable[[FakeJwksHost], None]
+def test_without_keys_a_token_is_neither_accepted_nor_rejected(
+    jwts: TokenVerifier, jwks_host: FakeJwksHost, maker: TokenMaker, break_it: Callable[[FakeJwksHost], None]
 ) -> None:
-    break_it(network)
+    break_it(jwks_host)
     for _ in range(2):
         with pytest.raises(KeysUnreachable):
-            jwts.verify(maker.sign_token(), AUTHORITY)
-    assert network.request_count == 1
+            jwts.verify(maker.sign_token(), TRUSTED_ISSUER)
+    assert jwks_host.request_count == 1
 
 
-def test_keys_that_are_known_do_their_work_while_the_host_is_down(
-    jwts: TokenVerifier, network: FakeJwksHost, maker: TokenMaker, clock: FakeClock
+def test_cached_keys_are_used_while_the_host_is_down(
+    jwts: TokenVerifier, jwks_host: FakeJwksHost, maker: TokenMaker, clock: FakeClock
 ) -> None:
     token = maker.sign_token(exp=maker.now + 100_000)
-    jwts.verify(token, AUTHORITY)
-    network.down = True
+    jwts.verify(token, TRUSTED_ISSUER)
+    jwks_host.down = True
     clock.advance(seconds=3600)
-    jwts.verify(token, AUTHORITY)
+    jwts.verify(token, TRUSTED_ISSUER)
     with pytest.raises(KeysUnreachable):
-        jwts.verify(maker.sign_token(header={"kid": "stranger"}), AUTHORITY)
-    jwts.verify(token, AUTHORITY)
+        jwts.verify(maker.sign_token(header={"kid": "stranger"}), TRUSTED_ISSUER)
+    jwts.verify(token, TRUSTED_ISSUER)
     clock.advance(seconds=12 * 3600)
     with suppress(UntrustedToken), pytest.raises(KeysUnreachable):
-        jwts.verify(token, AUTHORITY)
-    network.down = False
+        jwts.verify(token, TRUSTED_ISSUER)
+    jwks_host.down = False
     clock.advance(seconds=60)
-    assert jwts.verify(token, AUTHORITY)["sub"] == "ada"
+    assert jwts.verify(token, TRUSTED_ISSUER)["sub"] == "ada"
 
 
-def test_a_weak_key_is_not_used(jwts: TokenVerifier, network: FakeJwksHost, maker: TokenMaker) -> None:
+def test_a_weak_key_is_rejected(jwts: TokenVerifier, jwks_host: FakeJwksHost, maker: TokenMaker) -> None:
     with pytest.warns(match="2048"):
         weak = RSAKey.generate_key(1024, {"kid": "weak"})
-    network.document = maker.build_jwks(weak.as_dict(private=False))
+    jwks_host.document = maker.build_jwks(weak.as_dict(private=False))
     with pytest.raises(UntrustedToken):
-        jwts.verify(maker.sign_with(weak, "RS256", kid="weak"), AUTHORITY)
+        jwts.verify(maker.sign_with(weak, "RS256", kid="weak"), TRUSTED_ISSUER)
 
 
-def test_a_key_for_encryption_signs_nothing(jwts: TokenVerifier, network: FakeJwksHost, maker: TokenMaker) -> None:
+def test_an_encryption_key_is_not_accepted_for_signatures(
+    jwts: TokenVerifier, jwks_host: FakeJwksHost, maker: TokenMaker
+) -> None:
     other = RSAKey.generate_key(2048, {"kid": "enc"})
-    network.document = maker.build_jwks({**other.as_dict(private=False), "use": "enc"})
+    jwks_host.document = maker.build_jwks({**other.as_dict(private=False), "use": "enc"})
     with pytest.raises(UntrustedToken):
-        jwts.verify(maker.sign_with(other, "RS256", kid="enc"), AUTHORITY)
+        jwts.verify(maker.sign_with(other, "RS256", kid="enc"), TRUSTED_ISSUER)
 
 
-def test_the_only_key_needs_no_name(network: FakeJwksHost, clock: FakeClock, maker: TokenMaker) -> None:
-    network.document = json.dumps({"keys": [maker.rsa.as_dict(private=False)]}).encode()
-    jwts = TokenVerifier(network, clock)  # type: ignore[arg-type]
-    assert jwts.verify(maker.sign_token(header={"kid": None}), AUTHORITY)["sub"] == "ada"
+def test_a_single_key_does_not_need_a_kid(jwks_host: FakeJwksHost, clock: FakeClock, maker: TokenMaker) -> None:
+    jwks_host.document = json.dumps({"keys": [maker.rsa.as_dict(private=False)]}).encode()
+    jwts = TokenVerifier(jwks_host, clock)  # type: ignore[arg-type]
+    assert jwts.verify(maker.sign_token(header={"kid": None}), TRUSTED_ISSUER)["sub"] == "ada"

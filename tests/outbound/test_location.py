@@ -1,4 +1,4 @@
-"""Where a reader is: from the operator's database, when there is one."""
+"""The country of a reader, from the operator's GeoIP database."""
 
 from pathlib import Path
 from typing import Any
@@ -39,21 +39,21 @@ def make_country_database(folder: Path, networks: dict[str, Any]) -> Path:
         ("DE", None),
     ],
 )
-def test_the_code_of_a_country_is_two_letters_or_unknown(tmp_path: Path, found: Any, code: str | None) -> None:
+def test_a_country_code_has_two_letters_or_is_unknown(tmp_path: Path, found: Any, code: str | None) -> None:
     locate = make_locator(make_country_database(tmp_path, {"203.0.113.0/24": found}))
     assert locate("203.0.113.7") == code
     assert locate("203.0.114.7") is None
     assert locate("nonsense") is None
 
 
-def test_addresses_of_both_families_are_found(tmp_path: Path) -> None:
+def test_ipv4_and_ipv6_addresses_are_located(tmp_path: Path) -> None:
     networks = {"198.51.100.0/25": {"country": {"iso_code": "NZ"}}, "2001:db8:7::/48": {"country": {"iso_code": "CH"}}}
     locate = make_locator(make_country_database(tmp_path, networks))
     found = [locate(address) for address in ("198.51.100.1", "198.51.100.200", "2001:db8:7::1", "2001:db8:8::1", "::1")]
     assert found == ["NZ", None, "CH", None, None]
 
 
-def test_a_reader_behind_a_trusted_proxy_is_counted_with_the_country_of_the_database(tmp_path: Path) -> None:
+def test_a_reader_behind_a_trusted_proxy_gets_the_country_of_the_database(tmp_path: Path) -> None:
     geoip = make_country_database(tmp_path, {"198.51.100.0/24": {"country": {"iso_code": "NZ"}}})
     settings = {"DOCSHARE_GEOIP": str(geoip), "DOCSHARE_TRUSTED_PROXIES": "127.0.0.0/8"}
     with run_server(tmp_path / "home", **settings) as server:
@@ -72,7 +72,7 @@ def test_without_a_database_every_country_is_unknown() -> None:
 
 
 @pytest.mark.parametrize("content", [None, b"", b"no database"])
-def test_a_database_that_cannot_be_read_is_an_error_of_the_configuration(tmp_path: Path, content: bytes | None) -> None:
+def test_an_unreadable_database_is_a_configuration_error(tmp_path: Path, content: bytes | None) -> None:
     path = tmp_path / "countries.mmdb"
     if content is not None:
         path.write_bytes(content)

@@ -8,7 +8,7 @@ import pytest
 
 from docshare.server.pdf.engine import PdfEngine
 
-# A worker that an attacker has taken over. It answers its Nth job with the Nth of the given byte strings (the last one
+# A worker that an attacker controls. It responds to its Nth job with the Nth of the given byte strings (the last one
 # from then on), computes for some seconds, and writes further bytes a moment later.
 IMPOSTOR = """
 import os, socket, sys, time
@@ -55,9 +55,9 @@ def write_file(tmp_path: Path) -> Callable[..., Path]:
 
 @pytest.fixture
 def start_impostors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Return a function that makes all later workers impostors with the given answers."""
+    """Return a function that makes all later workers impostors with the given replies."""
 
-    def put_in_place(*answers: bytes, later: bytes = b"", burn: float = 0.0) -> None:
+    def install(*answers: bytes, later: bytes = b"", burn: float = 0.0) -> None:
         code, program = tmp_path / "impostor.py", tmp_path / "python"
         code.write_text(IMPOSTOR.format(answers=list(answers), later=later, burn=burn), encoding="ascii")
         program.write_text(f"#!/bin/sh\nexec {python} -I {code}\n", encoding="ascii")
@@ -65,4 +65,4 @@ def start_impostors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable
         monkeypatch.setattr(sys, "executable", str(program))
 
     python = sys.executable
-    return put_in_place
+    return install

@@ -50,13 +50,15 @@ def test_stalling_documents_leave_half_of_the_threads_to_others(write_file: Put,
         jobs = [pool.submit(inspect_status, engine, path) for path in paths]
         first = [job.result() for job in itertools.islice(as_completed(jobs), THREADS - 4)]
         assert first == [503] * (THREADS - 4)
-        # The others stall until the time limit of a job, and nobody waits behind them.
+        # The others stall until the time limit of a job, and no other caller waits for them.
         assert [pool.submit(inspect_status, engine, path).result() for path in paths[:3]] == [503] * 3
         assert sum(job.done() for job in jobs) == THREADS - 4
         engine.close()
 
 
-def test_bytes_that_stalled_are_refused_at_once_and_others_are_not(write_file: Put, stalling_document: bytes) -> None:
+def test_content_that_stalled_is_rejected_immediately_and_other_content_is_not(
+    write_file: Put, stalling_document: bytes
+) -> None:
     with closing(PdfEngine(workers=1, timeout_s=4.0)) as engine:
         assert inspect_status(engine, write_file(stalling_document, "first.pdf")) == 422
         start = time.monotonic()

@@ -20,7 +20,7 @@ from tests.support.server_process import make_env, start_server
 Put = Callable[..., Path]
 Pose = Callable[..., None]
 
-# Runs a program under a filter: the system calls in the first argument fail, or kill the process if prefixed "kill:".
+# Run a program under a filter: the system calls in the first argument fail, or kill the process if prefixed "kill:".
 UNDER_FILTER = """
 import errno, os, sys
 from docshare.server.confinement import kernel, seccomp
@@ -38,10 +38,10 @@ child = WorkerProcess(memory_bytes=1 << 30, timeout_s=20.0)
 drawn = child.ask({"do": "render", "path": sys.argv[1], "page": 1, "width": 80}).body
 try:
     WorkerProcess(memory_bytes=1 << 30, timeout_s=20.0, required=True)
-    refusal = ""
+    error_message = ""
 except BrokenWorkerError as error:
-    refusal = str(error)
-print(json.dumps({"missing": child.layers.list_missing(), "drawn": len(drawn), "refusal": refusal}))
+    error_message = str(error)
+print(json.dumps({"missing": child.layers.list_missing(), "drawn": len(drawn), "error_message": error_message}))
 child.kill()
 """
 STRICT_LAYERS = {"processes", "namespaces", "root", "landlock", "seccomp"}
@@ -80,7 +80,7 @@ def test_the_layers_that_a_worker_reports_match_the_host(missing_layers: set[str
     assert status["NoNewPrivs"] == ["1"]
 
 
-def test_health_details_name_the_layers(tmp_path: Path, missing_layers: set[str]) -> None:
+def test_health_details_list_the_layers(tmp_path: Path, missing_layers: set[str]) -> None:
     process, url = start_server("--port", "0", env=make_env(tmp_path))
     try:
         plain = requests.get(f"{url}/healthz", timeout=10)
@@ -119,7 +119,7 @@ def test_a_worker_starts_without_layers_that_the_host_lacks(
     found = json.loads(done.stdout)
     assert set(found["missing"]) == missing | missing_layers
     assert found["drawn"] > 100
-    assert all(name in found["refusal"] for name in missing)
+    assert all(name in found["error_message"] for name in missing)
 
 
 def test_a_worker_starts_without_the_call_that_reports_filters(write_file: Put) -> None:
@@ -130,7 +130,7 @@ def test_a_worker_starts_without_the_call_that_reports_filters(write_file: Put) 
     assert found["drawn"] > 100
 
 
-def test_a_server_that_requires_every_layer_does_not_start_without(tmp_path: Path) -> None:
+def test_a_server_that_requires_every_layer_does_not_start_without_one(tmp_path: Path) -> None:
     command = (sys.executable, "-m", "docshare", "serve", "--port", "0", "--data", str(tmp_path / "data"))
     done = run_under_filter("unshare", *command, DOCSHARE_CONFINEMENT="required")
     assert done.returncode == 2
@@ -141,7 +141,7 @@ def test_a_server_that_requires_every_layer_does_not_start_without(tmp_path: Pat
     assert "user namespaces" in hint
 
 
-def test_a_worker_keeps_nothing_open_but_the_document_and_the_protocol(tmp_path: Path) -> None:
+def test_a_worker_has_only_the_document_and_the_protocol_open(tmp_path: Path) -> None:
     document = tmp_path / "document.pdf"
     document.write_bytes(simple_pdf(1))
     child = WorkerProcess(memory_bytes=1 << 30, timeout_s=20.0)
@@ -170,9 +170,7 @@ def test_a_worker_keeps_nothing_open_but_the_document_and_the_protocol(tmp_path:
         b"\xff\xfe\n",
     ],
 )
-def test_an_answer_that_is_none_costs_the_worker_and_nothing_else(
-    answer: bytes, write_file: Put, start_impostors: Pose
-) -> None:
+def test_an_invalid_reply_breaks_only_that_worker(answer: bytes, write_file: Put, start_impostors: Pose) -> None:
     start_impostors(answer)
     child = WorkerProcess(memory_bytes=1 << 30, timeout_s=20.0)
     try:

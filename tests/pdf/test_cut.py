@@ -52,7 +52,7 @@ def unpack_document(document: bytes) -> bytes:
     return b"\n".join(parts)
 
 
-def word_spellings(word: str) -> list[bytes]:
+def list_spellings(word: str) -> list[bytes]:
     """Return the encodings in which a PDF can contain ``word``."""
     raw, wide = word.encode(), word.encode("utf-16-be")
     return [raw, wide, raw.hex().encode(), wide.hex().encode()]
@@ -65,34 +65,34 @@ def render_page(document: bytes, page: int) -> Image.Image:
         return picture
 
 
-def page_words(document: bytes, page: int) -> str:
+def read_page_text(document: bytes, page: int) -> str:
     with pypdfium2.PdfDocument(document) as pdf:
         return str(pdf[page - 1].get_textpage().get_text_bounded())
 
 
-def document_keys(document: bytes) -> set[str]:
+def list_document_keys(document: bytes) -> set[str]:
     with pikepdf.open(io.BytesIO(document)) as pdf:
         return set(pdf.Root.keys()) | set(pdf.trailer.keys())
 
 
 @pytest.mark.parametrize("word", WORDS)
-def test_the_copy_contains_no_word_of_hidden_pages(cut_document: bytes, word: str) -> None:
+def test_the_copy_does_not_contain_words_of_hidden_pages(cut_document: bytes, word: str) -> None:
     """The source contains each of these words, so the search is known to find them."""
     everything = unpack_document(cut_document)
-    assert any(spelling in unpack_document(DOCUMENT) for spelling in word_spellings(word))
-    assert [spelling for spelling in word_spellings(word) if spelling in everything] == []
+    assert any(spelling in unpack_document(DOCUMENT) for spelling in list_spellings(word))
+    assert [spelling for spelling in list_spellings(word) if spelling in everything] == []
 
 
 @pytest.mark.parametrize(
     "word",
     ["Page2 words", "Page3 words", "Image", "Glyph", "Look", "Layer", "Off", "Ink", "Link", "Remark"],
 )
-def test_resources_of_kept_pages_stay(cut_document: bytes, word: str) -> None:
+def test_resources_of_kept_pages_are_preserved(cut_document: bytes, word: str) -> None:
     assert f"KEPT{word}".encode() in unpack_document(cut_document)
 
 
-def test_nothing_but_pages_and_layers_hangs_on_the_document(cut_document: bytes) -> None:
-    assert document_keys(cut_document) == {"/Type", "/Pages", "/OCProperties", "/Root", "/Size", "/ID"}
+def test_the_copy_has_only_pages_and_layers(cut_document: bytes) -> None:
+    assert list_document_keys(cut_document) == {"/Type", "/Pages", "/OCProperties", "/Root", "/Size", "/ID"}
     with pikepdf.open(io.BytesIO(cut_document)) as pdf:
         assert len(pdf.pages) == 2
         kinds = [value.get("/Type") for value in pdf.objects if isinstance(value, pikepdf.Dictionary)]
@@ -100,15 +100,15 @@ def test_nothing_but_pages_and_layers_hangs_on_the_document(cut_document: bytes)
 
 
 @pytest.mark.parametrize("page", [1, 2])
-def test_a_kept_page_looks_and_reads_as_before(cut_document: bytes, page: int) -> None:
+def test_a_kept_page_has_the_same_looks_and_text(cut_document: bytes, page: int) -> None:
     before, after = render_page(DOCUMENT, page + 1), render_page(cut_document, page)
     assert ImageChops.difference(before, after).getbbox() is None
     assert len(after.getcolors(100_000) or []) > 10
-    assert page_words(cut_document, page) == page_words(DOCUMENT, page + 1)
-    assert f"KEPTPage{page + 1}" in page_words(cut_document, page)
+    assert read_page_text(cut_document, page) == read_page_text(DOCUMENT, page + 1)
+    assert f"KEPTPage{page + 1}" in read_page_text(cut_document, page)
 
 
-def test_links_lead_to_kept_pages_and_to_the_web(cut_document: bytes) -> None:
+def test_links_to_kept_pages_and_to_the_web_are_preserved(cut_document: bytes) -> None:
     with pikepdf.open(io.BytesIO(cut_document)) as pdf:
         links = [note for note in pdf.pages[0].obj.Annots if note.Subtype == pikepdf.Name.Link]
         inside = [note.Dest[0].objgen for note in links if "/Dest" in note]
@@ -119,7 +119,7 @@ def test_links_lead_to_kept_pages_and_to_the_web(cut_document: bytes) -> None:
 @pytest.mark.parametrize(
     "make", [pdfs.mixed_sizes_pdf, pdfs.linked_pdf, pdfs.rotated_text_pdf, pdfs.ligatures_pdf, pdfs.filled_form_pdf]
 )
-def test_each_page_alone_looks_and_reads_as_in_its_document(
+def test_each_page_alone_has_the_same_looks_and_text_as_in_its_document(
     engine: PdfEngine, write_file: Put, make: Callable[[], bytes]
 ) -> None:
     document = make() if len(pypdfium2.PdfDocument(make())) > 1 else append_blank_page(make())
@@ -127,7 +127,7 @@ def test_each_page_alone_looks_and_reads_as_in_its_document(
     for page in range(1, total + 1):
         alone = derive_bytes(engine, path, Derivation(total, page, page))
         assert ImageChops.difference(render_page(document, page), render_page(alone, 1)).getbbox() is None
-        assert page_words(alone, 1) == page_words(document, page)
+        assert read_page_text(alone, 1) == read_page_text(document, page)
 
 
 def append_blank_page(document: bytes) -> bytes:
@@ -180,7 +180,7 @@ def add_page(pdf: pikepdf.Pdf, hidden: pikepdf.Pdf) -> None:
     pdf.add_blank_page()
 
 
-def add_lost_page(pdf: pikepdf.Pdf, hidden: pikepdf.Pdf) -> None:
+def add_unlisted_page(pdf: pikepdf.Pdf, hidden: pikepdf.Pdf) -> None:
     page = pikepdf.Dictionary(Type=pikepdf.Name.Page, Contents=pdf.pages[0].obj.Contents)
     pdf.pages[0].obj.Group = pdf.make_indirect(page)
 
@@ -210,55 +210,57 @@ def add_outline(pdf: pikepdf.Pdf, hidden: pikepdf.Pdf) -> None:
 
 
 @pytest.mark.parametrize(
-    "spoil",
-    [add_image, add_page, add_lost_page, add_title, add_string, add_name, add_script, add_structure, add_outline],
+    "tamper",
+    [add_image, add_page, add_unlisted_page, add_title, add_string, add_name, add_script, add_structure, add_outline],
 )
-def test_the_check_refuses_a_cut_with_one_thing_too_many(
-    write_file: Put, cut_document: bytes, spoil: Callable[..., Any]
+def test_the_check_rejects_a_copy_with_additional_content(
+    write_file: Put, cut_document: bytes, tamper: Callable[..., Any]
 ) -> None:
     path = write_file(DOCUMENT)
-    whole, spoilt = io.BytesIO(), io.BytesIO()
+    whole, tampered = io.BytesIO(), io.BytesIO()
     with pikepdf.open(path) as hidden, pikepdf.open(io.BytesIO(cut_document)) as pdf:
         pdf.save(whole, **PLAIN)
-        spoil(pdf, hidden)
-        pdf.save(spoilt, **PLAIN)
+        tamper(pdf, hidden)
+        pdf.save(tampered, **PLAIN)
     leaks.require_no_leak(lambda: pikepdf.open(path), *WINDOW, whole.getvalue(), leaks.DocumentContents())
     with pytest.raises(PdfRefused, match="leak"):
-        leaks.require_no_leak(lambda: pikepdf.open(path), *WINDOW, spoilt.getvalue(), leaks.DocumentContents())
+        leaks.require_no_leak(lambda: pikepdf.open(path), *WINDOW, tampered.getvalue(), leaks.DocumentContents())
 
 
-def test_a_marked_cut_is_checked_too_and_shows_its_mark(
+def test_a_watermarked_copy_is_checked_and_shows_its_watermark(
     engine: PdfEngine, write_file: Put, cut_document: bytes
 ) -> None:
     marked = derive_bytes(engine, write_file(DOCUMENT), Derivation(5, *WINDOW, MARK))
     assert [word for word in WORDS if word.encode() in unpack_document(marked)] == []
-    assert page_words(marked, 1).count(MARK.text) > 3
+    assert read_page_text(marked, 1).count(MARK.text) > 3
     assert ImageChops.difference(render_page(cut_document, 1), render_page(marked, 1)).getbbox() is not None
-    assert {"/Outlines", "/AcroForm"} & document_keys(marked) == set()
+    assert {"/Outlines", "/AcroForm"} & list_document_keys(marked) == set()
 
 
 @pytest.mark.parametrize("make", [pdfs.simple_pdf, pdfs.mixed_sizes_pdf, pdfs.linked_pdf])
-def test_a_mark_is_on_every_page_and_takes_nothing_away(
+def test_a_watermark_is_on_every_page_and_preserves_the_content(
     engine: PdfEngine, write_file: Put, make: Callable[[], bytes]
 ) -> None:
     document = make()
     total = len(pypdfium2.PdfDocument(document))
     marked = derive_bytes(engine, write_file(document), Derivation(total, 1, total, MARK))
     for page in range(1, total + 1):
-        assert MARK.text in page_words(marked, page)
-        assert page_words(document, page).split()[0] in page_words(marked, page)
+        assert MARK.text in read_page_text(marked, page)
+        assert read_page_text(document, page).split()[0] in read_page_text(marked, page)
         assert render_page(marked, page).size == render_page(document, page).size
 
 
 @pytest.mark.parametrize(("density", "least", "most"), [("sparse", 3, 9), ("normal", 12, 35), ("dense", 45, 90)])
-def test_a_dense_mark_is_drawn_more_often(
+def test_a_denser_watermark_is_repeated_more_often(
     engine: PdfEngine, write_file: Put, density: str, least: int, most: int
 ) -> None:
     wanted = Derivation(3, 1, 1, WatermarkText("Copy", 0.5, density))
-    assert least <= page_words(derive_bytes(engine, write_file(pdfs.simple_pdf(3)), wanted), 1).count("Copy") <= most
+    assert (
+        least <= read_page_text(derive_bytes(engine, write_file(pdfs.simple_pdf(3)), wanted), 1).count("Copy") <= most
+    )
 
 
-def test_a_stronger_mark_is_darker(engine: PdfEngine, write_file: Put) -> None:
+def test_a_more_opaque_watermark_is_darker(engine: PdfEngine, write_file: Put) -> None:
     path = write_file(pdfs.simple_pdf(3))
     darkest = [
         min(
@@ -273,9 +275,9 @@ def test_a_stronger_mark_is_darker(engine: PdfEngine, write_file: Put) -> None:
     assert 150 < darkest[1] < 200
 
 
-def test_a_document_that_only_its_owner_may_change_is_cut_all_the_same(engine: PdfEngine, write_file: Put) -> None:
+def test_a_document_with_only_an_owner_password_is_cut(engine: PdfEngine, write_file: Put) -> None:
     alone = derive_bytes(engine, write_file(pdfs.encrypted_pdf(pages=3)), Derivation(3, 2, 2))
-    assert page_words(alone, 1).strip() == "Page 2 of 3"
+    assert read_page_text(alone, 1).strip() == "Page 2 of 3"
 
 
 @pytest.mark.parametrize(
@@ -289,7 +291,7 @@ def test_a_document_that_only_its_owner_may_change_is_cut_all_the_same(engine: P
     ],
     ids=["another count", "past the end", "before the start", "locked", "no PDF"],
 )
-def test_a_document_that_cannot_be_cut_is_rejected_and_nothing_is_written(
+def test_a_document_that_cannot_be_cut_is_rejected_without_output(
     engine: PdfEngine, write_file: Put, document: bytes, wanted: Derivation
 ) -> None:
     out = io.BytesIO()
@@ -321,7 +323,7 @@ def set_page_entry(entry: str, value: Any) -> bytes:
         ("/Group", pikepdf.Dictionary(S=pikepdf.Name.Transparency)),
     ],
 )  # fmt: skip
-def test_page_entries_are_kept(engine: PdfEngine, write_file: Put, entry: str, value: Any) -> None:
+def test_page_entries_are_preserved(engine: PdfEngine, write_file: Put, entry: str, value: Any) -> None:
     path = write_file(set_page_entry(entry, value))
     with pikepdf.open(io.BytesIO(derive_bytes(engine, path, Derivation(5, 2, 3)))) as result:
         assert [page.obj.get(entry) == value for page in result.pages] == [True, True]
@@ -349,8 +351,8 @@ def make_fields_pdf() -> bytes:
         return out.getvalue()
 
 
-def test_a_field_without_looks_is_drawn_on_the_kept_page_and_nowhere_else(engine: PdfEngine, write_file: Put) -> None:
+def test_a_field_without_appearance_is_rendered_only_on_the_kept_page(engine: PdfEngine, write_file: Put) -> None:
     result = derive_bytes(engine, write_file(make_fields_pdf()), Derivation(3, 2, 2))
     assert b"VALUE2" in unpack_document(result)
     for word in ("VALUE1", "VALUE3", "field1", "field2", "field3"):
-        assert not [spelling for spelling in word_spellings(word) if spelling in unpack_document(result)]
+        assert not [spelling for spelling in list_spellings(word) if spelling in unpack_document(result)]

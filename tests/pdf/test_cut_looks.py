@@ -41,11 +41,11 @@ def read_resources(document: bytes, holder: Callable[[Any], Any]) -> dict[str, s
         return {} if resources is None else {kind: set(part.keys()) for kind, part in resources.items()}
 
 
-def page_font(page: Any) -> Any:
+def get_font(page: Any) -> Any:
     return page.Resources.Font.F3
 
 
-def page_form(page: Any) -> Any:
+def get_form(page: Any) -> Any:
     return page.Resources.XObject.Fm
 
 
@@ -71,21 +71,21 @@ def test_content_with_inherited_resources_looks_the_same(
 def test_a_type3_font_gets_the_resources_of_its_visible_glyphs(engine: PdfEngine, write_file: Put) -> None:
     """Some viewers do not inherit the resources of the page and would show an empty page."""
     alone = derive_bytes(engine, write_file(inherited_resources.type3_font_pdf()), Derivation(2, 2, 2))
-    assert read_resources(alone, page_font) == {"/XObject": {"/ImB"}}
+    assert read_resources(alone, get_font) == {"/XObject": {"/ImB"}}
     assert b"KEPTImage" in alone
     assert b"HIDDENImage" not in alone
 
 
 def test_a_form_gets_the_resources_of_its_page(engine: PdfEngine, write_file: Put) -> None:
     alone = derive_bytes(engine, write_file(inherited_resources.form_pdf()), Derivation(2, 2, 2))
-    assert read_resources(alone, page_form) == {"/Font": {"/F3"}}
+    assert read_resources(alone, get_form) == {"/Font": {"/F3"}}
     assert b"HIDDEN" not in alone
 
 
 def test_a_form_that_looks_different_on_two_pages_still_inherits(engine: PdfEngine, write_file: Put) -> None:
     document = inherited_resources.shared_form_pdf()
     both = derive_bytes(engine, write_file(document), Derivation(3, 2, 3))
-    assert read_resources(both, page_form) == {}
+    assert read_resources(both, get_form) == {}
     for page in (1, 2):
         assert ImageChops.difference(render_page(document, page + 1), render_page(both, page)).getbbox() is None
     assert ImageChops.difference(render_page(both, 1), render_page(both, 2)).getbbox() is not None
@@ -109,7 +109,7 @@ def test_a_damaged_document_is_repaired_for_its_copies(
         assert ImageChops.difference(render_page(document, 2), render_page(alone, 1)).getbbox() is None
 
 
-def spoil_document(change: Callable[[pikepdf.Pdf], object]) -> bytes:
+def make_changed_document(change: Callable[[pikepdf.Pdf], object]) -> bytes:
     with pikepdf.open(io.BytesIO(pdfs.simple_pdf(pages=3))) as pdf:
         change(pdf)
         out = io.BytesIO()
@@ -130,17 +130,17 @@ def add_word(pdf: pikepdf.Pdf) -> None:
 
 
 @pytest.mark.parametrize("change", [remove_word, rotate_page, add_word])
-def test_a_copy_that_looks_different_is_refused(write_file: Put, change: Callable[[pikepdf.Pdf], object]) -> None:
+def test_a_copy_that_looks_different_is_rejected(write_file: Put, change: Callable[[pikepdf.Pdf], object]) -> None:
     before = OpenPdfDocument(write_file(pdfs.simple_pdf(pages=3)).open("rb"))
-    comparison.require_same_looks(before, spoil_document(lambda _: None), 1, 3, stamped=False)
+    comparison.require_same_looks(before, make_changed_document(lambda _: None), 1, 3, stamped=False)
     with pytest.raises(PdfRefused, match="looks"):
-        comparison.require_same_looks(before, spoil_document(change), 1, 3, stamped=False)
+        comparison.require_same_looks(before, make_changed_document(change), 1, 3, stamped=False)
     before.close()
 
 
 @pytest.mark.parametrize(("first", "last"), [(1, 2), (2, 2), (1, 1)])
-def test_a_copy_with_a_page_too_many_is_refused(write_file: Put, first: int, last: int) -> None:
-    """The page behind the range looks like the source, so that only the number of pages gives it away."""
+def test_a_copy_with_an_additional_page_is_rejected(write_file: Put, first: int, last: int) -> None:
+    """The page after the range looks like the source, so only the number of pages differs."""
     before = OpenPdfDocument(write_file(pdfs.simple_pdf(pages=3)).open("rb"))
     with pikepdf.open(io.BytesIO(pdfs.simple_pdf(pages=3))) as pdf, pikepdf.new() as cut:
         cut.pages.extend(pdf.pages[first - 1 : last + 1])
@@ -151,10 +151,10 @@ def test_a_copy_with_a_page_too_many_is_refused(write_file: Put, first: int, las
     before.close()
 
 
-def test_a_stamped_copy_without_its_mark_is_refused(write_file: Put) -> None:
+def test_a_stamped_copy_without_its_watermark_is_rejected(write_file: Put) -> None:
     before = OpenPdfDocument(write_file(pdfs.simple_pdf(pages=3)).open("rb"))
     with pytest.raises(PdfRefused, match="looks"):
-        comparison.require_same_looks(before, spoil_document(lambda _: None), 1, 3, stamped=True)
+        comparison.require_same_looks(before, make_changed_document(lambda _: None), 1, 3, stamped=True)
     before.close()
 
 
@@ -165,7 +165,7 @@ def test_a_copy_that_lacks_a_field_appearance_is_rejected(engine: PdfEngine, wri
     assert caught.value.reason == "looks"
 
 
-def test_a_field_that_only_the_engine_can_draw_is_in_the_copy(engine: PdfEngine, write_file: Put) -> None:
+def test_a_field_that_only_the_engine_can_render_is_in_the_copy(engine: PdfEngine, write_file: Put) -> None:
     document = inherited_resources.field_without_appearance_pdf()
     alone = derive_bytes(engine, write_file(document), Derivation(3, 2, 2))
     assert len(render_page(alone, 1).crop((100, 650, 400, 700)).getcolors(100_000) or []) > 5
@@ -177,11 +177,11 @@ def test_without_enough_time_a_sample_of_pages_is_compared(write_file: Put, monk
     looked: list[int] = []
     clock = iter(range(1_000))
 
-    def alike(source: OpenPdfDocument, number: int, *rest: object) -> bool:
+    def is_alike(source: OpenPdfDocument, number: int, *rest: object) -> bool:
         looked.append(number)
         return True
 
-    monkeypatch.setattr(comparison, "_is_page_alike", alike)
+    monkeypatch.setattr(comparison, "_is_page_alike", is_alike)
     monkeypatch.setattr(comparison, "_BUDGET_S", 5.5)
     monkeypatch.setattr(comparison, "time", SimpleNamespace(monotonic=lambda: next(clock)))
     comparison.require_same_looks(before, pdfs.simple_pdf(pages=64), 1, 64, stamped=False)

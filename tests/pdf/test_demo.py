@@ -13,7 +13,7 @@ def test_the_tour_is_small_and_complete(engine: PdfEngine) -> None:
     assert engine.inspect(TOUR).sizes == [(960, 540)] * 8
 
 
-def test_every_page_of_the_tour_can_be_read(engine: PdfEngine) -> None:
+def test_every_page_of_the_tour_is_readable(engine: PdfEngine) -> None:
     for page in range(1, 9):
         assert engine.render(TOUR, page, 1600)
         assert len(engine.text(TOUR, page).boxes) > 5

@@ -43,18 +43,18 @@ def read_soft_limit(pid: int, name: str) -> str:
 
 
 def make_busy_check(engine: PdfEngine) -> Callable[[], bool]:
-    """Return a function that returns whether the engine's first worker has used processor time since this call."""
+    """Return a predicate: whether the engine's only worker has used processor time since this call."""
     (pid,) = engine.list_pids()
     before = read_cpu_ticks(pid)
     return lambda: read_cpu_ticks(pid) > before + 10
 
 
-def test_no_worker_runs_before_the_first_question() -> None:
+def test_no_worker_runs_before_the_first_job() -> None:
     with closing(PdfEngine()) as engine:
         assert engine.list_pids() == []
 
 
-def test_one_reader_needs_one_worker(write_file: Put) -> None:
+def test_one_reader_uses_one_worker(write_file: Put) -> None:
     path = write_file(simple_pdf(3))
     with closing(PdfEngine(workers=2)) as engine:
         for page in (1, 2, 3):
@@ -62,7 +62,7 @@ def test_one_reader_needs_one_worker(write_file: Put) -> None:
         assert len(engine.list_pids()) == 1
 
 
-def test_a_worker_is_replaced_after_its_share_of_jobs(write_file: Put) -> None:
+def test_a_worker_is_replaced_after_its_maximum_number_of_jobs(write_file: Put) -> None:
     path = write_file(simple_pdf(1))
     all_pids = set()
     with closing(PdfEngine(workers=1, recycle_after=3)) as engine:
@@ -73,7 +73,7 @@ def test_a_worker_is_replaced_after_its_share_of_jobs(write_file: Put) -> None:
     assert not any(map(is_running, all_pids))
 
 
-def test_closing_ends_the_workers(write_file: Put) -> None:
+def test_close_ends_the_workers(write_file: Put) -> None:
     engine = PdfEngine()
     engine.inspect(write_file(simple_pdf(1)))
     pids = engine.list_pids()
@@ -117,7 +117,7 @@ def test_closing_rejects_waiting_callers(write_file: Put) -> None:
         assert [type(job.exception(5)) for job in jobs] == [Problem, Problem]
 
 
-def test_a_slow_page_is_stopped_in_time(write_file: Put) -> None:
+def test_rendering_of_a_slow_page_times_out(write_file: Put) -> None:
     path = write_file(paced_pages("sf"))
     with closing(PdfEngine(timeout_s=1.0)) as engine:
         engine.inspect(path)  # excludes the start of the worker from the measurement
@@ -129,7 +129,7 @@ def test_a_slow_page_is_stopped_in_time(write_file: Put) -> None:
         assert engine.render(path, 2, 800)
 
 
-def test_a_crash_is_lasting_and_the_next_page_is_drawn(write_file: Put) -> None:
+def test_a_crash_is_permanent_and_the_next_page_is_rendered(write_file: Put) -> None:
     path = write_file(memory_bomb())
     with closing(PdfEngine(workers=1, memory_bytes=256 << 20)) as engine:
         with pytest.raises(UnrenderableError) as caught:
@@ -171,7 +171,7 @@ def test_many_threads_share_two_workers(write_file: Put) -> None:
         assert len(engine.list_pids()) <= 2
 
 
-def test_a_stuck_engine_sends_readers_away_and_keeps_a_few(write_file: Put) -> None:
+def test_a_stalled_engine_rejects_readers_over_its_queue_limit(write_file: Put) -> None:
     path = write_file(paced_pages("s" * 8))
     with closing(PdfEngine(workers=1, timeout_s=4.0, max_waiting=2)) as engine, ThreadPoolExecutor(8) as pool:
         start = time.monotonic()
@@ -195,7 +195,7 @@ def test_an_engine_that_does_not_start_is_unavailable(
             assert (caught.value.status, caught.value.headers) == (503, {"Retry-After": "10"})
 
 
-def test_a_failed_start_is_not_tried_again_for_every_request(
+def test_a_failed_start_is_not_retried_for_every_request(
     write_file: Put, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     program, log = tmp_path / "python", tmp_path / "starts"
@@ -248,7 +248,7 @@ def test_a_worker_of_root_reads_files_of_other_users(write_file: Put, tmp_path: 
         assert engine.inspect(path).total_pages == 2
 
 
-def test_a_deleted_file_is_not_kept_open(write_file: Put) -> None:
+def test_a_deleted_file_is_closed(write_file: Put) -> None:
     deleted, other = write_file(simple_pdf(1), "gone.pdf"), write_file(simple_pdf(1), "other.pdf")
     with closing(PdfEngine(workers=1)) as engine:
         engine.inspect(deleted)
@@ -288,7 +288,7 @@ def test_with_two_workers_one_stays_free_for_readers(write_file: Put) -> None:
 
 
 @pytest.mark.parametrize("how", ["absolute", "relative", "empty"])
-def test_workers_start_although_the_directory_of_the_server_is_gone(write_file: Put, tmp_path: Path, how: str) -> None:
+def test_workers_start_after_the_directory_of_the_server_was_deleted(write_file: Put, tmp_path: Path, how: str) -> None:
     package = Path(docshare.__file__).parent
     folder = tmp_path / "place"
     folder.mkdir()

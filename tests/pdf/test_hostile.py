@@ -1,4 +1,4 @@
-"""Hostile documents lead to a result or an error in time, and the engine survives."""
+"""Hostile documents end with a result or an error in time, and the engine survives."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -17,34 +17,36 @@ HANG_LIMIT_S = 30.0  # the engine did not stop a job that takes longer
 
 
 @pytest.fixture(scope="module")
-def strict() -> Iterator[PdfEngine]:
+def strict_engine() -> Iterator[PdfEngine]:
     """Return an engine with tight limits, which bombs exceed quickly."""
     engine = PdfEngine(workers=1, memory_bytes=320 << 20, timeout_s=TIMEOUT_S)
     yield engine
     engine.close()
 
 
-def measure_outcome(question: Callable[[], object]) -> str:
+def measure_outcome(run_job: Callable[[], object]) -> str:
     """Return the outcome of the job and check that it ended in time, even if a worker was replaced once."""
     start = time.monotonic()
     try:
-        question()
-        ended = "answered"
+        run_job()
+        outcome = "answered"
     except UnrenderableError:
-        ended = "unrenderable"
+        outcome = "unrenderable"
     except Problem as problem:
-        ended = problem.code
+        outcome = problem.code
     assert time.monotonic() - start < HANG_LIMIT_S
-    return ended
+    return outcome
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_document_ends_in_time_and_the_engine_survives(strict: PdfEngine, write_file: Put, name: str) -> None:
+def test_a_hostile_document_ends_in_time_and_the_engine_survives(
+    strict_engine: PdfEngine, write_file: Put, name: str
+) -> None:
     path = write_file(HOSTILE[name]())
-    assert measure_outcome(lambda: strict.inspect(path)) in ("answered", "unprocessable")
-    assert measure_outcome(lambda: strict.render(path, 1, 800)) in ("answered", "unrenderable")
-    assert measure_outcome(lambda: strict.text(path, 1)) in ("answered", "unrenderable")
-    assert strict.render(write_file(simple_pdf(1), "good.pdf"), 1, 800)
+    assert measure_outcome(lambda: strict_engine.inspect(path)) in ("answered", "unprocessable")
+    assert measure_outcome(lambda: strict_engine.render(path, 1, 800)) in ("answered", "unrenderable")
+    assert measure_outcome(lambda: strict_engine.text(path, 1)) in ("answered", "unrenderable")
+    assert strict_engine.render(write_file(simple_pdf(1), "good.pdf"), 1, 800)
 
 
 @pytest.mark.parametrize(
@@ -58,16 +60,18 @@ def test_a_hostile_document_ends_in_time_and_the_engine_survives(strict: PdfEngi
         ("nested_arrays", "answered"),
     ],
 )
-def test_a_hostile_page_has_the_expected_outcome(strict: PdfEngine, write_file: Put, name: str, expected: str) -> None:
+def test_a_hostile_page_has_the_expected_outcome(
+    strict_engine: PdfEngine, write_file: Put, name: str, expected: str
+) -> None:
     path = write_file(HOSTILE[name]())
-    assert measure_outcome(lambda: strict.render(path, 1, 800)) == expected
+    assert measure_outcome(lambda: strict_engine.render(path, 1, 800)) == expected
 
 
 @pytest.mark.parametrize("name", ["looping_page_tree", "boasting_count"])
-def test_a_lying_page_tree_is_unprocessable(strict: PdfEngine, write_file: Put, name: str) -> None:
+def test_a_forged_page_tree_is_unprocessable(strict_engine: PdfEngine, write_file: Put, name: str) -> None:
     path = write_file(HOSTILE[name]())
-    assert measure_outcome(lambda: strict.inspect(path)) == "unprocessable"
+    assert measure_outcome(lambda: strict_engine.inspect(path)) == "unprocessable"
 
 
-def test_a_page_with_thirty_thousand_links_offers_two_thousand(strict: PdfEngine, write_file: Put) -> None:
-    assert len(strict.text(write_file(HOSTILE["many_links"]()), 1).links) == 2000
+def test_a_page_returns_at_most_2000_links(strict_engine: PdfEngine, write_file: Put) -> None:
+    assert len(strict_engine.text(write_file(HOSTILE["many_links"]()), 1).links) == 2000

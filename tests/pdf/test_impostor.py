@@ -1,4 +1,4 @@
-"""Output of workers that an attacker has taken over does not reach anyone."""
+"""Output of workers that an attacker controls does not reach anyone."""
 
 import json
 import logging
@@ -25,7 +25,7 @@ Put = Callable[..., Path]
 Pose = Callable[..., None]
 
 
-def build_worker_answer(body: bytes, **header: object) -> bytes:
+def build_worker_reply(body: bytes, **header: object) -> bytes:
     """Return ``body`` in the protocol of a worker."""
     return json.dumps({**header, "size": len(body)}).encode("ascii") + b"\n" + body
 
@@ -41,18 +41,18 @@ def test_a_second_reply_after_the_first_is_discarded(
     write_file: Put, start_impostors: Pose, forged_image: bytes
 ) -> None:
     path = write_file(simple_pdf(1))
-    start_impostors(build_worker_answer(forged_image) + build_worker_answer(forged_image))
+    start_impostors(build_worker_reply(forged_image) + build_worker_reply(forged_image))
     with closing(PdfEngine(workers=1)) as engine:
         with pytest.raises(UnrenderableError):
             engine.render(path, 1, 80)
         assert engine.list_pids() == []
 
 
-def test_unexpected_data_is_not_taken_for_the_next_reply(
+def test_unexpected_data_is_not_parsed_as_the_next_reply(
     write_file: Put, start_impostors: Pose, forged_image: bytes
 ) -> None:
     job = {"do": "render", "path": str(write_file(simple_pdf(1))), "page": 1, "width": 80}
-    start_impostors(build_worker_answer(forged_image), later=build_worker_answer(b"of the first owner"))
+    start_impostors(build_worker_reply(forged_image), later=build_worker_reply(b"of the first owner"))
     child = WorkerProcess(memory_bytes=1 << 30, timeout_s=20.0)
     try:
         assert child.ask(job).body == forged_image
@@ -66,40 +66,38 @@ def test_unexpected_data_is_not_taken_for_the_next_reply(
 def test_the_next_caller_gets_a_new_worker(write_file: Put, start_impostors: Pose, forged_image: bytes) -> None:
     path = write_file(simple_pdf(1))
     with closing(PdfEngine(workers=1)) as engine:
-        start_impostors(
-            build_worker_answer(forged_image), later=build_worker_answer(b"\xff\xd8\xff of the first owner")
-        )
+        start_impostors(build_worker_reply(forged_image), later=build_worker_reply(b"\xff\xd8\xff of the first owner"))
         assert engine.render(path, 1, 80) == forged_image
         (first,) = engine.list_pids()
-        start_impostors(build_worker_answer(forged_image))
+        start_impostors(build_worker_reply(forged_image))
         time.sleep(0.5)
         assert engine.render(path, 1, 80) == forged_image
         assert engine.list_pids() != [first]
 
 
-@pytest.mark.parametrize(("burn", "kept"), [(0.8, False), (0.1, True)])
-def test_a_worker_that_computes_without_a_job_gets_no_other_one(
-    write_file: Put, start_impostors: Pose, forged_image: bytes, burn: float, kept: bool
+@pytest.mark.parametrize(("burn", "is_reused"), [(0.8, False), (0.1, True)])
+def test_a_worker_that_computes_without_a_job_gets_no_further_job(
+    write_file: Put, start_impostors: Pose, forged_image: bytes, burn: float, is_reused: bool
 ) -> None:
     """That time is not charged to anyone; a little of it is allowed for cleanup."""
     path = write_file(simple_pdf(1))
     with closing(PdfEngine(workers=1)) as engine:
-        start_impostors(build_worker_answer(forged_image), burn=burn)
+        start_impostors(build_worker_reply(forged_image), burn=burn)
         engine.render(path, 1, 80)
         (first,) = engine.list_pids()
         clock = ~first << 3 | 2
         used, until = time.clock_gettime(clock), time.monotonic() + 60
         while time.clock_gettime(clock) < used + burn * 0.9 and time.monotonic() < until:
             time.sleep(0.05)
-        start_impostors(build_worker_answer(forged_image))
+        start_impostors(build_worker_reply(forged_image))
         assert engine.render(path, 1, 80) == forged_image
-        assert (engine.list_pids() == [first]) is kept
+        assert (engine.list_pids() == [first]) is is_reused
 
 
-def test_a_reason_that_no_worker_has_does_not_reach_the_log(
+def test_an_unknown_reason_does_not_reach_the_log(
     write_file: Put, start_impostors: Pose, caplog: pytest.LogCaptureFixture
 ) -> None:
-    start_impostors(build_worker_answer(b"", error="page\n2026-11-22 ERROR \x1b[31mforged"))
+    start_impostors(build_worker_reply(b"", error="page\n2026-11-22 ERROR \x1b[31mforged"))
     with (
         closing(PdfEngine(workers=1)) as engine,
         caplog.at_level(logging.DEBUG),
@@ -112,12 +110,12 @@ def test_a_reason_that_no_worker_has_does_not_reach_the_log(
 
 
 @pytest.mark.parametrize("reason", [True, 1, ["page"], {"page": 1}, "PAGE", "", "page "])
-def test_a_refusal_for_an_unknown_reason_is_rejected(reason: object) -> None:
+def test_an_error_with_an_unknown_reason_is_rejected(reason: object) -> None:
     with pytest.raises(BrokenWorkerError, match="known reason"):
         answers.parse_reply(WorkerReply({"error": reason}, b""), answers.parse_jpeg)
 
 
-def test_every_reason_that_workers_have_is_known() -> None:
+def test_every_reason_of_the_workers_is_known() -> None:
     sources = [path.read_text(encoding="utf-8") for path in Path(pdf.__file__).parent.rglob("*.py")]
     found = {reason for source in sources for reason in re.findall(r'Refused\("(\w+)"\)', source)}
     assert found | {"password", "protection", "broken"} == answers.REASONS  # these reasons come from ``repair``
@@ -126,11 +124,11 @@ def test_every_reason_that_workers_have_is_known() -> None:
 @pytest.mark.parametrize(
     ("kind", "most"), [("text", 4 << 20), ("lint", 4 << 20), ("palette", 4096), ("inspect", 1 << 20)]
 )
-def test_an_answer_longer_than_an_honest_one_is_not_even_received(
+def test_a_reply_over_the_size_limit_is_not_received(
     write_file: Put, start_impostors: Pose, kind: str, most: int
 ) -> None:
     job = {"do": kind, "path": str(write_file(simple_pdf(1)))}
-    start_impostors(build_worker_answer(b" " * most), b'{"size": %d}\n' % (most + 1))
+    start_impostors(build_worker_reply(b" " * most), b'{"size": %d}\n' % (most + 1))
     child = WorkerProcess(memory_bytes=1 << 30, timeout_s=20.0, edits=True)
     try:
         assert len(child.ask(job).body) == most
@@ -158,7 +156,7 @@ def test_a_valid_page_of_text_is_accepted() -> None:
     assert len(page.boxes) == 100_000
 
 
-def test_a_worker_shortens_a_page_that_says_more_than_an_answer_holds() -> None:
+def test_a_worker_truncates_a_page_with_too_much_text() -> None:
     rows = [[0.12345, 0.12345, 0.12345, 0.12345, "\u2022", 270]] * 100_000
     links = [[0, 0, 1, 1, {"page": 2}]] * 100
     body = main._truncate_text({"width": 612, "height": 792, "boxes": rows, "links": links})
@@ -209,14 +207,14 @@ def test_invalid_page_text_is_rejected(changed: dict[str, object]) -> None:
         answers.parse_reply(make_text_reply(**changed), answers.parse_page_text)
 
 
-def test_the_sides_of_a_page_are_never_beyond_all_measure() -> None:
+def test_page_sizes_are_clamped() -> None:
     sides = array("d", [0.0001, 1e300, 612.0, 792.0]).tobytes()
     found = answers.parse_reply(WorkerReply({}, sides), answers.parse_inspection)
     assert found.sizes == [(0.1, 1e6), (612.0, 792.0)]
 
 
 @pytest.mark.parametrize(
-    "mend",
+    "forge",
     [
         lambda image: b"\xff\xd8\xff<script>alert(1)</script>",
         lambda image: b"\xff\xd8\xff<script>alert(1)</script>\xff\xd9",
@@ -232,14 +230,14 @@ def test_the_sides_of_a_page_are_never_beyond_all_measure() -> None:
         lambda image: b"\xff\xd8\xff\xd9",
     ],
 )
-def test_an_image_with_only_a_valid_start_is_rejected(forged_image: bytes, mend: Callable[[bytes], bytes]) -> None:
+def test_an_image_with_only_a_valid_start_is_rejected(forged_image: bytes, forge: Callable[[bytes], bytes]) -> None:
     assert answers.parse_reply(WorkerReply({}, forged_image), answers.parse_jpeg) == forged_image
     with pytest.raises(BrokenWorkerError):
-        answers.parse_reply(WorkerReply({}, mend(forged_image)), answers.parse_jpeg)
+        answers.parse_reply(WorkerReply({}, forge(forged_image)), answers.parse_jpeg)
 
 
 def test_an_image_of_another_size_is_rejected(write_file: Put, start_impostors: Pose, forged_image: bytes) -> None:
-    start_impostors(build_worker_answer(forged_image))
+    start_impostors(build_worker_reply(forged_image))
     path = write_file(simple_pdf(1))
     with closing(PdfEngine(workers=1)) as engine:
         assert engine.render(path, 1, 80) == forged_image
@@ -249,20 +247,22 @@ def test_an_image_of_another_size_is_rejected(write_file: Put, start_impostors: 
 
 
 @pytest.mark.parametrize(
-    ("wide", "tall", "taken"),
+    ("wide", "tall", "is_accepted"),
     [(80, 100, True), (79, 16_384, True), (80, 0, False), (0, 100, False), (65_535, 65_535, False)],
 )
-def test_an_image_is_less_wide_only_where_it_is_tall(forged_image: bytes, wide: int, tall: int, taken: bool) -> None:
+def test_an_image_may_be_narrower_only_if_it_has_the_maximum_height(
+    forged_image: bytes, wide: int, tall: int, is_accepted: bool
+) -> None:
     at = forged_image.index(b"\xff\xc0") + 5
     image = forged_image[:at] + tall.to_bytes(2, "big") + wide.to_bytes(2, "big") + forged_image[at + 4 :]
     try:
         assert answers.parse_reply(WorkerReply({}, image), partial(answers.parse_jpeg, width=80)) == image
-        assert taken
+        assert is_accepted
     except BrokenWorkerError:
-        assert not taken
+        assert not is_accepted
 
 
-def test_a_worker_that_hangs_at_its_start_is_started_once_more(
+def test_a_worker_that_hangs_at_its_start_is_restarted(
     write_file: Put, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program, started = tmp_path / "python", tmp_path / "started"

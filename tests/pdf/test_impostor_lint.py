@@ -1,4 +1,4 @@
-"""A compromised worker answers ``docshare lint``: findings that an honest worker would not send are rejected."""
+"""A compromised worker for ``docshare lint``: findings that a genuine worker would not send are rejected."""
 
 import io
 import json
@@ -24,19 +24,22 @@ def make_findings_reply(*rows: object, **changed: object) -> bytes:
     return json.dumps({"pages": 3, "findings": list(rows), **changed}).encode("ascii")
 
 
-def answer(body: bytes, **header: object) -> bytes:
+def build_reply(body: bytes, **header: object) -> bytes:
     """Return ``body`` in the protocol of a worker."""
     return json.dumps({"size": len(body), **header}).encode("ascii") + b"\n" + body
 
 
-def read(body: bytes) -> list[tuple[str, str, int | None, str]]:
+def parse_findings(body: bytes) -> list[tuple[str, str, int | None, str]]:
     return [tuple(each) for each in answers.parse_reply(WorkerReply({}, body), answers.lint_findings)]
 
 
 def test_valid_findings_are_accepted() -> None:
-    assert read(make_findings_reply(ROW, [*ROW[:2], None, "x" * 1000])) == [tuple(ROW), (*ROW[:2], None, "x" * 1000)]
-    assert len(read(make_findings_reply(*[ROW] * 26))) == 26
-    assert read(make_findings_reply(pages=0)) == []
+    assert parse_findings(make_findings_reply(ROW, [*ROW[:2], None, "x" * 1000])) == [
+        tuple(ROW),
+        (*ROW[:2], None, "x" * 1000),
+    ]
+    assert len(parse_findings(make_findings_reply(*[ROW] * 26))) == 26
+    assert parse_findings(make_findings_reply(pages=0)) == []
 
 
 @pytest.mark.parametrize("row", [
@@ -55,7 +58,7 @@ def test_valid_findings_are_accepted() -> None:
 ])  # fmt: skip
 def test_an_invalid_finding_is_rejected(row: object) -> None:
     with pytest.raises(BrokenWorkerError):
-        read(make_findings_reply(ROW, row))
+        parse_findings(make_findings_reply(ROW, row))
 
 
 @pytest.mark.parametrize("body", [
@@ -73,32 +76,32 @@ def test_an_invalid_finding_is_rejected(row: object) -> None:
 ])  # fmt: skip
 def test_a_reply_without_a_list_of_findings_is_rejected(body: bytes) -> None:
     with pytest.raises(BrokenWorkerError):
-        read(body)
+        parse_findings(body)
 
 
 @pytest.mark.parametrize("bad", [
-    answer(make_findings_reply([*ROW[:2], True, ROW[3]])),
-    answer(make_findings_reply([*ROW[:2], 4, ROW[3]])),
-    answer(b"", error="forged"),
-    answer(b"", error=["password"]),
-    answer(b"x", size=True),
+    build_reply(make_findings_reply([*ROW[:2], True, ROW[3]])),
+    build_reply(make_findings_reply([*ROW[:2], 4, ROW[3]])),
+    build_reply(b"", error="forged"),
+    build_reply(b"", error=["password"]),
+    build_reply(b"x", size=True),
 ])  # fmt: skip
-def test_a_worker_with_another_answer_is_ended(write_file: Put, start_impostors: Pose, bad: bytes) -> None:
+def test_a_worker_with_an_invalid_reply_is_ended(write_file: Put, start_impostors: Pose, bad: bytes) -> None:
     path = write_file(simple_pdf(3))
-    start_impostors(bad, answer(make_findings_reply(ROW)))
+    start_impostors(bad, build_reply(make_findings_reply(ROW)))
     with PdfLinter() as linter:
         with pytest.raises(Problem, match="too much time or memory"):
             linter.lint(path)
-        start_impostors(answer(make_findings_reply([*ROW[:2], 1, ROW[3]])))  # the next worker
+        start_impostors(build_reply(make_findings_reply([*ROW[:2], 1, ROW[3]])))  # the next worker
         assert [each.page for each in linter.lint(path)] == [1]
 
 
 def test_a_worker_whose_clean_copy_is_not_a_pdf_is_ended(write_file: Put, start_impostors: Pose) -> None:
     path, sink = write_file(simple_pdf(1)), io.BytesIO()
-    start_impostors(answer(b"<script>"), answer(b"%PDF-first"))
+    start_impostors(build_reply(b"<script>"), build_reply(b"%PDF-first"))
     with PdfLinter() as linter:
         with pytest.raises(Problem, match="too much time or memory"):
             linter.clean(path, sink, keep_title=True)
-        start_impostors(answer(b"%PDF-next"))
+        start_impostors(build_reply(b"%PDF-next"))
         linter.clean(path, sink, keep_title=True)
     assert sink.getvalue() == b"%PDF-next"

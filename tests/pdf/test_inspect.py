@@ -21,7 +21,7 @@ def inspect_problem(engine: PdfEngine, path: Path) -> Problem:
     return caught.value
 
 
-def test_pages_are_counted_and_measured_as_shown(engine: PdfEngine, write_file: Put) -> None:
+def test_pages_are_counted_and_measured_as_displayed(engine: PdfEngine, write_file: Put) -> None:
     inspection = engine.inspect(write_file(pdfs.mixed_sizes_pdf()))
     assert inspection.total_pages == 5
     assert inspection.sizes == [(612, 792), (842, 595), (240, 144), (792, 612), (400, 280)]
@@ -40,7 +40,7 @@ def test_an_owner_password_alone_does_not_lock_a_document(engine: PdfEngine, wri
     assert engine.inspect(write_file(pdfs.encrypted_pdf(owner="secret", pages=4))).total_pages == 4
 
 
-def test_a_user_password_is_refused_with_the_way_out(engine: PdfEngine, write_file: Put) -> None:
+def test_a_user_password_is_rejected_with_a_hint(engine: PdfEngine, write_file: Put) -> None:
     problem = inspect_problem(engine, write_file(pdfs.encrypted_pdf(user="open sesame")))
     assert (problem.status, problem.code) == (422, "unprocessable")
     assert "password" in problem.detail
@@ -60,7 +60,7 @@ def test_a_file_that_cannot_be_opened_is_unprocessable(
 
 
 @pytest.mark.parametrize("locked_first", [True, False])
-def test_a_broken_file_needs_no_password_whatever_was_opened_before(write_file: Put, locked_first: bool) -> None:
+def test_the_error_of_a_file_does_not_depend_on_the_previous_file(write_file: Put, locked_first: bool) -> None:
     """pdfium keeps the error of the previous file, which must not be disclosed to another account."""
     order = [
         write_file(pdfs.encrypted_pdf(user="open sesame"), "locked.pdf"),
@@ -89,7 +89,7 @@ def test_a_repairable_file_is_accepted_and_stored_unchanged(
     assert path.read_bytes() == data
 
 
-def test_a_first_page_that_cannot_be_drawn_is_refused_and_a_slow_one_is_noted(write_file: Put) -> None:
+def test_a_first_page_that_cannot_be_rendered_is_rejected_and_a_slow_one_is_flagged(write_file: Put) -> None:
     with closing(PdfEngine(workers=1, memory_bytes=256 << 20)) as engine:
         problem = inspect_problem(
             engine,
@@ -104,7 +104,7 @@ def test_a_first_page_that_cannot_be_drawn_is_refused_and_a_slow_one_is_noted(wr
         assert not engine.inspect(write_file(hostile_pdfs.paced_pages("fs"), "quick.pdf")).is_slow
 
 
-def test_more_than_fifty_thousand_pages_are_refused(engine: PdfEngine, write_file: Put) -> None:
+def test_more_than_fifty_thousand_pages_are_rejected(engine: PdfEngine, write_file: Put) -> None:
     assert (
         inspect_problem(engine, write_file(pdfs.many_pages_pdf(50_001))).detail == "The PDF has more than 50,000 pages."
     )
@@ -114,21 +114,21 @@ def test_fifty_thousand_pages_are_allowed(engine: PdfEngine, write_file: Put) ->
     assert engine.inspect(write_file(pdfs.many_pages_pdf(50_000))).total_pages == 50_000
 
 
-def test_a_damaged_page_keeps_the_others_in_their_place(engine: PdfEngine, write_file: Put) -> None:
+def test_a_damaged_page_does_not_change_the_numbers_of_others(engine: PdfEngine, write_file: Put) -> None:
     broken = pdfs.sheets_pdf([pdfs.Sheet(size=(300, 300)), pdfs.Sheet(), pdfs.Sheet(size=(300, 300))])
     start = broken.index(b"/MediaBox [0 0 612 792]")
     broken = broken[:start] + b"/MediaBox (xxxxxxxxxxx)" + broken[start + 23 :]
     assert engine.inspect(write_file(broken)).sizes == [(300, 300), (612, 792), (300, 300)]
 
 
-def test_a_missing_page_keeps_the_others_in_their_place(engine: PdfEngine, write_file: Put) -> None:
+def test_a_missing_page_does_not_change_the_numbers_of_others(engine: PdfEngine, write_file: Put) -> None:
     whole = pdfs.sheets_pdf([pdfs.Sheet(size=(300, 300))] * 3)
     start = whole.index(b"/Kids [4 0 R 5 0 R 6 0 R]")
     broken = whole[:start] + b"/Kids [4 0 R null  6 0 R]" + whole[start + 25 :]
     assert engine.inspect(write_file(broken)).sizes == [(300, 300), (612, 792), (300, 300)]
 
 
-def test_a_file_replaced_on_disk_is_not_answered_from_memory(engine: PdfEngine, write_file: Put) -> None:
+def test_a_file_that_was_replaced_on_disk_is_read_again(engine: PdfEngine, write_file: Put) -> None:
     assert engine.inspect(write_file(pdfs.simple_pdf(2))).total_pages == 2
     assert engine.inspect(write_file(pdfs.simple_pdf(5))).total_pages == 5
 

@@ -51,7 +51,7 @@ def list_findings(linter: PdfLinter, path: Path) -> list[tuple[str, str, int | N
     return [(each.check, each.level, each.page) for each in linter.lint(path)]
 
 
-def test_a_spotless_document_has_no_finding(linter: PdfLinter, write_file: Put) -> None:
+def test_a_clean_document_has_no_findings(linter: PdfLinter, write_file: Put) -> None:
     assert list_findings(linter, write_file(make_lint_pdf())) == []
 
 
@@ -62,7 +62,7 @@ def _keep_removed_page(pdf: pikepdf.Pdf) -> None:
     pdf.Root.Kept = removed_page  # saved as an object first, so that the test can then remove the reference to it
 
 
-SECRET = [
+SINGLE_FINDINGS = [
     ("author", "note", None, set_info(Author="Ada Lovelace")),
     ("author", "note", None, set_info(Company="Engines Ltd")),
     ("author", "note", None, set_xmp("<dc:creator><rdf:Seq><rdf:li>Ada</rdf:li></rdf:Seq></dc:creator>")),
@@ -113,8 +113,8 @@ SECRET = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("check", "level", "number", "change"), SECRET)
-def test_one_secret_makes_one_finding(
+@pytest.mark.parametrize(("check", "level", "number", "change"), SINGLE_FINDINGS)
+def test_each_change_causes_exactly_one_finding(
     linter: PdfLinter, write_file: Put, check: str, level: str, number: int | None, change: Change
 ) -> None:
     assert list_findings(
@@ -144,7 +144,7 @@ def test_harmless_changes_cause_no_finding(linter: PdfLinter, write_file: Put, c
     assert list_findings(linter, write_file(make_lint_pdf(change))) == []
 
 
-def test_messages_name_people_and_files(linter: PdfLinter, write_file: Put) -> None:
+def test_messages_contain_names_of_people_and_files(linter: PdfLinter, write_file: Put) -> None:
     changes = (
         set_info(Author="Ada Lovelace", Subject=r"C:\Users\ada\offer.docx"),
         set_catalog_entries(Names=make_attachment_names),
@@ -175,18 +175,18 @@ def test_an_appended_change_leaves_an_earlier_revision(linter: PdfLinter, write_
     {"object_stream_mode": pikepdf.ObjectStreamMode.generate},
     {"linearize": True, "object_stream_mode": pikepdf.ObjectStreamMode.generate},
 ])  # fmt: skip
-def test_a_document_saved_in_one_go_has_no_earlier_state(
+def test_a_document_without_updates_has_no_earlier_revision(
     linter: PdfLinter, write_file: Put, how: dict[str, Any]
 ) -> None:
     assert list_findings(linter, write_file(make_lint_pdf(**how))) == []
 
 
-def test_an_earlier_state_behind_a_compressed_table_is_found(linter: PdfLinter, write_file: Put) -> None:
+def test_an_earlier_revision_after_a_compressed_table_is_found(linter: PdfLinter, write_file: Put) -> None:
     document = append_update(make_lint_pdf(object_stream_mode=pikepdf.ObjectStreamMode.generate))
     assert list_findings(linter, write_file(document)) == [("revisions", "warning", None)]
 
 
-def test_a_page_that_was_removed_and_is_still_there_is_found(linter: PdfLinter, write_file: Put) -> None:
+def test_a_removed_page_that_is_still_in_the_file_is_found(linter: PdfLinter, write_file: Put) -> None:
     with_way = make_lint_pdf(_keep_removed_page, object_stream_mode=pikepdf.ObjectStreamMode.disable)
     assert with_way.count(b"/Kept ") == 1
     assert list_findings(linter, write_file(with_way)) == []
@@ -201,7 +201,7 @@ def test_a_document_with_an_owner_password_is_reported(linter: PdfLinter, write_
     assert list_findings(linter, path) == [("encryption", "note", None)]
 
 
-def test_hundreds_of_findings_are_counted_but_not_all_listed(linter: PdfLinter, write_file: Put) -> None:
+def test_many_findings_are_counted_but_not_all_listed(linter: PdfLinter, write_file: Put) -> None:
     sheets = [pdfs.Sheet(annots=["<< /Type /Annot /Subtype /Text /Rect [0 0 9 9] >>"])] * 40
     comments = [each for each in linter.lint(write_file(make_lint_pdf(sheets=sheets))) if each.check == "comments"]
     assert [each.page for each in comments] == [None, *range(1, 26)]
@@ -224,19 +224,19 @@ def test_an_unreadable_file_is_rejected_with_one_sentence(
 
 
 @pytest.mark.parametrize("name", ["memory_bomb", "slow_page", "looping_page_tree", "nested_arrays"])
-def test_a_hostile_document_ends_soon_and_the_next_one_is_read(write_file: Put, name: str) -> None:
+def test_a_hostile_document_times_out_and_the_next_one_is_read(write_file: Put, name: str) -> None:
     with PdfLinter(memory_bytes=512 << 20, timeout_s=3.0) as strict:
         with suppress(Problem):
             strict.lint(write_file(hostile_pdfs.HOSTILE[name]()))
         assert list_findings(strict, write_file(make_lint_pdf())) == []
 
 
-def test_a_file_that_is_not_there_is_refused(linter: PdfLinter, tmp_path: Path) -> None:
+def test_a_missing_file_is_rejected(linter: PdfLinter, tmp_path: Path) -> None:
     with pytest.raises(Problem, match="cannot be read"):
         linter.lint(tmp_path / "none.pdf")
 
 
-def test_looks_of_fields_do_not_make_findings(linter: PdfLinter, write_file: Put) -> None:
+def test_appearances_of_fields_cause_no_finding(linter: PdfLinter, write_file: Put) -> None:
     assert (
         list_findings(
             linter, write_file(make_lint_pdf(add_form_field("Tx", AP=make_appearance("0.9 g 0 0 200 40 re f"))))
@@ -248,7 +248,7 @@ def test_looks_of_fields_do_not_make_findings(linter: PdfLinter, write_file: Put
 # --- files of other programs -----------------------------------------------------------------------------------------
 
 
-def test_an_export_of_libreoffice_names_author_and_program_only(linter: PdfLinter) -> None:
+def test_a_libreoffice_export_has_findings_only_for_metadata_and_tags(linter: PdfLinter) -> None:
     """The file is a Word document of two pages, exported by LibreOffice 7.4."""
     exported = linter.lint(Path(__file__).with_name("exported.pdf"))
     assert [(each.check, each.message) for each in exported if each.check in ("author", "producer")] == [
@@ -258,7 +258,7 @@ def test_an_export_of_libreoffice_names_author_and_program_only(linter: PdfLinte
     assert [each.check for each in exported] == ["author", "producer", "title", "tags"]
 
 
-def test_a_table_of_reportlab_hides_nothing(linter: PdfLinter, tmp_path: Path) -> None:
+def test_a_reportlab_table_has_no_hidden_text(linter: PdfLinter, tmp_path: Path) -> None:
     from reportlab.lib import colors
     from reportlab.lib.styles import getSampleStyleSheet
     from reportlab.platypus import Paragraph, SimpleDocTemplate, Table

@@ -106,7 +106,7 @@ CHANGES: list[tuple[str, Change]] = [
 
 
 @pytest.mark.parametrize("change", [pytest.param(change, id=name) for name, change in CHANGES])
-def test_a_clean_copy_lacks_it_and_has_no_findings(
+def test_a_clean_copy_lacks_the_content_and_has_no_findings(
     linter: PdfLinter, write_file: Put, make_clean_copy: Callable[..., bytes], change: Change
 ) -> None:
     before = make_lint_pdf(change)
@@ -124,7 +124,7 @@ def test_everything_at_once_can_be_cleaned(
     assert linter.lint(write_file(after)) == []
 
 
-def test_a_document_that_leaks_everywhere_keeps_nothing_but_its_pages(make_clean_copy: Callable[..., bytes]) -> None:
+def test_a_clean_copy_of_a_leaky_document_has_only_its_pages(make_clean_copy: Callable[..., bytes]) -> None:
     document, words = leaky_pdf()
     after = decompress_document(make_clean_copy(document)).decode("latin-1")
     removed_words = [
@@ -150,7 +150,7 @@ def test_a_page_looks_the_same_in_its_clean_copy(make_clean_copy: Callable[..., 
     assert render_first_page(make_clean_copy(before)).tobytes() == render_first_page(before).tobytes()
 
 
-def test_links_outline_language_tags_and_title_stay(make_clean_copy: Callable[..., bytes]) -> None:
+def test_links_outline_language_tags_and_title_are_preserved(make_clean_copy: Callable[..., bytes]) -> None:
     outline = Dictionary(Type=Name.Outlines, Title=String("Chapter"))
     url = make_action("URI", URI=String("https://example.com/more"))
     before = make_lint_pdf(
@@ -164,14 +164,14 @@ def test_links_outline_language_tags_and_title_stay(make_clean_copy: Callable[..
         assert str(pdf.pages[0].obj.Annots[0].A.URI) == "https://example.com/more"
 
 
-def test_the_title_can_go_too_and_one_with_a_path_does(make_clean_copy: Callable[..., bytes]) -> None:
+def test_a_title_is_removed_on_request_or_if_it_contains_a_path(make_clean_copy: Callable[..., bytes]) -> None:
     assert b"Offer" not in decompress_document(make_clean_copy(make_lint_pdf(), keep_title=False))
     assert b"Users" not in decompress_document(
         make_clean_copy(make_lint_pdf(set_info(Title=r"C:\Users\ada\offer.docx")))
     )
 
 
-def test_a_title_that_is_only_in_xmp_is_kept(
+def test_a_title_that_is_only_in_xmp_is_preserved(
     linter: PdfLinter, write_file: Put, make_clean_copy: Callable[..., bytes]
 ) -> None:
     change = set_xmp("<dc:title><rdf:Alt><rdf:li xml:lang='x-default'>Offer</rdf:li></rdf:Alt></dc:title>")
@@ -181,7 +181,7 @@ def test_a_title_that_is_only_in_xmp_is_kept(
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_a_photo_keeps_its_picture_to_the_bit(make_clean_copy: Callable[..., bytes], packed: bool) -> None:
+def test_the_pixels_of_a_photo_are_unchanged(make_clean_copy: Callable[..., bytes], packed: bool) -> None:
     before = make_lint_pdf(add_photo(gps=True, packed=packed))
     pictures = []
     for document in (before, make_clean_copy(before)):
@@ -194,7 +194,7 @@ def test_a_photo_keeps_its_picture_to_the_bit(make_clean_copy: Callable[..., byt
     assert pictures[0] == pictures[1]
 
 
-def test_earlier_states_and_permissions_are_gone(
+def test_earlier_revisions_and_permissions_are_removed(
     linter: PdfLinter, write_file: Put, make_clean_copy: Callable[..., bytes]
 ) -> None:
     assert linter.lint(write_file(make_clean_copy(append_update(make_lint_pdf())))) == []
@@ -203,25 +203,27 @@ def test_earlier_states_and_permissions_are_gone(
 
 
 def test_annotations_in_the_structure_tree_are_emptied(make_clean_copy: Callable[..., bytes]) -> None:
-    def referred(pdf: pikepdf.Pdf) -> None:
+    def add_reference(pdf: pikepdf.Pdf) -> None:
         part = Dictionary(Type=Name.OBJR, Obj=pdf.pages[0].obj.Annots[0])
         pdf.Root.StructTreeRoot.K = Dictionary(Type=Name.StructElem, S=Name.Annot, K=part)
 
     after = decompress_document(
-        make_clean_copy(make_lint_pdf(add_annotation("Text", T=String("SECRET"), Contents=String("SECRET")), referred))
+        make_clean_copy(
+            make_lint_pdf(add_annotation("Text", T=String("SECRET"), Contents=String("SECRET")), add_reference)
+        )
     )
     assert b"/OBJR" in after
     assert b"SECRET" not in after
 
 
-def test_text_under_a_box_stays_and_is_still_reported(
+def test_text_under_a_box_is_preserved_and_still_reported(
     linter: PdfLinter, write_file: Put, make_clean_copy: Callable[..., bytes]
 ) -> None:
     boxed = make_lint_pdf(sheets=[Sheet(lines_content("Secret") + " 0 g 60 700 300 50 re f")])
     assert [each.check for each in linter.lint(write_file(make_clean_copy(boxed)))] == ["covered-text"]
 
 
-def test_a_pending_redaction_stays_in_the_clean_copy(
+def test_a_pending_redaction_is_preserved_and_still_reported(
     linter: PdfLinter, write_file: Put, make_clean_copy: Callable[..., bytes]
 ) -> None:
     after = make_clean_copy(
@@ -234,7 +236,7 @@ def test_a_pending_redaction_stays_in_the_clean_copy(
 # --- hidden layers ---------------------------------------------------------------------------------------------------
 
 
-def test_a_layer_that_is_shown_stays(make_clean_copy: Callable[..., bytes]) -> None:
+def test_a_visible_layer_is_preserved(make_clean_copy: Callable[..., bytes]) -> None:
     before = make_lint_pdf(add_layer("Grid", "1 0 0 rg 300 300 99 99 re f", states=layer_on))
     after = make_clean_copy(before)
     assert b"/OCProperties" in decompress_document(after)

@@ -21,28 +21,28 @@ def render_image(engine: PdfEngine, path: Path, page: int, mark: WatermarkText |
     return Image.open(io.BytesIO(engine.render(path, page, width, mark)))
 
 
-def ink_share(image: Image.Image) -> float:
+def compute_ink_share(image: Image.Image) -> float:
     """Return the fraction of the image that is not white, 0 to 1."""
     return sum(image.convert("L").histogram()[:251]) / (image.width * image.height)
 
 
 @pytest.mark.parametrize("page", [1, 2, 3, 4, 5])
-def test_a_page_of_any_shape_is_marked(engine: PdfEngine, write_file: Put, page: int) -> None:
+def test_a_page_of_any_shape_is_watermarked(engine: PdfEngine, write_file: Put, page: int) -> None:
     path = write_file(pdfs.mixed_sizes_pdf())
     plain, marked = render_image(engine, path, page, None), render_image(engine, path, page, MARK)
     assert plain.size == marked.size
-    assert ink_share(marked) > ink_share(plain) + 0.005
+    assert compute_ink_share(marked) > compute_ink_share(plain) + 0.005
 
 
 @pytest.mark.parametrize("quarter", range(4))
-def test_every_quarter_of_a_page_is_marked(engine: PdfEngine, write_file: Put, quarter: int) -> None:
+def test_every_quarter_of_a_page_is_watermarked(engine: PdfEngine, write_file: Put, quarter: int) -> None:
     image = render_image(engine, write_file(pdfs.simple_pdf(texts=[" "])), 1, MARK)
     wide, tall = image.width // 2, image.height // 2
     left, top = quarter % 2 * wide, quarter // 2 * tall
-    assert ink_share(image.crop((left, top, left + wide, top + tall))) > 0.005
+    assert compute_ink_share(image.crop((left, top, left + wide, top + tall))) > 0.005
 
 
-def test_density_is_how_often_and_opacity_how_dark(engine: PdfEngine, write_file: Put) -> None:
+def test_density_sets_the_frequency_and_opacity_the_darkness(engine: PdfEngine, write_file: Put) -> None:
     path = write_file(pdfs.simple_pdf(texts=[" "]))
     darkest = [
         render_image(engine, path, 1, WatermarkText("Copy", opacity, "normal")).convert("L").getextrema()[0]
@@ -71,11 +71,11 @@ def test_text_under_the_watermark_is_readable(engine: PdfEngine, write_file: Put
 
 
 @pytest.mark.parametrize("make", [pdfs.huge_page_pdf, pdfs.text_heavy_pdf])
-def test_extreme_pages_are_marked_in_time(engine: PdfEngine, write_file: Put, make: Callable[[], bytes]) -> None:
+def test_extreme_pages_are_watermarked_in_time(engine: PdfEngine, write_file: Put, make: Callable[[], bytes]) -> None:
     assert render_image(engine, write_file(make()), 1, WatermarkText("X" * 500, 0.1, "dense"), width=1600).size[1] > 100
 
 
-def test_marked_and_plain_images_are_kept_apart(engine: PdfEngine, write_file: Put, tmp_path: Path) -> None:
+def test_watermarked_and_plain_images_are_cached_separately(engine: PdfEngine, write_file: Put, tmp_path: Path) -> None:
     path = write_file(pdfs.simple_pdf(3))
     with closing(PageStore(engine, tmp_path / "cache")) as store:
         kept = [store.image(FILE, 1, path, 1, 800, mark) for mark in (None, MARK, MARK._replace(opacity=0.5), MARK)]

@@ -1,4 +1,4 @@
-"""The store of page images and texts: files are created once, limited in size, and not kept for removed documents."""
+"""The store of page images and texts: files are created once, limited in size, and deleted with their document."""
 
 import json
 import threading
@@ -25,7 +25,7 @@ FILE, OTHER = "5e1f6a52-5d55-4f0f-9c8f-0d2f7f0c1a11", "77777777-5d55-4f0f-9c8f-0
 
 
 class CountingEngine(PdfEngine):
-    """A real engine that records the requested pages. A closed ``gate`` holds jobs before they start."""
+    """A real engine that records the requested pages. A closed ``gate`` delays jobs."""
 
     def __init__(self, *, workers: int = 2, timeout_s: float = 10.0) -> None:
         super().__init__(workers=workers, timeout_s=timeout_s)
@@ -78,7 +78,7 @@ def list_files(root: Path) -> list[str]:
     return sorted(path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file())
 
 
-def test_a_page_is_drawn_once_for_twenty_readers_at_the_same_moment(
+def test_a_page_is_rendered_once_for_twenty_concurrent_readers(
     store: PageStore, counting_engine: CountingEngine, write_file: Put, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pages, "_SLOW_BUILD_S", 60.0)  # so that a busy machine does not make pages count as slow
@@ -96,7 +96,9 @@ def test_a_page_is_drawn_once_for_twenty_readers_at_the_same_moment(
     assert images.pop().startswith(b"\xff\xd8")
 
 
-def test_a_second_look_draws_nothing(store: PageStore, counting_engine: CountingEngine, write_file: Put) -> None:
+def test_a_second_request_does_not_render_again(
+    store: PageStore, counting_engine: CountingEngine, write_file: Put
+) -> None:
     blob = write_file(pdfs.simple_pdf(1))
     assert store.image(FILE, 1, blob, 1, 800) == store.image(FILE, 1, blob, 1, 800)
     assert counting_engine.requested == [1]
@@ -134,7 +136,7 @@ def test_a_file_id_cannot_leave_the_folder(store: PageStore, write_file: Put) ->
             store.delete_derived(name)
 
 
-def test_the_next_page_is_drawn_ahead(store: PageStore, counting_engine: CountingEngine, write_file: Put) -> None:
+def test_the_next_page_is_rendered_ahead(store: PageStore, counting_engine: CountingEngine, write_file: Put) -> None:
     blob = write_file(pdfs.simple_pdf(3))
     store.image(FILE, 1, blob, 1, 800)
     wait_until(lambda: counting_engine.ahead == [2])
@@ -143,7 +145,7 @@ def test_the_next_page_is_drawn_ahead(store: PageStore, counting_engine: Countin
     assert counting_engine.requested == [1]
 
 
-def test_drawing_ahead_ends_with_the_document(
+def test_rendering_ahead_ends_with_the_last_page(
     store: PageStore, counting_engine: CountingEngine, write_file: Put
 ) -> None:
     blob = write_file(pdfs.simple_pdf(2))
@@ -152,7 +154,7 @@ def test_drawing_ahead_ends_with_the_document(
     wait_until(lambda: counting_engine.ahead == [2])
 
 
-def test_a_reader_does_not_wait_for_pages_drawn_ahead(write_file: Put, tmp_path: Path) -> None:
+def test_a_reader_does_not_wait_for_pages_rendered_ahead(write_file: Put, tmp_path: Path) -> None:
     blob = write_file(paced_pages("fsff"))
     with closing(CountingEngine(timeout_s=600.0)) as engine, closing(PageStore(engine, tmp_path / "cache")) as store:
         store.image(FILE, 1, blob, 1, 800)
@@ -194,7 +196,7 @@ def test_one_file_larger_than_the_limit_is_still_served(
     assert list_files(tmp_path / "cache") == [f"{OTHER}/1/1-800.jpg"]
 
 
-def test_pages_outlive_a_restart_and_leftovers_do_not(
+def test_a_restart_preserves_pages_and_removes_leftovers(
     counting_engine: CountingEngine, write_file: Put, tmp_path: Path
 ) -> None:
     blob, root = write_file(pdfs.simple_pdf(1)), tmp_path / "cache"
@@ -220,7 +222,7 @@ def test_a_restart_with_a_smaller_limit_evicts_files(
     assert list_files(root) == ["d/1/1-800.jpg"]
 
 
-def test_a_page_removed_by_hand_is_drawn_again(
+def test_a_page_removed_manually_is_rendered_again(
     store: PageStore, counting_engine: CountingEngine, write_file: Put
 ) -> None:
     blob = write_file(pdfs.simple_pdf(1))
@@ -235,7 +237,7 @@ def test_files_and_folders_are_private(store: PageStore, write_file: Put) -> Non
     assert {folder.stat().st_mode & 0o777 for folder in (path.parent, path.parent.parent)} == {0o700}
 
 
-def test_removing_a_file_removes_all_its_pages_and_no_others(store: PageStore, write_file: Put, tmp_path: Path) -> None:
+def test_removing_a_file_removes_only_its_pages(store: PageStore, write_file: Put, tmp_path: Path) -> None:
     blob = write_file(pdfs.simple_pdf(1))
     for version in (1, 2):
         store.image(FILE, version, blob, 1, 800)
@@ -246,7 +248,7 @@ def test_removing_a_file_removes_all_its_pages_and_no_others(store: PageStore, w
     assert list_files(tmp_path / "cache") == [f"{OTHER}/1/1-800.jpg"]
 
 
-def test_a_page_being_drawn_while_its_file_is_forgotten_is_not_kept(
+def test_a_page_rendered_while_its_file_is_deleted_is_not_stored(
     store: PageStore, counting_engine: CountingEngine, write_file: Put, tmp_path: Path
 ) -> None:
     blob = write_file(pdfs.simple_pdf(1))
@@ -260,7 +262,7 @@ def test_a_page_being_drawn_while_its_file_is_forgotten_is_not_kept(
     assert list_files(tmp_path / "cache") == []
 
 
-def test_a_page_that_cannot_be_rendered_is_tried_once(
+def test_a_page_that_cannot_be_rendered_is_attempted_once(
     store: PageStore, counting_engine: CountingEngine, write_file: Put
 ) -> None:
     blob = write_file(pdfs.simple_pdf(1))
@@ -306,7 +308,7 @@ def test_a_store_that_cannot_write_is_unavailable(
             assert (caught.value.status, caught.value.headers) == (503, {"Retry-After": "30"})
 
 
-def page_key(number: int, file: str = FILE) -> DerivedKey:
+def make_page_key(number: int, file: str = FILE) -> DerivedKey:
     return DerivedKey(file, 1, number, 800)
 
 
@@ -314,42 +316,42 @@ def make_late_problem(cost_s: float) -> UnrenderableError:
     return UnrenderableError("late", lasting=False, cost_s=cost_s)
 
 
-def test_a_page_that_took_too_long_may_be_tried_again_after_ten_minutes() -> None:
+def test_a_page_that_timed_out_may_be_retried_after_ten_minutes() -> None:
     failures = PageFailures()
-    failures.remember("bytes", page_key(1), make_late_problem(1.0), 1000)
+    failures.remember("bytes", make_page_key(1), make_late_problem(1.0), 1000)
     with pytest.raises(UnrenderableError):
-        failures.require_drawable("bytes", page_key(1), 1599)
-    failures.require_drawable("bytes", page_key(1), 1601)
+        failures.require_drawable("bytes", make_page_key(1), 1599)
+    failures.require_drawable("bytes", make_page_key(1), 1601)
 
 
-def test_a_page_that_crashes_the_engine_is_not_tried_again() -> None:
+def test_a_page_that_crashes_the_engine_is_not_retried() -> None:
     failures = PageFailures()
-    failures.remember("bytes", page_key(1), UnrenderableError("crash", lasting=True), 1000)
+    failures.remember("bytes", make_page_key(1), UnrenderableError("crash", lasting=True), 1000)
     with pytest.raises(UnrenderableError):
-        failures.require_drawable("bytes", page_key(1), 10_000_000)
+        failures.require_drawable("bytes", make_page_key(1), 10_000_000)
 
 
-def test_a_document_that_wastes_fifteen_seconds_rests_for_a_minute() -> None:
+def test_a_document_that_wastes_fifteen_seconds_is_suspended_for_a_minute() -> None:
     failures = PageFailures()
     for number, cost_s in ((1, 10.0), (2, 2.0), (3, 2.0)):
-        failures.remember("bytes", page_key(number), make_late_problem(cost_s), 1000)
-        failures.require_drawable("bytes", page_key(9), 1000)
-    failures.remember("bytes", page_key(4), make_late_problem(2.0), 1000)
+        failures.remember("bytes", make_page_key(number), make_late_problem(cost_s), 1000)
+        failures.require_drawable("bytes", make_page_key(9), 1000)
+    failures.remember("bytes", make_page_key(4), make_late_problem(2.0), 1000)
     with pytest.raises(Problem) as caught:
-        failures.require_drawable("bytes", page_key(9), 1000)
+        failures.require_drawable("bytes", make_page_key(9), 1000)
     assert (caught.value.status, caught.value.headers) == (503, {"Retry-After": "60"})
-    failures.require_drawable("other bytes", page_key(9), 1000)
-    failures.require_drawable("bytes", page_key(9), 1061)
-    failures.remember("bytes", page_key(5), make_late_problem(2.0), 1100)
+    failures.require_drawable("other bytes", make_page_key(9), 1000)
+    failures.require_drawable("bytes", make_page_key(9), 1061)
+    failures.remember("bytes", make_page_key(5), make_late_problem(2.0), 1100)
     with pytest.raises(Problem):
-        failures.require_drawable("bytes", page_key(9), 1101)
+        failures.require_drawable("bytes", make_page_key(9), 1101)
 
 
-def test_another_upload_of_the_same_bytes_brings_its_failures_along() -> None:
+def test_failures_apply_to_other_uploads_of_the_same_content() -> None:
     failures = PageFailures()
-    failures.remember("bytes", page_key(1), UnrenderableError("crash", lasting=True), 1000)
+    failures.remember("bytes", make_page_key(1), UnrenderableError("crash", lasting=True), 1000)
     with pytest.raises(UnrenderableError):
-        failures.require_drawable("bytes", page_key(1, OTHER), 1001)
+        failures.require_drawable("bytes", make_page_key(1, OTHER), 1001)
 
 
 def test_files_derived_from_unknown_documents_are_removed(store: PageStore, write_file: Put, tmp_path: Path) -> None:
@@ -370,6 +372,6 @@ def test_files_derived_from_a_replaced_version_are_removed(store: PageStore, wri
     assert list_files(tmp_path / "cache") == [f"{FILE}/12/1.json"]
 
 
-def test_nothing_is_removed_from_a_cache_that_was_never_made(store: PageStore, tmp_path: Path) -> None:
+def test_delete_stale_does_not_create_the_cache(store: PageStore, tmp_path: Path) -> None:
     store.delete_stale({})
     assert not (tmp_path / "cache").exists()

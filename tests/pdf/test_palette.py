@@ -33,14 +33,14 @@ def test_colors_are_sorted_by_their_share_of_the_image(
     assert inspect_palette(engine, write_file(picture_pdf([make_stripes(*shares)], [300]))) == expected
 
 
-def test_six_colors_are_the_most(engine: PdfEngine, write_file: Put) -> None:
+def test_a_palette_has_at_most_six_colors(engine: PdfEngine, write_file: Put) -> None:
     many = [((red, green, blue), 10) for red in (0, 120, 250) for green in (0, 120, 250) for blue in (0, 250)]
     found = inspect_palette(engine, write_file(picture_pdf([make_stripes(*many)], [300])))
     assert found is not None
     assert len(found) == 6
 
 
-def test_a_larger_image_on_the_page_counts_more_whatever_its_pixels(engine: PdfEngine, write_file: Put) -> None:
+def test_images_are_weighted_by_their_area_on_the_page(engine: PdfEngine, write_file: Put) -> None:
     page = picture_pdf(
         [make_stripes((RED, 400), height=400), make_stripes((BLUE, 5), (GREEN, 3), height=4)], [150, 300]
     )
@@ -73,7 +73,7 @@ def test_a_first_page_without_images_has_no_palette(engine: PdfEngine, write_fil
     ],
     ids=["no area", "pixel flood", "overflow", "no width"],
 )
-def test_an_image_that_cannot_be_read_leaves_the_palette_out(
+def test_an_unreadable_image_has_no_palette(
     engine: PdfEngine, write_file: Put, image: tuple[int, int, bytes], side: float
 ) -> None:
     path = write_file(picture_pdf([image], [side]))
@@ -83,7 +83,7 @@ def test_an_image_that_cannot_be_read_leaves_the_palette_out(
     assert time.monotonic() - began < 3
 
 
-def test_a_page_looks_the_same_after_its_palette_was_found(engine: PdfEngine, write_file: Put) -> None:
+def test_finding_the_palette_does_not_change_the_page(engine: PdfEngine, write_file: Put) -> None:
     """The palette scales the images down, which must not change the page."""
     path = write_file(picture_pdf([make_stripes((RED, 60), (BLUE, 40))], [300]))
     before = engine.render(path, 1, 400)
@@ -91,7 +91,7 @@ def test_a_page_looks_the_same_after_its_palette_was_found(engine: PdfEngine, wr
     assert engine.render(path, 1, 400) == before
 
 
-def test_a_palette_that_takes_longer_than_its_budget_is_left_out(
+def test_a_palette_over_its_time_budget_is_omitted(
     engine: PdfEngine, write_file: Put, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write_file(picture_pdf([make_stripes((RED, 60))], [300]))

@@ -24,12 +24,12 @@ ANN, BOB = (
 
 
 class FailingDeriveEngine(PdfEngine):
-    """A real engine that fails to derive documents. ``tried`` counts the attempts."""
+    """A real engine that fails to derive documents. ``attempts`` counts the calls."""
 
-    tried = 0
+    attempts = 0
 
     def derive(self, path: Path, wanted: Derivation, sink: IO[bytes], tenant: Tenant | None = None) -> None:
-        self.tried += 1
+        self.attempts += 1
         raise UnrenderableError("the page crashes the engine", lasting=True)
 
 
@@ -43,7 +43,9 @@ def list_files(folder: Path) -> list[str]:
     return [name for _, _, names in os.walk(folder) for name in names]
 
 
-def test_two_readers_get_their_own_marks_over_one_kept_page(store: PageStore, write_file: Put, tmp_path: Path) -> None:
+def test_two_readers_get_their_own_watermarks_on_one_cached_page(
+    store: PageStore, write_file: Put, tmp_path: Path
+) -> None:
     blob = write_file(pdfs.simple_pdf(texts=["Only page"]))
     plain = Image.open(store.image(FILE, 1, blob, 1, 800)).convert("L")
     images = [store.stamp_image(FILE, 1, blob, 1, 800, mark) for mark in (ANN, BOB)]
@@ -55,7 +57,7 @@ def test_two_readers_get_their_own_marks_over_one_kept_page(store: PageStore, wr
 
 
 @pytest.mark.parametrize("content", [None, b"", b"GIF89a", b"\xff\xd8\xff\xe0 and no more"])
-def test_a_page_that_cannot_be_rendered_has_no_marked_image(
+def test_a_page_that_cannot_be_rendered_has_no_watermarked_image(
     engine: PdfEngine, tmp_path: Path, content: bytes | None
 ) -> None:
     path = tmp_path / "page.jpg"
@@ -65,9 +67,7 @@ def test_a_page_that_cannot_be_rendered_has_no_marked_image(
         engine.stamp(path, ANN)
 
 
-def test_a_page_that_was_evicted_meanwhile_is_requested_again(
-    store: PageStore, write_file: Put, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_stamping_an_evicted_page_raises(store: PageStore, write_file: Put, monkeypatch: pytest.MonkeyPatch) -> None:
     blob = write_file(pdfs.simple_pdf(texts=["Only page"]))
     evicted = store.image(FILE, 1, blob, 1, 800)
     monkeypatch.setattr(store, "image", lambda *_: evicted)
@@ -76,7 +76,7 @@ def test_a_page_that_was_evicted_meanwhile_is_requested_again(
         store.stamp_image(FILE, 1, blob, 1, 800, ANN)
 
 
-def test_a_copy_names_its_reader_and_is_kept_nowhere(store: PageStore, write_file: Put, tmp_path: Path) -> None:
+def test_a_copy_contains_its_reader_and_is_not_cached(store: PageStore, write_file: Put, tmp_path: Path) -> None:
     blob = write_file(pdfs.simple_pdf(pages=3))
     with store.build_copy(FILE, 1, blob, Derivation(3, 2, 3, ANN)) as copy, pypdfium2.PdfDocument(copy) as pdf:
         assert len(pdf) == 2
@@ -84,11 +84,11 @@ def test_a_copy_names_its_reader_and_is_kept_nowhere(store: PageStore, write_fil
     assert list_files(tmp_path / "cache") == []
 
 
-def test_a_copy_that_cannot_be_made_is_not_tried_for_every_reader(write_file: Put, tmp_path: Path) -> None:
+def test_a_copy_that_cannot_be_derived_is_not_retried_for_every_reader(write_file: Put, tmp_path: Path) -> None:
     blob = write_file(pdfs.simple_pdf(pages=1))
     with closing(FailingDeriveEngine(workers=1)) as weak, closing(PageStore(weak, tmp_path / "cache")) as pages:
         for mark in (ANN, BOB, ANN):
             with pytest.raises(UnrenderableError):
                 pages.build_copy(FILE, 1, blob, Derivation(1, 1, 1, mark))
-        assert weak.tried == 1
+        assert weak.attempts == 1
     assert list_files(tmp_path / "cache") == []

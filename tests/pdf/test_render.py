@@ -21,9 +21,9 @@ def render_image(engine: PdfEngine, path: Path, page: int = 1, width: int = 800)
 
 
 def is_near(image: Image.Image, at: tuple[int, int], color: tuple[int, int, int]) -> bool:
-    seen = image.getpixel(at)
-    assert isinstance(seen, tuple)
-    return all(abs(int(one) - two) < 12 for one, two in zip(seen, color, strict=True))
+    found = image.getpixel(at)
+    assert isinstance(found, tuple)
+    return all(abs(int(one) - two) < 12 for one, two in zip(found, color, strict=True))
 
 
 @pytest.mark.parametrize("width", [800, 1600])
@@ -36,20 +36,20 @@ def test_an_image_has_the_requested_width_and_the_aspect_ratio_of_the_page(
     assert render_image(engine, path, 4, width).size == (width, round(width * 612 / 792))
 
 
-def test_colors_and_places_are_right(engine: PdfEngine, write_file: Put) -> None:
+def test_colors_and_positions_are_correct(engine: PdfEngine, write_file: Put) -> None:
     image = render_image(engine, write_file(pdfs.sheets_pdf([pdfs.Sheet("0 0 1 rg 0 396 306 396 re f")])))
     assert is_near(image, (200, 200), BLUE)
     assert is_near(image, (600, 200), WHITE)
     assert is_near(image, (200, 900), WHITE)
 
 
-def test_values_of_form_fields_are_drawn(engine: PdfEngine, write_file: Put) -> None:
+def test_values_of_form_fields_are_rendered(engine: PdfEngine, write_file: Put) -> None:
     image = render_image(engine, write_file(pdfs.filled_form_pdf()))
     scale = 800 / 612
     assert is_near(image, (round(200 * scale), round((792 - 620) * scale)), BLACK)
 
 
-def test_a_page_of_nine_million_pixels_height_is_drawn_small(engine: PdfEngine, write_file: Put) -> None:
+def test_a_huge_page_is_rendered_within_the_pixel_limits(engine: PdfEngine, write_file: Put) -> None:
     image = render_image(engine, write_file(pdfs.huge_page_pdf()), width=1600)
     assert image.height <= 16_384
     assert image.width * image.height <= 16_000_000
@@ -61,17 +61,17 @@ def test_a_tall_page_stays_below_sixteen_megapixels(engine: PdfEngine, write_fil
     assert image.height / image.width == pytest.approx(9, rel=0.01)
 
 
-def test_the_last_page_of_two_thousand_is_drawn(engine: PdfEngine, write_file: Put) -> None:
+def test_the_last_of_two_thousand_pages_is_rendered(engine: PdfEngine, write_file: Put) -> None:
     assert render_image(engine, write_file(pdfs.many_pages_pdf(2000)), page=2000).width == 800
 
 
 @pytest.mark.parametrize("page", [0, 4, -1, 10**9])
-def test_a_page_that_is_not_there_is_unrenderable(engine: PdfEngine, write_file: Put, page: int) -> None:
+def test_a_missing_page_is_unrenderable(engine: PdfEngine, write_file: Put, page: int) -> None:
     with pytest.raises(UnrenderableError):
         engine.render(write_file(pdfs.simple_pdf(3)), page, 800)
 
 
-def test_a_file_that_is_not_there_is_unrenderable_for_now(engine: PdfEngine, tmp_path: Path) -> None:
+def test_a_missing_file_is_not_permanently_unrenderable(engine: PdfEngine, tmp_path: Path) -> None:
     with pytest.raises(UnrenderableError) as caught:
         engine.render(tmp_path / "gone.pdf", 1, 800)
     assert not caught.value.is_permanent

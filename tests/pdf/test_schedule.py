@@ -34,7 +34,7 @@ def start_all(schedule: WorkerSchedule, now: float = 0.0) -> list[WorkerJob]:
     return started
 
 
-def ticket_owners(tickets: list[WorkerJob]) -> list[str]:
+def list_owners(tickets: list[WorkerJob]) -> list[str]:
     return [ticket.tenant.owner for ticket in tickets]
 
 
@@ -56,7 +56,7 @@ def serve_one_by_one(schedule: WorkerSchedule, now: float = 0.0) -> list[Tenant]
 # --- the budget -------------------------------------------------------------------------------------------------------
 
 
-def test_seconds_leave_the_ledger_when_the_window_has_passed() -> None:
+def test_spent_seconds_expire_after_the_window() -> None:
     ledger = SpendingWindow()
     ledger.add("a", 5.0, 100.0)
     ledger.add("a", 2.0, 400.0)
@@ -65,7 +65,7 @@ def test_seconds_leave_the_ledger_when_the_window_has_passed() -> None:
     assert ledger.total_s("a", 400.0 + WINDOW_S + 10) == 0.0
 
 
-def test_the_ledger_keeps_nothing_of_keys_that_nobody_asks_for_again() -> None:
+def test_expired_keys_are_removed_from_the_window() -> None:
     ledger = SpendingWindow()
     for number in range(100):
         ledger.add(f"document {number}", 0.1, 1000.0)
@@ -73,14 +73,14 @@ def test_the_ledger_keeps_nothing_of_keys_that_nobody_asks_for_again() -> None:
     assert len(ledger) == 1
 
 
-def test_the_ledger_forgets_the_key_that_spent_longest_ago() -> None:
+def test_the_least_recently_charged_key_is_dropped_first() -> None:
     ledger = SpendingWindow(max_keys=2)
     for key in ("a", "b", "a", "c"):
         ledger.add(key, 1.0, 0.0)
     assert [ledger.total_s(key, 0.0) for key in "abc"] == [2.0, 0.0, 1.0]
 
 
-def test_a_document_that_stalled_once_gets_two_seconds_for_every_owner() -> None:
+def test_a_document_that_stalled_is_limited_to_two_seconds_for_every_owner() -> None:
     budget = ProcessorBudget()
     budget.charge(make_tenant("mal", "bomb"), 10.0, 0.0, stalled=True)
     assert budget.limit_s(make_tenant("mal", "bomb"), LIMIT_S, 1.0) == 2.0
@@ -89,7 +89,7 @@ def test_a_document_that_stalled_once_gets_two_seconds_for_every_owner() -> None
     assert budget.limit_s(make_tenant("mal", "bomb"), LIMIT_S, WINDOW_S + 20) == LIMIT_S
 
 
-def test_quick_pages_forgive_nothing() -> None:
+def test_quick_pages_do_not_reset_a_stalled_document() -> None:
     budget = ProcessorBudget()
     budget.charge(make_tenant("mal", "bomb"), 10.0, 0.0, stalled=True)
     for second in range(100):
@@ -98,14 +98,14 @@ def test_quick_pages_forgive_nothing() -> None:
     assert budget.is_risky(make_tenant("mal", "bomb"), 100.0)
 
 
-def test_new_documents_of_an_owner_whose_documents_were_slow_are_expected_to_be_slow() -> None:
+def test_new_documents_of_an_owner_of_slow_documents_are_risky() -> None:
     budget = ProcessorBudget()
     budget.charge(make_tenant("mal", "one"), 10.0, 0.0, stalled=True)
     assert budget.is_risky(make_tenant("mal", "two"), 1.0)
     assert not budget.is_risky(make_tenant("ann", "three"), 1.0)
 
 
-def test_many_quick_pages_make_no_document_slow_but_put_their_owner_last() -> None:
+def test_many_quick_pages_exceed_the_budget_without_being_risky() -> None:
     budget = ProcessorBudget()
     for _ in range(1000):
         budget.charge(make_tenant("ann"), 0.05, 0.0)
@@ -140,7 +140,7 @@ def test_an_owner_over_the_budget_goes_last() -> None:
     assert [each.owner for each in serve_one_by_one(schedule)] == ["ann", "ann", "mal"]
 
 
-def test_an_owner_gets_both_workers_while_nobody_else_waits() -> None:
+def test_an_owner_gets_both_workers_if_no_other_owner_waits() -> None:
     schedule = make_schedule()
     for _ in range(3):
         schedule.enqueue(JobLane.PAGES, make_tenant("ann"))
@@ -148,33 +148,33 @@ def test_an_owner_gets_both_workers_while_nobody_else_waits() -> None:
 
 
 @pytest.mark.parametrize("tenant", [make_tenant("mal"), make_tenant("mallory", "mal's")], ids=["owner", "document"])
-def test_an_owner_or_a_document_gets_one_worker_while_somebody_else_waits(tenant: Tenant) -> None:
+def test_an_owner_or_a_document_gets_one_worker_if_another_owner_waits(tenant: Tenant) -> None:
     schedule = make_schedule()
     schedule.enqueue(JobLane.PAGES, make_tenant("mal"))
     assert len(start_all(schedule, 0.0)) == 1
     schedule.enqueue(JobLane.PAGES, tenant)
     schedule.enqueue(JobLane.PAGES, make_tenant("ann"))
-    assert ticket_owners(start_all(schedule, 0.0)) == ["ann"]
+    assert list_owners(start_all(schedule, 0.0)) == ["ann"]
 
 
-def test_the_last_place_is_not_for_an_owner_whose_job_takes_long() -> None:
+def test_the_last_worker_is_not_for_an_owner_with_a_slow_job() -> None:
     schedule = make_schedule()
     schedule.enqueue(JobLane.PAGES, make_tenant("mal"))
     spend_time(start_all(schedule), 0.3)
     schedule.enqueue(JobLane.PAGES, make_tenant("mal", "another"))
     assert start_all(schedule, 0.5) == []
     schedule.enqueue(JobLane.PAGES, make_tenant("ann"))
-    assert ticket_owners(start_all(schedule, 0.5)) == ["ann"]
+    assert list_owners(start_all(schedule, 0.5)) == ["ann"]
 
 
-def test_documents_that_are_slow_share_one_place() -> None:
+def test_slow_documents_share_one_worker() -> None:
     schedule = make_schedule()
     for owner in ("mal", "mallory"):
         schedule.budget.charge(make_tenant(owner), 5.0, 0.0, stalled=True)
         schedule.enqueue(JobLane.PAGES, make_tenant(owner))
     assert len(start_all(schedule, 1.0)) == 1
     schedule.enqueue(JobLane.PAGES, make_tenant("ann"))
-    assert ticket_owners(start_all(schedule, 1.0)) == ["ann"]
+    assert list_owners(start_all(schedule, 1.0)) == ["ann"]
 
 
 def test_uploads_do_not_wait_for_pages() -> None:
@@ -186,7 +186,7 @@ def test_uploads_do_not_wait_for_pages() -> None:
     assert [each.tenant.content for each in start_all(schedule)] == ["upload"]
 
 
-def test_pages_are_drawn_ahead_only_where_a_place_stays_free_and_never_of_slow_documents() -> None:
+def test_pages_are_rendered_ahead_only_with_a_spare_worker_and_not_for_slow_documents() -> None:
     schedule = make_schedule()
     schedule.budget.charge(make_tenant("mal"), 5.0, 0.0, stalled=True)
     assert schedule.start_spare(JobLane.PAGES, make_tenant("mal"), 1.0) is None
@@ -194,7 +194,7 @@ def test_pages_are_drawn_ahead_only_where_a_place_stays_free_and_never_of_slow_d
     assert schedule.start_spare(JobLane.PAGES, make_tenant("ann"), 1.0) is None
 
 
-def test_quick_pages_of_a_document_do_not_put_it_before_the_turn_of_other_owners() -> None:
+def test_quick_pages_of_a_document_do_not_skip_the_turn_of_other_owners() -> None:
     schedule = make_schedule(places=1)
     schedule.budget.charge(make_tenant("mal"), 0.02, 0.0)
     for owner in ("mal", "mal", "mal", "ann"):
@@ -213,7 +213,7 @@ def test_a_document_that_is_expected_to_be_slow_goes_last() -> None:
 # --- rejected and preempted -------------------------------------------------------------------------------------------
 
 
-def test_only_jobs_behind_a_slow_job_of_their_owner_are_rejected() -> None:
+def test_only_jobs_queued_after_a_slow_job_of_their_owner_are_rejected() -> None:
     schedule = make_schedule(places=1)
     schedule.enqueue(JobLane.PAGES, make_tenant("mal"))
     running = start_all(schedule)
@@ -222,11 +222,11 @@ def test_only_jobs_behind_a_slow_job_of_their_owner_are_rejected() -> None:
         schedule.enqueue(JobLane.PAGES, make_tenant(owner))
     assert schedule.remove_surplus(0.0) == []
     spend_time(running, 1.1)
-    assert ticket_owners(schedule.remove_surplus(1.1)) == ["mal"] * 4
+    assert list_owners(schedule.remove_surplus(1.1)) == ["mal"] * 4
     assert schedule.remove_surplus(1.1) == []
 
 
-def test_only_a_few_wait_with_documents_that_nothing_is_known_of_while_all_places_are_held() -> None:
+def test_only_a_few_unknown_documents_may_wait_while_all_workers_are_busy() -> None:
     schedule = make_schedule()
     for number in range(12):
         schedule.enqueue(JobLane.PAGES, make_tenant(f"mal{number}"))
@@ -235,19 +235,19 @@ def test_only_a_few_wait_with_documents_that_nothing_is_known_of_while_all_place
     schedule.budget.charge(make_tenant("ann"), 0.02, 0.0)
     assert schedule.remove_surplus(0.4) == []
     spend_time(running, 0.6)
-    assert ticket_owners(schedule.remove_surplus(0.6)) == ["mal10", "mal11"]
+    assert list_owners(schedule.remove_surplus(0.6)) == ["mal10", "mal11"]
 
 
-def test_of_owners_with_slow_documents_each_keeps_one_waiting_job_before_any_keeps_two() -> None:
+def test_waiting_jobs_of_slow_documents_are_shared_evenly_among_their_owners() -> None:
     schedule = make_schedule()
     for owner in ("mal", "mallory"):
         schedule.budget.charge(make_tenant(owner), 5.0, 0.0, stalled=True)
     for owner in ("mal", "mal", "mal", "mallory"):
         schedule.enqueue(JobLane.PAGES, make_tenant(owner))
-    assert ticket_owners(schedule.remove_surplus(1.0)) == ["mal", "mal"]
+    assert list_owners(schedule.remove_surplus(1.0)) == ["mal", "mal"]
 
 
-def test_a_slow_job_is_stopped_when_another_owner_waits_and_all_places_are_taken() -> None:
+def test_a_slow_job_is_preempted_if_another_owner_waits_and_no_worker_is_free() -> None:
     schedule = make_schedule()
     schedule.budget.charge(make_tenant("mallory"), 5.0, 0.0)
     for owner in ("mal", "mallory"):
@@ -266,7 +266,7 @@ def test_a_slow_job_is_stopped_when_another_owner_waits_and_all_places_are_taken
     assert schedule.preempt(1.2) is None  # one at a time
 
 
-def test_a_document_of_which_no_page_was_quick_is_stopped_sooner() -> None:
+def test_a_document_without_a_quick_page_is_preempted_sooner() -> None:
     schedule = make_schedule(places=1)
     schedule.enqueue(JobLane.PAGES, make_tenant("mal"))
     running = start_all(schedule)
@@ -277,7 +277,7 @@ def test_a_document_of_which_no_page_was_quick_is_stopped_sooner() -> None:
     assert schedule.preempt(0.4) is running[0]
 
 
-def test_jobs_are_not_stopped_for_the_same_owner_or_for_a_slow_document() -> None:
+def test_jobs_are_not_preempted_for_the_same_owner_or_for_a_slow_document() -> None:
     schedule = make_schedule(places=1)
     schedule.enqueue(JobLane.PAGES, make_tenant("ann"))
     spend_time(start_all(schedule), 5.0)
@@ -297,7 +297,7 @@ class SimulatedClient:
     jobs: Iterator[tuple[Tenant, float]]
     pause_s: float = 0.0
     waits: list[float] = field(default_factory=list)
-    refused: int = 0
+    rejected: int = 0
 
 
 def simulate(clients: list[SimulatedClient], seconds: float, threads: int) -> WorkerSchedule:
@@ -333,7 +333,7 @@ def simulate(clients: list[SimulatedClient], seconds: float, threads: int) -> Wo
             end_times[started] = (now + min(takes_s, limit_s), takes_s > limit_s)
         for ticket in schedule.remove_surplus(now):
             client, _, _ = waiting_requests.pop(ticket)
-            client.refused += 1
+            client.rejected += 1
             heapq.heappush(arrivals, (now + RETRY_S, next(numbers), client))
         schedule.preempt(now)
         now += 0.01
@@ -361,13 +361,13 @@ def test_an_innocent_reader_hardly_waits_for_an_attacker(accounts: int, document
     jobs = make_bomb_jobs(accounts, documents)
     simulate([ann, *(SimulatedClient(jobs()) for _ in range(12))], 120.0, threads=8)
     assert len(ann.waits) > 120.0 / 0.1 * 0.75
-    assert ann.refused == 0
+    assert ann.rejected == 0
     waits = sorted(ann.waits)
     assert waits[int(len(waits) * 0.95)] < 0.03  # less time than the page itself takes
     assert waits[-1] < 2.5
 
 
-def test_slow_documents_of_several_owners_are_drawn_in_turn() -> None:
+def test_slow_documents_of_several_owners_are_rendered_in_turn() -> None:
     """An attacker does not lock out an owner whose pages are slow."""
     bob = SimulatedClient((make_tenant("bob"), 1.5) for _ in count())
     jobs = make_bomb_jobs(1, 3)

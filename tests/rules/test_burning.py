@@ -1,4 +1,4 @@
-"""The view limit: which view is the last one, and when the bytes go."""
+"""The view limit: which view is the last one, and when the content is deleted."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from docshare.server.rules.burning import ConsumedView
 
 
 @pytest.mark.parametrize(
-    ("limit", "consumed", "burned_at", "taken"),
+    ("limit", "consumed", "burned_at", "expected"),
     [
         (1, 0, None, ConsumedView(1, True)),
         (3, 0, None, ConsumedView(1, False)),
@@ -19,12 +19,12 @@ from docshare.server.rules.burning import ConsumedView
         (3, 0, 1000, None),
     ],
 )
-def test_the_last_unit_burns_and_no_further_one_is_given(
-    limit: int, consumed: int, burned_at: int | None, taken: ConsumedView | None
+def test_the_last_view_burns_the_file_and_further_views_are_rejected(
+    limit: int, consumed: int, burned_at: int | None, expected: ConsumedView | None
 ) -> None:
-    """The file is burned when the cap is reached."""
-    assert burning.consume_view(limit, consumed, burned_at) == taken
+    """The file is burned when the view limit is reached."""
+    assert burning.consume_view(limit, consumed, burned_at) == expected
 
 
-def test_the_bytes_go_half_an_hour_later() -> None:
+def test_the_content_is_deleted_half_an_hour_later() -> None:
     assert burning.latest_due_burn(10_000_000) == 10_000_000 - 30 * 60 * 1000

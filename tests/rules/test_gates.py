@@ -1,4 +1,4 @@
-"""What a link asks before it opens, and what of it a reader still owes."""
+"""Gates: what a link requires before it opens, and which grants a reader lacks."""
 
 from typing import Any
 
@@ -15,13 +15,13 @@ HOUR = 60 * MINUTE
 NOW = 1_790_000_000_000
 
 
-def gate_requirements(**changes: Any) -> LinkRequirements:
+def make_requirements(**changes: Any) -> LinkRequirements:
     plain: dict[str, Any] = {"protected": False, "counted": False, "settings": {}, "invited": False}
     return gates.find_requirements(**(plain | changes))
 
 
-FORM = gate_requirements(settings={"gateFields": [MAIL, NAME]})
-PROMPT = gate_requirements(settings={"requireEmail": True})
+FORM = make_requirements(settings={"gateFields": [MAIL, NAME]})
+PROMPT = make_requirements(settings={"requireEmail": True})
 
 
 @pytest.mark.parametrize(
@@ -39,11 +39,11 @@ PROMPT = gate_requirements(settings={"requireEmail": True})
         ({"protected": True, "counted": True, "invited": True}, {"password", "view"}),
     ],
 )
-def test_a_password_an_address_a_form_and_a_view_are_asked_for(changes: dict[str, Any], kinds: set[str]) -> None:
-    assert gate_requirements(**changes).kinds == kinds
+def test_password_email_form_and_view_are_required_as_configured(changes: dict[str, Any], kinds: set[str]) -> None:
+    assert make_requirements(**changes).kinds == kinds
 
 
-def test_the_plain_prompt_is_a_form_of_one_address() -> None:
+def test_the_email_prompt_is_a_form_with_one_field() -> None:
     assert (PROMPT.form, PROMPT.has_custom_form) == ((FormField("email", "Email address", "email", True),), False)
     assert (FORM.form, FORM.has_custom_form) == (
         (FormField("mail", "Mail", "email", True), FormField("who", "Your name", "text", False)),
@@ -51,10 +51,10 @@ def test_the_plain_prompt_is_a_form_of_one_address() -> None:
     )
 
 
-def test_an_invitee_is_not_asked_for_the_domain_of_the_address_that_the_owner_wrote_down() -> None:
+def test_allowed_domains_do_not_apply_to_an_invitee() -> None:
     settings = {"gateFields": [MAIL], "gateDomains": ["a.example"]}
-    assert gate_requirements(settings=settings).domains == ("a.example",)
-    assert gate_requirements(settings=settings, invited=True).domains == ()
+    assert make_requirements(settings=settings).domains == ("a.example",)
+    assert make_requirements(settings=settings, invited=True).domains == ()
 
 
 @pytest.mark.parametrize(
@@ -72,30 +72,30 @@ def test_a_password_and_an_email_gate_hide_the_name(protected: bool, settings: d
 
 
 def make_seals(**settings: Any) -> dict[str, str]:
-    """Return the seals of a link with a password and a view limit."""
+    """Return the seals of a link with a password, a view limit and the gate of ``settings``."""
     return gates.compute_seals(
-        gate_requirements(protected=True, counted=True, settings=settings), "aB3dE5fG7hJ9", "hash-1"
+        make_requirements(protected=True, counted=True, settings=settings), "aB3dE5fG7hJ9", "hash-1"
     )
 
 
-ALL = gate_requirements(protected=True, counted=True, settings={"gateFields": [MAIL], "gateDomains": ["a.example"]})
+ALL = make_requirements(protected=True, counted=True, settings={"gateFields": [MAIL], "gateDomains": ["a.example"]})
 SEALS = make_seals(gateFields=[MAIL], gateDomains=["a.example"])
 GRANTS = [HeldGrant(kind, 1, seal, NOW) for kind, seal in SEALS.items()]
-AT_ONCE = GateRequest(NOW, is_page_load=True)
+IMMEDIATE_REQUEST = GateRequest(NOW, is_page_load=True)
 
 
-def test_who_gave_everything_owes_nothing_and_who_gave_nothing_everything() -> None:
-    assert gates.find_missing_grants(SEALS, GRANTS, 1, AT_ONCE) == frozenset()
-    assert gates.find_missing_grants(SEALS, [], 1, AT_ONCE) == {"password", "gate", "view"}
-    assert gates.find_missing_grants(SEALS, GRANTS[:1], 1, AT_ONCE) == SEALS.keys() - {GRANTS[0].kind}
+def test_grants_that_a_reader_has_are_not_missing() -> None:
+    assert gates.find_missing_grants(SEALS, GRANTS, 1, IMMEDIATE_REQUEST) == frozenset()
+    assert gates.find_missing_grants(SEALS, [], 1, IMMEDIATE_REQUEST) == {"password", "gate", "view"}
+    assert gates.find_missing_grants(SEALS, GRANTS[:1], 1, IMMEDIATE_REQUEST) == SEALS.keys() - {GRANTS[0].kind}
 
 
-def test_another_content_version_asks_again() -> None:
-    assert gates.find_missing_grants(SEALS, GRANTS, 2, AT_ONCE) == {"password", "gate", "view"}
+def test_a_new_content_version_requires_new_grants() -> None:
+    assert gates.find_missing_grants(SEALS, GRANTS, 2, IMMEDIATE_REQUEST) == {"password", "gate", "view"}
 
 
 @pytest.mark.parametrize(
-    ("seals", "owed"),
+    ("seals", "missing"),
     [
         (gates.compute_seals(ALL, "aB3dE5fG7hJ9", "hash-2"), {"password"}),
         (gates.compute_seals(ALL, "zzzzzzzzzzzz", "hash-1"), {"password", "gate", "view"}),
@@ -104,17 +104,17 @@ def test_another_content_version_asks_again() -> None:
     ],
     ids=["another-password", "another-link", "another-form", "other-domains"],
 )
-def test_what_is_asked_otherwise_is_asked_again(seals: dict[str, str], owed: set[str]) -> None:
-    assert gates.find_missing_grants(seals, GRANTS, 1, AT_ONCE) == owed
+def test_a_changed_requirement_requires_a_new_grant(seals: dict[str, str], missing: set[str]) -> None:
+    assert gates.find_missing_grants(seals, GRANTS, 1, IMMEDIATE_REQUEST) == missing
 
 
-def test_a_grant_of_one_kind_is_none_of_another() -> None:
+def test_a_grant_does_not_count_for_another_kind() -> None:
     swapped = [HeldGrant("view", 1, SEALS["password"], NOW), HeldGrant("password", 1, SEALS["view"], NOW)]
-    assert gates.find_missing_grants(SEALS, swapped, 1, AT_ONCE) == {"password", "gate", "view"}
+    assert gates.find_missing_grants(SEALS, swapped, 1, IMMEDIATE_REQUEST) == {"password", "gate", "view"}
 
 
 @pytest.mark.parametrize(
-    ("opening", "after", "owes"),
+    ("opening", "after", "is_missing"),
     [
         (True, 30 * MINUTE - 1, False),
         (True, 30 * MINUTE, True),
@@ -123,24 +123,28 @@ def test_a_grant_of_one_kind_is_none_of_another() -> None:
         (False, 12 * HOUR, True),
     ],
 )
-def test_a_view_opens_the_page_for_half_an_hour_and_loads_for_half_a_day(opening: bool, after: int, owes: bool) -> None:
+def test_a_view_grant_opens_the_page_for_30_minutes_and_its_parts_for_12_hours(
+    opening: bool, after: int, is_missing: bool
+) -> None:
     moment = GateRequest(NOW + after, opening)
-    assert gates.find_missing_grants(SEALS, GRANTS, 1, moment) == ({"view"} if owes else set())
+    assert gates.find_missing_grants(SEALS, GRANTS, 1, moment) == ({"view"} if is_missing else set())
 
 
-@pytest.mark.parametrize(("burned_after", "owes"), [(0, False), (30 * MINUTE - 1, False), (30 * MINUTE, True)], ids=str)
-def test_who_could_open_the_page_when_the_last_unit_went_still_can(burned_after: int, owes: bool) -> None:
+@pytest.mark.parametrize(
+    ("burned_after", "is_missing"), [(0, False), (30 * MINUTE - 1, False), (30 * MINUTE, True)], ids=str
+)
+def test_a_view_grant_that_was_valid_when_the_file_burned_stays_valid(burned_after: int, is_missing: bool) -> None:
     burned_at = NOW + burned_after
     moment = GateRequest(burned_at + 30 * MINUTE - 1, is_page_load=True, burned_at=burned_at)
-    assert gates.find_missing_grants(SEALS, GRANTS, 1, moment) == ({"view"} if owes else set())
+    assert gates.find_missing_grants(SEALS, GRANTS, 1, moment) == ({"view"} if is_missing else set())
 
 
-def test_the_other_grants_do_not_age() -> None:
+def test_other_grants_do_not_expire() -> None:
     moment = GateRequest(NOW + 365 * 24 * HOUR, is_page_load=True)
     assert gates.find_missing_grants(SEALS, GRANTS, 1, moment) == {"view"}
 
 
-def test_values_are_trimmed_and_empty_ones_left_out() -> None:
+def test_values_are_trimmed_and_empty_values_are_omitted() -> None:
     assert gates.validate_form(FORM, {"mail": " ada@a.example ", "who": "  ", "other": "x"}) == {
         "mail": "ada@a.example"
     }
@@ -166,13 +170,13 @@ def test_values_are_trimmed_and_empty_ones_left_out() -> None:
         ),
     ],
 )
-def test_each_field_that_is_not_right_is_told(sent: dict[str, str], wrong: dict[str, str]) -> None:
-    with pytest.raises(Problem) as refused:
+def test_the_error_lists_every_invalid_field(sent: dict[str, str], wrong: dict[str, str]) -> None:
+    with pytest.raises(Problem) as caught:
         gates.validate_form(FORM, sent)
-    assert (refused.value.status, refused.value.extra["errors"]) == (422, wrong)
+    assert (caught.value.status, caught.value.extra["errors"]) == (422, wrong)
 
 
-def test_500_characters_fit() -> None:
+def test_500_characters_are_accepted() -> None:
     assert gates.validate_form(FORM, {"mail": "a@a.example", "who": "é" * 500})["who"] == "é" * 500
 
 
@@ -196,11 +200,11 @@ def test_500_characters_fit() -> None:
 )
 def test_an_address_must_be_exactly_at_a_listed_domain(address: str, passes: bool) -> None:
     domains = ["a.example", "xn--bcher-kva.example", "strasse.example"]
-    what = gate_requirements(settings={"requireEmail": True, "gateDomains": domains})
+    requirements = make_requirements(settings={"requireEmail": True, "gateDomains": domains})
     if passes:
-        assert gates.validate_form(what, {"email": address}) == {"email": address}
+        assert gates.validate_form(requirements, {"email": address}) == {"email": address}
         return
-    with pytest.raises(Problem) as refused:
-        gates.validate_form(what, {"email": address})
-    assert refused.value.status == 403
-    assert "a.example" not in refused.value.extra["errors"]["email"]
+    with pytest.raises(Problem) as caught:
+        gates.validate_form(requirements, {"email": address})
+    assert caught.value.status == 403
+    assert "a.example" not in caught.value.extra["errors"]["email"]

@@ -1,4 +1,4 @@
-"""What an import may name: the allow list is compared with one host and one port, and nothing else."""
+"""The URL of an import: the allow list matches exactly one host and port."""
 
 from itertools import product
 
@@ -18,7 +18,7 @@ LISTED = [
     "https://[2001:DB8::7]:444/",
     "https://exports.example:08443/",
 ]
-NAMES = [
+SIMILAR_HOSTS = [
     "files.example.",
     "files.example.evil.example",
     "evil-files.example",
@@ -47,7 +47,7 @@ NAMES = [
     "127.0.0.1",
 ]
 PORTS = ["", ":443", ":8443", ":444", ":80", ":65535"]
-ELSEWHERE = [
+UNLISTED = [
     "https://files.example:8443/",
     "https://files.example:80/",
     "https://exports.example/",
@@ -64,13 +64,15 @@ ELSEWHERE = [
 
 
 @pytest.mark.parametrize("url", LISTED)
-def test_a_listed_host_and_port_may_be_fetched(url: str) -> None:
+def test_a_listed_host_and_port_is_allowed(url: str) -> None:
     require_allowed_host(parse_target(url), HOSTS)
 
 
-@pytest.mark.parametrize("url", [*(f"https://{name}{port}/a" for name, port in product(NAMES, PORTS)), *ELSEWHERE])
-def test_anything_that_only_looks_like_a_listed_host_is_forbidden(url: str) -> None:
-    """Suffix, prefix, case, dot, port, other ways to write an address: none gets through."""
+@pytest.mark.parametrize(
+    "url", [*(f"https://{name}{port}/a" for name, port in product(SIMILAR_HOSTS, PORTS)), *UNLISTED]
+)
+def test_a_host_that_resembles_a_listed_host_is_rejected(url: str) -> None:
+    """Suffixes, prefixes, dots, ports and other notations of an address do not match."""
     with pytest.raises(Problem) as caught:
         require_allowed_host(parse_import({"url": url}).target, HOSTS)
     assert caught.value.code == ("bad_request" if "//." in url else "forbidden")
@@ -105,7 +107,7 @@ def test_anything_that_only_looks_like_a_listed_host_is_forbidden(url: str) -> N
         "javascript:https://files.example/",
     ],
 )
-def test_an_address_with_two_meanings_is_malformed(url: str) -> None:
+def test_an_ambiguous_url_is_malformed(url: str) -> None:
     with pytest.raises(Problem) as caught:
         parse_import({"url": url})
     assert caught.value.code == "bad_request"
@@ -121,13 +123,13 @@ def test_an_address_with_two_meanings_is_malformed(url: str) -> None:
         ({"designToolUserToken": "", "designToken": "x"}, "/a", "design.pdf"),
     ],
 )
-def test_an_order_is_an_address_and_a_name(body: dict[str, str], path: str, name: str) -> None:
-    order = parse_import({"url": "https://files.example/a#page=2", **body})
-    assert (order.target.path, order.name) == (path, name)
+def test_an_import_request_is_parsed(body: dict[str, str], path: str, name: str) -> None:
+    request = parse_import({"url": "https://files.example/a#page=2", **body})
+    assert (request.target.path, request.name) == (path, name)
 
 
 @pytest.mark.parametrize(
-    ("head", "taken"),
+    ("head", "is_pdf"),
     [
         (b"%PDF-1.7", True),
         (b"x" * 1019 + b"%PDF-", True),
@@ -136,8 +138,8 @@ def test_an_order_is_an_address_and_a_name(body: dict[str, str], path: str, name
         (b"", False),
     ],
 )
-def test_only_a_pdf_is_imported(head: bytes, taken: bool) -> None:
-    if taken:
+def test_only_a_pdf_is_imported(head: bytes, is_pdf: bool) -> None:
+    if is_pdf:
         require_pdf(head)
     else:
         with pytest.raises(Problem) as caught:

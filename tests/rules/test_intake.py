@@ -1,4 +1,4 @@
-"""What may come in: slots, sizes, room. The numbers are typed from the specification."""
+"""Limits of uploads: number of files, size, and disk space. The numbers are literals on purpose."""
 
 import pytest
 
@@ -10,7 +10,7 @@ MB = 1024 * 1024
 GB = 1024 * MB
 
 
-def assert_refused(code: str, check: object, *args: object) -> Problem:
+def assert_rejected(code: str, check: object, *args: object) -> Problem:
     with pytest.raises(Problem) as caught:
         check(*args)  # type: ignore[operator]
     assert caught.value.code == code
@@ -18,44 +18,44 @@ def assert_refused(code: str, check: object, *args: object) -> Problem:
 
 
 @pytest.mark.parametrize(("plan", "slots"), [(Plan.FREE, 3), (Plan.BASIC, 100)])
-def test_the_last_slot_can_be_taken_and_no_other(plan: Plan, slots: int) -> None:
+def test_uploads_up_to_the_file_limit_are_allowed(plan: Plan, slots: int) -> None:
     intake.require_slot(plan, slots - 1)
-    assert_refused("forbidden", intake.require_slot, plan, slots)
+    assert_rejected("forbidden", intake.require_slot, plan, slots)
 
 
-def test_pro_has_no_limit_of_slots() -> None:
+def test_pro_has_no_file_limit() -> None:
     intake.require_slot(Plan.PRO, 10_000_000)
 
 
-def test_the_file_limit_never_reads_like_a_plan_gate() -> None:
+def test_the_file_limit_error_does_not_look_like_plan_required() -> None:
     """Every plan_required detail contains "requires the basic plan"; the plan file limit must not contain that."""
-    problem = assert_refused("forbidden", intake.require_slot, Plan.FREE, 3)
+    problem = assert_rejected("forbidden", intake.require_slot, Plan.FREE, 3)
     assert "requires the" not in problem.detail + problem.hint
 
 
-@pytest.mark.parametrize(("plan", "cap"), [(Plan.FREE, 20 * MB), (Plan.BASIC, 200 * MB), (Plan.PRO, 2 * GB)])
-def test_the_cap_itself_fits_and_one_byte_more_does_not(plan: Plan, cap: int) -> None:
-    intake.require_size(plan, cap)
-    assert_refused("payload_too_large", intake.require_size, plan, cap + 1)
+@pytest.mark.parametrize(("plan", "limit"), [(Plan.FREE, 20 * MB), (Plan.BASIC, 200 * MB), (Plan.PRO, 2 * GB)])
+def test_the_maximum_size_is_accepted_and_one_byte_more_is_rejected(plan: Plan, limit: int) -> None:
+    intake.require_size(plan, limit)
+    assert_rejected("payload_too_large", intake.require_size, plan, limit + 1)
 
 
 def test_uploads_leave_a_gigabyte_free() -> None:
     intake.require_disk_space(GB + 5, 5)
-    problem = assert_refused("unavailable", intake.require_disk_space, GB + 4, 5)
+    problem = assert_rejected("unavailable", intake.require_disk_space, GB + 4, 5)
     assert problem.headers["Retry-After"].isdigit()
 
 
 @pytest.mark.parametrize("plan", list(Plan))
-@pytest.mark.parametrize(("kind", "cap"), [("docx", 25 * MB), ("pptx", 50 * MB), ("ppt", 50 * MB)])
-def test_an_office_document_has_the_cap_of_its_kind_on_every_plan(plan: Plan, kind: str, cap: int) -> None:
-    """Word input up to 25 MB; PowerPoint up to 50 MB."""
-    intake.require_kind_size(plan, kind, cap)
-    problem = assert_refused("payload_too_large", intake.require_kind_size, plan, kind, cap + 1)
-    assert f"{cap // MB} MB" in problem.detail
+@pytest.mark.parametrize(("kind", "limit"), [("docx", 25 * MB), ("pptx", 50 * MB), ("ppt", 50 * MB)])
+def test_an_office_document_has_the_limit_of_its_kind_on_every_plan(plan: Plan, kind: str, limit: int) -> None:
+    """The limit is 25 MB for Word documents and 50 MB for presentations."""
+    intake.require_kind_size(plan, kind, limit)
+    problem = assert_rejected("payload_too_large", intake.require_kind_size, plan, kind, limit + 1)
+    assert f"{limit // MB} MB" in problem.detail
 
 
-@pytest.mark.parametrize(("plan", "cap"), [(Plan.FREE, 50 * MB), (Plan.BASIC, 200 * MB), (Plan.PRO, 2 * GB)])
-def test_before_the_first_byte_only_the_largest_input_of_the_plan_counts(plan: Plan, cap: int) -> None:
+@pytest.mark.parametrize(("plan", "limit"), [(Plan.FREE, 50 * MB), (Plan.BASIC, 200 * MB), (Plan.PRO, 2 * GB)])
+def test_before_the_body_only_the_largest_input_of_the_plan_is_checked(plan: Plan, limit: int) -> None:
     """An office file may be larger than the PDF that the plan stores."""
-    intake.require_input_size(plan, cap)
-    assert_refused("payload_too_large", intake.require_input_size, plan, cap + 1)
+    intake.require_input_size(plan, limit)
+    assert_rejected("payload_too_large", intake.require_input_size, plan, limit + 1)

@@ -1,4 +1,4 @@
-"""The states of a file, and where a delete leads. The tables are typed from the specification."""
+"""The states of a file, and the result of a deletion. The expected values are literals on purpose."""
 
 import pytest
 
@@ -22,19 +22,19 @@ DAY = 86_400_000
         (NOW, NOW, NOW - 1, "trashed"),
     ],
 )
-def test_state(trashed_at: int | None, burned_at: int | None, delete_at: int | None, expected: str) -> None:
+def test_file_state(trashed_at: int | None, burned_at: int | None, delete_at: int | None, expected: str) -> None:
     assert file_state(trashed_at=trashed_at, burned_at=burned_at, delete_at=delete_at, now=NOW) == expected
 
 
 @pytest.mark.parametrize(("delete_at", "expected"), [(None, False), (NOW + 1, False), (NOW, True), (NOW - 1, True)])
-def test_an_expiry_passes_at_its_moment(delete_at: int | None, expected: bool) -> None:
+def test_a_file_expires_exactly_at_its_expiry(delete_at: int | None, expected: bool) -> None:
     assert is_expired(delete_at, NOW) is expected
 
 
 @pytest.mark.parametrize(
     ("plan", "purge", "trash", "expected"),
     [
-        # Free: delete is final.
+        # Free: deletion is final.
         (Plan.FREE, False, None, None),
         (Plan.FREE, True, None, None),
         # Basic and Pro: 7 and 30 days.
@@ -42,11 +42,11 @@ def test_an_expiry_passes_at_its_moment(delete_at: int | None, expected: bool) -
         (Plan.PRO, False, None, TrashEntry(NOW, NOW + 30 * DAY)),
         (Plan.BASIC, True, None, None),
         (Plan.PRO, True, None, None),
-        # Again: the same dates, whatever the plan is now.
+        # A second deletion: the same dates, whatever the current plan is.
         (Plan.PRO, False, TrashEntry(NOW - DAY, NOW + 6 * DAY), TrashEntry(NOW - DAY, NOW + 6 * DAY)),
         (Plan.FREE, False, TrashEntry(NOW - DAY, NOW + 6 * DAY), TrashEntry(NOW - DAY, NOW + 6 * DAY)),
         (Plan.PRO, True, TrashEntry(NOW - DAY, NOW + 6 * DAY), None),
     ],
 )
-def test_deletion(plan: Plan, purge: bool, trash: TrashEntry | None, expected: TrashEntry | None) -> None:
+def test_plan_deletion(plan: Plan, purge: bool, trash: TrashEntry | None, expected: TrashEntry | None) -> None:
     assert plan_deletion(plan=plan, purge=purge, trash=trash, now=NOW) == expected

@@ -1,4 +1,4 @@
-"""The name under which an upload is kept."""
+"""The name under which an upload is stored."""
 
 import unicodedata
 
@@ -10,7 +10,7 @@ from docshare.server.rules.names import clean_name
 
 
 @pytest.mark.parametrize(
-    ("sent", "kept"),
+    ("sent", "name"),
     [
         ("report.pdf", "report.pdf"),
         ("  Q3 report (final).pdf ", "Q3 report (final).pdf"),
@@ -26,40 +26,40 @@ from docshare.server.rules.names import clean_name
         (".hidden.pdf", ".hidden.pdf"),
     ],
 )
-def test_a_name_keeps_what_its_readers_can_bear(sent: str, kept: str) -> None:
-    assert clean_name(sent) == kept
+def test_a_name_is_cleaned(sent: str, name: str) -> None:
+    assert clean_name(sent) == name
 
 
 @pytest.mark.parametrize("sent", [None, "", "   ", ".", "..", "a/", "dir\\", "\x00\x01", "...", "\u202e"])
-def test_a_name_that_is_none_becomes_the_fallback(sent: str | None) -> None:
+def test_an_empty_name_becomes_the_fallback(sent: str | None) -> None:
     assert clean_name(sent) == "document.pdf"
 
 
-def test_a_long_name_is_cut_before_its_extension() -> None:
-    kept = clean_name("x" * 400 + ".pdf")
-    assert kept == "x" * 251 + ".pdf"
+def test_a_long_name_is_truncated_before_its_extension() -> None:
+    name = clean_name("x" * 400 + ".pdf")
+    assert name == "x" * 251 + ".pdf"
 
 
-def test_a_long_name_is_cut_between_characters() -> None:
-    kept = clean_name("語" * 200 + ".pdf")
-    assert kept == "語" * 83 + ".pdf"
-    assert len(kept.encode()) <= 255
+def test_a_long_name_is_truncated_between_characters() -> None:
+    name = clean_name("語" * 200 + ".pdf")
+    assert name == "語" * 83 + ".pdf"
+    assert len(name.encode()) <= 255
 
 
-def test_a_long_name_without_a_short_extension_is_cut_at_its_end() -> None:
+def test_a_long_name_without_a_short_extension_is_truncated_at_its_end() -> None:
     assert clean_name("a." + "b" * 400) == "a." + "b" * 253
 
 
 @given(st.text())
-def test_any_text_becomes_a_name_without_controls(sent: str) -> None:
-    kept = clean_name(sent)
-    assert kept
-    assert 0 < len(kept.encode()) <= 255
-    assert "/" not in kept
-    assert "\\" not in kept
-    assert not [char for char in kept if unicodedata.category(char) in {"Cc", "Cs"}]
+def test_any_text_becomes_a_name_without_control_characters(sent: str) -> None:
+    name = clean_name(sent)
+    assert name
+    assert 0 < len(name.encode()) <= 255
+    assert "/" not in name
+    assert "\\" not in name
+    assert not [char for char in name if unicodedata.category(char) in {"Cc", "Cs"}]
 
 
 @given(st.text())
-def test_cleaning_twice_changes_nothing_more(sent: str) -> None:
+def test_cleaning_a_name_is_idempotent(sent: str) -> None:
     assert clean_name(clean_name(sent)) == clean_name(sent)

@@ -1,4 +1,4 @@
-"""Where OAuth clients may be answered, and what a refresh token is worth."""
+"""Redirect URIs, names and scopes of OAuth clients, and the states of refresh tokens."""
 
 import pytest
 
@@ -18,7 +18,7 @@ LOOP6 = "http://[::1]/callback"
 
 
 @pytest.mark.parametrize(
-    ("registered", "asked"),
+    ("registered", "requested"),
     [
         (APP, APP),
         (LOOP, LOOP),
@@ -30,13 +30,13 @@ LOOP6 = "http://[::1]/callback"
         ("http://localhost/callback", "http://localhost/callback"),
     ],
 )
-def test_it_fits(registered: str, asked: str) -> None:
-    assert is_registered_redirect([registered], asked)
-    assert is_registered_redirect(["https://other.example.com/", registered], asked)
+def test_a_registered_redirect_matches(registered: str, requested: str) -> None:
+    assert is_registered_redirect([registered], requested)
+    assert is_registered_redirect(["https://other.example.com/", registered], requested)
 
 
 @pytest.mark.parametrize(
-    ("registered", "asked"),
+    ("registered", "requested"),
     [
         (APP, APP + "/"),
         (APP, APP + "?"),
@@ -61,11 +61,11 @@ def test_it_fits(registered: str, asked: str) -> None:
         ("com.example.app:/callback", "com.example.app:/other"),
     ],
 )
-def test_it_does_not_fit(registered: str, asked: str) -> None:
-    assert not is_registered_redirect([registered], asked)
+def test_an_unregistered_redirect_does_not_match(registered: str, requested: str) -> None:
+    assert not is_registered_redirect([registered], requested)
 
 
-def test_a_client_may_be_registered_with_these() -> None:
+def test_valid_redirect_uris_are_accepted() -> None:
     uris = [APP, LOOP, LOOP6, "http://localhost:3000/cb", "com.example.app:/callback"]
     assert require_redirect_uris([*uris, APP]) == uris
 
@@ -95,30 +95,30 @@ def test_a_client_may_be_registered_with_these() -> None:
         "myapp:/callback",
     ],
 )
-def test_a_client_may_not_be_registered_with_this(uri: str) -> None:
+def test_an_invalid_redirect_uri_is_rejected(uri: str) -> None:
     with pytest.raises(Problem) as caught:
         require_redirect_uris([uri])
     assert caught.value.code == "bad_request"
 
 
 @pytest.mark.parametrize("count", [0, 11])
-def test_a_client_has_one_to_ten_redirects(count: int) -> None:
+def test_a_client_has_one_to_ten_redirect_uris(count: int) -> None:
     with pytest.raises(Problem):
         require_redirect_uris([f"https://app.example.com/{n}" for n in range(count)])
 
 
 @pytest.mark.parametrize("name", ["", "  ", "x" * 101, "two\nlines", "bell\x07"])
-def test_a_name_that_no_consent_page_could_show(name: str) -> None:
+def test_an_invalid_client_name_is_rejected(name: str) -> None:
     with pytest.raises(Problem):
         require_client_name(name)
 
 
-def test_a_name_is_trimmed() -> None:
+def test_a_client_name_is_trimmed() -> None:
     assert require_client_name("  Sales  ") == "Sales"
 
 
 @pytest.mark.parametrize(
-    ("rotated_at", "now", "worth"),
+    ("rotated_at", "now", "expected"),
     [
         (None, 0, RefreshTokenState.VALID),
         (1_000, 1_000, RefreshTokenState.IN_GRACE),
@@ -126,12 +126,12 @@ def test_a_name_is_trimmed() -> None:
         (1_000, 11_001, RefreshTokenState.REUSED),
     ],
 )
-def test_what_a_refresh_token_is_worth(rotated_at: int | None, now: int, worth: RefreshTokenState) -> None:
-    assert refresh_token_state(rotated_at, now) is worth
+def test_refresh_token_state(rotated_at: int | None, now: int, expected: RefreshTokenState) -> None:
+    assert refresh_token_state(rotated_at, now) is expected
 
 
 @pytest.mark.parametrize(
-    ("asked", "known"),
+    ("requested", "normalized"),
     [
         (None, None),
         ("", None),
@@ -142,5 +142,5 @@ def test_what_a_refresh_token_is_worth(rotated_at: int | None, now: int, worth: 
         ("Files:read", None),
     ],
 )
-def test_the_scopes_that_are_known(asked: str | None, known: str | None) -> None:
-    assert normalize_scopes(asked) == known
+def test_scopes_are_normalized(requested: str | None, normalized: str | None) -> None:
+    assert normalize_scopes(requested) == normalized

@@ -1,4 +1,4 @@
-"""Which pages readers see: clamped to the document, the variant's range first, never everything by accident."""
+"""The pages that readers see: clamped to the document, with the range of the variant before that of the file."""
 
 from typing import Any
 
@@ -32,35 +32,35 @@ def make_range(first: int, last: int) -> dict[str, int]:
         (1, None, None, 1, 1),
     ],
 )
-def test_the_window_is_the_range_within_the_document(
+def test_the_window_is_the_range_clamped_to_the_document(
     total: int, file_range: Any, override: Any, first: int, last: int
 ) -> None:
     assert resolve_window(total, file_range, override) == PageWindow(first, last)
 
 
 @given(total=st.integers(1, 60), first=st.integers(1, 80), more=st.integers(0, 80))
-def test_a_range_never_shows_more_pages_than_it_has(total: int, first: int, more: int) -> None:
-    shown = resolve_window(total, make_range(first, first + more))
-    assert [shown.to_document_page(page) for page in range(1, shown.size + 1)] == [
+def test_the_window_contains_exactly_the_pages_of_the_range(total: int, first: int, more: int) -> None:
+    window = resolve_window(total, make_range(first, first + more))
+    assert [window.to_document_page(page) for page in range(1, window.size + 1)] == [
         page for page in range(first, first + more + 1) if page <= total
     ]
 
 
-def test_pages_are_counted_from_one() -> None:
-    shown = PageWindow(4, 6)
-    assert [shown.to_document_page(page) for page in (1, 2, 3)] == [4, 5, 6]
-    assert [shown.to_reader_page(page) for page in range(1, 9)] == [None, None, None, 1, 2, 3, None, None]
-    assert (shown.size, shown.pages_before) == (3, 3)
+def test_page_numbers_start_at_one() -> None:
+    window = PageWindow(4, 6)
+    assert [window.to_document_page(page) for page in (1, 2, 3)] == [4, 5, 6]
+    assert [window.to_reader_page(page) for page in range(1, 9)] == [None, None, None, 1, 2, 3, None, None]
+    assert (window.size, window.pages_before) == (3, 3)
 
 
 @pytest.mark.parametrize("page", [-3, 0, 4, 5, 100])
-def test_a_page_outside_of_the_window_is_none(page: int) -> None:
+def test_a_page_outside_of_the_window_raises(page: int) -> None:
     with pytest.raises(ValueError, match="window"):
         PageWindow(4, 6).to_document_page(page)
 
 
 @pytest.mark.parametrize(
-    ("shown", "runs"),
+    ("window", "runs"),
     [
         (PageWindow(1, 6), [[2, 600.0, 800.0], [1, 300.0, 300.0], [3, 600.0, 800.0]]),
         (PageWindow(2, 4), [[1, 600.0, 800.0], [1, 300.0, 300.0], [1, 600.0, 800.0]]),
@@ -68,12 +68,12 @@ def test_a_page_outside_of_the_window_is_none(page: int) -> None:
         (PageWindow(5, 6), [[2, 600.0, 800.0]]),
     ],
 )
-def test_sizes_are_those_of_the_window(shown: PageWindow, runs: list[list[float]]) -> None:
-    assert shown.trim_runs([[2, 600.0, 800.0], [1, 300.0, 300.0], [3, 600.0, 800.0]]) == runs
+def test_page_sizes_are_trimmed_to_the_window(window: PageWindow, runs: list[list[float]]) -> None:
+    assert window.trim_runs([[2, 600.0, 800.0], [1, 300.0, 300.0], [3, 600.0, 800.0]]) == runs
 
 
 @pytest.mark.parametrize(
-    ("shown", "whole"), [(PageWindow(1, 6), True), (PageWindow(1, 5), False), (PageWindow(2, 6), False)]
+    ("window", "is_complete"), [(PageWindow(1, 6), True), (PageWindow(1, 5), False), (PageWindow(2, 6), False)]
 )
-def test_a_window_knows_whether_it_hides_anything(shown: PageWindow, whole: bool) -> None:
-    assert shown.covers_all(6) is whole
+def test_covers_all(window: PageWindow, is_complete: bool) -> None:
+    assert window.covers_all(6) is is_complete

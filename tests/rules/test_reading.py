@@ -1,4 +1,4 @@
-"""What counts as a view and how time is measured, as one table of cases after another."""
+"""Which sessions count as views, and how reading time is measured."""
 
 from dataclasses import dataclass, field
 
@@ -31,15 +31,15 @@ def make_beacon(seq: int = 0, *, age: int = 0, visible: bool = True, input: bool
 
 
 def fold_beacons(
-    *heard: tuple[int, BeaconBody], total: int = 3, program: tuple[str, str] | None = None, prefetched: bool = False
+    *received: tuple[int, BeaconBody], total: int = 3, program: tuple[str, str] | None = None, prefetched: bool = False
 ):
-    """Fold beacons, given with ms after the page was served, into a session of a document of ``total`` pages.
+    """Fold beacons, each with its delay in ms after the page was served, into a session of ``total`` pages.
 
     Returns the reading and the time of each page.
     """
     reading: SessionReading | None = None
     times: dict[int, int] = {}
-    for after, one in heard:
+    for after, one in received:
         now = OPENED + after
         reading = reading or begin_reading(now, OPENED, program, prefetched)
         reading, gained = fold_beacon(reading, one, now, total)
@@ -63,17 +63,23 @@ CASES = [
     ReadingCase(
         "five seconds visible", [(5_000, make_beacon(age=5_000, visible_ms=5_000))], "unconfirmed", False, 5_000
     ),
-    ReadingCase("a moment less", [(4_999, make_beacon(age=4_999, visible_ms=4_999))], "scanner", False, 4_999),
+    ReadingCase(
+        "slightly less than five seconds visible",
+        [(4_999, make_beacon(age=4_999, visible_ms=4_999))],
+        "scanner",
+        False,
+        4_999,
+    ),
     ReadingCase("one event at once", [(300, make_beacon(age=300, visible_ms=300, input=True))], "scanner", False, 300),
     ReadingCase(
-        "one event, and gone before two seconds",
+        "one event, and hidden before two seconds",
         [(300, make_beacon(age=300, visible_ms=300, input=True)), (1_999, make_beacon(1, age=1_999, visible=False))],
         "scanner",
         False,
         300,
     ),
     ReadingCase(
-        "one event, and still there after two seconds",
+        "one event, and still visible after two seconds",
         [(300, make_beacon(age=300, visible_ms=300, input=True)), (2_000, make_beacon(1, age=2_000, visible_ms=1_700))],
         "burst",
         False,
@@ -83,7 +89,7 @@ CASES = [
         "one report with an event, however late", [(90_000, make_beacon(age=90_000, input=True))], "burst", False
     ),
     ReadingCase(
-        "a moment less than five seconds between the reports",
+        "slightly less than five seconds between the reports",
         [(1_000, make_beacon(age=1_000, input=True)), (5_999, make_beacon(1, age=5_999, visible_ms=4_999))],
         "burst",
         False,
@@ -107,7 +113,7 @@ CASES = [
         50_000,
     ),
     ReadingCase(
-        "two seconds and gone, as mail scanners do",
+        "two seconds, then hidden, like mail scanners",
         [(2_000, make_beacon(age=2_000, visible=False, visible_ms=2_000))],
         "scanner",
         False,
@@ -124,13 +130,13 @@ CASES = [
         5_000,
     ),
     ReadingCase(
-        "shown for long, read for nothing",
+        "visible for long without reading time",
         [(9_000, make_beacon(age=9_000, visible_ms=9_000, pages={}))],
         "unconfirmed",
         False,
     ),
     ReadingCase(
-        "prefetched and never touched",
+        "prefetched without input",
         [(30_000, make_beacon(age=30_000, visible_ms=30_000))],
         "prefetch",
         False,
@@ -196,7 +202,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_a_session_gets_its_class_its_count_and_its_time(case: ReadingCase) -> None:
+def test_a_session_is_classified_counted_and_measured(case: ReadingCase) -> None:
     reading, _ = fold_beacons(*case.beacons, **case.options)  # type: ignore[arg-type]
     assert (reading.klass, reading.counted_at is not None, reading.time_ms) == (
         case.klass,
@@ -206,7 +212,7 @@ def test_a_session_gets_its_class_its_count_and_its_time(case: ReadingCase) -> N
     assert reading.reason
 
 
-def test_a_view_is_counted_once_and_at_its_moment() -> None:
+def test_a_view_is_counted_once_at_the_time_of_its_beacon() -> None:
     reading, _ = fold_beacons(
         (1_000, make_beacon(0, age=1_000, visible_ms=1_000)),
         (6_000, make_beacon(1, age=6_000, visible_ms=5_000, input=True)),
@@ -216,7 +222,7 @@ def test_a_view_is_counted_once_and_at_its_moment() -> None:
     assert reading.reason == "a pointer, key, touch or wheel event"
 
 
-def test_a_short_session_that_there_is_room_for_stays_counted() -> None:
+def test_a_short_session_that_was_counted_stays_counted() -> None:
     reading, _ = fold_beacons((2_000, make_beacon(0, age=2_000, input=True)))
     assert reading.klass == "burst"
     counted = mark_counted(reading, OPENED + 2_000)
@@ -225,25 +231,25 @@ def test_a_short_session_that_there_is_room_for_stays_counted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("of_reader", "of_address", "room"), [(0, 0, True), (11, 35, True), (12, 12, False), (0, 36, False)]
+    ("of_reader", "of_address", "expected"), [(0, 0, True), (11, 35, True), (12, 12, False), (0, 36, False)]
 )
-def test_twelve_short_sessions_of_a_reader_and_36_of_an_address_have_room(
-    of_reader: int, of_address: int, room: bool
+def test_twelve_short_sessions_of_a_reader_and_36_of_an_address_are_counted(
+    of_reader: int, of_address: int, expected: bool
 ) -> None:
-    assert has_room(of_reader, of_address) is room
+    assert has_room(of_reader, of_address) is expected
 
 
-def test_time_is_kept_by_page_and_unknown_pages_are_dropped() -> None:
+def test_time_is_recorded_by_page_and_unknown_pages_are_dropped() -> None:
     _, times = fold_beacons((10_000, make_beacon(age=10_000, visible_ms=10_000, pages={1: 4_000, 3: 5_000, 4: 1_000})))
     assert times == {1: 4_000, 3: 5_000}
 
 
-def test_too_large_a_claim_is_cut_in_proportion() -> None:
+def test_excessive_page_times_are_reduced_proportionally() -> None:
     _, times = fold_beacons((10_000, make_beacon(age=10_000, visible_ms=10_000, pages={1: 30_000, 2: 10_000})))
     assert times == {1: 7_500, 2: 2_500}
 
 
-def test_a_clock_set_back_takes_nothing_away_and_adds_nothing() -> None:
+def test_a_clock_that_is_set_back_does_not_change_the_time() -> None:
     reading, _ = fold_beacons(
         (10_000, make_beacon(0, age=10_000, visible_ms=10_000)),
         (-50_000, make_beacon(1, age=20_000, visible_ms=10_000)),
@@ -283,7 +289,7 @@ ENDS = [
         319_000,
     ),
     (
-        "a late word of being visible does not undo being hidden",
+        "a late visible beacon does not undo being hidden",
         [(10_000, make_beacon(1, visible=False, visible_ms=5_000)), (40_000, make_beacon(0, visible_ms=1_000))],
         70_000,
     ),
@@ -305,18 +311,18 @@ ENDS = [
 ]
 
 
-@pytest.mark.parametrize(("heard", "end"), [row[1:] for row in ENDS], ids=[row[0] for row in ENDS])
-def test_a_session_ends_when_its_reader_has_left(heard: list[tuple[int, BeaconBody]], end: int) -> None:
-    reading, _ = fold_beacons(*heard)
+@pytest.mark.parametrize(("received", "end"), [row[1:] for row in ENDS], ids=[row[0] for row in ENDS])
+def test_the_end_of_a_session(received: list[tuple[int, BeaconBody]], end: int) -> None:
+    reading, _ = fold_beacons(*received)
     assert session_end(reading) == OPENED + end
 
 
-def test_a_session_begins_when_its_reader_did_and_never_before_the_page_was_served() -> None:
+def test_a_session_does_not_begin_before_the_page_was_served() -> None:
     assert fold_beacons((9_000, make_beacon(age=5_000)))[0].started_at == OPENED + 4_000
     assert fold_beacons((9_000, make_beacon(age=50_000)))[0].started_at == OPENED
 
 
-def test_a_first_beacon_that_was_long_on_its_way_takes_nothing_from_those_after_it() -> None:
+def test_a_delayed_first_beacon_does_not_reduce_the_time_of_later_ones() -> None:
     reading, _ = fold_beacons(
         (12_000, make_beacon(0, age=2_000, visible_ms=2_000)),
         (12_100, make_beacon(1, age=12_000, visible_ms=10_000)),

@@ -1,4 +1,4 @@
-"""What user agents say: typed in by hand from real ones."""
+"""Classification of real user agents."""
 
 import time
 
@@ -62,26 +62,26 @@ PROGRAMS = [
 
 
 @pytest.mark.parametrize(("user_agent", "browser", "device"), BROWSERS)
-def test_a_browser_is_known_by_family_and_device(user_agent: str, browser: str, device: str) -> None:
+def test_a_browser_is_identified_by_family_and_device(user_agent: str, browser: str, device: str) -> None:
     agent = parse_user_agent(user_agent)
     assert (agent.browser, agent.device, agent.program) == (browser, device, None)
 
 
 @pytest.mark.parametrize(("user_agent", "klass"), PROGRAMS)
-def test_a_program_that_names_itself_is_one(user_agent: str, klass: str) -> None:
+def test_a_program_is_identified_by_its_name(user_agent: str, klass: str) -> None:
     program = parse_user_agent(user_agent).program
     assert program is not None
     assert program[0] == klass
     assert program[1]
 
 
-def test_an_unknown_agent_is_no_program_and_some_desktop() -> None:
+def test_an_unknown_user_agent_is_a_desktop_browser() -> None:
     assert parse_user_agent("Konqueror 42") == parse_user_agent("Konqueror 42")
     assert (parse_user_agent("Konqueror 42").browser, parse_user_agent("Konqueror 42").device) == ("Other", "Desktop")
 
 
 @pytest.mark.parametrize("text", ["a", " ", "Mozilla/5.0 (", "1.", "bot "])
-def test_a_monstrous_agent_costs_no_more_than_a_long_one(text: str) -> None:
+def test_a_huge_user_agent_is_parsed_quickly(text: str) -> None:
     started = time.process_time()
     parse_user_agent(text * 30_000)
     assert time.process_time() - started < 0.25

@@ -1,4 +1,4 @@
-"""Which bodies are beacons, and what is kept of them."""
+"""Which request bodies are valid beacons, and what is stored of them."""
 
 import json
 from typing import Any
@@ -8,7 +8,7 @@ import pytest
 from docshare.contract.problems import Problem
 from docshare.server.rules.reading import BeaconBody, PageTime, parse_beacon_request, serialize_beacon
 
-GOOD: dict[str, Any] = {
+VALID_BEACON: dict[str, Any] = {
     "token": "t.s",
     "part": 0,
     "seq": 4,
@@ -20,39 +20,42 @@ GOOD: dict[str, Any] = {
     "backTurns": 0,
     "pages": [{"page": 2, "ms": 8_500, "views": 1, "back": 0}],
 }
-PAGE = GOOD["pages"][0]
+PAGE = VALID_BEACON["pages"][0]
 
 
-def test_a_beacon_is_read() -> None:
-    token, beacon = parse_beacon_request(json.dumps(GOOD).encode(), False)
+def test_a_beacon_is_parsed() -> None:
+    token, beacon = parse_beacon_request(json.dumps(VALID_BEACON).encode(), False)
     assert token == "t.s"
     assert beacon == BeaconBody(0, 4, 12_000, True, 9_000, True, 1, 0, (PageTime(2, 8_500, 1, 0),))
 
 
-def test_what_is_kept_is_what_was_said_without_the_token() -> None:
-    _, beacon = parse_beacon_request(json.dumps(GOOD | {"junk": "x" * 5_000}).encode(), False)
-    assert json.loads(serialize_beacon(beacon)) == {key: value for key, value in GOOD.items() if key != "token"}
+def test_a_beacon_is_stored_without_its_token_and_unknown_fields() -> None:
+    _, beacon = parse_beacon_request(json.dumps(VALID_BEACON | {"junk": "x" * 5_000}).encode(), False)
+    assert json.loads(serialize_beacon(beacon)) == {key: value for key, value in VALID_BEACON.items() if key != "token"}
 
 
-def test_that_a_request_prefetched_is_kept_too() -> None:
-    _, beacon = parse_beacon_request(json.dumps(GOOD).encode(), True)
+def test_a_prefetch_is_stored() -> None:
+    _, beacon = parse_beacon_request(json.dumps(VALID_BEACON).encode(), True)
     assert json.loads(serialize_beacon(beacon))["prefetch"] is True
 
 
-WRONG: dict[str, bytes] = {
+INVALID_BODIES: dict[str, bytes] = {
     "nothing": b"",
     "not JSON": b"seq=4",
     "not an object": b"[]",
     "null": b"null",
-    "UTF-16": json.dumps(GOOD).encode("utf-16"),
+    "UTF-16": json.dumps(VALID_BEACON).encode("utf-16"),
     "broken UTF-8": b'{"token": "\xff"}',
     "nested 30,000 deep": b'{"token":"t","pages":' + b"[" * 30_000 + b"]" * 30_000 + b"}",
-    "a number of 5,000 digits": json.dumps(GOOD).replace("9000", "9" * 5_000).encode(),
-    "NaN": json.dumps(GOOD).replace("9000", "NaN").encode(),
-    "Infinity": json.dumps(GOOD).replace("9000", "1e999").encode(),
-    **{f"{key} is missing": json.dumps({k: v for k, v in GOOD.items() if k != key}).encode() for key in GOOD},
+    "a number of 5,000 digits": json.dumps(VALID_BEACON).replace("9000", "9" * 5_000).encode(),
+    "NaN": json.dumps(VALID_BEACON).replace("9000", "NaN").encode(),
+    "Infinity": json.dumps(VALID_BEACON).replace("9000", "1e999").encode(),
     **{
-        f"{key} is {json.dumps(value)[:20]}": json.dumps(GOOD | {key: value}).encode()
+        f"{key} is missing": json.dumps({k: v for k, v in VALID_BEACON.items() if k != key}).encode()
+        for key in VALID_BEACON
+    },
+    **{
+        f"{key} is {json.dumps(value)[:20]}": json.dumps(VALID_BEACON | {key: value}).encode()
         for key, value in [
             ("token", 7),
             ("token", None),
@@ -85,14 +88,14 @@ WRONG: dict[str, bytes] = {
 }
 
 
-@pytest.mark.parametrize("body", WRONG.values(), ids=WRONG.keys())
-def test_what_is_no_beacon_is_refused(body: bytes) -> None:
-    with pytest.raises(Problem) as refused:
+@pytest.mark.parametrize("body", INVALID_BODIES.values(), ids=INVALID_BODIES.keys())
+def test_an_invalid_beacon_is_rejected(body: bytes) -> None:
+    with pytest.raises(Problem) as caught:
         parse_beacon_request(body, False)
-    assert refused.value.code == "bad_request"
+    assert caught.value.code == "bad_request"
 
 
-def test_a_body_over_64_kb_is_refused_unread() -> None:
-    with pytest.raises(Problem) as refused:
+def test_a_body_over_64_kb_is_413() -> None:
+    with pytest.raises(Problem) as caught:
         parse_beacon_request(b" " * 65_537, False)
-    assert refused.value.code == "payload_too_large"
+    assert caught.value.code == "payload_too_large"

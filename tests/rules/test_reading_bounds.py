@@ -1,4 +1,4 @@
-"""Whatever beacons claim and in whatever order they come, no session has more time than has passed."""
+"""A session never has more reading time than has passed, for any beacons in any order."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,12 +26,14 @@ beacons = st.builds(
 steps = st.lists(st.tuples(st.integers(0, 120_000), beacons), min_size=1, max_size=12)
 
 
-@given(heard=steps, prefetched=st.booleans())
-def test_time_never_exceeds_what_has_passed(heard: list[tuple[int, BeaconBody]], prefetched: bool) -> None:
+@given(steps_taken=steps, prefetched=st.booleans())
+def test_reading_time_never_exceeds_the_elapsed_time(
+    steps_taken: list[tuple[int, BeaconBody]], prefetched: bool
+) -> None:
     now = OPENED
     reading = None
     by_page: dict[int, int] = {}
-    for wait, beacon in heard:
+    for wait, beacon in steps_taken:
         now += wait
         reading = reading or begin_reading(now, OPENED, None, prefetched)
         before = reading
@@ -45,11 +47,11 @@ def test_time_never_exceeds_what_has_passed(heard: list[tuple[int, BeaconBody]],
     assert not [page for page in by_page if page > TOTAL_PAGES]
 
 
-@given(heard=steps)
-def test_turns_and_views_never_exceed_the_half_seconds_that_were_visible(heard: list[tuple[int, BeaconBody]]) -> None:
+@given(steps_taken=steps)
+def test_turns_and_views_are_limited_to_two_per_visible_second(steps_taken: list[tuple[int, BeaconBody]]) -> None:
     now = OPENED
     reading = begin_reading(now, OPENED, None, False)
-    for wait, beacon in heard:
+    for wait, beacon in steps_taken:
         now += wait
         before = reading
         reading, pages = fold_beacon(reading, beacon, now, TOTAL_PAGES)
@@ -58,16 +60,16 @@ def test_turns_and_views_never_exceed_the_half_seconds_that_were_visible(heard: 
         assert all(page.back <= page.views <= reading.turns - before.turns + 1 for page in pages)
 
 
-@given(heard=steps)
-def test_what_is_claimed_within_the_time_that_passed_is_accepted_in_full(heard: list[tuple[int, BeaconBody]]) -> None:
-    """Beacons of honest clocks: each claims what passed since the one before, and they arrive in any order."""
-    honest = []
+@given(steps_taken=steps)
+def test_beacons_of_correct_clocks_are_accepted_in_full(steps_taken: list[tuple[int, BeaconBody]]) -> None:
+    """Each beacon reports the time since the previous one, and they arrive in reverse order."""
+    correct = []
     age = 0
-    for seq, (wait, _) in enumerate(heard):
+    for seq, (wait, _) in enumerate(steps_taken):
         age += wait
-        honest.append(BeaconBody(0, seq, age, True, wait, False, 0, 0, (PageTime(1, wait, 1, 0),)))
+        correct.append(BeaconBody(0, seq, age, True, wait, False, 0, 0, (PageTime(1, wait, 1, 0),)))
     arrival = OPENED + age
-    first, *late = reversed(honest)
+    first, *late = reversed(correct)
     reading, _ = fold_beacon(begin_reading(arrival, OPENED, None, False), first, arrival, TOTAL_PAGES)
     for beacon in late:
         reading, _ = fold_beacon(reading, beacon, arrival, TOTAL_PAGES)

@@ -1,4 +1,4 @@
-"""Readers are told apart, and cannot be recognised."""
+"""Readers are distinguished, but cannot be identified."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from docshare.server.rules.identity import network_prefix, reader_key
 SALT = bytes(32)
 
 
-def test_the_same_address_and_browser_are_one_reader() -> None:
+def test_equal_address_and_browser_are_one_reader() -> None:
     assert reader_key(SALT, "203.0.113.7", "Chrome") == reader_key(SALT, "203.0.113.7", "Chrome")
 
 
@@ -19,7 +19,7 @@ def test_another_salt_address_or_browser_is_another_reader(salt: bytes, address:
     assert reader_key(salt, address, browser) != reader_key(SALT, "203.0.113.7", "Chrome")
 
 
-def test_a_reader_is_named_by_hex_that_holds_no_address() -> None:
+def test_a_reader_key_is_hexadecimal() -> None:
     name = reader_key(SALT, "203.0.113.7", "Chrome")
     assert len(name) == 32
     assert set(name) <= set("0123456789abcdef")
@@ -35,5 +35,5 @@ def test_a_reader_is_named_by_hex_that_holds_no_address() -> None:
         ("", ""),
     ],
 )
-def test_what_of_an_address_stays_the_same(address: str, network: str) -> None:
+def test_the_network_prefix_of_an_address(address: str, network: str) -> None:
     assert network_prefix(address) == network

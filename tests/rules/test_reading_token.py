@@ -1,4 +1,4 @@
-"""The view token: what was signed comes back, and nothing else does."""
+"""The view token: only signed tokens are accepted."""
 
 import base64
 
@@ -7,20 +7,20 @@ import pytest
 from docshare.server.rules.view_token import MAX_TOKEN_CHARS, PageLoad, sign_token, verify_token
 
 SECRET = b"s" * 32
-OPENING = PageLoad("aB3dE5fG7hJ9", 3, 1_790_000_000_000, "n" * 20, 4, 7, "QR code", "standard", "example.com", True)
-TOKEN = sign_token(SECRET, OPENING)
+PAGE_LOAD = PageLoad("aB3dE5fG7hJ9", 3, 1_790_000_000_000, "n" * 20, 4, 7, "QR code", "standard", "example.com", True)
+TOKEN = sign_token(SECRET, PAGE_LOAD)
 PAYLOAD, _, SIGNATURE = TOKEN.partition(".")
 
 
-def test_what_was_signed_comes_back() -> None:
-    assert verify_token(SECRET, TOKEN) == OPENING
+def test_a_signed_token_is_verified() -> None:
+    assert verify_token(SECRET, TOKEN) == PAGE_LOAD
 
 
-def test_a_token_with_the_longest_referrer_still_comes_back() -> None:
-    opening = PageLoad(
+def test_a_token_with_the_longest_referrer_is_verified() -> None:
+    page_load = PageLoad(
         "a" * 36, 10**6, 1_790_000_000_000, "n" * 20, 49_999, 50_000, "Direct link", "magazine", "x" * 253
     )
-    assert verify_token(SECRET, sign_token(SECRET, opening)) == opening
+    assert verify_token(SECRET, sign_token(SECRET, page_load)) == page_load
 
 
 @pytest.mark.parametrize(
@@ -39,8 +39,8 @@ def test_a_token_with_the_longest_referrer_still_comes_back() -> None:
         "é" * 10,
         "\ud800",
         "a" * (MAX_TOKEN_CHARS + 1),
-        sign_token(b"t" * 32, OPENING),
+        sign_token(b"t" * 32, PAGE_LOAD),
     ],
 )
-def test_anything_else_is_no_token(token: str) -> None:
+def test_an_invalid_token_is_rejected(token: str) -> None:
     assert verify_token(SECRET, token) is None

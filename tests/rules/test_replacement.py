@@ -1,4 +1,4 @@
-"""What a replacement keeps, and when it may be."""
+"""What a replacement preserves, and when it is allowed."""
 
 import json
 from typing import Any
@@ -12,7 +12,7 @@ MB = 1024 * 1024
 
 
 @pytest.mark.parametrize(
-    ("given", "keeps"),
+    ("values", "keeps"),
     [
         (["false"], True),
         (["0"], True),
@@ -31,14 +31,14 @@ MB = 1024 * 1024
         (["false", "true"], False),
     ],
 )
-def test_only_exactly_false_or_0_keeps_anchors(given: list[str], keeps: bool) -> None:
+def test_only_exactly_false_or_0_keeps_anchors(values: list[str], keeps: bool) -> None:
     """``clearAnchors`` keeps anchors only for exactly ``false`` or ``0``."""
-    assert replacement.parse_keep_anchors(given) is keeps
+    assert replacement.parse_keep_anchors(values) is keeps
 
 
-@pytest.mark.parametrize(("delete_at", "gone"), [(None, False), (1001, False), (1000, True), (999, True)])
-def test_an_expired_link_takes_no_replacement(delete_at: int | None, gone: bool) -> None:
-    if not gone:
+@pytest.mark.parametrize(("delete_at", "is_gone"), [(None, False), (1001, False), (1000, True), (999, True)])
+def test_an_expired_link_rejects_a_replacement(delete_at: int | None, is_gone: bool) -> None:
+    if not is_gone:
         replacement.require_not_expired(delete_at, 1000)
         return
     with pytest.raises(Problem) as refused:
@@ -47,7 +47,7 @@ def test_an_expired_link_takes_no_replacement(delete_at: int | None, gone: bool)
 
 
 @pytest.mark.parametrize(("burned_at", "consumed", "after"), [(None, 0, 0), (None, 4, 4), (5, 4, 0)])
-def test_the_count_starts_over_for_a_burned_link_only(burned_at: int | None, consumed: int, after: int) -> None:
+def test_only_a_burned_link_restarts_its_view_count(burned_at: int | None, consumed: int, after: int) -> None:
     assert replacement.reset_views_consumed(burned_at, consumed) == after
 
 
@@ -63,7 +63,7 @@ def test_the_count_starts_over_for_a_burned_link_only(burned_at: int | None, con
         ({"watermark": False}, False, False),
     ],
 )
-def test_what_is_set_up_to_100_mb_holds_for_what_comes_later(
+def test_settings_limited_to_100_mb_apply_to_the_replacement(
     settings: dict[str, Any], variants_trim: bool, refused: bool
 ) -> None:
     text = json.dumps(settings)

@@ -1,4 +1,4 @@
-"""What a settings write leads to: the decisions that take more than one field."""
+"""Settings that depend on more than one field."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ NOW = 1_790_000_000_000
 FILE = CurrentFile(size=1000, total_pages=3, settings={})
 
 
-def settle_settings(sent: dict[str, Any], file: CurrentFile = FILE, *, managed: bool = False) -> dict[str, Any]:
+def resolve(sent: dict[str, Any], file: CurrentFile = FILE, *, managed: bool = False) -> dict[str, Any]:
     return resolve_settings(sent, file, plan=Plan.FREE if managed else Plan.PRO, managed=managed, now=NOW)
 
 
@@ -31,20 +31,20 @@ def settle_settings(sent: dict[str, Any], file: CurrentFile = FILE, *, managed: 
         ({"requireEmail": False}, {"requireEmail": False}),
     ],
 )
-def test_what_is_stored_of_a_write(sent: dict[str, Any], stored: dict[str, Any]) -> None:
-    assert settle_settings(sent) == stored
+def test_a_settings_write_is_resolved(sent: dict[str, Any], stored: dict[str, Any]) -> None:
+    assert resolve(sent) == stored
 
 
 @pytest.mark.parametrize(
     ("sent", "stored"), [(NOW - DAY, NOW - DAY), (NOW + 7 * DAY, NOW + 7 * DAY), (NOW + 7 * DAY + 1, NOW + 7 * DAY)]
 )
-def test_a_manage_token_ends_a_link_in_seven_days_at_the_latest(sent: int, stored: int) -> None:
-    assert settle_settings({"deleteAt": sent}, managed=True) == {"deleteAt": stored}
+def test_a_manage_token_limits_the_expiry_to_seven_days(sent: int, stored: int) -> None:
+    assert resolve({"deleteAt": sent}, managed=True) == {"deleteAt": stored}
 
 
 def test_a_manage_token_cannot_make_a_link_permanent() -> None:
     with pytest.raises(Problem) as caught:
-        settle_settings({"neverExpire": True}, managed=True)
+        resolve({"neverExpire": True}, managed=True)
     assert caught.value.code == "forbidden"
 
 
@@ -52,15 +52,15 @@ def test_a_manage_token_cannot_make_a_link_permanent() -> None:
 @pytest.mark.parametrize(
     ("sent", "code"), [({"pageRange": {"from": 1, "to": 1}}, "payload_too_large"), ({"watermark": True}, "bad_request")]
 )
-def test_100_mb_are_the_most_for_a_range_and_a_watermark(
+def test_page_range_and_watermark_are_limited_to_100_mb(
     sent: dict[str, Any], code: str, size: int, allowed: bool
 ) -> None:
     file = CurrentFile(size, 3, {})
     if allowed:
-        assert settle_settings(sent, file) == sent
+        assert resolve(sent, file) == sent
     else:
         with pytest.raises(Problem) as caught:
-            settle_settings(sent, file)
+            resolve(sent, file)
         assert caught.value.code == code
 
 
@@ -74,6 +74,8 @@ def test_100_mb_are_the_most_for_a_range_and_a_watermark(
         ({"viewerSettings": {"flip": {"rtl": True}}}, {"viewerSettings": {}}, {}),
     ],
 )
-def test_only_deviations_are_kept(stored: dict[str, Any], write: dict[str, Any], after: dict[str, Any]) -> None:
+def test_only_deviations_from_defaults_are_stored(
+    stored: dict[str, Any], write: dict[str, Any], after: dict[str, Any]
+) -> None:
     assert drop_defaults(stored, write) == after
     assert list(drop_defaults(stored, write)) == list(after)

@@ -1,4 +1,4 @@
-"""The beacons of a reading on purpose: all that was asked for, and nothing a browser would not send."""
+"""Beacons of a simulated reading: they report the requested time and look like those of a browser."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,14 +10,14 @@ START = 1_790_000_000_000
 
 @st.composite
 def draw_reading(draw: st.DrawFn) -> tuple[int, int]:
-    """Pages, and a time in which each can be seen."""
+    """Draw a number of pages, and a time in which all of them can be seen."""
     pages = draw(st.integers(1, 300))
     return pages, draw(st.integers(pages * 1_000, 14_400_000))
 
 
 @given(draw_reading())
-def test_the_measuring_rule_accepts_every_millisecond_and_every_page(wanted: tuple[int, int]) -> None:
-    pages, time_ms = wanted
+def test_the_measuring_rule_accepts_every_millisecond_and_every_page(requested: tuple[int, int]) -> None:
+    pages, time_ms = requested
     state = reading.begin_reading(START, START, None, False)
     times: dict[int, int] = {}
     views: dict[int, int] = {}
@@ -27,7 +27,7 @@ def test_the_measuring_rule_accepts_every_millisecond_and_every_page(wanted: tup
             reading.encode_compact({"token": "x", **report.body}).encode(), prefetch=False
         )
         assert not reading.is_over_rate(beacon, report.after_ms)
-        assert reading.session_end(state) > now  # the session is not over meanwhile
+        assert reading.session_end(state) > now  # the session has not ended
         state, accepted = reading.fold_beacon(state, beacon, now, pages)
         for page in accepted:
             times[page.page] = times.get(page.page, 0) + page.ms
@@ -42,10 +42,10 @@ def test_the_measuring_rule_accepts_every_millisecond_and_every_page(wanted: tup
     )
 
 
-def test_one_page_for_a_minute_and_a_half_is_three_reports_after_that_of_the_opening() -> None:
-    opening, *sent = simulated_reading.plan_beacons(1, 90_000)
+def test_90_seconds_on_one_page_are_three_reports_after_the_first() -> None:
+    opening, *later = simulated_reading.plan_beacons(1, 90_000)
     assert (opening.after_ms, opening.body["pages"]) == (0, [])
-    assert [(report.after_ms, report.body["visible"]) for report in sent] == [
+    assert [(report.after_ms, report.body["visible"]) for report in later] == [
         (35_000, True), (65_000, True), (95_000, False),
     ]  # fmt: skip
-    assert [report.body["pages"][0]["views"] for report in sent] == [1, 0, 0]
+    assert [report.body["pages"][0]["views"] for report in later] == [1, 0, 0]

@@ -1,4 +1,4 @@
-"""An event as a Slack message: nothing that a reader or a file name says is markup there."""
+"""Events as Slack messages: texts of readers and file names are never markup."""
 
 import json
 import re
@@ -14,7 +14,7 @@ UUID = "5e03cf21-0a27-416c-a508-128377fde76a"
 LINK = f"<{BASE}/readership/{UUID}|Open the readership report>"
 FILE = {"fileUuid": UUID, "fileName": "Q3.pdf"}
 
-# What Slack acts on: mentions, channels, commands, links and dates all stand between < and >.
+# Slack interprets mentions, channels, commands, links and dates between < and >.
 PAYLOADS = (
     "<!channel>", "<!here>", "<!everyone>", "<!subteam^S012AB3CD>", "<!subteam^S012AB3CD|@ops>", "<@U012AB3CD>",
     "<@W012AB3CD|boss>", "<#C012AB3CD>", "<#C012AB3CD|general>", "<http://evil.example|Q3.pdf>",
@@ -34,33 +34,33 @@ def render_message(event: str, **data: Any) -> dict[str, Any]:
 
 
 def list_texts(message: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Type and text of every text object, and the fallback."""
+    """Yield type and text of every text object, and of the fallback."""
     yield "fallback", message["text"]
     for block in message["blocks"]:
         for text in block.get("fields", [block["text"]] if "text" in block else []):
             yield text["type"], text["text"]
 
 
-def plain_text(text: str) -> dict[str, Any]:
+def make_plain_text(text: str) -> dict[str, Any]:
     return {"type": "plain_text", "text": text, "emoji": False}
 
 
-def test_an_event_is_a_header_the_name_the_extras_and_the_link() -> None:
-    """Block messages with the file name, extras as fields and a link to the readership page."""
+def test_a_message_has_header_file_name_extras_and_link() -> None:
+    """A message has blocks for the file name, extras as fields, and a link to the readership page."""
     message = render_message("file.viewed", **FILE, pagesViewed=3, timeMs=102_000, sessionId="s-1", variantLabel="Ada")
     assert message == {
         "text": "Document viewed: Q3.pdf",
         "mrkdwn": False,
         "blocks": [
-            {"type": "header", "text": plain_text("Document viewed")},
-            {"type": "section", "text": plain_text("Q3.pdf")},
+            {"type": "header", "text": make_plain_text("Document viewed")},
+            {"type": "section", "text": make_plain_text("Q3.pdf")},
             {
                 "type": "section",
                 "fields": [
-                    plain_text("Pages viewed:\n3"),
-                    plain_text("Reading time:\n1m 42s"),
-                    plain_text("Session:\ns-1"),
-                    plain_text("Variant label:\nAda"),
+                    make_plain_text("Pages viewed:\n3"),
+                    make_plain_text("Reading time:\n1m 42s"),
+                    make_plain_text("Session:\ns-1"),
+                    make_plain_text("Variant label:\nAda"),
                 ],
             },
             {"type": "section", "text": {"type": "mrkdwn", "text": LINK, "verbatim": True}},
@@ -90,7 +90,7 @@ def test_an_event_without_extras_has_no_fields() -> None:
         ("file.renamed", "file.renamed"),
     ],
 )
-def test_every_kind_has_a_title(event: str, title: str) -> None:
+def test_every_event_type_has_a_title(event: str, title: str) -> None:
     message = render_message(event, **FILE)
     assert (message["blocks"][0]["text"]["text"], message["text"]) == (title, f"{title}: Q3.pdf")
 
@@ -99,11 +99,11 @@ def test_a_test_delivery_without_a_file_has_no_link() -> None:
     assert render_message("webhook.test") == {
         "text": "Test delivery",
         "mrkdwn": False,
-        "blocks": [{"type": "header", "text": plain_text("Test delivery")}],
+        "blocks": [{"type": "header", "text": make_plain_text("Test delivery")}],
     }
 
 
-def test_the_answers_of_a_form_are_fields_of_their_own() -> None:
+def test_form_answers_are_separate_fields() -> None:
     answers = {f"Question {number}": f"answer {number}" for number in range(12)}
     message = render_message("gate.completed", **FILE, source="form", email="ada@a.example", fields=answers)
     sections = [block["fields"] for block in message["blocks"] if "fields" in block]
@@ -117,8 +117,8 @@ def test_the_answers_of_a_form_are_fields_of_their_own() -> None:
 
 
 @pytest.mark.parametrize("payload", PAYLOADS)
-def test_nothing_that_somebody_wrote_is_a_control_sequence(payload: str) -> None:
-    """40 payloads, 0 control sequences: in the file name, a note, a name, a label, an answer and its key."""
+def test_user_text_never_becomes_a_control_sequence(payload: str) -> None:
+    """Each payload is in the file name, a note, a name, a label, an answer and its key."""
     events = (
         render_message("note.created", fileUuid=UUID, fileName=payload, author=payload, body=payload, pageNumber=1),
         render_message("file.viewed", **FILE, variantUuid="v", variantLabel=payload),
@@ -137,11 +137,11 @@ def test_nothing_that_somebody_wrote_is_a_control_sequence(payload: str) -> None
             assert (label + value).isprintable()
 
 
-def test_there_are_payloads_enough() -> None:
+def test_at_least_forty_payloads_are_tested() -> None:
     assert len(set(PAYLOADS)) >= 40
 
 
-def test_a_text_is_shown_as_it_was_written() -> None:
+def test_text_is_escaped_and_its_white_space_normalized() -> None:
     message = render_message("note.created", **FILE, author="Ann & Bob", body="  a < b\n\tand  *c* > d  ")
     assert [field["text"] for field in message["blocks"][2]["fields"]] == [
         "Author:\nAnn &amp; Bob",
@@ -149,10 +149,10 @@ def test_a_text_is_shown_as_it_was_written() -> None:
     ]
 
 
-@pytest.mark.parametrize("letter", ["a", "&", "<", "\U0001f642", "é", "\ud800", " "])
-def test_no_text_is_longer_than_slack_takes(letter: str) -> None:
-    """Header 150, field 2000, text 3000; a message that is too long is refused whole, and a cut escape is no escape."""
-    long = letter * 3_100
+@pytest.mark.parametrize("character", ["a", "&", "<", "\U0001f642", "é", "\ud800", " "])
+def test_texts_are_truncated_to_the_limits_of_slack(character: str) -> None:
+    """Limits: header 150, field 2000, text 3000. Slack rejects longer messages; escapes must not be truncated."""
+    long = character * 3_100
     answers = {f"{number}{long}": long for number in range(12)}
     message = render_message(long, fileUuid=UUID, fileName=long, author=long, body=long, fields=answers)
     header, name, *rest = message["blocks"]
@@ -171,12 +171,12 @@ def test_no_text_is_longer_than_slack_takes(letter: str) -> None:
     json.dumps(message, ensure_ascii=False).encode()
 
 
-def test_a_message_has_no_more_blocks_than_slack_takes() -> None:
+def test_a_message_has_at_most_50_blocks() -> None:
     message = render_message("gate.completed", **FILE, fields={str(number): "x" for number in range(1_000)})
     assert len(message["blocks"]) <= 50
 
 
-def test_a_cut_text_says_so_and_keeps_what_fits() -> None:
+def test_a_truncated_text_ends_with_an_ellipsis() -> None:
     (field,) = render_message("note.created", body="ab" * 2_000)["blocks"][1]["fields"]
     assert field["text"] == "Note:\n" + "ab" * 996 + "a" + "…"
     assert len(field["text"]) == 2_000

@@ -1,4 +1,4 @@
-"""The shape of a webhook's address, and which addresses its host may be found at."""
+"""Valid webhook URLs, and the addresses that their hosts may resolve to."""
 
 import ipaddress
 
@@ -9,14 +9,14 @@ from docshare.server.outbound.targets import OutboundTarget
 from docshare.server.rules.webhook_url import LOOPBACK, parse_allowed, vet_url
 from tests.support.forbidden_urls import FORMS, RESERVED_ADDRESSES
 
-NOTHING = parse_allowed(())
+NONE_ALLOWED = parse_allowed(())
 LISTED = parse_allowed(("10.0.0.0/8", "192.168.7.7", "fd12::/32", "receiver.lan", "0.0.0.0/0", "::/0"))
 
 
 @pytest.mark.parametrize("url", FORMS, ids=repr)
-def test_a_forbidden_form_is_a_bad_request(url: str) -> None:
+def test_an_invalid_url_is_a_bad_request(url: str) -> None:
     with pytest.raises(Problem) as caught:
-        vet_url(url, NOTHING)
+        vet_url(url, NONE_ALLOWED)
     assert caught.value.code == "bad_request"
 
 
@@ -29,15 +29,15 @@ def test_a_forbidden_form_is_a_bad_request(url: str) -> None:
         ("https://8.8.8.8/", OutboundTarget("https", "8.8.8.8", 443, "/")),
     ],
 )
-def test_a_decent_address_is_taken_apart(url: str, target: OutboundTarget) -> None:
-    assert vet_url(url, NOTHING)[0] == target
+def test_a_valid_url_is_parsed(url: str, target: OutboundTarget) -> None:
+    assert vet_url(url, NONE_ALLOWED)[0] == target
 
 
 @pytest.mark.parametrize(
     "text", [*RESERVED_ADDRESSES, "127.0.0.1", "10.0.0.1", "::1", "169.254.169.254", "fe80::1", "::ffff:8.8.8.8"]
 )
-def test_the_host_of_a_user_is_not_called_at_a_special_address(text: str) -> None:
-    _, permit = vet_url("https://hook.example/", NOTHING)
+def test_a_user_supplied_host_must_not_resolve_to_a_special_address(text: str) -> None:
+    _, permit = vet_url("https://hook.example/", NONE_ALLOWED)
     assert not permit(ipaddress.ip_address(text))
     assert permit(ipaddress.ip_address("93.184.216.34"))
 
@@ -45,7 +45,7 @@ def test_the_host_of_a_user_is_not_called_at_a_special_address(text: str) -> Non
 @pytest.mark.parametrize(
     ("url", "address", "permitted"),
     [
-        # a host by its name: wherever it is, but for what nobody may call
+        # a host listed by name: any address except those that are never allowed
         ("http://receiver.lan/", "172.16.0.1", True),
         ("http://receiver.lan/", "93.184.216.34", True),
         ("http://receiver.lan/", "::ffff:10.0.0.1", True),
@@ -53,7 +53,7 @@ def test_the_host_of_a_user_is_not_called_at_a_special_address(text: str) -> Non
         ("http://receiver.lan/", "0.0.0.0", False),
         ("http://receiver.lan/", "224.0.0.1", False),
         ("http://receiver.lan/", "fe80::1", False),
-        # another host: by what it is found at
+        # another host: decided by its address
         ("https://hook.example/", "10.1.2.3", True),
         ("http://hook.example/", "10.1.2.3", True),
         ("https://hook.example/", "169.254.169.254", False),
@@ -62,8 +62,8 @@ def test_the_host_of_a_user_is_not_called_at_a_special_address(text: str) -> Non
         ("https://hook.example/", "::", False),
     ],
 )
-def test_what_the_operator_listed_may_be_private_and_never_special(url: str, address: str, permitted: bool) -> None:
-    """Metadata, link-local, multicast and unspecified addresses never, whatever is listed."""
+def test_listed_targets_may_be_private_but_never_special(url: str, address: str, permitted: bool) -> None:
+    """Metadata, link-local, multicast and unspecified addresses are rejected whatever is listed."""
     _, permit = vet_url(url, LISTED)
     assert permit(ipaddress.ip_address(address)) is permitted
 
@@ -72,13 +72,13 @@ def test_what_the_operator_listed_may_be_private_and_never_special(url: str, add
     ("address", "permitted"),
     [("10.1.2.3", True), ("93.184.216.34", False), ("192.168.0.1", False), ("::ffff:10.1.2.3", False)],
 )
-def test_plain_http_to_a_host_that_is_not_listed_goes_to_listed_addresses_only(address: str, permitted: bool) -> None:
+def test_http_to_an_unlisted_host_is_allowed_only_to_listed_addresses(address: str, permitted: bool) -> None:
     _, permit = vet_url("http://hook.example/", parse_allowed(("10.0.0.0/8",)))
     assert permit(ipaddress.ip_address(address)) is permitted
 
 
-def test_plain_http_needs_something_that_is_listed() -> None:
-    for allowed in (NOTHING, parse_allowed(("receiver.lan",))):
+def test_http_requires_a_listed_target() -> None:
+    for allowed in (NONE_ALLOWED, parse_allowed(("receiver.lan",))):
         with pytest.raises(Problem, match="https://"):
             vet_url("http://hook.example/", allowed)
 
@@ -86,14 +86,14 @@ def test_plain_http_needs_something_that_is_listed() -> None:
 @pytest.mark.parametrize(
     "url", ["http://127.0.0.1:4000/", "http://127.9.9.9/", "http://[::1]:4000/", "https://127.0.0.1/"]
 )
-def test_a_listener_is_on_this_machine(url: str) -> None:
+def test_a_listener_may_be_on_this_machine(url: str) -> None:
     vet_url(url, LOOPBACK)
 
 
 @pytest.mark.parametrize(
     "url", ["http://10.0.0.1/", "http://8.8.8.8/", "http://[::ffff:127.0.0.1]/", "http://0.0.0.0/"]
 )
-def test_a_listener_is_nowhere_else(url: str) -> None:
+def test_a_listener_elsewhere_is_rejected(url: str) -> None:
     with pytest.raises(Problem):
         vet_url(url, LOOPBACK)
 
@@ -142,6 +142,6 @@ def test_an_entry_is_a_host_an_address_or_a_network(entry: str) -> None:
         "10.0.0.0-10.0.0.9",
     ],
 )
-def test_anything_else_is_no_entry(entry: str) -> None:
+def test_an_invalid_entry_is_rejected(entry: str) -> None:
     with pytest.raises(ValueError, match="expected"):
         parse_allowed((entry,))

@@ -1,4 +1,4 @@
-"""Settings of the server: where they come from, which wins, and what stops the start."""
+"""Settings of the server: sources, precedence, and invalid values."""
 
 import ipaddress
 import sys
@@ -10,7 +10,7 @@ from docshare.server.config import OPTIONS, Config, ConfigError, load_config
 
 URL = "http://127.0.0.1:8787"
 
-# Typed by hand: scripts and packagers rely on these names.
+# Literals on purpose: scripts and packages rely on these names.
 ENVIRONMENT = {
     "DOCSHARE_DATA_DIR", "DOCSHARE_BASE_URL", "DOCSHARE_TRUSTED_PROXIES", "DOCSHARE_RATE_LIMIT",
     "DOCSHARE_ADDRESS_LIMIT", "DOCSHARE_ANONYMOUS_LIMIT", "DOCSHARE_DESIGN_UPLOADS", "DOCSHARE_DESIGN_RATE",
@@ -24,11 +24,11 @@ ENVIRONMENT = {
 }  # fmt: skip
 
 
-def test_every_setting_of_the_operating_contract_stands() -> None:
+def test_the_environment_variables_are_stable() -> None:
     assert {"DOCSHARE_" + key.upper() for key in OPTIONS} == ENVIRONMENT
 
 
-def test_the_defaults_are_those_of_the_operating_contract(tmp_path: Path) -> None:
+def test_the_defaults_are_stable(tmp_path: Path) -> None:
     config = load_config({}, {}, tmp_path, URL)
     assert config == Config(data_dir=tmp_path, base_url=URL)
     assert (config.rate_limit, config.address_limit, config.threads) == (120, 60, 8)
@@ -38,14 +38,14 @@ def test_the_defaults_are_those_of_the_operating_contract(tmp_path: Path) -> Non
     assert config.anonymous_uploads is False
 
 
-def test_flag_beats_environment_beats_file_beats_default(tmp_path: Path) -> None:
+def test_flags_override_the_environment_the_file_and_the_defaults(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text("rate_limit = 1\naddress_limit = 2\nthreads = 3\n")
     environ = {"DOCSHARE_ADDRESS_LIMIT": "20", "DOCSHARE_THREADS": "30"}
     config = load_config({"threads": 300 - 100, "rate_limit": None}, environ, tmp_path, URL)
     assert (config.rate_limit, config.address_limit, config.threads) == (1, 20, 200)
 
 
-def test_the_data_directory_of_the_environment_is_where_the_file_is_read(tmp_path: Path) -> None:
+def test_the_file_is_read_from_the_data_directory_of_the_environment(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text("rate_limit = 7\n")
     assert load_config({}, {"DOCSHARE_DATA_DIR": str(tmp_path)}, tmp_path / "other", URL).rate_limit == 7
 
@@ -57,24 +57,24 @@ def test_lists_are_split_at_commas_and_spaces(tmp_path: Path) -> None:
     assert config.import_hosts == ("a.example", "b.example:8443")
 
 
-def test_a_host_may_be_an_address_with_or_without_a_port(tmp_path: Path) -> None:
+def test_an_import_host_may_be_an_address_with_or_without_a_port(tmp_path: Path) -> None:
     environ = {"DOCSHARE_IMPORT_HOSTS": "10.0.0.1 [2001:DB8::1]:8443 [::1] localhost:65535 a_b.example"}
     hosts = ("10.0.0.1", "[2001:db8::1]:8443", "[::1]", "localhost:65535", "a_b.example")
     assert load_config({}, environ, tmp_path, URL).import_hosts == hosts
 
 
-def test_hosts_that_webhooks_may_call_are_names_addresses_and_networks(tmp_path: Path) -> None:
+def test_webhook_allow_accepts_names_addresses_and_networks(tmp_path: Path) -> None:
     environ = {"DOCSHARE_WEBHOOK_ALLOW": "Receiver.lan, 10.0.0.0/8 ::1/128,192.168.7.7"}
     allowed = ("receiver.lan", "10.0.0.0/8", "::1/128", "192.168.7.7")
     assert load_config({}, environ, tmp_path, URL).webhook_allow == allowed
 
 
-def test_a_host_that_webhooks_cannot_be_allowed_stops_the_start_and_names_the_variable(tmp_path: Path) -> None:
+def test_an_invalid_webhook_allow_value_raises_and_names_the_variable(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"DOCSHARE_WEBHOOK_ALLOW.*'\*\.lan'"):
         load_config({}, {"DOCSHARE_WEBHOOK_ALLOW": "receiver.lan,*.lan"}, tmp_path, URL)
 
 
-def test_a_file_of_bytes_that_are_no_certificates_stops_the_start(tmp_path: Path) -> None:
+def test_a_ca_bundle_without_certificates_raises(tmp_path: Path) -> None:
     (tmp_path / "ca.pem").write_text("not one")
     with pytest.raises(ConfigError, match="no certificates"):
         load_config({"ca_bundle": str(tmp_path / "ca.pem")}, {}, tmp_path, URL)
@@ -114,23 +114,23 @@ def test_a_file_of_bytes_that_are_no_certificates_stops_the_start(tmp_path: Path
         ("rate_limit = ", "config.toml"),
     ],
 )
-def test_a_bad_file_stops_the_start_and_names_the_key(tmp_path: Path, text: str, named: str) -> None:
+def test_an_invalid_file_raises_and_names_the_key(tmp_path: Path, text: str, named: str) -> None:
     (tmp_path / "config.toml").write_text(text)
     with pytest.raises(ConfigError, match=named):
         load_config({}, {}, tmp_path, URL)
 
 
-def test_a_bad_environment_value_is_named_as_the_user_wrote_it(tmp_path: Path) -> None:
+def test_an_invalid_environment_value_raises_and_names_the_variable(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="DOCSHARE_THREADS"):
         load_config({}, {"DOCSHARE_THREADS": "-1"}, tmp_path, URL)
 
 
-def test_an_empty_environment_value_counts_as_not_set(tmp_path: Path) -> None:
+def test_an_empty_environment_value_counts_as_unset(tmp_path: Path) -> None:
     assert load_config({}, {"DOCSHARE_RATE_LIMIT": ""}, tmp_path, URL).rate_limit == 120
 
 
 @pytest.mark.parametrize(
-    ("written", "kept"),
+    ("given", "normalized"),
     [
         ("https://docs.example.com/", "https://docs.example.com"),
         ("https://Docs.Example.com:443", "https://docs.example.com"),
@@ -139,11 +139,11 @@ def test_an_empty_environment_value_counts_as_not_set(tmp_path: Path) -> None:
         ("http://[::1]:8787", "http://[::1]:8787"),
     ],
 )
-def test_the_base_url_is_kept_as_browsers_write_an_origin(tmp_path: Path, written: str, kept: str) -> None:
-    assert load_config({"base_url": written}, {}, tmp_path, URL).base_url == kept
+def test_the_base_url_is_normalized_like_an_origin(tmp_path: Path, given: str, normalized: str) -> None:
+    assert load_config({"base_url": given}, {}, tmp_path, URL).base_url == normalized
 
 
-def test_an_address_of_redis_needs_the_packages_of_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_redis_url_requires_the_packages_of_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     environ = {"DOCSHARE_REDIS_URL": "rediss://user:password@cache.example:6380/2"}
     assert load_config({}, environ, tmp_path, URL).redis_url == environ["DOCSHARE_REDIS_URL"]
     monkeypatch.setitem(sys.modules, "redis", None)

@@ -1,4 +1,4 @@
-"""Log lines: whole, in order, errors at once, and requests a moment later."""
+"""Log lines: complete, in order, errors immediately, and requests with a short delay."""
 
 import json
 import logging
@@ -25,9 +25,9 @@ def pipe() -> Iterator[tuple[int, int]]:
 
 @pytest.fixture
 def logger() -> Iterator[logging.Logger]:
-    made = logging.Logger("test", logging.INFO)
-    yield made
-    for handler in made.handlers:
+    created = logging.Logger("test", logging.INFO)
+    yield created
+    for handler in created.handlers:
         handler.close()
 
 
@@ -38,21 +38,21 @@ def read_available(source: int) -> str:
         return ""
 
 
-def test_a_line_of_a_request_is_written_a_moment_later(pipe: tuple[int, int], logger: logging.Logger) -> None:
+def test_a_request_line_is_written_after_a_short_delay(pipe: tuple[int, int], logger: logging.Logger) -> None:
     logger.addHandler(BufferedHandler(pipe[1]))
     logger.info("request")
-    seen: list[str] = []
-    assert wait_until(lambda: seen.append(read_available(pipe[0])) or "".join(seen) == "request\n")
+    received: list[str] = []
+    assert wait_until(lambda: received.append(read_available(pipe[0])) or "".join(received) == "request\n")
 
 
-def test_an_error_is_written_at_once_after_what_waits(pipe: tuple[int, int], logger: logging.Logger) -> None:
+def test_an_error_is_written_immediately_after_buffered_lines(pipe: tuple[int, int], logger: logging.Logger) -> None:
     logger.addHandler(BufferedHandler(pipe[1]))
     logger.info("first")
     logger.error("second")
     assert read_available(pipe[0]) == "first\nsecond\n"
 
 
-def test_lines_of_many_threads_are_whole(pipe: tuple[int, int], logger: logging.Logger) -> None:
+def test_lines_of_many_threads_are_complete(pipe: tuple[int, int], logger: logging.Logger) -> None:
     handler = BufferedHandler(pipe[1])
     handler.setFormatter(JsonFormatter())
     logger.addHandler(handler)
@@ -68,7 +68,7 @@ def test_lines_of_many_threads_are_whole(pipe: tuple[int, int], logger: logging.
     assert [line["level"] for line in lines] == ["info"] * 160
 
 
-def test_a_log_that_nobody_reads_stops_nothing(logger: logging.Logger) -> None:
+def test_a_closed_log_does_not_raise(logger: logging.Logger) -> None:
     source, sink = os.pipe()
     os.close(source)
     logger.addHandler(BufferedHandler(sink))
@@ -76,7 +76,7 @@ def test_a_log_that_nobody_reads_stops_nothing(logger: logging.Logger) -> None:
     os.close(sink)
 
 
-def test_the_last_lines_are_written_when_the_process_ends() -> None:
+def test_buffered_lines_are_written_at_exit() -> None:
     program = "from docshare.server import logs; logs.configure_logging('text'); logs.LOGGER.info('the end')"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
     assert done.stderr.endswith(" info    the end\n")

@@ -1,4 +1,4 @@
-"""Accounts and keys, as the operator manages them."""
+"""Accounts and API keys, as the operator manages them."""
 
 import json
 import re
@@ -27,12 +27,12 @@ def empty_world(world: World) -> World:
     return world
 
 
-def key_status(world: World, key: str) -> int:
+def get_status_of_key(world: World, key: str) -> int:
     return world.http.get("/api/v1/user", headers={"Authorization": f"Bearer {key}"}).status_code
 
 
-def test_the_first_run_makes_an_owner_with_one_key(empty_world: World) -> None:
-    """First run creates an owner account, one API key, the OAuth client ``docshare-cli``."""
+def test_the_first_run_creates_an_owner_with_one_key(empty_world: World) -> None:
+    """The first run also creates the OAuth client ``docshare-cli``."""
     made = accounts.initialize_instance(empty_world.rt, Plan.PRO)
     assert made.api_key is not None
     assert re.fullmatch("ds_live_[0-9A-Za-z]{32,}", made.api_key)
@@ -43,11 +43,11 @@ def test_the_first_run_makes_an_owner_with_one_key(empty_world: World) -> None:
     assert client.secret_digest is None
 
 
-def test_the_first_run_takes_the_tier_it_is_given(empty_world: World) -> None:
+def test_the_first_run_creates_the_owner_on_the_given_plan(empty_world: World) -> None:
     assert accounts.describe(accounts.initialize_instance(empty_world.rt, Plan.FREE).account)["tier"] == "free"
 
 
-def test_the_second_run_leaves_everything_as_it_is(empty_world: World) -> None:
+def test_a_second_run_changes_nothing(empty_world: World) -> None:
     first = accounts.initialize_instance(empty_world.rt, Plan.PRO)
     again = accounts.initialize_instance(empty_world.rt, Plan.FREE)
     assert again.api_key is None
@@ -62,17 +62,17 @@ def test_an_instance_without_accounts_has_no_owner(empty_world: World) -> None:
 
 
 def test_only_the_hash_of_a_key_is_stored(world: World) -> None:
-    """Only a SHA-256 of a credential is stored."""
+    """The hash is a SHA-256."""
     key = accounts.create_key(world.rt, world.pia.email, "second").key
     world.rt.db.truncate_wal()
     raw = b"".join(path.read_bytes() for path in world.rt.config.data_dir.rglob("*") if path.is_file())
     raw += "".join(dump_database(world)).encode()
     assert key.encode() not in raw
     assert key[8:30].encode() not in raw
-    assert key_status(world, key) == 200
+    assert get_status_of_key(world, key) == 200
 
 
-def test_keys_are_listed_by_their_last_characters(world: World) -> None:
+def test_keys_are_listed_with_their_last_characters(world: World) -> None:
     made = accounts.create_key(world.rt, world.pia.email, " laptop ")
     first, second = accounts.list_keys(world.rt, world.pia.email)
     assert first["name"] == "tests"
@@ -84,14 +84,14 @@ def test_keys_are_listed_by_their_last_characters(world: World) -> None:
     }
 
 
-def test_a_key_is_revoked_once_and_for_all(world: World) -> None:
+def test_revoking_a_key_again_keeps_the_first_date(world: World) -> None:
     made = accounts.create_key(world.rt, world.pia.email, "")
     first = accounts.revoke_key(world.rt, made.uuid.upper())
     world.clock.advance(hours=1)
     assert accounts.revoke_key(world.rt, made.uuid) == first
     assert first["revokedAt"] == "2026-09-21T14:13:20.000Z"
-    assert key_status(world, made.key) == 401
-    assert key_status(world, world.pia.key) == 200
+    assert get_status_of_key(world, made.key) == 401
+    assert get_status_of_key(world, world.pia.key) == 200
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_a_key_is_revoked_once_and_for_all(world: World) -> None:
         ("bad_request", lambda rt: accounts.create_key(rt, "pia@example.com", "a\x00b")),
     ],
 )
-def test_what_cannot_be_done_is_refused_and_changes_nothing(world: World, code: str, call: object) -> None:
+def test_an_invalid_request_is_rejected_and_changes_nothing(world: World, code: str, call: object) -> None:
     before = [count_rows(world, table) for table in ("accounts", "api_keys")]
     with pytest.raises(Problem) as caught:
         call(world.rt)  # type: ignore[operator]
@@ -121,7 +121,7 @@ def test_what_cannot_be_done_is_refused_and_changes_nothing(world: World, code: 
     assert [count_rows(world, table) for table in ("accounts", "api_keys")] == before
 
 
-def test_a_name_that_is_not_given_is_taken_from_the_address(world: World) -> None:
+def test_the_name_of_an_account_defaults_to_the_local_part_of_its_email(world: World) -> None:
     account = accounts.create_account(world.rt, " ada@example.com ", "", Plan.FREE)
     assert accounts.describe(account) == {
         "uuid": account.uuid,
@@ -131,53 +131,53 @@ def test_a_name_that_is_not_given_is_taken_from_the_address(world: World) -> Non
     }
 
 
-def test_accounts_are_found_in_any_case_and_listed_in_order(world: World) -> None:
+def test_accounts_are_found_by_email_in_any_case_and_listed_in_order(world: World) -> None:
     assert accounts.set_tier(world.rt, "FAY@EXAMPLE.COM", Plan.BASIC).uuid == world.fay.uuid
     assert [account.name for account in accounts.list_accounts(world.rt)] == ["Fay", "Bea", "Pia", "Mal"]
 
 
-def test_a_deleted_account_takes_its_files_and_keys_with_it(world: World) -> None:
+def test_deleting_an_account_deletes_its_files_and_keys(world: World) -> None:
     made, other = world.pia.upload(), world.mal.upload()
     insert_view(world, made["uuid"])
     insert_view(world, other["uuid"])
     accounts.delete_account(world.rt, world.pia.email)
-    assert key_status(world, world.pia.key) == 401
-    assert key_status(world, world.mal.key) == 200
+    assert get_status_of_key(world, world.pia.key) == 401
+    assert get_status_of_key(world, world.mal.key) == 200
     assert [count_rows(world, table) for table in ("accounts", "files", "view_rows", "revisions")] == [3, 1, 1, 1]
     assert len([path for path in world.rt.blobs.root.rglob("*") if path.is_file()]) == 1
     assert world.http.get(f"/{made['shortId']}").status_code == 404
 
 
-def upload_late(rt: Runtime, caller: Caller) -> None:
+def store_late_upload(rt: Runtime, caller: Caller) -> None:
     part = rt.blobs.create_partial()
     part.write(simple_pdf())
     part.close()
     intake.store_upload(rt, caller, ReceivedFile("late.pdf", "application/pdf", part))
 
 
-def test_an_upload_that_lands_after_its_account_is_gone_is_401(world: World) -> None:
+def test_an_upload_that_ends_after_its_account_is_deleted_is_401(world: World) -> None:
     caller = authenticate(world.rt, f"Bearer {world.pia.key}")
     accounts.delete_account(world.rt, world.pia.email)
     with pytest.raises(Problem) as refused:
-        upload_late(world.rt, caller)
+        store_late_upload(world.rt, caller)
     assert refused.value.code == "unauthorized"
     assert [path for path in world.rt.blobs.root.rglob("*") if path.is_file()] == []
 
 
-def test_an_upload_that_lands_while_its_account_is_deleted_leaves_no_bytes(
+def test_an_upload_that_ends_while_its_account_is_deleted_stores_no_bytes(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world.pia.upload()
     caller = authenticate(world.rt, f"Bearer {world.pia.key}")
-    real = purge.purge
+    purge_files = purge.purge
 
-    def purge_as_another_upload_lands(rt: Runtime, *file_ids: int) -> int:
-        monkeypatch.setattr(purge, "purge", real)
+    def upload_and_purge(rt: Runtime, *file_ids: int) -> int:
+        monkeypatch.setattr(purge, "purge", purge_files)
         with pytest.raises(Problem, match="revoked"):
-            upload_late(rt, caller)
-        return real(rt, *file_ids)
+            store_late_upload(rt, caller)
+        return purge_files(rt, *file_ids)
 
-    monkeypatch.setattr(purge, "purge", purge_as_another_upload_lands)
+    monkeypatch.setattr(purge, "purge", upload_and_purge)
     accounts.delete_account(world.rt, world.pia.email)
     assert count_rows(world, "files") == 0
     assert [path for path in world.rt.blobs.root.rglob("*") if path.is_file()] == []

@@ -1,4 +1,4 @@
-"""``docshare doctor`` on an instance that keeps its rows in PostgreSQL: one test per finding of the real server."""
+"""``docshare doctor`` on an instance with PostgreSQL: one test per finding of the real server."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -20,7 +20,7 @@ ENGINE_ROWS = ("database", "database-clock", "database-rights", "database-tls", 
 
 @pytest.fixture
 def address() -> Iterator[str]:
-    """Yield the address of a database with the current schema, by a superuser."""
+    """Yield the URL of a database with the current schema, for a superuser."""
     store = make_store("doctor")
     yield str(store.engine.pool.conninfo)
     store.close()
@@ -76,7 +76,7 @@ def test_all_checks_of_the_instance_run_on_postgresql(connect: Callable[..., Run
     assert "wal" not in rows, "the log of PostgreSQL is its operator's"
 
 
-def test_an_instance_on_sqlite_has_no_rows_of_postgresql(world: World) -> None:
+def test_an_instance_on_sqlite_has_no_postgresql_checks(world: World) -> None:
     if world.rt.db.is_shared:
         pytest.skip("the world is on PostgreSQL")
     names = [row["check"] for row in diagnosis.run_checks(world.rt, {})]
@@ -84,7 +84,7 @@ def test_an_instance_on_sqlite_has_no_rows_of_postgresql(world: World) -> None:
     assert not [name for name in names if name.startswith("database-")]
 
 
-def test_a_database_that_does_not_answer_is_an_error_in_each_of_its_rows(connect: Callable[..., Runtime]) -> None:
+def test_an_unreachable_database_is_an_error_in_each_of_its_checks(connect: Callable[..., Runtime]) -> None:
     rt = connect()
     rt.db.close()
     rt = replace(rt, db=PostgresqlStore("postgresql://nobody@127.0.0.1:1/none"))
@@ -99,7 +99,9 @@ def check_rights(rt: Runtime) -> DiagnosticFinding:
     return database_checks.check_rights(rt, {})
 
 
-def test_rights_that_an_upgrade_lacks_are_named(connect: Callable[..., Runtime], address: str, role: str) -> None:
+def test_missing_privileges_for_an_upgrade_are_reported(
+    connect: Callable[..., Runtime], address: str, role: str
+) -> None:
     found = check_rights(connect(role))
     assert (found.ok, found.level) == (False, "error")
     assert found.detail == "the role plain cannot create tables, so an upgrade fails"
@@ -118,7 +120,7 @@ def test_rights_that_an_upgrade_lacks_are_named(connect: Callable[..., Runtime],
 @pytest.mark.parametrize(
     ("difference", "level"), [(0, "info"), (1_900, "info"), (5_000, "warning"), (-5_000, "warning"), (60_000, "error")]
 )
-def test_the_clock_of_the_database_is_compared(
+def test_a_clock_difference_of_the_database_is_reported(
     connect: Callable[..., Runtime], monkeypatch: pytest.MonkeyPatch, difference: int, level: str
 ) -> None:
     rt = connect()
@@ -139,7 +141,7 @@ def test_the_clock_of_the_database_is_compared(
         (Encryption(False, "", "::1"), "", "info"),
     ],
 )
-def test_a_connection_that_leaves_the_machine_needs_tls_and_a_verified_server(
+def test_a_remote_connection_requires_tls_and_a_verified_server(
     world: World, monkeypatch: pytest.MonkeyPatch, found: Encryption, query: str, level: str
 ) -> None:
     monkeypatch.setattr(postgresql_facts, "read_encryption", lambda store: found)
@@ -149,7 +151,7 @@ def test_a_connection_that_leaves_the_machine_needs_tls_and_a_verified_server(
     assert level == "info" or "sslmode=verify-full" in row.fix
 
 
-def test_an_old_or_distant_server_is_named(connect: Callable[..., Runtime], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_old_or_slow_server_is_reported(connect: Callable[..., Runtime], monkeypatch: pytest.MonkeyPatch) -> None:
     rt = connect()
     monkeypatch.setattr(postgresql_facts, "measure_latency_ms", lambda store: 80.0)
     assert database_checks.check_server(rt, {}).level == "warning"
@@ -158,7 +160,7 @@ def test_an_old_or_distant_server_is_named(connect: Callable[..., Runtime], monk
     assert (found.level, "requires version 13" in found.detail) == ("error", True)
 
 
-def test_a_server_without_room_for_the_pool_is_named(
+def test_a_server_with_too_few_connections_for_the_pool_is_reported(
     connect: Callable[..., Runtime], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rt = connect()
@@ -168,7 +170,7 @@ def test_a_server_without_room_for_the_pool_is_named(
 
 
 @pytest.mark.parametrize(("used", "idle", "level"), [(24, 0, "warning"), (1, 0, "info")])
-def test_threads_wait_only_where_the_pool_cannot_grow(
+def test_waiting_threads_are_a_warning_only_if_the_pool_is_exhausted(
     connect: Callable[..., Runtime], monkeypatch: pytest.MonkeyPatch, used: int, idle: int, level: str
 ) -> None:
     rt = connect()

@@ -45,14 +45,16 @@ def test_a_bucket_that_works_is_reported_with_its_latency(bucket_runtime: Runtim
     assert (row["ok"], row["detail"].startswith("the storage answers in ")) == (True, True), row
 
 
-def test_a_bucket_that_refuses_is_an_error(world: World, bucket_runtime: Runtime, monkeypatch: Any) -> None:
+def test_a_bucket_that_rejects_the_credentials_is_an_error(
+    world: World, bucket_runtime: Runtime, monkeypatch: Any
+) -> None:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wrong")
     row = read_row(replace(bucket_runtime, blobs=outside.open_blobs(bucket_runtime.config)), "storage")
     assert (row["level"], "the storage cannot be used: " in row["detail"]) == ("error", True), row
     assert "DOCSHARE_STORAGE_URL" in row["fix"]
 
 
-def test_a_folder_that_cannot_be_written_to_is_an_error(world: World, tmp_path: Path) -> None:
+def test_a_storage_folder_that_is_not_writable_is_an_error(world: World, tmp_path: Path) -> None:
     folder = tmp_path / "shared"
     folder.mkdir()
     config = replace(world.rt.config, storage_url=folder.as_uri())
@@ -63,18 +65,18 @@ def test_a_folder_that_cannot_be_written_to_is_an_error(world: World, tmp_path: 
     assert read_row(runtime, "storage")["level"] == "error"
 
 
-def test_redis_is_reported_while_it_answers_and_when_it_does_not(shared_runtime: Runtime) -> None:
+def test_redis_that_works_is_reported_with_its_latency(shared_runtime: Runtime) -> None:
     row = read_row(shared_runtime, "redis")
     assert (row["ok"], row["detail"].startswith("Redis answers in ")) == (True, True), row
 
 
-def test_redis_that_does_not_answer_is_a_warning(world: World) -> None:
+def test_unreachable_redis_is_a_warning(world: World) -> None:
     config = replace(world.rt.config, redis_url="redis://127.0.0.1:9/0")
     shared = outside.open_shared_memory(config, world.rt.vault)
     row = read_row(replace(world.rt, config=config, shared=shared), "redis")
     assert (row["level"], "each instance enforces rate limits separately" in row["detail"]) == ("warning", True), row
 
 
-def test_an_instance_without_either_has_no_such_rows(world: World) -> None:
+def test_an_instance_without_bucket_and_redis_has_no_checks_for_them(world: World) -> None:
     names = {row["check"] for row in diagnosis.run_checks(replace(world.rt, shared=None), {})}
     assert names.isdisjoint({"storage", "redis"}) or world.rt.blobs.is_shared

@@ -1,4 +1,4 @@
-"""Sessions that ended before there were sums are in them after the migration."""
+"""The migration that adds sums of sessions includes sessions that ended before it."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,12 +9,12 @@ from docshare.server.store import migrations
 from docshare.server.store.database import Store
 from docshare.server.store.migrations import STEPS, migrate
 
-FILE = (
+INSERT_FILE = (
     "INSERT INTO files (id, uuid, short_id, original_name, size, mime_type, total_pages, page_sizes, sha256, blob, "
     "content_version, created_at, updated_at) "
     "VALUES (?1, ?1, ?1, 'a.pdf', 1, 'application/pdf', 4, '[]', '', '', 1, 0, 0)"
 )
-SESSION = (
+INSERT_SESSION = (
     "INSERT INTO view_sessions (id, uuid, opening, part, file_id, content_version, total_pages, reader, class, reason, "
     "prefetched, earliest_at, started_at, heard_at, active_at, last_seq, counted_at, ended_at, visible_ms, time_ms, "
     "pages_viewed, furthest_page, turns, back_turns, country, device, browser, source, referrer, viewer_mode, "
@@ -28,13 +28,13 @@ MONDAY = 1_789_948_800_000  # 2026-09-21T00:00:00Z
 
 @pytest.fixture
 def upgraded_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
-    """Yield a database of the second version, with sessions of two files, brought up to date."""
+    """Yield a database of schema version 2 with sessions of two files, after the migration."""
     store = Store(tmp_path / "old.db")
     monkeypatch.setattr(migrations, "STEPS", STEPS[:2])
     migrations.upgrade(store)
     with store.write():
         for file in (1, 2):
-            store.execute(FILE, (file,))
+            store.execute(INSERT_FILE, (file,))
         store.execute("INSERT INTO variants (id, uuid, short_id, file_id, created_at) VALUES (5, 'v', 'v', 1, 0)")
         for row in (
             # id, file, reader, started, counted, ended, time, pages, country, variant
@@ -42,10 +42,10 @@ def upgraded_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[
             (2, 1, "bob", MONDAY - 1, MONDAY + 5, MONDAY + 400, 5_000, 1, None, None),
             (3, 1, "ada", MONDAY + 1, MONDAY + 6, MONDAY + 900, 7_000, 4, "DE", 5),
             (4, 1, "eve", MONDAY, None, MONDAY + 100, 2_000, 1, "FR", None),  # not counted
-            (5, 1, "eve", MONDAY, MONDAY + 7, None, 2_000, 0, "FR", None),  # goes on
+            (5, 1, "eve", MONDAY, MONDAY + 7, None, 2_000, 0, "FR", None),  # open
             (6, 2, "ada", MONDAY, MONDAY + 1, MONDAY + 700, 3_000, 1, "AT", None),
         ):
-            store.execute(SESSION, row)
+            store.execute(INSERT_SESSION, row)
         store.execute("UPDATE view_sessions SET class = 'scanner' WHERE id = 4")
         for page in ((1, 1, 8_000, 2, 1), (1, 2, 2_000, 1, 0), (2, 1, 5_000, 1, 0), (4, 1, 2_000, 1, 0)):
             store.execute("INSERT INTO session_pages VALUES (?, ?, ?, ?, ?)", page)
@@ -55,7 +55,7 @@ def upgraded_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     store.close()
 
 
-def test_counted_sessions_that_have_ended_are_in_the_stream_in_the_order_of_their_ends(upgraded_store: Store) -> None:
+def test_ended_counted_sessions_are_in_the_feed_in_the_order_of_their_ends(upgraded_store: Store) -> None:
     assert upgraded_store.fetch_all(
         "SELECT id, file_id, session_id, started_at, time_ms, beacons_until FROM session_rows"
     ) == [
@@ -66,8 +66,8 @@ def test_counted_sessions_that_have_ended_are_in_the_stream_in_the_order_of_thei
     ]
 
 
-def test_who_came_back_is_known(upgraded_store: Store) -> None:
-    """By the order in which they were counted: the first session was counted after the third."""
+def test_returning_sessions_are_marked(upgraded_store: Store) -> None:
+    """The order in which sessions were counted decides: the first session was counted after the third."""
     assert upgraded_store.fetch_all("SELECT id FROM view_sessions WHERE came_back = 1") == [(1,)]
     assert upgraded_store.fetch_all("SELECT file_id, reader, sessions FROM readers ORDER BY 1, 2") == [
         (1, "ada", 2),
@@ -77,7 +77,7 @@ def test_who_came_back_is_known(upgraded_store: Store) -> None:
     ]
 
 
-def test_the_numbers_of_a_file_are_added_up(upgraded_store: Store) -> None:
+def test_the_sums_of_a_file_are_computed(upgraded_store: Store) -> None:
     columns = "file_id, sessions, came_back, visitors, time_ms, turns, back_turns, completion"
     assert upgraded_store.fetch_all(f"SELECT {columns} FROM readerships") == [
         (1, 3, 1, 2, 22_000, 9, 3, 1_750_000),
@@ -87,7 +87,7 @@ def test_the_numbers_of_a_file_are_added_up(upgraded_store: Store) -> None:
     assert upgraded_store.fetch_all("SELECT * FROM variant_tallies") == [(5, 2, 17_000)]
 
 
-def test_sessions_are_counted_by_what_is_known_of_them(upgraded_store: Store) -> None:
+def test_sessions_are_counted_by_their_attributes(upgraded_store: Store) -> None:
     assert upgraded_store.fetch_all("SELECT kind, label, sessions FROM tallies WHERE file_id = 1") == [
         ("browser", "Firefox", 3),
         ("country", "DE", 2),
@@ -105,7 +105,7 @@ def test_sessions_are_counted_by_what_is_known_of_them(upgraded_store: Store) ->
     ]
 
 
-def test_sessions_from_before_keep_their_class_and_those_that_go_on_know_their_first_report(
+def test_sessions_keep_their_class_and_open_ones_get_the_time_of_their_start(
     upgraded_store: Store,
 ) -> None:
     assert upgraded_store.fetch_all("SELECT id, class, first_at FROM view_sessions ORDER BY id") == [

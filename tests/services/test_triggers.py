@@ -1,4 +1,4 @@
-"""The admin command "trigger": an event caused on purpose is wherever a real one is, once, and everywhere the same."""
+"""The admin command "trigger": a triggered event has the same effects as a real one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def uploaded_file(world: World) -> dict[str, Any]:
     return upload_deck(world)
 
 
-def list_rows(world: World, stream: str) -> list[dict[str, Any]]:
+def list_events(world: World, stream: str) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = world.pia.get(f"/api/v1/events?type={stream}").get_json()
     return rows
 
@@ -31,11 +31,11 @@ def get_content(world: World, made: dict[str, Any]) -> bytes:
         return answer.get_data()
 
 
-# --- one event, the same everywhere ----------------------------------------------------------------------------------
+# --- effects of one event --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", list(TRIGGER_SETTINGS))
-def test_one_trigger_is_one_event_in_the_record_and_one_delivery_with_the_same_words(
+def test_a_trigger_records_one_event_and_queues_one_identical_delivery(
     world: World, uploaded_file: dict[str, Any], kind: str
 ) -> None:
     if TRIGGER_SETTINGS[kind]:
@@ -48,14 +48,12 @@ def test_one_trigger_is_one_event_in_the_record_and_one_delivery_with_the_same_w
     assert [(number,) for number in found["deliveries"]] == world.rt.db.fetch_all("SELECT id FROM deliveries")
 
 
-def test_a_view_is_in_feed_readership_and_event_with_the_same_numbers(
-    world: World, uploaded_file: dict[str, Any]
-) -> None:
+def test_a_view_has_the_same_numbers_in_feed_readership_and_event(world: World, uploaded_file: dict[str, Any]) -> None:
     found = trigger(world, "file.viewed", uploaded_file, values={"pagesViewed": "7", "timeMs": "102345"})
     (session,) = get_readership(world, uploaded_file, "/sessions")
     assert found["data"] == event_data(uploaded_file, pagesViewed=7, timeMs=102_345, sessionId=session["sessionId"])
     assert (session["totalTimeMs"], session["pagesViewed"]) == (102_345, 7)
-    (row,) = list_rows(world, "view")
+    (row,) = list_events(world, "view")
     assert (row["pagesViewed"], row["timeMs"], row["readAt"]) == (7, 102_345, "2026-09-21T14:10:32.655Z")
     summary = get_readership(world, uploaded_file, "")["summary"]
     assert (summary["totalViews"], summary["totalSessions"], summary["avgTimeMs"]) == (1, 1, 102_345)
@@ -79,14 +77,16 @@ def test_a_view_is_in_feed_readership_and_event_with_the_same_numbers(
         ({"pagesViewed": "12", "timeMs": "12000"}, 12, 12_000),
     ],
 )
-def test_pages_and_time_are_exactly_those_asked_for(
+def test_a_view_has_exactly_the_given_pages_and_time(
     world: World, uploaded_file: dict[str, Any], values: dict[str, str], pages: int, time_ms: int
 ) -> None:
     found = trigger(world, "file.viewed", uploaded_file, values=values)["data"]
     assert (found["pagesViewed"], found["timeMs"]) == (pages, time_ms)
 
 
-def test_a_view_through_a_variant_names_it_and_counts_for_it(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_a_view_through_a_variant_has_its_keys_and_is_counted_for_it(
+    world: World, uploaded_file: dict[str, Any]
+) -> None:
     answer = world.pia.post(f"/api/v1/files/{uploaded_file['uuid']}/variants", json={"label": "Acme"}).get_json()
     variant = answer.get("variant", answer)
     for name in (variant["uuid"], variant["shortId"], "label:Acme"):
@@ -96,24 +96,24 @@ def test_a_view_through_a_variant_names_it_and_counts_for_it(world: World, uploa
     assert row["sessions"] == 3
 
 
-def test_a_download_is_in_feed_report_and_event(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_a_download_is_in_feed_readership_and_event(world: World, uploaded_file: dict[str, Any]) -> None:
     found = trigger(world, "file.downloaded", uploaded_file)
     assert found["data"] == event_data(uploaded_file)
-    assert [row["readAt"] for row in list_rows(world, "download")] == [NOW]
+    assert [row["readAt"] for row in list_events(world, "download")] == [NOW]
     assert get_readership(world, uploaded_file, "")["summary"]["downloads"] == 1
 
 
-def test_a_gate_is_in_stream_contacts_and_event(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_a_gate_response_is_in_feed_contacts_and_event(world: World, uploaded_file: dict[str, Any]) -> None:
     put_settings(world, uploaded_file, gateFields=FORM)
     found = trigger(world, "gate.completed", uploaded_file, values={"email": "ann@acme.example", "fields.firm": "Acme"})
-    said = {"who": "ann@acme.example", "firm": "Acme"}
-    assert found["data"] == event_data(uploaded_file, source="form", email="ann@acme.example", fields=said)
-    assert [row["fields"] for row in list_rows(world, "gate")] == [said]
-    assert [row["fields"] for row in get_readership(world, uploaded_file, "")["contacts"]] == [said]
+    responses = {"who": "ann@acme.example", "firm": "Acme"}
+    assert found["data"] == event_data(uploaded_file, source="form", email="ann@acme.example", fields=responses)
+    assert [row["fields"] for row in list_events(world, "gate")] == [responses]
+    assert [row["fields"] for row in get_readership(world, uploaded_file, "")["contacts"]] == [responses]
 
 
 @pytest.mark.parametrize("kind", ["file.viewed", "file.downloaded"])
-def test_a_reader_who_fills_in_the_gate_reads_and_is_known_by_the_address(
+def test_an_email_for_the_gate_also_triggers_gate_completed(
     world: World, uploaded_file: dict[str, Any], kind: str
 ) -> None:
     put_settings(world, uploaded_file, requireEmail=True)
@@ -124,9 +124,7 @@ def test_a_reader_who_fills_in_the_gate_reads_and_is_known_by_the_address(
     assert rows["gate.completed"]["email"] == "ann@acme.example"
 
 
-def test_the_plain_email_prompt_is_answered_at_a_domain_that_is_let_in(
-    world: World, uploaded_file: dict[str, Any]
-) -> None:
+def test_the_default_email_for_the_gate_has_an_allowed_domain(world: World, uploaded_file: dict[str, Any]) -> None:
     put_settings(world, uploaded_file, requireEmail=True, gateDomains=["acme.example"])
     assert trigger(world, "gate.completed", uploaded_file)["data"] == event_data(
         uploaded_file, source="email", email="reader@acme.example"
@@ -137,7 +135,7 @@ def test_the_plain_email_prompt_is_answered_at_a_domain_that_is_let_in(
     assert (code, detail) == ("forbidden", "The address is at another domain.")
 
 
-def test_a_note_stands_on_the_document_with_the_words_of_the_event(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_a_note_is_stored_with_the_values_of_the_event(world: World, uploaded_file: dict[str, Any]) -> None:
     put_settings(world, uploaded_file, **TRIGGER_SETTINGS["note.created"])
     values = {"author": "Ann", "body": "Why <this>?", "pageNumber": "4"}
     assert trigger(world, "note.created", uploaded_file, values=values)["data"] == event_data(
@@ -147,7 +145,7 @@ def test_a_note_stands_on_the_document_with_the_words_of_the_event(world: World,
     assert (author, body, page, public) == ("Ann", "Why <this>?", 4, 1)
 
 
-def test_pages_are_counted_as_the_owner_counts_them_though_readers_see_some_only(
+def test_page_numbers_are_those_of_the_document_despite_a_page_range(
     world: World, uploaded_file: dict[str, Any]
 ) -> None:
     put_settings(world, uploaded_file, **TRIGGER_SETTINGS["note.created"], pageRange={"from": 3, "to": 5})
@@ -159,7 +157,7 @@ def test_pages_are_counted_as_the_owner_counts_them_though_readers_see_some_only
     assert trigger(world, "file.viewed", uploaded_file)["data"]["pagesViewed"] == 3
 
 
-def test_every_receipt_is_of_somebody_new(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_every_receipt_is_by_a_new_reader(world: World, uploaded_file: dict[str, Any]) -> None:
     put_settings(world, uploaded_file, askReceipt=True)
     names = [
         trigger(world, "receipt.confirmed", uploaded_file, values={"name": "Ann"})["data"]["name"] for _ in range(3)
@@ -169,7 +167,7 @@ def test_every_receipt_is_of_somebody_new(world: World, uploaded_file: dict[str,
 
 
 @pytest.mark.parametrize("kind", ["mark", "annotation"])
-def test_proofing_leaves_the_mark_or_annotation_it_tells_of(
+def test_proofing_stores_the_mark_or_annotation_of_the_event(
     world: World, uploaded_file: dict[str, Any], kind: str
 ) -> None:
     put_settings(world, uploaded_file, **TRIGGER_SETTINGS["proofing.updated"])
@@ -181,9 +179,7 @@ def test_proofing_leaves_the_mark_or_annotation_it_tells_of(
     assert (found["kind"], found["pageNumber"]) == (kind, 2)
 
 
-def test_only_what_the_file_offers_is_proofed_unless_asked_otherwise(
-    world: World, uploaded_file: dict[str, Any]
-) -> None:
+def test_proofing_uses_the_enabled_kind_by_default(world: World, uploaded_file: dict[str, Any]) -> None:
     put_settings(world, uploaded_file, annotationsEnabled=True)
     assert trigger(world, "proofing.updated", uploaded_file)["data"]["kind"] == "annotation"
     code, _, hint = assert_trigger_refused(world, "proofing.updated", uploaded_file, values={"kind": "mark"})
@@ -193,9 +189,7 @@ def test_only_what_the_file_offers_is_proofed_unless_asked_otherwise(
     )
 
 
-def test_an_invitee_opens_the_document_and_their_session_ends_as_any(
-    world: World, uploaded_file: dict[str, Any]
-) -> None:
+def test_an_invite_view_starts_a_session_that_ends_as_a_view(world: World, uploaded_file: dict[str, Any]) -> None:
     values = {"email": "ivy@acme.example", "name": "Ivy"}
     found = trigger(world, "invite.viewed", uploaded_file, values=values)
     assert found["data"] == event_data(uploaded_file, email="ivy@acme.example", name="Ivy")
@@ -209,7 +203,7 @@ def test_an_invitee_opens_the_document_and_their_session_ends_as_any(
     assert (session["email"], session["fromInvite"]) == ("ivy@acme.example", True)
 
 
-def test_invitees_are_new_ones_each_time(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_every_invite_view_is_by_a_new_invitee(world: World, uploaded_file: dict[str, Any]) -> None:
     emails = [trigger(world, "invite.viewed", uploaded_file)["data"]["email"] for _ in range(2)]
     assert emails == ["invitee1@example.com", "invitee2@example.com"]
     code, detail, _ = assert_trigger_refused(
@@ -218,15 +212,15 @@ def test_invitees_are_new_ones_each_time(world: World, uploaded_file: dict[str, 
     assert (code, detail.partition(";")[0]) == ("conflict", "invitee1@example.com has opened the document before")
 
 
-def test_the_same_trigger_says_the_same_twice(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_the_same_trigger_has_the_same_values_twice(world: World, uploaded_file: dict[str, Any]) -> None:
     first, second = (trigger(world, "file.viewed", uploaded_file)["data"] for _ in range(2))
     assert {**first, "sessionId": ""} == {**second, "sessionId": ""}
 
 
-# --- what changes the file -------------------------------------------------------------------------------------------
+# --- events that change the file -------------------------------------------------------------------------------------
 
 
-def test_burning_destroys_the_document_as_the_view_limit_does(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_burning_deletes_the_document_after_a_confirmation(world: World, uploaded_file: dict[str, Any]) -> None:
     put_settings(world, uploaded_file, viewLimit=3)
     code, detail, hint = assert_trigger_refused(world, "file.burned", uploaded_file)
     assert (code, hint) == ("conflict", "Add --yes to confirm.")
@@ -238,7 +232,7 @@ def test_burning_destroys_the_document_as_the_view_limit_does(world: World, uplo
     assert (code, "burned" in detail) == ("conflict", True)
 
 
-def test_replacing_makes_the_same_document_the_next_version(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_replacing_stores_the_same_document_as_the_next_version(world: World, uploaded_file: dict[str, Any]) -> None:
     before = get_content(world, uploaded_file)
     assert assert_trigger_refused(world, "content.replaced", uploaded_file)[0] == "conflict"
     assert trigger(world, "content.replaced", uploaded_file, consent="yes")["data"] == event_data(
@@ -248,7 +242,7 @@ def test_replacing_makes_the_same_document_the_next_version(world: World, upload
     assert [path.name for path in (world.rt.config.data_dir / "tmp").iterdir()] == []
 
 
-def test_a_view_limit_is_not_used_up_without_being_told_to(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_consuming_a_view_of_a_view_limit_requires_a_confirmation(world: World, uploaded_file: dict[str, Any]) -> None:
     put_settings(world, uploaded_file, viewLimit=2)
     for kind in ("file.viewed", "file.downloaded", "invite.viewed"):
         code, detail, hint = assert_trigger_refused(world, kind, uploaded_file)

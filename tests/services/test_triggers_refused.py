@@ -1,4 +1,4 @@
-"""The admin command "trigger" where it must not: nothing happens, and the answer says what to do about it."""
+"""Rejections of the admin command "trigger": nothing happens, and the hint says what to do."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def uploaded_file(world: World) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("kind", "settings", "switch"),
+    ("kind", "settings", "setting"),
     [
         ("file.downloaded", {"allowDownload": False}, "allowDownload=true"),
         ("note.created", {}, "commentsEnabled=true commentsAllowPublic=true"),
@@ -37,13 +37,16 @@ def uploaded_file(world: World) -> dict[str, Any]:
         ("file.burned", {}, "viewLimit=1"),
     ],
 )
-def test_what_the_settings_do_not_allow_is_refused_with_the_setting_to_switch_on(
-    world: World, uploaded_file: dict[str, Any], kind: str, settings: dict[str, Any], switch: str
+def test_an_event_that_settings_disable_is_rejected_with_the_setting_to_enable(
+    world: World, uploaded_file: dict[str, Any], kind: str, settings: dict[str, Any], setting: str
 ) -> None:
     if settings:
         put_settings(world, uploaded_file, **settings)
     code, _, hint = assert_trigger_refused(world, kind, uploaded_file, consent="yes")
-    assert (code, hint.partition(": ")[2]) == ("conflict", f"docshare settings set {uploaded_file['shortId']} {switch}")
+    assert (code, hint.partition(": ")[2]) == (
+        "conflict",
+        f"docshare settings set {uploaded_file['shortId']} {setting}",
+    )
 
 
 @pytest.mark.parametrize(
@@ -54,7 +57,7 @@ def test_what_the_settings_do_not_allow_is_refused_with_the_setting_to_switch_on
         ({"password": "Sesam", "requireEmail": True}, "file.viewed", "password gateFields requireEmail"),
     ],
 )
-def test_a_closed_link_lets_nobody_in(
+def test_an_event_on_a_password_protected_link_is_rejected(
     world: World, uploaded_file: dict[str, Any], settings: dict[str, Any], kind: str, names: str
 ) -> None:
     put_settings(world, uploaded_file, **settings)
@@ -63,7 +66,9 @@ def test_a_closed_link_lets_nobody_in(
 
 
 @pytest.mark.parametrize("kind", ["file.viewed", "file.downloaded", "invite.viewed"])
-def test_a_gate_can_be_filled_in_or_taken_away(world: World, uploaded_file: dict[str, Any], kind: str) -> None:
+def test_an_event_on_a_gated_link_requires_an_email_or_clearing_the_gate(
+    world: World, uploaded_file: dict[str, Any], kind: str
+) -> None:
     put_settings(world, uploaded_file, gateFields=FORM)
     code, detail, hint = assert_trigger_refused(world, kind, uploaded_file, consent="yes")
     assert (code, detail) == ("conflict", "The link requires a form of its readers.")
@@ -71,19 +76,19 @@ def test_a_gate_can_be_filled_in_or_taken_away(world: World, uploaded_file: dict
     assert hint.endswith("password gateFields requireEmail")
 
 
-def test_an_address_is_given_only_where_one_is_asked_for(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_an_email_is_rejected_if_the_link_has_no_gate(world: World, uploaded_file: dict[str, Any]) -> None:
     code, detail, _ = assert_trigger_refused(world, "file.viewed", uploaded_file, values={"email": "ann@acme.example"})
     assert (code, detail) == ("conflict", "The link does not ask readers for an address or a form.")
 
 
-def test_an_invitee_is_not_asked_for_the_address_they_were_written_to(
-    world: World, uploaded_file: dict[str, Any]
-) -> None:
+def test_an_invite_view_does_not_require_an_email_for_the_gate(world: World, uploaded_file: dict[str, Any]) -> None:
     put_settings(world, uploaded_file, requireEmail=True)
     assert trigger(world, "invite.viewed", uploaded_file)["data"]["email"] == "invitee1@example.com"
 
 
-def test_a_variant_that_does_not_allow_downloads_says_so(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_a_download_through_a_variant_without_downloads_is_rejected(
+    world: World, uploaded_file: dict[str, Any]
+) -> None:
     body = {"label": "Acme", "overrides": {"allowDownload": False}}
     answer = world.pia.post(f"/api/v1/files/{uploaded_file['uuid']}/variants", json=body).get_json()
     uuid = answer.get("variant", answer)["uuid"]
@@ -92,14 +97,12 @@ def test_a_variant_that_does_not_allow_downloads_says_so(world: World, uploaded_
 
 
 @pytest.mark.parametrize("kind", ["file.burned", "content.replaced", "invite.viewed"])
-def test_what_happens_to_a_file_happens_through_no_variant(
-    world: World, uploaded_file: dict[str, Any], kind: str
-) -> None:
+def test_an_event_of_the_file_rejects_a_variant(world: World, uploaded_file: dict[str, Any], kind: str) -> None:
     world.pia.post(f"/api/v1/files/{uploaded_file['uuid']}/variants", json={"label": "Acme"})
     assert assert_trigger_refused(world, kind, uploaded_file, variant="label:Acme", consent="yes")[0] == "bad_request"
 
 
-def test_below_the_plan_the_setting_needs_it_is_the_plan_that_is_named(world: World) -> None:
+def test_an_event_above_the_plan_is_rejected_with_the_required_plan(world: World) -> None:
     made = world.bea.upload()
     for kind in ("note.created", "proofing.updated", "invite.viewed", "content.replaced"):
         code, detail, _ = assert_trigger_refused(world, kind, made, consent="yes")
@@ -144,15 +147,18 @@ def test_below_the_plan_the_setting_needs_it_is_the_plan_that_is_named(world: Wo
         ("invite.viewed", {"email": "nobody"}, "email must be", ""),
     ],
 )
-def test_a_key_or_value_that_there_is_not_is_refused_with_those_there_are(
+def test_an_unknown_key_or_value_is_rejected_with_the_valid_ones(
     world: World, uploaded_file: dict[str, Any], kind: str, values: dict[str, str], detail: str, hint: str
 ) -> None:
     put_settings(world, uploaded_file, **TRIGGER_SETTINGS.get(kind, {}))
-    code, said, hinted = assert_trigger_refused(world, kind, uploaded_file, values=values)
-    assert (code, said[: len(detail)], hint in hinted) == ("bad_request", detail, True), (said, hinted)
+    code, found_detail, found_hint = assert_trigger_refused(world, kind, uploaded_file, values=values)
+    assert (code, found_detail[: len(detail)], hint in found_hint) == ("bad_request", detail, True), (
+        found_detail,
+        found_hint,
+    )
 
 
-def test_only_a_file_that_is_there_and_belongs_to_somebody_will_do(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_an_unknown_or_trashed_file_is_not_found(world: World, uploaded_file: dict[str, Any]) -> None:
     assert post_trigger(world, "file.viewed", "nowhere12345").get_json()["code"] == "not_found"
     assert assert_trigger_refused(world, "file.viewed", uploaded_file, variant="label:Acme")[0] == "not_found"
     short_id = world.pia.post(
@@ -163,7 +169,7 @@ def test_only_a_file_that_is_there_and_belongs_to_somebody_will_do(world: World,
     assert post_trigger(world, "file.viewed", uploaded_file["shortId"]).get_json()["code"] == "not_found"
 
 
-def test_a_link_that_has_expired_has_no_readers(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_an_event_on_an_expired_link_is_rejected(world: World, uploaded_file: dict[str, Any]) -> None:
     put_settings(world, uploaded_file, deleteAt="2026-09-21T15:00:00Z")
     world.clock.advance(hours=1)
     for kind in ("file.viewed", "file.downloaded", "invite.viewed", "file.burned"):
@@ -171,7 +177,7 @@ def test_a_link_that_has_expired_has_no_readers(world: World, uploaded_file: dic
 
 
 @pytest.mark.parametrize("kind", list(TRIGGER_SETTINGS))
-def test_a_rehearsal_says_what_would_happen_and_leaves_no_trace(
+def test_a_dry_run_returns_the_values_and_changes_nothing(
     world: World, uploaded_file: dict[str, Any], kind: str
 ) -> None:
     if TRIGGER_SETTINGS[kind]:
@@ -186,7 +192,7 @@ def test_a_rehearsal_says_what_would_happen_and_leaves_no_trace(
     assert {key: real[key] for key in planned} == planned
 
 
-def test_nobody_but_the_holder_of_the_instance_key_can_trigger(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_a_trigger_requires_the_instance_key(world: World, uploaded_file: dict[str, Any]) -> None:
     body = {"command": "trigger", "args": {"kind": "file.viewed", "file": uploaded_file["shortId"]}}
     person: Person = world.pia
     assert person.post("/_admin", json=body).status_code == 404

@@ -1,4 +1,4 @@
-"""Local copies of blobs: made once, never seen in part, removed when there are too many."""
+"""The cache of local blob copies: fetched once, never visible while incomplete, evicted above a limit."""
 
 import os
 import threading
@@ -19,7 +19,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def add(cache: BlobCache, key: str, size: int, *, idle_s: int = 0) -> Path:
-    """Let the cache make a copy of ``size`` bytes that was last used ``idle_s`` seconds ago."""
+    """Add a copy of ``size`` bytes to the cache that was last used ``idle_s`` seconds ago."""
     path = cache.get(key, lambda file: _write(file, b"x" * size))
     used_at = path.stat().st_mtime - idle_s
     os.utime(path, (used_at, used_at))
@@ -30,22 +30,22 @@ def _write(file: IO[bytes], content: bytes) -> None:
     file.write(content)
 
 
-def refuse(_: IO[bytes]) -> None:
+def fail_on_fetch(_: IO[bytes]) -> None:
     raise AssertionError("it was fetched a second time")
 
 
-def test_a_copy_is_made_once_and_survives_a_restart(root: Path) -> None:
+def test_a_copy_is_fetched_once_and_survives_a_restart(root: Path) -> None:
     path = add(BlobCache(root), "a", 10)
-    assert BlobCache(root).get("a", refuse) == path
+    assert BlobCache(root).get("a", fail_on_fetch) == path
     assert path.read_bytes() == b"x" * 10
 
 
-def test_threads_that_need_one_blob_at_once_wait_for_one_fetch(root: Path) -> None:
-    cache, begun, release, fetched = BlobCache(root), threading.Event(), threading.Event(), []
+def test_concurrent_readers_of_one_blob_wait_for_a_single_fetch(root: Path) -> None:
+    cache, started, release, fetched = BlobCache(root), threading.Event(), threading.Event(), []
 
     def fetch(file: IO[bytes]) -> None:
         fetched.append(1)
-        begun.set()
+        started.set()
         assert release.wait(30)
         file.write(b"whole")
 
@@ -53,7 +53,7 @@ def test_threads_that_need_one_blob_at_once_wait_for_one_fetch(root: Path) -> No
     readers = [threading.Thread(target=lambda: found.append(cache.get("a", fetch).read_bytes())) for _ in range(10)]
     for reader in readers:
         reader.start()
-    assert begun.wait(30)
+    assert started.wait(30)
     assert not (root / "a").exists(), "a copy is visible before it is whole"
     release.set()
     for reader in readers:
@@ -61,7 +61,7 @@ def test_threads_that_need_one_blob_at_once_wait_for_one_fetch(root: Path) -> No
     assert (found, len(fetched)) == ([b"whole"] * 10, 1)
 
 
-def test_a_fetch_that_fails_leaves_nothing_and_may_be_repeated(root: Path) -> None:
+def test_a_failed_fetch_stores_nothing_and_can_be_repeated(root: Path) -> None:
     cache = BlobCache(root)
 
     def fail(file: IO[bytes]) -> None:
@@ -74,23 +74,23 @@ def test_a_fetch_that_fails_leaves_nothing_and_may_be_repeated(root: Path) -> No
     assert add(cache, "a", 3).read_bytes() == b"xxx"
 
 
-def test_the_least_recently_used_copies_are_removed_when_they_exceed_the_limit(root: Path) -> None:
+def test_the_least_recently_used_copies_are_evicted_above_the_limit(root: Path) -> None:
     cache = BlobCache(root, max_bytes=100)
     oldest, older = add(cache, "oldest", 40, idle_s=2 * HOUR_S), add(cache, "older", 40, idle_s=HOUR_S)
     add(cache, "new", 40)
     assert (oldest.exists(), older.exists()) == (False, True)
-    cache.get("older", refuse)  # now it was used later than the one before it
+    cache.get("older", fail_on_fetch)  # now it was used more recently than "new"
     add(cache, "newest", 40)
     assert sorted(cache.list_keys()) == ["new", "newest", "older"]
 
 
-def test_a_copy_that_was_used_a_moment_ago_stays_whatever_the_limit(root: Path) -> None:
+def test_a_recently_used_copy_is_kept_even_above_the_limit(root: Path) -> None:
     cache = BlobCache(root, max_bytes=10)
     paths = [add(cache, key, 40) for key in ("a", "b")]
     assert all(path.exists() for path in paths)
 
 
-def test_a_removed_copy_stays_readable_for_who_has_opened_it(root: Path) -> None:
+def test_an_evicted_copy_remains_readable_while_it_is_open(root: Path) -> None:
     cache = BlobCache(root, max_bytes=50)
     with add(cache, "old", 40, idle_s=HOUR_S).open("rb") as opened:
         add(cache, "new", 40)
@@ -98,7 +98,7 @@ def test_a_removed_copy_stays_readable_for_who_has_opened_it(root: Path) -> None
         assert opened.read() == b"x" * 40
 
 
-def test_a_partial_copy_of_a_process_that_died_is_removed_after_a_day(root: Path) -> None:
+def test_a_partial_copy_of_a_crashed_process_is_deleted_after_a_day(root: Path) -> None:
     cache = BlobCache(root)
     add(cache, "a", 1)
     lost, current = root / "lost.part", root / "current.part"
@@ -115,7 +115,7 @@ def test_a_file_can_be_adopted_and_deleted(root: Path, tmp_path: Path) -> None:
     cache, part = BlobCache(root), tmp_path / "part"
     part.write_bytes(b"mine")
     cache.adopt(part, "a")
-    assert (part.exists(), cache.get("a", refuse).read_bytes()) == (False, b"mine")
+    assert (part.exists(), cache.get("a", fail_on_fetch).read_bytes()) == (False, b"mine")
     cache.delete("a")
     cache.delete("a")
     assert cache.list_keys() == []

@@ -47,13 +47,13 @@ def store(engine: ObjectStore, bucket: str, tmp_path: Path) -> BucketStore:
 
 @pytest.fixture
 def other(engine: ObjectStore, bucket: str, tmp_path: Path) -> BucketStore:
-    """The same bucket, seen from another machine."""
+    """Open the same bucket as another machine."""
     return open_store(engine, engine.make_url(bucket), tmp_path / "two")
 
 
 @pytest.fixture
 def stopped_engine() -> Iterator[ObjectStore]:
-    """A store of its own, which tests may stop."""
+    """Run an object store that a test may stop."""
     with run_object_store() as engine:
         yield engine
 
@@ -67,7 +67,7 @@ def store_content(store: BucketStore, content: bytes) -> str:
 
 
 class CountingClient:
-    """Passes everything to the client of a store, and counts the ranges that are fetched."""
+    """A client that counts the ranges that it fetches and otherwise delegates to the client of a store."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
@@ -81,7 +81,7 @@ class CountingClient:
         return self._client.get_range(*args, **named)
 
 
-def test_what_one_machine_stores_another_one_reads(store: BucketStore, other: BucketStore) -> None:
+def test_a_blob_stored_by_one_machine_can_be_read_by_another(store: BucketStore, other: BucketStore) -> None:
     key = store_content(store, b"%PDF-1.7 the document")
     assert (other.find_size(key), other.exists(key)) == (21, True)
     with other.path(key).open("rb") as file:
@@ -101,7 +101,7 @@ def test_a_large_document_is_sent_and_fetched_in_parts(
     assert client.ranges == 3
 
 
-def test_readers_of_a_document_that_is_not_here_fetch_it_once(store: BucketStore, other: BucketStore) -> None:
+def test_concurrent_readers_fetch_a_remote_document_once(store: BucketStore, other: BucketStore) -> None:
     key = store_content(store, b"x" * 5000)
     client = other._client = CountingClient(other._client)  # type: ignore[assignment]
     found: list[bytes] = []
@@ -113,13 +113,13 @@ def test_readers_of_a_document_that_is_not_here_fetch_it_once(store: BucketStore
     assert (found, client.ranges) == ([b"x" * 5000] * 10, 1)
 
 
-def test_its_uploader_fetches_nothing(store: BucketStore) -> None:
+def test_the_uploading_machine_does_not_fetch_the_document(store: BucketStore) -> None:
     client = store._client = CountingClient(store._client)  # type: ignore[assignment]
     key = store_content(store, b"here")
     assert (store.fetch(key).read_bytes(), client.ranges) == (b"here", 0)
 
 
-def test_a_deleted_blob_is_gone_here_and_in_the_bucket(store: BucketStore, other: BucketStore) -> None:
+def test_a_deleted_blob_is_deleted_locally_and_in_the_bucket(store: BucketStore, other: BucketStore) -> None:
     key = store_content(store, b"secret")
     other.fetch(key)
     store.delete(key)
@@ -133,15 +133,13 @@ def test_a_deleted_blob_is_gone_here_and_in_the_bucket(store: BucketStore, other
         other.path(key).open("rb")
 
 
-def test_old_blobs_are_listed_and_what_else_is_in_the_bucket_is_not(
-    engine: ObjectStore, bucket: str, tmp_path: Path
-) -> None:
+def test_only_blobs_of_the_instance_are_listed(engine: ObjectStore, bucket: str, tmp_path: Path) -> None:
     store = open_store(engine, engine.make_url(bucket, "docs"), tmp_path)
     assert store.claim("instance-1") == "instance-1"
     engine.open_bucket(bucket).put("elsewhere/blob9999999999999999", b"another program's")
     keys = sorted(store_content(store, b"x") for _ in range(3))
-    far = 10**14
-    assert sorted(key for page in store.list_old(far) for key in page) == keys
+    future = 10**14
+    assert sorted(key for page in store.list_old(future) for key in page) == keys
     assert [key for page in store.list_old(0) for key in page] == []
     assert engine.list_keys(bucket) == sorted(
         ["docs/" + OWNER_NAME, *(f"docs/{key}" for key in keys), "elsewhere/blob9999999999999999"]
@@ -154,7 +152,7 @@ def test_a_bucket_belongs_to_the_first_instance_that_uses_it(store: BucketStore,
     assert store.claim("one") == "one"
 
 
-def test_a_start_removes_partial_files_of_this_machine_and_no_blob(store: BucketStore) -> None:
+def test_a_start_deletes_partial_files_of_this_machine_but_no_blobs(store: BucketStore) -> None:
     key = store_content(store, b"x")
     part = store.create_partial()
     part.write(b"half")
@@ -163,7 +161,7 @@ def test_a_start_removes_partial_files_of_this_machine_and_no_blob(store: Bucket
     part.discard()
 
 
-def test_a_move_writes_under_the_same_key(store: BucketStore, other: BucketStore) -> None:
+def test_put_stores_a_blob_under_a_given_key(store: BucketStore, other: BucketStore) -> None:
     key = make_key()
     store.put(key, iter([b"a" * 1000, b"b" * 1000]))
     assert other.fetch(key).read_bytes() == b"a" * 1000 + b"b" * 1000
@@ -172,18 +170,18 @@ def test_a_move_writes_under_the_same_key(store: BucketStore, other: BucketStore
 
 
 @pytest.mark.parametrize(
-    ("name", "environ", "words"),
+    ("name", "environ", "message"),
     [
         ("missing-bucket", {}, "the bucket does not exist"),
         ("", {"AWS_SECRET_ACCESS_KEY": "wrong"}, "SignatureDoesNotMatch"),
         ("", {"AWS_ACCESS_KEY_ID": "test:nobody"}, "SignatureDoesNotMatch|InvalidAccessKeyId"),
     ],
 )
-def test_a_bucket_that_cannot_be_used_is_reported_in_words(
-    engine: ObjectStore, bucket: str, tmp_path: Path, name: str, environ: dict[str, str], words: str
+def test_an_unusable_bucket_raises_a_readable_error(
+    engine: ObjectStore, bucket: str, tmp_path: Path, name: str, environ: dict[str, str], message: str
 ) -> None:
     store = open_store(engine, engine.make_url(name or bucket), tmp_path, **environ)
-    with pytest.raises(StorageUnreachableError, match=words) as caught:
+    with pytest.raises(StorageUnreachableError, match=message) as caught:
         store.claim("one")
     assert "\n" not in str(caught.value)
     part = store.create_partial()
@@ -194,7 +192,7 @@ def test_a_bucket_that_cannot_be_used_is_reported_in_words(
     assert list(store.tmp.iterdir()) == []
 
 
-def test_while_the_store_is_down_only_local_copies_can_be_read(
+def test_only_local_copies_can_be_read_while_the_store_is_down(
     stopped_engine: ObjectStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bucket = stopped_engine.create_bucket()
@@ -217,7 +215,7 @@ def test_while_the_store_is_down_only_local_copies_can_be_read(
     assert other.is_writable()
 
 
-def test_a_store_that_accepts_and_says_nothing_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_does_not_respond_times_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bucket_module, "_READ_TIMEOUT_S", 1)
     with run_silent_server() as address:
         url = f"s3://bucket?endpoint={address.replace('redis://', 'http://')}"
@@ -229,7 +227,9 @@ def test_a_store_that_accepts_and_says_nothing_is_given_up(tmp_path: Path, monke
             store.exists(make_key())
 
 
-def test_credentials_come_from_the_files_of_aws_too(engine: ObjectStore, bucket: str, tmp_path: Path) -> None:
+def test_credentials_are_read_from_the_aws_configuration_files(
+    engine: ObjectStore, bucket: str, tmp_path: Path
+) -> None:
     credentials, settings = tmp_path / "credentials", tmp_path / "config"
     credentials.write_text(
         "[default]\naws_access_key_id = wrong\naws_secret_access_key = wrong\n"

@@ -1,4 +1,4 @@
-"""Schema, pragmas, the write lock, and what a newer database does."""
+"""The SQLite store: schema, migrations, transactions and the row cache."""
 
 import errno
 import sqlite3
@@ -26,7 +26,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
     opened.close()
 
 
-def test_models_and_schema_name_the_same_columns(store: Store) -> None:
+def test_models_and_schema_have_the_same_columns(store: Store) -> None:
     for model in TABLES:
         table = model._meta.table_name
         schema = {row[1]: bool(row[3]) or bool(row[5]) for row in store.fetch_all(f"PRAGMA table_info({table})")}
@@ -39,14 +39,14 @@ def test_every_table_has_a_model(store: Store) -> None:
     assert tables - {"sqlite_sequence"} == {model._meta.table_name for model in TABLES}
 
 
-def test_an_acknowledged_write_is_durable(store: Store) -> None:
+def test_the_database_uses_wal_full_sync_and_foreign_keys(store: Store) -> None:
     assert store.fetch_one("PRAGMA journal_mode") == ("wal",)
     assert store.fetch_one("PRAGMA synchronous") == (2,)
     assert store.fetch_one("PRAGMA foreign_keys") == (1,)
 
 
-def test_the_first_id_of_every_stream_is_two(store: Store) -> None:
-    """Ids of every stream start at 2, so that since=1 walks the whole history."""
+def test_the_first_id_of_every_feed_is_2(store: Store) -> None:
+    """Otherwise ``since=1`` would not list the whole history."""
     sequences = dict(store.fetch_all("SELECT name, seq FROM sqlite_sequence WHERE name LIKE '%_rows'"))
     assert sequences == {"view_rows": 1, "download_rows": 1, "gate_rows": 1, "activity_rows": 1, "session_rows": 1}
 
@@ -58,7 +58,7 @@ def test_migrating_twice_changes_nothing(store: Store) -> None:
     assert store.fetch_one("PRAGMA user_version") == (len(STEPS),)
 
 
-def test_a_database_of_the_first_version_is_brought_up_to_date(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_database_of_the_first_version_is_upgraded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened = Store(tmp_path / "old.db")
     monkeypatch.setattr(migrations, "STEPS", STEPS[:1])
     migrations.upgrade(opened)
@@ -77,13 +77,13 @@ def test_a_database_of_the_first_version_is_brought_up_to_date(tmp_path: Path, m
     opened.close()
 
 
-def test_a_database_of_a_later_version_is_refused(store: Store) -> None:
+def test_a_database_of_a_later_version_is_rejected(store: Store) -> None:
     store.execute(f"PRAGMA user_version = {len(STEPS) + 1}")
     with pytest.raises(DatabaseTooNew, match="upgrade docshare"):
         migrate(store)
 
 
-def test_a_failed_write_leaves_nothing(store: Store) -> None:
+def test_a_failed_write_is_rolled_back(store: Store) -> None:
     insert = "INSERT INTO instance_secrets VALUES ('a', x'00')"
     with pytest.raises(peewee.IntegrityError), store.write():
         [store.execute(insert) for _ in range(2)]
@@ -91,14 +91,14 @@ def test_a_failed_write_leaves_nothing(store: Store) -> None:
 
 
 def fill_database(store: Store) -> None:
-    """Write more than the database may hold; SQLite rolls the whole transaction back by itself."""
+    """Write more than fits into the database; SQLite rolls back the whole transaction by itself."""
     pages = store.fetch_all("PRAGMA page_count")[0][0]
     store.fetch_all(f"PRAGMA max_page_count = {pages + 8}")
     store.execute("CREATE TABLE filler (bytes BLOB)")
     store.execute("INSERT INTO filler VALUES (zeroblob(1000000))")
 
 
-def test_a_full_database_raises_its_own_error(store: Store) -> None:
+def test_a_full_database_is_the_same_fault_as_a_full_disk(store: Store) -> None:
     with pytest.raises(peewee.OperationalError, match="full") as caught, store.write():
         fill_database(store)
     assert faults.find_fault(caught.value) == faults.find_fault(OSError(errno.ENOSPC, "full"))
@@ -108,28 +108,28 @@ def test_a_full_database_raises_its_own_error(store: Store) -> None:
 
 
 def test_a_transaction_that_ended_early_is_not_acknowledged(store: Store) -> None:
-    def swallow() -> None:
+    def write_and_ignore_error() -> None:
         with store.write():
             store.execute("PRAGMA user_version = 7")
             with suppress(peewee.OperationalError):
                 fill_database(store)
 
     with pytest.raises(peewee.OperationalError, match="rolled back"):
-        swallow()
+        write_and_ignore_error()
     assert store.fetch_one("PRAGMA user_version") == (len(STEPS),)
 
 
-def test_writes_of_many_threads_take_turns(store: Store) -> None:
+def test_writes_of_many_threads_are_serialized(store: Store) -> None:
     store.execute("INSERT INTO instance_secrets VALUES ('n', x'00')")
 
-    def bump() -> None:
+    def increment_repeatedly() -> None:
         for _ in range(25):
             with store.write():
                 row = store.fetch_one("SELECT value FROM instance_secrets WHERE name = 'n'")
                 assert row is not None
                 store.execute("UPDATE instance_secrets SET value = ?", (bytes([row[0][0] + 1]),))
 
-    threads = [threading.Thread(target=bump) for _ in range(8)]
+    threads = [threading.Thread(target=increment_repeatedly) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -137,7 +137,7 @@ def test_writes_of_many_threads_take_turns(store: Store) -> None:
     assert store.fetch_one("SELECT value FROM instance_secrets") == (bytes([200]),)
 
 
-def test_a_snapshot_does_not_see_what_is_written_meanwhile(store: Store) -> None:
+def test_a_snapshot_does_not_see_later_writes(store: Store) -> None:
     def write() -> None:
         with store.write():
             store.execute("INSERT INTO instance_secrets VALUES ('a', x'00')")
@@ -170,15 +170,15 @@ def test_closing_closes_the_connections_of_all_threads(tmp_path: Path) -> None:
             connection.execute("SELECT 1")
 
 
-def test_a_remembered_row_is_asked_for_once(store: Store) -> None:
+def test_a_cached_row_is_queried_once(store: Store) -> None:
     seen: list[str] = []
     store.engine.connection().set_trace_callback(seen.append)
-    counted = "SELECT COUNT(*) FROM instance_secrets WHERE name = ?"
-    assert [store.fetch_cached(counted, (name,)) for name in ("a", "a", "b")] == [(0,)] * 3
+    count_query = "SELECT COUNT(*) FROM instance_secrets WHERE name = ?"
+    assert [store.fetch_cached(count_query, (name,)) for name in ("a", "a", "b")] == [(0,)] * 3
     assert len(seen) == 2
 
 
-def test_a_missing_row_is_remembered_too(store: Store) -> None:
+def test_a_missing_row_is_cached(store: Store) -> None:
     seen: list[str] = []
     store.engine.connection().set_trace_callback(seen.append)
     assert [store.fetch_cached("SELECT 1 FROM accounts WHERE id = ?", (7,)) for _ in range(2)] == [None, None]
@@ -186,48 +186,48 @@ def test_a_missing_row_is_remembered_too(store: Store) -> None:
 
 
 @pytest.mark.parametrize("fails", [False, True])
-def test_whatever_is_written_every_remembered_row_is_asked_for_again(store: Store, fails: bool) -> None:
-    counted = "SELECT COUNT(*) FROM instance_secrets"
-    assert store.fetch_cached(counted, ()) == (0,)
+def test_every_write_invalidates_the_row_cache(store: Store, fails: bool) -> None:
+    count_query = "SELECT COUNT(*) FROM instance_secrets"
+    assert store.fetch_cached(count_query, ()) == (0,)
     with suppress(RuntimeError), store.write():
         store.execute("INSERT INTO instance_secrets VALUES ('a', x'00')")
         if fails:
             raise RuntimeError
-    assert store.fetch_cached(counted, ()) == (0 if fails else 1,)
+    assert store.fetch_cached(count_query, ()) == (0 if fails else 1,)
 
 
-def test_a_row_read_before_a_write_is_not_remembered_after_it(store: Store) -> None:
-    """A reader may have asked before the write and keep its answer only after it."""
-    counted = "SELECT COUNT(*) FROM instance_secrets"
+def test_a_row_read_before_a_write_is_not_cached_after_it(store: Store) -> None:
+    """A thread may query a row before a write and cache it only after the write."""
+    count_query = "SELECT COUNT(*) FROM instance_secrets"
     read = store.fetch_one
 
-    def slow(sql: str, params: Sequence[Any] = ()) -> tuple[Any, ...] | None:
+    def read_before_write(sql: str, params: Sequence[Any] = ()) -> tuple[Any, ...] | None:
         found = read(sql, params)
         with store.write():
             store.execute("INSERT OR IGNORE INTO instance_secrets VALUES ('a', x'00')")
         return found
 
-    store.fetch_one = slow  # type: ignore[method-assign]
-    assert store.fetch_cached(counted, ()) == (0,)
+    store.fetch_one = read_before_write  # type: ignore[method-assign]
+    assert store.fetch_cached(count_query, ()) == (0,)
     store.fetch_one = read  # type: ignore[method-assign]
-    assert store.fetch_cached(counted, ()) == (1,)
+    assert store.fetch_cached(count_query, ()) == (1,)
 
 
-def test_what_is_not_committed_is_not_remembered(store: Store) -> None:
-    counted = "SELECT COUNT(*) FROM instance_secrets"
+def test_uncommitted_rows_are_not_cached(store: Store) -> None:
+    count_query = "SELECT COUNT(*) FROM instance_secrets"
     with store.write():
         store.execute("INSERT INTO instance_secrets VALUES ('a', x'00')")
-        assert store.fetch_cached(counted, ()) == (1,)
+        assert store.fetch_cached(count_query, ()) == (1,)
         assert store._cached_rows == {}
 
 
-def test_the_memory_of_rows_is_bounded(store: Store) -> None:
+def test_the_row_cache_is_bounded(store: Store) -> None:
     for number in range(3000):
         store.fetch_cached("SELECT 1 FROM accounts WHERE id = ?", (number,))
     assert len(store._cached_rows) <= 1024
 
 
-def test_a_database_answers_unless_its_file_is_damaged(store: Store, tmp_path: Path) -> None:
+def test_is_answering_is_false_for_a_damaged_file(store: Store, tmp_path: Path) -> None:
     assert store.is_answering()
     damaged = tmp_path / "damaged.db"
     damaged.write_bytes(b"not a database" * 1000)

@@ -1,4 +1,4 @@
-"""Every statement of the tables is understood by SQLite and by PostgreSQL."""
+"""Every SQL statement is valid in SQLite and in PostgreSQL."""
 
 import importlib
 import pkgutil
@@ -15,9 +15,9 @@ from docshare.server.store.migrations import migrate
 from docshare.server.store.postgresql import PostgresqlStore
 from tests.support.postgresql import make_store
 
-WHOLE = re.compile(r"\s*(?:SELECT|INSERT|UPDATE|DELETE|WITH)\b")
-# Beginnings of statements that functions complete.
-BEGINNINGS = {"rollups._INTO_TALLIES", "viewing._INTO_PAGES"}
+COMPLETE_STATEMENT = re.compile(r"\s*(?:SELECT|INSERT|UPDATE|DELETE|WITH)\b")
+# Prefixes of statements that functions complete.
+STATEMENT_PREFIXES = {"rollups._INTO_TALLIES", "viewing._INTO_PAGES"}
 
 
 def iterate_statements() -> Iterator[tuple[str, str | Statement]]:
@@ -26,12 +26,16 @@ def iterate_statements() -> Iterator[tuple[str, str | Statement]]:
             found = value.items() if isinstance(value, dict) and name.isupper() else [("", value)]
             for key, statement in found:
                 if isinstance(statement, Statement) or (
-                    isinstance(statement, str) and WHOLE.match(statement) and "{}" not in statement.replace("'{}'", "")
+                    isinstance(statement, str)
+                    and COMPLETE_STATEMENT.match(statement)
+                    and "{}" not in statement.replace("'{}'", "")
                 ):
                     yield f"{module.name}.{name}{key and '.'}{key}", statement
 
 
-STATEMENTS = {name: text for name, text in iterate_statements() if name not in BEGINNINGS and "{" not in str(text)}
+STATEMENTS = {
+    name: text for name, text in iterate_statements() if name not in STATEMENT_PREFIXES and "{" not in str(text)
+}
 
 
 @pytest.fixture(scope="module")
@@ -49,13 +53,13 @@ def postgresql() -> Iterator[PostgresqlStore]:
     store.close()
 
 
-def test_the_statements_are_found() -> None:
+def test_enough_statements_are_found() -> None:
     assert len(STATEMENTS) > 150
     assert sum(isinstance(text, Statement) for text in STATEMENTS.values()) >= 4
 
 
 @pytest.mark.parametrize("name", STATEMENTS)
-def test_both_engines_understand_a_statement(sqlite: Store, postgresql: PostgresqlStore, name: str) -> None:
+def test_a_statement_is_valid_in_both_databases(sqlite: Store, postgresql: PostgresqlStore, name: str) -> None:
     text = spell_sqlite(STATEMENTS[name])
     count = max([int(number) for number in re.findall(r"\?(\d+)", text)], default=text.count("?"))
     sqlite.fetch_all(f"EXPLAIN {text}", (None,) * count)
@@ -78,12 +82,12 @@ def test_both_engines_understand_a_statement(sqlite: Store, postgresql: Postgres
         ("label LIKE '50%?' AND a = ?", "label LIKE '50%?' AND a = ?", "label LIKE '50%%?' AND a = %s"),
     ],
 )
-def test_a_form_is_spelled_for_each_engine(written: str, sqlite_text: str, postgresql_text: str) -> None:
+def test_an_expression_is_translated_for_each_database(written: str, sqlite_text: str, postgresql_text: str) -> None:
     assert spell_sqlite(written) == sqlite_text
     assert spell_postgresql(written).text == postgresql_text
 
 
-def test_a_numbered_parameter_is_sent_wherever_it_stands() -> None:
+def test_a_numbered_parameter_can_be_used_several_times() -> None:
     spelled = spell_postgresql("UPDATE t SET a = ?2, b = ?1 WHERE c = ?1")
     assert spelled.text == "UPDATE t SET a = %s, b = %s WHERE c = %s"
     assert spelled.arrange(("x", "y")) == ("y", "x", "x")

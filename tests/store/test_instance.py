@@ -1,4 +1,4 @@
-"""A data directory has one owner, and is readable by its user alone."""
+"""A data directory has one owner process and is readable only by its user."""
 
 import os
 import stat
@@ -19,11 +19,11 @@ def make_config(data_dir: Path) -> Config:
     return Config(data_dir=data_dir, base_url=BASE_URL)
 
 
-def test_opening_makes_everything_private(tmp_path: Path) -> None:
+def test_files_of_an_instance_are_readable_only_by_its_user(tmp_path: Path) -> None:
     with open_instance(make_config(tmp_path / "data")):
         paths = [tmp_path / "data", *(tmp_path / "data").rglob("*")]
-        open_to_others = [path for path in paths if stat.S_IMODE(path.stat().st_mode) & 0o077]
-        assert not open_to_others
+        readable_by_others = [path for path in paths if stat.S_IMODE(path.stat().st_mode) & 0o077]
+        assert not readable_by_others
         assert {"docshare.db", "lock", "instance.key", "blobs", "tmp", "cache"} <= {path.name for path in paths}
 
 
@@ -38,7 +38,7 @@ def test_a_second_process_cannot_own_the_directory(tmp_path: Path) -> None:
         assert subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False).returncode == 7
 
 
-def test_the_lock_is_free_again_after_the_block(tmp_path: Path) -> None:
+def test_the_lock_is_released_after_the_block(tmp_path: Path) -> None:
     with DirectoryLock(tmp_path), pytest.raises(AlreadyLocked), DirectoryLock(tmp_path):
         pass
     with DirectoryLock(tmp_path) as lock:
@@ -53,7 +53,7 @@ def test_the_instance_key_stays_the_same(tmp_path: Path) -> None:
         assert len(key) == 64
 
 
-def test_the_owner_is_announced(tmp_path: Path) -> None:
+def test_the_owner_process_is_announced(tmp_path: Path) -> None:
     assert read_owner(tmp_path) is None
     with open_instance(make_config(tmp_path)) as instance:
         announce(instance, "http://127.0.0.1:1234", "127.0.0.1")
@@ -63,6 +63,6 @@ def test_the_owner_is_announced(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"pid": "x"}', '{"pid": 1}'])
-def test_a_damaged_announcement_names_no_owner(tmp_path: Path, text: str) -> None:
+def test_a_damaged_announcement_has_no_owner(tmp_path: Path, text: str) -> None:
     (tmp_path / "server.json").write_text(text)
     assert read_owner(tmp_path) is None

@@ -1,4 +1,4 @@
-"""The store on PostgreSQL, as two instances see it."""
+"""The PostgreSQL store, used by two instances."""
 
 import threading
 import time
@@ -19,7 +19,7 @@ from tests.support.postgresql import drop_store, make_store
 
 @pytest.fixture
 def stores() -> Iterator[tuple[PostgresqlStore, PostgresqlStore]]:
-    """Two instances on one database."""
+    """Open one database as two instances."""
     one, other = make_store("shared"), make_store("shared")
     yield one, other
     one.close()
@@ -35,7 +35,7 @@ def insert_secret(store: PostgresqlStore, name: str) -> None:
     store.execute("INSERT INTO instance_secrets (name, value) VALUES (?, ?)", (name, b"\x00\xff"))
 
 
-def test_a_transaction_is_seen_when_it_is_committed(stores: tuple[PostgresqlStore, PostgresqlStore]) -> None:
+def test_a_transaction_is_visible_after_its_commit(stores: tuple[PostgresqlStore, PostgresqlStore]) -> None:
     one, other = stores
     with one.write():
         insert_secret(one, "a")
@@ -57,33 +57,33 @@ def test_an_exception_rolls_back(stores: tuple[PostgresqlStore, PostgresqlStore]
     assert count_secrets(one) == 0
 
 
-def test_writes_of_two_instances_do_not_overlap(stores: tuple[PostgresqlStore, PostgresqlStore]) -> None:
-    """Each reads a number and writes the next one: none is lost."""
+def test_writes_of_two_instances_are_serialized(stores: tuple[PostgresqlStore, PostgresqlStore]) -> None:
+    """Each instance reads a number and writes the next one; no increment is lost."""
     for store in stores[:1]:
         with store.write():
             store.execute("INSERT INTO short_ids (short_id) VALUES ('0')")
 
-    def count_up(store: PostgresqlStore) -> None:
+    def increment_repeatedly(store: PostgresqlStore) -> None:
         for _ in range(20):
             with store.write():
                 ((number,),) = store.fetch_all("SELECT short_id FROM short_ids")
                 store.execute("UPDATE short_ids SET short_id = ?", (str(int(number) + 1),))
 
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(count_up, stores * 4))
+        list(pool.map(increment_repeatedly, stores * 4))
     assert stores[0].fetch_all("SELECT short_id FROM short_ids") == [("160",)]
 
 
-def test_a_lock_holds_in_all_instances_and_another_key_is_free(stores: tuple[PostgresqlStore, PostgresqlStore]) -> None:
+def test_a_lock_blocks_all_instances_but_only_for_its_key(stores: tuple[PostgresqlStore, PostgresqlStore]) -> None:
     one, other = stores
     order: list[str] = []
 
-    def follow() -> None:
+    def lock_second() -> None:
         with other.lock_key("file 1"):
             order.append("second")
 
     with one.lock_key("file 1"):
-        waiting = threading.Thread(target=follow)
+        waiting = threading.Thread(target=lock_second)
         waiting.start()
         with other.lock_key("file 2"):
             order.append("another key")
@@ -93,7 +93,7 @@ def test_a_lock_holds_in_all_instances_and_another_key_is_free(stores: tuple[Pos
     assert order == ["another key", "first", "second"]
 
 
-def test_writes_of_two_accounts_run_side_by_side_and_of_one_in_turn(
+def test_writes_of_two_accounts_are_concurrent_and_those_of_one_serialized(
     stores: tuple[PostgresqlStore, PostgresqlStore],
 ) -> None:
     one, other = stores
@@ -121,7 +121,7 @@ def insert_in_write(store: PostgresqlStore, account: int) -> None:
         insert_secret(store, str(account))
 
 
-def test_a_write_that_protects_everything_waits_for_all_accounts_and_they_for_it(
+def test_a_write_without_an_account_excludes_writes_of_all_accounts(
     stores: tuple[PostgresqlStore, PostgresqlStore],
 ) -> None:
     one, other = stores
@@ -150,7 +150,7 @@ def test_a_write_that_protects_everything_waits_for_all_accounts_and_they_for_it
     assert order == ["first", "everything", "end of everything", "account"]
 
 
-def test_a_write_inside_another_protects_what_that_one_protects(
+def test_a_nested_write_must_not_need_another_lock_than_the_outer_one(
     stores: tuple[PostgresqlStore, PostgresqlStore],
 ) -> None:
     one, _ = stores
@@ -164,10 +164,10 @@ def test_a_write_inside_another_protects_what_that_one_protects(
     assert count_secrets(one) == 2
 
 
-def test_a_cursor_meets_every_row_of_an_account_while_many_write(
+def test_a_cursor_misses_no_row_during_concurrent_writes(
     stores: tuple[PostgresqlStore, PostgresqlStore],
 ) -> None:
-    """Ids are drawn before the commit: without the lock of the account a reader would pass one that comes later."""
+    """Ids are assigned before the commit: without the lock of the account, a reader could skip a row."""
     stores[0].execute("CREATE TABLE feed_rows (id BIGSERIAL PRIMARY KEY, owner_id BIGINT)")
     done = threading.Event()
     seen: list[int] = []
@@ -180,12 +180,12 @@ def test_a_cursor_meets_every_row_of_an_account_while_many_write(
 
     def read() -> None:
         while True:
-            last_look = done.is_set()
+            is_last_read = done.is_set()
             after = seen[-1] if seen else 0
             query = "SELECT id FROM feed_rows WHERE owner_id = 1 AND id > ? ORDER BY id LIMIT 7"
             found = [number for (number,) in stores[1].fetch_all(query, (after,))]
             seen.extend(found)
-            if last_look and not found:
+            if is_last_read and not found:
                 return
 
     reader = threading.Thread(target=read)
@@ -198,7 +198,7 @@ def test_a_cursor_meets_every_row_of_an_account_while_many_write(
     assert seen == sorted(seen)
 
 
-def test_one_process_of_many_gets_a_lock_that_nobody_waits_for(
+def test_try_lock_succeeds_in_one_process_and_does_not_wait(
     stores: tuple[PostgresqlStore, PostgresqlStore],
 ) -> None:
     one, other = stores
@@ -218,7 +218,7 @@ def test_a_snapshot_does_not_change(stores: tuple[PostgresqlStore, PostgresqlSto
     assert count_secrets(one) == 1
 
 
-def test_nothing_is_remembered_that_another_instance_may_change(
+def test_rows_that_another_instance_may_change_are_not_cached(
     stores: tuple[PostgresqlStore, PostgresqlStore],
 ) -> None:
     one, other = stores
@@ -241,11 +241,11 @@ def test_rows_are_streamed_while_others_write(stores: tuple[PostgresqlStore, Pos
     assert [first, *rows] == [(f"{number:02}",) for number in range(25)]
 
 
-def statistics_agree(statistics: dict[str, int]) -> bool:
+def is_pool_idle(statistics: dict[str, int]) -> bool:
     return statistics["pool_available"] == statistics["pool_size"]
 
 
-def test_connections_go_back_to_the_pool(stores: tuple[PostgresqlStore, PostgresqlStore]) -> None:
+def test_connections_are_returned_to_the_pool(stores: tuple[PostgresqlStore, PostgresqlStore]) -> None:
     one, _ = stores
 
     def use(number: int) -> None:
@@ -257,10 +257,10 @@ def test_connections_go_back_to_the_pool(stores: tuple[PostgresqlStore, Postgres
     with ThreadPoolExecutor(60) as pool:
         list(pool.map(use, range(120)))
     assert one.engine.pool.get_stats()["pool_size"] <= one.engine.pool.max_size
-    wait_until(lambda: statistics_agree(one.engine.pool.get_stats()))  # its own thread opens and closes some
+    wait_until(lambda: is_pool_idle(one.engine.pool.get_stats()))  # a thread of the pool opens and closes connections
 
 
-def test_emails_are_compared_without_regard_to_case(stores: tuple[PostgresqlStore, PostgresqlStore]) -> None:
+def test_emails_are_compared_case_insensitively(stores: tuple[PostgresqlStore, PostgresqlStore]) -> None:
     one, _ = stores
     columns = "INSERT INTO accounts (uuid, email, name, plan, created_at) VALUES (?, ?, 'Ann', 0, 0)"
     with one.write():
@@ -270,14 +270,14 @@ def test_emails_are_compared_without_regard_to_case(stores: tuple[PostgresqlStor
     assert one.fetch_one("SELECT uuid FROM accounts WHERE email = 'ANN@example.com'") == ("u1",)
 
 
-def test_a_lost_connection_is_a_fault_of_the_host_and_the_next_statement_succeeds(
+def test_a_lost_connection_is_a_host_fault_and_later_statements_succeed(
     stores: tuple[PostgresqlStore, PostgresqlStore],
 ) -> None:
     one, other = stores
     count_secrets(one)
     other.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
     found = None
-    for _ in range(30):  # once for each connection that the pool held
+    for _ in range(30):  # once for each connection of the pool
         try:
             count_secrets(one)
         except OperationalError as error:
@@ -287,7 +287,7 @@ def test_a_lost_connection_is_a_fault_of_the_host_and_the_next_statement_succeed
     assert count_secrets(one) == 0
 
 
-def test_an_address_where_nothing_answers_is_a_fault_of_the_host() -> None:
+def test_an_unreachable_database_is_a_host_fault() -> None:
     store = PostgresqlStore("postgresql://docshare@127.0.0.1:1/docshare?connect_timeout=1")
     with pytest.raises(OperationalError) as caught:
         store.fetch_one("SELECT 1")
@@ -297,7 +297,7 @@ def test_an_address_where_nothing_answers_is_a_fault_of_the_host() -> None:
     assert (problem.status, problem.headers["Retry-After"]) == (503, "30")
 
 
-def test_a_user_who_may_only_read_is_a_fault_of_the_host(stores: tuple[PostgresqlStore, PostgresqlStore]) -> None:
+def test_a_read_only_database_is_a_host_fault(stores: tuple[PostgresqlStore, PostgresqlStore]) -> None:
     one, _ = stores
 
     def insert_read_only() -> None:
@@ -312,7 +312,7 @@ def test_a_user_who_may_only_read_is_a_fault_of_the_host(stores: tuple[Postgresq
     assert fault.log == "the database rejects writes"
 
 
-def test_many_instances_start_at_once_on_an_empty_database() -> None:
+def test_several_instances_can_start_concurrently_on_an_empty_database() -> None:
     name = "empty"
     address = make_store(name).engine.pool.conninfo
     with psycopg.connect(address, autocommit=True) as connection:
@@ -327,7 +327,7 @@ def test_many_instances_start_at_once_on_an_empty_database() -> None:
     drop_store(name)
 
 
-def test_a_database_of_a_later_version_is_refused(
+def test_a_database_of_a_later_version_is_rejected(
     stores: tuple[PostgresqlStore, PostgresqlStore], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(migrations, "STEPS", STEPS[:-1])

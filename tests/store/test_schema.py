@@ -1,4 +1,4 @@
-"""A database that took all steps of earlier versions and one that was created from the models are the same."""
+"""A database that was upgraded through all versions equals one that was created from the models."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,7 +32,7 @@ def list_tables(store: Store) -> list[str]:
 
 
 def describe_table(store: Store, table: str) -> dict[str, Any]:
-    """Columns, references and indexes of a table, without the order of columns and the names of unique indexes."""
+    """Describe columns, references and indexes; ignore the order of columns and the names of unique indexes."""
     (sql,) = store.fetch_one("SELECT sql FROM sqlite_master WHERE name = ?", (table,)) or ("",)
     columns = store.fetch_all(f"SELECT name, type, \"notnull\" OR pk, dflt_value, pk FROM pragma_table_info('{table}')")
     references = store.fetch_all(
@@ -55,7 +55,7 @@ def describe_table(store: Store, table: str) -> dict[str, Any]:
     }
 
 
-def test_an_upgraded_and_a_new_database_are_the_same(upgraded_store: Store, new_store: Store) -> None:
+def test_an_upgraded_and_a_new_database_have_the_same_schema(upgraded_store: Store, new_store: Store) -> None:
     tables = list_tables(new_store)
     assert len(tables) > 45
     assert list_tables(upgraded_store) == tables
@@ -63,7 +63,7 @@ def test_an_upgraded_and_a_new_database_are_the_same(upgraded_store: Store, new_
         assert describe_table(upgraded_store, table) == describe_table(new_store, table), table
 
 
-def test_a_difference_is_seen(upgraded_store: Store, new_store: Store) -> None:
+def test_a_difference_is_detected(upgraded_store: Store, new_store: Store) -> None:
     with new_store.write():
         new_store.execute("DROP INDEX files_owner")
         new_store.execute("CREATE INDEX files_owner ON files(owner_id, id)")
@@ -73,6 +73,6 @@ def test_a_difference_is_seen(upgraded_store: Store, new_store: Store) -> None:
     assert describe_table(upgraded_store, "notes") != describe_table(new_store, "notes")
 
 
-def test_streams_begin_at_the_same_number(upgraded_store: Store, new_store: Store) -> None:
+def test_sequences_start_at_the_same_number(upgraded_store: Store, new_store: Store) -> None:
     query = "SELECT name, seq FROM sqlite_sequence WHERE seq > 0 ORDER BY name"
     assert new_store.fetch_all(query) == upgraded_store.fetch_all(query) != []

@@ -1,8 +1,8 @@
-"""Three instances behind nginx while everything they depend on fails once: nothing that was acknowledged is lost.
+"""Three instances behind nginx while each of their dependencies fails once: no acknowledged write is lost.
 
 ``python -m tests.torture.cluster [SECONDS [CLIENTS]]``; by default 300 seconds and 20 clients that upload, replace,
-read, download and tail the feed. Every ten seconds one instance is killed (SIGKILL) and started again; once each,
-PostgreSQL is restarted, the object store is away for 30 seconds, and Redis is stopped.
+read, download and tail the feed. Every ten seconds one instance is killed (SIGKILL) and restarted. Once each,
+PostgreSQL is restarted, the object store is down for 30 seconds, and Redis is stopped.
 """
 
 import itertools
@@ -32,15 +32,15 @@ from tests.support.redis import RedisServer, run_redis
 INSTANCES = 3
 _KILL_EVERY_S = 10.0
 _TIMEOUT_S = 90
-_SETTLE_S = 150.0  # a delivery that failed is tried again after a minute
+_SETTLE_S = 150.0  # a failed delivery is retried after a minute
 _EXPECTED = {200, 201, 204, 303, 304}
 
 
 @dataclass
 class Tally:
-    """``uploads``: UUIDs that were acknowledged, by the unique name of the file; ``unknown``: names of uploads whose
-    connection was cut; ``versions``: the last acknowledged version of each file; ``downloads``: how many were
-    acknowledged; ``seen``: the ids of the feed that each tailing client got, in order."""
+    """``uploads``: acknowledged UUIDs by the unique name of the file; ``unknown``: names of uploads whose
+    connection was cut; ``versions``: the last acknowledged version of each file; ``downloads``: number of
+    acknowledged downloads; ``seen``: the feed ids that each tailing client received, in order."""
 
     uploads: dict[str, str] = field(default_factory=dict)
     unknown: set[str] = field(default_factory=set)
@@ -54,7 +54,7 @@ class Tally:
 
 
 class _Client:
-    """One client: sends requests through nginx until ``is_over``, and judges every answer."""
+    """A client that sends requests through nginx until ``is_over`` and checks every response."""
 
     def __init__(self, cluster: Cluster, tally: Tally, is_over: threading.Event, number: int) -> None:
         self._cluster, self._tally, self._is_over = cluster, tally, is_over
@@ -63,8 +63,8 @@ class _Client:
         self._number = number
         self._http = cluster.open_session()
 
-    def ask(self, method: str, path: str, *, is_owner: bool = True, **more: Any) -> requests.Response | None:
-        """Return the answer, or None where the connection was cut, which leaves the outcome unknown."""
+    def send(self, method: str, path: str, *, is_owner: bool = True, **more: Any) -> requests.Response | None:
+        """Send a request; return the response, or None if the connection was cut and the outcome is unknown."""
         address = f"10.{self._number >> 8 & 255}.{self._number & 255}.{self._chance.randrange(256)}"
         headers = self._cluster.headers if is_owner else {"X-Forwarded-For": address}
         try:
@@ -76,7 +76,7 @@ class _Client:
         with self._tally.lock:
             self._tally.statuses[answer.status_code] += 1
         if answer.headers.get("Server", "").startswith("nginx") and answer.status_code in (502, 504):
-            return None  # the instance was killed before it answered
+            return None  # the instance was killed before it responded
         if answer.status_code == 503 and "Retry-After" not in answer.headers:
             self._report(f"{method} {path}: 503 without Retry-After")
         elif answer.status_code not in _EXPECTED | {503}:
@@ -88,11 +88,11 @@ class _Client:
             self._tally.problems.append(problem)
 
     def upload(self) -> None:
-        """Upload a file, again after each 503: that promises that nothing was stored."""
+        """Upload a file; retry after each 503, which guarantees that nothing was stored."""
         name = f"c{self._number}-{next(self._numbers)}.pdf"
         pdf = simple_pdf(pages=self._number % 3 + 1)
         while not self._is_over.is_set():
-            answer = self.ask("POST", "/api/v1/files", files={"file": (name, pdf)})
+            answer = self.send("POST", "/api/v1/files", files={"file": (name, pdf)})
             with self._tally.lock:
                 if answer is None:
                     self._tally.unknown.add(name)
@@ -104,40 +104,40 @@ class _Client:
             self._is_over.wait(0.5)
 
     def replace(self) -> None:
-        """Replace a document of this client; no other client does."""
+        """Replace a document of this client; other clients do not replace it."""
         with self._tally.lock:
             own = [uuid for name, uuid in self._tally.uploads.items() if name.startswith(f"c{self._number}-")]
         if not own:
             return
         uuid = self._chance.choice(own)
         files = {"file": ("next.pdf", simple_pdf(pages=2))}
-        answer = self.ask("POST", f"/api/v1/files/{uuid}/content", files=files)
+        answer = self.send("POST", f"/api/v1/files/{uuid}/content", files=files)
         if answer is not None and answer.status_code == 200:
             with self._tally.lock:
                 self._tally.versions[uuid] = answer.json()["contentVersion"]
 
     def read(self) -> None:
-        """Look at a page and download the document, as a reader."""
+        """View a page and download the document, as a reader."""
         with self._tally.lock:
             uploaded = list(self._tally.uploads.values())
         if not uploaded:
             return
         uuid = self._chance.choice(uploaded)
-        found = self.ask("GET", f"/api/v1/files/{uuid}")
+        found = self.send("GET", f"/api/v1/files/{uuid}")
         if found is None or found.status_code != 200:
             return
         short_id, version = found.json()["shortId"], found.json()["contentVersion"]
-        self.ask("GET", f"/{short_id}", is_owner=False)
+        self.send("GET", f"/{short_id}", is_owner=False)
         image = self._http.get(f"{self._cluster.url}/{short_id}/pages/1-800.jpg?v={version}", timeout=_TIMEOUT_S)
         if image.status_code == 500:
             self._report(f"a page image: 500 {image.text[:200]}")
-        answer = self.ask("POST", f"/{short_id}/download", is_owner=False)
+        answer = self.send("POST", f"/{short_id}/download", is_owner=False)
         if answer is not None and answer.status_code == 200:
             with self._tally.lock:
                 self._tally.downloads += 1
 
     def work(self) -> None:
-        """Do one thing after another."""
+        """Run random actions until ``is_over``."""
         while not self._is_over.is_set():
             action = self._chance.choice((self.upload, self.replace, self.read, self.read))
             try:
@@ -146,11 +146,11 @@ class _Client:
                 continue  # the connection was cut
 
     def tail(self, seen: list[int], is_settled: threading.Event) -> None:
-        """Follow the feed of downloads from the last id, to its end once ``is_settled``."""
+        """Poll the feed of downloads from the last id; read it to its end after ``is_settled``."""
         while True:
             last_round = is_settled.is_set()
             query = {"type": "download", "limit": 100, "since": seen[-1] if seen else 1}
-            answer = self.ask("GET", "/api/v1/events", params=query)
+            answer = self.send("GET", "/api/v1/events", params=query)
             rows = answer.json() if answer is not None and answer.status_code == 200 else []
             seen += [row["id"] for row in rows]
             if last_round and answer is not None and answer.status_code == 200 and not rows:
@@ -161,14 +161,14 @@ class _Client:
 
 @dataclass
 class Engines:
-    """What the instances depend on."""
+    """The dependencies of the instances."""
 
     database: PostgresqlServer
     redis: RedisServer
     objects: ObjectStore
 
-    def list_outages(self, away_s: float) -> list[Callable[[], None]]:
-        """Return what fails, one after the other."""
+    def list_outages(self, outage_s: float) -> list[Callable[[], None]]:
+        """Return the outages, in order."""
 
         def restart_database() -> None:
             self.database.stop(signal.SIGINT)
@@ -176,19 +176,19 @@ class Engines:
 
         def stop_objects() -> None:
             self.objects.stop()
-            time.sleep(away_s)
+            time.sleep(outage_s)
             self.objects.start()
 
         def stop_redis() -> None:
             self.redis.kill()
-            time.sleep(away_s / 3)
+            time.sleep(outage_s / 3)
             self.redis.start()
 
         return [restart_database, stop_objects, stop_redis]
 
 
-def run_chaos(folder: Path, seconds: float, clients: int, *, away_s: float = 30.0) -> Tally:
-    """Run the clients for ``seconds`` while instances and engines fail; return what happened and what was wrong."""
+def run_chaos(folder: Path, seconds: float, clients: int, *, outage_s: float = 30.0) -> Tally:
+    """Run the clients for ``seconds`` while instances and engines fail; return the results and the errors."""
     tally = Tally()
     with (
         run_postgresql_server() as database,
@@ -207,18 +207,20 @@ def run_chaos(folder: Path, seconds: float, clients: int, *, away_s: float = 30.
                 f"{cluster.instances[0].url}/api/v1/webhooks", json=hook, headers=cluster.headers, timeout=60
             )
             assert made.status_code == 201, made.text
-            _run_clients(cluster, engines, tally, seconds, clients, away_s)
+            _run_clients(cluster, engines, tally, seconds, clients, outage_s)
             _check_end(cluster, tally, receiver)
             if "Traceback" in (log := cluster.read_logs()):
                 tally.problems.append(f"a traceback in the log: {log[log.index('Traceback') :][:2000]}")
     return tally
 
 
-def _run_clients(cluster: Cluster, engines: Engines, tally: Tally, seconds: float, clients: int, away_s: float) -> None:
+def _run_clients(
+    cluster: Cluster, engines: Engines, tally: Tally, seconds: float, clients: int, outage_s: float
+) -> None:
     is_over, is_settled = threading.Event(), threading.Event()
     tails = max(1, clients // 5)
     tally.seen = [[] for _ in range(tails)]
-    # There is no cursor before the first id, so one download comes first and belongs to no client.
+    # There is no cursor before the first id, so the first download is not counted for any client.
     first = _Client(cluster, tally, is_over, clients)
     first.upload()
     first.read()
@@ -231,7 +233,7 @@ def _run_clients(cluster: Cluster, engines: Engines, tally: Tally, seconds: floa
     ]
     for thread in (*workers, *followers):
         thread.start()
-    _fail_things(cluster, engines, tally, seconds, away_s)
+    _inject_failures(cluster, engines, tally, seconds, outage_s)
     is_over.set()
     for thread in workers:
         thread.join()
@@ -240,10 +242,10 @@ def _run_clients(cluster: Cluster, engines: Engines, tally: Tally, seconds: floa
         thread.join()
 
 
-def _fail_things(cluster: Cluster, engines: Engines, tally: Tally, seconds: float, away_s: float) -> None:
-    """Kill instances in turns; meanwhile each engine fails once."""
+def _inject_failures(cluster: Cluster, engines: Engines, tally: Tally, seconds: float, outage_s: float) -> None:
+    """Kill instances in turn; meanwhile each engine fails once."""
     begun = time.monotonic()
-    outages = engines.list_outages(away_s)
+    outages = engines.list_outages(outage_s)
 
     def fail_engines() -> None:
         for number, outage in enumerate(outages, start=1):
@@ -256,23 +258,23 @@ def _fail_things(cluster: Cluster, engines: Engines, tally: Tally, seconds: floa
         time.sleep(min(_KILL_EVERY_S, seconds / 5))
         instance.kill()
         tally.kills += 1
-        _start_again(instance)
+        _restart(instance)
         if time.monotonic() - begun >= seconds and not engine_failures.is_alive():
             return
 
 
-def _start_again(instance: ClusterInstance) -> None:
-    """Start the instance as a service manager does: again and again, while an engine is away."""
+def _restart(instance: ClusterInstance) -> None:
+    """Restart the instance like a service manager does: retry while an engine is down."""
     while True:
         try:
             instance.start()
             return
-        except AssertionError:  # it said why in its log
+        except AssertionError:  # its log contains the reason
             time.sleep(1)
 
 
 def _check_end(cluster: Cluster, tally: Tally, receiver: FakeReceiver) -> None:
-    """Ask every instance for all that was acknowledged, and wait for the deliveries."""
+    """Check that every acknowledged write is present, and wait for the deliveries."""
     client = _Client(cluster, tally, threading.Event(), 10_000)
     listed = requests.get(f"{cluster.instances[0].url}/api/v1/files", headers=cluster.headers, timeout=60).json()
     by_name = Counter(file["originalName"] for file in listed if file["contentVersion"] == 1)
@@ -306,7 +308,7 @@ def _check_feed(client: _Client, tally: Tally) -> None:
 
 
 def _check_deliveries(client: _Client, tally: Tally, receiver: FakeReceiver) -> None:
-    """Every acknowledged replacement is delivered at least once."""
+    """Check that every acknowledged replacement is delivered at least once."""
     wanted = {(uuid, version) for uuid, last in tally.versions.items() for version in range(2, last + 1)}
 
     def list_missing() -> set[tuple[str, int]]:
@@ -329,7 +331,7 @@ def _describe_delivery(body: bytes) -> tuple[str, int]:
 
 
 def main(seconds: int = 300, clients: int = 20) -> int:
-    """Run, print the figures, and return the exit code."""
+    """Run the test, print the results, and return the exit code."""
     with tempfile.TemporaryDirectory() as folder:
         tally = run_chaos(Path(folder), seconds, clients)
     print(f"{seconds} s, {clients} clients, {tally.kills} instances killed, PostgreSQL, bucket and Redis failed once")

@@ -2,7 +2,7 @@
 
 The code of ``payload`` runs as if it had exploited a library: in a worker that is started and confined like those of
 the server, during a job. A hook (``sitecustomize``), which only these processes load, injects it; the product has no
-code for it. Each attempt is first made without confinement, as the same user. As root, everything is repeated as an
+code for it. Each attempt is first run without confinement, as the same user. As root, everything is repeated as an
 ordinary user.
 """
 
@@ -49,7 +49,7 @@ if any(name in sys.orig_argv for name in ("docshare.server.pdf.worker.main", "do
 
 
 class Arena:
-    """A data folder as a target, and a server. ``at`` holds their paths and addresses for the payload."""
+    """A data folder as a target, and a server. ``targets`` contains their paths and addresses for the payload."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -124,7 +124,7 @@ def attempt_unconfined(name: str) -> str:
 
 @contextlib.contextmanager
 def open_confined(kind: str, arena: Arena) -> Iterator[Callable[[str], str]]:
-    """Yield a function that makes an attempt in a process of ``kind``, started like the server does, and returns the
+    """Yield a function that runs an attempt in a process of ``kind``, started like the server does, and returns the
     result."""
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hook-")))
@@ -160,7 +160,7 @@ def _open_worker(kind: str, arena: Arena) -> Iterator[Callable[[str], str]]:
             child = WorkerProcess(memory_bytes=1 << 30, timeout_s=20.0)
         try:
             return (
-                child.ask({"do": kind, "path": arena.targets["document"], **_job_arguments(kind, name)})
+                child.ask({"do": kind, "path": arena.targets["document"], **_build_job_arguments(kind, name)})
                 .body.decode()
                 .strip('"')
             )
@@ -176,7 +176,7 @@ def _open_worker(kind: str, arena: Arena) -> Iterator[Callable[[str], str]]:
             child.kill()
 
 
-def _job_arguments(kind: str, name: str) -> dict[str, Any]:
+def _build_job_arguments(kind: str, name: str) -> dict[str, Any]:
     """Return the arguments of a job of ``kind`` that pass ``name`` to the hook."""
     return {
         "render": {"page": 1, "width": name},
@@ -232,7 +232,7 @@ def is_applicable(name: str, kind: str) -> bool:
 
 
 def attack_all(kinds: tuple[str, ...], names: list[str]) -> int:
-    """Make the attempts ``names`` in all ``kinds`` and print the results; return the number of successful attacks."""
+    """Run the attempts ``names`` in all ``kinds`` and print the results; return the number of successful attacks."""
     open_ways = [name for name in names if _print_result(attempt_unconfined(name), "unconfined", name)]
     print(f"{len(open_ways)} of {len(names)} attempts succeed without confinement")
     bad = 0
@@ -254,8 +254,8 @@ def _print_result(result: str, where: str, name: str) -> bool:
     return result == "achieved"
 
 
-def ordinary_user_command(*arguments: str) -> tuple[list[str], dict[str, str]]:
-    """Return the command and environment that run this module as an unprivileged user, with a Python it can execute."""
+def build_ordinary_user_command(*arguments: str) -> tuple[list[str], dict[str, str]]:
+    """Return the command and environment that run this module as an unprivileged user."""
     paths = os.pathsep.join([str(ROOT), *(path for path in sys.path if path.endswith("site-packages"))])
     user = ["setpriv", f"--reuid={_ORDINARY_USER}", f"--regid={_ORDINARY_USER}", "--clear-groups"]
     same = (
@@ -277,7 +277,7 @@ def main() -> int:
     print(f"as user {os.geteuid()}:")
     bad = attack_all(KINDS, list(payload.ATTEMPTS))
     if os.geteuid() == 0:
-        command, environment = ordinary_user_command(*sys.argv[1:])
+        command, environment = build_ordinary_user_command(*sys.argv[1:])
         bad += subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
     return min(bad, 100)
 

@@ -1,4 +1,4 @@
-"""Attack the listener with many connections and measure how it serves another address meanwhile.
+"""Attack the listener with many connections and measure how it serves another address at the same time.
 
     python -m tests.torture.connections [ATTACK...] [--seconds N] [--descriptors N]
 
@@ -42,9 +42,9 @@ class ConnectionAttack:
     """The behavior of an attacker.
 
     It holds ``count`` connections from the addresses ``sources``, opened at ``pace`` per second, and replaces
-    ``reopened`` of them per second. Each sends ``opening`` at once and ``drip`` every ``every`` seconds;
-    ``half_closed``: it shuts down its sending side. All are closed with a reset, which keeps their ports free.
-    ``flood``: more requests than the machine can answer, from as many addresses as real readers; it has no target.
+    ``reopen_count`` of them per second. Each sends ``opening`` at once and ``drip`` every ``every`` seconds;
+    ``is_half_closed``: it shuts down its sending side. All are closed with a reset, which keeps their ports free.
+    ``is_flood``: more requests than the machine can serve, from as many addresses as real readers; it has no target.
     """
 
     count: int = 5000

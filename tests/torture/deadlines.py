@@ -35,7 +35,7 @@ from tests.support.receivers import LOOPBACK_NETWORKS, add_webhook, open_receive
 
 SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
 Probe = Callable[[], bool]
-"""Returns whether the deadline has not passed yet."""
+"""A function that returns whether the deadline has not passed yet."""
 
 
 class Deadline(NamedTuple):
@@ -62,7 +62,7 @@ def _burn_file(world: World) -> dict[str, Any]:
     return uploaded
 
 
-def _prepare_burned_bytes(world: World) -> Probe:
+def _prepare_burned_content(world: World) -> Probe:
     _burn_file(world)
     return lambda: burn.destroy_due(world.rt) == 0
 
@@ -170,7 +170,7 @@ def _prepare_retry(failures: int) -> Callable[[World], Probe]:
     return prepare
 
 
-def _prepare_kept_delivery(world: World) -> Probe:
+def _prepare_stored_delivery(world: World) -> Probe:
     with open_receiver() as receiver:
         add_webhook(world.pia, receiver.url)
         record_replacements(world, world.pia.upload()["uuid"])
@@ -178,7 +178,7 @@ def _prepare_kept_delivery(world: World) -> Probe:
     return lambda: deliveries.delete_expired(world.rt) == 0
 
 
-def _prepare_kept_event(world: World) -> Probe:
+def _prepare_stored_event(world: World) -> Probe:
     record_replacements(world, world.pia.upload()["uuid"])
     return lambda: activity_feed.delete_expired(world.rt) == 0
 
@@ -203,7 +203,7 @@ DEADLINES: dict[str, Deadline] = {
     "session of an idle page, 5 min": Deadline(5 * MINUTE, _prepare_idle_session),
     "sign-in link, 10 min": Deadline(10 * MINUTE, _prepare_sign_in_link),
     "attempt 3, 10 min": Deadline(_WAITS[1], _prepare_retry(2)),
-    "bytes of a burned file, 30 min": Deadline(30 * MINUTE, _prepare_burned_bytes),
+    "bytes of a burned file, 30 min": Deadline(30 * MINUTE, _prepare_burned_content),
     "opening again, 30 min": Deadline(30 * MINUTE, _prepare_reopening, once=False),
     "attempt 4, 1 h": Deadline(_WAITS[2], _prepare_retry(3)),
     "attempt 5, 1 h": Deadline(_WAITS[3], _prepare_retry(4)),
@@ -219,8 +219,8 @@ DEADLINES: dict[str, Deadline] = {
     "manage token, 30 d": Deadline(30 * DAY, _prepare_manage_token, once=False),
     "signed-in session, 30 d": Deadline(30 * DAY, _prepare_session, once=False),
     "refresh token, 90 d": Deadline(90 * DAY, _prepare_refresh_token),
-    "log of deliveries, 90 d": Deadline(90 * DAY, _prepare_kept_delivery),
-    "record of events, 90 d": Deadline(90 * DAY, _prepare_kept_event),
+    "log of deliveries, 90 d": Deadline(90 * DAY, _prepare_stored_delivery),
+    "record of events, 90 d": Deadline(90 * DAY, _prepare_stored_event),
 }
 JUMPS = {"no jump": 0, "an hour behind": -HOUR, "an hour ahead": HOUR}
 
@@ -262,7 +262,7 @@ def main() -> int:
     engine, wrong, tried = PdfEngine(workers=1), [], 0
     for jump_ms in JUMPS.values():
         for name, deadline in DEADLINES.items():
-            if jump_ms < deadline.after_ms:  # the clock has rightly passed the deadline
+            if jump_ms < deadline.after_ms:  # otherwise the clock itself has passed the deadline
                 wrong += check_deadline(engine, name, jump_ms)
                 tried += 3
     engine.close()

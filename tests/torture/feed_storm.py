@@ -1,7 +1,7 @@
 """Read the feed while 32 writers in several processes append to it: the reader sees every row once, in order.
 
 ``python -m tests.torture.feed_storm [ROWS]``; by default 200,000 downloads of one account, on PostgreSQL. Sequences
-hand out ids before a transaction commits, so a reader could pass over a row that is committed later.
+assign ids before a transaction commits, so a reader could skip a row that is committed later.
 """
 
 import multiprocessing
@@ -27,7 +27,7 @@ _TIMEOUT_S = 60
 
 
 def _write(address: str, owner: int, file: int, rows: int) -> None:
-    """Append ``rows`` downloads as the product does: each in a transaction of its own, under the lock of the owner."""
+    """Append ``rows`` downloads like the product does: each in its own transaction, under the lock of the owner."""
     with closing(PostgresqlStore(address)) as store:
 
         def run() -> None:
@@ -56,8 +56,8 @@ def _read(server: ServerProcess, seen: list[int], is_over: threading.Event) -> N
                 return
 
 
-def storm(folder: Path, rows: int) -> list[str]:
-    """Let the writers append ``rows`` rows; return what the reader missed, got twice or got out of order."""
+def run_storm(folder: Path, rows: int) -> list[str]:
+    """Let the writers append ``rows`` rows; return the problems of the reader: missing, duplicate or reordered rows."""
     store = make_store("storm")
     address = str(store.engine.pool.conninfo)
     try:
@@ -85,7 +85,7 @@ def storm(folder: Path, rows: int) -> list[str]:
 
 
 def find_problems(seen: list[int], stored: list[int], rows: int) -> list[str]:
-    """Compare the ids that the reader got, in their order, with those in the database, of which there are ``rows``."""
+    """Compare the ids that the reader received, in order, with the ``rows`` ids that the database should contain."""
     wrong = [] if len(stored) == rows else [f"{len(stored)} of {rows} rows were stored"]
     if seen != sorted(set(seen)):
         wrong.append("the reader got rows twice or out of order")
@@ -96,10 +96,10 @@ def find_problems(seen: list[int], stored: list[int], rows: int) -> list[str]:
 
 
 def main(rows: int = 200_000) -> int:
-    """Run the storm, print the figures, and return the exit code."""
+    """Run the storm, print the results, and return the exit code."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        wrong = storm(Path(folder), rows)
+        wrong = run_storm(Path(folder), rows)
     seconds = time.monotonic() - began
     print(f"{rows} rows by {PROCESSES * THREADS} writers in {seconds:.0f} s, {rows / seconds:.0f} a second")
     print(f"{len(wrong)} errors", *wrong, sep="\n  ")

@@ -28,7 +28,7 @@ _TIMEOUT_S = 30
 
 @dataclass
 class FeedTally:
-    """``acknowledged`` counts the downloads answered with 200; ``seen`` holds the event IDs of each poller in order."""
+    """``acknowledged`` counts downloads with status 200; ``ids_by_poller``: the event IDs of each poller in order."""
 
     acknowledged: int = 0
     kills: int = 0
@@ -38,7 +38,7 @@ class FeedTally:
 
 
 class _Writers:
-    """Downloads until ``most`` downloads are acknowledged, each as a different reader."""
+    """Threads that download, each time as another reader, until ``most`` downloads are acknowledged."""
 
     def __init__(self, url: str, short_id: str, tally: FeedTally, most: int) -> None:
         self._address = f"{url}/{short_id}/download"

@@ -32,7 +32,7 @@ from docshare.server.rules.names import MAX_BYTES, clean_name
 from docshare.server.store.blobs import FolderStore
 from tests.contract.settings_table import DEFAULT_LOOKS
 
-_NOBODY = webhook_url.AllowedHosts(frozenset(), ())
+_NONE_ALLOWED = webhook_url.AllowedHosts(frozenset(), ())
 _WORDS = [
     *SETTINGS,
     *DEFAULT_LOOKS,
@@ -46,7 +46,7 @@ _SCALARS: list[Any] = [None, True, False, 0, -1, 1.5, 10**20, float("nan"), floa
 
 
 def decode(data: bytes, depth: int = 0) -> tuple[Any, bytes]:
-    """Return a JSON value made from the start of ``data``, and the rest of ``data``."""
+    """Decode the start of ``data`` to a JSON value; return the value and the rest of ``data``."""
     if not data or depth > 4:
         return None, b""
     kind, data = data[0], data[1:]
@@ -115,14 +115,14 @@ def viewer_settings(data: bytes) -> None:
         if problem.status >= 500:
             raise
         return
-    assert normalize(once.values) == once, "what is stored is read in another way"
+    assert normalize(once.values) == once, "stored settings are not normalized"
 
 
 def url_rule(data: bytes) -> None:
     text = data.decode("utf-8", "replace")
     for url in (text, f"https://{text}"):
         try:
-            target, permit = webhook_url.vet_url(url, _NOBODY)
+            target, permit = webhook_url.vet_url(url, _NONE_ALLOWED)
         except Problem as problem:
             if problem.status >= 500:
                 raise
@@ -133,7 +133,7 @@ def url_rule(data: bytes) -> None:
             address = ipaddress.ip_address(target.host.strip("[]"))
         except ValueError:
             continue
-        assert address.is_global, f"{url!r} leads to {address}"
+        assert address.is_global, f"{url!r} resolves to {address}"
         assert permit(address)
 
 

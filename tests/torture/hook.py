@@ -10,34 +10,40 @@ from docshare.server.pdf.worker.lint import clean, report
 from tests.torture import payload
 
 
-def arm(at: payload.Targets) -> None:
+def arm(targets: payload.Targets) -> None:
     """Make every kind of job run an attempt once the process is confined."""
     armed = []
 
-    def take_over(module: Any, function: str, name_in: Callable[..., str], answer: Callable[[str], Any]) -> None:
-        plain = getattr(module, function)
+    def replace_function(
+        module: Any, function: str, get_name: Callable[..., str], make_result: Callable[[str], Any]
+    ) -> None:
+        original = getattr(module, function)
 
-        def instead(*args: Any, **kwargs: Any) -> Any:
-            return answer(payload.run_attempt(name_in(*args, **kwargs), at)) if armed else plain(*args, **kwargs)
+        def run_instead(*args: Any, **kwargs: Any) -> Any:
+            return (
+                make_result(payload.run_attempt(get_name(*args, **kwargs), targets))
+                if armed
+                else original(*args, **kwargs)
+            )
 
-        setattr(module, function, instead)
+        setattr(module, function, run_instead)
 
-    def put_on(*args: Any) -> confine.ConfinementStatus:
+    def confine_and_arm(*args: Any) -> confine.ConfinementStatus:
         status = confined(*args)
         armed.append(True)
         return status
 
-    confined, confine.confine = confine.confine, put_on
-    take_over(render, "render_jpeg", lambda document, page, width, mark: width, str.encode)
-    take_over(inspect, "measure_pages", lambda document, most: most, str.encode)
-    take_over(derive, "derive_document", lambda file, job: job["first"], str.encode)
-    take_over(image_mark, "stamp_image", lambda file, mark: mark, str.encode)
-    take_over(picture, "reencode_image", lambda file, media_type: media_type, str.encode)
-    take_over(clean, "make_clean_copy", lambda file, keep_title: keep_title, str.encode)
-    take_over(report, "lint_document", lambda documents, job: job["budget_s"], str.encode)
-    take_over(text, "extract_page_text", lambda document, page: page, str)
-    take_over(palette, "find_palette", lambda document, budget_s: budget_s, str)
-    take_over(prescan, "prescan", lambda file, kind: kind, _raise)
+    confined, confine.confine = confine.confine, confine_and_arm
+    replace_function(render, "render_jpeg", lambda document, page, width, mark: width, str.encode)
+    replace_function(inspect, "measure_pages", lambda document, most: most, str.encode)
+    replace_function(derive, "derive_document", lambda file, job: job["first"], str.encode)
+    replace_function(image_mark, "stamp_image", lambda file, mark: mark, str.encode)
+    replace_function(picture, "reencode_image", lambda file, media_type: media_type, str.encode)
+    replace_function(clean, "make_clean_copy", lambda file, keep_title: keep_title, str.encode)
+    replace_function(report, "lint_document", lambda documents, job: job["budget_s"], str.encode)
+    replace_function(text, "extract_page_text", lambda document, page: page, str)
+    replace_function(palette, "find_palette", lambda document, budget_s: budget_s, str)
+    replace_function(prescan, "prescan", lambda file, kind: kind, _raise)
 
 
 def _raise(result: str) -> None:

@@ -31,7 +31,7 @@ _FILES = 3
 
 @dataclass
 class FaultFigures:
-    """``answers`` counts status codes by kind of request; ``wrong`` lists all errors."""
+    """``answers`` counts status codes by kind of request; ``problems`` lists all errors."""
 
     injections: int = 0
     answers: dict[str, Counter[int]] = field(default_factory=dict)
@@ -116,7 +116,7 @@ def run_small_disk_server() -> Iterator[SmallDiskServer]:
 
 @contextmanager
 def fill_disk(server: SmallDiskServer) -> Iterator[None]:
-    """Keep the disk full during the block."""
+    """Fill the disk during the block."""
     server.fill()
     try:
         yield
@@ -151,7 +151,7 @@ def limit_resource(server: SmallDiskServer, limit: int, value: Callable[[int], i
         resource.prlimit(pid, limit, before)
 
 
-def _largest_file_size(server: SmallDiskServer) -> int:
+def _find_largest_file_size(server: SmallDiskServer) -> int:
     return max(path.stat().st_size for path in server.data_dir.glob("docshare.db*"))
 
 
@@ -166,7 +166,9 @@ FAULTS: dict[str, Callable[[SmallDiskServer], AbstractContextManager[None]]] = {
     "read-only": lambda server: inject_failures(
         server, "pwrite64,fsync,fdatasync,ftruncate,rename,mkdir,unlink", "EROFS"
     ),
-    "size limit": lambda server: limit_resource(server, resource.RLIMIT_FSIZE, lambda _: _largest_file_size(server)),
+    "size limit": lambda server: limit_resource(
+        server, resource.RLIMIT_FSIZE, lambda _: _find_largest_file_size(server)
+    ),
     "no descriptors": lambda server: limit_resource(server, resource.RLIMIT_NOFILE, _count_descriptors),
 }
 
@@ -180,9 +182,9 @@ def inject_fault(server: SmallDiskServer, fault: str, rounds: int, figures: Faul
     figures.injections += 1
     # Workers that died during the fault restart after a pause.
     _wait_for(lambda: server.upload().status_code == 200)
-    healed = FaultFigures()
-    _send_requests(server, healed, "after", 0)
-    bad = {kind: dict(counts) for kind, counts in healed.answers.items() if any(status >= 400 for status in counts)}
+    recovered = FaultFigures()
+    _send_requests(server, recovered, "after", 0)
+    bad = {kind: dict(counts) for kind, counts in recovered.answers.items() if any(status >= 400 for status in counts)}
     if bad:
         figures.problems.append(f"after '{fault}': {bad}")
 
@@ -201,8 +203,8 @@ def _send_requests(server: SmallDiskServer, figures: FaultFigures, fault: str, n
         "detail": lambda: server.http.get(api, headers=server.headers, timeout=60),
         "events": lambda: server.http.get(f"{server.url}/api/v1/events", headers=server.headers, timeout=60),
         "content": lambda: server.http.get(f"{api}/content", headers=server.headers, timeout=60),
-        "page": lambda: server.http.get(page, headers=_next_reader_header(), timeout=60),
-        "download": lambda: server.http.post(f"{page}/download", headers=_next_reader_header(), timeout=60),
+        "page": lambda: server.http.get(page, headers=_make_reader_header(), timeout=60),
+        "download": lambda: server.http.post(f"{page}/download", headers=_make_reader_header(), timeout=60),
         "health": lambda: server.http.get(f"{server.url}/healthz", timeout=60),
     }
     for kind, call in calls.items():
@@ -216,7 +218,7 @@ def _send_requests(server: SmallDiskServer, figures: FaultFigures, fault: str, n
             figures.problems.append(f"'{fault}', {kind}: {problem}")
 
 
-def _next_reader_header() -> dict[str, str]:
+def _make_reader_header() -> dict[str, str]:
     number = next(_reader_numbers)
     return {"X-Forwarded-For": f"203.0.{number // 250 % 250}.{number % 250}"}
 

@@ -65,12 +65,12 @@ def launch_killable(playwright: Playwright) -> Iterator[tuple[Browser, int]]:
             command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
         )
         try:
-            written = Path(profile) / "DevToolsActivePort"
+            port_file = Path(profile) / "DevToolsActivePort"
             deadline = time.monotonic() + 60
-            while not written.exists() or "\n" not in written.read_text():
+            while not port_file.exists() or "\n" not in port_file.read_text():
                 assert time.monotonic() < deadline, "Chromium did not start"
                 time.sleep(0.05)
-            port = written.read_text().split()[0]
+            port = port_file.read_text().split()[0]
             yield playwright.chromium.connect_over_cdp(f"http://127.0.0.1:{port}"), process.pid
         finally:
             kill_browser(process.pid)
@@ -114,8 +114,8 @@ def read_and_kill(playwright: Playwright, world: World, url: str, seconds: list[
     return ReadingLoss(true_ms, dict(counted))
 
 
-def reading_plans(kills: int) -> Iterator[list[float]]:
-    """Return reading times by page: first those of a reported bug, then random ones."""
+def make_reading_plans(kills: int) -> Iterator[list[float]]:
+    """Yield reading times by page: first those of a reported bug, then random ones."""
     chance = random.Random(13)
     yield [2.5, 7.3]
     yield [2.5, 1.1]
@@ -123,8 +123,8 @@ def reading_plans(kills: int) -> Iterator[list[float]]:
         yield [2.5, *(round(chance.uniform(0.8, 3), 2) for _ in range(chance.randint(0, 2))), chance.uniform(1, 14)]
 
 
-def losses(readings: Iterable[list[float]]) -> Iterator[ReadingLoss]:
-    """Read and kill once for each of ``readings`` (seconds by page) on one server; return the losses."""
+def measure_losses(readings: Iterable[list[float]]) -> Iterator[ReadingLoss]:
+    """Read and kill once for each of ``readings`` (seconds by page) on one server; yield the losses."""
     with (
         tempfile.TemporaryDirectory() as folder,
         closing(PdfEngine(workers=1)) as engine,
@@ -140,7 +140,7 @@ def losses(readings: Iterable[list[float]]) -> Iterator[ReadingLoss]:
 def main(kills: int = KILLS) -> int:
     """Kill ``kills`` browsers and return the exit code."""
     worst, missing = 0.0, 0
-    for loss in losses(reading_plans(kills)):
+    for loss in measure_losses(make_reading_plans(kills)):
         worst, missing = max(worst, loss.lost_ms), missing + len(loss.lost_pages)
         read = ", ".join(f"{page}: {spent / 1_000:.2f}" for page, spent in loss.true_ms.items())
         counted = ", ".join(f"{page}: {spent / 1_000:.2f}" for page, spent in loss.counted_ms.items())

@@ -26,7 +26,7 @@ from tests.torture.proxies import write_document
 
 _BLOCK = 1 << 20
 _MOST_TEMP, _MOST_MEMORY = 1.05, 150 * MB
-_SPOOLED_REFUSED = MB
+_SPOOLED_REJECTED = MB
 _EDGE = "largest-upload-7f3a"
 _BEFORE = (
     f'--{_EDGE}\r\nContent-Disposition: form-data; name="file"; filename="large.pdf"\r\n'
@@ -105,21 +105,21 @@ def _post_blocks(connection: http.client.HTTPConnection, path: Path, token: str)
 
 def check_largest(folder: Path, tier: str) -> list[str]:
     """Send all three uploads for an owner on ``tier``, print the measurements, and return the errors."""
-    cap, wrong = PLAN_LIMITS[Plan.from_tier(tier)].stored_bytes, []
+    limit, wrong = PLAN_LIMITS[Plan.from_tier(tier)].stored_bytes, []
     pdf = folder / "large.pdf"
-    sha256 = write_document(pdf, cap)
+    sha256 = write_document(pdf, limit)
     with run_server(folder, tier=tier) as server:
         with _watch_resources(server) as watch:
             status, body = send_file(server, pdf, server.token)
         stored_file = requests.get(f"{server.url}/api/v1/files/{body.get('uuid')}", headers=server.headers, timeout=30)
-        if status != 200 or (stored_file.json().get("size"), stored_file.json().get("sha256")) != (cap, sha256):
-            wrong.append(f"{cap} bytes: {status} {body}")
+        if status != 200 or (stored_file.json().get("size"), stored_file.json().get("sha256")) != (limit, sha256):
+            wrong.append(f"{limit} bytes: {status} {body}")
         wait = statistics.quantiles(watch.waits_ms, n=20)[-1] if len(watch.waits_ms) > 1 else 0
-        print(f"{cap} bytes: {status}, {watch.stored / cap:.3f} x stored, {watch.memory / MB:.0f} MB of memory")
+        print(f"{limit} bytes: {status}, {watch.stored / limit:.3f} x stored, {watch.memory / MB:.0f} MB of memory")
         print(f"another client waits {wait:.0f} ms (p95 of {len(watch.waits_ms)})")
-        # A small document is smaller than what the database writes.
-        if watch.stored > cap * _MOST_TEMP + MB:
-            wrong.append(f"{watch.stored} bytes stored for a document of {cap}")
+        # A small document is smaller than the data that the database writes.
+        if watch.stored > limit * _MOST_TEMP + MB:
+            wrong.append(f"{watch.stored} bytes stored for a document of {limit}")
         if watch.memory > _MOST_MEMORY:
             wrong.append(f"{watch.memory} bytes of memory")
         for name, expected, token in (
@@ -135,7 +135,7 @@ def check_largest(folder: Path, tier: str) -> list[str]:
             if status != expected or body.get("status") != expected:
                 wrong.append(f"{name}: {status} {body}")
             # The size of the document in a form is known only at the end of the request.
-            max_stored = _SPOOLED_REFUSED if expected == 401 else cap * _MOST_TEMP + MB
+            max_stored = _SPOOLED_REJECTED if expected == 401 else limit * _MOST_TEMP + MB
             if watch.stored > max_stored:
                 wrong.append(f"{name}: {watch.stored} bytes stored")
     return wrong

@@ -42,7 +42,7 @@ _HUGE = 10**12
 @dataclass(frozen=True)
 class AttackOutcome:
     """The result of an attack with ``sessions`` fake sessions: ``views`` were counted, and the rules allow exactly
-    ``due``, or with ``at_most`` up to ``due``. ``now`` is the number of current readers at the end."""
+    ``expected_views``, or with ``at_most`` up to that. ``now`` is the number of current readers at the end."""
 
     sessions: int
     views: int
@@ -59,7 +59,7 @@ class AttackOutcome:
 
 
 class AttackedDocument:
-    """A document of Pia, and an attacker with one IP address, who can let time pass."""
+    """A document of Pia, and an attacker with one IP address who can advance the clock."""
 
     def __init__(self, world: World, sessions: int) -> None:
         self.world = world
@@ -98,7 +98,7 @@ def report_later(stage: AttackedDocument) -> AttackOutcome:
     return stage.measure_outcome(VIEWS_PER_READER)
 
 
-def lie_about_time(stage: AttackedDocument) -> AttackOutcome:
+def claim_years_of_reading(stage: AttackedDocument) -> AttackOutcome:
     """Send reports that claim years of reading time."""
     readers = [stage.load_page() for _ in range(stage.sessions)]
     stage.wait(1.9)
@@ -148,14 +148,14 @@ def change_the_address_within_a_network(stage: AttackedDocument) -> AttackOutcom
     return stage.measure_outcome(VIEWS_PER_READER)
 
 
-def come_by_every_door(stage: AttackedDocument) -> AttackOutcome:
+def open_every_link(stage: AttackedDocument) -> AttackOutcome:
     """Open the document by its short ID, by its UUID, in frames, through variants and through invitations."""
     pia, file = stage.world.pia, f"/api/v1/files/{stage.link}"
-    doors = [(stage.link, ""), (stage.link, "/embed"), (pia.get(file).get_json()["uuid"], "")]
-    doors += [(pia.post(f"{file}/variants").get_json()["shortId"], prefix) for prefix in ("", "/embed", "")]
+    links = [(stage.link, ""), (stage.link, "/embed"), (pia.get(file).get_json()["uuid"], "")]
+    links += [(pia.post(f"{file}/variants").get_json()["shortId"], prefix) for prefix in ("", "/embed", "")]
     invite = pia.post(f"{file}/invites", json={"email": "ada@example.com"}).get_json()
-    doors.append((invite["url"].rpartition("/")[2], ""))
-    every = itertools.cycle(doors)
+    links.append((invite["url"].rpartition("/")[2], ""))
+    every = itertools.cycle(links)
     readers = [stage.load_page(link=link, prefix=prefix) for link, prefix in itertools.islice(every, stage.sessions)]
     stage.wait(3)
     for reader in readers:
@@ -163,7 +163,7 @@ def come_by_every_door(stage: AttackedDocument) -> AttackOutcome:
     return stage.measure_outcome(VIEWS_PER_READER)
 
 
-def use_one_token_again(stage: AttackedDocument) -> AttackOutcome:
+def reuse_one_token(stage: AttackedDocument) -> AttackOutcome:
     """Reuse the token of one page load from other addresses and in other sessions of that load."""
     first = stage.load_page()
     stage.wait(3)
@@ -174,7 +174,7 @@ def use_one_token_again(stage: AttackedDocument) -> AttackOutcome:
     return stage.measure_outcome(1)
 
 
-def close_and_come_back(stage: AttackedDocument) -> AttackOutcome:
+def close_and_reopen(stage: AttackedDocument) -> AttackOutcome:
     """Load the page once, then close it and start a new session repeatedly for ten minutes."""
     reader = stage.load_page()
     stage.wait(2)
@@ -199,7 +199,7 @@ def restart_the_server(stage: AttackedDocument) -> AttackOutcome:
     return stage.measure_outcome(VIEWS_PER_READER)
 
 
-def keep_them_alive(stage: AttackedDocument) -> AttackOutcome:
+def keep_sessions_alive(stage: AttackedDocument) -> AttackOutcome:
     """Run all sessions at once, each with a report every 2 seconds for 6 seconds. They look like readers, but only as
     many count as can start at one address."""
     limit = SESSION_START_POLICY.limit
@@ -214,7 +214,7 @@ def keep_them_alive(stage: AttackedDocument) -> AttackOutcome:
     return stage.measure_outcome(limit - started)
 
 
-def wait_between_short_ones(stage: AttackedDocument) -> AttackOutcome:
+def spread_short_sessions(stage: AttackedDocument) -> AttackOutcome:
     """Spread short sessions over half an hour: three times as many count as in ten minutes."""
     for _ in range(stage.sessions):
         reader = stage.load_page()
@@ -223,7 +223,7 @@ def wait_between_short_ones(stage: AttackedDocument) -> AttackOutcome:
     return stage.measure_outcome(3 * VIEWS_PER_READER + 1, at_most=True)
 
 
-def touch_nothing(stage: AttackedDocument) -> AttackOutcome:
+def send_no_input(stage: AttackedDocument) -> AttackOutcome:
     """Act like a scanner that runs scripts and stays for 20 seconds."""
     readers = [stage.load_page() for _ in range(stage.sessions)]
     for _ in range(4):
@@ -254,18 +254,18 @@ def read_in_an_office(stage: AttackedDocument) -> AttackOutcome:
 ATTACKS: tuple[Callable[[AttackedDocument], AttackOutcome], ...] = (
     report_at_once,
     report_later,
-    lie_about_time,
+    claim_years_of_reading,
     stop_the_clock,
     read_pages_that_do_not_exist,
     change_the_browser,
     change_the_address_within_a_network,
-    come_by_every_door,
-    use_one_token_again,
-    close_and_come_back,
+    open_every_link,
+    reuse_one_token,
+    close_and_reopen,
     restart_the_server,
-    keep_them_alive,
-    wait_between_short_ones,
-    touch_nothing,
+    keep_sessions_alive,
+    spread_short_sessions,
+    send_no_input,
     read_in_an_office,
 )
 
@@ -282,7 +282,7 @@ def main() -> int:
                     outcome = attack(AttackedDocument(world, LONG))
             resisted &= outcome.is_within_rule
             name, due = attack.__name__.replace("_", " "), f"{'at most ' * outcome.at_most}{outcome.expected_views}"
-            verdict = "ok" if outcome.is_within_rule else "GAVE WAY"
+            verdict = "ok" if outcome.is_within_rule else "FAILED"
             print(
                 f"{name}: {outcome.sessions} sessions, {outcome.views} views (due {due}), {outcome.now} reading now: "
                 f"{verdict}"

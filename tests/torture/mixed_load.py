@@ -30,7 +30,7 @@ _FACTS = re.compile(r'<script type="application/json" id="facts">(.*?)</script>'
 _DESKTOP = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36"
 _SAMPLE_S = 5.0
 _WARM_UP_S = 600.0
-_KEPT = 6  # files per client
+_MAX_FILES = 6  # files per client
 _METADATA = ("detail", "list", "events", "report")
 
 RSS_TARGET = 1.0  # MiB per hour
@@ -51,7 +51,7 @@ class Sample:
 
 @dataclass
 class LoadTally:
-    """``answers`` by kind and status; ``ms`` by kind; ``wrong`` lists all errors."""
+    """``answers`` by kind and status; ``ms`` by kind; ``problems`` lists all errors."""
 
     answers: Counter[tuple[str, int]] = field(default_factory=Counter)
     ms: dict[str, list[float]] = field(default_factory=dict)
@@ -121,7 +121,7 @@ class LoadClient(threading.Thread):
         answer = self._request("upload", "POST", "/api/v1/files", files={"file": ("a.pdf", content)})
         if answer.status_code == 200:
             self._files.append(answer.json())
-        if len(self._files) > _KEPT:
+        if len(self._files) > _MAX_FILES:
             gone = self._files.pop(0)
             self._request("delete", "DELETE", f"/api/v1/files/{gone['uuid']}?purge=1")
 
@@ -199,7 +199,7 @@ def _read_status(pid: int, name: str) -> int:
     return int(found[1]) if found else 0
 
 
-def slope_per_hour(samples: list[Sample], value: Callable[[Sample], float]) -> float:
+def compute_slope_per_hour(samples: list[Sample], value: Callable[[Sample], float]) -> float:
     """Return the least-squares slope of ``value`` per hour after the warm-up, or in the second half of a short run."""
     late = [one for one in samples if one.at >= min(_WARM_UP_S, samples[-1].at / 2)]
     if len(late) < 2:
@@ -236,7 +236,9 @@ def run_load(minutes: float, clients: int, rate: float) -> LoadTally:
 def print_report(tally: LoadTally) -> bool:
     """Print the measurements; return whether all are within their limits."""
     total, last = sum(tally.answers.values()), tally.samples[-1]
-    print(f"{total} answers in {last.at / 60:.1f} min ({total / max(last.at, 1):.0f}/s), {len(tally.problems)} errors")
+    print(
+        f"{total} responses in {last.at / 60:.1f} min ({total / max(last.at, 1):.0f}/s), {len(tally.problems)} errors"
+    )
     print(*tally.problems[:10], sep="\n")
     for kind, times in sorted(tally.ms.items()):
         p95 = sorted(times)[int(len(times) * 0.95)]
@@ -244,13 +246,13 @@ def print_report(tally: LoadTally) -> bool:
         print(f"  {kind:<15} p50 {statistics.median(times):7.1f} ms  p95 {p95:7.1f} ms  {statuses}")
     metadata = sorted(ms for kind in _METADATA for ms in tally.ms.get(kind, []))
     p95 = metadata[int(len(metadata) * 0.95)] if metadata else 0.0
-    memory = slope_per_hour(tally.samples, lambda one: one.rss_mib)
-    descriptors = slope_per_hour(tally.samples, lambda one: one.descriptors)
-    threads = slope_per_hour(tally.samples, lambda one: one.threads)
+    memory = compute_slope_per_hour(tally.samples, lambda one: one.rss_mib)
+    descriptors = compute_slope_per_hour(tally.samples, lambda one: one.descriptors)
+    threads = compute_slope_per_hour(tally.samples, lambda one: one.threads)
     wal = max(one.wal_mib for one in tally.samples)
     print(f"memory {last.rss_mib:.0f} MiB, {memory:+.2f} MiB an hour (target < {RSS_TARGET:g} once warm)")
     print(f"descriptors {last.descriptors}, {descriptors:+.1f} an hour; threads {last.threads}, {threads:+.1f} an hour")
-    print(f"metadata p95 {p95:.1f} ms (target <= {P95_TARGET_MS:g}); log of the database at most {wal:.1f} MiB "
+    print(f"metadata p95 {p95:.1f} ms (target <= {P95_TARGET_MS:g}); database log at most {wal:.1f} MiB "
           f"(target <= {WAL_TARGET:g})")  # fmt: skip
     return not tally.problems and memory < RSS_TARGET and p95 <= P95_TARGET_MS and wal <= WAL_TARGET
 

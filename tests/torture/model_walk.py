@@ -214,10 +214,10 @@ class Walk(Model):
     @rule(at=_INDEX, through=st.integers(0, 3))
     def download(self, at: int, through: int) -> None:
         file = self.pick_file(at)
-        doors: list[ModelVariant | None] = [None, *(v for v in self.variants if v.file is file)]
-        variant = doors[through % len(doors)]
+        links: list[ModelVariant | None] = [None, *(v for v in self.variants if v.file is file)]
+        variant = links[through % len(links)]
         if file.limit and self.expected_status(file) == 200:
-            return  # the unit is the first word
+            return  # a link with a view limit requires a gate first
         guest = self.make_gate_client(variant.short_id if variant else file.short_id)
         answer = guest.post(f"{guest.path}/download")
         allowed, state = file.allow_download, self.expected_status(file)
@@ -257,19 +257,19 @@ class Walk(Model):
         variant = self.variants[-1 - at % len(self.variants)]
         actor = self.resolve_actor(actor, variant.file.owner)
         path = f"/files/{variant.file.uuid}/variants/{variant.uuid}"
-        known = self.is_owned(actor, variant.file) and not variant.deleted
+        is_known = self.is_owned(actor, variant.file) and not variant.deleted
         if act in ("delete", "redact"):
             answer = self.send_request(actor, "DELETE", path + ("?redact=1" if act == "redact" else ""))
-            self.expect(answer, 204 if known else 404)
-            variant.deleted |= known and act == "delete"
-            if known and act == "redact":
+            self.expect(answer, 204 if is_known else 404)
+            variant.deleted |= is_known and act == "delete"
+            if is_known and act == "redact":
                 variant.redacted, variant.label = True, ""
         else:
             bodies: dict[str, dict[str, Any]]
             bodies = {"revoke": {"revoked": True}, "allow": {"revoked": False}, "label": {"label": "Bob"}}
             answer = self.send_request(actor, "PUT", path, json=bodies[act])
-            refused = act == "label" and variant.redacted
-            self.expect(answer, (409 if refused else 200) if known else 404)
+            is_rejected = act == "label" and variant.redacted
+            self.expect(answer, (409 if is_rejected else 200) if is_known else 404)
             if answer.status_code == 200:
                 variant.revoked = bodies[act].get("revoked", variant.revoked)
                 variant.label = bodies[act].get("label", variant.label)
@@ -297,9 +297,9 @@ class Walk(Model):
     def delete_hook(self, actor: str, at: int) -> None:
         hook = self.hooks[-1 - at % len(self.hooks)]
         actor = self.resolve_actor(actor, hook.owner)
-        known = hook.owner == actor and not hook.deleted
-        self.expect(self.send_request(actor, "DELETE", f"/webhooks/{hook.uuid}"), 204 if known else 404)
-        hook.deleted |= known
+        is_known = hook.owner == actor and not hook.deleted
+        self.expect(self.send_request(actor, "DELETE", f"/webhooks/{hook.uuid}"), 204 if is_known else 404)
+        hook.deleted |= is_known
 
     @rule(actor=_PEOPLE, plan=st.sampled_from(sorted(SLOTS)))
     def change_plan(self, actor: str, plan: str) -> None:

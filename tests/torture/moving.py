@@ -1,6 +1,6 @@
-"""Move an instance from its folder to PostgreSQL and back: every answer of the API stays the same, byte for byte.
+"""Move an instance from its folder to PostgreSQL and back: every API response stays the same, byte for byte.
 
-``python -m tests.torture.moving [FILES [SESSIONS]]``; by default 1,000 files and 100,000 sessions of another one.
+``python -m tests.torture.moving [FILES [SESSIONS]]``; by default 1,000 files, and another file with 100,000 sessions.
 """
 
 import hashlib
@@ -23,32 +23,32 @@ from tests.support.server_process import make_env, run_docshare, run_server
 
 _TIMEOUT_S = 300
 _BASE_URL = "https://docs.example.com"
-_OF_A_FILE = (
+_FILE_PATHS = (
     "", "/content", "/variants", "/invites", "/page-marks", "/annotations", "/feedback", "/readership",
     "/readership/pages", "/readership/sessions?limit=100",
 )  # fmt: skip
-_OF_THE_ACCOUNT = ("/user", "/events?since=0", "/gate-responses?since=0", "/activity?since=0", "/webhooks")
+_ACCOUNT_PATHS = ("/user", "/events?since=0", "/gate-responses?since=0", "/activity?since=0", "/webhooks")
 
 
 def move_there_and_back(folder: Path, files: int, sessions: int) -> list[str]:
-    """Return the problems that were found."""
+    """Move an instance both ways; return the differences."""
     data, back = folder / "data", folder / "back"
     _populate(folder, files, sessions)
-    before = _ask_everything(folder, data)
+    before = _fetch_everything(folder, data)
     store = make_store("moving")
     address = str(store.engine.pool.conninfo)
     store.close()
     try:
         _move(folder, data, "--to-database", address)
-        problems = _compare("on PostgreSQL", before, _ask_everything(folder, data, DOCSHARE_DATABASE_URL=address))
+        problems = _compare("on PostgreSQL", before, _fetch_everything(folder, data, DOCSHARE_DATABASE_URL=address))
         _move(folder, data, "--to-data", str(back), DOCSHARE_DATABASE_URL=address)
     finally:
         drop_store("moving")
-    return problems + _compare("back in a folder", before, _ask_everything(folder, back))
+    return problems + _compare("back in a folder", before, _fetch_everything(folder, back))
 
 
 def _populate(folder: Path, files: int, sessions: int) -> None:
-    """An instance with a file that was read in ``sessions`` sessions, and ``files`` others."""
+    """Create an instance with a file that was read in ``sessions`` sessions, and ``files`` others."""
     data = folder / "data"
     with readership.populate_sessions(data, sessions, 10):
         pass
@@ -61,7 +61,7 @@ def _populate(folder: Path, files: int, sessions: int) -> None:
             )
             assert sent.status_code < 300, sent.text
     with closing(Store(data / "docshare.db")) as store, store.write():
-        # The file that was read gets content of its own.
+        # Give the file that was read its own content.
         found = store.fetch_one("SELECT blob, size, sha256 FROM files ORDER BY id DESC LIMIT 1")
         assert found is not None
         blob, size, digest = found
@@ -78,30 +78,30 @@ def _move(folder: Path, data: Path, *line: str, **environ: str) -> None:
     done = run_docshare("admin", "--data", str(data), "move", *line, "--json", env=env, timeout=_TIMEOUT_S)
     assert done.returncode == 0, done.stderr
     moved = json.loads(done.stdout)
-    taken = time.perf_counter() - begun
-    print(f"{line[0]}: {moved['rows']:,} rows, {moved['documents']:,} documents in {taken:.1f} s")
+    duration_s = time.perf_counter() - begun
+    print(f"{line[0]}: {moved['rows']:,} rows, {moved['documents']:,} documents in {duration_s:.1f} s")
 
 
-def _ask_everything(folder: Path, data: Path, **environ: str) -> dict[str, bytes]:
-    """The answer of every address that an owner can read, by its path."""
+def _fetch_everything(folder: Path, data: Path, **environ: str) -> dict[str, bytes]:
+    """Return the response of every path that an owner can read."""
     answers: dict[str, bytes] = {}
     with run_server(folder, "--base-url", _BASE_URL, data_dir=data, **environ) as server, requests.Session() as http:
         http.headers.update(server.headers)
 
-        def ask(path: str) -> Any:
+        def fetch(path: str) -> Any:
             answer = http.get(f"{server.process_url}/api/v1{path}", timeout=60)
             answers[path] = str(answer.status_code).encode() + answer.content
             return answer
 
-        listed = list(_list_files(ask))
-        for path in (*_OF_THE_ACCOUNT, *(f"/files/{uuid}{of}" for uuid in listed for of in _OF_A_FILE)):
-            ask(path)
+        listed = list(_list_files(fetch))
+        for path in (*_ACCOUNT_PATHS, *(f"/files/{uuid}{of}" for uuid in listed for of in _FILE_PATHS)):
+            fetch(path)
     return answers
 
 
-def _list_files(ask: Any) -> Iterator[str]:
+def _list_files(fetch: Any) -> Iterator[str]:
     path = "/files"
-    for file in ask(path).json():
+    for file in fetch(path).json():
         yield file["uuid"]
 
 
@@ -110,11 +110,11 @@ def _compare(where: str, before: dict[str, bytes], after: dict[str, bytes]) -> l
 
 
 def main() -> int:
-    """Run it; 1 if there was a problem."""
+    """Run the move, print the results, and return the exit code."""
     files, sessions = (*map(int, sys.argv[1:3]), *(1000, 100_000)[len(sys.argv) - 1 :])
     with tempfile.TemporaryDirectory(prefix="moving-") as folder:
         problems = move_there_and_back(Path(folder), files, sessions)
-    print("\n".join(problems[:20]) or "every answer is the same")
+    print("\n".join(problems[:20]) or "every response is the same")
     return int(bool(problems))
 
 

@@ -94,8 +94,8 @@ def _keep_mutants(session: Path, most: int) -> None:
     """Reduce the mutants of a session to an evenly spread sample of ``most``."""
     with sqlite3.connect(session) as db:
         jobs = [job for (job,) in db.execute("SELECT job_id FROM work_items ORDER BY job_id")]
-        kept = set(jobs[:: max(1, len(jobs) // most)][:most])
-        removed = [(job,) for job in jobs if job not in kept]
+        selected = set(jobs[:: max(1, len(jobs) // most)][:most])
+        removed = [(job,) for job in jobs if job not in selected]
         db.executemany("DELETE FROM mutation_specs WHERE job_id = ?", removed)
         db.executemany("DELETE FROM work_items WHERE job_id = ?", removed)
     db.close()

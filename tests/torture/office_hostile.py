@@ -22,7 +22,7 @@ from docshare.server.office import convert as converting
 from docshare.server.office.process import JailedCommand
 from docshare.server.pdf.engine import PdfEngine
 from tests.office.test_bombs import CONTAINERS
-from tests.office.test_detect import REFUSED
+from tests.office.test_detect import REJECTED
 from tests.office.test_prescan import HOSTILE
 from tests.support import office
 from tests.support.cast import World, close_world, make_runtime, make_world
@@ -54,7 +54,7 @@ class HostileDocument:
 
 
 # An external link can be rejected, or removed before the conversion.
-_RIGHT = {"hostile": {422}, "linked": {200, 422}, "bomb": {422}, "unreadable": {400, 422}, "legacy": {400}}
+_EXPECTED_STATUSES = {"hostile": {422}, "linked": {200, 422}, "bomb": {422}, "unreadable": {400, 422}, "legacy": {400}}
 
 
 def list_documents(file: str, web: str) -> list[HostileDocument]:
@@ -63,7 +63,7 @@ def list_documents(file: str, web: str) -> list[HostileDocument]:
     found += [HostileDocument("bomb", name, make) for name, (make, _) in CONTAINERS.items()]
     found += [
         HostileDocument("unreadable", name, lambda data=data: data)
-        for name, data, _ in REFUSED[1:]
+        for name, data, _ in REJECTED[1:]
         if data[:5] != b"%PDF-"
     ]
     legacy = office.make_ole_container("1Table", "WordDocument")
@@ -86,20 +86,20 @@ def list_documents(file: str, web: str) -> list[HostileDocument]:
 @contextmanager
 def _watch_side_effects() -> Iterator[tuple[str, list[str], list[list[str]]]]:
     """Yield a socket that must not receive connections, and the list of LibreOffice jobs, during the block."""
-    met: list[str] = []
-    started: list[list[str]] = []
+    connections: list[str] = []
+    soffice_jobs: list[list[str]] = []
 
     class Counted(JailedCommand):
         def __init__(self, order: converting.JailJob) -> None:
-            started.append(order["command"])
+            soffice_jobs.append(order["command"])
             super().__init__(order)
 
     with socket.create_server(("127.0.0.1", 0)) as server, mock.patch.object(converting, "JailedCommand", Counted):
         server.setblocking(False)
-        yield f"127.0.0.1:{server.getsockname()[1]}", met, started
+        yield f"127.0.0.1:{server.getsockname()[1]}", connections, soffice_jobs
         try:
             server.accept()[0].close()
-            met.append("a packet came")
+            connections.append("a connection was opened")
         except BlockingIOError:
             pass
 
@@ -109,26 +109,26 @@ def check_documents(world: World, folder: Path, every: int = 1) -> OfficeFigures
     figures = OfficeFigures()
     (folder / "canary.png").write_bytes(office.make_picture((61, 67)))
     (folder / "canary").write_bytes(office.make_docx(CANARY))
-    with _watch_side_effects() as (web, met, started):
+    with _watch_side_effects() as (web, connections, soffice_jobs):
         for document in list_documents(str(folder / "canary"), web)[::every]:
             name = document.name.rpartition(" ")[2] if document.kind == "legacy" else "x.docx"
             # Without the form of the test client, which leaves the temporary file of a large body open.
             body, content_type = encode_multipart_formdata({"file": (name, document.make())})
-            count, began = len(started), time.monotonic()
+            count, began = len(soffice_jobs), time.monotonic()
             answer = world.pia.post("/api/v1/files", data=body, content_type=content_type)
             duration_s = time.monotonic() - began
             figures.documents += 1
             figures.answers[document.kind, answer.status_code] += 1
-            if answer.status_code not in _RIGHT[document.kind]:
+            if answer.status_code not in _EXPECTED_STATUSES[document.kind]:
                 figures.problems.append(f"{document.kind}, {document.name}: {answer.status_code}")
             if document.kind == "bomb":
                 figures.slowest_bomb_s = max(figures.slowest_bomb_s, duration_s)
-                if any("--convert-to" in order for order in started[count:]):
+                if any("--convert-to" in order for order in soffice_jobs[count:]):
                     figures.problems.append(f"{document.name}: LibreOffice was started")
             if answer.status_code == 200:
                 _search_canary(world, answer.get_json()["uuid"], document.name, figures)
             world.clock.advance(seconds=1)
-    figures.problems += met
+    figures.problems += connections
     return figures
 
 

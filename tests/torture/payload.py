@@ -46,7 +46,7 @@ def call_system(number: int, *arguments: Any) -> int:
     return result
 
 
-def _syscall_number(x86: int, generic: int) -> int:
+def _select_syscall(x86: int, generic: int) -> int:
     return x86 if _X86 else generic
 
 
@@ -98,7 +98,7 @@ def kill_process(at: Targets) -> bool:
 
 @register_attempt
 def ptrace(at: Targets) -> bool:
-    call_system(_syscall_number(101, 117), _PTRACE_SEIZE, at["victim"], 0, 0)
+    call_system(_select_syscall(101, 117), _PTRACE_SEIZE, at["victim"], 0, 0)
     return True
 
 
@@ -107,7 +107,7 @@ def read_memory(at: Targets) -> bool:
     found = ctypes.create_string_buffer(len(at["secret"]))
     mine = (ctypes.c_uint64 * 2)(ctypes.addressof(found), len(found))
     theirs = (ctypes.c_uint64 * 2)(at["address"], len(found))
-    call_system(_syscall_number(310, 270), at["server"], mine, 1, theirs, 1, 0)
+    call_system(_select_syscall(310, 270), at["server"], mine, 1, theirs, 1, 0)
     return found.raw == at["secret"].encode()
 
 
@@ -160,7 +160,7 @@ def open_document_of_another_by_proc(at: Targets) -> bool:
     return at["secret"].encode() in _read(f"/proc/{at['server']}/fd/{at['descriptor']}")
 
 
-# Attempts of an attacker who knows that the direct ways are blocked.
+# Attempts of an attacker who knows that the direct methods are blocked.
 
 
 @register_attempt
@@ -188,7 +188,7 @@ def pidfd_getfd(at: Targets) -> bool:
 @register_attempt
 def memfd_and_execute(at: Targets) -> bool:
     program = _read("/bin/true")
-    handle = call_system(_syscall_number(319, 279), b"x", 0)
+    handle = call_system(_select_syscall(319, 279), b"x", 0)
     os.write(handle, program)
     if os.fork() == 0:
         os.execve(handle, ["true"], {})
@@ -223,18 +223,18 @@ def abstract_socket(at: Targets) -> bool:
 @register_attempt
 def keyring(at: Targets) -> bool:
     return (
-        call_system(_syscall_number(248, 217), b"user", b"docshare-test", b"x", 1, -3) > 0
+        call_system(_select_syscall(248, 217), b"user", b"docshare-test", b"x", 1, -3) > 0
     )  # into the keyring of the session
 
 
 @register_attempt
 def shared_memory(at: Targets) -> bool:
-    return call_system(_syscall_number(29, 194), at["key"], 0, 0) >= 0  # the shared memory segment of the server
+    return call_system(_select_syscall(29, 194), at["key"], 0, 0) >= 0  # the shared memory segment of the server
 
 
 @register_attempt
 def message_queue(at: Targets) -> bool:
-    return call_system(_syscall_number(68, 186), 0, 0o600) >= 0
+    return call_system(_select_syscall(68, 186), 0, 0o600) >= 0
 
 
 @register_attempt
@@ -322,7 +322,7 @@ def fork_by_clone3(at: Targets) -> bool:
 
 @register_attempt
 def clone_into_a_user_namespace(at: Targets) -> bool:
-    child = call_system(_syscall_number(56, 220), _NEW_USER | signal.SIGCHLD, 0, 0, 0, 0)
+    child = call_system(_select_syscall(56, 220), _NEW_USER | signal.SIGCHLD, 0, 0, 0, 0)
     if child == 0:
         os._exit(0)
     return os.waitpid(child, 0)[1] == 0
@@ -336,7 +336,7 @@ def start_a_thread(at: Targets) -> bool:
 
 
 def run_attempt(name: str, at: Targets) -> str:
-    """Make one attempt; return ``achieved`` or the reason of the failure. The attempt ``breathe`` always succeeds."""
+    """Run one attempt; return ``achieved`` or the reason of the failure. The attempt ``breathe`` always succeeds."""
     try:
         return "achieved" if name == BREATHE or ATTEMPTS[name](at) else "in vain"
     except (OSError, ValueError) as error:

@@ -140,7 +140,7 @@ def check_proxy(proxy: str, folder: Path, size: int) -> bool:
         process.terminate()
         process.communicate()
     is_identical = got.hexdigest() == sha256
-    state = "whole" if is_identical else "CHANGED"
+    state = "identical" if is_identical else "CHANGED"
     print(
         f"{proxy}: {size} bytes in {seconds:.1f} s ({size / seconds / 1e6:.0f} MB/s), {state}, {spooled} bytes spooled"
     )
@@ -148,15 +148,15 @@ def check_proxy(proxy: str, folder: Path, size: int) -> bool:
 
 
 def main(size: int = 2 * GB) -> int:
-    fine = True
+    is_ok = True
     for proxy, program in (("nginx", "nginx"), ("Caddy", "caddy")):
         if shutil.which(program) is None:
             print(f"{proxy}: not installed")
-            fine = False
+            is_ok = False
             continue
         with tempfile.TemporaryDirectory(prefix="docshare-proxy-") as folder:
-            fine &= check_proxy(proxy, Path(folder), size)
-    return 0 if fine else 1
+            is_ok &= check_proxy(proxy, Path(folder), size)
+    return 0 if is_ok else 1
 
 
 if __name__ == "__main__":

@@ -110,18 +110,18 @@ class FloodedServer:
         assert found is not None
         return found[1]
 
-    def image_requests(self, name: str, pages: range = range(1, PAGES + 1)) -> list[AttackRequest]:
+    def build_image_requests(self, name: str, pages: range = range(1, PAGES + 1)) -> list[AttackRequest]:
         """Return a request for each page image of ``name``."""
         version, base = self.get_version(name), f"{self.server.url}/{name}"
         return [AttackRequest("GET", f"{base}/pages/{page}-1600.jpg?v={version}") for page in pages]
 
-    def text_requests(self, name: str, pages: range = range(1, PAGES + 1)) -> list[AttackRequest]:
+    def build_text_requests(self, name: str, pages: range = range(1, PAGES + 1)) -> list[AttackRequest]:
         """Return a request for the text of each page of ``name``."""
         version, base = self.get_version(name), f"{self.server.url}/{name}"
         return [AttackRequest("GET", f"{base}/text/{page}.json?v={version}") for page in pages]
 
 
-def hostile_documents(pages: int = PAGES) -> list[bytes]:
+def make_hostile_documents(pages: int = PAGES) -> list[bytes]:
     """Return documents with a doubly compressed content stream, with pages that take minutes, and with pages that take
     about a second. Page 1 of each is harmless."""
     return [
@@ -131,7 +131,7 @@ def hostile_documents(pages: int = PAGES) -> list[bytes]:
     ]
 
 
-def harmless_document(pages: int, seed: int) -> bytes:
+def make_harmless_document(pages: int, seed: int) -> bytes:
     """Return a document with dense pages of text, which depend on ``seed``."""
     chance = random.Random(seed)
     words = ["page", "reader", "document", "while", "office", "efficient", "share", "measure"]
@@ -145,7 +145,11 @@ def harmless_document(pages: int, seed: int) -> bytes:
 def images(stage: FloodedServer) -> list[AttackRequest]:
     """Request page images of three documents of one Free account."""
     mal = stage.create_attacker()
-    return [request for data in hostile_documents() for request in stage.image_requests(mal.upload_and_share(data))]
+    return [
+        request
+        for data in make_hostile_documents()
+        for request in stage.build_image_requests(mal.upload_and_share(data))
+    ]
 
 
 def many_accounts(stage: FloodedServer) -> list[AttackRequest]:
@@ -153,15 +157,19 @@ def many_accounts(stage: FloodedServer) -> list[AttackRequest]:
     found = []
     for number in range(6):
         mal = stage.create_attacker()
-        for data in hostile_documents():
-            found += stage.image_requests(mal.upload_and_share(data + b"%%%d\n" % number))
+        for data in make_hostile_documents():
+            found += stage.build_image_requests(mal.upload_and_share(data + b"%%%d\n" % number))
     return found
 
 
 def same_bytes_again(stage: FloodedServer) -> list[AttackRequest]:
     """Upload the same three documents six times from one account."""
     mal = stage.create_attacker("pro")
-    return [request for data in hostile_documents() * 6 for request in stage.image_requests(mal.upload_and_share(data))]
+    return [
+        request
+        for data in make_hostile_documents() * 6
+        for request in stage.build_image_requests(mal.upload_and_share(data))
+    ]
 
 
 def harmless_pages_between(stage: FloodedServer) -> list[AttackRequest]:
@@ -169,7 +177,7 @@ def harmless_pages_between(stage: FloodedServer) -> list[AttackRequest]:
     mal = stage.create_attacker()
     quick = hostile_pdfs.paced_pages("f" * (PAGES // 2) + "s" * (PAGES // 2))
     name = mal.upload_and_share(quick)
-    requests = stage.image_requests(name)
+    requests = stage.build_image_requests(name)
     return [request for pair in zip(requests, requests[PAGES // 2 :], strict=False) for request in pair]
 
 
@@ -179,7 +187,11 @@ def uploads_of_bombs(stage: FloodedServer) -> list[AttackRequest]:
     bombs = [hostile_pdfs.slow_page(), hostile_pdfs.memory_bomb(), hostile_pdfs.double_deflated()]
     url = f"{stage.server.url}/api/v1/files"
     uploading = [AttackRequest("POST", url, bombs[number % 3] + b"%%%d\n" % number, mal.key) for number in range(600)]
-    viewing = [request for data in hostile_documents() for request in stage.image_requests(mal.upload_and_share(data))]
+    viewing = [
+        request
+        for data in make_hostile_documents()
+        for request in stage.build_image_requests(mal.upload_and_share(data))
+    ]
     return [request for pair in zip(uploading, viewing, strict=False) for request in pair]
 
 
@@ -187,7 +199,7 @@ def texts(stage: FloodedServer) -> list[AttackRequest]:
     """Request the texts of pages instead of images."""
     mal = stage.create_attacker()
     documents = [hostile_pdfs.bomb_pages(PAGES), hostile_pdfs.endless_text_pages(PAGES)]
-    return [request for data in documents for request in stage.text_requests(mal.upload_and_share(data))]
+    return [request for data in documents for request in stage.build_text_requests(mal.upload_and_share(data))]
 
 
 def downloads(stage: FloodedServer) -> list[AttackRequest]:
@@ -208,10 +220,10 @@ def variants(stage: FloodedServer) -> list[AttackRequest]:
     """Request the same pages through ten variants of each document."""
     mal = stage.create_attacker("pro")
     found = []
-    for data in hostile_documents():
+    for data in make_hostile_documents():
         name = mal.upload_and_share(data)
         for link in [name, *(mal.add_variant(name) for _ in range(9))]:
-            found += stage.image_requests(link)
+            found += stage.build_image_requests(link)
     return found
 
 
@@ -272,12 +284,12 @@ def attack_in_background(
     random.Random(1).shuffle(attack_requests)
     process = context.Process(target=send_flood, args=(attack_requests, clients, stop, counts), daemon=True)
     process.start()
-    answered: dict[int, int] = {}
+    get_statuses: dict[int, int] = {}
     try:
-        yield lambda: answered
+        yield lambda: get_statuses
     finally:
         stop.set()
-        answered.update(counts.get(timeout=60))
+        get_statuses.update(counts.get(timeout=60))
         process.join(10)
 
 
@@ -291,7 +303,7 @@ class ResponseTimes:
     statuses: Counter[int]
     seconds: list[float]
 
-    def percentile_95(self) -> float:
+    def compute_percentile_95(self) -> float:
         """Return the 95th percentile of the times in seconds."""
         return sorted(self.seconds)[int(len(self.seconds) * 0.95)]
 
@@ -308,15 +320,15 @@ def measure_calls(work: Callable[[], int], times: int) -> ResponseTimes:
 
 def measure_reading(stage: FloodedServer, seed: int, pages: int = IMAGES) -> ResponseTimes:
     """Open every page of a new document, in an order without prefetched pages."""
-    name = stage.innocent.upload_and_share(harmless_document(2 * pages, seed))
-    attack_requests = iter(stage.image_requests(name, range(1, 2 * pages, 2)))
+    name = stage.innocent.upload_and_share(make_harmless_document(2 * pages, seed))
+    attack_requests = iter(stage.build_image_requests(name, range(1, 2 * pages, 2)))
     with requests.Session() as session:
         return measure_calls(lambda: session.get(next(attack_requests).url, timeout=30).status_code, pages)
 
 
 def measure_uploads(stage: FloodedServer, seed: int, times: int = UPLOADS) -> ResponseTimes:
     """Measure uploads of ordinary documents."""
-    created = iter([harmless_document(10, seed * 1000 + number) for number in range(times)])
+    created = iter([make_harmless_document(10, seed * 1000 + number) for number in range(times)])
     return measure_calls(lambda: stage.innocent.upload(next(created))[0], times)
 
 
@@ -334,7 +346,7 @@ def run_attack(name: str, seconds: float) -> bool:
         measure_reading(stage, 0, 4)
         measure_uploads(stage, 0, 2)
         quiet = measure_reading(stage, 1), measure_uploads(stage, 1)
-        with attack_in_background(attack_requests) as answered:
+        with attack_in_background(attack_requests) as get_statuses:
             time.sleep(2)
             first = partial(measure_reading, stage), partial(measure_uploads, stage)
             rounds = []
@@ -343,20 +355,20 @@ def run_attack(name: str, seconds: float) -> bool:
                 rounds.append(tuple(work(seed) for work in first))
                 if time.monotonic() >= deadline:
                     break
-    good = True
-    for at, (what, ratio) in enumerate((("reader", READER_RATIO), ("upload", UPLOAD_RATIO))):
+    is_ok = True
+    for at, (client, ratio) in enumerate((("reader", READER_RATIO), ("upload", UPLOAD_RATIO))):
         seen = ResponseTimes(Counter(), [])
         for each in rounds:
             seen.statuses += each[at].statuses
             seen.seconds += each[at].seconds
-        base, now = quiet[at].percentile_95(), seen.percentile_95()
-        holds = set(seen.statuses) == {200} and now <= ratio * base
-        good &= holds
+        base, now = quiet[at].compute_percentile_95(), seen.compute_percentile_95()
+        is_within = set(seen.statuses) == {200} and now <= ratio * base
+        is_ok &= is_within
         times = f"p95 {base * 1000:.0f} -> {now * 1000:.0f} ms, most {max(seen.seconds) * 1000:.0f} ms"
-        verdict = f"{now / base:.2f}x of at most {ratio:g}x: {'holds' if holds else 'GIVES WAY'}"
-        print(f"{name:24} {what}: {dict(seen.statuses)}, {times}, {verdict}", flush=True)
-    print(f"{name:24} attacker: {answered()}", flush=True)
-    return good
+        verdict = f"{now / base:.2f}x of at most {ratio:g}x: {'ok' if is_within else 'EXCEEDED'}"
+        print(f"{name:24} {client}: {dict(seen.statuses)}, {times}, {verdict}", flush=True)
+    print(f"{name:24} attacker: {get_statuses()}", flush=True)
+    return is_ok
 
 
 def main() -> int:

@@ -5,8 +5,8 @@ from pathlib import Path
 from tests.torture import cluster
 
 
-def test_nothing_is_lost_when_instances_and_engines_fail(tmp_path: Path) -> None:
-    tally = cluster.run_chaos(tmp_path, seconds=20, clients=6, away_s=3)
+def test_no_acknowledged_write_is_lost_if_instances_and_engines_fail(tmp_path: Path) -> None:
+    tally = cluster.run_chaos(tmp_path, seconds=20, clients=6, outage_s=3)
     assert tally.problems == []
     assert tally.kills >= 1
     assert tally.uploads

@@ -23,12 +23,12 @@ def arena() -> Iterator[Arena]:
 
 
 @pytest.mark.parametrize("name", confinement.BASIC)
-def test_without_confinement_the_attempt_succeeds(name: str) -> None:
+def test_basic_attempts_succeed_without_confinement(name: str) -> None:
     result = confinement.attempt_unconfined(name)
     assert result == "achieved" or (name in HOST_ATTEMPTS and "not permitted" in result)
 
 
-def test_code_in_a_worker_achieves_nothing(arena: Arena) -> None:
+def test_every_attempt_in_a_worker_is_blocked(arena: Arena) -> None:
     with confinement.open_confined("render", arena) as attack:
         assert attack(payload.BREATHE) == "achieved"
         assert "achieved" not in {name: attack(name) for name in confinement.BASIC}.values()
@@ -36,7 +36,7 @@ def test_code_in_a_worker_achieves_nothing(arena: Arena) -> None:
 
 
 @pytest.mark.parametrize("kind", ["derive", "stamp", "lint", "scan", "convert"])
-def test_code_in_any_other_process_accesses_no_file_and_no_network(kind: str, arena: Arena) -> None:
+def test_file_and_network_access_in_other_processes_is_blocked(kind: str, arena: Arena) -> None:
     with confinement.open_confined(kind, arena) as attack:
         assert attack(payload.BREATHE) == "achieved"
         assert "achieved" not in {name: attack(name) for name in FILES}.values()
@@ -44,7 +44,7 @@ def test_code_in_any_other_process_accesses_no_file_and_no_network(kind: str, ar
 
 
 @pytest.mark.parametrize("name", PROCESSES)
-def test_without_confinement_processes_and_limits_are_open(name: str) -> None:
+def test_process_attempts_succeed_without_confinement(name: str) -> None:
     assert confinement.attempt_unconfined(name) == "achieved"
 
 
@@ -56,7 +56,7 @@ def test_a_worker_that_clones_or_limits_another_process_is_killed(kind: str, are
         assert {attack(name) for name in PROCESSES} == {"ended"}
 
 
-def test_libreoffice_may_have_threads_and_nothing_else_of_these(arena: Arena) -> None:
+def test_libreoffice_may_only_start_threads(arena: Arena) -> None:
     with confinement.open_confined("convert", arena) as attack:
         assert attack("start_a_thread") == "achieved"
         assert "not implemented" in attack("fork_by_clone3")  # libc falls back to clone
@@ -64,10 +64,10 @@ def test_libreoffice_may_have_threads_and_nothing_else_of_these(arena: Arena) ->
             assert "not permitted" in attack(name), name
 
 
-def test_code_in_a_worker_of_an_ordinary_user_achieves_nothing_either() -> None:
+def test_every_attempt_in_a_worker_of_an_ordinary_user_is_blocked() -> None:
     if os.geteuid() != 0:
-        pytest.skip("all tests run as one")
-    command, environment = confinement.ordinary_user_command("--short")
+        pytest.skip("all tests already run as an ordinary user")
+    command, environment = confinement.build_ordinary_user_command("--short")
     done = subprocess.run(command, cwd=confinement.ROOT, env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "render: 0 of" in done.stdout

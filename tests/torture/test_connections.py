@@ -31,13 +31,13 @@ def server() -> Iterator[tuple[int, int]]:
 def count_sockets_under_attack(attack: ConnectionAttack, port: int, pid: int) -> int:
     """Run an attack and send requests from another address; return the highest number of open sockets of the server."""
     with attack_in_background(port, attack) as opened:
-        sockets, answered, turns = 0, 0, 0
-        while opened() < attack.count or answered < VISITS:
-            answered += visit(port, timeout=60) < float("inf")
+        sockets, responses, visits = 0, 0, 0
+        while opened() < attack.count or responses < VISITS:
+            responses += visit(port, timeout=60) < float("inf")
             sockets = max(sockets, count_open_sockets(pid))
-            turns += 1
-            assert turns < 2000, f"{opened()} opened, {answered} answered"
-        assert answered == turns
+            visits += 1
+            assert visits < 2000, f"{opened()} opened, {responses} responses"
+        assert responses == visits
         return sockets
 
 
@@ -54,7 +54,9 @@ def count_sockets_under_attack(attack: ConnectionAttack, port: int, pid: int) ->
         ("TLS", 800, SHARE),
     ],
 )
-def test_another_address_is_always_answered(server: tuple[int, int], name: str, count: int, most: int) -> None:
+def test_requests_from_another_address_are_always_served(
+    server: tuple[int, int], name: str, count: int, most: int
+) -> None:
     if resource.getrlimit(resource.RLIMIT_NOFILE)[1] < 5000:
         most = LIMIT
     attack = replace(ATTACKS[name], count=count, sources=MANY if "addresses" in name else ("127.0.0.1",))

@@ -7,7 +7,7 @@ from tests.torture import deadlines
 
 
 @pytest.mark.parametrize("name", deadlines.DEADLINES)
-def test_a_deadline_is_kept_to_the_second(engine: PdfEngine, name: str) -> None:
+def test_a_deadline_is_exact_to_the_second(engine: PdfEngine, name: str) -> None:
     assert deadlines.check_deadline(engine, name) == []
 
 
@@ -15,5 +15,5 @@ def test_a_deadline_is_kept_to_the_second(engine: PdfEngine, name: str) -> None:
 @pytest.mark.parametrize(
     "name", ["open page, 12 h", "signed-in session, 30 d", "purge of Pro, 30 d", "expiry in 365 d"]
 )
-def test_a_clock_that_is_set_right_again_loses_nothing(engine: PdfEngine, name: str, jump: str) -> None:
+def test_a_temporary_clock_error_does_not_trigger_a_deadline(engine: PdfEngine, name: str, jump: str) -> None:
     assert deadlines.check_deadline(engine, name, deadlines.JUMPS[jump]) == []

@@ -10,12 +10,12 @@ PIECES = [b"=", b"'", b'"', b"|", b"\r\n", b"\0", b"//", b"..", b"%00", b"[::1]"
 BYTES = st.binary(max_size=80) | st.lists(st.sampled_from(PIECES) | st.binary(max_size=6), max_size=10).map(b"".join)
 
 
-def test_every_target_is_run() -> None:
+def test_all_targets_are_listed() -> None:
     assert list(fuzz_targets.TARGETS) == list(fuzz_parsers._NAMES)
 
 
 @pytest.mark.parametrize("name", fuzz_targets.TARGETS)
-def test_random_bytes_make_no_parser_fail(name: str) -> None:
+def test_no_parser_fails_on_random_bytes(name: str) -> None:
     @settings(max_examples=40 if name == "id_router" else 300, derandomize=True, database=None)
     @given(BYTES)
     def run(data: bytes) -> None:
@@ -24,5 +24,5 @@ def test_random_bytes_make_no_parser_fail(name: str) -> None:
     run()
 
 
-def test_the_guided_form_runs() -> None:
+def test_guided_fuzzing_runs() -> None:
     assert fuzz_parsers.run("csv_sheet", 1)

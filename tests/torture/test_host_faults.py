@@ -15,7 +15,7 @@ from tests.torture.host_faults import (
 )
 
 
-def test_faults_of_the_host_are_503_and_pass_without_a_restart() -> None:
+def test_host_faults_are_503_and_need_no_restart() -> None:
     """There is no 500, no traceback and no partial write, and the server recovers by itself."""
     figures = FaultFigures()
     with run_small_disk_server() as server:
@@ -29,11 +29,11 @@ def test_faults_of_the_host_are_503_and_pass_without_a_restart() -> None:
     assert figures.answers["upload"][503] > 0
 
 
-def admin(server: SmallDiskServer, *words: str) -> Any:
+def run_admin(server: SmallDiskServer, *words: str) -> Any:
     return run_docshare("admin", "--data", str(server.data_dir), *words, env=server.env)
 
 
-def test_admin_commands_reach_a_server_that_starts_at_another_port_on_a_full_disk() -> None:
+def test_admin_commands_reach_a_server_that_restarts_on_a_full_disk() -> None:
     """At the first start, the server frees its reserved disk space; at the second, it cannot create a file."""
     with run_small_disk_server() as server:
         ports = [server.url]
@@ -43,12 +43,16 @@ def test_admin_commands_reach_a_server_that_starts_at_another_port_on_a_full_dis
             server.fill()
             server.start()
             ports.append(server.url)
-            done = admin(server, "account", "list")
+            done = run_admin(server, "account", "list")
             assert (done.returncode, "a@b.example" in done.stdout) == (0, True), done.stderr
             assert json.loads((server.data_dir / "server.json").read_text())["url"] == server.url
         assert len(set(ports)) == 3
         assert not list(server.data_dir.glob("*.new"))
         (server.data_dir / "server.json").unlink()
-        lost = admin(server, "account", "list")
-        assert (lost.returncode, "The disk is full" in lost.stderr, "restart" in lost.stderr) == (11, True, True)
+        unreachable = run_admin(server, "account", "list")
+        assert (unreachable.returncode, "The disk is full" in unreachable.stderr, "restart" in unreachable.stderr) == (
+            11,
+            True,
+            True,
+        )
     server.log.unlink()

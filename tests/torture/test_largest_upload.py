@@ -5,5 +5,5 @@ from pathlib import Path
 from tests.torture import largest_upload
 
 
-def test_the_exact_size_is_accepted_and_a_byte_more_is_not(tmp_path: Path) -> None:
+def test_the_maximum_size_is_accepted_and_one_byte_more_is_rejected(tmp_path: Path) -> None:
     assert largest_upload.check_largest(tmp_path, "free") == []

@@ -9,7 +9,7 @@ from tests.torture.made_up_views import ATTACKS, SHORT, AttackedDocument, Attack
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.__name__)
-def test_an_attack_makes_no_more_views_than_the_rule_allows(
+def test_an_attack_adds_at_most_the_views_that_the_rule_allows(
     world: World, attack: Callable[[AttackedDocument], AttackOutcome]
 ) -> None:
     outcome = attack(AttackedDocument(world, SHORT))

@@ -3,7 +3,7 @@
 from tests.torture import mixed_load
 
 
-def test_mixed_load_gets_no_server_error() -> None:
+def test_a_mixed_load_causes_no_server_error() -> None:
     """Every kind of request gets a response below 500."""
     tally = mixed_load.run_load(minutes=0.15, clients=6, rate=60)
     assert tally.problems == []

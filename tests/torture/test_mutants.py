@@ -1,4 +1,4 @@
-"""The short form of ``mutants``: the tests that it names exist, and they detect two changes of the signature."""
+"""The short form of ``mutants``: the listed tests exist, and they detect two changes of the signature code."""
 
 from tests.torture import mutants
 
@@ -8,6 +8,6 @@ def test_every_guard_and_its_tests_exist() -> None:
         assert [path for path in (guard.path, *guard.tests) if not (mutants.ROOT / path).exists()] == []
 
 
-def test_changes_of_the_signature_are_noticed() -> None:
+def test_changes_of_the_signature_code_are_detected() -> None:
     result = mutants.run_mutants(mutants.MODULES["signing"], most=2)
     assert (result.total, result.survivors) == (2, [])

@@ -4,7 +4,7 @@ from tests.support.cast import World
 from tests.torture import oembed_hostile
 
 
-def test_hostile_addresses_get_nothing(world: World) -> None:
+def test_hostile_urls_cause_no_problem(world: World) -> None:
     figures = oembed_hostile.check_addresses(world, most=40)
     assert figures.problems == []
     assert figures.addresses == 40

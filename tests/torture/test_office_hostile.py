@@ -6,7 +6,7 @@ from tests.support.cast import World
 from tests.torture import office_hostile
 
 
-def test_hostile_documents_reach_nothing(world: World, tmp_path: Path) -> None:
+def test_hostile_documents_cause_no_problem(world: World, tmp_path: Path) -> None:
     figures = office_hostile.check_documents(world, tmp_path, every=12)
     assert figures.problems == []
     assert figures.documents >= 10

@@ -8,5 +8,5 @@ from tests.torture import proxies
 
 
 @pytest.mark.parametrize("proxy", ["nginx", "Caddy"])
-def test_a_document_goes_through_a_proxy_as_it_is(tmp_path: Path, proxy: str) -> None:
+def test_a_document_passes_a_proxy_unchanged(tmp_path: Path, proxy: str) -> None:
     assert proxies.check_proxy(proxy, tmp_path, 3 << 20)

@@ -25,7 +25,7 @@ def flooded_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flooded
 
 @pytest.mark.parametrize("name", ["images", "harmless_pages_between"])
 def test_an_attack_on_the_engine_does_not_affect_other_accounts(flooded_server: FloodedServer, name: str) -> None:
-    with attack_in_background(ATTACKS[name](flooded_server)) as answered:
+    with attack_in_background(ATTACKS[name](flooded_server)) as get_statuses:
         times = measure_reading(flooded_server, len(name), 8), measure_uploads(flooded_server, len(name), 3)
     assert [dict(each.statuses) for each in times] == [{200: 8}, {200: 3}]
-    assert set(answered()) <= {200, 422, 503}
+    assert set(get_statuses()) <= {200, 422, 503}

@@ -1,4 +1,4 @@
-"""Whatever can be asked about a link without opening it changes nothing: no view, no session, no unit, no row."""
+"""Requests about a link that do not open it change nothing: no view, no session, no consumed view, no row."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 
 
 def list_addresses(name: str) -> list[str]:
-    """Every address that answers anybody about the link ``name``."""
+    """Return every public URL that concerns the link ``name``."""
     about = [f"/api/files/{name}/metadata", f"/api/files/{name}/qr-code"]
     about += [f"/oembed?url={LINK}/{name}", f"/oembed?url={LINK}/embed/{name}"]
     pages = [f"/{name}", f"/{name}?via=qr", f"/embed/{name}", f"/{name}/enter", f"/embed/{name}/enter"]
@@ -30,25 +30,25 @@ def list_addresses(name: str) -> list[str]:
 
 @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS.keys())
 @pytest.mark.parametrize("dead", [False, True], ids=["living", "expired"])
-def test_asking_about_a_link_changes_nothing(world: World, settings: dict[str, Any], dead: bool) -> None:
-    """``viewCount`` does not rise by HEAD, QR, metadata or oEmbed (easy to get wrong, 85)."""
-    made = world.pia.upload(simple_pdf(pages=3))
-    variant = world.pia.post(f"/api/v1/files/{made['shortId']}/variants", json={"label": "Ann"}).get_json()
-    put_settings(world, made, **settings)
+def test_requests_about_a_link_change_nothing(world: World, settings: dict[str, Any], dead: bool) -> None:
+    """HEAD, QR code, metadata and oEmbed requests do not increase ``viewCount``."""
+    uploaded_file = world.pia.upload(simple_pdf(pages=3))
+    variant = world.pia.post(f"/api/v1/files/{uploaded_file['shortId']}/variants", json={"label": "Ann"}).get_json()
+    put_settings(world, uploaded_file, **settings)
     if dead:
-        update_file_row(world, made["uuid"], delete_at=world.clock.now)
+        update_file_row(world, uploaded_file["uuid"], delete_at=world.clock.now)
     before = dump_database(world)
-    for name in (made["shortId"], made["uuid"], variant["shortId"]):
+    for name in (uploaded_file["shortId"], uploaded_file["uuid"], variant["shortId"]):
         for path in list_addresses(name):
             assert world.http.get(path, buffered=True).status_code < 500, path
             assert world.http.head(path, buffered=True).status_code < 500, path
     assert dump_database(world) == before
 
 
-def test_the_owners_programs_count_as_no_reader(world: World) -> None:
-    """``viewCount`` does not rise by the content API either, and no session and no download comes of it."""
-    made = world.pia.upload(simple_pdf(pages=3))
-    path = f"/api/v1/files/{made['shortId']}"
+def test_api_requests_of_the_owner_count_as_no_reader(world: World) -> None:
+    """Content API requests do not increase ``viewCount`` and create no session and no download."""
+    uploaded_file = world.pia.upload(simple_pdf(pages=3))
+    path = f"/api/v1/files/{uploaded_file['shortId']}"
     for tail in ("", "/content", "/qr-code", "/readership", "/variants"):
         assert world.pia.get(path + tail, buffered=True).status_code == 200, tail
     assert world.pia.get(path).get_json()["viewCount"] == 0

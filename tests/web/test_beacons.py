@@ -1,4 +1,4 @@
-"""Beacons through the door: late, replayed, forged and far too many."""
+"""Beacons sent over HTTP: late, replayed, forged and excessive ones."""
 
 import json
 import sys
@@ -17,13 +17,13 @@ from tests.support.reader import DESKTOP, FakeReader, list_sessions, list_view_r
 
 @pytest.fixture
 def link(world: World) -> str:
-    """The short id of a document of three pages that Pia shares."""
+    """Return the short id of a document of three pages that Pia shares."""
     return str(world.pia.upload()["shortId"])
 
 
 @pytest.fixture
-def restless_threads() -> Iterator[None]:
-    """Threads give way to each other a thousand times more often than usual."""
+def frequent_thread_switches() -> Iterator[None]:
+    """Make threads switch a thousand times more often than usual."""
     usual = sys.getswitchinterval()
     sys.setswitchinterval(usual / 1_000)
     yield
@@ -42,7 +42,7 @@ def test_a_replayed_beacon_changes_nothing(world: World, link: str) -> None:
     assert dump_database(world) == before
 
 
-def test_beacons_out_of_order_add_up_to_the_same(world: World, link: str) -> None:
+def test_beacons_out_of_order_add_up_to_the_same_totals(world: World, link: str) -> None:
     reader = FakeReader(world, link)
     bodies = []
     for page in (1, 2, 3):
@@ -55,7 +55,7 @@ def test_beacons_out_of_order_add_up_to_the_same(world: World, link: str) -> Non
     assert view_count(world, link) == 1
 
 
-def test_time_is_cut_to_the_clock_of_the_server(world: World, link: str) -> None:
+def test_reported_time_is_clamped_to_the_server_clock(world: World, link: str) -> None:
     reader = FakeReader(world, link)
     world.clock.advance(seconds=7)
     reader.send_next_beacon(read={1: 10**9}, ageMs=10**9)
@@ -65,7 +65,7 @@ def test_time_is_cut_to_the_clock_of_the_server(world: World, link: str) -> None
     assert row["timeMs"] == 10_000
 
 
-def test_pages_the_document_lacks_are_dropped(world: World, link: str) -> None:
+def test_pages_that_do_not_exist_are_dropped(world: World, link: str) -> None:
     reader = FakeReader(world, link)
     world.clock.advance(seconds=9)
     reader.send_next_beacon(read={4: 9_000})
@@ -73,7 +73,7 @@ def test_pages_the_document_lacks_are_dropped(world: World, link: str) -> None:
     assert (row["pagesViewed"], row["timeMs"]) == (0, 0)
 
 
-def test_the_token_is_bound_to_its_link_and_its_time(world: World, link: str) -> None:
+def test_the_token_is_bound_to_its_link_and_expires(world: World, link: str) -> None:
     other = str(world.pia.upload()["shortId"])
     reader = FakeReader(world, link)
     world.clock.advance(seconds=9)
@@ -89,7 +89,7 @@ def test_the_token_is_bound_to_its_link_and_its_time(world: World, link: str) ->
     assert view_count(world, link) == 0
 
 
-def test_an_unknown_link_takes_no_beacon(world: World, link: str) -> None:
+def test_a_beacon_to_an_unknown_link_is_rejected(world: World, link: str) -> None:
     reader = FakeReader(world, link)
     body = reader.build_beacon(input=True)
     assert reader.send_beacon(body, to="zzzzzzzzzzzz").status_code == 403
@@ -101,7 +101,7 @@ def test_an_unknown_link_takes_no_beacon(world: World, link: str) -> None:
     ("change", "status"),
     [("trashed_at = 1, purge_at = 9e15", 404), ("delete_at = 1", 410), ("burned_at = 1", 410)],
 )
-def test_a_dead_link_takes_no_beacon(world: World, link: str, started: bool, change: str, status: int) -> None:
+def test_a_beacon_to_a_dead_link_is_rejected(world: World, link: str, started: bool, change: str, status: int) -> None:
     reader = FakeReader(world, link)
     if started:
         reader.read_page(9)
@@ -112,7 +112,7 @@ def test_a_dead_link_takes_no_beacon(world: World, link: str, started: bool, cha
     assert list_sessions(world) == before
 
 
-def test_the_last_reader_of_a_view_limit_is_heard_until_the_sweep(world: World, link: str) -> None:
+def test_the_last_reader_of_a_view_limit_is_measured_until_the_file_is_burned(world: World, link: str) -> None:
     put_settings(world, world.pia.get(f"/api/v1/files/{link}").get_json(), viewLimit=1)
     guest = GateClient(world, link)
     assert guest.enter()
@@ -122,8 +122,8 @@ def test_the_last_reader_of_a_view_limit_is_heard_until_the_sweep(world: World, 
     assert reader.send_next_beacon(part=1, seq=0, read={1: 9_000}) == 410
 
 
-@pytest.mark.usefixtures("restless_threads")
-def test_the_same_first_beacon_many_times_at_once_is_one_view(world: World, link: str) -> None:
+@pytest.mark.usefixtures("frequent_thread_switches")
+def test_concurrent_copies_of_the_first_beacon_count_as_one_view(world: World, link: str) -> None:
     with ThreadPoolExecutor(8) as pool:
         for _ in range(10):
             reader = FakeReader(world, link)
@@ -135,7 +135,7 @@ def test_the_same_first_beacon_many_times_at_once_is_one_view(world: World, link
     assert list_sessions(world) == [("human", 9_000)] * 10
 
 
-def test_one_network_can_start_only_so_many_sessions(world: World, link: str) -> None:
+def test_sessions_per_network_are_limited(world: World, link: str) -> None:
     crowd = [FakeReader(world, link, address=f"2001:db8:1:1::{host:x}") for host in range(1, 301)]
     early = crowd[0]
     assert [reader.send_next_beacon() for reader in crowd] == [204] * 300
@@ -165,7 +165,7 @@ def test_one_network_can_start_only_so_many_sessions(world: World, link: str) ->
         ({"Content-Type": ""}, 415),
     ],
 )
-def test_beacons_come_from_our_own_page_as_json_or_text(
+def test_only_same_origin_json_or_text_beacons_are_accepted(
     world: World, link: str, headers: dict[str, str], status: int
 ) -> None:
     reader = FakeReader(world, link)
@@ -188,14 +188,14 @@ def test_beacons_come_from_our_own_page_as_json_or_text(
         (b"{" + b'"a":1,' * 20_000 + b'"b":2}', 413),
     ],
 )
-def test_what_is_no_beacon_is_refused_and_stores_nothing(world: World, link: str, body: bytes, status: int) -> None:
+def test_a_malformed_beacon_is_rejected_and_stores_nothing(world: World, link: str, body: bytes, status: int) -> None:
     reader = FakeReader(world, link)
     before = dump_database(world)
     assert reader.send_beacon(body).status_code == status
     assert dump_database(world) == before
 
 
-def test_the_answer_tells_nobody_their_class(world: World, link: str) -> None:
+def test_the_response_does_not_reveal_the_session_class(world: World, link: str) -> None:
     answers = []
     for user_agent in (DESKTOP, "curl/8.5.0", "Slackbot 1.0"):
         reader = FakeReader(world, link, user_agent=user_agent)
@@ -206,7 +206,7 @@ def test_the_answer_tells_nobody_their_class(world: World, link: str) -> None:
     assert answers[0][:2] == (204, b"")
 
 
-def test_beacons_are_kept_as_received_without_the_token_and_only_so_many(world: World, link: str) -> None:
+def test_beacons_are_stored_without_the_token_and_limited_per_session(world: World, link: str) -> None:
     reader = FakeReader(world, link)
     world.clock.advance(seconds=9)
     body = reader.build_beacon(read={1: 9_000})
@@ -223,7 +223,7 @@ def test_beacons_are_kept_as_received_without_the_token_and_only_so_many(world: 
     assert list_sessions(world) == [("human", 14_000)]
 
 
-def test_a_session_hears_twenty_beacons_at_once_and_then_one_a_second(world: World, link: str) -> None:
+def test_a_session_accepts_twenty_beacons_in_a_burst_and_then_one_per_second(world: World, link: str) -> None:
     reader = FakeReader(world, link)
     assert [reader.send_next_beacon(input=True) for _ in range(50)] == [204] * 50
     assert world.rt.db.fetch_all("SELECT COUNT(*) FROM beacons") == [(20,)]
@@ -232,7 +232,7 @@ def test_a_session_hears_twenty_beacons_at_once_and_then_one_a_second(world: Wor
     assert world.rt.db.fetch_all("SELECT COUNT(*) FROM beacons") == [(23,)]
 
 
-def test_turns_and_views_are_cut_to_the_time_that_passed(world: World, link: str) -> None:
+def test_turns_and_views_are_clamped_to_the_elapsed_time(world: World, link: str) -> None:
     reader = FakeReader(world, link)
     for _ in range(2):
         world.clock.advance(seconds=3)
@@ -243,7 +243,7 @@ def test_turns_and_views_are_cut_to_the_time_that_passed(world: World, link: str
     assert world.rt.db.fetch_all("SELECT views, back_views FROM session_pages") == [(13, 13)]
 
 
-def test_an_address_that_floods_is_made_to_wait(world: World, link: str) -> None:
+def test_an_address_that_exceeds_the_rate_limit_gets_429(world: World, link: str) -> None:
     reader, other = FakeReader(world, link), FakeReader(world, link, address="198.51.100.5")
     for _ in range(BEACON_POLICY.limit):
         world.rt.limits.hit(BEACON_POLICY, "198.51.100.4", BEACON_POLICY.limit)

@@ -1,4 +1,4 @@
-"""Which answers are compressed, and that no other ever is."""
+"""Which responses are compressed, and that no other response is."""
 
 import gzip
 import re
@@ -22,12 +22,12 @@ FIXED = {
     "/api/v1", "/api/v1/openapi.json", "/static/<mark>/<path:name>",
     "/.well-known/oauth-authorization-server", "/.well-known/oauth-protected-resource",
 }  # fmt: skip
-"""The same for everybody."""
+"""Documents that are the same for everybody."""
 LISTS = {
     "/api/v1/files", FILE, f"{FILE}/variants", f"{FILE}/readership/pages", "/api/v1/webhooks/<uuid>/deliveries",
     "/api/v1/events",
 }  # fmt: skip
-"""For API keys and access tokens, without a word that a reader wrote."""
+"""Lists for API keys and access tokens, without any text that a reader wrote."""
 
 
 def upload_many(person: Person, files: int = 8) -> dict[str, Any]:
@@ -35,18 +35,18 @@ def upload_many(person: Person, files: int = 8) -> dict[str, Any]:
     return made[0]
 
 
-def decompress_answer(answer: TestResponse) -> bytes:
+def decompress_response(answer: TestResponse) -> bytes:
     assert answer.headers["Content-Encoding"] == "gzip"
     assert int(answer.headers["Content-Length"]) == len(answer.data)
     return gzip.decompress(answer.data)
 
 
-def test_a_list_is_the_same_compressed_or_not(world: World) -> None:
+def test_a_list_is_identical_with_and_without_compression(world: World) -> None:
     upload_many(world.pia)
     plain = world.pia.get("/api/v1/files")
     assert "Content-Encoding" not in plain.headers
     packed = world.pia.get("/api/v1/files", headers=GZIP)
-    assert decompress_answer(packed) == plain.data
+    assert decompress_response(packed) == plain.data
     assert len(packed.data) < len(plain.data) / 3
     for answer in (plain, packed):
         assert answer.headers["Vary"] == "Authorization, Cookie, Accept-Encoding"
@@ -54,18 +54,18 @@ def test_a_list_is_the_same_compressed_or_not(world: World) -> None:
         assert answer.content_type == "application/json"
 
 
-def test_a_long_list_is_compressed_in_its_file(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_list_spooled_to_a_file_is_compressed(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     upload_many(world.pia)
     monkeypatch.setattr(files, "_MAX_BUFFERED_BYTES", 100)
     plain = world.pia.get("/api/v1/files", buffered=True)
-    assert decompress_answer(world.pia.get("/api/v1/files", headers=GZIP, buffered=True)) == plain.data
+    assert decompress_response(world.pia.get("/api/v1/files", headers=GZIP, buffered=True)) == plain.data
     assert int(plain.headers["Content-Length"]) == len(plain.data)
-    with open_listener(world) as door:
-        reply = door.request("GET", "/api/v1/files", {**world.pia.headers, **GZIP})
+    with open_listener(world) as listener:
+        reply = listener.request("GET", "/api/v1/files", {**world.pia.headers, **GZIP})
         assert gzip.decompress(reply.body) == plain.data
 
 
-def test_a_short_answer_and_a_refusal_stay_as_they_are(world: World) -> None:
+def test_short_responses_and_errors_are_not_compressed(world: World) -> None:
     for answer in (
         world.pia.get("/api/v1/files", headers=GZIP),
         world.pia.get("/api/v1/files/unknown", headers=GZIP),
@@ -75,8 +75,8 @@ def test_a_short_answer_and_a_refusal_stay_as_they_are(world: World) -> None:
         assert answer.headers["Vary"].startswith("Authorization, Cookie")
 
 
-def test_what_readers_wrote_is_never_compressed(world: World) -> None:
-    """A reader who can watch the length of the owner's answers would find out who else has read the file."""
+def test_responses_with_text_of_readers_are_never_compressed(world: World) -> None:
+    """A reader who can observe the length of the owner's responses could find out who else has read the file."""
     made = upload_many(world.pia, 1)
     for number in range(30):
         insert_gate_response(
@@ -87,15 +87,15 @@ def test_what_readers_wrote_is_never_compressed(world: World) -> None:
         answer = world.pia.get(path, headers=GZIP)
         assert len(answer.data) > 2_000
         assert "Content-Encoding" not in answer.headers
-    assert decompress_answer(world.pia.get("/api/v1/events?type=view", headers=GZIP)).count(b'"type":"view"') == 30
+    assert decompress_response(world.pia.get("/api/v1/events?type=view", headers=GZIP)).count(b'"type":"view"') == 30
 
 
 @pytest.mark.parametrize("path", ["/api/v1", "/api/v1/openapi.json", "script", "/.well-known/oauth-protected-resource"])
-def test_a_fixed_document_is_not_sent_twice(world: World, path: str) -> None:
+def test_a_fixed_document_is_revalidated_with_304(world: World, path: str) -> None:
     address = assets.asset_url("viewer/main.js") if path == "script" else path
     plain, packed = world.http.get(address), world.http.get(address, headers=GZIP)
     if len(plain.data) >= 1024:
-        assert decompress_answer(packed) == plain.data
+        assert decompress_response(packed) == plain.data
         assert plain.headers["ETag"] != packed.headers["ETag"]
     for answer, more in ((plain, {}), (packed, GZIP)):
         tag = answer.headers["ETag"]
@@ -109,22 +109,22 @@ def test_a_fixed_document_is_not_sent_twice(world: World, path: str) -> None:
         assert head.headers["Content-Length"] == str(len(answer.data))
 
 
-def test_a_font_is_compressed_by_its_format(world: World) -> None:
+def test_a_font_is_not_compressed_again(world: World) -> None:
     answer = world.http.get(assets.asset_url("fonts/inter-latin.woff2"), headers=GZIP)
     assert answer.status_code == 200
     assert "Content-Encoding" not in answer.headers
 
 
-def test_every_static_file_comes_whole(world: World) -> None:
+def test_every_static_file_is_served_completely(world: World) -> None:
     for name, path in assets._FILES.items():
         packed, plain = world.http.get(assets.asset_url(name), headers=GZIP), world.http.get(assets.asset_url(name))
         assert plain.data == path.read_bytes()
-        data = decompress_answer(packed) if "Content-Encoding" in packed.headers else packed.data
+        data = decompress_response(packed) if "Content-Encoding" in packed.headers else packed.data
         assert data == plain.data
 
 
-def test_routes_that_compress_answer_no_cookie_and_change_nothing() -> None:
-    """A page of another site can send requests with a cookie, and a write may answer with a credential."""
+def test_compressed_routes_accept_no_cookie_and_change_nothing() -> None:
+    """Another site can send requests with a cookie, and the response to a write can contain a credential."""
     rows = [
         row for row in OPERATIONS.values() if re.sub(r"{(\w+)}", r"<\1>", row.path) in LISTS and row.method == "GET"
     ]
@@ -135,8 +135,8 @@ def test_routes_that_compress_answer_no_cookie_and_change_nothing() -> None:
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
-def test_no_other_route_ever_compresses(make: Any, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No page, no picture, no document, no answer with a credential: whatever the length."""
+def test_no_other_route_compresses_its_response(make: Any, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages, images, documents and responses with a credential are not compressed at any length."""
     monkeypatch.setattr("docshare.server.http.compression.MIN_BYTES", 1)
     world = make(rate_limit=1_000_000, address_limit=1_000_000)
     app = make_app(world)
@@ -153,7 +153,7 @@ def test_no_other_route_ever_compresses(make: Any, method: str, monkeypatch: pyt
     assert bool(found) == (method == "GET")
 
 
-def test_every_list_that_is_compressed_says_so_in_vary(world: World) -> None:
+def test_every_compressed_list_names_accept_encoding_in_vary(world: World) -> None:
     made = upload_many(world.pia, 1)
     hook = world.pia.post("/api/v1/webhooks", json={"url": "https://93.184.216.34/in", "events": ["file.viewed"]})
     for rule in LISTS:

@@ -1,4 +1,4 @@
-"""Every route that changes something for whoever holds a cookie refuses what another site made up."""
+"""Every route that changes data by cookie rejects requests forged by another site."""
 
 import io
 import json
@@ -20,17 +20,17 @@ BEARER_ONLY = "/api/v1/"
 
 SITES: dict[str, dict[str, str]] = {
     "another site": {"Sec-Fetch-Site": "cross-site"},
-    "a neighbour": {"Sec-Fetch-Site": "same-site"},
-    "another site that lies about its origin": {"Sec-Fetch-Site": "cross-site", "Origin": BASE_URL},
+    "a same-site page": {"Sec-Fetch-Site": "same-site"},
+    "another site with a forged origin": {"Sec-Fetch-Site": "cross-site", "Origin": BASE_URL},
 }
 ORIGINS: dict[str, dict[str, str]] = {
-    "a foreign origin": {"Origin": "https://evil.example"},
+    "another origin": {"Origin": "https://evil.example"},
     "another port": {"Origin": "http://127.0.0.1:9999"},
-    "a longer name": {"Origin": f"{BASE_URL}.evil.example"},
+    "an origin with ours as a prefix": {"Origin": f"{BASE_URL}.evil.example"},
 }
 NO_ORIGIN: dict[str, dict[str, str]] = {
-    "an origin that hides": {"Origin": "null"},
-    "nobody's page": {"Sec-Fetch-Site": "none"},
+    "an opaque origin": {"Origin": "null"},
+    "no initiating page": {"Sec-Fetch-Site": "none"},
 }
 HEADERS = {
     SenderKind.FORM: SITES | ORIGINS | NO_ORIGIN,
@@ -38,13 +38,13 @@ HEADERS = {
     SenderKind.UPLOAD: SITES | ORIGINS | NO_ORIGIN,
     SenderKind.SIGN_IN: SITES | ORIGINS | NO_ORIGIN,
     SenderKind.READER_JSON: SITES | ORIGINS | NO_ORIGIN,
-    # Share pages tell nobody where their readers come from, so browsers hide the origin of their forms too.
+    # Share pages send no referrer, so browsers also hide the origin of their forms.
     SenderKind.READER_FORM: SITES | ORIGINS,
-    # The token of the page vouches where browsers do not say who asks.
+    # The token of the page authenticates the request if the browser does not name its origin.
     SenderKind.BEACON: SITES,
 }
-TAKES_TOKEN = [name for name, row in ROWS.items() if row.kind in (SenderKind.FORM, SenderKind.JSON, SenderKind.UPLOAD)]
-TAKES_JSON = [
+TOKEN_ROUTES = [name for name, row in ROWS.items() if row.kind in (SenderKind.FORM, SenderKind.JSON, SenderKind.UPLOAD)]
+JSON_ROUTES = [
     name
     for name, row in ROWS.items()
     if row.kind in (SenderKind.JSON, SenderKind.READER_JSON, SenderKind.BEACON) and row.takes_body
@@ -56,8 +56,8 @@ def owner_and_reader(world: World) -> OwnerAndReader:
     return make_owner_and_reader(world)
 
 
-def test_every_such_route_stands_in_the_table(world: World) -> None:
-    """A new route that takes a cookie needs a row in ``cookie_routes`` or ``owner_routes``: then it is tried here."""
+def test_every_cookie_route_is_in_the_table(world: World) -> None:
+    """A new route that accepts a cookie needs a row in ``cookie_routes`` or ``owner_routes``."""
     found = {
         rule.endpoint
         for rule in world.app.url_map.iter_rules()
@@ -67,8 +67,8 @@ def test_every_such_route_stands_in_the_table(world: World) -> None:
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_as_its_own_page_sends_it_it_is_obeyed(owner_and_reader: OwnerAndReader, name: str) -> None:
-    """Otherwise the refusals below would prove nothing."""
+def test_a_request_from_its_own_page_succeeds(owner_and_reader: OwnerAndReader, name: str) -> None:
+    """Without this, the rejections below would prove nothing."""
     sent = ROWS[name].build_request(owner_and_reader)
     before = dump_database(owner_and_reader.world)
     answer = owner_and_reader.send(sent)
@@ -76,29 +76,29 @@ def test_as_its_own_page_sends_it_it_is_obeyed(owner_and_reader: OwnerAndReader,
     assert ROWS[name].is_quiet or dump_database(owner_and_reader.world) != before
 
 
-def send_and_compare(desk: OwnerAndReader, sent: CookieRequest) -> tuple[int, str]:
-    """The status of the answer, and whether anything was changed."""
-    before, blobs = dump_database(desk.world), sorted(desk.world.rt.blobs.root.rglob("*"))
-    answer = desk.send(sent)
-    same = dump_database(desk.world) == before and sorted(desk.world.rt.blobs.root.rglob("*")) == blobs
+def send_and_compare(actors: OwnerAndReader, sent: CookieRequest) -> tuple[int, str]:
+    """Return the status of the response and whether anything was changed."""
+    before, blobs = dump_database(actors.world), sorted(actors.world.rt.blobs.root.rglob("*"))
+    answer = actors.send(sent)
+    same = dump_database(actors.world) == before and sorted(actors.world.rt.blobs.root.rglob("*")) == blobs
     return answer.status_code, "nothing changed" if same else "changed"
 
 
-def assert_all_refused(found: dict[str, tuple[int, str]], status: int) -> None:
+def assert_all_rejected(found: dict[str, tuple[int, str]], status: int) -> None:
     assert found == dict.fromkeys(found, (status, "nothing changed"))
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_from_elsewhere_it_is_refused_whatever_it_knows(owner_and_reader: OwnerAndReader, name: str) -> None:
+def test_a_cross_site_request_is_rejected_even_with_a_valid_token(owner_and_reader: OwnerAndReader, name: str) -> None:
     row = ROWS[name]
     forged = {
         words: row.build_request(owner_and_reader).with_headers(headers) for words, headers in HEADERS[row.kind].items()
     }
-    assert_all_refused({words: send_and_compare(owner_and_reader, sent) for words, sent in forged.items()}, 403)
+    assert_all_rejected({words: send_and_compare(owner_and_reader, sent) for words, sent in forged.items()}, 403)
 
 
-@pytest.mark.parametrize("name", TAKES_TOKEN)
-def test_without_the_token_of_the_session_it_is_refused(owner_and_reader: OwnerAndReader, name: str) -> None:
+@pytest.mark.parametrize("name", TOKEN_ROUTES)
+def test_a_request_without_the_session_token_is_rejected(owner_and_reader: OwnerAndReader, name: str) -> None:
     tokens = {
         "no token": None,
         "an empty token": "",
@@ -107,26 +107,26 @@ def test_without_the_token_of_the_session_it_is_refused(owner_and_reader: OwnerA
         "a token beyond ASCII": "\xff" * 40,
     }
     forged = {words: ROWS[name].build_request(owner_and_reader).with_token(token) for words, token in tokens.items()}
-    assert_all_refused({words: send_and_compare(owner_and_reader, sent) for words, sent in forged.items()}, 403)
+    assert_all_rejected({words: send_and_compare(owner_and_reader, sent) for words, sent in forged.items()}, 403)
 
 
-@pytest.mark.parametrize("name", TAKES_JSON)
-def test_a_type_that_forms_of_other_sites_can_send_is_refused(owner_and_reader: OwnerAndReader, name: str) -> None:
-    """A form post where JSON is due: other sites can send that without the browser asking first."""
+@pytest.mark.parametrize("name", JSON_ROUTES)
+def test_a_content_type_that_cross_site_forms_can_send_is_rejected(owner_and_reader: OwnerAndReader, name: str) -> None:
+    """Other sites can send a form post without a preflight request, so a JSON route must not accept one."""
     sent = ROWS[name].build_request(owner_and_reader)
     forms: dict[str, dict[str, Any]] = {
         "a form": {"data": {key: str(value) for key, value in (sent.body or {}).items()}},
         "a form with a file": {"data": {"file": (io.BytesIO(b"{}"), "a.json")}},
         "no type": {"data": json.dumps(sent.body)},
     }
-    if ROWS[name].kind is not SenderKind.BEACON:  # browsers that leave a page send those in no other way
+    if ROWS[name].kind is not SenderKind.BEACON:  # navigator.sendBeacon can send plain text only
         forms["plain text"] = {"data": json.dumps(sent.body), "content_type": "text/plain"}
     forged = {words: replace(sent, body=None, more=more) for words, more in forms.items()}
-    assert_all_refused({words: send_and_compare(owner_and_reader, one) for words, one in forged.items()}, 415)
+    assert_all_rejected({words: send_and_compare(owner_and_reader, one) for words, one in forged.items()}, 415)
 
 
 @pytest.mark.parametrize("name", COOKIELESS)
-def test_where_no_cookie_counts_it_opens_nothing(owner_and_reader: OwnerAndReader, name: str) -> None:
+def test_a_cookie_alone_does_not_authorize_cookieless_routes(owner_and_reader: OwnerAndReader, name: str) -> None:
     status, changed = send_and_compare(
         owner_and_reader, CookieRequest(owner_and_reader.browser, "POST", COOKIELESS[name])
     )
@@ -134,8 +134,8 @@ def test_where_no_cookie_counts_it_opens_nothing(owner_and_reader: OwnerAndReade
     assert changed == "nothing changed"
 
 
-def test_no_page_that_is_only_opened_changes_anything(owner_and_reader: OwnerAndReader) -> None:
-    """A link on another site brings the cookie along; only ``Sec-Fetch-Site`` would tell."""
+def test_opening_a_page_changes_nothing(owner_and_reader: OwnerAndReader) -> None:
+    """A link on another site sends the cookie; only ``Sec-Fetch-Site`` shows where the request comes from."""
     link = owner_and_reader.world.pia.post(
         f"/api/v1/files/{owner_and_reader.uploaded_file['uuid']}/variants", json={"label": "Ann"}
     ).get_json()

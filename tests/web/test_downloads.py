@@ -1,4 +1,4 @@
-"""The public download: who gets which bytes, and what is written down about it."""
+"""The public download: who receives which bytes, and what is recorded."""
 
 import io
 import json
@@ -27,7 +27,7 @@ STAMP = re.compile(r"127\.0\.0\.1 - copy ([0-9A-F]{4}-[0-9A-F]{4}) - 2026-09-21"
 
 @pytest.fixture
 def uploaded_file(world: World) -> dict[str, Any]:
-    """Three pages that Pia shares."""
+    """Return a document of three pages that Pia shares."""
     return world.pia.upload(PDF, "Plan.pdf")
 
 
@@ -51,7 +51,7 @@ def list_events(world: World) -> list[tuple[str, dict[str, Any], int | None]]:
     return [(event, json.loads(data), variant_id) for event, data, variant_id in rows]
 
 
-def page_words(document: bytes) -> list[str]:
+def extract_page_texts(document: bytes) -> list[str]:
     with pypdfium2.PdfDocument(document) as pdf:
         return [str(page.get_textpage().get_text_bounded()) for page in pdf]
 
@@ -72,25 +72,25 @@ def test_a_form_post_downloads_the_stored_bytes(world: World, uploaded_file: dic
     assert "Accept-Ranges" not in answer.headers
 
 
-def test_a_range_of_bytes_is_not_honoured(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_a_byte_range_is_ignored(world: World, uploaded_file: dict[str, Any]) -> None:
     answer = download(world.http, uploaded_file["shortId"], Range="bytes=0-3")
     assert (answer.status_code, answer.data) == (200, PDF)
 
 
-def test_a_converted_document_is_saved_as_a_pdf(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_a_converted_document_is_downloaded_as_a_pdf(world: World, uploaded_file: dict[str, Any]) -> None:
     update_file_row(world, uploaded_file["uuid"], original_name="Übersicht.docx")
     saved = download(world.http, uploaded_file["shortId"]).headers["Content-Disposition"]
     assert saved.endswith("filename*=UTF-8''%C3%9Cbersicht.docx.pdf")
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "DELETE"])
-def test_following_the_address_downloads_nothing(world: World, uploaded_file: dict[str, Any], method: str) -> None:
+def test_the_download_route_accepts_post_only(world: World, uploaded_file: dict[str, Any], method: str) -> None:
     answer = world.http.open(f"/{uploaded_file['shortId']}/download", method=method)
     assert answer.status_code == 405
     assert list_downloads(world) == []
 
 
-def test_a_download_is_in_the_stream_and_an_event(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_a_download_is_recorded_in_the_stream_and_as_an_event(world: World, uploaded_file: dict[str, Any]) -> None:
     assert download(world.http, uploaded_file["shortId"]).status_code == 200
     (row,) = list_downloads(world)
     assert row == {
@@ -107,19 +107,23 @@ def test_a_download_is_in_the_stream_and_an_event(world: World, uploaded_file: d
     assert world.pia.get(f"/api/v1/files/{uploaded_file['uuid']}").get_json()["viewCount"] == 0
 
 
-@pytest.mark.parametrize(("body", "told"), [({"label": "Ada"}, {"variantLabel": "Ada"}), ({}, {})])
+@pytest.mark.parametrize(("body", "expected"), [({"label": "Ada"}, {"variantLabel": "Ada"}), ({}, {})])
 def test_the_event_names_the_variant(
-    world: World, uploaded_file: dict[str, Any], body: dict[str, Any], told: dict[str, Any]
+    world: World, uploaded_file: dict[str, Any], body: dict[str, Any], expected: dict[str, Any]
 ) -> None:
     variant = create_variant(world, uploaded_file, **body)
     assert download(world.http, variant["shortId"]).status_code == 200
     ((event, data, variant_id),) = list_events(world)
     assert (event, variant_id) == ("file.downloaded", 1)
-    assert data == {"fileUuid": uploaded_file["uuid"], "fileName": "Plan.pdf", "variantUuid": variant["uuid"]} | told
+    assert (
+        data == {"fileUuid": uploaded_file["uuid"], "fileName": "Plan.pdf", "variantUuid": variant["uuid"]} | expected
+    )
 
 
-def test_the_owners_own_download_is_in_the_stream_but_no_event(world: World, uploaded_file: dict[str, Any]) -> None:
-    """Easy to get wrong 55."""
+def test_a_download_by_the_owner_is_in_the_stream_but_creates_no_event(
+    world: World, uploaded_file: dict[str, Any]
+) -> None:
+    """Actions of the signed-in owner create no events."""
     assert download(sign_in_browser(world, world.pia), uploaded_file["shortId"]).status_code == 200
     assert len(list_downloads(world)) == 1
     assert list_events(world) == []
@@ -127,7 +131,7 @@ def test_the_owners_own_download_is_in_the_stream_but_no_event(world: World, upl
     assert [event for event, _, _ in list_events(world)] == ["file.downloaded"]
 
 
-def test_programs_that_send_the_form_are_counted_too(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_downloads_by_programs_are_counted(world: World, uploaded_file: dict[str, Any]) -> None:
     assert download(world.http, uploaded_file["shortId"], User_Agent="curl/8.5.0").status_code == 200
     assert len(list_downloads(world)) == 1
 
@@ -136,7 +140,7 @@ def test_programs_that_send_the_form_are_counted_too(world: World, uploaded_file
     ("file", "variant", "status"),
     [(False, None, 403), (False, True, 200), (True, False, 403), (True, True, 200), (True, None, 200)],
 )
-def test_downloading_is_as_the_owner_allows_it_the_variant_first(
+def test_allow_download_of_the_variant_overrides_that_of_the_file(
     world: World, uploaded_file: dict[str, Any], file: bool, variant: bool | None, status: int
 ) -> None:
     put_settings(world, uploaded_file, allowDownload=file)
@@ -150,7 +154,7 @@ def test_downloading_is_as_the_owner_allows_it_the_variant_first(
     assert download(world.http, uploaded_file["shortId"]).status_code == (200 if file else 403)
 
 
-def test_the_owner_may_always_download(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_the_owner_can_always_download(world: World, uploaded_file: dict[str, Any]) -> None:
     put_settings(world, uploaded_file, allowDownload=False, pageRange={"from": 1, "to": 1}, watermark=True)
     owner = sign_in_browser(world, world.pia)
     assert download(owner, uploaded_file["shortId"]).data == PDF
@@ -158,7 +162,7 @@ def test_the_owner_may_always_download(world: World, uploaded_file: dict[str, An
     assert not has_download_button(world, uploaded_file["shortId"])
 
 
-def test_readers_download_the_window_and_nothing_else(world: World) -> None:
+def test_readers_download_only_the_page_range(world: World) -> None:
     document, hidden = leaky_pdf()
     made = world.pia.upload(document, "Leaky.pdf")
     put_settings(world, made, pageRange={"from": WINDOW[0], "to": WINDOW[1]})
@@ -169,19 +173,22 @@ def test_readers_download_the_window_and_nothing_else(world: World) -> None:
         everything_in_it = b"\n".join([answer.data, *streams])
         assert len(pdf.pages) == 2
     assert [word for word in hidden if word.encode() in everything_in_it] == []
-    assert ["KEPTPage2" in page_words(answer.data)[0], "KEPTPage3" in page_words(answer.data)[1]] == [True, True]
+    assert ["KEPTPage2" in extract_page_texts(answer.data)[0], "KEPTPage3" in extract_page_texts(answer.data)[1]] == [
+        True,
+        True,
+    ]
 
 
-def test_a_variant_downloads_its_own_window(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_a_variant_downloads_its_own_page_range(world: World, uploaded_file: dict[str, Any]) -> None:
     put_settings(world, uploaded_file, pageRange={"from": 2, "to": 2})
     whole = create_variant(world, uploaded_file, overrides={"pageRange": {"from": 0, "to": 0}})
     other = create_variant(world, uploaded_file, overrides={"pageRange": {"from": 3, "to": 3}})
-    assert page_words(download(world.http, uploaded_file["shortId"]).data) == ["Page 2 of 3"]
-    assert page_words(download(world.http, other["shortId"]).data) == ["Page 3 of 3"]
+    assert extract_page_texts(download(world.http, uploaded_file["shortId"]).data) == ["Page 2 of 3"]
+    assert extract_page_texts(download(world.http, other["shortId"]).data) == ["Page 3 of 3"]
     assert download(world.http, whole["shortId"]).data == PDF
 
 
-def test_a_cut_is_made_once_and_anew_for_another_window(
+def test_a_page_range_is_extracted_once_and_cached(
     world: World, uploaded_file: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = []
@@ -189,12 +196,16 @@ def test_a_cut_is_made_once_and_anew_for_another_window(
     monkeypatch.setattr(world.rt.engine, "_derive", lambda *args, **more: (made.append(args[1]), derive(*args, **more)))
     for first in (1, 1, 2, 1):
         put_settings(world, uploaded_file, pageRange={"from": first, "to": 2})
-        assert len(page_words(download(world.http, uploaded_file["shortId"]).data)) == 3 - first
+        assert len(extract_page_texts(download(world.http, uploaded_file["shortId"]).data)) == 3 - first
     assert [(job["first"], job["last"]) for job in made] == [(1, 2), (2, 2)]
 
 
-def test_a_cut_that_fails_is_refused_and_never_the_whole_document(world: World, uploaded_file: dict[str, Any]) -> None:
-    update_file_row(world, uploaded_file["uuid"], total_pages=9)  # so the engines disagree on which page is which
+def test_a_failed_extraction_is_rejected_and_never_sends_the_whole_document(
+    world: World, uploaded_file: dict[str, Any]
+) -> None:
+    update_file_row(
+        world, uploaded_file["uuid"], total_pages=9
+    )  # so the engine finds another number of pages than the row
     put_settings(world, uploaded_file, pageRange={"from": 2, "to": 2})
     answer = download(world.http, uploaded_file["shortId"])
     assert (answer.status_code, answer.mimetype) == (422, "text/html")
@@ -202,7 +213,9 @@ def test_a_cut_that_fails_is_refused_and_never_the_whole_document(world: World, 
     assert (list_downloads(world), list_events(world)) == ([], [])
 
 
-def test_too_large_a_document_is_not_cut_and_not_given_whole(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_a_document_above_the_size_limit_is_neither_cut_nor_sent_whole(
+    world: World, uploaded_file: dict[str, Any]
+) -> None:
     put_settings(world, uploaded_file, pageRange={"from": 2, "to": 2})
     update_file_row(world, uploaded_file["uuid"], size=100 * 1024**2)
     assert download(world.http, uploaded_file["shortId"]).status_code == 200
@@ -211,21 +224,21 @@ def test_too_large_a_document_is_not_cut_and_not_given_whole(world: World, uploa
     assert not has_download_button(world, uploaded_file["shortId"])
 
 
-def test_a_watermark_stands_on_every_page_of_the_download(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_every_page_of_the_download_has_the_watermark(world: World, uploaded_file: dict[str, Any]) -> None:
     put_settings(world, uploaded_file, watermark=True)
-    for number, text in enumerate(page_words(download(world.http, uploaded_file["shortId"]).data), 1):
+    for number, text in enumerate(extract_page_texts(download(world.http, uploaded_file["shortId"]).data), 1):
         assert f"Page {number} of 3" in text
         assert STAMP.search(text)
 
 
-def test_the_watermark_tells_links_apart_and_names_neither_label_nor_link(
+def test_the_watermark_code_differs_per_link_and_reveals_neither_label_nor_link(
     world: World, uploaded_file: dict[str, Any]
 ) -> None:
     put_settings(world, uploaded_file, watermark=True, pageRange={"from": 1, "to": 1})
     variant = create_variant(world, uploaded_file, label="Ada Lovelace")
     codes = set()
     for name in (uploaded_file["shortId"], uploaded_file["uuid"], variant["shortId"], variant["uuid"]):
-        (text,) = page_words(download(world.http, name).data)
+        (text,) = extract_page_texts(download(world.http, name).data)
         found = STAMP.search(text)
         assert found is not None
         codes.add(found[1])
@@ -234,15 +247,15 @@ def test_the_watermark_tells_links_apart_and_names_neither_label_nor_link(
     assert len(codes) == 2
 
 
-def test_the_watermark_ends_with_the_plan_and_the_range_does_not(world: World, uploaded_file: dict[str, Any]) -> None:
-    """Easy to get wrong 38."""
+def test_a_downgrade_removes_the_watermark_but_not_the_page_range(world: World, uploaded_file: dict[str, Any]) -> None:
+    """After a downgrade, readers still must not see more pages than the owner shared."""
     put_settings(world, uploaded_file, watermark=True, pageRange={"from": 2, "to": 3})
-    assert STAMP.search(page_words(download(world.http, uploaded_file["shortId"]).data)[0])
+    assert STAMP.search(extract_page_texts(download(world.http, uploaded_file["shortId"]).data)[0])
     accounts.set_tier(world.rt, world.pia.email, Plan.BASIC)
-    assert page_words(download(world.http, uploaded_file["shortId"]).data) == ["Page 2 of 3", "Page 3 of 3"]
+    assert extract_page_texts(download(world.http, uploaded_file["shortId"]).data) == ["Page 2 of 3", "Page 3 of 3"]
 
 
-def test_the_looks_of_the_watermark_are_the_owners(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_the_watermark_uses_the_style_of_the_owner(world: World, uploaded_file: dict[str, Any]) -> None:
     sheets = []
     for density in ("sparse", "dense"):
         put_settings(
@@ -251,7 +264,7 @@ def test_the_looks_of_the_watermark_are_the_owners(world: World, uploaded_file: 
             watermark=True,
             viewerSettings={"watermarkStyle": {"opacity": 0.5, "density": density}},
         )
-        sheets.append(len(STAMP.findall(page_words(download(world.http, uploaded_file["shortId"]).data)[0])))
+        sheets.append(len(STAMP.findall(extract_page_texts(download(world.http, uploaded_file["shortId"]).data)[0])))
     assert sheets[0] < sheets[1]
 
 
@@ -269,14 +282,16 @@ def test_the_looks_of_the_watermark_are_the_owners(world: World, uploaded_file: 
         ({"Origin": "https://elsewhere.example"}, 403),
     ],
 )
-def test_another_site_cannot_make_its_visitors_download(
+def test_a_cross_site_download_request_is_rejected(
     world: World, uploaded_file: dict[str, Any], headers: dict[str, str], status: int
 ) -> None:
     assert download(world.http, uploaded_file["shortId"], **headers).status_code == status
     assert len(list_downloads(world)) == (status == 200)
 
 
-def test_a_slug_downloads_nothing_and_its_page_uses_the_short_id(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_a_slug_cannot_be_downloaded_and_its_page_uses_the_short_id(
+    world: World, uploaded_file: dict[str, Any]
+) -> None:
     put_settings(world, uploaded_file, slug="the-plan")
     assert download(world.http, "the-plan").status_code == 404
     assert f'action="/{uploaded_file["shortId"]}/download"' in world.http.get("/the-plan").text
@@ -293,7 +308,7 @@ def test_a_slug_downloads_nothing_and_its_page_uses_the_short_id(world: World, u
         ({"settings": '{"requireEmail":true}'}, 303),
     ],
 )
-def test_a_link_that_does_not_open_downloads_nothing(
+def test_a_link_that_cannot_be_opened_cannot_be_downloaded(
     world: World, uploaded_file: dict[str, Any], change: dict[str, Any], status: int
 ) -> None:
     update_file_row(world, uploaded_file["uuid"], **change)
@@ -303,7 +318,9 @@ def test_a_link_that_does_not_open_downloads_nothing(
     assert count_rows(world, "download_rows") == 0
 
 
-def test_a_revoked_variant_and_an_unknown_link_look_the_same(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_a_revoked_variant_and_an_unknown_link_are_indistinguishable(
+    world: World, uploaded_file: dict[str, Any]
+) -> None:
     variant = create_variant(world, uploaded_file)
     path = f"/api/v1/files/{uploaded_file['uuid']}/variants/{variant['uuid']}"
     assert world.pia.put(path, json={"revoked": True}).status_code == 200
@@ -311,14 +328,14 @@ def test_a_revoked_variant_and_an_unknown_link_look_the_same(world: World, uploa
     assert (revoked.status_code, revoked.data) == (404, unknown.data)
 
 
-def test_a_file_whose_bytes_are_gone_is_404_and_not_counted(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_a_file_with_missing_bytes_is_404_and_not_counted(world: World, uploaded_file: dict[str, Any]) -> None:
     ((blob,),) = world.rt.db.fetch_all("SELECT blob FROM files")
     world.rt.blobs.delete(blob)
     assert download(world.http, uploaded_file["shortId"]).status_code == 404
     assert list_downloads(world) == []
 
 
-def test_sixty_downloads_a_minute_and_address(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_downloads_are_limited_to_60_per_minute_and_address(world: World, uploaded_file: dict[str, Any]) -> None:
     for _ in range(60):
         assert download(world.http, uploaded_file["shortId"]).status_code == 200
     refused = download(world.http, uploaded_file["shortId"])
@@ -330,7 +347,7 @@ def test_sixty_downloads_a_minute_and_address(world: World, uploaded_file: dict[
 
 
 @pytest.mark.parametrize("setting", [{}, {"watermark": True}, {"allowDownload": False}])
-def test_offering_a_download_stores_nothing(
+def test_displaying_the_download_button_stores_nothing(
     world: World, uploaded_file: dict[str, Any], setting: dict[str, Any]
 ) -> None:
     put_settings(world, uploaded_file, **setting)
@@ -347,7 +364,7 @@ def test_the_form_works_without_scripts(world: World, uploaded_file: dict[str, A
     )
 
 
-def test_a_purged_file_leaves_no_copies_behind(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_purging_a_file_deletes_its_cached_copies(world: World, uploaded_file: dict[str, Any]) -> None:
     put_settings(world, uploaded_file, pageRange={"from": 2, "to": 2})
     download(world.http, uploaded_file["shortId"])
     copies = list(world.rt.config.data_dir.glob("cache/**/*.pdf"))

@@ -1,4 +1,4 @@
-"""Who may leave something on a link, and what of it."""
+"""Who may leave feedback on a link, and which kinds."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ CTA = {"cta": {"label": "Book", "url": "https://example.com"}}
 
 @pytest.fixture
 def uploaded_file(world: World) -> dict[str, Any]:
-    """A document of three pages on which everything may be left."""
+    """Return a document of three pages with all feedback enabled."""
     made = world.pia.upload()
     put_settings(world, made, **ALL_FEEDBACK_SETTINGS, viewerSettings=CTA)
     return made
@@ -33,10 +33,10 @@ def count_rows_by_table(world: World) -> dict[str, int]:
     return {table: found for table in TABLES if (found := count_rows(world, table))}
 
 
-# What is offered
+# Enabled features
 
 FEEDBACK_OPTIONS = [
-    # settings, what stands of it on Pro, Basic and Free
+    # settings, enabled features on Pro, Basic and Free
     ({}, "", "", ""),
     ({"commentsEnabled": True}, "notes", "", ""),
     ({"commentsAllowPublic": True}, "", "", ""),
@@ -49,7 +49,7 @@ FEEDBACK_OPTIONS = [
 
 
 @pytest.mark.parametrize(("settings", "pro", "basic", "free"), FEEDBACK_OPTIONS)
-def test_the_page_is_told_what_stands_on_the_owners_plan_of_this_moment(
+def test_the_page_lists_the_features_of_the_owners_current_plan(
     world: World, settings: dict[str, bool], pro: str, basic: str, free: str
 ) -> None:
     made = world.pia.upload()
@@ -61,7 +61,7 @@ def test_the_page_is_told_what_stands_on_the_owners_plan_of_this_moment(
         assert {name for name, stands in facts.items() if stands} == set(expected.split())
 
 
-def test_a_document_without_an_owner_takes_nothing(
+def test_a_document_without_an_owner_accepts_no_feedback(
     world: World, uploaded_file: dict[str, Any], feedback_client: FeedbackClient
 ) -> None:
     update_file_row(world, uploaded_file["uuid"], owner_id=None)
@@ -71,10 +71,10 @@ def test_a_document_without_an_owner_takes_nothing(
 
 
 @pytest.mark.parametrize("plan", [Plan.FREE, Plan.BASIC])
-def test_a_feature_that_the_owner_no_longer_pays_for_is_403(
+def test_a_feature_above_the_owners_current_plan_is_403(
     world: World, feedback_client: FeedbackClient, plan: Plan
 ) -> None:
-    """Pro fields are re-checked when pages are served."""
+    """The plan is checked again when a page is served."""
     feedback_client.leave_note(), feedback_client.annotate(), feedback_client.mark_page(1, "pick")
     before = dump_database(world)
     accounts.set_tier(world.rt, world.pia.email, plan)
@@ -89,7 +89,7 @@ def test_a_feature_that_the_owner_no_longer_pays_for_is_403(
 
 
 @pytest.mark.parametrize(("method", "path", "body"), [write for write in FEEDBACK_WRITES if write[0] != "DELETE"])
-def test_a_feature_that_is_off_is_403_and_stores_nothing(
+def test_a_disabled_feature_is_403_and_stores_nothing(
     world: World, method: str, path: str, body: dict[str, Any] | None
 ) -> None:
     made = world.pia.upload()
@@ -99,10 +99,10 @@ def test_a_feature_that_is_off_is_403_and_stores_nothing(
     assert "Set-Cookie" not in answer.headers
 
 
-# Who
+# Permissions
 
 
-def test_the_signed_in_owner_changes_nothing_and_is_told_so(
+def test_the_signed_in_owner_cannot_leave_feedback(
     world: World, uploaded_file: dict[str, Any], feedback_client: FeedbackClient
 ) -> None:
     feedback_client.leave_note(public=True)
@@ -118,7 +118,7 @@ def test_the_signed_in_owner_changes_nothing_and_is_told_so(
     assert dump_database(world) == before
 
 
-def test_another_owner_is_a_reader_like_any(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_another_account_is_treated_as_a_reader(world: World, uploaded_file: dict[str, Any]) -> None:
     mal = FeedbackClient(world, uploaded_file["shortId"], http=sign_in_browser(world, world.mal))
     assert mal.leave_note()["mine"] is True
 
@@ -134,7 +134,7 @@ def test_another_owner_is_a_reader_like_any(world: World, uploaded_file: dict[st
         {"Origin": "null"},
     ],
 )
-def test_pages_of_other_sites_change_nothing(
+def test_cross_site_feedback_is_rejected(
     world: World,
     feedback_client: FeedbackClient,
     method: str,
@@ -149,7 +149,7 @@ def test_pages_of_other_sites_change_nothing(
 
 
 @pytest.mark.parametrize("headers", [{"Sec_Fetch_Site": "same-origin"}, {"Origin": "http://127.0.0.1:8787"}, {}])
-def test_our_own_page_may_write(feedback_client: FeedbackClient, headers: dict[str, str]) -> None:
+def test_same_origin_feedback_is_accepted(feedback_client: FeedbackClient, headers: dict[str, str]) -> None:
     assert feedback_client.send("POST", "notes", {"author": "Ann", "body": "x"}, **headers).status_code == 201
 
 
@@ -163,7 +163,7 @@ def test_our_own_page_may_write(feedback_client: FeedbackClient, headers: dict[s
         ({"password_hash": "x"}, 403),
     ],
 )
-def test_a_link_that_opens_nothing_takes_nothing(
+def test_a_link_that_cannot_be_opened_accepts_no_feedback(
     world: World,
     uploaded_file: dict[str, Any],
     feedback_client: FeedbackClient,
@@ -173,7 +173,7 @@ def test_a_link_that_opens_nothing_takes_nothing(
     change: dict[str, Any],
     status: int,
 ) -> None:
-    """Nothing of a document is shown or taken past its gate, and nothing once its link is dead."""
+    """A gated or dead link neither shows nor accepts feedback."""
     feedback_client.leave_note()
     update_file_row(world, uploaded_file["uuid"], **change)
     before = dump_database(world)
@@ -192,21 +192,21 @@ def test_an_unknown_link_and_a_slug_are_404(
     assert count_rows_by_table(world) == {}
 
 
-def test_a_revoked_variant_takes_nothing_more(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_a_revoked_variant_accepts_no_feedback(world: World, uploaded_file: dict[str, Any]) -> None:
     path = f"/api/v1/files/{uploaded_file['uuid']}/variants"
     variant = world.pia.post(path, json={"label": "Ada"}).get_json()
-    hand = FeedbackClient(world, variant["shortId"])
-    hand.leave_note(public=True)
+    client = FeedbackClient(world, variant["shortId"])
+    client.leave_note(public=True)
     world.pia.put(f"{path}/{variant['uuid']}", json={"revoked": True})
     for method, path, body in (*FEEDBACK_WRITES, ("GET", "feedback", None)):
-        assert hand.send(method, path, body).status_code == 404
+        assert client.send(method, path, body).status_code == 404
     assert count_rows(world, "notes") == 1
 
 
-# Known again
+# Reader identity
 
 
-def test_who_only_looks_stays_unknown(world: World, feedback_client: FeedbackClient) -> None:
+def test_reading_feedback_creates_no_viewer(world: World, feedback_client: FeedbackClient) -> None:
     answer = feedback_client.send("GET", "feedback")
     assert answer.get_json() == {"notes": [], "marks": {}, "annotations": []}
     assert "Set-Cookie" not in answer.headers
@@ -214,7 +214,7 @@ def test_who_only_looks_stays_unknown(world: World, feedback_client: FeedbackCli
     assert count_rows(world, "viewers") == 0
 
 
-def test_the_first_thing_left_makes_a_reader_known_once(
+def test_the_first_feedback_creates_one_viewer_with_a_cookie(
     world: World, uploaded_file: dict[str, Any], feedback_client: FeedbackClient
 ) -> None:
     first = feedback_client.send("POST", "notes", {"author": "Ann", "body": "x"})
@@ -229,14 +229,14 @@ def test_the_first_thing_left_makes_a_reader_known_once(
 @pytest.mark.parametrize(
     ("method", "path", "body"), [FEEDBACK_WRITES[0], FEEDBACK_WRITES[2], FEEDBACK_WRITES[3], FEEDBACK_WRITES[5]]
 )
-def test_whatever_is_left_first_hands_out_the_cookie(
+def test_any_kind_of_feedback_sets_the_cookie(
     world: World, feedback_client: FeedbackClient, method: str, path: str, body: dict[str, Any] | None
 ) -> None:
     assert "Set-Cookie" in feedback_client.send(method, path, body).headers
     assert count_rows(world, "viewers") == 1
 
 
-def test_two_browsers_are_two_readers(
+def test_two_browsers_are_separate_readers(
     world: World, uploaded_file: dict[str, Any], feedback_client: FeedbackClient
 ) -> None:
     other = FeedbackClient(world, uploaded_file["shortId"])
@@ -253,13 +253,13 @@ def test_two_browsers_are_two_readers(
     assert count_rows(world, "notes") == 1
 
 
-def test_a_reader_of_one_link_is_nobody_on_another(world: World, uploaded_file: dict[str, Any]) -> None:
-    """The cookie of one link is worth nothing on another, not even of the same document."""
+def test_the_cookie_of_one_link_is_not_accepted_on_another(world: World, uploaded_file: dict[str, Any]) -> None:
+    """The cookie of one link is invalid on another, even of the same document."""
     path = f"/api/v1/files/{uploaded_file['uuid']}/variants"
     variant = world.pia.post(path, json={"label": "Ada"}).get_json()
-    hand = FeedbackClient(world, uploaded_file["shortId"])
-    note = hand.leave_note()
-    cookie = hand.http.get_cookie(f"viewer-{uploaded_file['shortId']}")
+    client = FeedbackClient(world, uploaded_file["shortId"])
+    note = client.leave_note()
+    cookie = client.http.get_cookie(f"viewer-{uploaded_file['shortId']}")
     assert cookie is not None
     stranger = FeedbackClient(world, variant["shortId"])
     stranger.http.set_cookie(f"viewer-{variant['shortId']}", cookie.value)
@@ -267,7 +267,7 @@ def test_a_reader_of_one_link_is_nobody_on_another(world: World, uploaded_file: 
     assert stranger.send("DELETE", f"notes/{note['uuid']}").status_code == 403
 
 
-def test_the_uuid_names_the_same_reader_as_the_short_id(
+def test_uuid_and_short_id_identify_the_same_reader(
     world: World, uploaded_file: dict[str, Any], feedback_client: FeedbackClient
 ) -> None:
     feedback_client.leave_note()
@@ -294,7 +294,7 @@ def test_the_uuid_names_the_same_reader_as_the_short_id(
         (b'{"pad": "' + b"x" * 16_384 + b'"}', 413),
     ],
 )
-def test_what_is_no_sound_json_is_refused(
+def test_invalid_json_is_rejected(
     world: World, feedback_client: FeedbackClient, method: str, path: str, body: object, raw: bytes, status: int
 ) -> None:
     answer = feedback_client.send(method, path, raw, Content_Type="application/json")
@@ -303,19 +303,19 @@ def test_what_is_no_sound_json_is_refused(
 
 
 @pytest.mark.parametrize("media_type", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""])
-def test_forms_and_texts_of_other_pages_are_415(world: World, feedback_client: FeedbackClient, media_type: str) -> None:
-    """Forms, and JSON sent as text/plain, are requests that a page of another site can send."""
+def test_a_body_that_is_not_json_is_415(world: World, feedback_client: FeedbackClient, media_type: str) -> None:
+    """A page of another site can send forms and text/plain."""
     body = b'{"author": "Ann", "body": "x"}'
     assert feedback_client.send("POST", "notes", body, Content_Type=media_type).status_code == 415
     assert count_rows_by_table(world) == {}
 
 
-def test_one_address_writes_sixty_times_a_minute(
+def test_feedback_is_limited_to_60_writes_per_minute_and_address(
     world: World, uploaded_file: dict[str, Any], feedback_client: FeedbackClient
 ) -> None:
     other = FeedbackClient(world, uploaded_file["shortId"], address="198.51.100.9")
-    said = {"author": "Ann", "body": "x"}
-    assert [feedback_client.send("POST", "notes", said).status_code for _ in range(60)] == [201] * 60
+    valid_note = {"author": "Ann", "body": "x"}
+    assert [feedback_client.send("POST", "notes", valid_note).status_code for _ in range(60)] == [201] * 60
     refused = feedback_client.send("POST", "annotations", {"page": 1, "rect": RECT, "note": "x"})
     assert refused.status_code == 429
     assert 1 <= int(refused.headers["Retry-After"]) <= 60
@@ -326,7 +326,7 @@ def test_one_address_writes_sixty_times_a_minute(
     feedback_client.leave_note()
 
 
-def test_pages_are_marked_three_hundred_times_a_minute_beside_that(
+def test_page_marks_have_a_separate_limit_of_300_per_minute(
     world: World, uploaded_file: dict[str, Any], feedback_client: FeedbackClient
 ) -> None:
     assert {feedback_client.mark_page(1 + count % 3, "pick") for count in range(300)} == {204}
@@ -338,11 +338,11 @@ def test_pages_are_marked_three_hundred_times_a_minute_beside_that(
     assert feedback_client.mark_page(2, "reject") == 204
 
 
-# While the document changes
+# Changes of the document
 
 
 RANGES = [
-    # of the page that is open, of the link now
+    # page range of the open page, current page range of the link
     ({"from": 2, "to": 3}, {"from": 1, "to": 2}),
     ({"from": 2, "to": 3}, {"from": 0, "to": 0}),
     ({"from": 0, "to": 0}, {"from": 2, "to": 3}),

@@ -1,4 +1,4 @@
-"""Leaving something takes a cookie: what readers hear whose browser keeps none, or has lost it."""
+"""Feedback requires a cookie: responses to browsers that block cookies or have deleted them."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ TABLES = ("viewers", "notes", "marks", "annotations", "receipts", "activity_rows
 
 @pytest.fixture
 def uploaded_file(world: World) -> dict[str, Any]:
-    """A document on which everything may be left."""
+    """Return a document with all feedback enabled."""
     made = world.pia.upload()
     put_settings(
         world, made, **ALL_FEEDBACK_SETTINGS, viewerSettings={"cta": {"label": "Book", "url": "https://example.com"}}
@@ -23,21 +23,21 @@ def uploaded_file(world: World) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("method", "path", "body"), FEEDBACK_WRITES[:-1])
-def test_a_browser_that_keeps_no_cookies_leaves_nothing_and_is_told_so(
+def test_feedback_from_a_browser_without_cookies_is_rejected_with_a_reason(
     world: World, uploaded_file: dict[str, Any], method: str, path: str, body: dict[str, Any] | None
 ) -> None:
-    """Each thing it left would be of somebody else, and nothing could be taken back."""
-    hand = FeedbackClient(world, uploaded_file["shortId"], cookies=False)
-    hand.read_page_facts()
-    answer = hand.send(method, path, body)
-    said = "Your browser blocks cookies on this page, so your feedback cannot be saved."
-    assert (answer.status_code, answer.mimetype, answer.text) == (403, "text/plain", said)
+    """Without a cookie, each item would belong to another reader, and none could be deleted."""
+    client = FeedbackClient(world, uploaded_file["shortId"], cookies=False)
+    client.read_page_facts()
+    answer = client.send(method, path, body)
+    message = "Your browser blocks cookies on this page, so your feedback cannot be saved."
+    assert (answer.status_code, answer.mimetype, answer.text) == (403, "text/plain", message)
     assert [table for table in TABLES if count_rows(world, table)] == []
-    assert hand.send(*FEEDBACK_WRITES[-1]).status_code == 204  # a tap is nobody's
+    assert client.send(*FEEDBACK_WRITES[-1]).status_code == 204  # taps are anonymous
 
 
 @pytest.mark.parametrize("prefix", ["", "/embed"])
-def test_the_page_itself_finds_out_whether_cookies_are_kept(
+def test_the_page_sets_a_test_cookie_if_feedback_is_enabled(
     world: World, uploaded_file: dict[str, Any], prefix: str
 ) -> None:
     http = world.app.test_client()
@@ -48,24 +48,24 @@ def test_the_page_itself_finds_out_whether_cookies_are_kept(
     assert http.post(f"/{uploaded_file['shortId']}/notes", json=body).status_code == 201
 
 
-def test_where_nothing_can_be_left_reading_sets_no_cookie(world: World) -> None:
+def test_a_page_without_feedback_sets_no_cookie(world: World) -> None:
     made = world.pia.upload()
     assert "Set-Cookie" not in world.app.test_client().get(f"/{made['shortId']}").headers
 
 
-def test_what_a_browser_has_lost_hold_of_cannot_be_taken_back_and_does_not_look_gone(
+def test_feedback_cannot_be_deleted_without_the_cookie_and_remains_stored(
     world: World, uploaded_file: dict[str, Any]
 ) -> None:
-    hand = FeedbackClient(world, uploaded_file["shortId"])
-    note, area = hand.leave_note(), hand.annotate()
-    hand.mark_page(1, "pick")
-    hand.http.delete_cookie(f"viewer-{uploaded_file['shortId']}")
-    said = "This browser no longer has proof that this is yours, so you cannot delete it here."
+    client = FeedbackClient(world, uploaded_file["shortId"])
+    note, area = client.leave_note(), client.annotate()
+    client.mark_page(1, "pick")
+    client.http.delete_cookie(f"viewer-{uploaded_file['shortId']}")
+    message = "This browser no longer has proof that this is yours, so you cannot delete it here."
     for method, path, body in (
         ("DELETE", f"notes/{note['uuid']}", None),
         ("DELETE", f"annotations/{area['uuid']}", None),
         ("PUT", "marks/1", {"mark": None}),
     ):
-        answer = hand.send(method, path, body)
-        assert (answer.status_code, answer.text) == (403, said)
+        answer = client.send(method, path, body)
+        assert (answer.status_code, answer.text) == (403, message)
     assert (count_rows(world, "notes"), count_rows(world, "annotations"), count_rows(world, "marks")) == (1, 1, 1)

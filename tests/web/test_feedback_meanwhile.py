@@ -1,4 +1,4 @@
-"""Links that end while a reader leaves something there."""
+"""Links that are revoked or deleted while a reader leaves feedback."""
 
 from typing import Any
 
@@ -18,24 +18,24 @@ TABLES = ("viewers", "notes", "marks", "annotations", "receipts", "activity_rows
 @pytest.mark.parametrize(
     ("method", "path", "body"), POST_WRITES, ids=lambda value: value if isinstance(value, str) else ""
 )
-def test_a_variant_that_ends_meanwhile_takes_nothing_more(
+def test_feedback_on_a_variant_that_ends_meanwhile_is_rejected(
     world: World, monkeypatch: pytest.MonkeyPatch, method: str, path: str, body: Any, deleted: bool
 ) -> None:
-    """The link answers 404, and nobody is told of what came in behind its end."""
+    """The response is 404, and no event is recorded."""
     made = world.pia.upload()
     put_settings(world, made, **ALL_FEEDBACK_SETTINGS)
     variants = f"/api/v1/files/{made['uuid']}/variants"
     variant = world.pia.post(variants, json={"label": "Ada"}).get_json()
     require = readers.require_channel
 
-    def required(*arguments: Any) -> Any:
-        """The last thing before the write."""
+    def end_variant_then_require(*arguments: Any) -> Any:
+        """End the variant immediately before the write."""
         address = f"{variants}/{variant['uuid']}"
         ended = world.pia.delete(address) if deleted else world.pia.put(address, json={"revoked": True})
         assert ended.status_code in (200, 204)
         return require(*arguments)
 
-    hand = FeedbackClient(world, variant["shortId"])
-    monkeypatch.setattr(readers, "require_channel", required)
-    assert hand.send(method, path, body).status_code == 404
+    client = FeedbackClient(world, variant["shortId"])
+    monkeypatch.setattr(readers, "require_channel", end_variant_then_require)
+    assert client.send(method, path, body).status_code == 404
     assert {table: count_rows(world, table) for table in TABLES} == dict.fromkeys(TABLES, 0)

@@ -32,11 +32,11 @@ def bob(world: World, uploaded_file: dict[str, Any]) -> FeedbackClient:
     return FeedbackClient(world, uploaded_file["shortId"])
 
 
-def note_bodies(hand: FeedbackClient) -> list[str]:
-    return [note["body"] for note in hand.get_feedback()["notes"]]
+def list_note_bodies(client: FeedbackClient) -> list[str]:
+    return [note["body"] for note in client.get_feedback()["notes"]]
 
 
-def test_a_note_comes_back_with_all_that_is_shown_of_it(ann: FeedbackClient, bob: FeedbackClient) -> None:
+def test_a_created_note_is_returned_with_all_its_fields(ann: FeedbackClient, bob: FeedbackClient) -> None:
     note = ann.leave_note("First line\r\nsecond\tline", "  Ann Lee ", page=2, public=True)
     uuid = note["uuid"]
     expected = {
@@ -53,14 +53,14 @@ def test_a_note_comes_back_with_all_that_is_shown_of_it(ann: FeedbackClient, bob
     assert bob.get_feedback()["notes"] == [expected | {"mine": False}]
 
 
-def test_a_note_is_private_and_about_the_whole_document_unless_it_says_otherwise(ann: FeedbackClient) -> None:
+def test_a_note_is_private_and_for_the_whole_document_by_default(ann: FeedbackClient) -> None:
     note = ann.leave_note()
     assert note["public"] is False
     assert "page" not in note
     assert "page" not in ann.leave_note(page=None)
 
 
-def test_readers_see_their_own_notes_and_what_is_public_oldest_first(
+def test_readers_see_their_own_and_public_notes_oldest_first(
     world: World, ann: FeedbackClient, bob: FeedbackClient
 ) -> None:
     (
@@ -69,34 +69,34 @@ def test_readers_see_their_own_notes_and_what_is_public_oldest_first(
         ann.leave_note("a public", public=True),
         bob.leave_note("b private"),
     )
-    assert note_bodies(ann) == ["a private", "b public", "a public"]
-    assert note_bodies(bob) == ["b public", "a public", "b private"]
-    assert note_bodies(FeedbackClient(world, ann.name)) == ["b public", "a public"]
+    assert list_note_bodies(ann) == ["a private", "b public", "a public"]
+    assert list_note_bodies(bob) == ["b public", "a public", "b private"]
+    assert list_note_bodies(FeedbackClient(world, ann.name)) == ["b public", "a public"]
 
 
-def test_without_public_notes_everybody_sees_their_own_alone(
+def test_without_public_notes_readers_see_only_their_own(
     world: World, uploaded_file: dict[str, Any], ann: FeedbackClient, bob: FeedbackClient
 ) -> None:
     ann.leave_note("a public", public=True)
     put_settings(world, uploaded_file, commentsAllowPublic=False)
     bob.leave_note("b private")
-    assert (note_bodies(ann), note_bodies(bob)) == (["a public"], ["b private"])
+    assert (list_note_bodies(ann), list_note_bodies(bob)) == (["a public"], ["b private"])
     refused = bob.send("POST", "notes", {"author": "Bob", "body": "x", "public": True})
     assert refused.status_code == 403
     assert count_rows(world, "notes") == 2
 
 
-def test_the_signed_in_owner_sees_all_of_them(world: World, ann: FeedbackClient) -> None:
+def test_the_signed_in_owner_sees_all_notes(world: World, ann: FeedbackClient) -> None:
     ann.leave_note("private"), ann.leave_note("public", public=True)
     owner = FeedbackClient(world, ann.name, http=sign_in_browser(world, world.pia))
     found = owner.get_feedback()
     assert [(note["body"], note["mine"]) for note in found["notes"]] == [("private", False), ("public", False)]
 
 
-def test_who_left_a_note_is_told_to_the_owner_alone(
+def test_only_the_owner_sees_the_identity_of_a_note_author(
     world: World, uploaded_file: dict[str, Any], ann: FeedbackClient, bob: FeedbackClient
 ) -> None:
-    """Anybody can sign as anybody."""
+    """Any reader can use any author name."""
     insert_invite(world, uploaded_file["uuid"], "zoe@example.com", "Zz3dE5fG7hJ9")
     (
         FeedbackClient(world, "Zz3dE5fG7hJ9").leave_note("true", "Zoe", public=True),
@@ -104,13 +104,13 @@ def test_who_left_a_note_is_told_to_the_owner_alone(
     )
     ((pseudonym,),) = world.rt.db.fetch_all("SELECT pseudonym FROM viewers WHERE invite_id IS NULL")
     owner = FeedbackClient(world, ann.name, http=sign_in_browser(world, world.pia))
-    told = [(note["author"], note["identity"]) for note in owner.get_feedback()["notes"]]
-    assert told == [("Zoe", "zoe@example.com"), ("Zoe", pseudonym)]
+    listed = [(note["author"], note["identity"]) for note in owner.get_feedback()["notes"]]
+    assert listed == [("Zoe", "zoe@example.com"), ("Zoe", pseudonym)]
     for reader in (ann, bob):
         assert ["identity" in note for note in reader.get_feedback()["notes"]] == [False, False]
 
 
-def test_a_mail_about_notes_tells_who_left_them(
+def test_an_email_about_notes_names_their_identities(
     world: World, uploaded_file: dict[str, Any], bob: FeedbackClient
 ) -> None:
     put_settings(world, uploaded_file, notifyOnComment=True)
@@ -120,14 +120,16 @@ def test_a_mail_about_notes_tells_who_left_them(
     assert list_mails(world)[0][0] == f'Zoe ({pseudonym}) left a note on "report.pdf"'
     FeedbackClient(world, "Zz3dE5fG7hJ9").leave_note("true", "Zoe")
     ((_, body),) = list_mails(world)
-    said = 'left a private note on "report.pdf"'
-    assert body.startswith(f"Zoe ({pseudonym}) {said}:\n\n    false\n\nZoe (zoe@example.com) {said}:\n\n    true\n\n")
+    phrase = 'left a private note on "report.pdf"'
+    assert body.startswith(
+        f"Zoe ({pseudonym}) {phrase}:\n\n    false\n\nZoe (zoe@example.com) {phrase}:\n\n    true\n\n"
+    )
 
 
 def test_note_created_is_recorded_for_public_notes_only(
     world: World, uploaded_file: dict[str, Any], ann: FeedbackClient
 ) -> None:
-    """``note.created`` only for public notes; ``pageNumber`` when page-anchored, of the document."""
+    """``pageNumber`` is present for notes on a page and counts the pages of the document."""
     put_settings(world, uploaded_file, pageRange={"from": 2, "to": 3})
     ann.leave_note("private"), ann.leave_note("whole", public=True), ann.leave_note("page", public=True, page=1)
     base = {"fileUuid": uploaded_file["uuid"], "fileName": "report.pdf", "author": "Ann"}
@@ -137,7 +139,7 @@ def test_note_created_is_recorded_for_public_notes_only(
     ]
 
 
-def test_the_owner_gets_a_mail_of_private_notes_too(
+def test_the_owner_is_emailed_about_private_notes(
     world: World, uploaded_file: dict[str, Any], ann: FeedbackClient
 ) -> None:
     put_settings(world, uploaded_file, notifyOnComment=True, pageRange={"from": 2, "to": 3})
@@ -156,10 +158,10 @@ def list_pseudonyms(world: World) -> list[str]:
     return [name for (name,) in world.rt.db.fetch_all("SELECT pseudonym FROM viewers ORDER BY id")]
 
 
-def test_notes_of_five_minutes_are_told_in_one_mail(
+def test_notes_within_five_minutes_are_combined_in_one_email(
     world: World, uploaded_file: dict[str, Any], ann: FeedbackClient, bob: FeedbackClient
 ) -> None:
-    """Without a mail server, too."""
+    """This also applies without a mail server."""
     put_settings(world, uploaded_file, notifyOnComment=True)
     ann.leave_note("early")
     put_settings(world, uploaded_file, notifyOnComment=False)
@@ -186,7 +188,7 @@ def test_notes_of_five_minutes_are_told_in_one_mail(
     assert "three" in third[1]
 
 
-def test_a_flood_of_notes_is_one_mail_of_bounded_length(
+def test_the_email_about_many_notes_has_bounded_length(
     world: World, uploaded_file: dict[str, Any], ann: FeedbackClient
 ) -> None:
     put_settings(world, uploaded_file, notifyOnComment=True)
@@ -198,9 +200,7 @@ def test_a_flood_of_notes_is_one_mail_of_bounded_length(
     assert "And 7 more.\n" in body
 
 
-def test_a_note_on_another_document_is_told_on_its_own(
-    world: World, uploaded_file: dict[str, Any], ann: FeedbackClient
-) -> None:
+def test_each_document_has_its_own_note_email(world: World, uploaded_file: dict[str, Any], ann: FeedbackClient) -> None:
     other = world.pia.upload(name="other.pdf")
     for each in (uploaded_file, other):
         put_settings(world, each, commentsEnabled=True, notifyOnComment=True)
@@ -212,38 +212,38 @@ def test_a_note_on_another_document_is_told_on_its_own(
     ]
 
 
-def test_a_mail_about_notes_is_sent_when_it_has_gathered(make: Callable[..., World]) -> None:
+def test_a_note_email_is_sent_when_its_five_minutes_are_over(make: Callable[..., World]) -> None:
     with FakeMailServer() as box:
         world = make(smtp_url=box.url)
         made = world.pia.upload()
         put_settings(world, made, commentsEnabled=True, notifyOnComment=True)
-        hand = FeedbackClient(world, made["shortId"])
-        hand.leave_note("one")
+        client = FeedbackClient(world, made["shortId"])
+        client.leave_note("one")
         world.clock.advance(minutes=4)
-        hand.leave_note("two")
+        client.leave_note("two")
         assert mail.send_due(world.rt) == 0
         world.clock.advance(minutes=1)
         assert mail.send_due(world.rt) == 1
-        hand.leave_note("three")
+        client.leave_note("three")
         assert mail.send_due(world.rt) == 0
     (message,) = box.messages
     assert ["    one" in read_part(message), "    two" in read_part(message)] == [True, True]
     assert "three" not in read_part(message)
 
 
-def test_everybodys_public_notes_are_seen_through_every_link_of_the_document(
+def test_public_notes_are_visible_on_every_link_of_the_document(
     world: World, uploaded_file: dict[str, Any], ann: FeedbackClient
 ) -> None:
     variant = world.pia.post(f"/api/v1/files/{uploaded_file['uuid']}/variants", json={"label": "Ada"}).get_json()
     ada = FeedbackClient(world, variant["shortId"])
     ann.leave_note("canonical", public=True), ada.leave_note("variant", public=True)
-    assert note_bodies(ada) == note_bodies(ann) == ["canonical", "variant"]
-    told = ada.send("GET", "feedback").text
-    assert uploaded_file["uuid"] not in told
-    assert uploaded_file["shortId"] not in told
+    assert list_note_bodies(ada) == list_note_bodies(ann) == ["canonical", "variant"]
+    listed = ada.send("GET", "feedback").text
+    assert uploaded_file["uuid"] not in listed
+    assert uploaded_file["shortId"] not in listed
 
 
-def test_notes_on_hidden_pages_are_left_out_and_others_carry_the_readers_numbers(
+def test_notes_on_hidden_pages_are_omitted_and_others_are_renumbered(
     world: World, uploaded_file: dict[str, Any], ann: FeedbackClient
 ) -> None:
     for page in (1, 2, 3):
@@ -259,7 +259,7 @@ def test_notes_on_hidden_pages_are_left_out_and_others_carry_the_readers_numbers
 
 
 @pytest.mark.parametrize("page", [0, -1, 3, 50_000, 2**60])
-def test_a_page_outside_of_what_the_reader_sees_is_404(
+def test_a_note_on_a_page_outside_of_the_page_range_is_404(
     world: World, uploaded_file: dict[str, Any], ann: FeedbackClient, page: int
 ) -> None:
     put_settings(world, uploaded_file, pageRange={"from": 1, "to": 2})
@@ -267,7 +267,7 @@ def test_a_page_outside_of_what_the_reader_sees_is_404(
     assert count_rows(world, "notes") == count_rows(world, "viewers") == 0
 
 
-BAD = [
+INVALID_CHANGES = [
     {"author": ""},
     {"author": "  "},
     {"author": "x" * 81},
@@ -289,7 +289,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize("change", BAD)
+@pytest.mark.parametrize("change", INVALID_CHANGES)
 def test_a_malformed_note_is_400_and_names_the_field(world: World, ann: FeedbackClient, change: dict[str, Any]) -> None:
     answer = ann.send("POST", "notes", {"author": "Ann", "body": "x"} | change)
     assert answer.status_code == 400
@@ -298,12 +298,12 @@ def test_a_malformed_note_is_400_and_names_the_field(world: World, ann: Feedback
 
 
 @pytest.mark.parametrize("change", [{"author": "🙂" * 80}, {"body": "🙂" * 2_000}, {"body": "a\n\nb\tc"}, {"extra": 1}])
-def test_what_is_just_within_the_bounds_is_kept_as_it_is(ann: FeedbackClient, change: dict[str, Any]) -> None:
+def test_values_at_the_limits_are_stored_unchanged(ann: FeedbackClient, change: dict[str, Any]) -> None:
     note = ann.leave_note(**({"body": "x", "author": "Ann"} | change))
     assert {key: note[key] for key in change if key in note}.items() <= change.items()
 
 
-def test_only_ones_own_note_can_be_deleted_and_only_once(
+def test_readers_can_delete_only_their_own_notes_and_only_once(
     world: World, ann: FeedbackClient, bob: FeedbackClient
 ) -> None:
     note = ann.leave_note(public=True)
@@ -316,7 +316,7 @@ def test_only_ones_own_note_can_be_deleted_and_only_once(
     assert count_rows(world, "notes") == 1
 
 
-def test_a_note_can_be_taken_back_when_notes_are_off_by_now(
+def test_a_note_can_be_deleted_after_notes_were_disabled(
     world: World, uploaded_file: dict[str, Any], ann: FeedbackClient
 ) -> None:
     note = ann.leave_note()
@@ -325,24 +325,24 @@ def test_a_note_can_be_taken_back_when_notes_are_off_by_now(
     assert count_rows(world, "notes") == 0
 
 
-def test_a_note_that_cannot_be_kept_tells_nobody(
+def test_a_rejected_note_creates_no_event_and_no_email(
     world: World, uploaded_file: dict[str, Any], ann: FeedbackClient
 ) -> None:
-    """Facts and events in one transaction."""
+    """Notes and events are written in one transaction."""
     put_settings(world, uploaded_file, notifyOnComment=True)
     ann.send("POST", "notes", {"author": "Ann", "body": "x", "public": True, "page": 9})
     assert (list_activity(world), count_rows(world, "mails")) == ([], 0)
 
 
-def test_one_reader_and_one_document_take_only_so_many(
+def test_notes_per_reader_and_per_document_are_limited(
     world: World, ann: FeedbackClient, bob: FeedbackClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert FEEDBACK_QUOTAS["notes"] == (200, 5_000)
     monkeypatch.setitem(FEEDBACK_QUOTAS, "notes", FeedbackQuota(2, 3))
     ann.leave_note(), ann.leave_note(), bob.leave_note()
     refusals = []
-    for hand in (ann, bob):
-        answer = hand.send("POST", "notes", {"author": "Ann", "body": "x"})
+    for client in (ann, bob):
+        answer = client.send("POST", "notes", {"author": "Ann", "body": "x"})
         refusals.append((answer.status_code, answer.text))
     assert refusals == [
         (409, "You have left 2 notes here, the maximum."),
@@ -351,26 +351,26 @@ def test_one_reader_and_one_document_take_only_so_many(
     assert count_rows(world, "notes") == 3
 
 
-def test_the_name_a_reader_went_by_is_remembered(world: World, ann: FeedbackClient, bob: FeedbackClient) -> None:
+def test_the_last_author_name_of_a_reader_is_remembered(world: World, ann: FeedbackClient, bob: FeedbackClient) -> None:
     ann.leave_note(author="Ann"), ann.leave_note(author="Ann Lee")
     bob.leave_note(author="Somebody else", public=True)
     assert ann.get_feedback()["name"] == "Ann Lee"
     assert "name" not in FeedbackClient(world, ann.name).get_feedback()
 
 
-def test_a_personal_link_knows_its_reader_and_does_not_tell_the_address(
+def test_a_personal_link_identifies_its_reader_without_revealing_the_address(
     world: World, uploaded_file: dict[str, Any]
 ) -> None:
     insert_invite(world, uploaded_file["uuid"], "zoe@example.com", "Zz3dE5fG7hJ9")
     zoe = FeedbackClient(world, "Zz3dE5fG7hJ9")
     zoe.leave_note("hello", "Zoe", public=True)
-    told = zoe.send("GET", "feedback").text
-    assert "zoe@example.com" not in told
+    listed = zoe.send("GET", "feedback").text
+    assert "zoe@example.com" not in listed
     assert zoe.get_feedback()["name"] == "Zoe"
 
 
-def test_what_looks_like_markup_is_kept_as_text_and_served_as_json(world: World, ann: FeedbackClient) -> None:
-    """Texts are stored as sent, and no response is a type that a browser runs."""
+def test_markup_is_stored_as_text_and_served_as_json(world: World, ann: FeedbackClient) -> None:
+    """Text is stored as sent, and no response has a content type that a browser would execute."""
     payload = "</script><img src=x onerror=alert(1)>{{7*7}}"
     made = ann.send("POST", "notes", {"author": payload, "body": payload, "public": True})
     found = ann.send("GET", "feedback")

@@ -32,7 +32,7 @@ def list_stored_marks(world: World) -> list[tuple[int, str, int]]:
 # Marks
 
 
-def test_a_page_is_marked_changed_and_cleared(world: World, ann: FeedbackClient) -> None:
+def test_a_page_mark_can_be_set_changed_and_cleared(world: World, ann: FeedbackClient) -> None:
     answers = [ann.mark_page(2, "pick"), ann.mark_page(3, "maybe"), ann.mark_page(2, "reject")]
     assert answers == [204] * 3
     assert ann.get_feedback()["marks"] == {"2": "reject", "3": "maybe"}
@@ -42,9 +42,7 @@ def test_a_page_is_marked_changed_and_cleared(world: World, ann: FeedbackClient)
     assert list_stored_marks(world) == [(3, "maybe", 1)]
 
 
-def test_clearing_what_nobody_known_has_marked_is_refused_and_makes_nobody_known(
-    world: World, ann: FeedbackClient
-) -> None:
+def test_clearing_a_mark_without_a_viewer_is_rejected_and_creates_none(world: World, ann: FeedbackClient) -> None:
     answer = ann.send("PUT", "marks/1", {"mark": None})
     assert answer.status_code == 403
     assert "Set-Cookie" not in answer.headers
@@ -52,18 +50,18 @@ def test_clearing_what_nobody_known_has_marked_is_refused_and_makes_nobody_known
 
 
 @pytest.mark.parametrize("body", [{}, {"mark": ""}, {"mark": "PICK"}, {"mark": "accept"}, {"mark": True}, {"mark": []}])
-def test_another_word_is_no_mark(world: World, ann: FeedbackClient, body: dict[str, Any]) -> None:
+def test_an_unknown_mark_is_rejected(world: World, ann: FeedbackClient, body: dict[str, Any]) -> None:
     assert ann.send("PUT", "marks/1", body).status_code == 400
     assert count_rows(world, "marks") == 0
 
 
 @pytest.mark.parametrize("page", ["0", "4", "01", "-1", "1.0", "x", "１", "9999999"])
-def test_a_mark_on_a_page_that_is_not_there_is_404(world: World, ann: FeedbackClient, page: str) -> None:
+def test_a_mark_on_a_nonexistent_page_is_404(world: World, ann: FeedbackClient, page: str) -> None:
     assert ann.send("PUT", f"marks/{page}", {"mark": "pick"}).status_code == 404
     assert count_rows(world, "marks") == count_rows(world, "viewers") == 0
 
 
-def test_marks_are_kept_by_the_documents_number_and_told_by_the_readers(
+def test_marks_are_stored_by_document_page_and_returned_by_reader_page(
     world: World, uploaded_file: dict[str, Any], ann: FeedbackClient
 ) -> None:
     ann.mark_page(1, "pick")
@@ -74,7 +72,7 @@ def test_marks_are_kept_by_the_documents_number_and_told_by_the_readers(
     assert ann.get_feedback()["marks"] == {"1": "reject"}
 
 
-def test_the_marks_of_a_document_are_bounded_and_can_still_be_changed(
+def test_marks_per_document_are_limited_but_remain_changeable(
     world: World, ann: FeedbackClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(FEEDBACK_QUOTAS, "marks", FeedbackQuota(2, 100))
@@ -85,7 +83,7 @@ def test_the_marks_of_a_document_are_bounded_and_can_still_be_changed(
 # Annotations
 
 
-def test_an_annotation_comes_back_with_all_that_is_shown_of_it(world: World, ann: FeedbackClient) -> None:
+def test_a_created_annotation_is_returned_with_all_its_fields(world: World, ann: FeedbackClient) -> None:
     made = ann.annotate(2, "Move\nthis")
     expected = {
         "uuid": made["uuid"],
@@ -120,7 +118,7 @@ RECTS = [
 
 
 @pytest.mark.parametrize(("rect", "status"), RECTS, ids=str)
-def test_a_rectangle_lies_inside_its_page(world: World, ann: FeedbackClient, rect: Any, status: int) -> None:
+def test_a_rectangle_must_be_inside_its_page(world: World, ann: FeedbackClient, rect: Any, status: int) -> None:
     answer = ann.send("POST", "annotations", {"page": 1, "rect": rect, "note": "x"})
     assert answer.status_code == status
     assert count_rows(world, "annotations") == (status == 201)
@@ -144,13 +142,15 @@ def test_a_rectangle_lies_inside_its_page(world: World, ann: FeedbackClient, rec
     ],
     ids=str,
 )
-def test_page_and_note_of_an_annotation(world: World, ann: FeedbackClient, change: dict[str, Any], status: int) -> None:
+def test_page_and_note_of_an_annotation_are_validated(
+    world: World, ann: FeedbackClient, change: dict[str, Any], status: int
+) -> None:
     body = {"page": 1, "rect": RECT, "note": "x"} | change
     assert ann.send("POST", "annotations", body).status_code == status
     assert count_rows(world, "annotations") == (status == 201)
 
 
-def test_annotations_on_hidden_pages_are_left_out_and_others_carry_the_readers_numbers(
+def test_annotations_on_hidden_pages_are_omitted_and_others_are_renumbered(
     world: World, uploaded_file: dict[str, Any], ann: FeedbackClient
 ) -> None:
     for page in (1, 2, 3):
@@ -161,7 +161,7 @@ def test_annotations_on_hidden_pages_are_left_out_and_others_carry_the_readers_n
     assert world.rt.db.fetch_all("SELECT page FROM annotations ORDER BY id") == [(1,), (2,), (3,), (3,)]
 
 
-def test_only_ones_own_annotation_can_be_deleted(world: World, ann: FeedbackClient) -> None:
+def test_readers_can_delete_only_their_own_annotations(world: World, ann: FeedbackClient) -> None:
     bob = FeedbackClient(world, ann.name)
     made = ann.annotate()
     bob.annotate()
@@ -172,51 +172,51 @@ def test_only_ones_own_annotation_can_be_deleted(world: World, ann: FeedbackClie
     assert count_rows(world, "annotations") == 1
 
 
-def test_annotations_are_bounded_for_a_reader_and_a_document(
+def test_annotations_per_reader_and_per_document_are_limited(
     world: World, ann: FeedbackClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert FEEDBACK_QUOTAS["annotations"] == (500, 5_000)
     monkeypatch.setitem(FEEDBACK_QUOTAS, "annotations", FeedbackQuota(2, 3))
     bob = FeedbackClient(world, ann.name)
     ann.annotate(), ann.annotate(), bob.annotate()
-    for hand in (ann, bob):
-        assert hand.send("POST", "annotations", {"page": 1, "rect": RECT, "note": "x"}).status_code == 409
+    for client in (ann, bob):
+        assert client.send("POST", "annotations", {"page": 1, "rect": RECT, "note": "x"}).status_code == 409
     assert count_rows(world, "annotations") == 3
 
 
-# What the owner is told
+# Events
 
 
-def only_pseudonym(world: World) -> str:
+def get_only_pseudonym(world: World) -> str:
     ((found,),) = world.rt.db.fetch_all("SELECT pseudonym FROM viewers")
     assert found.startswith("Reader ")
     return str(found)
 
 
 @pytest.mark.parametrize("first", ["mark", "annotation"])
-def test_proofing_updated_comes_once_for_a_viewer_and_without_the_verdict(
+def test_proofing_updated_is_recorded_once_per_viewer_without_the_verdict(
     world: World, uploaded_file: dict[str, Any], ann: FeedbackClient, first: str
 ) -> None:
-    """``proofing.updated`` once per viewer and file and without the verdict; ``viewer`` is the pseudonym."""
+    """``viewer`` is the pseudonym of the reader."""
     put_settings(world, uploaded_file, pageRange={"from": 2, "to": 3})
     steps = [lambda: ann.mark_page(2, "reject"), lambda: ann.annotate(2)]
     for step in steps if first == "mark" else reversed(steps):
         step()
     ann.mark_page(2, None), ann.mark_page(1, "pick"), ann.annotate(1)
     data = {"fileUuid": uploaded_file["uuid"], "fileName": "report.pdf", "kind": first, "pageNumber": 3}
-    assert list_activity(world) == [("proofing.updated", data | {"viewer": only_pseudonym(world)})]
+    assert list_activity(world) == [("proofing.updated", data | {"viewer": get_only_pseudonym(world)})]
 
 
-def test_each_viewer_is_told_of_and_an_invitee_by_their_address(
+def test_proofing_updated_names_an_invitee_by_their_address(
     world: World, uploaded_file: dict[str, Any], ann: FeedbackClient
 ) -> None:
-    """``viewer`` is the same string as ``identity`` in page marks."""
+    """``viewer`` equals ``identity`` in the page marks."""
     insert_invite(world, uploaded_file["uuid"], "zoe@example.com", "Zz3dE5fG7hJ9")
     ann.mark_page(1, "pick"), FeedbackClient(world, "Zz3dE5fG7hJ9").mark_page(1, "maybe")
-    told = [data["viewer"] for _, data in list_activity(world)]
+    viewer_names = [data["viewer"] for _, data in list_activity(world)]
     marks = world.pia.get(f"/api/v1/files/{uploaded_file['uuid']}/page-marks").get_json()
-    assert told[1] == "zoe@example.com"
-    assert told == [viewer["identity"] for viewer in marks["viewers"]]
+    assert viewer_names[1] == "zoe@example.com"
+    assert viewer_names == [viewer["identity"] for viewer in marks["viewers"]]
 
 
 @pytest.mark.parametrize(("method", "path", "body"), [
@@ -225,15 +225,15 @@ def test_each_viewer_is_told_of_and_an_invitee_by_their_address(
     ("POST", "annotations", {"page": 1, "rect": {}, "note": "x"}),
     ("POST", "notes", {"author": "Ann", "body": "x"}),
 ])  # fmt: skip
-def test_nothing_proofed_tells_nobody(
+def test_without_a_mark_or_annotation_no_event_is_recorded(
     world: World, ann: FeedbackClient, method: str, path: str, body: dict[str, Any]
 ) -> None:
     ann.send(method, path, body)
     assert list_activity(world) == []
 
 
-def test_one_reader_in_many_windows_is_told_of_once(world: World, ann: FeedbackClient) -> None:
-    """Once per viewer and file, and one receipt, whatever comes at the same time."""
+def test_a_reader_with_many_windows_creates_one_event(world: World, ann: FeedbackClient) -> None:
+    """Concurrent requests result in one event per viewer and file, and in one receipt."""
     ann.leave_note()
     cookie = ann.http.get_cookie(f"viewer-{ann.name}")
     assert cookie is not None

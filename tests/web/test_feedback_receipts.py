@@ -1,4 +1,4 @@
-"""Receipts, taps and hotspots, as readers meet them."""
+"""Receipts, taps and hotspots on share pages."""
 
 import io
 from typing import Any
@@ -37,10 +37,10 @@ def ann(world: World, uploaded_file: dict[str, Any]) -> FeedbackClient:
 # Receipts
 
 
-def test_a_receipt_is_confirmed_once_and_the_first_one_stands(
+def test_a_receipt_is_confirmed_once_and_never_overwritten(
     world: World, uploaded_file: dict[str, Any], ann: FeedbackClient
 ) -> None:
-    """``receipt.confirmed`` only when fresh."""
+    """``receipt.confirmed`` is recorded only for the first confirmation."""
     first = ann.send("POST", "receipt", {"name": "  Ann Lee "})
     expected = {"name": "Ann Lee", "confirmedAt": "2026-09-21T14:13:20.000Z"}
     assert (first.status_code, first.get_json()) == (201, expected)
@@ -53,10 +53,8 @@ def test_a_receipt_is_confirmed_once_and_the_first_one_stands(
     assert list_activity(world) == [("receipt.confirmed", data)]
 
 
-def test_a_new_version_can_be_confirmed_anew_and_shows_its_own_receipt_only(
-    world: World, uploaded_file: dict[str, Any], ann: FeedbackClient
-) -> None:
-    """The name is remembered; the owner sees both."""
+def test_a_new_version_requires_a_new_receipt(world: World, uploaded_file: dict[str, Any], ann: FeedbackClient) -> None:
+    """The name is remembered; the owner sees both receipts."""
     ann.send("POST", "receipt", {"name": "Ann Lee"})
     data = {"file": (io.BytesIO(simple_pdf(pages=2)), "second.pdf")}
     assert world.pia.post(f"/api/v1/files/{uploaded_file['uuid']}/content", data=data).status_code == 200
@@ -66,28 +64,28 @@ def test_a_new_version_can_be_confirmed_anew_and_shows_its_own_receipt_only(
     second = {"name": "A. Lee", "confirmedAt": "2026-09-21T15:13:20.000Z"}
     assert [(answer.status_code, answer.get_json()) for answer in again] == [(201, second), (200, second)]
     assert (ann.get_feedback()["receipt"], ann.get_feedback()["name"]) == (second, "A. Lee")
-    told = world.pia.get(f"/api/v1/files/{uploaded_file['uuid']}/feedback").get_json()["receipts"]
-    assert [(row["name"], row["contentVersion"]) for row in told] == [("Ann Lee", 1), ("A. Lee", 2)]
+    receipt_rows = world.pia.get(f"/api/v1/files/{uploaded_file['uuid']}/feedback").get_json()["receipts"]
+    assert [(row["name"], row["contentVersion"]) for row in receipt_rows] == [("Ann Lee", 1), ("A. Lee", 2)]
     confirmed = [data["name"] for event, data in list_activity(world) if event == "receipt.confirmed"]
     assert confirmed == ["Ann Lee", "A. Lee"]
 
 
-def test_each_reader_gives_a_receipt_of_their_own(world: World, ann: FeedbackClient) -> None:
+def test_each_reader_has_a_separate_receipt(world: World, ann: FeedbackClient) -> None:
     bob = FeedbackClient(world, ann.name)
-    assert [hand.send("POST", "receipt", {"name": "X"}).status_code for hand in (ann, bob)] == [201, 201]
+    assert [client.send("POST", "receipt", {"name": "X"}).status_code for client in (ann, bob)] == [201, 201]
     assert "receipt" not in FeedbackClient(world, ann.name).get_feedback()
     assert len(list_activity(world)) == 2
 
 
 @pytest.mark.parametrize("name", ["", " ", "x" * 121, "a\nb", None, 1, ["x"]])
-def test_a_receipt_needs_a_name(world: World, ann: FeedbackClient, name: object) -> None:
+def test_a_receipt_requires_a_valid_name(world: World, ann: FeedbackClient, name: object) -> None:
     answer = ann.send("POST", "receipt", {"name": name})
     assert answer.status_code == 400
     assert "name" in answer.text
     assert count_rows(world, "receipts") == count_rows(world, "viewers") == 0
 
 
-def test_a_receipt_is_not_shown_once_none_is_asked_for(
+def test_a_receipt_is_hidden_after_receipts_were_disabled(
     world: World, uploaded_file: dict[str, Any], ann: FeedbackClient
 ) -> None:
     ann.send("POST", "receipt", {"name": "Ann"})
@@ -96,9 +94,7 @@ def test_a_receipt_is_not_shown_once_none_is_asked_for(
     assert ann.send("POST", "receipt", {"name": "Ann"}).status_code == 403
 
 
-def test_the_receipts_of_a_document_are_bounded(
-    world: World, ann: FeedbackClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_receipts_per_document_are_limited(world: World, ann: FeedbackClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(FEEDBACK_QUOTAS, "receipts", FeedbackQuota(1, 1))
     assert ann.send("POST", "receipt", {"name": "Ann"}).status_code == 201
     assert FeedbackClient(world, ann.name).send("POST", "receipt", {"name": "Bob"}).status_code == 409
@@ -113,17 +109,15 @@ def add_hotspot(world: World, made: dict[str, Any], page: int, **more: str) -> s
     return hotspots.add(world.rt, made["uuid"], args).uuid
 
 
-def test_the_page_is_told_where_the_hotspots_are(
-    world: World, uploaded_file: dict[str, Any], ann: FeedbackClient
-) -> None:
+def test_the_page_lists_its_hotspots(world: World, uploaded_file: dict[str, Any], ann: FeedbackClient) -> None:
     insert_asset(world, uploaded_file["uuid"], "hotspot-audio", SOUND)
     linked = add_hotspot(world, uploaded_file, 2, label="Prices")
     place_sound = {"page": "1", "rect": "0,0,1,0.5", "audio": SOUND}
-    heard = hotspots.add(world.rt, uploaded_file["shortId"], place_sound).uuid
+    audio_hotspot = hotspots.add(world.rt, uploaded_file["shortId"], place_sound).uuid
     rect = {"x": 0.1, "y": 0.2, "width": 0.3, "height": 0.4}
     assert ann.read_page_facts()["hotspots"] == [
         {
-            "uuid": heard,
+            "uuid": audio_hotspot,
             "page": 1,
             "rect": {"x": 0, "y": 0, "width": 1, "height": 0.5},
             "label": "Sound",
@@ -133,8 +127,10 @@ def test_the_page_is_told_where_the_hotspots_are(
     ]
 
 
-def test_a_sound_is_served_below_the_link(world: World, uploaded_file: dict[str, Any], ann: FeedbackClient) -> None:
-    """A page may play it: the policy lets media of this server through."""
+def test_hotspot_audio_is_served_below_the_link(
+    world: World, uploaded_file: dict[str, Any], ann: FeedbackClient
+) -> None:
+    """The content security policy allows media of this server."""
     body = (
         b'--edge\r\nContent-Disposition: form-data; name="file"; filename="a.mp3"\r\n\r\n'
         + make_mp3_frame(1) * 4
@@ -148,7 +144,7 @@ def test_a_sound_is_served_below_the_link(world: World, uploaded_file: dict[str,
     assert "media-src 'self'" in ann.http.get(f"/{ann.name}").headers["Content-Security-Policy"]
 
 
-def test_hotspots_follow_the_window_and_the_link_of_the_reader(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_hotspots_use_the_page_range_and_link_of_the_reader(world: World, uploaded_file: dict[str, Any]) -> None:
     insert_asset(world, uploaded_file["uuid"], "hotspot-audio", SOUND)
     for page in (1, 2, 3):
         add_hotspot(world, uploaded_file, page, label=f"page {page}")
@@ -161,7 +157,7 @@ def test_hotspots_follow_the_window_and_the_link_of_the_reader(world: World, upl
     assert shown[2]["audio"].startswith(f"/{variant['shortId']}/")
 
 
-def test_a_hotspot_takes_no_sound_of_another_kind_or_file(
+def test_a_hotspot_rejects_an_asset_of_another_kind_or_file(
     world: World, uploaded_file: dict[str, Any], ann: FeedbackClient
 ) -> None:
     other = world.pia.upload()
@@ -185,7 +181,7 @@ def count_taps(world: World) -> list[tuple[str | None, int]]:
     )
 
 
-def test_taps_are_counted_by_hotspot_and_nobody_becomes_known(
+def test_taps_are_counted_by_hotspot_and_create_no_viewer(
     world: World, uploaded_file: dict[str, Any], ann: FeedbackClient
 ) -> None:
     put_settings(world, uploaded_file, viewerSettings=CTA)
@@ -206,7 +202,7 @@ def test_taps_are_counted_by_hotspot_and_nobody_becomes_known(
         {"Sec_Purpose": "prefetch;prerender"},
     ],
 )
-def test_a_tap_of_a_program_is_taken_and_not_counted(
+def test_a_tap_by_a_program_is_accepted_but_not_counted(
     world: World, uploaded_file: dict[str, Any], ann: FeedbackClient, headers: dict[str, str]
 ) -> None:
     put_settings(world, uploaded_file, viewerSettings=CTA)
@@ -215,9 +211,7 @@ def test_a_tap_of_a_program_is_taken_and_not_counted(
     assert count_rows(world, "taps") == 0
 
 
-def test_a_hotspot_that_the_reader_does_not_see_is_404(
-    world: World, uploaded_file: dict[str, Any], ann: FeedbackClient
-) -> None:
+def test_a_tap_on_a_hidden_hotspot_is_404(world: World, uploaded_file: dict[str, Any], ann: FeedbackClient) -> None:
     other = world.pia.upload()
     foreign, hidden = add_hotspot(world, other, 1), add_hotspot(world, uploaded_file, 3)
     put_settings(world, uploaded_file, pageRange={"from": 1, "to": 2})
@@ -231,7 +225,7 @@ def test_a_hotspot_that_the_reader_does_not_see_is_404(
     [{}, {"cta": False}, {"cta": 1}, {"cta": True, "hotspot": SOUND}, {"hotspot": "x"}, {"hotspot": None},
      {"hotspot": [SOUND]}],
 )  # fmt: skip
-def test_what_is_no_tap_is_400(
+def test_a_malformed_tap_is_400(
     world: World, uploaded_file: dict[str, Any], ann: FeedbackClient, body: dict[str, Any]
 ) -> None:
     put_settings(world, uploaded_file, viewerSettings=CTA)
@@ -239,10 +233,10 @@ def test_what_is_no_tap_is_400(
     assert count_rows(world, "taps") == 0
 
 
-def test_a_call_to_action_is_tapped_only_while_one_stands(
+def test_a_call_to_action_can_be_tapped_only_while_it_is_enabled(
     world: World, uploaded_file: dict[str, Any], ann: FeedbackClient
 ) -> None:
-    """Pro fields are re-checked when pages are served."""
+    """The plan is checked again when a page is served."""
     assert ann.send("POST", "taps", {"cta": True}).status_code == 403
     put_settings(world, uploaded_file, viewerSettings=CTA)
     assert ann.send("POST", "taps", {"cta": True}).status_code == 204
@@ -251,7 +245,7 @@ def test_a_call_to_action_is_tapped_only_while_one_stands(
     assert count_rows(world, "taps") == 1
 
 
-def test_the_owners_taps_do_not_count(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_taps_by_the_owner_are_not_counted(world: World, uploaded_file: dict[str, Any]) -> None:
     spot = add_hotspot(world, uploaded_file, 1)
     owner = FeedbackClient(world, uploaded_file["shortId"], http=sign_in_browser(world, world.pia))
     before = dump_database(world)

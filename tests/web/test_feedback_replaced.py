@@ -1,4 +1,4 @@
-"""Feedback on a document that was replaced or deleted meanwhile."""
+"""Feedback on a document that was replaced or deleted while the page was open."""
 
 from typing import Any
 
@@ -17,16 +17,16 @@ CTA = {"cta": {"label": "Book", "url": "https://example.com"}}
 
 
 @pytest.fixture
-def made(world: World) -> dict[str, Any]:
-    """A document of three pages on which everything may be left."""
-    made = world.pia.upload()
-    put_settings(world, made, **ALL_FEEDBACK_SETTINGS, viewerSettings=CTA)
-    return made
+def uploaded_file(world: World) -> dict[str, Any]:
+    """Return a document of three pages with all feedback enabled."""
+    uploaded_file = world.pia.upload()
+    put_settings(world, uploaded_file, **ALL_FEEDBACK_SETTINGS, viewerSettings=CTA)
+    return uploaded_file
 
 
 @pytest.fixture
-def hand(world: World, made: dict[str, Any]) -> FeedbackClient:
-    return FeedbackClient(world, made["shortId"])
+def feedback_client(world: World, uploaded_file: dict[str, Any]) -> FeedbackClient:
+    return FeedbackClient(world, uploaded_file["shortId"])
 
 
 def count_rows_by_table(world: World) -> dict[str, int]:
@@ -37,10 +37,10 @@ def count_rows_by_table(world: World) -> dict[str, int]:
     ("method", "path", "body"), [FEEDBACK_WRITES[0], FEEDBACK_WRITES[2], FEEDBACK_WRITES[3], FEEDBACK_WRITES[5]]
 )
 @pytest.mark.parametrize("change", [{"content_version": 2}, {"trashed_at": 1}])
-def test_what_is_meant_for_a_document_that_has_just_gone_is_409(
+def test_feedback_on_a_document_replaced_or_deleted_meanwhile_is_409(
     world: World,
-    made: dict[str, Any],
-    hand: FeedbackClient,
+    uploaded_file: dict[str, Any],
+    feedback_client: FeedbackClient,
     monkeypatch: pytest.MonkeyPatch,
     method: str,
     path: str,
@@ -49,38 +49,48 @@ def test_what_is_meant_for_a_document_that_has_just_gone_is_409(
 ) -> None:
     write = world.rt.db.write
 
-    def changed_before(*protects: Any) -> Any:
+    def change_file_then_write(*protects: Any) -> Any:
         monkeypatch.setattr(world.rt.db, "write", write)
-        update_file_row(world, made["uuid"], **change)
+        update_file_row(world, uploaded_file["uuid"], **change)
         return write(*protects)
 
-    monkeypatch.setattr(world.rt.db, "write", changed_before)
-    assert hand.send(method, path, body).status_code == 409
+    monkeypatch.setattr(world.rt.db, "write", change_file_then_write)
+    assert feedback_client.send(method, path, body).status_code == 409
     assert count_rows_by_table(world) == {}
 
 
 @pytest.mark.parametrize(
     ("method", "path", "body"), [FEEDBACK_WRITES[0], FEEDBACK_WRITES[2], FEEDBACK_WRITES[3], FEEDBACK_WRITES[5]]
 )
-def test_what_is_said_of_the_document_before_is_409(
-    world: World, made: dict[str, Any], hand: FeedbackClient, method: str, path: str, body: dict[str, Any]
+def test_feedback_on_an_older_version_is_409(
+    world: World,
+    uploaded_file: dict[str, Any],
+    feedback_client: FeedbackClient,
+    method: str,
+    path: str,
+    body: dict[str, Any],
 ) -> None:
-    """The page that a reader has open names what it shows; what stands over its pages does not matter."""
-    put_settings(world, made, watermark=True)
-    seen = hand.read_page_facts()["version"]
+    """The open page sends the version that it shows; the watermark does not affect the version."""
+    put_settings(world, uploaded_file, watermark=True)
+    seen = feedback_client.read_page_facts()["version"]
     assert seen.startswith("1.")
-    put_settings(world, made, watermark=False)
-    assert hand.send(method, path, body, If_Match=f'"{seen}"').status_code < 300
-    update_file_row(world, made["uuid"], content_version=2)
+    put_settings(world, uploaded_file, watermark=False)
+    assert feedback_client.send(method, path, body, If_Match=f'"{seen}"').status_code < 300
+    update_file_row(world, uploaded_file["uuid"], content_version=2)
     before = dump_database(world)
-    refused = hand.send(method, path, body, If_Match=f'"{seen}"')
+    refused = feedback_client.send(method, path, body, If_Match=f'"{seen}"')
     assert (refused.status_code, refused.text) == (409, "The document has changed meanwhile; load the page again.")
     assert dump_database(world) == before
-    assert hand.send(method, path, body, If_Match=f'"{hand.read_page_facts()["version"]}"').status_code < 300
+    assert (
+        feedback_client.send(
+            method, path, body, If_Match=f'"{feedback_client.read_page_facts()["version"]}"'
+        ).status_code
+        < 300
+    )
 
 
 RANGES = [
-    # of the page that is open, of the link now
+    # page range of the open page, current page range of the link
     ({"from": 2, "to": 3}, {"from": 1, "to": 2}),
     ({"from": 2, "to": 3}, {"from": 0, "to": 0}),
     ({"from": 0, "to": 0}, {"from": 2, "to": 3}),
@@ -92,10 +102,10 @@ RANGES = [
 @pytest.mark.parametrize(
     ("method", "path", "body"), [FEEDBACK_WRITES[0], FEEDBACK_WRITES[2], FEEDBACK_WRITES[3], FEEDBACK_WRITES[5]]
 )
-def test_what_is_said_of_other_pages_than_the_link_shows_now_is_409(
+def test_feedback_on_an_older_page_range_is_409(
     world: World,
-    made: dict[str, Any],
-    hand: FeedbackClient,
+    uploaded_file: dict[str, Any],
+    feedback_client: FeedbackClient,
     method: str,
     path: str,
     body: dict[str, Any],
@@ -103,12 +113,12 @@ def test_what_is_said_of_other_pages_than_the_link_shows_now_is_409(
     after: dict[str, int],
     watermark: bool,
 ) -> None:
-    """Their page 1 is another one by now."""
-    put_settings(world, made, pageRange=before)
-    seen = hand.read_page_facts()["version"]
-    put_settings(world, made, pageRange=after, watermark=watermark)
-    refused = hand.send(method, path, body, If_Match=f'"{seen}"')
+    """Page 1 of the reader is now another page of the document."""
+    put_settings(world, uploaded_file, pageRange=before)
+    seen = feedback_client.read_page_facts()["version"]
+    put_settings(world, uploaded_file, pageRange=after, watermark=watermark)
+    refused = feedback_client.send(method, path, body, If_Match=f'"{seen}"')
     assert (refused.status_code, refused.text) == (409, "The document has changed meanwhile; load the page again.")
     assert count_rows_by_table(world) == {}
-    put_settings(world, made, pageRange=before)
-    assert hand.send(method, path, body, If_Match=f'"{seen}"').status_code < 300
+    put_settings(world, uploaded_file, pageRange=before)
+    assert feedback_client.send(method, path, body, If_Match=f'"{seen}"').status_code < 300

@@ -1,4 +1,4 @@
-"""Links that the operator has frozen: a page of its own, and nothing of the document."""
+"""Links that the operator has frozen show a separate page and nothing of the document."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ PAGE_RESOURCES = ("pages/1-800.jpg?v=1", "pages/3-1600.jpg?v=1", "text/1.json?v=
 
 @pytest.fixture
 def uploaded_file(world: World) -> dict[str, Any]:
-    """A document of three pages that Pia shares."""
+    """Return a document of three pages that Pia shares."""
     return world.pia.upload(simple_pdf(pages=3), "Secret plan.pdf")
 
 
@@ -29,7 +29,7 @@ def freeze_file(world: World, made: dict[str, Any]) -> dict[str, Any]:
 
 
 def list_link_names(world: World, made: dict[str, Any]) -> list[str]:
-    """All links of the file: short id, UUID, link name, and those of a recipient and of somebody invited."""
+    """Return all link names of the file: short id, UUID, slug, and those of a variant and an invite."""
     file = f"/api/v1/files/{made['uuid']}"
     put_settings(world, made, slug="plan")
     variant = world.pia.post(f"{file}/variants", json={"label": "Acme"}).get_json()
@@ -38,7 +38,7 @@ def list_link_names(world: World, made: dict[str, Any]) -> list[str]:
     return [made["shortId"], made["uuid"], "plan", variant["shortId"], variant["uuid"], invited]
 
 
-def test_every_link_of_it_says_that_it_is_on_hold(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_every_link_of_a_frozen_file_shows_that_it_is_on_hold(world: World, uploaded_file: dict[str, Any]) -> None:
     links = list_link_names(world, uploaded_file)
     assert {world.http.get(f"/{name}").status_code for name in links} == {200}
     freeze_file(world, uploaded_file)
@@ -50,14 +50,14 @@ def test_every_link_of_it_says_that_it_is_on_hold(world: World, uploaded_file: d
     assert world.http.head(f"/{uploaded_file['shortId']}").status_code == 403
 
 
-def test_so_does_the_page_for_framing_which_may_be_framed(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_the_embed_page_shows_that_it_is_on_hold_and_can_be_framed(world: World, uploaded_file: dict[str, Any]) -> None:
     freeze_file(world, uploaded_file)
     page = world.http.get(f"/embed/{uploaded_file['shortId']}")
     assert (page.status_code, "This link is on hold" in page.text) == (403, True)
     assert "frame-ancestors *" in page.headers["Content-Security-Policy"]
 
 
-def test_nobody_gets_a_byte_of_it(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_no_content_of_a_frozen_file_is_served(world: World, uploaded_file: dict[str, Any]) -> None:
     links = list_link_names(world, uploaded_file)
     freeze_file(world, uploaded_file)
     before = dump_database(world)
@@ -71,7 +71,7 @@ def test_nobody_gets_a_byte_of_it(world: World, uploaded_file: dict[str, Any]) -
     assert dump_database(world) == before
 
 
-def test_what_was_given_before_is_worth_nothing_now(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_gate_access_granted_before_the_freeze_is_void(world: World, uploaded_file: dict[str, Any]) -> None:
     put_settings(world, uploaded_file, password="open", requireEmail=False)
     guest = GateClient(world, uploaded_file["shortId"])
     assert guest.enter("open")
@@ -82,22 +82,22 @@ def test_what_was_given_before_is_worth_nothing_now(world: World, uploaded_file:
     assert "<form" not in answer.text
 
 
-def test_public_facts_and_other_sites_hear_nothing_of_it(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_metadata_and_oembed_reveal_nothing_about_a_frozen_file(world: World, uploaded_file: dict[str, Any]) -> None:
     freeze_file(world, uploaded_file)
-    told = world.http.get(f"/api/files/{uploaded_file['shortId']}/metadata")
-    assert (told.status_code, told.get_json()["code"]) == (403, "forbidden")
-    assert "Secret" not in told.text
+    result = world.http.get(f"/api/files/{uploaded_file['shortId']}/metadata")
+    assert (result.status_code, result.get_json()["code"]) == (403, "forbidden")
+    assert "Secret" not in result.text
     assert world.http.get("/oembed", query_string={"url": uploaded_file["shareUrl"]}).status_code == 404
 
 
-def test_an_open_page_reports_no_more_reading(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_beacons_of_an_open_page_are_rejected(world: World, uploaded_file: dict[str, Any]) -> None:
     reader = FakeReader(world, uploaded_file["shortId"])
     freeze_file(world, uploaded_file)
     assert reader.read_page(10, page=1) == 403
     assert view_count(world, uploaded_file["shortId"]) == 0
 
 
-def test_the_owner_keeps_reading_it_and_its_settings(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_the_owner_can_still_read_the_file_and_change_settings(world: World, uploaded_file: dict[str, Any]) -> None:
     freeze_file(world, uploaded_file)
     owner = sign_in_browser(world, world.pia)
     for path in ("", "/pages/1-800.jpg?v=1", "/text/1.json?v=1"):
@@ -109,18 +109,18 @@ def test_the_owner_keeps_reading_it_and_its_settings(world: World, uploaded_file
     assert stranger.get(f"/{uploaded_file['shortId']}").status_code == 403
 
 
-def test_the_owners_own_reading_is_told_to_nobody(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_a_view_by_the_owner_is_not_counted(world: World, uploaded_file: dict[str, Any]) -> None:
     freeze_file(world, uploaded_file)
     reader = FakeReader(world, uploaded_file["shortId"], http=sign_in_browser(world, world.pia))
     assert reader.read_page(10, page=1) == 204
     assert view_count(world, uploaded_file["shortId"]) == 0
 
 
-def test_unfreezing_opens_all_of_it_again(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_unfreezing_reopens_every_link(world: World, uploaded_file: dict[str, Any]) -> None:
     links = list_link_names(world, uploaded_file)
     freeze_file(world, uploaded_file)
-    told = admin.run_command(world.rt, "unfreeze", {"file": uploaded_file["uuid"]})
-    assert told == {
+    result = admin.run_command(world.rt, "unfreeze", {"file": uploaded_file["uuid"]})
+    assert result == {
         "uuid": uploaded_file["uuid"],
         "shortId": uploaded_file["shortId"],
         "originalName": "Secret plan.pdf",
@@ -128,15 +128,15 @@ def test_unfreezing_opens_all_of_it_again(world: World, uploaded_file: dict[str,
     assert {world.http.get(f"/{name}").status_code for name in links} == {200}
 
 
-def test_whoever_reports_a_link_need_not_know_the_file(world: World, uploaded_file: dict[str, Any]) -> None:
-    """A reader has only seen the link that was sent to them."""
+def test_any_link_name_can_be_used_to_freeze_a_file(world: World, uploaded_file: dict[str, Any]) -> None:
+    """A reader who reports a link knows only that link."""
     for name in list_link_names(world, uploaded_file):
-        told = admin.run_command(world.rt, "freeze", {"file": name})
-        assert (told["uuid"], told["frozenAt"]) == (uploaded_file["uuid"], "2026-09-21T14:13:20.000Z")
+        result = admin.run_command(world.rt, "freeze", {"file": name})
+        assert (result["uuid"], result["frozenAt"]) == (uploaded_file["uuid"], "2026-09-21T14:13:20.000Z")
         assert "frozenAt" not in admin.run_command(world.rt, "unfreeze", {"file": name})
 
 
-def test_freezing_twice_keeps_the_first_time(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_freezing_twice_preserves_the_first_time(world: World, uploaded_file: dict[str, Any]) -> None:
     first = freeze_file(world, uploaded_file)
     world.clock.advance(days=1)
     assert freeze_file(world, uploaded_file) == first

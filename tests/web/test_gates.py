@@ -1,4 +1,4 @@
-"""The page that asks for what a link wants before it opens, and passing it."""
+"""The gate page, which asks for the requirements of a link before it opens, and passing it."""
 
 import re
 import threading
@@ -25,11 +25,11 @@ FORM_VALUES = {"password": "Ada", "mail": "ada@a.example", "phone": "+49 30 1"}
 
 @pytest.fixture
 def uploaded_file(world: World) -> dict[str, Any]:
-    """Pia's file, which asks for nothing yet."""
+    """Return a file of Pia without a gate."""
     return world.pia.upload()
 
 
-def test_one_form_asks_for_everything_at_once(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_one_form_contains_all_requirements(world: World, uploaded_file: dict[str, Any]) -> None:
     put_settings(world, uploaded_file, **ALL)
     page = GateClient(world, uploaded_file["shortId"]).open_page()
     assert page.status_code == 200
@@ -61,7 +61,7 @@ def test_one_form_asks_for_everything_at_once(world: World, uploaded_file: dict[
         ({"viewLimit": 1}, [], "a limited number of times"),
     ],
 )
-def test_only_what_the_link_asks_for_is_asked(
+def test_the_form_contains_only_the_requirements_of_the_link(
     world: World, uploaded_file: dict[str, Any], settings: dict[str, Any], names: list[str], words: str
 ) -> None:
     put_settings(world, uploaded_file, **settings)
@@ -70,7 +70,9 @@ def test_only_what_the_link_asks_for_is_asked(
     assert words in page.text
 
 
-def test_the_name_stands_there_only_where_just_views_are_counted(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_the_file_name_is_shown_only_on_gates_with_just_a_view_limit(
+    world: World, uploaded_file: dict[str, Any]
+) -> None:
     put_settings(world, uploaded_file, viewLimit=1)
     page = GateClient(world, uploaded_file["shortId"]).open_page().text
     assert "<h1><bdi>report.pdf</bdi></h1>" in page
@@ -82,7 +84,7 @@ def test_the_name_stands_there_only_where_just_views_are_counted(world: World, u
     assert '<meta property="og:title" content="Shared document">' in page
 
 
-def test_what_opened_it_leads_back_to_the_page_with_the_cookie_of_the_reader(
+def test_passing_the_gate_redirects_to_the_page_and_sets_the_viewer_cookie(
     world: World, uploaded_file: dict[str, Any]
 ) -> None:
     put_settings(world, uploaded_file, **ALL)
@@ -98,7 +100,9 @@ def test_what_opened_it_leads_back_to_the_page_with_the_cookie_of_the_reader(
 
 
 @pytest.mark.parametrize("shape", ["shortId", "uuid", "slug"])
-def test_every_name_of_a_link_can_be_entered(world: World, uploaded_file: dict[str, Any], shape: str) -> None:
+def test_the_gate_can_be_passed_under_every_name_of_a_link(
+    world: World, uploaded_file: dict[str, Any], shape: str
+) -> None:
     put_settings(world, uploaded_file, password="x", slug="the-plan")
     guest = GateClient(world, {**uploaded_file, "slug": "the-plan"}[shape])
     assert guest.submit("x").headers["Location"] == guest.path
@@ -114,7 +118,7 @@ def test_every_name_of_a_link_can_be_entered(world: World, uploaded_file: dict[s
         ("?page=3%0d%0aX:1", ""),
     ],
 )
-def test_where_to_open_it_and_that_a_code_led_here_survive_the_gate(
+def test_page_and_source_parameters_survive_the_gate(
     world: World, uploaded_file: dict[str, Any], query: str, kept: str
 ) -> None:
     put_settings(world, uploaded_file, password="x")
@@ -124,14 +128,14 @@ def test_where_to_open_it_and_that_a_code_led_here_survive_the_gate(
     assert guest.submit("x", query=query).headers["Location"] == guest.path + kept
 
 
-def test_a_password_manager_is_told_which_link_the_password_is_for(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_the_form_names_the_link_for_password_managers(world: World, uploaded_file: dict[str, Any]) -> None:
     put_settings(world, uploaded_file, password="x", slug="offer")
     (hint,) = re.findall(r"<input [^>]*autocomplete=.username.[^>]*>", GateClient(world, "offer").open_page().text)
     assert f'value="{uploaded_file["shortId"]}"' in hint
     assert " name=" not in hint, "it would be sent"
 
 
-def test_a_wrong_password_says_so_at_its_field_and_keeps_all_but_itself(
+def test_a_wrong_password_is_reported_at_its_field_and_other_values_are_preserved(
     world: World, uploaded_file: dict[str, Any]
 ) -> None:
     put_settings(world, uploaded_file, **ALL)
@@ -147,7 +151,7 @@ def test_a_wrong_password_says_so_at_its_field_and_keeps_all_but_itself(
     assert "sesam" not in answer.text
 
 
-def test_fields_that_are_not_right_say_so_each_at_its_place(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_each_invalid_field_has_its_own_error(world: World, uploaded_file: dict[str, Any]) -> None:
     put_settings(world, uploaded_file, **ALL)
     answer = GateClient(world, uploaded_file["shortId"]).submit("Sesam & öffne", mail="ada", password=ODD)
     assert answer.status_code == 422
@@ -164,8 +168,8 @@ def test_fields_that_are_not_right_say_so_each_at_its_place(world: World, upload
 
 
 @pytest.mark.parametrize("key", ["items", "keys", "values", "get", "copy", "update"])
-def test_a_field_may_be_called_like_anything(world: World, uploaded_file: dict[str, Any], key: str) -> None:
-    """Also like what the mapping of the values can do."""
+def test_a_field_may_have_the_name_of_a_dict_method(world: World, uploaded_file: dict[str, Any], key: str) -> None:
+    """This includes names of methods of a dict."""
     put_settings(
         world, uploaded_file, gateFields=[FORM[1], {"key": key, "label": "Items", "type": "text", "required": False}]
     )
@@ -176,7 +180,7 @@ def test_a_field_may_be_called_like_anything(world: World, uploaded_file: dict[s
     assert parse_inputs(guest.submit(mail="none", **{key: "two"}))[f"field-{key}"]["value"] == "two"
 
 
-def test_an_empty_password_is_no_guess(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_an_empty_password_does_not_count_as_an_attempt(world: World, uploaded_file: dict[str, Any]) -> None:
     put_settings(world, uploaded_file, password="x")
     guest = GateClient(world, uploaded_file["shortId"])
     for _ in range(20):
@@ -185,7 +189,7 @@ def test_an_empty_password_is_no_guess(world: World, uploaded_file: dict[str, An
     assert guest.submit("x").status_code == 303
 
 
-def test_an_address_at_another_domain_is_refused_without_naming_the_right_ones(
+def test_an_address_of_another_domain_is_rejected_without_naming_the_allowed_ones(
     world: World, uploaded_file: dict[str, Any]
 ) -> None:
     put_settings(world, uploaded_file, requireEmail=True, gateDomains=["a.example"])
@@ -198,7 +202,7 @@ def test_an_address_at_another_domain_is_refused_without_naming_the_right_ones(
     assert guest.submit(email="Ada@A.example").status_code == 303
 
 
-def test_a_refused_form_leaves_nothing_behind(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_a_rejected_form_stores_nothing(world: World, uploaded_file: dict[str, Any]) -> None:
     put_settings(world, uploaded_file, **ALL)
     before = dump_database(world)
     guest = GateClient(world, uploaded_file["shortId"])
@@ -212,7 +216,7 @@ def test_a_refused_form_leaves_nothing_behind(world: World, uploaded_file: dict[
     assert dump_database(world) == before
 
 
-def test_who_passed_once_is_not_asked_again(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_a_reader_who_passed_the_gate_is_not_asked_again(world: World, uploaded_file: dict[str, Any]) -> None:
     put_settings(world, uploaded_file, password="x", gateFields=FORM)
     guest = GateClient(world, uploaded_file["shortId"])
     assert guest.enter("x", **FORM_VALUES)
@@ -222,7 +226,7 @@ def test_who_passed_once_is_not_asked_again(world: World, uploaded_file: dict[st
     assert count_rows(world, "gate_rows") == 1
 
 
-def test_only_what_is_still_owed_is_asked_again(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_only_new_requirements_are_asked_again(world: World, uploaded_file: dict[str, Any]) -> None:
     put_settings(world, uploaded_file, password="x", gateFields=FORM)
     guest = GateClient(world, uploaded_file["shortId"])
     assert guest.enter("x", **FORM_VALUES)
@@ -245,7 +249,7 @@ def test_only_what_is_still_owed_is_asked_again(world: World, uploaded_file: dic
         ({"Origin": "https://evil.example"}, 403),
     ],
 )
-def test_the_form_of_another_site_takes_nothing(
+def test_a_cross_site_gate_form_is_rejected(
     world: World, uploaded_file: dict[str, Any], headers: dict[str, str], status: int
 ) -> None:
     put_settings(world, uploaded_file, viewLimit=3)
@@ -254,7 +258,7 @@ def test_the_form_of_another_site_takes_nothing(
     assert world.pia.get(f"/api/v1/files/{uploaded_file['uuid']}").get_json()["viewsConsumed"] == (status == 303)
 
 
-def test_loading_the_address_of_the_form_leads_back(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_opening_the_form_address_redirects_to_the_page(world: World, uploaded_file: dict[str, Any]) -> None:
     put_settings(world, uploaded_file, password="x")
     for path in (f"/{uploaded_file['shortId']}", f"/embed/{uploaded_file['shortId']}"):
         answer = world.http.get(f"{path}/enter?page=2")
@@ -263,44 +267,42 @@ def test_loading_the_address_of_the_form_leads_back(world: World, uploaded_file:
 
 @pytest.mark.parametrize("name", ["zzzzzzzzzzzz", "%5Cevil.example", "%2F%2Fevil.example", "..", "%00"])
 @pytest.mark.parametrize("method", ["get", "post"])
-def test_the_form_of_no_link_leads_nowhere(world: World, name: str, method: str) -> None:
+def test_the_form_address_of_an_unknown_link_does_not_redirect(world: World, name: str, method: str) -> None:
     answer = getattr(world.http, method)(f"/{name}/enter")
     assert answer.status_code in (404, 405)
     assert "Location" not in answer.headers
 
 
-def test_the_form_of_a_revoked_link_is_answered_as_that_of_an_unknown_one(
-    world: World, uploaded_file: dict[str, Any]
-) -> None:
+def test_revoked_and_unknown_links_respond_identically_to_the_form(world: World, uploaded_file: dict[str, Any]) -> None:
     put_settings(world, uploaded_file, password="x")
     variant = world.pia.post(f"/api/v1/files/{uploaded_file['uuid']}/variants").get_json()
     path = f"/api/v1/files/{uploaded_file['uuid']}/variants/{variant['uuid']}"
     assert world.pia.put(path, json={"revoked": True}).status_code == 200
     answers = [GateClient(world, name).submit("x") for name in (variant["shortId"], "zzzzzzzzzzzz")]
-    told = [(answer.status_code, answer.data, sorted(set(answer.headers.keys()))) for answer in answers]
-    assert told[0] == told[1]
-    assert told[0][0] == 404
+    responses = [(answer.status_code, answer.data, sorted(set(answer.headers.keys()))) for answer in answers]
+    assert responses[0] == responses[1]
+    assert responses[0][0] == 404
 
 
 @pytest.mark.parametrize("end", ["delete_at", "burned_at", "trashed_at"])
-def test_a_dead_link_lets_nobody_in(world: World, uploaded_file: dict[str, Any], end: str) -> None:
+def test_the_gate_of_a_dead_link_cannot_be_passed(world: World, uploaded_file: dict[str, Any], end: str) -> None:
     put_settings(world, uploaded_file, password="x")
     update_file_row(world, uploaded_file["uuid"], **{end: world.clock.now - 1, "purge_at": None})
     assert GateClient(world, uploaded_file["shortId"]).submit("x").status_code == (404 if end == "trashed_at" else 410)
 
 
-def test_a_link_that_changes_while_its_password_is_looked_at_asks_again(
+def test_a_link_that_changes_during_the_password_check_asks_again(
     world: World, uploaded_file: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put_settings(world, uploaded_file, password="x")
     write = type(world.rt.db).write
 
-    def changed_first(self: Any, *protects: Any) -> Any:
+    def change_password_then_write(self: Any, *protects: Any) -> Any:
         monkeypatch.undo()
         put_settings(world, uploaded_file, password="y")
         return write(self, *protects)
 
-    monkeypatch.setattr(type(world.rt.db), "write", changed_first)
+    monkeypatch.setattr(type(world.rt.db), "write", change_password_then_write)
     guest = GateClient(world, uploaded_file["shortId"])
     answer = guest.submit("x")
     assert answer.status_code == 409
@@ -308,8 +310,8 @@ def test_a_link_that_changes_while_its_password_is_looked_at_asks_again(
     assert not guest.is_in()
 
 
-def test_a_form_that_is_sent_twice_lets_in_one_reader(world: World, uploaded_file: dict[str, Any]) -> None:
-    """An impatient second click: the browser forgets the first answer, and with it the cookie."""
+def test_a_form_sent_several_times_creates_one_reader(world: World, uploaded_file: dict[str, Any]) -> None:
+    """After a second click, the browser discards the first response and its cookie."""
     put_settings(world, uploaded_file, **ALL)
     first = GateClient(world, uploaded_file["shortId"])
     ticket = read_ticket(first.open_page())
@@ -333,16 +335,14 @@ def test_a_form_that_is_sent_twice_lets_in_one_reader(world: World, uploaded_fil
 
 
 @pytest.mark.parametrize("ticket", ["", "x", "-", "9" * 15 + "-" + "a" * 20, "1-" + "a" * 20, "é" * 30])
-def test_a_ticket_that_is_none_makes_each_sender_a_reader_of_their_own(
-    world: World, uploaded_file: dict[str, Any], ticket: str
-) -> None:
+def test_an_invalid_ticket_creates_a_new_reader(world: World, uploaded_file: dict[str, Any], ticket: str) -> None:
     put_settings(world, uploaded_file, viewLimit=5)
     for _ in range(2):
         assert GateClient(world, uploaded_file["shortId"]).submit(ticket=ticket).status_code == 303
     assert count_rows(world, "viewers") == 2
 
 
-def test_an_old_ticket_makes_a_reader_of_its_own(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_an_expired_ticket_creates_a_new_reader(world: World, uploaded_file: dict[str, Any]) -> None:
     put_settings(world, uploaded_file, viewLimit=5)
     guest = GateClient(world, uploaded_file["shortId"])
     ticket = read_ticket(guest.open_page())
@@ -353,7 +353,7 @@ def test_an_old_ticket_makes_a_reader_of_its_own(world: World, uploaded_file: di
     assert count_rows(world, "viewers") == 2
 
 
-def test_a_ticket_of_one_link_is_none_of_another(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_a_ticket_of_one_link_is_invalid_for_another(world: World, uploaded_file: dict[str, Any]) -> None:
     put_settings(world, uploaded_file, viewLimit=5)
     variant = world.pia.post(f"/api/v1/files/{uploaded_file['uuid']}/variants").get_json()
     guest = GateClient(world, uploaded_file["shortId"])
@@ -368,10 +368,10 @@ def test_a_ticket_of_one_link_is_none_of_another(world: World, uploaded_file: di
 
 @pytest.mark.parametrize("prefix", ["", "/embed"])
 @pytest.mark.parametrize("secret", [None, "", "x", "0" * 40, "0" * 4000])
-def test_a_ticket_lets_no_other_browser_in(
+def test_a_ticket_does_not_admit_another_browser(
     world: World, uploaded_file: dict[str, Any], prefix: str, secret: str | None
 ) -> None:
-    """Whoever gets hold of the page of the gate, saved or photographed, has its ticket and not its cookie."""
+    """A saved copy of the gate page contains the ticket but not the cookie."""
     put_settings(world, uploaded_file, **ALL)
     guest = GateClient(world, uploaded_file["shortId"], prefix=prefix)
     ticket = read_ticket(guest.open_page())

@@ -1,4 +1,4 @@
-"""In front of every byte: what gated links tell strangers, and those who were let in once and are no longer."""
+"""Gated links serve no content to strangers, nor to readers whose access has ended."""
 
 import io
 import itertools
@@ -33,7 +33,7 @@ IDENTITIES: list[dict[str, Any]] = [
 LIMITS: list[dict[str, Any]] = [{}, {"viewLimit": 3}]
 COMBINATIONS = [a | b | c for a, b, c in itertools.product(PROTECTIONS, IDENTITIES, LIMITS)][1:]
 OPEN_SETTINGS: dict[str, Any] = {"password": "", "requireEmail": False, "gateFields": None, "viewLimit": 0}
-# Tested elsewhere: passing the gate, and what tells nothing of the document but its address.
+# Passing the gate is tested in test_gates.py.
 GATE_FORM_PATHS = {"/<name>/enter", "/embed/<name>/enter"}
 PATH_VALUES = {"page": "1", "width": "800", "asset_id": ASSET}
 LINK = re.compile("/(?:embed/|api/files/)?<([a-z_]+)>")
@@ -41,29 +41,29 @@ LINK = re.compile("/(?:embed/|api/files/)?<([a-z_]+)>")
 
 @pytest.fixture
 def file(world: World) -> OwnedFile:
-    """Pia's document whose words and name nobody may learn."""
+    """Return a document of Pia whose text and name must not leak."""
     shared = OwnedFile(world, world.pia, sheets_pdf([Sheet(lines_content("Canary words"))]))
     with world.rt.db.write():
-        world.rt.db.execute("DELETE FROM assets")  # there are no bytes to it
+        world.rt.db.execute("DELETE FROM assets")  # they have no content
     update_file_row(world, shared.made["uuid"], original_name="Canary name.pdf")
     return shared
 
 
 def list_link_names(file: OwnedFile) -> list[str]:
-    """Every name that leads to the document."""
+    """Return every link name of the document."""
     variant = file.owner.post(f"{file.path}/variants").get_json()
     uuid = file.made["uuid"]
     return [file.made["shortId"], uuid, uuid.upper(), variant["shortId"], variant["uuid"], "canary-slug"]
 
 
 def list_public_rules(world: World) -> list[Rule]:
-    """Every route that takes the name of a link and no credential."""
+    """Return every route that requires the name of a link and no credential."""
     found = [rule for rule in world.app.url_map.iter_rules() if LINK.match(rule.rule)]
     return [rule for rule in found if rule.rule not in GATE_FORM_PATHS]
 
 
 def list_requests(world: World, name: str) -> Iterator[tuple[str, str]]:
-    """Method and address of everything that anybody may ask about the link ``name``."""
+    """Yield method and path of every public request for the link ``name``."""
     for rule in list_public_rules(world):
         of_link = LINK.match(rule.rule)
         assert of_link is not None
@@ -79,11 +79,11 @@ def send_request(world: World, method: str, path: str) -> TestResponse:
     return world.http.open(path, method=method, json={} if method not in ("GET", "HEAD") else None, buffered=True)
 
 
-def visible_bytes(answer: TestResponse) -> bytes:
+def get_visible_bytes(answer: TestResponse) -> bytes:
     return str(answer.headers).encode() + answer.data
 
 
-def test_the_crawl_knows_the_addresses_that_serve_a_document(world: World, file: OwnedFile) -> None:
+def test_the_crawl_covers_the_routes_that_serve_a_document(world: World, file: OwnedFile) -> None:
     asked = set(list_requests(world, file.made["shortId"]))
     base = f"/{file.made['shortId']}"
     for method, path in [
@@ -97,8 +97,8 @@ def test_the_crawl_knows_the_addresses_that_serve_a_document(world: World, file:
 
 
 @pytest.mark.parametrize("lock", COMBINATIONS, ids="-".join)
-def test_strangers_get_no_byte_of_a_gated_document(world: World, file: OwnedFile, lock: dict[str, Any]) -> None:
-    """Crawl every public route un-gated for all gate combinations: 0 bytes, and no name where it must not stand."""
+def test_strangers_receive_no_content_of_a_gated_document(world: World, file: OwnedFile, lock: dict[str, Any]) -> None:
+    """Crawl every public route for all gate combinations; no content and no hidden name may leak."""
     file.change_settings(slug="canary-slug", **lock)
     nameless = lock.keys() != {"viewLimit"}
     all_names = list_link_names(file)
@@ -106,9 +106,9 @@ def test_strangers_get_no_byte_of_a_gated_document(world: World, file: OwnedFile
     for name in all_names:
         for method, path in list_requests(world, name):
             answer = send_request(world, method, path)
-            assert b"Canary words" not in visible_bytes(answer), (method, path)
+            assert b"Canary words" not in get_visible_bytes(answer), (method, path)
             assert b"%PDF-" not in answer.data, (method, path)
-            assert not (nameless and b"Canary name" in visible_bytes(answer)), (method, path)
+            assert not (nameless and b"Canary name" in get_visible_bytes(answer)), (method, path)
             assert PAGES_MARKER.encode() not in answer.data, (method, path)
             of_document = not path.startswith((f"/{name}?", "/embed/", "/api/files/", "/oembed"))
             assert not (of_document and answer.status_code < 300), (method, path)
@@ -116,7 +116,9 @@ def test_strangers_get_no_byte_of_a_gated_document(world: World, file: OwnedFile
 
 
 @pytest.mark.parametrize("lock", COMBINATIONS, ids="-".join)
-def test_the_page_asks_instead_of_showing(world: World, file: OwnedFile, lock: dict[str, Any]) -> None:
+def test_a_gated_link_shows_the_gate_instead_of_the_document(
+    world: World, file: OwnedFile, lock: dict[str, Any]
+) -> None:
     file.change_settings(slug="canary-slug", **lock)
     for name in list_link_names(file):
         page = world.http.get(f"/{name}")
@@ -127,9 +129,7 @@ def test_the_page_asks_instead_of_showing(world: World, file: OwnedFile, lock: d
 
 
 @pytest.mark.parametrize("lock", COMBINATIONS, ids="-".join)
-def test_a_link_opens_for_everybody_once_it_asks_for_nothing(
-    world: World, file: OwnedFile, lock: dict[str, Any]
-) -> None:
+def test_a_link_opens_again_after_its_gate_is_removed(world: World, file: OwnedFile, lock: dict[str, Any]) -> None:
     file.change_settings(slug="canary-slug", **lock)
     file.change_settings(**OPEN_SETTINGS)
     assert {PAGES_MARKER in world.http.get(f"/{name}").text for name in list_link_names(file)} == {True}
@@ -137,19 +137,19 @@ def test_a_link_opens_for_everybody_once_it_asks_for_nothing(
 
 @pytest.mark.parametrize("plan", ["free", "basic"])
 @pytest.mark.parametrize("lock", COMBINATIONS, ids="-".join)
-def test_what_is_asked_survives_a_downgrade(world: World, file: OwnedFile, lock: dict[str, Any], plan: str) -> None:
+def test_the_gate_survives_a_downgrade(world: World, file: OwnedFile, lock: dict[str, Any], plan: str) -> None:
     file.change_settings(**lock)
     file.set_plan(plan)
     assert PAGES_MARKER not in world.http.get(f"/{file.made['shortId']}").text
 
 
 @pytest.mark.parametrize("settings", [{"gateDomains": ["a.example"]}, {"watermark": True, "askReceipt": True}])
-def test_what_asks_for_nothing_closes_nothing(world: World, file: OwnedFile, settings: Any) -> None:
+def test_settings_without_a_requirement_create_no_gate(world: World, file: OwnedFile, settings: Any) -> None:
     file.change_settings(**settings)
     assert PAGES_MARKER in world.http.get(f"/{file.made['shortId']}").text
 
 
-def test_the_owner_is_asked_for_nothing(world: World, file: OwnedFile) -> None:
+def test_the_owner_bypasses_the_gate(world: World, file: OwnedFile) -> None:
     file.change_settings(**COMBINATIONS[-1])
     http = sign_in_browser(world, world.pia)
     base = f"/{file.made['shortId']}"
@@ -162,15 +162,15 @@ def test_the_owner_is_asked_for_nothing(world: World, file: OwnedFile) -> None:
     assert PAGES_MARKER not in sign_in_browser(world, world.mal).get(base).text
 
 
-def test_the_owners_download_by_the_api_asks_for_nothing(file: OwnedFile) -> None:
-    """Exact stored bytes for the owner even with password, gate, range, watermark, view limit."""
+def test_the_owner_downloads_the_stored_bytes_by_api_without_a_gate(file: OwnedFile) -> None:
+    """The owner receives the exact stored bytes in spite of password, gate and view limit."""
     file.change_settings(**COMBINATIONS[-1])
     answer = file.owner.get(f"{file.path}/content", buffered=True)
     assert (answer.status_code, answer.data) == (200, file.read_row_and_bytes()[-1])
 
 
 class AdmittedReader:
-    """Somebody who got in through a variant of ``file``, and every address that they used."""
+    """A reader who passed the gate of a variant of ``file``, with every address that they used."""
 
     def __init__(self, world: World, file: OwnedFile) -> None:
         self.file = file
@@ -185,7 +185,7 @@ class AdmittedReader:
         assert set(self.list_statuses()) == {200}
 
     def list_statuses(self) -> list[int]:
-        """What every address answers that serves bytes."""
+        """Return the response status of every address that serves content."""
         ends = ["pages/1-800.jpg?v=1", "pages/1-1600.jpg?v=1", "text/1.json?v=1", "style.css", f"assets/{self.asset}"]
         found = [self.guest.get(f"/{self.name}/{end}").status_code for end in ends]
         return [*found, self.guest.post(f"/{self.name}/download").status_code]
@@ -201,35 +201,39 @@ def admitted_reader(world: World, file: OwnedFile) -> AdmittedReader:
     return AdmittedReader(world, file)
 
 
-def _replace_content(inside: AdmittedReader) -> None:
+def _replace_content(admitted: AdmittedReader) -> None:
     other = io.BytesIO(sheets_pdf([Sheet(lines_content("Canary words"))]))
-    answer = inside.file.owner.post(f"{inside.file.path}/content", data={"file": (other, "Canary name.pdf")})
+    answer = admitted.file.owner.post(f"{admitted.file.path}/content", data={"file": (other, "Canary name.pdf")})
     assert answer.status_code == 200
 
 
-def _purge_file(inside: AdmittedReader) -> None:
-    assert inside.file.owner.delete(f"{inside.file.path}?purge=1").status_code == 200
+def _purge_file(admitted: AdmittedReader) -> None:
+    assert admitted.file.owner.delete(f"{admitted.file.path}?purge=1").status_code == 200
 
 
-def _expire_file(inside: AdmittedReader) -> None:
-    update_file_row(inside.file.world, inside.file.made["uuid"], delete_at=inside.file.world.clock.now)
+def _expire_file(admitted: AdmittedReader) -> None:
+    update_file_row(admitted.file.world, admitted.file.made["uuid"], delete_at=admitted.file.world.clock.now)
 
 
-def _burn_file(inside: AdmittedReader) -> None:
-    update_file_row(inside.file.world, inside.file.made["uuid"], burned_at=inside.file.world.clock.now - 30 * 60_000)
+def _burn_file(admitted: AdmittedReader) -> None:
+    update_file_row(
+        admitted.file.world,
+        admitted.file.made["uuid"],
+        burned_at=admitted.file.world.clock.now - 30 * 60_000,
+    )
 
 
 ENDS = {
-    "another-password": (lambda inside: inside.file.change_settings(password="other"), 403, 200),
-    "the-same-password-again": (lambda inside: inside.file.change_settings(password="secret"), 403, 200),
-    "another-form": (lambda inside: inside.file.change_settings(gateFields=FORM[:1]), 403, 200),
-    "another-domain": (lambda inside: inside.file.change_settings(gateDomains=["b.example"]), 403, 200),
-    "revoked": (lambda inside: inside.put_variant(revoked=True), 404, 404),
+    "another-password": (lambda it: it.file.change_settings(password="other"), 403, 200),
+    "the-same-password-again": (lambda it: it.file.change_settings(password="secret"), 403, 200),
+    "another-form": (lambda it: it.file.change_settings(gateFields=FORM[:1]), 403, 200),
+    "another-domain": (lambda it: it.file.change_settings(gateDomains=["b.example"]), 403, 200),
+    "revoked": (lambda it: it.put_variant(revoked=True), 404, 404),
     "variant-deleted": (
-        lambda inside: inside.file.owner.delete(f"{inside.file.path}/variants/{inside.variant['uuid']}"), 404, 404,
+        lambda it: it.file.owner.delete(f"{it.file.path}/variants/{it.variant['uuid']}"), 404, 404,
     ),
     "expired": (_expire_file, 410, 410),
-    "trashed": (lambda inside: inside.file.owner.delete(inside.file.path), 404, 404),
+    "trashed": (lambda it: it.file.owner.delete(it.file.path), 404, 404),
     "purged": (_purge_file, 404, 404),
     "replaced": (_replace_content, 403, 200),
     "swept": (_burn_file, 410, 410),
@@ -237,10 +241,10 @@ ENDS = {
 
 
 @pytest.mark.parametrize("end", ENDS)
-def test_who_was_let_in_gets_nothing_more_once_that_is_over(
+def test_an_admitted_reader_receives_nothing_after_access_ends(
     world: World, admitted_reader: AdmittedReader, end: str
 ) -> None:
-    """State matrix: end it, then refetch every URL seen before: never 200."""
+    """After access ends, no address that worked before returns 200."""
     act, status, page_status = ENDS[end]
     act(admitted_reader)
     before = list_sessions(world)
@@ -253,21 +257,21 @@ def test_who_was_let_in_gets_nothing_more_once_that_is_over(
     assert (page.status_code, PAGES_MARKER in page.text) == (page_status, False)
 
 
-def _restore_file(inside: AdmittedReader) -> None:
-    assert inside.file.owner.post(f"{inside.file.path}/restore").status_code == 200
+def _restore_file(admitted: AdmittedReader) -> None:
+    assert admitted.file.owner.post(f"{admitted.file.path}/restore").status_code == 200
 
 
 REVIVALS = {
     "trashed": (ENDS["trashed"][0], _restore_file),
-    "revoked": (ENDS["revoked"][0], lambda inside: inside.put_variant(revoked=False)),
+    "revoked": (ENDS["revoked"][0], lambda it: it.put_variant(revoked=False)),
 }
 
 
 @pytest.mark.parametrize("end", REVIVALS)
-def test_who_was_let_in_before_a_link_ended_is_asked_again_when_it_is_back(
+def test_an_admitted_reader_must_pass_the_gate_again_after_the_link_is_restored(
     world: World, admitted_reader: AdmittedReader, end: str
 ) -> None:
-    """State matrix, and back again: neither password nor form nor view of before opens anything."""
+    """After the link works again, the earlier password, form and view do not open it."""
     close, open_again = REVIVALS[end]
     close(admitted_reader)
     open_again(admitted_reader)
@@ -282,7 +286,9 @@ def test_who_was_let_in_before_a_link_ended_is_asked_again_when_it_is_back(
     assert set(admitted_reader.list_statuses()) == {200}
 
 
-def test_revoking_one_variant_asks_nobody_of_another_link_again(world: World, admitted_reader: AdmittedReader) -> None:
+def test_revoking_one_variant_keeps_readers_of_other_links_admitted(
+    world: World, admitted_reader: AdmittedReader
+) -> None:
     other = GateClient(world, admitted_reader.file.made["shortId"])
     assert other.enter("secret", mail="bob@a.example")
     admitted_reader.put_variant(revoked=True)
@@ -290,8 +296,8 @@ def test_revoking_one_variant_asks_nobody_of_another_link_again(world: World, ad
 
 
 @pytest.mark.parametrize("shape", ["shortId", "uuid"])
-def test_the_gate_of_a_variant_names_the_canonical_link_nowhere(world: World, file: OwnedFile, shape: str) -> None:
-    """Also when the link asks for everything and every answer is wrong."""
+def test_the_gate_of_a_variant_never_reveals_the_canonical_link(world: World, file: OwnedFile, shape: str) -> None:
+    """This includes error pages of a link with every kind of requirement."""
     file.change_settings(slug="canary-slug", password="secret", gateFields=FORM, viewLimit=9)
     name = file.owner.post(f"{file.path}/variants").get_json()[shape]
     for prefix in ("", "/embed"):
@@ -305,17 +311,17 @@ def test_the_gate_of_a_variant_names_the_canonical_link_nowhere(world: World, fi
         answers.append(guest.submit("secret", mail="ada@a.example"))
         for answer in answers:
             for secret in (file.made["uuid"], file.made["shortId"], "canary-slug"):
-                assert secret.encode() not in visible_bytes(answer)
+                assert secret.encode() not in get_visible_bytes(answer)
         assert guest.is_in()
 
 
-def test_a_download_that_is_asked_for_again_leads_to_the_page_that_asks(admitted_reader: AdmittedReader) -> None:
+def test_a_download_redirects_to_the_gate_if_it_must_be_passed_again(admitted_reader: AdmittedReader) -> None:
     admitted_reader.file.change_settings(password="other")
     answer = admitted_reader.guest.post(f"/{admitted_reader.name}/download")
     assert (answer.status_code, answer.headers["Location"]) == (303, f"/{admitted_reader.name}")
 
 
-def test_the_token_of_one_link_is_worth_nothing_on_another(world: World, admitted_reader: AdmittedReader) -> None:
+def test_the_viewer_token_of_one_link_is_invalid_for_another(world: World, admitted_reader: AdmittedReader) -> None:
     cookie = admitted_reader.guest.http.get_cookie(f"viewer-{admitted_reader.name}")
     assert cookie is not None
     for short_id in (
@@ -327,7 +333,9 @@ def test_the_token_of_one_link_is_worth_nothing_on_another(world: World, admitte
         assert not thief.is_in()
 
 
-def test_the_token_of_a_deleted_variant_opens_no_other_link(world: World, admitted_reader: AdmittedReader) -> None:
+def test_the_viewer_token_of_a_deleted_variant_opens_no_other_link(
+    world: World, admitted_reader: AdmittedReader
+) -> None:
     cookie = admitted_reader.guest.http.get_cookie(f"viewer-{admitted_reader.name}")
     assert cookie is not None
     admitted_reader.file.owner.delete(f"{admitted_reader.file.path}/variants/{admitted_reader.variant['uuid']}")
@@ -336,7 +344,7 @@ def test_the_token_of_a_deleted_variant_opens_no_other_link(world: World, admitt
     assert not thief.is_in()
 
 
-def test_a_page_that_was_open_before_anything_was_asked_reports_no_more_reading(world: World, file: OwnedFile) -> None:
+def test_a_page_opened_before_the_gate_was_added_can_report_no_more_reading(world: World, file: OwnedFile) -> None:
     reader = FakeReader(world, file.made["shortId"])
     assert reader.read_page(9) == 204
     before = list_sessions(world)
@@ -345,7 +353,7 @@ def test_a_page_that_was_open_before_anything_was_asked_reports_no_more_reading(
     assert list_sessions(world) == before
 
 
-def test_a_dead_link_stays_dead_and_an_unknown_one_unknown(world: World, file: OwnedFile) -> None:
+def test_a_dead_gated_link_is_410_and_a_trashed_one_404(world: World, file: OwnedFile) -> None:
     file.change_settings(password="secret")
     update_file_row(world, file.made["uuid"], delete_at=world.clock.now)
     assert world.http.get(f"/{file.made['shortId']}").status_code == 410
@@ -353,7 +361,7 @@ def test_a_dead_link_stays_dead_and_an_unknown_one_unknown(world: World, file: O
     assert world.http.get(f"/{file.made['shortId']}").status_code == 404
 
 
-def test_nothing_of_what_readers_gave_outlives_the_file(world: World, admitted_reader: AdmittedReader) -> None:
+def test_purging_a_file_deletes_all_data_of_its_readers(world: World, admitted_reader: AdmittedReader) -> None:
     found = world.rt.db.fetch_one("SELECT id FROM files")
     assert found is not None
     purge.purge(world.rt, found[0])

@@ -1,4 +1,4 @@
-"""The gate inside a frame of another site, and before browsers that keep no cookies."""
+"""The gate inside a frame of another site, and in browsers that block cookies."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from tests.support.rows import count_rows
 
 @pytest.fixture
 def uploaded_file(world: World) -> dict[str, Any]:
-    """Pia's file with two views left."""
+    """Return a file of Pia with a view limit of 2."""
     made = world.pia.upload()
     put_settings(world, made, viewLimit=2, slug="the-plan")
     return made
@@ -35,9 +35,7 @@ def test_the_gate_can_be_framed_and_passed_inside_the_frame(world: World, upload
     assert count_consumed_views(world, uploaded_file) == 1
 
 
-def test_a_browser_that_keeps_no_cookies_in_the_frame_takes_no_unit(
-    world: World, uploaded_file: dict[str, Any]
-) -> None:
+def test_a_framed_browser_without_cookies_consumes_no_view(world: World, uploaded_file: dict[str, Any]) -> None:
     guest = GateClient(world, uploaded_file["shortId"], prefix="/embed", cookies=False)
     guest.open_page()
     answer = guest.submit()
@@ -49,13 +47,13 @@ def test_a_browser_that_keeps_no_cookies_in_the_frame_takes_no_unit(
     assert count_consumed_views(world, uploaded_file) == 0
 
 
-def test_the_gate_alone_in_its_window_cannot_be_framed(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_the_unframed_gate_page_cannot_be_framed(world: World, uploaded_file: dict[str, Any]) -> None:
     page = GateClient(world, uploaded_file["shortId"]).open_page()
     assert "frame-ancestors 'none'" in page.headers["Content-Security-Policy"]
     assert "Open in a new window" not in page.text
 
 
-def test_in_a_window_of_its_own_too_a_browser_without_cookies_takes_and_leaves_nothing(
+def test_a_browser_without_cookies_consumes_no_view_and_stores_nothing(
     world: World, uploaded_file: dict[str, Any]
 ) -> None:
     put_settings(world, uploaded_file, gateFields=[{"key": "mail", "label": "Mail", "type": "email", "required": True}])
@@ -63,15 +61,15 @@ def test_in_a_window_of_its_own_too_a_browser_without_cookies_takes_and_leaves_n
     page = guest.open_page()
     assert page.headers["Set-Cookie"] == "viewer-cookies=1; HttpOnly; Path=/; SameSite=Lax"
     answer = guest.submit(ticket=read_ticket(page), mail="ann@a.example")
-    said = "Your browser blocks cookies for this site. Allow them and try again."
-    assert (answer.status_code, parse_errors(answer)) == (403, {"": said})
+    message = "Your browser blocks cookies for this site. Allow them and try again."
+    assert (answer.status_code, parse_errors(answer)) == (403, {"": message})
     assert parse_inputs(answer)["field-mail"]["value"] == "ann@a.example"
     assert count_consumed_views(world, uploaded_file) == 0
     assert world.pia.get("/api/v1/gate-responses").get_json() == []
     assert (count_rows(world, "viewers"), count_rows(world, "activity_rows")) == (0, 0)
 
 
-def test_who_allows_cookies_then_gets_in_with_the_same_form(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_after_allowing_cookies_the_same_form_passes_the_gate(world: World, uploaded_file: dict[str, Any]) -> None:
     refused = GateClient(world, uploaded_file["shortId"], cookies=False).submit()
     allowed = GateClient(world, uploaded_file["shortId"])
     assert allowed.submit(ticket=read_ticket(refused)).status_code == 303
@@ -79,14 +77,14 @@ def test_who_allows_cookies_then_gets_in_with_the_same_form(world: World, upload
     assert count_consumed_views(world, uploaded_file) == 1
 
 
-def test_no_frame_is_entered_by_a_slug(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_the_embed_gate_does_not_accept_a_slug(world: World, uploaded_file: dict[str, Any]) -> None:
     guest = GateClient(world, "the-plan", prefix="/embed")
     assert guest.open_page().status_code == 404
     assert guest.submit().status_code == 404
     assert count_consumed_views(world, uploaded_file) == 0
 
 
-def test_over_https_the_cookies_belong_to_the_site_around_and_this_one(make: Any) -> None:
+def test_over_https_the_cookies_are_partitioned_and_host_only(make: Any) -> None:
     world = make(base_url="https://docs.example.com")
     made = world.pia.upload()
     put_settings(world, made, viewLimit=2)

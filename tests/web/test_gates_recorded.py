@@ -1,4 +1,4 @@
-"""What is written down when somebody passes the gate of a link, and what invitees are asked."""
+"""What is recorded when a reader passes a gate, and which requirements apply to invitees."""
 
 import json
 from typing import Any
@@ -15,7 +15,7 @@ from tests.web.test_gates import ALL, FORM, FORM_VALUES
 
 @pytest.fixture
 def uploaded_file(world: World) -> dict[str, Any]:
-    """Pia's file, which asks for nothing yet."""
+    """Return a file of Pia without a gate."""
     return world.pia.upload()
 
 
@@ -25,7 +25,7 @@ def list_gate_rows(world: World) -> list[dict[str, Any]]:
 
 
 def list_completed_data(world: World) -> list[dict[str, Any]]:
-    """The data of every ``gate.completed``, without what stands in every event."""
+    """Return the data of every ``gate.completed`` event, without the keys that all events share."""
     rows = world.rt.db.fetch_all("SELECT data FROM activity_rows WHERE event = 'gate.completed' ORDER BY id")
     return [
         {key: value for key, value in json.loads(data).items() if not key.startswith("file")} for (data,) in rows
@@ -37,7 +37,7 @@ def list_viewer_emails(world: World) -> list[Any]:
 
 
 def insert_named_invite(world: World, made: dict[str, Any], email: str = "ivy@other.example") -> str:
-    """The short id of a personal link."""
+    """Create an invite and return the short id of its personal link."""
     short_id = "Invited00001"
     with world.rt.db.write():
         world.rt.db.execute(
@@ -48,8 +48,8 @@ def insert_named_invite(world: World, made: dict[str, Any], email: str = "ivy@ot
     return short_id
 
 
-def test_a_form_enters_the_gate_stream_and_the_record(world: World, uploaded_file: dict[str, Any]) -> None:
-    """Custom forms enter the gate stream; ``email`` is that of the email-type field whatever its key."""
+def test_a_form_is_recorded_in_the_gate_stream_and_as_an_event(world: World, uploaded_file: dict[str, Any]) -> None:
+    """``email`` is the value of the field with type email, regardless of its key."""
     put_settings(world, uploaded_file, **ALL)
     assert GateClient(world, uploaded_file["shortId"]).enter("Sesam & öffne", **FORM_VALUES)
     (row,) = list_gate_rows(world)
@@ -65,10 +65,10 @@ def test_a_form_enters_the_gate_stream_and_the_record(world: World, uploaded_fil
     assert list_viewer_emails(world) == ["ada@a.example"]
 
 
-def test_a_plain_address_stands_on_the_reader_and_not_in_the_gate_stream(
+def test_a_plain_address_is_recorded_on_the_viewer_but_not_in_the_gate_stream(
     world: World, uploaded_file: dict[str, Any]
 ) -> None:
-    """Gate rows are custom-form submissions only; a plain email prompt appears on the session."""
+    """The gate stream contains only submissions of custom forms; a plain address belongs to the viewer."""
     put_settings(world, uploaded_file, requireEmail=True)
     guest = GateClient(world, uploaded_file["shortId"])
     assert guest.enter(email=" ada@a.example ")
@@ -79,14 +79,14 @@ def test_a_plain_address_stands_on_the_reader_and_not_in_the_gate_stream(
     assert world.rt.db.fetch_all(of_session) == [("ada@a.example",)]
 
 
-def test_a_password_alone_is_no_completed_gate(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_a_password_alone_creates_no_gate_completed_event(world: World, uploaded_file: dict[str, Any]) -> None:
     put_settings(world, uploaded_file, password="x", viewLimit=3)
     assert GateClient(world, uploaded_file["shortId"]).enter("x")
     assert list_completed_data(world) == []
     assert list_viewer_emails(world) == [None]
 
 
-def test_the_record_knows_the_variant_that_was_entered(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_the_event_names_the_variant(world: World, uploaded_file: dict[str, Any]) -> None:
     put_settings(world, uploaded_file, requireEmail=True)
     variant = world.pia.post(f"/api/v1/files/{uploaded_file['uuid']}/variants").get_json()
     assert GateClient(world, variant["shortId"]).enter(email="ada@a.example")
@@ -94,7 +94,7 @@ def test_the_record_knows_the_variant_that_was_entered(world: World, uploaded_fi
     assert found == [(variant["uuid"],)]
 
 
-def test_a_file_without_an_owner_lets_in_and_tells_nobody(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_a_gate_of_a_file_without_an_owner_records_nothing(world: World, uploaded_file: dict[str, Any]) -> None:
     put_settings(world, uploaded_file, gateFields=FORM)
     with world.rt.db.write():
         world.rt.db.execute("UPDATE files SET owner_id = NULL")
@@ -102,8 +102,8 @@ def test_a_file_without_an_owner_lets_in_and_tells_nobody(world: World, uploaded
     assert (count_rows(world, "gate_rows"), count_rows(world, "activity_rows")) == (0, 0)
 
 
-def test_capture_goes_on_below_pro(world: World, uploaded_file: dict[str, Any]) -> None:
-    """Capture itself is not plan-gated."""
+def test_gate_responses_are_recorded_below_pro(world: World, uploaded_file: dict[str, Any]) -> None:
+    """Recording does not depend on the plan; only reading does."""
     put_settings(world, uploaded_file, gateFields=FORM)
     with world.rt.db.write():
         world.rt.db.execute("UPDATE accounts SET plan = 1")
@@ -111,7 +111,7 @@ def test_capture_goes_on_below_pro(world: World, uploaded_file: dict[str, Any]) 
     assert count_rows(world, "gate_rows") == 1
 
 
-def test_the_views_of_a_gated_link_are_counted(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_views_of_a_gated_link_are_counted(world: World, uploaded_file: dict[str, Any]) -> None:
     put_settings(world, uploaded_file, password="x")
     guest = GateClient(world, uploaded_file["shortId"])
     assert guest.enter("x")
@@ -128,7 +128,7 @@ def test_an_invitee_is_not_asked_for_their_address(
     assert list_completed_data(world) == []
 
 
-def test_an_invitee_is_asked_for_everything_else(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_an_invitee_must_meet_all_other_requirements(world: World, uploaded_file: dict[str, Any]) -> None:
     put_settings(world, uploaded_file, **ALL, gateDomains=["a.example"])
     guest = GateClient(world, insert_named_invite(world, uploaded_file))
     found = parse_inputs(guest.open_page())

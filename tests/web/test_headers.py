@@ -1,4 +1,4 @@
-"""The security headers of everything that a browser opens."""
+"""The security headers of every response that a browser opens."""
 
 import re
 
@@ -60,7 +60,7 @@ def names(world: World) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("address", MATRIX)
-def test_headers(world: World, names: dict[str, str], address: str) -> None:
+def test_response_has_the_expected_headers(world: World, names: dict[str, str], address: str) -> None:
     status, mimetype, policy, frame_options, caching = MATRIX[address]
     answer = world.http.get(address.format(**names), buffered=True)
     headers = answer.headers
@@ -79,7 +79,7 @@ def test_headers(world: World, names: dict[str, str], address: str) -> None:
     assert varies >= {"Authorization", "Cookie"} or caching.startswith("public")
 
 
-def test_a_known_page_image_is_not_sent_twice(world: World, names: dict[str, str]) -> None:
+def test_a_cached_page_image_is_revalidated_with_304(world: World, names: dict[str, str]) -> None:
     path = f"/{names['live']}/pages/1-800.jpg?v=1"
     tag = world.http.get(path, buffered=True).headers["ETag"]
     again = world.http.get(path, headers={"If-None-Match": tag}, buffered=True)
@@ -87,7 +87,7 @@ def test_a_known_page_image_is_not_sent_twice(world: World, names: dict[str, str
 
 
 @pytest.mark.parametrize("read_whole", [0, 1 << 20])
-def test_a_page_is_the_same_whether_it_is_read_or_sent_by_the_server(
+def test_a_page_image_is_identical_whether_buffered_or_streamed(
     world: World, monkeypatch: pytest.MonkeyPatch, read_whole: int
 ) -> None:
     monkeypatch.setattr(derived, "_MAX_BUFFERED_BYTES", read_whole)

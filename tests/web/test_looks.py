@@ -1,4 +1,4 @@
-"""How a share page looks: the viewer mode and the viewer settings that the owner's plan allows at that moment."""
+"""The viewer mode and viewer settings of a share page, limited by the owner's current plan."""
 
 import pytest
 
@@ -14,24 +14,24 @@ PRO = {"cta": CTA, "brand": {"accentColor": "#ff0080"}, "protect": {"print": Tru
 
 @pytest.fixture
 def file(world: World) -> OwnedFile:
-    """Pia's file, looking its own way."""
+    """Return a file of Pia with its own mode and viewer settings."""
     shared = OwnedFile(world, world.pia)
     shared.change_settings(viewerMode="magazine", viewerSettings={**BASIC, **PRO}, pageRange={"from": 2, "to": 3})
     return shared
 
 
-def viewer_looks(world: World, file: OwnedFile, prefix: str = "") -> tuple[str, dict[str, object]]:
+def get_viewer_settings(world: World, file: OwnedFile, prefix: str = "") -> tuple[str, dict[str, object]]:
     facts = FakeReader(world, file.made["shortId"], prefix=prefix).facts
     return facts["viewerMode"], facts["viewerSettings"]
 
 
-def test_a_file_without_settings_looks_as_the_defaults_say(world: World) -> None:
-    assert viewer_looks(world, OwnedFile(world, world.fay)) == ("standard", DEFAULT_LOOKS)
+def test_a_file_without_settings_uses_the_defaults(world: World) -> None:
+    assert get_viewer_settings(world, OwnedFile(world, world.fay)) == ("standard", DEFAULT_LOOKS)
 
 
 @pytest.mark.parametrize("prefix", ["", "/embed"])
-def test_the_page_knows_its_mode_and_every_viewer_setting(world: World, file: OwnedFile, prefix: str) -> None:
-    mode, shown = viewer_looks(world, file, prefix)
+def test_the_page_contains_its_mode_and_every_viewer_setting(world: World, file: OwnedFile, prefix: str) -> None:
+    mode, shown = get_viewer_settings(world, file, prefix)
     assert mode == "magazine"
     assert shown == DEFAULT_LOOKS | {
         "flip": {**DEFAULT_LOOKS["flip"], "rtl": True},
@@ -41,13 +41,11 @@ def test_the_page_knows_its_mode_and_every_viewer_setting(world: World, file: Ow
     }
 
 
-def test_after_a_downgrade_pro_styling_stops_at_the_next_page_served_and_the_range_stays(
-    world: World, file: OwnedFile
-) -> None:
-    """After a downgrade Pro styling stops at the next page served, page-range enforcement stays."""
-    assert viewer_looks(world, file)[1]["cta"]
+def test_a_downgrade_removes_pro_styling_but_not_the_page_range(world: World, file: OwnedFile) -> None:
+    """Pro styling ends with the next page that is served; the page range is still enforced."""
+    assert get_viewer_settings(world, file)[1]["cta"]
     file.set_plan("basic")
-    mode, shown = viewer_looks(world, file)
+    mode, shown = get_viewer_settings(world, file)
     assert mode == "magazine"
     assert shown == DEFAULT_LOOKS | {
         "flip": {**DEFAULT_LOOKS["flip"], "rtl": True},
@@ -55,17 +53,17 @@ def test_after_a_downgrade_pro_styling_stops_at_the_next_page_served_and_the_ran
     }
     assert FakeReader(world, file.made["shortId"]).facts["pages"] == 2
     file.set_plan("free")
-    assert viewer_looks(world, file) == ("magazine", DEFAULT_LOOKS)
+    assert get_viewer_settings(world, file) == ("magazine", DEFAULT_LOOKS)
     assert FakeReader(world, file.made["shortId"]).facts["pages"] == 2
     assert file.has_values({"pageRange": {"from": 2, "to": 3}})
 
 
-def test_an_upgrade_brings_the_styling_back(world: World, file: OwnedFile) -> None:
+def test_an_upgrade_restores_the_styling(world: World, file: OwnedFile) -> None:
     file.set_plan("free")
     file.set_plan("pro")
-    assert viewer_looks(world, file)[1]["cta"] == {**CTA, "style": "solid", "color": "#ff0080", "position": "br"}
+    assert get_viewer_settings(world, file)[1]["cta"] == {**CTA, "style": "solid", "color": "#ff0080", "position": "br"}
 
 
-def test_a_file_that_nobody_owns_looks_as_on_free(world: World, file: OwnedFile) -> None:
+def test_a_file_without_an_owner_uses_the_settings_of_free(world: World, file: OwnedFile) -> None:
     update_file_row(world, file.made["uuid"], owner_id=None)
-    assert viewer_looks(world, file) == ("magazine", DEFAULT_LOOKS)
+    assert get_viewer_settings(world, file) == ("magazine", DEFAULT_LOOKS)

@@ -1,4 +1,4 @@
-"""The link at the end of a notice: it switches this kind of notice off for this account, and nothing else."""
+"""The unsubscribe link of a notice, which disables one kind of notice for one account."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def world(make: Callable[..., World], mail_server: FakeMailServer) -> World:
 
 @pytest.fixture
 def uploaded_file(world: World) -> dict[str, Any]:
-    """Pia's file, of which she wants all mails."""
+    """Return a file of Pia with all notices enabled."""
     made = world.pia.upload()
     put_settings(world, made, **ALL_FEEDBACK_SETTINGS, notifyOnView=True, notifyOnComment=True)
     return made
@@ -50,62 +50,64 @@ def note_and_send_mail(world: World, made: dict[str, Any]) -> None:
     mail.send_due(world.rt)
 
 
-def notice_path(world: World, kind: str, who: str = "pia") -> str:
-    """The path of the link of ``who``."""
+def build_notice_path(world: World, kind: str, who: str = "pia") -> str:
+    """Return the path of the unsubscribe link of ``who``."""
     ((ident,),) = world.rt.db.fetch_all("SELECT id FROM accounts WHERE email = ?", (f"{who}@example.com",))
     return unsubscribe.build_link(world.rt, ident, kind).removeprefix(world.rt.config.base_url)
 
 
-def test_a_notice_says_how_to_switch_it_off(
+def test_a_notice_contains_the_unsubscribe_link(
     world: World, uploaded_file: dict[str, Any], mail_server: FakeMailServer
 ) -> None:
-    """RFC 8058: both headers, and the link in the text for everybody else."""
+    """Both headers of RFC 8058 are present, and the link is also in the text."""
     read_and_send_mail(world, uploaded_file)
     note_and_send_mail(world, uploaded_file)
     for message, kind in zip(mail_server.messages, ("views", "comments"), strict=True):
-        link = f"{world.rt.config.base_url}{notice_path(world, kind)}"
+        link = f"{world.rt.config.base_url}{build_notice_path(world, kind)}"
         assert message["List-Unsubscribe"] == f"<{link}>"
         assert message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
         assert read_part(message).splitlines()[-1] == f"Turn these mails off: {link}"
         assert f'<a href="{link}">' in read_part(message, "html")
 
 
-def test_the_link_stays_whole_however_long_the_name_of_the_server_is(make: Callable[..., World]) -> None:
+def test_the_unsubscribe_link_is_not_wrapped_with_a_long_host_name(make: Callable[..., World]) -> None:
     with FakeMailServer() as box:
         world = make(smtp_url=box.url, base_url=f"https://{'d' * 60}.{'e' * 60}.{'f' * 60}.example.com")
         with world.rt.db.write():
             ((ident,),) = world.rt.db.fetch_all("SELECT id FROM accounts WHERE email = 'pia@example.com'")
             mail.enqueue(world.rt, "pia@example.com", "One", "A text.\n", notice=(ident, unsubscribe.VIEWS))
         assert mail.send_due(world.rt) == 1
-    link = f"{world.rt.config.base_url}{notice_path(world, 'views')}"
+    link = f"{world.rt.config.base_url}{build_notice_path(world, 'views')}"
     assert f"List-Unsubscribe: <{link}>\r\n".encode() in box.raw[0]
     assert read_part(box.messages[0]).splitlines()[-1] == f"Turn these mails off: {link}"
 
 
-def test_an_invitation_is_no_notice(world: World, uploaded_file: dict[str, Any], mail_server: FakeMailServer) -> None:
+def test_an_invitation_has_no_unsubscribe_header(
+    world: World, uploaded_file: dict[str, Any], mail_server: FakeMailServer
+) -> None:
     path = f"/api/v1/files/{uploaded_file['uuid']}/invites"
     assert world.pia.post(path, json={"email": "ann@example.com", "mail": True}).status_code in (200, 201)
     mail.send_due(world.rt)
     assert [message["List-Unsubscribe"] for message in mail_server.messages] == [None] * len(mail_server.messages)
 
 
-def test_one_click_switches_this_kind_off_for_this_account(
+def test_one_click_disables_this_kind_for_this_account(
     world: World, uploaded_file: dict[str, Any], mail_server: FakeMailServer
 ) -> None:
-    """As mail programs do it: a POST from anywhere, with no cookie."""
+    """Mail programs send a cross-site POST without a cookie."""
     headers = {"Sec-Fetch-Site": "cross-site", "Origin": "https://mail.example"}
-    assert world.http.post(notice_path(world, "views"), data=ONE_CLICK, headers=headers).status_code == 200
+    assert world.http.post(build_notice_path(world, "views"), data=ONE_CLICK, headers=headers).status_code == 200
     read_and_send_mail(world, uploaded_file)
     assert mail_server.messages == []
     note_and_send_mail(world, uploaded_file)
     assert len(mail_server.messages) == 1, "notes are another kind"
 
 
-def test_looking_at_the_link_changes_nothing(
+def test_opening_the_link_changes_nothing(
     world: World, uploaded_file: dict[str, Any], mail_server: FakeMailServer
 ) -> None:
-    """Scanners of mail open every link."""
-    path = notice_path(world, "views")
+    """Email scanners open every link."""
+    path = build_notice_path(world, "views")
     before = dump_database(world)
     for page in (world.http.get(path), world.http.head(path)):
         assert page.status_code == 200
@@ -117,45 +119,45 @@ def test_looking_at_the_link_changes_nothing(
     assert len(mail_server.messages) == 1
 
 
-def test_it_can_be_switched_on_again(world: World, uploaded_file: dict[str, Any], mail_server: FakeMailServer) -> None:
-    path = notice_path(world, "views")
+def test_notices_can_be_enabled_again(world: World, uploaded_file: dict[str, Any], mail_server: FakeMailServer) -> None:
+    path = build_notice_path(world, "views")
     page = world.http.post(path, data={"notices": "off"})
     assert "Mails are turned off" in page.text
-    desk = sign_in_browser(world, world.pia)
-    assert path in desk.get("/account").text
+    browser = sign_in_browser(world, world.pia)
+    assert path in browser.get("/account").text
     (value,) = re.findall(r'name="notices" value="(\w+)"', page.text)
     assert "Turn them off" in world.http.post(path, data={"notices": value}).text
-    assert path not in desk.get("/account").text
+    assert path not in browser.get("/account").text
     read_and_send_mail(world, uploaded_file)
     assert len(mail_server.messages) == 1
 
 
-def test_what_waits_is_not_sent_any_more(
+def test_queued_notices_are_not_sent_after_unsubscribing(
     world: World, uploaded_file: dict[str, Any], mail_server: FakeMailServer
 ) -> None:
     FeedbackClient(world, uploaded_file["shortId"]).leave_note("Hello")
-    world.http.post(notice_path(world, "comments"), data=ONE_CLICK)
+    world.http.post(build_notice_path(world, "comments"), data=ONE_CLICK)
     world.clock.advance(minutes=6)
     assert mail.send_due(world.rt) == 0
     assert mail_server.messages == []
     assert mail.list_outbox(world.rt) == []
 
 
-def test_a_webhook_that_was_disabled_is_such_a_notice(world: World) -> None:
+def test_webhook_notices_can_be_disabled(world: World) -> None:
     assert set(NOTICES) == {"views", "comments", "webhooks"}
     with world.rt.db.write():
         ((ident,),) = world.rt.db.fetch_all("SELECT id FROM accounts WHERE email = 'pia@example.com'")
         mail.enqueue(world.rt, "pia@example.com", "One", "A text.\n", notice=(ident, unsubscribe.WEBHOOKS))
-    world.http.post(notice_path(world, "webhooks"), data=ONE_CLICK)
+    world.http.post(build_notice_path(world, "webhooks"), data=ONE_CLICK)
     with world.rt.db.write():
         mail.enqueue(world.rt, "pia@example.com", "Two", "A text.\n", notice=(ident, unsubscribe.WEBHOOKS))
     assert mail.list_outbox(world.rt) == []
 
 
-def test_nobody_can_make_such_a_link_up(world: World) -> None:
-    path = notice_path(world, "views")
+def test_forged_unsubscribe_links_are_404(world: World) -> None:
+    path = build_notice_path(world, "views")
     kind, uuid, seal = path.rpartition("/")[2].split(".")
-    other = notice_path(world, "views", "mal").rpartition("/")[2].split(".")
+    other = build_notice_path(world, "views", "mal").rpartition("/")[2].split(".")
     forged = [
         f"comments.{uuid}.{seal}",
         f"{kind}.{other[1]}.{seal}",

@@ -1,4 +1,4 @@
-"""OAuth 2.0 with PKCE: consent, codes, tokens, refreshing, and taking it back."""
+"""OAuth 2.0 with PKCE: consent, codes, tokens, refreshing and revocation."""
 
 import re
 from typing import Any
@@ -23,7 +23,7 @@ def app(world: World) -> OAuthApp:
 
 @pytest.fixture
 def script(world: World) -> OAuthApp:
-    """A public client."""
+    """Return a public client."""
     return make_app(world, public=True, redirects=("http://127.0.0.1/callback",))
 
 
@@ -32,7 +32,7 @@ def assert_oauth_error(answer: Any, error: str, status: int = 400) -> None:
     assert answer.headers["Cache-Control"] == "no-store"
 
 
-def test_the_consent_page_names_the_app_the_account_and_what_is_asked(app: OAuthApp) -> None:
+def test_the_consent_page_names_the_app_the_account_and_the_scopes(app: OAuthApp) -> None:
     page = app.owner.get(app.authorize_url(scope="profile files:read"))
     assert page.status_code == 200
     assert "Sales &lt;dashboard&gt;" in page.text
@@ -46,7 +46,7 @@ def test_the_consent_page_names_the_app_the_account_and_what_is_asked(app: OAuth
     assert page.headers["Referrer-Policy"] == "same-origin"
 
 
-def test_an_approval_leads_back_with_code_state_and_issuer(app: OAuthApp) -> None:
+def test_an_approval_redirects_with_code_state_and_issuer(app: OAuthApp) -> None:
     answer = app.decide()
     assert answer.headers["Location"].startswith(f"{REDIRECT}?")
     found = parse_redirect_params(answer)
@@ -54,13 +54,13 @@ def test_an_approval_leads_back_with_code_state_and_issuer(app: OAuthApp) -> Non
     assert (found["state"], found["iss"]) == ("st4te", BASE_URL)
 
 
-def test_a_refusal_leads_back_with_access_denied(app: OAuthApp) -> None:
+def test_a_denial_redirects_with_access_denied(app: OAuthApp) -> None:
     found = parse_redirect_params(app.decide("deny"))
     assert (found["error"], found["state"], found["iss"]) == ("access_denied", "st4te", BASE_URL)
     assert "code" not in found
 
 
-def test_a_code_becomes_tokens_that_hold_what_was_granted(app: OAuthApp) -> None:
+def test_a_code_is_exchanged_for_tokens_with_the_granted_scopes(app: OAuthApp) -> None:
     app.world.pia.upload()
     answer = app.exchange_code(app.create_code())
     assert answer.headers["Cache-Control"] == "no-store"
@@ -75,7 +75,7 @@ def test_a_code_becomes_tokens_that_hold_what_was_granted(app: OAuthApp) -> None
     assert (missing.status_code, missing.get_json()["code"]) == (403, "insufficient_scope")
 
 
-def test_an_app_that_is_a_page_in_a_browser_can_read_its_tokens(script: OAuthApp) -> None:
+def test_a_browser_app_can_read_its_tokens(script: OAuthApp) -> None:
     code = script.create_code(redirect_uri="http://127.0.0.1/callback")
     for answer in (script.exchange_code(code, redirect_uri="http://127.0.0.1/callback"), script.exchange_code("x")):
         assert answer.headers["Access-Control-Allow-Origin"] == "*"
@@ -92,7 +92,7 @@ CORS_ROUTES = {
 
 
 @pytest.mark.parametrize("path", CORS_ROUTES)
-def test_a_preflight_lets_every_site_ask_and_none_send_cookies(world: World, path: str) -> None:
+def test_a_preflight_allows_every_origin_without_cookies(world: World, path: str) -> None:
     asked = {"Origin": "https://app.example.com", "Access-Control-Request-Method": CORS_ROUTES[path]}
     answer = world.http.options(path, headers={**asked, "Access-Control-Request-Headers": "authorization,x-other"})
     assert answer.status_code == 200
@@ -103,7 +103,7 @@ def test_a_preflight_lets_every_site_ask_and_none_send_cookies(world: World, pat
 
 
 @pytest.mark.parametrize("path", CORS_ROUTES)
-def test_every_site_can_read_refusals_too(make: Any, path: str) -> None:
+def test_errors_have_cors_headers_too(make: Any, path: str) -> None:
     world = make(address_limit=1, rate_limit=1)
     for method in (CORS_ROUTES[path], CORS_ROUTES[path], "DELETE"):
         answer = world.http.open(path, method=method, headers={"Origin": "https://app.example.com"})
@@ -111,7 +111,7 @@ def test_every_site_can_read_refusals_too(make: Any, path: str) -> None:
         assert "Retry-After" in answer.headers["Access-Control-Expose-Headers"]
 
 
-def test_no_other_address_is_open_to_other_sites(app: OAuthApp) -> None:
+def test_other_routes_have_no_cors_headers(app: OAuthApp) -> None:
     made = app.world.pia.upload()
     asked = {"Origin": "https://app.example.com", "Access-Control-Request-Method": "GET"}
     for path in (
@@ -129,7 +129,7 @@ def test_no_other_address_is_open_to_other_sites(app: OAuthApp) -> None:
                 assert not [name for name in dict(answer.headers) if name.lower().startswith("access-control-")]
 
 
-def test_only_digests_are_kept(app: OAuthApp) -> None:
+def test_only_digests_of_credentials_are_stored(app: OAuthApp) -> None:
     code = app.create_code()
     tokens = app.exchange_code(code).get_json()
     dump = "\n".join(dump_database(app.world))
@@ -137,16 +137,16 @@ def test_only_digests_are_kept(app: OAuthApp) -> None:
         assert secret not in dump
 
 
-def test_a_refresh_token_is_no_credential_of_the_api(app: OAuthApp) -> None:
+def test_a_refresh_token_is_not_accepted_by_the_api(app: OAuthApp) -> None:
     assert app.get("/api/v1/files", app.approve_and_exchange()["refresh_token"]).status_code == 401
 
 
-def test_a_public_client_needs_no_secret_and_any_port_of_this_machine_fits(script: OAuthApp) -> None:
+def test_a_public_client_needs_no_secret_and_may_use_any_loopback_port(script: OAuthApp) -> None:
     tokens = script.approve_and_exchange(redirect_uri="http://127.0.0.1:53211/callback")
     assert script.get("/api/v1/files", tokens["access_token"]).status_code == 200
 
 
-def test_a_client_may_send_its_secret_in_the_header(app: OAuthApp) -> None:
+def test_a_client_may_send_its_secret_with_basic_authentication(app: OAuthApp) -> None:
     code, secret = app.create_code(), app.secret
     assert secret is not None
     form = {
@@ -159,7 +159,7 @@ def test_a_client_may_send_its_secret_in_the_header(app: OAuthApp) -> None:
     assert answer.status_code == 200
 
 
-def test_whoever_is_not_signed_in_is_asked_to_and_comes_back_once(app: OAuthApp) -> None:
+def test_a_signed_out_user_must_sign_in_and_returns_once(app: OAuthApp) -> None:
     http = app.world.app.test_client()
     address = app.authorize_url()
     asked = http.get(address)
@@ -184,14 +184,14 @@ def test_whoever_is_not_signed_in_is_asked_to_and_comes_back_once(app: OAuthApp)
         "",
     ],
 )
-def test_signing_in_leads_nowhere_else(world: World, path: str) -> None:
+def test_signing_in_does_not_redirect_to_another_path(world: World, path: str) -> None:
     http = world.app.test_client()
     http.set_cookie("docshare_next", path, path="/login")
     link = sign_in.create_link(world.rt, "pia@example.com").removeprefix(BASE_URL)
     assert http.post(link).headers["Location"] == "/files"
 
 
-def test_a_code_lives_a_minute(app: OAuthApp) -> None:
+def test_a_code_expires_after_a_minute(app: OAuthApp) -> None:
     late = app.create_code()
     app.world.clock.advance(seconds=59.999)
     assert app.exchange_code(app.create_code()).status_code == 200
@@ -199,7 +199,7 @@ def test_a_code_lives_a_minute(app: OAuthApp) -> None:
     assert_oauth_error(app.exchange_code(late), "invalid_grant")
 
 
-def test_a_code_that_is_used_twice_ends_what_it_was_exchanged_for(app: OAuthApp) -> None:
+def test_reusing_a_code_revokes_its_grant(app: OAuthApp) -> None:
     code = app.create_code()
     tokens = app.exchange_code(code).get_json()
     assert_oauth_error(app.exchange_code(code), "invalid_grant")
@@ -207,11 +207,11 @@ def test_a_code_that_is_used_twice_ends_what_it_was_exchanged_for(app: OAuthApp)
     assert_oauth_error(app.refresh_token(tokens["refresh_token"]), "invalid_grant")
 
 
-def test_a_wrong_verifier_gets_nothing(app: OAuthApp) -> None:
+def test_a_wrong_verifier_is_an_invalid_grant(app: OAuthApp) -> None:
     assert_oauth_error(app.exchange_code(app.create_code(), code_verifier="x" * 43), "invalid_grant")
 
 
-def test_refreshing_gives_a_new_pair_and_the_access_token_before_runs_on(app: OAuthApp) -> None:
+def test_refreshing_issues_a_new_pair_and_the_old_access_token_remains_valid(app: OAuthApp) -> None:
     first = app.approve_and_exchange()
     answer = app.refresh_token(first["refresh_token"])
     assert answer.status_code == 200
@@ -222,7 +222,7 @@ def test_refreshing_gives_a_new_pair_and_the_access_token_before_runs_on(app: OA
         assert app.get("/api/v1/files", tokens["access_token"]).status_code == 200
 
 
-def test_an_access_token_lives_an_hour(app: OAuthApp) -> None:
+def test_an_access_token_expires_after_an_hour(app: OAuthApp) -> None:
     token = app.approve_and_exchange()["access_token"]
     app.world.clock.advance(seconds=3599.999)
     assert app.get("/api/v1/files", token).status_code == 200
@@ -232,17 +232,17 @@ def test_an_access_token_lives_an_hour(app: OAuthApp) -> None:
     assert answer.headers["WWW-Authenticate"] == INVALID_TOKEN
 
 
-def test_refreshing_may_narrow_the_access_token_but_never_widens(app: OAuthApp) -> None:
+def test_refreshing_can_narrow_the_scopes_but_not_widen_them(app: OAuthApp) -> None:
     first = app.approve_and_exchange()
     narrow = app.refresh_token(first["refresh_token"], scope="files:read").get_json()
     assert narrow["scope"] == "files:read"
     assert app.get("/api/v1/events", narrow["access_token"]).status_code == 403
     assert_oauth_error(app.refresh_token(narrow["refresh_token"], scope="files:read files:write"), "invalid_scope")
-    # The grant itself was not narrowed, and the refused request used nothing up.
+    # The grant itself was not narrowed, and the rejected request did not consume the token.
     assert app.refresh_token(narrow["refresh_token"]).get_json()["scope"] == "files:read readership:read"
 
 
-def test_who_refreshes_a_moment_too_late_only_loses(app: OAuthApp) -> None:
+def test_reusing_a_refresh_token_within_ten_seconds_does_not_revoke_the_grant(app: OAuthApp) -> None:
     first = app.approve_and_exchange()
     second = app.refresh_token(first["refresh_token"]).get_json()
     app.world.clock.advance(seconds=10)
@@ -251,7 +251,7 @@ def test_who_refreshes_a_moment_too_late_only_loses(app: OAuthApp) -> None:
     assert app.refresh_token(second["refresh_token"]).status_code == 200
 
 
-def test_a_refresh_token_that_comes_back_later_ends_the_grant(app: OAuthApp) -> None:
+def test_reusing_a_refresh_token_after_ten_seconds_revokes_the_grant(app: OAuthApp) -> None:
     first = app.approve_and_exchange()
     second = app.refresh_token(first["refresh_token"]).get_json()
     app.world.clock.advance(seconds=10.001)
@@ -260,7 +260,7 @@ def test_a_refresh_token_that_comes_back_later_ends_the_grant(app: OAuthApp) -> 
     assert_oauth_error(app.refresh_token(second["refresh_token"]), "invalid_grant")
 
 
-def test_a_grant_ends_ninety_days_after_the_approval_however_often_it_was_refreshed(app: OAuthApp) -> None:
+def test_a_grant_expires_90_days_after_the_approval(app: OAuthApp) -> None:
     tokens = app.approve_and_exchange()
     for _ in range(89):
         app.world.clock.advance(days=1)
@@ -278,14 +278,14 @@ def revoke_token(app: OAuthApp, token: str, **form: str) -> Any:
     return app.http.post("/oauth/revoke", data=sent)
 
 
-def test_revoking_a_refresh_token_ends_the_grant(app: OAuthApp) -> None:
+def test_revoking_a_refresh_token_revokes_the_grant(app: OAuthApp) -> None:
     tokens = app.approve_and_exchange()
     assert revoke_token(app, tokens["refresh_token"], token_type_hint="refresh_token").status_code == 200
     assert app.get("/api/v1/files", tokens["access_token"]).status_code == 401
     assert_oauth_error(app.refresh_token(tokens["refresh_token"]), "invalid_grant")
 
 
-def test_revoking_an_access_token_ends_that_one(app: OAuthApp) -> None:
+def test_revoking_an_access_token_revokes_only_that_token(app: OAuthApp) -> None:
     tokens = app.approve_and_exchange()
     assert revoke_token(app, tokens["access_token"]).status_code == 200
     assert app.get("/api/v1/files", tokens["access_token"]).status_code == 401
@@ -294,30 +294,30 @@ def test_revoking_an_access_token_ends_that_one(app: OAuthApp) -> None:
 
 @pytest.mark.parametrize("hint", ["id_token", "urn:example:other", "", "access_token", "\u20ac"])
 @pytest.mark.parametrize("kind", ["access_token", "refresh_token"])
-def test_a_hint_that_is_unknown_or_wrong_revokes_all_the_same(app: OAuthApp, kind: str, hint: str) -> None:
-    """RFC 7009, 2.2.1 leaves hints that a server does not know to be ignored."""
+def test_an_unknown_or_wrong_token_type_hint_is_ignored(app: OAuthApp, kind: str, hint: str) -> None:
+    """RFC 7009 allows a server to ignore the hint."""
     tokens = app.approve_and_exchange()
     answer = revoke_token(app, tokens[kind], token_type_hint=hint)
     assert (answer.status_code, answer.get_json()) == (200, {})
     assert app.get("/api/v1/files", tokens["access_token"]).status_code == 401
 
 
-def test_revoking_nothing_is_an_invalid_request(app: OAuthApp) -> None:
+def test_revoking_an_empty_token_is_an_invalid_request(app: OAuthApp) -> None:
     assert_oauth_error(revoke_token(app, ""), "invalid_request")
 
 
-def test_revoking_what_nobody_knows_is_done_already(app: OAuthApp) -> None:
+def test_revoking_an_unknown_token_succeeds(app: OAuthApp) -> None:
     assert revoke_token(app, "ds_at_" + "0" * 32).status_code == 200
 
 
-def test_one_app_cannot_revoke_the_token_of_another(app: OAuthApp) -> None:
+def test_an_app_cannot_revoke_the_token_of_another(app: OAuthApp) -> None:
     tokens = app.approve_and_exchange()
     other = make_app(app.world)
     assert revoke_token(other, tokens["refresh_token"]).status_code == 400
     assert app.refresh_token(tokens["refresh_token"]).status_code == 200
 
 
-def test_an_account_sees_what_it_granted_and_takes_it_back(app: OAuthApp) -> None:
+def test_an_account_can_list_and_revoke_its_apps(app: OAuthApp) -> None:
     world = app.world
     tokens = app.approve_and_exchange()
     pia = world.rt.db.fetch_all("SELECT id FROM accounts WHERE email = 'pia@example.com'")[0][0]
@@ -333,7 +333,7 @@ def test_an_account_sees_what_it_granted_and_takes_it_back(app: OAuthApp) -> Non
     assert grants.list_apps(world.rt, pia) == []
 
 
-def test_an_upload_of_a_grant_that_ended_while_it_arrived_is_refused(app: OAuthApp) -> None:
+def test_an_upload_is_rejected_if_its_grant_was_revoked_meanwhile(app: OAuthApp) -> None:
     token = app.approve_and_exchange(scope="files:write")["access_token"]
     caller = callers.authenticate(app.world.rt, f"Bearer {token}")
     assert callers.recheck_caller(app.world.rt, caller).plan == caller.plan
@@ -342,19 +342,19 @@ def test_an_upload_of_a_grant_that_ended_while_it_arrived_is_refused(app: OAuthA
         callers.recheck_caller(app.world.rt, caller)
 
 
-def test_removing_a_client_ends_what_was_granted_to_it(app: OAuthApp) -> None:
+def test_removing_a_client_revokes_its_grants(app: OAuthApp) -> None:
     tokens = app.approve_and_exchange()
     clients.remove(app.world.rt, app.client_id)
     assert app.get("/api/v1/files", tokens["access_token"]).status_code == 401
     assert app.owner.get(app.authorize_url()).status_code == 400
 
 
-def test_what_has_ended_is_forgotten_and_what_stands_is_not(app: OAuthApp) -> None:
+def test_the_cleanup_job_deletes_only_expired_grants(app: OAuthApp) -> None:
     world = app.world
     app.create_code()
     old = app.approve_and_exchange()
     world.clock.advance(days=80)
-    app.owner = sign_in_browser(world, world.pia)  # a session lives 30 days
+    app.owner = sign_in_browser(world, world.pia)  # a session expires after 30 days
     fresh = app.approve_and_exchange()
     (forget,) = (job.run for job in JOBS if job.name == "delete expired grants")
     world.clock.advance(days=20)
@@ -364,7 +364,7 @@ def test_what_has_ended_is_forgotten_and_what_stands_is_not(app: OAuthApp) -> No
     assert app.refresh_token(fresh["refresh_token"]).status_code == 200
 
 
-def test_both_documents_describe_the_server(world: World) -> None:
+def test_the_metadata_documents_describe_the_server(world: World) -> None:
     server = world.http.get("/.well-known/oauth-authorization-server").get_json()
     assert server["issuer"] == BASE_URL
     assert server["authorization_endpoint"] == f"{BASE_URL}/oauth/authorize"
@@ -381,7 +381,7 @@ def test_both_documents_describe_the_server(world: World) -> None:
     assert [world.http.get(address.removeprefix(BASE_URL)).status_code for address in named.values()] == [200, 200]
 
 
-def test_two_accounts_grant_apart(app: OAuthApp) -> None:
+def test_grants_of_two_accounts_are_separate(app: OAuthApp) -> None:
     other = OAuthApp(app.world, sign_in_browser(app.world, app.world.bea), app.client_id, app.secret)
     app.world.pia.upload()
     assert len(app.get("/api/v1/files", app.approve_and_exchange()["access_token"]).get_json()) == 1

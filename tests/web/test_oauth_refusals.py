@@ -1,4 +1,4 @@
-"""What OAuth refuses: every case ends in the error of the RFC, and never leads to an address that is not registered."""
+"""Invalid OAuth requests: each fails with the error of the RFC and never redirects to an unregistered address."""
 
 import base64
 from typing import Any
@@ -17,7 +17,7 @@ def app(world: World) -> OAuthApp:
     return make_app(world)
 
 
-# What cannot be sent back anywhere, since the client or the address is not to be trusted.
+# Errors that are not redirected because the client or its redirect address is not verified.
 PAGE_ERRORS = {
     "no client": {"client_id": None},
     "an unknown client": {"client_id": "nobody"},
@@ -44,7 +44,7 @@ PAGE_ERRORS = {
 
 
 @pytest.mark.parametrize("changes", PAGE_ERRORS.values(), ids=PAGE_ERRORS)
-def test_it_is_said_here_and_leads_nowhere(app: OAuthApp, changes: dict[str, str | None]) -> None:
+def test_an_unverified_redirect_address_is_never_used(app: OAuthApp, changes: dict[str, str | None]) -> None:
     answer = app.owner.get(app.authorize_url(**changes))
     assert answer.status_code == 400
     assert "Location" not in answer.headers
@@ -53,13 +53,13 @@ def test_it_is_said_here_and_leads_nowhere(app: OAuthApp, changes: dict[str, str
 
 
 @pytest.mark.parametrize("name", ["client_id", "redirect_uri", "response_type", "scope", "state", "code_challenge"])
-def test_a_parameter_sent_twice_leads_nowhere(app: OAuthApp, name: str) -> None:
+def test_a_repeated_parameter_does_not_redirect(app: OAuthApp, name: str) -> None:
     answer = app.owner.get(f"{app.authorize_url()}&{name}=other")
     assert answer.status_code == 400
     assert "Location" not in answer.headers
 
 
-# What the app may be told, at its own address.
+# Errors that are redirected to the app.
 REDIRECTED_ERRORS: dict[str, tuple[dict[str, str | None], str]] = {
     "another response type": ({"response_type": "token"}, "unsupported_response_type"),
     "no response type": ({"response_type": None}, "invalid_request"),
@@ -81,7 +81,9 @@ REDIRECTED_ERRORS: dict[str, tuple[dict[str, str | None], str]] = {
 
 
 @pytest.mark.parametrize(("changes", "error"), REDIRECTED_ERRORS.values(), ids=REDIRECTED_ERRORS)
-def test_the_app_is_told_what_it_asked_wrongly(app: OAuthApp, changes: dict[str, str | None], error: str) -> None:
+def test_an_invalid_authorization_request_redirects_with_the_error(
+    app: OAuthApp, changes: dict[str, str | None], error: str
+) -> None:
     answer = app.owner.get(app.authorize_url(**changes))
     assert answer.headers["Location"].startswith(f"{REDIRECT}?")
     found = parse_redirect_params(answer)
@@ -90,7 +92,7 @@ def test_the_app_is_told_what_it_asked_wrongly(app: OAuthApp, changes: dict[str,
     assert "code" not in found
 
 
-# What the token endpoint refuses: changes of the form, the error, its status.
+# Errors of the token endpoint: form changes, error, status.
 TOKEN_ERRORS: dict[str, tuple[dict[str, str | None], str, int]] = {
     "no grant type": ({"grant_type": None}, "invalid_request", 400),
     "an empty grant type": ({"grant_type": ""}, "invalid_request", 400),
@@ -115,7 +117,9 @@ TOKEN_ERRORS: dict[str, tuple[dict[str, str | None], str, int]] = {
 
 
 @pytest.mark.parametrize(("changes", "error", "status"), TOKEN_ERRORS.values(), ids=TOKEN_ERRORS)
-def test_no_tokens(app: OAuthApp, changes: dict[str, str | None], error: str, status: int) -> None:
+def test_an_invalid_token_request_returns_the_error(
+    app: OAuthApp, changes: dict[str, str | None], error: str, status: int
+) -> None:
     answer = app.exchange_code(app.create_code(), **changes)
     assert answer.status_code == status
     assert answer.get_json()["error"] == error
@@ -125,15 +129,15 @@ def test_no_tokens(app: OAuthApp, changes: dict[str, str | None], error: str, st
         assert answer.headers["WWW-Authenticate"].startswith("Basic")
 
 
-def test_the_code_of_another_client_is_no_code(app: OAuthApp) -> None:
+def test_the_code_of_another_client_is_invalid(app: OAuthApp) -> None:
     other = make_app(app.world)
     code = app.create_code()
     assert other.exchange_code(code).get_json()["error"] == "invalid_grant"
-    # It was not spent by that.
+    # The code is still valid.
     assert app.exchange_code(code).status_code == 200
 
 
-def test_the_refresh_token_of_another_client_is_none(app: OAuthApp) -> None:
+def test_the_refresh_token_of_another_client_is_invalid(app: OAuthApp) -> None:
     tokens = app.approve_and_exchange()
     other = make_app(app.world)
     assert other.refresh_token(tokens["refresh_token"]).get_json()["error"] == "invalid_grant"
@@ -141,22 +145,22 @@ def test_the_refresh_token_of_another_client_is_none(app: OAuthApp) -> None:
 
 
 @pytest.mark.parametrize("token", ["", "x", "ds_rt_" + "0" * 32])
-def test_an_unknown_refresh_token(app: OAuthApp, token: str) -> None:
+def test_an_unknown_refresh_token_is_invalid(app: OAuthApp, token: str) -> None:
     assert app.refresh_token(token).get_json()["error"] == "invalid_grant"
 
 
-def test_an_access_token_refreshes_nothing(app: OAuthApp) -> None:
+def test_an_access_token_is_not_accepted_as_a_refresh_token(app: OAuthApp) -> None:
     assert app.refresh_token(app.approve_and_exchange()["access_token"]).get_json()["error"] == "invalid_grant"
 
 
-def test_a_secret_in_the_address_is_not_read(app: OAuthApp) -> None:
+def test_a_secret_in_the_query_is_ignored(app: OAuthApp) -> None:
     code = app.create_code()
     form = {"grant_type": "authorization_code", "redirect_uri": REDIRECT, "code_verifier": VERIFIER, "code": code}
     answer = app.http.post(f"/oauth/token?client_id={app.client_id}&client_secret={app.secret}", data=form)
     assert (answer.status_code, answer.get_json()["error"]) == (401, "invalid_client")
 
 
-def test_a_parameter_sent_twice_gets_no_token(app: OAuthApp) -> None:
+def test_a_repeated_parameter_gets_no_token(app: OAuthApp) -> None:
     form: dict[str, Any] = {"grant_type": ["authorization_code", "refresh_token"], "client_id": app.client_id}
     answer = app.http.post("/oauth/token", data=form)
     assert (answer.status_code, answer.get_json()["error"]) == (400, "invalid_request")
@@ -180,14 +184,14 @@ def basic_credentials(text: bytes) -> str:
     ],
 )
 @pytest.mark.parametrize("path", ["/oauth/token", "/oauth/revoke"])
-def test_a_header_that_names_no_client_is_no_client(app: OAuthApp, path: str, header: str) -> None:
+def test_a_malformed_authorization_header_is_an_invalid_client(app: OAuthApp, path: str, header: str) -> None:
     form = {"grant_type": "refresh_token", "refresh_token": "x", "token": "x"}
     answer = app.http.post(path, data=form, headers={"Authorization": header})
     assert (answer.status_code, answer.get_json()["error"]) == (401, "invalid_client")
     assert answer.headers["WWW-Authenticate"].startswith("Basic")
 
 
-# What stands in the header, and what stands in the form beside it; "" is the right one.
+# The secret in the header and the form parameters; "" stands for the correct secret.
 DUPLICATE_AUTHENTICATION: dict[str, tuple[str, dict[str, str]]] = {
     "the secret twice": ("", {"client_secret": ""}),
     "a wrong secret in the form": ("", {"client_secret": "x"}),
@@ -197,39 +201,39 @@ DUPLICATE_AUTHENTICATION: dict[str, tuple[str, dict[str, str]]] = {
 
 
 @pytest.mark.parametrize(("secret", "form"), DUPLICATE_AUTHENTICATION.values(), ids=DUPLICATE_AUTHENTICATION)
-def test_who_says_in_two_ways_who_they_are_is_refused_and_loses_nothing(
+def test_two_authentication_methods_are_rejected_and_the_token_remains_valid(
     app: OAuthApp, secret: str, form: dict[str, str]
 ) -> None:
-    """RFC 6749, 2.3: no more than one way of authentication in each request."""
+    """RFC 6749 allows only one authentication method per request."""
     right, tokens = app.secret or "", app.approve_and_exchange()
     auth = (app.client_id, secret or right)
     sent = {"grant_type": "refresh_token", "refresh_token": tokens["refresh_token"]}
     answer = app.http.post("/oauth/token", data=sent | {k: v or right for k, v in form.items()}, auth=auth)
     assert (answer.status_code, answer.get_json()["error"]) == (400, "invalid_request")
     named = app.http.post("/oauth/token", data=sent | {"client_id": app.client_id}, auth=(app.client_id, right))
-    assert named.status_code == 200  # the same name twice is no second way
+    assert named.status_code == 200  # repeating the client id is not a second method
 
 
 @pytest.mark.parametrize("state", ["x" * 5_000, "a b&c=d#e", "\r\nX-Evil: 1", "é\u202e\x00", "<script>"])
-def test_the_state_comes_back_as_it_was_sent(app: OAuthApp, state: str) -> None:
+def test_the_state_is_returned_unchanged(app: OAuthApp, state: str) -> None:
     answer = app.decide(state=state)
     assert "X-Evil" not in answer.headers
     assert parse_redirect_params(answer)["state"] == state
 
 
 @pytest.mark.parametrize("mode", ["fragment", "form_post"])
-def test_a_code_is_never_sent_in_another_way_than_asked_by_the_address(app: OAuthApp, mode: str) -> None:
+def test_the_code_is_always_sent_in_the_query(app: OAuthApp, mode: str) -> None:
     assert "#" not in app.decide(response_mode=mode).headers["Location"]
 
 
-def test_a_code_that_failed_at_one_client_fails_at_another_too_and_is_still_good(app: OAuthApp) -> None:
+def test_failed_exchanges_do_not_consume_the_code(app: OAuthApp) -> None:
     other, code = make_app(app.world, public=True, redirects=(REDIRECT,)), app.create_code()
     assert app.exchange_code(code, code_verifier="x" * 43).get_json()["error"] == "invalid_grant"
     assert other.exchange_code(code).get_json()["error"] == "invalid_grant"
     assert app.exchange_code(code).status_code == 200
 
 
-def test_a_code_in_two_hands_of_which_one_is_another_client_ends_nothing(app: OAuthApp) -> None:
+def test_reuse_of_a_code_by_another_client_revokes_nothing(app: OAuthApp) -> None:
     code = app.create_code()
     tokens = app.exchange_code(code).get_json()
     other = make_app(app.world, public=True, redirects=(REDIRECT,))
@@ -238,23 +242,23 @@ def test_a_code_in_two_hands_of_which_one_is_another_client_ends_nothing(app: OA
 
 
 @pytest.mark.parametrize("path", ["/oauth/token", "/oauth/revoke"])
-def test_nothing_is_given_or_ended_by_opening_an_address(app: OAuthApp, path: str) -> None:
+def test_token_and_revocation_endpoints_accept_post_only(app: OAuthApp, path: str) -> None:
     assert app.http.get(path).status_code == 405
 
 
-def test_a_public_client_that_sends_a_secret_is_refused(world: World) -> None:
+def test_a_public_client_that_sends_a_secret_is_rejected(world: World) -> None:
     script = make_app(world, public=True)
     answer = script.exchange_code(script.create_code(), client_secret="x")
     assert answer.get_json()["error"] == "invalid_client"
 
 
 @pytest.mark.parametrize("redirect", ["http://localhost:5555/callback", "http://127.0.0.1.evil.com/callback"])
-def test_only_addresses_of_this_machine_may_vary_the_port(world: World, redirect: str) -> None:
+def test_only_loopback_ip_addresses_may_vary_the_port(world: World, redirect: str) -> None:
     script = make_app(world, public=True, redirects=("http://127.0.0.1/callback", "http://localhost/callback"))
     assert script.owner.get(script.authorize_url(redirect_uri=redirect)).status_code == 400
 
 
-# The consent form: what must not count as the owner's yes.
+# Consent forms that must not count as an approval.
 
 
 def post_consent(app: OAuthApp, *, token: bool = True, **more: Any) -> Any:
@@ -282,27 +286,27 @@ def count_codes(app: OAuthApp) -> int:
     ],
     ids=str,
 )
-def test_a_yes_that_the_owner_did_not_press(app: OAuthApp, more: dict[str, Any]) -> None:
+def test_a_forged_approval_is_rejected(app: OAuthApp, more: dict[str, Any]) -> None:
     answer = post_consent(app, **more)
     assert answer.status_code == 403
     assert "Location" not in answer.headers
     assert count_codes(app) == 0
 
 
-def test_a_form_without_an_answer(app: OAuthApp) -> None:
+def test_a_form_without_a_decision_is_400(app: OAuthApp) -> None:
     page = app.owner.get(app.authorize_url()).text
     csrf = page.split('name="csrf" value="')[1].split('"')[0]
     assert app.owner.post(app.authorize_url(), data={"csrf": csrf}).status_code == 400
     assert count_codes(app) == 0
 
 
-def test_nobody_who_is_not_signed_in_says_yes(app: OAuthApp) -> None:
+def test_a_signed_out_user_cannot_approve(app: OAuthApp) -> None:
     answer = app.world.app.test_client().post(app.authorize_url(), data={"decision": "approve"})
     assert answer.status_code == 403
     assert count_codes(app) == 0
 
 
-def test_the_token_of_another_session_does_not_count(app: OAuthApp) -> None:
+def test_the_csrf_token_of_another_session_is_rejected(app: OAuthApp) -> None:
     other = sign_in_browser(app.world, app.world.mal).get(app.authorize_url()).text
     csrf = other.split('name="csrf" value="')[1].split('"')[0]
     assert post_consent(app, data={"decision": "approve", "csrf": csrf}).status_code == 403
@@ -314,7 +318,7 @@ def test_opening_the_page_grants_nothing(app: OAuthApp) -> None:
     assert count_codes(app) == 0
 
 
-def test_guessing_secrets_is_slowed_down_and_says_when_to_try_again(app: OAuthApp) -> None:
+def test_repeated_wrong_secrets_are_rate_limited(app: OAuthApp) -> None:
     for _ in range(60):
         assert app.request_token(grant_type="refresh_token", client_secret="x").status_code == 401
     answer = app.request_token(grant_type="refresh_token", client_secret="x")

@@ -1,4 +1,4 @@
-"""oEmbed: what another site is told so that it can show a share link."""
+"""oEmbed: the description of a share link for other sites."""
 
 import html
 import io
@@ -20,7 +20,7 @@ LINK = "http://127.0.0.1:8787"
 
 @pytest.fixture
 def uploaded_file(world: World) -> dict[str, Any]:
-    """The upload result of a document of three pages that Pia shares."""
+    """Return the upload result of a document of three pages that Pia shares."""
     return world.pia.upload(simple_pdf(pages=3), "Report.pdf")
 
 
@@ -28,14 +28,14 @@ def get_oembed(world: World, url: str, **more: Any) -> TestResponse:
     return world.http.get("/oembed", query_string={"url": url, **more})
 
 
-def frame_attributes(document: dict[str, Any]) -> dict[str, str]:
-    """The attributes of the frame in the HTML."""
+def parse_iframe_attributes(document: dict[str, Any]) -> dict[str, str]:
+    """Return the attributes of the iframe in the HTML."""
     found = re.fullmatch(r"<iframe ([^<>]*)></iframe>", document["html"])
     assert found
     return {key: html.unescape(value) for key, value in re.findall(r'([a-z]+)="([^"]*)"', found[1])}
 
 
-def test_a_share_link_is_described_as_a_frame_of_the_embed_page(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_the_response_contains_an_iframe_of_the_embed_page(world: World, uploaded_file: dict[str, Any]) -> None:
     answer = get_oembed(world, uploaded_file["shareUrl"])
     assert (answer.status_code, answer.content_type) == (200, "application/json")
     document = answer.get_json()
@@ -45,13 +45,13 @@ def test_a_share_link_is_described_as_a_frame_of_the_embed_page(world: World, up
     ]  # fmt: skip
     assert (document["version"], document["type"], document["title"]) == ("1.0", "rich", "Report.pdf")
     assert (document["provider_name"], document["provider_url"]) == ("docshare", LINK)
-    shown = frame_attributes(document)
+    shown = parse_iframe_attributes(document)
     assert shown["src"] == f"{LINK}/embed/{uploaded_file['shortId']}"
     assert (int(shown["width"]), int(shown["height"])) == (document["width"], document["height"]) == (800, 600)
     assert world.http.get(urlsplit(shown["src"]).path).status_code == 200
 
 
-def test_the_thumbnail_is_the_first_page(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_the_thumbnail_shows_the_first_page(world: World, uploaded_file: dict[str, Any]) -> None:
     document = get_oembed(world, uploaded_file["shareUrl"]).get_json()
     image = world.http.get(document["thumbnail_url"].removeprefix(LINK), buffered=True)
     assert image.status_code == 200
@@ -59,7 +59,7 @@ def test_the_thumbnail_is_the_first_page(world: World, uploaded_file: dict[str, 
     assert size == (document["thumbnail_width"], document["thumbnail_height"])
 
 
-def test_the_thumbnail_is_the_first_page_that_readers_see(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_the_thumbnail_shows_the_first_page_of_the_page_range(world: World, uploaded_file: dict[str, Any]) -> None:
     update_file_row(world, uploaded_file["uuid"], settings='{"pageRange": {"from": 2, "to": 3}}')
     address = get_oembed(world, uploaded_file["shareUrl"]).get_json()["thumbnail_url"].removeprefix(LINK)
     shown = world.http.get(address, buffered=True)
@@ -68,11 +68,11 @@ def test_the_thumbnail_is_the_first_page_that_readers_see(world: World, uploaded
     assert shown.data == second.data
 
 
-def test_every_form_of_a_link_of_this_instance_is_known(world: World, uploaded_file: dict[str, Any]) -> None:
-    """oEmbed accepts UUID, short id and slug; the frame is never built from a slug."""
+def test_every_form_of_a_share_link_is_accepted(world: World, uploaded_file: dict[str, Any]) -> None:
+    """UUID, short id and slug are accepted; the iframe URL never contains a slug."""
     update_file_row(world, uploaded_file["uuid"], slug="the-report")
     sources = {
-        name: frame_attributes(get_oembed(world, f"{LINK}/{name}").get_json())["src"]
+        name: parse_iframe_attributes(get_oembed(world, f"{LINK}/{name}").get_json())["src"]
         for name in (
             uploaded_file["shortId"],
             uploaded_file["uuid"].upper(),
@@ -114,24 +114,24 @@ def test_every_form_of_a_link_of_this_instance_is_known(world: World, uploaded_f
         "javascript:alert(1)//{}",
     ],
 )
-def test_other_addresses_are_404(world: World, uploaded_file: dict[str, Any], address: str) -> None:
+def test_other_urls_are_404(world: World, uploaded_file: dict[str, Any], address: str) -> None:
     update_file_row(world, uploaded_file["uuid"], slug="the-report")
     answer = get_oembed(world, address.format(uploaded_file["shortId"]))
     assert answer.status_code == 404
     assert "Report" not in answer.text
 
 
-def test_the_address_for_framing_and_a_trailing_slash_are_known(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_embed_urls_and_trailing_slashes_are_accepted(world: World, uploaded_file: dict[str, Any]) -> None:
     update_file_row(world, uploaded_file["uuid"], slug="the-report")
     for name in ("{shortId}/", "{uuid}/", "the-report/", "embed/{shortId}", "embed/{uuid}", "embed/{shortId}/?via=qr"):
         answer = get_oembed(world, f"{LINK}/{name.format(**uploaded_file)}")
         assert answer.status_code == 200, name
         known = uploaded_file["uuid"] if "uuid" in name else uploaded_file["shortId"]
-        assert frame_attributes(answer.get_json())["src"] == f"{LINK}/embed/{known}"
+        assert parse_iframe_attributes(answer.get_json())["src"] == f"{LINK}/embed/{known}"
 
 
-def test_unknown_trashed_and_dead_links_answer_alike(world: World, uploaded_file: dict[str, Any]) -> None:
-    """Unknown or dead link 404: a dead link leaks no name."""
+def test_unknown_trashed_and_dead_links_respond_identically(world: World, uploaded_file: dict[str, Any]) -> None:
+    """A dead link does not reveal its name."""
     unknown = get_oembed(world, f"{LINK}/abcdefghijkl")
     assert unknown.status_code == 404
     for columns in ({"delete_at": world.clock.now}, {"burned_at": world.clock.now}):
@@ -143,25 +143,25 @@ def test_unknown_trashed_and_dead_links_answer_alike(world: World, uploaded_file
 
 
 @pytest.mark.parametrize("columns", [{"password_hash": "x"}, {"settings": '{"requireEmail": true}'}])
-def test_a_gated_link_tells_neither_name_nor_page(
+def test_a_gated_link_reveals_neither_name_nor_thumbnail(
     world: World, uploaded_file: dict[str, Any], columns: dict[str, Any]
 ) -> None:
-    """A gated file's ``title`` is neutral."""
+    """The title of a gated file is neutral."""
     update_file_row(world, uploaded_file["uuid"], **columns)
     document = get_oembed(world, uploaded_file["shareUrl"]).get_json()
-    assert document["title"] == frame_attributes(document)["title"] == "Shared document"
+    assert document["title"] == parse_iframe_attributes(document)["title"] == "Shared document"
     assert "thumbnail_url" not in document
     assert "Report" not in json.dumps(document)
 
 
 def test_a_variant_is_described_under_its_own_ids(world: World, uploaded_file: dict[str, Any]) -> None:
-    """A revoked variant leaks no name, a living one no canonical id."""
+    """A variant does not reveal the canonical id, and a revoked one reveals no name."""
     update_file_row(world, uploaded_file["uuid"], slug="the-report")
     path = f"/api/v1/files/{uploaded_file['uuid']}/variants"
     variant = world.pia.post(path, json={"label": "Ann"}).get_json()
     for name in (variant["shortId"], variant["uuid"]):
         document = get_oembed(world, f"{LINK}/{name}").get_json()
-        assert frame_attributes(document)["src"] == f"{LINK}/embed/{name}"
+        assert parse_iframe_attributes(document)["src"] == f"{LINK}/embed/{name}"
         assert world.http.get(document["thumbnail_url"].removeprefix(LINK), buffered=True).status_code == 200
         shown = json.dumps(document) + world.http.get(f"/{name}").text
         assert not [
@@ -171,7 +171,7 @@ def test_a_variant_is_described_under_its_own_ids(world: World, uploaded_file: d
     assert get_oembed(world, variant["url"]).data == get_oembed(world, f"{LINK}/abcdefghijkl").data
 
 
-def test_a_view_limit_shows_no_page(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_a_link_with_a_view_limit_has_no_thumbnail(world: World, uploaded_file: dict[str, Any]) -> None:
     update_file_row(world, uploaded_file["uuid"], view_limit=1)
     document = get_oembed(world, uploaded_file["shareUrl"]).get_json()
     assert document["title"] == "Report.pdf"
@@ -179,7 +179,7 @@ def test_a_view_limit_shows_no_page(world: World, uploaded_file: dict[str, Any])
 
 
 @pytest.mark.parametrize(
-    ("asked", "size", "thumbnail"),
+    ("requested_size", "size", "thumbnail"),
     [
         ({"maxwidth": "400"}, (400, 600), False),
         ({"maxheight": "300"}, (800, 300), False),
@@ -188,41 +188,39 @@ def test_a_view_limit_shows_no_page(world: World, uploaded_file: dict[str, Any])
         ({"maxwidth": "wide", "maxheight": "9" * 30}, (800, 600), True),
     ],
 )
-def test_the_asking_site_says_how_much_room_there_is(
-    world: World, uploaded_file: dict[str, Any], asked: dict[str, str], size: tuple[int, int], thumbnail: bool
+def test_maxwidth_and_maxheight_limit_the_size(
+    world: World, uploaded_file: dict[str, Any], requested_size: dict[str, str], size: tuple[int, int], thumbnail: bool
 ) -> None:
-    document = get_oembed(world, uploaded_file["shareUrl"], **asked).get_json()
-    shown = frame_attributes(document)
+    document = get_oembed(world, uploaded_file["shareUrl"], **requested_size).get_json()
+    shown = parse_iframe_attributes(document)
     assert (document["width"], document["height"]) == (int(shown["width"]), int(shown["height"])) == size
     assert ("thumbnail_url" in document) == thumbnail
 
 
-def test_only_json_is_answered(world: World, uploaded_file: dict[str, Any]) -> None:
-    """``format=xml`` is 501."""
+def test_only_the_json_format_is_supported(world: World, uploaded_file: dict[str, Any]) -> None:
+    """The response to ``format=xml`` is 501."""
     assert get_oembed(world, uploaded_file["shareUrl"], format="json").status_code == 200
     answer = get_oembed(world, uploaded_file["shareUrl"], format="xml")
     assert (answer.status_code, answer.content_type) == (501, "text/plain; charset=utf-8")
     assert world.http.get("/oembed").status_code == 400
 
 
-def test_a_name_cannot_leave_the_frame(world: World) -> None:
+def test_a_file_name_is_escaped_in_the_iframe(world: World) -> None:
     made = world.pia.upload()
     update_file_row(world, made["uuid"], original_name='"><script>alert(1)</script>.pdf')
     document = get_oembed(world, made["shareUrl"]).get_json()
-    assert frame_attributes(document)["title"] == document["title"]
+    assert parse_iframe_attributes(document)["title"] == document["title"]
     assert "<script" not in document["html"]
 
 
-def test_a_page_without_end_has_no_thumbnail(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_an_extremely_tall_or_empty_page_has_no_thumbnail(world: World, uploaded_file: dict[str, Any]) -> None:
     for sizes in ("[[3, 10, 14400]]", "[[3, 0, 100]]"):
         update_file_row(world, uploaded_file["uuid"], page_sizes=sizes)
         assert "thumbnail_url" not in get_oembed(world, uploaded_file["shareUrl"]).get_json()
 
 
-def test_the_share_page_names_its_description_and_the_embed_page_does_not(
-    world: World, uploaded_file: dict[str, Any]
-) -> None:
-    """The share page carries the discovery link."""
+def test_only_the_share_page_has_the_discovery_link(world: World, uploaded_file: dict[str, Any]) -> None:
+    """The share page contains the discovery link."""
     update_file_row(world, uploaded_file["uuid"], slug="the-report")
     for name, public_id in (
         (uploaded_file["shortId"], uploaded_file["shortId"]),
@@ -238,15 +236,15 @@ def test_the_share_page_names_its_description_and_the_embed_page_does_not(
     assert "oembed" not in world.http.get(f"/embed/{uploaded_file['shortId']}").text
 
 
-def test_one_address_may_ask_only_so_often(make: Any) -> None:
+def test_requests_per_address_are_rate_limited(make: Any) -> None:
     world = make(rate_limit=2)
     answers = [get_oembed(world, f"{LINK}/abcdefghijkl") for _ in range(3)]
     assert [answer.status_code for answer in answers] == [404, 404, 429]
     assert int(answers[-1].headers["Retry-After"]) > 0
 
 
-def test_whoever_tries_many_links_learns_nothing_more(make: Any) -> None:
-    """Unknown links are counted by address, here and on share pages together."""
+def test_unknown_links_are_rate_limited_per_address(make: Any) -> None:
+    """Unknown links are counted per address, by oEmbed and share pages together."""
     world = make(address_limit=2)
     made = world.pia.upload()
     for name in ("abcdefghijkl", "no-such-slug"):

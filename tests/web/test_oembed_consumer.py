@@ -1,4 +1,4 @@
-"""Sites that show links of other sites by oEmbed: micawber and pyoembed, which know nothing of this product."""
+"""Independent oEmbed consumers: micawber and pyoembed."""
 
 import re
 from html.parser import HTMLParser
@@ -17,7 +17,7 @@ from tests.support.owner import put_settings
 
 
 class OembedLinkParser(HTMLParser):
-    """Reads where a page says that it is described."""
+    """Parser of the oEmbed discovery links of a page."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -30,7 +30,7 @@ class OembedLinkParser(HTMLParser):
 
 
 class InstanceProvider(Provider):  # type: ignore[misc]  # micawber has no types
-    """Asks the instance of the test in place of the network."""
+    """Provider that sends requests to the test instance instead of the network."""
 
     def __init__(self, http: FlaskClient, endpoint: str) -> None:
         super().__init__(endpoint)
@@ -45,7 +45,7 @@ class InstanceProvider(Provider):  # type: ignore[misc]  # micawber has no types
 
 @pytest.fixture
 def site(world: World) -> ProviderRegistry:
-    """A site that has read one share page, and from it where all of them are described."""
+    """Return the registry of a site that discovered the oEmbed endpoint on a share page."""
     page = world.http.get(f"/{world.pia.upload()['shortId']}").text
     discovery = OembedLinkParser()
     discovery.feed(page)
@@ -56,13 +56,13 @@ def site(world: World) -> ProviderRegistry:
 
 
 def share_document(world: World, **settings: Any) -> str:
-    """The share URL of a document with ``settings``."""
+    """Upload a document with ``settings`` and return its share URL."""
     made = world.pia.upload(name="Secret plans.pdf")
     put_settings(world, made, **settings)
     return str(made["shareUrl"])
 
 
-def test_a_share_link_in_a_text_becomes_the_document(world: World, site: ProviderRegistry) -> None:
+def test_a_share_link_in_a_text_is_embedded(world: World, site: ProviderRegistry) -> None:
     url = share_document(world)
     embed = url.replace(BASE_URL, f"{BASE_URL}/embed")
     assert f'<iframe src="{embed}" title="Secret plans.pdf" width="800" height="600"' in site.parse_text(url)
@@ -80,7 +80,7 @@ def test_a_share_link_in_a_text_becomes_the_document(world: World, site: Provide
     ],
     ids=["password", "email", "form"],
 )
-def test_a_gated_document_keeps_its_name_to_itself(
+def test_a_gated_document_does_not_reveal_its_name(
     world: World, site: ProviderRegistry, settings: dict[str, Any]
 ) -> None:
     url = share_document(world, **settings)
@@ -90,7 +90,7 @@ def test_a_gated_document_keeps_its_name_to_itself(
     assert "Secret" not in shown
 
 
-def test_a_link_that_is_gone_stays_a_link(world: World, site: ProviderRegistry) -> None:
+def test_a_deleted_link_is_not_embedded(world: World, site: ProviderRegistry) -> None:
     url = share_document(world)
     world.pia.delete(f"/api/v1/files/{url.rpartition('/')[2]}")
     assert site.extract(url) == ([url], {})
@@ -99,7 +99,7 @@ def test_a_link_that_is_gone_stays_a_link(world: World, site: ProviderRegistry) 
 
 @pytest.fixture
 def patched_discovery(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lets pyoembed reach the instance of the test in place of the network."""
+    """Make pyoembed send requests to the test instance instead of the network."""
 
     def get(url: str) -> Response:
         assert url.startswith(f"{BASE_URL}/"), "it leaves the instance"
@@ -113,7 +113,7 @@ def patched_discovery(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("patched_discovery")
-def test_a_site_that_discovers_each_link_shows_it_too(world: World) -> None:
+def test_a_site_with_discovery_embeds_the_link(world: World) -> None:
     url = share_document(world)
     found = oEmbed(url, maxwidth=400)
     assert (found["type"], found["title"], found["width"]) == ("rich", "Secret plans.pdf", 400)
@@ -121,7 +121,7 @@ def test_a_site_that_discovers_each_link_shows_it_too(world: World) -> None:
 
 
 @pytest.mark.usefixtures("patched_discovery")
-def test_it_learns_no_name_of_a_gated_document_and_nothing_of_one_that_is_gone(world: World) -> None:
+def test_a_site_with_discovery_learns_nothing_about_gated_or_deleted_files(world: World) -> None:
     url = share_document(world, password="open sesame")
     assert oEmbed(url)["title"] == "Shared document"
     world.pia.delete(f"/api/v1/files/{url.rpartition('/')[2]}")

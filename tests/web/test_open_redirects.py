@@ -1,4 +1,4 @@
-"""No address that somebody else wrote leads a browser away from here."""
+"""No URL from outside redirects a browser to another site."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from docshare.server.services.accounts import sign_in
 from tests.support.cast import BASE_URL, World
 from tests.support.oauth_app import REDIRECT, make_app
 
-FORMS = [
+UNTRUSTED_URLS = [
     "//evil.example", "///evil.example", "////evil.example", "/\\evil.example", "\\\\evil.example", "\\/evil.example",
     "/\\/evil.example", "/%5cevil.example", "/%2fevil.example", "/%2f%2fevil.example", "%2f%2fevil.example",
     "https://evil.example", "http://evil.example", "HTTPS://evil.example", "https:evil.example",
@@ -23,22 +23,22 @@ FORMS = [
     "//evil\u2024example", "?next=//evil.example", "#//evil.example", "evil.example", "./evil.example",
     "../evil.example", ".//evil.example", "/.//evil.example", ";//evil.example", "/;@evil.example", "//", "/", "",
 ]  # fmt: skip
-NO_LINES = str.maketrans("", "", "\r\n")  # no header holds these
+NO_LINES = str.maketrans("", "", "\r\n")  # invalid in headers
 
 
-def test_signing_in_leads_to_no_such_place(world: World) -> None:
+def test_signing_in_does_not_redirect_to_another_site(world: World) -> None:
     found = {}
-    for form in FORMS:
+    for url in UNTRUSTED_URLS:
         link = sign_in.create_link(world.rt, "pia@example.com").removeprefix(BASE_URL)
-        cookie = f"docshare_next={form}".encode().decode("latin-1").translate(NO_LINES)
+        cookie = f"docshare_next={url}".encode().decode("latin-1").translate(NO_LINES)
         answer = world.app.test_client(use_cookies=False).post(link, headers={"Cookie": cookie})
-        found[form] = (answer.status_code, answer.headers["Location"])
-    assert found == dict.fromkeys(FORMS, (303, "/files"))
+        found[url] = (answer.status_code, answer.headers["Location"])
+    assert found == dict.fromkeys(UNTRUSTED_URLS, (303, "/files"))
 
 
 @pytest.mark.parametrize("wrong", [{}, {"scope": "nonsense"}, {"response_type": "token"}], ids=str)
-def test_asking_for_access_leads_to_no_such_place(world: World, wrong: dict[str, str]) -> None:
+def test_an_authorization_request_does_not_redirect_to_an_unregistered_url(world: World, wrong: dict[str, str]) -> None:
     app = make_app(world, redirects=(REDIRECT, "http://127.0.0.1/callback"))
-    answers = {form: app.owner.get(app.authorize_url(redirect_uri=form, **wrong)) for form in FORMS}
-    found = {form: (answer.status_code, answer.headers.get("Location")) for form, answer in answers.items()}
-    assert found == dict.fromkeys(FORMS, (400, None))
+    answers = {url: app.owner.get(app.authorize_url(redirect_uri=url, **wrong)) for url in UNTRUSTED_URLS}
+    found = {url: (answer.status_code, answer.headers.get("Location")) for url, answer in answers.items()}
+    assert found == dict.fromkeys(UNTRUSTED_URLS, (400, None))

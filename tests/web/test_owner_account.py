@@ -1,4 +1,4 @@
-"""The account page: name, plan, keys, apps, browsers and what is kept; every form through the door."""
+"""The account page: name, plan, API keys, apps, browsers and data retention."""
 
 import re
 from typing import Any
@@ -32,14 +32,14 @@ def get_account_page(http: FlaskClient) -> str:
     return answer.text
 
 
-def section_text(text: str, name: str) -> str:
-    """One card of the page, without markup."""
+def get_section_text(text: str, name: str) -> str:
+    """Return the text of one card of the page."""
     (found,) = re.findall(rf'<section class="card" aria-labelledby="{name}">(.*?)</section>', text, re.DOTALL)
     return " ".join(re.sub(r"<[^>]+>", " ", found).split())
 
 
 def make_key(http: FlaskClient, name: str = "build server") -> str:
-    """The key that the page shows after making it."""
+    """Create an API key and return it from the page."""
     answer = submit_form(http, "/account/keys", key_name=name)
     assert answer.status_code == 200, answer.text
     (key,) = re.findall(r'id="secret">(ds_live_\w+)<', answer.text)
@@ -55,23 +55,23 @@ def find_key_uuid(world: World, person: Person, name: str) -> str:
     return str(found)
 
 
-# --- who -------------------------------------------------------------------------------------------------------------
+# --- name ------------------------------------------------------------------------------------------------------------
 
 
-def test_nobody_sees_it_without_signing_in(world: World) -> None:
+def test_the_page_requires_a_signed_in_user(world: World) -> None:
     answer = world.http.get("/account")
     assert (answer.status_code, "pia@example.com" in answer.text) == (403, False)
     assert 'href="/login"' in answer.text
 
 
-def test_the_page_is_kept_from_caches_frames_and_referrers(pia: FlaskClient) -> None:
+def test_the_page_is_not_cached_framed_or_sent_as_a_referrer(pia: FlaskClient) -> None:
     headers = pia.get("/account").headers
     assert headers["Cache-Control"] == "private, no-store"
     assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
     assert headers["Referrer-Policy"] == "same-origin"
 
 
-def test_the_name_can_be_changed_and_the_address_cannot(world: World, pia: FlaskClient) -> None:
+def test_the_name_can_be_changed_but_not_the_address(world: World, pia: FlaskClient) -> None:
     assert "Your name was changed." in submit_and_follow(
         pia, "/account/name", name="  Pia <b>P</b> ", email="x@example.com"
     )
@@ -81,7 +81,7 @@ def test_the_name_can_be_changed_and_the_address_cannot(world: World, pia: Flask
 
 
 @pytest.mark.parametrize("name", ["", "  ", "x" * 201, "two\nlines", "nul\0"])
-def test_a_bad_name_is_refused_and_stays_in_the_form(world: World, pia: FlaskClient, name: str) -> None:
+def test_an_invalid_name_is_rejected_and_remains_in_the_form(world: World, pia: FlaskClient, name: str) -> None:
     answer = submit_form(pia, "/account/name", name=name)
     assert (answer.status_code, "name must " in answer.text) == (400, True)
     assert world.pia.get("/api/v1/user").get_json()["name"] == "Pia"
@@ -93,25 +93,25 @@ def test_a_bad_name_is_refused_and_stays_in_the_form(world: World, pia: FlaskCli
 
 
 @pytest.mark.parametrize(
-    ("who", "said"),
+    ("who", "expected"),
     [
         ("fay", ("Plan: Free", "1 of 3 files", "Largest PDF 20 MB", "cannot be restored")),
         ("bea", ("Plan: Basic", "1 of 100 files", "Largest PDF 200 MB", "restored for 7 days")),
         ("pia", ("Plan: Pro", "1 file", "Largest PDF 2 GB", "restored for 30 days")),
     ],
 )
-def test_the_plan_says_what_it_includes_what_is_used_and_who_changes_it(
-    world: World, who: str, said: tuple[str, ...]
+def test_the_plan_card_shows_limits_usage_and_how_to_change_the_plan(
+    world: World, who: str, expected: tuple[str, ...]
 ) -> None:
     person: Person = getattr(world, who)
     made = person.upload()
     update_file_row(world, made["uuid"], size=5 * 1024 * 1024 + 1)
-    found = section_text(get_account_page(sign_in_browser(world, person)), "plan")
-    for words in (*said, "Stored 5 MB", f"docshare admin account set-tier {who}@example.com"):
+    found = get_section_text(get_account_page(sign_in_browser(world, person)), "plan")
+    for words in (*expected, "Stored 5 MB", f"docshare admin account set-tier {who}@example.com"):
         assert words in found
 
 
-def test_a_changed_plan_shows_at_once(world: World, pia: FlaskClient) -> None:
+def test_a_changed_plan_is_shown_immediately(world: World, pia: FlaskClient) -> None:
     accounts.set_tier(world.rt, "pia@example.com", Plan.FREE)
     assert "Plan: Free" in get_account_page(pia)
 
@@ -126,27 +126,27 @@ def test_a_new_key_is_shown_once_and_works(world: World, pia: FlaskClient, caplo
     dump = "\n".join(dump_database(world))
     later = "".join(pia.get(path).text for path in ("/account", "/webhooks", "/login"))
     assert key not in dump + later + caplog.text
-    keys = section_text(get_account_page(pia), "keys")
+    keys = get_section_text(get_account_page(pia), "keys")
     assert f"build server ends in {key[-4:]} , created on 21 Sep 2026" in keys
 
 
-def test_a_revoked_key_is_refused_and_gone_from_the_page(world: World, pia: FlaskClient) -> None:
+def test_a_revoked_key_is_rejected_and_no_longer_listed(world: World, pia: FlaskClient) -> None:
     key = make_key(pia)
     text = submit_and_follow(pia, f"/account/keys/{find_key_uuid(world, world.pia, 'build server')}/revoke")
     assert "The key build server is revoked." in text
-    assert "ends in" in section_text(text, "keys")
-    assert f"ends in {key[-4:]}" not in section_text(text, "keys")
+    assert "ends in" in get_section_text(text, "keys")
+    assert f"ends in {key[-4:]}" not in get_section_text(text, "keys")
     assert not is_key_valid(world, key)
     assert is_key_valid(world, world.pia.key)
 
 
-def test_revoking_asks_once_more_before_it_acts(pia: FlaskClient) -> None:
+def test_revoking_a_key_requires_confirmation(pia: FlaskClient) -> None:
     text = get_account_page(pia)
     form = text.index('/revoke"')
     assert text.rindex('<details class="confirm">', 0, form) < text.rindex("<summary", 0, form) < form
 
 
-def test_the_key_of_somebody_else_is_not_there_to_be_revoked(world: World, pia: FlaskClient) -> None:
+def test_the_key_of_another_account_cannot_be_revoked(world: World, pia: FlaskClient) -> None:
     answers = [
         submit_form(pia, f"/account/keys/{uuid}/revoke")
         for uuid in (find_key_uuid(world, world.bea, "tests"), UNKNOWN, "x")
@@ -156,13 +156,13 @@ def test_the_key_of_somebody_else_is_not_there_to_be_revoked(world: World, pia: 
     assert is_key_valid(world, world.bea.key)
 
 
-def test_a_bad_name_of_a_key_is_refused_and_stays_in_the_form(world: World, pia: FlaskClient) -> None:
+def test_an_invalid_key_name_is_rejected_and_remains_in_the_form(world: World, pia: FlaskClient) -> None:
     answer = submit_form(pia, "/account/keys", key_name="x" * 201)
     assert (answer.status_code, 'id="secret"' in answer.text, "x" * 201 in answer.text) == (400, False, True)
     assert len(accounts.list_keys(world.rt, "pia@example.com")) == 1
 
 
-def test_names_are_text_on_the_page(pia: FlaskClient) -> None:
+def test_key_names_are_escaped(pia: FlaskClient) -> None:
     make_key(pia, "<script>alert(1)</script>")
     assert "<script>alert" not in get_account_page(pia)
 
@@ -170,10 +170,10 @@ def test_names_are_text_on_the_page(pia: FlaskClient) -> None:
 # --- apps ------------------------------------------------------------------------------------------------------------
 
 
-def test_an_app_is_listed_with_what_it_may_and_can_be_revoked(world: World, pia: FlaskClient) -> None:
+def test_an_app_is_listed_with_its_scopes_and_can_be_revoked(world: World, pia: FlaskClient) -> None:
     app = make_app(world)
     tokens = app.approve_and_exchange(scope="files:read profile")
-    found = section_text(get_account_page(pia), "apps")
+    found = get_section_text(get_account_page(pia), "apps")
     for words in ("Sales &lt;dashboard&gt;", "since 21 Sep 2026", "See your files and download them",
                   "See your account and plan"):  # fmt: skip
         assert words in found
@@ -183,10 +183,10 @@ def test_an_app_is_listed_with_what_it_may_and_can_be_revoked(world: World, pia:
     assert "The app no longer has access." in submit_and_follow(pia, f"/account/apps/{uuid}/revoke")
     assert app.get("/api/v1/user", tokens["access_token"]).status_code == 401
     assert app.refresh_token(tokens["refresh_token"]).get_json()["error"] == "invalid_grant"
-    assert "No app has access" in section_text(get_account_page(pia), "apps")
+    assert "No app has access" in get_section_text(get_account_page(pia), "apps")
 
 
-def test_the_app_of_somebody_else_is_not_there_to_be_revoked(world: World, pia: FlaskClient) -> None:
+def test_the_app_of_another_account_cannot_be_revoked(world: World, pia: FlaskClient) -> None:
     app = make_app(world, world.bea)
     tokens = app.approve_and_exchange(scope="profile")
     assert "Sales" not in get_account_page(pia)
@@ -201,26 +201,26 @@ def test_the_app_of_somebody_else_is_not_there_to_be_revoked(world: World, pia: 
 def test_all_other_browsers_can_be_signed_out(world: World, pia: FlaskClient) -> None:
     others = [sign_in_browser(world, world.pia) for _ in range(2)]
     stranger = sign_in_browser(world, world.bea)
-    assert "in 2 other browsers" in section_text(get_account_page(pia), "signing-in")
+    assert "in 2 other browsers" in get_section_text(get_account_page(pia), "signing-in")
     assert "Signed out of 2 other browsers." in submit_and_follow(pia, "/account/sessions/end")
-    assert "in no other" in section_text(get_account_page(pia), "signing-in")
+    assert "in no other" in get_section_text(get_account_page(pia), "signing-in")
     assert [http.get("/account").status_code for http in (*others, stranger)] == [403, 403, 200]
 
 
-def test_browsers_whose_time_is_over_are_not_counted(world: World, pia: FlaskClient) -> None:
+def test_expired_sessions_are_not_counted(world: World, pia: FlaskClient) -> None:
     world.clock.advance(days=29)
     later = sign_in_browser(world, world.pia)
-    assert "in 1 other browser." in section_text(get_account_page(later), "signing-in")
+    assert "in 1 other browser." in get_section_text(get_account_page(later), "signing-in")
     world.clock.advance(days=1)
-    assert "in no other" in section_text(get_account_page(later), "signing-in")
+    assert "in no other" in get_section_text(get_account_page(later), "signing-in")
 
 
-# --- what is kept ----------------------------------------------------------------------------------------------------
+# --- retention -------------------------------------------------------------------------------------------------------
 
 
-def test_what_is_kept_how_long_is_what_the_server_does(pia: FlaskClient) -> None:
-    """The numbers are those of the limits; a change of one of them must be told here."""
-    found = section_text(get_account_page(pia), "kept")
+def test_the_retention_periods_match_the_server(pia: FlaskClient) -> None:
+    """The numbers are written by hand, so a changed limit requires a changed page."""
+    found = get_section_text(get_account_page(pia), "kept")
     for words in (
         "computed 90 days", "with the reason 90 days", "replaced every 30 days", "never stored",
         "The record of events 90 days", "Webhook deliveries and their attempts 90 days", "Sent mails 30 days",
@@ -245,7 +245,7 @@ FORMS = [
 
 
 @pytest.mark.parametrize(("path", "fields"), FORMS)
-def test_a_form_without_the_token_of_the_session_changes_nothing(
+def test_a_form_without_the_csrf_token_changes_nothing(
     world: World, pia: FlaskClient, path: str, fields: dict[str, Any]
 ) -> None:
     path = path.format(key=find_key_uuid(world, world.pia, "tests"))

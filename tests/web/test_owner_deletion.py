@@ -1,4 +1,4 @@
-"""Deleting a file from the owner's library: the question, and what follows on the answer."""
+"""Deleting a file in the owner's library: the confirmation page and its effects."""
 
 import re
 
@@ -16,7 +16,7 @@ from tests.support.owner_forms import find_csrf_token, submit_form, visible_text
 
 @pytest.fixture
 def owner_browser(world: World) -> FlaskClient:
-    """Pia's browser."""
+    """Return the signed-in browser of Pia."""
     return sign_in_browser(world, world.pia)
 
 
@@ -28,8 +28,10 @@ def has_file(person: Person, uuid: str) -> bool:
     return person.get(f"/api/v1/files/{uuid}").status_code == 200
 
 
-def test_the_question_says_that_the_trash_keeps_it_and_until_when(world: World, owner_browser: FlaskClient) -> None:
-    """Pro keeps 30 days."""
+def test_the_confirmation_page_shows_until_when_the_trash_keeps_the_file(
+    world: World, owner_browser: FlaskClient
+) -> None:
+    """The trash of Pro keeps files for 30 days."""
     made = world.pia.upload(name="plan.pdf")
     page = owner_browser.get(f"/files/{made['uuid']}/delete")
     until = re.search(r"until (\d+ \w+ \d{4})", visible_text(page))
@@ -44,7 +46,7 @@ def test_the_question_says_that_the_trash_keeps_it_and_until_when(world: World, 
     assert "plan.pdf" in owner_browser.get("/trash").text
 
 
-def test_past_the_trash_it_is_gone_for_good(world: World, owner_browser: FlaskClient) -> None:
+def test_a_file_can_be_deleted_permanently_without_the_trash(world: World, owner_browser: FlaskClient) -> None:
     made = world.pia.upload()
     page = owner_browser.get(f"/files/{made['uuid']}/delete?for-good=1")
     assert "This cannot be undone." in page.text
@@ -53,7 +55,7 @@ def test_past_the_trash_it_is_gone_for_good(world: World, owner_browser: FlaskCl
     assert world.rt.db.fetch_all("SELECT uuid FROM files") == []
 
 
-def test_on_free_the_question_says_that_it_is_gone_at_once(world: World) -> None:
+def test_on_free_the_confirmation_page_warns_of_permanent_deletion(world: World) -> None:
     http = sign_in_browser(world, world.fay)
     made = world.fay.upload()
     page = http.get(f"/files/{made['uuid']}/delete")
@@ -65,8 +67,8 @@ def test_on_free_the_question_says_that_it_is_gone_at_once(world: World) -> None
     assert world.rt.db.fetch_all("SELECT uuid FROM files") == []
 
 
-def test_who_agreed_to_the_trash_did_not_agree_to_destruction(world: World, owner_browser: FlaskClient) -> None:
-    """The plan may end between question and answer."""
+def test_trashing_is_rejected_if_the_plan_no_longer_has_a_trash(world: World, owner_browser: FlaskClient) -> None:
+    """The plan may end between confirmation page and form."""
     made = world.pia.upload()
     accounts.set_tier(world.rt, world.pia.email, Plan.FREE)
     answer = post_deletion(owner_browser, made["uuid"], "trash")
@@ -83,7 +85,7 @@ def test_without_a_fate_nothing_is_deleted(world: World, owner_browser: FlaskCli
     assert has_file(world.pia, made["uuid"])
 
 
-def test_a_foreign_file_does_not_exist_here(world: World, owner_browser: FlaskClient) -> None:
+def test_a_file_of_another_owner_is_404(world: World, owner_browser: FlaskClient) -> None:
     foreign = world.mal.upload()["uuid"]
     for name in (foreign, share_anonymously(world).uuid, "nonsense", "%00"):
         assert owner_browser.get(f"/files/{name}/delete").status_code == 404
@@ -102,7 +104,7 @@ def test_a_foreign_file_does_not_exist_here(world: World, owner_browser: FlaskCl
         ({"Origin": "null"}, None),
     ],
 )
-def test_a_form_that_is_not_ours_deletes_nothing(
+def test_a_forged_form_deletes_nothing(
     world: World, owner_browser: FlaskClient, headers: dict[str, str], token: str | None
 ) -> None:
     made = world.pia.upload()
@@ -113,7 +115,7 @@ def test_a_form_that_is_not_ours_deletes_nothing(
 
 
 @pytest.mark.parametrize("person", ["nobody", "another"])
-def test_only_its_owner_deletes_a_file(world: World, person: str) -> None:
+def test_only_the_owner_can_delete_a_file(world: World, person: str) -> None:
     made = world.pia.upload()
     http = world.http if person == "nobody" else sign_in_browser(world, world.mal)
     data = {"csrf": "x" if person == "nobody" else find_csrf_token(http.get("/login").text), "fate": "gone"}
@@ -122,7 +124,7 @@ def test_only_its_owner_deletes_a_file(world: World, person: str) -> None:
     assert has_file(world.pia, made["uuid"])
 
 
-def test_looking_deletes_nothing(world: World, owner_browser: FlaskClient) -> None:
+def test_opening_pages_deletes_nothing(world: World, owner_browser: FlaskClient) -> None:
     made = world.pia.upload()
     for address in ("/files", f"/files/{made['uuid']}/delete?fate=gone&for-good=1"):
         assert owner_browser.get(address).status_code == 200

@@ -1,4 +1,4 @@
-"""The page of one file: what it tells, and to whom."""
+"""The pages of one file: content and permissions."""
 
 import io
 
@@ -14,8 +14,8 @@ from tests.support.owner import put_settings, sign_in_browser
 from tests.support.owner_file import UNKNOWN_UUID, OwnerFile
 from tests.support.pdfs import simple_pdf
 
-PLACES = ("", "/settings", "/looks", "/links", "/invites", "/hotspots", "/hotspots/1", "/assets", "/replace")
-POSTS = (
+PAGES = ("", "/settings", "/looks", "/links", "/invites", "/hotspots", "/hotspots/1", "/assets", "/replace")
+FORM_ACTIONS = (
     "/settings", "/looks", "/links", f"/links/{UNKNOWN_UUID}", f"/links/{UNKNOWN_UUID}/revoke",
     f"/links/{UNKNOWN_UUID}/restore",
     f"/links/{UNKNOWN_UUID}/redact", f"/links/{UNKNOWN_UUID}/delete", "/invites", "/hotspots",
@@ -29,7 +29,7 @@ def owner_file(world: World) -> OwnerFile:
     return OwnerFile(world, world.pia)
 
 
-def page_fact(page: HtmlElement, name: str) -> str:
+def get_page_fact(page: HtmlElement, name: str) -> str:
     return next(
         row.find_one("dd").words
         for row in page.find_all("div")
@@ -37,7 +37,7 @@ def page_fact(page: HtmlElement, name: str) -> str:
     )
 
 
-def test_the_overview_has_everything_to_share_the_file(owner_file: OwnerFile) -> None:
+def test_the_overview_contains_everything_to_share_the_file(owner_file: OwnerFile) -> None:
     put_settings(owner_file.world, owner_file.made, slug="q3", viewLimit=9)
     page = owner_file.get_page()
     short = owner_file.made["shortId"]
@@ -55,28 +55,28 @@ def test_the_overview_has_everything_to_share_the_file(owner_file: OwnerFile) ->
     )
     code = page.find_one("a", download=f"{short}.png").attrs["href"]
     assert owner_file.get_content_type(code) == "image/png"
-    assert [page_fact(page, name) for name in ("Views", "View limit", "Link", "Expires", "Pages")] == [
+    assert [get_page_fact(page, name) for name in ("Views", "View limit", "Link", "Expires", "Pages")] == [
         "0", "0 of 9 used", "live", "never", "3",
     ]  # fmt: skip
 
 
-def test_the_picture_is_there_for_the_owner_of_a_protected_document(owner_file: OwnerFile) -> None:
+def test_the_owner_sees_the_thumbnail_of_a_protected_document(owner_file: OwnerFile) -> None:
     put_settings(owner_file.world, owner_file.made, password="hunter22", pageRange={"from": 2, "to": 2})
     source = owner_file.get_page().find_one("img", class_="file-picture").attrs["src"]
     assert owner_file.get_content_type(source) == "image/jpeg"
 
 
-def test_an_expired_file_says_so_and_shows_no_pictures(owner_file: OwnerFile) -> None:
+def test_an_expired_file_is_marked_and_shows_no_page_images(owner_file: OwnerFile) -> None:
     put_settings(owner_file.world, owner_file.made, deleteAt="2026-01-01T00:00:00Z")
     page = owner_file.get_page()
     assert page.find_one("p", class_="note").words.startswith("This link is expired.")
-    assert page_fact(page, "Link") == "expired"
+    assert get_page_fact(page, "Link") == "expired"
     assert page.find_all("img", class_="file-picture") == []
-    for tail in PLACES:
+    for tail in PAGES:
         assert owner_file.get_page(tail).find_all("img", id="canvas") == []
 
 
-def test_every_version_stands_on_the_overview(owner_file: OwnerFile) -> None:
+def test_the_overview_lists_every_version(owner_file: OwnerFile) -> None:
     sent = {"file": (io.BytesIO(simple_pdf(pages=2)), "second.pdf")}
     assert owner_file.owner.post(f"{owner_file.api}/content", data=sent).status_code == 200
     rows = owner_file.get_page().find_one("tbody").find_all("tr")
@@ -86,30 +86,30 @@ def test_every_version_stands_on_the_overview(owner_file: OwnerFile) -> None:
     ]
 
 
-@pytest.mark.parametrize("tail", PLACES)
-def test_a_page_of_somebody_elses_file_does_not_exist(owner_file: OwnerFile, tail: str) -> None:
+@pytest.mark.parametrize("tail", PAGES)
+def test_a_page_of_another_owners_file_is_404(owner_file: OwnerFile, tail: str) -> None:
     foreign = sign_in_browser(owner_file.world, owner_file.world.mal)
     assert foreign.get(owner_file.path + tail).status_code == 404
     assert foreign.get(f"/files/{UNKNOWN_UUID}{tail}").status_code == 404
     assert owner_file.world.http.get(owner_file.path + tail).status_code == 403
 
 
-@pytest.mark.parametrize("tail", POSTS)
-def test_a_form_of_somebody_elses_file_leads_nowhere(owner_file: OwnerFile, tail: str) -> None:
+@pytest.mark.parametrize("tail", FORM_ACTIONS)
+def test_a_form_of_another_owners_file_is_404(owner_file: OwnerFile, tail: str) -> None:
     http = sign_in_browser(owner_file.world, owner_file.world.mal)
     own = OwnerFile(owner_file.world, owner_file.world.mal)
     token = Form(http, f"{own.path}/settings").fields["csrf"]
     assert http.post(owner_file.path + tail, data={"csrf": token, "confirm": "delete"}).status_code == 404
 
 
-def test_a_form_without_the_token_changes_nothing(owner_file: OwnerFile) -> None:
+def test_a_form_without_the_csrf_token_changes_nothing(owner_file: OwnerFile) -> None:
     form = owner_file.open_form("/invites")
     form.fields |= {"csrf": "made-up", "email": "ann@example.com"}
     assert form.send().status_code == 403
     assert owner_file.get_from_api("/invites") == []
 
 
-def test_a_file_in_the_trash_has_no_pages(owner_file: OwnerFile) -> None:
+def test_a_trashed_file_has_no_pages(owner_file: OwnerFile) -> None:
     assert owner_file.owner.delete(owner_file.api).status_code == 200
     assert owner_file.http.get(owner_file.path).status_code == 404
     trash.restore(
@@ -120,15 +120,15 @@ def test_a_file_in_the_trash_has_no_pages(owner_file: OwnerFile) -> None:
     assert owner_file.http.get(owner_file.path).status_code == 200
 
 
-def test_the_pages_of_a_frozen_file_stay_with_its_owner(owner_file: OwnerFile) -> None:
+def test_the_owner_can_still_open_the_pages_of_a_frozen_file(owner_file: OwnerFile) -> None:
     with owner_file.world.rt.db.write():
         owner_file.world.rt.db.execute("UPDATE files SET frozen_at = ?", (owner_file.world.clock(),))
     page = owner_file.get_page()
     assert page.find_one("p", class_="note").words.startswith("This link is frozen.")
     assert owner_file.get_content_type(page.find_one("img", class_="file-picture").attrs["src"]) == "image/jpeg"
-    assert all(owner_file.http.get(owner_file.path + tail).status_code == 200 for tail in PLACES)
+    assert all(owner_file.http.get(owner_file.path + tail).status_code == 200 for tail in PAGES)
 
 
-def test_the_short_id_leads_there_too(owner_file: OwnerFile) -> None:
+def test_the_short_id_opens_the_same_page(owner_file: OwnerFile) -> None:
     http: FlaskClient = owner_file.http
     assert http.get(f"/files/{owner_file.made['shortId']}").status_code == 200

@@ -1,4 +1,4 @@
-"""The personal links of a file and the invitations to it, on the pages of its owner."""
+"""Personal links and invitations on the owner's pages of a file."""
 
 import pytest
 from werkzeug.test import TestResponse
@@ -13,9 +13,9 @@ def owner_file(world: World) -> OwnerFile:
     return OwnerFile(world, world.pia)
 
 
-def test_one_link_is_made_for_each_line(owner_file: OwnerFile) -> None:
-    wish = {"labels": "Northwind\n\n  Ann Lee \n", "download": "no", "range": "some", "from": "2", "to": "3"}
-    assert owner_file.open_form("/links").send_and_follow(wish) == "2 links were created."
+def test_one_link_is_created_per_line(owner_file: OwnerFile) -> None:
+    values = {"labels": "Northwind\n\n  Ann Lee \n", "download": "no", "range": "some", "from": "2", "to": "3"}
+    assert owner_file.open_form("/links").send_and_follow(values) == "2 links were created."
     overrides = {"allowDownload": False, "pageRange": {"from": 2, "to": 3}}
     assert [(row["label"], row["overrides"]) for row in owner_file.list_variants()] == [
         ("Ann Lee", overrides),
@@ -23,13 +23,13 @@ def test_one_link_is_made_for_each_line(owner_file: OwnerFile) -> None:
     ]
 
 
-def test_a_link_needs_no_label(owner_file: OwnerFile) -> None:
+def test_a_link_can_be_created_without_a_label(owner_file: OwnerFile) -> None:
     assert owner_file.open_form("/links").send_and_follow({"range": "all"}) == "1 link was created."
     (row,) = owner_file.list_variants()
     assert (row.get("label"), row["overrides"]) == (None, {"pageRange": {"from": 0, "to": 0}})
 
 
-def test_what_could_not_be_made_stays_in_the_form(owner_file: OwnerFile) -> None:
+def test_labels_without_a_created_link_remain_in_the_form(owner_file: OwnerFile) -> None:
     assert owner_file.open_form("/links").send_and_follow({"labels": "Reader\n" * 199}) == "199 links were created."
     page = owner_file.open_form("/links").send_refused(400, {"labels": "Ann\nBob\nCy", "download": "yes"})
     assert "200 variants" in form_error(page)
@@ -38,7 +38,7 @@ def test_what_could_not_be_made_stays_in_the_form(owner_file: OwnerFile) -> None
     assert (again.fields["labels"], again.fields["download"]) == ("Bob\nCy", "yes")
 
 
-def test_a_wrong_range_keeps_what_was_typed(owner_file: OwnerFile) -> None:
+def test_an_invalid_range_preserves_the_typed_values(owner_file: OwnerFile) -> None:
     page = owner_file.open_form("/links").send_refused(400, {"labels": "Ann", "range": "some", "from": "2", "to": "x"})
     again = Form(owner_file.http, f"{owner_file.path}/links", page=page)
     assert {key: again.fields[key] for key in ("labels", "range", "from", "to")} == {
@@ -47,7 +47,7 @@ def test_a_wrong_range_keeps_what_was_typed(owner_file: OwnerFile) -> None:
     assert owner_file.list_variants() == []
 
 
-def test_the_links_are_listed_with_what_is_special_about_them(owner_file: OwnerFile) -> None:
+def test_links_are_listed_with_their_overrides(owner_file: OwnerFile) -> None:
     made = owner_file.create_variant(
         label="<b>Ann</b>", overrides={"allowDownload": False, "pageRange": {"from": 1, "to": 2}}
     )
@@ -61,7 +61,7 @@ def test_the_links_are_listed_with_what_is_special_about_them(owner_file: OwnerF
     )
 
 
-def test_a_link_is_changed_and_what_it_has_stands_in_its_form(owner_file: OwnerFile) -> None:
+def test_a_link_can_be_edited_and_its_form_shows_the_current_values(owner_file: OwnerFile) -> None:
     made = owner_file.create_variant(label="Ann", overrides={"allowDownload": True, "pageRange": {"from": 0, "to": 0}})
     form = owner_file.open_form(f"/links/{made['uuid']}")
     assert (form.fields["label"], form.fields["download"], form.fields["range"]) == ("Ann", "yes", "all")
@@ -74,7 +74,7 @@ def test_a_link_is_changed_and_what_it_has_stands_in_its_form(owner_file: OwnerF
     assert Form(owner_file.http, f"{owner_file.path}/links/{made['uuid']}", page=page).fields["label"] == "Cy"
 
 
-def test_a_link_is_revoked_and_works_again(owner_file: OwnerFile) -> None:
+def test_a_link_can_be_revoked_and_restored(owner_file: OwnerFile) -> None:
     made = owner_file.create_variant(label="Ann")
     page = f"/links/{made['uuid']}"
     owner_file.open_form(page, f"{page}/revoke").send_and_follow()
@@ -89,7 +89,7 @@ def test_a_link_is_revoked_and_works_again(owner_file: OwnerFile) -> None:
     )
 
 
-def test_a_label_is_erased_only_when_that_was_typed(owner_file: OwnerFile) -> None:
+def test_a_label_is_redacted_only_after_typed_confirmation(owner_file: OwnerFile) -> None:
     made = owner_file.create_variant(label="Ann")
     page = f"/links/{made['uuid']}"
     assert owner_file.open_form(page, f"{page}/redact").send({"confirm": "delete"}).status_code == 400
@@ -100,7 +100,7 @@ def test_a_label_is_erased_only_when_that_was_typed(owner_file: OwnerFile) -> No
     assert owner_file.list_variants()[0]["overrides"] == {"allowDownload": False}
 
 
-def test_a_link_is_deleted_only_when_that_was_typed(owner_file: OwnerFile) -> None:
+def test_a_link_is_deleted_only_after_typed_confirmation(owner_file: OwnerFile) -> None:
     made = owner_file.create_variant(label="Ann")
     page = f"/links/{made['uuid']}"
     assert owner_file.open_form(page, f"{page}/delete").send({"confirm": ""}).status_code == 400
@@ -124,18 +124,18 @@ def test_a_link_of_another_file_is_not_found(owner_file: OwnerFile, act: str) ->
     ("tail", "words"),
     [("/links", "Personal links"), ("/invites", "Invitations"), ("/replace", "New versions behind the same link")],
 )
-def test_below_pro_the_page_says_which_plan_has_it(world: World, who: str, tail: str, words: str) -> None:
-    desk = OwnerFile(world, getattr(world, who))
-    page = desk.get_page(tail)
+def test_below_pro_the_page_names_the_required_plan(world: World, who: str, tail: str, words: str) -> None:
+    file_pages = OwnerFile(world, getattr(world, who))
+    page = file_pages.get_page(tail)
     assert page.find_one("p", class_="note").words == f"Pro {words} require the pro plan or higher."
-    assert page.find_all("form", action=desk.path + tail) == []
-    answer = desk.http.post(
-        desk.path + tail, data={"csrf": desk.csrf_token(), "labels": "Ann", "email": "ann@example.com"}
+    assert page.find_all("form", action=file_pages.path + tail) == []
+    answer = file_pages.http.post(
+        file_pages.path + tail, data={"csrf": file_pages.csrf_token(), "labels": "Ann", "email": "ann@example.com"}
     )
     assert answer.status_code == (405 if tail == "/replace" else 403)
 
 
-def test_somebody_is_invited_once_and_the_list_says_who_has_seen_it(owner_file: OwnerFile) -> None:
+def test_an_address_is_invited_once_and_the_list_shows_whether_it_was_viewed(owner_file: OwnerFile) -> None:
     form = {"email": "ann@example.com", "name": "Ann Lee"}
     unsent = "No mail server is set up: send the link yourself."
     assert owner_file.open_form("/invites").send_and_follow(form) == f"ann@example.com is invited. {unsent}"
@@ -145,7 +145,7 @@ def test_somebody_is_invited_once_and_the_list_says_who_has_seen_it(owner_file: 
     )
     (row,) = owner_file.get_from_api("/invites")
     assert (row["email"], row["name"]) == ("ann@example.com", "Ann Lee")
-    assert mail_recipients(owner_file) == ["ann@example.com"]
+    assert list_mail_recipients(owner_file) == ["ann@example.com"]
     (shown,) = owner_file.get_page("/invites").find_all("li", class_="thing")
     assert shown.find_one("strong").words == "Ann Lee · ann@example.com"
     assert "not seen yet" in shown.words
@@ -155,16 +155,16 @@ def test_somebody_is_invited_once_and_the_list_says_who_has_seen_it(owner_file: 
     assert "· seen 20" in owner_file.get_page("/invites").find_one("li", class_="thing").words
 
 
-def test_an_invitation_without_a_mail_sends_none(owner_file: OwnerFile) -> None:
+def test_an_invitation_can_be_created_without_an_email(owner_file: OwnerFile) -> None:
     owner_file.open_form("/invites").send_and_follow({"email": "ann@example.com", "mail": ""})
-    assert (len(owner_file.get_from_api("/invites")), mail_recipients(owner_file)) == (1, [])
+    assert (len(owner_file.get_from_api("/invites")), list_mail_recipients(owner_file)) == (1, [])
 
 
-def mail_recipients(desk: OwnerFile) -> list[str]:
-    return [row[0] for row in desk.world.rt.db.fetch_all("SELECT recipient FROM mails ORDER BY id")]
+def list_mail_recipients(file_pages: OwnerFile) -> list[str]:
+    return [row[0] for row in file_pages.world.rt.db.fetch_all("SELECT recipient FROM mails ORDER BY id")]
 
 
-def test_a_wrong_address_is_refused_and_stays_in_the_form(owner_file: OwnerFile) -> None:
+def test_an_invalid_address_is_rejected_and_remains_in_the_form(owner_file: OwnerFile) -> None:
     page = owner_file.open_form("/invites").send_refused(400, {"email": "ann", "name": "Ann", "mail": ""})
     again = Form(owner_file.http, f"{owner_file.path}/invites", page=page)
     assert (again.fields["email"], again.fields["name"], again.fields.get("mail")) == ("ann", "Ann", None)

@@ -1,4 +1,4 @@
-"""Hotspots, pictures and the replacement of a file, on the pages of its owner."""
+"""Hotspots, assets and replacement on the owner's pages of a file."""
 
 import io
 from typing import Any
@@ -23,31 +23,31 @@ def owner_file(world: World) -> OwnerFile:
     return OwnerFile(world, world.pia)
 
 
-def list_hotspots(desk: OwnerFile) -> list[dict[str, Any]]:
-    return [hotspots.describe(row) for row in hotspots.list_hotspots(desk.world.rt, desk.made["uuid"])]
+def list_hotspots(file_pages: OwnerFile) -> list[dict[str, Any]]:
+    return [hotspots.describe(row) for row in hotspots.list_hotspots(file_pages.world.rt, file_pages.made["uuid"])]
 
 
-PLACE = {"x": "10", "y": "20.5", "width": "30", "height": "40"}
+RECT = {"x": "10", "y": "20.5", "width": "30", "height": "40"}
 
 
-def test_a_hotspot_is_placed_by_four_numbers(owner_file: OwnerFile) -> None:
+def test_a_hotspot_is_created_from_four_numbers(owner_file: OwnerFile) -> None:
     form = owner_file.open_form("/hotspots/2", "/hotspots")
-    words = form.send_and_follow(PLACE | {"link": "https://film.example/one", "label": "See it"})
+    words = form.send_and_follow(RECT | {"link": "https://film.example/one", "label": "See it"})
     assert words == "'See it' is on page 2."
     (spot,) = list_hotspots(owner_file)
     assert (spot["page"], spot["url"], spot["label"]) == (2, "https://film.example/one", "See it")
     assert spot["rect"] == {"x": 0.1, "y": 0.205, "width": 0.3, "height": 0.4}
     page = owner_file.get_page("/hotspots/2")
-    drawn = page.find_one("rect", class_="spot").attrs
-    assert [float(drawn[side]) for side in PLACE] == pytest.approx([10, 20.5, 30, 40])
+    spot_attributes = page.find_one("rect", class_="spot").attrs
+    assert [float(spot_attributes[side]) for side in RECT] == pytest.approx([10, 20.5, 30, 40])
     assert owner_file.get_content_type(page.find_one("div", id="canvas").find_one("img").attrs["src"]) == "image/jpeg"
     assert owner_file.get_page("/hotspots/1").find_all("rect", class_="spot") == []
 
 
-def test_a_hotspot_plays_a_sound_of_the_file(owner_file: OwnerFile) -> None:
+def test_a_hotspot_can_play_an_audio_asset(owner_file: OwnerFile) -> None:
     sent = {"kind": "hotspot-audio", "file": (io.BytesIO(make_mp3_frame() * 400), "hello.mp3")}
     sound = owner_file.owner.post(f"{owner_file.api}/assets", data=sent).get_json()["assetId"]
-    owner_file.open_form("/hotspots").send_and_follow(PLACE | {"audio": sound, "label": "Hello"})
+    owner_file.open_form("/hotspots").send_and_follow(RECT | {"audio": sound, "label": "Hello"})
     assert [(spot.get("url"), spot["assetId"]) for spot in list_hotspots(owner_file)] == [(None, sound)]
 
 
@@ -61,21 +61,21 @@ def test_a_hotspot_plays_a_sound_of_the_file(owner_file: OwnerFile) -> None:
         ({"link": "https://film.example", "x": "nan"}, "rect"),
     ],
 )
-def test_a_wrong_hotspot_is_refused_and_stays_in_the_form(
+def test_an_invalid_hotspot_is_rejected_and_remains_in_the_form(
     owner_file: OwnerFile, typed: dict[str, str], named: str
 ) -> None:
-    wish = PLACE | {"label": "See it"} | typed
-    page = owner_file.open_form("/hotspots/2", "/hotspots").send_refused(400, wish)
+    values = RECT | {"label": "See it"} | typed
+    page = owner_file.open_form("/hotspots/2", "/hotspots").send_refused(400, values)
     again = Form(owner_file.http, f"{owner_file.path}/hotspots", page=page)
-    assert {name: again.fields[name] for name in wish} == wish
+    assert {name: again.fields[name] for name in values} == values
     assert again.fields["page"] == "2"
     assert named in form_error(page)
     assert list_hotspots(owner_file) == []
 
 
-def test_a_hotspot_is_removed_and_one_of_another_file_is_not(owner_file: OwnerFile) -> None:
+def test_a_hotspot_can_be_removed_only_on_its_own_file(owner_file: OwnerFile) -> None:
     other = OwnerFile(owner_file.world, owner_file.world.pia)
-    owner_file.open_form("/hotspots").send_and_follow(PLACE | {"link": "https://film.example"})
+    owner_file.open_form("/hotspots").send_and_follow(RECT | {"link": "https://film.example"})
     uuid = list_hotspots(owner_file)[0]["uuid"]
     assert other.http.post(f"{other.path}/hotspots/{uuid}/delete", data={"csrf": other.csrf_token()}).status_code == 404
     assert len(list_hotspots(owner_file)) == 1
@@ -86,12 +86,12 @@ def test_a_hotspot_is_removed_and_one_of_another_file_is_not(owner_file: OwnerFi
 
 
 @pytest.mark.parametrize(("asked", "shown"), [("3", 3), ("99", 3), ("0", 1), ("", 1), ("x", 1), ("9" * 30, 1)])
-def test_the_editor_goes_to_the_page_that_was_asked_for(owner_file: OwnerFile, asked: str, shown: int) -> None:
+def test_the_editor_opens_the_requested_page(owner_file: OwnerFile, asked: str, shown: int) -> None:
     page = parse_html(owner_file.http.get(f"{owner_file.path}/hotspots?page={asked}").text)
     assert page.find_one("h2", id="draw-title").words == f"Page {shown} of 3"
 
 
-def test_an_uploaded_image_is_used_as_what_it_is(owner_file: OwnerFile) -> None:
+def test_an_uploaded_background_can_be_put_to_use(owner_file: OwnerFile) -> None:
     put_settings(owner_file.world, owner_file.made, viewerSettings={"flip": {"rtl": True}, "background": {"dim": 20}})
     sent = {"kind": "background", "file": (io.BytesIO(make_picture()), "sea.png")}
     asset = owner_file.owner.post(f"{owner_file.api}/assets", data=sent).get_json()["assetId"]
@@ -109,7 +109,7 @@ def test_an_uploaded_image_is_used_as_what_it_is(owner_file: OwnerFile) -> None:
     assert page.find_all("form", action=f"{owner_file.path}/assets/{asset}/use") == []
 
 
-def test_a_sound_and_an_image_of_another_file_cannot_be_used(owner_file: OwnerFile) -> None:
+def test_audio_and_images_of_another_file_cannot_be_used(owner_file: OwnerFile) -> None:
     other = OwnerFile(owner_file.world, owner_file.world.pia)
     insert_asset(owner_file.world, other.made["uuid"], "logo", ASSET)
     answer = owner_file.http.post(f"{owner_file.path}/assets/{ASSET}/use", data={"csrf": owner_file.csrf_token()})
@@ -118,12 +118,12 @@ def test_a_sound_and_an_image_of_another_file_cannot_be_used(owner_file: OwnerFi
     assert (answer.status_code, sound.status_code, owner_file.get_from_api("")["viewerSettings"]) == (404, 404, {})
 
 
-def test_pictures_need_basic(world: World) -> None:
+def test_assets_require_the_basic_plan(world: World) -> None:
     words = OwnerFile(world, world.fay).get_page("/assets").find_one("p", class_="note").words
     assert words == "Basic Pictures and sounds require the basic plan or higher."
 
 
-def test_a_replacement_names_what_stands_on_the_pages(owner_file: OwnerFile) -> None:
+def test_the_replacement_page_lists_the_items_on_the_pages(owner_file: OwnerFile) -> None:
     assert owner_file.get_page("/replace").find_all("p", class_="note") == []
     put_settings(owner_file.world, owner_file.made, **ALL_FEEDBACK_SETTINGS)
     for _ in range(2):

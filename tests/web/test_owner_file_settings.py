@@ -1,4 +1,4 @@
-"""The settings and looks of a file as forms: each field ends as it would through the API."""
+"""The settings and looks forms of a file: each field has the same effect as through the API."""
 
 import json
 from collections.abc import Callable
@@ -20,13 +20,13 @@ from tests.support.markup import parse_html
 from tests.support.owner import put_settings, sign_in_browser
 from tests.support.settings import OwnedFile
 
-SETTINGS_WITHOUT_CONTROL = {"viewerSettings"}  # its fields have one each
+SETTINGS_WITHOUT_CONTROL = {"viewerSettings"}  # each of its fields has a control
 SEPARATELY_TESTED = {"deleteAt", "neverExpire", "password", "detachDesignToolDesign", "viewerSettings"}
 
 
 @pytest.fixture
 def world(make: Callable[..., World]) -> World:
-    """An instance that knows a design tool, so that the form holds every setting."""
+    """Return an instance with a design tool, so that the form contains every setting."""
     tool = "https://design.example.com"
     return make(design_user_jwks_url=f"{tool}/keys", design_user_issuer=tool, design_user_audience="docshare")
 
@@ -35,12 +35,12 @@ def open_settings_form(http: FlaskClient, shared: OwnedFile, page: str = "settin
     return Form(http, f"/files/{shared.made['uuid']}/{page}")
 
 
-def settings_page_name(name: str) -> str:
+def get_settings_page_name(name: str) -> str:
     return "looks" if name in ("viewerMode", "viewerSettings") else "settings"
 
 
-def form_values(name: str, value: Any) -> dict[str, str]:
-    """What somebody types and clicks to have ``value``."""
+def build_form_values(name: str, value: Any) -> dict[str, str]:
+    """Return the form input that sets ``value``."""
     if isinstance(value, bool):
         return {name: "on" if value else ""}
     if name == "pageRange":
@@ -58,34 +58,34 @@ def form_values(name: str, value: Any) -> dict[str, str]:
 @pytest.mark.parametrize(
     "case", [case for case in CASES if case.name not in SEPARATELY_TESTED], ids=lambda case: case.name
 )
-def test_a_setting_is_set_and_taken_back_in_the_form(world: World, case: SettingCase) -> None:
+def test_a_setting_can_be_set_and_reset_in_the_form(world: World, case: SettingCase) -> None:
     shared = OwnedFile(world, world.pia)
     http = sign_in_browser(world, world.pia)
     assert (
-        open_settings_form(http, shared, settings_page_name(case.name)).send_and_follow(
-            form_values(case.name, case.value)
+        open_settings_form(http, shared, get_settings_page_name(case.name)).send_and_follow(
+            build_form_values(case.name, case.value)
         )
         == "Saved."
     )
     assert shared.has_values(case.expected)
-    open_settings_form(http, shared, settings_page_name(case.name)).send_and_follow(
-        form_values(case.name, case.reset_value)
+    open_settings_form(http, shared, get_settings_page_name(case.name)).send_and_follow(
+        build_form_values(case.name, case.reset_value)
     )
     assert shared.has_values(case.expected_after_reset)
 
 
 @pytest.mark.parametrize("look", LOOKS, ids=lambda look: look.field)
-def test_a_look_is_set_in_the_form_as_through_the_api(world: World, look: LookCase) -> None:
+def test_a_look_set_in_the_form_equals_one_set_by_the_api(world: World, look: LookCase) -> None:
     shared = OwnedFile(world, world.pia)
     shared.change_settings(viewerSettings=look.deviation)
     expected = shared.get_file()["viewerSettings"]
     shared.change_settings(viewerSettings={})
     http = sign_in_browser(world, world.pia)
-    open_settings_form(http, shared, "looks").send_and_follow(look_form_values(look.deviation))
+    open_settings_form(http, shared, "looks").send_and_follow(build_look_form_values(look.deviation))
     assert shared.get_file()["viewerSettings"] == expected
 
 
-def look_form_values(deviation: dict[str, Any]) -> dict[str, str]:
+def build_look_form_values(deviation: dict[str, Any]) -> dict[str, str]:
     found = {}
     for key, block in deviation.items():
         inner = {f".{name}": value for name, value in block.items()} if isinstance(block, dict) else {"": block}
@@ -94,7 +94,7 @@ def look_form_values(deviation: dict[str, Any]) -> dict[str, str]:
     return found
 
 
-def test_every_setting_and_every_viewer_field_has_its_control(world: World) -> None:
+def test_every_setting_and_viewer_field_has_a_control(world: World) -> None:
     shared = OwnedFile(world, world.pia)
     shared.change_settings(deleteAt="2031-01-01T00:00:00Z")
     http = sign_in_browser(world, world.pia)
@@ -109,7 +109,7 @@ def test_every_setting_and_every_viewer_field_has_its_control(world: World) -> N
     assert {f"viewerSettings.{look.field}" for look in LOOKS if "[" not in look.field} - names - boxes == set()
 
 
-def test_settings_of_a_design_tool_are_not_shown_where_the_server_knows_none(make: Callable[..., World]) -> None:
+def test_design_tool_settings_are_hidden_if_no_design_tool_is_configured(make: Callable[..., World]) -> None:
     world = make()
     form = open_settings_form(sign_in_browser(world, world.pia), OwnedFile(world, world.pia))
     assert "Design tool" not in form.node.words
@@ -117,14 +117,14 @@ def test_settings_of_a_design_tool_are_not_shown_where_the_server_knows_none(mak
     assert form.send_and_follow({"allowDownload": ""}) == "Saved."
 
 
-def test_a_password_manager_is_told_which_link_the_password_is_for(world: World) -> None:
+def test_the_form_names_the_link_for_password_managers(world: World) -> None:
     shared = OwnedFile(world, world.pia)
     page = parse_html(sign_in_browser(world, world.pia).get(f"/files/{shared.made['uuid']}/settings").text)
     hint = page.find_one("input", autocomplete="username")
     assert (hint.attrs["value"], hint.attrs.get("name")) == (shared.made["shortId"], None)
 
 
-def test_a_new_row_of_a_table_appears_by_itself(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_new_table_row_gets_a_control_automatically(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     shared = OwnedFile(world, world.pia)
     http = sign_in_browser(world, world.pia)
     monkeypatch.setitem(SETTINGS, "neverPrint", Setting("neverPrint", fields.parse_boolean, default=False))
@@ -142,7 +142,7 @@ def test_a_new_row_of_a_table_appears_by_itself(world: World, monkeypatch: pytes
 
 
 @pytest.mark.parametrize(("who", "tier"), [("fay", "free"), ("bea", "basic")])
-def test_what_the_plan_does_not_have_is_disabled_and_told_why(world: World, who: str, tier: str) -> None:
+def test_settings_above_the_plan_are_disabled_with_a_reason(world: World, who: str, tier: str) -> None:
     shared = OwnedFile(world, getattr(world, who))
     http = sign_in_browser(world, shared.owner)
     form = open_settings_form(http, shared)
@@ -153,13 +153,13 @@ def test_what_the_plan_does_not_have_is_disabled_and_told_why(world: World, who:
         locked = {name.partition(".")[0] for name in form.disabled}
         assert (case.name in locked) == (not is_allowed(tier, case.plan)), case.name
     for look in LOOKS:
-        name = next(iter(look_form_values(look.deviation)))
+        name = next(iter(build_look_form_values(look.deviation)))
         assert (name in looks.disabled) == (not is_allowed(tier, look.plan)), look.field
     assert "Requires the pro plan." in form.node.words
     assert ("Requires the basic plan." in form.node.words) == (tier == "free")
 
 
-def test_a_pro_field_set_before_a_downgrade_can_be_taken_back(world: World) -> None:
+def test_a_pro_setting_can_be_reset_after_a_downgrade(world: World) -> None:
     shared = OwnedFile(world, world.pia)
     shared.change_settings(watermark=True, viewerSettings={"flip": {"rtl": True}, "brand": {"accentColor": "#123456"}})
     shared.set_plan("basic")
@@ -174,7 +174,7 @@ def test_a_pro_field_set_before_a_downgrade_can_be_taken_back(world: World) -> N
     assert shared.has_values({"watermark": False, "viewerSettings": {}})
 
 
-def test_a_field_above_the_plan_is_refused_even_when_it_is_forced_into_the_form(world: World) -> None:
+def test_a_setting_above_the_plan_is_rejected_even_in_a_forged_form(world: World) -> None:
     shared = OwnedFile(world, world.fay)
     form = open_settings_form(sign_in_browser(world, world.fay), shared)
     shown = json.loads(form.fields["shown"])
@@ -184,7 +184,7 @@ def test_a_field_above_the_plan_is_refused_even_when_it_is_forced_into_the_form(
     assert "requires the pro plan" in parse_html(answer.text).find_one("p", class_="wrong").words
 
 
-def test_a_refusal_keeps_what_was_typed_but_a_password(world: World) -> None:
+def test_a_rejected_form_preserves_all_values_except_the_password(world: World) -> None:
     shared = OwnedFile(world, world.pia)
     before = shared.read_row_and_bytes()
     typed = {
@@ -198,7 +198,7 @@ def test_a_refusal_keeps_what_was_typed_but_a_password(world: World) -> None:
     assert shared.read_row_and_bytes() == before
 
 
-def test_a_second_try_after_a_refusal_writes_everything_that_was_changed(world: World) -> None:
+def test_a_resubmitted_form_saves_every_changed_value(world: World) -> None:
     shared = OwnedFile(world, world.pia)
     http = sign_in_browser(world, world.pia)
     page = open_settings_form(http, shared).send_refused(400, {"slug": "No!", "askReceipt": "on"})
@@ -206,7 +206,7 @@ def test_a_second_try_after_a_refusal_writes_everything_that_was_changed(world: 
     assert shared.has_values({"slug": "yes", "askReceipt": True})
 
 
-def test_a_slug_that_is_taken_is_said_above_the_form(world: World) -> None:
+def test_a_slug_in_use_is_reported_above_the_form(world: World) -> None:
     put_settings(world, world.pia.upload(), slug="taken")
     page = open_settings_form(sign_in_browser(world, world.pia), OwnedFile(world, world.pia)).send_refused(
         409, {"slug": "taken"}
@@ -214,7 +214,7 @@ def test_a_slug_that_is_taken_is_said_above_the_form(world: World) -> None:
     assert "'taken' is taken" in page.find_one("p", class_="wrong").words
 
 
-def test_a_form_that_lay_open_does_not_undo_what_was_changed_meanwhile(world: World) -> None:
+def test_saving_an_old_form_does_not_undo_later_changes(world: World) -> None:
     shared = OwnedFile(world, world.pia)
     http = sign_in_browser(world, world.pia)
     looks, settings = open_settings_form(http, shared, "looks"), open_settings_form(http, shared)
@@ -225,7 +225,7 @@ def test_a_form_that_lay_open_does_not_undo_what_was_changed_meanwhile(world: Wo
     assert shared.has_values({"slug": "mine", "askReceipt": True, "watermark": True, "viewerSettings": both})
 
 
-def test_a_password_is_set_kept_and_taken_away(world: World) -> None:
+def test_a_password_can_be_set_preserved_and_removed(world: World) -> None:
     shared = OwnedFile(world, world.bea)
     http = sign_in_browser(world, world.bea)
     open_settings_form(http, shared).send_and_follow({"password": "hunter22"})
@@ -237,7 +237,7 @@ def test_a_password_is_set_kept_and_taken_away(world: World) -> None:
     assert shared.has_values({"protected": False})
 
 
-def test_the_end_of_a_link_is_set_in_utc_and_taken_away(world: World) -> None:
+def test_the_expiry_is_set_in_utc_and_can_be_removed(world: World) -> None:
     shared = OwnedFile(world, world.fay)
     http = sign_in_browser(world, world.fay)
     open_settings_form(http, shared).send_and_follow({"deleteAt": "2031-05-06T07:08"})
@@ -255,7 +255,7 @@ def test_the_end_of_a_link_is_set_in_utc_and_taken_away(world: World) -> None:
     ("field", "text"),
     [("flip.speedMs", "fast"), ("page.shadow", "1.5"), ("watermarkStyle.opacity", "."), ("cta.label", "Call us")],
 )
-def test_a_look_that_the_api_would_drop_or_refuse_is_refused(world: World, field: str, text: str) -> None:
+def test_a_look_that_the_api_would_drop_or_reject_is_rejected(world: World, field: str, text: str) -> None:
     shared = OwnedFile(world, world.pia)
     page = open_settings_form(sign_in_browser(world, world.pia), shared, "looks").send_refused(
         400, {f"viewerSettings.{field}": text}
@@ -264,7 +264,7 @@ def test_a_look_that_the_api_would_drop_or_refuse_is_refused(world: World, field
     assert shared.has_values({"viewerSettings": {}})
 
 
-def test_a_button_goes_when_its_words_and_its_address_are_emptied(world: World) -> None:
+def test_clearing_label_and_url_removes_the_call_to_action(world: World) -> None:
     shared = OwnedFile(world, world.pia)
     shared.change_settings(viewerSettings={"cta": {"label": "Call", "url": "https://a.example", "style": "outline"}})
     emptied = {"viewerSettings.cta.label": "", "viewerSettings.cta.url": ""}
@@ -272,7 +272,7 @@ def test_a_button_goes_when_its_words_and_its_address_are_emptied(world: World) 
     assert shared.has_values({"viewerSettings": {}})
 
 
-def test_the_tie_to_a_design_is_cut_by_a_box(world: World) -> None:
+def test_a_checkbox_detaches_the_file_from_its_design(world: World) -> None:
     shared = OwnedFile(world, world.fay)
     assert (
         open_settings_form(sign_in_browser(world, world.fay), shared).send_and_follow({"detachDesignToolDesign": "on"})
@@ -280,7 +280,7 @@ def test_the_tie_to_a_design_is_cut_by_a_box(world: World) -> None:
     )
 
 
-def test_an_expired_link_says_so_above_the_form(world: World) -> None:
+def test_an_expired_link_is_reported_above_the_form(world: World) -> None:
     shared = OwnedFile(world, world.pia)
     http = sign_in_browser(world, world.pia)
     form = open_settings_form(http, shared)
@@ -291,7 +291,7 @@ def test_an_expired_link_says_so_above_the_form(world: World) -> None:
 
 
 @pytest.mark.parametrize("shown", ["", "[]", '{"slug": 1}', "{" * 100_000])
-def test_a_form_without_its_memory_is_refused(world: World, shown: str) -> None:
+def test_a_form_with_an_invalid_snapshot_is_rejected(world: World, shown: str) -> None:
     shared = OwnedFile(world, world.pia)
     form = open_settings_form(sign_in_browser(world, world.pia), shared)
     form.fields["shown"] = shown
@@ -300,7 +300,7 @@ def test_a_form_without_its_memory_is_refused(world: World, shown: str) -> None:
     assert "slug" not in shared.get_file()
 
 
-def test_the_plan_at_the_moment_of_saving_counts(world: World) -> None:
+def test_the_plan_at_the_time_of_saving_applies(world: World) -> None:
     shared = OwnedFile(world, world.pia)
     form = open_settings_form(sign_in_browser(world, world.pia), shared)
     accounts.set_tier(world.rt, world.pia.email, Plan.FREE)
@@ -308,7 +308,7 @@ def test_the_plan_at_the_moment_of_saving_counts(world: World) -> None:
     assert shared.has_values({"watermark": False})
 
 
-def test_a_download_that_cannot_be_made_is_said_on_the_pages_of_the_file(world: World) -> None:
+def test_a_download_that_cannot_be_created_is_reported_on_the_file_pages(world: World) -> None:
     made = world.pia.upload(checkbox_without_state_pdf(), "Odd.pdf")
     http = sign_in_browser(world, world.pia)
     assert "would look different" not in http.get(f"/files/{made['uuid']}").text

@@ -1,4 +1,4 @@
-"""The owner's library: what it lists, how it is ."""
+"""The owner's library: the list, searching, sorting and paging."""
 
 import re
 from html import unescape
@@ -24,19 +24,18 @@ NAMED = re.compile(r'<h2><a href="/files/[0-9a-f-]{36}">([^<]*)</a></h2>')
 
 @pytest.fixture
 def owner_browser(world: World) -> FlaskClient:
-    """Pia's browser."""
+    """Return the signed-in browser of Pia."""
     return sign_in_browser(world, world.pia)
 
 
-def listed_names(answer: TestResponse) -> list[str]:
-    """The files that a page lists, in order."""
+def list_file_names(answer: TestResponse) -> list[str]:
+    """Return the names of the files that a page lists, in order."""
     assert answer.status_code == 200
     return [unescape(name) for name in NAMED.findall(answer.text)]
 
 
 def insert_files(world: World, count: int, person: Person | None = None, **columns: Any) -> None:
-    """Give Pia, or another ``person``, ``count`` files by copying the row of one: ``file 1.pdf`` and so on, the first
-    the oldest."""
+    """Insert ``count`` files of Pia, or of ``person``, as copies of one row: ``file 1.pdf`` (the oldest) and so on."""
     made = (person or world.pia).upload()
     (base,) = fetch_dicts(world.rt.db, "SELECT * FROM files WHERE uuid = ?", made["uuid"])
     del base["id"]
@@ -56,13 +55,13 @@ def insert_files(world: World, count: int, person: Person | None = None, **colum
 # --- the list --------------------------------------------------------------------------------------------------------
 
 
-def test_the_newest_file_comes_first(world: World, owner_browser: FlaskClient) -> None:
+def test_the_newest_file_is_listed_first(world: World, owner_browser: FlaskClient) -> None:
     for name in ("a.pdf", "c.pdf", "b.pdf"):
         world.pia.upload(name=name)
-    assert listed_names(owner_browser.get("/files")) == ["b.pdf", "c.pdf", "a.pdf"]
+    assert list_file_names(owner_browser.get("/files")) == ["b.pdf", "c.pdf", "a.pdf"]
 
 
-def test_a_file_shows_what_its_owner_wants_to_know(world: World, owner_browser: FlaskClient) -> None:
+def test_a_file_is_listed_with_its_figures_and_links(world: World, owner_browser: FlaskClient) -> None:
     made = world.pia.upload(simple_pdf(pages=3), "report.pdf")
     update_file_row(world, made["uuid"], view_count=1234, size=4_500_000)
     world.clock.advance(days=3)
@@ -84,7 +83,7 @@ def test_a_file_shows_what_its_owner_wants_to_know(world: World, owner_browser: 
         (86_400, "1 day ago"), (29 * 86_400, "29 days ago"), (30 * 86_400, "on 21 Sep 2026"),
     ],
 )  # fmt: skip
-def test_an_age_is_told_as_people_say_it(world: World, seconds: int, words: str) -> None:
+def test_the_age_of_a_file_is_formatted(world: World, seconds: int, words: str) -> None:
     world.clock.now = 1_790_000_000_000  # 21 September 2026
     world.pia.upload()
     world.clock.advance(seconds=seconds)
@@ -99,15 +98,13 @@ def test_an_age_is_told_as_people_say_it(world: World, seconds: int, words: str)
         (2 * 1024**3, "2 GB"),
     ],
 )  # fmt: skip
-def test_a_size_is_told_with_as_many_digits_as_help(
-    world: World, owner_browser: FlaskClient, size: int, words: str
-) -> None:
+def test_the_size_of_a_file_is_formatted(world: World, owner_browser: FlaskClient, size: int, words: str) -> None:
     update_file_row(world, world.pia.upload()["uuid"], size=size)
     assert f"3 pages · {words} · 0 views" in visible_text(owner_browser.get("/files"))
 
 
-def test_its_picture_and_its_code_are_served(world: World, owner_browser: FlaskClient) -> None:
-    """The picture is the owner's own first page: also where readers are asked first, and see only some pages."""
+def test_thumbnail_and_qr_code_are_served(world: World, owner_browser: FlaskClient) -> None:
+    """The thumbnail is the first page as the owner sees it, even if the link has a gate and a page range."""
     made = world.pia.upload(simple_pdf(pages=3))
     put_settings(
         world, made, password="correct horse", requireEmail=True, pageRange={"from": 2, "to": 3}, watermark=True
@@ -137,7 +134,7 @@ def test_its_picture_and_its_code_are_served(world: World, owner_browser: FlaskC
         ({"pageRange": {"from": 2, "to": 3}}, "Pages 2 to 3"),
     ],
 )
-def test_what_is_special_about_a_link_is_a_flag(
+def test_each_restriction_of_a_link_is_shown_as_a_flag(
     world: World, owner_browser: FlaskClient, settings: dict[str, Any], words: str
 ) -> None:
     made = world.pia.upload()
@@ -150,7 +147,7 @@ def test_what_is_special_about_a_link_is_a_flag(
     ("columns", "words"),
     [({"delete_at": 1_000}, "Expired 1 Jan 1970"), ({"burned_at": 1_000, "view_limit": 3}, "View limit reached")],
 )
-def test_a_link_that_ended_says_so_and_shows_no_picture(
+def test_an_ended_link_is_flagged_and_has_no_thumbnail(
     world: World, owner_browser: FlaskClient, columns: dict[str, int], words: str
 ) -> None:
     update_file_row(world, world.pia.upload()["uuid"], **columns)
@@ -159,43 +156,43 @@ def test_a_link_that_ended_says_so_and_shows_no_picture(
     assert "<img" not in page
 
 
-def test_a_link_that_the_operator_froze_says_so(world: World, owner_browser: FlaskClient) -> None:
+def test_a_frozen_link_is_flagged(world: World, owner_browser: FlaskClient) -> None:
     update_file_row(world, world.pia.upload()["uuid"], frozen_at=1_000)
     page = owner_browser.get("/files").text
     assert '<li class="flag ended">On hold while the operator reviews it</li>' in page
-    assert "<img" in page  # it is still open to its owner
+    assert "<img" in page  # the owner can still open it
 
 
-def test_names_are_text_and_never_markup(world: World, owner_browser: FlaskClient) -> None:
+def test_file_names_are_escaped(world: World, owner_browser: FlaskClient) -> None:
     update_file_row(world, world.pia.upload()["uuid"], original_name='"><script>alert(1)<.pdf')
     for address in ("/files", "/files?q=script"):
         page = owner_browser.get(address)
-        assert listed_names(page) == ['"><script>alert(1)<.pdf']
+        assert list_file_names(page) == ['"><script>alert(1)<.pdf']
         assert "<script>alert" not in page.text
     assert "<script>alert" not in owner_browser.get('/files?q="><script>alert(1)</script>').text
 
 
-def test_nobody_elses_files_appear(world: World, owner_browser: FlaskClient) -> None:
+def test_files_of_others_are_not_listed(world: World, owner_browser: FlaskClient) -> None:
     world.mal.upload(name="foreign.pdf")
-    share_anonymously(world)  # nobody's
+    share_anonymously(world)  # it has no owner
     trashed = world.pia.upload(name="trashed.pdf")
     world.pia.delete(f"/api/v1/files/{trashed['uuid']}")
     world.pia.upload(name="mine.pdf")
-    assert listed_names(owner_browser.get("/files")) == ["mine.pdf"]
+    assert list_file_names(owner_browser.get("/files")) == ["mine.pdf"]
     for words in ("foreign", "trashed"):
         searched = owner_browser.get(f"/files?q={words}")
-        assert listed_names(searched) == []
+        assert list_file_names(searched) == []
         assert "0 of 1 files match" in visible_text(searched)
 
 
-def test_an_empty_library_says_how_to_begin(owner_browser: FlaskClient) -> None:
+def test_an_empty_library_shows_how_to_upload(owner_browser: FlaskClient) -> None:
     answer = owner_browser.get("/files")
     assert "Share your first document" in answer.text
     assert 'type="file"' in answer.text
     assert "Search by name" not in answer.text
 
 
-def test_who_is_not_signed_in_is_asked_to_and_comes_back(world: World) -> None:
+def test_a_signed_out_user_must_sign_in_and_returns_to_the_search(world: World) -> None:
     world.pia.upload(name="secret.pdf")
     answer = world.http.get("/files?q=secret")
     assert answer.status_code == 403
@@ -203,10 +200,10 @@ def test_who_is_not_signed_in_is_asked_to_and_comes_back(world: World) -> None:
     link = sign_in.create_link(world.rt, world.pia.email).removeprefix(BASE_URL)
     entered = world.http.post(link)
     assert entered.headers["Location"] == "/files?q=secret"
-    assert listed_names(world.http.get("/files?q=secret")) == ["secret.pdf"]
+    assert list_file_names(world.http.get("/files?q=secret")) == ["secret.pdf"]
 
 
-def test_no_other_site_may_frame_it_or_keep_it(owner_browser: FlaskClient) -> None:
+def test_the_library_cannot_be_framed_or_cached(owner_browser: FlaskClient) -> None:
     headers = owner_browser.get("/files").headers
     assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
     assert headers["Cache-Control"] == "private, no-store"
@@ -231,7 +228,7 @@ def test_no_other_site_may_frame_it_or_keep_it(owner_browser: FlaskClient) -> No
         ("  ", ["q3 plan.pdf", "100%_done.pdf", "Übersicht Q3.pdf"]),
     ],
 )
-def test_a_search_finds_words_anywhere_in_the_name(
+def test_a_search_matches_words_anywhere_in_the_name(
     world: World, owner_browser: FlaskClient, words: str, found: list[str]
 ) -> None:
     for name in ("Übersicht Q3.pdf", "100%_done.pdf", "q3 plan.pdf"):
@@ -239,7 +236,7 @@ def test_a_search_finds_words_anywhere_in_the_name(
         if name.startswith("100"):
             put_settings(world, made, slug="for-the-board")
     answer = owner_browser.get("/files", query_string={"q": words})
-    assert listed_names(answer) == found
+    assert list_file_names(answer) == found
     if words.strip():
         assert f"{len(found)} of 3 files match" in visible_text(answer)
 
@@ -256,55 +253,57 @@ def test_a_search_finds_words_anywhere_in_the_name(
         ("id; DROP TABLE files", ["c.pdf", "A.pdf", "b.pdf"]),
     ],
 )
-def test_a_library_is_sorted_as_asked(
+def test_the_library_is_sorted_as_requested(
     world: World, owner_browser: FlaskClient, order: str, expected: list[str]
 ) -> None:
     for name, views, size in (("b.pdf", 1, 900), ("A.pdf", 50, 100), ("c.pdf", 2, 500)):
         update_file_row(world, world.pia.upload(name=name)["uuid"], view_count=views, size=size)
-    assert listed_names(owner_browser.get("/files", query_string={"sort": order})) == expected
+    assert list_file_names(owner_browser.get("/files", query_string={"sort": order})) == expected
 
 
-def test_two_thousand_files_are_shown_fifty_at_a_time(world: World, owner_browser: FlaskClient) -> None:
+def test_two_thousand_files_are_listed_in_pages_of_fifty(world: World, owner_browser: FlaskClient) -> None:
     insert_files(world, 2_000)
     first = owner_browser.get("/files?q=file&sort=oldest")
-    assert listed_names(first) == [f"file {number}.pdf" for number in range(1, 51)]
+    assert list_file_names(first) == [f"file {number}.pdf" for number in range(1, 51)]
     assert "Page 1 of 40" in first.text
     assert 'rel="prev"' not in first.text
     after = re.search(r'href="([^"]+)" rel="next"', first.text)
     assert after is not None
     assert parse_qs(urlsplit(unescape(after[1])).query) == {"q": ["file"], "sort": ["oldest"], "page": ["2"]}
-    assert listed_names(owner_browser.get(unescape(after[1])))[0] == "file 51.pdf"
+    assert list_file_names(owner_browser.get(unescape(after[1])))[0] == "file 51.pdf"
     last = owner_browser.get("/files?sort=oldest&page=40")
-    assert listed_names(last)[-1] == "file 2000.pdf"
+    assert list_file_names(last)[-1] == "file 2000.pdf"
     assert 'rel="next"' not in last.text
 
 
 @pytest.mark.parametrize("number", ["0", "-1", "x", "", "9" * 5000, "1.5", "²", "99"])
-def test_a_page_that_does_not_exist_shows_one_that_does(world: World, owner_browser: FlaskClient, number: str) -> None:
+def test_an_invalid_page_number_shows_an_existing_page(world: World, owner_browser: FlaskClient, number: str) -> None:
     world.pia.upload(name="only.pdf")
-    assert listed_names(owner_browser.get("/files", query_string={"page": number})) == ["only.pdf"]
+    assert list_file_names(owner_browser.get("/files", query_string={"page": number})) == ["only.pdf"]
 
 
 def count_statements(world: World, http: FlaskClient, address: str) -> int:
-    """How many statements a page runs."""
+    """Return the number of SQL statements that a page executes."""
     with record_all(world.rt.db) as seen:
         assert http.get(address).status_code == 200
     return len(seen)
 
 
 @pytest.mark.parametrize("address", ["/files", "/files?q=file", "/files?sort=views"])
-def test_many_files_take_no_more_statements_than_one(world: World, owner_browser: FlaskClient, address: str) -> None:
+def test_the_number_of_statements_does_not_depend_on_the_number_of_files(
+    world: World, owner_browser: FlaskClient, address: str
+) -> None:
     world.pia.upload(name="file.pdf")
     few = count_statements(world, owner_browser, address)
     insert_files(world, 200)
     assert count_statements(world, owner_browser, address) == few <= 12
 
 
-# --- what the plan allows --------------------------------------------------------------------------------------------
+# --- plan limits -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("count", "full"), [(0, False), (2, False), (3, True)])
-def test_the_free_plan_counts_its_places_and_says_what_to_do(world: World, count: int, full: bool) -> None:
+def test_the_free_plan_shows_used_file_slots_and_a_hint_if_full(world: World, count: int, full: bool) -> None:
     for _ in range(count):
         world.fay.upload()
     words = visible_text(sign_in_browser(world, world.fay).get("/files"))
@@ -312,11 +311,11 @@ def test_the_free_plan_counts_its_places_and_says_what_to_do(world: World, count
     assert ("To share another one, delete a file" in words) == full
 
 
-def test_a_plan_without_a_limit_counts_nothing(owner_browser: FlaskClient) -> None:
+def test_a_plan_without_a_file_limit_shows_no_count(owner_browser: FlaskClient) -> None:
     assert "plan." not in visible_text(owner_browser.get("/files"))
 
 
-def test_the_page_tells_its_script_the_token_and_the_largest_pdf(world: World) -> None:
+def test_the_page_contains_the_csrf_token_and_the_largest_pdf_size(world: World) -> None:
     http = sign_in_browser(world, world.fay)
     page = http.get("/files").text
     assert f'data-csrf="{find_csrf_token(page)}"' in page

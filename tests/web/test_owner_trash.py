@@ -1,4 +1,4 @@
-"""The trash page: what lies there, until when, and both ways out."""
+"""The trash page: the list, restoring and deleting."""
 
 import re
 from html import unescape
@@ -18,18 +18,18 @@ NAMED = re.compile(r"<h2>([^<]*\.pdf)</h2>")
 
 @pytest.fixture
 def owner_browser(world: World) -> FlaskClient:
-    """Pia's browser."""
+    """Return the signed-in browser of Pia."""
     return sign_in_browser(world, world.pia)
 
 
 def trash_file(person: Person, name: str = "report.pdf") -> str:
-    """The UUID of a file that ``person`` has deleted."""
+    """Upload and trash a file of ``person`` and return its UUID."""
     uuid = str(person.upload(name=name)["uuid"])
     assert person.delete(f"/api/v1/files/{uuid}").get_json()["trashed"] is True
     return uuid
 
 
-def listed_names(answer: TestResponse) -> list[str]:
+def list_file_names(answer: TestResponse) -> list[str]:
     assert answer.status_code == 200
     return [unescape(name) for name in NAMED.findall(answer.text)]
 
@@ -47,40 +47,40 @@ def count_trashed(world: World) -> int:
     return len(world.rt.db.fetch_all("SELECT 1 FROM files WHERE trashed_at IS NOT NULL"))
 
 
-def test_an_empty_trash_says_so(owner_browser: FlaskClient) -> None:
+def test_an_empty_trash_shows_a_message(owner_browser: FlaskClient) -> None:
     assert "The trash is empty" in owner_browser.get("/trash").text
 
 
 @pytest.mark.parametrize(("name", "days"), [("bea", 7), ("pia", 30)])
-def test_it_lists_what_was_deleted_and_until_when(world: World, name: str, days: int) -> None:
+def test_trashed_files_are_listed_with_their_deletion_date(world: World, name: str, days: int) -> None:
     person: Person = getattr(world, name)
     world.clock.now = 1_790_000_000_000  # 21 September 2026
     trash_file(person, "first.pdf")
     world.clock.advance(hours=1)
     trash_file(person, "second.pdf")
     answer = sign_in_browser(world, person).get("/trash")
-    assert listed_names(answer) == ["second.pdf", "first.pdf"]
+    assert list_file_names(answer) == ["second.pdf", "first.pdf"]
     until = {7: "28 Sep 2026", 30: "21 Oct 2026"}[days]
     assert f"deleted 21 Sep 2026 · purged on {until}" in visible_text(answer)
     assert f"Deleted files are kept for {days} days." in visible_text(answer)
 
 
-def test_nobody_elses_files_lie_there(world: World, owner_browser: FlaskClient) -> None:
+def test_files_of_others_are_not_listed(world: World, owner_browser: FlaskClient) -> None:
     trash_file(world.mal, "foreign.pdf")
     world.pia.upload(name="active.pdf")
     trash_file(world.pia, "mine.pdf")
-    assert listed_names(owner_browser.get("/trash")) == ["mine.pdf"]
+    assert list_file_names(owner_browser.get("/trash")) == ["mine.pdf"]
 
 
-def test_what_is_due_is_as_good_as_gone(world: World, owner_browser: FlaskClient) -> None:
+def test_a_file_whose_deletion_is_due_is_not_listed(world: World, owner_browser: FlaskClient) -> None:
     trash_file(world.pia)
     world.clock.advance(days=29.99)
-    assert listed_names(owner_browser.get("/trash")) == ["report.pdf"]
+    assert list_file_names(owner_browser.get("/trash")) == ["report.pdf"]
     world.clock.advance(days=0.01)
-    assert listed_names(sign_in_browser(world, world.pia).get("/trash")) == []
+    assert list_file_names(sign_in_browser(world, world.pia).get("/trash")) == []
 
 
-def test_restoring_brings_link_and_name_back(world: World, owner_browser: FlaskClient) -> None:
+def test_restoring_a_file_restores_its_link_and_slug(world: World, owner_browser: FlaskClient) -> None:
     made = world.pia.upload(name="plan.pdf")
     put_settings(world, made, slug="q3-plan")
     world.pia.delete(f"/api/v1/files/{made['uuid']}")
@@ -89,10 +89,10 @@ def test_restoring_brings_link_and_name_back(world: World, owner_browser: FlaskC
     assert answer.status_code == 303
     assert "plan.pdf was restored; its link works again." in visible_text(owner_browser.get(answer.headers["Location"]))
     assert world.http.get("/q3-plan").status_code == 200
-    assert listed_names(owner_browser.get("/trash")) == []
+    assert list_file_names(owner_browser.get("/trash")) == []
 
 
-def test_restoring_needs_a_free_place_and_the_page_says_so(world: World) -> None:
+def test_restoring_without_a_free_file_slot_is_rejected_with_a_reason(world: World) -> None:
     uuid = trash_file(world.bea)
     accounts.set_tier(world.rt, world.bea.email, Plan.FREE)
     for _ in range(3):
@@ -106,7 +106,7 @@ def test_restoring_needs_a_free_place_and_the_page_says_so(world: World) -> None
     assert not has_file(world.bea, uuid)
 
 
-def test_destroying_asks_first(world: World, owner_browser: FlaskClient) -> None:
+def test_permanent_deletion_requires_confirmation(world: World, owner_browser: FlaskClient) -> None:
     uuid = trash_file(world.pia)
     page = owner_browser.get(f"/trash/{uuid}/delete")
     assert "This cannot be undone." in page.text
@@ -118,7 +118,9 @@ def test_destroying_asks_first(world: World, owner_browser: FlaskClient) -> None
 
 
 @pytest.mark.parametrize("way", ["restore", "delete"])
-def test_only_what_is_in_ones_own_trash_can_leave_it(world: World, owner_browser: FlaskClient, way: str) -> None:
+def test_only_ones_own_trashed_files_can_be_restored_or_deleted(
+    world: World, owner_browser: FlaskClient, way: str
+) -> None:
     foreign, active = trash_file(world.mal), world.pia.upload()["uuid"]
     for name in (foreign, active, "nonsense", "%00", "00000000-0000-4000-8000-000000000000"):
         assert submit_form_at(owner_browser, f"/trash/{name}/{way}").status_code == 404
@@ -138,7 +140,7 @@ def test_only_what_is_in_ones_own_trash_can_leave_it(world: World, owner_browser
         {"Origin": "null"},
     ],
 )
-def test_a_form_of_another_site_moves_nothing(
+def test_a_cross_site_form_changes_nothing(
     world: World, owner_browser: FlaskClient, way: str, headers: dict[str, str]
 ) -> None:
     uuid = trash_file(world.pia)
@@ -147,14 +149,14 @@ def test_a_form_of_another_site_moves_nothing(
 
 
 @pytest.mark.parametrize("way", ["restore", "delete"])
-def test_without_the_token_nothing_moves(world: World, owner_browser: FlaskClient, way: str) -> None:
+def test_a_form_without_the_csrf_token_changes_nothing(world: World, owner_browser: FlaskClient, way: str) -> None:
     uuid = trash_file(world.pia)
     for data in ({}, {"csrf": ""}, {"csrf": "nonsense"}):
         assert owner_browser.post(f"/trash/{uuid}/{way}", data=data).status_code == 403
     assert count_trashed(world) == 1
 
 
-def test_who_is_not_signed_in_sees_and_moves_nothing(world: World) -> None:
+def test_a_signed_out_user_sees_and_changes_nothing(world: World) -> None:
     uuid = trash_file(world.pia, "secret.pdf")
     for address in ("/trash", f"/trash/{uuid}/delete"):
         answer = world.http.get(address)
@@ -165,7 +167,7 @@ def test_who_is_not_signed_in_sees_and_moves_nothing(world: World) -> None:
     assert count_trashed(world) == 1
 
 
-def test_a_long_trash_is_shown_fifty_at_a_time(world: World, owner_browser: FlaskClient) -> None:
+def test_a_long_trash_is_listed_in_pages_of_fifty(world: World, owner_browser: FlaskClient) -> None:
     uuid = trash_file(world.pia)
     with world.rt.db.write():
         for number in range(60):
@@ -176,6 +178,6 @@ def test_a_long_trash_is_shown_fifty_at_a_time(world: World, owner_browser: Flas
                 " updated_at, trashed_at, purge_at FROM files WHERE uuid = ?",
                 (world.rt.random_uuid(), world.rt.random_token(12), f"none{number}", uuid),
             )
-    assert len(listed_names(owner_browser.get("/trash"))) == 50
-    assert len(listed_names(owner_browser.get("/trash?page=2"))) == 11
-    assert len(listed_names(owner_browser.get("/trash?page=99"))) == 11
+    assert len(list_file_names(owner_browser.get("/trash"))) == 50
+    assert len(list_file_names(owner_browser.get("/trash?page=2"))) == 11
+    assert len(list_file_names(owner_browser.get("/trash?page=99"))) == 11

@@ -1,4 +1,4 @@
-"""The webhooks of an owner in the browser: making, trying out, health, the log, and sending again."""
+"""The webhook pages of an owner: creation, test events, health, the delivery log and redelivery."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -46,7 +46,7 @@ def get_webhooks_page(http: FlaskClient, path: str = "/webhooks") -> str:
 
 
 def visible_text(text: str) -> str:
-    """A page without markup."""
+    """Return the text of a page without markup."""
     return " ".join(re.sub(r"<[^>]+>", " ", text).split())
 
 
@@ -54,17 +54,17 @@ def submit_webhook(http: FlaskClient, **fields: Any) -> TestResponse:
     return submit_form(http, "/webhooks", **{"url": URL, "events": ["file.viewed"], "format": "json", **fields})
 
 
-# --- making one ------------------------------------------------------------------------------------------------------
+# --- creation --------------------------------------------------------------------------------------------------------
 
 
-def test_nobody_sees_them_without_signing_in(world: World) -> None:
+def test_the_pages_require_a_signed_in_user(world: World) -> None:
     made = create_webhook(world.pia)["webhook"]["uuid"]
     for path in ("/webhooks", f"/webhooks/{made}"):
         answer = world.http.get(path)
         assert (answer.status_code, "hook.example" in answer.text) == (403, False)
 
 
-def test_a_webhook_is_made_and_its_secret_is_shown_once(
+def test_a_webhook_is_created_and_its_secret_is_shown_once(
     world: World, pia: FlaskClient, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
@@ -84,7 +84,7 @@ def test_a_webhook_is_made_and_its_secret_is_shown_once(
     assert secret.removeprefix("whsec_") not in later + dump + caplog.text
 
 
-def test_the_secret_is_the_one_that_events_are_signed_with(
+def test_the_shown_secret_verifies_the_signature_of_events(
     world: World, pia: FlaskClient, receiver: FakeReceiver
 ) -> None:
     made = submit_webhook(pia, url=receiver.url)
@@ -95,7 +95,7 @@ def test_the_secret_is_the_one_that_events_are_signed_with(
     assert verify(secret, hit.body, hit.headers["x-service-signature"], world.clock.now)
 
 
-def test_all_nine_kinds_are_offered_with_when_they_fire(pia: FlaskClient) -> None:
+def test_all_nine_event_kinds_are_offered_with_a_description(pia: FlaskClient) -> None:
     assert re.findall(r'name="events" value="([^"]+)"', get_webhooks_page(pia)) == [
         "file.viewed", "file.downloaded", "gate.completed", "note.created", "receipt.confirmed", "file.burned",
         "content.replaced", "invite.viewed", "proofing.updated",
@@ -103,12 +103,12 @@ def test_all_nine_kinds_are_offered_with_when_they_fire(pia: FlaskClient) -> Non
     assert "When a reader finishes reading the document." in get_webhooks_page(pia)
 
 
-def test_a_kind_that_the_plan_lacks_says_which_plan_it_needs(world: World, pia: FlaskClient) -> None:
+def test_an_event_kind_above_the_plan_names_the_required_plan(world: World, pia: FlaskClient) -> None:
     assert "gate. Needs" not in visible_text(get_webhooks_page(pia))
     assert "form gate. Needs Pro." in visible_text(get_webhooks_page(sign_in_browser(world, world.fay)))
 
 
-def test_a_webhook_can_be_for_one_file_and_is_offered_it_by_the_address(world: World, pia: FlaskClient) -> None:
+def test_a_webhook_can_be_limited_to_the_file_named_in_the_query(world: World, pia: FlaskClient) -> None:
     made = world.pia.upload(name="offer & more.pdf")
     text = get_webhooks_page(pia, f"/webhooks?file={made['uuid']}")
     assert f'<option value="{made["uuid"]}" selected>offer &amp; more.pdf</option>' in text
@@ -130,7 +130,9 @@ def test_the_slack_format_can_be_chosen(world: World, pia: FlaskClient) -> None:
         ({"events": []}, 400), ({"events": ["file.opened"]}, 400), ({"format": "xml"}, 400), ({"file": UNKNOWN}, 404),
     ],
 )  # fmt: skip
-def test_a_refusal_keeps_what_was_typed(world: World, pia: FlaskClient, fields: dict[str, Any], status: int) -> None:
+def test_a_rejected_form_preserves_the_typed_values(
+    world: World, pia: FlaskClient, fields: dict[str, Any], status: int
+) -> None:
     typed = {"url": "https://kept.example/in?a=1", "events": ["file.burned"], "format": "slack", **fields}
     answer = submit_webhook(pia, **typed)
     assert answer.status_code == status
@@ -142,7 +144,7 @@ def test_a_refusal_keeps_what_was_typed(world: World, pia: FlaskClient, fields: 
     assert list_webhooks(world.pia) == []
 
 
-def test_there_are_25_at_most(world: World, pia: FlaskClient) -> None:
+def test_an_account_can_have_at_most_25_webhooks(world: World, pia: FlaskClient) -> None:
     for _ in range(25):
         create_webhook(world.pia)
     assert "25 of 25" in get_webhooks_page(pia)
@@ -153,7 +155,7 @@ def test_there_are_25_at_most(world: World, pia: FlaskClient) -> None:
 # --- health ----------------------------------------------------------------------------------------------------------
 
 
-def test_the_list_tells_how_each_fares(world: World, pia: FlaskClient) -> None:
+def test_the_list_shows_the_health_of_each_webhook(world: World, pia: FlaskClient) -> None:
     good, bad = (
         create_webhook(world.pia, url=f"https://{name}.example/in")["webhook"]["uuid"] for name in ("good", "bad")
     )
@@ -167,7 +169,7 @@ def test_the_list_tells_how_each_fares(world: World, pia: FlaskClient) -> None:
     assert "Last: no answer on 21 Sep 2026, 14:13 UTC; 20 consecutive failures" in found
 
 
-def test_a_disabled_one_can_be_enabled(world: World, pia: FlaskClient) -> None:
+def test_a_disabled_webhook_can_be_enabled(world: World, pia: FlaskClient) -> None:
     uuid = create_webhook(world.pia)["webhook"]["uuid"]
     assert "/enable" not in get_webhooks_page(pia, f"/webhooks/{uuid}")
     update_webhook_row(world, uuid, failure_count=20, disabled_at=world.clock.now)
@@ -178,7 +180,7 @@ def test_a_disabled_one_can_be_enabled(world: World, pia: FlaskClient) -> None:
     assert (hook["active"], hook["failureCount"]) == (True, 0)
 
 
-def test_deleting_asks_once_more_and_takes_the_log_along(world: World, pia: FlaskClient) -> None:
+def test_deleting_requires_confirmation_and_deletes_the_log(world: World, pia: FlaskClient) -> None:
     uuid = create_webhook(world.pia)["webhook"]["uuid"]
     text = get_webhooks_page(pia, f"/webhooks/{uuid}")
     assert text.rindex('<details class="confirm">', 0, text.index("/delete")) > 0
@@ -187,10 +189,10 @@ def test_deleting_asks_once_more_and_takes_the_log_along(world: World, pia: Flas
     assert pia.get(f"/webhooks/{uuid}").status_code == 404
 
 
-# --- trying out ------------------------------------------------------------------------------------------------------
+# --- test events -----------------------------------------------------------------------------------------------------
 
 
-def test_a_test_says_how_it_went(world: World, pia: FlaskClient, receiver: FakeReceiver) -> None:
+def test_the_result_of_a_test_event_is_shown(world: World, pia: FlaskClient, receiver: FakeReceiver) -> None:
     hook = add_webhook(world.pia, receiver.url)
     assert re.search(r"Delivered 200 in \d+ ms\.", submit_and_follow(pia, f"/webhooks/{hook.uuid}/test"))
     receiver.set_script(http_response(b"", "503 Service Unavailable"))
@@ -199,7 +201,7 @@ def test_a_test_says_how_it_went(world: World, pia: FlaskClient, receiver: FakeR
     assert [hit.headers["webhook-event"] for hit in receiver.requests] == ["webhook.test"] * 2
 
 
-def test_tests_are_limited_as_on_the_session_route(world: World, pia: FlaskClient, receiver: FakeReceiver) -> None:
+def test_test_events_are_limited_to_10_per_minute(world: World, pia: FlaskClient, receiver: FakeReceiver) -> None:
     hook = add_webhook(world.pia, receiver.url)
     statuses = [submit_form(pia, f"/webhooks/{hook.uuid}/test").status_code for _ in range(11)]
     assert statuses == [303] * 10 + [429]
@@ -208,10 +210,10 @@ def test_tests_are_limited_as_on_the_session_route(world: World, pia: FlaskClien
     assert submit_form(pia, f"/webhooks/{hook.uuid}/test").status_code == 303
 
 
-# --- the log ---------------------------------------------------------------------------------------------------------
+# --- delivery log ----------------------------------------------------------------------------------------------------
 
 
-def test_the_log_shows_each_attempt_and_sends_again(world: World, pia: FlaskClient, receiver: FakeReceiver) -> None:
+def test_the_log_lists_each_attempt_and_can_redeliver(world: World, pia: FlaskClient, receiver: FakeReceiver) -> None:
     hook, made = add_webhook(world.pia, receiver.url), world.pia.upload()
     receiver.set_script(http_response(b"", "500 Oops"))
     record_replacements(world, made["uuid"])
@@ -233,7 +235,7 @@ def test_the_log_shows_each_attempt_and_sends_again(world: World, pia: FlaskClie
     assert len(receiver.requests) == 6
 
 
-def test_nothing_is_sent_again_to_a_disabled_one(world: World, pia: FlaskClient, receiver: FakeReceiver) -> None:
+def test_a_disabled_webhook_cannot_redeliver(world: World, pia: FlaskClient, receiver: FakeReceiver) -> None:
     hook, made = add_webhook(world.pia, receiver.url), world.pia.upload()
     record_replacements(world, made["uuid"])
     deliver_due(world.rt)
@@ -245,13 +247,13 @@ def test_nothing_is_sent_again_to_a_disabled_one(world: World, pia: FlaskClient,
     assert submit_form(pia, f"{path}/deliveries/999999/redeliver").status_code == 404
 
 
-# --- whose they are --------------------------------------------------------------------------------------------------
+# --- permissions -----------------------------------------------------------------------------------------------------
 
 FORMS = ["/webhooks/{hook}/test", "/webhooks/{hook}/enable", "/webhooks/{hook}/delete",
          "/webhooks/{hook}/deliveries/1/redeliver"]  # fmt: skip
 
 
-def test_those_of_others_are_not_there(world: World, pia: FlaskClient) -> None:
+def test_webhooks_of_other_accounts_are_404(world: World, pia: FlaskClient) -> None:
     theirs = create_webhook(world.bea)["webhook"]["uuid"]
     assert "You have no webhooks." in get_webhooks_page(pia)
     assert pia.get(f"/webhooks/{theirs}").text == pia.get(f"/webhooks/{UNKNOWN}").text
@@ -263,7 +265,7 @@ def test_those_of_others_are_not_there(world: World, pia: FlaskClient) -> None:
 
 
 @pytest.mark.parametrize("path", ["/webhooks", *FORMS])
-def test_a_form_without_the_token_of_the_session_changes_nothing(world: World, pia: FlaskClient, path: str) -> None:
+def test_a_form_without_the_csrf_token_changes_nothing(world: World, pia: FlaskClient, path: str) -> None:
     uuid = create_webhook(world.pia)["webhook"]["uuid"]
     update_webhook_row(world, uuid, failure_count=20, disabled_at=world.clock.now)
     before = list_webhooks(world.pia)
@@ -274,7 +276,7 @@ def test_a_form_without_the_token_of_the_session_changes_nothing(world: World, p
     assert list_webhooks(world.pia) == before
 
 
-def test_what_comes_from_outside_is_text(world: World, pia: FlaskClient) -> None:
+def test_external_text_is_escaped(world: World, pia: FlaskClient) -> None:
     person: Person = world.pia
     made = person.upload(name="<img src=x onerror=alert(1)>.pdf")
     create_webhook(person, fileUuid=made["uuid"])
@@ -282,5 +284,5 @@ def test_what_comes_from_outside_is_text(world: World, pia: FlaskClient) -> None
     assert "<b>hi" not in get_webhooks_page(pia, "/webhooks?done=<b>hi&file=<b>hi")
 
 
-def test_an_address_puts_no_words_of_its_own_on_the_page(pia: FlaskClient) -> None:
+def test_the_query_cannot_put_text_on_the_page(pia: FlaskClient) -> None:
     assert "Call 555" not in get_webhooks_page(pia, "/webhooks?done=Call 555&file=Call 555")

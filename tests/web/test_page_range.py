@@ -1,4 +1,4 @@
-"""Documents with a page range: for readers the other pages do not exist, and nothing tells where the window lies."""
+"""Documents with a page range: other pages do not exist for readers, and nothing reveals the position of the range."""
 
 import base64
 import io
@@ -22,7 +22,7 @@ WORDS = ["Alpha", "Bravo", "Charlie", "Delta", "Echo", "Foxtrot"]
 
 
 def make_document() -> bytes:
-    """Six pages of different words and sizes; page 3 links to pages 1, 4 and 6 and to the web."""
+    """Return six pages of different text and size; page 3 links to pages 1, 4 and 6 and to the web."""
 
     def link(top: int, target: str) -> str:
         return f"<< /Type /Annot /Subtype /Link /Rect [72 {top} 200 {top + 20}] {target} >>"
@@ -38,7 +38,7 @@ def make_document() -> bytes:
 
 @pytest.fixture
 def uploaded_file(world: World) -> dict[str, Any]:
-    """Pages 2 to 4 of the six, shared by Pia."""
+    """Return a document of six pages of which Pia shares pages 2 to 4."""
     made = world.pia.upload(make_document(), "Plan.pdf")
     put_settings(world, made, pageRange={"from": 2, "to": 4})
     return made
@@ -54,8 +54,8 @@ def read_facts(http: FlaskClient, path: str) -> dict[str, Any]:
     return found
 
 
-def page_texts(http: FlaskClient, name: str) -> list[str]:
-    """The words of all pages that this reader is shown."""
+def list_page_texts(http: FlaskClient, name: str) -> list[str]:
+    """Return the text of each page that this reader sees."""
     facts = read_facts(http, f"/{name}")
     found = []
     for page in range(1, facts["pages"] + 1):
@@ -65,15 +65,15 @@ def page_texts(http: FlaskClient, name: str) -> list[str]:
     return found
 
 
-def test_readers_see_the_window_counted_from_one(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_readers_see_the_range_numbered_from_one(world: World, uploaded_file: dict[str, Any]) -> None:
     facts = read_facts(world.http, f"/{uploaded_file['shortId']}")
     assert (facts["pages"], facts["start"]) == (3, 1)
     assert facts["sizes"] == [[1, 400.0, 400.0], [1, 500.0, 500.0], [1, 600.0, 600.0]]
-    assert page_texts(world.http, uploaded_file["shortId"]) == ["Bravo", "Charlie", "Delta"]
+    assert list_page_texts(world.http, uploaded_file["shortId"]) == ["Bravo", "Charlie", "Delta"]
 
 
 @pytest.mark.parametrize("path", ["{name}", "embed/{name}", "{name}?page=1", "{name}?page=3", "{name}?page=999"])
-def test_no_page_of_html_tells_of_hidden_pages(world: World, uploaded_file: dict[str, Any], path: str) -> None:
+def test_the_html_does_not_reveal_hidden_pages(world: World, uploaded_file: dict[str, Any], path: str) -> None:
     html = get_path(world.http, "/" + path.format(name=uploaded_file["shortId"])).text
     assert "of 3" in html
     assert [word for word in ("Alpha", "Echo", "Foxtrot", "of 6", "6 pages") if word in html] == []
@@ -82,9 +82,7 @@ def test_no_page_of_html_tells_of_hidden_pages(world: World, uploaded_file: dict
 
 
 @pytest.mark.parametrize("page", [0, 4, 5, 6, 7])
-def test_hidden_pages_answer_like_pages_the_document_lacks(
-    world: World, uploaded_file: dict[str, Any], page: int
-) -> None:
+def test_hidden_pages_respond_like_nonexistent_pages(world: World, uploaded_file: dict[str, Any], page: int) -> None:
     name = uploaded_file["shortId"]
     version = read_facts(world.http, f"/{name}")["version"]
     for path in (f"pages/{page}-800.jpg", f"pages/{page}-1600.jpg", f"text/{page}.json"):
@@ -94,7 +92,7 @@ def test_hidden_pages_answer_like_pages_the_document_lacks(
 
 
 @pytest.mark.parametrize("page", range(1, 7))
-def test_addresses_of_the_whole_document_lead_readers_nowhere(
+def test_addresses_of_the_whole_document_are_404_for_readers(
     world: World, uploaded_file: dict[str, Any], page: int
 ) -> None:
     for version in ("1", "1-", "1-000000000000"):
@@ -102,8 +100,8 @@ def test_addresses_of_the_whole_document_lead_readers_nowhere(
             assert get_path(world.http, f"/{uploaded_file['shortId']}/{path}?v={version}").status_code == 404
 
 
-def test_page_images_are_those_of_the_window(world: World, uploaded_file: dict[str, Any]) -> None:
-    """The same bytes as the owner gets for the pages 2 to 4."""
+def test_page_images_show_the_pages_of_the_range(world: World, uploaded_file: dict[str, Any]) -> None:
+    """The images are identical to those that the owner receives for pages 2 to 4."""
     name, owner = uploaded_file["shortId"], sign_in_browser(world, world.pia)
     version = read_facts(world.http, f"/{name}")["version"]
     for page in (1, 2, 3):
@@ -112,27 +110,29 @@ def test_page_images_are_those_of_the_window(world: World, uploaded_file: dict[s
         assert seen.data == get_path(owner, f"/{name}/pages/{page + 1}-800.jpg?v=1").data
 
 
-def test_links_to_hidden_pages_are_gone_and_the_others_renumbered(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_links_to_hidden_pages_are_removed_and_others_are_renumbered(
+    world: World, uploaded_file: dict[str, Any]
+) -> None:
     name = uploaded_file["shortId"]
     version = read_facts(world.http, f"/{name}")["version"]
     links = get_path(world.http, f"/{name}/text/2.json?v={version}").get_json()["links"]
     assert [link[4] for link in links] == [{"page": 3}, {"url": "https://example.com/"}]
 
 
-def test_the_owner_gets_the_whole_document(world: World, uploaded_file: dict[str, Any]) -> None:
-    assert page_texts(sign_in_browser(world, world.pia), uploaded_file["shortId"]) == WORDS
-    assert page_texts(sign_in_browser(world, world.mal), uploaded_file["shortId"]) == WORDS[1:4]
+def test_the_owner_sees_the_whole_document(world: World, uploaded_file: dict[str, Any]) -> None:
+    assert list_page_texts(sign_in_browser(world, world.pia), uploaded_file["shortId"]) == WORDS
+    assert list_page_texts(sign_in_browser(world, world.mal), uploaded_file["shortId"]) == WORDS[1:4]
 
 
-def test_the_range_holds_after_a_downgrade(world: World, uploaded_file: dict[str, Any]) -> None:
-    """Easy to get wrong 38."""
+def test_the_range_is_enforced_after_a_downgrade(world: World, uploaded_file: dict[str, Any]) -> None:
+    """After a downgrade, readers still must not see more pages than the owner shared."""
     accounts.set_tier(world.rt, world.pia.email, Plan.FREE)
-    assert page_texts(world.http, uploaded_file["shortId"]) == WORDS[1:4]
+    assert list_page_texts(world.http, uploaded_file["shortId"]) == WORDS[1:4]
 
 
-def test_clearing_the_range_shows_everything(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_clearing_the_range_shows_all_pages(world: World, uploaded_file: dict[str, Any]) -> None:
     put_settings(world, uploaded_file, pageRange={"from": 0, "to": 0})
-    assert page_texts(world.http, uploaded_file["shortId"]) == WORDS
+    assert list_page_texts(world.http, uploaded_file["shortId"]) == WORDS
 
 
 @pytest.mark.parametrize(
@@ -144,14 +144,14 @@ def test_clearing_the_range_shows_everything(world: World, uploaded_file: dict[s
         ({"allowDownload": False}, ["Bravo", "Charlie", "Delta"]),
     ],
 )
-def test_a_variant_shows_its_own_range(
+def test_a_variant_can_override_the_range(
     world: World, uploaded_file: dict[str, Any], overrides: dict[str, Any], words: list[str]
 ) -> None:
-    """Easy to get wrong 41: {0, 0} on a variant serves the full document."""
+    """``{from: 0, to: 0}`` on a variant serves the full document."""
     body = {"label": "Ada", "overrides": overrides}
     variant = world.pia.post(f"/api/v1/files/{uploaded_file['uuid']}/variants", json=body).get_json()
-    assert page_texts(world.http, variant["shortId"]) == words
-    assert page_texts(world.http, uploaded_file["shortId"]) == WORDS[1:4]
+    assert list_page_texts(world.http, variant["shortId"]) == words
+    assert list_page_texts(world.http, uploaded_file["shortId"]) == WORDS[1:4]
 
 
 @pytest.mark.parametrize(
@@ -159,17 +159,17 @@ def test_a_variant_shows_its_own_range(
     [(3, ["Bravo", "Charlie"]), (2, ["Bravo"])],
     ids=["cut", "one left"],
 )
-def test_a_shorter_replacement_never_shows_more_than_the_range(
+def test_a_shorter_replacement_never_shows_pages_outside_of_the_range(
     world: World, uploaded_file: dict[str, Any], pages: int, words: list[str]
 ) -> None:
     sheets = [Sheet(lines_content(word)) for word in WORDS[:pages]]
     files = {"file": (io.BytesIO(sheets_pdf(sheets)), "Plan.pdf")}
     answer = world.pia.post(f"/api/v1/files/{uploaded_file['uuid']}/content", data=files)
     assert answer.status_code == 200, answer.text
-    assert page_texts(world.http, uploaded_file["shortId"]) == words
+    assert list_page_texts(world.http, uploaded_file["shortId"]) == words
 
 
-def test_a_changed_range_changes_the_addresses_of_pages(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_changing_the_range_changes_the_page_addresses(world: World, uploaded_file: dict[str, Any]) -> None:
     name = uploaded_file["shortId"]
     seen = {read_facts(world.http, f"/{name}")["version"]}
     for first, last in ((2, 5), (3, 5), (2, 4)):
@@ -181,7 +181,7 @@ def test_a_changed_range_changes_the_addresses_of_pages(world: World, uploaded_f
     assert all(version.startswith("1-") for version in seen)
 
 
-def test_reading_is_told_in_the_numbers_of_the_document(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_beacons_are_stored_with_page_numbers_of_the_document(world: World, uploaded_file: dict[str, Any]) -> None:
     reader = FakeReader(world, uploaded_file["shortId"])
     reader.read_page(10, page=1)
     reader.read_page(10, page=3)
@@ -194,7 +194,7 @@ def test_reading_is_told_in_the_numbers_of_the_document(world: World, uploaded_f
     assert [[page["page"] for page in body["pages"]] for body in bodies] == [[2], [4], [5]]
 
 
-def test_a_range_that_changes_while_somebody_reads_shifts_no_page(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_beacons_of_an_open_page_use_the_range_it_was_opened_with(world: World, uploaded_file: dict[str, Any]) -> None:
     reader = FakeReader(world, uploaded_file["shortId"])
     reader.read_page(10, page=1)
     put_settings(world, uploaded_file, pageRange={"from": 5, "to": 6})
@@ -203,25 +203,27 @@ def test_a_range_that_changes_while_somebody_reads_shifts_no_page(world: World, 
     assert world.rt.db.fetch_all("SELECT page, time_ms FROM session_pages ORDER BY page") == [(2, 10_000), (3, 10_000)]
 
 
-def test_the_token_does_not_tell_where_the_window_lies(world: World, uploaded_file: dict[str, Any]) -> None:
-    told = set()
+def test_the_token_does_not_reveal_the_position_of_the_range(world: World, uploaded_file: dict[str, Any]) -> None:
+    decoded_tokens = set()
     for _ in range(3):
         payload = FakeReader(world, uploaded_file["shortId"]).token.partition(".")[0]
         fields = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
         numbers = [field for field in fields if isinstance(field, int) and not isinstance(field, bool)]
-        assert 1 not in numbers[2:]  # the one page before the window
-        told.add(str(fields))
-    assert len(told) == 3
+        assert 1 not in numbers[2:]  # the number of pages before the range
+        decoded_tokens.add(str(fields))
+    assert len(decoded_tokens) == 3
 
 
 @pytest.mark.parametrize("through", ["{name}", "embed/{name}", "{name}?page=2"])
-def test_opening_a_ranged_document_stores_nothing(world: World, uploaded_file: dict[str, Any], through: str) -> None:
+def test_opening_a_document_with_a_range_stores_nothing(
+    world: World, uploaded_file: dict[str, Any], through: str
+) -> None:
     before = dump_database(world)
     assert get_path(world.http, "/" + through.format(name=uploaded_file["shortId"])).status_code == 200
-    assert page_texts(world.http, uploaded_file["shortId"])
+    assert list_page_texts(world.http, uploaded_file["shortId"])
     assert dump_database(world) == before
 
 
-def test_a_range_of_all_pages_is_no_window(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_a_range_of_all_pages_counts_as_no_range(world: World, uploaded_file: dict[str, Any]) -> None:
     put_settings(world, uploaded_file, pageRange={"from": 1, "to": 6})
     assert read_facts(world.http, f"/{uploaded_file['shortId']}")["version"] == "1"

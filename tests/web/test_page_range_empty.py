@@ -1,4 +1,4 @@
-"""A replacement without any page of the page range: readers get a page that says so and no bytes, the owner is told."""
+"""A replacement without any page of the page range: readers see a notice and no content, the owner sees a warning."""
 
 import io
 import json
@@ -19,7 +19,7 @@ PAGE_RESOURCES = ["pages/1-800.jpg?v=", "text/1.json?v=", "style.css", "feedback
 
 @pytest.fixture
 def uploaded_file(world: World) -> dict[str, Any]:
-    """Pages 3 to 4 of six; a variant with pages 5 to 6, one with all, one that follows the file."""
+    """Share pages 3 to 4 of six, with three variants: pages 5 to 6, all pages, and the range of the file."""
     made = world.pia.upload(simple_pdf(pages=6))
     put_settings(world, made, pageRange={"from": 3, "to": 4})
     own = {"own": {"from": 5, "to": 6}, "whole": {"from": 0, "to": 0}}
@@ -44,14 +44,14 @@ def get_path(world: World, path: str, **more: Any) -> TestResponse:
 
 @pytest.mark.parametrize("link", ["", "follows", "own"])
 @pytest.mark.parametrize("prefix", ["", "/embed"])
-def test_readers_get_a_page_that_says_so_and_no_bytes(
+def test_readers_see_a_notice_and_receive_no_content(
     world: World, uploaded_file: dict[str, Any], link: str, prefix: str
 ) -> None:
     name = (uploaded_file[link] if link else uploaded_file)["shortId"]
     loaded = [
         f"{path}{mark}"
         for path in PAGE_RESOURCES
-        for mark in (["2", page_version(world, name)] if "?" in path else [""])
+        for mark in (["2", read_page_version(world, name)] if "?" in path else [""])
     ]
     replace_content(world, uploaded_file, 2)
     page = get_path(world, f"{prefix}/{name}")
@@ -66,43 +66,43 @@ def test_readers_get_a_page_that_says_so_and_no_bytes(
     assert (oembed.status_code, "thumbnail_url" in oembed.get_json()) == (200, False)
 
 
-def page_version(world: World, name: str) -> str:
-    """What the addresses of pages hold that a reader has open."""
+def read_page_version(world: World, name: str) -> str:
+    """Return the version in the page addresses of an open page."""
     return str(FakeReader(world, name).facts["version"])
 
 
-def test_a_link_with_a_range_that_is_still_there_goes_on(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_a_link_whose_range_still_exists_works(world: World, uploaded_file: dict[str, Any]) -> None:
     replace_content(world, uploaded_file, 2)
     name = uploaded_file["whole"]["shortId"]
     assert FakeReader(world, name).facts["pages"] == 2
     assert get_path(world, f"/api/files/{name}/metadata").get_json()["totalPages"] == 2
 
 
-def test_the_owner_is_told_until_the_range_is_changed(world: World, uploaded_file: dict[str, Any]) -> None:
-    told = replace_content(world, uploaded_file, 2)
-    assert (told["pageRangeEmpty"], told["emptyVariants"]) == (True, 1)
+def test_the_owner_sees_a_warning_until_the_range_is_changed(world: World, uploaded_file: dict[str, Any]) -> None:
+    replace_result = replace_content(world, uploaded_file, 2)
+    assert (replace_result["pageRangeEmpty"], replace_result["emptyVariants"]) == (True, 1)
 
-    def flags() -> list[Any]:
+    def list_flags() -> list[Any]:
         file = world.pia.get(f"/api/v1/files/{uploaded_file['uuid']}").get_json()
         listed = world.pia.get("/api/v1/files").get_json()[0]
         report = world.pia.get(f"/api/v1/files/{uploaded_file['uuid']}/readership").get_json()["file"]
         links = world.pia.get(f"/api/v1/files/{uploaded_file['uuid']}/variants").get_json()["variants"]
         return [row.get("pageRangeEmpty") for row in (file, listed, report, *links)]
 
-    assert flags() == [True, True, True, None, None, True]
+    assert list_flags() == [True, True, True, None, None, True]
     owner = sign_in_browser(world, world.pia)
     for path in (f"/files/{uploaded_file['uuid']}", f"/readership/{uploaded_file['uuid']}"):
         assert "Readers see no pages" in owner.get(path).text
     put_settings(world, uploaded_file, pageRange={"from": 1, "to": 2})
-    assert flags() == [None, None, None, None, None, True]
+    assert list_flags() == [None, None, None, None, None, True]
     assert FakeReader(world, uploaded_file["shortId"]).facts["pages"] == 2
     assert "Readers see no pages" not in owner.get(f"/readership/{uploaded_file['uuid']}").text
 
 
-def test_a_longer_version_brings_the_pages_back(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_a_longer_version_makes_the_pages_visible_again(world: World, uploaded_file: dict[str, Any]) -> None:
     replace_content(world, uploaded_file, 1)
-    told = replace_content(world, uploaded_file, 6)
-    assert not {"pageRangeEmpty", "emptyVariants"} & told.keys()
+    replace_result = replace_content(world, uploaded_file, 6)
+    assert not {"pageRangeEmpty", "emptyVariants"} & replace_result.keys()
     assert FakeReader(world, uploaded_file["shortId"]).facts["pages"] == 2
 
 
@@ -114,8 +114,8 @@ def test_the_owner_reads_the_full_document(world: World, uploaded_file: dict[str
 
 
 @pytest.mark.parametrize("path", ["", "/embed"])
-def test_nobody_gives_anything_for_no_pages(world: World, uploaded_file: dict[str, Any], path: str) -> None:
-    """No password, no address and no unit of the view limit."""
+def test_an_empty_range_has_no_gate(world: World, uploaded_file: dict[str, Any], path: str) -> None:
+    """Neither a password nor an address is asked for, and no view is consumed."""
     put_settings(world, uploaded_file, password="x", requireEmail=True, viewLimit=1)
     replace_content(world, uploaded_file, 2)
     guest = GateClient(world, uploaded_file["shortId"], prefix=path)
@@ -128,7 +128,7 @@ def test_nobody_gives_anything_for_no_pages(world: World, uploaded_file: dict[st
     assert world.rt.db.fetch_all("SELECT * FROM viewers") == []
 
 
-def test_the_report_of_such_a_file_has_no_steps(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_the_report_of_an_empty_range_has_no_funnel(world: World, uploaded_file: dict[str, Any]) -> None:
     FakeReader(world, uploaded_file["shortId"]).read_page(30, page=1)
     world.clock.advance(minutes=40)
     replace_content(world, uploaded_file, 2)

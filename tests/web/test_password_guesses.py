@@ -1,4 +1,4 @@
-"""Guessing the password of a link."""
+"""Rate limits of wrong passwords on links."""
 
 import threading
 from typing import Any
@@ -14,7 +14,7 @@ HOUR_MS = 3_600_000
 
 @pytest.fixture
 def uploaded_file(world: World) -> dict[str, Any]:
-    """Pia's file behind a password."""
+    """Return a file of Pia with a password."""
     made = world.pia.upload()
     put_settings(world, made, password="right")
     return made
@@ -22,7 +22,7 @@ def uploaded_file(world: World) -> dict[str, Any]:
 
 @pytest.fixture(autouse=True)
 def cheap_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hashing takes its time on purpose; here hundreds of passwords are tried. One test checks the real one."""
+    """Replace the deliberately slow password hash, since these tests try hundreds of passwords."""
     from docshare.server.services.links import share_passwords
 
     monkeypatch.setattr(share_passwords, "is_match", lambda stored, password: password == "right" and bool(stored))
@@ -36,9 +36,7 @@ def make_addresses(count: int) -> list[str]:
     return [f"198.51.{number // 250}.{number % 250 + 1}" for number in range(count)]
 
 
-def test_one_network_gets_ten_wrong_passwords_in_a_quarter_of_an_hour(
-    world: World, uploaded_file: dict[str, Any]
-) -> None:
+def test_a_network_has_ten_wrong_passwords_per_15_minutes(world: World, uploaded_file: dict[str, Any]) -> None:
     statuses = []
     for _ in range(12):
         statuses.append(guess_status(world, uploaded_file, "198.51.100.4"))
@@ -50,18 +48,18 @@ def test_one_network_gets_ten_wrong_passwords_in_a_quarter_of_an_hour(
     assert guess_status(world, uploaded_file, "198.51.100.4", "right") == 303
 
 
-def test_a_refusal_does_not_tell_a_right_password_from_a_wrong_one(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_a_429_does_not_reveal_whether_the_password_was_correct(world: World, uploaded_file: dict[str, Any]) -> None:
     for _ in range(10):
         guess_status(world, uploaded_file, "198.51.100.4")
     world.clock.advance(minutes=2)
     answers = [GateClient(world, uploaded_file["shortId"]).submit(password) for password in ("wrong", "right")]
-    told = [(answer.status_code, answer.headers["Retry-After"], parse_errors(answer)) for answer in answers]
-    assert told[0] == told[1]
+    responses = [(answer.status_code, answer.headers["Retry-After"], parse_errors(answer)) for answer in answers]
+    assert responses[0] == responses[1]
     wait = "Too many wrong passwords were tried. Try again in 13 minutes."
-    assert told[0] == (429, "780", {"password": wait})
+    assert responses[0] == (429, "780", {"password": wait})
 
 
-def test_another_network_is_not_held_up_by_ten_wrong_ones_but_for_a_second(
+def test_another_network_waits_only_a_second_after_ten_wrong_passwords(
     world: World, uploaded_file: dict[str, Any]
 ) -> None:
     for _ in range(10):
@@ -73,9 +71,7 @@ def test_another_network_is_not_held_up_by_ten_wrong_ones_but_for_a_second(
     assert guess_status(world, uploaded_file, "203.0.113.7", "right") == 303
 
 
-def test_many_networks_get_fewer_than_100_in_an_hour_and_a_reader_waits_little(
-    world: World, uploaded_file: dict[str, Any]
-) -> None:
+def test_many_networks_together_have_at_most_100_guesses_per_hour(world: World, uploaded_file: dict[str, Any]) -> None:
     tried, longest, begun = 0, 0, world.clock.now
     for address in make_addresses(1_000):
         answer = GateClient(world, uploaded_file["shortId"], address=address).submit("wrong")
@@ -92,12 +88,12 @@ def test_many_networks_get_fewer_than_100_in_an_hour_and_a_reader_waits_little(
     assert guess_status(world, uploaded_file, "203.0.113.7", "right") == 303
 
 
-def test_right_passwords_are_never_too_many(world: World, uploaded_file: dict[str, Any]) -> None:
-    """An office of people behind one address."""
+def test_correct_passwords_are_not_limited(world: World, uploaded_file: dict[str, Any]) -> None:
+    """Many people in an office can share one address."""
     assert {guess_status(world, uploaded_file, "198.51.100.4", "right") for _ in range(40)} == {303}
 
 
-def test_wrong_passwords_on_one_file_are_not_held_against_another(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_wrong_passwords_are_counted_per_file(world: World, uploaded_file: dict[str, Any]) -> None:
     for _ in range(11):
         guess_status(world, uploaded_file, "198.51.100.4")
     other = world.pia.upload()
@@ -105,13 +101,13 @@ def test_wrong_passwords_on_one_file_are_not_held_against_another(world: World, 
     assert guess_status(world, other, "198.51.100.4", "right") == 303
 
 
-def test_through_all_its_links_a_file_has_one_count(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_all_links_of_a_file_share_one_count(world: World, uploaded_file: dict[str, Any]) -> None:
     variants = [world.pia.post(f"/api/v1/files/{uploaded_file['uuid']}/variants").get_json() for _ in range(3)]
     statuses = [guess_status(world, link, "198.51.100.4") for link in (uploaded_file, *variants) for _ in range(3)]
     assert statuses == [403] * 10 + [429] * 2
 
 
-def test_the_owner_and_who_is_in_are_never_locked_out(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_the_owner_and_admitted_readers_are_never_locked_out(world: World, uploaded_file: dict[str, Any]) -> None:
     guest = GateClient(world, uploaded_file["shortId"])
     assert guest.enter("right")
     for _ in range(20):
@@ -121,7 +117,7 @@ def test_the_owner_and_who_is_in_are_never_locked_out(world: World, uploaded_fil
     assert PAGES_MARKER in sign_in_browser(world, world.pia).get(f"/{uploaded_file['shortId']}").text
 
 
-def test_passwords_sent_at_once_are_not_all_looked_at(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_concurrent_guesses_are_limited(world: World, uploaded_file: dict[str, Any]) -> None:
     barrier = threading.Barrier(24)
     statuses: list[int] = []
 
@@ -137,7 +133,7 @@ def test_passwords_sent_at_once_are_not_all_looked_at(world: World, uploaded_fil
     assert sorted(statuses) == [403] * 10 + [429] * 14
 
 
-def test_one_network_cannot_send_forms_without_end(world: World) -> None:
+def test_gate_forms_per_network_are_limited(world: World) -> None:
     made = world.pia.upload()
     put_settings(world, made, viewLimit=1_000)
     statuses = [guess_status(world, made, "198.51.100.4", "") for _ in range(301)]
@@ -147,10 +143,10 @@ def test_one_network_cannot_send_forms_without_end(world: World) -> None:
 
 
 @pytest.mark.parametrize("sent", ["right ", "RIGHT", "right\x00", "r" * 129, "r" * 100_000, "\udcff", "é"])
-def test_nothing_but_the_very_password_opens_it(
+def test_only_the_exact_password_is_accepted(
     world: World, uploaded_file: dict[str, Any], monkeypatch: pytest.MonkeyPatch, sent: str
 ) -> None:
-    """The same answer for a wrong one and one that is too long to be any."""
+    """A password that is too long gets the same response as a wrong one."""
     monkeypatch.undo()
     body = b"password=" + b"".join(b"%%%02x" % byte for byte in sent.encode("utf-8", "surrogatepass"))
     form = {"content_type": "application/x-www-form-urlencoded", "data": body}
@@ -159,7 +155,7 @@ def test_nothing_but_the_very_password_opens_it(
     assert guess_status(world, uploaded_file, "198.51.100.4", "right") == 303
 
 
-def test_a_hash_that_cannot_be_read_opens_nothing(
+def test_an_invalid_hash_accepts_no_password(
     world: World, uploaded_file: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.undo()

@@ -1,4 +1,4 @@
-"""Signing in by password: what it takes, that it tells nothing, that nobody can try many."""
+"""Signing in by password: requirements, uniform errors, and rate limits."""
 
 import threading
 from typing import Any
@@ -21,7 +21,7 @@ SIGN_IN_ERROR = "The email address or the password is incorrect."
 
 
 def set_password(world: World, password: str = GOOD) -> FlaskClient:
-    """A browser in which Pia has set a password."""
+    """Set a password for Pia and return her browser."""
     http = sign_in_browser(world, world.pia)
     assert submit_form(http, "/account/password", password=password).status_code == 303
     return http
@@ -34,7 +34,7 @@ def pia(world: World) -> FlaskClient:
 
 @pytest.fixture
 def cheap_passwords(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
-    """A world in which Pia's password is ``GOOD`` and looking at one takes no time: here hundreds are tried."""
+    """Return a world in which Pia's password is ``GOOD`` and checking it is fast, since hundreds are tried."""
     with world.rt.db.write():
         world.rt.db.execute("UPDATE accounts SET password_hash = 'of pia' WHERE email = 'pia@example.com'")
     monkeypatch.setattr(share_passwords, "is_match", lambda stored, password: (stored, password) == ("of pia", GOOD))
@@ -66,7 +66,7 @@ def make_addresses(count: int) -> list[str]:
 # --- signing in ------------------------------------------------------------------------------------------------------
 
 
-def test_the_page_asks_for_address_and_password_and_explains_links(world: World) -> None:
+def test_the_page_has_a_password_form_and_explains_sign_in_links(world: World) -> None:
     text = world.http.get("/login").text
     assert 'action="/login"' in text
     assert 'autocomplete="username"' in text
@@ -77,7 +77,7 @@ def test_the_page_asks_for_address_and_password_and_explains_links(world: World)
 
 @pytest.mark.usefixtures("pia")
 @pytest.mark.parametrize("email", ["pia@example.com", " PIA@example.com "])
-def test_whoever_has_set_a_password_signs_in_by_it(world: World, email: str) -> None:
+def test_a_user_with_a_password_can_sign_in(world: World, email: str) -> None:
     http = world.app.test_client()
     answer = post_sign_in(world, email, http=http)
     assert (answer.status_code, answer.headers["Location"]) == (303, "/files")
@@ -87,7 +87,7 @@ def test_whoever_has_set_a_password_signs_in_by_it(world: World, email: str) -> 
 
 
 @pytest.mark.usefixtures("pia")
-def test_it_leads_to_the_page_that_was_wanted(world: World) -> None:
+def test_signing_in_redirects_to_the_requested_page(world: World) -> None:
     http = world.app.test_client()
     assert http.get("/webhooks").status_code == 403
     assert post_sign_in(world, http=http).headers["Location"] == "/webhooks"
@@ -95,7 +95,7 @@ def test_it_leads_to_the_page_that_was_wanted(world: World) -> None:
 
 
 @pytest.mark.usefixtures("pia")
-def test_each_sign_in_has_a_session_of_its_own(world: World) -> None:
+def test_each_sign_in_creates_a_new_session(world: World) -> None:
     http = world.app.test_client()
     http.set_cookie(COOKIE, "planted")
     post_sign_in(world, http=http)
@@ -113,7 +113,7 @@ def test_each_sign_in_has_a_session_of_its_own(world: World) -> None:
     [{"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"}, {"Origin": "https://evil.example"},
      {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site", "Origin": BASE_URL}],
 )  # fmt: skip
-def test_another_site_can_sign_nobody_in(world: World, headers: dict[str, str]) -> None:
+def test_a_cross_site_sign_in_is_rejected(world: World, headers: dict[str, str]) -> None:
     answer = post_sign_in(world, **headers)
     assert answer.status_code == 403
     assert "Set-Cookie" not in answer.headers
@@ -131,12 +131,12 @@ def test_only_the_hash_is_stored_and_nothing_is_logged(
     assert "another one" not in dump + caplog.text
 
 
-# --- what is told ----------------------------------------------------------------------------------------------------
+# --- errors ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("pia")
-def test_unknown_address_wrong_password_and_no_password_get_the_same_answer(world: World) -> None:
-    """Fay has set none, nobody@example.com has no account."""
+def test_unknown_address_and_wrong_or_missing_password_get_the_same_response(world: World) -> None:
+    """Fay has no password, and nobody@example.com has no account."""
     answers = [
         post_sign_in(world, email, password, address=f"203.0.113.{number}")
         for number, (email, password) in enumerate(
@@ -144,18 +144,18 @@ def test_unknown_address_wrong_password_and_no_password_get_the_same_answer(worl
              ("fay@example.com", ""), ("nobody@example.com", "")]
         )
     ]  # fmt: skip
-    pages = {answer.text.replace(email, "") for answer in answers for email in _typed_values(answer)}
+    pages = {answer.text.replace(email, "") for answer in answers for email in _list_typed_emails(answer)}
     assert [answer.status_code for answer in answers] == [403] * 5
     assert len(pages) == 1
     assert SIGN_IN_ERROR in pages.pop()
     assert len({tuple(name for name, _ in answer.headers) for answer in answers}) == 1
 
 
-def _typed_values(answer: TestResponse) -> list[str]:
+def _list_typed_emails(answer: TestResponse) -> list[str]:
     return [answer.text.split('maxlength="254" value="')[1].split('"')[0]]
 
 
-def test_what_was_typed_stays_but_the_password(world: World) -> None:
+def test_a_rejected_form_preserves_the_address_but_not_the_password(world: World) -> None:
     text = post_sign_in(world, '"><b>x', "secret words here").text
     assert 'value="&#34;&gt;&lt;b&gt;x"' in text
     assert "secret words here" not in text
@@ -163,7 +163,7 @@ def test_what_was_typed_stays_but_the_password(world: World) -> None:
 
 @pytest.mark.usefixtures("pia")
 @pytest.mark.parametrize("sent", [GOOD + " ", GOOD.upper(), GOOD + "\0", "x" * 200_000, "é", "", "\udcff"])
-def test_nothing_but_the_very_password_signs_in(world: World, sent: str) -> None:
+def test_only_the_exact_password_is_accepted(world: World, sent: str) -> None:
     body = b"email=pia@example.com&password=" + b"".join(
         b"%%%02x" % byte for byte in sent.encode("utf-8", "surrogatepass")
     )
@@ -173,12 +173,12 @@ def test_nothing_but_the_very_password_signs_in(world: World, sent: str) -> None
 
 @pytest.mark.usefixtures("pia")
 @pytest.mark.parametrize("email", ["", "pia@example.com\0", "%", "pia@example.co_", "x" * 5_000, "' OR 1=1 --"])
-def test_an_odd_address_signs_nobody_in(world: World, email: str) -> None:
+def test_an_invalid_address_cannot_sign_in(world: World, email: str) -> None:
     assert post_sign_in(world, email).status_code == 403
 
 
-def test_the_hash_of_nobody_costs_as_much_as_every_other() -> None:
-    """Known by its parameters; the times themselves are in the next test."""
+def test_the_dummy_hash_costs_as_much_as_a_real_one() -> None:
+    """The parameters determine the cost."""
     stored = account_passwords._DUMMY_HASH
     assert stored.split("$")[1:4] == ["argon2id", "v=19", "m=19456,t=2,p=1"]
     assert not share_passwords.is_match(stored, "")
@@ -186,26 +186,24 @@ def test_the_hash_of_nobody_costs_as_much_as_every_other() -> None:
 
 @pytest.mark.usefixtures("pia")
 @pytest.mark.parametrize("email", ["pia@example.com", "fay@example.com", "nobody@example.com"])
-def test_known_and_unknown_addresses_cost_one_hashing(
-    world: World, monkeypatch: pytest.MonkeyPatch, email: str
-) -> None:
-    """Hashing takes the same time with a password, without one, and without an account."""
+def test_known_and_unknown_addresses_cost_one_hash(world: World, monkeypatch: pytest.MonkeyPatch, email: str) -> None:
+    """One hash is computed for accounts with a password, without one, and for unknown addresses."""
     parameters = []
-    hashing = argon2.low_level.verify_secret
+    verify_secret_original = argon2.low_level.verify_secret
 
-    def counted(stored: bytes, *rest: Any) -> bool:
+    def verify_and_record(stored: bytes, *rest: Any) -> bool:
         parameters.append(stored.decode().split("$")[1:4])
-        return hashing(stored, *rest)
+        return verify_secret_original(stored, *rest)
 
-    monkeypatch.setattr("argon2._password_hasher.verify_secret", counted)
+    monkeypatch.setattr("argon2._password_hasher.verify_secret", verify_and_record)
     assert post_sign_in(world, email, "wrong, but long").status_code == 403
     assert parameters == [["argon2id", "v=19", "m=19456,t=2,p=1"]]
 
 
-# --- guessing --------------------------------------------------------------------------------------------------------
+# --- rate limits -----------------------------------------------------------------------------------------------------
 
 
-def test_one_network_gets_ten_wrong_ones_in_a_quarter_of_an_hour_over_all_accounts(cheap_passwords: World) -> None:
+def test_a_network_has_ten_wrong_passwords_per_15_minutes_over_all_accounts(cheap_passwords: World) -> None:
     statuses = []
     for number in range(12):
         statuses.append(post_sign_in(cheap_passwords, f"somebody{number}@example.com", "wrong").status_code)
@@ -218,7 +216,7 @@ def test_one_network_gets_ten_wrong_ones_in_a_quarter_of_an_hour_over_all_accoun
     assert post_sign_in(cheap_passwords).status_code == 303
 
 
-def test_many_networks_get_fewer_than_100_in_an_hour_on_one_account(cheap_passwords: World) -> None:
+def test_many_networks_together_have_at_most_100_guesses_per_hour_and_account(cheap_passwords: World) -> None:
     tried, longest, begun = 0, 0, cheap_passwords.clock.now
     for address in make_addresses(1_000):
         answer = post_sign_in(cheap_passwords, password="wrong", address=address)
@@ -235,8 +233,8 @@ def test_many_networks_get_fewer_than_100_in_an_hour_on_one_account(cheap_passwo
     assert post_sign_in(cheap_passwords, address="203.0.113.7").status_code == 303
 
 
-def test_an_unknown_account_slows_down_like_a_known_one(cheap_passwords: World) -> None:
-    """Or trying would tell them apart."""
+def test_unknown_accounts_have_the_same_rate_limit_as_known_ones(cheap_passwords: World) -> None:
+    """Otherwise the rate limit would reveal which accounts exist."""
     for email in ("pia@example.com", "nobody@example.com"):
         statuses = [
             post_sign_in(cheap_passwords, email, "wrong", address=address).status_code for address in make_addresses(12)
@@ -245,7 +243,7 @@ def test_an_unknown_account_slows_down_like_a_known_one(cheap_passwords: World) 
         cheap_passwords.clock.advance(hours=1)
 
 
-def test_wrong_passwords_on_one_account_are_not_held_against_another(cheap_passwords: World) -> None:
+def test_wrong_passwords_are_counted_per_account(cheap_passwords: World) -> None:
     with cheap_passwords.rt.db.write():
         cheap_passwords.rt.db.execute("UPDATE accounts SET password_hash = 'of pia' WHERE email = 'bea@example.com'")
     for address in make_addresses(12):
@@ -253,7 +251,7 @@ def test_wrong_passwords_on_one_account_are_not_held_against_another(cheap_passw
     assert post_sign_in(cheap_passwords, "bea@example.com", address="203.0.113.7").status_code == 303
 
 
-def test_spelling_the_address_differently_gives_no_fresh_tries(cheap_passwords: World) -> None:
+def test_spellings_of_an_address_share_one_count(cheap_passwords: World) -> None:
     spelled = ["pia@example.com", "PIA@example.com", " pia@example.com", "Pia@Example.COM"] * 3
     statuses = [
         post_sign_in(cheap_passwords, email, "wrong", address=address).status_code
@@ -262,18 +260,18 @@ def test_spelling_the_address_differently_gives_no_fresh_tries(cheap_passwords: 
     assert statuses == [403] * 10 + [429] * 2
 
 
-def test_right_passwords_are_never_too_many(cheap_passwords: World) -> None:
+def test_correct_passwords_are_not_limited(cheap_passwords: World) -> None:
     assert {post_sign_in(cheap_passwords).status_code for _ in range(30)} == {303}
 
 
-def test_the_owner_is_never_locked_out_because_links_always_work(cheap_passwords: World) -> None:
+def test_sign_in_links_work_in_spite_of_the_rate_limit(cheap_passwords: World) -> None:
     for address in make_addresses(40):
         post_sign_in(cheap_passwords, password="wrong", address=address)
     assert post_sign_in(cheap_passwords, address="203.0.113.7").status_code == 429
     assert sign_in_browser(cheap_passwords, cheap_passwords.pia).get("/account").status_code == 200
 
 
-def test_passwords_sent_at_once_are_not_all_looked_at(cheap_passwords: World) -> None:
+def test_concurrent_guesses_are_limited(cheap_passwords: World) -> None:
     barrier = threading.Barrier(24)
     statuses: list[int] = []
 
@@ -289,21 +287,21 @@ def test_passwords_sent_at_once_are_not_all_looked_at(cheap_passwords: World) ->
     assert sorted(statuses) == [403] * 10 + [429] * 14
 
 
-# --- setting, changing, removing -------------------------------------------------------------------------------------
+# --- changing the password -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("password", "told"),
+    ("password", "expected"),
     [
         ("", "at least 10 characters"), ("123456789", "at least 10 characters"), ("x" * 10, "one repeated character"),
         ("a" * 120 + "é" * 5, "at most 128 bytes"), ("line one\nline two", "one line"), ("tab\tin words", "one line"),
         ("nul\0in the middle", "one line"), ("PIA@example.com", "other than your email address"),
     ],
 )  # fmt: skip
-def test_a_poor_password_is_refused_and_nothing_changes(world: World, password: str, told: str) -> None:
+def test_an_invalid_new_password_is_rejected_and_nothing_changes(world: World, password: str, expected: str) -> None:
     http, other = sign_in_browser(world, world.pia), sign_in_browser(world, world.pia)
     answer = submit_form(http, "/account/password", password=password)
-    assert (answer.status_code, told in answer.text) == (400, True)
+    assert (answer.status_code, expected in answer.text) == (400, True)
     assert other.get("/account").status_code == 200
     assert post_sign_in(world, password=password).status_code == 403
 
@@ -311,12 +309,14 @@ def test_a_poor_password_is_refused_and_nothing_changes(world: World, password: 
 @pytest.mark.parametrize(
     "password", ["ten chars!", "pässwörter sind lang", "x" * 127 + "y", "日本語のパスワードです。"]
 )
-def test_any_other_password_is_good(world: World, password: str) -> None:
+def test_any_other_password_is_accepted(world: World, password: str) -> None:
     set_password(world, password)
     assert post_sign_in(world, password=password).status_code == 303
 
 
-def test_changing_it_ends_every_other_session_and_the_old_one_is_worth_nothing(world: World, pia: FlaskClient) -> None:
+def test_changing_the_password_ends_other_sessions_and_invalidates_the_old_password(
+    world: World, pia: FlaskClient
+) -> None:
     other = world.app.test_client()
     post_sign_in(world, http=other)
     stranger = sign_in_browser(world, world.bea)
@@ -328,7 +328,7 @@ def test_changing_it_ends_every_other_session_and_the_old_one_is_worth_nothing(w
     assert post_sign_in(world, password="another good password").status_code == 303
 
 
-def test_removing_it_leaves_links_only(world: World, pia: FlaskClient) -> None:
+def test_removing_the_password_leaves_only_sign_in_links(world: World, pia: FlaskClient) -> None:
     other = world.app.test_client()
     post_sign_in(world, http=other)
     assert submit_form(pia, "/account/password/remove").status_code == 303
@@ -337,17 +337,17 @@ def test_removing_it_leaves_links_only(world: World, pia: FlaskClient) -> None:
     assert "You sign in with links." in pia.get("/account").text
 
 
-def test_a_password_that_changes_while_it_is_looked_at_signs_nobody_in(
+def test_a_password_changed_during_its_check_does_not_sign_in(
     world: World, pia: FlaskClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = share_passwords.is_match
 
-    def slow(stored: str, password: str) -> bool:
-        fits = real(stored, password)
+    def change_password_meanwhile(stored: str, password: str) -> bool:
+        matches = real(stored, password)
         monkeypatch.setattr(share_passwords, "is_match", real)
         assert submit_form(pia, "/account/password", password="another good password").status_code == 303
-        return fits
+        return matches
 
-    monkeypatch.setattr(share_passwords, "is_match", slow)
+    monkeypatch.setattr(share_passwords, "is_match", change_password_meanwhile)
     answer: Any = post_sign_in(world)
     assert (answer.status_code, has_session_cookie(answer)) == (403, False)

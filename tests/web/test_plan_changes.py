@@ -1,4 +1,4 @@
-"""A change of plan takes effect with the next request: what stops, what stays, and what comes back."""
+"""A change of plan takes effect with the next request."""
 
 import io
 from collections.abc import Callable
@@ -22,7 +22,7 @@ from tests.support.queued_deliveries import create_webhook_for, delivery_bodies
 from tests.support.reader import FakeReader
 
 STEPS = (Plan.PRO, Plan.BASIC, Plan.FREE, Plan.PRO, Plan.FREE, Plan.BASIC, Plan.PRO)
-"""Every change there is, in both directions."""
+"""Every possible change, in both directions."""
 
 FORM = [{"key": "mail", "label": "Mail", "type": "email", "required": True}]
 LOOKS = {
@@ -38,7 +38,7 @@ Made = dict[str, Any]
 
 
 def prepare_nothing(world: World, made: Made) -> None:
-    """The file needs nothing."""
+    """Do nothing: the file needs no preparation."""
 
 
 def prepare_settings(**values: Any) -> Callable[[World, Made], None]:
@@ -46,14 +46,14 @@ def prepare_settings(**values: Any) -> Callable[[World, Made], None]:
 
 
 def probe_status(method: str, tail: str, **more: Any) -> Callable[[World, Made], int]:
-    """What the owner gets below the file, or at ``tail`` if that is a whole path."""
+    """Return a function that returns the owner's response status at ``tail``, below the file or as a whole path."""
 
-    def ask(world: World, made: Made) -> int:
+    def request_status(world: World, made: Made) -> int:
         path = tail if tail.startswith("/api") else f"/api/v1/files/{made['uuid']}{tail}"
         sent = {key: value() if callable(value) else value for key, value in more.items()}
         return world.pia.http.open(path, method=method, headers=world.pia.headers, buffered=True, **sent).status_code
 
-    return ask
+    return request_status
 
 
 def read_styling(world: World, made: Made) -> tuple[Any, ...]:
@@ -80,7 +80,7 @@ def count_pages(world: World, made: Made) -> int:
 
 
 def has_watermark(world: World, made: Made) -> bool:
-    """Whether readers see something over the first page that its owner does not."""
+    """Return whether the first page differs between readers and the owner."""
     seen = []
     for http in (world.http, sign_in_browser(world, world.pia)):
         version = FakeReader(world, made["shortId"], http=http).facts["version"]
@@ -89,7 +89,7 @@ def has_watermark(world: World, made: Made) -> bool:
 
 
 def probe_feedback(method: str, tail: str, body: Any) -> Callable[[World, Made], int]:
-    """What a new reader gets who leaves something."""
+    """Return a function that returns the response status of feedback from a new reader."""
     return lambda world, made: FeedbackClient(world, made["shortId"]).send(method, tail, body).status_code
 
 
@@ -103,12 +103,12 @@ def count_entry_deliveries(world: World, made: Made) -> int:
     return len(delivery_bodies(world)) - before
 
 
-def report_sections(world: World, made: Made) -> list[str]:
+def list_report_sections(world: World, made: Made) -> list[str]:
     return list(world.pia.get(f"/api/v1/files/{made['uuid']}/readership").get_json())
 
 
 def post_large(world: World, path: str, size: int) -> TestResponse:
-    """A document of ``size`` bytes; the test client would leave its own copy of a form open."""
+    """Post a document of ``size`` bytes as a prepared body, since the test client leaves files of a form open."""
     content = simple_pdf()
     body = build_file_form(content + b"\n" * (size - len(content)))
     return world.pia.post(path, data=body, content_type="multipart/form-data; boundary=edge")
@@ -148,7 +148,7 @@ def prepare_variant(world: World, made: Made) -> None:
 
 
 def list_tiers(world: World, made: Made) -> list[str]:
-    """The plan as key, app and signed-in browser find it."""
+    """Return the plan as an API key and an app see it."""
     token = make_app(world).approve_and_exchange(scope="profile")["access_token"]
     shown = world.http.get("/api/v1/user", headers={"Authorization": f"Bearer {token}"}).get_json()
     return [world.pia.get("/api/v1/user").get_json()["tier"], shown["tier"]]
@@ -159,11 +159,11 @@ def prepare_gate(world: World, made: Made) -> None:
     create_webhook_for(world, "gate.completed")
 
 
-def logo_form() -> Any:
+def make_logo_form() -> Any:
     return {"kind": "logo", "file": (io.BytesIO(make_picture()), "a.png")}
 
 
-def document_form() -> Any:
+def make_document_form() -> Any:
     return {"file": (io.BytesIO(simple_pdf()), "a.pdf")}
 
 
@@ -224,7 +224,7 @@ TABLE: dict[str, tuple[Callable[[World, Made], None], Callable[[World, Made], An
     "gate stream": (prepare_nothing, probe_status("GET", "/api/v1/gate-responses"), 200, 403, 403),
     "gate events": (prepare_nothing, probe_status("GET", "/api/v1/events?type=gate"), 200, 403, 403),
     "gate.completed": (prepare_gate, count_entry_deliveries, 1, 0, 0),
-    "report": (prepare_nothing, report_sections, PRO_SECTIONS, BASIC_SECTIONS, ["tier", "summary", "file"]),
+    "report": (prepare_nothing, list_report_sections, PRO_SECTIONS, BASIC_SECTIONS, ["tier", "summary", "file"]),
     "pages of the report": (prepare_nothing, probe_status("GET", "/readership/pages"), 200, 200, 403),
     "sessions": (prepare_nothing, probe_status("GET", "/readership/sessions"), 200, 403, 403),
     "marks of readers": (prepare_nothing, probe_status("GET", "/page-marks"), 200, 403, 403),
@@ -238,8 +238,8 @@ TABLE: dict[str, tuple[Callable[[World, Made], None], Callable[[World, Made], An
     "size of an upload": (prepare_nothing, probe_upload(20 * MB + 1), 200, 200, 413),
     "what was stored": (replace_with_large, probe_download, *[(200, 21 * MB)] * 3),
     "what was stored, for its owner": (replace_with_large, probe_status("GET", "/content"), 200, 200, 200),
-    "replacement": (prepare_nothing, probe_status("POST", "/content", data=document_form), 200, 403, 403),
-    "assets": (prepare_nothing, probe_status("POST", "/assets", data=logo_form), 200, 200, 403),
+    "replacement": (prepare_nothing, probe_status("POST", "/content", data=make_document_form), 200, 403, 403),
+    "assets": (prepare_nothing, probe_status("POST", "/assets", data=make_logo_form), 200, 200, 403),
     "a setting of Pro": (prepare_nothing, probe_status("PUT", "/settings", json={"slug": "the-plan"}), 200, 403, 403),
     "a setting of Basic": (
         prepare_nothing,
@@ -254,12 +254,12 @@ TABLE: dict[str, tuple[Callable[[World, Made], None], Callable[[World, Made], An
         *[200] * 3,
     ),
 }
-"""What is set on Pro -> what is looked at, and what is found on Pro, Basic and Free."""
+"""Name -> preparation on Pro, probe, and its result on Pro, Basic and Free."""
 
 
 @pytest.mark.parametrize("row", TABLE)
-def test_every_change_of_plan_takes_effect_at_once(world: World, row: str) -> None:
-    """After a downgrade Pro styling stops at the next page served, page-range enforcement stays."""
+def test_every_change_of_plan_takes_effect_immediately(world: World, row: str) -> None:
+    """For example, a downgrade ends Pro styling, but the page range is still enforced."""
     prepare, look, pro, basic, free = TABLE[row]
     expected = {Plan.PRO: pro, Plan.BASIC: basic, Plan.FREE: free}
     made = world.pia.upload()

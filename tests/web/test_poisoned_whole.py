@@ -1,4 +1,4 @@
-"""The document that the tests of hostile texts read is poisoned in every field that is stored of a file."""
+"""The poisoned document of the XSS tests has hostile text in every stored field of a file."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from docshare.server.store.tables import TABLES
 from tests.support.cast import World
 from tests.support.poisoned_file import PAYLOAD_BATCHES, PoisonedFile
 
-# Written by the server in words of its own, or never shown: digests, numbers in JSON, and words from a list.
+# Text written by the server or never displayed: digests, numbers in JSON, and words from a list.
 SERVER_TEXTS = {
     "annotations": {"rect"},
     "assets": {"kind", "mime_type", "blob"},
@@ -27,7 +27,7 @@ SERVER_TEXTS = {
     "viewers": {"digest"},
     "webhooks": {"listens_on"},
 }
-# Texts of the owner or of readers that no page shows: programs get them, as JSON.
+# Text of the owner or of readers that no page displays, only JSON responses.
 UNSHOWN_TEXTS = {
     "activity_rows": {"event", "data"},
     "deliveries": {"event", "body"},
@@ -40,7 +40,7 @@ UNSHOWN_TEXTS = {
 
 
 def list_text_columns() -> dict[str, set[str]]:
-    """Columns that hold text, by table, of all tables whose rows belong to a file, and of files themselves."""
+    """Return the text columns by table, for ``files`` and all tables whose rows belong to a file."""
     found = {}
     for model in TABLES:
         table: Any = model
@@ -51,15 +51,15 @@ def list_text_columns() -> dict[str, set[str]]:
     return {table: texts for table, texts in found.items() if texts}
 
 
-def test_every_text_that_a_page_could_show_is_poisoned(world: World) -> None:
+def test_every_text_that_a_page_could_display_is_poisoned(world: World) -> None:
     file = PoisonedFile(world, read=True)
     file.store_everywhere(PAYLOAD_BATCHES[0])
     tables = list_text_columns()
     assert {"files", "notes", "variants", "view_sessions", "tallies"} <= tables.keys()
-    sound = []
+    unpoisoned = []
     for table, columns in tables.items():
         for column in columns - SERVER_TEXTS.get(table, set()) - UNSHOWN_TEXTS.get(table, set()):
-            held = world.rt.db.fetch_all(f"SELECT {column} FROM {table}", ())
-            if not any("pwned" in (text or "") for (text,) in held):
-                sound.append(f"{table}.{column}")
-    assert sound == []
+            values = world.rt.db.fetch_all(f"SELECT {column} FROM {table}", ())
+            if not any("pwned" in (text or "") for (text,) in values):
+                unpoisoned.append(f"{table}.{column}")
+    assert unpoisoned == []

@@ -1,4 +1,4 @@
-"""Share pages, embed pages, page images and page texts through the door: what is served, and to whom it is refused."""
+"""Share pages, embed pages, page images and page texts: what is served and what is rejected."""
 
 import base64
 import io
@@ -22,7 +22,7 @@ from tests.support.rows import update_file_row
 
 @pytest.fixture
 def uploaded_file(world: World) -> dict[str, str]:
-    """The upload result of a document of three pages that Pia shares."""
+    """Return the upload result of a document of three pages that Pia shares."""
     return world.pia.upload(simple_pdf(pages=3), "Report.pdf")
 
 
@@ -30,7 +30,7 @@ def get_path(world: World, path: str) -> TestResponse:
     return world.http.get(path, buffered=True)
 
 
-def page_paths(name: str, version: int = 1) -> tuple[str, str]:
+def build_page_paths(name: str, version: int = 1) -> tuple[str, str]:
     return f"/{name}/pages/1-800.jpg?v={version}", f"/{name}/text/1.json?v={version}"
 
 
@@ -42,8 +42,10 @@ def test_a_short_id_a_uuid_and_a_slug_open_the_page(world: World, uploaded_file:
         assert "<title>Report.pdf</title>" in answer.text
 
 
-def test_what_a_page_loads_is_keyed_by_the_id_it_was_opened_with(world: World, uploaded_file: dict[str, str]) -> None:
-    """Page, assets and beacons are keyed by the public id, never by the slug."""
+def test_page_resources_are_addressed_by_the_id_the_page_was_opened_with(
+    world: World, uploaded_file: dict[str, str]
+) -> None:
+    """The addresses contain the public id, never the slug."""
     update_file_row(world, uploaded_file["uuid"], slug="the-report")
     keys = {
         name: FakeReader(world, name).facts["base"]
@@ -56,25 +58,25 @@ def test_what_a_page_loads_is_keyed_by_the_id_it_was_opened_with(world: World, u
     }
 
 
-def test_the_embed_page_is_never_built_from_a_slug(world: World, uploaded_file: dict[str, str]) -> None:
+def test_the_embed_page_does_not_accept_a_slug(world: World, uploaded_file: dict[str, str]) -> None:
     update_file_row(world, uploaded_file["uuid"], slug="the-report")
     assert get_path(world, "/embed/the-report").status_code == 404
     assert get_path(world, f"/embed/{uploaded_file['shortId']}").status_code == 200
     assert get_path(world, f"/embed/{uploaded_file['uuid']}").status_code == 200
 
 
-def test_a_short_id_in_other_case_is_another_id(world: World, uploaded_file: dict[str, str]) -> None:
+def test_short_ids_are_case_sensitive(world: World, uploaded_file: dict[str, str]) -> None:
     assert get_path(world, f"/{uploaded_file['shortId'].swapcase()}").status_code == 404
 
 
 @pytest.mark.parametrize("width", [800, 1600])
-def test_a_page_image_is_a_jpeg_of_its_width(world: World, uploaded_file: dict[str, str], width: int) -> None:
+def test_a_page_image_is_a_jpeg_of_the_requested_width(world: World, uploaded_file: dict[str, str], width: int) -> None:
     answer = get_path(world, f"/{uploaded_file['shortId']}/pages/2-{width}.jpg?v=1")
     assert (answer.status_code, answer.mimetype) == (200, "image/jpeg")
     assert Image.open(io.BytesIO(answer.data)).size == (width, round(width * 792 / 612))
 
 
-def test_a_page_text_holds_words_and_links(world: World) -> None:
+def test_a_page_text_contains_words_and_links(world: World) -> None:
     annotation = "<< /Type /Annot /Subtype /Link /Rect [72 700 200 740] /A << /S /URI /URI (https://example.com/) >> >>"
     document = sheets_pdf([Sheet(lines_content("Hello reader"), annots=(annotation,))])
     name = world.pia.upload(document)["shortId"]
@@ -108,17 +110,17 @@ def test_a_page_text_holds_words_and_links(world: World) -> None:
         "text/1.json?v=2",
     ],
 )
-def test_a_page_that_is_not_there_is_404(world: World, uploaded_file: dict[str, str], path: str) -> None:
+def test_an_invalid_page_address_is_404(world: World, uploaded_file: dict[str, str], path: str) -> None:
     assert get_path(world, f"/{uploaded_file['shortId']}/{path}").status_code == 404
 
 
-def test_pages_of_an_older_version_are_gone_after_a_replacement(world: World, uploaded_file: dict[str, str]) -> None:
+def test_pages_of_an_older_version_are_404_after_a_replacement(world: World, uploaded_file: dict[str, str]) -> None:
     update_file_row(world, uploaded_file["uuid"], content_version=2)
-    assert [get_path(world, path).status_code for path in page_paths(uploaded_file["shortId"], 1)] == [404, 404]
-    assert [get_path(world, path).status_code for path in page_paths(uploaded_file["shortId"], 2)] == [200, 200]
+    assert [get_path(world, path).status_code for path in build_page_paths(uploaded_file["shortId"], 1)] == [404, 404]
+    assert [get_path(world, path).status_code for path in build_page_paths(uploaded_file["shortId"], 2)] == [200, 200]
 
 
-def test_a_page_that_crashes_the_engine_is_422_in_plain_words(world: World) -> None:
+def test_a_page_that_crashes_the_engine_is_422_as_plain_text(world: World) -> None:
     name = world.pia.upload(memory_bomb_on_page_2())["shortId"]
     answer = get_path(world, f"/{name}/pages/2-1600.jpg?v=1")
     assert (answer.status_code, answer.mimetype, answer.text.strip()) == (
@@ -142,12 +144,12 @@ def burn_file(world: World, uuid: str) -> None:
     [(expire_file, "This link has expired"), (burn_file, "This link has been used up")],
     ids=["expired", "burned"],
 )
-def test_a_dead_link_answers_410_with_a_page_of_its_own_and_serves_no_byte(
+def test_a_dead_link_is_410_with_its_own_page_and_serves_no_content(
     world: World, uploaded_file: dict[str, str], end: Callable[[World, str], None], headline: str
 ) -> None:
-    """Expired and burned links answer 410 on the share page and on /embed/ with a page of their own."""
+    """This applies to the share page and the embed page, for expired and burned links."""
     name = uploaded_file["shortId"]
-    before = [get_path(world, path).status_code for path in page_paths(name)]
+    before = [get_path(world, path).status_code for path in build_page_paths(name)]
     end(world, uploaded_file["uuid"])
     for path in (f"/{name}", f"/{uploaded_file['uuid']}", f"/embed/{name}"):
         answer = get_path(world, path)
@@ -156,41 +158,41 @@ def test_a_dead_link_answers_410_with_a_page_of_its_own_and_serves_no_byte(
         assert "21 September 2026 at 14:13 UTC" in answer.text
         assert "Report" not in answer.text
     assert before == [200, 200]
-    for path in page_paths(name):
+    for path in build_page_paths(name):
         assert (get_path(world, path).status_code, get_path(world, path).mimetype) == (410, "text/plain")
 
 
-def test_an_expiry_to_come_changes_nothing_until_it_comes(world: World, uploaded_file: dict[str, str]) -> None:
+def test_a_future_expiry_has_no_effect_until_it_is_reached(world: World, uploaded_file: dict[str, str]) -> None:
     update_file_row(world, uploaded_file["uuid"], delete_at=world.clock.now + 1000)
     assert get_path(world, f"/{uploaded_file['shortId']}").status_code == 200
     world.clock.advance(seconds=1)
     assert get_path(world, f"/{uploaded_file['shortId']}").status_code == 410
 
 
-def test_trashed_and_unknown_links_look_the_same(world: World, uploaded_file: dict[str, str]) -> None:
-    """The links of a trashed file answer like unknown ones."""
+def test_trashed_and_unknown_links_are_indistinguishable(world: World, uploaded_file: dict[str, str]) -> None:
+    """Links of a trashed file respond like unknown ones."""
     update_file_row(world, uploaded_file["uuid"], slug="the-report")
     world.pia.delete(f"/api/v1/files/{uploaded_file['uuid']}")
-    unknown = {"": "/aaaaaaaaaaaa", "embed": "/embed/aaaaaaaaaaaa", "image": page_paths("aaaaaaaaaaaa")[0]}
+    unknown = {"": "/aaaaaaaaaaaa", "embed": "/embed/aaaaaaaaaaaa", "image": build_page_paths("aaaaaaaaaaaa")[0]}
     trashed = {
         "": f"/{uploaded_file['shortId']}",
         "embed": f"/embed/{uploaded_file['shortId']}",
-        "image": page_paths(uploaded_file["shortId"])[0],
+        "image": build_page_paths(uploaded_file["shortId"])[0],
     }
     for kind, path in unknown.items():
         expected = get_path(world, path)
         answer = get_path(world, trashed[kind])
         assert expected.status_code == answer.status_code == 404
         assert answer.data == expected.data
-        assert stable_headers(answer) == stable_headers(expected)
+        assert get_stable_headers(answer) == get_stable_headers(expected)
     assert get_path(world, "/the-report").data == get_path(world, "/no-report").data
 
 
-def stable_headers(answer: TestResponse) -> dict[str, str]:
+def get_stable_headers(answer: TestResponse) -> dict[str, str]:
     return {name: value for name, value in answer.headers if name not in ("X-Request-Id", "Date")}
 
 
-def test_an_address_that_guesses_links_is_held_back_for_known_ones_too(
+def test_an_address_that_guesses_links_is_blocked_from_known_links_too(
     world: World, uploaded_file: dict[str, str]
 ) -> None:
     """An address may open 60 unknown links a minute; further requests get 429."""
@@ -199,22 +201,30 @@ def test_an_address_that_guesses_links_is_held_back_for_known_ones_too(
     refused = get_path(world, f"/{uploaded_file['shortId']}")
     assert refused.status_code == 429
     assert 1 <= int(refused.headers["Retry-After"]) <= 60
-    assert [get_path(world, path).status_code for path in page_paths(uploaded_file["shortId"])] == [429, 429]
+    assert [get_path(world, path).status_code for path in build_page_paths(uploaded_file["shortId"])] == [429, 429]
     elsewhere = {"REMOTE_ADDR": "198.51.100.9"}
     assert world.http.get(f"/{uploaded_file['shortId']}", environ_overrides=elsewhere).status_code == 200
     world.clock.advance(seconds=61)
     assert get_path(world, f"/{uploaded_file['shortId']}").status_code == 200
 
 
-def test_what_browsers_ask_for_by_themselves_is_no_guess(world: World, uploaded_file: dict[str, str]) -> None:
+def test_automatic_browser_requests_do_not_count_as_guesses(world: World, uploaded_file: dict[str, str]) -> None:
     for _ in range(70):
         assert get_path(world, "/favicon.ico").status_code == 404
     assert get_path(world, f"/{uploaded_file['shortId']}").status_code == 200
 
 
-def test_no_get_and_no_head_of_a_share_page_changes_the_database(world: World, uploaded_file: dict[str, str]) -> None:
+def test_get_and_head_requests_do_not_change_the_database(world: World, uploaded_file: dict[str, str]) -> None:
     name = uploaded_file["shortId"]
-    paths = [f"/{name}", f"/{name}?page=2", f"/{name}?via=qr", f"/embed/{name}", *page_paths(name), "/nothing", "/"]
+    paths = [
+        f"/{name}",
+        f"/{name}?page=2",
+        f"/{name}?via=qr",
+        f"/embed/{name}",
+        *build_page_paths(name),
+        "/nothing",
+        "/",
+    ]
     before = dump_database(world)
     for path in paths:
         world.http.get(path, buffered=True)
@@ -222,8 +232,8 @@ def test_no_get_and_no_head_of_a_share_page_changes_the_database(world: World, u
     assert dump_database(world) == before
 
 
-def test_head_answers_like_get_without_a_body(world: World, uploaded_file: dict[str, str]) -> None:
-    for path in (f"/{uploaded_file['shortId']}", *page_paths(uploaded_file["shortId"]), "/nothing"):
+def test_head_responds_like_get_without_a_body(world: World, uploaded_file: dict[str, str]) -> None:
+    for path in (f"/{uploaded_file['shortId']}", *build_page_paths(uploaded_file["shortId"]), "/nothing"):
         got, headed = world.http.get(path, buffered=True), world.http.head(path, buffered=True)
         assert headed.data == b""
         assert headed.status_code == got.status_code
@@ -232,7 +242,7 @@ def test_head_answers_like_get_without_a_body(world: World, uploaded_file: dict[
 
 
 @pytest.mark.parametrize(
-    ("prefix", "query", "referer", "ahead", "expected"),
+    ("prefix", "query", "referer", "purpose", "expected"),
     [
         ("", "", "", "", ["Direct link", None, False]),
         ("", "?via=qr", "", "", ["QR code", None, False]),
@@ -242,17 +252,17 @@ def test_head_answers_like_get_without_a_body(world: World, uploaded_file: dict[
         ("", "", "", "prefetch;prerender", ["Direct link", None, True]),
     ],
 )
-def test_the_view_token_says_how_the_page_was_asked_for(
+def test_the_view_token_records_source_referrer_and_prefetch(
     world: World,
     uploaded_file: dict[str, str],
     prefix: str,
     query: str,
     referer: str,
-    ahead: str,
+    purpose: str,
     expected: list[object],
 ) -> None:
-    asked = {"Referer": referer, "Sec-Purpose": ahead}
-    reader = FakeReader(world, uploaded_file["shortId"], prefix=prefix, query=query, page_headers=asked)
+    page_headers_sent = {"Referer": referer, "Sec-Purpose": purpose}
+    reader = FakeReader(world, uploaded_file["shortId"], prefix=prefix, query=query, page_headers=page_headers_sent)
     *_, source, mode, referrer, prefetched = decode_token(reader.token)
     assert [source, referrer, prefetched] == expected
     assert mode == "standard"
@@ -264,14 +274,14 @@ def decode_token(token: str) -> list[object]:
     return fields
 
 
-def test_the_front_door_names_the_command(world: World) -> None:
+def test_the_front_page_names_the_upload_command(world: World) -> None:
     answer = get_path(world, "/")
     assert answer.status_code == 200
     assert "docshare upload report.pdf" in answer.text
 
 
 def lose_files(monkeypatch: pytest.MonkeyPatch, kind: str, times: int) -> None:
-    """The next ``times`` files that the page store hands out are gone when they are opened."""
+    """Delete the next ``times`` files that the page store returns before they are opened."""
     made, left = getattr(PageStore, kind), [None] * times
 
     def lose(*args: Any) -> Path:
@@ -285,7 +295,7 @@ def lose_files(monkeypatch: pytest.MonkeyPatch, kind: str, times: int) -> None:
 
 
 @pytest.mark.parametrize(("times", "status"), [(1, 200), (2, 404)])
-def test_a_page_that_leaves_the_cache_while_it_is_served_is_made_once_more(
+def test_a_page_deleted_from_the_cache_while_served_is_rendered_once_more(
     world: World,
     uploaded_file: dict[str, str],
     monkeypatch: pytest.MonkeyPatch,
@@ -293,14 +303,14 @@ def test_a_page_that_leaves_the_cache_while_it_is_served_is_made_once_more(
     times: int,
     status: int,
 ) -> None:
-    for kind, path in zip(("image", "text"), page_paths(uploaded_file["shortId"]), strict=True):
+    for kind, path in zip(("image", "text"), build_page_paths(uploaded_file["shortId"]), strict=True):
         lose_files(monkeypatch, kind, times)
         assert get_path(world, path).status_code == status, kind
     assert uploaded_file["uuid"] not in caplog.text
 
 
 @pytest.mark.parametrize(("times", "shown"), [(1, True), (2, False)])
-def test_words_that_leave_the_cache_while_they_are_read_are_read_once_more(
+def test_text_deleted_from_the_cache_while_read_is_extracted_once_more(
     world: World, monkeypatch: pytest.MonkeyPatch, times: int, shown: bool
 ) -> None:
     name = world.pia.upload(simple_pdf(texts=["Unmistakable"]))["shortId"]

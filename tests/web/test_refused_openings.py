@@ -1,4 +1,4 @@
-"""Attempts to open a link that were refused, as its owner is told of them."""
+"""Rejected attempts to open a link, recorded as ``access.denied``."""
 
 import statistics
 import threading
@@ -31,7 +31,7 @@ def uploaded_file(world: World) -> dict[str, Any]:
 
 @pytest.fixture
 def revoked_variant(world: World, uploaded_file: dict[str, Any]) -> dict[str, Any]:
-    """A variant of the file whose link was taken back."""
+    """Return a revoked variant of the file."""
     path = f"/api/v1/files/{uploaded_file['uuid']}/variants"
     row: dict[str, Any] = world.pia.post(path, json={"label": "Ada"}).get_json()
     assert world.pia.put(f"{path}/{row['uuid']}", json={"revoked": True}).status_code == 200
@@ -39,14 +39,14 @@ def revoked_variant(world: World, uploaded_file: dict[str, Any]) -> dict[str, An
 
 
 def request_path(world: World, path: str, *, http: Any = None, method: str = "GET", **headers: str) -> TestResponse:
-    """Somebody asks for ``path`` with a browser; ``headers`` with ``_`` for ``-``."""
+    """Request ``path`` as a browser; ``headers`` have ``_`` for ``-``."""
     sent = {"User-Agent": DESKTOP} | {name.replace("_", "-"): value for name, value in headers.items()}
     answer: TestResponse = (http or world.http).open(f"/{path}", method=method, headers=sent, buffered=True)
     return answer
 
 
 def list_denials(world: World) -> list[dict[str, Any]]:
-    """The data of every ``access.denied``, once the running minute is over."""
+    """Advance the clock by a minute and return the data of every ``access.denied``."""
     world.clock.advance(minutes=1)
     jobs.run_job(world.rt, WRITE_DENIALS_JOB)
     return [row["data"] for row in list_activity(world, "since=1&kind=access.denied")]
@@ -61,7 +61,7 @@ def burn_file(world: World, made: dict[str, Any]) -> None:
     assert GateClient(world, made["shortId"]).enter()
 
 
-def test_a_wrong_password_is_told(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_a_wrong_password_is_recorded(world: World, uploaded_file: dict[str, Any]) -> None:
     put_settings(world, uploaded_file, password="right")
     guest = GateClient(world, uploaded_file["shortId"])
     assert guest.submit("wrong").status_code == 403
@@ -73,7 +73,7 @@ def test_a_wrong_password_is_told(world: World, uploaded_file: dict[str, Any]) -
     assert list(found[0]) == list(data)
 
 
-def test_an_address_at_another_domain_is_told(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_an_address_of_another_domain_is_recorded(world: World, uploaded_file: dict[str, Any]) -> None:
     put_settings(world, uploaded_file, requireEmail=True, gateDomains=["a.example"])
     guest = GateClient(world, uploaded_file["shortId"], prefix="/embed")
     assert guest.submit(email="ada@b.example").status_code == 403
@@ -82,7 +82,7 @@ def test_an_address_at_another_domain_is_told(world: World, uploaded_file: dict[
 
 @pytest.mark.parametrize("shape", ["shortId", "uuid"])
 @pytest.mark.parametrize("prefix", ["", "embed/"])
-def test_an_opened_link_that_was_revoked_is_told_with_its_variant(
+def test_opening_a_revoked_link_is_recorded_with_its_variant(
     world: World, uploaded_file: dict[str, Any], revoked_variant: dict[str, Any], shape: str, prefix: str
 ) -> None:
     assert request_path(world, prefix + revoked_variant[shape]).status_code == 404
@@ -98,7 +98,7 @@ def test_an_opened_link_that_was_revoked_is_told_with_its_variant(
 
 @pytest.mark.parametrize(("ends", "reason"), [(expire_file, "expired"), (burn_file, "burned")])
 @pytest.mark.parametrize("prefix", ["", "embed/"])
-def test_an_opened_link_that_has_ended_is_told(
+def test_opening_an_ended_link_is_recorded(
     world: World, uploaded_file: dict[str, Any], ends: Callable[[World, dict[str, Any]], None], reason: str, prefix: str
 ) -> None:
     ends(world, uploaded_file)
@@ -110,9 +110,7 @@ def test_an_opened_link_that_has_ended_is_told(
     assert [(row["reason"], row["count"]) for row in list_denials(world)] == [(reason, 1)]
 
 
-def test_the_link_of_a_variant_is_told_with_it_also_when_its_file_has_ended(
-    world: World, uploaded_file: dict[str, Any]
-) -> None:
+def test_the_variant_is_recorded_even_if_the_file_has_ended(world: World, uploaded_file: dict[str, Any]) -> None:
     variant = world.pia.post(f"/api/v1/files/{uploaded_file['uuid']}/variants").get_json()
     expire_file(world, uploaded_file)
     request_path(world, variant["shortId"])
@@ -123,12 +121,12 @@ def test_the_link_of_a_variant_is_told_with_it_also_when_its_file_has_ended(
     ]
 
 
-def test_a_minute_is_one_row_that_is_written_when_it_is_over_and_never_changes(
+def test_each_minute_is_one_row_that_is_written_afterward_and_never_changes(
     world: World, uploaded_file: dict[str, Any]
 ) -> None:
-    """A row that a cursor has passed stays as it was."""
+    """A row that a client may already have read must not change."""
     expire_file(world, uploaded_file)
-    world.clock.advance(seconds=20)  # the clock starts at the 20th second of a minute
+    world.clock.advance(seconds=20)  # the clock starts 20 seconds into a minute
     for _ in range(3):
         request_path(world, uploaded_file["shortId"])
         world.clock.advance(seconds=5)
@@ -153,8 +151,10 @@ def test_a_minute_is_one_row_that_is_written_when_it_is_over_and_never_changes(
 
 
 @pytest.mark.parametrize("bursts", [(1_500,), (600, 600), (1_500, 1)])
-def test_a_count_ends_at_a_thousand(world: World, uploaded_file: dict[str, Any], bursts: tuple[int, ...]) -> None:
-    """Those of one minute, whether they are written down at once or in turns."""
+def test_the_count_per_minute_is_limited_to_1000(
+    world: World, uploaded_file: dict[str, Any], bursts: tuple[int, ...]
+) -> None:
+    """The limit applies per minute, whether the counts are written at once or in several steps."""
     expire_file(world, uploaded_file)
     for burst in bursts:
         for _ in range(burst):
@@ -163,7 +163,7 @@ def test_a_count_ends_at_a_thousand(world: World, uploaded_file: dict[str, Any],
     assert [row["count"] for row in list_denials(world)] == [1_000]
 
 
-def test_a_flood_of_different_refusals_is_bounded(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_the_number_of_different_denials_is_bounded(world: World, uploaded_file: dict[str, Any]) -> None:
     for number in range(12_000):
         world.rt.denials.add(1, "revoked", number, world.clock)
     counts, _ = world.rt.denials.take_counts(world.clock)
@@ -183,17 +183,17 @@ def test_a_flood_of_different_refusals_is_bounded(world: World, uploaded_file: d
         ("GET", {"X_Moz": "prefetch"}),
     ],
 )
-def test_a_look_of_nobody_is_no_attempt(
+def test_automatic_requests_are_not_recorded(
     world: World, uploaded_file: dict[str, Any], revoked_variant: dict[str, Any], method: str, headers: dict[str, str]
 ) -> None:
-    """Known programs, link previews, prefetches and HEAD do not count."""
+    """Known programs, link previews, prefetches and HEAD requests do not count."""
     expire_file(world, uploaded_file)
     for name in (uploaded_file["shortId"], revoked_variant["shortId"]):
         request_path(world, name, method=method, **headers)
     assert list_denials(world) == []
 
 
-def test_the_owners_own_attempts_do_not_count(
+def test_attempts_by_the_owner_are_not_recorded(
     world: World, uploaded_file: dict[str, Any], revoked_variant: dict[str, Any]
 ) -> None:
     put_settings(world, uploaded_file, password="right")
@@ -207,7 +207,7 @@ def test_the_owners_own_attempts_do_not_count(
     assert [row["count"] for row in list_denials(world)] == [1]
 
 
-def test_what_an_open_page_loads_is_no_attempt_to_open_it(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_requests_of_an_open_page_are_not_recorded(world: World, uploaded_file: dict[str, Any]) -> None:
     expire_file(world, uploaded_file)
     for path in ("pages/1-800.jpg?v=1", "text/1.json?v=1", "feedback"):
         assert request_path(world, f"{uploaded_file['shortId']}/{path}").status_code == 410
@@ -215,7 +215,7 @@ def test_what_an_open_page_loads_is_no_attempt_to_open_it(world: World, uploaded
     assert list_denials(world) == []
 
 
-def test_an_unknown_link_and_one_in_the_trash_tell_nobody(
+def test_unknown_and_trashed_links_are_not_recorded(
     world: World, uploaded_file: dict[str, Any], revoked_variant: dict[str, Any]
 ) -> None:
     world.pia.delete(f"/api/v1/files/{uploaded_file['uuid']}")
@@ -232,14 +232,14 @@ def test_an_unknown_link_and_one_in_the_trash_tell_nobody(
     assert list_denials(world) == []
 
 
-def test_a_file_without_an_owner_has_nobody_to_tell(world: World) -> None:
+def test_attempts_on_a_file_without_an_owner_are_not_recorded(world: World) -> None:
     file = share_anonymously(world, days=0)
     assert request_path(world, file.short_id).status_code == 410
     assert list_denials(world) == []
     assert count_rows(world, "denials") == count_rows(world, "activity_rows") == 0
 
 
-def test_a_file_and_a_variant_that_went_meanwhile_do_no_harm(
+def test_files_and_variants_deleted_meanwhile_are_handled(
     world: World, uploaded_file: dict[str, Any], revoked_variant: dict[str, Any]
 ) -> None:
     other = world.pia.upload()
@@ -254,7 +254,7 @@ def test_a_file_and_a_variant_that_went_meanwhile_do_no_harm(
     assert list(found) == ["fileUuid", "fileName", "reason", "count"]
 
 
-def test_a_refused_attempt_is_sent_to_no_webhook(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_a_rejected_attempt_is_not_sent_to_webhooks(world: World, uploaded_file: dict[str, Any]) -> None:
     create_webhook_for(world)
     expire_file(world, uploaded_file)
     request_path(world, uploaded_file["shortId"])
@@ -262,7 +262,7 @@ def test_a_refused_attempt_is_sent_to_no_webhook(world: World, uploaded_file: di
     assert delivery_bodies(world) == []
 
 
-def test_a_minute_that_was_not_over_lasts_over_a_restart(
+def test_counts_of_the_current_minute_survive_a_restart(
     world: World, uploaded_file: dict[str, Any], revoked_variant: dict[str, Any]
 ) -> None:
     request_path(world, revoked_variant["shortId"])
@@ -275,10 +275,10 @@ def test_a_minute_that_was_not_over_lasts_over_a_restart(
 
 
 def record_request_statements(world: World, path: str) -> list[str]:
-    """What a reader's request asks of the database, without the names in it."""
+    """Return the SQL statements of a reader's request, without link names."""
     request_path(world, "no-such-link-at-all")  # the first request of a thread opens its connection
     with world.rt.db.write():
-        pass  # forget what is remembered
+        pass  # clear the cache
     with record_all(world.rt.db) as seen:
         request_path(world, path)
     return [text.replace(path.rpartition("/")[2], "?") for text in seen]
@@ -286,17 +286,17 @@ def record_request_statements(world: World, path: str) -> list[str]:
 
 @pytest.mark.parametrize("shape", ["shortId", "uuid"])
 @pytest.mark.parametrize("prefix", ["", "embed/"])
-def test_a_revoked_link_asks_the_database_what_an_unknown_one_asks(
+def test_revoked_and_unknown_links_execute_the_same_statements(
     world: World, revoked_variant: dict[str, Any], shape: str, prefix: str
 ) -> None:
-    """Otherwise the time of the answer would reveal that the link existed; neither writes anything."""
+    """Otherwise the response time would reveal that the link existed; neither request writes anything."""
     seen = record_request_statements(world, prefix + revoked_variant[shape])
     assert seen == record_request_statements(world, prefix + UNKNOWN[shape])
     assert len(seen) >= 3
     assert [text for text in seen if not text.startswith("SELECT")] == []
 
 
-def test_a_revoked_link_answers_as_fast_as_an_unknown_one(make: Callable[..., World]) -> None:
+def test_revoked_and_unknown_links_respond_equally_fast(make: Callable[..., World]) -> None:
     """The median difference of pairs of samples is at most 2 ms."""
     world = make(address_limit=10_000)
     made = world.pia.upload()
@@ -315,7 +315,7 @@ def test_a_revoked_link_answers_as_fast_as_an_unknown_one(make: Callable[..., Wo
     assert abs(statistics.median(gaps)) < 0.002
 
 
-def test_attempts_at_the_same_time_are_all_counted(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_concurrent_attempts_are_all_counted(world: World, uploaded_file: dict[str, Any]) -> None:
     expire_file(world, uploaded_file)
     threads = [
         threading.Thread(target=lambda: [request_path(world, uploaded_file["shortId"]) for _ in range(10)])

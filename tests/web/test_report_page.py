@@ -1,4 +1,4 @@
-"""The owner's report page: for the signed-in owner, and to everybody else as if it did not exist."""
+"""The report page, which exists only for the signed-in owner."""
 
 import json
 from typing import Any
@@ -24,7 +24,7 @@ def get_report_page(http: FlaskClient, name: str) -> HtmlElement:
     return parse_html(answer.text)
 
 
-def tile_value(page: HtmlElement, name: str) -> str:
+def get_tile_value(page: HtmlElement, name: str) -> str:
     return next(
         node.find_all("dd")[0].words
         for node in page.find_all("div", class_="tile")
@@ -33,7 +33,7 @@ def tile_value(page: HtmlElement, name: str) -> str:
 
 
 def read_document(world: World, name: str, seconds: dict[int, int], **more: Any) -> None:
-    """Somebody reads each page for so long, then goes away for good."""
+    """Read each page for the given number of seconds, then end the session."""
     reader = FakeReader(world, name, **more)
     reader.send_next_beacon(input=True)
     for page, time in seconds.items():
@@ -44,7 +44,7 @@ def read_document(world: World, name: str, seconds: dict[int, int], **more: Any)
 
 
 @pytest.mark.parametrize("key", ["uuid", "shortId"])
-def test_the_owner_finds_it_by_uuid_and_by_short_id(world: World, key: str) -> None:
+def test_the_owner_opens_the_report_by_uuid_or_short_id(world: World, key: str) -> None:
     made = world.pia.upload(name="Ann & Bob <3.pdf")
     page = get_report_page(sign_in_browser(world, world.pia), made[key])
     assert page.find_one("h1").words == "Ann & Bob <3.pdf"
@@ -52,13 +52,13 @@ def test_the_owner_finds_it_by_uuid_and_by_short_id(world: World, key: str) -> N
     assert page.find_one("img", class_="code").attrs["src"] == f"/api/files/{made['shortId']}/qr-code"
 
 
-def test_what_readers_do_is_on_the_page(world: World) -> None:
+def test_the_page_shows_the_reading_of_readers(world: World) -> None:
     made = world.pia.upload()
     read_document(world, made["shortId"], {1: 12, 2: 8}, address="203.0.113.7")
     read_document(world, made["shortId"], {1: 20}, address="198.51.100.9")
     page = get_report_page(sign_in_browser(world, world.pia), made["uuid"])
-    assert [tile_value(page, name) for name in ("Views", "Visitors", "Average reading time")] == ["2", "2", "20s"]
-    assert tile_value(page, "Pages seen") == "50%"
+    assert [get_tile_value(page, name) for name in ("Views", "Visitors", "Average reading time")] == ["2", "2", "20s"]
+    assert get_tile_value(page, "Pages seen") == "50%"
     assert [leaf.find_one("b").words for leaf in page.find_all("li", class_="leaf")] == ["16s", "8s", "0s"]
     first = page.find_all("li", class_="leaf")[0].find_one("img").attrs
     assert first["src"] == f"/{made['shortId']}/pages/1-800.jpg?v=1"
@@ -66,7 +66,7 @@ def test_what_readers_do_is_on_the_page(world: World) -> None:
     assert len(page.find_all("table", class_="sessions")[0].find_one("tbody").find_all("tr")) == 2
 
 
-def test_what_readers_left_is_on_the_page(world: World) -> None:
+def test_the_page_shows_the_feedback_of_readers(world: World) -> None:
     made = world.pia.upload()
     put_settings(world, made, **ALL_FEEDBACK_SETTINGS)
     ann = FeedbackClient(world, made["shortId"])
@@ -80,7 +80,7 @@ def test_what_readers_left_is_on_the_page(world: World) -> None:
     assert page.find_one("section", **{"aria-labelledby": "receipts-heading"}).find_all("b")[0].words == "Ann Lee"
 
 
-def test_the_owner_can_load_the_pictures_of_a_gated_document_with_a_page_range(world: World) -> None:
+def test_the_thumbnails_of_a_gated_document_with_a_page_range_load_for_the_owner(world: World) -> None:
     made = world.pia.upload(simple_pdf(pages=5))
     read_document(world, made["shortId"], {1: 12})
     put_settings(world, made, password="secret", pageRange={"from": 2, "to": 3})
@@ -92,12 +92,12 @@ def test_the_owner_can_load_the_pictures_of_a_gated_document_with_a_page_range(w
     assert page.find_one("p", class_="notice").words.startswith("Readers see pages 2 to 3 only")
 
 
-def test_an_expired_document_has_its_report_without_pictures(world: World) -> None:
+def test_the_report_of_an_expired_document_has_no_thumbnails(world: World) -> None:
     made = world.pia.upload()
     read_document(world, made["shortId"], {1: 12})
     put_settings(world, made, deleteAt="2026-01-01T00:00:00Z")
     page = get_report_page(sign_in_browser(world, world.pia), made["uuid"])
-    assert tile_value(page, "Views") == "1"
+    assert get_tile_value(page, "Views") == "1"
     assert page.find_all("img") == []
     assert len(page.find_all("figure", id="times")) == 1
 
@@ -105,7 +105,7 @@ def test_an_expired_document_has_its_report_without_pictures(world: World) -> No
 @pytest.mark.parametrize(
     ("who", "charts", "sessions"), [("fay", False, False), ("bea", True, False), ("pia", True, True)]
 )
-def test_the_plan_decides_what_is_shown(world: World, who: str, charts: bool, sessions: bool) -> None:
+def test_the_plan_determines_the_sections(world: World, who: str, charts: bool, sessions: bool) -> None:
     person: Person = getattr(world, who)
     made = person.upload()
     read_document(world, made["shortId"], {1: 12})
@@ -114,7 +114,7 @@ def test_the_plan_decides_what_is_shown(world: World, who: str, charts: bool, se
     assert bool(page.find_all("li", class_="leaf")) == charts
 
 
-def test_a_lower_plan_hides_what_was_there_at_once(world: World) -> None:
+def test_a_downgrade_hides_sections_immediately(world: World) -> None:
     made = world.pia.upload()
     read_document(world, made["shortId"], {1: 12})
     http = sign_in_browser(world, world.pia)
@@ -125,12 +125,12 @@ def test_a_lower_plan_hides_what_was_there_at_once(world: World) -> None:
 
 def get_comparable(http: FlaskClient, path: str) -> tuple[int, str, dict[str, str]]:
     answer = http.get(path)
-    # The cookie remembers the address that was asked for, and nothing else.
+    # The cookie contains only the requested address.
     headers = {key: value for key, value in answer.headers.items() if key not in ("X-Request-Id", "Set-Cookie")}
     return answer.status_code, answer.text, headers
 
 
-def test_for_everybody_else_it_is_an_unknown_link(world: World) -> None:
+def test_for_other_accounts_the_page_responds_like_an_unknown_link(world: World) -> None:
     made = world.pia.upload()
     trashed = world.mal.upload()
     assert world.mal.delete(f"/api/v1/files/{trashed['uuid']}").status_code == 200
@@ -141,7 +141,7 @@ def test_for_everybody_else_it_is_an_unknown_link(world: World) -> None:
         assert get_comparable(http, f"/readership/{name}") == unknown
 
 
-def test_who_is_not_signed_in_learns_how_and_nothing_of_the_file(world: World) -> None:
+def test_a_signed_out_user_learns_nothing_about_the_file(world: World) -> None:
     made = world.pia.upload(name="secret.pdf")
     known = get_comparable(world.http, f"/readership/{made['uuid']}")
     assert known[0] == 403
@@ -151,14 +151,14 @@ def test_who_is_not_signed_in_learns_how_and_nothing_of_the_file(world: World) -
         assert get_comparable(world.http, f"/readership/{name}") == known
 
 
-def test_a_session_that_ended_shows_nothing(world: World) -> None:
+def test_an_expired_session_cannot_open_the_report(world: World) -> None:
     made = world.pia.upload()
     http = sign_in_browser(world, world.pia)
     world.clock.advance(days=31)
     assert http.get(f"/readership/{made['uuid']}").status_code == 403
 
 
-def test_it_is_kept_from_caches_frames_and_search_engines(world: World) -> None:
+def test_the_page_is_not_cached_framed_or_indexed(world: World) -> None:
     made = world.pia.upload()
     headers = sign_in_browser(world, world.pia).get(f"/readership/{made['uuid']}").headers
     assert headers["Cache-Control"] == "private, no-store"
@@ -169,7 +169,7 @@ def test_it_is_kept_from_caches_frames_and_search_engines(world: World) -> None:
     assert "unsafe" not in policy
 
 
-def test_looking_at_it_changes_nothing(world: World) -> None:
+def test_opening_the_report_changes_nothing(world: World) -> None:
     made = world.pia.upload()
     http = sign_in_browser(world, world.pia)
     before = dump_database(world)
@@ -178,7 +178,7 @@ def test_looking_at_it_changes_nothing(world: World) -> None:
     assert dump_database(world) == before
 
 
-def test_how_many_read_right_now_is_told_to_the_owner_alone(world: World) -> None:
+def test_only_the_owner_can_get_the_number_of_active_readers(world: World) -> None:
     made = world.pia.upload()
     http = sign_in_browser(world, world.pia)
     reader = FakeReader(world, made["shortId"])
@@ -191,7 +191,7 @@ def test_how_many_read_right_now_is_told_to_the_owner_alone(world: World) -> Non
         assert other.get(address).status_code == 404
 
 
-def test_below_pro_nobody_is_told_how_many_read(world: World) -> None:
+def test_below_pro_the_number_of_active_readers_is_omitted(world: World) -> None:
     made = world.bea.upload()
     answer = sign_in_browser(world, world.bea).get(f"/readership/{made['uuid']}/now")
     assert json.loads(answer.text) == {}

@@ -1,11 +1,11 @@
-"""The readership report as one file."""
+"""The readership report as a standalone HTML file."""
 
 from docshare.report.standalone import render_standalone
 from tests.support.markup import parse_html
 from tests.support.reports import full_material
 
 
-def test_the_file_that_stands_alone_loads_nothing_and_says_when_and_where_it_was_made() -> None:
+def test_the_standalone_file_loads_nothing_and_shows_its_time_and_server() -> None:
     page = parse_html(render_standalone(full_material(), "https://docs.example.com"))
     policy = page.find_one("meta", **{"http-equiv": "Content-Security-Policy"}).attrs["content"]
     assert policy.startswith("default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; style-src 'sha")
@@ -16,7 +16,7 @@ def test_the_file_that_stands_alone_loads_nothing_and_says_when_and_where_it_was
     assert page.find_one("footer").words.startswith("Created on 21 Sep 2026, 14:13 UTC from https://docs.example.com.")
 
 
-def test_the_file_that_stands_alone_has_the_design_of_the_pages_without_its_typeface() -> None:
+def test_the_standalone_file_has_the_page_design_without_its_web_font() -> None:
     style = "".join(parse_html(render_standalone(full_material(), "https://docs.example.com")).find_one("style").parts)
     assert "--accent: #2b55d4;" in style
     assert "@font-face" not in style

@@ -1,4 +1,4 @@
-"""Signing in by one-time link, the session cookie, and that no other site can use either."""
+"""Signing in by one-time link, the session cookie, and protection against other sites."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ COOKIE = "docshare_session"
 
 
 def create_link_path(world: World, email: str = "pia@example.com") -> str:
-    """The path of a fresh sign-in link."""
+    """Create a sign-in link and return its path."""
     url = sign_in.create_link(world.rt, email)
     assert url.startswith(f"{BASE_URL}/login/")
     return url.removeprefix(BASE_URL)
@@ -34,7 +34,7 @@ def read_csrf_token(http: FlaskClient) -> str:
     return get_page(http).split('name="csrf" value="')[1].split('"')[0]
 
 
-def test_the_link_shows_one_button_and_pressing_it_signs_in(world: World) -> None:
+def test_the_link_shows_one_button_that_signs_in(world: World) -> None:
     path = create_link_path(world)
     shown = get_page(world.http, path)
     assert shown.count("<button") == 1
@@ -65,19 +65,19 @@ def test_a_link_works_once(world: World) -> None:
 
 
 @pytest.mark.parametrize(("minutes", "status"), [(9.99, 303), (10, 410)])
-def test_a_link_works_for_ten_minutes(world: World, minutes: float, status: int) -> None:
+def test_a_link_expires_after_ten_minutes(world: World, minutes: float, status: int) -> None:
     path = create_link_path(world)
     world.clock.advance(minutes=minutes)
     assert world.http.post(path).status_code == status
 
 
 @pytest.mark.parametrize("token", ["x", "a" * 40, "%00", "%FF", "../login", "é" * 50])
-def test_an_unknown_link_signs_nobody_in(world: World, token: str) -> None:
+def test_an_unknown_link_cannot_sign_in(world: World, token: str) -> None:
     assert world.http.post(f"/login/{token}").status_code in (404, 405, 410)
     assert world.rt.db.fetch_all("SELECT * FROM web_sessions") == []
 
 
-def test_there_is_no_link_for_an_unknown_account(world: World) -> None:
+def test_a_link_for_an_unknown_account_cannot_be_created(world: World) -> None:
     with pytest.raises(Exception, match="no account"):
         sign_in.create_link(world.rt, "nobody@example.com")
 
@@ -88,7 +88,7 @@ def test_two_links_of_one_account_are_independent(world: World) -> None:
     assert world.app.test_client().post(second).status_code == 303
 
 
-def test_the_cookie_is_out_of_reach_of_scripts_and_other_sites(world: World) -> None:
+def test_the_cookie_is_http_only_and_same_site_lax(world: World) -> None:
     (cookie,) = world.http.post(create_link_path(world)).headers.getlist("Set-Cookie")
     name, *attributes = cookie.split("; ")
     assert name.startswith(f"{COOKIE}=")
@@ -97,7 +97,7 @@ def test_the_cookie_is_out_of_reach_of_scripts_and_other_sites(world: World) -> 
     assert not [attribute for attribute in attributes if attribute.startswith("Domain")]
 
 
-def test_over_https_the_cookie_holds_to_this_host_alone(make: Any) -> None:
+def test_over_https_the_cookie_is_secure_and_host_only(make: Any) -> None:
     world = make(base_url="https://docs.example.com")
     path = sign_in.create_link(world.rt, "pia@example.com").removeprefix("https://docs.example.com")
     answer = world.http.post(path, base_url="https://docs.example.com")
@@ -115,7 +115,7 @@ def test_neither_link_nor_cookie_is_stored(world: World) -> None:
     assert cookie not in whole
 
 
-def test_a_session_lasts_thirty_days(world: World) -> None:
+def test_a_session_expires_after_30_days(world: World) -> None:
     http = sign_in_by_link(world)
     world.clock.advance(days=29.99)
     assert "You are signed in" in get_page(http)
@@ -134,18 +134,18 @@ def test_signing_out_ends_the_session_and_its_cookie(world: World) -> None:
     assert "You are not signed in" in get_page(http)
 
 
-def test_signing_out_when_nobody_is_signed_in_does_no_harm(world: World) -> None:
+def test_signing_out_without_a_session_is_harmless(world: World) -> None:
     assert world.http.post("/logout").status_code == 303
 
 
 @pytest.mark.parametrize("token", [None, "", "wrong", "é"])
-def test_signing_out_needs_the_token_of_the_form(world: World, token: str | None) -> None:
+def test_signing_out_requires_the_csrf_token(world: World, token: str | None) -> None:
     http = sign_in_by_link(world)
     assert http.post("/logout", data={} if token is None else {"csrf": token}).status_code == 403
     assert "You are signed in" in get_page(http)
 
 
-def test_the_token_of_another_session_is_not_taken(world: World) -> None:
+def test_the_csrf_token_of_another_session_is_rejected(world: World) -> None:
     http, other = sign_in_by_link(world), sign_in_by_link(world)
     assert http.post("/logout", data={"csrf": read_csrf_token(other)}).status_code == 403
     assert "You are signed in" in get_page(http)
@@ -171,7 +171,7 @@ SAME_SITE_HEADERS = [
 
 
 @pytest.mark.parametrize("headers", FOREIGN_HEADERS)
-def test_another_site_can_neither_sign_in_nor_out(world: World, headers: dict[str, str]) -> None:
+def test_cross_site_sign_in_and_sign_out_are_rejected(world: World, headers: dict[str, str]) -> None:
     path = create_link_path(world)
     assert world.http.post(path, headers=headers).status_code == 403
     assert "Set-Cookie" not in world.http.post(path, headers=headers).headers
@@ -182,19 +182,19 @@ def test_another_site_can_neither_sign_in_nor_out(world: World, headers: dict[st
 
 
 @pytest.mark.parametrize("headers", SAME_SITE_HEADERS)
-def test_our_own_pages_can(world: World, headers: dict[str, str]) -> None:
+def test_same_origin_sign_in_and_sign_out_are_accepted(world: World, headers: dict[str, str]) -> None:
     http = world.app.test_client()
     assert http.post(create_link_path(world), headers=headers).status_code == 303
     assert http.post("/logout", data={"csrf": read_csrf_token(http)}, headers=headers).status_code == 303
 
 
 @pytest.mark.parametrize("query", ["?next=//evil.example", "?next=https://evil.example", "?next=%0d%0aX:1"])
-def test_signing_in_leads_to_our_own_page_whatever_the_address_says(world: World, query: str) -> None:
+def test_signing_in_ignores_the_next_parameter(world: World, query: str) -> None:
     assert world.http.post(create_link_path(world) + query).headers["Location"] == "/files"
 
 
 @pytest.mark.parametrize("path", ["/login", "/login/used-up"])
-def test_sign_in_pages_are_kept_from_frames_caches_and_referrers(world: World, path: str) -> None:
+def test_sign_in_pages_are_not_framed_cached_or_sent_as_a_referrer(world: World, path: str) -> None:
     headers = world.http.get(path).headers
     assert headers["Referrer-Policy"] == "same-origin"
     assert "no-store" in headers["Cache-Control"]
@@ -204,14 +204,14 @@ def test_sign_in_pages_are_kept_from_frames_caches_and_referrers(world: World, p
     assert headers["X-Frame-Options"] == "DENY"
 
 
-def test_an_account_that_is_gone_is_signed_out(world: World) -> None:
+def test_a_deleted_account_is_signed_out(world: World) -> None:
     http = sign_in_by_link(world)
     with world.rt.db.write():
         world.rt.db.execute("DELETE FROM accounts WHERE email = 'pia@example.com'")
     assert "You are not signed in" in get_page(http)
 
 
-def test_a_junk_cookie_is_nobody(world: World) -> None:
+def test_an_invalid_cookie_is_signed_out(world: World) -> None:
     for value in ("x", "x" * 3_000, "é"):
         answer: TestResponse = world.http.get("/login", headers={"Cookie": f"{COOKIE}={value}"})
         assert answer.status_code == 200

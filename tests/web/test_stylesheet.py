@@ -1,4 +1,4 @@
-"""What the owner set of the looks of a file, as its readers' browsers get it: style sheet, corners, analytics, end."""
+"""Viewer settings on the share page: style sheet, logo, call to action, analytics, expiry."""
 
 import json
 import re
@@ -39,7 +39,7 @@ ANALYTICS_POLICY = (
 
 @pytest.fixture
 def file(world: World) -> OwnedFile:
-    """Pia's file with everything set."""
+    """Return a file of Pia with all viewer settings."""
     shared = OwnedFile(world, world.pia)
     shared.change_settings(viewerSettings=ALL)
     return shared
@@ -55,15 +55,15 @@ def get_share_page(world: World, file: OwnedFile, prefix: str = "") -> TestRespo
     return answer
 
 
-def stylesheet_address(html: str) -> str | None:
-    """The address of the file's own style sheet in the page."""
+def find_stylesheet_address(html: str) -> str | None:
+    """Return the address of the file's own style sheet in the page."""
     found = re.search(r'<link rel="stylesheet" href="(/[^"/]+/style\.css\?v=[0-9a-f]{16})">', html)
     return found and found[1]
 
 
 @pytest.mark.parametrize("prefix", ["", "/embed"])
-def test_the_page_has_the_style_sheet_of_its_file(world: World, file: OwnedFile, prefix: str) -> None:
-    where = stylesheet_address(get_share_page(world, file, prefix).text)
+def test_the_page_links_the_style_sheet_of_its_file(world: World, file: OwnedFile, prefix: str) -> None:
+    where = find_stylesheet_address(get_share_page(world, file, prefix).text)
     assert where is not None
     answer = get_path(world, where)
     assert answer.content_type == "text/css; charset=utf-8"
@@ -71,51 +71,51 @@ def test_the_page_has_the_style_sheet_of_its_file(world: World, file: OwnedFile,
     assert "--surface:#1b1b1e;" in answer.text
 
 
-def test_a_file_with_the_default_looks_loads_no_style_sheet(world: World) -> None:
-    assert stylesheet_address(get_share_page(world, OwnedFile(world, world.pia)).text) is None
+def test_a_file_with_default_looks_has_no_style_sheet(world: World) -> None:
+    assert find_stylesheet_address(get_share_page(world, OwnedFile(world, world.pia)).text) is None
 
 
-def test_browsers_keep_the_style_sheet_for_a_while_and_never_another_one(world: World, file: OwnedFile) -> None:
-    where = stylesheet_address(get_share_page(world, file).text)
+def test_the_style_sheet_is_cached_only_under_its_current_version(world: World, file: OwnedFile) -> None:
+    where = find_stylesheet_address(get_share_page(world, file).text)
     assert where is not None
     assert get_path(world, where).headers["Cache-Control"] == "private, max-age=600"
     file.change_settings(viewerSettings={"background": {"color": "#405060"}})
     stale = get_path(world, where)
     assert (stale.status_code, stale.headers["Cache-Control"]) == (200, "private, no-store")
     assert "#405060" in stale.text
-    assert stylesheet_address(get_share_page(world, file).text) != where
+    assert find_stylesheet_address(get_share_page(world, file).text) != where
 
 
-def test_the_style_sheet_ends_with_its_link(world: World, file: OwnedFile) -> None:
-    where = stylesheet_address(get_share_page(world, file).text)
+def test_the_style_sheet_of_a_dead_link_is_410(world: World, file: OwnedFile) -> None:
+    where = find_stylesheet_address(get_share_page(world, file).text)
     assert where is not None
     update_file_row(world, file.made["uuid"], delete_at=world.clock.now)
     assert get_path(world, where).status_code == 410
     assert get_path(world, f"/nothing{where[13:]}").status_code == 404
 
 
-def test_links_of_others_share_the_sheet_without_naming_the_canonical_one(world: World, file: OwnedFile) -> None:
+def test_variants_and_invites_have_the_style_sheet_without_the_canonical_link(world: World, file: OwnedFile) -> None:
     file.change_settings(viewerSettings=ALL | {"background": {"type": "image", "assetId": ASSET}})
     variant = world.pia.post(f"{file.path}/variants", json={"label": "Ada"}).get_json()
     insert_invite(world, file.made["uuid"], "cleo@acme.test", "InviteInvite")
     canonical = [file.made["uuid"], file.made["shortId"]]
     for name in (variant["shortId"], variant["uuid"], "InviteInvite"):
         html = get_path(world, f"/{name}").text
-        where = stylesheet_address(html)
+        where = find_stylesheet_address(html)
         assert where is not None
         assert where.startswith(f"/{name}/style.css")
-        told = html + get_path(world, where).text
-        assert f'url("assets/{ASSET}")' in told
-        assert [each for each in canonical if each in told] == []
+        served = html + get_path(world, where).text
+        assert f'url("assets/{ASSET}")' in served
+        assert [each for each in canonical if each in served] == []
 
 
-def test_after_a_downgrade_styling_stops_at_the_next_page_and_comes_back(world: World, file: OwnedFile) -> None:
+def test_styling_ends_with_a_downgrade_and_returns_with_an_upgrade(world: World, file: OwnedFile) -> None:
     before = get_share_page(world, file)
-    where = stylesheet_address(before.text)
+    where = find_stylesheet_address(before.text)
     assert where is not None
     file.set_plan("basic")
     basic = get_share_page(world, file)
-    assert stylesheet_address(basic.text) not in (None, where)
+    assert find_stylesheet_address(basic.text) not in (None, where)
     assert [word for word in ("Book a call", "G-ABCDEF1234", "away-note") if word in basic.text] == []
     assert "print-note" in basic.text
     assert "#ff0080" not in get_path(world, where).text
@@ -123,35 +123,35 @@ def test_after_a_downgrade_styling_stops_at_the_next_page_and_comes_back(world: 
     assert basic.headers["Content-Security-Policy"] == PLAIN_POLICY + "'none'"
     file.set_plan("free")
     free = get_share_page(world, file)
-    assert stylesheet_address(free.text) is None
+    assert find_stylesheet_address(free.text) is None
     assert "print-note" not in free.text
     assert 'class="logo"' not in free.text
     file.set_plan("pro")
-    assert stylesheet_address(get_share_page(world, file).text) == where
+    assert find_stylesheet_address(get_share_page(world, file).text) == where
 
 
-def test_a_file_that_nobody_owns_has_the_looks_of_free(world: World, file: OwnedFile) -> None:
+def test_a_file_without_an_owner_has_the_looks_of_free(world: World, file: OwnedFile) -> None:
     update_file_row(world, file.made["uuid"], owner_id=None)
     html = get_share_page(world, file).text
-    assert stylesheet_address(html) is None
+    assert find_stylesheet_address(html) is None
     assert "Book a call" not in html
 
 
 @pytest.mark.parametrize(("prefix", "ancestors"), [("", "'none'"), ("/embed", "*")])
-def test_analytics_are_let_in_only_where_they_are_set(
+def test_the_policy_allows_analytics_only_if_configured(
     world: World, file: OwnedFile, prefix: str, ancestors: str
 ) -> None:
     answer = get_share_page(world, file, prefix)
     assert answer.headers["Content-Security-Policy"] == ANALYTICS_POLICY + ancestors
     assert answer.headers.get("X-Frame-Options") == (None if prefix else "DENY")
-    where = stylesheet_address(answer.text)
+    where = find_stylesheet_address(answer.text)
     assert where is not None
     assert get_path(world, where).headers["Content-Security-Policy"] == PLAIN_POLICY + "'none'"
     file.change_settings(viewerSettings={key: block for key, block in ALL.items() if key != "ga4Id"})
     assert get_share_page(world, file, prefix).headers["Content-Security-Policy"] == PLAIN_POLICY + ancestors
 
 
-def test_a_page_that_asks_for_something_first_knows_no_analytics(world: World, file: OwnedFile) -> None:
+def test_the_gate_page_has_no_analytics(world: World, file: OwnedFile) -> None:
     file.change_settings(password="s3cret")
     for prefix in ("", "/embed"):
         answer = get_path(world, f"{prefix}/{file.made['shortId']}")
@@ -159,7 +159,7 @@ def test_a_page_that_asks_for_something_first_knows_no_analytics(world: World, f
         assert "G-ABCDEF1234" not in answer.text
 
 
-def test_links_of_the_owner_open_elsewhere_and_tell_nothing(world: World, file: OwnedFile) -> None:
+def test_owner_links_open_a_new_tab_without_referrer_or_opener(world: World, file: OwnedFile) -> None:
     html = get_share_page(world, file).text
     links = re.findall(r'<a class="(?:cta|logo-link)[^>]*>', html)
     assert len(links) == 2
@@ -169,7 +169,7 @@ def test_links_of_the_owner_open_elsewhere_and_tell_nothing(world: World, file: 
     assert 'alt="acme.example"' in html
 
 
-def test_a_logo_that_leads_nowhere_is_an_ornament(world: World) -> None:
+def test_a_logo_without_a_link_is_decorative(world: World) -> None:
     shared = OwnedFile(world, world.pia)
     shared.change_settings(viewerSettings={"logo": {"assetId": ASSET, "size": "xl"}})
     html = get_share_page(world, shared).text
@@ -184,21 +184,21 @@ def test_the_badge_can_be_hidden(world: World, hidden: bool, count: int) -> None
     assert get_share_page(world, shared).text.count('class="pill badge"') == count
 
 
-def reported_expiry(world: World, file: OwnedFile) -> tuple[str | None, str | None]:
+def read_reported_expiry(world: World, file: OwnedFile) -> tuple[str | None, str | None]:
     facts = FakeReader(world, file.made["shortId"]).facts
     return facts.get("expiresAt"), facts.get("servedAt")
 
 
-def test_the_end_of_a_link_is_told_unless_its_owner_hides_it(world: World, file: OwnedFile) -> None:
-    assert reported_expiry(world, file) == (None, None)
+def test_the_expiry_is_shown_unless_the_owner_hides_it(world: World, file: OwnedFile) -> None:
+    assert read_reported_expiry(world, file) == (None, None)
     file.change_settings(deleteAt="2031-05-06T07:08:09Z")
-    assert reported_expiry(world, file) == ("2031-05-06T07:08:09.000Z", "2026-09-21T14:13:20.000Z")
+    assert read_reported_expiry(world, file) == ("2031-05-06T07:08:09.000Z", "2026-09-21T14:13:20.000Z")
     file.change_settings(showExpiry=False)
-    assert reported_expiry(world, file) == (None, None)
+    assert read_reported_expiry(world, file) == (None, None)
     assert "2031" not in get_share_page(world, file).text
 
 
-def test_without_scripts_the_last_day_is_told_too(world: World, file: OwnedFile) -> None:
+def test_without_scripts_the_expiry_is_shown_on_the_last_day(world: World, file: OwnedFile) -> None:
     update_file_row(world, file.made["uuid"], delete_at=world.clock.now + 24 * 3600_000)
     assert "Available until" not in get_share_page(world, file).text
     world.clock.advance(seconds=1)
@@ -228,27 +228,27 @@ FIELDS = {
 }
 
 
-def hostile_settings(value: str) -> dict[str, Any]:
-    """Settings, as no write would store them, with ``value`` in every field; some true enough to be drawn."""
+def make_hostile_settings(value: str) -> dict[str, Any]:
+    """Return settings that no write would store, with ``value`` in every field; truthy values may be rendered."""
     blocks: dict[str, Any] = {key: dict.fromkeys(names, value) for key, names in FIELDS.items()}
     blocks["cta"]["label"] = value
     return {"viewerSettings": blocks | {"ga4Id": value}, "viewerMode": "standard"}
 
 
 @pytest.mark.parametrize("value", HOSTILE)
-def test_what_is_hostile_in_the_database_stays_harmless(world: World, value: str) -> None:
+def test_hostile_settings_in_the_database_are_ignored(world: World, value: str) -> None:
     file = OwnedFile(world, world.pia)
     clean = get_share_page(world, file).text
-    update_file_row(world, file.made["uuid"], settings=json.dumps(hostile_settings(value)))
+    update_file_row(world, file.made["uuid"], settings=json.dumps(make_hostile_settings(value)))
     answer = get_share_page(world, file)
     assert answer.headers["Content-Security-Policy"] == PLAIN_POLICY + "'none'"
-    assert stylesheet_address(answer.text) is None
+    assert find_stylesheet_address(answer.text) is None
     assert re.findall(r"<(\w+)", answer.text) == re.findall(r"<(\w+)", clean)
     assert value not in answer.text
 
 
 @pytest.mark.parametrize("value", HOSTILE)
-def test_a_hostile_label_is_text(world: World, value: str) -> None:
+def test_a_hostile_label_is_escaped(world: World, value: str) -> None:
     file = OwnedFile(world, world.pia)
     settings = {"viewerSettings": {"cta": CTA | {"label": value[:40]}}}
     update_file_row(world, file.made["uuid"], settings=json.dumps(settings))

@@ -1,4 +1,4 @@
-"""Names in templates that do not exist."""
+"""Undefined names in templates."""
 
 import pytest
 from jinja2 import UndefinedError
@@ -6,12 +6,12 @@ from jinja2 import UndefinedError
 from tests.support.cast import World
 
 
-def test_a_field_that_an_object_does_not_have_is_an_error(world: World) -> None:
+def test_a_missing_attribute_of_an_object_is_an_error(world: World) -> None:
     template = world.app.jinja_env.from_string("{{ file.pages }}")
     with pytest.raises(UndefinedError, match="pages"):
         template.render(file=world)
 
 
-def test_a_key_or_a_variable_may_be_absent(world: World) -> None:
+def test_a_missing_key_or_variable_is_allowed(world: World) -> None:
     template = world.app.jinja_env.from_string("{% if file.cta or problem %}never{% else %}plain{% endif %}")
     assert template.render(file={}) == "plain"

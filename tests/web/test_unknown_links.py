@@ -1,4 +1,4 @@
-"""One budget of unknown links for every door that answers a known link otherwise than an unknown one."""
+"""A shared budget of unknown links for every route that responds differently to known and unknown links."""
 
 import itertools
 import uuid
@@ -36,7 +36,7 @@ LINK_ROUTES = {
     ("GET", "/api/files/<uuid>/qr-code"): "/api/files/<name>/qr-code",
     ("GET", "/oembed"): "/oembed?url=http://127.0.0.1:8787/<name>",
 }
-"""Every public door: its rule, and the address that is asked where that is not the rule."""
+"""Every public route: its rule, and the requested path if it differs from the rule."""
 OWNER_PREFIXES = (
     "/api/v1/",
     "/api/account/",
@@ -47,37 +47,37 @@ OWNER_PREFIXES = (
     "/webhooks/",
     "/readership/",
 )
-# They take no name of a link: a fingerprint, and a secret of 160 bits and more.
+# These contain no link name, but a fingerprint or a secret of at least 160 bits.
 UNLINKED_PREFIXES = ("/static/", "/login/", "/notices/")
-NEEDS_ITS_TOKEN = ("POST", "/<name>/beacon")  # of a page that was opened: nothing else is looked up there
+TOKEN_ROUTE = ("POST", "/<name>/beacon")  # without the token of an opened page, the link is not looked up
 
 
-def request_link(world: World, door: tuple[str, str], name: str, *, method: str | None = None) -> TestResponse:
-    path = (LINK_ROUTES[door] or door[1]).replace("<name>", name)
+def request_link(world: World, route: tuple[str, str], name: str, *, method: str | None = None) -> TestResponse:
+    path = (LINK_ROUTES[route] or route[1]).replace("<name>", name)
     return world.http.open(
         path,
-        method=method or door[0],
-        data="{}" if door == NEEDS_ITS_TOKEN else None,
-        content_type="application/json" if door == NEEDS_ITS_TOKEN else None,
+        method=method or route[0],
+        data="{}" if route == TOKEN_ROUTE else None,
+        content_type="application/json" if route == TOKEN_ROUTE else None,
         environ_overrides={"REMOTE_ADDR": "198.51.100.4"},
         buffered=True,
     )
 
 
-def spend_budget(world: World, doors: list[tuple[str, str]]) -> None:
-    """Try 60 links that do not exist at ``doors`` in turn."""
-    turns = itertools.cycle(doors)
+def spend_budget(world: World, routes: list[tuple[str, str]]) -> None:
+    """Request 60 unknown links at ``routes`` in turn."""
+    turns = itertools.cycle(routes)
     for _ in range(60):
-        door = next(turns)
-        assert request_link(world, door, str(uuid.uuid4())).status_code == 404, door
+        route = next(turns)
+        assert request_link(world, route, str(uuid.uuid4())).status_code == 404, route
 
 
-def comparable_answer(answer: TestResponse) -> Any:
+def get_comparable_response(answer: TestResponse) -> Any:
     headers = {name: value for name, value in answer.headers if name not in ("X-Request-Id", "Set-Cookie", "RateLimit")}
     return answer.status_code, {key: value for key, value in headers.items() if "RateLimit" not in key}, answer.data
 
 
-def test_the_table_has_every_public_door_to_a_link(world: World) -> None:
+def test_the_table_contains_every_public_link_route(world: World) -> None:
     found = {
         (method, rule.rule)
         for rule in world.app.url_map.iter_rules()
@@ -87,15 +87,15 @@ def test_the_table_has_every_public_door_to_a_link(world: World) -> None:
     assert found | {("GET", "/oembed")} == set(LINK_ROUTES)
 
 
-@pytest.mark.parametrize("door", [door for door in LINK_ROUTES if door != NEEDS_ITS_TOKEN], ids=" ".join)
-def test_unknown_links_count_at_every_door(world: World, door: tuple[str, str]) -> None:
-    spend_budget(world, [door])
-    assert request_link(world, door, str(uuid.uuid4())).status_code == 429
+@pytest.mark.parametrize("route", [route for route in LINK_ROUTES if route != TOKEN_ROUTE], ids=" ".join)
+def test_unknown_links_are_counted_at_every_route(world: World, route: tuple[str, str]) -> None:
+    spend_budget(world, [route])
+    assert request_link(world, route, str(uuid.uuid4())).status_code == 429
     assert request_link(world, ("GET", "/<name>"), str(uuid.uuid4())).status_code == 429
 
 
-def test_who_used_up_the_budget_learns_nothing_at_any_door(world: World) -> None:
-    """Known, unknown, revoked, expired, frozen, trashed, gated: each door has one answer for all of them."""
+def test_after_the_budget_is_exhausted_no_route_reveals_anything(world: World) -> None:
+    """Each route responds identically to known, unknown, revoked, expired, frozen, trashed and gated links."""
     files = [world.pia.upload() for _ in range(5)]
     live, expired, frozen, trashed, gated = (row["shortId"] for row in files)
     update_file_row(world, files[1]["uuid"], delete_at=world.clock.now)
@@ -107,25 +107,25 @@ def test_who_used_up_the_budget_learns_nothing_at_any_door(world: World) -> None
     world.pia.put(f"/api/v1/files/{live}/variants/{revoked['uuid']}", json={"revoked": True})
     names = [live, live.swapcase(), files[0]["uuid"], files[0]["uuid"].upper(), variant["shortId"], variant["uuid"]]
     names += ["the-plan", revoked["shortId"], expired, frozen, trashed, gated, "0" * 12, str(uuid.uuid4()), "no-such"]
-    spend_budget(world, [door for door in LINK_ROUTES if door != NEEDS_ITS_TOKEN])
-    for door in LINK_ROUTES:
-        for method in {door[0], "HEAD" if door[0] == "GET" else door[0]}:
-            answers = {repr(comparable_answer(request_link(world, door, name, method=method))) for name in names}
-            assert len(answers) == 1, door
-            assert answers.pop().startswith("(429,"), door
+    spend_budget(world, [route for route in LINK_ROUTES if route != TOKEN_ROUTE])
+    for route in LINK_ROUTES:
+        for method in {route[0], "HEAD" if route[0] == "GET" else route[0]}:
+            answers = {repr(get_comparable_response(request_link(world, route, name, method=method))) for name in names}
+            assert len(answers) == 1, route
+            assert answers.pop().startswith("(429,"), route
 
 
 @pytest.mark.parametrize("method", ["PATCH", "TRACE", "OPTIONS", "DELETE"])
 @pytest.mark.parametrize("shape", ["/{}", "/{}/", "/embed/{}/", "/api/files/{}/metadata", "/api/files/{}/metadata/"])
-def test_another_method_or_a_slash_more_says_nothing_of_a_link(world: World, method: str, shape: str) -> None:
+def test_other_methods_and_trailing_slashes_reveal_nothing_about_a_link(world: World, method: str, shape: str) -> None:
     live = world.pia.upload()["shortId"]
     known, unknown = (
-        comparable_answer(world.http.open(shape.format(name), method=method)) for name in (live, "0" * 12)
+        get_comparable_response(world.http.open(shape.format(name), method=method)) for name in (live, "0" * 12)
     )
     assert known == unknown
 
 
-def test_the_budget_comes_back_and_is_of_one_address(world: World) -> None:
+def test_the_budget_is_per_address_and_recovers(world: World) -> None:
     live = world.pia.upload()["shortId"]
     spend_budget(world, [("GET", "/api/files/<uuid>/metadata"), ("GET", "/api/files/<uuid>/qr-code")])
     assert request_link(world, ("GET", "/<name>"), live).status_code == 429

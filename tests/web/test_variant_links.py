@@ -1,4 +1,4 @@
-"""The link of a variant: the same document, and nothing that leads to the canonical link."""
+"""The link of a variant shows the same document and never reveals the canonical link."""
 
 import base64
 import io
@@ -28,7 +28,7 @@ _ADDRESS = re.compile(r"(?:href|src)=\"(/[^\"]*)\"|(/[^\s,\"]+) (?:800|1600)w")
 
 @pytest.fixture
 def uploaded_file(world: World) -> dict[str, Any]:
-    """Three pages that Pia shares under a slug too."""
+    """Return a document of three pages that Pia shares, with a slug."""
     made = world.pia.upload(simple_pdf(pages=3), "Report.pdf")
     update_file_row(world, made["uuid"], slug=SLUG)
     return made
@@ -52,58 +52,58 @@ def get_path(world: World, path: str) -> TestResponse:
 
 
 def list_page_addresses(page: TestResponse) -> set[str]:
-    """Every address of this server that the HTML of ``page`` names."""
+    """Return every path of this server in the HTML of ``page``."""
     return {one or two for one, two in _ADDRESS.findall(page.text)}
 
 
-def visible_bytes(answer: TestResponse) -> bytes:
-    """Everything the other end of the connection gets to see."""
+def get_visible_bytes(answer: TestResponse) -> bytes:
+    """Return headers and body of a response."""
     return str(answer.headers).encode() + answer.data
 
 
 def visit_everything(world: World, name: str, asset_id: str) -> Iterator[tuple[str, str, bytes]]:
-    """What a reader who came with the variant id ``name`` is told, by method and address: pages, what they load, what
-    can be asked for besides, the token as it reads when decoded, and the answers to its beacons."""
+    """Yield method, path and response of everything that a reader can request with the variant id ``name``: pages and
+    their resources, the decoded token, responses to beacons, downloads, the gate and feedback."""
     for prefix in ("", "/embed"):
         page = get_path(world, f"{prefix}/{name}?page=2&via=qr")
         assert page.status_code == 200
-        yield "GET", f"{prefix}/{name}", visible_bytes(page)
+        yield "GET", f"{prefix}/{name}", get_visible_bytes(page)
         for address in sorted(list_page_addresses(page)):
-            yield "GET", address, visible_bytes(get_path(world, address))
+            yield "GET", address, get_visible_bytes(get_path(world, address))
         reader = FakeReader(world, name, prefix=prefix)
         payload = reader.token.partition(".")[0]
         yield "GET", f"/{name}", base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4))
         for beacon in (reader.build_beacon(), reader.build_beacon(seq=7, part=3)):
-            yield "POST", reader.facts["beaconUrl"], visible_bytes(reader.send_beacon(beacon))
+            yield "POST", reader.facts["beaconUrl"], get_visible_bytes(reader.send_beacon(beacon))
         mark = reader.facts["version"]
         for page_number in (1, 2, 3):
             for path in (f"pages/{page_number}-800.jpg", f"pages/{page_number}-1600.jpg", f"text/{page_number}.json"):
                 answer = get_path(world, f"{reader.facts['base']}/{path}?v={mark}")
                 assert answer.status_code == 200
-                yield "GET", f"{reader.facts['base']}/{path}", visible_bytes(answer)
+                yield "GET", f"{reader.facts['base']}/{path}", get_visible_bytes(answer)
     for address in (f"/{name}/assets/{asset_id}", f"/{name}/style.css", f"/api/files/{name}/metadata"):
         answer = get_path(world, address)
         assert answer.status_code == 200
-        yield "GET", address, visible_bytes(answer)
+        yield "GET", address, get_visible_bytes(answer)
     for link in (f"/{name}", f"/embed/{name}"):
-        yield "GET", "/oembed", visible_bytes(get_path(world, f"/oembed?url=http://127.0.0.1:8787{link}"))
+        yield "GET", "/oembed", get_visible_bytes(get_path(world, f"/oembed?url=http://127.0.0.1:8787{link}"))
     code = get_path(world, f"/api/files/{name}/qr-code")
-    yield "GET", f"/api/files/{name}/qr-code", visible_bytes(code) + decode_qr(code.data).encode()
+    yield "GET", f"/api/files/{name}/qr-code", get_visible_bytes(code) + decode_qr(code.data).encode()
     copy = world.http.post(f"/{name}/download", buffered=True)
     assert copy.status_code == 200
-    yield "POST", f"/{name}/download", visible_bytes(copy)
+    yield "POST", f"/{name}/download", get_visible_bytes(copy)
     for method, address in itertools.product(("GET", "POST"), (f"/{name}/enter", f"/embed/{name}/enter")):
-        yield method, address, visible_bytes(world.http.open(address, method=method))
-    hand = FeedbackClient(world, name)
+        yield method, address, get_visible_bytes(world.http.open(address, method=method))
+    client = FeedbackClient(world, name)
     for method, path, body in (*FEEDBACK_WRITES, ("GET", "feedback", None)):
-        yield method, f"/{name}/{path}", visible_bytes(hand.send(method, path, body))
+        yield method, f"/{name}/{path}", get_visible_bytes(client.send(method, path, body))
 
 
 @pytest.mark.parametrize("shape", ["shortId", "uuid"])
-def test_a_variant_opens_the_same_document_under_both_its_ids(
+def test_a_variant_opens_the_same_document_by_short_id_and_uuid(
     world: World, uploaded_file: dict[str, Any], variant: dict[str, Any], shape: str
 ) -> None:
-    """A variant's short id or UUID serves the same page for that variant."""
+    """Short id and UUID of a variant serve the same page."""
     for prefix in ("", "/embed"):
         answer = get_path(world, f"{prefix}/{variant[shape]}")
         assert answer.status_code == 200
@@ -116,10 +116,10 @@ def test_a_variant_opens_the_same_document_under_both_its_ids(
 
 
 @pytest.mark.parametrize("shape", ["shortId", "uuid"])
-def test_a_viewer_of_a_variant_never_learns_the_canonical_link(
+def test_a_reader_of_a_variant_never_learns_the_canonical_link(
     world: World, uploaded_file: dict[str, Any], variant: dict[str, Any], shape: str
 ) -> None:
-    """No byte that is served on the link of a variant has the UUID, short id or slug of its file."""
+    """No response on the link of a variant contains the UUID, short id or slug of its file."""
     asset = world.pia.post(
         f"/api/v1/files/{uploaded_file['uuid']}/assets",
         data={"file": (io.BytesIO(make_picture()), "a.png"), "kind": "logo"},
@@ -136,20 +136,18 @@ def test_a_viewer_of_a_variant_never_learns_the_canonical_link(
     ]
     addresses = world.app.url_map.bind("")
     visited = set()
-    for method, address, heard in visit_everything(world, variant[shape], asset["assetId"]):
+    for method, address, response_bytes in visit_everything(world, variant[shape], asset["assetId"]):
         for secret in secrets:
-            assert secret.encode() not in heard, address
+            assert secret.encode() not in response_bytes, address
         visited.add(addresses.match(address.partition("?")[0], method=method)[0])
-    # Whoever adds an address that a link leads to adds it to the visit.
+    # A new public route must be added to visit_everything.
     public = ("/<name>", "/embed/", "/oembed", "/api/files/<uuid>")
     assert {rule.endpoint for rule in world.app.url_map.iter_rules() if rule.rule.startswith(public)} <= visited
 
 
 @pytest.mark.parametrize("shape", ["shortId", "uuid"])
-def test_a_page_of_a_variant_loads_everything_from_the_variant(
-    world: World, variant: dict[str, Any], shape: str
-) -> None:
-    """Page, assets and beacons are keyed by the variant, so revoking it is complete."""
+def test_a_variant_page_loads_everything_from_the_variant(world: World, variant: dict[str, Any], shape: str) -> None:
+    """Page, assets and beacons are addressed by the variant, so that revoking it affects all of them."""
     loaded = list_page_addresses(get_path(world, f"/{variant[shape]}"))
     own = {address for address in loaded if not address.startswith("/static/")}
     assert own
@@ -157,10 +155,10 @@ def test_a_page_of_a_variant_loads_everything_from_the_variant(
 
 
 @pytest.mark.parametrize("shape", ["shortId", "uuid"])
-def test_a_revoked_link_is_told_as_an_unknown_one(
+def test_a_revoked_link_responds_like_an_unknown_one(
     world: World, uploaded_file: dict[str, Any], variant: dict[str, Any], shape: str
 ) -> None:
-    """Revoked link: the same 404 as an unknown id, nothing that names the file."""
+    """The response is the same 404 as for an unknown id and does not name the file."""
     set_revoked(world, uploaded_file, variant)
     unknown = {"shortId": "abcdefghijkl", "uuid": "00000000-0000-4000-8000-000000000000"}[shape]
     for path in ("/{}", "/embed/{}", "/{}?via=qr", "/{}/pages/1-800.jpg?v=1", "/{}/text/1.json?v=1",
@@ -175,10 +173,10 @@ def test_a_revoked_link_is_told_as_an_unknown_one(
         assert b"Report" not in answers[0].data
 
 
-def test_everything_a_page_loaded_dies_with_the_variant_and_comes_back_with_it(
+def test_revoking_and_restoring_a_variant_affects_all_its_page_resources(
     world: World, uploaded_file: dict[str, Any], variant: dict[str, Any]
 ) -> None:
-    """After a variant is revoked, no address that it opened before answers 200."""
+    """After a variant is revoked, no address that worked before returns 200."""
     reader = FakeReader(world, variant["shortId"])
     assert reader.send_next_beacon() == 204
     own = [
@@ -198,7 +196,7 @@ def test_everything_a_page_loaded_dies_with_the_variant_and_comes_back_with_it(
     assert reader.send_next_beacon(input=True, read={1: 20_000}) == 204
 
 
-def test_a_beacon_ends_with_a_deleted_variant(
+def test_beacons_of_a_deleted_variant_are_rejected(
     world: World, uploaded_file: dict[str, Any], variant: dict[str, Any]
 ) -> None:
     reader = FakeReader(world, variant["shortId"])
@@ -209,7 +207,7 @@ def test_a_beacon_ends_with_a_deleted_variant(
     assert reader.send_beacon(reader.build_beacon(), to=uploaded_file["shortId"]).status_code == 403
 
 
-def test_a_token_of_a_variant_is_none_of_the_canonical_link(
+def test_the_token_of_a_variant_is_invalid_for_other_links(
     world: World, uploaded_file: dict[str, Any], variant: dict[str, Any]
 ) -> None:
     reader = FakeReader(world, variant["shortId"])
@@ -220,10 +218,10 @@ def test_a_token_of_a_variant_is_none_of_the_canonical_link(
 @pytest.mark.parametrize(
     ("prefix", "query"), [("", ""), ("", "?via=qr"), ("/embed", "")], ids=["link", "code", "framed"]
 )
-def test_a_session_knows_its_variant_and_comes_from_one(
+def test_a_session_records_its_variant_as_the_source(
     world: World, uploaded_file: dict[str, Any], variant: dict[str, Any], prefix: str, query: str
 ) -> None:
-    """Sources: ``Variant``, however its link was opened; the canonical link keeps its own."""
+    """The source is ``Variant`` regardless of how the link was opened; the canonical link has its own source."""
     FakeReader(world, variant["shortId"], prefix=prefix, query=query).send_next_beacon()
     FakeReader(world, uploaded_file["shortId"], prefix=prefix, query=query).send_next_beacon()
     found = world.rt.db.fetch_all(
@@ -233,10 +231,10 @@ def test_a_session_knows_its_variant_and_comes_from_one(
     assert found == [("Variant", variant["uuid"]), (expected, None)]
 
 
-def test_a_view_through_a_variant_counts_for_the_file_under_its_canonical_uuid(
+def test_a_view_of_a_variant_counts_for_the_canonical_file(
     world: World, uploaded_file: dict[str, Any], variant: dict[str, Any]
 ) -> None:
-    """``fileUuid`` in the feed is the canonical UUID even when reached by variant."""
+    """``fileUuid`` in the feed is the canonical UUID."""
     reader = FakeReader(world, variant["uuid"])
     reader.send_next_beacon()
     reader.read_page(30, page=2, input=True)
@@ -246,16 +244,14 @@ def test_a_view_through_a_variant_counts_for_the_file_under_its_canonical_uuid(
 
 
 @pytest.mark.parametrize("shape", ["shortId", "uuid"])
-def test_the_code_of_a_variant_holds_the_link_of_the_variant(world: World, variant: dict[str, Any], shape: str) -> None:
+def test_the_qr_code_of_a_variant_contains_the_variant_link(world: World, variant: dict[str, Any], shape: str) -> None:
     answer = get_path(world, f"/api/files/{variant[shape]}/qr-code")
     assert answer.status_code == 200
     assert decode_qr(answer.data) == f"http://127.0.0.1:8787/{variant['shortId']}?via=qr"
 
 
-def test_a_variant_shares_the_fate_of_its_file(
-    world: World, uploaded_file: dict[str, Any], variant: dict[str, Any]
-) -> None:
-    """Expired and burned links answer 410, those of a trashed file 404, and neither names the canonical link."""
+def test_a_variant_ends_with_its_file(world: World, uploaded_file: dict[str, Any], variant: dict[str, Any]) -> None:
+    """Expired and burned links are 410, those of a trashed file 404, and neither names the canonical link."""
     for columns, status in (
         ({"delete_at": world.clock.now}, 410),
         ({"delete_at": None, "burned_at": world.clock.now}, 410),
@@ -265,22 +261,22 @@ def test_a_variant_shares_the_fate_of_its_file(
         for path in ("/{}", "/embed/{}", "/{}/pages/1-800.jpg?v=1"):
             answer = get_path(world, path.format(variant["shortId"]))
             assert answer.status_code == status
-            assert uploaded_file["shortId"].encode() not in visible_bytes(answer)
-            assert SLUG.encode() not in visible_bytes(answer)
+            assert uploaded_file["shortId"].encode() not in get_visible_bytes(answer)
+            assert SLUG.encode() not in get_visible_bytes(answer)
 
 
-def test_a_password_on_the_file_locks_its_variants_too(
+def test_a_password_on_the_file_protects_its_variants(
     world: World, uploaded_file: dict[str, Any], variant: dict[str, Any]
 ) -> None:
-    """Password and gates never differ by variant."""
+    """Password and gate are the same for all variants."""
     update_file_row(world, uploaded_file["uuid"], password_hash="x")
     for row in (uploaded_file, variant):
         assert PAGES_MARKER not in get_path(world, f"/{row['shortId']}").text
     assert get_path(world, f"/{variant['uuid']}/pages/1-800.jpg?v=1").status_code == 403
 
 
-def test_ids_of_variants_win_over_slugs_and_ids_of_files_over_both(world: World) -> None:
-    """A 12-character slug lies inside the short-id space; ids win over slugs."""
+def test_variant_ids_take_precedence_over_slugs(world: World) -> None:
+    """A slug of 12 characters can equal a short id; ids take precedence."""
     first, second = world.pia.upload(name="First.pdf"), world.pia.upload(name="Second.pdf")
     row = world.pia.post(f"/api/v1/files/{first['uuid']}/variants").get_json()
     with world.rt.db.write():
@@ -290,10 +286,10 @@ def test_ids_of_variants_win_over_slugs_and_ids_of_files_over_both(world: World)
 
 
 @sqlite_only
-def test_a_canonical_link_is_found_by_one_indexed_question(
+def test_a_canonical_link_is_resolved_by_one_indexed_query(
     world: World, uploaded_file: dict[str, Any], variant: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Variants cost the canonical link nothing: they are looked for where no file was found."""
+    """Variants do not slow down canonical links: they are looked up only if no file was found."""
     from docshare.server.services.links import links
 
     asked: list[tuple[str, Any]] = []

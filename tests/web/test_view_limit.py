@@ -1,4 +1,4 @@
-"""The view limit through the door: what takes a unit, for how long it lasts, and who reads on when the file burns."""
+"""The view limit: what consumes a view, how long it lasts, and who can still read when the file burns."""
 
 import io
 from typing import Any
@@ -15,7 +15,7 @@ from tests.support.reader import FakeReader, view_count
 
 @pytest.fixture
 def uploaded_file(world: World) -> dict[str, Any]:
-    """Pia's file with two views."""
+    """Return a file of Pia with a view limit of 2."""
     made = world.pia.upload()
     put_settings(world, made, viewLimit=2)
     return made
@@ -31,22 +31,22 @@ def count_consumed_views(world: World, made: dict[str, Any]) -> int:
 
 
 def enter_gate(world: World, made: dict[str, Any]) -> GateClient:
-    """Somebody who has just taken a unit."""
+    """Consume a view and return the reader."""
     guest = GateClient(world, made["shortId"])
     assert guest.enter()
     return guest
 
 
-def resource_statuses(guest: GateClient) -> set[int]:
-    """What everything answers that an open page loads."""
+def list_resource_statuses(guest: GateClient) -> set[int]:
+    """Return the response statuses of all resources of an open page."""
     loads = ("pages/1-800.jpg?v=1", "pages/3-1600.jpg?v=1", "text/1.json?v=1")
     found = {guest.get(f"{guest.path}/{load}").status_code for load in loads}
     return found | {guest.post(f"{guest.path}/download").status_code}
 
 
 @pytest.mark.parametrize("headers", [{}, {"Sec-Purpose": "prefetch"}, {"User-Agent": "Slackbot-LinkExpanding 1.0"}])
-def test_looking_takes_nothing(world: World, uploaded_file: dict[str, Any], headers: dict[str, str]) -> None:
-    """HEAD and prefetch take none; an "Open document" step, so that previews and scanners burn nothing."""
+def test_opening_pages_consumes_no_view(world: World, uploaded_file: dict[str, Any], headers: dict[str, str]) -> None:
+    """Previews and scanners do not submit the "Open document" form and therefore consume no view."""
     for name in (uploaded_file["shortId"], uploaded_file["uuid"], f"embed/{uploaded_file['shortId']}"):
         for look in (world.http.get, world.http.head):
             assert look(f"/{name}", headers=headers).status_code == 200
@@ -59,10 +59,12 @@ def test_looking_takes_nothing(world: World, uploaded_file: dict[str, Any], head
     assert count_consumed_views(world, uploaded_file) == 0
 
 
-def test_opening_takes_a_unit_and_reading_none(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_passing_the_gate_consumes_a_view_and_reading_consumes_none(
+    world: World, uploaded_file: dict[str, Any]
+) -> None:
     guest = enter_gate(world, uploaded_file)
     assert count_consumed_views(world, uploaded_file) == 1
-    assert resource_statuses(guest) == {200}
+    assert list_resource_statuses(guest) == {200}
     reader = FakeReader(world, uploaded_file["shortId"], http=guest.http)
     assert reader.read_page(9) == 204
     assert guest.enter()
@@ -70,14 +72,14 @@ def test_opening_takes_a_unit_and_reading_none(world: World, uploaded_file: dict
     assert "burnedAt" not in get_detail(world, uploaded_file)
 
 
-def test_a_shared_link_without_the_cookie_takes_its_own_unit(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_a_browser_without_the_cookie_consumes_its_own_view(world: World, uploaded_file: dict[str, Any]) -> None:
     enter_gate(world, uploaded_file)
     enter_gate(world, uploaded_file)
     assert count_consumed_views(world, uploaded_file) == 2
     assert get_detail(world, uploaded_file)["burnedAt"] == "2026-09-21T14:13:20.000Z"
 
 
-def test_opening_it_again_within_half_an_hour_takes_no_second_unit(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_reopening_within_30_minutes_consumes_no_second_view(world: World, uploaded_file: dict[str, Any]) -> None:
     guest = enter_gate(world, uploaded_file)
     world.clock.advance(minutes=30, milliseconds=-1)
     assert guest.is_in()
@@ -88,22 +90,22 @@ def test_opening_it_again_within_half_an_hour_takes_no_second_unit(world: World,
     assert count_consumed_views(world, uploaded_file) == 2
 
 
-def test_a_page_that_stays_open_goes_on_loading_for_half_a_day(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_an_open_page_can_load_content_for_12_hours(world: World, uploaded_file: dict[str, Any]) -> None:
     guest = enter_gate(world, uploaded_file)
     reader = FakeReader(world, uploaded_file["shortId"], http=guest.http)
     world.clock.advance(hours=12, milliseconds=-1)
-    assert resource_statuses(guest) == {200}
+    assert list_resource_statuses(guest) == {200}
     assert reader.send_next_beacon(input=True) == 204
     world.clock.advance(milliseconds=1)
-    assert resource_statuses(guest) == {403, 303}
+    assert list_resource_statuses(guest) == {403, 303}
     assert reader.send_next_beacon(input=True) == 403
     assert count_consumed_views(world, uploaded_file) == 1
 
 
-def test_when_the_file_burns_its_readers_read_on_until_the_sweep_and_nobody_else(
+def test_after_a_burn_only_admitted_readers_can_read_until_destruction(
     world: World, uploaded_file: dict[str, Any]
 ) -> None:
-    """A reader who took a unit keeps reading until the sweep (30 minutes)."""
+    """A reader who consumed a view can read until the file is destroyed 30 minutes later."""
     first = enter_gate(world, uploaded_file)
     world.clock.advance(minutes=29)
     stranger = GateClient(world, uploaded_file["shortId"])
@@ -112,64 +114,62 @@ def test_when_the_file_burns_its_readers_read_on_until_the_sweep_and_nobody_else
     reader = FakeReader(world, uploaded_file["shortId"], http=last.http)
     assert stranger.open_page().status_code == 410
     assert stranger.submit().status_code == 410
-    assert resource_statuses(stranger) == {410}
+    assert list_resource_statuses(stranger) == {410}
     for minutes in (1, 28):
         world.clock.advance(minutes=minutes)
         assert burn.destroy_due(world.rt) == 0
         for guest in (first, last):
-            assert resource_statuses(guest) == {200}
+            assert list_resource_statuses(guest) == {200}
             assert guest.is_in()
     assert reader.send_next_beacon(input=True) == 204
     assert view_count(world, uploaded_file["uuid"]) == 1
     world.clock.advance(minutes=1)
     assert burn.destroy_due(world.rt) == 1
     for guest in (first, last):
-        assert resource_statuses(guest) == {410}
+        assert list_resource_statuses(guest) == {410}
         assert guest.open_page().status_code == 410
     assert reader.send_next_beacon(input=True) == 410
 
 
-def test_the_sweep_being_late_gives_nobody_more_time(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_a_late_destruction_job_does_not_extend_access(world: World, uploaded_file: dict[str, Any]) -> None:
     enter_gate(world, uploaded_file)
     last = enter_gate(world, uploaded_file)
     world.clock.advance(minutes=30)
-    assert resource_statuses(last) == {410}
+    assert list_resource_statuses(last) == {410}
     assert last.open_page().status_code == 410
 
 
-def test_who_could_not_open_the_page_any_more_when_it_burned_only_reads_the_open_one_to_its_end(
+def test_a_reader_whose_view_expired_before_the_burn_cannot_reopen_the_page(
     world: World, uploaded_file: dict[str, Any]
 ) -> None:
     early = enter_gate(world, uploaded_file)
     world.clock.advance(minutes=31)
     enter_gate(world, uploaded_file)
-    assert resource_statuses(early) == {200}
+    assert list_resource_statuses(early) == {200}
     assert early.open_page().status_code == 410
     assert early.submit().status_code == 410
 
 
-def test_a_burned_link_that_expires_is_over_at_once(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_a_burned_link_that_expires_ends_immediately(world: World, uploaded_file: dict[str, Any]) -> None:
     put_settings(world, uploaded_file, deleteAt="2026-09-21T14:23:20Z")
     enter_gate(world, uploaded_file)
     last = enter_gate(world, uploaded_file)
     world.clock.advance(minutes=10)
-    assert resource_statuses(last) == {410}
+    assert list_resource_statuses(last) == {410}
 
 
-def test_a_replacement_of_a_burned_file_starts_the_count_again_for_everybody(
-    world: World, uploaded_file: dict[str, Any]
-) -> None:
+def test_replacing_a_burned_file_resets_the_view_count(world: World, uploaded_file: dict[str, Any]) -> None:
     readers = [enter_gate(world, uploaded_file), enter_gate(world, uploaded_file)]
     answer = world.pia.post(
         f"/api/v1/files/{uploaded_file['uuid']}/content", data={"file": (io.BytesIO(simple_pdf(pages=3)), "second.pdf")}
     )
     assert answer.status_code == 200
-    assert [resource_statuses(reader) for reader in readers] == [{403, 303}] * 2
+    assert [list_resource_statuses(reader) for reader in readers] == [{403, 303}] * 2
     assert readers[0].enter()
     assert count_consumed_views(world, uploaded_file) == 1
 
 
-def test_the_owner_takes_no_unit(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_the_owner_consumes_no_view(world: World, uploaded_file: dict[str, Any]) -> None:
     http = sign_in_browser(world, world.pia)
     for path in (f"/{uploaded_file['shortId']}", f"/embed/{uploaded_file['shortId']}"):
         assert PAGES_MARKER in http.get(path).text
@@ -177,7 +177,7 @@ def test_the_owner_takes_no_unit(world: World, uploaded_file: dict[str, Any]) ->
     assert count_consumed_views(world, uploaded_file) == 0
 
 
-def test_units_are_taken_through_every_link_of_the_file(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_views_are_counted_over_all_links_of_the_file(world: World, uploaded_file: dict[str, Any]) -> None:
     variant = world.pia.post(f"/api/v1/files/{uploaded_file['uuid']}/variants").get_json()
     enter_gate(world, uploaded_file)
     assert GateClient(world, variant["shortId"]).enter()
@@ -185,7 +185,7 @@ def test_units_are_taken_through_every_link_of_the_file(world: World, uploaded_f
     assert GateClient(world, variant["shortId"]).open_page().status_code == 410
 
 
-def test_setting_a_limit_asks_readers_who_are_on_the_page_too(world: World) -> None:
+def test_setting_a_limit_requires_current_readers_to_pass_the_gate(world: World) -> None:
     made = world.pia.upload()
     reader = FakeReader(world, made["shortId"])
     put_settings(world, made, viewLimit=1)
@@ -193,7 +193,7 @@ def test_setting_a_limit_asks_readers_who_are_on_the_page_too(world: World) -> N
     assert not GateClient(world, made["shortId"]).is_in()
 
 
-def test_a_refused_password_or_form_takes_no_unit(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_a_rejected_password_or_form_consumes_no_view(world: World, uploaded_file: dict[str, Any]) -> None:
     put_settings(world, uploaded_file, password="x", requireEmail=True, viewLimit=1)
     guest = GateClient(world, uploaded_file["shortId"])
     assert guest.submit("wrong", email="ada@a.example").status_code == 403
@@ -204,20 +204,20 @@ def test_a_refused_password_or_form_takes_no_unit(world: World, uploaded_file: d
     assert guest.is_in()
 
 
-def test_the_last_unit_is_taken_whole_or_not_at_all(
+def test_the_last_view_is_consumed_atomically(
     world: World, uploaded_file: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In one transaction: whoever comes too late by a moment is not written down as a reader."""
+    """View and viewer are written in one transaction, so a reader who is too late is not stored."""
     put_settings(world, uploaded_file, viewLimit=1, requireEmail=True)
     late = GateClient(world, uploaded_file["shortId"])
     write = type(world.rt.db).write
 
-    def somebody_first(self: Any, *protects: Any) -> Any:
+    def admit_another_then_write(self: Any, *protects: Any) -> Any:
         monkeypatch.undo()
         assert GateClient(world, uploaded_file["shortId"]).enter(email="first@a.example")
         return write(self, *protects)
 
-    monkeypatch.setattr(type(world.rt.db), "write", somebody_first)
+    monkeypatch.setattr(type(world.rt.db), "write", admit_another_then_write)
     assert late.submit(email="late@a.example").status_code == 410
     assert world.rt.db.fetch_all("SELECT email FROM viewers") == [("first@a.example",)]
     assert count_consumed_views(world, uploaded_file) == 1

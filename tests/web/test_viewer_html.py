@@ -1,4 +1,4 @@
-"""The first HTML of the share page: what stands in it, and that nothing in it can run."""
+"""The initial HTML of the share page: its content, and that none of it can be executed."""
 
 import json
 import re
@@ -21,7 +21,7 @@ HOSTILE = [
 
 
 class PageParser(HTMLParser):
-    """The elements of a page, in order, with their attributes; ``data`` the text inside script elements."""
+    """Parser that lists the elements of a page with their attributes; ``data`` is the text inside scripts."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ def share_pages(world: World, pages: int) -> str:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_name_is_only_text(world: World, name: str) -> None:
+def test_a_hostile_file_name_is_escaped(world: World, name: str) -> None:
     shared = world.pia.upload(simple_pdf(pages=2))
     update_file_row(world, shared["uuid"], original_name=name)
     page = get_parsed_page(world, shared["shortId"])
@@ -61,20 +61,20 @@ def test_a_hostile_name_is_only_text(world: World, name: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["{link}", "embed/{link}", "{link}?page=2", "nothing", ""])
-def test_no_markup_holds_code_or_style(world: World, path: str) -> None:
+def test_the_markup_contains_no_inline_code_or_style(world: World, path: str) -> None:
     page = PageParser(world.http.get("/" + path.format(link=share_pages(world, 3))).text)
     assert page.elements
     for tag, attrs in page.elements:
         assert tag != "style"
         assert "style" not in attrs, tag
         assert not [name for name in attrs if name.startswith("on")], tag
-        href = attrs.get("href", "").removeprefix("http://127.0.0.1:8787/oembed?")  # named in full, and never loaded
+        href = attrs.get("href", "").removeprefix("http://127.0.0.1:8787/oembed?")  # absolute, but never loaded
         assert not href.lower().startswith(("javascript:", "http", "//")), tag
         if tag == "script":
             assert attrs["type"] == "application/json" or attrs["src"].startswith("/static/")
 
 
-def test_the_facts_are_data_for_the_scripts(world: World) -> None:
+def test_the_page_data_for_the_scripts_is_json(world: World) -> None:
     sizes = [(595.0, 842.0), (595.0, 842.0), (842.0, 595.0)]
     content = sheets_pdf([Sheet(lines_content("x", top=100), size) for size in sizes])
     link = world.pia.upload(content)["shortId"]
@@ -101,13 +101,13 @@ def test_the_facts_are_data_for_the_scripts(world: World) -> None:
     }
 
 
-def test_every_page_of_a_short_document_has_its_proportions_in_the_html(world: World) -> None:
+def test_the_html_of_a_short_document_contains_the_proportions_of_every_page(world: World) -> None:
     page = get_parsed_page(world, share_pages(world, 200))
     assert [int(attrs["data-page"]) for attrs in page.find_all("article", "page")] == list(range(1, 201))
     assert {attrs["viewbox"] for attrs in page.find_all("svg", "page-shape")} == {"0 0 612.0 792.0"}
 
 
-def test_a_longer_document_leaves_the_others_to_the_scripts(world: World) -> None:
+def test_the_html_of_a_long_document_contains_only_the_first_pages(world: World) -> None:
     page = get_parsed_page(world, share_pages(world, 201))
     assert [int(attrs["data-page"]) for attrs in page.find_all("article", "page")] == list(range(1, 11))
 
@@ -135,7 +135,7 @@ def test_the_first_image_is_in_the_html(world: World) -> None:
         ("?page=99999999999999999999", 1, 1, None, "?page=11"),
     ],
 )
-def test_readers_without_scripts_walk_through_in_tens(
+def test_without_scripts_the_document_is_paginated_by_ten(
     world: World, asked: str, start: int, first: int, previous: str | None, following: str | None
 ) -> None:
     page = get_parsed_page(world, share_pages(world, 25), asked)
@@ -146,7 +146,7 @@ def test_readers_without_scripts_walk_through_in_tens(
     assert json.loads("".join(page.data))["start"] == start
 
 
-def test_words_are_in_the_html_where_they_were_asked_for(world: World) -> None:
+def test_the_html_contains_page_text_only_if_a_page_is_requested(world: World) -> None:
     link = world.pia.upload(simple_pdf(pages=2, texts=["One <b>bold</b> word", "Two"]))["shortId"]
     without, with_words = world.http.get(f"/{link}").text, world.http.get(f"/{link}?page=1").text
     assert "bold" not in without
@@ -154,21 +154,21 @@ def test_words_are_in_the_html_where_they_were_asked_for(world: World) -> None:
     assert "One &lt;b&gt;bold&lt;/b&gt; word" in with_words
 
 
-def test_the_embed_page_offers_the_share_page(world: World) -> None:
+def test_the_embed_page_links_to_the_share_page(world: World) -> None:
     link = share_pages(world, 1)
     elsewhere = PageParser(world.http.get(f"/embed/{link}").text).find_all("a", "tool")
     assert [(attrs["href"], attrs["rel"]) for attrs in elsewhere] == [(f"/{link}", "noopener")]
     assert get_parsed_page(world, link).find_all("a", "tool") == []
 
 
-def test_previews_learn_the_name_and_nothing_else(world: World) -> None:
+def test_preview_metadata_contains_only_the_name_and_page_count(world: World) -> None:
     link = world.pia.upload(simple_pdf(pages=1), "Offer.pdf")["shortId"]
-    told = {
+    metadata = {
         attrs["property"]: attrs["content"]
         for attrs in get_parsed_page(world, link).find_all("meta")
         if "property" in attrs
     }
-    assert told == {
+    assert metadata == {
         "og:type": "website",
         "og:site_name": "docshare",
         "og:title": "Offer.pdf",

@@ -1,4 +1,4 @@
-"""The share page in each viewer mode: what it hints to load, and that it is the same document without scripts."""
+"""The share page in each viewer mode: preloaded modules and the initial HTML."""
 
 import re
 
@@ -34,19 +34,19 @@ def list_preloads(html: str) -> list[str]:
     return re.findall(r'<link rel="modulepreload" href="/static/[0-9a-f]+/viewer/([^"]+)">', html)
 
 
-def test_only_the_modules_of_the_mode_are_loaded_ahead(html: str, mode: str) -> None:
+def test_only_the_modules_of_the_mode_are_preloaded(html: str, mode: str) -> None:
     modules = list_preloads(html)
     assert {name.removeprefix("modes/") for name in modules if name.startswith("modes/")} == MODULES[mode]
     assert {"main.js", "reading.js", "outbox.js", "page.js", "dom.js"} <= set(modules)
     assert len(modules) == len(set(modules))
 
 
-def test_the_pages_say_their_mode_and_are_all_there(html: str, mode: str) -> None:
+def test_the_html_names_the_mode_and_contains_all_pages(html: str, mode: str) -> None:
     assert f'<div class="pages" id="pages" data-mode="{mode}"' in html
     assert len(re.findall(r'<article class="page[^"]*" data-page=', html)) == 3
     assert ("/viewer/modes.css" in html) == (mode != "standard")
 
 
-def test_a_mode_that_does_not_exist_has_no_modules() -> None:
+def test_an_unknown_mode_has_no_modules() -> None:
     with pytest.raises(KeyError):
         assets.list_viewer_modules("scroll")

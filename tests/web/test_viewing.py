@@ -1,4 +1,4 @@
-"""Who is a reader and what is counted, from the page that is opened to the row in the feed."""
+"""Classification of sessions and counting of views, from the opened page to the row in the feed."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ HEADLESS = DESKTOP.replace("Chrome/", "HeadlessChrome/")
 
 @pytest.fixture
 def link(world: World) -> str:
-    """The short id of a document of three pages that Pia shares."""
+    """Return the short id of a document of three pages that Pia shares."""
     return str(world.pia.upload()["shortId"])
 
 
@@ -23,7 +23,7 @@ def sign_in_as(reader: FakeReader, world: World, person: Person) -> None:
     assert reader.http.post(url.removeprefix(world.rt.config.base_url)).status_code == 303
 
 
-def test_reading_is_counted_once_and_enters_the_feed_when_it_ends(world: World, link: str) -> None:
+def test_a_view_is_counted_once_and_enters_the_feed_when_the_session_ends(world: World, link: str) -> None:
     reader = FakeReader(world, link, address="203.0.113.7")
     began = world.clock.now
     assert reader.read_page(10, page=1) == 204
@@ -59,7 +59,7 @@ def test_opening_the_page_changes_nothing(world: World, link: str, method: str, 
         (0, {"visibleMs": 10**9, "ageMs": 10**9, "input": True}, 0),
     ],
 )
-def test_a_view_needs_an_event_and_two_seconds_since_the_page_was_opened(
+def test_a_view_requires_an_input_event_and_two_seconds_since_the_page_was_opened(
     world: World, link: str, seconds: float, fields: dict[str, Any], counted: int
 ) -> None:
     reader = FakeReader(world, link)
@@ -84,7 +84,7 @@ def test_a_view_needs_an_event_and_two_seconds_since_the_page_was_opened(
         ("unconfirmed", DESKTOP, {}, {}, {"input": False}),
     ],
 )
-def test_who_is_no_reader_is_stored_with_a_reason_and_not_counted(
+def test_a_session_that_is_not_human_is_stored_with_a_reason_and_not_counted(
     world: World,
     link: str,
     klass: str,
@@ -104,8 +104,8 @@ def test_who_is_no_reader_is_stored_with_a_reason_and_not_counted(
     assert reason
 
 
-def test_being_driven_by_automation_changes_no_class(world: World, link: str) -> None:
-    """A beacon has no place to say so; one that says it all the same is a reader's like any other."""
+def test_browser_automation_does_not_change_the_class(world: World, link: str) -> None:
+    """Beacons have no ``webdriver`` field; one that contains it is counted like any other."""
     reader = FakeReader(world, link)
     world.clock.advance(seconds=9)
     assert reader.send_next_beacon(read={1: 9_000}, webdriver=True) == 204
@@ -113,7 +113,7 @@ def test_being_driven_by_automation_changes_no_class(world: World, link: str) ->
     assert view_count(world, link) == 1
 
 
-def test_the_first_event_confirms_the_whole_session(world: World, link: str) -> None:
+def test_the_first_input_event_confirms_the_whole_session(world: World, link: str) -> None:
     reader = FakeReader(world, link)
     for _ in range(3):
         reader.read_page(20, input=False)
@@ -124,7 +124,7 @@ def test_the_first_event_confirms_the_whole_session(world: World, link: str) -> 
     assert row["timeMs"] == 61_000
 
 
-def test_a_session_without_an_event_is_in_no_total_no_feed_and_no_record(world: World, link: str) -> None:
+def test_an_unconfirmed_session_is_in_no_total_feed_or_event(world: World, link: str) -> None:
     for seconds in (10, 20):
         FakeReader(world, link, address="203.0.113.7").read_page(seconds, input=False)
     FakeReader(world, link).read_page(9)
@@ -137,7 +137,7 @@ def test_a_session_without_an_event_is_in_no_total_no_feed_and_no_record(world: 
     assert [event["event"] for event in events] == ["file.viewed"]
 
 
-def test_readers_who_are_not_confirmed_do_not_read_now(world: World, link: str) -> None:
+def test_unconfirmed_readers_are_not_active_readers(world: World, link: str) -> None:
     reader = FakeReader(world, link)
     active = f"/api/v1/files/{link}/readership"
     reader.read_page(9, input=False)
@@ -146,14 +146,14 @@ def test_readers_who_are_not_confirmed_do_not_read_now(world: World, link: str) 
     assert world.pia.get(active).get_json()["summary"]["activeReaders"] == 1
 
 
-def test_a_prefetched_page_that_is_then_read_is_a_view(world: World, link: str) -> None:
+def test_a_prefetched_page_that_is_read_later_counts_as_a_view(world: World, link: str) -> None:
     reader = FakeReader(world, link, page_headers={"Sec-Purpose": "prefetch"})
     reader.read_page(9)
     reader.read_page(3, input=True)
     assert view_count(world, link) == 1
 
 
-def test_the_owner_reading_their_own_document_is_no_session(world: World, link: str) -> None:
+def test_reading_by_the_owner_creates_no_session(world: World, link: str) -> None:
     reader = FakeReader(world, link)
     sign_in_as(reader, world, world.pia)
     assert reader.read_page(30, input=True) == 204
@@ -161,14 +161,14 @@ def test_the_owner_reading_their_own_document_is_no_session(world: World, link: 
     assert view_count(world, link) == 0
 
 
-def test_somebody_else_who_is_signed_in_is_a_reader(world: World, link: str) -> None:
+def test_another_signed_in_user_counts_as_a_reader(world: World, link: str) -> None:
     reader = FakeReader(world, link)
     sign_in_as(reader, world, world.mal)
     assert reader.read_page(30) == 204
     assert view_count(world, link) == 1
 
 
-def test_two_readers_behind_one_address_are_two_sessions_of_one_visitor(world: World, link: str) -> None:
+def test_two_readers_with_one_address_are_two_sessions_of_one_visitor(world: World, link: str) -> None:
     FakeReader(world, link).read_page(9)
     FakeReader(world, link).read_page(9)
     assert view_count(world, link) == 2
@@ -176,7 +176,7 @@ def test_two_readers_behind_one_address_are_two_sessions_of_one_visitor(world: W
     assert len(set(world.rt.db.fetch_all("SELECT reader FROM view_sessions"))) == 1
 
 
-def test_a_reader_is_known_again_for_thirty_days_and_not_on_another_file(world: World, link: str) -> None:
+def test_a_reader_is_recognized_for_30_days_and_only_on_the_same_file(world: World, link: str) -> None:
     FakeReader(world, link).read_page(9)
     FakeReader(world, str(world.pia.upload()["shortId"])).read_page(9)
     world.clock.advance(days=29)
@@ -188,7 +188,7 @@ def test_a_reader_is_known_again_for_thirty_days_and_not_on_another_file(world: 
     assert len({first, elsewhere, later}) == 3
 
 
-def test_addresses_are_never_stored(world: World, link: str) -> None:
+def test_ip_addresses_are_never_stored(world: World, link: str) -> None:
     FakeReader(world, link, address="203.0.113.77").read_page(9)
     FakeReader(world, link, address="2001:db8:77::1").read_page(9)
     whole = "\n".join(dump_database(world))
@@ -197,7 +197,7 @@ def test_addresses_are_never_stored(world: World, link: str) -> None:
     assert "db8:77" not in whole
 
 
-def test_where_and_how_a_session_reads_is_stored(world: World, link: str) -> None:
+def test_source_referrer_browser_and_device_of_a_session_are_stored(world: World, link: str) -> None:
     headers = {"Referer": "https://mail.example.org/inbox?secret=1"}
     FakeReader(world, link, page_headers=headers, query="?via=qr").read_page(9)
     FakeReader(world, link, prefix="/embed").read_page(9)
@@ -212,7 +212,7 @@ def test_where_and_how_a_session_reads_is_stored(world: World, link: str) -> Non
     ]
 
 
-def test_who_comes_back_to_the_tab_later_is_in_a_new_session(world: World, link: str) -> None:
+def test_returning_to_the_tab_later_starts_a_new_session(world: World, link: str) -> None:
     reader = FakeReader(world, link)
     reader.read_page(10)
     reader.leave()
@@ -223,7 +223,7 @@ def test_who_comes_back_to_the_tab_later_is_in_a_new_session(world: World, link:
     assert [row["timeMs"] for row in reversed(list_view_rows(world))] == [10_000, 9_000]
 
 
-def test_one_load_cannot_claim_many_views_at_once(world: World, link: str) -> None:
+def test_one_page_load_cannot_start_many_sessions_at_once(world: World, link: str) -> None:
     reader = FakeReader(world, link)
     world.clock.advance(seconds=2)
     assert reader.send_next_beacon(input=True) == 204
@@ -239,7 +239,7 @@ def test_one_load_cannot_claim_many_views_at_once(world: World, link: str) -> No
     assert view_count(world, link) == 2
 
 
-def test_sessions_of_one_load_never_overlap(world: World, link: str) -> None:
+def test_sessions_of_one_page_load_never_overlap(world: World, link: str) -> None:
     reader = FakeReader(world, link)
     reader.read_page(10)
     reader.leave()
@@ -248,7 +248,7 @@ def test_sessions_of_one_load_never_overlap(world: World, link: str) -> None:
     assert [time_ms for _, time_ms in list_sessions(world)] == [10_000, 5_000]
 
 
-def test_a_page_of_the_version_that_was_opened_still_counts_after_a_replacement(world: World, link: str) -> None:
+def test_pages_of_the_opened_version_count_after_a_replacement(world: World, link: str) -> None:
     reader = FakeReader(world, link)
     with world.rt.db.write():
         world.rt.db.execute("UPDATE files SET total_pages = 1, content_version = 2")

@@ -1,4 +1,4 @@
-"""The watermark in the viewer: over every page image that readers get, and not over the owner's."""
+"""The watermark in the viewer: every page image for readers has it, and those for the owner do not."""
 
 import json
 from typing import Any
@@ -19,7 +19,7 @@ def uploaded_file(world: World) -> dict[str, Any]:
 
 
 def get_page_image(http: FlaskClient, name: str, page: int = 1, prefix: str = "") -> tuple[str, bytes]:
-    """The version in the address of a page image, and its bytes."""
+    """Return the version in the address of a page image, and its bytes."""
     html = http.get(f"{prefix}/{name}").text
     version = str(json.loads(html.split('id="facts">')[1].split("</script>")[0])["version"])
     answer = http.get(f"/{name}/pages/{page}-800.jpg?v={version}", buffered=True)
@@ -27,7 +27,7 @@ def get_page_image(http: FlaskClient, name: str, page: int = 1, prefix: str = ""
     return version, answer.data
 
 
-def test_readers_see_marked_pages_and_the_owner_does_not(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_readers_see_watermarked_pages_and_the_owner_does_not(world: World, uploaded_file: dict[str, Any]) -> None:
     name = uploaded_file["shortId"]
     plain = [get_page_image(world.http, name, page) for page in (1, 2, 3)]
     put_settings(world, uploaded_file, watermark=True)
@@ -39,13 +39,13 @@ def test_readers_see_marked_pages_and_the_owner_does_not(world: World, uploaded_
     assert [get_page_image(owner, name, page) for page in (1, 2, 3)] == plain
 
 
-def test_the_plain_image_is_at_no_address_of_readers(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_readers_cannot_load_the_plain_image(world: World, uploaded_file: dict[str, Any]) -> None:
     version, _ = get_page_image(world.http, uploaded_file["shortId"])
     put_settings(world, uploaded_file, watermark=True)
     assert world.http.get(f"/{uploaded_file['shortId']}/pages/1-800.jpg?v={version}").status_code == 404
 
 
-def test_another_look_is_another_address(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_another_watermark_style_has_another_address(world: World, uploaded_file: dict[str, Any]) -> None:
     seen = set()
     for style in ({}, {"opacity": 0.4}, {"density": "dense"}):
         put_settings(world, uploaded_file, watermark=True, viewerSettings={"watermarkStyle": style} if style else {})
@@ -53,7 +53,7 @@ def test_another_look_is_another_address(world: World, uploaded_file: dict[str, 
     assert len({version for version, _ in seen}) == len({image for _, image in seen}) == 3
 
 
-def test_links_of_one_document_are_marked_apart(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_links_of_one_document_have_different_watermarks(world: World, uploaded_file: dict[str, Any]) -> None:
     put_settings(world, uploaded_file, watermark=True)
     variant = world.pia.post(f"/api/v1/files/{uploaded_file['uuid']}/variants", json={"label": "Ada"}).get_json()
     _, canonical = get_page_image(world.http, uploaded_file["shortId"])
@@ -62,8 +62,8 @@ def test_links_of_one_document_are_marked_apart(world: World, uploaded_file: dic
     assert get_page_image(world.http, variant["shortId"])[1] == get_page_image(world.http, variant["uuid"])[1]
 
 
-def test_the_watermark_ends_with_the_plan(world: World, uploaded_file: dict[str, Any]) -> None:
-    """Easy to get wrong 38."""
+def test_a_downgrade_removes_the_watermark(world: World, uploaded_file: dict[str, Any]) -> None:
+    """The watermark is a feature of Pro."""
     before = get_page_image(world.http, uploaded_file["shortId"])
     put_settings(world, uploaded_file, watermark=True)
     assert get_page_image(world.http, uploaded_file["shortId"]) != before
@@ -71,7 +71,7 @@ def test_the_watermark_ends_with_the_plan(world: World, uploaded_file: dict[str,
     assert get_page_image(world.http, uploaded_file["shortId"]) == before
 
 
-def test_opening_a_marked_document_stores_nothing(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_opening_a_watermarked_document_stores_nothing(world: World, uploaded_file: dict[str, Any]) -> None:
     put_settings(world, uploaded_file, watermark=True)
     before = dump_database(world)
     get_page_image(world.http, uploaded_file["shortId"])

@@ -1,4 +1,4 @@
-"""The watermark names the reader when their address is known, and never somebody else."""
+"""The watermark contains the email address of the reader if it is known, and never that of another."""
 
 import io
 import os
@@ -20,14 +20,14 @@ INVITED = "InviteInvite"
 
 @pytest.fixture
 def uploaded_file(world: World) -> dict[str, Any]:
-    """Three marked pages that Pia shares."""
+    """Return a watermarked document of three pages that Pia shares."""
     made = world.pia.upload()
     put_settings(world, made, watermark=True)
     return made
 
 
 def download_text(http: FlaskClient, name: str) -> str:
-    """Everything that stands on the first page of a download, on one line."""
+    """Return the text of the first page of a download, on one line."""
     answer = http.post(f"/{name}/download", buffered=True)
     assert answer.status_code == 200
     with pypdfium2.PdfDocument(io.BytesIO(answer.data)) as pdf:
@@ -35,32 +35,32 @@ def download_text(http: FlaskClient, name: str) -> str:
 
 
 def count_cached_files(world: World) -> int:
-    """How many derived files are kept."""
-    world.rt.pages.close()  # nothing is drawn ahead from here on
+    """Return the number of cached derived files."""
+    world.rt.pages.close()  # stops rendering in advance
     return sum(len(names) for _, _, names in os.walk(world.rt.config.data_dir / "cache"))
 
 
-def test_a_reader_whose_address_is_known_is_named_on_the_download(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_the_download_names_a_reader_with_a_known_address(world: World, uploaded_file: dict[str, Any]) -> None:
     name = uploaded_file["shortId"]
     assert "127.0.0.1 - copy " in download_text(world.http, name)
     assert "@" not in download_text(world.http, name)
     assert "ann@acme.test - 127.0.0.1 - copy " in download_text(make_known_reader(world, name, "ann@acme.test"), name)
 
 
-def test_the_invitee_is_named_before_giving_anything(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_an_invitee_is_named_without_submitting_anything(world: World, uploaded_file: dict[str, Any]) -> None:
     insert_invite(world, uploaded_file["uuid"], "cleo@acme.test", INVITED)
     assert "cleo@acme.test - " in download_text(world.http, INVITED)
     assert get_page_image(world.http, INVITED) != get_page_image(world.http, uploaded_file["shortId"])
 
 
-def test_who_gave_another_address_on_a_personal_link_is_named_by_it(
+def test_an_address_submitted_on_a_personal_link_replaces_that_of_the_invite(
     world: World, uploaded_file: dict[str, Any]
 ) -> None:
     insert_invite(world, uploaded_file["uuid"], "cleo@acme.test", INVITED)
     assert "dan@acme.test - " in download_text(make_known_reader(world, INVITED, "dan@acme.test"), INVITED)
 
 
-def test_each_reader_gets_pages_and_addresses_of_their_own(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_each_reader_has_separate_page_images_and_addresses(world: World, uploaded_file: dict[str, Any]) -> None:
     name = uploaded_file["shortId"]
     ann, bob = (make_known_reader(world, name, f"{who}@acme.test") for who in ("ann", "bob"))
     nameless = make_known_reader(world, name, None)
@@ -70,7 +70,7 @@ def test_each_reader_gets_pages_and_addresses_of_their_own(world: World, uploade
     assert get_page_image(nameless, name) == seen[2]
 
 
-def test_the_address_of_another_readers_page_leads_nowhere(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_page_addresses_of_another_reader_are_404(world: World, uploaded_file: dict[str, Any]) -> None:
     name = uploaded_file["shortId"]
     ann = make_known_reader(world, name, "ann@acme.test")
     version, _ = get_page_image(ann, name)
@@ -78,7 +78,7 @@ def test_the_address_of_another_readers_page_leads_nowhere(world: World, uploade
         assert http.get(f"/{name}/pages/1-800.jpg?v={version}", buffered=True).status_code == 404
 
 
-def test_a_token_of_another_link_names_nobody(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_the_viewer_token_of_another_link_is_ignored(world: World, uploaded_file: dict[str, Any]) -> None:
     other = world.pia.upload()
     ann = make_known_reader(world, other["shortId"], "ann@acme.test")
     token = ann.get_cookie(f"viewer-{other['shortId']}")
@@ -87,7 +87,7 @@ def test_a_token_of_another_link_names_nobody(world: World, uploaded_file: dict[
     assert get_page_image(ann, uploaded_file["shortId"]) == get_page_image(world.http, uploaded_file["shortId"])
 
 
-def test_a_page_is_kept_once_however_many_readers_there_are(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_a_page_is_cached_once_for_all_readers(world: World, uploaded_file: dict[str, Any]) -> None:
     name = uploaded_file["shortId"]
     get_page_image(make_known_reader(world, name, "ann@acme.test"), name)
     before = count_cached_files(world)
@@ -97,22 +97,24 @@ def test_a_page_is_kept_once_however_many_readers_there_are(world: World, upload
     assert count_cached_files(world) == before
 
 
-def test_under_the_mark_is_the_page_that_everybody_gets(world: World, uploaded_file: dict[str, Any]) -> None:
+def test_the_page_below_the_watermark_is_unchanged(world: World, uploaded_file: dict[str, Any]) -> None:
     name = uploaded_file["shortId"]
     _, marked = get_page_image(make_known_reader(world, name, "ann@acme.test"), name)
     put_settings(world, uploaded_file, watermark=False)
     _, plain = get_page_image(world.http, name)
     pages = [Image.open(io.BytesIO(image)).convert("L") for image in (plain, marked)]
-    apart = ImageChops.difference(*pages)
+    pixel_difference = ImageChops.difference(*pages)
     assert pages[0].size == pages[1].size
-    assert max(apart.tobytes()) <= 0.12 * 255 + 12  # the grey of the mark at its opacity, and what JPEG adds
-    assert sum(value > 8 for value in apart.tobytes()) > 1000
+    assert (
+        max(pixel_difference.tobytes()) <= 0.12 * 255 + 12
+    )  # the gray of the watermark at its opacity, plus JPEG artifacts
+    assert sum(value > 8 for value in pixel_difference.tobytes()) > 1000
 
 
-def test_without_its_mark_no_page_is_sent(
+def test_a_page_is_not_sent_if_its_watermark_fails(
     world: World, uploaded_file: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Failing closed."""
+    """The server fails closed."""
     name = uploaded_file["shortId"]
     ann = make_known_reader(world, name, "ann@acme.test")
     version, _ = get_page_image(ann, name)
@@ -127,15 +129,15 @@ def test_without_its_mark_no_page_is_sent(
 
 
 @pytest.mark.parametrize(
-    ("email", "stands"),
+    ("email", "expected_stamp"),
     [
         ("jürgen.groß@exämple.test", "jurgen.gro?@example.test - 127.0.0.1"),
         (f"{'a' * 64}@{'b' * 60}.test", f"{'a' * 64} - 127.0.0.1"),
         ("o'neil\\(x)@acme.test", "o'neil\\(x)@acme.test - 127.0.0.1"),
     ],
 )
-def test_an_address_stands_in_letters_that_every_page_can_bear(
-    world: World, uploaded_file: dict[str, Any], email: str, stands: str
+def test_unsupported_characters_of_an_address_are_replaced_in_the_watermark(
+    world: World, uploaded_file: dict[str, Any], email: str, expected_stamp: str
 ) -> None:
     name = uploaded_file["shortId"]
-    assert stands in download_text(make_known_reader(world, name, email), name)
+    assert expected_stamp in download_text(make_known_reader(world, name, email), name)

@@ -1,4 +1,4 @@
-"""Links that end after a number of views."""
+"""View limits: a file burns after a number of views."""
 
 import io
 import json
@@ -26,7 +26,7 @@ def upload_limited(world: World, views: int) -> dict[str, Any]:
 def upload_with_images(world: World) -> dict[str, Any]:
     """Return a file with rendered pages and one view left."""
     made = world.pia.upload()
-    for page in (1, 2, 3):  # all of them, so that nothing is left to be drawn ahead when a test lets the process end
+    for page in (1, 2, 3):  # all pages, so that no page is prerendered when a test simulates a crash
         address = f"/{made['shortId']}/pages/{page}-800.jpg?v=1"
         assert world.http.get(address, buffered=True).status_code == 200
     update_file_row(world, made["uuid"], view_limit=1)
@@ -39,7 +39,7 @@ def get_file_id(world: World, made: dict[str, Any]) -> int:
     return int(found[0])
 
 
-def take_view(world: World, made: dict[str, Any]) -> bool:
+def consume_one_view(world: World, made: dict[str, Any]) -> bool:
     return burn.consume_view(world.rt, get_file_id(world, made), None)
 
 
@@ -57,21 +57,21 @@ def list_burned_events(world: World) -> list[Any]:
     return [(at, json.loads(data)) for at, data in rows]
 
 
-def replace_status(world: World, made: dict[str, Any]) -> int:
+def get_replace_status(world: World, made: dict[str, Any]) -> int:
     data = {"file": (io.BytesIO(simple_pdf(pages=5)), "second.pdf")}
     return world.pia.post(f"/api/v1/files/{made['uuid']}/content", data=data).status_code
 
 
-def test_the_cap_burns_at_once_and_the_bytes_go_30_minutes_later(world: World) -> None:
-    """The file is burned when the cap is reached; the bytes go and ``file.burned`` fires 30 minutes **later**."""
+def test_the_view_limit_burns_at_once_and_bytes_are_deleted_30_minutes_later(world: World) -> None:
+    """``file.burned`` is sent when the bytes are deleted."""
     made = upload_limited(world, 2)
-    assert take_view(world, made)
+    assert consume_one_view(world, made)
     assert "burnedAt" not in get_detail(world, made)
     burned_at = world.clock.advance(minutes=1)
-    assert take_view(world, made)
+    assert consume_one_view(world, made)
     assert get_detail(world, made)["burnedAt"] == "2026-09-21T14:14:20.000Z"
     assert get_detail(world, made)["viewsConsumed"] == 2
-    assert not take_view(world, made)
+    assert not consume_one_view(world, made)
     world.clock.now = burned_at + 30 * 60 * 1000 - 1
     assert burn.destroy_due(world.rt) == 0
     assert (count_blobs(world), list_burned_events(world)) == (1, [])
@@ -81,12 +81,12 @@ def test_the_cap_burns_at_once_and_the_bytes_go_30_minutes_later(world: World) -
     assert list_burned_events(world) == [(now, {"fileUuid": made["uuid"], "fileName": "report.pdf"})]
 
 
-def test_the_bytes_go_and_the_event_comes_once(world: World) -> None:
-    """``file.burned`` fires once; row and readership stay."""
+def test_the_file_burns_only_once(world: World) -> None:
+    """``file.burned`` is sent once; the row and the readership are kept."""
     made = upload_limited(world, 1)
     insert_view(world, made["uuid"])
     before = get_detail(world, made)
-    assert take_view(world, made)
+    assert consume_one_view(world, made)
     for _ in range(3):
         world.clock.advance(minutes=31)
         burn.destroy_due(world.rt)
@@ -97,18 +97,18 @@ def test_the_bytes_go_and_the_event_comes_once(world: World) -> None:
     assert len(world.pia.get("/api/v1/events").get_json()) == 1
 
 
-def test_exactly_as_many_of_many_at_once_get_a_unit(world: World) -> None:
-    """Races: view limit 10 with many viewers: exactly the limit succeed, always."""
+def test_concurrent_readers_consume_exactly_the_view_limit(world: World) -> None:
+    """10 of 40 concurrent readers get a view."""
     made = upload_limited(world, 10)
     number = get_file_id(world, made)
     barrier = threading.Barrier(40)
     got: list[bool] = []
 
-    def open_it() -> None:
+    def consume() -> None:
         barrier.wait(20)
         got.append(burn.consume_view(world.rt, number, None))
 
-    threads = [threading.Thread(target=open_it) for _ in range(40)]
+    threads = [threading.Thread(target=consume) for _ in range(40)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -118,32 +118,32 @@ def test_exactly_as_many_of_many_at_once_get_a_unit(world: World) -> None:
     assert "burnedAt" in get_detail(world, made)
 
 
-def test_a_link_without_a_limit_is_open_and_counts_nothing(world: World) -> None:
-    """``viewsConsumed`` counts only while a view limit is set."""
+def test_views_of_a_link_without_a_limit_are_not_consumed(world: World) -> None:
+    """``viewsConsumed`` is incremented only while a view limit is set."""
     made = world.pia.upload()
-    assert take_view(world, made)
+    assert consume_one_view(world, made)
     assert get_detail(world, made)["viewsConsumed"] == 0
 
 
 @pytest.mark.parametrize("column", ["delete_at", "trashed_at"])
 @pytest.mark.parametrize("limit", [None, 3])
-def test_a_dead_link_gives_no_unit(world: World, column: str, limit: int | None) -> None:
+def test_views_of_an_expired_or_trashed_file_are_not_consumed(world: World, column: str, limit: int | None) -> None:
     made = world.pia.upload()
     update_file_row(world, made["uuid"], view_limit=limit, **{column: world.clock.now})
-    assert not take_view(world, made)
+    assert not consume_one_view(world, made)
     assert world.rt.db.fetch_one("SELECT views_consumed FROM files") == (0,)
 
 
-def test_a_file_that_does_not_exist_gives_no_unit(world: World) -> None:
+def test_a_view_of_an_unknown_file_is_not_consumed(world: World) -> None:
     assert not burn.consume_view(world.rt, 99, None)
 
 
-def test_from_the_cap_on_the_owner_gets_410(world: World) -> None:
-    """Content download of a burned link is 410 from the moment the cap is reached, though bytes live on."""
+def test_a_burned_file_is_410_even_for_the_owner(world: World) -> None:
+    """It is 410 before its bytes are deleted."""
     made = upload_limited(world, 1)
     path = f"/api/v1/files/{made['uuid']}/content"
     assert world.pia.get(path, buffered=True).status_code == 200
-    take_view(world, made)
+    consume_one_view(world, made)
     assert count_blobs(world) == 1
     assert world.pia.get(path).status_code == 410
     assert world.http.get(f"/{made['shortId']}").status_code == 410
@@ -154,12 +154,12 @@ def test_from_the_cap_on_the_owner_gets_410(world: World) -> None:
 
 
 @pytest.mark.parametrize("minute", range(31))
-def test_a_replacement_before_the_sweep_cancels_it(world: World, minute: int) -> None:
-    """Replacement in each of the 30 minutes between cap and sweep: new bytes intact, no event."""
+def test_a_replacement_before_the_deletion_cancels_it(world: World, minute: int) -> None:
+    """The new bytes are kept, and no event is sent."""
     made = upload_limited(world, 1)
-    take_view(world, made)
+    consume_one_view(world, made)
     world.clock.advance(minutes=minute)
-    assert replace_status(world, made) == 200
+    assert get_replace_status(world, made) == 200
     world.clock.advance(minutes=31)
     assert burn.destroy_due(world.rt) == 0
     assert list_burned_events(world) == []
@@ -167,50 +167,50 @@ def test_a_replacement_before_the_sweep_cancels_it(world: World, minute: int) ->
     assert "burnedAt" not in get_detail(world, made)
 
 
-def test_a_replacement_that_comes_just_before_the_bytes_go_keeps_its_own(
+def test_a_replacement_just_before_the_deletion_keeps_the_new_bytes(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = upload_limited(world, 1)
-    take_view(world, made)
+    consume_one_view(world, made)
     world.clock.advance(minutes=30)
     write = type(world.rt.db).write
 
-    def replaced_first(self: Any) -> Any:
+    def write_after_replacement(self: Any) -> Any:
         monkeypatch.undo()
-        assert replace_status(world, made) == 200
+        assert get_replace_status(world, made) == 200
         return write(self)
 
-    monkeypatch.setattr(type(world.rt.db), "write", replaced_first)
+    monkeypatch.setattr(type(world.rt.db), "write", write_after_replacement)
     assert burn.destroy_due(world.rt) == 0
     assert list_burned_events(world) == []
     assert world.pia.get(f"/api/v1/files/{made['uuid']}/content", buffered=True).data == simple_pdf(pages=5)
 
 
-def test_a_replacement_after_the_sweep_revives_the_link_and_it_can_burn_again(world: World) -> None:
+def test_a_replacement_after_the_deletion_reopens_the_link_and_it_can_burn_again(world: World) -> None:
     made = upload_limited(world, 1)
     for _ in range(2):
-        assert take_view(world, made)
-        assert not take_view(world, made)
+        assert consume_one_view(world, made)
+        assert not consume_one_view(world, made)
         world.clock.advance(minutes=30)
         assert burn.destroy_due(world.rt) == 1
-        assert replace_status(world, made) == 200
+        assert get_replace_status(world, made) == 200
         assert get_detail(world, made)["viewsConsumed"] == 0
     assert len(list_burned_events(world)) == 2
     assert count_blobs(world) == 1
 
 
-def test_derived_pages_go_with_the_bytes(world: World) -> None:
-    """0 copies in store and caches."""
+def test_rendered_pages_are_deleted_with_the_bytes(world: World) -> None:
+    """No copy remains in the caches."""
     made = upload_with_images(world)
-    take_view(world, made)
+    consume_one_view(world, made)
     world.clock.advance(minutes=30)
     burn.destroy_due(world.rt)
     assert not list((world.rt.config.data_dir / "cache").rglob("*.jpg"))
 
 
-def test_in_the_trash_the_bytes_go_too_and_the_event_is_hidden_until_the_file_is_restored(world: World) -> None:
+def test_a_file_in_the_trash_burns_and_its_event_is_hidden_until_a_restore(world: World) -> None:
     made = upload_limited(world, 1)
-    take_view(world, made)
+    consume_one_view(world, made)
     world.pia.delete(f"/api/v1/files/{made['uuid']}")
     world.clock.advance(minutes=30)
     assert burn.destroy_due(world.rt) == 1
@@ -221,12 +221,14 @@ def test_in_the_trash_the_bytes_go_too_and_the_event_is_hidden_until_the_file_is
 
 
 class BurnCrash(BaseException):
-    """The process ends here."""
+    """Simulate the end of the process."""
 
 
-def test_bytes_that_a_crash_left_are_removed_at_the_next_start(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bytes_that_remain_after_a_crash_are_deleted_at_the_next_start(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = upload_with_images(world)
-    take_view(world, made)
+    consume_one_view(world, made)
     world.clock.advance(minutes=30)
 
     def crash(*_: Any) -> None:
@@ -245,9 +247,11 @@ def test_bytes_that_a_crash_left_are_removed_at_the_next_start(world: World, mon
     assert len(list_burned_events(world)) == 1
 
 
-def test_a_crash_before_the_commit_leaves_all_to_the_next_sweep(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_next_sweep_repeats_what_a_crash_before_the_commit_undid(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = upload_limited(world, 1)
-    take_view(world, made)
+    consume_one_view(world, made)
     world.clock.advance(minutes=30)
 
     def crash(*_: Any, **__: Any) -> None:
@@ -264,9 +268,9 @@ def test_a_crash_before_the_commit_leaves_all_to_the_next_sweep(world: World, mo
 
 
 @sqlite_only
-def test_the_check_misses_bytes_until_they_are_down_as_destroyed(world: World) -> None:
+def test_the_check_reports_missing_bytes_unless_they_were_burned(world: World) -> None:
     made = upload_limited(world, 1)
-    take_view(world, made)
+    consume_one_view(world, made)
     assert is_content_intact(world)
     world.clock.advance(minutes=30)
     burn.destroy_due(world.rt)
@@ -282,12 +286,12 @@ def is_content_intact(world: World) -> bool:
     return all(finding.ok for finding in check.list_findings() if finding.check == "content")
 
 
-def test_the_work_is_a_job_every_5_seconds_and_part_of_the_sweep(world: World) -> None:
-    """Background work looks for due work at least every 5 seconds."""
+def test_burning_is_a_job_every_5_seconds_and_part_of_the_sweep(world: World) -> None:
+    """The same applies to purging files."""
     for name in ("purge burned files", "purge the trash", "purge expired unclaimed files"):
         job = next(job for job in jobs.JOBS if job.name == name)
         assert job.interval_s <= 5
-    take_view(world, upload_limited(world, 1))
+    consume_one_view(world, upload_limited(world, 1))
     world.clock.advance(minutes=30)
     assert sweeps.run_all(world.rt)["burned"] == 1
     assert sweeps.run_all(world.rt)["burned"] == 0

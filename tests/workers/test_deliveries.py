@@ -1,4 +1,4 @@
-"""Deliveries to webhooks: single attempts, the waits after failures, and the log."""
+"""Deliveries to webhooks: attempts, retries and the log."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ from tests.support.receivers import (
     shorten_deadlines,
 )
 
-MOMENTS = [0, 60, 660, 4260, 7860]
-"""Seconds from the event to attempt 1 to 5: waits of 60, 600, 3600 and 3600 s."""
+ATTEMPT_TIMES = [0, 60, 660, 4260, 7860]
+"""Seconds from the event to attempts 1 to 5; the delays are 60, 600, 3600 and 3600 s."""
 SERVER_ERROR = http_response(b"", "500 Internal Server Error")
 
 
@@ -51,14 +51,14 @@ def receiver() -> Iterator[FakeReceiver]:
 
 
 def verify_signatures(hook: CreatedWebhook, receiver: FakeReceiver) -> None:
-    """Let the official package of a service with the same scheme look at everything that came."""
+    """Verify all received signatures with the package of Stripe, which uses the same scheme."""
     assert receiver.requests
     for hit in receiver.requests:
         header = hit.headers["x-service-signature"]
         stripe.WebhookSignature.verify_header(hit.body.decode("utf-8"), header, hook.secret)
 
 
-def only_delivery(person: Person, hook: CreatedWebhook) -> dict[str, object]:
+def get_only_delivery(person: Person, hook: CreatedWebhook) -> dict[str, object]:
     (row,) = list_deliveries(person, hook)
     return row
 
@@ -66,7 +66,7 @@ def only_delivery(person: Person, hook: CreatedWebhook) -> dict[str, object]:
 # --- one attempt -----------------------------------------------------------------------------------------------------
 
 
-def test_an_event_arrives_whole_and_signed(world: World, receiver: FakeReceiver) -> None:
+def test_a_delivery_has_the_body_headers_and_signature(world: World, receiver: FakeReceiver) -> None:
     hook = add_webhook(world.pia, receiver.url)
     file = world.pia.upload(name="Jahresbericht – ü.pdf")
     record_replacements(world, file["uuid"], contentVersion=2)
@@ -90,11 +90,11 @@ def test_an_event_arrives_whole_and_signed(world: World, receiver: FakeReceiver)
     verify_signatures(hook, receiver)
 
 
-def test_what_was_delivered_is_not_sent_again(world: World, receiver: FakeReceiver) -> None:
+def test_a_delivered_event_is_not_sent_again(world: World, receiver: FakeReceiver) -> None:
     hook = add_webhook(world.pia, receiver.url)
     record_replacements(world, world.pia.upload()["uuid"])
     assert deliver_until_idle(world, world.rt) == [0]
-    row = only_delivery(world.pia, hook)
+    row = get_only_delivery(world.pia, hook)
     assert row["state"] == "delivered"
     assert "nextAttemptAt" not in row
     (attempt,) = row["attempts"]  # type: ignore[misc]
@@ -104,7 +104,7 @@ def test_what_was_delivered_is_not_sent_again(world: World, receiver: FakeReceiv
     assert health["lastDeliveryAt"] == attempt["at"] == row["createdAt"]
 
 
-def test_the_names_on_deliveries_are_the_operators_to_choose(
+def test_the_operator_can_change_the_signature_header_and_the_user_agent(
     make: Callable[..., World], receiver: FakeReceiver
 ) -> None:
     world = make(
@@ -119,7 +119,7 @@ def test_the_names_on_deliveries_are_the_operators_to_choose(
     assert "x-service-signature" not in hit.headers
 
 
-def test_slack_gets_a_message_without_a_signature(world: World, receiver: FakeReceiver) -> None:
+def test_a_slack_delivery_is_a_message_without_a_signature(world: World, receiver: FakeReceiver) -> None:
     add_webhook(world.pia, receiver.url, format="slack")
     file = world.pia.upload(name="Plan.pdf")
     record_replacements(world, file["uuid"], contentVersion=2)
@@ -132,35 +132,35 @@ def test_slack_gets_a_message_without_a_signature(world: World, receiver: FakeRe
     assert hit.headers["content-type"] == "application/json"
 
 
-@pytest.mark.parametrize("habit", UNUSUAL_SCRIPTS)
-def test_any_2xx_counts_as_delivered(world: World, receiver: FakeReceiver, habit: str) -> None:
-    receiver.set_script(UNUSUAL_SCRIPTS[habit])
+@pytest.mark.parametrize("script", UNUSUAL_SCRIPTS)
+def test_any_2xx_status_is_a_delivery(world: World, receiver: FakeReceiver, script: str) -> None:
+    receiver.set_script(UNUSUAL_SCRIPTS[script])
     hook = add_webhook(world.pia, receiver.url)
     record_replacements(world, world.pia.upload()["uuid"])
     assert deliver_until_idle(
-        world, shorten_deadlines(world.rt, receiver) if habit in ENDLESS_SCRIPTS else world.rt
+        world, shorten_deadlines(world.rt, receiver) if script in ENDLESS_SCRIPTS else world.rt
     ) == [0]
-    assert only_delivery(world.pia, hook)["state"] == "delivered"
+    assert get_only_delivery(world.pia, hook)["state"] == "delivered"
     verify_signatures(hook, receiver)
 
 
 # --- failures --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("habit", FAILING_SCRIPTS)
-def test_a_failure_is_tried_five_times_and_then_abandoned(world: World, receiver: FakeReceiver, habit: str) -> None:
-    receiver.set_script(FAILING_SCRIPTS[habit])
+@pytest.mark.parametrize("script", FAILING_SCRIPTS)
+def test_a_failed_delivery_is_abandoned_after_five_attempts(world: World, receiver: FakeReceiver, script: str) -> None:
+    receiver.set_script(FAILING_SCRIPTS[script])
     hook = add_webhook(world.pia, receiver.url)
     record_replacements(world, world.pia.upload()["uuid"])
     assert (
-        deliver_until_idle(world, shorten_deadlines(world.rt, receiver) if habit in ENDLESS_SCRIPTS else world.rt)
-        == MOMENTS
+        deliver_until_idle(world, shorten_deadlines(world.rt, receiver) if script in ENDLESS_SCRIPTS else world.rt)
+        == ATTEMPT_TIMES
     )
-    row = only_delivery(world.pia, hook)
+    row = get_only_delivery(world.pia, hook)
     assert row["state"] == "abandoned"
     attempts: list[dict[str, object]] = row["attempts"]  # type: ignore[assignment]
     assert len(attempts) == 5
-    wait_until(lambda: len(receiver.requests) == 5)  # it may read the request when nobody waits any more
+    wait_until(lambda: len(receiver.requests) == 5)  # the receiver may read a request after the server has timed out
     for attempt in attempts:
         assert attempt["error"]
         assert "127.0.0.1" not in str(attempt["error"])
@@ -169,39 +169,37 @@ def test_a_failure_is_tried_five_times_and_then_abandoned(world: World, receiver
     verify_signatures(hook, receiver)
 
 
-@pytest.mark.parametrize("habit", ["hang", "drip"])
-def test_the_deadline_is_of_the_whole_attempt_and_not_of_each_byte(
-    world: World, receiver: FakeReceiver, habit: str
-) -> None:
-    receiver.set_script(FAILING_SCRIPTS[habit])
+@pytest.mark.parametrize("script", ["hang", "drip"])
+def test_the_deadline_applies_to_the_whole_attempt(world: World, receiver: FakeReceiver, script: str) -> None:
+    receiver.set_script(FAILING_SCRIPTS[script])
     hook = add_webhook(world.pia, receiver.url)
     record_replacements(world, world.pia.upload()["uuid"])
     deliver_due(shorten_deadlines(world.rt, receiver))
-    (attempt,) = only_delivery(world.pia, hook)["attempts"]  # type: ignore[misc]
+    (attempt,) = get_only_delivery(world.pia, hook)["attempts"]  # type: ignore[misc]
     assert (attempt["status"], attempt["error"]) == (0, "The receiver did not answer in time.")
     assert 380 <= attempt["latencyMs"] < 5_000
 
 
-@pytest.mark.parametrize("habit", ["plain text behind https", "a certificate nobody vouches for"])
-def test_bad_tls_is_a_failure_without_a_packet_of_the_event(world: World, tmp_path: Path, habit: str) -> None:
-    cert = make_certificate(tmp_path) if habit.startswith("a cert") else None
+@pytest.mark.parametrize("script", ["plain text behind https", "a certificate nobody vouches for"])
+def test_a_tls_error_is_a_failure_and_sends_nothing(world: World, tmp_path: Path, script: str) -> None:
+    cert = make_certificate(tmp_path) if script.startswith("a cert") else None
     with open_receiver(cert=cert, https=True) as receiver:
         hook = add_webhook(world.pia, receiver.url)
         record_replacements(world, world.pia.upload()["uuid"])
-        assert deliver_until_idle(world, world.rt) == MOMENTS
+        assert deliver_until_idle(world, world.rt) == ATTEMPT_TIMES
     assert receiver.requests == []
-    row = only_delivery(world.pia, hook)
+    row = get_only_delivery(world.pia, hook)
     assert (row["state"], len(row["attempts"])) == ("abandoned", 5)  # type: ignore[arg-type]
 
 
-def test_https_is_spoken_under_a_certificate_that_is_trusted(make: Callable[..., World], tmp_path: Path) -> None:
+def test_a_delivery_over_https_with_a_trusted_certificate_succeeds(make: Callable[..., World], tmp_path: Path) -> None:
     cert = make_certificate(tmp_path)
     world = make(webhook_allow=LOOPBACK_NETWORKS, ca_bundle=cert)
     with open_receiver(cert=cert) as receiver:
         hook = add_webhook(world.pia, receiver.url)
         record_replacements(world, world.pia.upload()["uuid"])
         assert deliver_until_idle(world, world.rt) == [0]
-    assert only_delivery(world.pia, hook)["state"] == "delivered"
+    assert get_only_delivery(world.pia, hook)["state"] == "delivered"
     verify_signatures(hook, receiver)
 
 
@@ -212,30 +210,30 @@ def test_a_redirect_is_not_followed(world: World, receiver: FakeReceiver) -> Non
         record_replacements(world, world.pia.upload()["uuid"])
         deliver_due(world.rt)
     assert elsewhere.requests == []
-    (attempt,) = only_delivery(world.pia, hook)["attempts"]  # type: ignore[misc]
+    (attempt,) = get_only_delivery(world.pia, hook)["attempts"]  # type: ignore[misc]
     assert (attempt["status"], attempt["error"]) == (
         308,
         "The receiver answered with a redirect (308), which is not followed.",
     )
 
 
-def test_every_attempt_has_the_same_body_and_a_fresh_signature(world: World, receiver: FakeReceiver) -> None:
+def test_every_attempt_has_the_same_body_and_a_new_signature(world: World, receiver: FakeReceiver) -> None:
     receiver.choose_script = lambda hit: OK if hit.attempt == 4 else SERVER_ERROR
     hook = add_webhook(world.pia, receiver.url)
     record_replacements(world, world.pia.upload()["uuid"])
     began = world.clock.now // 1000
-    assert deliver_until_idle(world, world.rt) == MOMENTS[:4]
+    assert deliver_until_idle(world, world.rt) == ATTEMPT_TIMES[:4]
     assert len({hit.body for hit in receiver.requests}) == 1
     assert len({hit.delivery for hit in receiver.requests}) == 1
     signatures = [hit.headers["x-service-signature"].split(",") for hit in receiver.requests]
-    assert [signed_at for signed_at, _ in signatures] == [f"t={began + moment}" for moment in MOMENTS[:4]]
+    assert [signed_at for signed_at, _ in signatures] == [f"t={began + moment}" for moment in ATTEMPT_TIMES[:4]]
     assert len({v1 for _, v1 in signatures}) == 4
-    assert only_delivery(world.pia, hook)["state"] == "delivered"
+    assert get_only_delivery(world.pia, hook)["state"] == "delivered"
     assert get_webhook(world.pia, hook)["failureCount"] == 0
     verify_signatures(hook, receiver)
 
 
-def test_a_redacted_label_is_gone_from_the_next_attempt_whose_signature_fits(
+def test_the_next_attempt_omits_a_redacted_label_and_has_a_valid_signature(
     world: World, receiver: FakeReceiver
 ) -> None:
     receiver.choose_script = lambda hit: SERVER_ERROR if hit.attempt == 1 else OK
@@ -253,19 +251,19 @@ def test_a_redacted_label_is_gone_from_the_next_attempt_whose_signature_fits(
     verify_signatures(hook, receiver)
 
 
-def test_an_address_that_is_no_longer_allowed_gets_no_packet(world: World, receiver: FakeReceiver) -> None:
-    """Re-checked before every send."""
+def test_an_address_that_is_no_longer_allowed_is_not_called(world: World, receiver: FakeReceiver) -> None:
+    """The address is checked before every attempt."""
     hook = add_webhook(world.pia, receiver.url)
     record_replacements(world, world.pia.upload()["uuid"])
     stricter = replace(world.rt, config=replace(world.rt.config, webhook_allow=()))
-    assert deliver_until_idle(world, stricter) == MOMENTS
+    assert deliver_until_idle(world, stricter) == ATTEMPT_TIMES
     assert receiver.connections == 0
-    row = only_delivery(world.pia, hook)
+    row = get_only_delivery(world.pia, hook)
     assert row["state"] == "abandoned"
     assert {attempt["status"] for attempt in row["attempts"]} == {0}  # type: ignore[attr-defined]
 
 
-def test_a_lost_key_of_the_vault_is_told_and_nothing_is_sent_unsigned(world: World, receiver: FakeReceiver) -> None:
+def test_a_lost_vault_key_is_an_error_and_nothing_is_sent_unsigned(world: World, receiver: FakeReceiver) -> None:
     hook = add_webhook(world.pia, receiver.url)
     record_replacements(world, world.pia.upload()["uuid"])
     (world.rt.config.data_dir / "vault.key").write_bytes(bytes(32))
@@ -274,19 +272,19 @@ def test_a_lost_key_of_the_vault_is_told_and_nothing_is_sent_unsigned(world: Wor
     )
     deliver_due(elsewhere)
     assert receiver.requests == []
-    (attempt,) = only_delivery(world.pia, hook)["attempts"]  # type: ignore[misc]
+    (attempt,) = get_only_delivery(world.pia, hook)["attempts"]  # type: ignore[misc]
     assert "cannot decrypt the secret" in attempt["error"]
 
 
-def test_a_fault_of_the_server_itself_counts_as_a_failed_attempt(
+def test_an_internal_error_counts_as_a_failed_attempt(
     world: World, receiver: FakeReceiver, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Otherwise one odd delivery would be tried for ever, or never again."""
+    """Otherwise such a delivery would be retried forever, or never."""
     hook = add_webhook(world.pia, receiver.url)
     record_replacements(world, world.pia.upload()["uuid"])
     broken = replace(world.rt, config=replace(world.rt.config, signature_header="not a\nheader"))
-    assert deliver_until_idle(world, broken) == MOMENTS
-    assert only_delivery(world.pia, hook)["state"] == "abandoned"
+    assert deliver_until_idle(world, broken) == ATTEMPT_TIMES
+    assert get_only_delivery(world.pia, hook)["state"] == "abandoned"
     assert receiver.requests == []
     assert hook.secret not in caplog.text
 
@@ -294,7 +292,7 @@ def test_a_fault_of_the_server_itself_counts_as_a_failed_attempt(
 # --- the log ---------------------------------------------------------------------------------------------------------
 
 
-def test_settled_deliveries_are_forgotten_after_90_days(world: World, receiver: FakeReceiver) -> None:
+def test_settled_deliveries_are_deleted_after_90_days(world: World, receiver: FakeReceiver) -> None:
     hook = add_webhook(world.pia, receiver.url)
     file = world.pia.upload()["uuid"]
     record_replacements(world, file)
@@ -308,7 +306,7 @@ def test_settled_deliveries_are_forgotten_after_90_days(world: World, receiver: 
     assert world.rt.db.fetch_all("SELECT COUNT(*) FROM attempts") == [(0,)]
 
 
-def test_the_secret_is_in_no_log(world: World, receiver: FakeReceiver, caplog: pytest.LogCaptureFixture) -> None:
+def test_logs_do_not_contain_the_secret(world: World, receiver: FakeReceiver, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("DEBUG")
     receiver.set_script(SERVER_ERROR)
     hook = add_webhook(world.pia, receiver.url)

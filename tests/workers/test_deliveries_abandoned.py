@@ -1,4 +1,4 @@
-"""What many failures do to a webhook, and what happens to deliveries whose webhook or file goes."""
+"""Webhooks that fail repeatedly, and deliveries whose webhook or file is deleted."""
 
 from __future__ import annotations
 
@@ -49,21 +49,23 @@ def file(world: World) -> str:
 
 
 def abandon_events(world: World, file: str, times: int) -> None:
-    """Let ``times`` events be abandoned, one after the other."""
+    """Cause ``times`` events that are abandoned, one after the other."""
     for _ in range(times):
         record_replacements(world, file)
         deliver_until_idle(world, world.rt)
 
 
-def delivery_states(world: World, hook: CreatedWebhook) -> list[str]:
-    """Of all deliveries, oldest first."""
+def list_delivery_states(world: World, hook: CreatedWebhook) -> list[str]:
+    """List the states of all deliveries, oldest first."""
     return [str(row["state"]) for row in list_deliveries(world.pia, hook, "?since=1&limit=100")]
 
 
-# --- the twentieth ---------------------------------------------------------------------------------------------------
+# --- disabling -------------------------------------------------------------------------------------------------------
 
 
-def test_the_counter_rises_once_per_abandoned_delivery(world: World, receiver: FakeReceiver, file: str) -> None:
+def test_the_failure_count_is_incremented_once_per_abandoned_delivery(
+    world: World, receiver: FakeReceiver, file: str
+) -> None:
     hook = add_webhook(world.pia, receiver.url)
     abandon_events(world, file, 3)
     assert len(receiver.requests) == 15
@@ -71,7 +73,7 @@ def test_the_counter_rises_once_per_abandoned_delivery(world: World, receiver: F
     assert (health["failureCount"], health["active"], health["lastStatus"]) == (3, True, 500)
 
 
-def test_after_20_abandoned_in_a_row_the_webhook_is_off_and_its_owner_gets_one_mail(
+def test_20_abandoned_deliveries_in_a_row_disable_the_webhook_and_send_one_email(
     world: World, receiver: FakeReceiver, file: str
 ) -> None:
     hook = add_webhook(world.pia, receiver.url + "/T0KEN")
@@ -92,10 +94,10 @@ def test_after_20_abandoned_in_a_row_the_webhook_is_off_and_its_owner_gets_one_m
     record_replacements(world, file)
     assert deliver_until_idle(world, world.rt) == []
     assert len(receiver.requests) == 100
-    assert len(delivery_states(world, hook)) == 20
+    assert len(list_delivery_states(world, hook)) == 20
 
 
-def test_what_waits_is_dropped_with_the_20th_and_counts_no_further(
+def test_queued_deliveries_are_abandoned_with_the_20th_and_are_not_counted(
     world: World, receiver: FakeReceiver, file: str
 ) -> None:
     hook = add_webhook(world.pia, receiver.url)
@@ -104,17 +106,17 @@ def test_what_waits_is_dropped_with_the_20th_and_counts_no_further(
     for wait in (60, 600, 3600, 3600):
         deliver_due(world.rt)
         world.clock.advance(seconds=wait)
-    record_replacements(world, file, times=7)  # due at the very moment of the last attempt, or later
+    record_replacements(world, file, times=7)  # due at the time of the last attempt or later
     sent = len(receiver.requests)
-    assert deliver_due(world.rt) == 3  # as many as one webhook gets at once, with the 20th among them
+    assert deliver_due(world.rt) == 3  # the concurrency limit of a webhook; one of them is the 20th
     assert len(receiver.requests) == sent + 3
     assert deliver_until_idle(world, world.rt) == []
-    assert delivery_states(world, hook) == ["abandoned"] * 27
+    assert list_delivery_states(world, hook) == ["abandoned"] * 27
     assert get_webhook(world.pia, hook)["failureCount"] == 20
     assert len(mail.list_outbox(world.rt)) == 1
 
 
-def test_several_that_are_abandoned_at_the_same_moment_write_one_mail(
+def test_deliveries_that_are_abandoned_concurrently_send_one_email(
     world: World, receiver: FakeReceiver, file: str
 ) -> None:
     hook = add_webhook(world.pia, receiver.url)
@@ -123,18 +125,16 @@ def test_several_that_are_abandoned_at_the_same_moment_write_one_mail(
     for wait in (60, 600, 3600, 3600):
         deliver_due(world.rt)
         world.clock.advance(seconds=wait)
-    sent = [dispatch.send(world.rt, letter) for letter in dispatch.claim_due(world.rt, 4)]
+    sent = [dispatch.send(world.rt, claimed) for claimed in dispatch.claim_due(world.rt, 4)]
     with ThreadPoolExecutor(3) as threads:
         list(threads.map(lambda one: dispatch.record_attempts(world.rt, [one]), sent))
-    assert delivery_states(world, hook) == ["abandoned"] * 21
+    assert list_delivery_states(world, hook) == ["abandoned"] * 21
     assert {len(row["attempts"]) for row in list_deliveries(world.pia, hook, "?limit=100")} == {5}
     assert get_webhook(world.pia, hook)["failureCount"] == 20
     assert len(mail.list_outbox(world.rt)) == 1
 
 
-def test_a_2xx_resets_the_counter_so_that_only_20_in_a_row_count(
-    world: World, receiver: FakeReceiver, file: str
-) -> None:
+def test_a_2xx_status_resets_the_failure_count(world: World, receiver: FakeReceiver, file: str) -> None:
     hook = add_webhook(world.pia, receiver.url)
     abandon_events(world, file, 19)
     receiver.set_script(OK)
@@ -147,7 +147,7 @@ def test_a_2xx_resets_the_counter_so_that_only_20_in_a_row_count(
     assert (health["failureCount"], health["active"]) == (19, True)
 
 
-def test_a_webhook_that_was_enabled_again_is_off_after_20_more_with_a_second_mail(
+def test_an_enabled_webhook_is_disabled_again_after_20_more_with_another_email(
     world: World, receiver: FakeReceiver, file: str
 ) -> None:
     hook = add_webhook(world.pia, receiver.url)
@@ -160,7 +160,7 @@ def test_a_webhook_that_was_enabled_again_is_off_after_20_more_with_a_second_mai
     assert len(mail.list_outbox(world.rt)) == 2
 
 
-def test_another_webhook_of_the_account_is_not_touched(world: World, receiver: FakeReceiver, file: str) -> None:
+def test_another_webhook_of_the_account_is_not_disabled(world: World, receiver: FakeReceiver, file: str) -> None:
     add_webhook(world.pia, receiver.url)
     with open_receiver() as other:
         hook = add_webhook(world.pia, other.url)
@@ -171,11 +171,11 @@ def test_another_webhook_of_the_account_is_not_touched(world: World, receiver: F
     assert get_webhook(world.pia, hook)["active"] is True
 
 
-# --- what goes while it is in flight ---------------------------------------------------------------------------------
+# --- deletions during an attempt -------------------------------------------------------------------------------------
 
 
-def act_while_held(receiver: FakeReceiver, act: Callable[[], object]) -> None:
-    """Let ``act`` happen while the receiver holds a request, which it takes in the end."""
+def act_during_request(receiver: FakeReceiver, act: Callable[[], object]) -> None:
+    """Call ``act`` while the receiver holds a request, which it then accepts."""
 
     def choose(hit: ReceivedRequest) -> Script:
         act()
@@ -184,23 +184,23 @@ def act_while_held(receiver: FakeReceiver, act: Callable[[], object]) -> None:
     receiver.choose_script = choose
 
 
-def test_a_webhook_that_is_deleted_in_flight_takes_its_deliveries_with_it(
+def test_deleting_a_webhook_during_an_attempt_deletes_its_deliveries(
     world: World, receiver: FakeReceiver, file: str
 ) -> None:
     hook = add_webhook(world.pia, receiver.url)
     record_replacements(world, file, times=2)
-    act_while_held(receiver, lambda: world.pia.delete(f"/api/v1/webhooks/{hook.uuid}"))
+    act_during_request(receiver, lambda: world.pia.delete(f"/api/v1/webhooks/{hook.uuid}"))
     assert deliver_due(world.rt) == 2
     assert len(receiver.requests) == 2
     assert (count_rows(world, "deliveries"), count_rows(world, "attempts"), count_rows(world, "webhooks")) == (0, 0, 0)
 
 
-def test_a_file_that_is_purged_in_flight_takes_its_deliveries_with_it(
+def test_purging_a_file_during_an_attempt_deletes_its_deliveries(
     world: World, receiver: FakeReceiver, file: str
 ) -> None:
     hook = add_webhook(world.pia, receiver.url)
     record_replacements(world, file)
-    act_while_held(receiver, lambda: world.pia.delete(f"/api/v1/files/{file}?purge=1"))
+    act_during_request(receiver, lambda: world.pia.delete(f"/api/v1/files/{file}?purge=1"))
     deliver_due(world.rt)
     assert list_deliveries(world.pia, hook) == []
     assert count_rows(world, "attempts") == 0
@@ -209,7 +209,7 @@ def test_a_file_that_is_purged_in_flight_takes_its_deliveries_with_it(
 def test_a_delivery_that_succeeds_while_its_webhook_is_disabled_is_delivered(
     world: World, receiver: FakeReceiver, file: str
 ) -> None:
-    """The 20th is abandoned while a younger one is in flight, which the receiver takes."""
+    """The 20th delivery is abandoned during an attempt of a newer one, which succeeds."""
     hook = add_webhook(world.pia, receiver.url)
     abandon_events(world, file, 19)
     record_replacements(world, file)
@@ -218,41 +218,43 @@ def test_a_delivery_that_succeeds_while_its_webhook_is_disabled_is_delivered(
         world.clock.advance(seconds=wait)
     record_replacements(world, file)
     receiver.choose_script = lambda hit: SERVER_ERROR if hit.attempt == 5 else OK
-    last, young = [dispatch.send(world.rt, letter) for letter in dispatch.claim_due(world.rt, 2)]
+    last, latest = [dispatch.send(world.rt, claimed) for claimed in dispatch.claim_due(world.rt, 2)]
     dispatch.record_attempts(world.rt, [last])
     assert get_webhook(world.pia, hook)["active"] is False
-    dispatch.record_attempts(world.rt, [young])
-    assert delivery_states(world, hook) == ["abandoned"] * 20 + ["delivered"]
+    dispatch.record_attempts(world.rt, [latest])
+    assert list_delivery_states(world, hook) == ["abandoned"] * 20 + ["delivered"]
     assert get_webhook(world.pia, hook)["active"] is False
 
 
 # --- claims ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_claimed_delivery_is_nobody_elses(world: World, receiver: FakeReceiver, file: str) -> None:
+def test_a_claimed_delivery_is_not_claimed_again(world: World, receiver: FakeReceiver, file: str) -> None:
     add_webhook(world.pia, receiver.url)
     record_replacements(world, file)
     assert len(dispatch.claim_due(world.rt, 8)) == 1
     assert dispatch.claim_due(world.rt, 8) == []
 
 
-def test_the_claims_of_a_process_that_died_are_let_go_at_the_next_start(
+def test_claims_of_a_crashed_process_are_released_at_the_next_start(
     world: World, receiver: FakeReceiver, file: str
 ) -> None:
     receiver.set_script(OK)
     hook = add_webhook(world.pia, receiver.url)
     record_replacements(world, file)
-    (letter,) = dispatch.claim_due(world.rt, 8)
-    world.clock.advance(minutes=1)  # beside other instances a claim lasts half a minute
+    (claimed,) = dispatch.claim_due(world.rt, 8)
+    world.clock.advance(minutes=1)  # with other instances a claim lasts half a minute
     sweeps.clean_at_start(world.rt)
     assert deliver_until_idle(world, world.rt) == [0]
     assert [hit.attempt for hit in receiver.requests] == [1]
-    dispatch.record_attempts(world.rt, [dispatch.send(world.rt, letter)])  # whoever held the claim is too late
+    dispatch.record_attempts(
+        world.rt, [dispatch.send(world.rt, claimed)]
+    )  # the result of the expired claim is too late
     (row,) = list_deliveries(world.pia, hook)
     assert (row["state"], len(row["attempts"])) == ("delivered", 1)
 
 
-def test_a_claim_on_a_disabled_webhook_is_dropped_at_the_next_start(
+def test_a_claim_on_a_disabled_webhook_is_abandoned_at_the_next_start(
     world: World, receiver: FakeReceiver, file: str
 ) -> None:
     hook = add_webhook(world.pia, receiver.url)
@@ -262,18 +264,18 @@ def test_a_claim_on_a_disabled_webhook_is_dropped_at_the_next_start(
         world.rt.db.execute("UPDATE webhooks SET disabled_at = ?", (world.clock.now,))
     world.clock.advance(minutes=1)
     sweeps.clean_at_start(world.rt)
-    assert delivery_states(world, hook) == ["abandoned"]
+    assert list_delivery_states(world, hook) == ["abandoned"]
 
 
 # --- listeners -------------------------------------------------------------------------------------------------------
 
 
-def test_a_listener_is_never_disabled_and_nobody_is_told(make: Callable[..., World]) -> None:
-    world = make()  # nothing on this machine is allowed to ordinary webhooks
+def test_a_listener_is_never_disabled_and_sends_no_email(make: Callable[..., World]) -> None:
+    world = make()  # ordinary webhooks may not call this machine
     file = world.pia.upload()["uuid"]
     with open_receiver(SERVER_ERROR) as receiver:
         url = receiver.url
-        heard = listeners.start(world.rt, ListenerInput(url, events="content.replaced", account=world.pia.uuid))
+        listener = listeners.start(world.rt, ListenerInput(url, events="content.replaced", account=world.pia.uuid))
         for _ in range(21):
             record_replacements(world, file)
             with world.rt.db.write():
@@ -281,11 +283,11 @@ def test_a_listener_is_never_disabled_and_nobody_is_told(make: Callable[..., Wor
             deliver_until_idle(world, world.rt)
     assert len(receiver.requests) == 105
     assert mail.list_outbox(world.rt) == []
-    assert listeners.renew(world.rt, heard["uuid"])["uuid"] == heard["uuid"]
+    assert listeners.renew(world.rt, listener["uuid"])["uuid"] == listener["uuid"]
     assert world.rt.db.fetch_all("SELECT disabled_at FROM webhooks") == [(None,)]
 
 
-def test_a_listener_that_gave_no_sign_of_life_is_sent_nothing(make: Callable[..., World]) -> None:
+def test_an_expired_listener_receives_nothing(make: Callable[..., World]) -> None:
     world = make()
     file = world.pia.upload()["uuid"]
     with open_receiver() as receiver:

@@ -1,4 +1,4 @@
-"""A few hundred events to receivers of which a third fails, in every way there is.
+"""A few hundred deliveries to receivers of which a third fail in different ways.
 
 The long run is ``tests.benchmarks.webhooks``.
 """
@@ -31,23 +31,23 @@ from tests.support.receivers import (
 )
 
 EVENTS = 15
-HEALTHY = 13
+HEALTHY_RECEIVERS = 13
 FAILING_SCRIPT_NAMES = ["5xx", "reset", "hang", "drip", "redirect", "endless headers"]
 WAITS = (60, 600, 3600, 3600)
 
 
 def fail_first_attempts(bad: Script) -> Callable[[ReceivedRequest], Script]:
-    """Fail the first attempts at a delivery, none to four of them, by its UUID."""
+    """Fail the first attempts of a delivery, between none and four depending on its UUID."""
     return lambda hit: bad if hit.attempt <= int(hit.delivery[:2], 16) % 5 else OK
 
 
-def test_every_delivery_ends_delivered_or_abandoned_after_five_attempts(
+def test_every_delivery_is_delivered_or_abandoned_after_five_attempts(
     make: Callable[..., World], tmp_path: Path
 ) -> None:
     cert = make_certificate(tmp_path)
     world = make(webhook_allow=LOOPBACK_NETWORKS, ca_bundle=cert)
     with ExitStack() as stack:
-        receivers = [stack.enter_context(open_receiver(cert=cert)) for _ in range(HEALTHY)]
+        receivers = [stack.enter_context(open_receiver(cert=cert)) for _ in range(HEALTHY_RECEIVERS)]
         receivers += [stack.enter_context(open_receiver(FAILING_SCRIPTS[habit])) for habit in FAILING_SCRIPT_NAMES]
         receivers.append(stack.enter_context(open_receiver(https=True)))
         receivers[0].choose_script = fail_first_attempts(FAILING_SCRIPTS["5xx"])
@@ -55,16 +55,16 @@ def test_every_delivery_ends_delivered_or_abandoned_after_five_attempts(
         receivers[2].set_script(UNUSUAL_SCRIPTS["endless body"])
         hooks = [add_webhook(world.pia, receiver.url) for receiver in receivers]
         record_replacements(world, world.pia.upload()["uuid"], times=EVENTS)
-        deliver_over_time(world, receivers[HEALTHY:])
+        deliver_over_time(world, receivers[HEALTHY_RECEIVERS:])
     ended = world.rt.db.fetch_all("SELECT COUNT(delivered_at), COUNT(abandoned_at), COUNT(next_at) FROM deliveries")
-    assert ended == [(EVENTS * HEALTHY, EVENTS * (len(FAILING_SCRIPT_NAMES) + 1), 0)]
+    assert ended == [(EVENTS * HEALTHY_RECEIVERS, EVENTS * (len(FAILING_SCRIPT_NAMES) + 1), 0)]
     assert_attempts(world)
-    for hook, receiver in zip(hooks[:HEALTHY], receivers, strict=False):
+    for hook, receiver in zip(hooks[:HEALTHY_RECEIVERS], receivers, strict=False):
         assert_received(hook, receiver)
 
 
 def deliver_over_time(world: World, bad: list[FakeReceiver]) -> None:
-    """Deliver with all the senders there are; whenever nothing is due any more, move on to what is next."""
+    """Deliver with a dispatcher; advance the clock whenever nothing is due."""
     dispatcher = Dispatcher(shorten_deadlines(world.rt, *bad))
     dispatcher.start()
     try:
@@ -96,7 +96,7 @@ def assert_attempts(world: World) -> None:
 
 
 def assert_received(hook: CreatedWebhook, receiver: FakeReceiver) -> None:
-    """Assert that every event was received, and that an official package verifies all signatures."""
+    """Assert that every event was received, and that the package of Stripe verifies all signatures."""
     deliveries = receiver.group_by_delivery()
     assert len(deliveries) == EVENTS
     for hits in deliveries.values():

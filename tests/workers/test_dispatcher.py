@@ -1,4 +1,4 @@
-"""Who gets a sender when many want one, and the threads that send."""
+"""The dispatcher: selection of due deliveries and the sender threads."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def run_dispatcher(dispatcher: Dispatcher) -> Iterator[None]:
 
 
 class GatedReceiver:
-    """A habit: hold every request until ``open`` is set, then take it."""
+    """A receiver script that holds every request until ``open`` is set, then accepts it."""
 
     def __init__(self) -> None:
         self.open = threading.Event()
@@ -65,91 +65,91 @@ def is_settled(world: World) -> bool:
     return world.rt.db.fetch_all("SELECT COUNT(*) FROM deliveries WHERE next_at IS NOT NULL") == [(0,)]
 
 
-# --- whose turn it is ------------------------------------------------------------------------------------------------
+# --- selection -------------------------------------------------------------------------------------------------------
 
 
 def make_due(
     number: int, account: int, peer: str, next_at: int = 0, served_at: int = 0, webhook: int | None = None
 ) -> DueDelivery:
-    """Return a due delivery, by default of a webhook of its own."""
+    """Return a due delivery, by default of a separate webhook."""
     return DueDelivery(served_at, next_at, number, DeliveryLane(account, peer, number if webhook is None else webhook))
 
 
-def test_the_longest_waiting_comes_first() -> None:
+def test_the_delivery_that_has_waited_longest_is_selected_first() -> None:
     assert [
         row.id
         for row in select_deliveries([make_due(1, 1, "a", 5), make_due(2, 2, "b", 3), make_due(3, 3, "c", 4)], [], 2)
     ] == [2, 3]
 
 
-def test_whose_last_turn_is_longer_ago_comes_before_whoever_waits_longer() -> None:
+def test_the_webhook_that_was_served_least_recently_is_selected_first() -> None:
     rows = [make_due(1, 1, "a", 1, served_at=9), make_due(2, 1, "b", 5, served_at=8), make_due(3, 1, "c", 7)]
     assert [row.id for row in select_deliveries(rows, [], 3)] == [3, 2, 1]
 
 
-def test_whoever_has_fewer_in_flight_comes_before_whoever_waits_longer() -> None:
+def test_the_account_with_fewer_deliveries_in_flight_is_selected_first() -> None:
     rows = [make_due(1, 1, "a", 0), make_due(2, 2, "b", 9)]
     assert [row.id for row in select_deliveries(rows, [DeliveryLane(1, "a", 9)], 2)] == [2, 1]
 
 
-def test_whose_turn_was_last_does_not_matter_while_another_webhook_has_fewer_in_flight() -> None:
-    """One that hangs had its last turn long ago, always."""
+def test_deliveries_in_flight_take_precedence_over_the_last_service() -> None:
+    """A webhook that hangs was always served least recently."""
     rows = [make_due(number, 1, "a", webhook=1, served_at=1) for number in range(3)]
     rows += [make_due(number, 1, "a", webhook=2, served_at=9) for number in range(10, 13)]
     assert [row.lane.webhook_id for row in select_deliveries(rows, [], 4)] == [1, 2, 1, 2]
     assert [row.lane.webhook_id for row in select_deliveries(rows, [DeliveryLane(1, "a", 1)] * 2, 2)] == [2, 2]
 
 
-def test_turns_are_taken_among_accounts_and_then_among_receivers() -> None:
+def test_selection_alternates_between_accounts_and_then_between_receivers() -> None:
     rows = [make_due(number, 1, "a", number) for number in range(4)]
     rows += [make_due(10, 1, "b", 10), make_due(20, 2, "c", 20)]
     assert [row.id for row in select_deliveries(rows, [], 4)] == [0, 20, 10, 1]
 
 
-def test_one_webhook_gets_at_most_three_at_once() -> None:
+def test_a_webhook_has_at_most_three_concurrent_deliveries() -> None:
     rows = [make_due(number, 1, "a", webhook=1) for number in range(9)]
     assert len(select_deliveries(rows, [], 32)) == 3
     assert len(select_deliveries(rows, [DeliveryLane(1, "a", 1)] * 2, 32)) == 1
     assert select_deliveries(rows, [DeliveryLane(1, "a", 1)] * 3, 32) == []
 
 
-def test_one_receiver_gets_at_most_twelve_at_once_whoever_sends_to_it() -> None:
+def test_a_receiver_has_at_most_twelve_concurrent_deliveries() -> None:
     rows = [make_due(number, number, "a") for number in range(20)]
     assert len(select_deliveries(rows, [], 32)) == 12
     assert len(select_deliveries(rows, [DeliveryLane(99, "a", 99)] * 11, 32)) == 1
     assert select_deliveries(rows, [DeliveryLane(99, "a", 99)] * 12, 32) == []
 
 
-def test_one_account_gets_at_most_sixteen_at_once() -> None:
+def test_an_account_has_at_most_sixteen_concurrent_deliveries() -> None:
     rows = [make_due(number, 1, f"peer {number}") for number in range(40)]
     assert len(select_deliveries(rows, [], 32)) == 16
     assert len(select_deliveries(rows, [DeliveryLane(1, "elsewhere", 99)] * 15, 32)) == 1
 
 
-def test_thousands_for_one_receiver_do_not_hide_the_others(world: World, file: str) -> None:
+def test_thousands_of_deliveries_to_one_receiver_do_not_delay_others(world: World, file: str) -> None:
     with open_receiver() as flooded, open_receiver() as other:
         add_webhook(world.pia, flooded.url, "content.replaced")
         record_replacements(world, file, times=3000)
         hook = add_webhook(world.pia, other.url, "content.replaced")
         record_replacements(world, file)
-        letters = dispatch.claim_due(world.rt, 8)
-    assert hook.uuid in {letter.receiver.uuid for letter in letters}
-    assert len(letters) == 4
+        claims = dispatch.claim_due(world.rt, 8)
+    assert hook.uuid in {claimed.receiver.uuid for claimed in claims}
+    assert len(claims) == 4
 
 
-def test_of_one_webhook_the_longest_waiting_go_first(world: World, file: str) -> None:
+def test_the_oldest_deliveries_of_a_webhook_are_claimed_first(world: World, file: str) -> None:
     with open_receiver() as receiver:
         add_webhook(world.pia, receiver.url)
         for _ in range(6):
             record_replacements(world, file)
             world.clock.advance(seconds=1)
-        assert [letter.id for letter in dispatch.claim_due(world.rt, 32)] == [2, 3, 4]
+        assert [claimed.id for claimed in dispatch.claim_due(world.rt, 32)] == [2, 3, 4]
 
 
 # --- the threads -----------------------------------------------------------------------------------------------------
 
 
-def test_no_more_than_three_are_sent_to_one_webhook_and_sixteen_for_one_account(world: World, file: str) -> None:
+def test_senders_respect_the_limits_per_webhook_and_per_account(world: World, file: str) -> None:
     gate = GatedReceiver()
     with ExitStack() as stack:
         receivers = [stack.enter_context(open_receiver()) for _ in range(6)]
@@ -166,7 +166,7 @@ def test_no_more_than_three_are_sent_to_one_webhook_and_sixteen_for_one_account(
     assert world.rt.db.fetch_all("SELECT COUNT(*) FROM attempts WHERE status <> 200") == [(0,)]
 
 
-def test_receivers_that_hang_do_not_keep_the_others_waiting(world: World, file: str) -> None:
+def test_hanging_receivers_do_not_delay_others(world: World, file: str) -> None:
     with open_receiver(hold_connection) as hanging, open_receiver() as healthy:
         add_webhook(world.pia, hanging.url)
         hook = add_webhook(world.pia, healthy.url)
@@ -178,8 +178,8 @@ def test_receivers_that_hang_do_not_keep_the_others_waiting(world: World, file: 
     assert hanging.max_open_requests <= 3
 
 
-def test_a_webhook_that_hangs_does_not_keep_others_at_the_same_host_waiting(world: World, file: str) -> None:
-    """Services have one host and a path for each customer."""
+def test_a_hanging_webhook_does_not_delay_others_on_the_same_host(world: World, file: str) -> None:
+    """Services have one host and one path per customer."""
     with open_receiver() as host:
         hanging = add_webhook(world.pia, host.url)
         fine = add_webhook(world.pia, f"{host.url}/fine", format="slack")
@@ -190,7 +190,7 @@ def test_a_webhook_that_hangs_does_not_keep_others_at_the_same_host_waiting(worl
             assert "queued" in {row["state"] for row in list_deliveries(world.pia, hanging)}
 
 
-def test_what_is_queued_later_is_found_without_being_told(world: World, file: str) -> None:
+def test_a_delivery_that_is_queued_later_is_found(world: World, file: str) -> None:
     with open_receiver() as receiver:
         add_webhook(world.pia, receiver.url)
         with run_dispatcher(Dispatcher(world.rt)):
@@ -198,21 +198,21 @@ def test_what_is_queued_later_is_found_without_being_told(world: World, file: st
             wait_until(lambda: receiver.requests, seconds=5)
 
 
-def test_a_quiet_server_has_no_senders(world: World, file: str) -> None:
-    def senders() -> int:
+def test_an_idle_server_has_no_sender_threads(world: World, file: str) -> None:
+    def count_senders() -> int:
         return sum(thread.name.startswith("sender") for thread in threading.enumerate())
 
     with open_receiver() as receiver:
         add_webhook(world.pia, receiver.url)
         with run_dispatcher(Dispatcher(world.rt)):
-            wait_until(lambda: senders() == 0)
+            wait_until(lambda: count_senders() == 0)
             record_replacements(world, file)
             wait_until(lambda: is_settled(world))
-            assert senders() == 1
-    wait_until(lambda: senders() == 0)
+            assert count_senders() == 1
+    wait_until(lambda: count_senders() == 0)
 
 
-def test_a_stop_waits_for_what_is_under_way_and_begins_nothing_more(world: World, file: str) -> None:
+def test_a_stop_waits_for_running_attempts_and_starts_no_more(world: World, file: str) -> None:
     gate = GatedReceiver()
     with open_receiver() as receiver:
         receiver.choose_script = gate
@@ -229,7 +229,7 @@ def test_a_stop_waits_for_what_is_under_way_and_begins_nothing_more(world: World
         assert [row["state"] for row in rows] == ["delivered"] * 3 + ["queued"] * 3
 
 
-def test_what_outlives_the_stop_is_sent_again_after_the_next_start(world: World, file: str) -> None:
+def test_an_attempt_that_a_stop_interrupts_is_repeated_after_the_next_start(world: World, file: str) -> None:
     gate = GatedReceiver()
     with open_receiver() as receiver:
         receiver.choose_script = gate
@@ -243,36 +243,36 @@ def test_what_outlives_the_stop_is_sent_again_after_the_next_start(world: World,
         gate.open.set()
         wait_until(lambda: receiver.open_requests == 0)
         assert not is_settled(world)
-        world.clock.advance(minutes=1)  # beside other instances a claim lasts half a minute
+        world.clock.advance(minutes=1)  # with other instances a claim lasts half a minute
         dispatch.release_claims(world.rt)
         assert deliver_until_idle(world, world.rt) == [0]
     assert [hit.attempt for hit in receiver.requests] == [1, 1]
     assert len(receiver.group_by_delivery()) == 1
 
 
-def test_an_outcome_that_cannot_be_written_down_waits_and_nothing_is_sent_twice(
+def test_a_result_that_cannot_be_stored_is_kept_and_nothing_is_sent_twice(
     world: World, file: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A full disk stops deliveries, it does not repeat them."""
-    write, refusals = dispatch.record_attempts, [1, 1]
+    """A full disk stops deliveries and does not repeat them."""
+    write, failures = dispatch.record_attempts, [1, 1]
 
-    def book(*args: object) -> None:
-        if refusals:
-            refusals.pop()
+    def record_after_failures(*args: object) -> None:
+        if failures:
+            failures.pop()
             raise sqlite3.OperationalError("database or disk is full")
         write(*args)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(dispatch, "record_attempts", book)
+    monkeypatch.setattr(dispatch, "record_attempts", record_after_failures)
     with open_receiver() as receiver:
         add_webhook(world.pia, receiver.url)
         record_replacements(world, file)
         with run_dispatcher(Dispatcher(world.rt)):
             wait_until(lambda: is_settled(world))
-    assert refusals == []
+    assert failures == []
     assert len(receiver.requests) == 1
 
 
-def test_the_same_event_reaches_every_webhook_that_asks_for_it(world: World, file: str) -> None:
+def test_an_event_is_delivered_to_every_webhook_that_subscribes_to_it(world: World, file: str) -> None:
     with open_receiver() as one, open_receiver() as two, open_receiver() as none:
         add_webhook(world.pia, one.url)
         add_webhook(world.pia, two.url, fileUuid=file)

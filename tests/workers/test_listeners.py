@@ -1,4 +1,4 @@
-"""Listeners of ``docshare webhooks listen`` in the server: they live as long as they say that they do."""
+"""Listeners of ``docshare webhooks listen`` in the server: they expire unless the client renews them."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ EVENT_KINDS = [
 
 
 def start_listener(world: World, url: str = URL, person: Person | None = None, **more: str) -> dict[str, Any]:
-    """Return a listener of Pia's, unless another person is given."""
+    """Start a listener, by default of Pia, and return it."""
     answer = run_command(world.rt, "listen start", {"url": url, "account": (person or world.pia).uuid, **more})
     assert isinstance(answer, dict)
     return answer
 
 
-def waiting_events(world: World) -> list[str]:
+def list_queued_events(world: World) -> list[str]:
     return [event for (event,) in world.rt.db.fetch_all("SELECT event FROM deliveries ORDER BY id")]
 
 
-def webhook_uuids(world: World) -> list[str]:
+def list_webhook_uuids(world: World) -> list[str]:
     return [uuid for (uuid,) in world.rt.db.fetch_all("SELECT uuid FROM webhooks")]
 
 
@@ -43,7 +43,7 @@ def deck(world: World) -> str:
     return str(world.pia.upload(simple_pdf(pages=1))["uuid"])
 
 
-def test_a_listener_is_told_with_its_own_secret(world: World, deck: str) -> None:
+def test_events_for_a_listener_are_signed_with_its_own_secret(world: World, deck: str) -> None:
     with open_receiver() as program:
         made = start_listener(world, program.url)
         record_replacements(world, deck)
@@ -56,7 +56,7 @@ def test_a_listener_is_told_with_its_own_secret(world: World, deck: str) -> None
     assert verify(made["secret"], hit.body, hit.headers["x-service-signature"], world.clock.now)
 
 
-def test_what_a_listener_refuses_is_sent_again_after_a_minute(world: World, deck: str) -> None:
+def test_an_event_that_a_listener_rejects_is_retried_after_a_minute(world: World, deck: str) -> None:
     with open_receiver(FAILING_SCRIPTS["5xx"]) as program:
         made = start_listener(world, program.url)
         record_replacements(world, deck)
@@ -69,7 +69,7 @@ def test_what_a_listener_refuses_is_sent_again_after_a_minute(world: World, deck
     assert program.requests[0].body == program.requests[1].body
 
 
-def test_a_listener_can_be_tested_and_that_counts_for_nothing(world: World, deck: str) -> None:
+def test_a_test_of_a_listener_does_not_change_its_delivery_status(world: World, deck: str) -> None:
     with open_receiver() as program:
         made = start_listener(world, program.url)
         result = run_command(world.rt, "listen test", {"uuid": made["uuid"]})
@@ -84,7 +84,7 @@ def test_a_listener_can_be_tested_and_that_counts_for_nothing(world: World, deck
     assert world.rt.db.fetch_all("SELECT failure_count, last_status FROM webhooks") == [(0, None)]
 
 
-def test_who_is_gone_cannot_be_tested(world: World) -> None:
+def test_an_expired_listener_cannot_be_tested(world: World) -> None:
     made = start_listener(world)
     world.clock.advance(seconds=60)
     with pytest.raises(Problem) as refused:
@@ -92,17 +92,17 @@ def test_who_is_gone_cannot_be_tested(world: World) -> None:
     assert refused.value.code == "not_found"
 
 
-@pytest.mark.parametrize(("seconds", "told"), [(59, ["content.replaced"]), (60, [])])
-def test_a_listener_is_told_for_a_minute_after_its_last_sign(
-    world: World, deck: str, seconds: int, told: list[str]
+@pytest.mark.parametrize(("seconds", "expected"), [(59, ["content.replaced"]), (60, [])])
+def test_a_listener_receives_events_for_a_minute_after_its_last_renewal(
+    world: World, deck: str, seconds: int, expected: list[str]
 ) -> None:
     start_listener(world)
     world.clock.advance(seconds=seconds)
     record_replacements(world, deck)
-    assert waiting_events(world) == told
+    assert list_queued_events(world) == expected
 
 
-def test_a_sign_of_life_gives_it_another_minute(world: World, deck: str) -> None:
+def test_a_renewal_extends_a_listener_by_a_minute(world: World, deck: str) -> None:
     made = start_listener(world)
     world.clock.advance(seconds=50)
     assert run_command(world.rt, "listen keep", {"uuid": made["uuid"]}) == {
@@ -110,10 +110,10 @@ def test_a_sign_of_life_gives_it_another_minute(world: World, deck: str) -> None
     }  # fmt: skip
     world.clock.advance(seconds=59)
     record_replacements(world, deck)
-    assert waiting_events(world) == ["content.replaced"]
+    assert list_queued_events(world) == ["content.replaced"]
 
 
-def test_a_sign_that_comes_too_late_is_told_so(world: World) -> None:
+def test_a_renewal_of_an_expired_listener_is_not_found(world: World) -> None:
     made = start_listener(world)
     world.clock.advance(seconds=60)
     with pytest.raises(Problem) as refused:
@@ -121,32 +121,32 @@ def test_a_sign_that_comes_too_late_is_told_so(world: World) -> None:
     assert refused.value.code == "not_found"
 
 
-def test_who_gave_no_sign_is_forgotten_with_what_waits(world: World, deck: str) -> None:
-    gone, there = start_listener(world), start_listener(world)
+def test_an_expired_listener_is_deleted_with_its_queued_deliveries(world: World, deck: str) -> None:
+    expired, renewed = start_listener(world), start_listener(world)
     record_replacements(world, deck)
     world.clock.advance(seconds=59)
-    run_command(world.rt, "listen keep", {"uuid": there["uuid"]})
+    run_command(world.rt, "listen keep", {"uuid": renewed["uuid"]})
     assert listeners.delete_expired(world.rt) == 0
     world.clock.advance(seconds=1)
     assert listeners.delete_expired(world.rt) == 1
-    assert webhook_uuids(world) == [there["uuid"]]
-    assert gone["uuid"] not in webhook_uuids(world)
-    assert len(waiting_events(world)) == 1
+    assert list_webhook_uuids(world) == [renewed["uuid"]]
+    assert expired["uuid"] not in list_webhook_uuids(world)
+    assert len(list_queued_events(world)) == 1
 
 
-def test_forgetting_is_one_of_the_jobs() -> None:
+def test_deleting_expired_listeners_is_a_job() -> None:
     assert listeners.delete_expired in [job.run for job in jobs.JOBS if job.interval_s <= 5]
 
 
-def test_a_stop_forgets_it_at_once_with_what_waits(world: World, deck: str) -> None:
+def test_a_stop_deletes_the_listener_and_its_queued_deliveries(world: World, deck: str) -> None:
     made = start_listener(world)
     record_replacements(world, deck)
-    for _ in range(2):  # the second time it is gone already
+    for _ in range(2):  # the second stop has no effect
         assert run_command(world.rt, "listen stop", {"uuid": made["uuid"]}) == {"uuid": made["uuid"]}
-    assert (webhook_uuids(world), waiting_events(world)) == ([], [])
+    assert (list_webhook_uuids(world), list_queued_events(world)) == ([], [])
 
 
-def test_an_ordinary_webhook_is_no_listener(world: World) -> None:
+def test_an_ordinary_webhook_is_not_a_listener(world: World) -> None:
     made = start_listener(world)
     with world.rt.db.write():
         world.rt.db.execute("UPDATE webhooks SET listens_until = NULL")
@@ -155,30 +155,30 @@ def test_an_ordinary_webhook_is_no_listener(world: World) -> None:
         run_command(world.rt, "listen keep", {"uuid": made["uuid"]})
     world.clock.advance(days=1)
     assert listeners.delete_expired(world.rt) == 0
-    assert webhook_uuids(world) == [made["uuid"]]
+    assert list_webhook_uuids(world) == [made["uuid"]]
 
 
-def test_kinds_and_file_narrow_what_is_told(world: World, deck: str) -> None:
+def test_a_listener_can_be_limited_to_events_and_a_file(world: World, deck: str) -> None:
     other = world.pia.upload(simple_pdf(pages=1))["uuid"]
     start_listener(world, events="content.replaced", file=deck)
     start_listener(world, events="file.burned")
     record_replacements(world, other)
-    assert waiting_events(world) == []
+    assert list_queued_events(world) == []
     record_replacements(world, deck)
-    assert waiting_events(world) == ["content.replaced"]
+    assert list_queued_events(world) == ["content.replaced"]
 
 
-def test_without_an_account_it_is_the_owners(world: World) -> None:
+def test_a_listener_without_an_account_belongs_to_the_owner(world: World) -> None:
     assert run_command(world.rt, "listen start", {"url": URL})["account"] == "fay@example.com"
 
 
-def test_other_accounts_events_are_not_told(world: World, deck: str) -> None:
+def test_a_listener_does_not_receive_events_of_other_accounts(world: World, deck: str) -> None:
     start_listener(world, person=world.mal)
     record_replacements(world, deck)
-    assert waiting_events(world) == []
+    assert list_queued_events(world) == []
 
 
-def test_a_given_secret_is_taken_and_stored_sealed(world: World) -> None:
+def test_a_given_secret_is_used_and_stored_encrypted(world: World) -> None:
     secret = "whsec_of-my-own"
     assert start_listener(world, secret=secret)["secret"] == secret
     ((sealed,),) = world.rt.db.fetch_all("SELECT secret FROM webhooks")
@@ -194,50 +194,50 @@ def test_a_given_secret_is_taken_and_stored_sealed(world: World) -> None:
         "127.0.0.1:4000", "http://127.0.0.1:0/", "http://[::ffff:10.0.0.1]/", "http://127.0.0.1:99999/",
     ],
 )  # fmt: skip
-def test_a_listener_is_on_this_machine_and_nowhere_else(world: World, url: str) -> None:
+def test_a_listener_url_must_be_on_this_machine(world: World, url: str) -> None:
     with pytest.raises(Problem) as refused:
         start_listener(world, url)
     assert refused.value.code == "bad_request"
-    assert webhook_uuids(world) == []
+    assert list_webhook_uuids(world) == []
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:4000/", "http://127.9.9.9:4000/x?y=1", "http://[::1]:4000/"])
-def test_any_loopback_address_will_do(world: World, url: str) -> None:
+def test_a_listener_url_can_have_any_loopback_address(world: World, url: str) -> None:
     start_listener(world, url)
-    assert len(webhook_uuids(world)) == 1
+    assert len(list_webhook_uuids(world)) == 1
 
 
 @pytest.mark.parametrize(
-    "wish",
+    "options",
     [
         {"events": "file.vewed"}, {"events": "webhook.test"}, {"events": "access.denied"}, {"events": "file.viewed,"},
         {"secret": "a\nb"}, {"secret": "x" * 201},
     ],
 )  # fmt: skip
-def test_what_is_no_wish_is_refused(world: World, wish: dict[str, str]) -> None:
+def test_invalid_listener_options_are_rejected(world: World, options: dict[str, str]) -> None:
     with pytest.raises(Problem) as refused:
-        start_listener(world, **wish)
+        start_listener(world, **options)
     assert refused.value.code == "bad_request"
 
 
-def test_files_that_are_not_the_accounts_are_all_the_same(world: World, deck: str) -> None:
+def test_foreign_trashed_and_unknown_files_have_the_same_error(world: World, deck: str) -> None:
     trashed = world.pia.upload(simple_pdf(pages=1))["uuid"]
     world.pia.delete(f"/api/v1/files/{trashed}")
-    said = set()
+    errors = set()
     for person, file in [(world.mal, deck), (world.pia, trashed), (world.pia, "zzzzzzzzzzz9"), (world.pia, "no id")]:
         with pytest.raises(Problem) as refused:
             start_listener(world, person=person, file=file)
-        said.add((refused.value.code, refused.value.detail))
-    assert said == {("not_found", "There is no such file.")}
+        errors.add((refused.value.code, refused.value.detail))
+    assert errors == {("not_found", "There is no such file.")}
 
 
-def test_an_unknown_account_is_told_so(world: World) -> None:
+def test_an_unknown_account_is_not_found(world: World) -> None:
     with pytest.raises(Problem) as refused:
         run_command(world.rt, "listen start", {"url": URL, "account": "00000000-0000-4000-8000-000000000000"})
     assert refused.value.code == "not_found"
 
 
-def test_listeners_take_no_place_of_the_accounts_webhooks(world: World) -> None:
+def test_listeners_do_not_count_against_the_webhook_limit(world: World) -> None:
     for _ in range(30):
         start_listener(world)
     assert world.pia.get("/api/v1/webhooks").get_json() == {"webhooks": []}

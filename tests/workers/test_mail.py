@@ -1,4 +1,4 @@
-"""The outbox: what is written into it, and how it is sent."""
+"""The outbox: emails that are added to it, and how they are sent."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ def enqueue_mail(world: World, subject: str = "Hello", body: str = "A text.\n", 
         mail.enqueue(world.rt, to, subject, body)
 
 
-def only_mail(world: World) -> dict[str, object]:
+def get_only_mail(world: World) -> dict[str, object]:
     (row,) = mail.list_outbox(world.rt)
     return row
 
 
-def test_without_a_mail_server_a_mail_is_kept_and_nothing_is_tried(world: World) -> None:
+def test_an_email_is_kept_in_the_outbox_if_no_mail_server_is_configured(world: World) -> None:
     enqueue_mail(world)
     assert mail.send_due(world.rt) == 0
-    row = only_mail(world)
+    row = get_only_mail(world)
     assert (row["state"], row["attempts"], row["to"]) == ("kept", 0, "ann@example.com")
     assert "nextAttemptAt" not in row
 
 
-def test_a_mail_arrives_whole_with_the_headers_of_a_program(make: Callable[..., World]) -> None:
+def test_an_email_is_sent_with_its_headers_and_body(make: Callable[..., World]) -> None:
     with FakeMailServer() as box:
         world = make(smtp_url=box.url, mail_from="Documents <docs@example.com>")
         enqueue_mail(world, "Grüße", "Zeile eins\n.\nümlaut\n")
@@ -53,10 +53,10 @@ def test_a_mail_arrives_whole_with_the_headers_of_a_program(make: Callable[..., 
     assert message["Message-ID"].endswith("@example.com>")
     assert message["Date"] is not None
     assert read_part(message).splitlines() == ["Zeile eins", ".", "ümlaut"]
-    assert only_mail(world)["state"] == "sent"
+    assert get_only_mail(world)["state"] == "sent"
 
 
-def test_a_failure_is_tried_again_after_1_10_60_360_minutes_and_a_day_and_then_given_up(
+def test_a_failed_email_is_retried_after_1_10_60_360_minutes_and_a_day(
     make: Callable[..., World],
 ) -> None:
     with FakeMailServer({"RCPT": b"451 later, please"}) as box:
@@ -69,7 +69,7 @@ def test_a_failure_is_tried_again_after_1_10_60_360_minutes_and_a_day_and_then_g
             mail.send_due(world.rt)
             if len(box.commands) > before:
                 tried.append(world.clock.now - start)
-            row = only_mail(world)
+            row = get_only_mail(world)
             if row["state"] == "failed":
                 break
             found = world.rt.db.fetch_one("SELECT next_at FROM mails")
@@ -83,32 +83,32 @@ def test_a_failure_is_tried_again_after_1_10_60_360_minutes_and_a_day_and_then_g
     assert row["error"] == "the mail server answered 451 later, please"
 
 
-def test_a_mail_that_was_refused_for_good_is_not_tried_again(make: Callable[..., World]) -> None:
+def test_a_permanent_failure_is_not_retried(make: Callable[..., World]) -> None:
     with FakeMailServer({"RCPT": b"550 no such user"}) as box:
         world = make(smtp_url=box.url)
         enqueue_mail(world)
         mail.send_due(world.rt)
-        assert (only_mail(world)["state"], only_mail(world)["attempts"]) == ("failed", 1)
+        assert (get_only_mail(world)["state"], get_only_mail(world)["attempts"]) == ("failed", 1)
         world.clock.advance(days=3)
-        said = len(box.commands)
+        before = len(box.commands)
         mail.send_due(world.rt)
-        assert len(box.commands) == said
+        assert len(box.commands) == before
 
 
-def test_a_dead_server_loses_nothing_and_a_later_one_gets_it(make: Callable[..., World]) -> None:
+def test_an_email_is_sent_once_the_mail_server_is_available_again(make: Callable[..., World]) -> None:
     with FakeMailServer() as box:
         world = make(smtp_url=box.url)
         enqueue_mail(world)
         box.answers["MAIL"] = b"421 closing"
         assert mail.send_due(world.rt) == 0
-        assert only_mail(world)["state"] == "queued"
+        assert get_only_mail(world)["state"] == "queued"
         del box.answers["MAIL"]
         world.clock.advance(minutes=1)
         assert mail.send_due(world.rt) == 1
     assert len(box.messages) == 1
 
 
-def test_a_password_does_not_cross_the_network_in_clear(make: Callable[..., World]) -> None:
+def test_a_password_is_sent_only_over_tls(make: Callable[..., World]) -> None:
     from docshare.server.outbound.mail import parse_mail_url
 
     assert parse_mail_url("smtp://me:secret@mail.example.com").requires_tls
@@ -126,7 +126,7 @@ def test_a_password_does_not_cross_the_network_in_clear(make: Callable[..., Worl
     assert "secret" not in str(refused.value)
 
 
-def test_a_server_that_drips_is_left_at_the_deadline(make: Callable[..., World]) -> None:
+def test_a_slow_mail_server_times_out_at_the_deadline(make: Callable[..., World]) -> None:
     from docshare.server.outbound.mail import Mailer, MailNotDelivered
 
     world = make()
@@ -137,12 +137,12 @@ def test_a_server_that_drips_is_left_at_the_deadline(make: Callable[..., World])
 
 
 @pytest.mark.parametrize(
-    "hostile", ["a\r\nBcc: mal@example.com", "a\nBcc: x", "a\rb", "a\x00b", "a\u2028b", "a\udcffb", "x" * 5_000]
+    "payload", ["a\r\nBcc: mal@example.com", "a\nBcc: x", "a\rb", "a\x00b", "a\u2028b", "a\udcffb", "x" * 5_000]
 )
-def test_what_people_write_cannot_add_a_header(make: Callable[..., World], hostile: str) -> None:
+def test_a_subject_cannot_add_a_header(make: Callable[..., World], payload: str) -> None:
     with FakeMailServer() as box:
         world = make(smtp_url=box.url)
-        enqueue_mail(world, f"About {hostile}")
+        enqueue_mail(world, f"About {payload}")
         assert mail.send_due(world.rt) == 1
     (message,) = box.messages
     assert message["Bcc"] is None
@@ -150,7 +150,7 @@ def test_what_people_write_cannot_add_a_header(make: Callable[..., World], hosti
     assert [line.split()[1] for line in box.commands if line.lower().startswith("rcpt")] == ["TO:<ann@example.com>"]
 
 
-def test_old_mails_are_forgotten_after_30_days_and_due_ones_never(make: Callable[..., World]) -> None:
+def test_emails_are_deleted_after_30_days(make: Callable[..., World]) -> None:
     world = make()
     enqueue_mail(world)
     world.clock.advance(days=30, seconds=-1)
@@ -160,41 +160,41 @@ def test_old_mails_are_forgotten_after_30_days_and_due_ones_never(make: Callable
     assert count_rows(world, "mails") == 0
 
 
-def test_mails_have_a_thread_of_their_own(world: World) -> None:
+def test_emails_are_sent_by_a_separate_thread(world: World) -> None:
     assert [job.run for job in jobs.MAIL_JOBS] == [mail.send_due]
     assert mail.send_due not in [job.run for job in jobs.JOBS]
     assert mail.delete_expired in [job.run for job in jobs.JOBS]
 
 
-def upload_path(world: World, made: dict[str, str]) -> str:
+def build_file_path(world: World, made: dict[str, str]) -> str:
     return f"/api/v1/files/{made['uuid']}"
 
 
-def test_mails_about_a_file_in_the_trash_wait_for_its_restore_and_go_with_its_purge(make: Callable[..., World]) -> None:
+def test_emails_about_a_trashed_file_wait_for_a_restore_and_a_purge_deletes_them(make: Callable[..., World]) -> None:
     with FakeMailServer() as box:
         world = make(smtp_url=box.url)
         kept, lost = world.pia.upload(), world.pia.upload()
         enqueue_mail(world)
         for made in (kept, lost):
             body = {"email": "zoe@example.com", "name": made["uuid"]}
-            assert world.pia.post(f"{upload_path(world, made)}/invites", json=body).status_code == 201
-            world.pia.delete(upload_path(world, made))
+            assert world.pia.post(f"{build_file_path(world, made)}/invites", json=body).status_code == 201
+            world.pia.delete(build_file_path(world, made))
         assert mail.send_due(world.rt) == 1
         assert [message["To"] for message in box.messages] == ["ann@example.com"]
-        world.pia.delete(f"{upload_path(world, lost)}?purge=1")
+        world.pia.delete(f"{build_file_path(world, lost)}?purge=1")
         assert lost["uuid"] not in "\n".join(dump_database(world))
         assert count_rows(world, "mails") == 2
-        assert world.pia.post(f"{upload_path(world, kept)}/restore").status_code == 200
+        assert world.pia.post(f"{build_file_path(world, kept)}/restore").status_code == 200
         world.clock.advance(hours=1)
         assert mail.send_due(world.rt) == 1
     assert [message["To"] for message in box.messages] == ["ann@example.com", "zoe@example.com"]
 
 
-def test_a_purge_removes_sent_and_kept_mails_about_the_file(world: World) -> None:
+def test_a_purge_deletes_emails_about_the_file(world: World) -> None:
     made = world.pia.upload()
-    world.pia.post(f"{upload_path(world, made)}/invites", json={"email": "zoe@example.com"})
+    world.pia.post(f"{build_file_path(world, made)}/invites", json={"email": "zoe@example.com"})
     assert count_rows(world, "mails") == 1
-    world.pia.delete(f"{upload_path(world, made)}?purge=1")
+    world.pia.delete(f"{build_file_path(world, made)}?purge=1")
     assert count_rows(world, "mails") == 0
 
 
@@ -202,21 +202,21 @@ def set_notifications(world: World, made: dict[str, str], **settings: object) ->
     assert world.pia.put(f"/api/v1/files/{made['uuid']}/settings", json=settings).status_code == 200
 
 
-def mail_subjects(world: World) -> list[object]:
+def list_mail_subjects(world: World) -> list[object]:
     return [row["subject"] for row in mail.list_outbox(world.rt)]
 
 
-def test_a_view_is_told_once_an_hour_for_each_file(world: World) -> None:
+def test_view_notifications_are_sent_once_per_hour_and_file(world: World) -> None:
     made, other = world.pia.upload(), world.pia.upload(name="other.pdf")
     for each in (made, other):
         set_notifications(world, each, notifyOnView=True)
     FakeReader(world, made["shortId"], address="198.51.100.1").read_page(6)
     FakeReader(world, made["shortId"], address="198.51.100.2").read_page(6)
     FakeReader(world, other["shortId"]).read_page(6)
-    assert mail_subjects(world) == ['Someone is reading "other.pdf"', 'Someone is reading "report.pdf"']
+    assert list_mail_subjects(world) == ['Someone is reading "other.pdf"', 'Someone is reading "report.pdf"']
     world.clock.advance(minutes=59, seconds=30)
     FakeReader(world, made["shortId"], address="198.51.100.3").read_page(6)
-    assert len(mail_subjects(world)) == 2
+    assert len(list_mail_subjects(world)) == 2
     world.clock.advance(minutes=1)
     FakeReader(world, made["shortId"], address="198.51.100.4").read_page(6)
     newest = mail.list_outbox(world.rt)[0]
@@ -226,24 +226,24 @@ def test_a_view_is_told_once_an_hour_for_each_file(world: World) -> None:
     assert newest["to"] == "pia@example.com"
 
 
-def test_no_mail_tells_of_scanners_or_of_what_nobody_asked_for(world: World) -> None:
+def test_scanners_and_files_without_notifications_send_no_email(world: World) -> None:
     made = world.pia.upload()
     FakeReader(world, made["shortId"]).read_page(6)
     set_notifications(world, made, notifyOnView=True)
     FakeReader(world, made["shortId"]).read_page(2, input=False)
     FakeReader(world, made["shortId"]).read_page(60, input=False)
-    assert mail_subjects(world) == []
+    assert list_mail_subjects(world) == []
 
 
-def test_a_downgraded_owner_gets_no_more_mails(world: World) -> None:
+def test_a_downgraded_owner_receives_no_notifications(world: World) -> None:
     made = world.bea.upload()
     assert world.bea.put(f"/api/v1/files/{made['uuid']}/settings", json={"notifyOnView": True}).status_code == 200
     accounts.set_tier(world.rt, "bea@example.com", Plan.FREE)
     FakeReader(world, made["shortId"]).read_page(6)
-    assert mail_subjects(world) == []
+    assert list_mail_subjects(world) == []
 
 
-def test_the_label_of_a_variant_stands_in_no_mail(world: World) -> None:
+def test_emails_do_not_contain_the_label_of_a_variant(world: World) -> None:
     made = world.pia.upload()
     set_notifications(world, made, notifyOnView=True)
     variant = world.pia.post(f"/api/v1/files/{made['uuid']}/variants", json={"label": "Secret Buyer"}).get_json()

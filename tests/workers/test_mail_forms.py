@@ -1,4 +1,4 @@
-"""How a mail is written: for mail servers that know ASCII only, for readers of text and of HTML; date and sender."""
+"""Format of emails: transfer encoding, text and HTML parts, date and sender."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def send_mail(make: Callable[..., World], box: FakeMailServer, body: str = BODY,
     return world
 
 
-def test_a_server_that_knows_ascii_only_gets_nothing_else(make: Callable[..., World]) -> None:
-    """RFC 6152: bytes beyond ASCII only where 8BITMIME was offered."""
+def test_an_email_is_ascii_if_the_server_does_not_support_8bitmime(make: Callable[..., World]) -> None:
+    """RFC 6152 allows bytes beyond ASCII only if the server offers 8BITMIME."""
     with FakeMailServer() as box:
         send_mail(make, box)
     assert box.raw[0].isascii()
@@ -38,24 +38,24 @@ def test_a_server_that_knows_ascii_only_gets_nothing_else(make: Callable[..., Wo
     assert not [line for line in box.commands if "BODY=" in line]
 
 
-def test_a_server_that_takes_eight_bits_is_told_that_they_come(make: Callable[..., World]) -> None:
+def test_an_email_is_sent_as_8bitmime_if_the_server_supports_it(make: Callable[..., World]) -> None:
     with FakeMailServer(EIGHT_BIT_ANSWERS) as box:
         send_mail(make, box)
     assert "ümlaut".encode() in box.raw[0]
-    assert b"http://127.0.0.1:8787/abc" in box.raw[0], "links stay whole"
+    assert b"http://127.0.0.1:8787/abc" in box.raw[0], "links are not wrapped"
     assert next(line for line in box.commands if line.upper().startswith("MAIL FROM")).endswith("BODY=8BITMIME")
     assert read_part(box.messages[0]).splitlines() == BODY.splitlines()
 
 
 @pytest.mark.parametrize("answers", [{}, EIGHT_BIT_ANSWERS], ids=["ASCII", "eight bits"])
-def test_plain_ascii_is_sent_as_it_is(make: Callable[..., World], answers: dict[str, bytes]) -> None:
+def test_an_ascii_email_is_sent_without_encoding(make: Callable[..., World], answers: dict[str, bytes]) -> None:
     with FakeMailServer(answers) as box:
         send_mail(make, box, "Hello Ann\n")
     assert [part["Content-Transfer-Encoding"] for part in box.messages[0].iter_parts()] == ["7bit"] * 2
     assert not [line for line in box.commands if "BODY=" in line]
 
 
-def test_the_date_is_that_of_sending(make: Callable[..., World]) -> None:
+def test_the_date_header_is_the_time_of_sending(make: Callable[..., World]) -> None:
     with FakeMailServer() as box:
         world = send_mail(make, box)
     assert box.messages[0]["Date"].datetime.timestamp() == world.clock.now // 1000
@@ -73,7 +73,9 @@ def test_the_date_is_that_of_sending(make: Callable[..., World]) -> None:
         (None, "docs.example.com"),
     ],
 )
-def test_sender_and_message_id_are_of_one_domain(make: Callable[..., World], sender: str | None, domain: str) -> None:
+def test_sender_and_message_id_have_the_same_domain(
+    make: Callable[..., World], sender: str | None, domain: str
+) -> None:
     with FakeMailServer() as box:
         send_mail(make, box, base_url="https://docs.example.com", **({"mail_from": sender} if sender else {}))
     assert str(box.messages[0]["From"]).rstrip(">").endswith(f"@{domain}")
@@ -91,17 +93,17 @@ class _MailParser(HTMLParser):
         self.values += attrs
 
 
-def test_the_html_part_loads_nothing_links_only_here_and_goes_dark() -> None:
+def test_the_html_part_loads_nothing_links_only_to_the_server_and_supports_dark_mode() -> None:
     text = "Ann wrote:\n\n    <img src=//evil.example> http://evil.example/x\n\nhttp://d.example/a?b=1&c=2\n"
-    made = render_html("<Q3>", text, "http://d.example")
-    read = _MailParser()
-    read.feed(made)
-    assert {"img", "script", "link", "iframe"} & set(read.tags) == set()
-    assert [value for name, value in read.values if name == "href"] == ["http://d.example/a?b=1&c=2"]
-    assert not [name for name, _ in read.values if name in ("src", "srcset", "style", "background")]
-    assert "<title>&lt;Q3&gt;</title>" in made
-    assert "&lt;img src=//evil.example&gt; http://evil.example/x" in made
-    assert 'name="color-scheme" content="light dark"' in made
-    assert "prefers-color-scheme: dark" in made
-    assert "url(" not in made
-    assert "@import" not in made
+    rendered = render_html("<Q3>", text, "http://d.example")
+    mail_parser = _MailParser()
+    mail_parser.feed(rendered)
+    assert {"img", "script", "link", "iframe"} & set(mail_parser.tags) == set()
+    assert [value for name, value in mail_parser.values if name == "href"] == ["http://d.example/a?b=1&c=2"]
+    assert not [name for name, _ in mail_parser.values if name in ("src", "srcset", "style", "background")]
+    assert "<title>&lt;Q3&gt;</title>" in rendered
+    assert "&lt;img src=//evil.example&gt; http://evil.example/x" in rendered
+    assert 'name="color-scheme" content="light dark"' in rendered
+    assert "prefers-color-scheme: dark" in rendered
+    assert "url(" not in rendered
+    assert "@import" not in rendered

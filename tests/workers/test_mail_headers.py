@@ -1,4 +1,4 @@
-"""What readers, invited people and owners call themselves cannot write a header into a mail."""
+"""Names and addresses of readers, invitees and owners cannot inject headers into emails."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.cast import Person, World
 from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS, FeedbackClient
 from tests.support.mail_server import FakeMailServer
 
-# Typed by hand: ways to end a line or a header, in ASCII, in Unicode, encoded, and in the words of the protocol.
+# Typed by hand: ways to end a line or a header, in ASCII, in Unicode, encoded, and in protocol commands.
 PAYLOADS = (
     "a\r\nBcc: mal@evil.example",
     "a\nBcc: mal@evil.example",
@@ -56,7 +56,7 @@ NOTICE_HEADERS = {"List-Unsubscribe", "List-Unsubscribe-Post"}
 
 
 def assert_no_injected_headers(box: FakeMailServer, to: str) -> None:
-    """Assert that one mail was received, with the headers of the program only, and for ``to`` only."""
+    """Assert that one email was received, with the expected headers only, and only for ``to``."""
     (message,) = box.messages
     assert set(message.keys()) in (HEADERS, HEADERS | NOTICE_HEADERS)
     assert len(message.keys()) == len(set(message.keys()))
@@ -68,36 +68,36 @@ def assert_no_injected_headers(box: FakeMailServer, to: str) -> None:
     assert len([line for line in box.commands if line.lower().startswith("mail from")]) == 1
 
 
-@pytest.mark.parametrize("hostile", PAYLOADS, ids=ascii)
-def test_the_name_under_a_note_stays_in_its_place(make: Callable[..., World], hostile: str) -> None:
+@pytest.mark.parametrize("payload", PAYLOADS, ids=ascii)
+def test_the_author_of_a_note_cannot_inject_headers(make: Callable[..., World], payload: str) -> None:
     with FakeMailServer() as box:
         world = make(smtp_url=box.url)
         made = world.pia.upload(name="Q3.pdf")
-        told = ALL_FEEDBACK_SETTINGS | {"notifyOnComment": True}
-        assert world.pia.put(f"/api/v1/files/{made['uuid']}/settings", json=told).status_code == 200
-        left = FeedbackClient(world, made["shortId"]).send("POST", "notes", {"author": hostile, "body": hostile})
+        file_settings = ALL_FEEDBACK_SETTINGS | {"notifyOnComment": True}
+        assert world.pia.put(f"/api/v1/files/{made['uuid']}/settings", json=file_settings).status_code == 200
+        note = FeedbackClient(world, made["shortId"]).send("POST", "notes", {"author": payload, "body": payload})
         world.clock.advance(minutes=5)
-        assert (left.status_code, mail.send_due(world.rt)) in ((201, 1), (400, 0))
-        if left.status_code == 201:
+        assert (note.status_code, mail.send_due(world.rt)) in ((201, 1), (400, 0))
+        if note.status_code == 201:
             assert_no_injected_headers(box, "pia@example.com")
 
 
-@pytest.mark.parametrize("hostile", [text for text in PAYLOADS if not re.search('[\x00-\x1f"]', text)], ids=ascii)
-def test_the_name_of_a_document_stays_in_its_place(make: Callable[..., World], hostile: str) -> None:
-    """The rest of the names do not get through the header of an upload."""
+@pytest.mark.parametrize("payload", [text for text in PAYLOADS if not re.search('[\x00-\x1f"]', text)], ids=ascii)
+def test_the_name_of_a_file_cannot_inject_headers(make: Callable[..., World], payload: str) -> None:
+    """The other payloads are not valid in the file name of an upload."""
     with FakeMailServer() as box:
         world = make(smtp_url=box.url)
-        made = world.pia.upload(name=f"{hostile}.pdf")
+        made = world.pia.upload(name=f"{payload}.pdf")
         answer = world.pia.post(f"/api/v1/files/{made['uuid']}/invites", json={"email": "ann@example.com"})
         assert (answer.status_code, mail.send_due(world.rt)) == (201, 1)
         assert_no_injected_headers(box, "ann@example.com")
 
 
-@pytest.mark.parametrize("hostile", [*filter(str.isprintable, PAYLOADS)], ids=ascii)
-def test_the_name_of_an_owner_stays_in_its_place(make: Callable[..., World], hostile: str) -> None:
+@pytest.mark.parametrize("payload", [*filter(str.isprintable, PAYLOADS)], ids=ascii)
+def test_the_name_of_an_owner_cannot_inject_headers(make: Callable[..., World], payload: str) -> None:
     with FakeMailServer() as box:
         world = make(smtp_url=box.url)
-        accounts.create_account(world.rt, "eve@example.com", hostile, Plan.PRO)
+        accounts.create_account(world.rt, "eve@example.com", payload, Plan.PRO)
         key = accounts.create_key(world.rt, "eve@example.com", "tests").key
         eve = Person("eve@example.com", "", key, world.app.test_client())
         answer = eve.post(f"/api/v1/files/{eve.upload()['uuid']}/invites", json={"email": "ann@example.com"})
@@ -105,22 +105,22 @@ def test_the_name_of_an_owner_stays_in_its_place(make: Callable[..., World], hos
         assert_no_injected_headers(box, "ann@example.com")
 
 
-@pytest.mark.parametrize("hostile", [*filterfalse(str.isprintable, PAYLOADS)], ids=ascii)
-def test_an_owner_whose_name_ends_a_line_is_refused(world: World, hostile: str) -> None:
+@pytest.mark.parametrize("payload", [*filterfalse(str.isprintable, PAYLOADS)], ids=ascii)
+def test_an_account_name_with_a_line_break_is_rejected(world: World, payload: str) -> None:
     with pytest.raises(Problem, match="one line"):
-        accounts.create_account(world.rt, "eve@example.com", hostile, Plan.PRO)
+        accounts.create_account(world.rt, "eve@example.com", payload, Plan.PRO)
 
 
-@pytest.mark.parametrize("hostile", [text for text in PAYLOADS if not text.isprintable() or "=?" in text], ids=ascii)
-def test_an_address_that_ends_a_line_is_refused(make: Callable[..., World], hostile: str) -> None:
+@pytest.mark.parametrize("payload", [text for text in PAYLOADS if not text.isprintable() or "=?" in text], ids=ascii)
+def test_an_invite_to_an_address_with_a_payload_is_400(make: Callable[..., World], payload: str) -> None:
     world = make()
     made = world.pia.upload()
-    for email in (f"ann@example.com{hostile}", f"{hostile}@example.com", "=?utf-8?q?=0D=0ABcc=3Ax?=@example.com"):
+    for email in (f"ann@example.com{payload}", f"{payload}@example.com", "=?utf-8?q?=0D=0ABcc=3Ax?=@example.com"):
         assert world.pia.post(f"/api/v1/files/{made['uuid']}/invites", json={"email": email}).status_code == 400
     assert mail.list_outbox(world.rt) == []
 
 
-def test_a_mail_that_cannot_be_written_is_given_up_and_holds_up_no_other(make: Callable[..., World]) -> None:
+def test_an_email_that_cannot_be_encoded_fails_and_does_not_block_others(make: Callable[..., World]) -> None:
     with FakeMailServer() as box:
         world = make(smtp_url=box.url)
         with world.rt.db.write():

@@ -35,7 +35,7 @@ from tests.support.receivers import (
 
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch, make: Callable[..., World]) -> World:
-    """Return an instance whose rows are in PostgreSQL, whatever the run uses."""
+    """Return an instance on PostgreSQL, even if other tests of this run use SQLite."""
     monkeypatch.setenv("DOCSHARE_TEST_DATABASE", "postgresql")
     return make(webhook_allow=LOOPBACK_NETWORKS)
 
@@ -54,7 +54,7 @@ def receiver() -> Iterator[FakeReceiver]:
         yield running
 
 
-def test_each_delivery_is_sent_by_one_of_them(world: World, other: Runtime, receiver: FakeReceiver) -> None:
+def test_each_delivery_is_sent_by_one_instance(world: World, other: Runtime, receiver: FakeReceiver) -> None:
     file = str(world.pia.upload()["uuid"])
     for _ in range(3):
         add_webhook(world.pia, receiver.url)
@@ -66,7 +66,7 @@ def test_each_delivery_is_sent_by_one_of_them(world: World, other: Runtime, rece
     assert sorted(len(requests) for requests in receiver.group_by_delivery().values()) == [1] * 24
 
 
-def test_the_claims_of_an_instance_that_died_are_taken_over_after_half_a_minute(
+def test_claims_of_a_crashed_instance_are_released_after_30_seconds(
     world: World, other: Runtime, receiver: FakeReceiver
 ) -> None:
     add_webhook(world.pia, receiver.url)
@@ -78,7 +78,9 @@ def test_the_claims_of_an_instance_that_died_are_taken_over_after_half_a_minute(
     world.clock.advance(seconds=1)
     assert dispatch.release_claims(world.rt) == 1
     assert deliver_due(world.rt) == 1
-    dispatch.record_attempts(other, [dispatch.send(other, claimed)])  # it was only slow, and comes too late
+    dispatch.record_attempts(
+        other, [dispatch.send(other, claimed)]
+    )  # the other instance was only slow, and its result is too late
     deliveries = receiver.group_by_delivery()
     assert [len(requests) for requests in deliveries.values()] == [2]
     assert world.rt.db.fetch_all("SELECT tries, delivered_at IS NOT NULL, claimed_at FROM deliveries") == [
@@ -86,7 +88,7 @@ def test_the_claims_of_an_instance_that_died_are_taken_over_after_half_a_minute(
     ]
 
 
-def test_denials_that_both_counted_in_a_minute_are_one_event(world: World, other: Runtime) -> None:
+def test_denials_counted_by_two_instances_in_a_minute_are_one_event(world: World, other: Runtime) -> None:
     other = replace(other, denials=DenialCounter())
     file = world.pia.upload()
     (file_id,) = world.rt.db.fetch_all("SELECT id FROM files")[0]
@@ -103,24 +105,24 @@ def test_denials_that_both_counted_in_a_minute_are_one_event(world: World, other
     assert (event["fileUuid"], event["count"]) == (file["uuid"], 2)
 
 
-def test_a_job_runs_in_one_of_them_at_a_time(world: World, other: Runtime) -> None:
+def test_a_job_runs_in_one_instance_at_a_time(world: World, other: Runtime) -> None:
     runs: list[str] = []
 
     def make_job(name: str, record: str, *, is_local: bool = False) -> Job:
         return Job(name, 5, lambda _: len(runs.append(record) or runs), is_local)
 
-    def run_beside(_: Runtime) -> int:
+    def run_in_both(_: Runtime) -> int:
         run_job(other, make_job("shared", "other"))
         run_job(other, make_job("local", "local", is_local=True))
         runs.append("first")
         return 1
 
-    run_job(world.rt, Job("shared", 5, run_beside))
+    run_job(world.rt, Job("shared", 5, run_in_both))
     run_job(other, make_job("shared", "later"))
     assert runs == ["local", "first", "later"]
 
 
-def test_a_dispatcher_is_woken_by_what_another_instance_queues(
+def test_a_delivery_queued_by_another_instance_wakes_the_dispatcher(
     world: World, other: Runtime, receiver: FakeReceiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(dispatcher, "_SHARED_POLL_SECONDS", 3600.0)
@@ -137,7 +139,7 @@ def test_a_dispatcher_is_woken_by_what_another_instance_queues(
         sender.join(10)
 
 
-def test_pages_of_a_file_that_another_instance_destroyed_do_not_stay_in_the_cache(
+def test_cached_pages_of_a_file_purged_by_another_instance_are_deleted(
     world: World, other: Runtime, tmp_path: Path
 ) -> None:
     pages = PageStore(world.rt.engine, tmp_path / "cache of the other")
@@ -153,7 +155,7 @@ def test_pages_of_a_file_that_another_instance_destroyed_do_not_stay_in_the_cach
     assert pages.list_documents() == [kept["uuid"]]
 
 
-def test_a_listener_is_reached_from_its_own_machine_only(
+def test_only_the_machine_of_a_listener_delivers_to_it(
     world: World, other: Runtime, receiver: FakeReceiver, tmp_path: Path
 ) -> None:
     (tmp_path / "elsewhere").mkdir()

@@ -1,18 +1,18 @@
-"""The secret under which readers are told apart does not outlive its thirty days."""
+"""The salt of reader identities is deleted after thirty days."""
 
 from docshare.server.workers import jobs
 from tests.support.cast import World
 from tests.support.reader import FakeReader
 
-(FORGET_JOB,) = (job for job in jobs.JOBS if job.name == "delete old reader salts")
+(DELETE_SALTS_JOB,) = (job for job in jobs.JOBS if job.name == "delete old reader salts")
 
 
-def test_a_salt_is_destroyed_after_thirty_days_even_if_nobody_reads_again(world: World) -> None:
+def test_a_salt_is_deleted_after_thirty_days_even_without_new_readers(world: World) -> None:
     FakeReader(world, world.pia.upload()["shortId"]).read_page(9)
     ((salt,),) = world.rt.db.fetch_all("SELECT salt FROM reader_salts")
     assert len(salt) == 32
     world.clock.advance(days=29.9)
-    assert FORGET_JOB.run(world.rt) == 0
+    assert DELETE_SALTS_JOB.run(world.rt) == 0
     world.clock.advance(days=0.1)
-    assert FORGET_JOB.run(world.rt) == 1
+    assert DELETE_SALTS_JOB.run(world.rt) == 1
     assert world.rt.db.fetch_all("SELECT * FROM reader_salts") == []

@@ -1,4 +1,4 @@
-"""The bytes of what was deleted are destroyed, at once or as soon as that is possible, and no others are."""
+"""Removal of the bytes of deleted files, at once or as soon as the store is available."""
 
 import io
 import os
@@ -19,7 +19,7 @@ from tests.support.stored_bytes import list_stored_keys
 
 
 class BrokenStore:
-    """Lets the store of ``world`` fail to delete, while ``is_broken``."""
+    """A delete function for the store of ``world`` that fails while ``is_broken``."""
 
     def __init__(self, world: World, error: Exception) -> None:
         self.is_broken = True
@@ -32,7 +32,7 @@ class BrokenStore:
         self._delete(key)
 
 
-def list_waiting(world: World) -> list[str]:
+def list_pending_removals(world: World) -> list[str]:
     return [blob for (blob,) in world.rt.db.fetch_all("SELECT blob FROM blob_removals ORDER BY blob")]
 
 
@@ -45,24 +45,26 @@ def upload_asset(world: World, uuid: str) -> int:
     return world.pia.post(f"/api/v1/files/{uuid}/assets", data=data).status_code
 
 
-def replace(world: World, uuid: str) -> int:
+def replace_content(world: World, uuid: str) -> int:
     data = {"file": (io.BytesIO(simple_pdf(pages=5)), "second.pdf")}
     return world.pia.post(f"/api/v1/files/{uuid}/content", data=data).status_code
 
 
-def delete(world: World, uuid: str) -> int:
+def purge_file(world: World, uuid: str) -> int:
     return world.pia.delete(f"/api/v1/files/{uuid}?purge=1").status_code
 
 
-def burn_down(world: World, uuid: str) -> int:
+def burn_file(world: World, uuid: str) -> int:
     update_file_row(world, uuid, view_limit=1, views_consumed=1, burned_at=world.clock())
     world.clock.advance(minutes=31)
     return burn.destroy_due(world.rt)
 
 
 @pytest.mark.parametrize("error", [StorageUnreachableError("away"), OSError(5, "Input/output error")])
-@pytest.mark.parametrize(("action", "waiting"), [(replace, 1), (delete, 1), (burn_down, 1), (upload_asset, 1)])
-def test_what_the_store_cannot_delete_now_it_deletes_later(
+@pytest.mark.parametrize(
+    ("action", "waiting"), [(replace_content, 1), (purge_file, 1), (burn_file, 1), (upload_asset, 1)]
+)
+def test_bytes_that_the_store_cannot_delete_are_deleted_later(
     world: World, monkeypatch: pytest.MonkeyPatch, error: Exception, action: Any, waiting: int
 ) -> None:
     uuid = world.pia.upload()["uuid"]
@@ -72,37 +74,35 @@ def test_what_the_store_cannot_delete_now_it_deletes_later(
     store = BrokenStore(world, error)
     monkeypatch.setattr(world.rt.blobs, "delete", store.delete)
     assert action(world, uuid) in (200, 1)
-    assert len(list_waiting(world)) == waiting
+    assert len(list_pending_removals(world)) == waiting
     assert before <= set(list_stored_keys(world.rt))
-    run_removals(world)  # it is still away
-    assert len(list_waiting(world)) == waiting
+    run_removals(world)  # the store is still unavailable
+    assert len(list_pending_removals(world)) == waiting
     store.is_broken = False
-    gone = set(list_waiting(world))
+    gone = set(list_pending_removals(world))
     run_removals(world)
-    assert (list_waiting(world), gone & set(list_stored_keys(world.rt))) == ([], set())
+    assert (list_pending_removals(world), gone & set(list_stored_keys(world.rt))) == ([], set())
 
 
-def test_nothing_waits_where_the_store_works(world: World) -> None:
+def test_no_removal_is_pending_if_the_store_works(world: World) -> None:
     uuid = world.pia.upload()["uuid"]
-    assert (upload_asset(world, uuid), upload_asset(world, uuid), replace(world, uuid)) == (200, 200, 200)
+    assert (upload_asset(world, uuid), upload_asset(world, uuid), replace_content(world, uuid)) == (200, 200, 200)
     assert len(list_stored_keys(world.rt)) == 2
-    assert delete(world, uuid) == 200
-    assert (list_stored_keys(world.rt), list_waiting(world)) == ([], [])
+    assert purge_file(world, uuid) == 200
+    assert (list_stored_keys(world.rt), list_pending_removals(world)) == ([], [])
 
 
-def test_during_a_backup_nothing_is_deleted(world: World) -> None:
+def test_bytes_are_not_deleted_during_a_backup(world: World) -> None:
     uuid = world.pia.upload()["uuid"]
     with DirectoryLock(world.rt.blobs.backup_lock.parent, BACKUP_LOCK):
-        assert delete(world, uuid) == 200
+        assert purge_file(world, uuid) == 200
         run_removals(world)
-        assert (len(list_stored_keys(world.rt)), len(list_waiting(world))) == (1, 1)
+        assert (len(list_stored_keys(world.rt)), len(list_pending_removals(world))) == (1, 1)
     run_removals(world)
-    assert (list_stored_keys(world.rt), list_waiting(world)) == ([], [])
+    assert (list_stored_keys(world.rt), list_pending_removals(world)) == ([], [])
 
 
-def test_a_crash_before_the_bytes_are_deleted_leaves_it_to_the_job(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_job_deletes_bytes_that_remain_after_a_crash(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world.pia.upload()
     ((file_id,),) = world.rt.db.fetch_all("SELECT id FROM files")
     with monkeypatch.context() as patch:
@@ -113,24 +113,24 @@ def test_a_crash_before_the_bytes_are_deleted_leaves_it_to_the_job(
     assert list_stored_keys(world.rt) == []
 
 
-def test_bytes_without_a_row_are_deleted_after_a_day_where_instances_share_a_store(
+def test_orphaned_bytes_in_a_shared_store_are_deleted_after_a_day(
     world: World, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A running upload of another instance has bytes and no row, so young ones stay."""
+    """A running upload of another instance has bytes without a row, so recent ones are kept."""
     names = iter(f"key{number:020d}" for number in range(10))
     store = FolderStore(tmp_path / "shared" / "blobs", tmp_path / "shared" / "tmp", lambda: next(names), is_shared=True)
     object.__setattr__(world.rt, "blobs", store)
     world.pia.upload()
     (kept,) = list_stored_keys(world.rt)
-    old, young = store_content(store), store_content(store)
+    old, new_key = store_content(store), store_content(store)
     parts = [store.create_partial(), store.create_partial()]
     for path in (store.path(kept), store.path(old), parts[0].path):
         set_age(world, path, ORPHAN_AGE_MS + 1000)
-    for path in (store.path(young), parts[1].path):
+    for path in (store.path(new_key), parts[1].path):
         set_age(world, path, ORPHAN_AGE_MS - 60_000)
     assert store.sweep([]).orphans == 0, "another instance may be uploading"
     assert removals.delete_orphans(world.rt) == 2
-    assert list_stored_keys(world.rt) == sorted([kept, young])
+    assert list_stored_keys(world.rt) == sorted([kept, new_key])
     assert list(store.tmp.iterdir()) == [parts[1].path]
     for part in parts:
         part.discard()
@@ -147,12 +147,12 @@ def set_age(world: World, path: Any, age_ms: int) -> None:
     os.utime(path, (at, at))
 
 
-def test_a_store_of_its_own_has_no_orphans_to_look_for(world: World) -> None:
+def test_a_store_that_is_not_shared_is_not_searched_for_orphans(world: World) -> None:
     assert removals.delete_orphans(world.rt) == 0
 
 
 class OperationalError(Exception):
-    """An error of PostgreSQL's driver: ``sqlstate`` is None for a connection that broke."""
+    """An error of the PostgreSQL driver; ``sqlstate`` is None for a broken connection."""
 
     __module__ = "psycopg.errors"
 
@@ -162,5 +162,5 @@ class OperationalError(Exception):
 
 
 @pytest.mark.parametrize(("sqlstate", "unknown"), [(None, True), ("57P01", True), ("08006", True), ("23505", False)])
-def test_bytes_stay_where_nobody_knows_whether_the_commit_arrived(sqlstate: str | None, unknown: bool) -> None:
+def test_an_error_with_an_unknown_commit_state_is_recognized(sqlstate: str | None, unknown: bool) -> None:
     assert faults.may_have_committed(OperationalError(sqlstate)) is unknown

@@ -1,4 +1,4 @@
-"""Fixtures of the tests that count readers: an instance, an ordinary Chromium, and a document shared anew."""
+"""Fixtures for tests that count readers: an instance, an ordinary Chromium, and a new document."""
 
 from collections.abc import Iterator
 
@@ -26,7 +26,7 @@ def live_instance(tmp_path_factory: pytest.TempPathFactory, engine: PdfEngine) -
 
 @pytest.fixture(scope="module")
 def plain_browser(browser: Browser) -> Iterator[Browser]:
-    """Yield a Chromium with the user agent of an ordinary one, also for requests sent after a page was closed."""
+    """Yield a Chromium whose requests have an ordinary user agent, even after a page was closed."""
     switches = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", f"--user-agent={DESKTOP}"]
     ordinary = browser.browser_type.launch(executable_path=CHROMIUM, args=switches)
     yield ordinary

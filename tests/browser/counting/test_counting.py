@@ -1,4 +1,4 @@
-"""What a real browser's visit counts as: read, walked away from, scanned, prefetched, or nobody's at all."""
+"""Classification of visits by a real browser: human, scanner, prefetch, tool, or not counted."""
 
 import time
 from contextlib import suppress
@@ -17,10 +17,10 @@ from tests.support.polling import wait_until
 HANDHELD = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "user_agent": PHONE}
 
 
-def test_pages_read_for_known_times_make_one_view_with_those_times(
+def test_reading_times_per_page_are_measured_and_count_as_one_view(
     plain_browser: Browser, document: MeasuredDocument
 ) -> None:
-    seen, left = [], [time.monotonic()]  # when each page was in view for sure, and when its reader asked for the next
+    seen, left = [], [time.monotonic()]  # when each page was visible, and when the next one was requested
     with visitor(plain_browser) as person:
         page = person.open(document.url)
         for number, seconds in ((1, 3.0), (2, 2.0), (3, 2.5)):
@@ -61,7 +61,9 @@ def test_pages_read_for_known_times_make_one_view_with_those_times(
     ],
     ids=["curl", "link preview", "prefetch", "a page that never runs its script"],
 )
-def test_who_only_fetches_the_page_leaves_no_trace(document: MeasuredDocument, headers: dict[str, str]) -> None:
+def test_fetching_the_page_without_scripts_creates_no_session(
+    document: MeasuredDocument, headers: dict[str, str]
+) -> None:
     for _ in range(3):
         assert requests.get(document.url, headers=headers, timeout=10).status_code == 200
         assert requests.head(document.url, headers=headers, timeout=10).status_code == 200
@@ -70,7 +72,7 @@ def test_who_only_fetches_the_page_leaves_no_trace(document: MeasuredDocument, h
     assert document.list_rows_after_end() == []
 
 
-def test_a_prefetch_by_a_browser_leaves_no_trace(plain_browser: Browser, document: MeasuredDocument) -> None:
+def test_a_browser_prefetch_creates_no_session(plain_browser: Browser, document: MeasuredDocument) -> None:
     linking = f'<link rel="prefetch" href="{document.url}"><p>A page that links to the document'
     with visitor(plain_browser) as person:
         page = person.page
@@ -83,7 +85,7 @@ def test_a_prefetch_by_a_browser_leaves_no_trace(plain_browser: Browser, documen
     assert document.view_count == 0
 
 
-def test_chromium_under_its_own_headless_name_counts_nothing(browser: Browser, document: MeasuredDocument) -> None:
+def test_headless_chromium_counts_as_a_tool(browser: Browser, document: MeasuredDocument) -> None:
     own_name = browser.new_page()
     assert "HeadlessChrome" in own_name.evaluate("navigator.userAgent")
     own_name.close()
@@ -97,7 +99,7 @@ def test_chromium_under_its_own_headless_name_counts_nothing(browser: Browser, d
     assert document.list_rows_after_end() == []
 
 
-def test_a_mail_scanner_that_scrolls_for_two_seconds_counts_nothing(
+def test_a_mail_scanner_that_scrolls_for_two_seconds_is_not_counted(
     plain_browser: Browser, document: MeasuredDocument
 ) -> None:
     with visitor(plain_browser) as person:
@@ -116,7 +118,7 @@ def test_a_mail_scanner_that_scrolls_for_two_seconds_counts_nothing(
 
 
 @pytest.mark.parametrize("seconds", [10, 20])
-def test_a_scanner_that_runs_scripts_and_stays_is_shown_beside_the_views(
+def test_a_scanner_that_stays_open_is_reported_as_unconfirmed(
     plain_browser: Browser, document: MeasuredDocument, seconds: int
 ) -> None:
     with open_browser_reader(plain_browser, document) as reader:
@@ -131,7 +133,7 @@ def test_a_scanner_that_runs_scripts_and_stays_is_shown_beside_the_views(
     assert (report["summary"]["totalViews"], report["summary"]["unconfirmedSessions"]) == (0, 1)
 
 
-def test_the_first_touch_confirms_what_was_read_before_it(plain_browser: Browser, document: MeasuredDocument) -> None:
+def test_the_first_input_confirms_the_time_before_it(plain_browser: Browser, document: MeasuredDocument) -> None:
     with open_browser_reader(plain_browser, document) as reader:
         reader.advance(30)
         assert document.view_count == 0
@@ -143,7 +145,7 @@ def test_the_first_touch_confirms_what_was_read_before_it(plain_browser: Browser
     assert -SECOND < row["timeMs"] - 30_000 < reader.before + SECOND
 
 
-def test_a_page_loaded_ahead_of_its_reader_needs_an_input(plain_browser: Browser, document: MeasuredDocument) -> None:
+def test_a_prefetched_page_requires_an_input_event(plain_browser: Browser, document: MeasuredDocument) -> None:
     with open_browser_reader(plain_browser, document, extra_http_headers={"Sec-Purpose": "prefetch"}) as reader:
         reader.advance(30)
         reader.leave_page()
@@ -153,7 +155,7 @@ def test_a_page_loaded_ahead_of_its_reader_needs_an_input(plain_browser: Browser
 
 
 @pytest.mark.parametrize("gesture", ["key", "click", "wheel", "move"])
-def test_one_trusted_event_counts_two_seconds_after_the_opening(
+def test_one_trusted_event_counts_as_a_view_two_seconds_after_opening(
     plain_browser: Browser, document: MeasuredDocument, gesture: str
 ) -> None:
     with visitor(plain_browser) as person:
@@ -171,14 +173,14 @@ def test_one_trusted_event_counts_two_seconds_after_the_opening(
     assert document.list_sessions() == [("human",)]
 
 
-def test_a_finger_on_a_phone_counts(plain_browser: Browser, document: MeasuredDocument) -> None:
+def test_a_tap_on_a_phone_counts_as_a_view(plain_browser: Browser, document: MeasuredDocument) -> None:
     with visitor(plain_browser, **HANDHELD) as person:
         person.open(document.url).touchscreen.tap(200, 500)
         wait_until(lambda: document.view_count == 1)
     assert document.list_sessions("class, device") == [("human", "Mobile")]
 
 
-def test_two_readers_behind_one_address_are_two_views(plain_browser: Browser, document: MeasuredDocument) -> None:
+def test_two_readers_with_one_address_are_two_views(plain_browser: Browser, document: MeasuredDocument) -> None:
     with open_browser_reader(plain_browser, document) as first, open_browser_reader(plain_browser, document) as second:
         first.press_key()
         first.advance(10)
@@ -188,9 +190,7 @@ def test_two_readers_behind_one_address_are_two_views(plain_browser: Browser, do
     assert len(set(document.list_sessions("reader"))) == 1
 
 
-def test_one_reader_who_comes_back_is_two_views_and_one_visitor(
-    plain_browser: Browser, document: MeasuredDocument
-) -> None:
+def test_a_returning_reader_is_two_views_and_one_visitor(plain_browser: Browser, document: MeasuredDocument) -> None:
     for seconds in (10, 20):
         with open_browser_reader(plain_browser, document) as reader:
             reader.press_key()
@@ -206,7 +206,9 @@ def test_one_reader_who_comes_back_is_two_views_and_one_visitor(
     assert [session["returning"] for session in report["sessions"]] == [True, False]
 
 
-def test_time_stops_a_minute_after_the_last_input(plain_browser: Browser, document: MeasuredDocument) -> None:
+def test_time_is_counted_until_a_minute_after_the_last_input(
+    plain_browser: Browser, document: MeasuredDocument
+) -> None:
     with open_browser_reader(plain_browser, document) as reader:
         reader.advance(20)
         reader.press_key()
@@ -217,9 +219,7 @@ def test_time_stops_a_minute_after_the_last_input(plain_browser: Browser, docume
     assert -SECOND < row["timeMs"] - 80_000 < reader.before + SECOND
 
 
-def test_pages_turned_back_and_pages_passed_by_are_told_apart(
-    plain_browser: Browser, document: MeasuredDocument
-) -> None:
+def test_turns_back_and_skipped_pages_are_distinguished(plain_browser: Browser, document: MeasuredDocument) -> None:
     with open_browser_reader(plain_browser, document) as reader:
         reader.advance(5)
         for key, seconds in (("ArrowRight", 5), ("ArrowRight", 5), ("ArrowLeft", 5), ("End", 0), ("Home", 5)):
@@ -237,7 +237,7 @@ def test_pages_turned_back_and_pages_passed_by_are_told_apart(
     assert views == [(1, 2, 1), (2, 2, 1), (3, 1, 0)]
 
 
-def test_a_tab_in_the_background_is_read_by_nobody(plain_browser: Browser, document: MeasuredDocument) -> None:
+def test_a_background_tab_is_not_counted(plain_browser: Browser, document: MeasuredDocument) -> None:
     with visitor(plain_browser) as person:
         person.page.clock.install()
         person.page.add_init_script(HIDE_PAGE)
@@ -270,7 +270,7 @@ def test_hiding_the_page_pauses_a_session_and_ends_it_after_a_minute(
         assert -SECOND < row["timeMs"] - expected < before + SECOND
 
 
-def test_who_returns_to_the_keyboard_after_five_minutes_begins_a_new_session(
+def test_an_input_after_five_idle_minutes_starts_a_new_session(
     plain_browser: Browser, document: MeasuredDocument
 ) -> None:
     with open_browser_reader(plain_browser, document) as reader:
@@ -288,7 +288,7 @@ def test_who_returns_to_the_keyboard_after_five_minutes_begins_a_new_session(
     assert abs(second - 15_000) < SECOND
 
 
-def test_one_key_is_enough_for_the_new_session(plain_browser: Browser, document: MeasuredDocument) -> None:
+def test_a_single_key_press_starts_the_new_session(plain_browser: Browser, document: MeasuredDocument) -> None:
     with open_browser_reader(plain_browser, document) as reader:
         reader.press_key()
         reader.advance(400)
@@ -296,7 +296,7 @@ def test_one_key_is_enough_for_the_new_session(plain_browser: Browser, document:
         wait_until(lambda: document.view_count == 2)
 
 
-def test_a_reader_whose_session_the_server_ended_begins_the_next_by_themselves(
+def test_a_session_ended_by_the_server_is_followed_by_a_new_one(
     plain_browser: Browser, document: MeasuredDocument
 ) -> None:
     with open_browser_reader(plain_browser, document) as reader:
@@ -313,7 +313,7 @@ def test_a_reader_whose_session_the_server_ended_begins_the_next_by_themselves(
     assert len(document.list_rows_after_end()) == 2
 
 
-def test_what_was_read_without_a_network_is_told_later(plain_browser: Browser, document: MeasuredDocument) -> None:
+def test_reading_while_offline_is_reported_later(plain_browser: Browser, document: MeasuredDocument) -> None:
     with open_browser_reader(plain_browser, document) as reader:
         reader.press_key()
         reader.advance(10)
@@ -327,7 +327,7 @@ def test_what_was_read_without_a_network_is_told_later(plain_browser: Browser, d
     assert -SECOND < row["timeMs"] - 55_000 < reader.before + SECOND
 
 
-def test_a_page_that_nobody_sits_at_when_its_session_is_over_begins_no_other(
+def test_an_idle_page_starts_no_new_session_after_the_old_one_ended(
     plain_browser: Browser, document: MeasuredDocument
 ) -> None:
     with open_browser_reader(plain_browser, document) as reader:
@@ -342,7 +342,7 @@ def test_a_page_that_nobody_sits_at_when_its_session_is_over_begins_no_other(
 
 
 @pytest.mark.parametrize(("options", "device"), [({}, "Desktop"), (HANDHELD, "Mobile")], ids=["desktop", "phone"])
-def test_a_browser_that_dies_keeps_what_it_had_told(
+def test_a_crashed_browser_is_counted_up_to_its_last_beacon(
     plain_browser: Browser, document: MeasuredDocument, options: dict[str, Any], device: str
 ) -> None:
     with open_browser_reader(plain_browser, document, **options) as reader:
@@ -355,14 +355,14 @@ def test_a_browser_that_dies_keeps_what_it_had_told(
     assert document.list_view_rows() == []
     (row,) = document.list_rows_after_end()
     assert 19_000 <= row["timeMs"] <= 26_000
-    told = document.world.rt.db.fetch_all(
+    last_age = document.world.rt.db.fetch_all(
         "SELECT MAX(body ->> 'ageMs') FROM beacons WHERE session_id = (SELECT MAX(id) FROM view_sessions)"
     )
-    assert abs(row["timeMs"] - told[0][0]) < SECOND, "up to its last accepted beacon"
+    assert abs(row["timeMs"] - last_age[0][0]) < SECOND, "up to its last accepted beacon"
     assert document.list_sessions("class, device") == [("human", device)]
 
 
-def test_the_owner_who_signed_in_reads_uncounted(plain_browser: Browser, document: MeasuredDocument) -> None:
+def test_a_signed_in_owner_is_not_counted(plain_browser: Browser, document: MeasuredDocument) -> None:
     world = document.world
     path = sign_in.create_link(world.rt, "pia@example.com").removeprefix(world.rt.config.base_url)
     with visitor(plain_browser) as owner:

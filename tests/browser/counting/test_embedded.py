@@ -1,4 +1,4 @@
-"""The embed page inside a page of another site: it shows the document, and who reads it there is counted."""
+"""The embed page inside a page of another site."""
 
 import pytest
 from playwright.sync_api import Browser
@@ -10,7 +10,7 @@ from tests.support.polling import wait_until
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"], ids=["another port", "another site"])
-def test_a_frame_of_another_origin_shows_and_counts(
+def test_a_cross_origin_frame_shows_the_document_and_counts_views(
     plain_browser: Browser, document: MeasuredDocument, host: str
 ) -> None:
     address = document.url.replace(f"/{document.short_id}", f"/embed/{document.short_id}")

@@ -1,4 +1,4 @@
-"""A page of another site that got hold of a share page's token and reports reading in its name."""
+"""Beacons of another site with a stolen token of a share page."""
 
 from contextlib import suppress
 
@@ -22,27 +22,27 @@ _SEND_BEACON = """async ([url, beacon, way]) => {
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"], ids=["another port", "another site"])
 @pytest.mark.parametrize("way", ["beacon", "text", "json"])
-def test_what_another_site_reports_counts_nothing(
+def test_cross_site_beacons_are_not_counted(
     plain_browser: Browser, document: MeasuredDocument, way: str, host: str
 ) -> None:
     stolen = FakeReader(document.world, document.short_id)
     beacon = stolen.build_beacon(input=True, visibleMs=6_000, pages=[{"page": 1, "ms": 6_000, "views": 1, "back": 0}])
     address = document.url.replace(f"/{document.short_id}", stolen.facts["beaconUrl"])
     document.world.clock.advance(seconds=10)
-    heard: list[tuple[str, int]] = []
+    responses: list[tuple[str, int]] = []
 
-    def hear(_: Flask, response: Response) -> None:
-        heard.append((request.method, response.status_code))
+    def record_response(_: Flask, response: Response) -> None:
+        responses.append((request.method, response.status_code))
 
     with serve_framing_page("about:blank", host) as elsewhere, visitor(plain_browser) as person:
         person.page.goto(elsewhere)
-        with request_finished.connected_to(hear, document.world.app):
-            with suppress(Error):  # what is refused may not even be read there
+        with request_finished.connected_to(record_response, document.world.app):
+            with suppress(Error):  # the page may not even read the rejection
                 person.page.evaluate(_SEND_BEACON, [address, beacon, way])
-            wait_until(lambda: heard != [])
-    # Whether JSON may be sent the browser asks first, and gets no leave.
-    assert heard == [("OPTIONS", 200) if way == "json" else ("POST", 403)]
+            wait_until(lambda: responses != [])
+    # JSON requires a preflight request, which the server does not allow.
+    assert responses == [("OPTIONS", 200) if way == "json" else ("POST", 403)]
     assert document.list_sessions() == []
     assert document.view_count == 0
-    assert stolen.send_beacon(beacon).status_code == 204, "the page itself would have been heard"
+    assert stolen.send_beacon(beacon).status_code == 204, "the page itself can send it"
     assert document.view_count == 1

@@ -1,4 +1,4 @@
-"""Beacons that a page makes up: whatever it claims, the server's own clock is the limit."""
+"""Forged beacons: the server clamps all claims to its own clock."""
 
 from typing import Any
 
@@ -34,9 +34,9 @@ _SEND_BEACONS = """async ([claims, seqs]) => {
         ({"visibleMs": 9_000, "pages": [{"page": 99, "ms": 9_000, "views": 1, "back": 0}]}, [11], {}),
         ({"visibleMs": 2_000, "pages": [{"page": 3, "ms": 2_000, "views": 1, "back": 0}]}, [19, 13, 11, 17], {3: 8}),
     ],
-    ids=["a milliard of ms", "an age from before the page", "replayed", "a page that is not there", "out of order"],
+    ids=["a billion ms", "an age before the page load", "replayed", "a nonexistent page", "out of order"],
 )
-def test_a_page_that_lies_gains_no_time_beyond_the_servers_clock(
+def test_forged_beacons_gain_no_time_beyond_the_server_clock(
     plain_browser: Browser,
     document: MeasuredDocument,
     claims: dict[str, Any],
@@ -57,7 +57,7 @@ def test_a_page_that_lies_gains_no_time_beyond_the_servers_clock(
             "AND session_id = (SELECT MAX(id) FROM view_sessions)"
         )
     )
-    # What the page itself measured before its clock was stopped comes on top when it is closed.
+    # The time that the page measured before its clock was stopped is added when it is closed.
     measured = reader.before + SECOND
     really_read = 0 if 1 in accepted else pages.pop(1, 0)
     assert really_read < measured

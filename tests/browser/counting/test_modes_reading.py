@@ -1,4 +1,4 @@
-"""Reading in the modes that turn pages: whose time it is on a spread, and what the server learns of the mode."""
+"""Reading in the paged modes: the time of pages on a spread, and the recorded mode."""
 
 import pytest
 from playwright.sync_api import Browser
@@ -19,8 +19,8 @@ def put_settings(document: MeasuredDocument, **settings: object) -> None:
     assert answer.status_code == 200, answer.get_data(as_text=True)
 
 
-def times_by_page(document: MeasuredDocument) -> dict[int, int]:
-    """Page to the milliseconds that were counted for it in the newest session."""
+def get_times_by_page(document: MeasuredDocument) -> dict[int, int]:
+    """Return the counted milliseconds of each page in the newest session."""
     rows = document.world.rt.db.fetch_all(
         "SELECT page, time_ms FROM session_pages WHERE session_id = (SELECT MAX(id) FROM view_sessions)"
     )
@@ -36,16 +36,18 @@ def test_both_pages_of_a_spread_share_its_time(plain_browser: Browser, flipbook_
         reader.leave_page()
         wait_until(flipbook_document.has_ended_message)
     (row,) = flipbook_document.list_rows_after_end()
-    measured = times_by_page(flipbook_document)
+    measured = get_times_by_page(flipbook_document)
     assert set(measured) == {1, 2, 3}
-    assert 10_000 - SECOND < measured[1] < reader.before + 10_000 + SECOND, "how soon it is measured, the machine says"
+    assert 10_000 - SECOND < measured[1] < reader.before + 10_000 + SECOND, (
+        "the start of the measurement depends on the machine"
+    )
     assert abs(measured[2] - 10_000) < SECOND
     assert abs(measured[2] - measured[3]) <= 40
     assert abs(row["timeMs"] - sum(measured.values())) < SECOND
     assert flipbook_document.list_sessions("turns, pages_viewed, furthest_page, viewer_mode") == [(1, 3, 3, "flipbook")]
 
 
-def test_a_page_that_fills_the_window_takes_the_time_of_the_other(
+def test_a_page_that_fills_the_window_gets_all_the_time(
     plain_browser: Browser, flipbook_document: MeasuredDocument
 ) -> None:
     with open_browser_reader(plain_browser, flipbook_document) as reader:
@@ -58,13 +60,13 @@ def test_a_page_that_fills_the_window_takes_the_time_of_the_other(
         reader.leave_page()
         wait_until(flipbook_document.has_ended_message)
     flipbook_document.list_rows_after_end()
-    measured = times_by_page(flipbook_document)
+    measured = get_times_by_page(flipbook_document)
     assert measured[2] - measured.get(3, 0) > 19_000
     assert measured.get(3, 0) <= before / 2
 
 
 @pytest.mark.parametrize("mode", ["standard", "flipbook", "swipe", "magazine"])
-def test_a_session_knows_the_mode_that_was_used(plain_browser: Browser, document: MeasuredDocument, mode: str) -> None:
+def test_a_session_records_the_mode(plain_browser: Browser, document: MeasuredDocument, mode: str) -> None:
     put_settings(document, viewerMode=mode)
     with open_browser_reader(plain_browser, document) as reader:
         reader.press_key()
@@ -73,7 +75,7 @@ def test_a_session_knows_the_mode_that_was_used(plain_browser: Browser, document
     assert document.list_sessions("viewer_mode") == [(mode,)]
 
 
-def test_pages_that_turn_by_themselves_are_read_by_nobody_after_a_minute(
+def test_automatically_turned_pages_are_counted_for_a_minute_without_input(
     plain_browser: Browser,
     document: MeasuredDocument,
 ) -> None:
@@ -88,4 +90,4 @@ def test_pages_that_turn_by_themselves_are_read_by_nobody_after_a_minute(
     ((klass, time_ms),) = document.list_sessions("class, time_ms")
     assert klass == "unconfirmed"
     assert abs(time_ms - 60_000) < SECOND
-    assert set(times_by_page(document)) <= {1, 2, 3}
+    assert set(get_times_by_page(document)) <= {1, 2, 3}

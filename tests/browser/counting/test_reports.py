@@ -1,4 +1,4 @@
-"""When a page reports its reading: so often that a browser can be killed at any moment, and no more often than that."""
+"""The schedule of beacons: often enough to survive a crash at any moment, but not more often."""
 
 import json
 from itertools import pairwise
@@ -9,11 +9,11 @@ from playwright.sync_api import Browser, Request
 from tests.support.browser_reader import BrowserReader
 from tests.support.measured_document import MeasuredDocument, open_browser_reader
 
-STEP_MS = 100  # as the page measures
+STEP_MS = 100  # the interval at which the page measures
 
 
 class BeaconLog:
-    """What the page of ``reader`` has reported, as one who is killed now leaves it behind."""
+    """All beacons that the page of ``reader`` has sent so far."""
 
     def __init__(self, reader: BrowserReader) -> None:
         self.reader = reader
@@ -26,7 +26,7 @@ class BeaconLog:
             self.beacons.append(json.loads(request.post_data or ""))
 
     def advance_step(self) -> int:
-        """Let a moment pass; returns how many reports it brought."""
+        """Advance the clock by one step and return the number of beacons sent meanwhile."""
         before = len(self.beacons)
         self.passed += STEP_MS
         self.reader._clock.advance(milliseconds=STEP_MS)
@@ -34,13 +34,13 @@ class BeaconLog:
         return len(self.beacons) - before
 
     def claimed_ms(self, page: int | None = None) -> int:
-        """Milliseconds that were reported, of all pages or of one."""
+        """Return the reported milliseconds of all pages or of one."""
         return sum(
             each["ms"] for beacon in self.beacons for each in beacon["pages"] if page is None or each["page"] == page
         )
 
 
-def test_a_page_is_reported_after_one_three_and_six_seconds_and_never_less_than_every_two_and_a_half(
+def test_beacons_are_sent_after_1_3_and_6_seconds_and_then_at_least_every_2_6_seconds(
     plain_browser: Browser, document: MeasuredDocument
 ) -> None:
     with open_browser_reader(plain_browser, document) as reader:
@@ -56,7 +56,7 @@ def test_a_page_is_reported_after_one_three_and_six_seconds_and_never_less_than_
         assert len(reported) <= 11
 
 
-def test_at_no_moment_more_than_two_and_a_half_seconds_or_a_page_seen_for_one_are_unreported(
+def test_at_most_2_6_seconds_of_reading_are_unreported_at_any_time(
     plain_browser: Browser, document: MeasuredDocument
 ) -> None:
     with open_browser_reader(plain_browser, document) as reader:
@@ -70,11 +70,11 @@ def test_at_no_moment_more_than_two_and_a_half_seconds_or_a_page_seen_for_one_ar
                 if page > 1 and before == 0 and sent.passed - began > 1_000:
                     assert sent.claimed_ms(page) >= 1_000
             reader.page.keyboard.press("ArrowLeft" if page == 5 else "ArrowRight")
-        assert sent.claimed_ms(4) >= 1_000, "seen in two instalments"
+        assert sent.claimed_ms(4) >= 1_000, "seen in two parts"
 
 
-def test_reports_are_never_more_than_the_server_takes(plain_browser: Browser, document: MeasuredDocument) -> None:
-    """Twenty at once and one a second, however a reader turns pages."""
+def test_beacons_never_exceed_the_rate_limit_of_the_server(plain_browser: Browser, document: MeasuredDocument) -> None:
+    """The server accepts a burst of 20 and one per second, however fast a reader turns pages."""
     with open_browser_reader(plain_browser, document) as reader:
         reader.press_key()
         sent = BeaconLog(reader)

@@ -1,4 +1,4 @@
-"""Fixtures for what readers leave: a server for these tests alone, a fresh document, and readers in fresh browsers."""
+"""Fixtures for feedback: a separate server, a new document, and readers in new browser profiles."""
 
 import itertools
 from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ OpenReader = Callable[..., Visitor]
 
 @pytest.fixture(scope="session")
 def feedback_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    """Yield a server behind a proxy, so that every reader has an address, and limits, of their own."""
+    """Yield a server behind a proxy, so that every reader has a separate address and separate rate limits."""
     settings = {"DOCSHARE_TRUSTED_PROXIES": "127.0.0.1/32", "DOCSHARE_RATE_LIMIT": "100000"}
     with run_server(tmp_path_factory.mktemp("press"), **settings) as running:
         yield running
@@ -40,15 +40,15 @@ def addresses() -> Iterator[str]:
 def open_reader(browser: Browser, addresses: Iterator[str]) -> Iterator[OpenReader]:
     """Yield a function that opens a new reader, on a desktop unless options of the browser context are given. The
     test fails if the browser reports an error that is not in ``expected``."""
-    met: list[Visitor] = []
+    visitors: list[Visitor] = []
     with ExitStack() as stack:
 
-        def come(**options: Any) -> Visitor:
+        def open_visitor(**options: Any) -> Visitor:
             headers = {"X-Forwarded-For": next(addresses)}
             person = stack.enter_context(visitor(browser, **options, extra_http_headers=headers))
-            met.append(person)
+            visitors.append(person)
             return person
 
-        yield come
-        for person in met:
+        yield open_visitor
+        for person in visitors:
             assert person.complaints == []

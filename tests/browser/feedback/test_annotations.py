@@ -1,4 +1,4 @@
-"""Drawing on pages in a real browser: by mouse, finger and keyboard, in every viewer mode."""
+"""Drawing annotations in a real browser by mouse, touch and keyboard, in every viewer mode."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from tests.support.server_process import ServerProcess
 MODES = ["standard", "flipbook", "swipe", "magazine"]
 
 
-def page_point(page: Page, x: float, y: float, number: int = 1) -> tuple[float, float]:
+def get_page_point(page: Page, x: float, y: float, number: int = 1) -> tuple[float, float]:
     """Return a point of a page, in CSS pixels of the window."""
     box = page.locator(f".page[data-page='{number}']").bounding_box()
     assert box is not None
@@ -22,10 +22,10 @@ def page_point(page: Page, x: float, y: float, number: int = 1) -> tuple[float, 
 
 
 def drag(page: Page, start: tuple[float, float], end: tuple[float, float], number: int = 1) -> None:
-    page.mouse.move(*page_point(page, *start, number))
+    page.mouse.move(*get_page_point(page, *start, number))
     page.mouse.down()
-    page.mouse.move(*page_point(page, *((a + b) / 2 for a, b in zip(start, end, strict=True)), number))
-    page.mouse.move(*page_point(page, *end, number))
+    page.mouse.move(*get_page_point(page, *((a + b) / 2 for a, b in zip(start, end, strict=True)), number))
+    page.mouse.move(*get_page_point(page, *end, number))
     page.mouse.up()
 
 
@@ -51,34 +51,36 @@ def list_annotations(proof: FeedbackDocument) -> list[dict[str, Any]]:
     ]
 
 
-def rect_values(rect: dict[str, float]) -> list[float]:
+def list_rect_values(rect: dict[str, float]) -> list[float]:
     return [rect[name] for name in ("x", "y", "width", "height")]
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_an_area_is_drawn_with_the_mouse_in_every_mode(
+def test_an_area_can_be_drawn_with_the_mouse_in_every_mode(
     feedback_server: ServerProcess, open_reader: OpenReader, mode: str
 ) -> None:
     proof = FeedbackDocument(feedback_server, viewerMode=mode)
     page = open_reader().open(proof.url)
-    draw_annotation(page, "Say this once", start=(0.5, 0.3), end=(0.96, 0.1))  # ends where a click would turn the page
+    draw_annotation(
+        page, "Say this once", start=(0.5, 0.3), end=(0.96, 0.1)
+    )  # a click at the end point would turn the page
     (annotation,) = list_annotations(proof)
     assert (annotation["page"], annotation["note"]) == (1, "Say this once")
-    assert rect_values(annotation["rect"]) == pytest.approx([0.5, 0.1, 0.46, 0.2], abs=0.01)
+    assert list_rect_values(annotation["rect"]) == pytest.approx([0.5, 0.1, 0.46, 0.2], abs=0.01)
     assert current_page_number(page) == 1
     assert page.evaluate("document.body.dataset.tool") is None
     page.reload()
     page.locator(".page[data-page='1'] .annotation").wait_for()
 
 
-def test_a_finger_draws_on_a_phone(feedback_document: FeedbackDocument, open_reader: OpenReader) -> None:
+def test_an_area_can_be_drawn_by_touch_on_a_phone(feedback_document: FeedbackDocument, open_reader: OpenReader) -> None:
     person = open_reader(**PHONE_OPTIONS)
     page = person.open(feedback_document.url)
     page.get_by_role("button", name="Annotate", exact=True).click()
     finger = person.context.new_cdp_session(page)
 
     def touch(kind: str, *points: tuple[float, float]) -> None:
-        touches = [{"x": x, "y": y, "id": 1} for x, y in (page_point(page, *point) for point in points)]
+        touches = [{"x": x, "y": y, "id": 1} for x, y in (get_page_point(page, *point) for point in points)]
         finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": touches})
 
     touch("touchStart", (0.1, 0.2))
@@ -86,25 +88,27 @@ def test_a_finger_draws_on_a_phone(feedback_document: FeedbackDocument, open_rea
     touch("touchMove", (0.8, 0.5))
     touch("touchEnd")
     page.get_by_label("Your annotation").fill("By finger")
-    page.get_by_role("button", name="Save").click()  # a tap that a busy machine stretches is a long press
+    page.get_by_role("button", name="Save").click()  # on a busy machine, a tap could become a long press
     page.locator(".annotation").wait_for()
-    assert rect_values(list_annotations(feedback_document)[0]["rect"]) == pytest.approx([0.1, 0.2, 0.7, 0.3], abs=0.01)
+    assert list_rect_values(list_annotations(feedback_document)[0]["rect"]) == pytest.approx(
+        [0.1, 0.2, 0.7, 0.3], abs=0.01
+    )
     assert page.evaluate("scrollY") == 0
 
 
-def test_a_click_makes_an_area_of_a_handy_size(feedback_document: FeedbackDocument, open_reader: OpenReader) -> None:
+def test_a_click_creates_an_area_of_default_size(feedback_document: FeedbackDocument, open_reader: OpenReader) -> None:
     page = open_reader().open(feedback_document.url)
     page.keyboard.press("a")
-    page.mouse.click(*page_point(page, 0.5, 0.3))
+    page.mouse.click(*get_page_point(page, 0.5, 0.3))
     page.get_by_label("Your annotation").fill("Here")
     page.get_by_role("button", name="Save").click()
     page.locator(".annotation").wait_for()
-    assert rect_values(list_annotations(feedback_document)[0]["rect"]) == pytest.approx(
+    assert list_rect_values(list_annotations(feedback_document)[0]["rect"]) == pytest.approx(
         [0.35, 0.24, 0.3, 0.12], abs=0.01
     )
 
 
-def test_an_area_is_made_moved_and_resized_by_keys_alone(
+def test_an_area_can_be_created_moved_and_resized_with_the_keyboard(
     feedback_document: FeedbackDocument, open_reader: OpenReader
 ) -> None:
     page = open_reader().open(feedback_document.url)
@@ -128,10 +132,12 @@ def test_an_area_is_made_moved_and_resized_by_keys_alone(
     page.locator(".page[data-page='2'] .annotation").wait_for()
     (annotation,) = list_annotations(feedback_document)
     assert (annotation["page"], annotation["note"]) == (2, "By keys")
-    assert rect_values(annotation["rect"]) == pytest.approx([0.31, 0.46, 0.32, 0.1])
+    assert list_rect_values(annotation["rect"]) == pytest.approx([0.31, 0.46, 0.32, 0.1])
 
 
-def test_keys_never_push_an_area_off_the_page(feedback_document: FeedbackDocument, open_reader: OpenReader) -> None:
+def test_the_keyboard_cannot_move_an_area_off_the_page(
+    feedback_document: FeedbackDocument, open_reader: OpenReader
+) -> None:
     page = open_reader().open(feedback_document.url)
     page.keyboard.press("a")
     page.get_by_role("button", name="Annotate page 1").press("Enter")
@@ -142,12 +148,12 @@ def test_keys_never_push_an_area_off_the_page(feedback_document: FeedbackDocumen
     page.keyboard.type("At the edge")
     page.get_by_role("button", name="Save").press("Enter")
     page.locator(".annotation").wait_for()
-    x, _, width, _ = rect_values(list_annotations(feedback_document)[0]["rect"])
+    x, _, width, _ = list_rect_values(list_annotations(feedback_document)[0]["rect"])
     assert 0 < width < 0.02
     assert x + width == pytest.approx(1)
 
 
-def test_escape_leaves_the_tool_and_the_form_and_keeps_the_words(
+def test_escape_closes_the_tool_and_the_form_and_preserves_the_text(
     feedback_document: FeedbackDocument, open_reader: OpenReader
 ) -> None:
     page = open_reader().open(feedback_document.url)
@@ -170,7 +176,7 @@ def test_escape_leaves_the_tool_and_the_form_and_keeps_the_words(
     assert list_annotations(feedback_document) == []
 
 
-def test_an_area_without_words_is_not_sent(feedback_document: FeedbackDocument, open_reader: OpenReader) -> None:
+def test_an_area_without_text_is_not_sent(feedback_document: FeedbackDocument, open_reader: OpenReader) -> None:
     page = open_reader().open(feedback_document.url)
     page.keyboard.press("a")
     drag(page, (0.2, 0.1), (0.5, 0.2))
@@ -178,7 +184,7 @@ def test_an_area_without_words_is_not_sent(feedback_document: FeedbackDocument, 
     expect(page.locator("#annotation-form [role=alert]")).to_have_text("Write something first.")
 
 
-def test_own_annotations_are_numbered_and_tell_their_note_to_pointer_and_keyboard(
+def test_own_annotations_are_numbered_and_show_their_note_on_hover_and_focus(
     feedback_document: FeedbackDocument, open_reader: OpenReader
 ) -> None:
     page = open_reader().open(feedback_document.url)
@@ -186,7 +192,7 @@ def test_own_annotations_are_numbered_and_tell_their_note_to_pointer_and_keyboar
     draw_annotation(page, "The second", (0.2, 0.4), (0.6, 0.5))
     assert page.locator(".annotation-number").all_inner_texts() == ["1", "2"]
     card = page.get_by_role("dialog", name="Annotation", exact=True)
-    page.mouse.move(*page_point(page, 0.4, 0.45))
+    page.mouse.move(*get_page_point(page, 0.4, 0.45))
     expect(card).to_contain_text("The second")
     page.mouse.move(5, 400)
     expect(card).to_be_hidden()
@@ -198,7 +204,7 @@ def test_own_annotations_are_numbered_and_tell_their_note_to_pointer_and_keyboar
     assert other.locator(".annotation").count() == 0
 
 
-def test_an_annotation_is_deleted_from_its_card_and_from_the_list(
+def test_an_annotation_can_be_deleted_from_its_card_and_from_the_list(
     feedback_document: FeedbackDocument, open_reader: OpenReader
 ) -> None:
     page = open_reader().open(feedback_document.url)
@@ -215,9 +221,7 @@ def test_an_annotation_is_deleted_from_its_card_and_from_the_list(
     assert list_annotations(feedback_document) == []
 
 
-def test_areas_stay_where_they_are_on_the_page_when_it_is_zoomed(
-    feedback_document: FeedbackDocument, open_reader: OpenReader
-) -> None:
+def test_areas_stay_in_place_on_a_zoomed_page(feedback_document: FeedbackDocument, open_reader: OpenReader) -> None:
     page = open_reader().open(feedback_document.url)
     draw_annotation(page, "Here")
     place = """() => {
@@ -231,14 +235,14 @@ def test_areas_stay_where_they_are_on_the_page_when_it_is_zoomed(
     assert page.evaluate(place) == pytest.approx(before, abs=0.003)
 
 
-def test_drawing_follows_no_link_and_selects_no_text(feedback_server: ServerProcess, open_reader: OpenReader) -> None:
+def test_drawing_does_not_follow_links_or_select_text(feedback_server: ServerProcess, open_reader: OpenReader) -> None:
     link = "<< /Type /Annot /Subtype /Link /Border [0 0 0] /Rect [60 60 535 782] /Dest [@2 /Fit] >>"
     sheets = [Sheet(lines_content("Alpha beta gamma"), A4, annots=[link]), Sheet(lines_content("Delta"), A4)]
     proof = FeedbackDocument(feedback_server, content=sheets_pdf(sheets))
     page = open_reader().open(proof.url)
     page.locator(".page-links a").wait_for(state="attached")
     page.keyboard.press("a")
-    page.mouse.click(*page_point(page, 0.5, 0.2))
+    page.mouse.click(*get_page_point(page, 0.5, 0.2))
     expect(page.get_by_label("Your annotation")).to_be_focused()
     page.keyboard.press("Escape")
     page.keyboard.press("a")
@@ -248,7 +252,7 @@ def test_drawing_follows_no_link_and_selects_no_text(feedback_server: ServerProc
     assert page.evaluate("document.getSelection().toString()") == ""
 
 
-def test_a_second_finger_ends_the_drawing(feedback_document: FeedbackDocument, open_reader: OpenReader) -> None:
+def test_a_second_finger_cancels_the_drawing(feedback_document: FeedbackDocument, open_reader: OpenReader) -> None:
     person = open_reader(**PHONE_OPTIONS)
     page = person.open(feedback_document.url)
     page.get_by_role("button", name="Annotate", exact=True).tap()

@@ -1,4 +1,4 @@
-"""A reader whom the server does not know yet, and who is quicker than its answers."""
+"""The first marks of a new reader who is faster than the responses of the server."""
 
 from playwright.sync_api import expect
 
@@ -8,7 +8,7 @@ from tests.support.feedback_document import FeedbackDocument
 from tests.support.pdfs import simple_pdf
 
 
-def test_two_first_marks_at_once_are_of_one_reader(
+def test_two_concurrent_first_marks_belong_to_one_reader(
     feedback_document: FeedbackDocument, open_reader: OpenReader
 ) -> None:
     person = open_reader()
@@ -26,7 +26,7 @@ def test_two_first_marks_at_once_are_of_one_reader(
     assert [viewer["marks"] for viewer in feedback_document.get_feedback("page-marks")["viewers"]] == [marks]
 
 
-def test_a_mark_on_a_document_that_was_replaced_is_not_kept(
+def test_a_mark_on_a_replaced_document_is_not_saved(
     feedback_document: FeedbackDocument, open_reader: OpenReader
 ) -> None:
     visitor = open_reader()
@@ -37,6 +37,6 @@ def test_a_mark_on_a_document_that_was_replaced_is_not_kept(
         "The mark on page 1 is not saved. The document has changed meanwhile; load the page again."
     )
     assert feedback_document.get_feedback("page-marks")["viewers"] == []
-    # Besides the mark, what the page still loads may ask for the old version.
+    # Apart from the mark, the page may still request resources of the old version.
     assert all("409" in complaint or "404" in complaint for complaint in visitor.complaints)
     visitor.complaints.clear()

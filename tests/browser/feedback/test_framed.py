@@ -1,4 +1,4 @@
-"""Leaving something inside a frame of another site, where the browser may keep no cookies."""
+"""Feedback inside a frame of another site, where the browser may block cookies."""
 
 from playwright.sync_api import Frame, expect
 
@@ -10,7 +10,7 @@ from tests.support.polling import wait_until
 NO_COOKIES_MESSAGE = "Your browser blocks cookies on this page, so your feedback cannot be saved. Open in a new window"
 
 
-def embed_url(proof: FeedbackDocument) -> str:
+def build_embed_url(proof: FeedbackDocument) -> str:
     return proof.url.replace(f"/{proof.name}", f"/embed/{proof.name}")
 
 
@@ -29,12 +29,12 @@ def write_note(frame: Frame) -> None:
     frame.get_by_role("button", name="Send").click()
 
 
-def test_where_a_frame_keeps_no_cookies_nothing_is_kept_and_a_window_of_its_own_is_offered(
+def test_a_frame_without_cookies_saves_no_feedback_and_offers_a_new_window(
     feedback_document: FeedbackDocument, open_reader: OpenReader
 ) -> None:
-    """Over plain HTTP a frame of another site keeps none; each mark would be of another reader."""
+    """Over plain HTTP, a cross-site frame has no cookies, so each mark would belong to another reader."""
     person = open_reader()
-    with serve_framing_page(embed_url(feedback_document), "localhost") as address:
+    with serve_framing_page(build_embed_url(feedback_document), "localhost") as address:
         person.page.goto(address)
         frame = find_frame(person.page)
         wait_for_page_image(frame)
@@ -61,11 +61,11 @@ def test_where_a_frame_keeps_no_cookies_nothing_is_kept_and_a_window_of_its_own_
     person.complaints = [text for text in person.complaints if "status of 403" not in text and "favicon" not in text]
 
 
-def test_in_a_frame_that_keeps_cookies_everything_can_be_left_and_taken_back(
+def test_a_frame_with_cookies_can_save_and_delete_feedback(
     feedback_document: FeedbackDocument, open_reader: OpenReader
 ) -> None:
     person = open_reader()
-    with serve_framing_page(embed_url(feedback_document), "127.0.0.1") as address:
+    with serve_framing_page(build_embed_url(feedback_document), "127.0.0.1") as address:
         person.page.goto(address)
         frame = find_frame(person.page)
         wait_for_page_image(frame)

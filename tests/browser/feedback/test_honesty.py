@@ -1,4 +1,4 @@
-"""What readers are told when something cannot be saved, and that nothing they have typed is lost; what owners see."""
+"""Messages for feedback that cannot be saved, preservation of typed text, and the view of the owner."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,8 +13,8 @@ from tests.support.feedback_document import FeedbackDocument
 
 WORDS = "A thought that took a while to write"
 PLAIN = "text/plain; charset=utf-8"
-# What the server answers: status, headers, body; and what the reader is told.
-REFUSALS = [
+# The response of the server (status, headers, body) and the message for the reader.
+REJECTIONS = [
     (429, {"Retry-After": "30"}, "slow down", "Too many requests. Try again in 30 seconds."),
     (429, {"Retry-After": "1"}, "slow down", "Too many requests. Try again in a moment."),
     (500, {}, "Traceback", "The server failed. Try again later."),
@@ -24,7 +24,7 @@ REFUSALS = [
     (409, {}, "The document has changed.", "The document has changed."),
     (410, {}, "This link is no longer available.", "This link is no longer available."),
 ]
-IDS = [f"{status}-{words.split()[-2]}" for status, _, _, words in REFUSALS]
+IDS = [f"{status}-{words.split()[-2]}" for status, _, _, words in REJECTIONS]
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def page(browser: Browser, feedback_document: FeedbackDocument) -> Any:
         yield person.open(feedback_document.url)
 
 
-def refuse_requests(page: Page, path: str, status: int, headers: dict[str, str], body: str) -> None:
+def reject_requests(page: Page, path: str, status: int, headers: dict[str, str], body: str) -> None:
     answer = {"status": status, "headers": headers, "content_type": PLAIN, "body": body}
     page.route(f"**/{path}", lambda route: route.fulfill(**answer))
 
@@ -47,13 +47,13 @@ def write_note(page: Page) -> None:
     page.get_by_role("button", name="Send").click()
 
 
-@pytest.mark.parametrize(("status", "headers", "body", "told"), REFUSALS, ids=IDS)
-def test_a_note_that_is_refused_stays_where_it_was_typed(
-    page: Page, feedback_document: FeedbackDocument, status: int, headers: dict[str, str], body: str, told: str
+@pytest.mark.parametrize(("status", "headers", "body", "expected"), REJECTIONS, ids=IDS)
+def test_a_rejected_note_remains_in_the_form(
+    page: Page, feedback_document: FeedbackDocument, status: int, headers: dict[str, str], body: str, expected: str
 ) -> None:
-    refuse_requests(page, "notes", status, headers, body)
+    reject_requests(page, "notes", status, headers, body)
     write_note(page)
-    expect(page.locator("#note-form [role=alert]")).to_have_text(f"Not saved. {told}")
+    expect(page.locator("#note-form [role=alert]")).to_have_text(f"Not saved. {expected}")
     expect(page.get_by_label("Your note")).to_have_value(WORDS)
     expect(page.locator("#note-author")).to_have_value("Ada")
     expect(page.locator(".note")).to_have_count(0)
@@ -64,7 +64,7 @@ def test_a_note_that_is_refused_stays_where_it_was_typed(
     assert [note["body"] for note in feedback_document.get_feedback("feedback")["notes"]] == [WORDS]
 
 
-def test_offline_is_said_and_survived(page: Page, feedback_document: FeedbackDocument) -> None:
+def test_an_offline_note_is_reported_and_can_be_retried(page: Page, feedback_document: FeedbackDocument) -> None:
     page.context.set_offline(True)
     write_note(page)
     expect(page.locator("#note-form [role=alert]")).to_have_text("Not saved. You are offline.")
@@ -73,7 +73,7 @@ def test_offline_is_said_and_survived(page: Page, feedback_document: FeedbackDoc
     expect(page.locator(".note p")).to_have_text(WORDS)
 
 
-def test_what_is_typed_while_a_note_is_on_its_way_is_not_lost_and_nothing_is_sent_twice(
+def test_text_typed_during_a_request_is_preserved_and_a_note_is_sent_once(
     page: Page, feedback_document: FeedbackDocument
 ) -> None:
     gate = RequestGate(page, "**/notes")
@@ -87,10 +87,8 @@ def test_what_is_typed_while_a_note_is_on_its_way_is_not_lost_and_nothing_is_sen
     assert len(feedback_document.get_feedback("feedback")["notes"]) == 1
 
 
-def test_an_annotation_that_is_refused_keeps_its_area_and_its_words(
-    page: Page, feedback_document: FeedbackDocument
-) -> None:
-    refuse_requests(page, "annotations", 500, {}, "")
+def test_a_rejected_annotation_keeps_its_area_and_text(page: Page, feedback_document: FeedbackDocument) -> None:
+    reject_requests(page, "annotations", 500, {}, "")
     page.keyboard.press("a")
     page.get_by_role("button", name="Annotate page 1").click()
     page.get_by_label("Your annotation").fill(WORDS)
@@ -105,10 +103,8 @@ def test_an_annotation_that_is_refused_keeps_its_area_and_its_words(
     expect(page.locator(".draft")).to_have_count(0)
 
 
-def test_a_mark_that_is_refused_is_taken_back_and_can_be_tried_again(
-    page: Page, feedback_document: FeedbackDocument
-) -> None:
-    refuse_requests(page, "marks/1", 500, {}, "")
+def test_a_rejected_mark_is_undone_and_can_be_retried(page: Page, feedback_document: FeedbackDocument) -> None:
+    reject_requests(page, "marks/1", 500, {}, "")
     page.keyboard.press("1")
     notice = page.locator("#feedback-notice")
     expect(notice).to_contain_text("The mark on page 1 is not saved. The server failed. Try again later.")
@@ -120,7 +116,7 @@ def test_a_mark_that_is_refused_is_taken_back_and_can_be_tried_again(
     assert feedback_document.get_feedback("page-marks")["totals"]["pick"] == 1
 
 
-def test_marks_that_come_too_fast_wait_and_are_all_kept_under_one_notice(
+def test_rate_limited_marks_are_retried_and_reported_in_one_notice(
     page: Page, feedback_document: FeedbackDocument
 ) -> None:
     refused = []
@@ -141,10 +137,8 @@ def test_marks_that_come_too_fast_wait_and_are_all_kept_under_one_notice(
     assert feedback_document.get_feedback("page-marks")["totals"]["pick"] == 3
 
 
-def test_marks_that_are_refused_are_told_together_and_tried_again_together(
-    page: Page, feedback_document: FeedbackDocument
-) -> None:
-    refuse_requests(page, "marks/*", 500, {}, "")
+def test_rejected_marks_are_reported_and_retried_together(page: Page, feedback_document: FeedbackDocument) -> None:
+    reject_requests(page, "marks/*", 500, {}, "")
     for number in (1, 2):
         page.get_by_role("group", name=f"Mark page {number}").get_by_role("button", name="Pick").click()
     notice = page.locator("#feedback-notice")
@@ -156,8 +150,8 @@ def test_marks_that_are_refused_are_told_together_and_tried_again_together(
     assert feedback_document.get_feedback("page-marks")["totals"]["pick"] == 2
 
 
-def test_clearing_a_page_without_a_mark_asks_the_server_for_nothing(page: Page) -> None:
-    page.locator(".notes-none").wait_for(state="attached")  # until then nobody knows what is marked
+def test_clearing_a_page_without_a_mark_sends_no_request(page: Page) -> None:
+    page.locator(".notes-none").wait_for(state="attached")  # until then the marks are unknown
     asked = []
     page.on("request", lambda request: asked.append(request.url))
     page.keyboard.press("x")
@@ -165,10 +159,10 @@ def test_clearing_a_page_without_a_mark_asks_the_server_for_nothing(page: Page) 
     assert [url for url in asked if "/marks/" in url] == []
 
 
-def test_a_note_that_cannot_be_deleted_stays_and_says_so(page: Page, feedback_document: FeedbackDocument) -> None:
+def test_a_note_that_cannot_be_deleted_remains_with_a_message(page: Page, feedback_document: FeedbackDocument) -> None:
     write_note(page)
     page.locator(".note").wait_for()
-    refuse_requests(page, "notes/*", 500, {}, "")
+    reject_requests(page, "notes/*", 500, {}, "")
     page.get_by_role("button", name="Delete note").click()
     expect(page.locator("#feedback-notice")).to_contain_text("Your note could not be deleted.")
     expect(page.locator(".note:not(.is-leaving)")).to_have_count(1)
@@ -177,32 +171,32 @@ def test_a_note_that_cannot_be_deleted_stays_and_says_so(page: Page, feedback_do
     expect(page.locator(".note")).to_have_count(0)
 
 
-def test_a_note_that_is_gone_already_counts_as_deleted(page: Page, feedback_document: FeedbackDocument) -> None:
+def test_a_note_that_no_longer_exists_counts_as_deleted(page: Page, feedback_document: FeedbackDocument) -> None:
     write_note(page)
     page.locator(".note").wait_for()
-    refuse_requests(page, "notes/*", 404, {}, "There is no such note of yours.")
+    reject_requests(page, "notes/*", 404, {}, "There is no such note of yours.")
     page.get_by_role("button", name="Delete note").click()
     expect(page.locator(".note")).to_have_count(0)
 
 
-def test_a_receipt_that_is_refused_keeps_the_name(page: Page) -> None:
-    refuse_requests(page, "receipt", 429, {"Retry-After": "5"}, "")
+def test_a_rejected_receipt_preserves_the_name(page: Page) -> None:
+    reject_requests(page, "receipt", 429, {"Retry-After": "5"}, "")
     page.get_by_role("button", name="Confirm receipt").click()
     page.locator("#receipt-name").fill("Ada")
     page.get_by_role("button", name="I have received this").click()
-    told = "Not saved. Too many requests. Try again in 5 seconds."
-    expect(page.locator("#receipt [role=alert]")).to_have_text(told)
+    expected = "Not saved. Too many requests. Try again in 5 seconds."
+    expect(page.locator("#receipt [role=alert]")).to_have_text(expected)
     expect(page.locator("#receipt-name")).to_have_value("Ada")
     page.unroute("**/receipt")
     page.locator("#receipt").get_by_role("button", name="Try again").click()
     expect(page.locator("#receipt")).to_contain_text("Received by Ada on ")
 
 
-def test_when_earlier_notes_do_not_come_writing_works_and_they_can_be_asked_for_again(
+def test_failed_loading_of_notes_does_not_prevent_writing_and_can_be_retried(
     browser: Browser, feedback_document: FeedbackDocument
 ) -> None:
     with visitor(browser) as person:
-        refuse_requests(person.page, "feedback", 500, {}, "")
+        reject_requests(person.page, "feedback", 500, {}, "")
         page = person.open(feedback_document.url)
         write_note(page)
         expect(page.locator(".note p")).to_have_text(WORDS)
@@ -213,7 +207,7 @@ def test_when_earlier_notes_do_not_come_writing_works_and_they_can_be_asked_for_
         expect(page.locator(".note p")).to_have_text(WORDS)
 
 
-def test_leaving_with_words_unsent_is_asked_about(page: Page) -> None:
+def test_leaving_the_page_with_unsent_text_asks_for_confirmation(page: Page) -> None:
     asked = []
     page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
     page.locator("#notes-open").click()
@@ -222,7 +216,7 @@ def test_leaving_with_words_unsent_is_asked_about(page: Page) -> None:
     assert asked == ["beforeunload"]
 
 
-def test_the_owner_sees_what_readers_could_leave_and_leaves_nothing(
+def test_the_owner_sees_disabled_feedback_controls(
     feedback_document: FeedbackDocument, open_reader: OpenReader
 ) -> None:
     person = open_reader()
@@ -243,7 +237,7 @@ def test_the_owner_sees_what_readers_could_leave_and_leaves_nothing(
     assert [url for url in person.requests if "/marks/" in url] == []
 
 
-def test_the_owner_sees_who_signed_a_note_and_readers_do_not(
+def test_only_the_owner_sees_the_identity_of_a_note_author(
     feedback_document: FeedbackDocument, open_reader: OpenReader
 ) -> None:
     page = open_reader().open(feedback_document.url)
@@ -256,14 +250,14 @@ def test_the_owner_sees_who_signed_a_note_and_readers_do_not(
     (note,) = feedback_document.get_feedback("feedback")["notes"]
     owner = open_reader()
     feedback_document.sign_in(owner.page)
-    for person, told in ((open_reader(), 0), (owner, 1)):
+    for person, expected in ((open_reader(), 0), (owner, 1)):
         page = person.open(feedback_document.url)
         open_notes(page)
         expect(page.locator(".note")).to_contain_text("Your boss")
-        expect(page.locator(".note").get_by_text(note["viewer"])).to_have_count(told)
+        expect(page.locator(".note").get_by_text(note["viewer"])).to_have_count(expected)
 
 
-def test_an_owner_who_has_confirmed_as_a_reader_sees_that(
+def test_an_owner_who_confirmed_as_a_reader_sees_the_receipt(
     feedback_document: FeedbackDocument, open_reader: OpenReader
 ) -> None:
     person = open_reader()
@@ -293,12 +287,12 @@ def open_receipt(page: Page) -> None:
 
 @pytest.mark.parametrize("options", [{}, PHONE_OPTIONS, {"color_scheme": "dark"}], ids=["desk", "phone", "dark"])
 @pytest.mark.parametrize("step", [open_notes, start_annotation, open_receipt])
-def test_nothing_of_it_violates_accessibility(
+def test_feedback_panels_have_no_serious_accessibility_violation(
     feedback_document: FeedbackDocument, open_reader: OpenReader, options: dict[str, Any], step: Callable[[Page], None]
 ) -> None:
     feedback_document.add_hotspot(link="https://film.example/one", label="See the film")
     page = open_reader(**options).open(feedback_document.url)
     page.keyboard.press("1")
     step(page)
-    page.wait_for_timeout(250)  # what is fading in has no contrast yet
+    page.wait_for_timeout(250)  # elements that fade in have too little contrast
     assert find_serious_violations(page) == []

@@ -1,4 +1,4 @@
-"""Texts of others that would run as a script: shown as what they are, in every place that shows them."""
+"""Texts that could be executed as scripts are displayed as text everywhere."""
 
 import json
 from typing import Any
@@ -11,7 +11,7 @@ from tests.support.feedback_document import FeedbackDocument
 from tests.support.payloads import XSS
 
 LONGEST_NAME = 80
-UNSENDABLE = "\ud800\x00"  # no client can send the first as JSON in UTF-8, and the server takes no NUL
+UNSENDABLE = "\ud800\x00"  # a lone surrogate cannot be encoded as UTF-8, and the server rejects NUL
 PAYLOADS = [text for text in XSS if not set(text) & set(UNSENDABLE)]
 EXPIRES_AT = "2026-11-21T12:00:00.000Z"
 TRAP = "window.pwned = () => { window.hit = true; };"
@@ -44,11 +44,11 @@ def is_unharmed(page: Page) -> bool:
     return bool(page.evaluate("window.hit === undefined"))
 
 
-def test_there_are_enough_of_them() -> None:
+def test_there_are_at_least_sixty_payloads() -> None:
     assert len(PAYLOADS) >= 60
 
 
-def test_the_trap_catches_what_runs(open_reader: OpenReader, feedback_document: FeedbackDocument) -> None:
+def test_the_trap_detects_executed_scripts(open_reader: OpenReader, feedback_document: FeedbackDocument) -> None:
     person = open_reader()
     set_trap(person)
     page = person.open(feedback_document.url)
@@ -56,10 +56,8 @@ def test_the_trap_catches_what_runs(open_reader: OpenReader, feedback_document: 
     assert not is_unharmed(page)
 
 
-def test_notes_of_others_are_shown_as_they_were_written(
-    feedback_document: FeedbackDocument, open_reader: OpenReader
-) -> None:
-    for start in range(0, len(PAYLOADS), 25):  # an address may leave sixty things in a minute
+def test_notes_of_others_are_displayed_as_text(feedback_document: FeedbackDocument, open_reader: OpenReader) -> None:
+    for start in range(0, len(PAYLOADS), 25):  # the limit is 60 writes per minute and address
         page = open_reader().open(feedback_document.url)
         for text in PAYLOADS[start : start + 25]:
             note = {"author": shorten_to_name(text), "body": text, "public": True, "page": 1}
@@ -75,10 +73,10 @@ def test_notes_of_others_are_shown_as_they_were_written(
     assert is_unharmed(page)
 
 
-def test_own_words_and_names_are_shown_as_they_were_written(
+def test_own_annotations_and_names_are_displayed_as_text(
     feedback_document: FeedbackDocument, open_reader: OpenReader
 ) -> None:
-    """Annotations, receipt and the remembered name, as if the server had kept the worst."""
+    """Annotations, receipt and remembered name are tested with a response that a server would not send."""
     everything = " ".join(PAYLOADS)
     rect = {"x": 0.1, "y": 0.1, "width": 0.2, "height": 0.1}
     annotations = [
@@ -106,9 +104,7 @@ def test_own_words_and_names_are_shown_as_they_were_written(
     assert is_unharmed(page)
 
 
-def test_labels_and_addresses_of_hotspots_are_harmless(
-    feedback_document: FeedbackDocument, open_reader: OpenReader
-) -> None:
+def test_labels_and_urls_of_hotspots_are_harmless(feedback_document: FeedbackDocument, open_reader: OpenReader) -> None:
     feedback_document.add_hotspot(link="https://film.example/", label="See the film")
 
     def poison(route: Route) -> None:
@@ -135,7 +131,7 @@ def test_labels_and_addresses_of_hotspots_are_harmless(
     assert is_unharmed(page)
 
 
-def test_a_refusal_that_holds_markup_is_shown_as_text(
+def test_an_error_message_with_markup_is_displayed_as_text(
     feedback_document: FeedbackDocument, open_reader: OpenReader
 ) -> None:
     person = open_reader()

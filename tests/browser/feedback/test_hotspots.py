@@ -1,4 +1,4 @@
-"""Hotspots in a real browser: links that open beside the document, and recordings that play one at a time."""
+"""Hotspots in a real browser: links that open in a new tab, and audio that plays one at a time."""
 
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
@@ -22,7 +22,7 @@ def fulfill_with_film(route: Route) -> None:
 
 
 @pytest.mark.parametrize("mode", ["standard", "flipbook", "swipe", "magazine"])
-def test_a_link_opens_beside_the_document_in_every_mode(
+def test_a_hotspot_link_opens_in_a_new_tab_in_every_mode(
     feedback_server: ServerProcess, open_reader: OpenReader, mode: str
 ) -> None:
     proof = FeedbackDocument(feedback_server, viewerMode=mode, **NO_FEEDBACK, commentsAllowPublic=False)
@@ -40,7 +40,7 @@ def test_a_link_opens_beside_the_document_in_every_mode(
     wait_until(lambda: proof.taps_by_hotspot() == {spot: 1})
 
 
-def test_a_link_is_reached_and_followed_by_keyboard(
+def test_a_hotspot_link_can_be_opened_with_the_keyboard(
     feedback_document: FeedbackDocument, open_reader: OpenReader
 ) -> None:
     feedback_document.add_hotspot(link="https://film.example/one", label="See the film")
@@ -53,9 +53,7 @@ def test_a_link_is_reached_and_followed_by_keyboard(
     assert opened.value.title() == "Film"
 
 
-def test_a_tap_that_nobody_takes_is_no_trouble_for_the_reader(
-    browser: Browser, feedback_document: FeedbackDocument
-) -> None:
+def test_a_failed_tap_request_does_not_affect_the_reader(browser: Browser, feedback_document: FeedbackDocument) -> None:
     spot = feedback_document.add_hotspot(link="https://film.example/one", label="See the film")
     with visitor(browser) as person:
         person.context.route("https://film.example/**", fulfill_with_film)
@@ -72,7 +70,7 @@ def list_playing(page: Page) -> list[str]:
     return [str(button.get_attribute("aria-label")) for button in page.locator(".hotspot.is-playing").all()]
 
 
-def test_recordings_play_and_pause_and_never_two_at_once(
+def test_audio_plays_and_pauses_and_only_one_at_a_time(
     feedback_document: FeedbackDocument, open_reader: OpenReader
 ) -> None:
     sound, song = feedback_document.upload_sound(), feedback_document.upload_sound()
@@ -90,7 +88,7 @@ def test_recordings_play_and_pause_and_never_two_at_once(
     wait_until(lambda: feedback_document.taps_by_hotspot() == {first: 1, second: 1})
 
 
-def test_a_recording_stops_when_its_page_is_far_away(feedback_server: ServerProcess, open_reader: OpenReader) -> None:
+def test_audio_stops_when_its_page_is_unloaded(feedback_server: ServerProcess, open_reader: OpenReader) -> None:
     proof = FeedbackDocument(feedback_server, pages=30)
     proof.add_hotspot(1, "0.1,0.1,0.1,0.05", audio=proof.upload_sound(), label="the greeting")
     page = open_reader(**PHONE_OPTIONS).open(proof.url)
@@ -105,7 +103,9 @@ def test_a_recording_stops_when_its_page_is_far_away(feedback_server: ServerProc
     expect(page.get_by_role("button", name="Play the greeting")).to_be_visible()
 
 
-def test_a_recording_that_cannot_be_played_says_so(browser: Browser, feedback_document: FeedbackDocument) -> None:
+def test_audio_that_cannot_be_played_shows_an_error_and_can_be_retried(
+    browser: Browser, feedback_document: FeedbackDocument
+) -> None:
     feedback_document.add_hotspot(1, "0.1,0.1,0.1,0.05", audio=feedback_document.upload_sound(), label="the greeting")
     with visitor(browser) as person:
         intercept_requests(person.page)
@@ -119,7 +119,7 @@ def test_a_recording_that_cannot_be_played_says_so(browser: Browser, feedback_do
         expect(page.get_by_role("button", name="Pause the greeting")).to_be_visible()
 
 
-def test_the_owners_taps_are_not_sent(feedback_document: FeedbackDocument, open_reader: OpenReader) -> None:
+def test_taps_by_the_owner_are_not_sent(feedback_document: FeedbackDocument, open_reader: OpenReader) -> None:
     feedback_document.add_hotspot(link="https://film.example/one", label="See the film")
     person = open_reader()
     person.context.route("https://film.example/**", fulfill_with_film)

@@ -1,4 +1,4 @@
-"""The panel of notes in a real browser: writing, for whom, about what, deleting, and getting around."""
+"""The notes panel in a real browser: writing, visibility, pages, deletion and navigation."""
 
 import re
 
@@ -27,7 +27,7 @@ def write_note(
     page.locator(".note").filter(has_text=words).wait_for()
 
 
-def test_a_note_is_about_the_page_that_is_read_and_reaches_the_owner_alone(
+def test_a_note_belongs_to_the_current_page_and_is_visible_to_the_owner_only(
     feedback_document: FeedbackDocument, open_reader: OpenReader
 ) -> None:
     page = open_reader().open(feedback_document.url)
@@ -35,8 +35,8 @@ def test_a_note_is_about_the_page_that_is_read_and_reaches_the_owner_alone(
     wait_for_page(page, 2)
     write_note(page, "Is this figure right?")
     (note,) = feedback_document.get_feedback("feedback")["notes"]
-    kept = {name: note[name] for name in ("author", "body", "pageNumber", "public")}
-    assert kept == {"author": "Ada", "body": "Is this figure right?", "pageNumber": 2, "public": False}
+    stored = {name: note[name] for name in ("author", "body", "pageNumber", "public")}
+    assert stored == {"author": "Ada", "body": "Is this figure right?", "pageNumber": 2, "public": False}
     expect(page.locator(".notes-group h3")).to_have_text("Page 2")
     expect(page.locator(".note small")).to_have_text("Only the owner sees this")
     other = open_reader().open(feedback_document.url)
@@ -44,7 +44,7 @@ def test_a_note_is_about_the_page_that_is_read_and_reaches_the_owner_alone(
     expect(other.locator("#notes-list")).to_have_text("No notes yet")
 
 
-def test_a_note_for_every_reader_about_the_whole_document_is_read_by_others(
+def test_a_public_note_on_the_whole_document_is_visible_to_others(
     feedback_document: FeedbackDocument, open_reader: OpenReader
 ) -> None:
     write_note(open_reader().open(feedback_document.url), "First line\nsecond line", whole=True, public=True)
@@ -59,7 +59,7 @@ def test_a_note_for_every_reader_about_the_whole_document_is_read_by_others(
     expect(other.get_by_role("button", name="Delete note")).to_have_count(0)
 
 
-def test_without_public_notes_nobody_is_asked_for_whom_a_note_is(
+def test_without_public_notes_the_visibility_cannot_be_chosen(
     feedback_document: FeedbackDocument, open_reader: OpenReader
 ) -> None:
     feedback_document.put_settings(commentsAllowPublic=False)
@@ -71,7 +71,7 @@ def test_without_public_notes_nobody_is_asked_for_whom_a_note_is(
     assert feedback_document.get_feedback("feedback")["notes"][0]["public"] is False
 
 
-def test_the_reader_is_asked_for_their_name_once(feedback_document: FeedbackDocument, open_reader: OpenReader) -> None:
+def test_the_author_name_is_asked_for_once(feedback_document: FeedbackDocument, open_reader: OpenReader) -> None:
     page = open_reader().open(feedback_document.url)
     write_note(page, "One")
     write_note(page, "Two", author=None)
@@ -81,9 +81,7 @@ def test_the_reader_is_asked_for_their_name_once(feedback_document: FeedbackDocu
     expect(page.locator("#receipt-name")).to_have_value("Ada")
 
 
-def test_own_notes_can_be_deleted_also_after_coming_back(
-    feedback_document: FeedbackDocument, open_reader: OpenReader
-) -> None:
+def test_own_notes_can_be_deleted_after_a_reload(feedback_document: FeedbackDocument, open_reader: OpenReader) -> None:
     page = open_reader().open(feedback_document.url)
     write_note(page, "Never mind", public=True)
     page.reload()
@@ -94,7 +92,7 @@ def test_own_notes_can_be_deleted_also_after_coming_back(
     assert feedback_document.get_feedback("feedback")["notes"] == []
 
 
-def test_pages_with_notes_have_a_sign_that_leads_to_them(
+def test_pages_with_notes_have_a_button_that_opens_them(
     feedback_document: FeedbackDocument, open_reader: OpenReader
 ) -> None:
     page = open_reader().open(feedback_document.url)
@@ -108,7 +106,7 @@ def test_pages_with_notes_have_a_sign_that_leads_to_them(
     expect(page.locator("[data-about='1'] .note")).to_have_count(2)
 
 
-def test_a_note_stays_about_the_page_it_was_begun_on(
+def test_a_note_keeps_the_page_on_which_it_was_started(
     feedback_document: FeedbackDocument, open_reader: OpenReader
 ) -> None:
     page = open_reader().open(feedback_document.url)
@@ -122,9 +120,7 @@ def test_a_note_stays_about_the_page_it_was_begun_on(
     assert feedback_document.get_feedback("feedback")["notes"][0]["pageNumber"] == 1
 
 
-def test_a_note_can_be_moved_to_the_page_that_is_read_now(
-    feedback_document: FeedbackDocument, open_reader: OpenReader
-) -> None:
+def test_a_note_can_be_moved_to_the_current_page(feedback_document: FeedbackDocument, open_reader: OpenReader) -> None:
     page = open_reader().open(feedback_document.url)
     page.locator("#notes-open").click()
     page.get_by_label("Your note").fill("About the second, after all")
@@ -135,9 +131,7 @@ def test_a_note_can_be_moved_to_the_page_that_is_read_now(
     assert feedback_document.get_feedback("feedback")["notes"][0]["pageNumber"] == 2
 
 
-def test_the_headings_of_the_list_lead_to_the_pages(
-    feedback_document: FeedbackDocument, open_reader: OpenReader
-) -> None:
+def test_headings_in_the_list_link_to_their_pages(feedback_document: FeedbackDocument, open_reader: OpenReader) -> None:
     page = open_reader().open(feedback_document.url)
     write_note(page, "Here")
     page.locator("#page-next").click()
@@ -148,25 +142,25 @@ def test_the_headings_of_the_list_lead_to_the_pages(
 
 
 @pytest.mark.parametrize(
-    ("words", "author", "said"),
+    ("words", "author", "message"),
     [
         ("  ", "Ada", "Write something first."),
         ("A word", " ", "Enter your name, so that the owner knows who wrote it."),
     ],
 )
-def test_a_note_needs_words_and_a_name(
-    feedback_document: FeedbackDocument, open_reader: OpenReader, words: str, author: str, said: str
+def test_a_note_requires_text_and_an_author(
+    feedback_document: FeedbackDocument, open_reader: OpenReader, words: str, author: str, message: str
 ) -> None:
     page = open_reader().open(feedback_document.url)
     page.locator("#notes-open").click()
     page.get_by_label("Your note").fill(words)
     page.locator("#note-author").fill(author)
     page.get_by_role("button", name="Send").click()
-    expect(page.locator("#note-form [role=alert]")).to_have_text(said)
+    expect(page.locator("#note-form [role=alert]")).to_have_text(message)
     assert feedback_document.get_feedback("feedback")["notes"] == []
 
 
-def test_the_panel_works_by_keyboard_and_gives_the_focus_back(
+def test_the_panel_works_by_keyboard_and_restores_the_focus(
     feedback_document: FeedbackDocument, open_reader: OpenReader
 ) -> None:
     page = open_reader().open(feedback_document.url)
@@ -175,7 +169,7 @@ def test_the_panel_works_by_keyboard_and_gives_the_focus_back(
     expect(page.locator("#notes-title")).to_be_focused()
     expect(page.locator("#notes-open")).to_have_attribute("aria-expanded", "true")
     page.get_by_label("Your note").focus()
-    page.keyboard.type("f123x?")  # keys of the viewer are letters here
+    page.keyboard.type("f123x?")  # shortcut keys must be typed as text
     expect(page.get_by_label("Your note")).to_have_value("f123x?")
     page.keyboard.press("Escape")
     expect(page.locator("#notes")).to_be_hidden()
@@ -184,9 +178,7 @@ def test_the_panel_works_by_keyboard_and_gives_the_focus_back(
     expect(page.get_by_label("Your note")).to_have_value("f123x?")
 
 
-def test_pages_move_out_from_under_the_panel_and_back(
-    feedback_document: FeedbackDocument, open_reader: OpenReader
-) -> None:
+def test_pages_move_aside_for_the_panel_and_back(feedback_document: FeedbackDocument, open_reader: OpenReader) -> None:
     page = open_reader(viewport={"width": 1440, "height": 900}).open(feedback_document.url)
     place = "() => document.querySelector('.page').getBoundingClientRect()"
     before = page.evaluate(place)
@@ -196,14 +188,16 @@ def test_pages_move_out_from_under_the_panel_and_back(
     after = page.evaluate(place)
     assert after["left"] >= 0
     assert after["width"] == before["width"]
-    page.locator("#zoom-level").select_option("200")  # no room is left: every part of the page must stay within reach
+    page.locator("#zoom-level").select_option(
+        "200"
+    )  # the page is wider than the window; all of it must remain reachable by scrolling
     page.wait_for_function(f"() => ({place})().width > 1500 && ({place})().left + scrollX >= 0")
     page.locator("#zoom-level").select_option("auto")
     page.locator("#notes-close").click()
     page.wait_for_function(f"left => ({place})().left === left", arg=before["left"])
 
 
-def test_on_a_phone_the_panel_is_a_sheet_that_gives_way_to_what_it_leads_to(
+def test_on_a_phone_the_panel_is_a_sheet_that_closes_when_a_page_is_opened(
     feedback_document: FeedbackDocument, open_reader: OpenReader
 ) -> None:
     page = open_reader(**PHONE_OPTIONS).open(feedback_document.url)
@@ -212,12 +206,12 @@ def test_on_a_phone_the_panel_is_a_sheet_that_gives_way_to_what_it_leads_to(
     assert sheet is not None
     assert (sheet["x"], sheet["width"], sheet["y"] + sheet["height"]) == (0, 390, 844)
     size = page.get_by_label("Your note").evaluate("field => parseFloat(getComputedStyle(field).fontSize)")
-    assert size >= 16  # smaller ones make phones zoom
+    assert size >= 16  # phones zoom in on smaller text
     page.locator(".notes-group").get_by_role("button", name="Page 1").click()
     expect(page.locator("#notes")).to_be_hidden()
 
 
-def test_nothing_of_it_is_there_when_the_owner_asks_for_nothing(
+def test_without_feedback_settings_the_page_has_no_feedback_controls(
     feedback_document: FeedbackDocument, open_reader: OpenReader
 ) -> None:
     feedback_document.put_settings(
@@ -230,7 +224,7 @@ def test_nothing_of_it_is_there_when_the_owner_asks_for_nothing(
     assert [url for url in person.requests if re.search(r"/feedback", url)] == []
 
 
-def test_nothing_of_it_is_printed(feedback_document: FeedbackDocument, open_reader: OpenReader) -> None:
+def test_feedback_is_not_printed(feedback_document: FeedbackDocument, open_reader: OpenReader) -> None:
     page = open_reader().open(feedback_document.url)
     write_note(page, "Not on paper")
     page.emulate_media(media="print")

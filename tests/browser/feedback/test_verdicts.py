@@ -1,4 +1,4 @@
-"""Picking, rejecting and doubting pages in a real browser, and confirming receipt."""
+"""Marking pages as pick, maybe or reject in a real browser, and confirming receipt."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -17,50 +17,48 @@ from tests.support.styled_document import StyledDocument, element_box, has_overl
 PAGE_BOTTOMS = "(pages) => pages.map((page) => page.getBoundingClientRect().bottom)"
 
 
-def marks_by_page(proof: FeedbackDocument) -> dict[int, str]:
-    """Marks by page, as the owner gets them of one reader."""
+def get_marks_by_page(proof: FeedbackDocument) -> dict[int, str]:
+    """Return the marks by page as the owner sees them."""
     viewers = proof.get_feedback("page-marks")["viewers"]
     return {row["page"]: row["mark"] for viewer in viewers for row in viewer["marks"]}
 
 
 def list_pressed_buttons(page: Page, number: int) -> list[str]:
-    """Names of the buttons that are down on a page."""
+    """Return the names of the pressed buttons of a page."""
     buttons = page.locator(f".page[data-page='{number}'] .verdict[aria-pressed='true']")
     return [str(button.get_attribute("aria-label")) for button in buttons.all()]
 
 
 def press_page_button(page: Page, number: int, name: str) -> None:
-    """Press a button of a page."""
+    """Press the mark button ``name`` of a page."""
     page.get_by_role("group", name=f"Mark page {number}").get_by_role("button", name=name).click()
 
 
-def test_a_page_is_picked_by_its_button_and_let_go_by_the_same(
-    feedback_document: FeedbackDocument, open_reader: OpenReader
-) -> None:
+def test_a_mark_button_sets_and_clears_the_mark(feedback_document: FeedbackDocument, open_reader: OpenReader) -> None:
     page = open_reader().open(feedback_document.url)
     press_page_button(page, 1, "Pick")
     assert list_pressed_buttons(page, 1) == ["Pick"]
-    wait_until(lambda: marks_by_page(feedback_document) == {1: "pick"})
+    wait_until(lambda: get_marks_by_page(feedback_document) == {1: "pick"})
     press_page_button(page, 1, "Reject")
     assert list_pressed_buttons(page, 1) == ["Reject"]
-    wait_until(lambda: marks_by_page(feedback_document) == {1: "reject"})
+    wait_until(lambda: get_marks_by_page(feedback_document) == {1: "reject"})
     press_page_button(page, 1, "Reject")
     assert list_pressed_buttons(page, 1) == []
-    wait_until(lambda: marks_by_page(feedback_document) == {})
+    wait_until(lambda: get_marks_by_page(feedback_document) == {})
 
 
-def test_keys_mark_the_page_that_is_read(feedback_document: FeedbackDocument, open_reader: OpenReader) -> None:
+def test_keys_mark_the_current_page(feedback_document: FeedbackDocument, open_reader: OpenReader) -> None:
     page = open_reader().open(feedback_document.url)
     for number, key in ((1, "1"), (2, "2"), (3, "3"), (4, "1")):
         wait_for_page(page, number)
         page.keyboard.press(key)
         page.keyboard.press("ArrowRight")
     page.keyboard.press("x")
-    wait_until(lambda: marks_by_page(feedback_document) == {1: "pick", 2: "maybe", 3: "reject"})
+    wait_until(lambda: get_marks_by_page(feedback_document) == {1: "pick", 2: "maybe", 3: "reject"})
     expect(page.locator("#feedback-status")).to_have_text("Page 4: no mark")
 
 
-def test_help_lists_the_keys_of_this_document(feedback_document: FeedbackDocument, open_reader: OpenReader) -> None:
+def test_the_help_lists_the_feedback_keys(feedback_document: FeedbackDocument, open_reader: OpenReader) -> None:
     page = open_reader().open(feedback_document.url)
     page.keyboard.press("?")
     keys = page.get_by_role("dialog", name="Keyboard")
@@ -68,20 +66,20 @@ def test_help_lists_the_keys_of_this_document(feedback_document: FeedbackDocumen
     expect(keys.locator("dt").filter(has_text="Annotate")).to_be_visible()
 
 
-def test_marks_are_there_again_when_the_reader_comes_back(
-    feedback_document: FeedbackDocument, open_reader: OpenReader
-) -> None:
+def test_marks_are_restored_after_a_reload(feedback_document: FeedbackDocument, open_reader: OpenReader) -> None:
     page = open_reader().open(feedback_document.url)
     press_page_button(page, 1, "Maybe")
-    wait_until(lambda: marks_by_page(feedback_document) == {1: "maybe"})
-    page.wait_for_function("() => !document.querySelector('.verdicts.is-saving')")  # it has the answer, and its cookie
+    wait_until(lambda: get_marks_by_page(feedback_document) == {1: "maybe"})
+    page.wait_for_function(
+        "() => !document.querySelector('.verdicts.is-saving')"
+    )  # the browser has the response and its cookie
     page.reload()
     page.locator(".verdict[aria-pressed='true']").wait_for()
     assert list_pressed_buttons(page, 1) == ["Maybe"]
     assert open_reader().open(feedback_document.url).locator(".verdict[aria-pressed='true']").count() == 0
 
 
-def test_marks_are_on_a_page_that_left_the_window_and_came_again(
+def test_marks_are_restored_on_a_page_that_was_unloaded(
     feedback_server: ServerProcess, open_reader: OpenReader
 ) -> None:
     proof = FeedbackDocument(feedback_server, pages=30)
@@ -95,7 +93,9 @@ def test_marks_are_on_a_page_that_left_the_window_and_came_again(
     assert list_pressed_buttons(page, 1) == ["Pick"]
 
 
-def test_of_quick_changes_the_last_one_stands(feedback_document: FeedbackDocument, open_reader: OpenReader) -> None:
+def test_after_quick_changes_the_last_mark_is_saved(
+    feedback_document: FeedbackDocument, open_reader: OpenReader
+) -> None:
     person = open_reader()
     gate = RequestGate(person.page, "**/marks/1")
     page = person.open(feedback_document.url)
@@ -105,12 +105,12 @@ def test_of_quick_changes_the_last_one_stands(feedback_document: FeedbackDocumen
     page.wait_for_function("() => document.querySelector('.verdicts.is-saving')")
     gate.open()
     page.wait_for_function("() => !document.querySelector('.verdicts.is-saving')")
-    assert marks_by_page(feedback_document) == {1: "reject"}
+    assert get_marks_by_page(feedback_document) == {1: "reject"}
     asked = [url for url in person.requests if url.endswith("/marks/1")]
-    assert len(asked) == 2  # what was wanted in between was never sent
+    assert len(asked) == 2  # intermediate changes are not sent
 
 
-def test_the_buttons_stay_in_the_window_while_a_tall_page_is_read(
+def test_the_mark_buttons_stay_visible_on_a_tall_page(
     feedback_document: FeedbackDocument, open_reader: OpenReader
 ) -> None:
     page = open_reader(viewport={"width": 1280, "height": 800}).open(feedback_document.url)
@@ -119,7 +119,7 @@ def test_the_buttons_stay_in_the_window_while_a_tall_page_is_read(
     assert 700 < box["y"] < 800 - box["height"]
 
 
-def test_receipt_is_confirmed_once_and_the_word_of_it_lasts(
+def test_a_receipt_is_confirmed_once_and_shown_after_a_reload(
     feedback_document: FeedbackDocument, open_reader: OpenReader
 ) -> None:
     page = open_reader().open(feedback_document.url)
@@ -142,7 +142,7 @@ def test_receipt_is_confirmed_once_and_the_word_of_it_lasts(
     expect(other.get_by_role("button", name="Confirm receipt")).to_be_visible()
 
 
-def test_a_receipt_needs_a_name(feedback_document: FeedbackDocument, open_reader: OpenReader) -> None:
+def test_a_receipt_requires_a_name(feedback_document: FeedbackDocument, open_reader: OpenReader) -> None:
     page = open_reader(**PHONE_OPTIONS).open(feedback_document.url)
     page.get_by_role("button", name="Confirm receipt").tap()
     page.get_by_role("button", name="I have received this").tap()
@@ -155,7 +155,7 @@ def test_on_a_phone_receipt_and_marks_work_by_touch(
 ) -> None:
     page = open_reader(**PHONE_OPTIONS).open(feedback_document.url)
     page.get_by_role("group", name="Mark page 1").get_by_role("button", name="Pick").tap()
-    wait_until(lambda: marks_by_page(feedback_document) == {1: "pick"})
+    wait_until(lambda: get_marks_by_page(feedback_document) == {1: "pick"})
     page.get_by_role("button", name="Confirm receipt").tap()
     page.locator("#receipt-name").fill("Ada")
     page.get_by_role("button", name="I have received this").tap()
@@ -167,7 +167,7 @@ def test_on_a_phone_receipt_and_marks_work_by_touch(
 
 @pytest.mark.parametrize("position", ["br", "bar"])
 @pytest.mark.parametrize("window", [{"viewport": {"width": 1280, "height": 800}}, PHONE_OPTIONS], ids=["desk", "phone"])
-def test_the_buttons_of_a_page_keep_clear_of_what_the_owner_put_around_it(
+def test_the_mark_buttons_do_not_overlap_elements_of_the_owner(
     feedback_document: FeedbackDocument,
     feedback_server: ServerProcess,
     open_reader: OpenReader,
@@ -195,7 +195,7 @@ def test_the_buttons_of_a_page_keep_clear_of_what_the_owner_put_around_it(
 
 
 @pytest.mark.parametrize("mode", ["standard", "swipe", "flipbook"])
-def test_on_a_phone_nothing_lies_on_the_words_of_a_page_and_full_screen_is_there(
+def test_on_a_phone_no_control_covers_the_page_and_full_screen_is_available(
     feedback_document: FeedbackDocument, open_reader: OpenReader, mode: str
 ) -> None:
     feedback_document.put_settings(viewerMode=mode)
@@ -208,6 +208,6 @@ def test_on_a_phone_nothing_lies_on_the_words_of_a_page_and_full_screen_is_there
     expect(page.get_by_role("button", name="1 note on page 1")).to_be_visible()
     papers = [element_box(page, f".page[data-page='{number}']") for number in ((1, 2) if mode == "standard" else (1,))]
     for name in (".page[data-page='1'] .verdicts", ".note-sign"):
-        laid = element_box(page, name)
-        assert [paper for paper in papers if has_overlap(laid, paper)] == [], name
+        control = element_box(page, name)
+        assert [paper for paper in papers if has_overlap(control, paper)] == [], name
     expect(page.get_by_role("button", name="Full screen")).to_be_visible()

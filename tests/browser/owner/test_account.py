@@ -1,4 +1,4 @@
-"""Account, webhooks and sign-in in a real browser: keys and apps that work or do not, and how it looks everywhere."""
+"""Account, webhooks and sign-in pages in a real browser: API keys, apps, passwords and layout."""
 
 import json
 import re
@@ -19,7 +19,7 @@ from tests.support.server_process import ServerProcess, make_env, run_docshare, 
 
 PHONES = {"viewport": {"width": 390, "height": 844}, "user_agent": PHONE, "has_touch": True, "is_mobile": True}
 PASSWORD = "correct horse battery"
-REDIRECT = "http://127.0.0.1:9/callback"  # where nobody listens: its address is all that is looked at
+REDIRECT = "http://127.0.0.1:9/callback"  # no server listens there; only the requested address matters
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def run_admin(server: ServerProcess, *words: str) -> Any:
 
 
 def sign_in(page: Page, server: ServerProcess) -> None:
-    """Sign in by the link of ``docshare dashboard``."""
+    """Sign in with the link of ``docshare dashboard``."""
     done = run_docshare("dashboard", "--data", str(server.data_dir), env=make_env(server.data_dir.parent))
     assert done.returncode == 0, done.stderr
     page.goto(done.stdout.strip())
@@ -65,7 +65,7 @@ def get_account_status(server: ServerProcess, key: str) -> int:
 
 
 def confirm_action(page: Page, row: str, word: str = "Revoke") -> None:
-    """Press the button of the line that holds ``row``, and the one that it uncovers."""
+    """Press the button in the list item that contains ``row``, and then the confirmation button."""
     line = page.locator(".list > li", has_text=row)
     line.locator("summary", has_text=word).click()
     line.get_by_role("button", name=f"Yes, {word.lower()}").click()
@@ -74,7 +74,7 @@ def confirm_action(page: Page, row: str, word: str = "Revoke") -> None:
 # --- keys, apps, passwords -------------------------------------------------------------------------------------------
 
 
-def test_a_key_made_in_the_browser_works_in_the_api_until_it_is_revoked(
+def test_an_api_key_created_in_the_browser_works_until_it_is_revoked(
     person: Visitor, owner_server: ServerProcess
 ) -> None:
     page = open_page(person, owner_server)
@@ -93,14 +93,14 @@ def test_a_key_made_in_the_browser_works_in_the_api_until_it_is_revoked(
     assert get_account_status(owner_server, key) == 401
 
 
-def test_one_press_on_revoke_revokes_nothing(person: Visitor, owner_server: ServerProcess) -> None:
+def test_revoking_requires_confirmation(person: Visitor, owner_server: ServerProcess) -> None:
     page = open_page(person, owner_server)
     page.locator("summary", has_text="Revoke").last.click()
     expect(page.get_by_role("button", name="Yes, revoke")).to_be_visible()
     assert get_account_status(owner_server, owner_server.token) == 200
 
 
-def test_an_app_that_was_allowed_in_the_browser_is_revoked_there(browser: Browser, owner_server: ServerProcess) -> None:
+def test_an_app_allowed_in_the_browser_can_be_revoked_there(browser: Browser, owner_server: ServerProcess) -> None:
     name = f"Sales board {uuid4()}"
     app = run_admin(owner_server, "client", "create", name, "--redirect-uri", "http://127.0.0.1/callback", "--public")
     query = urlencode({
@@ -118,7 +118,7 @@ def test_an_app_that_was_allowed_in_the_browser_is_revoked_there(browser: Browse
                 "code": code, "code_verifier": VERIFIER}  # fmt: skip
         tokens = requests.post(f"{owner_server.url}/oauth/token", data=form, timeout=10).json()
         assert get_account_status(owner_server, tokens["access_token"]) == 200
-        page = person.context.new_page()  # the other shows that nobody listens where the app would
+        page = person.context.new_page()  # the other page shows a connection error
         page.goto(f"{owner_server.url}/account")
         expect(page.locator(".list > li", has_text=name)).to_contain_text("See your account and plan")
         confirm_action(page, name)
@@ -126,7 +126,9 @@ def test_an_app_that_was_allowed_in_the_browser_is_revoked_there(browser: Browse
         assert get_account_status(owner_server, tokens["access_token"]) == 401
 
 
-def test_a_password_is_set_and_signs_in_where_one_wanted_to_go(browser: Browser, owner_server: ServerProcess) -> None:
+def test_a_password_can_be_set_and_signing_in_redirects_to_the_requested_page(
+    browser: Browser, owner_server: ServerProcess
+) -> None:
     with visitor(browser) as person, visitor(browser) as elsewhere:
         sign_in(person.page, owner_server)
         page = open_page(person, owner_server)
@@ -158,11 +160,11 @@ def test_a_password_is_set_and_signs_in_where_one_wanted_to_go(browser: Browser,
 # --- webhooks --------------------------------------------------------------------------------------------------------
 
 
-def test_a_webhook_is_made_tried_out_and_deleted(person: Visitor, owner_server: ServerProcess) -> None:
+def test_a_webhook_can_be_created_tested_and_deleted(person: Visitor, owner_server: ServerProcess) -> None:
     page = open_page(person, owner_server, "/webhooks")
     if not page.get_by_label("URL", exact=True).is_visible():
         page.get_by_text("New webhook").click()
-    page.get_by_label("URL", exact=True).fill("http://127.0.0.1:9/hook")  # nobody listens there
+    page.get_by_label("URL", exact=True).fill("http://127.0.0.1:9/hook")  # no server listens there
     page.get_by_label("file.viewed").check()
     page.get_by_role("button", name="Create the webhook").click()
     secret = page.locator("#secret").inner_text()

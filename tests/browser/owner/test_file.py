@@ -1,4 +1,4 @@
-"""The pages of one file in a real browser: what is drawn, changed and sent there is on the share page."""
+"""The owner's pages of a file in a real browser, and their effect on the share page."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.support.pdfs import A4, simple_pdf
 COOKIE = "docshare_session"
 HANDHELD = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "user_agent": PHONE}
 NAMES = ("overview", "settings", "looks", "links", "link", "invites", "hotspots", "assets", "replace")
-SCREENSHOT_DIR = os.environ.get("DOCSHARE_TEST_SHOTS")  # a folder for pictures to be looked at
+SCREENSHOT_DIR = os.environ.get("DOCSHARE_TEST_SHOTS")  # a directory for screenshots
 HOTSPOT_BOX = """() => {
   const [spot, paper] = [".hotspot", ".page"].map((name) => document.querySelector(name).getBoundingClientRect());
   return [(spot.x - paper.x) / paper.width, (spot.y - paper.y) / paper.height, spot.width / paper.width,
@@ -36,7 +36,7 @@ HOTSPOT_BOX = """() => {
 
 @dataclass
 class OwnerFilePages:
-    """A document of Pia's on a server, and the cookie with which she is signed in."""
+    """A document of Pia on a server, and her session cookie."""
 
     world: World
     url: str
@@ -57,7 +57,7 @@ class OwnerFilePages:
             assert person.list_origins() == {self.url}
 
     def page_path(self, name: str) -> str:
-        """Where the page of that name is; that of one link has no place in the navigation."""
+        """Return the path of the page ``name``; the page of one link is not in the navigation."""
         if name == "link":
             path = f"/api/v1/files/{self.made['uuid']}/variants"
             return f"/links/{self.world.pia.get(path).get_json()['variants'][0]['uuid']}"
@@ -66,7 +66,7 @@ class OwnerFilePages:
 
 @pytest.fixture
 def owner_file_pages(world: World) -> Iterator[OwnerFilePages]:
-    """Three pages, with one of everything that an owner can add."""
+    """Yield a document of three pages with one of everything that an owner can add."""
     made = world.pia.upload(simple_pdf(pages=3, size=A4), name="Series A deck.pdf")
     path = f"/api/v1/files/{made['uuid']}"
     for label in ("Northwind", "Ann Lee"):
@@ -84,7 +84,7 @@ def owner_file_pages(world: World) -> Iterator[OwnerFilePages]:
 
 
 def wait_for_images(page: Page) -> None:
-    """Wait until every picture is there."""
+    """Wait until every image is loaded."""
     page.evaluate("Promise.all([...document.images].map((image) => image.decode()))")
 
 
@@ -102,7 +102,7 @@ def is_within_window(page: Page) -> bool:
 @pytest.mark.parametrize(
     ("size", "window"), [({}, "desk"), (HANDHELD, "phone"), ({"color_scheme": "dark"}, "dark")], ids=lambda it: str(it)
 )
-def test_every_page_fits_and_has_no_serious_violation(
+def test_every_page_fits_the_window_and_has_no_serious_violation(
     browser: Browser, owner_file_pages: OwnerFilePages, size: dict[str, Any], window: str
 ) -> None:
     with owner_file_pages.open_page(browser, **size) as page:
@@ -115,7 +115,7 @@ def test_every_page_fits_and_has_no_serious_violation(
         assert found == dict.fromkeys(NAMES, (True, []))
 
 
-def test_a_hotspot_drawn_on_the_page_is_where_it_was_drawn_for_readers(
+def test_a_drawn_hotspot_has_the_same_position_on_the_share_page(
     browser: Browser, owner_file_pages: OwnerFilePages
 ) -> None:
     with owner_file_pages.open_page(browser, "/hotspots") as page:
@@ -136,7 +136,7 @@ def test_a_hotspot_drawn_on_the_page_is_where_it_was_drawn_for_readers(
         assert page.evaluate(HOTSPOT_BOX) == pytest.approx([0.2, 0.3, 0.4, 0.1], abs=0.005)
 
 
-def test_a_hotspot_is_drawn_with_the_keyboard_alone(browser: Browser, owner_file_pages: OwnerFilePages) -> None:
+def test_a_hotspot_can_be_drawn_with_the_keyboard(browser: Browser, owner_file_pages: OwnerFilePages) -> None:
     with owner_file_pages.open_page(browser, "/hotspots") as page:
         page.locator("#canvas").focus()
         for key in ("ArrowLeft", "ArrowLeft", "ArrowDown", "Shift+ArrowRight", "Shift+ArrowUp"):
@@ -146,14 +146,14 @@ def test_a_hotspot_is_drawn_with_the_keyboard_alone(browser: Browser, owner_file
         assert [page.locator("#draft").get_attribute(side) for side in ("x", "y", "width", "height")] == numbers
 
 
-def test_a_slip_of_the_hand_draws_nothing(browser: Browser, owner_file_pages: OwnerFilePages) -> None:
+def test_a_click_without_dragging_draws_nothing(browser: Browser, owner_file_pages: OwnerFilePages) -> None:
     with owner_file_pages.open_page(browser, "/hotspots") as page:
         wait_for_images(page)
         page.locator("#canvas").click(position={"x": 50, "y": 50})
         assert page.locator("#x").input_value() == ""
 
 
-def test_a_hotspot_is_drawn_with_a_finger(browser: Browser, owner_file_pages: OwnerFilePages) -> None:
+def test_a_hotspot_can_be_drawn_by_touch(browser: Browser, owner_file_pages: OwnerFilePages) -> None:
     with owner_file_pages.open_page(browser, "/hotspots", **HANDHELD) as page:
         wait_for_images(page)
         page.locator("#canvas").scroll_into_view_if_needed()
@@ -167,7 +167,7 @@ def test_a_hotspot_is_drawn_with_a_finger(browser: Browser, owner_file_pages: Ow
         assert drawn == pytest.approx([25, 25, 25, 25], abs=1)
 
 
-def test_what_is_changed_in_the_forms_is_on_the_share_page(browser: Browser, owner_file_pages: OwnerFilePages) -> None:
+def test_changes_in_the_forms_appear_on_the_share_page(browser: Browser, owner_file_pages: OwnerFilePages) -> None:
     with owner_file_pages.open_page(browser, "/looks") as page:
         page.get_by_label("Button label").fill("Book a call")
         page.locator("[name='viewerSettings.cta.url']").fill("https://film.example/call")
@@ -182,7 +182,7 @@ def test_what_is_changed_in_the_forms_is_on_the_share_page(browser: Browser, own
         expect(page.get_by_role("link", name="Download")).to_have_count(0)
 
 
-def test_the_rows_of_a_form_are_shown_one_by_one(browser: Browser, owner_file_pages: OwnerFilePages) -> None:
+def test_form_rows_are_shown_one_by_one(browser: Browser, owner_file_pages: OwnerFilePages) -> None:
     with owner_file_pages.open_page(browser, "/settings") as page:
         rows = page.locator("[data-row]:visible")
         expect(rows).to_have_count(2)
@@ -192,7 +192,7 @@ def test_the_rows_of_a_form_are_shown_one_by_one(browser: Browser, owner_file_pa
         expect(page.get_by_role("button", name="Add a field")).to_have_count(0)
 
 
-def test_an_image_is_uploaded_and_used(browser: Browser, owner_file_pages: OwnerFilePages) -> None:
+def test_an_image_can_be_uploaded_and_used(browser: Browser, owner_file_pages: OwnerFilePages) -> None:
     with owner_file_pages.open_page(browser, "/assets") as page:
         page.get_by_label("Use as").select_option("background")
         page.get_by_label("File", exact=True).set_input_files(
@@ -209,7 +209,7 @@ def test_an_image_is_uploaded_and_used(browser: Browser, owner_file_pages: Owner
     assert looks["background"]["type"] == "image"
 
 
-def test_a_refused_upload_is_told_in_words(browser: Browser, owner_file_pages: OwnerFilePages) -> None:
+def test_a_rejected_upload_shows_an_error(browser: Browser, owner_file_pages: OwnerFilePages) -> None:
     with visitor(browser) as person:
         person.context.add_cookies([{"name": COOKIE, "value": owner_file_pages.cookie, "url": owner_file_pages.url}])
         page = person.page
@@ -221,7 +221,7 @@ def test_a_refused_upload_is_told_in_words(browser: Browser, owner_file_pages: O
 
 
 @pytest.mark.parametrize(("choice", "left"), [("Remove them", 0), ("Keep them", 1)])
-def test_the_document_is_replaced_behind_its_link(
+def test_the_document_can_be_replaced_behind_its_link(
     browser: Browser, owner_file_pages: OwnerFilePages, choice: str, left: int
 ) -> None:
     with owner_file_pages.open_page(browser, "/replace") as page:
@@ -236,14 +236,14 @@ def test_the_document_is_replaced_behind_its_link(
     assert len(hotspots.list_hotspots(owner_file_pages.world.rt, owner_file_pages.made["uuid"])) == left
 
 
-def test_a_link_is_copied(browser: Browser, owner_file_pages: OwnerFilePages) -> None:
+def test_the_link_can_be_copied(browser: Browser, owner_file_pages: OwnerFilePages) -> None:
     with owner_file_pages.open_page(browser, permissions=["clipboard-read", "clipboard-write"]) as page:
         page.get_by_role("button", name="Copy the link").click()
         expect(page.get_by_role("button", name="Copied")).to_be_visible()
         assert page.evaluate("navigator.clipboard.readText()").endswith(f"/{owner_file_pages.made['shortId']}")
 
 
-def test_every_form_is_there_without_scripts(browser: Browser, owner_file_pages: OwnerFilePages) -> None:
+def test_the_forms_work_without_scripts(browser: Browser, owner_file_pages: OwnerFilePages) -> None:
     with owner_file_pages.open_page(browser, "/settings", java_script_enabled=False) as page:
         expect(page.locator("[data-row]:visible")).to_have_count(5)
         page.get_by_label("Link name").fill("other-name")
@@ -269,7 +269,7 @@ def is_inside(page: Page, selector: str, frame: str) -> bool:
     return within
 
 
-def test_on_a_phone_the_places_of_a_file_are_one_row_that_shows_the_open_one(
+def test_on_a_phone_the_tabs_are_one_row_that_shows_the_current_one(
     browser: Browser, owner_file_pages: OwnerFilePages
 ) -> None:
     with owner_file_pages.open_page(browser, "/replace", **HANDHELD) as page:
@@ -278,6 +278,6 @@ def test_on_a_phone_the_places_of_a_file_are_one_row_that_shows_the_open_one(
         assert is_inside(page, ".file-tabs [aria-current]", ".file-tabs")
 
 
-def test_on_a_phone_the_table_of_versions_is_whole(browser: Browser, owner_file_pages: OwnerFilePages) -> None:
+def test_on_a_phone_the_table_of_versions_is_complete(browser: Browser, owner_file_pages: OwnerFilePages) -> None:
     with owner_file_pages.open_page(browser, **HANDHELD) as page:
         assert is_inside(page, ".scroll th:last-child", ".scroll")

@@ -1,4 +1,4 @@
-"""The library in a real browser: uploads by drag and drop and by choosing, copies, and how it looks on every screen."""
+"""The library in a real browser: uploads by drag and drop and file selection, copying links, and layout."""
 
 import itertools
 import re
@@ -22,7 +22,7 @@ PHONE_OPTIONS: dict[str, Any] = {
     "is_mobile": True,
 }
 WINDOWS: list[dict[str, Any]] = [{}, {"color_scheme": "dark"}, PHONE_OPTIONS]
-_NUMBERS = itertools.count()  # names that no earlier try has used
+_NUMBERS = itertools.count()  # makes names unique across retries
 LONG_NAME = "Jahresabschlussbericht_und_Lagebericht_der_Gesellschaft_2026_endgueltig_v12.pdf"
 
 _DROP = """([where, files]) => {
@@ -51,7 +51,7 @@ def free_server(tmp_path: Path) -> Iterator[ServerProcess]:
 
 
 def sign_in_to_library(person: Visitor, server: ServerProcess) -> Page:
-    """Sign in by a one-time link, which leads to the library."""
+    """Sign in with a one-time link, which redirects to the library."""
     folder = server.data_dir.parent
     made = run_docshare(
         "admin", "--data", str(server.data_dir), "login-link", "owner@example.com", env=make_env(folder), check=True
@@ -61,7 +61,7 @@ def sign_in_to_library(person: Visitor, server: ServerProcess) -> Page:
     person.page.goto(server.url + found[0])
     person.page.get_by_role("button").click()
     expect(person.page).to_have_url(f"{server.url}/files")
-    person.page.wait_for_load_state("load")  # its script listens then
+    person.page.wait_for_load_state("load")  # after that, its script is active
     return person.page
 
 
@@ -69,13 +69,13 @@ def sign_in_to_library(person: Visitor, server: ServerProcess) -> Page:
 def library_page(browser: Browser, owner_server: ServerProcess) -> Iterator[Page]:
     with visitor(browser, permissions=["clipboard-read", "clipboard-write"]) as person:
         yield sign_in_to_library(person, owner_server)
-        # Refused and cut requests stand on the console by themselves; what the page makes of them is looked at.
+        # The browser logs rejected and aborted requests by itself.
         assert [words for words in person.complaints if not words.startswith("Failed to load resource")] == []
         assert person.list_origins() == {owner_server.url}
 
 
 def upload(server: ServerProcess, name: str = "report.pdf", **settings: Any) -> str:
-    """Share a document by the API; returns its UUID."""
+    """Upload a document through the API and return its UUID."""
     files = {"file": (name, simple_pdf(pages=3, size=A4))}
     made = requests.post(f"{server.url}/api/v1/files", headers=server.headers, files=files, timeout=30).json()
     if settings:
@@ -90,7 +90,7 @@ def make_payload(name: str, content: bytes | None = None) -> dict[str, Any]:
     return {"name": name, "mimeType": "application/pdf", "buffer": content or simple_pdf(pages=2)}
 
 
-def upload_line(page: Page, name: str) -> Any:
+def find_upload_line(page: Page, name: str) -> Any:
     """Return the line of the upload of the file ``name``."""
     return page.locator("#uploads li").filter(has_text=name)
 
@@ -98,16 +98,16 @@ def upload_line(page: Page, name: str) -> Any:
 # --- uploads ---------------------------------------------------------------------------------------------------------
 
 
-def test_chosen_files_become_links_that_can_be_copied_and_stand_in_the_list(
+def test_selected_files_become_links_that_can_be_copied_and_are_listed(
     library_page: Page, owner_server: ServerProcess
 ) -> None:
     one, two, three = (f"{word} {next(_NUMBERS)}.pdf" for word in ("one", "two", "three"))
     library_page.locator("#file").set_input_files([make_payload(one), make_payload(two), make_payload(three)])
     for name in (one, two, three):
-        link = upload_line(library_page, name).locator(f"a[href^='{owner_server.url}/']").first
+        link = find_upload_line(library_page, name).locator(f"a[href^='{owner_server.url}/']").first
         expect(link).to_have_text(re.compile(f"^{re.escape(owner_server.url)}/[0-9A-Za-z]{{12}}$"))
         expect(library_page.locator("#library h2").filter(has_text=name)).to_have_count(1)
-    line = upload_line(library_page, two)
+    line = find_upload_line(library_page, two)
     line.get_by_role("button", name=f"Copy the link of {two}").click()
     expect(line.get_by_text("Copied")).to_be_visible()
     copied = library_page.evaluate("navigator.clipboard.readText()")
@@ -121,13 +121,13 @@ def test_files_can_be_dropped_anywhere_on_the_page(library_page: Page, where: st
     files = [[f"dropped {number}.pdf", list(simple_pdf(pages=1))] for number in (1, 2)]
     library_page.evaluate(_DROP, [where, files])
     for name, _ in files:
-        expect(upload_line(library_page, str(name)).get_by_role("button", name="Copy")).to_be_visible()
+        expect(find_upload_line(library_page, str(name)).get_by_role("button", name="Copy")).to_be_visible()
 
 
-def test_what_is_no_document_is_said_in_words_beside_those_that_are(library_page: Page) -> None:
+def test_a_file_that_is_not_a_document_shows_an_error_next_to_successful_uploads(library_page: Page) -> None:
     library_page.locator("#file").set_input_files([make_payload("notes.pdf", b"hello"), make_payload("good.pdf")])
-    expect(upload_line(library_page, "good.pdf").get_by_role("button", name="Copy")).to_be_visible()
-    bad = upload_line(library_page, "notes.pdf")
+    expect(find_upload_line(library_page, "good.pdf").get_by_role("button", name="Copy")).to_be_visible()
+    bad = find_upload_line(library_page, "notes.pdf")
     expect(bad.locator(".wrong")).to_contain_text("PDF")
     bad.get_by_role("button", name="Remove notes.pdf from this list").click()
     expect(bad).to_have_count(0)
@@ -136,51 +136,51 @@ def test_what_is_no_document_is_said_in_words_beside_those_that_are(library_page
 
 @pytest.fixture
 def held_uploads(library_page: Page) -> list[Route]:
-    """Uploads that are never answered."""
+    """Hold all uploads without a response and return their routes."""
     waiting: list[Route] = []
     library_page.route("**/api/account/files", lambda route: waiting.append(route))
     return waiting
 
 
-def test_an_upload_shows_how_far_it_is_and_can_be_cancelled(library_page: Page, held_uploads: list[Route]) -> None:
+def test_an_upload_shows_its_progress_and_can_be_canceled(library_page: Page, held_uploads: list[Route]) -> None:
     library_page.locator("#file").set_input_files([make_payload("slow.pdf")])
     expect(library_page.get_by_role("progressbar", name="Progress of slow.pdf")).to_be_visible()
-    expect(upload_line(library_page, "slow.pdf").locator(".sent-words")).to_have_text(
+    expect(find_upload_line(library_page, "slow.pdf").locator(".sent-words")).to_have_text(
         re.compile("Sending|Creating the link|Waiting")
     )
     library_page.get_by_role("button", name="Cancel slow.pdf").click()
-    expect(upload_line(library_page, "slow.pdf")).to_have_count(0)
+    expect(find_upload_line(library_page, "slow.pdf")).to_have_count(0)
     expect(library_page.locator("#uploads")).to_be_hidden()
     assert len(held_uploads) == 1
 
 
-def test_more_files_than_two_wait_and_can_be_taken_back(library_page: Page, held_uploads: list[Route]) -> None:
+def test_more_than_two_uploads_are_queued_and_can_be_canceled(library_page: Page, held_uploads: list[Route]) -> None:
     library_page.locator("#file").set_input_files([make_payload(f"{word}.pdf") for word in ("ant", "bee", "cat")])
-    expect(upload_line(library_page, "cat.pdf")).to_contain_text("Waiting")
+    expect(find_upload_line(library_page, "cat.pdf")).to_contain_text("Waiting")
     library_page.get_by_role("button", name="Cancel cat.pdf").click()
-    expect(upload_line(library_page, "cat.pdf")).to_have_count(0)
+    expect(find_upload_line(library_page, "cat.pdf")).to_have_count(0)
     for word in ("ant", "bee"):
         library_page.get_by_role("button", name=f"Cancel {word}.pdf").click()
     expect(library_page.locator("#uploads li")).to_have_count(0)
     assert len(held_uploads) == 2
 
 
-def test_who_is_signed_out_meanwhile_is_told(library_page: Page) -> None:
+def test_an_upload_after_signing_out_shows_an_error(library_page: Page) -> None:
     library_page.context.clear_cookies()
     library_page.locator("#file").set_input_files([make_payload("late.pdf")])
-    expect(upload_line(library_page, "late.pdf")).to_contain_text("You are no longer signed in.")
+    expect(find_upload_line(library_page, "late.pdf")).to_contain_text("You are no longer signed in.")
 
 
-def test_without_a_network_it_says_so(library_page: Page) -> None:
+def test_an_upload_without_a_network_shows_an_error(library_page: Page) -> None:
     library_page.route("**/api/account/files", lambda route: route.abort())
     library_page.locator("#file").set_input_files([make_payload("cut.pdf")])
-    expect(upload_line(library_page, "cut.pdf")).to_contain_text("The server did not answer.")
+    expect(find_upload_line(library_page, "cut.pdf")).to_contain_text("The server did not answer.")
 
 
 # --- a first visit on Free -------------------------------------------------------------------------------------------
 
 
-def test_the_first_file_replaces_the_welcome_and_a_fourth_finds_no_place(
+def test_the_first_upload_replaces_the_welcome_and_a_fourth_is_rejected(
     browser: Browser, free_server: ServerProcess
 ) -> None:
     with visitor(browser) as person:
@@ -211,7 +211,7 @@ def test_a_pdf_that_is_too_large_is_not_sent(browser: Browser, free_server: Serv
 # --- the list --------------------------------------------------------------------------------------------------------
 
 
-def test_pictures_come_and_links_are_copied_from_the_list(library_page: Page, owner_server: ServerProcess) -> None:
+def test_thumbnails_load_and_links_can_be_copied_from_the_list(library_page: Page, owner_server: ServerProcess) -> None:
     uuid = upload(owner_server, "pictured.pdf", password="correct horse")
     library_page.reload()
     item = library_page.locator(".item").filter(has_text="pictured.pdf")
@@ -229,7 +229,9 @@ def test_pictures_come_and_links_are_copied_from_the_list(library_page: Page, ow
     assert uuid in str(item.get_by_role("link", name="Settings of pictured.pdf").get_attribute("href"))
 
 
-def test_deleting_restoring_and_destroying(library_page: Page, owner_server: ServerProcess) -> None:
+def test_a_file_can_be_trashed_restored_and_deleted_permanently(
+    library_page: Page, owner_server: ServerProcess
+) -> None:
     upload(owner_server, "unwanted.pdf")
     library_page.goto(f"{owner_server.url}/files?q=unwanted")
     library_page.get_by_role("link", name="Delete unwanted.pdf").click()
@@ -244,7 +246,9 @@ def test_deleting_restoring_and_destroying(library_page: Page, owner_server: Ser
     expect(library_page.get_by_role("heading", name="unwanted.pdf")).to_have_count(0)
 
 
-def test_without_scripts_the_list_works_and_says_how_to_share(browser: Browser, owner_server: ServerProcess) -> None:
+def test_without_scripts_the_list_works_and_explains_how_to_upload(
+    browser: Browser, owner_server: ServerProcess
+) -> None:
     upload(owner_server, "plain.pdf")
     with visitor(browser, java_script_enabled=False) as person:
         page = sign_in_to_library(person, owner_server)
@@ -262,14 +266,14 @@ def test_without_scripts_the_list_works_and_says_how_to_share(browser: Browser, 
 # --- looks -----------------------------------------------------------------------------------------------------------
 
 
-def page_and_window_width(page: Page) -> tuple[int, int]:
+def get_page_and_window_width(page: Page) -> tuple[int, int]:
     """Return the widths of the page and of its window."""
     whole, window = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
     return whole, window
 
 
 @pytest.mark.parametrize("options", WINDOWS, ids=["desk", "dark", "phone"])
-def test_library_and_trash_suit_everybody_on_every_screen(
+def test_library_and_trash_fit_every_window_and_have_no_serious_violation(
     browser: Browser, owner_server: ServerProcess, options: dict[str, Any]
 ) -> None:
     uuid = upload(owner_server, LONG_NAME, password="correct horse", allowDownload=False, viewLimit=5, watermark=True)
@@ -285,5 +289,5 @@ def test_library_and_trash_suit_everybody_on_every_screen(
             if address:
                 page.goto(owner_server.url + address)
             assert find_serious_violations(page) == [], address
-            whole, window = page_and_window_width(page)
+            whole, window = get_page_and_window_width(page)
             assert whole <= window, address

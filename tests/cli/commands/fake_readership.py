@@ -15,7 +15,8 @@ ANN, BOB = UUID.format(101), UUID.format(102)  # variants
 
 
 def make_session(number: int, pages: dict[int, int] | None = None, **more: Any) -> dict[str, Any]:
-    """The session with that id. ``pages``: seconds by page; it began ``number`` seconds after fake time did."""
+    """Return the session with that id. ``pages``: seconds by page; it started ``number`` seconds after fake time
+    did."""
     spent = {1: 10} if pages is None else pages
     row = {
         "id": number,
@@ -35,19 +36,19 @@ def make_session(number: int, pages: dict[int, int] | None = None, **more: Any) 
 
 
 def make_variant(uuid: str, label: str | None, **more: Any) -> dict[str, Any]:
-    """A variant of the file."""
+    """Return a variant of the file."""
     short = f"vB3dE5fG7h{uuid[-2:]}"
     row = {"uuid": uuid, "shortId": short, "url": f"https://d.example/{short}", "overrides": {}, "revoked": False}
     return row | ({} if label is None else {"label": label}) | more
 
 
 def make_invite(number: int, email: str, **more: Any) -> dict[str, Any]:
-    """An invitation to the file."""
+    """Return an invitation to the file."""
     return {"uuid": UUID.format(200 + number), "email": email, "url": f"https://d.example/i{number}"} | more
 
 
 class FakeReadership:
-    """Serves the file, its variants, its invitations and its sessions, which are paged as the API does it."""
+    """Serves the file, its variants, its invitations and its sessions, which are paginated like those of the API."""
 
     def __init__(self, api: FakeApi) -> None:
         self.file: dict[str, Any] = {
@@ -62,6 +63,6 @@ class FakeReadership:
         api.on("GET", SESSIONS, self.list_sessions)
 
     def list_sessions(self, heard: RecordedRequest) -> list[dict[str, Any]]:
-        """The sessions that a request asks for."""
+        """Return the sessions that a request selects."""
         since, limit = int(heard.query["since"]), int(heard.query["limit"])
         return [row for row in self.sessions if row["id"] > since][:limit]

@@ -1,4 +1,4 @@
-"""The receiving end of uploads, for the tests of ``docshare upload``."""
+"""A fake server for uploads, for the tests of ``docshare upload``."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ def share_url(number: int) -> str:
 
 
 class FakeUploads:
-    """Takes uploads and numbers them. ``refusals``: answers for files of these names."""
+    """Stores uploads and numbers them. ``errors``: error responses by file name."""
 
     def __init__(self, api: FakeApi) -> None:
         self.uploads: list[tuple[str, bytes]] = []
-        self.refusals: dict[str, FakeResponse] = {}
+        self.errors: dict[str, FakeResponse] = {}
         self._lock = threading.Lock()
         api.on("POST", "/files", self.receive)
 
     def receive(self, heard: RecordedRequest) -> Any:
         name, content = heard.part()
-        if name in self.refusals:
-            return self.refusals[name]
+        if name in self.errors:
+            return self.errors[name]
         with self._lock:
             self.uploads.append((name, content))
             number = len(self.uploads)

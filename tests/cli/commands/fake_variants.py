@@ -23,14 +23,15 @@ def variant_url(number: int) -> str:
 
 
 class FakeVariants:
-    """Keeps variants under ``/files/{file}/variants``, numbered from 1; ``rows`` are newest first. ``refuse``: the
-    answer to some creates, or None; ``lose``: whether a create is carried out and not answered."""
+    """Stores variants under ``/files/{file}/variants``, numbered from 1; ``rows`` are newest first. ``error_for``
+    returns the error response to a create request, or None; ``lose`` decides whether a create request is carried out
+    but its response is lost."""
 
     def __init__(self, api: FakeApi, file: str = FILE, *, first: int = 1) -> None:
         self.api = api
         self.file = file
         self.rows: list[dict[str, Any]] = []
-        self.refusal_for: Callable[[dict[str, Any]], FakeResponse | None] = lambda body: None
+        self.error_for: Callable[[dict[str, Any]], FakeResponse | None] = lambda body: None
         self.lose: Callable[[dict[str, Any]], bool] = lambda body: False
         self._next = first
         self.pages = 9
@@ -39,7 +40,7 @@ class FakeVariants:
         api.on("POST", f"/files/{file}/variants", self._create)
 
     def add_variant(self, label: str | None = None, **more: Any) -> dict[str, Any]:
-        """One more variant, and the routes to change it."""
+        """Add a variant, and the routes that change it."""
         number = self._next
         self._next += 1
         row: dict[str, Any] = {
@@ -57,11 +58,11 @@ class FakeVariants:
         return row
 
     def list_creates(self) -> list[dict[str, Any]]:
-        """The bodies of all creates."""
+        """Return the bodies of all create requests."""
         return [json.loads(heard.body) for heard in self.api.list_requests("POST", f"/files/{self.file}/variants")]
 
     def list_changes(self) -> list[tuple[str, str, dict[str, Any]]]:
-        """Method, number of the variant and body (or query) of every change."""
+        """Return method, UUID of the variant and body (or query) of every change."""
         changes = [heard for heard in self.api.requests if heard.method in ("PUT", "DELETE")]
         return [
             (heard.method, heard.path.rpartition("/")[2], json.loads(heard.body) if heard.body else dict(heard.query))
@@ -70,9 +71,9 @@ class FakeVariants:
 
     def _create(self, heard: RecordedRequest) -> Any:
         body = json.loads(heard.body)
-        refusal = self.refusal_for(body)
-        if refusal is not None:
-            return refusal
+        error = self.error_for(body)
+        if error is not None:
+            return error
         row = self.add_variant(body.get("label"), overrides=body.get("overrides", {}))
         return FakeResponse(connection_action="drop") if self.lose(body) else FakeResponse(row, 201)
 

@@ -18,24 +18,24 @@ EVENT_KINDS = [
 
 
 def webhook_uuid(number: int) -> str:
-    """The UUID of webhook ``number``; its beginning differs from every other."""
+    """Return the UUID of webhook ``number``; its first characters differ from those of every other."""
     return f"{number:08x}-0000-4000-8000-000000000001"
 
 
 def format_moment(seconds: float) -> str:
-    """The moment ``seconds`` after fake time began, as the API writes it."""
+    """Return the moment ``seconds`` after fake time began, in the format of the API."""
     return format_instant(int((BASE + seconds) * 1000))
 
 
 def make_attempt(seconds: float, status: int, **more: Any) -> dict[str, Any]:
-    """An attempt made then."""
+    """Return an attempt at that moment."""
     return {"at": format_moment(seconds), "status": status, "latencyMs": 143, **more}
 
 
 class FakeWebhooks:
-    """Keeps webhooks under ``/webhooks``, numbered from 1, and what was sent to each; ``rows`` are newest first.
+    """Stores webhooks under ``/webhooks``, numbered from 1, and the deliveries of each; ``rows`` are newest first.
 
-    ``results`` are the answers to tests, the last of which stays.
+    ``results`` are the responses to test requests; the last one is repeated.
     """
 
     def __init__(self, api: FakeApi) -> None:
@@ -47,7 +47,7 @@ class FakeWebhooks:
         api.on("POST", "/webhooks", self._create)
 
     def add_webhook(self, url: str = URL, number: int | None = None, **more: Any) -> str:
-        """One more webhook and its routes; returns the UUID."""
+        """Add a webhook and its routes; return the UUID."""
         ident = webhook_uuid(len(self.rows) + 1 if number is None else number)
         row = {"uuid": ident, "url": url, "events": ["file.viewed"], "format": "json", "active": True}
         row |= {"createdAt": format_moment(0), "failureCount": 0, **more}
@@ -61,7 +61,7 @@ class FakeWebhooks:
         return ident
 
     def add_delivery(self, webhook: str, number: int, state: str, *attempts: dict[str, Any], **more: Any) -> None:
-        """A delivery in the log of a webhook."""
+        """Add a delivery to the log of a webhook."""
         row = {
             "id": number,
             "event": "file.viewed",
@@ -79,7 +79,7 @@ class FakeWebhooks:
         )
 
     def list_changes(self) -> list[str]:
-        """Method and path of every change."""
+        """Return method and path of every change."""
         return [f"{heard.method} {heard.path}" for heard in self.api.requests if heard.method != "GET"]
 
     def _create(self, heard: RecordedRequest) -> Any:

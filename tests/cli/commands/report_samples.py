@@ -1,4 +1,4 @@
-"""What ``GET /files/{id}/readership`` answers on each plan, typed by hand."""
+"""Sample responses of ``GET /files/{id}/readership`` for each plan, written by hand."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ URL = "https://designs.example/x.pdf"
 
 @dataclass
 class DesignShell:
-    """Ada's shell: no credential of the server, her tokens in files."""
+    """The shell of Ada: no credential of the server, and files with her tokens."""
 
     studio: DesignTool
     shell: Shell
@@ -41,7 +41,7 @@ class DesignShell:
         return self.write_token("poster.jwt", self.studio.make_design_token())
 
     def publish(self, *words: str) -> CommandResult:
-        """Share the poster."""
+        """Publish the poster."""
         line = ("design", "import", self.studio.source.url(), "--jwt-file", self.user_token_option)
         return self.shell(*line, "--design-token-file", self.design_token_option, *words)
 
@@ -73,7 +73,7 @@ def design_shell(make: Callable[..., World], tmp_path: Path, time: FakeTime) -> 
 
 @pytest.fixture
 def tokens(tmp_path: Path) -> list[str]:
-    """The options that name both tokens, for a server that says what a test wrote down."""
+    """Return the options that name both tokens, for a fake server."""
     for name in ("user.jwt", "x.jwt"):
         (tmp_path / name).write_text("a.b.c")
     return ["--jwt-file", str(tmp_path / "user.jwt"), "--design-token-file", str(tmp_path / "x.jwt")]
@@ -90,7 +90,7 @@ def test_a_pipe_gets_the_link_and_both_tokens(design_shell: DesignShell) -> None
     assert (told["claimToken"][:6], told["manageToken"][:6]) == ("ds_ct_", "ds_mt_")
 
 
-def test_json_is_the_answer_and_the_next_time_the_link_is_the_same(design_shell: DesignShell) -> None:
+def test_json_is_the_response_and_publishing_again_returns_the_same_link(design_shell: DesignShell) -> None:
     first = design_shell.publish("--json", "--filename", "Poster.pdf").json
     assert list(first) == [
         "uuid", "shortId", "shareUrl", "qrUrl", "claimToken", "manageToken", "republished", "contentVersion",
@@ -99,7 +99,7 @@ def test_json_is_the_answer_and_the_next_time_the_link_is_the_same(design_shell:
     assert (again["shareUrl"], again["republished"], again["contentVersion"]) == (first["shareUrl"], True, 2)
 
 
-def test_tokens_can_be_kept_out_of_sight(design_shell: DesignShell, tmp_path: Path) -> None:
+def test_tokens_can_be_written_to_a_file_instead_of_stdout(design_shell: DesignShell, tmp_path: Path) -> None:
     kept = tmp_path / "tokens.json"
     done = design_shell.publish("--tokens-out", str(kept))
     assert done.code == 0, done.err
@@ -110,7 +110,7 @@ def test_tokens_can_be_kept_out_of_sight(design_shell: DesignShell, tmp_path: Pa
     assert (again.code, again.out) == (2, "")
 
 
-def test_a_refused_design_leaves_no_file_of_tokens(design_shell: DesignShell, tmp_path: Path) -> None:
+def test_a_rejected_design_leaves_no_token_file(design_shell: DesignShell, tmp_path: Path) -> None:
     made = design_shell.publish("--json").json
     design_shell.studio.claim(design_shell.studio.world.fay, made)
     done = design_shell.publish("--tokens-out", str(tmp_path / "tokens.json"))
@@ -119,7 +119,7 @@ def test_a_refused_design_leaves_no_file_of_tokens(design_shell: DesignShell, tm
     assert not (tmp_path / "tokens.json").exists()
 
 
-def test_a_terminal_hears_what_the_tokens_are_for(design_shell: DesignShell) -> None:
+def test_a_terminal_shows_the_purpose_of_the_tokens(design_shell: DesignShell) -> None:
     design_shell.shell.tty = True
     done = design_shell.publish("--no-color")
     assert "version 1" in done.out
@@ -127,7 +127,7 @@ def test_a_terminal_hears_what_the_tokens_are_for(design_shell: DesignShell) -> 
     assert "same link, version 2" in design_shell.publish("--no-color").out
 
 
-def test_the_token_of_the_user_can_stand_in_the_environment_or_come_by_stdin(design_shell: DesignShell) -> None:
+def test_the_user_token_can_be_read_from_the_environment_or_stdin(design_shell: DesignShell) -> None:
     line = (
         "design",
         "import",
@@ -140,7 +140,7 @@ def test_the_token_of_the_user_can_stand_in_the_environment_or_come_by_stdin(des
     assert design_shell.shell(*line, "--jwt-file", "-", stdin=token.encode()).code == 0
 
 
-def test_a_forged_token_ends_with_4_and_is_shown_nowhere(design_shell: DesignShell) -> None:
+def test_a_forged_token_exits_with_4_and_is_not_printed(design_shell: DesignShell) -> None:
     forged = design_shell.studio.make_user_token(aud="other")
     path = design_shell.write_token("forged.jwt", forged)
     done = design_shell.shell("design", "import", design_shell.studio.source.url(), "--jwt-file", path, "-vv")
@@ -150,7 +150,7 @@ def test_a_forged_token_ends_with_4_and_is_shown_nowhere(design_shell: DesignShe
 # --- design status ---------------------------------------------------------------------------------------------------
 
 
-def test_the_status_of_a_design_has_a_fresh_claim_token(design_shell: DesignShell, tmp_path: Path) -> None:
+def test_the_status_of_a_design_contains_a_new_claim_token(design_shell: DesignShell, tmp_path: Path) -> None:
     made = design_shell.publish("--json").json
     told = design_shell.status("--json").json
     assert (told["claimed"], told["shareUrl"], told["viewCount"]) == (False, made["shareUrl"], 0)
@@ -160,7 +160,7 @@ def test_the_status_of_a_design_has_a_fresh_claim_token(design_shell: DesignShel
     assert "claimToken" not in design_shell.status("--json").json
 
 
-def test_an_access_token_shows_whose_it_is(design_shell: DesignShell) -> None:
+def test_an_access_token_lets_the_status_show_the_owner(design_shell: DesignShell) -> None:
     design_shell.studio.claim(design_shell.studio.world.fay, design_shell.publish("--json").json)
     key = design_shell.write_token("key.txt", design_shell.studio.world.fay.key)
     told = design_shell.status("--access-token-file", key, "--json").json
@@ -169,7 +169,7 @@ def test_an_access_token_shows_whose_it_is(design_shell: DesignShell) -> None:
     assert design_shell.status("--access-token-file", bad).code == 4
 
 
-def test_a_design_without_a_link_has_a_status_too(design_shell: DesignShell) -> None:
+def test_a_design_without_a_link_also_has_a_status(design_shell: DesignShell) -> None:
     done = design_shell.status("--json")
     assert (done.code, done.json) == (0, {"claimed": False, "publishedByOther": False})
     design_shell.shell.tty = True
@@ -179,7 +179,7 @@ def test_a_design_without_a_link_has_a_status_too(design_shell: DesignShell) -> 
 # --- import with design tokens ---------------------------------------------------------------------------------------
 
 
-def test_an_import_with_both_tokens_publishes_to_the_same_link(design_shell: DesignShell) -> None:
+def test_import_with_both_tokens_publishes_to_the_same_link(design_shell: DesignShell) -> None:
     pia = design_shell.studio.world.pia
     first = design_shell.import_poster(pia, "--json").json
     again = design_shell.import_poster(pia, "--json").json
@@ -188,14 +188,14 @@ def test_an_import_with_both_tokens_publishes_to_the_same_link(design_shell: Des
     assert "version 3 of the same link" in design_shell.import_poster(pia, "--no-color").out
 
 
-def test_tokens_that_count_for_nothing_are_told(design_shell: DesignShell) -> None:
+def test_tokens_that_cannot_be_verified_cause_a_warning(design_shell: DesignShell) -> None:
     design_shell.studio.keys.respond = lambda sock: None
     done = design_shell.import_poster(design_shell.studio.world.pia)
     assert done.code == 0
     assert "could not verify the design-tool tokens" in done.err
 
 
-# --- what makes no sense ---------------------------------------------------------------------------------------------
+# --- invalid command lines and errors --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_tokens_that_count_for_nothing_are_told(design_shell: DesignShell) -> No
         ("import", URL, "--design-user-token-file", "-", "--design-token-file", "-"),
     ],
 )
-def test_a_line_that_makes_no_sense_ends_with_2_before_anything_is_sent(
+def test_an_invalid_command_line_exits_with_2_before_any_request(
     api: FakeApi, shell: Shell, tmp_path: Path, words: tuple[str, ...]
 ) -> None:
     (tmp_path / "file").write_text("a.b.c")
@@ -225,7 +225,7 @@ def test_a_line_that_makes_no_sense_ends_with_2_before_anything_is_sent(
 
 
 @pytest.mark.parametrize("lost", [FakeResponse(connection_action="drop"), problem(504, "x")])
-def test_a_lost_answer_ends_with_14_and_nothing_is_sent_again(
+def test_a_lost_response_exits_with_14_and_is_not_retried(
     api: FakeApi, shell: Shell, tokens: list[str], lost: FakeResponse
 ) -> None:
     api.on("POST", "/design-tool/import", lost)
@@ -242,7 +242,7 @@ def test_a_lost_answer_ends_with_14_and_nothing_is_sent_again(
         (502, "bad_gateway", 11, 2), (503, "unavailable", 11, 4),
     ],
 )  # fmt: skip
-def test_a_refusal_has_its_exit_code(
+def test_an_error_response_has_its_exit_code(
     api: FakeApi, shell: Shell, tokens: list[str], status: int, code: str, exit_code: int, sent: int
 ) -> None:
     api.on("POST", "/design-tool/import", problem(status, code))
@@ -250,7 +250,7 @@ def test_a_refusal_has_its_exit_code(
     assert len(api.requests) == sent
 
 
-def test_its_credential_is_the_token_of_the_user_and_no_other(api: FakeApi, shell: Shell, tokens: list[str]) -> None:
+def test_the_user_token_is_the_only_credential(api: FakeApi, shell: Shell, tokens: list[str]) -> None:
     api.on("POST", "/design-tool/design/status", {"claimed": False, "publishedByOther": False})
     assert shell("design", "status", *tokens).code == 0
     assert api.requests[0].headers["Authorization"] == "Bearer a.b.c"

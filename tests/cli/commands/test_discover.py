@@ -1,4 +1,4 @@
-"""``docshare discover``: what anybody may ask of a server."""
+"""``docshare discover``: public information about a server."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ OAUTH = "/.well-known/oauth-authorization-server"
 
 @pytest.fixture
 def stranger(shell: Shell, api: FakeApi) -> Shell:
-    """Somebody without a credential."""
+    """Return a shell without a credential."""
     api.on("GET", "", ROOT)
     del shell.env["DOCSHARE_TOKEN"]
     return shell
 
 
-def test_json_is_the_document_as_it_was_sent(stranger: Shell) -> None:
+def test_json_is_the_response_unchanged(stranger: Shell) -> None:
     done = stranger("discover", "--json")
     assert (done.code, done.json, done.err) == (0, ROOT, "")
 
 
-def test_people_read_what_it_is_and_where_things_are(stranger: Shell) -> None:
+def test_a_terminal_shows_version_and_addresses(stranger: Shell) -> None:
     stranger.tty = True
     shown = stranger("discover", "--no-color").out
     for piece in (
@@ -58,21 +58,21 @@ def test_a_pipe_gets_a_line_per_field(stranger: Shell) -> None:
     assert stranger("discover", "--query", 'endpoints."files.list"', "--format", "plain").out == "GET /api/v1/files\n"
 
 
-def test_a_document_of_an_older_server_is_shown_as_far_as_it_goes(api: FakeApi, stranger: Shell) -> None:
+def test_a_response_of_an_older_server_is_printed_without_missing_fields(api: FakeApi, stranger: Shell) -> None:
     api.on("GET", "", {"name": "old", "authentication": "Bearer", "endpoints": 7})
     stranger.tty = True
     done = stranger("discover", "--no-color")
     assert (done.code, done.out.split()) == (0, ["name", "old"])
 
 
-def test_no_credential_leaves_although_there_is_one(api: FakeApi, shell: Shell) -> None:
+def test_the_credential_is_not_sent_even_if_there_is_one(api: FakeApi, shell: Shell) -> None:
     api.on("GET", "", ROOT)
     api.on("GET", OAUTH, {"issuer": "https://docs.example"})
     assert [shell("discover").code, shell("discover", "--oauth").code] == [0, 0]
     assert [heard.headers["Authorization"] for heard in api.requests] == [None, None]
 
 
-def test_oauth_shows_how_to_sign_in(api: FakeApi, stranger: Shell) -> None:
+def test_oauth_prints_the_metadata_of_the_authorization_server(api: FakeApi, stranger: Shell) -> None:
     told = {"issuer": "https://docs.example", "token_endpoint": "https://docs.example/oauth/token",
             "scopes_supported": ["files:read", "profile"], "odd": 1}  # fmt: skip
     api.on("GET", OAUTH, told)
@@ -84,7 +84,7 @@ def test_oauth_shows_how_to_sign_in(api: FakeApi, stranger: Shell) -> None:
     assert "https://docs.example/oauth/token" in shown
 
 
-def test_a_server_without_oauth_is_3_with_another_way(stranger: Shell) -> None:
+def test_a_server_without_oauth_exits_with_3_and_a_hint(stranger: Shell) -> None:
     done = stranger("discover", "--oauth", "--json")
     assert (done.code, done.out, "API key" in done.error["hint"]) == (3, "", True)
 
@@ -98,13 +98,15 @@ def test_a_server_without_oauth_is_3_with_another_way(stranger: Shell) -> None:
         (FakeResponse(b"[]"), 11),
     ],
 )
-def test_what_is_no_such_server_is_told(api: FakeApi, stranger: Shell, answer: FakeResponse, code: int) -> None:
+def test_a_server_that_is_not_docshare_is_reported(
+    api: FakeApi, stranger: Shell, answer: FakeResponse, code: int
+) -> None:
     api.on("GET", "", answer)
     done = stranger("discover", "--retries", "0")
     assert (done.code, done.out) == (code, "")
 
 
-def test_a_real_server_tells_every_field_that_is_listed(server_url: str, tmp_path: Path) -> None:
+def test_a_real_server_returns_every_documented_field(server_url: str, tmp_path: Path) -> None:
     shell = Shell(tmp_path, server_url, FakeTime())
     del shell.env["DOCSHARE_TOKEN"]
     told = [*shell("discover", "--json").json, *shell("discover", "--oauth", "--json").json]

@@ -1,4 +1,4 @@
-"""``docshare gate list`` and ``tail``: the gate stream by the address of its own."""
+"""``docshare gate list`` and ``tail``: the gate stream with its own path."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def tail_ids(shell: Shell, *options: str, code: int = 0) -> list[int]:
     return [each["id"] for each in done.rows]
 
 
-def requested_paths(api: FakeApi) -> set[str]:
+def list_requested_paths(api: FakeApi) -> set[str]:
     return {heard.path for heard in api.requests}
 
 
@@ -31,23 +31,23 @@ def requested_paths(api: FakeApi) -> set[str]:
     (("--all",), list(range(251, 1, -1))),
     (("--since", "249"), [250, 251]),
 ])  # fmt: skip
-def test_the_answers_are_listed_as_events_list_would(
+def test_list_options_select_rows_as_in_events_list(
     api: FakeApi, shell: Shell, options: tuple[str, ...], expected: list[int]
 ) -> None:
     api.add("gate", *range(2, 252))
     done = shell("gate", "list", *options, "--json")
     assert [each["id"] for each in done.json] == expected
-    assert requested_paths(api) == {"/gate-responses"}
+    assert list_requested_paths(api) == {"/gate-responses"}
 
 
-def test_the_answers_are_followed(api: FakeApi, shell: Shell, time: FakeTime) -> None:
+def test_tail_prints_new_responses(api: FakeApi, shell: Shell, time: FakeTime) -> None:
     waiting = [lambda: api.rows["gate"].append(row("gate", 2**53 + 1, 5))]
     time.on_sleep = lambda seconds: waiting.pop()() if waiting else None
     assert tail_ids(shell, "--count", "1") == [2**53 + 1]
-    assert requested_paths(api) == {"/gate-responses"}
+    assert list_requested_paths(api) == {"/gate-responses"}
 
 
-def test_a_cursor_is_the_same_as_of_events_tail(api: FakeApi, shell: Shell) -> None:
+def test_a_cursor_is_shared_with_events_tail(api: FakeApi, shell: Shell) -> None:
     api.add("gate", 2, 3)
     assert tail_ids(shell, "--cursor", "leads", "--from", "start", "--once") == [2, 3]
     api.add("gate", 4)
@@ -64,7 +64,7 @@ def test_a_pipe_gets_the_columns_of_the_feed(api: FakeApi, shell: Shell) -> None
         ]
 
 
-def test_a_terminal_gets_the_answers_in_a_line(api: FakeApi, shell: Shell) -> None:
+def test_a_terminal_shows_each_response_in_one_line(api: FakeApi, shell: Shell) -> None:
     api.rows["gate"] = [row("gate", 2, fields={"email": "ann@example.com", "company": "ACME"})]
     shell.tty = True
     (line,) = shell("gate", "tail", "--once").lines
@@ -72,20 +72,22 @@ def test_a_terminal_gets_the_answers_in_a_line(api: FakeApi, shell: Shell) -> No
 
 
 @pytest.mark.parametrize("command", [("list",), ("tail", "--once", "--from", "start")])
-def test_below_pro_it_ends_with_6(api: FakeApi, shell: Shell, command: tuple[str, ...]) -> None:
+def test_the_gate_stream_without_pro_exits_with_6(api: FakeApi, shell: Shell, command: tuple[str, ...]) -> None:
     api.is_gate_allowed = False
     done = shell("gate", *command, "--json")
     assert (done.code, done.out, done.error["code"]) == (6, "", "plan_required")
 
 
 @pytest.mark.parametrize("command", ["list", "tail"])
-def test_a_file_that_does_not_exist_ends_with_3(api: FakeApi, shell: Shell, command: str) -> None:
+def test_an_unknown_file_exits_with_3(api: FakeApi, shell: Shell, command: str) -> None:
     assert shell("gate", command, "--file", "zzzzzzzzzzz9").code == 3
 
 
 @pytest.mark.parametrize("options", [("--type", "view"), ("--kind", "note.created"), ("--require-all",)])
 @pytest.mark.parametrize("command", ["list", "tail"])
-def test_there_is_nothing_to_choose(api: FakeApi, shell: Shell, command: str, options: tuple[str, ...]) -> None:
+def test_options_that_select_a_stream_are_rejected(
+    api: FakeApi, shell: Shell, command: str, options: tuple[str, ...]
+) -> None:
     assert shell("gate", command, *options).code == 2
     assert api.requests == []
 
@@ -95,7 +97,7 @@ def test_a_failure_has_its_exit_code(api: FakeApi, shell: Shell) -> None:
     assert tail_ids(shell, code=4) == []
 
 
-def test_the_answers_on_a_real_server_are_followed(shell_for: Callable[[Person], Shell], world: World) -> None:
+def test_tail_and_list_print_the_responses_of_a_real_server(shell_for: Callable[[Person], Shell], world: World) -> None:
     shell = shell_for(world.pia)
     uuid = world.pia.upload(name="deck.pdf")["uuid"]
     first = insert_gate_response(world, uuid, {"email": "ann@example.com"})

@@ -1,4 +1,4 @@
-"""``docshare import``: what it asks for, what it prints, and what becomes of a failure."""
+"""``docshare import``: request, output and failures."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _import_route(api: FakeApi) -> None:
     api.on("POST", PATH, RESULT | {"palette": PALETTE})
 
 
-def test_a_pipe_gets_exactly_one_line_the_link(api: FakeApi, shell: Shell) -> None:
+def test_a_pipe_gets_only_the_link(api: FakeApi, shell: Shell) -> None:
     done = shell("import", URL)
     assert (done.code, done.out, done.err) == (0, f"{LINK}\n", "")
     (heard,) = api.list_requests("POST", PATH)
@@ -38,12 +38,12 @@ def test_a_pipe_gets_exactly_one_line_the_link(api: FakeApi, shell: Shell) -> No
     assert heard.headers["Content-Type"] == "application/json"
 
 
-def test_a_name_is_sent_along(api: FakeApi, shell: Shell) -> None:
+def test_name_is_sent_with_the_request(api: FakeApi, shell: Shell) -> None:
     shell("import", URL, "--name", "Q3.pdf")
     assert api.list_requests("POST", PATH)[0].body == b'{"url": "https://designs.example/q3.pdf", "filename": "Q3.pdf"}'
 
 
-def test_a_terminal_gets_the_link_facts_and_colour_patches(shell: Shell) -> None:
+def test_a_terminal_shows_link_details_and_color_swatches(shell: Shell) -> None:
     shell.tty = True
     done = shell("import", URL, "--name", "Q3.pdf")
     assert done.lines == [
@@ -54,7 +54,7 @@ def test_a_terminal_gets_the_link_facts_and_colour_patches(shell: Shell) -> None
     assert shell("import", URL, "-q", "--no-color").out == f"{LINK}\n"
 
 
-def test_without_colours_the_palette_is_words(shell: Shell) -> None:
+def test_the_palette_is_text_without_color(shell: Shell) -> None:
     shell.tty = True
     assert shell("import", URL, "--no-color").lines == [
         LINK, "design.pdf · aB3dE5fG7h01 · never expires · no password", "#143cdc  #c81e28",
@@ -68,13 +68,13 @@ def test_a_document_without_a_palette_has_two_lines(api: FakeApi, shell: Shell, 
     assert len(shell("import", URL).lines) == 2
 
 
-def test_a_palette_cannot_steer_the_terminal(api: FakeApi, shell: Shell) -> None:
+def test_a_palette_cannot_control_the_terminal(api: FakeApi, shell: Shell) -> None:
     api.on("POST", PATH, RESULT | {"palette": ["#143cdc\x1b[2J", "0;1m", 7]})
     shell.tty = True
     assert shell("import", URL).lines[2] == "#143cdc\\x1b[2J  0;1m  7"
 
 
-def test_json_is_what_the_api_sent(shell: Shell) -> None:
+def test_json_is_the_response_of_the_api(shell: Shell) -> None:
     assert shell("import", URL, "--json").json == RESULT | {"palette": PALETTE}
     shell.tty = True
     assert shell("import", URL, "--json").json == RESULT | {"palette": PALETTE}
@@ -91,23 +91,23 @@ def test_json_is_what_the_api_sent(shell: Shell) -> None:
         (("--fields", "uuid,palette"), UUID.format(1) + '\t["#143cdc","#c81e28"]'),
     ],
 )
-def test_the_result_can_be_shaped(shell: Shell, words: tuple[str, ...], printed: str) -> None:
+def test_output_options_select_the_printed_value(shell: Shell, words: tuple[str, ...], printed: str) -> None:
     assert shell("import", URL, *words).out == printed + "\n"
 
 
-def test_last_means_the_file_just_imported(api: FakeApi, shell: Shell) -> None:
+def test_last_is_the_imported_file(api: FakeApi, shell: Shell) -> None:
     shell("import", URL)
     api.on("GET", f"/files/{UUID.format(1)}", {"uuid": UUID.format(1), "originalName": "design.pdf"})
     assert shell("show", "@last", "--fields", "originalName").out == "design.pdf\n"
 
 
-def test_the_link_is_opened_where_somebody_can_see_it(shell: Shell) -> None:
+def test_open_opens_the_link_in_a_browser(shell: Shell) -> None:
     shell.tty = True
     assert shell("import", URL, "--open", env={"DISPLAY": ":0"}).code == 0
     assert shell.opened == [LINK]
 
 
-def test_a_terminal_sees_that_the_server_fetches(shell: Shell) -> None:
+def test_a_terminal_shows_that_the_server_downloads_the_document(shell: Shell) -> None:
     shell.tty = True
     assert "the server downloads the PDF" in shell("import", URL).err
 
@@ -125,7 +125,7 @@ def test_a_terminal_sees_that_the_server_fetches(shell: Shell) -> None:
         (URL, "--print", "link"),
     ],
 )
-def test_a_line_that_makes_no_sense_ends_with_2_before_anything_is_sent(
+def test_an_invalid_command_line_exits_with_2_before_any_request(
     api: FakeApi, shell: Shell, words: tuple[str, ...]
 ) -> None:
     done = shell("import", *words)
@@ -133,7 +133,7 @@ def test_a_line_that_makes_no_sense_ends_with_2_before_anything_is_sent(
     assert api.requests == []
 
 
-# --- the server refuses ----------------------------------------------------------------------------------------------
+# --- error responses -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -150,10 +150,10 @@ def test_a_line_that_makes_no_sense_ends_with_2_before_anything_is_sent(
         (503, "unavailable", 11, 4),
     ],
 )
-def test_a_refusal_has_its_exit_code_after_as_many_tries_as_make_sense(
+def test_an_error_response_has_its_exit_code_after_sensible_retries(
     api: FakeApi, shell: Shell, status: int, code: str, exit_code: int, sent: int
 ) -> None:
-    """409 ("changed mid-replace; retry") is tried twice more, 502 once."""
+    """409 ("changed mid-replace; retry") is retried twice, 502 once."""
     api.on("POST", PATH, problem(status, code))
     done = shell("import", URL, "--json")
     assert (done.code, done.out, done.error["code"]) == (exit_code, "", code)
@@ -161,21 +161,21 @@ def test_a_refusal_has_its_exit_code_after_as_many_tries_as_make_sense(
 
 
 @pytest.mark.parametrize("status", [409, 502])
-def test_without_retries_there_is_one_try(api: FakeApi, shell: Shell, status: int) -> None:
+def test_retries_0_sends_one_request(api: FakeApi, shell: Shell, status: int) -> None:
     api.on("POST", PATH, problem(status, "x"))
     shell("import", URL, "--retries", "0")
     assert len(api.list_requests("POST", PATH)) == 1
 
 
 @pytest.mark.parametrize("status", [409, 502])
-def test_a_try_that_works_in_the_end_is_a_success(api: FakeApi, shell: Shell, time: FakeTime, status: int) -> None:
+def test_a_retry_that_succeeds_is_a_success(api: FakeApi, shell: Shell, time: FakeTime, status: int) -> None:
     api.on("POST", PATH, problem(status, "x"), RESULT)
     done = shell("import", URL)
     assert (done.code, done.out) == (0, f"{LINK}\n")
     assert len(time.waits) == 1
 
 
-def test_the_file_limit_of_the_plan_ends_with_6(api: FakeApi, shell: Shell) -> None:
+def test_the_file_limit_of_the_plan_exits_with_6(api: FakeApi, shell: Shell) -> None:
     api.on("POST", PATH, problem(403, "forbidden"))
     api.on("GET", "/user", {"tier": "free", "limits": {"maxActiveFiles": 1}})
     api.files = [{"uuid": UUID.format(2)}]
@@ -191,7 +191,7 @@ def test_the_file_limit_of_the_plan_ends_with_6(api: FakeApi, shell: Shell) -> N
         ("Imports from this host are not allowed.", 5),
     ],
 )
-def test_with_tokens_of_a_design_the_words_of_the_refusal_tell_the_limit_from_the_rest(
+def test_with_design_tokens_the_detail_of_the_error_identifies_the_file_limit(
     api: FakeApi, shell: Shell, tmp_path: Path, detail: str, ends: int
 ) -> None:
     api.on("POST", PATH, problem(403, "forbidden", detail))
@@ -205,8 +205,8 @@ def test_with_tokens_of_a_design_the_words_of_the_refusal_tell_the_limit_from_th
 @pytest.mark.parametrize(
     "lost", [FakeResponse(connection_action="drop"), problem(504, "x"), FakeResponse(b"<html>", 200)]
 )
-def test_a_lost_answer_ends_with_14_and_nothing_is_sent_again(api: FakeApi, shell: Shell, lost: FakeResponse) -> None:
-    """The server may still be fetching, so a second import could make a second file."""
+def test_a_lost_response_exits_with_14_and_is_not_retried(api: FakeApi, shell: Shell, lost: FakeResponse) -> None:
+    """The server may still be downloading, so a second import could create a second file."""
     api.on("POST", PATH, lost)
     done = shell("import", URL, "--json")
     assert (done.code, done.out) == (14, "")
@@ -219,7 +219,7 @@ def test_a_lost_answer_ends_with_14_and_nothing_is_sent_again(api: FakeApi, shel
 
 @pytest.fixture
 def source(tmp_path: Path) -> Iterator[ImportSource]:
-    """A host that has a document with a picture."""
+    """Yield a host that serves a document with an image."""
     with open_source(make_certificate(tmp_path)) as running:
         running.respond = http_response(picture_pdf([make_stripes((RED, 30), (BLUE, 70))], [300]))
         yield running
@@ -227,7 +227,7 @@ def source(tmp_path: Path) -> Iterator[ImportSource]:
 
 @pytest.fixture
 def world(make: Callable[..., World], source: ImportSource, tmp_path: Path) -> World:
-    """An instance whose operator has allowed the source."""
+    """Create an instance whose operator has allowed the source."""
     world = make(import_hosts=(source.host,), ca_bundle=tmp_path / "cert.pem")
     world.rt.outbound.resolve = lambda host: [ipaddress.ip_address("127.0.0.1")]
     return world
@@ -236,7 +236,7 @@ def world(make: Callable[..., World], source: ImportSource, tmp_path: Path) -> W
 def test_a_real_server_imports_from_a_real_host(
     shell_for: Callable[[Person], Shell], world: World, source: ImportSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine, "PALETTE_BUDGET_S", 10.0)  # on a busy machine colours are left out
+    monkeypatch.setattr(engine, "PALETTE_BUDGET_S", 10.0)  # on a busy machine colors are omitted
     shell = shell_for(world.pia)
     done = shell("import", source.url(), "--name", "Q3.pdf", "--json")
     assert done.code == 0, done.err

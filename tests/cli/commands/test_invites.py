@@ -31,13 +31,13 @@ def invite_api(api: FakeApi) -> FakeApi:
     return api
 
 
-def test_a_pipe_gets_the_link_and_the_server_the_address(invite_api: FakeApi, shell: Shell) -> None:
+def test_create_sends_the_address_and_prints_the_link(invite_api: FakeApi, shell: Shell) -> None:
     done = shell("invites", "create", FILE, "ann@example.com", "--name", "Ann Lee")
     assert done.out == "https://docs.example/inv1te123456\n"
     assert json.loads(invite_api.requests[0].body) == {"email": "ann@example.com", "mail": True, "name": "Ann Lee"}
 
 
-def test_several_people_are_invited_each_once_without_a_mail(invite_api: FakeApi, shell: Shell) -> None:
+def test_several_addresses_are_invited_once_each_without_email(invite_api: FakeApi, shell: Shell) -> None:
     done = shell("invites", "create", FILE, "a@example.com", "b@example.com", "a@example.com", "--no-mail", "--json")
     assert [row["email"] for row in done.json] == ["a@example.com", "b@example.com"]
     assert [json.loads(heard.body) for heard in invite_api.requests] == [
@@ -46,12 +46,12 @@ def test_several_people_are_invited_each_once_without_a_mail(invite_api: FakeApi
     ]
 
 
-def test_a_name_goes_with_one_address(invite_api: FakeApi, shell: Shell) -> None:
+def test_name_is_rejected_with_several_addresses(invite_api: FakeApi, shell: Shell) -> None:
     done = shell("invites", "create", FILE, "a@example.com", "b@example.com", "--name", "Ann")
     assert (done.code, done.out, invite_api.requests) == (2, "", [])
 
 
-def test_one_refused_address_does_not_stop_the_others(api: FakeApi, shell: Shell) -> None:
+def test_one_rejected_address_does_not_stop_the_others(api: FakeApi, shell: Shell) -> None:
     def answer(heard: RecordedRequest) -> Any:
         return problem(400, "bad_request") if b"nobody" in heard.body else build_invite(heard)
 
@@ -62,7 +62,7 @@ def test_one_refused_address_does_not_stop_the_others(api: FakeApi, shell: Shell
     assert "nobody" in done.err
 
 
-def test_the_list_is_the_servers_json_and_a_table_on_a_terminal(invite_api: FakeApi, shell: Shell) -> None:
+def test_list_prints_the_json_of_the_server_and_a_table_on_a_terminal(invite_api: FakeApi, shell: Shell) -> None:
     assert shell("invites", "list", FILE, "--json").json == [ANN]
     shell.tty = True
     shell.env["NO_COLOR"] = "1"
@@ -71,7 +71,7 @@ def test_the_list_is_the_servers_json_and_a_table_on_a_terminal(invite_api: Fake
     assert "https://docs.example/inv1te123456" in out
 
 
-def test_hostile_names_reach_no_terminal(api: FakeApi, shell: Shell) -> None:
+def test_hostile_names_are_escaped_on_a_terminal(api: FakeApi, shell: Shell) -> None:
     row = {**ANN, "name": "\x1b]0;owned\x07Ann", "email": "a\x1b[2J@example.com"}
     api.on("GET", f"/files/{FILE}/invites", lambda heard: [row])
     shell.tty = True

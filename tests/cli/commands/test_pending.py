@@ -1,4 +1,4 @@
-"""``docshare pending``: everybody who has not read is named, with the reason, and nobody else."""
+"""``docshare pending``: lists exactly the recipients who have not read the document, with the reason."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def fake_readership(api: FakeApi) -> FakeReadership:
     return FakeReadership(api)
 
 
-def reasons_by_name(shell: Shell, *options: str) -> dict[str, str]:
-    """Name of everybody who is pending -> reason; the exit code must agree."""
+def list_reasons_by_name(shell: Shell, *options: str) -> dict[str, str]:
+    """Return the reason for each pending recipient by name; check that the exit code matches."""
     done = shell("pending", FILE, *options, "--json")
     assert done.code == (13 if done.json else 0), done.err
     return {row["name"]: row["reason"] for row in done.json}
 
 
-def test_nobody_is_pending_when_everybody_has_read(fake_readership: FakeReadership, shell: Shell) -> None:
+def test_no_one_is_pending_if_everyone_has_read(fake_readership: FakeReadership, shell: Shell) -> None:
     fake_readership.variants = [make_variant(ANN, "Ann")]
     fake_readership.invites = [make_invite(1, "bob@example.com")]
     fake_readership.sessions = [
@@ -48,14 +48,14 @@ def test_nobody_is_pending_when_everybody_has_read(fake_readership: FakeReadersh
     assert "all 2 have read it" in done.err
 
 
-def test_those_who_never_opened_the_link_are_named(fake_readership: FakeReadership, shell: Shell) -> None:
+def test_recipients_who_never_opened_the_link_are_listed(fake_readership: FakeReadership, shell: Shell) -> None:
     fake_readership.variants = [make_variant(ANN, "Ann"), make_variant(BOB, "Bob")]
     fake_readership.invites = [make_invite(1, "eve@example.com", name="Eve")]
     fake_readership.sessions = [make_session(1, ALL, variantUuid=ANN)]
-    assert reasons_by_name(shell) == {"Bob": "never", "Eve": "never"}
+    assert list_reasons_by_name(shell) == {"Bob": "never", "Eve": "never"}
 
 
-def test_those_who_stopped_early_are_named_and_their_sessions_count_together(
+def test_recipients_who_stopped_early_are_listed_and_their_sessions_are_added_up(
     fake_readership: FakeReadership, shell: Shell
 ) -> None:
     fake_readership.variants = [make_variant(ANN, "Ann"), make_variant(BOB, "Bob")]
@@ -64,36 +64,38 @@ def test_those_who_stopped_early_are_named_and_their_sessions_count_together(
         make_session(2, {3: 5}, variantUuid=ANN),
         make_session(3, {1: 5, 2: 5}, variantUuid=BOB),
     ]
-    assert reasons_by_name(shell) == {"Bob": "stopped_early"}
+    assert list_reasons_by_name(shell) == {"Bob": "stopped_early"}
 
 
-def test_those_who_read_an_older_version_only_are_named(fake_readership: FakeReadership, shell: Shell) -> None:
+def test_recipients_who_only_read_an_older_version_are_listed(fake_readership: FakeReadership, shell: Shell) -> None:
     fake_readership.variants = [make_variant(ANN, "Ann"), make_variant(BOB, "Bob")]
     fake_readership.sessions = [
         make_session(1, ALL, variantUuid=ANN, contentVersion=1),
         make_session(2, ALL, variantUuid=BOB, contentVersion=1),
         make_session(3, ALL, variantUuid=BOB),
     ]
-    assert reasons_by_name(shell) == {"Ann": "old_version"}
-    assert reasons_by_name(shell, "--any-version") == {}
+    assert list_reasons_by_name(shell) == {"Ann": "old_version"}
+    assert list_reasons_by_name(shell, "--any-version") == {}
 
 
-def test_pages_seen_in_an_older_version_do_not_complete_the_newer(
+def test_pages_seen_in_an_older_version_do_not_count_for_the_newer(
     fake_readership: FakeReadership, shell: Shell
 ) -> None:
     fake_readership.variants = [make_variant(ANN, "Ann")]
     fake_readership.sessions = [
         make_session(1, {2: 5, 3: 5}, variantUuid=ANN, contentVersion=1), make_session(2, {1: 5}, variantUuid=ANN),
     ]  # fmt: skip
-    assert reasons_by_name(shell) == {"Ann": "stopped_early"}
+    assert list_reasons_by_name(shell) == {"Ann": "stopped_early"}
 
 
-def test_revoked_variants_are_nobody_and_redacted_ones_somebody(fake_readership: FakeReadership, shell: Shell) -> None:
+def test_revoked_variants_are_ignored_and_redacted_ones_are_listed(
+    fake_readership: FakeReadership, shell: Shell
+) -> None:
     fake_readership.variants = [make_variant(ANN, "Ann", revoked=True), make_variant(BOB, None, redacted=True)]
-    assert reasons_by_name(shell) == {"vB3dE5fG7h02": "never"}
+    assert list_reasons_by_name(shell) == {"vB3dE5fG7h02": "never"}
 
 
-# what a session bears, whether that is Ann, who was invited
+# the link of a session, and whether the reader is Ann, who was invited
 LINKS: list[tuple[dict[str, Any], bool]] = [
     ({"fromInvite": True, "inviteUuid": UUID.format(201), "email": "private@example.com"}, True),
     ({"fromInvite": True, "inviteUuid": UUID.format(202), "email": "ann@example.com"}, False),
@@ -106,15 +108,15 @@ LINKS: list[tuple[dict[str, Any], bool]] = [
 
 
 @pytest.mark.parametrize(("bears", "is_ann"), LINKS)
-def test_an_invitee_is_known_by_the_personal_link_and_not_by_an_address_that_was_typed(
+def test_an_invitee_is_identified_by_the_personal_link_not_by_an_entered_address(
     fake_readership: FakeReadership, shell: Shell, bears: dict[str, Any], is_ann: bool
 ) -> None:
     fake_readership.invites = [make_invite(1, "Ann@Example.com")]
     fake_readership.sessions = [make_session(1, ALL, **bears)]
-    assert reasons_by_name(shell) == ({} if is_ann else {"Ann@Example.com": "never"})
+    assert list_reasons_by_name(shell) == ({} if is_ann else {"Ann@Example.com": "never"})
 
 
-def test_who_was_seen_to_open_an_invitation_is_not_said_to_have_never_done_so(
+def test_a_recipient_who_opened_an_invitation_is_not_listed_as_never(
     fake_readership: FakeReadership, shell: Shell
 ) -> None:
     fake_readership.invites = [make_invite(1, "ann@example.com", viewedAt="2026-09-21T14:00:00.000Z")]
@@ -122,14 +124,14 @@ def test_who_was_seen_to_open_an_invitation_is_not_said_to_have_never_done_so(
     assert (row["reason"], row["lastReadAt"]) == ("stopped_early", "2026-09-21T14:00:00.000Z")
 
 
-def test_readers_of_the_open_link_stand_for_nobody(fake_readership: FakeReadership, shell: Shell) -> None:
+def test_readers_of_the_share_link_count_for_no_recipient(fake_readership: FakeReadership, shell: Shell) -> None:
     fake_readership.variants, fake_readership.invites = [make_variant(ANN, "Ann")], [make_invite(1, "bob@example.com")]
     fake_readership.sessions = [make_session(1, ALL), make_session(2, ALL, email="eve@example.com")]
-    assert reasons_by_name(shell) == {"Ann": "never", "bob@example.com": "never"}
+    assert list_reasons_by_name(shell) == {"Ann": "never", "bob@example.com": "never"}
 
 
 # pages seen of three, options, pending?
-SHARES = [
+COMPLETION_CASES = [
     ({1: 5, 2: 5}, [], True),
     ({1: 5, 2: 5, 3: 0}, [], True),
     (ALL, [], False),
@@ -147,16 +149,16 @@ SHARES = [
 ]
 
 
-@pytest.mark.parametrize(("pages", "options", "is_pending"), SHARES)
-def test_how_much_is_enough_can_be_said(
+@pytest.mark.parametrize(("pages", "options", "is_pending"), COMPLETION_CASES)
+def test_options_define_when_a_document_counts_as_read(
     fake_readership: FakeReadership, shell: Shell, pages: dict[int, int], options: list[str], is_pending: bool
 ) -> None:
     fake_readership.variants = [make_variant(ANN, "Ann")]
     fake_readership.sessions = [make_session(1, pages, variantUuid=ANN)]
-    assert reasons_by_name(shell, *options) == ({"Ann": "stopped_early"} if is_pending else {})
+    assert list_reasons_by_name(shell, *options) == ({"Ann": "stopped_early"} if is_pending else {})
 
 
-# range of the file, override of the variant, pages that are seen, pending?
+# range of the file, override of the variant, pages seen, pending?
 WINDOWS: list[tuple[dict[str, int], dict[str, Any], dict[int, int], bool]] = [
     ({"from": 2, "to": 3}, {}, {2: 5, 3: 5}, False),
     ({"from": 2, "to": 3}, {}, {3: 5}, True),
@@ -168,7 +170,7 @@ WINDOWS: list[tuple[dict[str, int], dict[str, Any], dict[int, int], bool]] = [
 
 
 @pytest.mark.parametrize(("file_range", "overrides", "pages", "is_pending"), WINDOWS)
-def test_only_the_pages_that_a_link_shows_are_asked_for(
+def test_only_pages_that_a_link_shows_are_required(
     fake_readership: FakeReadership,
     shell: Shell,
     file_range: dict[str, int],
@@ -179,10 +181,12 @@ def test_only_the_pages_that_a_link_shows_are_asked_for(
     fake_readership.file["pageRange"] = file_range
     fake_readership.variants = [make_variant(ANN, "Ann", overrides=overrides)]
     fake_readership.sessions = [make_session(1, pages, variantUuid=ANN)]
-    assert bool(reasons_by_name(shell)) == is_pending
+    assert bool(list_reasons_by_name(shell)) == is_pending
 
 
-def test_a_link_that_does_not_show_the_page_is_left_out_and_said(fake_readership: FakeReadership, shell: Shell) -> None:
+def test_a_recipient_whose_link_does_not_show_the_page_is_skipped_with_a_note(
+    fake_readership: FakeReadership, shell: Shell
+) -> None:
     fake_readership.variants = [
         make_variant(ANN, "Ann", overrides={"pageRange": {"from": 1, "to": 1}}),
         make_variant(BOB, "Bob"),
@@ -192,16 +196,16 @@ def test_a_link_that_does_not_show_the_page_is_left_out_and_said(fake_readership
     assert "skipped 1 recipient whose link does not show that page" in done.err
 
 
-def test_a_long_history_is_walked_to_its_end(fake_readership: FakeReadership, api: FakeApi, shell: Shell) -> None:
+def test_all_pages_of_a_long_history_are_fetched(fake_readership: FakeReadership, api: FakeApi, shell: Shell) -> None:
     fake_readership.variants = [make_variant(ANN, "Ann"), make_variant(BOB, "Bob")]
     fake_readership.sessions = [make_session(number) for number in range(1, 350)] + [
         make_session(350, ALL, variantUuid=BOB)
     ]
-    assert reasons_by_name(shell) == {"Ann": "never"}
+    assert list_reasons_by_name(shell) == {"Ann": "never"}
     assert [heard.query["since"] for heard in api.list_requests("GET", SESSIONS)] == ["0", "100", "200", "300", "350"]
 
 
-def test_without_recipients_no_session_is_asked_for(
+def test_sessions_are_not_fetched_if_there_are_no_recipients(
     fake_readership: FakeReadership, api: FakeApi, shell: Shell
 ) -> None:
     done = shell("pending", FILE)
@@ -209,7 +213,7 @@ def test_without_recipients_no_session_is_asked_for(
     assert "the file has no recipients" in done.err
 
 
-def test_a_row_says_everything_that_is_known(fake_readership: FakeReadership, shell: Shell) -> None:
+def test_a_json_row_has_all_fields(fake_readership: FakeReadership, shell: Shell) -> None:
     fake_readership.invites = [make_invite(1, "ann@example.com", name="Ann")]
     fake_readership.sessions = [
         make_session(id, pages, inviteUuid=UUID.format(201)) for id, pages in ((5, {1: 5, 3: 4}), (6, {1: 2}))
@@ -231,7 +235,7 @@ def test_a_row_says_everything_that_is_known(fake_readership: FakeReadership, sh
     ]
 
 
-def test_a_pipe_gets_a_line_each(fake_readership: FakeReadership, shell: Shell) -> None:
+def test_a_pipe_gets_one_line_per_recipient(fake_readership: FakeReadership, shell: Shell) -> None:
     fake_readership.variants = [make_variant(ANN, "A\x1b[31mnn")]
     done = shell("pending", FILE)
     link = "https://d.example/vB3dE5fG7h01"
@@ -239,7 +243,7 @@ def test_a_pipe_gets_a_line_each(fake_readership: FakeReadership, shell: Shell) 
     assert shell("pending", FILE, "--format", "ids").lines == [link]
 
 
-def test_a_person_reads_why(fake_readership: FakeReadership, shell: Shell) -> None:
+def test_a_terminal_shows_the_reasons(fake_readership: FakeReadership, shell: Shell) -> None:
     fake_readership.variants = [make_variant(ANN, "Ann"), make_variant(BOB, "Bob")]
     fake_readership.sessions = [
         make_session(1, ALL, variantUuid=ANN, contentVersion=1),
@@ -257,7 +261,7 @@ def test_a_person_reads_why(fake_readership: FakeReadership, shell: Shell) -> No
 
 @pytest.mark.parametrize("options", [["--page", "0"], ["--page", "4"], ["--min-share", "0"], ["--min-share", "101"],
                                      ["--min-share", "x"], ["--min-time", "soon"]])  # fmt: skip
-def test_what_cannot_be_meant_is_2(fake_readership: FakeReadership, shell: Shell, options: list[str]) -> None:
+def test_an_invalid_option_exits_with_2(fake_readership: FakeReadership, shell: Shell, options: list[str]) -> None:
     done = shell("pending", FILE, *options)
     assert (done.code, done.out) == (2, "")
 
@@ -266,7 +270,7 @@ def test_what_cannot_be_meant_is_2(fake_readership: FakeReadership, shell: Shell
     ("answer", "code"),
     [(problem(403, "plan_required"), 6), (problem(403, "forbidden"), 5), (problem(404, "not_found"), 3)],
 )
-def test_what_the_server_refuses_is_told(
+def test_an_error_response_has_its_exit_code(
     fake_readership: FakeReadership, api: FakeApi, shell: Shell, answer: Any, code: int
 ) -> None:
     fake_readership.variants = [make_variant(ANN, "Ann")]
@@ -276,7 +280,7 @@ def test_what_the_server_refuses_is_told(
     assert ("Only the owner" in json.dumps(done.error)) == (code == 5)
 
 
-def test_the_file_may_be_named_by_its_link(fake_readership: FakeReadership, api: FakeApi, shell: Shell) -> None:
+def test_the_file_can_be_given_as_a_link(fake_readership: FakeReadership, api: FakeApi, shell: Shell) -> None:
     fake_readership.variants = [make_variant(ANN, "Ann")]
     api.files = [fake_readership.file]
     done = shell("pending", f"https://d.example/{FILE}", "--json")

@@ -1,4 +1,4 @@
-"""``docshare trigger`` against a real server: what is said, what is waited for, and where it is refused."""
+"""``docshare trigger`` against a real server: output, waiting for deliveries, and errors."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from tests.support.shell import CommandResult, Shell
 
 @pytest.fixture(scope="module")
 def own_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    """A server of its own, with its data directory."""
-    with run_server(tmp_path_factory.mktemp("house")) as server:
+    """Yield a separate server with its data directory."""
+    with run_server(tmp_path_factory.mktemp("server")) as server:
         yield server
 
 
 class TriggerShell:
-    """Somebody at the machine of the server. ``files``: what they have uploaded."""
+    """A shell on the machine of the server. ``made``: the upload result of its file."""
 
-    def __init__(self, house: ServerProcess, shell: Shell) -> None:
-        self.house, self.shell = house, shell
-        self.data = house.data_dir
+    def __init__(self, server_process: ServerProcess, shell: Shell) -> None:
+        self.server_process, self.shell = server_process, shell
+        self.data = server_process.data_dir
         self._session = requests.Session()
-        self._session.headers.update(house.headers)
+        self._session.headers.update(server_process.headers)
         self.made = self._request("POST", "", files={"file": ("deck.pdf", simple_pdf(pages=5))})
 
     def _request(self, method: str, path: str, **more: Any) -> Any:
-        answer = self._session.request(method, f"{self.house.url}/api/v1/files{path}", timeout=20, **more)
+        answer = self._session.request(method, f"{self.server_process.url}/api/v1/files{path}", timeout=20, **more)
         assert answer.ok, answer.text
         return answer.json() if answer.content else None
 
@@ -44,17 +44,17 @@ class TriggerShell:
         self._request("PUT", f"/{self.made['uuid']}/settings", json=values)
 
     def list_activity(self) -> list[dict[str, Any]]:
-        """What is on record of the file, oldest first."""
-        path = f"{self.house.url}/api/v1/activity?file={self.made['uuid']}&limit=100"
+        """Return the activity of the file, oldest first."""
+        path = f"{self.server_process.url}/api/v1/activity?file={self.made['uuid']}&limit=100"
         rows: list[dict[str, Any]] = self._session.get(path, timeout=20).json()
         return rows[::-1]
 
     def create_listener(self, url: str) -> None:
-        """Have deliveries of the file sent to ``url`` for a minute."""
+        """Subscribe ``url`` to the events of the file for a minute."""
         key = (self.data / "instance.key").read_text().strip()
         body = {"command": "listen start", "args": {"url": url, "file": self.made["uuid"]}}
         headers = {"Authorization": f"Instance {key}"}
-        answer = requests.post(f"{self.house.url}/_admin", json=body, headers=headers, timeout=20)
+        answer = requests.post(f"{self.server_process.url}/_admin", json=body, headers=headers, timeout=20)
         assert answer.ok, answer.text
 
     def trigger(self, *words: str) -> CommandResult:
@@ -69,7 +69,7 @@ def trigger_shell(own_server: ServerProcess, shell: Shell) -> Iterator[TriggerSh
     desk._session.close()
 
 
-def test_burning_takes_the_name_of_the_file_as_consent(trigger_shell: TriggerShell) -> None:
+def test_burning_accepts_the_id_of_the_file_as_confirmation(trigger_shell: TriggerShell) -> None:
     trigger_shell.put_settings(viewLimit=1)
     named = trigger_shell.made["shortId"]
     refused = trigger_shell.trigger("file.burned")
@@ -79,10 +79,10 @@ def test_burning_takes_the_name_of_the_file_as_consent(trigger_shell: TriggerShe
     assert (done.code, done.rows[0]["event"]) == (0, "file.burned")
 
 
-# --- what is said ----------------------------------------------------------------------------------------------------
+# --- output ----------------------------------------------------------------------------------------------------------
 
 
-def test_json_is_the_row_of_the_activity_feed_and_the_deliveries(trigger_shell: TriggerShell) -> None:
+def test_json_contains_the_row_of_the_activity_feed_and_the_deliveries(trigger_shell: TriggerShell) -> None:
     done = trigger_shell.trigger("file.viewed", "--set", "pagesViewed=2", "--set", "timeMs=5000", "--json")
     assert done.code == 0, done.err
     (found,) = done.rows
@@ -91,7 +91,7 @@ def test_json_is_the_row_of_the_activity_feed_and_the_deliveries(trigger_shell: 
     assert (found["data"]["pagesViewed"], found["data"]["timeMs"]) == (2, 5000)
 
 
-def test_a_pipe_gets_a_line_an_event(trigger_shell: TriggerShell) -> None:
+def test_a_pipe_gets_one_line_per_event(trigger_shell: TriggerShell) -> None:
     number, event, timestamp, data, deliveries = trigger_shell.trigger("file.downloaded").out.rstrip("\n").split("\t")
     (row,) = trigger_shell.list_activity()
     assert (int(number), event, timestamp, json.loads(data)) == (
@@ -101,7 +101,7 @@ def test_a_pipe_gets_a_line_an_event(trigger_shell: TriggerShell) -> None:
     assert trigger_shell.trigger("file.downloaded", "--format", "ids").out.strip().isdigit()
 
 
-def test_a_person_reads_what_happened_and_whether_anybody_is_told(trigger_shell: TriggerShell, api: FakeApi) -> None:
+def test_a_terminal_shows_the_event_and_the_number_of_deliveries(trigger_shell: TriggerShell, api: FakeApi) -> None:
     trigger_shell.shell.tty = True
     assert (
         trigger_shell.trigger("file.viewed", "--no-color").out == "file.viewed  deck.pdf  no webhook subscribes to it\n"
@@ -110,7 +110,7 @@ def test_a_person_reads_what_happened_and_whether_anybody_is_told(trigger_shell:
     assert trigger_shell.trigger("file.viewed", "--no-color").out == "file.viewed  deck.pdf  1 delivery\n"
 
 
-def test_it_can_happen_several_times_with_a_pause_between(trigger_shell: TriggerShell, time: FakeTime) -> None:
+def test_count_and_every_repeat_the_event_with_a_pause(trigger_shell: TriggerShell, time: FakeTime) -> None:
     trigger_shell.put_settings(askReceipt=True)
     done = trigger_shell.trigger("receipt.confirmed", "--count", "3", "--every", "2s", "--set", "name=Ann", "--json")
     assert [row["data"]["name"] for row in done.rows] == ["Ann"] * 3
@@ -118,7 +118,7 @@ def test_it_can_happen_several_times_with_a_pause_between(trigger_shell: Trigger
     assert time.passed == 4
 
 
-def test_values_can_come_from_a_file_and_set_wins(trigger_shell: TriggerShell, tmp_path: Path) -> None:
+def test_values_can_be_read_from_a_file_and_set_overrides_them(trigger_shell: TriggerShell, tmp_path: Path) -> None:
     trigger_shell.put_settings(gateFields=[
         {"key": "who", "label": "You", "type": "email", "required": True},
         {"key": "firm", "label": "Firm", "type": "company", "required": True},
@@ -129,7 +129,7 @@ def test_values_can_come_from_a_file_and_set_wins(trigger_shell: TriggerShell, t
     assert row["data"]["fields"] == {"who": "a@b.example", "firm": "Other"}
 
 
-def test_a_file_can_be_named_by_its_link_or_slug(trigger_shell: TriggerShell) -> None:
+def test_a_file_can_be_given_as_uuid_link_or_slug(trigger_shell: TriggerShell) -> None:
     slug = f"deck-{trigger_shell.made['shortId'].lower()}"
     trigger_shell.put_settings(slug=slug)
     for word in (trigger_shell.made["uuid"], trigger_shell.made["shareUrl"], f"slug:{slug}"):
@@ -137,7 +137,7 @@ def test_a_file_can_be_named_by_its_link_or_slug(trigger_shell: TriggerShell) ->
     assert len(trigger_shell.list_activity()) == 3
 
 
-def test_a_dry_run_says_what_would_happen_and_changes_nothing(trigger_shell: TriggerShell) -> None:
+def test_a_dry_run_prints_the_event_and_changes_nothing(trigger_shell: TriggerShell) -> None:
     found = trigger_shell.trigger("file.viewed", "--set", "pagesViewed=2", "-n", "--json").json
     assert found == {
         "event": "file.viewed",
@@ -154,13 +154,15 @@ def test_a_dry_run_says_what_would_happen_and_changes_nothing(trigger_shell: Tri
 
 
 def run_and_wait(desk: TriggerShell, tmp_path: Path, *words: str) -> CommandResult:
-    """The command in a process of its own, since the server delivers in real time."""
+    """Run the command in a process of its own, since the server delivers in real time."""
     line = ("trigger", "file.downloaded", "--file", desk.made["shortId"], "--data", str(desk.data), "--wait")
     done = run_docshare(*line, *words, env=make_env(tmp_path / "user"))
     return CommandResult(done.returncode, done.stdout, done.stderr)
 
 
-def test_waiting_shows_the_attempt_that_delivered_it(trigger_shell: TriggerShell, api: FakeApi, tmp_path: Path) -> None:
+def test_wait_prints_the_attempt_that_delivered_the_event(
+    trigger_shell: TriggerShell, api: FakeApi, tmp_path: Path
+) -> None:
     api.on("POST", "/hook", FakeResponse({}, 204))
     trigger_shell.create_listener(f"{api.url}/api/v1/hook")
     done = run_and_wait(trigger_shell, tmp_path, "--json")
@@ -175,7 +177,7 @@ def test_waiting_shows_the_attempt_that_delivered_it(trigger_shell: TriggerShell
     assert answered.startswith(f"  {api.url}/api/v1/hook  204 in ")
 
 
-def test_waiting_for_what_is_not_delivered_ends_with_13(
+def test_wait_for_a_delivery_that_fails_exits_with_13(
     trigger_shell: TriggerShell, api: FakeApi, tmp_path: Path
 ) -> None:
     api.on("POST", "/hook", FakeResponse({}, 500))
@@ -187,15 +189,15 @@ def test_waiting_for_what_is_not_delivered_ends_with_13(
     assert "next attempt at" in done.err
 
 
-def test_waiting_where_nobody_asks_for_it_ends_with_13(trigger_shell: TriggerShell, tmp_path: Path) -> None:
+def test_wait_without_a_subscribed_webhook_exits_with_13(trigger_shell: TriggerShell, tmp_path: Path) -> None:
     done = run_and_wait(trigger_shell, tmp_path)
     assert (done.code, "no webhook subscribes to file.downloaded of this file" in done.err) == (13, True)
 
 
-# --- where it is refused ---------------------------------------------------------------------------------------------
+# --- errors ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_server_elsewhere_has_no_trigger(shell: Shell, api: FakeApi) -> None:
+def test_a_remote_server_has_no_trigger(shell: Shell, api: FakeApi) -> None:
     done = shell("trigger", "file.viewed", "--file", "aB3dE5fG7h01", env={"DOCSHARE_URL": "https://docs.example"})
     assert (done.code, done.out) == (2, "")
     assert "remote instances have no trigger" in done.err
@@ -212,7 +214,7 @@ def test_a_server_elsewhere_has_no_trigger(shell: Shell, api: FakeApi) -> None:
         (("file.viewed", "--variant", "label:None"), 3, ""),
     ],
 )
-def test_what_the_file_does_not_allow_has_its_code_and_hint(
+def test_an_event_that_the_file_does_not_allow_has_its_exit_code_and_hint(
     trigger_shell: TriggerShell, words: tuple[str, ...], code: int, hint: str
 ) -> None:
     done = trigger_shell.trigger(*words)
@@ -220,7 +222,7 @@ def test_what_the_file_does_not_allow_has_its_code_and_hint(
     assert trigger_shell.list_activity() == []
 
 
-def test_what_destroys_something_needs_consent(trigger_shell: TriggerShell) -> None:
+def test_destructive_events_require_confirmation(trigger_shell: TriggerShell) -> None:
     trigger_shell.put_settings(viewLimit=1)
     for kind in ("file.burned", "content.replaced"):
         done = trigger_shell.trigger(kind)
@@ -248,7 +250,7 @@ def test_what_destroys_something_needs_consent(trigger_shell: TriggerShell) -> N
         (("file.viewed", "--raw", "bad.json"), "is not valid JSON"),
     ],
 )
-def test_a_line_that_makes_no_sense_ends_with_2(
+def test_an_invalid_command_line_exits_with_2(
     trigger_shell: TriggerShell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], said: str
 ) -> None:
     for name, content in (("list", "[]"), ("deep", '{"timeMs": {"a": {"b": 1}}}'), ("bad", "{")):
@@ -259,30 +261,30 @@ def test_a_line_that_makes_no_sense_ends_with_2(
     assert trigger_shell.list_activity() == []
 
 
-def test_a_webhook_that_was_deleted_before_anybody_looked_is_no_failure(
+def test_a_webhook_that_is_deleted_during_the_wait_is_not_a_failure(
     trigger_shell: TriggerShell, api: FakeApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     api.on("POST", "/hook", FakeResponse({}, 204))
     trigger_shell.create_listener(f"{api.url}/api/v1/hook")
     ask = RunningServer.run_command
 
-    def tell(self: RunningServer, command: str, args: dict[str, str]) -> Any:
+    def run_and_delete_webhook(self: RunningServer, command: str, args: dict[str, str]) -> Any:
         if command == "deliveries show":
             raise Problem("not_found", "There is no such delivery.")
         return ask(self, command, args)
 
-    monkeypatch.setattr(RunningServer, "run_command", tell)
+    monkeypatch.setattr(RunningServer, "run_command", run_and_delete_webhook)
     done = trigger_shell.trigger("file.downloaded", "--wait", "--json")
     assert (done.code, done.rows[0]["deliveries"]) == (0, [])
     assert "1 subscribed webhook was deleted meanwhile" in done.err
 
 
-def test_without_a_file_nothing_happens(shell: Shell, tmp_path: Path) -> None:
+def test_file_is_required(shell: Shell, tmp_path: Path) -> None:
     done = shell("trigger", "file.viewed", "--data", tmp_path)
     assert (done.code, "--file is required" in done.err) == (2, True)
 
 
-def test_without_a_server_it_happens_but_nobody_waits(shell: Shell, tmp_path: Path) -> None:
+def test_without_a_running_server_the_event_is_recorded_but_wait_exits_with_11(shell: Shell, tmp_path: Path) -> None:
     with run_server(tmp_path) as server:
         files = {"file": ("deck.pdf", simple_pdf())}
         made = requests.post(f"{server.url}/api/v1/files", headers=server.headers, files=files, timeout=20).json()

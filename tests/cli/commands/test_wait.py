@@ -1,4 +1,4 @@
-"""``docshare wait``: stands still until the right session is there, and ends in every other way it says."""
+"""``docshare wait``: waits for a matching session; exit codes, retries and output."""
 
 from __future__ import annotations
 
@@ -33,34 +33,32 @@ def fake_readership(api: FakeApi) -> FakeReadership:
 
 
 def run_wait(shell: Shell, *options: str, code: int = 0) -> int | None:
-    """The id of the session that was printed."""
+    """Return the id of the session that was printed."""
     done = shell("wait", FILE, *options, "--json")
     assert done.code == code, done.err
     return json.loads(done.out)["id"] if done.out else None
 
 
-# --- what it waits for -----------------------------------------------------------------------------------------------
+# --- matching sessions -----------------------------------------------------------------------------------------------
 
 
-def test_anybody_who_reads_ends_it(fake_readership: FakeReadership, shell: Shell, time: FakeTime) -> None:
+def test_any_reader_ends_the_wait(fake_readership: FakeReadership, shell: Shell, time: FakeTime) -> None:
     time.run_in_waits(None, None, lambda: fake_readership.sessions.append(make_session(4)))
     assert run_wait(shell, "--timeout", "1h") == 4
 
 
-def test_what_was_read_before_counts_at_once(fake_readership: FakeReadership, shell: Shell, time: FakeTime) -> None:
+def test_earlier_sessions_count(fake_readership: FakeReadership, shell: Shell, time: FakeTime) -> None:
     fake_readership.sessions = [make_session(1), make_session(2)]
     assert (run_wait(shell), time.waits) == (1, [])
 
 
-def test_with_new_what_was_read_before_does_not_count(
-    fake_readership: FakeReadership, shell: Shell, time: FakeTime
-) -> None:
+def test_new_ignores_earlier_sessions(fake_readership: FakeReadership, shell: Shell, time: FakeTime) -> None:
     fake_readership.sessions = [make_session(number) for number in range(1, 130)]
     time.run_in_waits(None, lambda: fake_readership.sessions.append(make_session(130)))
     assert run_wait(shell, "--new", "--timeout", "1h") == 130
 
 
-# options, sessions, which one fits
+# options, sessions, id of the match
 GOALS: list[tuple[list[str], list[dict[str, Any]], int]] = [
     (["--page", "3"], [make_session(1, {1: 50, 2: 50}), make_session(2, {3: 0}), make_session(3, {3: 1})], 3),
     (["--page", "3", "--min-time", "20s"], [make_session(1, {1: 60, 3: 19}), make_session(2, {3: 20})], 2),
@@ -100,21 +98,21 @@ GOALS: list[tuple[list[str], list[dict[str, Any]], int]] = [
 
 
 @pytest.mark.parametrize(("options", "sessions", "fits"), GOALS)
-def test_the_first_session_that_fits_is_printed(
+def test_the_first_matching_session_is_printed(
     fake_readership: FakeReadership, shell: Shell, options: list[str], sessions: list[dict[str, Any]], fits: int
 ) -> None:
     fake_readership.sessions = sessions
     assert run_wait(shell, *options, "--timeout", "1h") == fits
 
 
-def test_a_long_history_is_walked_without_waiting(
+def test_a_long_history_is_fetched_without_waiting(
     fake_readership: FakeReadership, shell: Shell, time: FakeTime
 ) -> None:
     fake_readership.sessions = [make_session(number) for number in range(1, 450)] + [make_session(450, LONG)]
     assert (run_wait(shell, "--page", "3"), time.waits) == (450, [])
 
 
-def test_each_session_is_asked_for_once(
+def test_each_session_is_fetched_once(
     fake_readership: FakeReadership, api: FakeApi, shell: Shell, time: FakeTime
 ) -> None:
     fake_readership.sessions = [make_session(7)]
@@ -124,12 +122,12 @@ def test_each_session_is_asked_for_once(
 
 
 def replace_document(room: FakeReadership, *read: dict[str, Any], **facts: Any) -> None:
-    """The document gets its next version, and these sessions come in."""
+    """Add the next version of the document, and these sessions."""
     room.file = {**room.file, "contentVersion": room.file["contentVersion"] + 1, **facts}
     room.sessions += read
 
 
-def test_a_replacement_meanwhile_moves_the_goal_and_is_told(
+def test_a_replacement_during_the_wait_changes_the_goal_and_is_reported(
     fake_readership: FakeReadership, shell: Shell, time: FakeTime
 ) -> None:
     time.run_in_waits(
@@ -142,7 +140,7 @@ def test_a_replacement_meanwhile_moves_the_goal_and_is_told(
     assert told[1].endswith("the document was replaced; waiting until someone has read page 3 in version 3")
 
 
-def test_a_page_that_a_replacement_takes_away_is_not_waited_for(
+def test_a_replacement_that_removes_the_page_exits_with_2(
     fake_readership: FakeReadership, shell: Shell, time: FakeTime
 ) -> None:
     time.run_in_waits(None, lambda: replace_document(fake_readership, make_session(1, contentVersion=3), totalPages=2))
@@ -150,15 +148,13 @@ def test_a_page_that_a_replacement_takes_away_is_not_waited_for(
     assert (done.code, "--page 3 is out of range: the document has 2 pages" in done.err) == (2, True)
 
 
-def test_a_failed_look_at_the_version_loses_no_session(
-    fake_readership: FakeReadership, api: FakeApi, shell: Shell
-) -> None:
+def test_a_failed_version_check_loses_no_session(fake_readership: FakeReadership, api: FakeApi, shell: Shell) -> None:
     fake_readership.sessions = [make_session(1)]
     api.on("GET", PATH, problem(503, "unavailable"), lambda heard: fake_readership.file)
     assert run_wait(shell) == 1
 
 
-def test_the_version_is_not_asked_for_in_every_round(
+def test_the_version_is_not_fetched_in_every_round(
     fake_readership: FakeReadership, api: FakeApi, shell: Shell, time: FakeTime
 ) -> None:
     fake_readership.sessions = [make_session(1, contentVersion=1)]
@@ -166,23 +162,23 @@ def test_the_version_is_not_asked_for_in_every_round(
     assert len(api.list_requests("GET", PATH)) == 1
 
 
-# --- how else it ends ------------------------------------------------------------------------------------------------
+# --- exit codes ------------------------------------------------------------------------------------------------------
 
 
-def test_when_the_time_is_over_it_is_124(fake_readership: FakeReadership, shell: Shell, time: FakeTime) -> None:
+def test_a_timeout_exits_with_124(fake_readership: FakeReadership, shell: Shell, time: FakeTime) -> None:
     fake_readership.sessions = [make_session(1)]
     done = shell("wait", FILE, "--variant", "label:Ann", "--page", "3", "--timeout", "10m")
     assert (done.code, done.out, time.passed) == (124, "", 600)
     assert done.err.splitlines()[-1].endswith("timed out: Ann has not read page 3 in version 2")
 
 
-def test_it_says_that_nobody_has_read_it(fake_readership: FakeReadership, shell: Shell) -> None:
+def test_the_timeout_message_names_no_reader_if_none_was_given(fake_readership: FakeReadership, shell: Shell) -> None:
     fake_readership.file["contentVersion"] = 1
     done = shell("wait", FILE, "--min-time", "20s", "--timeout", "1m")
     assert done.err.splitlines()[-1].endswith("timed out: no one has read it for 20s")
 
 
-def test_ctrl_c_is_130(fake_readership: FakeReadership, shell: Shell, time: FakeTime) -> None:
+def test_ctrl_c_exits_with_130(fake_readership: FakeReadership, shell: Shell, time: FakeTime) -> None:
     def interrupt() -> None:
         raise KeyboardInterrupt
 
@@ -203,14 +199,14 @@ def test_ctrl_c_is_130(fake_readership: FakeReadership, shell: Shell, time: Fake
         (["--timeout", "soon"], 2),
     ],
 )
-def test_what_can_never_happen_is_not_waited_for(
+def test_an_impossible_condition_fails_at_once(
     fake_readership: FakeReadership, api: FakeApi, shell: Shell, options: list[str], code: int
 ) -> None:
     assert run_wait(shell, *options, code=code) is None
     assert api.list_requests("GET", SESSIONS) == []
 
 
-def test_a_revoked_link_and_a_page_it_hides_are_2(fake_readership: FakeReadership, shell: Shell) -> None:
+def test_a_revoked_link_and_a_hidden_page_exit_with_2(fake_readership: FakeReadership, shell: Shell) -> None:
     fake_readership.variants = [
         make_variant(ANN, "Ann", revoked=True), make_variant(BOB, "Bob", overrides={"pageRange": {"from": 1, "to": 2}}),
     ]  # fmt: skip
@@ -224,7 +220,7 @@ def test_a_revoked_link_and_a_page_it_hides_are_2(fake_readership: FakeReadershi
     [(problem(401, "unauthorized"), 4), (problem(403, "forbidden"), 5), (problem(403, "plan_required"), 6),
      (problem(404, "not_found"), 3)],
 )  # fmt: skip
-def test_what_is_refused_for_good_ends_it(
+def test_a_permanent_error_ends_the_wait(
     fake_readership: FakeReadership, api: FakeApi, shell: Shell, answer: FakeResponse, code: int
 ) -> None:
     api.on("GET", SESSIONS, answer)
@@ -233,15 +229,15 @@ def test_what_is_refused_for_good_ends_it(
     assert ("Only the owner" in done.err) == (code == 5)
 
 
-# --- while it waits --------------------------------------------------------------------------------------------------
+# --- polling ---------------------------------------------------------------------------------------------------------
 
 
 def fail_session_requests(api: FakeApi, room: FakeReadership, *answers: FakeResponse) -> None:
-    """Let the first requests for sessions be answered so, and all later ones as they should be."""
+    """Answer the first requests for sessions with ``answers``, and all later ones as usual."""
     api.on("GET", SESSIONS, *answers, room.list_sessions)
 
 
-def test_failures_are_borne_told_once_and_their_end_too(
+def test_temporary_failures_are_retried_and_reported_once_with_their_end(
     fake_readership: FakeReadership, api: FakeApi, shell: Shell, time: FakeTime
 ) -> None:
     fake_readership.sessions = [make_session(1)]
@@ -258,15 +254,13 @@ def test_failures_are_borne_told_once_and_their_end_too(
     assert "the server is responding again" in done.err
 
 
-def test_a_failure_in_the_middle_of_a_walk_loses_nothing(
-    fake_readership: FakeReadership, api: FakeApi, shell: Shell
-) -> None:
+def test_a_failure_between_pages_loses_no_session(fake_readership: FakeReadership, api: FakeApi, shell: Shell) -> None:
     fake_readership.sessions = [make_session(number) for number in range(1, 102)] + [make_session(102, LONG)]
     api.on("GET", SESSIONS, fake_readership.list_sessions, problem(502, "bad_gateway"), fake_readership.list_sessions)
     assert run_wait(shell, "--page", "3") == 102
 
 
-def test_retry_after_is_obeyed(fake_readership: FakeReadership, api: FakeApi, shell: Shell, time: FakeTime) -> None:
+def test_retry_after_is_respected(fake_readership: FakeReadership, api: FakeApi, shell: Shell, time: FakeTime) -> None:
     fake_readership.sessions = [make_session(1)]
     fail_session_requests(api, fake_readership, problem(429, "rate_limited", Retry_After="23"))
     done = shell("wait", FILE)
@@ -274,7 +268,7 @@ def test_retry_after_is_obeyed(fake_readership: FakeReadership, api: FakeApi, sh
     assert "rate limited, waiting 23 s" in done.err
 
 
-def test_a_server_that_stays_away_is_11(
+def test_a_server_that_stays_unreachable_exits_with_11(
     fake_readership: FakeReadership, api: FakeApi, shell: Shell, time: FakeTime
 ) -> None:
     api.on("GET", SESSIONS, problem(503, "unavailable"))
@@ -283,7 +277,7 @@ def test_a_server_that_stays_away_is_11(
 
 
 @pytest.mark.parametrize("answer", [problem(503, "unavailable"), FakeResponse(connection_action="drop")])
-def test_a_server_that_never_answered_before_the_timeout_is_11(
+def test_a_server_that_never_responded_before_the_timeout_exits_with_11(
     fake_readership: FakeReadership, api: FakeApi, shell: Shell, time: FakeTime, answer: FakeResponse
 ) -> None:
     api.on("GET", SESSIONS, answer)
@@ -292,7 +286,7 @@ def test_a_server_that_never_answered_before_the_timeout_is_11(
     assert done.error["detail"].startswith("could not reach the server before the timeout: ")
 
 
-def test_a_server_that_goes_away_in_the_end_has_answered(
+def test_a_server_that_becomes_unreachable_before_the_timeout_exits_with_124(
     fake_readership: FakeReadership, api: FakeApi, shell: Shell
 ) -> None:
     api.on("GET", SESSIONS, fake_readership.list_sessions, problem(503, "unavailable"))
@@ -300,7 +294,7 @@ def test_a_server_that_goes_away_in_the_end_has_answered(
 
 
 @pytest.mark.parametrize("interval", ["0s", "100ms"])
-def test_nobody_asks_more_often_than_once_a_second(
+def test_the_interval_is_at_least_one_second(
     fake_readership: FakeReadership, shell: Shell, time: FakeTime, interval: str
 ) -> None:
     def interrupt() -> None:
@@ -308,10 +302,10 @@ def test_nobody_asks_more_often_than_once_a_second(
 
     time.run_in_waits(None, None, interrupt)
     assert run_wait(shell, "--interval", interval, code=130) is None
-    assert min(time.waits) >= 0.9  # a second, less the jitter
+    assert min(time.waits) >= 0.9  # one second, minus the jitter
 
 
-def test_silence_makes_it_ask_less_often_but_not_too_seldom(
+def test_the_interval_grows_without_new_sessions_up_to_a_limit(
     fake_readership: FakeReadership, shell: Shell, time: FakeTime
 ) -> None:
     assert run_wait(shell, "--timeout", "1h", code=124) is None
@@ -320,7 +314,7 @@ def test_silence_makes_it_ask_less_often_but_not_too_seldom(
     assert 200 < len(time.waits) < 300
 
 
-def test_the_rate_limit_is_kept_clear_of(
+def test_polling_stays_below_the_rate_limit(
     fake_readership: FakeReadership, api: FakeApi, shell: Shell, time: FakeTime
 ) -> None:
     tight = {"RateLimit": "limit=120, remaining=5, reset=60"}
@@ -329,7 +323,7 @@ def test_the_rate_limit_is_kept_clear_of(
     assert min(time.waits[:5]) > 5
 
 
-# --- what is printed -------------------------------------------------------------------------------------------------
+# --- output ----------------------------------------------------------------------------------------------------------
 
 
 def run_on_one_session(room: FakeReadership, shell: Shell, *options: str) -> CommandResult:
@@ -337,7 +331,7 @@ def run_on_one_session(room: FakeReadership, shell: Shell, *options: str) -> Com
     return shell("wait", FILE, *options)
 
 
-def test_a_pipe_gets_the_session_as_one_line(fake_readership: FakeReadership, shell: Shell) -> None:
+def test_a_pipe_gets_the_session_in_one_line(fake_readership: FakeReadership, shell: Shell) -> None:
     done = run_on_one_session(fake_readership, shell)
     assert done.lines == [
         "1\t00000000-0000-4000-8000-000000001001\t2026-09-21T14:13:21.000Z\t30000\t2\tD\\x1bE\tDesktop\tFirefox\tfalse"
@@ -345,24 +339,24 @@ def test_a_pipe_gets_the_session_as_one_line(fake_readership: FakeReadership, sh
     ]
 
 
-def test_json_is_the_session_as_it_was_sent(fake_readership: FakeReadership, shell: Shell) -> None:
+def test_json_is_the_session_unchanged(fake_readership: FakeReadership, shell: Shell) -> None:
     done = run_on_one_session(fake_readership, shell, "--json")
     assert done.json == fake_readership.sessions[0]
     assert len(done.lines) == 1
 
 
-def test_a_person_reads_who_it_was(fake_readership: FakeReadership, shell: Shell) -> None:
+def test_a_terminal_shows_the_reader(fake_readership: FakeReadership, shell: Shell) -> None:
     shell.tty = True
     done = run_on_one_session(fake_readership, shell, "--no-color")
     assert done.lines == ["variant Ann · read 2 pages in 30s · D\\x1bE · Desktop  00000000-0000-4000-8000-000000001001"]
 
 
-def test_it_says_what_it_waits_for(fake_readership: FakeReadership, shell: Shell) -> None:
+def test_the_condition_is_printed_once(fake_readership: FakeReadership, shell: Shell) -> None:
     done = shell("wait", FILE, "--invite", "eve@example.com", "--page", "3", "--min-time", "20s", "--timeout", "1m")
     assert done.err.count("waiting until eve@example.com has read page 3 for 20s") == 1
 
 
-def test_the_token_may_lack_the_right_to_see_the_file(
+def test_a_token_that_cannot_read_the_file_requires_any_version(
     fake_readership: FakeReadership, api: FakeApi, shell: Shell
 ) -> None:
     api.on("GET", PATH, problem(403, "insufficient_scope"))

@@ -1,4 +1,4 @@
-"""Completion in real shells, with ids and names that would like to be run."""
+"""Completion in real shells, with ids and names that try to be executed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.support.terminal import Terminal
 
 ID = "aB3dE5fG7hJ9"
 
-# Lines as an attacker would like them in the cache: every one tries to make a file called "pwned".
+# Lines that an attacker could place in the cache: each of them tries to create a file called "pwned".
 HOSTILE_WORDS = [
     "$(touch pwned)\tx",
     "`touch pwned`\tx",
@@ -41,7 +41,7 @@ HOSTILE_WORDS = [
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home with ``docshare`` on its path."""
+    """Create a home directory with ``docshare`` on its PATH."""
     place = tmp_path_factory.mktemp("home")
     program = place / "bin" / "docshare"
     program.parent.mkdir()
@@ -51,8 +51,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def words(home: Path) -> Path:
-    """A cache of words; returns the file with those for FILE."""
+def completion_cache(home: Path) -> Path:
+    """Create a completion cache and return its file with the words for FILE."""
     place = home / "cache" / "complete"
     place.mkdir(parents=True, exist_ok=True)
     (place / "current").write_text("local\n")
@@ -95,15 +95,15 @@ KILL_LINE = "\x15"
 
 @pytest.fixture(scope="module", params=[name for name in SHELLS if shutil.which(name)])
 def complete(request: pytest.FixtureRequest, home: Path) -> Iterator[Callable[[str], str]]:
-    """Type words and TAB in a shell; returns what the shell showed after that."""
+    """Return a function that types keys and TAB in a shell and returns what the shell then showed."""
     argv, setup = SHELLS[request.param]
     count = 0
 
-    def typed(keys: str) -> str:
+    def type_keys(keys: str) -> str:
         nonlocal count
         count += 1
         start = len(terminal.shown)
-        # The echo runs after the keys were worked off, so nothing needs to be waited for but its output.
+        # The echo runs after the keys have been processed, so the test only has to wait for its output.
         terminal.type(f"{keys}{KILL_LINE}echo DO''NE{count}\n")
         end = terminal.wait_for_text(f"DONE{count}\n", after=start).index(f"DONE{count}\n", start)
         return terminal.wait_for_text("READY> ", after=end)[start:end]
@@ -111,19 +111,19 @@ def complete(request: pytest.FixtureRequest, home: Path) -> Iterator[Callable[[s
     with Terminal(argv, make_environment(home), columns=200) as terminal:
         terminal.type(f"cd; {setup}; echo SET''UP\n")
         terminal.wait_for_text("READY> ", after=terminal.wait_for_text("SETUP\n").index("SETUP\n"))
-        yield typed
+        yield type_keys
 
 
-pytestmark = pytest.mark.usefixtures("words")
+pytestmark = pytest.mark.usefixtures("completion_cache")
 
 
 def test_a_word_is_completed(complete: Callable[[str], str]) -> None:
     assert "upload" in complete("docshare upl\t")
 
 
-def test_ids_come_from_the_cache(complete: Callable[[str], str]) -> None:
+def test_ids_are_completed_from_the_cache(complete: Callable[[str], str]) -> None:
     shown = complete(f"docshare files show {ID[:6]}\t\t")
-    assert f"{ID[-9:-1]}9" in shown  # fish leaves out what is typed already
+    assert f"{ID[-9:-1]}9" in shown  # fish omits what has been typed
     assert f"{ID[-9:-1]}8" in shown
 
 
@@ -133,25 +133,27 @@ def test_a_slug_with_its_colon_is_completed_once(complete: Callable[[str], str])
     assert "slug:slug" not in shown
 
 
-def test_words_after_an_option_are_its_values(complete: Callable[[str], str]) -> None:
+def test_the_values_of_an_option_are_completed(complete: Callable[[str], str]) -> None:
     shown = complete("docshare files list --format \t\t")
     assert "jsonl" in shown
     assert "csv" in shown
 
 
-def test_the_value_of_an_option_is_not_taken_for_a_command(complete: Callable[[str], str]) -> None:
+def test_the_value_of_an_option_is_not_treated_as_a_command(complete: Callable[[str], str]) -> None:
     assert "cursor" in complete("docshare --profile files events c\t")
 
 
-def test_profiles_come_from_the_cache(complete: Callable[[str], str]) -> None:
+def test_profiles_are_completed_from_the_cache(complete: Callable[[str], str]) -> None:
     shown = complete("docshare profile use loca\t\t")
     assert "local" in shown
     assert "location" in shown
 
 
 @pytest.mark.parametrize("keys", ["docshare show \t\t", "docshare show zz\t\t", "docshare show zz\t\t\n"])
-def test_nothing_in_the_cache_is_ever_run(complete: Callable[[str], str], home: Path, words: Path, keys: str) -> None:
-    words.write_text("\n".join(HOSTILE_WORDS) + "\n")
+def test_nothing_in_the_cache_is_ever_executed(
+    complete: Callable[[str], str], home: Path, completion_cache: Path, keys: str
+) -> None:
+    completion_cache.write_text("\n".join(HOSTILE_WORDS) + "\n")
     shown = complete(keys)
     assert "zzA" in shown
     assert not list(home.rglob("pwned"))
@@ -161,7 +163,7 @@ def test_nothing_in_the_cache_is_ever_run(complete: Callable[[str], str], home: 
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_the_scripts_are_correct_for_their_shell(shell: str) -> None:
+def test_the_scripts_have_valid_syntax_for_their_shell(shell: str) -> None:
     name = {"bash": "docshare.bash", "zsh": "_docshare", "fish": "docshare.fish"}[shell]
     subprocess.run([shell, "-n", str(ROOT / "completions" / name)], check=True)
 
@@ -180,32 +182,32 @@ def test_the_command_prints_the_committed_script(shell: Shell, name: str) -> Non
     assert shell("completion", name).out == (ROOT / "completions" / script).read_text()
 
 
-def test_an_unknown_shell_is_2(shell: Shell) -> None:
+def test_an_unknown_shell_exits_with_2(shell: Shell) -> None:
     assert shell("completion", "tcsh").code == 2
 
 
-# --- the words themselves ----------------------------------------------------------------------------------------
+# --- cached words ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("line", HOSTILE_WORDS)
-def test_a_cached_line_keeps_only_harmless_characters(line: str) -> None:
+def test_a_cached_line_contains_only_harmless_characters(line: str) -> None:
     safe = format_line(*line.partition("\t")[::2])
     assert not set(safe) & set("$`'\"\\;|&<>{}[]*?~#!%^=\x1b\x07\n")
 
 
-def test_a_description_is_cut_and_a_bare_value_needs_none() -> None:
+def test_a_description_is_truncated_and_optional() -> None:
     assert format_line("abc", "x" * 100) == "abc\t" + "x" * 60
     assert format_line("abc", "'$`") == "abc"
     assert format_line("", "x") == ""
     assert format_line("ünï", "x") == ""
 
 
-def test_an_older_file_without_short_id_is_offered_by_uuid() -> None:
+def test_an_older_file_without_a_short_id_is_completed_by_uuid() -> None:
     files = [{"uuid": UUID.format(1), "originalName": "a.pdf"}, {"uuid": UUID.format(2), "shortId": ID, "slug": "b"}]
     assert format_file_lines(files) == [f"{UUID.format(1)}\ta.pdf", ID, "slug:b"]
 
 
-def test_listing_fills_the_cache_of_the_profile_in_effect(api: FakeApi, shell: Shell) -> None:
+def test_list_fills_the_cache_of_the_current_profile(api: FakeApi, shell: Shell) -> None:
     api.files = [{"uuid": UUID.format(1), "shortId": ID, "originalName": "dé$(x)ck.pdf"}]
     add = ("profile", "add", "work", "--url", api.url, "--with-token")
     assert shell(*add, stdin=b"key123\n").code == 0
@@ -216,7 +218,7 @@ def test_listing_fills_the_cache_of_the_profile_in_effect(api: FakeApi, shell: S
     assert read_completions("files", shell.env) == []
 
 
-def test_another_profile_has_its_own_words(api: FakeApi, shell: Shell) -> None:
+def test_each_profile_has_its_own_cache(api: FakeApi, shell: Shell) -> None:
     del shell.env["DOCSHARE_URL"], shell.env["DOCSHARE_TOKEN"]
     for name in ("a", "b"):
         key = f"key123{name}\n".encode()
@@ -229,7 +231,7 @@ def test_another_profile_has_its_own_words(api: FakeApi, shell: Shell) -> None:
     assert read_completions("files", {**shell.env, "DOCSHARE_PROFILE": "../../etc/passwd"}) == []
 
 
-def test_without_a_cache_there_is_silence(home: Path) -> None:
+def test_completion_without_a_cache_prints_nothing(home: Path) -> None:
     for kind in ("files", "../../../etc/passwd"):
         done = subprocess.run(
             [sys.executable, "-m", "docshare", "__complete", kind, "x"],
@@ -242,10 +244,10 @@ def test_without_a_cache_there_is_silence(home: Path) -> None:
 HOSTILE_NAME = "$(touch pwned)`touch pwned`'\";touch pwned;\x1b]0;touch pwned\x07\n*"
 
 
-def test_what_a_hostile_server_lists_is_offered_and_never_run(
+def test_names_of_a_hostile_server_are_completed_and_never_executed(
     complete: Callable[[str], str], home: Path, api: FakeApi, shell: Shell
 ) -> None:
-    """All the way from the answer of the server, through the cache, to the line that somebody completes."""
+    """The whole way from the response of the server through the cache to the completed line."""
     shell.env["DOCSHARE_CACHE_DIR"] = str(home / "cache")
     webhook = {"uuid": UUID.format(7), "url": f"https://hooks.example/{HOSTILE_NAME}", "events": [HOSTILE_NAME]}
     variant = {"uuid": UUID.format(8), "shortId": "vB3dE5fG7hJ9", "label": HOSTILE_NAME, "overrides": {}}

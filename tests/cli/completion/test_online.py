@@ -1,4 +1,4 @@
-"""``complete_online``: TAB may ask the server, seldom and not for long."""
+"""``complete_online``: completion may query the server, rarely and with a short timeout."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ OLD = "oldoldoldold\told.pdf\n"
 
 @pytest.fixture(autouse=True)
 def long_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Enough for a busy machine; the limit has a test of its own."""
+    """Set a timeout that is long enough for a busy machine; the real limit has a test of its own."""
     monkeypatch.setattr(refreshing, "TIME_LIMIT_S", 30.0)
 
 
 @pytest.fixture
 def online_shell(api: FakeApi, shell: Shell) -> Shell:
-    """A profile for which completion may ask, with old words in its cache."""
+    """Create a profile with ``complete_online`` and an old cache."""
     api.files = [FILE]
     del shell.env["DOCSHARE_URL"], shell.env["DOCSHARE_TOKEN"]
     assert shell("profile", "add", "work", "--url", api.url, "--with-token", stdin=TOKEN.encode()).code == 0
@@ -47,7 +47,7 @@ def find_cache_file(shell: Shell) -> Path:
 
 
 def age_cache(shell: Shell, seconds: float) -> None:
-    """Old words, last asked for so long ago."""
+    """Write old words to the cache, last fetched so long ago."""
     find_cache_file(shell).write_text(OLD)
     then = real_time.time() - seconds
     os.utime(find_cache_file(shell), (then, then))
@@ -60,7 +60,7 @@ def complete_words(shell: Shell, capsys: pytest.CaptureFixture[str], kind: str =
     return shown.out
 
 
-def test_words_older_than_a_minute_are_asked_for_anew(
+def test_words_older_than_a_minute_are_fetched_again(
     online_shell: Shell, api: FakeApi, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert complete_words(online_shell, capsys) == NEW
@@ -69,33 +69,35 @@ def test_words_older_than_a_minute_are_asked_for_anew(
     assert len(api.requests) == 1
 
 
-def test_younger_words_are_not(online_shell: Shell, api: FakeApi, capsys: pytest.CaptureFixture[str]) -> None:
+def test_words_younger_than_a_minute_are_not_fetched(
+    online_shell: Shell, api: FakeApi, capsys: pytest.CaptureFixture[str]
+) -> None:
     age_cache(online_shell, 30)
     assert (complete_words(online_shell, capsys), api.requests) == (OLD, [])
 
 
-def test_a_kind_that_was_never_listed_is_asked_for(
+def test_a_kind_that_was_never_listed_is_fetched(
     online_shell: Shell, api: FakeApi, capsys: pytest.CaptureFixture[str]
 ) -> None:
     webhook = FakeWebhooks(api).add_webhook()
     assert complete_words(online_shell, capsys, "webhooks") == f"{webhook}\thooks.example.com\n"
 
 
-def test_what_needs_to_be_told_more_is_never_asked_for(
+def test_kinds_that_need_an_argument_are_never_fetched(
     online_shell: Shell, api: FakeApi, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert [complete_words(online_shell, capsys, kind) for kind in ("variants", "profiles", "odd")][2] == ""
     assert api.requests == []
 
 
-def test_without_the_setting_no_server_is_asked(
+def test_nothing_is_fetched_without_the_setting(
     online_shell: Shell, api: FakeApi, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert online_shell("config", "unset", "complete_online").code == 0
     assert (complete_words(online_shell, capsys), api.requests) == (OLD, [])
 
 
-def test_it_is_the_profile_in_effect_that_counts(
+def test_the_setting_of_the_current_profile_applies(
     online_shell: Shell, api: FakeApi, capsys: pytest.CaptureFixture[str]
 ) -> None:
     home = find_cache_file(online_shell).with_name("home-work")
@@ -105,7 +107,7 @@ def test_it_is_the_profile_in_effect_that_counts(
     assert (complete_words(online_shell, capsys), api.requests) == (OLD, [])
 
 
-def test_an_edit_by_hand_counts_from_the_next_list_on(
+def test_a_manual_edit_of_the_setting_applies_after_the_next_list(
     online_shell: Shell, api: FakeApi, capsys: pytest.CaptureFixture[str]
 ) -> None:
     config = online_shell.home / "config" / "config.toml"
@@ -115,7 +117,7 @@ def test_an_edit_by_hand_counts_from_the_next_list_on(
     assert (complete_words(online_shell, capsys), len(api.requests)) == (OLD, 1)
 
 
-def test_a_server_that_fails_is_asked_once_a_minute_and_old_words_stay(
+def test_a_failing_server_is_queried_once_a_minute_and_old_words_stay(
     online_shell: Shell, api: FakeApi, capsys: pytest.CaptureFixture[str]
 ) -> None:
     api.on("GET", "/files", problem(500, "internal"))
@@ -123,7 +125,7 @@ def test_a_server_that_fails_is_asked_once_a_minute_and_old_words_stay(
     assert len(api.requests) == 1
 
 
-def test_a_server_that_is_silent_is_not_waited_for(
+def test_a_server_that_does_not_respond_is_not_waited_for(
     online_shell: Shell, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(refreshing, "TIME_LIMIT_S", 0.05)
@@ -137,12 +139,12 @@ def test_a_server_that_is_silent_is_not_waited_for(
         assert complete_words(online_shell, capsys) == OLD
 
 
-def test_the_limit_is_what_a_person_bears() -> None:
-    """800 ms, typed from the design; the other tests allow more."""
+def test_the_time_limit_is_800_ms() -> None:
+    """800 ms, written by hand; the other tests allow more."""
     assert TIME_LIMIT_S == 0.8
 
 
-def test_no_command_is_run_for_a_credential(
+def test_completion_never_runs_a_token_command(
     online_shell: Shell, api: FakeApi, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     assert online_shell("config", "set", "token_command", f"touch '{tmp_path}/ran'").code == 0
@@ -150,7 +152,7 @@ def test_no_command_is_run_for_a_credential(
 
 
 @pytest.mark.parametrize(("ends_in", "asked"), [(3600, 1), (30, 0)])
-def test_a_sign_in_is_used_while_it_lasts_and_never_renewed_here(
+def test_an_access_token_is_used_until_it_expires_and_never_refreshed(
     online_shell: Shell, api: FakeApi, capsys: pytest.CaptureFixture[str], ends_in: int, asked: int
 ) -> None:
     from docshare.cli.local.credentials import Credential, save

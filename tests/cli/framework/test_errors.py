@@ -1,4 +1,4 @@
-"""Exit codes and how failures are told. The table is typed from the design by hand, not taken from the code."""
+"""Exit codes and error messages. The table is written by hand, not taken from the code."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ TABLE = [
 
 COMMON = [row for row in TABLE if row[0] in (401, 403, 404, 409, 410, 429, 500)]
 
-# Every command that talks to the server, and the first request it makes.
+# Every command that calls the server, and the first request it sends.
 COMMANDS = [
     (["files", "list"], "GET", "/files"),
     (["ls"], "GET", "/files"),
@@ -61,7 +61,7 @@ each_command = pytest.mark.parametrize(
 
 
 @pytest.mark.parametrize(("status", "code", "expected"), TABLE)
-def test_each_answer_of_the_server_has_its_exit_code(
+def test_every_error_response_has_its_exit_code(
     api: FakeApi, shell: Shell, status: int, code: str, expected: int
 ) -> None:
     api.on("GET", f"/files/{ID}", problem(status, code, "what is wrong"))
@@ -93,7 +93,7 @@ def test_stdout_is_empty_whenever_a_command_fails(
 
 
 @each_command
-def test_a_server_that_is_not_there_is_11(shell: Shell, line: list[str], method: str, path: str) -> None:
+def test_an_unreachable_server_exits_with_11(shell: Shell, line: list[str], method: str, path: str) -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         shell.env["DOCSHARE_URL"] = f"http://127.0.0.1:{closed.getsockname()[1]}"
@@ -103,7 +103,7 @@ def test_a_server_that_is_not_there_is_11(shell: Shell, line: list[str], method:
     assert done.error["code"] == "unreachable"
 
 
-def test_a_person_reads_error_hint_and_facts(api: FakeApi, shell: Shell) -> None:
+def test_a_terminal_shows_error_hint_and_details(api: FakeApi, shell: Shell) -> None:
     shell.tty = True
     shell.env["NO_COLOR"] = "1"
     api.on("GET", f"/files/{ID}", problem(404, "not_found", "there is no such file"))
@@ -115,19 +115,19 @@ def test_a_person_reads_error_hint_and_facts(api: FakeApi, shell: Shell) -> None
     ]
 
 
-def test_quiet_hides_no_error(api: FakeApi, shell: Shell) -> None:
+def test_quiet_does_not_suppress_errors(api: FakeApi, shell: Shell) -> None:
     api.on("GET", f"/files/{ID}", problem(404, "not_found", "there is no such file"))
     assert "there is no such file" in shell("show", ID, "-q").err
 
 
-def test_a_refused_credential_is_named_by_profile_server_and_source(api: FakeApi, shell: Shell) -> None:
+def test_a_rejected_credential_is_reported_with_server_and_source(api: FakeApi, shell: Shell) -> None:
     api.on("GET", "/user", problem(401, "unauthorized"))
     done = shell("whoami", "--json")
     assert "credential from env DOCSHARE_TOKEN" in done.error["hint"]
     assert api.url in done.error["hint"]
 
 
-def test_without_a_credential_nothing_is_sent(api: FakeApi, shell: Shell) -> None:
+def test_nothing_is_sent_without_a_credential(api: FakeApi, shell: Shell) -> None:
     del shell.env["DOCSHARE_TOKEN"]
     done = shell("files", "list", "--json")
     assert done.code == done.error["exit"] == 4
@@ -136,7 +136,7 @@ def test_without_a_credential_nothing_is_sent(api: FakeApi, shell: Shell) -> Non
 
 
 @pytest.mark.parametrize("text", ["\x1b[2Jgone", "\u202egnp", "a\nhint: run rm -rf"])
-def test_hostile_words_of_a_server_are_shown_and_not_obeyed(api: FakeApi, shell: Shell, text: str) -> None:
+def test_hostile_text_of_a_server_is_escaped(api: FakeApi, shell: Shell, text: str) -> None:
     shell.env["NO_COLOR"] = "1"
     api.on("GET", f"/files/{ID}", problem(404, "not_found", text))
     done = shell("show", ID)
@@ -144,7 +144,7 @@ def test_hostile_words_of_a_server_are_shown_and_not_obeyed(api: FakeApi, shell:
     assert len(done.err.splitlines()) == 2
 
 
-def test_usage_errors_are_json_too_if_asked_for(shell: Shell) -> None:
+def test_usage_errors_are_json_if_requested(shell: Shell) -> None:
     done = shell("files", "list", "--json", "--nonsense")
     assert done.error["code"] == "usage"
     assert "--nonsense" in done.error["detail"]
@@ -152,12 +152,12 @@ def test_usage_errors_are_json_too_if_asked_for(shell: Shell) -> None:
     assert done.error["exit"] == 2
 
 
-def test_the_format_of_the_environment_decides_about_errors_as_well(shell: Shell) -> None:
+def test_the_format_of_the_environment_applies_to_errors(shell: Shell) -> None:
     done = shell("files", "nonsense", env={"DOCSHARE_FORMAT": "json"})
     assert done.error["code"] == "usage"
 
 
-def test_waiting_for_the_rate_limit_is_told_and_bounded(api: FakeApi, shell: Shell, time: FakeTime) -> None:
+def test_waiting_for_the_rate_limit_is_reported_and_bounded(api: FakeApi, shell: Shell, time: FakeTime) -> None:
     api.on("GET", "/files", problem(429, "rate_limited", Retry_After="23"), [])
     done = shell("files", "list")
     assert done.code == 0
@@ -167,21 +167,21 @@ def test_waiting_for_the_rate_limit_is_told_and_bounded(api: FakeApi, shell: She
     assert sum(time.waits) < 120
 
 
-def test_a_redirect_is_not_followed_and_names_where_it_points(api: FakeApi, shell: Shell) -> None:
+def test_a_redirect_is_not_followed_and_its_target_is_named(api: FakeApi, shell: Shell) -> None:
     api.on("GET", "/files", FakeResponse("", 301, {"Location": "https://elsewhere.example/api/v1/files"}))
     done = shell("files", "list", "--json")
     assert done.code == 11
     assert "https://elsewhere.example" in done.error["detail"] + done.error["hint"]
 
 
-def test_a_deprecated_route_is_told_once(api: FakeApi, shell: Shell) -> None:
+def test_a_deprecated_route_causes_one_warning(api: FakeApi, shell: Shell) -> None:
     api.on("GET", "/files", FakeResponse([], 200, {"Sunset": "Tue, 01 Dec 2026 00:00:00 GMT"}))
     api.on("DELETE", f"/files/{ID}", FakeResponse({"trashed": False}, 200, {"Deprecation": "true"}))
     assert shell("files", "list").err.count("deprecated") == 1
     assert shell("rm", ID, "aB3dE5fG0002", "--yes").err.count("deprecated") == 1
 
 
-def test_a_lost_answer_to_a_write_is_14_and_shows_what_it_may_have_made(
+def test_a_write_whose_response_is_lost_exits_with_14_and_lists_candidates(
     shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = {
@@ -191,29 +191,29 @@ def test_a_lost_answer_to_a_write_is_14_and_shows_what_it_may_have_made(
         "shareUrl": "https://x/y",
     }
 
-    def lost(*_: object) -> None:
+    def lose_response(*_: object) -> None:
         raise UnknownOutcome("the answer was lost", method="POST", path="/api/v1/files", candidates=[made])
 
-    monkeypatch.setattr("docshare.client.files.FilesApi.list", lost)
+    monkeypatch.setattr("docshare.client.files.FilesApi.list", lose_response)
     done = shell("files", "list")
     assert done.code == 14
     assert done.err.splitlines()[-1] == f"{ID}  de\\x1bck.pdf  2026-09-21T12:00:00.000Z  https://x/y"
     assert shell("files", "list", "--json").error["candidates"] == [made]
 
 
-# --- the unexpected ----------------------------------------------------------------------------------------------
+# --- unexpected errors -------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
-def broken(api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> None:
+def broken_list(api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> None:
     def explode(*_: object) -> None:
         raise ZeroDivisionError(f"with {TOKEN} in the message")
 
     monkeypatch.setattr("docshare.client.files.FilesApi.list", explode)
 
 
-@pytest.mark.usefixtures("broken")
-def test_a_bug_is_one_line_and_a_report_without_secrets(shell: Shell) -> None:
+@pytest.mark.usefixtures("broken_list")
+def test_an_unexpected_error_prints_one_line_and_writes_a_report_without_secrets(shell: Shell) -> None:
     done = shell("files", "list")
     assert (done.code, done.out) == (1, "")
     report = shell.home / "state" / "crash.log"
@@ -228,16 +228,16 @@ def test_a_bug_is_one_line_and_a_report_without_secrets(shell: Shell) -> None:
     assert report.stat().st_mode & 0o777 == 0o600
 
 
-@pytest.mark.usefixtures("broken")
-def test_a_bug_shows_its_traceback_only_on_request(shell: Shell) -> None:
+@pytest.mark.usefixtures("broken_list")
+def test_the_traceback_of_an_unexpected_error_is_printed_only_on_request(shell: Shell) -> None:
     assert "Traceback" not in shell("files", "list", env={"DOCSHARE_DEBUG": "0"}).err
     done = shell("files", "list", env={"DOCSHARE_DEBUG": "1"})
     assert "Traceback" in done.err
     assert TOKEN not in done.err
 
 
-@pytest.mark.usefixtures("broken")
-def test_a_bug_is_still_told_where_no_report_can_be_written(shell: Shell) -> None:
+@pytest.mark.usefixtures("broken_list")
+def test_an_unexpected_error_is_printed_even_if_no_report_can_be_written(shell: Shell) -> None:
     (shell.home / "file").write_text("")
     done = shell("files", "list", "--json", env={"DOCSHARE_STATE_DIR": str(shell.home / "file" / "state")})
     assert done.code == 1
@@ -254,7 +254,7 @@ def test_the_credential_appears_in_no_output(api: FakeApi, shell: Shell, level: 
     assert all(TOKEN in heard.headers["Authorization"] for heard in api.requests)
 
 
-def test_v_shows_requests_and_vv_headers(api: FakeApi, shell: Shell) -> None:
+def test_v_prints_requests_and_vv_prints_headers(api: FakeApi, shell: Shell) -> None:
     done = shell("files", "list", "-v")
     assert "GET /api/v1/files 200 " in done.err
     assert "user-agent" not in done.err.lower()
@@ -263,7 +263,7 @@ def test_v_shows_requests_and_vv_headers(api: FakeApi, shell: Shell) -> None:
     assert "authorization: ***" in done.err.lower()
 
 
-def test_vv_hides_headers_by_their_names_when_nobody_knows_their_secret_yet(api: FakeApi, shell: Shell) -> None:
+def test_vv_masks_headers_that_contain_secrets_by_their_names(api: FakeApi, shell: Shell) -> None:
     api.on(
         "GET", "/files", FakeResponse([], headers={"Set-Cookie": "docshare_session=just-made", "X-Request-Id": "r1"})
     )
@@ -283,16 +283,16 @@ def test_a_deadline_ends_the_command_with_124(shell: Shell) -> None:
 
 
 def test_offline_commands_open_no_socket(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
+    def reject(*_: object) -> None:
         raise AssertionError("a socket was opened")
 
-    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket.socket, "connect", reject)
     lines = (["help"], ["help", "privacy"], ["profile", "list"], ["completion", "bash"], ["--version"], ["ls", "-h"])
     for line in lines:
         assert shell(*line).code == 0, line
 
 
-def test_reading_works_where_no_directory_can_be_made(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
+def test_reading_works_if_no_directory_can_be_created(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     places = {f"DOCSHARE_{kind}_DIR": str(tmp_path / "file" / kind) for kind in ("CONFIG", "STATE", "CACHE")}
     done = shell("files", "list", "--json", env=places)
@@ -306,5 +306,5 @@ def test_the_error_line_is_one_json_object(api: FakeApi, shell: Shell) -> None:
     assert done.err.isascii()
 
 
-def test_a_word_that_is_no_unicode_is_a_usage_error(shell: Shell) -> None:
+def test_an_argument_that_is_not_unicode_is_a_usage_error(shell: Shell) -> None:
     assert shell("files", "show", "\udc80").code == 2

@@ -1,4 +1,4 @@
-"""The command line loads ``requests`` without what guesses encodings, and takes it from nobody else."""
+"""The command line loads ``requests`` without its encoding detection, and does not change it for other programs."""
 
 import subprocess
 import sys
@@ -25,17 +25,17 @@ LOADING = (
     ],
     ids=["none", "not loaded", "can be loaded", "utf-8"],
 )
-def test_requests_does_without_and_says_nothing_of_it(code: str) -> None:
+def test_requests_is_loaded_without_encoding_detection_and_without_warnings(code: str) -> None:
     done = _run_python(LOADING + code)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-def test_requests_that_is_there_already_stays_as_it_is() -> None:
+def test_a_requests_module_that_is_already_loaded_is_not_changed() -> None:
     done = _run_python("import requests; before = requests.compat.chardet\n" + LOADING + "assert before is not None\n")
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_program_with_the_client_library_keeps_it() -> None:
+def test_a_program_that_uses_the_client_library_has_encoding_detection() -> None:
     done = _run_python(
         "from docshare import Client\nClient('http://127.0.0.1:9', 'token')\n"
         "import requests\nassert requests.compat.chardet is not None\n"

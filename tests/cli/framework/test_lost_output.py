@@ -1,4 +1,5 @@
-"""Where standard output is closed or full: words, an exit code, and nothing lost that only it would have said."""
+"""Standard output that is closed or full: an error message, an exit code, and no loss of data that is printed only
+once."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ def run_shell_line(env: dict[str, str], line: str) -> subprocess.CompletedProces
 @pytest.mark.parametrize(
     "line", ["--help", "--version", "ls --help", "ls", "ls --json", "help files", "config path", "completion bash"]
 )
-def test_what_cannot_be_printed_is_an_error_in_one_line(
+def test_output_that_cannot_be_printed_is_an_error_in_one_line(
     env: dict[str, str],  # noqa: F811
     line: str,
     where: str,
@@ -38,7 +39,7 @@ def test_what_cannot_be_printed_is_an_error_in_one_line(
 
 
 @pytest.mark.parametrize("where", [*REDIRECTIONS, ">/dev/full --json", ">&- --json", ">&- --quiet"])
-def test_the_link_of_an_upload_is_not_lost(
+def test_the_link_of_an_upload_is_printed_on_stderr_instead(
     env: dict[str, str],  # noqa: F811
     fake_uploads: FakeUploads,
     deck: Path,
@@ -61,7 +62,7 @@ def test_the_link_of_an_upload_is_not_lost(
         ("admin client create App --redirect-uri https://app.example/back", r"\S+"),
     ],
 )
-def test_a_credential_that_is_shown_once_is_not_lost(
+def test_a_credential_that_is_printed_only_once_goes_to_stderr_instead(
     env: dict[str, str],  # noqa: F811
     tmp_path: Path,
     line: str,
@@ -77,7 +78,7 @@ def test_a_credential_that_is_shown_once_is_not_lost(
     assert re.fullmatch(made, told[at + 1]), told
 
 
-def test_links_that_a_closed_pipe_did_not_take_are_on_stderr(
+def test_links_that_could_not_be_written_to_a_closed_pipe_are_on_stderr(
     env: dict[str, str],  # noqa: F811
     fake_uploads: FakeUploads,
     deck: Path,
@@ -86,7 +87,11 @@ def test_links_that_a_closed_pipe_did_not_take_are_on_stderr(
     assert (done.returncode, done.stderr.splitlines()[-1]) == (141, share_url(1))
 
 
-def test_what_arrived_is_said_once(env: dict[str, str], fake_uploads: FakeUploads, deck: Path) -> None:  # noqa: F811
+def test_a_link_that_was_printed_is_not_repeated_on_stderr(
+    env: dict[str, str],  # noqa: F811
+    fake_uploads: FakeUploads,
+    deck: Path,
+) -> None:
     done = run_shell_line(env, f"{PROGRAM} upload {deck}")
     assert (done.returncode, done.stdout.strip()) == (0, share_url(1))
     assert share_url(1) not in done.stderr

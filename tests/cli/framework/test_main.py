@@ -1,4 +1,4 @@
-"""The command line itself: global options anywhere, help, misspelt commands, the version."""
+"""The command line itself: global options, help, misspelled commands, the version."""
 
 from __future__ import annotations
 
@@ -51,16 +51,16 @@ def hoist_line(line: str) -> tuple[str, str]:
         ("", "", ""),
     ],
 )
-def test_global_options_are_found_wherever_they_stand(line: str, front: str, rest: str) -> None:
+def test_global_options_are_found_in_any_position(line: str, front: str, rest: str) -> None:
     assert hoist_line(line) == (front, rest)
 
 
-def test_a_global_option_works_behind_the_command(api: FakeApi, shell: Shell) -> None:
+def test_a_global_option_works_after_the_command(api: FakeApi, shell: Shell) -> None:
     api.files = [FILE]
     assert shell("files", "list", "--json").json == shell("--json", "files", "list").json == [FILE]
 
 
-def test_a_misspelt_command_names_what_was_meant(shell: Shell) -> None:
+def test_a_misspelled_command_suggests_the_right_one(shell: Shell) -> None:
     done = shell("fiels", "list")
     assert done.code == 2
     assert "Did you mean files?" in done.err
@@ -71,7 +71,7 @@ def test_a_misspelt_command_names_what_was_meant(shell: Shell) -> None:
     ("word", "meant"),
     [("share", "upload"), ("list", "ls"), ("stats", "readership"), ("login", "auth login"), ("backup", "admin backup")],
 )
-def test_a_word_that_newcomers_try_leads_to_the_command(shell: Shell, word: str, meant: str) -> None:
+def test_a_common_guess_suggests_the_command(shell: Shell, word: str, meant: str) -> None:
     done = shell(word, "deck.pdf")
     assert (done.code, f"Did you mean {meant}?" in done.err) == (2, True)
     assert shell(*meant.split(), "--help").code == 0
@@ -80,20 +80,20 @@ def test_a_word_that_newcomers_try_leads_to_the_command(shell: Shell, word: str,
 @pytest.mark.parametrize(
     ("word", "told"), [("nginx", "Topics that mention it: cluster, proxy."), ("x1y2", "Topics: apply, ")]
 )
-def test_help_for_a_word_that_is_no_topic_names_those_that_speak_of_it(shell: Shell, word: str, told: str) -> None:
+def test_help_for_an_unknown_topic_lists_topics_that_mention_it(shell: Shell, word: str, told: str) -> None:
     done = shell("help", word)
     assert (done.code, told in done.err) == (2, True)
 
 
 @pytest.mark.parametrize("group", ["admin", "auth", "files", "readership", "settings", "variants"])
-def test_the_help_of_a_group_cuts_no_sentence(shell: Shell, group: str) -> None:
+def test_the_help_of_a_group_does_not_truncate_summaries(shell: Shell, group: str) -> None:
     lines = shell(group, "--help").out.partition("--help  ")[2].splitlines()
     assert len(lines) > 3
     assert [line for line in lines if line.endswith("...")] == []
 
 
 @pytest.mark.parametrize("words", [(), ("files",), ("profile",)])
-def test_a_group_without_a_command_shows_its_help_on_stderr(shell: Shell, words: tuple[str, ...]) -> None:
+def test_a_group_without_a_command_prints_its_help_on_stderr(shell: Shell, words: tuple[str, ...]) -> None:
     done = shell(*words)
     assert done.code == 2
     assert done.out == ""
@@ -101,7 +101,7 @@ def test_a_group_without_a_command_shows_its_help_on_stderr(shell: Shell, words:
 
 
 @pytest.mark.parametrize("flag", ["-h", "--help"])
-def test_help_keeps_the_lines_of_the_examples(shell: Shell, flag: str) -> None:
+def test_help_preserves_the_line_breaks_of_examples(shell: Shell, flag: str) -> None:
     done = shell("files", "list", flag)
     assert done.code == 0
     assert done.err == ""
@@ -121,7 +121,7 @@ def test_the_help_of_the_root_lists_every_command_without_loading_one() -> None:
 
 
 @pytest.mark.parametrize("stub", REGISTRY, ids=lambda stub: stub.name)
-def test_each_stub_says_what_the_real_command_says(stub: object) -> None:
+def test_every_stub_has_the_summary_of_the_real_command(stub: object) -> None:
     command = build_command(app).get_command(None, stub.name)  # type: ignore[attr-defined]
     assert command.name == stub.name  # type: ignore[attr-defined]
     assert command.help.replace("\b\n", "").split("\n")[0] == stub.summary  # type: ignore[attr-defined]
@@ -147,8 +147,9 @@ def _list_short_names(path: str) -> list[str]:
     return [stub.name for stub in REGISTRY if stub.inner and path == f"files {stub.inner}"]
 
 
-def test_every_command_is_made_by_the_app_class_of_this_program() -> None:
-    """Otherwise its help would lose the lines of its examples, and a lone group would not show its help."""
+def test_every_command_is_an_instance_of_our_command_classes() -> None:
+    """Otherwise its help would lose the line breaks of its examples, and a group without a command would not print its
+    help."""
     root = build_command(app)
     waiting = [root]
     while waiting:
@@ -157,7 +158,7 @@ def test_every_command_is_made_by_the_app_class_of_this_program() -> None:
         waiting += [command.get_command(None, name) for name in getattr(command, "commands", {})]
 
 
-def test_every_command_that_prints_rows_takes_json(shell: Shell) -> None:
+def test_commands_that_print_rows_support_json(shell: Shell) -> None:
     printing = [path for path, command in list_leaf_commands(build_command(app)) if get_spec(command) is not None]
     assert {"files list", "files show", "files delete", "download", "qr", "open", "whoami"} <= set(printing)
 
@@ -173,7 +174,7 @@ def test_the_version_names_python_and_api(line: list[str]) -> None:
 
 
 @pytest.mark.parametrize("option", ["--timeout", "--deadline"])
-def test_a_time_beyond_all_clocks_is_no_limit(api: FakeApi, shell: Shell, option: str) -> None:
+def test_an_extremely_long_timeout_is_no_limit(api: FakeApi, shell: Shell, option: str) -> None:
     assert shell("ls", "--json", option, "99999999999999d").code == 0
 
 
@@ -199,7 +200,7 @@ def test_a_time_beyond_all_clocks_is_no_limit(api: FakeApi, shell: Shell, option
         (["ls", "--deadline", "5 minutes"], "--deadline"),
     ],
 )
-def test_wrong_usage_is_2_names_the_word_and_sends_nothing(
+def test_a_usage_error_exits_with_2_names_the_argument_and_sends_nothing(
     api: FakeApi, shell: Shell, line: list[str], word: str
 ) -> None:
     done = shell(*line)
@@ -225,7 +226,7 @@ def test_help_of_a_command_is_its_help(shell: Shell) -> None:
     assert shell("help", "files", "list").out.rstrip() == shell("files", "list", "--help").out.rstrip()
 
 
-def test_help_as_json_is_what_the_line_asks_for_and_no_wish_of_a_profile(shell: Shell) -> None:
+def test_help_is_json_only_if_the_command_line_requests_it(shell: Shell) -> None:
     listed = shell("help", "--json").json
     assert {"topic": "exit-codes", "summary": "Exit codes and error messages"} in listed
     told = shell("help", "exit-codes", "--json").json
@@ -238,7 +239,7 @@ def test_help_as_json_is_what_the_line_asks_for_and_no_wish_of_a_profile(shell: 
     assert shell("completion", "bash").out.startswith("# bash")
 
 
-def test_help_of_nothing_known_lists_the_topics(shell: Shell) -> None:
+def test_help_for_an_unknown_word_lists_the_topics(shell: Shell) -> None:
     done = shell("help", "nonsense")
     assert done.code == 2
     assert "exit-codes" in done.err

@@ -1,4 +1,4 @@
-"""The program as the operating system sees it: terminals, pipes, signals, encodings, and what it imports."""
+"""The program as a process: terminals, pipes, signals, encodings, and the modules it imports."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def run_docshare(env: dict[str, str], *line: str, **more: object) -> subprocess.
 # --- terminal and pipe -------------------------------------------------------------------------------------------
 
 
-def test_a_terminal_shows_a_coloured_table_and_a_pipe_tabs(env: dict[str, str]) -> None:
+def test_a_terminal_shows_a_colored_table_and_a_pipe_gets_tabs(env: dict[str, str]) -> None:
     shown = run_on_terminal([*DOCSHARE, "files", "list"], env).text
     assert "NAME" in shown
     assert "\x1b[" in shown
@@ -56,19 +56,19 @@ def test_a_terminal_shows_a_coloured_table_and_a_pipe_tabs(env: dict[str, str]) 
 
 
 @pytest.mark.parametrize(
-    ("more", "coloured"),
+    ("more", "colored"),
     [({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False), ({"CLICOLOR": "0"}, False), ({"FORCE_COLOR": "0"}, True)],
 )
-def test_colour_can_be_had_off_on_a_terminal(env: dict[str, str], more: dict[str, str], coloured: bool) -> None:
-    assert ("\x1b[" in run_on_terminal([*DOCSHARE, "files", "list"], env | more).text) == coloured
+def test_color_can_be_disabled_on_a_terminal(env: dict[str, str], more: dict[str, str], colored: bool) -> None:
+    assert ("\x1b[" in run_on_terminal([*DOCSHARE, "files", "list"], env | more).text) == colored
 
 
-def test_forced_colour_does_not_reach_a_pipe(env: dict[str, str]) -> None:
+def test_forced_color_does_not_apply_to_data_in_a_pipe(env: dict[str, str]) -> None:
     assert b"\x1b" not in run_docshare(env | {"FORCE_COLOR": "1"}, "files", "list").stdout
     assert json.loads(run_docshare(env | {"CLICOLOR_FORCE": "1"}, "files", "list", "--json").stdout) == [FILE]
 
 
-def test_a_table_takes_its_width_from_the_terminal(env: dict[str, str]) -> None:
+def test_a_table_has_the_width_of_the_terminal(env: dict[str, str]) -> None:
     del env["COLUMNS"]
     wide = run_on_terminal([*DOCSHARE, "files", "list"], env | {"NO_COLOR": "1"}, columns=120).text
     narrow = run_on_terminal([*DOCSHARE, "files", "list"], env | {"NO_COLOR": "1"}, columns=40).text
@@ -77,24 +77,24 @@ def test_a_table_takes_its_width_from_the_terminal(env: dict[str, str]) -> None:
     assert all(len(line) <= 40 for line in narrow.splitlines())
 
 
-def test_only_stdout_decides_about_the_table(env: dict[str, str]) -> None:
+def test_the_table_depends_only_on_stdout(env: dict[str, str]) -> None:
     assert run_on_terminal([*DOCSHARE, "files", "list"], env, only=(0, 2)).text == ""
     assert "NAME" in run_on_terminal([*DOCSHARE, "files", "list"], env, only=(1,)).text
 
 
-def test_a_question_is_asked_on_a_terminal_and_only_there(env: dict[str, str], api: FakeApi) -> None:
+def test_prompts_are_shown_only_on_a_terminal(env: dict[str, str], api: FakeApi) -> None:
     with Terminal([*DOCSHARE, "rm", ID], env) as terminal:
         terminal.wait_for_text("[y/N] ")
         terminal.type("y\n")
         assert terminal.wait_for_exit().code == 0
     assert len(api.list_requests("DELETE", f"/files/{ID}")) == 1
-    for only in ((1, 2), (0, 1)):  # no stdin, or no stderr, that is a terminal
+    for only in ((1, 2), (0, 1)):  # either stdin or stderr is not a terminal
         assert run_on_terminal([*DOCSHARE, "rm", ID], env, only=only).code == 2
     assert run_on_terminal([*DOCSHARE, "rm", ID], env | {"CI": "true"}).code == 2
     assert len(api.list_requests("DELETE", f"/files/{ID}")) == 1
 
 
-def test_a_key_is_typed_without_being_shown(env: dict[str, str], api: FakeApi) -> None:
+def test_the_key_prompt_hides_the_input(env: dict[str, str], api: FakeApi) -> None:
     del env["DOCSHARE_TOKEN"], env["DOCSHARE_URL"]
     with Terminal([*DOCSHARE, "profile", "add", "work", "--url", api.url], env) as terminal:
         terminal.wait_for_text("API key: ")
@@ -105,8 +105,8 @@ def test_a_key_is_typed_without_being_shown(env: dict[str, str], api: FakeApi) -
     assert run_docshare(env, "files", "list").returncode == 0
 
 
-def test_stdin_is_not_read_unless_asked_for(env: dict[str, str]) -> None:
-    reader, writer = os.pipe()  # never closed and never written: reading it would hang
+def test_stdin_is_read_only_if_requested(env: dict[str, str]) -> None:
+    reader, writer = os.pipe()  # neither closed nor written to: reading from it would hang
     try:
         assert run_docshare(env, "files", "list", stdin=reader).returncode == 0
         assert run_docshare(env, "rm", ID, stdin=reader).returncode == 2
@@ -116,18 +116,18 @@ def test_stdin_is_not_read_unless_asked_for(env: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("closed", ["0<&-", "1>&-", "2>&-", "0<&- 1>&- 2>&-"])
-def test_closed_streams_do_no_harm(env: dict[str, str], closed: str) -> None:
+def test_closed_streams_do_not_crash_a_command(env: dict[str, str], closed: str) -> None:
     program = " ".join(DOCSHARE)
     for line, code in (("files list --json", 0), ("files show slug:nope", 3)):
         done = subprocess.run(["sh", "-c", f"exec {program} {line} {closed}"], env=env, capture_output=True, timeout=30)
-        assert done.returncode == (1 if code == 0 and "1>&-" in closed else code)  # data must not vanish
+        assert done.returncode == (1 if code == 0 and "1>&-" in closed else code)  # data must not be lost silently
         assert b"Traceback" not in done.stderr
 
 
 # --- encodings ---------------------------------------------------------------------------------------------------
 
 
-def test_a_cut_name_is_marked_in_any_encoding(env: dict[str, str], api: FakeApi) -> None:
+def test_a_truncated_name_is_marked_in_any_encoding(env: dict[str, str], api: FakeApi) -> None:
     api.files = [FILE | {"originalName": "a long name " * 9}]
     line = ("files", "list", "--format", "table", "--fields", "originalName,shortId")
     for encoding, mark in {"utf-8": "…", "ascii": "~"}.items():
@@ -137,27 +137,27 @@ def test_a_cut_name_is_marked_in_any_encoding(env: dict[str, str], api: FakeApi)
 
 @pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
 @pytest.mark.parametrize("line", [["files", "list", "--format", "table"], ["help", "exit-codes"]], ids=" ".join)
-def test_no_encoding_makes_it_fail(env: dict[str, str], encoding: str, line: list[str], api: FakeApi) -> None:
+def test_no_encoding_makes_a_command_fail(env: dict[str, str], encoding: str, line: list[str], api: FakeApi) -> None:
     api.files = [FILE | {"originalName": "日本語 ½.pdf"}]
     done = run_docshare(env | {"PYTHONIOENCODING": encoding}, *line)
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_json_says_the_same_in_any_encoding(env: dict[str, str], api: FakeApi) -> None:
+def test_json_has_the_same_value_in_any_encoding(env: dict[str, str], api: FakeApi) -> None:
     api.files = [FILE | {"originalName": "日本語 ½.pdf"}]
     done = run_docshare(env | {"PYTHONIOENCODING": "cp1252"}, "files", "list", "--json")
     assert json.loads(done.stdout.decode("cp1252")) == api.files
 
 
 @pytest.mark.parametrize("locale", [{"LC_ALL": "C"}, {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C"}])
-def test_a_pipe_gets_utf8_whatever_the_locale(env: dict[str, str], locale: dict[str, str]) -> None:
+def test_a_pipe_gets_utf8_in_any_locale(env: dict[str, str], locale: dict[str, str]) -> None:
     assert "Über.pdf" in run_docshare(env | locale, "files", "list").stdout.decode("utf-8")
 
 
 # --- pipes and signals -------------------------------------------------------------------------------------------
 
 
-def test_a_reader_that_goes_away_ends_it_silently_with_141(env: dict[str, str], api: FakeApi) -> None:
+def test_a_closed_pipe_ends_the_command_silently_with_141(env: dict[str, str], api: FakeApi) -> None:
     api.files = [FILE] * 20_000
     with subprocess.Popen([*DOCSHARE, "ls"], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
         assert child.stdout is not None
@@ -168,7 +168,7 @@ def test_a_reader_that_goes_away_ends_it_silently_with_141(env: dict[str, str], 
         assert child.wait(timeout=30) == 141
 
 
-def test_help_into_a_closed_pipe_is_silent_too(env: dict[str, str]) -> None:
+def test_help_into_a_closed_pipe_is_silent(env: dict[str, str]) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     done = run_docshare(env, "--help", stdout=writer, capture_output=False, stderr=subprocess.PIPE)
@@ -176,7 +176,7 @@ def test_help_into_a_closed_pipe_is_silent_too(env: dict[str, str]) -> None:
     assert (done.returncode, done.stderr) == (141, b"")
 
 
-def test_a_full_disk_is_told(env: dict[str, str]) -> None:
+def test_a_full_disk_is_reported(env: dict[str, str]) -> None:
     with open("/dev/full", "wb") as full:
         done = run_docshare(env, "files", "list", "--json", stdout=full, capture_output=False, stderr=subprocess.PIPE)
     assert done.returncode == 1
@@ -184,7 +184,7 @@ def test_a_full_disk_is_told(env: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_ends_it_with_its_code_and_no_traceback(
+def test_a_signal_ends_the_command_with_its_code_and_without_a_traceback(
     env: dict[str, str], number: signal.Signals, code: int
 ) -> None:
     with socket.socket() as silent:
@@ -194,14 +194,14 @@ def test_a_signal_ends_it_with_its_code_and_no_traceback(
         with subprocess.Popen([*DOCSHARE, "ls", "--json"], env=env, stdout=-1, stderr=-1) as child:
             connection, _ = silent.accept()
             with connection:
-                connection.recv(1)  # the request is on its way
+                connection.recv(1)  # the request has been sent
                 child.send_signal(number)
                 out, err = child.communicate(timeout=30)
     assert (child.returncode, out) == (code, b"")
     assert json.loads(err)["error"]["exit"] == code
 
 
-def test_an_interrupted_download_leaves_nothing(env: dict[str, str], api: FakeApi, tmp_path: Path) -> None:
+def test_an_interrupted_download_leaves_no_file(env: dict[str, str], api: FakeApi, tmp_path: Path) -> None:
     place = tmp_path / "work"
     place.mkdir()
     headers = {"Content-Type": "application/pdf", "Content-Length": "1000000"}
@@ -222,7 +222,7 @@ def test_a_download_to_stdout_is_exactly_the_bytes(env: dict[str, str], api: Fak
     assert hashlib.sha256(done.stdout).digest() == hashlib.sha256(pdf).digest()
 
 
-# --- what is loaded ----------------------------------------------------------------------------------------------
+# --- loaded modules ----------------------------------------------------------------------------------------------
 
 HEAVY = {"requests", "urllib3", "rich", "flask", "werkzeug", "peewee", "pydantic", "PIL", "pypdf", "qrcode", "waitress",
          "importlib.metadata", "platformdirs", "jmespath", "pypdfium2", "limits", "yaml", "click",
@@ -230,8 +230,8 @@ HEAVY = {"requests", "urllib3", "rich", "flask", "werkzeug", "peewee", "pydantic
 OFFLINE = HEAVY | {"ssl", "http.client"}
 
 
-def loaded_modules(env: dict[str, str], *line: str) -> set[str]:
-    """The modules that a command loaded, told by the program itself at its end."""
+def list_loaded_modules(env: dict[str, str], *line: str) -> set[str]:
+    """Return the modules that a command loaded; the program reports them when it exits."""
     code = (
         "import sys\n"
         "from docshare.__main__ import main\n"
@@ -250,8 +250,8 @@ def is_package(name: str) -> bool:
 
 
 @pytest.mark.parametrize("line", [["--version"], ["__complete", "files", ""]])
-def test_the_fast_paths_load_next_to_nothing(env: dict[str, str], line: list[str]) -> None:
-    modules = loaded_modules(env, *line)
+def test_the_fast_paths_load_almost_no_modules(env: dict[str, str], line: list[str]) -> None:
+    modules = list_loaded_modules(env, *line)
     ours = {name for name in modules if name.startswith("docshare.")}
     assert ours <= {
         "docshare.__main__",
@@ -289,41 +289,41 @@ def test_the_fast_paths_load_next_to_nothing(env: dict[str, str], line: list[str
     ids=" ".join,
 )
 def test_offline_commands_load_nothing_heavy(env: dict[str, str], line: list[str]) -> None:
-    modules = loaded_modules(env, *line)
+    modules = list_loaded_modules(env, *line)
     assert not modules & OFFLINE
     assert not any(name.startswith("docshare.server") for name in modules)
 
 
 @pytest.mark.parametrize("command", ["upload", "settings set", "webhooks listen", "variants create", "events tail",
                                      "wait", "apply", "admin backup", "readership show"])  # fmt: skip
-def test_the_help_of_a_command_loads_little_of_what_the_command_does(env: dict[str, str], command: str) -> None:
-    """Every module of ours takes a half or a whole hundredth of what such a line may take."""
-    modules = loaded_modules(env, *command.split(), "-h")
+def test_the_help_of_a_command_loads_few_modules(env: dict[str, str], command: str) -> None:
+    """Each of our modules costs 0.5 to 1 percent of the time allowed for such a command line."""
+    modules = list_loaded_modules(env, *command.split(), "-h")
     assert len([name for name in modules if name.split(".")[0] == "docshare" and not is_package(name)]) <= 40
     assert not modules & {"hashlib", "logging", "csv", "http", "email", "sqlite3", "concurrent.futures"}
 
 
-NETWORK = {"requests", "urllib3", "importlib.metadata"}  # the last one by requests itself
+NETWORK = {"requests", "urllib3", "importlib.metadata"}  # requests itself loads the last one
 
 
 @pytest.mark.parametrize("form", ["json", "jsonl", "plain", "tsv", "csv", "ids"])
 def test_network_commands_load_requests_and_nothing_else_heavy(env: dict[str, str], form: str) -> None:
-    modules = loaded_modules(env, "files", "list", "--format", form)
+    modules = list_loaded_modules(env, "files", "list", "--format", form)
     assert modules & HEAVY == NETWORK
     assert not any(name.startswith("docshare.server") for name in modules)
 
 
 @pytest.mark.parametrize("line", [["files", "list"], ["files", "show", ID]], ids=" ".join)
-def test_a_table_for_a_person_loads_rich_and_nothing_else_heavy(
+def test_a_table_on_a_terminal_loads_rich_and_nothing_else_heavy(
     env: dict[str, str], api: FakeApi, line: list[str]
 ) -> None:
     api.on("GET", f"/files/{ID}", FILE)
-    modules = loaded_modules(env, *line, "--format", "table")
+    modules = list_loaded_modules(env, *line, "--format", "table")
     assert modules & HEAVY == NETWORK | ({"rich"} if line[1] == "list" else set())
     assert not modules & {"rich.progress", "rich.live", "rich.ansi", "rich.markdown", "pygments"}
 
 
-# What the client has for other calls than the one that is made: uploads, other nouns, and their part of the contract.
+# Parts of the client for other calls: uploads, other resources, and their part of the contract.
 SENDING = {"docshare.client.body", "docshare.client.recovery", "docshare.contract.media"}
 
 
@@ -340,7 +340,7 @@ def test_a_network_command_loads_only_its_part_of_client_and_contract(
     env: dict[str, str], api: FakeApi, line: list[str], noun: str, contract: set[str]
 ) -> None:
     api.on("GET", "/user", {"email": "ada@example.com"})
-    modules = loaded_modules(env, *line, "--json")
+    modules = list_loaded_modules(env, *line, "--json")
     assert f"docshare.client.{noun}" in modules
     assert not modules & (SENDING | {f"docshare.client.{other}" for other in {"files", "events", "account"} - {noun}})
     assert {name.removeprefix("docshare.contract.") for name in modules if "docshare.contract." in name} <= contract
@@ -353,12 +353,14 @@ def test_settings_load_requests_and_nothing_else_heavy(
 ) -> None:
     api.on("GET", f"/files/{ID}", FILE | {"viewLimit": 3})
     api.on("PUT", f"/files/{ID}/settings", b"")
-    modules = loaded_modules(env, *line, "--format", form)
+    modules = list_loaded_modules(env, *line, "--format", form)
     assert modules & HEAVY == NETWORK
     assert not modules & SENDING
 
 
 def test_a_command_loads_only_its_own_module(env: dict[str, str]) -> None:
     prefix = "docshare.cli.commands."
-    found = {name.split(".")[3] for name in loaded_modules(env, "files", "list", "--json") if name.startswith(prefix)}
+    found = {
+        name.split(".")[3] for name in list_loaded_modules(env, "files", "list", "--json") if name.startswith(prefix)
+    }
     assert found == {"files"}

@@ -1,4 +1,4 @@
-"""What scripts and people type again and again: options that name columns, and mistakes that are told in one line."""
+"""Frequent command lines of scripts and people: options that name columns, and errors in one line."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FULL = {
 }  # fmt: skip
 
 
-def test_eighty_columns_show_size_age_and_the_custom_link(shell: Shell, api: FakeApi) -> None:
+def test_a_terminal_with_80_columns_shows_size_age_and_the_custom_link(shell: Shell, api: FakeApi) -> None:
     api.files = [make_file(1, **FULL), make_file(2)]
     shell.tty = True
     done = shell("ls", env={"COLUMNS": "80", "NO_COLOR": "1"})
@@ -46,12 +46,12 @@ def test_eighty_columns_show_size_age_and_the_custom_link(shell: Shell, api: Fak
     [("SIZE", "report 1.pdf"), ("-size", "report 3.pdf"), ("views", "report 3.pdf"), ("-uploaded", "report 3.pdf"),
      ("name", "report 1.pdf"), ("createdAt", "report 1.pdf"), ("ID", "report 1.pdf")],
 )  # fmt: skip
-def test_sort_takes_the_names_of_columns_and_of_fields(shell: Shell, api: FakeApi, key: str, first: str) -> None:
+def test_sort_accepts_names_of_columns_and_fields(shell: Shell, api: FakeApi, key: str, first: str) -> None:
     api.files = [make_file(2), make_file(3), make_file(1)]
     assert shell("ls", "--sort", key, "--fields", "originalName").lines[0] == first
 
 
-def test_a_column_that_there_is_not_is_refused_with_those_there_are(shell: Shell, api: FakeApi) -> None:
+def test_an_unknown_column_is_rejected_with_the_list_of_columns(shell: Shell, api: FakeApi) -> None:
     done = shell("ls", "--sort", "weight")
     assert (done.code, "NAME, ID, LINK, VIEWS, SIZE, UPLOADED, EXPIRES" in done.err) == (2, True)
 
@@ -71,19 +71,19 @@ def test_an_upload_with_a_slug_prints_the_custom_link(
     ("template", "said"),
     [("{nme}", "unknown field: nme"), ("{shortid} {size}", "unknown field: shortid"), ("{zz.top}", "zz.top")],
 )
-def test_a_template_with_an_unknown_key_is_refused(shell: Shell, api: FakeApi, template: str, said: str) -> None:
+def test_a_template_with_an_unknown_key_is_rejected(shell: Shell, api: FakeApi, template: str, said: str) -> None:
     done = shell("ls", "--template", template)
     assert (done.code, said in done.err, api.requests) == (2, True, [])
 
 
-def test_a_template_suggests_what_was_meant_and_takes_what_a_query_makes(shell: Shell, api: FakeApi) -> None:
+def test_a_template_suggests_similar_keys_and_accepts_keys_of_a_query(shell: Shell, api: FakeApi) -> None:
     api.files = [make_file(1)]
     assert "Did you mean {shortId}?" in shell("ls", "--template", "{shortid}").err
     assert shell("ls", "--query", "[].{made: createdAt}", "--template", "{made}").out == "2026-09-01T12:00:00.000Z\n"
 
 
 @pytest.mark.parametrize("query", ["[", "a b", "foo[?", "'", "`", "@ ! ", "length(`1`)", "nope(@)"])
-def test_a_bad_query_is_one_clean_line(shell: Shell, api: FakeApi, query: str) -> None:
+def test_an_invalid_query_prints_one_clean_error(shell: Shell, api: FakeApi, query: str) -> None:
     api.files = [make_file(1)]
     done = shell("ls", "--query", query)
     assert (done.code, done.out, len(done.err.splitlines())) == (2, "", 2), done.err
@@ -91,14 +91,14 @@ def test_a_bad_query_is_one_clean_line(shell: Shell, api: FakeApi, query: str) -
     assert "^" not in done.err
 
 
-def test_https_to_a_plain_port_is_told_in_words_and_once(shell: Shell, api: FakeApi) -> None:
+def test_https_to_a_plain_http_port_is_reported_once(shell: Shell, api: FakeApi) -> None:
     secure = api.url.replace("http://", "https://")
     done = shell("ls", "--url", secure)
     assert (done.code, done.err.count("plain http"), shell.time.passed) == (11, 1, 0)
     assert done.err.splitlines()[0] == f"error: {secure} speaks plain http on this port, not https"
 
 
-def test_rows_are_sorted_by_the_time_that_is_shown(shell: Shell, api: FakeApi) -> None:
+def test_rows_are_sorted_by_the_printed_time(shell: Shell, api: FakeApi) -> None:
     moments = ["2026-09-21T12:05:00.000Z", "2026-09-21T12:01:00.000Z", "2026-09-21T12:03:00.000Z"]
     api.rows["view"] = [
         {"id": number, "type": "view", "fileUuid": UUID.format(1), "fileName": "a.pdf", "readAt": moment}
@@ -110,7 +110,7 @@ def test_rows_are_sorted_by_the_time_that_is_shown(shell: Shell, api: FakeApi) -
 
 
 @pytest.mark.parametrize("line", ["events tail", "gate tail", "readership show aB3dE5fG7hJ9 --watch 5s"])
-def test_ctrl_c_ends_what_runs_until_then_quietly(env: dict[str, str], api: FakeApi, line: str) -> None:  # noqa: F811
+def test_ctrl_c_silently_ends_commands_that_run_until_then(env: dict[str, str], api: FakeApi, line: str) -> None:  # noqa: F811
     api.on("GET", "/files/aB3dE5fG7hJ9/readership", {"summary": {}})
     api.on("GET", "/gate-responses", [])
     with subprocess.Popen(
@@ -125,7 +125,7 @@ def test_ctrl_c_ends_what_runs_until_then_quietly(env: dict[str, str], api: Fake
 
 
 @pytest.mark.parametrize("name", ["a%22b%0A.pdf", "100%0dx.pdf", 'quote".pdf', "Über 100%.pdf"])
-def test_a_name_arrives_as_it_is(server_url: str, shell_for, world, tmp_path: Path, name: str) -> None:  # type: ignore[no-untyped-def]
+def test_a_file_name_is_uploaded_unchanged(server_url: str, shell_for, world, tmp_path: Path, name: str) -> None:  # type: ignore[no-untyped-def]
     from tests.support.pdfs import simple_pdf
 
     (tmp_path / name).write_bytes(simple_pdf(pages=1))
@@ -135,7 +135,7 @@ def test_a_name_arrives_as_it_is(server_url: str, shell_for, world, tmp_path: Pa
 
 
 @pytest.mark.parametrize("name", ["new\nline.pdf", "esc\x1b[31m.pdf", "del\x7f.pdf"])
-def test_a_name_that_cannot_arrive_is_refused_by_name(
+def test_a_file_name_that_cannot_be_sent_is_rejected(
     shell: Shell, fake_uploads: FakeUploads, tmp_path: Path, name: str
 ) -> None:
     from tests.cli.commands.fake_uploads import PDF

@@ -1,4 +1,4 @@
-"""Signals end a command wherever they strike."""
+"""Signals end a command at any point."""
 
 import contextlib
 import signal
@@ -12,7 +12,7 @@ from docshare.cli.framework.signals import handle_signals, raise_lost_signal
 
 
 class SignalingObject:
-    """Is signalled in its finalizer, where Python drops whatever exception is raised."""
+    """Sends a signal in its finalizer, where Python discards any exception."""
 
     def __init__(self, number: signal.Signals) -> None:
         self._number = number
@@ -33,14 +33,12 @@ def _run_command(number: signal.Signals) -> None:
     ("number", "error"),
     [(signal.SIGTERM, Terminated), (signal.SIGINT, KeyboardInterrupt), (signal.SIGALRM, DeadlinePassed)],
 )
-def test_a_signal_that_strikes_in_a_finalizer_still_ends_the_command(
-    number: signal.Signals, error: type[BaseException]
-) -> None:
+def test_a_signal_in_a_finalizer_still_ends_the_command(number: signal.Signals, error: type[BaseException]) -> None:
     with pytest.raises(error):
         _run_command(number)
 
 
-def test_a_second_signal_while_the_first_is_being_saved_loses_neither(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_signal_during_the_handling_of_the_first_loses_neither(monkeypatch: pytest.MonkeyPatch) -> None:
     struck: list[signal.Signals] = []
 
     class Thread(threading.Thread):
@@ -56,7 +54,7 @@ def test_a_second_signal_while_the_first_is_being_saved_loses_neither(monkeypatc
     assert struck == [signal.SIGTERM]
 
 
-def test_other_dropped_exceptions_go_where_they_went_before(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_unraisable_exceptions_go_to_the_previous_hook(monkeypatch: pytest.MonkeyPatch) -> None:
     class Failing:
         def __del__(self) -> None:
             raise ValueError("dropped")

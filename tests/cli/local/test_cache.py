@@ -1,4 +1,4 @@
-"""``@last`` and the words for completion belong to an account of a server, whatever the profile is called."""
+"""``@last`` and the completion cache belong to an account of a server, whatever the profile is called."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ FILE = {"uuid": "0b8e7d5c-3f0e-4f4f-9d0c-2a7b1f6c8e11", "shortId": "aB3dE5fG7hJ9
 
 
 @pytest.fixture
-def work(shell: Shell, api: FakeApi) -> Shell:
-    """A profile, and no address or credential in the environment."""
+def work_shell(shell: Shell, api: FakeApi) -> Shell:
+    """Create a profile; the environment sets no address and no credential."""
     del shell.env["DOCSHARE_URL"], shell.env["DOCSHARE_TOKEN"]
     assert shell("profile", "add", "work", "--url", api.url, "--with-token", stdin=TOKEN.encode()).code == 0
     return shell
@@ -30,13 +30,13 @@ def complete_files(shell: Shell, capsys: pytest.CaptureFixture[str], **env: str)
 
 
 @pytest.mark.parametrize("other", [{"DOCSHARE_TOKEN": "ds_live_other"}, {"DOCSHARE_URL": "http://127.0.0.1:9"}])
-def test_last_is_that_of_the_account_and_server_in_effect(
-    work: Shell, fake_uploads: FakeUploads, api: FakeApi, deck: Path, other: dict[str, str]
+def test_last_belongs_to_the_current_account_and_server(
+    work_shell: Shell, fake_uploads: FakeUploads, api: FakeApi, deck: Path, other: dict[str, str]
 ) -> None:
-    assert work("upload", deck).code == 0
-    found = work("files", "show", "@last", env={"DOCSHARE_TOKEN": TOKEN, **other})
+    assert work_shell("upload", deck).code == 0
+    found = work_shell("files", "show", "@last", env={"DOCSHARE_TOKEN": TOKEN, **other})
     assert (found.code, "no file has been uploaded" in found.err) == (2, True)
-    assert can_show_last(work, api)
+    assert can_show_last(work_shell, api)
 
 
 def can_show_last(shell: Shell, api: FakeApi, *options: str) -> bool:
@@ -44,52 +44,54 @@ def can_show_last(shell: Shell, api: FakeApi, *options: str) -> bool:
     return shell("files", "show", "@last", *options).code == 0
 
 
-def test_last_of_another_profile_of_the_same_account_is_the_same(
-    work: Shell, fake_uploads: FakeUploads, api: FakeApi, deck: Path
+def test_profiles_of_the_same_account_share_last(
+    work_shell: Shell, fake_uploads: FakeUploads, api: FakeApi, deck: Path
 ) -> None:
-    assert work("profile", "add", "same", "--url", api.url, "--with-token", stdin=TOKEN.encode()).code == 0
-    assert work("upload", deck).code == 0
-    assert can_show_last(work, api, "--profile", "same")
-    assert work("profile", "add", "own", "--url", api.url, "--with-token", stdin=b"ds_live_own").code == 0
-    assert work("files", "show", "@last", "--profile", "own").code == 2
+    assert work_shell("profile", "add", "same", "--url", api.url, "--with-token", stdin=TOKEN.encode()).code == 0
+    assert work_shell("upload", deck).code == 0
+    assert can_show_last(work_shell, api, "--profile", "same")
+    assert work_shell("profile", "add", "own", "--url", api.url, "--with-token", stdin=b"ds_live_own").code == 0
+    assert work_shell("files", "show", "@last", "--profile", "own").code == 2
 
 
-def test_what_was_kept_by_profile_is_dropped(work: Shell, fake_uploads: FakeUploads, deck: Path) -> None:
-    state = work.home / "state" / "last.json"
+def test_entries_by_profile_of_an_older_version_are_dropped(
+    work_shell: Shell, fake_uploads: FakeUploads, deck: Path
+) -> None:
+    state = work_shell.home / "state" / "last.json"
     state.parent.mkdir(parents=True, exist_ok=True)
     state.write_text(json.dumps({"work": {"uuid": FILE["uuid"], "shareUrl": "http://127.0.0.1:1/x"}}))
-    assert work("show", "@last").code == 2
-    assert work("upload", deck).code == 0
+    assert work_shell("show", "@last").code == 2
+    assert work_shell("upload", deck).code == 0
     assert "work" not in json.loads(state.read_text())
 
 
-def test_words_are_those_of_the_server_and_account_in_effect(
-    work: Shell, api: FakeApi, time: FakeTime, capsys: pytest.CaptureFixture[str]
+def test_completions_belong_to_the_current_server_and_account(
+    work_shell: Shell, api: FakeApi, time: FakeTime, capsys: pytest.CaptureFixture[str]
 ) -> None:
     api.files = [FILE]
-    old = work.home / "cache" / "complete" / "files-work"
+    old = work_shell.home / "cache" / "complete" / "files-work"
     old.parent.mkdir(parents=True, exist_ok=True)
     old.write_text("oldoldoldold\told.pdf\n")
-    assert work("ls").code == 0
+    assert work_shell("ls").code == 0
     assert not old.exists()
     with fake_api() as other:
         other.files = [{**FILE, "shortId": "zzzzzzzzzzzz"}]
         there = {"DOCSHARE_URL": f"{other.url}/", "DOCSHARE_TOKEN": "ds_live_gone"}
-        assert work("ls", env=there).code == 0
-    assert complete_files(work, capsys) == "aB3dE5fG7hJ9\tdeck.pdf\n"
-    assert complete_files(work, capsys, **there) == "zzzzzzzzzzzz\tdeck.pdf\n"
-    assert complete_files(work, capsys, DOCSHARE_TOKEN="ds_live_gone") == ""
+        assert work_shell("ls", env=there).code == 0
+    assert complete_files(work_shell, capsys) == "aB3dE5fG7hJ9\tdeck.pdf\n"
+    assert complete_files(work_shell, capsys, **there) == "zzzzzzzzzzzz\tdeck.pdf\n"
+    assert complete_files(work_shell, capsys, DOCSHARE_TOKEN="ds_live_gone") == ""
 
 
-def test_words_of_a_profile_that_changed_hands_are_not_offered(
-    work: Shell, api: FakeApi, capsys: pytest.CaptureFixture[str]
+def test_completions_of_a_profile_with_another_account_are_not_reused(
+    work_shell: Shell, api: FakeApi, capsys: pytest.CaptureFixture[str]
 ) -> None:
     api.files = [FILE]
-    assert work("ls").code == 0
-    assert complete_files(work, capsys) != ""
-    made = work("profile", "add", "work", "--url", api.url, "--with-token", "--force", stdin=b"ds_live_other")
+    assert work_shell("ls").code == 0
+    assert complete_files(work_shell, capsys) != ""
+    made = work_shell("profile", "add", "work", "--url", api.url, "--with-token", "--force", stdin=b"ds_live_other")
     assert made.code == 0
-    assert complete_files(work, capsys) == ""
+    assert complete_files(work_shell, capsys) == ""
 
 
 @pytest.mark.parametrize(
@@ -99,5 +101,5 @@ def test_words_of_a_profile_that_changed_hands_are_not_offered(
         "http://docs.example:443",
     ],
 )  # fmt: skip
-def test_completion_reads_addresses_as_the_library_does(url: str) -> None:
+def test_completion_parses_urls_like_the_library(url: str) -> None:
     assert paths.parse_origin(url) == parse_origin(url)

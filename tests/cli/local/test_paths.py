@@ -1,4 +1,4 @@
-"""The directories are those that platformdirs would name; only the way there is shorter."""
+"""The directories are those of platformdirs, computed by less code."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ENVIRONMENTS = [
 @pytest.mark.parametrize("env", ENVIRONMENTS, ids=str)
 @pytest.mark.parametrize("kind", ["config", "state", "cache", "data"])
 @pytest.mark.parametrize(("platform", "dirs"), [("linux", Unix), ("darwin", MacOS)])
-def test_they_are_the_ones_of_platformdirs(
+def test_directories_are_those_of_platformdirs(
     monkeypatch: pytest.MonkeyPatch, env: dict[str, str], kind: str, platform: str, dirs: type[Unix | MacOS]
 ) -> None:
     for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"):
@@ -32,11 +32,11 @@ def test_they_are_the_ones_of_platformdirs(
 
 
 @pytest.mark.parametrize(("kind", "name"), [("config", "docshare"), ("state", "docshare"), ("cache", "docshare/Cache")])
-def test_on_windows_they_are_below_the_local_application_data(kind: str, name: str) -> None:
+def test_directories_on_windows_are_below_the_local_application_data(kind: str, name: str) -> None:
     assert resolve_directory(kind, {"LOCALAPPDATA": "/AppData/Local"}, "win32") == f"/AppData/Local/{name}"
 
 
-def test_each_can_be_named_outright(tmp_path: Path) -> None:
+def test_each_directory_can_be_set_explicitly(tmp_path: Path) -> None:
     env = {"HOME": "/home/ann", "DOCSHARE_STATE_DIR": str(tmp_path), "XDG_STATE_HOME": "/xdg"}
     assert resolve_directory("state", env, "linux") == str(tmp_path)
     assert resolve_directory("config", env, "linux") == "/home/ann/.config/docshare"

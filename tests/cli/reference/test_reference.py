@@ -1,4 +1,4 @@
-"""man/ and completions/ are what the command tree makes of them, and correct."""
+"""The files in man/ and completions/ match the command tree and are valid."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MANUAL = ROOT / "man"
 
 
 @pytest.fixture(scope="module")
-def made() -> dict[str, str]:
+def generated_files() -> dict[str, str]:
     return generate.generate_files()
 
 
@@ -27,42 +27,44 @@ def tree() -> Command:
     return load_tree()
 
 
-def test_the_committed_files_are_what_the_tree_makes(made: dict[str, str]) -> None:
+def test_the_committed_files_match_the_command_tree(generated_files: dict[str, str]) -> None:
     """If this fails: python -m docshare.cli.reference"""
-    assert generate.find_differences(made, ROOT) == []
+    assert generate.find_differences(generated_files, ROOT) == []
 
 
-def test_making_them_twice_gives_the_same(made: dict[str, str]) -> None:
-    assert generate.generate_files() == made
+def test_generating_twice_returns_the_same_files(generated_files: dict[str, str]) -> None:
+    assert generate.generate_files() == generated_files
 
 
-def test_writing_changes_what_differs_and_deletes_what_is_left_over(made: dict[str, str], tmp_path: Path) -> None:
+def test_writing_updates_files_that_differ_and_deletes_leftover_files(
+    generated_files: dict[str, str], tmp_path: Path
+) -> None:
     (tmp_path / "man/man1").mkdir(parents=True)
     (tmp_path / "man/man1/docshare-old.1").write_text("old")
-    generate.write_files(made, tmp_path)
-    assert generate.find_differences(made, tmp_path) == []
+    generate.write_files(generated_files, tmp_path)
+    assert generate.find_differences(generated_files, tmp_path) == []
     assert not (tmp_path / "man/man1/docshare-old.1").exists()
     (tmp_path / "man/man1/docshare.1").write_text("edited")
-    assert generate.find_differences(made, tmp_path) == ["man/man1/docshare.1"]
+    assert generate.find_differences(generated_files, tmp_path) == ["man/man1/docshare.1"]
 
 
-def test_every_command_has_a_page(made: dict[str, str], tree: Command) -> None:
+def test_every_command_has_a_manual_page(generated_files: dict[str, str], tree: Command) -> None:
     pages = {"man/man1/" + "-".join(("docshare", *command.path)) + ".1" for command in tree.walk()}
-    assert pages == {path for path in made if path.startswith("man/man1/")}
+    assert pages == {path for path in generated_files if path.startswith("man/man1/")}
 
 
-def test_mandoc_finds_nothing_to_say() -> None:
+def test_mandoc_reports_no_problems() -> None:
     pages = [str(path) for path in sorted(MANUAL.rglob("*.[157]"))]
     assert len(pages) > 30
     done = subprocess.run(["mandoc", "-Tlint", *pages], capture_output=True, text=True)
     assert done.stdout + done.stderr == ""
 
 
-def test_a_page_reads_as_written() -> None:
+def test_a_rendered_page_contains_the_text_of_the_command() -> None:
     done = subprocess.run(
         ["mandoc", "-Tascii", str(MANUAL / "man1/docshare-files-list.1")], capture_output=True, text=True
     )
-    text = re.sub(".\b", "", done.stdout)  # bold is a letter struck twice
+    text = re.sub(".\b", "", done.stdout)  # bold is a letter printed twice
     for piece in (
         "docshare-files-list - List the files of the account",
         "docshare files list [OPTIONS]",
@@ -74,28 +76,28 @@ def test_a_page_reads_as_written() -> None:
         assert piece in text
 
 
-def test_a_hyphen_of_an_option_can_be_copied(made: dict[str, str]) -> None:
-    assert "\\fB\\-\\-filter\\fR" in made["man/man1/docshare-files-list.1"]
+def test_a_hyphen_of_an_option_can_be_copied(generated_files: dict[str, str]) -> None:
+    assert "\\fB\\-\\-filter\\fR" in generated_files["man/man1/docshare-files-list.1"]
 
 
-def test_no_line_of_a_page_becomes_a_request_by_accident(made: dict[str, str]) -> None:
+def test_no_line_of_a_page_becomes_a_roff_request_by_accident(generated_files: dict[str, str]) -> None:
     known = {".TH", ".SH", ".SS", ".PP", ".TP", ".EX", ".EE", '.\\"'}
-    for path, text in made.items():
+    for path, text in generated_files.items():
         if path.startswith("man/"):
             starts = {line.split(" ")[0] for line in text.splitlines() if line.startswith((".", "'"))}
             assert starts <= known, path
 
 
 @pytest.mark.parametrize("topic", topics.TOPICS)
-def test_a_topic_fits_the_terminal_and_has_a_page(made: dict[str, str], topic: str) -> None:
-    assert f"man/man7/docshare-{topic}.7" in made
+def test_a_topic_fits_the_terminal_and_has_a_manual_page(generated_files: dict[str, str], topic: str) -> None:
+    assert f"man/man7/docshare-{topic}.7" in generated_files
     too_long = [
         line for line in topics.load(topic).splitlines() if len(line) > 80 and not line.startswith("  DOCSHARE")
     ]
     assert too_long == []
 
 
-def test_every_global_option_is_explained_and_kept() -> None:
+def test_every_global_option_is_documented_and_stored() -> None:
     shown = topics.load("global")
     for option in global_options():
         assert option.names[0] in shown
@@ -122,7 +124,7 @@ def test_every_setting_of_the_command_line_is_in_the_manual() -> None:
         assert f"\n  {name} " in text, name
 
 
-# code, first words of the meaning: typed from the design
+# code, first words of the meaning: written by hand
 CODES = {
     0: "Done", 1: "Unexpected error", 2: "Invalid usage", 3: "Not found", 4: "Missing, invalid",
     5: "Forbidden", 6: "The plan", 7: "Conflict", 8: "Gone", 9: "The server rejected", 10: "Still rate limited",
@@ -131,7 +133,7 @@ CODES = {
 }  # fmt: skip
 
 
-def test_every_exit_code_is_explained() -> None:
+def test_every_exit_code_is_documented() -> None:
     from docshare.cli.framework.exits import ExitCode
 
     assert {int(code) for code in ExitCode} == set(CODES)

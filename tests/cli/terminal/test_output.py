@@ -1,4 +1,4 @@
-"""Every format of the data on stdout, and remote text that must not steer a terminal."""
+"""Every output format on stdout, and remote text that must not control a terminal."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from tests.support.fake_api import UUID, FakeApi, FakeTime
 from tests.support.shell import Shell
 
-# What a file may be called when somebody means harm: colours, a title, bidi, zero width, C1, markup, a line break.
+# Malicious file names: colors, a title, bidi, zero width, C1, markup, a line break.
 HOSTILE = [
     "\x1b[31mred\x1b[0m",
     "\x1b]0;title\x07",
@@ -50,21 +50,21 @@ def list_output(api: FakeApi, shell: Shell, *options: str, files: list[dict[str,
     return done.out
 
 
-def sheet(text: str) -> list[list[str]]:
+def parse_csv(text: str) -> list[list[str]]:
     return list(csv.reader(io.StringIO(text, newline=""), strict=True))
 
 
 # --- formats -----------------------------------------------------------------------------------------------------
 
 
-def test_a_pipe_gets_tabs_and_no_header(api: FakeApi, shell: Shell) -> None:
+def test_a_pipe_gets_tab_separated_values_without_a_header(api: FakeApi, shell: Shell) -> None:
     assert list_output(api, shell).splitlines() == [
         f"aB3dE5fG0001\t{UUID.format(1)}\treport 1.pdf\t4404019\t1\t2026-09-21T12:00:00.000Z\t\t",
         f"aB3dE5fG0002\t{UUID.format(2)}\treport 2.pdf\t4404019\t2\t2026-09-21T12:00:00.000Z\t\toffer",
     ]
 
 
-def test_json_is_what_the_api_sent_unknown_fields_and_order_included(api: FakeApi, shell: Shell) -> None:
+def test_json_is_the_response_of_the_api_with_unknown_fields_in_order(api: FakeApi, shell: Shell) -> None:
     sent = [{"zebra": [1, {"a": None}], **make_file(1), "future": "ünïcode"}]
     out = list_output(api, shell, "--json", files=sent)
     assert json.loads(out) == sent
@@ -80,7 +80,7 @@ def test_jsonl_is_one_line_per_row(api: FakeApi, shell: Shell) -> None:
     ]
 
 
-def test_ids_are_bare(api: FakeApi, shell: Shell) -> None:
+def test_ids_prints_only_ids(api: FakeApi, shell: Shell) -> None:
     assert list_output(api, shell, "--format", "ids") == "aB3dE5fG0001\naB3dE5fG0002\n"
 
 
@@ -91,25 +91,25 @@ def test_csv_and_tsv_have_a_header(api: FakeApi, shell: Shell, form: str, delimi
     assert rows[2][7] == "offer"
 
 
-def test_the_header_can_be_had_and_left_out(api: FakeApi, shell: Shell) -> None:
+def test_the_header_can_be_added_and_omitted(api: FakeApi, shell: Shell) -> None:
     assert list_output(api, shell, "--header").startswith("shortId\tuuid")
     assert list_output(api, shell, "--format", "csv", "--no-header").startswith("aB3dE5fG0001,")
 
 
 @pytest.mark.parametrize("start", ["=1+1", "+1", "-1", "@x", "\tx", "\rx", "\nx", "＝1", "\ufeff=1", "\u200b＠x"])
-def test_csv_takes_the_sting_out_of_formulas(api: FakeApi, shell: Shell, start: str) -> None:
+def test_csv_escapes_formulas(api: FakeApi, shell: Shell, start: str) -> None:
     files = [make_file(1, originalName=start, viewCount=-5)]
     options = ("--format", "csv", "--no-header", "--fields", "originalName,viewCount")
-    assert sheet(list_output(api, shell, *options, files=files)) == [[f"'{start}", "-5"]]
-    assert sheet(list_output(api, shell, *options, "--raw-csv", files=files)) == [[start, "-5"]]
+    assert parse_csv(list_output(api, shell, *options, files=files)) == [[f"'{start}", "-5"]]
+    assert parse_csv(list_output(api, shell, *options, "--raw-csv", files=files)) == [[start, "-5"]]
 
 
 @pytest.mark.parametrize("name", [*HOSTILE, "zero\u200cwidth", 'a,b"c', "bare\rreturn", "nul\0"], ids=ascii)
-def test_csv_in_a_pipe_is_the_same_text(api: FakeApi, shell: Shell, name: str) -> None:
-    """Half of a surrogate pair cannot be stored in UTF-8, and stays an escape."""
+def test_csv_in_a_pipe_preserves_the_text(api: FakeApi, shell: Shell, name: str) -> None:
+    """Half of a surrogate pair cannot be encoded in UTF-8, and stays an escape."""
     options = ("--format", "csv", "--no-header", "--query", "[].{a: originalName, b: tags}", "--raw-csv")
     storable = name.replace("\ud800", "\\ud800")
-    (row,) = sheet(list_output(api, shell, *options, files=[make_file(1, originalName=name, tags=[name])]))
+    (row,) = parse_csv(list_output(api, shell, *options, files=[make_file(1, originalName=name, tags=[name])]))
     assert (row[0], json.loads(row[1])) == (storable, [name])
 
 
@@ -127,14 +127,14 @@ def test_a_terminal_gets_a_table_of_aligned_columns(api: FakeApi, shell: Shell, 
     ]
 
 
-def test_a_column_that_is_empty_everywhere_is_left_out(api: FakeApi, shell: Shell) -> None:
+def test_an_empty_column_is_omitted(api: FakeApi, shell: Shell) -> None:
     shell.tty = True
     shell.env["NO_COLOR"] = "1"
     assert list_output(api, shell).splitlines()[0].split() == ["NAME", "ID", "LINK", "VIEWS", "SIZE", "UPLOADED"]
 
 
 @pytest.mark.parametrize("width", [20, 40, 60, 80, 200])
-def test_a_table_fits_the_terminal_and_never_cuts_an_id(api: FakeApi, shell: Shell, width: int) -> None:
+def test_a_table_fits_the_terminal_and_never_truncates_an_id(api: FakeApi, shell: Shell, width: int) -> None:
     shell.tty = True
     shell.env |= {"COLUMNS": str(width), "NO_COLOR": "1"}
     lines = list_output(api, shell, files=[make_file(1, originalName="a very long name of a file " * 5)]).splitlines()
@@ -144,7 +144,7 @@ def test_a_table_fits_the_terminal_and_never_cuts_an_id(api: FakeApi, shell: She
         assert "a very" in lines[1]
 
 
-def test_only_a_flexible_column_is_cut_and_says_so(api: FakeApi, shell: Shell) -> None:
+def test_only_a_flexible_column_is_truncated_with_an_ellipsis(api: FakeApi, shell: Shell) -> None:
     shell.tty = True
     shell.env |= {"COLUMNS": "40", "NO_COLOR": "1"}
     files = [make_file(1, originalName="a very long name of a file"), make_file(2, originalName="日本語" * 9)]
@@ -156,8 +156,10 @@ def test_only_a_flexible_column_is_cut_and_says_so(api: FakeApi, shell: Shell) -
 
 
 @pytest.mark.parametrize("color", ["always", "never"])
-def test_a_table_is_drawn_on_the_facts_that_docshare_found(api: FakeApi, shell: Shell, color: str) -> None:
-    """Rich reads the environment of the process too, with rules of its own."""
+def test_a_table_is_rendered_with_the_capabilities_that_docshare_detected(
+    api: FakeApi, shell: Shell, color: str
+) -> None:
+    """Rich also reads the environment of the process, with rules of its own."""
     shell.tty = True
     shell.env["COLUMNS"] = "150"
     files = [make_file(1, originalName="a long name " * 9)]
@@ -169,7 +171,7 @@ def test_a_table_is_drawn_on_the_facts_that_docshare_found(api: FakeApi, shell: 
         assert list_output(api, shell, f"--color={color}", files=files) == usual
 
 
-def test_an_empty_list_is_success_and_empty_output(api: FakeApi, shell: Shell) -> None:
+def test_an_empty_list_is_a_success_with_empty_output(api: FakeApi, shell: Shell) -> None:
     assert list_output(api, shell, files=[]) == ""
     assert list_output(api, shell, "--json", files=[]) == "[]\n"
     shell.tty = True
@@ -186,7 +188,7 @@ def test_an_object_in_a_pipe_is_one_line_per_field(api: FakeApi, shell: Shell) -
     assert "protected\tfalse" in lines
 
 
-def test_one_selected_field_of_an_object_is_its_bare_value(api: FakeApi, shell: Shell) -> None:
+def test_one_selected_field_of_an_object_prints_only_its_value(api: FakeApi, shell: Shell) -> None:
     api.on("GET", "/files/aB3dE5fG0001", make_file(1))
     assert shell("show", "aB3dE5fG0001", "--fields", "shareUrl").out == "https://docs.example/aB3dE5fG0001\n"
 
@@ -194,7 +196,7 @@ def test_one_selected_field_of_an_object_is_its_bare_value(api: FakeApi, shell: 
 # --- selection ---------------------------------------------------------------------------------------------------
 
 
-def test_fields_select_in_every_format(api: FakeApi, shell: Shell) -> None:
+def test_fields_selects_columns_in_every_format(api: FakeApi, shell: Shell) -> None:
     files = [make_file(1, viewerSettings={"brand": {"accentColor": "#ff0000"}})]
     options = ("--fields", "viewerSettings.brand.accentColor,viewCount")
     assert list_output(api, shell, *options, files=files) == "#ff0000\t1\n"
@@ -223,7 +225,9 @@ def test_fields_question_mark_lists_them_and_does_nothing_else(api: FakeApi, she
     ],
     ids=lambda value: value[0],
 )
-def test_fields_question_mark_leaves_the_instance_alone(shell: Shell, line: tuple[str, ...], fields: list[str]) -> None:
+def test_fields_question_mark_does_not_change_the_instance(
+    shell: Shell, line: tuple[str, ...], fields: list[str]
+) -> None:
     done = shell("admin", *line, "--fields", "?")
     assert (done.code, done.lines) == (0, fields)
     assert not (shell.home / "data").exists()
@@ -238,23 +242,23 @@ def test_a_query_selects_from_the_json(api: FakeApi, shell: Shell) -> None:
     assert list_output(api, shell, "--query", "[5]") == "null\n"
 
 
-def test_a_query_that_fails_on_the_data_is_2_and_prints_nothing(api: FakeApi, shell: Shell) -> None:
+def test_a_query_that_fails_on_the_data_exits_with_2_and_prints_nothing(api: FakeApi, shell: Shell) -> None:
     api.files = [make_file(1)]
     done = shell("files", "list", "--query", "length([0].size)")
     assert (done.code, done.out) == (2, "")
 
 
-def test_a_template_draws_one_line_per_row(api: FakeApi, shell: Shell) -> None:
+def test_a_template_prints_one_line_per_row(api: FakeApi, shell: Shell) -> None:
     template = r"{shortId}\t{{{slug}}} {viewerSettings.x.y}|\n"
     assert list_output(api, shell, "--template", template) == "aB3dE5fG0001\t{} |\n\naB3dE5fG0002\t{offer} |\n\n"
 
 
 @pytest.mark.parametrize("template", ["{shortId.__class__}", "{originalName.upper}", "{shortId.0}"])
-def test_a_template_reaches_keys_and_nothing_else(api: FakeApi, shell: Shell, template: str) -> None:
+def test_a_template_can_only_read_keys(api: FakeApi, shell: Shell, template: str) -> None:
     assert list_output(api, shell, "--template", template) == "\n\n"
 
 
-def test_filter_sort_and_limit_say_what_they_leave_out(api: FakeApi, shell: Shell) -> None:
+def test_filter_sort_and_limit_report_omitted_rows(api: FakeApi, shell: Shell) -> None:
     api.files = [make_file(number, **({"slug": "a"} if number == 2 else {})) for number in (1, 3, 2)]
     done = shell("ls", "--filter", "viewCount > `1`", "--sort", "-viewCount", "-L", "1", "--format", "ids")
     assert done.out == "aB3dE5fG0003\n"
@@ -263,7 +267,7 @@ def test_filter_sort_and_limit_say_what_they_leave_out(api: FakeApi, shell: Shel
     assert shell("ls", "--sort", "originalName", "--format", "ids").lines[0] == "aB3dE5fG0001"
 
 
-def test_the_format_of_the_environment_holds_and_a_bad_one_is_named(api: FakeApi, shell: Shell) -> None:
+def test_the_format_of_the_environment_applies_and_an_invalid_one_is_reported(api: FakeApi, shell: Shell) -> None:
     shell.env["DOCSHARE_FORMAT"] = "ids"
     assert list_output(api, shell) == "aB3dE5fG0001\naB3dE5fG0002\n"
     shell.env["DOCSHARE_FORMAT"] = "xml"
@@ -280,7 +284,7 @@ def test_the_format_of_the_environment_holds_and_a_bad_one_is_named(api: FakeApi
     [("csv", True), *((form, tty) for form in ("table", "plain", "tsv") for tty in (False, True))],
 )
 @pytest.mark.parametrize("name", HOSTILE, ids=ascii)
-def test_a_hostile_name_is_shown_and_not_obeyed(api: FakeApi, shell: Shell, name: str, form: str, tty: bool) -> None:
+def test_a_hostile_name_is_escaped(api: FakeApi, shell: Shell, name: str, form: str, tty: bool) -> None:
     shell.tty = tty
     shell.env |= {"NO_COLOR": "1", "COLUMNS": "300"}
     out = list_output(api, shell, "--format", form, files=[make_file(1, originalName=name)])
@@ -291,7 +295,7 @@ def test_a_hostile_name_is_shown_and_not_obeyed(api: FakeApi, shell: Shell, name
 
 @pytest.mark.parametrize("tty", [False, True])
 @pytest.mark.parametrize("name", HOSTILE, ids=ascii)
-def test_a_hostile_key_is_shown_and_not_obeyed(api: FakeApi, shell: Shell, name: str, tty: bool) -> None:
+def test_a_hostile_key_is_escaped(api: FakeApi, shell: Shell, name: str, tty: bool) -> None:
     shell.tty = tty
     shell.env |= {"NO_COLOR": "1", "COLUMNS": "300"}
     out = list_output(api, shell, "--format", "table", "--query", "[].x", files=[make_file(1, x={name: 1})])
@@ -304,7 +308,7 @@ def test_a_hostile_key_is_shown_and_not_obeyed(api: FakeApi, shell: Shell, name:
 
 
 @pytest.mark.parametrize("name", HOSTILE, ids=ascii)
-def test_json_on_a_terminal_is_ascii_and_still_the_same_value(api: FakeApi, shell: Shell, name: str) -> None:
+def test_json_on_a_terminal_is_ascii_with_the_same_value(api: FakeApi, shell: Shell, name: str) -> None:
     shell.tty = True
     out = list_output(api, shell, "--json", files=[make_file(1, originalName=name)])
     assert out.isascii()
@@ -313,26 +317,26 @@ def test_json_on_a_terminal_is_ascii_and_still_the_same_value(api: FakeApi, shel
 
 
 @pytest.mark.parametrize("name", HOSTILE, ids=ascii)
-def test_json_in_a_pipe_is_the_same_value(api: FakeApi, shell: Shell, name: str) -> None:
+def test_json_in_a_pipe_preserves_the_value(api: FakeApi, shell: Shell, name: str) -> None:
     assert (
         json.loads(list_output(api, shell, "--json", files=[make_file(1, originalName=name)]))[0]["originalName"]
         == name
     )
 
 
-def test_escapes_say_which_character_was_there(api: FakeApi, shell: Shell) -> None:
+def test_escapes_identify_the_character(api: FakeApi, shell: Shell) -> None:
     out = list_output(
         api, shell, "--fields", "originalName", files=[make_file(1, originalName="a\x1b\x9b\u202e\U000e0041\tb\n")]
     )
     assert out == "a\\x1b\\x9b\\u202e\\U000e0041\\tb\\n\n"
 
 
-def test_ordinary_names_stay_as_they_are(api: FakeApi, shell: Shell) -> None:
+def test_ordinary_names_are_printed_unchanged(api: FakeApi, shell: Shell) -> None:
     name = "Über 日本 ½ – “x” 🎉 a\u00a0b.pdf"
     assert list_output(api, shell, "--fields", "originalName", files=[make_file(1, originalName=name)]) == name + "\n"
 
 
-# --- colour ------------------------------------------------------------------------------------------------------
+# --- color -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -359,7 +363,7 @@ def test_ordinary_names_stay_as_they_are(api: FakeApi, shell: Shell) -> None:
         (True, {"NO_COLOR": "1"}, ["--color=auto"], False),
     ],
 )
-def test_colour_follows_option_then_environment_then_stream(
+def test_color_depends_on_option_then_environment_then_stream(
     api: FakeApi, shell: Shell, tty: bool, env: dict[str, str], option: list[str], colored: bool
 ) -> None:
     shell.tty = tty
@@ -368,6 +372,6 @@ def test_colour_follows_option_then_environment_then_stream(
 
 
 @pytest.mark.parametrize("form", ["plain", "csv", "tsv", "json", "jsonl", "ids"])
-def test_data_for_programs_is_never_coloured(api: FakeApi, shell: Shell, form: str) -> None:
+def test_data_for_programs_is_never_colored(api: FakeApi, shell: Shell, form: str) -> None:
     shell.env |= {"FORCE_COLOR": "1", "CLICOLOR_FORCE": "1"}
     assert "\x1b" not in list_output(api, shell, "--format", form, "--color=always")

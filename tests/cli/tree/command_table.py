@@ -1,24 +1,24 @@
-"""Every command there is, typed by hand: what it does to the world, and a line that runs.
+"""Every command, listed by hand: its effect, and a command line that runs.
 
-Words in braces are resources of the instance (``instance.py``), which creates each when a line needs it.
+Names in braces are resources of the instance (``instance.py``), which creates each one when a command line needs it.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-# What a command does:
-#   change   sends a change to the server         write    changes something of the user's on this machine
-#   read     asks the server                      offline  neither; a file that was asked for may be made
-#   order    lets an operator change an instance  inspect  lets an operator look at one
-#   run      works until it is stopped, and takes along what it made
-#   other    looks at much at once, and has tests of its own
+# Kinds of commands:
+#   change   sends a change to the server         write    changes a file of the user on this machine
+#   read     reads from the server                offline  neither; may write the requested output file
+#   order    lets an operator change an instance  inspect  lets an operator inspect one
+#   run      runs until it is stopped, then cleans up
+#   other    reads many resources at once, and has tests of its own
 KINDS = ("change", "read", "write", "offline", "order", "inspect", "run", "other")
 
 
 class CommandCase(NamedTuple):
-    """``line``: without ``docshare``. ``operations``: what it asks of the server, in this order, on a good day;
-    ``code``: how it ends then."""
+    """``line``: the command line without ``docshare``. ``operations``: the API operations that a successful run calls,
+    in this order; ``code``: the exit code of that run."""
 
     kind: str
     line: str
@@ -27,7 +27,7 @@ class CommandCase(NamedTuple):
 
     @property
     def list_operations(self) -> list[str]:
-        """The operations by name."""
+        """Return the names of the operations."""
         return self.operations.split()
 
 
@@ -206,7 +206,7 @@ COMMANDS: dict[str, CommandCase] = {
     "help": CommandCase("offline", "help exit-codes"),
 }
 
-# Operations that no command is made for, and those that a command asks for only with an option.
+# Operations without a command of their own, and those that a command calls only with an option.
 OTHER_LINES: dict[str, str] = {
     "activity.list": "events list --type activity",
     "openapi.get": "api GET /openapi.json",

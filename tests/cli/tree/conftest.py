@@ -1,4 +1,4 @@
-"""The town of the tests of the whole tree: made once in each process, since it has something of everything."""
+"""The instance for the tests of the whole command tree: created once in each process, since it is expensive."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A real server with something of everything on it, what it was asked, and a shell of somebody on Pro.
+"""A populated instance: a real server with a resource of each kind, its request log, and the shell of a Pro user.
 
-The things of a line of ``table.py`` are made when a line needs them. ``{file}`` has been read, commented and
-downloaded; what gets used up is a new one each time.
+A resource of a line of ``command_table.py`` is created when a line needs it. ``{file}`` has been read, commented on and
+downloaded; a resource that a command consumes is created again each time.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ _FEEDBACK_SETTINGS = {
     "commentsEnabled": True, "commentsAllowPublic": True, "askReceipt": True, "marksEnabled": True,
     "annotationsEnabled": True,
 }  # fmt: skip
-_AMPLE_LIMIT = 1_000_000  # requests a minute
+_AMPLE_LIMIT = 1_000_000  # requests per minute
 
 
 class SeenRequest(NamedTuple):
-    """A request as the server saw it; ``path`` without its query."""
+    """A request as the server saw it; ``path`` does not include the query."""
 
     method: str
     path: str
@@ -57,12 +57,12 @@ class SeenRequest(NamedTuple):
 
     @property
     def is_read(self) -> bool:
-        """Whether it changes nothing."""
+        """Return whether the request changes nothing."""
         return self.method == "GET" or self.operation == "design.status"
 
 
 def load_operations() -> dict[str, tuple[str, re.Pattern[str]]]:
-    """Every operation of the document: its name, its method and what its paths look like."""
+    """Return each operation of the API description: its name, its method and the pattern of its path."""
     document = yaml.safe_load((ROOT / "docshare/server/api/openapi.yaml").read_text())
     return {
         operation["operationId"]: (method.upper(), re.compile(re.sub(r"\{\w+\}", "[^/]+", path)))
@@ -73,21 +73,22 @@ def load_operations() -> dict[str, tuple[str, re.Pattern[str]]]:
 
 
 class PopulatedInstance:
-    """``shell(line)`` runs a line as Pia; ``heard``: the requests since ``forget``, ``bodies``: method, path and value
-    of those with JSON; ``bend`` may change an answer; ``lasts``: how many requests are answered until all fail."""
+    """``instance(line)`` runs a line as Pia. ``requests``: the requests since ``forget_requests``; ``bodies``: method,
+    path and value of those with a JSON body; ``change_response`` may modify a response; ``remaining_responses``: how
+    many requests succeed before all fail."""
 
     def __init__(self, studio: DesignTool, receiver: FakeReceiver, folder: Path, address: str) -> None:
         self.studio, self.world, self.folder = studio, studio.world, folder
         self.receiver = receiver
         self.requests: list[SeenRequest] = []
         self.bodies: list[tuple[str, str, Any]] = []
-        self.change_answer: Callable[[Any], Any] | None = None
-        self.remaining_answers: float = float("inf")
+        self.change_response: Callable[[Any], Any] | None = None
+        self.remaining_responses: float = float("inf")
         self.shell = Shell(folder / "home", address, FakeTime())
         self.shell.env["DOCSHARE_TOKEN"] = self.world.pia.key
         self.shell.env["DOCSHARE_DATA_DIR"] = str(self.world.rt.config.data_dir)
         self._operations = load_operations()
-        self._made: dict[str, str] = {}
+        self._created: dict[str, str] = {}
         self._count = 0
 
     def __call__(self, line: str, *options: str, tty: bool = False, **how: Any) -> CommandResult:
@@ -100,40 +101,40 @@ class PopulatedInstance:
             self.shell.tty = False
 
     def split_line(self, line: str) -> list[str]:
-        """The words of a line of the table, with the things of this town in place of their names."""
+        """Split a line of the table into arguments, with placeholders filled in."""
         return shlex.split(self.fill_line(line))
 
     def fill_line(self, line: str) -> str:
-        """``line`` with the things of this town in place of their names."""
-        return re.sub(r"\{(\w+)\}", lambda found: self.get_or_make(found[1]), line)
+        """Replace the placeholders of ``line`` by resources of this instance."""
+        return re.sub(r"\{(\w+)\}", lambda found: self.get_or_create(found[1]), line)
 
     def forget_requests(self) -> None:
-        """What was asked so far no longer counts."""
+        """Clear the request log."""
         self.requests.clear()
         self.bodies.clear()
 
     def record_request(self, method: str, path: str) -> None:
-        """Remember a request."""
+        """Append a request to the log."""
         names = [name for name, (verb, form) in self._operations.items() if verb == method and form.fullmatch(path)]
-        # A fixed path is the better match: /files/claim is no file.
+        # A fixed path is the better match: /files/claim is not a file.
         name = next((name for name in names if self._operations[name][1].pattern == path), names[0] if names else "")
         self.requests.append(SeenRequest(method, path, name))
 
-    def get_or_make(self, name: str) -> str:
-        """The thing of that name, made if it is not there or is used up by each line."""
+    def get_or_create(self, name: str) -> str:
+        """Return the resource with that name; create it if it does not exist or every line consumes one."""
         make: Callable[[], str] = getattr(self, f"_{name}")
         if name in ("own", "guest", "trashed", "spare", "claim", "out", "old", "delivery", "slug", "sharing"):
             return make()
-        if name not in self._made:
-            self._made[name] = make()
-        return self._made[name]
+        if name not in self._created:
+            self._created[name] = make()
+        return self._created[name]
 
     # --- files ------------------------------------------------------------------------------------------------------
 
     def _file(self) -> str:
         made = self.world.pia.upload(simple_pdf(pages=3), "offer.pdf")
-        self._made["link"] = made["shareUrl"]
-        self._made["variant"] = self._link_for("Ann", made["shortId"])
+        self._created["link"] = made["shareUrl"]
+        self._created["variant"] = self._link_for("Ann", made["shortId"])
         reader = FakeReader(self.world, made["shortId"])
         assert reader.read_page(7, 1, input=True) == 204
         assert reader.leave() == 204
@@ -149,8 +150,8 @@ class PopulatedInstance:
         return str(made["shortId"])
 
     def _link(self) -> str:
-        self.get_or_make("file")
-        return self._made["link"]
+        self.get_or_create("file")
+        return self._created["link"]
 
     def _own(self) -> str:
         return str(self.world.pia.upload(simple_pdf(pages=2))["shortId"])
@@ -165,16 +166,16 @@ class PopulatedInstance:
         return str(made["uuid"])
 
     def _visit(self) -> str:
-        answer = self.world.pia.get(f"/api/v1/files/{self.get_or_make('file')}/readership/sessions?since=1&limit=10")
+        answer = self.world.pia.get(f"/api/v1/files/{self.get_or_create('file')}/readership/sessions?since=1&limit=10")
         return str(answer.get_json()[-1]["sessionId"])
 
     def _variant(self) -> str:
-        self.get_or_make("file")
-        return self._made["variant"]
+        self.get_or_create("file")
+        return self._created["variant"]
 
     def _guest(self) -> str:
         self._count += 1
-        return self._link_for(f"Guest {self._count}", self.get_or_make("file"))
+        return self._link_for(f"Guest {self._count}", self.get_or_create("file"))
 
     def _link_for(self, label: str, file: str) -> str:
         answer = self.world.pia.post(f"/api/v1/files/{file}/variants", json={"label": label})
@@ -187,13 +188,13 @@ class PopulatedInstance:
         return self.receiver.url
 
     def _webhook(self) -> str:
-        self.get_or_make("file")
+        self.get_or_create("file")
         rows = self.world.pia.get("/api/v1/webhooks").get_json()["webhooks"]
         return str(rows[-1]["uuid"])
 
     def _delivery(self) -> str:
         deliver_until_idle(self.world, self.world.rt)
-        rows = self.world.pia.get(f"/api/v1/webhooks/{self.get_or_make('webhook')}/deliveries?limit=5").get_json()
+        rows = self.world.pia.get(f"/api/v1/webhooks/{self.get_or_create('webhook')}/deliveries?limit=5").get_json()
         return str(rows[-1]["id"])
 
     def _spare(self) -> str:
@@ -203,7 +204,7 @@ class PopulatedInstance:
         return self._create_webhook("old")[1]
 
     def _create_webhook(self, word: str) -> tuple[str, str]:
-        """UUID and address of a new webhook; the one before is gone, as an account has no more than 25."""
+        """Return UUID and address of a new webhook; delete the one before, as an account is limited to 25."""
         for row in self.world.pia.get("/api/v1/webhooks").get_json()["webhooks"]:
             if row["url"].startswith(f"{self.receiver.url}-{word}"):
                 self.world.pia.delete(f"/api/v1/webhooks/{row['uuid']}")
@@ -211,7 +212,7 @@ class PopulatedInstance:
         address = f"{self.receiver.url}-{word}-{self._count}"
         return add_webhook(self.world.pia, address).uuid, address
 
-    # --- files of this machine --------------------------------------------------------------------------------------
+    # --- files on this machine --------------------------------------------------------------------------------------
 
     def _write_file(self, name: str, content: str | bytes) -> str:
         path = self.folder / name
@@ -230,7 +231,7 @@ class PopulatedInstance:
 
     def _sharing(self) -> str:
         self._count += 1
-        name = f"applied-{self._count}"  # a document that nothing else has shared
+        name = f"applied-{self._count}"  # a document that no other test uploads
         wish = {"path": self._write_file(f"{name}.pdf", simple_pdf()), "settings": {"slug": name}}
         return self._write_file(f"share-{self._count}.yaml", yaml.safe_dump({"version": 1, "files": [wish]}))
 
@@ -270,10 +271,10 @@ class PopulatedInstance:
         self.studio.import_design()
         return self._write_file("published.jwt", self.studio.make_design_token())
 
-    # --- signed in with a browser -----------------------------------------------------------------------------------
+    # --- a browser session ------------------------------------------------------------------------------------------
 
     def _session(self) -> str:
-        """The options by which a request comes from a page of hers."""
+        """Return the options that make a request come from her browser session."""
         browser = sign_in_browser(self.world, self.world.pia)
         cookie = "; ".join(f"{each.key}={each.value}" for each in browser._cookies.values())
         token = re.search(r'name="csrf" value="([^"]+)"', browser.get("/login").text)
@@ -282,7 +283,7 @@ class PopulatedInstance:
         files = {name: self._write_file(f"{name}.txt", value) for name, value in names.items()}
         return "--no-auth " + " ".join(f"-H '{name}: @{path}'" for name, path in files.items())
 
-    # --- what only this machine knows -------------------------------------------------------------------------------
+    # --- local state ------------------------------------------------------------------------------------------------
 
     def _cursor(self) -> str:
         assert self.shell("events", "cursor", "set", "nightly", "start").code == 0
@@ -291,10 +292,10 @@ class PopulatedInstance:
 
 @contextmanager
 def open_populated_instance(folder: Path, engine: PdfEngine) -> Iterator[PopulatedInstance]:
-    """A town whose server runs for the length of the block."""
+    """Run the server of a populated instance for the length of the block."""
     with ExitStack() as held:
-        towns: list[PopulatedInstance] = []
-        address = held.enter_context(_serve_before_instance(towns))
+        instances: list[PopulatedInstance] = []
+        address = held.enter_context(_serve_before_instance(instances))
 
         def make(**settings: Any) -> World:
             clock = FakeClock(START)
@@ -309,63 +310,65 @@ def open_populated_instance(folder: Path, engine: PdfEngine) -> Iterator[Populat
             open_design_tool(cert, make, webhook_allow=LOOPBACK_NETWORKS, anonymous_uploads=True, **plenty)
         )
         studio.world.rt.outbound.resolve = lambda host: [ipaddress.ip_address("127.0.0.1")]
-        town = PopulatedInstance(studio, receiver, folder, address)
-        towns.append(town)
-        _add_profiles(town.shell)
-        town.get_or_make("file")  # with a visit, a link and an event of each kind: no test may depend on one before it
-        yield town
+        instance = PopulatedInstance(studio, receiver, folder, address)
+        instances.append(instance)
+        _add_profiles(instance.shell)
+        instance.get_or_create(
+            "file"
+        )  # and a visit, a link and an event of each kind, so that no test depends on another
+        yield instance
 
 
 @contextmanager
-def _serve_before_instance(towns: list[PopulatedInstance]) -> Iterator[str]:
-    """The address of a server that stands before its town does, so that the town knows where it is."""
+def _serve_before_instance(instances: list[PopulatedInstance]) -> Iterator[str]:
+    """Yield the address of a server that starts before its instance exists, so that the instance knows it."""
 
     def judge(head: RequestHead) -> Verdict:
-        town = towns[0]
-        town.record_request(head.method, head.path)
-        return make_judge(town.world.rt)(head)
+        instance = instances[0]
+        instance.record_request(head.method, head.path)
+        return make_judge(instance.world.rt)(head)
 
     server = make_server(
-        lambda environ, start_response: _answer_request(towns[0], environ, start_response),
+        lambda environ, start_response: _respond(instances[0], environ, start_response),
         bind_sockets("127.0.0.1", 0),
         judge=judge,
-        parts=lambda: towns[0].world.rt.blobs.create_partial(),
-        draw_error=lambda status, path, detail: build_error_refusal(towns[0].world.rt, status, path, detail),
+        parts=lambda: instances[0].world.rt.blobs.create_partial(),
+        draw_error=lambda status, path, detail: build_error_refusal(instances[0].world.rt, status, path, detail),
     )
     with run_in_thread(server) as address:
         yield address
 
 
-def _answer_request(
-    town: PopulatedInstance, environ: dict[str, Any], start_response: Callable[..., Any]
+def _respond(
+    instance: PopulatedInstance, environ: dict[str, Any], start_response: Callable[..., Any]
 ) -> Iterable[bytes]:
-    """What the application answers; ``town.bend`` may change the JSON of it."""
+    """Return the response of the application; ``instance.change_response`` may modify its JSON."""
     if environ.get("CONTENT_TYPE") == "application/json":
         body = environ["wsgi.input"].read()
         environ["wsgi.input"] = io.BytesIO(body)
-        town.bodies.append((environ["REQUEST_METHOD"], environ["PATH_INFO"], json.loads(body)))
-    town.remaining_answers -= 1
-    if town.remaining_answers < 0:
+        instance.bodies.append((environ["REQUEST_METHOD"], environ["PATH_INFO"], json.loads(body)))
+    instance.remaining_responses -= 1
+    if instance.remaining_responses < 0:
         start_response("500 Internal Server Error", [("Content-Type", "application/problem+json")])
         return [json.dumps(problem(500, "internal").body).encode()]
-    if town.change_answer is None:
-        return town.world.app(environ, start_response)
-    environ.pop("HTTP_ACCEPT_ENCODING", None)  # a compressed answer could not be bent
+    if instance.change_response is None:
+        return instance.world.app(environ, start_response)
+    environ.pop("HTTP_ACCEPT_ENCODING", None)  # a compressed response could not be modified
     begun: list[Any] = []
-    answer = town.world.app(environ, lambda *begin: begun.extend(begin))
+    answer = instance.world.app(environ, lambda *begin: begun.extend(begin))
     status, headers, *_ = begun
     if not any(name.lower() == "content-type" and "json" in value for name, value in headers):
         start_response(status, headers)
         return answer
     with closing(answer):
-        body = json.dumps(town.change_answer(json.loads(b"".join(answer)))).encode()
+        body = json.dumps(instance.change_response(json.loads(b"".join(answer)))).encode()
     kept = [(name, value) for name, value in headers if name.lower() != "content-length"]
     start_response(status, [*kept, ("Content-Length", str(len(body)))])
     return [body]
 
 
 def _add_profiles(shell: Shell) -> None:
-    """Two profiles: ``work`` with a key, ``granted`` with what an app was granted."""
+    """Add two profiles: ``work`` with an API key, ``granted`` with an OAuth token."""
     for name in ("work", "granted"):
         add = ("profile", "add", name, "--url", shell.env["DOCSHARE_URL"], "--with-token")
         assert shell(*add, stdin=b"key-of-a-profile\n").code == 0

@@ -1,5 +1,6 @@
-"""What each command of the tree loads: its help and what needs no server load nothing heavy, all others no more than
-they need. By module set, so that no busy machine can change the answer; what that costs is in the benchmark."""
+"""The modules that each command loads: help and offline commands load nothing heavy, all others no more than they need.
+The test compares sets of modules, so that load on the machine cannot change its result; a benchmark measures the
+time."""
 
 from __future__ import annotations
 
@@ -19,11 +20,12 @@ from tests.cli.tree.instance import ROOT, PopulatedInstance
 HEAVY = {"requests", "urllib3", "rich", "flask", "werkzeug", "peewee", "pydantic", "PIL", "pypdf", "pikepdf", "qrcode",
          "waitress", "importlib.metadata", "platformdirs", "jmespath", "pypdfium2", "limits", "yaml",
          "click"}  # fmt: skip
-NETWORK = {"requests", "urllib3", "importlib.metadata"}  # the last one by requests itself
-RENDERING_COMMANDS = ("readership report",)  # draws pages
+NETWORK = {"requests", "urllib3", "importlib.metadata"}  # requests itself loads the last one
+RENDERING_COMMANDS = ("readership report",)  # renders pages
 OFFLINE = HEAVY | {"ssl", "http.client"}
 
-# All lines run in one process, which is much faster than one for each: whoever first loads something is told of it.
+# All lines run in one process, which is much faster than one process each: a module counts for the first line that
+# loads it.
 WALK = """
 import json, os, sys
 lines = json.load(sys.stdin)
@@ -47,7 +49,7 @@ OWN = {
     for path in (ROOT / "docshare").rglob("*.py")
 }
 
-# A process for each line: all modules that it loads.
+# One process for each line: all modules that it loads.
 WALK_APART = """
 import json, os, sys
 lines = json.load(sys.stdin)
@@ -73,7 +75,7 @@ for line in lines:
 
 
 def run_and_list_modules(env: dict[str, str], lines: dict[str, list[str]]) -> dict[str, tuple[int, set[str]]]:
-    """Exit code of each line, which has a name, and the modules that no line before it has loaded."""
+    """Run each named line; return its exit code and the modules that no earlier line has loaded."""
     child = subprocess.run(
         [sys.executable, "-c", WALK], input=json.dumps([*lines.values()]), env=env, capture_output=True, text=True,
         timeout=200,
@@ -88,7 +90,7 @@ def env(instance: PopulatedInstance) -> dict[str, str]:
 
 
 def find_forbidden(modules: set[str], forbidden: set[str]) -> set[str]:
-    """What of ``modules`` nobody may load there."""
+    """Return the ``modules`` that are forbidden there."""
     return modules & forbidden | {name for name in modules if name.startswith("docshare.server")}
 
 
@@ -98,14 +100,14 @@ def test_the_help_of_every_command_loads_nothing_heavy(env: dict[str, str]) -> N
     assert {path: extra for path, (_, modules) in found.items() if (extra := find_forbidden(modules, OFFLINE))} == {}
 
 
-def test_every_command_without_a_server_loads_nothing_heavy(instance: PopulatedInstance, env: dict[str, str]) -> None:
+def test_every_offline_command_loads_nothing_heavy(instance: PopulatedInstance, env: dict[str, str]) -> None:
     lines = {path: instance.split_line(leaf.line) for path, leaf in COMMANDS.items() if leaf.kind == "offline"}
     found = run_and_list_modules(env, lines)
     assert {path: code for path, (code, _) in found.items() if code} == {}
     assert {path: extra for path, (_, modules) in found.items() if (extra := find_forbidden(modules, OFFLINE))} == {}
 
 
-def test_every_command_that_asks_a_server_loads_requests_and_nothing_else_heavy(
+def test_every_command_that_reads_from_a_server_loads_requests_and_nothing_else_heavy(
     instance: PopulatedInstance, env: dict[str, str], tmp_path: Path
 ) -> None:
     reads = sorted(
@@ -120,7 +122,7 @@ def test_every_command_that_asks_a_server_loads_requests_and_nothing_else_heavy(
 
 
 def list_imports_inside_functions(path: Path) -> Iterator[tuple[int, set[str]]]:
-    """Line and modules of each import inside a function, of docshare's own modules or of the standard library."""
+    """Return line and module of each import inside a function that imports from docshare or the standard library."""
     functions = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.FunctionDef)]
     for node in (node for function in functions for node in function.body):
         if isinstance(node, ast.Import):
@@ -134,8 +136,10 @@ def list_imports_inside_functions(path: Path) -> Iterator[tuple[int, set[str]]]:
             yield node.lineno, names
 
 
-def test_an_import_inside_a_function_spares_a_start_a_module(instance: PopulatedInstance, env: dict[str, str]) -> None:
-    """A module that neither help nor a command without a server loads imports what it uses at its top."""
+def test_every_import_inside_a_function_keeps_a_module_out_of_some_start(
+    instance: PopulatedInstance, env: dict[str, str]
+) -> None:
+    """A module that neither help nor an offline command loads imports what it uses at its top."""
     offline = [instance.split_line(leaf.line) for leaf in COMMANDS.values() if leaf.kind == "offline"]
     lines = [["--help"], *([*path.split(), "--help"] for path in COMMANDS), *offline]
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""``-n`` on every command that changes something: it says what the command would do, and does none of it."""
+"""``-n`` on every command that changes something: it prints what the command would do, and changes nothing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ UUID_PLACEHOLDER = "{uuid}"  # of a file that does not exist yet
 
 
 @pytest.mark.parametrize(("path", "leaf"), CHANGES.items(), ids=CHANGES)
-def test_a_dry_run_only_reads_and_says_what_the_command_then_sends(
+def test_a_dry_run_only_reads_and_prints_what_the_command_then_sends(
     instance: PopulatedInstance, path: str, leaf: CommandCase
 ) -> None:
     line = instance.fill_line(leaf.line)
@@ -32,7 +32,7 @@ def test_a_dry_run_only_reads_and_says_what_the_command_then_sends(
     done = instance(line, "-n", "--json")
     assert done.code == 0, done.err
     assert all(request.is_read for request in instance.requests)
-    if path == "apply":  # it says in words of its own what is to be done
+    if path == "apply":  # it describes its changes in its own format
         return
     assert all(row.keys() <= {"method", "path", "body"} for row in done.json)
 
@@ -50,13 +50,13 @@ def test_a_dry_run_only_reads_and_says_what_the_command_then_sends(
 
 
 def is_announced_body(told: Any, sent: Any) -> bool:
-    """Whether a body is the one that was told; a secret is told as stars."""
+    """Return whether ``sent`` is the body that the dry run printed; it masks secrets with asterisks."""
     if isinstance(told, dict) and isinstance(sent, dict):
         return told.keys() == sent.keys() and all(is_announced_body(told[key], sent[key]) for key in told)
     return bool(told in ("***", sent))
 
 
-def test_a_dry_run_of_a_replay_sends_nothing_to_the_program(instance: PopulatedInstance) -> None:
+def test_a_dry_run_of_a_replay_sends_nothing_to_the_receiver(instance: PopulatedInstance) -> None:
     line = instance.fill_line(COMMANDS["webhooks replay"].line)
     before = len(instance.receiver.requests)
     (row,) = instance(line, "-n", "--json").json
@@ -67,14 +67,14 @@ def test_a_dry_run_of_a_replay_sends_nothing_to_the_program(instance: PopulatedI
 
 
 @pytest.mark.parametrize(("path", "leaf"), WRITES.items(), ids=WRITES)
-def test_a_dry_run_leaves_the_files_of_this_machine_and_names_those_that_would_change(
+def test_a_dry_run_changes_no_local_file_and_names_those_that_would_change(
     instance: PopulatedInstance, tmp_path: Path, path: str, leaf: CommandCase
 ) -> None:
     line, key = instance.fill_line(leaf.line), f"{instance.world.pia.key}\n".encode()
     home = tmp_path / "home"
     shutil.copytree(instance.shell.home, home)
     shell = Shell(home, instance.shell.env["DOCSHARE_URL"], instance.shell.time)
-    del shell.env["DOCSHARE_TOKEN"]  # what is kept in files counts here
+    del shell.env["DOCSHARE_TOKEN"]  # only credentials in files count here
     editor = tmp_path / "editor"
     editor.write_text("#!/bin/sh\necho '# a remark' >> \"$1\"\n")
     editor.chmod(0o755)
@@ -88,14 +88,14 @@ def test_a_dry_run_leaves_the_files_of_this_machine_and_names_those_that_would_c
     named = {row["path"] for row in done.json if row["method"] in ("WRITE", "DELETE")}
 
     ended = shell(*line.split(), "--yes", stdin=key)
-    assert ended.code == (4 if path == "auth refresh" else 0), ended.err  # its token was never given out
+    assert ended.code == (4 if path == "auth refresh" else 0), ended.err  # its token was never issued
     after = read_files(home)
     changed = {str(home / name) for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
     assert changed == (set() if path == "auth refresh" else named)
 
 
 def read_files(home: Path) -> dict[str, bytes]:
-    """Every file that matters: caches and locks may come and go."""
+    """Return the content of every file except caches and locks."""
     return {
         str(path.relative_to(home)): path.read_bytes()
         for path in home.rglob("*")
@@ -104,7 +104,7 @@ def read_files(home: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize(("path", "leaf"), ORDER_COMMANDS.items(), ids=ORDER_COMMANDS)
-def test_a_dry_run_of_an_operator_says_the_order_and_leaves_the_instance(
+def test_a_dry_run_of_an_operator_command_prints_the_job_and_does_not_change_the_instance(
     instance: PopulatedInstance, path: str, leaf: CommandCase
 ) -> None:
     line = instance.fill_line(leaf.line)
@@ -117,7 +117,7 @@ def test_a_dry_run_of_an_operator_says_the_order_and_leaves_the_instance(
 
 
 @pytest.mark.parametrize(("path", "leaf"), ORDER_COMMANDS.items(), ids=ORDER_COMMANDS)
-def test_a_dry_run_still_refuses_a_directory_without_data(
+def test_a_dry_run_still_rejects_a_directory_without_data(
     instance: PopulatedInstance, tmp_path: Path, path: str, leaf: CommandCase
 ) -> None:
     nowhere = tmp_path / "nowhere"

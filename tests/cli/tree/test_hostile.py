@@ -1,4 +1,4 @@
-"""Text from a server that would like to draw on the screen or to be run: every command shows it and obeys none."""
+"""Hostile text from a server that tries to control the terminal or to be executed: every command prints it escaped."""
 
 from __future__ import annotations
 
@@ -12,42 +12,42 @@ from tests.cli.tree.command_table import COMMANDS, CommandCase
 from tests.cli.tree.instance import ROOT, PopulatedInstance
 
 HOSTILE = "\x1b]0;gone\x07\x1b[2J\x9b31m\u202egnp\u2066[/]\n\r\t$(touch pwned)`touch pwned`'\";touch pwned;%n\\"
-# Words whose form the API fixes; everything else can be what somebody typed.
+# Keys whose values have a format that the API fixes; any other value can be user input.
 FIXED = re.compile(
     r"uuid|.*Uuid|id|shortId|.*[Uu]rl|.*At|timestamp|event|events|kind|format|tier|state|type|status|sha256|mimeType|"
     r"viewerMode|code|class|reason|country|slug|version|scope.*|origin|operation|limits|subscription|width|height|"
     r"author_url|provider_url|session.*|.*Token|secret|account|stream|cursor|kinds"
 )
-COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+COLORS = re.compile(r"\x1b\[[0-9;]*m")
 READS = {path: leaf for path, leaf in COMMANDS.items() if leaf.kind == "read"}
 
 
-def poison_answer(answer: Any, key: str = "") -> Any:
-    """``answer`` with hostile words behind every text that can be somebody's own."""
-    if isinstance(answer, dict):
-        return {name: poison_answer(value, name) for name, value in answer.items()}
-    if isinstance(answer, list):
-        return [poison_answer(value, key) for value in answer]
-    return answer + HOSTILE if isinstance(answer, str) and not FIXED.fullmatch(key) else answer
+def poison_response(response: Any, key: str = "") -> Any:
+    """Append hostile text to every value of ``response`` that a user can choose."""
+    if isinstance(response, dict):
+        return {name: poison_response(value, name) for name, value in response.items()}
+    if isinstance(response, list):
+        return [poison_response(value, key) for value in response]
+    return response + HOSTILE if isinstance(response, str) and not FIXED.fullmatch(key) else response
 
 
 @pytest.fixture
 def hostile_instance(instance: PopulatedInstance) -> Iterator[PopulatedInstance]:
-    """The town, whose texts are all hostile."""
-    instance.change_answer = poison_answer
+    """Yield the instance with hostile text in every response."""
+    instance.change_response = poison_response
     try:
         yield instance
     finally:
-        instance.change_answer = None
+        instance.change_response = None
 
 
 def is_harmless(text: str) -> bool:
-    """Whether a terminal that shows ``text`` does nothing but show it; colours are our own."""
-    return all(char.isprintable() or char in "\n\t" for char in COLOURS.sub("", text))
+    """Return whether ``text`` cannot control the terminal that prints it; our own colors are fine."""
+    return all(char.isprintable() or char in "\n\t" for char in COLORS.sub("", text))
 
 
 @pytest.mark.parametrize(("path", "leaf"), READS.items(), ids=READS)
-def test_hostile_text_is_shown_and_not_obeyed(
+def test_hostile_text_is_printed_and_not_executed(
     hostile_instance: PopulatedInstance, path: str, leaf: CommandCase
 ) -> None:
     for tty, form in ((True, "table"), (False, "tsv")):
@@ -57,7 +57,7 @@ def test_hostile_text_is_shown_and_not_obeyed(
     assert not list(ROOT.glob("pwned"))
 
 
-def test_the_texts_were_hostile_indeed(hostile_instance: PopulatedInstance) -> None:
+def test_the_poisoned_responses_do_contain_hostile_text(hostile_instance: PopulatedInstance) -> None:
     """Otherwise the test above could not fail."""
     shown = hostile_instance("files list").out
     assert r"\x1b]0;gone\x07\x1b[2J\x9b31m\u202egnp" in shown

@@ -1,4 +1,4 @@
-"""Every command of the tree: it is in the table, explains itself, and its examples are understood."""
+"""Every command of the tree: it is in the table and has help, and its examples parse."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.cli.tree.command_table import COMMANDS, KINDS
 from tests.support.fake_api import FakeTime
 from tests.support.shell import Shell
 
-_SHELL = {"|", "||", ">", ">>", "<", "&&", ";", ")"}  # where an example is the shell's again
+_SHELL = {"|", "||", ">", ">>", "<", "&&", ";", ")"}  # where the part of an example for docshare ends
 
 TREE = {" ".join(command.path): command for command in load_tree().walk() if not command.children}
 SHORT_NAMES = {" ".join(command.alias_of): (path,) for path, command in TREE.items() if command.alias_of}
@@ -24,24 +24,24 @@ DRY = "--dry-run"
 
 
 @pytest.fixture(scope="module")
-def made() -> dict[str, str]:
+def generated_files() -> dict[str, str]:
     return generate.generate_files()
 
 
-def test_the_table_has_every_command_and_no_other() -> None:
+def test_the_table_lists_exactly_the_commands_of_the_tree() -> None:
     assert sorted(COMMANDS) == sorted(TREE)
     assert {leaf.kind for leaf in COMMANDS.values()} <= set(KINDS)
 
 
 @pytest.mark.parametrize("path", COMMANDS)
-def test_what_changes_something_has_a_dry_run_and_nothing_else_has(path: str) -> None:
+def test_only_commands_that_change_something_have_a_dry_run(path: str) -> None:
     options = {name for option in TREE[path].options for name in option.names}
     assert (DRY in options) == (COMMANDS[path].kind in ("change", "write", "order") or path == "lint")
     assert DRY not in options or ("--dry-run", "-n") in [option.names for option in TREE[path].options]
 
 
 @pytest.mark.parametrize(("path", "command"), TREE.items(), ids=TREE)
-def test_a_command_explains_itself_its_arguments_and_its_options(path: str, command: Command) -> None:
+def test_a_command_has_help_for_itself_its_arguments_and_its_options(path: str, command: Command) -> None:
     assert re.fullmatch(r"[A-Z].*[.?]", command.summary), command.summary
     assert "\nExamples:\n" in command.help
     for part in (*command.options, *command.arguments):
@@ -49,7 +49,7 @@ def test_a_command_explains_itself_its_arguments_and_its_options(path: str, comm
 
 
 @pytest.mark.parametrize(("path", "command"), TREE.items(), ids=TREE)
-def test_the_examples_of_a_command_are_understood(
+def test_the_examples_of_a_command_run_that_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, command: Command
 ) -> None:
     asked: list[str] = []
@@ -65,23 +65,23 @@ def test_the_examples_of_a_command_are_understood(
 
 
 def split_example(example: str) -> list[str]:
-    """The words that the shell gives to docshare for the line ``example``."""
+    """Return the arguments that the shell passes to docshare for the line ``example``."""
     line = re.split(r"(?:^|[\s(])docshare ", example, maxsplit=1)[1]
-    line = re.sub(r"\$\([^()]*\)", "x", line)  # what another program says
+    line = re.sub(r"\$\([^()]*\)", "x", line)  # the output of another program
     lexer = shlex.shlex(line.split(')"')[0], posix=True, punctuation_chars=True)
     lexer.whitespace_split = True
     return list(itertools.takewhile(lambda word: word not in _SHELL, lexer))
 
 
-def test_a_command_has_a_page_and_is_completed_in_every_shell(made: dict[str, str]) -> None:
-    scripts = [text for path, text in made.items() if path.startswith("completions/")]
+def test_every_command_has_a_manual_page_and_completion_in_every_shell(generated_files: dict[str, str]) -> None:
+    scripts = [text for path, text in generated_files.items() if path.startswith("completions/")]
     assert len(scripts) == 4
     for path in COMMANDS:
-        assert f"man/man1/docshare-{path.replace(' ', '-')}.1" in made
+        assert f"man/man1/docshare-{path.replace(' ', '-')}.1" in generated_files
         assert all(f"'{path}'" in text for text in scripts), path
 
 
-# Where a script speaks of one command: {} is its path.
+# The part of a script that completes one command: {} is its path.
 COMPLETION_PATTERNS = {
     "docshare.bash": r"(?m)^ *'{}'\) commands=.*$",
     "_docshare": r"(?ms)^ *'{}'\)\n +options=\(.*?\n +\)$",
@@ -91,19 +91,19 @@ COMPLETION_PATTERNS = {
 
 
 @pytest.mark.parametrize(("path", "command"), TREE.items(), ids=TREE)
-def test_every_option_of_a_command_is_in_its_page_and_in_every_script(
-    made: dict[str, str], path: str, command: Command
+def test_every_option_is_in_the_manual_page_and_in_every_completion_script(
+    generated_files: dict[str, str], path: str, command: Command
 ) -> None:
-    page = made[f"man/man1/docshare-{path.replace(' ', '-')}.1"].replace("\\-", "-")
+    page = generated_files[f"man/man1/docshare-{path.replace(' ', '-')}.1"].replace("\\-", "-")
     names = [name for option in command.options for name in option.names]
     assert [name for name in names if f"\\fB{name}\\fR" not in page] == []
     for script, form in COMPLETION_PATTERNS.items():
-        said = "\n".join(re.findall(form.format(path), made[f"completions/{script}"]))
+        said = "\n".join(re.findall(form.format(path), generated_files[f"completions/{script}"]))
         assert [name for name in names if (fish_option(name) if script.endswith("fish") else name) not in said] == [], (
             script
         )
 
 
 def fish_option(name: str) -> str:
-    """An option as fish wants it written."""
+    """Return an option in the syntax of fish."""
     return f" -{'l' if name.startswith('--') else 's'} {name.lstrip('-')} "

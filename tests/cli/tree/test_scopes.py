@@ -1,4 +1,4 @@
-"""The scopes that a command states are those that the server demands."""
+"""The scopes that a command documents are those that the server requires."""
 
 from __future__ import annotations
 
@@ -19,34 +19,34 @@ SCOPED_COMMANDS = [(path, scope) for path in ONLINE if (found := find_scopes(pat
 
 @pytest.fixture(scope="module")
 def make_token(instance: PopulatedInstance) -> Callable[..., str]:
-    """A token with exactly these scopes."""
+    """Return a function that issues a issue with exactly these scopes."""
     app, known = make_app(instance.world), dict[str, str]()
 
-    def token(*scopes: str) -> str:
+    def issue(*scopes: str) -> str:
         wanted = " ".join(scope for scope in SCOPES if scope in scopes)
         if wanted not in known:
             known[wanted] = app.approve_and_exchange(scope=wanted)["access_token"]
         return known[wanted]
 
-    return token
+    return issue
 
 
-def needed_scopes(path: str) -> tuple[str, ...]:
+def list_needed_scopes(path: str) -> tuple[str, ...]:
     found = find_scopes(path.split())
     return found.needed if found else ()
 
 
-@pytest.mark.parametrize("path", [path for path in ONLINE if needed_scopes(path)])
-def test_the_scopes_that_a_command_states_are_enough(
+@pytest.mark.parametrize("path", [path for path in ONLINE if list_needed_scopes(path)])
+def test_the_documented_scopes_of_a_command_are_sufficient(
     instance: PopulatedInstance, make_token: Callable[..., str], path: str
 ) -> None:
     line = instance.fill_line(COMMANDS[path].line)
-    done = instance(line, env={"DOCSHARE_TOKEN": make_token(*needed_scopes(path))})
+    done = instance(line, env={"DOCSHARE_TOKEN": make_token(*list_needed_scopes(path))})
     assert done.code == COMMANDS[path].code, done.err
 
 
 @pytest.mark.parametrize(("path", "scope"), SCOPED_COMMANDS)
-def test_with_one_scope_less_it_is_refused_and_told_the_line_that_would_do(
+def test_a_command_without_a_needed_scope_is_rejected_with_the_login_line_that_grants_it(
     instance: PopulatedInstance, make_token: Callable[..., str], path: str, scope: str
 ) -> None:
     line = instance.fill_line(COMMANDS[path].line)
@@ -54,17 +54,17 @@ def test_with_one_scope_less_it_is_refused_and_told_the_line_that_would_do(
     assert done.code == 5, (done.out, done.err)
     assert "docshare auth login --scope " in done.err
     told = done.err.split("--scope ")[1].split()[0].split(",")
-    assert {*needed_scopes(path)} <= {*told} <= {*SCOPES}
+    assert {*list_needed_scopes(path)} <= {*told} <= {*SCOPES}
 
 
 @pytest.mark.parametrize("path", ONLINE)
-def test_all_that_a_command_asks_for_is_stated(path: str) -> None:
+def test_every_scope_that_a_command_uses_is_documented(path: str) -> None:
     asked = {OPERATIONS[name].scope for name in COMMANDS[path].list_operations} - {None}
     found = find_scopes(path.split())
     assert asked <= ({*found.needed, *found.useful} if found else set())
 
 
-def test_the_table_names_commands_and_help_and_manual_show_it(instance: PopulatedInstance) -> None:
+def test_the_scope_table_names_existing_commands_and_help_and_manual_print_it(instance: PopulatedInstance) -> None:
     from docshare.cli.reference.man import render_pages
 
     root = load_tree()
@@ -75,7 +75,7 @@ def test_the_table_names_commands_and_help_and_manual_show_it(instance: Populate
     assert "files:read, files:write." in render_pages(root)["man1/docshare-push.1"].replace("\\", "")
 
 
-def test_the_hint_keeps_what_the_sign_in_allows_already(
+def test_the_login_hint_includes_the_scopes_that_are_already_granted(
     instance: PopulatedInstance, make_token: Callable[..., str]
 ) -> None:
     from docshare.cli.local.credentials import Credential, save

@@ -1,5 +1,5 @@
-"""Secrets that were handed in by environment, file, stdin and option: they go to the server they are for, and nowhere
-else: not to a screen, a log, a file of ours, a dry run, or the words of a program that is started."""
+"""Secrets from environment, file, stdin and options reach the server that they belong to, and nothing else: no screen,
+no log, no file of docshare, no dry run and no argument of a child process."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ COMMAND_LINES = {
     "webhooks verify": "webhooks verify {body} --secret-file {sentinel} --signature t=1,v1=00",
     "webhooks replay": "webhooks replay {saved} --to {hook} --secret-file {sentinel}",
 }
-SECRET_PRINTING_COMMANDS = ("auth token",)  # this one is for printing it
+SECRET_PRINTING_COMMANDS = ("auth token",)  # its purpose is to print it
 
 
 @pytest.fixture(scope="module")
-def refusing_api() -> Iterator[FakeApi]:
-    """A server that refuses everything, and says again what it was sent."""
+def rejecting_api() -> Iterator[FakeApi]:
+    """Yield a server that rejects everything and echoes the request."""
     with fake_api() as api:
         api.take_response = lambda method, path: (
             lambda heard: problem(
@@ -46,16 +46,16 @@ def refusing_api() -> Iterator[FakeApi]:
 
 
 @pytest.fixture
-def shell(instance: PopulatedInstance, refusing_api: FakeApi, tmp_path: Path) -> Shell:
+def shell(instance: PopulatedInstance, rejecting_api: FakeApi, tmp_path: Path) -> Shell:
     home = tmp_path / "home"
     shutil.copytree(instance.shell.home, home)
-    shell = Shell(home, refusing_api.url, FakeTime())
+    shell = Shell(home, rejecting_api.url, FakeTime())
     shell.env["DOCSHARE_TOKEN"] = TOKEN
     return shell
 
 
 @pytest.mark.parametrize("path", [path for path in COMMAND_LINES if path not in SECRET_PRINTING_COMMANDS])
-def test_a_secret_is_neither_shown_nor_kept(
+def test_a_secret_is_neither_printed_nor_stored(
     instance: PopulatedInstance, shell: Shell, tmp_path: Path, path: str
 ) -> None:
     for name, text in (("sentinel", f"{SENTINEL}.in-a-file.of-its-own"), ("password", f"{SENTINEL}-password")):
@@ -74,7 +74,7 @@ def test_a_secret_is_neither_shown_nor_kept(
     assert kept == []
 
 
-def test_a_crash_says_nothing_of_a_secret(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_crash_report_does_not_contain_a_secret(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     def explode(*_: object) -> None:
         raise ZeroDivisionError(f"with {TOKEN}")
 
@@ -86,7 +86,7 @@ def test_a_crash_says_nothing_of_a_secret(shell: Shell, monkeypatch: pytest.Monk
     assert SENTINEL not in done.out + done.err + report
 
 
-def test_a_program_that_is_started_finds_no_secret_in_its_words(instance: PopulatedInstance, tmp_path: Path) -> None:
+def test_a_child_process_has_no_secret_in_its_arguments(instance: PopulatedInstance, tmp_path: Path) -> None:
     out = tmp_path / "words"
     program = tmp_path / "program"
     program.write_text(f"#!/bin/sh\ncat /proc/$$/cmdline >> {out}\n")
@@ -97,7 +97,7 @@ def test_a_program_that_is_started_finds_no_secret_in_its_words(instance: Popula
     assert instance.world.pia.key not in out.read_text()
 
 
-def test_a_saved_credential_stands_in_one_file_that_only_its_owner_reads(shell: Shell) -> None:
+def test_a_saved_credential_is_in_one_file_that_only_its_owner_can_read(shell: Shell) -> None:
     del shell.env["DOCSHARE_TOKEN"]
     assert (
         shell("profile", "add", "mine", "--url", "https://docs.example", "--with-token", stdin=TOKEN.encode()).code == 0

@@ -16,7 +16,7 @@ def operator(world: World, tmp_path: Path) -> Operator:
 
 @pytest.fixture
 def populated_operator(operator: Operator) -> Operator:
-    """Return the operator of an instance with something of each kind."""
+    """Return the operator of an instance with data of every kind."""
     populate_instance(operator)
     return operator
 

@@ -1,4 +1,4 @@
-"""``docshare admin backup`` and what comes back of it."""
+"""``docshare admin backup``, and restoring its backups."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.support.rows import count_rows
 
 
 @pytest.mark.parametrize("name", ["saved.tar", "saved.tar.gz", "saved.tgz", "saved.tar.zst", "saved"])
-def test_everything_comes_back(operator: Operator, tmp_path: Path, name: str) -> None:
+def test_a_backup_is_restored_completely(operator: Operator, tmp_path: Path, name: str) -> None:
     world = operator.world
     webhooks.resolve_all_hosts(world.rt)
     made = world.pia.upload(simple_pdf(pages=2), "offer.pdf")
@@ -50,7 +50,7 @@ def test_everything_comes_back(operator: Operator, tmp_path: Path, name: str) ->
         assert operator.run_admin("check", data=tmp_path / "new").code == 0
 
 
-def test_the_result_names_the_digest_of_the_manifest_and_counts(operator: Operator) -> None:
+def test_the_result_contains_the_manifest_digest_and_counts(operator: Operator) -> None:
     operator.world.pia.upload()
     path = operator.place / "saved.tar"
     done = operator.run_admin("backup", path, "--json")
@@ -65,7 +65,7 @@ def test_the_result_names_the_digest_of_the_manifest_and_counts(operator: Operat
 
 
 def get_content(world: World, made: dict[str, Any]) -> bytes:
-    """Return the document of Pia's file, as she downloads it."""
+    """Return the content of Pia's file as downloaded by her."""
     with world.pia.get(f"/api/v1/files/{made['uuid']}/content") as answer:
         return answer.data
 
@@ -75,7 +75,7 @@ def _blob_path(content: bytes) -> str:
     return f"{digest[:2]}/{digest}"
 
 
-def test_a_manifest_says_the_digest_of_every_member(operator: Operator) -> None:
+def test_the_manifest_contains_the_digest_of_every_member(operator: Operator) -> None:
     operator.world.pia.upload()
     found = read_members(operator.make_backup())
     manifest = json.loads(found["manifest.json"])
@@ -86,7 +86,7 @@ def test_a_manifest_says_the_digest_of_every_member(operator: Operator) -> None:
     assert manifest["createdAt"] == START + DAY * 1000
 
 
-def test_equal_documents_are_stored_once_and_come_back_each(operator: Operator, tmp_path: Path) -> None:
+def test_equal_documents_are_stored_once_and_restored_separately(operator: Operator, tmp_path: Path) -> None:
     first, second = (operator.world.pia.upload() for _ in range(2))
     path = operator.make_backup()
     assert len([name for name in read_members(path) if name.startswith("blobs/")]) == 1
@@ -112,7 +112,7 @@ def test_a_second_backup_to_a_directory_copies_only_what_is_new(operator: Operat
     assert second["bytes"] == database + len(large) + len(small)
 
 
-def test_a_directory_forgets_what_was_destroyed(operator: Operator, tmp_path: Path) -> None:
+def test_a_backup_directory_drops_destroyed_documents(operator: Operator, tmp_path: Path) -> None:
     world = operator.world
     made, kept = world.pia.upload(b"%PDF-1.4 x" + simple_pdf(pages=1)), world.pia.upload()
     operator.make_backup("kept")
@@ -126,7 +126,7 @@ def test_a_directory_forgets_what_was_destroyed(operator: Operator, tmp_path: Pa
     assert kept["uuid"]
 
 
-def test_a_document_destroyed_meanwhile_is_saved_as_it_was_and_then_goes(operator: Operator, tmp_path: Path) -> None:
+def test_a_document_destroyed_during_a_backup_is_saved_and_then_removed(operator: Operator, tmp_path: Path) -> None:
     world = operator.world
     made = world.pia.upload()
     ((blob, row),) = world.rt.db.fetch_all("SELECT blob, id FROM files")
@@ -135,14 +135,14 @@ def test_a_document_destroyed_meanwhile_is_saved_as_it_was_and_then_goes(operato
     database = reading.database_size(operator.data / "docshare.db")
 
     def destroy(done: int, _total: int) -> None:
-        if not destroyed and done > database:  # as soon as the database has been copied
+        if not destroyed and done > database:  # after the database has been copied
             purge.purge(world.rt, row)
             destroyed.append(world.rt.blobs.exists(blob))
 
     path = tmp_path / "saved.tar"
     with path.open("wb") as out:
         found = making.make_backup(operator.data, TarSink(out), tmp_path / "copy", now=START, progress=destroy)
-    assert destroyed == [True], "it was removed under the backup"
+    assert destroyed == [True], "it was removed during the backup"
     assert world.pia.get(f"/api/v1/files/{made['uuid']}").status_code == 404
     assert (found.manifest.damaged, len(found.manifest.blobs)) == ({}, 1)
     run_job(world.rt, next(job for job in JOBS if job.name == REMOVAL_JOB))
@@ -150,7 +150,7 @@ def test_a_document_destroyed_meanwhile_is_saved_as_it_was_and_then_goes(operato
     assert operator.run_admin("restore", path, "--verify-only").code == 0
 
 
-def test_a_start_beside_a_backup_removes_nothing_that_it_reads(operator: Operator) -> None:
+def test_a_start_during_a_backup_does_not_remove_orphans(operator: Operator) -> None:
     blobs = operator.world.rt.blobs
     part = blobs.create_partial()
     part.write(b"x")
@@ -161,8 +161,8 @@ def test_a_start_beside_a_backup_removes_nothing_that_it_reads(operator: Operato
     assert (blobs.sweep([]).orphans, blobs.exists(key)) == (1, False)
 
 
-def test_backups_taken_while_people_write_are_each_whole(operator: Operator, tmp_path: Path) -> None:
-    """Backup while writes arrive: each restored one is whole, with all that was acknowledged before it began."""
+def test_backups_during_writes_are_complete(operator: Operator, tmp_path: Path) -> None:
+    """Each restored backup is consistent and contains every upload acknowledged before it began."""
     world, stop = operator.world, threading.Event()
     acknowledged: list[str] = []
     writers = [threading.Thread(target=_write_until_stopped, args=(operator, stop, acknowledged, n)) for n in range(2)]
@@ -190,7 +190,7 @@ def test_backups_taken_while_people_write_are_each_whole(operator: Operator, tmp
 
 
 def _write_until_stopped(operator: Operator, stop: threading.Event, acknowledged: list[str], number: int) -> None:
-    """Upload, and delete every other file for good, until told to stop."""
+    """Upload files and purge every other one until ``stop`` is set."""
     pia, rt = operator.world.pia, operator.world.rt
     http = operator.world.app.test_client()
     while not stop.is_set():
@@ -215,7 +215,7 @@ def _list_uuids(data: Path) -> list[str]:
         return [uuid for (uuid,) in database.execute("SELECT uuid FROM files")]
 
 
-def test_a_damaged_document_does_not_keep_the_rest_from_being_saved(operator: Operator) -> None:
+def test_a_damaged_document_does_not_prevent_a_backup_of_the_rest(operator: Operator) -> None:
     world = operator.world
     for content in (simple_pdf(pages=1), simple_pdf(pages=2), simple_pdf(pages=3)):
         world.pia.upload(content)
@@ -228,11 +228,13 @@ def test_a_damaged_document_does_not_keep_the_rest_from_being_saved(operator: Op
     again = operator.run_admin("restore", operator.place / "saved.tar", "--json", data=operator.place / "new")
     assert (again.code, again.json["damaged"]) == (13, sorted(keys[:2]))
     blobs = operator.place / "new" / "blobs"
-    assert (blobs / keys[1][:2] / keys[1]).read_bytes() == b"rotten", "what may be all that is left was lost"
+    assert (blobs / keys[1][:2] / keys[1]).read_bytes() == b"rotten", (
+        "the damaged content, which may be the only copy, was lost"
+    )
     assert (blobs / keys[2][:2] / keys[2]).read_bytes() == simple_pdf(pages=3)
 
 
-def test_the_key_of_the_secrets_can_be_left_out(operator: Operator) -> None:
+def test_the_vault_key_can_be_excluded(operator: Operator) -> None:
     webhooks.resolve_all_hosts(operator.world.rt)
     webhooks.create_webhook(operator.world.pia)
     assert "vault.key" in read_members(operator.make_backup())
@@ -246,7 +248,7 @@ def test_the_key_of_the_secrets_can_be_left_out(operator: Operator) -> None:
     assert [row["check"] for row in checked.json if not row["ok"]] == ["secrets"]
 
 
-def test_a_stream_is_the_archive_and_nothing_else(operator: Operator) -> None:
+def test_a_streamed_backup_is_only_the_archive(operator: Operator) -> None:
     operator.world.pia.upload()
     stream = bytearray()
     with pytest.MonkeyPatch.context() as patched:
@@ -257,7 +259,7 @@ def test_a_stream_is_the_archive_and_nothing_else(operator: Operator) -> None:
 
 
 @pytest.mark.parametrize(
-    ("out", "said"),
+    ("out", "expected"),
     [
         ("there.tar", "exists"),
         ("saved.tar.xz", "docshare admin backup - | xz > saved.tar.xz"),
@@ -267,17 +269,17 @@ def test_a_stream_is_the_archive_and_nothing_else(operator: Operator) -> None:
         ("missing/saved.tar", "No such file or directory"),
     ],
 )
-def test_it_refuses_a_place_where_no_backup_belongs(operator: Operator, out: str, said: str) -> None:
+def test_an_invalid_target_is_rejected(operator: Operator, out: str, expected: str) -> None:
     (operator.place / "there.tar").write_bytes(b"precious")
     (operator.place / "full").mkdir()
     (operator.place / "full" / "photo.jpg").write_bytes(b"precious")
     done = operator.run_admin("backup", operator.place / out)
-    assert (done.code, done.out, said in done.err) == (2, "", True), done.err
+    assert (done.code, done.out, expected in done.err) == (2, "", True), done.err
     assert (operator.place / "there.tar").read_bytes() == b"precious"
     assert [path.name for path in (operator.place / "full").iterdir()] == ["photo.jpg"]
 
 
-def test_force_overwrites_an_archive_only_with_a_whole_one(operator: Operator) -> None:
+def test_force_overwrites_an_archive_only_with_a_complete_one(operator: Operator) -> None:
     path = operator.make_backup()
     before = path.read_bytes()
     operator.world.pia.upload()
@@ -294,9 +296,9 @@ def _raise_full_disk(*_: object) -> str:
     raise OSError(28, "No space left on device")
 
 
-def test_a_directory_of_another_instance_is_left_alone(operator: Operator, tmp_path: Path) -> None:
+def test_a_backup_directory_of_another_instance_is_not_changed(operator: Operator, tmp_path: Path) -> None:
     operator.world.pia.upload()
-    assert operator.run_admin("account", "list").code == 0  # opening it names it
+    assert operator.run_admin("account", "list").code == 0  # the first opening assigns the instance id
     saved = operator.make_backup("saved")
     before = {path: path.read_bytes() for path in saved.rglob("*") if path.is_file()}
     other = tmp_path / "other"
@@ -309,14 +311,14 @@ def test_a_directory_of_another_instance_is_left_alone(operator: Operator, tmp_p
     assert operator.run_admin("backup", saved).code == 7
 
 
-def test_a_restored_instance_goes_on_with_the_directory_it_came_from(operator: Operator, tmp_path: Path) -> None:
+def test_a_restored_instance_continues_its_backup_directory(operator: Operator, tmp_path: Path) -> None:
     assert operator.run_admin("account", "list").code == 0
     saved = operator.make_backup("saved")
     assert operator.run_admin("restore", saved, data=tmp_path / "new").code == 0
     assert operator.run_admin("backup", saved, data=tmp_path / "new").code == 0
 
 
-def test_a_directory_of_an_older_version_is_taken_on(operator: Operator) -> None:
+def test_a_backup_directory_of_an_older_version_is_continued(operator: Operator) -> None:
     manifest = operator.make_backup("saved") / "manifest.json"
     value = json.loads(manifest.read_bytes())
     del value["instance"]
@@ -324,13 +326,13 @@ def test_a_directory_of_an_older_version_is_taken_on(operator: Operator) -> None
     assert operator.run_admin("backup", manifest.parent).code == 0
 
 
-def test_a_terminal_gets_no_archive(operator: Operator) -> None:
+def test_an_archive_is_not_written_to_a_terminal(operator: Operator) -> None:
     operator.shell.tty = True
     done = operator.run_admin("backup", "-")
     assert (done.code, done.out) == (2, "")
 
 
-def test_only_one_backup_at_a_time(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_concurrent_backup_is_rejected(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(making, "_LOCK_PAUSE_S", 0)
     with DirectoryLock(operator.data, BACKUP_LOCK):
         done = operator.run_admin("backup", operator.place / "saved.tar")
@@ -338,20 +340,20 @@ def test_only_one_backup_at_a_time(operator: Operator, monkeypatch: pytest.Monke
     assert not list(operator.place.glob("saved*"))
 
 
-def test_nobody_else_may_open_the_copy_of_the_database_while_it_is_made(
+def test_the_copy_of_the_database_is_private_while_it_is_written(
     operator: Operator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     modes: list[int] = []
     copy = reading.copy_database
 
-    def watched(source: Path, target: Path, progress: Callable[[int], None]) -> None:
+    def copy_and_record(source: Path, target: Path, progress: Callable[[int], None]) -> None:
         def step(count: int) -> None:
             modes.extend(path.stat().st_mode & 0o077 for path in target.parent.glob(f"{target.name}*"))
             progress(count)
 
         copy(source, target, step)
 
-    monkeypatch.setattr(reading, "copy_database", watched)
+    monkeypatch.setattr(reading, "copy_database", copy_and_record)
     before = os.umask(0o022)
     try:
         operator.make_backup()
@@ -360,14 +362,14 @@ def test_nobody_else_may_open_the_copy_of_the_database_while_it_is_made(
     assert set(modes) == {0}
 
 
-def test_a_full_disk_is_told_as_one(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
-    def small(source: Path, target: Path, progress: Callable[[int], None]) -> None:
+def test_a_full_disk_is_reported(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fill_disk(source: Path, target: Path, progress: Callable[[int], None]) -> None:
         with closing(sqlite3.connect(target)) as database:
             database.execute("PRAGMA max_page_count = 1")
             database.execute("CREATE TABLE far (too INTEGER, much TEXT)")
             database.execute("CREATE TABLE more (than TEXT)")
 
-    monkeypatch.setattr(reading, "copy_database", small)
+    monkeypatch.setattr(reading, "copy_database", fill_disk)
     done = operator.run_admin("backup", operator.place / "saved.tar")
     assert (done.code, "not enough disk space" in done.err) == (2, True)
     assert not list(operator.place.glob("saved*"))
@@ -381,13 +383,13 @@ def test_a_dry_run_writes_nothing(operator: Operator) -> None:
     assert not list(operator.place.glob("saved*"))
 
 
-def test_a_directory_without_data_is_told(operator: Operator) -> None:
+def test_a_missing_data_directory_is_reported(operator: Operator) -> None:
     done = operator.run_admin("backup", operator.place / "saved.tar", data=operator.place / "nowhere")
     assert (done.code, "there is no docshare data" in done.err) == (2, True)
     assert not (operator.place / "nowhere").exists()
 
 
-def test_what_was_signed_in_then_is_signed_in_no_more(operator: Operator) -> None:
+def test_browser_sessions_are_not_restored(operator: Operator) -> None:
     world = operator.world
     sign_in_browser(world, world.pia)
     path = operator.make_backup()

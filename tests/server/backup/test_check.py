@@ -1,4 +1,4 @@
-"""``docshare admin check``: what is wrong is named, and what can be mended is."""
+"""``docshare admin check``: problems are reported, and repaired if possible."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from tests.support.clock import START
 from tests.support.instance_backup import DAY, Operator, populate_instance
 from tests.support.pdfs import simple_pdf
 
-Harm = Callable[[World, Path], object]
+Damage = Callable[[World, Path], object]
 
 
 @pytest.fixture
 def uploaded_file(operator: Operator) -> dict[str, Any]:
-    """Return a file of Pia's, and a webhook, in an intact instance."""
+    """Return a file of Pia in an intact instance, which also has a webhook."""
     return populate_instance(operator)
 
 
@@ -32,7 +32,7 @@ def find_blob(world: World) -> Path:
     return world.rt.blobs.path(key)
 
 
-def make_sql_harm(sql: str) -> Harm:
+def make_damage(sql: str) -> Damage:
     def run(world: World, _data: Path) -> None:
         world.rt.db.engine.execute_sql("PRAGMA foreign_keys = OFF")
         world.rt.db.engine.execute_sql(sql)
@@ -45,7 +45,7 @@ def add_stray_blob(_world: World, data: Path) -> None:
     (data / "blobs" / "zz" / ("z" * 32)).write_bytes(b"nobody's")
 
 
-def test_an_instance_that_is_whole_is_green(operator: Operator, uploaded_file: dict[str, Any]) -> None:
+def test_an_intact_instance_has_no_problems(operator: Operator, uploaded_file: dict[str, Any]) -> None:
     done = operator.run_admin("check", "--json")
     assert done.code == 0, done.out
     assert {row["check"] for row in done.json} == {
@@ -55,7 +55,7 @@ def test_an_instance_that_is_whole_is_green(operator: Operator, uploaded_file: d
     assert uploaded_file["uuid"]
 
 
-HARMS: dict[str, tuple[Harm, str, str]] = {
+DAMAGES: dict[str, tuple[Damage, str, str]] = {
     "a missing document": (lambda world, _: find_blob(world).unlink(), "content", "missing from the store"),
     "a shorter document": (lambda world, _: find_blob(world).write_bytes(b"short"), "content",
         "has 5 bytes instead of"),
@@ -65,25 +65,25 @@ HARMS: dict[str, tuple[Harm, str, str]] = {
     ),
     "a blob without a row": (add_stray_blob, "leftovers", "nothing refers to blobs/zz/"),
     "half an upload": (lambda _, data: (data / "tmp" / "x.part").write_bytes(b"x"), "leftovers", "refers to tmp/x"),
-    "a blob of a burned document": (make_sql_harm("UPDATE files SET destroyed_at = 1"), "leftovers",
+    "a blob of a burned document": (make_damage("UPDATE files SET destroyed_at = 1"), "leftovers",
         "refers to blobs/"),
     "a directory for all": (lambda _, data: data.chmod(0o755), "permissions", "other users of this machine can read"),
     "a key for all": (lambda _, data: (data / "vault.key").chmod(0o644), "permissions", "vault.key"),
     "another key": (lambda _, data: (data / "vault.key").write_bytes(b"k" * 32), "secrets", "cannot decrypt"),
     "no key": (lambda _, data: (data / "vault.key").unlink(), "secrets", "vault.key is missing"),
-    "a lost parent": (make_sql_harm("DELETE FROM accounts WHERE email = 'pia@example.com'"), "database", "missing row"),
-    "settings that are none": (make_sql_harm("UPDATE files SET settings = '{'"), "rows", "settings cannot be read"),
-    "a lost revision": (make_sql_harm("DELETE FROM revisions"), "rows", "version has no revision"),
-    "too many views": (make_sql_harm("UPDATE files SET view_limit = 1, views_consumed = 2"), "rows", "more views"),
-    "a trash for ever": (make_sql_harm("UPDATE files SET trashed_at = 1"), "rows", "without a purge date"),
-    "a later schema": (make_sql_harm("PRAGMA user_version = 99"), "schema", "upgrade"),
+    "a lost parent": (make_damage("DELETE FROM accounts WHERE email = 'pia@example.com'"), "database", "missing row"),
+    "invalid settings": (make_damage("UPDATE files SET settings = '{'"), "rows", "settings cannot be read"),
+    "a lost revision": (make_damage("DELETE FROM revisions"), "rows", "version has no revision"),
+    "too many views": (make_damage("UPDATE files SET view_limit = 1, views_consumed = 2"), "rows", "more views"),
+    "a trash for ever": (make_damage("UPDATE files SET trashed_at = 1"), "rows", "without a purge date"),
+    "a later schema": (make_damage("PRAGMA user_version = 99"), "schema", "upgrade"),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", HARMS)
-def test_what_is_wrong_is_named(operator: Operator, uploaded_file: dict[str, Any], name: str) -> None:
-    harm, check, words = HARMS[name]
-    harm(operator.world, operator.data)
+@pytest.mark.parametrize("name", DAMAGES)
+def test_damage_is_reported(operator: Operator, uploaded_file: dict[str, Any], name: str) -> None:
+    inflict, check, words = DAMAGES[name]
+    inflict(operator.world, operator.data)
     done = operator.run_admin("check", "--json")
     wrong = [row for row in done.json if not row["ok"]]
     assert done.code == 13
@@ -92,7 +92,7 @@ def test_what_is_wrong_is_named(operator: Operator, uploaded_file: dict[str, Any
     assert all(row["fix"] for row in wrong)
 
 
-def test_a_database_that_is_none_is_named(operator: Operator, uploaded_file: dict[str, Any]) -> None:
+def test_an_invalid_database_is_reported(operator: Operator, uploaded_file: dict[str, Any]) -> None:
     broken = operator.place / "broken"
     broken.mkdir(mode=0o700)
     (broken / "docshare.db").write_bytes(b"not a database" * 1000)
@@ -107,7 +107,7 @@ def test_a_quick_check_reads_no_document(operator: Operator, uploaded_file: dict
     assert operator.run_admin("check").code == 13
 
 
-def test_a_pipe_gets_tabs_and_a_terminal_lines_with_fixes(operator: Operator, uploaded_file: dict[str, Any]) -> None:
+def test_a_pipe_gets_tabs_and_a_terminal_gets_fixes(operator: Operator, uploaded_file: dict[str, Any]) -> None:
     assert operator.run_admin("check").lines[0].startswith("permissions\ttrue\t"), uploaded_file
     operator.shell.tty = True
     operator.shell.env["NO_COLOR"] = "1"
@@ -118,7 +118,7 @@ def test_a_pipe_gets_tabs_and_a_terminal_lines_with_fixes(operator: Operator, up
     assert lines[wrong + 1].startswith("  fix: have its owner replace it")
 
 
-def test_beside_a_server_a_young_blob_may_be_an_upload(operator: Operator, uploaded_file: dict[str, Any]) -> None:
+def test_a_recent_blob_is_ignored_while_a_server_runs(operator: Operator, uploaded_file: dict[str, Any]) -> None:
     add_stray_blob(operator.world, operator.data)
     path = operator.data / "blobs" / "zz" / ("z" * 32)
     now = START // 1000 + DAY
@@ -129,34 +129,36 @@ def test_beside_a_server_a_young_blob_may_be_an_upload(operator: Operator, uploa
         assert operator.run_admin("check").code == 13
 
 
-def test_during_a_backup_what_is_put_off_is_no_leftover(operator: Operator, uploaded_file: dict[str, Any]) -> None:
+def test_during_a_backup_orphans_are_ignored(operator: Operator, uploaded_file: dict[str, Any]) -> None:
     add_stray_blob(operator.world, operator.data)
     with DirectoryLock(operator.data, BACKUP_LOCK):
         assert operator.run_admin("check").code == 0, uploaded_file
     assert operator.run_admin("check").code == 13
 
 
-def test_a_document_that_went_while_it_was_read_is_no_damage(
+def test_a_document_deleted_during_the_check_is_not_damage(
     operator: Operator, uploaded_file: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def gone(path: Path) -> tuple[str, int]:
+    def delete_and_fail(path: Path) -> tuple[str, int]:
         operator.world.rt.db.engine.execute_sql("DELETE FROM files")
         raise FileNotFoundError(path)
 
-    monkeypatch.setattr("docshare.server.backup.durable.hash_file", gone)
+    monkeypatch.setattr("docshare.server.backup.durable.hash_file", delete_and_fail)
     done = operator.run_admin("check", "--json")
     assert [row["ok"] for row in done.json if row["check"] == "content"] == [True], uploaded_file
 
 
-# --- mending ----------------------------------------------------------------------------------------------------------
+# --- repair -----------------------------------------------------------------------------------------------------------
 
 
-def test_leftovers_are_put_aside_with_a_report(operator: Operator, uploaded_file: dict[str, Any]) -> None:
+def test_leftovers_are_moved_to_lost_and_found_with_a_report(operator: Operator, uploaded_file: dict[str, Any]) -> None:
     add_stray_blob(operator.world, operator.data)
     (operator.data / "tmp" / "x.part").write_bytes(b"half")
     done = operator.run_admin("check", "--repair", "--json")
     assert done.code == 0, done.out
-    assert (done.code, operator.run_admin("check", "--repair", "--json").json) == (0, done.json[2:]), "it mended again"
+    assert (done.code, operator.run_admin("check", "--repair", "--json").json) == (0, done.json[2:]), (
+        "it repaired twice"
+    )
     (place,) = (operator.data / "lost-and-found").iterdir()
     assert (place / "blobs" / "zz" / ("z" * 32)).read_bytes() == b"nobody's"
     assert (place / "tmp" / "x.part").read_bytes() == b"half"
@@ -164,7 +166,7 @@ def test_leftovers_are_put_aside_with_a_report(operator: Operator, uploaded_file
     assert find_blob(operator.world).read_bytes() == simple_pdf(pages=3), uploaded_file
 
 
-def test_permissions_are_closed(operator: Operator, uploaded_file: dict[str, Any]) -> None:
+def test_permissions_are_restricted(operator: Operator, uploaded_file: dict[str, Any]) -> None:
     operator.data.chmod(0o755)
     (operator.data / "docshare.db").chmod(0o644)
     assert operator.run_admin("check", "--repair").code == 0, uploaded_file
@@ -173,7 +175,7 @@ def test_permissions_are_closed(operator: Operator, uploaded_file: dict[str, Any
 
 
 @pytest.mark.parametrize("content", [None, b"rotten"])
-def test_links_of_damaged_documents_are_frozen_until_replaced(
+def test_links_of_damaged_documents_are_frozen(
     operator: Operator, uploaded_file: dict[str, Any], content: bytes | None
 ) -> None:
     world = operator.world
@@ -183,16 +185,16 @@ def test_links_of_damaged_documents_are_frozen_until_replaced(
         world.rt.blobs.path(key).write_bytes(content)
     assert world.http.get(f"/{uploaded_file['shortId']}/pages/1-800.jpg").status_code != 500
     done = operator.run_admin("check", "--repair", "--json")
-    assert done.code == 13, "damaged it still is"
+    assert done.code == 13, "the document is still damaged"
     assert any("were frozen" in row["detail"] for row in done.json)
-    with world.rt.db.write():  # as a server that starts: what it remembers is of before
+    with world.rt.db.write():  # like a restart: invalidates the cached pages
         page = world.http.get(f"/{uploaded_file['shortId']}")
-    assert page.status_code == 403, "no page says that the link is on hold"
+    assert page.status_code == 403, "the page must report that the link is on hold"
     again = operator.run_admin("check", "--repair", "--json")
     assert not any("were frozen" in row["detail"] for row in again.json), "it was frozen twice"
 
 
-def test_an_index_that_tells_another_story_is_built_anew(operator: Operator, uploaded_file: dict[str, Any]) -> None:
+def test_an_inconsistent_index_is_rebuilt(operator: Operator, uploaded_file: dict[str, Any]) -> None:
     operator.world.rt.db.close()
     schema = "FROM sqlite_schema WHERE name = 'files_owner'"
     (index,) = run_statements(operator.data, f"SELECT * {schema}", f"DELETE {schema}")
@@ -207,14 +209,14 @@ def test_an_index_that_tells_another_story_is_built_anew(operator: Operator, upl
 
 
 def run_statements(data: Path, *statements: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Run statements that may touch the schema, on a connection of their own; the rows of the first."""
+    """Run statements that may change the schema on a separate connection; return the rows of the first."""
     with closing(sqlite3.connect(data / "docshare.db", isolation_level=None)) as connection:
         connection.execute("PRAGMA writable_schema = ON")
         found = [connection.execute(statement, values).fetchall() for statement in statements]
         return found[0]
 
 
-def test_a_dry_run_mends_nothing(operator: Operator, uploaded_file: dict[str, Any]) -> None:
+def test_a_dry_run_repairs_nothing(operator: Operator, uploaded_file: dict[str, Any]) -> None:
     add_stray_blob(operator.world, operator.data)
     assert operator.run_admin("check", "--repair", "-n").code == 13, uploaded_file
     assert not (operator.data / "lost-and-found").exists()

@@ -1,4 +1,4 @@
-"""Backups and restores whose process dies on the way."""
+"""Backups and restores whose process is killed."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from tests.support.instance_backup import Operator
 from tests.support.pdfs import simple_pdf
 from tests.support.server_process import COMMAND, make_env
 
-DECISION, MOVES = 3, 17  # names that a restore of `own` moves before it is decided, and in all
+COMMIT_STEP, TOTAL_STEPS = 3, 17  # renames of a restore before it is committed, and in total
 
 
 class BackupKill(BaseException):
-    """The process ends here."""
+    """Raised where the process is killed."""
 
 
-@pytest.mark.parametrize("step", [0, DECISION, DECISION + 1, 5, 8, 9, 12, 14, 16, MOVES])
-def test_a_restore_that_dies_leaves_the_old_instance_or_the_new_one(
+@pytest.mark.parametrize("step", [0, COMMIT_STEP, COMMIT_STEP + 1, 5, 8, 9, 12, 14, 16, TOTAL_STEPS])
+def test_a_killed_restore_leaves_the_old_or_the_new_instance(
     operator: Operator, own_backup: Path, monkeypatch: pytest.MonkeyPatch, step: int
 ) -> None:
-    """Whichever name was moved last: the next who opens the directory finds one of the two, whole."""
+    """After any rename, the next process that opens the directory finds one complete instance."""
     later = operator.world.pia.upload(simple_pdf(pages=1))
     operator.world.rt.db.close()
     left, real, raises = [step], Path.rename, pytest.raises(BackupKill)
@@ -42,20 +42,20 @@ def test_a_restore_that_dies_leaves_the_old_instance_or_the_new_one(
 
     with monkeypatch.context() as patched:
         patched.setattr(Path, "rename", rename)
-        patched.setattr(placing.shutil, "rmtree", lambda *_, **__: None)  # a dead process cleans nothing up
-        with raises if step < MOVES else nullcontext(), sources.open_source(own_backup) as source:
+        patched.setattr(placing.shutil, "rmtree", lambda *_, **__: None)  # a killed process does not clean up
+        with raises if step < TOTAL_STEPS else nullcontext(), sources.open_source(own_backup) as source:
             restoring.restore(source, operator.data, now=1, hold=False, progress=lambda done, total: None)
     with open_instance(Config(data_dir=operator.data, base_url="http://127.0.0.1:1")) as instance:
         uuids = {uuid for (uuid,) in instance.rt.db.fetch_all("SELECT uuid FROM files")}
         is_new = later["uuid"] not in uuids
         assert len(uuids) == (1 if is_new else 2)
-    assert is_new == (step > DECISION), "the decision falls once all is verified"
+    assert is_new == (step > COMMIT_STEP), "a restore is committed after everything is verified"
     assert operator.run_admin("check", "--json").code == 0
-    assert not list(operator.data.glob("restoring*")), "a copy of everything lies there for ever"
+    assert not list(operator.data.glob("restoring*")), "a complete copy was never removed"
 
 
-def test_a_killed_backup_holds_nothing_for_ever(operator: Operator, own_backup: Path) -> None:
-    assert own_backup.stat().st_size > 500_000, "a pipe takes all of it"
+def test_a_killed_backup_releases_its_lock(operator: Operator, own_backup: Path) -> None:
+    assert own_backup.stat().st_size > 500_000, "the whole backup fits into a pipe"
     process = subprocess.Popen(
         [*COMMAND, "admin", "backup", "-", "--data", str(operator.data)],
         env=make_env(operator.place), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
@@ -70,7 +70,7 @@ def test_a_killed_backup_holds_nothing_for_ever(operator: Operator, own_backup: 
     assert operator.run_admin("restore", again, "--verify-only").code == 0
 
 
-def test_a_backup_that_died_leaves_the_one_before_whole(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_killed_backup_preserves_the_previous_one(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
     root = operator.make_backup("kept")
     operator.world.pia.upload()
 

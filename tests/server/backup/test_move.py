@@ -1,4 +1,4 @@
-"""``docshare admin move``: what it refuses, and what it does when it is interrupted."""
+"""``docshare admin move``: rejected targets, and behavior after an interruption."""
 
 from __future__ import annotations
 
@@ -25,33 +25,35 @@ def address() -> Iterator[str]:
 
 
 @pytest.fixture
-def stopped(populated_operator: Operator) -> Operator:
+def stopped_operator(populated_operator: Operator) -> Operator:
     """Return the operator of an instance whose server has stopped."""
     populated_operator.world.rt.db.close()
     return populated_operator
 
 
-def test_rows_keep_their_ids_and_the_next_ones_are_new(stopped: Operator, address: str) -> None:
-    done = stopped.run_admin("move", "--to-database", address, "--json")
+def test_rows_keep_their_ids_and_new_rows_get_new_ids(stopped_operator: Operator, address: str) -> None:
+    done = stopped_operator.run_admin("move", "--to-database", address, "--json")
     assert done.code == 0, done.err
-    stopped.shell.env["DOCSHARE_DATABASE_URL"] = address
-    made = stopped.run_admin("key", "create", "pia@example.com", "--json")
+    stopped_operator.shell.env["DOCSHARE_DATABASE_URL"] = address
+    made = stopped_operator.run_admin("key", "create", "pia@example.com", "--json")
     assert made.code == 0, made.err
-    keys = json.loads(stopped.run_admin("key", "list", "pia@example.com", "--json").out)
+    keys = json.loads(stopped_operator.run_admin("key", "list", "pia@example.com", "--json").out)
     assert len(keys) == 2
 
 
-def test_a_database_that_is_in_use_is_left_as_it_is(stopped: Operator, address: str) -> None:
-    assert stopped.run_admin("move", "--to-database", address).code == 0
-    again = stopped.run_admin("move", "--to-database", address)
+def test_a_database_with_rows_is_rejected(stopped_operator: Operator, address: str) -> None:
+    assert stopped_operator.run_admin("move", "--to-database", address).code == 0
+    again = stopped_operator.run_admin("move", "--to-database", address)
     assert again.code == 7
     assert "the database is not empty: it has rows in accounts" in again.err
 
 
-def test_rows_that_differ_are_not_committed(stopped: Operator, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_that_differ_are_not_committed(
+    stopped_operator: Operator, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     target = make_store("move")
-    source = Store(stopped.data / "docshare.db")
-    monkeypatch.setattr(target, "insert_rows", lambda table, columns, rows: list(rows))  # and loses them
+    source = Store(stopped_operator.data / "docshare.db")
+    monkeypatch.setattr(target, "insert_rows", lambda table, columns, rows: list(rows))  # and discards them
     with pytest.raises(copying.NotCopyableError, match="differ after they were copied"):
         copying.copy_database(source, target)
     assert target.fetch_all("SELECT id FROM accounts") == []
@@ -59,9 +61,11 @@ def test_rows_that_differ_are_not_committed(stopped: Operator, address: str, mon
     target.close()
 
 
-def test_a_running_server_and_wrong_targets_are_refused(stopped: Operator, address: str, tmp_path: Path) -> None:
-    with DirectoryLock(stopped.data):
-        assert stopped.run_admin("move", "--to-database", address).code == 7
+def test_a_running_server_and_invalid_targets_are_rejected(
+    stopped_operator: Operator, address: str, tmp_path: Path
+) -> None:
+    with DirectoryLock(stopped_operator.data):
+        assert stopped_operator.run_admin("move", "--to-database", address).code == 7
     full = tmp_path / "full"
     full.mkdir()
     (full / "thesis.odt").write_text("mine")
@@ -73,35 +77,35 @@ def test_a_running_server_and_wrong_targets_are_refused(stopped: Operator, addre
         ),
         (("--to-database", "mysql://host/db"), "expected an address like postgresql://"),
         (("--to-data", full), "is not empty"),
-        (("--to-data", stopped.data), "is not empty"),
+        (("--to-data", stopped_operator.data), "is not empty"),
     ):
-        refused = stopped.run_admin("move", *line)
+        refused = stopped_operator.run_admin("move", *line)
         assert (refused.code, words in refused.err) == (2, True), refused.err
-    missing = stopped.run_admin("move", "--to-database", "postgresql://u:secret@127.0.0.1:1/db")
+    missing = stopped_operator.run_admin("move", "--to-database", "postgresql://u:secret@127.0.0.1:1/db")
     assert (missing.code, "secret" in missing.err) == (11, False), missing.err
 
 
-def test_a_move_to_a_folder_continues_where_it_ended_and_names_what_is_damaged(
-    stopped: Operator, tmp_path: Path
+def test_an_interrupted_move_to_a_folder_continues_and_reports_damage(
+    stopped_operator: Operator, tmp_path: Path
 ) -> None:
     folder = tmp_path / "new"
-    blobs = sorted(path for path in (stopped.data / "blobs").rglob("*") if path.is_file())
+    blobs = sorted(path for path in (stopped_operator.data / "blobs").rglob("*") if path.is_file())
     blobs[0].write_bytes(b"damaged")
-    damaged = stopped.run_admin("move", "--to-data", folder, "--json")
+    damaged = stopped_operator.run_admin("move", "--to-data", folder, "--json")
     assert (damaged.code, json.loads(damaged.out)["damaged"]) == (13, [blobs[0].name])
-    (folder / "docshare.db").unlink()  # as if it had been killed before its end
+    (folder / "docshare.db").unlink()  # as if the move had been killed before its end
     kept = [path for path in (folder / "blobs").rglob("*") if path.is_file() and path.name != blobs[0].name]
     times = {path: path.stat().st_mtime_ns for path in kept}
-    again = stopped.run_admin("move", "--to-data", folder)
+    again = stopped_operator.run_admin("move", "--to-data", folder)
     assert again.code == 13
     assert {path: path.stat().st_mtime_ns for path in kept} == times
-    assert (folder / "vault.key").read_bytes() == (stopped.data / "vault.key").read_bytes()
+    assert (folder / "vault.key").read_bytes() == (stopped_operator.data / "vault.key").read_bytes()
 
 
-def test_a_dry_run_writes_nothing(stopped: Operator, address: str, tmp_path: Path) -> None:
-    planned = stopped.run_admin("move", "--to-data", tmp_path / "new", "--dry-run")
+def test_a_dry_run_writes_nothing(stopped_operator: Operator, address: str, tmp_path: Path) -> None:
+    planned = stopped_operator.run_admin("move", "--to-data", tmp_path / "new", "--dry-run")
     assert (planned.code, '"rows":' in planned.out) == (0, True), planned.err
     assert not (tmp_path / "new").exists()
     secret = address.replace("docshare@", "docshare:secret@")
-    planned = stopped.run_admin("move", "--to-database", secret, "--dry-run")
+    planned = stopped_operator.run_admin("move", "--to-database", secret, "--dry-run")
     assert (planned.code, "secret" in planned.out + planned.err) == (0, False)

@@ -1,4 +1,4 @@
-"""``docshare admin restore``: verified before anything is put in place, and never half."""
+"""``docshare admin restore``: a backup is verified before anything is replaced, and restored completely or not."""
 
 from __future__ import annotations
 
@@ -62,21 +62,21 @@ def backup_path(archive: bytes, tmp_path: Path) -> Path:
     return path
 
 
-# --- nothing that is not whole ----------------------------------------------------------------------------------------
+# --- damaged and hostile backups --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("path", [DATABASE, "vault.key", "config.toml", BLOB_PATH, MANIFEST, START])
-def test_a_changed_byte_in_any_member_is_found(admin_shell: AdminShell, backup_path: Path, path: str) -> None:
+def test_a_changed_byte_in_any_member_is_detected(admin_shell: AdminShell, backup_path: Path, path: str) -> None:
     found = read_members(backup_path)
     middle = len(found[path]) // 2
     found[path] = found[path][:middle] + bytes([found[path][middle] ^ 1]) + found[path][middle + 1 :]
     (admin_shell.place / "bad.tar").write_bytes(pack_archive(found))
-    said = admin_shell.assert_restore_refused(admin_shell.place / "bad.tar")
-    assert "the backup cannot be used: " in said
+    message = admin_shell.assert_restore_refused(admin_shell.place / "bad.tar")
+    assert "the backup cannot be used: " in message
 
 
 @pytest.mark.parametrize("name", [DATABASE, "vault.key", "config.toml", "blobs", MANIFEST])
-def test_a_changed_byte_in_a_directory_is_found(populated_operator: Operator, name: str) -> None:
+def test_a_changed_byte_in_a_directory_is_detected(populated_operator: Operator, name: str) -> None:
     root = populated_operator.make_backup("kept")
     path = next(path for path in root.rglob("*") if path.is_file() and path.relative_to(root).parts[0].startswith(name))
     data = bytearray(path.read_bytes())
@@ -86,15 +86,13 @@ def test_a_changed_byte_in_a_directory_is_found(populated_operator: Operator, na
 
 
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.5, 0.98, 0.999])
-def test_an_archive_that_ends_early_is_no_backup(admin_shell: AdminShell, backup_path: Path, share: float) -> None:
-    data = backup_path.read_bytes()[:-1024]  # without its end, which says nothing
+def test_a_truncated_archive_is_rejected(admin_shell: AdminShell, backup_path: Path, share: float) -> None:
+    data = backup_path.read_bytes()[:-1024]  # without its end, which contains no data
     admin_shell.assert_restore_refused("-", stdin=data[: int(len(data) * share)])
 
 
 @pytest.mark.parametrize("name", ["saved.tar.gz", "saved.tar.zst"])
-def test_a_compressed_archive_that_ends_early_or_is_damaged_is_no_backup(
-    populated_operator: Operator, name: str
-) -> None:
+def test_a_truncated_or_damaged_compressed_archive_is_rejected(populated_operator: Operator, name: str) -> None:
     data = populated_operator.make_backup(name).read_bytes()
     populated_operator.assert_restore_refused("-", stdin=data[: len(data) // 2])
     populated_operator.assert_restore_refused("-", stdin=data[:2000] + b"\xff" * 64 + data[2064:])
@@ -108,11 +106,11 @@ def build_member(name: str, kind: bytes = tarfile.REGTYPE, size: int = 0, link: 
 
 HOSTILE: dict[str, Callable[[], bytes]] = {
     "an absolute path": lambda: build_member("/etc/cron.d/evil"),
-    "a way out": lambda: build_member("blobs/../../evil"),
-    "a way out behind a good name": lambda: build_member(f"{BLOB_PATH}/../../../evil"),
-    "a strange name": lambda: build_member("instance.key"),
+    "a path outside": lambda: build_member("blobs/../../evil"),
+    "a path outside after a valid name": lambda: build_member(f"{BLOB_PATH}/../../../evil"),
+    "an unexpected name": lambda: build_member("instance.key"),
     "the name of a lock": lambda: build_member("lock"),
-    "a blob on the wrong shelf": lambda: build_member(f"blobs/00/{'a' * 64}"),
+    "a blob in the wrong directory": lambda: build_member(f"blobs/00/{'a' * 64}"),
     "a name with an escape": lambda: build_member("blobs/\x1b]0;evil"),
     "a symbolic link": lambda: build_member(DATABASE, tarfile.SYMTYPE, link="/etc/passwd"),
     "a hard link": lambda: build_member(DATABASE, tarfile.LNKTYPE, link="/etc/passwd"),
@@ -122,7 +120,7 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
     "a sparse file": lambda: build_member(DATABASE, tarfile.GNUTYPE_SPARSE),
     "a long name of ten gigabytes": lambda: build_member("././@LongLink", tarfile.GNUTYPE_LONGNAME, size=10 << 30),
     "a pax header of ten gigabytes": lambda: build_member("pax", tarfile.XHDTYPE, size=10 << 30),
-    "a member larger than was said": lambda: build_member(DATABASE, size=1 << 60),
+    "a member larger than declared": lambda: build_member(DATABASE, size=1 << 60),
     "a negative size": lambda: build_member(DATABASE, size=-1),
     "a second beginning": lambda: pack_archive({START: b"{}"})[:1024],
     "a manifest of ten gigabytes": lambda: build_member(MANIFEST, size=10 << 30),
@@ -134,12 +132,12 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
 def test_a_hostile_archive_writes_nothing(admin_shell: AdminShell, name: str) -> None:
     start = json.dumps({"format": "docshare-backup", "version": VERSION, "bytes": 1 << 20}).encode()
     data = pack_archive({START: start})[:1024] + HOSTILE[name]() + bytes(1024)
-    said = admin_shell.assert_restore_refused("-", stdin=data)
-    assert "\x1b" not in said
+    message = admin_shell.assert_restore_refused("-", stdin=data)
+    assert "\x1b" not in message
     assert not list(admin_shell.place.rglob("evil"))
 
 
-def test_a_member_twice_is_refused(admin_shell: AdminShell, backup_path: Path) -> None:
+def test_a_duplicate_member_is_rejected(admin_shell: AdminShell, backup_path: Path) -> None:
     data = backup_path.read_bytes()
     with tarfile.open(backup_path) as archive:
         info = archive.getmember("vault.key")
@@ -147,7 +145,7 @@ def test_a_member_twice_is_refused(admin_shell: AdminShell, backup_path: Path) -
     admin_shell.assert_restore_refused("-", stdin=data[: info.offset] + whole + data[info.offset :])
 
 
-def test_a_member_that_the_manifest_does_not_name_is_refused(admin_shell: AdminShell, backup_path: Path) -> None:
+def test_a_member_that_is_not_in_the_manifest_is_rejected(admin_shell: AdminShell, backup_path: Path) -> None:
     found = read_members(backup_path)
     digest = hashlib.sha256(b"more").hexdigest()
     manifest = found.pop(MANIFEST)
@@ -157,15 +155,13 @@ def test_a_member_that_the_manifest_does_not_name_is_refused(admin_shell: AdminS
     admin_shell.assert_restore_refused("-", stdin=pack_archive(found | {MANIFEST: manifest}))
 
 
-def test_what_is_left_out_is_missed(admin_shell: AdminShell, backup_path: Path) -> None:
+def test_a_missing_member_is_reported(admin_shell: AdminShell, backup_path: Path) -> None:
     found = read_members(backup_path)
     del found[BLOB_PATH]
     assert f"{BLOB_PATH} is missing" in admin_shell.assert_restore_refused("-", stdin=pack_archive(found))
 
 
-def test_a_manifest_that_left_out_a_document_of_the_database_is_refused(
-    admin_shell: AdminShell, backup_path: Path
-) -> None:
+def test_a_manifest_without_a_document_of_the_database_is_rejected(admin_shell: AdminShell, backup_path: Path) -> None:
     found = read_members(backup_path)
     manifest = json.loads(found[MANIFEST])
     del manifest["blobs"][BLOB], found[BLOB_PATH]
@@ -180,14 +176,14 @@ def test_a_manifest_that_left_out_a_document_of_the_database_is_refused(
      ("createdAt", 10**30), ("counts", {"files": "many"}), ("damaged", {"a" * 20: "\x1b[2J"}),
      ("damaged", {"\x07": "missing"})],
 )  # fmt: skip
-def test_a_manifest_that_leads_elsewhere_is_refused(populated_operator: Operator, name: str, value: object) -> None:
+def test_a_manifest_with_invalid_values_is_rejected(populated_operator: Operator, name: str, value: object) -> None:
     root = populated_operator.make_backup("kept")
     manifest = json.loads((root / MANIFEST).read_text())
     (root / MANIFEST).write_text(json.dumps(manifest | {name: value}))
     assert "its manifest.json is damaged" in populated_operator.assert_restore_refused(root)
 
 
-def test_a_manifest_of_another_database_is_refused(populated_operator: Operator) -> None:
+def test_a_manifest_of_another_database_is_rejected(populated_operator: Operator) -> None:
     root = populated_operator.make_backup("kept")
     manifest = json.loads((root / MANIFEST).read_text())
     (root / MANIFEST).write_text(json.dumps(manifest | {"schema": 1}))
@@ -205,7 +201,7 @@ def test_links_and_pipes_in_a_directory_are_not_followed(populated_operator: Ope
     populated_operator.assert_restore_refused(root)
 
 
-def test_a_backup_of_a_later_docshare_says_so(operator: Operator, own_backup: Path) -> None:
+def test_a_backup_of_a_later_version_is_rejected_with_its_reason(operator: Operator, own_backup: Path) -> None:
     found = read_members(own_backup)
     start = json.loads(found[START])
     found[START] = json.dumps(start | {"version": 2}).encode()
@@ -215,7 +211,7 @@ def test_a_backup_of_a_later_docshare_says_so(operator: Operator, own_backup: Pa
     assert "database version 99 is newer" in operator.assert_restore_refused(operator.make_backup("later.tar"))
 
 
-def test_another_backup_than_the_one_that_is_meant_is_refused(admin_shell: AdminShell, backup_path: Path) -> None:
+def test_a_backup_with_another_digest_is_rejected(admin_shell: AdminShell, backup_path: Path) -> None:
     digest = hashlib.sha256(read_members(backup_path)[MANIFEST]).hexdigest()
     new = admin_shell.place / "new"
     done = admin_shell.run_admin("restore", backup_path, "--sha256", "0" * 64, data=new)
@@ -225,20 +221,20 @@ def test_another_backup_than_the_one_that_is_meant_is_refused(admin_shell: Admin
 
 
 @pytest.mark.parametrize("option", ["--verify-only", "--dry-run"])
-def test_looking_puts_nothing_back(admin_shell: AdminShell, backup_path: Path, option: str) -> None:
+def test_verify_only_and_dry_run_write_nothing(admin_shell: AdminShell, backup_path: Path, option: str) -> None:
     done = admin_shell.run_admin("restore", backup_path, option, "--json", data=admin_shell.place / "new")
     assert (done.code, done.json["files"], done.json["schema"]) == (0, 1, 12)
     assert not (admin_shell.place / "new").exists()
 
 
-# --- where it goes ----------------------------------------------------------------------------------------------------
+# --- the target directory ---------------------------------------------------------------------------------------------
 
 
-def test_an_instance_is_replaced_with_consent_and_moved_aside(operator: Operator, own_backup: Path) -> None:
+def test_an_instance_is_replaced_after_confirmation_and_moved_aside(operator: Operator, own_backup: Path) -> None:
     later = operator.world.pia.upload(simple_pdf(pages=1))
     operator.world.rt.db.close()
-    asked = operator.run_admin("restore", own_backup)
-    assert (asked.code, "--confirm" in asked.err) == (2, True)
+    unconfirmed = operator.run_admin("restore", own_backup)
+    assert (unconfirmed.code, "--confirm" in unconfirmed.err) == (2, True)
     done = operator.run_admin("restore", own_backup, "--json", "--confirm", operator.data)
     assert done.code == 0, done.err
     aside = Path(done.json["aside"])
@@ -251,7 +247,7 @@ def test_an_instance_is_replaced_with_consent_and_moved_aside(operator: Operator
     assert operator.run_admin("check").code == 0
 
 
-def test_a_directory_with_something_else_in_it_is_left_alone(admin_shell: AdminShell, backup_path: Path) -> None:
+def test_a_directory_with_other_files_is_rejected(admin_shell: AdminShell, backup_path: Path) -> None:
     place = admin_shell.place / "photos"
     place.mkdir()
     (place / "cat.jpg").write_bytes(b"meow")
@@ -260,24 +256,26 @@ def test_a_directory_with_something_else_in_it_is_left_alone(admin_shell: AdminS
     assert [path.name for path in place.iterdir()] == ["cat.jpg"]
 
 
-def test_a_running_server_is_left_alone(operator: Operator, own_backup: Path) -> None:
+def test_restore_and_repair_are_rejected_while_a_server_runs(operator: Operator, own_backup: Path) -> None:
     with DirectoryLock(operator.data):
         done = operator.run_admin("restore", own_backup, "--yes")
-        mend = operator.run_admin("check", "--repair")
+        repair = operator.run_admin("check", "--repair")
     assert (done.code, "a server is running on" in done.err) == (7, True)
-    assert mend.code == 7
+    assert repair.code == 7
 
 
-def test_what_a_backup_is_reading_is_left_alone(operator: Operator, own_backup: Path) -> None:
+def test_restore_and_repair_are_rejected_during_a_backup(operator: Operator, own_backup: Path) -> None:
     with DirectoryLock(operator.data, BACKUP_LOCK):
         done = operator.run_admin("restore", own_backup, "--yes")
-        mend = operator.run_admin("check", "--repair")
+        repair = operator.run_admin("check", "--repair")
     assert (done.code, "is being backed up" in done.err) == (7, True)
-    assert mend.code == 7
+    assert repair.code == 7
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can restore for somebody else")
-def test_what_root_restores_into_the_directory_of_a_user_is_theirs(admin_shell: AdminShell, backup_path: Path) -> None:
+def test_files_that_root_restores_belong_to_the_owner_of_the_directory(
+    admin_shell: AdminShell, backup_path: Path
+) -> None:
     theirs = admin_shell.place / "theirs"
     theirs.mkdir()
     os.chown(theirs, 65534, 65534)
@@ -286,13 +284,13 @@ def test_what_root_restores_into_the_directory_of_a_user_is_theirs(admin_shell: 
     assert (theirs / "lock").exists()
 
 
-def test_what_is_restored_is_for_its_owner_alone(admin_shell: AdminShell, backup_path: Path) -> None:
+def test_restored_files_are_private(admin_shell: AdminShell, backup_path: Path) -> None:
     new = admin_shell.place / "new"
     admin_shell.run_admin("restore", backup_path, data=new)
     assert all(path.stat().st_mode & 0o077 == 0 for path in [new, *new.rglob("*")])
 
 
-def test_a_full_disk_is_told_before_anything_is_written(admin_shell: AdminShell, backup_path: Path) -> None:
+def test_insufficient_disk_space_is_reported_before_writing(admin_shell: AdminShell, backup_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(restoring.shutil, "disk_usage", lambda path: _DiskUsage())
         assert "not enough disk space" in admin_shell.assert_restore_refused(backup_path, 2)
@@ -302,10 +300,10 @@ class _DiskUsage:
     free = 10
 
 
-# --- what must not be as it was ---------------------------------------------------------------------------------------
+# --- state that a restore changes -------------------------------------------------------------------------------------
 
 
-def test_ids_of_events_go_on_above_all_that_a_client_may_have_seen(operator: Operator) -> None:
+def test_new_event_ids_are_greater_than_any_that_a_client_may_have_seen(operator: Operator) -> None:
     made = operator.world.pia.upload()
     path = operator.make_backup()
     lost = insert_download(operator.world, made["uuid"])
@@ -318,9 +316,7 @@ def test_ids_of_events_go_on_above_all_that_a_client_may_have_seen(operator: Ope
 
 
 @pytest.mark.parametrize(("options", "waiting"), [((), 1), (("--hold-deliveries",), 0)])
-def test_deliveries_that_were_waiting_are_sent_unless_held(
-    operator: Operator, options: tuple[str, ...], waiting: int
-) -> None:
+def test_pending_deliveries_are_sent_unless_held(operator: Operator, options: tuple[str, ...], waiting: int) -> None:
     world = operator.world
     webhooks.resolve_all_hosts(world.rt)
     made = world.pia.upload()

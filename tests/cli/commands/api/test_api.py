@@ -1,4 +1,4 @@
-"""``docshare api``: what goes out, what comes back, and to whom the credential goes."""
+"""``docshare api``: the requests it sends, the responses it prints, and the servers that get the credential."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tests.support.shell import TOKEN, Shell
 ID = "aB3dE5fG7hJ9"
 PDF_TYPE = {"Content-Type": "application/pdf"}
 TEXT_TYPE = {"Content-Type": "text/csv"}
-FILES = b'[ {"shortId":"aB3dE5fG7hJ9",  "big":12345678901234567890} ]\n'  # laid out as no program of ours would
+FILES = b'[ {"shortId":"aB3dE5fG7hJ9",  "big":12345678901234567890} ]\n'  # not the layout of our programs
 
 
 @pytest.fixture
-def elsewhere(time: FakeTime) -> Iterator[FakeApi]:
-    """Another server, which must not see the credential."""
+def other_api(time: FakeTime) -> Iterator[FakeApi]:
+    """Yield another server, which must not see the credential."""
     with fake_api() as other:
         yield other
 
@@ -32,9 +32,9 @@ def write_secret(tmp_path: Path, text: str, name: str = "secret.txt") -> str:
     return str(path)
 
 
-# --- where it goes ---------------------------------------------------------------------------------------------------
+# --- the destination -------------------------------------------------------------------------------------------------
 
-# what is typed, the path that is asked for (below /api/v1, as the fake server tells it)
+# the path as typed, the path as requested (below /api/v1, as the fake server reports it)
 PATHS = [
     ("/files", "/files"),
     ("files", "/files"),
@@ -52,46 +52,48 @@ PATHS = [
 
 
 @pytest.mark.parametrize(("typed", "asked"), PATHS)
-def test_a_path_is_below_the_api_unless_it_stands_alone(api: FakeApi, shell: Shell, typed: str, asked: str) -> None:
+def test_a_path_is_resolved_below_the_api_unless_it_is_another_route_of_the_server(
+    api: FakeApi, shell: Shell, typed: str, asked: str
+) -> None:
     api.on("GET", asked, {})
     assert shell("api", "GET", typed).code == 0
     assert [heard.path for heard in api.requests] == [asked]
 
 
-def test_what_is_not_below_the_api_is_not_asked_for_there(api: FakeApi, shell: Shell) -> None:
-    shell("api", "GET", "/oembed", "--url", api.url + "/api/v1")  # so the fake server tells what follows the base
+def test_a_path_outside_the_api_is_not_requested_below_it(api: FakeApi, shell: Shell) -> None:
+    shell("api", "GET", "/oembed", "--url", api.url + "/api/v1")  # so the fake server reports the path below the base
     assert [heard.path for heard in api.requests] == ["/oembed"]
 
 
-def test_a_url_of_the_server_in_effect_is_taken(api: FakeApi, shell: Shell) -> None:
+def test_a_full_url_of_the_current_server_is_accepted(api: FakeApi, shell: Shell) -> None:
     assert shell("api", "GET", f"{api.url}/api/v1/files?x=1").code == 0
     assert (api.requests[0].path, api.requests[0].query) == ("/files", {"x": "1"})
     assert api.requests[0].headers["Authorization"] == f"Bearer {TOKEN}"
 
 
-def test_a_url_may_spell_scheme_and_host_in_capitals(api: FakeApi, shell: Shell) -> None:
+def test_scheme_and_host_of_a_url_may_be_uppercase(api: FakeApi, shell: Shell) -> None:
     assert shell("api", "GET", f"{api.url.upper()}/api/v1/files").code == 0
     assert api.requests[0].headers["Authorization"] == f"Bearer {TOKEN}"
 
 
-def test_the_credential_goes_to_no_other_server(api: FakeApi, elsewhere: FakeApi, shell: Shell) -> None:
-    done = shell("api", "GET", f"{elsewhere.url}/api/v1/files")
-    assert (done.code, done.out, elsewhere.requests, api.requests) == (2, "", [], [])
+def test_the_credential_is_not_sent_to_another_server(api: FakeApi, other_api: FakeApi, shell: Shell) -> None:
+    done = shell("api", "GET", f"{other_api.url}/api/v1/files")
+    assert (done.code, done.out, other_api.requests, api.requests) == (2, "", [], [])
     assert "--no-auth" in done.err
 
 
-def test_a_url_outside_the_base_address_is_another_server(api: FakeApi, shell: Shell) -> None:
+def test_a_url_outside_the_base_url_counts_as_another_server(api: FakeApi, shell: Shell) -> None:
     for url in (f"{api.url}/api/v1/files", f"{api.url}/docs2/api/v1/files"):
         assert shell("api", "GET", url, "--url", f"{api.url}/docs").code == 2
     assert api.requests == []
 
 
-def test_without_credential_any_server_is_asked(elsewhere: FakeApi, shell: Shell) -> None:
-    assert shell("api", "GET", f"{elsewhere.url}/api/v1/files", "--no-auth").code == 0
-    assert elsewhere.requests[0].headers["Authorization"] is None
+def test_no_auth_allows_requests_to_any_server(other_api: FakeApi, shell: Shell) -> None:
+    assert shell("api", "GET", f"{other_api.url}/api/v1/files", "--no-auth").code == 0
+    assert other_api.requests[0].headers["Authorization"] is None
 
 
-def test_without_credential_none_is_needed_and_none_is_sent(api: FakeApi, shell: Shell) -> None:
+def test_no_auth_neither_needs_nor_sends_a_credential(api: FakeApi, shell: Shell) -> None:
     assert shell("api", "GET", "/files", "--no-auth").code == 0
     assert api.requests[0].headers["Authorization"] is None
     del shell.env["DOCSHARE_TOKEN"]
@@ -135,21 +137,21 @@ def test_without_credential_none_is_needed_and_none_is_sent(api: FakeApi, shell:
     ],
     ids=" ".join,
 )
-def test_what_makes_no_sense_is_2_and_sends_nothing(api: FakeApi, shell: Shell, line: list[str]) -> None:
+def test_an_invalid_command_line_exits_with_2_and_sends_nothing(api: FakeApi, shell: Shell, line: list[str]) -> None:
     done = shell("api", *line)
     assert (done.code, done.out, api.requests) == (2, "", [])
 
 
-# --- what is sent ----------------------------------------------------------------------------------------------------
+# --- the request -----------------------------------------------------------------------------------------------------
 
 
-def test_fields_of_a_get_go_into_the_query(api: FakeApi, shell: Shell) -> None:
+def test_fields_of_a_get_request_become_query_parameters(api: FakeApi, shell: Shell) -> None:
     shell("api", "GET", "/events?type=download", "-f", "since=0", "-F", "limit=5", "-F", "all=true")
     assert api.requests[0].query == {"type": "download", "since": "0", "limit": "5", "all": "true"}
     assert api.requests[0].body == b""
 
 
-def test_fields_of_a_put_become_a_json_object(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
+def test_fields_of_a_put_request_become_a_json_object(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
     api.on("PUT", f"/files/{ID}/settings", FakeResponse(b"", 200))
     note = write_secret(tmp_path, "two\nlines\n")
     words = ["-f", "name=3", "-F", "viewLimit=3", "-F", "on=true", "-F", "off=null", "-F", "share=0.5", "-F", "t=007"]
@@ -163,7 +165,7 @@ def test_fields_of_a_put_become_a_json_object(api: FakeApi, shell: Shell, tmp_pa
     assert api.requests[0].headers["Content-Type"] == "application/json"
 
 
-def test_a_body_goes_out_byte_for_byte_and_fields_beside_it_into_the_query(api: FakeApi, shell: Shell) -> None:
+def test_an_input_body_is_sent_byte_for_byte_and_fields_become_query_parameters(api: FakeApi, shell: Shell) -> None:
     api.on("PUT", "/files/x/settings", {})
     raw = b'{"viewLimit" : 3}\r\n'
     shell("api", "PUT", "/files/x/settings", "--input", "-", "-f", "dry=1", stdin=raw)
@@ -172,7 +174,7 @@ def test_a_body_goes_out_byte_for_byte_and_fields_beside_it_into_the_query(api: 
     assert api.requests[1].headers.get_all("Content-Type") == ["text/x-odd"]
 
 
-def test_a_form_with_a_file_is_sent_as_a_browser_does(api: FakeApi, shell: Shell, deck: Path) -> None:
+def test_a_form_with_a_file_is_sent_as_multipart(api: FakeApi, shell: Shell, deck: Path) -> None:
     api.on("POST", f"/files/{ID}/assets", {"assetId": 1})
     assert shell("api", "POST", f"/files/{ID}/assets", "--form", f"logo=@{deck}", "--form", "kind=logo").code == 0
     body = api.requests[0].body
@@ -196,8 +198,8 @@ def test_a_form_without_a_file_is_urlencoded(api: FakeApi, shell: Shell, tmp_pat
     assert api.requests[0].headers["Content-Type"] == "application/x-www-form-urlencoded"
 
 
-def test_headers_are_added_and_a_session_can_speak(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
-    """POST /api/webhooks takes a browser's session: no credential, a cookie and the token of its page."""
+def test_custom_headers_can_send_a_browser_session(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
+    """POST /api/webhooks requires a browser session: a cookie and its CSRF token, but no credential."""
     api.on("POST", "/api/webhooks", FakeResponse({"uuid": "x"}, 201))
     cookie = write_secret(tmp_path, "docshare_session=abcdefgh\n")
     line = ["-H", f"Cookie: @{cookie}", "-H", "X-Request-Id: 7", "-f", "url=https://hooks.example.com"]
@@ -222,23 +224,23 @@ def test_headers_are_added_and_a_session_can_speak(api: FakeApi, shell: Shell, t
     ],
     ids=" ".join,
 )
-def test_a_secret_is_no_option(api: FakeApi, shell: Shell, line: list[str]) -> None:
+def test_a_secret_on_the_command_line_is_rejected(api: FakeApi, shell: Shell, line: list[str]) -> None:
     done = shell("api", "POST", "/files/claim", *line)
     assert (done.code, done.out, api.requests, "hunter22" in done.err) == (2, "", [], False)
     assert "hint:" in done.err
 
 
-def test_a_secret_stands_in_no_address(api: FakeApi, shell: Shell) -> None:
+def test_a_secret_in_a_url_is_rejected(api: FakeApi, shell: Shell) -> None:
     done = shell("api", "GET", "/files?token=hunter22", "-n")
     assert (done.code, done.out, api.requests, "hunter22" in done.err) == (2, "", [], False)
 
 
-def test_a_header_from_a_file_is_one_line(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
+def test_a_header_file_with_several_lines_is_rejected(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
     done = shell("api", "GET", "/files", "-H", f"X-Two: @{write_secret(tmp_path, 'a' + chr(10) + 'X-Three: b')}")
     assert (done.code, done.out, api.requests) == (2, "", [])
 
 
-def test_a_password_from_a_file_is_sent_and_never_shown(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
+def test_a_password_from_a_file_is_sent_and_never_printed(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
     api.on("PUT", "/files/x/settings", problem(422, "unprocessable", "hunter22 is too short"))
     done = shell("api", "PUT", "/files/x/settings", "-F", f"password=@{write_secret(tmp_path, 'hunter22')}", "-vv")
     assert json.loads(api.requests[0].body) == {"password": "hunter22"}
@@ -251,7 +253,7 @@ def test_an_empty_password_clears_it(api: FakeApi, shell: Shell) -> None:
     assert json.loads(api.requests[0].body) == {"password": ""}
 
 
-def test_a_dry_run_shows_the_request_without_secrets_and_sends_nothing(
+def test_a_dry_run_prints_the_request_without_secrets_and_sends_nothing(
     api: FakeApi, shell: Shell, tmp_path: Path, deck: Path
 ) -> None:
     word = write_secret(tmp_path, "hunter22")
@@ -268,17 +270,17 @@ def test_a_dry_run_shows_the_request_without_secrets_and_sends_nothing(
     assert api.requests == []
 
 
-# --- what comes back -------------------------------------------------------------------------------------------------
+# --- the response ----------------------------------------------------------------------------------------------------
 
 
-def test_the_body_goes_to_a_pipe_byte_for_byte(api: FakeApi, shell: Shell) -> None:
+def test_a_pipe_gets_the_body_byte_for_byte(api: FakeApi, shell: Shell) -> None:
     api.on("GET", "/files", FakeResponse(FILES))
     for line in ([], ["--json"], ["-o", "-"]):
         assert shell("api", "GET", "/files", *line).out.encode() == FILES
     assert shell("api", "GET", "/files", env={"DOCSHARE_FORMAT": "csv"}).out.encode() == FILES
 
 
-def test_a_file_gets_the_bytes_and_is_not_overwritten(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
+def test_the_output_file_gets_the_bytes_and_is_not_overwritten(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
     api.on("GET", "/files/x/content", FakeResponse(b"%PDF-\xff\x00", 200, PDF_TYPE))
     target = tmp_path / "out.pdf"
     assert (shell("api", "GET", "/files/x/content", "-o", target).code, target.read_bytes()) == (0, b"%PDF-\xff\x00")
@@ -289,13 +291,13 @@ def test_a_file_gets_the_bytes_and_is_not_overwritten(api: FakeApi, shell: Shell
     assert target.read_bytes() == b"%PDF-\xff\x00"
 
 
-def test_a_terminal_gets_json_laid_out_and_harmless(api: FakeApi, shell: Shell) -> None:
+def test_a_terminal_gets_json_indented_and_escaped(api: FakeApi, shell: Shell) -> None:
     api.on("GET", "/files", FakeResponse('[{"originalName": "a\u202eb"}]'.encode()))
     shell.tty = True
     assert shell("api", "GET", "/files").out == '[\n  {\n    "originalName": "a\\u202eb"\n  }\n]\n'
 
 
-def test_a_terminal_gets_texts_cleaned_and_no_bytes(api: FakeApi, shell: Shell) -> None:
+def test_a_terminal_gets_escaped_text_and_no_binary_data(api: FakeApi, shell: Shell) -> None:
     api.on("GET", "/files/x/annotations", FakeResponse(b"a,b\n\x1b[2J,1\n", 200, TEXT_TYPE))
     api.on("GET", "/files/x/content", FakeResponse(b"%PDF-\x1b]0;x\x07", 200, PDF_TYPE))
     shell.tty = True
@@ -305,13 +307,13 @@ def test_a_terminal_gets_texts_cleaned_and_no_bytes(api: FakeApi, shell: Shell) 
     assert "-o" in done.err
 
 
-def test_a_body_that_only_says_it_is_json_is_shown_as_text(api: FakeApi, shell: Shell) -> None:
+def test_a_body_that_is_not_valid_json_is_printed_as_text(api: FakeApi, shell: Shell) -> None:
     api.on("GET", "/files", FakeResponse(b"{oops"))
     shell.tty = True
     assert shell("api", "GET", "/files").out == "{oops\n"
 
 
-def test_what_reshapes_json_works_on_the_body(api: FakeApi, shell: Shell) -> None:
+def test_options_that_filter_json_apply_to_the_body(api: FakeApi, shell: Shell) -> None:
     api.on("GET", "/files", [{"shortId": "a", "size": 1, "in": {"x": 2}}, {"shortId": "b", "size": 3}])
     assert shell("api", "GET", "/files", "--query", "[].size").json == [1, 3]
     assert shell("api", "GET", "/files", "--fields", "shortId,in.x").out == "a\t2\nb\t\n"
@@ -331,7 +333,7 @@ def test_status_and_headers_go_to_stderr(api: FakeApi, shell: Shell) -> None:
     assert "hunter22" not in done.err
 
 
-def test_nothing_comes_of_an_answer_without_a_body(api: FakeApi, shell: Shell) -> None:
+def test_a_response_without_a_body_prints_nothing(api: FakeApi, shell: Shell) -> None:
     api.on("DELETE", "/webhooks/x", FakeResponse(b"", 204))
     for tty in (False, True):
         shell.tty = tty
@@ -342,7 +344,7 @@ def test_nothing_comes_of_an_answer_without_a_body(api: FakeApi, shell: Shell) -
 # --- a real server ---------------------------------------------------------------------------------------------------
 
 
-def test_a_document_can_be_shared_and_fetched_by_hand(
+def test_a_document_can_be_uploaded_and_downloaded_on_a_real_server(
     server_url: str, shell_for: Callable[[Person], Shell], world: World, tmp_path: Path
 ) -> None:
     shell, report, back = shell_for(world.pia), tmp_path / "report.pdf", tmp_path / "back.pdf"
@@ -352,5 +354,5 @@ def test_a_document_can_be_shared_and_fetched_by_hand(
     assert shell("api", "GET", f"/files/{made['shortId']}", "--query", "viewLimit").json == 3
     assert shell("api", "GET", f"{server_url}/api/v1/files/{made['uuid']}/content", "-o", back).code == 0
     assert back.read_bytes() == report.read_bytes()
-    done = shell("api", "POST", "/api/webhooks", "-f", "url=x")  # the session route takes a key too
+    done = shell("api", "POST", "/api/webhooks", "-f", "url=x")  # the session route accepts an API key too
     assert (done.code, "events must be" in done.err) == (9, True)

@@ -1,4 +1,4 @@
-"""A folder with ``share.yaml``, and texts of that file."""
+"""A folder with ``share.yaml``, and builders for the text of that file."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ HOOK, CHAT = "http://127.0.0.1:9/d", "http://127.0.0.1:9/chat"
 MINIMAL_YAML = "files: [{path: report.pdf}]"
 
 
-def yaml_with_settings(**settings: Any) -> str:
+def build_yaml_with_settings(**settings: Any) -> str:
     return f"files: [{{path: report.pdf, settings: {json.dumps(settings)}}}]"
 
 
-def yaml_with_variants(*variants: dict[str, Any]) -> str:
+def build_yaml_with_variants(*variants: dict[str, Any]) -> str:
     return f"files: [{{path: report.pdf, variants: {json.dumps(variants)}}}]"
 
 
-def yaml_with_webhook(*events: str, **more: Any) -> str:
+def build_yaml_with_webhook(*events: str, **more: Any) -> str:
     hook = {"url": HOOK, "events": list(events), "secretFile": "hook.secret"} | more
     return f"files: [{{path: report.pdf}}]\nwebhooks: [{json.dumps(hook)}]"
 
 
 class ApplyFolder:
-    """A folder with ``share.yaml`` and one document, and a server whose writes are counted."""
+    """A folder with ``share.yaml`` and one document, and a server that counts writes."""
 
     def __init__(self, shell: Shell, wire: LossyProxy, person: Person, folder: Path) -> None:
         self.shell = shell
@@ -49,12 +49,12 @@ class ApplyFolder:
         return path
 
     def __call__(self, text: str, *more: str) -> CommandResult:
-        """Apply ``text``, and count the writes from 0."""
+        """Apply ``text``, counting writes from 0."""
         self.wire.seen = 0
         return self.shell("apply", self.write_yaml(text), *more)
 
     def apply_and_list_actions(self, text: str, *more: str) -> list[tuple[str, str, str]]:
-        """What was done: verb, kind, name."""
+        """Apply ``text`` and return the actions: verb, kind, name."""
         ended = self(text, "--json", *more)
         assert ended.code == 0, ended.err
         return [(row["action"], row["kind"], row["name"]) for row in ended.json]

@@ -1,4 +1,4 @@
-"""A server whose writes are counted, and somebody on Pro with a folder."""
+"""A server that counts writes, and a Pro user with a folder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.shell import Shell
 
 @pytest.fixture
 def world(make: Callable[..., World]) -> World:
-    """A server whose webhooks may call this machine, so that no name is looked up."""
+    """Create a server whose webhooks may call this machine, so that no name is resolved."""
     return make(webhook_allow=LOOPBACK_NETWORKS)
 
 

@@ -1,4 +1,4 @@
-"""``docshare apply``: an account is brought to what a YAML file says, and a second run changes nothing."""
+"""``docshare apply``: files are created and replaced as a YAML file describes, and a second run changes nothing."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tests.cli.commands.apply.apply_folder import (
     ONE,
     TWO,
     ApplyFolder,
-    yaml_with_settings,
-    yaml_with_variants,
+    build_yaml_with_settings,
+    build_yaml_with_variants,
 )
 from tests.support.cast import BASE_URL, World
 from tests.support.fake_api import UUID, FakeApi, problem
@@ -53,7 +53,7 @@ webhooks:
 """
 
 
-def test_everything_is_made_and_a_second_run_sends_nothing_but_questions(
+def test_the_first_run_creates_everything_and_the_second_run_only_reads(
     apply_folder: ApplyFolder, world: World
 ) -> None:
     (apply_folder.folder / "secret.txt").write_text("correct horse\n")
@@ -87,8 +87,8 @@ def test_everything_is_made_and_a_second_run_sends_nothing_but_questions(
     assert apply_folder.only_file == file
 
 
-def test_a_pipe_gets_the_actions_and_a_person_the_difference(apply_folder: ApplyFolder) -> None:
-    done = apply_folder(yaml_with_settings(slug="q3"))
+def test_a_pipe_gets_the_actions_and_a_terminal_gets_the_diff(apply_folder: ApplyFolder) -> None:
+    done = apply_folder(build_yaml_with_settings(slug="q3"))
     (file,) = apply_folder.files
     assert done.lines == [
         f"create\tfile\treport.pdf\treport.pdf\t{BASE_URL}/{file['shortId']}",
@@ -96,7 +96,7 @@ def test_a_pipe_gets_the_actions_and_a_person_the_difference(apply_folder: Apply
     ]
     assert done.err == "2 changes made\n"
     apply_folder.shell.tty = True
-    done = apply_folder(yaml_with_settings(slug="q4", viewLimit=5, allowDownload=False), "--color=never")
+    done = apply_folder(build_yaml_with_settings(slug="q4", viewLimit=5, allowDownload=False), "--color=never")
     assert done.out == (
         '~ update settings report.pdf: slug "q3" → "q4", view limit none → 5, allowDownload true → false\n'
     )
@@ -105,14 +105,14 @@ def test_a_pipe_gets_the_actions_and_a_person_the_difference(apply_folder: Apply
 # --- a dry run --------------------------------------------------------------------------------------------------------
 
 
-def test_a_dry_run_shows_the_difference_and_sends_no_write(apply_folder: ApplyFolder) -> None:
+def test_a_dry_run_prints_the_diff_and_sends_no_write(apply_folder: ApplyFolder) -> None:
     apply_folder(MINIMAL_YAML)
     before = apply_folder.state.read_text()
     apply_folder.write_document(TWO)
-    done = apply_folder(yaml_with_settings(slug="q3", passwordFile="s.txt"), "--dry-run", "--json")
-    assert done.code == 2  # there is no such file
+    done = apply_folder(build_yaml_with_settings(slug="q3", passwordFile="s.txt"), "--dry-run", "--json")
+    assert done.code == 2  # the file does not exist
     (apply_folder.folder / "s.txt").write_text("correct horse")
-    done = apply_folder(yaml_with_settings(slug="q3", passwordFile="s.txt"), "--dry-run", "--json")
+    done = apply_folder(build_yaml_with_settings(slug="q3", passwordFile="s.txt"), "--dry-run", "--json")
     assert [(row["action"], row["kind"], row["done"]) for row in done.json] == [
         ("replace", "file", False),
         ("update", "settings", False),
@@ -126,7 +126,7 @@ def test_a_dry_run_shows_the_difference_and_sends_no_write(apply_folder: ApplyFo
     assert "correct horse" not in done.out + done.err
 
 
-def test_check_ends_with_13_while_something_is_to_be_done(apply_folder: ApplyFolder) -> None:
+def test_check_exits_with_13_if_there_are_changes(apply_folder: ApplyFolder) -> None:
     assert apply_folder(MINIMAL_YAML, "--check").code == 13
     assert (apply_folder.wire.seen, apply_folder.state.exists()) == (0, False)
     apply_folder(MINIMAL_YAML)
@@ -136,7 +136,7 @@ def test_check_ends_with_13_while_something_is_to_be_done(apply_folder: ApplyFol
 # --- files ------------------------------------------------------------------------------------------------------------
 
 
-def test_a_changed_document_is_replaced_behind_its_link_if_that_is_wanted(apply_folder: ApplyFolder) -> None:
+def test_a_changed_document_is_replaced_behind_its_link_with_yes(apply_folder: ApplyFolder) -> None:
     apply_folder(MINIMAL_YAML)
     first = apply_folder.only_file
     apply_folder.write_document(TWO)
@@ -148,7 +148,7 @@ def test_a_changed_document_is_replaced_behind_its_link_if_that_is_wanted(apply_
     assert (apply_folder.apply_and_list_actions(MINIMAL_YAML), apply_folder.wire.seen) == ([], 0)
 
 
-def test_a_person_is_asked_before_something_is_replaced(apply_folder: ApplyFolder) -> None:
+def test_a_terminal_prompts_before_a_file_is_replaced(apply_folder: ApplyFolder) -> None:
     apply_folder(MINIMAL_YAML)
     apply_folder.write_document(TWO)
     apply_folder.shell.tty = True
@@ -160,15 +160,15 @@ def test_a_person_is_asked_before_something_is_replaced(apply_folder: ApplyFolde
     assert apply_folder.only_file["contentVersion"] == 2
 
 
-@pytest.mark.parametrize("text", [MINIMAL_YAML, yaml_with_settings(slug="q3")], ids=["by name", "by slug"])
-def test_a_fresh_checkout_knows_its_files(apply_folder: ApplyFolder, text: str) -> None:
+@pytest.mark.parametrize("text", [MINIMAL_YAML, build_yaml_with_settings(slug="q3")], ids=["by name", "by slug"])
+def test_a_fresh_checkout_without_a_state_finds_its_files(apply_folder: ApplyFolder, text: str) -> None:
     apply_folder(text)
     apply_folder.state.unlink()
     assert (apply_folder.apply_and_list_actions(text), apply_folder.wire.seen) == ([], 0)
     assert json.loads(apply_folder.state.read_text())["files"]["report.pdf"]["uuid"] == apply_folder.only_file["uuid"]
 
 
-def test_of_two_files_of_one_name_the_yaml_file_must_say_which(apply_folder: ApplyFolder) -> None:
+def test_an_ambiguous_file_name_requires_a_uuid_in_the_yaml_file(apply_folder: ApplyFolder) -> None:
     apply_folder.person.upload(ONE)
     second = apply_folder.person.upload(ONE)["uuid"]
     done = apply_folder(MINIMAL_YAML, "--json")
@@ -178,22 +178,28 @@ def test_of_two_files_of_one_name_the_yaml_file_must_say_which(apply_folder: App
     assert json.loads(apply_folder.state.read_text())["files"]["report.pdf"]["uuid"] == second
 
 
-def test_a_new_slug_takes_no_file_that_only_shares_the_name(apply_folder: ApplyFolder) -> None:
+def test_a_new_slug_does_not_match_a_file_that_only_has_the_same_name(apply_folder: ApplyFolder) -> None:
     apply_folder.person.upload(TWO)
-    assert apply_folder.apply_and_list_actions(yaml_with_settings(slug="q3"))[0] == ("create", "file", "report.pdf")
+    assert apply_folder.apply_and_list_actions(build_yaml_with_settings(slug="q3"))[0] == (
+        "create",
+        "file",
+        "report.pdf",
+    )
     assert len(apply_folder.files) == 2
 
 
-def test_a_changed_slug_and_a_changed_key_are_no_new_file(apply_folder: ApplyFolder) -> None:
-    apply_folder(yaml_with_settings(slug="q3"))
+def test_changing_slug_or_key_does_not_create_a_new_file(apply_folder: ApplyFolder) -> None:
+    apply_folder(build_yaml_with_settings(slug="q3"))
     first = apply_folder.only_file["uuid"]
-    assert apply_folder.apply_and_list_actions(yaml_with_settings(slug="q4")) == [("update", "settings", "report.pdf")]
+    assert apply_folder.apply_and_list_actions(build_yaml_with_settings(slug="q4")) == [
+        ("update", "settings", "report.pdf")
+    ]
     renamed = "files: [{path: report.pdf, key: new, settings: {slug: q4}}]"
     assert (apply_folder.apply_and_list_actions(renamed), apply_folder.only_file["uuid"]) == ([], first)
     assert list(json.loads(apply_folder.state.read_text())["files"]) == ["new"]
 
 
-def test_one_document_can_be_two_files_with_keys_of_their_own(apply_folder: ApplyFolder) -> None:
+def test_one_document_can_be_two_files_with_different_keys(apply_folder: ApplyFolder) -> None:
     text = "files: [{path: report.pdf, key: a, settings: {slug: a}}, {path: report.pdf, key: b, settings: {slug: b}}]"
     assert len(apply_folder.apply_and_list_actions(text)) == 4
     assert (apply_folder.apply_and_list_actions(text), {file["slug"] for file in apply_folder.files}) == (
@@ -202,21 +208,24 @@ def test_one_document_can_be_two_files_with_keys_of_their_own(apply_folder: Appl
     )
 
 
-def test_a_file_that_was_deleted_by_hand_is_shared_anew(apply_folder: ApplyFolder) -> None:
-    apply_folder(yaml_with_variants({"label": "Ann"}))
+def test_a_file_that_was_deleted_by_hand_is_created_again(apply_folder: ApplyFolder) -> None:
+    apply_folder(build_yaml_with_variants({"label": "Ann"}))
     apply_folder.person.delete(f"/api/v1/files/{apply_folder.only_file['uuid']}")
-    assert apply_folder.apply_and_list_actions(yaml_with_variants({"label": "Ann"})) == [
+    assert apply_folder.apply_and_list_actions(build_yaml_with_variants({"label": "Ann"})) == [
         ("create", "file", "report.pdf"),
         ("create", "variant", "Ann"),
     ]
-    assert (apply_folder.apply_and_list_actions(yaml_with_variants({"label": "Ann"})), apply_folder.wire.seen) == (
+    assert (
+        apply_folder.apply_and_list_actions(build_yaml_with_variants({"label": "Ann"})),
+        apply_folder.wire.seen,
+    ) == (
         [],
         0,
     )
 
 
 def prepare_converted_file(folder: Path, **state: str) -> dict[str, Any]:
-    """A Word document that is shared, as the state knows it and as the server shows it."""
+    """Upload a Word document: write it to the state, and return the file as the server reports it."""
     (folder / "talk.docx").write_bytes(make_docx("Hello"))
     (folder / "share.yaml").write_text("version: 1\nfiles: [{path: talk.docx}]")
     digest = hashlib.sha256((folder / "talk.docx").read_bytes()).hexdigest()
@@ -227,7 +236,9 @@ def prepare_converted_file(folder: Path, **state: str) -> dict[str, Any]:
     return row
 
 
-def test_of_a_converted_document_only_the_state_knows_the_bytes(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
+def test_the_hash_of_a_converted_document_is_known_only_to_the_state(
+    api: FakeApi, shell: Shell, tmp_path: Path
+) -> None:
     api.on("GET", "/user", {"uuid": "u", "tier": "pro"})
     api.on("GET", "/files", [prepare_converted_file(tmp_path)])
     assert shell("apply", tmp_path / "share.yaml", "-n", "--json").json == []
@@ -236,10 +247,10 @@ def test_of_a_converted_document_only_the_state_knows_the_bytes(api: FakeApi, sh
     assert (row["action"], row["kind"]) == ("replace", "file")
     (tmp_path / "share.state.json").unlink()
     (row,) = shell("apply", tmp_path / "share.yaml", "-n", "--json").json
-    assert (row["action"], row["kind"]) == ("replace", "file")  # found by its name, and its bytes are unknown
+    assert (row["action"], row["kind"]) == ("replace", "file")  # found by its name; its bytes are unknown
 
 
-def test_a_credential_that_may_not_ask_whose_it_is_will_do(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
+def test_a_credential_without_the_profile_scope_is_sufficient(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
     api.on("GET", "/user", problem(403, "insufficient_scope"))
     api.on("GET", "/files", [prepare_converted_file(tmp_path)])
     assert shell("apply", tmp_path / "share.yaml").code == 0

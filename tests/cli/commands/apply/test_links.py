@@ -1,4 +1,4 @@
-"""``docshare apply``: variants and webhooks, what --prune removes, and what a failure leaves."""
+"""``docshare apply``: variants and webhooks, --prune, and recovery after a failure."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from tests.cli.commands.apply.apply_folder import (
     ONE,
     TWO,
     ApplyFolder,
-    yaml_with_settings,
-    yaml_with_variants,
-    yaml_with_webhook,
+    build_yaml_with_settings,
+    build_yaml_with_variants,
+    build_yaml_with_webhook,
 )
 from tests.support.cast import Person, World
 from tests.support.shell import Shell
@@ -38,110 +38,112 @@ MakeShell = Callable[[Person], Shell]
         ({"pageRange": "1-2", "allowDownload": False}, {}, {}),
     ],
 )
-def test_overrides_are_all_that_the_file_says(
+def test_the_overrides_of_a_variant_are_exactly_those_in_the_file(
     apply_folder: ApplyFolder, first: dict[str, object], second: dict[str, object], kept: dict[str, object]
 ) -> None:
-    apply_folder(yaml_with_variants({"label": "Ann", **first}))
+    apply_folder(build_yaml_with_variants({"label": "Ann", **first}))
     (before,) = apply_folder.variants
-    assert apply_folder.apply_and_list_actions(yaml_with_variants({"label": "Ann", **second})) == [
+    assert apply_folder.apply_and_list_actions(build_yaml_with_variants({"label": "Ann", **second})) == [
         ("update", "variant", "Ann")
     ]
     (after,) = apply_folder.variants
     assert (after["uuid"], after.get("overrides") or {}) == (before["uuid"], kept)
     assert (
-        apply_folder.apply_and_list_actions(yaml_with_variants({"label": "Ann", **second})),
+        apply_folder.apply_and_list_actions(build_yaml_with_variants({"label": "Ann", **second})),
         apply_folder.wire.seen,
     ) == ([], 0)
 
 
-def test_a_link_that_somebody_revoked_stays_so_unless_the_file_speaks_of_it(apply_folder: ApplyFolder) -> None:
-    apply_folder(yaml_with_variants({"label": "Ann"}))
+def test_a_revoked_variant_stays_revoked_unless_the_file_sets_revoked(apply_folder: ApplyFolder) -> None:
+    apply_folder(build_yaml_with_variants({"label": "Ann"}))
     (ann,) = apply_folder.variants
     apply_folder.person.put(
         f"/api/v1/files/{apply_folder.only_file['uuid']}/variants/{ann['uuid']}", json={"revoked": True}
     )
-    done = apply_folder(yaml_with_variants({"label": "Ann"}))
+    done = apply_folder(build_yaml_with_variants({"label": "Ann"}))
     assert (done.code, apply_folder.wire.seen) == (0, 0)
     assert "the link of Ann stays revoked" in done.err
-    assert apply_folder.apply_and_list_actions(yaml_with_variants({"label": "Ann", "revoked": False})) == [
+    assert apply_folder.apply_and_list_actions(build_yaml_with_variants({"label": "Ann", "revoked": False})) == [
         ("update", "variant", "Ann")
     ]
     assert (
-        apply_folder(yaml_with_variants({"label": "Ann", "revoked": True})).code == 2
-    )  # it takes something from a reader
-    assert apply_folder.apply_and_list_actions(yaml_with_variants({"label": "Ann", "revoked": True}), "--yes") == [
-        ("update", "variant", "Ann")
-    ]
+        apply_folder(build_yaml_with_variants({"label": "Ann", "revoked": True})).code == 2
+    )  # it revokes the access of a reader
+    assert apply_folder.apply_and_list_actions(
+        build_yaml_with_variants({"label": "Ann", "revoked": True}), "--yes"
+    ) == [("update", "variant", "Ann")]
     assert [row["revoked"] for row in apply_folder.variants] == [True]
 
 
-def test_a_label_that_somebody_changed_is_changed_back(apply_folder: ApplyFolder) -> None:
-    apply_folder(yaml_with_variants({"label": "Ann"}))
+def test_a_label_that_was_changed_by_hand_is_changed_back(apply_folder: ApplyFolder) -> None:
+    apply_folder(build_yaml_with_variants({"label": "Ann"}))
     (ann,) = apply_folder.variants
     apply_folder.person.put(
         f"/api/v1/files/{apply_folder.only_file['uuid']}/variants/{ann['uuid']}", json={"label": "Bo"}
     )
-    assert apply_folder.apply_and_list_actions(yaml_with_variants({"label": "Ann"})) == [("update", "variant", "Ann")]
+    assert apply_folder.apply_and_list_actions(build_yaml_with_variants({"label": "Ann"})) == [
+        ("update", "variant", "Ann")
+    ]
     assert [(row["uuid"], row["label"]) for row in apply_folder.variants] == [(ann["uuid"], "Ann")]
 
 
-def test_a_redacted_label_is_not_brought_back(apply_folder: ApplyFolder) -> None:
-    apply_folder(yaml_with_variants({"label": "Ann"}))
+def test_a_redacted_label_is_not_restored(apply_folder: ApplyFolder) -> None:
+    apply_folder(build_yaml_with_variants({"label": "Ann"}))
     (ann,) = apply_folder.variants
     apply_folder.person.delete(f"/api/v1/files/{apply_folder.only_file['uuid']}/variants/{ann['uuid']}?redact=1")
-    done = apply_folder(yaml_with_variants({"label": "Ann"}))
+    done = apply_folder(build_yaml_with_variants({"label": "Ann"}))
     assert (done.code, apply_folder.wire.seen) == (0, 0)
     assert "was redacted" in done.err
 
 
-def test_a_variant_that_was_made_by_hand_is_taken_for_its_label(apply_folder: ApplyFolder) -> None:
+def test_a_variant_that_was_created_by_hand_is_matched_by_its_label(apply_folder: ApplyFolder) -> None:
     apply_folder(MINIMAL_YAML)
     made = apply_folder.person.post(
         f"/api/v1/files/{apply_folder.only_file['uuid']}/variants", json={"label": "Ann"}
     ).get_json()
-    assert apply_folder.apply_and_list_actions(yaml_with_variants({"label": "Ann"})) == []
+    assert apply_folder.apply_and_list_actions(build_yaml_with_variants({"label": "Ann"})) == []
     assert [row["uuid"] for row in apply_folder.variants] == [made["uuid"]]
 
 
 # --- webhooks ---------------------------------------------------------------------------------------------------------
 
 
-def test_other_events_make_a_webhook_anew_with_a_new_secret(apply_folder: ApplyFolder) -> None:
-    apply_folder(yaml_with_webhook("file.viewed"))
+def test_changed_events_recreate_a_webhook_with_a_new_secret(apply_folder: ApplyFolder) -> None:
+    apply_folder(build_yaml_with_webhook("file.viewed"))
     (old,), secret = apply_folder.webhooks, (apply_folder.folder / "hook.secret").read_text()
     assert (
-        apply_folder(yaml_with_webhook("file.viewed", "file.burned")).code == 2
-    )  # the receiver must learn a new secret
-    assert apply_folder.apply_and_list_actions(yaml_with_webhook("file.viewed", "file.burned"), "--yes") == [
+        apply_folder(build_yaml_with_webhook("file.viewed", "file.burned")).code == 2
+    )  # the receiver needs the new secret
+    assert apply_folder.apply_and_list_actions(build_yaml_with_webhook("file.viewed", "file.burned"), "--yes") == [
         ("replace", "webhook", HOOK)
     ]
     (new,) = apply_folder.webhooks
     assert (new["uuid"] == old["uuid"], sorted(new["events"])) == (False, ["file.burned", "file.viewed"])
     assert (apply_folder.folder / "hook.secret").read_text() not in ("", secret)
     assert (
-        apply_folder.apply_and_list_actions(yaml_with_webhook("file.burned", "file.viewed")),
+        apply_folder.apply_and_list_actions(build_yaml_with_webhook("file.burned", "file.viewed")),
         apply_folder.wire.seen,
     ) == ([], 0)
 
 
-def test_a_secret_that_may_be_of_another_webhook_is_not_overwritten(apply_folder: ApplyFolder) -> None:
+def test_a_secret_file_that_may_belong_to_another_webhook_is_not_overwritten(apply_folder: ApplyFolder) -> None:
     (apply_folder.folder / "hook.secret").write_text("mine")
-    done = apply_folder(yaml_with_webhook("file.viewed"))
+    done = apply_folder(build_yaml_with_webhook("file.viewed"))
     assert (done.code, apply_folder.wire.seen, (apply_folder.folder / "hook.secret").read_text()) == (2, 0, "mine")
 
 
-def test_a_webhook_that_was_deleted_by_hand_is_made_again(apply_folder: ApplyFolder) -> None:
-    apply_folder(yaml_with_webhook("file.viewed"))
+def test_a_webhook_that_was_deleted_by_hand_is_created_again(apply_folder: ApplyFolder) -> None:
+    apply_folder(build_yaml_with_webhook("file.viewed"))
     apply_folder.person.delete(f"/api/v1/webhooks/{apply_folder.webhooks[0]['uuid']}")
-    assert apply_folder.apply_and_list_actions(yaml_with_webhook("file.viewed")) == [("create", "webhook", HOOK)]
+    assert apply_folder.apply_and_list_actions(build_yaml_with_webhook("file.viewed")) == [("create", "webhook", HOOK)]
     assert len(apply_folder.webhooks) == 1
 
 
-def test_a_fresh_checkout_makes_no_second_webhook(apply_folder: ApplyFolder) -> None:
-    apply_folder(yaml_with_webhook("file.viewed", file="report.pdf"))
+def test_a_fresh_checkout_does_not_create_a_second_webhook(apply_folder: ApplyFolder) -> None:
+    apply_folder(build_yaml_with_webhook("file.viewed", file="report.pdf"))
     apply_folder.state.unlink()
     (apply_folder.folder / "hook.secret").unlink()
-    done = apply_folder(yaml_with_webhook("file.viewed", file="report.pdf"))
+    done = apply_folder(build_yaml_with_webhook("file.viewed", file="report.pdf"))
     assert (done.code, apply_folder.wire.seen, len(apply_folder.webhooks)) == (0, 0, 1)
     assert "a secret is shown only once" in done.err
 
@@ -164,8 +166,8 @@ webhooks:
 """
 
 
-def test_prune_removes_what_left_the_file_and_nothing_else(apply_folder: ApplyFolder) -> None:
-    """What was made by other means stays, and a file goes to the trash only."""
+def test_prune_removes_only_resources_that_were_removed_from_the_file(apply_folder: ApplyFolder) -> None:
+    """Resources that were created by other means stay, and a file is only moved to the trash."""
     apply_folder.write_document(TWO, "other.pdf")
     apply_folder(MANY)
     by_hand = apply_folder.person.upload(ONE, "hand.pdf")["uuid"]
@@ -190,7 +192,7 @@ def test_prune_removes_what_left_the_file_and_nothing_else(apply_folder: ApplyFo
     assert (told.err, apply_folder.wire.seen) == ("no changes\n", 0)
 
 
-def test_what_is_gone_already_is_not_pruned(apply_folder: ApplyFolder) -> None:
+def test_prune_ignores_resources_that_are_already_deleted(apply_folder: ApplyFolder) -> None:
     apply_folder.write_document(TWO, "other.pdf")
     apply_folder(MANY)
     for file in apply_folder.files:
@@ -204,8 +206,8 @@ def test_what_is_gone_already_is_not_pruned(apply_folder: ApplyFolder) -> None:
     assert (told.code, told.err, apply_folder.wire.seen) == (0, "no changes\n", 0)
 
 
-def test_prune_takes_no_file_that_only_has_another_key_now(apply_folder: ApplyFolder) -> None:
-    apply_folder(yaml_with_settings(slug="q3"))
+def test_prune_keeps_a_file_whose_key_changed(apply_folder: ApplyFolder) -> None:
+    apply_folder(build_yaml_with_settings(slug="q3"))
     assert (
         apply_folder.apply_and_list_actions("files: [{path: report.pdf, key: new, settings: {slug: q3}}]", "--prune")
         == []
@@ -213,7 +215,7 @@ def test_prune_takes_no_file_that_only_has_another_key_now(apply_folder: ApplyFo
     assert apply_folder.only_file["slug"] == "q3"
 
 
-def test_prune_takes_no_file_that_is_described_by_its_uuid(apply_folder: ApplyFolder) -> None:
+def test_prune_keeps_a_file_that_is_listed_by_its_uuid(apply_folder: ApplyFolder) -> None:
     apply_folder.write_document(TWO, "other.pdf")
     apply_folder("files: [{path: report.pdf}, {path: other.pdf}]")
     other = next(file["uuid"] for file in apply_folder.files if file["originalName"] == "other.pdf")
@@ -225,10 +227,10 @@ def test_prune_takes_no_file_that_is_described_by_its_uuid(apply_folder: ApplyFo
 # --- failures ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_failure_in_the_middle_is_12_and_the_same_command_goes_on(apply_folder: ApplyFolder) -> None:
+def test_a_failure_halfway_exits_with_12_and_the_next_run_resumes(apply_folder: ApplyFolder) -> None:
     other = apply_folder.person.upload(TWO, "other.pdf")["uuid"]
     apply_folder.person.put(f"/api/v1/files/{other}/settings", json={"slug": "q3"})
-    apply_folder.person.delete(f"/api/v1/files/{other}")  # in the trash it keeps its slug
+    apply_folder.person.delete(f"/api/v1/files/{other}")  # a file in the trash keeps its slug
     text = "files: [{path: report.pdf, settings: {slug: q3}, variants: [{label: Ann}]}]"
     done = apply_folder(text, "--json")
     assert (done.code, [row["done"] for row in done.json]) == (12, [True, False])
@@ -241,20 +243,20 @@ def test_a_failure_in_the_middle_is_12_and_the_same_command_goes_on(apply_folder
     assert (apply_folder.apply_and_list_actions(text), len(apply_folder.files)) == ([], 1)
 
 
-def test_a_first_failure_ends_with_its_own_code(apply_folder: ApplyFolder) -> None:
+def test_a_failure_of_the_first_action_exits_with_its_own_code(apply_folder: ApplyFolder) -> None:
     apply_folder(MINIMAL_YAML)
     other = apply_folder.person.upload(TWO, "other.pdf")["uuid"]
     apply_folder.person.put(f"/api/v1/files/{other}/settings", json={"slug": "q3"})
     apply_folder.person.delete(f"/api/v1/files/{other}")
-    done = apply_folder(yaml_with_settings(slug="q3"), "--json")
+    done = apply_folder(build_yaml_with_settings(slug="q3"), "--json")
     assert (done.code, done.out, done.error["code"]) == (7, "", "conflict")
 
 
 @pytest.mark.parametrize("lost", [1, 2, 3, 4])
-def test_a_lost_answer_makes_nothing_twice(apply_folder: ApplyFolder, world: World, lost: int) -> None:
-    """The upload, the settings, the variant or the webhook: each is found to have been made, or made once more. The
-    secret of a webhook is lost with its answer, so that one is deleted, and another has a secret that is known."""
-    world.clock.advance(days=36_500)  # what is made is newer than the Date of an answer says, however slow this machine
+def test_a_lost_response_creates_nothing_twice(apply_folder: ApplyFolder, world: World, lost: int) -> None:
+    """For upload, settings, variant and webhook: the next run finds the resource or creates it once. The secret of a
+    webhook is lost with its response, so that webhook is deleted and replaced by one whose secret is known."""
+    world.clock.advance(days=36_500)  # new resources are newer than the Date header, however slow this machine is
     apply_folder.wire.loses = lambda n: n == lost
     hook = f"webhooks: [{{url: '{HOOK}', events: all, secretFile: hook.secret}}]"
     text = f"files: [{{path: report.pdf, settings: {{slug: q3}}, variants: [{{label: Ann}}]}}]\n{hook}"
@@ -270,10 +272,10 @@ def test_a_lost_answer_makes_nothing_twice(apply_folder: ApplyFolder, world: Wor
     assert (apply_folder.apply_and_list_actions(text), apply_folder.wire.seen) == ([], 0)
 
 
-def test_a_removal_whose_answer_is_lost_is_a_removal(apply_folder: ApplyFolder) -> None:
+def test_a_removal_whose_response_is_lost_still_counts(apply_folder: ApplyFolder) -> None:
     apply_folder.write_document(TWO, "other.pdf")
     apply_folder(MANY)
-    apply_folder.wire.loses = lambda n: n in (1, 3, 5)  # each first answer; the second try finds nothing any more
+    apply_folder.wire.loses = lambda n: n in (1, 3, 5)  # each first response; the retry finds nothing to delete
     assert len(apply_folder.apply_and_list_actions(FEW, "--prune", "--yes")) == 3
     assert (
         apply_folder.wire.lost,
@@ -284,10 +286,10 @@ def test_a_removal_whose_answer_is_lost_is_a_removal(apply_folder: ApplyFolder) 
     assert json.loads(apply_folder.state.read_text())["files"].keys() == {"report.pdf"}
 
 
-# --- whose state it is ------------------------------------------------------------------------------------------------
+# --- the state file ---------------------------------------------------------------------------------------------------
 
 
-def test_the_state_of_another_account_or_server_is_refused(
+def test_the_state_of_another_account_or_server_is_rejected(
     apply_folder: ApplyFolder, shell_for: MakeShell, world: World, server_url: str
 ) -> None:
     apply_folder(MINIMAL_YAML)
@@ -315,7 +317,7 @@ def test_the_state_of_another_account_or_server_is_refused(
         '{"version":1,"files":{"a":{"uuid":"b","variants":{"c":[]}}},"webhooks":{}}',
     ],
 )
-def test_a_broken_state_is_refused_and_stays(shell: Shell, tmp_path: Path, content: str) -> None:
+def test_a_broken_state_file_is_rejected_and_not_changed(shell: Shell, tmp_path: Path, content: str) -> None:
     (tmp_path / "share.yaml").write_text("version: 1")
     state = tmp_path / "share.state.json"
     state.write_text(content)
@@ -324,10 +326,10 @@ def test_a_broken_state_is_refused_and_stays(shell: Shell, tmp_path: Path, conte
     assert "it is not a state file of docshare apply" in done.error["detail"]
 
 
-def test_the_state_holds_nothing_that_opens_a_link(apply_folder: ApplyFolder) -> None:
+def test_the_state_file_contains_no_secret(apply_folder: ApplyFolder) -> None:
     (apply_folder.folder / "secret.txt").write_text("correct horse")
     hook = {"url": HOOK, "events": "all", "secretFile": "hook.secret"}
-    apply_folder(yaml_with_settings(passwordFile="secret.txt") + f"\nwebhooks: [{json.dumps(hook)}]")
+    apply_folder(build_yaml_with_settings(passwordFile="secret.txt") + f"\nwebhooks: [{json.dumps(hook)}]")
     secret = (apply_folder.folder / "hook.secret").read_text().strip()
     assert not [
         word for word in ("correct horse", secret, apply_folder.person.key) if word in apply_folder.state.read_text()

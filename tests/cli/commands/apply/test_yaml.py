@@ -1,4 +1,4 @@
-"""``docshare apply``: everything wrong in the YAML file is told at once, and nothing is sent."""
+"""``docshare apply``: all errors of a YAML file are reported at once, and nothing is sent."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def offline_apply(api: FakeApi, shell: Shell, tmp_path: Path) -> OfflineApply:
 
 
 class OfflineApply:
-    """Applies a text to a server that must not be asked anything."""
+    """Apply a text, and assert that the server gets no request."""
 
     def __init__(self, api: FakeApi, shell: Shell, folder: Path) -> None:
         self._api = api
@@ -38,7 +38,7 @@ class OfflineApply:
 FILE = "version: 1\nfiles:\n- path: a.pdf\n"
 HOOK = "version: 1\nwebhooks:\n- url: https://h.example/d\n"
 
-MISTAKES = [
+ERRORS = [
     ("files: []", 1, "must contain version: 1"),
     ("version: 2", 1, "must contain version: 1"),
     ("version: true", 1, "must contain version: 1"),
@@ -99,14 +99,14 @@ MISTAKES = [
 ]
 
 
-@pytest.mark.parametrize(("text", "line", "why"), MISTAKES)
-def test_a_mistake_is_told_with_its_line(offline_apply: OfflineApply, text: str, line: int, why: str) -> None:
+@pytest.mark.parametrize(("text", "line", "why"), ERRORS)
+def test_an_error_is_reported_with_its_line(offline_apply: OfflineApply, text: str, line: int, why: str) -> None:
     detail = offline_apply(text).error["detail"]
     assert f"share.yaml:{line}: " in detail
     assert why in detail
 
 
-def test_all_mistakes_are_told_at_once_in_their_order(offline_apply: OfflineApply) -> None:
+def test_all_errors_are_reported_at_once_in_file_order(offline_apply: OfflineApply) -> None:
     done = offline_apply(FILE + "  settings:\n    slugg: q\n    viewLimit: x\nwebhooks:\n- events: all\nhooks: 1")
     lines = done.err.splitlines()
     assert [line.split("share.yaml:")[1].split(":")[0] for line in lines[:-1]] == ["5", "6", "8", "9"]
@@ -137,25 +137,25 @@ def test_all_mistakes_are_told_at_once_in_their_order(offline_apply: OfflineAppl
         (b"version: 1\na: \x00", "is not valid YAML"),
     ],
 )
-def test_a_hostile_file_is_refused(offline_apply: OfflineApply, text: str | bytes, why: str) -> None:
+def test_a_hostile_file_is_rejected(offline_apply: OfflineApply, text: str | bytes, why: str) -> None:
     assert why in offline_apply(text).error["detail"]
 
 
-def test_aliases_cannot_grow_without_bound(offline_apply: OfflineApply) -> None:
-    """Nine nines deep it would be a thousand million texts."""
+def test_aliases_cannot_expand_without_bound(offline_apply: OfflineApply) -> None:
+    """Nine aliases, nested nine levels deep, would expand to a billion strings."""
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 9)]
     assert "too large" in offline_apply("\n".join(lines)).error["detail"]
 
 
-def test_a_file_that_is_not_there_is_named(shell: Shell, tmp_path: Path) -> None:
+def test_a_missing_file_is_named(shell: Shell, tmp_path: Path) -> None:
     done = shell("apply", tmp_path / "none.yaml", "--json")
     assert (done.code, done.out) == (2, "")
     assert "none.yaml: No such file" in done.error["detail"]
 
 
-def test_what_is_said_once_can_be_used_twice(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
-    """Merged mappings: what stands beside them goes first."""
+def test_anchors_and_merge_keys_are_supported(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
+    """Keys beside a merged mapping take precedence over it."""
     api.on("GET", "/user", {"uuid": "u", "tier": "pro"})
     api.on("GET", "/files", [])
     (tmp_path / "a.pdf").write_bytes(ONE)
@@ -169,7 +169,7 @@ def test_what_is_said_once_can_be_used_twice(api: FakeApi, shell: Shell, tmp_pat
     assert [(each["viewLimit"]["to"], each["viewerMode"]["to"]) for each in told] == [(3, "swipe"), (4, "swipe")]
 
 
-def test_the_file_in_the_manual_is_right(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
+def test_the_example_file_in_the_manual_is_valid(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
     api.on("GET", "/user", {"uuid": "u", "tier": "pro"})
     api.on("GET", "/files", [])
     api.on("GET", "/webhooks", {"webhooks": []})
@@ -186,7 +186,7 @@ def test_the_file_in_the_manual_is_right(api: FakeApi, shell: Shell, tmp_path: P
     assert done.json[1]["changes"].keys() == settings
 
 
-def test_remote_and_local_text_cannot_steer_a_terminal(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
+def test_remote_and_local_text_cannot_control_a_terminal(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
     api.on("GET", "/user", {"uuid": "u", "tier": "pro"})
     api.on("GET", "/files", [])
     (tmp_path / "a.pdf").write_bytes(ONE)

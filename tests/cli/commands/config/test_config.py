@@ -1,4 +1,4 @@
-"""``docshare config``: which value is in effect and why, and changes that a mistake cannot get through."""
+"""``docshare config``: which value is in effect and where it comes from, and edits that reject errors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ url = "http://127.0.0.1:8787"
 format = "json"
 """
 
-# the settings and what is built in, typed from the design
+# the settings and their built-in values, written by hand
 BUILT_IN = [
     ("profile", ""), ("url", "http://127.0.0.1:8787"), ("format", ""), ("timeout", "60.0"), ("retries", "3"),
     ("max_wait", "120.0"), ("allow_http", "false"), ("ca_bundle", ""), ("client_id", ""), ("token_command", ""),
@@ -37,7 +37,7 @@ BUILT_IN = [
 
 @pytest.fixture
 def config_file(shell: Shell) -> Path:
-    """The file, with two profiles in it."""
+    """Write a configuration file with two profiles and return its path."""
     path = shell.home / "config" / "config.toml"
     path.parent.mkdir()
     path.write_text(WORK)
@@ -49,31 +49,33 @@ def plain(shell: Shell) -> None:
     del shell.env["DOCSHARE_URL"]
 
 
-# --- which value is in effect ----------------------------------------------------------------------------------------
+# --- the value in effect ---------------------------------------------------------------------------------------------
 
 
-def test_without_a_file_everything_is_built_in(shell: Shell) -> None:
+def test_every_value_is_built_in_if_there_is_no_file(shell: Shell) -> None:
     done = shell("config", "list", "--origin")
     assert [tuple(line.split("\t")) for line in done.lines] == [(*row, "built-in") for row in BUILT_IN]
 
 
-def test_option_beats_environment_beats_profile_beats_built_in(shell: Shell, config_file: Path) -> None:
-    def origins(*line: str, **env: str) -> dict[str, tuple[object, str]]:
+def test_an_option_overrides_the_environment_the_profile_and_the_built_in_value(
+    shell: Shell, config_file: Path
+) -> None:
+    def list_origins(*line: str, **env: str) -> dict[str, tuple[object, str]]:
         rows = shell("config", "list", "--origin", "--json", *line, env=env).json
         return {row["key"]: (row["value"], row["origin"]) for row in rows}
 
-    found = origins("--retries", "7", DOCSHARE_URL="https://env.example", DOCSHARE_FORMAT="csv")
+    found = list_origins("--retries", "7", DOCSHARE_URL="https://env.example", DOCSHARE_FORMAT="csv")
     assert found["retries"] == (7, "option --retries")
     assert found["url"] == ("https://env.example", "env DOCSHARE_URL")
     assert found["timeout"] == (30, "profile work")
     assert found["max_wait"] == (120.0, "built-in")
     assert found["profile"] == ("work", "config.toml")
-    assert origins("--url", "https://opt.example", DOCSHARE_URL="https://env.example")["url"][1] == "option --url"
-    assert origins("--profile", "home")["url"] == ("http://127.0.0.1:8787", "profile home")
-    assert origins(DOCSHARE_PROFILE="home")["profile"] == ("home", "env DOCSHARE_PROFILE")
+    assert list_origins("--url", "https://opt.example", DOCSHARE_URL="https://env.example")["url"][1] == "option --url"
+    assert list_origins("--profile", "home")["url"] == ("http://127.0.0.1:8787", "profile home")
+    assert list_origins(DOCSHARE_PROFILE="home")["profile"] == ("home", "env DOCSHARE_PROFILE")
 
 
-def test_without_origin_only_keys_and_values_are_listed(shell: Shell, config_file: Path) -> None:
+def test_list_prints_only_keys_and_values_without_origin(shell: Shell, config_file: Path) -> None:
     assert shell("config", "list").lines[:2] == ["profile\twork", "url\thttps://docs.example"]
     assert shell("config", "list", "--json").json[1] == {"key": "url", "value": "https://docs.example"}
     shell.tty = True
@@ -91,12 +93,12 @@ def test_get_prints_the_bare_value_in_effect(shell: Shell, config_file: Path) ->
     assert shell("config", "get", "timeout").out == "30\n"
 
 
-def test_a_value_that_is_not_set_is_3(shell: Shell, config_file: Path) -> None:
+def test_getting_an_unset_value_exits_with_3(shell: Shell, config_file: Path) -> None:
     done = shell("config", "get", "client_id")
     assert (done.code, done.out) == (3, "")
 
 
-def test_the_credential_is_never_shown(shell: Shell, config_file: Path) -> None:
+def test_the_credential_is_never_printed(shell: Shell, config_file: Path) -> None:
     shell("profile", "add", "key", "--url", "https://key.example", "--with-token", stdin=TOKEN.encode())
     for line in (["list", "--origin", "--profile", "key"], ["list", "--json"], ["path"]):
         assert TOKEN not in shell("config", *line).out
@@ -107,7 +109,7 @@ def test_the_credential_is_never_shown(shell: Shell, config_file: Path) -> None:
 # --- changes ---------------------------------------------------------------------------------------------------------
 
 
-def test_only_the_one_line_of_the_profile_in_effect_changes(shell: Shell, config_file: Path) -> None:
+def test_set_changes_only_one_line_of_the_current_profile(shell: Shell, config_file: Path) -> None:
     assert shell("config", "set", "timeout", "2m").code == 0
     assert config_file.read_text() == WORK.replace("timeout = 30 ", 'timeout = "2m" ')
     assert shell("config", "set", "retries", "5", "--profile", "home").code == 0
@@ -129,13 +131,13 @@ def test_only_the_one_line_of_the_profile_in_effect_changes(shell: Shell, config
         ("url", "https://new.example/docs/", 'url = "https://new.example/docs"'),
     ],
 )
-def test_a_value_is_kept_by_its_type(shell: Shell, config_file: Path, key: str, value: str, line: str) -> None:
+def test_a_value_is_stored_with_its_type(shell: Shell, config_file: Path, key: str, value: str, line: str) -> None:
     done = shell("config", "set", key, value)
     assert (done.code, done.out) == (0, "")
     assert f"\n{line}" in config_file.read_text()
 
 
-def test_a_relative_bundle_is_kept_as_an_absolute_path(
+def test_a_relative_ca_bundle_is_stored_as_an_absolute_path(
     shell: Shell, config_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "ca.pem").write_text("x")
@@ -173,7 +175,7 @@ def test_a_relative_bundle_is_kept_as_an_absolute_path(
         ("token_command", "show \udcff", "nonprinting"),
     ],
 )
-def test_unknown_keys_and_bad_values_are_2_and_change_nothing(
+def test_unknown_keys_and_invalid_values_exit_with_2_and_change_nothing(
     shell: Shell, config_file: Path, key: str, value: str, told: str
 ) -> None:
     done = shell("config", "set", "--", key, value)
@@ -181,7 +183,7 @@ def test_unknown_keys_and_bad_values_are_2_and_change_nothing(
     assert config_file.read_text() == WORK
 
 
-def test_the_default_profile_is_a_setting_too(shell: Shell, config_file: Path) -> None:
+def test_the_default_profile_can_be_set_like_any_setting(shell: Shell, config_file: Path) -> None:
     assert shell("config", "set", "profile", "home").code == 0
     assert shell("config", "get", "url", "--format", "plain").out == "http://127.0.0.1:8787\n"
     assert shell("config", "set", "profile", "nowhere").code == 3
@@ -189,7 +191,7 @@ def test_the_default_profile_is_a_setting_too(shell: Shell, config_file: Path) -
     assert config_file.read_text() == WORK.replace('profile = "work"  # the usual one\n', "")
 
 
-def test_unset_forgets_one_value_and_is_content_if_there_is_none(shell: Shell, config_file: Path) -> None:
+def test_unset_removes_one_value_and_succeeds_if_there_is_none(shell: Shell, config_file: Path) -> None:
     for _ in range(2):
         assert shell("config", "unset", "retries").code == 0
         assert config_file.read_text() == WORK.replace("retries = 1\n", "")
@@ -197,14 +199,14 @@ def test_unset_forgets_one_value_and_is_content_if_there_is_none(shell: Shell, c
     assert shell("config", "unset", "retris").code == 2
 
 
-def test_without_a_profile_there_is_nothing_to_change(shell: Shell) -> None:
+def test_set_and_unset_require_an_existing_profile(shell: Shell) -> None:
     for line in (["set", "timeout", "3"], ["unset", "timeout"]):
         done = shell("config", *line)
         assert (done.code, "docshare profile add" in done.err) == (2, True)
     assert shell("config", "set", "timeout", "3", "--profile", "nowhere").code == 2
 
 
-def test_what_is_overridden_or_orphaned_is_said(shell: Shell, config_file: Path) -> None:
+def test_overridden_values_and_orphaned_credentials_cause_a_warning(shell: Shell, config_file: Path) -> None:
     done = shell("config", "set", "format", "csv", env={"DOCSHARE_FORMAT": "ids"})
     assert "env DOCSHARE_FORMAT overrides the profile" in done.err
     shell("profile", "add", "key", "--url", "https://key.example", "--with-token", stdin=TOKEN.encode())
@@ -213,7 +215,7 @@ def test_what_is_overridden_or_orphaned_is_said(shell: Shell, config_file: Path)
     assert "warning" not in shell("config", "set", "url", "https://key.example/x", "--profile", "key").err
 
 
-def test_a_dry_run_says_what_would_be_written(shell: Shell, config_file: Path) -> None:
+def test_a_dry_run_prints_the_values_that_would_be_written(shell: Shell, config_file: Path) -> None:
     done = shell("config", "set", "timeout", "2m", "-n")
     assert done.out == f'WRITE\t{config_file}\t{{"profile": "work", "timeout": "2m"}}\n'
     done = shell("config", "unset", "timeout", "-n")
@@ -229,14 +231,14 @@ def test_a_dry_run_says_what_would_be_written(shell: Shell, config_file: Path) -
      ["profile", "remove", "work", "--yes"], ["auth", "logout"]],
     ids=" ".join,
 )  # fmt: skip
-def test_asking_for_the_fields_of_what_prints_no_data_does_nothing(
+def test_fields_question_mark_does_nothing_for_commands_that_print_no_data(
     shell: Shell, config_file: Path, line: list[str]
 ) -> None:
     done = shell(*line, "--fields", "?")
     assert (done.code, done.out, done.err, config_file.read_text()) == (0, "", "", WORK)
 
 
-def test_path_says_where_the_file_is_whether_it_is_there_or_not(shell: Shell) -> None:
+def test_path_prints_the_location_of_the_file_even_if_it_does_not_exist(shell: Shell) -> None:
     path = shell.home / "config" / "config.toml"
     assert shell("config", "path").out == f"{path}\n"
     assert shell("config", "path", "--json").json == {"path": str(path), "exists": False}
@@ -246,7 +248,7 @@ def test_path_says_where_the_file_is_whether_it_is_there_or_not(shell: Shell) ->
 
 
 def make_editor_env(tmp_path: Path, *lines: str) -> dict[str, str]:
-    """An environment whose editor is a shell script; ``$1`` is the file."""
+    """Return an environment whose editor is a shell script; ``$1`` is the file."""
     script = tmp_path / "editor.sh"
     script.write_text("\n".join(("#!/bin/sh", "set -e", *lines, "")))
     script.chmod(0o755)
@@ -257,7 +259,7 @@ def list_drafts(place: Path) -> list[Path]:
     return [path for path in place.parent.iterdir() if path.name not in ("config.toml", ".lock")]
 
 
-def test_what_the_editor_leaves_is_put_in_place(shell: Shell, config_file: Path, tmp_path: Path) -> None:
+def test_edit_installs_the_file_that_the_editor_saved(shell: Shell, config_file: Path, tmp_path: Path) -> None:
     config_file.chmod(0o640)
     done = shell("config", "edit", env=make_editor_env(tmp_path, "sed -i 's/timeout = 30/timeout = 45/' \"$1\""))
     assert (done.code, done.out) == (0, "")
@@ -265,20 +267,20 @@ def test_what_the_editor_leaves_is_put_in_place(shell: Shell, config_file: Path,
     assert (config_file.stat().st_mode & 0o777, list_drafts(config_file)) == (0o640, [])
 
 
-def test_visual_comes_first(shell: Shell, config_file: Path, tmp_path: Path) -> None:
+def test_visual_takes_precedence_over_editor(shell: Shell, config_file: Path, tmp_path: Path) -> None:
     env = {"EDITOR": "false", "VISUAL": make_editor_env(tmp_path, "echo '# more' >> \"$1\"")["EDITOR"]}
     assert shell("config", "edit", env=env).code == 0
     assert config_file.read_text() == WORK + "# more\n"
 
 
-def test_an_editor_that_changes_nothing_writes_nothing(shell: Shell, config_file: Path, tmp_path: Path) -> None:
+def test_edit_writes_nothing_if_the_editor_changes_nothing(shell: Shell, config_file: Path, tmp_path: Path) -> None:
     before = config_file.stat().st_mtime_ns
     done = shell("config", "edit", env=make_editor_env(tmp_path, "true"))
     assert (done.code, "nothing was changed" in done.err, config_file.stat().st_mtime_ns) == (0, True, before)
     assert list_drafts(config_file) == []
 
 
-def test_where_there_is_no_file_yet_the_editor_begins_with_a_sketch(shell: Shell, tmp_path: Path) -> None:
+def test_edit_starts_from_a_template_if_there_is_no_file(shell: Shell, tmp_path: Path) -> None:
     path = shell.home / "config" / "config.toml"
     assert shell("config", "edit", env=make_editor_env(tmp_path, "true")).code == 0
     assert not path.exists()
@@ -304,7 +306,7 @@ def test_where_there_is_no_file_yet_the_editor_begins_with_a_sketch(shell: Shell
         ("s/https:/ftp:/", 5, "address"),
     ],
 )  # fmt: skip
-def test_a_mistake_is_named_by_its_line_and_nothing_is_changed(
+def test_edit_reports_the_line_of_an_error_and_changes_nothing(
     shell: Shell, config_file: Path, tmp_path: Path, change: str, line: int, told: str
 ) -> None:
     done = shell("config", "edit", env=make_editor_env(tmp_path, f"sed -i '{change}' \"$1\""))
@@ -317,25 +319,25 @@ def test_a_mistake_is_named_by_its_line_and_nothing_is_changed(
     assert draft.stat().st_mode & 0o777 == 0o600
 
 
-def test_every_mistake_is_told_at_once(shell: Shell, config_file: Path, tmp_path: Path) -> None:
+def test_edit_reports_all_errors_at_once(shell: Shell, config_file: Path, tmp_path: Path) -> None:
     done = shell("config", "edit", env=make_editor_env(tmp_path, "sed -i 's/timeout/timout/; s/= 1/= -1/' \"$1\""))
     assert "invalid in 2 places" in done.err
 
 
-def test_a_table_that_is_none_is_told(shell: Shell, config_file: Path, tmp_path: Path) -> None:
+def test_edit_reports_a_value_that_is_not_a_table(shell: Shell, config_file: Path, tmp_path: Path) -> None:
     for text in ("profiles = 3", "[profiles]\nwork = 3"):
         done = shell("config", "edit", env=make_editor_env(tmp_path, f"printf '{text}\\n' > \"$1\""))
         assert (done.code, "is not a table" in done.err, config_file.read_text()) == (2, True, WORK)
 
 
-def test_a_file_that_is_broken_already_can_be_mended(shell: Shell, config_file: Path, tmp_path: Path) -> None:
+def test_edit_can_repair_a_broken_file(shell: Shell, config_file: Path, tmp_path: Path) -> None:
     config_file.write_text("profile = ")
     assert shell("config", "list").code == 2
     assert shell("config", "edit", env=make_editor_env(tmp_path, 'echo > "$1"')).code == 0
     assert shell("config", "list").code == 0
 
 
-def test_what_another_wrote_meanwhile_is_not_lost(shell: Shell, config_file: Path, tmp_path: Path) -> None:
+def test_edit_does_not_overwrite_a_concurrent_change(shell: Shell, config_file: Path, tmp_path: Path) -> None:
     other = WORK + "# from elsewhere\n"
     (tmp_path / "other").write_text(other)
     done = shell(
@@ -350,24 +352,24 @@ def test_what_another_wrote_meanwhile_is_not_lost(shell: Shell, config_file: Pat
 @pytest.mark.parametrize(
     "env", [{}, {"EDITOR": " "}, {"EDITOR": "/no/such/editor"}, {"EDITOR": "false"}, {"EDITOR": "vi 'x"}]
 )
-def test_without_an_editor_that_works_it_is_2(shell: Shell, config_file: Path, env: dict[str, str]) -> None:
+def test_edit_without_a_working_editor_exits_with_2(shell: Shell, config_file: Path, env: dict[str, str]) -> None:
     done = shell("config", "edit", env=env)
     assert (done.code, done.out, config_file.read_text()) == (2, "", WORK)
 
 
-def test_an_editor_that_leaves_no_file_changes_nothing(shell: Shell, config_file: Path, tmp_path: Path) -> None:
+def test_an_editor_that_deletes_the_file_changes_nothing(shell: Shell, config_file: Path, tmp_path: Path) -> None:
     done = shell("config", "edit", env=make_editor_env(tmp_path, 'rm "$1"'))
     assert (done.code, done.out, config_file.read_text(), "deleted the file" in done.err) == (2, "", WORK, True)
 
 
-def test_no_input_rules_the_editor_out(shell: Shell, config_file: Path, tmp_path: Path) -> None:
+def test_no_input_disables_the_editor(shell: Shell, config_file: Path, tmp_path: Path) -> None:
     env = make_editor_env(tmp_path, 'echo > "$1"')
     assert shell("config", "edit", "--no-input", env=env).code == 2
     assert shell("config", "edit", env=env | {"DOCSHARE_NO_INPUT": "1"}).code == 2
     assert config_file.read_text() == WORK
 
 
-def test_a_dry_run_checks_and_throws_away(shell: Shell, config_file: Path, tmp_path: Path) -> None:
+def test_a_dry_run_of_edit_checks_and_discards_the_draft(shell: Shell, config_file: Path, tmp_path: Path) -> None:
     done = shell("config", "edit", "-n", env=make_editor_env(tmp_path, "echo '# more' >> \"$1\""))
     assert (done.code, done.out, config_file.read_text(), list_drafts(config_file)) == (
         0,
@@ -378,8 +380,10 @@ def test_a_dry_run_checks_and_throws_away(shell: Shell, config_file: Path, tmp_p
     assert shell("config", "edit", "-n", env=make_editor_env(tmp_path, "echo '[' >> \"$1\"")).code == 2
 
 
-def test_on_a_terminal_one_can_go_on_editing(shell: Shell, config_file: Path, tmp_path: Path, api: FakeApi) -> None:
-    """The first round breaks the file, the second mends it."""
+def test_a_terminal_can_edit_an_invalid_draft_again(
+    shell: Shell, config_file: Path, tmp_path: Path, api: FakeApi
+) -> None:
+    """The first edit breaks the file, the second fixes it."""
     second = tmp_path / "second"
     env = make_editor_env(tmp_path, f"if [ -e '{second}' ]; then sed -i 's/^\\[$/# fine/' \"$1\"",
         f"else touch '{second}'",

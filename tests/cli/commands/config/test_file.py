@@ -1,4 +1,4 @@
-"""``config.toml``: changed one line at a time, and never damaged."""
+"""``config.toml``: edits change one line at a time and never damage the file."""
 
 from __future__ import annotations
 
@@ -30,29 +30,29 @@ url = "http://127.0.0.1:8787"
 """
 
 
-def config_path(shell: Shell) -> Path:
+def get_config_path(shell: Shell) -> Path:
     return shell.home / "config" / "config.toml"
 
 
 def write_config(shell: Shell, text: str) -> None:
-    config_path(shell).parent.mkdir(parents=True, exist_ok=True)
-    config_path(shell).write_text(text)
+    get_config_path(shell).parent.mkdir(parents=True, exist_ok=True)
+    get_config_path(shell).write_text(text)
 
 
-def test_only_the_one_line_changes_and_comments_stay(shell: Shell) -> None:
+def test_setting_a_value_changes_only_its_line_and_preserves_comments(shell: Shell) -> None:
     write_config(shell, COMMENTED)
     assert shell("profile", "use", "home").code == 0
     expected = COMMENTED.replace('profile = "work"   # the usual one', 'profile = "home"   # the usual one')
-    assert config_path(shell).read_text() == expected
+    assert get_config_path(shell).read_text() == expected
 
 
-def test_a_new_profile_is_appended_and_a_removed_one_takes_only_itself(shell: Shell) -> None:
+def test_adding_a_profile_appends_it_and_removing_one_removes_nothing_else(shell: Shell) -> None:
     write_config(shell, COMMENTED)
     new = ("profile", "add", "new", "--url", "https://new.example", "--with-token")
     assert shell(*new, stdin=b"key123\n").code == 0
-    assert config_path(shell).read_text() == COMMENTED + '\n[profiles.new]\nurl = "https://new.example"\n'
+    assert get_config_path(shell).read_text() == COMMENTED + '\n[profiles.new]\nurl = "https://new.example"\n'
     assert shell("profile", "remove", "work", "--yes").code == 0
-    text = config_path(shell).read_text()
+    text = get_config_path(shell).read_text()
     assert "# my settings\n" in text
     assert "# the one at home\n[profiles.home]" in text
     assert "docs.example" not in text
@@ -78,13 +78,13 @@ def test_a_value_is_set_in_place(before: str, after: str) -> None:
 
 
 @pytest.mark.parametrize("value", ['quote " and \\', "tab\tline\nbreak", "\x7f\x00ünï", "# = []", True, False, 5, -1.5])
-def test_any_value_survives_the_trip(value: object) -> None:
+def test_any_value_survives_a_round_trip(value: object) -> None:
     text = set_value(COMMENTED, ("profiles", "work"), "format", value)
     assert tomllib.loads(text)["profiles"]["work"]["format"] == value
     assert set_value(text, ("profiles", "work"), "format", value) == text
 
 
-def test_an_inline_table_loses_one_profile() -> None:
+def test_a_profile_can_be_removed_from_an_inline_table() -> None:
     text = 'profiles = {work = {url = "x"}, home = {url = "y"}}\n'
     assert tomllib.loads(remove_table(text, ("profiles", "work"))) == {"profiles": {"home": {"url": "y"}}}
 
@@ -92,12 +92,12 @@ def test_an_inline_table_loses_one_profile() -> None:
 @pytest.mark.parametrize(
     "text", ['profiles = {work = {url = "x"}}\n', "profiles.a.retries = 1\nprofiles.b.retries = 2\n"]
 )
-def test_a_change_that_would_touch_anything_else_is_refused(text: str) -> None:
+def test_a_change_that_would_affect_other_values_is_rejected(text: str) -> None:
     with pytest.raises(Stop, match="cannot be changed"):
         set_value(text, ("profiles", "new"), "url", "https://new.example")
 
 
-def test_removing_a_table_takes_its_sub_tables() -> None:
+def test_removing_a_table_removes_its_subtables() -> None:
     text = "[profiles.a]\nx = 1\n[profiles.a.b]\ny = 1\n[profiles.ab]\nz = 1\n"
     assert remove_table(text, ("profiles", "a")) == "[profiles.ab]\nz = 1\n"
 
@@ -113,14 +113,14 @@ def test_removing_a_table_takes_its_sub_tables() -> None:
         ("[profiles.work]\nretries = true\n", "retries must be of type int"),
     ],
 )
-def test_a_broken_file_is_named_with_the_key(shell: Shell, text: str, named: str) -> None:
+def test_an_error_in_the_file_names_the_file_or_the_key(shell: Shell, text: str, named: str) -> None:
     write_config(shell, text)
     done = shell("profile", "list")
     assert done.code == 2
     assert named in done.err
 
 
-def test_unknown_keys_are_told_and_do_no_harm(shell: Shell) -> None:
+def test_unknown_keys_only_cause_a_warning(shell: Shell) -> None:
     write_config(shell, 'colour = 1\n[profiles.work]\nurl = "https://docs.example"\ntoken_comand = "x"\n')
     done = shell("profile", "list")
     assert done.code == 0
@@ -128,19 +128,19 @@ def test_unknown_keys_are_told_and_do_no_harm(shell: Shell) -> None:
     assert "unknown key profiles.work.token_comand" in done.err
 
 
-def test_the_link_to_a_dotfile_stays_a_link_and_keeps_its_mode(shell: Shell) -> None:
+def test_a_symlink_to_a_dotfile_stays_a_symlink_and_preserves_the_mode(shell: Shell) -> None:
     real = shell.home / "dotfiles.toml"
     real.write_text(COMMENTED)
     real.chmod(0o644)
-    config_path(shell).parent.mkdir(parents=True)
-    config_path(shell).symlink_to(real)
+    get_config_path(shell).parent.mkdir(parents=True)
+    get_config_path(shell).symlink_to(real)
     assert shell("profile", "use", "home").code == 0
-    assert config_path(shell).is_symlink()
+    assert get_config_path(shell).is_symlink()
     assert 'profile = "home"' in real.read_text()
     assert stat.S_IMODE(real.stat().st_mode) == 0o644
 
 
-def test_nothing_half_written_is_left_when_the_disk_is_full(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_leaves_no_partial_file(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     write_config(shell, COMMENTED)
 
     def full(_: int) -> None:
@@ -150,9 +150,9 @@ def test_nothing_half_written_is_left_when_the_disk_is_full(shell: Shell, monkey
     done = shell("profile", "use", "home")
     assert done.code == 2
     assert "No space left on device" in done.err
-    assert config_path(shell).read_text() == COMMENTED
-    assert sorted(path.name for path in config_path(shell).parent.iterdir()) == [".lock", "config.toml"]
+    assert get_config_path(shell).read_text() == COMMENTED
+    assert sorted(path.name for path in get_config_path(shell).parent.iterdir()) == [".lock", "config.toml"]
 
 
-def test_loading_nothing_is_an_empty_configuration(tmp_path: Path) -> None:
+def test_loading_a_missing_file_returns_an_empty_configuration(tmp_path: Path) -> None:
     assert CliConfig.load(tmp_path / "missing").profiles == {}

@@ -1,4 +1,4 @@
-"""``docshare doctor`` beside a server elsewhere: the program, its settings, and the way to that server."""
+"""``docshare doctor`` for a remote server: the program, its settings, and the connection to that server."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.fake_api import FakeApi, FakeResponse, FakeTime, fake_api, pr
 from tests.support.shell import TOKEN, CommandResult, Shell
 
 DAY = 86_400
-NOTHING_WRONG = {
+ALL_PASSED = {
     "settings.file": None, "settings.permissions": None, "settings.address": True, "settings.credential": True,
     "settings.proxy": True, "settings.netrc": None, "server.name": True, "server.connection": True,
     "server.certificate": None, "server.api": True, "server.clock": True, "server.credential": True,
@@ -26,7 +26,7 @@ NOTHING_WRONG = {
 
 @pytest.fixture
 def api(api: FakeApi) -> FakeApi:
-    """A server on which nothing is wrong."""
+    """Return a server that passes every check."""
     limits = {"RateLimit": '"default";r=100;t=30', "RateLimit-Policy": '"default";q=120;w=60'}
     api.on("GET", "", {"name": "docshare", "version": "1.2.3"})
     api.on("GET", "/webhooks", {"webhooks": []})
@@ -38,21 +38,21 @@ def run_doctor(shell: Shell, *args: str, env: dict[str, str] | None = None) -> C
     return shell("doctor", "--only", "settings", "--only", "server", *args, env=env)
 
 
-def rows_by_check(ended: CommandResult) -> dict[str, dict[str, Any]]:
+def group_rows_by_check(ended: CommandResult) -> dict[str, dict[str, Any]]:
     return {row["check"]: row for row in ended.json}
 
 
-def test_nothing_is_wrong_where_nothing_is(shell: Shell, api: FakeApi) -> None:
+def test_a_correct_setup_passes_every_check(shell: Shell, api: FakeApi) -> None:
     ended = run_doctor(shell, "--json")
     assert ended.code == 0
-    assert {name: row["ok"] for name, row in rows_by_check(ended).items()} == NOTHING_WRONG
-    assert rows_by_check(ended)["server.credential"]["detail"] == "ann@example.com, plan pro"
-    assert rows_by_check(ended)["server.rate-limit"]["detail"] == "100 of 120 requests left"
+    assert {name: row["ok"] for name, row in group_rows_by_check(ended).items()} == ALL_PASSED
+    assert group_rows_by_check(ended)["server.credential"]["detail"] == "ann@example.com, plan pro"
+    assert group_rows_by_check(ended)["server.rate-limit"]["detail"] == "100 of 120 requests left"
 
 
-def test_the_program_s_own_libraries_fit(shell: Shell) -> None:
+def test_the_installed_libraries_match_their_bounds(shell: Shell) -> None:
     ended = shell("doctor", "--only", "program", "--json")
-    rows = rows_by_check(ended)
+    rows = group_rows_by_check(ended)
     assert ended.code == 0
     assert (rows["program.python"]["ok"], rows["program.output"]["ok"]) == (True, True)
     assert rows["program.libraries"]["ok"] is not False
@@ -66,44 +66,46 @@ def test_a_library_outside_of_its_bounds_is_named(shell: Shell, monkeypatch: pyt
     monkeypatch.setattr(metadata, "requires", lambda name: required)
     monkeypatch.setattr(metadata, "version", versions.__getitem__)
     ended = shell("doctor", "--only", "program", "--json")
-    row = rows_by_check(ended)["program.libraries"]
+    row = group_rows_by_check(ended)["program.libraries"]
     assert (ended.code, row["ok"], row["detail"]) == (13, False, "typer 0.29.0 does not match <0.29,>=0.26")
 
 
-def test_completion_and_manual_are_found_where_they_are_kept(shell: Shell, tmp_path: Path) -> None:
+def test_completion_and_manual_are_found_in_their_usual_directories(shell: Shell, tmp_path: Path) -> None:
     (tmp_path / ".zfunc").mkdir()
     (tmp_path / ".zfunc" / "_docshare").touch()
     (tmp_path / "man" / "man1").mkdir(parents=True)
     (tmp_path / "man" / "man1" / "docshare.1").touch()
     env = {"SHELL": "/bin/zsh", "MANPATH": str(tmp_path / "man")}
-    row = rows_by_check(shell("doctor", "--only", "program", "--json", env=env))["program.completion"]
+    row = group_rows_by_check(shell("doctor", "--only", "program", "--json", env=env))["program.completion"]
     assert (row["ok"] is True, "compinit" in row["detail"]) == (False, True), "a file that zsh never loads"
     (tmp_path / ".zshrc").write_text("# fpath+=~/.zfunc\nautoload -U compinit; compinit\n")
-    row = rows_by_check(shell("doctor", "--only", "program", "--json", env=env))["program.completion"]
+    row = group_rows_by_check(shell("doctor", "--only", "program", "--json", env=env))["program.completion"]
     assert "fpath" in row["detail"]
     (tmp_path / ".zshrc").write_text("fpath+=~/.zfunc\nautoload -U compinit; compinit\n")
-    rows = rows_by_check(shell("doctor", "--only", "program", "--json", env=env))
+    rows = group_rows_by_check(shell("doctor", "--only", "program", "--json", env=env))
     assert rows["program.completion"]["detail"] == "completion for zsh is installed"
     assert rows["program.manual"]["detail"] == f"manual pages are in {tmp_path / 'man'}"
-    rows = rows_by_check(shell("doctor", "--only", "program", "--json", env={"SHELL": "/bin/tcsh"}))
+    rows = group_rows_by_check(shell("doctor", "--only", "program", "--json", env={"SHELL": "/bin/tcsh"}))
     assert rows["program.completion"]["ok"] is None
 
 
-def test_credentials_that_others_can_read_are_named_with_the_command(shell: Shell, api: FakeApi) -> None:
+def test_credentials_that_others_can_read_are_reported_with_the_command_that_fixes_it(
+    shell: Shell, api: FakeApi
+) -> None:
     added = shell("profile", "add", "work", "--url", api.url, "--with-token", stdin=f"{TOKEN}\n".encode())
     assert added.code == 0
     secret = shell.home / "config" / "credentials.json"
     secret.chmod(0o644)
-    row = rows_by_check(run_doctor(shell, "--json"))["settings.permissions"]
+    row = group_rows_by_check(run_doctor(shell, "--json"))["settings.permissions"]
     assert (row["ok"], row["level"], row["fix"]) == (False, "error", f"chmod 600 {secret}")
 
 
-def test_settings_that_cannot_be_read_hide_what_needs_them_and_nothing_else(shell: Shell, api: FakeApi) -> None:
+def test_unreadable_settings_skip_only_the_checks_that_need_them(shell: Shell, api: FakeApi) -> None:
     path = shell.home / "config" / "config.toml"
     path.parent.mkdir()
     path.write_text("profile = \n")
     ended = shell("doctor", "--only", "program", "--only", "settings", "--json")
-    rows = rows_by_check(ended)
+    rows = group_rows_by_check(ended)
     assert (ended.code, rows["settings.file"]["ok"], rows["program.python"]["ok"]) == (13, False, True)
     assert rows["settings.address"]["detail"] == "skipped; requires file to pass"
     assert rows["settings.credential"]["detail"] == "skipped; requires address to pass"
@@ -114,38 +116,38 @@ def test_an_unknown_setting_is_a_warning(shell: Shell, api: FakeApi) -> None:
     path.parent.mkdir()
     path.write_text("colour = true\n")
     ended = run_doctor(shell, "--json")
-    assert (ended.code, rows_by_check(ended)["settings.file"]["level"]) == (0, "warning")
-    assert "colour" in rows_by_check(ended)["settings.file"]["detail"]
+    assert (ended.code, group_rows_by_check(ended)["settings.file"]["level"]) == (0, "warning")
+    assert "colour" in group_rows_by_check(ended)["settings.file"]["detail"]
 
 
-def test_without_a_credential_the_way_in_is_named(shell: Shell, api: FakeApi) -> None:
+def test_a_missing_credential_is_reported_with_the_login_command(shell: Shell, api: FakeApi) -> None:
     ended = run_doctor(shell, "--json", env={"DOCSHARE_TOKEN": ""})
-    rows = rows_by_check(ended)
+    rows = group_rows_by_check(ended)
     assert (ended.code, rows["settings.credential"]["ok"]) == (13, False)
     assert "docshare auth login" in rows["settings.credential"]["fix"]
     assert [rows[f"server.{name}"]["ok"] for name in ("api", "credential", "scopes")] == [True, None, None]
 
 
-def test_a_refused_credential_is_named_with_its_source(shell: Shell, api: FakeApi) -> None:
+def test_a_rejected_credential_is_reported_with_its_source(shell: Shell, api: FakeApi) -> None:
     api.on("GET", "/user", problem(401, "unauthorized"))
     ended = run_doctor(shell, "--json")
-    rows = rows_by_check(ended)
+    rows = group_rows_by_check(ended)
     assert (ended.code, rows["server.credential"]["detail"]) == (13, "rejected, from env DOCSHARE_TOKEN")
     assert rows["server.scopes"]["detail"] == "skipped; requires credential to pass"
 
 
-def test_a_server_that_repeats_the_credential_does_not_get_it_printed(shell: Shell, api: FakeApi) -> None:
+def test_a_credential_that_the_server_echoes_is_not_printed(shell: Shell, api: FakeApi) -> None:
     api.on("GET", "/user", problem(500, "internal", f"cannot read {TOKEN}"))
     ended = run_doctor(shell, "--json")
-    assert rows_by_check(ended)["server.credential"]["detail"] == "responded with status 500: cannot read ***"
+    assert group_rows_by_check(ended)["server.credential"]["detail"] == "responded with status 500: cannot read ***"
     assert TOKEN not in ended.out + ended.err
 
 
-def test_scopes_that_a_credential_lacks_are_listed_and_are_no_fault(shell: Shell, api: FakeApi) -> None:
+def test_missing_scopes_are_listed_but_are_not_a_failure(shell: Shell, api: FakeApi) -> None:
     for path in ("/user", "/webhooks"):
         api.on("GET", path, problem(403, "insufficient_scope"))
     ended = run_doctor(shell, "--json")
-    rows = rows_by_check(ended)
+    rows = group_rows_by_check(ended)
     assert ended.code == 0
     assert rows["server.credential"]["detail"] == "the credential is valid but lacks the profile scope"
     assert rows["server.scopes"]["detail"] == (
@@ -154,62 +156,62 @@ def test_scopes_that_a_credential_lacks_are_listed_and_are_no_fault(shell: Shell
 
 
 @pytest.mark.parametrize(("apart", "code", "level"), [(30, 0, "info"), (100, 0, "warning"), (301, 13, "error")])
-def test_clocks_may_differ_as_far_as_signatures_allow(
+def test_clocks_may_differ_by_the_tolerance_of_signatures(
     shell: Shell, api: FakeApi, time: FakeTime, apart: int, code: int, level: str
 ) -> None:
     api.wall = lambda: time.wall - apart
     ended = run_doctor(shell, "--json")
-    row = rows_by_check(ended)["server.clock"]
+    row = group_rows_by_check(ended)["server.clock"]
     assert (ended.code, row["level"]) == (code, level)
     assert row["detail"].startswith(f"the clocks differ by {apart} s")
 
 
-def test_a_limit_nearly_reached_and_one_that_is_not_told_are_warnings(shell: Shell, api: FakeApi) -> None:
+def test_a_rate_limit_that_is_nearly_reached_or_not_reported_is_a_warning(shell: Shell, api: FakeApi) -> None:
     api.on("GET", "/user", FakeResponse({"tier": "pro"}, headers={"RateLimit": '"default";r=3;t=30'}))
-    row = rows_by_check(run_doctor(shell, "--json"))["server.rate-limit"]
+    row = group_rows_by_check(run_doctor(shell, "--json"))["server.rate-limit"]
     assert (row["level"], row["detail"]) == ("warning", "3 of 120 requests left")
     api.on("GET", "/user", {"tier": "pro"})
-    assert rows_by_check(run_doctor(shell, "--json"))["server.rate-limit"]["level"] == "warning"
+    assert group_rows_by_check(run_doctor(shell, "--json"))["server.rate-limit"]["level"] == "warning"
 
 
-def test_a_name_that_is_not_found_stops_what_needs_it(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    def not_found(*args: Any, **more: Any) -> Any:
+def test_an_unknown_host_name_skips_the_checks_that_need_it(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail_lookup(*args: Any, **more: Any) -> Any:
         raise socket.gaierror(-2, "Name or service not known")
 
-    monkeypatch.setattr(socket, "getaddrinfo", not_found)
+    monkeypatch.setattr(socket, "getaddrinfo", fail_lookup)
     ended = run_doctor(shell, "--json", env={"DOCSHARE_URL": "https://docs.example"})
-    rows = rows_by_check(ended)
+    rows = group_rows_by_check(ended)
     assert (ended.code, rows["server.name"]["ok"]) == (13, False)
     assert rows["server.name"]["detail"] == "docs.example cannot be resolved: Name or service not known"
     assert {rows[f"server.{name}"]["ok"] for name in ("connection", "certificate", "api", "clock", "scopes")} == {None}
 
 
-def test_a_name_service_that_hangs_is_given_up(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hanging_name_lookup_times_out(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     over = threading.Event()
     monkeypatch.setattr("docshare.cli.commands.doctor.checks.TIMEOUT_S", 0.05)
     monkeypatch.setattr(socket, "getaddrinfo", lambda *args, **more: over.wait(30) and [])
     ended = run_doctor(shell, "--json", env={"DOCSHARE_URL": "https://docs.example"})
     over.set()
-    row = rows_by_check(ended)["server.name"]
+    row = group_rows_by_check(ended)["server.name"]
     assert (ended.code, row["detail"], row["fix"]) == (
         13, "no answer within 0.1 seconds", "DNS does not respond.",
     )  # fmt: skip
 
 
-def test_a_port_where_nobody_listens_is_named(shell: Shell) -> None:
+def test_a_closed_port_is_reported(shell: Shell) -> None:
     with socket.socket() as nobody:
-        nobody.bind(("127.0.0.1", 0))  # and never listens
+        nobody.bind(("127.0.0.1", 0))  # and does not listen
         port = nobody.getsockname()[1]
-        rows = rows_by_check(run_doctor(shell, "--json", env={"DOCSHARE_URL": f"http://127.0.0.1:{port}"}))
+        rows = group_rows_by_check(run_doctor(shell, "--json", env={"DOCSHARE_URL": f"http://127.0.0.1:{port}"}))
     assert rows["server.connection"]["detail"] == f"port {port} of 127.0.0.1: Connection refused"
     assert rows["server.api"]["ok"] is None
 
 
-def test_a_server_that_never_answers_is_given_up(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_never_responds_times_out(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("docshare.cli.commands.doctor.checks.TIMEOUT_S", 0.3)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
-        rows = rows_by_check(run_doctor(shell, "--json", env={"DOCSHARE_URL": url}))
+        rows = group_rows_by_check(run_doctor(shell, "--json", env={"DOCSHARE_URL": url}))
     assert rows["server.connection"]["ok"] is True
     assert rows["server.api"]["detail"] == f"{url} did not answer in time"
     assert rows["server.api"]["fix"].startswith("The server is stopped or overloaded")
@@ -227,35 +229,37 @@ def test_a_server_that_never_answers_is_given_up(shell: Shell, monkeypatch: pyte
         (FakeResponse({}, 404), "responded with status 404, which is not a docshare API"),
     ],
 )
-def test_an_address_that_is_no_api_is_named(shell: Shell, api: FakeApi, answer: FakeResponse, found: str) -> None:
+def test_an_address_that_is_not_an_api_is_reported(
+    shell: Shell, api: FakeApi, answer: FakeResponse, found: str
+) -> None:
     api.on("GET", "", answer)
     ended = run_doctor(shell, "--json")
-    assert (ended.code, rows_by_check(ended)["server.api"]["detail"]) == (13, found)
+    assert (ended.code, group_rows_by_check(ended)["server.api"]["detail"]) == (13, found)
 
 
-def test_an_answer_without_end_is_not_kept(shell: Shell, api: FakeApi) -> None:
+def test_an_endless_response_is_rejected(shell: Shell, api: FakeApi) -> None:
     api.on("GET", "", b" " * 2_000_000)
     ended = run_doctor(shell, "--json")
-    assert (ended.code, rows_by_check(ended)["server.api"]["detail"]) == (13, "the response is too large")
+    assert (ended.code, group_rows_by_check(ended)["server.api"]["detail"]) == (13, "the response is too large")
 
 
 @pytest.mark.parametrize("account", [{}, [], {"hello": 1}])
-def test_an_account_that_is_none_is_no_good_credential(shell: Shell, api: FakeApi, account: Any) -> None:
+def test_a_response_that_is_not_an_account_fails_the_credential_check(shell: Shell, api: FakeApi, account: Any) -> None:
     api.on("GET", "/user", account)
     ended = run_doctor(shell, "--json")
     detail = "the server accepts the credential but returns no account"
-    assert (ended.code, rows_by_check(ended)["server.credential"]["detail"]) == (13, detail)
+    assert (ended.code, group_rows_by_check(ended)["server.credential"]["detail"]) == (13, detail)
 
 
-def test_a_server_that_fails_tells_nothing_about_scopes(shell: Shell, api: FakeApi) -> None:
+def test_a_server_error_leaves_the_scopes_unknown(shell: Shell, api: FakeApi) -> None:
     api.on("GET", "/webhooks", problem(500, "internal"))
-    row = rows_by_check(run_doctor(shell, "--json"))["server.scopes"]
+    row = group_rows_by_check(run_doctor(shell, "--json"))["server.scopes"]
     assert (row["level"], row["detail"]) == ("warning", "the server does not report webhooks:manage")
 
 
-def test_a_server_for_development_is_a_warning(shell: Shell, api: FakeApi) -> None:
+def test_a_server_in_development_mode_is_a_warning(shell: Shell, api: FakeApi) -> None:
     api.on("GET", "", FakeResponse({"name": "docshare"}, headers={"X-Docshare-Dev": "1"}))
-    row = rows_by_check(run_doctor(shell, "--json"))["server.api"]
+    row = group_rows_by_check(run_doctor(shell, "--json"))["server.api"]
     assert (row["level"], row["detail"]) == ("warning", "docshare, running in development mode")
 
 
@@ -268,7 +272,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def https_api_url(certificate: Path, time: FakeTime) -> Iterator[str]:
-    """The address of an API behind a certificate of an authority of its own."""
+    """Yield the address of an API whose certificate is signed by a private authority."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, certificate.with_name("key.pem"))
     with fake_api(context) as api:
@@ -278,51 +282,53 @@ def https_api_url(certificate: Path, time: FakeTime) -> Iterator[str]:
 
 
 @pytest.mark.parametrize(("left", "code", "level"), [(30, 0, "info"), (10, 0, "warning"), (2, 13, "error")])
-def test_the_end_of_a_certificate_is_told_in_time(
+def test_a_certificate_that_expires_soon_is_reported(
     shell: Shell, https_api_url: str, certificate: Path, time: FakeTime, left: int, code: int, level: str
 ) -> None:
-    time.wall = real_time.time() + DAY - left * DAY  # it is good for one day from now on
+    time.wall = real_time.time() + DAY - left * DAY  # it is valid for one day from now
     ended = run_doctor(shell, "--json", "--ca-bundle", str(certificate), env={"DOCSHARE_URL": https_api_url})
-    row = rows_by_check(ended)["server.certificate"]
+    row = group_rows_by_check(ended)["server.certificate"]
     assert (ended.code, row["level"], row["detail"]) == (code, level, f"valid for {left} days")
-    assert rows_by_check(ended)["server.api"]["ok"] is True
+    assert group_rows_by_check(ended)["server.api"]["ok"] is True
 
 
-def test_a_certificate_that_is_not_trusted_is_named(shell: Shell, https_api_url: str) -> None:
+def test_an_untrusted_certificate_is_reported(shell: Shell, https_api_url: str) -> None:
     ended = run_doctor(shell, "--json", env={"DOCSHARE_URL": https_api_url})
-    row = rows_by_check(ended)["server.certificate"]
+    row = group_rows_by_check(ended)["server.certificate"]
     assert (ended.code, row["ok"]) == (13, False)
     assert row["detail"].startswith("not trusted: self-signed certificate")
     assert "--ca-bundle" in row["fix"]
 
 
-def test_the_credential_never_leaves_the_machine_unencrypted(
+def test_the_credential_is_never_sent_unencrypted_to_another_machine(
     shell: Shell, api: FakeApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     look_up = socket.getaddrinfo
     monkeypatch.setattr(socket, "getaddrinfo", lambda host, *args, **more: look_up("127.0.0.1", *args, **more))
     ended = run_doctor(shell, "--json", env={"DOCSHARE_URL": api.url.replace("127.0.0.1", "docs.example")})
-    rows = rows_by_check(ended)
+    rows = group_rows_by_check(ended)
     assert (rows["settings.address"]["level"], rows["server.api"]["ok"]) == ("warning", True)
     assert rows["server.credential"]["detail"] == "the credential would travel unencrypted to docs.example"
     assert api.requests
     assert not any("Authorization" in heard.headers for heard in api.requests)
 
 
-def test_a_proxy_of_the_environment_is_told_without_its_login(
+def test_a_proxy_of_the_environment_is_printed_without_its_login(
     shell: Shell, api: FakeApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("no_proxy", "NO_PROXY", "HTTP_PROXY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("http_proxy", f"http://ann:hush@{api.url.removeprefix('http://')}")
     ended = run_doctor(shell, "--json", env={"DOCSHARE_URL": "http://docs.example"})
-    rows = rows_by_check(ended)
+    rows = group_rows_by_check(ended)
     assert rows["settings.proxy"]["detail"] == f"requests use the proxy {api.url}"
     assert [rows[f"server.{name}"]["ok"] for name in ("name", "connection", "certificate")] == [None, None, None]
     assert "hush" not in ended.out + ended.err
 
 
-def test_a_bug_report_shows_nobody_and_no_place(shell: Shell, api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bug_report_contains_no_personal_data_and_no_host_names(
+    shell: Shell, api: FakeApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
     look_up = socket.getaddrinfo
     monkeypatch.setattr(socket, "getaddrinfo", lambda host, *args, **more: look_up("127.0.0.1", *args, **more))
     url = api.url.replace("127.0.0.1", "docs.example")
@@ -336,7 +342,7 @@ def test_a_bug_report_shows_nobody_and_no_place(shell: Shell, api: FakeApi, monk
     assert "http://<host>" in hidden
 
 
-def test_addresses_paths_and_mail_addresses_are_hidden_wherever_they_come_from() -> None:
+def test_ip_addresses_paths_and_email_addresses_are_masked_in_every_column() -> None:
     from docshare.cli.commands.doctor.checks import mask_row
 
     row = {"check": "a.b", "detail": "bob@example.org from 192.0.2.7 and 127.0.0.1 in /srv/data/x.db", "fix": ""}
@@ -345,7 +351,7 @@ def test_addresses_paths_and_mail_addresses_are_hidden_wherever_they_come_from()
     assert mask_row(row, {})["detail"] == "<address>, <address>, <address>, ::1 and ::/0 at 18:00:05"
 
 
-def test_a_person_sees_marks_and_what_to_do(shell: Shell, api: FakeApi) -> None:
+def test_a_terminal_shows_marks_and_fixes(shell: Shell, api: FakeApi) -> None:
     api.on("GET", "/user", problem(401, "unauthorized"))
     shell.tty = True
     ended = run_doctor(shell, "--color", "never")
@@ -359,25 +365,25 @@ def test_a_person_sees_marks_and_what_to_do(shell: Shell, api: FakeApi) -> None:
     assert ended.err.splitlines()[-1] == "1 failed, 0 warnings"
 
 
-def test_a_pipe_gets_one_line_a_check(shell: Shell, api: FakeApi) -> None:
+def test_a_pipe_gets_one_line_per_check(shell: Shell, api: FakeApi) -> None:
     rows = [line.split("\t") for line in run_doctor(shell).lines]
-    assert [row[0] for row in rows] == list(NOTHING_WRONG)
+    assert [row[0] for row in rows] == list(ALL_PASSED)
     assert {len(row) for row in rows} == {5}
 
 
 @pytest.mark.parametrize("args", [("--only", "everything"), ("--body", "much"), ("--body", "3GB"), ("--body", "0")])
-def test_what_cannot_be_asked_is_wrong_usage(shell: Shell, args: tuple[str, str]) -> None:
+def test_an_invalid_option_is_a_usage_error(shell: Shell, args: tuple[str, str]) -> None:
     ended = shell("doctor", *args)
     assert (ended.code, ended.out) == (2, "")
 
 
-def test_a_login_in_netrc_is_told_and_not_used(
+def test_a_login_in_netrc_is_reported_and_not_used(
     shell: Shell, api: FakeApi, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     netrc = tmp_path / "netrc"
     netrc.write_text("machine 127.0.0.1 login ann password hush\n")
     netrc.chmod(0o600)
     monkeypatch.setenv("NETRC", str(netrc))
-    rows = rows_by_check(run_doctor(shell, "--json"))
+    rows = group_rows_by_check(run_doctor(shell, "--json"))
     assert rows["settings.netrc"]["detail"] == "~/.netrc has a login for this server, which is never used"
     assert {heard.headers["Authorization"] for heard in api.list_requests("GET", "/user")} == {f"Bearer {TOKEN}"}

@@ -1,4 +1,4 @@
-"""``docshare doctor``, group "instance": what a server of this machine says of itself, and what is seen without."""
+"""``docshare doctor``, group "instance": what a local server reports of itself, and what doctor finds without it."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ MINUTE = 60_000
 Doctor = Callable[..., dict[str, dict[str, Any]]]
 
 
-def rows_by_check(ended: CommandResult) -> dict[str, dict[str, Any]]:
+def group_rows_by_check(ended: CommandResult) -> dict[str, dict[str, Any]]:
     return {row["check"].removeprefix("instance."): row for row in ended.json}
 
 
 @pytest.fixture
 def doctor(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> Doctor:
-    """Looks at a world; returns the rows by the name of their check. LibreOffice is not installed there."""
+    """Return a function that checks a world and groups the rows by check. LibreOffice is not installed there."""
     monkeypatch.setenv("PATH", "/nonexistent")
 
-    def look(world: World, *args: str) -> dict[str, dict[str, Any]]:
+    def run_checks(world: World, *args: str) -> dict[str, dict[str, Any]]:
         from tests.support.data_dir_owner import own_data_dir
 
         with own_data_dir(world):
-            return rows_by_check(run_doctor(shell, world.rt.config.data_dir, *args))
+            return group_rows_by_check(run_doctor(shell, world.rt.config.data_dir, *args))
 
-    return look
+    return run_checks
 
 
 def run_doctor(shell: Shell, folder: Path, *args: str) -> CommandResult:
@@ -47,13 +47,13 @@ def run_doctor(shell: Shell, folder: Path, *args: str) -> CommandResult:
 
 
 def restrict_permissions(folder: Path) -> None:
-    """Keep the data from everybody else, as a server does that makes it."""
+    """Make the data private, as the server does when it creates the directory."""
     folder.chmod(0o700)
     for path in folder.iterdir():
         path.chmod(0o700 if path.is_dir() else 0o600)
 
 
-def test_an_instance_in_order_has_nothing_to_mend(doctor: Doctor, make: Callable[..., World]) -> None:
+def test_a_healthy_instance_passes_every_check(doctor: Doctor, make: Callable[..., World]) -> None:
     world = make()
     restrict_permissions(world.rt.config.data_dir)
     world.rt.heartbeats.update(jobs=world.clock(), dispatcher=world.clock())
@@ -68,7 +68,9 @@ def test_an_instance_in_order_has_nothing_to_mend(doctor: Doctor, make: Callable
     assert rows["schema"]["detail"] == "schema step 12 of 12"
 
 
-def test_data_that_others_can_read_is_named_with_the_command(doctor: Doctor, make: Callable[..., World]) -> None:
+def test_data_that_others_can_read_is_reported_with_the_command_that_fixes_it(
+    doctor: Doctor, make: Callable[..., World]
+) -> None:
     world = make()
     folder = world.rt.config.data_dir
     restrict_permissions(folder)
@@ -79,14 +81,16 @@ def test_data_that_others_can_read_is_named_with_the_command(doctor: Doctor, mak
     assert f"chmod 700 {folder}" in doctor(world)["permissions"]["fix"]
 
 
-def test_background_work_that_stands_still_is_named(doctor: Doctor, make: Callable[..., World]) -> None:
+def test_stalled_background_jobs_are_reported(doctor: Doctor, make: Callable[..., World]) -> None:
     world = make()
     world.rt.heartbeats.update(jobs=world.clock(), mail=world.clock() - 10 * MINUTE)
     row = doctor(world)["jobs"]
     assert (row["ok"], row["detail"]) == (False, "background jobs have stalled: mail for 600 s")
 
 
-def test_a_damaged_database_is_named_and_hides_no_other_finding(doctor: Doctor, make: Callable[..., World]) -> None:
+def test_a_damaged_database_is_reported_and_the_other_checks_still_run(
+    doctor: Doctor, make: Callable[..., World]
+) -> None:
     world = make()
     world.rt.db.truncate_wal()
     path = world.rt.config.database_path
@@ -99,7 +103,7 @@ def test_a_damaged_database_is_named_and_hides_no_other_finding(doctor: Doctor, 
     assert rows["disk"]["ok"] is True
 
 
-def test_mails_that_are_late_are_counted(doctor: Doctor, make: Callable[..., World]) -> None:
+def test_late_emails_are_counted(doctor: Doctor, make: Callable[..., World]) -> None:
     from docshare.server.services.operations import mail
 
     world = make(smtp_url="smtp://127.0.0.1:9")
@@ -112,7 +116,7 @@ def test_mails_that_are_late_are_counted(doctor: Doctor, make: Callable[..., Wor
     assert "refused" in rows["smtp"]["detail"]
 
 
-def test_deliveries_given_up_and_webhooks_disabled_are_counted(doctor: Doctor, make: Callable[..., World]) -> None:
+def test_abandoned_deliveries_and_disabled_webhooks_are_counted(doctor: Doctor, make: Callable[..., World]) -> None:
     world = make()
     uuid, now = world.pia.upload()["uuid"], world.clock()
     with world.rt.db.write():
@@ -132,7 +136,7 @@ def test_deliveries_given_up_and_webhooks_disabled_are_counted(doctor: Doctor, m
     assert (row["ok"], row["detail"]) == (False, "deliveries late: 0, abandoned in 24 hours: 1; webhooks disabled: 1")
 
 
-def test_a_mail_server_is_tried_without_a_mail_and_with_one_when_asked(
+def test_the_mail_server_is_checked_without_sending_mail_unless_a_recipient_is_given(
     doctor: Doctor, make: Callable[..., World]
 ) -> None:
     with FakeMailServer() as box:
@@ -144,7 +148,9 @@ def test_a_mail_server_is_tried_without_a_mail_and_with_one_when_asked(
     assert (message["To"], message["Subject"]) == ("you@example.com", "Test mail of docshare")
 
 
-def test_a_mail_server_that_refuses_the_sender_is_quoted(doctor: Doctor, make: Callable[..., World]) -> None:
+def test_the_error_of_a_mail_server_that_rejects_the_sender_is_quoted(
+    doctor: Doctor, make: Callable[..., World]
+) -> None:
     with FakeMailServer(answers={"MAIL": b"550 who are you"}) as box:
         row = doctor(make(smtp_url=box.url), "--mail", "you@example.com")["smtp"]
     assert (row["ok"], row["detail"]) == (False, "the mail server answered 550 who are you")
@@ -155,7 +161,7 @@ def test_a_test_mail_without_a_mail_server_names_the_setting(doctor: Doctor, mak
     assert (row["ok"], row["fix"]) == (False, "Set DOCSHARE_SMTP_URL.")
 
 
-def test_egress_calls_an_address_under_the_rules_of_webhooks(doctor: Doctor, make: Callable[..., World]) -> None:
+def test_the_egress_check_follows_the_address_rules_of_webhooks(doctor: Doctor, make: Callable[..., World]) -> None:
     with reverse_proxy() as hook:
         hook.fixed_answer = (204, "")
         world = make(webhook_allow=("127.0.0.0/8",))
@@ -166,7 +172,7 @@ def test_egress_calls_an_address_under_the_rules_of_webhooks(doctor: Doctor, mak
         assert hook.requests == ["GET"]
 
 
-def test_keys_of_a_design_tool_that_are_none_are_named(doctor: Doctor, make: Callable[..., World]) -> None:
+def test_invalid_keys_of_a_design_tool_are_reported(doctor: Doctor, make: Callable[..., World]) -> None:
     with reverse_proxy() as tool:
         tool.fixed_answer = (200, "")
         row = doctor(make(design_user_jwks_url=f"{tool.url}/keys"))["design-keys"]
@@ -181,7 +187,7 @@ def test_keys_of_a_design_tool_that_are_none_are_named(doctor: Doctor, make: Cal
         ({"country_header": "CF-IPCountry"}, "warning", "DOCSHARE_TRUSTED_PROXIES"),
     ],
 )
-def test_settings_of_proxies_that_cannot_be_meant_are_named(
+def test_unsafe_proxy_settings_are_reported(
     doctor: Doctor, make: Callable[..., World], settings: dict[str, Any], level: str, fix: str
 ) -> None:
     row = doctor(make(**settings))["proxies"]
@@ -189,7 +195,7 @@ def test_settings_of_proxies_that_cannot_be_meant_are_named(
     assert fix in row["fix"]
 
 
-def test_a_check_that_hangs_hides_no_other(
+def test_a_hanging_check_does_not_stop_the_others(
     doctor: Doctor, make: Callable[..., World], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("docshare.server.services.operations.diagnosis._CHECK_TIMEOUT_S", 0.2)
@@ -199,7 +205,7 @@ def test_a_check_that_hangs_hides_no_other(
     assert rows["schema"]["ok"] is True
 
 
-def test_libreoffice_is_started_as_a_conversion_would(shell: Shell, world: World) -> None:
+def test_the_converter_check_starts_libreoffice_like_a_conversion(shell: Shell, world: World) -> None:
     from docshare.server.services.operations import environment_checks
 
     if not world.rt.converter.is_available:
@@ -208,7 +214,7 @@ def test_libreoffice_is_started_as_a_conversion_would(shell: Shell, world: World
 
 
 @contextmanager
-def default_umask() -> Iterator[None]:
+def set_default_umask() -> Iterator[None]:
     before = os.umask(0o022)
     try:
         yield
@@ -216,41 +222,41 @@ def default_umask() -> Iterator[None]:
         os.umask(before)
 
 
-def test_where_no_server_runs_the_data_is_looked_at_all_the_same(shell: Shell, tmp_path: Path) -> None:
+def test_the_data_is_checked_even_if_no_server_runs(shell: Shell, tmp_path: Path) -> None:
     folder = tmp_path / "data"
-    with default_umask():
+    with set_default_umask():
         assert shell("admin", "account", "create", "ada@example.com", "--data", folder).code == 0
-        rows = rows_by_check(run_doctor(shell, folder))
+        rows = group_rows_by_check(run_doctor(shell, folder))
         (folder / "docshare.db").write_bytes(b"no database" * 1000)
         broken = run_doctor(shell, folder)
     assert {name: rows[name]["ok"] for name in ("process", "permissions", "database", "jobs")} == {
         "process": None, "permissions": True, "database": True, "jobs": None,
     }  # fmt: skip
     assert broken.code == 13
-    detail = rows_by_check(broken)["report"]["detail"]
+    detail = group_rows_by_check(broken)["report"]["detail"]
     assert detail == f"the database in {folder} is damaged: file is not a database"
 
 
-def test_a_setting_that_stops_the_server_is_named(shell: Shell, tmp_path: Path) -> None:
+def test_a_setting_that_prevents_the_server_from_starting_is_reported(shell: Shell, tmp_path: Path) -> None:
     folder = tmp_path / "data"
     folder.mkdir()
     (folder / "docshare.db").touch()
     (folder / "config.toml").write_text("thread = 4\n")
-    with default_umask():
+    with set_default_umask():
         ended = run_doctor(shell, folder)
-    assert (ended.code, rows_by_check(ended)["report"]["detail"]) == (13, "config.toml: unknown setting 'thread'")
+    assert (ended.code, group_rows_by_check(ended)["report"]["detail"]) == (13, "config.toml: unknown setting 'thread'")
 
 
-def test_a_mistyped_directory_is_an_error_and_a_server_elsewhere_is_none(shell: Shell, tmp_path: Path) -> None:
+def test_a_mistyped_directory_is_an_error_and_a_remote_server_is_not(shell: Shell, tmp_path: Path) -> None:
     mistyped = run_doctor(shell, tmp_path / "nowhere")
     assert mistyped.code == 13
-    assert "there is no docshare data in" in rows_by_check(mistyped)["report"]["detail"]
+    assert "there is no docshare data in" in group_rows_by_check(mistyped)["report"]["detail"]
     elsewhere = shell("doctor", "--only", "instance", "--only", "public", "--json")
     assert elsewhere.code == 0
     assert {row["ok"] for row in elsewhere.json} == {None}
 
 
-def test_a_server_that_hangs_is_named_and_not_waited_for_twice(
+def test_a_hanging_server_is_reported_and_doctor_waits_for_it_only_once(
     shell: Shell, make: Callable[..., World], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from docshare.server.store.identity import instance_key
@@ -264,13 +270,13 @@ def test_a_server_that_hangs_is_named_and_not_waited_for_twice(
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
         announce(Instance(rt, instance_key(folder)), url, "127.0.0.1")
         ended = shell("doctor", "--only", "instance", "--only", "public", "--data", folder, "--json")
-    rows = rows_by_check(ended)
+    rows = group_rows_by_check(ended)
     assert (ended.code, list(rows)) == (13, ["process", "public.address", "public.reach"])
     assert rows["process"]["detail"] == f"process {os.getpid()} owns the data directory but does not respond at {url}"
     assert rows["public.reach"]["ok"] is None
 
 
-def test_a_server_that_holds_its_data_and_does_not_answer_is_named(
+def test_a_server_that_locks_its_data_and_does_not_respond_is_reported(
     shell: Shell, time: FakeTime, make: Callable[..., World]
 ) -> None:
     from docshare.server.store.lock import DirectoryLock
@@ -279,4 +285,4 @@ def test_a_server_that_holds_its_data_and_does_not_answer_is_named(
     with DirectoryLock(folder):
         ended = run_doctor(shell, folder)
     assert ended.code == 13
-    assert rows_by_check(ended)["report"]["detail"] == f"the docshare process that uses {folder} does not answer"
+    assert group_rows_by_check(ended)["report"]["detail"] == f"the docshare process that uses {folder} does not answer"

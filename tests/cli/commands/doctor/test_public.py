@@ -1,4 +1,5 @@
-"""``docshare doctor``, group "public": a real server behind a proxy that is wrong in one way, which is named."""
+"""``docshare doctor``, group "public": a real server behind a reverse proxy with one misconfiguration, which is
+reported."""
 
 from __future__ import annotations
 
@@ -22,21 +23,21 @@ ADD_ADDRESS = "nginx: proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_fo
 
 @pytest.fixture
 def proxy() -> Iterator[ReverseProxy]:
-    with reverse_proxy() as door:
-        yield door
+    with reverse_proxy() as proxy_server:
+        yield proxy_server
 
 
 @dataclass
 class ProxiedServer:
-    """``doctor()`` looks at the server behind ``door``."""
+    """A server behind ``proxy``; ``run_doctor`` checks it."""
 
-    door: ReverseProxy
+    proxy_server: ReverseProxy
     shell: Shell
     data: Path
     url: str
 
     def run_doctor(self, *args: str) -> tuple[int, dict[str, dict[str, Any]]]:
-        """The exit code, and the rows by the name of their check."""
+        """Return the exit code, and the rows grouped by check."""
         ended = self.run_command(*args, "--json")
         return ended.code, {row["check"].removeprefix("public."): row for row in ended.json}
 
@@ -56,7 +57,7 @@ def proxied_server(
         yield ProxiedServer(proxy, Shell(tmp_path / "home", proxy.url, time), world.rt.config.data_dir, url)
 
 
-def test_nothing_is_wrong_with_a_proxy_that_passes_on_what_it_should(proxied_server: ProxiedServer) -> None:
+def test_a_correct_proxy_passes_every_check(proxied_server: ProxiedServer) -> None:
     code, rows = proxied_server.run_doctor()
     assert code == 0
     assert {name: row["ok"] for name, row in rows.items()} == {
@@ -67,36 +68,39 @@ def test_nothing_is_wrong_with_a_proxy_that_passes_on_what_it_should(proxied_ser
     assert rows["body"]["detail"] == "uploads of 2.0 MB succeed"
 
 
-def test_a_proxy_that_is_not_trusted_is_named_with_the_setting_that_trusts_it(proxied_server: ProxiedServer) -> None:
-    proxied_server.door.source = "127.0.0.2"
+def test_an_untrusted_proxy_is_reported_with_the_setting_that_trusts_it(proxied_server: ProxiedServer) -> None:
+    proxied_server.proxy_server.source = "127.0.0.2"
     code, rows = proxied_server.run_doctor()
     assert (code, rows["readers"]["ok"], rows["readers"]["level"]) == (13, False, "error")
     assert "127.0.0.2" in rows["readers"]["detail"]
     assert "DOCSHARE_TRUSTED_PROXIES=127.0.0.2/32" in rows["readers"]["fix"]
 
 
-def test_a_proxy_that_hides_for_whom_it_asks_is_named_with_the_line_it_lacks(proxied_server: ProxiedServer) -> None:
-    proxied_server.door.adds_forwarded_for, proxied_server.door.hidden_headers = False, ("X-Forwarded-For",)
+def test_a_proxy_without_x_forwarded_for_is_reported_with_the_missing_line(proxied_server: ProxiedServer) -> None:
+    proxied_server.proxy_server.adds_forwarded_for, proxied_server.proxy_server.hidden_headers = (
+        False,
+        ("X-Forwarded-For",),
+    )
     code, rows = proxied_server.run_doctor()
     assert (code, rows["readers"]["ok"], rows["readers"]["fix"]) == (13, False, ADD_ADDRESS)
     assert "all readers appear as 127.0.0.1" in rows["readers"]["detail"]
 
 
-def test_a_proxy_neither_trusted_nor_saying_for_whom_it_asks_needs_both_mended(proxied_server: ProxiedServer) -> None:
-    proxied_server.door.adds_forwarded_for, proxied_server.door.source = False, "127.0.0.2"
+def test_an_untrusted_proxy_without_x_forwarded_for_gets_both_fixes(proxied_server: ProxiedServer) -> None:
+    proxied_server.proxy_server.adds_forwarded_for, proxied_server.proxy_server.source = False, "127.0.0.2"
     _, rows = proxied_server.run_doctor()
     assert rows["readers"]["fix"] == f"{ADD_ADDRESS} then set DOCSHARE_TRUSTED_PROXIES=127.0.0.2/32"
 
 
-def test_a_proxy_that_believes_what_readers_claim_is_named(proxied_server: ProxiedServer) -> None:
-    proxied_server.door.adds_forwarded_for = False
+def test_a_proxy_that_forwards_addresses_claimed_by_readers_is_reported(proxied_server: ProxiedServer) -> None:
+    proxied_server.proxy_server.adds_forwarded_for = False
     code, rows = proxied_server.run_doctor()
     assert (code, rows["readers"]["fix"]) == (13, ADD_ADDRESS)
     assert "readers can claim any address" in rows["readers"]["detail"]
 
 
-def test_a_proxy_that_takes_no_large_body_is_named_with_its_limit(proxied_server: ProxiedServer) -> None:
-    proxied_server.door.max_body_bytes = 1 << 20
+def test_a_proxy_that_rejects_large_bodies_is_reported_with_its_limit(proxied_server: ProxiedServer) -> None:
+    proxied_server.proxy_server.max_body_bytes = 1 << 20
     code, rows = proxied_server.run_doctor()
     assert (code, rows["body"]["ok"]) == (13, False)
     assert rows["body"]["detail"] == "an upload of 2.0 MB fails (status 413)"
@@ -104,15 +108,15 @@ def test_a_proxy_that_takes_no_large_body_is_named_with_its_limit(proxied_server
     assert rows["readers"]["ok"] is True
 
 
-def test_larger_bodies_are_sent_when_asked_and_none_after_the_first_that_fails(proxied_server: ProxiedServer) -> None:
-    proxied_server.door.max_body_bytes = 12 << 20
+def test_the_body_option_sends_larger_bodies_until_the_first_failure(proxied_server: ProxiedServer) -> None:
+    proxied_server.proxy_server.max_body_bytes = 12 << 20
     _, rows = proxied_server.run_doctor("--body", "200MB")
     assert rows["body"]["detail"] == "an upload of 101 MB fails (status 413)"
-    assert proxied_server.door.requests == ["GET", "POST", "POST", "POST"]
+    assert proxied_server.proxy_server.requests == ["GET", "POST", "POST", "POST"]
 
 
-def test_a_proxy_that_asks_for_another_host_is_a_warning(proxied_server: ProxiedServer) -> None:
-    proxied_server.door.host = "backend:8787"
+def test_a_proxy_that_changes_the_host_header_is_a_warning(proxied_server: ProxiedServer) -> None:
+    proxied_server.proxy_server.host = "backend:8787"
     code, rows = proxied_server.run_doctor()
     assert (code, rows["host"]["ok"], rows["host"]["level"]) == (0, False, "warning")
     assert "backend:8787" in rows["host"]["detail"]
@@ -122,10 +126,10 @@ def test_a_proxy_that_asks_for_another_host_is_a_warning(proxied_server: Proxied
 @pytest.mark.parametrize(
     ("lost", "level", "why"), [("Authorization", "error", "sign in"), ("Range", "warning", "resume")]
 )
-def test_a_proxy_that_takes_headers_out_of_requests_is_named(
+def test_a_proxy_that_removes_request_headers_is_reported(
     proxied_server: ProxiedServer, lost: str, level: str, why: str
 ) -> None:
-    proxied_server.door.hidden_headers = (lost,)
+    proxied_server.proxy_server.hidden_headers = (lost,)
     _, rows = proxied_server.run_doctor()
     assert (rows["headers"]["ok"], rows["headers"]["level"], rows["headers"]["fix"]) == (
         False, level, f"Configure it to forward {lost}.",
@@ -133,42 +137,42 @@ def test_a_proxy_that_takes_headers_out_of_requests_is_named(
     assert why in rows["headers"]["detail"]
 
 
-def test_an_address_that_leads_to_another_server_is_named(proxied_server: ProxiedServer) -> None:
-    proxied_server.door.fixed_answer = (200, "")
+def test_an_address_of_another_server_is_reported(proxied_server: ProxiedServer) -> None:
+    proxied_server.proxy_server.fixed_answer = (200, "")
     code, rows = proxied_server.run_doctor()
     assert (code, rows["reach"]["ok"]) == (13, False)
-    assert rows["reach"]["detail"] == f"another server responds at {proxied_server.door.url} (status 200)"
+    assert rows["reach"]["detail"] == f"another server responds at {proxied_server.proxy_server.url} (status 200)"
     assert proxied_server.url in rows["reach"]["fix"]
     assert "readers" not in rows
 
 
-def test_a_proxy_that_does_not_reach_the_server_is_told_where_it_is(proxied_server: ProxiedServer) -> None:
-    proxied_server.door.fixed_answer = (502, "")
+def test_the_fix_for_a_proxy_that_does_not_reach_the_server_names_its_address(proxied_server: ProxiedServer) -> None:
+    proxied_server.proxy_server.fixed_answer = (502, "")
     code, rows = proxied_server.run_doctor()
     assert (code, rows["reach"]["fix"]) == (13, f"Forward requests to {proxied_server.url}")
 
 
-def test_an_address_that_only_redirects_is_named_with_the_right_one(proxied_server: ProxiedServer) -> None:
-    proxied_server.door.fixed_answer = (301, "https://docs.example")
+def test_an_address_that_only_redirects_is_reported_with_the_target(proxied_server: ProxiedServer) -> None:
+    proxied_server.proxy_server.fixed_answer = (301, "https://docs.example")
     _, rows = proxied_server.run_doctor()
     assert rows["reach"]["fix"] == "Set DOCSHARE_BASE_URL=https://docs.example"
 
 
-def test_a_proxy_whose_clock_is_an_hour_off_is_named(proxied_server: ProxiedServer) -> None:
-    proxied_server.door.date = BASE - 3600
+def test_a_proxy_whose_clock_is_an_hour_off_is_reported(proxied_server: ProxiedServer) -> None:
+    proxied_server.proxy_server.date = BASE - 3600
     code, rows = proxied_server.run_doctor()
     assert (code, rows["clock"]["detail"]) == (13, "the clocks differ by 3600 s; webhook signatures look too old")
 
 
-def test_the_token_of_the_probe_is_never_shown(proxied_server: ProxiedServer) -> None:
-    proxied_server.door.fixed_answer = (301, "https://docs.example")
+def test_the_token_of_the_probe_is_never_printed(proxied_server: ProxiedServer) -> None:
+    proxied_server.proxy_server.fixed_answer = (301, "https://docs.example")
     proxied_server.shell.tty = True
     ended = proxied_server.run_command("-vv")
     assert "probe=" not in ended.out + ended.err
 
 
 @pytest.mark.parametrize(("host", "ok"), [("127.0.0.1", True), ("0.0.0.0", False)])
-def test_links_to_loopback_are_a_warning_only_where_others_could_call(
+def test_links_to_loopback_are_a_warning_only_if_the_server_listens_on_other_addresses(
     make: Callable[..., World], time: FakeTime, tmp_path: Path, host: str, ok: bool
 ) -> None:
     from tests.support.data_dir_owner import own_data_dir
@@ -184,7 +188,7 @@ def test_links_to_loopback_are_a_warning_only_where_others_could_call(
     assert "connection refused" in rows["public.reach"]["detail"]
 
 
-def test_without_a_proxy_a_server_is_told_not_to_trust_one(
+def test_a_server_without_a_proxy_is_warned_about_trusted_proxies(
     make: Callable[..., World], time: FakeTime, tmp_path: Path
 ) -> None:
     from docshare.server.app import set_runtime
@@ -204,7 +208,7 @@ def test_without_a_proxy_a_server_is_told_not_to_trust_one(
     assert rows["public.reach"]["ok"] is True
 
 
-def test_a_request_with_a_made_up_token_is_an_ordinary_one(proxied_server: ProxiedServer) -> None:
+def test_a_request_with_an_invalid_probe_token_is_handled_as_usual(proxied_server: ProxiedServer) -> None:
     import requests
 
     assert requests.get(f"{proxied_server.url}/healthz?probe=nobody", timeout=10).text == "ok\n"

@@ -1,4 +1,4 @@
-"""``docshare events list`` and ``tail`` with ``--type activity``: one feed of everything that happened."""
+"""``docshare events list`` and ``tail`` with ``--type activity``: the feed of all kinds of events."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def append_event(api: FakeApi, number: int, event: str, **data: Any) -> None:
     api.rows["activity"].append(row("activity", number, event=event, data=data))
 
 
-def row_ids(done: CommandResult) -> list[int]:
+def get_row_ids(done: CommandResult) -> list[int]:
     assert done.code == 0, done.err
     return [each["id"] for each in done.rows]
 
@@ -39,7 +39,7 @@ def list_ids(shell: Shell, *options: str) -> list[int]:
     return [each["id"] for each in done.json]
 
 
-# --- which rows ------------------------------------------------------------------------------------------------------
+# --- selection -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("options", "expected"), [
@@ -49,7 +49,7 @@ def list_ids(shell: Shell, *options: str) -> list[int]:
     (("--since", "247"), [248, 249, 250, 251]),
     (("--since", "10s"), [251, 250, 249, 248, 247, 246, 245, 244, 243, 242]),
 ])  # fmt: skip
-def test_the_rows_are_those_of_any_feed(
+def test_list_options_select_rows_as_in_any_feed(
     api: FakeApi, shell: Shell, time: FakeTime, options: tuple[str, ...], expected: list[int]
 ) -> None:
     api.add("activity", *range(2, 252))
@@ -62,13 +62,13 @@ def test_the_rows_are_those_of_any_feed(
     ("access.denied, note.created", [5, 4, 2]),
     ("file.burned", []),
 ])  # fmt: skip
-def test_kinds_narrow_what_is_shown(api: FakeApi, shell: Shell, kinds: str, expected: list[int]) -> None:
+def test_kind_filters_the_rows(api: FakeApi, shell: Shell, kinds: str, expected: list[int]) -> None:
     for number, event in enumerate(("note.created", "file.viewed", "access.denied", "note.created"), 2):
         append_event(api, number, event)
     assert list_ids(shell, "--kind", kinds) == expected
 
 
-def test_one_file_is_looked_up_and_shown(api: FakeApi, shell: Shell) -> None:
+def test_file_resolves_the_file_and_filters_the_rows(api: FakeApi, shell: Shell) -> None:
     api.on("GET", "/files/aB3dE5fG7hJ9", FILE)
     append_event(api, 2, "file.viewed")
     append_event(api, 3, "file.viewed", fileUuid=UUID.format(2))
@@ -83,7 +83,7 @@ def test_one_file_is_looked_up_and_shown(api: FakeApi, shell: Shell) -> None:
     ("--type", "activity", "--kind", ""), ("--type", "activity", "--kind", "webhook.test"),
 ])  # fmt: skip
 @pytest.mark.parametrize("command", ["list", "tail"])
-def test_what_does_not_go_together_ends_with_2_before_anything_is_asked(
+def test_conflicting_options_exit_with_2_before_any_request(
     api: FakeApi, shell: Shell, command: str, options: tuple[str, ...]
 ) -> None:
     done = shell("events", command, *options)
@@ -92,7 +92,7 @@ def test_what_does_not_go_together_ends_with_2_before_anything_is_asked(
 
 
 @pytest.mark.parametrize("command", ["list", "tail"])
-def test_a_server_without_the_feed_ends_with_3_and_a_way_out(api: FakeApi, shell: Shell, command: str) -> None:
+def test_a_server_without_the_feed_exits_with_3_and_a_hint(api: FakeApi, shell: Shell, command: str) -> None:
     api.on("GET", "/activity", problem(404, "not_found", "Not found."))
     done = shell("events", command, "--type", "activity", "--json")
     assert (done.code, done.out) == (3, "")
@@ -101,13 +101,15 @@ def test_a_server_without_the_feed_ends_with_3_and_a_way_out(api: FakeApi, shell
 
 
 @pytest.mark.parametrize(("status", "code", "exit_code"), [(401, "unauthorized", 4), (403, "insufficient_scope", 5)])
-def test_another_refusal_is_told_as_it_is(api: FakeApi, shell: Shell, status: int, code: str, exit_code: int) -> None:
+def test_any_other_error_response_is_reported_unchanged(
+    api: FakeApi, shell: Shell, status: int, code: str, exit_code: int
+) -> None:
     api.on("GET", "/activity", problem(status, code))
     done = shell(*TAIL, "--json")
     assert (done.code, done.error["code"]) == (exit_code, code)
 
 
-# --- how it is shown -------------------------------------------------------------------------------------------------
+# --- output ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("event", "data", "words"), [
@@ -133,7 +135,7 @@ def test_another_refusal_is_told_as_it_is(api: FakeApi, shell: Shell, status: in
     ("access.denied", {"reason": "tomorrow", "count": 2}, "tomorrow  2 times"),
     ("future.kind", {"zebra": 1, "apple": None}, "zebra=1  apple="),
 ])  # fmt: skip
-def test_a_terminal_gets_a_line_in_words(
+def test_tail_prints_a_readable_line_on_a_terminal(
     api: FakeApi, shell: Shell, event: str, data: dict[str, Any], words: str
 ) -> None:
     api.rows["activity"] = [
@@ -150,16 +152,14 @@ def test_a_terminal_gets_a_line_in_words(
 
 @pytest.mark.parametrize("data", [None, [], "x", {}, {"pagesViewed": "many", "timeMs": {}, "fileName": 7}])
 @pytest.mark.parametrize("event", ["file.viewed", "note.created", "gate.completed", "access.denied", None])
-def test_strange_rows_of_other_servers_are_shown_somehow(
-    api: FakeApi, shell: Shell, event: str | None, data: object
-) -> None:
+def test_malformed_rows_are_still_printed(api: FakeApi, shell: Shell, event: str | None, data: object) -> None:
     api.rows["activity"] = [{"id": 2, "event": event, "data": data}]
     shell.tty = True
     assert shell(*TAIL, "--once").lines[-1].endswith("#2")
     assert shell(*LIST).code == 0
 
 
-def test_what_a_reader_wrote_cannot_steer_the_terminal_nor_fill_it(api: FakeApi, shell: Shell) -> None:
+def test_text_of_a_reader_is_escaped_and_truncated_on_a_terminal(api: FakeApi, shell: Shell) -> None:
     append_event(api, 2, "note.created", author="\x1b[31mEve", body="\x1b[2J" + "x" * 5000)
     shell.tty = True
     (line,) = shell(*TAIL, "--once", "--no-color").lines
@@ -168,7 +168,7 @@ def test_what_a_reader_wrote_cannot_steer_the_terminal_nor_fill_it(api: FakeApi,
     assert len(line) < 260
 
 
-def test_a_terminal_gets_a_table(api: FakeApi, shell: Shell) -> None:
+def test_list_prints_a_table_on_a_terminal(api: FakeApi, shell: Shell) -> None:
     append_event(api, 2, "access.denied", reason="domain", count=2)
     shell.tty = True
     head, line = shell(*LIST, "--no-color").lines
@@ -198,7 +198,7 @@ def test_json_rows_are_untouched(api: FakeApi, shell: Shell) -> None:
     assert done.out == json.dumps(api.rows["activity"][0], separators=(",", ":")) + "\n"
 
 
-def test_fields_reach_into_the_data(api: FakeApi, shell: Shell) -> None:
+def test_fields_can_select_nested_data(api: FakeApi, shell: Shell) -> None:
     append_event(api, 2, "note.created", author="Ada", body="Typo")
     assert shell(*LIST, "--fields", "event,data.author").lines == ["note.created\tAda"]
     assert shell(*LIST, "--fields", "country").code == 2
@@ -208,61 +208,61 @@ def test_fields_reach_into_the_data(api: FakeApi, shell: Shell) -> None:
 # --- the cursor ------------------------------------------------------------------------------------------------------
 
 
-def test_one_cursor_goes_through_all_kinds(api: FakeApi, shell: Shell) -> None:
+def test_one_cursor_covers_all_kinds(api: FakeApi, shell: Shell) -> None:
     append_event(api, 2, "file.viewed")
-    assert row_ids(shell(*TAIL, "--cursor", "all", "--from", "start", "--once", "--json")) == [2]
+    assert get_row_ids(shell(*TAIL, "--cursor", "all", "--from", "start", "--once", "--json")) == [2]
     append_event(api, 3, "note.created")
     append_event(api, 4, "file.viewed")
-    assert row_ids(shell(*TAIL, "--cursor", "all", "--once", "--json")) == [3, 4]
+    assert get_row_ids(shell(*TAIL, "--cursor", "all", "--once", "--json")) == [3, 4]
     kept = shell.read_cursor("all")
     assert (kept["stream"], kept["cursor"], kept["recent"], "kinds" in kept) == ("activity", 4, [2, 3, 4], False)
 
 
-def test_a_cursor_of_some_kinds_is_refused_for_others(api: FakeApi, shell: Shell) -> None:
+def test_a_cursor_for_some_kinds_is_rejected_for_others(api: FakeApi, shell: Shell) -> None:
     append_event(api, 2, "note.created")
     notes = ("--kind", "note.created", "--cursor", "notes", "--once", "--json")
-    assert row_ids(shell(*TAIL, *notes, "--from", "start")) == [2]
+    assert get_row_ids(shell(*TAIL, *notes, "--from", "start")) == [2]
     assert shell.read_cursor("notes")["kinds"] == ["note.created"]
     done = shell(*TAIL, "--cursor", "notes", "--once", "--json")
     assert done.code == 2
     assert done.error["detail"].endswith("it is for note.created, not for all kinds")
-    assert row_ids(shell(*TAIL, *notes)) == []
+    assert get_row_ids(shell(*TAIL, *notes)) == []
 
 
-def test_a_cursor_of_activity_is_refused_for_views(api: FakeApi, shell: Shell) -> None:
+def test_a_cursor_for_activity_is_rejected_for_views(api: FakeApi, shell: Shell) -> None:
     shell(*TAIL, "--cursor", "all", "--once")
     done = shell("events", "tail", "--cursor", "all", "--once", "--json")
     assert done.code == 2
     assert "is for the stream activity, not for view" in done.error["detail"]
 
 
-def test_a_cursor_can_be_made_and_moved_by_hand(api: FakeApi, shell: Shell) -> None:
+def test_a_cursor_can_be_created_and_moved_with_set(api: FakeApi, shell: Shell) -> None:
     for number, event in enumerate(("note.created", "file.viewed", "note.created"), 2):
         append_event(api, number, event)
     made = shell("events", "cursor", "set", "notes", "now", "--type", "activity", "--kind", "note.created")
     assert (made.code, shell.read_cursor("notes")["cursor"]) == (0, 4)
     assert shell("events", "cursor", "set", "notes", "2").code == 0
-    assert row_ids(shell(*TAIL, "--kind", "note.created", "--cursor", "notes", "--once", "--json")) == [4]
+    assert get_row_ids(shell(*TAIL, "--kind", "note.created", "--cursor", "notes", "--once", "--json")) == [4]
     changed = shell("events", "cursor", "set", "notes", "2", "--type", "activity", "--kind", "file.viewed")
     assert (changed.code, "choice of kinds cannot be changed" in changed.err) == (2, True)
 
 
-def test_it_ends_with_the_first_event_that_matches(api: FakeApi, shell: Shell) -> None:
+def test_until_match_stops_after_the_first_matching_event(api: FakeApi, shell: Shell) -> None:
     for number, event in enumerate(("file.viewed", "access.denied", "file.viewed"), 2):
         append_event(api, number, event, reason="password", count=4)
     options = ("--from", "start", "--until-match", "event == 'access.denied' && data.count > `3`", "--json")
-    assert row_ids(shell(*TAIL, *options)) == [2, 3]
+    assert get_row_ids(shell(*TAIL, *options)) == [2, 3]
 
 
-def test_the_cursor_stays_before_an_event_whose_command_failed(api: FakeApi, shell: Shell) -> None:
+def test_the_cursor_does_not_advance_past_an_event_whose_command_failed(api: FakeApi, shell: Shell) -> None:
     append_event(api, 2, "note.created")
     done = shell(*TAIL, "--cursor", "all", "--from", "start", "--once", "--exec", "false", "--json")
     assert (done.code, done.out) == (12, "")
     assert done.error["detail"] == "the --exec command exited with 1 for row 2 of the activity stream"
-    assert row_ids(shell(*TAIL, "--cursor", "all", "--once", "--json")) == [2]
+    assert get_row_ids(shell(*TAIL, "--cursor", "all", "--once", "--json")) == [2]
 
 
-def test_a_cursor_beyond_64_bits_is_refused(api: FakeApi, shell: Shell) -> None:
+def test_a_cursor_beyond_64_bits_is_rejected(api: FakeApi, shell: Shell) -> None:
     assert shell(*TAIL, "--from", str(2**63)).code == 2
 
 
@@ -279,14 +279,14 @@ def test_the_shell_completes_types_and_kinds() -> None:
 # --- a real server ---------------------------------------------------------------------------------------------------
 
 
-def test_what_happens_on_a_real_server_is_followed(
+def test_tail_and_list_print_the_events_of_a_real_server(
     shell_for: Callable[[Person], Shell], world: World, tmp_path: Path
 ) -> None:
     other_deck = tmp_path / "other.pdf"
     other_deck.write_bytes(simple_pdf(pages=1))
     shell = shell_for(world.pia)
     follow = (*TAIL, "--cursor", "all", "--once", "--json")
-    assert row_ids(shell(*follow)) == []
+    assert get_row_ids(shell(*follow)) == []
     made = world.pia.upload(name="deck.pdf")
     assert shell("replace", made["uuid"], other_deck).code == 0
     (event,) = shell(*follow).rows
@@ -295,4 +295,4 @@ def test_what_happens_on_a_real_server_is_followed(
     )  # fmt: skip
     assert list_ids(shell, "--kind", "content.replaced,note.created") == [event["id"]]
     assert list_ids(shell, "--kind", "note.created,file.burned") == []
-    assert row_ids(shell(*follow)) == []
+    assert get_row_ids(shell(*follow)) == []

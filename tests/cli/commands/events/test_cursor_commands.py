@@ -20,13 +20,13 @@ def tail_ids(shell: Shell, *options: str | Path) -> list[int]:
 
 @pytest.fixture
 def shell_with_cursor(api: FakeApi, shell: Shell) -> Shell:
-    """A shell with the cursor ``crm`` of the view stream at 3."""
+    """Return a shell with the cursor ``crm`` of the view stream at 3."""
     api.add("view", 2, 3)
     tail_ids(shell, "--cursor", "crm", "--once")
     return shell
 
 
-def test_cursors_are_listed_shown_and_reset(shell_with_cursor: Shell) -> None:
+def test_list_show_and_reset_work_on_saved_cursors(shell_with_cursor: Shell) -> None:
     tail_ids(shell_with_cursor, "--type", "all", "--cursor", "all", "--once")
     assert [each["name"] for each in shell_with_cursor("events", "cursor", "list", "--json").json] == ["all", "crm"]
     assert shell_with_cursor("events", "cursor", "show", "crm", "--json").json["cursor"] == 3
@@ -35,7 +35,7 @@ def test_cursors_are_listed_shown_and_reset(shell_with_cursor: Shell) -> None:
     assert shell_with_cursor("events", "cursor", "list", "--json").json == []
 
 
-def test_a_terminal_shows_cursors_as_a_table(shell_with_cursor: Shell) -> None:
+def test_list_prints_a_table_on_a_terminal(shell_with_cursor: Shell) -> None:
     tail_ids(shell_with_cursor, "--type", "view,gate", "--cursor", "two", "--once")
     shell_with_cursor.tty = True
     head, *lines = shell_with_cursor("events", "cursor", "list", "--no-color").lines
@@ -43,7 +43,7 @@ def test_a_terminal_shows_cursors_as_a_table(shell_with_cursor: Shell) -> None:
     assert "view:3 gate:start" in lines[1]
 
 
-def test_an_unknown_cursor_ends_with_3(shell: Shell) -> None:
+def test_an_unknown_cursor_exits_with_3(shell: Shell) -> None:
     assert shell("events", "cursor", "show", "nope").code == 3
 
 
@@ -62,7 +62,7 @@ def test_a_cursor_can_be_moved(shell_with_cursor: Shell, position: str, expected
     assert tail_ids(shell_with_cursor, "--cursor", "crm", "--once") == expected
 
 
-def test_a_cursor_can_be_made_before_the_first_tail(api: FakeApi, shell: Shell) -> None:
+def test_a_cursor_can_be_created_before_the_first_tail(api: FakeApi, shell: Shell) -> None:
     api.add("gate", 2, 3)
     assert shell("events", "cursor", "set", "leads", "start", "--type", "gate").code == 0
     assert tail_ids(shell, "--cursor", "leads", "--type", "gate", "--once") == [2, 3]
@@ -80,7 +80,7 @@ def test_one_stream_of_several_can_be_moved(api: FakeApi, shell: Shell) -> None:
     ("two", "5"), ("two", "soon"), ("two", "5", "--type", "gate"), ("two", "2147483648", "--type", "view"),
     ("two", "5", "--type", "view", "--file", UUID.format(1)), ("a/b", "5"), ("new", "5", "--type", "all"),
 ])  # fmt: skip
-def test_a_position_that_cannot_be_meant_ends_with_2(shell: Shell, words: tuple[str, ...]) -> None:
+def test_an_invalid_position_exits_with_2(shell: Shell, words: tuple[str, ...]) -> None:
     tail_ids(shell, "--type", "view,download", "--cursor", "two", "--once")
     before = shell.read_cursor("two")
     assert shell("events", "cursor", "set", *words).code == 2

@@ -1,4 +1,4 @@
-"""``docshare events tail --exec``: a row counts as read when the command ended with 0."""
+"""``docshare events tail --exec``: the cursor advances past a row when its command exits with 0."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def write_script(tmp_path: Path, body: str) -> str:
     return f"{sys.executable} {path}"
 
 
-def test_exec_gets_each_row_as_json(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
+def test_the_command_gets_each_row_as_json(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
     api.rows["view"] = [row("view", 2, zebra="ü"), row("view", 3)]
     got = tmp_path / "got"
     command = write_script(tmp_path, f"open({str(got)!r}, 'a').write(json.dumps(row) + '\\n')")
@@ -32,7 +32,9 @@ def test_exec_gets_each_row_as_json(api: FakeApi, shell: Shell, tmp_path: Path) 
     assert [json.loads(line) for line in got.read_text().splitlines()] == api.rows["view"]
 
 
-def test_the_cursor_stays_before_a_row_whose_command_failed(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
+def test_the_cursor_does_not_advance_past_a_row_whose_command_failed(
+    api: FakeApi, shell: Shell, tmp_path: Path
+) -> None:
     api.add("view", 2, 3, 4)
     command = write_script(tmp_path, "sys.exit(3 if row['id'] == 3 else 0)")
     done = shell("events", "tail", "--cursor", "crm", "--from", "start", "--once", "--exec", command, "--json")
@@ -41,7 +43,7 @@ def test_the_cursor_stays_before_a_row_whose_command_failed(api: FakeApi, shell:
     assert tail_ids(shell, "--cursor", "crm", "--once") == [3, 4]
 
 
-def test_a_failed_command_is_run_again_as_often_as_asked(
+def test_a_failed_command_is_retried_up_to_exec_retries(
     api: FakeApi, shell: Shell, tmp_path: Path, time: FakeTime
 ) -> None:
     api.add("view", 2)
@@ -56,7 +58,7 @@ def test_a_failed_command_is_run_again_as_often_as_asked(
     assert shell("events", "tail", *options, "1").code == 12
 
 
-def test_what_a_command_prints_does_not_mix_with_the_rows(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
+def test_the_output_of_a_command_goes_to_stderr(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
     api.add("view", 2)
     command = [sys.executable, "-m", "docshare", "events", "tail", "--from", "start", "--once", "--json", "--exec",
                write_script(tmp_path, "print('noise')")]  # fmt: skip
@@ -65,7 +67,7 @@ def test_what_a_command_prints_does_not_mix_with_the_rows(api: FakeApi, shell: S
     assert "noise" in done.stderr
 
 
-def test_a_command_that_does_not_exist_ends_with_2(api: FakeApi, shell: Shell) -> None:
+def test_a_missing_command_exits_with_2(api: FakeApi, shell: Shell) -> None:
     api.add("view", 2)
     done = shell("events", "tail", "--from", "start", "--once", "--exec", "/no/such/program")
     assert (done.code, done.out) == (2, "")

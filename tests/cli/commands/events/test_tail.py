@@ -1,4 +1,4 @@
-"""``docshare events tail``: no row lost, none doubled, and every way to end."""
+"""``docshare events tail``: it loses and repeats no row, and stops under each stop condition."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ FILE = {"uuid": UUID.format(1), "shortId": "aB3dE5fG7hJ9", "originalName": "deck
 
 
 def tail_ids(shell: Shell, *options: str, code: int = 0) -> list[int]:
-    """The ids that a tail printed; it must end with ``code``."""
+    """Return the ids that a tail printed, and check that it exits with ``code``."""
     done = shell("events", "tail", *options, "--json")
     assert done.code == code, done.err
     return [each["id"] for each in done.rows]
 
 
-# --- what is shown ---------------------------------------------------------------------------------------------------
+# --- selection -------------------------------------------------------------------------------------------------------
 
 
-def test_a_tail_shows_what_happens_from_now_on(api: FakeApi, shell: Shell, time: FakeTime) -> None:
+def test_a_tail_prints_new_rows(api: FakeApi, shell: Shell, time: FakeTime) -> None:
     api.add("view", 2, 3)
     time.run_in_waits(lambda: api.add("view", 4), None, None, None, None, lambda: api.add("view", 5, 6))
     assert tail_ids(shell, "--timeout", "1m") == [4, 5, 6]
@@ -31,47 +31,49 @@ def test_a_tail_shows_what_happens_from_now_on(api: FakeApi, shell: Shell, time:
 
 @pytest.mark.parametrize("count", [1, 99, 100, 101, 250])
 @pytest.mark.parametrize("first", [1, 2])
-def test_an_empty_stream_loses_nothing_however_much_arrives_at_once(
+def test_no_row_of_an_empty_stream_is_lost_however_many_arrive_at_once(
     api: FakeApi, shell: Shell, time: FakeTime, first: int, count: int
 ) -> None:
     time.run_in_waits(lambda: api.add("view", *range(first, first + count)))
     shown = tail_ids(shell, "--timeout", "1m")
     if first == 1 and count > 100:
-        assert shown == list(range(2, count + 1))  # Spec: no request can show id 1 once a hundred rows lie above it
+        assert shown == list(range(2, count + 1))  # no request can return id 1 once there are 100 later rows
     else:
         assert shown == list(range(first, first + count))
 
 
 @pytest.mark.parametrize("count", [0, 1, 100, 101, 350])
-def test_from_start_shows_everything_once(api: FakeApi, shell: Shell, count: int) -> None:
+def test_from_start_prints_every_row_once(api: FakeApi, shell: Shell, count: int) -> None:
     api.add("view", *range(2, 2 + count))
     assert tail_ids(shell, "--from", "start", "--once") == list(range(2, 2 + count))
 
 
-def test_from_an_id_shows_what_follows_it(api: FakeApi, shell: Shell) -> None:
+def test_from_an_id_prints_the_rows_after_it(api: FakeApi, shell: Shell) -> None:
     api.add("view", *range(2, 302))
     assert tail_ids(shell, "--from", "190", "--once") == list(range(191, 302))
 
 
-def test_once_from_now_shows_nothing_old(api: FakeApi, shell: Shell) -> None:
+def test_once_prints_no_old_rows(api: FakeApi, shell: Shell) -> None:
     api.add("view", 2, 3)
     assert tail_ids(shell, "--once") == []
 
 
 @pytest.mark.parametrize(("number", "expected"), [("0", []), ("2", [4, 5]), ("150", list(range(2, 6)))])
-def test_a_backlog_of_the_last_rows_comes_first(api: FakeApi, shell: Shell, number: str, expected: list[int]) -> None:
+def test_the_lines_option_prints_the_last_rows_first(
+    api: FakeApi, shell: Shell, number: str, expected: list[int]
+) -> None:
     api.add("view", 2, 3, 4, 5)
     assert tail_ids(shell, "-n", number, "--once") == expected
 
 
-def test_on_a_terminal_ten_rows_come_first(api: FakeApi, shell: Shell) -> None:
+def test_the_last_ten_rows_are_printed_first_on_a_terminal(api: FakeApi, shell: Shell) -> None:
     api.add("view", *range(2, 20))
     shell.tty = True
     done = shell("events", "tail", "--once")
     assert [line.rpartition("#")[2] for line in done.lines] == [str(number) for number in range(10, 20)]
 
 
-def test_backlog_rows_count_for_no_goal(api: FakeApi, shell: Shell, time: FakeTime) -> None:
+def test_backlog_rows_do_not_count_toward_a_goal(api: FakeApi, shell: Shell, time: FakeTime) -> None:
     api.add("view", 2, 3)
     time.run_in_waits(lambda: api.add("view", 4))
     assert tail_ids(shell, "-n", "2", "--count", "1") == [2, 3, 4]
@@ -87,7 +89,7 @@ def test_streams_are_merged_by_time_within_a_poll(api: FakeApi, shell: Shell) ->
     ]  # fmt: skip
 
 
-def test_a_row_without_a_time_stays_where_it_is_in_its_stream(api: FakeApi, shell: Shell) -> None:
+def test_a_row_without_a_time_stays_in_its_place_in_its_stream(api: FakeApi, shell: Shell) -> None:
     api.rows["view"] = [row("view", 2, at=10), row("view", 3), row("view", 4, at=30)]
     del api.rows["view"][1]["readAt"]
     api.rows["download"] = [row("download", 2, at=20)]
@@ -97,7 +99,9 @@ def test_a_row_without_a_time_stays_where_it_is_in_its_stream(api: FakeApi, shel
     ]  # fmt: skip
 
 
-def test_all_without_pro_follows_the_other_two_after_one_note(api: FakeApi, shell: Shell, time: FakeTime) -> None:
+def test_all_streams_without_pro_are_followed_without_gate_after_one_note(
+    api: FakeApi, shell: Shell, time: FakeTime
+) -> None:
     api.is_gate_allowed = False
     time.run_in_waits(lambda: api.add("download", 2))
     done = shell("events", "tail", "--type", "all", "--timeout", "1m", "--json")
@@ -106,9 +110,7 @@ def test_all_without_pro_follows_the_other_two_after_one_note(api: FakeApi, shel
 
 
 @pytest.mark.parametrize("options", [("--type", "gate"), ("--type", "all", "--require-all")])
-def test_a_gate_stream_that_was_meant_ends_with_6_without_pro(
-    api: FakeApi, shell: Shell, options: tuple[str, ...]
-) -> None:
+def test_an_explicit_gate_stream_without_pro_exits_with_6(api: FakeApi, shell: Shell, options: tuple[str, ...]) -> None:
     api.is_gate_allowed = False
     assert tail_ids(shell, *options, code=6) == []
 
@@ -118,7 +120,7 @@ def test_gate_rows_are_followed_with_pro(api: FakeApi, shell: Shell, time: FakeT
     assert tail_ids(shell, "--type", "gate", "--count", "1") == [2**53 + 1]
 
 
-def test_a_file_that_does_not_exist_ends_with_3(shell: Shell) -> None:
+def test_an_unknown_file_exits_with_3(shell: Shell) -> None:
     assert tail_ids(shell, "--file", "zzzzzzzzzzz9", code=3) == []
 
 
@@ -128,7 +130,7 @@ def test_one_file_is_followed_by_its_uuid(api: FakeApi, shell: Shell) -> None:
     assert tail_ids(shell, "--file", "aB3dE5fG7hJ9", "--from", "start", "--once") == [2]
 
 
-# --- how it is shown -------------------------------------------------------------------------------------------------
+# --- output ----------------------------------------------------------------------------------------------------------
 
 
 def test_a_terminal_gets_a_line_per_row(api: FakeApi, shell: Shell) -> None:
@@ -148,7 +150,7 @@ def test_a_row_of_another_day_shows_its_date(api: FakeApi, shell: Shell, time: F
     assert shell("events", "tail", "--once").out.startswith("2026-09-21 ")
 
 
-def test_types_line_up_where_several_streams_are_followed(api: FakeApi, shell: Shell) -> None:
+def test_types_are_aligned_if_several_streams_are_followed(api: FakeApi, shell: Shell) -> None:
     api.add("view", 2)
     api.rows["gate"] = [row("gate", 2, 3, fields={"email": "ann@example.com", "company": "ACME"})]
     shell.tty = True
@@ -176,10 +178,10 @@ def test_fields_and_template_work_row_by_row(api: FakeApi, shell: Shell) -> None
     assert shell(*start, "--template", "{type}:{id}").lines == ["view:2", "view:3"]
 
 
-# --- how it ends -----------------------------------------------------------------------------------------------------
+# --- stop conditions -------------------------------------------------------------------------------------------------
 
 
-def test_count_ends_it_in_the_middle_of_a_page(api: FakeApi, shell: Shell) -> None:
+def test_count_stops_in_the_middle_of_a_page(api: FakeApi, shell: Shell) -> None:
     api.add("view", *range(2, 200))
     assert tail_ids(shell, "--from", "start", "--count", "7") == list(range(2, 9))
 
@@ -190,7 +192,7 @@ def test_count_ends_it_in_the_middle_of_a_page(api: FakeApi, shell: Shell) -> No
     ("fields.email", None),
     ("contains(fileName, 'z')", None),
 ])  # fmt: skip
-def test_the_first_row_that_matches_ends_it(
+def test_until_match_stops_after_the_first_matching_row(
     api: FakeApi, shell: Shell, expression: str, shown: list[int] | None
 ) -> None:
     api.rows["view"] = [row("view", 2), row("view", 3, pagesViewed=11), row("view", 4, country="FR"), row("view", 5)]
@@ -200,13 +202,13 @@ def test_the_first_row_that_matches_ends_it(
     assert tail_ids(shell, *options, code=code) == expected
 
 
-def test_a_number_is_true_in_jmespath_even_if_it_is_zero(api: FakeApi, shell: Shell) -> None:
+def test_until_match_treats_zero_as_true_like_jmespath(api: FakeApi, shell: Shell) -> None:
     api.rows["view"] = [row("view", 2, timeMs=0), row("view", 3)]
     assert tail_ids(shell, "--from", "start", "--until-match", "timeMs") == [2]
 
 
 @pytest.mark.parametrize("options", [("--count", "3"), ("--until-match", "country == 'FR'")])
-def test_a_goal_not_reached_in_time_ends_with_124(
+def test_a_goal_that_is_not_reached_in_time_exits_with_124(
     api: FakeApi, shell: Shell, time: FakeTime, options: tuple[str, ...]
 ) -> None:
     api.add("view", 2)
@@ -214,32 +216,32 @@ def test_a_goal_not_reached_in_time_ends_with_124(
     assert time.passed == pytest.approx(300)
 
 
-def test_a_goal_not_reached_says_so_where_errors_go(api: FakeApi, shell: Shell) -> None:
+def test_a_goal_that_is_not_reached_is_an_error_on_stderr(api: FakeApi, shell: Shell) -> None:
     line = ("events", "tail", "--from", "start", "--timeout", "5m")
     done = shell(*line, "--count", "3", "--json")
     assert (done.code, done.error["exit"], done.error["code"]) == (124, 124, "deadline")
     assert shell(*line, "--count", "3").err.splitlines()[-1].startswith("error: timed out")
-    assert "timed out" not in shell(*line).err  # nothing was waited for
+    assert "timed out" not in shell(*line).err  # there was no goal
 
 
-def test_a_timeout_without_a_goal_is_no_failure(shell: Shell, time: FakeTime) -> None:
+def test_a_timeout_without_a_goal_is_a_success(shell: Shell, time: FakeTime) -> None:
     assert tail_ids(shell, "--timeout", "90s") == []
     assert time.passed == pytest.approx(90)
 
 
-def test_quiet_time_ends_it(api: FakeApi, shell: Shell, time: FakeTime) -> None:
+def test_idle_stops_after_a_time_without_rows(api: FakeApi, shell: Shell, time: FakeTime) -> None:
     time.run_in_waits(*[None] * 9, lambda: api.add("view", 2))
     assert tail_ids(shell, "--idle", "30s") == [2]
     assert 35 < time.passed < 60
 
 
 @pytest.mark.parametrize("until", ["2026-09-21T14:15:20Z", "2m"])
-def test_a_moment_ends_it(shell: Shell, time: FakeTime, until: str) -> None:
+def test_until_stops_at_a_time(shell: Shell, time: FakeTime, until: str) -> None:
     assert tail_ids(shell, "--until", until) == []
     assert time.passed == pytest.approx(120, abs=0.01)
 
 
-def test_a_time_of_day_means_the_next_one(shell: Shell, time: FakeTime) -> None:
+def test_until_a_time_of_day_means_its_next_occurrence(shell: Shell, time: FakeTime) -> None:
     assert tail_ids(shell, "--until", "00:00") == []
     assert 0 < time.passed <= 86_400
     assert strftime("%H:%M:%S", localtime(time.wall + 0.001)) == "00:00:00"
@@ -251,6 +253,6 @@ def test_a_time_of_day_means_the_next_one(shell: Shell, time: FakeTime) -> None:
     ("--cursor", "a", "--cursor-file", "b"), ("--cursor", "a", "--no-cursor"), ("--cursor", "../a"), ("--cursor", ""),
     ("--exec", "'"), ("--exec", ""), ("--from", "2147483648"), ("--from", "-1"),
 ])  # fmt: skip
-def test_bad_options_end_with_2(shell: Shell, options: tuple[str, ...]) -> None:
+def test_invalid_options_exit_with_2(shell: Shell, options: tuple[str, ...]) -> None:
     done: CommandResult = shell("events", "tail", *options)
     assert (done.code, done.out) == (2, "")

@@ -1,4 +1,4 @@
-"""``docshare events tail``: how often it asks, what it does when the server fails, and its signs of life."""
+"""``docshare events tail``: polling interval, server failures, heartbeat and status line."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tests.support.shell import Shell
 
 
 def tail_ids(shell: Shell, *options: str, code: int = 0) -> list[int]:
-    """The ids that a tail printed; it must end with ``code``."""
+    """Return the ids that a tail printed, and check that it exits with ``code``."""
     done = shell("events", "tail", *options, "--json")
     assert done.code == code, done.err
     return [each["id"] for each in done.rows]
 
 
 def do_after(time: FakeTime, moment: float, action: Callable[[], object]) -> None:
-    """Do something once, in the first wait after ``moment`` seconds."""
+    """Call ``action`` once, in the first wait after ``moment`` seconds."""
     waiting = [action]
 
     def step(seconds: float) -> None:
@@ -33,34 +33,32 @@ def do_after(time: FakeTime, moment: float, action: Callable[[], object]) -> Non
     time.on_sleep = step
 
 
-def intervals(moments: list[float]) -> list[float]:
+def list_intervals(moments: list[float]) -> list[float]:
     return [after - before for before, after in pairwise(moments)]
 
 
-# --- how often it asks -----------------------------------------------------------------------------------------------
+# --- polling interval ------------------------------------------------------------------------------------------------
 
 
 def record_polls(api: FakeApi, time: FakeTime) -> list[float]:
-    """Fills itself with the moment of every poll."""
+    """Return a list that records the moment of every poll."""
     moments: list[float] = []
 
-    def note() -> None:
+    def record() -> None:
         moments.append(time.passed)
 
-    api.before_page = note
+    api.before_page = record
     return moments
 
 
-def test_a_quiet_feed_is_asked_ever_more_seldom_down_to_every_15_seconds(
-    api: FakeApi, shell: Shell, time: FakeTime
-) -> None:
+def test_the_interval_of_a_quiet_feed_grows_to_15_seconds(api: FakeApi, shell: Shell, time: FakeTime) -> None:
     moments = record_polls(api, time)
     tail_ids(shell, "--timeout", "3m")
-    for gap, expected in zip(intervals(moments[1:]), [3, 4.5, 6.75, 10.125, 15, 15, 15], strict=False):
+    for gap, expected in zip(list_intervals(moments[1:]), [3, 4.5, 6.75, 10.125, 15, 15, 15], strict=False):
         assert gap == pytest.approx(expected, rel=0.11)
 
 
-def test_a_quiet_server_on_this_host_is_asked_every_3_seconds(
+def test_a_quiet_server_on_this_host_is_polled_every_3_seconds(
     api: FakeApi, shell: Shell, time: FakeTime, tmp_path: Path
 ) -> None:
     moments = record_polls(api, time)
@@ -70,30 +68,30 @@ def test_a_quiet_server_on_this_host_is_asked_every_3_seconds(
     with DirectoryLock(tmp_path):
         tail_ids(shell, "--timeout", "1m")
     assert len(moments) > 15
-    assert intervals(moments[1:]) == pytest.approx([3.0] * (len(moments) - 2), rel=0.11)
+    assert list_intervals(moments[1:]) == pytest.approx([3.0] * (len(moments) - 2), rel=0.11)
 
 
-def test_a_row_makes_it_ask_often_again(api: FakeApi, shell: Shell, time: FakeTime) -> None:
+def test_a_new_row_resets_the_polling_interval(api: FakeApi, shell: Shell, time: FakeTime) -> None:
     moments = record_polls(api, time)
     do_after(time, 60, lambda: api.add("view", 2))
     tail_ids(shell, "--timeout", "100s")
-    late = [gap for gap in intervals([moment for moment in moments if moment > 60]) if gap > 0]
+    late = [gap for gap in list_intervals([moment for moment in moments if moment > 60]) if gap > 0]
     assert late[:3] == [pytest.approx(2, rel=0.11), pytest.approx(3, rel=0.11), pytest.approx(4.5, rel=0.11)]
 
 
 def test_the_interval_follows_the_rate_limit(api: FakeApi, shell: Shell, time: FakeTime) -> None:
     moments: list[float] = []
 
-    def near_the_limit() -> FakeResponse:
+    def respond_near_the_limit() -> FakeResponse:
         moments.append(time.passed)
         return FakeResponse([], headers={"RateLimit": '"default";r=2;t=60'})
 
-    api.before_page = near_the_limit
+    api.before_page = respond_near_the_limit
     tail_ids(shell, "--timeout", "5m")
-    assert intervals(moments[1:]) == [30.0] * 9
+    assert list_intervals(moments[1:]) == [30.0] * 9
 
 
-# --- when the server fails -------------------------------------------------------------------------------------------
+# --- server failures -------------------------------------------------------------------------------------------------
 
 
 def fail_between(api: FakeApi, time: FakeTime, answer: FakeResponse, begin: float, end: float) -> None:
@@ -104,7 +102,7 @@ def fail_between(api: FakeApi, time: FakeTime, answer: FakeResponse, begin: floa
     "answer",
     [problem(503, "unavailable"), problem(500, "internal"), FakeResponse(connection_action="drop"), FakeResponse("x")],
 )
-def test_a_passing_failure_is_told_once_and_loses_nothing(
+def test_a_temporary_failure_is_reported_once_and_loses_no_row(
     api: FakeApi, shell: Shell, time: FakeTime, answer: FakeResponse
 ) -> None:
     fail_between(api, time, answer, 1, 50)
@@ -115,14 +113,14 @@ def test_a_passing_failure_is_told_once_and_loses_nothing(
     assert done.err.count("the server is responding again") == 1
 
 
-def test_a_long_failure_is_told_again_now_and_then(api: FakeApi, shell: Shell, time: FakeTime) -> None:
+def test_a_long_failure_is_reported_again_from_time_to_time(api: FakeApi, shell: Shell, time: FakeTime) -> None:
     fail_between(api, time, problem(503, "unavailable", "restarting"), 1, 250)
     done = shell("events", "tail", "--timeout", "5m")
     assert 2 <= done.err.count("still failing") <= 4
     assert "tries, 1m" in done.err
 
 
-def test_it_gives_up_with_11_after_ten_minutes_of_failure(api: FakeApi, shell: Shell, time: FakeTime) -> None:
+def test_the_tail_exits_with_11_after_ten_minutes_of_failure(api: FakeApi, shell: Shell, time: FakeTime) -> None:
     fail_between(api, time, FakeResponse(connection_action="drop"), 1, 1e9)
     done = shell("events", "tail", "--json")
     assert (done.code, done.out) == (11, "")
@@ -130,12 +128,12 @@ def test_it_gives_up_with_11_after_ten_minutes_of_failure(api: FakeApi, shell: S
     assert 600 <= time.passed < 640
 
 
-def test_failures_that_pass_do_not_add_up(api: FakeApi, shell: Shell, time: FakeTime) -> None:
+def test_temporary_failures_do_not_add_up(api: FakeApi, shell: Shell, time: FakeTime) -> None:
     api.before_page = lambda: problem(503, "unavailable") if 1 <= time.passed % 600 < 400 else None
     assert tail_ids(shell, "--timeout", "1h") == []
 
 
-def test_silence_during_a_failure_is_no_quiet_time(api: FakeApi, shell: Shell, time: FakeTime) -> None:
+def test_a_failure_does_not_count_as_idle_time(api: FakeApi, shell: Shell, time: FakeTime) -> None:
     fail_between(api, time, problem(503, "unavailable"), 1, 200)
     tail_ids(shell, "--idle", "30s")
     assert time.passed >= 200
@@ -145,21 +143,23 @@ def test_silence_during_a_failure_is_no_quiet_time(api: FakeApi, shell: Shell, t
     (problem(401, "unauthorized"), 4), (problem(403, "insufficient_scope"), 5),
     (FakeResponse(b"", 302, {"Location": "https://elsewhere.example/"}), 11),
 ])  # fmt: skip
-def test_a_refusal_ends_it_at_once(api: FakeApi, shell: Shell, time: FakeTime, answer: FakeResponse, code: int) -> None:
+def test_a_permanent_error_ends_the_tail_at_once(
+    api: FakeApi, shell: Shell, time: FakeTime, answer: FakeResponse, code: int
+) -> None:
     fail_between(api, time, answer, 1, 1e9)
     assert tail_ids(shell, code=code) == []
     assert time.passed < 10
 
 
-def test_a_429_in_the_middle_is_waited_for_and_loses_nothing(api: FakeApi, shell: Shell, time: FakeTime) -> None:
+def test_a_429_between_pages_is_retried_and_loses_no_row(api: FakeApi, shell: Shell, time: FakeTime) -> None:
     api.add("view", *range(2, 252))
     asked: list[float] = []
 
-    def third_page_is_too_much() -> FakeResponse | None:
+    def rate_limit_third_page() -> FakeResponse | None:
         asked.append(time.passed)
         return problem(429, "rate_limited", Retry_After="23") if len(asked) == 3 else None
 
-    api.before_page = third_page_is_too_much
+    api.before_page = rate_limit_third_page
     done = shell("events", "tail", "--from", "start", "--timeout", "60s", "--json")
     assert [each["id"] for each in done.rows] == list(range(2, 252))
     assert asked[3] - asked[2] == pytest.approx(23)
@@ -172,7 +172,7 @@ def test_once_fails_like_any_other_command(api: FakeApi, shell: Shell, time: Fak
     assert time.passed < 10
 
 
-def test_after_a_clock_jump_it_connects_anew_and_asks_at_once(api: FakeApi, shell: Shell, time: FakeTime) -> None:
+def test_a_clock_jump_causes_a_new_connection_and_an_immediate_poll(api: FakeApi, shell: Shell, time: FakeTime) -> None:
     woken: list[float] = []
 
     def suspend() -> None:
@@ -191,17 +191,19 @@ def test_after_a_clock_jump_it_connects_anew_and_asks_at_once(api: FakeApi, shel
     assert not set(ports[:before]) & set(ports[-after:])
 
 
-# --- signs of life ---------------------------------------------------------------------------------------------------
+# --- heartbeat and status line ---------------------------------------------------------------------------------------
 
 
-def test_it_says_that_it_is_ready_only_after_a_poll_went_well(api: FakeApi, shell: Shell, time: FakeTime) -> None:
+def test_the_ready_message_is_printed_after_the_first_successful_poll(
+    api: FakeApi, shell: Shell, time: FakeTime
+) -> None:
     api.add("view", 2)
     fail_between(api, time, problem(503, "unavailable"), 0.5, 20)
     done = shell("events", "tail", "--timeout", "30s")
     assert "following view from cursor 2" in done.err
 
 
-def test_off_a_terminal_a_line_a_minute_shows_that_it_lives(shell: Shell) -> None:
+def test_a_heartbeat_line_is_printed_every_minute_if_stderr_is_not_a_terminal(shell: Shell) -> None:
     done = shell("events", "tail", "--timeout", "185s")
     assert done.err.count("still following") == 3
     quiet = shell("events", "tail", "--timeout", "185s", "--heartbeat", "0")
@@ -209,7 +211,7 @@ def test_off_a_terminal_a_line_a_minute_shows_that_it_lives(shell: Shell) -> Non
     assert shell("events", "tail", "--timeout", "185s", "-q").err == ""
 
 
-def test_on_a_terminal_a_status_line_comes_and_goes(api: FakeApi, shell: Shell, time: FakeTime) -> None:
+def test_a_status_line_is_shown_and_cleared_on_a_terminal(api: FakeApi, shell: Shell, time: FakeTime) -> None:
     shell.tty = True
     do_after(time, 0, lambda: api.add("view", 2))
     done = shell("events", "tail", "--timeout", "20s", "--no-color")

@@ -1,4 +1,4 @@
-"""Every tail loses nothing and doubles nothing: views, all three streams at once, the activity feed, gate answers."""
+"""No tail loses or repeats a row: views, all three streams at once, the activity feed, gate responses."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ for_every_tail = pytest.mark.parametrize("name", TAILS)
 
 
 def tail_rows(shell: Shell, name: str, *options: str) -> Rows:
-    """The ids that a tail printed, by stream, in the order in which they came; it must end well."""
+    """Return the ids that a tail printed, by stream, in order of output; check that it succeeds."""
     done = shell(*TAILS[name], *options, "--json")
     assert done.code == 0, done.err
     shown: Rows = {stream: [] for stream in STREAMS[name]}
@@ -37,12 +37,12 @@ def append_rows(api: FakeApi, name: str, *numbers: int) -> None:
         api.add(stream, *numbers)
 
 
-def rows_by_stream(name: str, *numbers: int) -> Rows:
+def expect_rows_by_stream(name: str, *numbers: int) -> Rows:
     return {stream: list(numbers) for stream in STREAMS[name]}
 
 
 def do_once_after(time: FakeTime, moment: float, action: Callable[[], object]) -> None:
-    """Do something once, in the first wait after ``moment`` seconds."""
+    """Call ``action`` once, in the first wait after ``moment`` seconds."""
     waiting = [action]
 
     def step(_: float) -> None:
@@ -54,57 +54,53 @@ def do_once_after(time: FakeTime, moment: float, action: Callable[[], object]) -
 
 @for_every_tail
 @pytest.mark.parametrize("count", [0, 1, 100, 101, 250])
-def test_what_comes_to_an_empty_feed_is_shown_however_much_it_is(
+def test_all_rows_added_to_an_empty_feed_are_printed(
     api: FakeApi, shell: Shell, time: FakeTime, name: str, count: int
 ) -> None:
     numbers = range(2, 2 + count)
     do_once_after(time, 5, lambda: append_rows(api, name, *numbers))
-    assert tail_rows(shell, name, "--timeout", "1m") == rows_by_stream(name, *numbers)
+    assert tail_rows(shell, name, "--timeout", "1m") == expect_rows_by_stream(name, *numbers)
 
 
 @for_every_tail
 @pytest.mark.parametrize("count", [0, 1, 100, 101, 250])
-def test_a_whole_history_is_shown_once(api: FakeApi, shell: Shell, name: str, count: int) -> None:
+def test_from_start_prints_the_whole_history_once(api: FakeApi, shell: Shell, name: str, count: int) -> None:
     numbers = range(2, 2 + count)
     append_rows(api, name, *numbers)
-    assert tail_rows(shell, name, "--from", "start", "--once") == rows_by_stream(name, *numbers)
+    assert tail_rows(shell, name, "--from", "start", "--once") == expect_rows_by_stream(name, *numbers)
 
 
 @for_every_tail
 @pytest.mark.parametrize("count", [0, 99, 100, 101])
-def test_a_cursor_goes_on_behind_the_last_row_whatever_filled_the_page(
+def test_a_cursor_resumes_after_the_last_row_for_any_page_length(
     api: FakeApi, shell: Shell, name: str, count: int
 ) -> None:
     before, after = range(2, 2 + count), range(2 + count, 2 + 2 * count)
     kept = ("--cursor", "crm", "--once")
     append_rows(api, name, *before)
-    assert tail_rows(shell, name, *kept, "--from", "start") == rows_by_stream(name, *before)
-    assert tail_rows(shell, name, *kept) == rows_by_stream(name)
+    assert tail_rows(shell, name, *kept, "--from", "start") == expect_rows_by_stream(name, *before)
+    assert tail_rows(shell, name, *kept) == expect_rows_by_stream(name)
     append_rows(api, name, *after)
-    assert tail_rows(shell, name, *kept) == rows_by_stream(name, *after)
+    assert tail_rows(shell, name, *kept) == expect_rows_by_stream(name, *after)
 
 
 @for_every_tail
 @pytest.mark.parametrize("which", range(2, 9))
-def test_a_429_in_the_middle_is_waited_for_wherever_it_comes(
-    api: FakeApi, shell: Shell, time: FakeTime, name: str, which: int
-) -> None:
+def test_a_429_at_any_request_is_retried(api: FakeApi, shell: Shell, time: FakeTime, name: str, which: int) -> None:
     append_rows(api, name, *range(2, 252))
     asked: list[float] = []
 
-    def too_much() -> FakeResponse | None:
+    def rate_limit() -> FakeResponse | None:
         asked.append(time.passed)
         return problem(429, "rate_limited", Retry_After="23") if len(asked) == which else None
 
-    api.before_page = too_much
-    assert tail_rows(shell, name, "--from", "start", "--timeout", "2m") == rows_by_stream(name, *range(2, 252))
+    api.before_page = rate_limit
+    assert tail_rows(shell, name, "--from", "start", "--timeout", "2m") == expect_rows_by_stream(name, *range(2, 252))
     assert asked[which] - asked[which - 1] > 22.99
 
 
 @for_every_tail
-def test_after_a_clock_jump_all_that_came_meanwhile_is_shown(
-    api: FakeApi, shell: Shell, time: FakeTime, name: str
-) -> None:
+def test_all_rows_added_during_a_clock_jump_are_printed(api: FakeApi, shell: Shell, time: FakeTime, name: str) -> None:
     append_rows(api, name, 2)
 
     def suspend() -> None:
@@ -112,14 +108,14 @@ def test_after_a_clock_jump_all_that_came_meanwhile_is_shown(
         append_rows(api, name, *range(3, 154))
 
     do_once_after(time, 31, suspend)
-    assert tail_rows(shell, name, "--timeout", "2m") == rows_by_stream(name, *range(3, 154))
+    assert tail_rows(shell, name, "--timeout", "2m") == expect_rows_by_stream(name, *range(3, 154))
 
 
 @for_every_tail
-def test_a_clock_that_goes_back_loses_nothing(api: FakeApi, shell: Shell, time: FakeTime, name: str) -> None:
+def test_a_clock_that_is_set_back_loses_no_row(api: FakeApi, shell: Shell, time: FakeTime, name: str) -> None:
     def set_back() -> None:
         time.wall -= 3600
         append_rows(api, name, 2, 3)
 
     do_once_after(time, 31, set_back)
-    assert tail_rows(shell, name, "--timeout", "2m") == rows_by_stream(name, 2, 3)
+    assert tail_rows(shell, name, "--timeout", "2m") == expect_rows_by_stream(name, 2, 3)

@@ -19,23 +19,24 @@ from tests.support.shell import Shell
 
 KILLS = 14  # of each tail
 STREAMS = {"view": ["view"], "all": ["view", "download", "gate"], "activity": ["activity"]}
-MOST_AT_ONCE = 130  # rows; more than a page
+MOST_AT_ONCE = 130  # rows; more than one page
 
 
 @dataclass
 class GrowingFeed:
-    """Grows with every page that is asked for, and has ``victim`` killed soon after it answered ``mercy`` more."""
+    """A feed that grows with every requested page, and kills ``victim`` soon after ``responses_before_kill`` more
+    responses."""
 
     api: FakeApi
     chance: random.Random
     streams: list[str]
     last: dict[str, int] = field(default_factory=dict)
     victim: subprocess.Popen[bytes] | None = None
-    answers_before_kill: int = 0
+    responses_before_kill: int = 0
     growing: bool = True
 
     def grow_and_kill(self) -> None:
-        """Called before each page."""
+        """Add rows, and start the kill if it is due; the API calls this before each page."""
         if self.growing:
             stream = self.chance.choice(self.streams)
             for _ in range(self.chance.choice((0, 1, 2, MOST_AT_ONCE))):
@@ -43,13 +44,13 @@ class GrowingFeed:
                 self.last[stream] = number
                 self.api.add(stream, number)
         if self.victim is not None:
-            if self.answers_before_kill == 0:
+            if self.responses_before_kill == 0:
                 threading.Timer(self.chance.uniform(0, 0.03), self.victim.kill).start()
-            self.answers_before_kill -= 1
+            self.responses_before_kill -= 1
 
 
 def parse_printed_rows(path: Path) -> Iterator[tuple[str, int]]:
-    """Stream and id of each row in what one run printed; the kill may have cut the last line short."""
+    """Yield stream and id of each row that one run printed; the kill may have cut off the last line."""
     for line in path.read_text().splitlines(keepends=True):
         if line.endswith("\n"):
             row = json.loads(line)
@@ -85,7 +86,7 @@ def test_a_tail_killed_at_random_prints_every_row_and_skips_none(
 def _run_and_kill(feed: GrowingFeed, shell: Shell, path: Path, line: tuple[str, ...]) -> None:
     command = [sys.executable, "-m", "docshare", *line, "--interval", "20ms"]
     with path.open("wb") as out:
-        feed.victim, feed.answers_before_kill = None, feed.chance.randint(0, 12)
+        feed.victim, feed.responses_before_kill = None, feed.chance.randint(0, 12)
         process = subprocess.Popen(command, stdout=out, stderr=subprocess.DEVNULL, env={**os.environ, **shell.env})
         feed.victim = process
         try:

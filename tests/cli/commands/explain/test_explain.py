@@ -1,4 +1,4 @@
-"""``docshare explain``: the story of a session, and why less was accepted than was claimed."""
+"""``docshare explain``: the timeline of a session, and why less reading time was accepted than was reported."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def format_moment(seconds: float) -> str:
 def make_beacon(
     seq: int, arrived: float, claimed: dict[int, int], accepted: dict[int, int], *, visible_ms: int, **more: Any
 ) -> dict[str, Any]:
-    """One report: seconds of arrival after the beginning, ms by page."""
+    """Return a report: arrival in seconds after the start, times in ms by page."""
     return {
         "seq": seq,
         "receivedAt": format_moment(arrived),
@@ -64,14 +64,14 @@ def run_explain(api: FakeApi, shell: Shell, session: dict[str, Any], *options: s
 
 
 def read_explanation(api: FakeApi, shell: Shell, session: dict[str, Any]) -> list[str]:
-    """What a person reads."""
+    """Return the lines that a terminal shows."""
     shell.tty = True
     done = run_explain(api, shell, session, "--no-color")
     assert done.code == 0, done.err
     return done.lines
 
 
-def test_the_story_comes_first(api: FakeApi, shell: Shell) -> None:
+def test_the_timeline_is_printed_first(api: FakeApi, shell: Shell) -> None:
     lines = read_explanation(api, shell, SESSION)
     assert [line for line in lines[: lines.index("")] if "started" not in line[:7]] == [
         "human: a reader, counted",
@@ -83,7 +83,7 @@ def test_the_story_comes_first(api: FakeApi, shell: Shell) -> None:
     ]
 
 
-def test_every_report_is_shown_with_what_became_of_it(api: FakeApi, shell: Shell) -> None:
+def test_every_report_is_listed_with_its_outcome(api: FakeApi, shell: Shell) -> None:
     lines = read_explanation(api, shell, SESSION)
     table = lines[lines.index("reports") + 1 : lines.index("reports") + 5]
     assert [line.split()[:2] for line in table] == [["#", "AFTER"], ["0", "+5.0s"], ["1", "+10.0s"], ["2", "+20.0s"]]
@@ -113,18 +113,18 @@ def test_times_below_a_second_still_add_up(api: FakeApi, shell: Shell) -> None:
         ("oracle", "a class unknown to this version"),
     ],
 )
-def test_each_class_is_put_into_words(api: FakeApi, shell: Shell, klass: str, words: str) -> None:
+def test_each_class_has_a_description(api: FakeApi, shell: Shell, klass: str, words: str) -> None:
     assert read_explanation(api, shell, {**SESSION, "class": klass})[0] == f"{klass}: {words}"
 
 
-def test_every_class_of_the_rule_has_words() -> None:
+def test_every_class_of_the_server_has_a_description() -> None:
     from docshare.cli.commands.explain import story
     from docshare.server.rules import reading
 
     assert {*reading.FINAL_CLASSES, "human", "unconfirmed", "burst", "prefetch", "scanner"} == set(story._CLASSES)
 
 
-# the beacons, why each was cut
+# the beacons, and the reason for each reduction
 REDUCTIONS: list[tuple[list[dict[str, Any]], list[str]]] = [
     ([make_beacon(0, 5, {1: 5000}, {1: 5000}, visible_ms=5000)], [""]),
     (
@@ -135,7 +135,7 @@ REDUCTIONS: list[tuple[list[dict[str, Any]], list[str]]] = [
     ([make_beacon(0, 9, {1: 2000, 99: 3000}, {1: 2000}, visible_ms=5000)], ["not in the document: 99"]),
     ([make_beacon(0, 9, {1: 2000}, {}, visible_ms=5000)], ["not in the document: 1"]),
     (
-        # Out of order: the second arrives first and takes all the time there was.
+        # Out of order: the second one arrives first and uses up all the elapsed time.
         [
             make_beacon(0, 10, {1: 5000}, {}, visible_ms=5000),
             make_beacon(1, 9, {2: 9000}, {2: 9000}, visible_ms=9000),
@@ -146,14 +146,14 @@ REDUCTIONS: list[tuple[list[dict[str, Any]], list[str]]] = [
 
 
 @pytest.mark.parametrize(("beacons", "reasons"), REDUCTIONS)
-def test_what_was_cut_has_its_reason(
+def test_every_reduction_has_its_reason(
     api: FakeApi, shell: Shell, beacons: list[dict[str, Any]], reasons: list[str]
 ) -> None:
     done = run_explain(api, shell, {**SESSION, "beacons": beacons})
     assert [line.split("\t")[9] for line in done.lines] == reasons
 
 
-def test_a_session_that_goes_on_and_one_without_reports_are_told(api: FakeApi, shell: Shell) -> None:
+def test_an_active_session_and_one_without_reports_are_described(api: FakeApi, shell: Shell) -> None:
     going = {key: value for key, value in SESSION.items() if key != "endedAt"}
     assert "is still active" in read_explanation(api, shell, going)
     old = read_explanation(api, shell, {**SESSION, "beacons": []})
@@ -161,12 +161,12 @@ def test_a_session_that_goes_on_and_one_without_reports_are_told(api: FakeApi, s
     assert "reports" not in old
 
 
-def test_silence_ends_a_session_too(api: FakeApi, shell: Shell) -> None:
+def test_a_session_without_an_end_ends_after_five_minutes_of_inactivity(api: FakeApi, shell: Shell) -> None:
     lines = read_explanation(api, shell, {**SESSION, "beacons": SESSION["beacons"][:2]})
     assert "ended 1m 20.0s after the start: five minutes after the last activity" in lines
 
 
-def test_json_is_what_the_server_sent(api: FakeApi, shell: Shell) -> None:
+def test_json_is_the_response_of_the_server(api: FakeApi, shell: Shell) -> None:
     assert run_explain(api, shell, SESSION, "--json").json == SESSION
     assert run_explain(api, shell, SESSION, "--query", "beacons[1].visibleMs").json == 1_002_000
 
@@ -179,17 +179,19 @@ def test_a_pipe_gets_a_line_for_each_report(api: FakeApi, shell: Shell) -> None:
 
 @pytest.mark.parametrize("session", [{}, {"beacons": [1, {}], "pages": "x", "startedAt": 5}, {"class": "\x1b[31m"}])
 @pytest.mark.parametrize("options", [["--format", "table"], ["--format", "plain"], ["--json"]])
-def test_no_session_is_too_strange(api: FakeApi, shell: Shell, session: dict[str, Any], options: list[str]) -> None:
+def test_a_malformed_session_is_still_explained(
+    api: FakeApi, shell: Shell, session: dict[str, Any], options: list[str]
+) -> None:
     done = run_explain(api, shell, session, *options)
     assert done.code == 0, done.err
     assert "\x1b" not in done.out
 
 
-# --- where it is -----------------------------------------------------------------------------------------------------
+# --- finding the session ---------------------------------------------------------------------------------------------
 
 
 def create_files(api: FakeApi, count: int, holder: int | None) -> None:
-    """Give the account so many files, the newest first; the session is in that of number ``holder``."""
+    """Add ``count`` files to the account, newest first; file number ``holder`` contains the session."""
     api.files = [{"uuid": UUID.format(number), "shortId": FILE} for number in range(count)]
     if holder is not None:
         api.on("GET", f"/files/{UUID.format(holder)}/readership/sessions/{ID}", SESSION)
@@ -199,7 +201,7 @@ def list_searched_files(api: FakeApi) -> list[str]:
     return [heard.path.split("/")[2] for heard in api.requests if "/sessions/" in heard.path]
 
 
-def test_without_a_file_the_newest_are_asked_first(api: FakeApi, shell: Shell) -> None:
+def test_the_newest_files_are_searched_first_if_no_file_is_given(api: FakeApi, shell: Shell) -> None:
     create_files(api, 6, holder=2)
     done = shell("explain", ID, "--json")
     assert (done.code, done.json) == (0, SESSION)
@@ -207,26 +209,26 @@ def test_without_a_file_the_newest_are_asked_first(api: FakeApi, shell: Shell) -
     assert "searching 6 files" in done.err
 
 
-def test_few_files_are_asked_without_a_word(api: FakeApi, shell: Shell) -> None:
+def test_searching_few_files_prints_no_note(api: FakeApi, shell: Shell) -> None:
     create_files(api, 3, holder=2)
     assert shell("explain", ID, "--json").err == ""
 
 
-def test_a_session_of_nobody_is_3(api: FakeApi, shell: Shell) -> None:
+def test_an_unknown_session_exits_with_3(api: FakeApi, shell: Shell) -> None:
     create_files(api, 2, holder=None)
     done = shell("explain", ID)
     assert (done.code, done.out) == (3, "")
     assert "in your files" in done.err
 
 
-def test_the_search_is_bounded_and_says_so(api: FakeApi, shell: Shell) -> None:
+def test_the_search_is_limited_to_200_files_and_reports_it(api: FakeApi, shell: Shell) -> None:
     create_files(api, 230, holder=220)
     done = shell("explain", ID)
     assert (done.code, len(list_searched_files(api))) == (3, 200)
     assert "in the newest 200 files" in done.err
 
 
-def test_the_search_keeps_clear_of_the_rate_limit(api: FakeApi, shell: Shell, time: FakeTime) -> None:
+def test_the_search_stays_below_the_rate_limit(api: FakeApi, shell: Shell, time: FakeTime) -> None:
     create_files(api, 3, holder=2)
     tight = FakeResponse(api.files, 200, {"RateLimit": "limit=120, remaining=5, reset=60"})
     api.on("GET", "/files", tight)
@@ -235,7 +237,7 @@ def test_the_search_keeps_clear_of_the_rate_limit(api: FakeApi, shell: Shell, ti
 
 
 @pytest.mark.parametrize(("answer", "code"), [(problem(403, "plan_required"), 6), (problem(403, "forbidden"), 5)])
-def test_a_refusal_ends_the_search(api: FakeApi, shell: Shell, answer: FakeResponse, code: int) -> None:
+def test_an_error_response_ends_the_search(api: FakeApi, shell: Shell, answer: FakeResponse, code: int) -> None:
     create_files(api, 9, holder=None)
     api.on("GET", f"/files/{UUID.format(0)}/readership/sessions/{ID}", answer)
     done = shell("explain", ID, "--json")
@@ -243,12 +245,12 @@ def test_a_refusal_ends_the_search(api: FakeApi, shell: Shell, answer: FakeRespo
 
 
 @pytest.mark.parametrize("word", ["7", "..", FILE, f"{ID}x"])
-def test_what_is_no_session_id_is_2_and_asks_nobody(api: FakeApi, shell: Shell, word: str) -> None:
+def test_an_invalid_session_id_exits_with_2_and_sends_nothing(api: FakeApi, shell: Shell, word: str) -> None:
     done = shell("explain", word, "--json")
     assert (done.code, json.loads(done.err)["error"]["exit"], api.requests) == (2, 2, [])
 
 
-def test_a_session_id_may_be_typed_in_capitals(api: FakeApi, shell: Shell) -> None:
+def test_a_session_id_may_be_uppercase(api: FakeApi, shell: Shell) -> None:
     capital = "ABCDEF00-0000-4000-8000-000000000001"
     api.on("GET", f"{SESSIONS}/{capital.lower()}", SESSION)
     assert shell("explain", capital, "--file", FILE).code == 0

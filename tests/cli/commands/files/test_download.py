@@ -1,4 +1,4 @@
-"""``docshare download``: complete or not at all, and never where a server's file name wants it to be."""
+"""``docshare download``: all or nothing, and the file name of the server cannot choose the directory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PDF = b"%PDF-1.7\n" + bytes(range(256)) * 4096
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def work_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     place = tmp_path / "work"
     place.mkdir()
     monkeypatch.chdir(place)
@@ -35,10 +35,10 @@ def list_names(place: Path) -> list[str]:
     return sorted(path.name for path in place.iterdir())
 
 
-def test_the_name_comes_from_the_server(api: FakeApi, shell: Shell, here: Path) -> None:
+def test_the_file_name_is_that_of_the_server(api: FakeApi, shell: Shell, work_dir: Path) -> None:
     offer_download(api)
     assert shell("download", ID).out == "deck.pdf\n"
-    assert (here / "deck.pdf").read_bytes() == PDF
+    assert (work_dir / "deck.pdf").read_bytes() == PDF
 
 
 @pytest.mark.parametrize(
@@ -52,40 +52,40 @@ def test_the_name_comes_from_the_server(api: FakeApi, shell: Shell, here: Path) 
         ("..", "application/pdf", "document.pdf"),
     ],
 )
-def test_a_converted_document_is_saved_as_the_pdf_it_is(
-    api: FakeApi, shell: Shell, here: Path, name: str, media: str, saved: str
+def test_a_converted_document_is_saved_with_the_extension_pdf(
+    api: FakeApi, shell: Shell, work_dir: Path, name: str, media: str, saved: str
 ) -> None:
     offer_download(api, name=name, media=media)
     assert shell("download", ID).out == f"{saved}\n"
-    assert list_names(here) == [saved]
+    assert list_names(work_dir) == [saved]
 
 
-def test_the_path_that_was_asked_for_is_taken_as_it_is(api: FakeApi, shell: Shell, here: Path) -> None:
+def test_an_explicit_output_path_is_used_unchanged(api: FakeApi, shell: Shell, work_dir: Path) -> None:
     offer_download(api, name="d.docx")
     assert shell("download", ID, "-o", "mine.bin").code == 0
-    assert list_names(here) == ["mine.bin"]
+    assert list_names(work_dir) == ["mine.bin"]
 
 
-def test_nothing_is_overwritten_unless_forced(api: FakeApi, shell: Shell, here: Path) -> None:
+def test_an_existing_file_is_overwritten_only_with_force(api: FakeApi, shell: Shell, work_dir: Path) -> None:
     offer_download(api)
-    (here / "deck.pdf").write_text("mine")
+    (work_dir / "deck.pdf").write_text("mine")
     assert shell("download", ID).out == "deck (1).pdf\n"
     assert shell("download", ID).out == "deck (2).pdf\n"
     assert shell("download", ID, "-o", "deck.pdf").code == 2
-    assert (here / "deck.pdf").read_text() == "mine"
+    assert (work_dir / "deck.pdf").read_text() == "mine"
     assert shell("download", ID, "-o", "deck.pdf", "--force").code == 0
-    assert (here / "deck.pdf").read_bytes() == PDF
+    assert (work_dir / "deck.pdf").read_bytes() == PDF
 
 
-def test_an_existing_target_is_refused_before_anything_is_sent(api: FakeApi, shell: Shell, here: Path) -> None:
-    (here / "x.pdf").write_text("mine")
+def test_an_existing_output_path_is_rejected_before_any_request(api: FakeApi, shell: Shell, work_dir: Path) -> None:
+    (work_dir / "x.pdf").write_text("mine")
     assert shell("download", ID, "-o", "x.pdf").code == 2
     assert api.requests == []
 
 
-def test_a_directory_takes_the_file_under_its_name(api: FakeApi, shell: Shell, here: Path) -> None:
+def test_a_directory_as_output_path_gets_the_file_under_its_name(api: FakeApi, shell: Shell, work_dir: Path) -> None:
     offer_download(api)
-    (here / "sub").mkdir()
+    (work_dir / "sub").mkdir()
     assert shell("download", ID, "-o", "sub").out == "sub/deck.pdf\n"
 
 
@@ -107,52 +107,52 @@ def test_a_directory_takes_the_file_under_its_name(api: FakeApi, shell: Shell, h
         ("日本語.pdf", "日本語.pdf"),
     ],
 )
-def test_an_offered_name_is_only_ever_a_name(offer: str, name: str) -> None:
+def test_a_file_name_of_the_server_is_sanitized(offer: str, name: str) -> None:
     assert sanitize_name(offer) == name
 
 
-def test_a_link_in_the_way_is_not_written_through(api: FakeApi, shell: Shell, here: Path) -> None:
+def test_an_existing_symlink_is_not_followed(api: FakeApi, shell: Shell, work_dir: Path) -> None:
     offer_download(api)
-    (here / "deck.pdf").symlink_to(here / "elsewhere")
+    (work_dir / "deck.pdf").symlink_to(work_dir / "elsewhere")
     assert shell("download", ID).out == "deck (1).pdf\n"
-    assert not (here / "elsewhere").exists()
+    assert not (work_dir / "elsewhere").exists()
 
 
-def test_a_download_that_breaks_off_leaves_nothing(api: FakeApi, shell: Shell, here: Path) -> None:
+def test_an_interrupted_download_leaves_no_file(api: FakeApi, shell: Shell, work_dir: Path) -> None:
     offer_download(api, missing=10)
     done = shell("download", ID, "--retries", "0", "--json")
     assert (done.code, done.out) == (11, "")
-    assert list_names(here) == []
+    assert list_names(work_dir) == []
 
 
 @pytest.mark.parametrize("force", [False, True])
-def test_a_download_that_breaks_off_leaves_the_old_file(api: FakeApi, shell: Shell, here: Path, force: bool) -> None:
+def test_an_interrupted_download_leaves_the_old_file(api: FakeApi, shell: Shell, work_dir: Path, force: bool) -> None:
     offer_download(api, missing=10)
-    (here / "deck.pdf").write_text("mine")
+    (work_dir / "deck.pdf").write_text("mine")
     shell("download", ID, "--retries", "0", *(["--force"] if force else []))
-    assert list_names(here) == ["deck.pdf"]
-    assert (here / "deck.pdf").read_text() == "mine"
+    assert list_names(work_dir) == ["deck.pdf"]
+    assert (work_dir / "deck.pdf").read_text() == "mine"
 
 
-def test_a_refusal_leaves_nothing(api: FakeApi, shell: Shell, here: Path) -> None:
+def test_an_error_response_leaves_no_file(api: FakeApi, shell: Shell, work_dir: Path) -> None:
     api.on("GET", f"/files/{ID}/content", problem(410, "gone"))
     assert shell("download", ID).code == 8
-    assert list_names(here) == []
+    assert list_names(work_dir) == []
 
 
-def test_a_place_that_cannot_be_written_is_named(api: FakeApi, shell: Shell, here: Path) -> None:
+def test_an_output_path_that_cannot_be_written_is_named(api: FakeApi, shell: Shell, work_dir: Path) -> None:
     offer_download(api)
     done = shell("download", ID, "-o", "no/such/place.pdf")
     assert done.code == 2
     assert "no/such/place.pdf" in done.err
 
 
-def test_a_terminal_gets_no_pdf(api: FakeApi, shell: Shell) -> None:
+def test_a_pdf_is_not_printed_on_a_terminal(api: FakeApi, shell: Shell) -> None:
     shell.tty = True
     assert shell("download", ID, "-o", "-").code == 2
     assert api.requests == []
 
 
-def test_json_tells_path_and_size(api: FakeApi, shell: Shell, here: Path) -> None:
+def test_json_contains_path_and_size(api: FakeApi, shell: Shell, work_dir: Path) -> None:
     offer_download(api)
     assert shell("download", ID, "--json").json == {"file": ID, "path": "deck.pdf", "size": len(PDF)}

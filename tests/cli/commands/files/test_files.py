@@ -1,4 +1,4 @@
-"""``docshare files``, and every way to name a file."""
+"""``docshare files``, and all notations for a file."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def list_requests(api: FakeApi) -> list[str]:
     return [f"{heard.method} {heard.path}" for heard in api.requests]
 
 
-# --- naming a file -----------------------------------------------------------------------------------------------
+# --- file notations ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -58,12 +58,14 @@ def list_requests(api: FakeApi) -> list[str]:
         ("https://docs.example/abcdef123456", ["GET /files", f"GET /files/{UUID.format(2)}"]),
     ],
 )
-def test_every_notation_reaches_the_file(two_file_api: FakeApi, shell: Shell, word: str, requests: list[str]) -> None:
+def test_every_notation_finds_the_file(two_file_api: FakeApi, shell: Shell, word: str, requests: list[str]) -> None:
     assert shell("files", "show", word).code == 0
     assert list_requests(two_file_api) == requests
 
 
-def test_a_link_of_twelve_small_letters_without_such_a_slug_is_a_short_id(two_file_api: FakeApi, shell: Shell) -> None:
+def test_a_link_with_twelve_lowercase_letters_that_is_not_a_slug_is_a_short_id(
+    two_file_api: FakeApi, shell: Shell
+) -> None:
     assert shell("files", "show", "https://docs.example/abcdef654321").code == 3
     assert list_requests(two_file_api) == ["GET /files", "GET /files/abcdef654321"]
 
@@ -81,24 +83,26 @@ def test_a_link_of_twelve_small_letters_without_such_a_slug_is_a_short_id(two_fi
         "@first",
     ],
 )
-def test_a_word_that_names_no_file_is_2_and_asks_nobody(two_file_api: FakeApi, shell: Shell, word: str) -> None:
+def test_an_argument_that_is_not_a_file_exits_with_2_and_sends_nothing(
+    two_file_api: FakeApi, shell: Shell, word: str
+) -> None:
     assert shell("files", "show", word).code == 2
     assert two_file_api.requests == []
 
 
-def test_a_slug_in_a_link_of_another_server_names_no_file_here(two_file_api: FakeApi, shell: Shell) -> None:
+def test_a_slug_in_a_link_of_another_server_is_rejected(two_file_api: FakeApi, shell: Shell) -> None:
     done = shell("rm", "--yes", "https://other.example/offer")
     assert (done.code, "belongs to another server, not docs.example" in done.err) == (2, True), done.err
     assert not any(heard.method == "DELETE" for heard in two_file_api.requests)
 
 
-def test_an_unknown_slug_is_3(two_file_api: FakeApi, shell: Shell) -> None:
+def test_an_unknown_slug_exits_with_3(two_file_api: FakeApi, shell: Shell) -> None:
     done = shell("files", "show", "slug:nope")
     assert done.code == 3
     assert "nope" in done.err
 
 
-def test_last_is_the_last_upload_of_this_profile(two_file_api: FakeApi, shell: Shell) -> None:
+def test_last_is_the_latest_upload_of_this_profile(two_file_api: FakeApi, shell: Shell) -> None:
     assert shell("show", "@last").code == 2
     two_file_api.on(
         "POST", "/files", FakeResponse({"uuid": UUID.format(1), "shortId": ID, "shareUrl": "https://x/y"}, 201)
@@ -112,7 +116,7 @@ def test_last_is_the_last_upload_of_this_profile(two_file_api: FakeApi, shell: S
 # --- showing a file --------------------------------------------------------------------------------------------------
 
 
-def test_a_person_sees_how_much_of_the_view_limit_is_used_up(two_file_api: FakeApi, shell: Shell) -> None:
+def test_a_terminal_shows_the_used_views_of_a_view_limit(two_file_api: FakeApi, shell: Shell) -> None:
     shell.tty = True
     two_file_api.files = [{**FILES[0], "viewLimit": 2, "viewsConsumed": 1}]
     two_file_api.on("GET", f"/files/{ID}", two_file_api.files[0])
@@ -120,7 +124,7 @@ def test_a_person_sees_how_much_of_the_view_limit_is_used_up(two_file_api: FakeA
     assert shell("ls", "--no-color").lines[1].endswith("  view limit")
 
 
-def test_a_person_sees_the_address_of_the_slug_too(two_file_api: FakeApi, shell: Shell) -> None:
+def test_a_terminal_shows_the_custom_link(two_file_api: FakeApi, shell: Shell) -> None:
     shell.tty = True
     two_file_api.on("GET", f"/files/{ID}", {**FILES[0], "shareUrl": f"https://docs.example/{ID}"})
     shown = [line.split("  ", 1) for line in shell("show", ID, "--no-color").lines]
@@ -130,27 +134,31 @@ def test_a_person_sees_the_address_of_the_slug_too(two_file_api: FakeApi, shell:
 # --- deleting ----------------------------------------------------------------------------------------------------
 
 
-def test_deleting_says_what_became_of_the_file(two_file_api: FakeApi, shell: Shell) -> None:
+def test_delete_prints_whether_the_file_is_in_the_trash_or_deleted_for_good(
+    two_file_api: FakeApi, shell: Shell
+) -> None:
     assert shell("files", "delete", ID, "--yes", "--format", "table").out == "in the trash until 2026-10-21\n"
     two_file_api.on("DELETE", f"/files/{ID}", {"trashed": False})
     assert shell("files", "delete", ID, "--yes", "--format", "table").out == "deleted for good\n"
     assert shell("files", "delete", ID, "--yes", "--json").json == {"trashed": False}
 
 
-def test_many_are_deleted_one_by_one_and_each_once(two_file_api: FakeApi, shell: Shell) -> None:
+def test_several_files_are_deleted_one_by_one_and_each_only_once(two_file_api: FakeApi, shell: Shell) -> None:
     done = shell("rm", ID, UUID.format(2), ID, "--yes")
     assert done.lines == [f"{ID}\ttrue\t2026-10-21T14:00:00.000Z", f"{UUID.format(2)}\ttrue\t2026-10-21T14:00:00.000Z"]
     assert list_requests(two_file_api) == [f"DELETE /files/{ID}", f"DELETE /files/{UUID.format(2)}"]
 
 
-def test_one_failure_among_many_is_told_counted_and_does_not_stop_the_rest(two_file_api: FakeApi, shell: Shell) -> None:
+def test_one_failure_among_several_files_is_reported_and_does_not_stop_the_rest(
+    two_file_api: FakeApi, shell: Shell
+) -> None:
     done = shell("rm", OTHER, ID, "--yes")
     assert done.code == 12
     assert done.lines == [f"{ID}\ttrue\t2026-10-21T14:00:00.000Z"]
     assert f"error: {OTHER}" in done.err
 
 
-def test_with_json_failures_stand_in_the_array(two_file_api: FakeApi, shell: Shell) -> None:
+def test_the_json_array_includes_failures(two_file_api: FakeApi, shell: Shell) -> None:
     done = shell("rm", OTHER, ID, "--yes", "--json")
     assert done.code == 12
     assert [row["file"] for row in done.json] == [OTHER, ID]
@@ -158,7 +166,9 @@ def test_with_json_failures_stand_in_the_array(two_file_api: FakeApi, shell: She
     assert done.json[1]["trashed"] is True
 
 
-def test_a_refused_credential_stops_the_rest_but_not_the_report(two_file_api: FakeApi, shell: Shell) -> None:
+def test_a_rejected_credential_stops_the_run_but_completed_deletions_are_printed(
+    two_file_api: FakeApi, shell: Shell
+) -> None:
     two_file_api.on("DELETE", f"/files/{UUID.format(2)}", problem(401, "unauthorized"))
     done = shell("rm", ID, UUID.format(2), OTHER, "--yes", "--json")
     assert done.code == 4
@@ -166,7 +176,7 @@ def test_a_refused_credential_stops_the_rest_but_not_the_report(two_file_api: Fa
     assert list_requests(two_file_api) == [f"DELETE /files/{ID}", f"DELETE /files/{UUID.format(2)}"]
 
 
-def test_ids_come_from_stdin_only_for_a_dash(two_file_api: FakeApi, shell: Shell) -> None:
+def test_ids_are_read_from_stdin_only_for_a_dash(two_file_api: FakeApi, shell: Shell) -> None:
     rows = f"{ID}\t{UUID.format(1)}\tdeck.pdf\n\n{UUID.format(2)}\n".encode()
     assert shell("rm", "-", "--yes", stdin=rows).code == 0
     assert list_requests(two_file_api) == [f"DELETE /files/{ID}", f"DELETE /files/{UUID.format(2)}"]
@@ -183,10 +193,10 @@ def test_a_dry_run_sends_nothing(two_file_api: FakeApi, shell: Shell) -> None:
     assert two_file_api.requests == []
 
 
-# --- consent -----------------------------------------------------------------------------------------------------
+# --- confirmation ------------------------------------------------------------------------------------------------
 
 
-def test_without_a_terminal_consent_must_be_given_by_option(two_file_api: FakeApi, shell: Shell) -> None:
+def test_without_a_terminal_deleting_requires_yes(two_file_api: FakeApi, shell: Shell) -> None:
     done = shell("rm", ID)
     assert done.code == 2
     assert "--yes" in done.err
@@ -196,7 +206,7 @@ def test_without_a_terminal_consent_must_be_given_by_option(two_file_api: FakeAp
 @pytest.mark.parametrize(
     ("answer", "code"), [(b"y\n", 0), (b"YES\n", 0), (b"n\n", 2), (b"\n", 2), (b"", 2), (b"yep\n", 2)]
 )
-def test_on_a_terminal_a_person_is_asked(two_file_api: FakeApi, shell: Shell, answer: bytes, code: int) -> None:
+def test_delete_prompts_on_a_terminal(two_file_api: FakeApi, shell: Shell, answer: bytes, code: int) -> None:
     shell.tty = True
     done = shell("rm", ID, stdin=answer)
     assert done.code == code
@@ -204,13 +214,13 @@ def test_on_a_terminal_a_person_is_asked(two_file_api: FakeApi, shell: Shell, an
     assert len(two_file_api.list_requests("DELETE", f"/files/{ID}")) == (1 if code == 0 else 0)
 
 
-def test_on_free_the_question_says_that_it_is_for_good(two_file_api: FakeApi, shell: Shell) -> None:
+def test_the_prompt_on_the_free_plan_warns_that_deletion_is_permanent(two_file_api: FakeApi, shell: Shell) -> None:
     shell.tty = True
     two_file_api.on("GET", "/user", {"tier": "free"})
     assert "for good" in shell("rm", ID, stdin=b"n\n").err
 
 
-def test_the_question_names_the_file_as_the_user_did(two_file_api: FakeApi, shell: Shell) -> None:
+def test_the_prompt_names_the_file_as_the_user_typed_it(two_file_api: FakeApi, shell: Shell) -> None:
     shell.tty = True
     assert "Move deck.pdf (slug:offer) to the trash?" in shell("rm", "slug:offer", stdin=b"n\n").err
     assert f"Move deck.pdf ({ID}) to the trash?" in shell("rm", ID, ID, stdin=b"n\n").err
@@ -222,7 +232,7 @@ def test_the_question_names_the_file_as_the_user_did(two_file_api: FakeApi, shel
 
 
 @pytest.mark.parametrize("env", [{"CI": "1"}, {"DOCSHARE_NO_INPUT": "1"}])
-def test_nobody_is_asked_in_ci(two_file_api: FakeApi, shell: Shell, env: dict[str, str]) -> None:
+def test_no_prompt_is_shown_in_ci(two_file_api: FakeApi, shell: Shell, env: dict[str, str]) -> None:
     shell.tty = True
     assert shell("rm", ID, stdin=b"y\n", env=env).code == 2
     assert shell("rm", ID, "--no-input", stdin=b"y\n").code == 2
@@ -245,7 +255,7 @@ def test_nobody_is_asked_in_ci(two_file_api: FakeApi, shell: Shell, env: dict[st
         ([ID, UUID.format(2), "--purge", "--confirm", ID], 2),
     ],
 )
-def test_deleting_for_good_needs_the_exact_consent(
+def test_purge_requires_yes_or_the_exact_confirmation(
     two_file_api: FakeApi, shell: Shell, options: list[str], code: int
 ) -> None:
     done = shell("rm", *options)
@@ -254,7 +264,7 @@ def test_deleting_for_good_needs_the_exact_consent(
 
 
 @pytest.mark.parametrize(("typed", "code"), [(ID, 0), ("y", 2), ("", 2)])
-def test_on_a_terminal_deleting_for_good_asks_for_the_name(
+def test_purge_prompts_for_the_id_on_a_terminal(
     two_file_api: FakeApi, shell: Shell, typed: str, code: int, time: FakeTime
 ) -> None:
     shell.tty = True
@@ -263,9 +273,7 @@ def test_on_a_terminal_deleting_for_good_asks_for_the_name(
     assert f"Type {ID} to confirm" in done.err
 
 
-def test_on_a_terminal_deleting_for_good_names_the_file_and_takes_the_word_of_the_user(
-    two_file_api: FakeApi, shell: Shell
-) -> None:
+def test_purge_names_the_file_and_accepts_the_notation_that_the_user_typed(two_file_api: FakeApi, shell: Shell) -> None:
     shell.tty = True
     done = shell("rm", "slug:offer", "--purge", stdin=b"slug:offer\n")
     assert done.code == 0

@@ -1,4 +1,4 @@
-"""``docshare replace``: another document behind the same link; ``docshare files restore`` and ``docshare claim``."""
+"""``docshare replace``: a new document behind the same link; ``docshare files restore`` and ``docshare claim``."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ def make_result(**more: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def replace_api(api: FakeApi) -> FakeApi:
-    """The API, taking replacements."""
+    """Return the fake API with support for replacements."""
     api.on("POST", ROUTE, make_result())
     return api
 
 
-def test_a_pipe_gets_the_new_version(replace_api: FakeApi, shell: Shell, deck: Path) -> None:
+def test_a_pipe_gets_the_new_version_number(replace_api: FakeApi, shell: Shell, deck: Path) -> None:
     done = shell("replace", ID, deck)
     assert (done.code, done.out) == (0, "3\n")
     (heard,) = replace_api.list_requests("POST", ROUTE)
     assert (heard.part(), heard.query) == (("deck.pdf", PDF), {})
 
 
-def test_it_is_a_command_of_files_too(replace_api: FakeApi, shell: Shell, deck: Path) -> None:
+def test_files_replace_is_the_same_command(replace_api: FakeApi, shell: Shell, deck: Path) -> None:
     assert shell("files", "replace", ID, deck, "--json").json == make_result()
 
 
@@ -50,7 +50,7 @@ def test_it_is_a_command_of_files_too(replace_api: FakeApi, shell: Shell, deck: 
         ((0, 2, 1, 0), "version 3, cleared 2 notes, 1 mark"),
     ],
 )
-def test_a_person_reads_the_version_and_what_was_cleared(
+def test_a_terminal_shows_the_version_and_the_cleared_feedback(
     api: FakeApi, shell: Shell, deck: Path, counts: tuple[int, ...], words: str
 ) -> None:
     keys = ("clearedHotspots", "clearedNotes", "clearedMarks", "clearedAnnotations")
@@ -68,7 +68,7 @@ def test_a_person_reads_the_version_and_what_was_cleared(
         ({"emptyVariants": 3}, "3 variants show no pages"),
     ],
 )
-def test_links_without_pages_are_named_even_when_quiet(
+def test_links_without_pages_cause_a_warning_even_if_quiet(
     api: FakeApi, shell: Shell, deck: Path, told: dict[str, Any], words: str
 ) -> None:
     api.on("POST", ROUTE, make_result(**told))
@@ -78,7 +78,7 @@ def test_links_without_pages_are_named_even_when_quiet(
     assert shell("replace", ID, deck, "--json").json == make_result(**told)
 
 
-def test_on_a_terminal_it_asks_before_anchors_go(replace_api: FakeApi, shell: Shell, deck: Path) -> None:
+def test_replace_prompts_on_a_terminal_before_it_clears_anchors(replace_api: FakeApi, shell: Shell, deck: Path) -> None:
     shell.tty = True
     assert shell("replace", ID, deck, stdin=b"n\n").code == 2
     assert replace_api.list_requests("POST", ROUTE) == []
@@ -87,7 +87,7 @@ def test_on_a_terminal_it_asks_before_anchors_go(replace_api: FakeApi, shell: Sh
     assert "hotspots, notes, marks and annotations" in done.err
 
 
-def test_the_question_names_the_file_as_the_user_did(replace_api: FakeApi, shell: Shell, deck: Path) -> None:
+def test_the_prompt_names_the_file_as_the_user_typed_it(replace_api: FakeApi, shell: Shell, deck: Path) -> None:
     replace_api.files = [{"uuid": UUID.format(1), "originalName": "offer.pdf", "slug": "deck"}]
     replace_api.on("GET", f"/files/{UUID.format(1)}", replace_api.files[0])
     shell.tty = True
@@ -95,13 +95,13 @@ def test_the_question_names_the_file_as_the_user_did(replace_api: FakeApi, shell
     assert "Replace the document of offer.pdf (slug:deck), clearing" in done.err
 
 
-def test_keeping_anchors_needs_no_question(replace_api: FakeApi, shell: Shell, deck: Path) -> None:
+def test_keep_anchors_does_not_prompt(replace_api: FakeApi, shell: Shell, deck: Path) -> None:
     shell.tty = True
     assert shell("replace", ID, deck, "--keep-anchors").code == 0
     assert replace_api.list_requests("POST", ROUTE)[0].query == {"clearAnchors": "false"}
 
 
-def test_the_name_can_be_another_and_stdin_needs_one(replace_api: FakeApi, shell: Shell, deck: Path) -> None:
+def test_name_sets_the_file_name_and_is_required_for_stdin(replace_api: FakeApi, shell: Shell, deck: Path) -> None:
     assert shell("replace", ID, deck, "--name", "final.pdf").code == 0
     assert shell("replace", ID, "-", "--name", "piped.pdf", stdin=PDF).code == 0
     assert [heard.part() for heard in replace_api.list_requests("POST", ROUTE)] == [
@@ -114,7 +114,7 @@ def test_the_name_can_be_another_and_stdin_needs_one(replace_api: FakeApi, shell
 
 
 @pytest.mark.parametrize("content", [b"", b"not a document"])
-def test_what_the_server_would_not_take_is_not_sent(
+def test_a_document_that_the_server_would_reject_is_not_sent(
     replace_api: FakeApi, shell: Shell, tmp_path: Path, content: bytes
 ) -> None:
     path = tmp_path / "x.pdf"
@@ -132,7 +132,7 @@ def test_what_the_server_would_not_take_is_not_sent(
         (5 * 2**20, "is 25 MB; the free plan allows up to 20 MB"),
     ],
 )
-def test_a_document_above_the_plan_is_refused_with_sizes_that_differ(
+def test_a_document_above_the_limit_of_the_plan_is_rejected_with_distinguishable_sizes(
     replace_api: FakeApi, shell: Shell, tmp_path: Path, over: int, told: str
 ) -> None:
     replace_api.on("GET", "/user", {"tier": "free"})
@@ -145,7 +145,7 @@ def test_a_document_above_the_plan_is_refused_with_sizes_that_differ(
     assert done.error["detail"] == f"{path} {told}"
 
 
-def test_without_checks_the_server_decides(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
+def test_no_check_leaves_the_decision_to_the_server(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
     path = tmp_path / "x.pdf"
     path.write_bytes(b"not a document")
     api.on("POST", ROUTE, problem(400, "bad_request"))
@@ -159,7 +159,7 @@ def test_a_dry_run_sends_nothing(replace_api: FakeApi, shell: Shell, deck: Path)
     assert replace_api.requests == []
 
 
-def test_a_conflict_is_tried_once_more(api: FakeApi, shell: Shell, deck: Path, time: FakeTime) -> None:
+def test_a_conflict_is_retried_once(api: FakeApi, shell: Shell, deck: Path, time: FakeTime) -> None:
     api.on("POST", ROUTE, problem(409, "conflict"), make_result())
     done = shell("replace", ID, deck)
     assert done.code == 0
@@ -180,7 +180,7 @@ def test_a_conflict_is_tried_once_more(api: FakeApi, shell: Shell, deck: Path, t
         (422, "unprocessable", 9, "do it"),
     ],
 )
-def test_a_refusal_has_its_exit_code_and_a_hint(
+def test_an_error_response_has_its_exit_code_and_a_hint(
     api: FakeApi, shell: Shell, deck: Path, status: int, code: str, ending: int, hint: str
 ) -> None:
     api.on("POST", ROUTE, problem(status, code))
@@ -190,7 +190,7 @@ def test_a_refusal_has_its_exit_code_and_a_hint(
     assert hint in done.error["hint"]
 
 
-def test_an_answer_that_is_lost_is_looked_for(api: FakeApi, shell: Shell, deck: Path, time: FakeTime) -> None:
+def test_a_replacement_whose_response_is_lost_is_found(api: FakeApi, shell: Shell, deck: Path, time: FakeTime) -> None:
     created = format_instant(int(time.wall) * 1000)
     made = {"contentVersion": 2, "originalName": "deck.pdf", "size": len(PDF), "createdAt": created}
     api.on("POST", ROUTE, FakeResponse(connection_action="drop"))
@@ -212,7 +212,7 @@ CLAIMED = {"uuid": UUID.format(1), "shortId": ID, "shareUrl": LINK, "message": "
 TOKEN = "ds_ct_" + "c" * 32
 
 
-def test_a_claim_takes_its_token_from_a_file_or_stdin(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
+def test_claim_reads_its_token_from_a_file_or_stdin(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
     api.on("POST", "/files/claim", CLAIMED)
     path = tmp_path / "token.txt"
     path.write_text(f"{TOKEN}\n")
@@ -223,7 +223,7 @@ def test_a_claim_takes_its_token_from_a_file_or_stdin(api: FakeApi, shell: Shell
     }
 
 
-def test_a_claimed_file_is_the_last_one(api: FakeApi, shell: Shell) -> None:
+def test_a_claimed_file_becomes_the_last_one(api: FakeApi, shell: Shell) -> None:
     api.on("POST", "/files/claim", CLAIMED)
     api.on("GET", f"/files/{UUID.format(1)}", CLAIMED)
     shell("claim", "--token-file", "-", stdin=TOKEN.encode())
@@ -231,13 +231,13 @@ def test_a_claimed_file_is_the_last_one(api: FakeApi, shell: Shell) -> None:
 
 
 @pytest.mark.parametrize("raw", [b"", b"\n", b"two words", b"a\x00b", b"\xff" * 5000, b"ds_mt_" + b"m" * 32])
-def test_what_is_no_claim_token_is_not_sent(api: FakeApi, shell: Shell, raw: bytes) -> None:
+def test_an_invalid_claim_token_is_not_sent(api: FakeApi, shell: Shell, raw: bytes) -> None:
     done = shell("claim", "--token-file", "-", stdin=raw)
     assert (done.code, done.out) == (2, "")
     assert api.requests == []
 
 
-def test_a_claim_needs_to_be_told_where_the_token_is(api: FakeApi, shell: Shell) -> None:
+def test_claim_requires_a_token_file(api: FakeApi, shell: Shell) -> None:
     assert shell("claim").code == 2
     assert shell("claim", "--token-file", "no-such-file").code == 2
     assert api.requests == []
@@ -248,7 +248,9 @@ def test_a_claim_needs_to_be_told_where_the_token_is(api: FakeApi, shell: Shell)
     [(401, "unauthorized", 4), (403, "forbidden", 5), (404, "not_found", 3), (409, "conflict", 7),
      (413, "payload_too_large", 9)],
 )  # fmt: skip
-def test_a_refused_claim_never_shows_the_token(api: FakeApi, shell: Shell, status: int, code: str, ending: int) -> None:
+def test_a_rejected_claim_never_prints_the_token(
+    api: FakeApi, shell: Shell, status: int, code: str, ending: int
+) -> None:
     api.on("POST", "/files/claim", problem(status, code, detail=f"no: {TOKEN}"))
     done = shell("claim", "--token-file", "-", "-vv", stdin=TOKEN.encode())
     assert (done.code, done.out) == (ending, "")

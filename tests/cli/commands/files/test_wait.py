@@ -1,4 +1,4 @@
-"""``docshare files wait``: ends when the file is as wanted, and in every other way it says."""
+"""``docshare files wait``: stop conditions, timeout and failures."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PATH = f"/files/{ID}"
 
 
 class FakeFile:
-    """A file of the fake server, which a test changes while it is waited for."""
+    """A file on the fake server, which a test changes during the wait."""
 
     def __init__(self, api: FakeApi) -> None:
         self.row: dict[str, Any] = {
@@ -37,13 +37,13 @@ def document(api: FakeApi) -> FakeFile:
     return FakeFile(api)
 
 
-def test_it_ends_with_the_view_that_was_missing(document: FakeFile, shell: Shell, time: FakeTime) -> None:
+def test_the_wait_ends_when_the_number_of_views_is_reached(document: FakeFile, shell: Shell, time: FakeTime) -> None:
     time.run_in_waits(lambda: document.row.update(viewCount=1), lambda: document.row.update(viewCount=2))
     done = shell("files", "wait", ID, "--views", "2", "--json")
     assert (done.code, done.json, len(time.waits)) == (0, document.row, 2)
 
 
-def test_what_holds_already_is_not_waited_for(document: FakeFile, shell: Shell, time: FakeTime) -> None:
+def test_a_condition_that_is_already_met_ends_at_once(document: FakeFile, shell: Shell, time: FakeTime) -> None:
     document.row["viewCount"] = 7
     assert shell("files", "wait", ID, "--views", "2").code == 0
     assert shell("files", "wait", ID, "--state", "live").code == 0
@@ -58,45 +58,47 @@ def test_what_holds_already_is_not_waited_for(document: FakeFile, shell: Shell, 
         ("burned", {"burnedAt": format_moment(0), "deleteAt": format_moment(-1)}),
     ],
 )
-def test_a_link_that_ends_is_noticed(
+def test_the_wait_ends_when_the_link_expires_or_burns(
     document: FakeFile, shell: Shell, time: FakeTime, state: str, change: dict[str, str]
 ) -> None:
     time.run_in_waits(lambda: document.row.update(change))
     assert (shell("files", "wait", ID, "--state", state).code, len(time.waits)) == (0, 1)
 
 
-def test_an_expiry_that_lies_ahead_is_waited_for_by_the_clock(document: FakeFile, shell: Shell, time: FakeTime) -> None:
+def test_the_wait_ends_when_the_clock_reaches_the_expiry(document: FakeFile, shell: Shell, time: FakeTime) -> None:
     document.row["deleteAt"] = format_moment(60)
     assert shell("files", "wait", ID, "--state", "expired", "--timeout", "5m").code == 0
     assert 60 <= time.passed < 90
 
 
-def test_a_dead_link_that_lives_again_is_noticed(document: FakeFile, shell: Shell, time: FakeTime) -> None:
+def test_the_wait_ends_when_a_burned_link_is_live_again(document: FakeFile, shell: Shell, time: FakeTime) -> None:
     document.row["burnedAt"] = format_moment(0)
     time.run_in_waits(lambda: document.row.pop("burnedAt"))
     assert (shell("files", "wait", ID, "--state", "live").code, len(time.waits)) == (0, 1)
 
 
-def test_gone_prints_the_file_as_it_was(document: FakeFile, api: FakeApi, shell: Shell, time: FakeTime) -> None:
+def test_the_state_gone_prints_the_last_known_file(
+    document: FakeFile, api: FakeApi, shell: Shell, time: FakeTime
+) -> None:
     time.run_in_waits(lambda: api.on("GET", PATH, problem(404, "not_found")))
     done = shell("files", "wait", ID, "--state", "gone", "--json")
     assert (done.code, done.json["originalName"]) == (0, "deck.pdf")
 
 
 @pytest.mark.parametrize("goal", [["--state", "gone"], ["--state", "expired"], ["--views", "1"]])
-def test_a_file_that_is_unknown_from_the_start_is_3(shell: Shell, time: FakeTime, goal: list[str]) -> None:
+def test_an_unknown_file_exits_with_3(shell: Shell, time: FakeTime, goal: list[str]) -> None:
     done = shell("files", "wait", ID, *goal)
     assert (done.code, done.out, time.waits) == (3, "", [])
 
 
-def test_a_file_that_goes_away_while_another_goal_is_waited_for_is_3(
+def test_a_file_that_is_deleted_during_a_wait_for_another_condition_exits_with_3(
     document: FakeFile, api: FakeApi, shell: Shell, time: FakeTime
 ) -> None:
     time.run_in_waits(lambda: api.on("GET", PATH, problem(404, "not_found")))
     assert shell("files", "wait", ID, "--views", "1", "--timeout", "1h").code == 3
 
 
-def test_when_the_time_is_over_it_is_124(document: FakeFile, shell: Shell, time: FakeTime) -> None:
+def test_a_timeout_exits_with_124(document: FakeFile, shell: Shell, time: FakeTime) -> None:
     done = shell("files", "wait", ID, "--views", "2", "--timeout", "5m")
     assert (done.code, done.out, time.passed) == (124, "", 300)
     assert done.err.splitlines()[-1] == "error: timed out after 5m: the file has fewer than 2 views"
@@ -104,7 +106,7 @@ def test_when_the_time_is_over_it_is_124(document: FakeFile, shell: Shell, time:
     assert done.err.splitlines()[-1] == "error: timed out after 5m: the file is not burned"
 
 
-def test_the_interval_is_kept_to_and_grows_while_nothing_happens(
+def test_the_interval_is_respected_and_grows_while_nothing_happens(
     document: FakeFile, shell: Shell, time: FakeTime
 ) -> None:
     shell("files", "wait", ID, "--views", "2", "--timeout", "10m", "--interval", "5s")
@@ -112,17 +114,19 @@ def test_the_interval_is_kept_to_and_grows_while_nothing_happens(
     assert 36 <= len(time.waits) <= 60
     time.waits.clear()
     shell("files", "wait", ID, "--views", "2", "--timeout", "10s", "--interval", "0s")
-    assert all(pause >= 0.9 for pause in time.waits[:-1])  # one second, less the jitter
+    assert all(pause >= 0.9 for pause in time.waits[:-1])  # one second, minus the jitter
 
 
-def test_failures_are_borne_and_told(document: FakeFile, api: FakeApi, shell: Shell, time: FakeTime) -> None:
+def test_temporary_failures_are_retried_and_reported(
+    document: FakeFile, api: FakeApi, shell: Shell, time: FakeTime
+) -> None:
     document.row["viewCount"] = 2
     api.on("GET", PATH, problem(503, "unavailable"), FakeResponse(connection_action="drop"), lambda heard: document.row)
     done = shell("files", "wait", ID, "--views", "2")
     assert (done.code, "the server is responding again" in done.err) == (0, True)
 
 
-def test_a_server_that_stays_away_is_11(api: FakeApi, shell: Shell, time: FakeTime) -> None:
+def test_a_server_that_stays_unreachable_exits_with_11(api: FakeApi, shell: Shell, time: FakeTime) -> None:
     api.on("GET", PATH, problem(503, "unavailable"))
     assert shell("files", "wait", ID, "--views", "2", "--give-up-after", "3m").code == 11
     assert time.passed == 180
@@ -139,12 +143,12 @@ def test_a_server_that_stays_away_is_11(api: FakeApi, shell: Shell, time: FakeTi
     ],
     ids=" ".join,
 )
-def test_what_makes_no_sense_is_2(document: FakeFile, api: FakeApi, shell: Shell, line: list[str]) -> None:
+def test_an_invalid_command_line_exits_with_2(document: FakeFile, api: FakeApi, shell: Shell, line: list[str]) -> None:
     done = shell("files", "wait", ID, *line)
     assert (done.code, done.out, api.requests) == (2, "", [])
 
 
-def test_a_pipe_gets_the_row_of_the_list_and_a_person_the_file(document: FakeFile, shell: Shell) -> None:
+def test_a_pipe_gets_the_row_of_the_list_and_a_terminal_the_details(document: FakeFile, shell: Shell) -> None:
     done = shell("files", "wait", ID, "--state", "live")
     assert done.out == f"{ID}\t{UUID.format(1)}\tdeck.pdf\t4096\t0\t{format_moment(0)}\t\t\n"
     assert shell("files", "wait", ID, "--state", "live", "--fields", "shareUrl").out == f"https://d.example/{ID}\n"

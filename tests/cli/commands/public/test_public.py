@@ -1,4 +1,4 @@
-"""``docshare public``: what anybody can learn of a link, against a real server and without a credential."""
+"""``docshare public``: commands that need no account, against a real server and without a credential."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ _UNKNOWN = "Check the link; it may be revoked or deleted"
 
 @pytest.fixture
 def uploaded_file(world: World) -> dict[str, Any]:
-    """The upload result of a document of three pages that Pia shares."""
+    """Return the upload result of a document of three pages that Pia shares."""
     return world.pia.upload(name="Report.pdf")
 
 
 @pytest.fixture
 def base(server_url: str, world: World) -> str:
-    """The address of the server, which its links name too: only such links are its own."""
+    """Return the address of the server, which is also the base URL of its links: only such links belong to it."""
     attach_runtime(world.app, replace(world.rt, config=replace(world.rt.config, base_url=server_url)))
     return server_url
 
 
 @pytest.fixture
 def stranger(base: str, tmp_path: Path) -> Shell:
-    """Somebody without a credential; the server in effect is the one that shares."""
+    """Return a shell without a credential whose server is the one that shares the document."""
     shell = Shell(tmp_path, base, FakeTime())
     del shell.env["DOCSHARE_TOKEN"]
     return shell
 
 
-def test_the_facts_of_a_link_need_no_credential(stranger: Shell, base: str, uploaded_file: dict[str, Any]) -> None:
+def test_metadata_needs_no_credential(stranger: Shell, base: str, uploaded_file: dict[str, Any]) -> None:
     for link in (
         f"{base}/{uploaded_file['shortId']}?via=qr",
         f"{base}/embed/{uploaded_file['uuid'].upper()}",
@@ -55,24 +55,26 @@ def test_the_facts_of_a_link_need_no_credential(stranger: Shell, base: str, uplo
     assert "Report.pdf" in stranger("public", "metadata", uploaded_file["shortId"]).out
 
 
-def test_the_server_is_the_one_of_the_link(base: str, uploaded_file: dict[str, Any], tmp_path: Path) -> None:
+def test_the_server_of_a_link_overrides_the_configured_one(
+    base: str, uploaded_file: dict[str, Any], tmp_path: Path
+) -> None:
     elsewhere = Shell(tmp_path, "http://127.0.0.1:9", FakeTime())
     del elsewhere.env["DOCSHARE_TOKEN"]
     assert elsewhere("public", "metadata", f"{base}/{uploaded_file['shortId']}").code == 0
     assert elsewhere("public", "metadata", uploaded_file["shortId"], "--retries", "0").code == 11
 
 
-def test_no_credential_leaves_although_there_is_one(api: FakeApi, shell: Shell) -> None:
+def test_the_credential_is_not_sent_even_if_there_is_one(api: FakeApi, shell: Shell) -> None:
     api.on("GET", "/api/files/aB3dE5fG7hJ9/metadata", {"shortId": "aB3dE5fG7hJ9", "shareUrl": "https://d.example/x"})
     assert shell("public", "metadata", "aB3dE5fG7hJ9", "--json").code == 0
     assert [heard.headers["Authorization"] for heard in api.requests] == [None]
 
 
 @pytest.mark.parametrize(("column", "reason"), [("delete_at", "expired"), ("burned_at", "burned")])
-def test_a_link_that_has_ended_is_told_with_exit_8(
+def test_an_expired_or_burned_link_exits_with_8(
     world: World, stranger: Shell, uploaded_file: dict[str, Any], column: str, reason: str
 ) -> None:
-    """410 JSON shown as a state, exit 8."""
+    """JSON is the body of the 410 response; a terminal shows the state."""
     update_file_row(world, uploaded_file["uuid"], **{column: world.clock.now})
     done = stranger("public", "metadata", uploaded_file["shortId"], "--json")
     assert (done.code, done.json["reason"], done.json["originalName"]) == (8, reason, "Report.pdf")
@@ -86,7 +88,7 @@ def test_a_link_that_has_ended_is_told_with_exit_8(
     assert (done.code, done.out, done.err) == (8, f"{reason} {ended}\n", "")
 
 
-def test_a_link_by_its_slug_tells_the_same(
+def test_a_slug_works_like_the_short_link(
     world: World, stranger: Shell, base: str, uploaded_file: dict[str, Any]
 ) -> None:
     update_file_row(world, uploaded_file["uuid"], slug="the-report")
@@ -95,19 +97,21 @@ def test_a_link_by_its_slug_tells_the_same(
         assert stranger("public", "qr", link, "--json").json == {"url": f"{base}/{uploaded_file['shortId']}?via=qr"}
 
 
-def test_an_oembed_document_that_names_no_id_is_3(api: FakeApi, shell: Shell) -> None:
+def test_an_oembed_response_without_an_id_exits_with_3(api: FakeApi, shell: Shell) -> None:
     api.on("GET", "/oembed", {"html": "<p>elsewhere</p>"})
     assert shell("public", "metadata", "the-report").code == 3
 
 
 @pytest.mark.parametrize("name", ["code.svg", "code.jpg"])
-def test_a_code_is_saved_as_png_only(stranger: Shell, uploaded_file: dict[str, Any], tmp_path: Path, name: str) -> None:
+def test_a_qr_code_is_saved_only_as_png(
+    stranger: Shell, uploaded_file: dict[str, Any], tmp_path: Path, name: str
+) -> None:
     done = stranger("public", "qr", uploaded_file["uuid"], "-o", tmp_path / name)
     assert (done.code, (tmp_path / name).exists()) == (2, False)
     assert "code.png" in done.err
 
 
-def test_unknown_links_are_3_and_what_is_no_link_is_2(stranger: Shell, base: str) -> None:
+def test_an_unknown_link_exits_with_3_and_an_invalid_one_with_2(stranger: Shell, base: str) -> None:
     for word in (f"{base}/abcdefghijkl", f"{base}/the-report", "the-report"):
         done = stranger("public", "metadata", word, "--json")
         assert (done.code, done.error["hint"].split(".")[0]) == (3, _UNKNOWN), word
@@ -116,7 +120,7 @@ def test_unknown_links_are_3_and_what_is_no_link_is_2(stranger: Shell, base: str
         assert (done.code, done.out) == (2, ""), word
 
 
-def test_oembed_knows_every_form_of_a_link(
+def test_oembed_accepts_every_form_of_a_link(
     world: World, stranger: Shell, base: str, uploaded_file: dict[str, Any]
 ) -> None:
     update_file_row(world, uploaded_file["uuid"], slug="the-report")
@@ -127,7 +131,7 @@ def test_oembed_knows_every_form_of_a_link(
     assert stranger("public", "oembed", "no-such-report").code == 3
 
 
-def test_the_code_is_the_one_of_the_short_link(
+def test_the_qr_code_contains_the_short_link(
     stranger: Shell, base: str, uploaded_file: dict[str, Any], tmp_path: Path
 ) -> None:
     target = tmp_path / "code.png"

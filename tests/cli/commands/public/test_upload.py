@@ -1,4 +1,4 @@
-"""``docshare public upload``: sharing without an account, on a real server."""
+"""``docshare public upload``: upload without an account, on a real server."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from tests.support.shell import Shell
 
 
 @pytest.fixture
-def site(make: Callable[..., World]) -> World:
+def anonymous_world(make: Callable[..., World]) -> World:
     return make(anonymous_uploads=True)
 
 
 @pytest.fixture
-def stranger(site: World, time: FakeTime, tmp_path: Path) -> Iterator[Shell]:
-    """A shell without any credential."""
-    with serve_world(site) as url:
+def stranger(anonymous_world: World, time: FakeTime, tmp_path: Path) -> Iterator[Shell]:
+    """Return a shell without a credential."""
+    with serve_world(anonymous_world) as url:
         shell = Shell(tmp_path / "home", url, time)
         del shell.env["DOCSHARE_TOKEN"]
         yield shell
@@ -37,21 +37,23 @@ def leaflet(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_pipe_gets_the_link_and_both_tokens(stranger: Shell, site: World, leaflet: Path) -> None:
+def test_a_pipe_gets_the_link_and_both_tokens_line_by_line(
+    stranger: Shell, anonymous_world: World, leaflet: Path
+) -> None:
     done = stranger("public", "upload", str(leaflet))
     assert done.code == 0, done.err
     told = dict(line.split("\t") for line in done.lines)
     assert list(told)[:3] == ["shareUrl", "claimToken", "manageToken"]
-    assert told["shareUrl"].startswith(site.rt.config.base_url)
+    assert told["shareUrl"].startswith(anonymous_world.rt.config.base_url)
     assert (told["claimToken"][:6], told["manageToken"][:6]) == ("ds_ct_", "ds_mt_")
 
 
-def test_json_is_the_answer(stranger: Shell, leaflet: Path) -> None:
+def test_json_is_the_response(stranger: Shell, leaflet: Path) -> None:
     told = json.loads(stranger("public", "upload", str(leaflet), "--name", "Leaflet.pdf", "--json").out)
     assert list(told) == ["uuid", "shortId", "shareUrl", "claimToken", "manageToken", "message"]
 
 
-def test_tokens_can_be_kept_out_of_sight(stranger: Shell, leaflet: Path, tmp_path: Path) -> None:
+def test_tokens_can_be_written_to_a_file_instead_of_stdout(stranger: Shell, leaflet: Path, tmp_path: Path) -> None:
     kept = tmp_path / "tokens.json"
     done = stranger("public", "upload", str(leaflet), "--tokens-out", str(kept))
     assert done.code == 0
@@ -64,16 +66,18 @@ def test_tokens_can_be_kept_out_of_sight(stranger: Shell, leaflet: Path, tmp_pat
     assert json.loads(kept.read_text()) == tokens
 
 
-def test_what_it_gives_takes_the_document_over(stranger: Shell, site: World, leaflet: Path, tmp_path: Path) -> None:
+def test_the_claim_token_moves_the_document_to_an_account(
+    stranger: Shell, anonymous_world: World, leaflet: Path, tmp_path: Path
+) -> None:
     token = tmp_path / "claim.txt"
     told = json.loads(stranger("public", "upload", str(leaflet), "--json").out)
     token.write_text(told["claimToken"])
-    stranger.env["DOCSHARE_TOKEN"] = site.fay.key
+    stranger.env["DOCSHARE_TOKEN"] = anonymous_world.fay.key
     assert stranger("claim", "--token-file", str(token)).code == 0
     assert stranger("ls", "--format", "ids").out == f"{told['shortId']}\n"
 
 
-def test_a_file_that_is_no_document_is_refused_before_it_is_sent(stranger: Shell, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_document_is_rejected_before_it_is_sent(stranger: Shell, tmp_path: Path) -> None:
     other = tmp_path / "notes.txt"
     other.write_text("hello")
     kept = tmp_path / "tokens.json"
@@ -85,13 +89,13 @@ def test_a_file_that_is_no_document_is_refused_before_it_is_sent(stranger: Shell
     assert stranger("public", "upload", str(tmp_path / "missing.pdf")).code == 2
 
 
-def test_stdin_needs_a_name(stranger: Shell) -> None:
+def test_stdin_requires_a_name(stranger: Shell) -> None:
     assert stranger("public", "upload", "-", stdin=PDF).code == 2
     done = stranger("public", "upload", "-", "--name", "a.pdf", stdin=simple_pdf(pages=1))
     assert done.code == 0, done.err
 
 
-def test_a_server_that_takes_none_says_how_to_go_on(
+def test_a_server_without_anonymous_uploads_exits_with_3_and_a_login_hint(
     world: World, time: FakeTime, tmp_path: Path, leaflet: Path
 ) -> None:
     with serve_world(world) as url:

@@ -1,4 +1,4 @@
-"""``docshare push``: the same line after every build, against a real server."""
+"""``docshare push``: the same command line after every build, against a real server."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def get_content(person: Person, uuid: str) -> bytes:
     return person.get(f"/api/v1/files/{uuid}/content", buffered=True).data
 
 
-def test_the_first_push_uploads_and_names_the_later_ones_replace(world: World, pia: Shell, report: Path) -> None:
-    """A known slug is replaced in place, the same bytes are a no-op; only the URL is printed."""
+def test_the_first_push_uploads_and_later_pushes_replace(world: World, pia: Shell, report: Path) -> None:
+    """The document of a known slug is replaced in place, the same bytes are a no-op; only the URL is printed."""
     told = []
     for content in (ONE, ONE, TWO, TWO):
         report.write_bytes(content)
@@ -72,8 +72,8 @@ def test_a_push_that_changes_nothing_sends_nothing(world: World, pia: Shell, rep
     assert list_files(world.pia) == before
 
 
-def test_a_manifest_knows_the_file_without_a_slug(world: World, shell_for: MakeShell, report: Path) -> None:
-    """Works with --manifest without Pro slugs; replacing then needs Pro and says so (exit 6)."""
+def test_a_manifest_identifies_the_file_without_a_slug(world: World, shell_for: MakeShell, report: Path) -> None:
+    """A manifest works without slugs, which require Pro; replacing requires Pro and exits with 6 otherwise."""
     fay = shell_for(world.fay)
     done = fay("push", report, "--manifest", "shared.jsonl")
     (file,) = list_files(world.fay)
@@ -90,7 +90,7 @@ def test_a_manifest_knows_the_file_without_a_slug(world: World, shell_for: MakeS
     assert len(list_files(world.fay)) == 1
 
 
-def test_a_slug_below_pro_is_refused_before_the_upload(world: World, shell_for: MakeShell, report: Path) -> None:
+def test_a_slug_without_pro_is_rejected_before_the_upload(world: World, shell_for: MakeShell, report: Path) -> None:
     done = shell_for(world.bea)("push", report, "--slug", "q3", "--json")
     assert (done.code, done.out) == (6, "")
     assert "requires the pro plan" in done.error["detail"]
@@ -98,14 +98,14 @@ def test_a_slug_below_pro_is_refused_before_the_upload(world: World, shell_for: 
     assert list_files(world.bea) == []
 
 
-def test_a_slug_given_later_names_the_file_of_the_manifest(world: World, pia: Shell, report: Path) -> None:
+def test_a_slug_that_is_added_later_applies_to_the_file_of_the_manifest(world: World, pia: Shell, report: Path) -> None:
     pia("push", report, "--manifest", "shared.jsonl")
     done = pia("push", report, "--manifest", "shared.jsonl", "--slug", "q3", "--json")
     assert (done.json["status"], done.json["url"]) == ("unchanged", f"{BASE_URL}/q3")
     assert [file["slug"] for file in list_files(world.pia)] == ["q3"]
 
 
-def test_a_file_that_was_deleted_is_shared_anew(world: World, pia: Shell, report: Path) -> None:
+def test_a_file_that_was_deleted_is_uploaded_again(world: World, pia: Shell, report: Path) -> None:
     first = pia("push", report, "--manifest", "shared.jsonl", "--json").json
     world.pia.delete(f"/api/v1/files/{first['uuid']}?purge=1")
     second = pia("push", report, "--manifest", "shared.jsonl", "--json").json
@@ -113,7 +113,7 @@ def test_a_file_that_was_deleted_is_shared_anew(world: World, pia: Shell, report
     assert pia("push", report, "--manifest", "shared.jsonl", "--json").json["uuid"] == second["uuid"]
 
 
-def test_a_slug_of_somebody_else_is_409_and_leaves_nothing(world: World, pia: Shell, report: Path) -> None:
+def test_a_slug_of_another_account_exits_with_7_and_leaves_no_file(world: World, pia: Shell, report: Path) -> None:
     update_file_row(world, world.mal.upload()["uuid"], slug="q3")
     done = pia("push", report, "--slug", "q3", "--json")
     assert (done.code, done.error["code"]) == (7, "conflict")
@@ -122,8 +122,8 @@ def test_a_slug_of_somebody_else_is_409_and_leaves_nothing(world: World, pia: Sh
     assert found == (1,)
 
 
-def test_pushes_at_the_same_time_make_one_file(world: World, pia: Shell, tmp_path: Path) -> None:
-    """Two pushes at the same time do not make two files: the loser of the slug goes on with the winner's file."""
+def test_concurrent_pushes_create_one_file(world: World, pia: Shell, tmp_path: Path) -> None:
+    """Concurrent pushes do not create two files: the push that loses the slug continues with the file of the winner."""
     contents = [simple_pdf(pages=number % 2 + 1) for number in range(3)]
     running = []
     for number, content in enumerate(contents):
@@ -142,8 +142,8 @@ def test_pushes_at_the_same_time_make_one_file(world: World, pia: Shell, tmp_pat
     assert world.rt.db.fetch_one("SELECT COUNT(*) FROM files") == (1,)
 
 
-def test_the_loser_of_a_race_takes_its_upload_back(api: FakeApi, shell: Shell, report: Path) -> None:
-    """409 on the slug: another push was first; its file is joined and the own upload purged."""
+def test_the_loser_of_a_race_purges_its_upload(api: FakeApi, shell: Shell, report: Path) -> None:
+    """A 409 for the slug means that another push was first: replace its file and purge the own upload."""
     mine, theirs = UUID.format(1), UUID.format(2)
     winner = {"uuid": theirs, "slug": "q3", "shareUrl": "https://d.example/aB3dE5fG7hJ9", "sha256": "0" * 64}
     api.on("GET", "/files", [], [winner])
@@ -158,7 +158,7 @@ def test_the_loser_of_a_race_takes_its_upload_back(api: FakeApi, shell: Shell, r
     assert len(api.list_requests("POST", f"/files/{theirs}/content")) == 2
 
 
-def test_a_race_without_end_is_a_conflict(api: FakeApi, shell: Shell, report: Path) -> None:
+def test_a_race_that_never_ends_exits_with_7(api: FakeApi, shell: Shell, report: Path) -> None:
     file = {"uuid": UUID.format(2), "slug": "q3", "shareUrl": "https://d.example/aB3dE5fG7hJ9", "sha256": "0" * 64}
     api.on("GET", "/files", [file])
     api.on("POST", f"/files/{file['uuid']}/content", problem(409, "conflict"))
@@ -166,7 +166,9 @@ def test_a_race_without_end_is_a_conflict(api: FakeApi, shell: Shell, report: Pa
     assert len(api.list_requests("POST", f"/files/{file['uuid']}/content")) == 3
 
 
-def test_an_upload_whose_name_cannot_be_set_or_taken_back_is_told(api: FakeApi, shell: Shell, report: Path) -> None:
+def test_an_upload_whose_slug_cannot_be_set_and_that_cannot_be_purged_is_reported(
+    api: FakeApi, shell: Shell, report: Path
+) -> None:
     mine = UUID.format(1)
     api.on("POST", "/files", {"uuid": mine, "shareUrl": "https://d.example/aB3dE5fG7hJ1", "message": "."})
     api.on("PUT", f"/files/{mine}/settings", problem(400, "bad_request"))
@@ -176,8 +178,8 @@ def test_an_upload_whose_name_cannot_be_set_or_taken_back_is_told(api: FakeApi, 
     assert f"docshare rm {mine} --purge" in done.err
 
 
-def test_a_burned_link_gets_its_bytes_again_and_an_expired_one_is_told(world: World, pia: Shell, report: Path) -> None:
-    """Replacement un-burns a link; an expired one cannot be changed (exit 8)."""
+def test_pushing_restores_a_burned_link_and_rejects_an_expired_one(world: World, pia: Shell, report: Path) -> None:
+    """Replacing makes a burned link live again; an expired one cannot be changed (exit code 8)."""
     uuid = pia("push", report, "--slug", "q3", "--json").json["uuid"]
     update_file_row(world, uuid, burned_at=world.clock.now, view_limit=1, views_consumed=1)
     assert pia("push", report, "--slug", "q3", "--json").json["status"] == "replaced"
@@ -188,7 +190,7 @@ def test_a_burned_link_gets_its_bytes_again_and_an_expired_one_is_told(world: Wo
     assert f"docshare rm {uuid} --purge" in done.error["hint"]
 
 
-def test_of_a_converted_document_the_manifest_knows_the_bytes(world: World, pia: Shell, tmp_path: Path) -> None:
+def test_the_manifest_stores_the_hash_of_a_converted_document(world: World, pia: Shell, tmp_path: Path) -> None:
     path = tmp_path / "letter.docx"
     path.write_bytes(office.make_docx("First"))
     states = []
@@ -208,7 +210,7 @@ def open_other_report(folder: Path) -> Any:
     return (folder / "other.pdf").open("rb")
 
 
-def test_what_a_program_makes_can_be_pushed(world: World, pia: Shell) -> None:
+def test_a_document_can_be_pushed_from_stdin(world: World, pia: Shell) -> None:
     done = pia("push", "-", "--name", "nightly.pdf", "--slug", "nightly", stdin=ONE)
     assert (done.code, list_files(world.pia)[0]["originalName"]) == (0, "nightly.pdf")
     assert pia("push", "-", "--name", "n.pdf", "--slug", "nightly", "--json", stdin=ONE).json["status"] == "unchanged"
@@ -226,7 +228,7 @@ def test_what_a_program_makes_can_be_pushed(world: World, pia: Shell) -> None:
         ("-", "--name", "a.pdf", "--manifest", "m.jsonl"),
     ],
 )
-def test_what_cannot_work_sends_nothing(
+def test_an_invalid_command_line_sends_nothing(
     api: FakeApi, shell: Shell, report: Path, argv: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(report.parent)
@@ -235,7 +237,7 @@ def test_what_cannot_work_sends_nothing(
     assert api.requests == []
 
 
-def test_a_dry_run_says_what_would_be_sent(world: World, pia: Shell, report: Path) -> None:
+def test_a_dry_run_prints_the_requests_that_would_be_sent(world: World, pia: Shell, report: Path) -> None:
     assert pia("push", report, "--slug", "q3", "-n", "--json").json[0]["path"] == "/api/v1/files"
     assert list_files(world.pia) == []
     uuid = pia("push", report, "--slug", "q3", "--json").json["uuid"]
@@ -245,7 +247,7 @@ def test_a_dry_run_says_what_would_be_sent(world: World, pia: Shell, report: Pat
     assert get_content(world.pia, uuid) == ONE
 
 
-def test_a_person_sees_what_was_done(pia: Shell, report: Path) -> None:
+def test_a_terminal_shows_action_and_version(pia: Shell, report: Path) -> None:
     pia.tty = True
     pia.env["NO_COLOR"] = "1"
     done = pia("push", report, "--slug", "q3")
@@ -254,7 +256,7 @@ def test_a_person_sees_what_was_done(pia: Shell, report: Path) -> None:
     assert "version 1" in done.lines[1]
 
 
-def test_the_manifest_is_one_that_upload_keeps_too(pia: Shell, report: Path) -> None:
+def test_push_and_upload_share_one_manifest_format(pia: Shell, report: Path) -> None:
     made = pia("upload", report, "--manifest", "shared.jsonl", "--json").json
     assert pia("push", report, "--manifest", "shared.jsonl", "--json").json["uuid"] == made["uuid"]
     assert "skipped" in pia("upload", report, "--manifest", "shared.jsonl", "--json").json
@@ -263,11 +265,11 @@ def test_the_manifest_is_one_that_upload_keeps_too(pia: Shell, report: Path) -> 
 
 
 @pytest.fixture(autouse=True)
-def _beside_the_document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _work_in_document_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def test_a_slug_in_the_trash_is_hinted_at_as_a_possibility(world: World, pia: Shell, report: Path) -> None:
+def test_the_hint_of_a_slug_conflict_mentions_the_trash(world: World, pia: Shell, report: Path) -> None:
     made = pia("push", report, "--slug", "q3", "--json").json
     world.pia.delete(f"/api/v1/files/{made['uuid']}")
     done = pia("push", report, "--slug", "q3", "--json")
@@ -277,7 +279,7 @@ def test_a_slug_in_the_trash_is_hinted_at_as_a_possibility(world: World, pia: Sh
 
 
 @pytest.mark.parametrize("command", [["push", "--slug", "q3"], ["serve"]])
-def test_hints_name_options_that_the_command_has(shell: Shell, tmp_path: Path, command: list[str]) -> None:
+def test_hints_only_name_options_of_the_command(shell: Shell, tmp_path: Path, command: list[str]) -> None:
     (tmp_path / "notes.txt").write_text("no document")
     for path in (tmp_path, tmp_path / "notes.txt"):
         done = shell(*command, path)

@@ -15,9 +15,9 @@ from tests.support.shell import Shell
 
 MARKS, ANNOTATIONS, NOTES = f"{PATH}/page-marks", f"{PATH}/annotations", f"{PATH}/feedback"
 AT = "2026-09-21T12:00:00.000Z"
-SHEET = b"\xef\xbb\xbfpage,identity\r\n1,'=ann\r\n"  # to be passed on byte by byte
+SHEET = b"\xef\xbb\xbfpage,identity\r\n1,'=ann\r\n"  # to be forwarded byte by byte
 
-MARKS_ANSWER = {
+MARKS_RESPONSE = {
     "pages": [{"page": 1, "pick": 1, "reject": 0, "maybe": 1}, {"page": 2, "pick": 0, "reject": 1, "maybe": 0}],
     "viewers": [
         {"identity": "ann@example.com", "marks": [{"page": 1, "mark": "pick"}, {"page": 2, "mark": "reject"}]},
@@ -25,7 +25,7 @@ MARKS_ANSWER = {
     ],
     "totals": {"pick": 1, "reject": 1, "maybe": 1},
 }
-ANNOTATIONS_ANSWER = {
+ANNOTATIONS_RESPONSE = {
     "pages": [
         {
             "page": 3,
@@ -36,7 +36,7 @@ ANNOTATIONS_ANSWER = {
         }
     ]
 }  # fmt: skip
-NOTES_ANSWER = {
+NOTES_RESPONSE = {
     "notes": [
         {"uuid": UUID.format(6), "author": "Ann", "body": "Nice\nwork", "pageNumber": 2, "public": True,
          "createdAt": "2026-09-21T12:00:02.000Z"},
@@ -47,34 +47,34 @@ NOTES_ANSWER = {
 }  # fmt: skip
 
 
-def make_route(answer: dict[str, Any]) -> Any:
-    """A route that sends ``answer``, or the sheet where CSV is asked for."""
+def make_route(response: dict[str, Any]) -> Any:
+    """Return a respond that sends ``response``, or the CSV file if the request asks for CSV."""
 
-    def route(heard: RecordedRequest) -> Any:
-        return FakeResponse(SHEET, 200, {"Content-Type": "text/csv; charset=utf-8"}) if heard.query else answer
+    def respond(heard: RecordedRequest) -> Any:
+        return FakeResponse(SHEET, 200, {"Content-Type": "text/csv; charset=utf-8"}) if heard.query else response
 
-    return route
+    return respond
 
 
 @pytest.fixture
 def feedback_api(api: FakeApi) -> FakeApi:
-    """A file on which readers left everything they can."""
-    api.on("GET", MARKS, make_route(MARKS_ANSWER))
-    api.on("GET", ANNOTATIONS, make_route(ANNOTATIONS_ANSWER))
-    api.on("GET", NOTES, NOTES_ANSWER)
+    """Return a file with every kind of reader feedback."""
+    api.on("GET", MARKS, make_route(MARKS_RESPONSE))
+    api.on("GET", ANNOTATIONS, make_route(ANNOTATIONS_RESPONSE))
+    api.on("GET", NOTES, NOTES_RESPONSE)
     return api
 
 
-# --- what is shown ---------------------------------------------------------------------------------------------------
+# --- output ----------------------------------------------------------------------------------------------------------
 
 
-def test_marks_are_a_line_each_in_a_pipe(feedback_api: FakeApi, shell: Shell) -> None:
+def test_a_pipe_gets_one_line_per_mark(feedback_api: FakeApi, shell: Shell) -> None:
     assert shell("readership", "marks", FILE).lines == [
         "1\tann@example.com\tpick", "1\tReader 7F3A\tmaybe", "2\tann@example.com\treject",
     ]  # fmt: skip
 
 
-def test_a_person_sees_marks_by_page_with_totals(feedback_api: FakeApi, shell: Shell) -> None:
+def test_a_terminal_shows_marks_by_page_with_totals(feedback_api: FakeApi, shell: Shell) -> None:
     shell.tty = True
     done = shell("readership", "marks", FILE, "--no-color")
     assert [line.split() for line in done.lines] == [
@@ -86,7 +86,7 @@ def test_a_person_sees_marks_by_page_with_totals(feedback_api: FakeApi, shell: S
     assert "personal data" in done.err
 
 
-def test_annotations_tell_place_and_words(feedback_api: FakeApi, shell: Shell) -> None:
+def test_annotations_are_printed_with_position_and_text(feedback_api: FakeApi, shell: Shell) -> None:
     assert shell("readership", "annotations", FILE).lines == [
         f'3\t{UUID.format(5)}\tReader 7F3A\t{{"x":0.1,"y":0.2,"width":0.3,"height":0.045}}\tMove\\x1b[31m this\t{AT}'
     ]
@@ -94,7 +94,7 @@ def test_annotations_tell_place_and_words(feedback_api: FakeApi, shell: Shell) -
     assert "10,20 30x5 %" in shell("readership", "annotations", FILE, "--no-color").lines[1]
 
 
-def test_notes_and_receipts_stand_in_the_order_of_time(feedback_api: FakeApi, shell: Shell) -> None:
+def test_notes_and_receipts_are_sorted_by_time(feedback_api: FakeApi, shell: Shell) -> None:
     assert shell("readership", "notes", FILE).lines == [
         f"note\t2026-09-21T12:00:00.000Z\tBob\t\tfalse\tHm\tReader 1\t{UUID.format(7)}\t",
         "receipt\t2026-09-21T12:00:01.000Z\tEve\t\t\t\tReader 2\t\t2",
@@ -105,8 +105,8 @@ def test_notes_and_receipts_stand_in_the_order_of_time(feedback_api: FakeApi, sh
     assert ["everyone" in line for line in lines[1:]] == [False, False, True]
 
 
-def test_beside_the_name_that_was_signed_stands_who_it_was(feedback_api: FakeApi, shell: Shell) -> None:
-    """On a narrow terminal, too."""
+def test_notes_are_printed_with_the_signed_name_and_the_identified_reader(feedback_api: FakeApi, shell: Shell) -> None:
+    """Also on a narrow terminal."""
     shell.tty, shell.env["COLUMNS"] = True, "80"
     lines = shell("readership", "notes", FILE, "--no-color").lines
     assert ["NAME" in lines[0], "READER" in lines[0]] == [True, True]
@@ -115,15 +115,15 @@ def test_beside_the_name_that_was_signed_stands_who_it_was(feedback_api: FakeApi
 
 
 @pytest.mark.parametrize(
-    ("words", "answer"), [("marks", MARKS_ANSWER), ("annotations", ANNOTATIONS_ANSWER), ("notes", NOTES_ANSWER)]
+    ("words", "response"), [("marks", MARKS_RESPONSE), ("annotations", ANNOTATIONS_RESPONSE), ("notes", NOTES_RESPONSE)]
 )
-def test_json_is_what_the_server_sent(feedback_api: FakeApi, shell: Shell, words: str, answer: Any) -> None:
+def test_json_is_the_response_of_the_server(feedback_api: FakeApi, shell: Shell, words: str, response: Any) -> None:
     done = shell("readership", words, FILE, "--json")
-    assert (done.json, done.err) == (answer, "")
+    assert (done.json, done.err) == (response, "")
 
 
 @pytest.mark.parametrize("words", ["marks", "annotations", "notes"])
-def test_nothing_left_is_no_failure(api: FakeApi, shell: Shell, words: str) -> None:
+def test_a_file_without_feedback_is_a_success(api: FakeApi, shell: Shell, words: str) -> None:
     for path in (MARKS, ANNOTATIONS, NOTES):
         api.on("GET", path, {"pages": [], "viewers": [], "totals": {"pick": 0}, "notes": [], "receipts": []})
     shell.tty = True
@@ -133,7 +133,7 @@ def test_nothing_left_is_no_failure(api: FakeApi, shell: Shell, words: str) -> N
 
 
 @pytest.mark.parametrize("words", ["marks", "annotations", "notes"])
-def test_strange_shapes_are_no_crash(api: FakeApi, shell: Shell, words: str) -> None:
+def test_malformed_responses_do_not_crash_the_command(api: FakeApi, shell: Shell, words: str) -> None:
     strange = {"pages": [7, {"page": None, "annotations": [None, {}]}], "viewers": [{"marks": "x"}, 1], "notes": [{}]}
     for path in (MARKS, ANNOTATIONS, NOTES):
         api.on("GET", path, strange)
@@ -146,13 +146,13 @@ def test_strange_shapes_are_no_crash(api: FakeApi, shell: Shell, words: str) -> 
 
 @pytest.mark.parametrize("words", ["marks", "annotations"])
 @pytest.mark.parametrize("options", [["--format", "csv"], ["-o", "-"], ["-o", "-", "--format", "csv"]])
-def test_csv_is_passed_on_byte_by_byte(feedback_api: FakeApi, shell: Shell, words: str, options: list[str]) -> None:
+def test_csv_is_forwarded_byte_by_byte(feedback_api: FakeApi, shell: Shell, words: str, options: list[str]) -> None:
     done = shell("readership", words, FILE, *options)
     assert (done.code, done.out.encode()) == (0, SHEET)
     assert [heard.query for heard in feedback_api.requests] == [{"format": "csv"}]
 
 
-def test_csv_can_be_saved_for_your_eyes_only(feedback_api: FakeApi, shell: Shell, tmp_path: Path) -> None:
+def test_csv_can_be_saved_to_a_private_file(feedback_api: FakeApi, shell: Shell, tmp_path: Path) -> None:
     path = tmp_path / "marks.csv"
     assert shell("readership", "marks", FILE, "-o", path).out == ""
     assert (path.read_bytes(), path.stat().st_mode & 0o777) == (SHEET, 0o600)
@@ -162,31 +162,31 @@ def test_csv_can_be_saved_for_your_eyes_only(feedback_api: FakeApi, shell: Shell
     assert shell("readership", "marks", FILE, "-o", path, "--force").code == 0
 
 
-def test_only_csv_is_saved(feedback_api: FakeApi, shell: Shell, tmp_path: Path) -> None:
+def test_output_to_a_file_rejects_json(feedback_api: FakeApi, shell: Shell, tmp_path: Path) -> None:
     done = shell("readership", "marks", FILE, "-o", tmp_path / "marks.json", "--json")
     assert (done.code, done.error["detail"], feedback_api.requests) == (2, "-o writes CSV, not json", [])
 
 
-def test_chosen_fields_make_a_csv_of_our_own(feedback_api: FakeApi, shell: Shell) -> None:
+def test_csv_with_fields_is_written_by_the_command(feedback_api: FakeApi, shell: Shell) -> None:
     assert shell("readership", "marks", FILE, "--format", "csv", "--fields", "mark").lines == [
         "mark", "pick", "maybe", "reject",
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("words", "path"), [("marks", MARKS), ("annotations", ANNOTATIONS), ("notes", NOTES)])
-def test_a_foreign_file_is_told_as_one(api: FakeApi, shell: Shell, words: str, path: str) -> None:
+def test_a_file_of_another_account_exits_with_5(api: FakeApi, shell: Shell, words: str, path: str) -> None:
     api.on("GET", path, problem(403, "forbidden"))
     done = shell("readership", words, FILE, "--json")
     assert (done.code, done.out) == (5, "")
     assert "Only the owner" in done.error["hint"]
 
 
-# --- everything into a folder ----------------------------------------------------------------------------------------
+# --- export ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def full_feedback_api(feedback_api: FakeApi) -> FakeApi:
-    """... and with a report, pages and variants."""
+    """Add a report, pages and variants to ``feedback_api``."""
     room = FakeReadership(feedback_api)
     room.variants = [make_variant(ANN, "=Ann")]
     room.sessions = [make_session(number, {1: 4, 3: 9}, name="=Eve") for number in range(1, 103)]
@@ -198,7 +198,7 @@ def full_feedback_api(feedback_api: FakeApi) -> FakeApi:
     return feedback_api
 
 
-def test_an_export_writes_everything(full_feedback_api: FakeApi, shell: Shell, tmp_path: Path) -> None:
+def test_export_writes_all_tables(full_feedback_api: FakeApi, shell: Shell, tmp_path: Path) -> None:
     folder = tmp_path / "out" / "readers"
     done = shell("readership", "export", FILE, "-o", folder)
     names = ["readership.json", "pages.csv", "sessions.csv", "notes.csv", "receipts.csv", "marks.csv",
@@ -212,16 +212,16 @@ def test_an_export_writes_everything(full_feedback_api: FakeApi, shell: Shell, t
     assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600}
 
 
-def test_an_export_keeps_every_character(full_feedback_api: FakeApi, shell: Shell, tmp_path: Path) -> None:
+def test_export_preserves_every_character(full_feedback_api: FakeApi, shell: Shell, tmp_path: Path) -> None:
     full_feedback_api.on(
-        "GET", NOTES, {"notes": [{**NOTES_ANSWER["notes"][0], "body": "zero\u200cwidth\nline\rend"}], "receipts": []}
+        "GET", NOTES, {"notes": [{**NOTES_RESPONSE["notes"][0], "body": "zero\u200cwidth\nline\rend"}], "receipts": []}
     )
     assert shell("readership", "export", FILE, "-o", tmp_path / "out").code == 0
     with (tmp_path / "out" / "notes.csv").open(newline="") as table:
         assert [row["body"] for row in csv.DictReader(table)] == ["zero\u200cwidth\nline\rend"]
 
 
-def test_the_csv_of_the_server_does_not_steer_a_terminal(feedback_api: FakeApi, shell: Shell) -> None:
+def test_csv_of_the_server_is_escaped_on_a_terminal(feedback_api: FakeApi, shell: Shell) -> None:
     sent = "\ufeffpage,identity\r\n1,\x1b[31mann\u202e\r\n"
     feedback_api.on("GET", MARKS, FakeResponse(sent.encode(), 200, {"Content-Type": "text/csv; charset=utf-8"}))
     line = ("readership", "marks", FILE, "--format", "csv")
@@ -230,30 +230,32 @@ def test_the_csv_of_the_server_does_not_steer_a_terminal(feedback_api: FakeApi, 
     assert shell(*line).out == "page,identity\n1,\\x1b[31mann\\u202e\n"
 
 
-def test_an_export_holds_sessions_notes_and_receipts_without_formulas(
+def test_export_escapes_formulas_in_sessions_notes_and_receipts(
     full_feedback_api: FakeApi, shell: Shell, tmp_path: Path
 ) -> None:
-    typed = {**NOTES_ANSWER["receipts"][0], "name": "=Eve"}
-    full_feedback_api.on("GET", NOTES, {"notes": [{**NOTES_ANSWER["notes"][0], "body": "=1+1"}], "receipts": [typed]})
+    typed = {**NOTES_RESPONSE["receipts"][0], "name": "=Eve"}
+    full_feedback_api.on("GET", NOTES, {"notes": [{**NOTES_RESPONSE["notes"][0], "body": "=1+1"}], "receipts": [typed]})
     assert shell("readership", "export", FILE, "-o", tmp_path / "out").code == 0
 
-    def table(name: str) -> list[dict[str, str]]:
+    def read_table(name: str) -> list[dict[str, str]]:
         return list(csv.DictReader((tmp_path / "out" / name).read_text().splitlines()))
 
-    sessions = table("sessions.csv")
+    sessions = read_table("sessions.csv")
     assert [int(row["id"]) for row in sessions] == list(range(1, 103))
     assert (sessions[0]["name"], sessions[0]["totalTimeMs"]) == ("'=Eve", "13000")
     assert json.loads(sessions[0]["pages"]) == [{"page": 1, "timeMs": 4000}, {"page": 3, "timeMs": 9000}]
-    (note,) = table("notes.csv")
+    (note,) = read_table("notes.csv")
     assert (note["author"], note["pageNumber"], note["public"], note["body"]) == ("Ann", "2", "true", "'=1+1")
-    (receipt,) = table("receipts.csv")
+    (receipt,) = read_table("receipts.csv")
     assert receipt == {
         "confirmedAt": "2026-09-21T12:00:01.000Z", "name": "'=Eve", "viewer": "Reader 2", "contentVersion": "2",
     }  # fmt: skip
     assert len(full_feedback_api.list_requests("GET", NOTES)) == 1
 
 
-def test_what_the_plan_refuses_is_skipped_and_said(full_feedback_api: FakeApi, shell: Shell, tmp_path: Path) -> None:
+def test_export_skips_and_reports_tables_above_the_plan(
+    full_feedback_api: FakeApi, shell: Shell, tmp_path: Path
+) -> None:
     for path in (SESSIONS, NOTES, MARKS, ANNOTATIONS, f"{PATH}/variants"):
         full_feedback_api.on("GET", path, problem(403, "plan_required", "requires the pro plan"))
     done = shell("readership", "export", FILE, "-o", tmp_path / "a", "--json")
@@ -264,18 +266,20 @@ def test_what_the_plan_refuses_is_skipped_and_said(full_feedback_api: FakeApi, s
     assert shell("readership", "export", FILE, "-o", tmp_path / "b", "--strict").code == 12
 
 
-def test_without_the_report_nothing_is_exported(full_feedback_api: FakeApi, shell: Shell, tmp_path: Path) -> None:
+def test_export_writes_nothing_without_the_report(full_feedback_api: FakeApi, shell: Shell, tmp_path: Path) -> None:
     full_feedback_api.on("GET", f"{PATH}/readership", problem(403, "forbidden"))
     done = shell("readership", "export", FILE, "-o", tmp_path / "out")
     assert (done.code, done.out, (tmp_path / "out").exists()) == (5, "", False)
 
 
-def test_a_failure_of_the_server_is_no_reason_to_skip(full_feedback_api: FakeApi, shell: Shell, tmp_path: Path) -> None:
+def test_export_does_not_skip_a_table_on_a_server_error(
+    full_feedback_api: FakeApi, shell: Shell, tmp_path: Path
+) -> None:
     full_feedback_api.on("GET", MARKS, problem(500, "internal"))
     assert shell("readership", "export", FILE, "-o", tmp_path / "out", "--retries", "0").code == 11
 
 
-def test_files_that_stand_are_not_overwritten(full_feedback_api: FakeApi, shell: Shell, tmp_path: Path) -> None:
+def test_export_does_not_overwrite_existing_files(full_feedback_api: FakeApi, shell: Shell, tmp_path: Path) -> None:
     (tmp_path / "marks.csv").write_text("mine")
     assert shell("readership", "export", FILE, "-o", tmp_path).code == 2
     assert (full_feedback_api.requests, (tmp_path / "marks.csv").read_text()) == ([], "mine")
@@ -283,7 +287,9 @@ def test_files_that_stand_are_not_overwritten(full_feedback_api: FakeApi, shell:
     assert (tmp_path / "marks.csv").read_bytes() == SHEET
 
 
-def test_a_person_is_told_that_the_files_are_personal(full_feedback_api: FakeApi, shell: Shell, tmp_path: Path) -> None:
+def test_export_warns_on_a_terminal_that_the_files_contain_personal_data(
+    full_feedback_api: FakeApi, shell: Shell, tmp_path: Path
+) -> None:
     shell.tty = True
     done = shell("readership", "export", FILE, "-o", tmp_path / "out", "--no-color")
     assert "personal data" in done.err

@@ -1,4 +1,4 @@
-"""``docshare readership pages`` and ``sessions``: rows, however many there are, and what is refused."""
+"""``docshare readership pages`` and ``sessions``: rows, pagination, and error responses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ REPORT = f"{PATH}/readership"
 PAGES = f"{PATH}/readership/pages"
 
 
-def test_the_shell_completes_sections() -> None:
+def test_the_shell_completes_section_names() -> None:
     from docshare.cli.reference.tree import load_tree
 
     show = next(command for command in load_tree().walk() if command.path == ("readership", "show"))
@@ -35,7 +35,7 @@ READ = {
 }
 
 
-def test_pages_are_a_line_each(api: FakeApi, shell: Shell) -> None:
+def test_a_pipe_gets_one_line_per_page(api: FakeApi, shell: Shell) -> None:
     api.on("GET", PAGES, READ)
     assert shell("readership", "pages", FILE).lines == ["1\t9\t20000\t4", "2\t3\t5000\t0"]
     assert shell("readership", "pages", FILE, "--format", "csv").lines[0] == "pageNumber,views,avgDurationMs,backTurns"
@@ -43,7 +43,7 @@ def test_pages_are_a_line_each(api: FakeApi, shell: Shell) -> None:
     assert shell("readership", "pages", FILE, "--fields", "views", "--json").json == [{"views": 9}, {"views": 3}]
 
 
-def test_a_person_sees_a_bar_for_each_page(api: FakeApi, shell: Shell) -> None:
+def test_a_terminal_shows_a_bar_for_each_page(api: FakeApi, shell: Shell) -> None:
     api.on("GET", PAGES, READ)
     shell.tty = True
     lines = shell("readership", "pages", FILE, "--no-color").lines
@@ -62,7 +62,7 @@ def test_a_person_sees_a_bar_for_each_page(api: FakeApi, shell: Shell) -> None:
         (problem(404, "not_found"), 3, "do it"),
     ],
 )
-def test_a_refusal_is_told_with_its_reason(
+def test_an_error_response_is_reported_with_its_reason(
     api: FakeApi, shell: Shell, words: tuple[str, str], answer: FakeResponse, code: int, said: str
 ) -> None:
     api.on("GET", words[1], answer)
@@ -74,7 +74,7 @@ def test_a_refusal_is_told_with_its_reason(
 # --- sessions --------------------------------------------------------------------------------------------------------
 
 
-def test_all_sessions_are_listed_in_their_order(api: FakeApi, shell: Shell) -> None:
+def test_all_sessions_are_listed_in_order(api: FakeApi, shell: Shell) -> None:
     room = FakeReadership(api)
     room.sessions = [make_session(number) for number in range(1, 251)]
     assert shell("readership", "sessions", FILE, "--json").json == room.sessions
@@ -82,13 +82,13 @@ def test_all_sessions_are_listed_in_their_order(api: FakeApi, shell: Shell) -> N
     assert len(shell("readership", "sessions", FILE).lines) == 250
 
 
-def test_json_lines_come_while_the_walk_goes_on(api: FakeApi, shell: Shell) -> None:
+def test_json_lines_are_printed_before_the_last_page_is_fetched(api: FakeApi, shell: Shell) -> None:
     api.on("GET", SESSIONS, [make_session(1)], problem(404, "not_found"))
     done = shell("readership", "sessions", FILE, "--format", "jsonl")
     assert (done.code, done.lines[0]) == (3, json.dumps(make_session(1), separators=(",", ":")))
 
 
-def test_sessions_go_on_behind_an_id_or_begin_at_a_time(api: FakeApi, shell: Shell) -> None:
+def test_since_selects_sessions_after_an_id_or_from_a_time(api: FakeApi, shell: Shell) -> None:
     room = FakeReadership(api)
     room.sessions = [make_session(number) for number in (1, 2, 3)]
     after = shell("readership", "sessions", FILE, "--since", "2", "--json").json
@@ -96,7 +96,7 @@ def test_sessions_go_on_behind_an_id_or_begin_at_a_time(api: FakeApi, shell: She
     assert ([row["id"] for row in after], [row["id"] for row in later]) == ([3], [2, 3])
 
 
-def test_a_person_sees_the_label_of_the_link(api: FakeApi, shell: Shell) -> None:
+def test_a_terminal_shows_the_label_of_the_variant(api: FakeApi, shell: Shell) -> None:
     room = FakeReadership(api)
     room.variants = [make_variant(ANN, "Ann")]
     room.sessions = [make_session(1, variantUuid=ANN)]
@@ -106,8 +106,8 @@ def test_a_person_sees_the_label_of_the_link(api: FakeApi, shell: Shell) -> None
     assert shell("readership", "sessions", FILE).code == 0
 
 
-def test_pages_are_told_of_those_that_the_link_shows(api: FakeApi, shell: Shell) -> None:
-    """A server that does not tell how many it shows is no reason to fail."""
+def test_a_terminal_shows_pages_read_of_pages_shown(api: FakeApi, shell: Shell) -> None:
+    """A server that does not report how many pages it shows is not an error."""
     FakeReadership(api).sessions = [make_session(1, {1: 5, 2: 5}, shownPages=3), make_session(2, {1: 5, 2: 5})]
     shell.tty = True
     head, *lines = shell("readership", "sessions", FILE, "--no-color").lines
@@ -115,7 +115,7 @@ def test_pages_are_told_of_those_that_the_link_shows(api: FakeApi, shell: Shell)
     assert [line[at : at + 6].strip() for line in lines] == ["2 of 3", "2"]
 
 
-def test_no_session_is_no_failure(api: FakeApi, shell: Shell) -> None:
+def test_a_file_without_sessions_is_a_success(api: FakeApi, shell: Shell) -> None:
     FakeReadership(api)
     shell.tty = True
     done = shell("readership", "sessions", FILE)

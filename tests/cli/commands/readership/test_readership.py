@@ -1,4 +1,4 @@
-"""``docshare readership show``: the report as people, pipes and programs get it."""
+"""``docshare readership show``: the report on a terminal, in a pipe and as JSON or CSV."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ def show_report(api: FakeApi, shell: Shell, report: dict[str, Any], *options: st
 
 
 def show_on_terminal(api: FakeApi, shell: Shell, report: dict[str, Any], *options: str) -> CommandResult:
-    """What a person sees, without colors."""
+    """Return what a terminal shows, without colors."""
     shell.tty = True
     return show_report(api, shell, report, "--no-color", *options)
 
 
-def section_lines(done: CommandResult, title: str) -> list[str]:
-    """The lines of a section below its title."""
+def get_section_lines(done: CommandResult, title: str) -> list[str]:
+    """Return the lines of a section below its title."""
     lines = enumerate(done.lines)
     start = next(at for at, line in lines if line.split("  ")[0] == title and not done.lines[at - 1])
     rest = done.lines[start + 1 :]
     return rest[: rest.index("")] if "" in rest else rest
 
 
-# --- the report, for people ------------------------------------------------------------------------------------------
+# --- output on a terminal --------------------------------------------------------------------------------------------
 
 
-def test_numbers_stand_in_pairs(api: FakeApi, shell: Shell) -> None:
+def test_the_summary_is_printed_in_two_columns(api: FakeApi, shell: Shell) -> None:
     done = show_on_terminal(api, shell, PRO_REPORT)
     assert done.lines[0] == "deck.pdf · plan pro"
     assert done.lines[2:16] == [
@@ -60,78 +60,83 @@ def test_numbers_stand_in_pairs(api: FakeApi, shell: Shell) -> None:
     ]
 
 
-def test_views_are_a_line_with_a_mark_for_each_day(api: FakeApi, shell: Shell) -> None:
+def test_views_are_drawn_as_a_sparkline_by_day(api: FakeApi, shell: Shell) -> None:
     done = show_on_terminal(api, shell, BASIC_REPORT, "--section", "views")
-    assert section_lines(done, "views")[0] == "▃▆█▁" * 5 + "  30, most on 2026-09-03: 3"
+    assert get_section_lines(done, "views")[0] == "▃▆█▁" * 5 + "  30, most on 2026-09-03: 3"
 
 
-def test_bars_are_as_long_as_their_numbers_and_ten_at_most(api: FakeApi, shell: Shell) -> None:
+def test_bars_are_proportional_and_at_most_ten(api: FakeApi, shell: Shell) -> None:
     done = show_on_terminal(api, shell, BASIC_REPORT)
-    assert section_lines(done, "browsers") == ["Firefox  7  " + "█" * 40, "Chrome   2  " + "█" * 11 + "▍"]
-    referrers = section_lines(done, "referrers")
+    assert get_section_lines(done, "browsers") == ["Firefox  7  " + "█" * 40, "Chrome   2  " + "█" * 11 + "▍"]
+    referrers = get_section_lines(done, "referrers")
     assert [line.split()[1] for line in referrers[:10]] == [str(count) for count in range(29, 19, -1)]
     assert referrers[10:] == ["…and 12 more"]
     assert "sources" not in [line.split("  ")[0] for line in done.lines]
 
 
-def test_the_funnel_tells_shares(api: FakeApi, shell: Shell) -> None:
-    assert section_lines(show_on_terminal(api, shell, BASIC_REPORT), "funnel")[0] == "page 1   19     95 %  " + "█" * 40
+def test_the_funnel_shows_percentages(api: FakeApi, shell: Shell) -> None:
+    assert (
+        get_section_lines(show_on_terminal(api, shell, BASIC_REPORT), "funnel")[0]
+        == "page 1   19     95 %  " + "█" * 40
+    )
 
 
-def test_the_funnel_shows_the_last_page_however_many_there_are(api: FakeApi, shell: Shell) -> None:
-    lines = section_lines(show_on_terminal(api, shell, BASIC_REPORT), "funnel")
+def test_the_funnel_always_includes_the_last_page(api: FakeApi, shell: Shell) -> None:
+    lines = get_section_lines(show_on_terminal(api, shell, BASIC_REPORT), "funnel")
     assert [line.split("  ")[0] for line in lines] == [
         *(f"page {page}" for page in range(1, 10)), "…and 4 more", "page 14",
     ]  # fmt: skip
-    ten = section_lines(show_on_terminal(api, shell, {**BASIC_REPORT, "funnel": BASIC_REPORT["funnel"][:10]}), "funnel")
+    ten = get_section_lines(
+        show_on_terminal(api, shell, {**BASIC_REPORT, "funnel": BASIC_REPORT["funnel"][:10]}), "funnel"
+    )
     assert [line.split("  ")[0] for line in ten] == [f"page {page}" for page in range(1, 11)]
 
 
-def test_busy_hours_are_dark(api: FakeApi, shell: Shell) -> None:
-    times = section_lines(show_on_terminal(api, shell, BASIC_REPORT), "times")
+def test_busy_hours_have_dark_shades(api: FakeApi, shell: Shell) -> None:
+    times = get_section_lines(show_on_terminal(api, shell, BASIC_REPORT), "times")
     assert [line[:3] for line in times[1:]] == ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
     assert times[1] == "Mon  " + "·" * 9 + "░" + "·" * 14
     assert times[7] == "Sun  " + "·" * 23 + "█"
 
 
-def test_sessions_name_their_readers(api: FakeApi, shell: Shell) -> None:
+def test_sessions_name_their_recipients(api: FakeApi, shell: Shell) -> None:
     shell.env["COLUMNS"] = "140"
-    lines = section_lines(show_on_terminal(api, shell, PRO_REPORT), "sessions")
+    lines = get_section_lines(show_on_terminal(api, shell, PRO_REPORT), "sessions")
     assert [line.split("  ")[1].strip() for line in lines[1:]] == ["bob@example.com", "variant Ann"]
     assert lines[1].endswith(UUID.format(1))
 
 
-def test_an_invitee_is_told_from_a_name_that_was_typed_and_nobody_has_a_dash(api: FakeApi, shell: Shell) -> None:
+def test_invited_readers_are_marked_and_unknown_readers_have_a_dash(api: FakeApi, shell: Shell) -> None:
     shell.env["COLUMNS"] = "140"
     one = {key: value for key, value in PRO_REPORT["sessions"][0].items() if key != "email"}
     known = [{"email": "zoe@example.com", "fromInvite": True}, {"name": "Zoe", "fromInvite": False}, {}]
-    lines = section_lines(
+    lines = get_section_lines(
         show_on_terminal(api, shell, {**PRO_REPORT, "sessions": [{**one, **each} for each in known]}), "sessions"
     )
     assert [line.split("  ")[1].strip() for line in lines[1:]] == ["zoe@example.com invited", "Zoe", "-"]
 
 
-def test_more_than_ten_sessions_are_counted_and_the_rest_is_pointed_at(api: FakeApi, shell: Shell) -> None:
+def test_sessions_beyond_ten_are_counted_with_the_command_that_lists_them(api: FakeApi, shell: Shell) -> None:
     many = [{**PRO_REPORT["sessions"][0], "sessionId": UUID.format(number)} for number in range(30)]
-    assert section_lines(show_on_terminal(api, shell, {**PRO_REPORT, "sessions": many}), "sessions")[-1] == (
+    assert get_section_lines(show_on_terminal(api, shell, {**PRO_REPORT, "sessions": many}), "sessions")[-1] == (
         f"…and 20 more: docshare readership sessions {FILE}"
     )
 
 
-def test_sessions_that_a_full_report_leaves_out_are_counted_too(api: FakeApi, shell: Shell) -> None:
+def test_sessions_that_the_report_omits_are_counted_too(api: FakeApi, shell: Shell) -> None:
     many = [{**PRO_REPORT["sessions"][0], "sessionId": UUID.format(number)} for number in range(50)]
     report = {**PRO_REPORT, "sessions": many, "summary": {**PRO_REPORT["summary"], "totalSessions": 1_053}}
     done = show_on_terminal(api, shell, report, "--section", "sessions")
     assert done.lines[-1] == f"…and 1043 more: docshare readership sessions {FILE}"
 
 
-def test_contacts_taps_and_variants_are_tables(api: FakeApi, shell: Shell) -> None:
+def test_contacts_taps_and_variants_are_printed_as_tables(api: FakeApi, shell: Shell) -> None:
     done = show_on_terminal(api, shell, PRO_REPORT)
-    assert section_lines(done, "contacts")[0].split() == ["WHEN", "EMAIL", "COMPANY"]
-    assert "eve@example.com  =ACME" in section_lines(done, "contacts")[1]
-    assert section_lines(done, "hotspots")[1].split() == ["Prices", "2", "4", UUID.format(9)]
+    assert get_section_lines(done, "contacts")[0].split() == ["WHEN", "EMAIL", "COMPANY"]
+    assert "eve@example.com  =ACME" in get_section_lines(done, "contacts")[1]
+    assert get_section_lines(done, "hotspots")[1].split() == ["Prices", "2", "4", UUID.format(9)]
     assert "button  3 taps" in done.lines
-    assert section_lines(done, "variants")[1].split()[:3] == ["Ann", "4", "31s"]
+    assert get_section_lines(done, "variants")[1].split()[:3] == ["Ann", "4", "31s"]
 
 
 @pytest.mark.parametrize(
@@ -142,7 +147,7 @@ def test_contacts_taps_and_variants_are_tables(api: FakeApi, shell: Shell) -> No
         ({}, 1, "button  1 tap"),
     ],
 )
-def test_a_button_that_a_file_does_not_have_is_not_told(
+def test_button_taps_are_omitted_if_the_file_has_no_button(
     api: FakeApi, shell: Shell, looks: Any, taps: int, words: str | None
 ) -> None:
     done = show_on_terminal(
@@ -159,14 +164,14 @@ def test_a_button_that_a_file_does_not_have_is_not_told(
         ({}, 7, "deck.pdf · plan pro · 7 pages shown"),
     ],
 )
-def test_an_active_page_range_is_told(api: FakeApi, shell: Shell, file: Any, shown: int, words: str) -> None:
+def test_an_active_page_range_is_printed(api: FakeApi, shell: Shell, file: Any, shown: int, words: str) -> None:
     done = show_on_terminal(
         api, shell, {**PRO_REPORT, "file": {"originalName": "deck.pdf", **file}, "effectivePages": shown}
     )
     assert done.lines[0] == words
 
 
-def test_the_last_line_names_what_the_plan_hides(api: FakeApi, shell: Shell) -> None:
+def test_the_last_line_names_the_sections_that_the_plan_hides(api: FakeApi, shell: Shell) -> None:
     free, basic, pro = (
         show_on_terminal(api, shell, report).lines[-1] for report in (FREE_REPORT, BASIC_REPORT, PRO_REPORT)
     )
@@ -177,7 +182,7 @@ def test_the_last_line_names_what_the_plan_hides(api: FakeApi, shell: Shell) -> 
     assert "require" not in pro
 
 
-# What no server of this version sends, and some other might.
+# Reports that no server of this version sends, but another one might.
 MALFORMED_REPORTS: list[dict[str, Any]] = [
     {},
     {"tier": "gold", "summary": {}},
@@ -194,19 +199,21 @@ MALFORMED_REPORTS: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("report", MALFORMED_REPORTS)
 @pytest.mark.parametrize("options", [["--format", "table"], ["--format", "plain"], ["--format", "csv"], ["--json"]])
-def test_no_report_is_too_strange(api: FakeApi, shell: Shell, report: dict[str, Any], options: list[str]) -> None:
+def test_a_malformed_report_is_still_printed(
+    api: FakeApi, shell: Shell, report: dict[str, Any], options: list[str]
+) -> None:
     done = show_report(api, shell, report, *options)
     assert (done.code, done.err) == (0, "")
     if options == ["--json"]:
         assert done.json == report
 
 
-def test_an_unknown_section_is_shown_as_names_and_values(api: FakeApi, shell: Shell) -> None:
+def test_an_unknown_section_is_printed_as_names_and_values(api: FakeApi, shell: Shell) -> None:
     done = show_on_terminal(api, shell, {**FREE_REPORT, "moods": {"happy": 3, "sad": {"very": 1}}})
-    assert section_lines(done, "moods") == ["happy     3", "sad.very  1"]
+    assert get_section_lines(done, "moods") == ["happy     3", "sad.very  1"]
 
 
-def test_nothing_that_a_reader_wrote_steers_the_terminal(api: FakeApi, shell: Shell) -> None:
+def test_text_of_readers_is_escaped_on_a_terminal(api: FakeApi, shell: Shell) -> None:
     evil = "\x1b[31m[/]\u202e\x07"
     report = {
         **PRO_REPORT,
@@ -227,12 +234,12 @@ def test_nothing_that_a_reader_wrote_steers_the_terminal(api: FakeApi, shell: Sh
         assert not any(char in done.out for char in "\x1b\x07\u202e")
 
 
-def test_a_narrow_terminal_and_one_without_unicode_get_it_too(api: FakeApi, shell: Shell) -> None:
+def test_the_report_fits_a_narrow_terminal_and_one_without_unicode(api: FakeApi, shell: Shell) -> None:
     from docshare.cli.terminal.capabilities import Screen
     from docshare.cli.terminal.charts import draw_bar, draw_shades, draw_sparkline
 
     shell.env["COLUMNS"] = "30"
-    assert max(map(len, section_lines(show_on_terminal(api, shell, BASIC_REPORT), "browsers"))) <= 30
+    assert max(map(len, get_section_lines(show_on_terminal(api, shell, BASIC_REPORT), "browsers"))) <= 30
     plain = Screen(tty=True, color=False, unicode=False, width=80)
     drawn = draw_bar(3, 4, 8, plain) + draw_sparkline([0, 1, 8], plain) + draw_shades([0, 1, 8], 8, plain)
     assert drawn.isascii()
@@ -240,14 +247,14 @@ def test_a_narrow_terminal_and_one_without_unicode_get_it_too(api: FakeApi, shel
 
 
 @pytest.mark.parametrize(("value", "drawn"), [(0, ""), (1, "▏"), (400, "████"), (500, "████"), (250, "██▌"), (-1, "")])
-def test_a_bar_is_never_empty_above_nothing_and_never_too_long(value: float, drawn: str) -> None:
+def test_a_bar_of_a_positive_value_is_visible_and_never_too_long(value: float, drawn: str) -> None:
     from docshare.cli.terminal.capabilities import Screen
     from docshare.cli.terminal.charts import draw_bar
 
     assert draw_bar(value, 400, 4, Screen(tty=True, color=False, unicode=True, width=80)) == drawn
 
 
-# --- the report, for scripts -----------------------------------------------------------------------------------------
+# --- output for scripts ----------------------------------------------------------------------------------------------
 
 
 def test_a_pipe_gets_section_key_and_value(api: FakeApi, shell: Shell) -> None:
@@ -266,14 +273,14 @@ def test_a_pipe_gets_section_key_and_value(api: FakeApi, shell: Shell) -> None:
         assert line in done.lines
 
 
-def test_json_is_what_the_server_sent(api: FakeApi, shell: Shell) -> None:
+def test_json_is_the_response_of_the_server(api: FakeApi, shell: Shell) -> None:
     assert (
         show_report(api, shell, PRO_REPORT, "--json").out
         == json.dumps(PRO_REPORT, ensure_ascii=False, separators=(",", ":")) + "\n"
     )
 
 
-def test_sections_can_be_chosen_by_their_word_or_their_key(api: FakeApi, shell: Shell) -> None:
+def test_sections_can_be_selected_by_name_or_key(api: FakeApi, shell: Shell) -> None:
     assert list(show_report(api, shell, PRO_REPORT, "--section", "taps,summary", "--json").json) == [
         "summary", "hotspotTaps", "ctaTaps",
     ]  # fmt: skip
@@ -284,7 +291,7 @@ def test_sections_can_be_chosen_by_their_word_or_their_key(api: FakeApi, shell: 
     assert (done.code, done.out) == (2, "")
 
 
-def test_one_list_is_a_table_in_csv(api: FakeApi, shell: Shell) -> None:
+def test_a_single_list_section_is_a_table_in_csv(api: FakeApi, shell: Shell) -> None:
     rows = list(
         csv.DictReader(io.StringIO(show_report(api, shell, PRO_REPORT, "--section", "sessions", "--format", "csv").out))
     )
@@ -300,12 +307,12 @@ def test_one_list_is_a_table_in_csv(api: FakeApi, shell: Shell) -> None:
     )
 
 
-def test_a_formula_of_a_reader_is_no_formula_in_csv(api: FakeApi, shell: Shell) -> None:
+def test_formulas_of_readers_are_escaped_in_csv(api: FakeApi, shell: Shell) -> None:
     done = show_report(api, shell, PRO_REPORT, "--format", "csv")
     assert "contacts,0.fields.company,'=ACME" in done.lines
 
 
-def test_fields_queries_and_templates_work_on_the_report(api: FakeApi, shell: Shell) -> None:
+def test_fields_queries_and_templates_apply_to_the_report(api: FakeApi, shell: Shell) -> None:
     assert show_report(api, shell, PRO_REPORT, "--fields", "summary.totalViews", "--json").json == {
         "summary.totalViews": 1_234_567
     }
@@ -314,22 +321,22 @@ def test_fields_queries_and_templates_work_on_the_report(api: FakeApi, shell: Sh
 
 
 @pytest.mark.parametrize("since", ["2d", "2026-09-19", "2026-09-19T00:00:00Z"])
-def test_since_leaves_the_later_days(api: FakeApi, shell: Shell, since: str) -> None:
+def test_since_selects_the_later_days(api: FakeApi, shell: Shell, since: str) -> None:
     done = show_report(api, shell, BASIC_REPORT, "--since", since, "--section", "views")
     assert [line.split("\t")[1] for line in done.lines] == ["2026-09-19", "2026-09-20"]
 
 
 @pytest.mark.parametrize("since", ["5123", "yesterday"])
-def test_since_is_a_time(api: FakeApi, shell: Shell, since: str) -> None:
+def test_since_must_be_a_time(api: FakeApi, shell: Shell, since: str) -> None:
     assert show_report(api, shell, BASIC_REPORT, "--since", since).code == 2
     assert api.requests == []
 
 
-# --- again and again -------------------------------------------------------------------------------------------------
+# --- watch -----------------------------------------------------------------------------------------------------------
 
 
 def watch_report(api: FakeApi, shell: Shell, time: FakeTime, rounds: int, *options: str) -> CommandResult:
-    """A watch that is interrupted in its last wait."""
+    """Run a watch that is interrupted in its last wait."""
 
     def step(seconds: float) -> None:
         if len(time.waits) >= rounds:
@@ -339,14 +346,14 @@ def watch_report(api: FakeApi, shell: Shell, time: FakeTime, rounds: int, *optio
     return shell("readership", "show", FILE, "--watch", "30s", *options)
 
 
-def test_a_watch_shows_every_report_until_ctrl_c(api: FakeApi, shell: Shell, time: FakeTime) -> None:
+def test_watch_prints_every_report_until_ctrl_c(api: FakeApi, shell: Shell, time: FakeTime) -> None:
     api.on("GET", REPORT, FREE_REPORT, {**FREE_REPORT, "summary": {"totalViews": 2}})
     done = watch_report(api, shell, time, 3, "--json")
     assert (done.code, [row["summary"]["totalViews"] for row in done.rows]) == (130, [1_234_567, 2, 2])
     assert all(27 <= pause <= 33 for pause in time.waits)
 
 
-def test_a_watch_clears_the_terminal_before_each(api: FakeApi, shell: Shell, time: FakeTime) -> None:
+def test_watch_clears_the_terminal_before_each_report(api: FakeApi, shell: Shell, time: FakeTime) -> None:
     shell.tty = True
     api.on("GET", REPORT, FREE_REPORT)
     assert watch_report(api, shell, time, 2).out.count("\x1b[H\x1b[2J") == 2
@@ -355,7 +362,9 @@ def test_a_watch_clears_the_terminal_before_each(api: FakeApi, shell: Shell, tim
     assert "\x1b" not in watch_report(api, shell, time, 2, "--no-color").out
 
 
-def test_a_watch_bears_failures_and_no_refusal(api: FakeApi, shell: Shell, time: FakeTime) -> None:
+def test_watch_retries_temporary_failures_and_stops_at_permanent_errors(
+    api: FakeApi, shell: Shell, time: FakeTime
+) -> None:
     api.on(
         "GET",
         REPORT,

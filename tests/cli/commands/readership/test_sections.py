@@ -1,4 +1,4 @@
-"""``docshare readership show --section``: what is chosen, shown once or again and again, and what the plan hides."""
+"""``docshare readership show --section``: selection, watch, and sections that the plan hides."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def show_report(api: FakeApi, shell: Shell, report: dict[str, Any], *options: st
     return shell("readership", "show", FILE, *options)
 
 
-# plan, section, what is said of it
+# plan, section, expected note
 HIDDEN = [
     (FREE_REPORT, "sessions", "sessions (requires Pro)"),
     (FREE_REPORT, "views,taps", "views (requires Basic), taps (requires Pro)"),
@@ -34,7 +34,7 @@ HIDDEN = [
 
 @pytest.mark.parametrize(("report", "section", "said"), HIDDEN)
 @pytest.mark.parametrize("options", [[], ["--json"], ["--format", "csv"]])
-def test_a_section_that_the_plan_hides_is_named_to_scripts(
+def test_a_section_that_the_plan_hides_is_reported_on_stderr(
     api: FakeApi, shell: Shell, report: dict[str, Any], section: str, said: str, options: list[str]
 ) -> None:
     done = show_report(api, shell, report, "--section", section, *options)
@@ -66,7 +66,7 @@ def test_the_header_does_not_depend_on_the_plan(api: FakeApi, shell: Shell) -> N
 
 
 def watch_section(shell: Shell, time: FakeTime, *options: str) -> CommandResult:
-    """A watch that is interrupted in its third wait."""
+    """Run a watch that is interrupted in its third wait."""
 
     def step(seconds: float) -> None:
         if len(time.waits) >= 3:
@@ -76,7 +76,7 @@ def watch_section(shell: Shell, time: FakeTime, *options: str) -> CommandResult:
     return shell("readership", "show", FILE, "--watch", "30s", *options)
 
 
-def test_a_watch_shows_the_sections_that_were_asked_for_and_says_once_which_are_hidden(
+def test_watch_prints_the_selected_sections_and_reports_hidden_ones_once(
     api: FakeApi, shell: Shell, time: FakeTime
 ) -> None:
     api.on("GET", REPORT, FREE_REPORT)
@@ -86,7 +86,9 @@ def test_a_watch_shows_the_sections_that_were_asked_for_and_says_once_which_are_
 
 
 @pytest.mark.parametrize("options", [["--json"], ["--format", "plain"], ["--format", "table"]])
-def test_a_watch_of_no_such_section_is_2(api: FakeApi, shell: Shell, time: FakeTime, options: list[str]) -> None:
+def test_watch_with_an_unknown_section_exits_with_2(
+    api: FakeApi, shell: Shell, time: FakeTime, options: list[str]
+) -> None:
     api.on("GET", REPORT, FREE_REPORT)
     assert watch_section(shell, time, "--section", "bogus", *options).code == 2
     assert time.waits == []

@@ -1,4 +1,4 @@
-"""The readership by the command line against a real server, with readers who read by a clock of their own."""
+"""The readership commands against a real server, with simulated readers."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ def pia(shell_for: MakeShell, world: World) -> Shell:
 
 @pytest.fixture
 def file(world: World) -> str:
-    """A document of three pages."""
+    """Upload a document of three pages and return its short id."""
     return str(world.pia.upload()["shortId"])
 
 
 def parse_output(ended: CommandResult, code: int = 0) -> Any:
-    """What a command printed as JSON; it must have ended with ``code``."""
+    """Return the JSON that a command printed, and check that it exited with ``code``."""
     assert ended.code == code, ended.err
     return json.loads(ended.out) if ended.out else None
 
 
 def create_variant(shell: Shell, file: str, label: str) -> str:
-    """The short id of a new variant."""
+    """Create a variant and return its short id."""
     return str(parse_output(shell("variants", "create", file, "--label", label, "--json"))["shortId"])
 
 
 def read_pages(world: World, link: str, *pages: int, seconds: int = 7, **how: Any) -> None:
-    """Somebody opens a link, reads these pages and goes."""
+    """Open a link as a reader, read these pages and leave."""
     reader = FakeReader(world, link, **how)
     for page in pages:
         assert reader.read_page(seconds, page, input=True, turns=int(page != pages[0])) == 204
@@ -52,39 +52,39 @@ def read_pages(world: World, link: str, *pages: int, seconds: int = 7, **how: An
     end_all_sessions(world)
 
 
-def reasons_by_name(shell: Shell, file: str, *options: str) -> dict[str, str]:
+def list_reasons_by_name(shell: Shell, file: str, *options: str) -> dict[str, str]:
     ended = shell("pending", file, *options, "--json")
     assert ended.code == (13 if json.loads(ended.out) else 0), ended.err
     return {row["name"]: row["reason"] for row in json.loads(ended.out)}
 
 
-def test_who_has_not_read_follows_what_readers_do(world: World, pia: Shell, file: str, tmp_path: Path) -> None:
+def test_pending_follows_what_readers_do(world: World, pia: Shell, file: str, tmp_path: Path) -> None:
     ann, bob = create_variant(pia, file, "Ann"), create_variant(pia, file, "Bob")
     eve = parse_output(pia("invites", "create", file, "eve@example.com", "--json"))
     link = eve["url"].rpartition("/")[2]
-    assert reasons_by_name(pia, file) == {"Bob": "never", "Ann": "never", "eve@example.com": "never"}
+    assert list_reasons_by_name(pia, file) == {"Bob": "never", "Ann": "never", "eve@example.com": "never"}
 
     read_pages(world, ann, 1, 2, 3)
     read_pages(world, link, 1)
-    assert reasons_by_name(pia, file) == {"Bob": "never", "eve@example.com": "stopped_early"}
-    assert reasons_by_name(pia, file, "--page", "1", "--min-time", "7s") == {"Bob": "never"}
+    assert list_reasons_by_name(pia, file) == {"Bob": "never", "eve@example.com": "stopped_early"}
+    assert list_reasons_by_name(pia, file, "--page", "1", "--min-time", "7s") == {"Bob": "never"}
 
     read_pages(world, bob, 1, 2, 3)
     read_pages(world, link, 2, 3)
-    assert reasons_by_name(pia, file) == {}
+    assert list_reasons_by_name(pia, file) == {}
 
     new = tmp_path / "new.pdf"
     new.write_bytes(simple_pdf(pages=2))
     parse_output(pia("files", "replace", file, new, "--json"))
-    assert set(reasons_by_name(pia, file).values()) == {"old_version"}
-    assert reasons_by_name(pia, file, "--any-version") == {}
+    assert set(list_reasons_by_name(pia, file).values()) == {"old_version"}
+    assert list_reasons_by_name(pia, file, "--any-version") == {}
     read_pages(world, bob, 1, 2)
-    assert reasons_by_name(pia, file) == {"Ann": "old_version", "eve@example.com": "old_version"}
+    assert list_reasons_by_name(pia, file) == {"Ann": "old_version", "eve@example.com": "old_version"}
     parse_output(pia("variants", "revoke", ann, "--file", file, "--yes", "--json"))
-    assert reasons_by_name(pia, file) == {"eve@example.com": "old_version"}
+    assert list_reasons_by_name(pia, file) == {"eve@example.com": "old_version"}
 
 
-def test_a_wait_ends_with_the_reader_it_is_for(world: World, pia: Shell, file: str, time: FakeTime) -> None:
+def test_wait_ends_with_the_expected_reader(world: World, pia: Shell, file: str, time: FakeTime) -> None:
     ann, bob = create_variant(pia, file, "Ann"), create_variant(pia, file, "Bob")
     visits = iter([(bob, 30, [3]), (ann, 7, [1, 3]), (ann, 30, [3])])
 
@@ -92,41 +92,43 @@ def test_a_wait_ends_with_the_reader_it_is_for(world: World, pia: Shell, file: s
         link, seconds, pages = next(visits)
         read_pages(world, link, *pages, seconds=seconds)
 
-    def nobody_comes(seconds: float) -> None:
+    def add_no_reader(seconds: float) -> None:
         world.clock.advance(seconds=seconds)
 
     time.on_sleep = visit
     line = ("wait", file, "--variant", "label:Ann", "--page", "3", "--min-time", "20s", "--timeout", "1h", "--json")
     session = parse_output(pia(*line))
     assert (session["pages"], session["totalTimeMs"]) == ([{"page": 3, "timeMs": 30_000}], 30_000)
-    assert parse_output(pia(*line))["sessionId"] == session["sessionId"]  # it has happened already
-    time.on_sleep = nobody_comes
+    assert parse_output(pia(*line))["sessionId"] == session["sessionId"]  # it has already happened
+    time.on_sleep = add_no_reader
     assert parse_output(pia(*line[:-1], "--new", "--json"), 124) is None
 
 
-def test_a_typed_address_is_not_the_invitee_and_the_personal_link_is(world: World, pia: Shell, file: str) -> None:
+def test_an_entered_address_does_not_identify_an_invitee_but_the_personal_link_does(
+    world: World, pia: Shell, file: str
+) -> None:
     put_settings(world, {"uuid": file}, requireEmail=True)
     link = parse_output(pia("invites", "create", file, "eve@example.com", "--json"))["url"].rpartition("/")[2]
     wait = ("wait", file, "--invite", "eve@example.com", "--timeout", "2s", "--json")
 
     enter_and_read(world, file, "eve@example.com")
     assert [row["email"] for row in parse_output(pia("readership", "sessions", file, "--json"))] == ["eve@example.com"]
-    assert reasons_by_name(pia, file) == {"eve@example.com": "never"}
+    assert list_reasons_by_name(pia, file) == {"eve@example.com": "never"}
     assert parse_output(pia(*wait), 124) is None
 
     enter_and_read(world, link, "private@example.com")
-    assert reasons_by_name(pia, file) == {}
+    assert list_reasons_by_name(pia, file) == {}
     assert parse_output(pia(*wait))["fromInvite"] is True
 
 
 def enter_and_read(world: World, link: str, address: str) -> None:
-    """Somebody types ``address`` into the form of a link and reads the document."""
+    """Enter ``address`` into the form of a link and read the document."""
     guest = GateClient(world, link)
     assert guest.enter(email=address)
     read_pages(world, link, 1, 2, 3, http=guest.http)
 
 
-def test_a_wait_is_for_the_newest_version(world: World, pia: Shell, file: str, time: FakeTime, tmp_path: Path) -> None:
+def test_wait_expects_the_newest_version(world: World, pia: Shell, file: str, time: FakeTime, tmp_path: Path) -> None:
     ann, new = create_variant(pia, file, "Ann"), tmp_path / "new.pdf"
     read_pages(world, ann, 2)
     new.write_bytes(simple_pdf(pages=3))
@@ -137,12 +139,12 @@ def test_a_wait_is_for_the_newest_version(world: World, pia: Shell, file: str, t
     assert parse_output(pia(*line))["contentVersion"] == 2
 
 
-def test_a_wait_for_nobody_is_over_in_time(pia: Shell, file: str, time: FakeTime) -> None:
+def test_wait_without_a_reader_times_out(pia: Shell, file: str, time: FakeTime) -> None:
     assert parse_output(pia("wait", file, "--timeout", "10m", "--json"), 124) is None
     assert time.passed == 600
 
 
-def test_the_report_its_pages_and_sessions_agree(world: World, pia: Shell, file: str) -> None:
+def test_report_pages_and_sessions_agree(world: World, pia: Shell, file: str) -> None:
     ann = create_variant(pia, file, "Ann")
     read_pages(world, ann, 1, 2)
     read_pages(world, file, 1, address="203.0.113.7")
@@ -159,11 +161,11 @@ def test_the_report_its_pages_and_sessions_agree(world: World, pia: Shell, file:
     assert "Ann" in pia("readership", "sessions", file, "--no-color").out
 
 
-def test_an_explanation_adds_up(world: World, pia: Shell, file: str) -> None:
+def test_the_times_of_an_explanation_add_up(world: World, pia: Shell, file: str) -> None:
     reader = FakeReader(world, file)
     reader.read_page(5, 1)
     world.clock.advance(seconds=5)
-    reader.send_next_beacon(read={2: 10**9}, visibleMs=10**9, turns=1)  # claims far more than has passed
+    reader.send_next_beacon(read={2: 10**9}, visibleMs=10**9, turns=1)  # reports far more than has elapsed
     reader.leave()
     end_all_sessions(world)
     row = parse_output(pia("readership", "sessions", file, "--json"))[0]
@@ -194,7 +196,7 @@ def test_an_uncounted_session_can_be_explained_too(world: World, pia: Shell, fil
     assert pia("readership", "sessions", file, "--uncounted", "--since", "7d").code == 2
 
 
-def test_those_who_touched_nothing_are_named_beside_the_sessions(world: World, pia: Shell, file: str) -> None:
+def test_unconfirmed_sessions_are_counted_next_to_the_others(world: World, pia: Shell, file: str) -> None:
     for _ in range(2):
         FakeReader(world, file).read_page(20, input=False)
     FakeReader(world, file).read_page(9)
@@ -207,7 +209,7 @@ def test_those_who_touched_nothing_are_named_beside_the_sessions(world: World, p
 
 
 @pytest.mark.parametrize(("name", "skipped"), [("fay", 7), ("bea", 6), ("pia", 0)])
-def test_an_export_holds_what_the_plan_shows(
+def test_export_contains_what_the_plan_includes(
     world: World, shell_for: MakeShell, tmp_path: Path, name: str, skipped: int
 ) -> None:
     person: Person = getattr(world, name)
@@ -223,7 +225,7 @@ def test_an_export_holds_what_the_plan_shows(
     assert ("require Pro" in last, "require Basic" in last) == (name != "pia", name == "fay")
 
 
-def test_what_readers_left_is_shown(world: World, pia: Shell) -> None:
+def test_feedback_of_readers_is_printed(world: World, pia: Shell) -> None:
     made = world.pia.upload()
     put_settings(world, made, **ALL_FEEDBACK_SETTINGS)
     file, reader = made["shortId"], FeedbackClient(world, made["shortId"])
@@ -246,7 +248,7 @@ def test_what_readers_left_is_shown(world: World, pia: Shell) -> None:
         assert "'=Move this" in sheet.decode() or words == "marks"
 
 
-def test_nothing_left_is_shown_as_nothing(pia: Shell, file: str) -> None:
+def test_a_file_without_feedback_prints_nothing(pia: Shell, file: str) -> None:
     for words in ("marks", "annotations"):
         assert pia("readership", words, file).out == ""
         header = pia("readership", words, file, "--format", "csv").out
@@ -261,7 +263,7 @@ READING = [
 
 
 @pytest.mark.parametrize("words", READING, ids=" ".join)
-def test_a_foreign_file_is_forbidden_and_an_unknown_one_not_found(
+def test_a_file_of_another_account_exits_with_5_and_an_unknown_one_with_3(
     world: World, shell_for: MakeShell, file: str, words: tuple[str, ...]
 ) -> None:
     mal = shell_for(world.mal)
@@ -272,7 +274,7 @@ def test_a_foreign_file_is_forbidden_and_an_unknown_one_not_found(
 
 
 @pytest.mark.parametrize("words", [*READING[1:], ("pending",)], ids=" ".join)
-def test_what_the_plan_lacks_is_6(world: World, shell_for: MakeShell, words: tuple[str, ...]) -> None:
+def test_a_command_above_the_plan_exits_with_6(world: World, shell_for: MakeShell, words: tuple[str, ...]) -> None:
     file = str(world.fay.upload()["shortId"])
     refused = shell_for(world.fay)(*words, file, "--json")
     assert (refused.code, refused.out) == (6, "")

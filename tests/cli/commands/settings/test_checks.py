@@ -1,4 +1,4 @@
-"""What ``docshare settings`` refuses before anything is sent, and what it says then."""
+"""``docshare settings``: values that are rejected before anything is sent, and the error messages."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ FILE: dict[str, Any] = {"uuid": UUID.format(1), "shortId": ID, "originalName": "
 
 
 @pytest.fixture
-def stub(api: FakeApi) -> FakeApi:
-    """A server that takes any settings and shows a file without any."""
+def settings_api(api: FakeApi) -> FakeApi:
+    """Return a server that accepts any settings and shows a file without any."""
     api.on("GET", f"/files/{ID}", FILE)
     api.on("PUT", f"/files/{ID}/settings", b"")
     return api
@@ -31,8 +31,8 @@ def list_written_settings(api: FakeApi) -> list[Any]:
     return [json.loads(heard.body) for heard in api.list_requests("PUT", f"/files/{ID}/settings")]
 
 
-# words of the line, and what the refusal must name
-REFUSED: list[tuple[list[str], str]] = [
+# arguments, and the text that the error must contain
+REJECTED: list[tuple[list[str], str]] = [
     (["viewLimit=1000001"], "viewLimit must be an integer from 0 to 1000000"),
     (["viewLimit=many"], "viewLimit must be an integer from 0 to 1000000"),
     (["viewLimit=1.5"], "viewLimit must be an integer from 0 to 1000000"),
@@ -113,23 +113,23 @@ REFUSED: list[tuple[list[str], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("words", "named"), REFUSED, ids=[" ".join(words)[:40] or "nothing" for words, _ in REFUSED])
-def test_what_is_not_allowed_is_2_says_what_is_and_writes_nothing(
-    stub: FakeApi, shell: Shell, words: list[str], named: str
+@pytest.mark.parametrize(("words", "named"), REJECTED, ids=[" ".join(words)[:40] or "nothing" for words, _ in REJECTED])
+def test_an_invalid_value_exits_with_2_names_the_valid_ones_and_writes_nothing(
+    settings_api: FakeApi, shell: Shell, words: list[str], named: str
 ) -> None:
     done = shell("settings", "set", ID, *words)
     assert (done.code, done.out) == (2, "")
     assert named in done.err
-    assert list_written_settings(stub) == []
+    assert list_written_settings(settings_api) == []
 
 
 @pytest.mark.parametrize("form", [[{"key": "a", "label": "A", "type": "text"}], {"key": "a"}])
-def test_a_refused_form_is_told_with_its_file_and_what_a_form_is(
-    stub: FakeApi, shell: Shell, tmp_path: Path, form: Any
+def test_an_invalid_form_is_reported_with_its_file_and_the_expected_shape(
+    settings_api: FakeApi, shell: Shell, tmp_path: Path, form: Any
 ) -> None:
     (tmp_path / "f.json").write_text(json.dumps(form))
     done = shell("settings", "set", ID, "--gate", tmp_path / "f.json")
-    assert (done.code, list_written_settings(stub)) == (2, [])
+    assert (done.code, list_written_settings(settings_api)) == (2, [])
     assert f"--gate {tmp_path / 'f.json'}: gateFields must be" in done.err
     assert "exactly one has the type email" in done.err
 
@@ -150,18 +150,18 @@ def test_a_refused_form_is_told_with_its_file_and_what_a_form_is(
         ("a.json", "[" * 100_000, "is not valid JSON"),
     ],
 )
-def test_a_file_of_settings_is_judged_alike(
-    stub: FakeApi, shell: Shell, tmp_path: Path, name: str, text: str, named: str
+def test_a_settings_file_is_validated_in_the_same_way(
+    settings_api: FakeApi, shell: Shell, tmp_path: Path, name: str, text: str, named: str
 ) -> None:
     (tmp_path / name).write_text(text)
     for line in (["set", ID, "--from-file"], ["apply", ID, "-f"]):
         done = shell("settings", *line, tmp_path / name)
         assert (done.code, done.out) == (2, "")
         assert named in done.err
-    assert list_written_settings(stub) == []
+    assert list_written_settings(settings_api) == []
 
 
-def test_a_file_that_is_no_text_is_told(stub: FakeApi, shell: Shell, tmp_path: Path) -> None:
+def test_a_file_that_is_not_utf_8_is_rejected(settings_api: FakeApi, shell: Shell, tmp_path: Path) -> None:
     (tmp_path / "p").write_bytes(b"\xff\xfe")
     done = shell("settings", "set", ID, "--password-file", tmp_path / "p")
     assert done.code == 2
@@ -169,31 +169,31 @@ def test_a_file_that_is_no_text_is_told(stub: FakeApi, shell: Shell, tmp_path: P
 
 
 @pytest.mark.parametrize("raw", [b"a\nb\n", b"a\tb", b"x" * 129])
-def test_a_password_that_no_server_takes_is_not_sent_and_not_shown(
-    stub: FakeApi, shell: Shell, tmp_path: Path, raw: bytes
+def test_an_invalid_password_is_neither_sent_nor_printed(
+    settings_api: FakeApi, shell: Shell, tmp_path: Path, raw: bytes
 ) -> None:
     (tmp_path / "p").write_bytes(raw)
     done = shell("settings", "set", ID, "--password-file", tmp_path / "p")
     assert done.code == 2
     assert "password must be 1 to 128 bytes" in done.err
     assert raw.decode().strip() not in done.err
-    assert list_written_settings(stub) == []
+    assert list_written_settings(settings_api) == []
 
 
 @pytest.mark.parametrize(("raw", "word"), [(b" a b \n", " a b "), (b"x\r\n", "x"), (b"no break", "no break")])
-def test_the_password_is_what_the_file_holds_up_to_the_line_break(
-    stub: FakeApi, shell: Shell, tmp_path: Path, raw: bytes, word: str
+def test_the_password_is_the_content_of_the_file_without_the_final_line_break(
+    settings_api: FakeApi, shell: Shell, tmp_path: Path, raw: bytes, word: str
 ) -> None:
     (tmp_path / "p").write_bytes(raw)
     shell("settings", "set", ID, "--password-file", tmp_path / "p")
-    assert list_written_settings(stub) == [{"password": word}]
+    assert list_written_settings(settings_api) == [{"password": word}]
 
 
 @pytest.mark.parametrize(("first", "second", "code"), [("sesam öffne", "sesam öffne", 0), ("sesam", "mases", 2)])
-def test_a_password_is_typed_twice_without_being_shown(
-    stub: FakeApi, shell: Shell, first: str, second: str, code: int
+def test_the_password_prompt_asks_twice_and_hides_the_input(
+    settings_api: FakeApi, shell: Shell, first: str, second: str, code: int
 ) -> None:
-    # Not the environment of the tests: under CI nobody is asked.
+    # Not the environment of the tests: nothing is prompted in CI.
     env = {"PATH": os.environ["PATH"], **shell.env, "LANG": "C.UTF-8", "PYTHONPATH": str(ROOT)}
     with Terminal([sys.executable, "-m", "docshare", "settings", "set", ID, "--password-prompt"], env) as terminal:
         terminal.wait_for_text("Password: ")
@@ -203,11 +203,13 @@ def test_a_password_is_typed_twice_without_being_shown(
         ended = terminal.wait_for_exit()
     assert ended.code == code
     assert first not in ended.text
-    assert list_written_settings(stub) == ([{"password": first}] if code == 0 else [])
+    assert list_written_settings(settings_api) == ([{"password": first}] if code == 0 else [])
 
 
 @pytest.mark.parametrize("typed", [[], ["sesam"]])
-def test_the_end_of_input_at_a_password_prompt_changes_nothing(stub: FakeApi, shell: Shell, typed: list[str]) -> None:
+def test_the_end_of_input_at_a_password_prompt_changes_nothing(
+    settings_api: FakeApi, shell: Shell, typed: list[str]
+) -> None:
     env = {"PATH": os.environ["PATH"], **shell.env, "LANG": "C.UTF-8", "PYTHONPATH": str(ROOT)}
     with Terminal([sys.executable, "-m", "docshare", "settings", "set", ID, "--password-prompt"], env) as terminal:
         for word in typed:
@@ -218,22 +220,24 @@ def test_the_end_of_input_at_a_password_prompt_changes_nothing(stub: FakeApi, sh
         ended = terminal.wait_for_exit()
     assert ended.code == 2
     assert "no input; nothing was changed" in ended.text
-    assert list_written_settings(stub) == []
+    assert list_written_settings(settings_api) == []
 
 
-def test_what_is_not_validated_is_sent_as_given(stub: FakeApi, shell: Shell) -> None:
+def test_no_validate_sends_values_unchanged(settings_api: FakeApi, shell: Shell) -> None:
     done = shell("settings", "set", ID, "--no-validate", "viewLimit:=-1", "flip.speedMs=5000", "flip.new=1", "later=x")
     assert done.code == 0
-    assert list_written_settings(stub) == [
+    assert list_written_settings(settings_api) == [
         {"viewLimit": -1, "later": "x", "viewerSettings": {"flip": {"speedMs": 5000, "new": "1"}}}
     ]
 
 
 @pytest.mark.parametrize("words", [["nonsense"], ["password", "nonsense"], ["--", "-1"]])
-def test_clear_refuses_what_is_neither_a_setting_nor_a_file(stub: FakeApi, shell: Shell, words: list[str]) -> None:
+def test_clear_rejects_an_argument_that_is_neither_a_setting_nor_a_file(
+    settings_api: FakeApi, shell: Shell, words: list[str]
+) -> None:
     done = shell("settings", "clear", ID, *words)
     assert done.code == 2
-    assert list_written_settings(stub) == []
+    assert list_written_settings(settings_api) == []
 
 
 @pytest.mark.parametrize(
@@ -246,15 +250,17 @@ def test_clear_refuses_what_is_neither_a_setting_nor_a_file(stub: FakeApi, shell
         ("notifyOnVeiw", "notifyOnView"),
     ],
 )
-def test_clear_takes_what_is_almost_a_setting_for_no_file(stub: FakeApi, shell: Shell, word: str, meant: str) -> None:
+def test_clear_does_not_treat_a_misspelled_setting_as_a_file(
+    settings_api: FakeApi, shell: Shell, word: str, meant: str
+) -> None:
     done = shell("settings", "clear", ID, word)
-    assert (done.code, list_written_settings(stub)) == (2, [])
+    assert (done.code, list_written_settings(settings_api)) == (2, [])
     assert f"unknown setting '{word}'" in done.err
     assert f"Did you mean {meant}" in done.err
 
 
-def test_clear_takes_further_files_whatever_they_are_like(stub: FakeApi, shell: Shell) -> None:
-    stub.files = [{"uuid": UUID.format(2), "slug": "a"}]
+def test_clear_accepts_several_files_in_any_notation(settings_api: FakeApi, shell: Shell) -> None:
+    settings_api.files = [{"uuid": UUID.format(2), "slug": "a"}]
     done = shell("settings", "clear", ID, "slug", "slug:a", "zY9xW8vU7tS6", "--dry-run")
     assert [line.split("\t")[1] for line in done.lines] == [
         f"/api/v1/files/{file}/settings" for file in (ID, UUID.format(2), "zY9xW8vU7tS6")
@@ -264,7 +270,8 @@ def test_clear_takes_further_files_whatever_they_are_like(stub: FakeApi, shell: 
 # --- times -----------------------------------------------------------------------------------------------------------
 
 
-# Fake time is 2026-09-21T14:13:20Z; the time zone of the tests is the machine's, so local times are compared as such.
+# Fake time is 2026-09-21T14:13:20Z; the time zone of the tests is that of the machine, so local times are compared as
+# such.
 @pytest.mark.parametrize(
     ("text", "moment"),
     [
@@ -276,10 +283,10 @@ def test_clear_takes_further_files_whatever_they_are_like(stub: FakeApi, shell: 
         ("2027-01-31T18:00+01:00", "2027-01-31T17:00:00.000Z"),
     ],
 )
-def test_an_expiry_is_resolved_once_to_utc(stub: FakeApi, shell: Shell, text: str, moment: str) -> None:
+def test_an_expiry_is_converted_to_utc(settings_api: FakeApi, shell: Shell, text: str, moment: str) -> None:
     assert shell("settings", "set", ID, "--expires", text, "--no-read-back").code == 0
     assert shell("settings", "set", ID, f"deleteAt={text}", "--no-read-back").code == 0
-    assert list_written_settings(stub) == [{"deleteAt": moment}] * 2
+    assert list_written_settings(settings_api) == [{"deleteAt": moment}] * 2
 
 
 @pytest.mark.parametrize(
@@ -292,8 +299,8 @@ def test_an_expiry_is_resolved_once_to_utc(stub: FakeApi, shell: Shell, text: st
         ("Asia/Tokyo", "2027-01-31 08:00", "2027-01-30T23:00:00.000Z"),
     ],
 )
-def test_a_time_without_a_zone_is_local_and_a_date_means_its_end(
-    stub: FakeApi, shell: Shell, monkeypatch: pytest.MonkeyPatch, zone: str, text: str, moment: str
+def test_a_time_without_a_zone_is_local_and_a_date_means_the_end_of_the_day(
+    settings_api: FakeApi, shell: Shell, monkeypatch: pytest.MonkeyPatch, zone: str, text: str, moment: str
 ) -> None:
     import time
 
@@ -304,4 +311,4 @@ def test_a_time_without_a_zone_is_local_and_a_date_means_its_end(
     finally:
         monkeypatch.undo()
         time.tzset()
-    assert list_written_settings(stub) == [{"deleteAt": moment}]
+    assert list_written_settings(settings_api) == [{"deleteAt": moment}]

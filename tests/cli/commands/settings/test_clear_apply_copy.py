@@ -1,4 +1,4 @@
-"""``docshare settings set`` with a manage token: the credential of an upload that nobody has claimed yet."""
+"""``docshare settings set`` with a manage token: the credential of an upload that no account has claimed yet."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ MANAGE = "ds_mt_" + "m" * 32
 
 
 @pytest.fixture
-def stub(api: FakeApi) -> FakeApi:
-    """A server that takes any settings, and shows nothing."""
+def settings_api(api: FakeApi) -> FakeApi:
+    """Return a server that accepts any settings and shows none."""
     api.on("PUT", f"/files/{ID}/settings", b"")
     return api
 
@@ -30,18 +30,20 @@ def list_written_settings(api: FakeApi) -> list[Any]:
     return [json.loads(heard.body) for heard in api.list_requests("PUT", f"/files/{ID}/settings")]
 
 
-def test_a_manage_token_is_the_only_credential_and_nothing_is_read(stub: FakeApi, shell: Shell, tmp_path: Path) -> None:
+def test_a_manage_token_is_the_only_credential_and_nothing_is_read(
+    settings_api: FakeApi, shell: Shell, tmp_path: Path
+) -> None:
     (tmp_path / "token").write_text(f"{MANAGE}\n")
     done = shell("settings", "set", ID, "--expires", "6d", "--no-download", "-vv",
                  "--manage-token-file", tmp_path / "token")  # fmt: skip
     assert done.code == 0
-    assert [(heard.method, heard.path) for heard in stub.requests] == [("PUT", f"/files/{ID}/settings")]
-    assert stub.requests[0].headers["Authorization"] == f"Bearer {MANAGE}"
+    assert [(heard.method, heard.path) for heard in settings_api.requests] == [("PUT", f"/files/{ID}/settings")]
+    assert settings_api.requests[0].headers["Authorization"] == f"Bearer {MANAGE}"
     assert MANAGE not in done.err + done.out
     assert TOKEN not in done.err
 
 
-def test_a_manage_token_writes_what_free_allows_on_a_real_server(
+def test_a_manage_token_can_write_the_settings_of_the_free_plan_on_a_real_server(
     shell_for: MakeShell, world: World, tmp_path: Path
 ) -> None:
     from tests.support.settings import OwnedFile, remove_owner
@@ -59,37 +61,39 @@ def test_a_manage_token_writes_what_free_allows_on_a_real_server(
     assert stored == ('{"viewerMode":"swipe"}', 1_790_000_000_000 + 6 * 86_400_000)
 
 
-def test_a_manage_token_needs_no_other_credential(stub: FakeApi, shell: Shell, tmp_path: Path) -> None:
+def test_a_manage_token_needs_no_other_credential(settings_api: FakeApi, shell: Shell, tmp_path: Path) -> None:
     (tmp_path / "token").write_text(MANAGE)
     del shell.env["DOCSHARE_TOKEN"]
     line = ("settings", "set", ID, "--no-download")
     assert shell(*line).code == 4
     assert shell(*line, "--manage-token-file", tmp_path / "token").code == 0
-    assert list_written_settings(stub) == [{"allowDownload": False}]
+    assert list_written_settings(settings_api) == [{"allowDownload": False}]
 
 
 @pytest.mark.parametrize("expiry", ["never", "8d", "2027-01-01"])
-def test_with_a_manage_token_a_link_lives_for_7_days_at_most(
-    stub: FakeApi, shell: Shell, tmp_path: Path, expiry: str
+def test_a_manage_token_limits_the_expiry_to_7_days(
+    settings_api: FakeApi, shell: Shell, tmp_path: Path, expiry: str
 ) -> None:
     (tmp_path / "token").write_text(MANAGE)
     done = shell("settings", "set", ID, "--expires", expiry, "--manage-token-file", tmp_path / "token")
     assert done.code == 2
     assert "7 days" in done.err
-    assert stub.requests == []
+    assert settings_api.requests == []
 
 
 @pytest.mark.parametrize("raw", [None, ""])
-def test_a_manage_token_must_be_there(stub: FakeApi, shell: Shell, tmp_path: Path, raw: str | None) -> None:
+def test_a_missing_or_empty_manage_token_exits_with_2(
+    settings_api: FakeApi, shell: Shell, tmp_path: Path, raw: str | None
+) -> None:
     if raw is not None:
         (tmp_path / "token").write_text(raw)
     assert shell("settings", "set", ID, "--slug", "x", "--manage-token-file", tmp_path / "token").code == 2
-    assert stub.requests == []
+    assert settings_api.requests == []
 
 
-def test_a_refused_manage_token_is_named_by_its_file(stub: FakeApi, shell: Shell, tmp_path: Path) -> None:
+def test_a_rejected_manage_token_is_reported_with_its_file(settings_api: FakeApi, shell: Shell, tmp_path: Path) -> None:
     (tmp_path / "token").write_text(MANAGE)
-    stub.on("PUT", f"/files/{ID}/settings", problem(401, "unauthorized"))
+    settings_api.on("PUT", f"/files/{ID}/settings", problem(401, "unauthorized"))
     done = shell("settings", "set", ID, "--no-download", "--manage-token-file", tmp_path / "token")
     assert done.code == 4
     assert f"--manage-token-file {tmp_path / 'token'}" in done.err

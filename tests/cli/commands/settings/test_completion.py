@@ -1,4 +1,4 @@
-"""Completion of settings in real shells, by scripts made from the tree as it is now."""
+"""Completion of settings in real shells, with scripts rendered from the current command tree."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def tree() -> Command:
 
 @pytest.fixture
 def env(tmp_path: Path) -> dict[str, str]:
-    """A home whose ``docshare`` knows one file."""
+    """Return the environment of a home directory whose ``docshare`` has one cached file."""
     program = tmp_path / "docshare"
     program.write_text(f'#!/bin/sh\n[ "$1 $2" = "__complete files" ] && printf "{CACHED}\\tdeck.pdf\\n"\n')
     program.chmod(0o755)
     return {"PATH": f"{tmp_path}:/usr/bin:/bin", "HOME": str(tmp_path), "TERM": "xterm", "LANG": "C.UTF-8"}
 
 
-# what was typed, what is offered for the last word, and some that is not
+# the command line, words that are offered, and words that are not
 CASES = [
     ("docshare settings set x viewerMode=", {"viewerMode=flipbook", "viewerMode=swipe"}, {"slug="}),
     ("docshare settings set x flip.r", {"flip.rtl=true", "flip.rtl=false"}, {"flip.speedMs="}),
@@ -52,14 +52,14 @@ def test_bash_offers_keys_and_values(
     tree: Command, env: dict[str, str], tmp_path: Path, line: str, offered: set[str], not_offered: set[str], breaks: str
 ) -> None:
     (tmp_path / "script").write_text(scripts.render_script("bash", tree))
-    ask = (
+    request = (
         f"source {tmp_path}/script; COMP_WORDBREAKS=' {breaks}' COMP_LINE='{line}' COMP_POINT={len(line)}; _docshare; "
         'printf "%s\\n" "${COMPREPLY[@]}"'
     )
-    done = subprocess.run(["bash", "--norc", "-c", ask], env=env, capture_output=True, text=True)
+    done = subprocess.run(["bash", "--norc", "-c", request], env=env, capture_output=True, text=True)
     assert done.stderr == ""
     typed = line.rpartition(" ")[2]
-    kept = typed.rpartition("=")[0] + "=" if breaks and "=" in typed else ""  # Readline replaces what follows the =
+    kept = typed.rpartition("=")[0] + "=" if breaks and "=" in typed else ""  # Readline replaces the text after the =
     found = {kept + word for word in done.stdout.split()}
     assert offered <= found
     assert not not_offered & found
@@ -70,17 +70,15 @@ def test_fish_offers_keys_and_values(
     tree: Command, env: dict[str, str], tmp_path: Path, line: str, offered: set[str], not_offered: set[str]
 ) -> None:
     (tmp_path / "script").write_text(scripts.render_script("fish", tree))
-    ask = f"source {tmp_path}/script; complete -C '{line}'"
-    done = subprocess.run(["fish", "--no-config", "-c", ask], env=env, capture_output=True, text=True)
+    request = f"source {tmp_path}/script; complete -C '{line}'"
+    done = subprocess.run(["fish", "--no-config", "-c", request], env=env, capture_output=True, text=True)
     assert done.stderr == ""
     found = {word.split("\t")[0] for word in done.stdout.splitlines()}
     assert offered <= found
     assert not not_offered & found
 
 
-def test_zsh_completes_a_key_without_a_space_and_a_value_with_one(
-    tree: Command, env: dict[str, str], tmp_path: Path
-) -> None:
+def test_zsh_appends_a_space_to_a_value_but_not_to_a_key(tree: Command, env: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "script").write_text(scripts.render_script("zsh", tree))
     with Terminal(["zsh", "-f", "-i"], env | {"PS1": "READY> "}) as zsh:
         zsh.wait_for_text("READY> ")
@@ -100,7 +98,7 @@ def test_zsh_completes_a_key_without_a_space_and_a_value_with_one(
             at = zsh.wait_for_text(told).rindex(told)
 
 
-def test_powershell_lists_the_words_beside_the_cached_ones(tree: Command) -> None:
+def test_powershell_lists_keys_and_values_together_with_cached_files(tree: Command) -> None:
     script = scripts.render_script("powershell", tree)
     (line,) = (line for line in script.splitlines() if line.startswith("        'settings set' = @('<files>'"))
     assert "'slug='" in line

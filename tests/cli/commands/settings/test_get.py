@@ -35,7 +35,7 @@ NO_SETTINGS = {"uuid", "shortId", "originalName", "size"}
 
 
 @pytest.fixture
-def stub(api: FakeApi) -> FakeApi:
+def settings_api(api: FakeApi) -> FakeApi:
     api.on("GET", f"/files/{ID}", FILE)
     api.on("GET", f"/files/{OTHER}", FILE | {"shortId": OTHER})
     api.on("PUT", f"/files/{OTHER}/settings", b"")
@@ -49,7 +49,7 @@ def list_written_settings(api: FakeApi) -> list[Any]:
 # --- get -------------------------------------------------------------------------------------------------------------
 
 
-def test_a_pipe_gets_a_line_for_each_setting_by_the_key_that_sets_it(stub: FakeApi, shell: Shell) -> None:
+def test_a_pipe_gets_a_line_for_each_setting_with_the_key_that_sets_it(settings_api: FakeApi, shell: Shell) -> None:
     assert shell("settings", "get", ID).lines == [
         "viewerMode\tflipbook",
         "protected\ttrue",
@@ -63,7 +63,7 @@ def test_a_pipe_gets_a_line_for_each_setting_by_the_key_that_sets_it(stub: FakeA
     ]
 
 
-def test_a_terminal_gets_two_columns_in_groups_with_the_plan(stub: FakeApi, shell: Shell) -> None:
+def test_a_terminal_shows_settings_in_groups_with_their_plan(settings_api: FakeApi, shell: Shell) -> None:
     shell.tty = True
     assert shell("settings", "get", ID, "--no-color").lines == [
         "viewerMode     flipbook",
@@ -89,17 +89,17 @@ def test_a_terminal_gets_two_columns_in_groups_with_the_plan(stub: FakeApi, shel
         ("viewerSettings", '{"flip":{"speedMs":300},"ga4Id":"G-ABCDEF1234"}'), ("pageRange", '{"from":2,"to":3}'),
     ],
 )  # fmt: skip
-def test_one_key_prints_the_bare_value_in_effect(stub: FakeApi, shell: Shell, key: str, value: str) -> None:
+def test_one_key_prints_only_its_current_value(settings_api: FakeApi, shell: Shell, key: str, value: str) -> None:
     assert shell("settings", "get", ID, key).out == f"{value}\n"
     shell.tty = True
     assert shell("settings", "get", ID, key).out == f"{value}\n"
 
 
-def test_several_keys_print_their_lines(stub: FakeApi, shell: Shell) -> None:
+def test_several_keys_print_one_line_each(settings_api: FakeApi, shell: Shell) -> None:
     assert shell("settings", "get", ID, "flip.rtl", "slug").lines == ["flip.rtl\tfalse", "slug\tq2"]
 
 
-def test_json_is_an_object_with_viewer_settings_inside(stub: FakeApi, shell: Shell) -> None:
+def test_json_is_an_object_that_includes_the_viewer_settings(settings_api: FakeApi, shell: Shell) -> None:
     everything = shell("settings", "get", ID, "--json").json
     assert everything == {key: value for key, value in FILE.items() if key not in NO_SETTINGS}
     assert shell("settings", "get", ID, "flip.speedMs", "--json").json == {"flip.speedMs": 300}
@@ -111,15 +111,17 @@ def test_json_is_an_object_with_viewer_settings_inside(stub: FakeApi, shell: She
     ("key", "named"),
     [("flip.speed", "Did you mean flip.speedMs"), ("slgu", "Did you mean slug?"), ("neverExpire", "write-only")],
 )
-def test_an_unknown_key_is_2_and_asks_nobody(stub: FakeApi, shell: Shell, key: str, named: str) -> None:
+def test_an_unknown_key_exits_with_2_and_sends_nothing(
+    settings_api: FakeApi, shell: Shell, key: str, named: str
+) -> None:
     done = shell("settings", "get", ID, key)
-    assert (done.code, done.out, stub.requests) == (2, "", [])
+    assert (done.code, done.out, settings_api.requests) == (2, "", [])
     assert named in done.err
 
 
 # --- schema ----------------------------------------------------------------------------------------------------------
 
-# key, type, range or words, default, plan, typed from the specification
+# key, type, range or words, default, plan; written by hand from the API description
 SCHEMA: list[tuple[str, str, Any, Any, str]] = [
     ("viewerMode", "word", ["standard", "flipbook", "swipe", "magazine"], "standard", "free"),
     ("password", "password", None, None, "basic"),
@@ -151,7 +153,7 @@ SCHEMA: list[tuple[str, str, Any, Any, str]] = [
 
 
 @pytest.mark.parametrize(("key", "kind", "allowed", "default", "plan"), SCHEMA, ids=[row[0] for row in SCHEMA])
-def test_the_schema_for_programs_has_types_ranges_and_plans(
+def test_the_json_schema_has_types_ranges_and_plans(
     shell: Shell, key: str, kind: str, allowed: Any, default: Any, plan: str
 ) -> None:
     (row,) = shell("settings", "schema", key, "--json").json
@@ -163,9 +165,9 @@ def test_the_schema_for_programs_has_types_ranges_and_plans(
     assert row["path"] == (f"viewerSettings.{key}" if "." in key or key == "ga4Id" else key)
 
 
-def test_the_schema_lists_every_setting_and_asks_nobody(api: FakeApi, shell: Shell) -> None:
+def test_the_schema_lists_every_setting_and_sends_nothing(api: FakeApi, shell: Shell) -> None:
     keys = [row["key"] for row in shell("settings", "schema", "--json").json]
-    assert len(keys) == len(set(keys)) == 22 + 37  # fields of the body, and of viewerSettings
+    assert len(keys) == len(set(keys)) == 22 + 37  # fields of the body, and those of viewerSettings
     plain = shell("settings", "schema")
     assert [line.split("\t")[0] for line in plain.lines] == keys
     assert "flip.speedMs\tinteger\t200 to 1200\t450\tbasic" in plain.lines
@@ -175,7 +177,7 @@ def test_the_schema_lists_every_setting_and_asks_nobody(api: FakeApi, shell: She
     assert api.requests == []
 
 
-def test_the_schema_says_what_clears(shell: Shell) -> None:
+def test_the_schema_contains_the_value_that_clears_a_setting(shell: Shell) -> None:
     clears = {row["key"]: row["clear"] for row in shell("settings", "schema", "--json").json if "clear" in row}
     assert clears == {
         "password": "", "viewLimit": 0, "pageRange": {"from": 0, "to": 0}, "gateFields": [], "gateDomains": [],
@@ -188,7 +190,7 @@ def test_the_schema_says_what_clears(shell: Shell) -> None:
 
 @pytest.fixture
 def configured_files(world: World, shell_for: MakeShell, tmp_path: Path) -> tuple[Shell, str, str]:
-    """Pia's shell, a file of hers with all sorts of settings, and a plain one."""
+    """Return the shell of Pia, a file of hers with many settings, and a plain one."""
     pia = shell_for(world.pia)
     first, second = (str(world.pia.upload()["shortId"]) for _ in range(2))
     (tmp_path / "p").write_text("geheim")
@@ -206,7 +208,7 @@ def get_settings(world: World, file: str) -> dict[str, Any]:
     return {key: value for key, value in shown.items() if key not in PERSONAL}
 
 
-def test_what_is_exported_gives_another_file_the_same_state(
+def test_exported_settings_give_another_file_the_same_state(
     configured_files: tuple[Shell, str, str], world: World, tmp_path: Path
 ) -> None:
     pia, first, second = configured_files
@@ -217,7 +219,7 @@ def test_what_is_exported_gives_another_file_the_same_state(
     assert (shown["protected"], "slug" in shown) == (False, False)
 
 
-def test_an_exported_state_takes_away_what_is_unset_in_it(
+def test_applying_exported_settings_clears_settings_that_are_not_in_them(
     configured_files: tuple[Shell, str, str], world: World, tmp_path: Path
 ) -> None:
     pia, first, second = configured_files
@@ -229,7 +231,7 @@ def test_an_exported_state_takes_away_what_is_unset_in_it(
     assert (shown["protected"], shown["slug"]) == (True, "q3")
 
 
-def test_copy_gives_other_files_the_same_without_password_and_name(
+def test_copy_gives_other_files_the_same_settings_except_password_and_slug(
     configured_files: tuple[Shell, str, str], world: World
 ) -> None:
     pia, first, second = configured_files
@@ -239,32 +241,35 @@ def test_copy_gives_other_files_the_same_without_password_and_name(
     assert pia("settings", "get", second, "password").out == "false\n"
 
 
-def test_apply_replaces_the_viewers_settings_as_a_whole(stub: FakeApi, shell: Shell, tmp_path: Path) -> None:
+def test_apply_replaces_the_viewer_settings_as_a_whole(settings_api: FakeApi, shell: Shell, tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text('slug = "q4"\n[viewerSettings.page]\nshadow = 3\n')
     assert shell("settings", "apply", "-f", tmp_path / "s.toml", OTHER, "--no-read-back").code == 0
     (tmp_path / "t.json").write_text('{"slug": "q5"}')
     assert shell("settings", "apply", "-f", "-", OTHER, stdin=b'{"slug": "q5"}').code == 0
-    assert list_written_settings(stub) == [{"slug": "q4", "viewerSettings": {"page": {"shadow": 3}}}, {"slug": "q5"}]
+    assert list_written_settings(settings_api) == [
+        {"slug": "q4", "viewerSettings": {"page": {"shadow": 3}}},
+        {"slug": "q5"},
+    ]
 
 
-def test_assets_stay_with_their_file(stub: FakeApi, shell: Shell) -> None:
+def test_copy_omits_assets_which_belong_to_their_file(settings_api: FakeApi, shell: Shell) -> None:
     looks = {
         "background": {"type": "image", "assetId": ASSET, "dim": 20},
         "logo": {"assetId": ASSET, "position": "tl"},
         "ga4Id": "G-ABCDEF1234",
     }
-    stub.on("GET", f"/files/{ID}", FILE | {"viewerSettings": looks})
+    settings_api.on("GET", f"/files/{ID}", FILE | {"viewerSettings": looks})
     done = shell("settings", "copy", ID, OTHER)
     assert "not copied: background.assetId, logo.assetId, background.type" in done.err
-    assert list_written_settings(stub)[0]["viewerSettings"] == {
+    assert list_written_settings(settings_api)[0]["viewerSettings"] == {
         "background": {"dim": 20}, "logo": {"position": "tl"}, "ga4Id": "G-ABCDEF1234",
     }  # fmt: skip
 
 
 SOLID, PICTURE, GRADIENT = {}, {"type": "image", "assetId": ASSET}, {"type": "gradient", "preset": "sand"}
 
-# the target's own viewer settings, those in the file, and what is written
-KEPT: list[tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = [
+# viewer settings of the target, those in the file, and those that are written
+ASSET_CASES: list[tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = [
     ({"logo": {"assetId": ASSET, "size": "l"}, "flip": {"rtl": True}}, {}, {"logo": {"assetId": ASSET}}),
     ({"logo": {"assetId": ASSET}}, {"logo": {"size": "s"}}, {"logo": {"assetId": ASSET, "size": "s"}}),
     ({"logo": {"assetId": ASSET}}, {"logo": {"assetId": UUID.format(8)}}, {"logo": {"assetId": UUID.format(8)}}),
@@ -280,24 +285,24 @@ KEPT: list[tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("own", "given", "sent"), KEPT)
-def test_apply_leaves_a_file_its_own_logo_and_background_picture(
-    stub: FakeApi, shell: Shell, own: dict[str, Any], given: dict[str, Any], sent: dict[str, Any]
+@pytest.mark.parametrize(("own", "given", "sent"), ASSET_CASES)
+def test_apply_preserves_the_logo_and_background_picture_of_the_target(
+    settings_api: FakeApi, shell: Shell, own: dict[str, Any], given: dict[str, Any], sent: dict[str, Any]
 ) -> None:
-    stub.on("GET", f"/files/{OTHER}", FILE | {"viewerSettings": own})
+    settings_api.on("GET", f"/files/{OTHER}", FILE | {"viewerSettings": own})
     body = json.dumps({"viewerSettings": given}).encode()
     assert shell("settings", "apply", "-f", "-", OTHER, "--no-read-back", stdin=body).code == 0
-    assert list_written_settings(stub) == [{"viewerSettings": sent}]
+    assert list_written_settings(settings_api) == [{"viewerSettings": sent}]
 
 
-def test_copy_leaves_a_file_its_own_logo(stub: FakeApi, shell: Shell) -> None:
-    stub.on("GET", f"/files/{ID}", FILE | {"viewerSettings": {}})
-    stub.on("GET", f"/files/{OTHER}", FILE | {"viewerSettings": {"logo": {"assetId": ASSET}}})
+def test_copy_preserves_the_logo_of_the_target(settings_api: FakeApi, shell: Shell) -> None:
+    settings_api.on("GET", f"/files/{ID}", FILE | {"viewerSettings": {}})
+    settings_api.on("GET", f"/files/{OTHER}", FILE | {"viewerSettings": {"logo": {"assetId": ASSET}}})
     assert shell("settings", "copy", ID, OTHER).code == 0
-    assert list_written_settings(stub)[0]["viewerSettings"] == {"logo": {"assetId": ASSET}}
+    assert list_written_settings(settings_api)[0]["viewerSettings"] == {"logo": {"assetId": ASSET}}
 
 
-def test_what_is_exported_changes_nothing_when_it_is_applied_to_the_same_file_and_fits_every_other(
+def test_exported_settings_change_nothing_on_the_same_file_and_apply_to_any_other(
     configured_files: tuple[Shell, str, str], world: World, tmp_path: Path
 ) -> None:
     from tests.support.images import make_picture
@@ -316,16 +321,18 @@ def test_what_is_exported_changes_nothing_when_it_is_applied_to_the_same_file_an
     assert get_settings(world, second)["viewerSettings"] == {"flip": {"rtl": True}}
 
 
-def test_an_expired_file_hands_nothing_on(stub: FakeApi, shell: Shell) -> None:
-    stub.on("GET", f"/files/{ID}", FILE | {"deleteAt": "2026-09-21T14:13:20.000Z"})
+def test_copy_from_an_expired_file_is_rejected(settings_api: FakeApi, shell: Shell) -> None:
+    settings_api.on("GET", f"/files/{ID}", FILE | {"deleteAt": "2026-09-21T14:13:20.000Z"})
     done = shell("settings", "copy", ID, OTHER)
     assert done.code == 2
-    assert list_written_settings(stub) == []
+    assert list_written_settings(settings_api) == []
 
 
-def test_a_dry_run_of_copy_and_apply_and_clear_writes_nothing(stub: FakeApi, shell: Shell, tmp_path: Path) -> None:
+def test_a_dry_run_of_copy_and_apply_and_clear_writes_nothing(
+    settings_api: FakeApi, shell: Shell, tmp_path: Path
+) -> None:
     (tmp_path / "s.json").write_text('{"slug": "q5"}')
     for line in (["copy", ID, OTHER], ["apply", "-f", tmp_path / "s.json", OTHER], ["clear", OTHER, "slug"]):
         done = shell("settings", *line, "-n")
         assert (done.code, done.out.split("\t")[:2]) == (0, ["PUT", f"/api/v1/files/{OTHER}/settings"])
-    assert list_written_settings(stub) == []
+    assert list_written_settings(settings_api) == []

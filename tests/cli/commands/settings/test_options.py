@@ -6,7 +6,7 @@ from docshare.cli.commands.settings.declarations import ROWS, is_block
 from docshare.cli.commands.settings.kinds import SETTING_KINDS
 from docshare.cli.commands.settings.options import AllSettings, SharingOptions, UploadSettings, list_setting_options
 
-# Typed by hand.
+# Written by hand.
 SHARING = {
     "mode": "viewerMode", "download": "allowDownload", "expires": "deleteAt", "hide_expiry": "showExpiry",
     "views": "viewLimit", "pages": "pageRange", "require_email": "requireEmail", "email_domain": "gateDomains",
@@ -20,15 +20,15 @@ OTHERS = {
 }  # fmt: skip
 
 
-def test_each_option_names_its_setting() -> None:
+def test_every_option_names_its_setting() -> None:
     assert dict(list_setting_options(SharingOptions)) == SHARING
     assert dict(list_setting_options(UploadSettings)) == SHARING
     assert dict(list_setting_options(AllSettings)) == SHARING | OTHERS
 
 
-def test_each_setting_of_an_option_is_declared() -> None:
+def test_every_setting_of_an_option_is_declared() -> None:
     assert [key for key in (SHARING | OTHERS).values() if key not in ROWS and not is_block(key)] == []
 
 
-def test_each_setting_is_of_a_known_kind() -> None:
+def test_every_setting_has_a_known_kind() -> None:
     assert {row.kind for row in ROWS.values()} == set(SETTING_KINDS)

@@ -1,4 +1,4 @@
-"""``docshare settings set`` and ``clear`` on a real server: what a line says is what the file has afterwards."""
+"""``docshare settings set`` and ``clear`` on a real server: the file has exactly the settings of the command line."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ FORM = [{"key": "mail", "label": "Your mail", "type": "email", "required": True}
 
 @pytest.fixture
 def shell(shell_for: MakeShell, world: World) -> Shell:
-    """Pia, on Pro."""
+    """Return the shell of Pia, who has the Pro plan."""
     return shell_for(world.pia)
 
 
 @pytest.fixture
 def file(world: World) -> str:
-    """The short id of a file of Pia's, of three pages."""
+    """Upload a document of three pages as Pia and return its short id."""
     return str(world.pia.upload()["shortId"])
 
 
@@ -50,7 +50,7 @@ def run_settings(shell: Shell, *line: str | Path, **more: Any) -> CommandResult:
 
 # --- every option ----------------------------------------------------------------------------------------------------
 
-# option and value -> what the File object shows of it
+# option and value -> the field of the File object
 OPTIONS: list[tuple[list[str], dict[str, Any]]] = [
     (["--mode", "flipbook"], {"viewerMode": "flipbook"}),
     (["--no-download"], {"allowDownload": False}),
@@ -98,7 +98,9 @@ def test_an_option_sets_its_setting(
     assert shown.items() <= get_file(world, file).items()
 
 
-def test_a_form_comes_from_a_file_and_goes_with_none(shell: Shell, world: World, file: str, tmp_path: Path) -> None:
+def test_a_gate_form_is_read_from_a_file_and_cleared_with_none(
+    shell: Shell, world: World, file: str, tmp_path: Path
+) -> None:
     (tmp_path / "form.json").write_text(json.dumps(FORM))
     run_settings(shell, "set", file, "--gate", tmp_path / "form.json")
     assert get_file(world, file)["gateFields"] == FORM
@@ -117,7 +119,7 @@ def test_a_form_comes_from_a_file_and_goes_with_none(shell: Shell, world: World,
         (["gateDomains:=[]"], False, False),
     ],
 )
-def test_domains_come_with_the_question_for_an_address_or_with_a_warning(
+def test_email_domains_enable_require_email_or_cause_a_warning(
     shell: Shell, world: World, file: str, line: list[str], asks: bool, warned: bool
 ) -> None:
     told = run_settings(shell, "set", file, *line, "--strict").err
@@ -125,14 +127,14 @@ def test_domains_come_with_the_question_for_an_address_or_with_a_warning(
     assert ("have no effect" in told) is warned
 
 
-def test_taking_the_question_away_from_domains_is_warned_of(shell: Shell, world: World, file: str) -> None:
+def test_disabling_require_email_with_domains_causes_a_warning(shell: Shell, world: World, file: str) -> None:
     run_settings(shell, "set", file, "--email-domain", "a.org")
     told = run_settings(shell, "set", file, "--no-require-email", "--json")
     assert "have no effect" in told.err
     assert any("have no effect" in warning for warning in told.json["warnings"])
 
 
-def test_what_a_form_does_to_the_question_for_an_address_is_told(
+def test_the_effect_of_a_form_on_require_email_is_reported(
     shell: Shell, world: World, file: str, tmp_path: Path
 ) -> None:
     (tmp_path / "form.json").write_text(json.dumps(FORM))
@@ -146,7 +148,7 @@ def test_what_a_form_does_to_the_question_for_an_address_is_told(
     assert get_file(world, file)["requireEmail"] is False
 
 
-def test_never_takes_the_expiry_away(shell: Shell, world: World, file: str) -> None:
+def test_expires_never_clears_the_expiry(shell: Shell, world: World, file: str) -> None:
     run_settings(shell, "set", file, "--expires", "7d")
     run_settings(shell, "set", file, "--expires", "never")
     assert "deleteAt" not in get_file(world, file)
@@ -154,7 +156,7 @@ def test_never_takes_the_expiry_away(shell: Shell, world: World, file: str) -> N
 
 # --- key=value -------------------------------------------------------------------------------------------------------
 
-WORDS: list[tuple[str, dict[str, Any]]] = [
+ARGUMENTS: list[tuple[str, dict[str, Any]]] = [
     ("viewerMode=magazine", {"viewerMode": "magazine"}),
     ("allowDownload=false", {"allowDownload": False}),
     ("viewLimit=7", {"viewLimit": 7}),
@@ -173,8 +175,8 @@ WORDS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("word", "shown"), WORDS, ids=[word for word, _ in WORDS])
-def test_a_word_sets_any_setting_by_its_type(
+@pytest.mark.parametrize(("word", "shown"), ARGUMENTS, ids=[word for word, _ in ARGUMENTS])
+def test_a_key_value_argument_sets_any_setting_with_its_type(
     shell: Shell, world: World, file: str, word: str, shown: dict[str, Any]
 ) -> None:
     run_settings(shell, "set", file, word)
@@ -182,16 +184,16 @@ def test_a_word_sets_any_setting_by_its_type(
 
 
 @pytest.mark.parametrize("word", ["gateFields=@{}", "gateFields:=@{}"])
-def test_a_value_can_stand_in_a_file(shell: Shell, world: World, file: str, tmp_path: Path, word: str) -> None:
+def test_a_value_can_be_read_from_a_file(shell: Shell, world: World, file: str, tmp_path: Path, word: str) -> None:
     (tmp_path / "form.json").write_text(json.dumps(FORM))
     run_settings(shell, "set", file, word.format(tmp_path / "form.json"))
     assert get_file(world, file)["gateFields"] == FORM
 
 
-# --- files of settings -----------------------------------------------------------------------------------------------
+# --- settings files --------------------------------------------------------------------------------------------------
 
 
-def test_settings_come_from_json_toml_and_stdin_and_the_line_goes_before_them(
+def test_settings_are_read_from_json_toml_and_stdin_and_the_command_line_overrides_them(
     shell: Shell, world: World, file: str, tmp_path: Path
 ) -> None:
     (tmp_path / "a.json").write_text('{"viewLimit": 3, "slug": "from-file", "viewerSettings": {"flip": {"rtl": true}}}')
@@ -208,7 +210,7 @@ def test_settings_come_from_json_toml_and_stdin_and_the_line_goes_before_them(
     assert {"viewLimit": 5, "askReceipt": True}.items() <= get_file(world, file).items()
 
 
-def test_an_expiry_on_the_line_goes_before_never_in_the_file(
+def test_an_expiry_on_the_command_line_overrides_never_in_the_file(
     shell: Shell, world: World, file: str, tmp_path: Path
 ) -> None:
     (tmp_path / "a.json").write_text('{"neverExpire": true}')
@@ -219,7 +221,7 @@ def test_an_expiry_on_the_line_goes_before_never_in_the_file(
 # --- the password ----------------------------------------------------------------------------------------------------
 
 
-def test_the_password_in_a_file_protects_and_stands_in_no_output(
+def test_a_password_from_a_file_protects_the_file_and_is_never_printed(
     shell: Shell, world: World, file: str, secret: Path
 ) -> None:
     line = ("set", file, "--password-file", secret, "--slug", "q3", "--diff", "-vv")
@@ -232,7 +234,7 @@ def test_the_password_in_a_file_protects_and_stands_in_no_output(
     assert run_settings(shell, *line, "--json").json["sent"] == {"slug": "q3", "password": "***"}
 
 
-def test_the_password_can_come_from_stdin(shell: Shell, world: World, file: str) -> None:
+def test_the_password_can_be_read_from_stdin(shell: Shell, world: World, file: str) -> None:
     run_settings(shell, "set", file, "--password-file", "-", stdin=b"open\n")
     assert get_file(world, file)["protected"] is True
 
@@ -253,7 +255,7 @@ def test_an_empty_password_file_is_an_error_and_changes_nothing(
 # --- clear -----------------------------------------------------------------------------------------------------------
 
 
-def test_clear_words_take_each_setting_away(shell: Shell, world: World, file: str, secret: Path) -> None:
+def test_clear_removes_each_setting(shell: Shell, world: World, file: str, secret: Path) -> None:
     form = "gateFields:=" + json.dumps(FORM)
     run_settings(shell, "set", file, "--password-file", secret, "--slug", "q3", "--pages", "1-2", "--views", "3", form,
          "--email-domain", "a.org", "--expires", "1d", "--background", "dusk")  # fmt: skip
@@ -268,7 +270,7 @@ def test_clear_words_take_each_setting_away(shell: Shell, world: World, file: st
     assert (before["protected"], after["protected"], after["viewerSettings"]) == (True, False, {})
 
 
-def test_clear_knows_keys_and_blocks_and_leaves_the_rest(shell: Shell, world: World, file: str) -> None:
+def test_clear_accepts_keys_and_blocks_and_preserves_other_settings(shell: Shell, world: World, file: str) -> None:
     run_settings(
         shell, "set", file, "flip.speedMs=300", "flip.rtl=true", "page.shadow=3", "--notify", "--mode", "swipe"
     )
@@ -278,7 +280,7 @@ def test_clear_knows_keys_and_blocks_and_leaves_the_rest(shell: Shell, world: Wo
     assert (after["notifyOnView"], after["viewerMode"]) == (False, "standard")
 
 
-def test_clearing_works_on_a_plan_that_could_not_set(shell_for: MakeShell, world: World, file: str) -> None:
+def test_settings_above_the_plan_can_be_cleared(shell_for: MakeShell, world: World, file: str) -> None:
     from docshare.contract.plans import Plan
     from docshare.server.services.accounts import accounts
 
@@ -290,7 +292,7 @@ def test_clearing_works_on_a_plan_that_could_not_set(shell_for: MakeShell, world
     assert get_file(world, file)["viewerSettings"] == {}
 
 
-def test_null_clears_too(shell: Shell, world: World, file: str) -> None:
+def test_null_clears_a_setting(shell: Shell, world: World, file: str) -> None:
     run_settings(
         shell, "set", file, "--slug", "q3", "--views", "4", "--expires", "1d", "flip.speedMs=300", "page.shadow=3"
     )

@@ -1,4 +1,4 @@
-"""How ``docshare settings set`` writes: merged, compared with what was stored, told; and what becomes of refusals."""
+"""How ``docshare settings set`` writes: merging, verification, output and error responses."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ FILE: dict[str, Any] = {
 
 
 @pytest.fixture
-def stub(api: FakeApi) -> FakeApi:
-    """A server that takes any settings and shows the same file before and after."""
+def settings_api(api: FakeApi) -> FakeApi:
+    """Return a server that accepts any settings and shows the same file before and after."""
     api.on("GET", f"/files/{ID}", FILE)
     api.on("PUT", f"/files/{ID}/settings", b"")
     return api
@@ -44,18 +44,20 @@ def list_requests(api: FakeApi) -> list[str]:
 # --- read, merge, write, read back -----------------------------------------------------------------------------------
 
 
-def test_fields_are_sent_alone_and_read_back(stub: FakeApi, shell: Shell) -> None:
+def test_settings_are_sent_alone_and_read_back(settings_api: FakeApi, shell: Shell) -> None:
     done = shell("settings", "set", ID, "--slug", "q2")
     assert (done.code, done.out, done.err) == (0, "", "")
-    assert list_requests(stub) == [f"PUT /files/{ID}/settings", f"GET /files/{ID}"]
-    assert list_written_settings(stub) == [{"slug": "q2"}]
-    assert stub.requests[0].headers["Content-Type"] == "application/json"
+    assert list_requests(settings_api) == [f"PUT /files/{ID}/settings", f"GET /files/{ID}"]
+    assert list_written_settings(settings_api) == [{"slug": "q2"}]
+    assert settings_api.requests[0].headers["Content-Type"] == "application/json"
 
 
-def test_viewer_settings_are_merged_into_those_stored_and_the_difference_is_told(stub: FakeApi, shell: Shell) -> None:
+def test_viewer_settings_are_merged_with_the_stored_ones_and_the_diff_is_printed(
+    settings_api: FakeApi, shell: Shell
+) -> None:
     done = shell("settings", "set", ID, "flip.speedMs=600", "flip.rtl=null", "page.shadow=3", "--no-read-back")
-    assert list_requests(stub) == [f"GET /files/{ID}", f"PUT /files/{ID}/settings"]
-    assert list_written_settings(stub) == [
+    assert list_requests(settings_api) == [f"GET /files/{ID}", f"PUT /files/{ID}/settings"]
+    assert list_written_settings(settings_api) == [
         {"viewerSettings": {"flip": {"speedMs": 600}, "ga4Id": "G-ABCDEF1234", "page": {"shadow": 3}}}
     ]
     assert done.out == ""
@@ -63,38 +65,38 @@ def test_viewer_settings_are_merged_into_those_stored_and_the_difference_is_told
     assert shell("settings", "set", ID, "flip.speedMs=600", "--no-read-back", "-q").err == ""
 
 
-def test_replace_sends_them_as_given(stub: FakeApi, shell: Shell) -> None:
+def test_replace_sends_viewer_settings_unchanged(settings_api: FakeApi, shell: Shell) -> None:
     shell("settings", "set", ID, "flip.speedMs=600", "--replace", "--no-read-back")
-    assert list_requests(stub) == [f"PUT /files/{ID}/settings"]
-    assert list_written_settings(stub) == [{"viewerSettings": {"flip": {"speedMs": 600}}}]
+    assert list_requests(settings_api) == [f"PUT /files/{ID}/settings"]
+    assert list_written_settings(settings_api) == [{"viewerSettings": {"flip": {"speedMs": 600}}}]
 
 
-def test_replace_leaves_viewer_settings_alone_if_none_are_given(stub: FakeApi, shell: Shell) -> None:
+def test_replace_does_not_send_viewer_settings_if_none_are_given(settings_api: FakeApi, shell: Shell) -> None:
     shell("settings", "set", ID, "--slug", "q2", "--replace")
-    assert list_written_settings(stub) == [{"slug": "q2"}]
+    assert list_written_settings(settings_api) == [{"slug": "q2"}]
 
 
-def test_a_merge_that_cannot_be_is_2_and_writes_nothing(stub: FakeApi, shell: Shell) -> None:
+def test_an_impossible_merge_exits_with_2_and_writes_nothing(settings_api: FakeApi, shell: Shell) -> None:
     cta = {"label": "Book", "url": "https://x.example/"}
-    stub.on("GET", f"/files/{ID}", FILE | {"viewerSettings": {"cta": cta}})
+    settings_api.on("GET", f"/files/{ID}", FILE | {"viewerSettings": {"cta": cta}})
     done = shell("settings", "set", ID, "cta.url=null")
     assert done.code == 2
     assert "cta must have url" in done.err
-    assert list_written_settings(stub) == []
+    assert list_written_settings(settings_api) == []
     assert shell("settings", "set", ID, "cta.label=Call").code == 0
-    assert list_written_settings(stub) == [{"viewerSettings": {"cta": cta | {"label": "Call"}}}]
+    assert list_written_settings(settings_api) == [{"viewerSettings": {"cta": cta | {"label": "Call"}}}]
 
 
 @pytest.mark.parametrize("shown", [None, [], "x", {"flip": "x"}])
-def test_a_server_that_shows_nonsense_is_merged_with_as_far_as_that_goes(
-    stub: FakeApi, shell: Shell, shown: object
+def test_malformed_stored_viewer_settings_do_not_prevent_a_merge(
+    settings_api: FakeApi, shell: Shell, shown: object
 ) -> None:
-    stub.on("GET", f"/files/{ID}", {"uuid": UUID.format(1), "viewerSettings": shown})
+    settings_api.on("GET", f"/files/{ID}", {"uuid": UUID.format(1), "viewerSettings": shown})
     assert shell("settings", "set", ID, "flip.speedMs=600", "--diff").code == 0
-    assert list_written_settings(stub) == [{"viewerSettings": {"flip": {"speedMs": 600}}}]
+    assert list_written_settings(settings_api) == [{"viewerSettings": {"flip": {"speedMs": 600}}}]
 
 
-# what was sent, what the server shows afterwards, and the warning
+# the settings that were sent, those that the server shows afterwards, and the warning
 STRAY_SETTINGS: list[tuple[list[str], dict[str, Any], str]] = [
     (["flip.speedMs=1200"], {"viewerSettings": {"flip": {"speedMs": 900}}}, "sent 1200, the server keeps 900"),
     (["flip.speedMs=1200"], {}, "flip.speedMs: sent 1200, the server keeps its default"),
@@ -114,11 +116,11 @@ STRAY_SETTINGS: list[tuple[list[str], dict[str, Any], str]] = [
 @pytest.mark.parametrize(
     ("words", "shown", "warning"), STRAY_SETTINGS, ids=[warning for _, _, warning in STRAY_SETTINGS]
 )
-def test_what_the_server_keeps_otherwise_is_warned_of_and_strict_makes_it_13(
-    stub: FakeApi, shell: Shell, words: list[str], shown: dict[str, Any], warning: str
+def test_a_value_that_the_server_changed_causes_a_warning_and_exits_with_13_if_strict(
+    settings_api: FakeApi, shell: Shell, words: list[str], shown: dict[str, Any], warning: str
 ) -> None:
     before = {key: value for key, value in FILE.items() if key not in ("slug", "viewerSettings")}
-    stub.on("GET", f"/files/{ID}", *([before] if "flip" in words[0] else []), before | shown)
+    settings_api.on("GET", f"/files/{ID}", *([before] if "flip" in words[0] else []), before | shown)
     done = shell("settings", "set", ID, *words)
     assert done.code == 0
     assert f"warning: {ID}: " in done.err
@@ -141,36 +143,36 @@ def test_what_the_server_keeps_otherwise_is_warned_of_and_strict_makes_it_13(
         (["detachDesignToolDesign=true"], {}),
     ],
 )  # fmt: skip
-def test_another_way_to_write_the_same_is_no_warning(
-    stub: FakeApi, shell: Shell, words: list[str], shown: dict[str, Any]
+def test_an_equivalent_value_causes_no_warning(
+    settings_api: FakeApi, shell: Shell, words: list[str], shown: dict[str, Any]
 ) -> None:
-    stub.on("GET", f"/files/{ID}", {"uuid": UUID.format(1)} | shown)
+    settings_api.on("GET", f"/files/{ID}", {"uuid": UUID.format(1)} | shown)
     done = shell("settings", "set", ID, *words, "--strict")
     assert (done.code, [line for line in done.err.splitlines() if "→" not in line]) == (0, [])
 
 
-def test_a_password_that_did_not_arrive_is_warned_of_without_showing_it(
-    stub: FakeApi, shell: Shell, tmp_path: Path
+def test_a_password_that_was_not_stored_causes_a_warning_that_masks_it(
+    settings_api: FakeApi, shell: Shell, tmp_path: Path
 ) -> None:
     (tmp_path / "p").write_text("geheim")
-    stub.on("GET", f"/files/{ID}", FILE | {"protected": False})
+    settings_api.on("GET", f"/files/{ID}", FILE | {"protected": False})
     done = shell("settings", "set", ID, "--password-file", tmp_path / "p", "--strict")
     assert (done.code, "geheim" in done.err) == (13, False)
     assert "password: sent ***, the server keeps false" in done.err
 
 
-def test_a_write_that_cannot_be_read_back_is_done_and_told(stub: FakeApi, shell: Shell) -> None:
-    stub.on("GET", f"/files/{ID}", problem(403, "insufficient_scope", "files:read is missing"))
+def test_a_write_that_cannot_be_read_back_succeeds_with_a_warning(settings_api: FakeApi, shell: Shell) -> None:
+    settings_api.on("GET", f"/files/{ID}", problem(403, "insufficient_scope", "files:read is missing"))
     done = shell("settings", "set", ID, "--slug", "x", "--json")
     assert (done.code, done.json) == (0, {"uuid": ID, "sent": {"slug": "x"}})
     assert "settings were written, but could not be verified: files:read is missing" in done.err
     assert shell("settings", "set", ID, "--slug", "x", "--strict").code == 13
 
 
-# --- what is printed -------------------------------------------------------------------------------------------------
+# --- output ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_terminal_reads_one_line_of_what_was_set(shell_for: MakeShell, world: World, tmp_path: Path) -> None:
+def test_a_terminal_shows_the_changes_in_one_line(shell_for: MakeShell, world: World, tmp_path: Path) -> None:
     pia, file = shell_for(world.pia), world.pia.upload()["shortId"]
     (tmp_path / "p").write_text("geheim")
     pia.tty = True
@@ -191,14 +193,16 @@ def test_a_terminal_reads_one_line_of_what_was_set(shell_for: MakeShell, world: 
     assert pia("settings", "clear", file, "viewer", "--no-color").lines == [f"updated {file}: no changes"]
 
 
-def test_a_week_but_a_second_is_told_as_seven_days(shell_for: MakeShell, world: World) -> None:
+def test_an_expiry_one_second_short_of_a_week_is_printed_as_7_days(shell_for: MakeShell, world: World) -> None:
     pia, file = shell_for(world.pia), world.pia.upload()["shortId"]
     pia.tty = True
     done = pia("settings", "set", file, "--expires", "2026-09-28T14:13:19Z", "--no-color")
     assert done.lines[0].endswith("(7 days)")
 
 
-def test_diff_tells_old_and_new_on_a_terminal_in_json_and_elsewhere_on_stderr(stub: FakeApi, shell: Shell) -> None:
+def test_diff_prints_old_and_new_values_on_a_terminal_in_json_and_otherwise_on_stderr(
+    settings_api: FakeApi, shell: Shell
+) -> None:
     line = ("settings", "set", ID, "--slug", "q3", "--views", "5", "flip.rtl=false", "--diff", "--no-read-back")
     shell.tty = True
     assert shell(*line, "--no-color").lines == [
@@ -217,9 +221,9 @@ def test_diff_tells_old_and_new_on_a_terminal_in_json_and_elsewhere_on_stderr(st
     }
 
 
-def test_a_new_link_name_tells_the_address_if_the_server_keeps_it(stub: FakeApi, shell: Shell) -> None:
+def test_a_new_slug_prints_the_link_if_the_server_stored_it(settings_api: FakeApi, shell: Shell) -> None:
     shown = FILE | {"shareUrl": f"https://d.example/x/{ID}"}
-    stub.on("GET", f"/files/{ID}", shown)
+    settings_api.on("GET", f"/files/{ID}", shown)
     line = ("settings", "set", ID, "--slug", "q2")
     assert shell(*line, "--json").json["address"] == "https://d.example/x/q2"
     assert shell(*line).out == ""
@@ -227,23 +231,23 @@ def test_a_new_link_name_tells_the_address_if_the_server_keeps_it(stub: FakeApi,
     assert "address" not in shell("settings", "clear", ID, "slug", "--json").json
     shell.tty = True
     assert shell(*line, "--no-color").lines == [f'updated {ID}: slug "q2"', "https://d.example/x/q2"]
-    stub.on("GET", f"/files/{ID}", shown | {"shareUrl": "https://d.example/\x1b[31m/x"})
+    settings_api.on("GET", f"/files/{ID}", shown | {"shareUrl": "https://d.example/\x1b[31m/x"})
     assert "\x1b" not in shell(*line, "--no-color").out
 
 
 @pytest.mark.parametrize(("protected", "word"), [(False, "none"), (True, "set")])
-def test_diff_takes_every_password_for_a_new_one(
-    stub: FakeApi, shell: Shell, tmp_path: Path, protected: bool, word: str
+def test_diff_treats_every_password_as_changed(
+    settings_api: FakeApi, shell: Shell, tmp_path: Path, protected: bool, word: str
 ) -> None:
     (tmp_path / "p").write_text("geheim")
-    stub.on("GET", f"/files/{ID}", FILE | {"protected": protected})
+    settings_api.on("GET", f"/files/{ID}", FILE | {"protected": protected})
     done = shell("settings", "set", ID, "--password-file", tmp_path / "p", "--diff", "--no-read-back")
     assert done.err == f"password {word} → new\n"
     cleared = shell("settings", "clear", ID, "password", "--diff", "--json")
     assert cleared.json["changed"] == ({"password": {"from": True, "to": None}} if protected else {})
 
 
-def test_json_is_what_was_sent_and_the_file_afterwards(stub: FakeApi, shell: Shell) -> None:
+def test_json_contains_the_sent_settings_and_the_resulting_file(settings_api: FakeApi, shell: Shell) -> None:
     assert shell("settings", "set", ID, "--slug", "q2", "--json").json == {
         "uuid": UUID.format(1), "sent": {"slug": "q2"}, "file": FILE,
     }  # fmt: skip
@@ -252,14 +256,14 @@ def test_json_is_what_was_sent_and_the_file_afterwards(stub: FakeApi, shell: She
     assert shell("settings", "set", ID, "--slug", "q2", "--query", "sent.slug").out == '"q2"\n'
 
 
-def test_hostile_remote_text_reaches_no_terminal(stub: FakeApi, shell: Shell) -> None:
+def test_hostile_remote_text_is_escaped_on_a_terminal(settings_api: FakeApi, shell: Shell) -> None:
     evil = "q\x1b]0;pwned\x07\u202e"
     looks = {"cta": {"label": evil, evil: evil}, "flip": {"layout": evil}}
-    stub.on("GET", f"/files/{ID}", FILE | {
+    settings_api.on("GET", f"/files/{ID}", FILE | {
         "shortId": evil, "slug": evil, "gateDomains": [evil], "pageRange": evil, "gateFields": [{"label": evil}],
         "viewerSettings": looks,
     })  # fmt: skip
-    stub.on("PUT", f"/files/{OTHER}/settings", problem(400, "bad_request", evil))
+    settings_api.on("PUT", f"/files/{OTHER}/settings", problem(400, "bad_request", evil))
     shell.tty = True
     for line in (
         ["set", ID, "--slug", "a", "gateDomains=a.org", "--pages", "1-2", "gateFields=null", "cta=null", "--diff"],
@@ -275,7 +279,7 @@ def test_hostile_remote_text_reaches_no_terminal(stub: FakeApi, shell: Shell) ->
         assert "\u202e" not in done.out + done.err, line
 
 
-# --- refusals --------------------------------------------------------------------------------------------------------
+# --- error responses -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -293,19 +297,17 @@ def test_hostile_remote_text_reaches_no_terminal(stub: FakeApi, shell: Shell) ->
         (FakeResponse(b"", 307, {"Location": "/x"}), 11, ""),
     ],
 )
-def test_a_refusal_has_its_exit_code_a_hint_and_an_empty_stdout(
-    stub: FakeApi, shell: Shell, answer: FakeResponse, code: int, hint: str
+def test_an_error_response_has_its_exit_code_a_hint_and_an_empty_stdout(
+    settings_api: FakeApi, shell: Shell, answer: FakeResponse, code: int, hint: str
 ) -> None:
-    stub.on("PUT", f"/files/{ID}/settings", answer)
+    settings_api.on("PUT", f"/files/{ID}/settings", answer)
     done = shell("settings", "set", ID, "--slug", "q3", "--json")
     assert (done.code, done.out, done.error["exit"]) == (code, "", code)
     assert hint in done.error["hint"]
     assert done.error["path"] == f"/api/v1/files/{ID}/settings"
 
 
-def test_above_the_plan_the_hint_names_what_needs_which_plan(
-    shell_for: MakeShell, world: World, tmp_path: Path
-) -> None:
+def test_the_hint_names_the_plan_that_each_setting_requires(shell_for: MakeShell, world: World, tmp_path: Path) -> None:
     (tmp_path / "p").write_text("geheim")
     fay, file = shell_for(world.fay), world.fay.upload()["shortId"]
     done = fay("settings", "set", file, "--password-file", tmp_path / "p", "--slug", "x", "--views", "3",
@@ -319,7 +321,7 @@ def test_above_the_plan_the_hint_names_what_needs_which_plan(
     assert world.fay.get(f"/api/v1/files/{file}").get_json()["viewerMode"] == "standard"
 
 
-def test_a_taken_slug_and_a_dead_link_end_with_7_and_8(shell_for: MakeShell, world: World) -> None:
+def test_a_taken_slug_exits_with_7_and_an_expired_link_with_8(shell_for: MakeShell, world: World) -> None:
     pia = shell_for(world.pia)
     first, second = (world.pia.upload()["shortId"] for _ in range(2))
     assert pia("settings", "set", first, "--slug", "q3").code == 0
@@ -331,8 +333,8 @@ def test_a_taken_slug_and_a_dead_link_end_with_7_and_8(shell_for: MakeShell, wor
 # --- many files ------------------------------------------------------------------------------------------------------
 
 
-def test_many_files_are_written_and_a_failure_among_them_is_12(stub: FakeApi, shell: Shell) -> None:
-    stub.on("PUT", f"/files/{OTHER}/settings", problem(410, "gone", "dead"))
+def test_several_files_are_written_and_a_failure_among_them_exits_with_12(settings_api: FakeApi, shell: Shell) -> None:
+    settings_api.on("PUT", f"/files/{OTHER}/settings", problem(410, "gone", "dead"))
     done = shell("settings", "set", OTHER, ID, "--views", "3", "--no-read-back", "--json")
     assert done.code == 12
     failed, fine = done.json
@@ -343,40 +345,40 @@ def test_many_files_are_written_and_a_failure_among_them_is_12(stub: FakeApi, sh
     assert f"error: {OTHER}: dead" in piped.err
 
 
-def test_a_terminal_reads_a_line_for_each_file(stub: FakeApi, shell: Shell) -> None:
-    stub.on("GET", f"/files/{OTHER}", FILE | {"shortId": OTHER})
-    stub.on("PUT", f"/files/{OTHER}/settings", b"")
+def test_a_terminal_shows_one_line_per_file(settings_api: FakeApi, shell: Shell) -> None:
+    settings_api.on("GET", f"/files/{OTHER}", FILE | {"shortId": OTHER})
+    settings_api.on("PUT", f"/files/{OTHER}/settings", b"")
     shell.tty = True
     done = shell("settings", "set", ID, OTHER, "--slug", "q2", "--no-color")
     assert done.lines == [f'updated {ID}: slug "q2"', f'updated {OTHER}: slug "q2"']
 
 
-def test_ids_come_from_stdin_once(stub: FakeApi, shell: Shell) -> None:
+def test_ids_are_read_from_stdin_only_once(settings_api: FakeApi, shell: Shell) -> None:
     assert shell("settings", "set", "-", "--slug", "q2", stdin=f"{ID}\tx\n".encode()).code == 0
-    assert list_written_settings(stub) == [{"slug": "q2"}]
+    assert list_written_settings(settings_api) == [{"slug": "q2"}]
     both = shell("settings", "set", "-", "--password-file", "-", stdin=f"{ID}\n".encode())
     assert both.code == 2
     assert "can be read only once" in both.err
     assert shell("settings", "apply", "-", "-f", "-", stdin=b"{}").code == 2
 
 
-def test_a_share_link_with_an_equals_sign_is_a_file_and_not_a_setting(stub: FakeApi, shell: Shell) -> None:
+def test_a_share_link_with_an_equals_sign_is_a_file_not_a_setting(settings_api: FakeApi, shell: Shell) -> None:
     assert shell("settings", "set", f"https://d.example/{ID}?via=qr", "slug=q2").code == 0
-    assert list_written_settings(stub) == [{"slug": "q2"}]
+    assert list_written_settings(settings_api) == [{"slug": "q2"}]
 
 
 # --- dry run ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_dry_run_shows_the_request_without_the_password_and_writes_nothing(
-    stub: FakeApi, shell: Shell, tmp_path: Path
+def test_a_dry_run_prints_the_request_without_the_password_and_writes_nothing(
+    settings_api: FakeApi, shell: Shell, tmp_path: Path
 ) -> None:
     (tmp_path / "p").write_text("geheim")
     line = ("settings", "set", ID, "--password-file", tmp_path / "p", "flip.speedMs=600", "-n")
     body = {"password": "***", "viewerSettings": {"flip": {"speedMs": 600, "rtl": True}, "ga4Id": "G-ABCDEF1234"}}
     done = shell(*line)
     assert done.out == f"PUT\t/api/v1/files/{ID}/settings\t{json.dumps(body)}\n"
-    assert list_written_settings(stub) == []
+    assert list_written_settings(settings_api) == []
     assert shell(*line, "--json").json == [
         {"method": "PUT", "path": f"/api/v1/files/{ID}/settings", "body": json.dumps(body)}
     ]

@@ -31,7 +31,7 @@ def shared_file_api(api: FakeApi) -> FakeApi:
 
 
 def decode_drawing(drawing: str, tmp_path: Path, dark: str) -> str:
-    """What a phone would read from the drawing: its half blocks as pixels, read by zbar."""
+    """Return what a phone would read from the drawing: zbar decodes its half blocks as pixels."""
     from PIL import Image
 
     halves = {" ": (0, 0), "▀": (1, 0), "▄": (0, 1), "█": (1, 1)}
@@ -49,7 +49,7 @@ def decode_drawing(drawing: str, tmp_path: Path, dark: str) -> str:
 
 
 @pytest.mark.parametrize(("options", "dark"), [([], "unlit"), (["--invert"], "lit")])
-def test_the_drawing_holds_the_short_link(
+def test_the_drawn_qr_code_contains_the_short_link(
     shared_file_api: FakeApi, shell: Shell, tmp_path: Path, options: list[str], dark: str
 ) -> None:
     shell.tty = True
@@ -58,7 +58,7 @@ def test_the_drawing_holds_the_short_link(
     assert (len(done.lines[0]), len(done.lines)) == (33, 17)
 
 
-def test_a_terminal_that_is_too_narrow_is_told(shared_file_api: FakeApi, shell: Shell) -> None:
+def test_a_terminal_that_is_too_narrow_exits_with_2(shared_file_api: FakeApi, shell: Shell) -> None:
     shell.tty = True
     shell.env["COLUMNS"] = "30"
     done = shell("qr", ID)
@@ -66,32 +66,34 @@ def test_a_terminal_that_is_too_narrow_is_told(shared_file_api: FakeApi, shell: 
     assert "needs 33 columns" in done.err
 
 
-def test_a_file_of_another_format_is_2_and_asks_nobody(shared_file_api: FakeApi, shell: Shell, tmp_path: Path) -> None:
+def test_an_output_file_that_is_not_png_exits_with_2_and_sends_nothing(
+    shared_file_api: FakeApi, shell: Shell, tmp_path: Path
+) -> None:
     refused = shell("qr", ID, "-o", tmp_path / "my code.svg")
     assert (refused.code, shared_file_api.requests, list(tmp_path.glob("*.svg"))) == (2, [], [])
     assert "my code.png'" in refused.err
 
 
-def test_the_png_is_the_servers(shared_file_api: FakeApi, shell: Shell, tmp_path: Path) -> None:
+def test_the_png_is_that_of_the_server(shared_file_api: FakeApi, shell: Shell, tmp_path: Path) -> None:
     assert shell("qr", ID, "-o", tmp_path / "code.png").out == f"{tmp_path / 'code.png'}\n"
     assert (tmp_path / "code.png").read_bytes() == PNG
     assert [heard.path for heard in shared_file_api.requests] == [f"/files/{ID}/qr-code"]
 
 
-def test_a_terminal_gets_no_png(shared_file_api: FakeApi, shell: Shell) -> None:
+def test_a_png_is_not_printed_on_a_terminal(shared_file_api: FakeApi, shell: Shell) -> None:
     shell.tty = True
     assert shell("qr", ID, "-o", "-").code == 2
     assert shared_file_api.requests == []
 
 
-def test_json_tells_the_link(shared_file_api: FakeApi, shell: Shell) -> None:
+def test_json_contains_the_link(shared_file_api: FakeApi, shell: Shell) -> None:
     assert shell("qr", ID, "--json").json == {"url": f"{LINK}?via=qr"}
 
 
 # --- open --------------------------------------------------------------------------------------------------------
 
 
-def test_the_browser_gets_the_link_and_stdout_too(shared_file_api: FakeApi, shell: Shell) -> None:
+def test_open_opens_and_prints_the_link(shared_file_api: FakeApi, shell: Shell) -> None:
     shell.tty = True
     shell.env["BROWSER"] = "firefox"
     assert shell("open", ID).out == f"{LINK}\n"
@@ -99,7 +101,7 @@ def test_the_browser_gets_the_link_and_stdout_too(shared_file_api: FakeApi, shel
 
 
 @pytest.mark.parametrize("env", [{"CI": "1"}, {"SSH_CONNECTION": "x"}, {"BROWSER": ""}])
-def test_where_no_browser_can_show_the_link_is_only_printed(
+def test_open_only_prints_the_link_if_there_is_no_browser(
     shared_file_api: FakeApi, shell: Shell, env: dict[str, str]
 ) -> None:
     shell.tty = True
@@ -108,14 +110,14 @@ def test_where_no_browser_can_show_the_link_is_only_printed(
     assert shell.opened == []
 
 
-def test_in_a_pipe_nothing_is_opened(shared_file_api: FakeApi, shell: Shell) -> None:
+def test_open_only_prints_the_link_in_a_pipe(shared_file_api: FakeApi, shell: Shell) -> None:
     shell.env["BROWSER"] = "firefox"
     assert shell("open", ID, "--json").json == {"url": LINK, "opened": False}
     assert shell.opened == []
 
 
 @pytest.mark.parametrize("base", ["https://docs.example", "https://example.com/share"])
-def test_the_report_of_a_file_is_opened_where_its_link_lives(api: FakeApi, shell: Shell, base: str) -> None:
+def test_the_report_is_opened_on_the_server_of_the_link(api: FakeApi, shell: Shell, base: str) -> None:
     api.on("GET", f"/files/{ID}", {"uuid": UUID.format(1), "shortId": ID, "shareUrl": f"{base}/{ID}"})
     shell.tty = True
     shell.env["BROWSER"] = "firefox"
@@ -136,7 +138,7 @@ def test_only_web_links_are_opened(api: FakeApi, shell: Shell, link: str | None)
 # --- whoami ------------------------------------------------------------------------------------------------------
 
 
-def test_whoami_shows_the_account_and_says_where_that_is(api: FakeApi, shell: Shell) -> None:
+def test_whoami_prints_the_account_and_its_server(api: FakeApi, shell: Shell) -> None:
     account = {"uuid": UUID.format(9), "email": "pia@example.com", "tier": "pro", "limits": {"activeFiles": 2}}
     api.on("GET", "/user", account)
     assert shell("whoami").lines[:2] == ["email\tpia@example.com", "tier\tpro"]
@@ -153,14 +155,14 @@ def test_whoami_shows_the_account_and_says_where_that_is(api: FakeApi, shell: Sh
 
 
 class ProgressShell(Shell):
-    """Shows a transfer of 100 steps of 1 MB in the place of a command; each takes ``pace`` seconds."""
+    """Runs a transfer of 100 steps of 1 MB in place of a command; each step takes ``pace`` seconds."""
 
     pace = 1.0
 
     def __call__(self, *argv: str | Path, **more: Any) -> CommandResult:
         import docshare.cli.commands.profile as module
 
-        def work(context: Context, name: str) -> dict[str, str]:
+        def run_transfer(context: Context, name: str) -> dict[str, str]:
             progress = Progress(context, "deck\x1b.pdf", 100_000_000)
             for _ in range(100):
                 progress.advance(1_000_000)
@@ -170,7 +172,7 @@ class ProgressShell(Shell):
             return {"name": select_mode(context)}
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(module, "_build_row", work)
+            patch.setattr(module, "_build_row", run_transfer)
             return super().__call__("profile", "list", *argv, **more)
 
 
@@ -182,20 +184,20 @@ def progress_shell(api: FakeApi, time: FakeTime, tmp_path: Path) -> ProgressShel
     return shell
 
 
-def test_a_log_gets_a_line_per_quarter_and_none_in_the_first_seconds(progress_shell: ProgressShell) -> None:
+def test_plain_progress_prints_a_line_per_quarter_after_the_first_seconds(progress_shell: ProgressShell) -> None:
     done = progress_shell()
     assert done.out.startswith("plain")
     lines = done.err.splitlines()
     assert [line.split(",")[0] for line in lines] == ["deck\\x1b.pdf: 11%", "deck\\x1b.pdf: 41%", "deck\\x1b.pdf: 71%"]
 
 
-def test_a_slow_transfer_gets_no_more_lines_than_a_fast_one(progress_shell: ProgressShell) -> None:
+def test_a_slow_transfer_prints_as_many_lines_as_a_fast_one(progress_shell: ProgressShell) -> None:
     progress_shell.pace = 4.0
     lines = progress_shell().err.splitlines()
     assert [line.split(",")[0] for line in lines] == [f"deck\\x1b.pdf: {share}%" for share in (4, 30, 55, 80)]
 
 
-def test_a_terminal_gets_a_bar_that_is_gone_in_the_end(progress_shell: ProgressShell) -> None:
+def test_a_terminal_shows_a_bar_and_clears_it(progress_shell: ProgressShell) -> None:
     progress_shell.tty = True
     done = progress_shell()
     assert "█" in done.err
@@ -220,7 +222,7 @@ def test_a_terminal_gets_a_bar_that_is_gone_in_the_end(progress_shell: ProgressS
         (True, {}, ["--progress", "json"], "json"),
     ],
 )
-def test_the_kind_of_progress_suits_who_watches(
+def test_the_kind_of_progress_depends_on_terminal_and_environment(
     progress_shell: ProgressShell, tty: bool, env: dict[str, str], options: list[str], expected: str
 ) -> None:
     progress_shell.tty = tty
@@ -230,16 +232,16 @@ def test_the_kind_of_progress_suits_who_watches(
 
 
 @pytest.mark.parametrize("tty", [True, False])
-def test_a_long_stage_says_how_long_it_has_been_going_on(
+def test_a_long_stage_shows_its_elapsed_time(
     progress_shell: ProgressShell, time: FakeTime, monkeypatch: pytest.MonkeyPatch, tty: bool
 ) -> None:
-    """The request blocks the program meanwhile: what is drawn is drawn beside it."""
+    """The request blocks the program meanwhile, so that a thread must draw the progress."""
     import docshare.cli.commands.profile as module
     import docshare.cli.terminal.progress as drawing
 
     drawn = threading.Event()
 
-    def work(context: Context, name: str) -> dict[str, str]:
+    def run_transfer(context: Context, name: str) -> dict[str, str]:
         progress = Progress(context, "deck.docx", 1000)
         progress.update(1000)
         progress.set_stage("converting on server")
@@ -252,29 +254,27 @@ def test_a_long_stage_says_how_long_it_has_been_going_on(
 
     monkeypatch.setattr(drawing, "_STAGE_INTERVALS", {"bar": 0.01, "plain": 0.01})
     progress_shell.tty = tty
-    monkeypatch.setattr(module, "_build_row", work)
+    monkeypatch.setattr(module, "_build_row", run_transfer)
     done = Shell.__call__(progress_shell, "profile", "list")
     assert "converting on server, 7s" in done.err
 
 
-def test_uploads_side_by_side_change_the_stage_together(
-    progress_shell: ProgressShell, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_parallel_uploads_can_change_the_stage(progress_shell: ProgressShell, monkeypatch: pytest.MonkeyPatch) -> None:
     import docshare.cli.commands.profile as module
 
     broken: list[Exception] = []
 
-    def work(context: Context, name: str) -> dict[str, str]:
+    def run_transfer(context: Context, name: str) -> dict[str, str]:
         progress = Progress(context, "deck.docx", 1000)
 
-        def change() -> None:
+        def change_stage() -> None:
             try:
                 for number in range(200):
                     progress.set_stage("processing on server" if number % 2 else "")
             except RuntimeError as error:
                 broken.append(error)
 
-        threads = [threading.Thread(target=change) for _ in range(8)]
+        threads = [threading.Thread(target=change_stage) for _ in range(8)]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -283,7 +283,7 @@ def test_uploads_side_by_side_change_the_stage_together(
         return {"name": select_mode(context)}
 
     progress_shell.tty = True
-    monkeypatch.setattr(module, "_build_row", work)
+    monkeypatch.setattr(module, "_build_row", run_transfer)
     assert Shell.__call__(progress_shell, "profile", "list").code == 0
     assert broken == []
 
@@ -295,6 +295,6 @@ def test_progress_as_json_is_one_object_per_line(progress_shell: ProgressShell) 
     assert states[-1]["stage"] == "processing on server"
 
 
-def test_there_is_no_context_outside_a_command() -> None:
+def test_the_current_context_does_not_exist_outside_a_command() -> None:
     with pytest.raises(IndexError):
         current_context()

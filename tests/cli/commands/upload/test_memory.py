@@ -1,4 +1,4 @@
-"""Uploads of any size need little memory."""
+"""Uploads need little memory, however large the file is."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.support.upload_sink import upload_sink
 SIZE = 500 * 1024 * 1024  # bytes
 
 
-def test_500_megabytes_are_sent_in_less_than_60(shell: Shell, tmp_path: Path) -> None:
+def test_an_upload_of_500_megabytes_needs_less_than_60_megabytes_of_memory(shell: Shell, tmp_path: Path) -> None:
     path = tmp_path / "big.pdf"
     with path.open("wb") as file:
         file.write(b"%PDF-")

@@ -1,4 +1,4 @@
-"""``docshare upload`` with settings: they are on the file before its link is printed, or that is told."""
+"""``docshare upload`` with settings: they are written before the link is printed, or the failure is reported."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ONE = UUID.format(1)
 
 @pytest.fixture
 def settings_api(api: FakeApi, fake_uploads: FakeUploads) -> FakeApi:
-    """Takes uploads and the settings of the first two files."""
+    """Accept uploads and the settings of the first two files."""
     for number in (1, 2):
         api.on("PUT", f"/files/{UUID.format(number)}/settings", b"")
         api.on("DELETE", f"/files/{UUID.format(number)}", {"trashed": False})
@@ -39,7 +39,7 @@ def secret(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def report(tmp_path: Path) -> Path:
-    """A PDF of three pages that a real server takes."""
+    """Create a PDF of three pages that a real server accepts."""
     path = tmp_path / "report.pdf"
     path.write_bytes(simple_pdf(pages=3))
     return path
@@ -52,7 +52,9 @@ def list_written_settings(api: FakeApi, number: int = 1) -> list[Any]:
 # --- on a real server ------------------------------------------------------------------------------------------------
 
 
-def test_a_new_file_for_one_domain_asks_for_an_address(shell_for: MakeShell, world: World, report: Path) -> None:
+def test_a_new_file_with_an_email_domain_requires_an_email_address(
+    shell_for: MakeShell, world: World, report: Path
+) -> None:
     pia = shell_for(world.pia)
     asking = pia("upload", report, "--email-domain", "a.org", "--json")
     assert world.pia.get(f"/api/v1/files/{asking.json['uuid']}").get_json()["requireEmail"] is True
@@ -60,7 +62,7 @@ def test_a_new_file_for_one_domain_asks_for_an_address(shell_for: MakeShell, wor
     assert "have no effect" in pia("upload", report, "--email-domain", "a.org", "--no-require-email").err
 
 
-def test_a_new_file_has_the_settings_of_the_line(
+def test_a_new_file_has_the_settings_of_the_command_line(
     shell_for: MakeShell, world: World, report: Path, secret: Path
 ) -> None:
     pia = shell_for(world.pia)
@@ -78,7 +80,7 @@ def test_a_new_file_has_the_settings_of_the_line(
     }.items() <= shown.items()  # fmt: skip
 
 
-def test_the_line_that_is_told_after_a_failure_sets_the_settings(
+def test_the_command_printed_after_a_failure_writes_the_settings(
     shell_for: MakeShell, world: World, report: Path, secret: Path
 ) -> None:
     pia = shell_for(world.pia)
@@ -101,7 +103,7 @@ def test_the_line_that_is_told_after_a_failure_sets_the_settings(
     }.items() <= shown.items()  # fmt: skip
 
 
-def test_a_plan_that_is_too_low_is_found_out_before_anything_is_sent(
+def test_a_plan_that_is_too_low_is_reported_before_anything_is_sent(
     shell_for: MakeShell, world: World, report: Path
 ) -> None:
     fay = shell_for(world.fay)
@@ -120,16 +122,16 @@ def test_rollback_leaves_no_file_behind(shell_for: MakeShell, world: World, repo
     assert world.pia.get("/api/v1/files").get_json() == []
 
 
-# --- what is printed -------------------------------------------------------------------------------------------------
+# --- output ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_pipe_gets_the_link_only_once_the_settings_stand(settings_api: FakeApi, shell: Shell, deck: Path) -> None:
+def test_a_pipe_gets_the_link_after_the_settings_are_written(settings_api: FakeApi, shell: Shell, deck: Path) -> None:
     done = shell("upload", deck, "--no-download", "--expires", "7d")
     assert (done.code, done.out, done.err) == (0, f"{share_url(1)}\n", "")
     assert list_written_settings(settings_api) == [{"allowDownload": False, "deleteAt": "2026-09-28T14:13:20.000Z"}]
 
 
-def test_a_terminal_reads_expiry_password_and_the_rest(
+def test_a_terminal_shows_expiry_password_and_other_settings(
     settings_api: FakeApi, shell: Shell, deck: Path, secret: Path
 ) -> None:
     from docshare.cli.terminal.text import format_local_time
@@ -146,13 +148,15 @@ def test_a_terminal_reads_expiry_password_and_the_rest(
     )
 
 
-def test_settings_come_from_a_file(settings_api: FakeApi, shell: Shell, deck: Path, tmp_path: Path) -> None:
+def test_settings_are_read_from_a_file(settings_api: FakeApi, shell: Shell, deck: Path, tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text("viewLimit = 3\n[flip]\nrtl = true\n")
     assert shell("upload", deck, "--settings", tmp_path / "s.toml", "--views", "4").code == 0
     assert list_written_settings(settings_api) == [{"viewLimit": 4, "viewerSettings": {"flip": {"rtl": True}}}]
 
 
-def test_every_file_of_many_gets_them(settings_api: FakeApi, shell: Shell, deck: Path, tmp_path: Path) -> None:
+def test_settings_are_written_to_each_of_several_files(
+    settings_api: FakeApi, shell: Shell, deck: Path, tmp_path: Path
+) -> None:
     (tmp_path / "b.pdf").write_bytes(deck.read_bytes())
     done = shell("upload", deck, tmp_path / "b.pdf", "--no-download", "--json", "--jobs", "2")
     assert [row["settingsApplied"] for row in done.json] == [True, True]
@@ -164,7 +168,7 @@ def test_every_file_of_many_gets_them(settings_api: FakeApi, shell: Shell, deck:
 # --- failures --------------------------------------------------------------------------------------------------------
 
 
-def test_a_file_without_its_settings_is_kept_told_and_12(
+def test_a_file_whose_settings_fail_is_not_deleted_and_exits_with_12(
     settings_api: FakeApi, shell: Shell, deck: Path, secret: Path
 ) -> None:
     settings_api.on("PUT", f"/files/{ONE}/settings", problem(409, "conflict", "taken"))
@@ -175,21 +179,23 @@ def test_a_file_without_its_settings_is_kept_told_and_12(
     assert settings_api.list_requests("DELETE", f"/files/{ONE}") == []
 
 
-def test_json_has_the_file_that_is_there_without_its_settings(settings_api: FakeApi, shell: Shell, deck: Path) -> None:
+def test_json_contains_an_uploaded_file_whose_settings_failed(settings_api: FakeApi, shell: Shell, deck: Path) -> None:
     settings_api.on("PUT", f"/files/{ONE}/settings", problem(410, "gone"))
     done = shell("upload", deck, "--no-download", "--json")
     assert (done.code, done.json["uuid"], done.json["settingsApplied"]) == (12, ONE, False)
     assert done.error["exit"] == 12
 
 
-def test_a_password_from_stdin_or_a_prompt_is_asked_for_again(settings_api: FakeApi, shell: Shell, deck: Path) -> None:
+def test_the_printed_command_prompts_for_a_password_that_came_from_stdin(
+    settings_api: FakeApi, shell: Shell, deck: Path
+) -> None:
     settings_api.on("PUT", f"/files/{ONE}/settings", problem(503, "unavailable", Retry_After="900"))
     done = shell("upload", deck, "--password-file", "-", stdin=b"geheim")
     assert done.code == 12
     assert "docshare settings set aB3dE5fG7h01 --password-prompt" in done.err
 
 
-def test_of_many_the_failed_one_stands_among_the_others(
+def test_a_file_whose_settings_fail_is_reported_among_several(
     settings_api: FakeApi, shell: Shell, deck: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "b.pdf").write_bytes(deck.read_bytes())
@@ -200,7 +206,7 @@ def test_of_many_the_failed_one_stands_among_the_others(
 
 
 @pytest.mark.parametrize("form", ["json", "jsonl"])
-def test_json_of_many_has_the_failed_one_with_its_error(
+def test_json_of_several_files_contains_the_error_of_the_failed_one(
     settings_api: FakeApi, shell: Shell, deck: Path, tmp_path: Path, form: str
 ) -> None:
     (tmp_path / "b.pdf").write_bytes(deck.read_bytes())
@@ -211,7 +217,7 @@ def test_json_of_many_has_the_failed_one_with_its_error(
     assert (second["settingsApplied"], "error" in second) == (True, False)
 
 
-def test_a_refusal_that_all_would_meet_stops_the_rest(
+def test_an_error_that_affects_every_file_stops_the_run(
     settings_api: FakeApi, shell: Shell, deck: Path, tmp_path: Path, fake_uploads: FakeUploads
 ) -> None:
     (tmp_path / "b.pdf").write_bytes(deck.read_bytes())
@@ -223,13 +229,15 @@ def test_a_refusal_that_all_would_meet_stops_the_rest(
     assert "1 of 2 files were not attempted" in done.err
 
 
-def test_a_failed_file_is_not_in_the_manifest(settings_api: FakeApi, shell: Shell, deck: Path, tmp_path: Path) -> None:
+def test_a_file_whose_settings_fail_is_not_in_the_manifest(
+    settings_api: FakeApi, shell: Shell, deck: Path, tmp_path: Path
+) -> None:
     settings_api.on("PUT", f"/files/{ONE}/settings", problem(400, "bad_request"))
     assert shell("upload", deck, "--no-download", "--manifest", tmp_path / "m.jsonl").code == 12
     assert not (tmp_path / "m.jsonl").exists()
 
 
-def test_rollback_deletes_for_good_and_ends_with_the_code_of_the_refusal(
+def test_rollback_purges_the_file_and_exits_with_the_code_of_the_error(
     settings_api: FakeApi, shell: Shell, deck: Path
 ) -> None:
     settings_api.on("PUT", f"/files/{ONE}/settings", problem(409, "conflict", "taken"))
@@ -238,7 +246,7 @@ def test_rollback_deletes_for_good_and_ends_with_the_code_of_the_refusal(
     assert [heard.query for heard in settings_api.list_requests("DELETE", f"/files/{ONE}")] == [{"purge": "1"}]
 
 
-def test_a_rollback_that_fails_says_that_the_file_is_there(settings_api: FakeApi, shell: Shell, deck: Path) -> None:
+def test_a_failed_rollback_reports_that_the_file_still_exists(settings_api: FakeApi, shell: Shell, deck: Path) -> None:
     settings_api.on("PUT", f"/files/{ONE}/settings", problem(409, "conflict", "taken"))
     settings_api.on("DELETE", f"/files/{ONE}", problem(403, "forbidden"))
     done = shell("upload", deck, "--slug", "q3", "--rollback")
@@ -246,7 +254,7 @@ def test_a_rollback_that_fails_says_that_the_file_is_there(settings_api: FakeApi
     assert "uploaded as aB3dE5fG7h01" in done.err
 
 
-def test_files_shared_before_keep_their_settings_and_that_is_warned_of(
+def test_files_uploaded_earlier_keep_their_settings_with_a_warning(
     settings_api: FakeApi, shell: Shell, deck: Path, tmp_path: Path
 ) -> None:
     assert shell("upload", deck, "--manifest", tmp_path / "m.jsonl").code == 0
@@ -255,7 +263,7 @@ def test_files_shared_before_keep_their_settings_and_that_is_warned_of(
     assert done.err == "warning: 1 of 1 files already existed and keep their settings\n"
 
 
-# --- before anything is sent -----------------------------------------------------------------------------------------
+# --- local checks ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -273,7 +281,7 @@ def test_files_shared_before_keep_their_settings_and_that_is_warned_of(
         (["--password-file", "-", "--settings", "-"], "can be read only once"),
     ],
 )
-def test_what_is_not_allowed_is_2_and_nothing_is_uploaded(
+def test_an_invalid_setting_exits_with_2_and_uploads_nothing(
     settings_api: FakeApi, shell: Shell, deck: Path, words: list[str], named: str
 ) -> None:
     deck.with_name("deck.pdf2").write_bytes(deck.read_bytes())
@@ -283,13 +291,13 @@ def test_what_is_not_allowed_is_2_and_nothing_is_uploaded(
     assert settings_api.requests == []
 
 
-def test_a_document_and_a_password_cannot_both_be_on_stdin(settings_api: FakeApi, shell: Shell) -> None:
+def test_a_document_and_a_password_cannot_both_be_read_from_stdin(settings_api: FakeApi, shell: Shell) -> None:
     done = shell("upload", "-", "--name", "a.pdf", "--password-file", "-", stdin=b"%PDF-1.7\n")
     assert done.code == 2
     assert settings_api.requests == []
 
 
-def test_a_dry_run_shows_both_requests_without_the_password(
+def test_a_dry_run_prints_both_requests_without_the_password(
     settings_api: FakeApi, shell: Shell, deck: Path, secret: Path
 ) -> None:
     done = shell("upload", deck, "--password-file", secret, "--slug", "q3", "-n")

@@ -1,4 +1,4 @@
-"""``docshare upload``: what it prints, what it refuses, and what becomes of a failure."""
+"""``docshare upload``: output, local checks, and failures."""
 
 from __future__ import annotations
 
@@ -21,15 +21,13 @@ from tests.support.shell import Shell
 # --- one file --------------------------------------------------------------------------------------------------------
 
 
-def test_a_pipe_gets_exactly_one_line_the_link(
-    api: FakeApi, fake_uploads: FakeUploads, shell: Shell, deck: Path
-) -> None:
+def test_a_pipe_gets_only_the_link(api: FakeApi, fake_uploads: FakeUploads, shell: Shell, deck: Path) -> None:
     done = shell("upload", deck)
     assert (done.code, done.out, done.err) == (0, f"{share_url(1)}\n", "")
     assert fake_uploads.uploads == [("deck.pdf", PDF)]
 
 
-def test_a_terminal_gets_the_link_in_bold_and_a_line_of_facts(
+def test_a_terminal_shows_the_link_in_bold_and_a_line_of_details(
     fake_uploads: FakeUploads, shell: Shell, deck: Path
 ) -> None:
     shell.tty = True
@@ -49,29 +47,29 @@ def test_json_is_the_result_with_path_size_and_digest(fake_uploads: FakeUploads,
 
 
 @pytest.mark.parametrize(("word", "printed"), [("url", share_url(1)), ("id", "aB3dE5fG7h01"), ("uuid", UUID.format(1))])
-def test_a_pipe_can_have_an_id_instead(
+def test_print_selects_the_value_for_a_pipe(
     fake_uploads: FakeUploads, shell: Shell, deck: Path, word: str, printed: str
 ) -> None:
     assert shell("upload", deck, "--print", word).out == printed + "\n"
 
 
-def test_plain_tells_path_link_and_status(fake_uploads: FakeUploads, shell: Shell, deck: Path) -> None:
+def test_plain_output_contains_path_link_and_status(fake_uploads: FakeUploads, shell: Shell, deck: Path) -> None:
     assert shell("upload", deck, "--format", "plain").out == f"{deck}\t{share_url(1)}\tuploaded\n"
 
 
-def test_fields_query_and_template_shape_the_result(fake_uploads: FakeUploads, shell: Shell, deck: Path) -> None:
+def test_fields_query_and_template_apply_to_the_result(fake_uploads: FakeUploads, shell: Shell, deck: Path) -> None:
     assert shell("upload", deck, "--fields", "uuid,size").out == f"{UUID.format(1)}\t{len(PDF)}\n"
     assert shell("upload", deck, "--query", "shortId").out == '"aB3dE5fG7h02"\n'
     assert shell("upload", deck, "--template", "{shareUrl}?x").out == f"{share_url(3)}?x\n"
     assert shell("upload", deck, "--format", "ids").out == "aB3dE5fG7h04\n"
 
 
-def test_readers_can_be_shown_another_name(fake_uploads: FakeUploads, shell: Shell, deck: Path) -> None:
+def test_name_sets_the_file_name_that_readers_see(fake_uploads: FakeUploads, shell: Shell, deck: Path) -> None:
     assert shell("upload", deck, "--name", "Offer 2026.pdf").code == 0
     assert fake_uploads.uploads[0][0] == "Offer 2026.pdf"
 
 
-def test_last_means_the_file_just_uploaded(api: FakeApi, fake_uploads: FakeUploads, shell: Shell, deck: Path) -> None:
+def test_last_is_the_uploaded_file(api: FakeApi, fake_uploads: FakeUploads, shell: Shell, deck: Path) -> None:
     shell("upload", deck)
     api.on("GET", f"/files/{UUID.format(1)}", {"uuid": UUID.format(1), "originalName": "deck.pdf"})
     assert shell("show", "@last", "--fields", "originalName").out == "deck.pdf\n"
@@ -83,7 +81,7 @@ def test_stdin_is_sent_under_the_given_name(fake_uploads: FakeUploads, shell: Sh
     assert fake_uploads.uploads == [("report.pdf", PDF)]
 
 
-def test_stdin_can_be_sent_again_after_a_busy_answer(api: FakeApi, fake_uploads: FakeUploads, shell: Shell) -> None:
+def test_stdin_is_sent_again_after_a_503_response(api: FakeApi, fake_uploads: FakeUploads, shell: Shell) -> None:
     api.on("POST", "/files", problem(503, "unavailable"), fake_uploads.receive)
     assert shell("upload", "-", "--name", "report.pdf", stdin=PDF).code == 0
     assert [heard.part() for heard in api.list_requests("POST", "/files")] == [("report.pdf", PDF)] * 2
@@ -96,9 +94,7 @@ def test_stdin_of_a_real_pipe_is_sent(fake_uploads: FakeUploads, shell: Shell) -
     assert fake_uploads.uploads == [("a.pdf", PDF * 3000)]
 
 
-def test_the_name_of_a_hostile_file_harms_neither_request_nor_terminal(
-    fake_uploads: FakeUploads, shell: Shell, tmp_path: Path
-) -> None:
+def test_a_hostile_file_name_is_rejected_and_escaped(fake_uploads: FakeUploads, shell: Shell, tmp_path: Path) -> None:
     path = tmp_path / 'a\x1b]0;x\x07"\r\n.pdf'
     path.write_bytes(PDF)
     shell.tty = True
@@ -109,7 +105,7 @@ def test_the_name_of_a_hostile_file_harms_neither_request_nor_terminal(
     assert fake_uploads.uploads == []
 
 
-# --- refused before anything is sent ---------------------------------------------------------------------------------
+# --- local checks ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("content", "name", "word"), [
@@ -119,7 +115,7 @@ def test_the_name_of_a_hostile_file_harms_neither_request_nor_terminal(
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "a.doc", "is a legacy .doc file"),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(504) + b"\xec\xa5", "a.ppt", "is a legacy .doc file"),
 ])  # fmt: skip
-def test_what_the_server_would_not_take_is_not_sent(
+def test_a_document_that_the_server_would_reject_is_not_sent(
     api: FakeApi, shell: Shell, tmp_path: Path, content: bytes, name: str, word: str
 ) -> None:
     path = tmp_path / name
@@ -136,7 +132,7 @@ def test_what_the_server_would_not_take_is_not_sent(
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "a.ppt", 50 * 2**20 + 1, "is 50 MB"),
     (b"%PDF-", "a.pdf", 2 * 2**30 + 1, "the limit for .pdf is 2.0 GB"),
 ])  # fmt: skip
-def test_a_file_above_every_limit_is_not_sent(
+def test_a_file_above_the_limit_of_every_plan_is_not_sent(
     api: FakeApi, shell: Shell, tmp_path: Path, head: bytes, name: str, size: int, word: str
 ) -> None:
     path = tmp_path / name
@@ -151,7 +147,7 @@ def test_a_file_above_every_limit_is_not_sent(
     ({"subscription": "free"}, "the free plan allows up to 20 MB"),
     ({"tier": "basic", "limits": {"maxUploadBytes": 21 * 2**20}}, "the basic plan allows up to 21 MB"),
 ])  # fmt: skip
-def test_a_pdf_above_the_plan_is_not_sent(
+def test_a_pdf_above_the_limit_of_the_plan_is_not_sent(
     api: FakeApi, shell: Shell, tmp_path: Path, account: dict[str, Any], word: str
 ) -> None:
     api.on("GET", "/user", account)
@@ -164,7 +160,7 @@ def test_a_pdf_above_the_plan_is_not_sent(
 
 
 @pytest.mark.parametrize("account", [{"tier": "pro"}, problem(403, "insufficient_scope")])
-def test_without_a_known_plan_limit_the_server_decides(
+def test_the_server_decides_if_the_limit_of_the_plan_is_unknown(
     api: FakeApi, fake_uploads: FakeUploads, shell: Shell, tmp_path: Path, account: Any
 ) -> None:
     api.on("GET", "/user", account)
@@ -173,7 +169,7 @@ def test_without_a_known_plan_limit_the_server_decides(
     assert shell("upload", path).code == 0
 
 
-def test_no_check_leaves_everything_to_the_server(
+def test_no_check_leaves_the_decision_to_the_server(
     api: FakeApi, fake_uploads: FakeUploads, shell: Shell, tmp_path: Path
 ) -> None:
     path = tmp_path / "a.txt"
@@ -189,7 +185,7 @@ def test_no_check_leaves_everything_to_the_server(
     ("deck.pdf", "-0"), ("deck.pdf", "--include", "*.pdf"), ("--files-from", "missing"), ("fifo",),
     ("deck.pdf", "--manifest", "folder"),
 ])  # fmt: skip
-def test_a_line_that_makes_no_sense_ends_with_2_before_anything_is_sent(
+def test_an_invalid_command_line_exits_with_2_before_any_request(
     api: FakeApi, shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
 ) -> None:
     import os
@@ -205,7 +201,7 @@ def test_a_line_that_makes_no_sense_ends_with_2_before_anything_is_sent(
     assert api.requests == []
 
 
-# --- the server refuses ----------------------------------------------------------------------------------------------
+# --- error responses -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("answer", "code"), [
@@ -214,7 +210,7 @@ def test_a_line_that_makes_no_sense_ends_with_2_before_anything_is_sent(
     (problem(429, "rate_limited", Retry_After="900"), 10), (problem(503, "unavailable", Retry_After="900"), 11),
     (problem(500, "internal"), 11), (FakeResponse(b"", 307, {"Location": "/x"}), 11),
 ])  # fmt: skip
-def test_a_refusal_has_its_exit_code_and_leaves_stdout_empty(
+def test_an_error_response_has_its_exit_code_and_an_empty_stdout(
     api: FakeApi, shell: Shell, deck: Path, answer: FakeResponse, code: int
 ) -> None:
     api.on("POST", "/files", answer)
@@ -224,7 +220,7 @@ def test_a_refusal_has_its_exit_code_and_leaves_stdout_empty(
 
 
 @pytest.mark.parametrize("account", [{"limits": {"maxActiveFiles": 3, "activeFiles": 3}}, {"tier": "free"}])
-def test_the_file_limit_of_the_plan_ends_with_6(
+def test_the_file_limit_of_the_plan_exits_with_6(
     api: FakeApi, shell: Shell, deck: Path, account: dict[str, Any]
 ) -> None:
     api.on("POST", "/files", problem(403, "forbidden", "The plan allows 3 files."))
@@ -236,7 +232,9 @@ def test_the_file_limit_of_the_plan_ends_with_6(
     assert shell("upload", deck).code == 5
 
 
-def test_a_lost_answer_is_recovered_from_the_list(api: FakeApi, shell: Shell, deck: Path, time: FakeTime) -> None:
+def test_an_upload_whose_response_is_lost_is_found_in_the_list(
+    api: FakeApi, shell: Shell, deck: Path, time: FakeTime
+) -> None:
     api.on("POST", "/files", FakeResponse(connection_action="drop"))
     digest = hashlib.sha256(PDF).hexdigest()
     api.files = [{"uuid": UUID.format(7), "shortId": "aB3dE5fG7h07", "shareUrl": share_url(7),
@@ -251,7 +249,7 @@ def test_a_lost_answer_is_recovered_from_the_list(api: FakeApi, shell: Shell, de
     assert "was uploaded" in done.err
 
 
-def test_an_outcome_that_stays_unknown_ends_with_14_and_the_candidates(api: FakeApi, shell: Shell, deck: Path) -> None:
+def test_an_unknown_outcome_exits_with_14_and_lists_the_candidates(api: FakeApi, shell: Shell, deck: Path) -> None:
     api.on("POST", "/files", FakeResponse(connection_action="drop"))
     api.files = [{"uuid": UUID.format(n), "originalName": "deck.pdf", "size": len(PDF),
                   "createdAt": "2026-09-21T14:13:20.000Z"} for n in (1, 2)]  # fmt: skip
@@ -260,19 +258,17 @@ def test_an_outcome_that_stays_unknown_ends_with_14_and_the_candidates(api: Fake
     assert [each["uuid"] for each in done.error["candidates"]] == [UUID.format(1), UUID.format(2)]
 
 
-# --- progress and comforts -------------------------------------------------------------------------------------------
+# --- progress, QR code, copy and open --------------------------------------------------------------------------------
 
 
-def test_a_terminal_sees_a_bar_that_goes_away(fake_uploads: FakeUploads, shell: Shell, deck: Path) -> None:
+def test_a_terminal_shows_a_progress_bar_and_clears_it(fake_uploads: FakeUploads, shell: Shell, deck: Path) -> None:
     shell.tty = True
     done = shell("upload", deck)
     assert "processing on server" in done.err
     assert done.err.endswith("\r\x1b[K")
 
 
-def test_progress_as_json_follows_the_bytes(
-    api: FakeApi, fake_uploads: FakeUploads, shell: Shell, tmp_path: Path
-) -> None:
+def test_json_progress_counts_bytes(api: FakeApi, fake_uploads: FakeUploads, shell: Shell, tmp_path: Path) -> None:
     path = tmp_path / "a.pdf"
     path.write_bytes(PDF)
     done = shell("upload", path, "--progress", "json")
@@ -281,20 +277,20 @@ def test_progress_as_json_follows_the_bytes(
     }
 
 
-def test_the_code_is_drawn_below_the_link(fake_uploads: FakeUploads, shell: Shell, deck: Path) -> None:
+def test_the_qr_code_is_drawn_below_the_link(fake_uploads: FakeUploads, shell: Shell, deck: Path) -> None:
     shell.tty = True
     done = shell("upload", deck, "--qr", "--no-color")
     assert done.lines[0] == share_url(1)
     assert sum("█" in line for line in done.lines) > 10
 
 
-def test_in_a_pipe_the_code_is_not_drawn(fake_uploads: FakeUploads, shell: Shell, deck: Path) -> None:
+def test_the_qr_code_is_not_drawn_in_a_pipe(fake_uploads: FakeUploads, shell: Shell, deck: Path) -> None:
     done = shell("upload", deck, "--qr")
     assert done.out == f"{share_url(1)}\n"
     assert "warning: --qr draws on a terminal only" in done.err
 
 
-def test_the_link_is_copied_through_the_terminal_if_there_is_no_program(
+def test_the_terminal_copies_the_link_if_there_is_no_clipboard_program(
     fake_uploads: FakeUploads, shell: Shell, deck: Path
 ) -> None:
     shell.tty = True
@@ -304,7 +300,7 @@ def test_the_link_is_copied_through_the_terminal_if_there_is_no_program(
     assert f"\x1b]52;c;{copied}\x07" in shell("upload", deck, "--copy").err
 
 
-def test_the_link_is_copied_by_the_program_of_the_desktop(
+def test_the_clipboard_program_of_the_desktop_copies_the_link(
     fake_uploads: FakeUploads, shell: Shell, deck: Path, tmp_path: Path
 ) -> None:
     program = tmp_path / "bin" / "wl-copy"
@@ -316,13 +312,13 @@ def test_the_link_is_copied_by_the_program_of_the_desktop(
     assert (tmp_path / "copied").read_text() == share_url(1)
 
 
-def test_no_way_to_copy_is_a_warning(fake_uploads: FakeUploads, shell: Shell, deck: Path) -> None:
+def test_a_link_that_cannot_be_copied_causes_a_warning(fake_uploads: FakeUploads, shell: Shell, deck: Path) -> None:
     done = shell("upload", deck, "--copy", env={"PATH": "/nowhere"})
     assert (done.code, done.out) == (0, f"{share_url(1)}\n")
     assert "warning: cannot copy the link" in done.err
 
 
-def test_the_link_is_opened_where_somebody_can_see_it(fake_uploads: FakeUploads, shell: Shell, deck: Path) -> None:
+def test_open_opens_the_link_in_a_browser(fake_uploads: FakeUploads, shell: Shell, deck: Path) -> None:
     shell.tty = True
     shell("upload", deck, "--open", env={"DISPLAY": ":0"})
     assert shell.opened == [share_url(1)]
@@ -337,25 +333,25 @@ def test_csv_has_a_header(fake_uploads: FakeUploads, shell: Shell, deck: Path) -
 
 
 def write_sparse_file(path: Path, head: bytes, size: int) -> None:
-    """A file of that size that takes no room."""
+    """Create a sparse file of that size, which takes no disk space."""
     with path.open("wb") as file:
         file.write(head)
         file.truncate(size)
 
 
 @pytest.mark.parametrize(("folder", "code"), [("word/", 0), ("ppt/", 0), ("xl/", 2)])
-def test_an_office_document_without_an_ending_is_known_by_its_directory(
+def test_an_office_document_without_an_extension_is_identified_by_its_zip_directory(
     fake_uploads: FakeUploads, shell: Shell, tmp_path: Path, folder: str, code: int
 ) -> None:
     path = tmp_path / "plain"
     with zipfile.ZipFile(path, "w") as package:
-        package.writestr("[Content_Types].xml", "x" * 2000)  # what tells lies beyond the first look
+        package.writestr("[Content_Types].xml", "x" * 2000)  # the relevant name is beyond the first bytes that are read
         package.writestr(f"{folder}main.xml", "<x/>")
     assert shell("upload", path).code == code
     assert len(fake_uploads.uploads) == (code == 0)
 
 
-def test_a_zip_file_without_a_directory_is_refused(fake_uploads: FakeUploads, shell: Shell, tmp_path: Path) -> None:
+def test_a_zip_file_without_a_directory_is_rejected(fake_uploads: FakeUploads, shell: Shell, tmp_path: Path) -> None:
     (tmp_path / "plain").write_bytes(b"PK\x03\x04" + b"x" * 2000)
     assert shell("upload", tmp_path / "plain").code == 2
     assert fake_uploads.uploads == []

@@ -1,4 +1,4 @@
-"""``docshare upload --variants-csv``: a document and a link for each recipient in one go."""
+"""``docshare upload --variants-csv``: upload a document and create a link for each recipient."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.shell import Shell
 
 @pytest.fixture
 def fake_variants(api: FakeApi, fake_uploads: FakeUploads) -> FakeVariants:
-    """The variants of the file that will be uploaded."""
+    """Return the variants of the file that will be uploaded."""
     return FakeVariants(api, UUID.format(1))
 
 
@@ -34,7 +34,7 @@ def test_a_pipe_gets_the_file_and_then_each_recipient(
     assert fake_variants.list_creates() == [{"label": "Ann", "overrides": {"allowDownload": False}}, {"label": "Bob"}]
 
 
-def test_json_has_the_variants_in_the_file(
+def test_json_contains_the_variants_inside_the_file(
     fake_variants: FakeVariants, shell: Shell, deck: Path, recipients_csv: Path
 ) -> None:
     row = shell("upload", deck, "--variants-csv", recipients_csv, "--json").json
@@ -44,12 +44,14 @@ def test_json_has_the_variants_in_the_file(
     ]  # fmt: skip
 
 
-def test_csv_keeps_its_columns(fake_variants: FakeVariants, shell: Shell, deck: Path, recipients_csv: Path) -> None:
+def test_csv_output_has_the_columns_of_the_upload(
+    fake_variants: FakeVariants, shell: Shell, deck: Path, recipients_csv: Path
+) -> None:
     done = shell("upload", deck, "--variants-csv", recipients_csv, "--format", "csv")
     assert (done.code, len(done.lines), len(fake_variants.list_creates())) == (0, 2, 2)
 
 
-def test_bad_rows_stop_it_before_the_upload(
+def test_invalid_rows_stop_the_run_before_the_upload(
     fake_variants: FakeVariants, fake_uploads: FakeUploads, shell: Shell, deck: Path, recipients_csv: Path
 ) -> None:
     recipients_csv.write_text("label\nAnn\nAnn\n")
@@ -58,17 +60,17 @@ def test_bad_rows_stop_it_before_the_upload(
     assert "row 3 (Ann): row 2 already has this label" in done.err
 
 
-def test_when_links_fail_the_file_stays_and_the_line_that_goes_on_is_told(
+def test_failed_links_leave_the_file_and_print_the_command_that_resumes(
     fake_variants: FakeVariants, shell: Shell, deck: Path, recipients_csv: Path
 ) -> None:
-    fake_variants.refusal_for = lambda body: problem(403, "plan_required", "requires the pro plan")
+    fake_variants.error_for = lambda body: problem(403, "plan_required", "requires the pro plan")
     done = shell("upload", deck, "--variants-csv", recipients_csv)
     assert (done.code, done.lines) == (12, [file_link(1)])
     assert "requires the pro plan" in done.err
     assert f"docshare variants create {UUID.format(1)} --from-csv {recipients_csv} --skip-duplicates" in done.err
 
 
-def test_a_file_that_was_shared_before_gets_the_links_it_lacks(
+def test_a_file_that_was_uploaded_earlier_gets_the_missing_links(
     fake_variants: FakeVariants, shell: Shell, deck: Path, recipients_csv: Path, tmp_path: Path
 ) -> None:
     line = ("upload", deck, "--variants-csv", recipients_csv, "--manifest", tmp_path / "ledger")
@@ -80,14 +82,14 @@ def test_a_file_that_was_shared_before_gets_the_links_it_lacks(
 
 
 @pytest.mark.parametrize("options", [["x.pdf", "y.pdf"], ["-r", "."], ["-", "--name", "x.pdf"]])
-def test_it_needs_one_path_and_stdin_is_read_once(
+def test_variants_csv_requires_one_path_and_stdin_can_be_read_only_once(
     fake_variants: FakeVariants, shell: Shell, options: list[str]
 ) -> None:
     assert shell("upload", *options, "--variants-csv", "-").code == 2
     assert fake_variants.api.requests == []
 
 
-def test_a_dry_run_shows_the_links_too(
+def test_a_dry_run_prints_the_requests_for_the_links(
     fake_variants: FakeVariants, shell: Shell, deck: Path, recipients_csv: Path
 ) -> None:
     lines = shell("upload", deck, "--variants-csv", recipients_csv, "-n").lines
@@ -95,10 +97,10 @@ def test_a_dry_run_shows_the_links_too(
     assert fake_variants.api.requests == []
 
 
-# --- found out before the upload, or taken back after it -------------------------------------------------------------
+# --- checks before the upload, and rollback --------------------------------------------------------------------------
 
 
-def test_a_plan_without_variants_stops_it_before_the_upload(
+def test_a_plan_without_variants_stops_the_run_before_the_upload(
     fake_variants: FakeVariants, fake_uploads: FakeUploads, shell: Shell, deck: Path, recipients_csv: Path
 ) -> None:
     fake_variants.api.on("GET", "/user", {"uuid": UUID.format(9), "tier": "basic"})
@@ -108,7 +110,7 @@ def test_a_plan_without_variants_stops_it_before_the_upload(
 
 
 @pytest.mark.parametrize("rows", ["label,pages\nAnn,9-3\n", "label,pages\nAnn,x\n", "name\nAnn\n", "label\nAnn\nAnn\n"])
-def test_what_is_wrong_with_the_rows_names_no_option_of_another_command(
+def test_errors_in_rows_do_not_name_options_of_another_command(
     fake_variants: FakeVariants, fake_uploads: FakeUploads, shell: Shell, deck: Path, recipients_csv: Path, rows: str
 ) -> None:
     recipients_csv.write_text(rows)
@@ -120,7 +122,7 @@ def test_what_is_wrong_with_the_rows_names_no_option_of_another_command(
     assert (missing.code, "--variants-csv: cannot read" in missing.err) == (2, True)
 
 
-def test_pages_beyond_the_document_are_told_as_pages(
+def test_pages_beyond_the_document_are_reported_as_pages(
     fake_variants: FakeVariants, shell: Shell, deck: Path, recipients_csv: Path
 ) -> None:
     recipients_csv.write_text("label,pages\nAnn,1-2\nBob,3-99\n")
@@ -129,7 +131,7 @@ def test_pages_beyond_the_document_are_told_as_pages(
     assert "row 3 (Bob): pages end at 99 and the document has 9 pages" in done.err
 
 
-def test_rollback_takes_the_file_back_when_its_links_fail(
+def test_rollback_deletes_the_file_if_its_links_fail(
     fake_variants: FakeVariants, shell: Shell, deck: Path, recipients_csv: Path, tmp_path: Path
 ) -> None:
     recipients_csv.write_text("label,pages\nAnn,3-99\n")
@@ -144,27 +146,27 @@ def test_rollback_takes_the_file_back_when_its_links_fail(
     ]
 
 
-def test_rollback_counts_a_single_link_that_fails(
+def test_rollback_deletes_the_file_if_a_single_link_fails(
     fake_variants: FakeVariants, shell: Shell, deck: Path, recipients_csv: Path
 ) -> None:
     fake_variants.api.on("DELETE", f"/files/{UUID.format(1)}", {"trashed": False})
-    fake_variants.refusal_for = lambda body: problem(400, "bad_request") if body["label"] == "Bob" else None
+    fake_variants.error_for = lambda body: problem(400, "bad_request") if body["label"] == "Bob" else None
     done = shell("upload", deck, "--variants-csv", recipients_csv, "--rollback")
     assert (done.code, done.out) == (12, "")
     assert len(fake_variants.api.list_requests("DELETE", f"/files/{UUID.format(1)}")) == 1
 
 
-def test_a_rollback_that_fails_keeps_the_file_and_tells_its_link(
+def test_a_failed_rollback_leaves_the_file_and_prints_its_link(
     fake_variants: FakeVariants, shell: Shell, deck: Path, recipients_csv: Path
 ) -> None:
     fake_variants.api.on("DELETE", f"/files/{UUID.format(1)}", problem(403, "forbidden"))
-    fake_variants.refusal_for = lambda body: problem(403, "plan_required", "requires the pro plan")
+    fake_variants.error_for = lambda body: problem(403, "plan_required", "requires the pro plan")
     done = shell("upload", deck, "--variants-csv", recipients_csv, "--rollback")
     assert (done.code, done.lines) == (12, [file_link(1)])
     assert "--from-csv" in done.err
 
 
-def test_rollback_changes_nothing_when_all_goes_well(
+def test_rollback_does_nothing_if_all_links_succeed(
     fake_variants: FakeVariants, shell: Shell, deck: Path, recipients_csv: Path
 ) -> None:
     done = shell("upload", deck, "--variants-csv", recipients_csv, "--rollback")

@@ -1,4 +1,4 @@
-"""Fixtures of the tests of variants."""
+"""Fixtures for the tests of variants."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A run of ``variants create --from-csv``, and its result file."""
+"""Run ``variants create --from-csv``, and read its result file."""
 
 import csv
 import io

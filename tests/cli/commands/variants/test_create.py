@@ -1,4 +1,4 @@
-"""``docshare variants create``: one link, numbered links, QR images, pacing, and every form of output."""
+"""``docshare variants create``: one link, numbered links, QR images, rate limits, and all output formats."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def fake_variants(api: FakeApi) -> FakeVariants:
         (["--label=--json"], {"label": "--json"}),
     ],
 )
-def test_one_link_sends_what_the_options_say(
+def test_the_options_of_one_link_are_sent(
     fake_variants: FakeVariants, shell: Shell, options: list[str], body: dict[str, Any]
 ) -> None:
     assert shell("variants", "create", FILE, *options).code == 0
@@ -41,7 +41,7 @@ def test_one_link_sends_what_the_options_say(
     assert [heard.method for heard in fake_variants.api.requests] == [*["GET"] * ("label" in body), "POST"]
 
 
-def test_a_label_with_a_living_link_is_7_and_one_whose_link_is_revoked_is_free(
+def test_a_label_with_an_active_link_exits_with_7_and_one_with_a_revoked_link_is_available(
     fake_variants: FakeVariants, shell: Shell
 ) -> None:
     standing = fake_variants.add_variant("Ann")
@@ -52,12 +52,12 @@ def test_a_label_with_a_living_link_is_7_and_one_whose_link_is_revoked_is_free(
     assert shell("variants", "create", FILE, "--label", "Ann").code == 0
 
 
-def test_a_key_that_may_only_write_makes_a_link_with_a_label(fake_variants: FakeVariants, shell: Shell) -> None:
+def test_a_write_only_key_can_create_a_link_with_a_label(fake_variants: FakeVariants, shell: Shell) -> None:
     fake_variants.api.on("GET", f"/files/{FILE}/variants", problem(403, "insufficient_scope"))
     assert shell("variants", "create", FILE, "--label", "Ann").out == f"Ann\t{variant_url(1)}\n"
 
 
-def test_a_pipe_gets_label_and_link_quiet_the_link_json_the_variant(fake_variants: FakeVariants, shell: Shell) -> None:
+def test_each_output_format_prints_its_part_of_the_variant(fake_variants: FakeVariants, shell: Shell) -> None:
     line = ("variants", "create", FILE, "--label")
     assert shell(*line, "Ann").out == f"Ann\t{variant_url(1)}\n"
     assert shell(*line, "Bob", "-q").out == f"{variant_url(2)}\n"
@@ -67,14 +67,14 @@ def test_a_pipe_gets_label_and_link_quiet_the_link_json_the_variant(fake_variant
     assert shell("variants", "create", FILE).out == f"\t{variant_url(6)}\n"
 
 
-def test_a_terminal_gets_the_link_and_what_it_allows(fake_variants: FakeVariants, shell: Shell) -> None:
+def test_a_terminal_shows_the_link_and_its_overrides(fake_variants: FakeVariants, shell: Shell) -> None:
     shell.tty = True
     shell.env["NO_COLOR"] = "1"
     done = shell("variants", "create", FILE, "--label", "Ann", "--no-download", "--pages", "1-2")
     assert done.lines == [variant_url(1), f"Ann · no download, pages 1-2 · {variant_short_id(1)}"]
 
 
-def test_a_lost_answer_is_found_and_told(fake_variants: FakeVariants, shell: Shell) -> None:
+def test_a_link_whose_response_is_lost_is_found_and_reported(fake_variants: FakeVariants, shell: Shell) -> None:
     fake_variants.lose = lambda body: True
     done = shell("variants", "create", FILE, "--label", "Ann", env={})
     assert (done.code, done.out, len(fake_variants.list_creates())) == (0, f"Ann\t{variant_url(1)}\n", 1)
@@ -104,14 +104,14 @@ def test_a_lost_answer_is_found_and_told(fake_variants: FakeVariants, shell: She
         ["--from-csv", "x.csv", "--delimiter", '"'],
     ],
 )
-def test_options_that_make_no_sense_are_2_and_send_nothing(
+def test_invalid_options_exit_with_2_and_send_nothing(
     fake_variants: FakeVariants, shell: Shell, options: list[str]
 ) -> None:
     assert shell("variants", "create", FILE, *options).code == 2
     assert fake_variants.api.requests == []
 
 
-# --- numbered ------------------------------------------------------------------------------------------------------
+# --- numbered links ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_options_that_make_no_sense_are_2_and_send_nothing(
         (1, "Only one", ["Only one"]),
     ],
 )
-def test_numbered_links_get_their_labels(
+def test_numbered_links_get_labels_from_the_template(
     fake_variants: FakeVariants, shell: Shell, count: int, template: str, labels: list[str]
 ) -> None:
     line = ("variants", "create", FILE, "--count", str(count), "--label-template", template, "--no-download")
@@ -130,7 +130,7 @@ def test_numbered_links_get_their_labels(
     assert fake_variants.list_creates() == [{"label": label, "overrides": {"allowDownload": False}} for label in labels]
 
 
-def test_numbered_links_can_be_kept_in_a_file_and_made_once(
+def test_numbered_links_are_recorded_in_a_file_and_created_once(
     fake_variants: FakeVariants, shell: Shell, tmp_path: Path
 ) -> None:
     line = ("variants", "create", FILE, "--count", "2", "--label-template", "G{n}", "--out", tmp_path / "o.csv")
@@ -143,37 +143,37 @@ def test_numbered_links_can_be_kept_in_a_file_and_made_once(
     ]
 
 
-# --- what is printed of many -----------------------------------------------------------------------------------------
+# --- output for several links ----------------------------------------------------------------------------------------
 
 MANY = ("variants", "create", FILE, "--count", "3", "--label-template", "G{n}")
 
 
 @pytest.fixture
-def refusing_variants(fake_variants: FakeVariants) -> FakeVariants:
-    """Nobody may be called G2."""
-    fake_variants.refusal_for = lambda body: (
+def variants_without_g2(fake_variants: FakeVariants) -> FakeVariants:
+    """Return a fake server that rejects the label G2."""
+    fake_variants.error_for = lambda body: (
         problem(400, "bad_request", "not this one") if body["label"] == "G2" else None
     )
     return fake_variants
 
 
-def test_a_failure_leaves_no_line_is_told_and_makes_12(refusing_variants: FakeVariants, shell: Shell) -> None:
+def test_a_failed_row_prints_no_line_and_exits_with_12(variants_without_g2: FakeVariants, shell: Shell) -> None:
     done = shell(*MANY)
     assert (done.code, done.lines) == (12, [f"G1\t{variant_url(1)}", f"G3\t{variant_url(2)}"])
     assert "error: row 2 (G2): not this one" in done.err
     assert "2 created, 1 failed" in done.err
 
 
-def test_json_is_an_array_of_variants_with_their_rows(refusing_variants: FakeVariants, shell: Shell) -> None:
+def test_json_is_an_array_of_variants_with_their_rows(variants_without_g2: FakeVariants, shell: Shell) -> None:
     done = shell(*MANY, "--json")
     first, second, third = done.json
-    assert first == {**refusing_variants.rows[1], "row": 1, "status": "created"}
-    assert third == {**refusing_variants.rows[0], "row": 3, "status": "created"}
+    assert first == {**variants_without_g2.rows[1], "row": 1, "status": "created"}
+    assert third == {**variants_without_g2.rows[0], "row": 3, "status": "created"}
     assert {key: second[key] for key in ("label", "row", "status")} == {"label": "G2", "row": 2, "status": "failed"}
     assert (second["error"]["code"], second["error"]["exit"]) == ("bad_request", 9)
 
 
-def test_json_lines_stream_and_csv_says_which_failed(refusing_variants: FakeVariants, shell: Shell) -> None:
+def test_json_lines_are_streamed_and_csv_marks_failed_rows(variants_without_g2: FakeVariants, shell: Shell) -> None:
     assert [row["status"] for row in shell(*MANY, "--format", "jsonl").rows] == ["created", "failed", "created"]
     assert shell(*MANY, "--skip-duplicates", "--format", "csv").lines == [
         "row,label,url,shortId,uuid,status",
@@ -183,14 +183,14 @@ def test_json_lines_stream_and_csv_says_which_failed(refusing_variants: FakeVari
     ]
 
 
-def test_a_pipe_gets_each_link_as_soon_as_it_is_made(fake_variants: FakeVariants, shell: Shell) -> None:
+def test_a_pipe_gets_each_link_as_soon_as_it_is_created(fake_variants: FakeVariants, shell: Shell) -> None:
     known: list[tuple[str, int]] = []
     shell.written = lambda text: known.append((text.strip(), len(fake_variants.list_creates())))
     assert shell(*MANY).code == 0
     assert [entry for entry in known if entry[0]] == [(f"G{n}\t{variant_url(n)}", n) for n in (1, 2, 3)]
 
 
-def test_a_terminal_gets_progress_then_a_table_then_a_sum(refusing_variants: FakeVariants, shell: Shell) -> None:
+def test_a_terminal_shows_progress_then_a_table_then_a_summary(variants_without_g2: FakeVariants, shell: Shell) -> None:
     shell.tty = True
     shell.env["NO_COLOR"] = "1"
     done = shell(*MANY)
@@ -202,7 +202,7 @@ def test_a_terminal_gets_progress_then_a_table_then_a_sum(refusing_variants: Fak
     assert done.err.endswith("2 created, 1 failed\n")
 
 
-def test_quiet_silences_the_sum_and_not_the_failure(refusing_variants: FakeVariants, shell: Shell) -> None:
+def test_quiet_suppresses_the_summary_but_not_the_failure(variants_without_g2: FakeVariants, shell: Shell) -> None:
     done = shell(*MANY, "-q")
     assert done.lines == [variant_url(1), variant_url(2)]
     assert done.err == "error: row 2 (G2): not this one\n"
@@ -215,10 +215,10 @@ def test_quiet_silences_the_sum_and_not_the_failure(refusing_variants: FakeVaria
         (problem(500, "internal"), 11),
     ],
 )  # fmt: skip
-def test_what_would_happen_to_every_row_stops_the_run_with_its_code(
+def test_an_error_that_affects_every_row_stops_the_run_with_its_code(
     fake_variants: FakeVariants, shell: Shell, answer: FakeResponse, exit: int
 ) -> None:
-    fake_variants.refusal_for = lambda body: answer if body["label"] == "G2" else None
+    fake_variants.error_for = lambda body: answer if body["label"] == "G2" else None
     done = shell(*MANY, "--json")
     assert done.code == exit
     assert [row["label"] for row in done.json] == ["G1"]
@@ -226,49 +226,47 @@ def test_what_would_happen_to_every_row_stops_the_run_with_its_code(
     assert len(fake_variants.list_creates()) == 2
 
 
-# --- pacing ----------------------------------------------------------------------------------------------------------
+# --- rate limits -----------------------------------------------------------------------------------------------------
 
 
-def test_many_links_keep_clear_of_the_rate_limit_and_say_how_long_it_takes(
+def test_many_links_stay_below_the_rate_limit_and_the_expected_time_is_printed(
     fake_variants: FakeVariants, shell: Shell, time: FakeTime
 ) -> None:
     left = [120]
 
-    def limited(body: dict[str, Any]) -> FakeResponse | None:
+    def limit_rate(body: dict[str, Any]) -> FakeResponse | None:
         left[0] -= 1
         return None if left[0] > 0 else problem(429, "rate_limited")
 
-    fake_variants.refusal_for = limited
+    fake_variants.error_for = limit_rate
     fake_variants.api.on(
         "POST", f"/files/{FILE}/variants", lambda heard: add_rate_limit(fake_variants._create(heard), left[0])
     )
     fake_variants.api.on(
-        "GET", f"/files/{FILE}/variants", FakeResponse({"variants": []}, 200, rate_limit_headers(left[0]))
+        "GET", f"/files/{FILE}/variants", FakeResponse({"variants": []}, 200, make_rate_limit_headers(left[0]))
     )
     time.on_sleep = lambda seconds: left.__setitem__(0, min(left[0] + int(seconds * 2), 120))
     done = shell("variants", "create", FILE, "--count", "200", "--label-template", "G{n}")
     assert done.code == 0
     assert len(fake_variants.list_creates()) == 200
-    assert left[0] >= 20  # a fifth stays for others
+    assert left[0] >= 20  # a fifth of the limit is left for others
     assert done.err.splitlines()[0] == "creating 200 links takes about 52s: the server limits requests per minute"
     assert "keeping clear" not in done.err  # once is enough
     assert 50 <= time.passed <= 160
 
 
-def rate_limit_headers(remaining: int) -> dict[str, str]:
+def make_rate_limit_headers(remaining: int) -> dict[str, str]:
     return {"RateLimit": f'"default";r={remaining};t=60', "RateLimit-Policy": '"default";q=120;w=60'}
 
 
 def add_rate_limit(answer: FakeResponse, remaining: int) -> FakeResponse:
-    return FakeResponse(answer.body, answer.status, rate_limit_headers(remaining))
+    return FakeResponse(answer.body, answer.status, make_rate_limit_headers(remaining))
 
 
 # --- QR images -------------------------------------------------------------------------------------------------------
 
 
-def test_each_row_gets_a_picture_that_a_phone_can_read(
-    fake_variants: FakeVariants, shell: Shell, tmp_path: Path
-) -> None:
+def test_each_row_gets_a_readable_qr_image(fake_variants: FakeVariants, shell: Shell, tmp_path: Path) -> None:
     codes = tmp_path / "codes"
     done = shell(*MANY, "--qr", codes, "--json")
     names = [f"G{n}-{variant_short_id(n)}.png" for n in (1, 2, 3)]
@@ -278,7 +276,7 @@ def test_each_row_gets_a_picture_that_a_phone_can_read(
     assert read.stdout.splitlines() == [f"{variant_url(n)}?via=qr" for n in (1, 2, 3)]
 
 
-def test_a_picture_that_is_missing_is_made_by_the_next_run_and_others_are_left(
+def test_the_next_run_creates_missing_qr_images_and_does_not_change_others(
     fake_variants: FakeVariants, shell: Shell, tmp_path: Path
 ) -> None:
     line = (*MANY, "--qr", tmp_path / "codes", "--out", tmp_path / "o.csv")
@@ -295,7 +293,7 @@ def test_a_picture_that_is_missing_is_made_by_the_next_run_and_others_are_left(
 @pytest.mark.parametrize(
     "label", ["../../etc/passwd", "/abs", "..", "a/b\\c:d*e?", "-rf", "x" * 200, "日本 語", "𠮷" * 200]
 )
-def test_no_label_leads_a_picture_out_of_its_folder(
+def test_no_label_places_a_qr_image_outside_of_its_folder(
     fake_variants: FakeVariants, shell: Shell, tmp_path: Path, label: str
 ) -> None:
     source = tmp_path / "in.csv"
@@ -307,16 +305,18 @@ def test_no_label_leads_a_picture_out_of_its_folder(
     assert not picture.name.startswith("-")
 
 
-def test_a_folder_that_cannot_be_written_is_2(fake_variants: FakeVariants, shell: Shell, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_exits_with_2(
+    fake_variants: FakeVariants, shell: Shell, tmp_path: Path
+) -> None:
     (tmp_path / "codes").write_text("a file")
     assert shell(*MANY, "--qr", tmp_path / "codes").code == 2
     assert fake_variants.list_creates() == []
 
 
-# --- dry run, and qr of one ------------------------------------------------------------------------------------------
+# --- dry run, and qr of one variant ----------------------------------------------------------------------------------
 
 
-def test_a_dry_run_shows_every_request_and_sends_none(fake_variants: FakeVariants, shell: Shell) -> None:
+def test_a_dry_run_prints_every_request_and_sends_none(fake_variants: FakeVariants, shell: Shell) -> None:
     path = f"/api/v1/files/{FILE}/variants"
     assert shell(*MANY, "--pages", "1", "-n").lines[1:] == [
         f'POST\t{path}\t{{"label": "G{n}", "overrides": {{"pageRange": {{"from": 1, "to": 1}}}}}}' for n in (2, 3)
@@ -327,7 +327,7 @@ def test_a_dry_run_shows_every_request_and_sends_none(fake_variants: FakeVariant
     assert fake_variants.api.requests == []
 
 
-def test_qr_takes_the_link_of_a_variant(fake_variants: FakeVariants, shell: Shell, tmp_path: Path) -> None:
+def test_qr_can_encode_the_link_of_a_variant(fake_variants: FakeVariants, shell: Shell, tmp_path: Path) -> None:
     fake_variants.add_variant("Ann")
     assert shell("qr", FILE, "--variant", "label:Ann", "--json").json == {"url": f"{variant_url(1)}?via=qr"}
     assert shell("qr", FILE, "--variant", variant_short_id(1), "-o", tmp_path / "ann.png").code == 0

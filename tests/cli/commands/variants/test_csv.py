@@ -1,4 +1,4 @@
-"""``docshare variants create --from-csv``: what rows mean, what is checked first, and the result file."""
+"""``docshare variants create --from-csv``: row format, validation, and the result file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.shell import Shell
 ALL = {"pageRange": {"from": 0, "to": 0}}
 
 
-# --- what a row means ------------------------------------------------------------------------------------------------
+# --- row format ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_rows_become_variants(
     assert (done.code, fake_variants.list_creates()) == (0, bodies), done.err
 
 
-def test_options_hold_where_a_row_says_nothing(fake_variants: FakeVariants, shell: Shell) -> None:
+def test_options_apply_to_empty_cells(fake_variants: FakeVariants, shell: Shell) -> None:
     assert create_from_csv(shell, "label,allowDownload\nAnn,\nBob,yes\n", "--no-download", "--pages", "1").code == 0
     page = {"pageRange": {"from": 1, "to": 1}}
     assert [body["overrides"] for body in fake_variants.list_creates()] == [
@@ -64,21 +64,21 @@ def test_options_hold_where_a_row_says_nothing(fake_variants: FakeVariants, shel
         ("label\tx\nAnn\t1\n", ["--delimiter", "\\t"]),
     ],
 )
-def test_column_and_delimiter_can_be_named(
+def test_label_column_and_delimiter_can_be_set(
     fake_variants: FakeVariants, shell: Shell, text: str, options: list[str]
 ) -> None:
     assert create_from_csv(shell, text, *options).code == 0
     assert fake_variants.list_creates() == [{"label": "Ann"}]
 
 
-def test_rows_come_from_stdin_only_for_a_dash(fake_variants: FakeVariants, shell: Shell) -> None:
+def test_rows_are_read_from_stdin_only_for_a_dash(fake_variants: FakeVariants, shell: Shell) -> None:
     line = ("variants", "create", FILE, "--from-csv", "-")
     done = shell(*line, stdin=b"label\nAnn\n")
     assert (done.code, done.out) == (0, f"Ann\t{variant_url(1)}\n")
     assert "error: stdin is not UTF-8 (line 2)" in shell(*line, stdin=b"label\n\xff\n").err
 
 
-# --- checked before anything is sent ---------------------------------------------------------------------------------
+# --- local checks ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_rows_come_from_stdin_only_for_a_dash(fake_variants: FakeVariants, shell
         ("label\n" + "x\n" * 10_001, "more than 10000 rows"),
     ],
 )
-def test_a_bad_row_is_2_named_and_nothing_is_created(
+def test_an_invalid_row_is_named_exits_with_2_and_creates_nothing(
     fake_variants: FakeVariants, shell: Shell, text: str | bytes, words: str
 ) -> None:
     done = create_from_csv(shell, text)
@@ -114,7 +114,7 @@ def test_a_bad_row_is_2_named_and_nothing_is_created(
     assert words in done.err
 
 
-def test_every_bad_row_is_told_at_once(fake_variants: FakeVariants, shell: Shell, out: Path) -> None:
+def test_all_invalid_rows_are_reported_at_once(fake_variants: FakeVariants, shell: Shell, out: Path) -> None:
     done = create_from_csv(shell, "label,pages\nAnn,x\nBob,1\n,2\n", "--out", out)
     assert done.code == 2
     assert "error: row 2 (Ann): " in done.err
@@ -123,7 +123,7 @@ def test_every_bad_row_is_told_at_once(fake_variants: FakeVariants, shell: Shell
     assert not out.exists()
 
 
-def test_the_label_cannot_stand_in_a_column_of_the_result(fake_variants: FakeVariants, shell: Shell) -> None:
+def test_the_label_column_cannot_be_a_column_of_the_result(fake_variants: FakeVariants, shell: Shell) -> None:
     assert create_from_csv(shell, "label,URL\nAnn,x\n", "--label-column", "url").code == 2
     assert fake_variants.api.requests == []
 
@@ -135,25 +135,27 @@ def test_a_column_named_like_one_of_the_result_is_replaced(
     assert out.read_text().splitlines()[0] == "label,x,uuid,shortId,url,status,error"
 
 
-def test_a_file_that_is_not_there_is_2(fake_variants: FakeVariants, shell: Shell) -> None:
+def test_a_missing_file_exits_with_2(fake_variants: FakeVariants, shell: Shell) -> None:
     done = shell("variants", "create", FILE, "--from-csv", shell.home / "none.csv")
     assert (done.code, fake_variants.api.requests) == (2, [])
     assert "No such file" in done.err
 
 
-def test_pages_behind_the_last_one_are_found_before_anything_is_sent(fake_variants: FakeVariants, shell: Shell) -> None:
+def test_pages_beyond_the_document_are_reported_before_anything_is_sent(
+    fake_variants: FakeVariants, shell: Shell
+) -> None:
     done = create_from_csv(shell, "label,pages\nAnn,2-9\nBob,2-10\n")
     assert (done.code, fake_variants.list_creates()) == (2, [])
     assert "row 3 (Bob): pages end at 10 and the document has 9 pages" in done.err
 
 
-def test_pages_of_links_that_stand_are_not_judged_again(fake_variants: FakeVariants, shell: Shell, out: Path) -> None:
+def test_pages_of_existing_links_are_not_checked_again(fake_variants: FakeVariants, shell: Shell, out: Path) -> None:
     assert create_from_csv(shell, "label,pages\nAnn,2-9\n", "--out", out).code == 0
     fake_variants.pages = 3  # the document was replaced by a shorter one
     assert create_from_csv(shell, "label,pages\nAnn,2-9\nBob,1\n", "--out", out).code == 0
 
 
-def test_a_label_that_has_a_link_is_2_unless_such_rows_are_skipped(
+def test_a_label_that_has_a_link_exits_with_2_unless_duplicates_are_skipped(
     fake_variants: FakeVariants, shell: Shell, out: Path
 ) -> None:
     fake_variants.add_variant("Ann", revoked=True)
@@ -165,12 +167,12 @@ def test_a_label_that_has_a_link_is_2_unless_such_rows_are_skipped(
     assert "--skip-duplicates" in done.err
     done = create_from_csv(shell, "label\nAnn\nBob\nBob\n", "--skip-duplicates", "--out", out)
     assert (done.code, fake_variants.list_creates()) == (0, [{"label": "Bob"}])
-    assert done.lines == [f"Ann\t{variant_url(2)}", f"Bob\t{variant_url(4)}"]  # of Ann's links the one that works
+    assert done.lines == [f"Ann\t{variant_url(2)}", f"Bob\t{variant_url(4)}"]  # the active one of the links of Ann
     assert read_statuses(out) == ["exists", "created", "duplicate"]
     assert "1 exists, 1 created, 1 duplicate" in done.err
 
 
-def test_more_than_200_are_2_unless_the_file_is_to_be_filled(
+def test_more_than_200_variants_exit_with_2_unless_duplicates_are_skipped(
     fake_variants: FakeVariants, shell: Shell, out: Path
 ) -> None:
     for number in range(198):
@@ -192,7 +194,7 @@ def test_more_than_200_are_2_unless_the_file_is_to_be_filled(
 # --- the result file -------------------------------------------------------------------------------------------------
 
 
-def test_the_result_has_the_input_and_the_links(fake_variants: FakeVariants, shell: Shell, out: Path) -> None:
+def test_the_result_contains_the_input_and_the_links(fake_variants: FakeVariants, shell: Shell, out: Path) -> None:
     text = 'Seat,label,note\n1,Ann,"two\nlines"\n2,=Bob,=1+1\n'
     assert create_from_csv(shell, text, "--out", out).code == 0
     assert out.read_text() == (
@@ -200,23 +202,25 @@ def test_the_result_has_the_input_and_the_links(fake_variants: FakeVariants, she
         f'1,Ann,"two\nlines",{UUID.format(101)},{variant_short_id(1)},{variant_url(1)},created,\n'
         f"2,=Bob,=1+1,{UUID.format(102)},{variant_short_id(2)},{variant_url(2)},created,\n"
     )
-    assert out.stat().st_mode & 0o777 == 0o600  # the links are for their recipients
+    assert out.stat().st_mode & 0o777 == 0o600  # the links are private to their recipients
 
 
-def test_what_a_server_says_cannot_become_a_formula(fake_variants: FakeVariants, shell: Shell, out: Path) -> None:
-    fake_variants.refusal_for = lambda body: problem(400, "bad_request", '=HYPERLINK("x")')
+def test_an_error_of_the_server_is_escaped_in_the_result(fake_variants: FakeVariants, shell: Shell, out: Path) -> None:
+    fake_variants.error_for = lambda body: problem(400, "bad_request", '=HYPERLINK("x")')
     assert create_from_csv(shell, "label\nAnn\n", "--out", out).code == 12
     assert read_rows(out)[0]["error"] == '\'=HYPERLINK("x")'
 
 
-def test_byte_order_mark_and_delimiter_stay(fake_variants: FakeVariants, shell: Shell, out: Path) -> None:
+def test_byte_order_mark_and_delimiter_are_preserved(fake_variants: FakeVariants, shell: Shell, out: Path) -> None:
     assert create_from_csv(shell, "\ufefflabel;x\nAnn;1\n", "--delimiter", ";", "--out", out).code == 0
     assert out.read_bytes().startswith(b"\xef\xbb\xbflabel;x;uuid;")
     assert create_from_csv(shell, "\ufefflabel;x\nAnn;1\n", "--delimiter", ";", "--out", out).code == 0
     assert len(fake_variants.list_creates()) == 1
 
 
-def test_a_second_run_makes_what_is_new_and_prints_all(fake_variants: FakeVariants, shell: Shell, out: Path) -> None:
+def test_a_second_run_creates_only_new_links_and_prints_all(
+    fake_variants: FakeVariants, shell: Shell, out: Path
+) -> None:
     assert create_from_csv(shell, "label\nAnn\nBob\n", "--out", out).code == 0
     done = create_from_csv(shell, "label\nCy\nBob\nAnn\n", "--out", out, "--json")
     assert [(row["label"], row["uuid"], row["status"]) for row in done.json] == [
@@ -226,7 +230,7 @@ def test_a_second_run_makes_what_is_new_and_prints_all(fake_variants: FakeVarian
     assert [row["label"] for row in read_rows(out)] == ["Cy", "Bob", "Ann"]
 
 
-def test_links_of_rows_that_the_input_has_no_more_stay_in_the_result(
+def test_links_of_rows_removed_from_the_input_stay_in_the_result(
     fake_variants: FakeVariants, shell: Shell, out: Path
 ) -> None:
     assert create_from_csv(shell, "label\nAnn\nBob\n", "--out", out).code == 0
@@ -234,18 +238,18 @@ def test_links_of_rows_that_the_input_has_no_more_stay_in_the_result(
     assert [row["label"] for row in read_rows(out)] == ["Bob", "Ann"]
 
 
-def test_a_deleted_link_is_not_made_again(fake_variants: FakeVariants, shell: Shell, out: Path) -> None:
+def test_a_deleted_link_is_not_created_again(fake_variants: FakeVariants, shell: Shell, out: Path) -> None:
     assert create_from_csv(shell, "label\nAnn\nBob\n", "--out", out).code == 0
     del fake_variants.rows[1]
     done = create_from_csv(shell, "label\nAnn\nBob\n", "--out", out)
     assert (done.code, len(fake_variants.list_creates())) == (0, 2)
 
 
-def test_a_failed_row_is_tried_again(fake_variants: FakeVariants, shell: Shell, out: Path) -> None:
-    fake_variants.refusal_for = lambda body: problem(400, "bad_request", "no") if body["label"] == "Ann" else None
+def test_a_failed_row_is_retried_by_the_next_run(fake_variants: FakeVariants, shell: Shell, out: Path) -> None:
+    fake_variants.error_for = lambda body: problem(400, "bad_request", "no") if body["label"] == "Ann" else None
     assert create_from_csv(shell, "label\nAnn\nBob\n", "--out", out).code == 12
     assert [(row["status"], row["error"]) for row in read_rows(out)] == [("failed", "no"), ("created", "")]
-    fake_variants.refusal_for = lambda body: None
+    fake_variants.error_for = lambda body: None
     assert create_from_csv(shell, "label\nAnn\nBob\n", "--out", out).code == 0
     assert [(row["status"], row["error"]) for row in read_rows(out)] == [("created", ""), ("created", "")]
     assert [body["label"] for body in fake_variants.list_creates()] == ["Ann", "Bob", "Ann"]
@@ -254,7 +258,7 @@ def test_a_failed_row_is_tried_again(fake_variants: FakeVariants, shell: Shell, 
 @pytest.mark.parametrize(
     "content", ["name,phone\nAnn,1\n", "label\nAnn\n", "label,x,uuid,shortId,url,status,error\n", '"']
 )
-def test_a_file_that_is_no_result_is_not_overwritten(
+def test_a_file_that_is_not_a_result_is_not_overwritten(
     fake_variants: FakeVariants, shell: Shell, out: Path, content: str
 ) -> None:
     out.write_text(content)
@@ -262,7 +266,7 @@ def test_a_file_that_is_no_result_is_not_overwritten(
     assert (out.read_text(), fake_variants.list_creates()) == (content, [])
 
 
-def test_the_result_of_another_file_is_refused(fake_variants: FakeVariants, shell: Shell, out: Path) -> None:
+def test_the_result_of_another_file_is_rejected(fake_variants: FakeVariants, shell: Shell, out: Path) -> None:
     assert create_from_csv(shell, "label\nAnn\n", "--out", out).code == 0
     other = FakeVariants(fake_variants.api, "zZ3dE5fG7hJ9", first=50)
     done = shell("variants", "create", "zZ3dE5fG7hJ9", "--from-csv", shell.home / "guests.csv", "--out", out)
@@ -270,7 +274,7 @@ def test_the_result_of_another_file_is_refused(fake_variants: FakeVariants, shel
     assert "another file" in done.err
 
 
-def test_two_runs_on_one_result_do_not_mix(fake_variants: FakeVariants, shell: Shell, out: Path) -> None:
+def test_concurrent_runs_with_one_result_exit_with_7(fake_variants: FakeVariants, shell: Shell, out: Path) -> None:
     assert create_from_csv(shell, "label\nAnn\n", "--out", out).code == 0
     (lock,) = (shell.home / "state" / "results").iterdir()
     with hold_lock(lock):
@@ -278,7 +282,9 @@ def test_two_runs_on_one_result_do_not_mix(fake_variants: FakeVariants, shell: S
     assert len(fake_variants.list_creates()) == 1
 
 
-def test_a_result_that_cannot_be_written_stops_before_the_first_link(fake_variants: FakeVariants, shell: Shell) -> None:
+def test_a_result_that_cannot_be_written_stops_the_run_before_the_first_link(
+    fake_variants: FakeVariants, shell: Shell
+) -> None:
     (shell.home / "file").write_text("")
     assert create_from_csv(shell, "label\nAnn\n", "--out", shell.home / "file" / "x.csv").code == 2
     assert fake_variants.list_creates() == []

@@ -1,4 +1,4 @@
-"""``variants create --from-csv`` against a real server, killed in the middle and with answers lost: never a double."""
+"""``variants create --from-csv`` against a real server, with kills and lost responses: it creates no duplicates."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from tests.support.pdfs import simple_pdf
 from tests.support.server_process import COMMAND, ServerProcess, make_env, run_docshare, run_server
 
 FILES, ROWS = 5, 200
-# The server has acted or is about to when the program dies; between them, whole stretches in which it lives.
+# The server has acted or is about to when the program is killed; there are long stretches without a kill in between.
 KILLED_BEFORE_THE_SERVER_ACTS = {1, 150, 420, 777}
 KILLED_AFTER_THE_SERVER_ACTED = {40, 41, 260, 555, 900}
-KILLED_AFTER_THE_ANSWER = {80, 333, 690}
-LOST_ANSWERS = set(range(7, FILES * ROWS, 29))
+KILLED_AFTER_THE_RESPONSE = {80, 333, 690}
+LOST_RESPONSES = set(range(7, FILES * ROWS, 29))
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ def env(server: ServerProcess, proxy: LossyProxy, tmp_path: Path) -> dict[str, s
 
 
 def upload_file(server: ServerProcess) -> str:
-    """The UUID of a new file on the server."""
+    """Upload a file to the server and return its UUID."""
     answer = requests.post(
         f"{server.url}/api/v1/files", headers=server.headers, files={"file": ("a.pdf", simple_pdf(pages=3))}, timeout=30
     )
@@ -57,7 +57,7 @@ def list_variants(server: ServerProcess, file: str) -> list[dict[str, Any]]:
 
 
 def write_recipients(path: Path, prefix: str, count: int) -> Path:
-    """A CSV file of so many recipients; every other one may not download."""
+    """Write a CSV file of so many recipients; every other one may not download."""
     rows = [f"{prefix} {n:03},{'no' if n % 2 else ''},table {n}" for n in range(count)]
     path.write_text("label,allowDownload,seat\n" + "\n".join(rows) + "\n", encoding="utf-8")
     return path
@@ -69,7 +69,7 @@ def read_result(path: Path) -> list[dict[str, str]]:
 
 
 class KillableCommand:
-    """Runs one command again and again until it ends by itself; ``kill`` ends it at once."""
+    """Runs one command repeatedly until it exits by itself; ``kill`` stops it at once."""
 
     def __init__(self, env: dict[str, str]) -> None:
         self._env = env
@@ -77,14 +77,14 @@ class KillableCommand:
         self.process: subprocess.Popen[str] | None = None
 
     def kill(self) -> None:
-        process = self.process  # by the time it is gone this may be the next one
+        process = self.process  # by the time it has exited this may be the next one
         assert process is not None
         process.kill()
         process.wait(30)
         self.kills += 1
 
     def run(self, *line: str | Path) -> str:
-        """Its standard error, once it ended with 0."""
+        """Return its standard error once it exits with 0."""
         while True:
             with subprocess.Popen(
                 [*COMMAND, *map(str, line)],
@@ -114,20 +114,20 @@ def assert_no_duplicates(server: ServerProcess, file: str, out: Path, labels: li
 
 
 @pytest.mark.timeout(300)
-def test_a_thousand_links_over_five_files_survive_kills_and_lost_answers_without_a_double(
+def test_a_thousand_links_of_five_files_survive_kills_and_lost_responses_without_duplicates(
     server: ServerProcess, proxy: LossyProxy, env: dict[str, str], tmp_path: Path
 ) -> None:
     victim = KillableCommand(env)
 
-    def before(n: int) -> None:
-        if n in KILLED_BEFORE_THE_SERVER_ACTS or n - 1 in KILLED_AFTER_THE_ANSWER:
+    def kill_before(n: int) -> None:
+        if n in KILLED_BEFORE_THE_SERVER_ACTS or n - 1 in KILLED_AFTER_THE_RESPONSE:
             victim.kill()
 
-    def after(n: int) -> None:
+    def kill_after(n: int) -> None:
         if n in KILLED_AFTER_THE_SERVER_ACTED:
             victim.kill()
 
-    proxy.before, proxy.after, proxy.loses = before, after, lambda n: n in LOST_ANSWERS
+    proxy.before, proxy.after, proxy.loses = kill_before, kill_after, lambda n: n in LOST_RESPONSES
     files = [upload_file(server) for _ in range(FILES)]
     for number, file in enumerate(files):
         source, out = (
@@ -139,7 +139,7 @@ def test_a_thousand_links_over_five_files_survive_kills_and_lost_answers_without
         assert_no_duplicates(server, file, out, [f"Guest {number} {n:03}" for n in range(ROWS)])
     assert victim.kills >= 12
     assert proxy.lost >= 30
-    assert proxy.seen == FILES * ROWS  # nothing was ever sent twice
+    assert proxy.seen == FILES * ROWS  # nothing was sent twice
     pictures = sorted((tmp_path / "codes").iterdir())
     assert len(pictures) == ROWS
     wanted = {row["qr"]: row["url"] for row in read_result(tmp_path / "0-links.csv")}
@@ -148,7 +148,7 @@ def test_a_thousand_links_over_five_files_survive_kills_and_lost_answers_without
     assert read.stdout.splitlines() == [f"{wanted[str(path)]}?via=qr" for path in pictures[:3]]
 
 
-def test_a_single_link_whose_answer_is_lost_is_found_in_the_list(
+def test_a_single_link_whose_response_is_lost_is_found_in_the_list(
     server: ServerProcess, proxy: LossyProxy, env: dict[str, str]
 ) -> None:
     file = upload_file(server)
@@ -160,7 +160,7 @@ def test_a_single_link_whose_answer_is_lost_is_found_in_the_list(
     assert proxy.seen == 1
 
 
-def test_ctrl_c_leaves_a_result_that_says_how_far_it_got(
+def test_ctrl_c_leaves_a_result_that_records_the_progress(
     server: ServerProcess, proxy: LossyProxy, env: dict[str, str], tmp_path: Path
 ) -> None:
     file, out = upload_file(server), tmp_path / "links.csv"
@@ -181,7 +181,7 @@ def test_ctrl_c_leaves_a_result_that_says_how_far_it_got(
     assert "run the same command again to continue" in err
     assert [line.split("\t")[0] for line in shown.splitlines()] == ["Guest 000", "Guest 001"]
     assert [row["status"] for row in read_result(out)][:2] == ["created", "created"]
-    assert read_result(out)[2]["status"] in ("sending", "created")  # it was at this one
+    assert read_result(out)[2]["status"] in ("sending", "created")  # the row in progress
     assert {row["status"] for row in read_result(out)[3:]} == {"pending"}
     victim.run(*line)
     assert_no_duplicates(server, file, out, [f"Guest {n:03}" for n in range(6)])

@@ -1,4 +1,4 @@
-"""Variants and assets by the command line, against a real server: what it says, and what readers then get."""
+"""The variants and assets commands against a real server, and what readers then see."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
 def run(server: ServerProcess, tmp_path: Path) -> Run:
     env = make_env(tmp_path, DOCSHARE_URL=server.url, DOCSHARE_TOKEN=server.token)
 
-    def call(*line: str | Path, code: int = 0) -> subprocess.CompletedProcess[str]:
+    def run_command(*line: str | Path, code: int = 0) -> subprocess.CompletedProcess[str]:
         done = run_docshare(*map(str, line), env=env)
         assert done.returncode == code, done.stderr
         return done
 
-    return call
+    return run_command
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def get_status(url: str) -> int:
     return requests.get(url, timeout=30).status_code
 
 
-def test_a_link_per_recipient_from_upload_to_deletion(run: Run, deck: Path, tmp_path: Path) -> None:
+def test_the_links_of_recipients_work_from_upload_to_deletion(run: Run, deck: Path, tmp_path: Path) -> None:
     guests = tmp_path / "guests.csv"
     guests.write_text("label,pages,allowDownload\nAnn,1-2,no\nBob,all,\n")
     file = parse_output(run("upload", deck, "--variants-csv", guests, "--json"))
@@ -76,7 +76,7 @@ def test_a_link_per_recipient_from_upload_to_deletion(run: Run, deck: Path, tmp_
     assert get_status(ann["url"]) == 200
     shown = parse_output(run("variants", "show", ann["uuid"], "--json"))
     assert (shown["redacted"], "label" in shown) == (True, False)
-    run("variants", "redact", ann["uuid"], "--yes")  # twice is no mistake
+    run("variants", "redact", ann["uuid"], "--yes")  # repeating it is not an error
     run("variants", "update", ann["uuid"], "--label", "Ann", code=7)
 
     exported = list(csv.DictReader(io.StringIO(run("variants", "export", "@last", "--out", "-").stdout)))
@@ -88,8 +88,8 @@ def test_a_link_per_recipient_from_upload_to_deletion(run: Run, deck: Path, tmp_
     assert [row["uuid"] for row in parse_output(run("variants", "list", "@last", "--json"))] == [ann["uuid"]]
 
 
-def test_what_the_server_would_refuse_is_refused_before_it_is_asked(run: Run, deck: Path, tmp_path: Path) -> None:
-    """The rules of the command line are those of the server: the same bodies sent to it are 400."""
+def test_variants_that_the_server_would_reject_are_not_sent(run: Run, deck: Path, tmp_path: Path) -> None:
+    """The command line has the same rules as the server, which rejects the same bodies with 400."""
     run("upload", deck)
     for cells in ("Ann,9-3", "Ann,5-6", "Ann,0-4", "x" * 201 + ",", "A\x01nn,"):
         (tmp_path / "guests.csv").write_text(f"label,pages\n{cells}\n")
@@ -99,7 +99,7 @@ def test_what_the_server_would_refuse_is_refused_before_it_is_asked(run: Run, de
     assert parse_output(run("variants", "list", "@last", "--json")) == []
 
 
-def test_the_200_variants_of_a_file_are_filled_and_no_more(run: Run, deck: Path) -> None:
+def test_a_file_can_have_200_variants_and_no_more(run: Run, deck: Path) -> None:
     run("upload", deck)
     line = ("variants", "create", "@last", "--label-template", "Guest {n}", "--count")
     assert len(parse_output(run(*line, "199", "--json"))) == 199
@@ -126,7 +126,7 @@ def test_a_logo_is_stored_and_shown_on_the_share_page(
     run("assets", "add", "@last", tmp_path / "fake.png", "--kind", "logo", code=9)
 
 
-def test_a_copy_that_cannot_be_made_is_a_warning_wherever_it_is_set(run: Run, tmp_path: Path) -> None:
+def test_a_page_range_that_changes_the_look_of_the_document_causes_a_warning(run: Run, tmp_path: Path) -> None:
     odd = tmp_path / "odd.pdf"
     odd.write_bytes(checkbox_without_state_pdf())
     sent = run("upload", odd, "--pages", "2-2")

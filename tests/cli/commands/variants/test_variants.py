@@ -1,4 +1,4 @@
-"""``docshare variants``: naming them, listing, changing, taking away."""
+"""``docshare variants``: notations, list, update, revoke and redact."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ OTHER_UUID = UUID.format(2)
 
 @pytest.fixture
 def fake_variants(api: FakeApi) -> FakeVariants:
-    """A file with Ann, who may not download, and Bob, whose link is revoked."""
-    book = FakeVariants(api)
-    book.add_variant("Ann", overrides={"allowDownload": False, "pageRange": {"from": 3, "to": 9}})
-    book.add_variant("Bob", revoked=True)
-    return book
+    """Create a file with two variants: Ann, who may not download, and Bob, whose link is revoked."""
+    fake_server = FakeVariants(api)
+    fake_server.add_variant("Ann", overrides={"allowDownload": False, "pageRange": {"from": 3, "to": 9}})
+    fake_server.add_variant("Bob", revoked=True)
+    return fake_server
 
 
 @pytest.fixture
 def two_file_variants(api: FakeApi, fake_variants: FakeVariants) -> FakeVariants:
-    """Two files: the first with Ann and Bob, an older one with another Ann and Cy."""
+    """Create two files: the first with Ann and Bob, an older one with another Ann and Cy."""
     api.files = [{"uuid": FILE_UUID, "slug": "offer"}, {"uuid": OTHER_UUID}]
     first = FakeVariants(api, FILE_UUID)
     first.add_variant("Ann")
@@ -37,18 +37,18 @@ def two_file_variants(api: FakeApi, fake_variants: FakeVariants) -> FakeVariants
     return older
 
 
-def variant_uuid(number: int) -> str:
+def make_variant_uuid(number: int) -> str:
     return UUID.format(100 + number)
 
 
-# --- naming --------------------------------------------------------------------------------------------------------
+# --- notations -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     "word",
     [
-        variant_uuid(1),
-        variant_uuid(1).upper(),
+        make_variant_uuid(1),
+        make_variant_uuid(1).upper(),
         variant_short_id(1),
         variant_url(1),
         f"{variant_url(1)}?via=qr#p2",
@@ -56,12 +56,12 @@ def variant_uuid(number: int) -> str:
         "label: Ann ",
     ],
 )
-def test_every_notation_reaches_the_variant(fake_variants: FakeVariants, shell: Shell, word: str) -> None:
-    assert shell("variants", "show", word, "--file", FILE, "--json").json["uuid"] == variant_uuid(1)
+def test_every_notation_finds_the_variant(fake_variants: FakeVariants, shell: Shell, word: str) -> None:
+    assert shell("variants", "show", word, "--file", FILE, "--json").json["uuid"] == make_variant_uuid(1)
 
 
 @pytest.mark.parametrize("word", ["Ann", "", "https://d.example/", "https://[", "slug:offer", "short"])
-def test_a_word_that_names_no_variant_is_2_and_asks_nobody(
+def test_an_argument_that_is_not_a_variant_exits_with_2_and_sends_nothing(
     fake_variants: FakeVariants, shell: Shell, word: str
 ) -> None:
     assert shell("variants", "show", word, "--file", FILE).code == 2
@@ -69,21 +69,21 @@ def test_a_word_that_names_no_variant_is_2_and_asks_nobody(
 
 
 @pytest.mark.parametrize("word", ["label:Zoe", variant_short_id(9), UUID.format(9), "label:ann"])
-def test_an_unknown_variant_is_3(fake_variants: FakeVariants, shell: Shell, word: str) -> None:
+def test_an_unknown_variant_exits_with_3(fake_variants: FakeVariants, shell: Shell, word: str) -> None:
     assert shell("variants", "show", word, "--file", FILE).code == 3
 
 
-def test_without_a_file_all_are_searched_the_newest_first(two_file_variants: FakeVariants, shell: Shell) -> None:
+def test_all_files_are_searched_newest_first_if_no_file_is_given(two_file_variants: FakeVariants, shell: Shell) -> None:
     assert shell("variants", "show", variant_url(12), "--fields", "label").out == "Cy\n"
     assert [heard.path for heard in two_file_variants.api.requests] == [
         "/files", f"/files/{FILE_UUID}/variants", f"/files/{OTHER_UUID}/variants",
     ]  # fmt: skip
     two_file_variants.api.requests.clear()
     assert shell("variants", "show", variant_short_id(1)).code == 0
-    assert len(two_file_variants.api.requests) == 2  # found in the first
+    assert len(two_file_variants.api.requests) == 2  # found in the first file
 
 
-def test_a_search_of_many_files_hints_at_the_option_that_shortens_it(api: FakeApi, shell: Shell) -> None:
+def test_a_search_of_many_files_suggests_the_file_option(api: FakeApi, shell: Shell) -> None:
     api.files = [{"uuid": UUID.format(number)} for number in range(1, 6)]
     for number in range(1, 6):
         FakeVariants(api, UUID.format(number), first=number).add_variant(f"Guest {number}")
@@ -92,24 +92,24 @@ def test_a_search_of_many_files_hints_at_the_option_that_shortens_it(api: FakeAp
     assert "--file" not in shell("variants", "show", "label:Guest 2", "--file", UUID.format(2)).err
 
 
-def test_a_label_that_two_files_have_is_2_and_names_both(two_file_variants: FakeVariants, shell: Shell) -> None:
+def test_an_ambiguous_label_exits_with_2_and_names_both_variants(two_file_variants: FakeVariants, shell: Shell) -> None:
     done = shell("variants", "revoke", "label:Ann", "--yes")
     assert done.code == 2
     assert variant_short_id(1) in done.err
     assert variant_short_id(11) in done.err
     assert two_file_variants.list_changes() == []
     assert shell("variants", "revoke", "label:Ann", "--yes", "--file", "slug:offer").code == 0
-    assert two_file_variants.list_changes() == [("PUT", variant_uuid(1), {"revoked": True})]
+    assert two_file_variants.list_changes() == [("PUT", make_variant_uuid(1), {"revoked": True})]
 
 
-def test_several_are_named_in_words_or_on_stdin_each_once(fake_variants: FakeVariants, shell: Shell) -> None:
+def test_several_variants_are_read_from_arguments_or_stdin_each_once(fake_variants: FakeVariants, shell: Shell) -> None:
     rows = f"{variant_short_id(1)}\tx\n\n{variant_short_id(2)}\n{variant_url(1)}\n".encode()
     done = shell("variants", "restore", "-", "label:Bob", "--file", FILE, stdin=rows)
     assert done.lines == [
         f"{variant_short_id(1)}\tAnn\t{variant_url(1)}",
         f"{variant_short_id(2)}\tBob\t{variant_url(2)}",
     ]
-    assert [number for _, number, _ in fake_variants.list_changes()] == [variant_uuid(1), variant_uuid(2)]
+    assert [number for _, number, _ in fake_variants.list_changes()] == [make_variant_uuid(1), make_variant_uuid(2)]
     assert len(fake_variants.api.list_requests("GET", f"/files/{FILE}/variants")) == 1
     assert shell("variants", "restore", "-", "--file", FILE).code == 2
 
@@ -117,16 +117,16 @@ def test_several_are_named_in_words_or_on_stdin_each_once(fake_variants: FakeVar
 # --- list and show -------------------------------------------------------------------------------------------------
 
 
-def test_a_pipe_gets_tabs_and_json_what_the_api_sent(fake_variants: FakeVariants, shell: Shell) -> None:
+def test_a_pipe_gets_tab_separated_values_and_json_is_the_response(fake_variants: FakeVariants, shell: Shell) -> None:
     assert shell("variants", "list", FILE).lines == [
-        f"{variant_short_id(2)}\t{variant_uuid(2)}\tBob\t{variant_url(2)}\ttrue\tfalse\t2026-09-21T14:13:22.000Z",
-        f"{variant_short_id(1)}\t{variant_uuid(1)}\tAnn\t{variant_url(1)}\tfalse\tfalse\t2026-09-21T14:13:21.000Z",
+        f"{variant_short_id(2)}\t{make_variant_uuid(2)}\tBob\t{variant_url(2)}\ttrue\tfalse\t2026-09-21T14:13:22.000Z",
+        f"{variant_short_id(1)}\t{make_variant_uuid(1)}\tAnn\t{variant_url(1)}\tfalse\tfalse\t2026-09-21T14:13:21.000Z",
     ]
     assert shell("variants", "list", FILE, "--json").json == fake_variants.rows
     assert shell("variants", "list", FILE, "--format", "ids").lines == [variant_short_id(2), variant_short_id(1)]
 
 
-def test_a_table_says_what_each_allows_and_its_state(fake_variants: FakeVariants, shell: Shell) -> None:
+def test_the_table_shows_overrides_and_state(fake_variants: FakeVariants, shell: Shell) -> None:
     shell.tty = True
     shell.env |= {"NO_COLOR": "1", "COLUMNS": "140"}
     header, bob, ann = shell("variants", "list", FILE).lines
@@ -148,28 +148,26 @@ def test_a_table_says_what_each_allows_and_its_state(fake_variants: FakeVariants
         (["--revoked", "--redacted"], ["Cy", "Bob"]),
     ],
 )
-def test_options_choose_by_state(
+def test_options_filter_by_state(
     fake_variants: FakeVariants, shell: Shell, options: list[str], labels: list[str]
 ) -> None:
     fake_variants.add_variant("Cy", redacted=True)
     assert [row["label"] for row in shell("variants", "list", FILE, *options, "--json").json] == labels
 
 
-def test_a_label_cannot_steer_the_terminal(fake_variants: FakeVariants, shell: Shell) -> None:
+def test_a_label_cannot_control_the_terminal(fake_variants: FakeVariants, shell: Shell) -> None:
     fake_variants.rows[0]["label"] = "x\x1b]0;owned\x07[/]"
     shell.tty = True
     for line in (("list", FILE), ("show", variant_short_id(2), "--file", FILE)):
         assert "\x1b]" not in shell("variants", *line).out
 
 
-def test_below_pro_the_list_is_6(fake_variants: FakeVariants, shell: Shell) -> None:
+def test_list_without_pro_exits_with_6(fake_variants: FakeVariants, shell: Shell) -> None:
     fake_variants.api.on("GET", f"/files/{FILE}/variants", problem(403, "plan_required", "requires the pro plan"))
     assert shell("variants", "list", FILE).code == 6
 
 
-def test_a_list_fills_the_words_for_completion_and_redaction_empties_them(
-    fake_variants: FakeVariants, shell: Shell
-) -> None:
+def test_list_fills_the_completion_cache_and_redact_clears_it(fake_variants: FakeVariants, shell: Shell) -> None:
     assert shell("variants", "list", FILE).code == 0
     assert read_completions("variants", shell.env) == [f"{variant_short_id(2)}\tBob", f"{variant_short_id(1)}\tAnn"]
     assert shell("variants", "redact", variant_short_id(1), "--file", FILE, "--yes").code == 0
@@ -197,11 +195,11 @@ def test_a_list_fills_the_words_for_completion_and_redaction_empties_them(
         (["--clear-label"], {"label": ""}),
     ],
 )
-def test_overrides_are_read_merged_and_written_as_a_whole(
+def test_update_merges_overrides_and_writes_them_as_a_whole(
     fake_variants: FakeVariants, shell: Shell, options: list[str], body: dict[str, Any]
 ) -> None:
     assert shell("variants", "update", "label:Ann", "--file", FILE, *options).code == 0
-    assert fake_variants.list_changes() == [("PUT", variant_uuid(1), body)]
+    assert fake_variants.list_changes() == [("PUT", make_variant_uuid(1), body)]
 
 
 @pytest.mark.parametrize(
@@ -222,17 +220,17 @@ def test_overrides_are_read_merged_and_written_as_a_whole(
         ["--clear-overrides", "--replace-overrides"],
     ],
 )
-def test_an_update_that_makes_no_sense_is_2_and_writes_nothing(
+def test_an_invalid_update_exits_with_2_and_writes_nothing(
     fake_variants: FakeVariants, shell: Shell, options: list[str]
 ) -> None:
     assert shell("variants", "update", "label:Ann", "--file", FILE, *options).code == 2
     assert fake_variants.list_changes() == []
 
 
-def test_verbose_shows_what_is_sent_and_a_dry_run_sends_nothing(fake_variants: FakeVariants, shell: Shell) -> None:
+def test_verbose_prints_the_request_and_a_dry_run_sends_nothing(fake_variants: FakeVariants, shell: Shell) -> None:
     line = ("variants", "update", "label:Ann", "--file", FILE, "--download")
     sent = '{"overrides": {"allowDownload": true, "pageRange": {"from": 3, "to": 9}}}'
-    assert shell(*line, "-n").out == f"PUT\t/api/v1/files/{FILE}/variants/{variant_uuid(1)}\t{sent}\n"
+    assert shell(*line, "-n").out == f"PUT\t/api/v1/files/{FILE}/variants/{make_variant_uuid(1)}\t{sent}\n"
     assert fake_variants.list_changes() == []
     assert sent in shell(*line, "-v").err
     shell.tty = True
@@ -240,8 +238,8 @@ def test_verbose_shows_what_is_sent_and_a_dry_run_sends_nothing(fake_variants: F
     assert shell(*line).out == f'updated {variant_short_id(1)}: "Ann", download, pages 3-9\n'
 
 
-def test_a_redacted_variant_cannot_be_labelled(fake_variants: FakeVariants, shell: Shell) -> None:
-    fake_variants.api.on("PUT", f"/files/{FILE}/variants/{variant_uuid(1)}", problem(409, "conflict", "redacted"))
+def test_a_redacted_variant_cannot_get_a_label(fake_variants: FakeVariants, shell: Shell) -> None:
+    fake_variants.api.on("PUT", f"/files/{FILE}/variants/{make_variant_uuid(1)}", problem(409, "conflict", "redacted"))
     assert shell("variants", "update", "label:Ann", "--file", FILE, "--label", "x").code == 7
 
 
@@ -251,13 +249,13 @@ def test_a_redacted_variant_cannot_be_labelled(fake_variants: FakeVariants, shel
 @pytest.mark.parametrize(
     ("command", "change"),
     [
-        ("revoke", ("PUT", variant_uuid(1), {"revoked": True})),
-        ("restore", ("PUT", variant_uuid(1), {"revoked": False})),
-        ("delete", ("DELETE", variant_uuid(1), {})),
-        ("redact", ("DELETE", variant_uuid(1), {"redact": "1"})),
+        ("revoke", ("PUT", make_variant_uuid(1), {"revoked": True})),
+        ("restore", ("PUT", make_variant_uuid(1), {"revoked": False})),
+        ("delete", ("DELETE", make_variant_uuid(1), {})),
+        ("redact", ("DELETE", make_variant_uuid(1), {"redact": "1"})),
     ],
 )
-def test_each_command_makes_its_change_and_a_dry_run_none(
+def test_each_command_sends_its_change_and_a_dry_run_sends_none(
     fake_variants: FakeVariants, shell: Shell, command: str, change: tuple[str, str, dict[str, Any]]
 ) -> None:
     planned = shell("variants", command, "label:Ann", "--file", FILE, "-n")
@@ -269,10 +267,10 @@ def test_each_command_makes_its_change_and_a_dry_run_none(
 
 @pytest.mark.parametrize("command", ["revoke", "delete"])
 @pytest.mark.parametrize(("answer", "code"), [(b"y\n", 0), (b"n\n", 2), (b"", 2)])
-def test_taking_a_link_away_is_asked_about(
+def test_revoke_and_delete_prompt_on_a_terminal(
     fake_variants: FakeVariants, shell: Shell, command: str, answer: bytes, code: int
 ) -> None:
-    assert shell("variants", command, "label:Ann", "--file", FILE, stdin=b"y\n").code == 2  # nobody to ask
+    assert shell("variants", command, "label:Ann", "--file", FILE, stdin=b"y\n").code == 2  # there is no one to prompt
     shell.tty = True
     done = shell("variants", command, "label:Ann", "--file", FILE, stdin=answer)
     assert done.code == code
@@ -281,7 +279,7 @@ def test_taking_a_link_away_is_asked_about(
     assert len(fake_variants.list_changes()) == (1 if code == 0 else 0)
 
 
-def test_bringing_a_link_back_needs_no_consent(fake_variants: FakeVariants, shell: Shell) -> None:
+def test_restore_needs_no_confirmation(fake_variants: FakeVariants, shell: Shell) -> None:
     assert shell("variants", "restore", "label:Bob", "--file", FILE).code == 0
 
 
@@ -300,7 +298,7 @@ def test_bringing_a_link_back_needs_no_consent(fake_variants: FakeVariants, shel
         (["label:Ann", "label:Bob", "--confirm", "Ann"], 2),
     ],
 )
-def test_redacting_needs_the_exact_consent(
+def test_redact_requires_yes_or_the_exact_confirmation(
     fake_variants: FakeVariants, shell: Shell, options: list[str], code: int
 ) -> None:
     done = shell("variants", "redact", *options, "--file", FILE)
@@ -309,7 +307,7 @@ def test_redacting_needs_the_exact_consent(
 
 
 @pytest.mark.parametrize(("typed", "code"), [("Ann", 0), ("y", 2), ("", 2), ("ann", 2)])
-def test_on_a_terminal_redacting_asks_for_the_label(
+def test_redact_prompts_for_the_label_on_a_terminal(
     fake_variants: FakeVariants, shell: Shell, typed: str, code: int
 ) -> None:
     shell.tty = True
@@ -324,11 +322,11 @@ def test_a_variant_without_a_label_is_redacted_by_its_short_id(fake_variants: Fa
     assert shell("variants", "redact", variant_short_id(3), "--file", FILE, "--confirm", variant_short_id(3)).code == 0
 
 
-def test_one_failure_among_many_is_told_counted_and_does_not_stop_the_rest(
+def test_one_failure_among_several_variants_is_reported_and_does_not_stop_the_rest(
     fake_variants: FakeVariants, shell: Shell
 ) -> None:
     fake_variants.api.on(
-        "DELETE", f"/files/{FILE}/variants/{variant_uuid(1)}", problem(404, "not_found", "gone already")
+        "DELETE", f"/files/{FILE}/variants/{make_variant_uuid(1)}", problem(404, "not_found", "gone already")
     )
     done = shell("variants", "delete", variant_short_id(1), variant_short_id(2), "--file", FILE, "--yes", "--json")
     assert done.code == 12
@@ -354,7 +352,7 @@ def test_one_failure_among_many_is_told_counted_and_does_not_stop_the_rest(
     ids=lambda line: line[0],
 )  # fmt: skip
 @pytest.mark.parametrize(("status", "code", "exit"), [(401, "unauthorized", 4), (404, "not_found", 3), (500, "x", 11)])
-def test_failures_leave_stdout_empty_and_one_json_line_on_stderr(
+def test_failures_print_nothing_on_stdout_and_one_json_line_on_stderr(
     api: FakeApi, shell: Shell, line: tuple[str, ...], status: int, code: str, exit: int
 ) -> None:
     for method in ("GET", "POST"):
@@ -365,11 +363,11 @@ def test_failures_leave_stdout_empty_and_one_json_line_on_stderr(
     assert json.loads(done.err.splitlines()[-1])["error"]["status"] == status
 
 
-def test_in_a_pipe_redacting_says_in_a_sentence_what_it_lacks(fake_variants: FakeVariants, shell: Shell) -> None:
+def test_redact_in_a_pipe_reports_the_missing_confirmation(fake_variants: FakeVariants, shell: Shell) -> None:
     done = shell("variants", "redact", "label:Ann", "--file", FILE, "--json")
     assert (done.code, done.error["detail"]) == (2, 'Redacting the label "Ann" for good requires confirmation')
 
 
-def test_what_was_done_to_a_link_is_said_once(fake_variants: FakeVariants, shell: Shell) -> None:
+def test_a_change_is_printed_only_once(fake_variants: FakeVariants, shell: Shell) -> None:
     shell.tty = True
     assert shell("variants", "revoke", "label:Ann", "--file", FILE, "--yes", "--no-color").out.count("revoked") == 1

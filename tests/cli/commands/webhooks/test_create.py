@@ -1,4 +1,4 @@
-"""``docshare webhooks create``: what is refused before anything is sent, and where the secret is told."""
+"""``docshare webhooks create``: local checks, and where the secret is printed or stored."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ REMOTE_URL = "https://docs.example"
 
 @pytest.fixture
 def fake_webhooks(api: FakeApi) -> FakeWebhooks:
-    """An account without webhooks."""
+    """Return an account without webhooks."""
     return FakeWebhooks(api)
 
 
-def created_body(board: FakeWebhooks) -> object:
-    (heard,) = board.api.list_requests("POST", "/webhooks")
+def get_created_body(webhooks_api: FakeWebhooks) -> object:
+    (heard,) = webhooks_api.api.list_requests("POST", "/webhooks")
     return json.loads(heard.body)
 
 
-# --- what is sent ----------------------------------------------------------------------------------------------------
+# --- request ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -47,15 +47,17 @@ def created_body(board: FakeWebhooks) -> object:
         (("--all", "--file", "slug:offer"), {"events": EVENT_KINDS, "format": "json", "fileUuid": UUID.format(1)}),
     ],
 )  # fmt: skip
-def test_the_options_become_the_body(
+def test_the_request_body_contains_the_options(
     fake_webhooks: FakeWebhooks, shell: Shell, words: tuple[str, ...], sent: dict[str, object]
 ) -> None:
     fake_webhooks.api.files = [{"uuid": UUID.format(1), "slug": "offer"}]
     assert shell("webhooks", "create", URL, *words).code == 0
-    assert created_body(fake_webhooks) == {"url": URL, **sent}
+    assert get_created_body(fake_webhooks) == {"url": URL, **sent}
 
 
-def test_a_dry_run_prints_the_body_and_makes_no_file(fake_webhooks: FakeWebhooks, shell: Shell, tmp_path: Path) -> None:
+def test_a_dry_run_prints_the_body_and_creates_no_file(
+    fake_webhooks: FakeWebhooks, shell: Shell, tmp_path: Path
+) -> None:
     done = shell(*ALL, "-n", "--secret-file", tmp_path / "s")
     method, path, text = done.lines[0].split("\t")
     assert (method, path, json.loads(text)["events"]) == ("POST", "/api/v1/webhooks", EVENT_KINDS)
@@ -67,7 +69,7 @@ def test_a_dry_run_prints_the_body_and_makes_no_file(fake_webhooks: FakeWebhooks
 
 
 @pytest.mark.parametrize("words", [(), ("--events", ""), ("--events", " ,"), ("--events", "file.viewd")])
-def test_an_unknown_kind_or_none_lists_the_nine(
+def test_a_missing_or_unknown_kind_lists_the_nine_kinds(
     fake_webhooks: FakeWebhooks, shell: Shell, words: tuple[str, ...]
 ) -> None:
     done = shell("webhooks", "create", URL, *words, "--json")
@@ -83,7 +85,7 @@ def test_an_unknown_kind_or_none_lists_the_nine(
         (("--all", "--format", "xml"), "json, slack"),
     ],
 )
-def test_a_choice_that_makes_no_sense_is_2(
+def test_an_invalid_selection_of_kinds_exits_with_2(
     fake_webhooks: FakeWebhooks, shell: Shell, words: tuple[str, ...], told: str
 ) -> None:
     done = shell("webhooks", "create", URL, *words)
@@ -115,7 +117,7 @@ ACCEPTED_URLS = [
 
 @pytest.mark.parametrize("url", REJECTED_URLS)
 @pytest.mark.parametrize("far", [True, False])
-def test_an_address_that_no_server_takes_is_2_and_nothing_is_sent(
+def test_an_invalid_url_exits_with_2_and_sends_nothing(
     fake_webhooks: FakeWebhooks, shell: Shell, url: str, far: bool
 ) -> None:
     shell.env["DOCSHARE_URL"] = REMOTE_URL if far else fake_webhooks.api.url
@@ -124,19 +126,19 @@ def test_an_address_that_no_server_takes_is_2_and_nothing_is_sent(
 
 
 @pytest.mark.parametrize("url", ["https://me@h.example/", "https://me:pw@h.example/"])
-def test_a_user_name_in_the_address_is_called_by_its_name(shell: Shell, url: str) -> None:
+def test_a_user_name_in_the_url_has_its_own_error_message(shell: Shell, url: str) -> None:
     assert "must not contain a user name" in shell("webhooks", "create", url, "--all").err
 
 
 @pytest.mark.parametrize("url", PRIVATE)
-def test_a_private_address_is_refused_here_if_the_server_is_elsewhere(shell: Shell, url: str) -> None:
+def test_a_private_address_is_rejected_locally_for_a_remote_server(shell: Shell, url: str) -> None:
     shell.env["DOCSHARE_URL"] = REMOTE_URL
     assert shell("webhooks", "create", url, "--all", "-n").code == 2
     assert shell("webhooks", "create", url, "--all", "-n", "--private").code == 0
 
 
 @pytest.mark.parametrize("url", PRIVATE)
-def test_a_private_address_is_left_to_a_server_on_this_machine(
+def test_a_private_address_is_sent_to_a_server_on_this_machine(
     fake_webhooks: FakeWebhooks, shell: Shell, url: str
 ) -> None:
     assert shell("webhooks", "create", url, "--all").code == 0
@@ -144,25 +146,25 @@ def test_a_private_address_is_left_to_a_server_on_this_machine(
 
 
 @pytest.mark.parametrize("url", ACCEPTED_URLS)
-def test_an_ordinary_address_is_taken(shell: Shell, url: str) -> None:
+def test_an_ordinary_url_is_accepted(shell: Shell, url: str) -> None:
     shell.env["DOCSHARE_URL"] = REMOTE_URL
     assert shell("webhooks", "create", url, "--all", "-n").code == 0
 
 
-def test_the_refusal_of_a_private_address_names_the_way_round(shell: Shell) -> None:
+def test_the_error_for_a_private_address_names_the_setting_and_the_option_that_allow_it(shell: Shell) -> None:
     shell.env["DOCSHARE_URL"] = REMOTE_URL
     hint = shell("webhooks", "create", "http://10.0.0.8/", "--all", "--json").error["hint"]
     assert "DOCSHARE_WEBHOOK_ALLOW" in hint
     assert "--private" in hint
 
 
-def test_slack_without_a_format_gets_a_hint_instead_of_a_webhook(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
+def test_a_slack_url_without_a_format_is_rejected_with_a_hint(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     done = shell("webhooks", "create", SLACK, "--all", "--json")
     assert (done.code, fake_webhooks.api.requests) == (2, [])
     assert "--format slack" in done.error["hint"]
     for url, format in ((SLACK, "slack"), (SLACK, "json")):
         assert shell("webhooks", "create", url, "--all", "--format", format).code == 0
-    assert shell("webhooks", "create", "https://hooks.slack.com/triggers/x", "--all").code == 0  # takes any JSON
+    assert shell("webhooks", "create", "https://hooks.slack.com/triggers/x", "--all").code == 0  # it accepts any JSON
 
 
 # --- the secret ------------------------------------------------------------------------------------------------------
@@ -172,14 +174,14 @@ def read_all_files(folder: Path) -> bytes:
     return b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
 
 
-def test_a_pipe_gets_id_and_secret_with_a_tab_between(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
+def test_a_pipe_gets_id_and_secret_separated_by_a_tab(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     for words in ((), ("-q",)):
         fake_webhooks.rows.clear()
         done = shell(*ALL, *words)
         assert (done.code, done.out, done.err) == (0, f"{webhook_uuid(1)}\t{SECRET}\n", "")
 
 
-def test_json_is_what_the_api_sent(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
+def test_json_is_the_response_of_the_api(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     done = shell(*ALL, "--json")
     assert done.json["secret"] == SECRET
     assert set(done.json) == {"webhook", "secret"}
@@ -188,7 +190,7 @@ def test_json_is_what_the_api_sent(fake_webhooks: FakeWebhooks, shell: Shell) ->
     assert shell(*ALL, "--template", "{secret}").out == f"{SECRET}\n"
 
 
-def test_a_terminal_shows_the_secret_once_and_says_to_store_it(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
+def test_a_terminal_shows_the_secret_once_with_a_request_to_store_it(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     shell.tty = True
     done = shell(*ALL, "--no-color", "--file", UUID.format(1))
     assert done.out.count(SECRET) == 1
@@ -198,13 +200,13 @@ def test_a_terminal_shows_the_secret_once_and_says_to_store_it(fake_webhooks: Fa
     assert "all kinds" in done.lines[1]
 
 
-def test_a_webhook_of_slack_has_no_secret_to_store(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
+def test_a_slack_webhook_prints_no_secret(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     shell.tty = True
     done = shell("webhooks", "create", SLACK, "--all", "--format", "slack")
     assert (done.code, SECRET in done.out, "Store it" in done.out) == (0, False, False)
 
 
-def test_the_secret_stands_nowhere_but_in_the_output(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
+def test_the_secret_is_only_in_the_output(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     done = shell(*ALL, "-vv", "--test")
     shell("webhooks", "list")
     shell("webhooks", "test", webhook_uuid(1), "-vv")
@@ -212,7 +214,9 @@ def test_the_secret_stands_nowhere_but_in_the_output(fake_webhooks: FakeWebhooks
     assert SECRET.encode() not in read_all_files(shell.home)
 
 
-def test_a_secret_file_is_private_and_the_only_place(fake_webhooks: FakeWebhooks, shell: Shell, tmp_path: Path) -> None:
+def test_a_secret_file_is_private_and_the_only_copy_of_the_secret(
+    fake_webhooks: FakeWebhooks, shell: Shell, tmp_path: Path
+) -> None:
     os.umask(0o022)
     for tty, words in ((False, ()), (True, ()), (False, ("--json",)), (False, ("-vv",))):
         shell.tty = tty
@@ -230,7 +234,7 @@ def test_a_secret_file_is_private_and_the_only_place(fake_webhooks: FakeWebhooks
 
 
 @pytest.mark.parametrize("kind", ["file", "link", "directory", "missing folder"])
-def test_a_secret_file_that_cannot_be_made_stops_it_before_a_webhook_is(
+def test_a_secret_file_that_cannot_be_created_prevents_the_webhook(
     fake_webhooks: FakeWebhooks, shell: Shell, tmp_path: Path, kind: str
 ) -> None:
     path = tmp_path / ("none/secret" if kind == "missing folder" else "secret")
@@ -246,7 +250,7 @@ def test_a_secret_file_that_cannot_be_made_stops_it_before_a_webhook_is(
     assert kind != "file" or path.read_text() == "whsec_of_another"
 
 
-def test_a_refusal_leaves_no_secret_file(fake_webhooks: FakeWebhooks, shell: Shell, tmp_path: Path) -> None:
+def test_an_error_response_leaves_no_secret_file(fake_webhooks: FakeWebhooks, shell: Shell, tmp_path: Path) -> None:
     fake_webhooks.api.on("POST", "/webhooks", problem(400, "bad_request", "The account has 25 webhooks."))
     done = shell(*ALL, "--secret-file", tmp_path / "secret")
     assert (done.code, done.out) == (9, "")
@@ -255,26 +259,26 @@ def test_a_refusal_leaves_no_secret_file(fake_webhooks: FakeWebhooks, shell: She
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_a_secret_that_cannot_be_kept_takes_the_webhook_back(
+def test_a_secret_that_cannot_be_stored_deletes_the_webhook(
     fake_webhooks: FakeWebhooks, shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The disk fills up in between: nobody could ever check the signatures."""
+    """The disk fills up after the request: without the secret, no one could verify the signatures."""
 
-    def full(path: Path, flags: int, mode: int = 0o777) -> int:
+    def open_on_full_disk(path: Path, flags: int, mode: int = 0o777) -> int:
         descriptor = open_(path, flags, mode)
         if str(path).endswith("secret"):
             os.dup2(open_("/dev/full", os.O_WRONLY), descriptor)
         return descriptor
 
     open_ = os.open
-    monkeypatch.setattr("docshare.cli.local.secret_file.os.open", full)
+    monkeypatch.setattr("docshare.cli.local.secret_file.os.open", open_on_full_disk)
     done = shell(*ALL, "--secret-file", tmp_path / "secret")
     assert (done.code, fake_webhooks.rows) == (2, [])
     assert SECRET not in done.out + done.err
     assert not (tmp_path / "secret").exists()
 
 
-def test_a_lost_answer_is_14_and_says_what_to_do(fake_webhooks: FakeWebhooks, shell: Shell, tmp_path: Path) -> None:
+def test_a_lost_response_exits_with_14_and_a_hint(fake_webhooks: FakeWebhooks, shell: Shell, tmp_path: Path) -> None:
     create = fake_webhooks.api.take_response("POST", "/webhooks")
     fake_webhooks.api.on("POST", "/webhooks", lambda heard: create(heard) and FakeResponse(connection_action="drop"))
     done = shell(*ALL, "--json", "--secret-file", tmp_path / "secret")
@@ -283,7 +287,7 @@ def test_a_lost_answer_is_14_and_says_what_to_do(fake_webhooks: FakeWebhooks, sh
     assert not (tmp_path / "secret").exists()
 
 
-def test_a_lost_answer_of_a_slack_webhook_is_no_loss(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
+def test_a_slack_webhook_whose_response_is_lost_is_a_success(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     """Its messages are not signed."""
     create = fake_webhooks.api.take_response("POST", "/webhooks")
     fake_webhooks.api.on("POST", "/webhooks", lambda heard: create(heard) and FakeResponse(connection_action="drop"))
@@ -294,16 +298,14 @@ def test_a_lost_answer_of_a_slack_webhook_is_no_loss(fake_webhooks: FakeWebhooks
 # --- the test event --------------------------------------------------------------------------------------------------
 
 
-def test_the_test_event_is_told_on_stderr(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
+def test_the_result_of_the_test_event_is_printed_on_stderr(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     done = shell(*ALL, "--test", "--json")
     assert (done.code, done.err) == (0, "test: delivered 200 in 143 ms\n")
     assert done.json["secret"] == SECRET
     assert fake_webhooks.list_changes() == ["POST /webhooks", f"POST /webhooks/{webhook_uuid(1)}/test"]
 
 
-def test_a_test_event_that_was_not_delivered_is_13_and_the_webhook_stands(
-    fake_webhooks: FakeWebhooks, shell: Shell
-) -> None:
+def test_a_failed_test_event_exits_with_13_and_the_webhook_stays(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     fake_webhooks.results = [{"delivered": False, "status": 500, "latencyMs": 9}]
     done = shell(*ALL, "--test")
     assert (done.code, done.out) == (13, f"{webhook_uuid(1)}\t{SECRET}\n")
@@ -311,12 +313,12 @@ def test_a_test_event_that_was_not_delivered_is_13_and_the_webhook_stands(
     assert len(fake_webhooks.rows) == 1
 
 
-def test_a_refusal_that_holds_the_secret_is_shown_without_it(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
+def test_the_secret_is_masked_in_an_error_response(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     fake_webhooks.results = [problem(500, "internal", f"cannot sign with {SECRET}")]
     assert SECRET not in shell(*ALL, "--test", "--retries", "0").err
 
 
-def test_a_test_that_fails_altogether_does_not_swallow_the_secret(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
+def test_a_failed_test_request_does_not_suppress_the_secret(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     fake_webhooks.results = [problem(500, "internal")]
     done = shell(*ALL, "--test")
     assert (done.code, done.out) == (11, f"{webhook_uuid(1)}\t{SECRET}\n")
@@ -325,7 +327,7 @@ def test_a_test_that_fails_altogether_does_not_swallow_the_secret(fake_webhooks:
 # --- a real terminal -------------------------------------------------------------------------------------------------
 
 
-def test_a_real_terminal_shows_what_to_store(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
+def test_a_real_terminal_shows_the_secret_to_store(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     env = {"PATH": os.environ["PATH"], **shell.env, "LANG": "C.UTF-8", "PYTHONPATH": str(ROOT)}
     ended = run_on_terminal([sys.executable, "-m", "docshare", *ALL], env)
     assert ended.code == 0

@@ -1,4 +1,4 @@
-"""``docshare webhooks``: naming them, list, show, delete, enable."""
+"""``docshare webhooks``: notations, list, show, delete, enable."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SLACK = "https://hooks.slack.com/services/T0/B0/topsecret"
 
 @pytest.fixture
 def fake_webhooks(api: FakeApi) -> FakeWebhooks:
-    """A webhook for everything that was disabled, and a healthy one of Slack for one file."""
+    """Create a disabled webhook for all kinds, and a healthy Slack webhook for one file."""
     board = FakeWebhooks(api)
     health = {
         "failureCount": 20,
@@ -37,29 +37,29 @@ def fake_webhooks(api: FakeApi) -> FakeWebhooks:
     return board
 
 
-# --- naming ----------------------------------------------------------------------------------------------------------
+# --- notations -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     "word", [webhook_uuid(1), webhook_uuid(1).upper(), webhook_uuid(1)[:8], webhook_uuid(1)[:20], URL]
 )
-def test_every_notation_reaches_the_webhook(fake_webhooks: FakeWebhooks, shell: Shell, word: str) -> None:
+def test_every_notation_finds_the_webhook(fake_webhooks: FakeWebhooks, shell: Shell, word: str) -> None:
     assert shell("webhooks", "show", word, "--json").json["uuid"] == webhook_uuid(1)
 
 
 @pytest.mark.parametrize("word", ["hook", "", webhook_uuid(1)[:7], f"{webhook_uuid(1)}0", "@last", "hooks.example.com"])
-def test_a_word_that_names_no_webhook_is_2(fake_webhooks: FakeWebhooks, shell: Shell, word: str) -> None:
+def test_an_argument_that_is_not_a_webhook_exits_with_2(fake_webhooks: FakeWebhooks, shell: Shell, word: str) -> None:
     done = shell("webhooks", "delete", word, "--yes", "--json")
     assert (done.code, fake_webhooks.list_changes()) == (2, [])
     assert "first 8 characters" in done.error["hint"]
 
 
 @pytest.mark.parametrize("word", [webhook_uuid(9), webhook_uuid(9)[:8], f"{URL}/"])
-def test_an_unknown_webhook_is_3(fake_webhooks: FakeWebhooks, shell: Shell, word: str) -> None:
+def test_an_unknown_webhook_exits_with_3(fake_webhooks: FakeWebhooks, shell: Shell, word: str) -> None:
     assert shell("webhooks", "show", word).code == 3
 
 
-def test_a_word_that_means_two_is_2_and_names_both(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
+def test_an_ambiguous_argument_exits_with_2_and_names_both_webhooks(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     fake_webhooks.add_webhook(URL)
     done = shell("webhooks", "delete", URL, "--yes")
     assert (done.code, fake_webhooks.list_changes()) == (2, [])
@@ -67,7 +67,7 @@ def test_a_word_that_means_two_is_2_and_names_both(fake_webhooks: FakeWebhooks, 
     assert webhook_uuid(3) in done.err
 
 
-def test_several_are_named_in_words_or_on_stdin_each_once(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
+def test_several_webhooks_are_read_from_arguments_or_stdin_each_once(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     rows = f"{webhook_uuid(1)}\tx\n\n{webhook_uuid(2)}\n".encode()
     done = shell("webhooks", "delete", "-", URL, "--yes", stdin=rows)
     assert done.lines == [f"{webhook_uuid(1)}\ttrue", f"{webhook_uuid(2)}\ttrue"]
@@ -82,7 +82,7 @@ def test_several_are_named_in_words_or_on_stdin_each_once(fake_webhooks: FakeWeb
 # --- list and show ---------------------------------------------------------------------------------------------------
 
 
-def test_a_pipe_gets_tabs_and_json_what_the_api_sent(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
+def test_a_pipe_gets_tab_separated_values_and_json_is_the_response(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     kinds = ",".join(f'"{kind}"' for kind in EVENT_KINDS)
     assert shell("webhooks", "list").lines == [
         f'{webhook_uuid(2)}\t{SLACK}\tslack\ttrue\t["file.viewed"]\t{UUID.format(1)}\t{format_moment(0)}\t0\t200',
@@ -93,9 +93,7 @@ def test_a_pipe_gets_tabs_and_json_what_the_api_sent(fake_webhooks: FakeWebhooks
     assert fake_webhooks.api.list_requests("GET", "/files") == []
 
 
-def test_a_server_that_lists_a_bare_array_is_understood(
-    fake_webhooks: FakeWebhooks, shell: Shell, api: FakeApi
-) -> None:
+def test_a_list_that_is_a_bare_array_is_accepted(fake_webhooks: FakeWebhooks, shell: Shell, api: FakeApi) -> None:
     api.on("GET", "/webhooks", fake_webhooks.rows)
     assert shell("webhooks", "list", "--format", "ids").lines == [webhook_uuid(2), webhook_uuid(1)]
 
@@ -121,14 +119,14 @@ def test_a_disabled_webhook_is_red(fake_webhooks: FakeWebhooks, shell: Shell) ->
     assert "\x1b[1;31mdisabled after 20 abandoned deliveries" in shell("webhooks", "list").out
 
 
-def test_a_webhook_on_its_way_there_says_how_far_it_is(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
+def test_a_webhook_with_abandoned_deliveries_shows_their_number(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     fake_webhooks.rows[0]["failureCount"] = 7
     shell.tty = True
     shell.env["COLUMNS"] = "200"
     assert "7 of 20 abandoned" in shell("webhooks", "list").out
 
 
-def test_a_credential_that_may_not_see_files_gets_the_id_of_the_file(
+def test_a_credential_without_files_read_shows_the_uuid_of_the_file(
     fake_webhooks: FakeWebhooks, shell: Shell, api: FakeApi
 ) -> None:
     api.on("GET", "/files", problem(403, "insufficient_scope"))
@@ -148,9 +146,7 @@ def test_a_terminal_shows_one_webhook_with_its_last_deliveries(fake_webhooks: Fa
     assert [line.split()[-1] for line in lines[lines.index("") + 2 :]] == ["8", "7", "6", "5", "4"]
 
 
-def test_a_pipe_gets_one_webhook_as_the_api_sent_it_and_asks_for_no_more(
-    fake_webhooks: FakeWebhooks, shell: Shell
-) -> None:
+def test_a_pipe_gets_one_webhook_unchanged_without_further_requests(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     assert shell("webhooks", "show", webhook_uuid(1), "--json").json == fake_webhooks.rows[1]
     assert f"uuid\t{webhook_uuid(1)}" in shell("webhooks", "show", webhook_uuid(1)).lines
     assert {heard.path for heard in fake_webhooks.api.requests} == {"/webhooks"}
@@ -166,7 +162,7 @@ def test_a_server_without_a_delivery_log_still_shows_the_webhook(
     assert shell("webhooks", "show", URL).code == 5
 
 
-def test_what_a_server_sends_cannot_steer_the_terminal(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
+def test_text_of_the_server_cannot_control_the_terminal(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     fake_webhooks.rows[0] |= {
         "url": "https://x.example/\x1b]0;pwned\x07[/]",
         "events": ["a\x1b[2J", 7],
@@ -192,7 +188,7 @@ def test_what_a_server_sends_cannot_steer_the_terminal(fake_webhooks: FakeWebhoo
 # --- delete and enable -----------------------------------------------------------------------------------------------
 
 
-def test_deleting_is_asked_about_and_declined_by_default(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
+def test_delete_prompts_and_defaults_to_no(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     shell.tty = True
     done = shell("webhooks", "delete", URL, stdin=b"\n")
     assert (done.code, fake_webhooks.list_changes()) == (2, [])
@@ -201,7 +197,7 @@ def test_deleting_is_asked_about_and_declined_by_default(fake_webhooks: FakeWebh
     assert fake_webhooks.rows == []
 
 
-def test_deleting_in_a_script_needs_yes(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
+def test_delete_in_a_script_requires_yes(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     done = shell("webhooks", "delete", URL, "--json")
     assert (done.code, done.error["code"], fake_webhooks.list_changes()) == (2, "confirmation", [])
     assert shell("webhooks", "delete", URL, "--yes", "--json").json == {
@@ -211,14 +207,14 @@ def test_deleting_in_a_script_needs_yes(fake_webhooks: FakeWebhooks, shell: Shel
     }
 
 
-def test_one_of_many_that_cannot_be_deleted_is_12(fake_webhooks: FakeWebhooks, shell: Shell, api: FakeApi) -> None:
+def test_a_failed_deletion_among_several_exits_with_12(fake_webhooks: FakeWebhooks, shell: Shell, api: FakeApi) -> None:
     api.on("DELETE", f"/webhooks/{webhook_uuid(1)}", problem(404, "not_found", "It is gone."))
     done = shell("webhooks", "delete", webhook_uuid(1), webhook_uuid(2), "--yes")
     assert (done.code, done.lines) == (12, [f"{webhook_uuid(2)}\ttrue"])
     assert "It is gone." in done.err
 
 
-def test_a_webhook_is_enabled_again(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
+def test_enable_enables_a_disabled_webhook(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     shell.tty = True
     done = shell("webhooks", "enable", URL, "--no-color")
     assert (done.code, done.lines) == (0, [f"enabled {webhook_uuid(1)[:8]}: {URL}"])
@@ -232,7 +228,7 @@ def test_a_webhook_is_enabled_again(fake_webhooks: FakeWebhooks, shell: Shell) -
         (("enable", URL), f"POST\t/api/v1/webhooks/{webhook_uuid(1)}/enable"),
     ],
 )
-def test_a_dry_run_says_what_would_be_sent(
+def test_a_dry_run_prints_the_request_that_would_be_sent(
     fake_webhooks: FakeWebhooks, shell: Shell, line: tuple[str, ...], request_: str
 ) -> None:
     done = shell("webhooks", *line, "-n")
@@ -242,7 +238,7 @@ def test_a_dry_run_says_what_would_be_sent(
 # --- completion ------------------------------------------------------------------------------------------------------
 
 
-def test_a_list_leaves_ids_and_hosts_for_completion_and_no_secret(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
+def test_list_caches_ids_and_hosts_for_completion_but_no_secret(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     fake_webhooks.add_webhook("https://h.example:8443?key=topsecret")
     shell("webhooks", "list")
     assert read_completions("webhooks", shell.env) == [
@@ -262,17 +258,17 @@ def test_webhooks_kinds_and_states_are_completed() -> None:
     assert options["--secret-file"].value == ValueCompletion(path=True)
 
 
-# --- the group -------------------------------------------------------------------------------------------------------
+# --- the command group -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["kinds", "sample", "sign", "verify", "listen", "replay"])
-def test_a_command_that_is_loaded_late_says_in_the_list_what_it_says_itself(shell: Shell, name: str) -> None:
+def test_the_summary_of_a_lazily_loaded_command_matches_its_help(shell: Shell, name: str) -> None:
     shown = " ".join(shell("webhooks", "-h").out.split())
     summary = shell("webhooks", name, "-h").out.split("\n\n")[1]
     assert f" {name} {' '.join(summary.split())}" in shown
 
 
-def test_a_misspelt_command_of_the_group_names_what_was_meant(shell: Shell) -> None:
+def test_a_misspelled_command_of_the_group_suggests_the_right_one(shell: Shell) -> None:
     for word, meant in (("lsit", "list or listen"), ("verfy", "verify")):
         done = shell("webhooks", word)
         assert (done.code, f"Did you mean {meant}?" in done.err) == (2, True)

@@ -1,4 +1,4 @@
-"""``docshare webhooks prune``: what is left over, and nothing else."""
+"""``docshare webhooks prune``: it deletes leftover webhooks and nothing else."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ TUNNEL = "https://bold-fox.trycloudflare.com/"
 
 @pytest.fixture
 def fake_webhooks(api: FakeApi, shell: Shell) -> FakeWebhooks:
-    """Three webhooks: 1 was left behind here, 2 is disabled, 3 was left behind on another machine. The file also notes
-    one of another account, and one of another server."""
+    """Create three webhooks: 1 is left over from this machine, 2 is disabled, 3 is left over from another machine. The
+    listener file also has an entry of another account, and one of another server."""
     board = FakeWebhooks(api)
     board.add_webhook("https://calm-owl.trycloudflare.com/")
     board.add_webhook("https://old.example/", active=False)
@@ -61,7 +61,7 @@ def read_listener_uuids(shell: Shell) -> list[str]:
         (("--url-prefix", "https://bold"), [3, 1]),
     ],
 )
-def test_what_is_left_over_goes_and_what_options_name(
+def test_prune_deletes_leftover_webhooks_and_those_that_options_select(
     fake_webhooks: FakeWebhooks, shell: Shell, words: tuple[str, ...], gone: list[int]
 ) -> None:
     done = shell("webhooks", "prune", *words, "--yes")
@@ -70,7 +70,7 @@ def test_what_is_left_over_goes_and_what_options_name(
     assert read_listener_uuids(shell) == [webhook_uuid(9), webhook_uuid(8)]
 
 
-def test_each_is_named_with_the_reason_before_the_question(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
+def test_the_prompt_lists_each_webhook_with_the_reason(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     shell.tty = True
     done = shell("webhooks", "prune", "--inactive", "--no-color", stdin=b"n\n")
     assert (done.code, fake_webhooks.list_changes()) == (2, [])
@@ -79,7 +79,7 @@ def test_each_is_named_with_the_reason_before_the_question(fake_webhooks: FakeWe
     assert "Delete 2 webhooks? [y/N]" in done.err
 
 
-def test_in_a_script_it_needs_yes(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
+def test_prune_in_a_script_requires_yes(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     assert shell("webhooks", "prune").code == 2
     assert fake_webhooks.list_changes() == []
 
@@ -93,7 +93,7 @@ def test_a_dry_run_changes_nothing(fake_webhooks: FakeWebhooks, shell: Shell) ->
     )
 
 
-def test_nothing_left_over_is_success(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
+def test_no_leftover_webhooks_is_a_success(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     (shell.home / "state" / "listeners.json").unlink()
     done = shell("webhooks", "prune", "--json")
     assert (done.code, done.json, done.err) == (0, [], "")
@@ -102,18 +102,18 @@ def test_nothing_left_over_is_success(fake_webhooks: FakeWebhooks, shell: Shell)
     assert (done.out, done.err) == ("", "no webhooks to delete\n")
 
 
-def test_a_webhook_deleted_by_hand_is_forgotten_here(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
+def test_deleting_a_webhook_removes_it_from_the_listener_file(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     shell("webhooks", "delete", webhook_uuid(1), "--yes")
     assert webhook_uuid(1) not in read_listener_uuids(shell)
 
 
-def test_a_prefix_that_would_fit_everything_is_2(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
+def test_a_prefix_that_matches_everything_exits_with_2(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     for prefix in ("", "bold-fox"):
         assert shell("webhooks", "prune", "--url-prefix", prefix, "--yes").code == 2
     assert fake_webhooks.api.requests == []
 
 
-def test_a_webhook_that_is_listened_to_stays(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
+def test_the_webhook_of_a_running_listener_is_not_deleted(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     with hold_lock(shell.home / "state" / "listeners" / f"{webhook_uuid(1)}.lock"):
         assert shell("webhooks", "prune", "--yes").code == 0
         assert fake_webhooks.list_changes() == []
@@ -121,7 +121,7 @@ def test_a_webhook_that_is_listened_to_stays(fake_webhooks: FakeWebhooks, shell:
     assert fake_webhooks.list_changes() == [f"DELETE /webhooks/{webhook_uuid(1)}"]
 
 
-def test_a_file_that_cannot_be_read_keeps_nobody_from_deleting(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
+def test_an_unreadable_listener_file_does_not_prevent_delete(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     (shell.home / "state" / "listeners.json").write_text("{")
     assert shell("webhooks", "delete", webhook_uuid(1), "--yes").code == 0
     assert shell("webhooks", "prune", "--yes").code == 2

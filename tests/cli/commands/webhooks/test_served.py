@@ -30,7 +30,7 @@ UNKNOWN = "00000000-0000-4000-8000-000000000001"
 
 @pytest.fixture
 def world(make: Callable[..., World]) -> World:
-    """A server whose webhooks may call this machine."""
+    """Create a server whose webhooks may call this machine."""
     return make(webhook_allow=LOOPBACK_NETWORKS)
 
 
@@ -42,7 +42,7 @@ def receiver() -> Iterator[FakeReceiver]:
 
 @pytest.fixture
 def shell(shell_for: Callable[[Person], Shell], world: World) -> Shell:
-    """The shell of somebody on Pro who has uploaded a file."""
+    """Return the shell of a Pro user who has uploaded a file."""
     return shell_for(world.pia)
 
 
@@ -53,7 +53,7 @@ def file(world: World) -> str:
 
 @pytest.fixture
 def replace_content(shell: Shell, file: str, tmp_path: Path) -> Callable[[], None]:
-    """A function that makes an event: the document is replaced."""
+    """Return a function that causes an event: it replaces the document."""
     path = tmp_path / "deck.pdf"
     path.write_bytes(simple_pdf(pages=2))
 
@@ -64,13 +64,13 @@ def replace_content(shell: Shell, file: str, tmp_path: Path) -> Callable[[], Non
 
 
 def create_webhook(shell: Shell, receiver: FakeReceiver, *words: str | Path) -> str:
-    """The UUID of a new webhook to the receiver."""
+    """Create a webhook for the receiver and return its UUID."""
     done = shell("webhooks", "create", receiver.url, "--events", "content.replaced", *words, "--json")
     assert done.code == 0, done.err
     return str(done.json["webhook"]["uuid"])
 
 
-def test_the_secret_in_the_file_verifies_what_arrives(
+def test_the_secret_in_the_file_verifies_received_deliveries(
     shell: Shell, world: World, receiver: FakeReceiver, replace_content: Callable[[], None], tmp_path: Path
 ) -> None:
     webhook = create_webhook(shell, receiver, "--secret-file", tmp_path / "secret", "--test")
@@ -86,7 +86,7 @@ def test_the_secret_in_the_file_verifies_what_arrives(
     assert secret.encode() not in kept
 
 
-def test_what_failed_is_seen_and_sent_again(
+def test_a_failed_delivery_is_listed_and_redelivered(
     shell: Shell, world: World, receiver: FakeReceiver, replace_content: Callable[[], None]
 ) -> None:
     webhook = create_webhook(shell, receiver)
@@ -107,7 +107,7 @@ def test_what_failed_is_seen_and_sent_again(
     assert (twice.code, twice.json["state"]) == (0, "queued")
 
 
-def test_a_webhook_that_was_disabled_is_enabled_and_catches_up(
+def test_a_disabled_webhook_catches_up_after_it_is_enabled(
     shell: Shell, world: World, receiver: FakeReceiver, replace_content: Callable[[], None]
 ) -> None:
     webhook = create_webhook(shell, receiver)
@@ -128,7 +128,7 @@ def test_a_webhook_that_was_disabled_is_enabled_and_catches_up(
     assert sorted(versions) == list(range(2, 23))
 
 
-def test_a_test_says_what_the_receiver_answered(shell: Shell, receiver: FakeReceiver) -> None:
+def test_test_prints_the_status_of_the_receiver(shell: Shell, receiver: FakeReceiver) -> None:
     webhook = create_webhook(shell, receiver)
     receiver.set_script(FAILING_SCRIPTS["5xx"])
     done = shell("webhooks", "test", webhook)
@@ -142,7 +142,7 @@ def test_a_webhook_for_one_file_shows_its_name(shell: Shell, receiver: FakeRecei
     assert "report.pdf" in shell("webhooks", "list").out
 
 
-def test_the_server_has_the_last_word_about_addresses_files_and_numbers(
+def test_the_server_rejects_invalid_addresses_files_and_numbers(
     shell: Shell, world: World, shell_for: Callable[[Person], Shell], receiver: FakeReceiver, file: str
 ) -> None:
     for url in ("https://169.254.169.254/", "http://10.0.0.8/", "https://[fe80::1]/"):
@@ -157,7 +157,7 @@ def test_the_server_has_the_last_word_about_addresses_files_and_numbers(
     assert shell("webhooks", "list").out == ""
 
 
-def test_webhooks_of_somebody_else_are_not_there(
+def test_webhooks_of_another_account_are_not_found(
     shell: Shell, world: World, shell_for: Callable[[Person], Shell], receiver: FakeReceiver
 ) -> None:
     webhook = create_webhook(shell, receiver)
@@ -174,7 +174,7 @@ def test_webhooks_of_somebody_else_are_not_there(
 
 @pytest.fixture
 def operator(shell: Shell, world: World, receiver: FakeReceiver, replace_content: Callable[[], None]) -> Shell:
-    """The shell on the machine of the server, which has given up one delivery."""
+    """Return the shell on the machine of the server, which has abandoned one delivery."""
     create_webhook(shell, receiver)
     receiver.set_script(FAILING_SCRIPTS["5xx"])
     replace_content()
@@ -183,7 +183,9 @@ def operator(shell: Shell, world: World, receiver: FakeReceiver, replace_content
     return shell
 
 
-def test_the_operator_sees_deliveries_of_everybody(operator: Shell, world: World, receiver: FakeReceiver) -> None:
+def test_the_operator_can_list_deliveries_of_all_accounts(
+    operator: Shell, world: World, receiver: FakeReceiver
+) -> None:
     (row,) = operator("admin", "deliveries", "list", "--json").json
     assert (row["account"], row["url"], row["state"]) == (world.pia.email, receiver.url, "abandoned")
     line = operator("admin", "deliveries", "list").out.split("\t")
@@ -197,7 +199,7 @@ def test_the_operator_sees_deliveries_of_everybody(operator: Shell, world: World
     assert world.pia.email in shown
 
 
-def test_the_operator_sees_a_body_and_its_attempts(operator: Shell, receiver: FakeReceiver) -> None:
+def test_the_operator_can_show_a_body_and_its_attempts(operator: Shell, receiver: FakeReceiver) -> None:
     ident = operator("admin", "deliveries", "list", "--format", "ids").out.strip()
     shown = operator("admin", "deliveries", "show", ident, "--json").json
     assert shown["body"].encode() == receiver.requests[0].body
@@ -212,7 +214,7 @@ def test_the_operator_sees_a_body_and_its_attempts(operator: Shell, receiver: Fa
     assert operator("admin", "deliveries", "show", "999").code == 3
 
 
-def test_the_operator_sends_one_again(operator: Shell, world: World, receiver: FakeReceiver) -> None:
+def test_the_operator_can_retry_a_delivery(operator: Shell, world: World, receiver: FakeReceiver) -> None:
     ident = operator("admin", "deliveries", "list", "--format", "ids").out.strip()
     receiver.set_script(OK)
     assert operator("admin", "deliveries", "retry", ident, "--json").json["state"] == "queued"

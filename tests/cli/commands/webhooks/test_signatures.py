@@ -1,4 +1,4 @@
-"""``docshare webhooks kinds``, ``sample`` and ``sign``: what a receiver is written against, with nothing sent."""
+"""``docshare webhooks kinds``, ``sample`` and ``sign``: reference data for developers of receivers; nothing is sent."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.shell import Shell
 
 SECRET = "whsec_000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
 
-# Section Webhook event kinds, typed from there: the keys beyond fileUuid and fileName, optional ones in brackets.
+# The keys of each event kind beyond fileUuid and fileName, written by hand; optional ones are in brackets.
 KINDS = {
     "file.viewed": ["pagesViewed", "timeMs", "sessionId", "[variantUuid]", "[variantLabel]"],
     "file.downloaded": ["[variantUuid]", "[variantLabel]"],
@@ -28,7 +28,7 @@ KINDS = {
 
 
 @pytest.fixture(autouse=True)
-def _silence(api: FakeApi) -> Any:
+def _expect_no_requests(api: FakeApi) -> Any:
     yield
     assert api.requests == [], "nothing here asks a server"
 
@@ -36,7 +36,7 @@ def _silence(api: FakeApi) -> Any:
 # --- kinds -----------------------------------------------------------------------------------------------------------
 
 
-def test_kinds_are_the_nine_of_the_specification_with_their_keys(shell: Shell) -> None:
+def test_kinds_lists_the_nine_event_kinds_with_their_keys(shell: Shell) -> None:
     rows = {row["kind"]: row for row in shell("webhooks", "kinds", "--json").json}
     subscribable = {kind: row for kind, row in rows.items() if row["subscribable"]}
     assert list(subscribable) == list(KINDS)
@@ -48,14 +48,14 @@ def test_kinds_are_the_nine_of_the_specification_with_their_keys(shell: Shell) -
     assert [kind for kind, row in rows.items() if row["plan"] != "free"] == ["gate.completed"]
 
 
-def test_the_test_event_and_refused_attempts_are_listed_as_what_nobody_can_subscribe_to(shell: Shell) -> None:
+def test_the_test_event_and_rejected_access_attempts_are_listed_as_not_subscribable(shell: Shell) -> None:
     rows = [row for row in shell("webhooks", "kinds", "--json").json if not row["subscribable"]]
     assert [row["kind"] for row in rows] == ["webhook.test", "access.denied"]
     assert "activity feed" in rows[1]["fires"]
     assert rows[1]["data"] == ["fileUuid", "fileName", "reason", "count"]
 
 
-def test_kinds_fit_into_a_pipe_and_on_a_terminal(shell: Shell) -> None:
+def test_kinds_are_printed_in_a_pipe_and_on_a_terminal(shell: Shell) -> None:
     assert shell("webhooks", "kinds", "--format", "ids").lines == [*KINDS, "webhook.test", "access.denied"]
     assert shell("webhooks", "kinds").lines[4].split("\t")[:3] == ["receipt.confirmed", "true", "free"]
     shell.tty = True
@@ -74,12 +74,12 @@ def test_a_sample_has_every_key_in_the_order_sent(shell: Shell, kind: str) -> No
 
 
 @pytest.mark.parametrize("kind", list(KINDS))
-def test_a_minimal_sample_has_what_is_always_there(shell: Shell, kind: str) -> None:
+def test_a_minimal_sample_has_only_required_keys(shell: Shell, kind: str) -> None:
     data = shell("webhooks", "sample", kind, "--minimal").json["data"]
     assert list(data) == ["fileUuid", "fileName", *(key for key in KINDS[kind] if key[0] != "[")]
 
 
-def test_a_minimal_sample_has_what_was_set_where_it_belongs(shell: Shell) -> None:
+def test_a_minimal_sample_includes_keys_that_were_set_in_their_place(shell: Shell) -> None:
     words = ("--minimal", "--set", "variantLabel=Acme", "--set", "timeMs=5")
     data = shell("webhooks", "sample", "file.viewed", *words).json["data"]
     assert list(data) == ["fileUuid", "fileName", "pagesViewed", "timeMs", "sessionId", "variantLabel"]
@@ -94,7 +94,7 @@ def test_a_sample_in_a_pipe_is_the_body_byte_for_byte(shell: Shell) -> None:
     )
 
 
-def test_a_sample_cannot_steer_a_terminal(shell: Shell) -> None:
+def test_a_sample_cannot_control_a_terminal(shell: Shell) -> None:
     shell.tty = True
     out = shell("webhooks", "sample", "file.burned", "--set", "fileName=\x1b[2J\u202e").out
     assert "\x1b" not in out
@@ -102,7 +102,7 @@ def test_a_sample_cannot_steer_a_terminal(shell: Shell) -> None:
     assert json.loads(out)["data"]["fileName"] == "\x1b[2J\u202e"
 
 
-def test_the_answers_of_a_form_replace_those_of_the_example(shell: Shell) -> None:
+def test_form_responses_that_are_set_replace_those_of_the_example(shell: Shell) -> None:
     words = ("--set", "fields.company=Acme", "--set", "fields.e=a=b")
     assert shell("webhooks", "sample", "gate.completed", *words).json["data"]["fields"] == {
         "company": "Acme",
@@ -110,7 +110,7 @@ def test_the_answers_of_a_form_replace_those_of_the_example(shell: Shell) -> Non
     }
 
 
-def test_a_sample_can_be_shaped(shell: Shell) -> None:
+def test_query_and_template_apply_to_a_sample(shell: Shell) -> None:
     assert shell("webhooks", "sample", "file.viewed", "--query", "data.pagesViewed").out == "7\n"
     assert shell("webhooks", "sample", "file.viewed", "--template", "{event}").out == "file.viewed\n"
 
@@ -136,7 +136,7 @@ def test_a_sample_can_be_shaped(shell: Shell) -> None:
         ("file.viewed", "timeMs", "--set timeMs must have the form KEY=VALUE", ""),
     ],
 )
-def test_a_key_or_value_that_there_is_not_is_an_error_that_lists_those_there_are(
+def test_an_unknown_kind_key_or_value_is_an_error_that_lists_the_valid_ones(
     shell: Shell, kind: str, word: str, detail: str, hint: str
 ) -> None:
     done = shell("webhooks", "sample", kind, *(("--set", word) if word else ()), "--json")
@@ -150,7 +150,7 @@ def test_a_key_set_twice_is_an_error(shell: Shell) -> None:
     assert (done.code, "timeMs is given twice" in done.err) == (2, True)
 
 
-def test_a_sample_for_slack_is_the_message_with_what_was_set_escaped(shell: Shell, api: FakeApi) -> None:
+def test_a_slack_sample_is_the_message_with_escaped_values(shell: Shell, api: FakeApi) -> None:
     done = shell("webhooks", "sample", "note.created", "--format", "slack", "--set", "author=<!channel> & co")
     found = done.json
     assert list(found) == ["text", "mrkdwn", "blocks"]
@@ -163,7 +163,7 @@ def test_a_sample_for_slack_is_the_message_with_what_was_set_escaped(shell: Shel
 
 # --- sign ------------------------------------------------------------------------------------------------------------
 
-# Computed with OpenSSL, outside this program, over 1700000000.{"a":"ü"}
+# Computed with OpenSSL, independently of this program, from 1700000000.{"a":"ü"}
 BODY = '{"a":"ü"}'.encode()
 DIGEST = "885c2e6d44dcbf7769fd0e9e11679f545734c816b15d8534915a38a1c2b6ffef"
 
@@ -175,19 +175,19 @@ def secret(tmp_path: Path) -> Path:
     return path
 
 
-def test_signing_prints_the_header_line(shell: Shell, secret: Path, tmp_path: Path) -> None:
+def test_sign_prints_the_header_line(shell: Shell, secret: Path, tmp_path: Path) -> None:
     (tmp_path / "body").write_bytes(BODY)
     done = shell("webhooks", "sign", tmp_path / "body", "--secret-file", secret, "--at", "1700000000")
     assert (done.code, done.out, done.err) == (0, f"X-Service-Signature: t=1700000000,v1={DIGEST}\n", "")
 
 
-def test_a_body_from_stdin_is_signed_with_every_byte_of_it(shell: Shell, secret: Path) -> None:
+def test_every_byte_of_a_body_from_stdin_is_signed(shell: Shell, secret: Path) -> None:
     line = ("webhooks", "sign", "-", "--secret-file", secret, "--at", "2023-11-14T22:13:20Z")
     assert shell(*line, stdin=BODY).out == f"X-Service-Signature: t=1700000000,v1={DIGEST}\n"
     assert DIGEST not in shell(*line, stdin=BODY + b"\n").out
 
 
-def test_the_parts_of_a_signature_can_be_had_one_by_one(shell: Shell, secret: Path) -> None:
+def test_the_parts_of_a_signature_can_be_selected(shell: Shell, secret: Path) -> None:
     line = ("webhooks", "sign", "-", "--secret-file", secret, "--at", "1700000000", "--header-name", "Acme-Signature")
     assert shell(*line, "--json", stdin=BODY).json == {
         "line": f"Acme-Signature: t=1700000000,v1={DIGEST}",
@@ -199,13 +199,13 @@ def test_the_parts_of_a_signature_can_be_had_one_by_one(shell: Shell, secret: Pa
     assert shell(*line, "--template", "{value}", stdin=BODY).out == f"t=1700000000,v1={DIGEST}\n"
 
 
-def test_a_signature_is_of_now_unless_said_otherwise(shell: Shell, secret: Path) -> None:
+def test_a_signature_has_the_current_time_by_default(shell: Shell, secret: Path) -> None:
     assert shell("webhooks", "sign", "-", "--secret-file", secret, stdin=BODY).out.startswith(
         "X-Service-Signature: t=1790000000,v1="
     )
 
 
-def test_what_is_signed_verifies(shell: Shell, secret: Path, tmp_path: Path) -> None:
+def test_a_signed_body_verifies(shell: Shell, secret: Path, tmp_path: Path) -> None:
     (tmp_path / "body").write_bytes(shell("webhooks", "sample", "file.viewed").out.encode())
     value = shell("webhooks", "sign", tmp_path / "body", "--secret-file", secret, "--template", "{value}").out.strip()
     line = ("webhooks", "verify", tmp_path / "body", "--secret-file", secret, "--signature", value)
@@ -224,7 +224,7 @@ def test_what_is_signed_verifies(shell: Shell, secret: Path, tmp_path: Path) -> 
         ("body", "--secret-file", "secret.txt", "--header-name", "a: b"),
     ],
 )
-def test_a_line_that_makes_no_sense_ends_with_2(
+def test_an_invalid_command_line_exits_with_2(
     shell: Shell, tmp_path: Path, secret: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
 ) -> None:
     (tmp_path / "body").write_bytes(BODY)

@@ -1,4 +1,4 @@
-"""``docshare webhooks test``: what is told of test events, and how often they are sent."""
+"""``docshare webhooks test``: results of test events, repetition, and rate limits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ UNREACHED_TEST = {"delivered": False, "status": 0, "latencyMs": 10_000}
 
 @pytest.fixture
 def fake_webhooks(api: FakeApi) -> FakeWebhooks:
-    """An account with one webhook."""
+    """Create an account with one webhook."""
     board = FakeWebhooks(api)
     board.add_webhook()
     return board
@@ -32,7 +32,7 @@ def fake_webhooks(api: FakeApi) -> FakeWebhooks:
         ({"delivered": "yes", "status": 200, "latencyMs": 1}, 13, "not delivered: 200 in 1 ms", "yes\t200\t1"),
     ],
 )
-def test_the_result_is_told_and_is_the_exit_code(
+def test_the_result_is_printed_and_decides_the_exit_code(
     fake_webhooks: FakeWebhooks, shell: Shell, result: dict[str, Any], code: int, told: str, piped: str
 ) -> None:
     fake_webhooks.results = [result]
@@ -51,7 +51,7 @@ def test_repeated_tests_are_six_seconds_apart(fake_webhooks: FakeWebhooks, shell
     assert time.waits == [6.0, 6.0]
 
 
-def test_ten_are_sent_in_a_burst_and_the_eleventh_a_minute_after_the_first(
+def test_ten_tests_are_sent_in_a_burst_and_the_eleventh_a_minute_after_the_first(
     fake_webhooks: FakeWebhooks, shell: Shell, time: FakeTime
 ) -> None:
     when: list[float] = []
@@ -63,26 +63,26 @@ def test_ten_are_sent_in_a_burst_and_the_eleventh_a_minute_after_the_first(
     assert all(later - earlier >= 60 for earlier, later in zip(when, when[10:], strict=False))
 
 
-def test_a_slow_receiver_takes_from_the_time_in_between(
+def test_the_time_of_a_slow_receiver_counts_toward_the_interval(
     fake_webhooks: FakeWebhooks, shell: Shell, time: FakeTime
 ) -> None:
-    def slow(_: object) -> dict[str, Any]:
+    def respond_slowly(_: object) -> dict[str, Any]:
         time.passed += 4
         return SUCCESSFUL_TEST
 
-    fake_webhooks.api.on("POST", f"/webhooks/{webhook_uuid(1)}/test", slow)
+    fake_webhooks.api.on("POST", f"/webhooks/{webhook_uuid(1)}/test", respond_slowly)
     shell("webhooks", "test", webhook_uuid(1), "--repeat", "2")
     assert time.waits == [2.0]
 
 
-def test_the_servers_limit_is_waited_for(fake_webhooks: FakeWebhooks, shell: Shell, time: FakeTime) -> None:
+def test_the_rate_limit_of_the_server_is_respected(fake_webhooks: FakeWebhooks, shell: Shell, time: FakeTime) -> None:
     fake_webhooks.results = [problem(429, "rate_limited", Retry_After="17"), SUCCESSFUL_TEST]
     assert shell("webhooks", "test", webhook_uuid(1)).code == 0
     assert time.waits == [17.0]
 
 
 @pytest.mark.parametrize(("status", "code", "exit_code"), [(404, "not_found", 3), (403, "insufficient_scope", 5)])
-def test_a_refusal_has_its_exit_code(
+def test_an_error_response_has_its_exit_code(
     fake_webhooks: FakeWebhooks, shell: Shell, status: int, code: str, exit_code: int
 ) -> None:
     fake_webhooks.results = [problem(status, code)]
@@ -97,6 +97,8 @@ def test_a_dry_run_sends_nothing(fake_webhooks: FakeWebhooks, shell: Shell) -> N
 
 
 @pytest.mark.parametrize("words", [("--repeat", "0"), ("--every", "soon"), ("--repeat", "x")])
-def test_a_line_that_makes_no_sense_is_2(fake_webhooks: FakeWebhooks, shell: Shell, words: tuple[str, ...]) -> None:
+def test_an_invalid_command_line_exits_with_2(
+    fake_webhooks: FakeWebhooks, shell: Shell, words: tuple[str, ...]
+) -> None:
     assert shell("webhooks", "test", webhook_uuid(1), *words).code == 2
     assert fake_webhooks.list_changes() == []

@@ -1,4 +1,4 @@
-"""``docshare webhooks verify``: the verdict, and why. Signatures are made here, not by the code under test."""
+"""``docshare webhooks verify``: the verdict and the reason. The tests compute signatures independently of the code."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def verify(shell: Shell, tmp_path: Path) -> Verify:
 # --- the verdict -----------------------------------------------------------------------------------------------------
 
 
-def test_a_genuine_signature_ends_with_0(verify: Verify) -> None:
+def test_a_genuine_signature_exits_with_0(verify: Verify) -> None:
     done = verify(signature_header())
     assert done.code == 0
     assert done.lines == [
@@ -63,18 +63,18 @@ def test_json_has_the_verdict_and_the_age(verify: Verify) -> None:
 
 
 @pytest.mark.parametrize(("age", "code"), [(300, 0), (301, 13), (-300, 0), (-301, 13)])
-def test_the_window_is_five_minutes_to_both_sides(verify: Verify, age: int, code: int) -> None:
+def test_the_tolerance_is_five_minutes_in_both_directions(verify: Verify, age: int, code: int) -> None:
     assert verify(signature_header(t=T - age)).code == code
 
 
-def test_a_stale_signature_says_how_old_it_is(verify: Verify) -> None:
+def test_a_stale_signature_is_reported_with_its_age(verify: Verify) -> None:
     done = verify(signature_header(t=T - 540), "--json")
     assert (done.code, done.json["verdict"], done.json["detail"]) == (
         13, "stale", "The signature is genuine but 9m 00s old; the limit is 5m 00s. Replayed, or a clock is wrong.",
     )  # fmt: skip
 
 
-def test_a_signature_from_the_future_says_by_how_much(verify: Verify) -> None:
+def test_a_signature_from_the_future_is_reported_with_the_difference(verify: Verify) -> None:
     done = verify(signature_header(t=T + 540), "--json")
     assert (done.code, done.json["verdict"], done.json["detail"]) == (
         13, "future",
@@ -83,17 +83,17 @@ def test_a_signature_from_the_future_says_by_how_much(verify: Verify) -> None:
 
 
 @pytest.mark.parametrize("at", [str(T - 540), "2026-09-21T14:04:20Z"])
-def test_another_moment_can_be_looked_from(verify: Verify, at: str) -> None:
+def test_at_sets_the_time_of_the_check(verify: Verify, at: str) -> None:
     assert verify(signature_header(t=T - 540)).code == 13
     assert verify(signature_header(t=T - 540), "--at", at).code == 0
 
 
-def test_the_tolerance_can_be_chosen(verify: Verify) -> None:
+def test_tolerance_sets_the_accepted_age(verify: Verify) -> None:
     assert verify(signature_header(t=T - 540), "--tolerance", "10m").code == 0
     assert verify(signature_header(t=T - 11), "--tolerance", "10").code == 13
 
 
-def test_a_person_reads_the_verdict_and_the_mistake_on_two_lines(shell: Shell, verify: Verify) -> None:
+def test_a_terminal_shows_the_verdict_and_the_mistake_in_two_lines(shell: Shell, verify: Verify) -> None:
     shell.tty = True
     assert verify(signature_header(BODY + b"\n"), "--no-color").lines == [
         "mismatch: The signature does not match.",
@@ -101,7 +101,7 @@ def test_a_person_reads_the_verdict_and_the_mistake_on_two_lines(shell: Shell, v
     ]
 
 
-# --- a header of another form ----------------------------------------------------------------------------------------
+# --- malformed headers -----------------------------------------------------------------------------------------------
 
 GENUINE_SIGNATURE = hmac_hex(SECRET.encode(), f"{T}.".encode() + BODY)
 
@@ -143,7 +143,7 @@ GENUINE_SIGNATURE = hmac_hex(SECRET.encode(), f"{T}.".encode() + BODY)
         ),
     ],
 )
-def test_a_malformed_header_says_which_part(verify: Verify, signature: str, detail: str) -> None:
+def test_a_malformed_header_is_reported_with_the_wrong_part(verify: Verify, signature: str, detail: str) -> None:
     found = verify(signature, "--json")
     assert (found.code, found.json["verdict"], found.json["detail"]) == (13, "malformed", detail)
 
@@ -152,16 +152,16 @@ def test_a_malformed_header_says_which_part(verify: Verify, signature: str, deta
     "signature",
     [f"t={T}, v1={GENUINE_SIGNATURE}", f"v1={GENUINE_SIGNATURE},t={T}", f"t={T},v1={GENUINE_SIGNATURE.upper()}"],
 )
-def test_a_malformed_header_may_fit_all_the_same(verify: Verify, signature: str) -> None:
+def test_a_malformed_header_with_a_matching_signature_is_recognized(verify: Verify, signature: str) -> None:
     assert verify(signature, "--json").json["mistake"] == "Otherwise the signature matches."
 
 
-def test_a_malformed_header_may_have_a_second_mistake(verify: Verify) -> None:
+def test_a_second_mistake_besides_a_malformed_header_is_recognized(verify: Verify) -> None:
     mistake = verify(signature_header(BODY + b"\n").replace(",", ", "), "--json").json["mistake"]
     assert mistake.startswith("Otherwise, the signature matches if a trailing newline is added.")
 
 
-# --- the usual mistakes ----------------------------------------------------------------------------------------------
+# --- common mistakes -------------------------------------------------------------------------------------------------
 
 
 def reserialize_body(**shape: Any) -> bytes:
@@ -187,7 +187,7 @@ BODIES = {
 
 
 @pytest.mark.parametrize(("how", "received"), BODIES.items(), ids=[how.strip() for how in BODIES])
-def test_a_body_that_was_changed_on_the_way_is_recognised(verify: Verify, how: str, received: bytes) -> None:
+def test_a_body_that_was_changed_in_transit_is_recognized(verify: Verify, how: str, received: bytes) -> None:
     done = verify(signature_header(), "--json", body=received)
     assert (done.code, done.json["verdict"], done.json["detail"]) == (13, "mismatch", "The signature does not match.")
     assert done.json["mistake"].startswith(f"The signature matches {how.strip()}")
@@ -208,7 +208,7 @@ SIGNED = {
 
 
 @pytest.mark.parametrize(("how", "signed"), [item for item in SIGNED.items() if item[1]])
-def test_a_signature_of_a_rewritten_body_is_recognised(verify: Verify, how: str, signed: bytes) -> None:
+def test_a_signature_of_a_rewritten_body_is_recognized(verify: Verify, how: str, signed: bytes) -> None:
     assert verify(signature_header(signed), "--json").json["mistake"].startswith(f"The signature matches {how}")
 
 
@@ -219,7 +219,7 @@ def test_a_signature_of_a_rewritten_body_is_recognised(verify: Verify, how: str,
         (b"a\nb", b"a\r\nb", "with CR LF instead of LF in the body"),
     ],
 )
-def test_other_line_ends_are_recognised(verify: Verify, received: bytes, signed: bytes, how: str) -> None:
+def test_different_line_endings_are_recognized(verify: Verify, received: bytes, signed: bytes, how: str) -> None:
     assert (
         verify(signature_header(signed), "--json", body=received)
         .json["mistake"]
@@ -237,7 +237,7 @@ KEYS = {
 
 
 @pytest.mark.parametrize(("how", "key"), KEYS.items())
-def test_a_signature_with_a_key_made_wrongly_is_recognised(verify: Verify, how: str, key: bytes) -> None:
+def test_a_signature_with_a_wrongly_derived_key_is_recognized(verify: Verify, how: str, key: bytes) -> None:
     assert verify(signature_header(key=key), "--json").json["mistake"].startswith(f"The signature matches {how}")
 
 
@@ -252,7 +252,7 @@ def test_a_signature_with_a_key_made_wrongly_is_recognised(verify: Verify, how: 
         ("with the secret in lowercase", SECRET.upper()),
     ],
 )
-def test_a_secret_file_with_more_or_less_in_it_is_recognised(verify: Verify, how: str, content: str) -> None:
+def test_a_secret_file_with_extra_or_missing_characters_is_recognized(verify: Verify, how: str, content: str) -> None:
     assert (
         verify(signature_header(), "--json", secret=content.encode())
         .json["mistake"]
@@ -269,37 +269,37 @@ MESSAGES = {
 
 
 @pytest.mark.parametrize(("how", "message"), MESSAGES.items())
-def test_a_signature_of_something_else_than_t_dot_body_is_recognised(verify: Verify, how: str, message: bytes) -> None:
+def test_a_signature_of_a_wrong_message_is_recognized(verify: Verify, how: str, message: bytes) -> None:
     mistake = verify(f"t={T},v1={hmac_hex(SECRET.encode(), message)}", "--json").json["mistake"]
     assert mistake == f"The signature matches {how}. Sign <t>.<raw body>, with t in seconds."
 
 
-def test_t_in_milliseconds_is_recognised_whether_or_not_it_was_signed_like_that(verify: Verify) -> None:
+def test_t_in_milliseconds_is_recognized_whether_or_not_it_was_signed_that_way(verify: Verify) -> None:
     signed = verify(signature_header(t=T * 1000), "--json").json
     assert (signed["verdict"], signed["mistake"]) == ("future", "t is in milliseconds; it must be seconds.")
     unlike = verify(f"t={T}000,{signature_header().partition(',')[2]}", "--json").json
     assert unlike["mistake"].startswith("The signature matches with t in seconds, although the header has milliseconds")
 
 
-def test_two_mistakes_at_once_are_recognised(verify: Verify) -> None:
+def test_two_mistakes_at_once_are_recognized(verify: Verify) -> None:
     mistake = verify(signature_header(BODY + b"\n", key=HEX.encode()), "--json").json["mistake"]
     assert mistake.startswith("The signature matches if a trailing newline is added and with the key without whsec_.")
 
 
-def test_another_secret_is_called_that_and_no_mistake_is_made_up(verify: Verify) -> None:
+def test_a_wrong_secret_is_reported_without_guessing_a_mistake(verify: Verify) -> None:
     found = verify(signature_header(key=b"whsec_other"), "--json").json
     assert (found["verdict"], found["mistake"]) == ("mismatch", "")
     assert "the secret is wrong or the body was changed" in found["detail"]
 
 
-def test_an_empty_body_hints_at_one_that_was_read_before(verify: Verify) -> None:
+def test_an_empty_body_is_reported_with_the_hint_that_it_may_have_been_read_before(verify: Verify) -> None:
     assert "The body may have been read before." in verify(signature_header(), "--json", body=b"").json["detail"]
 
 
 @pytest.mark.parametrize(
     "body", [b"[" * 100_000, b'{"a":' + b"9" * 6000 + b"}", b"\xff\xfe\x00\xd8", b"\0" * 2_000_000]
 )
-def test_no_body_makes_it_fail(verify: Verify, body: bytes) -> None:
+def test_unusual_bodies_do_not_crash_the_command(verify: Verify, body: bytes) -> None:
     assert verify(signature_header(), body=body).code == 13
 
 
@@ -309,19 +309,19 @@ def test_the_secret_is_in_no_output(shell: Shell, verify: Verify) -> None:
         assert HEX not in done.out + done.err
 
 
-# --- against the other side ------------------------------------------------------------------------------------------
+# --- compatibility ---------------------------------------------------------------------------------------------------
 
 BODIES_OF_ANY_KIND = st.binary(max_size=60) | st.text(max_size=30).map(lambda text: json.dumps(text).encode())
 
 
 @given(st.text(min_size=1, max_size=80), BODIES_OF_ANY_KIND, st.integers(0, 2**45), st.integers(-300, 300))
-def test_whatever_the_server_signs_is_genuine(secret: str, body: bytes, now: int, away: int) -> None:
+def test_every_signature_of_the_server_is_genuine(secret: str, body: bytes, now: int, away: int) -> None:
     later = now // 1000 * 1000 + away * 1000
     assert examine(secret, body, sign(secret, body, now), later, 300_000).verdict is SignatureVerdict.GENUINE
 
 
 @given(st.text(max_size=60), BODIES_OF_ANY_KIND)
-def test_what_nobody_signed_is_never_genuine_and_never_fits(text: str, body: bytes) -> None:
+def test_an_unsigned_body_is_never_genuine_and_never_matches(text: str, body: bytes) -> None:
     for signature in (text, f"t={T},v1={hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()}"):
         found = examine(SECRET, body, signature, T * 1000, 300_000)
         assert not found.verdict

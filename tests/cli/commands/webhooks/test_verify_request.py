@@ -1,4 +1,4 @@
-"""``docshare webhooks verify`` on a saved HTTP request, and lines that make no sense."""
+"""``docshare webhooks verify`` on a saved HTTP request, and invalid command lines."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def build_request(*more: str, body: bytes = BODY, end: str = "\r\n", name: str =
 
 
 @pytest.fixture
-def of_request(shell: Shell, tmp_path: Path) -> Verify:
+def verify_request(shell: Shell, tmp_path: Path) -> Verify:
     (tmp_path / "secret").write_text(SECRET)
 
     def run(raw: bytes, *words: str) -> CommandResult:
@@ -38,25 +38,25 @@ def of_request(shell: Shell, tmp_path: Path) -> Verify:
 
 
 @pytest.mark.parametrize("end", ["\r\n", "\n"])
-def test_a_saved_request_has_the_body_and_the_signature(of_request: Verify, end: str) -> None:
-    assert of_request(build_request(end=end)).code == 0
-    assert of_request(build_request(end=end).partition(end.encode())[2]).code == 0  # without its first line
+def test_a_saved_request_has_the_body_and_the_signature(verify_request: Verify, end: str) -> None:
+    assert verify_request(build_request(end=end)).code == 0
+    assert verify_request(build_request(end=end).partition(end.encode())[2]).code == 0  # without its request line
 
 
-def test_the_name_of_the_header_can_be_another_and_its_case_does_not_matter(of_request: Verify) -> None:
-    assert of_request(build_request(name="x-service-SIGNATURE")).code == 0
-    assert of_request(build_request(name="Acme-Signature"), "--header-name", "acme-signature").code == 0
+def test_header_name_changes_the_header_and_its_case_is_ignored(verify_request: Verify) -> None:
+    assert verify_request(build_request(name="x-service-SIGNATURE")).code == 0
+    assert verify_request(build_request(name="Acme-Signature"), "--header-name", "acme-signature").code == 0
 
 
-def test_what_an_editor_added_behind_the_body_does_not_count_and_is_said(of_request: Verify) -> None:
-    done = of_request(build_request(body=BODY + b"\n"))
+def test_bytes_after_content_length_are_ignored_with_a_note(verify_request: Verify) -> None:
+    done = verify_request(build_request(body=BODY + b"\n"))
     assert (done.code, done.err) == (
         0, f"the body has {len(BODY) + 1} bytes; only the {len(BODY)} bytes of Content-Length are used\n",
     )  # fmt: skip
 
 
-def test_a_body_that_was_cut_off_is_said(of_request: Verify) -> None:
-    done = of_request(build_request(body=BODY[:-1]))
+def test_a_truncated_body_is_reported(verify_request: Verify) -> None:
+    done = verify_request(build_request(body=BODY[:-1]))
     assert done.code == 13
     assert "the body was truncated or changed" in done.err
 
@@ -83,9 +83,9 @@ def test_a_body_that_was_cut_off_is_said(of_request: Verify) -> None:
     ids=["none", "another name", "two"],
 )
 def test_a_request_without_one_signature_header_is_malformed(
-    of_request: Verify, raw: bytes, detail: str, mistake: str
+    verify_request: Verify, raw: bytes, detail: str, mistake: str
 ) -> None:
-    found = of_request(raw, "--json")
+    found = verify_request(raw, "--json")
     assert found.code == 13
     assert (found.json["verdict"], found.json["detail"], found.json["mistake"]) == ("malformed", detail, mistake)
 
@@ -101,8 +101,8 @@ def test_a_request_without_one_signature_header_is_malformed(
     ],
     ids=["empty", "no empty line", "no header", "chunked", "compressed"],
 )
-def test_what_is_no_saved_request_is_wrong_usage(of_request: Verify, raw: bytes) -> None:
-    done = of_request(raw)
+def test_an_input_that_is_not_a_saved_request_exits_with_2(verify_request: Verify, raw: bytes) -> None:
+    done = verify_request(raw)
     assert (done.code, done.out) == (2, "")
 
 
@@ -125,7 +125,7 @@ def test_what_is_no_saved_request_is_wrong_usage(of_request: Verify, raw: bytes)
         ("body", "--signature", "x", "--secret-file", "empty"),
     ],
 )
-def test_a_line_that_makes_no_sense_ends_with_2(
+def test_an_invalid_command_line_exits_with_2(
     shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
 ) -> None:
     for name, content in (("body", BODY), ("secret", SECRET.encode()), ("empty", b"\n")):

@@ -1,4 +1,4 @@
-"""A real server whose webhooks may call this machine, and listeners to it."""
+"""A real server whose webhooks may call this machine, and listeners for it."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def env(server: ServerProcess, tmp_path: Path) -> dict[str, str]:
 
 @pytest.fixture
 def listen(server: ServerProcess, env: dict[str, str]) -> Listen:
-    """A function that starts a listener to the server, with options."""
+    """Return a function that starts a listener for the server, with options."""
     return lambda *options: run_listener(env, "--data", str(server.data_dir), *options)
 
 
 @pytest.fixture
 def deck(server: ServerProcess) -> str:
-    """The UUID of a file."""
+    """Upload a file and return its UUID."""
     return upload_file(server)

@@ -1,4 +1,4 @@
-"""``docshare webhooks listen --bridge``: the feed of a server elsewhere as signed deliveries, none lost."""
+"""``docshare webhooks listen --bridge``: the feed of a remote server as signed deliveries, none lost."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def local_receiver() -> Iterator[FakeReceiver]:
 
 @pytest.fixture
 def bridge(shell: Shell, local_receiver: FakeReceiver, tmp_path: Path) -> Callable[..., CommandResult]:
-    """A function that bridges from the start of the feed to ``program``, for a minute unless told otherwise."""
+    """Return a function that bridges from the start of the feed to the local receiver, by default for a minute."""
     kept = tmp_path / "secret.txt"
     kept.write_text(SECRET + "\n")
 
@@ -56,19 +56,19 @@ def bridge(shell: Shell, local_receiver: FakeReceiver, tmp_path: Path) -> Callab
 
 
 def list_event_names(program: FakeReceiver) -> list[str]:
-    """The names in the events that a program got, in order."""
+    """Return the names in the events that a program received, in order."""
     return [json.loads(hit.body)["data"]["name"] for hit in program.requests]
 
 
 def append_events(api: FakeApi, *numbers: int, event: str = "receipt.confirmed") -> None:
-    """Append events to the activity feed, each with its number as a name."""
+    """Append events to the activity feed, each with its number as its name."""
     api.rows["activity"] += [row("activity", number, event=event, data={"name": str(number)}) for number in numbers]
 
 
-# --- what is handed on -----------------------------------------------------------------------------------------------
+# --- forwarded events ------------------------------------------------------------------------------------------------
 
 
-def test_a_row_becomes_the_delivery_that_a_webhook_would_get(
+def test_a_row_is_forwarded_like_a_webhook_delivery(
     api: FakeApi, local_receiver: FakeReceiver, time: FakeTime, bridge: Callable[..., CommandResult]
 ) -> None:
     api.rows["activity"] = [row("activity", 7, at=3, data={"name": "Zoë"})]
@@ -91,12 +91,12 @@ def test_a_row_becomes_the_delivery_that_a_webhook_would_get(
     assert "answer" not in shown, "no server waits for one"
 
 
-def test_the_banner_says_that_it_is_not_the_real_thing(api: FakeApi, bridge: Callable[..., CommandResult]) -> None:
+def test_the_banner_names_the_bridge_header(api: FakeApi, bridge: Callable[..., CommandResult]) -> None:
     done = bridge()
     assert f"bridging the feed of {api.url}; deliveries have the header X-Docshare-Bridge: 1" in done.err
 
 
-def test_refused_attempts_are_no_deliveries(
+def test_rejected_access_attempts_are_not_forwarded(
     api: FakeApi, local_receiver: FakeReceiver, bridge: Callable[..., CommandResult]
 ) -> None:
     append_events(api, 2, event="access.denied")
@@ -105,7 +105,7 @@ def test_refused_attempts_are_no_deliveries(
     assert list_event_names(local_receiver) == ["3"]
 
 
-def test_only_the_kinds_and_the_file_that_were_named_are_handed_on(
+def test_only_selected_kinds_of_the_selected_file_are_forwarded(
     api: FakeApi, local_receiver: FakeReceiver, bridge: Callable[..., CommandResult]
 ) -> None:
     api.on("GET", f"/files/{UUID.format(2)}", {"uuid": UUID.format(2)})
@@ -117,7 +117,7 @@ def test_only_the_kinds_and_the_file_that_were_named_are_handed_on(
     assert list_event_names(local_receiver) == ["4"]
 
 
-def test_a_secret_is_made_and_shown_once_where_none_is_given(
+def test_a_secret_is_created_and_printed_once_if_none_is_given(
     api: FakeApi, shell: Shell, local_receiver: FakeReceiver
 ) -> None:
     append_events(api, 2)
@@ -128,14 +128,16 @@ def test_a_secret_is_made_and_shown_once_where_none_is_given(
     assert verify(secret, hit.body, hit.headers["x-service-signature"], int(shell.time.wall * 1000))
 
 
-def test_the_secret_can_be_all_there_is_on_stdout(api: FakeApi, shell: Shell, local_receiver: FakeReceiver) -> None:
+def test_print_secret_prints_only_the_secret_on_stdout(
+    api: FakeApi, shell: Shell, local_receiver: FakeReceiver
+) -> None:
     append_events(api, 2)
     done = shell("webhooks", "listen", "--bridge", "--from", "start", "--print-secret", "--exit-after", "1")
     assert re.fullmatch("whsec_[0-9a-f]{64}\n", done.out)
     assert "receipt.confirmed" in done.err
 
 
-def test_without_a_program_it_just_shows_what_comes(api: FakeApi, shell: Shell) -> None:
+def test_events_are_only_printed_if_there_is_no_program(api: FakeApi, shell: Shell) -> None:
     append_events(api, 2, 3)
     done = shell("webhooks", "listen", "--bridge", "--from", "start", "--exit-after", "2", "--json")
     assert (done.code, [each["forwards"] for each in done.rows]) == (0, [[], []])
@@ -154,7 +156,7 @@ def old_server_api(api: FakeApi) -> FakeApi:
     return api
 
 
-def test_elsewhere_three_kinds_come_from_the_polling_feed(
+def test_a_server_without_the_activity_feed_is_bridged_with_three_kinds(
     old_server_api: FakeApi, local_receiver: FakeReceiver, bridge: Callable[..., CommandResult]
 ) -> None:
     done = bridge()
@@ -170,7 +172,7 @@ def test_elsewhere_three_kinds_come_from_the_polling_feed(
     assert "only file.viewed, file.downloaded and gate.completed are available, without sessionId" in done.err
 
 
-def test_below_pro_the_gate_is_left_out_with_a_word(
+def test_without_pro_the_gate_stream_is_skipped_with_a_note(
     old_server_api: FakeApi, local_receiver: FakeReceiver, bridge: Callable[..., CommandResult]
 ) -> None:
     old_server_api.is_gate_allowed = False
@@ -179,17 +181,17 @@ def test_below_pro_the_gate_is_left_out_with_a_word(
     assert "skipping the gate stream" in done.err
 
 
-def test_kinds_that_the_polling_feed_does_not_hold_end_with_3(
+def test_kinds_that_the_polling_feed_does_not_contain_exit_with_3(
     old_server_api: FakeApi, bridge: Callable[..., CommandResult]
 ) -> None:
     done = bridge("--events", "note.created,file.burned")
     assert (done.code, done.out) == (3, "")
 
 
-# --- where it goes on ------------------------------------------------------------------------------------------------
+# --- resuming --------------------------------------------------------------------------------------------------------
 
 
-def test_the_first_run_begins_now_and_the_next_goes_on(
+def test_the_first_run_starts_now_and_the_next_one_resumes(
     api: FakeApi, local_receiver: FakeReceiver, bridge: Callable[..., CommandResult]
 ) -> None:
     append_events(api, 2, 3)
@@ -201,7 +203,7 @@ def test_the_first_run_begins_now_and_the_next_goes_on(
     assert list_event_names(local_receiver) == ["4", "5"]
 
 
-def test_from_start_and_reset_do_as_events_tail_does(
+def test_from_and_reset_work_as_in_events_tail(
     api: FakeApi, local_receiver: FakeReceiver, bridge: Callable[..., CommandResult]
 ) -> None:
     append_events(api, 2)
@@ -213,7 +215,7 @@ def test_from_start_and_reset_do_as_events_tail_does(
     assert list_event_names(local_receiver) == ["2"]
 
 
-def test_each_narrower_choice_has_a_place_of_its_own(
+def test_each_selection_has_its_own_cursor(
     api: FakeApi, shell: Shell, local_receiver: FakeReceiver, bridge: Callable[..., CommandResult]
 ) -> None:
     bridge()
@@ -226,7 +228,7 @@ def test_each_narrower_choice_has_a_place_of_its_own(
     assert found[2:] == ["mine"]
 
 
-def test_a_place_that_another_process_holds_is_refused(
+def test_a_cursor_that_another_process_uses_is_rejected(
     api: FakeApi, bridge: Callable[..., CommandResult], time: FakeTime
 ) -> None:
     second: list[CommandResult] = []
@@ -236,17 +238,19 @@ def test_a_place_that_another_process_holds_is_refused(
     assert "in use by process" in second[0].err
 
 
-def test_a_place_of_another_server_is_refused(api: FakeApi, shell: Shell, bridge: Callable[..., CommandResult]) -> None:
+def test_a_cursor_of_another_server_is_rejected(
+    api: FakeApi, shell: Shell, bridge: Callable[..., CommandResult]
+) -> None:
     bridge("--cursor", "one")
     path = shell.cursors / "one.json"
     path.write_text(path.read_text().replace(api.url, "https://elsewhere.example"))
     assert bridge("--cursor", "one").code == 2
 
 
-# --- when a program or the server fails ------------------------------------------------------------------------------
+# --- failures of a program or the server -----------------------------------------------------------------------------
 
 
-def test_what_a_program_refuses_is_tried_again_with_the_same_body_and_a_fresh_signature(
+def test_a_rejected_event_is_retried_with_the_same_body_and_a_new_signature(
     api: FakeApi, local_receiver: FakeReceiver, bridge: Callable[..., CommandResult]
 ) -> None:
     append_events(api, 2)
@@ -262,7 +266,7 @@ def test_what_a_program_refuses_is_tried_again_with_the_same_body_and_a_fresh_si
     assert [(each["attempt"], each["forwards"][0]["status"]) for each in shown] == [(1, 503), (2, 503), (3, 200)]
 
 
-def test_what_no_program_takes_ends_it_and_is_the_first_of_the_next_run(
+def test_an_event_that_no_program_accepts_ends_the_run_and_is_first_in_the_next(
     api: FakeApi, local_receiver: FakeReceiver, bridge: Callable[..., CommandResult]
 ) -> None:
     append_events(api, 2, 3, 4)
@@ -280,7 +284,7 @@ def test_what_no_program_takes_ends_it_and_is_the_first_of_the_next_run(
     )
 
 
-def test_with_skip_failed_it_goes_on_and_says_so(
+def test_skip_failed_skips_rejected_events_with_a_note(
     api: FakeApi, local_receiver: FakeReceiver, bridge: Callable[..., CommandResult]
 ) -> None:
     append_events(api, 2, 3)
@@ -290,7 +294,7 @@ def test_with_skip_failed_it_goes_on_and_says_so(
     assert "rejected event 2 in 5 attempts; skipping it" in done.err
 
 
-def test_only_the_program_that_refused_is_asked_again(
+def test_only_the_program_that_rejected_an_event_gets_it_again(
     api: FakeApi, local_receiver: FakeReceiver, bridge: Callable[..., CommandResult]
 ) -> None:
     append_events(api, 2, 3)
@@ -300,18 +304,18 @@ def test_only_the_program_that_refused_is_asked_again(
     assert done.err.count("; skipping it") == 2
 
 
-def test_it_is_not_ready_before_the_server_has_answered(
+def test_the_ready_message_waits_for_the_first_response_of_the_server(
     api: FakeApi, time: FakeTime, bridge: Callable[..., CommandResult]
 ) -> None:
     asked = iter(range(1000))
-    api.before_page = lambda: None if next(asked) < 3 else problem(503, "unavailable")  # it fails once begun
+    api.before_page = lambda: None if next(asked) < 3 else problem(503, "unavailable")  # later ones fail
     done = bridge("--give-up-after", "30s", begin=())
     assert done.code == 11
     assert "stopped after" in done.err
     assert "following" not in done.err
 
 
-def test_a_short_failure_is_told_and_nothing_is_missed(
+def test_a_short_failure_is_reported_and_no_event_is_lost(
     api: FakeApi, local_receiver: FakeReceiver, time: FakeTime, bridge: Callable[..., CommandResult]
 ) -> None:
     append_events(api, 2)
@@ -322,7 +326,7 @@ def test_a_short_failure_is_told_and_nothing_is_missed(
     assert "the server is responding again" in done.err
 
 
-def test_a_feed_of_another_make_is_given_up_and_nothing_is_made_up(
+def test_a_malformed_feed_exits_with_11_and_forwards_nothing(
     api: FakeApi, local_receiver: FakeReceiver, bridge: Callable[..., CommandResult]
 ) -> None:
     api.rows["activity"] = [{"id": 2, "event": "note.created"}]
@@ -330,11 +334,11 @@ def test_a_feed_of_another_make_is_given_up_and_nothing_is_made_up(
     assert (done.code, local_receiver.requests) == (11, [])
 
 
-def test_a_quiet_feed_gives_a_sign_of_life(bridge: Callable[..., CommandResult]) -> None:
+def test_a_quiet_feed_prints_heartbeat_lines(bridge: Callable[..., CommandResult]) -> None:
     assert bridge("--heartbeat", "20s").err.count("still following") >= 1
 
 
-def test_nothing_is_lost_when_it_is_killed_again_and_again(api: FakeApi, tmp_path: Path) -> None:
+def test_repeated_kills_lose_no_event(api: FakeApi, tmp_path: Path) -> None:
     chance = random.Random(5)
     lock = threading.Lock()
     fed = 1
@@ -368,7 +372,7 @@ def test_nothing_is_lost_when_it_is_killed_again_and_again(api: FakeApi, tmp_pat
 
 
 def _feed_while_receiving(feed: Callable[[int], None]) -> Callable[[ReceivedRequest], Any]:
-    """Taking an event lets another one happen now and then."""
+    """Let a received event cause another one now and then."""
     chance = random.Random(7)
 
     def choose(_: ReceivedRequest) -> Any:

@@ -1,4 +1,4 @@
-"""``docshare webhooks listen`` beside a real server: real deliveries, and what becomes of them here."""
+"""``docshare webhooks listen`` with a real server: real deliveries, forwarding, and exit codes."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def list_listeners(server: ServerProcess) -> list[tuple[Any, ...]]:
     return query_rows(server, "SELECT events, file_id FROM webhooks WHERE listens_until IS NOT NULL")
 
 
-# --- what arrives ----------------------------------------------------------------------------------------------------
+# --- received deliveries ---------------------------------------------------------------------------------------------
 
 
-def test_a_program_on_this_machine_gets_what_it_can_verify_with_the_secret_shown(
+def test_a_local_program_gets_deliveries_that_verify_with_the_printed_secret(
     server: ServerProcess, listen: Listen, deck: str
 ) -> None:
     with open_receiver() as program, listen("--forward-to", program.url, "--json", "--exit-after", "1") as running:
@@ -48,7 +48,7 @@ def test_a_program_on_this_machine_gets_what_it_can_verify_with_the_secret_shown
     assert json.loads(hit.body)["data"] == {"fileUuid": deck, "fileName": "next.pdf", "contentVersion": 2}
 
 
-def test_a_row_says_all_about_a_delivery(server: ServerProcess, listen: Listen, deck: str) -> None:
+def test_a_json_row_has_all_fields_of_a_delivery(server: ServerProcess, listen: Listen, deck: str) -> None:
     with open_receiver() as program, listen("--forward-to", program.url, "--json") as running:
         running.wait_for_line("ready")
         replace_content(server, deck)
@@ -63,7 +63,7 @@ def test_a_row_says_all_about_a_delivery(server: ServerProcess, listen: Listen, 
     assert (forward["url"], forward["status"], forward["ms"] >= 0) == (program.url, 200, True)
 
 
-def test_without_a_program_it_just_shows_what_comes(server: ServerProcess, listen: Listen, deck: str) -> None:
+def test_deliveries_are_only_printed_if_there_is_no_program(server: ServerProcess, listen: Listen, deck: str) -> None:
     with listen() as running:
         running.wait_for_line("ready")
         replace_content(server, deck)
@@ -72,7 +72,9 @@ def test_without_a_program_it_just_shows_what_comes(server: ServerProcess, liste
     assert (cells[:3], cells[4:]) == (["content.replaced", "next.pdf", "true"], ["1", "200", "[]"])
 
 
-def test_a_test_event_goes_through_all_of_it_when_asked_for(server: ServerProcess, listen: Listen, deck: str) -> None:
+def test_the_test_option_sends_a_test_event_through_the_listener(
+    server: ServerProcess, listen: Listen, deck: str
+) -> None:
     with open_receiver() as program, listen("--forward-to", program.url, "--test", "--json") as running:
         row = running.read_row()
         running.wait_for_line("ready")
@@ -80,7 +82,7 @@ def test_a_test_event_goes_through_all_of_it_when_asked_for(server: ServerProces
     assert [json.loads(hit.body)["event"] for hit in program.requests] == ["webhook.test"]
 
 
-def test_bridging_makes_the_body_that_a_real_delivery_has(
+def test_a_bridged_event_has_the_body_of_a_real_delivery(
     server: ServerProcess, env: dict[str, str], listen: Listen, deck: str
 ) -> None:
     with listen("--json") as running:
@@ -92,7 +94,7 @@ def test_bridging_makes_the_body_that_a_real_delivery_has(
         assert running.read_row()["body"] == real["body"]
 
 
-def test_several_programs_get_it(server: ServerProcess, listen: Listen, deck: str) -> None:
+def test_several_programs_get_each_delivery(server: ServerProcess, listen: Listen, deck: str) -> None:
     with open_receiver() as one, open_receiver() as two:
         with listen("--forward-to", one.url, "--forward-to", two.url, "--json") as running:
             running.wait_for_line("ready")
@@ -101,7 +103,9 @@ def test_several_programs_get_it(server: ServerProcess, listen: Listen, deck: st
         assert one.requests[0].body == two.requests[0].body
 
 
-def test_only_the_kinds_and_the_file_that_were_named_arrive(server: ServerProcess, listen: Listen, deck: str) -> None:
+def test_only_selected_kinds_of_the_selected_file_are_delivered(
+    server: ServerProcess, listen: Listen, deck: str
+) -> None:
     other = upload_file(server)
     with listen("--events", "file.burned,content.replaced", "--file", deck, "--json") as running:
         running.wait_for_line("ready")
@@ -111,7 +115,7 @@ def test_only_the_kinds_and_the_file_that_were_named_arrive(server: ServerProces
         assert json.loads(running.read_row()["body"])["data"]["fileUuid"] == deck
 
 
-def test_all_nine_kinds_are_listened_to_unless_some_are_named(server: ServerProcess, listen: Listen) -> None:
+def test_all_nine_kinds_are_delivered_by_default(server: ServerProcess, listen: Listen) -> None:
     with listen() as running:
         running.wait_for_line("ready")
         ((events, file),) = list_listeners(server)
@@ -122,7 +126,7 @@ def test_all_nine_kinds_are_listened_to_unless_some_are_named(server: ServerProc
     assert file is None
 
 
-def test_each_account_hears_its_own_events(
+def test_each_account_gets_only_its_own_events(
     server: ServerProcess, env: dict[str, str], listen: Listen, deck: str
 ) -> None:
     email = "second@example.com"
@@ -138,7 +142,7 @@ def test_each_account_hears_its_own_events(
         assert json.loads(running.read_row()["body"])["data"]["fileUuid"] == mine
 
 
-def test_without_a_credential_it_hears_the_owners_events(
+def test_without_a_credential_the_events_of_the_owner_are_delivered(
     server: ServerProcess, env: dict[str, str], listen: Listen
 ) -> None:
     del env["DOCSHARE_TOKEN"]
@@ -146,13 +150,13 @@ def test_without_a_credential_it_hears_the_owners_events(
         assert running.wait_for_line("as owner@example.com")
 
 
-# --- what the server is answered -------------------------------------------------------------------------------------
+# --- responses to the server -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("habit", "status", "answered"), [("5xx", 503, 503), ("4xx", 404, 404), ("redirect", 307, 502), ("reset", 0, 502)]
 )
-def test_what_a_program_refuses_is_refused_to_the_server(
+def test_the_error_of_a_program_is_passed_to_the_server(
     server: ServerProcess, listen: Listen, deck: str, habit: str, status: int, answered: int
 ) -> None:
     with open_receiver(FAILING_SCRIPTS[habit]) as program, listen("--forward-to", program.url, "--json") as running:
@@ -165,17 +169,17 @@ def test_what_a_program_refuses_is_refused_to_the_server(
 
 
 def list_attempts(server: ServerProcess, delivery: str) -> list[tuple[int, bool]]:
-    """Status of each attempt of a delivery, and whether it is due again."""
+    """Return the status of each attempt of a delivery, and whether a retry is due."""
     query = (
         "SELECT a.status, d.next_at IS NOT NULL FROM deliveries d JOIN attempts a ON a.delivery_id = d.id "
         "WHERE d.uuid = ? AND d.claimed_at IS NULL"
     )
     found: list[tuple[int, bool]] = []
-    wait_until(lambda: found.extend(query_rows(server, query, delivery)) or found)  # it is booked after the answer
+    wait_until(lambda: found.extend(query_rows(server, query, delivery)) or found)  # it is recorded after the response
     return found
 
 
-def test_a_program_that_is_not_there_is_named_and_the_server_tries_again(
+def test_an_unreachable_program_is_reported_and_the_server_retries(
     server: ServerProcess, listen: Listen, deck: str
 ) -> None:
     with listen("--forward-to", "http://127.0.0.1:1/hook", "--json") as running:
@@ -185,7 +189,7 @@ def test_a_program_that_is_not_there_is_named_and_the_server_tries_again(
     assert (row["answer"], row["forwards"][0]["status"], row["forwards"][0]["error"]) == (502, 0, "connection failed")
 
 
-def test_a_program_may_take_only_so_long(server: ServerProcess, listen: Listen, deck: str) -> None:
+def test_a_slow_program_times_out(server: ServerProcess, listen: Listen, deck: str) -> None:
     options = ("--forward-timeout", "200ms", "--json")
     with open_receiver(FAILING_SCRIPTS["hang"]) as program, listen("--forward-to", program.url, *options) as running:
         running.wait_for_line("ready")
@@ -194,7 +198,7 @@ def test_a_program_may_take_only_so_long(server: ServerProcess, listen: Listen, 
     assert (row["answer"], row["forwards"][0]["error"]) == (502, "no response within 0.2 s")
 
 
-def test_it_can_play_a_bad_receiver(server: ServerProcess, listen: Listen, deck: str) -> None:
+def test_status_and_latency_simulate_a_bad_receiver(server: ServerProcess, listen: Listen, deck: str) -> None:
     options = ("--status", "503", "--latency", "300ms", "--json")
     with open_receiver() as program, listen("--forward-to", program.url, *options) as running:
         running.wait_for_line("ready")
@@ -204,7 +208,7 @@ def test_it_can_play_a_bad_receiver(server: ServerProcess, listen: Listen, deck:
     assert (row["answer"], row["forwards"], program.requests) == (503, [], [])
 
 
-def test_a_share_of_deliveries_can_be_refused(server: ServerProcess, listen: Listen, deck: str) -> None:
+def test_fail_rate_rejects_a_share_of_deliveries(server: ServerProcess, listen: Listen, deck: str) -> None:
     with listen("--fail-rate", "0.5", "--json", "--exit-after", "40") as running:
         url = running.url
         for _ in range(40):
@@ -214,11 +218,11 @@ def test_a_share_of_deliveries_can_be_refused(server: ServerProcess, listen: Lis
     assert set(answers) == {200, 500}
 
 
-# --- how it ends -----------------------------------------------------------------------------------------------------
+# --- exit codes ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_a_signal_ends_it_and_the_server_forgets_it(
+def test_a_signal_ends_the_listener_and_deletes_it_on_the_server(
     server: ServerProcess, listen: Listen, number: int, code: int
 ) -> None:
     with listen() as running:
@@ -229,12 +233,12 @@ def test_a_signal_ends_it_and_the_server_forgets_it(
 
 
 @pytest.mark.parametrize(("options", "code"), [((), 0), (("--exit-after", "1"), 124)])
-def test_it_ends_when_the_time_is_over(listen: Listen, options: tuple[str, ...], code: int) -> None:
+def test_the_listener_ends_after_the_timeout(listen: Listen, options: tuple[str, ...], code: int) -> None:
     with listen("--timeout", "100ms", *options) as running:
         assert running.wait() == code
 
 
-def test_a_closed_pipe_ends_it(server: ServerProcess, env: dict[str, str], deck: str) -> None:
+def test_a_closed_pipe_ends_the_listener(server: ServerProcess, env: dict[str, str], deck: str) -> None:
     read, write = os.pipe()
     os.close(read)
     with run_listener(env, "--data", str(server.data_dir), stdout=write) as running:

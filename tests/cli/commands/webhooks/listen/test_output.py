@@ -1,4 +1,4 @@
-"""``docshare webhooks listen``: what it lets through, what it tells of the secret, what it shows and keeps."""
+"""``docshare webhooks listen``: verification of deliveries, the secret, output and saved events."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from tests.support.server_process import COMMAND, ServerProcess, run_docshare
 from tests.support.terminal import Terminal
 from tests.support.webhook_listener import Listen, post_delivery, replace_content
 
-# --- what is not genuine ---------------------------------------------------------------------------------------------
+# --- unverified deliveries -------------------------------------------------------------------------------------------
 
 
-def test_what_is_not_from_the_server_reaches_no_program(listen: Listen) -> None:
+def test_unsigned_deliveries_are_not_forwarded(listen: Listen) -> None:
     with open_receiver() as program, listen("--forward-to", program.url, "--json", "--exit-after", "1") as running:
         url = running.url
         assert requests.post(url, data=b'{"event":"file.viewed"}', timeout=30).status_code == 401
@@ -33,26 +33,28 @@ def test_what_is_not_from_the_server_reaches_no_program(listen: Listen) -> None:
 
 
 @pytest.mark.parametrize("body", [b"", b"\xff\xfe", b"[" * 5000, b"[1]", b'{"event": ["x"], "data": 7}'])
-def test_a_strange_body_that_is_signed_is_shown_and_handed_on_as_it_is(listen: Listen, body: bytes) -> None:
+def test_a_malformed_body_with_a_valid_signature_is_printed_and_forwarded_unchanged(
+    listen: Listen, body: bytes
+) -> None:
     with open_receiver() as program, listen("--forward-to", program.url, "--json") as running:
         assert post_delivery(running.url, running.last_secret, body, Webhook_Event="odd") == 200
         assert running.read_row()["verified"] is True
     assert program.requests[0].body == body
 
 
-def test_a_second_attempt_is_told_as_such(listen: Listen, env: dict[str, str], server: ServerProcess) -> None:
+def test_a_retry_is_printed_with_its_attempt_number(listen: Listen, env: dict[str, str], server: ServerProcess) -> None:
     with listen("--json") as running:
         assert post_delivery(running.url, running.last_secret, b'{"event":"file.viewed"}', Webhook_Attempt="2") == 200
         assert running.read_row()["attempt"] == 2
 
 
 @pytest.mark.parametrize(("method", "status"), [("GET", 405), ("PUT", 405), ("HEAD", 405)])
-def test_only_posts_are_taken(listen: Listen, method: str, status: int) -> None:
+def test_only_post_requests_are_accepted(listen: Listen, method: str, status: int) -> None:
     with listen() as running:
         assert requests.request(method, running.url, timeout=30).status_code == status
 
 
-def test_a_body_that_no_server_sends_is_not_read(listen: Listen) -> None:
+def test_a_body_without_length_or_too_large_is_rejected(listen: Listen) -> None:
     with listen() as running:
         url = running.url
         assert requests.post(url, data=iter([b"x"]), timeout=30).status_code == 411
@@ -62,7 +64,7 @@ def test_a_body_that_no_server_sends_is_not_read(listen: Listen) -> None:
 # --- the secret ------------------------------------------------------------------------------------------------------
 
 
-def test_the_secret_can_be_all_there_is_on_stdout(server: ServerProcess, listen: Listen, deck: str) -> None:
+def test_print_secret_prints_only_the_secret_on_stdout(server: ServerProcess, listen: Listen, deck: str) -> None:
     with listen("--print-secret", "--exit-after", "1") as running:
         secret = running.read_line()
         assert post_delivery(running.url, secret, b'{"event":"file.viewed"}') == 200
@@ -72,7 +74,7 @@ def test_the_secret_can_be_all_there_is_on_stdout(server: ServerProcess, listen:
         assert "file.viewed" in running.read_stderr()
 
 
-def test_a_secret_of_a_file_signs_and_is_shown_nowhere(
+def test_a_secret_from_a_file_signs_and_is_never_printed(
     server: ServerProcess, listen: Listen, deck: str, tmp_path: Path
 ) -> None:
     kept = tmp_path / "secret.txt"
@@ -85,10 +87,10 @@ def test_a_secret_of_a_file_signs_and_is_shown_nowhere(
         assert "5e5e" not in running.read_stderr()
 
 
-# --- what is kept and shown ------------------------------------------------------------------------------------------
+# --- saved events and output -----------------------------------------------------------------------------------------
 
 
-def test_what_is_saved_can_be_replayed(
+def test_saved_deliveries_can_be_replayed(
     server: ServerProcess, env: dict[str, str], listen: Listen, deck: str, tmp_path: Path
 ) -> None:
     saved, secret = tmp_path / "kept.jsonl", tmp_path / "secret.txt"
@@ -109,7 +111,7 @@ def test_what_is_saved_can_be_replayed(
         assert [hit.body.decode() for hit in program.requests] == [row["body"] for row in rows]
 
 
-def test_what_a_program_answers_can_be_shown(server: ServerProcess, listen: Listen, deck: str) -> None:
+def test_the_response_of_a_program_can_be_printed(server: ServerProcess, listen: Listen, deck: str) -> None:
     words = http_response(b"no such\x1b[2J route", "404 Not Found")
     with open_receiver(words) as program, listen("--forward-to", program.url, "--show-response", "--json") as running:
         running.wait_for_line("ready")
@@ -117,7 +119,9 @@ def test_what_a_program_answers_can_be_shown(server: ServerProcess, listen: List
         assert running.read_row()["forwards"][0]["response"] == "no such\x1b[2J route"
 
 
-def test_a_terminal_shows_arrows(server: ServerProcess, env: dict[str, str], deck: str) -> None:
+def test_a_terminal_shows_deliveries_and_responses_with_arrows(
+    server: ServerProcess, env: dict[str, str], deck: str
+) -> None:
     with open_receiver(http_response(b"two\nlines \x1b[2J", "500 Broken")) as program:
         line = [*COMMAND, "webhooks", "listen", "--data", str(server.data_dir), "--show-response"]
         with Terminal([*line, "--forward-to", program.url, "--exit-after", "1"], env, columns=200) as terminal:
@@ -132,7 +136,7 @@ def test_a_terminal_shows_arrows(server: ServerProcess, env: dict[str, str], dec
     assert [line.strip() for line in shown[2:]] == ["two", "lines \\x1b[2J"]
 
 
-def test_it_stands_in_no_list_of_webhooks(server: ServerProcess, listen: Listen) -> None:
+def test_the_listener_is_not_in_the_list_of_webhooks(server: ServerProcess, listen: Listen) -> None:
     with listen() as running:
         running.wait_for_line("ready")
         answer = requests.get(f"{server.url}/api/v1/webhooks", headers=server.headers, timeout=30)

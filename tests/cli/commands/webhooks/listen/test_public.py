@@ -1,6 +1,6 @@
-"""``docshare webhooks listen --public-url``: a webhook of the account, gone when the listening ends.
+"""``docshare webhooks listen --public-url``: a webhook of the account, which is deleted when the listener ends.
 
-The tunnel of these tests is none: the server may call this machine, so the public address is the receiver's own.
+These tests use no tunnel: the server may call this machine, so the public URL is that of the listener itself.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ READY = "ready: a test delivery arrived"
 
 @pytest.fixture
 def tunnel() -> tuple[str, ...]:
-    """The options of a listener at a free port, with its address."""
+    """Return the options of a listener on a free port, including its URL."""
     port = find_free_port()
     return "--public-url", f"http://127.0.0.1:{port}/in", "--port", port
 
@@ -49,7 +49,7 @@ def read_listener_file(folder: Path) -> list[dict[str, Any]]:
     return found
 
 
-def test_what_comes_through_the_tunnel_is_verified_and_handed_on(
+def test_deliveries_through_the_tunnel_are_verified_and_forwarded(
     server: ServerProcess, env: dict[str, str], tunnel: tuple[str, ...], deck: str
 ) -> None:
     with open_receiver() as program:
@@ -65,7 +65,7 @@ def test_what_comes_through_the_tunnel_is_verified_and_handed_on(
     assert json.loads(hit.body)["data"]["fileUuid"] == deck
 
 
-def test_a_program_that_refuses_makes_the_server_try_again(
+def test_the_server_retries_if_the_program_rejects_a_delivery(
     server: ServerProcess, env: dict[str, str], tunnel: tuple[str, ...], deck: str
 ) -> None:
     with (
@@ -78,15 +78,15 @@ def test_a_program_that_refuses_makes_the_server_try_again(
         running.read_line()
         url = f"{server.url}/api/v1/webhooks/{uuid}/deliveries"
 
-        def states() -> list[tuple[str, list[int]]]:
+        def list_states() -> list[tuple[str, list[int]]]:
             rows = requests.get(url, headers=server.headers, timeout=30).json()
             return [(row["state"], [attempt["status"] for attempt in row["attempts"]]) for row in rows]
 
-        wait_until(lambda: states() == [("queued", [503])])
+        wait_until(lambda: list_states() == [("queued", [503])])
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_the_webhook_is_gone_at_the_end(
+def test_the_webhook_is_deleted_at_the_end(
     server: ServerProcess, env: dict[str, str], tunnel: tuple[str, ...], tmp_path: Path, number: int, code: int
 ) -> None:
     with run_listener(env, *tunnel) as running:
@@ -104,7 +104,7 @@ def kill_listener(env: dict[str, str], tunnel: tuple[str, ...]) -> None:
         running.end(signal.SIGKILL)
 
 
-def test_what_a_killed_listener_leaves_behind_is_pruned(
+def test_the_webhook_of_a_killed_listener_is_pruned(
     server: ServerProcess, env: dict[str, str], tunnel: tuple[str, ...], tmp_path: Path
 ) -> None:
     kill_listener(env, tunnel)
@@ -114,7 +114,7 @@ def test_what_a_killed_listener_leaves_behind_is_pruned(
     assert (list_webhooks(server), read_listener_file(tmp_path)) == ([], [])
 
 
-def test_a_listener_that_runs_is_not_pruned(
+def test_the_webhook_of_a_running_listener_is_not_pruned(
     server: ServerProcess, env: dict[str, str], tunnel: tuple[str, ...], tmp_path: Path
 ) -> None:
     with run_listener(env, *tunnel) as running:
@@ -123,7 +123,7 @@ def test_a_listener_that_runs_is_not_pruned(
         assert len(list_webhooks(server)) == 1
 
 
-def test_a_tunnel_that_leads_nowhere_is_told_before_it_says_ready(
+def test_a_broken_tunnel_is_reported_instead_of_the_ready_message(
     server: ServerProcess, env: dict[str, str], tmp_path: Path
 ) -> None:
     with run_listener(env, "--public-url", "http://127.0.0.1:1/in", "--port", find_free_port()) as running:
@@ -133,7 +133,7 @@ def test_a_tunnel_that_leads_nowhere_is_told_before_it_says_ready(
     assert (list_webhooks(server), read_listener_file(tmp_path)) == ([], [])
 
 
-def test_a_port_that_is_taken_ends_with_7_before_a_webhook_is_made(server: ServerProcess, env: dict[str, str]) -> None:
+def test_a_port_in_use_exits_with_7_and_creates_no_webhook(server: ServerProcess, env: dict[str, str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         with run_listener(env, "--public-url", f"http://127.0.0.1:{port}/", "--port", port) as running:
@@ -141,12 +141,12 @@ def test_a_port_that_is_taken_ends_with_7_before_a_webhook_is_made(server: Serve
     assert list_webhooks(server) == []
 
 
-def test_an_address_that_the_server_refuses_ends_with_9(server: ServerProcess, env: dict[str, str]) -> None:
+def test_a_url_that_the_server_rejects_exits_with_9(server: ServerProcess, env: dict[str, str]) -> None:
     with run_listener(env, "--public-url", "https://169.254.169.254/", "--port", find_free_port()) as running:
         assert running.wait() == 9
 
 
-# --- what the server does meanwhile ----------------------------------------------------------------------------------
+# --- changes on the server during the run ----------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -154,21 +154,23 @@ def fake_webhooks(api: FakeApi) -> FakeWebhooks:
     return FakeWebhooks(api)
 
 
-def start_listener(shell: Shell, board: FakeWebhooks, *options: str) -> ListenerThread:
-    """A listener whose webhook stands and was tested."""
+def start_listener(shell: Shell, webhooks_api: FakeWebhooks, *options: str) -> ListenerThread:
+    """Start a listener and wait until its webhook has been created and tested."""
     found = ListenerThread(shell, "--public-url", "https://tunnel.example/in", "--port", find_free_port(), *options)
     wait_until(lambda: READY in found.stderr, seconds=60)
     return found
 
 
-def test_a_webhook_that_somebody_deletes_ends_it_loudly(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
+def test_deleting_the_webhook_ends_the_listener_with_an_error(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
     running = start_listener(shell, fake_webhooks)
     fake_webhooks.rows.clear()
     done = running.wait_for_end()
     assert (done.code, "the webhook was deleted" in done.err) == (11, True)
 
 
-def test_a_webhook_that_is_disabled_ends_it_loudly_and_is_deleted(fake_webhooks: FakeWebhooks, shell: Shell) -> None:
+def test_disabling_the_webhook_ends_the_listener_with_an_error_and_deletes_the_webhook(
+    fake_webhooks: FakeWebhooks, shell: Shell
+) -> None:
     running = start_listener(shell, fake_webhooks)
     fake_webhooks.rows[0]["active"] = False
     done = running.wait_for_end()
@@ -176,7 +178,9 @@ def test_a_webhook_that_is_disabled_ends_it_loudly_and_is_deleted(fake_webhooks:
     assert fake_webhooks.rows == []
 
 
-def test_a_webhook_that_cannot_be_deleted_stays_noted(fake_webhooks: FakeWebhooks, api: FakeApi, shell: Shell) -> None:
+def test_a_webhook_that_cannot_be_deleted_stays_in_the_listener_file(
+    fake_webhooks: FakeWebhooks, api: FakeApi, shell: Shell
+) -> None:
     running = start_listener(shell, fake_webhooks, "--timeout", "5m")
     api.on("DELETE", f"/webhooks/{fake_webhooks.rows[0]['uuid']}", problem(403, "forbidden"))
     done = running.wait_for_end()
@@ -184,24 +188,24 @@ def test_a_webhook_that_cannot_be_deleted_stays_noted(fake_webhooks: FakeWebhook
     assert [entry["uuid"] for entry in read_listener_file(shell.home)] == [fake_webhooks.rows[0]["uuid"]]
 
 
-def test_a_signal_while_it_tidies_up_does_not_keep_it_from_that(
+def test_a_signal_during_the_cleanup_does_not_interrupt_it(
     fake_webhooks: FakeWebhooks, api: FakeApi, shell: Shell, tmp_path: Path
 ) -> None:
     env = make_env(tmp_path, DOCSHARE_URL=api.url, DOCSHARE_TOKEN=TOKEN)
     with run_listener(env, "--public-url", "https://tunnel.example/in", "--port", find_free_port()) as running:
         running.wait_for_line(READY)
 
-        def deleted(_: RecordedRequest) -> FakeResponse:
+        def signal_and_delete(_: RecordedRequest) -> FakeResponse:
             running.process.send_signal(signal.SIGTERM)
             return FakeResponse(b"", 204)
 
-        api.on("DELETE", f"/webhooks/{fake_webhooks.rows[0]['uuid']}", deleted)
+        api.on("DELETE", f"/webhooks/{fake_webhooks.rows[0]['uuid']}", signal_and_delete)
         running.process.send_signal(signal.SIGINT)
         assert running.wait() == 143
     assert read_listener_file(tmp_path) == []
 
 
-def test_a_test_that_is_not_delivered_ends_it_with_the_status(
+def test_a_failed_test_delivery_ends_the_listener_with_the_status(
     fake_webhooks: FakeWebhooks, shell: Shell, time: FakeTime
 ) -> None:
     fake_webhooks.results = [{"delivered": False, "status": 502, "latencyMs": 3}]
@@ -210,7 +214,7 @@ def test_a_test_that_is_not_delivered_ends_it_with_the_status(
     assert fake_webhooks.rows == []
 
 
-def test_the_test_delivery_itself_is_not_shown(
+def test_the_test_delivery_itself_is_not_printed(
     server: ServerProcess, env: dict[str, str], tunnel: tuple[str, ...]
 ) -> None:
     with open_receiver() as program:

@@ -1,4 +1,4 @@
-"""Which server ``docshare webhooks listen`` listens to, and what it does while that one is away."""
+"""Which server ``docshare webhooks listen`` uses, and what it does while that server is unreachable."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def list_listener_uuids(server: ServerProcess) -> list[str]:
         return [uuid for (uuid,) in database.execute(query)]
 
 
-def wait_for_listener(server: ServerProcess, attending: ListenerThread) -> str:
-    """The UUID of the one listener, as soon as it is ready."""
+def wait_for_listener(server: ServerProcess, listener_thread: ListenerThread) -> str:
+    """Return the UUID of the only listener as soon as it is ready."""
     wait_until(lambda: list_listener_uuids(server), seconds=60)
-    wait_until(lambda: "ready: " in attending.stderr, seconds=60)
+    wait_until(lambda: "ready: " in listener_thread.stderr, seconds=60)
     return list_listener_uuids(server)[0]
 
 
-# --- which server ----------------------------------------------------------------------------------------------------
+# --- choice of the server --------------------------------------------------------------------------------------------
 
 
 def make_environments(server: ServerProcess, folder: Path) -> dict[str, dict[str, str]]:
@@ -59,7 +59,7 @@ def make_environments(server: ServerProcess, folder: Path) -> dict[str, dict[str
 
 
 @pytest.mark.parametrize("case", ["nothing is set up", "its address", "elsewhere, and --data"])
-def test_the_server_on_this_machine_is_listened_to_directly(server: ServerProcess, tmp_path: Path, case: str) -> None:
+def test_the_server_on_this_machine_delivers_directly(server: ServerProcess, tmp_path: Path, case: str) -> None:
     options = ("--data", str(server.data_dir)) if case == "elsewhere, and --data" else ()
     with run_listener(make_environments(server, tmp_path)[case], *options) as running:
         assert running.wait_for_line(
@@ -68,7 +68,7 @@ def test_the_server_on_this_machine_is_listened_to_directly(server: ServerProces
         assert running.wait_for_line("ready: deliveries arrive at http://127.0.0.1:")
 
 
-def test_the_profile_local_means_the_server_on_this_machine(server: ServerProcess, tmp_path: Path) -> None:
+def test_the_profile_local_selects_the_server_on_this_machine(server: ServerProcess, tmp_path: Path) -> None:
     env = make_env(tmp_path) | {"DOCSHARE_DATA_DIR": str(server.data_dir)}
     line = [*COMMAND, "profile", "add", "local", "--url", server.url, "--with-token"]
     done = subprocess.run(line, env=env, input=server.token, capture_output=True, text=True, check=False)
@@ -77,22 +77,22 @@ def test_the_profile_local_means_the_server_on_this_machine(server: ServerProces
         assert running.wait_for_line("listening to the server on this machine")
 
 
-def test_a_server_elsewhere_is_bridged(api: FakeApi, shell: Shell, server: ServerProcess) -> None:
+def test_a_remote_server_is_bridged(api: FakeApi, shell: Shell, server: ServerProcess) -> None:
     shell.env |= {"DOCSHARE_URL": api.url, "DOCSHARE_DATA_DIR": str(server.data_dir)}
     done = shell("webhooks", "listen", "--timeout", "10s")
     assert (done.code, f"bridging the feed of {api.url}" in done.err) == (0, True)
 
 
-def test_even_the_one_on_this_machine_can_be_bridged(server: ServerProcess, shell: Shell) -> None:
+def test_the_server_on_this_machine_can_be_bridged_too(server: ServerProcess, shell: Shell) -> None:
     shell.env["DOCSHARE_DATA_DIR"] = str(server.data_dir)
     done = shell("webhooks", "listen", "--bridge", "--timeout", "10s")
     assert (done.code, f"bridging the feed of {server.url}" in done.err) == (0, True)
 
 
-# --- when it is not there --------------------------------------------------------------------------------------------
+# --- unreachable servers ---------------------------------------------------------------------------------------------
 
 
-def test_without_a_server_it_says_what_to_start(tmp_path: Path, time: FakeTime) -> None:
+def test_a_missing_server_prints_how_to_start_one(tmp_path: Path, time: FakeTime) -> None:
     shell = Shell(tmp_path, "", time)
     del shell.env["DOCSHARE_URL"]
     done = shell("webhooks", "listen", "--json")
@@ -101,67 +101,71 @@ def test_without_a_server_it_says_what_to_start(tmp_path: Path, time: FakeTime) 
     assert done.error["hint"] == "Start it: docshare serve"
 
 
-def test_a_server_that_was_stopped_does_not_count(tmp_path: Path) -> None:
+def test_a_stopped_server_exits_with_11(tmp_path: Path) -> None:
     with run_server(tmp_path) as server:
         env = make_env(tmp_path)
     assert run_docshare("webhooks", "listen", "--data", str(server.data_dir), env=env).returncode == 11
 
 
-def test_a_server_that_goes_away_for_long_ends_it_loudly(server: ServerProcess, shell: Shell) -> None:
-    attending = ListenerThread(shell, "--data", str(server.data_dir), "--give-up-after", "1m")
-    wait_for_listener(server, attending)
+def test_a_server_that_stays_unreachable_ends_the_listener_with_an_error(server: ServerProcess, shell: Shell) -> None:
+    listener_thread = ListenerThread(shell, "--data", str(server.data_dir), "--give-up-after", "1m")
+    wait_for_listener(server, listener_thread)
     server.process.send_signal(signal.SIGKILL)
     server.process.wait()
-    done = attending.wait_for_end()
+    done = listener_thread.wait_for_end()
     assert done.code == 11
     assert "cannot be reached; retrying" in done.err
     assert "stopped after" in done.err
 
 
-def test_a_server_that_comes_back_elsewhere_is_found_again(server: ServerProcess, shell: Shell, tmp_path: Path) -> None:
-    attending = ListenerThread(shell, "--data", str(server.data_dir), "--give-up-after", "1000h", "--exit-after", "1")
-    wait_for_listener(server, attending)
+def test_a_server_that_restarts_on_another_port_is_found(server: ServerProcess, shell: Shell, tmp_path: Path) -> None:
+    listener_thread = ListenerThread(
+        shell, "--data", str(server.data_dir), "--give-up-after", "1000h", "--exit-after", "1"
+    )
+    wait_for_listener(server, listener_thread)
     server.process.terminate()
     server.process.wait()
-    wait_until(lambda: attending.advance_time(11) or "cannot be reached" in attending.stderr, seconds=60)
+    wait_until(lambda: listener_thread.advance_time(11) or "cannot be reached" in listener_thread.stderr, seconds=60)
     process, url = start_server("--data", str(server.data_dir), "--port", "0", env=make_env(tmp_path / "server"))
     try:
         moved = dataclasses.replace(server, url=url)
-        wait_until(lambda: attending.advance_time(11) or "is responding again" in attending.stderr, seconds=60)
+        wait_until(
+            lambda: listener_thread.advance_time(11) or "is responding again" in listener_thread.stderr, seconds=60
+        )
         replace_content(moved, upload_file(moved))
-        attending.join(60)
-        assert attending.result is not None
-        assert attending.result.code == 0
-        assert attending.result.out.split("\t")[1:4] == ["content.replaced", "next.pdf", "true"]
+        listener_thread.join(60)
+        assert listener_thread.result is not None
+        assert listener_thread.result.code == 0
+        assert listener_thread.result.out.split("\t")[1:4] == ["content.replaced", "next.pdf", "true"]
     finally:
         process.terminate()
         process.communicate(timeout=30)
 
 
-def test_a_listener_that_was_forgotten_begins_anew_with_the_same_secret_and_says_so(
+def test_a_listener_that_the_server_deleted_registers_again_with_the_same_secret_and_a_note(
     server: ServerProcess, shell: Shell
 ) -> None:
-    attending = ListenerThread(shell, "--data", str(server.data_dir), "--exit-after", "1")
-    first = wait_for_listener(server, attending)
+    listener_thread = ListenerThread(shell, "--data", str(server.data_dir), "--exit-after", "1")
+    first = wait_for_listener(server, listener_thread)
     RunningServer(server.data_dir).run_command("listen stop", {"uuid": first})
-    wait_until(lambda: attending.advance_time(11) or list_listener_uuids(server), seconds=60)
+    wait_until(lambda: listener_thread.advance_time(11) or list_listener_uuids(server), seconds=60)
     replace_content(server, upload_file(server))
-    attending.join(60)
-    assert attending.result is not None
-    assert attending.result.code == 0
-    assert attending.result.out.split("\t")[3] == "true"
-    assert attending.result.err.count("were not delivered") == 1
+    listener_thread.join(60)
+    assert listener_thread.result is not None
+    assert listener_thread.result.code == 0
+    assert listener_thread.result.out.split("\t")[3] == "true"
+    assert listener_thread.result.err.count("were not delivered") == 1
 
 
-def test_a_quiet_listener_shows_that_it_is_alive(server: ServerProcess, shell: Shell) -> None:
-    attending = ListenerThread(shell, "--data", str(server.data_dir), "--timeout", "10m")
-    wait_for_listener(server, attending)
-    done = attending.wait_for_end()
+def test_a_quiet_listener_prints_heartbeat_lines(server: ServerProcess, shell: Shell) -> None:
+    listener_thread = ListenerThread(shell, "--data", str(server.data_dir), "--timeout", "10m")
+    wait_for_listener(server, listener_thread)
+    done = listener_thread.wait_for_end()
     assert done.code == 0
     assert "still listening; 0 deliveries so far" in done.err
 
 
-# --- what does not go together ---------------------------------------------------------------------------------------
+# --- conflicting options ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -187,7 +191,7 @@ def test_a_quiet_listener_shows_that_it_is_alive(server: ServerProcess, shell: S
         ("--save", "no/such/folder/f.jsonl"),
     ],
 )
-def test_what_does_not_go_together_is_wrong_usage(
+def test_conflicting_options_exit_with_2(
     api: FakeApi, time: FakeTime, tmp_path: Path, options: tuple[str, ...]
 ) -> None:
     secret = tmp_path / "secret.txt"
