@@ -105,7 +105,7 @@ def test_the_webhooks_topic_lists_every_event_type_and_reason() -> None:
 
 
 def test_the_private_targets_of_the_readme_can_be_configured() -> None:
-    entries = tomllib.loads(get_code_block("toml", "Where webhooks may lead"))["webhook_allow"]
+    entries = tomllib.loads(get_code_block("toml", "Which addresses webhooks can use"))["webhook_allow"]
     allowed = webhook_url.parse_allowed(entries)
     target, permit = webhook_url.vet_url("http://hooks.internal/docshare", allowed)
     assert (target.host, permit(ip_address("10.0.0.1")), permit(ip_address("169.254.169.254"))) == (

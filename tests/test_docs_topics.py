@@ -148,7 +148,7 @@ NUMBERS = [
     ("library", "signed less than 5 minutes ago", REPLAY_WINDOW_MS, 300_000),
     ("README", "up to 200 links", limits.VARIANTS_PER_FILE, 200),
     ("README", "up to 5 fields", limits.GATE_FIELDS, 5),
-    ("README", "half an hour later the bytes are destroyed", limits.BURN_DELAY_MS, 1_800_000),
+    ("README", "half an hour later the content is deleted", limits.BURN_DELAY_MS, 1_800_000),
     ("README", "Ranges and marked downloads work up to 100 MB", limits.RANGE_AND_WATERMARK_BYTES, 100 * MB),
     ("README", "is replaced every 30 days", limits.READER_SALT_MS, 30 * DAY),
     ("README", "are kept for 90 days after it ended", limits.BEACON_RETENTION_MS, 90 * DAY),

@@ -42,7 +42,7 @@ REGISTRY = (
     Stub("replace", "files.group", _SHARE, "Replace the document behind a link.", inner="replace"),
     Stub("claim", "claim", _SHARE, "Take over a file that was shared without an account."),
     Stub("variants", "variants.group", _SHARE, "Create, redact and revoke links for single recipients."),
-    Stub("invites", "invites", _SHARE, "Invite people by email, each with a link of their own."),
+    Stub("invites", "invites", _SHARE, "Invite people by email, each with a personal link."),
     Stub("assets", "assets", _SHARE, "Logos, backgrounds and sounds of a share page."),
     Stub("design", "design", _SHARE, "Share designs of a design tool without an account."),
     Stub("qr", "qr", _SHARE, "Show or save the QR code of a share link."),

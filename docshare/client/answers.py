@@ -25,7 +25,7 @@ def parse_refusal(
     kind = RateLimited if status == 429 else Refused
     return kind(
         code or _code_for_status(status),
-        detail or _read_plain_text(headers, body) or f"The server answered {status} without saying why.",
+        detail or _read_plain_text(headers, body) or f"The server answered {status} without a reason.",
         status=status,
         method=method,
         path=path,

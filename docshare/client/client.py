@@ -111,14 +111,14 @@ class Client:
 
     @cached_property
     def events(self) -> "EventsApi":
-        """The event feed."""
+        """Return the event feed."""
         from docshare.client.events import EventsApi
 
         return EventsApi(self._transport)
 
     @cached_property
     def activity(self) -> "ActivityApi":
-        """The activity feed: events of all kinds with one cursor."""
+        """Return the activity feed: events of all kinds with one cursor."""
         from docshare.client.activity import ActivityApi
 
         return ActivityApi(self._transport)
@@ -132,7 +132,7 @@ class Client:
 
     @cached_property
     def account(self) -> "AccountApi":
-        """The account of the credential."""
+        """Return the account of the credential."""
         from docshare.client.account import AccountApi
 
         return AccountApi(self._transport)
@@ -186,17 +186,17 @@ class Client:
 
     @property
     def base_url(self) -> str:
-        """The base address without a trailing slash."""
+        """Return the base address without a trailing slash."""
         return self._address.base
 
     @property
     def is_local(self) -> bool:
-        """Whether the server runs on this host and the caller is its operator, who has no rate limit."""
+        """Return whether the server runs on this host and the caller is its operator, who has no rate limit."""
         return self._options.local_access is not None
 
     @property
     def clock(self) -> Clock:
-        """The clock that the client uses."""
+        """Return the clock that the client uses."""
         return self._options.clock
 
     def discover(self) -> dict[str, Any]:

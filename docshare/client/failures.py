@@ -48,7 +48,7 @@ def _classify_error(
     if isinstance(error, requests.ConnectionError | requests.exceptions.ChunkedEncodingError):
         hint = _UPLOAD_HINT if sending and not call.may_have_arrived() else "Try again."
         return ConnectionLost(f"the connection to {origin} broke: {_describe_causes(causes)}", hint=hint)
-    return NotConnected(f"cannot ask {origin}: {error}", final=True)
+    return NotConnected(f"the request to {origin} failed: {error}", final=True)
 
 
 def _walk_causes(error: BaseException) -> Iterator[BaseException]:

@@ -67,16 +67,16 @@ class OAuth:
     def server(self) -> AuthorizationServer:
         """Return the OAuth endpoints of the server. Problems: not_found if it has none. Raise ``NotAnApi`` if they are
         malformed or belong to another origin, to which secrets would be sent."""
-        told = self.metadata()
+        metadata = self.metadata()
         home = self._transport.address.origin
-        places = [told.get(f"{name}_endpoint") for name in ("authorization", "token")]
-        revoke, issuer = told.get("revocation_endpoint"), told.get("issuer")
+        places = [metadata.get(f"{name}_endpoint") for name in ("authorization", "token")]
+        revoke, issuer = metadata.get("revocation_endpoint"), metadata.get("issuer")
         # RFC 8414, 3.3: with the name of another issuer, a server could present a response of that issuer as its own.
         for place in (issuer, *places, *([revoke] if revoke is not None else [])):
             if not isinstance(place, str) or parse_origin(place) != home:
-                raise NotAnApi(f"{home} names a sign-in address of another server", method="GET", path=_METADATA)
-        says = told.get("authorization_response_iss_parameter_supported") is True
-        return AuthorizationServer(str(issuer), str(places[0]), str(places[1]), revoke, says)
+                raise NotAnApi(f"{home} returned a sign-in address of another server", method="GET", path=_METADATA)
+        sends_issuer = metadata.get("authorization_response_iss_parameter_supported") is True
+        return AuthorizationServer(str(issuer), str(places[0]), str(places[1]), revoke, sends_issuer)
 
     def exchange(
         self, server: AuthorizationServer, client_id: str, code: str, redirect_uri: str, verifier: str
@@ -98,12 +98,13 @@ class OAuth:
     def _request_tokens(
         self, server: AuthorizationServer, form: Mapping[str, str], refresh_before: str
     ) -> IssuedTokens:
-        told = self._send(server.token, form)
-        access, lifetime = told.get("access_token"), told.get("expires_in", _DEFAULT_LIFETIME)
+        response = self._send(server.token, form)
+        access, lifetime = response.get("access_token"), response.get("expires_in", _DEFAULT_LIFETIME)
         if not isinstance(access, str) or not isinstance(lifetime, int):
-            raise NotAnApi(f"{self._transport.address.origin} gave no access token", method="POST", path="/oauth/token")
-        refresh = told.get("refresh_token", refresh_before)  # a server that does not rotate sends none
-        return IssuedTokens(access, str(refresh) if refresh else None, lifetime, str(told.get("scope", "")))
+            origin = self._transport.address.origin
+            raise NotAnApi(f"{origin} did not return an access token", method="POST", path="/oauth/token")
+        refresh = response.get("refresh_token", refresh_before)  # a server that does not rotate sends none
+        return IssuedTokens(access, str(refresh) if refresh else None, lifetime, str(response.get("scope", "")))
 
     def _send(self, url: str, form: Mapping[str, str], read_timeout: float | None = None) -> dict[str, Any]:
         # The base address may have a path.

@@ -45,7 +45,7 @@ class Feed:
             params["file"] = file
         rows = self._transport.json_rows(Call("GET", self._path, params))
         if not all(isinstance(row.get("id"), int) for row in rows):
-            raise self._unexpected_answer("the feed holds a row without an id")
+            raise self._unexpected_answer("the feed contains a row without an id")
         return rows
 
     def newest(self, count: int, file: str | None = None) -> list[Row]:

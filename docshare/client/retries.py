@@ -35,7 +35,7 @@ class Call(NamedTuple):
 
     @property
     def whole_path(self) -> str:
-        """The path below the base address."""
+        """Return the path below the base address."""
         return self.root + self.path
 
     def may_have_arrived(self) -> bool:

@@ -156,8 +156,8 @@ class Transport:
         )
         now = clock.monotonic()
         self._meter.update(response.headers, clock.wall(), now)
-        told = read_date(response.headers)
-        self._skew = 0.0 if told is None else told - clock.wall()
+        date = read_date(response.headers)
+        self._skew = 0.0 if date is None else date - clock.wall()
         if options.on_exchange:
             sent = response.request.headers
             exchange = Exchange(call.method, response.url, response.status_code, now - began, sent, response.headers)

@@ -62,7 +62,7 @@ class WebhooksApi:
         answer = _WebhookProbe(self._transport, call, sent, known=self._created | set(known)).call_and_recover()
         webhook = answer.get("webhook")
         if not isinstance(webhook, dict) or "uuid" not in webhook:
-            raise NotAnApi("the answer holds no webhook", method="POST", path=f"/api/v1{_ROOT}")
+            raise NotAnApi("the answer does not contain a webhook", method="POST", path=f"/api/v1{_ROOT}")
         self._created.add(str(webhook["uuid"]))
         return answer
 

@@ -184,7 +184,7 @@ def parse_https_url(name: str, value: object, most: int = limits.URL_CHARS) -> s
 
 
 def parse_web_url(name: str, value: object, most: int = limits.URL_CHARS) -> str:
-    """Return an ``http://`` or ``https://`` address; otherwise like ``https_url``."""
+    """Return an ``http://`` or ``https://`` address; otherwise like ``parse_https_url``."""
     url = _require_string(name, value)
     if not _is_web_url(url, most):
         rule = "an http:// or https:// address without user name, spaces or unescaped characters"

@@ -69,7 +69,7 @@ LOGIN_LINK_MS = 10 * MINUTE
 MANAGE_EXPIRY_MS = 7 * DAY  # from now: the latest deleteAt that a manage token can set
 DESIGN_EXPIRY_MS = 365 * DAY
 ANONYMOUS_EXPIRY_MS = 7 * DAY
-BURN_DELAY_MS = 30 * MINUTE  # from reaching the view limit to destroying the bytes
+BURN_DELAY_MS = 30 * MINUTE  # from reaching the view limit to deleting the bytes
 UNCLAIMED_RETENTION_MS = 7 * DAY  # how long an expired file without an owner can still be claimed
 
 # Counts and lengths

@@ -27,7 +27,7 @@ _TITLES = {
     "gate.completed": "Gate completed",
     "note.created": "New note",
     "receipt.confirmed": "Receipt confirmed",
-    "file.burned": "View limit reached, document destroyed",
+    "file.burned": "View limit reached, document deleted",
     "content.replaced": "Document replaced",
     "invite.viewed": "Invitation opened",
     "proofing.updated": "Proofing started",

@@ -14,16 +14,16 @@ def neutralize_formula(text: str) -> str:
 
 
 def is_formula_like(text: str) -> bool:
-    """Return whether a spreadsheet may take ``text`` for a formula.
+    """Return whether a spreadsheet may interpret ``text`` as a formula.
 
     A formula begins with ``=``, ``+``, ``-`` or ``@``, also in their full-width and other compatibility forms, and
-    behind any number of characters that nobody sees: some programs drop those when they read a file.
+    after any number of invisible characters, which some programs drop when they read a file.
     """
     return text.startswith(_DANGEROUS_STARTS) or _first_visible_char(text) in _FORMULA_STARTS
 
 
 def _first_visible_char(text: str) -> str:
-    """The first character of ``text`` that is seen, in its plainest form; empty where there is none."""
+    """Return the first visible character of ``text`` in its compatibility form; empty if there is none."""
     for char in text:
         if unicodedata.category(char) not in _INVISIBLE_CATEGORIES and char not in _BLANK_CHARS:
             return unicodedata.normalize("NFKC", char)[:1]

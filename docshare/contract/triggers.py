@@ -34,14 +34,14 @@ SETTABLE: dict[str, dict[str, ValueParser]] = {
 """The keys of each kind that can be set; form fields are set one by one, such as ``fields.company``."""
 
 DESTRUCTIVE: dict[str, str] = {
-    "file.burned": "uses up the view limit and destroys the document",
+    "file.burned": "uses up the view limit and deletes the document",
     "content.replaced": "makes the document its own next version",
 }
 """The kinds that change the file, and how."""
 
 
 def parse_values(kind: str, given: Mapping[str, str]) -> dict[str, Any]:
-    """Return the parsed values of ``given`` (texts by key) for an event of ``kind``; form fields under ``FORM``.
+    """Return the parsed values of ``given`` (texts by key) for an event of ``kind``; form fields under ``fields``.
 
     Raise ``bad_request`` for an unknown kind, an unknown key, or a malformed value; the hint lists the keys.
     """

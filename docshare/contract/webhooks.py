@@ -31,7 +31,7 @@ KINDS: dict[str, WebhookKind] = {
     ),
     "note.created": WebhookKind("a reader leaves a public note", ("author", "body"), ("pageNumber",)),
     "receipt.confirmed": WebhookKind("a reader marks the document as received", ("name",)),
-    "file.burned": WebhookKind("the view limit is used up and the document is destroyed", is_visitor_event=False),
+    "file.burned": WebhookKind("the view limit is reached and the document is deleted", is_visitor_event=False),
     "content.replaced": WebhookKind(
         "the document behind the link is replaced", ("contentVersion",), is_visitor_event=False
     ),

@@ -66,8 +66,8 @@ def draw_columns(key: str, title: str, description: str, found: Sequence[ChartCo
     """Return a column chart over a grid; ``scale``: labels beside it, from top to bottom."""
     step = 100 / max(len(found), 1)
     gap = min(step * 0.22, 0.7)
-    drawn = [_draw_column(number * step, step, gap, column) for number, column in enumerate(found)]
-    plot = described_svg(key, title, description, *_draw_grid(), *drawn, class_="plot")
+    columns = [_draw_column(number * step, step, gap, column) for number, column in enumerate(found)]
+    plot = described_svg(key, title, description, *_draw_grid(), *columns, class_="plot")
     return Chart(plot, _draw_axis(found, step), scale)
 
 
@@ -124,18 +124,18 @@ def draw_heat_map(
     """Return a heat map with rows of 24 hours, labeled ``names``; darker cells have higher counts."""
     highest = max((count for row in cells for count in row), default=0)
     height = 100 / len(cells)
-    drawn = []
+    elements = []
     for line, row in enumerate(cells):
         for hour, found in enumerate(row):
             tip = f"{names[line]}, {words.format_hour(hour)} UTC: {words.format_plural(found, 'view')}"
-            drawn.append(_draw_cell(hour * 100 / 24, line * height, height, found, highest, tip))
+            elements.append(_draw_cell(hour * 100 / 24, line * height, height, found, highest, tip))
     labels = [
         element("text", f"{hour:02d}", x=format_percent((hour + 0.5) * 100 / 24), y="14", text_anchor="middle",
                 class_="minor" if hour % 6 else None)
         for hour in range(0, 24, 3)
     ]  # fmt: skip
     return Chart(
-        described_svg(key, title, description, *drawn, class_="plot heat-map"),
+        described_svg(key, title, description, *elements, class_="plot heat-map"),
         decorative_svg(*labels, class_="axis"),
         tuple(name[:3] for name in names),
     )
@@ -162,7 +162,7 @@ def _draw_cell(x: float, y: float, height: float, found: int, highest: int, tip:
 
 
 def heat_level(found: int, highest: int) -> int:
-    """Return the heat level of ``found`` relative to ``highest``: 0 for no views, up to ``HEAT_STEPS``."""
+    """Return the heat level of ``found`` relative to ``highest``: 0 for no views, up to ``HEAT_LEVELS``."""
     return math.ceil(found / highest * HEAT_LEVELS) if highest and found else 0
 
 
@@ -175,12 +175,12 @@ def draw_bar(share: float, class_: str = "") -> Markup:
 def draw_stack(parts: Sequence[tuple[str, int]]) -> Markup:
     """Return a stacked bar of parts ``(class, number)``."""
     whole = sum(found for _, found in parts) or 1
-    drawn, x = [], 0.0
+    elements, x = [], 0.0
     for class_, found in parts:
         width = found * 100 / whole
         if found:
-            drawn.append(
+            elements.append(
                 element("rect", x=format_percent(x), width=format_percent(width), height="100%", class_=class_)
             )
         x += width
-    return decorative_svg(*drawn, class_="track stack")
+    return decorative_svg(*elements, class_="track stack")

@@ -44,12 +44,12 @@ class ReportInput:
 
     @property
     def name(self) -> str:
-        """The name of the document."""
+        """Return the name of the document."""
         return clean_text(read_object(self.report.get("file")).get("originalName")) or "Document"
 
     @property
     def created_text(self) -> str:
-        """The time of creation as text, in UTC."""
+        """Return the time of creation as text, in UTC."""
         return words.format_date_time(self.created_at)
 
 

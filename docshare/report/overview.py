@@ -92,7 +92,7 @@ def _describe_sessions(summary: Row) -> str:
 _UNCOUNTED_REASONS = {
     "unconfirmed": "opened it without touching anything",
     "burst": "were part of a burst of short sessions",
-    "scanner": "left at once",
+    "scanner": "left immediately",
     "preview": "were link previews",
     "tool": "were programs that identify themselves",
     "prefetch": "were prefetched and never viewed",

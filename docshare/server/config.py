@@ -12,12 +12,12 @@ import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from email.utils import parseaddr
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import urlsplit
 
 from docshare.contract.plans import PLAN_LIMITS, Plan
+from docshare.server.engine_urls import parse_database_url, parse_redis_url, parse_storage
 from docshare.server.outbound.mail import parse_mail_url
 from docshare.server.rules.storage_url import BucketAddress, parse_storage_url
 from docshare.server.rules.webhook_url import parse_allowed
@@ -29,8 +29,6 @@ METRICS_TOKEN_PREFIX = "token:"  # noqa: S105 - a prefix
 _METRICS_TOKEN_CHARS = 16
 # A host name or an IP address (IPv6 in brackets), and the port unless it is that of HTTPS.
 _HOST = re.compile(r"(?:[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::([0-9]{1,5}))?", re.ASCII)
-_REDIS_PATH = re.compile(r"(?:/[0-9]{0,4})?", re.ASCII)  # the number of a database
-_REDIS_FILES = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
@@ -240,52 +238,6 @@ def _parse_mail_address(value: Any) -> str:
     return text
 
 
-def _parse_database_url(value: Any) -> str:
-    text = _parse_text(value)
-    parts = urlsplit(text)
-    if parts.scheme not in ("postgresql", "postgres") or not parts.path.strip("/"):
-        raise ValueError("expected an address like postgresql://user:password@host/database")
-    if find_spec("psycopg") is None or find_spec("psycopg_pool") is None:
-        raise ValueError("PostgreSQL needs the extra packages of docshare[cluster]")
-    from psycopg import ProgrammingError
-    from psycopg.conninfo import conninfo_to_dict
-
-    try:
-        port = str(conninfo_to_dict(text).get("port", ""))
-    except ProgrammingError:
-        port = "invalid"
-    if set(port) - set("0123456789,"):
-        # Messages of the driver would show the password.
-        raise ValueError("invalid address; check its options, and encode special characters, such as %25 for %")
-    return text
-
-
-def _parse_redis_url(value: Any) -> str:
-    text = _parse_text(value)
-    parts = urlsplit(text)
-    if parts.scheme not in ("redis", "rediss") or not parts.hostname or not _REDIS_PATH.fullmatch(parts.path):
-        raise ValueError("expected an address like redis://user:password@host:6379/0 or rediss://host")
-    _ = parts.port  # raises ValueError
-    for name, file in parse_qsl(parts.query, keep_blank_values=True):
-        if name not in _REDIS_FILES or parts.scheme != "rediss":
-            raise ValueError(f"unknown option '{name}'; rediss:// accepts {', '.join(_REDIS_FILES)}")
-        _parse_existing_file(file)
-    if find_spec("redis") is None:
-        raise ValueError("Redis needs the extra packages of docshare[cluster]")
-    return text
-
-
-def _parse_storage(value: Any) -> str:
-    text = _parse_text(value)
-    address = parse_storage_url(text)
-    if isinstance(address, Path):
-        if not address.is_dir():
-            raise ValueError(f"no such folder: {address}")
-    elif find_spec("obstore") is None:
-        raise ValueError("a bucket needs the extra packages of docshare[cluster]")
-    return text
-
-
 def _parse_metrics_access(value: Any) -> str:
     text = _parse_text(value)
     if text in ("off", "local"):
@@ -330,14 +282,14 @@ OPTIONS: dict[str, Callable[[Any], Any]] = {
     "anonymous_uploads": _parse_switch,
     "threads": _integer_parser(1, 256),
     "confinement": _choice_parser("auto", "required"),
-    "database_url": _parse_database_url,
+    "database_url": lambda value: parse_database_url(_parse_text(value)),
     "secret_key_file": _parse_secret_key,
     "key_command": _parse_command,
     "encryption": _parse_switch,
     "workers": _integer_parser(1, 64),
     "instance_name": _parse_text,
-    "redis_url": _parse_redis_url,
-    "storage_url": _parse_storage,
+    "redis_url": lambda value: parse_redis_url(_parse_text(value)),
+    "storage_url": lambda value: parse_storage(_parse_text(value)),
     "metrics": _parse_metrics_access,
 }
 

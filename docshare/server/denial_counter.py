@@ -1,4 +1,4 @@
-"""Denied openings of links, counted in memory until a job stores them, so that a denied request writes nothing.
+"""Denied views of links, counted in memory until a job stores them, so that a denied request writes nothing.
 
 A revoked link must be answered exactly like an unknown one, also at the same speed, so the only difference between
 them is a number in memory.

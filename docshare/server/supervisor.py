@@ -186,7 +186,7 @@ class Supervisor:
             self._workers[place] = new
             old.ask_to_end()
             old.end(_END_SECONDS)
-        LOGGER.info("worker processes exchanged", extra={"count": self._count})
+        LOGGER.info("worker processes replaced", extra={"count": self._count})
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from tests.support.rows import count_rows, set_next_id, update_file_row
 INT32 = 2**31 - 1
 INT64 = 2**63 - 1
 DAY = 86_400_000
-(DELETE_OLD_EVENTS_JOB,) = (job for job in jobs.JOBS if job.name == "forget old events")
+(DELETE_OLD_EVENTS_JOB,) = (job for job in jobs.JOBS if job.name == "delete old events")
 
 
 def insert_events(world: World, file_uuid: str, event: str = "file.viewed", many: int = 1, **more: Any) -> list[int]:

@@ -218,7 +218,7 @@ def test_a_pdf_whose_first_page_renders_slowly_is_stored_with_a_warning(world: W
         views.attach_runtime(world.app, replace(world.rt, engine=engine))
         made = post_upload(world.pia, slow_page())
         assert made.status_code == 200
-        assert made.get_json()["warning"].startswith("Page 1 takes more than 2 seconds to draw.")
+        assert made.get_json()["warning"].startswith("Page 1 takes more than 2 seconds to render.")
         assert "warning" not in post_upload(world.pia, simple_pdf()).get_json()
         content = {"file": (io.BytesIO(slow_page()), "again.pdf")}
         replaced = world.pia.post(f"/api/v1/files/{made.get_json()['uuid']}/content", data=content)

@@ -23,7 +23,7 @@ from tests.support.receivers import open_receiver, record_replacements
 from tests.support.rows import count_rows
 
 EVENTS = ["content.replaced"]
-NOT_CALLABLE_DETAIL = "The host of url cannot be called: it must be found by its name, at public addresses only."
+NOT_CALLABLE_DETAIL = "The host of url cannot be called: its name must resolve to public addresses only."
 NUMERIC_HOST_CHARACTERS = "0123456789abcdefx.:"
 URLS = [*FORMS, *(f"https://{name}/hook" for name in NAMES)]
 

@@ -103,7 +103,7 @@ def test_the_slideshow_advances_and_stops_at_the_end(slideshow_page: Page) -> No
     assert current_page_number(slideshow_page) == before + 1
     advance_time(slideshow_page, 20)
     assert current_page_number(slideshow_page) == 4
-    assert get_pace_label(slideshow_page) == "Turn pages by themselves"
+    assert get_pace_label(slideshow_page) == "Turn pages automatically"
 
 
 def test_the_slideshow_does_not_interrupt_screen_readers(slideshow_page: Page) -> None:
@@ -124,7 +124,7 @@ def test_any_input_stops_the_slideshow(slideshow_page: Page, act: str) -> None:
     else:
         slideshow_page.mouse.move(720, 500)
         slideshow_page.mouse.wheel(0, -10)
-    wait_until(lambda: get_pace_label(slideshow_page) == "Turn pages by themselves")
+    wait_until(lambda: get_pace_label(slideshow_page) == "Turn pages automatically")
     here = current_page_number(slideshow_page)
     advance_time(slideshow_page, 12)
     assert current_page_number(slideshow_page) == here
@@ -133,7 +133,7 @@ def test_any_input_stops_the_slideshow(slideshow_page: Page, act: str) -> None:
 def test_the_button_stops_resumes_and_restarts_the_slideshow(slideshow_page: Page) -> None:
     slideshow_page.locator("#pace").focus()
     slideshow_page.keyboard.press("Enter")
-    assert get_pace_label(slideshow_page) == "Turn pages by themselves"
+    assert get_pace_label(slideshow_page) == "Turn pages automatically"
     stop_clock(slideshow_page)
     here = current_page_number(slideshow_page)
     advance_time(slideshow_page, 6)

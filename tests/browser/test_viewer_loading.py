@@ -153,7 +153,7 @@ def test_a_replaced_document_offers_a_reload(browser: Browser, report: str) -> N
 
 
 @pytest.mark.parametrize(("status", "words"), [
-    (403, "This document asks for something before it opens again."),
+    (403, "The requirements of this document have changed. Load the page again."),
     (404, "This document has changed."),
     (410, "This link has ended."),
 ])  # fmt: skip

@@ -168,7 +168,7 @@ def test_each_instance_limits_alone_while_redis_is_unreachable(
             status, details = read_health(world.app)
             assert (status, details["status"], details["redis"]) == (200, "ok", False)
             wait_until(lambda: len(attempts) >= 6)  # which log nothing
-            lines = [record for record in caplog.records if "limits alone" in record.message]
+            lines = [record for record in caplog.records if "counts rate limits separately" in record.message]
             assert len(lines) == 2, "each instance must log one line"
             server.start()
             began = time.monotonic()

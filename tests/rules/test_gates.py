@@ -154,7 +154,7 @@ def test_values_are_trimmed_and_empty_values_are_omitted() -> None:
 @pytest.mark.parametrize(
     ("sent", "wrong"),
     [
-        ({}, {"mail": "This is needed."}),
+        ({}, {"mail": "This field is required."}),
         ({"mail": "ada"}, {"mail": "This must be an email address such as ada@example.com."}),
         ({"mail": "a b@a.example"}, {"mail": "This must be an email address such as ada@example.com."}),
         (
@@ -164,7 +164,10 @@ def test_values_are_trimmed_and_empty_values_are_omitted() -> None:
         ({"mail": "a@a.example", "who": "x" * 501}, {"who": "This is longer than 500 characters."}),
         ({"mail": "a@a.example", "who": "two\nlines"}, {"who": "This must be one line of plain text."}),
         ({"mail": "a@a.example", "who": "nul\x00"}, {"who": "This must be one line of plain text."}),
-        ({"mail": "", "who": "x" * 501}, {"mail": "This is needed.", "who": "This is longer than 500 characters."}),
+        (
+            {"mail": "", "who": "x" * 501},
+            {"mail": "This field is required.", "who": "This is longer than 500 characters."},
+        ),
     ],
 )
 def test_the_error_lists_every_invalid_field(sent: dict[str, str], wrong: dict[str, str]) -> None:

@@ -82,7 +82,7 @@ def test_an_event_without_extras_has_no_fields() -> None:
         ("gate.completed", "Gate completed"),
         ("note.created", "New note"),
         ("receipt.confirmed", "Receipt confirmed"),
-        ("file.burned", "View limit reached, document destroyed"),
+        ("file.burned", "View limit reached, document deleted"),
         ("content.replaced", "Document replaced"),
         ("invite.viewed", "Invitation opened"),
         ("proofing.updated", "Proofing started"),

@@ -215,8 +215,7 @@ def test_an_encryption_that_fails_leaves_the_document_as_it_was(
 
     with monkeypatch.context() as patch:
         patch.setattr(encryption.sealed_blobs, step, fail)
-        with pytest.raises(OSError, match="No space"):
-            encryption.encrypt_stored(world.rt)
+        assert encryption.encrypt_stored(world.rt) == 0
     assert list_stored_keys(world.rt) == old
     assert list(world.rt.blobs.tmp.iterdir()) == []
     assert count_rows(world, "data_keys") == 0
@@ -224,7 +223,6 @@ def test_an_encryption_that_fails_leaves_the_document_as_it_was(
     assert_served(world, served)
 
 
-@pytest.mark.xfail(reason="nothing deletes the cached pages in clear after a crash")
 def test_a_crash_after_the_commit_leaves_nothing_in_clear(
     make: Callable[..., World], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -288,13 +286,8 @@ def test_what_destroys_a_document_destroys_its_key(
             encryption.sealed_blobs.open_blob(world.rt, blob).open()
 
 
-_IN_LOG = pytest.mark.xfail(reason="the write-ahead log is emptied after a purge only")
-
-
 @sqlite_only
-@pytest.mark.parametrize(
-    "destroy", [purge_file, pytest.param(burn_file, marks=_IN_LOG), pytest.param(replace_content, marks=_IN_LOG)]
-)
+@pytest.mark.parametrize("destroy", [purge_file, pytest.param(burn_file), pytest.param(replace_content)])
 def test_a_destroyed_key_is_found_in_no_file(world: World, destroy: Callable[..., None]) -> None:
     made = world.pia.upload(make_document())
     sealed = list_sealed(world)[blob_of(world, made)]

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from docshare.server import runtime as outside
+from docshare.server.backup.reading import IDENTITY_SECRET, hash_identity
 from docshare.server.runtime import Runtime
 from docshare.server.services.operations import diagnosis
+from docshare.server.services.operations.secrets import instance_secret
 from tests.support.cast import World
 from tests.support.object_store import start_object_store
 from tests.support.redis import run_redis
@@ -26,7 +28,9 @@ def bucket_runtime(world: World, monkeypatch: pytest.MonkeyPatch) -> Runtime:
     for name, value in engine.environ.items():
         monkeypatch.setenv(name, value)
     config = replace(world.rt.config, storage_url=engine.make_url(engine.create_bucket()))
-    return replace(world.rt, config=config, blobs=outside.open_blobs(config))
+    blobs = outside.open_blobs(config)
+    blobs.claim(hash_identity(instance_secret(world.rt, IDENTITY_SECRET)))  # as an instance does when it starts
+    return replace(world.rt, config=config, blobs=blobs)
 
 
 @pytest.fixture
@@ -74,7 +78,7 @@ def test_unreachable_redis_is_a_warning(world: World) -> None:
     config = replace(world.rt.config, redis_url="redis://127.0.0.1:9/0")
     shared = outside.open_shared_memory(config, world.rt.vault)
     row = read_row(replace(world.rt, config=config, shared=shared), "redis")
-    assert (row["level"], "each instance counts rate limits alone" in row["detail"]) == ("warning", True), row
+    assert (row["level"], "each instance enforces rate limits separately" in row["detail"]) == ("warning", True), row
 
 
 def test_an_instance_without_bucket_and_redis_has_no_checks_for_them(world: World) -> None:

@@ -257,7 +257,6 @@ def test_a_key_that_was_sealed_during_a_rotation_is_sealed_again(
     assert read_secrets(world)["meanwhile"] == OLD
 
 
-@pytest.mark.xfail(reason="the data key is sealed before the transaction that inserts it")
 def test_a_document_that_arrives_during_a_rotation_stays_readable(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

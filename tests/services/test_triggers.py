@@ -224,7 +224,7 @@ def test_burning_deletes_the_document_after_a_confirmation(world: World, uploade
     put_settings(world, uploaded_file, viewLimit=3)
     code, detail, hint = assert_trigger_refused(world, "file.burned", uploaded_file)
     assert (code, hint) == ("conflict", "Add --yes to confirm.")
-    assert "destroys the document" in detail
+    assert "deletes the document" in detail
     assert trigger(world, "file.burned", uploaded_file, consent="yes")["data"] == event_data(uploaded_file)
     assert world.http.get(f"/{uploaded_file['shortId']}").status_code == 410
     assert world.pia.get(f"/api/v1/files/{uploaded_file['uuid']}/content").status_code == 410
@@ -247,7 +247,7 @@ def test_consuming_a_view_of_a_view_limit_requires_a_confirmation(world: World, 
     for kind in ("file.viewed", "file.downloaded", "invite.viewed"):
         code, detail, hint = assert_trigger_refused(world, kind, uploaded_file)
         assert (code, hint) == ("conflict", "Add --yes to confirm.")
-        assert "takes one of its views" in detail
+        assert "uses up one of its views" in detail
     trigger(world, "file.viewed", uploaded_file, consent="yes")
     assert world.rt.db.fetch_all("SELECT views_consumed, burned_at IS NOT NULL FROM files") == [(1, 0)]
     trigger(world, "file.downloaded", uploaded_file, consent="yes")

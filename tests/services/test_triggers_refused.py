@@ -62,7 +62,7 @@ def test_an_event_on_a_password_protected_link_is_rejected(
 ) -> None:
     put_settings(world, uploaded_file, **settings)
     code, _, hint = assert_trigger_refused(world, kind, uploaded_file, consent="yes")
-    assert (code, hint) == ("conflict", f"Take it away: docshare settings clear {uploaded_file['shortId']} {names}")
+    assert (code, hint) == ("conflict", f"Clear it: docshare settings clear {uploaded_file['shortId']} {names}")
 
 
 @pytest.mark.parametrize("kind", ["file.viewed", "file.downloaded", "invite.viewed"])
@@ -71,7 +71,7 @@ def test_an_event_on_a_gated_link_requires_an_email_or_clearing_the_gate(
 ) -> None:
     put_settings(world, uploaded_file, gateFields=FORM)
     code, detail, hint = assert_trigger_refused(world, kind, uploaded_file, consent="yes")
-    assert (code, detail) == ("conflict", "The link asks its readers for a form first.")
+    assert (code, detail) == ("conflict", "The link requires a form of its readers.")
     assert "--set email=" in hint
     assert hint.endswith("password gateFields requireEmail")
 

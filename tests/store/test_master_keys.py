@@ -61,7 +61,6 @@ WRONG = [
     base64.b64encode(FIRST + SECOND),
     base64.urlsafe_b64encode(b"\xff" * 32).rstrip(b"="),
     b"the password of the operator",
-    b"exactly 32 characters of a pass!",
     b"".join(bytes([number]) * 32 for number in range(9)),
     write_hex(*(bytes([number]) * 32 for number in range(9))),
 ]

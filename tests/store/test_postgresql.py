@@ -309,7 +309,7 @@ def test_a_read_only_database_is_a_host_fault(stores: tuple[PostgresqlStore, Pos
         insert_read_only()
     fault = faults.find_fault(caught.value)
     assert fault is not None
-    assert fault.log == "the database refuses to write"
+    assert fault.log == "the database rejects writes"
 
 
 def test_several_instances_can_start_concurrently_on_an_empty_database() -> None:

@@ -55,9 +55,9 @@ def test_one_form_contains_all_requirements(world: World, uploaded_file: dict[st
     ("settings", "names", "words"),
     [
         ({"password": "x"}, ["password"], "the password that came with the link"),
-        ({"requireEmail": True}, ["field-email"], "asks for your email address first"),
-        ({"gateFields": FORM[1:2]}, ["field-mail"], "asks for a few details first"),
-        ({"password": "x", "requireEmail": True}, ["password", "field-email"], "asks who you are"),
+        ({"requireEmail": True}, ["field-email"], "requires your email address first"),
+        ({"gateFields": FORM[1:2]}, ["field-mail"], "requires a few details first"),
+        ({"password": "x", "requireEmail": True}, ["password", "field-email"], "requires your details"),
         ({"viewLimit": 1}, [], "a limited number of times"),
     ],
 )
@@ -157,7 +157,7 @@ def test_each_invalid_field_has_its_own_error(world: World, uploaded_file: dict[
     assert answer.status_code == 422
     wrong = {
         "field-mail": "This must be an email address such as ada@example.com.",
-        "field-phone": "This is needed.",
+        "field-phone": "This field is required.",
     }
     assert parse_errors(answer) == wrong
     found = parse_inputs(answer)
@@ -185,7 +185,7 @@ def test_an_empty_password_does_not_count_as_an_attempt(world: World, uploaded_f
     guest = GateClient(world, uploaded_file["shortId"])
     for _ in range(20):
         answer = guest.submit("")
-        assert (answer.status_code, parse_errors(answer)) == (422, {"password": "This is needed."})
+        assert (answer.status_code, parse_errors(answer)) == (422, {"password": "This field is required."})
     assert guest.submit("x").status_code == 303
 
 
@@ -380,6 +380,6 @@ def test_a_ticket_does_not_admit_another_browser(
         if secret is not None:
             thief.http.set_cookie(f"gate-{uploaded_file['shortId']}", secret)
         answer = thief.submit(ticket=ticket, **FORM_VALUES)
-        assert (answer.status_code, parse_errors(answer)) == (422, {"password": "This is needed."})
+        assert (answer.status_code, parse_errors(answer)) == (422, {"password": "This field is required."})
         assert not thief.is_in()
     assert count_rows(world, "viewers") == 1

@@ -66,7 +66,7 @@ def test_a_notice_contains_the_unsubscribe_link(
         link = f"{world.rt.config.base_url}{build_notice_path(world, kind)}"
         assert message["List-Unsubscribe"] == f"<{link}>"
         assert message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
-        assert read_part(message).splitlines()[-1] == f"Switch these mails off: {link}"
+        assert read_part(message).splitlines()[-1] == f"Turn these mails off: {link}"
         assert f'<a href="{link}">' in read_part(message, "html")
 
 
@@ -79,7 +79,7 @@ def test_the_unsubscribe_link_is_not_wrapped_with_a_long_host_name(make: Callabl
         assert mail.send_due(world.rt) == 1
     link = f"{world.rt.config.base_url}{build_notice_path(world, 'views')}"
     assert f"List-Unsubscribe: <{link}>\r\n".encode() in box.raw[0]
-    assert read_part(box.messages[0]).splitlines()[-1] == f"Switch these mails off: {link}"
+    assert read_part(box.messages[0]).splitlines()[-1] == f"Turn these mails off: {link}"
 
 
 def test_an_invitation_has_no_unsubscribe_header(

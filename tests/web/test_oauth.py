@@ -356,7 +356,7 @@ def test_the_cleanup_job_deletes_only_expired_grants(app: OAuthApp) -> None:
     world.clock.advance(days=80)
     app.owner = sign_in_browser(world, world.pia)  # a session expires after 30 days
     fresh = app.approve_and_exchange()
-    (forget,) = (job.run for job in JOBS if job.name == "forget what apps may no longer do")
+    (forget,) = (job.run for job in JOBS if job.name == "delete expired grants")
     world.clock.advance(days=20)
     assert forget(world.rt) > 0
     assert world.rt.db.fetch_all("SELECT COUNT(*) FROM oauth_grants") == [(1,)]

@@ -95,7 +95,7 @@ def test_an_invalid_name_is_rejected_and_remains_in_the_form(world: World, pia: 
 @pytest.mark.parametrize(
     ("who", "expected"),
     [
-        ("fay", ("Plan: Free", "1 of 3 files", "Largest PDF 20 MB", "destroyed at once")),
+        ("fay", ("Plan: Free", "1 of 3 files", "Largest PDF 20 MB", "cannot be restored")),
         ("bea", ("Plan: Basic", "1 of 100 files", "Largest PDF 200 MB", "restored for 7 days")),
         ("pia", ("Plan: Pro", "1 file", "Largest PDF 2 GB", "restored for 30 days")),
     ],
@@ -127,7 +127,7 @@ def test_a_new_key_is_shown_once_and_works(world: World, pia: FlaskClient, caplo
     later = "".join(pia.get(path).text for path in ("/account", "/webhooks", "/login"))
     assert key not in dump + later + caplog.text
     keys = get_section_text(get_account_page(pia), "keys")
-    assert f"build server ends in {key[-4:]} , made on 21 Sep 2026" in keys
+    assert f"build server ends in {key[-4:]} , created on 21 Sep 2026" in keys
 
 
 def test_a_revoked_key_is_rejected_and_no_longer_listed(world: World, pia: FlaskClient) -> None:
@@ -222,10 +222,10 @@ def test_the_retention_periods_match_the_server(pia: FlaskClient) -> None:
     """The numbers are written by hand, so a changed limit requires a changed page."""
     found = get_section_text(get_account_page(pia), "kept")
     for words in (
-        "computed from 90 days", "with the reason 90 days", "replaced every 30 days", "never stored",
+        "computed 90 days", "with the reason 90 days", "replaced every 30 days", "never stored",
         "The record of events 90 days", "Webhook deliveries and their attempts 90 days", "Sent mails 30 days",
-        "30 days; a sign-in link works for 10 minutes", "destroyed 30 minutes after", "restored for 30 days",
-        "counts once the reader has touched", "two seconds after the page was opened",
+        "30 days; a sign-in link works for 10 minutes", "deleted 30 minutes after", "restored for 30 days",
+        "counts once the reader has touched", "at least two seconds after the page was opened",
     ):  # fmt: skip
         assert words in found
     assert (deliveries.RETENTION_MS, mail.RETENTION_MS, reading.MIN_OPEN_MS) == (

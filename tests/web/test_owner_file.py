@@ -55,8 +55,8 @@ def test_the_overview_contains_everything_to_share_the_file(owner_file: OwnerFil
     )
     code = page.find_one("a", download=f"{short}.png").attrs["href"]
     assert owner_file.get_content_type(code) == "image/png"
-    assert [get_page_fact(page, name) for name in ("Views", "Of a limit of 9", "Link", "Ends", "Pages")] == [
-        "0", "0 taken", "live", "never", "3",
+    assert [get_page_fact(page, name) for name in ("Views", "View limit", "Link", "Expires", "Pages")] == [
+        "0", "0 of 9 used", "live", "never", "3",
     ]  # fmt: skip
 
 

@@ -127,7 +127,7 @@ def test_a_link_of_another_file_is_not_found(owner_file: OwnerFile, act: str) ->
 def test_below_pro_the_page_names_the_required_plan(world: World, who: str, tail: str, words: str) -> None:
     file_pages = OwnerFile(world, getattr(world, who))
     page = file_pages.get_page(tail)
-    assert page.find_one("p", class_="note").words == f"Pro {words} need the pro plan or a higher one."
+    assert page.find_one("p", class_="note").words == f"Pro {words} require the pro plan or higher."
     assert page.find_all("form", action=file_pages.path + tail) == []
     answer = file_pages.http.post(
         file_pages.path + tail, data={"csrf": file_pages.csrf_token(), "labels": "Ann", "email": "ann@example.com"}

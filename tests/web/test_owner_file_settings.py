@@ -155,8 +155,8 @@ def test_settings_above_the_plan_are_disabled_with_a_reason(world: World, who: s
     for look in LOOKS:
         name = next(iter(build_look_form_values(look.deviation)))
         assert (name in looks.disabled) == (not is_allowed(tier, look.plan)), look.field
-    assert "Needs the pro plan." in form.node.words
-    assert ("Needs the basic plan." in form.node.words) == (tier == "free")
+    assert "Requires the pro plan." in form.node.words
+    assert ("Requires the basic plan." in form.node.words) == (tier == "free")
 
 
 def test_a_pro_setting_can_be_reset_after_a_downgrade(world: World) -> None:
@@ -165,7 +165,7 @@ def test_a_pro_setting_can_be_reset_after_a_downgrade(world: World) -> None:
     shared.set_plan("basic")
     http = sign_in_browser(world, world.pia)
     form = open_settings_form(http, shared)
-    assert "Set on a higher plan: it can only be taken back." in form.node.words
+    assert "Set on a higher plan: you can only clear it." in form.node.words
     form.send_and_follow({"watermark": ""})
     looks = open_settings_form(http, shared, "looks")
     refused = looks.send_refused(403, {"viewerSettings.flip.rtl": ""})

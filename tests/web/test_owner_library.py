@@ -123,14 +123,14 @@ def test_thumbnail_and_qr_code_are_served(world: World, owner_browser: FlaskClie
     ("settings", "words"),
     [
         ({"password": "correct horse"}, "Password"),
-        ({"requireEmail": True}, "Asks who reads"),
-        ({"gateDomains": ["example.com"]}, "Asks who reads"),
-        ({"gateFields": [{"key": "mail", "label": "Mail", "type": "email", "required": True}]}, "Asks who reads"),
+        ({"requireEmail": True}, "Email required"),
+        ({"gateDomains": ["example.com"]}, "Email required"),
+        ({"gateFields": [{"key": "mail", "label": "Mail", "type": "email", "required": True}]}, "Email required"),
         ({"allowDownload": False}, "No download"),
         ({"watermark": True}, "Watermark"),
         ({"slug": "q3-report"}, "/q3-report"),
         ({"deleteAt": "2030-01-31T18:00:00Z"}, "Expires 31 Jan 2030"),
-        ({"viewLimit": 5}, "0 of 5 openings used"),
+        ({"viewLimit": 5}, "0 of 5 views used"),
         ({"pageRange": {"from": 2, "to": 3}}, "Pages 2 to 3"),
     ],
 )
@@ -145,7 +145,7 @@ def test_each_restriction_of_a_link_is_shown_as_a_flag(
 
 @pytest.mark.parametrize(
     ("columns", "words"),
-    [({"delete_at": 1_000}, "Expired 1 Jan 1970"), ({"burned_at": 1_000, "view_limit": 3}, "Used up")],
+    [({"delete_at": 1_000}, "Expired 1 Jan 1970"), ({"burned_at": 1_000, "view_limit": 3}, "View limit reached")],
 )
 def test_an_ended_link_is_flagged_and_has_no_thumbnail(
     world: World, owner_browser: FlaskClient, columns: dict[str, int], words: str
@@ -159,7 +159,7 @@ def test_an_ended_link_is_flagged_and_has_no_thumbnail(
 def test_a_frozen_link_is_flagged(world: World, owner_browser: FlaskClient) -> None:
     update_file_row(world, world.pia.upload()["uuid"], frozen_at=1_000)
     page = owner_browser.get("/files").text
-    assert '<li class="flag ended">On hold: the operator reviews it</li>' in page
+    assert '<li class="flag ended">On hold while the operator reviews it</li>' in page
     assert "<img" in page  # the owner can still open it
 
 
@@ -182,7 +182,7 @@ def test_files_of_others_are_not_listed(world: World, owner_browser: FlaskClient
     for words in ("foreign", "trashed"):
         searched = owner_browser.get(f"/files?q={words}")
         assert list_file_names(searched) == []
-        assert "0 of 1 found by" in visible_text(searched)
+        assert "0 of 1 files match" in visible_text(searched)
 
 
 def test_an_empty_library_shows_how_to_upload(owner_browser: FlaskClient) -> None:
@@ -238,7 +238,7 @@ def test_a_search_matches_words_anywhere_in_the_name(
     answer = owner_browser.get("/files", query_string={"q": words})
     assert list_file_names(answer) == found
     if words.strip():
-        assert f"{len(found)} of 3 found by" in visible_text(answer)
+        assert f"{len(found)} of 3 files match" in visible_text(answer)
 
 
 @pytest.mark.parametrize(

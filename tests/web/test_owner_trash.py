@@ -61,7 +61,7 @@ def test_trashed_files_are_listed_with_their_deletion_date(world: World, name: s
     answer = sign_in_browser(world, person).get("/trash")
     assert list_file_names(answer) == ["second.pdf", "first.pdf"]
     until = {7: "28 Sep 2026", 30: "21 Oct 2026"}[days]
-    assert f"deleted 21 Sep 2026 · destroyed on {until}" in visible_text(answer)
+    assert f"deleted 21 Sep 2026 · purged on {until}" in visible_text(answer)
     assert f"Deleted files are kept for {days} days." in visible_text(answer)
 
 
@@ -87,7 +87,7 @@ def test_restoring_a_file_restores_its_link_and_slug(world: World, owner_browser
     assert world.http.get("/q3-plan").status_code == 404
     answer = submit_form_at(owner_browser, f"/trash/{made['uuid']}/restore")
     assert answer.status_code == 303
-    assert "plan.pdf is back, and so is its link." in visible_text(owner_browser.get(answer.headers["Location"]))
+    assert "plan.pdf was restored; its link works again." in visible_text(owner_browser.get(answer.headers["Location"]))
     assert world.http.get("/q3-plan").status_code == 200
     assert list_file_names(owner_browser.get("/trash")) == []
 
@@ -101,7 +101,7 @@ def test_restoring_without_a_free_file_slot_is_rejected_with_a_reason(world: Wor
     assert "the trash stays empty" in http.get("/trash").text
     answer = submit_form_at(http, f"/trash/{uuid}/restore")
     assert answer.status_code == 403
-    assert "file slots are all taken" in answer.text
+    assert "file slots of the account are in use" in answer.text
     assert "report.pdf" in answer.text
     assert not has_file(world.bea, uuid)
 

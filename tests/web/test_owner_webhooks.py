@@ -166,7 +166,7 @@ def test_the_list_shows_the_health_of_each_webhook(world: World, pia: FlaskClien
     assert "https://good.example/in active file.viewed of all files. JSON, signed." in found
     assert "Last: status 204 on 21 Sep 2026, 14:13 UTC" in found
     assert "https://bad.example/in disabled on 21 Sep 2026" in found
-    assert "Last: no answer on 21 Sep 2026, 14:13 UTC; 20 failed in a row" in found
+    assert "Last: no answer on 21 Sep 2026, 14:13 UTC; 20 consecutive failures" in found
 
 
 def test_a_disabled_webhook_can_be_enabled(world: World, pia: FlaskClient) -> None:
@@ -174,7 +174,7 @@ def test_a_disabled_webhook_can_be_enabled(world: World, pia: FlaskClient) -> No
     assert "/enable" not in get_webhooks_page(pia, f"/webhooks/{uuid}")
     update_webhook_row(world, uuid, failure_count=20, disabled_at=world.clock.now)
     text = get_webhooks_page(pia, f"/webhooks/{uuid}")
-    assert "disabled since 21 Sep 2026: 20 deliveries in a row were given up" in visible_text(text)
+    assert "disabled since 21 Sep 2026: 20 consecutive deliveries were abandoned" in visible_text(text)
     assert "The webhook receives events again." in submit_and_follow(pia, f"/webhooks/{uuid}/enable")
     (hook,) = list_webhooks(world.pia)
     assert (hook["active"], hook["failureCount"]) == (True, 0)

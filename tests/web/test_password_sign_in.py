@@ -293,9 +293,9 @@ def test_concurrent_guesses_are_limited(cheap_passwords: World) -> None:
 @pytest.mark.parametrize(
     ("password", "expected"),
     [
-        ("", "at least 10 characters"), ("123456789", "at least 10 characters"), ("x" * 10, "one character again"),
+        ("", "at least 10 characters"), ("123456789", "at least 10 characters"), ("x" * 10, "one repeated character"),
         ("a" * 120 + "é" * 5, "at most 128 bytes"), ("line one\nline two", "one line"), ("tab\tin words", "one line"),
-        ("nul\0in the middle", "one line"), ("PIA@example.com", "not your address"),
+        ("nul\0in the middle", "one line"), ("PIA@example.com", "other than your email address"),
     ],
 )  # fmt: skip
 def test_an_invalid_new_password_is_rejected_and_nothing_changes(world: World, password: str, expected: str) -> None:
@@ -334,7 +334,7 @@ def test_removing_the_password_leaves_only_sign_in_links(world: World, pia: Flas
     assert submit_form(pia, "/account/password/remove").status_code == 303
     assert other.get("/account").status_code == 403
     assert post_sign_in(world).status_code == 403
-    assert "You sign in by links." in pia.get("/account").text
+    assert "You sign in with links." in pia.get("/account").text
 
 
 def test_a_password_changed_during_its_check_does_not_sign_in(

@@ -20,7 +20,7 @@ from tests.support.queued_deliveries import create_webhook_for, delivery_bodies,
 from tests.support.reader import DESKTOP
 from tests.support.rows import count_rows, update_file_row
 
-(WRITE_DENIALS_JOB,) = (job for job in jobs.JOBS if job.name == "write down refused openings")
+(WRITE_DENIALS_JOB,) = (job for job in jobs.JOBS if job.name == "record denied views")
 UNKNOWN = {"shortId": "AbCdEfGhIjK1", "uuid": "00000000-0000-4000-8000-000000000000"}
 
 

@@ -8,12 +8,12 @@ from docshare.server.web import assets
 from tests.support.cast import World
 from tests.support.pdfs import simple_pdf
 
-PAGED = {"paged.js", "board.js", "drag.js", "hands.js", "shelf.js", "sides.js", "spreads.js", "wheel.js"}
+PAGED = {"paged.js", "layout.js", "drag.js", "input.js", "mounted.js", "sides.js", "spreads.js", "wheel.js"}
 MODULES = {
-    "standard": {"standard.js", "column.js", "shelf.js"},
-    "flipbook": {"flipbook.js", "leaf.js", "rustle.js"} | PAGED,
-    "swipe": {"swipe.js", "pace.js"} | PAGED,
-    "magazine": {"magazine.js", "retreat.js"} | PAGED,
+    "standard": {"standard.js", "column.js", "mounted.js"},
+    "flipbook": {"flipbook.js", "leaf.js", "sound.js"} | PAGED,
+    "swipe": {"swipe.js", "autoplay.js"} | PAGED,
+    "magazine": {"magazine.js", "autohide.js"} | PAGED,
 }
 
 

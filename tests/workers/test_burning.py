@@ -288,7 +288,7 @@ def is_content_intact(world: World) -> bool:
 
 def test_burning_is_a_job_every_5_seconds_and_part_of_the_sweep(world: World) -> None:
     """The same applies to purging files."""
-    for name in ("destroy what burned", "purge the trash", "destroy what expired unclaimed"):
+    for name in ("purge burned files", "purge the trash", "purge expired unclaimed files"):
         job = next(job for job in jobs.JOBS if job.name == name)
         assert job.interval_s <= 5
     consume_one_view(world, upload_limited(world, 1))

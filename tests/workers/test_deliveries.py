@@ -270,7 +270,7 @@ def test_a_lost_vault_key_is_an_error_and_nothing_is_sent_unsigned(world: World,
     deliver_due(world.rt)
     assert receiver.requests == []
     (attempt,) = get_only_delivery(world.pia, hook)["attempts"]  # type: ignore[misc]
-    assert "no longer read the secret" in attempt["error"]
+    assert "cannot decrypt the secret" in attempt["error"]
 
 
 def test_an_internal_error_counts_as_a_failed_attempt(

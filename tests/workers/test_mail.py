@@ -80,7 +80,7 @@ def test_a_failed_email_is_retried_after_1_10_60_360_minutes_and_a_day(
     minutes = [round(moment / MINUTE) for moment in tried]
     assert minutes == [0, 1, 11, 71, 431, 431 + 24 * 60]
     assert (row["state"], row["attempts"]) == ("failed", 6)
-    assert row["error"] == "the mail server said 451 later, please"
+    assert row["error"] == "the mail server answered 451 later, please"
 
 
 def test_a_permanent_failure_is_not_retried(make: Callable[..., World]) -> None:

@@ -130,4 +130,4 @@ def test_an_email_that_cannot_be_encoded_fails_and_does_not_block_others(make: C
         assert_no_injected_headers(box, "ann@example.com")
     two, one = mail.list_outbox(world.rt)
     assert (one["state"], two["state"]) == ("failed", "sent")
-    assert "cannot be written" in str(one["error"])
+    assert "cannot be composed" in str(one["error"])

@@ -4,7 +4,7 @@ from docshare.server.workers import jobs
 from tests.support.cast import World
 from tests.support.reader import FakeReader
 
-(DELETE_SALTS_JOB,) = (job for job in jobs.JOBS if job.name == "forget old reader salts")
+(DELETE_SALTS_JOB,) = (job for job in jobs.JOBS if job.name == "delete old reader salts")
 
 
 def test_a_salt_is_deleted_after_thirty_days_even_without_new_readers(world: World) -> None:

@@ -4,8 +4,8 @@ from docshare.server.workers import jobs
 from tests.support.cast import World
 from tests.support.reader import FakeReader
 
-(DELETE_SESSIONS_JOB,) = (job for job in jobs.JOBS if job.name == "forget sessions that were not counted")
-(DELETE_BEACONS_JOB,) = (job for job in jobs.JOBS if job.name == "forget beacons of old sessions")
+(DELETE_SESSIONS_JOB,) = (job for job in jobs.JOBS if job.name == "delete uncounted sessions")
+(DELETE_BEACONS_JOB,) = (job for job in jobs.JOBS if job.name == "delete old beacons")
 (END_SESSIONS_JOB,) = (job for job in jobs.JOBS if job.name == "end reading sessions")
 
 

@@ -32,7 +32,7 @@ class LinkRecipient(NamedTuple):
 
     @property
     def identity_keys(self) -> frozenset[IdentityKey]:
-        """The keys that identify a session of this recipient; one match is enough."""
+        """Return the keys that identify a session of this recipient; one match is enough."""
         link = (self.kind, self.uuid.casefold())
         return frozenset({link, ("address", self.email.casefold())} if self.email else {link})
 

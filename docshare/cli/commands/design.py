@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from docshare.cli.framework.app import App
-from docshare.cli.framework.clients import make_token_client
+from docshare.cli.framework.clients import build_client
 from docshare.cli.framework.connection import keep_secret
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.dry_run import HIDDEN, DryRunSend, preview_request
@@ -174,4 +174,4 @@ def _make_client(ctx: Context, jwt_file: str | None) -> "Client":
         token = keep_secret(ctx, given)
     else:
         raise Stop(ExitCode.USAGE, "no design-tool token given", hint=f"Use --jwt-file F, or set {_JWT_VARIABLE}.")
-    return make_token_client(ctx, str(resolve_setting(ctx, "url").value), token)
+    return build_client(ctx, str(resolve_setting(ctx, "url").value), token)

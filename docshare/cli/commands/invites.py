@@ -16,7 +16,7 @@ from docshare.cli.terminal.output import Column, Spec
 from docshare.cli.terminal.text import clean
 from docshare.contract.wire import drop_none
 
-app = App("Invite people by email, each with a link of their own.")
+app = App("Invite people by email, each with a personal link.")
 
 INVITE = Spec(
     table=(

@@ -196,7 +196,7 @@ def _confirm_destructive(ctx: Context, kind: str, file: str, typed: str | None) 
     if kind == _BURNED:
         confirm_irreversible(ctx, f"{kind} on {file} {DESTRUCTIVE[kind]}", [file], typed=typed)
     elif kind in DESTRUCTIVE:
-        confirm(ctx, f"{kind} on {file} {DESTRUCTIVE[kind]}. Go on?")
+        confirm(ctx, f"{kind} on {file} {DESTRUCTIVE[kind]}. Continue?")
 
 
 def _trigger_repeatedly(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from docshare.cli.framework.clients import make_token_client
+from docshare.cli.framework.clients import build_client
 from docshare.cli.framework.context import Context
 from docshare.cli.framework.options import GlobalOptions
 from docshare.cli.local import cache, credentials
@@ -22,7 +22,7 @@ TIME_LIMIT_S = 0.8
 def refresh(kind: str, env: Mapping[str, str]) -> None:
     """Fetch and cache the words of ``kind`` (files, webhooks) from the server in effect.
 
-    Return after at most ``LIMIT_S`` seconds and never fail, because a shell is waiting.
+    Return after at most ``TIME_LIMIT_S`` seconds and never fail, because a shell is waiting.
     """
     worker = threading.Thread(target=_fetch, args=(kind, env), daemon=True)
     worker.start()
@@ -43,7 +43,7 @@ def _fetch(kind: str, env: Mapping[str, str]) -> None:
         context.options = GlobalOptions(quiet=True, no_input=True, timeout=TIME_LIMIT_S, retries=0)
         token = _read_token(context)
         if token is not None:
-            with make_token_client(context, str(context.connection.url.value), token) as client:
+            with build_client(context, str(context.connection.url.value), token) as client:
                 _store(context, client, kind)
 
 

@@ -114,7 +114,7 @@ def _find_reason(error: BaseException) -> str:
 
 
 def has_data(directory: Path) -> bool:
-    """Whether a server or ``account create`` has ever used ``directory``."""
+    """Return whether a server or ``account create`` has ever used ``directory``."""
     return any((directory / name).exists() for name in _DATA_MARKERS)
 
 
@@ -148,12 +148,12 @@ def _delegate_to_server(directory: Path, command: str, args: dict[str, str]) -> 
         except requests.ConnectionError:
             pass
         if ctx.monotonic() >= give_up:
-            raise _silent(directory)
+            raise _no_answer_error(directory)
         ctx.sleep(0.2)
 
 
-def _silent(directory: Path) -> Stop:
-    """The refusal where a process owns ``directory`` and does not answer at the address that is kept there."""
+def _no_answer_error(directory: Path) -> Stop:
+    """Return the error for a process that owns ``directory`` and does not answer at its stored address."""
     from docshare.server.store import reserve
 
     hint = ""
@@ -221,7 +221,7 @@ class RunningServer:
 
 
 def is_served(directory: Path) -> bool:
-    """Whether a server is running on ``directory``."""
+    """Return whether a server is running on ``directory``."""
     try:
         _find_running_owner(directory)
     except Stop:
@@ -256,8 +256,8 @@ def list_origins(directory: Path) -> tuple[str, ...]:
 
 
 def addresses_of(directory: Path) -> tuple[str, ...]:
-    """The addresses that links of the server of a data directory begin with, the public one first; empty where there is
-    no data, or no usable configuration."""
+    """Return the addresses with which links of the server of a data directory begin, the public one first; empty where
+    there is no data, or no usable configuration."""
     from docshare.server.config import ConfigError
     from docshare.server.store.instance import read_owner
 

@@ -124,7 +124,7 @@ class App(typer.Typer):
 
     @property
     def is_group(self) -> bool:
-        """Whether it has more than one command."""
+        """Return whether it has more than one command."""
         return self._has_stubs or bool(self.registered_groups) or len(self.registered_commands) > 1
 
     def command(self, name: str | None = None, *, spec: Spec | None = None, **attrs: Any) -> Callable[[Any], Any]:

@@ -58,7 +58,7 @@ def resolve_operator_file(context: "Context", word: str, directory: Path) -> str
     """
     if word == _LAST_UPLOAD:
         return require_last_upload(context)
-    name = _name_here(word, directory) if word.startswith(_SCHEMES) else word
+    name = _extract_local_name(word, directory) if word.startswith(_SCHEMES) else word
     if _UUID.fullmatch(name.lower()) or _SHORT_ID.fullmatch(name):
         return name
     raise Stop(ExitCode.USAGE, f"{word!r} is not a file", hint=f"Use {OPERATOR_HELP}")
@@ -72,21 +72,21 @@ def resolve_reported_file(context: "Context", word: str, directory: Path) -> str
     """
     if word == _LAST_UPLOAD:
         return require_last_upload(context)
-    return _name_here(word, directory) if word.startswith(_SCHEMES) else word.removeprefix("slug:")
+    return _extract_local_name(word, directory) if word.startswith(_SCHEMES) else word.removeprefix("slug:")
 
 
-def _name_here(link: str, directory: Path) -> str:
+def _extract_local_name(link: str, directory: Path) -> str:
     """Return the name in a link of the server of ``directory``; raise Stop (2) for a link of another server."""
     from docshare.cli.framework.admin_channel import addresses_of
 
     own = addresses_of(directory)
     if own and _host_of(link) not in map(_host_of, own):
         hint = "Name the data directory of that server with --data, or the file by its UUID or short id."
-        raise _foreign(link, own[0], hint)
+        raise _foreign_link_error(link, own[0], hint)
     return extract_link_name(link)
 
 
-def _foreign(link: str, own: str, hint: str) -> Stop:
+def _foreign_link_error(link: str, own: str, hint: str) -> Stop:
     return Stop(ExitCode.USAGE, f"{link} belongs to another server, not {_host_of(own)}", hint=hint)
 
 
@@ -165,7 +165,7 @@ class FileResolver:
         own = str(file.get("shareUrl", link))
         if link is not None and _host_of(link) not in (_host_of(own), _host_of(self._client.base_url)):
             hint = "Select that server's profile with --profile, or name the file with slug:NAME."
-            raise _foreign(link, own, hint)
+            raise _foreign_link_error(link, own, hint)
         return str(file["uuid"])
 
     def _find_by_slug(self, slug: str) -> dict[str, Any] | None:

@@ -24,14 +24,10 @@ def make_anonymous_client(context: "Context", base: str | None = None) -> "Clien
     return build_client(context, base or str(resolve_setting(context, "url").value), None)
 
 
-def make_token_client(context: "Context", base: str, token: str) -> "Client":
-    """Return a client of the server at ``base`` that uses ``token``, whatever is in effect. Raises ``BadAddress``."""
-    return build_client(context, base, token)
-
-
 def build_client(
-    context: "Context", base: str, token: str | Callable[[], str] | None, door: "LocalServer | None" = None
+    context: "Context", base: str, token: str | Callable[[], str] | None, local_server: "LocalServer | None" = None
 ) -> "Client":
+    """Return a client of the server at ``base`` that uses ``token``, whatever is in effect. Raises ``BadAddress``."""
     from docshare.cli.framework.http_library import CommandClient
     from docshare.client.clock import Clock
 
@@ -45,11 +41,11 @@ def build_client(
         on_wait=lambda reason, seconds: _report_wait(context, reason, seconds),
         on_exchange=_ExchangeLog(context).log_exchange,
         verify=resolve_setting(context, "ca_bundle").value or True,
-        allow_http=door is not None or bool(resolve_setting(context, "allow_http").value),
+        allow_http=local_server is not None or bool(resolve_setting(context, "allow_http").value),
         clock=Clock(wall=lambda: context.now() / 1000, monotonic=context.monotonic, sleep=context.sleep),
     )
-    if door is not None:
-        client.connect_through(door)
+    if local_server is not None:
+        client.connect_through(local_server)
     return client
 
 
@@ -91,5 +87,5 @@ class _ExchangeLog:
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a header or field of this name may hold a secret."""
+    """Return whether a header or field of this name may hold a secret."""
     return any(word in name.lower() for word in _SECRET_NAMES)

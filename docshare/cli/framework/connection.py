@@ -42,12 +42,12 @@ class Connection(NamedTuple):
 
     @property
     def cache_origin(self) -> str:
-        """The origin under which ids of the server are cached."""
+        """Return the origin under which ids of the server are cached."""
         return self.origin
 
     @property
     def is_overridden(self) -> bool:
-        """Whether the environment or an option overrides the server or credential of the profile."""
+        """Return whether the environment or an option overrides the server or credential of the profile."""
         return not self.url.origin.startswith(("profile ", "built-in")) or self.source.startswith("env ")
 
 

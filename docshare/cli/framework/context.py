@@ -86,29 +86,29 @@ class Context:
 
     @property
     def config_dir(self) -> Path:
-        """The directory of ``config.toml`` and ``credentials.json``."""
+        """Return the directory of ``config.toml`` and ``credentials.json``."""
         return Path(paths.resolve_directory("config", self.env))
 
     @property
     def state_dir(self) -> Path:
-        """The directory of cursors, the last upload, manifests and ``crash.log``."""
+        """Return the directory of cursors, the last upload, manifests and ``crash.log``."""
         return Path(paths.resolve_directory("state", self.env))
 
     @property
     def cache_dir(self) -> Path:
-        """The directory of files that may be deleted at any time, such as completion words."""
+        """Return the directory of files that may be deleted at any time, such as completion words."""
         return Path(paths.resolve_directory("cache", self.env))
 
     @property
     def data_dir(self) -> Path:
-        """The data directory of the bundled server."""
+        """Return the data directory of the bundled server."""
         return Path(paths.resolve_directory("data", self.env))
 
     # --- identity and server ---------------------------------------------------------------------------------------
 
     @cached_property
     def config(self) -> "CliConfig":
-        """The settings of ``config.toml``, read on first use."""
+        """Return the settings of ``config.toml``, read on first use."""
         from docshare.cli.local.config import CliConfig
 
         config = CliConfig.load(self.config_dir)
@@ -118,7 +118,7 @@ class Context:
 
     @cached_property
     def connection(self) -> "Connection":
-        """The URL and credential in effect, each with its origin."""
+        """Return the URL and credential in effect, each with its origin."""
         from docshare.cli.framework.connection import resolve_connection
 
         return resolve_connection(self)
@@ -136,7 +136,7 @@ class Context:
 
     @cached_property
     def out_screen(self) -> Screen:
-        """The capabilities of standard output."""
+        """Return the capabilities of standard output."""
         return detect_screen(self.stdout, self.stdout_tty, self.env, self.options.color)
 
     def emit(self, data: Any, spec: "Spec") -> None:
@@ -178,7 +178,7 @@ class Context:
 
     @cached_property
     def err_screen(self) -> Screen:
-        """The capabilities of standard error."""
+        """Return the capabilities of standard error."""
         return detect_screen(self.stderr, self.stderr_tty, self.env, self.options.color)
 
     def err(self, text: str, role: str = "") -> None:
@@ -227,12 +227,12 @@ class Context:
 
     @property
     def is_ci(self) -> bool:
-        """Whether the environment indicates a CI job."""
+        """Return whether the environment indicates a CI job."""
         return is_enabled(self.env, "CI")
 
     @property
     def may_prompt(self) -> bool:
-        """Whether prompting is possible and allowed: stdin and stderr are terminals."""
+        """Return whether prompting is possible and allowed: stdin and stderr are terminals."""
         silent = self.options.no_input or is_enabled(self.env, "DOCSHARE_NO_INPUT") or self.is_ci
         return self.stdin_tty and self.stderr_tty and not silent
 

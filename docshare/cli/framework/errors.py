@@ -227,7 +227,7 @@ def build_error_object(context: Context, failure: Failure) -> dict[str, Any]:
 
 
 def is_json_wanted(context: Context) -> bool:
-    """Whether to print failures as JSON: if the data is JSON, or the log of ``serve`` is."""
+    """Return whether to print failures as JSON: if the data is JSON, or the log of ``serve`` is."""
     if context.words[:1] == ["serve"] and "--log json" in " ".join(context.words).replace("--log=", "--log "):
         return True
     wanted = context.options.format

@@ -44,9 +44,9 @@ def _load_without_detectors() -> None:
 class CommandClient(Client):
     """The client of a command, which imports ``requests`` on the first request."""
 
-    def connect_through(self, door: "LocalServer") -> None:
-        """Connect to the server at its loopback address ``door``, keeping its public URL in links and messages."""
-        self._options = self._options._replace(local_access=(door.url, door.key))
+    def connect_through(self, server: "LocalServer") -> None:
+        """Connect to the server at its loopback address ``server``, keeping its public URL in links and messages."""
+        self._options = self._options._replace(local_access=(server.url, server.key))
 
     @cached_property
     def _transport(self) -> "Transport":

@@ -47,7 +47,7 @@ def compute_pause(client: "Client", interval: float) -> float:
 
 
 def is_final(error: Refused | TransportError) -> bool:
-    """Whether a retry would fail the same way: a refusal, a redirect, or an untrusted server."""
+    """Return whether a retry would fail the same way: a refusal, a redirect, or an untrusted server."""
     if isinstance(error, Refused):
         return error.status < 500 and error.status != 429
     return isinstance(error, Redirected) or (isinstance(error, NotConnected) and error.is_final)
@@ -64,7 +64,7 @@ class FailureTracker:
 
     @property
     def is_failing(self) -> bool:
-        """Whether the last request failed."""
+        """Return whether the last request failed."""
         return self._tries > 0
 
     def record_failure(self, error: Refused | TransportError, interval: float) -> float:

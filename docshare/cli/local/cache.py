@@ -39,13 +39,13 @@ def move_last_upload(context: "Context", account: str, old_origin: str, new_orig
         _store_last_upload(context, f"{new_origin} {account}", found)
 
 
-def _store_last_upload(context: "Context", home: str, kept: Mapping[str, Any]) -> None:
+def _store_last_upload(context: "Context", account: str, kept: Mapping[str, Any]) -> None:
     with suppress(Stop), hold_lock(context.state_dir / ".lock"):
         rows = {
             name: row for name, row in _load_all_last_uploads(context).items() if " " in name
         }  # drops entries of an older format, which were keyed by profile
         replace_file(
-            context.state_dir / _LAST_UPLOAD_FILE, json.dumps({**rows, home: kept}, indent=2) + "\n", private=True
+            context.state_dir / _LAST_UPLOAD_FILE, json.dumps({**rows, account: kept}, indent=2) + "\n", private=True
         )
 
 

@@ -49,7 +49,7 @@ def read_completions(kind: str, env: Mapping[str, str]) -> list[str]:
 
 
 def _is_stale(kind: str, env: Mapping[str, str]) -> bool:
-    """Whether to fetch the words of a kind again.
+    """Return whether to fetch the words of a kind again.
 
     Record the attempt, so that an unresponsive server delays at most one TAB per minute.
     """

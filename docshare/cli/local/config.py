@@ -17,7 +17,7 @@ _TOP_LEVEL: dict[str, type] = {"profile": str, "profiles": dict}
 
 
 class CliConfig(NamedTuple):
-    """The content of the file. ``profiles`` by name; ``strange``: unknown keys."""
+    """The content of the file. ``profiles`` by name; ``unknown``: unknown keys."""
 
     path: Path
     default_profile: str | None = None
@@ -31,12 +31,12 @@ class CliConfig(NamedTuple):
         data = _parse(path, read_text(path))
         _check_types(path, data, _TOP_LEVEL, "")
         profiles = data.get("profiles", {})
-        strange = [key for key in data if key not in _TOP_LEVEL]
+        unknown = [key for key in data if key not in _TOP_LEVEL]
         for name, values in profiles.items():
             _check_types(path, {name: values}, {name: dict}, "profiles.")
             _check_types(path, values, {key: row.kind for key, row in CONFIG_SETTINGS.items()}, f"profiles.{name}.")
-            strange += [f"profiles.{name}.{key}" for key in values if key not in CONFIG_SETTINGS]
-        return cls(path, data.get("profile"), profiles, tuple(strange))
+            unknown += [f"profiles.{name}.{key}" for key in values if key not in CONFIG_SETTINGS]
+        return cls(path, data.get("profile"), profiles, tuple(unknown))
 
 
 def read_text(path: Path) -> str:

@@ -27,7 +27,7 @@ class Credential(NamedTuple):
 
     @property
     def is_renewable(self) -> bool:
-        """Whether it was granted by OAuth and can be renewed."""
+        """Return whether it was granted by OAuth and can be renewed."""
         return self.refresh is not None and self.client_id is not None
 
 
@@ -61,7 +61,9 @@ def save(directory: Path, profile: str, credential: Credential | None) -> None:
 
 
 def is_readable_by_others(directory: Path) -> bool:
-    """Whether the file grants access to group or others (False on Windows, where the user's directory protects it)."""
+    """Return whether the file grants access to group or others (False on Windows, where the user's directory protects
+    it).
+    """
     try:
         mode = (directory / FILE_NAME).stat().st_mode
     except OSError:

@@ -51,7 +51,7 @@ def cache_file_name(kind: str, origin: str, account: str) -> str:
 
 
 def parse_origin(url: str) -> str:
-    """Return scheme, host and non-default port of a URL, as ``client.address.origin_of``, which is slower to import."""
+    """Return scheme, host and non-default port of a URL, like ``client.address.parse_origin``, which imports slowly."""
     scheme, _, rest = url.partition("://")
     host = rest.replace("?", "/").replace("#", "/").partition("/")[0].rpartition("@")[2]
     port = {"https": ":443", "http": ":80"}.get(scheme.lower(), ":")

@@ -61,7 +61,7 @@ def build_credential(origin: str, client_id: str, tokens: "IssuedTokens", now: i
 
 
 def is_due(held: Credential, now: int) -> bool:
-    """Whether a credential must be renewed before use; ``now`` in milliseconds since 1970."""
+    """Return whether a credential must be renewed before use; ``now`` in milliseconds since 1970."""
     return held.expires_at is not None and now >= held.expires_at - RENEWAL_MARGIN_MS
 
 

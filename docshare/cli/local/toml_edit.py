@@ -23,7 +23,7 @@ def set_value(text: str, table: Sequence[str], key: str, value: Any) -> str:
     place: Any = document
     for name in table:
         if name not in place:
-            with _refusing():
+            with _translate_edit_errors():
                 place[name] = tomlkit.table(is_super_table=name != table[-1])
         place = place[name]
     if table or key in place or not _insert_above_table(document.body, key, value):
@@ -104,26 +104,26 @@ def _verify(before: str, after: str, path: Sequence[str], value: Any) -> str:
     for name in path[:-1]:
         place = place.setdefault(name, {})
     place.pop(path[-1], None) if value is None else place.update({path[-1]: value})
-    with _refusing():
+    with _translate_edit_errors():
         if _prune(tomllib.loads(after)) != _prune(expected):
             raise ValueError
     return after
 
 
 def _prune(data: Any) -> Any:
-    """Drop empty tables: whether a table without keys is written down makes no difference."""
+    """Drop empty tables: an empty table has no effect."""
     if not isinstance(data, dict):
         return data
     return {key: kept for key, kept in ((key, _prune(value)) for key, value in data.items()) if kept != {}}
 
 
 @contextmanager
-def _refusing() -> Iterator[None]:
+def _translate_edit_errors() -> Iterator[None]:
     try:
         yield
     except ValueError:  # TOMLDecodeError is one, and so are all errors of tomlkit
         raise Stop(
             ExitCode.USAGE,
-            "config.toml is written in a way that cannot be changed without touching the rest",
+            "config.toml cannot be changed without affecting other lines",
             hint="Change it by hand.",
         ) from None

@@ -91,7 +91,7 @@ class Command(NamedTuple):
 
     @property
     def summary(self) -> str:
-        """The first line of the help."""
+        """Return the first line of the help."""
         return self.help.split("\n", 1)[0]
 
     def walk(self) -> Iterator["Command"]:

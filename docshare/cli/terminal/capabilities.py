@@ -9,7 +9,7 @@ _ASCII = {"…": "...", "·": "-", "✓": "ok", "✗": "x", "→": "->", "█": 
 
 
 def is_enabled(env: Mapping[str, str], name: str) -> bool:
-    """Whether an environment switch is on; empty and ``0`` mean off."""
+    """Return whether an environment switch is on; empty and ``0`` mean off."""
     return env.get(name, "") not in ("", "0")
 
 

@@ -82,18 +82,18 @@ class Emitter:
 
     @property
     def format(self) -> str:
-        """The format in effect, one of ``options.FORMATS``."""
+        """Return the format in effect, one of ``options.FORMATS``."""
         return self._format
 
     @property
     def is_default_shape(self) -> bool:
-        """Whether the output has the default format of the stream."""
+        """Return whether the output has the default format of the stream."""
         suits = "table" if self._ctx.stdout_tty else "plain"
         return self._format == suits and self._template is None and not self._is_reshaped
 
     @property
     def is_for_people(self) -> bool:
-        """Whether people read the output on a terminal and no option reshapes it."""
+        """Return whether people read the output on a terminal and no option reshapes it."""
         return self._format == "table" and self._template is None and not self._is_reshaped
 
     def emit(self, data: Any) -> None:
@@ -190,7 +190,7 @@ class Emitter:
 
     @property
     def _is_single_value(self) -> bool:
-        """Whether to print only the single value of an object: ``key=$(docshare admin key create ...)``."""
+        """Return whether to print only the single value of an object: ``key=$(docshare admin key create ...)``."""
         return len(self._spec.plain) == 1 and self._query is None
 
     def _print_delimited(self, rows: Sequence[Any]) -> None:
@@ -216,7 +216,7 @@ class Emitter:
 
 
 def _is_spread(value: Any, key: str, keys: Sequence[str]) -> bool:
-    """Whether the object under ``key`` is already printed, value by value, under dotted ``keys``."""
+    """Return whether the object under ``key`` is already printed, value by value, under dotted ``keys``."""
     return isinstance(value, Mapping) and bool(value) and all(f"{key}.{below}" in keys for below in value)
 
 
@@ -256,7 +256,7 @@ def _is_encodable(text: str) -> bool:
 
 
 def is_json_requested(context: "Context") -> bool:
-    """Whether the command line itself asks for JSON.
+    """Return whether the command line itself asks for JSON.
 
     Commands that print text ignore the environment and the profile, whose JSON would break scripts and man pages.
     """
@@ -292,9 +292,9 @@ def resolve_fields(context: "Context", spec: Spec) -> tuple[str, ...]:
         raise FieldNamesRequest(spec.known_fields())
     keys = tuple(key.strip() for key in context.options.fields.split(",") if key.strip())
     known = spec.known_fields()
-    strange = [key for key in keys if known and key.split(".")[0] not in known]
-    if strange and context.options.query is None:
-        raise Stop(ExitCode.USAGE, f"unknown field: {', '.join(strange)}", hint=f"Fields: {', '.join(known)}.")
+    unknown = [key for key in keys if known and key.split(".")[0] not in known]
+    if unknown and context.options.query is None:
+        raise Stop(ExitCode.USAGE, f"unknown field: {', '.join(unknown)}", hint=f"Fields: {', '.join(known)}.")
     return keys
 
 
@@ -341,9 +341,9 @@ def compile_template(text: str | None, known: Sequence[str] = ()) -> Callable[[A
 
     pieces = parse_template(text)
     heads = {key.partition(".")[0] for key in known}
-    strange = next((key for literal, key in pieces if not literal and heads and key.split(".")[0] not in heads), None)
-    if strange is not None:
-        near = get_close_matches(strange, known)
+    unknown = next((key for literal, key in pieces if not literal and heads and key.split(".")[0] not in heads), None)
+    if unknown is not None:
+        near = get_close_matches(unknown, known)
         hint = f"Did you mean {{{near[0]}}}?" if near else f"Fields: {', '.join(known)}."
-        raise Stop(ExitCode.USAGE, f"--template: unknown field: {strange}", hint=hint)
+        raise Stop(ExitCode.USAGE, f"--template: unknown field: {unknown}", hint=hint)
     return lambda row: "".join(piece if literal else format_cell(get_nested(row, piece)) for literal, piece in pieces)

@@ -75,10 +75,10 @@ def format_size(size: int) -> str:
 
 def format_distinct_sizes(one: int, other: int) -> tuple[str, str]:
     """Format two different sizes so that they look different: with exact bytes if they round to the same text."""
-    drawn = format_size(one), format_size(other)
-    if drawn[0] != drawn[1]:
-        return drawn
-    return f"{drawn[0]} ({one:,} bytes)", f"{drawn[1]} ({other:,} bytes)"
+    sizes = format_size(one), format_size(other)
+    if sizes[0] != sizes[1]:
+        return sizes
+    return f"{sizes[0]} ({one:,} bytes)", f"{sizes[1]} ({other:,} bytes)"
 
 
 def format_duration(millis: int) -> str:

@@ -190,7 +190,7 @@ def _find_problem(caller: Caller, entrance: AccessRule, allowance: Allowance, ta
         return _find_manage_problem(caller, entrance)
     if caller.lane is not Lane.SESSION and not entrance.allows_bearer:
         return invalid_credential(
-            "Only a signed-in browser can do this here; with a key there is the same below /api/v1."
+            "Only signed-in browsers can use this route; with a key, use the same route below /api/v1."
         )
     try:
         if entrance.scope is not None:

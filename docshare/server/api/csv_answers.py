@@ -18,7 +18,7 @@ def is_csv_requested() -> bool:
     given = request.args.getlist("format")
     if given in ([], ["csv"]):
         return bool(given)
-    raise Problem("bad_request", "format can be csv only.", hint="Leave it out for JSON.")
+    raise Problem("bad_request", "format must be csv.", hint="Omit it for JSON.")
 
 
 def csv_response(name: str, header: Sequence[str], rows: Iterable[Sequence[str | int | float]]) -> Response:

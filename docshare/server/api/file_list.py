@@ -111,8 +111,8 @@ def _compile_template(marked: str) -> RowEncoder:
         values: list[Any] = list(row)
         values[_NAME_INDEX] = encode_basestring_ascii(values[_NAME_INDEX])[1:-1]
         created, updated = values[_CREATED_INDEX], values[_UPDATED_INDEX]
-        values[_CREATED_INDEX] = drawn = format_instant(created)
-        values[_UPDATED_INDEX] = drawn if updated == created else format_instant(updated)
+        values[_CREATED_INDEX] = instant = format_instant(created)
+        values[_UPDATED_INDEX] = instant if updated == created else format_instant(updated)
         if values[_EXPIRY_INDEX] is not None:
             values[_EXPIRY_INDEX] = format_instant(values[_EXPIRY_INDEX])
         if values[_BURNED_INDEX] is not None:

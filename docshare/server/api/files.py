@@ -119,7 +119,7 @@ def send_content(caller: Caller, name: str) -> Response:
         try:
             stored = found.path.open()
         except FileNotFoundError:
-            continue  # replaced or destroyed since it was found
+            continue  # replaced or deleted since it was found
         response = answers.file_response(stored, found.row.size, found.row.mime_type)
         response.headers["Content-Disposition"] = content_disposition("inline", found.row.original_name)
         return response

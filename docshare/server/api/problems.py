@@ -119,15 +119,15 @@ def _handle_http_error(error: HTTPException) -> Response:
 
 def _handle_unexpected(error: Exception) -> Response:
     faults.log_error(error, "request failed", request=g.get("request_id"))
-    return _handle_problem(faults.to_problem(error) or Problem("internal", "Something went wrong here; it was logged."))
+    return _handle_problem(faults.to_problem(error) or Problem("internal", "The server failed; the error was logged."))
 
 
 _DETAILS = {
     400: "The request cannot be read.",
     404: "There is nothing at this address.",
-    405: "This address does not take this method.",
+    405: "This address does not support this method.",
     413: "The body is too large.",
-    415: "This content type is not taken here.",
+    415: "This content type is not supported here.",
 }
 
 

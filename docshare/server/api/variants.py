@@ -41,7 +41,7 @@ def delete_variant(caller: Caller, name: str, variant: str) -> Response:
     """
     asked = [(key, value) for key, value in request.args.items(multi=True) if key.lower() == _REDACT]
     if asked not in ([], [(_REDACT, "1")]):
-        hint = "Send redact=1 to erase the label and keep the link, or leave redact out to delete the variant."
+        hint = "Send redact=1 to erase the label and keep the link, or omit redact to delete the variant."
         raise Problem("bad_request", "redact must be 1.", hint=hint)
     act = variants.redact if asked else variants.delete
     act(current_runtime(), caller, name, variant)

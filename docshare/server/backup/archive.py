@@ -167,7 +167,7 @@ class DirectorySink:
         self._add(blob_path(digest), source, digest, progress)
 
     def finish(self, manifest: Manifest) -> str:
-        """See ``Sink``. Delete what this backup does not refer to, because the documents may have been destroyed."""
+        """See ``Sink``. Delete what this backup does not refer to, because the documents may have been purged."""
         data = manifest.to_bytes()
         partial = self._root / f"{MANIFEST}{_PARTIAL_SUFFIX}"
         durable.write_file([data], partial, lambda count: None)

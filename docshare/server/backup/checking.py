@@ -22,12 +22,12 @@ PRIVATE_PATHS = (".", DATABASE, VAULT_KEY, "instance.key", CONFIG, "blobs", "tmp
 _UPLOAD_GRACE_MS = 3_600_000  # while a server runs, a younger file may be an upload that does not have a row yet
 _REPAIR_HINT = "docshare admin check --repair, while no server runs"
 _RESTORE_HINT = "restore a backup: docshare admin restore"
-# The kinds of ``offline.list_inconsistent``, in words.
+# Descriptions of the kinds of ``offline.list_inconsistent``.
 _INCONSISTENCIES = {
     "settings": "a file whose settings cannot be read",
-    "trash": "a file in the trash without an end",
-    "views": "a file that more views were taken of than its limit",
-    "revisions": "a file whose version no revision tells of",
+    "trash": "a file in the trash without a purge date",
+    "views": "a file with more views than its view limit",
+    "revisions": "a file whose version has no revision",
     "overrides": "a link for one recipient whose settings cannot be read",
     "deliveries": "a delivery whose body cannot be read",
 }
@@ -49,7 +49,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class DamagedRow:
-    """A row whose bytes are missing or differ: ``problem`` in words."""
+    """A row whose bytes are missing or differ: ``problem`` as text."""
 
     row: reading.BlobRow
     problem: str
@@ -107,9 +107,9 @@ class InstanceCheck:
     def _check_permissions(self) -> Iterator[Finding]:
         wide = find_exposed(self._data)
         for path in wide:
-            yield Finding("permissions", False, f"others on this machine may open {path}", _REPAIR_HINT)
+            yield Finding("permissions", False, f"other users of this machine can read {path}", _REPAIR_HINT)
         if not wide:
-            yield Finding("permissions", True, "nobody else on this machine may open it")
+            yield Finding("permissions", True, "other users of this machine cannot read it")
 
     def _check_content(self, database: sqlite3.Connection) -> Iterator[Finding]:
         # All at once, because a long read transaction keeps the write-ahead log from being truncated.
@@ -153,9 +153,7 @@ class InstanceCheck:
 
     def _check_unreferenced(self, database: sqlite3.Connection) -> Iterator[Finding]:
         if is_locked(self._data / BACKUP_LOCK):
-            yield Finding(
-                "leftovers", True, "a backup is being made: what was deleted meanwhile goes when it has ended"
-            )
+            yield Finding("leftovers", True, "a backup is running; files deleted meanwhile are removed after it")
             return
         stray = self.list_unreferenced(database)
         for path in stray:
@@ -163,7 +161,7 @@ class InstanceCheck:
         if not stray:
             yield Finding("leftovers", True, "everything in the store belongs to a file or asset")
         for path in sorted(self._data.glob(f"{placing.ASIDE_PREFIX}*")):
-            yield Finding("leftovers", True, f"{path.name} is what a restore replaced; delete it once you are sure")
+            yield Finding("leftovers", True, f"{path.name} was replaced by a restore; delete it if you do not need it")
 
     def list_unreferenced(self, database: sqlite3.Connection) -> list[Path]:
         """Return blobs that no row refers to, and unfinished uploads."""
@@ -216,19 +214,19 @@ def _check_integrity(database: sqlite3.Connection) -> Iterator[Finding]:
     for problem in problems:
         yield Finding("database", False, problem, f"{_REPAIR_HINT}; if that does not help, {_RESTORE_HINT}")
     if not problems:
-        yield Finding("database", True, "its pages, indexes and references are whole")
+        yield Finding("database", True, "its pages, indexes and references are intact")
 
 
 def _check_schema(step: int) -> Iterator[Finding]:
     if step > len(STEPS):
         yield Finding(
-            "schema", False, f"it is at step {step}, and this docshare knows {len(STEPS)}", "upgrade docshare"
+            "schema", False, f"it is at step {step}; this docshare supports up to step {len(STEPS)}", "upgrade docshare"
         )
     elif step < len(STEPS):
-        detail = f"it is at step {step} of {len(STEPS)}: the next start of the server brings it up to date"
-        yield Finding("schema", True, f"{detail}; the rest is checked then")
+        detail = f"it is at step {step} of {len(STEPS)}: the next start of the server upgrades it"
+        yield Finding("schema", True, f"{detail}; check again after that")
     else:
-        yield Finding("schema", True, f"it is at step {step}, as this docshare needs it")
+        yield Finding("schema", True, f"it is at step {step}, which this docshare requires")
 
 
 def _check_rows(database: sqlite3.Connection) -> Iterator[Finding]:
@@ -238,7 +236,7 @@ def _check_rows(database: sqlite3.Connection) -> Iterator[Finding]:
     for what, uuid in found:
         yield Finding("rows", False, f"{what}: {uuid}", _RESTORE_HINT)
     if not found:
-        yield Finding("rows", True, "no row says what cannot be")
+        yield Finding("rows", True, "no row is inconsistent")
 
 
 def _can_open(vault: Vault, sealed: bytes, about: str) -> bool:

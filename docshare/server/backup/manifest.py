@@ -102,7 +102,7 @@ def parse_member_digest(path: str) -> str | None:
     """Return the SHA-256 in ``path``, or None for a member of ``NAMES``. Raises InvalidBackup for any other path."""
     match = _PATH_PATTERN.fullmatch(path)
     if match is None:
-        raise InvalidBackup(f"it holds {path!r}, which does not belong there")
+        raise InvalidBackup(f"it contains {path!r}, which is not part of a backup")
     return match["blob"]
 
 
@@ -172,5 +172,5 @@ def _parse_object(data: bytes, name: str) -> dict[str, Any]:
     if not isinstance(value, dict) or value.get("format") != FORMAT:
         raise InvalidBackup("it is not a backup of docshare")
     if value.get("version") != VERSION:
-        raise InvalidBackup("a later docshare made it; upgrade docshare")
+        raise InvalidBackup("it was made by a later docshare; upgrade docshare")
     return value

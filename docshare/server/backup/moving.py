@@ -1,4 +1,4 @@
-"""Move an instance to another database or into a folder of its own, while none of its servers runs.
+"""Move an instance to another database or into a separate folder, while none of its servers runs.
 
 Documents come first, one by one, so that a second try continues where the first one ended; rows come last, all or none.
 The source is only read.

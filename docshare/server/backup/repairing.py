@@ -30,7 +30,7 @@ def repair(data_dir: Path, vault: Vault, *, now: int) -> list[Finding]:
     with closing(sqlite3.connect(data_dir / DATABASE, isolation_level=None)) as database:
         if database.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
             database.execute("REINDEX")
-            done.append(Finding("database", True, "its indexes were built anew"))
+            done.append(Finding("database", True, "its indexes were rebuilt"))
         if database.execute("PRAGMA user_version").fetchone() == (len(STEPS),):
             place = data_dir / LOST_AND_FOUND / format_instant(now).replace(":", "").replace("-", "").replace(".", "")
             done += [_move_aside(data_dir, path, place) for path in check.list_unreferenced(database)]
@@ -43,7 +43,7 @@ def repair(data_dir: Path, vault: Vault, *, now: int) -> list[Finding]:
 
 def _restrict_access(path: Path) -> Finding:
     path.chmod(0o700 if path.is_dir() else 0o600)
-    return Finding("permissions", True, f"only its owner may open {path} now")
+    return Finding("permissions", True, f"{path} is now readable only by its owner")
 
 
 def _move_aside(data_dir: Path, path: Path, place: Path) -> Finding:

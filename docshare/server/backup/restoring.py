@@ -116,20 +116,20 @@ class _BackupReader:
         self._limit = parse_start(first.source.read(first.size))
         room = shutil.disk_usage(self._folder).free
         if self._keep_blobs and self._limit > room:
-            raise NotEnoughSpace(f"{self._limit} bytes are to be restored and {room} are free")
+            raise NotEnoughSpace(f"{self._limit} bytes are needed, but only {room} are free")
 
     def _read_members(self, pieces: Iterator[MemberStream]) -> tuple[Manifest, str]:
         for piece in pieces:
             if piece.path == MANIFEST:
                 data = piece.source.read(piece.size)
                 if next(pieces, None) is not None:
-                    raise InvalidBackup("it goes on after its manifest")
+                    raise InvalidBackup("data follows its manifest")
                 return parse_manifest(data), hashlib.sha256(data).hexdigest()
             self._received_bytes += piece.size
             if self._received_bytes > self._limit:
-                raise InvalidBackup("more comes than it says")
+                raise InvalidBackup("it is larger than it declares")
             self._read_member(piece)
-        raise InvalidBackup("it ends before its manifest: it is not whole")
+        raise InvalidBackup("it is incomplete: it ends before its manifest")
 
     def _read_member(self, piece: MemberStream) -> None:
         promised = parse_member_digest(piece.path)
@@ -154,7 +154,7 @@ class _BackupReader:
             if found != member:
                 raise InvalidBackup(f"{member.path} is damaged")
         if self._members:
-            raise InvalidBackup(f"its manifest does not name {next(iter(self._members))}")
+            raise InvalidBackup(f"its manifest does not list {next(iter(self._members))}")
 
 
 def _hash_blocks(blocks: Iterable[bytes], progress: Progress) -> str:
@@ -182,12 +182,12 @@ def _require_valid_database(database: Path, manifest: Manifest) -> None:
             if verdict != "ok":
                 raise InvalidBackup(f"its database is damaged: {verdict}")
             if step != manifest.schema:
-                raise InvalidBackup(f"its database is at version {step}, and its {MANIFEST} says {manifest.schema}")
+                raise InvalidBackup(f"its database is at version {step}, but its {MANIFEST} says {manifest.schema}")
             keys = manifest.digests_by_key()
             for row in reading.list_rows(connection):
                 found = keys.get(row.blob)
                 if row.blob not in manifest.damaged and (found is None or found != (row.sha256 or found)):
-                    raise InvalidBackup(f"the bytes of the {row.kind} {row.uuid} are not in it")
+                    raise InvalidBackup(f"the content of {row.kind} {row.uuid} is missing")
     except sqlite3.Error as error:
         raise InvalidBackup(f"its database is damaged: {error}") from None
 

@@ -56,7 +56,7 @@ class TarSource:
         seen: set[str] = set()
         while (info := self._read_header()) is not None:
             if info.name in seen:
-                raise InvalidBackup(f"it holds {info.name} twice")
+                raise InvalidBackup(f"it contains {info.name} twice")
             seen.add(info.name)
             yield MemberStream(info.name, info.size, self._stream)
             self._read(-info.size % _BLOCK_BYTES)
@@ -72,7 +72,7 @@ class TarSource:
         except tarfile.HeaderError:
             raise InvalidBackup("it is not a tar archive, or it is damaged") from None
         if info.type not in (tarfile.REGTYPE, tarfile.AREGTYPE) or info.size < 0:
-            raise InvalidBackup(f"it holds {info.name!r}, which is not a regular file")
+            raise InvalidBackup(f"it contains {info.name!r}, which is not a regular file")
         _require_known_member(info)
         return info
 
@@ -81,7 +81,7 @@ class TarSource:
         while len(found) < size:
             block = self._stream.read(size - len(found))
             if not block:
-                raise InvalidBackup("it ends in the middle")
+                raise InvalidBackup("it is truncated")
             found += block
         return bytes(found)
 
@@ -105,7 +105,7 @@ class DirectorySource:
         try:
             data = self._read_file(MANIFEST, _MANIFEST_BYTES)
         except FileNotFoundError:
-            raise InvalidBackup(f"there is no {MANIFEST} in it: it is not a backup, or it is unfinished") from None
+            raise InvalidBackup(f"it does not contain {MANIFEST}: it is not a backup, or it is incomplete") from None
         manifest = parse_manifest(data)
         head = build_start(manifest.size)
         yield MemberStream(START, len(head), io.BytesIO(head))

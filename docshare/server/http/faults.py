@@ -45,7 +45,7 @@ _NO_DESCRIPTORS = HostFault(
 )
 _DATABASE_CANNOT_OPEN = HostFault(
     "The server cannot open its database.",
-    "Check the limit of open files, and that the data directory is there and writable.",
+    "Check the limit of open files, and that the data directory exists and is writable.",
     "the database cannot be opened",
 )
 _OUT_OF_MEMORY = HostFault("The server is out of memory.", "Give the server more memory.", "memory is exhausted")
@@ -60,7 +60,7 @@ _DATABASE_BUSY = HostFault(
 
 _DATABASE_UNREACHABLE = HostFault(
     "The server cannot reach its database.",
-    "Check that PostgreSQL is running and that DOCSHARE_DATABASE_URL is right.",
+    "Check that PostgreSQL is running and that DOCSHARE_DATABASE_URL is correct.",
     "the database cannot be reached",
 )
 _DATABASE_CROWDED = HostFault(
@@ -69,9 +69,9 @@ _DATABASE_CROWDED = HostFault(
     "the database has no free connection",
 )
 _DATABASE_REFUSES = HostFault(
-    "The database of the server refuses to write.",
+    "The database of the server rejects writes.",
     "Give the user in DOCSHARE_DATABASE_URL all rights on the database, and point it at the primary server.",
-    "the database refuses to write",
+    "the database rejects writes",
 )
 
 STORAGE_UNREACHABLE = HostFault(

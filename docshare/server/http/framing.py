@@ -134,7 +134,7 @@ def _parse_content_length(values: list[bytes]) -> int | None:
     if len(values) > 1 or not values[0].isdigit():
         raise FramingError(400, "The request needs one whole number as its Content-Length.")
     if len(values[0]) > _MAX_LENGTH_DIGITS:
-        raise FramingError(413, "The Content-Length is larger than any body this server takes.")
+        raise FramingError(413, "The Content-Length is larger than any body that this server accepts.")
     return int(values[0])
 
 
@@ -231,7 +231,7 @@ class ChunkedBody:
             return at + 2
         if b"\r\n".startswith(end):
             return -1
-        raise FramingError(400, "A chunk of the body does not end where it should.")
+        raise FramingError(400, "A chunk of the body is longer than its declared size.")
 
     def _read_trailer_line(self, data: bytes, at: int) -> int:
         end = self._find_line_end(data, at, MAX_TRAILER - self._trailer)

@@ -73,7 +73,7 @@ class ListenerHooks:
         try:
             return self.draw_error(status, path, detail)
         except Exception:
-            LOGGER.exception("an error could not be drawn")
+            LOGGER.exception("an error could not be rendered")
             return Refusal(status, [("Content-Type", "text/plain; charset=utf-8")], f"{detail}\n".encode())
 
 

@@ -111,12 +111,13 @@ class OfficeConverter:
 
     @property
     def is_available(self) -> bool:
-        """Whether LibreOffice is installed."""
+        """Return whether LibreOffice is installed."""
         return self._program is not None
 
     @property
     def isolation_level(self) -> str:
-        """The isolation level of LibreOffice on this host, one of ``jail.ISOLATION_LEVELS``; measured on first use.
+        """Return the isolation level of LibreOffice on this host, one of ``jail.ISOLATION_LEVELS``; measured on first
+        use.
 
         Raises Problem ``unavailable`` if LibreOffice cannot be started.
         """

@@ -49,9 +49,9 @@ def translate_errors(watchdog: DeadlineWatchdog) -> Iterator[None]:
 
 def _describe_error(error: Exception) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
-        return f"shows a certificate that is not trusted ({error.verify_message})"
+        return f"has a certificate that is not trusted ({error.verify_message})"
     if isinstance(error, ssl.SSLError):
-        return "does not speak TLS properly"
+        return "does not use TLS correctly"
     if isinstance(error, HTTPException):
-        return "does not speak HTTP properly"
+        return "does not use HTTP correctly"
     return "cannot be reached"

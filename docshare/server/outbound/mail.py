@@ -84,7 +84,7 @@ class Mailer:
             self._exchange(self._server, message, watchdog)
         except (OSError, smtplib.SMTPException, UnicodeError, ValueError) as error:
             if watchdog.has_expired:
-                raise MailNotDelivered(f"no end within {deadline_s:.0f} seconds") from error
+                raise MailNotDelivered(f"not finished within {deadline_s:.0f} seconds") from error
             raise _translate_error(error) from error
         finally:
             watchdog.release()
@@ -101,7 +101,7 @@ class Mailer:
                 watchdog.watch(smtp.sock)
                 smtp.ehlo()
             elif server.requires_tls and not server.tls:
-                raise MailNotDelivered("the mail server offers no TLS, and the password is not sent without")
+                raise MailNotDelivered("the mail server does not offer TLS, which is required to send the password")
             if server.user is not None:
                 smtp.login(server.user, server.password or "")
             if message is not None:
@@ -142,14 +142,14 @@ def _translate_error(error: Exception) -> MailNotDelivered:
         code, text = next(iter(error.recipients.values()))
         return MailNotDelivered(_describe_reply(code, text), lasting=code >= 500)
     if isinstance(error, smtplib.SMTPAuthenticationError):
-        return MailNotDelivered(f"the mail server refused the user name or password ({error.smtp_code})")
+        return MailNotDelivered(f"the mail server rejected the user name or password ({error.smtp_code})")
     if isinstance(error, smtplib.SMTPResponseException):
         return MailNotDelivered(_describe_reply(error.smtp_code, error.smtp_error), lasting=error.smtp_code >= 500)
     if isinstance(error, UnicodeError | ValueError):
-        return MailNotDelivered(f"the mail cannot be written: {error}", lasting=True)
+        return MailNotDelivered(f"the mail cannot be composed: {error}", lasting=True)
     return MailNotDelivered(str(error) or type(error).__name__)
 
 
 def _describe_reply(code: int, text: bytes | str) -> str:
     reply = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
-    return f"the mail server said {code} {' '.join(reply.split())[:200]}"
+    return f"the mail server answered {code} {' '.join(reply.split())[:200]}"

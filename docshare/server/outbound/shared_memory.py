@@ -143,7 +143,7 @@ class SharedMemory:
             self._first_attempt.set()
             if self._failure_is_logged:
                 self._failure_is_logged = False
-                LOGGER.info("Redis answers again; limits are shared")
+                LOGGER.info("Redis answers again; rate limits are shared")
             return
 
     def _open_connections(self) -> None:
@@ -169,4 +169,4 @@ class SharedMemory:
         self._failure_is_logged = True
         reason = " ".join(str(error).split()) or type(error).__name__
         with suppress(ValueError):  # of a log that was closed while the process ends
-            LOGGER.error("Redis does not answer; this instance limits alone", extra={"reason": reason})
+            LOGGER.error("Redis does not answer; this instance counts rate limits separately", extra={"reason": reason})

@@ -34,7 +34,7 @@ def parse_target(url: str) -> OutboundTarget:
     non-ASCII letters, a user name; and for any other scheme than http and https.
     """
     if not url.isascii() or not url.isprintable() or "\\" in url or " " in url:
-        raise ValueError("the address holds characters that no address has")
+        raise ValueError("the address contains invalid characters")
     parts = urlsplit(url)
     if parts.scheme not in _DEFAULT_PORTS or not parts.hostname or "@" in parts.netloc:
         raise ValueError("not an http or https address")

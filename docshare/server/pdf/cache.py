@@ -87,6 +87,15 @@ class DiskCache:
         with contextlib.suppress(FileNotFoundError):
             shutil.rmtree(self._root / group)
 
+    def delete_without(self, suffix: str) -> int:
+        """Remove every file whose name does not end with ``suffix``; return how many."""
+        sizes = self._load_sizes()
+        found = [name for name in sizes if not name.endswith(suffix)]
+        for name in found:
+            self._total -= sizes.pop(name)
+            (self._root / name).unlink(missing_ok=True)
+        return len(found)
+
     def _make_room(self) -> None:
         sizes = self._load_sizes()
         while self._total > self._max_bytes and len(sizes) > 1:

@@ -16,6 +16,10 @@ _PAUSE_S = 60.0
 _K = TypeVar("_K")
 
 
+SEALED_SUFFIX = ".sealed"
+"""The end of the names of encrypted files in the cache."""
+
+
 @dataclass(frozen=True)
 class DerivedKey:
     """The key of one derived file.
@@ -38,7 +42,8 @@ class DerivedKey:
         rest = f"{self.page}-{self.kind}{self.parts}.jpg" if self.kind else f"{self.page}.json"
         if not self.page:
             rest = f"{self.parts}.pdf"
-        return f"{self.file_uuid}/{self.content_version}/{rest}{'.sealed' if self.is_encrypted else ''}"
+        suffix = SEALED_SUFFIX if self.is_encrypted else ""
+        return f"{self.file_uuid}/{self.content_version}/{rest}{suffix}"
 
 
 class PageFailures:

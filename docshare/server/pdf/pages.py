@@ -18,7 +18,7 @@ from docshare.server.durations import Durations
 from docshare.server.pdf.budget import Tenant
 from docshare.server.pdf.cache import DiskCache
 from docshare.server.pdf.engine import Derivation, PathLike, PdfEngine, UnrenderableError, WatermarkText
-from docshare.server.pdf.failures import DerivedKey, PageFailures
+from docshare.server.pdf.failures import SEALED_SUFFIX, DerivedKey, PageFailures
 from docshare.server.pdf.prefetch import Prefetcher
 from docshare.server.store.segments import SALT_BYTES, DamagedBytesError, encrypt_bytes
 from docshare.server.store.stored_bytes import EncryptedSink, StoredBytes
@@ -229,6 +229,11 @@ class PageStore:
                 for version in self._cache.list_groups(file_uuid):
                     if version != str(current[file_uuid]):
                         self._cache.delete_group(f"{file_uuid}/{version}")
+
+    def delete_clear(self) -> int:
+        """Remove everything that was derived from documents in clear; return how many files."""
+        with self._lock:
+            return self._cache.delete_without(SEALED_SUFFIX)
 
     def list_documents(self) -> list[str]:
         """Return the UUIDs of the files that something is derived from."""

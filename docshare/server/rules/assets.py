@@ -37,7 +37,7 @@ def require_type(kind: str, head: bytes) -> str:
 def require_size(size: int, cap: int) -> None:
     """Raise ``payload_too_large`` when an asset of ``size`` bytes is larger than ``cap``."""
     if size > cap:
-        raise Problem("payload_too_large", f"The asset is larger than {cap // MB} MB.", hint="Send a smaller one.")
+        raise Problem("payload_too_large", f"The asset is larger than {cap // MB} MB.", hint="Send a smaller file.")
 
 
 def require_asset_slot(assets: int) -> None:
@@ -45,14 +45,14 @@ def require_asset_slot(assets: int) -> None:
     if assets >= ASSETS_PER_FILE:
         raise Problem(
             "bad_request",
-            f"The file has {ASSETS_PER_FILE} assets, which is the most a file can have.",
-            hint="A new logo or background replaces the one before; sounds stay.",
+            f"The file has {ASSETS_PER_FILE} assets, the maximum for a file.",
+            hint="A new logo or background replaces the current one; sounds are kept.",
         )
 
 
 def mp3_problem() -> Problem:
     """Return the problem for an MP3 file without frames of MPEG audio layer III."""
-    return Problem("unprocessable", "The file cannot be read as MP3.", hint="Export the sound as MP3 once more.")
+    return Problem("unprocessable", "The file cannot be read as MP3.", hint="Export the sound as MP3 again.")
 
 
 def replace_asset_ids(settings: Mapping[str, Any], old: frozenset[str], new: str) -> dict[str, Any]:

@@ -66,7 +66,7 @@ def require_updates_allowed(bound: DesignFile) -> None:
         raise Problem("forbidden", "The link is frozen while it is being reviewed.", hint="Ask the operator.")
     if not json.loads(bound.settings).get(UPDATES_SETTING, SETTINGS[UPDATES_SETTING].default):
         hint = f"Switch {UPDATES_SETTING} on in the settings of the file."
-        raise Problem("forbidden", "The link takes no updates from the design tool.", hint=hint)
+        raise Problem("forbidden", "The link does not accept updates from the design tool.", hint=hint)
 
 
 def require_unclaimed(bound: DesignFile) -> None:
@@ -89,6 +89,6 @@ def require_daily_quota(taken: int, oldest: int | None, *, most: int, window_ms:
     raise Problem(
         "rate_limited",
         f"A user of the design tool can share {most} new designs a day.",
-        hint="Publishing a design again costs nothing.",
+        hint="Publishing a design again does not count.",
         headers={"Retry-After": str(max(wait_s, 1))},
     )

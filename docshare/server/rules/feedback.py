@@ -73,16 +73,16 @@ def find_open_channels(settings: Mapping[str, Any], plan: Plan) -> FeedbackChann
     Pro features are checked again when pages are served, so a downgrade switches them off.
     """
 
-    def stands(name: str) -> bool:
+    def is_open(name: str) -> bool:
         return bool(settings.get(name)) and plan >= SETTINGS[name].plan
 
-    notes = stands("commentsEnabled")
+    notes = is_open("commentsEnabled")
     return FeedbackChannels(
         notes=notes,
-        public_notes=notes and stands("commentsAllowPublic"),
-        marks=stands("marksEnabled"),
-        annotations=stands("annotationsEnabled"),
-        receipt=stands("askReceipt"),
+        public_notes=notes and is_open("commentsAllowPublic"),
+        marks=is_open("marksEnabled"),
+        annotations=is_open("annotationsEnabled"),
+        receipt=is_open("askReceipt"),
     )
 
 
@@ -121,7 +121,7 @@ def parse_tap(body: Mapping[str, Any]) -> str | None:
     if body.get("cta") is True and "hotspot" not in body:
         return None
     if "cta" in body:
-        raise Problem("bad_request", "A tap is of one hotspot, or of the call to action.")
+        raise Problem("bad_request", "A tap names either one hotspot or the call to action.")
     return fields.parse_uuid("hotspot", body.get("hotspot"))
 
 
@@ -130,9 +130,9 @@ def require_feedback_quota(kind: str, own: int, of_file: int) -> None:
     ``of_file`` rows, can have no more."""
     bound = FEEDBACK_QUOTAS[kind]
     if own >= bound.per_viewer:
-        raise Problem("conflict", f"You have left {bound.per_viewer} {kind} here, which is the most.")
+        raise Problem("conflict", f"You have left {bound.per_viewer} {kind} here, the maximum.")
     if of_file >= bound.per_file:
-        raise Problem("conflict", f"This document takes no more {kind}.")
+        raise Problem("conflict", f"This document does not accept more {kind}.")
 
 
 def _parse_page(name: str, value: object) -> int:

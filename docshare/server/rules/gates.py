@@ -86,9 +86,11 @@ def find_requirements(
     # The owner entered the invitee's address, so invitees need not enter it and no domain is required.
     prompted = bool(settings.get("requireEmail")) and not invited
     form = own or (_EMAIL_PROMPT if prompted else ())
-    standing = {PASSWORD: protected, GATE: bool(form), VIEW: counted}
+    required = {PASSWORD: protected, GATE: bool(form), VIEW: counted}
     domains = () if invited or not form else tuple(settings.get("gateDomains", ()))
-    return LinkRequirements(frozenset(kind for kind, stands in standing.items() if stands), form, bool(own), domains)
+    return LinkRequirements(
+        frozenset(kind for kind, is_required in required.items() if is_required), form, bool(own), domains
+    )
 
 
 def is_name_hidden(*, protected: bool, settings: Mapping[str, Any]) -> bool:
@@ -137,10 +139,10 @@ def validate_form(what: LinkRequirements, sent: Mapping[str, str]) -> dict[str, 
     values = {field.key: sent.get(field.key, "").strip() for field in what.form}
     errors = {field.key: error for field in what.form if (error := _validate_field(field, values[field.key]))}
     if errors:
-        raise Problem("unprocessable", "The form is not filled in.", extra={"errors": errors})
+        raise Problem("unprocessable", "The form is incomplete or invalid.", extra={"errors": errors})
     key, address = find_email(what, values)
     if what.domains and not _is_at_domain(address, what.domains):
-        message = "This document is not for addresses at this domain. Use the one you were written to."
+        message = "Addresses at this domain cannot open this document. Use the address that received the link."
         raise Problem("forbidden", "The address is at another domain.", extra={"errors": {key: message}})
     return {key: value for key, value in values.items() if value}
 
@@ -153,7 +155,7 @@ def find_email(what: LinkRequirements, values: Mapping[str, str]) -> tuple[str, 
 
 def _validate_field(field: FormField, value: str) -> str | None:
     if not value:
-        return "This is needed." if field.required else None
+        return "This field is required." if field.required else None
     if len(value) > GATE_VALUE_CHARS:
         return f"This is longer than {GATE_VALUE_CHARS} characters."
     parse = fields.parse_email if field.type == "email" else fields.text_parser(1, GATE_VALUE_CHARS)

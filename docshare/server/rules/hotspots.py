@@ -52,9 +52,7 @@ def require_hotspot_fits(hotspot: HotspotInput, *, total_pages: int, hotspots: i
     if not 1 <= hotspot.page <= total_pages:
         raise fields.field_problem("page", f"a page of the document, 1 to {total_pages}")
     if hotspots >= MAX_HOTSPOTS_PER_FILE:
-        raise Problem(
-            "bad_request", f"The file has {MAX_HOTSPOTS_PER_FILE} hotspots, which is the most a file can have."
-        )
+        raise Problem("bad_request", f"The file has {MAX_HOTSPOTS_PER_FILE} hotspots, the maximum for a file.")
 
 
 def _parse_page(text: str) -> int:

@@ -34,7 +34,7 @@ def parse_import(body: Mapping[str, object], default_name: str = DEFAULT_NAME) -
     try:
         target = parse_target(url)
     except ValueError as error:  # brackets around a text that is not an IPv6 address
-        raise fields.field_problem("url", "an address with a host that can exist") from error
+        raise fields.field_problem("url", "an address with a valid host") from error
     name = clean_name(read_text(body, "filename"), default_name)
     return ImportRequest(target, name, user_token, design_token)
 
@@ -48,7 +48,7 @@ def require_allowed_host(target: OutboundTarget, hosts: Sequence[str]) -> None:
     if not any(_is_entry_for(entry, target) for entry in hosts):
         raise Problem(
             "forbidden",
-            f"Nothing is imported from {target.host_header}.",
+            f"Imports from {target.host_header} are not allowed.",
             hint="The operator of this server can allow the host in DOCSHARE_IMPORT_HOSTS.",
         )
 
@@ -59,7 +59,7 @@ def require_pdf(head: bytes) -> None:
         raise Problem(
             "bad_request",
             "The source is not a PDF.",
-            hint="Only PDF can be imported; download anything else and upload it.",
+            hint="Only PDFs can be imported; download other files and upload them.",
         )
 
 

@@ -12,10 +12,10 @@ def require_slot(plan: Plan, active_files: int) -> None:
     """Raise ``forbidden`` if ``active_files`` use all slots of ``plan``. Burned and expired files count as well."""
     slots = PLAN_LIMITS[plan].file_slots
     if slots is not None and active_files >= slots:
-        # The code is not plan_required, and the text must not read like it.
+        # The code is not plan_required, so the text must not suggest it.
         raise Problem(
             "forbidden",
-            f"The account's {slots} file slots are all taken.",
+            f"All {slots} file slots of the account are in use.",
             hint="Delete a file, or change to a plan with more slots.",
         )
 
@@ -64,7 +64,7 @@ def disk_space_problem() -> Problem:
     """Return the problem for an upload that the disk has no room for."""
     return Problem(
         "unavailable",
-        "The server has no room for this upload now.",
+        "The server does not have enough disk space for this upload.",
         hint="Try again later, or ask the operator to free disk space.",
         headers={"Retry-After": str(_RETRY_AFTER_S)},
     )

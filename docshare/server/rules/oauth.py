@@ -26,7 +26,7 @@ class RefreshTokenState(Enum):
 
     VALID = "it is exchanged for new tokens"
     IN_GRACE = "somebody exchanged it just now, which happens when one client refreshes twice at once"
-    REUSED = "it was exchanged long ago, so two hold it who should be one"
+    REUSED = "it was exchanged long ago, so it was copied"
 
 
 def refresh_token_state(rotated_at: int | None, now: int) -> RefreshTokenState:
@@ -92,7 +92,7 @@ def require_redirect_uris(uris: list[str]) -> list[str]:
 
 def _redirect_problem(uri: str) -> Problem:
     hint = "Use https://..., http://127.0.0.1/... or an app's scheme such as com.example.app:/callback, without a '#'."
-    return Problem("bad_request", f"'{uri[:200]}' cannot be redirected to.", hint=hint)
+    return Problem("bad_request", f"'{uri[:200]}' is not an allowed redirect address.", hint=hint)
 
 
 def require_client_name(name: str) -> str:

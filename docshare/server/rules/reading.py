@@ -41,7 +41,7 @@ was seen for a second in total, and whenever 2.5 seconds have not been reported.
 seconds are lost, and no page that was seen for more than a second.
 
 **The server's clock is the limit.** A beacon claims times; the server accepts at most the time that has passed on its
-own clock since the session began, less the time accepted before. The begin of a session is the arrival of a beacon less
+own clock since the session began, less the time accepted before. The start of a session is the arrival of a beacon less
 the age it claims; the earliest such time is used, since that beacon had the smallest delay, but none before the page
 was served or before the previous session of the load ended. Reading time never exceeds visible time. A claim that is
 too large is reduced in proportion for all of its pages. Claims about pages that the reader was not shown are ignored. A

@@ -23,7 +23,7 @@ class Rect(NamedTuple):
 
     @property
     def to_json(self) -> str:
-        """Return the text stored in a row; ``stored`` and ``restored`` are inverse."""
+        """Return the text stored in a row; ``parse_stored_rect`` is the inverse."""
         return json.dumps(self._asdict(), separators=(",", ":"))
 
 

@@ -16,9 +16,9 @@ def require_password(password: str, email: str) -> str:
     if not password.isprintable():
         raise _password_problem("one line, without tabs and control characters")
     if password.strip().casefold() == email.casefold() or len(set(password)) == 1:
-        raise _password_problem("something that is not your address, and not one character again and again")
+        raise _password_problem("something other than your email address or one repeated character")
     return password
 
 
 def _password_problem(rule: str) -> Problem:
-    return Problem("bad_request", f"The password must be {rule}.", hint="Choose another one.")
+    return Problem("bad_request", f"The password must be {rule}.", hint="Choose another password.")

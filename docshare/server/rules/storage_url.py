@@ -1,4 +1,4 @@
-"""Read the address of the store of documents' bytes: a bucket of an S3-compatible store, or a folder."""
+"""Parse the address of the store of documents' bytes: a bucket of an S3-compatible store, or a folder."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +10,7 @@ _FORMS = "s3://bucket/prefix?endpoint=https://s3.example.com&region=eu-1 or file
 
 @dataclass(frozen=True)
 class BucketAddress:
-    """Where a bucket is. ``prefix``: of all its keys, may be empty; without ``endpoint`` it is one of Amazon's."""
+    """The location of a bucket. ``prefix`` of all keys, may be empty; empty ``endpoint``: Amazon S3."""
 
     bucket: str
     prefix: str
@@ -19,7 +19,7 @@ class BucketAddress:
 
 
 def parse_storage_url(text: str) -> BucketAddress | Path:
-    """Return the bucket or the folder that an address names. Raises ValueError."""
+    """Return the bucket or the folder at an address. Raises ValueError."""
     parts = urlsplit(text)
     if parts.scheme == "file":
         if parts.netloc or parts.query or parts.fragment or not parts.path.strip("/"):

@@ -200,9 +200,9 @@ def _render_page_edges(side: int) -> str:
 def _render_spacing(settings: Settings) -> str:
     """Return the space above the first page and below the last one, so that corner elements never cover them
     permanently."""
-    standing = list_corners(settings)
-    above = max(_stack_height(settings, standing[corner]) for corner in ("tl", "tr"))
-    below = max(_stack_height(settings, standing[corner]) for corner in ("bl", "br"))
+    corners = list_corners(settings)
+    above = max(_stack_height(settings, corners[corner]) for corner in ("tl", "tr"))
+    below = max(_stack_height(settings, corners[corner]) for corner in ("bl", "br"))
     foot = _BAR if settings.get("cta", {}).get("position") == "bar" else 0
     if above == 0 and foot == 0 and below <= _BADGE:
         return ""  # the default of appearance.css is enough

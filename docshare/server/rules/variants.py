@@ -61,7 +61,7 @@ def require_variant_slot(variants: int) -> None:
     if variants >= VARIANTS_PER_FILE:
         raise Problem(
             "bad_request",
-            f"The file has {VARIANTS_PER_FILE} variants, which is the most a file can have.",
+            f"The file has {VARIANTS_PER_FILE} variants, the maximum for a file.",
             hint="Delete a variant; revoked and redacted ones count too.",
         )
 
@@ -93,5 +93,5 @@ def _parse_overrides(body: Mapping[str, Any]) -> dict[str, Any] | None:
     unknown = sorted(sent.keys() - _OVERRIDES.keys())
     if unknown:
         # Passwords and gates are per file; an override would have no effect.
-        raise Problem("bad_request", f"overrides may hold {' and '.join(_OVERRIDES)}, not {unknown[0][:40]!r}.")
+        raise Problem("bad_request", f"overrides may contain {' and '.join(_OVERRIDES)}, not {unknown[0][:40]!r}.")
     return {name: parse(f"overrides.{name}", sent[name]) for name, parse in _OVERRIDES.items() if name in sent}

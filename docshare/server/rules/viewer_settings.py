@@ -27,7 +27,7 @@ def effective_settings(stored: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
 
 
 def list_asset_ids(settings: Mapping[str, Any]) -> frozenset[str]:
-    """The ids of the assets that ``settings``, a normalized ``viewerSettings`` object, refers to."""
+    """Return the ids of the assets that ``settings``, a normalized ``viewerSettings`` object, refers to."""
     return frozenset(
         settings[key][name]
         for key, table in VIEWER_BLOCKS.items()

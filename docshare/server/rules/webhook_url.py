@@ -61,7 +61,7 @@ def vet_url(url: object, allowed: AllowedHosts) -> tuple[OutboundTarget, Address
     try:
         target = parse_target(text)
     except ValueError as error:  # brackets around a text that is not an IPv6 address
-        raise fields.field_problem("url", "an address with a host that can exist") from error
+        raise fields.field_problem("url", "an address with a valid host") from error
     if target.scheme == "http" and target.host not in allowed.names and not allowed.networks:
         raise target_problem(target)
     permit = _make_permit(target, allowed)
@@ -81,7 +81,7 @@ def target_problem(target: OutboundTarget) -> Problem:
     if target.scheme == "http":
         detail = "url must be an https:// address."
     else:
-        detail = "The host of url cannot be called: it must be found by its name, at public addresses only."
+        detail = "The host of url cannot be called: its name must resolve to public addresses only."
     return Problem(
         "bad_request", detail, hint="The operator of this server can allow private hosts in DOCSHARE_WEBHOOK_ALLOW."
     )

@@ -39,15 +39,15 @@ def parse_create(body: Mapping[str, Any]) -> WebhookInput:
     )
 
 
-def require_webhook_slot(standing: int) -> None:
-    """Raise ``bad_request`` if an account with ``standing`` webhooks can have no more.
+def require_webhook_slot(count: int) -> None:
+    """Raise ``bad_request`` if an account with ``count`` webhooks can have no more.
 
     Webhooks for one file and disabled webhooks count too.
     """
-    if standing >= webhooks.WEBHOOKS_PER_ACCOUNT:
+    if count >= webhooks.WEBHOOKS_PER_ACCOUNT:
         raise Problem(
             "bad_request",
-            f"The account has {webhooks.WEBHOOKS_PER_ACCOUNT} webhooks, which is the most an account can have.",
+            f"The account has {webhooks.WEBHOOKS_PER_ACCOUNT} webhooks, the maximum for an account.",
             hint="Delete a webhook; disabled ones count too.",
         )
 

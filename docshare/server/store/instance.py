@@ -127,9 +127,9 @@ def _clean_up(rt: Runtime) -> None:
     except Exception as error:
         if faults.find_fault(error) in (None, faults.DATABASE_DAMAGED):
             raise
-        faults.log_error(error, "the data directory could not be tidied")
+        faults.log_error(error, "the data directory could not be cleaned up")
     if reserve.is_spent(rt.config.data_dir):
-        LOGGER.warning("the disk is full: documents can be read, but every change is answered with 503")
+        LOGGER.warning("the disk is full: documents can be read, but every change fails with 503")
 
 
 def _remove_caches_of_earlier_workers(config: Config) -> None:

@@ -179,7 +179,7 @@ def _parse_lines(content: bytes) -> tuple[bytes, ...]:
 
 
 def _split(content: bytes) -> tuple[bytes, ...]:
-    # Text of that length is a misspelled key; 32 random bytes are hardly ever text.
-    if len(content) % KEY_BYTES or all(byte in _TEXT_BYTES for byte in content):
+    # A longer text is a misspelled key. Earlier versions accepted any 32 bytes.
+    if len(content) % KEY_BYTES or (len(content) > KEY_BYTES and all(byte in _TEXT_BYTES for byte in content)):
         return ()
     return tuple(content[start : start + KEY_BYTES] for start in range(0, len(content), KEY_BYTES))

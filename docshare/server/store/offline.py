@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from docshare.server.store.segments import compute_stored_size
 
-_SHARING_STEP = 2  # the step of the schema that added assets, and files whose bytes are destroyed
+_SHARING_STEP = 2  # the step of the schema that added assets, and files whose bytes were deleted
 _WEBHOOKS_STEP = 4  # the step that added webhooks
 _DATA_KEYS_STEP = 13  # the step that added the data keys of encrypted blobs
 _FILES = "SELECT 'file', uuid, blob, size, sha256, NULL FROM files {} ORDER BY id"

@@ -12,10 +12,10 @@ _OTHER_MOUNT = (errno.EBUSY, errno.EXDEV)  # what is mounted in a directory belo
 
 
 def remove_tree(path: Path) -> bool:
-    """Remove ``path``, a directory with all that is in it; returns whether it is gone. Raises nothing.
+    """Remove ``path``, a directory with all that is in it; return whether it is removed. Never raises.
 
-    A hostile document may have made it: directories nested too deep for any path or recursion, or without rights. All
-    is removed that can be, whatever else cannot.
+    A hostile document may have made it: directories nested too deep for any path or recursion, or without rights.
+    Everything that can be removed is removed.
     """
     try:
         if path.is_symlink() or not path.is_dir():
@@ -47,7 +47,7 @@ def _empty(top: int, depth: int = 0) -> None:
 
 def _flatten(top: int, name: str, depth: int) -> None:
     """Remove ``name`` in the directory ``top``; directories in it move up into ``top``, to be removed next. Raises
-    OSError if something in it stays."""
+    OSError if something in it cannot be removed."""
     if not _unlock_if_directory(top, name):
         os.unlink(name, dir_fd=top)
         return
@@ -85,7 +85,7 @@ def _remove_in_place(place: int, name: str, depth: int) -> None:
 
 
 def _unlock_if_directory(place: int, name: str) -> bool:
-    """Whether ``name`` in ``place`` is a directory; then it may be listed and moved afterwards, if that is allowed."""
+    """Return whether ``name`` in ``place`` is a directory; if so, make it listable and movable if that is possible."""
     if not stat.S_ISDIR(os.lstat(name, dir_fd=place).st_mode):
         return False
     with suppress(OSError):

@@ -98,8 +98,12 @@ class Vault:
     def _read(self) -> _KeyRing:
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # here: it would slow every start
 
-        keys = self.keys.load()
-        version = self.keys.version()  # a newly created file has one only now
+        version = None
+        keys: tuple[bytes, ...] = ()
+        while not keys or version != self.keys.version():  # another process may replace the keys meanwhile
+            self.keys.load()  # creates the first key
+            version = self.keys.version()
+            keys = self.keys.load()
         fingerprints = tuple(hashlib.sha256(b"docshare vault\0" + key).digest()[:_FINGERPRINT_BYTES] for key in keys)
         ids = (fingerprint[:_ID_BYTES] for fingerprint in fingerprints)
         return _KeyRing(dict(zip(ids, map(AESGCM, keys), strict=True)), fingerprints, version)

@@ -39,7 +39,7 @@ class _FieldUndefined(Undefined):
     """The value of a name that does not exist.
 
     A missing variable or key of a mapping is empty; a missing field of an object is an error, because nobody would
-    notice the gap in the page.
+    notice that it is missing in the page.
     """
 
     def __init__(self, hint: str | None = None, obj: Any = missing, name: str | None = None, **more: Any) -> None:

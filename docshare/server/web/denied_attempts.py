@@ -13,10 +13,10 @@ from docshare.server.web.sign_in import session_cookie
 
 def record_denial(name: str, problem: Problem) -> None:
     """Count that the current request, which opens the link ``name``, was rejected with ``problem``."""
-    asker = LinkRequester(
+    requester = LinkRequester(
         user_agent=request.headers.get("User-Agent", ""),
         account_id=sign_in.find_account_id(current_runtime(), session_cookie()),
         is_unseen=request.method == "HEAD" or is_prefetch(),
         submits_form=request.method == "POST",
     )
-    denials.count_denial(current_runtime(), name, problem, asker)
+    denials.count_denial(current_runtime(), name, problem, requester)

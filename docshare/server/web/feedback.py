@@ -137,7 +137,7 @@ def _require_writer(name: str, policy: RatePolicy = WRITE_POLICY) -> ReaderConte
     allowance = current_runtime().limits.hit(policy, address_key(client_address()), policy.limit)
     if not allowance.is_allowed:
         retry = {"Retry-After": str(allowance.reset_s)}
-        raise Problem("rate_limited", "Too much was sent from your network in a minute.", headers=retry)
+        raise Problem("rate_limited", "Too many requests from your network. Try again in a minute.", headers=retry)
     reader = _find_viewer(name)
     for seen in request.if_match.as_set():
         readers.require_version(reader, seen)

@@ -104,8 +104,8 @@ def _require_cookies(*, embed: bool) -> None:
 def _render_gate_again(name: str, link: Link, attempt: RejectedForm, *, embed: bool) -> Response:
     # The conditions may have just changed, so the link is looked up once more.
     link = find_link(current_runtime(), name)
-    standing = entry.check_entry(current_runtime(), link, viewer_cookie.read_viewer_token, opening=True)
-    return gate_page.render_gate(link, standing, name, embed=embed, attempt=attempt)
+    state = entry.check_entry(current_runtime(), link, viewer_cookie.read_viewer_token, opening=True)
+    return gate_page.render_gate(link, state, name, embed=embed, attempt=attempt)
 
 
 def _redirect_to_page(name: str, *, embed: bool) -> Response:

@@ -31,9 +31,9 @@ class RejectedForm:
 
 
 def render_gate(
-    link: Link, standing: EntryState, name: str, *, embed: bool, attempt: RejectedForm | None = None
+    link: Link, state: EntryState, name: str, *, embed: bool, attempt: RejectedForm | None = None
 ) -> Response:
-    """Render the gate of ``link``, which its reader opened as ``name``, for the missing conditions of ``standing``."""
+    """Render the gate of ``link``, which its reader opened as ``name``, for the missing conditions of ``state``."""
     problem = attempt.problem if attempt else None
     errors: dict[str, str] = dict(problem.extra.get("errors", {})) if problem else {}
     values = attempt.values if attempt else {}
@@ -41,10 +41,10 @@ def render_gate(
         "gate.html",
         name=None if entry.is_name_hidden(link) else link.file.original_name,
         title=NEUTRAL_TITLE,
-        owed=standing.missing,
-        form=standing.requirements.form,
-        custom=standing.requirements.has_custom_form,
-        values=_known_values(link, standing) | {key: value for key, value in values.items() if value},
+        owed=state.missing,
+        form=state.requirements.form,
+        custom=state.requirements.has_custom_form,
+        values=_known_values(link, state) | {key: value for key, value in values.items() if value},
         errors=errors,
         problem=problem,
         action=f"{'/embed' if embed else ''}/{name}/enter{preserve_query()}",
@@ -71,8 +71,8 @@ def preserve_query() -> str:
     return "?" + "&".join(kept) if kept else ""
 
 
-def _known_values(link: Link, standing: EntryState) -> dict[str, str]:
+def _known_values(link: Link, state: EntryState) -> dict[str, str]:
     """Return an invitee's address, which they need not type again."""
     if link.invite is None:
         return {}
-    return {row.key: link.invite.email for row in standing.requirements.form if row.type == "email"}
+    return {row.key: link.invite.email for row in state.requirements.form if row.type == "email"}

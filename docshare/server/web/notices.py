@@ -1,4 +1,4 @@
-"""The page behind the unsubscribe link of a notice, which switches that notice off, and on again."""
+"""The page behind the unsubscribe link of a notice, which turns that notice off, and on again."""
 
 from flask import Blueprint, Response, make_response, render_template, request
 

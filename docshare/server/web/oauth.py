@@ -41,7 +41,7 @@ def ask() -> Response:
     holder = sign_in.find_signed_in(current_runtime(), session_cookie())
     client = grant.request.client.row
     if holder is None:
-        return sign_in_return.ask_to_sign_in(request.full_path, f"{client.name} wants to use your docshare.")
+        return sign_in_return.ask_to_sign_in(request.full_path, f"{client.name} wants to access your docshare account.")
     scopes = {scope: SCOPES[scope] for scope in grant.request.scope.split()}
     host = urlsplit(grant.redirect_uri).netloc or grant.redirect_uri.partition(":")[0]
     facts = {"app": client.name, "host": host, "scopes": scopes, "holder": holder, "csrf_field": csrf.CSRF_FIELD}
@@ -143,7 +143,7 @@ def _parse_authorization() -> Any:
         return server.get_consent_grant(asked)
     except OAuth2Error as error:
         if not error.redirect_uri:
-            detail = error.get_error_description() or "The app asked for something that cannot be granted."
+            detail = error.get_error_description() or "The app sent an invalid request."
             hint = "Nothing was granted. Contact the maker of the app."
             return problem_pages.render_problem_page(
                 Problem("bad_request", detail, hint=hint, extra={"reason": "oauth"})

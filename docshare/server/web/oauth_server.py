@@ -297,7 +297,7 @@ def _require_one_client_authentication(form: MultiDict[str, str]) -> None:
     """
     named = request.authorization
     if named is None or not named.username:
-        raise InvalidClientError(status_code=401, description="The Authorization header names no client.")
+        raise InvalidClientError(status_code=401, description="The Authorization header does not name a client.")
     if "client_secret" in form or form.get("client_id", named.username) != named.username:
         raise InvalidRequestError("The client used more than one authentication method.")
 

@@ -42,10 +42,10 @@ def oembed() -> Response:
     runtime = current_runtime()
     _require_rate_limit(runtime)
     if request.args.get("format", "json") != "json":
-        raise Problem("not_implemented", "Only format=json is answered here.")
+        raise Problem("not_implemented", "Only format=json is supported.")
     address = request.args.get("url")
     if not address:
-        raise Problem("bad_request", "The parameter 'url' is missing: which share link?")
+        raise Problem("bad_request", "The parameter 'url' is required: the address of a share link.")
     link = _resolve_address(runtime, address)
     metadata = public.build_metadata(link)
     if not metadata.is_alive:

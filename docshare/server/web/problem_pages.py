@@ -28,7 +28,7 @@ def render_problem_page(problem: Problem, status: int | None = None) -> Response
 
 def gate_problem() -> Problem:
     """Return the problem for a document whose conditions are not met: no part of it is served."""
-    return Problem("forbidden", "This document asks for something before it opens.", extra={"reason": GATE_REASON})
+    return Problem("forbidden", "You have not met the requirements of this document.", extra={"reason": GATE_REASON})
 
 
 def _format_time(millis: int) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """The share page, the same page for framing, and the page images and texts that it loads.
 
-Nothing here writes: a GET of a share page never changes a row. Beacons report what a reader does. Denied openings are
+Nothing here writes: a GET of a share page never changes a row. Beacons report what a reader does. Denied views are
 counted in memory, see ``denied_attempts``.
 """
 
@@ -142,9 +142,9 @@ def require_open_link(runtime: Runtime, name: str) -> Link:
     more, and ``forbidden`` while a condition is not met.
     """
     link = find_link(runtime, name)
-    standing = _check_entry(link, opening=False)
+    state = _check_entry(link, opening=False)
     page_range.require_pages(runtime, link, session_cookie())
-    if standing.missing:
+    if state.missing:
         raise problem_pages.gate_problem()
     return link
 
@@ -171,14 +171,14 @@ def _check_entry(link: Link, *, opening: bool) -> EntryState:
 
 def _render_share_page(link: Link, name: str, *, embed: bool) -> Response:
     """Render the share page of ``link``, or the gate if conditions are not met."""
-    standing = _check_entry(link, opening=True)
+    state = _check_entry(link, opening=True)
     try:
         # Checked first: nobody should enter a password or an address, or consume a view, for no pages.
         page_range.require_pages(current_runtime(), link, session_cookie())
     except Problem as problem:
         return problem_pages.render_problem_page(problem, status=200)
-    if standing.missing:
-        return gate_page.render_gate(link, standing, name, embed=embed)
+    if state.missing:
+        return gate_page.render_gate(link, state, name, embed=embed)
     return _render_viewer(link, embed=embed)
 
 

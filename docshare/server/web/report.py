@@ -37,7 +37,7 @@ def page(name: str) -> Response:
     """Show the report of the file ``name`` (UUID or short id), for its signed-in owner."""
     caller = sign_in.find_caller(current_runtime(), session_cookie())
     if caller is None:
-        return sign_in_return.ask_to_sign_in(request.path, "Who has read a document is for its owner.")
+        return sign_in_return.ask_to_sign_in(request.path, "Only the owner of a document can see who has read it.")
     try:
         material = _gather_report_input(current_runtime(), caller, name)
     except Problem:

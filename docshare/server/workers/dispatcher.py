@@ -96,19 +96,19 @@ class Dispatcher:
         if free:
             self._claimed += dispatch.claim_due(self._rt, free)
         while self._claimed:
-            letter = self._claimed.popleft()
+            delivery = self._claimed.popleft()
             self._in_flight += 1
-            self._senders.submit(self._send, letter)
+            self._senders.submit(self._send, delivery)
 
-    def _send(self, letter: ClaimedDelivery) -> None:
-        self._results.append(dispatch.send(self._rt, letter))
+    def _send(self, delivery: ClaimedDelivery) -> None:
+        self._results.append(dispatch.send(self._rt, delivery))
         self._wake_event.set()
 
 
 def deliver_due(rt: Runtime) -> int:
     """Send all deliveries that are due now, one after the other in this thread; return how many."""
-    made = 0
-    while letters := dispatch.claim_due(rt, MAX_SENDERS):
-        dispatch.record_attempts(rt, [dispatch.send(rt, letter) for letter in letters])
-        made += len(letters)
-    return made
+    count = 0
+    while deliveries := dispatch.claim_due(rt, MAX_SENDERS):
+        dispatch.record_attempts(rt, [dispatch.send(rt, delivery) for delivery in deliveries])
+        count += len(deliveries)
+    return count

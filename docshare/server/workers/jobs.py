@@ -37,29 +37,29 @@ class Job:
 
 
 # Also the last step of a stop: until then these are in memory only.
-RECORD_DENIALS = Job("write down refused openings", 5, denials.flush_counts, is_local=True)
+RECORD_DENIALS = Job("record denied views", 5, denials.flush_counts, is_local=True)
 JOBS: tuple[Job, ...] = (
     Job("end reading sessions", 2, viewing.end_due_sessions),
     Job("purge the trash", 5, sweeps.purge_due),
-    Job("forget listeners that are gone", 5, listeners.delete_expired),
-    Job("destroy what burned", 5, burn.destroy_due),
+    Job("delete expired listeners", 5, listeners.delete_expired),
+    Job("purge burned files", 5, burn.destroy_due),
     Job(REMOVAL_JOB, 5, removals.delete_remembered),
-    Job("destroy what expired unclaimed", 5, sweeps.expire_unclaimed),
+    Job("purge expired unclaimed files", 5, sweeps.expire_unclaimed),
     RECORD_DENIALS,
-    Job("forget pages of destroyed files", 60, sweeps.delete_derived_of_destroyed, is_local=True),
-    Job("share metrics with other workers", 5, worker_metrics.share, is_local=True),
-    Job("hold back room on the disk", 60, lambda rt: reserve.ensure_reserve(rt.config.data_dir), is_local=True),
-    Job("destroy bytes without a row", 86_400, removals.delete_orphans),
+    Job("delete cached pages of purged files", 60, sweeps.delete_derived_of_destroyed, is_local=True),
+    Job("share metrics with other processes", 5, worker_metrics.share, is_local=True),
+    Job("reserve disk space", 60, lambda rt: reserve.ensure_reserve(rt.config.data_dir), is_local=True),
+    Job("delete orphaned blobs", 86_400, removals.delete_orphans),
     Job("encrypt stored documents", 5, encryption.encrypt_stored),
-    Job("forget old sign-ins", 3600, sweeps.delete_expired_sign_ins),
-    Job("forget tokens of lost files", 3600, tokens.delete_orphaned),
-    Job("forget sessions that were not counted", 3600, viewing.delete_uncounted_sessions),
-    Job("forget beacons of old sessions", 3600, viewing.delete_old_beacons),
-    Job("forget old reader salts", 3600, viewing.delete_old_salts),
-    Job("forget old mails", 3600, mail.delete_expired),
-    Job("forget old deliveries", 3600, deliveries.delete_expired),
-    Job("forget old events", 3600, activity_feed.delete_expired),
-    Job("forget what apps may no longer do", 3600, grants.delete_expired),
+    Job("delete expired sign-ins", 3600, sweeps.delete_expired_sign_ins),
+    Job("delete orphaned tokens", 3600, tokens.delete_orphaned),
+    Job("delete uncounted sessions", 3600, viewing.delete_uncounted_sessions),
+    Job("delete old beacons", 3600, viewing.delete_old_beacons),
+    Job("delete old reader salts", 3600, viewing.delete_old_salts),
+    Job("delete old mails", 3600, mail.delete_expired),
+    Job("delete old deliveries", 3600, deliveries.delete_expired),
+    Job("delete old events", 3600, activity_feed.delete_expired),
+    Job("delete expired grants", 3600, grants.delete_expired),
 )
 # A mail server may be slow, which must not delay any job above.
 MAIL_JOBS: tuple[Job, ...] = (Job("send mails", 5, mail.send_due),)

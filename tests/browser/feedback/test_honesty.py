@@ -15,11 +15,11 @@ WORDS = "A thought that took a while to write"
 PLAIN = "text/plain; charset=utf-8"
 # The response of the server (status, headers, body) and the message for the reader.
 REJECTIONS = [
-    (429, {"Retry-After": "30"}, "slow down", "That was a lot at once. Try again in 30 seconds."),
-    (429, {"Retry-After": "1"}, "slow down", "That was a lot at once. Try again in a moment."),
-    (500, {}, "Traceback", "The server could not do this just now."),
-    (503, {}, "busy", "The server could not do this just now."),
-    (403, {}, "The owner of this document does not ask for this.", "The owner of this document does not ask for this."),
+    (429, {"Retry-After": "30"}, "slow down", "Too many requests. Try again in 30 seconds."),
+    (429, {"Retry-After": "1"}, "slow down", "Too many requests. Try again in a moment."),
+    (500, {}, "Traceback", "The server failed. Try again later."),
+    (503, {}, "busy", "The server failed. Try again later."),
+    (403, {}, "The owner of this document has not enabled this.", "The owner of this document has not enabled this."),
     (404, {}, "There is no such page.", "There is no such page."),
     (409, {}, "The document has changed.", "The document has changed."),
     (410, {}, "This link is no longer available.", "This link is no longer available."),
@@ -94,7 +94,7 @@ def test_a_rejected_annotation_keeps_its_area_and_text(page: Page, feedback_docu
     page.get_by_label("Your annotation").fill(WORDS)
     page.get_by_role("button", name="Save").click()
     alert = page.locator("#annotation-form [role=alert]")
-    expect(alert).to_have_text("Not saved. The server could not do this just now.")
+    expect(alert).to_have_text("Not saved. The server failed. Try again later.")
     expect(page.locator(".draft")).to_be_visible()
     expect(page.get_by_label("Your annotation")).to_have_value(WORDS)
     page.unroute("**/annotations")
@@ -107,7 +107,7 @@ def test_a_rejected_mark_is_undone_and_can_be_retried(page: Page, feedback_docum
     reject_requests(page, "marks/1", 500, {}, "")
     page.keyboard.press("1")
     notice = page.locator("#feedback-notice")
-    expect(notice).to_contain_text("The mark on page 1 is not saved. The server could not do this just now.")
+    expect(notice).to_contain_text("The mark on page 1 is not saved. The server failed. Try again later.")
     expect(page.locator(".verdict[aria-pressed='true']")).to_have_count(0)
     page.unroute("**/marks/1")
     notice.get_by_role("button", name="Try again").click()
@@ -129,7 +129,7 @@ def test_rate_limited_marks_are_retried_and_reported_in_one_notice(
     for number in (1, 2, 3):
         page.get_by_role("group", name=f"Mark page {number}").get_by_role("button", name="Pick").click()
     notice = page.locator("#feedback-words")
-    expect(notice).to_have_text("That was fast. The other marks are saved in 3 seconds; keep this page open.")
+    expect(notice).to_have_text("Too many marks at once. The rest are saved in 3 seconds; keep this page open.")
     assert len(refused) == 1
     expect(page.locator(".verdict[aria-pressed='true']")).to_have_count(3)
     page.unroute("**/marks/*")
@@ -142,7 +142,7 @@ def test_rejected_marks_are_reported_and_retried_together(page: Page, feedback_d
     for number in (1, 2):
         page.get_by_role("group", name=f"Mark page {number}").get_by_role("button", name="Pick").click()
     notice = page.locator("#feedback-notice")
-    expect(notice).to_contain_text("The marks on 2 pages are not saved. The server could not do this just now.")
+    expect(notice).to_contain_text("The marks on 2 pages are not saved. The server failed. Try again later.")
     page.unroute("**/marks/*")
     notice.get_by_role("button", name="Try again").click()
     expect(page.locator(".verdict[aria-pressed='true']")).to_have_count(2)
@@ -164,7 +164,7 @@ def test_a_note_that_cannot_be_deleted_remains_with_a_message(page: Page, feedba
     page.locator(".note").wait_for()
     reject_requests(page, "notes/*", 500, {}, "")
     page.get_by_role("button", name="Delete note").click()
-    expect(page.locator("#feedback-notice")).to_contain_text("Your note is not deleted.")
+    expect(page.locator("#feedback-notice")).to_contain_text("Your note could not be deleted.")
     expect(page.locator(".note:not(.is-leaving)")).to_have_count(1)
     page.unroute("**/notes/*")
     page.locator("#feedback-again").click()
@@ -184,7 +184,7 @@ def test_a_rejected_receipt_preserves_the_name(page: Page) -> None:
     page.get_by_role("button", name="Confirm receipt").click()
     page.locator("#receipt-name").fill("Ada")
     page.get_by_role("button", name="I have received this").click()
-    expected = "Not saved. That was a lot at once. Try again in 5 seconds."
+    expected = "Not saved. Too many requests. Try again in 5 seconds."
     expect(page.locator("#receipt [role=alert]")).to_have_text(expected)
     expect(page.locator("#receipt-name")).to_have_value("Ada")
     page.unroute("**/receipt")
@@ -200,7 +200,7 @@ def test_failed_loading_of_notes_does_not_prevent_writing_and_can_be_retried(
         page = person.open(feedback_document.url)
         write_note(page)
         expect(page.locator(".note p")).to_have_text(WORDS)
-        expect(page.locator("#notes-list")).to_contain_text("What was written before could not be loaded.")
+        expect(page.locator("#notes-list")).to_contain_text("Earlier notes could not be loaded.")
         page.unroute("**/feedback")
         page.locator("#notes-list").get_by_role("button", name="Try again").click()
         expect(page.locator("#notes-list")).not_to_contain_text("could not be loaded")
@@ -223,13 +223,13 @@ def test_the_owner_sees_disabled_feedback_controls(
     feedback_document.sign_in(person.page)
     page = person.open(feedback_document.url)
     page.locator("#notes-open").click()
-    expect(page.locator("#notes")).to_contain_text("This document is yours. Readers can write here")
+    expect(page.locator("#notes")).to_contain_text("You are the owner. Readers can leave notes here")
     expect(page.locator("#note-form")).to_have_count(0)
     expect(page.get_by_role("button", name="Annotate", exact=True)).to_be_disabled()
     for button in page.locator(".page[data-page='1'] .verdict").all():
         expect(button).to_be_disabled()
     page.get_by_role("button", name="Confirm receipt").click()
-    expect(page.locator("#receipt")).to_contain_text("Readers can confirm here that they have received it.")
+    expect(page.locator("#receipt")).to_contain_text("Readers can confirm here that they have received the document.")
     page.keyboard.press("Escape")
     for key in ("1", "a"):
         page.keyboard.press(key)

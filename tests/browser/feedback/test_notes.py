@@ -143,7 +143,10 @@ def test_headings_in_the_list_link_to_their_pages(feedback_document: FeedbackDoc
 
 @pytest.mark.parametrize(
     ("words", "author", "message"),
-    [("  ", "Ada", "Write something first."), ("A word", " ", "Say who you are, so that the owner knows.")],
+    [
+        ("  ", "Ada", "Write something first."),
+        ("A word", " ", "Enter your name, so that the owner knows who wrote it."),
+    ],
 )
 def test_a_note_requires_text_and_an_author(
     feedback_document: FeedbackDocument, open_reader: OpenReader, words: str, author: str, message: str

@@ -146,7 +146,7 @@ def test_a_receipt_requires_a_name(feedback_document: FeedbackDocument, open_rea
     page = open_reader(**PHONE_OPTIONS).open(feedback_document.url)
     page.get_by_role("button", name="Confirm receipt").tap()
     page.get_by_role("button", name="I have received this").tap()
-    expect(page.locator("#receipt [role=alert]")).to_have_text("Say who has received it.")
+    expect(page.locator("#receipt [role=alert]")).to_have_text("Enter your name.")
     assert feedback_document.get_feedback("feedback")["receipts"] == []
 
 

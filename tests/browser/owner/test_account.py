@@ -154,7 +154,7 @@ def test_a_password_can_be_set_and_signing_in_redirects_to_the_requested_page(
         expect(other.get_by_role("heading", name="Sign in")).to_be_visible()
         page.locator("summary", has_text="Remove the password").click()
         page.get_by_role("button", name="Yes, remove the password").click()
-        expect(page.get_by_text("You sign in by links.")).to_be_visible()
+        expect(page.get_by_text("You sign in with links.")).to_be_visible()
 
 
 # --- webhooks --------------------------------------------------------------------------------------------------------
@@ -162,14 +162,14 @@ def test_a_password_can_be_set_and_signing_in_redirects_to_the_requested_page(
 
 def test_a_webhook_can_be_created_tested_and_deleted(person: Visitor, owner_server: ServerProcess) -> None:
     page = open_page(person, owner_server, "/webhooks")
-    if not page.get_by_label("Address").is_visible():
+    if not page.get_by_label("URL", exact=True).is_visible():
         page.get_by_text("New webhook").click()
-    page.get_by_label("Address").fill("http://127.0.0.1:9/hook")  # no server listens there
+    page.get_by_label("URL", exact=True).fill("http://127.0.0.1:9/hook")  # no server listens there
     page.get_by_label("file.viewed").check()
     page.get_by_role("button", name="Create the webhook").click()
     secret = page.locator("#secret").inner_text()
     assert re.fullmatch("whsec_[0-9a-f]{64}", secret)
-    page.get_by_role("link", name="Try it out").click()
+    page.get_by_role("link", name="Send a test event").click()
     assert secret not in page.content()
     page.get_by_role("button", name="Send a test event").click()
     expect(page.get_by_role("status")).to_contain_text(re.compile(r"Not delivered, after \d+ ms\. The receiver "))
@@ -203,13 +203,13 @@ def test_every_page_is_accessible_and_fits_the_window(
             place.click()
         assert_fits(page)
         page.goto(f"{owner_server.url}/webhooks?file=00000000-0000-4000-8000-000000000000")
-        page.get_by_label("Address").fill(url)
+        page.get_by_label("URL", exact=True).fill(url)
         page.get_by_label("file.viewed").check()
         page.get_by_label("Files", exact=True).select_option("")
         assert_fits(page)
         page.get_by_role("button", name="Create the webhook").click()
         assert_fits(page)
-        page.get_by_role("link", name="Try it out").click()
+        page.get_by_role("link", name="Send a test event").click()
         page.get_by_role("button", name="Send a test event").click()
         page.locator("summary", has_text="Delete").click()
         assert_fits(page)

@@ -126,7 +126,7 @@ def test_a_drawn_hotspot_has_the_same_position_on_the_share_page(
         page.mouse.down()
         page.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + box["height"] * 0.4, steps=4)
         page.mouse.up()
-        page.get_by_label("Leads to").fill("https://film.example/two")
+        page.get_by_label("Link URL").fill("https://film.example/two")
         page.get_by_label("Label").fill("See the film")
         page.get_by_role("button", name="Add the hotspot").click()
         expect(page.get_by_role("status")).to_have_text("'See the film' is on page 1.")
@@ -194,7 +194,7 @@ def test_form_rows_are_shown_one_by_one(browser: Browser, owner_file_pages: Owne
 
 def test_an_image_can_be_uploaded_and_used(browser: Browser, owner_file_pages: OwnerFilePages) -> None:
     with owner_file_pages.open_page(browser, "/assets") as page:
-        page.get_by_label("As", exact=True).select_option("background")
+        page.get_by_label("Use as").select_option("background")
         page.get_by_label("File", exact=True).set_input_files(
             {"name": "sea.png", "mimeType": "image/png", "buffer": make_picture()}
         )
@@ -252,7 +252,7 @@ def test_the_forms_work_without_scripts(browser: Browser, owner_file_pages: Owne
         page.goto(owner_file_pages.page_url("/hotspots"))
         for side, share in {"From the left": "10", "From the top": "20", "Width": "30", "Height": "40"}.items():
             page.get_by_label(side).fill(share)
-        page.get_by_label("Leads to").fill("https://film.example/three")
+        page.get_by_label("Link URL").fill("https://film.example/three")
         page.get_by_role("button", name="Add the hotspot").click()
         expect(page.get_by_role("status")).to_have_text("'film.example' is on page 1.")
 

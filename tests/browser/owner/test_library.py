@@ -146,7 +146,7 @@ def test_an_upload_shows_its_progress_and_can_be_canceled(library_page: Page, he
     library_page.locator("#file").set_input_files([make_payload("slow.pdf")])
     expect(library_page.get_by_role("progressbar", name="Progress of slow.pdf")).to_be_visible()
     expect(find_upload_line(library_page, "slow.pdf").locator(".sent-words")).to_have_text(
-        re.compile("Sending|Making the link|Waiting")
+        re.compile("Sending|Creating the link|Waiting")
     )
     library_page.get_by_role("button", name="Cancel slow.pdf").click()
     expect(find_upload_line(library_page, "slow.pdf")).to_have_count(0)
@@ -191,7 +191,7 @@ def test_the_first_upload_replaces_the_welcome_and_a_fourth_is_rejected(
         expect(page.locator(".slots")).to_contain_text("1 of 3 files on the free plan.")
         page.locator("#file").set_input_files([make_payload(f"{number}.pdf") for number in range(3)])
         expect(page.locator(".slots")).to_contain_text("3 of 3 files on the free plan. To share another one, delete")
-        expect(page.locator("#uploads .wrong")).to_contain_text("file slots are all taken")
+        expect(page.locator("#uploads .wrong")).to_contain_text("file slots of the account are in use")
         page.get_by_role("link", name="Delete first.pdf").click()
         expect(page.get_by_text("This cannot be undone.")).to_be_visible()
         page.get_by_role("button", name="Delete for good").click()
@@ -241,7 +241,7 @@ def test_a_file_can_be_trashed_restored_and_deleted_permanently(
     library_page.get_by_role("button", name="Restore unwanted.pdf").click()
     expect(library_page.get_by_role("heading", name="unwanted.pdf")).to_be_visible()
     library_page.get_by_role("link", name="Delete unwanted.pdf").click()
-    library_page.get_by_role("link", name="Delete it for good").click()
+    library_page.get_by_role("link", name="delete it for good").click()
     library_page.get_by_role("button", name="Delete for good").click()
     expect(library_page.get_by_role("heading", name="unwanted.pdf")).to_have_count(0)
 

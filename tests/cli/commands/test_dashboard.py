@@ -115,7 +115,7 @@ def test_email_is_rejected_for_a_remote_server(desktop_shell: Shell) -> None:
 def test_an_unknown_account_exits_with_3(own_server: ServerProcess, desktop_shell: Shell) -> None:
     done = desktop_shell("dashboard", "--email", "nobody@example.com", "--data", own_server.data_dir)
     assert (done.code, done.out, desktop_shell.opened) == (3, "", [])
-    assert "no account of nobody@example.com" in done.err
+    assert "no account for nobody@example.com" in done.err
 
 
 def test_a_server_that_is_not_running_exits_with_11_and_a_hint(desktop_shell: Shell, tmp_path: Path) -> None:

@@ -185,7 +185,7 @@ def test_the_file_limit_of_the_plan_exits_with_6(api: FakeApi, shell: Shell) -> 
 @pytest.mark.parametrize(
     ("detail", "ends"),
     [
-        ("The account's 3 file slots are all taken.", 6),
+        ("The account's 3 file slots of the account are in use.", 6),
         ("The file limit of the plan is reached.", 6),
         ("The design takes no updates.", 5),
         ("Imports from this host are not allowed.", 5),

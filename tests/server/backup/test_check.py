@@ -67,16 +67,17 @@ DAMAGES: dict[str, tuple[Damage, str, str]] = {
     "half an upload": (lambda _, data: (data / "tmp" / "x.part").write_bytes(b"x"), "leftovers", "refers to tmp/x"),
     "a blob of a burned document": (make_damage("UPDATE files SET destroyed_at = 1"), "leftovers",
         "refers to blobs/"),
-    "a directory for all": (lambda _, data: data.chmod(0o755), "permissions", "others on this machine may open"),
+    "a directory for all": (lambda _, data: data.chmod(0o755), "permissions", "other users of this machine can read"),
     "a key for all": (lambda _, data: (data / "vault.key").chmod(0o644), "permissions", "vault.key"),
-    "another key": (lambda _, data: (data / "vault.key").write_bytes(bytes(range(32))), "content secrets", "cannot decrypt"),
+    "another key": (lambda _, data: (data / "vault.key").write_bytes(bytes(range(32))), "content secrets",
+        "cannot decrypt"),
     "no key": (lambda _, data: (data / "vault.key").unlink(), "content encryption secrets",
         "vault.key is missing"),
     "a lost parent": (make_damage("DELETE FROM accounts WHERE email = 'pia@example.com'"), "database", "missing row"),
     "invalid settings": (make_damage("UPDATE files SET settings = '{'"), "rows", "settings cannot be read"),
-    "a lost revision": (make_damage("DELETE FROM revisions"), "rows", "no revision tells of"),
+    "a lost revision": (make_damage("DELETE FROM revisions"), "rows", "version has no revision"),
     "too many views": (make_damage("UPDATE files SET view_limit = 1, views_consumed = 2"), "rows", "more views"),
-    "a trash for ever": (make_damage("UPDATE files SET trashed_at = 1"), "rows", "without an end"),
+    "a trash for ever": (make_damage("UPDATE files SET trashed_at = 1"), "rows", "without a purge date"),
     "a later schema": (make_damage("PRAGMA user_version = 99"), "schema", "upgrade"),
 }  # fmt: skip
 
@@ -207,7 +208,7 @@ def test_an_inconsistent_index_is_rebuilt(operator: Operator, uploaded_file: dic
     assert {row["check"] for row in before.json if not row["ok"]} == {"database"}, uploaded_file
     after = operator.run_admin("check", "--repair", "--json")
     assert after.code == 0, after.out
-    assert any(row["detail"] == "its indexes were built anew" for row in after.json)
+    assert any(row["detail"] == "its indexes were rebuilt" for row in after.json)
 
 
 def run_statements(data: Path, *statements: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:

@@ -68,10 +68,10 @@ def backup(
     The backup is a snapshot of the database, the documents, the keys and the settings; reading and uploading continue
     meanwhile. An archive is a tar file. A directory stores each document once under its SHA-256, so the next backup to
     it copies only new documents and removes deleted ones. OUT appears only when the backup is complete. Files deleted
-    during the backup are included, and are destroyed after it.
+    during the backup are included, and are removed after it.
 
     A backup contains all secrets, including webhook secrets, so protect it like the data directory. Documents that are
-    destroyed later remain in earlier backups. For other compression or encryption, use a pipe. The exit code is 13 if a
+    purged later remain in earlier backups. For other compression or encryption, use a pipe. The exit code is 13 if a
     stored document is damaged; everything else is backed up nevertheless.
 
     Examples:

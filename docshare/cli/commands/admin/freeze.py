@@ -59,7 +59,7 @@ def freeze(
     if file is None:
         current_context().emit(run_admin_command(context, data, "frozen"), FROZEN_FILES)
         return ExitCode.OK
-    return run_change(context, data, dry_run, FROZEN_FILE, "freeze", file=_meant(context, data, file))
+    return run_change(context, data, dry_run, FROZEN_FILE, "freeze", file=_resolve_file(context, data, file))
 
 
 @app.command("unfreeze", spec=FROZEN_FILE)
@@ -70,8 +70,8 @@ def unfreeze(context: typer.Context, file: File, data: Data = None, dry_run: Dry
 
       docshare admin unfreeze aB3dE5fG7hJ9
     """
-    return run_change(context, data, dry_run, FROZEN_FILE, "unfreeze", file=_meant(context, data, file))
+    return run_change(context, data, dry_run, FROZEN_FILE, "unfreeze", file=_resolve_file(context, data, file))
 
 
-def _meant(context: typer.Context, data: Path | None, file: str) -> str:
+def _resolve_file(context: typer.Context, data: Path | None, file: str) -> str:
     return resolve_reported_file(current_context(), file, resolve_data_dir(context, data))

@@ -69,7 +69,9 @@ def add(
     if (link is None) == (audio is None):
         raise Stop(ExitCode.USAGE, "either --link or --audio is required")
     arguments = {"page": str(page), "rect": rect, "label": label, "link": link, "audio": audio}
-    return run_change(context, data, dry_run, _HOTSPOT, "hotspot add", file=_meant(context, data, file), **arguments)
+    return run_change(
+        context, data, dry_run, _HOTSPOT, "hotspot add", file=_resolve_file(context, data, file), **arguments
+    )
 
 
 @app.command("list", spec=_HOTSPOT)
@@ -80,7 +82,9 @@ def list_hotspots(context: typer.Context, file: File, data: Data = None) -> None
 
       docshare admin hotspot list aB3dE5fG7hJ9
     """
-    current_context().emit(run_admin_command(context, data, "hotspot list", file=_meant(context, data, file)), _HOTSPOT)
+    current_context().emit(
+        run_admin_command(context, data, "hotspot list", file=_resolve_file(context, data, file)), _HOTSPOT
+    )
 
 
 @app.command("remove", spec=_HOTSPOT)
@@ -99,5 +103,5 @@ def remove(
     return run_change(context, data, dry_run, _HOTSPOT, "hotspot remove", uuid=uuid)
 
 
-def _meant(context: typer.Context, data: Path | None, file: str) -> str:
+def _resolve_file(context: typer.Context, data: Path | None, file: str) -> str:
     return resolve_operator_file(current_context(), file, resolve_data_dir(context, data))

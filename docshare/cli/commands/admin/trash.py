@@ -68,7 +68,7 @@ def trash_purge(
     data: Data = None,
     dry_run: DryRun = False,
 ) -> ExitCode:
-    """Destroy a deleted file and its readership now.
+    """Purge a deleted file and its readership now.
 
     This cannot be undone.
 
@@ -77,7 +77,7 @@ def trash_purge(
       docshare admin trash purge aB3dE5fG7hJ9 --yes
     """
     if not dry_run:
-        confirm_irreversible(current_context(), f"Destroying {file} with its readership", [file], typed=typed)
+        confirm_irreversible(current_context(), f"Purging {file} with its readership", [file], typed=typed)
     return run_change(context, data, dry_run, _TRASH, "trash purge", file=file)
 
 

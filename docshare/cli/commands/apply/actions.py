@@ -43,7 +43,7 @@ class FileTarget:
 
     @property
     def uuid(self) -> str:
-        """The UUID of the file; empty until it is uploaded."""
+        """Return the UUID of the file; empty until it is uploaded."""
         return str(self.row.get("uuid", ""))
 
 

@@ -66,7 +66,7 @@ def apply(
 
     ctx = current_context()
     printer = ctx.emitter(ACTION_SPEC)
-    wishes = read_desired_state(ctx, path)
+    desired_state = read_desired_state(ctx, path)
     kept = path.with_name(f"{path.stem}.state.json") if state is None else state
     with ExitStack() as held:
         if not (dry_run or check):  # a concurrent run waits and then sees what this one has done
@@ -77,7 +77,7 @@ def apply(
         known.bind(client.base_url, account.get("uuid"))
         from docshare.cli.framework.sources import parse_plan
 
-        planner = Reconciler(ctx, client, wishes, known, prune=prune, plan=parse_plan(account))
+        planner = Reconciler(ctx, client, desired_state, known, prune=prune, plan=parse_plan(account))
         actions = planner.list_actions()
         if dry_run or check:
             _print_actions(ctx, printer, actions)

@@ -13,7 +13,7 @@ from docshare.contract.media import DOCUMENTS
 Row = dict[str, Any]
 
 
-def match_files(wishes: Sequence[DesiredFile], rows: Sequence[Row], state: ApplyState) -> dict[str, Row]:
+def match_files(files: Sequence[DesiredFile], rows: Sequence[Row], state: ApplyState) -> dict[str, Row]:
     """Return the matching File object of each desired file, by key. ``rows``: the active files of the account.
 
     Certain matches come first, so that a name never claims a file that another entry identifies. Raise Stop (3) for a
@@ -22,12 +22,12 @@ def match_files(wishes: Sequence[DesiredFile], rows: Sequence[Row], state: Apply
     by_uuid = {str(row.get("uuid")): row for row in rows}
     by_slug = {row["slug"]: row for row in rows if row.get("slug")}
     found: dict[str, Row] = {}
-    for desired in wishes:
+    for desired in files:
         row = _find_certain(desired, by_uuid, by_slug, state)
         if row is not None:
             _assign_row(found, desired, row)
     taken = {row["uuid"] for row in found.values()}
-    for desired in wishes:
+    for desired in files:
         if desired.key not in found:
             row = _find_by_name(desired, [row for row in rows if row.get("uuid") not in taken])
             if row is not None:

@@ -39,12 +39,12 @@ class DesiredFile:
 
     @property
     def slug(self) -> str:
-        """The slug; empty if it is unset or not given."""
+        """Return the slug; empty if it is unset or not given."""
         return str(self.changes.fields.get("slug") or "")
 
     @property
     def set_keys(self) -> list[str]:
-        """The settings that the entry names, so that a later run can detect removed ones."""
+        """Return the settings that the entry names, so that a later run can detect removed ones."""
         keys = [*self.changes.fields, *self.changes.viewer_fields]
         keys += ["password"] if self.password is not None else []
         keys += ["deleteAt"] if self.lifetime is not None else []
@@ -63,7 +63,7 @@ class DesiredWebhook(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The identity of the webhook: URL, format and file are unique together."""
+        """Return the identity of the webhook: URL, format and file are unique together."""
         return f"{self.format} {self.url}" + (f" {self.file}" if self.file is not None else "")
 
 

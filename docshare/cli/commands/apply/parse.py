@@ -39,9 +39,9 @@ _check_label = fields.text_parser(1, VARIANT_LABEL_CHARS)
 def read_desired_state(context: "Context", path: Path) -> DesiredState:
     """Parse the file at ``path``; paths in it are relative to its directory. Raise Stop (2) for any error."""
     mistakes = ParseErrors(path)
-    wishes = _Parser(context, path.parent, mistakes).parse(read_yaml(path))
+    desired_state = _Parser(context, path.parent, mistakes).parse(read_yaml(path))
     mistakes.raise_if_any(context)
-    return wishes
+    return desired_state
 
 
 class _Parser:
@@ -65,9 +65,9 @@ class _Parser:
         )
         self._reject_duplicates([(desired.slug, desired.line) for desired in whole if desired.slug], "slug")
         hooks = [self._parse_webhook(node) for node in self._mistakes.read_list(top.get("webhooks"), "webhooks")]
-        standing = [each for each in hooks if each is not None]
-        self._check_webhooks(standing, {desired.key for desired in whole} if len(whole) == len(files) else None)
-        return DesiredState(tuple(whole), tuple(standing))
+        valid_hooks = [each for each in hooks if each is not None]
+        self._check_webhooks(valid_hooks, {desired.key for desired in whole} if len(whole) == len(files) else None)
+        return DesiredState(tuple(whole), tuple(valid_hooks))
 
     def _reject_duplicates(self, names: list[tuple[str, int]], what: str, hint: str = "") -> None:
         first: dict[str, int] = {}

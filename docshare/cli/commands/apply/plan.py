@@ -34,7 +34,7 @@ class Reconciler:
         self,
         context: "Context",
         client: "Client",
-        wishes: DesiredState,
+        desired_state: DesiredState,
         state: ApplyState,
         *,
         prune: bool,
@@ -42,7 +42,7 @@ class Reconciler:
     ) -> None:
         self._ctx = context
         self._client = client
-        self._wishes = wishes
+        self._desired = desired_state
         self._state = state
         self._prune = prune
         self._plan = plan
@@ -56,23 +56,23 @@ class Reconciler:
 
     def list_actions(self) -> list[Action]:
         """Return all actions, creations before removals. Raise Stop (2, 3, 6, 8) if they cannot be carried out."""
-        rows = self._client.files.list() if self._wishes.files or self._state.files else []
-        found = match_files(self._wishes.files, rows, self._state)
+        rows = self._client.files.list() if self._desired.files or self._state.files else []
+        found = match_files(self._desired.files, rows, self._state)
         self._follow_renames(found)
-        alive = [desired for desired in self._wishes.files if not self._has_ended(desired, found.get(desired.key))]
+        alive = [desired for desired in self._desired.files if not self._has_ended(desired, found.get(desired.key))]
         self._targets = {desired.key: FileTarget(desired.key, found.get(desired.key, {})) for desired in alive}
-        standing = {desired.key: self._list_variants(desired) for desired in alive}
-        made = [action for desired in alive for action in self._reconcile_file(desired, standing[desired.key])]
-        hooks = self._client.webhooks.list() if self._wishes.webhooks or self._state.webhooks else []
-        kept = [self._match_webhook(desired, hooks) for desired in self._wishes.webhooks]
+        variants = {desired.key: self._list_variants(desired) for desired in alive}
+        made = [action for desired in alive for action in self._reconcile_file(desired, variants[desired.key])]
+        hooks = self._client.webhooks.list() if self._desired.webhooks or self._state.webhooks else []
+        kept = [self._match_webhook(desired, hooks) for desired in self._desired.webhooks]
         made += [
             action
-            for desired, row in zip(self._wishes.webhooks, kept, strict=True)
+            for desired, row in zip(self._desired.webhooks, kept, strict=True)
             for action in self._reconcile_webhook(desired, row, hooks)
         ]
         removed = [
             *self._prune_webhooks(hooks, {str(row["uuid"]) for row in kept if row is not None}),
-            *(action for desired in alive for action in self._prune_variants(desired, standing[desired.key])),
+            *(action for desired in alive for action in self._prune_variants(desired, variants[desired.key])),
             *self._prune_files({str(row.get("uuid")): row for row in rows}, {row["uuid"] for row in found.values()}),
         ]
         if self._obsolete_count and not self._prune:
@@ -84,7 +84,7 @@ class Reconciler:
 
     def record_existing(self) -> None:
         """Record the existing resources in the state."""
-        for desired in self._wishes.files:
+        for desired in self._desired.files:
             target = self._targets.get(desired.key)
             if target is not None and target.row:
                 self._doer.record_file(
@@ -94,7 +94,7 @@ class Reconciler:
 
     def _follow_renames(self, found: Mapping[str, Row]) -> None:
         """Keep the state of a file whose key has changed."""
-        described = {desired.key for desired in self._wishes.files}
+        described = {desired.key for desired in self._desired.files}
         old = {entry["uuid"]: key for key, entry in self._state.files.items() if key not in described}
         for key, row in found.items():
             if key not in self._state.files and row["uuid"] in old:
@@ -103,7 +103,9 @@ class Reconciler:
     # --- files -----------------------------------------------------------------------------------------------------
 
     def _has_ended(self, desired: DesiredFile, row: Row | None) -> bool:
-        """Whether the link has ended as intended, so that nothing is left to do. Raise Stop (8) if it ended early."""
+        """Return whether the link has ended as intended, so that nothing is left to do. Raise Stop (8) if it ended
+        early.
+        """
         if row is not None and "burnedAt" in row:
             how = f"to reactivate it: docshare replace {row['uuid']} PATH"
             self._ctx.note(f"{desired.key}: skipped, because its view limit is used up ({how})")
@@ -117,7 +119,7 @@ class Reconciler:
             raise expired_error(row, f"{desired.key}: delete it, then apply again")
         return False
 
-    def _reconcile_file(self, desired: DesiredFile, standing: Sequence[Row]) -> Iterator[Action]:
+    def _reconcile_file(self, desired: DesiredFile, variants: Sequence[Row]) -> Iterator[Action]:
         target = self._targets[desired.key]
         entry = self._find_entry(target)
         row = target.row or NEW_FILE_SETTINGS
@@ -130,7 +132,7 @@ class Reconciler:
             )
         yield from self._reconcile_settings(desired, target, row, entry)
         for variant in desired.variants:
-            yield from self._reconcile_variant(desired, variant, standing)
+            yield from self._reconcile_variant(desired, variant, variants)
 
     def _reconcile_settings(
         self, desired: DesiredFile, target: FileTarget, row: Row, entry: Mapping[str, Any]
@@ -180,7 +182,7 @@ class Reconciler:
         return left if self._prune else []
 
     def _prune_files(self, by_uuid: Mapping[str, Row], taken: set[Any]) -> Iterator[Action]:
-        described = {desired.key for desired in self._wishes.files}
+        described = {desired.key for desired in self._desired.files}
         for key, entry in self._state.files.items():
             row = by_uuid.get(entry["uuid"])
             if key in described or row is None or entry["uuid"] in taken:
@@ -200,12 +202,12 @@ class Reconciler:
         return self._client.variants.list(target.uuid)
 
     def _reconcile_variant(
-        self, file: DesiredFile, desired: DesiredVariant, standing: Sequence[Row]
+        self, file: DesiredFile, desired: DesiredVariant, variants: Sequence[Row]
     ) -> Iterator[Action]:
         target = self._targets[file.key]
-        row = self._find_variant(file, desired, standing)
+        row = self._find_variant(file, desired, variants)
         if row is None:
-            known = [str(each.get("uuid")) for each in standing]
+            known = [str(each.get("uuid")) for each in variants]
             changes = [Difference(key, None, value) for key, value in desired.overrides.items()]
             changes += [Difference("revoked", False, True)] if desired.revoked else []
             run = partial(self._doer.create_variant, desired, target, known)
@@ -231,18 +233,18 @@ class Reconciler:
             run = partial(self._doer.update_variant, target, str(row["uuid"]), sent)
             yield Action(UPDATE, "variant", desired.label, run, file.key, changes, is_risky=sent.get("revoked") is True)
 
-    def _find_variant(self, file: DesiredFile, desired: DesiredVariant, standing: Sequence[Row]) -> Row | None:
+    def _find_variant(self, file: DesiredFile, desired: DesiredVariant, variants: Sequence[Row]) -> Row | None:
         known = self._find_entry(self._targets[file.key]).get("variants", {}).get(desired.label)
-        same = [row for row in standing if row.get("label") == desired.label]
-        mine = next((row for row in standing if row.get("uuid") == known), None)
+        same = [row for row in variants if row.get("label") == desired.label]
+        mine = next((row for row in variants if row.get("uuid") == known), None)
         alive = [row for row in same if not row.get("revoked")]
         if mine is None and len(alive) > 1:
             raise Stop(ExitCode.USAGE, f"{file.key}: {len(alive)} variants have the label {desired.label!r}")
         return mine or next(iter((*alive, *same)), None)
 
-    def _prune_variants(self, desired: DesiredFile, standing: Sequence[Row]) -> Iterator[Action]:
+    def _prune_variants(self, desired: DesiredFile, variants: Sequence[Row]) -> Iterator[Action]:
         described = {variant.label for variant in desired.variants}
-        uuids = {str(row.get("uuid")) for row in standing}
+        uuids = {str(row.get("uuid")) for row in variants}
         file = self._targets[desired.key].uuid
         for label, uuid in self._find_entry(self._targets[desired.key]).get("variants", {}).items():
             if label not in described and uuid in uuids:
@@ -300,7 +302,7 @@ class Reconciler:
             )
 
     def _prune_webhooks(self, rows: Sequence[Row], taken: set[str]) -> Iterator[Action]:
-        described = {desired.key for desired in self._wishes.webhooks}
+        described = {desired.key for desired in self._desired.webhooks}
         by_uuid = {str(row.get("uuid")): row for row in rows}
         for key, uuid in self._state.webhooks.items():
             if key not in described and uuid in by_uuid and uuid not in taken:

@@ -60,11 +60,11 @@ class ApplyState:
         Raise Stop (2) if it belongs to another.
         """
         old = self._owner
-        told = f"{self._path} belongs to"
+        subject = f"{self._path} belongs to"
         if old.get("server", server) != server:
-            raise self._other_owner_error(f"{told} the server {old['server']}, not {server}")
+            raise self._other_owner_error(f"{subject} the server {old['server']}, not {server}")
         if account is not None and old.get("account", account) != account:
-            raise self._other_owner_error(f"{told} another account of {server}")
+            raise self._other_owner_error(f"{subject} another account of {server}")
         self._owner = {**old, "server": server, **({} if account is None else {"account": account})}
 
     def get_entry(self, key: str) -> Entry:
@@ -112,7 +112,7 @@ def hash_password(secret: str) -> str:
 
 
 def is_hash_of(secret: str, mark: str) -> bool:
-    """Whether ``mark`` is a hash of ``secret``."""
+    """Return whether ``mark`` is a hash of ``secret``."""
     salt, _, hashed = mark.partition(":")
     try:
         return hmac.compare_digest(_hash_with_salt(secret, bytes.fromhex(salt)), hashed)

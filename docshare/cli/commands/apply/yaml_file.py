@@ -39,7 +39,7 @@ class YamlNode(NamedTuple):
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is no value at all, not even ``null``."""
+        """Return whether there is no value at all, not even ``null``."""
         return self.value is None and not self.text
 
     def to_plain(self) -> Any:

@@ -9,7 +9,7 @@ import typer
 
 from docshare.cli.framework import prompts
 from docshare.cli.framework.app import App
-from docshare.cli.framework.clients import make_anonymous_client, make_token_client
+from docshare.cli.framework.clients import build_client, make_anonymous_client
 from docshare.cli.framework.connection import keep_secret
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.dry_run import HIDDEN, DryRun, format_json
@@ -109,7 +109,7 @@ def login(
         credential = Credential(parse_origin(url), _require_key(ctx, ctx.stdin.readline()))
     else:
         credential = _obtain_credential(ctx, url, _client_id(ctx, name, client_id), wanted, callback_port, no_browser)
-    account = _fetch_account(make_token_client(ctx, url, credential.token))
+    account = _fetch_account(build_client(ctx, url, credential.token))
     email = account.get("email", "")
     save_profile(ctx.config_dir, name, kept)
     credentials.save(ctx.config_dir, name, credential._replace(account=account.get("uuid")))

@@ -173,21 +173,21 @@ def _build_binding(ctx: Context, choice: StreamSelection, file: str | None) -> C
 def _list_positions(ctx: Context, cursor: Cursor, position: str, types: str | None) -> Iterator[tuple[str, int | None]]:
     """Yield the new position of each stream to which ``position`` applies."""
     streams = cursor.binding.streams if types is None else choose_streams(types).streams
-    strange = set(streams) - set(cursor.binding.streams)
-    if strange:
+    unknown = set(streams) - set(cursor.binding.streams)
+    if unknown:
         raise Stop(
-            ExitCode.USAGE, f"this cursor is for {','.join(cursor.binding.streams)}, not for {','.join(strange)}"
+            ExitCode.USAGE, f"this cursor is for {','.join(cursor.binding.streams)}, not for {','.join(unknown)}"
         )
     for stream in streams:
         yield stream, _resolve_position(ctx, cursor.binding, stream, position, alone=len(streams) == 1)
 
 
-def _resolve_position(ctx: Context, home: CursorBinding, stream: str, position: str, *, alone: bool) -> int | None:
+def _resolve_position(ctx: Context, binding: CursorBinding, stream: str, position: str, *, alone: bool) -> int | None:
     if position == "start":
         return None
     if position == "now":
-        feed = StreamSelection(home.streams, kinds=home.kinds).open_feeds(ctx.client(), (stream,))[stream]
-        newest = feed.newest(1, home.file)
+        feed = StreamSelection(binding.streams, kinds=binding.kinds).open_feeds(ctx.client(), (stream,))[stream]
+        newest = feed.newest(1, binding.file)
         return int(newest[0]["id"]) if newest else None
     if not (position.isascii() and position.isdigit()):
         raise Stop(ExitCode.USAGE, f"{position!r} is not start, now or an id")

@@ -77,15 +77,15 @@ class Cursor(NamedTuple):
 
     def to_json(self) -> dict[str, Any]:
         """Return the content of the file. The cursor is a number for one stream and an object for several."""
-        home = self.binding
-        one = home.streams[0] if len(home.streams) == 1 else None
+        binding = self.binding
+        one = binding.streams[0] if len(binding.streams) == 1 else None
         return {
             "v": VERSION,
-            "origin": home.origin,
-            "account": home.account,
-            "stream": ",".join(home.streams),
-            "file": home.file,
-            **({"kinds": list(home.kinds)} if home.kinds else {}),
+            "origin": binding.origin,
+            "account": binding.account,
+            "stream": ",".join(binding.streams),
+            "file": binding.file,
+            **({"kinds": list(binding.kinds)} if binding.kinds else {}),
             "cursor": self.at.get(one) if one else dict(self.at),
             "recent": list(self.recent.get(one, ())) if one else {key: list(ids) for key, ids in self.recent.items()},
             "updatedAt": self.updated,
@@ -155,9 +155,9 @@ def _parse_cursor(values: Any) -> Cursor:
     if not set(streams) <= FEEDS.keys() or not set(at) <= set(streams) or not all(map(_is_position, at.values())):
         raise ValueError("unknown stream or invalid position")
     kinds = tuple(str(kind) for kind in values.get("kinds", ()))
-    home = CursorBinding(str(values["origin"]), streams, values["account"], values["file"], kinds)
+    binding = CursorBinding(str(values["origin"]), streams, values["account"], values["file"], kinds)
     ids = {key: tuple(int(id) for id in ids) for key, ids in recent.items()}
-    return Cursor(home, at, ids, str(values["updatedAt"]))
+    return Cursor(binding, at, ids, str(values["updatedAt"]))
 
 
 def _is_position(value: Any) -> bool:

@@ -52,7 +52,7 @@ def _describe_receipt(data: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _describe_burn(_: Mapping[str, Any]) -> Iterator[str]:
-    yield "last view used, document destroyed"
+    yield "last view used, document deleted"
 
 
 def _describe_replacement(data: Mapping[str, Any]) -> Iterator[str]:

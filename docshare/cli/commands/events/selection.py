@@ -62,9 +62,9 @@ def choose_streams(text: str, kinds: str | None = None) -> StreamSelection:
         )
     if words == [ALL]:
         return StreamSelection(tuple(STREAMS), is_all=True)
-    strange = [word for word in words if word not in STREAMS]
-    if strange:
-        raise Stop(ExitCode.USAGE, f"--type: unknown stream: {', '.join(strange)}", hint=f"Use {TYPES_HELP}")
+    unknown = [word for word in words if word not in STREAMS]
+    if unknown:
+        raise Stop(ExitCode.USAGE, f"--type: unknown stream: {', '.join(unknown)}", hint=f"Use {TYPES_HELP}")
     return StreamSelection(tuple(name for name in STREAMS if name in words))
 
 
@@ -74,10 +74,10 @@ def _parse_kinds(text: str | None) -> tuple[str, ...]:
     from docshare.contract.webhooks import ACTIVITY_KINDS  # imported here because views do not need it
 
     words = [word.strip() for word in text.split(",")]
-    strange = [word for word in words if word not in ACTIVITY_KINDS]
-    if strange:
+    unknown = [word for word in words if word not in ACTIVITY_KINDS]
+    if unknown:
         raise Stop(
-            ExitCode.USAGE, f"--kind: unknown kind: {', '.join(strange)}", hint=f"Kinds: {', '.join(ACTIVITY_KINDS)}."
+            ExitCode.USAGE, f"--kind: unknown kind: {', '.join(unknown)}", hint=f"Kinds: {', '.join(ACTIVITY_KINDS)}."
         )
     return tuple(kind for kind in ACTIVITY_KINDS if kind in words)
 

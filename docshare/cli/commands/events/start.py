@@ -27,18 +27,18 @@ def fetch_account_id(client: "Client") -> str | None:
     return None if uuid is None else str(uuid)
 
 
-def load_cursor(keeper: CursorFile, home: CursorBinding) -> Cursor | None:
-    """Return the cursor in the file, or None if there is no file. Raise Stop (2) if it does not match ``home``."""
+def load_cursor(keeper: CursorFile, binding: CursorBinding) -> Cursor | None:
+    """Return the cursor in the file, or None if there is no file. Raise Stop (2) if it does not match ``binding``."""
     cursor = keeper.load()
     if cursor is None:
         return None
-    strange = cursor.binding.find_difference(home)
-    if strange is not None:
-        raise keeper.make_stop(f"does not match: {strange}")
+    difference = cursor.binding.find_difference(binding)
+    if difference is not None:
+        raise keeper.make_stop(f"does not match: {difference}")
     beyond = find_stream_out_of_range(cursor.at)
     if beyond is not None:
         raise keeper.make_stop(f"contains an id that the {beyond} stream cannot have")
-    return cursor._replace(binding=home._replace(account=home.account or cursor.binding.account))
+    return cursor._replace(binding=binding._replace(account=binding.account or cursor.binding.account))
 
 
 class StartResolver:
@@ -47,9 +47,9 @@ class StartResolver:
     ``overlap`` is the number of newest ids to remember as seen, ``backlog`` the number of rows to show first.
     """
 
-    def __init__(self, feeds: "Mapping[str, Feed]", home: CursorBinding, overlap: int, backlog: int) -> None:
+    def __init__(self, feeds: "Mapping[str, Feed]", binding: CursorBinding, overlap: int, backlog: int) -> None:
         self._feeds = feeds
-        self._home = home
+        self._binding = binding
         self._depth = max(1, overlap, backlog)
         self._overlap = overlap
         self._backlog = backlog
@@ -60,18 +60,18 @@ class StartResolver:
         Raise Stop (2) for anything else, and for an id with several streams.
         """
         if word == NOW:
-            return self.complete(Cursor(self._home))
+            return self.complete(Cursor(self._binding))
         if word == START:
-            return Cursor(self._home, dict.fromkeys(self._feeds))
+            return Cursor(self._binding, dict.fromkeys(self._feeds))
         if not (word.isascii() and word.isdigit()):
             raise Stop(ExitCode.USAGE, f"--from: {word!r} is not start, now or an id")
-        if len(self._home.streams) > 1:
+        if len(self._binding.streams) > 1:
             raise Stop(ExitCode.USAGE, "--from ID requires a single --type", hint="Each stream has its own ids.")
-        (stream,) = self._home.streams
+        (stream,) = self._binding.streams
         at = {stream: int(word) or None}
         if find_stream_out_of_range(at):
             raise Stop(ExitCode.USAGE, f"--from: id {word} is out of range for the {stream} stream")
-        return Cursor(self._home, at)
+        return Cursor(self._binding, at)
 
     def complete(self, cursor: Cursor) -> Cursor:
         """Return ``cursor`` with new streams, as after an upgrade to Pro, positioned at their newest row."""
@@ -96,4 +96,4 @@ class StartResolver:
         return {stream: self._fetch_ascending(stream) for stream in self._feeds}
 
     def _fetch_ascending(self, stream: str) -> list[Row]:
-        return self._feeds[stream].newest(self._depth, self._home.file)[::-1]
+        return self._feeds[stream].newest(self._depth, self._binding.file)[::-1]

@@ -100,8 +100,8 @@ class _Tail:
             client = held.enter_context(self._ctx.client())
             if self._settings.cursor_file is not None:
                 held.enter_context(self._settings.cursor_file.lock())
-            home, streams = self._locate_cursor(client)
-            cursor = self._find_start(client, home, streams)
+            binding, streams = self._locate_cursor(client)
+            cursor = self._find_start(client, binding, streams)
             # The loop retries by itself, so that its limits apply and a failure is reported once.
             poller = client if self._limits.once else held.enter_context(client.fork(retries=0))
             rhythm = PollTiming(self._choose_interval(streams), self._settings.heartbeat, self._settings.overlap)
@@ -117,13 +117,13 @@ class _Tail:
         account = None if plan.cursor_file is None else fetch_account_id(client)
         return CursorBinding(client.origin, plan.choice.streams, account, file, plan.choice.kinds), streams
 
-    def _find_start(self, client: "Client", home: CursorBinding, streams: tuple[str, ...]) -> Cursor:
+    def _find_start(self, client: "Client", binding: CursorBinding, streams: tuple[str, ...]) -> Cursor:
         """Print the backlog and return the start position."""
         plan = self._settings
-        saved = None if plan.cursor_file is None or plan.reset else load_cursor(plan.cursor_file, home)
+        saved = None if plan.cursor_file is None or plan.reset else load_cursor(plan.cursor_file, binding)
         fresh = plan.start == NOW or (plan.start is None and saved is None)
         feeds = plan.choice.open_feeds(client, streams)
-        beginning = StartResolver(feeds, home, plan.overlap, plan.backlog if fresh else 0)
+        beginning = StartResolver(feeds, binding, plan.overlap, plan.backlog if fresh else 0)
         if saved is not None and plan.start is None:
             cursor = beginning.complete(saved)
         else:

@@ -77,8 +77,8 @@ def _explain_cut(row: Row, allowed: float, over_the_clock: bool) -> str:
     if allowed < claimed:
         return CUT_BY_CLOCK if over_the_clock else CUT_BY_VISIBILITY
     known = {page.get("page") for page in read_objects(row, "accepted")}
-    strange = [format_cell(page.get("page")) for page in read_objects(row, "pages") if page.get("page") not in known]
-    return f"not in the document: {', '.join(strange)}" if strange else "not accepted"
+    unknown = [format_cell(page.get("page")) for page in read_objects(row, "pages") if page.get("page") not in known]
+    return f"not in the document: {', '.join(unknown)}" if unknown else "not accepted"
 
 
 def describe_session(session: Row, reports: list[BeaconExplanation]) -> Iterator[str]:

@@ -35,7 +35,7 @@ _RESULT_KEYS = ("uuid", "shortId", "shareUrl", "contentVersion")
 
 
 def is_current(known: Mapping[str, Any], digest: str, entry: Mapping[str, Any] | None) -> bool:
-    """Whether the file ``known`` already holds the bytes of ``digest``.
+    """Return whether the file ``known`` already holds the bytes of ``digest``.
 
     For a converted document, only the manifest ``entry`` knows the original bytes, and only while nobody else has
     replaced them.
@@ -49,7 +49,7 @@ def is_current(known: Mapping[str, Any], digest: str, entry: Mapping[str, Any] |
 
 
 def has_expired(known: Mapping[str, Any], now: int) -> bool:
-    """Whether the link of the file ``known`` has expired; ``now`` in milliseconds since 1970."""
+    """Return whether the link of the file ``known`` has expired; ``now`` in milliseconds since 1970."""
     expiry = parse_instant(str(known.get("deleteAt", "")))
     return expiry is not None and expiry <= now
 

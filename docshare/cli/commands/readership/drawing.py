@@ -120,8 +120,8 @@ class _Section:
 
     def _render_summary(self, summary: Row) -> Iterator[str]:
         known = [Column(key, title, **_column_options(key)) for key, title in SUMMARY.items() if key in summary]
-        strange = [Column(key, clean(key)) for key in summary if key not in SUMMARY]
-        yield from table.render_pairs([*known, *strange], summary, self._ctx)
+        unknown = [Column(key, clean(key)) for key in summary if key not in SUMMARY]
+        yield from table.render_pairs([*known, *unknown], summary, self._ctx)
 
     def _render_views(self, days: list[Row]) -> Iterator[str]:
         if not days:
@@ -167,10 +167,10 @@ class _Section:
         for at, (label, (_, value, words)) in enumerate(zip(labels, shown, strict=True), 1):
             if cut and at == _MAX_ROWS:
                 yield from self._render_more(len(rows), "")
-            drawn = draw_bar(value, largest, max(min(room, _MAX_BAR_WIDTH), 1), self._screen)
+            bar = draw_bar(value, largest, max(min(room, _MAX_BAR_WIDTH), 1), self._screen)
             padded = f"{label}{' ' * (wide - cell_width(label))}  {format_number(value):>{digits}}"
             share = f"  {words:>{_PERCENT_WIDTH}}" if words else ""
-            yield f"{padded}{share}  {self._screen.paint('id', drawn)}".rstrip()
+            yield f"{padded}{share}  {self._screen.paint('id', bar)}".rstrip()
         if not cut:
             yield from self._render_more(len(rows), "")
 

@@ -98,8 +98,8 @@ def serve(
     server is ready, it prints exactly one line on standard output, its base URL. With FILE, one link per file follows,
     and then one line per reader. On Ctrl-C or SIGTERM, the server finishes running requests and exits.
 
-    With --workers, several processes answer on the port; one that ends is replaced, and SIGHUP exchanges them one by
-    one for new ones. They need a PostgreSQL database: see docshare help config.
+    With --workers, several processes answer on the port; one that ends is replaced, and SIGHUP replaces them one by
+    one. They need a PostgreSQL database: see docshare help config.
 
     Examples:
 

@@ -36,7 +36,7 @@ class ServeOptions(NamedTuple):
 
 
 def load_serve_config(ctx: Context, plan: ServeOptions, base_url: str = _PLACEHOLDER_URL) -> "Config":
-    """Return the settings of the server; ``base_url`` holds where they name none. Raise Stop (2) for a wrong one."""
+    """Return the settings of the server; ``base_url`` holds where they name none. Raise Stop (2) for an invalid one."""
     from docshare.server.config import ConfigError, load_config
     from docshare.server.serve import allow_local_webhooks
 
@@ -105,7 +105,7 @@ def start_server(ctx: Context, plan: ServeOptions) -> "Iterator[ServingInstance]
 
 @contextmanager
 def _run_workers(ctx: Context, plan: ServeOptions, config: "Config", port: "BoundPort") -> Iterator[None]:
-    """Serve ``port`` with several processes; SIGHUP exchanges them for new ones."""
+    """Serve ``port`` with several processes; SIGHUP replaces them."""
     from docshare.server.supervisor import WorkerOrder, run_workers
 
     settings = {name: str(value) for name, value in plan.settings.items() if value is not None}

@@ -41,7 +41,7 @@ class SettingChanges:
 
     @property
     def has_viewer_changes(self) -> bool:
-        """Whether ``viewerSettings`` will be written."""
+        """Return whether ``viewerSettings`` will be written."""
         return bool(self.viewer_fields) or self.replaces_viewer
 
     def load(self, values: Mapping[str, Any]) -> None:

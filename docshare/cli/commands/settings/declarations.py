@@ -46,7 +46,7 @@ class SettingRow(NamedTuple):
 
     @property
     def is_viewer_setting(self) -> bool:
-        """Whether the setting is part of ``viewerSettings``."""
+        """Return whether the setting is part of ``viewerSettings``."""
         return self.group != "file"
 
     def parse(self, value: object) -> Any:
@@ -104,12 +104,12 @@ def canonicalize(key: str) -> str:
 
 
 def is_block(key: str) -> bool:
-    """Whether ``key`` names a block of ``viewerSettings`` that has fields."""
+    """Return whether ``key`` names a block of ``viewerSettings`` that has fields."""
     return isinstance(viewer.VIEWER_BLOCKS.get(key), Mapping)
 
 
 def is_object_key(key: str) -> bool:
-    """Whether the value of ``key`` is an object: all of ``viewerSettings`` or one of its blocks."""
+    """Return whether the value of ``key`` is an object: all of ``viewerSettings`` or one of its blocks."""
     return key == VIEWER or is_block(canonicalize(key))
 
 

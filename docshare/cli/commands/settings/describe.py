@@ -90,7 +90,7 @@ def normalize_value(name: str, value: Any) -> Any:
 
 
 def is_applied(name: str, value: Any, file: Mapping[str, Any]) -> bool:
-    """Whether a File object shows the written field; true for a write-only field."""
+    """Return whether a File object shows the written field; true for a write-only field."""
     if name == "password":
         return bool(file.get("protected")) == bool(value)
     if name == "neverExpire":

@@ -35,10 +35,10 @@ def parse_overrides(text: str) -> Overrides:
     found = parse_json(text, "--overrides")
     if not isinstance(found, dict):
         raise Stop(ExitCode.USAGE, "--overrides must be an object", hint='Example: {"allowDownload":false}.')
-    strange = sorted(found.keys() - set(_KEYS))
-    if strange:
+    unknown = sorted(found.keys() - set(_KEYS))
+    if unknown:
         known = " and ".join(_KEYS)
-        raise Stop(ExitCode.USAGE, f"a variant overrides {known}, not {strange[0]}", hint="Set it on the file.")
+        raise Stop(ExitCode.USAGE, f"a variant overrides {known}, not {unknown[0]}", hint="Set it on the file.")
     return {key: _validate(key, value, f"--overrides: {key}") for key, value in found.items()}
 
 

@@ -18,13 +18,13 @@ def flatten_viewer(stored: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def has_non_default_value(key: str, value: Any) -> bool:
-    """Whether a field of ``viewerSettings`` differs from its default."""
+    """Return whether a field of ``viewerSettings`` differs from its default."""
     row = ROWS.get(key)
     return row is None or not is_same_value(value, row.default)
 
 
 def is_same_value(one: Any, other: Any) -> bool:
-    """Whether two values of a field are equal; colors compare case-insensitively."""
+    """Return whether two values of a field are equal; colors compare case-insensitively."""
     return bool(_fold_case(one) == _fold_case(other))
 
 

@@ -23,7 +23,7 @@ _END_OF_DAY = time(23, 59, 59)
 
 
 def is_assignment(word: str) -> bool:
-    """Whether ``word`` is ``key=value`` or ``key:=JSON`` rather than the name of a file."""
+    """Return whether ``word`` is ``key=value`` or ``key:=JSON`` rather than the name of a file."""
     return _ASSIGNMENT.fullmatch(word) is not None
 
 
@@ -58,7 +58,7 @@ def parse_page_range(text: str, name: str) -> dict[str, int] | None:
 
 
 def is_duration(text: str) -> bool:
-    """Whether ``text`` is a duration such as ``7d``, not a date."""
+    """Return whether ``text`` is a duration such as ``7d``, not a date."""
     return _DURATION.fullmatch(text) is not None
 
 

@@ -92,7 +92,7 @@ class UploadLinks:
         return replace(done, row=None, failure=Stop(exit_code(error), detail, hint=failure.hint, code=failure.code))
 
     def create(self, client: "Client", printer: Emitter, file: dict[str, Any]) -> None:
-        """Create the links of an uploaded ``file``, unless ``settle`` did.
+        """Create the links of an uploaded ``file``, unless ``create_or_roll_back`` did.
 
         Add them to ``file`` as ``variants`` with ``--json``, else print them. On failure, keep the file and print the
         command that creates the missing links.
@@ -127,12 +127,12 @@ class UploadLinks:
 
         Raise Stop (2) for pages that the document does not have, which is not known before the upload.
         """
-        standing = client.variants.list(name)
+        existing = client.variants.list(name)
         # A file that was uploaded earlier may already have these links.
-        wishes = self._link_options(skip_duplicates=True)
-        links = resolve_links(self._ctx, self._sheet, {}, standing, wishes)
-        check_page_ranges(self._ctx, client, name, links, wishes.source)
-        return VariantCreator(self._ctx, client, name, links, known=standing, printer=own)
+        options = self._link_options(skip_duplicates=True)
+        links = resolve_links(self._ctx, self._sheet, {}, existing, options)
+        check_page_ranges(self._ctx, client, name, links, options.source)
+        return VariantCreator(self._ctx, client, name, links, known=existing, printer=own)
 
     def _report_failure(self, name: str, error: Exception, rows: Sequence[dict[str, Any]]) -> None:
         failure = errors.describe(self._ctx, error)

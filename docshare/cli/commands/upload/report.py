@@ -123,5 +123,5 @@ class UploadReport:
 
     @property
     def _has_status_column(self) -> bool:
-        """Whether the format has a column that can report a missing link."""
+        """Return whether the format has a column that can report a missing link."""
         return self._printer.format in ("csv", "tsv") or is_plain_requested(self._ctx)

@@ -25,7 +25,7 @@ def validate_print_field(value: str) -> str:
 
 
 def is_plain_requested(context: "Context") -> bool:
-    """Whether ``plain`` was requested explicitly, rather than being the default of a pipe."""
+    """Return whether ``plain`` was requested explicitly, rather than being the default of a pipe."""
     return bool(resolve_setting(context, "format").value == "plain")
 
 

@@ -207,7 +207,7 @@ class _CombinedProgress:
 
 
 def _is_fatal(failure: Failure) -> bool:
-    """Whether every further file would fail for the same reason."""
+    """Return whether every further file would fail for the same reason."""
     if isinstance(failure, Refused):
         lacking = failure.status == 401 or failure.code == "insufficient_scope"
         return lacking or failure.is_at_file_limit or isinstance(failure, RateLimited)
@@ -217,7 +217,7 @@ def _is_fatal(failure: Failure) -> bool:
 
 
 def is_at_file_limit(client: "Client") -> bool:
-    """Whether the account has used all file slots of its plan; False if that cannot be determined.
+    """Return whether the account has used all file slots of its plan; False if that cannot be determined.
 
     The API reports this refusal as ``forbidden``, without a code of its own.
     """

@@ -140,9 +140,9 @@ def _create_one(ctx: Context, file: str, label: str | None, overrides: Overrides
         if dry_run:
             return _print_requests(ctx, name, [_build_body(label, overrides)])
         printer = ctx.emitter(build_links_spec(ctx))
-        standing = [] if label is None else _list_if_allowed(client, name)
-        _check_label_unused(standing, label)
-        known = [str(row.get("uuid")) for row in standing]
+        existing = [] if label is None else _list_if_allowed(client, name)
+        _check_label_unused(existing, label)
+        known = [str(row.get("uuid")) for row in existing]
         variant = client.variants.create(name, label, overrides, known=known)
     if variant.get("recovered"):
         ctx.note("the response was lost, but the link was created")
@@ -165,9 +165,9 @@ def _list_if_allowed(client: "Client", name: str) -> list[dict[str, Any]]:
         return []
 
 
-def _check_label_unused(standing: Sequence[Mapping[str, Any]], label: str | None) -> None:
+def _check_label_unused(existing: Sequence[Mapping[str, Any]], label: str | None) -> None:
     """Raise Stop (7) if an active variant has the label: two links would split the recipient's readership."""
-    alive = [row for row in standing if row.get("label") and not row.get("revoked")]
+    alive = [row for row in existing if row.get("label") and not row.get("revoked")]
     same = next((row for row in alive if label is not None and row["label"] == label.strip()), None)
     if same is not None:
         raise Stop(
@@ -217,13 +217,13 @@ def create_all(ctx: Context, client: "Client", name: str, sheet: "RecipientSheet
         before = {} if results is None else results.load()
         if pictures is not None:
             make_directory(pictures)  # fail before the first link if the directory cannot be created
-        standing = _fetch_variants(ctx, client, name, before)
-        wishes = LinkOptions(order.skip_duplicates, order.partial, order.source)
-        links = resolve_links(ctx, sheet, before, standing, wishes)
+        existing = _fetch_variants(ctx, client, name, before)
+        link_options = LinkOptions(order.skip_duplicates, order.partial, order.source)
+        links = resolve_links(ctx, sheet, before, existing, link_options)
         check_page_ranges(ctx, client, name, links, order.source)
         printer = ctx.emitter(build_links_spec(ctx))
         mint = VariantCreator(
-            ctx, client, name, links, known=standing, results=results, pictures=pictures, printer=printer
+            ctx, client, name, links, known=existing, results=results, pictures=pictures, printer=printer
         )
         return mint.run()
 

@@ -86,7 +86,7 @@ def format_variants_csv(
     """Return the variants as CSV with a header line.
 
     Parameters: ``reading`` of each by UUID, None leaves its columns out; ``raw`` and ``on_terminal`` as of
-    ``csv_line``.
+    ``format_csv_line``.
     """
     lines = _rows(variants, reading)
     return "".join(f"{format_csv_line(line, raw=raw, on_terminal=on_terminal)}\n" for line in lines)

@@ -137,7 +137,7 @@ class VariantCreator:
 
     @property
     def _is_buffered(self) -> bool:
-        """Whether the format needs all rows before it prints one."""
+        """Return whether the format needs all rows before it prints one."""
         return self._printer is not None and self._printer.format in ("json", "table")
 
     def _finish(self) -> None:

@@ -36,12 +36,12 @@ class FileVariant(NamedTuple):
 
     @property
     def uuid(self) -> str:
-        """The UUID of the variant."""
+        """Return the UUID of the variant."""
         return str(self.variant["uuid"])
 
     @property
     def name(self) -> str:
-        """The label of the variant, or its short id if it has none."""
+        """Return the label of the variant, or its short id if it has none."""
         return str(self.variant.get("label") or short_id(self.variant))
 
 

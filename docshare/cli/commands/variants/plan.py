@@ -38,7 +38,7 @@ class RecipientLink:
 
     @property
     def is_wanted(self) -> bool:
-        """Whether the link still has to be created."""
+        """Return whether the link still has to be created."""
         return self.status in (PENDING, SENDING)
 
     def result(self) -> Result:
@@ -47,9 +47,11 @@ class RecipientLink:
         return {**made, "status": self.status, "error": self.error, PICTURE_COLUMN: self.picture}
 
 
-def is_outcome_unknown(before: Mapping[str, Result], standing: Sequence[Row]) -> bool:
-    """Whether an earlier run ended while creating a link that does not exist (yet): its request may be pending."""
-    labels = {row.get("label") for row in standing}
+def is_outcome_unknown(before: Mapping[str, Result], existing: Sequence[Row]) -> bool:
+    """Return whether an earlier run ended while creating a link that does not exist (yet): its request may be
+    pending.
+    """
+    labels = {row.get("label") for row in existing}
     return any(result["status"] == SENDING and label not in labels for label, result in before.items())
 
 
@@ -69,8 +71,8 @@ def resolve_links(
     context: "Context",
     sheet: RecipientSheet,
     before: Mapping[str, Result],
-    standing: Sequence[Row],
-    wishes: LinkOptions,
+    existing: Sequence[Row],
+    options: LinkOptions,
 ) -> list[RecipientLink]:
     """Return the links for ``sheet``, in its order: done, taken over, skipped, or wanted.
 
@@ -78,16 +80,16 @@ def resolve_links(
         before: the result file of an earlier run, by label. A row with a UUID is done. A row without one may have been
             created while its response was lost: a variant with its label and overrides is taken for it, because none
             existed when that run began.
-        standing: the Variant objects of the file, newest first.
+        existing: the Variant objects of the file, newest first.
 
     Raise Stop (2), after printing each reason, for rows whose label is taken, and for more rows than a file may have.
     """
-    links = _LinkResolver(before, standing, skip=wishes.skip_duplicates).resolve(sheet)
+    links = _LinkResolver(before, existing, skip=options.skip_duplicates).resolve(sheet)
     bad = [(link.recipient, link.error) for link in links if link.error]
-    hint = "Use --skip-duplicates to skip such rows." if wishes.has_options else ""
-    reject_bad_rows(context, bad, wishes.source, hint=hint)
-    _require_same_file(before, standing, wishes.source)
-    _limit_links(links, len(standing), wishes)
+    hint = "Use --skip-duplicates to skip such rows." if options.has_options else ""
+    reject_bad_rows(context, bad, options.source, hint=hint)
+    _require_same_file(before, existing, options.source)
+    _limit_links(links, len(existing), options)
     return links
 
 
@@ -95,13 +97,13 @@ _LIMIT_HINT = "Revoked variants count; deleted ones do not."
 
 
 class _LinkResolver:
-    def __init__(self, before: Mapping[str, Result], standing: Sequence[Row], *, skip: bool) -> None:
+    def __init__(self, before: Mapping[str, Result], existing: Sequence[Row], *, skip: bool) -> None:
         self._before = before
         self._skip = skip
-        self._by_uuid = {str(row.get("uuid")): row for row in standing}
+        self._by_uuid = {str(row.get("uuid")): row for row in existing}
         taken = {result["uuid"] for result in before.values()}
         self._by_label: defaultdict[str, list[Row]] = defaultdict(list)
-        for row in standing:
+        for row in existing:
             if row.get("label") and row.get("uuid") not in taken:
                 self._by_label[row["label"]].append(row)
         self._seen: dict[str, int] = {}
@@ -136,10 +138,10 @@ class _LinkResolver:
         )
 
 
-def _require_same_file(before: Mapping[str, Result], standing: Sequence[Row], source: str) -> None:
+def _require_same_file(before: Mapping[str, Result], existing: Sequence[Row], source: str) -> None:
     """Raise Stop (2) if the result file belongs to another file, whose recipients would get no link to this one."""
     done = {result["uuid"] for result in before.values() if result["uuid"]}
-    if done and not done & {str(row.get("uuid")) for row in standing}:
+    if done and not done & {str(row.get("uuid")) for row in existing}:
         raise Stop(
             ExitCode.USAGE,
             f"the result file for {source} belongs to another file: this file has none of its {len(done)} variants",
@@ -147,17 +149,17 @@ def _require_same_file(before: Mapping[str, Result], standing: Sequence[Row], so
         )
 
 
-def _limit_links(links: Sequence[RecipientLink], standing: int, wishes: LinkOptions) -> None:
+def _limit_links(links: Sequence[RecipientLink], existing: int, options: LinkOptions) -> None:
     wanted = [link for link in links if link.is_wanted]
-    room = max(VARIANTS_PER_FILE - standing, 0)
+    room = max(VARIANTS_PER_FILE - existing, 0)
     if len(wanted) <= room:
         return
-    if not wishes.allow_partial:
+    if not options.allow_partial:
         raise Stop(
             ExitCode.USAGE,
-            f"the file has {standing} variants and {len(wanted)} would be added; the limit is {VARIANTS_PER_FILE}; "
+            f"the file has {existing} variants and {len(wanted)} would be added; the limit is {VARIANTS_PER_FILE}; "
             "nothing was created",
-            hint=f"--partial creates the first {room}. {_LIMIT_HINT}" if wishes.has_options else _LIMIT_HINT,
+            hint=f"--partial creates the first {room}. {_LIMIT_HINT}" if options.has_options else _LIMIT_HINT,
         )
     for link in wanted[room:]:
         link.status = NO_ROOM

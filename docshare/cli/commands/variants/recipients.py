@@ -44,7 +44,7 @@ class RecipientRow(NamedTuple):
 
     @property
     def display_name(self) -> str:
-        """The name of the row in messages."""
+        """Return the name of the row in messages."""
         return f"row {self.row} ({self.label})" if self.label else f"row {self.row}"
 
 

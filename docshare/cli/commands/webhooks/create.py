@@ -125,9 +125,9 @@ def parse_kinds(text: str | None, *, everything: bool) -> list[str]:
         raise Stop(ExitCode.USAGE, "--events or --all is required", hint=known)
     if TEST_KIND in words:
         raise Stop(ExitCode.USAGE, f"{TEST_KIND} cannot be subscribed to", hint="Send one with: docshare webhooks test")
-    strange = [word for word in words if word not in KINDS]
-    if strange:
-        raise Stop(ExitCode.USAGE, f"unknown kind of event: {', '.join(strange)}", hint=known)
+    unknown = [word for word in words if word not in KINDS]
+    if unknown:
+        raise Stop(ExitCode.USAGE, f"unknown kind of event: {', '.join(unknown)}", hint=known)
     return words
 
 

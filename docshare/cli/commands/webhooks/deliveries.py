@@ -66,10 +66,10 @@ ATTEMPTS_SPEC = Spec(
 def draw_attempts(row: Row, marks: Mapping[str, str]) -> str:
     """Return a mark for each attempt, and for each one left before the delivery is abandoned."""
     tries = read_objects(row, "attempts")
-    drawn = "".join(marks["delivered" if _is_delivered(attempt) else "failed"] for attempt in tries)
+    past = "".join(marks["delivered" if _is_delivered(attempt) else "failed"] for attempt in tries)
     if row.get("state") != QUEUED:
-        return drawn
-    return drawn + marks["to come"] * max(MAX_ATTEMPTS - len(tries), 1)  # a redelivery adds to the earlier attempts
+        return past
+    return past + marks["to come"] * max(MAX_ATTEMPTS - len(tries), 1)  # a redelivery adds to the earlier attempts
 
 
 def describe_last_response(row: Row) -> str:

@@ -61,9 +61,9 @@ def replay_events(
 def _select_events(ctx: Context, found: Sequence[Event], only: Sequence[str]) -> list[Event]:
     """Return the events of the selected kinds. Raise Stop (2) for an unknown kind."""
     known = (*KINDS, TEST_KIND)
-    strange = [kind for kind in only if kind not in known]
-    if strange:
-        raise Stop(ExitCode.USAGE, f"--only: unknown event kind {strange[0]!r}", hint=f"Kinds: {', '.join(known)}.")
+    unknown = [kind for kind in only if kind not in known]
+    if unknown:
+        raise Stop(ExitCode.USAGE, f"--only: unknown event kind {unknown[0]!r}", hint=f"Kinds: {', '.join(known)}.")
     forged = sum(not event.is_verified for event in found)
     if forged:  # a new signature would make it look genuine
         ctx.warn(f"skipped events without a valid signature, which anyone may have sent: {forged}")

@@ -184,8 +184,8 @@ def _build_row(found: "verify.SignatureFinding") -> dict[str, Any]:
     }
     if found.signed_at is None:
         return row
-    drawn = {} if found.signed_at >= _YEAR_10000 else {"signedAt": format_instant(found.signed_at * 1000)}
-    return {**row, **drawn, "ageSeconds": found.age}
+    signed_at = {} if found.signed_at >= _YEAR_10000 else {"signedAt": format_instant(found.signed_at * 1000)}
+    return {**row, **signed_at, "ageSeconds": found.age}
 
 
 def validate_header_name(header: str) -> str:

@@ -79,7 +79,7 @@ complete -F _docshare docshare
 
 
 def render_script(root: Command) -> str:
-    """The script."""
+    """Return the script."""
     every = build_nodes(root)
     return _TEMPLATE.format(
         header=HEADER,

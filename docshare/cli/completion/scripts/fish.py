@@ -31,7 +31,7 @@ complete -c docshare -f
 
 
 def render_script(root: Command) -> str:
-    """The script."""
+    """Return the script."""
     every = build_nodes(root)
     return _TEMPLATE.format(
         header=HEADER,

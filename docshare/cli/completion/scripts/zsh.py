@@ -76,7 +76,7 @@ fi
 
 
 def render_script(root: Command) -> str:
-    """The script."""
+    """Return the script."""
     every = build_nodes(root)
     return _TEMPLATE.format(
         header=HEADER,

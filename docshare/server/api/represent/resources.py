@@ -24,7 +24,7 @@ _MAX_NAMED_PICTURES, _MAX_LISTED_PICTURES = 3, 100
 _NAME_CHARS, _ADDRESS_CHARS = 60, 500
 _END_REASONS = {
     "expired": "The owner set a date for this link to end, and that date has passed.",
-    "burned": "This link could be opened a limited number of times, and all of them have been taken.",
+    "burned": "This link could be opened a limited number of times, and all views have been used.",
 }
 
 

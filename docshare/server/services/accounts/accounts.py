@@ -28,7 +28,7 @@ _TAIL_CHARS = 4
 
 @dataclass(frozen=True)
 class NewKey:
-    """An API key at the one moment it can be seen; the server stores only its SHA-256."""
+    """A new API key, shown only now; the server stores only its SHA-256."""
 
     uuid: str
     key: str
@@ -78,7 +78,7 @@ def create_account(rt: Runtime, email: str, name: str, plan: Plan) -> Account:
     with rt.db.write():
         if account_rows.find_by_email(rt.db, email) is not None:
             raise Problem(
-                "conflict", f"There is already an account of {email}.", hint="List them: docshare admin account list"
+                "conflict", f"An account for {email} already exists.", hint="List them: docshare admin account list"
             )
         return account_rows.insert(rt.db, rt.random_uuid(), email, name, plan, now)
 
@@ -114,12 +114,12 @@ def set_tier(rt: Runtime, email: str, plan: Plan) -> Account:
 
 
 def delete_account(rt: Runtime, email: str) -> Account:
-    """Destroy the account of ``email`` with its files and keys; return the deleted account. Raises ``not_found``."""
+    """Delete the account of ``email`` with its files and keys; return the deleted account. Raises ``not_found``."""
     now = rt.clock()
     with rt.db.write():
         account = get_by_email(rt, email)
         # The keys are deleted first, so that they cannot add another file. After a crash the sweep of the trash
-        # destroys the files.
+        # purges the files.
         account_rows.delete_keys(rt.db, account.id)
         file_rows.mark_all_for_purge(rt.db, account.id, now)
     while not _delete_if_empty(rt, account):
@@ -179,7 +179,7 @@ def revoke_key(rt: Runtime, uuid: str, account_id: int | None = None) -> dict[st
 
 
 def sum_stored_bytes(rt: Runtime, account_id: int) -> int:
-    """Return the size of the account's files in bytes, without those in the trash and those that are destroyed."""
+    """Return the size of the account's files in bytes, without those in the trash and those that were deleted."""
     return file_rows.sum_stored_bytes(rt.db, account_id)
 
 
@@ -193,7 +193,7 @@ def get_by_email(rt: Runtime, email: str) -> Account:
     """Return the account of ``email``. Raises ``not_found``."""
     account = account_rows.find_by_email(rt.db, email.strip())
     if account is None:
-        detail = f"There is no account of {email.strip()}."
+        detail = f"There is no account for {email.strip()}."
         raise Problem("not_found", detail, hint="See 'docshare admin account list'.")
     return account
 

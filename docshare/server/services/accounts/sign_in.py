@@ -34,7 +34,7 @@ def create_link(rt: Runtime, email: str) -> str:
         account = accounts.find_by_email(rt.db, email.strip())
         if account is None:
             hint = "See 'docshare admin account list'."
-            raise Problem("not_found", f"There is no account of {email.strip()}.", hint=hint)
+            raise Problem("not_found", f"There is no account for {email.strip()}.", hint=hint)
         sign_in_rows.insert_link(rt.db, digest(token), account.id, rt.clock() + LOGIN_LINK_MS)
     return f"{rt.config.base_url}/login/{token}"
 

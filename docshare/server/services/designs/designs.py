@@ -29,11 +29,12 @@ def bind(rt: Runtime, file_id: int, design: UserDesign, expires_at: int | None) 
     """Bind the new file ``file_id`` to ``design``, in the caller's transaction.
 
     ``designToolUpdatesEnabled`` is off by default like every switch, because an ordinary upload does not have a design
-    that could update it. Binding switches it on, so that the owner of such a file may switch it off.
+    that could update it. Binding turns it on; the owner of the file may turn it off.
+
     Parameters: ``expires_at`` the expiry that this publishing sets.
     """
     if expires_at is not None:
-        # A user who publishes without an account has one link for each design, so the new one replaces a dead one.
+        # A user who publishes without an account has one link for each design, so the new one replaces an ended one.
         design_rows.delete_unclaimed(rt.db, design.design, design.user)
     design_rows.bind(rt.db, file_id, design.user, design.design, expires_at=expires_at, now=rt.clock())
     file_rows.enable_setting(rt.db, file_id, rules.UPDATES_SETTING)

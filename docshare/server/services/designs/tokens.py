@@ -13,7 +13,7 @@ _BEARER = re.compile(r"bearer +([\w-]+\.[\w-]+\.[\w-]*)", re.IGNORECASE | re.ASC
 _USER_CLAIMS = ("sub", "userId")
 _DESIGN_CLAIMS = ("designId",)
 _MAX_ID_CHARS = 255
-_RETRY_HEADERS = {"Retry-After": str(MINUTE // SECOND)}  # when the next fetch of the keys is worth a try
+_RETRY_HEADERS = {"Retry-After": str(MINUTE // SECOND)}  # after which fetching the keys is retried
 
 
 class UserDesign(NamedTuple):
@@ -33,7 +33,7 @@ def authenticate_user(rt: Runtime, authorization: str | None) -> Caller:
     match = _BEARER.fullmatch(authorization.strip(" \t"))
     if match is None:
         # A value that cannot be a token is rejected even while the lane is disabled.
-        raise invalid_credential("This route takes the user token of the design tool as its bearer credential.")
+        raise invalid_credential("This route requires the user token of the design tool as its bearer credential.")
     return make_design_caller(_verify_claim(rt, match[1], _user_issuer(rt), _USER_CLAIMS), digest(match[1]))
 
 
@@ -83,7 +83,7 @@ def _verify_claim(rt: Runtime, token: str, authority: TrustedIssuer, names: tupl
         ) from error
     found = next((claims[name] for name in names if name in claims), None)
     if not isinstance(found, str) or not 0 < len(found) <= _MAX_ID_CHARS:
-        raise invalid_credential(f"The token of the design tool names no {names[-1]}.")
+        raise invalid_credential(f"The token of the design tool does not name a {names[-1]}.")
     return found
 
 
@@ -93,7 +93,7 @@ def _user_issuer(rt: Runtime) -> TrustedIssuer:
     if url is None or issuer is None or audience is None:
         raise Problem(
             "unavailable",
-            "This server does not know the design tool.",
+            "A design tool is not configured on this server.",
             hint="Its operator sets DOCSHARE_DESIGN_USER_JWKS_URL, _ISSUER and _AUDIENCE.",
         )
     return TrustedIssuer(url, issuer, audience)

@@ -57,7 +57,6 @@ def start(rt: Runtime, listener: ListenerInput) -> dict[str, Any]:
     secret = _resolve_secret(rt, listener.secret)
     account = _get_account(rt, listener.account)
     uuid, now = rt.random_uuid(), rt.clock()
-    sealed = rt.vault.seal(secret, uuid)
     with rt.db.write():
         table.insert(
             rt.db,
@@ -68,7 +67,7 @@ def start(rt: Runtime, listener: ListenerInput) -> dict[str, Any]:
             peer=f"{target.bare_host}:{target.port}",
             format=DEFAULT_FORMAT,
             events=json.dumps(kinds),
-            secret=sealed,
+            secret=rt.vault.seal(secret, uuid),
             now=now,
             listens_until=now + LISTENER_TIMEOUT_MS,
             listens_on=directory_id(rt.config.data_dir),
@@ -124,7 +123,7 @@ def _delete_listeners(rt: Runtime, webhook_ids: list[int]) -> int:
 
 
 def _listener_not_found() -> Problem:
-    return Problem("not_found", "There is no such listener any more.")
+    return Problem("not_found", "This listener no longer exists.")
 
 
 def _parse_loopback_url(url: str) -> OutboundTarget:
@@ -140,12 +139,12 @@ def _parse_loopback_url(url: str) -> OutboundTarget:
     return target
 
 
-def _resolve_secret(rt: Runtime, wished: str) -> str:
-    if not wished:
+def _resolve_secret(rt: Runtime, secret: str) -> str:
+    if not secret:
         return SECRET_PREFIX + rt.random_bytes(SECRET_HEX_CHARS // 2).hex()
-    if len(wished) > _MAX_SECRET_CHARS or not wished.isprintable():
+    if len(secret) > _MAX_SECRET_CHARS or not secret.isprintable():
         raise Problem("bad_request", f"secret must be one line of at most {_MAX_SECRET_CHARS} characters.")
-    return wished
+    return secret
 
 
 def _get_account(rt: Runtime, uuid: str) -> Account:

@@ -1,4 +1,4 @@
-"""How each kind of event is triggered on purpose: its values, and the requests of the reader who causes it."""
+"""Trigger each kind of event on purpose: its values, and the requests of the reader who causes it."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -123,10 +123,11 @@ def _prepare_invite_view(rt: Runtime, scene: TriggerContext) -> Values:
     email = invites.parse_invite({"email": scene.values.get("email", _next_invitee_email(known))}).email
     name, viewed_at = known.get(email, (scene.values.get("name", _READER_NAME), None))
     if viewed_at is not None:
-        detail = f"{email} has opened the document before; the event is of the first time only."
+        detail = f"{email} has opened the document before; only the first time is an event."
         raise Problem("conflict", detail, hint="Set another email, or none.")
     if name != scene.values.get("name", name):
-        raise Problem("conflict", f"{email} is invited as {name or 'nobody by name'}.", hint="Leave the name out.")
+        invited = f"as {name}" if name else "without a name"
+        raise Problem("conflict", f"{email} was invited {invited}.", hint="Omit the name.")
     invitation = invites.parse_invite({"email": email, "name": name})
     somebody = SharedInvite(0, "", "", invitation.email, invitation.name)
     visits.require_open(rt, replace(scene.link, invite=somebody), consent=scene.has_consent)
@@ -146,7 +147,7 @@ def _cause_invite_view(rt: Runtime, scene: TriggerContext, values: Values) -> No
     row = invites.create_any(rt, scene.link.file.uuid, invitation)
     link = links.resolve(rt, row.short_id)
     if link is None:
-        raise Problem("not_found", "The file is gone.")
+        raise Problem("not_found", "The file no longer exists.")
     token = visits.admit_reader(rt, link)
     visits.simulate_reading(
         rt, link, token, rt.clock() - simulated_reading.FIRST_BEACON_MS - _INVITEE_READING_MS, 1, _INVITEE_READING_MS
@@ -178,8 +179,8 @@ def _prepare_gate(rt: Runtime, scene: TriggerContext) -> Values:
     what = entry.find_requirements(link)
     entry.check_entry(rt, link, visits.no_viewer_token, opening=True)  # raises for a dead link
     if PASSWORD in what.kinds:
-        hint = f"Take it away: docshare settings clear {link.file.short_id} password"
-        raise Problem("conflict", "The link asks for a password, which nobody knows here.", hint=hint)
+        hint = f"Clear it: docshare settings clear {link.file.short_id} password"
+        raise Problem("conflict", "The link requires a password, which the server does not know.", hint=hint)
     if GATE not in what.kinds:
         hint = f"Switch it on: docshare settings set {link.file.short_id} requireEmail=true"
         raise Problem("conflict", "The link does not ask readers for an address or a form.", hint=hint)
@@ -193,10 +194,10 @@ def _build_answers(what: LinkRequirements, given: Mapping[str, Any]) -> dict[str
     form's email field, whatever its key is."""
     key, _ = gates.find_email(what, {field.key: "" for field in what.form})
     answers = {**given.get(FORM_KEY, {}), **({key: given["email"]} if "email" in given else {})}
-    strange = sorted(answers.keys() - {field.key for field in what.form})
-    if strange:
+    unknown = sorted(answers.keys() - {field.key for field in what.form})
+    if unknown:
         keys = ", ".join(("email", *(f"{FORM_KEY}.{field.key}" for field in what.form)))
-        raise Problem("bad_request", f"The form of the link has no field {strange[0]}.", hint=f"Keys: {keys}.")
+        raise Problem("bad_request", f"The form of the link has no field {unknown[0]}.", hint=f"Keys: {keys}.")
     domain = what.domains[0] if what.domains else _DOMAIN
     examples = {**_EXAMPLE_ANSWERS, "email": f"{_EXAMPLE_ANSWERS['email']}@{domain}"}
     return {field.key: answers.get(field.key, examples[field.type]) for field in what.form}
@@ -274,7 +275,7 @@ def _prepare_burn(_: Runtime, scene: TriggerContext) -> Values:
     file = scene.link.file
     if scene.link.state == lifecycle.BURNED:
         raise Problem(
-            "conflict", "The link has burned already; the bytes go half an hour after the last view.", hint=""
+            "conflict", "The link has burned already; its content is deleted half an hour after the last view.", hint=""
         )
     if scene.link.state == lifecycle.EXPIRED:
         raise Problem("gone", "The link has expired; nobody can use up its views.")
@@ -298,7 +299,7 @@ def _cause_burn(rt: Runtime, scene: TriggerContext, _: Values) -> None:
 def _prepare_replacement(rt: Runtime, scene: TriggerContext) -> Values:
     require_plan(links.owner_plan(rt, scene.link), "files.replace", "Replacing the document of a link")
     if not rt.blobs.exists(scene.link.file.blob):
-        raise Problem("gone", "The document was destroyed; replace it by another one.")
+        raise Problem("gone", "The content was deleted; replace it with another document.")
     return {}
 
 

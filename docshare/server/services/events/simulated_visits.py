@@ -31,10 +31,10 @@ def require_open(rt: Runtime, link: Link, *, consent: bool) -> None:
     if owed & {PASSWORD, GATE}:
         what = "a password" if PASSWORD in owed else "a form"
         names = "password gateFields requireEmail" if GATE in owed else "password"
-        hint = f"Take it away: docshare settings clear {link.file.short_id} {names}"
+        hint = f"Clear it: docshare settings clear {link.file.short_id} {names}"
         if PASSWORD not in owed:
-            hint = f"Fill it in where the event allows that: --set email=ann@example.com. {hint}"
-        raise Problem("conflict", f"The link asks its readers for {what} first.", hint=hint)
+            hint = f"Fill it in if the event allows that: --set email=ann@example.com. {hint}"
+        raise Problem("conflict", f"The link requires {what} of its readers.", hint=hint)
     if owed and not consent:
         raise consent_required()
 
@@ -54,7 +54,7 @@ def admit_reader(rt: Runtime, link: Link, values: Mapping[str, str] = MappingPro
 def consent_required() -> Problem:
     """Return the problem that rejects using a limited resource without consent."""
     hint = "Add --yes to confirm."
-    return Problem("conflict", "The link has a view limit, and this takes one of its views.", hint=hint)
+    return Problem("conflict", "The link has a view limit, and this uses up one of its views.", hint=hint)
 
 
 def no_viewer_token(_: Link) -> None:

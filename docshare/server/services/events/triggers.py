@@ -53,7 +53,7 @@ def trigger_event(rt: Runtime, event: TriggerInput) -> dict[str, Any]:
     act = TRIGGER_ACTIONS[event.kind]
     link = _resolve_link(rt, event)
     if link.variant is not None and not act.allows_variant:
-        raise Problem("bad_request", f"{event.kind} happens to a file, not through one of its links.", hint="")
+        raise Problem("bad_request", f"{event.kind} is an event of the file, not of one of its links.", hint="")
     scene = TriggerContext(link, event.has_consent, values)
     chosen = act.prepare(rt, scene)
     if event.is_rehearsal:
@@ -75,7 +75,7 @@ def _resolve_link(rt: Runtime, event: TriggerInput) -> Link:
     through = _resolve_variant(rt, link, event.variant) if event.variant else link
     if through is None:
         raise Problem(
-            "not_found", f"The file has no such variant: {event.variant}.", hint="A revoked one has no readers."
+            "not_found", f"The file has no such variant: {event.variant}.", hint="A revoked variant has no readers."
         )
     return through
 
@@ -86,7 +86,7 @@ def _resolve_variant(rt: Runtime, link: Link, name: str) -> Link | None:
     list_active = sharing.list_active_by_label if by_label else sharing.list_active_by_key
     found = list_active(rt.db, link.file.id, key)
     if len(found) > 1:
-        raise Problem("bad_request", f"Several variants are called {key}.", hint="Name it by its UUID or short id.")
+        raise Problem("bad_request", f"Several variants have the label {key}.", hint="Use its UUID or short id.")
     return links.resolve(rt, found[0]) if found else None
 
 

@@ -36,7 +36,9 @@ class OwnerFeedback:
 
 
 def load_for_reader(rt: Runtime, reader: ReaderContext) -> ReaderFeedback:
-    """Return the feedback that ``reader`` sees on the document. It stores nothing: who only reads stays unknown."""
+    """Return the feedback that ``reader`` sees on the document. It stores nothing, so a reader without
+    feedback stays unknown.
+    """
     viewer = viewers.find(rt, reader.link, reader.token)
     visible = notes.list_visible(rt, reader, viewer)
     receipt = receipts.find_own(rt, reader, viewer)

@@ -15,7 +15,7 @@ from docshare.server.store.tables.feedback import MarkRow as MarkRow
 def set_mark(rt: Runtime, reader: ReaderContext, page: int, body: Mapping[str, Any]) -> str | None:
     """Set or remove the mark in ``body`` on the reader's ``page``; return the token for a browser that had none.
 
-    Raises ``forbidden`` (owner, marks are off, a mark to remove of a reader who left nothing), ``bad_request``,
+    Raises ``forbidden`` (owner, marks are off, removal by a reader who left nothing), ``bad_request``,
     ``not_found`` (the page), ``conflict`` (the document changed, or the limit is reached).
     """
     readers.require_channel(rt, reader, "marks")

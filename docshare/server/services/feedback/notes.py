@@ -29,7 +29,7 @@ def add(rt: Runtime, reader: ReaderContext, body: Mapping[str, Any]) -> tuple[No
     channels = readers.require_channel(rt, reader, "notes")
     note = rules.parse_note(body)
     if note.public and not channels.public_notes:
-        raise Problem("forbidden", "Notes here are for the owner of the document alone.")
+        raise Problem("forbidden", "Notes on this document are visible to its owner only.")
     page = None if note.page is None else readers.to_document_page(reader, note.page)
     now, link = rt.clock(), reader.link
     row = NoteRow(rt.random_uuid(), note.author, note.body, note.page, int(note.public), 1, None, now)
@@ -37,7 +37,7 @@ def add(rt: Runtime, reader: ReaderContext, body: Mapping[str, Any]) -> tuple[No
         viewer, token = readers.ensure_viewer(rt, reader)
         readers.require_feedback_quota(rt, reader, viewer, "notes")
         feedback.insert_note(rt.db, link.file.id, viewer.id, row._replace(page=page))
-        if note.public:  # private notes are for the owner alone, and not for the receivers of webhooks
+        if note.public:  # private notes are visible to the owner only, not to receivers of webhooks
             data = drop_none({"author": row.author, "body": row.body, "pageNumber": page})
             variant_id = link.variant and link.variant.id
             activity.record(rt, link.file.id, "note.created", data, at=now, variant_id=variant_id)

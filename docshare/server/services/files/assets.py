@@ -34,7 +34,7 @@ class ServedAsset(NamedTuple):
 def admit(rt: Runtime, caller: Caller, name: str, length: int | None) -> int:
     """Check an upload to the file ``name`` (UUID or short id) before its bytes arrive.
 
-    Parameters: ``length`` the least size of the asset in bytes, None if unknown. Returns the largest size allowed.
+    Parameters: ``length`` the minimum size of the asset in bytes, None if unknown. Returns the largest size allowed.
     Raises ``plan_required`` below Basic, ``not_found``, ``payload_too_large``, ``unavailable``.
     """
     require_plan(caller.plan, "assets.create", "An asset")

@@ -1,6 +1,6 @@
-"""Count the views of links with a view limit, and destroy the bytes of burned files.
+"""Count the views of links with a view limit, and delete the bytes of burned files.
 
-A file is burned from the moment its last view is counted. Its bytes are destroyed half an hour later; its row, its
+A file is burned from the moment its last view is counted. Its bytes are deleted half an hour later; its row, its
 feedback and its readership remain.
 """
 
@@ -18,7 +18,7 @@ def consume_view(rt: Runtime, file_id: int, owner_id: int | None) -> bool:
     """Return whether a reader may open the file ``file_id`` of the account ``owner_id``; count the view if the file has
     a view limit.
 
-    A live link without a limit is always open and counts nothing; a dead link is always closed.
+    A live link without a limit is always open and counts nothing; an ended link is always closed.
     """
     now = rt.clock()
     with rt.db.write(owner_id):
@@ -38,14 +38,14 @@ def consume_view(rt: Runtime, file_id: int, owner_id: int | None) -> bool:
 
 
 def destroy_due(rt: Runtime) -> int:
-    """Destroy the bytes of the files that burned half an hour ago; return how many."""
+    """Delete the bytes of the files that burned half an hour ago; return how many."""
     now = rt.clock()
     due = contents.list_burned_ids(rt.db, rules.latest_due_burn(now))
-    return sum(_destroy_bytes(rt, file_id, now) for file_id in due)
+    return sum(_delete_bytes(rt, file_id, now) for file_id in due)
 
 
-def _destroy_bytes(rt: Runtime, file_id: int, now: int) -> bool:
-    """Destroy the bytes of one file, unless its content was replaced since it was found."""
+def _delete_bytes(rt: Runtime, file_id: int, now: int) -> bool:
+    """Delete the bytes of one file, unless its content was replaced since it was found."""
     with rt.db.write():
         found = contents.find_burned(rt.db, file_id, rules.latest_due_burn(now))
         if found is None:

@@ -72,7 +72,7 @@ def get_content(rt: Runtime, caller: Caller, name: str) -> StoredContent:
     """
     row = get_owned(rt, caller, name)
     if row.burned_at is not None:
-        raise Problem("gone", "The view limit of this file was reached; its content is gone.")
+        raise Problem("gone", "The view limit of this file was reached; its content is no longer available.")
     return StoredContent(row, sealed_blobs.open_blob(rt, row.blob))
 
 
@@ -93,9 +93,9 @@ def count_active(rt: Runtime, account_id: int) -> int:
 
 
 def delete(rt: Runtime, caller: Caller, name: str, *, purge: bool) -> TrashEntry | None:
-    """Delete the caller's file ``name`` (UUID or short id); with ``purge`` destroy it on every plan.
+    """Delete the caller's file ``name`` (UUID or short id); with ``purge`` purge it on every plan.
 
-    Returns when it was trashed and will be destroyed, or None if it was destroyed. Raises ``not_found`` for an unknown
+    Returns when it was trashed and will be purged, or None if it was purged. Raises ``not_found`` for an unknown
     file and for one in another account's trash, ``forbidden`` for another account's active file.
     """
     with rt.db.lock_key(get_id_and_trash(rt, caller, name)[0]):
@@ -107,7 +107,7 @@ def _delete_locked(rt: Runtime, caller: Caller, name: str, *, purge: bool) -> Tr
     with rt.db.write(caller.account_id):
         file_id, current = get_id_and_trash(rt, caller, name)
         trash = lifecycle.plan_deletion(plan=caller.plan, purge=purge, trash=current, now=now)
-        # A file to destroy is first marked as due in the trash, so that the next start finishes after a crash.
+        # A file to purge is first marked as due in the trash, so that the next start finishes after a crash.
         mark = trash or TrashEntry(current.trashed_at if current else now, now)
         file_rows.mark_trashed(rt.db, file_id, mark.trashed_at, mark.purge_at)
         if trash is not None and current is None:
@@ -133,7 +133,7 @@ def get_active_id(rt: Runtime, caller: Caller, name: str) -> int:
 def get_id_and_trash(rt: Runtime, caller: Caller, name: str) -> tuple[int, TrashEntry | None]:
     """Return the id of the caller's file ``name`` (UUID or short id), and its trash entry or None.
 
-    Raises ``not_found`` for an unknown file, one that is being destroyed, an unclaimed one and one in another account's
+    Raises ``not_found`` for an unknown file, one that is being purged, an unclaimed one and one in another account's
     trash, ``forbidden`` for another account's active file.
     """
     key = lookup_key(name)

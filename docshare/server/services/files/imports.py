@@ -57,7 +57,7 @@ def import_document(rt: Runtime, caller: Caller, body: Mapping[str, object]) -> 
     shows the design whose tokens ``body`` contains.
 
     Raises ``bad_request`` (body, not a PDF, a PDF that cannot be used), ``forbidden`` (host, file slots, a file that
-    takes no updates), ``conflict`` (changed meanwhile), ``payload_too_large``, ``bad_gateway`` (the source) and
+    does not accept updates), ``conflict`` (changed meanwhile), ``payload_too_large``, ``bad_gateway`` (the source) and
     ``unavailable``. On any of them nothing is stored.
     """
     order = parse_allowed_import(rt, body)

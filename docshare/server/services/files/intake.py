@@ -25,7 +25,7 @@ from docshare.server.store.tables import contents
 from docshare.server.store.tables import files as file_rows
 from docshare.server.store.tables.files import File
 
-_SLOW_PAGE_WARNING = "Page 1 takes more than 2 seconds to draw. Readers may get an error instead of its image."
+_SLOW_PAGE_WARNING = "Page 1 takes more than 2 seconds to render. Readers may get an error instead of its image."
 
 
 def admit(rt: Runtime, caller: Caller, length: int | None) -> int:

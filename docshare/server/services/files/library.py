@@ -68,7 +68,7 @@ def count_pages(found: int) -> int:
 
 
 def trash_expiry(rt: Runtime, plan: Plan) -> int | None:
-    """Return until when (ms) a file deleted now can be restored on ``plan``, None if it is destroyed at once."""
+    """Return until when (ms) a file deleted now can be restored on ``plan``, None if it is purged immediately."""
     kept_ms = PLAN_LIMITS[plan].trash_ms
     return None if kept_ms is None else rt.clock() + kept_ms
 

@@ -1,4 +1,4 @@
-"""Hide the rows of a file in the trash, and destroy a file with everything that belongs to it.
+"""Hide the rows of a file in the trash, and purge a file with everything that belongs to it.
 
 A file with many readers has millions of rows, so both run in batches, each in a short transaction. The
 cause (``trashed_at``, ``purge_at``) is written first; the sweeps finish what a crash interrupts.
@@ -45,15 +45,15 @@ def unhide_batch(rt: Runtime, file_id: int) -> bool:
 
 
 def purge(rt: Runtime, *file_ids: int) -> int:
-    """Destroy files that are due for destruction: rows, bytes, derived pages, and their remains in the write-ahead log.
+    """Purge the files that are due: rows, bytes, derived pages, and their remains in the write-ahead log.
     Return how many still existed."""
-    purged = sum(_destroy_file(rt, file_id) for file_id in file_ids)
+    purged = sum(_purge_file(rt, file_id) for file_id in file_ids)
     if purged:
         rt.db.truncate_wal()
     return purged
 
 
-def _destroy_file(rt: Runtime, file_id: int) -> bool:
+def _purge_file(rt: Runtime, file_id: int) -> bool:
     for table in LARGE_TABLES:
         _run_in_batches(rt, partial(dependents.delete_batch, rt.db, table, file_id, BATCH_ROWS))
     with rt.db.write():

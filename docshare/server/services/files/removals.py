@@ -20,11 +20,12 @@ def delete_now(rt: Runtime, blobs: Sequence[str]) -> None:
     if not blobs or is_locked(rt.blobs.backup_lock):
         return
     try:
+        rt.db.truncate_wal()  # it still has the data keys
         with rt.db.try_lock(("job", REMOVAL_JOB)) as is_mine:
             if is_mine:
                 _delete(rt, blobs)
     except Exception as error:  # noqa: BLE001 - the rows are deleted already, and the job tries again
-        faults.log_error(error, "deleted bytes could not be destroyed yet")
+        faults.log_error(error, "the bytes of deleted files could not be deleted yet")
 
 
 def delete_remembered(rt: Runtime) -> int:

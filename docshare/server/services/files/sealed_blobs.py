@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from docshare.server.runtime import Runtime
 from docshare.server.store.blobs import PartialFile
+from docshare.server.store.segments import DamagedBytesError
 from docshare.server.store.stored_bytes import StoredBytes
 from docshare.server.store.tables import instance
 from docshare.server.store.vault import name_data_key
@@ -35,7 +36,7 @@ def insert_key(rt: Runtime, stored: StoredBlob) -> None:
 
 
 def open_blob(rt: Runtime, blob: str) -> StoredBytes:
-    """Return the bytes ``blob``, for reading. Raises MasterKeyError, and ValueError if the master key was lost."""
+    """Return the bytes ``blob``, for reading. Raises MasterKeyError; DamagedBytesError if the master key was lost."""
     sealed = instance.find_data_key(rt.db, blob)
     return StoredBytes(rt.blobs.path(blob), None if sealed is None else open_key(rt, blob, sealed))
 
@@ -46,5 +47,8 @@ def seal_key(rt: Runtime, blob: str, data_key: bytes) -> bytes:
 
 
 def open_key(rt: Runtime, blob: str, sealed: bytes) -> bytes:
-    """Return the data key in the row of ``blob``. Raises ValueError if the master key was lost."""
-    return rt.vault.open_bytes(sealed, name_data_key(blob))
+    """Return the data key in the row of ``blob``. Raises DamagedBytesError if the master key was lost."""
+    try:
+        return rt.vault.open_bytes(sealed, name_data_key(blob))
+    except ValueError as error:
+        raise DamagedBytesError(str(error)) from error

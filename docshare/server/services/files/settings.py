@@ -76,7 +76,7 @@ def _resolve_change(
         lifecycle.file_state(trashed_at=None, burned_at=file.burned_at, delete_at=file.delete_at, now=now)
         != lifecycle.LIVE
     ):
-        raise Problem("gone", "The link is dead: it expired, or its view limit was reached.")
+        raise Problem("gone", "The link has ended: it expired, or its view limit was reached.")
     current = rules.CurrentFile(file.size, file.total_pages, json.loads(file.settings))
     managed = caller.lane is Lane.MANAGE
     settled = rules.resolve_settings(sent, current, plan=caller.plan, managed=managed, now=now)

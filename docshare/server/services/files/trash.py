@@ -1,4 +1,4 @@
-"""List, restore and destroy files in the trash."""
+"""List, restore and purge files in the trash."""
 
 from typing import Any
 
@@ -41,7 +41,7 @@ def restore_any(rt: Runtime, name: str) -> TrashedFile:
 
 
 def purge_any(rt: Runtime, name: str) -> TrashedFile:
-    """Destroy the file ``name`` in the trash, for the operator. Raises ``not_found`` unless it is there."""
+    """Purge the file ``name`` in the trash, for the operator. Raises ``not_found`` unless it is there."""
     now = rt.clock()
     with rt.db.write():
         found = _get_trashed(rt, name, None)

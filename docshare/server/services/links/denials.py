@@ -40,19 +40,19 @@ class LinkRequester(NamedTuple):
     submits_form: bool
 
 
-def count_denial(rt: Runtime, name: str, problem: Problem, asker: LinkRequester) -> None:
+def count_denial(rt: Runtime, name: str, problem: Problem, requester: LinkRequester) -> None:
     """Count that opening the link ``name`` failed with ``problem``, if it is of a kind that is reported.
 
     An unknown name costs the same lookup as a revoked link, so that their timing does not differ.
     """
-    if asker.is_unseen or (not asker.submits_form and parse_user_agent(asker.user_agent).program):
+    if requester.is_unseen or (not requester.submits_form and parse_user_agent(requester.user_agent).program):
         return
     if problem.code == "not_found":
         reason, found = "revoked", _recall_revoked(rt, name)
     else:
         reason = _classify_problem(problem)
         found = _find_active(rt, name) if reason in DENIED_REASONS else None
-    if found is not None and found.owner_id != asker.account_id:
+    if found is not None and found.owner_id != requester.account_id:
         rt.denials.add(found.file_id, reason, found.variant_id, rt.clock)
 
 
@@ -92,7 +92,7 @@ def _record_batch(rt: Runtime, minute: int) -> int:
 
 
 def _classify_problem(problem: Problem) -> str:
-    """Return the reason in ``DENIED_REASONS`` for ``problem``, or another word if it is not a denied attempt."""
+    """Return the reason in ``DENIED_REASONS`` for ``problem``, or another text if it is not a denied attempt."""
     extra = problem.extra
     if problem.code == "gone":
         return str(extra.get("reason"))  # of a link that is gone: expired or burned

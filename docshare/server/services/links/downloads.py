@@ -146,7 +146,7 @@ def _open_copy(rt: Runtime, link: Link, form: _CopyForm, address: str) -> Downlo
         try:
             file = _open_bytes(rt, link, form, address)
         except FileNotFoundError:
-            continue  # the cache evicted it after the lookup, or the document was destroyed
+            continue  # the cache evicted it after the lookup, or the document was deleted
         size = file.seek(0, 2)
         file.seek(0)
         return DownloadCopy(file, size, rules.download_name(link.file.original_name))
@@ -169,7 +169,7 @@ def _open_bytes(rt: Runtime, link: Link, form: _CopyForm, address: str) -> IO[by
             raise Problem(
                 "unprocessable", detail, hint="Ask the person who sent you the link for the document."
             ) from error
-        detail = "The copy cannot be made at the moment."
+        detail = "The copy cannot be created at the moment."
         raise Problem("unavailable", detail, headers={"Retry-After": _RETRY_AFTER_S}) from error
 
 

@@ -1,4 +1,4 @@
-"""Admit readers: find what a link still requires of a reader, and store what they gave.
+"""Admit readers: find what a link still requires of a reader, and store what they submit.
 
 A reader who was admitted is a row in ``viewers``, recognized by a token in their browser, with a row in ``grants`` for
 each requirement that they met. One transaction writes both, with the gate response and the unit of the view limit, so
@@ -73,7 +73,7 @@ def prepare(rt: Runtime) -> None:
 
 
 def find_requirements(link: Link) -> LinkRequirements:
-    """Return what ``link`` requires of any reader but its owner: of a burned one, a unit that was taken before."""
+    """Return what ``link`` requires of any reader but its owner: of a burned one, a unit that they used before."""
     file = link.file
     counted = file.view_limit is not None or file.burned_at is not None
     if not file.protected and not counted and file.settings == "{}":
@@ -91,11 +91,11 @@ def is_name_hidden(link: Link) -> bool:
 def check_entry(
     rt: Runtime, link: Link, held: Callable[[Link], str | None], *, opening: bool = False, owner: bool = False
 ) -> EntryState:
-    """Return what ``link`` requires of the reader whose browser holds the token ``held(link)``, and what is still owed.
+    """Return what ``link`` requires of the reader whose browser holds the token ``held(link)``, and what is missing.
 
     Parameters: ``opening`` True when the reader opens the page, False when an open page loads a part; ``owner`` whether
     the reader owns the link. Raises ``gone`` (its ``extra`` has ``reason`` and ``ended``, ms) for a link that is
-    expired or burned; a reader who took a unit of a burned link keeps reading until the sweep. Raises ``forbidden``
+    expired or burned; a reader who used a unit of a burned link keeps reading until the sweep. Raises ``forbidden``
     (``reason`` ``frozen``) for a frozen link, unless to its owner.
     """
     if link.file.frozen_at is not None and not owner:
@@ -105,7 +105,7 @@ def check_entry(
         _require_not_ended(link, now)
     requirements = find_requirements(link)
     if not requirements.kinds:
-        return _OPEN_TO_ALL  # the usual case, and every page image asks: it skips the lookup of the reader
+        return _OPEN_TO_ALL  # the usual case, and checked for every page image: skip the lookup of the reader
     moment = GateRequest(now, opening, link.file.burned_at)
     found = _compute_state(rt, link, requirements, viewers.find(rt, link, held(link)), moment)
     if found.missing and link.file.burned_at is not None:
@@ -185,17 +185,17 @@ def _load_grants(rt: Runtime, viewer: ViewerRow | None) -> list[HeldGrant]:
 
 
 def _validate_submission(rt: Runtime, link: Link, checked: EntryState, submission: EntrySubmission) -> dict[str, str]:
-    """Return the values of the form, empty where none is owed. Raises Problem unless everything owed is right."""
+    """Return the values of the form, empty if none is missing. Raises Problem unless all missing values are valid."""
     if PASSWORD in checked.missing:
         if not submission.password:
-            raise Problem("unprocessable", "This is needed.", extra={"at": PASSWORD})
+            raise Problem("unprocessable", "This field is required.", extra={"at": PASSWORD})
         stored = checked.password_hash or ""
         guessing.require_password(rt, link.file.id, stored, submission.password, submission.address)
     return gates.validate_form(checked.requirements, submission.values) if GATE in checked.missing else {}
 
 
 def _grant_entry(rt: Runtime, link: Link, viewer: ViewerRow, state: EntryState, values: Mapping[str, str]) -> None:
-    """Store, in the caller's transaction, that ``viewer`` met what they owed. Raises ``gone``."""
+    """Store, in the caller's transaction, that ``viewer`` met the missing requirements. Raises ``gone``."""
     now = rt.clock()
     if VIEW in state.missing and not burn.consume_view(rt, link.file.id, link.file.owner_id):
         raise _link_ended(link)
@@ -222,7 +222,7 @@ def _record_gate_response(
 
 def _derive_token(rt: Runtime, link: Link, submission: EntrySubmission) -> str:
     """Return the token for the sender of ``submission``: the same for a page sent twice by one browser, so that an
-    impatient second click does not take a second unit.
+    impatient second click does not use a second unit.
 
     The token admits its holder, so the ticket alone must not be enough to derive it: pages are saved, forwarded and
     photographed. A malformed or old ticket, and one without the secret of its browser, gives a new token without

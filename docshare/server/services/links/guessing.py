@@ -1,4 +1,4 @@
-"""Check passwords and the names of links so slowly that nobody can try many.
+"""Limit the rate at which passwords and names of links can be tried.
 
 Requests for unknown links are counted by network address, on every route that answers differently for a known link.
 Wrong passwords are counted by network address and by the link or account that they were tried on: the first count
@@ -18,7 +18,7 @@ from docshare.server.runtime import Runtime
 from docshare.server.services.links import links, share_passwords
 from docshare.server.services.links.links import Link
 
-_MIN_MINUTES_S = 120  # from here on a wait is given in minutes
+_MIN_MINUTES_S = 120  # a longer wait is given in minutes
 _LINK_NAME = re.compile(r"[A-Za-z0-9-]{1,64}", re.ASCII)
 
 

@@ -107,13 +107,13 @@ def _enqueue_mail(rt: Runtime, file_id: int, row: InviteRow) -> None:
     sender = sharing.find_invite_sender(rt.db, file_id)
     if sender is None:
         return
-    # A gate hides the name of the document, so the mail does not give it either.
+    # A gate hides the name of the document, so the mail does not contain it either.
     what = "a document" if sender.protected or sender.gated else f'"{sender.document}"'
     body = (
         f"Hello{f' {row.name}' if row.name else ''},\n\n"
         f"{sender.owner} ({sender.email}) shares {what} with you:\n\n"
         f"    {rt.config.base_url}/{row.short_id}\n\n"
-        "This link is personal: anybody who opens it reads in your name, so please do not share it.\n"
+        "This link is personal: anyone who opens it is recorded as you, so please do not share it.\n"
         "The sender can see when it was opened and which pages were read.\n"
     )
     mail.enqueue(rt, row.email, f"{sender.owner} shares {what} with you", body, file_id=file_id)

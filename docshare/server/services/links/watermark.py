@@ -34,14 +34,14 @@ def find_viewer_watermark(rt: Runtime, link: Link, viewer_token: str | None) -> 
 
 
 def find_download_watermark(rt: Runtime, link: Link, viewer_token: str | None) -> Watermark | None:
-    """Return the watermark for a download by the same reader, with the date of today, or None."""
+    """Return the watermark for a download by the same reader, with today's date, or None."""
     return _build_watermark(rt, link, viewer_token, rt.clock())
 
 
 def _build_watermark(rt: Runtime, link: Link, viewer_token: str | None, now: int | None) -> Watermark | None:
     settings: dict[str, Any] = json.loads(link.file.settings)
     if not settings.get("watermark"):
-        return None  # the usual case, and every page image asks
+        return None  # the usual case, and checked for every page image
     plan = owner_plan(rt, link)
     if not rules.has_watermark(plan):
         return None

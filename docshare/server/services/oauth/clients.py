@@ -17,7 +17,7 @@ _SECRET_CHARS = 43  # base62: 256 bits
 
 
 class RegisteredClient(ClientRow):
-    """A registered app, with the questions that the OAuth protocol asks about it."""
+    """A registered app, and the checks that the OAuth protocol makes of it."""
 
     @property
     def redirect_list(self) -> list[str]:
@@ -49,7 +49,7 @@ def find(rt: Runtime, client_id: str) -> RegisteredClient | None:
 def create(rt: Runtime, name: str, redirect_uris: list[str], *, public: bool) -> dict[str, Any]:
     """Register a client; return its description with ``clientSecret``, shown this once, unless it is ``public``.
 
-    Raises ``bad_request`` for an address that cannot be redirected to, or a name that no consent page could show.
+    Raises ``bad_request`` for an invalid redirect address, or a name that the consent page cannot show.
     """
     name, redirects = rules.require_client_name(name), rules.require_redirect_uris(redirect_uris)
     client_id, secret = rt.random_token(_ID_CHARS), None if public else rt.random_token(_SECRET_CHARS)

@@ -20,11 +20,11 @@ from docshare.server.store.tables.oauth import AuthorizationCode as Authorizatio
 from docshare.server.store.tables.oauth import GrantToken as GrantToken
 
 _CODE_CHARS = 43  # base62: 256 bits
-_ENDED_RETENTION_MS = 7 * 24 * 3_600_000  # so long a grant that has ended can still be inspected
+_ENDED_RETENTION_MS = 7 * 24 * 3_600_000  # how long an ended grant is kept for inspection
 
 
 class TokenPair(NamedTuple):
-    """New tokens at the one moment they can be seen. ``expires_in`` is the lifetime of the access token in seconds."""
+    """New tokens, shown only now. ``expires_in`` is the lifetime of the access token in seconds."""
 
     access: str
     refresh: str

@@ -44,7 +44,7 @@ def check_clock(rt: Runtime, arguments: Mapping[str, str]) -> DiagnosticFinding:
 
 
 def check_rights(rt: Runtime, arguments: Mapping[str, str]) -> DiagnosticFinding:  # noqa: ARG001 - as every check
-    """Check that the role can write and upgrade the schema, and can do no more than that."""
+    """Check that the role can write and upgrade the schema, and nothing else."""
     rights = postgresql_facts.read_rights(rt.db)
     role = rights.role
     if rights.is_standby:

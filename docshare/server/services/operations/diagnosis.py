@@ -59,9 +59,9 @@ def _check_wal(rt: Runtime, arguments: DoctorArguments) -> DiagnosticFinding:  #
     if size > _LARGE_WAL_BYTES:
         return warning_finding(
             f"the write-ahead log has grown to {size / MB:.0f} MB",
-            "A long read prevents checkpoints; restart the server when nobody uses it.",
+            "A long read prevents checkpoints; restart the server when it is not in use.",
         )
-    return passed_finding(f"the write-ahead log has {size / MB:.1f} MB")
+    return passed_finding(f"the write-ahead log is {size / MB:.1f} MB")
 
 
 def _check_database(rt: Runtime, arguments: DoctorArguments) -> DiagnosticFinding:  # noqa: ARG001 - as every check

@@ -4,6 +4,7 @@ Everything here can be interrupted at any moment and is continued later: bytes i
 sealed by earlier master keys and by the current one, are all readable meanwhile.
 """
 
+import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ from docshare.server.logs import LOGGER
 from docshare.server.runtime import Runtime
 from docshare.server.services.files import removals, sealed_blobs
 from docshare.server.services.operations import secrets
+from docshare.server.store.blobs import StorageUnreachableError
 from docshare.server.store.lock import is_locked
 from docshare.server.store.master_keys import KEY_BYTES, KeyFile, MasterKeyError
 from docshare.server.store.tables import instance as instance_rows
@@ -24,6 +26,7 @@ from docshare.server.store.vault import name_data_key
 
 _BATCH = 100  # rows, or files of one run of the job
 _BLOCK_BYTES = 1 << 20
+_RUN_SECONDS = 2.0  # other jobs wait meanwhile
 
 
 class _SealedRow(NamedTuple):
@@ -73,12 +76,20 @@ def require_master_key(rt: Runtime) -> None:
 def encrypt_stored(rt: Runtime) -> int:
     """Encrypt stored bytes in clear, some at a time; return how many.
 
-    Nothing with ``encryption = off``, or during a backup, because the bytes in clear are deleted afterwards.
+    Nothing with ``encryption = off``, or during a backup, because the bytes in clear are deleted afterwards. Those that
+    cannot be read are logged and tried again; the random order keeps them from blocking the others.
     """
     if not rt.config.encryption or is_locked(rt.blobs.backup_lock):
         return 0
-    found = instance_rows.list_unencrypted(rt.db, _BATCH)
-    return sum(_encrypt(rt, each) for each in found)
+    count, end = 0, time.monotonic() + _RUN_SECONDS
+    for each in instance_rows.list_unencrypted(rt.db, _BATCH):
+        if time.monotonic() > end:
+            break
+        try:
+            count += _encrypt(rt, each)
+        except (OSError, StorageUnreachableError) as error:
+            faults.log_error(error, "a stored document could not be encrypted", blob=each.blob)
+    return count
 
 
 def count_encrypted(rt: Runtime) -> tuple[int, int]:

@@ -1,5 +1,5 @@
-"""Check for ``docshare doctor`` what an instance depends on: mail server, converter, keys of the design tool, country
-database, proxies, storage, Redis. The checks connect only to hosts that the operator configured or named.
+"""Check the dependencies of an instance for ``docshare doctor``: mail server, converter, keys of the design tool,
+country database, proxies, storage, Redis. The checks connect only to hosts that the operator configured or named.
 """
 
 import time
@@ -130,7 +130,7 @@ def check_countries(rt: Runtime, arguments: Mapping[str, str]) -> DiagnosticFind
     country = rt.locate(_KNOWN_ADDRESS)
     if country is None:
         return warning_finding(
-            f"{rt.config.geoip} has no country for {_KNOWN_ADDRESS}", "Use a country or city database."
+            f"{rt.config.geoip} does not contain {_KNOWN_ADDRESS}", "Use a country or city database."
         )
     return passed_finding(f"{rt.config.geoip} contains countries")
 
@@ -176,11 +176,11 @@ def check_storage(rt: Runtime, arguments: Mapping[str, str]) -> DiagnosticFindin
 
 
 def check_redis(rt: Runtime, arguments: Mapping[str, str]) -> DiagnosticFinding:  # noqa: ARG001 - as every check
-    """Ask Redis, in which instances share rate limits."""
+    """Check Redis, in which instances share rate limits."""
     started = time.monotonic()
     if rt.shared is None or not rt.shared.is_answering():
         return warning_finding(
-            "Redis does not answer: each instance counts rate limits alone",
-            "Check DOCSHARE_REDIS_URL, and that the server runs.",
+            "Redis does not answer: each instance enforces rate limits separately",
+            "Check DOCSHARE_REDIS_URL, and that the Redis server is running.",
         )
     return passed_finding(f"Redis answers in {(time.monotonic() - started) * 1000:.1f} ms")

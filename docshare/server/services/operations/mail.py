@@ -1,4 +1,4 @@
-"""Write mails into the outbox, in the transaction of the fact they report; a job sends them.
+"""Write mails to the outbox, in the transaction of the change they report; a job sends them.
 
 Without a mail server they stay in the outbox for the operator to read. A request never waits for a mail server.
 """
@@ -54,7 +54,7 @@ def enqueue(
     gathers_ms: int | None = None,
     notice: tuple[int, str] | None = None,
 ) -> None:
-    """Write a mail into the outbox, in the caller's transaction, unless it is a notice that its account has switched
+    """Write a mail into the outbox, in the caller's transaction, unless it is a notice that its account has turned
     off.
 
     Parameters: ``recipient`` one address; ``subject`` may contain names of documents and people with any characters;
@@ -161,7 +161,7 @@ def _compose(rt: Runtime, row: MailRow) -> EmailMessage:
     try:
         return _build_message(rt, row)
     except ValueError as error:  # the library rejects a header, and would at every attempt
-        raise MailNotDelivered(f"the mail cannot be written: {error}", lasting=True) from error
+        raise MailNotDelivered(f"the mail cannot be composed: {error}", lasting=True) from error
 
 
 def _build_message(rt: Runtime, row: MailRow) -> EmailMessage:
@@ -179,7 +179,7 @@ def _build_message(rt: Runtime, row: MailRow) -> EmailMessage:
         off = unsubscribe.build_link(rt, row.account_id, row.notice)
         message["List-Unsubscribe"] = f"<{off}>"
         message["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
-        body = f"{body.rstrip()}\n\nSwitch these mails off: {off}\n"
+        body = f"{body.rstrip()}\n\nTurn these mails off: {off}\n"
     message.set_content(body)
     message.add_alternative(rules.render_html(row.subject, body, rt.config.base_url), subtype="html")
     return message

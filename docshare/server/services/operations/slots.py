@@ -15,7 +15,7 @@ _RETRY_AFTER_S = 10
 def hold_slot(slots: threading.BoundedSemaphore, refusal: str, *, wait_s: float = 0.0) -> Iterator[None]:
     """Hold one of ``slots`` for the length of the block.
 
-    Parameters: ``refusal`` the sentence of the problem when none is free within ``wait_s`` seconds. Raises
+    Parameters: ``refusal`` the detail of the problem if none is free within ``wait_s`` seconds. Raises
     ``unavailable``.
     """
     if not slots.acquire(timeout=wait_s):
@@ -30,7 +30,7 @@ def hold_slot(slots: threading.BoundedSemaphore, refusal: str, *, wait_s: float 
 def hold_shared_slot(slots: FairSlots, tenant: Hashable, refusal: str, *, wait_s: float) -> Iterator[None]:
     """Hold one of ``slots``, which tenants share fairly, for the length of the block.
 
-    Parameters: ``tenant`` that asks; ``refusal`` the sentence of the problem when none is free within ``wait_s``
+    Parameters: ``tenant`` that requests it; ``refusal`` the detail of the problem if none is free within ``wait_s``
     seconds. Raises ``unavailable``, whose ``extra`` has the ``reason`` ``FULL_REASON``.
     """
     with slots.hold(tenant, wait_s) as held:

@@ -28,25 +28,27 @@ def clean_at_start(rt: Runtime) -> SweepResult:
     dispatch.release_claims(rt)
     purge_due(rt)
     rt.pages.delete_stale(dict(contents.stream_versions(rt.db)))
+    if rt.config.encryption:
+        rt.pages.delete_clear()
     for file_id in file_rows.list_trashed_ids(rt.db):
         purge.hide_rows(rt, file_id)
     return swept
 
 
 def purge_due(rt: Runtime) -> int:
-    """Destroy the files whose ``purgeAt`` has passed; return how many."""
+    """Purge the files whose ``purgeAt`` has passed; return how many."""
     return purge.purge(rt, *file_rows.list_due_ids(rt.db, rt.clock()))
 
 
 def expire_unclaimed(rt: Runtime) -> int:
-    """Destroy the files that expired a week ago and that nobody has claimed; return how many.
+    """Purge the files that expired a week ago and that nobody has claimed; return how many.
 
     An owner keeps an expired file for its readership; a file without an owner is kept for nobody. During the week its
     link reports that it expired, and the file can be claimed.
     """
     now = rt.clock()
     with rt.db.write():
-        # Marked first, so that a claim comes before or after the whole, and a crash cannot leave half of a file.
+        # Marked first, so that a claim precedes or follows the whole deletion, and a crash leaves no half of a file.
         file_rows.mark_unclaimed_for_purge(rt.db, now - UNCLAIMED_RETENTION_MS, now)
     return purge.purge(rt, *file_rows.list_unclaimed_due_ids(rt.db, now))
 
@@ -59,12 +61,14 @@ def delete_expired_sign_ins(rt: Runtime) -> int:
 
 
 def delete_derived_of_destroyed(rt: Runtime) -> int:
-    """Delete what this process derived from files that another instance destroyed, and its copies of them; return how
+    """Delete what this process derived from files that another instance purged, and its copies of them; return how
     many."""
     derived = rt.pages.list_documents() if rt.db.is_shared else []
     gone = set(derived) - contents.list_existing(rt.db, derived) if derived else set()
     for file_uuid in gone:
         rt.pages.delete_derived(file_uuid)
+    if rt.config.encryption:
+        rt.pages.delete_clear()  # of documents that any process has encrypted meanwhile
     return len(gone) + removals.delete_foreign_copies(rt)
 
 

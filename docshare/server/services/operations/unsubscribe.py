@@ -1,4 +1,4 @@
-"""Switch notices off, by the link at the end of each: it is valid for one account and one kind of notice.
+"""Turn notices off, by the link at the end of each: it is valid for one account and one kind of notice.
 
 The link is the credential: mail programs follow it with a single POST, without a session. It can switch its notice off
 and on again, and nothing else.

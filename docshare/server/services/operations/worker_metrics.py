@@ -64,7 +64,7 @@ def _add_label(found: Iterable[Metric], number: int) -> list[Metric]:
 
 
 def _merge(families: Iterable[list[Metric]]) -> Iterator[Metric]:
-    """Yield each metric once, with the samples of all processes: the text format has them side by side."""
+    """Yield each metric once, with the samples of all processes: as the text format requires."""
     merged: dict[str, Metric] = {}
     for metric in (metric for family in families for metric in family):
         before = merged.get(metric.name)

@@ -53,7 +53,7 @@ def find_open_channels(rt: Runtime, link: Link) -> FeedbackChannels:
 def require_not_owner(reader: ReaderContext) -> None:
     """Raise ``forbidden`` for the owner."""
     if reader.is_owner:
-        raise Problem("forbidden", "You are signed in as the owner of this document; its readers can write here.")
+        raise Problem("forbidden", "You are the owner of this document; only its readers can leave feedback.")
 
 
 def require_viewer(rt: Runtime, reader: ReaderContext) -> ViewerRow:
@@ -65,16 +65,16 @@ def require_viewer(rt: Runtime, reader: ReaderContext) -> ViewerRow:
     require_not_owner(reader)
     viewer = viewers.find(rt, reader.link, reader.token)
     if viewer is None:
-        raise Problem("forbidden", "Your browser has not kept that this is yours, so it cannot be taken back here.")
+        raise Problem("forbidden", "This browser no longer has proof that this is yours, so you cannot delete it here.")
     return viewer
 
 
 def require_channel(rt: Runtime, reader: ReaderContext, feature: str) -> FeedbackChannels:
-    """Return the open channels if ``feature`` (a field of ``Offer``) is one of them. Raises ``forbidden``."""
+    """Return the open channels if ``feature``, a field of ``FeedbackChannels``, is open. Raises ``forbidden``."""
     require_not_owner(reader)
     offer = find_open_channels(rt, reader.link)
     if not getattr(offer, feature):
-        raise Problem("forbidden", "The owner of this document does not ask for this.")
+        raise Problem("forbidden", "The owner of this document has not enabled this.")
     return offer
 
 
@@ -88,8 +88,8 @@ def to_document_page(reader: ReaderContext, page: int) -> int:
 
 
 def require_version(reader: ReaderContext, seen: str) -> None:
-    """Raise ``conflict`` if ``seen``, the version in the page URLs of the open page (``Sight.mark``), belongs to
-    another document or page range than the current one: the reader refers to other pages."""
+    """Raise ``conflict`` if ``seen``, the version in the page URLs of the open page (``ReaderView.address_tag``),
+    belongs to another document or page range than the current one: the reader refers to other pages."""
     # The watermark may differ: a personal one changes when the reader enters a name.
     if not reader.view.is_same_pages(seen):
         raise _document_changed()
@@ -126,7 +126,7 @@ def delete_own(rt: Runtime, reader: ReaderContext, table: str, uuid: str) -> Non
         with rt.db.write(reader.link.file.owner_id):
             if reader_tables.delete_feedback(rt.db, table, uuid.lower(), viewer.id):
                 return
-    raise Problem("not_found", "You have left no such thing here.")
+    raise Problem("not_found", "You have not left this here.")
 
 
 def record_proofing(rt: Runtime, reader: ReaderContext, viewer: ViewerRow, kind: str, page: int, now: int) -> None:

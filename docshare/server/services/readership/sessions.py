@@ -82,7 +82,7 @@ def explain_session(rt: Runtime, caller: Caller, name: str, session: str) -> Exp
     now = rt.clock()
     with rt.db.snapshot():
         file = files.get_for_readership(rt, caller, name)
-        require_plan(caller.plan, "readership.session", "A look at a single session")
+        require_plan(caller.plan, "readership.session", "A single session")
         found = table.find(rt.db, file.id, session.lower()) if is_uuid(session) else None
         if found is None:
             raise _session_not_found()

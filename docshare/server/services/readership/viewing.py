@@ -177,7 +177,7 @@ def _is_reader(rt: Runtime, link: Link, sender: BeaconSender) -> bool:
     if owner:
         return False
     if owed:
-        raise Problem("forbidden", "This document asks for something; load its page again.")
+        raise Problem("forbidden", "The requirements of this document have changed; load its page again.")
     return True
 
 
@@ -185,7 +185,7 @@ def _require_start_allowed(rt: Runtime, sender: BeaconSender) -> None:
     allowance = rt.limits.hit(SESSION_START_POLICY, address_key(sender.address), SESSION_START_POLICY.limit)
     if not allowance.is_allowed:
         retry = {"Retry-After": str(allowance.reset_s)}
-        raise Problem("rate_limited", "Too many readers from one address at once.", headers=retry)
+        raise Problem("rate_limited", "There are too many readers at one address.", headers=retry)
 
 
 def _start_session(

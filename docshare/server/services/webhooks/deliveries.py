@@ -137,7 +137,7 @@ def _parse_id(text: str) -> int | None:
 
 
 def _delivery_not_found() -> Problem:
-    return Problem("not_found", "There is no such delivery.", hint="Check the number; old deliveries are forgotten.")
+    return Problem("not_found", "There is no such delivery.", hint="Check the number; old deliveries are deleted.")
 
 
 def _build_row(stored: StoredDelivery) -> DeliveryRow:

@@ -21,7 +21,7 @@ from docshare.server.store.tables import deliveries, webhooks
 from docshare.server.store.tables.deliveries import AttemptRow
 from docshare.server.store.tables.deliveries import ClaimedDelivery as ClaimedDelivery
 
-_QUEUE = "deliveries"  # what these writes protect: a batch holds deliveries of many accounts
+_QUEUE = "deliveries"  # one key for all accounts, because a batch contains deliveries of many
 _LEASE_MS = 30 * SECOND  # an attempt takes at most 10 seconds and is recorded at once
 
 

@@ -20,7 +20,7 @@ from docshare.server.store.tables.webhooks import Receiver
 _MAX_RESPONSE_BYTES = 64 * 1024
 _NO_RESPONSE = 0
 _SUCCESS = range(200, 300)  # Any 2xx counts as delivered.
-_SECRET_UNREADABLE = "This server can no longer read the secret of this webhook; create the webhook anew."  # noqa: S105
+_SECRET_UNREADABLE = "The server cannot decrypt the secret of this webhook; create the webhook again."  # noqa: S105
 _INTERNAL_FAILURE = "This server could not send the event."
 
 

@@ -50,7 +50,6 @@ def create(rt: Runtime, caller: Caller, body: Mapping[str, Any]) -> NewWebhook:
         _require_slot(rt, caller)
     target = destination.vet_registration(rt, fields.url)
     uuid, secret, now = rt.random_uuid(), SECRET_PREFIX + rt.random_bytes(SECRET_HEX_CHARS // 2).hex(), rt.clock()
-    sealed = rt.vault.seal(secret, uuid)
     with rt.db.write(caller.account_id):
         # The lookup took time, so everything is checked again.
         caller = recheck_caller(rt, caller)
@@ -65,7 +64,7 @@ def create(rt: Runtime, caller: Caller, body: Mapping[str, Any]) -> NewWebhook:
             peer=f"{target.bare_host}:{target.port}",
             format=fields.format,
             events=json.dumps(fields.events),
-            secret=sealed,
+            secret=rt.vault.seal(secret, uuid),  # a rotation of the master key waits for this transaction
             now=now,
         )
         return NewWebhook(get_owned(rt, caller, uuid), secret)

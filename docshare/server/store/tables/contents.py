@@ -1,4 +1,4 @@
-"""Write the content of files: insert a file, replace its content, and destroy the bytes of a burned one."""
+"""Write the content of files: insert a file, replace its content, and record that its bytes were deleted."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -51,18 +51,18 @@ def insert(store: Store, columns: Mapping[str, Any]) -> File:
 
 
 def list_burned_ids(store: Store, burned_by: int) -> list[int]:
-    """Return the ids of the files that burned by ``burned_by`` (ms) and are not destroyed yet."""
+    """Return the ids of the files that burned by ``burned_by`` (ms) and still have their bytes."""
     return [found[0] for found in store.fetch_all(_SELECT_BURNED, (burned_by,))]
 
 
 def find_burned(store: Store, file_id: int, burned_by: int) -> tuple[str, str] | None:
-    """Return the UUID and the blob of a file if it burned by ``burned_by`` (ms) and is not destroyed yet, or None."""
+    """Return the UUID and the blob of a file if it burned by ``burned_by`` (ms) and still has its bytes, or None."""
     found = store.fetch_one(f"{_SELECT_BURNED} AND id = ?", (burned_by, file_id))
     return (found[1], found[2]) if found else None
 
 
 def mark_destroyed(store: Store, file_id: int, now: int) -> None:
-    """Store when the bytes of a burned file were destroyed."""
+    """Store when the bytes of a burned file were deleted."""
     store.execute("UPDATE files SET destroyed_at = ? WHERE id = ?", (now, file_id))
 
 
@@ -115,13 +115,13 @@ def list_stored(store: Store, blobs: Sequence[str]) -> set[str]:
 
 
 def stream_versions(store: Store) -> Iterator[tuple[str, int]]:
-    """Yield the UUID and the content version of every file that is not destroyed."""
+    """Yield the UUID and the content version of every file that has its bytes."""
     rows = store.stream("SELECT uuid, content_version FROM files WHERE destroyed_at IS NULL")
     return ((uuid, version) for uuid, version in rows)
 
 
 def list_existing(store: Store, uuids: Sequence[str]) -> set[str]:
-    """Return which of the files ``uuids`` exist and are not destroyed."""
+    """Return which of the files ``uuids`` exist and have their bytes."""
     rows = store.fetch_all(
         "SELECT uuid FROM files WHERE destroyed_at IS NULL AND uuid IN (JSON_TEXTS(?))", (json.dumps(list(uuids)),)
     )

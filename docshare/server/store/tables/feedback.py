@@ -119,7 +119,7 @@ def list_notes_since(store: Store, file_id: int, since: int, limit: int) -> list
 
 
 def count_notes_since(store: Store, file_id: int, since: int) -> int:
-    """Return how many notes a file has since a moment (ms)."""
+    """Return how many notes were added to a file since a moment (ms)."""
     ((count,),) = store.fetch_all(f"SELECT COUNT(*) FROM notes r {_NOTES_SINCE}", (file_id, since))  # noqa: S608 - fixed
     return int(count)
 

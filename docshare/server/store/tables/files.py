@@ -107,13 +107,13 @@ def has_warning(store: Store, file_id: int) -> bool:
 def store_warning(store: Store, file_id: int, reason: str | None, *, content_version: int, settings: str) -> None:
     """Store the download warning of a file, or erase it with None.
 
-    Nothing is stored if the file has changed since the copy was tried: the change starts its own try.
+    Nothing is stored if the file has changed since the copy was tried: the change starts another trial.
     """
     store.execute(_STORE_WARNING, (reason, file_id, content_version, settings, reason))
 
 
 def sum_stored_bytes(store: Store, owner_id: int) -> int:
-    """Return the size of all files of an account, without those in the trash and those that are destroyed."""
+    """Return the size of all files of an account, without those in the trash and those whose bytes were deleted."""
     ((total,),) = store.fetch_all(
         "SELECT COALESCE(SUM(size), 0) FROM files WHERE owner_id = ? AND trashed_at IS NULL AND destroyed_at IS NULL",
         (owner_id,),
@@ -180,17 +180,17 @@ def list_trashed_ids(store: Store) -> list[int]:
 
 
 def list_due_ids(store: Store, now: int) -> list[int]:
-    """Return the ids of the files that are due for destruction."""
+    """Return the ids of the files that are due for purging."""
     return [file_id for (file_id,) in store.fetch_all("SELECT id FROM files WHERE purge_at <= ?", (now,))]
 
 
 def mark_unclaimed_for_purge(store: Store, expired_by: int, now: int) -> None:
-    """Mark the files without an owner that expired by ``expired_by`` (ms) as due for destruction now."""
+    """Mark the files without an owner that expired by ``expired_by`` (ms) as due for purging now."""
     store.execute(_MARK_UNCLAIMED, (now, expired_by))
 
 
 def list_unclaimed_due_ids(store: Store, now: int) -> list[int]:
-    """Return the ids of the files without an owner that are due for destruction."""
+    """Return the ids of the files without an owner that are due for purging."""
     due = store.fetch_all("SELECT id FROM files WHERE owner_id IS NULL AND purge_at <= ?", (now,))
     return [file_id for (file_id,) in due]
 
@@ -339,7 +339,7 @@ def restore(store: Store, file_id: int) -> None:
 
 
 def mark_for_purge(store: Store, file_id: int, now: int) -> None:
-    """Mark a file in the trash as due for destruction now."""
+    """Mark a file in the trash as due for purging now."""
     store.execute("UPDATE files SET purge_at = ? WHERE id = ? AND trashed_at IS NOT NULL", (now, file_id))
 
 

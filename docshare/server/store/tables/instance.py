@@ -97,8 +97,9 @@ def delete_data_keys(store: Store, blobs: Sequence[str]) -> None:
 
 
 def list_unencrypted(store: Store, most: int) -> list[UnencryptedBlob]:
-    """Return up to ``most`` stored blobs that are not encrypted."""
-    return [UnencryptedBlob._make(found) for found in store.fetch_all(f"{_UNENCRYPTED} LIMIT ?", (most,))]
+    """Return up to ``most`` stored blobs that are not encrypted, in random order."""
+    rows = store.fetch_all(f"SELECT * FROM ({_UNENCRYPTED}) AS found ORDER BY RANDOM() LIMIT ?", (most,))  # noqa: S608
+    return [UnencryptedBlob._make(row) for row in rows]
 
 
 def count_encrypted(store: Store) -> tuple[int, int]:

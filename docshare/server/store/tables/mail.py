@@ -174,11 +174,11 @@ def list_muted(store: Store, account_id: int) -> list[str]:
 
 
 def mute(store: Store, account_id: int, notice: str, now: int) -> None:
-    """Store that an account switched off one kind of notice; doing it again keeps the first date."""
+    """Turn one kind of notice to an account off; repeating this keeps the first date."""
     MutedNotice.insert(account=account_id, notice=notice, muted_at=now).on_conflict_ignore().execute(store.engine)
 
 
 def unmute(store: Store, account_id: int, notice: str) -> None:
-    """Delete that an account switched off one kind of notice."""
+    """Turn one kind of notice to an account on again."""
     is_this = (MutedNotice.account == account_id) & (MutedNotice.notice == notice)
     MutedNotice.delete().where(is_this).execute(store.engine)

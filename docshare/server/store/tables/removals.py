@@ -1,4 +1,4 @@
-"""Blobs that nothing refers to any more, until the store has confirmed that they are deleted."""
+"""Blobs to which no row refers any more, until the store has confirmed that they are deleted."""
 
 import json
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ def add(store: Store, blobs: Sequence[str], now: int) -> None:
 
 
 def list_blobs(store: Store, most: int) -> list[str]:
-    """Return the keys of up to ``most`` blobs to delete, those that wait longest first."""
+    """Return the keys of up to ``most`` blobs to delete, oldest request first."""
     return [
         blob for (blob,) in store.fetch_all("SELECT blob FROM blob_removals ORDER BY requested_at LIMIT ?", (most,))
     ]
@@ -41,5 +41,5 @@ def list_remembered(store: Store, blobs: Sequence[str]) -> set[str]:
 
 
 def delete(store: Store, blobs: Sequence[str]) -> None:
-    """Forget ``blobs``, which the store has deleted."""
+    """Delete the rows of ``blobs``, which the store has deleted."""
     store.execute("DELETE FROM blob_removals WHERE blob IN (JSON_TEXTS(?))", (json.dumps(list(blobs)),))

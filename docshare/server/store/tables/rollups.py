@@ -196,7 +196,7 @@ _PAGES = "SELECT page, time_ms, views, back_views FROM page_tallies WHERE file_i
 
 
 def insert_reader(store: Store, session_id: int) -> None:
-    """Store the reader of a session unless the file knows them."""
+    """Store the reader of a session unless they are known."""
     store.execute(_ADD_READER, (session_id,))
 
 
@@ -218,7 +218,7 @@ def mark_beacons_deleted(store: Store, now: int, limit: int) -> int:
 
 
 def get_totals(store: Store, file_id: int, active_since: int) -> ReadershipTotals:
-    """Return the totals of a file; open sessions heard after ``active_since`` (ms) are active."""
+    """Return the totals of a file; open sessions with a beacon after ``active_since`` (ms) are active."""
     return ReadershipTotals._make(store.fetch_all(_TOTALS, (active_since, file_id))[0])
 
 

@@ -201,7 +201,7 @@ def store_variant_warning(
 ) -> None:
     """Store the download warning of a variant, or erase it with None.
 
-    Nothing is stored if the variant or its file has changed since the copy was tried: the change starts its own try.
+    Nothing is stored if the variant or its file has changed since the copy was tried: the change starts another trial.
     """
     tried = (overrides, reason, file_id, content_version, settings)
     store.execute(_STORE_VARIANT_WARNING, (reason, variant_id, *tried))
@@ -274,7 +274,7 @@ def insert_short_id(store: Store, short_id: str) -> bool:
 
 
 def is_slug_taken(store: Store, slug: str) -> bool:
-    """Return whether ``slug`` is the slug of a file, be it in the trash, or equals any short id."""
+    """Return whether ``slug`` is the slug of a file, even one in the trash, or equals any short id."""
     return store.fetch_one(_FIND_SLUG, (slug, slug)) is not None
 
 

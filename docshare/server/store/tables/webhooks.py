@@ -1,4 +1,4 @@
-"""Webhooks, and denied openings that wait for their event."""
+"""Webhooks, and denied views that are not an event yet."""
 
 from typing import Any, NamedTuple
 

@@ -1,4 +1,4 @@
-"""Blobs that are deleted until the store has confirmed it, however long it is away."""
+"""Blobs to delete, kept until the store has confirmed it, however long the store is unreachable."""
 
 STEP = """
 CREATE TABLE blob_removals (

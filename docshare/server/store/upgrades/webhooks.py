@@ -1,4 +1,4 @@
-"""Webhooks, their deliveries, and denied openings."""
+"""Webhooks, their deliveries, and denied views."""
 
 # ``events`` is a JSON array of kinds; ``secret`` is encrypted by the vault; ``peer`` is host:port, since each has a
 # cap. ``listens_until`` is set for the webhook of ``docshare webhooks listen``, which is in no list and expires by

@@ -51,9 +51,9 @@ def _list_facts(row: FileRow, now: int) -> list[str]:
 
 def _describe_end(row: FileRow, state: str, frozen: bool) -> str:
     if frozen:
-        return "On hold: the operator reviews it"
+        return "On hold while the operator reviews it"
     if state == "burned":
-        return "Used up"
+        return "View limit reached"
     return f"Expired {format_date(row.delete_at)}" if state == "expired" and row.delete_at is not None else ""
 
 
@@ -65,8 +65,8 @@ def _list_flags(file: dict[str, Any], row: FileRow, state: str) -> list[str]:
         f"/{row.slug}": row.slug is not None,
         f"Expires {format_date(row.delete_at or 0)}": state == "live" and row.delete_at is not None,
         "Password": file["protected"],
-        "Asks who reads": asks,
-        f"{row.views_consumed} of {row.view_limit} openings used": row.view_limit is not None and state != "burned",
+        "Email required": asks,
+        f"{row.views_consumed} of {row.view_limit} views used": row.view_limit is not None and state != "burned",
         f"Pages {window['from']} to {window['to']}" if window else "": bool(window),
         "Watermark": file["watermark"],
         "No download": not file["allowDownload"],

@@ -85,7 +85,7 @@ def render_owner_page(owner: SignedInOwner, template: str, place: str, status: i
     """Render ``template`` (below ``templates/owner``) in the frame of all owner's pages.
 
     Parameters: ``place`` the active entry of the navigation: ``files``, ``trash``, ``webhooks`` or ``account``;
-    ``facts`` for the template, which also gets ``owner``, ``csrf_field`` and ``said`` (the message of the form
+    ``facts`` for the template, which also gets ``owner``, ``csrf_field`` and ``message`` (of the form
     before).
     """
     message = request.args.get(_MESSAGE_PARAMETER, "")[:_MAX_MESSAGE_CHARS]
@@ -98,7 +98,7 @@ def render_owner_page(owner: SignedInOwner, template: str, place: str, status: i
         owner=owner,
         place=place,
         csrf_field=csrf.CSRF_FIELD,
-        said=message,
+        message=message,
         base_url=current_runtime().config.base_url,
         forwarders=current_runtime().untrusted_proxies.list_recent(current_runtime().clock()),
         trusted=current_runtime().config.trusted_proxies,

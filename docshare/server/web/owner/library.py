@@ -32,7 +32,7 @@ def show(owner: SignedInOwner) -> AnyResponse:
     words = request.args.get("q", "")[:_MAX_QUERY_CHARS].strip()
     order = request.args.get("sort", "")
     order = order if order in ORDERS else ORDERS[0]
-    shelf = library.load_page(current_runtime(), owner.caller, words=words, order=order, number=read_page_number())
+    page = library.load_page(current_runtime(), owner.caller, words=words, order=order, number=read_page_number())
     now, base_url = current_runtime().clock(), current_runtime().config.base_url
     kept = {"q": words, "sort": "" if order == ORDERS[0] else order}
     limits = PLAN_LIMITS[owner.caller.plan]
@@ -40,12 +40,12 @@ def show(owner: SignedInOwner) -> AnyResponse:
         owner,
         "library.html",
         "files",
-        shelf=shelf,
-        cards=[build_card(base_url, entry, now) for entry in shelf.entries],
+        library=page,
+        cards=[build_card(base_url, entry, now) for entry in page.entries],
         words=words,
         order=order,
         orders=ORDERS,
-        steps=build_page_links("/files", kept, shelf.number, shelf.pages),
+        steps=build_page_links("/files", kept, page.number, page.pages),
         most=limits.stored_bytes,
         most_words=wording.format_size(limits.stored_bytes),
         has_trash=limits.trash_ms is not None,

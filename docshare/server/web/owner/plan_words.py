@@ -28,7 +28,7 @@ _INCLUDED_FEATURES = {
         "reads."
     ),
     Plan.BASIC: (
-        "All of Free, and passwords, view limits, receipts, a mail when somebody reads, the look of the viewer, logos "
+        "All of Free, and passwords, view limits, receipts, email notifications, the appearance of the viewer, logos "
         "and sounds, and reports by day, page, country and device."
     ),
     Plan.PRO: (
@@ -83,12 +83,12 @@ def list_retention_rules(plan: Plan) -> list[RetentionRule]:
         RetentionRule("Your documents", "until you delete them. " + _describe_trash(plan)),
         RetentionRule(
             "A document whose views are used up",
-            f"its bytes are destroyed {_format_period(BURN_DELAY_MS)} after the last one",
+            f"its content is deleted {_format_period(BURN_DELAY_MS)} after the last one",
         ),
-        RetentionRule("Who read what, page by page, and what readers wrote", "as long as the document"),
+        RetentionRule("Readership, and the feedback of readers", "as long as the document"),
         RetentionRule(
-            "The reports of the page that a reading is computed from",
-            f"{_format_period(BEACON_RETENTION_MS)} after it ended",
+            "Beacons, from which reading times are computed",
+            f"{_format_period(BEACON_RETENTION_MS)} after the end of the session",
         ),
         RetentionRule(
             "Visits that do not count, such as link previews, with the reason", _format_period(UNCOUNTED_RETENTION_MS)
@@ -102,7 +102,7 @@ def list_retention_rules(plan: Plan) -> list[RetentionRule]:
         RetentionRule("Webhook deliveries and their attempts", _format_period(deliveries.RETENTION_MS)),
         RetentionRule("Sent mails", _format_period(mail.RETENTION_MS)),
         RetentionRule(
-            "Being signed in here",
+            "Your sign-in in a browser",
             f"{_format_period(sign_in.SESSION_LIFETIME_MS)}; a sign-in link works for {_format_period(LOGIN_LINK_MS)}",
         ),
         RetentionRule(
@@ -115,7 +115,7 @@ def list_retention_rules(plan: Plan) -> list[RetentionRule]:
 def _describe_trash(plan: Plan) -> str:
     trash = PLAN_LIMITS[plan].trash_ms
     if trash is None:
-        return "Deleted files are destroyed at once."
+        return "Deleted files cannot be restored."
     return f"Deleted files can be restored for {_format_period(trash)}."
 
 

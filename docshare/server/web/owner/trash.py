@@ -41,7 +41,7 @@ def restore(owner: SignedInOwner, name: str) -> AnyResponse:
         if problem.code != "forbidden":
             raise
         return _render_page(owner, problem)
-    return redirect_with_message("/files", f"{row.original_name} is back, and so is its link.")
+    return redirect_with_message("/files", f"{row.original_name} was restored; its link works again.")
 
 
 @blueprint.get("/trash/<name>/delete")

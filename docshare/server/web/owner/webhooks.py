@@ -96,7 +96,7 @@ def show(owner: SignedInOwner, uuid: str) -> AnyResponse:
     sent = [_build_delivery_entry(found, active=row.disabled_at is None) for found in log]
     hook = _build_webhook_entry(row, _find_file_name(owner.caller, row.file_uuid))
     return render_owner_page(
-        owner, "webhook.html", "webhooks", hook=hook, sent=sent, logged=_LOG_LENGTH, gives_up=DISABLE_AFTER
+        owner, "webhook.html", "webhooks", hook=hook, sent=sent, logged=_LOG_LENGTH, disable_after=DISABLE_AFTER
     )
 
 
@@ -180,7 +180,7 @@ def _render_list(
         formats={name: _FORMAT_LABELS[name] for name in FORMATS},
         format=typed.get("format", DEFAULT_FORMAT),
         most=WEBHOOKS_PER_ACCOUNT,
-        gives_up=DISABLE_AFTER,
+        disable_after=DISABLE_AFTER,
     )
 
 

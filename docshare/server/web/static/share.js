@@ -49,7 +49,7 @@ function progress(share) {
   const percent = Math.floor(share * 100);
   parts.progress.value = percent;
   // Word and PowerPoint files are converted after the upload, which takes a moment.
-  parts["sending-words"].textContent = percent < 100 ? `Sending… ${percent} %` : "Making the link…";
+  parts["sending-words"].textContent = percent < 100 ? `Sending… ${percent} %` : "Creating the link…";
 }
 
 /** @param {{ shareUrl: string, shortId: string, claimToken: string, manageToken: string }} made */

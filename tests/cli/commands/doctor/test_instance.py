@@ -153,7 +153,7 @@ def test_the_error_of_a_mail_server_that_rejects_the_sender_is_quoted(
 ) -> None:
     with FakeMailServer(answers={"MAIL": b"550 who are you"}) as box:
         row = doctor(make(smtp_url=box.url), "--mail", "you@example.com")["smtp"]
-    assert (row["ok"], row["detail"]) == (False, "the mail server said 550 who are you")
+    assert (row["ok"], row["detail"]) == (False, "the mail server answered 550 who are you")
 
 
 def test_a_test_mail_without_a_mail_server_names_the_setting(doctor: Doctor, make: Callable[..., World]) -> None:

@@ -124,7 +124,7 @@ def test_any_other_error_response_is_reported_unchanged(
     ("note.created", {"author": "Ada", "body": "Typo", "pageNumber": 3}, "Ada on page 3: Typo"),
     ("note.created", {"author": "Ada", "body": "two\nlines"}, "Ada: two\\nlines"),
     ("receipt.confirmed", {"name": "Ada"}, "by Ada"),
-    ("file.burned", {}, "last view used, document destroyed"),
+    ("file.burned", {}, "last view used, document deleted"),
     ("content.replaced", {"contentVersion": 4}, "version 4"),
     ("invite.viewed", {"email": "ann@b.example", "name": "Ann Lee"}, "Ann Lee <ann@b.example>"),
     ("invite.viewed", {"email": "ann@b.example", "name": ""}, "<ann@b.example>"),

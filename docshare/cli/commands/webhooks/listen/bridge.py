@@ -86,12 +86,14 @@ class Bridge:
         with ExitStack() as held:
             choice = self._select_streams()
             streams = filter_allowed_streams(self._ctx, self._client, choice, require_all=False)
-            home = CursorBinding(
+            binding = CursorBinding(
                 self._client.origin, choice.streams, fetch_account_id(self._client), self._plan.file, choice.kinds
             )
-            keeper = cursor_files.open_cursor_file(self._ctx, self._plan.cursor or choose_cursor_name(self._ctx, home))
+            keeper = cursor_files.open_cursor_file(
+                self._ctx, self._plan.cursor or choose_cursor_name(self._ctx, binding)
+            )
             held.enter_context(keeper.lock())
-            cursor = self._begin(choice.open_feeds(self._client, streams), home, keeper)
+            cursor = self._begin(choice.open_feeds(self._client, streams), binding, keeper)
             self._ctx.note(f"resuming from {keeper.label}")
             # The loop retries by itself, so that its limits apply and a failure is reported once.
             poller = held.enter_context(self._client.fork(retries=0))
@@ -121,9 +123,9 @@ class Bridge:
         )
         return StreamSelection(streams, is_all=True)
 
-    def _begin(self, feeds: "Mapping[str, Feed]", home: CursorBinding, keeper: CursorFile) -> Cursor:
-        saved = None if self._plan.reset else load_cursor(keeper, home)
-        beginning = StartResolver(feeds, home, 0, 0)
+    def _begin(self, feeds: "Mapping[str, Feed]", binding: CursorBinding, keeper: CursorFile) -> Cursor:
+        saved = None if self._plan.reset else load_cursor(keeper, binding)
+        beginning = StartResolver(feeds, binding, 0, 0)
         if saved is not None and self._plan.start is None:
             cursor = beginning.complete(saved)
         else:
@@ -198,13 +200,13 @@ def _list_gate_extras(fields: Any) -> Iterator[tuple[str, Any]]:
         yield "fields", fields
 
 
-def choose_cursor_name(context: "Context", home: CursorBinding) -> str:
+def choose_cursor_name(context: "Context", binding: CursorBinding) -> str:
     """Derive the name of the cursor from the server or profile and from the selected kinds and file."""
     connection = context.connection
     profile = connection.profile.value
     mine = connection.url.origin == f"profile {profile}"
-    name = "listen-" + re.sub(r"[^A-Za-z0-9_.-]+", "-", str(profile) if mine else home.origin.split("://")[1])[:40]
-    if home.streams == (ACTIVITY_FEED,) and home.file is None and set(home.kinds) == set(KINDS):
+    name = "listen-" + re.sub(r"[^A-Za-z0-9_.-]+", "-", str(profile) if mine else binding.origin.split("://")[1])[:40]
+    if binding.streams == (ACTIVITY_FEED,) and binding.file is None and set(binding.kinds) == set(KINDS):
         return name
-    scope = json.dumps([home.streams, home.file, sorted(home.kinds)])
+    scope = json.dumps([binding.streams, binding.file, sorted(binding.kinds)])
     return f"{name}-{hashlib.sha256(scope.encode()).hexdigest()[:8]}"

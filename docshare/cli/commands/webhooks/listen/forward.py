@@ -87,8 +87,8 @@ class Forwarder(NamedTuple):
             error = "certificate not trusted; see --insecure-forward"
         except requests.ConnectionError:
             error = "connection failed"
-        except (requests.RequestException, ValueError) as strange:
-            error = f"request failed: {type(strange).__name__}"
+        except (requests.RequestException, ValueError) as failure:
+            error = f"request failed: {type(failure).__name__}"
         return ForwardResult(url, status, round((time.monotonic() - began) * 1000), error, response)
 
     def _read_response_start(self, answer: Any, began: float) -> str:

@@ -69,12 +69,12 @@ class Section:
 
 _DESIGN_TOOL = ("Design tool", ("designToolUpdatesEnabled", "detachDesignToolDesign"))
 _SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("Who may read", ("password", "requireEmail", "gateFields", "gateDomains")),
-    ("How long, and under which name", ("deleteAt", "neverExpire", "showExpiry", "viewLimit", "slug")),
+    ("Access", ("password", "requireEmail", "gateFields", "gateDomains")),
+    ("Expiry, view limit, and name", ("deleteAt", "neverExpire", "showExpiry", "viewLimit", "slug")),
     ("For readers", ("allowDownload", "pageRange", "watermark")),
     ("Feedback", ("askReceipt", "commentsEnabled", "commentsAllowPublic", "marksEnabled",
                             "annotationsEnabled")),
-    ("Mail to you", ("notifyOnView", "notifyOnComment")),
+    ("Notifications", ("notifyOnView", "notifyOnComment")),
     _DESIGN_TOOL,
 )  # fmt: skip
 _LOOKS_SETTINGS = ("viewerMode", VIEWER_SETTINGS)  # on the page for the appearance
@@ -103,13 +103,13 @@ def build_looks_form(file: Mapping[str, Any], plan: Plan, images: Sequence[Choic
     for key, table in VIEWER_BLOCKS.items():
         rows = {"": table} if isinstance(table, ViewerField) else table
         values = {"": stored.get(key)} if isinstance(table, ViewerField) else stored.get(key, {})
-        drawn = (
+        fields = (
             _lock_by_plan(_build_viewer_field(f"{VIEWER_SETTINGS}.{key}{name and '.' + name}", row, values.get(name),
                 images),
                    row.plan, plan, at_default=values.get(name) is None)
             for name, row in rows.items()
         )  # fmt: skip
-        blocks.append(Section(words.BLOCK_LABELS.get(key, words.spell_out(key)), tuple(drawn)))
+        blocks.append(Section(words.BLOCK_LABELS.get(key, words.spell_out(key)), tuple(fields)))
     return (mode, *blocks)
 
 
@@ -127,7 +127,7 @@ def list_control_values(sections: Sequence[Section]) -> dict[str, str]:
 def fill_submitted(sections: Sequence[Section], form: Mapping[str, str]) -> tuple[Section, ...]:
     """Return the form filled with the submitted values; a password is never sent back."""
 
-    def again(field: SettingField) -> SettingField:
+    def refill(field: SettingField) -> SettingField:
         if field.is_locked:
             return field
         kept = (
@@ -136,7 +136,7 @@ def fill_submitted(sections: Sequence[Section], form: Mapping[str, str]) -> tupl
         )
         return replace(field, controls=tuple(kept))
 
-    return tuple(replace(section, fields=tuple(map(again, section.fields))) for section in sections)
+    return tuple(replace(section, fields=tuple(map(refill, section.fields))) for section in sections)
 
 
 def _build_fields(names: Sequence[str], file: Mapping[str, Any], plan: Plan) -> Iterator[SettingField]:
@@ -203,7 +203,7 @@ def _build_expiry_field(row: Setting, file: Mapping[str, Any]) -> SettingField:
 
 def _build_view_limit_field(row: Setting, file: Mapping[str, Any]) -> SettingField:
     shown = _build_control(row.name, "number", file.get(row.name), low=0, high=limits.VIEW_LIMIT_MAX)
-    used = f" {file['viewsConsumed']} of them are taken." if row.name in file else ""
+    used = f" {file['viewsConsumed']} of them are used." if row.name in file else ""
     return _build_field(row.name, replace(shown, help=shown.help + used))
 
 
@@ -284,7 +284,7 @@ def _list_choices(row: ViewerField, stored: Any, images: Sequence[Choice]) -> tu
     none = ("", "none")
     if row.kind == "asset":
         # Keep a stored value among the choices; otherwise the form could not leave it unchanged.
-        gone = [(stored, "an image that is gone")] if stored and stored not in dict(images) else []
+        gone = [(stored, "a deleted image")] if stored and stored not in dict(images) else []
         return (none, *images, *gone)
     chosen = tuple((word, words.option_label(word)) for word in row.words)
     return (none, *chosen) if row.kind == "word" and row.default is None else chosen

@@ -20,8 +20,8 @@ def show(owner: SignedInOwner, name: str) -> AnyResponse:
     Raises ``not_found``.
     """
     owned = find_owned_file(owner, name)
-    standing = replace.count_anchors(current_runtime(), owner.caller, owned.row.uuid)
+    anchors = replace.count_anchors(current_runtime(), owner.caller, owned.row.uuid)
     plan = required_tier(owner, "files.replace")
     most = PLAN_LIMITS[owner.caller.plan].stored_bytes
     after = message_url(owner, owned.path, "The document was replaced; its link stays the same.")
-    return render_file_page(owner, owned, "replace", plan=plan, anchors=standing._asdict(), most=most, after=after)
+    return render_file_page(owner, owned, "replace", plan=plan, anchors=anchors._asdict(), most=most, after=after)

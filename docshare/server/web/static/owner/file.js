@@ -13,7 +13,7 @@ function copies(button) {
       await navigator.clipboard.writeText(button.dataset.copy);
       button.textContent = "Copied";
     } catch {
-      button.textContent = "Not possible here";
+      button.textContent = "Cannot copy";
     }
     setTimeout(() => button.replaceChildren(...words), SAID_MS);
   });

@@ -92,7 +92,7 @@ if (canvas) {
   canvas.classList.add("is-drawn");
   canvas.tabIndex = 0;
   canvas.setAttribute("role", "group");
-  canvas.setAttribute("aria-label", "The place of the hotspot");
+  canvas.setAttribute("aria-label", "Area of the hotspot");
   canvas.setAttribute("aria-describedby", "draw-help");
   canvas.addEventListener("keydown", press);
   listenToPointer();

@@ -80,7 +80,7 @@ function progress(upload, share) {
     upload.words.textContent = `Sending, ${Math.floor(share * 100)} %`;
     return;
   }
-  const stage = OFFICE.test(upload.file.name) ? "Converting to PDF" : "Making the link";
+  const stage = OFFICE.test(upload.file.name) ? "Converting to PDF" : "Creating the link";
   const since = performance.now();
   upload.words.textContent = stage;
   upload.clock = setInterval(() => {
@@ -137,7 +137,7 @@ function leave(upload) {
 
 /** @param {string} words  for screen readers */
 function tell(words) {
-  byId("told").textContent = words;
+  byId("status").textContent = words;
 }
 
 /** Reload the list of files, unless one of its elements has the focus. */

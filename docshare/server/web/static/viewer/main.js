@@ -145,7 +145,7 @@ class Viewer {
 
 /** @type {Record<number, string>} */
 const OUTDATED = {
-  403: "This document asks for something before it opens again.",
+  403: "The requirements of this document have changed. Load the page again.",
   410: "This link has ended.",
 };
 

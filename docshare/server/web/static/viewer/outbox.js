@@ -27,7 +27,7 @@ export class Outbox {
 
   /** Drop the pending beacons. */
   clear() {
-    /** @type {{beacon: object, triedAt: number, flying: boolean}[]} */
+    /** @type {{beacon: object, triedAt: number, inFlight: boolean}[]} */
     this.waiting = [];
   }
 
@@ -50,21 +50,21 @@ export class Outbox {
   /** Retry the oldest pending beacon when it is due. */
   retry() {
     const [oldest] = this.waiting;
-    if (oldest && !oldest.flying && performance.now() - oldest.triedAt >= RETRY_MS) this.#deliver(oldest);
+    if (oldest && !oldest.inFlight && performance.now() - oldest.triedAt >= RETRY_MS) this.#deliver(oldest);
   }
 
   #add(beacon) {
-    const letter = { beacon, triedAt: performance.now(), flying: false };
-    this.waiting.push(letter);
-    return letter;
+    const entry = { beacon, triedAt: performance.now(), inFlight: false };
+    this.waiting.push(entry);
+    return entry;
   }
 
-  async #deliver(letter) {
-    letter.flying = true;
-    letter.triedAt = performance.now();
-    const status = await this.#send(JSON.stringify(letter.beacon));
-    letter.flying = false;
-    const place = this.waiting.indexOf(letter);
+  async #deliver(entry) {
+    entry.inFlight = true;
+    entry.triedAt = performance.now();
+    const status = await this.#send(JSON.stringify(entry.beacon));
+    entry.inFlight = false;
+    const place = this.waiting.indexOf(entry);
     if (place < 0 || askAgain(status)) return;
     if (status === OVER) {
       this.onOver();

@@ -20,7 +20,7 @@ export async function loadParts({ feedback, hotspots }) {
     const { makeFeedback } = await import("./feedback/index.js");
     return makeFeedback;
   } catch (error) {
-    console.debug("nothing can be left on this document", error);
+    console.debug("feedback is not available", error);
     return () => [];
   }
 }

@@ -115,7 +115,7 @@ export class Annotations {
       byId("annotate")?.focus({ preventScroll: true });
       say("Annotation deleted");
     } catch (refusal) {
-      sayFailed("The annotation is not deleted.", refusal, () => this.remove(annotation));
+      sayFailed("The annotation could not be deleted.", refusal, () => this.remove(annotation));
     }
   }
 }

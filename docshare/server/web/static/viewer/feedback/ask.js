@@ -79,10 +79,10 @@ async function request(method, url, body) {
  */
 async function why(answer, seconds) {
   const { status, headers } = answer;
-  if (status === 429) return `That was a lot at once. Try again ${inAWhile(seconds)}.`;
-  if (status >= 500) return "The server could not do this just now.";
+  if (status === 429) return `Too many requests. Try again ${inAWhile(seconds)}.`;
+  if (status >= 500) return "The server failed. Try again later.";
   if (headers.get("Content-Type")?.startsWith("text/plain")) return answer.text();
-  return status === 410 ? "This link is no longer available." : "The server did not accept this.";
+  return status === 410 ? "This link is no longer available." : "The server rejected the request.";
 }
 
 /** @param {number} seconds */

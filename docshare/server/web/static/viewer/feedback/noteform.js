@@ -42,7 +42,7 @@ export class NoteForm {
     const empty = [this.body, this.author].find((field) => !field.value.trim());
     empty?.focus();
     if (!empty) return "";
-    return empty === this.body ? "Write something first." : "Say who you are, so that the owner knows.";
+    return empty === this.body ? "Write something first." : "Enter your name, so that the owner knows who wrote it.";
   }
 
   async send() {

@@ -105,7 +105,7 @@ export class NoteList {
         say(`Deleted your ${kind}`);
       } catch (refusal) {
         item.classList.remove("is-leaving");
-        sayFailed(`Your ${kind} is not deleted.`, refusal, run);
+        sayFailed(`Your ${kind} could not be deleted.`, refusal, run);
       }
     };
     button.addEventListener("click", run);
@@ -115,7 +115,7 @@ export class NoteList {
   failure() {
     const again = make("button", { class: "button", type: "button" }, "Try again");
     again.addEventListener("click", () => this.store.load());
-    return make("div", { class: "notes-failed" }, make("p", {}, "What was written before could not be loaded."), again);
+    return make("div", { class: "notes-failed" }, make("p", {}, "Earlier notes could not be loaded."), again);
   }
 
   /** @param {number} page */

@@ -36,7 +36,7 @@ export class Receiving {
   missing() {
     if (this.name.value.trim()) return "";
     this.name.focus();
-    return "Say who has received it.";
+    return "Enter your name.";
   }
 
   async send() {

@@ -114,7 +114,7 @@ export class Verdicts {
    */
   async rest(seconds) {
     this.resting = true;
-    say(`That was fast. The other marks are saved ${inAWhile(seconds)}; keep this page open.`);
+    say(`Too many marks at once. The rest are saved ${inAWhile(seconds)}; keep this page open.`);
     await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
   }
 

@@ -2,7 +2,7 @@
 
 import { Leaf, copyFace } from "./leaf.js";
 import { Paged } from "./paged.js";
-import { rustle } from "./rustle.js";
+import { playTurnSound } from "./sound.js";
 
 export class Mode extends Paged {
   /** The leaf that is being animated. @type {Leaf | null} */
@@ -24,7 +24,7 @@ export class Mode extends Paged {
   /** @param {number} spread */
   depart(spread) {
     const { speedMs, sound } = this.settings.flip;
-    if (sound) rustle(speedMs / 1000);
+    if (sound) playTurnSound(speedMs / 1000);
     const held = this.held;
     this.held = null;
     if (held) return () => this.run(held, 1);

@@ -1,7 +1,7 @@
 /** The magazine: spreads that fill the window, without anything around them. The toolbar appears on input. */
 
 import { Paged } from "./paged.js";
-import { letRetreat } from "./retreat.js";
+import { hideWhenIdle } from "./autohide.js";
 
 const FADE = 180; // ms
 
@@ -15,7 +15,7 @@ export class Mode extends Paged {
   /** @param {ConstructorParameters<typeof Paged>} parts */
   constructor(...parts) {
     super(...parts);
-    letRetreat();
+    hideWhenIdle();
   }
 
   pairs() {

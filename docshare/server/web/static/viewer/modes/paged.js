@@ -6,9 +6,9 @@
 
 import { make, oncePerFrame } from "../dom.js";
 import { whole } from "../zoom.js";
-import { laySpread, readFrame } from "./board.js";
-import { Hands } from "./hands.js";
-import { Shelf } from "./shelf.js";
+import { laySpread, readFrame } from "./layout.js";
+import { TurnInput } from "./input.js";
+import { MountedPages } from "./mounted.js";
 import { Sides } from "./sides.js";
 import { Spreads } from "./spreads.js";
 
@@ -33,10 +33,10 @@ export class Paged {
     this.zoom = zoom;
     this.hooks = hooks;
     this.settings = source.facts.viewerSettings;
-    this.shelf = new Shelf(stage, source, hooks);
-    this.views = this.shelf.views;
+    this.mounted = new MountedPages(stage, source, hooks);
+    this.views = this.mounted.views;
     this.sides = new Sides((side) => this.turn(this.rtl ? -side : side));
-    this.hands = new Hands(this);
+    this.input = new TurnInput(this);
     this.teller = make("p", { class: "quiet", role: "status" });
     stage.after(...this.sides.elements, this.teller);
     this.page = source.facts.start;
@@ -55,12 +55,12 @@ export class Paged {
   listen() {
     window.addEventListener("scroll", oncePerFrame(() => this.update()), { passive: true });
     window.addEventListener("resize", oncePerFrame(() => this.zoomed(() => {})));
-    this.hands.listen(this.stage);
+    this.input.listen(this.stage);
   }
 
   /** @returns {Record<string, (event: KeyboardEvent) => unknown>} */
   keys() {
-    return this.hands.keys();
+    return this.input.keys();
   }
 
   // Implemented by each mode.
@@ -207,20 +207,20 @@ export class Paged {
     const focused = document.activeElement?.closest(".page");
     for (const view of this.views.values()) {
       if (view.element === focused && !this.lay.places.has(view.number)) this.stage.focus({ preventScroll: true });
-      if (!lays.some(({ places }) => places.has(view.number))) this.shelf.unmount(view);
+      if (!lays.some(({ places }) => places.has(view.number))) this.mounted.unmount(view);
     }
     for (const lay of lays) for (const page of lay.places.keys()) this.show(page, lay);
-    this.shelf.clearMade();
+    this.mounted.removePlaceholders();
   }
 
   /**
    * @param {number} page
-   * @param {import("./board.js").Lay} lay  of its spread
+   * @param {import("./layout.js").Lay} lay  of its spread
    */
   show(page, { places, spine }) {
     const place = places.get(page);
     const pair = places.size > 1;
-    this.shelf.mount(page, (view) => view.image.after(make("i", { class: "page-gutter" })));
+    this.mounted.mount(page, (view) => view.image.after(make("i", { class: "page-gutter" })));
     const view = this.views.get(page);
     view.put(place);
     view.element.inert = !this.lay.places.has(page);

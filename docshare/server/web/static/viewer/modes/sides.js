@@ -23,8 +23,8 @@ export class Sides {
   }
 
   /**
-   * @param {import("./board.js").Lay} lay
-   * @param {import("./board.js").Frame} frame
+   * @param {import("./layout.js").Lay} lay
+   * @param {import("./layout.js").Frame} frame
    * @param {boolean[]} ends  whether there is nothing to turn to on each side
    */
   show(lay, frame, ends) {

@@ -6,7 +6,7 @@
 import { oncePerFrame } from "../dom.js";
 import { column } from "../zoom.js";
 import { Column } from "./column.js";
-import { Shelf } from "./shelf.js";
+import { MountedPages } from "./mounted.js";
 
 const MOUNT_ABOVE = 1; // window heights
 const MOUNT_BELOW = 2;
@@ -48,8 +48,8 @@ export class Mode {
     this.zoom = zoom;
     this.hooks = hooks;
     this.column = new Column(source.sizes);
-    this.shelf = new Shelf(stage, source, hooks);
-    this.views = this.shelf.views;
+    this.mounted = new MountedPages(stage, source, hooks);
+    this.views = this.mounted.views;
     this.rtl = false;
     this.page = source.facts.start;
     this.lastY = window.scrollY;
@@ -240,11 +240,11 @@ export class Mode {
     const last = Math.min(this.column.at(top + (1 + MOUNT_BELOW) * height), first + MOST_MOUNTED);
     this.page = this.whereabouts(top, height);
     this.source.focus = this.page;
-    for (let page = first; page <= last; page += 1) this.shelf.mount(page, (view) => this.put(view));
+    for (let page = first; page <= last; page += 1) this.mounted.mount(page, (view) => this.put(view));
     for (const [page, view] of this.views) {
-      if ((page < first || page > last) && !this.needed(view, top, height)) this.shelf.unmount(view);
+      if ((page < first || page > last) && !this.needed(view, top, height)) this.mounted.unmount(view);
     }
-    this.shelf.clearMade();
+    this.mounted.removePlaceholders();
     const percent = this.zoom.percentOf(this.source.sizes.of(this.page), this.room);
     this.hooks.onMove({ page: this.page, first: this.page, last: this.page, total: this.source.total, percent });
   }

@@ -1,7 +1,7 @@
 /** One page at a time, moved sideways like cards, by finger or animated. */
 
 import { Paged, calm } from "./paged.js";
-import { Pace } from "./pace.js";
+import { Autoplay } from "./autoplay.js";
 
 const SLIDE = 280; // ms
 const EASE = "cubic-bezier(0.22, 0.8, 0.3, 1)";
@@ -21,11 +21,11 @@ export class Mode extends Paged {
   constructor(...parts) {
     super(...parts);
     const { autoAdvance, intervalMs } = this.settings.swipe;
-    if (autoAdvance && !calm.matches && this.source.total > 1) this.pace = new Pace(this, intervalMs);
+    if (autoAdvance && !calm.matches && this.source.total > 1) this.autoplay = new Autoplay(this, intervalMs);
   }
 
   tell() {
-    this.teller.setAttribute("aria-live", this.pace?.running ? "off" : "polite");
+    this.teller.setAttribute("aria-live", this.autoplay?.running ? "off" : "polite");
     super.tell();
   }
 

@@ -6,7 +6,7 @@ import { listenToWheel, scrolls } from "./wheel.js";
 const SIDE = 0.14; // part of a page, at its edge, where a click turns it
 const SIDE_TOUCHED = 0.2; // of the window, for touch
 
-export class Hands {
+export class TurnInput {
   /** @param {import("./paged.js").Paged} mode */
   constructor(mode) {
     this.mode = mode;

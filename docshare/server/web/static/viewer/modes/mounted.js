@@ -2,7 +2,7 @@
 
 import { PageView } from "../page.js";
 
-export class Shelf {
+export class MountedPages {
   /**
    * @param {HTMLElement} stage  the element that holds the pages
    * @param {import("../source.js").Source} source
@@ -15,9 +15,10 @@ export class Shelf {
     /** @type {Map<number, PageView>} */
     this.views = new Map();
     /** The pages rendered by the server. @type {Map<number, HTMLElement>} */
-    this.made = new Map();
+    this.placeholders = new Map();
     for (const element of stage.children) {
-      if (element instanceof HTMLElement && element.dataset.page) this.made.set(Number(element.dataset.page), element);
+      if (!(element instanceof HTMLElement) || !element.dataset.page) continue;
+      this.placeholders.set(Number(element.dataset.page), element);
     }
   }
 
@@ -27,12 +28,12 @@ export class Shelf {
    */
   mount(page, prepare) {
     if (this.views.has(page)) return;
-    const made = this.made.get(page) ?? null;
-    this.made.delete(page);
-    const view = new PageView(page, this.source, this.hooks, made);
+    const placeholder = this.placeholders.get(page) ?? null;
+    this.placeholders.delete(page);
+    const view = new PageView(page, this.source, this.hooks, placeholder);
     this.views.set(page, view);
     prepare(view);
-    if (made) return;
+    if (placeholder) return;
     const after = [...this.views.keys()].filter((number) => number > page).sort((a, b) => a - b)[0];
     this.stage.insertBefore(view.element, after === undefined ? null : this.views.get(after).element);
   }
@@ -44,8 +45,8 @@ export class Shelf {
   }
 
   /** Remove the server's placeholders that are not needed now; they are created again later. */
-  clearMade() {
-    for (const element of this.made.values()) element.remove();
-    this.made.clear();
+  removePlaceholders() {
+    for (const element of this.placeholders.values()) element.remove();
+    this.placeholders.clear();
   }
 }

@@ -4,7 +4,7 @@ import { byId, icon, make, setIcon } from "../dom.js";
 
 const INPUTS = ["pointerdown", "keydown", "wheel", "touchstart"];
 
-export class Pace {
+export class Autoplay {
   /**
    * @param {import("./paged.js").Paged} mode
    * @param {number} interval  ms per page
@@ -42,7 +42,7 @@ export class Pace {
   run(running) {
     this.running = running;
     setIcon(this.button, running ? "pause" : "play");
-    this.button.setAttribute("aria-label", running ? "Pause turning pages" : "Turn pages by themselves");
+    this.button.setAttribute("aria-label", running ? "Pause turning pages" : "Turn pages automatically");
     this.button.title = this.button.getAttribute("aria-label");
     this.wait();
   }

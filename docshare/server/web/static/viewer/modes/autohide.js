@@ -5,7 +5,7 @@ import { byId } from "../dom.js";
 const AWAY_AFTER = 2_500; // ms
 const INPUTS = ["pointerdown", "touchstart", "keydown", "focusin"];
 
-export function letRetreat() {
+export function hideWhenIdle() {
   const bar = document.querySelector(".bar");
   const hovering = window.matchMedia("(hover: hover)");
   let timer = 0;

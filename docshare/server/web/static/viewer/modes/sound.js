@@ -8,7 +8,7 @@ let audio = null;
 let noise = null;
 
 /** @param {number} seconds  duration of the turn */
-export function rustle(seconds) {
+export function playTurnSound(seconds) {
   // Before the first input, browsers do not allow sound.
   if (!navigator.userActivation?.hasBeenActive) return;
   audio ??= new AudioContext();
