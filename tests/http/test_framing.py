@@ -95,6 +95,8 @@ BAD_HEADS = {
     "no colon": (build_post("Nonsense"), 400),
     "no name": (build_post(": value"), 400),
     "space in a name": (build_post("X Y: z"), 400),
+    "101 header fields": (build_post(*(f"X-{number}: y" for number in range(100))), 431),
+    "a request line of 17 kB": (build_post(first=f"GET /{'y' * 17_000} HTTP/1.1"), 431),
     "headers too long": (build_post(*(f"X-{number}: {'y' * 1000}" for number in range(70))), 431),
     "endless request line": (b"GET /" + b"y" * 70_000, 431),
     "endless header": (b"POST /x HTTP/1.1\r\nX: " + b"y" * 70_000, 431),

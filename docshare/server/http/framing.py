@@ -16,6 +16,9 @@ FREE_CHUNK_OVERHEAD = 64 * 1024
 the server far more time than it costs the sender."""
 
 TOKEN_BYTES = frozenset(b"!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
+MAX_FIELDS = 100
+"""Maximum number of header fields; browsers and proxies send about thirty."""
+MAX_REQUEST_LINE_BYTES = 16 * 1024
 _REQUEST_LINE = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Z]+) ([\x21-\x7e]+) HTTP/(1\.[01])")
 _MAX_LINE_BYTES = 8 * 1024
 _LENIENT_REQUEST_LINE = re.compile(rb"[^ \r\n]+ ([\x21-\x7e]+)(?: HTTP/[0-9.]+)?\r?\n")
@@ -60,8 +63,13 @@ def parse_framing(block: bytes) -> Framing:
 
     Raises FramingError for anything that is malformed or ambiguous: line folding, bare CR or LF, control characters,
     a missing or doubled Host, a doubled Content-Length or Transfer-Encoding, both at once, any coding but
-    ``chunked``.
+    ``chunked``; 431 for more than ``MAX_FIELDS`` fields or a request line of more than ``MAX_REQUEST_LINE_BYTES``.
     """
+    # Before any work on a line: 16,000 short lines take the only thread of the listener 40 ms.
+    if block.count(b"\n") > MAX_FIELDS + 2:
+        raise FramingError(431, f"The request has more than {MAX_FIELDS} header fields.")
+    if block.find(b"\n") > MAX_REQUEST_LINE_BYTES:
+        raise FramingError(431, "The request line is too long.")
     request_line, *lines = block[:-4].split(b"\r\n")
     match = _REQUEST_LINE.fullmatch(request_line)
     if match is None or not _is_valid_target(match[1], match[2]):
