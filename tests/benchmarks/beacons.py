@@ -48,8 +48,9 @@ PRAGMAS = (
 def make_runtime(folder: Path, clock: FakeClock) -> Runtime:
     """Return a runtime with one shared file of 200 pages, without an engine."""
     missing: Any = None
+    config = Config(data_dir=folder, base_url="http://127.0.0.1:8787")
     rt = Runtime(
-        config=Config(data_dir=folder, base_url="http://127.0.0.1:8787"),
+        config=config,
         clock=clock,
         random_token=outside.random_token,
         random_uuid=outside.random_uuid,
@@ -62,7 +63,7 @@ def make_runtime(folder: Path, clock: FakeClock) -> Runtime:
         outbound=missing,
         jwts=missing,
         mailer=missing,
-        vault=missing,
+        vault=outside.open_vault(config),
         locate=lambda address: None,
         limits=RateLimiter(clock),
     )

@@ -59,7 +59,7 @@ def test_the_template_unit_has_the_same_sandbox_as_the_unit_of_a_single_server()
     single = {line.strip() for line in topics.load("systemd").splitlines() if re.match(r"    [A-Z]\w+=", line)}
     template = {line for line in topics.load_sample("docshare@.service").splitlines() if re.match(r"[A-Z]\w+=", line)}
     assert {line.partition("=")[0] for line in single ^ template} == {
-        "Description", "ExecStart", "EnvironmentFile", "StateDirectory",
+        "Description", "Environment", "ExecReload", "ExecStart", "EnvironmentFile", "StateDirectory",
     }  # fmt: skip
 
 

@@ -19,7 +19,9 @@ def test_two_processes_on_one_database_share_the_limit_of_a_key(tmp_path: Path, 
         "DOCSHARE_DATABASE_URL": str(store.engine.pool.conninfo),
         "DOCSHARE_REDIS_URL": redis_server.url,
         "DOCSHARE_RATE_LIMIT": "10",
+        "DOCSHARE_STORAGE_URL": (tmp_path / "shared").as_uri(),
     }
+    (tmp_path / "shared").mkdir()
     try:
         with run_server(tmp_path / "one", **common) as one:
             key_file = {"DOCSHARE_SECRET_KEY_FILE": str(tmp_path / "one" / "data" / "vault.key")}

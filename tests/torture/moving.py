@@ -66,15 +66,16 @@ def _populate(folder: Path, files: int, sessions: int) -> None:
             )
             assert sent.status_code < 300, sent.text
     with closing(Store(data / "docshare.db")) as store, store.write():
-        # Give the file that was read its own content.
-        found = store.fetch_one("SELECT blob, size, sha256 FROM files ORDER BY id DESC LIMIT 1")
-        assert found is not None
-        blob, size, digest = found
+        # Give the file that was read its own content, in clear as an earlier version stored it.
+        content = simple_pdf(pages=1)
         key = hashlib.sha256(b"read").hexdigest()
         copy = data / "blobs" / key[:2] / key
         copy.parent.mkdir(exist_ok=True, mode=0o700)
-        copy.write_bytes((data / "blobs" / blob[:2] / blob).read_bytes())
-        store.execute("UPDATE files SET blob = ?, size = ?, sha256 = ? WHERE id = 1", (key, size, digest))
+        copy.write_bytes(content)
+        store.execute(
+            "UPDATE files SET blob = ?, size = ?, sha256 = ? WHERE id = 1",
+            (key, len(content), hashlib.sha256(content).hexdigest()),
+        )
 
 
 def _move(folder: Path, data: Path, *line: str, **environ: str) -> None:

@@ -108,6 +108,8 @@ def _find_reason(error: BaseException) -> str:
     if isinstance(error, StorageUnreachableError):
         return str(error)
     driver_error = getattr(error, "orig", None)
+    while hasattr(driver_error, "orig"):  # peewee may wrap its own error
+        driver_error = driver_error.orig
     if not type(driver_error).__module__.startswith("psycopg"):
         return ""
     return next((line.strip() for line in str(driver_error).splitlines() if line.strip()), "")
