@@ -44,7 +44,7 @@ def test_new_worker_processes_upgrade_the_schema_before_they_serve(tmp_path: Pat
         path.write_text(text.replace("\n)\n\n\nclass DatabaseTooNew", f"{NEW_STEP}\n\n\nclass DatabaseTooNew"))
         assert path.read_text() != text
         server.send_signal(signal.SIGHUP)
-        wait_until(lambda: "worker processes exchanged" in (tmp_path / "log").read_text(), seconds=120)
+        wait_until(lambda: "worker processes replaced" in (tmp_path / "log").read_text(), seconds=120)
         assert read_version(address) == before + 1
         health = json.loads(requests.get(f"{url}/healthz?details", timeout=30).text)
         assert health["database"]
