@@ -87,10 +87,17 @@ def test_at_the_limit_the_longest_idle_connection_is_closed_then_one_without_a_r
 ) -> None:
     rig = start_listener(connections=4, is_exempt=lambda peer: True)
     running, silent, first, second = (connect(rig.port) for _ in range(4))
+
+    def count(phase: Phase) -> int:
+        return [channel.phase for channel in rig.server._list_channels()].count(phase)
+
+    # The listener notices the end of a request after its client does.
     assert ping(first)
+    assert wait_until(lambda: count(Phase.IDLE) == 1)
     assert ping(second)
     running.send(build_request("GET", "/slow"))
     assert rig.entered.wait(10)
+    assert wait_until(lambda: (count(Phase.IDLE), count(Phase.RUNNING), count(Phase.WAITING)) == (2, 1, 1))
     others = [silent, first, second]
     for gone in (first, second, silent):
         newcomer = connect(rig.port)

@@ -107,7 +107,7 @@ def _find_reason(error: BaseException) -> str:
 
     if isinstance(error, StorageUnreachableError):
         return str(error)
-    driver_error = getattr(error, "orig", None)
+    driver_error: Any = getattr(error, "orig", None)
     while hasattr(driver_error, "orig"):  # peewee may wrap its own error
         driver_error = driver_error.orig
     if not type(driver_error).__module__.startswith("psycopg"):
