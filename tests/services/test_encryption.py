@@ -386,6 +386,7 @@ def test_an_exchanged_asset_is_not_served(world: World) -> None:
     assert fetch_status(world, path) == 503
 
 
+@sqlite_only
 def test_a_backup_of_encrypted_documents_has_no_text_of_them(world: World, tmp_path: Path) -> None:
     upload_everything(world)
     operator = Operator(world, tmp_path / "place")
