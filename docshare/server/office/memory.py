@@ -28,6 +28,10 @@ def copy_to_memory(file: BinaryIO) -> BinaryIO:
     if not hasattr(os, "memfd_create"):
         raise OSError("this system has no files in memory")
     copy = cast("BinaryIO", open(os.memfd_create("document"), "w+b"))  # noqa: SIM115 - the caller closes it
-    shutil.copyfileobj(file, copy)
-    copy.seek(0)
+    try:
+        shutil.copyfileobj(file, copy)
+        copy.seek(0)
+    except BaseException:
+        copy.close()
+        raise
     return copy
