@@ -90,8 +90,9 @@ def current_time_ms() -> int:
 
 
 def random_token(length: int) -> str:
-    """Return ``length`` base62 characters, without bias: the digits of one random number."""
-    number = secrets.randbelow(62**length)
+    """Return ``length`` base62 characters: the last digits of one random number, which has so many more that the bias
+    is below 2**-64."""
+    number = secrets.randbits(6 * length + 64)
     characters = []
     for _ in range(length):
         number, digit = divmod(number, 62)

@@ -12,6 +12,7 @@ import json
 import re
 import threading
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from docshare.contract.limits import HOUR, MINUTE
@@ -154,10 +155,15 @@ def is_private_address(peer: str) -> bool:
 
 def is_within(peer: str, networks: Iterable[ipaddress.IPv4Network | ipaddress.IPv6Network]) -> bool:
     """Return whether ``peer`` is an address in one of ``networks``; an IPv4 address may be written as IPv6."""
+    address = _parse_address(peer)
+    return address is not None and any(address in network for network in networks)
+
+
+# Every request asks for its peer, and parsing an address takes longer than the check.
+@lru_cache(maxsize=4096)
+def _parse_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:
-        address = ipaddress.ip_address(peer)
+        address = ipaddress.ip_address(text)
     except ValueError:
-        return False
-    if isinstance(address, ipaddress.IPv6Address):
-        address = address.ipv4_mapped or address
-    return any(address in network for network in networks)
+        return None
+    return address.ipv4_mapped or address if isinstance(address, ipaddress.IPv6Address) else address

@@ -37,8 +37,10 @@ def report_untrusted_proxy() -> None:
     All readers behind it share one address and one budget of unknown links, and a single reader who uses that up
     closes all links for all of them.
     """
+    if "X-Forwarded-For" not in request.headers or request.path == _HEALTH_PATH:
+        return
     runtime, peer = current_runtime(), request.remote_addr or ""
-    if "X-Forwarded-For" not in request.headers or request.path == _HEALTH_PATH or is_trusted_proxy(runtime, peer):
+    if is_trusted_proxy(runtime, peer):
         return
     if runtime.untrusted_proxies.record(peer, runtime.clock()):
         LOGGER.warning("proxy not trusted", extra={"peer": peer, "fix": f"DOCSHARE_TRUSTED_PROXIES={peer}"})
