@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 
 from docshare.server.api import discovery
 from docshare.server.api.early_verdict import make_judge
@@ -15,7 +16,7 @@ from docshare.server.api.problems import build_error_refusal
 from docshare.server.app import create_app
 from docshare.server.config import Config
 from docshare.server.http.listener import bind_sockets, make_server
-from docshare.server.http.views import is_trusted_proxy
+from docshare.server.http.views import is_trusted_proxy, resolve_client_address
 from docshare.server.outbound.fair_slots import MAX_SLOTS, MAX_WAITING
 from docshare.server.store.instance import Instance
 from docshare.server.workers.dispatcher import Dispatcher
@@ -112,6 +113,7 @@ def serve_instance(port: BoundPort, instance: Instance, *, dev: bool = False) ->
         threads=rt.config.threads + PARKED_THREADS,
         headers=[_DEV_HEADER] if dev else [],
         is_exempt=lambda peer: is_trusted_proxy(rt, peer),
+        find_client=partial(resolve_client_address, rt),
         is_shared=rt.config.workers > 1,
     )
     loop = threading.Thread(target=server.run, name="listener", daemon=True)

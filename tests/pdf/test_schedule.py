@@ -167,6 +167,17 @@ def test_the_last_worker_is_not_for_an_owner_with_a_slow_job() -> None:
     assert list_owners(start_all(schedule, 0.5)) == ["ann"]
 
 
+def test_the_last_worker_is_not_for_an_owner_of_medium_pages_while_other_owners_are_active() -> None:
+    schedule = make_schedule()
+    schedule.budget.charge(make_tenant("mal"), 0.6, 0.0)
+    schedule.enqueue(JobLane.PAGES, make_tenant("ann"))
+    schedule.remove(start_all(schedule)[0])
+    for _ in range(3):
+        schedule.enqueue(JobLane.PAGES, make_tenant("mal"))
+    assert list_owners(start_all(schedule, 50.0)) == ["mal"]
+    assert list_owners(start_all(schedule, 100.0)) == ["mal"]  # no other owner for more than a minute
+
+
 def test_slow_documents_share_one_worker() -> None:
     schedule = make_schedule()
     for owner in ("mal", "mallory"):
@@ -328,7 +339,7 @@ def simulate(clients: list[SimulatedClient], seconds: float, threads: int) -> Wo
         while (started := schedule.start_next(now)) is not None:
             client, arrived, takes_s = waiting_requests[started]
             client.waits.append(now - arrived)
-            limit_s = schedule.budget.limit_s(started.tenant, LIMIT_S, now)
+            limit_s = schedule.limit_s(started, LIMIT_S, now)
             begun[started] = now
             end_times[started] = (now + min(takes_s, limit_s), takes_s > limit_s)
         for ticket in schedule.remove_surplus(now):
@@ -365,6 +376,46 @@ def test_an_innocent_reader_hardly_waits_for_an_attacker(accounts: int, document
     waits = sorted(ann.waits)
     assert waits[int(len(waits) * 0.95)] < 0.03  # less time than the page itself takes
     assert waits[-1] < 2.5
+
+
+@pytest.mark.parametrize(("accounts", "page_s"), [(1, 0.3), (1, 0.6), (1, 0.95), (6, 0.6)])
+def test_pages_of_medium_length_leave_threads_to_an_innocent_reader(accounts: int, page_s: float) -> None:
+    """Such pages are never stopped, so fifty clients could fill all threads with them."""
+    ann = SimulatedClient(((make_tenant("ann"), 0.03) for _ in count()), pause_s=0.05)
+    pages = cycle([(make_tenant(f"mal{owner}"), page_s) for owner in range(accounts)])
+    schedule = simulate([ann, *(SimulatedClient(pages) for _ in range(50))], 60.0, threads=28)
+    assert ann.rejected == 0
+    waits = sorted(ann.waits)
+    assert waits[int(len(waits) * 0.95)] < (page_s if accounts == 1 else 2 * page_s)  # both workers may be busy
+    assert len(schedule.remove_surplus(60.0)) == 0
+
+
+def test_many_readers_of_a_document_with_quick_pages_may_wait() -> None:
+    schedule = make_schedule()
+    schedule.budget.charge(make_tenant("ann"), 0.08, 0.0)
+    for reader in range(40):
+        schedule.enqueue(JobLane.PAGES, make_tenant("ann", reader=str(reader)))
+    assert schedule.remove_surplus(1.0) == []
+
+
+def test_the_jobs_of_an_owner_with_too_much_expected_work_are_rejected() -> None:
+    schedule = make_schedule()
+    for _ in range(10):
+        schedule.budget.charge(make_tenant("mal"), 0.8, 0.0)
+    waiting = [schedule.enqueue(JobLane.PAGES, make_tenant("mal")) for _ in range(12)]
+    ann = schedule.enqueue(JobLane.PAGES, make_tenant("ann"))
+    assert schedule.remove_surplus(1.0) == waiting[5:]
+    assert schedule.start_next(1.0) in (waiting[0], ann)
+
+
+def test_a_document_with_a_slow_page_is_limited_to_two_seconds_while_others_wait() -> None:
+    schedule = make_schedule()
+    schedule.budget.charge(make_tenant("mal"), 3.0, 0.0)
+    job = schedule.enqueue(JobLane.PAGES, make_tenant("mal"))
+    assert schedule.start_next(1.0) is job
+    assert schedule.limit_s(job, LIMIT_S, 1.0) == LIMIT_S
+    schedule.enqueue(JobLane.PAGES, make_tenant("ann"))
+    assert schedule.limit_s(job, LIMIT_S, 1.0) == 2.0
 
 
 def test_slow_documents_of_several_owners_are_rendered_in_turn() -> None:

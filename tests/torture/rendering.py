@@ -20,7 +20,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from multiprocessing.synchronize import Event
 from pathlib import Path
@@ -41,12 +41,14 @@ _VERSION = re.compile(r'"version": ?"([^"]*)"')
 
 @dataclass(frozen=True)
 class AttackRequest:
-    """A request of an attacker: ``method`` and ``url``; ``body`` is the file of an upload with the API key ``key``."""
+    """A request of an attacker: ``method`` and ``url``; ``body`` is the file of an upload with the API key ``key``;
+    ``address`` the client's address according to the proxy, if the request comes through one."""
 
     method: str
     url: str
     body: bytes = b""
     key: str = ""
+    address: str = ""
 
 
 @dataclass
@@ -227,6 +229,18 @@ def variants(stage: FloodedServer) -> list[AttackRequest]:
     return found
 
 
+def medium_pages(stage: FloodedServer) -> list[AttackRequest]:
+    """Request pages that take half a second, which is too short to be stopped, from 50 clients."""
+    mal = stage.create_attacker()
+    data = hostile_pdfs.paced_pages("f" + "h" * (PAGES - 1))
+    return [request for name in [mal.upload_and_share(data)] for request in stage.build_image_requests(name)]
+
+
+def medium_pages_by_proxy(stage: FloodedServer) -> list[AttackRequest]:
+    """Do the same through a trusted proxy, which other clients use too."""
+    return [replace(request, address="203.0.113.9") for request in medium_pages(stage)]
+
+
 ATTACKS: dict[str, Callable[[FloodedServer], list[AttackRequest]]] = {
     attack.__name__: attack
     for attack in (
@@ -238,8 +252,16 @@ ATTACKS: dict[str, Callable[[FloodedServer], list[AttackRequest]]] = {
         texts,
         downloads,
         variants,
+        medium_pages,
+        medium_pages_by_proxy,
     )
 }
+_MANY_CLIENTS = ("medium_pages", "medium_pages_by_proxy")
+
+
+def count_clients(name: str) -> int:
+    """Return the number of parallel clients of an attack."""
+    return 50 if name in _MANY_CLIENTS else CLIENTS
 
 
 # --- the attacker's clients, in a separate process --------------------------------------------------------------------
@@ -255,9 +277,11 @@ def send_flood(attack_requests: list[AttackRequest], clients: int, stop: Event, 
             while not stop.is_set():
                 with lock:
                     request = next(turn)
-                more: dict[str, Any] = {}
+                more: dict[str, Any] = {"headers": {}}
+                if request.address:
+                    more["headers"]["X-Forwarded-For"] = request.address
                 if request.key:
-                    more["headers"] = {"Authorization": f"Bearer {request.key}"}
+                    more["headers"]["Authorization"] = f"Bearer {request.key}"
                     more["files"] = {"file": ("a.pdf", request.body, "application/pdf")}
                 try:
                     status = session.request(request.method, request.url, timeout=30, **more).status_code
@@ -275,9 +299,7 @@ def send_flood(attack_requests: list[AttackRequest], clients: int, stop: Event, 
 
 
 @contextmanager
-def attack_in_background(
-    attack_requests: list[AttackRequest], clients: int = CLIENTS
-) -> Iterator[Callable[[], dict[int, int]]]:
+def attack_in_background(attack_requests: list[AttackRequest], clients: int) -> Iterator[Callable[[], dict[int, int]]]:
     """Run an attack during the block; yield a function that returns the statuses of its responses afterwards."""
     context = multiprocessing.get_context("spawn")
     stop, counts = context.Event(), context.Queue()
@@ -335,7 +357,7 @@ def measure_uploads(stage: FloodedServer, seed: int, times: int = UPLOADS) -> Re
 @contextmanager
 def open_flooded_server(folder: Path) -> Iterator[FloodedServer]:
     """Run a server for one attack."""
-    with run_server(folder, DOCSHARE_RATE_LIMIT="1000000") as server:
+    with run_server(folder, DOCSHARE_RATE_LIMIT="1000000", DOCSHARE_TRUSTED_PROXIES="127.0.0.1") as server:
         yield FloodedServer(server, folder, ApiAccount(server.url, server.token))
 
 
@@ -346,7 +368,7 @@ def run_attack(name: str, seconds: float) -> bool:
         measure_reading(stage, 0, 4)
         measure_uploads(stage, 0, 2)
         quiet = measure_reading(stage, 1), measure_uploads(stage, 1)
-        with attack_in_background(attack_requests) as get_statuses:
+        with attack_in_background(attack_requests, count_clients(name)) as get_statuses:
             time.sleep(2)
             first = partial(measure_reading, stage), partial(measure_uploads, stage)
             rounds = []

@@ -195,6 +195,11 @@ class Channel(HTTPChannel):  # type: ignore[misc]
             return self._moved_bytes
         return self._moved_bytes - int.from_bytes(unsent, sys.byteorder)
 
+    def forwarded_for(self) -> str | None:
+        """Return the ``X-Forwarded-For`` header of the request that runs next, or None."""
+        value: str | None = self.requests[0].headers.get("X_FORWARDED_FOR") if self.requests else None
+        return value
+
     def wanted_events(self) -> int:
         """Return the events that this connection needs now. A worker may be about to change it."""
         return (READ if self.readable() else 0) | (WRITE if self.writable() else 0)

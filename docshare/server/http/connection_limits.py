@@ -187,10 +187,12 @@ class FairQueue:
     """Requests that wait for a worker, fair between addresses: one address only waits for its own requests.
 
     Addresses take turns in rounds; one that was not in the last round is first every other time. It has the methods
-    of a deque that waitress uses; the lock of waitress protects them.
+    of a deque that waitress uses; the lock of waitress protects them. ``find_client`` returns the address of the
+    client whose request a channel queues.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, find_client: Callable[[Any], str]) -> None:
+        self._find_client = find_client
         self._size = 0
         self._queues: dict[str, deque[Any]] = {}  # an address stays in it until a round finds it without requests
         self._new_networks: deque[str] = deque()
@@ -203,10 +205,11 @@ class FairQueue:
     def append(self, channel: Any) -> None:
         """Queue the request of ``channel``."""
         self._size += 1
-        if channel.network not in self._queues:
-            self._queues[channel.network] = deque()
-            self._new_networks.append(channel.network)
-        self._queues[channel.network].append(channel)
+        network = network_key(self._find_client(channel))
+        if network not in self._queues:
+            self._queues[network] = deque()
+            self._new_networks.append(network)
+        self._queues[network].append(channel)
 
     def popleft(self) -> Any:
         """Return the channel whose request is next; there must be one."""

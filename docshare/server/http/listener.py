@@ -157,7 +157,7 @@ class Server:
         self._logged_at = -_LOG_INTERVAL_SECONDS
         self._stop_by: float | None = None
         self._dispatcher = ThreadedTaskDispatcher()
-        self._dispatcher.queue = FairQueue()
+        self._dispatcher.queue = FairQueue(lambda channel: hooks.find_client(channel.peer, channel.forwarded_for()))
         self._listeners = [
             Listener(
                 app,
@@ -294,6 +294,7 @@ def make_server(
     idle_seconds: float = 120,
     connections: int | None = None,
     is_exempt: Callable[[str], bool] = lambda peer: False,
+    find_client: Callable[[str, str | None], str] = lambda peer, forwarded: peer,
     clock: Callable[[], float] = time.monotonic,
     is_shared: bool = False,
 ) -> Server:
@@ -305,8 +306,10 @@ def make_server(
     response, also on those of the listener itself; ``header_seconds`` maximum time for a header block, from the
     connection or from its first byte on; ``idle_seconds`` maximum time between two requests, and for each
     ``MIN_PROGRESS_BYTES`` of a body or a response; ``connections`` maximum number, by default as many as the system
-    allows; ``is_exempt`` whether one address may use all of them; ``clock`` monotonic seconds; ``is_shared`` whether
-    other processes accept from the same sockets.
+    allows; ``is_exempt`` whether one address may use all of them; ``find_client`` returns the address of a client
+    from that of its connection and its ``X-Forwarded-For`` header, so that clients of a trusted proxy wait only for
+    their own requests; ``clock`` monotonic seconds; ``is_shared`` whether other processes accept from the same
+    sockets.
     """
     adjustments = Adjustments(
         sockets=list(sockets),
@@ -329,7 +332,7 @@ def make_server(
         Phase.TRANSFERRING: idle_seconds,
     }
     limiter = ConnectionLimiter(connections or _compute_max_connections(), clock, seconds, is_exempt)
-    hooks = ListenerHooks(judge, parts, draw_error, writer, tuple(headers))
+    hooks = ListenerHooks(judge, parts, draw_error, writer, find_client, tuple(headers))
     return Server(app, adjustments, hooks, limiter, sockets, is_shared=is_shared)
 
 

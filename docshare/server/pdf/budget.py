@@ -15,6 +15,8 @@ OWNER_LIMITED_S = 60.0  # spent on slow jobs; above it, every job of the owner g
 CONTENT_SLOW_S = 2.0
 SHORT_LIMIT_S = 2.0
 RESTART_S = 0.5  # charged to a job whose worker must be replaced
+_UNKNOWN_JOB_S = 0.05  # expected of the first job of an owner; most pages take less
+_RECENT_SHARE = 0.3  # of the newest job in the running average of its document
 _BUCKET_S = 10.0
 _MAX_KEYS = 10_000
 
@@ -75,10 +77,30 @@ class SpendingWindow:
         return spending.total
 
 
+class _RunningAverages:
+    """The average seconds of the recent jobs of each key, for the ``max_keys`` most recent keys."""
+
+    def __init__(self, max_keys: int = _MAX_KEYS) -> None:
+        self._max_keys = max_keys
+        self._averages: OrderedDict[str, float] = OrderedDict()
+
+    def add(self, key: str, seconds: float) -> None:
+        average = self._averages.get(key, seconds)
+        self._averages[key] = average + _RECENT_SHARE * (seconds - average)
+        self._averages.move_to_end(key)
+        if len(self._averages) > self._max_keys:
+            self._averages.popitem(last=False)
+
+    def get(self, key: str) -> float | None:
+        return self._averages.get(key)
+
+
 class ProcessorBudget:
     """Processor time used by owners and documents. Not thread-safe."""
 
     def __init__(self) -> None:
+        self._owner_averages = _RunningAverages()
+        self._content_averages = _RunningAverages()
         self._used = SpendingWindow()
         self._slow_owners = SpendingWindow()
         self._slow_contents = SpendingWindow()
@@ -91,6 +113,8 @@ class ProcessorBudget:
 
         ``stalled``: the job crashed or was stopped; ``proves``: a quick job marks the document as quick.
         """
+        self._owner_averages.add(tenant.owner, seconds)
+        self._content_averages.add(tenant.content, seconds)
         if stalled:
             seconds += RESTART_S
             self._stalled_owners.add(tenant.owner, 1.0, now)
@@ -124,9 +148,20 @@ class ProcessorBudget:
             or (self._stalled_owners.total_s(tenant.owner, now) > 0 and not self.is_proven(tenant, now))
         )
 
-    def limit_s(self, tenant: Tenant, most_s: float, now: float) -> float:
-        """Return the limit in processor seconds for the next job of ``tenant``: ``most_s``, or less after stalls."""
+    def expected_s(self, tenant: Tenant) -> float:
+        """Return how many processor seconds the next job of ``tenant`` will probably take: as many as recent jobs on
+        the document, or on other documents of the owner."""
+        average = self._content_averages.get(tenant.content) or self._owner_averages.get(tenant.owner)
+        return average or _UNKNOWN_JOB_S
+
+    def limit_s(self, tenant: Tenant, most_s: float, now: float, *, is_contended: bool = False) -> float:
+        """Return the limit in processor seconds for the next job of ``tenant``.
+
+        It is ``most_s``, or less after stalls. While other owners wait (``is_contended``), it is also less after the
+        first slow job on the document; a document with slow pages is still readable while nobody else waits.
+        """
         stalled = self._stalled_contents.total_s(tenant.content, now) > 0
-        if stalled or self._slow_owners.total_s(tenant.owner, now) >= OWNER_LIMITED_S:
+        slow = is_contended and self._slow_contents.total_s(tenant.content, now) > 0
+        if stalled or slow or self._slow_owners.total_s(tenant.owner, now) >= OWNER_LIMITED_S:
             return min(SHORT_LIMIT_S, most_s)
         return most_s

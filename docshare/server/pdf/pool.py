@@ -151,7 +151,7 @@ class WorkerPool:
         """Return the limit in processor seconds for the next job on a slot that the caller holds."""
         assert slot.ticket is not None
         with self._changed:
-            return self._schedule.budget.limit_s(slot.ticket.tenant, self._timeout_s, time.monotonic())
+            return self._schedule.limit_s(slot.ticket, self._timeout_s, time.monotonic())
 
     def charge(self, slot: WorkerSlot, seconds: float, *, stalled: bool) -> None:
         """Charge a job on a slot that the caller holds: its processor time, and whether it stalled its worker.

@@ -1,15 +1,16 @@
 """Decide which job runs next, which is rejected, and which running job is stopped.
 
 This module only decides: it has no threads, no processes and no clock. Jobs run round-robin by owner, then by document,
-then by reader. A job that is expected to be slow never gets the last free place of its lane. A job of unknown length
-that turns out to be slow is stopped when others wait for its place.
+then by reader. A job that is expected to be slow never gets the last free place of its lane, and an owner whose pages
+take more than a moment only gets it while no other owner is active. A job of unknown length that turns out to be slow
+is stopped when others wait for its place.
 """
 
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from itertools import count
+from itertools import count, islice
 
 from docshare.server.pdf.budget import SLOW_JOB_S, ProcessorBudget, Tenant
 
@@ -18,6 +19,9 @@ _QUICK_S = 0.25  # most jobs take less
 _SLOW_S = 0.5
 _UNPROVEN_LIMIT_S = 0.3
 _UNPROVEN_SHARE = 4  # multiplies max_waiting for unknown documents, whose jobs are stopped early when others wait
+_RECENT_OWNER_S = 60.0
+_OWNER_QUEUE_S = 4.0  # expected processor time of the waiting jobs of one owner
+_LANE_QUEUE_S = 8.0  # and of all owners; 28 threads of a server wait for pages of 0.3 seconds then
 
 JobRank = tuple[bool, bool, int, bool, int, int, int]
 
@@ -56,6 +60,7 @@ class WorkerSchedule:
         self._waiting: list[WorkerJob] = []
         self._running: list[WorkerJob] = []
         self._numbers = count(1)
+        self._owner_seen: OrderedDict[str, float] = OrderedDict()  # when the last job of each owner started
         self._turns: OrderedDict[tuple[str, ...], int] = OrderedDict()  # the number of the last turn of each key
 
     def enqueue(self, lane: JobLane, tenant: Tenant) -> WorkerJob:
@@ -78,7 +83,7 @@ class WorkerSchedule:
             if ready:
                 ticket = min(ready, key=lambda each: self._rank(each, now))
                 self._waiting.remove(ticket)
-                self._run(ticket)
+                self._run(ticket, now)
                 return ticket
         return None
 
@@ -87,7 +92,7 @@ class WorkerSchedule:
         if not self.has_spare(lane, now) or self.budget.is_risky(tenant, now):
             return None
         ticket = WorkerJob(lane, tenant, next(self._numbers))
-        self._run(ticket)
+        self._run(ticket, now)
         return ticket
 
     def has_spare(self, lane: JobLane, now: float) -> bool:
@@ -103,7 +108,8 @@ class WorkerSchedule:
 
         In each lane, at most ``max_waiting`` jobs can wait that are expected to be slow or whose owner has a slow job
         running. If no running job of a full lane is quick, at most four times as many jobs on unknown documents can
-        wait. The first job of each owner is kept before the second of any.
+        wait. Of all others, as many can wait as will probably take ``_OWNER_QUEUE_S`` of one owner and
+        ``_LANE_QUEUE_S`` of all. The first job of each owner is kept before the second of any.
         """
         rejected = []
         for lane, places in self._places.items():
@@ -114,9 +120,36 @@ class WorkerSchedule:
             if len(running) >= places and all(job.spent_s > _SLOW_S for job in running):
                 unknown = [t for t in waiting if t not in slow and not self.budget.is_proven(t.tenant, now)]
                 rejected += self._order_by_owner(unknown, now)[_UNPROVEN_SHARE * self._max_waiting :]
+            rejected += self._list_overlong([t for t in waiting if t not in slow and t not in rejected], now)
         for ticket in rejected:
             self._waiting.remove(ticket)
         return rejected
+
+    def _list_overlong(self, tickets: Iterable[WorkerJob], now: float) -> list[WorkerJob]:
+        """Return those of ``tickets`` that would have to wait for too much expected work. At least ``max_waiting`` jobs
+        of each owner are kept."""
+        overlong: list[WorkerJob] = []
+        owner_s: dict[str, float] = {}
+        kept: Counter[str] = Counter()
+        lane_s = 0.0
+        for ticket in self._order_by_owner(tickets, now):
+            owner, seconds = ticket.tenant.owner, self.budget.expected_s(ticket.tenant)
+            waits_s = owner_s.get(owner, 0.0) + seconds
+            fits = waits_s <= _OWNER_QUEUE_S and lane_s + seconds <= _LANE_QUEUE_S
+            if not fits and kept[owner] >= self._max_waiting:
+                overlong.append(ticket)
+                continue
+            kept[owner] += 1
+            owner_s[owner] = waits_s
+            lane_s += seconds
+        return overlong
+
+    def limit_s(self, ticket: WorkerJob, most_s: float, now: float) -> float:
+        """Return the limit in processor seconds of a job that starts now: see ``ProcessorBudget.limit_s``."""
+        is_contended = any(
+            each.lane is ticket.lane and each.tenant.owner != ticket.tenant.owner for each in self._waiting
+        )
+        return self.budget.limit_s(ticket.tenant, most_s, now, is_contended=is_contended)
 
     def preempt(self, now: float) -> WorkerJob | None:
         """Return a running job to stop, or None.
@@ -147,10 +180,12 @@ class WorkerSchedule:
         running, places = self._running_in(ticket.lane), self._places[ticket.lane]
         if len(running) >= places:
             return False
-        if len(running) == places - 1 and any(
-            job.tenant.owner == ticket.tenant.owner and job.spent_s > _QUICK_S for job in running
-        ):
-            return False  # keep the last place for other owners
+        own = [job for job in running if job.tenant.owner == ticket.tenant.owner]
+        if len(running) == places - 1 and own:  # keep the last place for other owners
+            if any(job.spent_s > _QUICK_S for job in own):
+                return False
+            if self.budget.expected_s(ticket.tenant) > _QUICK_S and self._has_other_owner(ticket.tenant.owner, now):
+                return False
         if not self.budget.is_risky(ticket.tenant, now):
             return True
         return sum(self.budget.is_risky(job.tenant, now) for job in running) < max(1, places - 1)
@@ -195,8 +230,17 @@ class WorkerSchedule:
             ticket.number,
         )
 
-    def _run(self, ticket: WorkerJob) -> None:
+    def _has_other_owner(self, owner: str, now: float) -> bool:
+        """Return whether a job of another owner started recently, so that another one is to be expected."""
+        newest = reversed(self._owner_seen.items())
+        return any(other != owner and now - seen <= _RECENT_OWNER_S for other, seen in islice(newest, 2))
+
+    def _run(self, ticket: WorkerJob, now: float) -> None:
         self._running.append(ticket)
+        self._owner_seen[ticket.tenant.owner] = now
+        self._owner_seen.move_to_end(ticket.tenant.owner)
+        if len(self._owner_seen) > _MAX_TURN_KEYS:
+            self._owner_seen.popitem(last=False)
         owner, content, reader = ticket.tenant.owner, ticket.tenant.content, ticket.tenant.reader
         turn = next(self._numbers)
         for key in ((owner,), (owner, content), (owner, content, reader)):
