@@ -310,44 +310,6 @@ def test_many_new_connections_are_accepted_in_one_loop_iteration(
     assert sum(before < 150 for before in turns) <= 4
 
 
-def test_requests_of_one_address_do_not_delay_other_addresses(
-    start_listener: Callable[..., ListenerHarness], connect: Connect
-) -> None:
-    rig = start_listener(threads=1)
-    with RawConnection(rig.port) as first, RawConnection(rig.port, "127.0.0.2") as visitor:
-        first.send(build_request("GET", "/slow"))
-        assert rig.entered.wait(10)
-        crowd = [connect(rig.port) for _ in range(30)]
-        for number, wire in enumerate(crowd):
-            wire.send(build_request("GET", f"/{number}"))
-        assert wait_until(lambda: len(rig.heads) == 31)
-        visitor.send(build_request("GET", "/visitor"))
-        assert wait_until(lambda: len(rig.heads) == 32)
-        rig.gate.set()
-        assert visitor.read_response().status == 200
-        assert all(wire.read_response().status == 200 for wire in crowd)
-    assert rig.calls.index("/visitor") <= 2
-
-
-def test_clients_of_a_trusted_proxy_do_not_delay_each_other(
-    start_listener: Callable[..., ListenerHarness], connect: Connect
-) -> None:
-    rig = start_listener(threads=1, find_client=lambda peer, forwarded: forwarded or peer)
-    with RawConnection(rig.port) as first, RawConnection(rig.port) as visitor:
-        first.send(build_request("GET", "/slow", b"", "X-Forwarded-For: 198.51.100.1"))
-        assert rig.entered.wait(10)
-        crowd = [connect(rig.port) for _ in range(30)]
-        for number, wire in enumerate(crowd):
-            wire.send(build_request("GET", f"/{number}", b"", "X-Forwarded-For: 198.51.100.1"))
-        assert wait_until(lambda: len(rig.heads) == 31)
-        visitor.send(build_request("GET", "/visitor", b"", "X-Forwarded-For: 198.51.100.2"))
-        assert wait_until(lambda: len(rig.heads) == 32)
-        rig.gate.set()
-        assert visitor.read_response().status == 200
-        assert all(wire.read_response().status == 200 for wire in crowd)
-    assert rig.calls.index("/visitor") <= 2
-
-
 @pytest.mark.parametrize(("path", "status"), [("/busy", 503), ("/often", 429)])
 def test_429_and_503_are_delayed_without_blocking_other_requests(
     start_listener: Callable[..., ListenerHarness], clock: MonotonicClock, path: str, status: int

@@ -4,6 +4,7 @@
 documents that attack an engine.
 """
 
+import random
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -299,3 +300,11 @@ def undecodable_form_pdf() -> bytes:
     writer.put(tree, f"<< /Type /Pages /Count 2 /Kids [{pages[0]} 0 R {pages[1]} 0 R] >>")
     writer.put(root, f"<< /Type /Catalog /Pages {tree} 0 R >>")
     return writer.finish(root)
+
+
+def dense_text_pdf(pages: int, seed: int) -> bytes:
+    """Return a document with dense pages of text, which depend on ``seed``."""
+    chance = random.Random(seed)
+    words = ["page", "reader", "document", "while", "office", "efficient", "share", "measure"]
+    texts = ["\n".join(" ".join(chance.choice(words) for _ in range(15)) for _ in range(60)) for _ in range(pages)]
+    return sheets_pdf([Sheet(lines_content(text, size=9, left=40, top=760)) for text in texts])

@@ -74,6 +74,7 @@ ATTACKS: dict[str, ConnectionAttack] = {
         3000, opening=b"GET / HTTP/1.1\r\nX: " + b"a" * 200_000, sources=MANY
     ),
     "endless request lines": ConnectionAttack(3000, opening=b"GET /" + b"a" * 200_000),
+    "many header lines": ConnectionAttack(3000, opening=b"GET / HTTP/1.1\r\n" + b"A:\r\n" * 16_000),
     "slow bodies": ConnectionAttack(opening=BODY, drip=b"x"),
     "slow bodies of 1600 addresses": ConnectionAttack(opening=BODY, drip=b"x", sources=MANY),
     "answers never read": ConnectionAttack(2000, 50, opening=SCRIPT * 40, pace=300, small_window=True),
@@ -303,7 +304,10 @@ def main() -> int:
             measure(name, partial(attack_in_background, attack=attack), args.seconds, attack, args.descriptors)
         )
     if not args.attacks or "slowhttptest" in args.attacks:
-        for mode in ("headers", "body", "read") if shutil.which("slowhttptest") else ():
+        if not shutil.which("slowhttptest"):
+            print("slowhttptest is not installed (Debian: slowhttptest)", flush=True)
+            return 1
+        for mode in ("headers", "body", "read"):
             begin = partial(run_slowhttptest, mode=mode, seconds=int(args.seconds))
             reached.append(
                 measure(f"slowhttptest {mode}", begin, args.seconds, ConnectionAttack(1000), args.descriptors)

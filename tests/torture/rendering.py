@@ -41,8 +41,8 @@ _VERSION = re.compile(r'"version": ?"([^"]*)"')
 
 @dataclass(frozen=True)
 class AttackRequest:
-    """A request of an attacker: ``method`` and ``url``; ``body`` is the file of an upload with the API key ``key``;
-    ``address`` the client's address according to the proxy, if the request comes through one."""
+    """A request of an attacker: ``body`` is the file of an upload with the API key ``key``; ``address`` the client's
+    address according to the proxy, if the request comes through one."""
 
     method: str
     url: str
@@ -103,8 +103,7 @@ class FloodedServer:
         data, env = str(self.server.data_dir), make_env(self.folder)
         created = run_docshare("admin", "--data", data, "account", "create", email, "--tier", tier, "--json", env=env)
         assert created.returncode == 0, created.stderr
-        answer = json.loads(created.stdout)
-        return ApiAccount(self.server.url, str(answer.get("key") or answer["apiKey"]))
+        return ApiAccount(self.server.url, str(json.loads(created.stdout)["apiKey"]))
 
     def get_version(self, name: str) -> str:
         """Return the version in the page URLs of the document ``name``."""
@@ -131,14 +130,6 @@ def make_hostile_documents(pages: int = PAGES) -> list[bytes]:
         hostile_pdfs.paced_pages("f" + "s" * (pages - 1)),
         hostile_pdfs.paced_pages("f" + "m" * (pages - 1)),
     ]
-
-
-def make_harmless_document(pages: int, seed: int) -> bytes:
-    """Return a document with dense pages of text, which depend on ``seed``."""
-    chance = random.Random(seed)
-    words = ["page", "reader", "document", "while", "office", "efficient", "share", "measure"]
-    texts = ["\n".join(" ".join(chance.choice(words) for _ in range(15)) for _ in range(60)) for _ in range(pages)]
-    return pdfs.sheets_pdf([pdfs.Sheet(pdfs.lines_content(text, size=9, left=40, top=760)) for text in texts])
 
 
 # --- attacks: the requests of the attacker's clients ------------------------------------------------------------------
@@ -177,8 +168,7 @@ def same_bytes_again(stage: FloodedServer) -> list[AttackRequest]:
 def harmless_pages_between(stage: FloodedServer) -> list[AttackRequest]:
     """Alternate with requests for pages that render quickly."""
     mal = stage.create_attacker()
-    quick = hostile_pdfs.paced_pages("f" * (PAGES // 2) + "s" * (PAGES // 2))
-    name = mal.upload_and_share(quick)
+    name = mal.upload_and_share(hostile_pdfs.paced_pages("f" * (PAGES // 2) + "s" * (PAGES // 2)))
     requests = stage.build_image_requests(name)
     return [request for pair in zip(requests, requests[PAGES // 2 :], strict=False) for request in pair]
 
@@ -231,9 +221,8 @@ def variants(stage: FloodedServer) -> list[AttackRequest]:
 
 def medium_pages(stage: FloodedServer) -> list[AttackRequest]:
     """Request pages that take half a second, which is too short to be stopped, from 50 clients."""
-    mal = stage.create_attacker()
     data = hostile_pdfs.paced_pages("f" + "h" * (PAGES - 1))
-    return [request for name in [mal.upload_and_share(data)] for request in stage.build_image_requests(name)]
+    return stage.build_image_requests(stage.create_attacker().upload_and_share(data))
 
 
 def medium_pages_by_proxy(stage: FloodedServer) -> list[AttackRequest]:
@@ -256,12 +245,11 @@ ATTACKS: dict[str, Callable[[FloodedServer], list[AttackRequest]]] = {
         medium_pages_by_proxy,
     )
 }
-_MANY_CLIENTS = ("medium_pages", "medium_pages_by_proxy")
 
 
 def count_clients(name: str) -> int:
-    """Return the number of parallel clients of an attack."""
-    return 50 if name in _MANY_CLIENTS else CLIENTS
+    """Return how many clients attack at once."""
+    return 50 if name.startswith("medium_pages") else CLIENTS
 
 
 # --- the attacker's clients, in a separate process --------------------------------------------------------------------
@@ -301,9 +289,9 @@ def send_flood(attack_requests: list[AttackRequest], clients: int, stop: Event, 
 @contextmanager
 def attack_in_background(attack_requests: list[AttackRequest], clients: int) -> Iterator[Callable[[], dict[int, int]]]:
     """Run an attack during the block; yield a function that returns the statuses of its responses afterwards."""
+    random.Random(1).shuffle(attack_requests)
     context = multiprocessing.get_context("spawn")
     stop, counts = context.Event(), context.Queue()
-    random.Random(1).shuffle(attack_requests)
     process = context.Process(target=send_flood, args=(attack_requests, clients, stop, counts), daemon=True)
     process.start()
     get_statuses: dict[int, int] = {}
@@ -341,8 +329,8 @@ def measure_calls(work: Callable[[], int], times: int) -> ResponseTimes:
 
 
 def measure_reading(stage: FloodedServer, seed: int, pages: int = IMAGES) -> ResponseTimes:
-    """Open every page of a new document, in an order without prefetched pages."""
-    name = stage.innocent.upload_and_share(make_harmless_document(2 * pages, seed))
+    """Open every other page of a new document, so that none was prefetched."""
+    name = stage.innocent.upload_and_share(pdfs.dense_text_pdf(2 * pages, seed))
     attack_requests = iter(stage.build_image_requests(name, range(1, 2 * pages, 2)))
     with requests.Session() as session:
         return measure_calls(lambda: session.get(next(attack_requests).url, timeout=30).status_code, pages)
@@ -350,7 +338,7 @@ def measure_reading(stage: FloodedServer, seed: int, pages: int = IMAGES) -> Res
 
 def measure_uploads(stage: FloodedServer, seed: int, times: int = UPLOADS) -> ResponseTimes:
     """Measure uploads of ordinary documents."""
-    created = iter([make_harmless_document(10, seed * 1000 + number) for number in range(times)])
+    created = iter([pdfs.dense_text_pdf(10, seed * 1000 + number) for number in range(times)])
     return measure_calls(lambda: stage.innocent.upload(next(created))[0], times)
 
 

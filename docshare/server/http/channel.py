@@ -195,7 +195,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
             return self._moved_bytes
         return self._moved_bytes - int.from_bytes(unsent, sys.byteorder)
 
-    def forwarded_for(self) -> str | None:
+    def get_forwarded_header(self) -> str | None:
         """Return the ``X-Forwarded-For`` header of the request that runs next, or None."""
         value: str | None = self.requests[0].headers.get("X_FORWARDED_FOR") if self.requests else None
         return value

@@ -157,7 +157,9 @@ class Server:
         self._logged_at = -_LOG_INTERVAL_SECONDS
         self._stop_by: float | None = None
         self._dispatcher = ThreadedTaskDispatcher()
-        self._dispatcher.queue = FairQueue(lambda channel: hooks.find_client(channel.peer, channel.forwarded_for()))
+        self._dispatcher.queue = FairQueue(
+            lambda channel: hooks.find_client(channel.peer, channel.get_forwarded_header())
+        )
         self._listeners = [
             Listener(
                 app,
