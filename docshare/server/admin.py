@@ -18,7 +18,7 @@ from docshare.server.api.represent import resources, webhooks
 from docshare.server.http.strict_json import parse_object
 from docshare.server.http.views import current_runtime
 from docshare.server.runtime import Runtime
-from docshare.server.services.accounts import accounts, sign_in
+from docshare.server.services.accounts import accounts, invitations, sign_in
 from docshare.server.services.events import listeners, triggers
 from docshare.server.services.events.listeners import ListenerInput
 from docshare.server.services.files import freeze, hotspots, trash
@@ -45,9 +45,15 @@ def _parse_plan(args: Arguments) -> Plan:
 
 
 def _create_account(runtime: Runtime, args: Arguments) -> dict[str, Any]:
-    account = accounts.create_account(runtime, args["email"], args.get("name", ""), _parse_plan(args))
-    key = accounts.create_key(runtime, account.email, "first key")
-    return {**accounts.describe(account), "apiKey": key.key}
+    plan, name = _parse_plan(args), args.get("name", "")
+    with runtime.db.write():
+        if args.get("mail") == "no" or not runtime.mailer.is_configured:
+            account, is_mailed = accounts.create_account(runtime, args["email"], name, plan), False
+        else:
+            account, is_mailed = invitations.invite(runtime, args["email"], name, plan).account, True
+        key = accounts.create_key(runtime, account.email, "first key")
+    created = {**accounts.describe(account), "apiKey": key.key}
+    return {**created, "invited": True} if is_mailed else created
 
 
 def _set_account_tier(runtime: Runtime, args: Arguments) -> dict[str, Any]:
@@ -132,6 +138,21 @@ COMMANDS: dict[str, AdminCommand] = {
     "account list": AdminCommand(
         lambda runtime, args: [accounts.describe(row) for row in accounts.list_accounts(runtime)]
     ),
+    "account set-email": AdminCommand(
+        lambda runtime, args: accounts.describe(accounts.set_email(runtime, args["email"], args["new"])),
+        ("email", "new"),
+    ),
+    "account rename": AdminCommand(
+        lambda runtime, args: accounts.describe(accounts.rename_by_email(runtime, args["email"], args["name"])),
+        ("email", "name"),
+    ),
+    "account disable": AdminCommand(
+        lambda runtime, args: accounts.describe(accounts.disable(runtime, args["email"])), ("email",)
+    ),
+    "account enable": AdminCommand(
+        lambda runtime, args: accounts.describe(accounts.enable(runtime, args["email"])), ("email",)
+    ),
+    "account usage": AdminCommand(lambda runtime, args: accounts.list_usage(runtime, args.get("email") or None)),
     "account set-tier": AdminCommand(_set_account_tier, required_arguments=("email", "tier")),
     "account delete": AdminCommand(_delete_account, required_arguments=("email",)),
     "key create": AdminCommand(_create_key, required_arguments=("email",)),

@@ -59,6 +59,7 @@ class Config:
     design_token_audience: str | None = None
     smtp_url: str | None = None
     mail_from: str | None = None
+    owner: str | None = None
     signature_header: str = "X-Service-Signature"
     webhook_user_agent: str = "Service-Webhooks/1.0"
     country_header: str | None = None
@@ -238,6 +239,14 @@ def _parse_mail_address(value: Any) -> str:
     return text
 
 
+def _parse_owner(value: Any) -> str:
+    text = _parse_text(value)
+    local, _, domain = text.partition("@")
+    if not local or not domain or "@" in domain or any(char.isspace() for char in text):
+        raise ValueError("expected an address like ada@example.com")
+    return text
+
+
 def _parse_metrics_access(value: Any) -> str:
     text = _parse_text(value)
     if text in ("off", "local"):
@@ -291,6 +300,7 @@ OPTIONS: dict[str, Callable[[Any], Any]] = {
     "redis_url": lambda value: parse_redis_url(_parse_text(value)),
     "storage_url": lambda value: parse_storage(_parse_text(value)),
     "metrics": _parse_metrics_access,
+    "owner": _parse_owner,
 }
 
 

@@ -1,4 +1,4 @@
-"""Mails: when to retry, and which characters a header can contain. Pure."""
+"""Mails: when to retry, whom no mail can reach, and which characters a header can contain. Pure."""
 
 import re
 from html import escape
@@ -39,6 +39,11 @@ def next_attempt_at(failures: int, now: int) -> int | None:
     return now + RETRY_MS[failures - 1] if failures <= len(RETRY_MS) else None
 
 
+def is_placeholder(email: str) -> bool:
+    """Return whether no mail can reach ``email``: the address of an owner who has not set a real one."""
+    return email.casefold().endswith("@localhost")
+
+
 def sanitize_header(text: str) -> str:
     """Return ``text`` made safe for a header: without line breaks and control characters, also encoded ones, and
     truncated."""
@@ -74,7 +79,7 @@ def _link_urls(line: str, base_url: str) -> str:
 
 def mail_state(attempts: int, next_at: int | None, sent_at: int | None) -> str:
     """Return ``sent``, ``queued``, ``failed`` (no more retries), or ``kept``: written while no mail server was
-    configured."""
+    configured, or to an owner without a real address."""
     if sent_at is not None:
         return "sent"
     if next_at is not None:

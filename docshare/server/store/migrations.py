@@ -18,6 +18,7 @@ from docshare.server.store.database import Store
 from docshare.server.store.tables import STREAMS, TABLES
 from docshare.server.store.upgrades import (
     beginning,
+    colleagues,
     counting,
     data_keys,
     designs,
@@ -46,6 +47,7 @@ STEPS: tuple[str, ...] = (
     listeners.STEP,
     removals.STEP,
     data_keys.STEP,
+    colleagues.STEP,
 )
 
 

@@ -1,15 +1,17 @@
-"""Sign in with a one-time link, or with a password for accounts that have one.
+"""Sign in with a one-time link, or with a password for accounts that have one; accept an invitation, choose a new
+password, and confirm a new address.
 
-The page of the link shows one button, so that a mail scanner that follows the link does not use it up.
+The page of a link shows a button, so that a mail scanner that follows the link does not use it up.
 """
 
 from flask import Blueprint, Response, make_response, redirect, render_template, request
 from werkzeug.wrappers import Response as AnyResponse
 
-from docshare.contract.limits import SECOND
+from docshare.contract.limits import ACCOUNT_PASSWORD_CHARS, PASSWORD_BYTES, SECOND
 from docshare.contract.problems import Problem
 from docshare.server.http.views import client_address, current_runtime
-from docshare.server.services.accounts import passwords, sign_in
+from docshare.server.services.accounts import invitations, passwords, sign_in
+from docshare.server.services.accounts.sign_in import CONFIRMATION, INVITATION, RESET, SIGN_IN, LinkRow
 from docshare.server.web import csrf, sign_in_return
 
 blueprint = Blueprint("sign_in", __name__)
@@ -37,21 +39,56 @@ def enter_by_password() -> AnyResponse:
         return _render_page(refusal=problem, email_typed=email[:_MAX_EMAIL_CHARS])
 
 
+@blueprint.get("/login/forgot")
+def forgot() -> Response:
+    """Show the form that asks for a mail with a link to choose a new password."""
+    return _render_page("forgot_password.html", can_mail=current_runtime().mailer.is_configured)
+
+
+@blueprint.post("/login/forgot")
+def request_reset() -> AnyResponse:
+    """Mail the link. The page is the same whether the address has an account; 429 after too many requests, 404 if this
+    server cannot send mail, 403 if another site posted the form."""
+    email = request.form.get("email", "")[:_MAX_EMAIL_CHARS]
+    try:
+        csrf.require_same_origin()
+        invitations.request_reset(current_runtime(), email, client_address())
+    except Problem as problem:
+        can_mail = current_runtime().mailer.is_configured
+        return _render_page("forgot_password.html", can_mail=can_mail, refusal=problem, email_typed=email)
+    return _render_page("forgot_password.html", can_mail=True, sent_to=email)
+
+
 @blueprint.get("/login/<token>")
 def link(token: str) -> Response:
-    """Show the page of a sign-in link; opening it changes nothing. 410 for a link that was used or has expired."""
+    """Show the page of a link; opening it changes nothing. 410 for a link that was used or has expired."""
     try:
-        return _render_page(email=sign_in.get_link_email(current_runtime(), token))
+        return _render_link_page(sign_in.get_link(current_runtime(), token))
     except Problem as problem:
         return _render_page(problem=problem)
 
 
 @blueprint.post("/login/<token>")
 def enter(token: str) -> AnyResponse:
-    """Use the link and sign in. 410 for a link that was used or has expired, 403 if another site posted the form."""
+    """Use the link: sign in, also with a new password, or confirm an address.
+
+    410 for a link that was used or has expired, 400 for a password that is not allowed, 403 if another site posted the
+    form.
+    """
+    runtime = current_runtime()
     try:
         csrf.require_same_origin()
-        return _start_session(sign_in.redeem_link(current_runtime(), token))
+        row = sign_in.get_link(runtime, token)
+        if row.kind == CONFIRMATION:
+            return _render_page(confirmed=invitations.confirm_email(runtime, token))
+        if row.kind == SIGN_IN:
+            return _start_session(sign_in.redeem_link(runtime, token))
+        try:
+            return _start_session(invitations.accept(runtime, token, request.form.get("password", "")))
+        except Problem as problem:
+            if problem.code != "bad_request":
+                raise
+            return _render_link_page(row, problem)  # the link was not used
     except Problem as problem:
         return _render_page(problem=problem)
 
@@ -101,9 +138,17 @@ def _cookie_name() -> str:
     return sign_in.cookie_name(current_runtime())
 
 
-def _render_page(**facts: object) -> Response:
+def _render_link_page(row: LinkRow, refusal: Problem | None = None) -> Response:
+    """Render the page of a link that can be used. ``refusal``: why the password was rejected."""
+    if row.kind in (INVITATION, RESET):
+        facts = {"email": row.email, "is_invitation": row.kind == INVITATION, "least": ACCOUNT_PASSWORD_CHARS}
+        return _render_page("new_password.html", refusal=refusal, most=PASSWORD_BYTES, **facts)
+    return _render_page(email=row.email, new_email=row.new_email)
+
+
+def _render_page(template: str = "sign_in.html", **facts: object) -> Response:
     problem = facts.get("problem") or facts.get("refusal")
-    answer = make_response(render_template("sign_in.html", csrf_field=csrf.CSRF_FIELD, **facts))
+    answer = make_response(render_template(template, csrf_field=csrf.CSRF_FIELD, **facts))
     if isinstance(problem, Problem):
         answer.status_code = problem.status
         answer.headers.update(problem.headers)

@@ -19,9 +19,30 @@ app.add_typer(account, name="account")
 app.add_typer(key, name="key")
 
 _ACCOUNT = Spec(
-    table=(Column("email", "EMAIL"), Column("name", "NAME"), Column("tier", "PLAN"), Column("uuid", "UUID", role="id")),
+    table=(
+        Column("email", "EMAIL"),
+        Column("name", "NAME"),
+        Column("tier", "PLAN"),
+        Column("disabledAt", "DISABLED", kind="when"),
+        Column("uuid", "UUID", role="id"),
+    ),
     plain=("email", "tier", "uuid", "name"),
+    fields=("email", "name", "tier", "uuid", "disabledAt"),
     id="uuid",
+    empty="no accounts",
+)
+_USAGE = Spec(
+    table=(
+        Column("email", "EMAIL"),
+        Column("tier", "PLAN"),
+        Column("files", "FILES"),
+        Column("bytes", "SIZE", kind="size"),
+        Column("sessions", "SESSIONS"),
+        Column("disabledAt", "DISABLED", kind="when"),
+    ),
+    plain=("email", "files", "bytes", "sessions"),
+    fields=("email", "name", "tier", "uuid", "files", "bytes", "sessions", "disabledAt"),
+    id="email",
     empty="no accounts",
 )
 _NEW_ACCOUNT = Spec(
@@ -59,16 +80,23 @@ def account_create(
     email: Email,
     name: Annotated[str | None, typer.Option(help="Name of the person.")] = None,
     tier: Annotated[str, typer.Option(help="Plan: free, basic or pro.")] = "pro",
+    mail: Annotated[bool, typer.Option("--mail/--no-mail", help="Mail an invitation, if mail is set up.")] = True,
     data: Data = None,
     dry_run: DryRun = False,
 ) -> ExitCode:
     """Create an account with an API key, which is shown only once.
 
+    If a mail server is set up, the person gets an invitation: a link that works once, for seven days, and on whose page
+    they can set a password. Otherwise, create a sign-in link for them with docshare admin login-link.
+
     Examples:
 
       docshare admin account create ada@example.com --tier basic
     """
-    return run_change(context, data, dry_run, _NEW_ACCOUNT, "account create", email=email, name=name, tier=tier)
+    wanted = None if mail else "no"
+    return run_change(
+        context, data, dry_run, _NEW_ACCOUNT, "account create", email=email, name=name, tier=tier, mail=wanted
+    )
 
 
 @account.command("list", spec=_ACCOUNT)
@@ -97,6 +125,89 @@ def account_set_tier(
       docshare admin account set-tier ada@example.com pro
     """
     return run_change(context, data, dry_run, _ACCOUNT, "account set-tier", email=email, tier=tier)
+
+
+@account.command("set-email", spec=_ACCOUNT)
+def account_set_email(
+    context: typer.Context,
+    email: Email,
+    new: Annotated[str, typer.Argument(metavar="NEW", help="New email address.")],
+    data: Data = None,
+    dry_run: DryRun = False,
+) -> ExitCode:
+    """Change the email address of an account.
+
+    Mails to the old address that were not sent yet go to the new one.
+
+    Examples:
+
+      docshare admin account set-email owner@localhost ada@example.com
+    """
+    return run_change(context, data, dry_run, _ACCOUNT, "account set-email", email=email, new=new)
+
+
+@account.command("rename", spec=_ACCOUNT)
+def account_rename(
+    context: typer.Context,
+    email: Email,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the person, as readers see it.")],
+    data: Data = None,
+    dry_run: DryRun = False,
+) -> ExitCode:
+    """Change the name of an account.
+
+    Examples:
+
+      docshare admin account rename ada@example.com "Ada Lovelace"
+    """
+    return run_change(context, data, dry_run, _ACCOUNT, "account rename", email=email, name=name)
+
+
+@account.command("disable", spec=_ACCOUNT)
+def account_disable(context: typer.Context, email: Email, data: Data = None, dry_run: DryRun = False) -> ExitCode:
+    """Disable an account, effective immediately.
+
+    Nobody can sign in to it, its API keys and apps are rejected, and it gets no mails. Its links stay open for readers.
+    docshare admin account enable reverses this.
+
+    Examples:
+
+      docshare admin account disable ada@example.com --yes
+    """
+    if not dry_run:
+        confirm(current_context(), f"Disable the account of {email}? Programs that use its keys stop working.")
+    return run_change(context, data, dry_run, _ACCOUNT, "account disable", email=email)
+
+
+@account.command("enable", spec=_ACCOUNT)
+def account_enable(context: typer.Context, email: Email, data: Data = None, dry_run: DryRun = False) -> ExitCode:
+    """Enable a disabled account again.
+
+    Its API keys and apps work again. Browsers must sign in.
+
+    Examples:
+
+      docshare admin account enable ada@example.com
+    """
+    return run_change(context, data, dry_run, _ACCOUNT, "account enable", email=email)
+
+
+@account.command("usage", spec=_USAGE)
+def account_usage(
+    context: typer.Context,
+    email: Annotated[str | None, typer.Argument(metavar="[EMAIL]", help="Email address of one account.")] = None,
+    data: Data = None,
+) -> None:
+    """Show the files, the stored bytes and the readers' sessions of each account.
+
+    Files in the trash are not included.
+
+    Examples:
+
+      docshare admin account usage
+      docshare admin account usage ada@example.com
+    """
+    current_context().emit(run_admin_command(context, data, "account usage", email=email), _USAGE)
 
 
 @account.command("delete", spec=_ACCOUNT)

@@ -75,6 +75,10 @@ def serve(
     tier: Annotated[
         str, typer.Option(metavar="PLAN", help="Plan of the owner on the first run: free, basic or pro.")
     ] = "pro",
+    owner: Annotated[
+        str | None,
+        typer.Option(metavar="EMAIL", help="Address of the owner, until one is set. [env: DOCSHARE_OWNER]"),
+    ] = None,
     open_page: Annotated[bool, typer.Option("--open", help="Open the first link in the browser.")] = False,
     ephemeral: Annotated[bool, typer.Option(help="Use a temporary data directory.")] = False,
     exec_command: Annotated[
@@ -121,7 +125,7 @@ def serve(
         files=_check_files(files or [], demo),
         host=listen.choose_host(host, ctx.env),
         port=listen.choose_port(port, ctx.env),
-        settings={"data_dir": data, "base_url": base_url, "threads": threads, "workers": workers},
+        settings={"data_dir": data, "base_url": base_url, "threads": threads, "workers": workers, "owner": owner},
         tier=tier,
         open_page=open_page,
         ephemeral=ephemeral,
@@ -165,6 +169,7 @@ def _run(ctx: Context, plan: ServeOptions) -> int:
 def _run_server(ctx: Context, plan: ServeOptions, server: "ServingInstance", stop: threading.Event) -> int:
     """Run the server, announce it, do the task of the options, and wait until it is stopped."""
     from docshare.server.admin import run_command
+    from docshare.server.rules.mails import is_placeholder
     from docshare.server.services.accounts import accounts
 
     rt = server.instance.rt
@@ -172,6 +177,11 @@ def _run_server(ctx: Context, plan: ServeOptions, server: "ServingInstance", sto
         first = accounts.initialize_instance(rt, _parse_plan(plan.tier))
     _set_up_owner(ctx, plan, server, first)
     listen.warn_if_exposed(ctx, plan.host, rt.config.base_url)
+    if rt.mailer.is_configured and is_placeholder(first.account.email):
+        ctx.warn(
+            f"mails to {first.account.email} wait until your address is set: "
+            f"docshare admin account set-email {first.account.email} YOU@EXAMPLE.COM"
+        )
     if plan.dev:
         ctx.warn("--dev allows webhooks to addresses of this machine")
     with ExitStack() as stack:

@@ -9,12 +9,16 @@ from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
 from docshare.contract.scopes import CREDENTIAL_CHARS, LANES, Lane
 from docshare.contract.wire import drop_none, format_instant
+from docshare.server.rules.mails import is_placeholder
 from docshare.server.runtime import Runtime
-from docshare.server.services.accounts.callers import digest
+from docshare.server.services.accounts.callers import Caller, digest
 from docshare.server.services.files import purge
-from docshare.server.store.tables import Account, ApiKey, oauth
+from docshare.server.store.tables import Account, ApiKey, library, oauth
 from docshare.server.store.tables import accounts as account_rows
 from docshare.server.store.tables import files as file_rows
+from docshare.server.store.tables import mail as mail_rows
+from docshare.server.store.tables import sign_in as sign_in_rows
+from docshare.server.store.tables.sign_in import CONFIRMATION, INVITATION, RESET, SIGN_IN
 
 OWNER_EMAIL = "owner@localhost"
 CLI_CLIENT = "docshare-cli"
@@ -45,15 +49,31 @@ class FirstRunResult:
 def initialize_instance(rt: Runtime, tier: Plan) -> FirstRunResult:
     """Create the owner's account on plan ``tier`` with one API key, and register the command line as an OAuth client.
 
-    An account or a client that exists is not changed.
+    An account or a client that exists is not changed, but an owner without a real address gets the configured one.
+    Raises ``conflict`` if another account has it.
     """
+    configured = rt.config.owner
     with rt.db.write():
         _register_command_line(rt)
         existing = account_rows.find_first(rt.db)
-        if existing is not None:
-            return FirstRunResult(existing, None)
-        account = create_account(rt, OWNER_EMAIL, "Owner", tier)
-        return FirstRunResult(account, create_key(rt, account.email, "first key").key)
+        if existing is None:
+            name = "" if configured else "Owner"
+            account = create_account(rt, configured or OWNER_EMAIL, name, tier)
+            return FirstRunResult(account, create_key(rt, account.email, "first key").key)
+        if configured and is_placeholder(existing.email):
+            existing = set_email(rt, existing.email, configured)
+        return FirstRunResult(existing, None)
+
+
+def is_instance_owner(rt: Runtime, account_id: int) -> bool:
+    """Return whether the account is the oldest one, which owns the instance."""
+    return bool(get_owner(rt).id == account_id)
+
+
+def require_instance_owner(rt: Runtime, caller: Caller) -> None:
+    """Raise ``forbidden`` unless the caller owns the instance."""
+    if not is_instance_owner(rt, caller.account_id):
+        raise Problem("forbidden", "Only the owner of this server can manage accounts.")
 
 
 def get_owner(rt: Runtime) -> Account:
@@ -70,17 +90,93 @@ def create_account(rt: Runtime, email: str, name: str, plan: Plan) -> Account:
     Raises ``bad_request`` for an address or a name that is malformed or too long, ``conflict`` when the address is
     taken.
     """
+    name = _require_name(name.strip() or email.strip().partition("@")[0])
+    now = rt.clock()
+    with rt.db.write():
+        email = require_free_email(rt, email)
+        return account_rows.insert(rt.db, rt.random_uuid(), email, name, plan, now)
+
+
+def require_free_email(rt: Runtime, email: str, account_id: int | None = None) -> str:
+    """Return ``email``, trimmed, if no account but ``account_id`` has it. Raises ``bad_request`` for a malformed
+    address, ``conflict`` for one that is taken."""
     email = email.strip()
     if _EMAIL.fullmatch(email) is None:
         raise Problem("bad_request", "email must be an address such as ada@example.com.", hint="")
-    name = _require_name(name.strip() or email.partition("@")[0])
+    taken = account_rows.find_by_email(rt.db, email)
+    if taken is not None and taken.id != account_id:
+        raise Problem(
+            "conflict", f"An account for {email} already exists.", hint="List them: docshare admin account list"
+        )
+    return email
+
+
+def set_email(rt: Runtime, email: str, new_email: str) -> Account:
+    """Change the address of the account of ``email`` and return the account. Mails to the old address that were not
+    sent yet go to the new one.
+
+    Raises ``not_found``, ``bad_request`` for a malformed address, ``conflict`` for one that is taken.
+    """
     now = rt.clock()
     with rt.db.write():
-        if account_rows.find_by_email(rt.db, email) is not None:
-            raise Problem(
-                "conflict", f"An account for {email} already exists.", hint="List them: docshare admin account list"
-            )
-        return account_rows.insert(rt.db, rt.random_uuid(), email, name, plan, now)
+        account = get_by_email(rt, email)
+        old, account.email = account.email, require_free_email(rt, new_email, account.id)
+        account_rows.set_email(rt.db, account.id, account.email)
+        sign_in_rows.delete_links(rt.db, account.id, CONFIRMATION, INVITATION, RESET)
+        due = now if rt.mailer.is_configured and not is_placeholder(account.email) else None
+        mail_rows.readdress(rt.db, old, account.email, due)
+    return account
+
+
+def disable(rt: Runtime, email: str) -> Account:
+    """Disable the account of ``email`` and return it: nobody can sign in, keys and apps are rejected, and no notices
+    are mailed until it is enabled. Its links stay open for readers. Repeating this changes nothing.
+
+    Raises ``not_found``, ``conflict`` for the owner of the instance.
+    """
+    now = rt.clock()
+    with rt.db.write():
+        account = get_by_email(rt, email)
+        if is_instance_owner(rt, account.id):
+            raise Problem("conflict", "The account that owns this instance cannot be disabled.")
+        if account.disabled_at is None:
+            account.disabled_at = now
+            account_rows.set_disabled(rt.db, account.id, now)
+            sign_in_rows.delete_sessions(rt.db, account.id)
+            sign_in_rows.delete_links(rt.db, account.id, SIGN_IN, CONFIRMATION, INVITATION, RESET)
+    return account
+
+
+def enable(rt: Runtime, email: str) -> Account:
+    """Enable the account of ``email`` again and return it; its keys and apps work again. Raises ``not_found``."""
+    with rt.db.write():
+        account = get_by_email(rt, email)
+        account_rows.set_disabled(rt.db, account.id, None)
+        account.disabled_at = None
+    return account
+
+
+def rename_by_email(rt: Runtime, email: str, name: str) -> Account:
+    """Change the name of the account of ``email`` and return the account. Raises ``not_found``, ``bad_request``."""
+    with rt.db.write():
+        account = get_by_email(rt, email)
+        rename(rt, account.id, name)
+    return get_by_email(rt, email)
+
+
+def list_usage(rt: Runtime, email: str | None = None) -> list[dict[str, Any]]:
+    """Return what each account uses, oldest first, or only that of ``email``.
+
+    Each row has ``email``, ``name``, ``tier``, ``files`` without those in the trash, their ``bytes``, counted
+    ``sessions`` of readers, and ``disabledAt``. Raises ``not_found``.
+    """
+    selected = list_accounts(rt) if email is None else [get_by_email(rt, email)]
+    usage = library.measure_usage(rt.db)
+    rows = []
+    for account in selected:
+        files, size, sessions = usage.get(account.id, (0, 0, 0))
+        rows.append({**describe(account), "files": files, "bytes": size, "sessions": sessions})
+    return rows
 
 
 def rename(rt: Runtime, account_id: int, name: str) -> None:
@@ -138,8 +234,10 @@ def _delete_if_empty(rt: Runtime, account: Account) -> bool:
 
 
 def describe(account: Account) -> dict[str, Any]:
-    """Return what ``docshare admin account ... --json`` prints about an account."""
-    return {"uuid": account.uuid, "email": account.email, "name": account.name, "tier": Plan(account.plan).tier}
+    """Return what ``docshare admin account ... --json`` prints about an account; ``disabledAt`` only if it is
+    disabled."""
+    shown = {"uuid": account.uuid, "email": account.email, "name": account.name, "tier": Plan(account.plan).tier}
+    return shown if account.disabled_at is None else {**shown, "disabledAt": format_instant(account.disabled_at)}
 
 
 def create_key(rt: Runtime, email: str, name: str) -> NewKey:

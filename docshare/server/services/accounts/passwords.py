@@ -31,8 +31,12 @@ def set_password(rt: Runtime, caller: Caller, password: str) -> None:
 
     The old password is not required: a user who forgot it signs in by a link to set a new one. Raises ``bad_request``.
     """
-    stored = share_passwords.hash_password(rt, rules.require_password(password, caller.email))
-    _save_hash(rt, caller, stored)
+    _save_hash(rt, caller, hash_new_password(rt, password, caller.email))
+
+
+def hash_new_password(rt: Runtime, password: str, email: str) -> str:
+    """Return the hash of a new password for the account of ``email``. Raises ``bad_request`` if it is not allowed."""
+    return share_passwords.hash_password(rt, rules.require_password(password, email))
 
 
 def remove_password(rt: Runtime, caller: Caller) -> None:

@@ -1,6 +1,8 @@
-"""Sign in by a one-time link, and manage the sessions of signed-in browsers. By password: see ``passwords``.
+"""Sign in by a one-time link, and manage the sessions of signed-in browsers. By password: see ``passwords``; by a
+mailed link: see ``invitations``.
 
-The server stores only the SHA-256 of a link and of a cookie. A link works once and expires after 10 minutes.
+The server stores only the SHA-256 of a link and of a cookie. A link works once and expires after 10 minutes; mailed
+links are valid for longer.
 """
 
 from docshare.contract.limits import LOGIN_LINK_MS
@@ -11,6 +13,11 @@ from docshare.server.runtime import Runtime
 from docshare.server.services.accounts.callers import Caller, digest, make_account_caller
 from docshare.server.store.tables import accounts
 from docshare.server.store.tables import sign_in as sign_in_rows
+from docshare.server.store.tables.sign_in import CONFIRMATION as CONFIRMATION
+from docshare.server.store.tables.sign_in import INVITATION as INVITATION
+from docshare.server.store.tables.sign_in import RESET as RESET
+from docshare.server.store.tables.sign_in import SIGN_IN as SIGN_IN
+from docshare.server.store.tables.sign_in import LinkRow as LinkRow
 from docshare.server.store.tables.sign_in import SignedInAccount as SignedInAccount
 
 SESSION_LIFETIME_MS = 30 * DAY
@@ -27,35 +34,52 @@ def cookie_name(rt: Runtime) -> str:
 def create_link(rt: Runtime, email: str) -> str:
     """Return a sign-in link for the account of ``email``: an absolute URL that works once, for 10 minutes.
 
-    Raises ``not_found``.
+    Raises ``not_found``, ``conflict`` for a disabled account.
     """
-    token = rt.random_token(_TOKEN_CHARS)
     with rt.db.write():
         account = accounts.find_by_email(rt.db, email.strip())
         if account is None:
             hint = "See 'docshare admin account list'."
             raise Problem("not_found", f"There is no account for {email.strip()}.", hint=hint)
-        sign_in_rows.insert_link(rt.db, digest(token), account.id, rt.clock() + LOGIN_LINK_MS)
+        if account.disabled_at is not None:
+            hint = f"Enable it: docshare admin account enable {account.email}"
+            raise Problem("conflict", f"The account of {account.email} is disabled.", hint=hint)
+        return create_account_link(rt, account.id, SIGN_IN, LOGIN_LINK_MS)
+
+
+def create_account_link(rt: Runtime, account_id: int, kind: str, lifetime_ms: int, new_email: str | None = None) -> str:
+    """Return a new one-time link of an account, in the caller's transaction: an absolute URL.
+
+    Parameters: ``kind`` one of ``store.tables.sign_in``; ``new_email`` the address that a confirmation confirms.
+    """
+    token = rt.random_token(_TOKEN_CHARS)
+    sign_in_rows.insert_link(rt.db, digest(token), account_id, kind, rt.clock() + lifetime_ms, new_email)
     return f"{rt.config.base_url}/login/{token}"
 
 
-def get_link_email(rt: Runtime, token: str) -> str:
-    """Return the email of the account that the link with ``token`` signs in; change nothing. Raises ``gone`` for a
-    link that is used, expired or unknown."""
-    email = sign_in_rows.find_link_email(rt.db, digest(token), rt.clock())
-    if email is None:
+def get_link(rt: Runtime, token: str) -> LinkRow:
+    """Return the link with ``token``; change nothing. Raises ``gone`` for a link that is used, expired or unknown, or
+    of a disabled account."""
+    link = sign_in_rows.find_link(rt.db, digest(token), rt.clock())
+    if link is None:
         raise _link_expired()
-    return email
+    return link
+
+
+def use_link(rt: Runtime, token: str) -> LinkRow:
+    """Mark the link with ``token`` as used, in the caller's transaction, and return it. Raises ``gone`` like
+    ``get_link``."""
+    link = get_link(rt, token)
+    if not sign_in_rows.mark_link_used(rt.db, digest(token), rt.clock()):
+        raise _link_expired()
+    return link
 
 
 def redeem_link(rt: Runtime, token: str) -> str:
-    """Use the link with ``token`` and return the value of the session cookie. Raises ``gone`` like
-    ``get_link_email``."""
-    now = rt.clock()
+    """Use the sign-in link with ``token`` and return the value of the session cookie. Raises ``gone`` like
+    ``get_link``."""
     with rt.db.write():
-        if not sign_in_rows.mark_link_used(rt.db, digest(token), now):
-            raise _link_expired()
-        cookie = create_session(rt, sign_in_rows.get_link_account_id(rt.db, digest(token)))
+        cookie = create_session(rt, use_link(rt, token).account_id)
         assert cookie is not None  # a deleted account takes its links with it
         return cookie
 
@@ -116,6 +140,6 @@ def find_account_id(rt: Runtime, cookie: str | None) -> int | None:
 def _link_expired() -> Problem:
     return Problem(
         "gone",
-        "This sign-in link was used or has expired.",
+        "This link was used or has expired.",
         hint="Create a new one with 'docshare dashboard' or 'docshare admin login-link EMAIL', or sign in at /login.",
     )

@@ -19,10 +19,12 @@ from docshare.contract.findings import (
 )
 from docshare.contract.limits import MINUTE, SECOND
 from docshare.contract.plans import DAY, GB, MB
+from docshare.server.rules.mails import is_placeholder
 from docshare.server.runtime import Runtime
 from docshare.server.services.operations import database_checks, environment_checks
 from docshare.server.store import inspection
 from docshare.server.store.migrations import STEPS
+from docshare.server.store.tables import accounts
 
 DoctorArguments = Mapping[str, str]
 """Optional tests that the operator requested: ``egress`` an address, ``mail`` the recipient of a test mail."""
@@ -120,6 +122,17 @@ def _check_deliveries(rt: Runtime, arguments: DoctorArguments) -> DiagnosticFind
     return passed_finding("webhook deliveries are on time")
 
 
+def _check_owner(rt: Runtime, arguments: DoctorArguments) -> DiagnosticFinding:  # noqa: ARG001 - as every check
+    owner = accounts.find_first(rt.db)
+    if owner is None:
+        return skipped_finding("this instance has no accounts")
+    if not is_placeholder(owner.email):
+        return passed_finding(f"the owner is {owner.email}")
+    detail = f"the owner has the address {owner.email}, which no mail reaches"
+    fix = f"Set yours: docshare admin account set-email {owner.email} YOU@EXAMPLE.COM"
+    return warning_finding(detail, fix) if rt.mailer.is_configured else skipped_finding(f"{detail}; no mail is sent")
+
+
 def _check_outbox(rt: Runtime, arguments: DoctorArguments) -> DiagnosticFinding:  # noqa: ARG001 - as every check
     now, database = rt.clock(), rt.db
     late = inspection.count_late_mails(database, now - _LATE_MS)
@@ -145,6 +158,7 @@ _COMMON_CHECKS = (
     DiagnosisCheck("schema", _check_schema),
     DiagnosisCheck("jobs", _check_jobs),
     DiagnosisCheck("deliveries", _check_deliveries),
+    DiagnosisCheck("owner", _check_owner),
     DiagnosisCheck("outbox", _check_outbox),
     DiagnosisCheck(
         "smtp",

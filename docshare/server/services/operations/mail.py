@@ -1,6 +1,7 @@
 """Write mails to the outbox, in the transaction of the change they report; a job sends them.
 
-Without a mail server they stay in the outbox for the operator to read. A request never waits for a mail server.
+Without a mail server they stay in the outbox for the operator to read, and so do those to an owner without a real
+address, until one is set. A request never waits for a mail server.
 """
 
 from datetime import UTC, datetime
@@ -65,7 +66,8 @@ def enqueue(
         return
     now = rt.clock()
     gathers_until = None if gathers_ms is None else now + gathers_ms
-    next_at = (gathers_until or now) if rt.mailer.is_configured else None
+    can_send = rt.mailer.is_configured and not rules.is_placeholder(recipient)
+    next_at = (gathers_until or now) if can_send else None
     mail_rows.insert(
         rt.db,
         rt.random_uuid(),
@@ -78,6 +80,11 @@ def enqueue(
         next_at=next_at,
         gathers_until=gathers_until,
     )
+
+
+def is_unreachable(rt: Runtime, email: str) -> bool:
+    """Return whether mails to ``email`` wait although a mail server is configured: its owner has not set an address."""
+    return rt.mailer.is_configured and rules.is_placeholder(email)
 
 
 def find_gathering(rt: Runtime, recipient: str, file_id: int) -> tuple[int, int] | None:

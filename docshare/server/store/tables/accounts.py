@@ -16,6 +16,7 @@ class Account(Row):
     plan = IntegerField()
     created_at = IntegerField()
     password_hash = TextField(null=True)
+    disabled_at = IntegerField(null=True)
 
     class Meta:
         table_name = "accounts"
@@ -48,7 +49,8 @@ class AccountRow(NamedTuple):
 
 _ACCOUNT_OF_KEY = """
 SELECT a.id, a.uuid, a.email, a.name, a.plan, a.created_at
-FROM api_keys k JOIN accounts a ON a.id = k.account_id WHERE k.digest = ? AND k.revoked_at IS NULL
+FROM api_keys k JOIN accounts a ON a.id = k.account_id
+WHERE k.digest = ? AND k.revoked_at IS NULL AND a.disabled_at IS NULL
 """
 _ACCOUNT = "SELECT id, uuid, email, name, plan, created_at FROM accounts WHERE id = ?"
 
@@ -60,7 +62,8 @@ def find_by_id(store: Store, account_id: int) -> AccountRow | None:
 
 
 def find_by_key(store: Store, digest: str) -> AccountRow | None:
-    """Return the account of the API key with this digest, or None if the key is unknown or revoked."""
+    """Return the account of the API key with this digest, or None if the key is unknown or revoked, or the account is
+    disabled."""
     found = store.fetch_one(_ACCOUNT_OF_KEY, (digest,))
     return AccountRow._make(found) if found else None
 
@@ -105,6 +108,16 @@ def set_name(store: Store, account_id: int, name: str) -> None:
     Account.update(name=name).where(Account.id == account_id).execute(store.engine)
 
 
+def set_email(store: Store, account_id: int, email: str) -> None:
+    """Change the email address of an account."""
+    Account.update(email=email).where(Account.id == account_id).execute(store.engine)
+
+
+def set_disabled(store: Store, account_id: int, disabled_at: int | None) -> None:
+    """Disable an account, or enable it again with None."""
+    Account.update(disabled_at=disabled_at).where(Account.id == account_id).execute(store.engine)
+
+
 def set_plan(store: Store, account_id: int, plan: int) -> None:
     """Change the plan of an account."""
     Account.update(plan=plan).where(Account.id == account_id).execute(store.engine)
@@ -116,8 +129,9 @@ def delete(store: Store, account_id: int) -> None:
 
 
 def find_password(store: Store, email: str) -> tuple[int, str | None] | None:
-    """Return the id of the account of ``email`` and the hash of its password, or None."""
-    found = store.fetch_one("SELECT id, password_hash FROM accounts WHERE email = ?", (email,))
+    """Return the id of the account of ``email`` and the hash of its password; None if there is no such account, or if
+    it is disabled."""
+    found = store.fetch_one("SELECT id, password_hash FROM accounts WHERE email = ? AND disabled_at IS NULL", (email,))
     return (found[0], found[1]) if found else None
 
 

@@ -144,3 +144,13 @@ def find_trashed(store: Store, column: str, key: str, now: int) -> TrashedFile |
     """Return the file in the trash whose ``column`` (``uuid`` or ``short_id``) is ``key``, or None."""
     found = store.fetch_one(_ONE_TRASHED[column], (now, key))
     return TrashedFile._make(found) if found else None
+
+
+def measure_usage(store: Store) -> dict[int, tuple[int, int, int]]:
+    """Return, by account, the number of its files, their size in bytes and their counted sessions. Files in the trash
+    and files whose bytes were deleted are left out."""
+    rows = store.fetch_all(
+        "SELECT owner_id, COUNT(*), COALESCE(SUM(size), 0), COALESCE(SUM(view_count), 0) FROM files "
+        "WHERE owner_id IS NOT NULL AND trashed_at IS NULL AND destroyed_at IS NULL GROUP BY owner_id"
+    )
+    return {int(owner): (int(files), int(size), int(sessions)) for owner, files, size, sessions in rows}

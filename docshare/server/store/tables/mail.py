@@ -77,6 +77,10 @@ _INSERT = (
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _SELECT_GATHERING = "SELECT id, created_at FROM mails WHERE file_id = ? AND recipient = ? AND gathers_until > ?"
+_IS_MUTED = (
+    "SELECT 1 FROM muted_notices WHERE account_id = ? AND notice = ? "
+    "UNION ALL SELECT 1 FROM accounts WHERE id = ? AND disabled_at IS NOT NULL"
+)
 # A mail about a file in the trash is kept with it: a restore releases it, a purge deletes it.
 _FILE_NOT_TRASHED = "NOT EXISTS (SELECT 1 FROM files f WHERE f.id = mails.file_id AND f.trashed_at IS NOT NULL)"
 _CLAIM = (
@@ -139,6 +143,16 @@ def mark_failed(store: Store, mail_id: int, error: str, *, next_at: int | None, 
     )
 
 
+def readdress(store: Store, old: str, new: str, next_at: int | None) -> None:
+    """Send the mails to ``old`` that were not sent yet to ``new``; ``next_at`` is when those without a next attempt are
+    due."""
+    store.execute(
+        "UPDATE mails SET recipient = ?, next_at = COALESCE(next_at, ?) "
+        "WHERE recipient = ? AND sent_at IS NULL AND failed_at IS NULL",
+        (new, next_at, old),
+    )
+
+
 def delete_expired(store: Store, created_by: int) -> int:
     """Delete the mails created by ``created_by`` (ms) that need no further attempt; return how many."""
     return store.execute("DELETE FROM mails WHERE created_at <= ? AND next_at IS NULL", (created_by,))
@@ -162,8 +176,8 @@ def delete_pending(store: Store, account_id: int, notice: str) -> None:
 
 
 def is_muted(store: Store, account_id: int, notice: str) -> bool:
-    """Return whether an account has switched off one kind of notice."""
-    found = store.fetch_one("SELECT 1 FROM muted_notices WHERE account_id = ? AND notice = ?", (account_id, notice))
+    """Return whether an account gets no notices of one kind: it has switched them off, or it is disabled."""
+    found = store.fetch_one(_IS_MUTED, (account_id, notice, account_id))
     return found is not None
 
 

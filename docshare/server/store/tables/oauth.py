@@ -128,8 +128,8 @@ _SELECT_CLIENT = f"SELECT {', '.join(ClientRow._fields)} FROM oauth_clients"  # 
 _SELECT_CODE = f"SELECT {', '.join(AuthorizationCode._fields)} FROM oauth_codes WHERE digest = ?"  # noqa: S608 - as above
 _SELECT_TOKEN = (
     "SELECT t.digest, t.kind, t.grant_id, g.client_id, g.scopes, g.expires_at, t.rotated_at "  # noqa: S105 - a statement
-    "FROM oauth_tokens t JOIN oauth_grants g ON g.id = t.grant_id "
-    "WHERE t.digest = ? AND t.expires_at > ? AND g.revoked_at IS NULL AND g.expires_at > ?"
+    "FROM oauth_tokens t JOIN oauth_grants g ON g.id = t.grant_id JOIN accounts a ON a.id = g.account_id "
+    "WHERE t.digest = ? AND t.expires_at > ? AND g.revoked_at IS NULL AND g.expires_at > ? AND a.disabled_at IS NULL"
 )
 _SELECT_APPS = (
     "SELECT g.uuid, c.name, c.client_id, g.scopes, g.created_at, g.used_at, g.expires_at "
@@ -139,7 +139,7 @@ _SELECT_APPS = (
 _SELECT_ACCOUNT = """
 SELECT a.id, a.uuid, a.email, a.name, a.plan, a.created_at, t.scopes, t.expires_at
 FROM oauth_tokens t JOIN oauth_grants g ON g.id = t.grant_id JOIN accounts a ON a.id = g.account_id
-WHERE t.digest = ? AND t.kind = 'access' AND g.revoked_at IS NULL
+WHERE t.digest = ? AND t.kind = 'access' AND g.revoked_at IS NULL AND a.disabled_at IS NULL
 """
 
 

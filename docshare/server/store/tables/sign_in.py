@@ -1,4 +1,5 @@
-"""One-time sign-in links and the sessions of signed-in owners."""
+"""One-time links that sign in, invite, reset a password or confirm an address, and the sessions of signed-in
+owners."""
 
 from typing import NamedTuple
 
@@ -8,12 +9,17 @@ from docshare.server.store.database import Store
 from docshare.server.store.tables.accounts import Account
 from docshare.server.store.tables.base import Row
 
+SIGN_IN, INVITATION, RESET, CONFIRMATION = "sign-in", "invitation", "reset", "confirmation"
+"""The kinds of links."""
+
 
 class LoginLink(Row):
     digest = TextField(primary_key=True)
     account = ForeignKeyField(Account, on_delete="CASCADE", index=False)
     expires_at = IntegerField()
     used_at = IntegerField(null=True)
+    kind = TextField(default=SIGN_IN)
+    new_email = TextField(null=True)  # the address that the link confirms
 
     class Meta:
         table_name = "login_links"
@@ -41,41 +47,55 @@ class SignedInAccount(NamedTuple):
     csrf: str
 
 
-_SELECT_LINK_EMAIL = (
-    "SELECT a.email FROM login_links l JOIN accounts a ON a.id = l.account_id "
-    "WHERE l.digest = ? AND l.used_at IS NULL AND l.expires_at > ?"
+class LinkRow(NamedTuple):
+    """A link that can be used, of the account ``account_id`` with the address ``email``; ``new_email`` is the address
+    that it confirms."""
+
+    account_id: int
+    email: str
+    kind: str
+    new_email: str | None
+
+
+_SELECT_LINK = (
+    "SELECT l.account_id, a.email, l.kind, l.new_email FROM login_links l JOIN accounts a ON a.id = l.account_id "
+    "WHERE l.digest = ? AND l.used_at IS NULL AND l.expires_at > ? AND a.disabled_at IS NULL"
 )
 _MARK_LINK_USED = "UPDATE login_links SET used_at = ? WHERE digest = ? AND used_at IS NULL AND expires_at > ?"
 _SELECT_SESSION = (
     "SELECT s.account_id, a.email, a.name, s.csrf FROM web_sessions s JOIN accounts a ON a.id = s.account_id "
-    "WHERE s.digest = ? AND s.expires_at > ?"
+    "WHERE s.digest = ? AND s.expires_at > ? AND a.disabled_at IS NULL"
 )
 _INSERT_SESSION = (
     "INSERT INTO web_sessions (digest, account_id, csrf, created_at, expires_at) "
-    "SELECT ?, id, ?, ?, ? FROM accounts WHERE id = ? AND (CAST(? AS TEXT) IS NULL OR password_hash = ?)"
+    "SELECT ?, id, ?, ?, ? FROM accounts "
+    "WHERE id = ? AND disabled_at IS NULL AND (CAST(? AS TEXT) IS NULL OR password_hash = ?)"
 )
 
 
-def insert_link(store: Store, digest: str, account_id: int, expires_at: int) -> None:
-    """Insert a sign-in link."""
-    LoginLink.insert(digest=digest, account=account_id, expires_at=expires_at).execute(store.engine)
+def insert_link(
+    store: Store, digest: str, account_id: int, kind: str, expires_at: int, new_email: str | None = None
+) -> None:
+    """Insert a link. ``new_email`` is the address that a ``CONFIRMATION`` confirms."""
+    LoginLink.insert(digest=digest, account=account_id, kind=kind, expires_at=expires_at, new_email=new_email).execute(
+        store.engine
+    )
 
 
-def find_link_email(store: Store, digest: str, now: int) -> str | None:
-    """Return the email of the account that the link signs in, or None if the link is unknown, used or expired."""
-    found = store.fetch_one(_SELECT_LINK_EMAIL, (digest, now))
-    return str(found[0]) if found else None
+def find_link(store: Store, digest: str, now: int) -> LinkRow | None:
+    """Return a link, or None if it is unknown, used or expired, or its account is disabled."""
+    found = store.fetch_one(_SELECT_LINK, (digest, now))
+    return LinkRow._make(found) if found else None
+
+
+def delete_links(store: Store, account_id: int, *kinds: str) -> None:
+    """Delete the links of an account of some kinds, used ones too."""
+    LoginLink.delete().where(LoginLink.account == account_id, LoginLink.kind.in_(kinds)).execute(store.engine)
 
 
 def mark_link_used(store: Store, digest: str, now: int) -> bool:
     """Store when a link was used; return False if it is unknown, used or expired."""
     return store.execute(_MARK_LINK_USED, (now, digest, now)) > 0
-
-
-def get_link_account_id(store: Store, digest: str) -> int:
-    """Return the id of the account of an existing link."""
-    ((account_id,),) = store.fetch_all("SELECT account_id FROM login_links WHERE digest = ?", (digest,))
-    return int(account_id)
 
 
 def insert_session(
@@ -105,6 +125,11 @@ def count_other_sessions(store: Store, account_id: int, digest: str, now: int) -
 def delete_other_sessions(store: Store, account_id: int, digest: str) -> int:
     """Delete the sessions of an account but the one with this digest; return how many."""
     return store.execute("DELETE FROM web_sessions WHERE account_id = ? AND digest <> ?", (account_id, digest))
+
+
+def delete_sessions(store: Store, account_id: int) -> None:
+    """Delete all sessions of an account."""
+    WebSession.delete().where(WebSession.account == account_id).execute(store.engine)
 
 
 def delete_session(store: Store, digest: str) -> None:

@@ -1,4 +1,7 @@
-"""The account page: name, plan, API keys, apps, password, other browsers, and retention times."""
+"""The account page: name, address, plan, API keys, apps, password, other browsers, and retention times.
+
+The owner of the instance also sees the other accounts and invites colleagues.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,12 +10,13 @@ from flask import Blueprint, Response, request
 from werkzeug.wrappers import Response as AnyResponse
 
 from docshare.contract.limits import ACCOUNT_PASSWORD_CHARS, PASSWORD_BYTES
+from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
 from docshare.contract.scopes import SCOPES
 from docshare.contract.wire import parse_instant
 from docshare.report import words
 from docshare.server.http.views import current_runtime
-from docshare.server.services.accounts import accounts, passwords, sign_in
+from docshare.server.services.accounts import accounts, invitations, passwords, sign_in
 from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.oauth import grants
 from docshare.server.services.operations import unsubscribe
@@ -24,6 +28,7 @@ from docshare.server.web.owner.frame import (
     redirect_with_message,
     render_owner_page,
 )
+from docshare.server.web.owner.wording import format_size
 
 blueprint = Blueprint("owner_account", __name__)
 
@@ -41,13 +46,45 @@ def show(owner: SignedInOwner) -> AnyResponse:
 @blueprint.post("/account/name")
 @owner_form
 def rename(owner: SignedInOwner) -> AnyResponse:
-    """Change the name of the account; the email address stays."""
+    """Change the name of the account."""
     name = request.form.get("name", "")
     try:
         accounts.rename(current_runtime(), owner.caller.account_id, name)
     except Problem as problem:
         return _render_page(owner, problem, name=name)
     return redirect_with_message(_PATH, "Your name was changed.")
+
+
+@blueprint.post("/account/email")
+@owner_form
+def change_email(owner: SignedInOwner) -> AnyResponse:
+    """Change the address of the account; with a mail server, once the link mailed to the new one was followed."""
+    email = request.form.get("email", "")
+    try:
+        is_changed = invitations.change_email(current_runtime(), owner.caller, email)
+    except Problem as problem:
+        return _render_page(owner, problem, email=email)
+    if is_changed:
+        return redirect_with_message(_PATH, f"Your address is {email.strip()} now.")
+    return redirect_with_message(_PATH, f"Follow the link that was mailed to {email.strip()}.")
+
+
+@blueprint.post("/account/colleagues")
+@owner_form
+def invite_colleague(owner: SignedInOwner) -> AnyResponse:
+    """Create an account for a colleague and mail an invitation, or show its link if no mail server is configured. 403
+    for anybody but the owner of the instance."""
+    email, name, tier = (request.form.get(key, "") for key in ("colleague_email", "colleague_name", "tier"))
+    try:
+        plan = Plan.from_tier(tier) if tier in {plan.tier for plan in Plan} else Plan.PRO
+        invitation = invitations.invite_colleague(current_runtime(), owner.caller, email, name, plan)
+    except Problem as problem:
+        if problem.code == "forbidden":
+            raise
+        return _render_page(owner, problem, colleague_email=email, colleague_name=name)
+    if invitation.link is None:
+        return redirect_with_message(_PATH, f"An invitation was mailed to {invitation.account.email}.")
+    return _render_page(owner, invitation_link=invitation.link, invited=invitation.account.email)
 
 
 @blueprint.post("/account/keys")
@@ -129,6 +166,8 @@ def _render_page(owner: SignedInOwner, problem: Problem | None = None, **typed: 
             (unsubscribe.NOTICES[kind], unsubscribe.build_link(current_runtime(), caller.account_id, kind))
             for kind in _list_muted(caller)
         ],
+        colleagues=_list_colleagues(caller),
+        tiers=[plan.tier for plan in reversed(Plan)],
         has_password=passwords.has_password(current_runtime(), caller),
         least=ACCOUNT_PASSWORD_CHARS,
         most=PASSWORD_BYTES,
@@ -136,6 +175,14 @@ def _render_page(owner: SignedInOwner, problem: Problem | None = None, **typed: 
         since=words.format_date(caller.created_at),
         kept=plan_words.list_retention_rules(caller.plan),
     )
+
+
+def _list_colleagues(caller: Caller) -> list[_Row]:
+    """Return the accounts of this server with their usage, for the owner of the instance; empty for others."""
+    if not accounts.is_instance_owner(current_runtime(), caller.account_id):
+        return []
+    rows = accounts.list_usage(current_runtime())
+    return [{**row, "size": format_size(row["bytes"])} for row in rows]
 
 
 def _list_keys(caller: Caller) -> list[_Row]:

@@ -19,6 +19,7 @@ from docshare.contract.problems import Problem
 from docshare.server.http.views import current_runtime
 from docshare.server.services.accounts import sign_in
 from docshare.server.services.accounts.callers import Caller
+from docshare.server.services.operations import mail
 from docshare.server.web import csrf, problem_pages, sign_in_return
 from docshare.server.web.sign_in import session_cookie
 
@@ -102,9 +103,12 @@ def render_owner_page(owner: SignedInOwner, template: str, place: str, status: i
         base_url=current_runtime().config.base_url,
         forwarders=current_runtime().untrusted_proxies.list_recent(current_runtime().clock()),
         trusted=current_runtime().config.trusted_proxies,
+        is_unreachable=mail.is_unreachable(current_runtime(), owner.caller.email),
         **facts,
     )
     answer = make_response(body, status)
+    if isinstance(problem := facts.get("problem"), Problem):
+        answer.headers.update(problem.headers)
     # The forms of these pages are checked by Origin where Sec-Fetch-Site is missing; see ``csrf``.
     answer.headers["Referrer-Policy"] = "same-origin"
     return answer

@@ -60,12 +60,26 @@ def test_a_healthy_instance_passes_every_check(doctor: Doctor, make: Callable[..
     rows = doctor(world)
     assert {name: row["ok"] for name, row in rows.items()} == {
         "process": True, "disk": True, "permissions": True, "database": True, "schema": True, "wal": True, "jobs": True,
-        "deliveries": True, "outbox": True, "smtp": None, "confinement": True, "converter": False, "egress": None,
-        "design-keys": None, "countries": None, "proxies": None,
+        "deliveries": True, "owner": True, "outbox": True, "smtp": None, "confinement": True, "converter": False,
+        "egress": None, "design-keys": None, "countries": None, "proxies": None,
     }  # fmt: skip
     assert rows["converter"]["level"] == "warning"
     assert "libreoffice" in rows["converter"]["fix"]
-    assert rows["schema"]["detail"] == "schema step 13 of 13"
+    assert rows["schema"]["detail"] == "schema step 14 of 14"
+
+
+@pytest.mark.parametrize(("mail_url", "ok"), [(None, None), ("smtp://mail.example.com", False)])
+def test_an_owner_whom_no_mail_reaches_is_reported(
+    doctor: Doctor, make: Callable[..., World], mail_url: str | None, ok: bool | None
+) -> None:
+    from docshare.server.services.accounts import accounts
+
+    world = make(smtp_url=mail_url)
+    accounts.set_email(world.rt, accounts.get_owner(world.rt).email, "owner@localhost")
+    row = doctor(world)["owner"]
+    assert row["ok"] is ok
+    if ok is False:
+        assert "docshare admin account set-email owner@localhost" in row["fix"]
 
 
 def test_data_that_others_can_read_is_reported_with_the_command_that_fixes_it(
