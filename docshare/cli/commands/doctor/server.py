@@ -10,7 +10,7 @@ from docshare.cli.commands.doctor.checks import TIMEOUT_S, CheckContext, DoctorC
 from docshare.cli.commands.doctor.program import find_proxy
 from docshare.cli.local.settings import resolve_setting
 from docshare.client.address import is_loopback
-from docshare.client.rate_limits import read_budget, read_date
+from docshare.client.http.rate_limits import read_budget, read_date
 from docshare.contract.findings import (
     DiagnosticFinding,
     error_finding,
