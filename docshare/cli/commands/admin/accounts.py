@@ -62,7 +62,9 @@ def account_create(
     data: Data = None,
     dry_run: DryRun = False,
 ) -> ExitCode:
-    """Create an account with an API key, which is shown only once.
+    """Create an account with an API key.
+
+    The key is shown only once.
 
     Examples:
 
@@ -143,7 +145,7 @@ def key_create(
 
 @key.command("list", spec=_KEY)
 def key_list(context: typer.Context, email: Email, data: Data = None) -> None:
-    """List the API keys of an account, without the keys themselves.
+    """List the API keys of an account by name.
 
     Examples:
 
@@ -159,7 +161,7 @@ def key_revoke(
     data: Data = None,
     dry_run: DryRun = False,
 ) -> ExitCode:
-    """Revoke an API key. It stops working immediately.
+    """Revoke an API key, effective immediately.
 
     Examples:
 
