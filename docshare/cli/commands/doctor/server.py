@@ -108,14 +108,14 @@ def inspect_certificate(scene: CheckContext, place: Endpoint) -> DiagnosticFindi
             socket.create_connection((place.host, place.port), TIMEOUT_S) as plain,
             context.wrap_socket(plain, server_hostname=place.host) as secured,
         ):
-            shown = secured.getpeercert() or {}
+            certificate = secured.getpeercert() or {}
     except ssl.SSLCertVerificationError as error:
         return error_finding(
             f"not trusted: {error.verify_message}", "Renew it, or trust its authority with --ca-bundle."
         )
     except OSError as error:
         return error_finding(f"no TLS: {error.strerror or error}", "Check that this port serves https.")
-    return _check_expiry(ssl.cert_time_to_seconds(str(shown["notAfter"])) - scene.ctx.now() / 1000)
+    return _check_expiry(ssl.cert_time_to_seconds(str(certificate["notAfter"])) - scene.ctx.now() / 1000)
 
 
 def _check_expiry(left_s: float) -> DiagnosticFinding:
