@@ -54,10 +54,29 @@ def test_a_command_of_the_documentation_is_valid(line: str) -> None:
             known |= list_flags(command)
 
 
-def test_files_in_the_architecture_section_exist() -> None:
-    section = README.split("## Architecture")[1]
-    for name in re.findall(r"`((?:docshare|tests|man|completions)[\w/.]*)`", section):
-        assert (ROOT / name).exists(), name
+HOUSE = README.split("## The house\n")[1].split("\n## ")[0]
+HOUSE_FILES = set(re.findall(r"`((?:docshare|tests|man|completions)/[\w/.-]*)`", HOUSE))
+
+
+def test_files_in_the_section_about_the_house_exist() -> None:
+    assert len(HOUSE_FILES) > 40
+    assert not {name for name in HOUSE_FILES if not (ROOT / name).exists()}
+
+
+def test_the_section_about_the_house_has_every_package() -> None:
+    packages = {
+        path.parent.relative_to(ROOT).as_posix()
+        for pattern in ("docshare/*", "docshare/cli/*", "docshare/server/*")
+        for path in ROOT.glob(f"{pattern}/__init__.py")
+    }
+    parents = {"docshare/cli", "docshare/server"}  # their packages have rows of their own
+    assert packages - parents <= HOUSE_FILES
+
+
+def test_the_section_about_the_house_has_every_kind_of_thing_to_add() -> None:
+    rows = re.findall(r"^\| (an? [^|]+) \|", HOUSE.split("### How to add a thing\n")[1], re.MULTILINE)
+    assert "a viewer mode" in rows
+    assert len(rows) >= 9
 
 
 def test_the_documented_measuring_rule_matches_the_code() -> None:

@@ -92,7 +92,7 @@ def test_the_examples_of_the_readme_run(example_server: ServerProcess, capsys: p
 
 
 def test_a_signature_is_verified_with_the_given_clock() -> None:
-    from docshare.client.clock import Clock
+    from docshare.client.http.clock import Clock
 
     body, at = b"{}", Clock(wall=lambda: 1_790_000_000.0)
     header = sign("whsec_ab", body, 1_790_000_000_000)

@@ -1,8 +1,8 @@
 """The command line.
 
-``main`` holds the registry of commands and the one boundary around each of them; read it first. ``commands`` has one
-folder or module per noun. They are built on ``framework`` (options, connection, errors), ``terminal`` (output) and
-``local`` (files on this machine). Only what ``tests/test_architecture.py`` lists reaches the server, inside functions.
+Read ``main`` first: the registry of commands and the one boundary around each of them. ``commands`` has one folder or
+module per noun. They are built on ``framework`` (options, connection, errors), ``terminal`` (output) and ``local``
+(files on this machine). Only what ``tests/test_architecture.py`` lists reaches the server, inside functions.
 
 Help loads no module that only a running command uses, so some imports are inside functions. With all of them at the
 top, ``upload --help`` executes 1.6 times as many instructions, and its target (six times ``python -c pass``) is missed.

@@ -1,7 +1,8 @@
 """The Python library: ``Client(base_url, token).files``, ``.events``, ``.account``.
 
-Read ``client`` first, then ``transport``, which makes every request. It imports the contract and nothing of the server
-or the command line. Importing this package is fast: ``requests`` is loaded by the first call that uses the network.
+Read ``client`` first, then ``http/transport``, which makes every request; the other modules have one noun of the API
+each. It imports the contract and nothing of the server or the command line. Importing this package is fast:
+``requests`` is loaded by the first call that uses the network.
 """
 
 from typing import TYPE_CHECKING, Any

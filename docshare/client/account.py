@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING, Any
 
-from docshare.client.retries import Call
+from docshare.client.http.retries import Call
 
 if TYPE_CHECKING:
-    from docshare.client.transport import Transport
+    from docshare.client.http.transport import Transport
 
 
 class AccountApi:

@@ -7,7 +7,7 @@ from docshare.client.paging import Feed, Row
 from docshare.contract.streams import LIMIT_DEFAULT
 
 if TYPE_CHECKING:
-    from docshare.client.transport import Transport
+    from docshare.client.http.transport import Transport
 
 _PATH = "/activity"
 

@@ -4,12 +4,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from docshare.client.files import file_path
-from docshare.client.retries import Call
+from docshare.client.http.retries import Call
 from docshare.contract.media import ASSET_KINDS
 
 if TYPE_CHECKING:
-    from docshare.client.body import BinarySource
-    from docshare.client.transport import Transport
+    from docshare.client.http.body import BinarySource
+    from docshare.client.http.transport import Transport
 
 
 class AssetsApi:
@@ -34,7 +34,7 @@ class AssetsApi:
         Problems: bad_request (wrong type, or the file has 10 assets), plan_required (below Basic), not_found,
         payload_too_large.
         """
-        from docshare.client.body import MultipartFile
+        from docshare.client.http.body import MultipartFile
 
         body = MultipartFile(source, name, fields={"kind": kind}, progress=progress)
         once = kind in ASSET_KINDS and ASSET_KINDS[kind].singleton

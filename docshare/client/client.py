@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 from docshare import __version__
 from docshare.client.address import parse_address
-from docshare.client.clock import SYSTEM_CLOCK, Clock
+from docshare.client.http.clock import SYSTEM_CLOCK, Clock
+from docshare.client.http.rate_limits import RateMeter
+from docshare.client.http.retries import Call
 from docshare.client.options import ClientOptions, Exchange
-from docshare.client.rate_limits import RateMeter
-from docshare.client.retries import Call
 
 if TYPE_CHECKING:
     from docshare.client.account import AccountApi
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from docshare.client.design import DesignApi
     from docshare.client.events import EventsApi
     from docshare.client.files import FilesApi
+    from docshare.client.http.transport import Transport
     from docshare.client.imports import ImportsApi
     from docshare.client.invites import InvitesApi
     from docshare.client.oauth import OAuth
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from docshare.client.raw import RawApi
     from docshare.client.readership import ReadershipApi
     from docshare.client.settings import SettingsApi
-    from docshare.client.transport import Transport
     from docshare.client.variants import VariantsApi
     from docshare.client.webhooks import WebhooksApi
 
@@ -239,6 +239,6 @@ class Client:
 
     @cached_property
     def _transport(self) -> "Transport":
-        from docshare.client.transport import Transport  # loads requests, the slowest import
+        from docshare.client.http.transport import Transport  # loads requests, the slowest import
 
         return Transport(self._address, self._token, self._options, self._meter)

@@ -1,6 +1,6 @@
 """Verification of webhook deliveries, for programs that receive them."""
 
-from docshare.client.clock import SYSTEM_CLOCK, Clock
+from docshare.client.http.clock import SYSTEM_CLOCK, Clock
 from docshare.contract.limits import SECOND
 from docshare.contract.signing import REPLAY_WINDOW_MS, SignatureVerdict, verify
 

@@ -2,13 +2,13 @@
 
 from typing import TYPE_CHECKING, Any
 
+from docshare.client.http.retries import Call
+from docshare.client.http.whole_body import JsonBody
 from docshare.client.imports import request_import
-from docshare.client.json_body import JsonBody
-from docshare.client.retries import Call
 from docshare.contract.wire import drop_none
 
 if TYPE_CHECKING:
-    from docshare.client.transport import Transport
+    from docshare.client.http.transport import Transport
 
 _IMPORT = "/design-tool/import"
 _STATUS = "/design-tool/design/status"

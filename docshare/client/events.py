@@ -8,7 +8,7 @@ from docshare.client.paging import Feed, Row
 from docshare.contract.streams import DEFAULT_STREAM, LIMIT_DEFAULT
 
 if TYPE_CHECKING:
-    from docshare.client.transport import Transport
+    from docshare.client.http.transport import Transport
 
 _PATH, _GATE_PATH = "/events", "/gate-responses"
 _GATE = "gate"

@@ -6,13 +6,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
+from docshare.client.http.retries import Call
 from docshare.client.options import UPLOAD_TIMEOUT
-from docshare.client.retries import Call
 from docshare.contract.problems import Problem
 
 if TYPE_CHECKING:
-    from docshare.client.body import BinarySource
-    from docshare.client.transport import Transport
+    from docshare.client.http.body import BinarySource
+    from docshare.client.http.transport import Transport
 
 _FILE_ID = re.compile(r"[0-9A-Za-z_-]+")
 _EXTENDED_NAME = re.compile(r"filename\*\s*=\s*utf-8'[^']*'([^\s;]*)", re.IGNORECASE)
@@ -91,8 +91,8 @@ class FilesApi:
         Problems: bad_request, forbidden (file limit), payload_too_large, unprocessable, unavailable. Raise
         ``LocalFileError`` if the file changes while it is sent.
         """
-        from docshare.client.body import MultipartFile
-        from docshare.client.recovery import UploadProbe
+        from docshare.client.http.body import MultipartFile
+        from docshare.client.http.recovery import UploadProbe
 
         body = MultipartFile(source, name, progress=progress, digest=digest)
         call = Call("POST", "/files", body=body, is_repeatable=False, read_timeout=UPLOAD_TIMEOUT)
@@ -120,8 +120,8 @@ class FilesApi:
         account), plan_required, gone (expired), conflict (changed meanwhile), payload_too_large, unprocessable,
         unavailable.
         """
-        from docshare.client.body import MultipartFile
-        from docshare.client.recovery import ReplaceProbe
+        from docshare.client.http.body import MultipartFile
+        from docshare.client.http.recovery import ReplaceProbe
 
         path = file_path(file)
         body = MultipartFile(source, name, progress=progress, digest=digest)
@@ -139,7 +139,7 @@ class FilesApi:
         """Move the file of a claim token to this account (``POST /files/claim``) and return ``{uuid, shortId, shareUrl,
         message}``. Idempotent. Problems: unauthorized (also for the token), forbidden (no free slot), not_found,
         conflict (claimed by another account), payload_too_large."""
-        from docshare.client.json_body import JsonBody
+        from docshare.client.http.whole_body import JsonBody
 
         return self._transport.json_object(Call("POST", "/files/claim", body=JsonBody({"claimToken": token})))
 

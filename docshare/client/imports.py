@@ -3,13 +3,13 @@
 from typing import TYPE_CHECKING, Any
 
 from docshare.client.errors import ConnectionLost, NotAnApi, Refused, TimedOut, UnknownOutcome
-from docshare.client.json_body import JsonBody
+from docshare.client.http.retries import Call
+from docshare.client.http.whole_body import JsonBody
 from docshare.client.options import UPLOAD_TIMEOUT
-from docshare.client.retries import Call
 from docshare.contract.wire import drop_none
 
 if TYPE_CHECKING:
-    from docshare.client.transport import Transport
+    from docshare.client.http.transport import Transport
 
 _PATH = "/files/import"
 # files.import answers 409 if nothing happened and the caller should retry; a source may fail once (502).

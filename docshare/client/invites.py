@@ -3,11 +3,11 @@
 from typing import TYPE_CHECKING, Any
 
 from docshare.client.files import file_path
-from docshare.client.json_body import JsonBody
-from docshare.client.retries import Call
+from docshare.client.http.retries import Call
+from docshare.client.http.whole_body import JsonBody
 
 if TYPE_CHECKING:
-    from docshare.client.transport import Transport
+    from docshare.client.http.transport import Transport
 
 Row = dict[str, Any]
 

@@ -8,11 +8,11 @@ from urllib.parse import urlencode, urlsplit
 
 from docshare.client.address import parse_origin
 from docshare.client.errors import NotAnApi, Refused
-from docshare.client.form_body import FormBody
-from docshare.client.retries import Call
+from docshare.client.http.retries import Call
+from docshare.client.http.whole_body import FormBody
 
 if TYPE_CHECKING:
-    from docshare.client.transport import Transport
+    from docshare.client.http.transport import Transport
 
 _METADATA = "/.well-known/oauth-authorization-server"
 _REVOKE_SECONDS = 5.0

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from docshare.client.clock import Clock
+from docshare.client.http.clock import Clock
 
 CONNECT_TIMEOUT = 10.0  # seconds
 UPLOAD_TIMEOUT = 600.0  # seconds; the server may be converting a Word or PowerPoint file

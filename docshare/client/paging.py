@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from docshare.client.errors import NotAnApi
-from docshare.client.retries import Call
+from docshare.client.http.retries import Call
 from docshare.contract.streams import LIMIT_DEFAULT, LIMIT_MAX
 
 if TYPE_CHECKING:
-    from docshare.client.transport import Transport
+    from docshare.client.http.transport import Transport
 
 Row = dict[str, Any]
 

@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING, Any
 
 from docshare.client.errors import Refused
 from docshare.client.files import file_path
+from docshare.client.http.retries import Call
 from docshare.client.options import UPLOAD_TIMEOUT
-from docshare.client.retries import Call
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from docshare.client.body import BinarySource
-    from docshare.client.transport import Transport
+    from docshare.client.http.body import BinarySource
+    from docshare.client.http.transport import Transport
 
 _ROOT = "/api"
 
@@ -49,7 +49,7 @@ class PublicApi:
         The upload is not retried once it may have arrived, because a lost response cannot be recovered. Problems:
         not_found (turned off), bad_request, payload_too_large, unprocessable, rate_limited, unavailable.
         """
-        from docshare.client.body import MultipartFile
+        from docshare.client.http.body import MultipartFile
 
         body = MultipartFile(source, name, progress=progress)
         call = Call("POST", "/files", body=body, is_repeatable=False, read_timeout=UPLOAD_TIMEOUT, root=_ROOT)

@@ -4,14 +4,14 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from docshare.client.errors import Refused
+from docshare.client.http.retries import Call
+from docshare.client.http.whole_body import WholeBody
 from docshare.client.options import UPLOAD_TIMEOUT
 from docshare.client.paging import Feed, Row
-from docshare.client.retries import Call
-from docshare.client.whole_body import WholeBody
 
 if TYPE_CHECKING:
-    from docshare.client.body import MultipartFile
-    from docshare.client.transport import Transport
+    from docshare.client.http.body import MultipartFile
+    from docshare.client.http.transport import Transport
 
 _GATE_PATHS = ("/api/v1/events", "/api/v1/gate-responses")
 _BLOCK = 256 * 1024  # bytes
@@ -56,7 +56,7 @@ class RawApi:
         query; ``headers`` additional headers. A POST or PATCH is not retried once it may have arrived. Raise
         ``Refused``, whose ``body`` is that of the response, and ``TransportError``.
         """
-        from docshare.client.body import MultipartFile
+        from docshare.client.http.body import MultipartFile
 
         call = Call(
             method,

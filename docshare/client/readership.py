@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from docshare.client.errors import NotAnApi
 from docshare.client.files import file_path
-from docshare.client.retries import Call
+from docshare.client.http.retries import Call
 from docshare.contract.fields import is_uuid
 from docshare.contract.problems import Problem
 from docshare.contract.streams import LIMIT_MAX
 
 if TYPE_CHECKING:
-    from docshare.client.transport import Transport
+    from docshare.client.http.transport import Transport
 
 Row = dict[str, Any]
 

@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 from docshare.client.errors import NotAnApi
 from docshare.client.files import file_path
-from docshare.client.json_body import JsonBody
-from docshare.client.recovery import Probe
-from docshare.client.retries import Call
+from docshare.client.http.recovery import Probe
+from docshare.client.http.retries import Call
+from docshare.client.http.whole_body import JsonBody
 from docshare.contract.fields import is_uuid
 from docshare.contract.problems import Problem
 
 if TYPE_CHECKING:
-    from docshare.client.transport import Transport
+    from docshare.client.http.transport import Transport
 
 Row = dict[str, Any]
 

@@ -4,16 +4,16 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from docshare.client.errors import NotAnApi
-from docshare.client.json_body import JsonBody
+from docshare.client.http.recovery import Probe
+from docshare.client.http.retries import Call
+from docshare.client.http.whole_body import JsonBody
 from docshare.client.paging import Feed, Row
-from docshare.client.recovery import Probe
-from docshare.client.retries import Call
 from docshare.contract.fields import is_uuid
 from docshare.contract.problems import Problem
 from docshare.contract.webhooks import DEFAULT_FORMAT
 
 if TYPE_CHECKING:
-    from docshare.client.transport import Transport
+    from docshare.client.http.transport import Transport
 
 _ROOT = "/webhooks"
 

@@ -125,9 +125,9 @@ def text_parser(low: int, high: int) -> Parser[str]:
     def parse(name: str, value: object) -> str:
         trimmed = _require_string(name, value).strip()
         if not low <= len(trimmed) <= high:
-            raise field_problem(name, f"a text of {low} to {high} characters")
+            raise field_problem(name, f"a string of {low} to {high} characters")
         if _CONTROL.search(trimmed):
-            raise field_problem(name, "a text without control characters")
+            raise field_problem(name, "a string without control characters")
         return trimmed
 
     return parse

@@ -37,17 +37,6 @@ DESIGN_USER = RatePolicy("design-user", 60, MINUTE, "user")
 DESIGN_ADDRESS = RatePolicy("design-address", 60, MINUTE, "address")
 DESIGN_UPLOADS = RatePolicy("design-uploads", 30, DAY, "user")
 
-RATE_POLICIES: tuple[RatePolicy, ...] = (
-    REQUESTS,
-    WEBHOOK_TEST,
-    SESSION_WEBHOOK_TEST,
-    PUBLIC_QR,
-    ADDRESS,
-    ANONYMOUS_UPLOADS,
-    DESIGN_USER,
-    DESIGN_ADDRESS,
-    DESIGN_UPLOADS,
-)
 RATE_HEADERS: tuple[str, ...] = (
     "RateLimit",
     "RateLimit-Policy",

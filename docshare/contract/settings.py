@@ -61,54 +61,6 @@ _SETTING_ROWS: tuple[Setting, ...] = (
 SETTINGS: dict[str, Setting] = {row.name: row for row in _SETTING_ROWS}
 """Every field of the settings body, in the order of the specification."""
 
-FILE_KEYS: tuple[str, ...] = (
-    "uuid",
-    "shortId",
-    "slug",
-    "originalName",
-    "size",
-    "mimeType",
-    "createdAt",
-    "deleteAt",
-    "viewCount",
-    "viewerMode",
-    "protected",
-    "allowDownload",
-    "requireEmail",
-    "notifyOnView",
-    "contentVersion",
-    "revisions",
-    # The keys above come first; newer keys are appended.
-    "totalPages",
-    "updatedAt",
-    "viewsConsumed",
-    "viewerSettings",
-    "askReceipt",
-    "watermark",
-    "showExpiry",
-    "commentsEnabled",
-    "commentsAllowPublic",
-    "notifyOnComment",
-    "marksEnabled",
-    "annotationsEnabled",
-    "designToolUpdatesEnabled",
-    "viewLimit",
-    "burnedAt",
-    "gateFields",
-    "gateDomains",
-    "pageRange",
-    "shareUrl",
-    "sha256",
-)
-"""Keys of the File object, in the order of the response."""
-
-FILE_OPTIONAL = frozenset(
-    {"shortId", "slug", "deleteAt", "revisions", "viewLimit", "burnedAt", "gateFields", "gateDomains", "pageRange"}
-)
-"""Keys of the File object that are absent when unset; ``revisions`` is in the detail only, never in the list."""
-
-REVISION_KEYS: tuple[str, ...] = ("contentVersion", "originalName", "size", "totalPages", "sha256", "createdAt")
-
 
 def parse_settings(body: object) -> dict[str, Any]:
     """Return the known keys in the body of a settings write, in table order, with the values to store; None clears.

@@ -71,7 +71,6 @@ SESSIONS = Stream(
     frozenset({"country", "email", "name", "inviteUuid", "variantUuid"}),
 )
 
-FIRST_ID = 2  # so that since=1 returns the whole history; since=0 means newest first
 LIMIT_DEFAULT = 50
 LIMIT_MIN = 1
 LIMIT_MAX = 100

@@ -69,7 +69,6 @@ SECRET_HEX_CHARS = 64
 RETRY_MS: tuple[int, ...] = (MINUTE, 10 * MINUTE, HOUR, HOUR)  # the delay after failures 1, 2, 3, and 4
 MAX_ATTEMPTS = len(RETRY_MS) + 1
 TIMEOUT_MS = 10 * SECOND  # of the whole attempt
-DISPATCH_MS = 5 * SECOND
 DISABLE_AFTER = 20  # consecutive abandoned deliveries
 WEBHOOKS_PER_ACCOUNT = 25
 

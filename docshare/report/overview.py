@@ -182,16 +182,16 @@ def build_funnel_figure(report: Row) -> Figure | None:
         (read_number(row.get("page")), read_number(row.get("reached")), read_percentage(row.get("pct")))
         for row in list_objects(report["funnel"])
     ]
-    shown = charts.thin_out(steps)
+    thinned = charts.thin_out(steps)
     found = [
         charts.page_column(
             place,
-            len(shown),
+            len(thinned),
             words.format_count(page),
             pct,
             f"Page {words.format_count(page)}: {words.format_plural(reached, 'session')}, {words.format_percent(pct)}",
         )
-        for place, (page, reached, pct) in enumerate(shown)
+        for place, (page, reached, pct) in enumerate(thinned)
     ]
     insight = _describe_furthest(steps, report) or _describe_empty(report, "Nobody has finished reading yet.")
     chart = charts.draw_columns("funnel", "Share of sessions that reached each page", insight, found, _PERCENT_SCALE)

@@ -98,12 +98,12 @@ def _build_table_row(row: Row) -> tuple[str, ...]:
 
 def _build_figure(rows: list[Row], longest: int, insight: str, lines: tuple[tuple[str, ...], ...]) -> Figure:
     top = charts.round_time_scale(longest)
-    shown = charts.thin_out(rows)
+    thinned = charts.thin_out(rows)
     columns = []
-    for place, row in enumerate(shown):
+    for place, row in enumerate(thinned):
         page, millis = words.format_count(read_number(row.get("pageNumber"))), read_number(row.get("avgDurationMs"))
         text = f"Page {page}: {words.format_millis(millis)} on average"
-        columns.append(charts.page_column(place, len(shown), page, millis * 100 / top, text))
+        columns.append(charts.page_column(place, len(thinned), page, millis * 100 / top, text))
     scale = tuple(words.format_millis(top * quarter // 4) for quarter in (4, 3, 2, 1, 0))
     chart = charts.draw_columns("times", "Average time on each page", insight, columns, scale)
     return Figure("times", "Average time on each page", insight, chart, TABLE_HEAD, lines)

@@ -1,4 +1,4 @@
-"""The server. Shells (``api``, ``web``, ``workers``) call services, services ask rules and tables.
+"""The server. ``api``, ``web`` and ``workers`` import ``services``; ``services`` import ``rules`` and ``store``.
 
 Read ``serve`` first, then ``app`` and ``runtime``: everything outside of the process is one object, which tests
 replace. ``http`` receives requests, ``outbound`` makes every connection to other hosts, ``store`` keeps rows and bytes,

@@ -241,7 +241,7 @@ def _handle_request() -> Response:
     try:
         body = parse_object(request.get_data(), _BODY_LIMIT)
         if not isinstance(body.get("command"), str) or not _is_text_mapping(body.get("args")):
-            raise Problem("bad_request", "Send {command, args} with texts as arguments.")
+            raise Problem("bad_request", "Send {command, args} with strings as arguments.")
         return jsonify(run_command(current_runtime(), body["command"], body["args"]))
     except Problem as problem:
         return render_problem(problem)

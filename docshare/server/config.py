@@ -87,7 +87,7 @@ class Config:
 
     @property
     def storage(self) -> BucketAddress | Path | None:
-        """Where the bytes of documents are: None for the data directory."""
+        """Return where document bytes are stored; None for the data directory."""
         return None if self.storage_url is None else parse_storage_url(self.storage_url)
 
     @property
@@ -113,7 +113,7 @@ class Config:
 
 def _parse_text(value: Any) -> str:
     if not isinstance(value, str) or not value.strip() or any(ord(char) < 32 for char in value):
-        raise ValueError("expected a text")
+        raise ValueError("expected a string that is not empty, without control characters")
     return value.strip()
 
 
@@ -331,7 +331,7 @@ def load_config(
     if merged.get("workers", 1) > 1 and "database_url" not in merged:
         raise ConfigError("workers: SQLite serves one process; for more, set DOCSHARE_DATABASE_URL to PostgreSQL")
     if {"key_command", "secret_key_file"} <= merged.keys():
-        raise ConfigError("key_command: it cannot be used together with secret_key_file")
+        raise ConfigError("key_command: cannot be used together with secret_key_file")
     return Config(**merged)
 
 
@@ -346,17 +346,17 @@ def _parse_option(key: str, value: Any, source: str) -> Any:
 
 
 def _require_issuer_and_audience(merged: Mapping[str, Any]) -> None:
-    """Raise ``ConfigError`` unless issuer and audience are set: with keys alone, tokens of everybody who uses them
-    would be accepted."""
-    for whose in ("design_user", "design_token"):
-        if f"{whose}_jwks_url" not in merged:
+    """Raise ``ConfigError`` unless issuer and audience are set: by the keys alone, the server would accept tokens that
+    were issued for another service."""
+    for prefix in ("design_user", "design_token"):
+        if f"{prefix}_jwks_url" not in merged:
             continue
-        if whose == "design_token" and "design_user_jwks_url" not in merged:
-            raise ConfigError("design_user_jwks_url: it is needed where design_token_jwks_url is set")
+        if prefix == "design_token" and "design_user_jwks_url" not in merged:
+            raise ConfigError("design_user_jwks_url: required if design_token_jwks_url is set")
         for part in ("issuer", "audience"):
             # Design-token settings that are not given default to those of the user token.
-            if not {f"{whose}_{part}", f"design_user_{part}"} & merged.keys():
-                raise ConfigError(f"{whose}_{part}: it is needed where {whose}_jwks_url is set")
+            if not {f"{prefix}_{part}", f"design_user_{part}"} & merged.keys():
+                raise ConfigError(f"{prefix}_{part}: required if {prefix}_jwks_url is set")
 
 
 def _read_toml(path: Path) -> dict[str, Any]:

@@ -120,14 +120,14 @@ def open_store(config: Config) -> Store:
 
 
 def open_blobs(config: Config) -> BlobStore:
-    """The store of the bytes of documents: a folder of the data directory, another folder, or a bucket."""
+    """Return the store of document bytes: a folder of the data directory, another folder, or a bucket."""
     encrypt = random_bytes if config.encryption else None
     if config.storage is None:
         return FolderStore(config.data_dir / "blobs", config.data_dir / "tmp", _generate_blob_key, encrypt=encrypt)
     if isinstance(config.storage, Path):
         root, tmp = config.storage / "blobs", config.storage / "tmp"
         return FolderStore(root, tmp, _generate_blob_key, is_shared=True, encrypt=encrypt)
-    from docshare.server.store.bucket import BucketStore  # its packages are an extra of the installation
+    from docshare.server.store.bucket import BucketStore  # its packages are an optional dependency
 
     return BucketStore(config.storage, config.data_dir, _generate_blob_key, os.environ, encrypt=encrypt)
 
@@ -155,12 +155,12 @@ def make_converter(config: Config) -> OfficeConverter:
 
 
 def memory_prefix(data_dir: Path) -> str:
-    """Return how the names of an instance's directories in memory begin."""
+    """Return the prefix of the names of an instance's directories in memory."""
     return f"docshare-office-{directory_id(data_dir)}-"
 
 
 def open_shared_memory(config: Config, vault: Vault) -> "SharedMemory | None":
-    """Return the Redis server of the settings, not connected yet; None if they name none."""
+    """Return the Redis server of the settings, not yet connected; None if the settings have none."""
     if config.redis_url is None:
         return None
     from docshare.server.outbound.shared_memory import SharedMemory  # its packages are an optional dependency

@@ -12,9 +12,9 @@ from docshare.contract.problems import Problem
 from docshare.contract.wire import format_instant
 from docshare.server import admin
 from docshare.server.services.webhooks import dispatch
-from docshare.server.workers.dispatcher import deliver_due
 from tests.api.route_table import UNKNOWN_UUID
 from tests.support.cast import World
+from tests.support.due_deliveries import deliver_due
 from tests.support.import_source import http_response
 from tests.support.receivers import (
     LOOPBACK_NETWORKS,

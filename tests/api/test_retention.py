@@ -7,8 +7,8 @@ import pytest
 from docshare.contract.problems import Problem
 from docshare.server import admin
 from docshare.server.services.operations import mail
-from docshare.server.workers.dispatcher import deliver_due
 from tests.support.cast import World
+from tests.support.due_deliveries import deliver_due
 from tests.support.reader import FakeReader, list_view_rows
 from tests.support.receivers import (
     LOOPBACK_NETWORKS,

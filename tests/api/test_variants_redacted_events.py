@@ -8,9 +8,9 @@ import pytest
 import stripe
 
 from docshare.contract.webhooks import KINDS
-from docshare.server.workers.dispatcher import deliver_due
 from tests.support.cast import World
 from tests.support.database import ON_POSTGRESQL, dump_database, sqlite_only
+from tests.support.due_deliveries import deliver_due
 from tests.support.import_source import http_response
 from tests.support.queued_deliveries import delivery_bodies, list_activity
 from tests.support.reader import FakeReader, end_all_sessions

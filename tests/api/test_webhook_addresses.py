@@ -14,10 +14,10 @@ from docshare.server.outbound.addresses import Address
 from docshare.server.outbound.exchange import system_resolve
 from docshare.server.pdf.engine import PdfEngine
 from docshare.server.store.tables import Account, Webhook
-from docshare.server.workers.dispatcher import deliver_due
 from tests.support.cast import World, make_runtime, make_world
 from tests.support.clock import FakeClock
 from tests.support.connection_recorder import record_connections
+from tests.support.due_deliveries import deliver_due
 from tests.support.forbidden_urls import FORMS, NAMES, PUBLIC, RESERVED_ADDRESSES
 from tests.support.receivers import open_receiver, record_replacements
 from tests.support.rows import count_rows

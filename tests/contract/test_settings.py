@@ -8,9 +8,6 @@ from hypothesis import given
 from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
 from docshare.contract.settings import (
-    FILE_KEYS,
-    FILE_OPTIONAL,
-    REVISION_KEYS,
     SETTINGS,
     parse_settings,
     parse_value,
@@ -74,19 +71,10 @@ def test_all_settings_are_listed_in_order() -> None:
     assert list(SETTINGS) == [row[0] for row in ROWS]
 
 
-def test_file_keys_are_listed_in_order() -> None:
-    assert list(FILE_KEYS) == FILE
-    assert frozenset(FILE_UNSET) == FILE_OPTIONAL
-
-
 def test_a_visible_setting_is_a_file_key_and_optional_only_if_unset() -> None:
     assert {row[0] for row in ROWS if row[4] != "never"} <= set(FILE)
     assert {row[0] for row in ROWS if row[4] == "set"} <= set(FILE_UNSET)
     assert not {row[0] for row in ROWS if row[4] == "never"} & set(FILE)
-
-
-def test_revision_keys_are_as_expected() -> None:
-    assert " ".join(REVISION_KEYS) == "contentVersion originalName size totalPages sha256 createdAt"
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
 from docshare.contract.streams import (
     ACTIVITY,
-    FIRST_ID,
     GATE_PLAN_MESSAGE,
     SESSIONS,
     STREAMS,
@@ -56,10 +55,6 @@ def test_the_session_stream_has_the_expected_plan_cursor_and_keys() -> None:
     )
     assert (SESSIONS.plan, SESSIONS.max_cursor, " ".join(SESSIONS.keys)) == (Plan.PRO, INT64, keys)
     assert SESSIONS.optional == {"country", "email", "name", "inviteUuid", "variantUuid"}
-
-
-def test_ids_start_at_two_so_that_since_1_returns_every_row() -> None:
-    assert FIRST_ID == 2
 
 
 def test_gate_plan_message_is_as_expected() -> None:

@@ -7,8 +7,8 @@ import pytest
 from werkzeug.test import TestResponse
 
 from docshare.server.services.webhooks import dispatch
-from docshare.server.workers.dispatcher import deliver_due
 from tests.support.cast import World
+from tests.support.due_deliveries import deliver_due
 from tests.support.queued_deliveries import create_webhook_for
 from tests.support.receivers import record_replacements
 from tests.support.rows import count_rows, update_file_row

@@ -132,7 +132,7 @@ def test_the_default_email_for_the_gate_has_an_allowed_domain(world: World, uplo
     code, detail, _ = assert_trigger_refused(
         world, "gate.completed", uploaded_file, values={"email": "x@other.example"}
     )
-    assert (code, detail) == ("forbidden", "The address is at another domain.")
+    assert (code, detail) == ("forbidden", "The email address does not belong to an allowed domain.")
 
 
 def test_a_note_is_stored_with_the_values_of_the_event(world: World, uploaded_file: dict[str, Any]) -> None:

@@ -142,8 +142,8 @@ def test_an_event_above_the_plan_is_rejected_with_the_required_plan(world: World
         ("gate.completed", {"fields.": "x"}, "'fields.' cannot be set", "Keys: email, fields.NAME."),
         ("gate.completed", {"fields.other": "x"}, "The form of the link has no field other.", "fields.firm"),
         ("proofing.updated", {"kind": "note"}, "kind: 'note' is not mark or annotation.", "Keys: kind, pageNumber."),
-        ("receipt.confirmed", {"name": " "}, "name must be a text of 1 to 120 characters.", ""),
-        ("note.created", {"body": ""}, "body must be a text of 1 to 2000 characters.", ""),
+        ("receipt.confirmed", {"name": " "}, "name must be a string of 1 to 120 characters.", ""),
+        ("note.created", {"body": ""}, "body must be a string of 1 to 2000 characters.", ""),
         ("invite.viewed", {"email": "nobody"}, "email must be", ""),
     ],
 )

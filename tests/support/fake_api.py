@@ -21,7 +21,7 @@ from struct import pack
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from docshare.client.clock import Clock
+from docshare.client.http.clock import Clock
 
 UUID = "00000000-0000-4000-8000-{:012d}"
 BASE = 1_790_000_000.0  # seconds since 1970 where fake time begins

@@ -21,8 +21,8 @@ from docshare.server.outbound.addresses import AddressPolicy
 from docshare.server.outbound.exchange import OutboundClient, OutboundRequest
 from docshare.server.runtime import Runtime
 from docshare.server.services.events import activity
-from docshare.server.workers.dispatcher import deliver_due
 from tests.support.cast import Person, World
+from tests.support.due_deliveries import deliver_due
 from tests.support.import_source import Script, endless_response, hold_connection, http_response, raw_response
 
 LOOPBACK_NETWORKS = ("127.0.0.0/8",)

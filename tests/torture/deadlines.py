@@ -22,10 +22,10 @@ from docshare.server.services.operations import sweeps
 from docshare.server.services.readership import viewing
 from docshare.server.services.webhooks import deliveries
 from docshare.server.workers import jobs
-from docshare.server.workers.dispatcher import deliver_due
 from tests.support.anonymous_files import share_anonymously
 from tests.support.cast import BASE_URL, World, close_world, make_runtime, make_world
 from tests.support.clock import FakeClock
+from tests.support.due_deliveries import deliver_due
 from tests.support.gate_client import GateClient
 from tests.support.oauth_app import make_app
 from tests.support.owner import put_settings, sign_in_browser

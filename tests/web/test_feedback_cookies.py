@@ -60,7 +60,7 @@ def test_feedback_cannot_be_deleted_without_the_cookie_and_remains_stored(
     note, area = client.leave_note(), client.annotate()
     client.mark_page(1, "pick")
     client.http.delete_cookie(f"viewer-{uploaded_file['shortId']}")
-    message = "This browser no longer has proof that this is yours, so you cannot delete it here."
+    message = "This browser does not have the token of this feedback, so you cannot delete it here."
     for method, path, body in (
         ("DELETE", f"notes/{note['uuid']}", None),
         ("DELETE", f"annotations/{area['uuid']}", None),

@@ -9,10 +9,10 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from docshare.contract.signing import verify
-from docshare.server.workers.dispatcher import deliver_due
 from tests.api.webhooks import URL, create_webhook, list_webhooks, resolve_all_hosts, update_webhook_row
 from tests.support.cast import Person, World
 from tests.support.database import dump_database
+from tests.support.due_deliveries import deliver_due
 from tests.support.import_source import http_response
 from tests.support.owner import sign_in_browser
 from tests.support.owner_forms import submit_and_follow, submit_form

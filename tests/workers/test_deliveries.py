@@ -12,8 +12,8 @@ import pytest
 import stripe
 
 from docshare.server.services.webhooks import deliveries
-from docshare.server.workers.dispatcher import deliver_due
 from tests.support.cast import Person, World
+from tests.support.due_deliveries import deliver_due
 from tests.support.import_source import http_response, make_certificate
 from tests.support.polling import wait_until
 from tests.support.receivers import (

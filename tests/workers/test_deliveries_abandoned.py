@@ -11,8 +11,8 @@ from docshare.server.services.events import listeners
 from docshare.server.services.events.listeners import ListenerInput
 from docshare.server.services.operations import mail, sweeps
 from docshare.server.services.webhooks import dispatch
-from docshare.server.workers.dispatcher import deliver_due
 from tests.support.cast import World
+from tests.support.due_deliveries import deliver_due
 from tests.support.import_source import Script, http_response
 from tests.support.receivers import (
     LOOPBACK_NETWORKS,

@@ -11,8 +11,9 @@ import pytest
 
 from docshare.server.rules.deliveries import DeliveryLane, DueDelivery, select_deliveries
 from docshare.server.services.webhooks import dispatch
-from docshare.server.workers.dispatcher import Dispatcher, deliver_due
+from docshare.server.workers.dispatcher import Dispatcher
 from tests.support.cast import World
+from tests.support.due_deliveries import deliver_due
 from tests.support.import_source import Script, hold_connection, http_response
 from tests.support.polling import wait_until
 from tests.support.receivers import (

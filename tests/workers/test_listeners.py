@@ -11,8 +11,8 @@ from docshare.contract.signing import verify
 from docshare.server.admin import run_command
 from docshare.server.services.events import listeners
 from docshare.server.workers import jobs
-from docshare.server.workers.dispatcher import deliver_due
 from tests.support.cast import Person, World
+from tests.support.due_deliveries import deliver_due
 from tests.support.pdfs import simple_pdf
 from tests.support.receivers import FAILING_SCRIPTS, open_receiver, record_replacements
 

@@ -19,9 +19,10 @@ from docshare.server.services.operations import sweeps
 from docshare.server.services.webhooks import dispatch
 from docshare.server.store.postgresql import PostgresqlStore
 from docshare.server.workers import dispatcher
-from docshare.server.workers.dispatcher import Dispatcher, deliver_due
+from docshare.server.workers.dispatcher import Dispatcher
 from docshare.server.workers.jobs import Job, run_job
 from tests.support.cast import World
+from tests.support.due_deliveries import deliver_due
 from tests.support.polling import wait_until
 from tests.support.queued_deliveries import list_activity
 from tests.support.receivers import (

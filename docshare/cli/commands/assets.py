@@ -22,7 +22,7 @@ from docshare.contract.problems import Problem
 if TYPE_CHECKING:
     from docshare.client import Client
 
-app = App("Logos, backgrounds and sounds of a share page.")
+app = App("Add logos, backgrounds and sounds to share pages.")
 
 # The settings that make the share page show an asset. Sounds have none: hotspots refer to them.
 _SETTINGS_BY_KIND = {
@@ -52,7 +52,7 @@ def _check_kind(value: str) -> str:
 # The callback keeps "assets" a group although it has a single command.
 @app.callback()
 def _group() -> None:
-    """Logos, backgrounds and sounds of a share page."""
+    """Add logos, backgrounds and sounds to share pages."""
 
 
 @app.command("add", spec=_ASSET_SPEC)

@@ -22,6 +22,7 @@ from docshare.cli.terminal import progress
 from docshare.cli.terminal.output import Column, Spec
 from docshare.cli.terminal.text import clean
 from docshare.contract import fields
+from docshare.contract.media import DESIGN_IMPORT_NAME
 from docshare.contract.problems import Problem
 from docshare.contract.wire import drop_none
 
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 app = App("Share designs of a design tool without an account.")
 
 _JWT_VARIABLE = "DOCSHARE_DESIGN_JWT"
-_DEFAULT_NAME = "design-tool-design.pdf"
 _TOKENS = ("claimToken", "manageToken")
 _TOKEN_USES = ("to take it over", "to change its settings")
 
@@ -122,7 +122,7 @@ def import_(
             body = drop_none({"url": url, "filename": filename, "designToken": hidden})
             return preview_request(ctx, "POST", "/api/v1/design-tool/import", body)
         kept = held.enter_context(create_secret_file(tokens_out)) if tokens_out else None
-        bar = held.enter_context(progress.show_progress(ctx, filename or _DEFAULT_NAME, None))
+        bar = held.enter_context(progress.show_progress(ctx, filename or DESIGN_IMPORT_NAME, None))
         bar.set_stage("the server downloads the PDF")
         result = client.design.publish(url, filename, design_token=design)
         if kept is not None:

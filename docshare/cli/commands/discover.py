@@ -85,7 +85,7 @@ _COMBINED = Spec(fields=(*_ROOT.known_fields(), *_OAUTH.known_fields()), id="nam
 def discover(
     oauth: Annotated[bool, typer.Option("--oauth", help="Show the OAuth server metadata instead.")] = False,
 ) -> None:
-    """Show what a server says about itself.
+    """Show the version and endpoints of a server.
 
     The output includes the version, the API operations and the accepted credentials. The command needs no credential
     and sends none. Piped output has one line per field; --json prints the document as received. With --oauth, the exit

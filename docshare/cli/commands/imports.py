@@ -20,6 +20,7 @@ from docshare.cli.terminal.output import Spec
 from docshare.cli.terminal.text import clean
 from docshare.client.errors import Refused
 from docshare.contract import fields
+from docshare.contract.media import IMPORT_NAME
 from docshare.contract.problems import Problem
 from docshare.contract.wire import drop_none
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 app = App()
 
-_DEFAULT_NAME = "design.pdf"
 _COLOR = re.compile("#[0-9a-f]{6}", re.IGNORECASE | re.ASCII)
 _SLOT_LIMIT = re.compile(
     r"\b(slots?|limit)\b", re.IGNORECASE
@@ -121,7 +121,7 @@ def import_(
     if tokens and "republished" not in result:
         ctx.warn("the server could not verify the design-tool tokens; a new file was created")
     cache.remember_last_upload(ctx, result)
-    printer.emit({**result, "name": name or _DEFAULT_NAME} if printer.is_for_people else result)
+    printer.emit({**result, "name": name or IMPORT_NAME} if printer.is_for_people else result)
     follow_up.present_links(ctx, [str(result["shareUrl"])], qr=qr, copy=copy, open_link=open_)
     return ExitCode.OK
 
@@ -143,7 +143,7 @@ def _read_tokens(ctx: Context, user_file: str | None, design_file: str | None) -
 def _import_document(
     ctx: Context, client: "Client", url: str, name: str | None, tokens: Mapping[str, str]
 ) -> dict[str, Any]:
-    with progress.show_progress(ctx, name or _DEFAULT_NAME, None) as bar:
+    with progress.show_progress(ctx, name or IMPORT_NAME, None) as bar:
         bar.set_stage(_FETCH_STAGE)
         try:
             return client.imports.create(url, name, **tokens)

@@ -1,4 +1,5 @@
 """Completion: words fetched from the server, and the scripts of the shells.
 
-``docshare __complete`` answers from ``docshare.cli.local.completion_words`` alone, so that TAB is fast.
+Read ``online`` first: it fetches the words. ``scripts`` generates the scripts from the command tree. Nothing here is
+imported by ``docshare __complete``, which answers from ``docshare.cli.local.completion_words``, so that TAB is fast.
 """

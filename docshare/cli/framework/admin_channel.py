@@ -169,7 +169,7 @@ def _no_answer_error(directory: Path) -> Stop:
 def _post_command(owner: "DirectoryOwner", order: dict[str, Any]) -> Any:
     import requests
 
-    from docshare.client.answers import parse_refusal
+    from docshare.client.http.answers import parse_refusal
 
     with requests.Session() as http:
         http.trust_env = False  # loopback must not use a proxy, and ~/.netrc must not replace the key

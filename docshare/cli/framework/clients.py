@@ -29,7 +29,7 @@ def build_client(
 ) -> "Client":
     """Return a client of the server at ``base`` that uses ``token``, whatever is in effect. Raises ``BadAddress``."""
     from docshare.cli.framework.http_library import CommandClient
-    from docshare.client.clock import Clock
+    from docshare.client.http.clock import Clock
 
     client = CommandClient(
         base,

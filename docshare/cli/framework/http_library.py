@@ -15,7 +15,7 @@ from docshare.client.client import Client
 
 if TYPE_CHECKING:
     from docshare.cli.framework.local_server import LocalServer
-    from docshare.client.transport import Transport
+    from docshare.client.http.transport import Transport
 
 _ENCODING_DETECTORS = ("chardet", "charset_normalizer")
 _load_lock = threading.Lock()  # parallel uploads run in several threads

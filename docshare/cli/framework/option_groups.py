@@ -39,9 +39,9 @@ def add_options(kind: type[T], name: str = "given") -> Callable[[Callable[..., A
             chosen = kind(**{each.name: values.pop(each.name) for each in taken})
             return function(**values, **{name: chosen})
 
-        shown = [*(each.replace(kind=each.KEYWORD_ONLY) for each in own), *taken]
-        vars(run)["__signature__"] = inspect.Signature(shown)
-        run.__annotations__ = {each.name: each.annotation for each in shown}
+        parameters = [*(each.replace(kind=each.KEYWORD_ONLY) for each in own), *taken]
+        vars(run)["__signature__"] = inspect.Signature(parameters)
+        run.__annotations__ = {each.name: each.annotation for each in parameters}
         return run
 
     return decorate

@@ -55,9 +55,9 @@ def confirm_irreversible(
         return
     if context.options.yes or not context.may_prompt:
         raise Stop(ExitCode.USAGE, f"{warning} requires confirmation", hint=_build_hint(names), code="confirmation")
-    word = names[0] if len(names) == 1 else str(len(names))
+    expected = names[0] if len(names) == 1 else str(len(names))
     context.err(warning, "warn")
-    if _prompt(context, f"Type {context.sanitize(word)} to confirm: ") != word:
+    if _prompt(context, f"Type {context.sanitize(expected)} to confirm: ") != expected:
         raise _declined_error()
 
 

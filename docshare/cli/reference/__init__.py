@@ -1,4 +1,5 @@
 """Man pages, completion scripts and tables, generated from the command tree.
 
-Read ``tree`` first: the command tree as plain data. ``python -m docshare.cli.reference`` writes the files.
+Read ``tree`` first: the command tree as plain data. It imports every command; only ``completion.scripts`` and, inside a
+function, ``topics`` import it. ``python -m docshare.cli.reference`` writes the files.
 """

@@ -17,8 +17,8 @@ _SOURCE_ROOT = Path(__file__).parents[3]
 def generate_files() -> dict[str, str]:
     """Return every generated file by its path in the source tree."""
     root = load_tree()
-    made = {f"man/{path}": text for path, text in man.render_pages(root).items()}
-    return made | {f"completions/{name}": scripts.render_script(shell, root) for shell, name in SCRIPTS.items()}
+    files = {f"man/{path}": text for path, text in man.render_pages(root).items()}
+    return files | {f"completions/{name}": scripts.render_script(shell, root) for shell, name in SCRIPTS.items()}
 
 
 def find_differences(made: Mapping[str, str], top: Path) -> list[str]:
@@ -47,10 +47,10 @@ def write_files(made: Mapping[str, str], top: Path) -> None:
 
 def main(argv: list[str]) -> int:
     """Write the files; with ``--check``, only list those that differ, and fail if there are any."""
-    made = generate_files()
-    changed = find_differences(made, _SOURCE_ROOT)
+    files = generate_files()
+    changed = find_differences(files, _SOURCE_ROOT)
     if argv != ["--check"]:
-        write_files(made, _SOURCE_ROOT)
+        write_files(files, _SOURCE_ROOT)
     for path in changed:
         print(path)  # noqa: T201
     return 1 if changed and argv == ["--check"] else 0

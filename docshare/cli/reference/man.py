@@ -15,9 +15,9 @@ _EXIT_STATUS = "0 on success, 2 on invalid usage; docshare\\-exit\\-codes(7) lis
 
 def render_pages(root: Command) -> dict[str, str]:
     """Return every page by its path below ``man/``: ``man1/docshare-files-list.1`` and so on."""
-    made = {f"man1/{page_name(command)}.1": _render_command(command) for command in root.walk()}
-    made |= {f"man7/docshare-{topic}.7": _render_topic(topic, 7) for topic in topics.TOPICS}
-    return {**made, "man5/docshare-config.5": _render_topic("config", 5)}
+    pages = {f"man1/{page_name(command)}.1": _render_command(command) for command in root.walk()}
+    pages |= {f"man7/docshare-{topic}.7": _render_topic(topic, 7) for topic in topics.TOPICS}
+    return {**pages, "man5/docshare-config.5": _render_topic("config", 5)}
 
 
 def page_name(command: Command) -> str:

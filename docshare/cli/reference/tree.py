@@ -151,8 +151,8 @@ def _build_option(param: Any) -> Option:
 
 
 def _format_default(param: Any) -> str:
-    shown = param.default if not callable(param.default) else None
-    return "" if shown in (None, False, True, (), [], "") or param.count else str(shown)
+    default = param.default if not callable(param.default) else None
+    return "" if default in (None, False, True, (), [], "") or param.count else str(default)
 
 
 def _build_argument(param: Any) -> Argument:

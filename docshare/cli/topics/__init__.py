@@ -1,7 +1,9 @@
 """The texts of ``docshare help TOPIC`` and of the manual pages in section 7.
 
-Each topic is a text file: a summary line, then paragraphs, ``# headings``, rows of ``  term  meaning``, and examples
-indented by four spaces. A line ``@name`` is replaced by a table generated from the code, so that the two cannot differ.
+Read ``names`` first: the topics in their order. Each is a text file: a summary line, then paragraphs, ``# headings``,
+rows of ``  term  meaning``, and examples indented by four spaces. A line ``@name`` is replaced by a table generated
+from the code, so that the two cannot differ. It imports ``framework`` and
+``terminal``; other modules only for a table, inside functions.
 """
 
 import textwrap

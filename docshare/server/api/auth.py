@@ -180,7 +180,7 @@ def _admit_by_address(rt: Runtime, entrance: AccessRule, address: str, tally: Co
 
 
 def _credential_problem() -> Problem:
-    return Problem("unauthorized", "This route needs a credential.")
+    return Problem("unauthorized", "This route requires a credential.")
 
 
 def _find_problem(caller: Caller, entrance: AccessRule, allowance: Allowance, tally: CountMode) -> Problem | None:

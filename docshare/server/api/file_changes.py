@@ -50,7 +50,7 @@ def claim_file(caller: Caller) -> Response:
     """``POST /files/claim``: assign the file of a claim token to the caller."""
     token = read_json_object().get("claimToken")
     if not isinstance(token, str) or not token:
-        raise Problem("bad_request", "claimToken must be a text.")
+        raise Problem("bad_request", "claimToken must be a string.")
     claimed = claiming.claim(current_runtime(), caller, token)
     link = resources.share_url(current_runtime().config.base_url, claimed.short_id)
     message = "The file belongs to your account."

@@ -15,14 +15,14 @@ def create_import(caller: Caller) -> Response:
 
     For a design with valid tokens the result contains whether it was published again.
     """
-    made = imports.import_document(current_runtime(), caller, bodies.read_json_object())
-    of_design = made.is_republished is not None
+    imported = imports.import_document(current_runtime(), caller, bodies.read_json_object())
+    of_design = imported.is_republished is not None
     result = {
-        "uuid": made.uuid,
-        "shortId": made.short_id,
-        "shareUrl": resources.share_url(current_runtime().config.base_url, made.short_id),
-        "palette": made.palette,
-        "republished": made.is_republished,
-        "contentVersion": made.content_version if of_design else None,
+        "uuid": imported.uuid,
+        "shortId": imported.short_id,
+        "shareUrl": resources.share_url(current_runtime().config.base_url, imported.short_id),
+        "palette": imported.palette,
+        "republished": imported.is_republished,
+        "contentVersion": imported.content_version if of_design else None,
     }
     return answers.json_response(drop_none(result))

@@ -13,8 +13,8 @@ from docshare.server.services.webhooks import webhooks
 
 def create_webhook(caller: Caller) -> Response:
     """``POST /webhooks``: create a webhook and return 201 with its secret, which is only shown here."""
-    made = webhooks.create(current_runtime(), caller, bodies.read_json_object())
-    response = answers.json_response({"webhook": represent_webhooks.webhook_object(made.row), "secret": made.secret})
+    new = webhooks.create(current_runtime(), caller, bodies.read_json_object())
+    response = answers.json_response({"webhook": represent_webhooks.webhook_object(new.row), "secret": new.secret})
     response.status_code = 201
     return response
 

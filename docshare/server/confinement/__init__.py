@@ -1,7 +1,8 @@
 """Layers that separate a process that reads untrusted files from the rest of the host.
 
-``kernel`` makes system calls. ``namespaces``, ``landlock`` and ``seccomp`` (with its table ``syscalls``) implement
-one layer each. Only ``docshare.server.pdf`` and ``docshare.server.office`` use them; standard library only.
+Read ``kernel`` first: it makes system calls. ``namespaces``, ``landlock`` and ``seccomp`` (with its table ``syscalls``)
+implement one layer each. Only ``docshare.server.pdf`` and ``docshare.server.office`` use them. It imports only the
+standard library.
 
 **How a PDF worker is confined.** It gets the document as an open descriptor and can open nothing else but fonts and
 random numbers: it has its own root directory, Landlock, and a list of the few system calls that rendering needs, none

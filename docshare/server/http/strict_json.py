@@ -56,7 +56,7 @@ def _check_value(value: object, depth: int = 1) -> None:
         raise _too_deep()
     if isinstance(value, str):
         if _FORBIDDEN_CHARS.search(value):
-            raise Problem("bad_request", "A text in the body contains NUL or half of a surrogate pair.")
+            raise Problem("bad_request", "A string in the body contains NUL or half of a surrogate pair.")
     elif isinstance(value, dict):
         for key, inner in value.items():
             _check_value(key, depth)

@@ -148,7 +148,7 @@ def _parse_paragraphs(name: str, value: object) -> str:
         raise fields.field_problem(name, "a string")
     text = value.replace("\r\n", "\n").strip()
     if not 1 <= len(text) <= _TEXT_CHARS:
-        raise fields.field_problem(name, f"a text of 1 to {_TEXT_CHARS} characters")
+        raise fields.field_problem(name, f"a string of 1 to {_TEXT_CHARS} characters")
     if _FORBIDDEN_CHARS.search(text):
-        raise fields.field_problem(name, "a text without control characters")
+        raise fields.field_problem(name, "a string without control characters")
     return text

@@ -143,7 +143,9 @@ def validate_form(what: LinkRequirements, sent: Mapping[str, str]) -> dict[str, 
     key, address = find_email(what, values)
     if what.domains and not _is_at_domain(address, what.domains):
         message = "Addresses at this domain cannot open this document. Use the address that received the link."
-        raise Problem("forbidden", "The address is at another domain.", extra={"errors": {key: message}})
+        raise Problem(
+            "forbidden", "The email address does not belong to an allowed domain.", extra={"errors": {key: message}}
+        )
     return {key: value for key, value in values.items() if value}
 
 

@@ -8,8 +8,6 @@ from docshare.contract.problems import Problem
 from docshare.server.outbound.targets import OutboundTarget, parse_target
 from docshare.server.rules.names import clean_name
 
-DEFAULT_NAME = "design.pdf"
-DESIGN_LANE_NAME = "design-tool-design.pdf"
 _HTTPS_PORT = 443
 
 
@@ -24,7 +22,7 @@ class ImportRequest:
     design_token: str = ""
 
 
-def parse_import(body: Mapping[str, object], default_name: str = DEFAULT_NAME) -> ImportRequest:
+def parse_import(body: Mapping[str, object], default_name: str = media.IMPORT_NAME) -> ImportRequest:
     """Parse the body of an import. Raises ``bad_request``.
 
     Invalid tokens of the design tool are accepted here: if they cannot be verified, the import is a plain create.

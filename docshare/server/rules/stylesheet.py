@@ -164,8 +164,8 @@ def _render_accent(settings: Settings) -> str:
     chosen = colors.parse_color(brand["accentColor"])
 
     def tokens(scheme: str) -> str:
-        shown = colors.make_readable(chosen, _list_grounds(scheme))
-        return _render_tokens(accent=shown, **{"accent-ink": colors.text_color_on(shown)})
+        readable = colors.make_readable(chosen, _list_grounds(scheme))
+        return _render_tokens(accent=readable, **{"accent-ink": colors.text_color_on(readable)})
 
     # A button is filled with the exact color. Lines and text in it must contrast with the background.
     fill = _render_rule(".button.primary", background=chosen, color=colors.text_color_on(chosen))
@@ -256,8 +256,8 @@ def _render_cta(settings: Settings) -> str:
         return _render_rule(".cta", background=chosen, color=colors.text_color_on(chosen))
 
     def outline(scheme: str) -> str:
-        shown = colors.make_readable(chosen, _list_grounds(scheme))
-        return _render_rule(".cta", background=THEMES[scheme]["surface"], color=shown, border_color=shown)
+        readable = colors.make_readable(chosen, _list_grounds(scheme))
+        return _render_rule(".cta", background=THEMES[scheme]["surface"], color=readable, border_color=readable)
 
     return _render_by_scheme(settings["brand"]["toolbarTheme"], outline)
 

@@ -18,12 +18,12 @@ def effective_settings(stored: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
     write, so only safe values reach a page, however they were stored.
     """
     stored = _drop_invalid(stored)
-    shown = {key: _resolve_block(table, stored.get(key), plan) for key, table in VIEWER_BLOCKS.items()}
-    accent = shown["brand"]["accentColor"]
-    if shown["cta"] is not None and accent != VIEWER_BLOCKS["brand"]["accentColor"].default:  # type: ignore[index]
+    resolved = {key: _resolve_block(table, stored.get(key), plan) for key, table in VIEWER_BLOCKS.items()}
+    accent = resolved["brand"]["accentColor"]
+    if resolved["cta"] is not None and accent != VIEWER_BLOCKS["brand"]["accentColor"].default:  # type: ignore[index]
         # A button without a color uses the accent; without an accent it uses the color of the viewer.
-        shown["cta"].setdefault("color", accent)
-    return {key: found for key, found in shown.items() if found is not None}
+        resolved["cta"].setdefault("color", accent)
+    return {key: found for key, found in resolved.items() if found is not None}
 
 
 def list_asset_ids(settings: Mapping[str, Any]) -> frozenset[str]:

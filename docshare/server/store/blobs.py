@@ -27,8 +27,8 @@ from docshare.server.store.trees import remove_tree
 BACKUP_LOCK = "backup.lock"
 """The lock of a backup, in the data directory."""
 
-REMOVAL_JOB = "destroy deleted bytes"
-"""The job that deletes bytes. Holding its lock keeps all instances from doing so, as a backup needs it."""
+REMOVAL_JOB = "delete bytes of deleted files"
+"""The name of a job. While a backup holds the lock of this job, no instance deletes bytes."""
 
 ORPHAN_AGE_MS = 86_400_000
 """A younger blob without a row in a shared store may belong to a running upload of another instance: one day."""
@@ -234,8 +234,8 @@ class BlobStore(ABC):
 
     @abstractmethod
     def claim(self, owner: str) -> str:
-        """Write into a shared store that it belongs to the instance ``owner``, unless it belongs to one; return to
-        which. Raises OSError and StorageUnreachableError where the store cannot be written to."""
+        """Record in a shared store that it belongs to the instance ``owner``, unless another owner is recorded; return
+        the recorded owner. Raises OSError and StorageUnreachableError if the store cannot be written to."""
 
     @abstractmethod
     def is_writable(self) -> bool:
@@ -289,11 +289,11 @@ class FolderStore(BlobStore):
         finally:
             part.discard()
 
-    def _make_directory(self, shelf: Path) -> None:
+    def _make_directory(self, subfolder: Path) -> None:
         # Another thread that sees the directory can rely on it: it is on disk before the lock is released.
         with self._directory_lock:
-            if not shelf.is_dir():
-                shelf.mkdir(mode=0o700)
+            if not subfolder.is_dir():
+                subfolder.mkdir(mode=0o700)
                 _sync_directory(self.root)
 
     def path(self, key: str) -> Path:
@@ -317,8 +317,8 @@ class FolderStore(BlobStore):
 
     def list_old(self, before: int) -> Iterator[list[str]]:
         """Yield the keys of all files that were written before ``before`` (ms), a folder at a time."""
-        for shelf in self._list_shelves():
-            yield [path.name for path in shelf.iterdir() if is_key(path.name) and _is_old(path, before)]
+        for subfolder in self._list_subfolders():
+            yield [path.name for path in subfolder.iterdir() if is_key(path.name) and _is_old(path, before)]
 
     def sweep(self, known: Iterable[str]) -> SweepResult:
         """Remove partial files and every blob that is not ``known``; nothing in a shared folder, because it may belong
@@ -327,7 +327,7 @@ class FolderStore(BlobStore):
             return SweepResult(0, 0)
         keys = known if isinstance(known, Set) else frozenset(known)
         partials = list(self.tmp.iterdir())
-        orphans = [path for shelf in self._list_shelves() for path in shelf.iterdir() if path.name not in keys]
+        orphans = [path for folder in self._list_subfolders() for path in folder.iterdir() if path.name not in keys]
         if is_locked(self.backup_lock):
             orphans = []
         for path in partials + orphans:
@@ -351,8 +351,8 @@ class FolderStore(BlobStore):
         """Return whether files can be created in both folders."""
         return all(os.access(folder, os.W_OK | os.X_OK) for folder in (self.root, self.tmp))
 
-    def _list_shelves(self) -> Iterator[Path]:
-        return (shelf for shelf in self.root.iterdir() if shelf.is_dir() and not shelf.is_symlink())
+    def _list_subfolders(self) -> Iterator[Path]:
+        return (subfolder for subfolder in self.root.iterdir() if subfolder.is_dir() and not subfolder.is_symlink())
 
 
 def open_folder(data_dir: Path) -> FolderStore:

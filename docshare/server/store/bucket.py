@@ -126,7 +126,7 @@ class BucketStore(BlobStore):
             file.write(block)
 
     def find_size(self, key: str) -> int | None:
-        """Ask the bucket for the size of the object. None only if the bucket is there."""
+        """Ask the bucket for the size of the object. Returns None only if the bucket exists and lacks the object."""
         try:
             with _translate_errors():
                 return self._client.head(check_key(key))["size"]
@@ -135,13 +135,13 @@ class BucketStore(BlobStore):
             return None
 
     def _read_owner(self) -> bytes:
-        """Return the name of the instance in the bucket. Raise StorageUnreachableError if it has none: the bucket is
-        gone, or is another one."""
+        """Return the name of the instance in the bucket. Raise StorageUnreachableError if there is none: the bucket was
+        deleted, or is another one."""
         try:
             with _translate_errors():
                 return bytes(self._client.get(OWNER_NAME).bytes())
         except FileNotFoundError:
-            raise StorageUnreachableError(f"the bucket is gone, or it lost the object {OWNER_NAME}") from None
+            raise StorageUnreachableError(f"the bucket or its object {OWNER_NAME} was deleted") from None
 
     def read_blocks(self, key: str) -> Iterator[bytes]:
         """Yield the bytes of the object, which is fetched in ranges: a request that fails repeats one range only."""
@@ -169,7 +169,7 @@ class BucketStore(BlobStore):
         """Yield the keys of the objects that were stored before ``before`` (ms), a thousand at a time."""
         with _translate_errors():
             for objects in self._client.list(chunk_size=_LIST_KEYS):
-                old = [found["path"] for found in objects if found["last_modified"].timestamp() * 1000 < before]
+                old = [each["path"] for each in objects if each["last_modified"].timestamp() * 1000 < before]
                 yield [path for path in old if is_key(path)]
 
     def sweep(self, known: Iterable[str]) -> SweepResult:  # noqa: ARG002 - as in a folder
@@ -209,16 +209,16 @@ class BucketStore(BlobStore):
         return True
 
     def claim(self, owner: str) -> str:
-        """Keep the name of the instance in an object. It is written anew at every start, because a bucket that can be
-        read may refuse to be written to."""
+        """Write the name of the instance to an object; a name that is already there is kept and written again, to find
+        out at every start whether the bucket accepts writes."""
         try:
             with _translate_errors():
-                found = bytes(self._client.get(OWNER_NAME).bytes()).decode("ascii", "replace")
+                owner = bytes(self._client.get(OWNER_NAME).bytes()).decode("ascii", "replace")
         except FileNotFoundError:
-            found = owner
+            pass  # the store belongs to no instance yet
         with _translate_write_errors():
-            self._client.put(OWNER_NAME, found.encode())
-        return found
+            self._client.put(OWNER_NAME, owner.encode())
+        return owner
 
 
 @contextmanager
@@ -232,7 +232,7 @@ def _translate_errors() -> Iterator[None]:
 
 @contextmanager
 def _translate_write_errors() -> Iterator[None]:
-    """Like ``_translate_errors``; to write, only the bucket must exist."""
+    """Like ``_translate_errors``, for a write: not found is then the bucket, and becomes StorageUnreachableError."""
     try:
         with _translate_errors():
             yield
@@ -241,11 +241,11 @@ def _translate_write_errors() -> Iterator[None]:
 
 
 def _summarize(text: str) -> str:
-    """Return what went wrong in a few words. ``text`` is an error of obstore: a sentence, the document that the store
-    sent, and a tree of Rust structures."""
+    """Return the cause in a few words. ``text`` is an error of obstore: a sentence, the document that the store sent,
+    and a tree of Rust structures."""
     for pattern in _REASONS:
-        if found := pattern.search(text):
-            return ": ".join(found.groups())
+        if match := pattern.search(text):
+            return ": ".join(match.groups())
     return text.strip().partition("\n")[0]
 
 
@@ -276,11 +276,11 @@ def _find_credentials(environ: Mapping[str, str]) -> dict[str, str]:
 
     Nothing without either: obstore then asks the metadata service of the machine.
     """
-    found = {name: environ.get(f"AWS_{name.upper()}", "") for name in _CREDENTIALS}
-    if not found["access_key_id"]:
+    credentials = {name: environ.get(f"AWS_{name.upper()}", "") for name in _CREDENTIALS}
+    if not credentials["access_key_id"]:
         profile = _read_profile(environ, "AWS_SHARED_CREDENTIALS_FILE", "credentials")
-        found = {name: profile.get(f"aws_{name}", "") for name in _CREDENTIALS}
-    return {name: value for name, value in found.items() if value}
+        credentials = {name: profile.get(f"aws_{name}", "") for name in _CREDENTIALS}
+    return {name: value for name, value in credentials.items() if value}
 
 
 def _find_region(environ: Mapping[str, str]) -> str:
@@ -289,7 +289,7 @@ def _find_region(environ: Mapping[str, str]) -> str:
 
 
 def _read_profile(environ: Mapping[str, str], variable: str, file: str) -> Mapping[str, str]:
-    """Return what the profile AWS_PROFILE says in a file of ``~/.aws``, or in the one that ``variable`` names."""
+    """Return the keys of the profile AWS_PROFILE in a file of ``~/.aws``, or in the file that ``variable`` names."""
     parser = configparser.RawConfigParser()
     with suppress(OSError, configparser.Error):
         parser.read_string(Path(environ.get(variable) or f"~/.aws/{file}").expanduser().read_text(encoding="utf-8"))

@@ -90,9 +90,9 @@ def _require_same_folder(rt: Runtime) -> None:
     """Raise ConfigError if the documents of a shared database are in the data directory of another instance."""
     if not rt.db.is_shared or rt.blobs.is_shared:
         return
-    mine = directory_id(rt.config.data_dir).encode()
-    instance_rows.insert_secret(rt.db, instance_rows.FOLDER_SECRET, mine)
-    if instance_rows.find_secret(rt.db, instance_rows.FOLDER_SECRET) != mine:
+    own_id = directory_id(rt.config.data_dir).encode()
+    instance_rows.insert_secret(rt.db, instance_rows.FOLDER_SECRET, own_id)
+    if instance_rows.find_secret(rt.db, instance_rows.FOLDER_SECRET) != own_id:
         raise ConfigError(
             "storage_url: the documents of this database are in another data directory; for several instances set "
             "DOCSHARE_STORAGE_URL, and on a new machine copy the whole directory with its instance.key"
@@ -104,14 +104,14 @@ def _claim_storage(rt: Runtime) -> None:
     orphans here, and StorageUnreachableError or OSError if it cannot be used now."""
     if not rt.blobs.is_shared:
         return
-    mine = hash_identity(instance_secret(rt, IDENTITY_SECRET))
+    own_name = hash_identity(instance_secret(rt, IDENTITY_SECRET))
     try:
-        owner = rt.blobs.claim(mine)
+        owner = rt.blobs.claim(own_name)
     except OSError as error:
         if faults.find_fault(error) is not None:
             raise
         raise ConfigError(f"storage_url: {error.strerror}: {error.filename}") from None
-    if owner != mine:
+    if owner != own_name:
         raise ConfigError(
             "storage_url: the store has the documents of another database; name another bucket, prefix or folder"
         )
@@ -151,8 +151,8 @@ def create_directories(data_dir: Path) -> None:
 def announce(instance: Instance, url: str, host: str) -> None:
     """Store in the data directory where its server answers (``url``) and listens (``host``)."""
     rt = instance.rt
-    word = {"pid": os.getpid(), "url": url, "host": host, "baseUrl": rt.config.base_url, "startedAt": rt.clock()}
-    path, text = _announcement_path(rt.config.data_dir), json.dumps(word) + "\n"
+    facts = {"pid": os.getpid(), "url": url, "host": host, "baseUrl": rt.config.base_url, "startedAt": rt.clock()}
+    path, text = _announcement_path(rt.config.data_dir), json.dumps(facts) + "\n"
     try:
         write_private(path, text)
     except OSError as error:
@@ -163,9 +163,9 @@ def announce(instance: Instance, url: str, host: str) -> None:
 def read_owner(data_dir: Path) -> DirectoryOwner | None:
     """Return the last server that announced itself for ``data_dir``, or None. It runs only if the lock is held."""
     try:
-        word: dict[str, Any] = json.loads(_announcement_path(data_dir).read_text(encoding="utf-8"))
-        url, base_url, host = str(word["url"]), str(word["baseUrl"]), str(word.get("host", ""))
-        return DirectoryOwner(int(word["pid"]), url, base_url, host, instance_key(data_dir))
+        facts: dict[str, Any] = json.loads(_announcement_path(data_dir).read_text(encoding="utf-8"))
+        url, base_url, host = str(facts["url"]), str(facts["baseUrl"]), str(facts.get("host", ""))
+        return DirectoryOwner(int(facts["pid"]), url, base_url, host, instance_key(data_dir))
     except (FileNotFoundError, ValueError, KeyError, TypeError):
         return None
 

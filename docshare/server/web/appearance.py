@@ -27,9 +27,9 @@ def stylesheet(name: str) -> Response:
     the owner's plan changed in the meantime.
     """
     link = require_open_link(current_runtime(), name)
-    made = branding.build_branding(settings.find_appearance(current_runtime(), link).viewer_settings)
-    response = Response(made.css, content_type="text/css; charset=utf-8")
-    if request.args.get("v") == made.mark:
+    brand = branding.build_branding(settings.find_appearance(current_runtime(), link).viewer_settings)
+    response = Response(brand.css, content_type="text/css; charset=utf-8")
+    if request.args.get("v") == brand.mark:
         response.headers["Cache-Control"] = _CACHE
     return response
 

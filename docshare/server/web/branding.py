@@ -30,10 +30,10 @@ class PageBranding:
 
 def page_branding(link: Link, looks: PageAppearance) -> PageBranding:
     """Return the current appearance of the share page of ``link``."""
-    made = branding.build_branding(looks.viewer_settings)
-    address = f"/{link.public_id}/style.css?v={made.mark}" if made.css else None
+    brand = branding.build_branding(looks.viewer_settings)
+    address = f"/{link.public_id}/style.css?v={brand.mark}" if brand.css else None
     ends = branding.visible_expiry(link)
-    corners = {corner: [*pieces] for corner, pieces in made.corners.items()}
+    corners = {corner: [*pieces] for corner, pieces in brand.corners.items()}
     if ends is not None:
         corners[EXPIRY_CORNER].insert(0, "expiry")
     last_day = format_instant(ends) if ends is not None and ends - current_runtime().clock() < DAY else None

@@ -46,4 +46,6 @@ def require_token(expected: str) -> None:
 
 
 def _csrf_problem() -> Problem:
-    return Problem("forbidden", "This was not sent from a page of this server.", hint="Load the page again and repeat.")
+    return Problem(
+        "forbidden", "The request was not sent from a page of this server.", hint="Load the page again and repeat."
+    )

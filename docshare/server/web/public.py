@@ -105,11 +105,11 @@ def page_image(name: str, page: str, width: str) -> Response:
     link = require_open_link(runtime, name)
     if width not in map(str, PAGE_WIDTHS):
         raise guessing.link_not_found()
-    shown = _find_view(link)
-    number = _resolve_page_number(shown, page)
+    view = _find_view(link)
+    number = _resolve_page_number(view, page)
     file, blob = link.file, sealed_blobs.open_blob(runtime, link.file.blob)
     asked = (file.uuid, file.content_version, blob, number, int(width))
-    watermark, tenant = shown.watermark, tenants.reader_tenant(file, client_address())
+    watermark, tenant = view.watermark, tenants.reader_tenant(file, client_address())
     if watermark is not None and watermark.personal:
         stamp = partial(runtime.pages.stamp_image, *asked, watermark.mark, tenant)
         return _send_page_part(file, lambda: Response(stamp(), content_type="image/jpeg"))
@@ -122,15 +122,15 @@ def page_text(name: str, page: str) -> Response:
     """Return text and links of one page, for the text layer and for searching. Raises as ``page_image``."""
     runtime = current_runtime()
     link = require_open_link(runtime, name)
-    shown = _find_view(link)
-    number = _resolve_page_number(shown, page)
+    view = _find_view(link)
+    number = _resolve_page_number(view, page)
     file, blob = link.file, sealed_blobs.open_blob(runtime, link.file.blob)
-    if shown.window.covers_all(file.total_pages):
+    if view.window.covers_all(file.total_pages):
         tenant = tenants.reader_tenant(file, client_address())
         make = partial(runtime.pages.text, file.uuid, file.content_version, blob, number, tenant)
         return _send_page_part(file, lambda: derived.send_derived(make(), "application/json"))
     return _send_page_part(
-        file, lambda: jsonify(page_range.load_page_text(runtime, link, shown.window, int(page), client_address()))
+        file, lambda: jsonify(page_range.load_page_text(runtime, link, view.window, int(page), client_address()))
     )
 
 
@@ -266,9 +266,9 @@ def _list_page_elements(
     first = 1
     for count, width, height in runs:
         last = first + int(count) - 1
-        shown = range(first, last + 1)
+        pages = range(first, last + 1)
         if chunk.total > MAX_PLACEHOLDERS:
-            shown = range(max(first, chunk.first), min(last, chunk.last) + 1)
-        leaves += [PageElement(page, width, height, page in chunk, page == start, words.get(page)) for page in shown]
+            pages = range(max(first, chunk.first), min(last, chunk.last) + 1)
+        leaves += [PageElement(page, width, height, page in chunk, page == start, words.get(page)) for page in pages]
         first = last + 1
     return leaves

@@ -103,12 +103,3 @@ class Dispatcher:
     def _send(self, delivery: ClaimedDelivery) -> None:
         self._results.append(dispatch.send(self._rt, delivery))
         self._wake_event.set()
-
-
-def deliver_due(rt: Runtime) -> int:
-    """Send all deliveries that are due now, one after the other in this thread; return how many."""
-    count = 0
-    while deliveries := dispatch.claim_due(rt, MAX_SENDERS):
-        dispatch.record_attempts(rt, [dispatch.send(rt, delivery) for delivery in deliveries])
-        count += len(deliveries)
-    return count

@@ -19,7 +19,12 @@ REJECTIONS = [
     (429, {"Retry-After": "1"}, "slow down", "Too many requests. Try again in a moment."),
     (500, {}, "Traceback", "The server failed. Try again later."),
     (503, {}, "busy", "The server failed. Try again later."),
-    (403, {}, "The owner of this document has not enabled this.", "The owner of this document has not enabled this."),
+    (
+        403,
+        {},
+        "The owner of this document has not enabled this kind of feedback.",
+        "The owner of this document has not enabled this kind of feedback.",
+    ),
     (404, {}, "There is no such page.", "There is no such page."),
     (409, {}, "The document has changed.", "The document has changed."),
     (410, {}, "This link is no longer available.", "This link is no longer available."),

@@ -324,7 +324,7 @@ def test_a_table_on_a_terminal_loads_rich_and_nothing_else_heavy(
 
 
 # Parts of the client for other calls: uploads, other resources, and their part of the contract.
-SENDING = {"docshare.client.body", "docshare.client.recovery", "docshare.contract.media"}
+SENDING = {"docshare.client.http.body", "docshare.client.http.recovery", "docshare.contract.media"}
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,9 @@ SHORT_NAMES = {" ".join(command.alias_of): (path,) for path, command in TREE.ite
 DRY = "--dry-run"
 
 
+_MAX_SUMMARY = 60  # characters, so that a list of commands has one line for each
+
+
 @pytest.fixture(scope="module")
 def generated_files() -> dict[str, str]:
     return generate.generate_files()
@@ -38,6 +41,11 @@ def test_only_commands_that_change_something_have_a_dry_run(path: str) -> None:
     options = {name for option in TREE[path].options for name in option.names}
     assert (DRY in options) == (COMMANDS[path].kind in ("change", "write", "order") or path == "lint")
     assert DRY not in options or ("--dry-run", "-n") in [option.names for option in TREE[path].options]
+
+
+def test_the_summary_of_a_command_is_one_short_sentence() -> None:
+    summaries = {command.path: command.summary for command in load_tree().walk() if command.path}
+    assert not {path: text for path, text in summaries.items() if len(text) > _MAX_SUMMARY or ". " in text}
 
 
 @pytest.mark.parametrize(("path", "command"), TREE.items(), ids=TREE)

@@ -84,7 +84,9 @@ def account_create(
     data: Data = None,
     dry_run: DryRun = False,
 ) -> ExitCode:
-    """Create an account with an API key, which is shown only once.
+    """Create an account with an API key.
+
+    The key is shown only once.
 
     If a mail server is set up, the person gets an invitation: a link that works once, for seven days, and on whose page
     they can set a password. Otherwise, create a sign-in link for them with docshare admin login-link.
@@ -254,7 +256,7 @@ def key_create(
 
 @key.command("list", spec=_KEY)
 def key_list(context: typer.Context, email: Email, data: Data = None) -> None:
-    """List the API keys of an account, without the keys themselves.
+    """List the API keys of an account by name.
 
     Examples:
 
@@ -270,7 +272,7 @@ def key_revoke(
     data: Data = None,
     dry_run: DryRun = False,
 ) -> ExitCode:
-    """Revoke an API key. It stops working immediately.
+    """Revoke an API key, effective immediately.
 
     Examples:
 

@@ -48,10 +48,10 @@ def client_create(
     data: Data = None,
     dry_run: DryRun = False,
 ) -> ExitCode:
-    """Register an app. Unless it is public, its secret is shown only once.
+    """Register an app, and print its client id and secret.
 
-    A redirect URI uses https, http on 127.0.0.1 (which then matches any port), or a custom scheme of the app. Every app
-    must use PKCE with S256.
+    The secret is shown only once; a public app has none. A redirect URI uses https, http on 127.0.0.1 (which then
+    matches any port), or a custom scheme of the app. Every app must use PKCE with S256.
 
     Examples:
 
@@ -66,7 +66,9 @@ def client_create(
 
 @app.command("list", spec=_CLIENT)
 def client_list(context: typer.Context, data: Data = None) -> None:
-    """List the registered apps, including the command line itself.
+    """List the registered apps.
+
+    The command line itself is one of them.
 
     Examples:
 
@@ -82,7 +84,7 @@ def client_remove(
     data: Data = None,
     dry_run: DryRun = False,
 ) -> ExitCode:
-    """Remove an app and revoke all access that accounts granted to it.
+    """Remove an app and revoke all access granted to it.
 
     Examples:
 

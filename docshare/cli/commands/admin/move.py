@@ -55,7 +55,7 @@ def move(
     data: Data = None,
     dry_run: DryRun = False,
 ) -> ExitCode:
-    """Copy the instance to another database and storage, or back into a folder.
+    """Copy the instance to another database or storage.
 
     No server may be running on the instance. Every row and document is read back and compared with its source, which is
     not changed. Rows are copied in one transaction, all or none; documents that an interrupted command has copied are

@@ -34,7 +34,7 @@ EXPORT = Spec(table=(Column("key", "MASTER KEY"),), plain=("key",), once=("key",
 
 @app.command("status", spec=VAULT)
 def vault_status(context: typer.Context, data: Data = None) -> None:
-    """Show the master key, what it encrypts, and how many documents are encrypted.
+    """Show the master key and the state of encryption.
 
     EARLIER counts secrets that an earlier master key encrypts until a rotation has finished, UNREADABLE those whose
     master key was lost.
@@ -48,11 +48,11 @@ def vault_status(context: typer.Context, data: Data = None) -> None:
 
 @app.command("rotate", spec=VAULT)
 def vault_rotate(context: typer.Context, data: Data = None, dry_run: DryRun = False) -> ExitCode:
-    """Replace the master key. Documents are not encrypted again, only their keys are.
+    """Replace the master key, and encrypt all keys with it.
 
-    A running server keeps serving. If the command is interrupted, run it again. A key file of yours
-    (DOCSHARE_SECRET_KEY_FILE) or a command must have the new key first and the old one after it before you rotate;
-    remove the old one afterwards.
+    The documents are not encrypted again. A running server keeps serving. If the command is interrupted, run it again.
+    A key file of yours (DOCSHARE_SECRET_KEY_FILE) or a command must have the new key first and the old one after it
+    before you rotate; remove the old one afterwards.
 
     Examples:
 
@@ -69,10 +69,10 @@ def vault_export(
     ] = None,
     data: Data = None,
 ) -> ExitCode:
-    """Print the master key in hexadecimal digits, to store it in a safe place.
+    """Print the master key, to keep a copy in a safe place.
 
-    Without it, no document can be read, also not from a backup that was made with --without-key. A file with the
-    printed lines can be used as DOCSHARE_SECRET_KEY_FILE or as vault.key.
+    Without it, no document can be read, also not from a backup that was made with --without-key. The key is printed in
+    hexadecimal digits. A file with the printed lines can be used as DOCSHARE_SECRET_KEY_FILE or as vault.key.
 
     Examples:
 

@@ -1,1 +1,6 @@
-"""``docshare api``: send any request. ``request`` builds it, ``command`` sends it and prints the response."""
+"""``docshare api``: send any request to the current server, for operations without a command.
+
+Read ``command`` first: it sends the request and prints the response. ``request`` builds URL, query, headers and body
+from the arguments, and the preview of ``--dry-run``. It imports modules of ``files``, ``settings`` and ``upload``, and
+never the server.
+"""

@@ -16,15 +16,14 @@ from docshare.cli.framework.dry_run import HIDDEN, format_json
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.inputs import STDIN, read_bytes
 from docshare.client.address import parse_address, parse_origin
-from docshare.client.body import MultipartFile
-from docshare.client.form_body import FormBody
-from docshare.client.json_body import JsonBody
+from docshare.client.http.body import MultipartFile
+from docshare.client.http.whole_body import FormBody, JsonBody
 from docshare.client.raw import RawBody
 
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
-    from docshare.client.body import MultipartFile
-    from docshare.client.whole_body import WholeBody
+    from docshare.client.http.body import MultipartFile
+    from docshare.client.http.whole_body import WholeBody
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 METHODS_WITHOUT_BODY = ("GET", "HEAD", "DELETE", "OPTIONS")

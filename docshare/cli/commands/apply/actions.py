@@ -84,13 +84,13 @@ class Executor:
 
     def upload(self, desired: DesiredFile, target: FileTarget) -> Row:
         """Upload a document."""
-        made = upload_with_progress(self._ctx, self._client, desired.item)
+        uploaded = upload_with_progress(self._ctx, self._client, desired.item)
         # Recorded before anything else can fail, so that the next run continues with this file instead of a new one.
-        self._state.files[desired.key] = {"uuid": made["uuid"], "sha256": desired.digest, "contentVersion": 1}
+        self._state.files[desired.key] = {"uuid": uploaded["uuid"], "sha256": desired.digest, "contentVersion": 1}
         self._state.save()
-        target.row = self._client.files.show(str(made["uuid"]))
+        target.row = self._client.files.show(str(uploaded["uuid"]))
         self.record_file(desired, target)
-        return {"uuid": target.uuid, "url": require_share_link(made)}
+        return {"uuid": target.uuid, "url": require_share_link(uploaded)}
 
     def replace(self, desired: DesiredFile, target: FileTarget) -> Row:
         """Replace the document behind the link of a file."""
@@ -155,11 +155,11 @@ class Executor:
 
     def create_variant(self, desired: DesiredVariant, target: FileTarget, known: Sequence[str]) -> Row:
         """Create a link for a recipient. ``known``: UUIDs of the existing variants."""
-        made = self._client.variants.create(target.uuid, desired.label, desired.overrides, known=known)
-        self._state.get_entry(target.key).setdefault("variants", {})[desired.label] = made["uuid"]
+        created = self._client.variants.create(target.uuid, desired.label, desired.overrides, known=known)
+        self._state.get_entry(target.key).setdefault("variants", {})[desired.label] = created["uuid"]
         if desired.revoked:
-            self._client.variants.update(target.uuid, str(made["uuid"]), {"revoked": True})
-        return {"uuid": made["uuid"], **({"url": made["url"]} if "url" in made else {})}
+            self._client.variants.update(target.uuid, str(created["uuid"]), {"revoked": True})
+        return {"uuid": created["uuid"], **({"url": created["url"]} if "url" in created else {})}
 
     def update_variant(self, target: FileTarget, uuid: str, changes: Mapping[str, Any]) -> Row:
         """Update a variant."""

@@ -236,11 +236,11 @@ class Reconciler:
     def _find_variant(self, file: DesiredFile, desired: DesiredVariant, variants: Sequence[Row]) -> Row | None:
         known = self._find_entry(self._targets[file.key]).get("variants", {}).get(desired.label)
         same = [row for row in variants if row.get("label") == desired.label]
-        mine = next((row for row in variants if row.get("uuid") == known), None)
+        recorded = next((row for row in variants if row.get("uuid") == known), None)
         alive = [row for row in same if not row.get("revoked")]
-        if mine is None and len(alive) > 1:
+        if recorded is None and len(alive) > 1:
             raise Stop(ExitCode.USAGE, f"{file.key}: {len(alive)} variants have the label {desired.label!r}")
-        return mine or next(iter((*alive, *same)), None)
+        return recorded or next(iter((*alive, *same)), None)
 
     def _prune_variants(self, desired: DesiredFile, variants: Sequence[Row]) -> Iterator[Action]:
         described = {variant.label for variant in desired.variants}

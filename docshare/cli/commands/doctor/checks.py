@@ -75,9 +75,9 @@ class CheckContext:
         import requests
 
         from docshare.client.address import parse_address
-        from docshare.client.failures import translate_error
-        from docshare.client.retries import Call
-        from docshare.client.transport import Bearer
+        from docshare.client.http.failures import translate_error
+        from docshare.client.http.retries import Call
+        from docshare.client.http.transport import Bearer
 
         connection = self.ctx.connection
         allowed = bool(resolve_setting(self.ctx, "allow_http").value)
@@ -98,7 +98,7 @@ class CheckContext:
         """Return a session that uses the configured CA bundle and sends no login."""
         import requests
 
-        from docshare.client.transport import Bearer
+        from docshare.client.http.transport import Bearer
 
         session = requests.Session()
         session.auth = Bearer(None, "")

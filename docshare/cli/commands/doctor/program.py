@@ -68,8 +68,8 @@ def _check_libraries(scene: CheckContext) -> DiagnosticFinding:  # noqa: ARG001 
             wrong.append(f"{match[1]} {version} does not match {match[2]}")
     if wrong:
         return error_finding("; ".join(wrong), "Reinstall docshare in a separate environment.")
-    shown = ", ".join(f"{name} {metadata.version(name)}" for name in ("typer", "rich", "requests"))
-    return passed_finding(f"{shown} and {len(required) - 3} others are compatible")
+    versions = ", ".join(f"{name} {metadata.version(name)}" for name in ("typer", "rich", "requests"))
+    return passed_finding(f"{versions} and {len(required) - 3} others are compatible")
 
 
 def _is_compatible(version: str, bounds: str) -> bool:

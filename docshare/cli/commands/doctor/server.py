@@ -10,7 +10,7 @@ from docshare.cli.commands.doctor.checks import TIMEOUT_S, CheckContext, DoctorC
 from docshare.cli.commands.doctor.program import find_proxy
 from docshare.cli.local.settings import resolve_setting
 from docshare.client.address import is_loopback
-from docshare.client.rate_limits import read_budget, read_date
+from docshare.client.http.rate_limits import read_budget, read_date
 from docshare.contract.findings import (
     DiagnosticFinding,
     error_finding,
@@ -108,14 +108,14 @@ def inspect_certificate(scene: CheckContext, place: Endpoint) -> DiagnosticFindi
             socket.create_connection((place.host, place.port), TIMEOUT_S) as plain,
             context.wrap_socket(plain, server_hostname=place.host) as secured,
         ):
-            shown = secured.getpeercert() or {}
+            certificate = secured.getpeercert() or {}
     except ssl.SSLCertVerificationError as error:
         return error_finding(
             f"not trusted: {error.verify_message}", "Renew it, or trust its authority with --ca-bundle."
         )
     except OSError as error:
         return error_finding(f"no TLS: {error.strerror or error}", "Check that this port serves https.")
-    return _check_expiry(ssl.cert_time_to_seconds(str(shown["notAfter"])) - scene.ctx.now() / 1000)
+    return _check_expiry(ssl.cert_time_to_seconds(str(certificate["notAfter"])) - scene.ctx.now() / 1000)
 
 
 def _check_expiry(left_s: float) -> DiagnosticFinding:

@@ -1,1 +1,5 @@
-"""``docshare files`` and its short names such as ``ls`` and ``rm``. Read ``group`` first."""
+"""``docshare files`` and its short names, such as ``ls``, ``show`` and ``rm``.
+
+Read ``group`` first: list, show, delete and restore are in it, ``download``, ``replace`` and ``wait`` in modules of
+their own. ``rows`` describes how a file is printed. Of the other commands, it imports only ``upload``.
+"""

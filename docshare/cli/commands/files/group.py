@@ -57,10 +57,10 @@ def list_files(
     files = ctx.client().files.list()
     cache.remember_files(ctx, files)
     kept = files if query is None else [file for file in files if run_query(query, file, "--filter")]
-    shown = _sort_files(kept, sort)[:limit]
-    ctx.emit(shown, FILE_LIST_SPEC)
-    if len(shown) < len(kept):
-        ctx.note(f"showing {len(shown)} of {len(kept)}")
+    listed = _sort_files(kept, sort)[:limit]
+    ctx.emit(listed, FILE_LIST_SPEC)
+    if len(listed) < len(kept):
+        ctx.note(f"showing {len(listed)} of {len(kept)}")
 
 
 _COLUMNS = {column.title: column.key for column in FILE_LIST_SPEC.table if column.key in FILE_FIELDS}
@@ -152,8 +152,8 @@ def delete(
         return bulk.print_requests(
             ctx, [("DELETE", f"/api/v1/files/{file}{'?purge=1' if purge else ''}", "") for file in ids]
         )
-    word = files[0] if files[0] != "-" else ids[0]
-    _confirm_deletion(ctx, client, ids, word, Consent(purge, typed, count))
+    expected = files[0] if files[0] != "-" else ids[0]
+    _confirm_deletion(ctx, client, ids, expected, Consent(purge, typed, count))
 
     def work(file: str) -> dict[str, Any]:
         client.pace()

@@ -147,7 +147,7 @@ def qr(
     ] = None,
     invert: Annotated[bool, typer.Option("--invert", help="Draw for a terminal with a light background.")] = False,
 ) -> None:
-    """Show or save the QR code of a link, without a credential.
+    """Show or save the QR code of a link.
 
     Examples:
 
@@ -166,11 +166,11 @@ def qr(
         codes.save_png(Path(output), client.public.qr(name))
         printer.emit({"path": output})
     else:
-        shown = f"{_fetch_metadata(client, name)['shareUrl']}?via=qr"
+        address = f"{_fetch_metadata(client, name)['shareUrl']}?via=qr"
         if printer.is_default_shape:
-            codes.draw_code(ctx, shown, invert=invert)
+            codes.draw_code(ctx, address, invert=invert)
         else:
-            printer.emit({"url": shown})
+            printer.emit({"url": address})
 
 
 def _resolve_link(ctx: Context, link: str) -> tuple["Client", str]:

@@ -51,7 +51,7 @@ def upload(
     no_check: Annotated[bool, typer.Option("--no-check", help="Skip the check of the document.")] = False,
     dry_run: DryRunSend = False,
 ) -> ExitCode:
-    """Share a document without an account, where the server allows it.
+    """Share a document without an account.
 
     The link works for seven days. Use the claim token to claim the file for an account (docshare claim), and the manage
     token to change its settings (docshare settings set --manage-token-file). Both are shown only once; --tokens-out

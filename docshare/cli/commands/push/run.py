@@ -44,8 +44,8 @@ def is_current(known: Mapping[str, Any], digest: str, entry: Mapping[str, Any] |
         return False  # its content is deleted, or about to be
     if known.get("sha256") == digest:
         return True
-    mine = {"uuid": known.get("uuid"), "contentVersion": known.get("contentVersion"), "sha256": digest}
-    return entry is not None and all(entry.get(key) == value for key, value in mine.items())
+    current = {"uuid": known.get("uuid"), "contentVersion": known.get("contentVersion"), "sha256": digest}
+    return entry is not None and all(entry.get(key) == value for key, value in current.items())
 
 
 def has_expired(known: Mapping[str, Any], now: int) -> bool:
@@ -183,14 +183,14 @@ class Pusher:
     def _create(self) -> Row:
         if self._slug is not None:
             self._require_pro()
-        made = upload_with_progress(self._ctx, self._client, self._item)
+        uploaded = upload_with_progress(self._ctx, self._client, self._item)
         if self._slug is not None:
             try:
-                self._client.settings.write(made["uuid"], {"slug": self._slug})
+                self._client.settings.write(uploaded["uuid"], {"slug": self._slug})
             except BaseException:
-                self._discard(made["uuid"])  # without its slug, nobody would find it again
+                self._discard(uploaded["uuid"])  # without its slug, nobody would find it again
                 raise
-        return self._build_row("created", {"contentVersion": 1, **made})
+        return self._build_row("created", {"contentVersion": 1, **uploaded})
 
     def _require_pro(self) -> None:
         """Raise Stop (6) before an upload that could not get its slug."""

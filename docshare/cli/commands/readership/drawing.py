@@ -157,14 +157,14 @@ class _Section:
             return
         yield self._render_title(title, remark)
         cut = ends and len(rows) > _MAX_ROWS
-        shown = [*rows[: _MAX_ROWS - 1], rows[-1]] if cut else rows[:_MAX_ROWS]
+        drawn_rows = [*rows[: _MAX_ROWS - 1], rows[-1]] if cut else rows[:_MAX_ROWS]
         mark = self._screen.glyph("…")
-        labels = [clip(label, _MAX_LABEL_WIDTH, mark) for label, _, _ in shown]
+        labels = [clip(label, _MAX_LABEL_WIDTH, mark) for label, _, _ in drawn_rows]
         wide = max(map(cell_width, labels))
-        digits = max(len(format_number(value)) for _, value, _ in shown)
-        room = self._screen.width - wide - digits - max(len(words) for _, _, words in shown) - 6
+        digits = max(len(format_number(value)) for _, value, _ in drawn_rows)
+        room = self._screen.width - wide - digits - max(len(words) for _, _, words in drawn_rows) - 6
         largest = max(value for _, value, _ in rows)
-        for at, (label, (_, value, words)) in enumerate(zip(labels, shown, strict=True), 1):
+        for at, (label, (_, value, words)) in enumerate(zip(labels, drawn_rows, strict=True), 1):
             if cut and at == _MAX_ROWS:
                 yield from self._render_more(len(rows), "")
             bar = draw_bar(value, largest, max(min(room, _MAX_BAR_WIDTH), 1), self._screen)
@@ -204,13 +204,13 @@ class _Section:
     def _render_contacts(self, rows: list[Row]) -> Iterator[str]:
         fields = [row["fields"] for row in rows if isinstance(row.get("fields"), Mapping)]
         names = dict.fromkeys(str(name) for each in fields for name in each)
-        shown = [Column("createdAt", "WHEN", kind="when")]
-        shown += [
+        columns = [Column("createdAt", "WHEN", kind="when")]
+        columns += [
             Column(f"fields.{name}", clean(name).upper(), flexible=True, show=_make_field_getter(name))
             for name in names
         ]
         yield from self._render_table(
-            "contacts", tuple(shown), rows, f"docshare events list --type gate --file {self._file}"
+            "contacts", tuple(columns), rows, f"docshare events list --type gate --file {self._file}"
         )
 
     def _render_button(self, taps: int) -> Iterator[str]:

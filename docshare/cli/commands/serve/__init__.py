@@ -1,1 +1,6 @@
-"""``docshare serve``: run the bundled server. ``share`` uploads the given files and prints the next steps."""
+"""``docshare serve``: run the bundled server, and optionally share files or run a command against it.
+
+Read ``command`` first: the options, then what happens in order. ``startup`` opens the data directory and starts the
+server, ``share`` uploads the given files and prints the next steps, ``address`` chooses where to listen. One of the few
+commands that import ``docshare.server``, always inside functions; of the other commands, it imports only ``events``.
+"""

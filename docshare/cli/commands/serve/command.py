@@ -228,11 +228,11 @@ def _serve_until_stopped(ctx: Context, plan: ServeOptions, stop: threading.Event
     env = {**ctx.env, "DOCSHARE_URL": address.url, "DOCSHARE_TOKEN": address.token}
     if plan.settings["data_dir"] is not None:
         env["DOCSHARE_DATA_DIR"] = str(Path(plan.settings["data_dir"]).expanduser().absolute())
-    mine = ctx.derive(
+    own_context = ctx.derive(
         env=background.make_ephemeral_env(env, plan.settings["data_dir"]) if plan.ephemeral else env,
         sleep=lambda seconds: background.sleep_or_stop(stop, seconds),
     )
-    task = background.BackgroundTask(lambda: _run_task(mine, plan, address.base_url, stop), stop)
+    task = background.BackgroundTask(lambda: _run_task(own_context, plan, address.base_url, stop), stop)
     task.start()
     background.wait_in_main_thread(stop)
     task.join(_CLEANUP_TIMEOUT_S)

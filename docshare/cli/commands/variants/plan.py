@@ -43,8 +43,8 @@ class RecipientLink:
 
     def result(self) -> Result:
         """Return its columns in the result file."""
-        made = {key: str((self.variant or {}).get(key, "")) for key in ("uuid", "shortId", "url")}
-        return {**made, "status": self.status, "error": self.error, PICTURE_COLUMN: self.picture}
+        link = {key: str((self.variant or {}).get(key, "")) for key in ("uuid", "shortId", "url")}
+        return {**link, "status": self.status, "error": self.error, PICTURE_COLUMN: self.picture}
 
 
 def is_outcome_unknown(before: Mapping[str, Result], existing: Sequence[Row]) -> bool:

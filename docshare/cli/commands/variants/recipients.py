@@ -157,10 +157,10 @@ class _ColumnMap:
         if label_column.lower() in own:
             raise Stop(ExitCode.USAGE, f"--label-column: {label_column!r} is reserved for the result")
         if label_column.lower() not in low:
-            shown = ", ".join(names) or "none"
+            columns = ", ".join(names) or "none"
             raise Stop(
                 ExitCode.USAGE,
-                f"{source} has no column {label_column!r}; the columns in its first row are: {shown}",
+                f"{source} has no column {label_column!r}; the columns in its first row are: {columns}",
                 hint="The first row must name the columns"
                 + ("; choose another with --label-column or --delimiter." if option == "--from-csv" else "."),
             )

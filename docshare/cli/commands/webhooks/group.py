@@ -12,7 +12,7 @@ _STUBS = (
     Stub("show", _UPKEEP_MODULE, _COMMANDS_GROUP, "Show a webhook, and on a terminal its last deliveries.", "show"),
     Stub("delete", _UPKEEP_MODULE, _COMMANDS_GROUP, "Delete webhooks.", "delete"),
     Stub("enable", _UPKEEP_MODULE, _COMMANDS_GROUP, "Enable webhooks that were disabled.", "enable"),
-    Stub("test", "webhooks.test", _COMMANDS_GROUP, "Send a test event and print the response of the receiver."),
+    Stub("test", "webhooks.test", _COMMANDS_GROUP, "Send a test event and print the response."),
     Stub("deliveries", "webhooks.deliveries", _COMMANDS_GROUP, "List the deliveries of a webhook, newest first."),
     Stub("redeliver", "webhooks.redeliver", _COMMANDS_GROUP, "Send deliveries again."),
     Stub("prune", "webhooks.prune", _COMMANDS_GROUP, "Delete webhooks that are no longer used."),

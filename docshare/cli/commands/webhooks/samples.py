@@ -101,8 +101,8 @@ def build_envelope(kind: str, values: Mapping[str, str], *, minimal: bool = Fals
     if row is None:
         raise Stop(ExitCode.USAGE, f"unknown event kind {kind!r}", hint=f"Kinds: {', '.join(SENT_KINDS)}.")
     given = dict(_parse_values(row, values))
-    shown = (*row.always, *(key for key in row.when if key in given or not minimal))
-    data = {key: given.get(key, _KEYS[key].example) for key in shown}
+    keys = (*row.always, *(key for key in row.when if key in given or not minimal))
+    data = {key: given.get(key, _KEYS[key].example) for key in keys}
     return {"event": kind, _TIMESTAMP: given.get(_TIMESTAMP, _EXAMPLE_TIME), "data": data}
 
 

@@ -68,7 +68,7 @@ def send_tests(
     every: Annotated[str, duration_option("Time between two test events.")] = "6s",
     dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Print the requests without sending them.")] = False,
 ) -> ExitCode:
-    """Send a test event and print the response of the receiver.
+    """Send a test event and print the response.
 
     The event is webhook.test, regardless of the kinds and the file of the webhook. It is sent once, does not appear in
     the delivery log and does not count toward disabling the webhook. The server allows 10 tests per minute; --repeat

@@ -1,7 +1,7 @@
 """Generate completion scripts from the command tree. Read ``nodes`` first: the tree as the scripts need it.
 
 The scripts are static: they contain the words and options, and only ids come from ``docshare __complete``, whose output
-has no characters that are special to a shell. No script evaluates text it receives.
+has no characters that are special to a shell. No script evaluates text it receives. It imports ``cli.reference.tree``.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,5 @@
-"""The code that runs inside a confined PDF worker. Start with ``main``, which reads jobs and writes replies.
+"""The code that runs inside a confined PDF worker.
 
-From the server, it imports only this package, ``docshare.server.confinement`` and the modules that both sides share.
+Read ``main`` first: it reads jobs and writes replies. From the server, it imports only this package,
+``docshare.server.confinement`` and the modules that both sides share.
 """

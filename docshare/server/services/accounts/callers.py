@@ -59,7 +59,7 @@ def authenticate(rt: Runtime, authorization: str | None) -> Caller:
     The token is looked up as an API key, an access token and a manage token, whatever its prefix.
     """
     if not authorization:
-        raise Problem("unauthorized", "This route needs a credential.")
+        raise Problem("unauthorized", "This route requires a credential.")
     match = _BEARER.fullmatch(authorization.strip(" \t"))
     if match is None:
         raise invalid_credential("The Authorization header must be 'Bearer' followed by one token.")

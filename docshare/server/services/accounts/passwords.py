@@ -75,5 +75,5 @@ def _wrong_credentials() -> Problem:
     return Problem(
         "forbidden",
         "The email address or the password is incorrect.",
-        hint="If you have set no password, or forgot it, use a sign-in link.",
+        hint="If you have not set a password, or forgot it, use a sign-in link.",
     )

@@ -6,7 +6,7 @@ Publishing a design again replaces the document of its link, until somebody clai
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from docshare.contract import fields
+from docshare.contract import fields, media
 from docshare.contract.limits import DESIGN_EXPIRY_MS
 from docshare.contract.problems import Problem
 from docshare.contract.scopes import BEARER, FILES_READ
@@ -60,7 +60,7 @@ def publish(rt: Runtime, caller: Caller, body: Mapping[str, object]) -> Publishe
     daily quota), ``bad_gateway`` and ``unavailable``. On any of them nothing is stored.
     """
     user = caller.design_user
-    order = imports.parse_allowed_import(rt, body, import_rules.DESIGN_LANE_NAME)
+    order = imports.parse_allowed_import(rt, body, media.DESIGN_IMPORT_NAME)
     found = design_tokens.find_design(rt, order.design_token)
     design = None if found is None else UserDesign(user, found)
     bound = _find_open_link(rt, design)
@@ -143,8 +143,8 @@ def _authenticate_account(rt: Runtime, body: Mapping[str, object]) -> Caller | N
 
 def _find_status_link(rt: Runtime, design: UserDesign, account: Caller | None) -> DesignFile | None:
     """Return the link to report: the account's own, or else the one that publishing ``design`` would update."""
-    mine = designs.list_by_owner(rt, account.account_id, design.design) if account else []
-    return next(iter(mine), None) or rules.select_unclaimed(designs.list_by_user(rt, design), rt.clock())
+    owned = designs.list_by_owner(rt, account.account_id, design.design) if account else []
+    return next(iter(owned), None) or rules.select_unclaimed(designs.list_by_user(rt, design), rt.clock())
 
 
 def _is_owner(account: Caller, link: DesignFile | None) -> bool:

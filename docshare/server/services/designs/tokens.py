@@ -29,7 +29,7 @@ def authenticate_user(rt: Runtime, authorization: str | None) -> Caller:
     Raises ``unauthorized``; ``unavailable`` if the lane is disabled or the keys cannot be fetched.
     """
     if not authorization:
-        raise Problem("unauthorized", "This route needs the user token of the design tool.")
+        raise Problem("unauthorized", "This route requires the user token of the design tool.")
     match = _BEARER.fullmatch(authorization.strip(" \t"))
     if match is None:
         # A value that cannot be a token is rejected even while the lane is disabled.

@@ -23,8 +23,8 @@ def fetch_page(
     empty for all. Kinds that require a higher plan than the caller's are omitted without an error.
     """
     withheld = [name for name, row in KINDS.items() if row.plan > caller.plan]
-    shown = [kind for kind in kinds if kind not in withheld]
-    if kinds and not shown:
+    visible = [kind for kind in kinds if kind not in withheld]
+    if kinds and not visible:
         return []
     key = None
     if file is not None:
@@ -35,7 +35,7 @@ def fetch_page(
         rt.db,
         caller.account_id,
         file=key,
-        shown=shown,
+        shown=visible,
         withheld=withheld,
         since=since,
         retained_from=rt.clock() - ACTIVITY_RETENTION_MS,  # the job that deletes expired events runs once an hour

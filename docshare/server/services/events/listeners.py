@@ -128,7 +128,9 @@ def _listener_not_found() -> Problem:
 
 def _parse_loopback_url(url: str) -> OutboundTarget:
     """Parse ``url``, which must name this machine by IP address: a host name could later resolve to another machine."""
-    refusal = Problem("bad_request", "A listener has an http address of this machine, such as http://127.0.0.1:4000/.")
+    refusal = Problem(
+        "bad_request", "A listener requires an http address of this machine, such as http://127.0.0.1:4000/."
+    )
     try:
         target = parse_target(url)
         loopback = ipaddress.ip_address(target.host).is_loopback

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from docshare import __version__
+from docshare.contract import media
 from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
 from docshare.server.http.multipart import ReceivedFile
@@ -92,7 +93,7 @@ FileReference = tuple[str, str, int]
 
 
 def parse_allowed_import(
-    rt: Runtime, body: Mapping[str, object], default_name: str = rules.DEFAULT_NAME
+    rt: Runtime, body: Mapping[str, object], default_name: str = media.IMPORT_NAME
 ) -> ImportRequest:
     """Return the import that ``body`` requests, from an allowed host. Raises ``bad_request``, ``forbidden``."""
     order = rules.parse_import(body, default_name)

@@ -1,1 +1,7 @@
-"""Open share links: requirements, variants, invites, share passwords, downloads. Read ``entry`` first."""
+"""Share links as readers meet them: names, requirements, recipients' own links, passwords, downloads.
+
+Read ``links`` first: it resolves the name in an address to a ``Link``, which the others work on. ``entry`` decides what
+a reader must still submit, ``variants`` and ``invites`` manage the links of single recipients, ``downloads`` makes the
+copy that a reader may have. ``guessing`` and ``denials`` limit and report failed attempts. Imports neither Flask nor
+``api`` nor ``web``.
+"""

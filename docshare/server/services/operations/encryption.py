@@ -160,7 +160,7 @@ def rotate(rt: Runtime) -> dict[str, Any]:
     if len(rt.vault.fingerprints()) == 1:
         raise Problem(
             "conflict",
-            f"{keys.name} has one key only.",
+            f"{keys.name} contains only one key.",
             hint="Put the new key before the old one, restart every instance, and rotate then.",
         )
     for found in _reseal_outdated(rt):

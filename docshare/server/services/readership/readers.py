@@ -65,7 +65,9 @@ def require_viewer(rt: Runtime, reader: ReaderContext) -> ViewerRow:
     require_not_owner(reader)
     viewer = viewers.find(rt, reader.link, reader.token)
     if viewer is None:
-        raise Problem("forbidden", "This browser no longer has proof that this is yours, so you cannot delete it here.")
+        raise Problem(
+            "forbidden", "This browser does not have the token of this feedback, so you cannot delete it here."
+        )
     return viewer
 
 
@@ -74,7 +76,7 @@ def require_channel(rt: Runtime, reader: ReaderContext, feature: str) -> Feedbac
     require_not_owner(reader)
     offer = find_open_channels(rt, reader.link)
     if not getattr(offer, feature):
-        raise Problem("forbidden", "The owner of this document has not enabled this.")
+        raise Problem("forbidden", "The owner of this document has not enabled this kind of feedback.")
     return offer
 
 
@@ -126,7 +128,7 @@ def delete_own(rt: Runtime, reader: ReaderContext, table: str, uuid: str) -> Non
         with rt.db.write(reader.link.file.owner_id):
             if reader_tables.delete_feedback(rt.db, table, uuid.lower(), viewer.id):
                 return
-    raise Problem("not_found", "You have not left this here.")
+    raise Problem("not_found", "You did not leave this feedback.")
 
 
 def record_proofing(rt: Runtime, reader: ReaderContext, viewer: ViewerRow, kind: str, page: int, now: int) -> None:

@@ -1,1 +1,7 @@
-"""Webhooks, the queue of their deliveries, and sending. Read ``queue``, ``dispatch``, ``send``."""
+"""Webhooks: their registration, the queue of their deliveries, and sending.
+
+Read ``queue`` first and follow a delivery: ``queue`` inserts it together with its event, ``dispatch`` claims it and
+records each attempt, ``send`` makes the attempt. ``webhooks`` and ``deliveries`` serve the owner; ``destination``
+checks every URL. ``workers/dispatcher`` has the threads, ``rules/deliveries`` the delays. Imports neither Flask nor
+``api`` nor ``web``.
+"""

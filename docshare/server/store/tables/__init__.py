@@ -1,8 +1,9 @@
 """The models of all tables, which are the schema, and the functions that read and write them.
 
-One module holds a family of tables: its models and its statements, and no other module writes them. ``base`` has what
-models share, ``migrations`` creates a new database from them. Statements are written in the SQL that
-``docshare.server.store.dialect`` spells for SQLite and for PostgreSQL; the few that differ as a whole have both texts.
+One module holds a family of tables: its models and its statements, and no other module writes them. Read ``base``
+first: the parts that models share, then ``files``. ``migrations`` creates a new database from the models. Imports
+neither services nor rules. Statements are written in the SQL that ``docshare.server.store.dialect`` spells for SQLite
+and for PostgreSQL; the few that differ as a whole have both texts.
 """
 
 from docshare.server.store.tables.accounts import Account, ApiKey

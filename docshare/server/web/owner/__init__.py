@@ -1,6 +1,7 @@
 """The owner's pages: library, files, trash, webhooks, account. Read ``frame`` first; all pages share it.
 
-The pages offer only operations of the API: each form calls the same service as the corresponding API route.
+The pages offer only operations of the API: each form calls the same service as the corresponding API route. Like all
+of ``web``, it imports services, never tables.
 """
 
 from flask import Blueprint

@@ -93,10 +93,10 @@ def create_key(owner: SignedInOwner) -> AnyResponse:
     """Create an API key. Only this response shows it."""
     name = request.form.get("key_name", "")
     try:
-        made = accounts.create_key(current_runtime(), owner.caller.email, name)
+        key = accounts.create_key(current_runtime(), owner.caller.email, name)
     except Problem as problem:
         return _render_page(owner, problem, key_name=name)
-    return _render_page(owner, new_key=made.key)
+    return _render_page(owner, new_key=key.key)
 
 
 @blueprint.post("/account/keys/<uuid>/revoke")

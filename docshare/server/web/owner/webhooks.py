@@ -81,10 +81,10 @@ def create(owner: SignedInOwner) -> AnyResponse:
     """Create a webhook. Only this response shows its secret."""
     body = _read_body()
     try:
-        made = webhooks.create(current_runtime(), owner.caller, body)
+        webhook = webhooks.create(current_runtime(), owner.caller, body)
     except Problem as problem:
         return _render_list(owner, problem, typed=body)
-    return _render_list(owner, made=made)
+    return _render_list(owner, made=webhook)
 
 
 @blueprint.get("/webhooks/<uuid>")

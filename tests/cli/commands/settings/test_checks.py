@@ -59,7 +59,7 @@ REJECTED: list[tuple[list[str], str]] = [
     (["ga4Id=UA-1"], "G-XXXXXXXXXX"),
     (["logo.linkUrl=http://x.example"], "https://"),
     (["--logo", "asset:7"], "logo.assetId must be a UUID"),
-    (["cta.label=" + "x" * 41, "cta.url=https://x.example"], "cta.label must be a text of 1 to 40 characters"),
+    (["cta.label=" + "x" * 41, "cta.url=https://x.example"], "cta.label must be a string of 1 to 40 characters"),
     (["--cta-label", "Book"], "cta must have url"),
     (["--cta-label", "Book"], "both --cta-label and --cta-url"),
     (["--cta-url", "https://x.example"], "cta must have label"),

@@ -204,8 +204,11 @@ def choose_cursor_name(context: "Context", binding: CursorBinding) -> str:
     """Derive the name of the cursor from the server or profile and from the selected kinds and file."""
     connection = context.connection
     profile = connection.profile.value
-    mine = connection.url.origin == f"profile {profile}"
-    name = "listen-" + re.sub(r"[^A-Za-z0-9_.-]+", "-", str(profile) if mine else binding.origin.split("://")[1])[:40]
+    is_same_server = connection.url.origin == f"profile {profile}"
+    name = (
+        "listen-"
+        + re.sub(r"[^A-Za-z0-9_.-]+", "-", str(profile) if is_same_server else binding.origin.split("://")[1])[:40]
+    )
     if binding.streams == (ACTIVITY_FEED,) and binding.file is None and set(binding.kinds) == set(KINDS):
         return name
     scope = json.dumps([binding.streams, binding.file, sorted(binding.kinds)])

@@ -77,10 +77,10 @@ class PublicWebhook:
                 raise
             return self._trouble.record_failure(error, _RETRY_DELAY_S)
         self._trouble.record_success()
-        mine = next((row for row in rows if row.get("uuid") == self._uuid), None)
-        if mine is None:
+        own = next((row for row in rows if row.get("uuid") == self._uuid), None)
+        if own is None:
             raise Stop(ExitCode.UNREACHABLE, "the webhook was deleted; no more deliveries will arrive")
-        if mine.get("active") is False:
+        if own.get("active") is False:
             raise Stop(ExitCode.UNREACHABLE, "the server disabled the webhook because too many deliveries failed")
         return _CHECK_INTERVAL_S
 

@@ -1,6 +1,6 @@
-"""Find metadata and hidden content in a PDF, and make a copy without it. Runs only inside the worker.
+"""Find metadata and hidden content in a PDF, and make a copy without it. Imported only inside the worker.
 
-``report`` collects the findings: ``about`` checks metadata, ``inside`` embedded objects, ``layers`` hidden layers,
-``sight`` text that readers cannot see, ``versions`` earlier revisions. ``clean`` makes the copy. In the parent process,
-``docshare.server.pdf.linter`` starts these jobs.
+Read ``report`` first: it collects the findings. ``about`` checks metadata, ``inside`` embedded objects, ``layers``
+hidden layers, ``sight`` text that readers cannot see, ``versions`` earlier revisions. ``clean`` makes the copy. In the
+parent process, ``docshare.server.pdf.linter`` starts these jobs.
 """

@@ -38,8 +38,8 @@ def find_hidden_layers(pdf: pikepdf.Pdf) -> dict[tuple[int, int], Any]:
     states = states if isinstance(states, Dictionary) else Dictionary()
     off = _index_layers(states.get("/OFF"))
     if states.get("/BaseState") == Name.OFF:
-        shown = _index_layers(states.get("/ON"))
-        off |= {number: layer for number, layer in _index_layers(layers.get("/OCGs")).items() if number not in shown}
+        visible = _index_layers(states.get("/ON"))
+        off |= {number: layer for number, layer in _index_layers(layers.get("/OCGs")).items() if number not in visible}
     return off
 
 

@@ -1,6 +1,7 @@
 """The pages of one file: overview, settings, links, invitations, hotspots, images and sounds, replacement.
 
-Read ``file_page`` first; all pages share it. ``controls`` builds the settings form from the tables of the contract.
+Read ``file_page`` first; all pages share it. ``controls`` builds the settings form from the tables of the contract. It
+imports services, never tables.
 """
 
 from flask import Blueprint

@@ -23,12 +23,12 @@ FormValues = Mapping[str, str]
 def parse_displayed_values(text: str) -> dict[str, str]:
     """Return the values that the form showed, from its hidden field. Raises ``bad_request``."""
     try:
-        shown = json.loads(text)
+        displayed = json.loads(text)
     except (ValueError, RecursionError):
-        shown = None
-    if not isinstance(shown, dict) or not all(isinstance(value, str) for value in shown.values()):
+        displayed = None
+    if not isinstance(displayed, dict) or not all(isinstance(value, str) for value in displayed.values()):
         raise Problem("bad_request", "This form is incomplete.", hint="Load the page again and repeat.")
-    return shown
+    return displayed
 
 
 def build_settings_body(shown: FormValues, form: FormValues, file: Mapping[str, Any]) -> dict[str, Any]:

@@ -88,8 +88,8 @@ def build_settings_form(file: Mapping[str, Any], plan: Plan, *, design_tool: boo
     placed = {name for _, names in _SECTIONS for name in names}
     rest = tuple(name for name in SETTINGS if name not in placed and name not in _LOOKS_SETTINGS)
     sections = (*_SECTIONS, ("More", rest)) if rest else _SECTIONS
-    shown = (section for section in sections if design_tool or section is not _DESIGN_TOOL)
-    return tuple(Section(title, tuple(_build_fields(names, file, plan))) for title, names in shown)
+    visible = (section for section in sections if design_tool or section is not _DESIGN_TOOL)
+    return tuple(Section(title, tuple(_build_fields(names, file, plan))) for title, names in visible)
 
 
 def build_looks_form(file: Mapping[str, Any], plan: Plan, images: Sequence[Choice]) -> tuple[Section, ...]:
@@ -202,9 +202,9 @@ def _build_expiry_field(row: Setting, file: Mapping[str, Any]) -> SettingField:
 
 
 def _build_view_limit_field(row: Setting, file: Mapping[str, Any]) -> SettingField:
-    shown = _build_control(row.name, "number", file.get(row.name), low=0, high=limits.VIEW_LIMIT_MAX)
+    control = _build_control(row.name, "number", file.get(row.name), low=0, high=limits.VIEW_LIMIT_MAX)
     used = f" {file['viewsConsumed']} of them are used." if row.name in file else ""
-    return _build_field(row.name, replace(shown, help=shown.help + used))
+    return _build_field(row.name, replace(control, help=control.help + used))
 
 
 def _build_page_range_field(row: Setting, file: Mapping[str, Any]) -> SettingField:

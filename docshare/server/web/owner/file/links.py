@@ -43,18 +43,18 @@ def create(owner: SignedInOwner, name: str) -> AnyResponse:
     """Create a link for each line of ``labels``, or one link without a label if there are none."""
     owned, sent = find_owned_file(owner, name), read_form()
     waiting = [line.strip() for line in sent.get("labels", "").splitlines() if line.strip()] or [""]
-    made = 0
+    count = 0
     try:
         overrides = _parse_overrides(sent)
         for label in list(waiting):
             variants.create(current_runtime(), owner.caller, owned.row.uuid, {"label": label, "overrides": overrides})
             waiting.remove(label)
-            made += 1
+            count += 1
     except Problem as problem:
-        hint = f"{_count_links(made)} created. The lines below were not processed." if made else problem.hint
+        hint = f"{_count_links(count)} created. The lines below were not processed." if count else problem.hint
         again = Problem(problem.code, problem.detail, hint=hint)
         return _render_page(owner, owned, again, sent | {"labels": "\n".join(waiting)})
-    return redirect_with_message(_links_path(owned), f"{_count_links(made)} created.")
+    return redirect_with_message(_links_path(owned), f"{_count_links(count)} created.")
 
 
 @blueprint.get("/files/<name>/links/<variant>")

@@ -9,8 +9,8 @@ from docshare.client.errors import ConnectionLost, NotConnected, Refused, TimedO
 from docshare.client.options import ClientOptions
 
 if TYPE_CHECKING:
-    from docshare.client.body import MultipartFile
-    from docshare.client.whole_body import WholeBody
+    from docshare.client.http.body import MultipartFile
+    from docshare.client.http.whole_body import WholeBody
 
 _EMPTY: Mapping[Any, Any] = MappingProxyType({})
 _MAX_BACKOFF = 8.0  # seconds

@@ -7,13 +7,13 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from docshare.client.errors import ConnectionLost, NotAnApi, Refused, TimedOut, TransportError, UnknownOutcome
-from docshare.client.retries import Call
+from docshare.client.http.retries import Call
 from docshare.contract.problems import Problem
 from docshare.contract.wire import parse_instant
 
 if TYPE_CHECKING:
-    from docshare.client.body import MultipartFile
-    from docshare.client.transport import Transport
+    from docshare.client.http.body import MultipartFile
+    from docshare.client.http.transport import Transport
 
 Row = dict[str, Any]
 

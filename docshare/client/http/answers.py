@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from docshare.client.errors import RateLimited, Refused
-from docshare.client.rate_limits import RateBudget, read_budget, read_retry_after
+from docshare.client.http.rate_limits import RateBudget, read_budget, read_retry_after
 from docshare.contract.problems import PROBLEMS
 
 _MAX_TEXT_CHARS = 300  # characters of a plain-text response that become the detail

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from docshare.client import Client
-from docshare.client.rate_limits import RateBudget, RateMeter, read_budget, read_retry_after
+from docshare.client.http.rate_limits import RateBudget, RateMeter, read_budget, read_retry_after
 from tests.support.fake_api import BASE, FakeApi, FakeResponse, FakeTime
 
 

@@ -10,13 +10,13 @@ import requests
 from requests.auth import AuthBase
 
 from docshare.client.address import BaseAddress, parse_origin
-from docshare.client.answers import parse_refusal
 from docshare.client.errors import NotAnApi, Redirected, Refused, TransportError
-from docshare.client.failures import translate_error
+from docshare.client.http.answers import parse_refusal
+from docshare.client.http.failures import translate_error
+from docshare.client.http.rate_limits import RateMeter, read_date
+from docshare.client.http.retries import Call, RetryPolicy, describe_reason
+from docshare.client.http.sockets import SlowUplinkAdapter
 from docshare.client.options import CONNECT_TIMEOUT, ClientOptions, Exchange
-from docshare.client.rate_limits import RateMeter, read_date
-from docshare.client.retries import Call, RetryPolicy, describe_reason
-from docshare.client.sockets import SlowUplinkAdapter
 from docshare.contract.problems import MEDIA_TYPE, Problem
 
 _MAX_ERROR_BYTES = 64 * 1024  # bytes of an error response that are read

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from docshare.client.body import MultipartFile
 from docshare.client.errors import LocalFileError
+from docshare.client.http.body import MultipartFile
 
 
 def join_body(body: MultipartFile) -> bytes:

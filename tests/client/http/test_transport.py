@@ -278,7 +278,7 @@ def test_an_unknown_problem_code_is_preserved_with_its_status(api: FakeApi, clie
 
 def test_a_slow_uplink_does_not_count_as_a_connect_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sending a block may take longer than the connect timeout."""
-    monkeypatch.setattr("docshare.client.transport.CONNECT_TIMEOUT", 0.1)
+    monkeypatch.setattr("docshare.client.http.transport.CONNECT_TIMEOUT", 0.1)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
 
