@@ -181,8 +181,7 @@ def build_runtime(config: Config) -> Runtime:
     """Return the real runtime for ``config``; its data directory must exist."""
     required = config.confinement == "required"
     engine = PdfEngine(required=required)
-    transfers, lookups = max(1, config.threads // 2), max(1, config.threads // 4)
-    outbound = OutboundClient(config.ca_bundle, transfers=transfers, lookups=lookups)
+    outbound = OutboundClient(config.ca_bundle, transfers=max(1, config.threads // 2))
     vault = open_vault(config)
     shared = open_shared_memory(config, vault)
     return Runtime(

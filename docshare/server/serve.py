@@ -15,14 +15,15 @@ from docshare.server.api.early_verdict import make_judge
 from docshare.server.api.problems import build_error_refusal
 from docshare.server.app import create_app
 from docshare.server.config import Config
+from docshare.server.fair_slots import MAX_SLOTS, MAX_WAITING
 from docshare.server.http.listener import bind_sockets, make_server
 from docshare.server.http.views import is_trusted_proxy, resolve_client_address
-from docshare.server.outbound.fair_slots import MAX_SLOTS, MAX_WAITING
 from docshare.server.store.instance import Instance
 from docshare.server.workers.dispatcher import Dispatcher
 from docshare.server.workers.jobs import MAIL_JOBS, RECORD_DENIALS, Worker, run_job
 
-# Test deliveries wait for other hosts, so they have threads of their own in addition to those of requests.
+# Test deliveries and lookups for new webhooks wait for other hosts, so they have threads of their own in addition to
+# those of requests.
 PARKED_THREADS = MAX_SLOTS + MAX_WAITING
 _PRELOAD_DELAY_SECONDS = 1.0  # after the start, which must not be delayed by it
 STOP_SECONDS = 10.0  # maximum time for running requests to finish

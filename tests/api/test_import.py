@@ -2,7 +2,10 @@
 
 import io
 import ipaddress
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,8 +13,9 @@ import pytest
 from docshare.server.store.blobs import FolderStore
 from tests.api.imports import assert_import_refused, post_import
 from tests.support.cast import World
-from tests.support.import_source import ImportSource, endless_response, http_response, raw_response
+from tests.support.import_source import ImportSource, endless_response, http_response, open_source, raw_response
 from tests.support.pdfs import simple_pdf
+from tests.support.polling import wait_until
 from tests.support.rows import count_rows
 
 MB = 1024 * 1024
@@ -254,14 +258,25 @@ def test_a_disk_that_fills_up_during_the_import_is_503(world: World, source: Imp
     assert_import_refused(world, post_import(world.pia, source.url()), 503, "unavailable")
 
 
-def test_concurrent_imports_are_limited_to_half_of_the_threads(world: World, source: ImportSource) -> None:
-    taken = 0
-    while world.rt.outbound.transfers.acquire(blocking=False):
-        taken += 1
-    assert taken == 4  # half of the default number of threads
-    result = post_import(world.pia, source.url())
-    assert_import_refused(world, result, 429, "rate_limited")
-    assert int(result.headers["Retry-After"]) > 0
-    world.rt.outbound.transfers.release()
-    assert post_import(world.pia, source.url()).status_code == 200
-    assert post_import(world.pia, source.url()).status_code == 200
+def test_slow_sources_of_one_account_do_not_block_other_accounts(
+    make: Callable[..., World], cert: Path, source: ImportSource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One account holds at most half of the slots, which are half of the threads; above that, imports are 429."""
+    monkeypatch.setattr("docshare.server.services.files.imports._SLOT_WAIT_S", 30.0)
+    over = threading.Event()
+    with open_source(cert) as slow, ThreadPoolExecutor(4) as pool:
+        slow.respond = lambda sock: http_response(PDF)(sock) if over.wait(30) else None
+        world = make(import_hosts=(source.host, slow.host), ca_bundle=cert)
+        world.rt.outbound.resolve = lambda host: [ipaddress.ip_address("127.0.0.1")]
+        body = {"url": slow.url()}
+        held = [
+            pool.submit(world.app.test_client().post, "/api/v1/files/import", json=body, headers=world.mal.headers)
+            for _ in range(4)
+        ]
+        wait_until(lambda: len(slow.request_heads) == len(world.rt.outbound.transfer_slots._queue) == 2)
+        refused = post_import(world.mal, source.url())
+        assert (refused.status_code, refused.get_json()["code"]) == (429, "rate_limited")
+        assert refused.headers["Retry-After"] == "10"
+        assert post_import(world.pia, source.url()).status_code == 200
+        over.set()
+        assert [future.result().status_code for future in held] == [200] * 4

@@ -253,7 +253,7 @@ def held_tests(world: World, receiver: FakeReceiver) -> Iterator[threading.Event
     hook = create_webhook_at(world.pia, receiver)
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(send_tests_at_once, world, world.pia, *[hook] * 8)
-        wait_until(lambda: receiver.open_requests == len(world.rt.outbound.test_slots._queue) == 4)
+        wait_until(lambda: receiver.open_requests == len(world.rt.outbound.webhook_slots._queue) == 4)
         yield over
         over.set()
         assert [got.status_code for got in running.result()] == [200] * 8

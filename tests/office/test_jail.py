@@ -141,7 +141,7 @@ def test_the_working_directory_of_the_server_is_not_visible(
 
 def test_the_launcher_runs_in_the_root_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    answer = "import json, os; print(json.dumps({'exit': 0, 'missing': {'directory': os.getcwd()}}))"
+    answer = "import json, os; print(json.dumps({'exit': 0, 'cpu_s': 0, 'missing': {'directory': os.getcwd()}}))"
     monkeypatch.setattr(process, "python_command", lambda *_: ([sys.executable, "-c", answer], {}))
     launched = process.JailedCommand(
         {"level": "bare", "command": [], "env": {}, "home": str(tmp_path), "programs": [], "limits": {}}

@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import pikepdf
 import pytest
@@ -53,9 +53,9 @@ def make_heavy_docx(size: int) -> bytes:
     )
 
 
-def use_converter(world: World, program: Path | None) -> OfficeConverter:
+def use_converter(world: World, program: Path | None, **settings: Any) -> OfficeConverter:
     """Make ``world`` convert documents with ``program``."""
-    converter = OfficeConverter(world.rt.blobs.tmp, program)
+    converter = OfficeConverter(world.rt.blobs.tmp, program, **settings)
     views.attach_runtime(world.app, replace(world.rt, converter=converter))
     return converter
 

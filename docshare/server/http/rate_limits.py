@@ -19,7 +19,7 @@ Per instance:
 
 - ``beacons``: 9000 a minute from one address protect the threads of the process that receives them, and querying
   Redis for each would cost more than the beacon.
-- Connections, requests under way and slots (``connection_limits``, ``outbound/fair_slots``, ``pdf/budget``): they
+- Connections, requests under way and slots (``connection_limits``, ``fair_slots``, ``pdf/budget``): they
   divide the sockets, threads and processors of one host.
 
 Without a window: uploads of the design tool per day (``design_uploads``), which are counted by rows of the database,

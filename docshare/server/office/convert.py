@@ -27,6 +27,7 @@ from docshare.server.office.profile import write_profile
 from docshare.server.office.scan import scan_document
 from docshare.server.office.slots import ConversionSlots
 from docshare.server.office.usage import ExcessError
+from docshare.server.pdf.budget import Tenant
 from docshare.server.store.blobs import PartialFile
 from docshare.server.store.stored_bytes import StoredBytes
 from docshare.server.store.trees import remove_tree
@@ -80,8 +81,8 @@ class OfficeConverter:
     removes before the first conversion; None if documents in clear may not reach a disk and there is no file system in
     memory; ``program`` the LibreOffice launcher or None; ``slots`` the number of parallel conversions; ``timeout_s``
     the wall-clock limit of one; ``patience_s`` how long a caller waits for a slot; ``max_waiting`` how many callers can
-    wait; ``required``: LibreOffice runs only in the jail with every layer of confinement. ``missing`` names the missing
-    layers once ``level`` is known.
+    wait, half of them for one owner; ``required``: LibreOffice runs only in the jail with every layer of confinement.
+    ``missing`` names the missing layers once ``level`` is known.
     """
 
     def __init__(
@@ -93,7 +94,7 @@ class OfficeConverter:
         slots: int = 2,
         timeout_s: float = _TIMEOUT_S,
         patience_s: float = _QUEUE_TIMEOUT_S,
-        max_waiting: int = 2,
+        max_waiting: int = 4,
         required: bool = False,
     ) -> None:
         self.missing: tuple[str, ...] = ()
@@ -127,15 +128,21 @@ class OfficeConverter:
             return self._level
 
     def convert(
-        self, source: StoredBytes | Path, kind: str, part: PartialFile, largest: int = _LARGEST_PDF
+        self,
+        source: StoredBytes | Path,
+        kind: str,
+        part: PartialFile,
+        largest: int = _LARGEST_PDF,
+        tenant: Tenant | None = None,
     ) -> list[str]:
         """Convert the document at ``source`` to PDF and write it to the empty ``part``. Return the URLs of linked
         pictures, which the PDF does not contain.
 
-        ``kind`` is the result of ``detect.detect_kind``; ``largest`` the size limit of the PDF in bytes. Raises Problem
-        ``payload_too_large`` (the document or the PDF is too large), ``unprocessable`` (rejected by the scan,
-        unreadable, or over the limits of time, memory or disk space), ``unavailable`` (LibreOffice is not installed or
-        busy). The caller counts the pages of the PDF.
+        ``kind`` is the result of ``detect.detect_kind``; ``largest`` the size limit of the PDF in bytes; ``tenant`` the
+        party that the conversion is charged to. Raises Problem ``payload_too_large`` (the document or the PDF is too
+        large), ``unprocessable`` (rejected by the scan, unreadable, or over the limits of time, memory or disk space,
+        now or within the last ten minutes), ``unavailable`` (LibreOffice is not installed or busy). The caller counts
+        the pages of the PDF.
         """
         if not self.is_available:
             raise Problem(
@@ -155,7 +162,7 @@ class OfficeConverter:
         if kind in _SCANNED_KINDS:
             with source.open("rb") as file:  # reject zip bombs before waiting for a slot
                 open_package(file).close()
-        with self._slots.hold():
+        with self._slots.hold(tenant or Tenant(str(source), str(source))) as charge:
             linked = (
                 scan_document(source, kind, required=self._required)
                 if kind in _SCANNED_KINDS
@@ -169,7 +176,7 @@ class OfficeConverter:
                 else:
                     with source.open("rb") as file, document.open("xb") as sink:
                         shutil.copyfileobj(file, sink, _BLOCK_BYTES)
-                self._run(level, home, _build_arguments(document, kind), self._timeout_s)
+                charge(self._run(level, home, _build_arguments(document, kind), self._timeout_s))
                 _copy_result(home / "document.pdf", part, largest)
         return linked.pictures
 
@@ -187,14 +194,14 @@ class OfficeConverter:
         for level in ISOLATION_LEVELS:
             try:
                 with self._job_directory() as home:
-                    status, missing = self._start(level, home, ["--version"], _PROBE_TIMEOUT_S)
+                    status, jailed = self._start(level, home, ["--version"], _PROBE_TIMEOUT_S)
             except JailSetupError as error:
                 _log.info("Isolation level %s is not available: %s", level, error)
                 continue
             except (JailTimeout, ExcessError):
                 break  # a failure of LibreOffice, not of the isolation level
             if status == 0:
-                self.missing = (*_MISSING_LAYERS[level], *missing)
+                self.missing = (*_MISSING_LAYERS[level], *jailed.missing)
                 if self.missing:
                     _log.warning("LibreOffice runs without %s; see docshare doctor", ", ".join(self.missing))
                 if self.missing and self._required:
@@ -202,10 +209,11 @@ class OfficeConverter:
                 return level
         raise _start_problem()
 
-    def _run(self, level: str, home: Path, arguments: list[str], timeout_s: float) -> None:
-        """Run LibreOffice in ``home``. Its exit status is unreliable and only logged."""
+    def _run(self, level: str, home: Path, arguments: list[str], timeout_s: float) -> float:
+        """Run LibreOffice in ``home`` and return its processor seconds. Its exit status is unreliable and only
+        logged."""
         try:
-            status, missing = self._start(level, home, arguments, timeout_s)
+            status, jailed = self._start(level, home, arguments, timeout_s)
         except JailTimeout as error:
             _log.warning("Stopped a conversion: %s", error)
             raise document_problem(
@@ -219,12 +227,13 @@ class OfficeConverter:
         except JailSetupError as error:
             _log.error("LibreOffice cannot be confined: %s", error)
             raise _start_problem() from error
-        if missing and self._required:
+        if jailed.missing and self._required:
             raise _start_problem()
         if status:
             _log.warning("LibreOffice exited with status %d", status)
+        return jailed.cpu_s
 
-    def _start(self, level: str, home: Path, arguments: list[str], timeout_s: float) -> tuple[int, dict[str, str]]:
+    def _start(self, level: str, home: Path, arguments: list[str], timeout_s: float) -> tuple[int, JailedCommand]:
         jailed = JailedCommand(self._build_job(level, home, arguments))
         with self._lock:
             self._running.add(jailed)
@@ -232,7 +241,7 @@ class OfficeConverter:
         try:
             if closed:
                 jailed.interrupt()
-            return jailed.wait(timeout_s), jailed.missing
+            return jailed.wait(timeout_s), jailed
         finally:
             with self._lock:
                 self._running.discard(jailed)

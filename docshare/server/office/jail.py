@@ -4,8 +4,8 @@ The command has no network. At the highest level, it sees only the programs of t
 directory: no documents, settings or home directories. All of its processes end with it.
 
 Protocol: the only argument is a JSON object (``JailJob``). The process prints one line of JSON: ``{"exit": status,
-"missing": {layer: reason}}``, or ``{"setup": reason}`` if the command could not be confined. SIGTERM kills the command
-at once, and so does the end of the parent process.
+"cpu_s": processor seconds, "missing": {layer: reason}}``, or ``{"setup": reason}`` if the command could not be
+confined. SIGTERM kills the command at once, and so does the end of the parent process.
 """
 
 import contextlib
@@ -109,7 +109,8 @@ def _run(job: JailJob) -> dict[str, object]:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     _kill_group(child)
     usage.end_descendants()  # without a process namespace, some may have left the group
-    return answer if "setup" in answer else {"exit": status, **answer}
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return answer if "setup" in answer else {"exit": status, "cpu_s": used.ru_utime + used.ru_stime, **answer}
 
 
 def _kill_group(group: int) -> None:

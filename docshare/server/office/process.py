@@ -27,11 +27,12 @@ class JailSetupError(Exception):
 
 
 class JailedCommand:
-    """A running command. After its end, ``missing`` maps the layers of confinement that it ran without to the reasons.
-    Raises JailSetupError."""
+    """A running command. After its end, ``missing`` maps the layers of confinement that it ran without to the reasons,
+    and ``cpu_s`` is the processor time of its processes in seconds. Raises JailSetupError."""
 
     def __init__(self, job: JailJob) -> None:
         self.missing: dict[str, str] = {}
+        self.cpu_s = 0.0
         self._home = Path(job["home"])
         command, environment = python_command("docshare.server.office.jail", json.dumps(job))
         try:
@@ -59,6 +60,7 @@ class JailedCommand:
         try:
             found = json.loads(answer)
             self.missing = {str(name): str(reason) for name, reason in found.get("missing", {}).items()}
+            self.cpu_s = float(found["cpu_s"])
             return int(found["exit"])
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise JailSetupError(answer.decode("utf-8", "replace").strip() or "it did not start") from error

@@ -13,6 +13,7 @@ from functools import cached_property
 from http.client import HTTPConnection, HTTPMessage, HTTPResponse
 from pathlib import Path
 
+from docshare.server.fair_slots import FairSlots
 from docshare.server.outbound.addresses import Address, AddressPolicy
 from docshare.server.outbound.failures import (
     AddressForbidden,
@@ -22,7 +23,6 @@ from docshare.server.outbound.failures import (
     TooLarge,
     translate_errors,
 )
-from docshare.server.outbound.fair_slots import FairSlots
 from docshare.server.outbound.targets import OutboundTarget
 from docshare.server.outbound.watchdog import DeadlineWatchdog
 
@@ -85,17 +85,15 @@ class OutboundResponse:
 class OutboundClient:
     """Sends requests for the server. Thread-safe.
 
-    Parameters: ``ca_bundle`` certificates trusted in addition to the system's; ``resolve`` the name service; and
-    since each occupies a thread of the server, ``transfers`` how many downloads, and ``lookups`` how many lookups for
-    new webhooks may run at once. ``test_slots`` limits how many webhooks are tested at once.
+    Parameters: ``ca_bundle`` certificates trusted in addition to the system's; ``transfers`` how many downloads may
+    run at once, and how many wait; ``resolve`` the name service. Each request that waits for another host occupies a
+    thread of the server: ``transfer_slots`` limits the downloads, ``webhook_slots`` the tests of webhooks and the
+    lookups for new ones.
     """
 
-    def __init__(
-        self, ca_bundle: Path | None = None, *, transfers: int = 4, lookups: int = 2, resolve: Resolver | None = None
-    ) -> None:
-        self.transfers = threading.BoundedSemaphore(transfers)
-        self.test_slots = FairSlots()
-        self.lookups = threading.BoundedSemaphore(lookups)
+    def __init__(self, ca_bundle: Path | None = None, *, transfers: int = 4, resolve: Resolver | None = None) -> None:
+        self.transfer_slots = FairSlots(transfers, transfers)
+        self.webhook_slots = FairSlots()
         self.resolve = resolve or system_resolve
         self._ca_bundle = ca_bundle
 

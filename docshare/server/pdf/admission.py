@@ -1,4 +1,4 @@
-"""Reject uploads that recently crashed or stalled the engine: the same bytes are not inspected for ten minutes."""
+"""Reject uploads that recently crashed or stalled a worker process: the same bytes are not read for ten minutes."""
 
 import threading
 import time
@@ -11,28 +11,34 @@ _RETRY_S = 600.0
 
 
 class QuarantinedDocuments:
-    """Documents that crashed or stalled the engine within the last ten minutes, keyed by the SHA-256 of their bytes.
-    Thread-safe."""
+    """Documents that crashed or stalled a worker process within the last ten minutes, keyed by the SHA-256 of their
+    bytes. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._until: OrderedDict[str, float] = OrderedDict()
+        self._entries: OrderedDict[str, tuple[float, Problem]] = OrderedDict()
 
     def require_allowed(self, content: str) -> None:
-        """Raise Problem ``unprocessable`` if the document with the SHA-256 ``content`` is quarantined."""
+        """Raise the Problem of the document with the SHA-256 ``content`` again if it is quarantined."""
         with self._lock:
-            if self._until.get(content, 0.0) > time.monotonic():
-                raise cost_problem()
+            entry = self._entries.get(content)
+        if entry is not None and entry[0] > time.monotonic():
+            raise _copy(entry[1])
 
-    def add(self, content: str) -> None:
-        """Quarantine the document with the SHA-256 ``content``."""
+    def add(self, content: str, problem: Problem) -> None:
+        """Quarantine the document with the SHA-256 ``content``, which was rejected with ``problem``."""
         with self._lock:
-            self._until[content] = time.monotonic() + _RETRY_S
-            self._until.move_to_end(content)
-            if len(self._until) > _MAX_DOCUMENTS:
-                self._until.popitem(last=False)
+            self._entries[content] = time.monotonic() + _RETRY_S, _copy(problem)
+            self._entries.move_to_end(content)
+            if len(self._entries) > _MAX_DOCUMENTS:
+                self._entries.popitem(last=False)
 
 
 def cost_problem() -> Problem:
     """Return the Problem for a document that crashed or stalled a worker."""
     return Problem("unprocessable", "Reading this file takes too much time or memory.")
+
+
+def _copy(problem: Problem) -> Problem:
+    """Return ``problem`` without its traceback, which would keep the variables of a request alive."""
+    return Problem(problem.code, problem.detail, hint=problem.hint)

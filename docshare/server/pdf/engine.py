@@ -167,7 +167,7 @@ class PdfEngine:
             detail, hint = _REFUSAL_TEXTS.get(error.reason, _UNREADABLE_TEXTS[kind])
             raise Problem("unprocessable", detail, hint=hint) from error
         except (BrokenWorkerError, WorkerTimeoutError) as error:
-            self._quarantine.add(tenant.content)
+            self._quarantine.add(tenant.content, cost_problem())
             raise cost_problem() from error
 
     def _try_first_page(self, slot: WorkerSlot, path: PathLike) -> bool:

@@ -1,7 +1,7 @@
 """Import a PDF: fetch it from a host that the operator allows, and make it a file."""
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -26,9 +26,11 @@ from docshare.server.services.designs import designs, tokens
 from docshare.server.services.designs.tokens import UserDesign
 from docshare.server.services.files import intake, replace, sealed_blobs, tenants
 from docshare.server.services.files.intake import StoredDocument
+from docshare.server.services.operations import slots
 from docshare.server.store.blobs import HEAD_BYTES, PartialFile
 
 DEADLINE_S = 120.0
+_SLOT_WAIT_S = 5.0  # a thread of the server waits, and most downloads take less
 _HEADERS = {"User-Agent": f"docshare/{__version__}", "Accept": "application/pdf"}
 _OK = 200
 
@@ -58,8 +60,8 @@ def import_document(rt: Runtime, caller: Caller, body: Mapping[str, object]) -> 
     shows the design whose tokens ``body`` contains.
 
     Raises ``bad_request`` (body, not a PDF, a PDF that cannot be used), ``forbidden`` (host, file slots, a file that
-    does not accept updates), ``conflict`` (changed meanwhile), ``payload_too_large``, ``bad_gateway`` (the source) and
-    ``unavailable``. On any of them nothing is stored.
+    does not accept updates), ``conflict`` (changed meanwhile), ``payload_too_large``, ``rate_limited`` (too many
+    downloads are running), ``bad_gateway`` (the source) and ``unavailable``. On any of them nothing is stored.
     """
     order = parse_allowed_import(rt, body)
     design = tokens.find_proven_design(rt, order.user_token, order.design_token)
@@ -106,7 +108,13 @@ def fetch_document(rt: Runtime, order: ImportRequest, ceiling: SourceLimit, owne
     ``intake.store_document``. Raises what ``import_document`` raises."""
     part = rt.blobs.create_partial()
     try:
-        with _transfer_slot(rt):
+        with slots.hold_slot(
+            rt.outbound.transfer_slots,
+            owner,
+            "Too many documents are being imported now.",
+            wait_s=_SLOT_WAIT_S,
+            code="rate_limited",
+        ):
             _download(rt, ceiling, order.target, part)
         rules.require_pdf(part.head)
         return intake.store_document(rt, ceiling.plan, ReceivedFile(order.name, "", part), owner)
@@ -189,14 +197,3 @@ def _receive(answer: OutboundResponse, most: int, part: PartialFile) -> None:
         part.write(block)
         if not judged and part.size >= HEAD_BYTES:
             rules.require_pdf(part.head)  # do not download the rest of a file that is not a PDF
-
-
-@contextmanager
-def _transfer_slot(rt: Runtime) -> Iterator[None]:
-    """Hold one of the slots for transfers, because a slow source occupies a thread of the server."""
-    if not rt.outbound.transfers.acquire(blocking=False):
-        raise Problem("rate_limited", "Too many documents are being imported now.", headers={"Retry-After": "10"})
-    try:
-        yield
-    finally:
-        rt.outbound.transfers.release()

@@ -87,7 +87,8 @@ def store_upload(rt: Runtime, caller: Caller, received: ReceivedFile) -> StoredU
 
 def store_document(rt: Runtime, plan: Plan, received: ReceivedFile, owner: str) -> StoredDocument:
     """Check, convert if necessary, inspect and store the bytes of ``received``. The caller inserts the row of the
-    document or deletes its blob. ``owner``: the key from ``tenants`` to which the PDF engine's time is charged.
+    document or deletes its blob. ``owner``: the key from ``tenants`` to which the time of the PDF engine and of
+    LibreOffice is charged.
 
     A PDF is stored as sent. An office document is stored as the PDF that it is converted to, under the name that was
     sent; size and digest are those of the PDF. ``received`` is consumed only on success; otherwise the shell discards
@@ -101,15 +102,15 @@ def store_document(rt: Runtime, plan: Plan, received: ReceivedFile, owner: str) 
     rules.require_kind_size(plan, kind, part.size)
     made = rt.blobs.create_partial()
     try:
-        left_out = _convert(rt, part, kind, made, rules.max_stored_size(plan))
+        left_out = _convert(rt, part, kind, made, rules.max_stored_size(plan), owner)
         return replace(_store_pdf(rt, plan, name, made, owner), left_out=tuple(left_out))
     finally:
         made.discard()
 
 
-def _convert(rt: Runtime, source: PartialFile, kind: str, made: PartialFile, largest: int) -> list[str]:
+def _convert(rt: Runtime, source: PartialFile, kind: str, made: PartialFile, largest: int, owner: str) -> list[str]:
     try:
-        return rt.converter.convert(source.finish(), kind, made, largest)
+        return rt.converter.convert(source.finish(), kind, made, largest, Tenant(owner, source.sha256()))
     except OSError as error:
         raise rules.disk_space_problem() from error  # the disk or the process table is full; a retry may succeed
 

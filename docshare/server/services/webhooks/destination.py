@@ -2,6 +2,8 @@
 
 from functools import lru_cache
 
+from docshare.contract.limits import SECOND
+from docshare.contract.webhooks import TIMEOUT_MS
 from docshare.server.outbound.addresses import AddressPolicy
 from docshare.server.outbound.failures import OutboundError
 from docshare.server.outbound.targets import OutboundTarget
@@ -10,7 +12,7 @@ from docshare.server.runtime import Runtime
 from docshare.server.services.operations import slots
 
 _LOOKUP_TIMEOUT_S = 2.0  # a thread of the server waits
-_SLOT_WAIT_S = 0.25  # far longer than an ordinary lookup takes
+_SLOT_WAIT_S = TIMEOUT_MS / SECOND  # a test delivery, which holds such a slot too, takes no longer
 
 
 def vet_target(rt: Runtime, url: object, *, listener: bool = False) -> tuple[OutboundTarget, AddressPolicy]:
@@ -22,14 +24,16 @@ def vet_target(rt: Runtime, url: object, *, listener: bool = False) -> tuple[Out
     return rules.vet_url(url, rules.LOOPBACK if listener else _parse_allowed_hosts(rt.config.webhook_allow))
 
 
-def vet_registration(rt: Runtime, url: object) -> OutboundTarget:
-    """Return the target of a ``url`` that is being registered, after resolving its host.
+def vet_registration(rt: Runtime, url: object, account_id: int) -> OutboundTarget:
+    """Return the target of a ``url`` that is being registered by the account, after resolving its host.
 
     Raises ``bad_request``, also if the host is not found, and ``unavailable`` while too many hosts are being looked up.
     """
     target, policy = vet_target(rt, url)
     try:
-        with slots.hold_slot(rt.outbound.lookups, "Too many hosts are being looked up now.", wait_s=_SLOT_WAIT_S):
+        with slots.hold_slot(
+            rt.outbound.webhook_slots, account_id, "Too many hosts are being looked up now.", wait_s=_SLOT_WAIT_S
+        ):
             rt.outbound.vet(target, policy, deadline_s=_LOOKUP_TIMEOUT_S)
     except OutboundError as error:
         raise rules.target_problem(target) from error

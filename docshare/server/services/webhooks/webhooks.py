@@ -48,7 +48,7 @@ def create(rt: Runtime, caller: Caller, body: Mapping[str, Any]) -> NewWebhook:
     with rt.db.snapshot():
         _get_file_id(rt, caller, fields.file)
         _require_slot(rt, caller)
-    target = destination.vet_registration(rt, fields.url)
+    target = destination.vet_registration(rt, fields.url, caller.account_id)
     uuid, secret, now = rt.random_uuid(), SECRET_PREFIX + rt.random_bytes(SECRET_HEX_CHARS // 2).hex(), rt.clock()
     with rt.db.write(caller.account_id):
         # The lookup took time, so everything is checked again.
@@ -116,8 +116,8 @@ def post_test_event(rt: Runtime, receiver: Receiver, account_id: int | None, fil
     """
     envelope = rules.build_test_event(file_table.find_newest_name(rt.db, account_id, file_id), rt.clock())
     body = json.dumps(envelope, ensure_ascii=False, separators=(",", ":"))
-    with slots.hold_shared_slot(
-        rt.outbound.test_slots, account_id, "Too many webhooks are being tested now.", wait_s=_TEST_WAIT_S
+    with slots.hold_slot(
+        rt.outbound.webhook_slots, account_id, "Too many webhooks are being tested now.", wait_s=_TEST_WAIT_S
     ):
         return send.post_event(rt, receiver, event=TEST_KIND, body=body, delivery=rt.random_uuid(), attempt=1)
 
