@@ -1,6 +1,8 @@
 """The files that ``docshare help TOPIC --file NAME`` prints: the program that reads each file checks it."""
 
+import json
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -9,10 +11,13 @@ from pathlib import Path
 import pytest
 import yaml
 
+from docshare import __version__
 from docshare.cli import topics
 from docshare.contract.plans import MB, PLAN_LIMITS
 from docshare.server.config import OPTIONS
 from tests.support.import_source import make_certificate
+from tests.support.repository import ROOT
+from tests.support.server_process import run_server
 from tests.support.shell import Shell
 
 _KNOWN = {f"DOCSHARE_{key.upper()}" for key in OPTIONS} | {"DOCSHARE_HOST", "DOCSHARE_PORT"}
@@ -114,3 +119,33 @@ def test_the_image_runs_as_an_unprivileged_user_and_reads_its_settings_from_vari
     assert words.index("USER") < words.index("CMD")
     assert "USER docshare" in lines
     assert "ENV DOCSHARE_HOST=0.0.0.0 DOCSHARE_PORT=8787 DOCSHARE_DATA_DIR=/data" in lines
+
+
+def test_the_image_installs_the_program_with_the_packages_of_a_cluster(tmp_path: Path) -> None:
+    """Without a network: the command of the image, but for the dependencies, which the tests have already."""
+    text = topics.load_sample("Containerfile")
+    line = re.search(r"^RUN (pip install .*) && rm -rf /src$", text, re.MULTILINE)
+    assert line is not None
+    assert "COPY . /src" in text
+    program, *words = shlex.split(line[1].replace("/src", str(ROOT)))
+    offline = ["--no-deps", "--no-build-isolation", "--no-index", "--target", str(tmp_path)]
+    command = [sys.executable, "-m", program, *words, *offline, "--disable-pip-version-check"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, "does not provide the extra" in done.stderr) == (0, False), done.stderr
+    installed = {"PYTHONPATH": str(tmp_path), "PYTHONSAFEPATH": "1", "PATH": ""}
+    shown = subprocess.run(
+        [sys.executable, tmp_path / "bin/docshare", "--version"],
+        capture_output=True, text=True, env=installed, cwd=tmp_path, timeout=60,
+    )  # fmt: skip
+    assert (shown.returncode, __version__ in shown.stdout) == (0, True), shown.stderr
+
+
+def test_the_health_check_of_the_image_asks_the_server(tmp_path: Path) -> None:
+    words = re.search(r"^ +CMD (\[.*\])$", topics.load_sample("Containerfile"), re.MULTILINE)
+    assert words is not None
+    program, option, code = json.loads(words[1])
+    assert (program, option) == ("python", "-c")
+    with run_server(tmp_path) as server:
+        checked = code.replace("http://127.0.0.1:8787", server.url)
+        assert subprocess.run([sys.executable, option, checked], capture_output=True, timeout=30).returncode == 0
+    assert subprocess.run([sys.executable, option, checked], capture_output=True, timeout=30).returncode == 1

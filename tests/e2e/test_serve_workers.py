@@ -117,6 +117,48 @@ def test_a_killed_process_is_replaced_and_sighup_restarts_all_without_failed_req
     assert not any(Path(f"/proc/{pid}").exists() for pid in last)
 
 
+def test_sighup_loses_no_upload_in_flight(address: str, tmp_path: Path) -> None:
+    """Each upload takes longer than the moment in which its process is told to end, and less than it may take."""
+    answers: dict[str, object] = {}
+    is_over = threading.Event()
+
+    def send_slowly(name: str) -> Iterator[bytes]:
+        part = f'Content-Disposition: form-data; name="file"; filename="{name}"\r\nContent-Type: application/pdf'
+        body = f"--edge\r\n{part}\r\n\r\n".encode() + simple_pdf(pages=1) + b"\r\n--edge--\r\n"
+        step = len(body) // 8 + 1
+        for begin in range(0, len(body), step):
+            yield body[begin : begin + step]
+            time.sleep(0.3)
+
+    def upload_until_over(number: int) -> None:
+        headers = server.headers | {"Content-Type": "multipart/form-data; boundary=edge"}
+        for count in range(1000):
+            if is_over.is_set():
+                return
+            name = f"{number}-{count}.pdf"
+            try:
+                sent = requests.post(f"{server.url}/api/v1/files", headers=headers, data=send_slowly(name), timeout=60)
+                answers[name] = sent.status_code
+            except requests.RequestException as error:
+                answers[name] = error
+
+    with run_two_workers(tmp_path, address) as server:
+        first = list_workers(server)
+        senders = [threading.Thread(target=upload_until_over, args=(number,)) for number in range(6)]
+        for sender in senders:
+            sender.start()
+        try:
+            server.process.send_signal(signal.SIGHUP)
+            wait_until(lambda: len(list_workers(server) - first) == 2 and not list_workers(server) & first, seconds=120)
+        finally:
+            is_over.set()
+            for sender in senders:
+                sender.join()
+        assert set(answers.values()) == {200}, answers
+        listed = requests.get(f"{server.url}/api/v1/files", headers=server.headers, timeout=60).json()
+        assert sorted(file["originalName"] for file in listed) == sorted(answers)
+
+
 def test_worker_processes_end_with_their_parent(address: str, tmp_path: Path) -> None:
     with run_two_workers(tmp_path, address) as server:
         workers = list_workers(server)

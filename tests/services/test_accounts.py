@@ -14,7 +14,7 @@ from docshare.server.services.accounts.callers import Caller, authenticate
 from docshare.server.services.files import intake, purge
 from docshare.server.store.tables import OAuthClient
 from tests.support.cast import World
-from tests.support.database import dump_database
+from tests.support.database import ON_POSTGRESQL, dump_database
 from tests.support.pdfs import simple_pdf
 from tests.support.rows import count_rows, insert_view
 
@@ -181,3 +181,28 @@ def test_an_upload_that_ends_while_its_account_is_deleted_stores_no_bytes(
     accounts.delete_account(world.rt, world.pia.email)
     assert count_rows(world, "files") == 0
     assert [path for path in world.rt.blobs.root.rglob("*") if path.is_file()] == []
+
+
+@pytest.mark.parametrize("spelled", ["émile@example.com", "E\u0301mile@example.com"])
+def test_another_spelling_of_a_non_ascii_address_is_the_same_or_another_account(world: World, spelled: str) -> None:
+    """SQLite ignores the case of ASCII letters only, PostgreSQL more; each engine is consistent."""
+    made = accounts.create_account(world.rt, "Émile@example.com", "", Plan.PRO)
+    assert accounts.get_by_email(world.rt, "Émile@EXAMPLE.com").uuid == made.uuid
+    if ON_POSTGRESQL:
+        assert accounts.get_by_email(world.rt, spelled).uuid == made.uuid
+        with pytest.raises(Problem, match="already exists"):
+            accounts.create_account(world.rt, spelled, "", Plan.PRO)
+    else:
+        with pytest.raises(Problem, match="no account"):
+            accounts.get_by_email(world.rt, spelled)
+        assert accounts.create_account(world.rt, spelled, "", Plan.PRO).uuid != made.uuid
+
+
+@pytest.mark.parametrize("spelled", ["émile@example.com", "E\u0301mile@example.com"])
+def test_another_spelling_of_an_invited_address_is_the_same_or_another_invite(world: World, spelled: str) -> None:
+    path = f"/api/v1/files/{world.pia.upload()['uuid']}/invites"
+    first = world.pia.post(path, json={"email": "Émile@example.com"})
+    second = world.pia.post(path, json={"email": spelled})
+    assert first.status_code == 201, first.text
+    assert second.status_code == (200 if ON_POSTGRESQL else 201), second.text
+    assert len(world.pia.get(path).get_json()) == (1 if ON_POSTGRESQL else 2)

@@ -170,6 +170,26 @@ def test_put_stores_a_blob_under_a_given_key(store: BucketStore, other: BucketSt
         store.put("../escape", [b""])
 
 
+@pytest.mark.parametrize(("size", "is_multipart"), [(0, False), (8 << 20, False), ((8 << 20) + 1, True)])
+def test_a_copy_is_sent_in_parts_only_if_it_is_larger_than_one(
+    engine: ObjectStore, bucket: str, store: BucketStore, size: int, is_multipart: bool
+) -> None:
+    """An upload in parts takes three requests more."""
+    key, content = make_key(), os.urandom(size)
+    store.put(key, (content[begin : begin + 1_000_000] for begin in range(0, size, 1_000_000)))
+    assert b"".join(store.read_blocks(key)) == content
+    assert ("-" in str(engine.open_bucket(bucket).head(key)["e_tag"])) is is_multipart
+
+
+def test_a_copy_whose_source_is_missing_is_not_reported_as_a_missing_bucket(store: BucketStore) -> None:
+    def read_missing() -> Iterator[bytes]:
+        raise FileNotFoundError
+        yield b""
+
+    with pytest.raises(FileNotFoundError):
+        store.put(make_key(), read_missing())
+
+
 @pytest.mark.parametrize(
     ("name", "environ", "message"),
     [

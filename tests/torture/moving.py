@@ -22,7 +22,7 @@ from tests.support.pdfs import simple_pdf
 from tests.support.postgresql import drop_store, make_store
 from tests.support.server_process import make_env, run_docshare, run_server
 
-_TIMEOUT_S = 300
+_TIMEOUT_S = 1800
 _BASE_URL = "https://docs.example.com"
 _NO_LIMITS = {"DOCSHARE_RATE_LIMIT": "1000000"}
 _FILE_PATHS = (

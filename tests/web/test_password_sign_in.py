@@ -1,6 +1,7 @@
 """Signing in by password: requirements, uniform errors, and rate limits."""
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import argon2
@@ -35,6 +36,10 @@ def pia(world: World) -> FlaskClient:
 @pytest.fixture
 def cheap_passwords(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
     """Return a world in which Pia's password is ``GOOD`` and checking it is fast, since hundreds are tried."""
+    return make_passwords_cheap(world, monkeypatch)
+
+
+def make_passwords_cheap(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
     with world.rt.db.write():
         world.rt.db.execute("UPDATE accounts SET password_hash = 'of pia' WHERE email = 'pia@example.com'")
     monkeypatch.setattr(share_passwords, "is_match", lambda stored, password: (stored, password) == ("of pia", GOOD))
@@ -255,6 +260,19 @@ def test_spellings_of_an_address_share_one_count(cheap_passwords: World) -> None
     spelled = ["pia@example.com", "PIA@example.com", " pia@example.com", "Pia@Example.COM"] * 3
     statuses = [
         post_sign_in(cheap_passwords, email, "wrong", address=address).status_code
+        for email, address in zip(spelled, make_addresses(12), strict=True)
+    ]
+    assert statuses == [403] * 10 + [429] * 2
+
+
+def test_spellings_that_only_postgresql_regards_as_equal_share_one_count(
+    make: Callable[..., World], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOCSHARE_TEST_DATABASE", "postgresql")
+    world = make_passwords_cheap(make(), monkeypatch)
+    spelled = ["pia" + "\u200b" * count + "@example.com" for count in range(12)]
+    statuses = [
+        post_sign_in(world, email, "wrong", address=address).status_code
         for email, address in zip(spelled, make_addresses(12), strict=True)
     ]
     assert statuses == [403] * 10 + [429] * 2

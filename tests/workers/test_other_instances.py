@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from docshare.contract.webhooks import DISABLE_AFTER
 from docshare.server.admin import run_command
 from docshare.server.denial_counter import DenialCounter
 from docshare.server.pdf.pages import PageStore
@@ -23,6 +24,7 @@ from docshare.server.workers.dispatcher import Dispatcher
 from docshare.server.workers.jobs import Job, run_job
 from tests.support.cast import World
 from tests.support.due_deliveries import deliver_due
+from tests.support.import_source import http_response
 from tests.support.polling import wait_until
 from tests.support.queued_deliveries import list_activity
 from tests.support.receivers import (
@@ -139,6 +141,24 @@ def test_a_delivery_queued_by_another_instance_wakes_the_dispatcher(
     finally:
         sender.stop()
         sender.join(10)
+
+
+def test_a_webhook_that_one_instance_disables_gets_nothing_from_the_other(
+    world: World, other: Runtime, receiver: FakeReceiver
+) -> None:
+    receiver.set_script(http_response(b"", "500 Internal Server Error"))
+    add_webhook(world.pia, receiver.url)
+    file = str(world.pia.upload()["uuid"])
+    record_replacements(world, file)
+    with world.rt.db.write():  # it has one failure to go, and the delivery one attempt
+        world.rt.db.execute("UPDATE webhooks SET failure_count = ?", (DISABLE_AFTER - 1,))
+        world.rt.db.execute("UPDATE deliveries SET tries = 4")
+    assert deliver_due(world.rt) == 1
+    sent = len(receiver.requests)
+    record_replacements(replace(world, rt=other), file)
+    world.clock.advance(hours=1)
+    assert [deliver_due(rt) for rt in (other, world.rt)] == [0, 0]
+    assert len(receiver.requests) == sent == 1
 
 
 def test_cached_pages_of_a_file_purged_by_another_instance_are_deleted(

@@ -9,6 +9,7 @@ import pytest
 from docshare.server.http import faults
 from docshare.server.services.files import burn, purge, removals
 from docshare.server.store.blobs import BACKUP_LOCK, ORPHAN_AGE_MS, REMOVAL_JOB, FolderStore, StorageUnreachableError
+from docshare.server.store.database import CommitUnknownError
 from docshare.server.store.lock import DirectoryLock
 from docshare.server.workers.jobs import JOBS, run_job
 from tests.support.cast import World
@@ -161,6 +162,9 @@ class OperationalError(Exception):
         self.sqlstate = sqlstate
 
 
-@pytest.mark.parametrize(("sqlstate", "unknown"), [(None, True), ("57P01", True), ("08006", True), ("23505", False)])
-def test_an_error_with_an_unknown_commit_state_is_recognized(sqlstate: str | None, unknown: bool) -> None:
-    assert faults.may_have_committed(OperationalError(sqlstate)) is unknown
+@pytest.mark.parametrize(("sqlstate", "broken"), [(None, True), ("57P01", True), ("08006", True), ("23505", False)])
+def test_only_a_connection_that_breaks_during_a_commit_leaves_it_unknown(sqlstate: str | None, broken: bool) -> None:
+    error = OperationalError(sqlstate)
+    assert faults.is_disconnected(error) is broken
+    assert not faults.may_have_committed(error)
+    assert faults.may_have_committed(CommitUnknownError(error))

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from docshare.contract.problems import Problem
 from docshare.server.logs import LOGGER
 from docshare.server.store.blobs import StorageUnreachableError
+from docshare.server.store.database import CommitUnknownError
 from docshare.server.store.segments import DamagedBytesError
 
 RETRY_AFTER_S = 30
@@ -79,6 +80,8 @@ STORAGE_UNREACHABLE = HostFault(
     "Check that the store of DOCSHARE_STORAGE_URL answers and accepts the credentials.",
     "the storage cannot be reached",
 )
+_COMMIT_UNKNOWN = "The server lost its database during the change; it is unknown whether the change was stored."
+_LOOK_FIRST = "Check whether the change was made before you try again."
 _BYTES_DAMAGED = HostFault(
     "The stored document is damaged.",
     "Run docshare admin check, and restore the document from a backup.",
@@ -156,7 +159,13 @@ def is_crowded(error: BaseException) -> bool:
 
 
 def to_problem(error: BaseException) -> Problem | None:
-    """Return the Problem ``unavailable`` for an exception that reports a fault of the host, or None."""
+    """Return the Problem ``unavailable`` for an exception that reports a fault of the host, or None.
+
+    After a commit that may have succeeded its status is 504, without ``Retry-After``: a client that repeats the request
+    without looking first could store everything twice.
+    """
+    if isinstance(error, CommitUnknownError):
+        return Problem("unavailable", _COMMIT_UNKNOWN, hint=_LOOK_FIRST, status=504)
     fault = find_fault(error)
     if fault is None:
         return None
@@ -166,12 +175,17 @@ def to_problem(error: BaseException) -> Problem | None:
 def may_have_committed(error: BaseException) -> bool:
     """Return whether a transaction that ended with ``error`` may be restored after a crash.
 
-    A failed ``fsync`` leaves the commit in the log of SQLite, and a connection to PostgreSQL may break after a commit.
+    A failed ``fsync`` leaves the commit in the log of SQLite, and a connection to PostgreSQL may break during a commit.
     Bytes that its rows name must stay; those without a row are found as orphans.
     """
+    if isinstance(error, CommitUnknownError):
+        return True
     found = _find_sqlite_code(error)
-    if found is not None:
-        return found & _PRIMARY_CODE_MASK == sqlite3.SQLITE_IOERR
+    return found is not None and found & _PRIMARY_CODE_MASK == sqlite3.SQLITE_IOERR
+
+
+def is_disconnected(error: BaseException) -> bool:
+    """Return whether the connection to PostgreSQL broke with ``error``."""
     return (_find_sqlstate(error) or "").startswith(_DISCONNECTED)
 
 

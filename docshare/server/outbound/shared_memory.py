@@ -27,7 +27,7 @@ from typing import TypeVar
 from redis import Redis
 from redis.backoff import NoBackoff
 from redis.connection import BlockingConnectionPool
-from redis.exceptions import RedisError
+from redis.exceptions import RedisError, ResponseError
 from redis.retry import Retry
 
 from docshare.server.logs import LOGGER
@@ -75,6 +75,8 @@ class SharedMemory:
         self._connecting: threading.Thread | None = None
         self._logged_at = -_LOG_INTERVAL_S
         self._failure_is_logged = False
+        self.failure = ""
+        """Why the last attempt to connect or to use it failed."""
 
     @property
     def is_connected(self) -> bool:
@@ -107,6 +109,10 @@ class SharedMemory:
     def is_answering(self) -> bool:
         """Return whether Redis responds."""
         return self.run(lambda client: client.ping()) is not None
+
+    def read_version(self) -> str:
+        """Return the name and the version of the server; empty if Redis is not reachable or does not tell."""
+        return self.run(_read_version) or ""
 
     def build_key(self, kind: str, name: str) -> str:
         """Return the key in Redis for ``name``, inside of an action.
@@ -162,11 +168,20 @@ class SharedMemory:
 
     def _log_failure(self, error: Exception) -> None:
         now = time.monotonic()
+        reason = self.failure = " ".join(str(error).split()) or type(error).__name__
         with self._lock:
             if now - self._logged_at < _LOG_INTERVAL_S:
                 return
             self._logged_at = now
         self._failure_is_logged = True
-        reason = " ".join(str(error).split()) or type(error).__name__
         with suppress(ValueError):  # of a log that was closed while the process ends
             LOGGER.error("Redis does not answer; this instance counts rate limits separately", extra={"reason": reason})
+
+
+def _read_version(client: Redis) -> str:
+    try:
+        facts = client.info("server")
+    except ResponseError:  # its user may not ask
+        return ""
+    valkey = facts.get("valkey_version")
+    return f"Valkey {valkey}" if valkey else f"Redis {facts.get('redis_version', '')}".strip()

@@ -34,6 +34,10 @@ _PRAGMAS = {
 }
 
 
+class CommitUnknownError(OperationalError):
+    """The connection broke during a commit, and it is unknown whether the transaction was committed."""
+
+
 class _Sqlite(SqliteDatabase):
     """Tracks the connections that threads opened, so that all of them can be closed."""
 
@@ -62,6 +66,8 @@ class _Sqlite(SqliteDatabase):
 
 
 Protected = int | str | Callable[[], int | None] | None
+Look = Callable[[], bool]
+"""Return whether the rows of a write are in the database."""
 _MAX_CACHED_ROWS = 1024  # rows; a few hundred bytes each
 _NOT_CACHED = object()
 
@@ -83,7 +89,7 @@ class Store:
         database.initialize(self.engine)
 
     @contextmanager
-    def write(self, protects: Protected = None) -> Iterator[None]:
+    def write(self, protects: Protected = None, is_stored: Look | None = None) -> Iterator[None]:
         """Run the block in one transaction, which is rolled back if it raises.
 
         Parameters: ``protects`` whose rows are written: the id of an account, or the name of a queue that belongs to
@@ -91,8 +97,11 @@ class Store:
         one of them protects everything. Here one lock is used for all; on PostgreSQL writes of different accounts run
         concurrently. Instead of an id, a function that finds it may be passed: it is called only if the id is needed.
         A nested write protects the same, or is inside one that protects everything.
+
+        ``is_stored`` is called under the same locks if the connection to the database breaks during the commit: True
+        makes it a success. Raises CommitUnknownError if the commit stays unknown, or without ``is_stored``.
         """
-        del protects
+        del protects, is_stored
         with self._lock:
             try:
                 with self.engine.atomic("IMMEDIATE"):

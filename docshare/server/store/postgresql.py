@@ -6,12 +6,13 @@ translates them.
 
 import hashlib
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Any
 
 import psycopg
-from peewee import DatabaseError, PostgresqlDatabase
+from peewee import DatabaseError, InterfaceError, OperationalError
 from psycopg.sql import SQL, Identifier
 
 from docshare.server.config import ConfigError
@@ -25,9 +26,10 @@ from docshare.server.store.connection_pools import (
     Pool,
     make_options,
 )
-from docshare.server.store.database import SERVING_LOCK, Protected, Store, database
+from docshare.server.store.database import SERVING_LOCK, CommitUnknownError, Look, Protected, Store, database
 from docshare.server.store.dialect import Statement, spell_postgresql, spell_postgresql_step
 from docshare.server.store.key_locks import KeyLocks
+from docshare.server.store.pooled_database import PooledDatabase, replace_nul, unwrap
 
 # Per process. The threads of the setting, those for requests that wait for other hosts, and background jobs.
 _MORE_CONNECTIONS, _MAX_CONNECTIONS = 24, 64
@@ -37,6 +39,8 @@ MIN_VERSION = 130_000
 _ENCODING = "UTF8"
 _LISTEN_SECONDS = 1.0  # interval at which a listener checks whether to stop or to reconnect
 _HEALTH_SECONDS = 2.0
+_LOOK_SECONDS = 10.0  # for which an unknown commit is looked for
+_LOOK_INTERVAL_S = 0.2
 _HOLD_LONGER = f"SET LOCAL idle_in_transaction_session_timeout = '{HOLD_SECONDS}s'"
 _INSTANCE_KEY = "instance"
 _EQUAL_ADDRESSES = """
@@ -44,41 +48,6 @@ SELECT string_agg(email, ', ' ORDER BY email) FROM unnest(?::bigint[], ?::text[]
 GROUP BY number, email COLLATE nocase HAVING COUNT(*) > 1
 """
 _NOCASE = "CREATE COLLATION IF NOT EXISTS nocase (provider = icu, locale = 'und-u-ks-level2', deterministic = false)"
-
-
-class _Postgresql(PostgresqlDatabase):
-    """A database whose connections are borrowed from a pool, for one statement or for one transaction."""
-
-    # Times are milliseconds since 1970, and sizes may exceed 2 GB.
-    field_types = PostgresqlDatabase.field_types | {"INT": "BIGINT", "AUTO": "BIGSERIAL"}
-
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
-        self.pool = pool.connections
-        super().__init__("docshare", autoconnect=True, prefer_psycopg3=True)
-        # peewee would hold its lock while a thread waits for a connection, and threads that return one need
-        # the lock. The state behind it belongs to each thread.
-        self._lock = nullcontext()
-
-    def _connect(self) -> Any:
-        return self._pool.take()
-
-    def _close(self, conn: Any) -> None:
-        conn.limit_s = LimitedConnection.limit_s
-        self._pool.give_back(conn)
-
-    def execute_sql(self, sql: str, params: Any = None) -> Any:
-        """Run one statement; outside of a transaction its connection is returned to the pool at once."""
-        try:
-            return super().execute_sql(sql, params and tuple(map(_replace_nul, params)))  # type: ignore[no-untyped-call]
-        finally:
-            if not self.in_transaction():
-                self.close()
-
-
-def _replace_nul(value: Any) -> Any:
-    """Return a text without the character NUL, which PostgreSQL cannot store, so that a search for it finds nothing."""
-    return value.replace("\0", "\ufffd") if isinstance(value, str) and "\0" in value else value
 
 
 class PostgresqlStore(Store):
@@ -95,12 +64,12 @@ class PostgresqlStore(Store):
         # Of their own: whoever holds a lock must always get a connection for its work.
         self._lock_pool = Pool(url, min(threads // 2 + _MORE_LOCKS, _MAX_LOCKS), outage, self._options)
         self.max_connections = self._pool.connections.max_size + self._lock_pool.connections.max_size + _LISTENERS
-        self.engine: Any = _Postgresql(self._pool)
+        self.engine: Any = PooledDatabase(self._pool)
         database.initialize(self.engine)
 
     @contextmanager
-    def write(self, protects: Protected = None) -> Iterator[None]:
-        """Run the block in one transaction, under advisory locks; ``protects`` as in ``Store.write``.
+    def write(self, protects: Protected = None, is_stored: Look | None = None) -> Iterator[None]:
+        """Run the block in one transaction, under advisory locks; the parameters as in ``Store.write``.
 
         A write that protects an account shares the lock of the instance with others and holds that of its account; one
         that protects everything holds the lock of the instance alone. PostgreSQL releases them after the commit, so
@@ -114,10 +83,30 @@ class PostgresqlStore(Store):
             with self.engine.atomic():
                 yield
             return
-        with self._transaction(""):
-            self._take_locks(key)
-            self._thread.protects = key
-            yield
+        try:
+            with self._transaction(""):
+                self._take_locks(key)
+                self._thread.protects = key
+                yield
+        except CommitUnknownError as error:
+            if is_stored is None:
+                raise
+            if not self._look(key, is_stored, error):
+                raise OperationalError(*unwrap(error)) from error  # it may be tried again
+
+    def _look(self, key: int | str | None, is_stored: Look, unknown: CommitUnknownError) -> bool:
+        """Return whether a transaction was committed whose locks were those of ``key``. They are free when PostgreSQL
+        has ended it. Raises ``unknown`` if the database does not answer in time."""
+        until = time.monotonic() + _LOOK_SECONDS
+        while True:
+            try:
+                with self._transaction(""):
+                    self._take_locks(key)
+                    return is_stored()
+            except (DatabaseError, InterfaceError) as error:
+                if time.monotonic() >= until:
+                    raise unknown from error
+                time.sleep(_LOOK_INTERVAL_S)
 
     def _take_locks(self, key: int | str | None) -> None:
         instance = _number_of(_INSTANCE_KEY)
@@ -314,7 +303,7 @@ class PostgresqlStore(Store):
     def find_equal_addresses(self, rows: Sequence[tuple[Any, ...]]) -> list[str]:
         """Return the email addresses that are equal here, among ``rows`` with the same number, as one text for each
         group."""
-        numbers, emails = [number for number, _ in rows], [_replace_nul(email) for _, email in rows]
+        numbers, emails = [number for number, _ in rows], [replace_nul(email) for _, email in rows]
         return [text for (text,) in self.fetch_all(_EQUAL_ADDRESSES, (numbers, emails))]
 
     def start_streams(self, tables: Sequence[str]) -> None:

@@ -74,7 +74,7 @@ def publish(rt: Runtime, caller: Caller, body: Mapping[str, object]) -> Publishe
         file_id, file = _republish(rt, document, bound) if bound else _publish_new(rt, user, document, design)
         minted = tokens.mint(rt, file_id)
     palette = rt.engine.palette(
-        sealed_blobs.open_blob(rt, document.blob), Tenant(f"design user {user}", document.sha256)
+        sealed_blobs.open_stored(rt, document.stored_blob), Tenant(f"design user {user}", document.sha256)
     )
     return PublishedDesign(ImportedFile(*file, palette, bound is not None), minted)
 

@@ -6,10 +6,12 @@ worker; the request that made the change waits for it for a moment, so that the 
 
 import itertools
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from docshare.contract.problems import Problem
+from docshare.server.http import faults
 from docshare.server.pdf.engine import Derivation, UnrenderableError
 from docshare.server.rules import downloads as rules
 from docshare.server.runtime import Runtime
@@ -33,13 +35,27 @@ class _Trial(NamedTuple):
 
 
 def try_file(rt: Runtime, uuid: str) -> None:
-    """Try what readers of the file ``uuid`` download, by its own link and by variants that override a setting."""
-    _start_trials(rt, uuid, [uuid, *sharing.list_changed_variants(rt.db, uuid, _MAX_VARIANTS)])
+    """Try what readers of the file ``uuid`` download, by its own link and by variants that override a setting. Raises
+    nothing for a fault of the host."""
+    with _after_commit():
+        _start_trials(rt, uuid, [uuid, *sharing.list_changed_variants(rt.db, uuid, _MAX_VARIANTS)])
 
 
 def try_variant(rt: Runtime, uuid: str) -> None:
-    """Try what readers of the variant ``uuid`` download."""
-    _start_trials(rt, uuid, [uuid])
+    """Try what readers of the variant ``uuid`` download. Raises nothing for a fault of the host."""
+    with _after_commit():
+        _start_trials(rt, uuid, [uuid])
+
+
+@contextmanager
+def _after_commit() -> Iterator[None]:
+    """Log a fault of the host: with a 503 the client would repeat the change, which is stored already."""
+    try:
+        yield
+    except Exception as error:
+        if faults.find_fault(error) is None:
+            raise
+        faults.log_error(error, "the copies for readers could not be tried")
 
 
 def _start_trials(rt: Runtime, name: str, uuids: Iterable[str]) -> None:

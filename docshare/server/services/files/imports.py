@@ -83,7 +83,7 @@ def import_document(rt: Runtime, caller: Caller, body: Mapping[str, object]) -> 
     return ImportedFile(
         *file,
         rt.engine.palette(
-            sealed_blobs.open_blob(rt, document.blob),
+            sealed_blobs.open_stored(rt, document.stored_blob),
             Tenant(tenants.account_tenant_key(caller.account_id), document.sha256),
         ),
         republished,

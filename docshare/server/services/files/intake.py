@@ -21,6 +21,7 @@ from docshare.server.services.accounts.callers import Caller, recheck_caller
 from docshare.server.services.files import sealed_blobs, short_ids, tenants
 from docshare.server.services.files.sealed_blobs import StoredBlob
 from docshare.server.store.blobs import PartialFile, StorageUnreachableError
+from docshare.server.store.database import Look
 from docshare.server.store.tables import contents
 from docshare.server.store.tables import files as file_rows
 from docshare.server.store.tables.files import File
@@ -65,6 +66,11 @@ class StoredDocument:
     data_key: bytes | None = None
     warning: str | None = None
     left_out: tuple[str, ...] = ()
+
+    @property
+    def stored_blob(self) -> StoredBlob:
+        """Return the stored bytes with their data key."""
+        return StoredBlob(self.blob, self.data_key)
 
 
 class StoredUpload(NamedTuple):
@@ -141,12 +147,17 @@ def create_file(rt: Runtime, caller: Caller, document: StoredDocument) -> File:
 
 
 @contextmanager
-def blob_transaction(rt: Runtime, document: StoredDocument, owner_id: int | None = None) -> Iterator[None]:
-    """Run the transaction that writes the row of ``document``, and store its data key; delete its bytes if it fails."""
+def blob_transaction(
+    rt: Runtime, document: StoredDocument, owner_id: int | None = None, is_stored: Look | None = None
+) -> Iterator[None]:
+    """Run the transaction that writes the row of ``document``, and store its data key; delete its bytes if it fails.
+
+    If the database is lost during the commit, ``is_stored`` decides; by default, whether a row refers to the bytes.
+    """
     try:
-        with rt.db.write(owner_id):
+        with rt.db.write(owner_id, is_stored or (lambda: bool(contents.list_stored(rt.db, [document.blob])))):
             yield
-            sealed_blobs.insert_key(rt, StoredBlob(document.blob, document.data_key))
+            sealed_blobs.insert_key(rt, document.stored_blob)
     except BaseException as error:
         discard_blob(rt, document.blob, error)
         raise

@@ -88,7 +88,10 @@ def replacement_transaction(rt: Runtime, document: StoredDocument, target: Repla
     """Run the transaction that stores ``document`` as the next version of ``target``, like
     ``intake.blob_transaction``. After the commit, delete what it replaced, and try the copies of the new version.
     """
-    with intake.blob_transaction(rt, document):
+    version = target.content_version + 1
+    with intake.blob_transaction(
+        rt, document, is_stored=lambda: contents.has_revision(rt.db, target.id, version, document.sha256)
+    ):
         yield
     removals.delete_now(rt, [target.blob])
     rt.pages.delete_derived(target.uuid, target.content_version)

@@ -41,6 +41,11 @@ def open_blob(rt: Runtime, blob: str) -> StoredBytes:
     return StoredBytes(rt.blobs.path(blob), None if sealed is None else open_key(rt, blob, sealed))
 
 
+def open_stored(rt: Runtime, stored: StoredBlob) -> StoredBytes:
+    """Return the bytes of ``stored``, for reading, without asking the database."""
+    return StoredBytes(rt.blobs.path(stored.blob), stored.data_key)
+
+
 def seal_key(rt: Runtime, blob: str, data_key: bytes) -> bytes:
     """Return ``data_key`` encrypted for the row of ``blob``."""
     return rt.vault.seal_bytes(data_key, name_data_key(blob))

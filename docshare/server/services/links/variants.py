@@ -51,8 +51,10 @@ def create(rt: Runtime, caller: Caller, name: str, body: Mapping[str, Any]) -> V
             overrides=_encode_overrides(wanted.overrides or {}),
             now=now,
         )
-    if wanted.overrides:
-        copy_checks.try_variant(rt, uuid)
+        created = _get_variant(rt, file, uuid)
+    if not wanted.overrides:
+        return created
+    copy_checks.try_variant(rt, uuid)
     return _get_variant(rt, file, uuid)
 
 

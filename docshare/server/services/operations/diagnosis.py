@@ -21,7 +21,7 @@ from docshare.contract.limits import MINUTE, SECOND
 from docshare.contract.plans import DAY, GB, MB
 from docshare.server.rules.mails import is_placeholder
 from docshare.server.runtime import Runtime
-from docshare.server.services.operations import database_checks, environment_checks
+from docshare.server.services.operations import database_checks, engine_checks, environment_checks
 from docshare.server.store import inspection
 from docshare.server.store.migrations import STEPS
 from docshare.server.store.tables import accounts
@@ -174,16 +174,18 @@ _COMMON_CHECKS = (
 )
 
 
-_STORAGE_CHECKS = (DiagnosisCheck("storage", environment_checks.check_storage, "Check DOCSHARE_STORAGE_URL."),)
+_STORAGE_CHECK = DiagnosisCheck("storage", engine_checks.check_storage, "Check DOCSHARE_STORAGE_URL.")
+_SHARED_STORAGE_CHECKS = (_STORAGE_CHECK, DiagnosisCheck("storage-tls", engine_checks.check_storage_tls))
 _REDIS_CHECKS = (
-    DiagnosisCheck("redis", environment_checks.check_redis, "Check DOCSHARE_REDIS_URL, and that the server answers."),
+    DiagnosisCheck("redis", engine_checks.check_redis, "Check DOCSHARE_REDIS_URL, and that the server answers."),
+    DiagnosisCheck("redis-tls", engine_checks.check_redis_tls),
 )
 
 
 def _list_checks(rt: Runtime) -> tuple[DiagnosisCheck, ...]:
     """Return the checks of this instance: those of the engines it uses, then those of every instance."""
     database = _POSTGRESQL_CHECKS if rt.db.is_shared else _SQLITE_CHECKS
-    storage = _STORAGE_CHECKS if rt.blobs.is_shared or rt.db.is_shared else ()
+    storage = _SHARED_STORAGE_CHECKS if rt.blobs.is_shared else (_STORAGE_CHECK,) if rt.db.is_shared else ()
     redis = _REDIS_CHECKS if rt.shared is not None else ()
     return (*database, *storage, *redis, *_COMMON_CHECKS)
 

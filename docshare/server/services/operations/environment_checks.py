@@ -1,8 +1,7 @@
-"""Check the dependencies of an instance for ``docshare doctor``: mail server, converter, keys of the design tool,
-country database, proxies, storage, Redis. The checks connect only to hosts that the operator configured or named.
+"""Check the surroundings of an instance for ``docshare doctor``: mail server, converter, keys of the design tool,
+country database, proxies. The checks connect only to hosts that the operator configured or named.
 """
 
-import time
 from collections.abc import Mapping
 
 from docshare.contract.findings import (
@@ -13,7 +12,6 @@ from docshare.contract.findings import (
     warning_finding,
 )
 from docshare.contract.problems import Problem
-from docshare.server.backup.reading import IDENTITY_SECRET, hash_identity
 from docshare.server.office.convert import MISSING_HINT
 from docshare.server.outbound.exchange import OutboundRequest
 from docshare.server.outbound.failures import OutboundError, OutboundRedirect
@@ -24,13 +22,9 @@ from docshare.server.pdf.probe import UnconfinedError
 from docshare.server.pdf.worker.confine import LAYERS
 from docshare.server.runtime import Runtime
 from docshare.server.services.operations import mail
-from docshare.server.services.operations.secrets import instance_secret
 from docshare.server.services.webhooks import destination as webhook_egress
-from docshare.server.store.blobs import StorageUnreachableError
 
 _TIMEOUT_S = 6.0
-_SLOW_STORAGE_MS = 200.0
-_ABSENT_BLOB = "0" * 16
 _KNOWN_ADDRESS = "8.8.8.8"  # every country database contains it; the check never connects to it
 
 
@@ -155,32 +149,3 @@ def check_proxies(rt: Runtime, arguments: Mapping[str, str]) -> DiagnosticFindin
             "Set DOCSHARE_TRUSTED_PROXIES to the address of the proxy that sends it.",
         )
     return passed_finding(f"trusted proxies: {words}") if trusted else skipped_finding("no proxy is trusted")
-
-
-def check_storage(rt: Runtime, arguments: Mapping[str, str]) -> DiagnosticFinding:  # noqa: ARG001 - as every check
-    """Read from and write to the store that several instances may share."""
-    if not rt.blobs.is_shared:
-        return passed_finding("documents are in the data directory; another host requires DOCSHARE_STORAGE_URL")
-    fix = "Check DOCSHARE_STORAGE_URL, the credentials, and that the store answers."
-    started = time.monotonic()
-    try:
-        rt.blobs.exists(_ABSENT_BLOB)
-        latency_ms = (time.monotonic() - started) * 1000
-        rt.blobs.claim(hash_identity(instance_secret(rt, IDENTITY_SECRET)))
-    except (OSError, StorageUnreachableError) as error:
-        return error_finding(f"the storage cannot be used: {error}", fix)
-    detail = f"the storage answers in {latency_ms:.0f} ms and can be written to"
-    if latency_ms > _SLOW_STORAGE_MS:
-        return warning_finding(f"{detail}: opening a document takes several requests", "Run docshare near its storage.")
-    return passed_finding(detail)
-
-
-def check_redis(rt: Runtime, arguments: Mapping[str, str]) -> DiagnosticFinding:  # noqa: ARG001 - as every check
-    """Check Redis, in which instances share rate limits."""
-    started = time.monotonic()
-    if rt.shared is None or not rt.shared.is_answering():
-        return warning_finding(
-            "Redis does not answer: each instance enforces rate limits separately",
-            "Check DOCSHARE_REDIS_URL, and that the Redis server is running.",
-        )
-    return passed_finding(f"Redis answers in {(time.monotonic() - started) * 1000:.1f} ms")

@@ -90,6 +90,12 @@ def replace_content(
     store.execute(_ADD_REVISION, (file_id,))
 
 
+def has_revision(store: Store, file_id: int, version: int, sha256: str) -> bool:
+    """Return whether a version of a file has this content."""
+    query = "SELECT 1 FROM revisions WHERE file_id = ? AND content_version = ? AND sha256 = ?"
+    return store.fetch_one(query, (file_id, version, sha256)) is not None
+
+
 def find_blob(store: Store, file_id: int) -> tuple[str, str] | None:
     """Return the UUID and the blob of a file, or None if it was deleted."""
     found = store.fetch_one("SELECT uuid, blob FROM files WHERE id = ?", (file_id,))
