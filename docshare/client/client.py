@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from docshare.client.http.transport import Transport
     from docshare.client.imports import ImportsApi
     from docshare.client.invites import InvitesApi
+    from docshare.client.keys import KeysApi
     from docshare.client.oauth import OAuth
     from docshare.client.public import PublicApi
     from docshare.client.raw import RawApi
@@ -101,6 +102,13 @@ class Client:
         from docshare.client.invites import InvitesApi
 
         return InvitesApi(self._transport)
+
+    @cached_property
+    def keys(self) -> "KeysApi":
+        """API keys of the account."""
+        from docshare.client.keys import KeysApi
+
+        return KeysApi(self._transport)
 
     @cached_property
     def assets(self) -> "AssetsApi":

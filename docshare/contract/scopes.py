@@ -22,6 +22,8 @@ SCOPES: dict[str, str] = {
 }
 """Scope -> its description on the consent page."""
 
+RESTRICTED_KEY_PREFIX = "ds_rk_"
+"""The start of an API key with fewer scopes, optionally for one file and with an end. Its lane is ``API_KEY``."""
 CREDENTIAL_CHARS = 32  # random base62 characters after the prefix; more than 128 bits
 CHALLENGE = "Bearer"  # the WWW-Authenticate header of every 401 and 403
 
@@ -50,7 +52,7 @@ class LaneProperties(NamedTuple):
     lifetime_ms: int | None = None
 
 
-_ALL_SCOPES = frozenset(SCOPES)  # API keys have all scopes, including those added later
+_ALL_SCOPES = frozenset(SCOPES)  # personal API keys have all scopes, including those added later
 _NO_SCOPES: frozenset[str] = frozenset()
 
 LANES: dict[Lane, LaneProperties] = {
@@ -105,6 +107,9 @@ OPERATIONS: dict[str, Operation] = {
     "files.restore": Operation("POST", _FILE + "/restore", FILES_WRITE, is_extension=True),
     "assets.create": Operation("POST", _FILE + "/assets", FILES_WRITE),
     "account.get": Operation("GET", _V1 + "/user", PROFILE),
+    "keys.list": Operation("GET", _V1 + "/keys", PROFILE, is_extension=True),
+    "keys.create": Operation("POST", _V1 + "/keys", PROFILE, is_extension=True),
+    "keys.revoke": Operation("DELETE", _V1 + "/keys/{uuid}", PROFILE, is_extension=True),
     "design.import": Operation("POST", _V1 + "/design-tool/import", lanes=_DESIGN),
     "design.status": Operation("POST", _V1 + "/design-tool/design/status", lanes=_DESIGN),
     "variants.list": Operation("GET", _FILE + "/variants", FILES_READ),

@@ -67,6 +67,7 @@ class Runtime:
     limits: RateLimiter
     shared: "SharedMemory | None" = None
     denials: DenialCounter = field(default_factory=DenialCounter)
+    key_uses: dict[str, int] = field(default_factory=dict)
     probes: Probes = field(default_factory=Probes)
     untrusted_proxies: UntrustedProxies = field(default_factory=UntrustedProxies)
     heartbeats: dict[str, int] = field(default_factory=dict)

@@ -127,6 +127,12 @@ POST   /api/webhooks/{uuid}/test
   401     401     401     404     404     404     scope   401     401     401     401     401     401     403     404
 GET    /api/v1/user
   401     401     401     200     200     scope   200     401     401     401     401     401     401     401     401
+GET    /api/v1/keys
+  401     401     401     200     403     scope   403     401     401     401     401     401     401     401     401
+POST   /api/v1/keys
+  401     401     401     201     403     scope   403     401     401     401     401     401     401     401     401
+DELETE /api/v1/keys/{uuid}
+  401     401     401     204     403     scope   403     401     401     401     401     401     401     401     401
 POST   /api/account/files
   401     401     401     401     401     401     401     401     401     401     401     401     401     403     200
 POST   /api/account/files/{uuid}/content
@@ -185,6 +191,8 @@ class CredentialHolders:
         if "/webhooks/{uuid}" in path:
             unknown = path.endswith("/test")  # of a known webhook would send a request
             return found | {"uuid": UNKNOWN_UUID if unknown else create_webhook(pia)["webhook"]["uuid"]}
+        if "/keys/{uuid}" in path:
+            return found | {"uuid": pia.post("/api/v1/keys", json=KEY).get_json()["uuid"]}
         if "{uuid}" in path:
             found["uuid"] = self.files[column].uuid if column in self.files else pia.upload()["uuid"]
         if "{variantUuid}" in path:
@@ -205,6 +213,7 @@ def build_logo_form() -> dict[str, Any]:
 
 
 HOOK = {"json": {"url": URL, "events": ["file.viewed"]}}
+KEY = {"name": "ci", "scopes": ["files:read"]}
 FILE = "/api/v1/files/{uuid}"
 REQUEST_BODIES: dict[tuple[str, str], Callable[[CredentialHolders], dict[str, Any]]] = {
     ("POST", "/api/files"): lambda holders: build_document_form(),
@@ -226,6 +235,7 @@ REQUEST_BODIES: dict[tuple[str, str], Callable[[CredentialHolders], dict[str, An
         "json": {"url": holders.studio.source.url(), "designToken": holders.studio.make_design_token()}
     },
     ("POST", STATUS): lambda holders: {"json": {"designToken": holders.studio.make_design_token()}},
+    ("POST", "/api/v1/keys"): lambda holders: {"json": KEY},
     ("POST", "/api/v1/webhooks"): lambda holders: HOOK,
     ("POST", "/api/webhooks"): lambda holders: HOOK,
 }

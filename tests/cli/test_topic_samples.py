@@ -1,6 +1,7 @@
 """The files that ``docshare help TOPIC --file NAME`` prints: the program that reads each file checks it."""
 
 import json
+import os
 import re
 import shlex
 import shutil
@@ -9,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import requests
 import yaml
 
 from docshare import __version__
@@ -16,11 +18,17 @@ from docshare.cli import topics
 from docshare.contract.plans import MB, PLAN_LIMITS
 from docshare.server.config import OPTIONS
 from tests.support.import_source import make_certificate
+from tests.support.pdfs import simple_pdf
 from tests.support.repository import ROOT
 from tests.support.server_process import run_server
 from tests.support.shell import Shell
 
-_KNOWN = {f"DOCSHARE_{key.upper()}" for key in OPTIONS} | {"DOCSHARE_HOST", "DOCSHARE_PORT"}
+_KNOWN = {f"DOCSHARE_{key.upper()}" for key in OPTIONS} | {
+    "DOCSHARE_HOST",
+    "DOCSHARE_PORT",
+    "DOCSHARE_URL",
+    "DOCSHARE_TOKEN",
+}
 
 
 @pytest.mark.parametrize("name", [name for names in topics.SAMPLES.values() for name in names])
@@ -42,7 +50,7 @@ def test_every_sample_file_belongs_to_one_topic() -> None:
     assert sorted(path.name for path in folder.iterdir()) == sorted(sum(topics.SAMPLES.values(), ()))
 
 
-@pytest.mark.parametrize("line", [["docker", "--file", "none"], ["--file", "nginx.conf"], ["ci", "--file", "x"]])
+@pytest.mark.parametrize("line", [["docker", "--file", "none"], ["--file", "nginx.conf"], ["plans", "--file", "x"]])
 def test_an_unknown_sample_file_is_an_error_that_lists_the_known_ones(shell: Shell, line: list[str]) -> None:
     ended = shell("help", *line)
     assert ended.code == 2
@@ -149,3 +157,41 @@ def test_the_health_check_of_the_image_asks_the_server(tmp_path: Path) -> None:
         checked = code.replace("http://127.0.0.1:8787", server.url)
         assert subprocess.run([sys.executable, option, checked], capture_output=True, timeout=30).returncode == 0
     assert subprocess.run([sys.executable, option, checked], capture_output=True, timeout=30).returncode == 1
+
+
+def read_scopes(name: str) -> list[str]:
+    """Return the scopes of the key that the comment of a workflow asks for."""
+    found = re.search(r"auth keys create --scope (\S+)", topics.load_sample(name))
+    assert found is not None
+    return found[1].split(",")
+
+
+def test_the_workflow_for_cron_publishes_with_the_key_that_it_names(tmp_path: Path) -> None:
+    script, document = tmp_path / "publish.sh", tmp_path / "daily.pdf"
+    script.write_text(topics.load_sample("publish.sh"))
+    document.write_bytes(simple_pdf(pages=2))
+    (tmp_path / "docshare" / "bin").mkdir(parents=True)
+    (tmp_path / "docshare" / "bin" / "docshare").symlink_to(Path(sys.executable).with_name("docshare"))
+    with run_server(tmp_path / "server") as server:
+        headers = {"Authorization": f"Bearer {server.token}"}
+        body = {"name": "cron", "scopes": read_scopes("publish.sh")}
+        key = requests.post(f"{server.url}/api/v1/keys", json=body, headers=headers, timeout=20).json()["key"]
+        (tmp_path / ".docshare-key").write_text(f"{key}\n")
+        env = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "DOCSHARE_URL": server.url, "CI": "1"}
+        env["PYTHONPATH"] = str(ROOT)
+        for _ in range(2):
+            done = subprocess.run(["sh", script, document], env=env, capture_output=True, text=True, timeout=120)
+            assert (done.returncode, done.stdout) == (0, f"{server.url}/daily-report\n"), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "place"), [("github.yml", ("jobs", "publish", "steps")), ("gitlab.yml", ("publish",))]
+)
+def test_the_other_workflows_install_this_version_and_run_the_same_command(name: str, place: tuple[str, ...]) -> None:
+    found = yaml.safe_load(topics.load_sample(name))
+    for key in place:
+        found = found[key]
+    lines = found["script"] if isinstance(found, dict) else [step["run"] for step in found if "run" in step]
+    assert any(line.endswith(f"install docshare=={__version__}") for line in lines)
+    assert lines[-1] == "docshare push build/manual.pdf --slug manual"
+    assert read_scopes(name) == ["files:read", "files:write"]

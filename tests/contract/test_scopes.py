@@ -33,6 +33,9 @@ files.qr                GET    /api/v1/files/{uuid}/qr-code                     
 files.restore           POST   /api/v1/files/{uuid}/restore                        files:write      yes
 assets.create           POST   /api/v1/files/{uuid}/assets                         files:write      no
 account.get             GET    /api/v1/user                                        profile          no
+keys.list               GET    /api/v1/keys                                        profile          yes
+keys.create             POST   /api/v1/keys                                        profile          yes
+keys.revoke             DELETE /api/v1/keys/{uuid}                                 profile          yes
 design.import           POST   /api/v1/design-tool/import                          -                no
 design.status           POST   /api/v1/design-tool/design/status                   -                no
 variants.list           GET    /api/v1/files/{uuid}/variants                       files:read       no

@@ -51,7 +51,9 @@ def test_a_database_of_an_earlier_release_is_upgraded_to_the_schema_of_a_new_one
     new = describe(store)
     for table in ("blob_removals", "data_keys"):
         store.execute(f"DROP TABLE {table}")
-    for table, column in (("accounts", "disabled_at"), ("login_links", "kind"), ("login_links", "new_email")):
+    added = [("accounts", "disabled_at"), ("login_links", "kind"), ("login_links", "new_email")]
+    added += [("api_keys", name) for name in ("scopes", "file_id", "expires_at", "used_at")]
+    for table, column in added:
         store.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
     return_to_step(store, FIRST_STEP - 1)
     assert describe(store) != new

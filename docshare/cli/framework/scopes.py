@@ -11,18 +11,23 @@ _READERSHIP, _WEBHOOKS, _PROFILE = "readership:read", "webhooks:manage", "profil
 
 
 class Scopes(NamedTuple):
-    """``needed``: without one of them the command exits with 5; ``useful``: used if present."""
+    """``needed``: without one of them the command exits with 5; ``useful``: used if present; ``is_personal``: the
+    command needs a personal API key, whatever scopes another credential has."""
 
     needed: tuple[str, ...]
     useful: tuple[str, ...] = ()
+    is_personal: bool = False
 
     def __str__(self) -> str:
+        if self.is_personal:
+            return "Needs a personal API key."
         more = f" Also uses {' and '.join(self.useful)} if granted." if self.useful else ""
         return f"Scopes: {', '.join(self.needed)}.{more}" if self.needed else f"Scopes: none.{more}"
 
 
 _READS, _WRITES, _BOTH = Scopes((_READ,)), Scopes((_WRITE,)), Scopes((_READ, _WRITE))
 _CHECKED = Scopes((_WRITE,), (_READ,))
+_PERSONAL = Scopes((), (_PROFILE, _READ), is_personal=True)
 _REPORTS, _HOOKS = Scopes((_READERSHIP,)), Scopes((_WEBHOOKS,))
 
 BY_COMMAND: dict[str, Scopes] = {
@@ -84,6 +89,9 @@ BY_COMMAND: dict[str, Scopes] = {
     "webhooks prune": _HOOKS,
     "webhooks listen": Scopes((), (_WEBHOOKS, _READERSHIP)),
     "whoami": Scopes((_PROFILE,)),
+    "auth keys list": _PERSONAL,
+    "auth keys create": _PERSONAL,
+    "auth keys revoke": _PERSONAL,
     "auth status": Scopes((), (_PROFILE,)),
 }
 _ALIASES = {
@@ -97,6 +105,7 @@ _ALIASES = {
 
 def find_scopes(words: Sequence[str]) -> Scopes | None:
     """Return the scopes of the command that ``words`` begin with, or None if it needs no specific credential."""
-    one, two = words[:1], words[:2]
+    one, two, three = words[:1], words[:2], words[:3]
     name = _ALIASES.get(" ".join(one), "")
-    return BY_COMMAND.get(name) or BY_COMMAND.get(" ".join(two)) or BY_COMMAND.get(" ".join(one))
+    found = (BY_COMMAND.get(each) for each in (name, " ".join(three), " ".join(two), " ".join(one)))
+    return next((scopes for scopes in found if scopes), None)

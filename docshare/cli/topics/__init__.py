@@ -10,6 +10,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+from docshare import __version__
 from docshare.cli.framework.exits import MEANINGS
 from docshare.cli.terminal.text import format_size
 from docshare.cli.topics.names import SAMPLES as SAMPLES
@@ -26,8 +27,9 @@ def load(topic: str) -> str:
 
 
 def load_sample(name: str) -> str:
-    """Return the text of a file to copy."""
-    return (Path(__file__).parent / "samples" / name).read_text(encoding="utf-8")
+    """Return the text of a file to copy, with this version of docshare where a version is pinned."""
+    text = (Path(__file__).parent / "samples" / name).read_text(encoding="utf-8")
+    return text.replace("@VERSION@", __version__)
 
 
 def read_summary(topic: str) -> str:

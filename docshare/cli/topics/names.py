@@ -28,5 +28,9 @@ TOPICS = (
     "webhooks",
 )
 
-SAMPLES = {"cluster": ("docshare@.service", "nginx.conf"), "docker": ("Containerfile", "compose.yaml")}
+SAMPLES = {
+    "ci": ("github.yml", "gitlab.yml", "publish.sh"),
+    "cluster": ("docshare@.service", "nginx.conf"),
+    "docker": ("Containerfile", "compose.yaml"),
+}
 """The files that ``docshare help TOPIC --file NAME`` prints, in the folder ``samples``."""

@@ -16,6 +16,7 @@ from docshare.server.api.ratelimit import full_allowance, rate_headers
 from docshare.server.api.routes import ROUTES, Route
 from docshare.server.http.multipart import FORM_ERROR_KEY, FORM_KEY
 from docshare.server.http.views import client_address, current_runtime
+from docshare.server.services.files import files
 
 _ACCESS_BY_ENDPOINT: dict[str, AccessRule] = {f"api:{route.operation}": route.access for route in ROUTES}
 
@@ -45,7 +46,14 @@ def register(app: Flask) -> None:
 def _make_view(route: Route) -> Callable[..., Response]:
     if route.access.is_public:
         return lambda **names: route.view(*names.values())
-    return lambda **names: route.view(g.admission.caller, *names.values())
+
+    def view(**names: str) -> Response:
+        caller = g.admission.caller
+        if route.is_about_a_file:
+            files.require_reachable(current_runtime(), caller, names["uuid"])
+        return route.view(caller, *names.values())
+
+    return view
 
 
 def _admit_request() -> None:

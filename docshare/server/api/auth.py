@@ -30,7 +30,7 @@ class AccessRule:
     and any other in addition to the default policy; ``allows_manage_token``: otherwise manage tokens are not a
     credential; ``is_owner_only``: manage tokens are recognized and rejected; ``allows_session``: accepts a browser's
     session, and without ``allows_bearer`` nothing else; ``is_design_lane``: accepts only tokens of the design tool;
-    ``is_safe``: the route changes nothing.
+    ``is_safe``: the route changes nothing; ``is_for_one_file``: open to a restricted key that is for one file.
     """
 
     is_public: bool = False
@@ -42,6 +42,7 @@ class AccessRule:
     allows_bearer: bool = True
     is_design_lane: bool = False
     is_safe: bool = False
+    is_for_one_file: bool = False
 
 
 @dataclass(frozen=True)
@@ -188,6 +189,8 @@ def _find_problem(caller: Caller, entrance: AccessRule, allowance: Allowance, ta
         return rate_limit_problem(allowance)
     if caller.lane is Lane.MANAGE:
         return _find_manage_problem(caller, entrance)
+    if caller.only_file_id is not None and not entrance.is_for_one_file:
+        return Problem("forbidden", "This key is for one file, and this route is not about that file.")
     if caller.lane is not Lane.SESSION and not entrance.allows_bearer:
         return invalid_credential(
             "Only signed-in browsers can use this route; with a key, use the same route below /api/v1."

@@ -17,6 +17,7 @@ from docshare.server.http.uploads import FORM_OVERHEAD
 from docshare.server.http.verdicts import Acceptance, Judge, RequestHead, Verdict
 from docshare.server.http.views import resolve_client_address
 from docshare.server.runtime import Runtime
+from docshare.server.services.files import files
 
 MAX_SMALL_BODY = 1 << 20  # bytes of any body that is not an upload
 MAX_BEACON_BODY = 64 << 10
@@ -114,6 +115,8 @@ def _accept_upload(rt: Runtime, head: RequestHead, target: _RouteMatch, admissio
     public = target.route is not None and target.route.access.is_public
     if target.route is None or target.route.admit_upload is None or (admission.caller is None and not public):
         raise Problem("payload_too_large", f"The body is larger than {MAX_SMALL_BODY} bytes.")
+    if admission.caller is not None and target.route.is_about_a_file:
+        files.require_reachable(rt, admission.caller, target.names["uuid"])
     least = None if head.content_length is None else max(head.content_length - FORM_OVERHEAD, 0)
     max_file = target.route.admit_upload(rt, admission.caller, target.names, least)
     too_large = Problem("payload_too_large", f"The file is larger than {max_file} bytes.")

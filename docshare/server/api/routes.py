@@ -30,6 +30,7 @@ from docshare.server.api import (
     files,
     imports,
     invites,
+    keys,
     public,
     qr,
     readership,
@@ -42,6 +43,8 @@ from docshare.server.runtime import Runtime
 from docshare.server.services.files import anonymous, intake, replace
 from docshare.server.services.files import assets as asset_service
 
+# The list of files contains only that file; the other routes are about no file.
+_OPEN_TO_FILE_KEYS = frozenset({"files.list", "account.get", "discovery.get", "openapi.get"})
 UploadAdmission = Callable[[Runtime, Any, dict[str, str], int | None], int]
 """``(rt, caller, names in the path, minimum size of the file in bytes or None) -> maximum size of the file``; a public
 route has no caller."""
@@ -81,7 +84,13 @@ class Route:
             allows_bearer=not row.lanes or bool(row.lanes & BEARER),
             is_design_lane=Lane.DESIGN in row.lanes,
             is_safe=row.method == "GET",
+            is_for_one_file=self.operation in _OPEN_TO_FILE_KEYS or self.is_about_a_file,
         )
+
+    @cached_property
+    def is_about_a_file(self) -> bool:
+        """Return whether the path names a file of the caller that is not in the trash."""
+        return "/files/{uuid}" in OPERATIONS[self.operation].path and self.operation != "files.restore"
 
     @cached_property
     def rule(self) -> str:
@@ -115,6 +124,9 @@ ROUTES: tuple[Route, ...] = (
     Route("files.restore", file_changes.restore_file),
     Route("files.claim", file_changes.claim_file),
     Route("files.qr", qr.show_qr_code),
+    Route("keys.list", keys.list_keys),
+    Route("keys.create", keys.create_key),
+    Route("keys.revoke", keys.revoke_key),
     Route("public.qr", qr.show_public_qr_code, policy=PUBLIC_QR),
     Route("public.metadata", public.show_metadata),
     Route(

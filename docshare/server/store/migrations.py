@@ -27,6 +27,7 @@ from docshare.server.store.upgrades import (
     oauth,
     readers,
     removals,
+    restricted_keys,
     sharing,
     sign_in,
     trials,
@@ -48,6 +49,7 @@ STEPS: tuple[str, ...] = (
     removals.STEP,
     data_keys.STEP,
     colleagues.STEP,
+    restricted_keys.STEP,
 )
 
 

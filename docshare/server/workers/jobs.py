@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from docshare.server.http import faults
 from docshare.server.logs import LOGGER
 from docshare.server.runtime import Runtime
+from docshare.server.services.accounts import keys
 from docshare.server.services.events import activity_feed, listeners
 from docshare.server.services.files import burn, removals, tokens
 from docshare.server.services.links import denials
@@ -46,6 +47,7 @@ JOBS: tuple[Job, ...] = (
     Job(REMOVAL_JOB, 5, removals.delete_remembered),
     Job("purge expired unclaimed files", 5, sweeps.expire_unclaimed),
     RECORD_DENIALS,
+    Job("store the last use of keys", 60, keys.save_uses, is_local=True),
     Job("delete cached pages of purged files", 60, sweeps.delete_derived_of_destroyed, is_local=True),
     Job("share metrics with other processes", 5, worker_metrics.share, is_local=True),
     Job("reserve disk space", 60, lambda rt: reserve.ensure_reserve(rt.config.data_dir), is_local=True),

@@ -123,7 +123,7 @@ class PopulatedInstance:
     def get_or_create(self, name: str) -> str:
         """Return the resource with that name; create it if it does not exist or every line consumes one."""
         make: Callable[[], str] = getattr(self, f"_{name}")
-        if name in ("own", "guest", "trashed", "spare", "claim", "out", "old", "delivery", "slug", "sharing"):
+        if name in ("own", "guest", "key", "trashed", "spare", "claim", "out", "old", "delivery", "slug", "sharing"):
             return make()
         if name not in self._created:
             self._created[name] = make()
@@ -155,6 +155,10 @@ class PopulatedInstance:
 
     def _own(self) -> str:
         return str(self.world.pia.upload(simple_pdf(pages=2))["shortId"])
+
+    def _key(self) -> str:
+        made = self.world.pia.post("/api/v1/keys", json={"name": "spare", "scopes": ["files:read"]})
+        return str(made.get_json()["uuid"])
 
     def _slug(self) -> str:
         self._count += 1

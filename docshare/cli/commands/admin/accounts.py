@@ -200,7 +200,7 @@ def account_usage(
     email: Annotated[str | None, typer.Argument(metavar="[EMAIL]", help="Email address of one account.")] = None,
     data: Data = None,
 ) -> None:
-    """Show the files, the stored bytes and the readers' sessions of each account.
+    """Show the files, bytes and readers' sessions of each account.
 
     Files in the trash are not included.
 

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import typer
 
 from docshare.cli.framework import prompts
-from docshare.cli.framework.app import App
+from docshare.cli.framework.app import App, Stub
 from docshare.cli.framework.clients import build_client, make_anonymous_client
 from docshare.cli.framework.connection import keep_secret
 from docshare.cli.framework.context import Context, current_context
@@ -39,7 +39,8 @@ app = App(
 
       docshare auth login --url https://docs.example.com
       docshare auth status
-    """
+    """,
+    stubs=(Stub("keys", "auth.keys", "Commands", "Create, list and revoke API keys with limited access."),),
 )
 
 CLIENT_ID = "docshare-cli"  # known to every docshare server

@@ -189,6 +189,13 @@ def rename(rt: Runtime, account_id: int, name: str) -> None:
         account_rows.set_name(rt.db, account_id, name)
 
 
+def require_key_name(name: object) -> str:
+    """Return the trimmed name of a key. Raises ``bad_request``."""
+    if not isinstance(name, str) or not name.strip():
+        raise Problem("bad_request", "name must be a text.")
+    return _require_name(name.strip())
+
+
 def _require_name(name: str) -> str:
     if len(name) > _NAME_CHARS or not name.isprintable():
         raise Problem("bad_request", f"name must be one line of at most {_NAME_CHARS} characters.")

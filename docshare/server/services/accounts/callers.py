@@ -9,7 +9,7 @@ from docshare.contract.problems import Problem
 from docshare.contract.scopes import CHALLENGE, Lane, held_scopes, scope_problem
 from docshare.server.runtime import Runtime
 from docshare.server.store.tables import accounts, oauth, sharing
-from docshare.server.store.tables.accounts import AccountRow
+from docshare.server.store.tables.accounts import AccountRow, KeyRow
 
 # RFC 6750 b64token. A comma (two headers that a proxy or the listener joined) or any other byte is not allowed in it.
 _BEARER = re.compile(r"bearer +([A-Za-z0-9._~+/-]{1,4096}=*)", re.IGNORECASE | re.ASCII)
@@ -25,7 +25,8 @@ class Caller:
     ``lane``: the kind of credential; ``scopes`` that it grants; ``credential``: the SHA-256 of the token, which
     distinguishes two credentials of one account; ``file_id`` of a manage token, None once the file is deleted;
     ``is_expired``: whether a manage token has expired, since some routes reject those with a separate error;
-    ``design_user``: the user id at the design tool.
+    ``design_user``: the user id at the design tool; ``is_restricted``: whether it is a restricted API key, and
+    ``only_file_id`` the only file of the account that such a key is for, None for all.
     """
 
     account_id: int
@@ -40,6 +41,8 @@ class Caller:
     file_id: int | None = None
     is_expired: bool = False
     design_user: str = ""
+    is_restricted: bool = False
+    only_file_id: int | None = None
 
     def require_scope(self, scope: str) -> None:
         """Raise ``insufficient_scope`` unless the credential holds ``scope``."""
@@ -64,10 +67,22 @@ def authenticate(rt: Runtime, authorization: str | None) -> Caller:
     if match is None:
         raise invalid_credential("The Authorization header must be 'Bearer' followed by one token.")
     credential = digest(match[1])
-    account = accounts.recall_by_key(rt.db, credential)
-    if account is None:
+    key = accounts.recall_by_key(rt.db, credential)
+    if key is None:
         return _find_app_caller(rt, credential) or _get_manage_caller(rt, credential)
-    return make_account_caller(account, held_scopes(Lane.API_KEY), Lane.API_KEY, credential)
+    return _make_key_caller(rt, key, credential)
+
+
+def _make_key_caller(rt: Runtime, key: KeyRow, credential: str) -> Caller:
+    """Return the caller of an API key and remember when it was used. Raises ``unauthorized`` for an expired key."""
+    now, scopes = rt.clock(), held_scopes(Lane.API_KEY)
+    if key.expires_at is not None and key.expires_at <= now:
+        raise invalid_credential("The API key has expired.")
+    rt.key_uses[credential] = now
+    if key.scopes is None:
+        return make_account_caller(key.account, scopes, Lane.API_KEY, credential)
+    caller = make_account_caller(key.account, scopes & frozenset(key.scopes.split()), Lane.API_KEY, credential)
+    return replace(caller, is_restricted=True, only_file_id=key.file_id)
 
 
 def make_account_caller(account: AccountRow, scopes: frozenset[str], lane: Lane, credential: str) -> Caller:
@@ -95,7 +110,8 @@ def recheck_caller(rt: Runtime, caller: Caller) -> Caller:
     An access token that expired meanwhile stays valid for the request. Raises ``unauthorized``.
     """
     if caller.lane is Lane.API_KEY:
-        account = accounts.find_by_key(rt.db, caller.credential)
+        key = accounts.find_by_key(rt.db, caller.credential)
+        account = key.account if key else None
     elif caller.lane is Lane.OAUTH:
         found = oauth.find_account(rt.db, caller.credential)
         account = found[0] if found else None

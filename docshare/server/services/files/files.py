@@ -29,7 +29,8 @@ class StoredContent:
 
 def list_files(rt: Runtime, caller: Caller) -> Iterator[FileRow]:
     """Yield the caller's files, newest first, without those in the trash."""
-    return library.stream_files(rt.db, caller.account_id)
+    found = library.stream_files(rt.db, caller.account_id)
+    return found if caller.only_file_id is None else (row for row in found if row.id == caller.only_file_id)
 
 
 def show(rt: Runtime, caller: Caller, name: str) -> tuple[FileRow, list[RevisionRow]]:
@@ -54,6 +55,13 @@ def get_owned(rt: Runtime, caller: Caller, name: str) -> FileRow:
     if row is None:
         raise file_not_found()
     return row
+
+
+def require_reachable(rt: Runtime, caller: Caller, name: str) -> None:
+    """Raise ``not_found`` if the caller is a restricted key for another file than ``name`` (UUID or short id). Every
+    route with a file in its path checks this first."""
+    if caller.only_file_id is not None and get_owned(rt, caller, name).id != caller.only_file_id:
+        raise file_not_found()
 
 
 def get_for_readership(rt: Runtime, caller: Caller, name: str) -> FileRow:

@@ -1,6 +1,7 @@
 """Accounts and their API keys."""
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from peewee import SQL, ForeignKeyField, IntegerField, TextField
 
@@ -30,6 +31,10 @@ class ApiKey(Row):
     tail = TextField()
     created_at = IntegerField()
     revoked_at = IntegerField(null=True)
+    scopes = TextField(null=True)  # separated by spaces; None: all, also those added later
+    file_id = IntegerField(null=True)  # the only file that the key is for
+    expires_at = IntegerField(null=True)
+    used_at = IntegerField(null=True)
 
     class Meta:
         table_name = "api_keys"
@@ -47,8 +52,17 @@ class AccountRow(NamedTuple):
     created_at: int
 
 
+class KeyRow(NamedTuple):
+    """The account of an API key, and what the key is limited to; see ``ApiKey``. Times in milliseconds."""
+
+    account: AccountRow
+    scopes: str | None
+    file_id: int | None
+    expires_at: int | None
+
+
 _ACCOUNT_OF_KEY = """
-SELECT a.id, a.uuid, a.email, a.name, a.plan, a.created_at
+SELECT a.id, a.uuid, a.email, a.name, a.plan, a.created_at, k.scopes, k.file_id, k.expires_at
 FROM api_keys k JOIN accounts a ON a.id = k.account_id
 WHERE k.digest = ? AND k.revoked_at IS NULL AND a.disabled_at IS NULL
 """
@@ -61,17 +75,18 @@ def find_by_id(store: Store, account_id: int) -> AccountRow | None:
     return AccountRow._make(found) if found else None
 
 
-def find_by_key(store: Store, digest: str) -> AccountRow | None:
-    """Return the account of the API key with this digest, or None if the key is unknown or revoked, or the account is
-    disabled."""
-    found = store.fetch_one(_ACCOUNT_OF_KEY, (digest,))
-    return AccountRow._make(found) if found else None
+def find_by_key(store: Store, digest: str) -> KeyRow | None:
+    """Return the API key with this digest, or None if it is unknown or revoked, or its account is disabled."""
+    return _parse_key(store.fetch_one(_ACCOUNT_OF_KEY, (digest,)))
 
 
-def recall_by_key(store: Store, digest: str) -> AccountRow | None:
+def recall_by_key(store: Store, digest: str) -> KeyRow | None:
     """Return what ``find_by_key`` returns, from the cache of the store."""
-    found = store.fetch_cached(_ACCOUNT_OF_KEY, (digest,))
-    return AccountRow._make(found) if found else None
+    return _parse_key(store.fetch_cached(_ACCOUNT_OF_KEY, (digest,)))
+
+
+def _parse_key(found: tuple[Any, ...] | None) -> KeyRow | None:
+    return None if found is None else KeyRow(AccountRow._make(found[:6]), *found[6:])
 
 
 def recall_plan(store: Store, account_id: int | None) -> int | None:
@@ -146,11 +161,20 @@ def set_password_hash(store: Store, account_id: int, password_hash: str | None) 
     Account.update(password_hash=password_hash).where(Account.id == account_id).execute(store.engine)
 
 
-def insert_key(store: Store, uuid: str, account_id: int, *, name: str, digest: str, tail: str, now: int) -> None:
-    """Insert an API key. ``tail`` is the end of the key, by which its owner recognizes it."""
-    ApiKey.insert(uuid=uuid, account=account_id, name=name, digest=digest, tail=tail, created_at=now).execute(
+def insert_key(
+    store: Store, uuid: str, account_id: int, *, name: str, digest: str, tail: str, now: int, **limits: str | int | None
+) -> None:
+    """Insert an API key. ``tail`` is the end of the key, by which its owner recognizes it; ``limits`` are ``scopes``,
+    ``file_id`` and ``expires_at`` of a restricted key."""
+    ApiKey.insert(uuid=uuid, account=account_id, name=name, digest=digest, tail=tail, created_at=now, **limits).execute(
         store.engine
     )
+
+
+def save_key_uses(store: Store, used_at: Mapping[str, int]) -> None:
+    """Store when the API keys with these digests were last used, in milliseconds."""
+    for digest, now in used_at.items():
+        ApiKey.update(used_at=now).where(ApiKey.digest == digest).execute(store.engine)
 
 
 def list_keys(store: Store, account_id: int) -> list[ApiKey]:

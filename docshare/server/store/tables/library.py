@@ -107,6 +107,12 @@ def find_owned(store: Store, owner_id: int | None, column: str, key: str) -> Fil
     return FileRow._make(found) if found else None
 
 
+def find_uuid(store: Store, file_id: int) -> str | None:
+    """Return the UUID of a file, or None if it was purged."""
+    found = store.fetch_one("SELECT uuid FROM files WHERE id = ?", (file_id,))
+    return str(found[0]) if found else None
+
+
 def find_unclaimed(store: Store, file_id: int | None, column: str, key: str) -> FileRow | None:
     """Return the active file ``file_id`` if it has no owner and its ``column`` (``uuid`` or ``short_id``) is ``key``,
     or None."""

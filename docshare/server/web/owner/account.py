@@ -10,13 +10,13 @@ from flask import Blueprint, Response, request
 from werkzeug.wrappers import Response as AnyResponse
 
 from docshare.contract.limits import ACCOUNT_PASSWORD_CHARS, PASSWORD_BYTES
-from docshare.contract.plans import Plan
+from docshare.contract.plans import DAY, Plan
 from docshare.contract.problems import Problem
 from docshare.contract.scopes import SCOPES
-from docshare.contract.wire import parse_instant
+from docshare.contract.wire import format_instant, parse_instant
 from docshare.report import words
 from docshare.server.http.views import current_runtime
-from docshare.server.services.accounts import accounts, invitations, passwords, sign_in
+from docshare.server.services.accounts import accounts, invitations, keys, passwords, sign_in
 from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.oauth import grants
 from docshare.server.services.operations import unsubscribe
@@ -33,6 +33,7 @@ from docshare.server.web.owner.wording import format_size
 blueprint = Blueprint("owner_account", __name__)
 
 _PATH = "/account"
+_KEY_DAYS = ("30", "90", "365")
 _Row = Mapping[str, Any]
 
 
@@ -90,13 +91,18 @@ def invite_colleague(owner: SignedInOwner) -> AnyResponse:
 @blueprint.post("/account/keys")
 @owner_form
 def create_key(owner: SignedInOwner) -> AnyResponse:
-    """Create an API key. Only this response shows it."""
-    name = request.form.get("key_name", "")
+    """Create an API key: a personal one, or with chosen scopes a restricted one. Only this response shows it."""
+    rt, name, scopes = current_runtime(), request.form.get("key_name", ""), request.form.getlist("scope")
     try:
-        key = accounts.create_key(current_runtime(), owner.caller.email, name)
+        if not scopes:
+            return _render_page(owner, new_key=accounts.create_key(rt, owner.caller.email, name).key)
+        days = request.form.get("days", "")
+        end = {"expiresAt": format_instant(rt.clock() + int(days) * DAY)} if days in _KEY_DAYS else {}
+        file = {"file": request.form["file"].strip()} if request.form.get("file", "").strip() else {}
+        wanted = keys.parse_key({"name": name, "scopes": scopes, **end, **file})
+        return _render_page(owner, new_key=keys.create(rt, owner.caller, wanted)[1])
     except Problem as problem:
         return _render_page(owner, problem, key_name=name)
-    return _render_page(owner, new_key=key.key)
 
 
 @blueprint.post("/account/keys/<uuid>/revoke")
@@ -161,6 +167,8 @@ def _render_page(owner: SignedInOwner, problem: Problem | None = None, **typed: 
         typed=typed,
         plan=plan_words.describe_plan(current_runtime(), caller),
         keys=_list_keys(caller),
+        scopes=SCOPES,
+        key_days=_KEY_DAYS,
         apps=_list_apps(caller),
         muted=[
             (unsubscribe.NOTICES[kind], unsubscribe.build_link(current_runtime(), caller.account_id, kind))
@@ -187,8 +195,16 @@ def _list_colleagues(caller: Caller) -> list[_Row]:
 
 def _list_keys(caller: Caller) -> list[_Row]:
     """Return the active keys, newest first."""
-    rows = accounts.list_keys(current_runtime(), caller.email)
-    return [{**row, "created": _format_day(row["createdAt"])} for row in reversed(rows) if "revokedAt" not in row]
+    return [
+        {
+            **row,
+            "created": _format_day(row["createdAt"]),
+            "used": _format_day(row["lastUsedAt"]) if "lastUsedAt" in row else "",
+            "expires": _format_day(row["expiresAt"]) if "expiresAt" in row else "",
+            "may": [SCOPES[scope] for scope in row.get("scopes", ())],
+        }
+        for row in keys.list_active(current_runtime(), caller)
+    ]
 
 
 def _list_apps(caller: Caller) -> list[_Row]:

@@ -1,0 +1,48 @@
+"""The API keys of the account."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from docshare.client.http.retries import Call
+from docshare.client.http.whole_body import JsonBody
+
+if TYPE_CHECKING:
+    from docshare.client.http.transport import Transport
+
+Row = dict[str, Any]
+
+
+class KeysApi:
+    """``client.keys``. All calls need a personal key; a restricted key or an app gets forbidden."""
+
+    def __init__(self, transport: "Transport") -> None:
+        self._transport = transport
+
+    def list(self) -> list[Row]:
+        """Return the keys that were not revoked, newest first (``GET /keys``): ``{uuid, name, tail, scopes, fileUuid,
+        createdAt, expiresAt, lastUsedAt}``; ``scopes`` only of restricted keys. Problems: forbidden."""
+        return self._transport.json_rows(Call("GET", "/keys"))
+
+    def create(
+        self, name: str, scopes: Sequence[str], *, file: str | None = None, expires_at: str | None = None
+    ) -> Row:
+        """Create a restricted key (``POST /keys``); the result has the ``key``, which is shown only now.
+
+        Parameters:
+            scopes: what the key may do, such as ``files:read``.
+            file: UUID or short id of the only file that the key is for.
+            expires_at: RFC 3339 instant from which on the key is rejected.
+
+        Problems: bad_request, forbidden, not_found (file).
+        """
+        sent: Row = {"name": name, "scopes": [*scopes]}
+        if file is not None:
+            sent["file"] = file
+        if expires_at is not None:
+            sent["expiresAt"] = expires_at
+        return self._transport.json_object(Call("POST", "/keys", body=JsonBody(sent)))
+
+    def revoke(self, uuid: str) -> None:
+        """Revoke a key (``DELETE /keys/{uuid}``). Problems: forbidden, not_found."""
+        self._transport.send(Call("DELETE", f"/keys/{quote(uuid, safe='')}"))
