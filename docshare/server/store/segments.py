@@ -85,6 +85,7 @@ class SegmentWriter:
     def finish(self) -> None:
         """Write the last segment. Raises OSError."""
         self._write_segment(self._rest, is_last=True)
+        self._rest = bytearray()  # in clear, and this object may exist for long
 
     def _write_segment(self, content: bytearray | memoryview, *, is_last: bool) -> None:
         _write_all(self._file, self._cipher.encrypt(_make_nonce(self._count, is_last), content, None))
