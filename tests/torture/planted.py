@@ -36,7 +36,7 @@ from tests.support.server_process import ServerProcess, make_env, run_docshare, 
 WORD = f"PLANTED{os.getpid()}-"  # other runs on this machine have another
 _LIMITS = {f"DOCSHARE_{name}_LIMIT": "1000000" for name in ("RATE", "ADDRESS")}
 _TIMEOUT_S = 60
-_IDLE_S = 20  # until the server has erased its free memory, and replaced its workers
+_IDLE_S = 40  # until the server has erased its free memory, and replaced its workers
 _SLICE_BYTES = 40  # of a compressed file: no other file has the same
 _MOST_SLICED = 20  # documents; the search for a slice reads everything once
 _SHARED_MEMORY = Path("/dev/shm")
