@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from docshare.server.config import Config
 from docshare.server.denial_counter import DenialCounter
 from docshare.server.durations import Durations
+from docshare.server.free_memory import FreeMemory
 from docshare.server.http.proxy_probes import Probes, UntrustedProxies
 from docshare.server.http.rate_limits import RateLimiter
 from docshare.server.office.convert import OfficeConverter, find_program
@@ -74,6 +75,7 @@ class Runtime:
     confinement: ConfinementProbe = field(default_factory=ConfinementProbe)
     requests: Durations = field(default_factory=Durations)
     attempts: Durations = field(default_factory=Durations)
+    free_memory: FreeMemory = field(default_factory=FreeMemory)
 
     def close(self) -> None:
         """Stop the workers and close the database and the shared memory."""

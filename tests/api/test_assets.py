@@ -23,6 +23,7 @@ from tests.support.images import make_mp3_frame, make_picture
 from tests.support.instance_backup import Operator
 from tests.support.polling import wait_until
 from tests.support.rows import count_rows, update_file_row
+from tests.support.stored_bytes import assert_reported_as_damaged, flip_last_bit
 
 MB = 1024 * 1024
 SOUND = make_mp3_frame(1) * 4
@@ -341,6 +342,20 @@ def test_a_full_disk_is_503_and_nothing_is_stored(
     assert answer.headers["Retry-After"]
     assert list_stored_assets(world) == []
     assert count_rows(world, "assets") == 0
+
+
+def test_an_upload_that_was_changed_before_it_was_read_is_not_reported_as_a_full_disk(
+    world: World, uploaded_file: dict[str, Any], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    read = world.rt.engine.picture
+
+    def change_and_read(path: Any, *more: Any) -> bytes:
+        flip_last_bit(Path(path))
+        return read(path, *more)
+
+    monkeypatch.setattr(world.rt.engine, "picture", change_and_read)
+    assert_reported_as_damaged(lambda: upload_asset(world.pia, uploaded_file), caplog)
+    assert list_stored_assets(world) == []
 
 
 def test_settings_reject_an_asset_of_another_file(world: World, uploaded_file: dict[str, Any]) -> None:

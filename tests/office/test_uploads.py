@@ -24,7 +24,7 @@ from tests.support import office
 from tests.support.cast import Person, World
 from tests.support.in_process_server import serve_world
 from tests.support.pdfs import simple_pdf
-from tests.support.stored_bytes import list_contents
+from tests.support.stored_bytes import assert_reported_as_damaged, flip_last_bit, list_contents
 
 MB = 1 << 20
 BROKEN = office.make_zip({"word/document.xml": b"no document", "[Content_Types].xml": b"<x/>"})
@@ -205,6 +205,20 @@ def test_a_full_disk_in_the_middle_of_a_conversion_is_503(world: World, monkeypa
     monkeypatch.setattr("shutil.copyfileobj", copy_to_full_disk)
     answer = upload_office(world.pia, office.make_docx())
     assert (answer.status_code, bool(answer.headers["Retry-After"])) == (503, True)
+    assert list_remaining_files(world) == []
+
+
+def test_an_upload_that_was_changed_before_its_conversion_is_not_reported_as_a_full_disk(
+    world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    convert = world.rt.converter.convert
+
+    def change_and_convert(source: Any, *more: Any) -> list[str]:
+        flip_last_bit(Path(source))
+        return convert(source, *more)
+
+    monkeypatch.setattr(world.rt.converter, "convert", change_and_convert)
+    assert_reported_as_damaged(lambda: upload_office(world.pia, office.make_docx()), caplog)
     assert list_remaining_files(world) == []
 
 

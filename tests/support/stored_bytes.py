@@ -1,9 +1,15 @@
 """What a test finds in the store of documents, whatever kind of store it is."""
 
+import logging
 import os
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+from werkzeug.test import TestResponse
+
+from docshare.server.http import faults
 from docshare.server.runtime import Runtime
 from docshare.server.services.files.sealed_blobs import open_blob
 from docshare.server.store.blobs import open_folder
@@ -42,6 +48,22 @@ def decrypt_offline(data_dir: Path, connection: sqlite3.Connection, key: str) ->
     vault = Vault(KeyFile(data_dir / "vault.key", os.urandom), os.urandom)
     data_key = vault.open_bytes(found[0], name_data_key(key)) if found else None
     return StoredBytes(open_folder(data_dir).path(key), data_key).read_bytes()
+
+
+def flip_last_bit(path: Path) -> None:
+    """Change the last byte of a file."""
+    content = path.read_bytes()
+    path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+
+
+def assert_reported_as_damaged(send: Callable[[], TestResponse], caplog: pytest.LogCaptureFixture) -> None:
+    """Assert that the request is answered 503, and that the response and one line of the log report damaged bytes."""
+    logging.getLogger("docshare").propagate = True
+    faults._last_logged.clear()
+    answer = send()
+    assert (answer.status_code, answer.get_json()["detail"]) == (503, "The stored document is damaged.")
+    lines = [line.getMessage() for line in caplog.records if line.levelno >= logging.WARNING]
+    assert ["stored bytes are damaged" in line for line in lines] == [True], lines
 
 
 def _list_partials(rt: Runtime) -> list[bytes]:

@@ -28,6 +28,7 @@ LINGER_BYTES = 512 * 1024
 would make the kernel send a reset, which can discard the response in transit."""
 SEND_BYTES_PER_TURN = 1024 * 1024
 """The maximum that the loop sends of one response before it processes the other connections."""
+_SEND_BYTES = 256 * 1024  # read from a file at once: what the socket does not accept is read again, and decrypted
 OVERLOAD_DELAY_SECONDS = 0.5
 """The delay of a 429 or 503 response. It limits a client to two requests per second and connection; without it, the
 rejected requests use the processor time that they should save: twelve clients in a loop used most of a core."""
@@ -170,6 +171,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         self._send_at = 0.0
         self.pending_header = b""
         super().__init__(server, sock, addr, adj, map=map)
+        self.sendbuf_len: int = min(self.sendbuf_len, _SEND_BYTES)
         server.limiter.add(self)
 
     def current_phase(self) -> Phase:

@@ -296,6 +296,10 @@ class PdfEngine:
         """Return the process IDs of the running workers; empty before the first job."""
         return self._pool.list_pids()
 
+    def renew_idle(self) -> None:
+        """Replace the idle workers that have read documents by new ones, whose memory has nothing of them."""
+        self._pool.renew_idle()
+
     def close(self) -> None:
         """End the workers. Running jobs fail."""
         self._pool.close()

@@ -184,6 +184,21 @@ class WorkerPool:
         if child is not None:
             child.kill()
 
+    def renew_idle(self) -> None:
+        """Replace the idle workers that have had jobs by new ones: their memory still has parts of documents, and data
+        keys."""
+        with self._changed:
+            used = [slot for slot in self._slots if slot.ticket is None and slot.child is not None and slot.child.jobs]
+        for slot in used:
+            with contextlib.suppress(Problem):
+                spare = self._start()  # before the other ends, so that no reader waits for it
+                with self._changed:
+                    if slot.ticket is None and slot.child is not None and not self._closed:
+                        slot.child, spare = spare, slot.child
+                        slot.is_demoted = False
+                        slot.recent.clear()
+                spare.close()
+
     def close(self) -> None:
         """End all workers. Running jobs fail; waiting callers get Problem ``unavailable``."""
         with self._changed:

@@ -260,6 +260,12 @@ class Store:
         """Return the number of connections by their state."""
         return {"open": len(self.engine.connections)}
 
+    def release_memory(self) -> None:
+        """Return the page caches of all connections to the system: they may have rows that were deleted since."""
+        for connection in list(self.engine.connections):
+            with suppress(sqlite3.Error):  # a thread has just closed it
+                connection.execute("PRAGMA shrink_memory")
+
     def truncate_wal(self) -> None:
         """Checkpoint the WAL and truncate it, so that erased data is in neither file.
 

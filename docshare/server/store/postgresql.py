@@ -331,6 +331,9 @@ class PostgresqlStore(Store):
         both = self._pool.count(), self._lock_pool.count()
         return {name: sum(one[name] for one in both) for name in both[0]}
 
+    def release_memory(self) -> None:
+        """Do nothing: this process has no pages of the database."""
+
     def truncate_wal(self) -> None:
         """Do nothing: the operator manages the log of PostgreSQL."""
 

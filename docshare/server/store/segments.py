@@ -85,6 +85,7 @@ class SegmentWriter:
     def finish(self) -> None:
         """Write the last segment. Raises OSError."""
         self._write_segment(self._rest, is_last=True)
+        self._rest = bytearray()  # in clear, and this object may exist for long
 
     def _write_segment(self, content: bytearray | memoryview, *, is_last: bool) -> None:
         _write_all(self._file, self._cipher.encrypt(_make_nonce(self._count, is_last), content, None))
@@ -103,12 +104,14 @@ class SegmentReader(io.RawIOBase):
         self.file = file
         self.is_damaged = False
         self._at = 0
-        self._segments: OrderedDict[int, bytes] = OrderedDict()
+        self._segments: OrderedDict[int, bytearray] = OrderedDict()
+        self._stored = bytearray(_STORED_BYTES)  # the segment that is being read, as it is stored
         header = os.pread(file.fileno(), HEADER_BYTES, 0)
         stored = os.fstat(file.fileno()).st_size - HEADER_BYTES
         self._count = max(1, -(-stored // _STORED_BYTES))
         self.size = stored - self._count * TAG_BYTES
-        if len(header) < HEADER_BYTES or not is_encrypted(header) or self.size < 0:
+        is_cut = self.size < (self._count - 1) * SEGMENT_BYTES  # the last segment has no room for its tag
+        if len(header) < HEADER_BYTES or not is_encrypted(header) or is_cut:
             raise DamagedBytesError("the file is not in the format of encrypted files")
         self._cipher = _make_cipher(data_key, header[len(MAGIC) :], context)
         self._get_segment(self._count - 1)
@@ -137,10 +140,15 @@ class SegmentReader(io.RawIOBase):
         done, wanted = 0, min(len(view), max(0, self.size - self._at))
         while done < wanted:
             number, start = divmod(self._at, SEGMENT_BYTES)
-            block = memoryview(self._get_segment(number))[start : start + wanted - done]
-            view[done : done + len(block)] = block
-            done += len(block)
-            self._at += len(block)
+            if start == 0 and wanted - done >= SEGMENT_BYTES and number not in self._segments:
+                count = SEGMENT_BYTES
+                self._read_segment(number, view[done : done + count])  # without a copy
+            else:
+                block = memoryview(self._get_segment(number))[start : start + wanted - done]
+                count = len(block)
+                view[done : done + count] = block
+            done += count
+            self._at += count
         return done
 
     def verify(self) -> None:
@@ -154,23 +162,30 @@ class SegmentReader(io.RawIOBase):
         self.file.close()
         super().close()
 
-    def _get_segment(self, number: int) -> bytes:
+    def _get_segment(self, number: int) -> bytearray:
         found = self._segments.get(number)
         if found is not None:
             self._segments.move_to_end(number)
             return found
-        found = self._segments[number] = self._read_segment(number)
+        found = bytearray(min(SEGMENT_BYTES, self.size - number * SEGMENT_BYTES))
+        self._read_segment(number, memoryview(found))
+        self._segments[number] = found
         if len(self._segments) > _CACHED_SEGMENTS:
             self._segments.popitem(last=False)
         return found
 
-    def _read_segment(self, number: int) -> bytes:
-        stored = os.pread(self.file.fileno(), _STORED_BYTES, HEADER_BYTES + number * _STORED_BYTES)
+    def _read_segment(self, number: int, plain: memoryview) -> None:
+        """Decrypt a segment into ``plain``, which has its size."""
+        from cryptography.exceptions import InvalidTag
+
+        self.file.seek(HEADER_BYTES + number * _STORED_BYTES)
+        count: int = self.file.readinto(self._stored)  # type: ignore[attr-defined]  # every open file has it
         try:
-            return _decrypt(self._cipher, number, stored, is_last=number == self._count - 1)
-        except DamagedBytesError:
+            nonce = _make_nonce(number, is_last=number == self._count - 1)
+            self._cipher.decrypt_into(nonce, memoryview(self._stored)[:count], None, plain)
+        except (InvalidTag, ValueError) as error:  # a ValueError if the file has become shorter
             self.is_damaged = True
-            raise
+            raise _make_error(number) from error
 
 
 def encrypt_bytes(content: bytes, data_key: bytes, salt: bytes, context: bytes = b"") -> bytes:
@@ -208,7 +223,11 @@ def _decrypt(cipher: "AESGCM", number: int, stored: bytes | bytearray, *, is_las
     try:
         return cipher.decrypt(_make_nonce(number, is_last), bytes(stored), None)
     except InvalidTag:
-        raise DamagedBytesError(f"segment {number} was changed, or belongs to another file or key") from None
+        raise _make_error(number) from None
+
+
+def _make_error(number: int) -> DamagedBytesError:
+    return DamagedBytesError(f"segment {number} was changed, or belongs to another file or key")
 
 
 def _make_cipher(data_key: bytes, salt: bytes, context: bytes) -> "AESGCM":

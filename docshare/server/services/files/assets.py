@@ -17,6 +17,7 @@ from docshare.server.services.files import files, intake, removals, sealed_blobs
 from docshare.server.services.files.sealed_blobs import StoredBlob
 from docshare.server.services.links.links import Link
 from docshare.server.store.blobs import PartialFile
+from docshare.server.store.segments import DamagedBytesError
 from docshare.server.store.stored_bytes import StoredBytes
 from docshare.server.store.tables import assets as asset_rows
 from docshare.server.store.tables import files as file_rows
@@ -60,6 +61,8 @@ def add(rt: Runtime, caller: Caller, name: str, kind: str | None, received: Rece
     try:
         _strip_metadata(rt, part, media_type, made, tenants.account_tenant_key(caller.account_id))
         size, stored = made.size, sealed_blobs.store(rt, made)
+    except DamagedBytesError:  # an OSError too, but not of the disk being full
+        raise
     except OSError as error:
         raise intake_rules.disk_space_problem() from error
     finally:

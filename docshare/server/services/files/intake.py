@@ -22,6 +22,7 @@ from docshare.server.services.files import sealed_blobs, short_ids, tenants
 from docshare.server.services.files.sealed_blobs import StoredBlob
 from docshare.server.store.blobs import PartialFile, StorageUnreachableError
 from docshare.server.store.database import Look
+from docshare.server.store.segments import DamagedBytesError
 from docshare.server.store.tables import contents
 from docshare.server.store.tables import files as file_rows
 from docshare.server.store.tables.files import File
@@ -117,6 +118,8 @@ def store_document(rt: Runtime, plan: Plan, received: ReceivedFile, owner: str) 
 def _convert(rt: Runtime, source: PartialFile, kind: str, made: PartialFile, largest: int, owner: str) -> list[str]:
     try:
         return rt.converter.convert(source.finish(), kind, made, largest, Tenant(owner, source.sha256()))
+    except DamagedBytesError:  # an OSError too, but not of the disk being full
+        raise
     except OSError as error:
         raise rules.disk_space_problem() from error  # the disk or the process table is full; a retry may succeed
 

@@ -37,6 +37,7 @@ def delete_remembered(rt: Runtime) -> int:
         return 0
     due = removals.list_blobs(rt.db, _BATCH)
     if due:
+        rt.db.truncate_wal()  # it may still have the data keys, such as after a backup
         _delete(rt, due)
     return len(due)
 
