@@ -339,6 +339,17 @@ def open_flooded_server(folder: Path) -> Iterator[FloodedServer]:
         yield FloodedServer(server, folder, ApiAccount(server.url, server.token))
 
 
+def print_verdict(client: str, quiet: ResponseTimes, seen: ResponseTimes, ratio: float) -> bool:
+    """Print the measurements of ``client`` and return whether they are within the limit: every response is 200, and the
+    95th percentile of the times at most ``ratio`` times that before the attack."""
+    base, now = quiet.compute_percentile_95(), seen.compute_percentile_95()
+    is_within = set(seen.statuses) == {200} and now <= ratio * base
+    times = f"p95 {base * 1000:.0f} -> {now * 1000:.0f} ms, most {max(seen.seconds) * 1000:.0f} ms"
+    verdict = f"{now / base:.2f}x of at most {ratio:g}x: {'ok' if is_within else 'EXCEEDED'}"
+    print(f"{client}: {dict(seen.statuses)}, {times}, {verdict}", flush=True)
+    return is_within
+
+
 def run_attack(name: str, seconds: float) -> bool:
     """Run one attack on a new server, print the measurements, and return whether they are within the limits."""
     with tempfile.TemporaryDirectory() as folder, open_flooded_server(Path(folder)) as stage:
@@ -361,12 +372,7 @@ def run_attack(name: str, seconds: float) -> bool:
         for each in rounds:
             seen.statuses += each[at].statuses
             seen.seconds += each[at].seconds
-        base, now = quiet[at].compute_percentile_95(), seen.compute_percentile_95()
-        is_within = set(seen.statuses) == {200} and now <= ratio * base
-        is_ok &= is_within
-        times = f"p95 {base * 1000:.0f} -> {now * 1000:.0f} ms, most {max(seen.seconds) * 1000:.0f} ms"
-        verdict = f"{now / base:.2f}x of at most {ratio:g}x: {'ok' if is_within else 'EXCEEDED'}"
-        print(f"{name:24} {client}: {dict(seen.statuses)}, {times}, {verdict}", flush=True)
+        is_ok &= print_verdict(f"{name:24} {client}", quiet[at], seen, ratio)
     print(f"{name:24} attacker: {get_statuses()}", flush=True)
     return is_ok
 
