@@ -8,7 +8,7 @@ from tests.torture.rendering import attack_in_background, measure_uploads, open_
 
 def test_slow_conversions_of_one_account_do_not_affect_others(tmp_path: Path) -> None:
     with open_flooded_server(tmp_path) as stage:
-        attack = build_attack(stage, rows=200)
+        attack = build_attack(stage, rows=50)
         with attack_in_background(attack, CLIENTS) as get_statuses:
             measure_uploads(stage, 1, 1)
             times = measure_conversions(stage, 2), measure_uploads(stage, 2, 3)
