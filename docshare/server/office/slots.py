@@ -46,7 +46,7 @@ class ConversionSlots:
             if self._is_closed:
                 raise Problem("unavailable", "The server is stopping.", headers={"Retry-After": "5"})
             if not held:
-                raise Problem("unavailable", "Too many documents are being converted.", headers={"Retry-After": "30"})
+                raise Problem("unavailable", "Too many documents are being converted.", headers={"Retry-After": "10"})
             self._quarantine.require_allowed(tenant.content)  # the same bytes may have been stopped meanwhile
             began = time.monotonic()
             measured: list[float] = []
