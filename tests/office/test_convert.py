@@ -278,7 +278,7 @@ def test_a_caller_that_waits_too_long_for_a_slot_is_rejected(
     thread.start()
     wait_until(lambda: list(data.glob("office-*/document.docx")))
     problem = catch_problem(lambda: busy.convert(source, "docx", other))
-    assert (problem.status, problem.headers) == (503, {"Retry-After": "30"})
+    assert (problem.status, problem.headers) == (503, {"Retry-After": "10"})
     next(data.glob("office-*/document.docx")).with_name("go").touch()
     thread.join()
     assert (part.size, other.size) == (9, 0)
