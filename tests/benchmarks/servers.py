@@ -88,8 +88,18 @@ def start_process(serve: Callable[[Path, Connection], None], folder: Path) -> It
         process.join(20)
 
 
-def measure_rate(port: int, request: bytes | Callable[[int], bytes], seconds: float) -> float:
-    """Return the responses per second over ``CONNECTIONS`` connections; every response must be 200 or 204.
+Request = bytes | Callable[[int], bytes]
+
+
+def measure_rate(port: int, request: Request, seconds: float) -> float:
+    """Return the responses per second; parameters as for ``count_responses``."""
+    responses, duration_s = count_responses(port, request, seconds)
+    return responses / duration_s
+
+
+def count_responses(port: int, request: Request, seconds: float) -> tuple[int, float]:
+    """Return the number of responses over ``CONNECTIONS`` connections and the seconds that passed; every response must
+    be 200 or 204.
 
     ``request``: the request that each connection sends repeatedly, or a function that builds the next request of a
     connection from its number.
@@ -130,7 +140,7 @@ def measure_rate(port: int, request: bytes | Callable[[int], bytes], seconds: fl
                 sock.sendall(build(number))
     for sock in list(open_sockets):
         close(sock)
-    return responses / (now - begun)
+    return responses, now - begun
 
 
 def _is_complete(received: bytearray) -> bool:

@@ -208,6 +208,24 @@ def test_try_lock_succeeds_in_one_process_and_does_not_wait(
         assert is_others
 
 
+def test_try_lock_does_not_wait_for_threads_that_wait_for_each_other(
+    stores: tuple[PostgresqlStore, PostgresqlStore],
+) -> None:
+    """As many threads as there are connections for locks hold one each, like purges at the same time."""
+    one, threads = stores[0], 8
+    start = threading.Barrier(threads)
+
+    def try_inside(number: int) -> float:
+        with one.lock_key(number):
+            start.wait(30)
+            begun = time.monotonic()
+            with one.try_lock("job"):
+                return time.monotonic() - begun
+
+    with ThreadPoolExecutor(threads) as pool:
+        assert max(pool.map(try_inside, range(threads))) < 5
+
+
 def test_a_snapshot_does_not_change(stores: tuple[PostgresqlStore, PostgresqlStore]) -> None:
     one, other = stores
     with one.snapshot():

@@ -2,7 +2,8 @@
 
 ``python -m tests.torture.cluster [SECONDS [CLIENTS]]``; by default 300 seconds and 20 clients that upload, replace,
 read, download and tail the feed. Every ten seconds one instance is killed (SIGKILL) and restarted. Once each,
-PostgreSQL is restarted, the object store is down for 30 seconds, and Redis is stopped.
+PostgreSQL is restarted and is down for 30 seconds, the object store is down for 30 seconds, an instance is suspended
+(SIGSTOP) for as long, and Redis is stopped.
 """
 
 import itertools
@@ -75,8 +76,9 @@ class _Client:
             return None
         with self._tally.lock:
             self._tally.statuses[answer.status_code] += 1
-        if answer.headers.get("Server", "").startswith("nginx") and answer.status_code in (502, 504):
-            return None  # the instance was killed before it responded
+        is_from_nginx = answer.headers.get("Server", "").startswith("nginx")
+        if answer.status_code == 504 or (is_from_nginx and answer.status_code == 502):
+            return None  # the instance was killed or suspended, or lost PostgreSQL during a commit
         if answer.status_code == 503 and "Retry-After" not in answer.headers:
             self._report(f"{method} {path}: 503 without Retry-After")
         elif answer.status_code not in _EXPECTED | {503}:
@@ -167,12 +169,19 @@ class Engines:
     redis: RedisServer
     objects: ObjectStore
 
-    def list_outages(self, outage_s: float) -> list[Callable[[], None]]:
-        """Return the outages, in order."""
+    def list_outages(self, instance: ClusterInstance, outage_s: float) -> list[Callable[[], None]]:
+        """Return the outages, in order; ``instance`` is suspended during one of them."""
 
-        def restart_database() -> None:
+        def restart_database(pause_s: float = 0.0) -> None:
             self.database.stop(signal.SIGINT)
+            time.sleep(pause_s)
             self.database.start()
+
+        def suspend_instance() -> None:
+            process = instance.process
+            process.send_signal(signal.SIGSTOP)
+            time.sleep(outage_s)
+            process.send_signal(signal.SIGCONT)  # unless it was killed meanwhile
 
         def stop_objects() -> None:
             self.objects.stop()
@@ -184,7 +193,7 @@ class Engines:
             time.sleep(outage_s / 3)
             self.redis.start()
 
-        return [restart_database, stop_objects, stop_redis]
+        return [restart_database, stop_objects, suspend_instance, lambda: restart_database(outage_s), stop_redis]
 
 
 def run_chaos(folder: Path, seconds: float, clients: int, *, outage_s: float = 30.0) -> Tally:
@@ -245,7 +254,7 @@ def _run_clients(
 def _inject_failures(cluster: Cluster, engines: Engines, tally: Tally, seconds: float, outage_s: float) -> None:
     """Kill instances in turn; meanwhile each engine fails once."""
     begun = time.monotonic()
-    outages = engines.list_outages(outage_s)
+    outages = engines.list_outages(cluster.instances[-1], outage_s)
 
     def fail_engines() -> None:
         for number, outage in enumerate(outages, start=1):
@@ -334,7 +343,7 @@ def main(seconds: int = 300, clients: int = 20) -> int:
     """Run the test, print the results, and return the exit code."""
     with tempfile.TemporaryDirectory() as folder:
         tally = run_chaos(Path(folder), seconds, clients)
-    print(f"{seconds} s, {clients} clients, {tally.kills} instances killed, PostgreSQL, bucket and Redis failed once")
+    print(f"{seconds} s, {clients} clients, {tally.kills} instances killed, one suspended, each engine failed")
     print("answers by status:", ", ".join(f"{status}: {count}" for status, count in sorted(tally.statuses.items())))
     print(f"{len(tally.uploads)} uploads and {tally.downloads} downloads acknowledged, {len(tally.unknown)} unknown")
     print(f"{sum(last - 1 for last in tally.versions.values())} replacements acknowledged and delivered")

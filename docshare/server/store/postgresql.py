@@ -14,6 +14,7 @@ from typing import Any
 import psycopg
 from peewee import DatabaseError, InterfaceError, OperationalError
 from psycopg.sql import SQL, Identifier
+from psycopg_pool import PoolTimeout
 
 from docshare.server.config import ConfigError
 from docshare.server.logs import LOGGER
@@ -41,6 +42,7 @@ _LISTEN_SECONDS = 1.0  # interval at which a listener checks whether to stop or 
 _HEALTH_SECONDS = 2.0
 _LOOK_SECONDS = 10.0  # for which an unknown commit is looked for
 _LOOK_INTERVAL_S = 0.2
+_TRY_SECONDS = 1.0
 _HOLD_LONGER = f"SET LOCAL idle_in_transaction_session_timeout = '{HOLD_SECONDS}s'"
 _INSTANCE_KEY = "instance"
 _EQUAL_ADDRESSES = """
@@ -119,15 +121,28 @@ class PostgresqlStore(Store):
     @contextmanager
     def try_lock(self, key: object) -> Iterator[bool]:
         """Yield whether no other process holds the lock of ``key``; hold it for the block if so. Never use it inside
-        ``write()``."""
+        ``write()``.
+
+        Inside ``lock_key`` it needs a second connection. All threads that hold one could wait for another, so False is
+        also yielded if there is none within a second.
+        """
         number = _number_of(key)
-        with self._lock_pool.borrow(LOCK_SECONDS) as connection:
+        try:
+            connection = self._lock_pool.take(_TRY_SECONDS)
+        except OperationalError as error:
+            if not isinstance(unwrap(error)[0], PoolTimeout):
+                raise
+            yield False
+            return
+        try:
             (is_mine,) = connection.execute("SELECT pg_try_advisory_lock(%s)", (number,)).fetchone() or (False,)
             try:
                 yield bool(is_mine)
             finally:
                 if is_mine:
                     connection.execute("SELECT pg_advisory_unlock(%s)", (number,))
+        finally:
+            self._lock_pool.give_back(connection)
 
     def is_locked(self, key: object) -> bool:
         """Return whether a process holds the lock of ``key`` alone."""
