@@ -76,7 +76,7 @@ def _damage_documents(server: Any, documents: list[StoredDocument], flips: int, 
     problems = list[str]()
     with requests.Session() as http:
         for document in documents:
-            document.responses = {path: _fetch(server, http, path)[1] for path in document.responses}
+            document.responses = {path: _fetch_intact(server, http, path)[1] for path in document.responses}
         for number in range(flips):
             document = chance.choice(documents)
             at, bit = chance.randrange(document.path.stat().st_size), chance.randrange(8)
@@ -122,6 +122,14 @@ def _fetch(server: Any, http: requests.Session, path: str) -> tuple[int, bytes]:
     except requests.RequestException:
         return 0, b""
     return answer.status_code, answer.content
+
+
+def _fetch_intact(server: Any, http: requests.Session, path: str) -> tuple[int, bytes]:
+    """Like ``_fetch``, of an intact document; again if the server is busy, which is 503 as well."""
+    found = _fetch(server, http, path)
+    for _ in range(_BUSY_TRIES):
+        found = _fetch(server, http, path) if found[0] == 503 else found
+    return found
 
 
 def _flip(content: bytes, at: int, bit: int) -> bytes:
@@ -174,9 +182,7 @@ def _check_intact(server: Any, http: requests.Session, document: StoredDocument,
     shutil.rmtree(server.data_dir / "cache" / document.uuid, ignore_errors=True)
     problems = []
     for path, content in document.responses.items():
-        found = _fetch(server, http, path)
-        for _ in range(_BUSY_TRIES):
-            found = _fetch(server, http, path) if found[0] == 503 else found  # the server may also be busy
+        found = _fetch_intact(server, http, path)
         if found != (200, content):
             problems.append(f"{when}: {path} is {found[0]}, {len(found[1])} bytes")
     return problems
