@@ -86,9 +86,15 @@ def _damage_documents(server: Any, documents: list[StoredDocument], flips: int, 
                 problems += _cut_or_exchange(server, http, documents, chance)
             if number % 50 == 49:
                 problems += _check_intact(server, http, document, f"after flip {number}")
+                _print_progress(number + 1, flips, "flips of one client", problems)
         for document in documents:
             problems += _check_intact(server, http, document, "at the end")
     return problems
+
+
+def _print_progress(done: int, total: int, what: str, problems: list[str]) -> None:
+    """Print how far a run is, which takes up to an hour."""
+    print(f"{done} of {total} {what}: {len(problems)} problems", *problems[:5], sep="\n  ", flush=True)
 
 
 def _make_document(size: int, seed: object) -> bytes:
@@ -275,6 +281,8 @@ def kill_at_random(folder: Path, kills: int, seed: int = 16, *, clear: int = 8) 
         for thread in threads:
             thread.join(_TIMEOUT_S)
         before = f"after {when}"
+        if number % 10 == 9:
+            _print_progress(number + 1, kills, "kills", problems)
     return problems + _check_at_the_end(server, documents, before)
 
 
