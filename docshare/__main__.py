@@ -44,7 +44,7 @@ def main() -> int:
         from docshare.cli.local.completion_words import print_completions
 
         return print_completions(argv[1:])
-    if "serve" in argv:
+    if "serve" in argv and sys.orig_argv[-len(argv) :] == argv:  # else another program runs this one
         erase_freed_memory()
     # Importing makes objects that stay, and the collector would look through them again and again: without its pause
     # here, help takes 7.3 times as long as ``python -c pass`` and not 6.0, the target.

@@ -76,7 +76,7 @@ def _damage_documents(server: Any, documents: list[StoredDocument], flips: int, 
     problems = list[str]()
     with requests.Session() as http:
         for document in documents:
-            document.responses = {path: _fetch(server, http, path)[1] for path in document.responses}
+            document.responses = {path: _fetch_intact(server, http, path)[1] for path in document.responses}
         for number in range(flips):
             document = chance.choice(documents)
             at, bit = chance.randrange(document.path.stat().st_size), chance.randrange(8)
@@ -86,9 +86,15 @@ def _damage_documents(server: Any, documents: list[StoredDocument], flips: int, 
                 problems += _cut_or_exchange(server, http, documents, chance)
             if number % 50 == 49:
                 problems += _check_intact(server, http, document, f"after flip {number}")
+                _print_progress(number + 1, flips, "flips of one client", problems)
         for document in documents:
             problems += _check_intact(server, http, document, "at the end")
     return problems
+
+
+def _print_progress(done: int, total: int, what: str, problems: list[str]) -> None:
+    """Print how far a run is, which takes up to an hour."""
+    print(f"{done} of {total} {what}: {len(problems)} problems", *problems[:5], sep="\n  ", flush=True)
 
 
 def _make_document(size: int, seed: object) -> bytes:
@@ -122,6 +128,14 @@ def _fetch(server: Any, http: requests.Session, path: str) -> tuple[int, bytes]:
     except requests.RequestException:
         return 0, b""
     return answer.status_code, answer.content
+
+
+def _fetch_intact(server: Any, http: requests.Session, path: str) -> tuple[int, bytes]:
+    """Like ``_fetch``, of an intact document; again if the server is busy, which is 503 as well."""
+    found = _fetch(server, http, path)
+    for _ in range(_BUSY_TRIES):
+        found = _fetch(server, http, path) if found[0] == 503 else found
+    return found
 
 
 def _flip(content: bytes, at: int, bit: int) -> bytes:
@@ -174,9 +188,7 @@ def _check_intact(server: Any, http: requests.Session, document: StoredDocument,
     shutil.rmtree(server.data_dir / "cache" / document.uuid, ignore_errors=True)
     problems = []
     for path, content in document.responses.items():
-        found = _fetch(server, http, path)
-        for _ in range(_BUSY_TRIES):
-            found = _fetch(server, http, path) if found[0] == 503 else found  # the server may also be busy
+        found = _fetch_intact(server, http, path)
         if found != (200, content):
             problems.append(f"{when}: {path} is {found[0]}, {len(found[1])} bytes")
     return problems
@@ -269,6 +281,8 @@ def kill_at_random(folder: Path, kills: int, seed: int = 16, *, clear: int = 8) 
         for thread in threads:
             thread.join(_TIMEOUT_S)
         before = f"after {when}"
+        if number % 10 == 9:
+            _print_progress(number + 1, kills, "kills", problems)
     return problems + _check_at_the_end(server, documents, before)
 
 
