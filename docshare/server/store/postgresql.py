@@ -61,11 +61,11 @@ class _Postgresql(PostgresqlDatabase):
         self._lock = nullcontext()
 
     def _connect(self) -> Any:
-        return self._pool.take()
+        return self._pool.acquire()
 
     def _close(self, conn: Any) -> None:
         conn.limit_s = LimitedConnection.limit_s
-        self._pool.give_back(conn)
+        self._pool.release(conn)
 
     def execute_sql(self, sql: str, params: Any = None) -> Any:
         """Run one statement; outside of a transaction its connection is returned to the pool at once."""
