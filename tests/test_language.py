@@ -135,6 +135,20 @@ def test_no_function_name_is_a_participle() -> None:
     assert not named, "\n".join(named)
 
 
+def test_no_function_name_of_a_script_is_a_participle() -> None:
+    function = re.compile(
+        r"(?:\bfunction |^ +(?:async |static )?|\bconst )([a-z]\w*)(?: = )?\([^()]*\) (?:=> )?\{", re.M
+    )
+    named = [
+        f"{path.relative_to(ROOT)} {name}"
+        for path in (ROOT / "docshare").rglob("*.js")
+        if "vendor" not in path.parts
+        for name in function.findall(path.read_text(encoding="utf-8"))
+        if is_participle(re.sub(r"(?=[A-Z])", "_", name).lower()) or name in ("tell", "say")
+    ]
+    assert not named, "\n".join(named)
+
+
 @pytest.mark.parametrize(
     ("name", "expected"),
     [

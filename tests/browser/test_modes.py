@@ -104,11 +104,11 @@ def test_the_page_has_no_serious_violation(desktop_visitor: Visitor, linked: str
 
 def test_a_page_turn_is_announced_to_screen_readers(desktop_visitor: Visitor, report: str, mode: str) -> None:
     page = desktop_visitor.open(report)
-    teller = page.locator("main [role=status]")
-    assert teller.inner_text() == ""
+    status = page.locator("main [role=status]")
+    assert status.inner_text() == ""
     page.keyboard.press("ArrowRight")
-    assert teller.inner_text() == ("Page 2 of 12" if mode == "swipe" else "Pages 2 and 3 of 12")
-    assert teller.get_attribute("aria-live") in (None, "polite")
+    assert status.inner_text() == ("Page 2 of 12" if mode == "swipe" else "Pages 2 and 3 of 12")
+    assert status.get_attribute("aria-live") in (None, "polite")
 
 
 def test_the_focus_on_a_page_that_is_turned_moves_to_the_document(desktop_visitor: Visitor, linked: str) -> None:

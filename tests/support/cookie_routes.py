@@ -235,7 +235,7 @@ COOKIE_ROUTES: dict[str, CookieRoute] = {
     "sign_in.enter_by_password": CookieRoute(SenderKind.SIGN_IN, _build_password_sign_in),
     "sign_in.leave": form_route("/logout"),
     "oauth.decide": form_route(lambda desk: desk.app.authorize_url(), decision="approve"),
-    "beacons.take": CookieRoute(SenderKind.BEACON, _build_beacon),
+    "beacons.record": CookieRoute(SenderKind.BEACON, _build_beacon),
     "downloads.download": CookieRoute(SenderKind.READER_FORM, _build_download),
     "gate.enter": _enter_route(""),
     "gate.enter_embedded": _enter_route("/embed"),

@@ -177,37 +177,37 @@ class Pool:
             kwargs=options | {"outage": outage},
         )
 
-    def take(self, timeout_s: float = CONNECT_TIMEOUT_S) -> LimitedConnection:
+    def acquire(self, timeout_s: float = CONNECT_TIMEOUT_S) -> LimitedConnection:
         """Return a connection that this thread must return. Raises peewee's OperationalError."""
         try:
             self._open()
             self._outage.require_end()
-            return self._take(time.monotonic() + timeout_s)
+            return self._acquire(time.monotonic() + timeout_s)
         except psycopg.OperationalError as error:
             # The pool itself only reports a timeout, without the reason.
             reason = self._outage.error if isinstance(error, PoolTimeout) and self._outage.error else error
             raise OperationalError(reason, *reason.args) from error
 
-    def _take(self, until: float) -> LimitedConnection:
+    def _acquire(self, until: float) -> LimitedConnection:
         while True:
             connection = self.connections.getconn(until - time.monotonic())
             if connection.is_intact():
                 return connection
             connection.close()
-            self.give_back(connection)
+            self.release(connection)
 
-    def give_back(self, connection: LimitedConnection) -> None:
+    def release(self, connection: LimitedConnection) -> None:
         """Return ``connection`` to the pool, which replaces a closed one."""
         self.connections.putconn(connection)
 
     @contextmanager
     def borrow(self, timeout_s: float = CONNECT_TIMEOUT_S) -> Iterator[LimitedConnection]:
         """Yield a connection for the duration of the block."""
-        connection = self.take(timeout_s)
+        connection = self.acquire(timeout_s)
         try:
             yield connection
         finally:
-            self.give_back(connection)
+            self.release(connection)
 
     def _open(self) -> None:
         with self._opening:

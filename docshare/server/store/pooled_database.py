@@ -25,11 +25,11 @@ class PooledDatabase(PostgresqlDatabase):
         self._lock = nullcontext()
 
     def _connect(self) -> Any:
-        return self._pool.take()
+        return self._pool.acquire()
 
     def _close(self, conn: Any) -> None:
         conn.limit_s = LimitedConnection.limit_s
-        self._pool.give_back(conn)
+        self._pool.release(conn)
 
     def commit(self) -> None:
         """Commit. Raises CommitUnknownError if the connection breaks meanwhile."""

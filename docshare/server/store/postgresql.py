@@ -128,7 +128,7 @@ class PostgresqlStore(Store):
         """
         number = _number_of(key)
         try:
-            connection = self._lock_pool.take(_TRY_SECONDS)
+            connection = self._lock_pool.acquire(_TRY_SECONDS)
         except OperationalError as error:
             if not isinstance(unwrap(error)[0], PoolTimeout):
                 raise
@@ -142,7 +142,7 @@ class PostgresqlStore(Store):
                 if is_mine:
                     connection.execute("SELECT pg_advisory_unlock(%s)", (number,))
         finally:
-            self._lock_pool.give_back(connection)
+            self._lock_pool.release(connection)
 
     def is_locked(self, key: object) -> bool:
         """Return whether a process holds the lock of ``key`` alone."""

@@ -62,7 +62,7 @@ def _find_source(link: Link, *, embedded: bool) -> str:
 
 
 @blueprint.post("/<name>/beacon")
-def take(name: str) -> Response:
+def record(name: str) -> Response:
     """Record one beacon for the link ``name``.
 
     Raises what ``viewing.record_beacon`` raises, ``rate_limited`` and ``unsupported_media_type``.

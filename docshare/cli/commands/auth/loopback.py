@@ -89,11 +89,11 @@ class ConsentListener:
             def do_GET(self) -> None:
                 answer = read(self.path)
                 words = _UNKNOWN if answer is None else _DONE if "code" in answer else _NOT_DONE
-                self._say(404 if answer is None else 200, _PAGE.format(words=words))
+                self._respond(404 if answer is None else 200, _PAGE.format(words=words))
                 if answer is not None:
                     answers.put(answer)  # last, because it ends the program, and the page must be sent before
 
-            def _say(self, status: int, page: str) -> None:
+            def _respond(self, status: int, page: str) -> None:
                 body = page.encode()
                 self.send_response(status)
                 self.send_header("Content-Type", "text/html; charset=utf-8")

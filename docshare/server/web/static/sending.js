@@ -34,7 +34,7 @@ export function send(address, form, progress, headers = {}) {
     request.addEventListener("load", () => {
       const { status, response } = request;
       if (status === 200 && response) resolve(response);
-      else reject(new Failure(told(response), status));
+      else reject(new Failure(describe(response), status));
     });
     request.addEventListener("error", fail("The server did not answer. Check your connection and try again."));
     request.addEventListener("timeout", fail("The server did not answer in time."));
@@ -45,7 +45,7 @@ export function send(address, form, progress, headers = {}) {
 }
 
 /** @param {any} problem  the body of the response */
-function told(problem) {
+function describe(problem) {
   if (!problem?.detail) return "The upload failed.";
   return [problem.detail, problem.hint].filter(Boolean).join(" ");
 }

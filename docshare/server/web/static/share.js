@@ -19,7 +19,7 @@ function show(name) {
 }
 
 /** @param {string} words  an empty text removes the message */
-function tell(words) {
+function showMessage(words) {
   parts.alert.textContent = words;
 }
 
@@ -27,7 +27,7 @@ function tell(words) {
 async function share(file) {
   if (!file || running) return;
   const why = tooLarge(file, most);
-  tell(why);
+  showMessage(why);
   if (why) return;
   show("sending");
   progress(0);
@@ -39,7 +39,7 @@ async function share(file) {
     finish(await sending.answer);
   } catch (failure) {
     show("drop");
-    tell(failure.message);
+    showMessage(failure.message);
   }
   running = null;
 }

@@ -64,17 +64,17 @@ function uploads(form) {
       words.textContent = `${stage}, ${Math.round((performance.now() - since) / 1000)} s`;
     }, 1000);
   };
-  const tell = (why) => {
+  const showError = (why) => {
     wrong.hidden = !why;
     wrong.textContent = why;
   };
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
-    tell("");
+    showError("");
     button.disabled = true;
     sending.hidden = false;
     progress(0);
-    const { address, body } = parted(form);
+    const { address, body } = splitForm(form);
     const running = send(address, body, progress, { "X-CSRF-Token": form.dataset.csrf });
     cancel = running.cancel;
     try {
@@ -84,7 +84,7 @@ function uploads(form) {
       clearInterval(clock);
       sending.hidden = true;
       button.disabled = false;
-      tell(failure.status === 401 ? "You are no longer signed in. Load this page again." : failure.message);
+      showError(failure.status === 401 ? "You are no longer signed in. Load this page again." : failure.message);
     }
   });
   form.querySelector("[data-cancel]").addEventListener("click", () => cancel());
@@ -92,7 +92,7 @@ function uploads(form) {
 }
 
 /** Return the query and the body of an upload. @param {HTMLFormElement} form */
-function parted(form) {
+function splitForm(form) {
   const body = new FormData(form);
   const query = new URLSearchParams();
   for (const { name } of form.querySelectorAll("[data-query]")) {

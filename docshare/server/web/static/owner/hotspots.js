@@ -10,7 +10,7 @@ const draft = document.getElementById("draft");
 const inputs = Object.fromEntries(SIDES.map((side) => [side, document.getElementById(side)]));
 
 /** The rectangle in the form; null if it has none. */
-function typed() {
+function readRect() {
   const found = Object.fromEntries(SIDES.map((side) => [side, inputs[side].valueAsNumber]));
   return SIDES.every((side) => Number.isFinite(found[side])) ? found : null;
 }
@@ -22,7 +22,7 @@ function put(rect) {
 }
 
 function draw() {
-  const rect = typed() ?? { x: 0, y: 0, width: 0, height: 0 };
+  const rect = readRect() ?? { x: 0, y: 0, width: 0, height: 0 };
   for (const side of SIDES) draft.setAttribute(side, String(Math.max(rect[side], 0)));
 }
 
@@ -72,7 +72,7 @@ function press(event) {
   const down = { ArrowUp: -STEP, ArrowDown: STEP }[event.key] ?? 0;
   if (!across && !down) return;
   event.preventDefault();
-  const rect = typed();
+  const rect = readRect();
   if (!rect) {
     put(FIRST);
     return;

@@ -104,7 +104,7 @@ function finish({ file, words, bar, ways, clock }, made) {
   const settings = make("a", { class: "button small", href: `/files/${made.uuid}` }, "Settings");
   settings.setAttribute("aria-label", `Settings of ${file.name}`);
   ways.replaceChildren(copy, settings);
-  tell(`${file.name} is shared.`);
+  announce(`${file.name} is shared.`);
 }
 
 /**
@@ -121,7 +121,7 @@ function fail(upload, why) {
   words.className = "sent-words wrong";
   words.textContent = why;
   ways.replaceChildren(remove);
-  tell(`${file.name} was not shared. ${why}`);
+  announce(`${file.name} was not shared. ${why}`);
 }
 
 /** @param {Upload} upload */
@@ -136,7 +136,7 @@ function leave(upload) {
 }
 
 /** @param {string} words  for screen readers */
-function tell(words) {
+function announce(words) {
   byId("status").textContent = words;
 }
 

@@ -16,7 +16,7 @@ export class Find {
   constructor(source, mode) {
     this.source = source;
     this.mode = mode;
-    this.search = new Search(source, () => this.news());
+    this.search = new Search(source, () => this.onProgress());
     /** @type {import("./search.js").Hit | null} */
     this.current = null;
     /** The highlights painted on each page now: its hits, and which of them is the current one. */
@@ -29,7 +29,7 @@ export class Find {
   }
 
   listen() {
-    this.input.addEventListener("input", () => this.typed());
+    this.input.addEventListener("input", () => this.onInput());
     this.form.addEventListener("submit", (event) => {
       event.preventDefault();
       this.step(1);
@@ -64,7 +64,7 @@ export class Find {
     this.opener?.focus({ preventScroll: true });
   }
 
-  typed() {
+  onInput() {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.start(), TYPING);
   }
@@ -75,7 +75,7 @@ export class Find {
     this.from = this.mode.page;
     this.search.look(this.input.value, this.from);
     this.paint();
-    this.tell();
+    this.showState();
   }
 
   /** @param {1 | -1} direction */
@@ -88,7 +88,7 @@ export class Find {
   /** @param {import("./search.js").Hit} hit */
   async show(hit) {
     this.current = hit;
-    this.tell();
+    this.showState();
     const text = await this.source.text(hit.page);
     if (this.current !== hit) return;
     const { x, y, w, h } = text.boxes[hit.box];
@@ -97,17 +97,17 @@ export class Find {
   }
 
   /** After more pages were searched, go to the first hit as soon as no earlier one is possible. */
-  news() {
+  onProgress() {
     const next = this.current ? null : this.search.beside(null, 1, this.from);
     const reached = (this.search.searched + this.from - 1) % this.source.total;
     if (next && (this.search.done || (next.page >= this.from && next.page <= Math.max(this.from, reached)))) {
       this.show(next);
     }
     this.paint();
-    this.tell();
+    this.showState();
   }
 
-  tell() {
+  showState() {
     const { search } = this;
     this.bar.style.transform = `scaleX(${search.searched / this.source.total})`;
     this.bar.classList.toggle("is-done", search.done);

@@ -65,7 +65,7 @@ class Viewer {
   onMove(position) {
     this.percent = position.percent;
     this.toolbar.show(position, this.zoom.mode);
-    this.place?.moved();
+    this.place?.saveSoon();
     for (const part of this.parts) part.onMove?.(position);
   }
 

@@ -4,7 +4,7 @@ const RETRY_MS = 10_000;
 const MOST_WAITING = 20;
 
 const OVER = 409;
-const delivered = (status) => status >= 200 && status < 300;
+const isDelivered = (status) => status >= 200 && status < 300;
 const askAgain = (status) => status === 0 || status === 408 || status === 429 || status >= 500;
 
 export class Outbox {
@@ -68,7 +68,7 @@ export class Outbox {
     if (place < 0 || askAgain(status)) return;
     if (status === OVER) {
       this.onOver();
-    } else if (delivered(status)) {
+    } else if (isDelivered(status)) {
       this.waiting.splice(place, 1);
       this.retry(); // beacons that failed in the same outage
     } else {

@@ -16,8 +16,8 @@ const SETTLED = 250; // ms without movement
 /**
  * @param {import("./modes/standard.js").Mode} mode
  * @param {number} start  page to open if no position is stored
- * @returns {{follow: (page: number) => void, moved: () => void}} `follow` opens a page in a new history entry, so that
- *     Back returns; `moved` must be called whenever the position changed
+ * @returns {{follow: (page: number) => void, saveSoon: () => void}} `follow` opens a page in a new history entry, so
+ *     that Back returns; `saveSoon` must be called whenever the position changed
  */
 export function keepPlace(mode, start) {
   history.scrollRestoration = "manual";
@@ -28,7 +28,7 @@ export function keepPlace(mode, start) {
   };
 
   let timer = 0;
-  const moved = () => {
+  const saveSoon = () => {
     clearTimeout(timer);
     timer = setTimeout(save, SETTLED);
   };
@@ -51,5 +51,5 @@ export function keepPlace(mode, start) {
     history.pushState(null, "", `#page=${page}`);
     mode.goTo(page);
   };
-  return { follow, moved };
+  return { follow, saveSoon };
 }

@@ -230,7 +230,7 @@ class Meter {
   }
 
   onInput(event) {
-    if (!event.isTrusted || !this.visible || !this.moved(event)) return;
+    if (!event.isTrusted || !this.visible || !this.hasMoved(event)) return;
     const now = performance.now();
     this.book(now);
     const news = !this.inputReported || now - this.actedAt >= ACTIVE_MS;
@@ -240,7 +240,7 @@ class Meter {
   }
 
   /** Browsers report a resting pointer again when the page scrolls under it; only a changed position is a movement. */
-  moved(event) {
+  hasMoved(event) {
     if (event.type !== "pointermove") return true;
     const before = this.pointer;
     this.pointer = [event.screenX, event.screenY];

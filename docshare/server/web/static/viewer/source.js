@@ -71,9 +71,9 @@ export class Source {
   async whyNoImage(page, signal) {
     try {
       const answer = await fetch(this.imageUrl(page, WIDTHS[0]), { signal });
-      return answer.ok ? null : this.failed(answer.status);
+      return answer.ok ? null : this.makeError(answer.status);
     } catch {
-      return this.failed(0);
+      return this.makeError(0);
     }
   }
 
@@ -114,13 +114,13 @@ export class Source {
       } catch {
         // No response: retry as for a busy server.
       }
-      if ((status > 0 && status < 500) || attempt === TRIES) throw this.failed(status);
+      if ((status > 0 && status < 500) || attempt === TRIES) throw this.makeError(status);
       await pause(attempt);
     }
   }
 
   /** @param {number} status */
-  failed(status) {
+  makeError(status) {
     const error = new PageError(status);
     if (error.outdated) this.onOutdated(error);
     return error;

@@ -36,7 +36,7 @@ export class Toolbar {
     byId("help-close").addEventListener("click", () => byId("help").close());
     this.level.addEventListener("change", () => this.actions.zoomChoose(this.level.value));
     this.field.addEventListener("focus", () => this.field.select());
-    this.field.addEventListener("change", () => this.entered());
+    this.field.addEventListener("change", () => this.onEntry());
     this.field.addEventListener("keydown", (event) => {
       if (event.key === "Escape") this.field.value = String(this.page);
       if (event.key === "Enter" || event.key === "Escape") this.field.blur();
@@ -78,7 +78,7 @@ export class Toolbar {
     this.field.focus();
   }
 
-  entered() {
+  onEntry() {
     const page = Number(this.field.value);
     if (Number.isInteger(page) && page >= 1) this.actions.goTo(page);
     this.field.value = String(this.page);

@@ -36,14 +36,14 @@ export class Zoom {
    * @param {Room} room
    */
   scale(size, room) {
-    return Math.min(this.wanted(size, room), LONGEST_SIDE / size.h, LONGEST_SIDE / size.w);
+    return Math.min(this.choose(size, room), LONGEST_SIDE / size.h, LONGEST_SIDE / size.w);
   }
 
   /**
    * @param {import("./sizes.js").Size} size
    * @param {Room} room
    */
-  wanted(size, room) {
+  choose(size, room) {
     switch (this.mode) {
       case "percent":
         return (this.percent / 100) * PIXELS_PER_POINT;

@@ -9,21 +9,21 @@ const ID = /^G-[A-Z0-9]{10}$/;
 
 /** @param {string} id  such as "G-XXXXXXXXXX" */
 export function startAnalytics(id) {
-  if (!ID.test(id) || refused()) return;
+  if (!ID.test(id) || isRefused()) return;
   const page = { page_location: `${location.origin}/`, page_title: "Document", page_referrer: "" };
   const queue = (window["dataLayer"] ??= []);
   // Its script recognizes commands by their type, an "arguments" object.
-  function tell() {
+  function gtag() {
     queue.push(arguments);
   }
-  tell("js", new Date());
-  tell("set", page);
-  tell("config", id, { ...page, allow_google_signals: false, allow_ad_personalization_signals: false });
+  gtag("js", new Date());
+  gtag("set", page);
+  gtag("config", id, { ...page, allow_google_signals: false, allow_ad_personalization_signals: false });
   load(SCRIPT + id);
 }
 
 /** Whether the browser asks not to be tracked: Global Privacy Control, or Do Not Track. */
-function refused() {
+function isRefused() {
   return navigator["globalPrivacyControl"] === true || navigator.doNotTrack === "1";
 }
 

@@ -3,7 +3,7 @@
 import { byId } from "../dom.js";
 
 /** @param {import("../facts.js").Facts} facts */
-export function tellTaps({ base }) {
+export function reportTaps({ base }) {
   byId("cta").addEventListener("click", () => {
     const body = JSON.stringify({ cta: true });
     const headers = { "Content-Type": "application/json" };

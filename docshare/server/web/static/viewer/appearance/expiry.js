@@ -12,7 +12,7 @@ export function watchExpiry({ expiresAt, servedAt }) {
   const ends = Date.parse(expiresAt);
   // The reader's clock may be wrong, but it runs at the same speed as the server's.
   const ahead = Date.now() - Date.parse(servedAt);
-  const tell = () => {
+  const update = () => {
     const left = ends + ahead - Date.now();
     const pill = byId("expiry");
     pill.hidden = left >= DAY;
@@ -21,9 +21,9 @@ export function watchExpiry({ expiresAt, servedAt }) {
       return;
     }
     if (left < DAY) pill.textContent = words(left, ends);
-    setTimeout(tell, waitFor(left));
+    setTimeout(update, waitFor(left));
   };
-  tell();
+  update();
 }
 
 /**

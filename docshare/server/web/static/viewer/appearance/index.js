@@ -1,15 +1,15 @@
 /** Scripts for the appearance set by the owner, where style sheets are not enough. */
 
 import { startAnalytics } from "./analytics.js";
-import { tellTaps } from "./cta.js";
+import { reportTaps } from "./cta.js";
 import { watchExpiry } from "./expiry.js";
 import { protect } from "./protect.js";
 
 /** @param {import("../facts.js").Facts} facts */
 export function startAppearance(facts) {
-  const { protect: wishes, cta, ga4Id } = facts.viewerSettings;
-  protect(wishes);
-  if (cta) tellTaps(facts);
+  const { protect: protection, cta, ga4Id } = facts.viewerSettings;
+  protect(protection);
+  if (cta) reportTaps(facts);
   if (facts.expiresAt) watchExpiry(facts);
   if (ga4Id) startAnalytics(ga4Id);
 }

@@ -5,7 +5,7 @@
 
 const FREE = "a, button, input, textarea, select, [contenteditable]"; // keep menu and selection
 
-/** @param {{contextMenu: boolean, select: boolean, blurOnLeave: boolean}} wishes */
+/** @param {{contextMenu: boolean, select: boolean, blurOnLeave: boolean}} protection */
 export function protect({ contextMenu, select, blurOnLeave }) {
   const pages = document.querySelector("main");
   if (contextMenu) pages.addEventListener("contextmenu", refuse);

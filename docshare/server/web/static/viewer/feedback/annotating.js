@@ -5,7 +5,7 @@ import { Card } from "./card.js";
 import { Drawing } from "./drawing.js";
 import { describe, put, within } from "./rect.js";
 import { sendBy } from "./sending.js";
-import { say } from "./words.js";
+import { showSuccess } from "./words.js";
 
 const STEP = 0.02;
 const ARROWS = { ArrowLeft: [-STEP, 0], ArrowRight: [STEP, 0], ArrowUp: [0, -STEP], ArrowDown: [0, STEP] };
@@ -50,7 +50,7 @@ export class Annotating {
 
   /** @param {import("../modes/standard.js").Position} position */
   onMove({ page }) {
-    this.drawing.moved(page);
+    this.drawing.showPage(page);
     this.card.follow();
   }
 
@@ -112,7 +112,7 @@ export class Annotating {
     await this.store.addAnnotation({ ...this.draft, note: typed.trim() });
     if (this.text.value === typed) this.text.value = "";
     this.leave();
-    say("Annotation saved");
+    showSuccess("Annotation saved");
   }
 
   /** Keep the entered text for the next area. */

@@ -4,7 +4,7 @@ import { byId, make } from "../dom.js";
 import { Card } from "./card.js";
 import { whenText } from "./dates.js";
 import { put } from "./rect.js";
-import { say, sayFailed } from "./words.js";
+import { showSuccess, showFailure } from "./words.js";
 
 const LINGER_MS = 250; // time to move from the area to its card
 
@@ -113,9 +113,9 @@ export class Annotations {
     try {
       await this.store.removeAnnotation(annotation);
       byId("annotate")?.focus({ preventScroll: true });
-      say("Annotation deleted");
+      showSuccess("Annotation deleted");
     } catch (refusal) {
-      sayFailed("The annotation could not be deleted.", refusal, () => this.remove(annotation));
+      showFailure("The annotation could not be deleted.", refusal, () => this.remove(annotation));
     }
   }
 }

@@ -51,7 +51,7 @@ export class Drawing {
     document.body.dataset.tool = TOOL;
     this.button.setAttribute("aria-pressed", "true");
     this.hint.hidden = false;
-    this.tellPage();
+    this.showPageNumber();
   }
 
   stop() {
@@ -63,12 +63,12 @@ export class Drawing {
   }
 
   /** @param {number} page  the one the reader is on */
-  moved(page) {
+  showPage(page) {
     this.page = page;
-    this.tellPage();
+    this.showPageNumber();
   }
 
-  tellPage() {
+  showPageNumber() {
     byId("annotate-page").textContent = `Annotate page ${this.page}`;
   }
 

@@ -40,7 +40,7 @@ function makeParts(viewer, store, sheets) {
   if (notes || annotations) parts.push(new Panel(store, sheets, wayOf(viewer)));
   if (marks) parts.push(new Verdicts(store, sheets));
   if (receipt) new Receiving(store);
-  if (!owner) tellKeys(marks, annotations);
+  if (!owner) listKeys(marks, annotations);
   store.load();
   return parts;
 }
@@ -62,11 +62,11 @@ function keepTyped() {
 }
 
 /** Add the keys for feedback to the list of keys. */
-function tellKeys(marks, annotations) {
+function listKeys(marks, annotations) {
   const list = document.querySelector("#help dl");
-  const tell = (words, keys) => {
+  const addRow = (words, keys) => {
     list.append(make("dt", {}, words), make("dd", {}, ...keys.map((key) => make("kbd", {}, key))));
   };
-  if (marks) tell("Pick, maybe, reject, no mark", ["1", "2", "3", "X"]);
-  if (annotations) tell("Annotate", ["A"]);
+  if (marks) addRow("Pick, maybe, reject, no mark", ["1", "2", "3", "X"]);
+  if (annotations) addRow("Annotate", ["A"]);
 }

@@ -2,7 +2,7 @@
 
 import { byId } from "../dom.js";
 import { sendBy } from "./sending.js";
-import { say } from "./words.js";
+import { showSuccess } from "./words.js";
 
 export class NoteForm {
   /** @param {import("./store.js").Store} store */
@@ -27,7 +27,7 @@ export class NoteForm {
    *
    * @param {number} page
    */
-  moved(page) {
+  showPage(page) {
     this.current = page;
     if (!this.body.value.trim()) this.about(page);
   }
@@ -57,8 +57,8 @@ export class NoteForm {
       public: seenByAll,
     });
     if (this.body.value === typed) this.body.value = "";
-    this.moved(this.current);
+    this.showPage(this.current);
     this.body.focus();
-    say("Note saved");
+    showSuccess("Note saved");
   }
 }

@@ -2,7 +2,7 @@
 
 import { byId, icon, make } from "../dom.js";
 import { whenText } from "./dates.js";
-import { say, sayFailed } from "./words.js";
+import { showSuccess, showFailure } from "./words.js";
 
 const WHOLE = 0; // instead of a page number
 
@@ -102,10 +102,10 @@ export class NoteList {
       try {
         await remove();
         this.refocus();
-        say(`Deleted your ${kind}`);
+        showSuccess(`Deleted your ${kind}`);
       } catch (refusal) {
         item.classList.remove("is-leaving");
-        sayFailed(`Your ${kind} could not be deleted.`, refusal, run);
+        showFailure(`Your ${kind} could not be deleted.`, refusal, run);
       }
     };
     button.addEventListener("click", run);

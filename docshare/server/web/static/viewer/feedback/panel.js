@@ -65,7 +65,7 @@ export class Panel {
 
   /** @param {import("../modes/standard.js").Position} position */
   onMove({ page }) {
-    this.form?.moved(page);
+    this.form?.showPage(page);
     if (!this.aside.hidden) this.makeRoom();
   }
 

@@ -10,7 +10,7 @@ export class Player {
     /** @type {Set<string>} */
     this.broken = new Set();
     for (const event of ["play", "pause", "ended"]) this.audio.addEventListener(event, onChange);
-    this.audio.addEventListener("error", () => this.failed());
+    this.audio.addEventListener("error", () => this.onError());
   }
 
   /**
@@ -33,7 +33,7 @@ export class Player {
     try {
       await this.audio.play();
     } catch (error) {
-      if (error.name !== "AbortError") this.failed(); // AbortError only means that playback was paused
+      if (error.name !== "AbortError") this.onError(); // AbortError only means that playback was paused
     }
   }
 
@@ -41,7 +41,7 @@ export class Player {
     this.audio.pause();
   }
 
-  failed() {
+  onError() {
     this.broken.add(this.url);
     this.onChange();
   }

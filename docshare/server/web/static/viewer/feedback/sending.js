@@ -16,7 +16,7 @@ export function sendBy(form, check, send) {
   const idle = button.textContent;
   let busy = false;
 
-  const tell = (words, label) => {
+  const setStatus = (words, label) => {
     alert.textContent = words;
     alert.hidden = words === "";
     button.textContent = label;
@@ -28,22 +28,22 @@ export function sendBy(form, check, send) {
     if (busy) return;
     const missing = check();
     if (missing) {
-      tell(missing, idle);
+      setStatus(missing, idle);
       return;
     }
     busy = true;
-    tell("", "Saving…");
+    setStatus("", "Saving…");
     try {
       await send();
       busy = false;
-      tell("", idle);
+      setStatus("", idle);
     } catch (refusal) {
       busy = false;
-      tell(`Not saved. ${refusal.message}`, "Try again");
+      setStatus(`Not saved. ${refusal.message}`, "Try again");
       alert.append(...waysOut(refusal));
     }
   });
   return () => {
-    if (!busy) tell("", idle);
+    if (!busy) setStatus("", idle);
   };
 }

@@ -37,28 +37,28 @@ export class Store {
     this.listeners.push(listener);
   }
 
-  changed() {
+  notify() {
     for (const listener of this.listeners) listener();
   }
 
   /** Load all feedback. Never rejects; `state` has the result. */
   async load() {
     this.state = "loading";
-    this.changed();
+    this.notify();
     try {
       this.take(await ask("GET", `${this.base}/feedback`));
       this.state = "loaded";
     } catch {
       this.state = "failed";
     }
-    this.changed();
+    this.notify();
   }
 
   /** Keep feedback that the reader has left since the request was sent. */
   take({ name, notes, marks, annotations, receipt }) {
     this.name ||= name ?? "";
-    this.notes = merged(notes, this.notes);
-    this.annotations = merged(annotations, this.annotations);
+    this.notes = merge(notes, this.notes);
+    this.annotations = merge(annotations, this.annotations);
     this.marks = new Map([...Object.entries(marks).map(([page, mark]) => [Number(page), mark]), ...this.marks]);
     this.receipt ??= receipt ?? null;
   }
@@ -68,14 +68,14 @@ export class Store {
     const saved = await ask("POST", `${this.base}/notes`, note);
     this.notes = [...this.notes, saved];
     this.name = note.author;
-    this.changed();
+    this.notify();
   }
 
   /** @param {Note} note */
   async removeNote(note) {
     await this.#remove(`notes/${note.uuid}`);
     this.notes = this.notes.filter((other) => other !== note);
-    this.changed();
+    this.notify();
   }
 
   /**
@@ -91,21 +91,21 @@ export class Store {
   async addAnnotation(annotation) {
     const saved = await ask("POST", `${this.base}/annotations`, annotation);
     this.annotations = [...this.annotations, saved];
-    this.changed();
+    this.notify();
   }
 
   /** @param {Annotation} annotation */
   async removeAnnotation(annotation) {
     await this.#remove(`annotations/${annotation.uuid}`);
     this.annotations = this.annotations.filter((other) => other !== annotation);
-    this.changed();
+    this.notify();
   }
 
   /** @param {string} name */
   async confirm(name) {
     this.receipt = await ask("POST", `${this.base}/receipt`, { name });
     this.name = name;
-    this.changed();
+    this.notify();
   }
 
   /**
@@ -142,7 +142,7 @@ export class Store {
  * @param {T[]} own
  * @returns {T[]}
  */
-function merged(fresh, own) {
+function merge(fresh, own) {
   const known = new Set(fresh.map(({ uuid }) => uuid));
   return [...fresh, ...own.filter(({ uuid }) => !known.has(uuid))];
 }

@@ -3,7 +3,7 @@
 import { icon, make } from "../dom.js";
 import { listenToKeys } from "../keys.js";
 import { inAWhile } from "./ask.js";
-import { say, sayFailed, tell } from "./words.js";
+import { showSuccess, showFailure, announce } from "./words.js";
 
 const KINDS = [
   { mark: "pick", name: "Pick", icon: "pick", key: "1" },
@@ -83,7 +83,7 @@ export class Verdicts {
     if (mark !== null || this.of(page) !== null || this.store.state !== "loaded") this.wanted.set(page, mark);
     this.showPage(page);
     const kind = KINDS.find((one) => one.mark === mark);
-    tell(kind ? `Page ${page}: ${kind.name.toLowerCase()}` : `Page ${page}: no mark`);
+    announce(kind ? `Page ${page}: ${kind.name.toLowerCase()}` : `Page ${page}: no mark`);
     this.send();
   }
 
@@ -102,7 +102,7 @@ export class Verdicts {
       }
       this.showPage(page);
     }
-    if (this.resting && this.lost.size === 0) say("All marks are saved");
+    if (this.resting && this.lost.size === 0) showSuccess("All marks are saved");
     this.resting = false;
     this.sending = false;
   }
@@ -114,7 +114,7 @@ export class Verdicts {
    */
   async rest(seconds) {
     this.resting = true;
-    say(`Too many marks at once. The rest are saved ${inAWhile(seconds)}; keep this page open.`);
+    showSuccess(`Too many marks at once. The rest are saved ${inAWhile(seconds)}; keep this page open.`);
     await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
   }
 
@@ -127,7 +127,7 @@ export class Verdicts {
     this.wanted.delete(page);
     const lost = [...this.lost];
     const what = lost.length === 1 ? `The mark on page ${page} is` : `The marks on ${lost.length} pages are`;
-    sayFailed(`${what} not saved.`, refusal, () => {
+    showFailure(`${what} not saved.`, refusal, () => {
       this.lost.clear();
       for (const [other, mark] of lost) this.want(other, mark);
     });

@@ -22,7 +22,7 @@ export function listenToWords() {
  *
  * @param {string} words
  */
-export function tell(words) {
+export function announce(words) {
   byId("feedback-status").textContent = words;
 }
 
@@ -31,7 +31,7 @@ export function tell(words) {
  *
  * @param {string} words
  */
-export function say(words) {
+export function showSuccess(words) {
   show(words, false);
   timer = setTimeout(quiet, STAYS_MS);
 }
@@ -43,7 +43,7 @@ export function say(words) {
  * @param {import("./ask.js").Refusal} refusal
  * @param {() => void} again
  */
-export function sayFailed(words, refusal, again) {
+export function showFailure(words, refusal, again) {
   show(`${words} ${refusal.message}`, true);
   byId("feedback-words").append(...waysOut(refusal));
   retry = again;
@@ -67,7 +67,7 @@ export function waysOut(refusal) {
  */
 function show(words, failed) {
   clearTimeout(timer);
-  tell(words);
+  announce(words);
   byId("feedback-words").textContent = words;
   byId("feedback-again").hidden = !failed;
   byId("feedback-notice").classList.add("is-shown");

@@ -16,14 +16,14 @@ export class Autoplay {
     byId("page-next").after(this.button);
     this.button.addEventListener("click", () => this.press());
     for (const type of INPUTS) {
-      window.addEventListener(type, (event) => this.touched(event), { capture: true, passive: true });
+      window.addEventListener(type, (event) => this.onTouch(event), { capture: true, passive: true });
     }
     document.addEventListener("visibilitychange", () => this.wait());
     this.run(true);
   }
 
   /** @param {Event} event */
-  touched(event) {
+  onTouch(event) {
     const own = event.target instanceof Node && this.button.contains(event.target);
     const pressing = !(event instanceof KeyboardEvent) || event.key === " " || event.key === "Enter";
     if (this.running && event.isTrusted && !(own && pressing)) this.run(false);

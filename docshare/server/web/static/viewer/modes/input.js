@@ -22,19 +22,19 @@ export class TurnInput {
       move: (pixels) => mode.dragMoves(pixels),
       end: (done) => mode.dragEnds(done),
       stretch: () => mode.lay.right - mode.lay.left,
-      click: (event) => this.clicked(event),
+      click: (event) => this.onClick(event),
     });
   }
 
   /** Keys that scroll up to the end of the page, and then turn. `false` leaves a key to the browser. */
   keys() {
-    const page = (direction) => (event) => this.keyed(event, direction);
+    const page = (direction) => (event) => this.onKey(event, direction);
     // An arrow key that has just scrolled to the end would turn unexpectedly.
-    const arrow = (direction) => (event) => (this.mode.isTaller ? false : this.keyed(event, direction));
+    const arrow = (direction) => (event) => (this.mode.isTaller ? false : this.onKey(event, direction));
     return {
       PageDown: page(1),
       PageUp: page(-1),
-      " ": (event) => this.keyed(event, event.shiftKey ? -1 : 1),
+      " ": (event) => this.onKey(event, event.shiftKey ? -1 : 1),
       ArrowDown: arrow(1),
       ArrowUp: arrow(-1),
     };
@@ -44,7 +44,7 @@ export class TurnInput {
    * @param {KeyboardEvent} event
    * @param {1 | -1} direction
    */
-  keyed(event, direction) {
+  onKey(event, direction) {
     if (event.key === " " && isBusy(event.target)) return false;
     if (scrolls(false, direction)) return false;
     if (this.mode.turn(direction) && direction < 0) this.mode.jump(window.scrollX, this.mode.lay.height);
@@ -58,7 +58,7 @@ export class TurnInput {
   }
 
   /** @param {PointerEvent} event */
-  clicked(event) {
+  onClick(event) {
     const touched = event.pointerType === "touch";
     if ((!touched && isText(event.target)) || !document.getSelection().isCollapsed) return;
     const side = this.sideOf(event);

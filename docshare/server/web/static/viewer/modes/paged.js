@@ -37,8 +37,8 @@ export class Paged {
     this.views = this.mounted.views;
     this.sides = new Sides((side) => this.turn(this.rtl ? -side : side));
     this.input = new TurnInput(this);
-    this.teller = make("p", { class: "quiet", role: "status" });
-    stage.after(...this.sides.elements, this.teller);
+    this.status = make("p", { class: "quiet", role: "status" });
+    stage.after(...this.sides.elements, this.status);
     this.page = source.facts.start;
     this.turnedAt = -QUICK;
     this.begun = false;
@@ -253,7 +253,7 @@ export class Paged {
     this.jump(this.isWider ? left - this.frame.gutter : 0, 0);
     arrive();
     this.update();
-    if (this.spread !== before) this.tell();
+    if (this.spread !== before) this.announce();
   }
 
   /**
@@ -279,9 +279,9 @@ export class Paged {
   }
 
   /** Announce the page to screen readers. */
-  tell() {
+  announce() {
     const [first, last] = this.shown;
-    this.teller.textContent = `${last ? `Pages ${first} and ${last}` : `Page ${first}`} of ${this.source.total}`;
+    this.status.textContent = `${last ? `Pages ${first} and ${last}` : `Page ${first}`} of ${this.source.total}`;
   }
 
   /**

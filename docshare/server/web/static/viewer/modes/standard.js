@@ -57,9 +57,9 @@ export class Mode {
     this.measure();
     this.layOut();
     this.update();
-    const soon = oncePerFrame(() => this.scrolled());
+    const soon = oncePerFrame(() => this.onScroll());
     window.addEventListener("scroll", soon, { passive: true });
-    window.addEventListener("resize", oncePerFrame(() => this.resized()));
+    window.addEventListener("resize", oncePerFrame(() => this.onResize()));
   }
 
   measure() {
@@ -91,7 +91,7 @@ export class Mode {
     view.put(this.column.place(view.number));
   }
 
-  scrolled() {
+  onScroll() {
     const moved = Math.abs(window.scrollY - this.lastY);
     this.lastY = window.scrollY;
     if (moved > FLYING * window.innerHeight) {
@@ -106,7 +106,7 @@ export class Mode {
     this.update();
   }
 
-  resized() {
+  onResize() {
     const before = this.clientWidth;
     const room = this.room.height;
     const hold = this.hold(this.clientWidth / 2, this.bar + 1);
@@ -242,7 +242,7 @@ export class Mode {
     this.source.focus = this.page;
     for (let page = first; page <= last; page += 1) this.mounted.mount(page, (view) => this.put(view));
     for (const [page, view] of this.views) {
-      if ((page < first || page > last) && !this.needed(view, top, height)) this.mounted.unmount(view);
+      if ((page < first || page > last) && !this.isNeeded(view, top, height)) this.mounted.unmount(view);
     }
     this.mounted.removePlaceholders();
     const percent = this.zoom.percentOf(this.source.sizes.of(this.page), this.room);
@@ -265,7 +265,7 @@ export class Mode {
    *
    * @param {PageView} view
    */
-  needed(view, top, height) {
+  isNeeded(view, top, height) {
     const place = this.column.place(view.number);
     if (place.top < top + KEEP * height && place.top + place.height > top - (KEEP - 1) * height) {
       return this.views.size <= MOST_MOUNTED;

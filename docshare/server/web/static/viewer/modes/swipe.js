@@ -24,9 +24,9 @@ export class Mode extends Paged {
     if (autoAdvance && !calm.matches && this.source.total > 1) this.autoplay = new Autoplay(this, intervalMs);
   }
 
-  tell() {
-    this.teller.setAttribute("aria-live", this.autoplay?.running ? "off" : "polite");
-    super.tell();
+  announce() {
+    this.status.setAttribute("aria-live", this.autoplay?.running ? "off" : "polite");
+    super.announce();
   }
 
   /** @param {number} spread */
