@@ -13,7 +13,8 @@ from docshare.server.pdf.engine import PdfEngine
 IMPOSTOR = """
 import os, socket, sys, time
 answers, later, burn = {answers!r}, {later!r}, {burn!r}
-os.write(1, b'{{"ready": true, "layers": {{}}, "landlock": 0}}\\n')
+own_id = os.readlink("/proc/self").encode()
+os.write(1, b'{{"pid": ' + own_id + b'}}\\n{{"ready": true, "layers": {{}}, "landlock": 0}}\\n')
 jobs = socket.socket(fileno=0)
 while True:
     line, handles, _, _ = socket.recv_fds(jobs, 65536, 1)

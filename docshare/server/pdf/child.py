@@ -24,7 +24,7 @@ from typing import IO, Any
 from docshare.server.pdf import environment
 from docshare.server.pdf.worker.main import MAX_JSON_BYTES
 
-START_TIMEOUT_S = 10.0  # per attempt, of two: on a busy host one start in a few hundred hung
+START_TIMEOUT_S = 10.0  # per attempt, of two
 _MAX_HEADER_BYTES = 4096
 _MAX_BODY_BYTES = 64 << 20
 _MAX_FILE_BYTES = 1 << 30
@@ -291,12 +291,10 @@ class WorkerProcess:
                 fcntl.fcntl(self._process.stdout, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
 
     def _receive(self, deadline: float, sink: IO[bytes] | None = None, max_bytes: int = 0) -> WorkerReply:
-        line_end = -1
-        while line_end < 0:
+        while (line_end := self._buffer.find(b"\n")) < 0:
             if len(self._buffer) > _MAX_HEADER_BYTES:
                 raise BrokenWorkerError("the header of the reply is too long")
             self._read(deadline)
-            line_end = self._buffer.find(b"\n")
         header = _parse_header(bytes(self._buffer[:line_end]))
         size = header.pop("size", 0)
         if type(size) is not int or not 0 <= size <= (max_bytes if sink is None else _MAX_FILE_BYTES):
