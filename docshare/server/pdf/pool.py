@@ -12,6 +12,7 @@ from docshare.contract.problems import Problem
 from docshare.server.pdf.budget import Tenant
 from docshare.server.pdf.child import BrokenWorkerError, WorkerProcess, WorkerTimeoutError
 from docshare.server.pdf.schedule import JobLane, WorkerJob, WorkerSchedule
+from docshare.server.pdf.template import WorkerTemplate
 
 _log = logging.getLogger(__name__)
 
@@ -62,6 +63,7 @@ class WorkerPool:
         self._required = required
         self._changed = threading.Condition()  # guards everything below
         self._schedule = WorkerSchedule(places, max_waiting)
+        self._template = WorkerTemplate()
         self._slots = [WorkerSlot() for _ in range(sum(places.values()))]
         self._held: dict[WorkerJob, WorkerSlot] = {}
         self._paths: dict[WorkerJob, str] = {}
@@ -200,6 +202,7 @@ class WorkerPool:
                 slot.child = None
         if reserve is not None:
             reserve.close()
+        self._template.close()
 
     @property
     def is_closed(self) -> bool:
@@ -306,7 +309,12 @@ class WorkerPool:
         if time.monotonic() < self._start_after:
             raise _unavailable_problem("The PDF engine cannot be started.", 10)
         try:
-            return WorkerProcess(memory_bytes=self._memory_bytes, timeout_s=self._timeout_s, required=self._required)
+            return WorkerProcess(
+                memory_bytes=self._memory_bytes,
+                timeout_s=self._timeout_s,
+                required=self._required,
+                start=self._template.start_worker,
+            )
         except (BrokenWorkerError, WorkerTimeoutError) as error:
             self._start_after = time.monotonic() + _RESTART_DELAY_S
             _log.error("The PDF engine cannot be started: %s", error)
