@@ -276,7 +276,7 @@ class PdfEngine:
             return None if slot is None else self._palette(slot, path, deadline - time.monotonic())
 
     def _palette(self, slot: WorkerSlot, path: PathLike, budget_s: float) -> list[str] | None:
-        if slot.child is None:  # a palette does not justify starting a worker
+        if not self._pool.has_worker(slot):  # a palette does not justify starting a worker
             return None
         job = {"do": "palette", **_describe_source(path), "budget_s": budget_s}
         try:
