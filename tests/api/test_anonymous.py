@@ -3,6 +3,8 @@
 import io
 import re
 from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +12,8 @@ import requests
 from werkzeug.test import TestResponse
 
 from docshare.contract.wire import parse_instant
+from docshare.server.http import views
+from docshare.server.pdf.engine import PdfEngine
 from docshare.server.services.operations import sweeps
 from tests.support.cast import BASE_URL, World
 from tests.support.in_process_server import serve_world
@@ -59,6 +63,16 @@ def test_the_route_is_404_if_anonymous_uploads_are_disabled(world: World) -> Non
     answer = upload_anonymously(world)
     assert (answer.status_code, answer.get_json()["code"]) == (404, "not_found")
     assert count_files(world) == 0
+
+
+def test_each_document_is_checked_by_another_worker(anonymous_world: World) -> None:
+    seen = set()
+    with closing(PdfEngine(workers=1)) as engine:
+        views.attach_runtime(anonymous_world.app, replace(anonymous_world.rt, engine=engine))
+        for pages in (1, 2, 3):
+            assert upload_anonymously(anonymous_world, simple_pdf(pages)).status_code == 200
+            seen.update(engine.list_pids())
+    assert len(seen) == 3
 
 
 def test_the_link_expires_after_seven_days(anonymous_world: World) -> None:

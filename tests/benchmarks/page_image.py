@@ -21,6 +21,7 @@ from PIL import Image
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from docshare.server.pdf.budget import Tenant
 from docshare.server.pdf.engine import PdfEngine
 from docshare.server.pdf.pages import PageStore
 from docshare.server.store.segments import encrypt_bytes
@@ -32,6 +33,7 @@ from tests.support.polling import wait_until
 MALLOC = {"MALLOC_TRIM_THRESHOLD_": str(256 << 20), "MALLOC_MMAP_THRESHOLD_": str(256 << 20)}
 WIDTH = 1600
 PAGES = 60
+CHANGES = 100
 
 
 def make_text_document() -> bytes:
@@ -134,6 +136,25 @@ def measure_first_page(blob: Path, root: Path) -> bool:
     return check_bound("first page of 2,000, worker not started, median of 7", median(durations), 300, "ms")
 
 
+def measure_owner_changes(blob: Path) -> bool:
+    """Measure the processor time of all processes for a page of another owner, beyond that for a page of the same."""
+    another = _measure_processor_s(blob, [f"owner {number}" for number in range(CHANGES)])
+    same = _measure_processor_s(blob, ["owner"] * CHANGES)
+    return check_bound(
+        f"change of the owner, processor time, mean of {CHANGES}", (another - same) / (CHANGES - 1) * 1000, 15, "ms"
+    )
+
+
+def _measure_processor_s(blob: Path, owners: list[str]) -> float:
+    """Return the processor time of rendering a page for each of ``owners``, by this process and those that it starts,
+    in seconds."""
+    before = sum(os.times()[:4])
+    with closing(PdfEngine()) as engine:
+        for owner in owners:
+            engine.render(blob, 1, 80, None, Tenant(owner, "bench"))
+    return sum(os.times()[:4]) - before
+
+
 def main() -> int:
     if not MALLOC.items() <= os.environ.items():
         os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **MALLOC})
@@ -148,6 +169,7 @@ def main() -> int:
         long = root / "long.pdf"
         long.write_bytes(pdfs.many_pages_pdf(2000, lines=40))
         reached.append(measure_first_page(long, root / "first"))
+        reached.append(measure_owner_changes(root / "text.pdf"))
     return 0 if all(reached) else 1
 
 

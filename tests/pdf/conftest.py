@@ -13,7 +13,8 @@ from docshare.server.pdf.engine import PdfEngine
 IMPOSTOR = """
 import os, socket, sys, time
 answers, later, burn = {answers!r}, {later!r}, {burn!r}
-os.write(1, b'{{"ready": true, "layers": {{}}, "landlock": 0}}\\n')
+own_id = os.readlink("/proc/self").encode()
+os.write(1, b'{{"pid": ' + own_id + b'}}\\n{{"ready": true, "layers": {{}}, "landlock": 0}}\\n')
 jobs = socket.socket(fileno=0)
 while True:
     line, handles, _, _ = socket.recv_fds(jobs, 65536, 1)
@@ -30,6 +31,14 @@ while True:
     if later:
         time.sleep(0.2)
         os.write(1, later)
+"""
+# A template whose forks become the impostors that are current then.
+IMPOSTOR_TEMPLATE = """
+import os
+from docshare.server.pdf.worker import main, template
+main.load_libraries = lambda *, edits: None
+template.run_worker = lambda *options: os.execv({program!r}, [{program!r}])
+template.serve()
 """
 
 
@@ -58,9 +67,13 @@ def start_impostors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable
     """Return a function that makes all later workers impostors with the given replies."""
 
     def install(*answers: bytes, later: bytes = b"", burn: float = 0.0) -> None:
-        code, program = tmp_path / "impostor.py", tmp_path / "python"
+        code, template, program = tmp_path / "impostor.py", tmp_path / "template.py", tmp_path / "python"
         code.write_text(IMPOSTOR.format(answers=list(answers), later=later, burn=burn), encoding="ascii")
-        program.write_text(f"#!/bin/sh\nexec {python} -I {code}\n", encoding="ascii")
+        template.write_text(IMPOSTOR_TEMPLATE.format(program=str(program)), encoding="ascii")
+        program.write_text(
+            f'#!/bin/sh\ncase "$*" in *.template) exec {python} {template} ;; esac\nexec {python} -I {code}\n',
+            encoding="ascii",
+        )
         program.chmod(0o755)
         monkeypatch.setattr(sys, "executable", str(program))
 

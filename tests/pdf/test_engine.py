@@ -14,6 +14,7 @@ import pytest
 
 import docshare
 from docshare.contract.problems import Problem
+from docshare.server.pdf.budget import Tenant
 from docshare.server.pdf.engine import PdfEngine, UnrenderableError
 from tests.support.hostile_pdfs import memory_bomb, paced_pages
 from tests.support.pdfs import many_pages_pdf, simple_pdf
@@ -251,10 +252,10 @@ def test_a_worker_of_root_reads_files_of_other_users(write_file: Put, tmp_path: 
 def test_a_deleted_file_is_closed(write_file: Put) -> None:
     deleted, other = write_file(simple_pdf(1), "gone.pdf"), write_file(simple_pdf(1), "other.pdf")
     with closing(PdfEngine(workers=1)) as engine:
-        engine.inspect(deleted)
+        engine.inspect(deleted, Tenant("account 1", "a"))
         (pid,) = engine.list_pids()
         deleted.unlink()
-        engine.inspect(other)
+        engine.inspect(other, Tenant("account 1", "b"))
         opened = {os.readlink(handle) for handle in Path(f"/proc/{pid}/fd").iterdir()}
         assert str(other) in opened
         assert not any("gone.pdf" in name for name in opened)

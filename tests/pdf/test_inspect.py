@@ -9,15 +9,16 @@ import pikepdf
 import pytest
 
 from docshare.contract.problems import Problem
+from docshare.server.pdf.budget import Tenant
 from docshare.server.pdf.engine import PdfEngine
 from tests.support import hostile_pdfs, pdfs
 
 Put = Callable[..., Path]
 
 
-def inspect_problem(engine: PdfEngine, path: Path) -> Problem:
+def inspect_problem(engine: PdfEngine, path: Path, tenant: Tenant | None = None) -> Problem:
     with pytest.raises(Problem) as caught:
-        engine.inspect(path)
+        engine.inspect(path, tenant)
     return caught.value
 
 
@@ -61,7 +62,7 @@ def test_a_file_that_cannot_be_opened_is_unprocessable(
 
 @pytest.mark.parametrize("locked_first", [True, False])
 def test_the_error_of_a_file_does_not_depend_on_the_previous_file(write_file: Put, locked_first: bool) -> None:
-    """pdfium keeps the error of the previous file, which must not be disclosed to another account."""
+    """pdfium keeps the error of the previous file, which must not be disclosed with another file."""
     order = [
         write_file(pdfs.encrypted_pdf(user="open sesame"), "locked.pdf"),
         write_file(pdfs.empty_pdf(), "empty.pdf"),
@@ -69,7 +70,8 @@ def test_the_error_of_a_file_does_not_depend_on_the_previous_file(write_file: Pu
     expected = ["The PDF is password-protected.", "The file cannot be read as a PDF."]
     step = 1 if locked_first else -1
     with closing(PdfEngine(workers=1)) as engine:
-        assert [inspect_problem(engine, path).detail for path in order[::step]] == expected[::step]
+        problems = [inspect_problem(engine, path, Tenant("account 1", path.name)) for path in order[::step]]
+        assert [problem.detail for problem in problems] == expected[::step]
         assert len(engine.list_pids()) == 1
 
 

@@ -22,8 +22,11 @@ from typing import Any
 from docshare.contract.problems import Problem
 from docshare.server.office.convert import OfficeConverter
 from docshare.server.office.scan import scan_document
+from docshare.server.pdf.budget import Tenant
 from docshare.server.pdf.child import BrokenWorkerError, WorkerProcess
+from docshare.server.pdf.pool import WorkerPool
 from docshare.server.pdf.probe import ConfinementProbe
+from docshare.server.pdf.schedule import JobLane
 from docshare.server.store.blobs import PartialFile
 from tests.support.pdfs import simple_pdf
 from tests.torture import payload
@@ -41,7 +44,8 @@ _ENDED = "ended"
 _ORDINARY_USER = 65533
 _HOOK = """
 import json, sys
-if any(name in sys.orig_argv for name in ("docshare.server.pdf.worker.main", "docshare.server.office.scan")):
+modules = ("docshare.server.pdf.worker.main", "docshare.server.pdf.worker.template", "docshare.server.office.scan")
+if any(name in sys.orig_argv for name in modules):
     sys.path.insert(0, {root!r})
     from tests.torture import hook
     hook.arm(json.loads({targets!r}))
@@ -127,11 +131,45 @@ def open_confined(kind: str, arena: Arena) -> Iterator[Callable[[str], str]]:
     """Yield a function that runs an attempt in a process of ``kind``, started like the server does, and returns the
     result."""
     with contextlib.ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hook-")))
-        folder.chmod(0o755)
         if kind == "convert":
-            yield _install_as_libreoffice(folder, arena)
+            yield _install_as_libreoffice(stack.enter_context(_open_folder()), arena)
             return
+        stack.enter_context(_install_hook(arena))
+        yield (
+            (lambda name: _attempt_in_scan(name, arena))
+            if kind == "scan"
+            else stack.enter_context(_open_worker(kind, arena))
+        )
+
+
+@contextlib.contextmanager
+def open_pool(arena: Arena) -> Iterator[Callable[[str, str, Path], str]]:
+    """Yield a function that runs an attempt in a pool of workers as that of the server, in a job of an owner on a
+    document, and returns the result."""
+
+    def attack(name: str, owner: str, path: Path) -> str:
+        with pool.hold(str(path), Tenant(owner, path.name), JobLane.PAGES, patience_s=20.0) as slot:
+            reply = pool.worker(slot).ask({"do": "text", "path": str(path), "page": name})
+        return reply.body.decode().strip('"')
+
+    pool = WorkerPool(places={JobLane.PAGES: 1}, memory_bytes=1 << 30, timeout_s=20.0, recycle_after=100, max_waiting=1)
+    with _install_hook(arena), contextlib.closing(pool):
+        yield attack
+
+
+@contextlib.contextmanager
+def _open_folder() -> Iterator[Path]:
+    """Yield a new folder that every user may read."""
+    with tempfile.TemporaryDirectory(prefix="hook-") as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
+@contextlib.contextmanager
+def _install_hook(arena: Arena) -> Iterator[None]:
+    """Inject the payload into all processes of ``_HOOK`` that are started during the block."""
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(_open_folder())
         text = _HOOK.format(root=str(ROOT), targets=json.dumps(arena.targets))
         (folder / "sitecustomize.py").write_text(text, encoding="utf-8")
         paths = os.environ.get("PYTHONPATH")
@@ -139,11 +177,7 @@ def open_confined(kind: str, arena: Arena) -> Iterator[Callable[[str], str]]:
         sys.path.insert(0, str(folder))
         os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(folder), paths)))
         try:
-            yield (
-                (lambda name: _attempt_in_scan(name, arena))
-                if kind == "scan"
-                else stack.enter_context(_open_worker(kind, arena))
-            )
+            yield
         finally:
             os.environ.pop("PYTHONPATH")
             if paths is not None:

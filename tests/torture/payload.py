@@ -4,7 +4,9 @@ Uses only the standard library, because it also runs in place of LibreOffice, an
 confinement. Each attempt returns whether it succeeded. A blocked attempt raises OSError or kills the process.
 """
 
+import contextlib
 import ctypes
+import errno
 import fcntl
 import json
 import mmap
@@ -25,6 +27,7 @@ ATTEMPTS: dict[str, Callable[[Targets], bool]] = {}
 BREATHE = "breathe"
 
 _LIBC = ctypes.CDLL(None, use_errno=True)
+_LIBC.sbrk.restype = ctypes.c_size_t
 _X86 = os.uname().machine == "x86_64"
 _CHANGED = b"changed by the payload"
 _NEW_USER, _NEW_MOUNTS = 0x10000000, 0x00020000
@@ -333,6 +336,38 @@ def start_a_thread(at: Targets) -> bool:
     ran = threading.Event()
     threading.Thread(target=ran.set).start()
     return ran.wait(5)
+
+
+@register_attempt
+def read_open_document_of_another_owner(at: Targets) -> bool:
+    needle = _build_needle(at)
+    for handle in range(3, 48):
+        with contextlib.suppress(OSError):
+            if needle in os.pread(handle, 1 << 20, 0):
+                return True
+    return False
+
+
+@register_attempt
+def find_document_of_another_owner_in_memory(at: Targets) -> bool:
+    end = start = _LIBC.sbrk(0) & -mmap.PAGESIZE
+    while _is_mapped(start - mmap.PAGESIZE):
+        start -= mmap.PAGESIZE
+    return _build_needle(at) in ctypes.string_at(start, end - start)  # the heap of libraries in C
+
+
+def _build_needle(at: Targets) -> bytes:
+    """Return a text that only the document of another owner contains: this code knows the secret itself."""
+    return bytes(at["secret"][::-1], "ascii")
+
+
+def _is_mapped(address: int) -> bool:
+    """Return whether memory at ``address`` can be read. The call of futex does nothing but fail in one of two ways."""
+    try:
+        call_system(_select_syscall(202, 98), address, 0, 0xDEADBEEF, struct.pack("qq", 0, 0))
+    except OSError as error:
+        return error.errno != errno.EFAULT
+    return True
 
 
 def run_attempt(name: str, at: Targets) -> str:

@@ -1,18 +1,22 @@
 """A compromised process that opens documents cannot access the host; ``tests.torture.confinement`` is the long form."""
 
+import contextlib
 import os
 import subprocess
 from collections.abc import Iterator
 
 import pytest
 
+from docshare.server.pdf.child import BrokenWorkerError
 from docshare.server.pdf.probe import ConfinementProbe
+from tests.support.pdfs import simple_pdf
 from tests.torture import confinement, payload
 from tests.torture.confinement import Arena
 
 # A container may deny these to all processes.
 HOST_ATTEMPTS = {"ptrace", "read_memory", "read_memory_by_proc", "gain_capabilities"}
 PROCESSES = ["fork_by_clone3", "clone_into_a_user_namespace", "start_a_thread", "limit_the_server"]
+OTHERS = ["read_open_document_of_another_owner", "find_document_of_another_owner_in_memory"]
 
 
 @pytest.fixture
@@ -40,6 +44,29 @@ def test_every_attempt_in_other_processes_is_blocked(kind: str, arena: Arena) ->
     with confinement.open_confined(kind, arena) as attack:
         assert attack(payload.BREATHE) == "achieved"
         assert "achieved" not in {name: attack(name) for name in names}.values()
+    assert arena.list_damage() == []
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_worker_finds_no_document_of_another_owner(name: str, arena: Arena) -> None:
+    theirs, own = arena.folder / "theirs.pdf", arena.folder / "own.pdf"
+    language = b"/Type /Catalog /Lang (%b)" % arena.secret[::-1].encode()
+    theirs.write_bytes(simple_pdf(1).replace(b"/Type /Catalog", language))
+    own.write_bytes(simple_pdf(1))
+    with confinement.open_pool(arena) as attack:
+        assert attack(payload.BREATHE, "account 1", theirs) == "achieved"
+        assert attack(name, "account 1", own) == "achieved"
+        assert attack(name, "account 2", own) == "in vain"
+        assert attack(payload.BREATHE, "account 1", theirs) == "achieved"
+        assert attack(name, "account 2", own) == "in vain"
+
+
+@pytest.mark.parametrize("name", ["fork", "kill_process", "hand_descriptors_back"])
+def test_an_attempt_in_a_forked_worker_is_blocked(name: str, arena: Arena) -> None:
+    with confinement.open_pool(arena) as attack:
+        with contextlib.suppress(BrokenWorkerError):
+            assert attack(name, "account 1", arena.folder / "document.pdf") != "achieved"
+        assert attack(payload.BREATHE, "account 2", arena.folder / "document.pdf") == "achieved"
     assert arena.list_damage() == []
 
 

@@ -9,5 +9,5 @@ random numbers: it has its own root directory, Landlock, and a list of the few s
 of them for network or other processes. It has namespaces without a network, a user ID that no other process has, and
 limits of memory, processes and file size. The layers are independent: a layer that the host lacks is omitted and
 reported by ``docshare doctor``; with ``DOCSHARE_CONFINEMENT=required`` the server then does not start. All replies of
-a worker are treated as untrusted input.
+a worker are treated as untrusted input, and no worker gets documents of two owners.
 """

@@ -4,6 +4,7 @@ import contextlib
 import ctypes
 import os
 import sys
+from functools import cache
 from pathlib import Path
 
 LINUX = sys.platform == "linux"
@@ -27,12 +28,16 @@ _CAPABILITY_COUNT = 64
 
 def call_libc(name: str, *arguments: object) -> int:
     """Call the function ``name`` of the C library and return its result. Raises OSError if that is negative."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    result = int(getattr(libc, name)(*arguments))
+    result = int(getattr(_open_libc(), name)(*arguments))
     if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, f"{name}: {os.strerror(number)}")
     return result
+
+
+@cache
+def _open_libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
 
 
 def syscall(name: str, number: int, *arguments: object) -> int:

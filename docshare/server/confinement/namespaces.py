@@ -64,6 +64,12 @@ def unshare(flags: int) -> None:
     kernel.call_libc("unshare", ctypes.c_int(flags))
 
 
+def enter(handle: int, kind: int) -> None:
+    """Move this process, or with ``PROCESSES`` its next children, to the namespace in the open file ``handle``, which
+    is of the type ``kind``. Raises OSError."""
+    kernel.call_libc("setns", ctypes.c_int(handle), ctypes.c_int(kind))
+
+
 def mount_only(paths: Iterable[Path]) -> None:
     """Replace the root directory with one that contains only ``paths``, read-only. Devices are allowed.
 

@@ -21,10 +21,11 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-from docshare.server.pdf import environment
+from docshare.server.pdf import program
+from docshare.server.pdf.program import StartedProcess, WorkerOptions, WorkerStarter
 from docshare.server.pdf.worker.main import MAX_JSON_BYTES
 
-START_TIMEOUT_S = 10.0  # per attempt, of two: on a busy host one start in a few hundred hung
+START_TIMEOUT_S = 10.0  # per attempt, of two
 _MAX_HEADER_BYTES = 4096
 _MAX_BODY_BYTES = 64 << 20
 _MAX_FILE_BYTES = 1 << 30
@@ -73,12 +74,20 @@ class WorkerProcess:
 
     Parameters: ``memory_bytes`` limits its address space; ``timeout_s`` limits the wall-clock and processor seconds of
     one job; ``required``: fail unless every layer of ``confine`` is active; ``edits``: load the libraries for editing,
-    linting and repair. A worker without ``edits`` starts a second process for the first such job. ``layers`` reports
-    the confinement; ``spent_s`` is the processor time of the last job, measured by the kernel. Raises
-    BrokenWorkerError or WorkerTimeoutError if the process does not start.
+    linting and repair. A worker without ``edits`` starts a second process for the first such job. ``start`` starts the
+    processes. ``layers`` reports the confinement; ``spent_s`` is the processor time of the last job, measured by the
+    kernel. Raises BrokenWorkerError or WorkerTimeoutError if the process does not start.
     """
 
-    def __init__(self, *, memory_bytes: int, timeout_s: float, required: bool = False, edits: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        memory_bytes: int,
+        timeout_s: float,
+        required: bool = False,
+        edits: bool = False,
+        start: WorkerStarter = program.start_worker,
+    ) -> None:
         self.jobs = 0
         self.spent_s = 0.0
         self._job_start: tuple[float, float] | None = None
@@ -89,17 +98,23 @@ class WorkerProcess:
         self._new_editor = (
             None
             if edits
-            else partial(WorkerProcess, memory_bytes=memory_bytes, timeout_s=timeout_s, required=required, edits=True)
+            else partial(
+                WorkerProcess,
+                memory_bytes=memory_bytes,
+                timeout_s=timeout_s,
+                required=required,
+                edits=True,
+                start=start,
+            )
         )
         self._timeout_s = timeout_s
         self._buffer = bytearray()
-        command = [sys.executable, "-P", "-m", "docshare.server.pdf.worker.main", str(memory_bytes), str(timeout_s)]
-        command += ["edit"] * edits
+        options = WorkerOptions(memory_bytes, timeout_s, edits)
         try:
-            self._start(command)
+            self._start(start, options)
         except WorkerTimeoutError:
             self._buffer.clear()
-            self._start(command)
+            self._start(start, options)
         if required:
             try:
                 self._require_layers()
@@ -107,23 +122,17 @@ class WorkerProcess:
                 self.kill()
                 raise
 
-    def _start(self, command: list[str]) -> None:
+    def _start(self, start: WorkerStarter, options: WorkerOptions) -> None:
         """Start the process and wait until it is ready. Raises BrokenWorkerError or WorkerTimeoutError."""
         self._jobs, jobs = socket.socketpair()
         try:
-            self._process: subprocess.Popen[bytes] = subprocess.Popen(
-                command,
-                bufsize=0,
-                stdin=jobs.fileno(),
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                cwd="/",  # Python does not start in a deleted directory, which the server's can be
-                env=environment.of_worker(),
-                start_new_session=True,  # Ctrl-C must reach only the server, which then ends its workers
-            )
+            self._process: StartedProcess = start(jobs, options)
         except OSError as error:
             self._jobs.close()
             raise BrokenWorkerError(f"the worker cannot be started: {error}") from error
+        except BaseException:
+            self._jobs.close()
+            raise
         finally:
             jobs.close()
         self._pid = self._process.pid
@@ -291,12 +300,10 @@ class WorkerProcess:
                 fcntl.fcntl(self._process.stdout, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
 
     def _receive(self, deadline: float, sink: IO[bytes] | None = None, max_bytes: int = 0) -> WorkerReply:
-        line_end = -1
-        while line_end < 0:
+        while (line_end := self._buffer.find(b"\n")) < 0:
             if len(self._buffer) > _MAX_HEADER_BYTES:
                 raise BrokenWorkerError("the header of the reply is too long")
             self._read(deadline)
-            line_end = self._buffer.find(b"\n")
         header = _parse_header(bytes(self._buffer[:line_end]))
         size = header.pop("size", 0)
         if type(size) is not int or not 0 <= size <= (max_bytes if sink is None else _MAX_FILE_BYTES):

@@ -276,7 +276,7 @@ class PdfEngine:
             return None if slot is None else self._palette(slot, path, deadline - time.monotonic())
 
     def _palette(self, slot: WorkerSlot, path: PathLike, budget_s: float) -> list[str] | None:
-        if slot.child is None:  # a palette does not justify starting a worker
+        if not self._pool.has_worker(slot):  # a palette does not justify starting a worker
             return None
         job = {"do": "palette", **_describe_source(path), "budget_s": budget_s}
         try:
@@ -296,9 +296,10 @@ class PdfEngine:
         """Return the process IDs of the running workers; empty before the first job."""
         return self._pool.list_pids()
 
-    def renew_idle(self) -> None:
-        """Replace the idle workers that have read documents by new ones, whose memory has nothing of them."""
-        self._pool.renew_idle()
+    def end_idle(self) -> None:
+        """End the idle workers that have read documents. The next job gets a new one, whose memory has nothing of
+        them."""
+        self._pool.end_idle()
 
     def close(self) -> None:
         """End the workers. Running jobs fail."""

@@ -12,6 +12,7 @@ from docshare.contract.problems import Problem
 from docshare.server.pdf.budget import Tenant
 from docshare.server.pdf.child import BrokenWorkerError, WorkerProcess, WorkerTimeoutError
 from docshare.server.pdf.schedule import JobLane, WorkerJob, WorkerSchedule
+from docshare.server.pdf.template import WorkerTemplate
 
 _log = logging.getLogger(__name__)
 
@@ -28,12 +29,15 @@ _BUSY_TEXTS = {
 class WorkerSlot:
     """A slot for one worker: ``child`` is the process once it is started, ``ticket`` the job that holds the slot.
 
-    ``is_demoted``: the worker runs at low priority, which cannot be undone. ``spent_s``: processor time of the last
-    job. ``recent``: the documents that the worker read last.
+    ``owner``: the party whose documents the worker may read (``_find_owner``). ``is_demoted``: the worker runs at low
+    priority, which cannot be undone. ``spent_s``: processor time of the last job. ``path``: the document of the last
+    job; ``recent``: the documents that the worker read last.
     """
 
     child: WorkerProcess | None = None
     ticket: WorkerJob | None = None
+    owner: str = ""
+    path: str = ""
     is_demoted: bool = False
     spent_s: float = 0.0
     recent: OrderedDict[str, None] = field(default_factory=OrderedDict)
@@ -62,7 +66,8 @@ class WorkerPool:
         self._required = required
         self._changed = threading.Condition()  # guards everything below
         self._schedule = WorkerSchedule(places, max_waiting)
-        self._slots = [WorkerSlot() for _ in range(sum(places.values()))]
+        self._template = WorkerTemplate()
+        self._slots = [WorkerSlot() for _ in range(sum(places.values()))]  # the least recently used one is the first
         self._held: dict[WorkerJob, WorkerSlot] = {}
         self._paths: dict[WorkerJob, str] = {}
         self._refused: set[WorkerJob] = set()
@@ -127,20 +132,31 @@ class WorkerPool:
         with self._changed:
             return self._changed.wait_for(has_spare, timeout_s)
 
+    def has_worker(self, slot: WorkerSlot) -> bool:
+        """Return whether ``worker`` would return a running worker."""
+        assert slot.ticket is not None
+        return slot.child is not None and slot.owner == _find_owner(slot.ticket.tenant)
+
     def worker(self, slot: WorkerSlot) -> WorkerProcess:
-        """Return the worker of a slot that the caller holds, and start it if needed. Raises Problem ``unavailable``."""
+        """Return the worker of a slot that the caller holds, and start it if needed, also in place of one that has read
+        documents of another owner. Raises Problem ``unavailable``."""
         ticket = slot.ticket
         assert ticket is not None
-        if slot.child is None:
+        if not self.has_worker(slot):
+            self.discard(slot)
             child = self._take_reserve(ticket) or self._start()
             with self._changed:
-                slot.child, slot.is_demoted = child, False
+                slot.child, slot.owner, slot.is_demoted = child, _find_owner(ticket.tenant), False
                 closed = self._closed
             if closed:
                 self.discard(slot)
                 raise _unavailable_problem("The server is stopping.", 5)
         assert slot.child is not None
         with self._changed:
+            slot.recent[slot.path] = None
+            slot.recent.move_to_end(slot.path)
+            if len(slot.recent) > _MAX_RECENT_PATHS:
+                slot.recent.popitem(last=False)
             demote = not slot.is_demoted and self._schedule.budget.is_risky(ticket.tenant, time.monotonic())
             slot.is_demoted = slot.is_demoted or demote
         if demote:
@@ -184,20 +200,17 @@ class WorkerPool:
         if child is not None:
             child.kill()
 
-    def renew_idle(self) -> None:
-        """Replace the idle workers that have had jobs by new ones: their memory still has parts of documents, and data
-        keys."""
+    def end_idle(self) -> None:
+        """End the idle workers that have had jobs: their memory still has parts of documents, and data keys."""
+        ended = []
         with self._changed:
-            used = [slot for slot in self._slots if slot.ticket is None and slot.child is not None and slot.child.jobs]
-        for slot in used:
-            with contextlib.suppress(Problem):
-                spare = self._start()  # before the other ends, so that no reader waits for it
-                with self._changed:
-                    if slot.ticket is None and slot.child is not None and not self._closed:
-                        slot.child, spare = spare, slot.child
-                        slot.is_demoted = False
-                        slot.recent.clear()
-                spare.close()
+            for slot in self._slots:
+                if slot.ticket is None and slot.child is not None and slot.child.jobs:
+                    ended.append(slot.child)
+                    slot.child = None
+                    slot.recent.clear()
+        for child in ended:
+            child.close()
 
     def close(self) -> None:
         """End all workers. Running jobs fail; waiting callers get Problem ``unavailable``."""
@@ -215,6 +228,7 @@ class WorkerPool:
                 slot.child = None
         if reserve is not None:
             reserve.close()
+        self._template.close()
 
     @property
     def is_closed(self) -> bool:
@@ -265,14 +279,11 @@ class WorkerPool:
     def _assign_slot(self, ticket: WorkerJob, path: str) -> WorkerSlot:
         """Assign the best idle slot to ``ticket``."""
         risky = self._schedule.budget.is_risky(ticket.tenant, time.monotonic())
+        owner = _find_owner(ticket.tenant)
         idle = (slot for slot in self._slots if slot.ticket is None)
-        slot = max(idle, key=lambda slot: _rank_slot(slot, path, risky=risky))
-        slot.ticket = ticket
+        slot = max(idle, key=lambda slot: _rank_slot(slot, owner, path, risky=risky))
+        slot.ticket, slot.path = ticket, path
         self._held[ticket] = slot
-        slot.recent[path] = None
-        slot.recent.move_to_end(path)
-        if len(slot.recent) > _MAX_RECENT_PATHS:
-            slot.recent.popitem(last=False)
         return slot
 
     def _release(self, slot: WorkerSlot) -> None:
@@ -280,6 +291,8 @@ class WorkerPool:
         assert ticket is not None
         del self._held[ticket]
         self._schedule.remove(ticket)
+        self._slots.remove(slot)
+        self._slots.append(slot)
 
     def _return_slot(self, slot: WorkerSlot) -> None:
         worn = None
@@ -321,20 +334,34 @@ class WorkerPool:
         if time.monotonic() < self._start_after:
             raise _unavailable_problem("The PDF engine cannot be started.", 10)
         try:
-            return WorkerProcess(memory_bytes=self._memory_bytes, timeout_s=self._timeout_s, required=self._required)
+            return WorkerProcess(
+                memory_bytes=self._memory_bytes,
+                timeout_s=self._timeout_s,
+                required=self._required,
+                start=self._template.start_worker,
+            )
         except (BrokenWorkerError, WorkerTimeoutError) as error:
             self._start_after = time.monotonic() + _RESTART_DELAY_S
             _log.error("The PDF engine cannot be started: %s", error)
             raise _unavailable_problem("The PDF engine cannot be started.", 10) from error
 
 
-def _rank_slot(slot: WorkerSlot, path: str, *, risky: bool) -> tuple[bool, bool, bool]:
-    """Return a sort key: how well an idle slot suits a job. A risky job gets a demoted worker or a new one, because it
-    is likely to crash its worker."""
-    runs = slot.child is not None
+def _find_owner(tenant: Tenant) -> str:
+    """Return the party whose documents a worker may read together with that of ``tenant``. A document without an owner
+    is charged to the address of its reader or sender, and may not be read together with any other."""
+    return tenant.content if tenant.owner == tenant.reader else tenant.owner
+
+
+def _rank_slot(slot: WorkerSlot, owner: str, path: str, *, risky: bool) -> tuple[bool, bool, bool, bool]:
+    """Return a sort key: how well an idle slot suits a job of ``owner``. A risky job gets a demoted worker or a new
+    one, because it is likely to crash its worker. Among the workers of other owners, a demoted one is replaced first.
+    """
+    is_empty = slot.child is None
+    is_own = not is_empty and slot.owner == owner
+    is_demoted = not is_empty and slot.is_demoted
     if risky:
-        return runs and slot.is_demoted, not runs, path in slot.recent
-    return not (runs and slot.is_demoted), runs and path in slot.recent, runs
+        return is_own and is_demoted, is_empty, is_own, is_demoted
+    return is_own and not is_demoted, is_own and not is_demoted and path in slot.recent, is_empty, is_demoted
 
 
 def _unavailable_problem(detail: str, retry_after: int) -> Problem:

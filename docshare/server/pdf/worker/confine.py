@@ -72,7 +72,7 @@ def enter_process_namespace() -> ProcessPlace:
         return ProcessPlace(os.getpid(), _describe_unsupported())
     try:
         if kernel.is_filtered():
-            _try_in_child(_begin_process_namespace)
+            try_in_child(_begin_process_namespace)
         _begin_process_namespace()
         reader, writer = os.pipe()
         child = os.fork()
@@ -119,7 +119,7 @@ def confine(memory_bytes: int, place: ProcessPlace) -> ConfinementStatus:
     def apply_layer(name: str, layer: Callable[[], None]) -> None:
         try:
             if filtered:
-                _try_in_child(layer)
+                try_in_child(layer)
             layer()
             missing[name] = None
         except OSError as error:
@@ -132,7 +132,7 @@ def confine(memory_bytes: int, place: ProcessPlace) -> ConfinementStatus:
         apply_layer("capabilities", _drop_rights)
         with contextlib.suppress(OSError):
             if filtered:
-                _try_in_child(landlock.landlock_version)
+                try_in_child(landlock.landlock_version)
             status = status._replace(landlock=landlock.landlock_version())
         apply_layer("landlock", lambda: _restrict_files(missing["root"] is None))
         readable = missing["root"] is None or missing["landlock"] is None
@@ -197,7 +197,7 @@ def _leave_host(
     itself.close()
 
 
-def _try_in_child(layer: Callable[[], object]) -> None:
+def try_in_child(layer: Callable[[], object]) -> None:
     """Try ``layer`` in a child first, because the seccomp filter of a service or container can kill the caller."""
     child = os.fork()
     if child == 0:

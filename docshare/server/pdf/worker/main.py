@@ -1,6 +1,6 @@
 """Run a worker process: read jobs from stdin and write replies to stdout (``child`` describes the protocol).
 
-Only ``child`` starts it, as ``python -m docshare.server.pdf.worker.main MEMORY_BYTES TIMEOUT_S [edit]``.
+It is a fork of ``template``, or started as ``python -m docshare.server.pdf.worker.main MEMORY_BYTES TIMEOUT_S [edit]``.
 """
 
 import io
@@ -9,7 +9,8 @@ import os
 import select
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from docshare.server.pdf.worker import confine
@@ -26,12 +27,20 @@ _IDLE_TIMEOUT_S = 15.0
 _BLOCK_BYTES = 1 << 16
 
 
-def main(memory_bytes: int, timeout_s: float, *, edits: bool) -> None:
-    """Serve jobs until the input ends."""
-    place = confine.enter_process_namespace()
+def main(
+    memory_bytes: int, timeout_s: float, place: confine.ProcessPlace, load: Callable[[], None] = lambda: None
+) -> None:
+    """Serve jobs until the input ends.
+
+    ``place`` is the result of ``confine.enter_process_namespace``; ``load`` loads the libraries if they are not loaded
+    yet, before the process is confined.
+    """
     source, sink = _move_pipes()
     try:
-        documents = _load_libraries(edits=edits)
+        load()
+        from docshare.server.pdf.worker.documents import DocumentCache
+
+        documents = DocumentCache()
         status = confine.confine(memory_bytes, place)
     except Exception as error:  # noqa: BLE001 - the parent reports any error
         _send(sink, {"error": f"{type(error).__name__}: {error}"})
@@ -55,17 +64,15 @@ def _move_pipes() -> tuple[socket.socket, int]:
     return source, sink
 
 
-def _load_libraries(*, edits: bool) -> "DocumentCache":
+def load_libraries(*, edits: bool) -> None:
     """Import and use once everything that jobs need, because a confined process cannot load libraries."""
     from docshare.server.pdf.worker import warmup
-    from docshare.server.pdf.worker.documents import DocumentCache
 
     warmup.warm_up_drawing()
     if edits:
         from docshare.server.pdf.worker import editing
 
         editing.warm_up_editing()
-    return DocumentCache()
 
 
 def _receive_jobs(source: socket.socket, documents: "DocumentCache") -> Iterator[tuple[bytes, io.FileIO]]:
@@ -162,4 +169,9 @@ def _truncate_text(page: dict[str, Any]) -> bytes:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), float(sys.argv[2]), edits="edit" in sys.argv[3:])
+    main(
+        int(sys.argv[1]),
+        float(sys.argv[2]),
+        confine.enter_process_namespace(),
+        partial(load_libraries, edits="edit" in sys.argv[3:]),
+    )

@@ -54,7 +54,8 @@ def store_upload(rt: Runtime, received: ReceivedFile, address: str) -> Anonymous
     admit(rt, received.part.size)
     if media.detect_document_type(received.part.head) == "pdf" and received.part.size > max_bytes(rt):
         raise too_large(rt)
-    document = intake.store_document(rt, find_plan(rt), received, tenants.address_tenant_key(address))
+    sender = tenants.address_tenant_key(address)
+    document = intake.store_document(rt, find_plan(rt), received, sender, sender=sender)
     with intake.blob_transaction(rt, document):
         if document.size > max_bytes(rt):  # an office document whose PDF is larger
             raise too_large(rt)

@@ -92,10 +92,10 @@ def store_upload(rt: Runtime, caller: Caller, received: ReceivedFile) -> StoredU
     return StoredUpload(create_file(rt, caller, document), document.warning, document.left_out)
 
 
-def store_document(rt: Runtime, plan: Plan, received: ReceivedFile, owner: str) -> StoredDocument:
+def store_document(rt: Runtime, plan: Plan, received: ReceivedFile, owner: str, *, sender: str = "") -> StoredDocument:
     """Check, convert if necessary, inspect and store the bytes of ``received``. The caller inserts the row of the
     document or deletes its blob. ``owner``: the key from ``tenants`` to which the time of the PDF engine and of
-    LibreOffice is charged.
+    LibreOffice is charged; ``sender``: the same key if it is that of an address, not of an account.
 
     A PDF is stored as sent. An office document is stored as the PDF that it is converted to, under the name that was
     sent; size and digest are those of the PDF. ``received`` is consumed only on success; otherwise the shell discards
@@ -104,13 +104,13 @@ def store_document(rt: Runtime, plan: Plan, received: ReceivedFile, owner: str) 
     """
     name, part = clean_name(received.filename), received.part
     if media.detect_document_type(part.head) == "pdf":
-        return _store_pdf(rt, plan, name, part, owner)
+        return _store_pdf(rt, plan, name, part, owner, sender)
     kind = detect_kind(part.finish())
     rules.require_kind_size(plan, kind, part.size)
     made = rt.blobs.create_partial()
     try:
         left_out = _convert(rt, part, kind, made, rules.max_stored_size(plan), owner)
-        return replace(_store_pdf(rt, plan, name, made, owner), left_out=tuple(left_out))
+        return replace(_store_pdf(rt, plan, name, made, owner, sender), left_out=tuple(left_out))
     finally:
         made.discard()
 
@@ -124,10 +124,10 @@ def _convert(rt: Runtime, source: PartialFile, kind: str, made: PartialFile, lar
         raise rules.disk_space_problem() from error  # the disk or the process table is full; a retry may succeed
 
 
-def _store_pdf(rt: Runtime, plan: Plan, name: str, part: PartialFile, owner: str) -> StoredDocument:
+def _store_pdf(rt: Runtime, plan: Plan, name: str, part: PartialFile, owner: str, sender: str) -> StoredDocument:
     rules.require_size(plan, part.size)
     sha256, size = part.sha256(), part.size
-    inspection = rt.engine.inspect(part.finish(), Tenant(owner, sha256))
+    inspection = rt.engine.inspect(part.finish(), Tenant(owner, sha256, sender))
     blob, data_key = sealed_blobs.store(rt, part)
     warning = _SLOW_PAGE_WARNING if inspection.is_slow else None
     sizes = _encode_page_sizes(inspection)

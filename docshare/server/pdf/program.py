@@ -1,0 +1,56 @@
+"""Start the programs of the engine: workers, and the template of workers."""
+
+import socket
+import subprocess
+import sys
+from typing import IO, NamedTuple, Protocol
+
+from docshare.server.pdf import environment
+
+
+class WorkerOptions(NamedTuple):
+    """The arguments of a worker, as in ``WorkerProcess``."""
+
+    memory_bytes: int
+    timeout_s: float
+    edits: bool
+
+
+class StartedProcess(Protocol):
+    """The part of ``subprocess.Popen`` that controls a process; ``stdout`` is the pipe of its replies."""
+
+    @property
+    def pid(self) -> int: ...
+    @property
+    def stdout(self) -> IO[bytes] | None: ...
+    @property
+    def returncode(self) -> int | None: ...
+    def kill(self) -> None: ...
+    def wait(self, timeout: float | None = None) -> int: ...
+
+
+class WorkerStarter(Protocol):
+    """Starts a worker with the socket ``jobs`` as its stdin. Raises OSError, BrokenWorkerError or WorkerTimeoutError if
+    it does not start."""
+
+    def __call__(self, jobs: socket.socket, options: WorkerOptions) -> StartedProcess: ...
+
+
+def start_worker(jobs: socket.socket, options: WorkerOptions) -> StartedProcess:
+    """Start a worker as a new process."""
+    arguments = [str(options.memory_bytes), str(options.timeout_s), *["edit"] * options.edits]
+    return run_module("main", arguments, jobs, stdout=subprocess.PIPE)
+
+
+def run_module(name: str, arguments: list[str], stdin: socket.socket, *, stdout: int) -> StartedProcess:
+    """Start Python with the module ``name`` of the package ``worker``. Raises OSError."""
+    return subprocess.Popen(
+        [sys.executable, "-P", "-m", f"docshare.server.pdf.worker.{name}", *arguments],
+        bufsize=0,
+        stdin=stdin.fileno(),
+        stdout=stdout,
+        stderr=subprocess.DEVNULL,
+        cwd="/",  # Python does not start in a deleted directory, which the server's can be
+        env=environment.of_worker(),
+        start_new_session=True,  # Ctrl-C must reach only the server, which then ends its workers
+    )
