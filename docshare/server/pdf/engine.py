@@ -297,8 +297,7 @@ class PdfEngine:
         return self._pool.list_pids()
 
     def end_idle(self) -> None:
-        """End the idle workers that have read documents. The next job gets a new one, whose memory has nothing of
-        them."""
+        """End the idle workers that have read documents: their memory has parts of them."""
         self._pool.end_idle()
 
     def close(self) -> None:
