@@ -22,12 +22,13 @@ from pathlib import Path
 from typing import Any
 
 import requests
+from PIL import Image
 
 from docshare.server.store.master_keys import KeyFile
 from docshare.server.store.vault import Vault, name_data_key
 from tests.support.images import encode_image
 from tests.support.object_store import ObjectStore, run_object_store
-from tests.support.office import make_docx
+from tests.support.office import change_parts, make_docx
 from tests.support.pdfs import Sheet, lines_content, sheets_pdf
 from tests.support.polling import wait_until
 from tests.support.process_memory import read_memory, read_open_files
@@ -109,7 +110,8 @@ def _plant(planted: PlantedServer, http: requests.Session, number: int) -> Plant
     content = _make_document(number)
     name = "Plan.docx" if content[:2] == b"PK" else "Plan.pdf"
     if name == "Plan.docx":
-        document.slices += _slice(content)
+        document.slices.append(_make_random(number)[:_SLICE_BYTES])
+        assert document.slices[0] in content
     made = _post(server, http, "/api/v1/files", content, name)
     document.uuid, document.short_id = made["uuid"], made["shortId"]
     file, base = f"/api/v1/files/{made['uuid']}", f"{server.url}/{made['shortId']}"
@@ -135,18 +137,21 @@ def _plant(planted: PlantedServer, http: requests.Session, number: int) -> Plant
 def _make_document(number: int) -> bytes:
     """Return three pages; every line has the planted text. Each seventh is larger than a segment, and each twentieth
     is of Word."""
-    text = f"{WORD}{number:04} {random.Random(number).randbytes(8).hex()}"
+    text = f"{WORD}{number:04} {_make_random(number)[:8].hex()}"
     if number % 20 == 3:
-        return make_docx(text, pages=3)
+        return change_parts(make_docx(text, pages=3), {"word/media/random.bin": _make_random(number)})
     lines = 2_000 if number % 7 == 6 else 12
     pages = [lines_content("\n".join(f"{text} {page} {line}" for line in range(lines)), size=9) for page in (1, 2, 3)]
     return sheets_pdf([Sheet(page) for page in pages])
 
 
 def _make_logo(number: int) -> bytes:
-    from PIL import Image
+    return encode_image(Image.frombytes("RGB", (60, 40), _make_random(number)), "PNG")
 
-    return encode_image(Image.frombytes("RGB", (60, 40), random.Random(number).randbytes(60 * 40 * 3)), "PNG")
+
+def _make_random(number: int) -> bytes:
+    """Return 7,200 bytes that no other document has, also of another run on this machine."""
+    return random.Random(f"{WORD} {number}").randbytes(60 * 40 * 3)
 
 
 def _slice(content: bytes) -> list[bytes]:
