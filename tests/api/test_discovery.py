@@ -13,6 +13,8 @@ from tests.support.cast import World
 SUCCESS = {
     ("POST", "/api/v1/files/{uuid}/variants"): "201",
     ("DELETE", "/api/v1/files/{uuid}/variants/{variantUuid}"): "204",
+    ("POST", "/api/v1/keys"): "201",
+    ("DELETE", "/api/v1/keys/{uuid}"): "204",
     ("POST", "/api/v1/webhooks"): "201",
     ("DELETE", "/api/v1/webhooks/{uuid}"): "204",
     ("POST", "/api/webhooks"): "201",

@@ -7,7 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -37,8 +37,12 @@ def list_workers(server: ServerProcess) -> set[int]:
     """Return the ids of the processes whose parent is ``server``."""
     tasks = Path(f"/proc/{server.process.pid}/task").glob("*/children")  # of the thread that started them
     children = [pid for task in tasks for pid in map(int, task.read_text().split())]
-    lines = {pid: Path(f"/proc/{pid}/cmdline").read_bytes() for pid in children}
-    return {pid for pid, line in lines.items() if b"worker_process" in line}
+    found = set()
+    for pid in children:
+        with suppress(ProcessLookupError, FileNotFoundError):  # it has just ended
+            if b"worker_process" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                found.add(pid)
+    return found
 
 
 def find_instances(server: ServerProcess) -> set[str]:

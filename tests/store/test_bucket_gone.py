@@ -61,9 +61,9 @@ def test_a_document_is_not_missing_while_its_bucket_is_gone(store: BucketStore) 
     store.delete(KEY)
     store._client.delete(OWNER_NAME)
     assert not is_healthy(store)
-    with pytest.raises(StorageUnreachableError, match="the bucket is gone"):
+    with pytest.raises(StorageUnreachableError, match="the bucket or its object docshare-instance was deleted"):
         store.exists(KEY)
-    with pytest.raises(StorageUnreachableError, match="the bucket is gone"):
+    with pytest.raises(StorageUnreachableError, match="the bucket or its object docshare-instance was deleted"):
         store.fetch(KEY)
 
 

@@ -251,6 +251,7 @@ COOKIE_ROUTES: dict[str, CookieRoute] = {
 
 COOKIELESS = {
     "api:public.upload": "/api/files",
+    "sign_in.request_reset": "/login/forgot",
     "oauth.token": "/oauth/token",
     "oauth.revoke": "/oauth/revoke",
     "notices.change": "/notices/views.nobody.0",

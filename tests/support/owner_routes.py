@@ -29,6 +29,14 @@ def _key_path(desk: OwnerAndReader) -> str:
     return f"/account/keys/{made.uuid}/revoke"
 
 
+def _colleagues_path(desk: OwnerAndReader) -> str:
+    """Make Pia the owner of the instance: the oldest account."""
+    for account in accounts.list_accounts(desk.world.rt):
+        if account.email in ("fay@example.com", "bea@example.com"):
+            accounts.delete_account(desk.world.rt, account.email)
+    return "/account/colleagues"
+
+
 def _app_path(desk: OwnerAndReader) -> str:
     desk.app.approve_and_exchange()
     (row,) = desk.world.rt.db.fetch_all("SELECT uuid FROM oauth_grants ORDER BY id DESC LIMIT 1")
@@ -75,6 +83,10 @@ OWNER_ROUTES: dict[str, CookieRoute] = {
     "owner_trash.restore": form_route(lambda desk: f"{_trashed_file_path(desk)}/restore"),
     "owner_trash.delete": form_route(lambda desk: f"{_trashed_file_path(desk)}/delete"),
     "owner_account.rename": form_route("/account/name", name="Pia Lee"),
+    "owner_account.change_email": form_route("/account/email", email="pia.lee@example.com"),
+    "owner_account.invite_colleague": form_route(
+        _colleagues_path, colleague_email="kim@example.com", colleague_name="", tier="basic"
+    ),
     "owner_account.create_key": form_route("/account/keys", key_name="laptop"),
     "owner_account.revoke_key": form_route(_key_path),
     "owner_account.revoke_app": form_route(_app_path),

@@ -54,7 +54,7 @@ def test_a_hotspot_can_play_an_audio_asset(owner_file: OwnerFile) -> None:
 @pytest.mark.parametrize(
     ("typed", "named"),
     [
-        ({}, "either a link or an audio"),
+        ({}, "either a link or a sound"),
         ({"link": "http://film.example"}, "link"),
         ({"link": "https://film.example", "width": "95"}, "rect"),
         ({"link": "https://film.example", "x": "left"}, "numbers"),

@@ -40,12 +40,13 @@ UNSHOWN_TEXTS = {
 
 
 def list_text_columns() -> dict[str, set[str]]:
-    """Return the text columns by table, for ``files`` and all tables whose rows belong to a file."""
+    """Return the text columns by table, for ``files`` and all tables whose rows belong to a file. API keys belong to an
+    account."""
     found = {}
     for model in TABLES:
         table: Any = model
         columns = {field.column_name: field.field_type for field in table._meta.sorted_fields}
-        if table._meta.table_name == "files" or "file_id" in columns:
+        if table._meta.table_name == "files" or ("file_id" in columns and table._meta.table_name != "api_keys"):
             texts = {name for name, kind in columns.items() if kind == "TEXT"}
             found[table._meta.table_name] = texts - {"uuid"}
     return {table: texts for table, texts in found.items() if texts}

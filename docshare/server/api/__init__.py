@@ -16,7 +16,7 @@ from docshare.server.api.ratelimit import full_allowance, rate_headers
 from docshare.server.api.routes import ROUTES, Route
 from docshare.server.http.multipart import FORM_ERROR_KEY, FORM_KEY
 from docshare.server.http.views import client_address, current_runtime
-from docshare.server.services.files import files
+from docshare.server.services.files.files import require_reachable
 
 _ACCESS_BY_ENDPOINT: dict[str, AccessRule] = {f"api:{route.operation}": route.access for route in ROUTES}
 
@@ -50,7 +50,7 @@ def _make_view(route: Route) -> Callable[..., Response]:
     def view(**names: str) -> Response:
         caller = g.admission.caller
         if route.is_about_a_file:
-            files.require_reachable(current_runtime(), caller, names["uuid"])
+            require_reachable(current_runtime(), caller, names["uuid"])
         return route.view(caller, *names.values())
 
     return view

@@ -43,9 +43,9 @@ def parse_key(body: Mapping[str, Any]) -> KeyInput:
     scopes = normalize_scopes(" ".join(asked) if isinstance(asked, list) and all(map(_is_text, asked)) else None)
     if scopes is None:
         raise Problem("bad_request", f"scopes must be a list of one or more of: {', '.join(SCOPES)}.")
-    file = fields.text_parser(1, 40)("file", body["file"]) if body.get("file") is not None else None
+    file = fields.text_parser(1, 40)("file", body["file"]) if "file" in body else None
     expires_at = None
-    if body.get("expiresAt") is not None:
+    if "expiresAt" in body:
         expires_at = parse_instant(body["expiresAt"]) if _is_text(body["expiresAt"]) else None
         if expires_at is None:
             raise Problem("bad_request", "expiresAt must be an instant such as 2027-01-31T09:00:00Z.")
