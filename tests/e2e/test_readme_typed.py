@@ -23,7 +23,7 @@ _ANSWERS = {"variants revoke": "--yes", "variants redact": "--yes"}  # a person 
 
 def find_readme_blocks(kind: str) -> list[str]:
     return re.findall(
-        rf"```{kind}\n(.*?)```", README.split("\n## How to: share\n")[1].split("\n## Architecture")[0], re.S
+        rf"```{kind}\n(.*?)```", README.split("\n## How to: share\n")[1].split("\n## The house")[0], re.S
     )
 
 
