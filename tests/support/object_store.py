@@ -138,7 +138,7 @@ class ObjectStore:
         self._spawn(["memcached", *words])
         for kind in (*_KINDS, "proxy"):
             self._spawn([f"/usr/bin/swift-{kind}-server", str(self.folder / f"{kind}.conf")])
-        wait_until(self.is_answering, seconds=60)
+        wait_until(self.is_answering, seconds=180)  # on a busy machine, with clients that try again all the time
 
     def _spawn(self, words: list[str]) -> None:
         who = {} if os.getuid() else {"user": "nobody", "group": "nogroup", "extra_groups": []}
