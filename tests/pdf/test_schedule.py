@@ -171,6 +171,16 @@ def test_the_last_worker_is_not_for_an_owner_of_medium_pages_while_other_owners_
     assert list_owners(start_all(schedule, 100.0)) == ["mal"]  # no other owner for more than a minute
 
 
+def test_owners_of_medium_pages_and_owners_over_the_budget_are_costly() -> None:
+    schedule = make_schedule()
+    schedule.budget.charge(make_tenant("mal"), 0.6, 0.0)
+    for _ in range(1000):
+        schedule.budget.charge(make_tenant("bob"), 0.05, 0.0)
+    schedule.budget.charge(make_tenant("ann"), 0.05, 0.0)
+    owners = [owner for owner in ("ann", "bob", "eve", "mal") if schedule.is_costly(make_tenant(owner), 1.0)]
+    assert owners == ["bob", "mal"]
+
+
 def test_slow_documents_share_one_worker() -> None:
     schedule = make_schedule()
     for owner in ("mal", "mallory"):

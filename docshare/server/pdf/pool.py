@@ -157,7 +157,7 @@ class WorkerPool:
             slot.recent.move_to_end(slot.path)
             if len(slot.recent) > _MAX_RECENT_PATHS:
                 slot.recent.popitem(last=False)
-            demote = not slot.is_demoted and self._schedule.budget.is_risky(ticket.tenant, time.monotonic())
+            demote = not slot.is_demoted and self._schedule.is_costly(ticket.tenant, time.monotonic())
             slot.is_demoted = slot.is_demoted or demote
         if demote:
             slot.child.demote()
@@ -278,10 +278,10 @@ class WorkerPool:
 
     def _assign_slot(self, ticket: WorkerJob, path: str) -> WorkerSlot:
         """Assign the best idle slot to ``ticket``."""
-        risky = self._schedule.budget.is_risky(ticket.tenant, time.monotonic())
+        costly = self._schedule.is_costly(ticket.tenant, time.monotonic())
         owner = _find_owner(ticket.tenant)
         idle = (slot for slot in self._slots if slot.ticket is None)
-        slot = max(idle, key=lambda slot: _rank_slot(slot, owner, path, risky=risky))
+        slot = max(idle, key=lambda slot: _rank_slot(slot, owner, path, costly=costly))
         slot.ticket, slot.path = ticket, path
         self._held[ticket] = slot
         return slot
@@ -352,14 +352,14 @@ def _find_owner(tenant: Tenant) -> str:
     return tenant.content if tenant.owner == tenant.reader else tenant.owner
 
 
-def _rank_slot(slot: WorkerSlot, owner: str, path: str, *, risky: bool) -> tuple[bool, bool, bool, bool]:
-    """Return a sort key: how well an idle slot suits a job of ``owner``. A risky job gets a demoted worker or a new
-    one, because it is likely to crash its worker. Among the workers of other owners, a demoted one is replaced first.
+def _rank_slot(slot: WorkerSlot, owner: str, path: str, *, costly: bool) -> tuple[bool, bool, bool, bool]:
+    """Return a sort key: how well an idle slot suits a job of ``owner``. A costly job gets a demoted worker or a new
+    one, because it may crash its worker. Among the workers of other owners, a demoted one is replaced first.
     """
     is_empty = slot.child is None
     is_own = not is_empty and slot.owner == owner
     is_demoted = not is_empty and slot.is_demoted
-    if risky:
+    if costly:
         return is_own and is_demoted, is_empty, is_own, is_demoted
     return is_own and not is_demoted, is_own and not is_demoted and path in slot.recent, is_empty, is_demoted
 

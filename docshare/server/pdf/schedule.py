@@ -125,6 +125,15 @@ class WorkerSchedule:
             self._waiting.remove(ticket)
         return rejected
 
+    def is_costly(self, tenant: Tenant, now: float) -> bool:
+        """Return whether jobs of ``tenant`` should leave the processors to others: they are slow, take more than a
+        moment each, or the owner is over its budget."""
+        return (
+            self.budget.is_risky(tenant, now)
+            or self.budget.is_over_budget(tenant.owner, now)
+            or self.budget.expected_s(tenant) > _QUICK_S
+        )
+
     def _list_overlong(self, tickets: Iterable[WorkerJob], now: float) -> list[WorkerJob]:
         """Return those of ``tickets`` that would have to wait for too much expected work. At least ``max_waiting`` jobs
         of each owner are kept."""
