@@ -22,9 +22,7 @@ _ANSWERS = {"variants revoke": "--yes", "variants redact": "--yes"}  # a person 
 
 
 def find_readme_blocks(kind: str) -> list[str]:
-    return re.findall(
-        rf"```{kind}\n(.*?)```", README.split("\n## How to: share\n")[1].split("\n## The house")[0], re.S
-    )
+    return re.findall(rf"```{kind}\n(.*?)```", README.split("\n## How to: share\n")[1].split("\n## The house")[0], re.S)
 
 
 def list_readme_lines() -> list[str]:

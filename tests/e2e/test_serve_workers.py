@@ -122,7 +122,7 @@ def test_a_killed_process_is_replaced_and_sighup_restarts_all_without_failed_req
 
 
 def test_sighup_loses_no_upload_in_flight(address: str, tmp_path: Path) -> None:
-    """Each upload takes longer than the moment in which its process is told to end, and less than it may take."""
+    """The uploads are still running when their process gets the signal to stop, and end within the time it waits."""
     answers: dict[str, object] = {}
     is_over = threading.Event()
 

@@ -100,7 +100,7 @@ def test_a_full_queue_admits_a_person_with_few_requests() -> None:
 
 
 def test_a_free_slot_goes_to_the_person_served_least_recently(held_slots: ExitStack) -> None:
-    """Whoever queues many requests waits after each for those of others, which came later."""
+    """After each request of an owner who queued many, a later request of another owner is served first."""
     slots, order = FairSlots(1, 12), []
     assert held_slots.enter_context(slots.hold("mal", 0))
     threads = [hold_in_thread(slots, name, order) for name in ("mal", "mal", "ann")]
