@@ -5,12 +5,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pypdfium2
 import pytest
 
 from docshare.server.services.events import activity
 from docshare.server.services.operations import sweeps
 from tests.support.cast import World
 from tests.support.database import ON_POSTGRESQL
+from tests.support.owner import put_settings
 from tests.support.pdfs import simple_pdf
 from tests.support.reader import FakeReader, list_sessions
 from tests.support.rows import count_rows
@@ -159,6 +161,34 @@ def test_a_download_during_a_replacement_returns_the_new_document(
     replace_after_lookup(world, monkeypatch, made["uuid"])
     answer = world.pia.get(f"/api/v1/files/{made['uuid']}/content", buffered=True)
     assert (answer.status_code, answer.data) == (200, NEW)
+
+
+@pytest.mark.parametrize(("settings", "pages"), [({}, 5), ({"pageRange": {"from": 1, "to": 2}}, 2)])
+def test_a_reader_who_downloads_during_a_replacement_gets_the_new_document(
+    world: World, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], pages: int
+) -> None:
+    made = world.pia.upload(OLD)
+    put_settings(world, made, allowDownload=True, **settings)
+    replace_after_lookup(world, monkeypatch, made["uuid"])
+    answer = world.http.post(f"/{made['shortId']}/download", buffered=True)
+    assert answer.status_code == 200
+    with pypdfium2.PdfDocument(answer.data) as pdf:
+        assert len(pdf) == pages
+
+
+def test_a_download_of_a_document_deleted_meanwhile_is_404(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = world.pia.upload(OLD)
+    put_settings(world, made, allowDownload=True)
+    path = type(world.rt.blobs).path
+
+    def look_up_and_delete(self: Any, key: str) -> Path:
+        monkeypatch.undo()
+        found = path(self, key)
+        assert world.pia.delete(f"/api/v1/files/{made['uuid']}?purge=1").status_code == 200
+        return found
+
+    monkeypatch.setattr(type(world.rt.blobs), "path", look_up_and_delete)
+    assert world.http.post(f"/{made['shortId']}/download", buffered=True).status_code == 404
 
 
 def test_a_session_of_the_old_version_is_still_counted(world: World) -> None:

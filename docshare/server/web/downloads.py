@@ -8,11 +8,12 @@ from docshare.server.api import answers
 from docshare.server.http.headers import content_disposition
 from docshare.server.http.rate_limits import address_key
 from docshare.server.http.views import client_address, client_country, current_runtime
-from docshare.server.services.links import downloads
+from docshare.server.services.links import downloads, guessing
 from docshare.server.web import csrf, problem_pages, viewer_cookie
 from docshare.server.web.public import require_open_link
 from docshare.server.web.sign_in import session_cookie
 
+_ATTEMPTS = 3  # one document may be replaced twice in a row
 DOWNLOAD_POLICY = RatePolicy("downloads", 60, MINUTE, "address")
 
 blueprint = Blueprint("downloads", __name__)
@@ -38,17 +39,22 @@ def _send_copy(name: str) -> Response:
     if not allowance.is_allowed:
         retry = {"Retry-After": str(allowance.reset_s)}
         raise Problem("rate_limited", "Too many downloads from one address.", headers=retry, extra={"reason": "busy"})
-    link = require_open_link(current_runtime(), name)
-    if link.public_id not in (name, name.lower()):
-        raise Problem("not_found", "There is no such link.")
-    copy = downloads.download_copy(
-        current_runtime(),
-        link,
-        session_cookie(),
-        viewer_cookie.read_viewer_token(link),
-        client_country(),
-        client_address(),
-    )
+    copy = _make_copy(name)
     response = answers.file_response(copy.file, copy.size, "application/pdf")
     response.headers["Content-Disposition"] = content_disposition("attachment", copy.name)
     return response
+
+
+def _make_copy(name: str) -> downloads.DownloadCopy:
+    for _ in range(_ATTEMPTS):
+        link = require_open_link(current_runtime(), name)
+        if link.public_id not in (name, name.lower()):
+            break
+        viewer = viewer_cookie.read_viewer_token(link)
+        try:
+            return downloads.download_copy(
+                current_runtime(), link, session_cookie(), viewer, client_country(), client_address()
+            )
+        except FileNotFoundError:
+            continue  # replaced or deleted since the link was found
+    raise guessing.link_not_found()

@@ -61,7 +61,10 @@ def trigger_event(rt: Runtime, event: TriggerInput) -> dict[str, Any]:
     if event.kind in contract.DESTRUCTIVE and not event.has_consent:
         raise Problem("conflict", f"This {contract.DESTRUCTIVE[event.kind]}.", hint="Add --yes to confirm.")
     before = events.get_newest_ids(rt.db)
-    act.cause(rt, scene, chosen)
+    try:
+        act.cause(rt, scene, chosen)
+    except FileNotFoundError:
+        raise _changed_meanwhile() from None
     return _describe_event(rt, event.kind, link, before)
 
 
@@ -104,9 +107,13 @@ def _describe_rehearsal(rt: Runtime, kind: str, scene: TriggerContext, chosen: M
 def _describe_event(rt: Runtime, kind: str, link: Link, before: tuple[int, int]) -> dict[str, Any]:
     found = events.find_event(rt.db, before[0], link.file.id, kind)
     if found is None:
-        raise Problem("conflict", "The event did not happen: the file was changed meanwhile.")
+        raise _changed_meanwhile()
     ident, at, data = found
     envelope = {"event": kind, "timestamp": format_instant(at), "data": json.loads(data)}
     body = json.dumps(envelope, ensure_ascii=False, separators=(",", ":"))
     queued = deliveries.list_ids_of_event(rt.db, before[1], link.file.id, kind, body)
     return {"id": ident, **envelope, "deliveries": queued}
+
+
+def _changed_meanwhile() -> Problem:
+    return Problem("conflict", "The event did not happen: the file was changed meanwhile.")

@@ -104,7 +104,8 @@ def download_copy(
     Parameters: ``cookie`` the session cookie of the request, ``viewer_token`` that its browser holds for the link;
     ``country`` two letters or None, ``address`` of the network. Raises Problem: ``forbidden`` when downloading is off
     or the document is too large for the copy, ``unprocessable`` and ``unavailable`` when the copy cannot be made at all
-    or at the moment, ``not_found`` when the bytes were deleted.
+    or at the moment. Raises FileNotFoundError if the document was replaced or deleted after ``link`` was found, or the
+    cache has evicted the copy: the caller finds the link again.
     """
     form = _choose_form(rt, link, cookie, viewer_token)
     if not (form.is_owner or _is_allowed(link)):
@@ -142,15 +143,10 @@ def _is_allowed(link: Link) -> bool:
 
 
 def _open_copy(rt: Runtime, link: Link, form: _CopyForm, address: str) -> DownloadCopy:
-    for _ in range(2):
-        try:
-            file = _open_bytes(rt, link, form, address)
-        except FileNotFoundError:
-            continue  # the cache evicted it after the lookup, or the document was deleted
-        size = file.seek(0, 2)
-        file.seek(0)
-        return DownloadCopy(file, size, rules.download_name(link.file.original_name))
-    raise Problem("not_found", "There is no such link.")
+    file = _open_bytes(rt, link, form, address)
+    size = file.seek(0, 2)
+    file.seek(0)
+    return DownloadCopy(file, size, rules.download_name(link.file.original_name))
 
 
 def _open_bytes(rt: Runtime, link: Link, form: _CopyForm, address: str) -> IO[bytes]:
@@ -163,6 +159,8 @@ def _open_bytes(rt: Runtime, link: Link, form: _CopyForm, address: str) -> IO[by
         store_warning(rt, link, None)
         return copy
     except UnrenderableError as error:
+        if error.reason == "missing":
+            raise FileNotFoundError(link.file.blob) from error
         if error.is_permanent:
             store_warning(rt, link, rules.classify_failure(error.reason, lasting=True))
             detail = "This document cannot be downloaded in the form that its owner allows."
