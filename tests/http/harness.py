@@ -27,8 +27,9 @@ class ListenerHarness:
     """The listener under test.
 
     ``heads``: request heads that the judge received; ``calls``: paths that reached the application; ``gate`` delays
-    requests to ``/slow``. ``/busy`` returns 503, ``/often`` 429, ``/big`` 12 MB; ``/files`` accepts
-    uploads up to ``max_file``, ``/refuse`` is rejected, everything else accepts ``SMALL_BODY`` bytes.
+    requests to ``/slow``. ``/busy`` returns 503, ``/often`` 429, ``/big`` 12 MB, ``/file`` the content of
+    ``file``; ``/files`` accepts uploads up to ``max_file``, ``/refuse`` is rejected, everything else accepts
+    ``SMALL_BODY`` bytes.
     """
 
     def __init__(self, root: Path, *, max_file: int = 8 * MB, run: bool = True, port: int = 0, **settings: Any) -> None:
@@ -39,6 +40,7 @@ class ListenerHarness:
         self.heads: list[RequestHead] = []
         self.calls: list[str] = []
         self.environs: list[dict[str, Any]] = []
+        self.file: Any = None
         self.gate = threading.Event()
         self.entered = threading.Event()
         self.server: Server = make_server(
@@ -73,10 +75,13 @@ class ListenerHarness:
         body = json.dumps({"status": status, "path": path, "detail": detail}).encode()
         return Refusal(status, [("Content-Type", "application/problem+json"), ("X-Drawn", "yes")], body)
 
-    def application(self, environ: dict[str, Any], start_response: Any) -> list[bytes]:
+    def application(self, environ: dict[str, Any], start_response: Any) -> Any:
         path = environ["PATH_INFO"]
         self.calls.append(path)
         self.environs.append(environ)
+        if path == "/file":
+            start_response("200 OK", [("Content-Type", "text/plain")])
+            return environ["wsgi.file_wrapper"](self.file)
         if path == "/boom":
             raise RuntimeError("boom")
         if path == "/slow":

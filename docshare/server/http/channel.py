@@ -16,6 +16,7 @@ from waitress.channel import ClientDisconnected, HTTPChannel
 from waitress.task import Task, WSGITask
 
 from docshare.server.http.connection_limits import Phase
+from docshare.server.http.file_body import FileBody
 from docshare.server.http.multipart import FORM_ERROR_KEY, FORM_KEY
 from docshare.server.http.request_parser import RequestParser
 from docshare.server.http.verdicts import Refusal
@@ -28,7 +29,7 @@ LINGER_BYTES = 512 * 1024
 would make the kernel send a reset, which can discard the response in transit."""
 SEND_BYTES_PER_TURN = 1024 * 1024
 """The maximum that the loop sends of one response before it processes the other connections."""
-_SEND_BYTES = 256 * 1024  # read from a file at once: what the socket does not accept is read again, and decrypted
+_SEND_BYTES = 256 * 1024  # passed to the system at once
 OVERLOAD_DELAY_SECONDS = 0.5
 """The delay of a 429 or 503 response. It limits a client to two requests per second and connection; without it, the
 rejected requests use the processor time that they should save: twelve clients in a loop used most of a core."""
@@ -87,6 +88,7 @@ class ApplicationTask(_ServerHeadersMixin, WSGITask):  # type: ignore[misc]
     def get_environment(self) -> dict[str, Any]:
         """Return the WSGI environment, with the form or its error."""
         environ: dict[str, Any] = super().get_environment()
+        environ["wsgi.file_wrapper"] = FileBody
         if self.request.form is not None:
             environ[FORM_KEY] = self.request.form
         if self.request.form_error is not None:
@@ -168,6 +170,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         self._pipelined = b""  # bytes that were pipelined after the running request
         self._moved_bytes = 0
         self._send_budget: int | None = None
+        self._is_socket_full = False
         self._send_at = 0.0
         self.pending_header = b""
         super().__init__(server, sock, addr, adj, map=map)
@@ -257,7 +260,17 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         self._moved_bytes += sent
         if self._send_budget is not None:
             self._send_budget -= sent
+        if sent < len(data):
+            self._is_socket_full = True
         return sent
+
+    def _flush_some(self, do_close: bool = True) -> bool:
+        """Send what the socket accepts. waitress calls this with the lock of the buffers held."""
+        self._is_socket_full = False
+        has_sent = bool(super()._flush_some(do_close))
+        if self._is_socket_full and isinstance(self.outbufs[0], FileBody):
+            self.outbufs[0].release()
+        return has_sent
 
     def service(self) -> None:
         """Process one request, in a worker thread."""
