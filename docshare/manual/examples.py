@@ -79,7 +79,8 @@ def list_properties(schemas: Mapping[str, Schema], schema: Schema) -> dict[str, 
     found: dict[str, Schema] = {}
     for part in schema.get("allOf", ()):
         found |= list_properties(schemas, part)
-    return found | schema.get("properties", {})
+    found |= schema.get("properties", {})
+    return found
 
 
 def list_required(schemas: Mapping[str, Schema], schema: Schema) -> set[str]:
