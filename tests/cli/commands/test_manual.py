@@ -19,7 +19,7 @@ from docshare.manual import load_site
 from docshare.manual.examples import build_example
 from tests.cli.tree.command_table import COMMANDS
 from tests.support.repository import ROOT
-from tests.support.server_process import COMMAND, make_env
+from tests.support.server_process import COMMAND, make_env, start_server
 from tests.support.shell import Shell
 
 DESCRIPTION = yaml.safe_load((ROOT / "docshare/server/api/openapi.yaml").read_text(encoding="utf-8"))
@@ -135,3 +135,13 @@ def test_the_served_site_has_a_strict_policy_and_stops_on_a_signal(tmp_path: Pat
     policy = answer.headers["Content-Security-Policy"]
     assert "default-src 'none'; script-src 'self'" in policy
     assert "unsafe" not in policy
+
+
+def test_serve_shows_the_manual_to_everybody_only_with_its_option(tmp_path: Path) -> None:
+    for number, (options, status) in enumerate((((), 403), (("--public-docs",), 200))):
+        process, url = start_server("--port", "0", *options, env=make_env(tmp_path / str(number)))
+        try:
+            assert requests.get(f"{url}/docs/", timeout=20).status_code == status
+        finally:
+            process.terminate()
+            process.communicate(timeout=30)
