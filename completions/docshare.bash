@@ -534,6 +534,8 @@ _docshare() {
         'doctor|--egress') :; return ;;
         'doctor|--mail') :; return ;;
         'help|--file') :; return ;;
+        'help|--out') _docshare_local; return ;;
+        'help|--port') :; return ;;
     esac
     case "|$before" in
         '|--profile') _docshare_cached profiles; return ;;
@@ -645,7 +647,7 @@ _docshare() {
         'webhooks sample') commands='' options='--set --minimal --format --help -h' ;;
         'webhooks replay') commands='' options='--to --secret-file --speed --only --header-name --insecure-forward --dry-run -n --help -h' ;;
         'whoami') commands='' options='--help -h' ;;
-        'serve') commands='' options='--demo --host --port --data --base-url --tier --owner --open --ephemeral --no-ephemeral --exec --dev --no-dev --log --threads --workers --ready-file --print-env --no-print-env --help -h' ;;
+        'serve') commands='' options='--demo --host --port --data --base-url --tier --owner --open --ephemeral --no-ephemeral --exec --dev --no-dev --log --threads --workers --public-docs --ready-file --print-env --no-print-env --help -h' ;;
         'dashboard') commands='' options='--email --print --data --dry-run -n --help -h' ;;
         'trigger') commands='' options='--file --variant --set --raw --count --every --wait --confirm --dry-run -n --data --help -h' ;;
         'admin') commands='account key login-link client invite freeze unfreeze hotspot trash backup restore vault move check sweep outbox deliveries' options='--data --help -h' ;;
@@ -722,7 +724,7 @@ _docshare() {
         'api') commands='' options='--raw-field -f --field -F --input --form -H --include -i --output -o --force --paginate --error-body --no-auth --dry-run -n --help -h' ;;
         'doctor') commands='' options='--only --data --body --egress --mail --redact --help -h' ;;
         'completion') commands='' options='--help -h' ;;
-        'help') commands='' options='--file --help -h' ;;
+        'help') commands='' options='--file --web --out --port --help -h' ;;
     esac
     if [[ $typed == -* ]]; then
         _docshare_reply $options --profile --url --json --format --fields --query --template --header --no-header --raw-csv --quiet -q --verbose -v --color --no-color --progress --no-input --yes -y --timeout --deadline --retries --max-wait --allow-http --ca-bundle --version --help -h
@@ -804,7 +806,7 @@ _docshare() {
             'config unset') _docshare_reply profile url format timeout retries max_wait allow_http ca_bundle client_id token_command complete_online ;;
             'api') _docshare_reply GET HEAD POST PUT PATCH DELETE OPTIONS ;;
             'completion') _docshare_reply bash zsh fish powershell ;;
-            'help') _docshare_reply apply backup ci cluster contributing cursors docker documents encryption environment exit-codes files formatting gates global library looks mail measuring plans privacy proxy query systemd webhooks ;;
+            'help') _docshare_reply api apply backup ci cluster contributing cursors docker documents encryption environment exit-codes files formatting gates global house library looks mail measuring plans privacy proxy query readership server sharing systemd webhooks ;;
         esac
     fi
 }

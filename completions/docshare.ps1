@@ -270,7 +270,7 @@ Register-ArgumentCompleter -Native -CommandName docshare -ScriptBlock {
         'webhooks sample' = @('--set', '--minimal', '--format', '--help', '-h')
         'webhooks replay' = @('--to', '--secret-file', '--speed', '--only', '--header-name', '--insecure-forward', '--dry-run', '-n', '--help', '-h')
         'whoami' = @('--help', '-h')
-        'serve' = @('--demo', '--host', '--port', '--data', '--base-url', '--tier', '--owner', '--open', '--ephemeral', '--no-ephemeral', '--exec', '--dev', '--no-dev', '--log', '--threads', '--workers', '--ready-file', '--print-env', '--no-print-env', '--help', '-h')
+        'serve' = @('--demo', '--host', '--port', '--data', '--base-url', '--tier', '--owner', '--open', '--ephemeral', '--no-ephemeral', '--exec', '--dev', '--no-dev', '--log', '--threads', '--workers', '--public-docs', '--ready-file', '--print-env', '--no-print-env', '--help', '-h')
         'dashboard' = @('--email', '--print', '--data', '--dry-run', '-n', '--help', '-h')
         'trigger' = @('--file', '--variant', '--set', '--raw', '--count', '--every', '--wait', '--confirm', '--dry-run', '-n', '--data', '--help', '-h')
         'admin' = @('--data', '--help', '-h')
@@ -347,7 +347,7 @@ Register-ArgumentCompleter -Native -CommandName docshare -ScriptBlock {
         'api' = @('--raw-field', '-f', '--field', '-F', '--input', '--form', '-H', '--include', '-i', '--output', '-o', '--force', '--paginate', '--error-body', '--no-auth', '--dry-run', '-n', '--help', '-h')
         'doctor' = @('--only', '--data', '--body', '--egress', '--mail', '--redact', '--help', '-h')
         'completion' = @('--help', '-h')
-        'help' = @('--file', '--help', '-h')
+        'help' = @('--file', '--web', '--out', '--port', '--help', '-h')
     }
     $values = @{
         '|--profile' = @('<profiles>')
@@ -603,6 +603,7 @@ Register-ArgumentCompleter -Native -CommandName docshare -ScriptBlock {
         'doctor|--egress' = @()
         'doctor|--mail' = @()
         'help|--file' = @()
+        'help|--port' = @()
     }
     $arguments = @{
         'files download' = @('<files>')
@@ -669,7 +670,7 @@ Register-ArgumentCompleter -Native -CommandName docshare -ScriptBlock {
         'config unset' = @('profile', 'url', 'format', 'timeout', 'retries', 'max_wait', 'allow_http', 'ca_bundle', 'client_id', 'token_command', 'complete_online')
         'api' = @('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS')
         'completion' = @('bash', 'zsh', 'fish', 'powershell')
-        'help' = @('apply', 'backup', 'ci', 'cluster', 'contributing', 'cursors', 'docker', 'documents', 'encryption', 'environment', 'exit-codes', 'files', 'formatting', 'gates', 'global', 'library', 'looks', 'mail', 'measuring', 'plans', 'privacy', 'proxy', 'query', 'systemd', 'webhooks')
+        'help' = @('api', 'apply', 'backup', 'ci', 'cluster', 'contributing', 'cursors', 'docker', 'documents', 'encryption', 'environment', 'exit-codes', 'files', 'formatting', 'gates', 'global', 'house', 'library', 'looks', 'mail', 'measuring', 'plans', 'privacy', 'proxy', 'query', 'readership', 'server', 'sharing', 'systemd', 'webhooks')
     }
     $current = ''
     $before = ''

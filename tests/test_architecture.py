@@ -19,6 +19,9 @@ FORBIDDEN: dict[str, tuple[str, ...]] = {
     "docshare.report": (
         "docshare.server", "docshare.cli", "docshare.client", "flask", "peewee", "requests", "time", "random",
     ),
+    "docshare.manual": (
+        "docshare.server", "docshare.cli", "docshare.client", "flask", "peewee", "requests", "time", "random",
+    ),
     "docshare.cli.local": ("docshare.cli.commands", "docshare.cli.main"),
     "docshare.cli.terminal": ("docshare.cli.commands", "docshare.cli.main"),
     "docshare.cli.framework": ("docshare.cli.commands", "docshare.cli.main"),
@@ -66,6 +69,7 @@ NOUNS: dict[str, set[str]] = {
     "explain": {"readership"},
     "files": {"upload"},
     "gate": {"events"},
+    "help": {"browse"},
     "imports": {"upload"},
     "pending": {"audience", "readership"},
     "public": {"qr", "upload"},

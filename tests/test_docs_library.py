@@ -46,7 +46,7 @@ def read_topic_code() -> str:
 
 def read_readme_code() -> str:
     """Return all Python of the README's section."""
-    section = README.split("\n## The Python library\n")[1].split("\n## ")[0]
+    section = README.split("\n## The API and the Python library\n")[1].split("\n## ")[0]
     return "\n".join(re.findall(r"```python\n(.*?)```", section, re.DOTALL))
 
 

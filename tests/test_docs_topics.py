@@ -129,8 +129,8 @@ def test_retries_and_states_of_email_in_the_topic_match_the_code() -> None:
     assert states == set(re.findall(r"^  (\w+) ", topics.load("mail"), re.MULTILINE))
 
 
-def test_the_share_yaml_of_the_readme_is_valid_yaml() -> None:
-    (text,) = re.findall(r"```yaml\n(.*?)```", README, re.DOTALL)
+def test_the_share_yaml_of_the_sharing_topic_is_valid_yaml() -> None:
+    text = extract_example("sharing", "version: 1", "    secretFile: hook.secret")
     assert list(yaml.safe_load(text)) == ["version", "files", "webhooks"]
 
 
@@ -146,13 +146,15 @@ NUMBERS = [
     ("documents", "new designs a day (30)", limits.DESIGN_UPLOADS.limit, 30),
     ("gates", "a list of up to 5 fields", limits.GATE_FIELDS, 5),
     ("library", "signed less than 5 minutes ago", REPLAY_WINDOW_MS, 300_000),
-    ("README", "up to 200 links", limits.VARIANTS_PER_FILE, 200),
-    ("README", "up to 5 fields", limits.GATE_FIELDS, 5),
-    ("README", "half an hour later the content is deleted", limits.BURN_DELAY_MS, 1_800_000),
-    ("README", "Ranges and marked downloads work up to 100 MB", limits.RANGE_AND_WATERMARK_BYTES, 100 * MB),
-    ("README", "is replaced every 30 days", limits.READER_SALT_MS, 30 * DAY),
-    ("README", "are kept for 90 days after it ended", limits.BEACON_RETENTION_MS, 90 * DAY),
-    ("README", "for ten minutes", limits.LOGIN_LINK_MS, 600_000),
+    ("sharing", "up to 200 links", limits.VARIANTS_PER_FILE, 200),
+    ("README", "at most 200 recipient links", limits.VARIANTS_PER_FILE, 200),
+    ("README", "Page ranges and marked downloads work up to 100 MB", limits.RANGE_AND_WATERMARK_BYTES, 100 * MB),
+    ("sharing", "up to 5 fields", limits.GATE_FIELDS, 5),
+    ("sharing", "half an hour later the content is deleted", limits.BURN_DELAY_MS, 1_800_000),
+    ("sharing", "Ranges and marked downloads work up to 100 MB", limits.RANGE_AND_WATERMARK_BYTES, 100 * MB),
+    ("privacy", "is replaced every 30 days", limits.READER_SALT_MS, 30 * DAY),
+    ("privacy", "are kept for 90 days after it ended", limits.BEACON_RETENTION_MS, 90 * DAY),
+    ("server", "for ten minutes", limits.LOGIN_LINK_MS, 600_000),
 ]
 
 

@@ -70,7 +70,7 @@ REGISTRY = (
     Stub("api", "api.command", _SETUP, "Send any request and print the response body."),
     Stub("doctor", "doctor.command", _SETUP, "Check this program, its settings and the server."),
     Stub("completion", "completion", _SETUP, "Print the completion script of a shell."),
-    Stub("help", "help", _SETUP, "Explain a topic or a command."),
+    Stub("help", "help.command", _SETUP, "Explain a topic or a command."),
 )
 
 

@@ -45,6 +45,7 @@ RESERVED_SLUGS = frozenset(
         "account",
         "api",
         "dashboard",
+        "docs",
         "embed",
         "favicon.ico",
         "files",

@@ -65,6 +65,7 @@ class Config:
     country_header: str | None = None
     geoip: Path | None = None
     anonymous_uploads: bool = False
+    public_docs: bool = False
     threads: int = 8
     confinement: str = "auto"
     database_url: str | None = None
@@ -289,6 +290,7 @@ OPTIONS: dict[str, Callable[[Any], Any]] = {
     "country_header": _parse_text,
     "geoip": _parse_existing_file,
     "anonymous_uploads": _parse_switch,
+    "public_docs": _parse_switch,
     "threads": _integer_parser(1, 256),
     "confinement": _choice_parser("auto", "required"),
     "database_url": lambda value: parse_database_url(_parse_text(value)),

@@ -21,7 +21,7 @@ ENVIRONMENT = {
     "DOCSHARE_ANONYMOUS_UPLOADS", "DOCSHARE_THREADS", "DOCSHARE_CONFINEMENT", "DOCSHARE_DATABASE_URL",
     "DOCSHARE_SECRET_KEY_FILE", "DOCSHARE_WORKERS", "DOCSHARE_INSTANCE_NAME",
     "DOCSHARE_REDIS_URL", "DOCSHARE_METRICS", "DOCSHARE_STORAGE_URL", "DOCSHARE_KEY_COMMAND", "DOCSHARE_ENCRYPTION",
-    "DOCSHARE_OWNER",
+    "DOCSHARE_OWNER", "DOCSHARE_PUBLIC_DOCS",
 }  # fmt: skip
 
 
@@ -37,6 +37,7 @@ def test_the_defaults_are_stable(tmp_path: Path) -> None:
     assert config.anonymous_limit == 20 * 1024 * 1024
     assert (config.signature_header, config.webhook_user_agent) == ("X-Service-Signature", "Service-Webhooks/1.0")
     assert config.anonymous_uploads is False
+    assert config.public_docs is False
 
 
 def test_flags_override_the_environment_the_file_and_the_defaults(tmp_path: Path) -> None:
@@ -108,6 +109,7 @@ def test_a_ca_bundle_without_certificates_raises(tmp_path: Path) -> None:
         ('ca_bundle = "/no/such/file.pem"', "ca_bundle"),
         ('ca_bundle = "/dev/null"', "ca_bundle"),
         ('anonymous_uploads = "perhaps"', "anonymous_uploads"),
+        ('public_docs = "maybe"', "public_docs"),
         ('confinement = "off"', "confinement"),
         ("confinement = true", "confinement"),
         ('design_user_jwks_url = "ftp://keys"', "design_user_jwks_url"),

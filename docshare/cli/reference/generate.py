@@ -1,6 +1,7 @@
-"""Write ``man/`` and ``completions/`` from the command tree: ``python -m docshare.cli.reference [--check]``.
+"""Write ``man/``, ``completions/`` and the data of the manual from the command tree.
 
-Both are committed, so that a package needs no build step; a test fails when they differ from the tree.
+``python -m docshare.cli.reference [--check]``. All are committed, so that a package needs no build step; a test fails
+when they differ from the tree.
 """
 
 from collections.abc import Mapping
@@ -8,16 +9,18 @@ from pathlib import Path
 
 from docshare.cli.commands.completion import SCRIPTS
 from docshare.cli.completion import scripts
-from docshare.cli.reference import man
+from docshare.cli.reference import man, site_data
 from docshare.cli.reference.tree import load_tree
 
 _SOURCE_ROOT = Path(__file__).parents[3]
+_SITE_DATA = "docshare/manual/reference.json"
 
 
 def generate_files() -> dict[str, str]:
     """Return every generated file by its path in the source tree."""
     root = load_tree()
     files = {f"man/{path}": text for path, text in man.render_pages(root).items()}
+    files[_SITE_DATA] = site_data.render_data(root)
     return files | {f"completions/{name}": scripts.render_script(shell, root) for shell, name in SCRIPTS.items()}
 
 
@@ -28,7 +31,7 @@ def find_differences(made: Mapping[str, str], top: Path) -> list[str]:
         for place in ("man", "completions")
         for path in (top / place).rglob("*")
         if path.is_file()
-    }
+    } | {path for path in (_SITE_DATA,) if (top / path).is_file()}
     changed = [
         path for path, text in made.items() if path in found and (top / path).read_text(encoding="utf-8") != text
     ]

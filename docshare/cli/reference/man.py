@@ -27,7 +27,7 @@ def page_name(command: Command) -> str:
 
 def _render_command(command: Command) -> str:
     first, _, rest = command.help.partition("\n")
-    text, examples = _split_examples(rest)
+    text, examples = split_examples(rest)
     parts = [
         _render_title(page_name(command), 1, first),
         [".SH SYNOPSIS", *_render_synopsis(command)],
@@ -41,7 +41,7 @@ def _render_command(command: Command) -> str:
             (
                 line
                 for option in command.options
-                for line in _render_item(_render_names(option), _describe_option(option))
+                for line in _render_item(_render_names(option), describe_option(option))
             ),
         ),
         [".SH OUTPUT", *_describe_output(command.spec)] if not command.children else [],
@@ -92,7 +92,7 @@ def _wrap(text: str) -> list[str]:
     ]
 
 
-def _split_examples(text: str) -> tuple[str, list[str]]:
+def split_examples(text: str) -> tuple[str, list[str]]:
     """Split the help, without its first line, into prose and the lines of its examples."""
     before, _, after = re.sub(r"(?m)^Example:(.*)$", r"Examples:\n\n \1", text).partition("Examples:")
     lines = [line.strip() for line in after.strip("\n").split("\n") if line.strip()]
@@ -133,7 +133,8 @@ def _render_names(option: Option) -> str:
     return f"{names} \\fI{_escape(option.metavar)}\\fR" if option.metavar else names
 
 
-def _describe_option(option: Option) -> str:
+def describe_option(option: Option) -> str:
+    """Return the help of an option with its default and its variable."""
     default = f" The default is {option.default}." if option.default else ""
     env = f" Environment: {option.env}." if option.env else ""
     return f"{option.help}{default}{env}"
@@ -181,7 +182,7 @@ def _render_topic_body(lines: Sequence[str]) -> Iterator[str]:
     """Yield roff for the notation of the topics: headings, rows of term and meaning, examples, prose."""
     block, last = "", "heading"
     for line in lines:
-        kind = _classify_line(line, block)
+        kind = classify_line(line, block)
         if block == "example" and kind != "example":
             yield ".EE"
         yield from _render_line(line, kind, block, last)
@@ -190,7 +191,8 @@ def _render_topic_body(lines: Sequence[str]) -> Iterator[str]:
         yield ".EE"
 
 
-def _classify_line(line: str, block: str) -> str:
+def classify_line(line: str, block: str) -> str:
+    """Return the kind of a line in the notation of the topics; ``block``: the kind of the line before."""
     if not line:
         return ""
     if line.startswith("# "):

@@ -28,8 +28,12 @@ def load(topic: str) -> str:
 
 def load_sample(name: str) -> str:
     """Return the text of a file to copy, with this version of docshare where a version is pinned."""
-    text = (Path(__file__).parent / "samples" / name).read_text(encoding="utf-8")
-    return text.replace("@VERSION@", __version__)
+    return read_sample(name).replace("@VERSION@", __version__)
+
+
+def read_sample(name: str) -> str:
+    """Return the text of a file to copy, with ``@VERSION@`` where a version is pinned."""
+    return (Path(__file__).parent / "samples" / name).read_text(encoding="utf-8")
 
 
 def read_summary(topic: str) -> str:

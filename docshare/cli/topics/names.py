@@ -1,6 +1,7 @@
 """The topics of ``docshare help``."""
 
 TOPICS = (
+    "api",
     "apply",
     "backup",
     "ci",
@@ -16,6 +17,7 @@ TOPICS = (
     "formatting",
     "gates",
     "global",
+    "house",
     "library",
     "looks",
     "mail",
@@ -24,6 +26,9 @@ TOPICS = (
     "privacy",
     "proxy",
     "query",
+    "readership",
+    "server",
+    "sharing",
     "systemd",
     "webhooks",
 )

@@ -21,6 +21,7 @@ from docshare.server.web import (
     appearance,
     assets,
     beacons,
+    docs,
     downloads,
     feedback,
     gate,
@@ -64,6 +65,7 @@ def register(app: Flask) -> None:
     for module in (
         assets,
         beacons,
+        docs,
         sign_in,
         oauth,
         oembed,

@@ -78,7 +78,7 @@ def test_a_common_guess_suggests_the_command(shell: Shell, word: str, meant: str
 
 
 @pytest.mark.parametrize(
-    ("word", "told"), [("nginx", "Topics that mention it: cluster, proxy."), ("x1y2", "Topics: apply, ")]
+    ("word", "told"), [("nginx", "Topics that mention it: cluster, proxy, server."), ("x1y2", "Topics: api, apply, ")]
 )
 def test_help_for_an_unknown_topic_lists_topics_that_mention_it(shell: Shell, word: str, told: str) -> None:
     done = shell("help", word)

@@ -90,6 +90,9 @@ def serve(
     workers: Annotated[
         int | None, typer.Option(metavar="N", help="Processes, on PostgreSQL. [env: DOCSHARE_WORKERS]")
     ] = None,
+    public_docs: Annotated[
+        bool, typer.Option("--public-docs", help="Show the manual at /docs to everybody. [env: DOCSHARE_PUBLIC_DOCS]")
+    ] = False,
     ready_file: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the base URL to FILE once the server is ready.")
     ] = None,
@@ -125,7 +128,14 @@ def serve(
         files=_check_files(files or [], demo),
         host=listen.choose_host(host, ctx.env),
         port=listen.choose_port(port, ctx.env),
-        settings={"data_dir": data, "base_url": base_url, "threads": threads, "workers": workers, "owner": owner},
+        settings={
+            "data_dir": data,
+            "base_url": base_url,
+            "threads": threads,
+            "workers": workers,
+            "owner": owner,
+            "public_docs": public_docs or None,
+        },
         tier=tier,
         open_page=open_page,
         ephemeral=ephemeral,

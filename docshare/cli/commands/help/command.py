@@ -1,5 +1,6 @@
 """``docshare help``: print help topics and the help of commands."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -18,10 +19,20 @@ app = App()
 def show_help(
     words: Annotated[list[str] | None, typer.Argument(metavar="[TOPIC]", help="A topic or a command.")] = None,
     file: Annotated[str | None, typer.Option(metavar="NAME", help="Print a file to copy that the topic names.")] = None,
+    web: Annotated[
+        bool, typer.Option("--web", help="Serve all topics, commands, and the API as a website on this machine.")
+    ] = False,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="With --web, write the website as files.")] = None,
+    port: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="With --web, port to listen on (default: a free one).", min=0, max=65535),
+    ] = None,
 ) -> None:
     """Explain a topic or a command.
 
-    Without an argument, lists the topics. Each topic is also a manual page, such as man docshare-exit-codes.
+    Without an argument, lists the topics. Each topic is also a manual page, such as man docshare-exit-codes. With
+    --web, the whole manual is a website, with the API and a search. It runs until Ctrl-C and loads nothing from
+    elsewhere; the address is printed and, on a terminal, opened. The written files work without a server.
 
     Examples:
 
@@ -29,9 +40,15 @@ def show_help(
       docshare help exit-codes
       docshare help events tail
       docshare help docker --file compose.yaml
+      docshare help --web
+      docshare help --web --out site
     """
     ctx = current_context()
-    if file is not None:
+    if web:
+        _show_website(ctx, out, port, alone=not words and file is None)
+    elif out is not None or port is not None:
+        raise Stop(ExitCode.USAGE, f"{'--port' if out is None else '--out'} requires --web")
+    elif file is not None:
         _print_sample(ctx, words or [], file)
     elif not words:
         _list_topics(ctx)
@@ -39,6 +56,19 @@ def show_help(
         _print_topic(ctx, words[0])
     else:
         _print_command(ctx, words)
+
+
+def _show_website(ctx: Context, out: Path | None, port: int | None, *, alone: bool) -> None:
+    from docshare.cli.commands.help import website
+
+    if not alone:
+        raise Stop(ExitCode.USAGE, "--web shows the whole manual", hint="Omit the topic and --file.")
+    if out is not None and port is not None:
+        raise Stop(ExitCode.USAGE, "--out and --port exclude each other", hint="Omit --port to write files.")
+    if out is not None:
+        website.write_website(ctx, out)
+    else:
+        website.serve_website(ctx, port or 0)
 
 
 def _list_topics(ctx: Context) -> None:
