@@ -696,7 +696,7 @@ _docshare() {
         'admin deliveries show') commands='' options='--data --help -h' ;;
         'admin deliveries retry') commands='' options='--data --dry-run -n --help -h' ;;
         'auth') commands='login status token refresh logout keys' options='--help -h' ;;
-        'auth login') commands='' options='--with-token --no-browser --scope --callback-port --client-id --dry-run -n --help -h' ;;
+        'auth login') commands='' options='--with-token --no-browser --device --scope --callback-port --client-id --dry-run -n --help -h' ;;
         'auth status') commands='' options='--help -h' ;;
         'auth token') commands='' options='--help -h' ;;
         'auth refresh') commands='' options='--dry-run -n --help -h' ;;

@@ -1243,6 +1243,7 @@ complete -c docshare -n '__docshare_at \'auth\'' -a keys -d 'Create, list and re
 complete -c docshare -n '__docshare_at \'auth\'' -l help -s h -d 'Show help and exit.'
 complete -c docshare -n '__docshare_at \'auth login\'' -l with-token -d 'Read an API key from stdin.'
 complete -c docshare -n '__docshare_at \'auth login\'' -l no-browser -d 'Print the URL; paste the URL where the browser ends.'
+complete -c docshare -n '__docshare_at \'auth login\'' -l device -d 'Print a code; enter it on another device, such as a phone.'
 complete -c docshare -n '__docshare_at \'auth login\'' -l scope -x -d 'Request only these scopes, such as files:write.'
 complete -c docshare -n '__docshare_at \'auth login\'' -l callback-port -x -d 'Port for the OAuth callback; 0 selects a free port.'
 complete -c docshare -n '__docshare_at \'auth login\'' -l client-id -x -d 'Log in as this registered app.'

@@ -321,7 +321,7 @@ Register-ArgumentCompleter -Native -CommandName docshare -ScriptBlock {
         'admin deliveries show' = @('--data', '--help', '-h')
         'admin deliveries retry' = @('--data', '--dry-run', '-n', '--help', '-h')
         'auth' = @('--help', '-h')
-        'auth login' = @('--with-token', '--no-browser', '--scope', '--callback-port', '--client-id', '--dry-run', '-n', '--help', '-h')
+        'auth login' = @('--with-token', '--no-browser', '--device', '--scope', '--callback-port', '--client-id', '--dry-run', '-n', '--help', '-h')
         'auth status' = @('--help', '-h')
         'auth token' = @('--help', '-h')
         'auth refresh' = @('--dry-run', '-n', '--help', '-h')

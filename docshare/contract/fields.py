@@ -45,6 +45,7 @@ RESERVED_SLUGS = frozenset(
         "account",
         "api",
         "dashboard",
+        "device",
         "embed",
         "favicon.ico",
         "files",
