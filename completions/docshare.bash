@@ -721,7 +721,7 @@ _docshare() {
         'discover') commands='' options='--oauth --help -h' ;;
         'api') commands='' options='--raw-field -f --field -F --input --form -H --include -i --output -o --force --paginate --error-body --no-auth --dry-run -n --help -h' ;;
         'doctor') commands='' options='--only --data --body --egress --mail --redact --help -h' ;;
-        'completion') commands='' options='--help -h' ;;
+        'completion') commands='' options='--print --help -h' ;;
         'help') commands='' options='--file --help -h' ;;
     esac
     if [[ $typed == -* ]]; then
@@ -803,7 +803,6 @@ _docshare() {
             'config set') _docshare_reply profile url format timeout retries max_wait allow_http ca_bundle client_id token_command complete_online ;;
             'config unset') _docshare_reply profile url format timeout retries max_wait allow_http ca_bundle client_id token_command complete_online ;;
             'api') _docshare_reply GET HEAD POST PUT PATCH DELETE OPTIONS ;;
-            'completion') _docshare_reply bash zsh fish powershell ;;
             'help') _docshare_reply apply backup ci cluster contributing cursors docker documents encryption environment exit-codes files formatting gates global library looks mail measuring plans privacy proxy query systemd webhooks ;;
         esac
     fi

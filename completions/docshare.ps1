@@ -346,7 +346,7 @@ Register-ArgumentCompleter -Native -CommandName docshare -ScriptBlock {
         'discover' = @('--oauth', '--help', '-h')
         'api' = @('--raw-field', '-f', '--field', '-F', '--input', '--form', '-H', '--include', '-i', '--output', '-o', '--force', '--paginate', '--error-body', '--no-auth', '--dry-run', '-n', '--help', '-h')
         'doctor' = @('--only', '--data', '--body', '--egress', '--mail', '--redact', '--help', '-h')
-        'completion' = @('--help', '-h')
+        'completion' = @('--print', '--help', '-h')
         'help' = @('--file', '--help', '-h')
     }
     $values = @{
@@ -668,7 +668,6 @@ Register-ArgumentCompleter -Native -CommandName docshare -ScriptBlock {
         'config set' = @('profile', 'url', 'format', 'timeout', 'retries', 'max_wait', 'allow_http', 'ca_bundle', 'client_id', 'token_command', 'complete_online')
         'config unset' = @('profile', 'url', 'format', 'timeout', 'retries', 'max_wait', 'allow_http', 'ca_bundle', 'client_id', 'token_command', 'complete_online')
         'api' = @('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS')
-        'completion' = @('bash', 'zsh', 'fish', 'powershell')
         'help' = @('apply', 'backup', 'ci', 'cluster', 'contributing', 'cursors', 'docker', 'documents', 'encryption', 'environment', 'exit-codes', 'files', 'formatting', 'gates', 'global', 'library', 'looks', 'mail', 'measuring', 'plans', 'privacy', 'proxy', 'query', 'systemd', 'webhooks')
     }
     $current = ''
