@@ -698,7 +698,7 @@ _docshare() {
         'admin deliveries show') commands='' options='--data --help -h' ;;
         'admin deliveries retry') commands='' options='--data --dry-run -n --help -h' ;;
         'auth') commands='login status token refresh logout keys' options='--help -h' ;;
-        'auth login') commands='' options='--with-token --no-browser --scope --callback-port --client-id --dry-run -n --help -h' ;;
+        'auth login') commands='' options='--with-token --no-browser --device --scope --callback-port --client-id --dry-run -n --help -h' ;;
         'auth status') commands='' options='--help -h' ;;
         'auth token') commands='' options='--help -h' ;;
         'auth refresh') commands='' options='--dry-run -n --help -h' ;;
@@ -723,7 +723,7 @@ _docshare() {
         'discover') commands='' options='--oauth --help -h' ;;
         'api') commands='' options='--raw-field -f --field -F --input --form -H --include -i --output -o --force --paginate --error-body --no-auth --dry-run -n --help -h' ;;
         'doctor') commands='' options='--only --data --body --egress --mail --redact --help -h' ;;
-        'completion') commands='' options='--help -h' ;;
+        'completion') commands='' options='--print --help -h' ;;
         'help') commands='' options='--file --web --out --port --help -h' ;;
     esac
     if [[ $typed == -* ]]; then
@@ -805,7 +805,6 @@ _docshare() {
             'config set') _docshare_reply profile url format timeout retries max_wait allow_http ca_bundle client_id token_command complete_online ;;
             'config unset') _docshare_reply profile url format timeout retries max_wait allow_http ca_bundle client_id token_command complete_online ;;
             'api') _docshare_reply GET HEAD POST PUT PATCH DELETE OPTIONS ;;
-            'completion') _docshare_reply bash zsh fish powershell ;;
             'help') _docshare_reply api apply backup ci cluster contributing cursors docker documents encryption environment exit-codes files formatting gates global house library looks mail measuring plans privacy proxy query readership server sharing systemd webhooks ;;
         esac
     fi

@@ -321,7 +321,7 @@ Register-ArgumentCompleter -Native -CommandName docshare -ScriptBlock {
         'admin deliveries show' = @('--data', '--help', '-h')
         'admin deliveries retry' = @('--data', '--dry-run', '-n', '--help', '-h')
         'auth' = @('--help', '-h')
-        'auth login' = @('--with-token', '--no-browser', '--scope', '--callback-port', '--client-id', '--dry-run', '-n', '--help', '-h')
+        'auth login' = @('--with-token', '--no-browser', '--device', '--scope', '--callback-port', '--client-id', '--dry-run', '-n', '--help', '-h')
         'auth status' = @('--help', '-h')
         'auth token' = @('--help', '-h')
         'auth refresh' = @('--dry-run', '-n', '--help', '-h')
@@ -346,7 +346,7 @@ Register-ArgumentCompleter -Native -CommandName docshare -ScriptBlock {
         'discover' = @('--oauth', '--help', '-h')
         'api' = @('--raw-field', '-f', '--field', '-F', '--input', '--form', '-H', '--include', '-i', '--output', '-o', '--force', '--paginate', '--error-body', '--no-auth', '--dry-run', '-n', '--help', '-h')
         'doctor' = @('--only', '--data', '--body', '--egress', '--mail', '--redact', '--help', '-h')
-        'completion' = @('--help', '-h')
+        'completion' = @('--print', '--help', '-h')
         'help' = @('--file', '--web', '--out', '--port', '--help', '-h')
     }
     $values = @{
@@ -669,7 +669,6 @@ Register-ArgumentCompleter -Native -CommandName docshare -ScriptBlock {
         'config set' = @('profile', 'url', 'format', 'timeout', 'retries', 'max_wait', 'allow_http', 'ca_bundle', 'client_id', 'token_command', 'complete_online')
         'config unset' = @('profile', 'url', 'format', 'timeout', 'retries', 'max_wait', 'allow_http', 'ca_bundle', 'client_id', 'token_command', 'complete_online')
         'api' = @('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS')
-        'completion' = @('bash', 'zsh', 'fish', 'powershell')
         'help' = @('api', 'apply', 'backup', 'ci', 'cluster', 'contributing', 'cursors', 'docker', 'documents', 'encryption', 'environment', 'exit-codes', 'files', 'formatting', 'gates', 'global', 'house', 'library', 'looks', 'mail', 'measuring', 'plans', 'privacy', 'proxy', 'query', 'readership', 'server', 'sharing', 'systemd', 'webhooks')
     }
     $current = ''

@@ -63,7 +63,7 @@ NOUNS: dict[str, set[str]] = {
     "apply": {"browse", "push", "settings", "upload", "webhooks"},
     "assets": {"settings"},
     "audience": {"readership", "variants"},
-    "auth": {"browse", "settings"},
+    "auth": {"browse", "qr", "settings"},
     "config": {"profile"},
     "dashboard": {"browse"},
     "explain": {"readership"},

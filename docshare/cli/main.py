@@ -69,7 +69,7 @@ REGISTRY = (
     Stub("discover", "discover", _SETUP, "Show the version and endpoints of a server."),
     Stub("api", "api.command", _SETUP, "Send any request and print the response body."),
     Stub("doctor", "doctor.command", _SETUP, "Check this program, its settings and the server."),
-    Stub("completion", "completion", _SETUP, "Print the completion script of a shell."),
+    Stub("completion", "completion", _SETUP, "Print or install the completion script of a shell."),
     Stub("help", "help.command", _SETUP, "Explain a topic or a command."),
 )
 

@@ -1,4 +1,4 @@
-"""Sign-in by OAuth 2.0 with PKCE as a public client (RFC 6749, 7636, 8414)."""
+"""Sign-in by OAuth 2.0 as a public client: with PKCE, or by a code on another device (RFC 6749, 7636, 8414, 8628)."""
 
 import base64
 import hashlib
@@ -10,12 +10,14 @@ from docshare.client.address import parse_origin
 from docshare.client.errors import NotAnApi, Refused
 from docshare.client.http.retries import Call
 from docshare.client.http.whole_body import FormBody
+from docshare.contract.scopes import DEVICE_GRANT_TYPE
 
 if TYPE_CHECKING:
     from docshare.client.http.transport import Transport
 
 _METADATA = "/.well-known/oauth-authorization-server"
 _REVOKE_SECONDS = 5.0
+_DEFAULT_INTERVAL = 5  # seconds between two polls; RFC 8628, 3.2
 _DEFAULT_LIFETIME = 3600  # seconds; if the server does not send expires_in
 
 
@@ -29,14 +31,27 @@ class IssuedTokens(NamedTuple):
     scopes: str
 
 
+class DeviceLogin(NamedTuple):
+    """A login that a person allows on another device: there, ``page`` asks for ``user_code``, and ``page_with_code``
+    has it already. ``expires_in`` and ``interval``, the least time between two polls, are in seconds."""
+
+    device_code: str
+    user_code: str
+    page: str
+    page_with_code: str
+    expires_in: int
+    interval: int
+
+
 class AuthorizationServer(NamedTuple):
-    """The addresses of an authorization server, all of one origin; ``revoke`` None where it has none."""
+    """The addresses of an authorization server, all of one origin; ``revoke`` and ``device`` None where it has none."""
 
     issuer: str
     authorize: str
     token: str
     revoke: str | None
     has_issuer_parameter: bool
+    device: str | None = None
 
     def consent_address(self, client_id: str, redirect_uri: str, scopes: str, state: str, verifier: str) -> str:
         """Return the address of the consent page; it contains the SHA-256 of ``verifier``, not ``verifier`` itself."""
@@ -70,13 +85,14 @@ class OAuth:
         metadata = self.metadata()
         home = self._transport.address.origin
         places = [metadata.get(f"{name}_endpoint") for name in ("authorization", "token")]
-        revoke, issuer = metadata.get("revocation_endpoint"), metadata.get("issuer")
+        revoke, device = metadata.get("revocation_endpoint"), metadata.get("device_authorization_endpoint")
+        issuer = metadata.get("issuer")
         # RFC 8414, 3.3: with the name of another issuer, a server could present a response of that issuer as its own.
-        for place in (issuer, *places, *([revoke] if revoke is not None else [])):
+        for place in (issuer, *places, *(place for place in (revoke, device) if place is not None)):
             if not isinstance(place, str) or parse_origin(place) != home:
                 raise NotAnApi(f"{home} returned a sign-in address of another server", method="GET", path=_METADATA)
         sends_issuer = metadata.get("authorization_response_iss_parameter_supported") is True
-        return AuthorizationServer(str(issuer), str(places[0]), str(places[1]), revoke, sends_issuer)
+        return AuthorizationServer(str(issuer), str(places[0]), str(places[1]), revoke, sends_issuer, device)
 
     def exchange(
         self, server: AuthorizationServer, client_id: str, code: str, redirect_uri: str, verifier: str
@@ -84,6 +100,31 @@ class OAuth:
         """Exchange a ``code`` for tokens. Problems: bad_request (with the reason of the server), unauthorized."""
         form = {"grant_type": "authorization_code", "code": code, "redirect_uri": redirect_uri}
         return self._request_tokens(server, {**form, "client_id": client_id, "code_verifier": verifier}, "")
+
+    def begin_device_login(self, server: AuthorizationServer, client_id: str, scopes: str) -> DeviceLogin:
+        """Begin a login on another device; ``server.device`` must not be None. Problems: as ``exchange``. Raise
+        ``NotAnApi`` if the response is malformed or its page belongs to another origin."""
+        assert server.device is not None
+        found = self._send(server.device, {"client_id": client_id, "scope": scopes})
+        home, page = self._transport.address.origin, found.get("verification_uri")
+        complete = found.get("verification_uri_complete", page)
+        texts = [found.get("device_code"), found.get("user_code"), page, complete]
+        seconds = [found.get("expires_in"), found.get("interval", _DEFAULT_INTERVAL)]
+        if not all(isinstance(text, str) for text in texts) or not all(isinstance(value, int) for value in seconds):
+            raise NotAnApi(f"{home} did not return a device code", method="POST", path="/oauth/device_authorization")
+        if parse_origin(str(page)) != home or parse_origin(str(complete)) != home:
+            raise NotAnApi(
+                f"{home} returned a sign-in address of another server",
+                method="POST",
+                path="/oauth/device_authorization",
+            )
+        return DeviceLogin(*map(str, texts), *map(int, seconds))  # type: ignore[arg-type]
+
+    def poll_device_login(self, server: AuthorizationServer, client_id: str, device_code: str) -> IssuedTokens:
+        """Return the tokens of an allowed login. Problems: bad_request, with the error of RFC 8628 as its extra
+        ``error``: ``authorization_pending``, ``slow_down``, ``access_denied``, ``expired_token``."""
+        form = {"grant_type": DEVICE_GRANT_TYPE, "device_code": device_code, "client_id": client_id}
+        return self._request_tokens(server, form, "")
 
     def refresh(self, server: AuthorizationServer, client_id: str, refresh_token: str) -> IssuedTokens:
         """Exchange a refresh token for new tokens; it is invalid afterwards. Problems: as ``exchange``."""

@@ -45,6 +45,7 @@ RESERVED_SLUGS = frozenset(
         "account",
         "api",
         "dashboard",
+        "device",
         "docs",
         "embed",
         "favicon.ico",

@@ -25,6 +25,7 @@ SCOPES: dict[str, str] = {
 RESTRICTED_KEY_PREFIX = "ds_rk_"
 """The start of an API key with fewer scopes, optionally for one file and with an end. Its lane is ``API_KEY``."""
 CREDENTIAL_CHARS = 32  # random base62 characters after the prefix; more than 128 bits
+DEVICE_GRANT_TYPE = "urn:ietf:params:oauth:grant-type:device_code"  # RFC 8628
 CHALLENGE = "Bearer"  # the WWW-Authenticate header of every 401 and 403
 
 
@@ -155,6 +156,7 @@ OPERATIONS: dict[str, Operation] = {
     "oauth.authorize": Operation("GET", "/oauth/authorize", lanes=_PUBLIC),
     "oauth.token": Operation("POST", "/oauth/token", lanes=_PUBLIC),
     "oauth.revoke": Operation("POST", "/oauth/revoke", lanes=_PUBLIC),
+    "oauth.device": Operation("POST", "/oauth/device_authorization", lanes=_PUBLIC, is_extension=True),
     "oauth.server": Operation("GET", "/.well-known/oauth-authorization-server", lanes=_PUBLIC),
     "oauth.resource": Operation("GET", "/.well-known/oauth-protected-resource", lanes=_PUBLIC, is_extension=True),
 }

@@ -1,10 +1,13 @@
 """Every kind of page checked with axe-core: no serious violation on a desktop and on a phone."""
 
 from datetime import UTC, datetime, timedelta
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Page
 
+from docshare.contract.plans import Plan
+from docshare.server.services.accounts import invitations
 from tests.browser.conftest import ShareDocument
 from tests.support.axe import find_serious_violations
 from tests.support.browser import visitor
@@ -12,6 +15,7 @@ from tests.support.cast import Person, World
 from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS
 from tests.support.feedback_document import FeedbackDocument
 from tests.support.in_process_server import serve_world
+from tests.support.oauth_app import make_app
 from tests.support.owner import sign_in_browser
 from tests.support.pdfs import A4, simple_pdf
 from tests.support.reader import FakeReader, end_all_sessions
@@ -43,11 +47,57 @@ def test_a_share_page_has_no_serious_violation(
         assert find_serious_violations(page) == []
 
 
-@pytest.mark.parametrize("path", ["/", "/abcdefghijkl", "/login"])
+@pytest.mark.parametrize("path", ["/", "/abcdefghijkl", "/login", "/login/forgot"])
 def test_the_other_pages_have_no_serious_violation(browser: Browser, server: ServerProcess, path: str) -> None:
     with visitor(browser) as person:
         person.page.goto(server.url + path)
         assert find_serious_violations(person.page) == []
+
+
+def sign_in_at(world: World, url: str, page: Page) -> None:
+    """Sign in Pia in the browser of ``page``."""
+    cookie = sign_in_browser(world, world.pia).get_cookie("docshare_session")
+    assert cookie is not None
+    page.context.add_cookies([{"name": "docshare_session", "value": cookie.value, "url": url}])
+
+
+@pytest.mark.parametrize("options", WINDOWS, ids=NAMES)
+def test_the_page_of_an_invitation_has_no_serious_violation(
+    browser: Browser, world: World, options: dict[str, object]
+) -> None:
+    link = invitations.invite(world.rt, "kim@example.com", "Kim", Plan.PRO).link
+    assert link is not None
+    with serve_world(world) as url, visitor(browser, **options) as person:
+        person.page.goto(url + urlsplit(link).path)
+        person.page.locator("input[type=password]").wait_for()
+        assert find_serious_violations(person.page) == []
+
+
+@pytest.mark.parametrize("options", WINDOWS, ids=NAMES)
+def test_the_pages_of_a_device_login_have_no_serious_violation(
+    browser: Browser, world: World, options: dict[str, object]
+) -> None:
+    app = make_app(world, public=True)
+    form = {"client_id": app.client_id, "scope": "files:read"}
+    code = app.http.post("/oauth/device_authorization", data=form).get_json()["user_code"]
+    with serve_world(world) as url, visitor(browser, **options) as person:
+        page = person.page
+        page.goto(f"{url}/device")
+        page.get_by_role("heading", name="Sign in first").wait_for()
+        assert find_serious_violations(page) == []
+        sign_in_at(world, url, page)
+        page.goto(f"{url}/device")
+        page.get_by_label("Code").fill("wrong")
+        page.get_by_role("button", name="Continue").click()
+        page.get_by_role("alert").wait_for()
+        assert find_serious_violations(page) == []
+        page.get_by_label("Code").fill(code)
+        page.get_by_role("button", name="Continue").click()
+        page.get_by_role("button", name="Allow").wait_for()
+        assert find_serious_violations(page) == []
+        page.get_by_role("button", name="Allow").click()
+        page.get_by_role("heading", name="Access allowed").wait_for()
+        assert find_serious_violations(page) == []
 
 
 class FullDocument:

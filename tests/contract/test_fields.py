@@ -13,7 +13,7 @@ from tests.contract.hostile_values import HOSTILE_VALUES, json_values, list_reje
 UUID = "6f1d3c1e-9d3b-4f0a-8f57-0a1b2c3d4e5f"
 ROUTE_WORDS = (
     "api", "oauth", "embed", "static", "account", "readership", "login", "logout", "oembed", "healthz", "problems",
-    "files", "trash", "webhooks", "dashboard", "notices", "metrics", "docs",
+    "files", "trash", "webhooks", "dashboard", "device", "docs", "notices", "metrics",
 )  # fmt: skip
 EMAIL = {"key": "mail", "label": "Mail", "type": "email", "required": True}
 

@@ -75,6 +75,7 @@ oembed.get              GET    /oembed                                          
 oauth.authorize         GET    /oauth/authorize                                    -                no
 oauth.token             POST   /oauth/token                                        -                no
 oauth.revoke            POST   /oauth/revoke                                       -                no
+oauth.device            POST   /oauth/device_authorization                         -                yes
 oauth.server            GET    /.well-known/oauth-authorization-server             -                no
 oauth.resource          GET    /.well-known/oauth-protected-resource               -                yes
 """

@@ -117,6 +117,33 @@ def test_a_login_with_one_scope_allows_only_that_scope(
     assert run_docshare("auth", "status", env=env).returncode == 0
 
 
+def test_a_login_with_a_code_is_allowed_on_another_device(
+    server: ServerProcess, browser: requests.Session, env: dict[str, str]
+) -> None:
+    process = subprocess.Popen(
+        [*COMMAND, "auth", "login", "--url", server.url, "--device"],
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    found = re.search(r"Open (\S+) on any device and enter the code (\S+)", process.stderr.readline())
+    assert found is not None
+    page, code = found.groups()
+    token = re.search(r'name="csrf" value="([^"]+)"', browser.get(page, timeout=10).text)
+    assert token is not None
+    form = {"csrf": token[1], "user_code": code.lower()}
+    assert "docshare command line" in browser.post(page, data=form, timeout=10).text
+    assert "is logged in" in browser.post(page, data={**form, "decision": "approve"}, timeout=10).text
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (0, ""), err
+    assert f"as {OWNER}" in err
+    assert run_docshare("whoami", "--fields", "email", env=env).stdout == f"{OWNER}\n"
+    assert run_docshare("auth", "refresh", env=env).returncode == 0
+
+
 def test_denying_access_in_the_browser_saves_no_credential(
     server: ServerProcess, browser: requests.Session, env: dict[str, str]
 ) -> None:

@@ -254,6 +254,7 @@ COOKIELESS = {
     "sign_in.request_reset": "/login/forgot",
     "oauth.token": "/oauth/token",
     "oauth.revoke": "/oauth/revoke",
+    "oauth.begin_device_login": "/oauth/device_authorization",
     "notices.change": "/notices/views.nobody.0",
     "admin": "/_admin",
     "probe": "/healthz",

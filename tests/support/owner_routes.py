@@ -6,7 +6,15 @@ from dataclasses import replace
 
 from docshare.server.services.accounts import accounts
 from tests.api.webhooks import update_webhook_row
-from tests.support.cookie_routes import PASSWORD, CookieRoute, OwnerAndReader, form_route, set_password
+from tests.support.cookie_routes import (
+    PASSWORD,
+    CookieRequest,
+    CookieRoute,
+    OwnerAndReader,
+    SenderKind,
+    form_route,
+    set_password,
+)
 from tests.support.receivers import record_replacements
 from tests.support.settings import insert_asset
 
@@ -41,6 +49,14 @@ def _app_path(desk: OwnerAndReader) -> str:
     desk.app.approve_and_exchange()
     (row,) = desk.world.rt.db.fetch_all("SELECT uuid FROM oauth_grants ORDER BY id DESC LIMIT 1")
     return f"/account/apps/{row[0]}/revoke"
+
+
+def _build_device_form(desk: OwnerAndReader) -> CookieRequest:
+    form = {"client_id": desk.app.client_id, "client_secret": desk.app.secret, "scope": "files:read"}
+    code = desk.app.http.post("/oauth/device_authorization", data=form).get_json()["user_code"]
+    return CookieRequest(
+        desk.browser, "POST", "/device", form={"csrf": desk.token, "user_code": code, "decision": "approve"}
+    )
 
 
 def _disabled_webhook_path(desk: OwnerAndReader) -> str:
@@ -82,6 +98,7 @@ OWNER_ROUTES: dict[str, CookieRoute] = {
     "owner_library.delete": form_route(lambda desk: f"/files/{desk.upload_file()['uuid']}/delete", fate="trash"),
     "owner_trash.restore": form_route(lambda desk: f"{_trashed_file_path(desk)}/restore"),
     "owner_trash.delete": form_route(lambda desk: f"{_trashed_file_path(desk)}/delete"),
+    "owner_device.enter": CookieRoute(SenderKind.FORM, _build_device_form),
     "owner_account.rename": form_route("/account/name", name="Pia Lee"),
     "owner_account.change_email": form_route("/account/email", email="pia.lee@example.com"),
     "owner_account.invite_colleague": form_route(

@@ -85,6 +85,7 @@ def test_a_browser_app_can_read_its_tokens(script: OAuthApp) -> None:
 CORS_ROUTES = {
     "/oauth/token": "POST",
     "/oauth/revoke": "POST",
+    "/oauth/device_authorization": "POST",
     "/oembed": "GET",
     "/.well-known/oauth-authorization-server": "GET",
     "/.well-known/oauth-protected-resource": "GET",

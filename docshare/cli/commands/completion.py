@@ -1,4 +1,4 @@
-"""``docshare completion``: print the completion script of a shell."""
+"""``docshare completion``: print the completion script of a shell, or install it."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,7 +7,7 @@ import typer
 
 import docshare
 from docshare.cli.framework.app import App
-from docshare.cli.framework.context import current_context
+from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.output import Spec, is_json_requested
 
@@ -24,31 +24,83 @@ SCRIPTS = {
 _SCRIPT_DIRS = (Path(docshare.__file__).parent / "completions", Path(docshare.__file__).parent.parent / "completions")
 
 
-@app.command("completion")
-def completion(
-    shell: Annotated[str, typer.Argument(metavar="SHELL", help=f"One of {', '.join(SCRIPTS)}.")],
-) -> None:
-    """Print the completion script of a shell.
+_INSTALL = "install"
+_RESULT = Spec(plain=("path",), fields=("shell", "path", "action", "line"), human=lambda row, _: iter(()))
 
-    The command installs nothing and changes no startup file; redirect its output to the right place. File ids are
-    completed from the last output of docshare files list, without a request. With docshare config set complete_online
-    true, pressing TAB fetches ids again when they are older than a minute, for at most 800 ms.
+
+@app.command("completion", spec=_RESULT)
+def completion(
+    action: Annotated[
+        str, typer.Argument(metavar="SHELL|install", help=f"One of {', '.join(SCRIPTS)}; or install, to save it.")
+    ],
+    shell: Annotated[
+        str | None, typer.Argument(metavar="[SHELL]", help="With install: bash, zsh or fish; $SHELL by default.")
+    ] = None,
+    show: Annotated[
+        bool, typer.Option("--print", help="With install: print the path and the action, and change nothing.")
+    ] = False,
+) -> None:
+    """Print or install the completion script of a shell.
+
+    'completion install' writes the script where the shell loads it by itself, and changes no startup file; if the
+    shell needs a line in one, it is printed. File ids are completed from the last output of docshare files list,
+    without a request. With docshare config set complete_online true, pressing TAB fetches ids again when they are
+    older than a minute, for at most 800 ms.
 
     Examples:
 
+      docshare completion install
+      docshare completion install zsh --print
       docshare completion bash > ~/.local/share/bash-completion/completions/docshare
-      docshare completion zsh > ~/.zfunc/_docshare
-      docshare completion fish > ~/.config/fish/completions/docshare.fish
       docshare completion powershell >> $PROFILE
     """
     ctx = current_context()
+    if action == _INSTALL:
+        return _install(ctx, shell, show)
+    if shell is not None or show:
+        raise Stop(ExitCode.USAGE, "only 'completion install' takes a second argument or --print")
+    text = _read_script(action)
+    if is_json_requested(ctx):
+        ctx.emit({"shell": action, "script": text}, Spec())
+    else:
+        ctx.write(text)
+    return None
+
+
+def _install(ctx: Context, shell: str | None, show: bool) -> None:
+    """Write the script of ``shell`` (None: that of $SHELL), or ``show`` what would be written."""
+    from docshare.cli.completion.places import SHELLS, find_place
+    from docshare.cli.local.storage import replace_file
+
+    name = shell or Path(ctx.env.get("SHELL", "")).name
+    if name not in SHELLS:
+        wrong = f"completion cannot be installed for {name}" if name else "SHELL is not set"
+        hint = f"Name one of {', '.join(SHELLS)}. For PowerShell: docshare completion powershell >> $PROFILE"
+        raise Stop(ExitCode.USAGE, wrong, hint=hint)
+    text, place = _read_script(name), find_place(name, ctx.env)
+    try:
+        old = place.path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        old = None
+    done = "unchanged" if old == text else "created" if old is None else "updated"
+    if not show and done != "unchanged":
+        replace_file(place.path, text)
+    ctx.emit(
+        {"shell": name, "path": str(place.path), "action": done, **({"line": place.line} if place.line else {})},
+        _RESULT,
+    )
+    ctx.note(f"{'would be ' if show else ''}{done}: {place.path}")
+    if place.line:
+        ctx.note(f"add this line to ~/.{name}rc: {place.line}")
+    if not show:
+        ctx.note(f"to try it, start a new {name}, type docshare and a space, and press TAB")
+
+
+def _read_script(shell: str) -> str:
     if shell not in SCRIPTS:
-        raise Stop(ExitCode.USAGE, f"shell {shell!r} is not supported", hint=f"Shells: {', '.join(SCRIPTS)}.")
+        hint = f"Shells: {', '.join(SCRIPTS)}; or: docshare completion install"
+        raise Stop(ExitCode.USAGE, f"shell {shell!r} is not supported", hint=hint)
     script = next((place / SCRIPTS[shell] for place in _SCRIPT_DIRS if (place / SCRIPTS[shell]).is_file()), None)
     if script is None:
         raise Stop(ExitCode.ERROR, "the completion scripts are missing from this installation")
-    text = script.read_text(encoding="utf-8")
-    if is_json_requested(ctx):
-        ctx.emit({"shell": shell, "script": text}, Spec())
-    else:
-        ctx.write(text)
+    return script.read_text(encoding="utf-8")

@@ -138,19 +138,26 @@ def draw_code(ctx: Context, link: str, *, invert: bool = False) -> None:
 
     Raise Stop (2) if the terminal cannot show it.
     """
-    blocks = _LIGHT_TERMINAL if invert else _DARK_TERMINAL
     if not ctx.out_screen.unicode:
         raise Stop(ExitCode.USAGE, "this terminal cannot show block characters", hint="Save the code with -o code.png.")
-    rows = _build_matrix(link)
-    if ctx.stdout_tty and ctx.out_screen.width < len(rows[0]):
+    lines = render_code(link, invert=invert)
+    if ctx.stdout_tty and ctx.out_screen.width < len(lines[0]):
         raise Stop(
             ExitCode.USAGE,
-            f"the code needs {len(rows[0])} columns; the terminal has {ctx.out_screen.width}",
+            f"the code needs {len(lines[0])} columns; the terminal has {ctx.out_screen.width}",
             hint="Widen the terminal, or save the code with -o code.png.",
         )
-    for upper, lower in zip(rows[::2], [*rows[1::2], [False] * len(rows[0])], strict=False):
-        ctx.print("".join(blocks[pair] for pair in zip(upper, lower, strict=True)))
+    for line in lines:
+        ctx.print(line)
     ctx.note(link)
+
+
+def render_code(link: str, *, invert: bool = False) -> list[str]:
+    """Return the code of ``link`` as lines of block characters, for a dark background or (``invert``) a light one."""
+    blocks = _LIGHT_TERMINAL if invert else _DARK_TERMINAL
+    rows = _build_matrix(link)
+    pairs = zip(rows[::2], [*rows[1::2], [False] * len(rows[0])], strict=False)
+    return ["".join(blocks[pair] for pair in zip(upper, lower, strict=True)) for upper, lower in pairs]
 
 
 def _build_matrix(link: str) -> Sequence[Sequence[bool]]:

@@ -1,4 +1,4 @@
-"""The OAuth rules: redirect addresses, scopes, and the state of a refresh token. Pure.
+"""The OAuth rules: redirect addresses, user codes, and the state of a refresh token. Pure.
 
 Redirect addresses match exactly; loopback ones may vary the port (RFC 8252).
 """
@@ -14,6 +14,10 @@ from docshare.contract.problems import Problem
 
 MAX_REDIRECT_URIS = 10
 MAX_CLIENT_NAME_CHARS = 100
+USER_CODE_BYTES = 16  # random bytes for one user code
+# RFC 8628, 6.1: no vowels, so no words; no digits, which are mistaken for letters. 20 ** 8 codes.
+_USER_CODE_LETTERS = "BCDFGHJKLMNPQRSTVWXZ"
+_USER_CODE_CHARS = 8
 
 # RFC 8252, 7.1: a private-use scheme is a domain name of the app's maker in reverse order.
 _PRIVATE_SCHEME = re.compile(r"[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+")
@@ -101,3 +105,23 @@ def require_client_name(name: str) -> str:
     if not 1 <= len(name) <= MAX_CLIENT_NAME_CHARS or not name.isprintable():
         raise Problem("bad_request", f"The name of a client is one line of 1 to {MAX_CLIENT_NAME_CHARS} characters.")
     return name
+
+
+def format_user_code(random: bytes) -> str:
+    """Return the user code of a device login, such as ``WDJB-MJHT``, from ``USER_CODE_BYTES`` random bytes."""
+    number, letters = int.from_bytes(random), []
+    for _ in range(_USER_CODE_CHARS):
+        number, digit = divmod(number, len(_USER_CODE_LETTERS))
+        letters.append(_USER_CODE_LETTERS[digit])
+    return _group_letters("".join(letters))
+
+
+def parse_user_code(typed: str) -> str | None:
+    """Return the user code that somebody typed, in any case and with any separators, or None if it is none."""
+    letters = re.sub(r"[^A-Za-z]", "", typed).upper()
+    is_code = len(letters) == _USER_CODE_CHARS and set(letters) <= set(_USER_CODE_LETTERS)
+    return _group_letters(letters) if is_code else None
+
+
+def _group_letters(letters: str) -> str:
+    return f"{letters[:4]}-{letters[4:]}"

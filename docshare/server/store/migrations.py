@@ -22,6 +22,7 @@ from docshare.server.store.upgrades import (
     counting,
     data_keys,
     designs,
+    device_codes,
     listeners,
     mails,
     oauth,
@@ -50,6 +51,7 @@ STEPS: tuple[str, ...] = (
     data_keys.STEP,
     colleagues.STEP,
     restricted_keys.STEP,
+    device_codes.STEP,
 )
 
 

@@ -35,7 +35,7 @@ _INCONSISTENT = {
     "deliveries": "SELECT uuid FROM deliveries WHERE NOT json_valid(body)",
 }
 _FREEZE = "UPDATE files SET frozen_at = ?, updated_at = ? WHERE uuid = ? AND frozen_at IS NULL"
-_SIGN_IN_TABLES = ("login_links", "web_sessions", "oauth_tokens", "oauth_codes")
+_SIGN_IN_TABLES = ("login_links", "web_sessions", "oauth_tokens", "oauth_codes", "device_codes")
 _SEQUENCE_TABLES = ("view_rows", "download_rows", "gate_rows", "activity_rows", "session_rows", "deliveries")
 _CANCEL_PENDING = (
     "UPDATE deliveries SET next_at = NULL, claimed_at = NULL, abandoned_at = ?1 WHERE next_at IS NOT NULL",

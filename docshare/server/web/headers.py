@@ -63,6 +63,7 @@ _CORS_PATHS = frozenset(
     {
         "/oauth/token",
         "/oauth/revoke",
+        "/oauth/device_authorization",
         "/oembed",
         "/.well-known/oauth-authorization-server",
         "/.well-known/oauth-protected-resource",

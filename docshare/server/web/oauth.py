@@ -8,7 +8,7 @@ from flask import Blueprint, Response, jsonify, make_response, render_template, 
 
 from docshare.contract.limits import ADDRESS
 from docshare.contract.problems import Problem
-from docshare.contract.scopes import SCOPES
+from docshare.contract.scopes import DEVICE_GRANT_TYPE, SCOPES
 from docshare.server.api import answers
 from docshare.server.http.rate_limits import address_key
 from docshare.server.http.views import client_address, current_runtime
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from docshare.server.web.oauth_server import DocshareAuthorizationServer
 
 APPROVE, DENY = "approve", "deny"
+# The responses to a program that polls with a valid device code: not failures.
+_WAITING = ("authorization_pending", "slow_down")
 _REVALIDATE = "public, max-age=0, must-revalidate"
 
 blueprint = Blueprint("oauth", __name__)
@@ -84,6 +86,12 @@ def revoke() -> Response:
     return _respond_to_app(lambda: _authorization_server().create_endpoint_response("revocation"))
 
 
+@blueprint.post("/oauth/device_authorization")
+def begin_device_login() -> Response:
+    """Return the codes for the login of a program without a browser (RFC 8628)."""
+    return _respond_to_app(lambda: _authorization_server().create_endpoint_response("device_authorization"))
+
+
 @blueprint.get("/.well-known/oauth-authorization-server")
 def describe_server() -> Response:
     """Return the metadata of the authorization server (RFC 8414)."""
@@ -105,10 +113,11 @@ def _server_metadata(base_url: str) -> answers.StaticBody:
             "authorization_endpoint": f"{base_url}/oauth/authorize",
             "token_endpoint": f"{base_url}/oauth/token",
             "revocation_endpoint": f"{base_url}/oauth/revoke",
+            "device_authorization_endpoint": f"{base_url}/oauth/device_authorization",
             "scopes_supported": list(SCOPES),
             "response_types_supported": ["code"],
             "response_modes_supported": ["query"],
-            "grant_types_supported": ["authorization_code", "refresh_token"],
+            "grant_types_supported": ["authorization_code", "refresh_token", DEVICE_GRANT_TYPE],
             "code_challenge_methods_supported": ["S256"],
             "token_endpoint_auth_methods_supported": methods,
             "revocation_endpoint_auth_methods_supported": methods,
@@ -168,7 +177,7 @@ def _respond_to_app(work: Any) -> Response:
         answer: Response = work()
     except OAuth2Error as error:  # a request rejected before Authlib got it
         answer = _authorization_server().handle_error_response(None, error)
-    if answer.status_code >= 400:
+    if answer.status_code >= 400 and answer.get_json().get("error") not in _WAITING:
         current_runtime().limits.hit(ADDRESS, key, current_runtime().config.address_limit)
     answer.headers["Cache-Control"] = "no-store"
     return answer

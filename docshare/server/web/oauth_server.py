@@ -1,4 +1,4 @@
-"""Authlib's authorization server on our rows (RFC 6749, 7636, 7009 and 9207).
+"""Authlib's authorization server on our rows (RFC 6749, 7636, 7009, 8628 and 9207).
 
 Authlib implements the protocol: required parameters, errors, and which errors can be redirected. This module connects
 it to the registered clients and to ``services.oauth``, which issues and revokes tokens.
@@ -7,7 +7,8 @@ it to the registered clients and to ``services.oauth``, which issues and revokes
 from collections import defaultdict
 from typing import Any
 
-from authlib.oauth2 import AuthorizationServer
+from authlib.consts import default_json_headers
+from authlib.oauth2 import AuthorizationServer, OAuth2Error
 from authlib.oauth2.rfc6749 import (
     InvalidClientError,
     InvalidGrantError,
@@ -21,19 +22,21 @@ from authlib.oauth2.rfc6749 import (
 )
 from authlib.oauth2.rfc7009 import RevocationEndpoint
 from authlib.oauth2.rfc7636 import CodeChallenge
+from authlib.oauth2.rfc8628 import DeviceAuthorizationEndpoint, DeviceCodeGrant
 from authlib.oauth2.rfc9207 import IssuerParameter
 from flask import Request, Response, make_response, request
 from werkzeug.datastructures import MultiDict
 
-from docshare.contract.limits import URL_CHARS
-from docshare.contract.scopes import SCOPES, normalize_scopes
-from docshare.server.http.views import current_runtime
-from docshare.server.services.oauth import clients
+from docshare.contract.limits import DEVICE_CODE_MS, DEVICE_POLL_MS, SECOND, URL_CHARS
+from docshare.contract.problems import Problem
+from docshare.contract.scopes import DEVICE_GRANT_TYPE, SCOPES, normalize_scopes
+from docshare.server.http.views import client_address, current_runtime
+from docshare.server.services.oauth import clients, devices
 from docshare.server.services.oauth import grants as oauth
 from docshare.server.services.oauth.grants import TokenPair
 
 _CLIENT_AUTHENTICATION = ["client_secret_basic", "client_secret_post", "none"]
-_GRANT_TYPES = ("authorization_code", "refresh_token")
+_GRANT_TYPES = ("authorization_code", "refresh_token", DEVICE_GRANT_TYPE)
 # Authlib quotes these in its responses, and fails for characters that a response must not contain (RFC 6749, 5.2).
 _ECHOED_PARAMETERS = ("response_type", "redirect_uri", "grant_type", "client_id", "scope", "code_challenge_method")
 _FORBIDDEN_CHARS = frozenset('"\\')
@@ -151,6 +154,74 @@ class _RefreshGrant(grants.RefreshTokenGrant):  # type: ignore[misc]
         return 200, _token_response(tokens), self.TOKEN_RESPONSE_HEADER
 
 
+class _DeviceAdapter:
+    """A pending device login in the interface of Authlib."""
+
+    def __init__(self, row: devices.DeviceRow, client: _ClientAdapter) -> None:
+        self.row = row
+        self._client = client
+
+    def get_client_id(self) -> str:
+        return self._client.get_client_id()
+
+    def get_user_code(self) -> "_DeviceAdapter":
+        """Return the login itself: Authlib only passes it on, and its user code is not stored."""
+        return self
+
+    def is_expired(self) -> bool:
+        return self.row.expires_at <= current_runtime().clock()
+
+
+class _DeviceGrant(DeviceCodeGrant):  # type: ignore[misc]
+    TOKEN_ENDPOINT_AUTH_METHODS = _CLIENT_AUTHENTICATION
+
+    def query_device_credential(self, device_code: str) -> _DeviceAdapter:
+        client = self.authenticate_token_endpoint_client()
+        found = devices.find_login(current_runtime(), device_code, client.row)
+        if found is None:
+            raise InvalidGrantError("Invalid 'device_code' in request.")
+        return _DeviceAdapter(found, client)
+
+    def query_user_grant(self, login: _DeviceAdapter) -> tuple[int | None, bool] | None:
+        """Return who decided and whether it was allowed, or None. Authlib raises the errors of RFC 8628."""
+        is_decided = login.row.approved_at is not None or login.row.denied_at is not None
+        return (login.row.account_id, login.row.approved_at is not None) if is_decided else None
+
+    def should_slow_down(self, login: _DeviceAdapter) -> bool:
+        return devices.is_polled_too_soon(current_runtime(), login.row)
+
+    def create_token_response(self) -> Any:
+        tokens = devices.exchange(current_runtime(), self.request.credential.row)
+        if tokens is None:
+            raise InvalidGrantError("Invalid 'device_code' in request.")
+        return 200, _token_response(tokens), self.TOKEN_RESPONSE_HEADER
+
+
+class _DeviceAuthorization(DeviceAuthorizationEndpoint):  # type: ignore[misc]
+    CLIENT_AUTH_METHODS = _CLIENT_AUTHENTICATION
+
+    def create_endpoint_response(self, request: OAuth2Request) -> Any:
+        """Return the codes. Authlib's own method creates them without ``Runtime``, and accepts a missing scope."""
+        client = self.authenticate_client(request)
+        scopes = normalize_scopes(request.payload.scope)
+        if scopes is None:
+            raise InvalidScopeError()
+        try:
+            new = devices.begin(current_runtime(), client.row, scopes, client_address())
+        except Problem as problem:
+            raise OAuth2Error(problem.detail, status_code=429, error="temporarily_unavailable") from None
+        page = f"{current_runtime().config.base_url}/device"
+        body = {
+            "device_code": new.device_code,
+            "user_code": new.user_code,
+            "verification_uri": page,
+            "verification_uri_complete": f"{page}?user_code={new.user_code}",
+            "expires_in": DEVICE_CODE_MS // SECOND,
+            "interval": DEVICE_POLL_MS // SECOND,
+        }
+        return 200, body, default_json_headers
+
+
 class _S256Challenge(CodeChallenge):  # type: ignore[misc]
     """RFC 9700: S256 only, also for clients with a secret."""
 
@@ -266,7 +337,9 @@ def make_server() -> DocshareAuthorizationServer:
     server = DocshareAuthorizationServer(scopes_supported=list(SCOPES))
     server.register_grant(_CodeGrant, [_S256Challenge(required=True)])
     server.register_grant(_RefreshGrant)
+    server.register_grant(_DeviceGrant)
     server.register_endpoint(_Revocation)
+    server.register_endpoint(_DeviceAuthorization)
     server.register_extension(_Issuer())
     return server
 

@@ -23,7 +23,7 @@ from docshare.cli.terminal.output import Column, Spec
 from docshare.client.address import parse_address, parse_origin
 from docshare.client.errors import ClientError, Refused
 from docshare.contract.problems import Problem
-from docshare.contract.scopes import SCOPES, normalize_scopes
+from docshare.contract.scopes import DEVICE_GRANT_TYPE, SCOPES, normalize_scopes
 
 if TYPE_CHECKING:
     from docshare.client import Client
@@ -71,6 +71,9 @@ def login(
     no_browser: Annotated[
         bool, typer.Option("--no-browser", help="Print the URL; paste the URL where the browser ends.")
     ] = False,
+    device: Annotated[
+        bool, typer.Option("--device", help="Print a code; enter it on another device, such as a phone.")
+    ] = False,
     scope: Annotated[
         str | None, typer.Option(metavar="A,B", help="Request only these scopes, such as files:write.")
     ] = None,
@@ -84,11 +87,12 @@ def login(
 
     The server is that of --url or of the profile. The profile is that of --profile, or a new one named after the
     server. The credential is stored in credentials.json (mode 0600) and sent only to its server. Access granted in the
-    browser is renewed automatically until 'docshare auth logout'.
+    browser is renewed automatically until 'docshare auth logout'. Over SSH, --device needs no browser on this machine.
 
     Examples:
 
       docshare auth login --url https://docs.example.com
+      docshare auth login --device
       docshare auth login --no-browser
       docshare auth login --scope files:read,files:write --profile ci
       docshare auth login --with-token < key.txt
@@ -98,18 +102,22 @@ def login(
     _forget_profile_option(ctx, name)
     wanted = _parse_scopes(scope)
     kept = {"url": url, **({"client_id": client_id} if client_id else {})}
+    if device and (with_token or no_browser or callback_port):
+        raise Stop(ExitCode.USAGE, "--device excludes --with-token, --no-browser and --callback-port")
     if dry_run:
         grant = {"client_id": _client_id(ctx, name, client_id), "scope": wanted}
-        asked = (
-            [] if with_token else [("GET", "/oauth/authorize", grant), _describe_exchange("authorization_code", grant)]
-        )
+        begun = ("POST", "/oauth/device_authorization") if device else ("GET", "/oauth/authorize")
+        kind = DEVICE_GRANT_TYPE if device else "authorization_code"
+        asked = [] if with_token else [(*begun, grant), _describe_exchange(kind, grant)]
         return _preview_changes(
             ctx, *asked, ("WRITE", str(ctx.config.path), {"profile": name, **kept}), _describe_save(ctx, name)
         )
     if with_token:
         credential = Credential(parse_origin(url), _require_key(ctx, ctx.stdin.readline()))
     else:
-        credential = _obtain_credential(ctx, url, _client_id(ctx, name, client_id), wanted, callback_port, no_browser)
+        credential = _obtain_credential(
+            ctx, url, _client_id(ctx, name, client_id), wanted, None if device else callback_port, no_browser
+        )
     account = _fetch_account(build_client(ctx, url, credential.token))
     email = account.get("email", "")
     save_profile(ctx.config_dir, name, kept)
@@ -132,7 +140,7 @@ def _preview_changes(ctx: Context, *changes: _Change) -> ExitCode:
 
 
 def _describe_exchange(grant_type: str, client: Mapping[str, str]) -> _Change:
-    secret = "code" if grant_type == "authorization_code" else grant_type
+    secret = {"authorization_code": "code", DEVICE_GRANT_TYPE: "device_code"}.get(grant_type, grant_type)
     return "POST", "/oauth/token", {"grant_type": grant_type, secret: HIDDEN, "client_id": client["client_id"]}
 
 
@@ -189,8 +197,13 @@ def _require_key(ctx: Context, text: str) -> str:
     return keep_secret(ctx, token)
 
 
-def _obtain_credential(ctx: Context, url: str, client_id: str, scopes: str, port: int, no_browser: bool) -> Credential:
-    """Return a credential from the browser, or an API key if the server does not support OAuth."""
+def _obtain_credential(
+    ctx: Context, url: str, client_id: str, scopes: str, port: int | None, no_browser: bool
+) -> Credential:
+    """Return a credential from the browser, or an API key if the server does not support OAuth.
+
+    Parameters: ``port`` for the redirect of a browser on this machine; None to log in by a code on another device.
+    """
     with make_anonymous_client(ctx, url) as client:
         try:
             server = client.oauth.server()
@@ -200,7 +213,12 @@ def _obtain_credential(ctx: Context, url: str, client_id: str, scopes: str, port
             ctx.note(f"{client.origin} does not support OAuth; enter an API key")
             asked = prompts.prompt_secret(ctx, "API key", instead="Use --with-token and pass the key on stdin.")
             return Credential(client.origin, _require_key(ctx, asked))
-        tokens = _log_in_by_browser(ctx, client, server, client_id, scopes, port, no_browser)
+        if port is None:
+            from docshare.cli.commands.auth.device import log_in_by_device
+
+            tokens = log_in_by_device(ctx, client, server, client_id, scopes)
+        else:
+            tokens = _log_in_by_browser(ctx, client, server, client_id, scopes, port, no_browser)
         keep_secret(ctx, tokens.access)
         keep_secret(ctx, tokens.refresh or "")
         return build_credential(client.origin, client_id, tokens, ctx.now())

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from docshare import __version__
 from docshare.cli.commands.doctor.checks import CheckContext, DoctorCheck
+from docshare.cli.completion.places import find_place, has_bash_loader
 from docshare.cli.local import credentials
 from docshare.cli.terminal.capabilities import is_enabled
 from docshare.client.address import is_loopback
@@ -32,10 +33,6 @@ _COMPLETIONS = {
 }
 _START_FILES = {"bash": ".bashrc", "zsh": ".zshrc", "fish": ".config/fish/config.fish"}
 _DATA_DIRS = "/usr/local/share:/usr/share"
-_BASH_COMPLETION = (
-    "/usr/share/bash-completion/bash_completion", "/usr/local/share/bash-completion/bash_completion",
-    "/etc/bash_completion",
-)  # fmt: skip
 _LOADER_FIXES = {
     "bash": 'Install bash-completion, or add to ~/.bashrc: eval "$(docshare completion bash)"',
     "zsh": "Add to ~/.zshrc: fpath=(~/.zfunc $fpath); autoload -U compinit; compinit",
@@ -100,7 +97,10 @@ def _check_completion(scene: CheckContext) -> DiagnosticFinding:
         return passed_finding(f"completion for {shell} is loaded by {_START_FILES[shell]}")
     # A shell searches the data directories of the system, not the prefix of a virtual environment.
     folders = [Path(folder) for folder in (scene.ctx.env.get("XDG_DATA_DIRS") or _DATA_DIRS).split(os.pathsep)]
-    mine = (home / own).is_file()
+    place = find_place(shell, scene.ctx.env)
+    if place.path.is_file() and not place.line:
+        return passed_finding(f"completion for {shell} is installed")
+    mine = place.path.is_file() or (home / own).is_file()
     if mine or any((folder / shared.removeprefix("share/")).is_file() for folder in folders):
         missing = _find_missing_loader(shell, content, mine=mine)
         return (
@@ -108,7 +108,7 @@ def _check_completion(scene: CheckContext) -> DiagnosticFinding:
             if missing
             else passed_finding(f"completion for {shell} is installed")
         )
-    return skipped_finding(f"completion for {shell} is not installed; run: docshare completion {shell} > ~/{own}")
+    return skipped_finding(f"completion for {shell} is not installed; run: docshare completion install {shell}")
 
 
 def _read_start_file(path: Path) -> str:
@@ -122,7 +122,7 @@ def _read_start_file(path: Path) -> str:
 
 def _find_missing_loader(shell: str, content: str, *, mine: bool) -> str:
     """Return why the shell does not load an installed completion, or nothing if it does."""
-    if shell == "bash" and not any(Path(path).is_file() for path in _BASH_COMPLETION):
+    if shell == "bash" and not has_bash_loader():
         return "the package bash-completion, which loads it, is missing"
     if shell == "zsh" and "compinit" not in content:
         return ".zshrc does not call compinit"

@@ -89,9 +89,8 @@ def _print_topic(ctx: Context, topic: str) -> None:
         return
     screen = ctx.out_screen
     first, *rest = text.splitlines()
-    ctx.print(screen.paint("bold", first))
-    for line in rest:
-        ctx.print(screen.paint("bold", line[2:].upper()) if line.startswith("# ") else line)
+    lines = [screen.paint("bold", line[2:].upper()) if line.startswith("# ") else line for line in rest]
+    _print_paged(ctx, "\n".join([screen.paint("bold", first), *lines]))
 
 
 def _print_sample(ctx: Context, words: list[str], name: str) -> None:
@@ -113,7 +112,13 @@ def _print_command(ctx: Context, words: list[str]) -> None:
     if is_json_requested(ctx):
         ctx.emit({"command": " ".join(words), "text": text}, Spec())
     else:
-        ctx.print(text)
+        _print_paged(ctx, text)
+
+
+def _print_paged(ctx: Context, text: str) -> None:
+    from docshare.cli.terminal.pager import print_paged  # here: only a terminal needs it
+
+    print_paged(ctx, text)
 
 
 def _suggest_topics(words: str) -> str:

@@ -7,14 +7,14 @@ seconds. The server stores only digests of codes and tokens.
 
 from typing import Any, NamedTuple
 
-from docshare.contract.limits import AUTHORIZATION_CODE_MS
+from docshare.contract.limits import AUTHORIZATION_CODE_MS, DEVICE_CODE_MS
 from docshare.contract.scopes import CREDENTIAL_CHARS, LANES, Lane
 from docshare.contract.wire import format_instant
 from docshare.server.rules.oauth import RefreshTokenState, refresh_token_state
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts.callers import digest
 from docshare.server.services.oauth.clients import RegisteredClient
-from docshare.server.store.tables import oauth
+from docshare.server.store.tables import oauth, sign_in
 from docshare.server.store.tables.oauth import AppRow
 from docshare.server.store.tables.oauth import AuthorizationCode as AuthorizationCode
 from docshare.server.store.tables.oauth import GrantToken as GrantToken
@@ -70,9 +70,6 @@ def find_code(rt: Runtime, code: str, client: RegisteredClient) -> Authorization
 def exchange_code(rt: Runtime, code: AuthorizationCode) -> TokenPair | None:
     """Exchange ``code`` for tokens; return None when it has expired or another request exchanged it first."""
     now = rt.clock()
-    lifetime = LANES[Lane.REFRESH].lifetime_ms
-    assert lifetime is not None
-    ends = now + lifetime
     with rt.db.write():
         # Read again: two clients may hold the code, and the second exchange revokes the grant of the first.
         current = oauth.find_code(rt.db, code.digest)
@@ -83,11 +80,18 @@ def exchange_code(rt: Runtime, code: AuthorizationCode) -> TokenPair | None:
             return None
         if current.expires_at <= now:
             return None
-        grant_id = oauth.insert_grant(
-            rt.db, rt.random_uuid(), code.account_id, code.client_id, code.scopes, now=now, expires_at=ends
-        )
+        grant_id, tokens = create_grant(rt, code.account_id, code.client_id, code.scopes, now)
         oauth.mark_code_exchanged(rt.db, code.digest, grant_id)
-        return _create_token_pair(rt, grant_id, code.scopes, code.scopes, ends, now)
+        return tokens
+
+
+def create_grant(rt: Runtime, account_id: int, client_id: int, scopes: str, now: int) -> tuple[int, TokenPair]:
+    """Create a grant in the caller's transaction; return its id and its first tokens."""
+    lifetime = LANES[Lane.REFRESH].lifetime_ms
+    assert lifetime is not None
+    ends = now + lifetime
+    grant_id = oauth.insert_grant(rt.db, rt.random_uuid(), account_id, client_id, scopes, now=now, expires_at=ends)
+    return grant_id, _create_token_pair(rt, grant_id, scopes, scopes, ends, now)
 
 
 def find_refresh_token(rt: Runtime, token: str, client: RegisteredClient) -> GrantToken | None:
@@ -144,10 +148,15 @@ def revoke_app(rt: Runtime, account_id: int, uuid: str) -> bool:
 
 
 def delete_expired(rt: Runtime) -> int:
-    """Delete codes and tokens that have expired, and grants a week after their end; return how many."""
+    """Delete codes and tokens that have expired, and grants a week after their end; return how many.
+
+    A device code is kept for as long again, so that a program that still polls learns that it expired.
+    """
     now = rt.clock()
     with rt.db.write():
-        return oauth.delete_expired(rt.db, now, now - _ENDED_RETENTION_MS)
+        return oauth.delete_expired(rt.db, now, now - _ENDED_RETENTION_MS) + sign_in.delete_expired_device_logins(
+            rt.db, now - DEVICE_CODE_MS
+        )
 
 
 def _describe_app(app: AppRow) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from docshare.server.store.tables.readers import Annotation, Grant, Mark, Note, 
 from docshare.server.store.tables.removals import BlobRemoval
 from docshare.server.store.tables.rollups import PageTally, Reader, Readership, SessionRow, Tally, VariantTally
 from docshare.server.store.tables.sharing import Asset, FileToken, Hotspot, Invite, ShortId, Variant
-from docshare.server.store.tables.sign_in import LoginLink, WebSession
+from docshare.server.store.tables.sign_in import DeviceCode, LoginLink, WebSession
 from docshare.server.store.tables.viewing import Beacon, ReaderSalt, SessionPage, ViewSession
 from docshare.server.store.tables.webhooks import Attempt, Delivery, Denial, Webhook
 
@@ -67,6 +67,7 @@ TABLES = (
     OAuthGrant,
     OAuthCode,
     OAuthToken,
+    DeviceCode,
     Mail,
     MutedNotice,
     BlobRemoval,
@@ -91,6 +92,7 @@ __all__ = [
     "Denial",
     "Design",
     "DesignUpload",
+    "DeviceCode",
     "DownloadRow",
     "File",
     "FileToken",

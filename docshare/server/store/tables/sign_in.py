@@ -1,13 +1,14 @@
-"""One-time links that sign in, invite, reset a password or confirm an address, and the sessions of signed-in
-owners."""
+"""One-time links that sign in, invite, reset a password or confirm an address, the sessions of signed-in owners, and
+pending logins of programs without a browser (RFC 8628)."""
 
 from typing import NamedTuple
 
-from peewee import ForeignKeyField, IntegerField, TextField
+from peewee import SQL, ForeignKeyField, IntegerField, TextField
 
 from docshare.server.store.database import Store
 from docshare.server.store.tables.accounts import Account
 from docshare.server.store.tables.base import Row
+from docshare.server.store.tables.oauth import OAuthClient
 
 SIGN_IN, INVITATION, RESET, CONFIRMATION = "sign-in", "invitation", "reset", "confirmation"
 """The kinds of links."""
@@ -36,6 +37,29 @@ class WebSession(Row):
     class Meta:
         table_name = "web_sessions"
         without_rowid = True
+
+
+class DeviceCode(Row):
+    digest = TextField(primary_key=True)
+    user_digest = TextField(unique=True)
+    client = ForeignKeyField(OAuthClient, on_delete="CASCADE", index=False)
+    account = ForeignKeyField(Account, null=True, on_delete="CASCADE", index=False)  # who approved it
+    scopes = TextField()  # separated by spaces
+    address = TextField()  # of the program that requested the login
+    poll_ms = IntegerField()  # the least time between two polls
+    polled_at = IntegerField(null=True)
+    created_at = IntegerField()
+    expires_at = IntegerField()
+    approved_at = IntegerField(null=True)
+    denied_at = IntegerField(null=True)
+
+    class Meta:
+        table_name = "device_codes"
+        without_rowid = True
+        indexes = (
+            SQL("CREATE INDEX device_codes_account ON device_codes(account_id) WHERE account_id IS NOT NULL"),
+            SQL("CREATE INDEX device_codes_client ON device_codes(client_id)"),
+        )
 
 
 class SignedInAccount(NamedTuple):
@@ -142,3 +166,86 @@ def delete_expired(store: Store, now: int) -> int:
     return store.execute("DELETE FROM login_links WHERE expires_at <= ?", (now,)) + store.execute(
         "DELETE FROM web_sessions WHERE expires_at <= ?", (now,)
     )
+
+
+class DeviceRow(NamedTuple):
+    """A pending login. Times in milliseconds; ``account_id`` is None until somebody approves it."""
+
+    digest: str
+    client_id: int
+    client_name: str
+    account_id: int | None
+    scopes: str
+    address: str
+    poll_ms: int
+    polled_at: int | None
+    created_at: int
+    expires_at: int
+    approved_at: int | None
+    denied_at: int | None
+
+
+_SELECT_DEVICE = (
+    "SELECT d.digest, d.client_id, c.name, d.account_id, d.scopes, d.address, d.poll_ms, d.polled_at, d.created_at, "
+    "d.expires_at, d.approved_at, d.denied_at FROM device_codes d JOIN oauth_clients c ON c.id = d.client_id"
+)
+
+
+def insert_device_login(
+    store: Store,
+    digest: str,
+    user_digest: str,
+    client_id: int,
+    *,
+    scopes: str,
+    address: str,
+    poll_ms: int,
+    now: int,
+    expires_at: int,
+) -> None:
+    """Insert a pending login with the digests of its device code and of its user code."""
+    DeviceCode.insert(
+        digest=digest,
+        user_digest=user_digest,
+        client=client_id,
+        scopes=scopes,
+        address=address,
+        poll_ms=poll_ms,
+        created_at=now,
+        expires_at=expires_at,
+    ).execute(store.engine)
+
+
+def find_device_login(store: Store, digest: str) -> DeviceRow | None:
+    """Return the login whose device code has this digest, expired and decided ones too, or None."""
+    found = store.fetch_one(f"{_SELECT_DEVICE} WHERE d.digest = ?", (digest,))
+    return DeviceRow._make(found) if found else None
+
+
+def find_undecided_login(store: Store, user_digest: str, now: int) -> DeviceRow | None:
+    """Return the login whose user code has this digest, if it has neither expired nor been decided, or None."""
+    undecided = "d.user_digest = ? AND d.expires_at > ? AND d.approved_at IS NULL AND d.denied_at IS NULL"
+    found = store.fetch_one(f"{_SELECT_DEVICE} WHERE {undecided}", (user_digest, now))
+    return DeviceRow._make(found) if found else None
+
+
+def decide_device_login(store: Store, digest: str, account_id: int, now: int, *, is_approved: bool) -> bool:
+    """Store the decision of an account; return False if another one was stored before."""
+    undecided = (DeviceCode.digest == digest) & DeviceCode.approved_at.is_null() & DeviceCode.denied_at.is_null()
+    decision = {"approved_at": now, "account": account_id} if is_approved else {"denied_at": now}
+    return bool(DeviceCode.update(**decision).where(undecided).execute(store.engine))
+
+
+def mark_device_polled(store: Store, digest: str, now: int, poll_ms: int) -> None:
+    """Store the time of a poll, and the least time until the next one."""
+    DeviceCode.update(polled_at=now, poll_ms=poll_ms).where(DeviceCode.digest == digest).execute(store.engine)
+
+
+def delete_device_login(store: Store, digest: str) -> bool:
+    """Delete a login; return False if it was deleted before."""
+    return bool(DeviceCode.delete().where(DeviceCode.digest == digest).execute(store.engine))
+
+
+def delete_expired_device_logins(store: Store, expired_by: int) -> int:
+    """Delete the logins that expired by ``expired_by`` (ms); return how many."""
+    return int(DeviceCode.delete().where(DeviceCode.expires_at <= expired_by).execute(store.engine))

@@ -6,13 +6,14 @@ of ``web``, it imports services, never tables.
 
 from flask import Blueprint
 
-from docshare.server.web.owner import account, file, home, library, trash, webhooks
+from docshare.server.web.owner import account, device, file, home, library, trash, webhooks
 
 BLUEPRINTS: tuple[Blueprint, ...] = (
     home.blueprint,
     library.blueprint,
     trash.blueprint,
     account.blueprint,
+    device.blueprint,
     webhooks.blueprint,
     *file.BLUEPRINTS,
 )

@@ -1,0 +1,70 @@
+"""Where the shells load completion scripts from by themselves, so that no startup file has to change."""
+
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+SHELLS = ("bash", "zsh", "fish")
+_BASH_COMPLETION = (
+    "/usr/share/bash-completion/bash_completion", "/usr/local/share/bash-completion/bash_completion",
+    "/opt/homebrew/share/bash-completion/bash_completion", "/etc/bash_completion",
+)  # fmt: skip
+_BASH_LINE = 'eval "$(docshare completion bash)"'
+_MARK = "docshare-fpath:"
+_ZSH_SECONDS = 5
+
+
+class ScriptPlace(NamedTuple):
+    """The file for a completion script; ``line`` is what the startup file of the shell must contain, empty if the
+    shell loads the file by itself."""
+
+    path: Path
+    line: str
+
+
+def has_bash_loader() -> bool:
+    """Return whether the package bash-completion is installed, which loads the scripts of users."""
+    return any(Path(path).is_file() for path in _BASH_COMPLETION)
+
+
+def find_place(shell: str, env: Mapping[str, str]) -> ScriptPlace:
+    """Return the file below the home directory for the script of ``shell``, one of ``SHELLS``."""
+    home = Path(env.get("HOME") or "~").expanduser()
+    if shell == "fish":
+        return ScriptPlace(_find_base(env, "XDG_CONFIG_HOME", home / ".config") / "fish/completions/docshare.fish", "")
+    if shell == "bash":
+        own = env.get("BASH_COMPLETION_USER_DIR", "").split(os.pathsep)[0]
+        base = Path(own) if own else _find_base(env, "XDG_DATA_HOME", home / ".local/share") / "bash-completion"
+        return ScriptPlace(base / "completions/docshare", "" if has_bash_loader() else _BASH_LINE)
+    usual = home / ".zfunc"
+    folders = [folder for folder in _list_zsh_folders(env) if home in folder.parents and os.access(folder, os.W_OK)]
+    if folders:
+        return ScriptPlace((usual if usual in folders else folders[0]) / "_docshare", "")
+    return ScriptPlace(usual / "_docshare", "fpath=(~/.zfunc $fpath); autoload -U compinit; compinit")
+
+
+def _find_base(env: Mapping[str, str], variable: str, otherwise: Path) -> Path:
+    named = env.get(variable, "")
+    return Path(named) if os.path.isabs(named) else otherwise
+
+
+def _list_zsh_folders(env: Mapping[str, str]) -> list[Path]:
+    """Return the folders that an interactive zsh of this user searches, none if it does not load completions."""
+    # The startup files decide both. They may print text of their own, hence the mark.
+    asked = f'(( $+functions[compdef] )) && print -rl -- "{_MARK}"$^fpath'
+    try:
+        done = subprocess.run(
+            ["zsh", "-i", "-c", asked],
+            env=dict(env),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_ZSH_SECONDS,
+            start_new_session=True,  # an interactive shell would take the terminal
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    lines = done.stdout.decode(errors="surrogateescape").splitlines()
+    return [Path(line.removeprefix(_MARK)) for line in lines if line.startswith(_MARK)]
