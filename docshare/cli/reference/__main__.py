@@ -1,4 +1,4 @@
-"""``python -m docshare.cli.reference [--check]``: write ``man/`` and ``completions/``, or check them."""
+"""``python -m docshare.cli.reference [--check]``: write the generated files, or check them."""
 
 import sys
 
