@@ -64,6 +64,7 @@ _OAUTH = Spec(
         Column("authorization_endpoint", "authorization", role="id"),
         Column("token_endpoint", "token", role="id"),
         Column("revocation_endpoint", "revocation", role="id"),
+        Column("device_authorization_endpoint", "device login", role="id"),
         _make_list_column("scopes_supported"),
         _make_list_column("grant_types_supported"),
         _make_list_column("code_challenge_methods_supported"),
@@ -75,6 +76,7 @@ _OAUTH = Spec(
         "scopes_supported", "response_types_supported", "response_modes_supported", "grant_types_supported",
         "token_endpoint_auth_methods_supported", "service_documentation", "revocation_endpoint_auth_methods_supported",
         "code_challenge_methods_supported", "authorization_response_iss_parameter_supported",
+        "device_authorization_endpoint",
     ),
     id="issuer",
 )  # fmt: skip

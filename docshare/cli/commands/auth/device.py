@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from docshare.cli.commands.qr import render_code
 from docshare.cli.framework.connection import keep_secret
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.client.errors import ConnectionLost, NotConnected, Refused, TimedOut, UnknownOutcome
@@ -55,8 +56,6 @@ def _print_code(ctx: "Context", login: "DeviceLogin") -> None:
     ctx.err(f"Open {login.page} on any device and enter the code {login.user_code} within {minutes} min.")
     if not ctx.stderr_tty or not ctx.err_screen.unicode:
         return
-    from docshare.cli.commands.qr import render_code
-
     lines = render_code(login.page_with_code)
     if len(lines[0]) <= ctx.err_screen.width:
         for line in lines:
