@@ -3,11 +3,12 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from docshare.client.paging import Feed, Row
+from docshare.client.paging import Feed
 from docshare.contract.streams import LIMIT_DEFAULT
 
 if TYPE_CHECKING:
     from docshare.client.http.transport import Transport
+    from docshare.client.types.events import ActivityRow
 
 _PATH = "/activity"
 
@@ -22,7 +23,7 @@ class ActivityApi:
     def __init__(self, transport: "Transport") -> None:
         self._transport = transport
 
-    def feed(self, kinds: Sequence[str] = ()) -> Feed:
+    def feed(self, kinds: Sequence[str] = ()) -> "Feed[ActivityRow]":
         """Return the feed of ``GET /activity`` with the given ``kinds``."""
         return Feed(self._transport, _PATH, {"kind": ",".join(kinds)} if kinds else {})
 
@@ -32,14 +33,16 @@ class ActivityApi:
         limit: int = LIMIT_DEFAULT,
         file: str | None = None,
         kinds: Sequence[str] = (),
-    ) -> list[Row]:
+    ) -> "list[ActivityRow]":
         """Return one page; see ``Feed.page``. Problems: bad_request (unknown kind), not_found (no such route)."""
         return self.feed(kinds).page(since, limit, file)
 
-    def newest(self, count: int, file: str | None = None, kinds: Sequence[str] = ()) -> list[Row]:
+    def newest(self, count: int, file: str | None = None, kinds: Sequence[str] = ()) -> "list[ActivityRow]":
         """Return the newest ``count`` rows, newest first; see ``Feed.newest``."""
         return self.feed(kinds).newest(count, file)
 
-    def rows_after(self, cursor: int | None, file: str | None = None, kinds: Sequence[str] = ()) -> Iterator[Row]:
+    def rows_after(
+        self, cursor: int | None, file: str | None = None, kinds: Sequence[str] = ()
+    ) -> "Iterator[ActivityRow]":
         """Yield every row with an id above ``cursor``, ascending; see ``Feed.rows_after``."""
         return self.feed(kinds).rows_after(cursor, file)

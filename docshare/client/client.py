@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable
 from functools import cached_property
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self, cast
 
 from docshare import __version__
 from docshare.client.address import parse_address
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from docshare.client.raw import RawApi
     from docshare.client.readership import ReadershipApi
     from docshare.client.settings import SettingsApi
+    from docshare.client.types.account import Discovery
     from docshare.client.variants import VariantsApi
     from docshare.client.webhooks import WebhooksApi
 
@@ -207,9 +208,9 @@ class Client:
         """Return the clock that the client uses."""
         return self._options.clock
 
-    def discover(self) -> dict[str, Any]:
+    def discover(self) -> "Discovery":
         """Return the discovery document (``GET /api/v1``); needs no credential."""
-        return self._transport.json_object(Call("GET", ""))
+        return cast("Discovery", self._transport.json_object(Call("GET", "")))
 
     def fork(self, *, retries: int | None = None) -> Self:
         """Return a client with its own connections, for another thread or (``retries=0``) for a caller that waits

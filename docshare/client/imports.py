@@ -1,6 +1,7 @@
 """Imports: the server fetches a PDF from another host."""
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, cast
 
 from docshare.client.errors import ConnectionLost, NotAnApi, Refused, TimedOut, UnknownOutcome
 from docshare.client.http.retries import Call
@@ -10,6 +11,7 @@ from docshare.contract.wire import drop_none
 
 if TYPE_CHECKING:
     from docshare.client.http.transport import Transport
+    from docshare.client.types.files import ImportResult
 
 _PATH = "/files/import"
 # files.import answers 409 if nothing happened and the caller should retry; a source may fail once (502).
@@ -31,7 +33,7 @@ class ImportsApi:
         *,
         design_user_token: str | None = None,
         design_token: str | None = None,
-    ) -> dict[str, Any]:
+    ) -> "ImportResult":
         """Import a PDF (``POST /files/import``) and return ``{uuid, shortId, shareUrl}``, with ``palette`` if the first
         page has images, and with ``republished`` and ``contentVersion`` for two valid tokens of the design tool.
 
@@ -46,12 +48,13 @@ class ImportsApi:
         updates turned off), conflict, payload_too_large, bad_gateway (the source), unavailable.
         """
         tokens = {"designToolUserToken": design_user_token, "designToken": design_token}
-        return request_import(
-            self._transport, _PATH, drop_none({"url": url, "filename": name, **tokens}), _RETRY_ADVICE
+        return cast(
+            "ImportResult",
+            request_import(self._transport, _PATH, drop_none({"url": url, "filename": name, **tokens}), _RETRY_ADVICE),
         )
 
 
-def request_import(transport: "Transport", path: str, body: dict[str, Any], look: str) -> dict[str, Any]:
+def request_import(transport: "Transport", path: str, body: Mapping[str, Any], look: str) -> Mapping[str, Any]:
     """Return the response to the import at ``path``; ``look``: the hint if it is lost. Raise as ``create`` does."""
     call = Call(
         "POST", path, body=JsonBody(body), is_repeatable=False, read_timeout=UPLOAD_TIMEOUT, retry_limits=_RETRY_LIMITS

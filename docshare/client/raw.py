@@ -82,4 +82,5 @@ class RawApi:
 
     def rows_after(self, path: str, cursor: int, params: Mapping[str, str]) -> Iterator[Row]:
         """Yield the rows of the feed at ``path`` (below ``/api/v1``) with ids above ``cursor``, ascending; 0: all."""
-        return Feed(self._transport, path, params).rows_after(cursor)
+        feed: Feed[Row] = Feed(self._transport, path, params)
+        return feed.rows_after(cursor)

@@ -5,17 +5,20 @@ The ids of sessions increase in the order in which they end, so a caller that st
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from docshare.client.errors import NotAnApi
-from docshare.client.files import file_path
 from docshare.client.http.retries import Call
+from docshare.client.links import file_path
 from docshare.contract.fields import is_uuid
 from docshare.contract.problems import Problem
 from docshare.contract.streams import LIMIT_MAX
 
 if TYPE_CHECKING:
     from docshare.client.http.transport import Transport
+    from docshare.client.types.feedback import Annotations, Feedback, PageMarks
+    from docshare.client.types.readership import PageReadership, Readership
+    from docshare.client.types.sessions import SessionAccount, StreamedSession, UncountedSession
 
 Row = dict[str, Any]
 
@@ -30,70 +33,88 @@ class ReadershipApi:
     def __init__(self, transport: "Transport") -> None:
         self._transport = transport
 
-    def report(self, file: str) -> Row:
+    def report(self, file: str) -> "Readership":
         """Return the report (``GET /files/{id}/readership``). Sections that the plan of the owner does not include are
         absent. Problems: forbidden, not_found."""
-        return self._transport.json_object(Call("GET", f"{file_path(file)}/readership"))
+        return cast(
+            "Readership", self._transport.json_object(Call("GET", f"{file_path(self._transport, file)}/readership"))
+        )
 
-    def pages(self, file: str) -> Row:
+    def pages(self, file: str) -> "PageReadership":
         """Return ``{totalPages, pages: [{pageNumber, views, avgDurationMs, backTurns}]}``
         (``GET /files/{id}/readership/pages``). Problems: forbidden, plan_required (below Basic), not_found."""
-        return self._transport.json_object(Call("GET", f"{file_path(file)}/readership/pages"))
+        return cast(
+            "PageReadership",
+            self._transport.json_object(Call("GET", f"{file_path(self._transport, file)}/readership/pages")),
+        )
 
-    def marks(self, file: str) -> Row:
+    def marks(self, file: str) -> "PageMarks":
         """Return ``{pages, viewers, totals}`` of page marks (``GET /files/{id}/page-marks``); personal data. Problems:
         forbidden, plan_required (below Pro), not_found."""
-        return self._transport.json_object(Call("GET", f"{file_path(file)}/page-marks"))
+        return cast(
+            "PageMarks", self._transport.json_object(Call("GET", f"{file_path(self._transport, file)}/page-marks"))
+        )
 
     def marks_csv(self, file: str) -> bytes:
         """Return the page marks as CSV, one row per mark. Problems: as ``marks``."""
-        return self._csv(f"{file_path(file)}/page-marks")
+        return self._csv(f"{file_path(self._transport, file)}/page-marks")
 
-    def annotations(self, file: str) -> Row:
+    def annotations(self, file: str) -> "Annotations":
         """Return ``{pages: [{page, annotations}]}`` (``GET /files/{id}/annotations``); personal data. Problems:
         forbidden, plan_required (below Pro), not_found."""
-        return self._transport.json_object(Call("GET", f"{file_path(file)}/annotations"))
+        return cast(
+            "Annotations", self._transport.json_object(Call("GET", f"{file_path(self._transport, file)}/annotations"))
+        )
 
     def annotations_csv(self, file: str) -> bytes:
         """Return the annotations as CSV, one row per annotation. Problems: as ``annotations``."""
-        return self._csv(f"{file_path(file)}/annotations")
+        return self._csv(f"{file_path(self._transport, file)}/annotations")
 
-    def feedback(self, file: str) -> Row:
+    def feedback(self, file: str) -> "Feedback":
         """Return ``{notes, receipts}``, oldest first (``GET /files/{id}/feedback``); personal data. Problems:
         forbidden, plan_required (below Pro), not_found."""
-        return self._transport.json_object(Call("GET", f"{file_path(file)}/feedback"))
+        return cast(
+            "Feedback", self._transport.json_object(Call("GET", f"{file_path(self._transport, file)}/feedback"))
+        )
 
-    def session_page(self, file: str, since: int = 0, limit: int = LIMIT_MAX) -> list[Row]:
+    def session_page(self, file: str, since: int = 0, limit: int = LIMIT_MAX) -> "list[StreamedSession]":
         """Return at most ``limit`` (1 to 100) counted sessions that have ended and whose ``id`` is above ``since``,
         ascending (``GET /files/{id}/readership/sessions``). Problems: forbidden, plan_required (below Pro),
         not_found."""
-        path = f"{file_path(file)}/readership/sessions"
+        path = f"{file_path(self._transport, file)}/readership/sessions"
         rows = self._transport.json_rows(Call("GET", path, {"since": since, "limit": limit}))
         ids = [since, *(row.get("id", 0) for row in rows)]
         if not all(isinstance(old, int) and isinstance(new, int) and old < new for old, new in pairwise(ids)):
             raise NotAnApi("the sessions are not in the order of their ids", method="GET", path=f"/api/v1{path}")
-        return rows
+        return cast("list[StreamedSession]", rows)
 
-    def sessions_after(self, file: str, cursor: int = 0) -> Iterator[Row]:
+    def sessions_after(self, file: str, cursor: int = 0) -> "Iterator[StreamedSession]":
         """Yield every session with an id above ``cursor`` (0: all), up to the newest one."""
         while page := self.session_page(file, cursor):
             yield from page
             cursor = page[-1]["id"]
             self._transport.pace()
 
-    def uncounted_sessions(self, file: str, limit: int = LIMIT_MAX) -> list[Row]:
+    def uncounted_sessions(self, file: str, limit: int = LIMIT_MAX) -> "list[UncountedSession]":
         """Return the newest ``limit`` (1 to 100) sessions that have ended and were not counted, newest first, with
         ``class`` and ``reason`` (``GET /files/{id}/readership/sessions?counted=false``). Problems: as
         ``session_page``."""
-        path = f"{file_path(file)}/readership/sessions"
-        return self._transport.json_rows(Call("GET", path, {"counted": "false", "limit": limit}))
+        path = f"{file_path(self._transport, file)}/readership/sessions"
+        return cast(
+            "list[UncountedSession]", self._transport.json_rows(Call("GET", path, {"counted": "false", "limit": limit}))
+        )
 
-    def session(self, file: str, session: str) -> Row:
+    def session(self, file: str, session: str) -> "SessionAccount":
         """Return one session of any class with its beacons (``GET /files/{id}/readership/sessions/{sessionId}``).
         Problems: forbidden, plan_required (below Pro), not_found (also for a malformed UUID)."""
         if not is_uuid(session):
             raise Problem("not_found", f"'{session}' is not the UUID of a session")
-        return self._transport.json_object(Call("GET", f"{file_path(file)}/readership/sessions/{session}"))
+        return cast(
+            "SessionAccount",
+            self._transport.json_object(
+                Call("GET", f"{file_path(self._transport, file)}/readership/sessions/{session}")
+            ),
+        )
 
     def _csv(self, path: str) -> bytes:
         call = Call("GET", path, {"format": "csv"})

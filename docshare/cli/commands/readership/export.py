@@ -111,7 +111,7 @@ def _format_csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]], *, ra
     return "".join(f"{format_csv_line(line, raw=raw)}\n" for line in cells)
 
 
-def _export_file(path: Path, make: Callable[[], str | bytes]) -> dict[str, Any]:
+def _export_file(path: Path, make: Callable[[], str | bytes]) -> Mapping[str, Any]:
     """Write the content from ``make`` to ``path`` and return ``{bytes}``, or ``{skipped: reason}`` if it is rejected.
 
     A rejected report raises ``Refused``, because there is nothing to export without it.

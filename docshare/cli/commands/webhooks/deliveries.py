@@ -139,7 +139,7 @@ def deliveries(
 
 def fetch_newest(
     client: "Client", webhook: str, room: int | None, wanted: Callable[[Row], bool] = lambda _: True
-) -> tuple[list[dict[str, Any]], bool]:
+) -> tuple[Sequence[Mapping[str, Any]], bool]:
     """Return the newest ``room`` ``wanted`` deliveries (None: all), newest first, and whether there are more."""
     feed = client.webhooks.deliveries(webhook)
     page = feed.newest(LIMIT_MAX)
@@ -149,7 +149,7 @@ def fetch_newest(
     return found[:room], room is not None and len(found) > room
 
 
-def split_by_attempt(rows: Iterable[Row]) -> Iterable[dict[str, Any]]:
+def split_by_attempt(rows: Iterable[Row]) -> Iterable[Mapping[str, Any]]:
     """Yield a row for each attempt, in order within each delivery."""
     for row in rows:
         for number, attempt in enumerate(read_objects(row, "attempts"), start=1):
