@@ -3,17 +3,14 @@
 from typing import TYPE_CHECKING, cast
 
 from docshare.client.http.retries import Call
+from docshare.client.resource import Resource
 
 if TYPE_CHECKING:
-    from docshare.client.http.transport import Transport
     from docshare.client.types.account import Account
 
 
-class AccountApi:
+class AccountApi(Resource):
     """``client.account``."""
-
-    def __init__(self, transport: "Transport") -> None:
-        self._transport = transport
 
     def show(self) -> "Account":
         """Return the account and its plan (``GET /api/v1/user``). Problems: unauthorized, insufficient_scope."""

@@ -3,25 +3,23 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from docshare.client.errors import WaitTimedOut
 from docshare.client.paging import Feed
+from docshare.client.resource import Resource
 from docshare.contract.streams import LIMIT_DEFAULT
 
 if TYPE_CHECKING:
-    from docshare.client.http.transport import Transport
     from docshare.client.types.events import ActivityRow
 
 _PATH = "/activity"
 
 
-class ActivityApi:
+class ActivityApi(Resource):
     """``client.activity``. Rows are ``{id, event, timestamp, data}``: the envelope of a webhook delivery and an id.
 
     ``kinds`` selects kinds of events (empty: all); it does not affect the ids. Rows of gate.completed are included on
     Pro only. A server without this feed answers with the problem not_found.
     """
-
-    def __init__(self, transport: "Transport") -> None:
-        self._transport = transport
 
     def feed(self, kinds: Sequence[str] = ()) -> "Feed[ActivityRow]":
         """Return the feed of ``GET /activity`` with the given ``kinds``."""
@@ -46,3 +44,41 @@ class ActivityApi:
     ) -> "Iterator[ActivityRow]":
         """Yield every row with an id above ``cursor``, ascending; see ``Feed.rows_after``."""
         return self.feed(kinds).rows_after(cursor, file)
+
+    def follow(
+        self,
+        cursor: int | None = None,
+        file: str | None = None,
+        kinds: Sequence[str] = (),
+        *,
+        interval: float = 5.0,
+        timeout: float | None = None,
+    ) -> "Iterator[ActivityRow]":
+        """Yield rows as they arrive; see ``Feed.follow``.
+
+        Example::
+
+            for row in client.activity.follow(kinds=["file.viewed"]):
+                print(row["data"]["fileName"])
+        """
+        return self.feed(kinds).follow(cursor, file, interval=interval, timeout=timeout)
+
+    def wait(
+        self,
+        kinds: Sequence[str] = (),
+        file: str | None = None,
+        *,
+        cursor: int | None = None,
+        interval: float = 2.0,
+        timeout: float | None = None,
+    ) -> "ActivityRow":
+        """Return the first row of ``kinds`` after ``cursor`` (None: from now on). Raise ``WaitTimedOut`` after
+        ``timeout`` seconds.
+
+        Example::
+
+            row = client.activity.wait(["receipt.confirmed"], link, timeout=3600)
+        """
+        for row in self.follow(cursor, file, kinds, interval=interval, timeout=timeout):
+            return row
+        raise WaitTimedOut(f"no {' or '.join(kinds) or 'event'} within {timeout:g} seconds")

@@ -5,19 +5,16 @@ from typing import TYPE_CHECKING, cast
 
 from docshare.client.http.retries import Call
 from docshare.client.links import file_path
+from docshare.client.resource import Resource
 from docshare.contract.media import ASSET_KINDS
 
 if TYPE_CHECKING:
     from docshare.client.http.body import BinarySource
-    from docshare.client.http.transport import Transport
     from docshare.client.types.files import Asset
 
 
-class AssetsApi:
+class AssetsApi(Resource):
     """``client.assets``."""
-
-    def __init__(self, transport: "Transport") -> None:
-        self._transport = transport
 
     def add(
         self, file: str, source: "BinarySource", name: str, kind: str, *, progress: Callable[[int], None] | None = None

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, cast
 from docshare.client.http.retries import Call
 from docshare.client.http.whole_body import JsonBody
 from docshare.client.imports import request_import
+from docshare.client.resource import Resource
 from docshare.contract.wire import drop_none
 
 if TYPE_CHECKING:
-    from docshare.client.http.transport import Transport
     from docshare.client.types.files import DesignImportResult, DesignStatus
 
 _IMPORT = "/design-tool/import"
@@ -16,11 +16,8 @@ _STATUS = "/design-tool/design/status"
 _RETRY_ADVICE = "Ask for the status of the design before you try again."
 
 
-class DesignApi:
+class DesignApi(Resource):
     """``client.design``."""
-
-    def __init__(self, transport: "Transport") -> None:
-        self._transport = transport
 
     def publish(self, url: str, name: str | None = None, *, design_token: str | None = None) -> "DesignImportResult":
         """Share a design without an account, or replace the document behind the link that the user has for it

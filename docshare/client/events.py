@@ -5,22 +5,19 @@ from typing import TYPE_CHECKING
 
 from docshare.client.errors import Refused
 from docshare.client.paging import Feed
+from docshare.client.resource import Resource
 from docshare.contract.streams import DEFAULT_STREAM, LIMIT_DEFAULT
 
 if TYPE_CHECKING:
-    from docshare.client.http.transport import Transport
     from docshare.client.types.events import Event
 
 _PATH, _GATE_PATH = "/events", "/gate-responses"
 _GATE = "gate"
 
 
-class EventsApi:
+class EventsApi(Resource):
     """``client.events``. A ``type`` is view, download, or gate, each with its own cursors. Problems of the gate stream:
     plan_required (below Pro)."""
-
-    def __init__(self, transport: "Transport") -> None:
-        self._transport = transport
 
     def stream(self, type: str = DEFAULT_STREAM) -> "Feed[Event]":
         """Return one stream (``GET /events``)."""
@@ -43,6 +40,24 @@ class EventsApi:
     def rows_after(self, type: str, cursor: int | None, file: str | None = None) -> "Iterator[Event]":
         """Yield every row of a stream with an id above ``cursor``, ascending; see ``Feed.rows_after``."""
         return self.stream(type).rows_after(cursor, file)
+
+    def follow(
+        self,
+        type: str = DEFAULT_STREAM,
+        cursor: int | None = None,
+        file: str | None = None,
+        *,
+        interval: float = 5.0,
+        timeout: float | None = None,
+    ) -> "Iterator[Event]":
+        """Yield rows of a stream as they arrive; see ``Feed.follow``.
+
+        Example::
+
+            for row in client.events.follow("view"):
+                print(row["fileName"], row["timeMs"])
+        """
+        return self.stream(type).follow(cursor, file, interval=interval, timeout=timeout)
 
 
 class _GateFeed(Feed["Event"]):

@@ -11,6 +11,7 @@ from docshare.client.errors import LocalFileError
 from docshare.client.http.retries import Call
 from docshare.client.links import file_path
 from docshare.client.options import UPLOAD_TIMEOUT
+from docshare.client.resource import Resource
 
 if TYPE_CHECKING:
     from docshare.client.http.sources import Document
@@ -31,7 +32,7 @@ class DownloadedContent(NamedTuple):
     type: str
 
 
-class FilesApi:
+class FilesApi(Resource):
     """``client.files``. File objects are the JSON of the server, unchanged.
 
     A ``file`` is a UUID, a short id, a share link, an embed link, or ``slug:NAME``, here and wherever the client takes
@@ -44,7 +45,7 @@ class FilesApi:
     """
 
     def __init__(self, transport: "Transport", uploaded: set[str]) -> None:
-        self._transport = transport
+        super().__init__(transport)
         self._uploaded = uploaded
 
     def list(self) -> "list[File]":

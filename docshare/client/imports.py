@@ -7,6 +7,7 @@ from docshare.client.errors import ConnectionLost, NotAnApi, Refused, TimedOut, 
 from docshare.client.http.retries import Call
 from docshare.client.http.whole_body import JsonBody
 from docshare.client.options import UPLOAD_TIMEOUT
+from docshare.client.resource import Resource
 from docshare.contract.wire import drop_none
 
 if TYPE_CHECKING:
@@ -20,11 +21,8 @@ _GATEWAY_TIMEOUT = 504  # from a proxy whose timeout is shorter than an import
 _RETRY_ADVICE = "Check the list of files before you try again."
 
 
-class ImportsApi:
+class ImportsApi(Resource):
     """``client.imports``."""
-
-    def __init__(self, transport: "Transport") -> None:
-        self._transport = transport
 
     def create(
         self,

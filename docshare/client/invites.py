@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, cast
 from docshare.client.http.retries import Call
 from docshare.client.http.whole_body import JsonBody
 from docshare.client.links import file_path
+from docshare.client.resource import Resource
 
 if TYPE_CHECKING:
     from docshare.client.http.transport import Transport
@@ -13,11 +14,8 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 
-class InvitesApi:
+class InvitesApi(Resource):
     """``client.invites``. A ``file`` is a UUID or a short id."""
-
-    def __init__(self, transport: "Transport") -> None:
-        self._transport = transport
 
     def list(self, file: str) -> "list[Invite]":
         """Return the invitations, newest first (``GET /files/{id}/invites``): ``{uuid, email, name, url, createdAt,

@@ -7,19 +7,16 @@ from urllib.parse import quote
 from docshare.client.http.retries import Call
 from docshare.client.http.whole_body import JsonBody
 from docshare.client.links import find_file_id
+from docshare.client.resource import Resource
 
 if TYPE_CHECKING:
-    from docshare.client.http.transport import Transport
     from docshare.client.types.account import ApiKey, NewApiKey
 
 Row = dict[str, Any]
 
 
-class KeysApi:
+class KeysApi(Resource):
     """``client.keys``. All calls need a personal key; a restricted key or an app gets forbidden."""
-
-    def __init__(self, transport: "Transport") -> None:
-        self._transport = transport
 
     def list(self) -> "list[ApiKey]":
         """Return the keys that were not revoked, newest first (``GET /keys``): ``{uuid, name, tail, scopes, fileUuid,

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 _FIRST_SINCE = 1
+_INTERVAL = 5.0  # seconds between two requests of ``follow``
 _Row = TypeVar("_Row")
 
 
@@ -74,6 +75,30 @@ class Feed(Generic[_Row]):
             cursor = _row_id(page[-1]) if whole else _FIRST_SINCE
             self._transport.pace()
         yield from self._walk_from(cursor, file)
+
+    def follow(
+        self,
+        cursor: int | None = None,
+        file: str | None = None,
+        *,
+        interval: float = _INTERVAL,
+        timeout: float | None = None,
+    ) -> Iterator[_Row]:
+        """Yield every row with an id above ``cursor``, ascending, and wait for more; None: only rows from now on.
+
+        Parameters: ``interval`` seconds between two requests; ``timeout`` seconds after which to stop, None: never.
+        """
+        clock = self._transport.options.clock
+        ends = None if timeout is None else clock.monotonic() + timeout
+        at = max((_row_id(row) for row in self.page(None, 1, file)), default=0) if cursor is None else cursor
+        while True:
+            for row in self.rows_after(at, file):
+                yield row
+                at = _row_id(row)
+            if ends is not None and clock.monotonic() >= ends:
+                return
+            left = interval if ends is None else min(interval, max(0.0, ends - clock.monotonic()))
+            clock.sleep(left)
 
     def _walk_from(self, cursor: int, file: str | None) -> Iterator[_Row]:
         while page := self.page(cursor, LIMIT_MAX, file):

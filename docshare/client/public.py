@@ -6,22 +6,19 @@ from docshare.client.errors import Refused
 from docshare.client.http.retries import Call
 from docshare.client.links import extract_public_id
 from docshare.client.options import UPLOAD_TIMEOUT
+from docshare.client.resource import Resource
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from docshare.client.http.body import BinarySource
-    from docshare.client.http.transport import Transport
     from docshare.client.types.files import AnonymousUploadResult, OEmbed, PublicMetadata
 
 _ROOT = "/api"
 
 
-class PublicApi:
+class PublicApi(Resource):
     """``client.public``. Every ``file`` is the UUID or short id of a file or a variant; never a slug."""
-
-    def __init__(self, transport: "Transport") -> None:
-        self._transport = transport
 
     def metadata(self, file: str) -> "PublicMetadata":
         """Return the public metadata of a link (``GET /api/files/{id}/metadata``).

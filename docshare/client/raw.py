@@ -8,10 +8,10 @@ from docshare.client.http.retries import Call
 from docshare.client.http.whole_body import WholeBody
 from docshare.client.options import UPLOAD_TIMEOUT
 from docshare.client.paging import Feed, Row
+from docshare.client.resource import Resource
 
 if TYPE_CHECKING:
     from docshare.client.http.body import MultipartFile
-    from docshare.client.http.transport import Transport
 
 _GATE_PATHS = ("/api/v1/events", "/api/v1/gate-responses")
 _BLOCK = 256 * 1024  # bytes
@@ -35,11 +35,8 @@ class RawBody(WholeBody):
         self.content_type = content_type
 
 
-class RawApi:
+class RawApi(Resource):
     """``client.raw``."""
-
-    def __init__(self, transport: "Transport") -> None:
-        self._transport = transport
 
     def request(
         self,

@@ -7,31 +7,30 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
 
-from docshare.client.errors import NotAnApi
+from docshare.client.errors import NotAnApi, WaitTimedOut
 from docshare.client.http.retries import Call
 from docshare.client.links import file_path
+from docshare.client.resource import Resource
 from docshare.contract.fields import is_uuid
 from docshare.contract.problems import Problem
 from docshare.contract.streams import LIMIT_MAX
 
 if TYPE_CHECKING:
-    from docshare.client.http.transport import Transport
     from docshare.client.types.feedback import Annotations, Feedback, PageMarks
     from docshare.client.types.readership import PageReadership, Readership
     from docshare.client.types.sessions import SessionAccount, StreamedSession, UncountedSession
 
 Row = dict[str, Any]
 
+_SEEN_MS = 1_000  # a page counts as seen after one second
 
-class ReadershipApi:
+
+class ReadershipApi(Resource):
     """``client.readership``. Every ``file`` is a UUID or a short id; results are the JSON of the server, unchanged.
 
     A file of another account raises forbidden here, while other routes raise not_found. All methods require the scope
     readership:read.
     """
-
-    def __init__(self, transport: "Transport") -> None:
-        self._transport = transport
 
     def report(self, file: str) -> "Readership":
         """Return the report (``GET /files/{id}/readership``). Sections that the plan of the owner does not include are
@@ -95,6 +94,47 @@ class ReadershipApi:
             cursor = page[-1]["id"]
             self._transport.pace()
 
+    def wait(
+        self,
+        file: str,
+        *,
+        page: int | None = None,
+        min_ms: int = 0,
+        variant: str | None = None,
+        cursor: int = 0,
+        interval: float = 2.0,
+        timeout: float | None = None,
+    ) -> "StreamedSession":
+        """Wait until someone has read the file, and return the session.
+
+        Parameters:
+            page: the page that must have been seen for a second; None: any.
+            min_ms: minimum time in milliseconds on ``page``, or in total.
+            variant: the UUID of the variant whose link must have been opened; None: any link.
+            cursor: ignore sessions up to this id; 0: also accept sessions that exist.
+            interval, timeout: seconds between two requests, and until ``WaitTimedOut`` is raised (None: never).
+
+        The server reports a session once it has ended, so up to five minutes after the reader stopped. Problems:
+        as ``session_page``.
+
+        Example::
+
+            session = client.readership.wait(link, page=3, timeout=86_400)
+            print(session["totalTimeMs"])
+        """
+        clock = self._transport.options.clock
+        ends = None if timeout is None else clock.monotonic() + timeout
+        least = min_ms if page is None else max(min_ms, _SEEN_MS)
+        while True:
+            for session in self.sessions_after(file, cursor):
+                if variant in (None, session.get("variantUuid")) and _measure(session, page) >= least:
+                    return session
+                cursor = session["id"]
+            left = interval if ends is None else min(interval, ends - clock.monotonic())
+            if left <= 0:
+                raise WaitTimedOut(f"nobody has read {file} within {timeout:g} seconds")
+            clock.sleep(left)
+
     def uncounted_sessions(self, file: str, limit: int = LIMIT_MAX) -> "list[UncountedSession]":
         """Return the newest ``limit`` (1 to 100) sessions that have ended and were not counted, newest first, with
         ``class`` and ``reason`` (``GET /files/{id}/readership/sessions?counted=false``). Problems: as
@@ -124,3 +164,10 @@ class ReadershipApi:
                 f"{self._transport.address.base} did not answer with CSV", method="GET", path=call.whole_path
             )
         return response.content
+
+
+def _measure(session: "StreamedSession", page: int | None) -> int:
+    """Return the milliseconds of a session on ``page``, or in total."""
+    if page is None:
+        return session["totalTimeMs"]
+    return sum(row["timeMs"] for row in session["pages"] if row["page"] == page)

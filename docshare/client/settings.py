@@ -6,17 +6,14 @@ from typing import TYPE_CHECKING, Any
 from docshare.client.http.retries import Call
 from docshare.client.http.whole_body import JsonBody
 from docshare.client.links import file_path
+from docshare.client.resource import Resource
 
 if TYPE_CHECKING:
-    from docshare.client.http.transport import Transport
     from docshare.client.types.settings import FileSettings
 
 
-class SettingsApi:
+class SettingsApi(Resource):
     """``client.settings``. The File object contains the current values: ``client.files.show``."""
-
-    def __init__(self, transport: "Transport") -> None:
-        self._transport = transport
 
     def write(self, file: str, values: "FileSettings | Mapping[str, Any]") -> None:
         """Change settings of a file, all of them or none (``PUT /files/{id}/settings``).

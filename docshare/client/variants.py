@@ -8,6 +8,7 @@ from docshare.client.http.recovery import Probe
 from docshare.client.http.retries import Call
 from docshare.client.http.whole_body import JsonBody
 from docshare.client.links import SCHEMES, extract_link_name, file_path
+from docshare.client.resource import Resource
 from docshare.contract.fields import is_uuid
 from docshare.contract.problems import Problem
 
@@ -19,12 +20,12 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 
-class VariantsApi:
+class VariantsApi(Resource):
     """``client.variants``. A ``variant`` is its UUID or its link; Variant objects are the JSON of the
     server, unchanged."""
 
     def __init__(self, transport: "Transport") -> None:
-        self._transport = transport
+        super().__init__(transport)
         self._created: set[str] = set()
 
     def list(self, file: str) -> "list[Variant]":

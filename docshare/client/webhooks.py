@@ -9,6 +9,7 @@ from docshare.client.http.retries import Call
 from docshare.client.http.whole_body import JsonBody
 from docshare.client.links import find_file_id
 from docshare.client.paging import Feed, Row
+from docshare.client.resource import Resource
 from docshare.contract.fields import is_uuid
 from docshare.contract.problems import Problem
 from docshare.contract.webhooks import DEFAULT_FORMAT
@@ -20,12 +21,12 @@ if TYPE_CHECKING:
 _ROOT = "/webhooks"
 
 
-class WebhooksApi:
+class WebhooksApi(Resource):
     """``client.webhooks``. A ``webhook`` is always its UUID; Webhook and delivery objects are the JSON of the server,
     unchanged."""
 
     def __init__(self, transport: "Transport") -> None:
-        self._transport = transport
+        super().__init__(transport)
         self._created: set[str] = set()
 
     def list(self) -> "list[Webhook]":
