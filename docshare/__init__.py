@@ -3,7 +3,7 @@
 Read ``contract/settings`` first, then ``server/serve`` or ``cli/main``. ``client`` imports only ``contract``; ``cli``
 imports ``client``, and the server in few places.
 
-The library is ``from docshare import Client``; ``docshare help library`` shows it at work. Names in ``__all__`` are
+The library is ``from docshare import Client``; ``docshare help python`` shows it at work. Names in ``__all__`` are
 loaded on first use, so that ``import docshare`` costs nothing.
 """
 

@@ -145,7 +145,7 @@ NUMBERS = [
     ("documents", "The link works for 365 days", limits.DESIGN_EXPIRY_MS, 365 * DAY),
     ("documents", "new designs a day (30)", limits.DESIGN_UPLOADS.limit, 30),
     ("gates", "a list of up to 5 fields", limits.GATE_FIELDS, 5),
-    ("library", "signed less than 5 minutes ago", REPLAY_WINDOW_MS, 300_000),
+    ("python", "signed less than 5 minutes ago", REPLAY_WINDOW_MS, 300_000),
     ("README", "up to 200 links", limits.VARIANTS_PER_FILE, 200),
     ("README", "up to 5 fields", limits.GATE_FIELDS, 5),
     ("README", "half an hour later the content is deleted", limits.BURN_DELAY_MS, 1_800_000),
@@ -165,6 +165,6 @@ def test_a_number_in_the_documentation_matches_the_code(source: str, words: str,
 
 def test_the_defaults_of_the_library_match_the_topic() -> None:
     defaults = {name: option.default for name, option in inspect.signature(Client).parameters.items()}
-    text = " ".join(topics.load("library").split())
+    text = " ".join(topics.load("python").split())
     assert (defaults["retries"], "up to retries times (3)" in text) == (3, True)
     assert (defaults["max_wait"], "up to max_wait seconds (120)" in text) == (120.0, True)
