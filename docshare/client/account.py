@@ -10,7 +10,12 @@ if TYPE_CHECKING:
 
 
 class AccountApi(Resource):
-    """``client.account``."""
+    """``client.account``.
+
+    Example::
+
+        print(client.account.show()["limits"]["activeFiles"])
+    """
 
     def show(self) -> "Account":
         """Return the account and its plan (``GET /api/v1/user``). Problems: unauthorized, insufficient_scope."""

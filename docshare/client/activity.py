@@ -19,6 +19,12 @@ class ActivityApi(Resource):
 
     ``kinds`` selects kinds of events (empty: all); it does not affect the ids. Rows of gate.completed are included on
     Pro only. A server without this feed answers with the problem not_found.
+
+    Example::
+
+        for row in client.activity.rows_after(0):
+            if row["event"] == "note.created":
+                print(row["data"]["body"])
     """
 
     def feed(self, kinds: Sequence[str] = ()) -> "Feed[ActivityRow]":

@@ -14,7 +14,14 @@ if TYPE_CHECKING:
 
 
 class AssetsApi(Resource):
-    """``client.assets``."""
+    """``client.assets``.
+
+    Example::
+
+        with open("logo.png", "rb") as image:
+            asset = client.assets.add(link, image, "logo.png", "logo")
+        client.settings.write(link, {"viewerSettings": {"logo": {"assetId": asset["assetId"]}}})
+    """
 
     def add(
         self, file: str, source: "BinarySource", name: str, kind: str, *, progress: Callable[[int], None] | None = None

@@ -53,5 +53,10 @@ def verify_signature(
         clock: replaced in tests.
 
     Only ``Verdict.GENUINE`` is true; the value of every other verdict is the reason.
+
+    Example::
+
+        if not docshare.verify_signature(secret, request.get_data(), request.headers.get("X-Service-Signature")):
+            raise SystemExit("not genuine")
     """
     return verify(secret, body, header or "", round(clock.wall() * SECOND), round(window * SECOND))

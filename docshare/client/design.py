@@ -17,7 +17,14 @@ _RETRY_ADVICE = "Ask for the status of the design before you try again."
 
 
 class DesignApi(Resource):
-    """``client.design``."""
+    """``client.design``.
+
+    Example::
+
+        with docshare.Client("https://docs.example", user_token) as tool:
+            result = tool.design.publish("https://files.example/poster.pdf", design_token=design_token)
+            print(result["shareUrl"], result["republished"])
+    """
 
     def publish(self, url: str, name: str | None = None, *, design_token: str | None = None) -> "DesignImportResult":
         """Share a design without an account, or replace the document behind the link that the user has for it

@@ -57,11 +57,27 @@ class Refused(Problem):
 
 
 class RateLimited(Refused):
-    """Still 429 after waiting; ``retry_after`` is the remaining wait in seconds."""
+    """Still 429 after waiting; ``retry_after`` is the remaining wait in seconds.
+
+    Example::
+
+        try:
+            client.files.show(link)
+        except docshare.RateLimited as error:
+            print("retry in", error.retry_after, "seconds")
+    """
 
 
 class ClientError(DocshareError):
-    """A call without a usable response: ``detail`` what failed, ``hint`` what to do, ``method`` and ``path``."""
+    """A call without a usable response: ``detail`` what failed, ``hint`` what to do, ``method`` and ``path``.
+
+    Example::
+
+        try:
+            client.files.show(link)
+        except docshare.ClientError as error:
+            print(error.code, error.hint)
+    """
 
     def __init__(self, detail: str, *, hint: str = "", method: str = "", path: str = "") -> None:
         super().__init__(detail)
@@ -103,7 +119,15 @@ class LocalFileError(ClientError):
 
 
 class TransportError(ClientError):
-    """No usable response."""
+    """No usable response.
+
+    Example::
+
+        try:
+            client.files.show(link)
+        except docshare.TransportError as error:
+            print("no answer:", error.detail)
+    """
 
     code = "no_response"
 
@@ -143,7 +167,15 @@ class NotAnApi(TransportError):
 
 
 class UnknownOutcome(TransportError):
-    """A write whose response was lost; ``candidates`` are the objects that could be its result."""
+    """A write whose response was lost; ``candidates`` are the objects that could be its result.
+
+    Example::
+
+        try:
+            client.files.upload("offer.pdf")
+        except docshare.UnknownOutcome as error:
+            print("check:", error.candidates)
+    """
 
     code = "unknown_outcome"
 

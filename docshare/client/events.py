@@ -17,7 +17,13 @@ _GATE = "gate"
 
 class EventsApi(Resource):
     """``client.events``. A ``type`` is view, download, or gate, each with its own cursors. Problems of the gate stream:
-    plan_required (below Pro)."""
+    plan_required (below Pro).
+
+    Example::
+
+        for row in client.events.rows_after("download", 0):
+            print(row["fileName"], row.get("country"))
+    """
 
     def stream(self, type: str = DEFAULT_STREAM) -> "Feed[Event]":
         """Return one stream (``GET /events``)."""

@@ -22,7 +22,15 @@ _RETRY_ADVICE = "Check the list of files before you try again."
 
 
 class ImportsApi(Resource):
-    """``client.imports``."""
+    """``client.imports``.
+
+    Example::
+
+        try:
+            print(client.imports.create("https://files.example/poster.pdf")["shareUrl"])
+        except docshare.Problem as problem:
+            print(problem.code, problem.hint)
+    """
 
     def create(
         self,

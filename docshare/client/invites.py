@@ -15,7 +15,13 @@ Row = dict[str, Any]
 
 
 class InvitesApi(Resource):
-    """``client.invites``. A ``file`` is a UUID or a short id."""
+    """``client.invites``. A ``file`` is a UUID or a short id.
+
+    Example::
+
+        client.invites.create(link, "ann@example.com", "Ann", mail=False)
+        print([invite["email"] for invite in client.invites.list(link) if "viewedAt" not in invite])
+    """
 
     def list(self, file: str) -> "list[Invite]":
         """Return the invitations, newest first (``GET /files/{id}/invites``): ``{uuid, email, name, url, createdAt,

@@ -16,7 +16,13 @@ Row = dict[str, Any]
 
 
 class KeysApi(Resource):
-    """``client.keys``. All calls need a personal key; a restricted key or an app gets forbidden."""
+    """``client.keys``. All calls need a personal key; a restricted key or an app gets forbidden.
+
+    Example::
+
+        key = client.keys.create("ci", ["files:read"], file=link)
+        print(key["key"])  # returned only here
+    """
 
     def list(self) -> "list[ApiKey]":
         """Return the keys that were not revoked, newest first (``GET /keys``): ``{uuid, name, tail, scopes, fileUuid,

@@ -58,7 +58,12 @@ class AuthorizationServer(NamedTuple):
 
 
 class OAuth(Resource):
-    """``client.oauth``. Needs no credential."""
+    """``client.oauth``. Needs no credential.
+
+    Example::
+
+        print(client.oauth.server().authorize)
+    """
 
     def metadata(self) -> dict[str, Any]:
         """Return ``GET /.well-known/oauth-authorization-server`` unchanged. Problems: not_found if the server has no

@@ -18,7 +18,12 @@ _ROOT = "/api"
 
 
 class PublicApi(Resource):
-    """``client.public``. Every ``file`` is the UUID or short id of a file or a variant; never a slug."""
+    """``client.public``. Every ``file`` is the UUID or short id of a file or a variant; never a slug.
+
+    Example::
+
+        print(client.public.metadata(link)["totalPages"], client.public.oembed(link)["html"])
+    """
 
     def metadata(self, file: str) -> "PublicMetadata":
         """Return the public metadata of a link (``GET /api/files/{id}/metadata``).

@@ -36,7 +36,13 @@ class RawBody(WholeBody):
 
 
 class RawApi(Resource):
-    """``client.raw``."""
+    """``client.raw``.
+
+    Example::
+
+        response = client.raw.request("GET", "/api/v1/user")
+        print(response.status, b"".join(response.blocks))
+    """
 
     def request(
         self,

@@ -30,6 +30,12 @@ class ReadershipApi(Resource):
 
     A file of another account raises forbidden here, while other routes raise not_found. All methods require the scope
     readership:read.
+
+    Example::
+
+        print(client.readership.report(link)["summary"]["uniqueVisitors"])
+        for session in client.readership.sessions_after(link):
+            print(session["startedAt"], session["totalTimeMs"])
     """
 
     def report(self, file: str) -> "Readership":

@@ -13,7 +13,12 @@ if TYPE_CHECKING:
 
 
 class SettingsApi(Resource):
-    """``client.settings``. The File object contains the current values: ``client.files.show``."""
+    """``client.settings``. The File object contains the current values: ``client.files.show``.
+
+    Example::
+
+        client.settings.write(link, {"slug": "handbook", "viewerMode": "flipbook"})
+    """
 
     def write(self, file: str, values: "FileSettings | Mapping[str, Any]") -> None:
         """Change settings of a file, all of them or none (``PUT /files/{id}/settings``).

@@ -22,7 +22,13 @@ Row = dict[str, Any]
 
 class VariantsApi(Resource):
     """``client.variants``. A ``variant`` is its UUID or its link; Variant objects are the JSON of the
-    server, unchanged."""
+    server, unchanged.
+
+    Example::
+
+        variant = client.variants.create(link, "Ann Lee", {"allowDownload": False})
+        client.variants.update(link, variant["url"], {"revoked": True})
+    """
 
     def __init__(self, transport: "Transport") -> None:
         super().__init__(transport)

@@ -23,7 +23,15 @@ _ROOT = "/webhooks"
 
 class WebhooksApi(Resource):
     """``client.webhooks``. A ``webhook`` is always its UUID; Webhook and delivery objects are the JSON of the server,
-    unchanged."""
+    unchanged.
+
+    Example::
+
+        created = client.webhooks.create("https://hooks.example/docshare", ["file.viewed"])
+        print(created["secret"])  # returned only here
+        for delivery in client.webhooks.deliveries(created["webhook"]["uuid"]).rows_after(None):
+            print(delivery["state"], len(delivery["attempts"]))
+    """
 
     def __init__(self, transport: "Transport") -> None:
         super().__init__(transport)

@@ -70,6 +70,13 @@ class Problem(DocshareError):
     Parameters: ``code`` a key of ``PROBLEMS``; ``detail`` what failed and why, in one sentence; ``hint`` what to do
     (default: that of the code); ``headers`` additional response headers; ``extra`` additional members of the problem
     document; ``status`` the HTTP status that a client received, if it differs from that of the code.
+
+    Example::
+
+        try:
+            client.files.show(link)
+        except docshare.Problem as error:
+            print(error.status, error.code, error.hint)
     """
 
     def __init__(
