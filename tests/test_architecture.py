@@ -59,7 +59,6 @@ NOUNS: dict[str, set[str]] = {
     "api": {"files", "settings", "upload"},
     "apply": {"browse", "push", "settings", "upload", "webhooks"},
     "assets": {"settings"},
-    "audience": {"readership", "variants"},
     "auth": {"browse", "settings"},
     "config": {"profile"},
     "dashboard": {"browse"},
@@ -67,7 +66,7 @@ NOUNS: dict[str, set[str]] = {
     "files": {"upload"},
     "gate": {"events"},
     "imports": {"upload"},
-    "pending": {"audience", "readership"},
+    "pending": {"readership"},
     "public": {"qr", "upload"},
     "push": {"browse", "lint", "upload"},
     "qr": {"browse", "variants"},
@@ -76,8 +75,8 @@ NOUNS: dict[str, set[str]] = {
     "trigger": {"webhooks"},
     "upload": {"browse", "lint", "qr", "settings", "variants"},
     "variants": {"settings"},
-    "wait": {"audience", "readership", "variants"},
-    "webhooks": {"events", "readership"},
+    "wait": {"readership", "variants"},
+    "webhooks": {"events"},
 }
 
 MAX_MODULES = 25  # per folder

@@ -66,6 +66,7 @@ def test_the_examples_of_the_topic_run(example_server: ServerProcess, capsys: py
     assert output.count("version 2\n") == 2, "from the replacement and from the activity feed"
     assert "[False]\n" in output
     assert "nobody has read" in output
+    assert "Ann Lee never http" in output
     assert Path("copy.pdf").read_bytes() == Path("report.pdf").read_bytes()
     assert names["secret"].startswith("whsec_")
     with Client(example_server.url, example_server.token) as client:

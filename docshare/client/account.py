@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, cast
 
+from docshare.client.http.resource import Resource
 from docshare.client.http.retries import Call
-from docshare.client.resource import Resource
 
 if TYPE_CHECKING:
     from docshare.client.types.account import Account

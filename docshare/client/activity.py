@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from docshare.client.errors import WaitTimedOut
+from docshare.client.http.resource import Resource
 from docshare.client.paging import Feed
-from docshare.client.resource import Resource
 from docshare.contract.streams import LIMIT_DEFAULT
 
 if TYPE_CHECKING:

@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING, cast
 
+from docshare.client.http.resource import Resource
 from docshare.client.http.retries import Call
 from docshare.client.http.whole_body import JsonBody
 from docshare.client.imports import request_import
-from docshare.client.resource import Resource
 from docshare.contract.wire import drop_none
 
 if TYPE_CHECKING:

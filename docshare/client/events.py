@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from docshare.client.errors import Refused
+from docshare.client.http.resource import Resource
 from docshare.client.paging import Feed
-from docshare.client.resource import Resource
 from docshare.contract.streams import DEFAULT_STREAM, LIMIT_DEFAULT
 
 if TYPE_CHECKING:

@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING, Any, cast
 
+from docshare.client.http.resource import Resource
 from docshare.client.http.retries import Call
 from docshare.client.http.whole_body import JsonBody
 from docshare.client.links import file_path
-from docshare.client.resource import Resource
 
 if TYPE_CHECKING:
     from docshare.client.http.transport import Transport

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote
 
+from docshare.client.http.resource import Resource
 from docshare.client.http.retries import Call
 from docshare.client.http.whole_body import JsonBody
 from docshare.client.links import find_file_id
-from docshare.client.resource import Resource
 
 if TYPE_CHECKING:
     from docshare.client.types.account import ApiKey, NewApiKey

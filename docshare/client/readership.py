@@ -8,16 +8,16 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
 
 from docshare.client.errors import NotAnApi, WaitTimedOut
+from docshare.client.http.resource import Resource
 from docshare.client.http.retries import Call
 from docshare.client.links import file_path
-from docshare.client.resource import Resource
 from docshare.contract.fields import is_uuid
 from docshare.contract.problems import Problem
 from docshare.contract.streams import LIMIT_MAX
 
 if TYPE_CHECKING:
     from docshare.client.types.feedback import Annotations, Feedback, PageMarks
-    from docshare.client.types.readership import PageReadership, Readership
+    from docshare.client.types.readership import PageReadership, PendingRecipient, Readership
     from docshare.client.types.sessions import SessionAccount, StreamedSession, UncountedSession
 
 Row = dict[str, Any]
@@ -140,6 +140,42 @@ class ReadershipApi(Resource):
             if left <= 0:
                 raise WaitTimedOut(f"nobody has read {file} within {timeout:g} seconds")
             clock.sleep(left)
+
+    def pending(
+        self, file: str, *, page: int | None = None, min_ms: int = 0, min_share: float = 1.0, any_version: bool = False
+    ) -> "list[PendingRecipient]":
+        """Return the recipients who have not read the file: variants that are not revoked, then invitations.
+
+        Parameters:
+            page: the page that must have been seen; None: ``min_share`` (0 to 1) of the pages that the link shows.
+            min_ms: minimum time in milliseconds on ``page``, or in total.
+            any_version: also count sessions of older versions of the document.
+
+        ``reason`` is never, old_version, or stopped_early. Needs the scopes files:read and readership:read. Problems:
+        as ``session_page``.
+
+        Example::
+
+            for person in client.readership.pending(link):
+                print(person["name"], person["reason"], person["url"])
+        """
+        from docshare.client.invites import InvitesApi
+        from docshare.client.recipients import ReadCriteria, build_pending_row, list_recipients, measure_progress
+        from docshare.client.variants import VariantsApi
+
+        facts = self._transport.json_object(Call("GET", file_path(self._transport, file)))
+        version = 0 if any_version else facts["contentVersion"]
+        variants, invites = VariantsApi(self._transport).list(file), InvitesApi(self._transport).list(file)
+        everybody = [
+            person
+            for person in list_recipients(facts, variants, invites)
+            if (person.pages if page is None else page in person.pages)
+        ]
+        progress = measure_progress(everybody, self.sessions_after(file) if everybody else (), version)
+        criteria = ReadCriteria(page, min_ms, min_share, version)
+        reasons = [(person, criteria.explain_unread(person, progress[person.uuid])) for person in everybody]
+        rows = [build_pending_row(person, progress[person.uuid], reason) for person, reason in reasons if reason]
+        return cast("list[PendingRecipient]", rows)
 
     def uncounted_sessions(self, file: str, limit: int = LIMIT_MAX) -> "list[UncountedSession]":
         """Return the newest ``limit`` (1 to 100) sessions that have ended and were not counted, newest first, with

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from docshare.client.http.resource import Resource
 from docshare.client.http.retries import Call
 from docshare.client.http.whole_body import JsonBody
 from docshare.client.links import file_path
-from docshare.client.resource import Resource
 
 if TYPE_CHECKING:
     from docshare.client.types.settings import FileSettings

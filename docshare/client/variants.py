@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from docshare.client.errors import NotAnApi
 from docshare.client.http.recovery import Probe
+from docshare.client.http.resource import Resource
 from docshare.client.http.retries import Call
 from docshare.client.http.whole_body import JsonBody
 from docshare.client.links import SCHEMES, extract_link_name, file_path
-from docshare.client.resource import Resource
 from docshare.contract.fields import is_uuid
 from docshare.contract.problems import Problem
 

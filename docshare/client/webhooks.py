@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, cast
 
 from docshare.client.errors import NotAnApi
 from docshare.client.http.recovery import Probe
+from docshare.client.http.resource import Resource
 from docshare.client.http.retries import Call
 from docshare.client.http.whole_body import JsonBody
 from docshare.client.links import find_file_id
 from docshare.client.paging import Feed, Row
-from docshare.client.resource import Resource
 from docshare.contract.fields import is_uuid
 from docshare.contract.problems import Problem
 from docshare.contract.webhooks import DEFAULT_FORMAT

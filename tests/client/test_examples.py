@@ -119,6 +119,8 @@ def test_variants_from_csv(server: ServerProcess, client: Client, pdf: Path, tmp
     assert run_program(server, "variants_from_csv", table, link) == ""
     by_label = {row.get("label"): row for row in client.variants.list(link)}
     assert [by_label[name]["overrides"].get("allowDownload") for name in ("Ann", "Bob")] == [True, False]
+    pending = [(row["kind"], row["name"], row["reason"]) for row in client.readership.pending(link)]
+    assert pending == [("variant", "Bob", "never"), ("variant", "Ann", "never")]
     client.variants.delete(link, by_label["Ann"]["url"])
     assert [row.get("label") for row in client.variants.list(link)] == ["Bob"]
 

@@ -1,6 +1,6 @@
 """The readership report."""
 
-from typing import NotRequired, TypedDict
+from typing import Literal, NotRequired, TypedDict
 
 from docshare.client.types.account import Tier
 from docshare.client.types.files import File
@@ -122,3 +122,19 @@ class PageReadership(TypedDict):
 
     totalPages: int
     pages: list[PageFigures]
+
+
+class PendingRecipient(TypedDict):
+    """A recipient who has not read a file; times in milliseconds. The client computes it, so it has no schema."""
+
+    kind: Literal["variant", "invite"]
+    name: str
+    email: NotRequired[str]
+    reason: Literal["never", "old_version", "stopped_early"]
+    lastReadAt: NotRequired[str]
+    contentVersion: NotRequired[int]
+    pagesRead: int
+    pages: int
+    timeMs: int
+    url: str
+    uuid: str

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from docshare.cli.commands.readership.sessions import SESSION_COLUMNS, explain_forbidden, read_objects
+from docshare.cli.commands.readership.sessions import SESSION_COLUMNS, explain_forbidden
 from docshare.cli.commands.variants.export import format_variants_csv
 from docshare.cli.framework.app import App
 from docshare.cli.framework.arguments import FILE_HELP, FileResolver
@@ -19,6 +19,7 @@ from docshare.cli.terminal.csv_line import format_csv_line
 from docshare.cli.terminal.output import Column, Spec
 from docshare.cli.terminal.text import clean
 from docshare.client.errors import Refused
+from docshare.client.recipients import read_objects
 
 if TYPE_CHECKING:
     from docshare.client import Client

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from docshare.cli.commands.readership.sessions import read_objects
 from docshare.cli.commands.webhooks.names import WEBHOOK_HELP, WebhookResolver
 from docshare.cli.framework.app import App
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.output import Column, Spec
+from docshare.client.recipients import read_objects
 from docshare.contract.streams import LIMIT_MAX
 from docshare.contract.webhooks import ATTEMPT_KEYS, DELIVERY_KEYS, DELIVERY_STATES, MAX_ATTEMPTS
 
