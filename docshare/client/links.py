@@ -38,9 +38,8 @@ def find_file_id(transport: "Transport", file: str) -> str:
         base = transport.address.base
         return resolve_link(file, base, lambda slug: _find_by_slug(transport, slug))
     if file.startswith(SLUG_PREFIX):
-        return str(
-            _require_slug(file.removeprefix(SLUG_PREFIX), _find_by_slug(transport, file[len(SLUG_PREFIX) :]))["uuid"]
-        )
+        slug = file.removeprefix(SLUG_PREFIX)
+        return str(_require_slug(slug, _find_by_slug(transport, slug))["uuid"])
     # A malformed id must not become part of the path: ".." would address another resource.
     if not _FILE_ID.fullmatch(file):
         raise Problem("not_found", f"'{file}' is not a UUID, a short id, or a share link")
