@@ -3,7 +3,7 @@
 Read ``contract/settings`` first, then ``server/serve`` or ``cli/main``. ``client`` imports only ``contract``; ``cli``
 imports ``client``, and the server in few places.
 
-The library is ``from docshare import Client``; ``docshare help library`` shows it at work. Names in ``__all__`` are
+The library is ``from docshare import Client``; ``docshare help python`` shows it at work. Names in ``__all__`` are
 loaded on first use, so that ``import docshare`` costs nothing.
 """
 
@@ -16,26 +16,30 @@ __version__ = "0.1.0"
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from docshare.client.client import Client as Client
+    from docshare.client.delivery_verification import parse_event as parse_event
     from docshare.client.delivery_verification import verify_signature as verify_signature
     from docshare.client.errors import ClientError as ClientError
     from docshare.client.errors import RateLimited as RateLimited
     from docshare.client.errors import TransportError as TransportError
     from docshare.client.errors import UnknownOutcome as UnknownOutcome
+    from docshare.contract.problems import DocshareError as DocshareError
     from docshare.contract.problems import Problem as Problem
 
 _HOMES = {
     "Client": "docshare.client.client",
     "ClientError": "docshare.client.errors",
+    "DocshareError": "docshare.contract.problems",
     "Problem": "docshare.contract.problems",
     "RateLimited": "docshare.client.errors",
     "TransportError": "docshare.client.errors",
     "UnknownOutcome": "docshare.client.errors",
+    "parse_event": "docshare.client.delivery_verification",
     "verify_signature": "docshare.client.delivery_verification",
 }
 
 __all__ = [
-    "Client", "ClientError", "Problem", "RateLimited", "TransportError", "UnknownOutcome", "__version__",
-    "verify_signature",
+    "Client", "ClientError", "DocshareError", "Problem", "RateLimited", "TransportError", "UnknownOutcome",
+    "__version__", "parse_event", "verify_signature",
 ]  # fmt: skip
 
 

@@ -62,7 +62,6 @@ NOUNS: dict[str, set[str]] = {
     "api": {"files", "settings", "upload"},
     "apply": {"browse", "push", "settings", "upload", "webhooks"},
     "assets": {"settings"},
-    "audience": {"readership", "variants"},
     "auth": {"browse", "qr", "settings"},
     "config": {"profile"},
     "dashboard": {"browse"},
@@ -71,7 +70,7 @@ NOUNS: dict[str, set[str]] = {
     "gate": {"events"},
     "help": {"browse"},
     "imports": {"upload"},
-    "pending": {"audience", "readership"},
+    "pending": {"readership"},
     "public": {"qr", "upload"},
     "push": {"browse", "lint", "upload"},
     "qr": {"browse", "variants"},
@@ -80,8 +79,8 @@ NOUNS: dict[str, set[str]] = {
     "trigger": {"webhooks"},
     "upload": {"browse", "lint", "qr", "settings", "variants"},
     "variants": {"settings"},
-    "wait": {"audience", "readership", "variants"},
-    "webhooks": {"events", "readership"},
+    "wait": {"readership", "variants"},
+    "webhooks": {"events"},
 }
 
 MAX_MODULES = 25  # per folder

@@ -1,4 +1,4 @@
-"""The Python examples of the README and of ``docshare help library`` run."""
+"""The Python examples of the README and of ``docshare help python`` run."""
 
 import re
 import subprocess
@@ -40,7 +40,7 @@ def example_server(server: ServerProcess, tmp_path: Path, monkeypatch: pytest.Mo
 
 def read_topic_code() -> str:
     """Return all Python of the topic in one piece. Lines with a larger indent belong to a table."""
-    blocks = re.findall(r"(?:^    (?! {12}).*\n|^\n(?=\n*    ))+", topics.load("library"), re.MULTILINE)
+    blocks = re.findall(r"(?:^    (?! {12}).*\n|^\n(?=\n*    ))+", topics.load("python"), re.MULTILINE)
     return "\n".join(textwrap.dedent(block) for block in blocks if not block.strip().startswith("docshare "))
 
 
@@ -63,6 +63,11 @@ def test_the_examples_of_the_topic_run(example_server: ServerProcess, capsys: py
     assert output.startswith("pro\n")
     assert "\n100\n" in output
     assert "404 not_found" in output
+    assert output.count("version 2\n") == 2, "from the replacement and from the activity feed"
+    assert "[False]\n" in output
+    assert "nobody has read" in output
+    assert "Ann Lee never http" in output
+    assert Path("copy.pdf").read_bytes() == Path("report.pdf").read_bytes()
     assert names["secret"].startswith("whsec_")
     with Client(example_server.url, example_server.token) as client:
         made = client.files.show(names["file"]["uuid"])
@@ -74,11 +79,11 @@ def test_the_receiver_of_the_topic_accepts_only_valid_signatures(
     example_server: ServerProcess, capsys: pytest.CaptureFixture[str]
 ) -> None:
     names = run_examples(read_topic_code())
-    http, body = names["app"].test_client(), b'{"event":"file.viewed","data":{"fileName":"Q3 report.pdf"}}'
+    http, body = names["app"].test_client(), b'{"event":"file.viewed","data":{"fileName":"Q3 report.pdf","timeMs":7}}'
     now = names["client"].clock.wall() * 1000
     sent = {"Content-Type": "application/json", "X-Service-Signature": sign(names["secret"], body, int(now))}
     assert http.post("/docshare", data=body, headers=sent).status_code == 204
-    assert capsys.readouterr().out.endswith("file.viewed Q3 report.pdf\n")
+    assert capsys.readouterr().out.endswith("Q3 report.pdf 7 ms\n")
     assert http.post("/docshare", data=body + b"\n", headers=sent).status_code == 400
     assert http.post("/docshare", data=body).status_code == 400
     late = sent | {"X-Service-Signature": sign(names["secret"], body, int(now) - REPLAY_WINDOW_MS - 5_000)}

@@ -145,7 +145,7 @@ NUMBERS = [
     ("documents", "The link works for 365 days", limits.DESIGN_EXPIRY_MS, 365 * DAY),
     ("documents", "new designs a day (30)", limits.DESIGN_UPLOADS.limit, 30),
     ("gates", "a list of up to 5 fields", limits.GATE_FIELDS, 5),
-    ("library", "signed less than 5 minutes ago", REPLAY_WINDOW_MS, 300_000),
+    ("python", "signed less than 5 minutes ago", REPLAY_WINDOW_MS, 300_000),
     ("sharing", "up to 200 links", limits.VARIANTS_PER_FILE, 200),
     ("README", "at most 200 recipient links", limits.VARIANTS_PER_FILE, 200),
     ("README", "Page ranges and marked downloads work up to 100 MB", limits.RANGE_AND_WATERMARK_BYTES, 100 * MB),
@@ -167,6 +167,6 @@ def test_a_number_in_the_documentation_matches_the_code(source: str, words: str,
 
 def test_the_defaults_of_the_library_match_the_topic() -> None:
     defaults = {name: option.default for name, option in inspect.signature(Client).parameters.items()}
-    text = " ".join(topics.load("library").split())
+    text = " ".join(topics.load("python").split())
     assert (defaults["retries"], "up to retries times (3)" in text) == (3, True)
     assert (defaults["max_wait"], "up to max_wait seconds (120)" in text) == (120.0, True)

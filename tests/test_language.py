@@ -104,7 +104,9 @@ def test_class_names_are_unique() -> None:
     for path in (ROOT / "docshare").rglob("*.py"):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.ClassDef):
-                places[node.name].append(str(path.relative_to(ROOT)))
+                # The answers in the client have the names of their schemas, whatever the server calls its rows.
+                scope = "answer" if path.parent.name == "types" else "class"
+                places[f"{scope} {node.name}"].append(str(path.relative_to(ROOT)))
     assert not {name: found for name, found in places.items() if len(found) > 1}
 
 

@@ -1,19 +1,22 @@
 """The account of a credential."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
+from docshare.client.http.resource import Resource
 from docshare.client.http.retries import Call
 
 if TYPE_CHECKING:
-    from docshare.client.http.transport import Transport
+    from docshare.client.types.account import Account
 
 
-class AccountApi:
-    """``client.account``."""
+class AccountApi(Resource):
+    """``client.account``.
 
-    def __init__(self, transport: "Transport") -> None:
-        self._transport = transport
+    Example::
 
-    def show(self) -> dict[str, Any]:
+        print(client.account.show()["limits"]["activeFiles"])
+    """
+
+    def show(self) -> "Account":
         """Return the account and its plan (``GET /api/v1/user``). Problems: unauthorized, insufficient_scope."""
-        return self._transport.json_object(Call("GET", "/user"))
+        return cast("Account", self._transport.json_object(Call("GET", "/user")))

@@ -1,26 +1,31 @@
 """Assets of a file: its logo, its background, and sounds of its hotspots."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
-from docshare.client.files import file_path
+from docshare.client.http.resource import Resource
 from docshare.client.http.retries import Call
+from docshare.client.links import file_path
 from docshare.contract.media import ASSET_KINDS
 
 if TYPE_CHECKING:
     from docshare.client.http.body import BinarySource
-    from docshare.client.http.transport import Transport
+    from docshare.client.types.files import Asset
 
 
-class AssetsApi:
-    """``client.assets``."""
+class AssetsApi(Resource):
+    """``client.assets``.
 
-    def __init__(self, transport: "Transport") -> None:
-        self._transport = transport
+    Example::
+
+        with open("logo.png", "rb") as image:
+            asset = client.assets.add(link, image, "logo.png", "logo")
+        client.settings.write(link, {"viewerSettings": {"logo": {"assetId": asset["assetId"]}}})
+    """
 
     def add(
         self, file: str, source: "BinarySource", name: str, kind: str, *, progress: Callable[[int], None] | None = None
-    ) -> dict[str, Any]:
+    ) -> "Asset":
         """Upload an asset (``POST /files/{id}/assets``) and return ``{assetId, kind, mimeType, size}``.
 
         Parameters:
@@ -38,4 +43,9 @@ class AssetsApi:
 
         body = MultipartFile(source, name, fields={"kind": kind}, progress=progress)
         once = kind in ASSET_KINDS and ASSET_KINDS[kind].singleton
-        return self._transport.json_object(Call("POST", f"{file_path(file)}/assets", body=body, is_repeatable=once))
+        return cast(
+            "Asset",
+            self._transport.json_object(
+                Call("POST", f"{file_path(self._transport, file)}/assets", body=body, is_repeatable=once)
+            ),
+        )

@@ -1,10 +1,11 @@
 """The client: one credential for one origin, with one attribute per noun of the API."""
 
+import os
 import sys
 from collections.abc import Callable
 from functools import cached_property
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self, cast
 
 from docshare import __version__
 from docshare.client.address import parse_address
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from docshare.client.raw import RawApi
     from docshare.client.readership import ReadershipApi
     from docshare.client.settings import SettingsApi
+    from docshare.client.types.account import Discovery
     from docshare.client.variants import VariantsApi
     from docshare.client.webhooks import WebhooksApi
 
@@ -39,8 +41,11 @@ class Client:
     """A client of one server.
 
     Parameters:
-        base_url: address of the server without ``/api/v1``.
-        token: API key or access token, or a function that returns one before every request; None: no credential.
+        base_url: address of the server without ``/api/v1``. None: ``DOCSHARE_URL``, or that of the profile.
+        token: API key or access token, or a function that returns one before every request. None: no credential if
+            there is a ``base_url``, otherwise ``DOCSHARE_TOKEN``, or that of the profile.
+        profile: a profile of the command line to use instead of the environment. Its credential is used for the
+            origin it was saved for only.
         user_agent: value of the User-Agent header.
         timeout: seconds without data from the server after which a request fails.
         retries: number of retries where they are safe; 0 turns off all retries and waits.
@@ -51,14 +56,22 @@ class Client:
         allow_http: allow sending the token over plain http to another machine.
         clock: replaced in tests.
 
-    Raise ``BadAddress`` for an invalid base URL. Use a client in one thread only; ``fork`` creates one for another.
+    Raise ``BadAddress`` for an invalid base URL, and ``MissingCredential`` without a credential. Use a client in one
+    thread only; ``fork`` creates one for another.
+
+    Example::
+
+        client = docshare.Client()  # DOCSHARE_URL and DOCSHARE_TOKEN, or the profile of the command line
+        for file in client.files.list():
+            print(file["originalName"], file["shareUrl"])
     """
 
     def __init__(
         self,
-        base_url: str,
+        base_url: str | None = None,
         token: str | Callable[[], str] | None = None,
         *,
+        profile: str | None = None,
         user_agent: str = USER_AGENT,
         timeout: float = 60.0,
         retries: int = 3,
@@ -69,6 +82,10 @@ class Client:
         allow_http: bool = False,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
+        if base_url is None or (profile is not None and token is None):
+            from docshare.client.profiles import find_connection
+
+            base_url, token = find_connection(base_url, token, profile, os.environ)
         self._address = parse_address(base_url, with_token=token is not None, allow_http=allow_http)
         self._token = token
         self._options = ClientOptions(user_agent, timeout, retries, max_wait, on_wait, on_exchange, verify, clock)
@@ -207,9 +224,9 @@ class Client:
         """Return the clock that the client uses."""
         return self._options.clock
 
-    def discover(self) -> dict[str, Any]:
+    def discover(self) -> "Discovery":
         """Return the discovery document (``GET /api/v1``); needs no credential."""
-        return self._transport.json_object(Call("GET", ""))
+        return cast("Discovery", self._transport.json_object(Call("GET", "")))
 
     def fork(self, *, retries: int | None = None) -> Self:
         """Return a client with its own connections, for another thread or (``retries=0``) for a caller that waits
@@ -220,6 +237,28 @@ class Client:
         )  # fmt: skip
         twin._options = self._options if retries is None else self._options._replace(retries=retries)
         return twin
+
+    def with_options(
+        self, *, timeout: float | None = None, retries: int | None = None, max_wait: float | None = None
+    ) -> Self:
+        """Return this client with other options for single calls, over the same connections.
+
+        Example::
+
+            client.with_options(timeout=5, retries=0).files.show(link)
+        """
+        old = self._options
+        twin = self.fork()
+        twin._options = old._replace(
+            timeout=old.timeout if timeout is None else timeout,
+            retries=old.retries if retries is None else retries,
+            max_wait=old.max_wait if max_wait is None else max_wait,
+        )
+        twin.__dict__["_transport"] = self._transport.with_options(twin._options)
+        return twin
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.base_url}, {'no' if self._token is None else 'with a'} credential>"
 
     def pace(self, *, quiet: bool = False) -> None:
         """Wait if needed to leave a fifth of the rate limit to other processes with this token. ``quiet``: do not call

@@ -2,11 +2,15 @@
 
 ::
 
+    DocshareError           code, status, detail, hint, request_id (contract.problems)
     Problem                 the server rejected the request (contract.problems)
     └── Refused             ... with the request and the rate limit of the response
         └── RateLimited     still 429 after the maximum wait
     ClientError
-    ├── BadAddress          the base URL is invalid
+    ├── BadAddress          the base URL is invalid, or a link belongs to another server
+    ├── MissingCredential   neither argument, environment, nor profile has a credential
+    ├── BadSignature        a webhook delivery is not genuine
+    ├── WaitTimedOut        an awaited event did not happen in time
     ├── LocalFileError      the file to send cannot be read, or changed while it was sent
     └── TransportError      no usable response
         ├── NotConnected    nothing of the request left this machine
@@ -20,7 +24,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from docshare.contract.problems import Problem
+from docshare.contract.problems import DocshareError, Problem
 
 
 class Refused(Problem):
@@ -53,11 +57,27 @@ class Refused(Problem):
 
 
 class RateLimited(Refused):
-    """Still 429 after waiting; ``retry_after`` is the remaining wait in seconds."""
+    """Still 429 after waiting; ``retry_after`` is the remaining wait in seconds.
+
+    Example::
+
+        try:
+            client.files.show(link)
+        except docshare.RateLimited as error:
+            print("retry in", error.retry_after, "seconds")
+    """
 
 
-class ClientError(Exception):
-    """A call without a usable response: ``detail`` what failed, ``hint`` what to do, ``method`` and ``path``."""
+class ClientError(DocshareError):
+    """A call without a usable response: ``detail`` what failed, ``hint`` what to do, ``method`` and ``path``.
+
+    Example::
+
+        try:
+            client.files.show(link)
+        except docshare.ClientError as error:
+            print(error.code, error.hint)
+    """
 
     def __init__(self, detail: str, *, hint: str = "", method: str = "", path: str = "") -> None:
         super().__init__(detail)
@@ -68,19 +88,54 @@ class ClientError(Exception):
 
 
 class BadAddress(ClientError):
-    """The base URL is malformed, or would send the credential unencrypted over the network."""
+    """The base URL is malformed or missing, would send the credential unencrypted over the network, or a link belongs
+    to another server."""
+
+    code = "bad_address"
+
+
+class MissingCredential(ClientError):
+    """Neither an argument, nor the environment, nor a profile has a credential for the server."""
+
+    code = "missing_credential"
+
+
+class BadSignature(ClientError):
+    """A webhook delivery is not genuine."""
+
+    code = "bad_signature"
+
+
+class WaitTimedOut(ClientError):
+    """An awaited event did not happen in time."""
+
+    code = "wait_timed_out"
 
 
 class LocalFileError(ClientError):
     """The file to send cannot be read, or changed while it was sent."""
 
+    code = "local_file"
+
 
 class TransportError(ClientError):
-    """No usable response."""
+    """No usable response.
+
+    Example::
+
+        try:
+            client.files.show(link)
+        except docshare.TransportError as error:
+            print("no answer:", error.detail)
+    """
+
+    code = "no_response"
 
 
 class NotConnected(TransportError):
     """No connection: unknown host, refused, unreachable, or no TLS. ``final``: a retry cannot succeed."""
+
+    code = "not_connected"
 
     def __init__(self, detail: str, *, hint: str = "", method: str = "", path: str = "", final: bool = False) -> None:
         super().__init__(detail, hint=hint, method=method, path=path)
@@ -90,21 +145,39 @@ class NotConnected(TransportError):
 class ConnectionLost(TransportError):
     """The connection broke after part of the request was sent."""
 
+    code = "connection_lost"
+
 
 class TimedOut(TransportError):
     """The server did not respond in time."""
+
+    code = "timed_out"
 
 
 class Redirected(TransportError):
     """The response was a redirect."""
 
+    code = "redirected"
+
 
 class NotAnApi(TransportError):
     """The response is not one of this API."""
 
+    code = "not_an_api"
+
 
 class UnknownOutcome(TransportError):
-    """A write whose response was lost; ``candidates`` are the objects that could be its result."""
+    """A write whose response was lost; ``candidates`` are the objects that could be its result.
+
+    Example::
+
+        try:
+            client.files.upload("offer.pdf")
+        except docshare.UnknownOutcome as error:
+            print("check:", error.candidates)
+    """
+
+    code = "unknown_outcome"
 
     def __init__(
         self,

@@ -1,20 +1,23 @@
 """Files: list, show, upload, replace, download, delete, restore, claim."""
 
+import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple, cast
 from urllib.parse import unquote
 
+from docshare.client.errors import LocalFileError
+from docshare.client.http.resource import Resource
 from docshare.client.http.retries import Call
+from docshare.client.links import file_path
 from docshare.client.options import UPLOAD_TIMEOUT
-from docshare.contract.problems import Problem
 
 if TYPE_CHECKING:
-    from docshare.client.http.body import BinarySource
+    from docshare.client.http.sources import Document
     from docshare.client.http.transport import Transport
+    from docshare.client.types.files import DeleteResult, File, FileDetail, ReplaceResult, UploadResult
 
-_FILE_ID = re.compile(r"[0-9A-Za-z_-]+")
 _EXTENDED_NAME = re.compile(r"filename\*\s*=\s*utf-8'[^']*'([^\s;]*)", re.IGNORECASE)
 _DOWNLOAD_BLOCK = 256 * 1024  # bytes
 
@@ -29,32 +32,46 @@ class DownloadedContent(NamedTuple):
     type: str
 
 
-class FilesApi:
-    """``client.files``. Every ``file`` is a UUID or a short id; File objects are the JSON of the server, unchanged."""
+class FilesApi(Resource):
+    """``client.files``. File objects are the JSON of the server, unchanged.
+
+    A ``file`` is a UUID, a short id, a share link, an embed link, or ``slug:NAME``, here and wherever the client takes
+    one. Resolving a custom link (slug) requires the list of files. A link of another server raises ``BadAddress``.
+
+    Example::
+
+        file = client.files.upload("offer.pdf")
+        print(client.files.show(file["shareUrl"])["viewCount"])
+    """
 
     def __init__(self, transport: "Transport", uploaded: set[str]) -> None:
-        self._transport = transport
+        super().__init__(transport)
         self._uploaded = uploaded
 
-    def list(self) -> list[dict[str, Any]]:
+    def list(self) -> "list[File]":
         """Return the active files, newest first (``GET /files``). Problems: unauthorized, insufficient_scope."""
-        return self._transport.json_rows(Call("GET", "/files"))
+        return cast("list[File]", self._transport.json_rows(Call("GET", "/files")))
 
-    def show(self, file: str) -> dict[str, Any]:
+    def show(self, file: str) -> "FileDetail":
         """Return one File with its ``revisions`` (``GET /files/{id}``). Problems: not_found (also for files of other
         accounts)."""
-        return self._transport.json_object(Call("GET", file_path(file)))
+        return cast("FileDetail", self._transport.json_object(Call("GET", file_path(self._transport, file))))
 
-    def delete(self, file: str, purge: bool = False) -> dict[str, Any]:
+    def delete(self, file: str, purge: bool = False) -> "DeleteResult":
         """Delete a file (``DELETE /files/{id}``) and return ``{trashed, trashedAt?, purgeAt?}``; ``purge``: bypass the
         trash. Problems: forbidden, not_found."""
-        return self._transport.json_object(Call("DELETE", file_path(file), {"purge": 1} if purge else {}))
+        return cast(
+            "DeleteResult",
+            self._transport.json_object(
+                Call("DELETE", file_path(self._transport, file), {"purge": 1} if purge else {})
+            ),
+        )
 
     def content(self, file: str) -> DownloadedContent:
         """Download the stored PDF (``GET /files/{id}/content``). Reading ``blocks`` may raise ``TransportError``;
         closing it closes the connection. Problems: not_found, gone (a burned link)."""
         # In a compressed response, Content-Length would not be the length of the file.
-        call = Call("GET", file_path(file) + "/content", encoding="identity", stream=True)
+        call = Call("GET", file_path(self._transport, file) + "/content", encoding="identity", stream=True)
         response = self._transport.send(call)
         length = response.headers.get("Content-Length", "")
         return DownloadedContent(
@@ -64,24 +81,56 @@ class FilesApi:
             response.headers.get("Content-Type", "").partition(";")[0].strip().lower(),
         )
 
+    def download(
+        self,
+        file: str,
+        target: "str | os.PathLike[str] | IO[bytes]",
+        *,
+        progress: Callable[[int], None] | None = None,
+    ) -> int:
+        """Download the stored PDF to a path or into a binary stream, and return its size in bytes.
+
+        A path is replaced once all bytes have arrived, so it is complete or untouched. ``progress`` is called with the
+        number of bytes received so far. Problems: as ``content``. Raise ``LocalFileError`` if the path cannot be
+        written, and ``TransportError`` if the connection breaks.
+        """
+        content = self.content(file)
+        if not isinstance(target, str | os.PathLike):
+            return _copy_blocks(content, target, progress)
+        path = os.path.realpath(target)
+        part = f"{path}.{os.urandom(4).hex()}.part"
+        try:
+            with open(part, "xb") as out:
+                size = _copy_blocks(content, out, progress)
+                out.flush()
+                os.fsync(out.fileno())
+            os.replace(part, path)
+        except OSError as error:
+            raise LocalFileError(f"cannot write {os.fspath(target)}: {error.strerror or error}") from error
+        finally:
+            with suppress(OSError):
+                os.unlink(part)
+        return size
+
     def qr(self, file: str) -> bytes:
         """Return the QR code of the share link as PNG (``GET /files/{id}/qr-code``). Problems: not_found."""
-        return self._transport.send(Call("GET", file_path(file) + "/qr-code")).content
+        return self._transport.send(Call("GET", file_path(self._transport, file) + "/qr-code")).content
 
     def upload(
         self,
-        source: "BinarySource",
-        name: str,
+        source: "Document",
+        name: str | None = None,
         *,
         progress: Callable[[int], None] | None = None,
         digest: bool = False,
-    ) -> dict[str, Any]:
+    ) -> "UploadResult":
         """Upload a document (``POST /files``) and return ``{uuid, shortId, shareUrl, message}``, with ``sha256`` if
         ``digest``.
 
         Parameters:
-            source: a seekable binary file; if opened unbuffered, it is sent without another copy.
-            name: the file name that readers see.
+            source: a path, bytes, or a binary stream. A seekable one is streamed, without another copy if it was
+                opened unbuffered; another one is copied to a temporary file first.
+            name: the file name that readers see; default: that of the path or stream.
             progress: called with the number of bytes sent so far; starts at 0 again for a retry.
             digest: compute the SHA-256 while sending.
 
@@ -93,23 +142,25 @@ class FilesApi:
         """
         from docshare.client.http.body import MultipartFile
         from docshare.client.http.recovery import UploadProbe
+        from docshare.client.http.sources import open_document
 
-        body = MultipartFile(source, name, progress=progress, digest=digest)
-        call = Call("POST", "/files", body=body, is_repeatable=False, read_timeout=UPLOAD_TIMEOUT)
-        result = UploadProbe(self._transport, call, body, name, known=self._uploaded).call_and_recover()
+        with open_document(source, name) as (opened, shown):
+            body = MultipartFile(opened, shown, progress=progress, digest=digest)
+            call = Call("POST", "/files", body=body, is_repeatable=False, read_timeout=UPLOAD_TIMEOUT)
+            result = UploadProbe(self._transport, call, body, shown, known=self._uploaded).call_and_recover()
         self._uploaded.add(str(result.get("uuid")))
-        return {**result, "sha256": body.sha256()} if digest else result
+        return cast("UploadResult", {**result, "sha256": body.sha256()} if digest else result)
 
     def replace(
         self,
         file: str,
-        source: "BinarySource",
-        name: str,
+        source: "Document",
+        name: str | None = None,
         *,
         keep_anchors: bool = False,
         progress: Callable[[int], None] | None = None,
         digest: bool = False,
-    ) -> dict[str, Any]:
+    ) -> "ReplaceResult":
         """Replace the document behind the link (``POST /files/{id}/content``) and return
         ``{uuid, contentVersion, originalName, size, anchorsCleared, clearedHotspots, clearedNotes, clearedMarks,
         clearedAnnotations, message}``, with ``pageRangeEmpty`` and ``emptyVariants`` if links now show no pages.
@@ -122,34 +173,46 @@ class FilesApi:
         """
         from docshare.client.http.body import MultipartFile
         from docshare.client.http.recovery import ReplaceProbe
+        from docshare.client.http.sources import open_document
 
-        path = file_path(file)
-        body = MultipartFile(source, name, progress=progress, digest=digest)
+        path = file_path(self._transport, file)
         params = {"clearAnchors": "false"} if keep_anchors else {}
-        call = Call("POST", f"{path}/content", params, body=body, is_repeatable=False, read_timeout=UPLOAD_TIMEOUT)
-        result = ReplaceProbe(self._transport, call, body, name, path=path).call_and_recover()
-        return {**result, "sha256": body.sha256()} if digest else result
+        with open_document(source, name) as (opened, shown):
+            body = MultipartFile(opened, shown, progress=progress, digest=digest)
+            call = Call("POST", f"{path}/content", params, body=body, is_repeatable=False, read_timeout=UPLOAD_TIMEOUT)
+            result = ReplaceProbe(self._transport, call, body, shown, path=path).call_and_recover()
+        return cast("ReplaceResult", {**result, "sha256": body.sha256()} if digest else result)
 
-    def restore(self, file: str) -> dict[str, Any]:
+    def restore(self, file: str) -> "File":
         """Restore a file from the trash and return it (``POST /files/{id}/restore``). Problems: not_found, forbidden
         (no free slot)."""
-        return self._transport.json_object(Call("POST", f"{file_path(file)}/restore", is_repeatable=False))
+        return cast(
+            "File",
+            self._transport.json_object(
+                Call("POST", f"{file_path(self._transport, file)}/restore", is_repeatable=False)
+            ),
+        )
 
-    def claim(self, token: str) -> dict[str, Any]:
+    def claim(self, token: str) -> "UploadResult":
         """Move the file of a claim token to this account (``POST /files/claim``) and return ``{uuid, shortId, shareUrl,
         message}``. Idempotent. Problems: unauthorized (also for the token), forbidden (no free slot), not_found,
         conflict (claimed by another account), payload_too_large."""
         from docshare.client.http.whole_body import JsonBody
 
-        return self._transport.json_object(Call("POST", "/files/claim", body=JsonBody({"claimToken": token})))
+        return cast(
+            "UploadResult",
+            self._transport.json_object(Call("POST", "/files/claim", body=JsonBody({"claimToken": token}))),
+        )
 
 
-def file_path(file: str) -> str:
-    """Return the path of a file below ``/api/v1``. Problems: not_found for a malformed id."""
-    # A malformed id must not become part of the path: ".." would address another resource.
-    if not _FILE_ID.fullmatch(file):
-        raise Problem("not_found", f"'{file}' is neither a UUID nor a short id")
-    return f"/files/{file}"
+def _copy_blocks(content: DownloadedContent, out: "IO[bytes]", progress: Callable[[int], None] | None) -> int:
+    size = 0
+    for block in content.blocks:
+        out.write(block)
+        size += len(block)
+        if progress is not None:
+            progress(size)
+    return size
 
 
 def _parse_disposition_name(value: str) -> str | None:

@@ -1,8 +1,10 @@
 """Imports: the server fetches a PDF from another host."""
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, cast
 
 from docshare.client.errors import ConnectionLost, NotAnApi, Refused, TimedOut, UnknownOutcome
+from docshare.client.http.resource import Resource
 from docshare.client.http.retries import Call
 from docshare.client.http.whole_body import JsonBody
 from docshare.client.options import UPLOAD_TIMEOUT
@@ -10,6 +12,7 @@ from docshare.contract.wire import drop_none
 
 if TYPE_CHECKING:
     from docshare.client.http.transport import Transport
+    from docshare.client.types.files import ImportResult
 
 _PATH = "/files/import"
 # files.import answers 409 if nothing happened and the caller should retry; a source may fail once (502).
@@ -18,11 +21,16 @@ _GATEWAY_TIMEOUT = 504  # from a proxy whose timeout is shorter than an import
 _RETRY_ADVICE = "Check the list of files before you try again."
 
 
-class ImportsApi:
-    """``client.imports``."""
+class ImportsApi(Resource):
+    """``client.imports``.
 
-    def __init__(self, transport: "Transport") -> None:
-        self._transport = transport
+    Example::
+
+        try:
+            print(client.imports.create("https://files.example/poster.pdf")["shareUrl"])
+        except docshare.Problem as problem:
+            print(problem.code, problem.hint)
+    """
 
     def create(
         self,
@@ -31,7 +39,7 @@ class ImportsApi:
         *,
         design_user_token: str | None = None,
         design_token: str | None = None,
-    ) -> dict[str, Any]:
+    ) -> "ImportResult":
         """Import a PDF (``POST /files/import``) and return ``{uuid, shortId, shareUrl}``, with ``palette`` if the first
         page has images, and with ``republished`` and ``contentVersion`` for two valid tokens of the design tool.
 
@@ -46,12 +54,13 @@ class ImportsApi:
         updates turned off), conflict, payload_too_large, bad_gateway (the source), unavailable.
         """
         tokens = {"designToolUserToken": design_user_token, "designToken": design_token}
-        return request_import(
-            self._transport, _PATH, drop_none({"url": url, "filename": name, **tokens}), _RETRY_ADVICE
+        return cast(
+            "ImportResult",
+            request_import(self._transport, _PATH, drop_none({"url": url, "filename": name, **tokens}), _RETRY_ADVICE),
         )
 
 
-def request_import(transport: "Transport", path: str, body: dict[str, Any], look: str) -> dict[str, Any]:
+def request_import(transport: "Transport", path: str, body: Mapping[str, Any], look: str) -> Mapping[str, Any]:
     """Return the response to the import at ``path``; ``look``: the hint if it is lost. Raise as ``create`` does."""
     call = Call(
         "POST", path, body=JsonBody(body), is_repeatable=False, read_timeout=UPLOAD_TIMEOUT, retry_limits=_RETRY_LIMITS

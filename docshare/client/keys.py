@@ -1,32 +1,37 @@
 """The API keys of the account."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote
 
+from docshare.client.http.resource import Resource
 from docshare.client.http.retries import Call
 from docshare.client.http.whole_body import JsonBody
+from docshare.client.links import find_file_id
 
 if TYPE_CHECKING:
-    from docshare.client.http.transport import Transport
+    from docshare.client.types.account import ApiKey, NewApiKey
 
 Row = dict[str, Any]
 
 
-class KeysApi:
-    """``client.keys``. All calls need a personal key; a restricted key or an app gets forbidden."""
+class KeysApi(Resource):
+    """``client.keys``. All calls need a personal key; a restricted key or an app gets forbidden.
 
-    def __init__(self, transport: "Transport") -> None:
-        self._transport = transport
+    Example::
 
-    def list(self) -> list[Row]:
+        key = client.keys.create("ci", ["files:read"], file=link)
+        print(key["key"])  # returned only here
+    """
+
+    def list(self) -> "list[ApiKey]":
         """Return the keys that were not revoked, newest first (``GET /keys``): ``{uuid, name, tail, scopes, fileUuid,
         createdAt, expiresAt, lastUsedAt}``; ``scopes`` only of restricted keys. Problems: forbidden."""
-        return self._transport.json_rows(Call("GET", "/keys"))
+        return cast("list[ApiKey]", self._transport.json_rows(Call("GET", "/keys")))
 
     def create(
         self, name: str, scopes: Sequence[str], *, file: str | None = None, expires_at: str | None = None
-    ) -> Row:
+    ) -> "NewApiKey":
         """Create a restricted key (``POST /keys``); the result has the ``key``, which is shown only now.
 
         Parameters:
@@ -38,10 +43,10 @@ class KeysApi:
         """
         sent: Row = {"name": name, "scopes": [*scopes]}
         if file is not None:
-            sent["file"] = file
+            sent["file"] = find_file_id(self._transport, file)
         if expires_at is not None:
             sent["expiresAt"] = expires_at
-        return self._transport.json_object(Call("POST", "/keys", body=JsonBody(sent)))
+        return cast("NewApiKey", self._transport.json_object(Call("POST", "/keys", body=JsonBody(sent))))
 
     def revoke(self, uuid: str) -> None:
         """Revoke a key (``DELETE /keys/{uuid}``). Problems: forbidden, not_found."""

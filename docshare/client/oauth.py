@@ -8,12 +8,13 @@ from urllib.parse import urlencode, urlsplit
 
 from docshare.client.address import parse_origin
 from docshare.client.errors import NotAnApi, Refused
+from docshare.client.http.resource import Resource
 from docshare.client.http.retries import Call
 from docshare.client.http.whole_body import FormBody
 from docshare.contract.scopes import DEVICE_GRANT_TYPE
 
 if TYPE_CHECKING:
-    from docshare.client.http.transport import Transport
+    pass
 
 _METADATA = "/.well-known/oauth-authorization-server"
 _REVOKE_SECONDS = 5.0
@@ -29,6 +30,9 @@ class IssuedTokens(NamedTuple):
     refresh: str | None
     expires_in: int
     scopes: str
+
+    def __repr__(self) -> str:
+        return f"IssuedTokens(expires_in={self.expires_in}, scopes={self.scopes!r})"
 
 
 class DeviceLogin(NamedTuple):
@@ -68,11 +72,13 @@ class AuthorizationServer(NamedTuple):
         return f"{self.authorize}{'&' if urlsplit(self.authorize).query else '?'}{urlencode(asked)}"
 
 
-class OAuth:
-    """``client.oauth``. Needs no credential."""
+class OAuth(Resource):
+    """``client.oauth``. Needs no credential.
 
-    def __init__(self, transport: "Transport") -> None:
-        self._transport = transport
+    Example::
+
+        print(client.oauth.server().authorize)
+    """
 
     def metadata(self) -> dict[str, Any]:
         """Return ``GET /.well-known/oauth-authorization-server`` unchanged. Problems: not_found if the server has no

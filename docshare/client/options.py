@@ -19,6 +19,9 @@ class Exchange(NamedTuple):
     request_headers: Mapping[str, str]
     headers: Mapping[str, str]
 
+    def __repr__(self) -> str:  # without the headers and the query, which may contain secrets
+        return f"Exchange({self.method} {self.url.partition('?')[0]} {self.status}, {self.seconds * 1000:.0f} ms)"
+
 
 class ClientOptions(NamedTuple):
     """The keyword arguments of ``Client``."""

@@ -1,36 +1,39 @@
 """Public data of share links. No credential is needed."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 from docshare.client.errors import Refused
-from docshare.client.files import file_path
+from docshare.client.http.resource import Resource
 from docshare.client.http.retries import Call
+from docshare.client.links import extract_public_id
 from docshare.client.options import UPLOAD_TIMEOUT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from docshare.client.http.body import BinarySource
-    from docshare.client.http.transport import Transport
+    from docshare.client.types.files import AnonymousUploadResult, OEmbed, PublicMetadata
 
 _ROOT = "/api"
 
 
-class PublicApi:
-    """``client.public``. Every ``file`` is the UUID or short id of a file or a variant; never a slug."""
+class PublicApi(Resource):
+    """``client.public``. Every ``file`` is the UUID or short id of a file or a variant; never a slug.
 
-    def __init__(self, transport: "Transport") -> None:
-        self._transport = transport
+    Example::
 
-    def metadata(self, file: str) -> dict[str, Any]:
+        print(client.public.metadata(link)["totalPages"], client.public.oembed(link)["html"])
+    """
+
+    def metadata(self, file: str) -> "PublicMetadata":
         """Return the public metadata of a link (``GET /api/files/{id}/metadata``).
 
         A link that has ended raises the problem ``gone`` with ``extra``: ``reason`` (``expired``, ``burned``),
         ``why``, ``endedAt``, and, unless it was gated, ``originalName``. Other problems: not_found.
         """
-        call = Call("GET", file_path(file) + "/metadata", root=_ROOT)
+        call = Call("GET", f"/files/{extract_public_id(file)}/metadata", root=_ROOT)
         try:
-            return self._transport.json_object(call)
+            return cast("PublicMetadata", self._transport.json_object(call))
         except Refused as refusal:
             if refusal.code == "gone" and isinstance(refusal.extra.get("why"), str):
                 refusal.detail = refusal.extra["why"]  # not a problem document
@@ -38,11 +41,11 @@ class PublicApi:
 
     def qr(self, file: str) -> bytes:
         """Return the QR code of the share link as PNG (``GET /api/files/{id}/qr-code``). Problems: not_found."""
-        return self._transport.send(Call("GET", file_path(file) + "/qr-code", root=_ROOT)).content
+        return self._transport.send(Call("GET", f"/files/{extract_public_id(file)}/qr-code", root=_ROOT)).content
 
     def upload(
         self, source: "BinarySource", name: str, *, progress: "Callable[[int], None] | None" = None
-    ) -> dict[str, Any]:
+    ) -> "AnonymousUploadResult":
         """Share a document without an account (``POST /api/files``) and return the upload result with ``claimToken``
         and ``manageToken``. ``source``, ``name``, and ``progress`` are as in ``files.upload``.
 
@@ -53,11 +56,11 @@ class PublicApi:
 
         body = MultipartFile(source, name, progress=progress)
         call = Call("POST", "/files", body=body, is_repeatable=False, read_timeout=UPLOAD_TIMEOUT, root=_ROOT)
-        return self._transport.json_object(call)
+        return cast("AnonymousUploadResult", self._transport.json_object(call))
 
-    def oembed(self, url: str, *, max_width: int | None = None, max_height: int | None = None) -> dict[str, Any]:
+    def oembed(self, url: str, *, max_width: int | None = None, max_height: int | None = None) -> "OEmbed":
         """Return the oEmbed document of the share link ``url``, which may contain a slug (``GET /oembed``). Sizes are
         in pixels. Problems: not_found (also for links that have ended)."""
         sizes = {"maxwidth": max_width, "maxheight": max_height}
         params = {"url": url} | {name: size for name, size in sizes.items() if size is not None}
-        return self._transport.json_object(Call("GET", "/oembed", params, root=""))
+        return cast("OEmbed", self._transport.json_object(Call("GET", "/oembed", params, root="")))

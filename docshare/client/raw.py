@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from docshare.client.errors import Refused
+from docshare.client.http.resource import Resource
 from docshare.client.http.retries import Call
 from docshare.client.http.whole_body import WholeBody
 from docshare.client.options import UPLOAD_TIMEOUT
@@ -11,7 +12,6 @@ from docshare.client.paging import Feed, Row
 
 if TYPE_CHECKING:
     from docshare.client.http.body import MultipartFile
-    from docshare.client.http.transport import Transport
 
 _GATE_PATHS = ("/api/v1/events", "/api/v1/gate-responses")
 _BLOCK = 256 * 1024  # bytes
@@ -35,11 +35,14 @@ class RawBody(WholeBody):
         self.content_type = content_type
 
 
-class RawApi:
-    """``client.raw``."""
+class RawApi(Resource):
+    """``client.raw``.
 
-    def __init__(self, transport: "Transport") -> None:
-        self._transport = transport
+    Example::
+
+        response = client.raw.request("GET", "/api/v1/user")
+        print(response.status, b"".join(response.blocks))
+    """
 
     def request(
         self,
@@ -82,4 +85,5 @@ class RawApi:
 
     def rows_after(self, path: str, cursor: int, params: Mapping[str, str]) -> Iterator[Row]:
         """Yield the rows of the feed at ``path`` (below ``/api/v1``) with ids above ``cursor``, ascending; 0: all."""
-        return Feed(self._transport, path, params).rows_after(cursor)
+        feed: Feed[Row] = Feed(self._transport, path, params)
+        return feed.rows_after(cursor)

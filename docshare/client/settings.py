@@ -3,21 +3,24 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from docshare.client.files import file_path
+from docshare.client.http.resource import Resource
 from docshare.client.http.retries import Call
 from docshare.client.http.whole_body import JsonBody
+from docshare.client.links import file_path
 
 if TYPE_CHECKING:
-    from docshare.client.http.transport import Transport
+    from docshare.client.types.settings import FileSettings
 
 
-class SettingsApi:
-    """``client.settings``. The File object contains the current values: ``client.files.show``."""
+class SettingsApi(Resource):
+    """``client.settings``. The File object contains the current values: ``client.files.show``.
 
-    def __init__(self, transport: "Transport") -> None:
-        self._transport = transport
+    Example::
 
-    def write(self, file: str, values: Mapping[str, Any]) -> None:
+        client.settings.write(link, {"slug": "handbook", "viewerMode": "flipbook"})
+    """
+
+    def write(self, file: str, values: "FileSettings | Mapping[str, Any]") -> None:
         """Change settings of a file, all of them or none (``PUT /files/{id}/settings``).
 
         Parameters:
@@ -28,4 +31,4 @@ class SettingsApi:
         Problems: bad_request, plan_required, not_found, conflict (the slug is taken), gone (an expired or burned link),
         payload_too_large (a page range on a file above 100 MB).
         """
-        self._transport.send(Call("PUT", f"{file_path(file)}/settings", body=JsonBody(dict(values))))
+        self._transport.send(Call("PUT", f"{file_path(self._transport, file)}/settings", body=JsonBody(dict(values))))

@@ -1,43 +1,52 @@
 """Variants of the link of a file, one per recipient."""
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from docshare.client.errors import NotAnApi
-from docshare.client.files import file_path
 from docshare.client.http.recovery import Probe
+from docshare.client.http.resource import Resource
 from docshare.client.http.retries import Call
 from docshare.client.http.whole_body import JsonBody
+from docshare.client.links import SCHEMES, extract_link_name, file_path
 from docshare.contract.fields import is_uuid
 from docshare.contract.problems import Problem
 
 if TYPE_CHECKING:
     from docshare.client.http.transport import Transport
+    from docshare.client.types.readership import VariantFigures
+    from docshare.client.types.variants import Overrides, Variant, VariantUpdate
 
 Row = dict[str, Any]
 
 
-class VariantsApi:
-    """``client.variants``. A ``file`` is a UUID or a short id, a ``variant`` always its UUID; Variant objects are the
-    JSON of the server, unchanged."""
+class VariantsApi(Resource):
+    """``client.variants``. A ``variant`` is its UUID or its link; Variant objects are the JSON of the
+    server, unchanged.
+
+    Example::
+
+        variant = client.variants.create(link, "Ann Lee", {"allowDownload": False})
+        client.variants.update(link, variant["url"], {"revoked": True})
+    """
 
     def __init__(self, transport: "Transport") -> None:
-        self._transport = transport
+        super().__init__(transport)
         self._created: set[str] = set()
 
-    def list(self, file: str) -> list[Row]:
+    def list(self, file: str) -> "list[Variant]":
         """Return all variants of a file, including revoked and redacted ones, newest first
         (``GET /files/{id}/variants``). Problems: plan_required (below Pro), not_found."""
-        return _list_variants(self._transport, file)
+        return cast("list[Variant]", _list_variants(self._transport, file))
 
     def create(
         self,
         file: str,
         label: str | None = None,
-        overrides: Mapping[str, Any] | None = None,
+        overrides: "Overrides | Mapping[str, Any] | None" = None,
         *,
         known: Iterable[str] = (),
-    ) -> Row:
+    ) -> "Variant":
         """Create a variant (``POST /files/{id}/variants``) and return it.
 
         Parameters:
@@ -54,30 +63,40 @@ class VariantsApi:
         sent: Row = {} if label is None else {"label": label}
         if overrides:
             sent["overrides"] = dict(overrides)
-        call = Call("POST", _variants_path(file), body=JsonBody(sent), is_repeatable=False)
+        call = Call("POST", _variants_path(self._transport, file), body=JsonBody(sent), is_repeatable=False)
         variant = _VariantProbe(self._transport, call, file, sent, known=self._created | set(known)).call_and_recover()
         self._created.add(str(variant.get("uuid")))
-        return variant
+        return cast("Variant", variant)
 
-    def update(self, file: str, variant: str, changes: Mapping[str, Any]) -> Row:
+    def update(self, file: str, variant: str, changes: "VariantUpdate | Mapping[str, Any]") -> "Variant":
         """Change ``label`` (``""`` clears it), ``overrides`` (replaced as a whole), or ``revoked``, and return the
         Variant (``PUT /files/{id}/variants/{uuid}``). Problems: bad_request, not_found, conflict (the label was
         redacted)."""
-        return self._transport.json_object(Call("PUT", _variants_path(file, variant), body=JsonBody(dict(changes))))
+        return cast(
+            "Variant",
+            self._transport.json_object(Call("PUT", self._path(file, variant), body=JsonBody(dict(changes)))),
+        )
 
     def delete(self, file: str, variant: str) -> None:
         """Delete a variant (``DELETE /files/{id}/variants/{uuid}``); its sessions remain, without a recipient.
         Problems: not_found."""
-        self._transport.send(Call("DELETE", _variants_path(file, variant)))
+        self._transport.send(Call("DELETE", self._path(file, variant)))
 
     def redact(self, file: str, variant: str) -> None:
         """Erase the label permanently (``DELETE ...?redact=1``); the link keeps working. Problems: not_found."""
-        self._transport.send(Call("DELETE", _variants_path(file, variant), {"redact": 1}))
+        self._transport.send(Call("DELETE", self._path(file, variant), {"redact": 1}))
 
-    def list_figures(self, file: str) -> dict[str, Row]:
+    def _path(self, file: str, variant: str) -> str:
+        if variant.startswith(SCHEMES):
+            name = extract_link_name(variant)
+            rows = _list_variants(self._transport, file)
+            variant = next((str(row["uuid"]) for row in rows if row.get("shortId") == name), variant)
+        return _variants_path(self._transport, file, variant)
+
+    def list_figures(self, file: str) -> "dict[str, VariantFigures]":
         """Return the section ``variants`` of ``GET /files/{id}/readership`` by UUID: ``{uuid, sessions, avgTimeMs,
         ...}``; empty if the plan does not include it. Problems: insufficient_scope, forbidden, not_found."""
-        report = self._transport.json_object(Call("GET", f"{file_path(file)}/readership"))
+        report = self._transport.json_object(Call("GET", f"{file_path(self._transport, file)}/readership"))
         rows = report.get("variants")
         return {str(row["uuid"]): row for row in rows if "uuid" in row} if isinstance(rows, list) else {}
 
@@ -108,20 +127,20 @@ class _VariantProbe(Probe):
 
 
 def _list_variants(transport: "Transport", file: str) -> list[Row]:
-    rows = transport.json_object(Call("GET", _variants_path(file))).get("variants")
+    path = _variants_path(transport, file)
+    rows = transport.json_object(Call("GET", path)).get("variants")
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise NotAnApi(
-            f"{transport.address.base} did not answer with a list of variants",
-            method="GET",
-            path=f"/api/v1{_variants_path(file)}",
+            f"{transport.address.base} did not answer with a list of variants", method="GET", path=f"/api/v1{path}"
         )
     return rows
 
 
-def _variants_path(file: str, variant: str | None = None) -> str:
+def _variants_path(transport: "Transport", file: str, variant: str | None = None) -> str:
+    path = f"{file_path(transport, file)}/variants"
     if variant is None:
-        return f"{file_path(file)}/variants"
+        return path
     # variants.update and variants.delete take the UUID only; anything else must not become part of the path.
     if not is_uuid(variant):
-        raise Problem("not_found", f"'{variant}' is not the UUID of a variant")
-    return f"{file_path(file)}/variants/{variant}"
+        raise Problem("not_found", f"'{variant}' is not the UUID or the link of a variant")
+    return f"{path}/{variant}"

@@ -1,12 +1,14 @@
 """Webhooks and their deliveries."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from docshare.client.errors import NotAnApi
 from docshare.client.http.recovery import Probe
+from docshare.client.http.resource import Resource
 from docshare.client.http.retries import Call
 from docshare.client.http.whole_body import JsonBody
+from docshare.client.links import find_file_id
 from docshare.client.paging import Feed, Row
 from docshare.contract.fields import is_uuid
 from docshare.contract.problems import Problem
@@ -14,22 +16,31 @@ from docshare.contract.webhooks import DEFAULT_FORMAT
 
 if TYPE_CHECKING:
     from docshare.client.http.transport import Transport
+    from docshare.client.types.webhooks import CreatedWebhook, Delivery, Webhook, WebhookTest
 
 _ROOT = "/webhooks"
 
 
-class WebhooksApi:
+class WebhooksApi(Resource):
     """``client.webhooks``. A ``webhook`` is always its UUID; Webhook and delivery objects are the JSON of the server,
-    unchanged."""
+    unchanged.
+
+    Example::
+
+        created = client.webhooks.create("https://hooks.example/docshare", ["file.viewed"])
+        print(created["secret"])  # returned only here
+        for delivery in client.webhooks.deliveries(created["webhook"]["uuid"]).rows_after(None):
+            print(delivery["state"], len(delivery["attempts"]))
+    """
 
     def __init__(self, transport: "Transport") -> None:
-        self._transport = transport
+        super().__init__(transport)
         self._created: set[str] = set()
 
-    def list(self) -> list[Row]:
+    def list(self) -> "list[Webhook]":
         """Return all webhooks of the account, newest first, with their status and without secrets (``GET /webhooks``).
         Problems: insufficient_scope."""
-        return _list_webhooks(self._transport)
+        return cast("list[Webhook]", _list_webhooks(self._transport))
 
     def create(
         self,
@@ -39,7 +50,7 @@ class WebhooksApi:
         file: str | None = None,
         *,
         known: Iterable[str] = (),
-    ) -> Row:
+    ) -> "CreatedWebhook":
         """Create a webhook (``POST /webhooks``) and return ``{webhook, secret}``. The secret is returned only here.
 
         Parameters:
@@ -57,40 +68,46 @@ class WebhooksApi:
         """
         sent: Row = {"url": url, "events": [*events], "format": format}
         if file is not None:
-            sent["fileUuid"] = file
+            sent["fileUuid"] = find_file_id(self._transport, file)
         call = Call("POST", _ROOT, body=JsonBody(sent), is_repeatable=False)
         answer = _WebhookProbe(self._transport, call, sent, known=self._created | set(known)).call_and_recover()
         webhook = answer.get("webhook")
         if not isinstance(webhook, dict) or "uuid" not in webhook:
             raise NotAnApi("the answer does not contain a webhook", method="POST", path=f"/api/v1{_ROOT}")
         self._created.add(str(webhook["uuid"]))
-        return answer
+        return cast("CreatedWebhook", answer)
 
     def delete(self, webhook: str) -> None:
         """Delete a webhook and drop its queued deliveries (``DELETE /webhooks/{uuid}``). Problems: not_found."""
         self._transport.send(Call("DELETE", _webhook_path(webhook)))
 
-    def test(self, webhook: str) -> Row:
+    def test(self, webhook: str) -> "WebhookTest":
         """Send one ``webhook.test`` now and return ``{delivered, status, latencyMs}``
         (``POST /webhooks/{uuid}/test``). Problems: not_found, rate_limited (10 a minute)."""
-        return self._transport.json_object(Call("POST", f"{_webhook_path(webhook)}/test", is_repeatable=False))
+        return cast(
+            "WebhookTest",
+            self._transport.json_object(Call("POST", f"{_webhook_path(webhook)}/test", is_repeatable=False)),
+        )
 
-    def enable(self, webhook: str) -> Row:
+    def enable(self, webhook: str) -> "Webhook":
         """Enable a webhook, reset its failure count, and return it (``POST /webhooks/{uuid}/enable``). Problems:
         not_found."""
-        return self._transport.json_object(Call("POST", f"{_webhook_path(webhook)}/enable"))
+        return cast("Webhook", self._transport.json_object(Call("POST", f"{_webhook_path(webhook)}/enable")))
 
-    def deliveries(self, webhook: str) -> Feed:
+    def deliveries(self, webhook: str) -> "Feed[Delivery]":
         """Return the delivery log as a feed (``GET /webhooks/{uuid}/deliveries``). Rows: ``{id, event, createdAt,
         state, nextAttemptAt, attempts}``. Problems: not_found."""
         return Feed(self._transport, f"{_webhook_path(webhook)}/deliveries", {})
 
-    def redeliver(self, webhook: str, delivery: int) -> Row:
+    def redeliver(self, webhook: str, delivery: int) -> "Delivery":
         """Queue a delivery for a new round of attempts and return its row
         (``POST /webhooks/{uuid}/deliveries/{id}/redeliver``). Problems: not_found, conflict (the webhook is
         disabled)."""
-        return self._transport.json_object(
-            Call("POST", f"{_webhook_path(webhook)}/deliveries/{delivery}/redeliver", is_repeatable=False)
+        return cast(
+            "Delivery",
+            self._transport.json_object(
+                Call("POST", f"{_webhook_path(webhook)}/deliveries/{delivery}/redeliver", is_repeatable=False)
+            ),
         )
 
 

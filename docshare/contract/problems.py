@@ -38,12 +38,45 @@ PROBLEMS: dict[str, ProblemRow] = {
 }
 
 
-class Problem(Exception):
+class DocshareError(Exception):
+    """The base class of all errors of the client.
+
+    ``detail``: what failed and why; ``code``: stable, to branch on; ``hint``: what to do, may be empty; ``status``: the
+    HTTP status, None without a response; ``request_id``: what the operator of the server can look up, None without one.
+
+    Example::
+
+        try:
+            client.files.show(link)
+        except docshare.DocshareError as error:
+            print(error.code, error.hint, error.request_id)
+    """
+
+    code: str = "error"
+    status: int | None = None
+    detail: str = ""
+    hint: str = ""
+    request_id: str | None = None
+
+    def __repr__(self) -> str:
+        status = [] if self.status is None else [str(self.status)]
+        request = [] if self.request_id is None else [f"request_id={self.request_id!r}"]
+        return f"{type(self).__name__}({', '.join([*status, self.code, repr(self.detail), *request])})"
+
+
+class Problem(DocshareError):
     """An error of the API, raised anywhere and rendered once in each interface.
 
     Parameters: ``code`` a key of ``PROBLEMS``; ``detail`` what failed and why, in one sentence; ``hint`` what to do
     (default: that of the code); ``headers`` additional response headers; ``extra`` additional members of the problem
     document; ``status`` the HTTP status that a client received, if it differs from that of the code.
+
+    Example::
+
+        try:
+            client.files.show(link)
+        except docshare.Problem as error:
+            print(error.status, error.code, error.hint)
     """
 
     def __init__(
@@ -58,10 +91,11 @@ class Problem(Exception):
     ) -> None:
         row = PROBLEMS.get(code, PROBLEMS["internal"])
         self.code = code
-        self.status = status if status is not None else row.status
+        self.status: int = status if status is not None else row.status
         self.title = row.title
         self.detail = detail or row.title
         self.hint = row.hint if hint is None else hint
         self.headers = dict(headers or {})
         self.extra = dict(extra or {})
+        self.request_id = next((value for key, value in self.headers.items() if key.lower() == "x-request-id"), None)
         super().__init__(self.detail)

@@ -86,7 +86,7 @@ def add(
     if dry_run:
         return _preview_requests(ctx, name, path, kind, apply=apply)
     with io.FileIO(path, "rb") as source:
-        asset = client.assets.add(name, source, path.name, kind)
+        asset: Mapping[str, Any] = client.assets.add(name, source, path.name, kind)
     ending = ExitCode.OK
     if apply:
         asset, ending = _apply_asset(ctx, client, name, asset)
@@ -127,7 +127,9 @@ def _format_assignments(kind: str, asset: str) -> list[str]:
     return [f"{key}={value.format(asset)}" for key, value in _SETTINGS_BY_KIND[kind].items()]
 
 
-def _apply_asset(ctx: Context, client: "Client", name: str, asset: dict[str, Any]) -> tuple[dict[str, Any], ExitCode]:
+def _apply_asset(
+    ctx: Context, client: "Client", name: str, asset: Mapping[str, Any]
+) -> tuple[Mapping[str, Any], ExitCode]:
     """Change the settings to show the asset, which is already stored. On failure print why and return exit code 12."""
     from docshare.cli.commands.settings.changes import SettingChanges
     from docshare.cli.commands.settings.write import SettingsWriter, WriteOptions

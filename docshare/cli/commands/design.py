@@ -124,7 +124,7 @@ def import_(
         kept = held.enter_context(create_secret_file(tokens_out)) if tokens_out else None
         bar = held.enter_context(progress.show_progress(ctx, filename or DESIGN_IMPORT_NAME, None))
         bar.set_stage("the server downloads the PDF")
-        result = client.design.publish(url, filename, design_token=design)
+        result: Mapping[str, Any] = client.design.publish(url, filename, design_token=design)
         if kept is not None:
             kept.write(json.dumps({token: result[token] for token in _TOKENS}))
             result = {key: value for key, value in result.items() if key not in _TOKENS}

@@ -142,7 +142,7 @@ def _read_tokens(ctx: Context, user_file: str | None, design_file: str | None) -
 
 def _import_document(
     ctx: Context, client: "Client", url: str, name: str | None, tokens: Mapping[str, str]
-) -> dict[str, Any]:
+) -> Mapping[str, Any]:
     with progress.show_progress(ctx, name or IMPORT_NAME, None) as bar:
         bar.set_stage(_FETCH_STAGE)
         try:

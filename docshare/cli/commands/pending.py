@@ -5,17 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from docshare.cli.commands.audience import (
-    NEVER,
-    OLD_VERSION,
-    STOPPED_EARLY,
-    LinkRecipient,
-    ReadCriteria,
-    ReadingProgress,
-    list_recipients,
-    measure_progress,
-)
-from docshare.cli.commands.readership.sessions import explain_forbidden, read_number
+from docshare.cli.commands.readership.sessions import explain_forbidden
 from docshare.cli.framework.app import App
 from docshare.cli.framework.arguments import FILE_HELP, FileResolver
 from docshare.cli.framework.context import Context, current_context
@@ -23,7 +13,18 @@ from docshare.cli.framework.durations import duration_option
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.output import Column, Spec
 from docshare.cli.terminal.text import format_page_count, parse_duration
-from docshare.contract.wire import drop_none, format_instant
+from docshare.client.recipients import (
+    NEVER,
+    OLD_VERSION,
+    STOPPED_EARLY,
+    LinkRecipient,
+    ReadCriteria,
+    ReadingProgress,
+    build_pending_row,
+    list_recipients,
+    measure_progress,
+    read_number,
+)
 
 Row = Mapping[str, Any]
 
@@ -127,24 +128,8 @@ def _build_rows(
     for person in everybody:
         got = progress[person.uuid]
         reason = demand.explain_unread(person, got)
-        last = got.last_at or person.opened_at
-        if reason is None:
-            continue
-        yield drop_none(
-            {
-                "kind": person.kind,
-                "name": person.name,
-                "email": person.email or None,
-                "reason": reason,
-                "lastReadAt": None if last is None else format_instant(last),
-                "contentVersion": got.version or None,
-                "pagesRead": got.count_seen(person.pages),
-                "pages": len(person.pages),
-                "timeMs": int(got.time_ms),
-                "url": person.url,
-                "uuid": person.uuid,
-            }
-        )
+        if reason is not None:
+            yield build_pending_row(person, got, reason)
 
 
 def _print_summary(

@@ -5,14 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from docshare.cli.commands.audience import LinkRecipient, list_recipients, page_time
-from docshare.cli.commands.readership.sessions import (
-    SEEN_MS,
-    build_session_spec,
-    explain_forbidden,
-    fetch_labels,
-    read_number,
-)
+from docshare.cli.commands.readership.sessions import build_session_spec, explain_forbidden, fetch_labels
 from docshare.cli.commands.variants.names import VARIANT_HELP, VariantResolver
 from docshare.cli.framework.app import App
 from docshare.cli.framework.arguments import FILE_HELP, FileResolver
@@ -21,6 +14,7 @@ from docshare.cli.framework.durations import duration_option
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.polling import MIN_INTERVAL, PollSchedule, poll
 from docshare.cli.terminal.text import format_duration, format_page_count, parse_duration
+from docshare.client.recipients import SEEN_MS, LinkRecipient, list_recipients, page_time, read_number
 
 if TYPE_CHECKING:
     from docshare.client import Client

@@ -1,25 +1,21 @@
 """Resolve the ways to name a file: UUID, short id, share link, ``slug:NAME``, ``@last``, ``-`` for ids on stdin."""
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit
 
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.local import cache
-from docshare.contract.patterns import Pattern
+from docshare.client.errors import BadAddress
+from docshare.client.links import SCHEMES, SHORT_ID, UUID, extract_link_name, host_of, resolve_link
+from docshare.contract.problems import Problem
 
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
     from docshare.client import Client
 
-_UUID = Pattern(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.ASCII)
-_SHORT_ID = Pattern(r"[0-9A-Za-z]{12}", re.ASCII)
-_SCHEMES = ("http://", "https://")
 _LAST_UPLOAD = "@last"
-_SLUG = Pattern(r"[a-z0-9-]{1,64}", re.ASCII)
 
 FILE_HELP = "UUID, short id, share link, slug:NAME or @last."
 OPERATOR_HELP = "UUID, short id, share link or @last."
@@ -32,15 +28,6 @@ def sha256_of(path: Path) -> str:
 
     with open(path, "rb") as source:
         return hashlib.file_digest(source, "sha256").hexdigest()
-
-
-def extract_link_name(link: str) -> str:
-    """Return the last path segment of a share link: a UUID, short id or slug; empty if there is none."""
-    try:
-        parts = [part for part in unquote(urlsplit(link).path).split("/") if part]
-    except ValueError:
-        return ""
-    return parts[-1] if parts else ""
 
 
 def require_last_upload(context: "Context") -> str:
@@ -58,8 +45,8 @@ def resolve_operator_file(context: "Context", word: str, directory: Path) -> str
     """
     if word == _LAST_UPLOAD:
         return require_last_upload(context)
-    name = _extract_local_name(word, directory) if word.startswith(_SCHEMES) else word
-    if _UUID.fullmatch(name.lower()) or _SHORT_ID.fullmatch(name):
+    name = _extract_local_name(word, directory) if word.startswith(SCHEMES) else word
+    if UUID.fullmatch(name.lower()) or SHORT_ID.fullmatch(name):
         return name
     raise Stop(ExitCode.USAGE, f"{word!r} is not a file", hint=f"Use {OPERATOR_HELP}")
 
@@ -72,7 +59,7 @@ def resolve_reported_file(context: "Context", word: str, directory: Path) -> str
     """
     if word == _LAST_UPLOAD:
         return require_last_upload(context)
-    return _extract_local_name(word, directory) if word.startswith(_SCHEMES) else word.removeprefix("slug:")
+    return _extract_local_name(word, directory) if word.startswith(SCHEMES) else word.removeprefix("slug:")
 
 
 def _extract_local_name(link: str, directory: Path) -> str:
@@ -80,24 +67,14 @@ def _extract_local_name(link: str, directory: Path) -> str:
     from docshare.cli.framework.admin_channel import addresses_of
 
     own = addresses_of(directory)
-    if own and _host_of(link) not in map(_host_of, own):
+    if own and host_of(link) not in map(host_of, own):
         hint = "Name the data directory of that server with --data, or the file by its UUID or short id."
         raise _foreign_link_error(link, own[0], hint)
     return extract_link_name(link)
 
 
 def _foreign_link_error(link: str, own: str, hint: str) -> Stop:
-    return Stop(ExitCode.USAGE, f"{link} belongs to another server, not {_host_of(own)}", hint=hint)
-
-
-def _host_of(url: str) -> str:
-    """Return host and port of a URL, without a default port."""
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-    except ValueError:
-        return ""
-    return f"{parts.hostname}:{port}" if port not in (None, 80, 443) else str(parts.hostname)
+    return Stop(ExitCode.USAGE, f"{link} belongs to another server, not {host_of(own)}", hint=hint)
 
 
 def base_of(link: str) -> str:
@@ -116,13 +93,13 @@ class FileResolver:
         """Return the UUID or short id of ``word``. Raise Stop (2) if it is invalid, Stop (3) for an unknown slug."""
         if word == _LAST_UPLOAD:
             return require_last_upload(self._ctx)
-        if word.startswith(_SCHEMES):
+        if word.startswith(SCHEMES):
             return self._resolve_link(word)
         if word.startswith("slug:"):
             return self._resolve_slug(word.removeprefix("slug:"))
-        if _UUID.fullmatch(word.lower()):
+        if UUID.fullmatch(word.lower()):
             return word.lower()
-        if _SHORT_ID.fullmatch(word):
+        if SHORT_ID.fullmatch(word):
             return word
         raise Stop(ExitCode.USAGE, f"{word!r} is not a file", hint=f"Use {FILE_HELP}")
 
@@ -144,35 +121,30 @@ class FileResolver:
                 yield words[0]
 
     def _resolve_link(self, link: str) -> str:
-        name = extract_link_name(link)
-        if _UUID.fullmatch(name.lower()):
-            return name.lower()
-        # Twelve lowercase letters or digits may be a short id, but are far more likely to be a slug.
-        if _SHORT_ID.fullmatch(name) and not (_SLUG.fullmatch(name) and self._find_by_slug(name)):
-            return name
-        if _SLUG.fullmatch(name):
-            return self._resolve_slug(name, link)
-        raise Stop(ExitCode.USAGE, f"{link!r} is not a share link")
+        try:
+            return resolve_link(link, self._client.base_url, self._find_by_slug)
+        except BadAddress as error:
+            hint = "Select that server's profile with --profile, or name the file with slug:NAME."
+            raise Stop(ExitCode.USAGE, error.detail, hint=hint) from None
+        except Problem as problem:
+            if problem.extra:
+                raise Stop(ExitCode.USAGE, f"{link!r} is not a share link") from None
+            raise self._unknown_slug_error(extract_link_name(link)) from None
 
-    def _resolve_slug(self, slug: str, link: str | None = None) -> str:
-        """Return the file with ``slug``, taken from ``link`` if given.
-
-        Raise Stop (2) for a link to another server: unlike random ids, a slug such as "handbook" exists on many.
-        """
+    def _resolve_slug(self, slug: str) -> str:
         file = self._find_by_slug(slug)
         if file is None:
-            raise Stop(ExitCode.NOT_FOUND, f"no file with the slug {slug!r}", hint="See: docshare files list")
-        own = str(file.get("shareUrl", link))
-        if link is not None and _host_of(link) not in (_host_of(own), _host_of(self._client.base_url)):
-            hint = "Select that server's profile with --profile, or name the file with slug:NAME."
-            raise _foreign_link_error(link, own, hint)
+            raise self._unknown_slug_error(slug)
         return str(file["uuid"])
 
-    def _find_by_slug(self, slug: str) -> dict[str, Any] | None:
+    def _unknown_slug_error(self, slug: str) -> Stop:
+        return Stop(ExitCode.NOT_FOUND, f"no file with the slug {slug!r}", hint="See: docshare files list")
+
+    def _find_by_slug(self, slug: str) -> Mapping[str, Any] | None:
         return next((file for file in self._files if file.get("slug") == slug), None)
 
     @cached_property
-    def _files(self) -> list[dict[str, Any]]:
+    def _files(self) -> Sequence[Mapping[str, Any]]:
         files = self._client.files.list()
         cache.remember_files(self._ctx, files)
         return files

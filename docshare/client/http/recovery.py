@@ -135,7 +135,7 @@ class UploadProbe(Probe):
         """Return the upload result."""
         link = row.get("shareUrl") or f"{self._transport.address.base}/{row.get('shortId') or row['uuid']}"
         result: Row = {key: row[key] for key in ("uuid", "shortId") if key in row}
-        return {**result, "shareUrl": link}
+        return {**result, "shareUrl": link, "message": "The file was uploaded; the response was lost."}
 
 
 class ReplaceProbe(Probe):

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
+from copy import copy
 from http.cookiejar import DefaultCookiePolicy
 from typing import Any, cast
 
@@ -62,6 +63,12 @@ class Transport:
         self._skew = 0.0
         self._base, key = options.local_access or (address.base, "")
         self._session = _open_session(Bearer(token, parse_origin(self._base), key), options)
+
+    def with_options(self, options: ClientOptions) -> "Transport":
+        """Return a transport with ``options`` that uses the same connections."""
+        twin = copy(self)
+        twin.options = options
+        return twin
 
     def json_object(self, call: Call) -> dict[str, Any]:
         """Send ``call`` and return its JSON object; raise as ``send`` does, and ``NotAnApi`` for anything else."""

@@ -259,6 +259,7 @@ def test_the_fast_paths_load_almost_no_modules(env: dict[str, str], line: list[s
         "docshare.cli.local",
         "docshare.cli.local.completion_words",
         "docshare.cli.local.paths",
+        "docshare.directories",
     }
     assert not modules & (OFFLINE | {"typer", "json", "re", "typing", "dataclasses", "inspect", "pathlib"})
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
     from docshare.client import Client
 
-Row = dict[str, Any]
+Row = Mapping[str, Any]
 
 _SECRET_ATTEMPTS = 2  # a lost response also loses the webhook's secret, so the webhook is created again
 
@@ -67,7 +67,7 @@ class Action(NamedTuple):
     def row(self, *, done: bool) -> Row:
         """Return the action as a row for programs."""
         changes = {change.key: {"from": change.old, "to": change.new} for change in self.changes}
-        row: Row = {"action": self.verb, "kind": self.kind, "name": self.name}
+        row: dict[str, Any] = {"action": self.verb, "kind": self.kind, "name": self.name}
         row |= {"file": self.file} if self.file else {}
         return row | ({"changes": changes} if changes else {}) | {"done": done}
 

@@ -10,7 +10,7 @@ from docshare.cli.commands.apply.state import ApplyState
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.contract.media import DOCUMENTS
 
-Row = dict[str, Any]
+Row = Mapping[str, Any]
 
 
 def match_files(files: Sequence[DesiredFile], rows: Sequence[Row], state: ApplyState) -> dict[str, Row]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
     from docshare.client import Client
 
-Row = dict[str, Any]
+Row = Mapping[str, Any]
 
 
 class Reconciler:
@@ -193,7 +193,7 @@ class Reconciler:
 
     # --- variants --------------------------------------------------------------------------------------------------
 
-    def _list_variants(self, desired: DesiredFile) -> list[Row]:
+    def _list_variants(self, desired: DesiredFile) -> Sequence[Row]:
         """Return the variants of a file; empty if the YAML file does not mention variants."""
         target = self._targets[desired.key]
         asked = desired.variants or self._find_entry(target).get("variants")

@@ -129,7 +129,7 @@ def login(
     return ExitCode.OK
 
 
-_Change = tuple[str, str, dict[str, Any]]
+_Change = tuple[str, str, Mapping[str, Any]]
 
 
 def _preview_changes(ctx: Context, *changes: _Change) -> ExitCode:
@@ -259,7 +259,7 @@ def _log_in_by_browser(
     return tokens
 
 
-def _fetch_account(client: "Client") -> dict[str, Any]:
+def _fetch_account(client: "Client") -> Mapping[str, Any]:
     """Return the account of the credential, or nothing if it lacks the scope. Raise Refused (401) if it is invalid."""
     with client:
         try:

@@ -1,6 +1,6 @@
 """``docshare auth keys``: restricted API keys, for pipelines and other programs."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -136,7 +136,7 @@ def revoke(
     return ExitCode.OK
 
 
-def _find_key(rows: list[dict[str, Any]], uuid: str) -> dict[str, Any]:
+def _find_key(rows: Sequence[Mapping[str, Any]], uuid: str) -> Mapping[str, Any]:
     found = [row for row in rows if str(row["uuid"]).startswith(uuid.lower())]
     if len(found) != 1:
         detail = f"several keys begin with {uuid}" if found else f"there is no key {uuid}"

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from docshare.cli.commands.events.cursor_files import Cursor
 from docshare.cli.commands.events.selection import Row, merge_by_time, stream_of
@@ -64,7 +64,7 @@ class Follower:
         self,
         context: "Context",
         client: "Client",
-        feeds: "Mapping[str, Feed]",
+        feeds: "Mapping[str, Feed[Any]]",
         cursor: Cursor,
         rhythm: PollTiming,
         limits: TailLimits,

@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -75,7 +75,7 @@ def _read_first(rows: Iterable[Row], wanted: int | None) -> tuple[list[Row], boo
 
 
 def _read_newest(
-    feeds: "Mapping[str, Feed]", file: str | None, at: int | None, wanted: int | None
+    feeds: "Mapping[str, Feed[Any]]", file: str | None, at: int | None, wanted: int | None
 ) -> tuple[list[Row], bool]:
     """Return the newest rows of all feeds, oldest first, and whether there are older ones read after ``at``."""
     # One extra row shows whether there are more.
@@ -87,7 +87,7 @@ def _read_newest(
     return list(rows), more
 
 
-def _iterate_recent(feed: "Feed", file: str | None, at: int | None, room: int | None) -> Iterator[Row]:
+def _iterate_recent(feed: "Feed[Any]", file: str | None, at: int | None, room: int | None) -> Iterator[Row]:
     """Yield at least the newest ``room`` rows of a feed that were read after ``at``, oldest first."""
     if at is None and room is not None:
         yield from feed.newest(room, file)[::-1]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from docshare.client import Client
     from docshare.client.paging import Feed
 
-Row = dict[str, Any]
+Row = Mapping[str, Any]
 
 TYPES_HELP = "view, download, gate [Pro], comma-separated; all (these three); or activity (every kind of event)."
 KINDS_HELP = "With --type activity: only these kinds, such as note.created, comma-separated."
@@ -36,11 +36,11 @@ class StreamSelection(NamedTuple):
     kinds: tuple[str, ...] = ()
     uses_gate_endpoint: bool = False
 
-    def open_feeds(self, client: "Client", streams: Iterable[str]) -> "dict[str, Feed]":
+    def open_feeds(self, client: "Client", streams: Iterable[str]) -> "dict[str, Feed[Any]]":
         """Return the feed of each of ``streams``."""
         return {stream: self._open_feed(client, stream) for stream in streams}
 
-    def _open_feed(self, client: "Client", stream: str) -> "Feed":
+    def _open_feed(self, client: "Client", stream: str) -> "Feed[Any]":
         if stream == ACTIVITY_FEED:
             return client.activity.feed(self.kinds)
         return client.events.gate_responses() if self.uses_gate_endpoint else client.events.stream(stream)

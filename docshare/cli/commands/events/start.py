@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from docshare.cli.commands.events.cursor_files import Cursor, CursorBinding, CursorFile, find_stream_out_of_range
 from docshare.cli.commands.events.selection import Row, merge_by_time
@@ -47,7 +47,7 @@ class StartResolver:
     ``overlap`` is the number of newest ids to remember as seen, ``backlog`` the number of rows to show first.
     """
 
-    def __init__(self, feeds: "Mapping[str, Feed]", binding: CursorBinding, overlap: int, backlog: int) -> None:
+    def __init__(self, feeds: "Mapping[str, Feed[Any]]", binding: CursorBinding, overlap: int, backlog: int) -> None:
         self._feeds = feeds
         self._binding = binding
         self._depth = max(1, overlap, backlog)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from docshare.cli.commands.explain.story import BeaconExplanation, describe_session, explain_beacons
-from docshare.cli.commands.readership.sessions import explain_forbidden, read_number, read_objects
+from docshare.cli.commands.readership.sessions import explain_forbidden
 from docshare.cli.framework.app import App
 from docshare.cli.framework.arguments import FILE_HELP, FileResolver
 from docshare.cli.framework.context import Context, current_context
@@ -15,6 +15,7 @@ from docshare.cli.local import cache
 from docshare.cli.terminal.output import Column, Spec
 from docshare.cli.terminal.text import clean, format_exact_duration
 from docshare.client.errors import Refused
+from docshare.client.recipients import read_number, read_objects
 from docshare.contract.fields import is_uuid
 
 if TYPE_CHECKING:

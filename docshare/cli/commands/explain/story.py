@@ -6,9 +6,9 @@ The rules are in ``docshare/server/rules/reading.py``; this module describes the
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from docshare.cli.commands.readership.sessions import read_number, read_objects
 from docshare.cli.terminal.cells import format_cell
 from docshare.cli.terminal.text import format_exact_duration, format_local_time
+from docshare.client.recipients import read_number, read_objects
 from docshare.contract.wire import parse_instant
 
 Row = Mapping[str, Any]

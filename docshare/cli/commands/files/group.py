@@ -1,6 +1,6 @@
 """``docshare files``: list, show, download, replace, delete and restore."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
@@ -66,7 +66,7 @@ def list_files(
 _COLUMNS = {column.title: column.key for column in FILE_LIST_SPEC.table if column.key in FILE_FIELDS}
 
 
-def _sort_files(files: list[dict[str, Any]], key: str | None) -> list[dict[str, Any]]:
+def _sort_files(files: Sequence[Mapping[str, Any]], key: str | None) -> Sequence[Mapping[str, Any]]:
     if key is None:
         return files
     given = key.removeprefix("-")
@@ -155,7 +155,7 @@ def delete(
     expected = files[0] if files[0] != "-" else ids[0]
     _confirm_deletion(ctx, client, ids, expected, Consent(purge, typed, count))
 
-    def work(file: str) -> dict[str, Any]:
+    def work(file: str) -> Mapping[str, Any]:
         client.pace()
         return client.files.delete(file, purge)
 

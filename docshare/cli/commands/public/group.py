@@ -202,7 +202,7 @@ def _look_up_slug(client: "Client", slug: str) -> str:
     return found[1]
 
 
-def _fetch_metadata(client: "Client", name: str) -> dict[str, Any]:
+def _fetch_metadata(client: "Client", name: str) -> Mapping[str, Any]:
     try:
         return client.public.metadata(name)
     except Refused as refusal:

@@ -83,7 +83,7 @@ def upload(
     return ExitCode.OK
 
 
-def _send(ctx: Context, item: Any) -> dict[str, Any]:
+def _send(ctx: Context, item: Any) -> Mapping[str, Any]:
     with make_anonymous_client(ctx) as client, progress.show_progress(ctx, item.name, item.size) as bar:
         try:
             with item.open() as source:

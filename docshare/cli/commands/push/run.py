@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
     from docshare.client import Client
 
-Row = dict[str, Any]
+Row = Mapping[str, Any]
 
 _MAX_ATTEMPTS = 3  # in case another client pushes the same name at the same time
 _RETRY_DELAY = 1.0  # seconds

@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from docshare.cli.commands.readership.sections import BREAKDOWNS, HEADER_KEYS, SUMMARY, describe_upgrade, flatten
-from docshare.cli.commands.readership.sessions import build_session_columns, format_number, read_number
+from docshare.cli.commands.readership.sessions import build_session_columns, format_number
 from docshare.cli.terminal import table
 from docshare.cli.terminal.cells import format_cell
 from docshare.cli.terminal.charts import draw_bar, draw_shades, draw_sparkline
 from docshare.cli.terminal.output import Column
 from docshare.cli.terminal.text import cell_width, clean, clip
+from docshare.client.recipients import read_number
 from docshare.contract.limits import REPORT_SESSIONS
 
 if TYPE_CHECKING:

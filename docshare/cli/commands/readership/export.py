@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from docshare.cli.commands.readership.sessions import SESSION_COLUMNS, explain_forbidden, read_objects
+from docshare.cli.commands.readership.sessions import SESSION_COLUMNS, explain_forbidden
 from docshare.cli.commands.variants.export import format_variants_csv
 from docshare.cli.framework.app import App
 from docshare.cli.framework.arguments import FILE_HELP, FileResolver
@@ -19,6 +19,7 @@ from docshare.cli.terminal.csv_line import format_csv_line
 from docshare.cli.terminal.output import Column, Spec
 from docshare.cli.terminal.text import clean
 from docshare.client.errors import Refused
+from docshare.client.recipients import read_objects
 
 if TYPE_CHECKING:
     from docshare.client import Client
@@ -111,7 +112,7 @@ def _format_csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]], *, ra
     return "".join(f"{format_csv_line(line, raw=raw)}\n" for line in cells)
 
 
-def _export_file(path: Path, make: Callable[[], str | bytes]) -> dict[str, Any]:
+def _export_file(path: Path, make: Callable[[], str | bytes]) -> Mapping[str, Any]:
     """Write the content from ``make`` to ``path`` and return ``{bytes}``, or ``{skipped: reason}`` if it is rejected.
 
     A rejected report raises ``Refused``, because there is nothing to export without it.

@@ -6,13 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from docshare.cli.commands.readership.sessions import (
-    FileArgument,
-    explain_forbidden,
-    format_number,
-    read_number,
-    read_objects,
-)
+from docshare.cli.commands.readership.sessions import FileArgument, explain_forbidden, format_number
 from docshare.cli.framework.app import App
 from docshare.cli.framework.arguments import FileResolver
 from docshare.cli.framework.context import Context, current_context
@@ -20,6 +14,7 @@ from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.local.storage import replace_file
 from docshare.cli.terminal.output import Column, Emitter, Spec
 from docshare.cli.terminal.text import clean
+from docshare.client.recipients import read_number, read_objects
 from docshare.contract.rounding import round_half_up
 
 app = App()

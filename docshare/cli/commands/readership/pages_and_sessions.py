@@ -6,20 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from docshare.cli.commands.events.selection import Since, parse_since
-from docshare.cli.commands.readership.sessions import (
-    FileArgument,
-    build_session_spec,
-    explain_forbidden,
-    fetch_labels,
-    read_number,
-    read_objects,
-)
+from docshare.cli.commands.readership.sessions import FileArgument, build_session_spec, explain_forbidden, fetch_labels
 from docshare.cli.framework.app import App
 from docshare.cli.framework.arguments import FileResolver
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.output import Column, Spec
 from docshare.client.errors import Refused
+from docshare.client.recipients import read_number, read_objects
 from docshare.contract.wire import parse_instant
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 import base64
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -101,7 +101,7 @@ def _fetch_material(ctx: Context, client: "Client", name: str) -> "ReportInput":
         answer = reading.report(name)
     tier = str(answer.get("tier", ""))
 
-    def ask_if_allowed(operation: str, ask: Callable[[str], dict[str, Any]]) -> dict[str, Any] | None:
+    def ask_if_allowed(operation: str, ask: Callable[[str], Mapping[str, Any]]) -> Mapping[str, Any] | None:
         if tier in _TIERS and _TIERS[tier] < required_plan(operation):
             return None
         try:

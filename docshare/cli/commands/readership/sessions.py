@@ -10,6 +10,7 @@ from docshare.cli.framework.arguments import FILE_HELP
 from docshare.cli.terminal.output import Column, Spec
 from docshare.cli.terminal.text import clean, format_duration
 from docshare.client.errors import Refused
+from docshare.client.recipients import read_number
 from docshare.contract.rounding import round_half_up
 
 if TYPE_CHECKING:
@@ -20,9 +21,6 @@ Row = Mapping[str, Any]
 Labels = Mapping[str, str]
 FileArgument = Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)]
 
-SEEN_MS = 1_000  # a page counts as seen after one second
-
-_MAX_NUMBER = 2**63
 SESSION_COLUMNS = (
     "id", "sessionId", "startedAt", "totalTimeMs", "pagesViewed", "country", "deviceType", "browser", "returning",
     "email", "name", "fromInvite", "variantUuid", "contentVersion", "pages",
@@ -38,20 +36,6 @@ def explain_forbidden() -> Iterator[None]:
         if refusal.status == 403 and refusal.code == "forbidden":
             refusal.hint = "Only the owner of a file can see its readership; the file may belong to another account."
         raise
-
-
-def read_number(row: Row, key: str) -> float:
-    """Return the number under ``key``, or 0 if it is missing or not a usable number."""
-    value = row.get(key)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return 0
-    return value if abs(value) <= _MAX_NUMBER else 0  # NaN fails the comparison
-
-
-def read_objects(answer: Row, key: str) -> list[Row]:
-    """Return the objects in the list under ``key``, or nothing if it is not a list."""
-    found = answer.get(key)
-    return [row for row in found if isinstance(row, Mapping)] if isinstance(found, list) else []
 
 
 def format_number(value: float) -> str:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
     from docshare.client import Client
 
-Row = dict[str, Any]
+Row = Mapping[str, Any]
 
 
 class WriteOptions(NamedTuple):
@@ -89,7 +89,7 @@ class SettingsWriter:
             self._ctx.note(prompt)
         changed = [] if before is None else find_differences(before, body)
         shown = after or before or {}
-        row: Row = {"uuid": shown.get("uuid", file), "sent": mask(body)}
+        row: dict[str, Any] = {"uuid": shown.get("uuid", file), "sent": mask(body)}
         row |= {"changed": _format_differences(changed)} if self._options.diff else {}
         row |= {"warnings": warnings} if warnings else {}
         row |= {} if after is None else {**_build_address(after, body), "file": after}

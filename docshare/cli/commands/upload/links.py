@@ -2,7 +2,7 @@
 
 import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +41,7 @@ class UploadLinks:
         self._rollback = rollback
         self._sheet = read_sheet(context, source, label_column="label", delimiter=",", defaults={}, option=_OPTION)
         resolve_links(context, self._sheet, {}, [], self._link_options(skip_duplicates=False))
-        self._rows: list[dict[str, Any]] | None = None
+        self._rows: Sequence[Mapping[str, Any]] | None = None
         self.exit_code = ExitCode.OK
 
     def _link_options(self, *, skip_duplicates: bool) -> LinkOptions:
@@ -112,7 +112,7 @@ class UploadLinks:
         if printer.format == "json":
             file["variants"] = rows
 
-    def _create_now(self, client: "Client", name: str, own: Emitter | None) -> list[dict[str, Any]]:
+    def _create_now(self, client: "Client", name: str, own: Emitter | None) -> Sequence[Mapping[str, Any]]:
         mint: VariantCreator | None = None
         try:
             mint = self._make_creator(client, name, own)
@@ -134,7 +134,7 @@ class UploadLinks:
         check_page_ranges(self._ctx, client, name, links, options.source)
         return VariantCreator(self._ctx, client, name, links, known=existing, printer=own)
 
-    def _report_failure(self, name: str, error: Exception, rows: Sequence[dict[str, Any]]) -> None:
+    def _report_failure(self, name: str, error: Exception, rows: Sequence[Mapping[str, Any]]) -> None:
         failure = errors.describe(self._ctx, error)
         total = len(self._sheet.recipients)
         missing = total - sum("error" not in row for row in rows)

@@ -1,6 +1,6 @@
 """Upload a document as the next version of a file, for ``docshare replace`` and ``docshare upload --update``."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
     from docshare.client import Client
 
-Row = dict[str, Any]
+Row = Mapping[str, Any]
 
 
 _MAX_ATTEMPTS = 2  # in case someone else replaces the same document at the same time

@@ -163,7 +163,7 @@ def _preview_requests(
     return ExitCode.PARTIAL if refusals else ExitCode.OK
 
 
-def _index_existing_files(ctx: Context, client: "Client") -> dict[tuple[str, int], Row]:
+def _index_existing_files(ctx: Context, client: "Client") -> dict[tuple[str, int], Mapping[str, Any]]:
     """Return the files of the account by name and size, the newest of several (the list has it first)."""
     files = [file for file in client.files.list() if "burnedAt" not in file and not _is_expired(file, ctx.now())]
     return {(str(file.get("originalName")), int(file.get("size", -1))): file for file in reversed(files)}

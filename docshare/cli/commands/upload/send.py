@@ -40,12 +40,12 @@ class SkipRules(NamedTuple):
     """
 
     manifest: UploadManifest | None
-    existing: Mapping[tuple[str, int], Row]
+    existing: Mapping[tuple[str, int], Mapping[str, Any]]
     update: bool = False
 
     def find_row(self, item: Item) -> Row | None:
         """Return the earlier result for ``item``, or None. Raises OSError."""
-        entry = None if self.manifest is None else self.manifest.entry_for(item)
+        entry: Mapping[str, Any] | None = None if self.manifest is None else self.manifest.entry_for(item)
         entry = entry or self.existing.get((item.name, item.size))
         if entry is None:
             return None
@@ -170,10 +170,10 @@ class Uploader:
         if updated is not None:
             return updated
         with item.open() as file:
-            result = client.files.upload(file, item.name, progress=report, digest=self._digest)
+            result: dict[str, Any] = {**client.files.upload(file, item.name, progress=report, digest=self._digest)}
         digest = {"sha256": result.pop("sha256")} if self._digest else {}
         row = {**result, "path": item.path, "size": item.size, **digest}
-        return row if self._settings is None else self._settings.apply(client, row)
+        return row if self._settings is None else {**self._settings.apply(client, row)}
 
     def _update(self, client: "Client", item: Item, known: Entry, report: ProgressCallback) -> Row | None:
         """Upload the document as the next version of ``known``; None if that file is gone and needs a new upload."""

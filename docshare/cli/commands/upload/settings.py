@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
     from docshare.client import Client
 
-Row = dict[str, Any]
+Row = Mapping[str, Any]
 
 _DOWNLOAD_SETTINGS = ("pageRange", "watermark")
 _FIRST_KEYS = ("deleteAt", "neverExpire", "password")

@@ -155,7 +155,7 @@ def _create_one(ctx: Context, file: str, label: str | None, overrides: Overrides
     return ExitCode.OK
 
 
-def _list_if_allowed(client: "Client", name: str) -> list[dict[str, Any]]:
+def _list_if_allowed(client: "Client", name: str) -> Sequence[Mapping[str, Any]]:
     """Return the variants of the file; empty if the credential may only write."""
     try:
         return client.variants.list(name)
@@ -187,11 +187,11 @@ def _preview_requests(ctx: Context, file: str, sheet: "RecipientSheet", order: V
         return _print_requests(ctx, FileResolver(ctx, client).resolve(file), bodies)
 
 
-def _build_body(label: str | None, overrides: Mapping[str, Any]) -> dict[str, Any]:
+def _build_body(label: str | None, overrides: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**({} if label is None else {"label": label}), **({"overrides": overrides} if overrides else {})}
 
 
-def _print_requests(ctx: Context, name: str, bodies: Sequence[dict[str, Any]]) -> ExitCode:
+def _print_requests(ctx: Context, name: str, bodies: Sequence[Mapping[str, Any]]) -> ExitCode:
     from docshare.cli.framework import bulk
 
     path = f"/api/v1/files/{name}/variants"
@@ -228,7 +228,9 @@ def create_all(ctx: Context, client: "Client", name: str, sheet: "RecipientSheet
         return mint.run()
 
 
-def _fetch_variants(ctx: Context, client: "Client", name: str, before: Mapping[str, "Result"]) -> list[dict[str, Any]]:
+def _fetch_variants(
+    ctx: Context, client: "Client", name: str, before: Mapping[str, "Result"]
+) -> Sequence[Mapping[str, Any]]:
     """Return the variants of the file, after waiting for a request that an earlier run may have left pending."""
     from docshare.cli.commands.variants.plan import is_outcome_unknown
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 app = App()
 
-Row = dict[str, Any]
+Row = Mapping[str, Any]
 
 _STDOUT = "-"
 _COLUMNS = ("label", "url", "uuid", "shortId", "allowDownload", "pages", "revoked", "redacted", "createdAt")
@@ -81,7 +81,7 @@ def _fetch_readership(ctx: Context, client: "Client", name: str) -> Mapping[str,
 
 
 def format_variants_csv(
-    variants: list[Row], reading: Mapping[str, Mapping[str, Any]] | None, *, raw: bool, on_terminal: bool = False
+    variants: Sequence[Row], reading: Mapping[str, Mapping[str, Any]] | None, *, raw: bool, on_terminal: bool = False
 ) -> str:
     """Return the variants as CSV with a header line.
 
@@ -92,7 +92,7 @@ def format_variants_csv(
     return "".join(f"{format_csv_line(line, raw=raw, on_terminal=on_terminal)}\n" for line in lines)
 
 
-def _rows(variants: list[Row], reading: Mapping[str, Mapping[str, Any]] | None) -> Iterator[Sequence[Any]]:
+def _rows(variants: Sequence[Row], reading: Mapping[str, Mapping[str, Any]] | None) -> Iterator[Sequence[Any]]:
     columns = _COLUMNS if reading is None else (*_COLUMNS, *_READERSHIP_COLUMNS)
     yield columns
     for variant in variants:

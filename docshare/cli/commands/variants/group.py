@@ -218,7 +218,7 @@ def _read_label(label: str | None, *, clear: bool) -> dict[str, Any]:
     return {"label": ""} if clear else {} if label is None else {"label": label}
 
 
-def _read_overrides(text: str | None, download: bool | None, pages: str | None) -> dict[str, Any] | None:
+def _read_overrides(text: str | None, download: bool | None, pages: str | None) -> Mapping[str, Any] | None:
     """Return the overrides from the command line, or None."""
     if text is None:
         return build_overrides(download, pages) or None

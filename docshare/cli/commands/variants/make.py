@@ -76,7 +76,7 @@ class VariantCreator:
         whole = all(link.variant is not None or link.status == DUPLICATE for link in self._links)
         return ExitCode.OK if whole else ExitCode.PARTIAL
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> Sequence[Mapping[str, Any]]:
         """Return the rows of ``--json``: Variants with ``row`` and ``status``, and failures with ``error``."""
         return [_build_row(link) for link in self._reported]
 
@@ -153,7 +153,7 @@ class VariantCreator:
         self._ctx.note(", ".join(f"{count} {status}" for status, count in counts.items()))
 
 
-def _build_row(link: RecipientLink) -> dict[str, Any]:
+def _build_row(link: RecipientLink) -> Mapping[str, Any]:
     row: dict[str, Any] = dict(link.variant or {"label": link.recipient.label})
     row |= {"row": link.recipient.row, "status": link.status}
     if link.picture:

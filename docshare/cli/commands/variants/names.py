@@ -4,7 +4,7 @@ The API identifies a variant by its file and UUID only, so names are looked up i
 file was given, in the lists of all files, newest first.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
     from docshare.client import Client
 
-Row = dict[str, Any]
+Row = Mapping[str, Any]
 
 VARIANT_HELP = "UUID, short id, link or label:TEXT."
 VARIANTS_HELP = "UUID, short id, link, label:TEXT, or - for ids on stdin."
@@ -57,7 +57,7 @@ class VariantResolver:
         self._ctx = context
         self._client = client
         self._file = None if file is None else FileResolver(context, client).resolve(file)
-        self._lists: dict[str, list[Row]] = {}
+        self._lists: dict[str, Sequence[Row]] = {}
         self._warned = False
 
     def resolve(self, word: str) -> FileVariant:
@@ -106,7 +106,7 @@ class VariantResolver:
         cache.remember_files(self._ctx, files)
         return [str(file["uuid"]) for file in files]
 
-    def _list_variants(self, file: str) -> list[Row]:
+    def _list_variants(self, file: str) -> Sequence[Row]:
         if file not in self._lists:
             if len(self._lists) == _UNANNOUNCED_LISTS and not self._warned:
                 self._warned = True

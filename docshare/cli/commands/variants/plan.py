@@ -13,7 +13,7 @@ from docshare.contract.limits import VARIANTS_PER_FILE
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
 
-Row = dict[str, Any]
+Row = Mapping[str, Any]
 
 # Values of the column "status": not created or possibly created; no link; link exists.
 PENDING, SENDING = "pending", "sending"

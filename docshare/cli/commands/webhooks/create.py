@@ -137,7 +137,7 @@ def _preview_request(ctx: Context, body: Row) -> ExitCode:
     return bulk.print_requests(ctx, [("POST", "/api/v1/webhooks", json.dumps(body, ensure_ascii=False))])
 
 
-def _create_webhook(ctx: Context, client: "Client", body: Row, kept: SecretFile | None) -> dict[str, Any]:
+def _create_webhook(ctx: Context, client: "Client", body: Row, kept: SecretFile | None) -> Mapping[str, Any]:
     """Create the webhook and return the response to print. With ``kept``, write the secret to that file instead."""
     answer = client.webhooks.create(body["url"], body["events"], body["format"], body.get("fileUuid"))
     secret = answer.get("secret")

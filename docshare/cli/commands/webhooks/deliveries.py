@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from docshare.cli.commands.readership.sessions import read_objects
 from docshare.cli.commands.webhooks.names import WEBHOOK_HELP, WebhookResolver
 from docshare.cli.framework.app import App
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.output import Column, Spec
+from docshare.client.recipients import read_objects
 from docshare.contract.streams import LIMIT_MAX
 from docshare.contract.webhooks import ATTEMPT_KEYS, DELIVERY_KEYS, DELIVERY_STATES, MAX_ATTEMPTS
 
@@ -139,7 +139,7 @@ def deliveries(
 
 def fetch_newest(
     client: "Client", webhook: str, room: int | None, wanted: Callable[[Row], bool] = lambda _: True
-) -> tuple[list[dict[str, Any]], bool]:
+) -> tuple[Sequence[Mapping[str, Any]], bool]:
     """Return the newest ``room`` ``wanted`` deliveries (None: all), newest first, and whether there are more."""
     feed = client.webhooks.deliveries(webhook)
     page = feed.newest(LIMIT_MAX)
@@ -149,7 +149,7 @@ def fetch_newest(
     return found[:room], room is not None and len(found) > room
 
 
-def split_by_attempt(rows: Iterable[Row]) -> Iterable[dict[str, Any]]:
+def split_by_attempt(rows: Iterable[Row]) -> Iterable[Mapping[str, Any]]:
     """Yield a row for each attempt, in order within each delivery."""
     for row in rows:
         for number, attempt in enumerate(read_objects(row, "attempts"), start=1):

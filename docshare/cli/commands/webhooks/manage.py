@@ -1,5 +1,6 @@
 """``docshare webhooks list``, ``show``, ``delete`` and ``enable``."""
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -68,7 +69,7 @@ def show(webhook: Annotated[str, typer.Argument(metavar="WEBHOOK", help=WEBHOOK_
         ctx.emit(last, build_log_spec(ctx.out_screen))
 
 
-def _fetch_last_deliveries(client: "Client", uuid: str) -> list[dict[str, Any]]:
+def _fetch_last_deliveries(client: "Client", uuid: str) -> Sequence[Mapping[str, Any]]:
     try:
         return client.webhooks.deliveries(uuid).newest(_SHOWN_DELIVERIES)
     except Refused as refusal:

@@ -4,7 +4,7 @@ Everything except a full UUID is looked up in the webhooks of the account, which
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
     from docshare.client import Client
 
-Row = dict[str, Any]
+Row = Mapping[str, Any]
 
 WEBHOOK_HELP = "UUID, its first 8 characters or more, or the exact URL."
 WEBHOOKS_HELP = "UUID, its first 8 characters or more, the exact URL, or - for UUIDs on stdin."
@@ -61,7 +61,7 @@ class WebhookResolver:
         return list(found.values())
 
     @cached_property
-    def webhooks(self) -> list[Row]:
+    def webhooks(self) -> Sequence[Row]:
         """All webhooks of the account, newest first."""
         rows = self._client.webhooks.list()
         cache.remember_webhooks(self._ctx, rows)

@@ -55,8 +55,8 @@ def add_file_names(context: "Context", client: "Client", rows: Sequence[Row]) ->
     except Refused:  # the credential may lack the scope to list files
         return list(rows)
     cache.remember_files(context, files)
-    names = {file.get("uuid"): file.get("originalName") for file in files}
-    return [{**row, FILE_NAME: names.get(row.get("fileUuid"))} for row in rows]
+    names = {file["uuid"]: file["originalName"] for file in files}
+    return [{**row, FILE_NAME: names.get(str(row.get("fileUuid")))} for row in rows]
 
 
 def _make_renderer(verb: str) -> "Callable[[Row, Context], Iterator[str]]":

@@ -244,6 +244,7 @@ def test_an_upload_whose_response_is_lost_is_found_in_the_list(
     assert done.code == 0
     assert done.json == {
         "uuid": UUID.format(7), "shortId": "aB3dE5fG7h07", "shareUrl": share_url(7), "recovered": True,
+        "message": "The file was uploaded; the response was lost.",
         "path": str(deck), "size": len(PDF), "sha256": digest,
     }  # fmt: skip
     assert "was uploaded" in done.err

@@ -123,7 +123,7 @@ class Bridge:
         )
         return StreamSelection(streams, is_all=True)
 
-    def _begin(self, feeds: "Mapping[str, Feed]", binding: CursorBinding, keeper: CursorFile) -> Cursor:
+    def _begin(self, feeds: "Mapping[str, Feed[Any]]", binding: CursorBinding, keeper: CursorFile) -> Cursor:
         saved = None if self._plan.reset else load_cursor(keeper, binding)
         beginning = StartResolver(feeds, binding, 0, 0)
         if saved is not None and self._plan.start is None:
@@ -174,7 +174,7 @@ class Bridge:
         return str(uuid.uuid5(uuid.NAMESPACE_URL, f"{self._client.origin}/{stream_of(row)}/{row['id']}"))
 
 
-def build_envelope(row: Mapping[str, Any]) -> dict[str, Any]:
+def build_envelope(row: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the delivery envelope of a row.
 
     For the activity feed it equals that of a real delivery; for other streams, keys that they lack are missing. Raise

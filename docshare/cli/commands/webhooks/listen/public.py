@@ -47,7 +47,7 @@ class PublicWebhook:
     def start(self) -> None:
         """Create the webhook and record it. Raise Problem from the server, or Stop (14) if the secret was lost."""
         answer = self._client.webhooks.create(self._url, self._events, file=self._file)
-        webhook: dict[str, Any] = answer["webhook"]
+        webhook: Mapping[str, Any] = answer["webhook"]
         self._uuid = str(webhook["uuid"])
         entry = {
             "uuid": self._uuid,

@@ -8,13 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from docshare.cli.commands.readership.sessions import SEEN_MS, read_number, read_objects
-from docshare.cli.commands.variants.names import short_id
-from docshare.contract.wire import parse_instant
+from docshare.contract.wire import drop_none, format_instant, parse_instant
 
 Row = Mapping[str, Any]
 IdentityKey = tuple[str, str]
 
+SEEN_MS = 1_000  # a page counts as seen after one second
+
+_MAX_NUMBER = 2**63
 NEVER, STOPPED_EARLY, OLD_VERSION = "never", "stopped_early", "old_version"
 
 
@@ -59,7 +60,7 @@ def list_recipients(file: Row, variants: Iterable[Row], invites: Iterable[Row]) 
         LinkRecipient(
             "variant",
             str(row.get("uuid")),
-            str(row.get("label") or short_id(dict(row))),
+            str(row.get("label") or row.get("shortId") or row.get("uuid", "")),
             str(row.get("url", "")),
             visible_pages(file, row),
         )
@@ -166,3 +167,37 @@ def measure_progress(
             for progress in owners.get(mark, ()):
                 progress.add(session, from_version)
     return found
+
+
+def build_pending_row(person: LinkRecipient, progress: ReadingProgress, reason: str) -> dict[str, Any]:
+    """Return the row of a recipient who has not read the file, for ``reason``."""
+    last = progress.last_at or person.opened_at
+    return drop_none(
+        {
+            "kind": person.kind,
+            "name": person.name,
+            "email": person.email or None,
+            "reason": reason,
+            "lastReadAt": None if last is None else format_instant(last),
+            "contentVersion": progress.version or None,
+            "pagesRead": progress.count_seen(person.pages),
+            "pages": len(person.pages),
+            "timeMs": int(progress.time_ms),
+            "url": person.url,
+            "uuid": person.uuid,
+        }
+    )
+
+
+def read_number(row: Row, key: str) -> float:
+    """Return the number under ``key``, or 0 if it is missing or not a usable number."""
+    value = row.get(key)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return 0
+    return value if abs(value) <= _MAX_NUMBER else 0  # NaN fails the comparison
+
+
+def read_objects(answer: Row, key: str) -> list[Row]:
+    """Return the objects in the list under ``key``, or nothing if it is not a list."""
+    found = answer.get(key)
+    return [row for row in found if isinstance(row, Mapping)] if isinstance(found, list) else []
