@@ -22,8 +22,8 @@ _BY_ADDRESS = re.compile(r"\bimport(?:\.meta|\()")
 def bundle(modules: Mapping[str, str], main: str, others: Sequence[str]) -> dict[str, str]:
     """Return the scripts ``main`` and ``others`` by name, each with all the modules that it imports.
 
-    ``modules`` maps paths to sources. The modules of ``main`` are not repeated in ``others``. Raises ValueError for syntax
-    that is not supported and for modules that import each other, KeyError for a missing module.
+    ``modules`` maps paths to sources. The modules of ``main`` are not repeated in ``others``. Raises ValueError for
+    syntax that is not supported and for modules that import each other, KeyError for a missing module.
     """
     shared = _list_in_order(modules, main)
     scripts = {main: _render_bundle(modules, main, shared, set())}
