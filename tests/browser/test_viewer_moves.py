@@ -175,3 +175,27 @@ def test_the_first_tab_stop_skips_the_toolbar(desktop_visitor: Visitor, report: 
     assert page.evaluate("document.activeElement.textContent") == "Skip to the document"
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.id") == "pages"
+
+
+def test_the_address_follows_the_page_of_the_toolbar(desktop_visitor: Visitor, report: str) -> None:
+    page = desktop_visitor.open(report)
+    page.keyboard.press("ArrowRight")
+    page.wait_for_url(f"{report}#page=2")
+    page.keyboard.press("End")
+    wait_for_page(page, 12)
+    page.wait_for_url(f"{report}#page=12")
+    page.keyboard.press("Home")
+    page.wait_for_url(f"{report}#page=1")
+    page.go_back()
+    assert page.url == "about:blank", "turning pages adds nothing to the history"
+
+
+def test_a_copied_address_opens_the_page(browser: Browser, report: str) -> None:
+    with visitor(browser) as reader, visitor(browser) as friend:
+        page = reader.open(report)
+        page.wait_for_timeout(400)
+        assert page.url == report, "nobody has left the first page"
+        page.keyboard.press("g")
+        page.keyboard.type("7\n")
+        page.wait_for_url(f"{report}#page=7")
+        wait_for_page(friend.open(page.url), 7)

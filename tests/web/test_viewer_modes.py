@@ -1,4 +1,4 @@
-"""The share page in each viewer mode: preloaded modules and the initial HTML."""
+"""The share page in each viewer mode: preloaded scripts and the initial HTML."""
 
 import re
 
@@ -6,6 +6,8 @@ import pytest
 
 from docshare.server.web import assets
 from tests.support.cast import World
+from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS
+from tests.support.owner import put_settings
 from tests.support.pdfs import simple_pdf
 
 PAGED = {"paged.js", "layout.js", "drag.js", "input.js", "mounted.js", "sides.js", "spreads.js", "wheel.js"}
@@ -34,11 +36,34 @@ def list_preloads(html: str) -> list[str]:
     return re.findall(r'<link rel="modulepreload" href="/static/[0-9a-f]+/viewer/([^"]+)">', html)
 
 
-def test_only_the_modules_of_the_mode_are_preloaded(html: str, mode: str) -> None:
-    modules = list_preloads(html)
-    assert {name.removeprefix("modes/") for name in modules if name.startswith("modes/")} == MODULES[mode]
-    assert {"main.js", "reading.js", "outbox.js", "page.js", "dom.js"} <= set(modules)
-    assert len(modules) == len(set(modules))
+def list_modules(script: str) -> set[str]:
+    """Return the modules that ``script`` of the viewer contains."""
+    return set(re.findall(r"^const viewer_(\w+) = \(\(\) => {$", script, re.MULTILINE))
+
+
+def test_three_scripts_are_preloaded_that_import_no_other(html: str, mode: str) -> None:
+    assert list_preloads(html) == ["main.js", f"modes/{mode}.js", "reading.js"]
+    assert html.count('<link rel="stylesheet"') == (4 if mode != "standard" else 3), "with that for no scripts"
+
+
+def test_a_mode_has_only_its_own_modules(world: World, mode: str) -> None:
+    main, script, meter = (
+        world.http.get(assets.asset_url(f"viewer/{name}.js")).text for name in ("main", f"modes/{mode}", "reading")
+    )
+    own = {f"modes_{name.removesuffix('.js')}" for name in MODULES[mode]}
+    assert list_modules(script) == own | {"page"}
+    assert {"main", "dom", "find", "toolbar"} <= list_modules(main)
+    assert not [name for name in list_modules(main) if name.startswith(("modes_", "feedback_"))]
+    assert list_modules(meter) == {"reading", "outbox"}
+    assert re.findall(r'^import .* from "(.*)";$', script, re.MULTILINE) == ["../main.js"]
+    assert re.findall(r"^import .*$", main + meter, re.MULTILINE) == []
+
+
+def test_feedback_is_one_more_script(world: World) -> None:
+    made = world.pia.upload(simple_pdf())
+    put_settings(world, made, **ALL_FEEDBACK_SETTINGS)
+    html = world.app.test_client().get(f"/{made['shortId']}").get_data(as_text=True)
+    assert list_preloads(html) == ["main.js", "modes/standard.js", "reading.js", "feedback/index.js"]
 
 
 def test_the_html_names_the_mode_and_contains_all_pages(html: str, mode: str) -> None:
@@ -47,6 +72,6 @@ def test_the_html_names_the_mode_and_contains_all_pages(html: str, mode: str) ->
     assert ("/viewer/modes.css" in html) == (mode != "standard")
 
 
-def test_an_unknown_mode_has_no_modules() -> None:
+def test_an_unknown_mode_has_no_scripts() -> None:
     with pytest.raises(KeyError):
-        assets.list_viewer_modules("scroll")
+        assets.list_viewer_scripts("scroll", feedback=False)

@@ -6,8 +6,6 @@ and an update can never mix old and new files.
 """
 
 import hashlib
-import posixpath
-import re
 from functools import cache
 from pathlib import Path
 
@@ -15,7 +13,9 @@ from flask import Blueprint, Response
 
 from docshare import report
 from docshare.contract.problems import Problem
+from docshare.contract.viewer import VIEWER_MODES
 from docshare.server.api import answers
+from docshare.server.web import bundles
 
 ROOT = Path(__file__).with_name("static")
 # The style of the report is also embedded in report files, so it is in the report package.
@@ -30,28 +30,48 @@ _TYPES = {
 _PRECOMPRESSED = {".woff2"}  # compressed by its format
 _CACHE_FOREVER = "public, max-age=31536000, immutable"
 _REVALIDATE = "public, max-age=0, must-revalidate"
-_IMPORT = re.compile(r'^(?:import|}) .*"(\.[^"]+)";$', re.MULTILINE)
+_VIEWER = "viewer/"
+_MAIN_SCRIPT = "viewer/main.js"
+_METER_SCRIPT = "viewer/reading.js"
+_FEEDBACK_SCRIPT = "viewer/feedback/index.js"
+# Style sheets of every share page, sent as one.
+_COMBINED_STYLES = {
+    "share-page.css": ("design.css", "viewer/viewer.css", "viewer/panels.css", "viewer/pages.css"),
+    "feedback.css": ("viewer/feedback.css", "viewer/feedback-forms.css", "viewer/feedback-pages.css"),
+}
 
 blueprint = Blueprint("assets", __name__)
 
 
-def _find_files() -> dict[str, Path]:
-    return {
-        f"{prefix}{path.relative_to(root).as_posix()}": path
+def _read_files() -> dict[str, bytes]:
+    """Return the content of each file by name; the scripts of the viewer are combined, and so are its style sheets."""
+    read = {
+        f"{prefix}{path.relative_to(root).as_posix()}": path.read_bytes()
         for prefix, root in _ROOTS.items()
         for path in sorted(root.rglob("*"))
         if path.suffix in _TYPES
     }
+    modules = {
+        name: read.pop(name).decode() for name in list(read) if name.startswith(_VIEWER) and name.endswith(".js")
+    }
+    scripts = bundles.bundle(modules, _MAIN_SCRIPT, [_METER_SCRIPT, _FEEDBACK_SCRIPT, *map(_mode_script, VIEWER_MODES)])
+    read.update({name: script.encode() for name, script in scripts.items()})
+    read.update({name: b"".join(read[part] for part in parts) for name, parts in _COMBINED_STYLES.items()})
+    return dict(sorted(read.items()))
 
 
-def _compute_fingerprint(files: dict[str, Path]) -> str:
+def _mode_script(mode: str) -> str:
+    return f"viewer/modes/{mode}.js"
+
+
+def _compute_fingerprint(files: dict[str, bytes]) -> str:
     whole = hashlib.sha256()
-    for name, path in files.items():
-        whole.update(name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
+    for name, content in files.items():
+        whole.update(name.encode() + b"\0" + hashlib.sha256(content).digest())
     return whole.hexdigest()[:16]
 
 
-_FILES = _find_files()
+_FILES = _read_files()
 _FINGERPRINT = _compute_fingerprint(_FILES)
 
 
@@ -61,21 +81,13 @@ def asset_url(name: str) -> str:
     return f"/static/{_FINGERPRINT}/{name}"
 
 
-@cache
-def list_viewer_modules(mode: str, *more: str) -> list[str]:
-    """Return the URLs of the modules that the viewer ``mode``, ``more`` and their imports need.
+def list_viewer_scripts(mode: str, *, feedback: bool) -> list[str]:
+    """Return the URLs of the scripts that the viewer ``mode`` needs, with or without ``feedback``.
 
-    They are loaded at once instead of one import after another. Raises KeyError for a mode that does not exist.
+    They are loaded at once instead of one after another. Raises KeyError for a mode that does not exist.
     """
-    found: dict[str, None] = {}
-    waiting = ["viewer/main.js", "viewer/reading.js", f"viewer/modes/{mode}.js", *more]
-    while waiting:
-        name = waiting.pop()
-        if name not in found:
-            found[name] = None
-            imported = _IMPORT.findall(_FILES[name].read_text(encoding="utf-8"))
-            waiting += [posixpath.normpath(posixpath.join(posixpath.dirname(name), path)) for path in imported]
-    return [asset_url(name) for name in sorted(found)]
+    names = [_MAIN_SCRIPT, _mode_script(mode), _METER_SCRIPT, *([_FEEDBACK_SCRIPT] if feedback else [])]
+    return [asset_url(name) for name in names]
 
 
 @blueprint.get("/static/<mark>/<path:name>")
@@ -89,5 +101,5 @@ def static(mark: str, name: str) -> Response:
 @cache
 def _load_file(name: str) -> answers.StaticBody:
     """Return the static file ``name``, which is kept in memory, also compressed; all of them have half a megabyte."""
-    path = _FILES[name]
-    return answers.make_static(path.read_bytes(), _TYPES[path.suffix], compress=path.suffix not in _PRECOMPRESSED)
+    suffix = Path(name).suffix
+    return answers.make_static(_FILES[name], _TYPES[suffix], compress=suffix not in _PRECOMPRESSED)

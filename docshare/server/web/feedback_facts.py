@@ -31,9 +31,9 @@ def build_feedback_facts(link: Link, shown: ReaderView) -> dict[str, Any]:
     }
 
 
-def list_feedback_modules(facts: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the script that a page with these facts needs; most pages need none."""
-    return ("viewer/feedback/index.js",) if can_leave_feedback(facts) or facts["hotspots"] else ()
+def needs_feedback_script(facts: Mapping[str, Any]) -> bool:
+    """Return whether a page with these facts needs the script of feedback and hotspots; most pages do not."""
+    return can_leave_feedback(facts) or bool(facts["hotspots"])
 
 
 def can_leave_feedback(facts: Mapping[str, Any]) -> bool:

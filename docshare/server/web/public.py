@@ -250,7 +250,7 @@ def _render_viewer(link: Link, *, embed: bool) -> Response:
             download=downloads.can_download(current_runtime(), link, session_cookie()),
             chunk=chunk,
             leaves=_list_page_elements(runs, chunk, start, words),
-            modules=assets.list_viewer_modules(looks.viewer_mode, *feedback_facts.list_feedback_modules(facts)),
+            scripts=assets.list_viewer_scripts(looks.viewer_mode, feedback=feedback_facts.needs_feedback_script(facts)),
         )
     )
     if feedback_facts.can_leave_feedback(facts):

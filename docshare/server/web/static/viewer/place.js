@@ -5,6 +5,9 @@
 
 import { pageOfHash } from "./links.js";
 
+/** The address that opens a page; it has no fragment until the reader leaves the first page. */
+const addressOf = (page) => (page === 1 && !location.hash ? location.href : `#page=${page}`);
+
 const SETTLED = 250; // ms without movement
 
 /**
@@ -21,7 +24,7 @@ const SETTLED = 250; // ms without movement
  */
 export function keepPlace(mode, start) {
   history.scrollRestoration = "manual";
-  const save = () => history.replaceState({ place: mode.place() }, "");
+  const save = () => history.replaceState({ place: mode.place() }, "", addressOf(mode.page));
   const restore = () => {
     if (history.state?.place) mode.goToPlace(history.state.place);
     return Boolean(history.state?.place);

@@ -14,6 +14,14 @@ export class Queue {
     this.waiting = new Set();
     this.running = 0;
     this.heldUntil = 0;
+    /** Called when a job has ended. */
+    this.onEnd = () => {};
+  }
+
+  /** @param {number} limit  jobs in flight at once from now on */
+  widen(limit) {
+    this.limit = limit;
+    this.pump();
   }
 
   /**
@@ -61,6 +69,7 @@ export class Queue {
       await entry.job(entry.control.signal);
     } finally {
       this.running -= 1;
+      this.onEnd();
       this.pump();
     }
   }

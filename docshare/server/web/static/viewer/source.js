@@ -9,6 +9,7 @@ import { Sizes } from "./sizes.js";
 export const WIDTHS = [800, 1600];
 const IMAGES_AT_ONCE = 4;
 const TEXTS_AT_ONCE = 3;
+const FIRST_ALONE_MS = 3_000;
 const TEXTS_KEPT = 400;
 const TRIES = 4;
 
@@ -40,12 +41,25 @@ export class Source {
     /** Set the current page; the nearest pages load first, those ahead before those behind. */
     this.focus = facts.start;
     const rank = (page) => (page >= this.focus ? page - this.focus : (this.focus - page) * 1.5);
-    this.images = new Queue(IMAGES_AT_ONCE, rank);
-    this.texts = new Queue(TEXTS_AT_ONCE, rank);
+    this.images = new Queue(1, rank);
+    this.texts = new Queue(0, rank);
+    this.loadFirstAlone();
     /** @type {Map<number, Promise<PageText>>} */
     this.known = new Map();
     /** @type {(error: PageError) => void} */
     this.onOutdated = () => {};
+  }
+
+  /** Leave a slow connection to the page that the reader looks at, for a limited time. */
+  loadFirstAlone() {
+    const end = () => {
+      clearTimeout(timer);
+      this.images.onEnd = () => {};
+      this.images.widen(IMAGES_AT_ONCE);
+      this.texts.widen(TEXTS_AT_ONCE);
+    };
+    const timer = setTimeout(end, FIRST_ALONE_MS);
+    this.images.onEnd = end;
   }
 
   /**
