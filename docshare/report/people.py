@@ -22,8 +22,8 @@ class DisplayTime:
 
 @dataclass(frozen=True)
 class SessionEntry:
-    """One session: the reader (``known``: by name or email address), country and device, start, duration, and pages;
-    ``href``: address of its own page, if there is one."""
+    """One session: the reader (``known``: by name, email address, or recipient link), country and device, start,
+    duration, and pages; ``href``: address of its own page, if there is one."""
 
     who: str
     known: bool
@@ -91,10 +91,12 @@ def build_session(
     """Return one session. Parameters as in ``list_sessions``; ``current``: the current version of the document."""
     name, email = clean_text(row.get("name")), clean_text(row.get("email"))
     who = f"{name} ({email})" if name and email else name or email
+    label = labels.get(clean_text(row.get("variantUuid")), "")
     seen, pages = read_number(row.get("pagesViewed")), read_number(row.get("shownPages")) or pages
     return SessionEntry(
-        who or "A reader",
-        bool(who),
+        # The recipient may have forwarded the link, so its label does not name the reader.
+        who or (f"Link of {label}" if label else "A reader"),
+        bool(who or label),
         describe_place(row),
         display_time(row.get("startedAt")),
         words.format_millis(read_number(row.get("totalTimeMs"))),
@@ -102,7 +104,7 @@ def build_session(
         if seen <= pages
         else words.format_plural(seen, "page"),
         charts.draw_bar(min(seen * 100 / pages, 100.0) if pages else 0.0),
-        tuple(_list_tags(row, labels, current)),
+        tuple(_list_tags(row if who or not label else {**row, "variantUuid": None}, labels, current)),
         build_session_link(row, address),
     )
 
