@@ -85,11 +85,12 @@ def _describe_class(row: Row) -> str:
 
 
 def _list_facts(session: Row, pages: str) -> list[tuple[str, str]]:
-    turns, back = read_number(session.get("turns")), read_number(session.get("backTurns"))
+    turns = words.format_count(read_number(session.get("turns")))
+    back = read_number(session.get("backTurns"))
     found = [
         ("Reading time", words.format_millis(read_number(session.get("totalTimeMs")))),
         ("Pages seen", pages),
-        ("Page turns", f"{words.format_count(turns)}, {words.format_count(back)} of them back" if back else str(turns)),
+        ("Page turns", f"{turns}, {words.format_count(back)} of them back" if back else turns),
         ("Opened through", clean_text(session.get("source"))),
         ("Came from", clean_text(session.get("referrer"))),
         ("Layout", clean_text(session.get("viewerMode"))),

@@ -203,6 +203,23 @@ def test_a_session_opens_page_by_page_and_leads_back(
         assert page.url == report_document.report_url
 
 
+def test_the_sessions_that_were_not_counted_unfold_on_a_phone(
+    browser: Browser, report_document: ReportDocument
+) -> None:
+    silent = FakeReader(report_document.world, report_document.made["shortId"], address="198.51.100.9")
+    silent.read_page(7, input=False)
+    silent.leave()
+    report_document.world.clock.advance(minutes=6)
+    viewing.end_due_sessions(report_document.world.rt)
+    with report_document.open_report(browser, **HANDHELD) as page:
+        section = page.get_by_role("region", name="Not counted").first
+        section.locator("summary").click()
+        save_screenshot(page, "uncounted-phone")
+        assert section.get_by_role("link", name="opened, but not touched").is_visible()
+        assert is_within_window(page)
+        assert find_serious_violations(page) == []
+
+
 def test_a_session_opens_without_scripts(browser: Browser, report_document: ReportDocument) -> None:
     with report_document.open_report(browser, java_script_enabled=False) as page:
         page.locator(".sessions a").first.click()
