@@ -257,16 +257,6 @@ def test_the_session_table_shows_reader_place_time_and_pages() -> None:
     assert lines[4][0].startswith("A reader")
 
 
-def test_an_unknown_reader_is_headed_by_the_recipient_of_the_link() -> None:
-    material = full_material()
-    report = dict(material.report)
-    row = {key: value for key, value in report["sessions"][2].items() if key not in ("email", "name")}
-    report["sessions"], report["variants"] = [row], [reports.make_variant("Chi Wen", 1, 1_000)]
-    table = render_report(replace(material, report=report)).find_all("table", class_="sessions")[0]
-    assert table.find_one("span", class_="who").words == "Link of Chi Wen"
-    assert [tag.words for tag in table.find_all("span", class_="tag")] == []
-
-
 def test_sessions_of_an_older_version_are_marked() -> None:
     more = render_report(full_material()).find_all("table", class_="sessions")[1]
     assert [("version 1" in line[0]) for line in list_table_rows(more)] == [True] * 6

@@ -151,6 +151,19 @@ def test_a_session_opens_with_its_time_page_by_page(world: World) -> None:
     assert [link.attrs["href"] for link in trail.find_all("a")] == ["/files", file, report]
 
 
+def test_a_reader_without_a_name_is_headed_by_the_recipient_of_the_link(world: World) -> None:
+    made = world.pia.upload()
+    link = world.pia.post(f"/api/v1/files/{made['uuid']}/variants", json={"label": "Chi Wen"}).get_json()
+    read_document(world, link["shortId"], {1: 12})
+    http = sign_in_browser(world, world.pia)
+    report = get_report_page(http, made["uuid"])
+    table = report.find_one("table", class_="sessions")
+    assert table.find_one("span", class_="who").words == "Link of Chi Wen"
+    assert table.find_all("span", class_="tag") == []
+    (address,) = list_session_addresses(report)
+    assert parse_html(http.get(address).text).find_one("h1").words == "Link of Chi Wen"
+
+
 def test_sessions_that_were_not_counted_are_listed_with_the_reason(world: World) -> None:
     """They are listed even if nobody else opened the document: the owner wonders why the report is empty."""
     made = world.pia.upload()
