@@ -5,7 +5,15 @@ side effects. The JSON can come from any server and contains text of strangers: 
 templates escape it. Of docshare, it imports only the contract.
 """
 
-from docshare.report.drawing import STATIC, ReportInput, is_empty, list_thumbnail_pages, render_report
+from docshare.report.drawing import STATIC, ReportInput, is_empty, list_thumbnail_pages, render_report, render_session
 from docshare.report.pages import Thumbnail
 
-__all__ = ["STATIC", "ReportInput", "Thumbnail", "is_empty", "list_thumbnail_pages", "render_report"]
+__all__ = [
+    "STATIC",
+    "ReportInput",
+    "Thumbnail",
+    "is_empty",
+    "list_thumbnail_pages",
+    "render_report",
+    "render_session",
+]

@@ -1,6 +1,6 @@
 """Rendering of the report: collect the data of all sections and pass it to the templates."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -10,7 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from docshare.contract.plans import Plan
-from docshare.report import feedback, overview, pages, people, words
+from docshare.report import feedback, overview, pages, people, session, words
 from docshare.report.pages import Thumbnail
 from docshare.report.values import Row, clean_text, read_instant, read_number, read_object, read_web_address
 
@@ -30,7 +30,9 @@ class ReportInput:
 
     ``report``, ``pages``, ``marks``, ``annotations``, and ``feedback`` are the responses of readership,
     readership/pages, page-marks, annotations, and feedback; ``pictures``: thumbnails by page number; ``code``:
-    address of the image of the QR code, or None; ``created_at``: time of creation in milliseconds.
+    address of the image of the QR code, or None; ``created_at``: time of creation in milliseconds; ``uncounted``: the
+    response of readership/sessions with ``counted=false``. ``sessions_address`` and ``file_address``: addresses of the
+    pages of single sessions and of the page of the file; a report outside the server has none.
     """
 
     report: Row
@@ -41,6 +43,9 @@ class ReportInput:
     feedback: Row | None = None
     pictures: Mapping[int, Thumbnail] = field(default_factory=dict)
     code: str | None = None
+    uncounted: Sequence[Row] = ()
+    sessions_address: str | None = None
+    file_address: str | None = None
 
     @property
     def name(self) -> str:
@@ -56,6 +61,13 @@ class ReportInput:
 def render_report(material: ReportInput) -> Markup:
     """Return the report as the content of a page, from its ``header`` to its ``footer``."""
     return Markup(_template_environment().get_template("report.html").render(build_context(material)))  # noqa: S704 - escaped there
+
+
+def render_session(found: Row, report: Row, report_address: str, file_address: str) -> Markup:
+    """Return the page of one session, from its ``header``. Parameters as in ``build_session_context``; the addresses
+    are those of the pages of the report and of the file."""
+    places = {"report_address": report_address, "file_address": file_address}
+    return Markup(render_template("session.html", session.build_session_context(found, report) | places))  # noqa: S704 - escaped there
 
 
 def render_template(name: str, values: Mapping[str, Any]) -> str:
@@ -97,11 +109,13 @@ def build_context(material: ReportInput) -> dict[str, Any]:
         "views": views,
         "funnel": funnel,
         "peaks": peaks,
+        "file_address": material.file_address,
+        "uncounted_sessions": session.list_uncounted(list(material.uncounted), material.sessions_address),
         "uncounted": overview.describe_uncounted(report),
         "breakdowns": overview.list_breakdowns(report),
         "pages": pages.build_pages_section(material.pages, material.pictures, seen),
         "page_head": pages.TABLE_HEAD,
-        "sessions": people.list_sessions(report, readable),
+        "sessions": people.list_sessions(report, readable, material.sessions_address),
         "shown": people.MAX_VISIBLE_ROWS,
         "contacts": people.build_contact_table(report),
         "recipients": people.list_recipient_links(report),

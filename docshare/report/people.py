@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from docshare.contract.fields import is_uuid
 from docshare.report import charts, countries, words
 from docshare.report.values import Row, clean_text, list_objects, read_instant, read_number, read_object
 
@@ -21,7 +22,8 @@ class DisplayTime:
 
 @dataclass(frozen=True)
 class SessionEntry:
-    """One session: the reader (``known``: by name or email address), country and device, start, duration, and pages."""
+    """One session: the reader (``known``: by name, email address, or recipient link), country and device, start,
+    duration, and pages; ``href``: address of its own page, if there is one."""
 
     who: str
     known: bool
@@ -31,6 +33,7 @@ class SessionEntry:
     pages: str
     bar: Markup
     tags: tuple[str, ...]
+    href: str | None
 
 
 @dataclass(frozen=True)
@@ -68,37 +71,58 @@ def display_time(value: object) -> DisplayTime | None:
     return None if millis is None else DisplayTime(clean_text(value), words.format_date_time(millis))
 
 
-def list_sessions(report: Row, pages: int) -> list[SessionEntry] | None:
+def list_sessions(report: Row, pages: int, address: str | None = None) -> list[SessionEntry] | None:
     """Return the newest sessions; None if the plan does not include them. ``pages``: the number of pages for sessions
-    that do not contain their own."""
+    that do not contain their own; ``address``: see ``ReportInput.sessions_address``."""
     if "sessions" not in report:
         return None
-    labels = {clean_text(row.get("uuid")): clean_text(row.get("label")) for row in list_objects(report.get("variants"))}
-    current = read_number(read_object(report.get("file")).get("contentVersion"))
-    return [_build_session(row, pages, labels, current) for row in list_objects(report["sessions"])]
+    labels, current = list_labels(report), read_number(read_object(report.get("file")).get("contentVersion"))
+    return [build_session(row, pages, labels, current, address) for row in list_objects(report["sessions"])]
 
 
-def _build_session(row: Row, pages: int, labels: dict[str, str], current: int) -> SessionEntry:
+def list_labels(report: Row) -> dict[str, str]:
+    """Return the label of each variant in the report, by UUID."""
+    return {clean_text(row.get("uuid")): clean_text(row.get("label")) for row in list_objects(report.get("variants"))}
+
+
+def build_session(
+    row: Row, pages: int, labels: dict[str, str], current: int, address: str | None = None
+) -> SessionEntry:
+    """Return one session. Parameters as in ``list_sessions``; ``current``: the current version of the document."""
     name, email = clean_text(row.get("name")), clean_text(row.get("email"))
     who = f"{name} ({email})" if name and email else name or email
-    where = (
-        countries.country_name(clean_text(row.get("country"))),
-        clean_text(row.get("deviceType")),
-        clean_text(row.get("browser")),
-    )
+    label = labels.get(clean_text(row.get("variantUuid")), "")
     seen, pages = read_number(row.get("pagesViewed")), read_number(row.get("shownPages")) or pages
     return SessionEntry(
-        who or "A reader",
-        bool(who),
-        " · ".join(filter(None, where)),
+        # The recipient may have forwarded the link, so its label does not name the reader.
+        who or (f"Link of {label}" if label else "A reader"),
+        bool(who or label),
+        describe_place(row),
         display_time(row.get("startedAt")),
         words.format_millis(read_number(row.get("totalTimeMs"))),
         f"{words.format_count(seen)} of {words.format_count(pages)}"
         if seen <= pages
         else words.format_plural(seen, "page"),
         charts.draw_bar(min(seen * 100 / pages, 100.0) if pages else 0.0),
-        tuple(_list_tags(row, labels, current)),
+        tuple(_list_tags(row if who or not label else {**row, "variantUuid": None}, labels, current)),
+        build_session_link(row, address),
     )
+
+
+def describe_place(row: Row) -> str:
+    """Return country, device and browser of a session."""
+    where = (
+        countries.country_name(clean_text(row.get("country"))),
+        clean_text(row.get("deviceType")),
+        clean_text(row.get("browser")),
+    )
+    return " · ".join(filter(None, where))
+
+
+def build_session_link(row: Row, address: str | None) -> str | None:
+    """Return the address of the page of a session below ``address``; None without one."""
+    session = clean_text(row.get("sessionId"))
+    return f"{address}/{session}" if address and is_uuid(session) else None
 
 
 def _list_tags(row: Row, labels: dict[str, str], current: int) -> list[str]:

@@ -180,11 +180,51 @@ def test_a_tooltip_follows_the_pointer_and_replaces_that_of_the_browser(
         assert page.locator(".tip").is_hidden()
 
 
-def test_times_show_the_local_time_in_a_tooltip(browser: Browser, report_document: ReportDocument) -> None:
+def test_times_are_local_and_the_page_names_their_zone(browser: Browser, report_document: ReportDocument) -> None:
     with report_document.open_report(browser, timezone_id="Asia/Tokyo") as page:
         time = page.locator(".sessions time").first
         assert time.get_attribute("datetime") == "2026-09-23T01:17:46.000Z"
-        assert time.get_attribute("title") == "23 Sept 2026, 10:17 where you are"
+        assert time.text_content() == "23 Sept 2026, 10:17"
+        assert time.get_attribute("title") == "23 Sep 2026, 01:17 UTC"
+        assert page.locator("#zone").inner_text() == "Times are in Asia/Tokyo; days and hours in charts are UTC."
+
+
+@pytest.mark.parametrize(("size", "name"), WINDOWS, ids=NAMES)
+def test_a_session_opens_page_by_page_and_leads_back(
+    browser: Browser, report_document: ReportDocument, size: dict[str, Any], name: str
+) -> None:
+    with report_document.open_report(browser, **size) as page:
+        page.locator(".sessions a").first.click()
+        save_screenshot(page, f"session-{name}")
+        assert page.locator(".strip .tipped").count() == 12
+        assert is_within_window(page)
+        assert find_serious_violations(page) == []
+        page.get_by_role("link", name="Report").click()
+        assert page.url == report_document.report_url
+
+
+def test_the_sessions_that_were_not_counted_unfold_on_a_phone(
+    browser: Browser, report_document: ReportDocument
+) -> None:
+    silent = FakeReader(report_document.world, report_document.made["shortId"], address="198.51.100.9")
+    silent.read_page(7, input=False)
+    silent.leave()
+    report_document.world.clock.advance(minutes=6)
+    viewing.end_due_sessions(report_document.world.rt)
+    with report_document.open_report(browser, **HANDHELD) as page:
+        section = page.get_by_role("region", name="Not counted").first
+        section.locator("summary").click()
+        save_screenshot(page, "uncounted-phone")
+        assert section.get_by_role("link", name="opened, but not touched").is_visible()
+        assert is_within_window(page)
+        assert find_serious_violations(page) == []
+
+
+def test_a_session_opens_without_scripts(browser: Browser, report_document: ReportDocument) -> None:
+    with report_document.open_report(browser, java_script_enabled=False) as page:
+        page.locator(".sessions a").first.click()
+        assert page.locator(".session-pages tbody tr").count() == 12
+        assert page.locator("#zone").inner_text() == "All times are UTC."
 
 
 def test_the_first_tab_stop_skips_to_the_report(browser: Browser, report_document: ReportDocument) -> None:

@@ -123,6 +123,80 @@ def test_a_downgrade_hides_sections_immediately(world: World) -> None:
     assert get_report_page(http, made["uuid"]).find_all("table") == []
 
 
+def list_session_addresses(page: HtmlElement) -> list[str]:
+    return [link.attrs["href"] for link in page.find_all("a") if "/sessions/" in link.attrs.get("href", "")]
+
+
+def test_a_session_opens_with_its_time_page_by_page(world: World) -> None:
+    made = world.pia.upload(simple_pdf(pages=3))
+    read_document(world, made["shortId"], {1: 12, 3: 8})
+    http = sign_in_browser(world, world.pia)
+    (address,) = list_session_addresses(get_report_page(http, made["shortId"]))
+    page = parse_html(http.get(address).text)
+    rows = page.find_one("table", class_="session-pages").find_one("tbody").find_all("tr")
+    assert [[cell.words for cell in row.find_all() if cell.tag in ("th", "td")] for row in rows] == [
+        ["1", "12s", "1", "0"],
+        ["3", "8s", "1", "0"],
+    ]
+    assert [title.words for title in page.find_one("svg", class_="strip").find_all("title")][1:] == [
+        "Page 1: 12s",
+        "Page 3: 8s",
+    ]
+    assert page.find_one("p", class_="notice").words == "Counted as a reader: a pointer, key, touch or wheel event."
+    facts = page.find_one("dl", class_="session-facts")
+    known = dict(zip(*([node.words for node in facts.find_all(tag)] for tag in ("dt", "dd")), strict=True))
+    assert (known["Reading time"], known["Pages seen"], known["Opened through"]) == ("20s", "2 of 3", "Direct link")
+    trail = page.find_one("nav", class_="trail")
+    file, report = f"/files/{made['uuid']}", f"/readership/{made['uuid']}"
+    assert [link.attrs["href"] for link in trail.find_all("a")] == ["/files", file, report]
+
+
+def test_a_reader_without_a_name_is_headed_by_the_recipient_of_the_link(world: World) -> None:
+    made = world.pia.upload()
+    link = world.pia.post(f"/api/v1/files/{made['uuid']}/variants", json={"label": "Chi Wen"}).get_json()
+    read_document(world, link["shortId"], {1: 12})
+    http = sign_in_browser(world, world.pia)
+    report = get_report_page(http, made["uuid"])
+    table = report.find_one("table", class_="sessions")
+    assert table.find_one("span", class_="who").words == "Link of Chi Wen"
+    assert table.find_all("span", class_="tag") == []
+    (address,) = list_session_addresses(report)
+    assert parse_html(http.get(address).text).find_one("h1").words == "Link of Chi Wen"
+
+
+def test_sessions_that_were_not_counted_are_listed_with_the_reason(world: World) -> None:
+    """They are listed even if nobody else opened the document: the owner wonders why the report is empty."""
+    made = world.pia.upload()
+    silent = FakeReader(world, made["shortId"], address="198.51.100.9")
+    silent.read_page(7, input=False)
+    silent.leave()
+    world.clock.advance(minutes=6)
+    viewing.end_due_sessions(world.rt)
+    http = sign_in_browser(world, world.pia)
+    page = get_report_page(http, made["uuid"])
+    section = page.find_one("section", **{"aria-labelledby": "uncounted-heading"})
+    assert "opened, but not touched" in section.words
+    assert "visible for 5 seconds or more, without input" in section.words
+    (address,) = list_session_addresses(section)
+    notice = parse_html(http.get(address).text).find_one("p", class_="notice").words
+    assert notice == "Not counted (opened, but not touched): visible for 5 seconds or more, without input."
+
+
+def test_a_session_is_visible_only_to_the_owner_on_pro(world: World) -> None:
+    made = world.pia.upload()
+    read_document(world, made["shortId"], {1: 12})
+    http = sign_in_browser(world, world.pia)
+    (address,) = list_session_addresses(get_report_page(http, made["uuid"]))
+    unknown = get_comparable(sign_in_browser(world, world.mal), "/aB3dE5fG7hJ9")
+    assert get_comparable(sign_in_browser(world, world.mal), address) == unknown
+    assert http.get(f"/readership/{made['uuid']}/sessions/unknown").status_code == 404
+    assert world.http.get(address).status_code == 403
+    accounts.set_tier(world.rt, world.pia.email, Plan.BASIC)
+    assert list_session_addresses(get_report_page(http, made["uuid"])) == []
+    refused = http.get(address)
+    assert (refused.status_code, "Page by page" in refused.text) == (403, False)
+
+
 def get_comparable(http: FlaskClient, path: str) -> tuple[int, str, dict[str, str]]:
     answer = http.get(path)
     # The cookie contains only the requested address.

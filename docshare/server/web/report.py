@@ -8,11 +8,12 @@ from dataclasses import replace
 from typing import Any
 
 from flask import Blueprint, Response, jsonify, make_response, render_template, request
+from markupsafe import Markup
 
 from docshare.contract.features import required_plan
 from docshare.contract.problems import Problem
-from docshare.contract.wire import drop_none
-from docshare.report import ReportInput, Thumbnail, list_thumbnail_pages, render_report
+from docshare.contract.wire import drop_none, format_instant
+from docshare.report import ReportInput, Thumbnail, list_thumbnail_pages, render_report, render_session
 from docshare.server.api.represent import feedback as represent_feedback
 from docshare.server.api.represent import readership
 from docshare.server.http.views import current_runtime
@@ -22,11 +23,12 @@ from docshare.server.services.accounts import sign_in
 from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.feedback import feedback
 from docshare.server.services.links import links
-from docshare.server.services.readership import report
+from docshare.server.services.readership import report, sessions
 from docshare.server.web import problem_pages, sign_in_return
 from docshare.server.web.sign_in import session_cookie
 
 _ENDED_STATES = ("expired", "burned")
+_UNCOUNTED_SESSIONS = 50  # newest sessions that were not counted on the page
 _WIDTH = min(PAGE_WIDTHS)  # pixels
 
 blueprint = Blueprint("report", __name__)
@@ -42,11 +44,41 @@ def page(name: str) -> Response:
         material = _gather_report_input(current_runtime(), caller, name)
     except Problem:
         return problem_pages.render_problem_page(_unknown_link_problem())
-    return make_response(
-        render_template(
-            "readership.html", name=material.name, made=material.created_text, content=render_report(material)
-        )
+    return _render_page(material, render_report(material))
+
+
+@blueprint.get("/readership/<name>/sessions/<session>")
+def show_session(name: str, session: str) -> Response:
+    """Show one session of the file ``name`` page by page, counted or not, for its signed-in owner on Pro."""
+    runtime = current_runtime()
+    caller = sign_in.find_caller(runtime, session_cookie())
+    if caller is None:
+        return sign_in_return.ask_to_sign_in(request.path, "Only the owner of a document can see who has read it.")
+    try:
+        found = readership.explained_session(sessions.explain_session(runtime, caller, name, session))
+        whole = _load_report(runtime, caller, name)
+    except Problem as problem:
+        shown = problem if problem.code == "plan_required" else _unknown_link_problem()
+        return problem_pages.render_problem_page(shown)
+    file = whole["file"]
+    content = render_session(found, whole, _report_address(file), _file_address(file))
+    return _render_page(ReportInput(whole, runtime.clock()), content)
+
+
+def _render_page(material: ReportInput, content: Markup) -> Response:
+    made_at = format_instant(material.created_at)
+    body = render_template(
+        "readership.html", name=material.name, made=material.created_text, made_at=made_at, content=content
     )
+    return make_response(body)
+
+
+def _report_address(file: dict[str, Any]) -> str:
+    return f"/readership/{file['uuid']}"
+
+
+def _file_address(file: dict[str, Any]) -> str:
+    return f"/files/{file['uuid']}"
 
 
 @blueprint.get("/readership/<name>/now")
@@ -69,9 +101,18 @@ def _gather_report_input(runtime: Runtime, caller: Caller, name: str) -> ReportI
     """Return all data of the file that the caller's plan includes. Raises what ``readership.report`` raises."""
     found = _load_report(runtime, caller, name)
     file = found["file"]
-    material = ReportInput(found, runtime.clock(), code=f"/api/files/{file['shortId']}/qr-code")
+    material = ReportInput(
+        found,
+        runtime.clock(),
+        code=f"/api/files/{file['shortId']}/qr-code",
+        sessions_address=f"{_report_address(file)}/sessions",
+        file_address=_file_address(file),
+    )
     if _is_on_plan(caller, "readership.pages"):
         material = replace(material, pages=readership.pages_object(report.list_pages(runtime, caller, name)))
+    if _is_on_plan(caller, "readership.sessions"):
+        others = sessions.list_uncounted(runtime, caller, name, limit=_UNCOUNTED_SESSIONS)
+        material = replace(material, uncounted=[readership.uncounted_row(*row) for row in others])
     if _is_on_plan(caller, "readership.marks"):
         material = replace(
             material,

@@ -2,17 +2,13 @@
    Without them the page is complete. */
 
 import { watchReaders } from "./now.js";
+import { showLocalTimes } from "./times.js";
 import { showTips } from "./tips.js";
 
 watchReaders(document.querySelector("#now"));
 showTips(document.querySelectorAll(".plot"));
 
-for (const time of document.querySelectorAll("time")) {
-  const moment = new Date(time.dateTime);
-  if (!Number.isNaN(moment.valueOf())) {
-    time.title = `${moment.toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" })} where you are`;
-  }
-}
+showLocalTimes(document.querySelectorAll("time"), document.querySelector("#zone"));
 
 const print = document.querySelector("#print");
 print.hidden = false;
