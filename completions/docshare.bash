@@ -804,7 +804,7 @@ _docshare() {
             'config unset') _docshare_reply profile url format timeout retries max_wait allow_http ca_bundle client_id token_command complete_online ;;
             'api') _docshare_reply GET HEAD POST PUT PATCH DELETE OPTIONS ;;
             'completion') _docshare_reply bash zsh fish powershell ;;
-            'help') _docshare_reply apply backup ci cluster contributing cursors docker documents encryption environment exit-codes files formatting gates global library looks mail measuring plans privacy proxy query systemd webhooks ;;
+            'help') _docshare_reply apply backup ci cluster contributing cursors docker documents encryption environment exit-codes files formatting gates global library looks mail measuring plans privacy proxy query systemd upgrade webhooks ;;
         esac
     fi
 }

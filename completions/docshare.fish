@@ -1335,4 +1335,4 @@ complete -c docshare -n '__docshare_at \'completion\'' -l help -s h -d 'Show hel
 complete -c docshare -n '__docshare_at \'completion\'' -a 'bash zsh fish powershell'
 complete -c docshare -n '__docshare_at \'help\'' -l file -x -d 'Print a file to copy that the topic names.'
 complete -c docshare -n '__docshare_at \'help\'' -l help -s h -d 'Show help and exit.'
-complete -c docshare -n '__docshare_at \'help\'' -a 'apply backup ci cluster contributing cursors docker documents encryption environment exit-codes files formatting gates global library looks mail measuring plans privacy proxy query systemd webhooks'
+complete -c docshare -n '__docshare_at \'help\'' -a 'apply backup ci cluster contributing cursors docker documents encryption environment exit-codes files formatting gates global library looks mail measuring plans privacy proxy query systemd upgrade webhooks'

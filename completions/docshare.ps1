@@ -669,7 +669,7 @@ Register-ArgumentCompleter -Native -CommandName docshare -ScriptBlock {
         'config unset' = @('profile', 'url', 'format', 'timeout', 'retries', 'max_wait', 'allow_http', 'ca_bundle', 'client_id', 'token_command', 'complete_online')
         'api' = @('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS')
         'completion' = @('bash', 'zsh', 'fish', 'powershell')
-        'help' = @('apply', 'backup', 'ci', 'cluster', 'contributing', 'cursors', 'docker', 'documents', 'encryption', 'environment', 'exit-codes', 'files', 'formatting', 'gates', 'global', 'library', 'looks', 'mail', 'measuring', 'plans', 'privacy', 'proxy', 'query', 'systemd', 'webhooks')
+        'help' = @('apply', 'backup', 'ci', 'cluster', 'contributing', 'cursors', 'docker', 'documents', 'encryption', 'environment', 'exit-codes', 'files', 'formatting', 'gates', 'global', 'library', 'looks', 'mail', 'measuring', 'plans', 'privacy', 'proxy', 'query', 'systemd', 'upgrade', 'webhooks')
     }
     $current = ''
     $before = ''

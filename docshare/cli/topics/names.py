@@ -25,6 +25,7 @@ TOPICS = (
     "proxy",
     "query",
     "systemd",
+    "upgrade",
     "webhooks",
 )
 
