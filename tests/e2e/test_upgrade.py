@@ -2,12 +2,12 @@
 version leaves that of a newer one alone.
 
 ``fixtures/schema-NN.tar.zst`` is the data directory of the last commit whose newest schema step was NN; steps that
-are missing came together with a later one, so no version ended with them, except 01: step 1 was still edited until step
-2 was added, and today's program cannot open a database of the step as it was. The program of that commit (extracted
-with ``git archive``, named in the file ``expected.json`` of the archive) created an account of the Pro plan and served
-the directory. It was sent ``plan.pdf`` of three pages, a variant, a webhook, and the beacons of one reader of three
-pages, where it had those. ``reserve`` and ``server.json`` were left out. A released fixture never changes. Add one before
-the step that follows it is added.
+are missing came together with a later one, so no version ended with them, except 01: step 1 was still edited until
+step 2 was added, and today's program cannot open a database of the step as it was. The program of that commit
+(extracted with ``git archive``, named in the file ``expected.json`` of the archive) created an account of the Pro
+plan and served the directory. It was sent ``plan.pdf`` of three pages, a variant, a webhook, and the beacons of one
+reader of three pages, where it had those. ``reserve`` and ``server.json`` were left out. A released fixture never
+changes. Add one before the step that follows it is added.
 """
 
 import hashlib
