@@ -805,7 +805,7 @@ _docshare() {
             'config set') _docshare_reply profile url format timeout retries max_wait allow_http ca_bundle client_id token_command complete_online ;;
             'config unset') _docshare_reply profile url format timeout retries max_wait allow_http ca_bundle client_id token_command complete_online ;;
             'api') _docshare_reply GET HEAD POST PUT PATCH DELETE OPTIONS ;;
-            'help') _docshare_reply api apply backup ci cluster contributing cursors docker documents encryption environment exit-codes files formatting gates global house looks mail measuring plans privacy proxy python query readership server sharing systemd webhooks ;;
+            'help') _docshare_reply api apply backup ci cluster contributing cursors docker documents encryption environment exit-codes files formatting gates global house looks mail measuring plans privacy proxy python query readership server sharing systemd upgrade webhooks ;;
         esac
     fi
 }

@@ -1340,4 +1340,4 @@ complete -c docshare -n '__docshare_at \'help\'' -l web -d 'Serve all topics, co
 complete -c docshare -n '__docshare_at \'help\'' -l out -r -F -d 'With --web, write the website as files.'
 complete -c docshare -n '__docshare_at \'help\'' -l port -x -d 'With --web, port to listen on (default: a free one).'
 complete -c docshare -n '__docshare_at \'help\'' -l help -s h -d 'Show help and exit.'
-complete -c docshare -n '__docshare_at \'help\'' -a 'api apply backup ci cluster contributing cursors docker documents encryption environment exit-codes files formatting gates global house looks mail measuring plans privacy proxy python query readership server sharing systemd webhooks'
+complete -c docshare -n '__docshare_at \'help\'' -a 'api apply backup ci cluster contributing cursors docker documents encryption environment exit-codes files formatting gates global house looks mail measuring plans privacy proxy python query readership server sharing systemd upgrade webhooks'

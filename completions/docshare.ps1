@@ -669,7 +669,7 @@ Register-ArgumentCompleter -Native -CommandName docshare -ScriptBlock {
         'config set' = @('profile', 'url', 'format', 'timeout', 'retries', 'max_wait', 'allow_http', 'ca_bundle', 'client_id', 'token_command', 'complete_online')
         'config unset' = @('profile', 'url', 'format', 'timeout', 'retries', 'max_wait', 'allow_http', 'ca_bundle', 'client_id', 'token_command', 'complete_online')
         'api' = @('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS')
-        'help' = @('api', 'apply', 'backup', 'ci', 'cluster', 'contributing', 'cursors', 'docker', 'documents', 'encryption', 'environment', 'exit-codes', 'files', 'formatting', 'gates', 'global', 'house', 'looks', 'mail', 'measuring', 'plans', 'privacy', 'proxy', 'python', 'query', 'readership', 'server', 'sharing', 'systemd', 'webhooks')
+        'help' = @('api', 'apply', 'backup', 'ci', 'cluster', 'contributing', 'cursors', 'docker', 'documents', 'encryption', 'environment', 'exit-codes', 'files', 'formatting', 'gates', 'global', 'house', 'looks', 'mail', 'measuring', 'plans', 'privacy', 'proxy', 'python', 'query', 'readership', 'server', 'sharing', 'systemd', 'upgrade', 'webhooks')
     }
     $current = ''
     $before = ''

@@ -30,6 +30,7 @@ TOPICS = (
     "server",
     "sharing",
     "systemd",
+    "upgrade",
     "webhooks",
 )
 

@@ -1,0 +1,106 @@
+"""What ``docshare help upgrade`` promises: this version opens the data directories of all earlier ones, and an older
+version leaves that of a newer one alone.
+
+``fixtures/schema-NN.tar.zst`` is the data directory of the last commit whose newest schema step was NN; steps that
+are missing came together with a later one, so no version ended with them, except 01: step 1 was still edited until
+step 2 was added, and today's program cannot open a database of the step as it was. The program of that commit
+(extracted with ``git archive``, named in the file ``expected.json`` of the archive) created an account of the Pro
+plan and served the directory. It was sent ``plan.pdf`` of three pages, a variant, a webhook, and the beacons of one
+reader of three pages, where it had those. ``reserve`` and ``server.json`` were left out. A released fixture never
+changes. Add one before the step that follows it is added.
+"""
+
+import hashlib
+import json
+import sqlite3
+import tarfile
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+import zstandard
+
+from docshare.cli import topics
+from docshare.server.store.migrations import STEPS
+from tests.support.server_process import make_env, run_docshare, start_server
+
+FIXTURES = sorted((Path(__file__).parent / "fixtures").glob("schema-*.tar.zst"))
+
+
+def extract(archive: Path, data_dir: Path) -> dict[str, Any]:
+    """Write the data directory of ``archive`` to ``data_dir``; return what its program stored in it."""
+    data_dir.mkdir(mode=0o700)
+    with (
+        archive.open("rb") as packed,
+        zstandard.ZstdDecompressor().stream_reader(packed) as plain,
+        tarfile.open(fileobj=plain, mode="r|") as members,
+    ):
+        members.extractall(data_dir, filter="tar")  # keeps the modes of directories
+    expected = data_dir / "expected.json"
+    stored: dict[str, Any] = json.loads(expected.read_text())
+    expected.unlink()
+    return stored
+
+
+def test_every_released_schema_has_a_fixture() -> None:
+    assert [path.name[7:9] for path in FIXTURES] == ["02", "03", "04", "05", "07", "10", "12", "13", "14", "15"]
+
+
+@pytest.mark.parametrize("archive", FIXTURES, ids=lambda path: path.name[:9])
+def test_the_data_directory_of_every_released_schema_opens(tmp_path: Path, archive: Path) -> None:
+    data_dir = tmp_path / "data"
+    old = extract(archive, data_dir)
+    env = make_env(tmp_path)
+    process, url = start_server("--data", str(data_dir), "--port", "0", env=env)
+    try:
+        headers = {"Authorization": f"Bearer {old['apiKey']}"}
+        api = f"{url}/api/v1/files/{old['uuid']}"
+        content = requests.get(f"{api}/content", headers=headers, timeout=30)
+        file = requests.get(api, headers=headers, timeout=30).json()
+        assert hashlib.sha256(content.content).hexdigest() == file["sha256"]
+        assert len(content.content) == file["size"] == 1193
+        assert (file["shortId"], file["originalName"], file["viewCount"]) == (
+            old["shortId"],
+            "plan.pdf",
+            old["viewCount"],
+        )
+        report = requests.get(f"{api}/readership", headers=headers, timeout=30).json()
+        assert report["summary"]["totalViews"] == old["viewCount"]
+        variants = requests.get(f"{api}/variants", headers=headers, timeout=30).json()["variants"]
+        assert [each["shortId"] for each in variants] == ([old["variant"]] if old["variant"] else [])
+        hooks = requests.get(f"{url}/api/webhooks", headers=headers, timeout=30).json()["webhooks"]
+        assert [each["uuid"] for each in hooks] == ([old["webhook"]] if old["webhook"] else [])
+        assert requests.get(f"{url}/{old['shortId']}", timeout=30).status_code == 200
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
+    with closing(sqlite3.connect(data_dir / "docshare.db")) as database:
+        assert database.execute("PRAGMA user_version").fetchone() == (len(STEPS),)
+    checked = run_docshare("admin", "--data", str(data_dir), "check", env=env)
+    assert checked.returncode == 0, f"{checked.stdout}\n{checked.stderr}"
+
+
+@pytest.mark.parametrize("command", [("serve", "--port", "0"), ("admin", "account", "list")])
+def test_an_older_version_rejects_a_newer_database_in_one_line(tmp_path: Path, command: tuple[str, ...]) -> None:
+    env = make_env(tmp_path)
+    created = run_docshare("admin", "account", "create", "ada@example.com", env=env)
+    assert created.returncode == 0, created.stderr
+    database = tmp_path / "data" / "docshare.db"
+    newer = len(STEPS) + 1
+    connection = sqlite3.connect(database)
+    connection.execute(f"PRAGMA user_version = {newer}")
+    connection.close()
+    before = database.read_bytes()
+    done = run_docshare(*command, env=env)
+    expected = f"error: database version {newer} is newer than this docshare ({len(STEPS)}); upgrade docshare"
+    assert done.stdout == ""
+    assert done.stderr.splitlines() == [expected]
+    assert done.returncode == 2
+    assert database.read_bytes() == before
+
+
+def test_the_topic_quotes_the_line_of_the_refusal() -> None:
+    line = "error: database version 16 is newer than this docshare (15); upgrade docshare"
+    assert line in " ".join(topics.load("upgrade").split())
