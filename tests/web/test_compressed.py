@@ -20,7 +20,7 @@ GZIP = {"Accept-Encoding": "gzip, deflate, br"}
 FILE = "/api/v1/files/<uuid>"
 FIXED = {
     "/api/v1", "/api/v1/openapi.json", "/static/<mark>/<path:name>",
-    "/.well-known/oauth-authorization-server", "/.well-known/oauth-protected-resource",
+    "/.well-known/oauth-authorization-server", "/.well-known/oauth-protected-resource", "/docs/", "/docs/<path:path>",
 }  # fmt: skip
 """Documents that are the same for everybody."""
 LISTS = {

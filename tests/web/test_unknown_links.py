@@ -48,7 +48,7 @@ OWNER_PREFIXES = (
     "/readership/",
 )
 # These contain no link name, but a fingerprint or a secret of at least 160 bits.
-UNLINKED_PREFIXES = ("/static/", "/login/", "/notices/")
+UNLINKED_PREFIXES = ("/static/", "/login/", "/notices/", "/docs/")
 TOKEN_ROUTE = ("POST", "/<name>/beacon")  # without the token of an opened page, the link is not looked up
 
 
