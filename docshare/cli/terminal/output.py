@@ -24,7 +24,8 @@ class Column(NamedTuple):
     ``key``: dotted key of the row; ``title``: heading; ``kind``: how to format the value: text, size (bytes), when
     (relative time), moment (local and relative time), duration (milliseconds), flag (yes or no); ``role``: color;
     ``rank``: on a narrow terminal the column with the highest rank is dropped first, 0 never; ``flexible``: may be
-    clipped; ``show``: computes the text from the whole row instead.
+    clipped; ``show``: computes the text from the whole row instead; ``link``: dotted key of the URL that the text links
+    to on a terminal with hyperlinks, or a function that computes it from the whole row.
     """
 
     key: str
@@ -34,6 +35,7 @@ class Column(NamedTuple):
     rank: int = 0
     flexible: bool = False
     show: Callable[[Mapping[str, Any]], str] | None = None
+    link: str | Callable[[Mapping[str, Any]], str] = ""
 
 
 class Spec(NamedTuple):
