@@ -19,7 +19,7 @@ app = App()
 
 
 def _render_row(row: Mapping[str, Any], context: Context) -> Iterator[str]:
-    yield context.out_screen.paint("bold", clean(str(row["shareUrl"])))
+    yield context.out_screen.paint_link(str(row["shareUrl"]))
     if not context.options.quiet:
         yield context.out_screen.paint("dim", clean(str(row.get("message") or "claimed")))
 

@@ -49,7 +49,7 @@ DesignTokenFile = Annotated[
 
 def _render_row(row: Mapping[str, Any], context: Context) -> Iterator[str]:
     screen = context.out_screen
-    yield screen.paint("bold", clean(str(row["shareUrl"])))
+    yield screen.paint_link(str(row["shareUrl"]))
     if not context.options.quiet:
         prefix = "same link, " if row.get("republished") else ""
         yield screen.paint("dim", clean(f"{prefix}version {row.get('contentVersion')}"))
@@ -69,7 +69,7 @@ DESIGN_SPEC = Spec(
 )
 DESIGN_STATUS_SPEC = Spec(
     table=(
-        Column("shareUrl", "link", role="bold"),
+        Column("shareUrl", "link", role="bold", link="shareUrl"),
         Column("claimed", "claimed", kind="flag"),
         Column("connectedAccountIsOwner", "owned by this account", kind="flag"),
         Column("publishedByOther", "also published by others", kind="flag"),

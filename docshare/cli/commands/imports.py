@@ -38,7 +38,7 @@ _FETCH_STAGE = "the server downloads the PDF"
 
 def _render_row(row: Mapping[str, Any], context: Context) -> Iterator[str]:
     screen = context.out_screen
-    yield screen.paint("bold", clean(str(row["shareUrl"])))
+    yield screen.paint_link(str(row["shareUrl"]))
     if context.options.quiet:
         return
     facts = [row["name"], str(row.get("shortId") or row["uuid"])]

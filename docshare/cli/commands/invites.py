@@ -22,7 +22,7 @@ INVITE = Spec(
     table=(
         Column("email", "EMAIL", role="bold", flexible=True),
         Column("name", "NAME", rank=3),
-        Column("url", "LINK", role="id"),
+        Column("url", "LINK", role="id", link="url"),
         Column("createdAt", "INVITED", kind="when", rank=4),
         Column("viewedAt", "READ", kind="when", rank=1),
     ),

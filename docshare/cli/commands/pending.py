@@ -45,7 +45,7 @@ _PENDING = Spec(
         Column("pagesRead", "PAGES", rank=2, show=lambda row: f"{row['pagesRead']}/{row['pages']}"),
         Column("timeMs", "TIME", kind="duration", rank=3),
         Column("lastReadAt", "LAST READ", kind="when", rank=1),
-        Column("url", "LINK", role="id", rank=5),
+        Column("url", "LINK", role="id", rank=5, link="url"),
     ),
     plain=(
         "kind", "name", "reason", "lastReadAt", "contentVersion", "pagesRead", "pages", "timeMs", "email", "url",

@@ -233,8 +233,12 @@ class Context:
     @property
     def may_prompt(self) -> bool:
         """Return whether prompting is possible and allowed: stdin and stderr are terminals."""
-        silent = self.options.no_input or is_enabled(self.env, "DOCSHARE_NO_INPUT") or self.is_ci
-        return self.stdin_tty and self.stderr_tty and not silent
+        return self.stdin_tty and self.stderr_tty and not self.is_unattended
+
+    @property
+    def is_unattended(self) -> bool:
+        """Return whether nobody presses keys: ``--no-input``, DOCSHARE_NO_INPUT or CI."""
+        return self.options.no_input or is_enabled(self.env, "DOCSHARE_NO_INPUT") or self.is_ci
 
 
 def _unwritable_error(error: OSError) -> Stop:

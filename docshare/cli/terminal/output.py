@@ -24,7 +24,8 @@ class Column(NamedTuple):
     ``key``: dotted key of the row; ``title``: heading; ``kind``: how to format the value: text, size (bytes), when
     (relative time), moment (local and relative time), duration (milliseconds), flag (yes or no); ``role``: color;
     ``rank``: on a narrow terminal the column with the highest rank is dropped first, 0 never; ``flexible``: may be
-    clipped; ``show``: computes the text from the whole row instead.
+    clipped; ``show``: computes the text from the whole row instead; ``link``: dotted key of the URL that the text links
+    to on a terminal with hyperlinks, or a function that computes it from the whole row.
     """
 
     key: str
@@ -34,6 +35,7 @@ class Column(NamedTuple):
     rank: int = 0
     flexible: bool = False
     show: Callable[[Mapping[str, Any]], str] | None = None
+    link: str | Callable[[Mapping[str, Any]], str] = ""
 
 
 class Spec(NamedTuple):
@@ -159,7 +161,13 @@ class Emitter:
             self._print_lines(table.render_pairs(self._choose_columns([data]), data, self._ctx))
         elif data or not self._spec.empty:
             rows = normalize_rows(data)
-            self._print_lines(table.render_table(self._choose_columns(rows), rows, self._ctx))
+            lines = table.render_table(self._choose_columns(rows), rows, self._ctx)
+            if self._spec.once:  # what cannot be fetched again stays on the terminal
+                self._print_lines(lines)
+            else:
+                from docshare.cli.terminal.pager import print_paged
+
+                print_paged(self._ctx, lines)
         elif self._spec.empty:
             self._ctx.note(self._spec.empty)
 

@@ -23,12 +23,13 @@ def render_table(columns: "Sequence[Column]", rows: Sequence[Mapping[str, Any]],
     """Yield a header and one line per row; omit columns that are empty in every row."""
     cells = {column: [render_cell(column, row, context) for row in rows] for column in columns}
     cells = {column: texts for column, texts in cells.items() if any(texts) or not rows}
-    return (line.rstrip() for line in _draw(cells, context.out_screen).splitlines())
+    return (line.rstrip() for line in _draw(cells, rows, context.out_screen).splitlines())
 
 
-def _draw(cells: "dict[Column, list[str]]", screen: "Screen") -> str:
+def _draw(cells: "dict[Column, list[str]]", rows: Sequence[Mapping[str, Any]], screen: "Screen") -> str:
     from rich.cells import cell_len
     from rich.console import Console
+    from rich.style import Style
     from rich.table import Table
     from rich.text import Text
 
@@ -39,10 +40,14 @@ def _draw(cells: "dict[Column, list[str]]", screen: "Screen") -> str:
         # Rich shrinks only columns that may wrap; their texts are already clipped with a mark.
         title = Text(column.title, no_wrap=True, overflow="ellipsis")
         table.add_column(title, no_wrap=not column.flexible, min_width=least)
-    styles = [_STYLES.get(column.role, "") for column in kept]
-    for row in zip(*(cells[column] for column in kept), strict=True):
-        texts = zip(row, styles, strict=True)
-        table.add_row(*(Text(text, style, no_wrap=True, overflow="ellipsis") for text, style in texts))
+    for index, row in enumerate(rows):
+        texts = []
+        for column in kept:
+            text = Text(cells[column][index], _STYLES.get(column.role, ""), no_wrap=True, overflow="ellipsis")
+            if target := screen.choose_target(_find_url(column, row)):
+                text.stylize(Style(link=target))  # not in the base style, which would underline the padding as well
+            texts.append(text)
+        table.add_row(*texts)
     paper = StringIO()
     # Set everything explicitly, so that Rich reads nothing from the environment: with TERM=dumb, for example, it would
     # set the width to 80.
@@ -61,7 +66,14 @@ def render_pairs(columns: "Sequence[Column]", row: Mapping[str, Any], context: "
     screen = context.out_screen
     for column, text in kept:
         label = screen.paint("dim", column.title + " " * (width - cell_width(column.title)))
-        yield f"{label}  {screen.paint(column.role, text)}"
+        yield f"{label}  {screen.link(screen.paint(column.role, text), _find_url(column, row))}"
+
+
+def _find_url(column: "Column", row: Mapping[str, Any]) -> Any:
+    """Return the URL that the text of a cell links to, as the server sent it, or None."""
+    if callable(column.link):
+        return column.link(row)
+    return get_value(row, column.link) if column.link else None
 
 
 def render_cell(column: "Column", row: Mapping[str, Any], context: "Context") -> str:

@@ -51,7 +51,7 @@ ACTION_SPEC = Spec(
         Column("kind", "KIND"),
         Column("name", "NAME", role="bold", flexible=True),
         Column("file", "FILE", flexible=True),
-        Column("url", "LINK", role="id"),
+        Column("url", "LINK", role="id", link="url"),
     ),
     plain=("action", "kind", "name", "file", "url"),
     fields=("uuid", "changes", "secretFile", "done", "error"),

@@ -189,7 +189,7 @@ def _confirm_deletion(ctx: Context, client: "Client", ids: list[str], word: str,
 
 
 def _render_restoration(row: Mapping[str, Any], context: Context) -> Iterator[str]:
-    yield context.out_screen.paint("bold", clean(str(row.get("shareUrl") or id_of(row))))
+    yield context.out_screen.paint_link(str(row.get("shareUrl") or id_of(row)))
 
 
 _RESTORE_SPEC = Spec(plain=("shareUrl",), fields=FILE_FIELDS, id="shortId", human=_render_restoration)

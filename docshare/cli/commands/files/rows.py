@@ -58,9 +58,9 @@ def _format_slug_link(file: Mapping[str, Any]) -> str:
 
 FILE_LIST_SPEC = Spec(
     table=(
-        Column("originalName", "NAME", role="bold", flexible=True),
+        Column("originalName", "NAME", role="bold", flexible=True, link="shareUrl"),
         Column("shortId", "ID", role="id", show=id_of),
-        Column("slug", "LINK", role="id", rank=4, flexible=True, show=_format_slug_path),
+        Column("slug", "LINK", role="id", rank=4, flexible=True, show=_format_slug_path, link=_format_slug_link),
         Column("viewCount", "VIEWS", rank=5),
         Column("size", "SIZE", kind="size", rank=2),
         Column("createdAt", "UPLOADED", kind="when", rank=1),
@@ -75,9 +75,9 @@ FILE_LIST_SPEC = Spec(
 
 FILE_SPEC = Spec(
     table=(
-        Column("originalName", "name", role="bold"),
-        Column("shareUrl", "link", role="id"),
-        Column("named", "custom link", role="id", show=_format_slug_link),
+        Column("originalName", "name", role="bold", link="shareUrl"),
+        Column("shareUrl", "link", role="id", link="shareUrl"),
+        Column("named", "custom link", role="id", show=_format_slug_link, link=_format_slug_link),
         Column("shortId", "short id"),
         Column("uuid", "uuid"),
         Column("slug", "slug"),

@@ -90,7 +90,7 @@ def _print_topic(ctx: Context, topic: str) -> None:
     screen = ctx.out_screen
     first, *rest = text.splitlines()
     lines = [screen.paint("bold", line[2:].upper()) if line.startswith("# ") else line for line in rest]
-    _print_paged(ctx, "\n".join([screen.paint("bold", first), *lines]))
+    _print_paged(ctx, [screen.paint("bold", first), *lines])
 
 
 def _print_sample(ctx: Context, words: list[str], name: str) -> None:
@@ -112,13 +112,13 @@ def _print_command(ctx: Context, words: list[str]) -> None:
     if is_json_requested(ctx):
         ctx.emit({"command": " ".join(words), "text": text}, Spec())
     else:
-        _print_paged(ctx, text)
+        _print_paged(ctx, text.split("\n"))
 
 
-def _print_paged(ctx: Context, text: str) -> None:
+def _print_paged(ctx: Context, lines: list[str]) -> None:
     from docshare.cli.terminal.pager import print_paged  # here: only a terminal needs it
 
-    print_paged(ctx, text)
+    print_paged(ctx, lines)
 
 
 def _suggest_topics(words: str) -> str:

@@ -35,8 +35,8 @@ _METADATA_FIELDS = (
 
 _METADATA = Spec(
     table=(
-        Column("originalName", "name", role="bold"),
-        Column("shareUrl", "link", role="id"),
+        Column("originalName", "name", role="bold", link="shareUrl"),
+        Column("shareUrl", "link", role="id", link="shareUrl"),
         Column("size", "size", kind="size"),
         Column("totalPages", "pages"),
         Column("viewerMode", "mode"),

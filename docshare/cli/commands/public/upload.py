@@ -25,7 +25,7 @@ _TOKENS = ("claimToken", "manageToken")
 
 
 def _render_row(row: Mapping[str, Any], context: Context) -> Iterator[str]:
-    yield context.out_screen.paint("bold", clean(str(row["shareUrl"])))
+    yield context.out_screen.paint_link(str(row["shareUrl"]))
     for name, use in zip(_TOKENS, ("to take it over", "to change its settings"), strict=True):
         if name in row:
             yield f"{context.out_screen.paint('dim', f'{use}:')} {clean(str(row[name]))}"

@@ -19,7 +19,7 @@ app = App()
 
 def _render_row(row: Mapping[str, Any], context: Context) -> Iterator[str]:
     screen = context.out_screen
-    yield screen.paint("bold", clean(str(row["url"])))
+    yield screen.paint_link(str(row["url"]))
     if not context.options.quiet:
         facts = [str(row["status"]), str(row["path"]), format_size(row["size"])]
         facts += [f"version {row['contentVersion']}"] if "contentVersion" in row else []

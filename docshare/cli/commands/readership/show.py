@@ -108,9 +108,9 @@ class _ReportPrinter:
         report = self._limit_days(report)
         if self._printer.is_for_people:
             from docshare.cli.commands.readership.drawing import render_report
+            from docshare.cli.terminal.pager import print_paged
 
-            for line in render_report(report, keys, self._file, self._ctx):
-                self._ctx.print(line)
+            print_paged(self._ctx, render_report(report, keys, self._file, self._ctx))
         elif self._printer.format in _FLAT_FORMATS and not self._is_reshaped:
             self._print_flat(report, keys)
         else:

@@ -31,7 +31,7 @@ def is_plain_requested(context: "Context") -> bool:
 
 def _render_row(row: Mapping[str, Any], context: "Context") -> Iterator[str]:
     screen = context.out_screen
-    yield screen.paint("bold", clean(str(row["shareUrl"])))
+    yield screen.paint_link(str(row["shareUrl"]))
     if context.options.quiet:
         return
     facts = [str(row["name"]), format_size(row["size"]), str(row.get("shortId") or row["uuid"])]

@@ -60,7 +60,7 @@ _LIST = Spec(
     table=(
         Column("label", "LABEL", role="bold", flexible=True),
         Column("shortId", "ID", role="id", rank=2, show=lambda row: short_id(dict(row))),
-        Column("url", "LINK"),
+        Column("url", "LINK", link="url"),
         Column("overrides", "ALLOWS", rank=3, show=lambda row: describe_overrides(row.get("overrides"))),
         Column("createdAt", "CREATED", kind="when", rank=4),
         Column("state", "STATE", role="warn", rank=1, show=describe_state),
@@ -74,7 +74,7 @@ _LIST = Spec(
 _SHOW = Spec(
     table=(
         Column("label", "label", role="bold"),
-        Column("url", "link", role="id"),
+        Column("url", "link", role="id", link="url"),
         Column("shortId", "short id"),
         Column("uuid", "uuid"),
         Column("overrides", "allows", show=lambda row: describe_overrides(row.get("overrides"))),

@@ -16,7 +16,7 @@ _ALL_KEYS = ("row", "label", "url", "shortId", "uuid", "status")
 
 def _render_row(row: Mapping[str, Any], context: "Context") -> Iterator[str]:
     screen = context.out_screen
-    yield screen.paint("bold", clean(str(row["url"])))
+    yield screen.paint_link(str(row["url"]))
     if not context.options.quiet:
         facts = (str(row.get("label", "")), describe_overrides(row.get("overrides")), str(row.get("shortId", "")))
         yield screen.paint("dim", f" {screen.glyph('·')} ".join(clean(fact) for fact in facts if fact))
@@ -25,7 +25,7 @@ def _render_row(row: Mapping[str, Any], context: "Context") -> Iterator[str]:
 LINKS = Spec(
     table=(
         Column("label", "LABEL", role="bold", flexible=True),
-        Column("url", "LINK", role="id"),
+        Column("url", "LINK", role="id", link="url"),
         Column("status", "STATUS", rank=1),
     ),
     plain=("label", "url"),
