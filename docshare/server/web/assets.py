@@ -34,6 +34,7 @@ _VIEWER = "viewer/"
 _MAIN_SCRIPT = "viewer/main.js"
 _METER_SCRIPT = "viewer/reading.js"
 _FEEDBACK_SCRIPT = "viewer/feedback/index.js"
+_PRINT_SCRIPT = "viewer/sheets.js"  # loaded only when a reader prints
 # Style sheets of every share page, sent as one.
 _COMBINED_STYLES = {
     "share-page.css": ("design.css", "viewer/viewer.css", "viewer/panels.css", "viewer/pages.css"),
@@ -54,7 +55,8 @@ def _read_files() -> dict[str, bytes]:
     modules = {
         name: read.pop(name).decode() for name in list(read) if name.startswith(_VIEWER) and name.endswith(".js")
     }
-    scripts = bundles.bundle(modules, _MAIN_SCRIPT, [_METER_SCRIPT, _FEEDBACK_SCRIPT, *map(_mode_script, VIEWER_MODES)])
+    others = [_METER_SCRIPT, _FEEDBACK_SCRIPT, _PRINT_SCRIPT, *map(_mode_script, VIEWER_MODES)]
+    scripts = bundles.bundle(modules, _MAIN_SCRIPT, others)
     read.update({name: script.encode() for name, script in scripts.items()})
     read.update({name: b"".join(read[part] for part in parts) for name, parts in _COMBINED_STYLES.items()})
     return dict(sorted(read.items()))
