@@ -56,6 +56,23 @@ def test_the_layout_setting_determines_the_spreads(
         assert person.complaints == []
 
 
+def test_the_toolbar_shows_both_numbers_of_a_spread(desktop_visitor: Visitor, flipbook_url: str) -> None:
+    page = desktop_visitor.open(flipbook_url)
+    number = page.get_by_role("textbox", name="Page")
+    seen = [number.input_value()]
+    width = number.bounding_box()
+    for _ in range(3):
+        page.get_by_role("button", name="Next page").click()
+        seen.append(number.input_value())
+    assert seen == ["1", "2-3", "4-5", "6-7"]
+    assert number.evaluate("field => field.scrollWidth <= field.clientWidth"), "the field is wide enough"
+    assert number.bounding_box() == width, "nothing in the toolbar moves"
+    number.fill("4-5")
+    number.press("Enter")
+    assert visible_pages(page) == [4, 5]
+    assert number.input_value() == "4-5"
+
+
 def test_slides_that_would_become_small_are_shown_one_at_a_time(
     desktop_visitor: Visitor, publish: PublishInMode
 ) -> None:
