@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page
 from docshare.contract.plans import Plan
 from docshare.server.services.accounts import invitations
 from tests.browser.conftest import ShareDocument
-from tests.support.axe import find_serious_violations
+from tests.support.axe import find_landmark_violations, find_serious_violations
 from tests.support.browser import visitor
 from tests.support.cast import Person, World
 from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS
@@ -147,6 +147,20 @@ def test_each_mode_with_all_features_and_open_panels_has_no_serious_violation(
             page.locator(panel).wait_for(state="hidden")
         page.keyboard.press("f")
         assert find_serious_violations(page) == []
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_everything_in_the_viewer_is_in_a_landmark_with_a_name_of_its_own(
+    browser: Browser, full_document: FullDocument, mode: str
+) -> None:
+    url = full_document.apply_looks(mode, **full_document.corner_settings())
+    with visitor(browser) as person:
+        page = person.open(url)
+        page.locator(".hotspot").first.wait_for()
+        assert find_landmark_violations(page) == []
+        page.locator("#notes-open").click()
+        page.locator("#notes").wait_for()
+        assert find_landmark_violations(page) == []
 
 
 def leave_everything(page: Page) -> None:

@@ -138,11 +138,14 @@ def test_a_protected_document_prints_a_notice_instead_of_its_pages(
 ) -> None:
     page = open_with_looks(desktop_visitor, styled_document, protect={"print": True})
     assert not page.locator(".print-note").is_visible()
+    assert page.locator("#print").count() == 0
+    page.keyboard.press("Control+p")
     with pypdfium2.PdfDocument(io.BytesIO(page.pdf())) as pdf:
         printed = " ".join(styled_document.get_textpage().get_text_range() for styled_document in pdf)
         pictures = [picture for styled_document in pdf for picture in styled_document.get_objects([FPDF_PAGEOBJ_IMAGE])]
     assert "The owner of this document asks you not to print it." in printed
     assert pictures == []
+    assert not [url for url in desktop_visitor.requests if "sheets.js" in url]
 
 
 def test_pages_are_blurred_while_the_window_has_no_focus(

@@ -3,8 +3,15 @@
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.support.browser import Visitor, visitor, wait_for_page
-from tests.support.paged_viewer import PublishInMode, page_box, visible_pages, wait_for_rest
+from tests.support.browser import RequestGate, Visitor, intercept_requests, visitor, wait_for_page
+from tests.support.paged_viewer import (
+    PublishInMode,
+    list_motions,
+    page_box,
+    record_motion,
+    visible_pages,
+    wait_for_rest,
+)
 from tests.support.pdfs import A4, simple_pdf
 
 SLIDES = (960.0, 540.0)
@@ -32,6 +39,12 @@ def list_spreads(page: Page) -> list[list[int]]:
     return seen
 
 
+def wait_for_images(page: Page, *numbers: int) -> None:
+    """Wait until the pages ``numbers`` are loaded: only then does a leaf turn to them."""
+    for number in numbers:
+        page.locator(f".page[data-page='{number}'].is-ready").wait_for(state="attached")
+
+
 PAIRS = [[1], [2, 3], [4, 5], [6, 7]]
 SINGLES = [[1], [2], [3], [4], [5], [6], [7]]
 
@@ -54,6 +67,23 @@ def test_the_layout_setting_determines_the_spreads(
     with visitor(browser, viewport={"width": window[0], "height": window[1]}) as person:
         assert list_spreads(person.open(url)) == expected
         assert person.complaints == []
+
+
+def test_the_toolbar_shows_both_numbers_of_a_spread(desktop_visitor: Visitor, flipbook_url: str) -> None:
+    page = desktop_visitor.open(flipbook_url)
+    number = page.get_by_role("textbox", name="Page")
+    seen = [number.input_value()]
+    width = number.bounding_box()
+    for _ in range(3):
+        page.get_by_role("button", name="Next page").click()
+        seen.append(number.input_value())
+    assert seen == ["1", "2-3", "4-5", "6-7"]
+    assert number.evaluate("field => field.scrollWidth <= field.clientWidth"), "the field is wide enough"
+    assert number.bounding_box() == width, "nothing in the toolbar moves"
+    number.fill("4-5")
+    number.press("Enter")
+    assert visible_pages(page) == [4, 5]
+    assert number.input_value() == "4-5"
 
 
 def test_slides_that_would_become_small_are_shown_one_at_a_time(
@@ -138,6 +168,7 @@ def test_the_leaf_turns_around_the_spine_and_is_then_removed(
         person.page.clock.install()
         page = person.open(f"{url}#page=2")
         page.clock.run_for(2_000)
+        wait_for_images(page, 4, 5)
         page.clock.pause_at(page.evaluate("Date.now()") / 1_000 + 1)
         assert get_leaf_edges(page) is None
         page.keyboard.press(key)
@@ -163,6 +194,8 @@ def test_a_turn_takes_the_configured_time(browser: Browser, publish: PublishInMo
     with visitor(browser) as person:
         person.page.clock.install()
         page = person.open(publish(simple_pdf(pages=5, size=A4), "flipbook", flip={"speedMs": speed}))
+        page.clock.run_for(4_000)
+        wait_for_images(page, 2, 3)
         page.clock.pause_at(page.evaluate("Date.now()") / 1_000 + 1)
         page.keyboard.press("ArrowRight")
         page.clock.run_for(speed - 100)
@@ -175,6 +208,7 @@ def test_the_leaf_is_hidden_from_screen_readers_and_has_no_text(desktop_visitor:
     page = desktop_visitor.open(f"{flipbook_url}#page=2")
     page.locator(".page[data-page='2'] .page-text").wait_for(state="attached")
     page.locator(".page[data-page='4'] .page-text").wait_for(state="attached")
+    wait_for_images(page, 4, 5)
     wait_for_rest(page)
     page.keyboard.press("ArrowRight")
     scene = page.locator(".book-scene")
@@ -185,8 +219,7 @@ def test_the_leaf_is_hidden_from_screen_readers_and_has_no_text(desktop_visitor:
 
 def test_the_leaf_shows_loaded_images_and_requests_none(desktop_visitor: Visitor, flipbook_url: str) -> None:
     page = desktop_visitor.open(f"{flipbook_url}#page=2")
-    for number in (2, 3, 4, 5):
-        page.locator(f".page[data-page='{number}'].is-ready").wait_for(state="attached")
+    wait_for_images(page, 2, 3, 4, 5)
     wait_for_rest(page)
     page.wait_for_load_state("networkidle")
     before = [url for url in desktop_visitor.requests if ".jpg" in url]
@@ -202,6 +235,7 @@ def test_a_dragged_corner_follows_the_pointer_and_turns_the_page_if_dragged_far_
     desktop_visitor: Visitor, flipbook_url: str
 ) -> None:
     page = desktop_visitor.open(f"{flipbook_url}#page=2")
+    wait_for_images(page, 4, 5)
     wait_for_rest(page)
     right = page_box(page, 3)
     start = right["x"] + right["width"] - 10
@@ -217,6 +251,30 @@ def test_a_dragged_corner_follows_the_pointer_and_turns_the_page_if_dragged_far_
     wait_for_page(page, 4)
     wait_for_rest(page)
     assert visible_pages(page) == [4, 5]
+
+
+def test_no_leaf_turns_to_pages_that_are_not_loaded(desktop_visitor: Visitor, flipbook_url: str) -> None:
+    page = desktop_visitor.page
+    intercept_requests(page)
+    gate = RequestGate(page, "**/pages/4-*.jpg*", "**/pages/5-*.jpg*")
+    page.goto(f"{flipbook_url}#page=2", wait_until="commit")
+    wait_for_images(page, 2, 3)
+    record_motion(page)
+    right = page_box(page, 3)
+    page.mouse.move(right["x"] + right["width"] - 10, 800)
+    page.mouse.down()
+    page.mouse.move(right["x"] - 500, 780, steps=5)
+    page.mouse.up()
+    wait_for_page(page, 4)
+    page.keyboard.press("ArrowLeft")
+    wait_for_page(page, 2)
+    assert list_motions(page).count("book-scene") == 0, "neither to them nor back"
+    gate.open()
+    wait_for_images(page, 4, 5)
+    page.wait_for_timeout(200)  # fast consecutive turns are not animated
+    page.keyboard.press("ArrowRight")
+    wait_for_rest(page)
+    assert list_motions(page).count("book-scene") == 1
 
 
 def test_a_corner_released_early_falls_back(desktop_visitor: Visitor, flipbook_url: str) -> None:

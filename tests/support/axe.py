@@ -22,6 +22,14 @@ def find_serious_violations(page: Page | Frame) -> list[str]:
     return [_format_violation(rule) for rule in found if rule["impact"] in ("serious", "critical")]
 
 
+def find_landmark_violations(page: Page) -> list[str]:
+    """Return where the idle ``page`` has content outside of landmarks, or landmarks that are not unique."""
+    page.evaluate(_WAIT_FOR_REST)
+    page.evaluate(f"() => {{ {_SOURCE} }}")
+    found: list[dict[str, Any]] = page.evaluate(_RUN)
+    return [_format_violation(rule) for rule in found if rule["id"] == "region" or rule["id"].startswith("landmark-")]
+
+
 def _format_violation(rule: dict[str, Any]) -> str:
     places = "; ".join(f"{node['target']} {node['html'][:120]}" for node in rule["nodes"][:5])
     return f"{rule['id']}: {rule['help']}: {places}"

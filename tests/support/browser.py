@@ -99,13 +99,15 @@ def visitor(browser: Browser, **options: Any) -> Iterator[Visitor]:
 
 
 def current_page_number(page: Page) -> int:
-    """Return the page number that the toolbar shows."""
-    return int(page.locator("#page-number").input_value())
+    """Return the page number that the toolbar shows, of a spread the lower one."""
+    return int(page.locator("#page-number").input_value().split("-")[0])
 
 
 def wait_for_page(page: Page, number: int) -> None:
-    """Wait until the toolbar shows page ``number``."""
-    page.wait_for_function("number => document.querySelector('#page-number').value === String(number)", arg=number)
+    """Wait until the toolbar shows page ``number``, alone or in a spread."""
+    page.wait_for_function(
+        "number => document.querySelector('#page-number').value.split('-').includes(String(number))", arg=number
+    )
 
 
 def record_layout_shifts(page: Page) -> None:

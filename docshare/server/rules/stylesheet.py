@@ -274,7 +274,7 @@ def _render_protection(settings: Settings) -> str:
     protect = settings["protect"]
     css = ""
     if protect["print"]:
-        hidden = _render_rule("main, .plain-nav", display="none !important") + _render_rule(
+        hidden = _render_rule("main, .plain-nav, .print-missing", display="none !important") + _render_rule(
             ".print-note", display="block"
         )
         css += _wrap_rules("@media print", hidden)

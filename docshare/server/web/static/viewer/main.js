@@ -8,6 +8,7 @@ import { listenToGestures } from "./gestures.js";
 import { listenToKeys, scrollsSideways } from "./keys.js";
 import { loadParts } from "./parts.js";
 import { keepPlace } from "./place.js";
+import { listenToPrinting } from "./print.js";
 import { Source } from "./source.js";
 import { watchSelection } from "./text.js";
 import { Toolbar } from "./toolbar.js";
@@ -36,6 +37,7 @@ class Viewer {
     if (this.mode.rtl) this.toolbar.mirror();
     listenToGestures(stage, { percent: () => this.percent, zoomTo: (...wanted) => this.zoomTo(...wanted) });
     listenToKeys(this.keys());
+    listenToPrinting(this.source, this.mode);
     watchSelection();
     startAppearance(this.facts);
   }

@@ -21,7 +21,8 @@ export class Toolbar {
     this.total = total;
     this.field = byId("page-number");
     this.level = byId("zoom-level");
-    this.page = 1;
+    /** What the field shows: the number of the page, or "2-3" for a spread. */
+    this.shown = "1";
     this.listen();
     this.listenToFullscreen();
   }
@@ -38,7 +39,7 @@ export class Toolbar {
     this.field.addEventListener("focus", () => this.field.select());
     this.field.addEventListener("change", () => this.onEntry());
     this.field.addEventListener("keydown", (event) => {
-      if (event.key === "Escape") this.field.value = String(this.page);
+      if (event.key === "Escape") this.field.value = this.shown;
       if (event.key === "Enter" || event.key === "Escape") this.field.blur();
     });
   }
@@ -79,18 +80,18 @@ export class Toolbar {
   }
 
   onEntry() {
-    const page = Number(this.field.value);
+    const page = Number(this.field.value.split("-")[0]);
     if (Number.isInteger(page) && page >= 1) this.actions.goTo(page);
-    this.field.value = String(this.page);
+    this.field.value = this.shown;
   }
 
   /**
    * @param {import("./modes/standard.js").Position} position
    * @param {import("./zoom.js").Mode} mode
    */
-  show({ page, first, last, percent }, mode) {
-    this.page = page;
-    if (document.activeElement !== this.field) this.field.value = String(page);
+  show({ first, last, percent }, mode) {
+    this.shown = first === last ? String(first) : `${first}-${last}`;
+    if (document.activeElement !== this.field) this.field.value = this.shown;
     byId("page-previous").disabled = first <= 1;
     byId("page-next").disabled = last >= this.total;
     byId("progress").style.transform = `scaleX(${this.total > 1 ? (last - 1) / (this.total - 1) : 1})`;

@@ -28,9 +28,21 @@ export class Mode extends Paged {
     const held = this.held;
     this.held = null;
     if (held) return () => this.run(held, 1);
+    if (!this.isLoaded(this.spread)) return () => {};
     const from = this.opening(this.spread);
     const forward = spread > this.spread;
-    return () => this.run(new Leaf(this.stage, from, this.opening(spread), forward !== this.rtl), 1);
+    return () => {
+      if (this.isLoaded(spread)) this.run(new Leaf(this.stage, from, this.opening(spread), forward !== this.rtl), 1);
+    };
+  }
+
+  /**
+   * Whether all pages of a mounted spread are loaded; otherwise a side of the leaf would be blank paper.
+   *
+   * @param {number} spread
+   */
+  isLoaded(spread) {
+    return this.spreads.pages(spread).every((page) => this.views.get(page).element.classList.contains("is-ready"));
   }
 
   /**
@@ -64,7 +76,8 @@ export class Mode extends Paged {
     const next = this.spread + direction;
     if (this.spreads.pages(next).length === 0) return false;
     this.settle();
-    if (this.moves) this.held = new Leaf(this.stage, this.opening(this.spread), this.opening(next), direction > 0 !== this.rtl);
+    const moves = this.moves && this.isLoaded(this.spread) && this.isLoaded(next);
+    if (moves) this.held = new Leaf(this.stage, this.opening(this.spread), this.opening(next), direction > 0 !== this.rtl);
     return super.dragBegins(direction);
   }
 
