@@ -1,6 +1,7 @@
 """The wheel and the source distribution are complete, pass the checkers of the field, and can be installed."""
 
 import os
+import re
 import sys
 import sysconfig
 import tarfile
@@ -11,8 +12,13 @@ import pytest
 from bs4 import BeautifulSoup
 from readme_renderer import markdown
 
-from tests.support.package import build_package, run_outside
+from tests.support.package import UV, UVX, build_package, make_new_user_env, run_outside
+from tests.support.pdfs import simple_pdf
 from tests.support.repository import ROOT
+
+URL_AND_LINK = re.compile(r"(http://127\.0\.0\.1:\d+)\n\1/\w{12}\n")
+SHARE_ONCE = ("serve", "--ephemeral", "--port", "0", "--exec")
+INSTALLERS = {"pipx": (sys.executable, "-m", "pipx", "install"), "uv": (UV, "tool", "install")}
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +42,23 @@ def environment(distributions: Path, tmp_path_factory: pytest.TempPathFactory) -
     folders = [path for path in sys.path if path.endswith("site-packages")] or [sysconfig.get_path("purelib")]
     Path(packages, "dependencies.pth").write_text("\n".join(folders) + "\n")
     return directory
+
+
+@pytest.fixture(scope="module")
+def package_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the directory of fetched packages, one for all workers of this run."""
+    directory = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        directory = directory.parent
+    return directory / "fetched-packages"
+
+
+@pytest.fixture
+def new_user(package_cache: Path, tmp_path: Path) -> dict[str, str]:
+    """Return the environment of a user whose home has nothing but ``x.pdf``."""
+    env = make_new_user_env(tmp_path / "home", package_cache)
+    Path(env["HOME"], "x.pdf").write_bytes(simple_pdf())
+    return env
 
 
 def read_members(path: Path) -> dict[str, bytes]:
@@ -138,3 +161,28 @@ def test_the_installed_wheel_runs_and_has_its_manual(environment: Path) -> None:
     assert run_outside(command, "--version").stdout.startswith("docshare ")
     assert "upgrade" in run_outside(command, "help").stdout
     assert (environment / "share" / "man" / "man1" / "docshare-upload.1").is_file()
+
+
+@pytest.mark.parametrize("tool", INSTALLERS)
+def test_a_new_user_installs_the_program_and_shares_a_document(
+    tool: str, new_user: dict[str, str], distributions: Path
+) -> None:
+    (wheel,) = distributions.glob("*.whl")
+    home = Path(new_user["HOME"])
+    run_outside(*INSTALLERS[tool], str(wheel), env=new_user)
+    assert run_outside("docshare", "--version", env=new_user).stdout.startswith("docshare ")
+    shared = run_outside("docshare", *SHARE_ONCE, "docshare", "upload", "x.pdf", cwd=home, env=new_user)
+    assert URL_AND_LINK.fullmatch(shared.stdout)
+    # pipx puts manual pages where ``man`` finds them next to ~/.local/bin; uv does not.
+    manual = {"pipx": ".local/share/man/man1", "uv": ".local/share/uv/tools/docshare/share/man/man1"}[tool]
+    assert (home / manual / "docshare-upload.1").is_file()
+
+
+def test_uvx_runs_the_program_without_installing_it(new_user: dict[str, str], distributions: Path) -> None:
+    (wheel,) = distributions.glob("*.whl")
+    program = (UVX, "--from", str(wheel), "docshare")
+    assert run_outside(*program, "--version", env=new_user).stdout.startswith("docshare ")
+    upload = (*program, "upload", "x.pdf")
+    shared = run_outside(*program, *SHARE_ONCE, *upload, cwd=Path(new_user["HOME"]), env=new_user)
+    assert URL_AND_LINK.fullmatch(shared.stdout)
+    assert not Path(new_user["HOME"], ".local").joinpath("bin").exists()
