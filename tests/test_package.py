@@ -1,7 +1,7 @@
 """The wheel and the source distribution are complete, pass the checkers of the field, and can be installed."""
 
 import os
-import subprocess
+import re
 import sys
 import sysconfig
 import tarfile
@@ -9,44 +9,56 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from bs4 import BeautifulSoup
+from readme_renderer import markdown
 
-ROOT = Path(__file__).resolve().parent.parent
+from tests.support.package import UV, UVX, build_package, make_new_user_env, run_outside
+from tests.support.pdfs import simple_pdf
+from tests.support.repository import ROOT
+
+URL_AND_LINK = re.compile(r"(http://127\.0\.0\.1:\d+)\n\1/\w{12}\n")
+SHARE_ONCE = ("serve", "--ephemeral", "--port", "0", "--exec")
+INSTALLERS = {"pipx": (sys.executable, "-m", "pipx", "install"), "uv": (UV, "tool", "install")}
 
 
 @pytest.fixture(scope="module")
 def distributions(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a directory with the wheel and the source distribution."""
-    directory = tmp_path_factory.mktemp("built")
-    build(ROOT, directory)
-    return directory
+    return build_package(tmp_path_factory.mktemp("built"))
 
 
 @pytest.fixture(scope="module")
 def environment(distributions: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a virtual environment with the wheel, which finds its dependencies where this test has them."""
     directory = tmp_path_factory.mktemp("installed") / "environment"
-    run(sys.executable, "-m", "venv", "--without-pip", str(directory))
+    run_outside(sys.executable, "-m", "venv", "--without-pip", str(directory))
     python = str(directory / "bin" / "python")
     (wheel,) = distributions.glob("*.whl")
-    run(sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--no-index", "--quiet", str(wheel))
-    packages = run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").stdout.strip()
+    run_outside(
+        sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--no-index", "--quiet", str(wheel)
+    )
+    packages = run_outside(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").stdout.strip()
     # A plain line of a .pth file adds a folder without its own .pth files: not this tree, if it is installed as such.
     folders = [path for path in sys.path if path.endswith("site-packages")] or [sysconfig.get_path("purelib")]
     Path(packages, "dependencies.pth").write_text("\n".join(folders) + "\n")
     return directory
 
 
-def build(source: Path, directory: Path, *options: str) -> None:
-    """Build the distributions of the tree ``source`` into ``directory``."""
-    run(sys.executable, "-m", "hatchling", "build", "-d", str(directory), *options, cwd=source)
+@pytest.fixture(scope="module")
+def package_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the directory of fetched packages, one for all workers of this run."""
+    directory = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        directory = directory.parent
+    return directory / "fetched-packages"
 
 
-def run(*command: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """Run ``command`` outside of this tree unless ``cwd`` is given; the test fails with its output if it fails."""
-    env = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-    done = subprocess.run(command, cwd=cwd or "/", env=env, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
-    return done
+@pytest.fixture
+def new_user(package_cache: Path, tmp_path: Path) -> dict[str, str]:
+    """Return the environment of a user whose home has nothing but ``x.pdf``."""
+    env = make_new_user_env(tmp_path / "home", package_cache)
+    Path(env["HOME"], "x.pdf").write_bytes(simple_pdf())
+    return env
 
 
 def read_members(path: Path) -> dict[str, bytes]:
@@ -93,25 +105,48 @@ def test_the_source_distribution_builds_the_same_wheel(distributions: Path, tmp_
     with tarfile.open(path) as source:
         source.extractall(tmp_path, filter="data")
     (tree,) = tmp_path.iterdir()
-    build(tree, tmp_path / "again", "-t", "wheel")
-    (first,), (second,) = distributions.glob("*.whl"), (tmp_path / "again").glob("*.whl")
+    again = build_package(tmp_path, "-t", "wheel", source=tree)
+    (first,), (second,) = distributions.glob("*.whl"), again.glob("*.whl")
     assert read_members(first) == read_members(second)
 
 
 def test_twine_accepts_both_distributions(distributions: Path) -> None:
-    run(sys.executable, "-m", "twine", "check", "--strict", *map(str, distributions.iterdir()))
+    run_outside(sys.executable, "-m", "twine", "check", "--strict", *map(str, distributions.iterdir()))
 
 
 def test_the_wheel_contains_nothing_that_does_not_belong_there(distributions: Path) -> None:
     (wheel,) = distributions.glob("*.whl")
-    run(sys.executable, "-m", "check_wheel_contents", "--config", str(ROOT / "pyproject.toml"), str(wheel))
+    run_outside(sys.executable, "-m", "check_wheel_contents", "--config", str(ROOT / "pyproject.toml"), str(wheel))
+
+
+def test_the_description_on_a_package_index_has_no_broken_link_or_picture(distributions: Path) -> None:
+    """It is the README without its pictures: a package index does not have them."""
+    (path,) = distributions.glob("*.whl")
+    members = read_members(path)
+    (metadata,) = (content.decode() for name, content in members.items() if name.endswith(".dist-info/METADATA"))
+    headers, _, description = metadata.partition("\n\n")
+    assert "Description-Content-Type: text/markdown" in headers.splitlines()
+    page = BeautifulSoup(markdown.render(description) or "", "html.parser")
+    assert page.h1 is not None
+    assert page.h1.get_text() == "docshare"
+    assert page.find_all("img") == []
+    targets = {f"#{element['id']}" for element in page.find_all(id=True)}
+    links = {str(element["href"]) for element in page.find_all("a", href=True)}
+    assert "#user-content-the-api" in links
+    assert {link for link in links - targets if not link.startswith(("https://", "http://"))} == set()
+    readme = (ROOT / "README.md").read_text().splitlines()
+    left_out = [line for line in readme if line and line not in description.splitlines()]
+    assert left_out[1] == "| What readers see | What you see |"
+    assert [line[:3] for line in left_out] == ["![T", "| W", "| !", "![d"]
 
 
 def test_pyroma_misses_only_the_addresses(distributions: Path) -> None:
     """The repository and its authors have no public address yet; each costs one point of ten."""
     (path,) = distributions.glob("*.tar.gz")
     script = "import sys; from pyroma import main; sys.argv[0] = 'pyroma'; main()"
-    told = run(sys.executable, "-c", script, "--min", "8", str(path)).stdout
+    # If what builds the package is not installed, fail instead of fetching it.
+    env = {**os.environ, "PIP_NO_INDEX": "1"}
+    told = run_outside(sys.executable, "-c", script, "--min", "8", str(path), env=env).stdout
     complaints = [line for line in told.splitlines() if line.startswith(("Your package", "You "))]
     assert [line.split(" field")[0] for line in complaints] == [
         "Your package does not have author-email data.",
@@ -121,8 +156,33 @@ def test_pyroma_misses_only_the_addresses(distributions: Path) -> None:
 
 def test_the_installed_wheel_runs_and_has_its_manual(environment: Path) -> None:
     command = str(environment / "bin" / "docshare")
-    where = run(str(environment / "bin" / "python"), "-c", "import docshare; print(docshare.__file__)").stdout
+    where = run_outside(str(environment / "bin" / "python"), "-c", "import docshare; print(docshare.__file__)").stdout
     assert where.startswith(str(environment))
-    assert run(command, "--version").stdout.startswith("docshare ")
-    assert "upgrade" in run(command, "help").stdout
+    assert run_outside(command, "--version").stdout.startswith("docshare ")
+    assert "upgrade" in run_outside(command, "help").stdout
     assert (environment / "share" / "man" / "man1" / "docshare-upload.1").is_file()
+
+
+@pytest.mark.parametrize("tool", INSTALLERS)
+def test_a_new_user_installs_the_program_and_shares_a_document(
+    tool: str, new_user: dict[str, str], distributions: Path
+) -> None:
+    (wheel,) = distributions.glob("*.whl")
+    home = Path(new_user["HOME"])
+    run_outside(*INSTALLERS[tool], str(wheel), env=new_user)
+    assert run_outside("docshare", "--version", env=new_user).stdout.startswith("docshare ")
+    shared = run_outside("docshare", *SHARE_ONCE, "docshare", "upload", "x.pdf", cwd=home, env=new_user)
+    assert URL_AND_LINK.fullmatch(shared.stdout)
+    # pipx puts manual pages where ``man`` finds them next to ~/.local/bin; uv does not.
+    manual = {"pipx": ".local/share/man/man1", "uv": ".local/share/uv/tools/docshare/share/man/man1"}[tool]
+    assert (home / manual / "docshare-upload.1").is_file()
+
+
+def test_uvx_runs_the_program_without_installing_it(new_user: dict[str, str], distributions: Path) -> None:
+    (wheel,) = distributions.glob("*.whl")
+    program = (UVX, "--from", str(wheel), "docshare")
+    assert run_outside(*program, "--version", env=new_user).stdout.startswith("docshare ")
+    upload = (*program, "upload", "x.pdf")
+    shared = run_outside(*program, *SHARE_ONCE, *upload, cwd=Path(new_user["HOME"]), env=new_user)
+    assert URL_AND_LINK.fullmatch(shared.stdout)
+    assert not Path(new_user["HOME"], ".local").joinpath("bin").exists()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from tests.support.browser import launch, visitor, wait_for_page
+from tests.support.browser import launch, read_to_page_three, visitor
 from tests.support.server_process import COMMAND, make_env
 from tests.test_docs import README
 
@@ -34,18 +34,12 @@ def use_installed_program(line: str) -> list[str]:
     return [*COMMAND, *words, *(["--port", "0"] if words[0] == "serve" else [])]
 
 
-def read_to_page_three(link: str) -> None:
-    """Open the link in a real browser, read, turn two pages, read, and close it."""
+def read_in_browser(link: str) -> None:
+    """Read the document at ``link`` in a real browser and close it."""
     with sync_playwright() as playwright:
         browser = launch(playwright)
         with visitor(browser) as person:
-            page = person.open(link)
-            page.wait_for_timeout(2_000)
-            for number in (2, 3):
-                page.keyboard.press("ArrowRight")
-                wait_for_page(page, number)
-                page.wait_for_timeout(2_000)
-            page.close(run_before_unload=True)
+            read_to_page_three(person, link)
         browser.close()
 
 
@@ -60,7 +54,7 @@ def test_the_two_readme_commands_report_that_page_three_was_read(tmp_path: Path)
             _, link = (server.stdout.readline().strip() for _ in range(2))
             waiting = [*use_installed_program(second), "--timeout", "3m"]
             with subprocess.Popen(waiting, env=env, stdout=subprocess.PIPE, text=True) as waiter:
-                read_to_page_three(link)
+                read_in_browser(link)
                 output, _ = waiter.communicate(timeout=200)
             view_line = server.stdout.readline()
         finally:

@@ -2,8 +2,7 @@
 version leaves that of a newer one alone.
 
 ``fixtures/schema-NN.tar.zst`` is the data directory of the last commit whose newest schema step was NN; steps that
-are missing came together with a later one, so no version ended with them, except 01: step 1 was still edited until
-step 2 was added, and today's program cannot open a database of the step as it was. The program of that commit
+are missing came together with a later one, so no version ended with them. The program of that commit
 (extracted with ``git archive``, named in the file ``expected.json`` of the archive) created an account of the Pro
 plan and served the directory. It was sent ``plan.pdf`` of three pages, a variant, a webhook, and the beacons of one
 reader of three pages, where it had those. ``reserve`` and ``server.json`` were left out. A released fixture never
@@ -12,6 +11,7 @@ changes. Add one before the step that follows it is added.
 
 import hashlib
 import json
+import re
 import sqlite3
 import tarfile
 from contextlib import closing
@@ -45,7 +45,7 @@ def extract(archive: Path, data_dir: Path) -> dict[str, Any]:
 
 
 def test_every_released_schema_has_a_fixture() -> None:
-    assert [path.name[7:9] for path in FIXTURES] == ["02", "03", "04", "05", "07", "10", "12", "13", "14", "15"]
+    assert [path.name[7:9] for path in FIXTURES] == ["01", "02", "03", "04", "05", "07", "10", "12", "13", "14", "15"]
 
 
 @pytest.mark.parametrize("archive", FIXTURES, ids=lambda path: path.name[:9])
@@ -53,7 +53,8 @@ def test_the_data_directory_of_every_released_schema_opens(tmp_path: Path, archi
     data_dir = tmp_path / "data"
     old = extract(archive, data_dir)
     env = make_env(tmp_path)
-    process, url = start_server("--data", str(data_dir), "--port", "0", env=env)
+    with (tmp_path / "log").open("w") as log:
+        process, url = start_server("--data", str(data_dir), "--port", "0", env=env, errors=log.fileno())
     try:
         headers = {"Authorization": f"Bearer {old['apiKey']}"}
         api = f"{url}/api/v1/files/{old['uuid']}"
@@ -76,6 +77,9 @@ def test_the_data_directory_of_every_released_schema_opens(tmp_path: Path, archi
     finally:
         process.terminate()
         process.communicate(timeout=30)
+    version = int(archive.name[7:9])
+    upgraded = [f"database upgraded from={version} to={len(STEPS)}"] if version < len(STEPS) else []
+    assert re.findall("database upgraded.*", (tmp_path / "log").read_text()) == upgraded
     with closing(sqlite3.connect(data_dir / "docshare.db")) as database:
         assert database.execute("PRAGMA user_version").fetchone() == (len(STEPS),)
     checked = run_docshare("admin", "--data", str(data_dir), "check", env=env)

@@ -110,6 +110,17 @@ def wait_for_page(page: Page, number: int) -> None:
     )
 
 
+def read_to_page_three(person: Visitor, link: str) -> None:
+    """Open the link, read, turn two pages, read each for two seconds, and close the page like a reader does."""
+    page = person.open(link)
+    page.wait_for_timeout(2_000)
+    for number in (2, 3):
+        page.keyboard.press("ArrowRight")
+        wait_for_page(page, number)
+        page.wait_for_timeout(2_000)
+    page.close(run_before_unload=True)
+
+
 def record_layout_shifts(page: Page) -> None:
     """Write down from the next load on what jumps on ``page``."""
     page.add_init_script(

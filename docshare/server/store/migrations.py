@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from peewee import SQL, Field
 
+from docshare.server.logs import LOGGER
 from docshare.server.store.database import Store
 from docshare.server.store.tables import STREAMS, TABLES
 from docshare.server.store.upgrades import (
@@ -60,7 +61,7 @@ class DatabaseTooNew(Exception):
 
 
 def migrate(store: Store) -> None:
-    """Create the schema, or upgrade it. Raises DatabaseTooNew."""
+    """Create the schema, or upgrade it and log that. Raises DatabaseTooNew."""
     with store.schema_lock():
         version = store.schema_version()
         if version > len(STEPS):
@@ -68,8 +69,9 @@ def migrate(store: Store) -> None:
             raise DatabaseTooNew(message)
         if version == 0:
             _create(store)
-        else:
+        elif version < len(STEPS):
             upgrade(store, version)
+            LOGGER.info("database upgraded", extra={"from": version, "to": len(STEPS)})
 
 
 def upgrade(store: Store, version: int = 0) -> None:
