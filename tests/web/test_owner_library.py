@@ -1,10 +1,12 @@
 """The owner's library: the list, searching, sorting and paging."""
 
+import io
 import re
 from html import unescape
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+import PIL.Image
 import pytest
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
@@ -15,7 +17,7 @@ from tests.support.cast import BASE_URL, Person, World
 from tests.support.database import fetch_dicts, record_all
 from tests.support.owner import put_settings, sign_in_browser
 from tests.support.owner_forms import find_csrf_token, visible_text
-from tests.support.pdfs import simple_pdf
+from tests.support.pdfs import Sheet, lines_content, sheets_pdf, simple_pdf
 from tests.support.rows import update_file_row
 
 DAY = 86_400_000
@@ -113,10 +115,65 @@ def test_thumbnail_and_qr_code_are_served(world: World, owner_browser: FlaskClie
     picture = re.search(r'<img src="([^"]+)" alt="" loading="lazy"', page)
     assert picture is not None
     assert owner_browser.get(picture[1]).content_type == "image/jpeg"
-    assert world.http.get(picture[1]).status_code == 403
+    assert world.http.get(picture[1]).status_code == 404
     code = re.search(r'href="(/api/files/[^"]+)" download="[0-9A-Za-z]{12}.png"', page)
     assert code is not None
     assert owner_browser.get(code[1]).content_type == "image/png"
+
+
+def list_thumbnails(http: FlaskClient) -> list[str]:
+    """Return the URLs of the thumbnails in the library."""
+    return re.findall(r'<img src="([^"]+)"', http.get("/files").text)
+
+
+def test_sixteen_thumbnails_have_at_most_150_kilobytes(world: World, owner_browser: FlaskClient) -> None:
+    """The pages are full of text, which compresses badly: an image 800 pixels wide has more than 100 KB."""
+    words = "the quick brown fox jumps over the lazy dog " * 2
+    for number in range(16):
+        text = "\n".join(f"{number * 60 + line} {words}" for line in range(60))
+        sheet = Sheet(lines_content(text, size=9, left=40, top=760))
+        world.pia.upload(sheets_pdf([sheet]), f"{number}.pdf")
+    images = [owner_browser.get(address) for address in list_thumbnails(owner_browser)]
+    assert [image.content_type for image in images] == ["image/jpeg"] * 16
+    assert {PIL.Image.open(io.BytesIO(image.data)).width for image in images} == {160}
+    assert sum(len(image.data) for image in images) <= 150_000
+
+
+def test_a_thumbnail_is_served_to_nobody_but_its_owner(world: World, owner_browser: FlaskClient) -> None:
+    """Strangers and other owners get the response to an unknown file; so does the owner of an ended link."""
+    made = world.pia.upload()
+    (address,) = list_thumbnails(owner_browser)
+    unknown = address.replace(made["uuid"], "00000000-0000-4000-8000-000000000000")
+    assert owner_browser.get(address).status_code == 200
+    for other in (world.http, sign_in_browser(world, world.mal)):
+        answers = [other.get(path) for path in (address, unknown)]
+        assert [answer.status_code for answer in answers] == [404, 404]
+        assert answers[0].data == answers[1].data
+        assert "Set-Cookie" not in answers[0].headers  # a sign-in must not return to an image
+    assert world.http.get(address, headers=world.pia.headers).status_code == 404
+    for wrong in (address.replace("?v=1", ""), address.replace("?v=1", "?v=2"), unknown):
+        assert owner_browser.get(wrong).status_code == 404
+    update_file_row(world, made["uuid"], delete_at=1_000)
+    assert owner_browser.get(address).status_code == 404
+
+
+def test_thumbnails_are_not_public_and_not_prefetched(world: World, owner_browser: FlaskClient) -> None:
+    made = world.pia.upload(simple_pdf(pages=3))
+    assert owner_browser.get(f"/{made['shortId']}/pages/1-160.jpg?v=1").status_code == 404
+    owner_browser.get(*list_thumbnails(owner_browser))
+    cached = [path.name for path in (world.rt.config.cache_dir / made["uuid"]).rglob("*") if path.is_file()]
+    assert [name.partition(".")[0] for name in cached] == ["1-160"]
+
+
+def test_a_thumbnail_of_a_replaced_document_shows_the_new_one(world: World, owner_browser: FlaskClient) -> None:
+    made = world.pia.upload()
+    (before,) = list_thumbnails(owner_browser)
+    assert owner_browser.get(before).status_code == 200
+    sent = {"file": (io.BytesIO(simple_pdf(pages=2)), "new.pdf")}
+    assert world.pia.post(f"/api/v1/files/{made['uuid']}/content", data=sent).status_code == 200
+    (after,) = list_thumbnails(owner_browser)
+    assert after == before.replace("?v=1", "?v=2")
+    assert [owner_browser.get(address).status_code for address in (before, after)] == [404, 200]
 
 
 @pytest.mark.parametrize(

@@ -218,7 +218,7 @@ def test_thumbnails_load_and_links_can_be_copied_from_the_list(library_page: Pag
     picture = item.locator("img")
     expect(picture).to_be_visible()
     library_page.wait_for_function(
-        "image => image.complete && image.naturalWidth === 800", arg=picture.element_handle()
+        "image => image.complete && image.naturalWidth === 160", arg=picture.element_handle()
     )
     item.get_by_role("button", name="Copy the link of pictured.pdf").click()
     expect(item.get_by_text("Copied")).to_be_visible()

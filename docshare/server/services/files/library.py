@@ -62,6 +62,15 @@ def load_page(rt: Runtime, caller: Caller, *, words: str = "", order: str = ORDE
     return LibraryPage(entries, number, pages, found, used, PLAN_LIMITS[caller.plan].file_slots)
 
 
+def get_live(rt: Runtime, caller: Caller, name: str) -> FileRow:
+    """Return the caller's file ``name`` (UUID or short id) if its link serves pages. Raises ``not_found``, the same for
+    files of others and for expired and burned ones."""
+    row = files.get_owned(rt, caller, name)
+    if _build_entry(row, False, rt.clock()).state != lifecycle.LIVE:
+        raise files.file_not_found()
+    return row
+
+
 def count_pages(found: int) -> int:
     """Return how many pages ``found`` files need, at least one."""
     return max(1, -(-found // FILES_PER_PAGE))

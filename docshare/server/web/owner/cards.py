@@ -5,19 +5,16 @@ from typing import Any
 
 from docshare.report.words import format_date, format_plural
 from docshare.server.api.represent import resources
-from docshare.server.pdf.pages import PAGE_WIDTHS
 from docshare.server.services.files.files import FileRow
 from docshare.server.services.files.library import LibraryEntry
 from docshare.server.web.owner import wording
-
-_WIDTH = min(PAGE_WIDTHS)  # pixels
 
 
 @dataclass(frozen=True)
 class FileCard:
     """A file in the library.
 
-    ``file``: the File object of the API; ``picture``: URL of the image of its first page, None if it is not served
+    ``file``: the File object of the API; ``picture``: URL of the thumbnail of its first page, None if it is not served
     any more; ``facts``: one line of text; ``flags``: special properties of its link; ``ended``: why readers cannot
     open it, or "".
     """
@@ -33,8 +30,7 @@ def build_card(base_url: str, entry: LibraryEntry, now: int) -> FileCard:
     """Return the card of ``entry`` at ``now`` (ms)."""
     row, state, frozen = entry
     file = resources.file_object(base_url, row)
-    # The owner passes no gate and sees the whole document, so this is the first page of the document itself.
-    picture = f"/{row.short_id}/pages/1-{_WIDTH}.jpg?v={row.content_version}" if state == "live" else None
+    picture = f"/files/{row.uuid}/thumbnail.jpg?v={row.content_version}" if state == "live" else None
     return FileCard(
         file, picture, _list_facts(row, now), _list_flags(file, row, state), _describe_end(row, state, frozen)
     )
