@@ -1,8 +1,13 @@
 """Combining modules into scripts."""
 
+import re
+from urllib.parse import urljoin
+
 import pytest
 
+from docshare.server.web.assets import ROOT, asset_url
 from docshare.server.web.bundles import bundle
+from tests.support.cast import World
 
 SOURCES = {
     "app/main.js": (
@@ -73,3 +78,18 @@ def test_modules_that_import_each_other_are_an_error() -> None:
         bundle(sources, "a.js", [])
     with pytest.raises(KeyError):
         bundle({"a.js": 'import { c } from "./c.js";\n'}, "a.js", [])
+
+
+def test_every_module_that_a_page_outside_of_the_viewer_imports_is_served(world: World) -> None:
+    """The viewer is combined into a few scripts, but other pages import single modules of it."""
+    names = [path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.js")]
+    waiting = [asset_url(name) for name in names if not name.startswith("viewer/")]
+    served = set()
+    while waiting:
+        address = waiting.pop()
+        answer = world.http.get(address)
+        assert answer.status_code == 200, address
+        served.add(address)
+        found = re.findall(r'^import .* from "([^"]+)";', answer.text, re.MULTILINE)
+        waiting += {urljoin(address, path) for path in found} - served
+    assert {asset_url("sending.js"), asset_url("viewer/dom.js")} <= served

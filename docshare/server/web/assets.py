@@ -54,7 +54,11 @@ def _read_files() -> dict[str, bytes]:
     modules = {
         name: read.pop(name).decode() for name in list(read) if name.startswith(_VIEWER) and name.endswith(".js")
     }
+    outside = {name: content.decode() for name, content in read.items() if name.endswith(".js")}
+    imported = {path for name, source in outside.items() for path in bundles.list_imports(name, source)}
     scripts = bundles.bundle(modules, _MAIN_SCRIPT, [_METER_SCRIPT, _FEEDBACK_SCRIPT, *map(_mode_script, VIEWER_MODES)])
+    # Other pages import single modules of the viewer; these import nothing themselves.
+    read.update({name: modules[name].encode() for name in imported & modules.keys()})
     read.update({name: script.encode() for name, script in scripts.items()})
     read.update({name: b"".join(read[part] for part in parts) for name, parts in _COMBINED_STYLES.items()})
     return dict(sorted(read.items()))
