@@ -4,24 +4,34 @@ import json
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from docshare.contract.features import REPORT_SECTIONS
 from docshare.contract.plans import PLAN_LIMITS, Plan
 from docshare.server.rules import lifecycle, search
+from docshare.server.rules.readership import list_last_days
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.files import files
-from docshare.server.store.tables import library
+from docshare.server.store.tables import library, rollups, sessions
 from docshare.server.store.tables.library import ORDERS as ORDERS
 from docshare.server.store.tables.library import FileRow
+from docshare.server.store.tables.sessions import LastReading as LastReading
 
 FILES_PER_PAGE = 50
+_DAYS_OF_WEEK = 7
 
 
 class LibraryEntry(NamedTuple):
-    """A file with its ``state`` (``live``, ``expired`` or ``burned``), and whether the operator has frozen its link."""
+    """A file with its ``state`` (``live``, ``expired`` or ``burned``), and whether the operator has frozen its link.
+
+    ``week``: the last seven days in UTC with their views, today last; ``last``: the last reading, without its reader
+    below the plan that includes sessions. Both are None below the plan that includes views over time.
+    """
 
     row: FileRow
     state: str
     is_frozen: bool
+    week: list[tuple[str, int]] | None = None
+    last: LastReading | None = None
 
 
 @dataclass(frozen=True)
@@ -57,8 +67,8 @@ def load_page(rt: Runtime, caller: Caller, *, words: str = "", order: str = ORDE
         picked = None if ids is None else json.dumps(ids)
         offset = (number - 1) * FILES_PER_PAGE
         rows = library.list_page(rt.db, caller.account_id, picked, order=order, limit=FILES_PER_PAGE, offset=offset)
-    now = rt.clock()
-    entries = [_build_entry(row, frozen, now) for row, frozen in rows]
+        now = rt.clock()
+        entries = _add_readings(rt, caller.plan, [_build_entry(row, frozen, now) for row, frozen in rows], now)
     return LibraryPage(entries, number, pages, found, used, PLAN_LIMITS[caller.plan].file_slots)
 
 
@@ -92,6 +102,24 @@ def _find_ids(rt: Runtime, caller: Caller, words: str) -> list[int] | None:
     matches = search.make_matcher(words)
     names = library.stream_names(rt.db, caller.account_id)
     return [file_id for file_id, name, slug in names if matches(name, slug)]
+
+
+def _add_readings(rt: Runtime, plan: Plan, entries: list[LibraryEntry], now: int) -> list[LibraryEntry]:
+    """Add what ``plan`` includes of the readings, in two statements for all files."""
+    if plan < REPORT_SECTIONS["viewsOverTime"]:
+        return entries
+    ids = json.dumps([entry.row.id for entry in entries])
+    days = list_last_days(now)[-_DAYS_OF_WEEK:]
+    counts = {(file_id, day): count for file_id, day, count in rollups.list_days(rt.db, ids, days[0])}
+    readings = sessions.map_last_readings(rt.db, ids)
+    if plan < REPORT_SECTIONS["sessions"]:
+        readings = {key: LastReading(found.started_at, None, None, None) for key, found in readings.items()}
+    return [
+        entry._replace(
+            week=[(day, counts.get((entry.row.id, day), 0)) for day in days], last=readings.get(entry.row.id)
+        )
+        for entry in entries
+    ]
 
 
 def _build_entry(row: FileRow, frozen: bool, now: int) -> LibraryEntry:

@@ -1,12 +1,16 @@
-"""The card of one file in the library."""
+"""The row of one file in the library."""
 
 from dataclasses import dataclass
 from typing import Any
 
-from docshare.report.words import format_date, format_plural
+from markupsafe import Markup
+
+from docshare.report.countries import country_name
+from docshare.report.svg import described_svg, element, format_percent
+from docshare.report.words import format_date, format_plural, format_short_day
 from docshare.server.api.represent import resources
 from docshare.server.services.files.files import FileRow
-from docshare.server.services.files.library import LibraryEntry
+from docshare.server.services.files.library import LastReading, LibraryEntry
 from docshare.server.web.owner import wording
 
 
@@ -16,7 +20,8 @@ class FileCard:
 
     ``file``: the File object of the API; ``picture``: URL of the thumbnail of its first page, None if it is not served
     any more; ``facts``: one line of text; ``flags``: special properties of its link; ``ended``: why readers cannot
-    open it, or "".
+    open it, or "". ``week``: the chart of the views of the last seven days, None below the plan that includes it;
+    ``viewed``: the sum of it; ``last_read``: when the file was last read; ``reader``: who read it, and where.
     """
 
     file: dict[str, Any]
@@ -24,16 +29,53 @@ class FileCard:
     facts: list[str]
     flags: list[str]
     ended: str
+    week: Markup | None
+    viewed: str
+    last_read: str
+    reader: str
 
 
 def build_card(base_url: str, entry: LibraryEntry, now: int) -> FileCard:
     """Return the card of ``entry`` at ``now`` (ms)."""
-    row, state, frozen = entry
+    row, state, frozen, week, last = entry
     file = resources.file_object(base_url, row)
     picture = f"/files/{row.uuid}/thumbnail.jpg?v={row.content_version}" if state == "live" else None
     return FileCard(
-        file, picture, _list_facts(row, now), _list_flags(file, row, state), _describe_end(row, state, frozen)
+        file,
+        picture,
+        _list_facts(row, now),
+        _list_flags(file, row, state),
+        _describe_end(row, state, frozen),
+        None if week is None else _draw_week(row.short_id, week),
+        "" if week is None else f"{format_plural(sum(count for _, count in week), 'view')} this week",
+        "" if week is None else _describe_last(row, last, now),
+        "" if last is None else " · ".join(filter(None, (last.name or last.email, country_name(last.country or "")))),
     )
+
+
+def _describe_last(row: FileRow, last: LastReading | None, now: int) -> str:
+    if last is not None:
+        return f"Last read {wording.format_age(last.started_at, now)}"
+    # A reading is stored when it ends.
+    return "First reading not finished" if row.view_count else "Not read yet"
+
+
+def _draw_week(key: str, week: list[tuple[str, int]]) -> Markup:
+    """Draw the views of the last seven days, today last. Days without views are a line."""
+    highest, step = max(1, *(count for _, count in week)), 100 / len(week)
+    bars = [
+        element(
+            "rect",
+            class_="week-day" if count else "week-day none",
+            x=format_percent(place * step + 1),
+            y=format_percent(96 - count / highest * 96),
+            width=format_percent(step - 2),
+            height=format_percent(4 + count / highest * 96),
+        )
+        for place, (_, count) in enumerate(week)
+    ]
+    words = ", ".join(f"{format_short_day(day)}: {count}" for day, count in week)
+    return described_svg(f"week-{key}", "Views per day", words, *bars, class_="week")
 
 
 def _list_facts(row: FileRow, now: int) -> list[str]:
