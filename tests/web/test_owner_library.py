@@ -114,7 +114,6 @@ def list_states(page: str) -> list[tuple[str, str]]:
         ({"gateFields": [{"key": "mail", "label": "Mail", "type": "email", "required": True}]}, "Email required"),
         ({"allowDownload": False}, "No download"),
         ({"watermark": True}, "Watermark"),
-        ({"slug": "q3-report"}, "/q3-report"),
         ({"deleteAt": "2030-01-31T18:00:00Z"}, "Expires 31 Jan 2030"),
         ({"viewLimit": 5}, "0 of 5 views used"),
         ({"pageRange": {"from": 2, "to": 3}}, "Pages 2 to 3"),

@@ -8,8 +8,8 @@ import PIL.Image
 import pytest
 from flask.testing import FlaskClient
 
-from tests.support.cast import Person, World
-from tests.support.owner import count_statements, sign_in_browser
+from tests.support.cast import BASE_URL, Person, World
+from tests.support.owner import count_statements, put_settings, sign_in_browser
 from tests.support.pdfs import Sheet, lines_content, sheets_pdf, simple_pdf
 from tests.support.reader import FakeReader, end_all_sessions
 from tests.support.rows import insert_files, update_file_row
@@ -24,9 +24,13 @@ def owner_browser(world: World) -> FlaskClient:
 # --- thumbnails ------------------------------------------------------------------------------------------------------
 
 
+def get_library(http: FlaskClient) -> str:
+    return http.get("/files").text
+
+
 def list_thumbnails(http: FlaskClient) -> list[str]:
     """Return the URLs of the thumbnails in the library."""
-    return re.findall(r'<img src="([^"]+)"', http.get("/files").text)
+    return re.findall(r'<img src="([^"]+)"', get_library(http))
 
 
 def test_sixteen_thumbnails_have_at_most_150_kilobytes(world: World, owner_browser: FlaskClient) -> None:
@@ -79,6 +83,19 @@ def test_a_thumbnail_of_a_replaced_document_shows_the_new_one(world: World, owne
     assert [owner_browser.get(address).status_code for address in (before, after)] == [404, 200]
 
 
+# --- links -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_row_has_the_custom_link_of_the_file_and_otherwise_its_share_link(
+    world: World, owner_browser: FlaskClient
+) -> None:
+    plain, named, hidden = (world.pia.upload() for _ in range(3))
+    put_settings(world, named, slug="q3-report")
+    update_file_row(world, hidden["uuid"], slug="docs")  # set by a version that had no page of this name
+    found = re.findall(r'<button [^>]*data-copy[^>]*>Copy link</button> <a href="([^"]+)">', get_library(owner_browser))
+    assert found == [f"{BASE_URL}/{hidden['shortId']}", f"{BASE_URL}/q3-report", f"{BASE_URL}/{plain['shortId']}"]
+
+
 # --- readings --------------------------------------------------------------------------------------------------------
 
 
@@ -116,7 +133,7 @@ def test_each_file_has_its_views_of_seven_days_and_its_last_reading(world: World
             "0 views this week Not read yet",
         ),
     ]
-    page = owner_browser.get("/files").text
+    page = get_library(owner_browser)
     for file in (unread, made):
         key = f"week-{file['shortId']}"
         assert f'role="img" aria-labelledby="{key}-title {key}-desc"' in page
@@ -147,7 +164,7 @@ def test_the_plan_decides_what_is_shown_of_readings(world: World, who: str, read
         world.rt.db.execute("UPDATE view_sessions SET email = 'ann@example.com'")
     http = sign_in_browser(world, person)
     assert [words for _, words in list_readings(http)] == readings
-    assert ("ann@example.com" in http.get("/files").text) == (who == "pia")
+    assert ("ann@example.com" in get_library(http)) == (who == "pia")
 
 
 def test_readings_cost_the_same_statements_for_5_files_and_for_50(world: World, owner_browser: FlaskClient) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from docshare.contract.fields import RESERVED_SLUGS
 from docshare.report.countries import country_name
 from docshare.report.svg import described_svg, element, format_percent
 from docshare.report.words import format_date, format_plural, format_short_day
@@ -18,13 +19,15 @@ from docshare.server.web.owner import wording
 class FileCard:
     """A file in the library.
 
-    ``file``: the File object of the API; ``picture``: URL of the thumbnail of its first page, None if it is not served
-    any more; ``facts``: one line of text; ``flags``: special properties of its link; ``ended``: why readers cannot
-    open it, or "". ``week``: the chart of the views of the last seven days, None below the plan that includes it;
-    ``viewed``: the sum of it; ``last_read``: when the file was last read; ``reader``: who read it, and where.
+    ``file``: the File object of the API; ``link``: its custom link, or its share link if it has none; ``picture``: URL
+    of the thumbnail of its first page, None if it is not served any more; ``facts``: one line of text; ``flags``:
+    special properties of its link; ``ended``: why readers cannot open it, or "". ``week``: the chart of the views of
+    the last seven days, None below the plan that includes it; ``viewed``: the sum of it; ``last_read``: when the file
+    was last read; ``reader``: who read it, and where.
     """
 
     file: dict[str, Any]
+    link: str
     picture: str | None
     facts: list[str]
     flags: list[str]
@@ -42,6 +45,7 @@ def build_card(base_url: str, entry: LibraryEntry, now: int) -> FileCard:
     picture = f"/files/{row.uuid}/thumbnail.jpg?v={row.content_version}" if state == "live" else None
     return FileCard(
         file,
+        _build_link(base_url, row),
         picture,
         _list_facts(row, now),
         _list_flags(file, row, state),
@@ -51,6 +55,12 @@ def build_card(base_url: str, entry: LibraryEntry, now: int) -> FileCard:
         "" if week is None else _describe_last(row, last, now),
         "" if last is None else " · ".join(filter(None, (last.name or last.email, country_name(last.country or "")))),
     )
+
+
+def _build_link(base_url: str, row: FileRow) -> str:
+    # A name that a later version has reserved for a page of its own leads there.
+    slug = None if row.slug in RESERVED_SLUGS else row.slug
+    return resources.share_url(base_url, slug or row.short_id)
 
 
 def _describe_last(row: FileRow, last: LastReading | None, now: int) -> str:
@@ -100,7 +110,6 @@ def _list_flags(file: dict[str, Any], row: FileRow, state: str) -> list[str]:
     asks = file["requireEmail"] or "gateFields" in file or "gateDomains" in file
     window = file.get("pageRange")
     named = {
-        f"/{row.slug}": row.slug is not None,
         f"Expires {format_date(row.delete_at or 0)}": state == "live" and row.delete_at is not None,
         "Password": file["protected"],
         "Email required": asks,
