@@ -248,6 +248,44 @@ def test_the_library_is_sorted_as_requested(
     assert list_file_names(owner_browser.get("/files", query_string={"sort": order})) == expected
 
 
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("state=live", ["later.pdf", "live.pdf"]),
+        ("state=ended", ["frozen.pdf", "burned.pdf", "expired.pdf"]),
+        ("state=ended&sort=name&q=r", ["burned.pdf", "expired.pdf", "frozen.pdf"]),
+        ("state=live&q=frozen", []),
+        ("state=nonsense", ["frozen.pdf", "burned.pdf", "expired.pdf", "later.pdf", "live.pdf"]),
+    ],
+)
+def test_the_library_is_filtered_by_the_state_of_links(
+    world: World, owner_browser: FlaskClient, query: str, expected: list[str]
+) -> None:
+    for name, columns in {
+        "live.pdf": {},
+        "later.pdf": {"delete_at": world.clock.now + 1},
+        "expired.pdf": {"delete_at": world.clock.now},
+        "burned.pdf": {"burned_at": 1_000},
+        "frozen.pdf": {"frozen_at": 1_000},
+    }.items():
+        made = world.pia.upload(name=name)
+        if columns:
+            update_file_row(world, made["uuid"], **columns)
+    answer = owner_browser.get(f"/files?{query}")
+    assert list_file_names(answer) == expected
+    if query.startswith("state=ended"):
+        assert "3 of 5 files" in visible_text(answer)
+        assert '<option value="ended" selected>' in answer.text
+
+
+def test_the_state_is_kept_on_the_next_page(world: World, owner_browser: FlaskClient) -> None:
+    insert_files(world, 51)
+    after = re.search(r'href="([^"]+)" rel="next"', owner_browser.get("/files?state=live").text)
+    assert after is not None
+    assert parse_qs(urlsplit(unescape(after[1])).query) == {"state": ["live"], "page": ["2"]}
+    assert len(list_file_names(owner_browser.get(unescape(after[1])))) == 1
+
+
 def test_two_thousand_files_are_listed_in_pages_of_fifty(world: World, owner_browser: FlaskClient) -> None:
     insert_files(world, 2_000)
     first = owner_browser.get("/files?q=file&sort=oldest")

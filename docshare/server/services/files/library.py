@@ -12,6 +12,7 @@ from docshare.server.runtime import Runtime
 from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.files import files
 from docshare.server.store.tables import library, rollups, sessions
+from docshare.server.store.tables.library import LINK_STATES as LINK_STATES
 from docshare.server.store.tables.library import ORDERS as ORDERS
 from docshare.server.store.tables.library import FileRow
 from docshare.server.store.tables.sessions import LastReading as LastReading
@@ -52,22 +53,25 @@ class LibraryPage:
         return self.slots is not None and self.used_slots >= self.slots
 
 
-def load_page(rt: Runtime, caller: Caller, *, words: str = "", order: str = ORDERS[0], number: int = 1) -> LibraryPage:
+def load_page(
+    rt: Runtime, caller: Caller, *, words: str = "", link_state: str = "", order: str = ORDERS[0], number: int = 1
+) -> LibraryPage:
     """Return one page of the caller's active files, ``FILES_PER_PAGE`` on each.
 
-    Parameters: ``words`` that the name or the slug must contain, empty for all; ``order`` one of ``ORDERS``; ``number``
-    of the page, from 1; a number after the last page returns the last one.
+    Parameters: ``words`` that the name or the slug must contain, empty for all; ``link_state`` one of
+    ``LINK_STATES``, empty for all; ``order`` one of ``ORDERS``; ``number`` of the page, from 1; a number after the
+    last page returns the last one.
     """
+    now = rt.clock()
     with rt.db.snapshot():
         used = files.count_active(rt, caller.account_id)
-        ids = _find_ids(rt, caller, words)
+        ids = _find_ids(rt, caller, words, link_state, now)
         found = used if ids is None else len(ids)
         pages = count_pages(found)
         number = max(1, min(number, pages))
         picked = None if ids is None else json.dumps(ids)
         offset = (number - 1) * FILES_PER_PAGE
         rows = library.list_page(rt.db, caller.account_id, picked, order=order, limit=FILES_PER_PAGE, offset=offset)
-        now = rt.clock()
         entries = _add_readings(rt, caller.plan, [_build_entry(row, frozen, now) for row, frozen in rows], now)
     return LibraryPage(entries, number, pages, found, used, PLAN_LIMITS[caller.plan].file_slots)
 
@@ -92,15 +96,15 @@ def trash_expiry(rt: Runtime, plan: Plan) -> int | None:
     return None if kept_ms is None else rt.clock() + kept_ms
 
 
-def _find_ids(rt: Runtime, caller: Caller, words: str) -> list[int] | None:
-    """Return the ids of the caller's files that match ``words``, or None for all of them.
+def _find_ids(rt: Runtime, caller: Caller, words: str, link_state: str, now: int) -> list[int] | None:
+    """Return the ids of the caller's files that match ``words`` and ``link_state``, or None for all of them.
 
     The comparison is done in Python because SQLite folds the case of ASCII letters only.
     """
-    if not words.strip():
+    if not words.strip() and not link_state:
         return None
     matches = search.make_matcher(words)
-    names = library.stream_names(rt.db, caller.account_id)
+    names = library.stream_names(rt.db, caller.account_id, link_state, now)
     return [file_id for file_id, name, slug in names if matches(name, slug)]
 
 

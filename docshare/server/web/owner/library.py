@@ -12,7 +12,7 @@ from docshare.server.http.views import current_runtime
 from docshare.server.pdf.budget import Tenant
 from docshare.server.pdf.pages import THUMBNAIL_WIDTH
 from docshare.server.services.files import files, library, sealed_blobs, tenants
-from docshare.server.services.files.library import ORDERS
+from docshare.server.services.files.library import LINK_STATES, ORDERS
 from docshare.server.web import derived, problem_pages
 from docshare.server.web.owner import wording
 from docshare.server.web.owner.cards import build_card
@@ -34,13 +34,17 @@ blueprint = Blueprint("owner_library", __name__)
 @blueprint.get("/files")
 @owner_page
 def show(owner: SignedInOwner) -> AnyResponse:
-    """List the files that match ``?q=``, sorted by ``?sort=``; invalid parameters are ignored."""
+    """List the files that match ``?q=`` and ``?state=``, sorted by ``?sort=``; invalid parameters are ignored."""
     words = request.args.get("q", "")[:_MAX_QUERY_CHARS].strip()
     order = request.args.get("sort", "")
     order = order if order in ORDERS else ORDERS[0]
-    page = library.load_page(current_runtime(), owner.caller, words=words, order=order, number=read_page_number())
+    state = request.args.get("state", "")
+    state = state if state in LINK_STATES else ""
+    page = library.load_page(
+        current_runtime(), owner.caller, words=words, link_state=state, order=order, number=read_page_number()
+    )
     now, base_url = current_runtime().clock(), current_runtime().config.base_url
-    kept = {"q": words, "sort": "" if order == ORDERS[0] else order}
+    kept = {"q": words, "state": state, "sort": "" if order == ORDERS[0] else order}
     limits = PLAN_LIMITS[owner.caller.plan]
     return render_owner_page(
         owner,
@@ -49,6 +53,8 @@ def show(owner: SignedInOwner) -> AnyResponse:
         library=page,
         cards=[build_card(base_url, entry, now) for entry in page.entries],
         words=words,
+        state=state,
+        states=LINK_STATES,
         order=order,
         orders=ORDERS,
         steps=build_page_links("/files", kept, page.number, page.pages),
