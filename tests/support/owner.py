@@ -6,6 +6,7 @@ from flask.testing import FlaskClient
 
 from docshare.server.services.accounts import sign_in
 from tests.support.cast import Person, World
+from tests.support.database import record_all
 
 
 def put_settings(world: World, made: dict[str, Any], **settings: Any) -> None:
@@ -27,3 +28,10 @@ def get_readership(world: World, made: dict[str, Any], tail: str) -> Any:
     answer = world.pia.get(f"/api/v1/files/{made['uuid']}/readership{tail}")
     assert answer.status_code == 200, answer.text
     return answer.get_json()
+
+
+def count_statements(world: World, http: FlaskClient, address: str) -> int:
+    """Return the number of SQL statements that a page executes."""
+    with record_all(world.rt.db) as seen:
+        assert http.get(address).status_code == 200
+    return len(seen)

@@ -1,10 +1,10 @@
-"""Rows that readers would leave, written straight into the database."""
+"""Rows of files and of their readers, written straight into the database."""
 
 import json
 from typing import Any
 
-from tests.support.cast import World
-from tests.support.database import ON_POSTGRESQL
+from tests.support.cast import Person, World
+from tests.support.database import ON_POSTGRESQL, fetch_dicts
 
 
 def insert_view(
@@ -67,3 +67,21 @@ def _insert_row(world: World, table: str, file_uuid: str, **columns: Any) -> int
         found = world.rt.db.fetch_one(f"SELECT MAX(id) FROM {table}")
     assert found is not None
     return int(found[0])
+
+
+def insert_files(world: World, count: int, person: Person | None = None, **columns: Any) -> None:
+    """Insert ``count`` files of Pia, or of ``person``, as copies of one row: ``file 1.pdf`` (the oldest) and so on."""
+    made = (person or world.pia).upload()
+    (base,) = fetch_dicts(world.rt.db, "SELECT * FROM files WHERE uuid = ?", made["uuid"])
+    del base["id"]
+    with world.rt.db.write():
+        world.rt.db.execute("DELETE FROM files WHERE uuid = ?", (made["uuid"],))
+        for number in range(1, count + 1):
+            own = {
+                "uuid": world.rt.random_uuid(),
+                "short_id": world.rt.random_token(12),
+                "original_name": f"file {number}.pdf",
+            }
+            values = base | own | columns
+            marks = ", ".join("?" * len(values))
+            world.rt.db.execute(f"INSERT INTO files ({', '.join(values)}) VALUES ({marks})", list(values.values()))

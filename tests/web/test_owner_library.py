@@ -11,12 +11,11 @@ from werkzeug.test import TestResponse
 
 from docshare.server.services.accounts import sign_in
 from tests.support.anonymous_files import share_anonymously
-from tests.support.cast import BASE_URL, Person, World
-from tests.support.database import fetch_dicts, record_all
-from tests.support.owner import put_settings, sign_in_browser
+from tests.support.cast import BASE_URL, World
+from tests.support.owner import count_statements, put_settings, sign_in_browser
 from tests.support.owner_forms import find_csrf_token, visible_text
 from tests.support.pdfs import simple_pdf
-from tests.support.rows import update_file_row
+from tests.support.rows import insert_files, update_file_row
 
 DAY = 86_400_000
 NAMED = re.compile(r'<h2><a href="/files/[0-9a-f-]{36}">([^<]*)</a></h2>')
@@ -32,24 +31,6 @@ def list_file_names(answer: TestResponse) -> list[str]:
     """Return the names of the files that a page lists, in order."""
     assert answer.status_code == 200
     return [unescape(name) for name in NAMED.findall(answer.text)]
-
-
-def insert_files(world: World, count: int, person: Person | None = None, **columns: Any) -> None:
-    """Insert ``count`` files of Pia, or of ``person``, as copies of one row: ``file 1.pdf`` (the oldest) and so on."""
-    made = (person or world.pia).upload()
-    (base,) = fetch_dicts(world.rt.db, "SELECT * FROM files WHERE uuid = ?", made["uuid"])
-    del base["id"]
-    with world.rt.db.write():
-        world.rt.db.execute("DELETE FROM files WHERE uuid = ?", (made["uuid"],))
-        for number in range(1, count + 1):
-            own = {
-                "uuid": world.rt.random_uuid(),
-                "short_id": world.rt.random_token(12),
-                "original_name": f"file {number}.pdf",
-            }
-            values = base | own | columns
-            marks = ", ".join("?" * len(values))
-            world.rt.db.execute(f"INSERT INTO files ({', '.join(values)}) VALUES ({marks})", list(values.values()))
 
 
 # --- the list --------------------------------------------------------------------------------------------------------
@@ -113,10 +94,15 @@ def test_thumbnail_and_qr_code_are_served(world: World, owner_browser: FlaskClie
     picture = re.search(r'<img src="([^"]+)" alt="" loading="lazy"', page)
     assert picture is not None
     assert owner_browser.get(picture[1]).content_type == "image/jpeg"
-    assert world.http.get(picture[1]).status_code == 403
+    assert world.http.get(picture[1]).status_code == 404
     code = re.search(r'href="(/api/files/[^"]+)" download="[0-9A-Za-z]{12}.png"', page)
     assert code is not None
     assert owner_browser.get(code[1]).content_type == "image/png"
+
+
+def list_states(page: str) -> list[tuple[str, str]]:
+    """Return class and words of the state of each link."""
+    return re.findall(r'<li class="state ?(\w*)">([^<]*)</li>', page)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +114,6 @@ def test_thumbnail_and_qr_code_are_served(world: World, owner_browser: FlaskClie
         ({"gateFields": [{"key": "mail", "label": "Mail", "type": "email", "required": True}]}, "Email required"),
         ({"allowDownload": False}, "No download"),
         ({"watermark": True}, "Watermark"),
-        ({"slug": "q3-report"}, "/q3-report"),
         ({"deleteAt": "2030-01-31T18:00:00Z"}, "Expires 31 Jan 2030"),
         ({"viewLimit": 5}, "0 of 5 views used"),
         ({"pageRange": {"from": 2, "to": 3}}, "Pages 2 to 3"),
@@ -140,7 +125,9 @@ def test_each_restriction_of_a_link_is_shown_as_a_flag(
     made = world.pia.upload()
     assert '<li class="flag' not in owner_browser.get("/files").text
     put_settings(world, made, **settings)
-    assert re.findall(r'<li class="flag">([^<]*)</li>', owner_browser.get("/files").text) == [words]
+    page = owner_browser.get("/files").text
+    assert re.findall(r'<li class="flag">([^<]*)</li>', page) == [words]
+    assert list_states(page) == [("", "Live")]
 
 
 @pytest.mark.parametrize(
@@ -152,14 +139,14 @@ def test_an_ended_link_is_flagged_and_has_no_thumbnail(
 ) -> None:
     update_file_row(world, world.pia.upload()["uuid"], **columns)
     page = owner_browser.get("/files").text
-    assert re.findall(r'<li class="flag[^"]*">([^<]*)</li>', page) == [words]
+    assert list_states(page) == [("ended", words)]
     assert "<img" not in page
 
 
 def test_a_frozen_link_is_flagged(world: World, owner_browser: FlaskClient) -> None:
     update_file_row(world, world.pia.upload()["uuid"], frozen_at=1_000)
     page = owner_browser.get("/files").text
-    assert '<li class="flag ended">On hold while the operator reviews it</li>' in page
+    assert list_states(page) == [("ended", "On hold while the operator reviews it")]
     assert "<img" in page  # the owner can still open it
 
 
@@ -261,6 +248,44 @@ def test_the_library_is_sorted_as_requested(
     assert list_file_names(owner_browser.get("/files", query_string={"sort": order})) == expected
 
 
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("state=live", ["later.pdf", "live.pdf"]),
+        ("state=ended", ["frozen.pdf", "burned.pdf", "expired.pdf"]),
+        ("state=ended&sort=name&q=r", ["burned.pdf", "expired.pdf", "frozen.pdf"]),
+        ("state=live&q=frozen", []),
+        ("state=nonsense", ["frozen.pdf", "burned.pdf", "expired.pdf", "later.pdf", "live.pdf"]),
+    ],
+)
+def test_the_library_is_filtered_by_the_state_of_links(
+    world: World, owner_browser: FlaskClient, query: str, expected: list[str]
+) -> None:
+    for name, columns in {
+        "live.pdf": {},
+        "later.pdf": {"delete_at": world.clock.now + 1},
+        "expired.pdf": {"delete_at": world.clock.now},
+        "burned.pdf": {"burned_at": 1_000},
+        "frozen.pdf": {"frozen_at": 1_000},
+    }.items():
+        made = world.pia.upload(name=name)
+        if columns:
+            update_file_row(world, made["uuid"], **columns)
+    answer = owner_browser.get(f"/files?{query}")
+    assert list_file_names(answer) == expected
+    if query.startswith("state=ended"):
+        assert "3 of 5 files" in visible_text(answer)
+        assert '<option value="ended" selected>' in answer.text
+
+
+def test_the_state_is_kept_on_the_next_page(world: World, owner_browser: FlaskClient) -> None:
+    insert_files(world, 51)
+    after = re.search(r'href="([^"]+)" rel="next"', owner_browser.get("/files?state=live").text)
+    assert after is not None
+    assert parse_qs(urlsplit(unescape(after[1])).query) == {"state": ["live"], "page": ["2"]}
+    assert len(list_file_names(owner_browser.get(unescape(after[1])))) == 1
+
+
 def test_two_thousand_files_are_listed_in_pages_of_fifty(world: World, owner_browser: FlaskClient) -> None:
     insert_files(world, 2_000)
     first = owner_browser.get("/files?q=file&sort=oldest")
@@ -280,13 +305,6 @@ def test_two_thousand_files_are_listed_in_pages_of_fifty(world: World, owner_bro
 def test_an_invalid_page_number_shows_an_existing_page(world: World, owner_browser: FlaskClient, number: str) -> None:
     world.pia.upload(name="only.pdf")
     assert list_file_names(owner_browser.get("/files", query_string={"page": number})) == ["only.pdf"]
-
-
-def count_statements(world: World, http: FlaskClient, address: str) -> int:
-    """Return the number of SQL statements that a page executes."""
-    with record_all(world.rt.db) as seen:
-        assert http.get(address).status_code == 200
-    return len(seen)
 
 
 @pytest.mark.parametrize("address", ["/files", "/files?q=file", "/files?sort=views"])

@@ -24,6 +24,7 @@ from docshare.server.store.segments import SALT_BYTES, DamagedBytesError, encryp
 from docshare.server.store.stored_bytes import EncryptedSink, StoredBytes
 
 PAGE_WIDTHS = (800, 1600)
+THUMBNAIL_WIDTH = 160  # sharp at 80 CSS pixels on dense screens; only for owners
 _FILE_UUID = re.compile(r"[A-Za-z0-9-]{1,64}")
 _WAIT_TIMEOUT_S = 30.0
 FileMaker = Callable[[], Path]  # creates a derived file and stages it
@@ -90,14 +91,14 @@ class PageStore:
         mark: WatermarkText | None = None,
         tenant: Tenant | None = None,
     ) -> StoredBytes:
-        """Return the JPEG of ``page`` (1-based), ``width`` 800 or 1600 pixels wide. ``blob`` is the PDF,
-        ``mark`` the watermark, and ``tenant`` is charged for the job.
+        """Return the JPEG of ``page`` (1-based), ``width`` 800, 1600 or ``THUMBNAIL_WIDTH`` pixels wide. ``blob`` is
+        the PDF, ``mark`` the watermark, and ``tenant`` is charged for the job.
 
-        Also renders the next page in the background. Raises UnrenderableError; Problem ``unavailable`` with Retry-After
-        if the page cannot be rendered now; ValueError for any other width.
+        Unless this is a thumbnail, also renders the next page in the background. Raises UnrenderableError; Problem
+        ``unavailable`` with Retry-After if the page cannot be rendered now; ValueError for any other width.
         """
-        if width not in PAGE_WIDTHS:
-            raise ValueError(f"pages are {PAGE_WIDTHS[0]} or {PAGE_WIDTHS[1]} pixels wide")
+        if width not in (*PAGE_WIDTHS, THUMBNAIL_WIDTH):
+            raise ValueError(f"pages are {PAGE_WIDTHS[0]}, {PAGE_WIDTHS[1]} or {THUMBNAIL_WIDTH} pixels wide")
         key = replace(_make_key(file_uuid, content_version, blob, page, width), parts=_mark_suffix(mark))
         tenant = tenant or _anonymous_tenant(key)
 
@@ -105,7 +106,8 @@ class PageStore:
             return self._stage(self._engine.render(blob, page, width, mark, tenant), blob, key)
 
         path = self._get_or_make(key, tenant, make)
-        self._schedule_prefetch(replace(key, page=page + 1), tenant, blob, mark)
+        if width in PAGE_WIDTHS:
+            self._schedule_prefetch(replace(key, page=page + 1), tenant, blob, mark)
         return _open_derived(path, blob, key)
 
     def stamp_image(

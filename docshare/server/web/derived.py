@@ -2,12 +2,19 @@
 
 import hashlib
 import os
+from collections.abc import Callable
 
 from flask import Response, request
 from werkzeug.wsgi import wrap_file
 
+from docshare.contract.problems import Problem
+from docshare.server.http.views import current_runtime
+from docshare.server.pdf.engine import UnrenderableError
+from docshare.server.services.links import guessing
+from docshare.server.store.segments import DamagedBytesError
 from docshare.server.store.stored_bytes import StoredBytes, verify
 
+_PAGE_CACHE = "private, max-age=600"
 _MAX_BUFFERED_BYTES = 128 * 1024  # bytes; larger files must not be held in memory for a slow reader
 
 
@@ -31,3 +38,25 @@ def send_derived(content: StoredBytes, media_type: str) -> Response:
     verify(source)
     body = wrap_file(request.environ, source)
     return Response(body, headers=headers, content_type=media_type, direct_passthrough=True)
+
+
+def send_page_part(file_uuid: str, content_version: int, make: Callable[[], Response]) -> Response:
+    """Return the response that ``make`` builds from an image or a text of one page, to be cached by its reader.
+
+    Raises ``unprocessable`` for a page that cannot be rendered, and ``not_found`` if the file was deleted meanwhile.
+    """
+    for is_last in (False, True):
+        try:
+            response = make()
+        except UnrenderableError:
+            raise Problem("unprocessable", "This page cannot be shown.") from None
+        except FileNotFoundError:
+            continue  # evicted by newer pages since it was found, or the file was deleted
+        except DamagedBytesError:
+            if is_last:
+                raise
+            current_runtime().pages.delete_derived(file_uuid, content_version)  # made again from the document
+            continue
+        response.headers["Cache-Control"] = _PAGE_CACHE
+        return response
+    raise guessing.link_not_found()

@@ -5,7 +5,6 @@ counted in memory, see ``denied_attempts``.
 """
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -13,15 +12,13 @@ from flask import Blueprint, Response, jsonify, make_response, render_template, 
 
 from docshare.contract.problems import Problem
 from docshare.server.http.views import client_address, current_runtime
-from docshare.server.pdf.engine import UnrenderableError
 from docshare.server.pdf.pages import PAGE_WIDTHS
 from docshare.server.runtime import Runtime
 from docshare.server.services.files import page_range, sealed_blobs, settings, tenants
 from docshare.server.services.files.page_range import ReaderView
 from docshare.server.services.links import downloads, entry, guessing, links
 from docshare.server.services.links.entry import EntryState
-from docshare.server.services.links.links import Link, SharedFile
-from docshare.server.store.segments import DamagedBytesError
+from docshare.server.services.links.links import Link
 from docshare.server.web import (
     assets,
     branding,
@@ -39,7 +36,6 @@ from docshare.server.web.owner import wording
 from docshare.server.web.sign_in import session_cookie
 
 MAX_PLACEHOLDERS = 200  # pages in the HTML itself; scripts add the others of longer documents
-_PAGE_CACHE = "private, max-age=600"
 _PAGE_NUMBER = re.compile(r"[1-9][0-9]{0,5}", re.ASCII)
 
 blueprint = Blueprint("public", __name__)
@@ -110,11 +106,12 @@ def page_image(name: str, page: str, width: str) -> Response:
     file, blob = link.file, sealed_blobs.open_blob(runtime, link.file.blob)
     asked = (file.uuid, file.content_version, blob, number, int(width))
     watermark, tenant = view.watermark, tenants.reader_tenant(file, client_address())
+    send_part = partial(derived.send_page_part, file.uuid, file.content_version)
     if watermark is not None and watermark.personal:
         stamp = partial(runtime.pages.stamp_image, *asked, watermark.mark, tenant)
-        return _send_page_part(file, lambda: Response(stamp(), content_type="image/jpeg"))
+        return send_part(lambda: Response(stamp(), content_type="image/jpeg"))
     make = partial(runtime.pages.image, *asked, watermark and watermark.mark, tenant)
-    return _send_page_part(file, lambda: derived.send_derived(make(), "image/jpeg"))
+    return send_part(lambda: derived.send_derived(make(), "image/jpeg"))
 
 
 @blueprint.get("/<name>/text/<page>.json")
@@ -125,12 +122,13 @@ def page_text(name: str, page: str) -> Response:
     view = _find_view(link)
     number = _resolve_page_number(view, page)
     file, blob = link.file, sealed_blobs.open_blob(runtime, link.file.blob)
+    send_part = partial(derived.send_page_part, file.uuid, file.content_version)
     if view.window.covers_all(file.total_pages):
         tenant = tenants.reader_tenant(file, client_address())
         make = partial(runtime.pages.text, file.uuid, file.content_version, blob, number, tenant)
-        return _send_page_part(file, lambda: derived.send_derived(make(), "application/json"))
-    return _send_page_part(
-        file, lambda: jsonify(page_range.load_page_text(runtime, link, view.window, int(page), client_address()))
+        return send_part(lambda: derived.send_derived(make(), "application/json"))
+    return send_part(
+        lambda: jsonify(page_range.load_page_text(runtime, link, view.window, int(page), client_address()))
     )
 
 
@@ -197,24 +195,6 @@ def _resolve_page_number(shown: ReaderView, page: str) -> int:
         return shown.window.to_document_page(int(page))
     except ValueError:
         raise guessing.link_not_found() from None
-
-
-def _send_page_part(file: SharedFile, make: Callable[[], Response]) -> Response:
-    for is_last in (False, True):
-        try:
-            response = make()
-        except UnrenderableError:
-            raise Problem("unprocessable", "This page cannot be shown.") from None
-        except FileNotFoundError:
-            continue  # evicted by newer pages since it was found, or the file was deleted
-        except DamagedBytesError:
-            if is_last:
-                raise
-            current_runtime().pages.delete_derived(file.uuid, file.content_version)  # made again from the document
-            continue
-        response.headers["Cache-Control"] = _PAGE_CACHE
-        return response
-    raise guessing.link_not_found()
 
 
 def _render_viewer(link: Link, *, embed: bool) -> Response:

@@ -212,17 +212,17 @@ def test_a_pdf_that_is_too_large_is_not_sent(browser: Browser, free_server: Serv
 
 
 def test_thumbnails_load_and_links_can_be_copied_from_the_list(library_page: Page, owner_server: ServerProcess) -> None:
-    uuid = upload(owner_server, "pictured.pdf", password="correct horse")
+    uuid = upload(owner_server, "pictured.pdf", password="correct horse", slug="pictured")
     library_page.reload()
     item = library_page.locator(".item").filter(has_text="pictured.pdf")
     picture = item.locator("img")
     expect(picture).to_be_visible()
     library_page.wait_for_function(
-        "image => image.complete && image.naturalWidth === 800", arg=picture.element_handle()
+        "image => image.complete && image.naturalWidth === 160", arg=picture.element_handle()
     )
-    item.get_by_role("button", name="Copy the link of pictured.pdf").click()
+    item.get_by_role("button", name="Copy link of pictured.pdf").click()
     expect(item.get_by_text("Copied")).to_be_visible()
-    assert library_page.evaluate("navigator.clipboard.readText()") == item.locator(".item-link a").inner_text()
+    assert library_page.evaluate("navigator.clipboard.readText()") == f"{owner_server.url}/pictured"
     with library_page.expect_download() as download:
         item.get_by_role("link", name="QR code of pictured.pdf").click()
     assert re.fullmatch(r"[0-9A-Za-z]{12}\.png", download.value.suggested_filename)

@@ -74,6 +74,12 @@ _REVISIONS = f"""
 SELECT {", ".join(RevisionRow._fields)} FROM revisions WHERE file_id = ? ORDER BY content_version DESC
 """  # noqa: S608 - columns from the row
 _NAMES = "SELECT id, original_name, slug FROM files WHERE owner_id = ? AND trashed_at IS NULL"
+# Not the states of a file: a reader cannot open a frozen link either.
+_LINK_CONDITIONS = {
+    "live": "burned_at IS NULL AND frozen_at IS NULL AND (delete_at IS NULL OR delete_at > ?)",
+    "ended": "(burned_at IS NOT NULL OR frozen_at IS NOT NULL OR delete_at <= ?)",
+}
+LINK_STATES = tuple(_LINK_CONDITIONS)
 _ORDER_COLUMNS = {
     "newest": "id DESC",
     "oldest": "id",
@@ -125,9 +131,18 @@ def list_revisions(store: Store, file_id: int) -> list[RevisionRow]:
     return [RevisionRow._make(found) for found in store.fetch_all(_REVISIONS, (file_id,))]
 
 
-def stream_names(store: Store, owner_id: int | None) -> Iterator[tuple[int, str, str | None]]:
-    """Yield the id, the name and the slug of each active file of an account."""
-    return ((file_id, name, slug) for file_id, name, slug in store.stream(_NAMES, (owner_id,)))
+def stream_names(
+    store: Store, owner_id: int | None, link_state: str = "", now: int = 0
+) -> Iterator[tuple[int, str, str | None]]:
+    """Yield the id, the name and the slug of each active file of an account.
+
+    Parameters: ``link_state`` one of ``LINK_STATES`` at ``now`` (ms), empty for all.
+    """
+    if link_state:
+        found = store.stream(f"{_NAMES} AND {_LINK_CONDITIONS[link_state]}", (owner_id, now))
+    else:
+        found = store.stream(_NAMES, (owner_id,))
+    return ((file_id, name, slug) for file_id, name, slug in found)
 
 
 def list_page(

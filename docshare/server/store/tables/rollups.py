@@ -189,6 +189,9 @@ WHERE file_id = ? AND kind IN ('country', 'device', 'browser', 'source', 'viewer
         'uncounted')
     AND NOT (kind = 'day' AND label < ?) ORDER BY sessions DESC, label
 """
+_DAYS = (
+    "SELECT file_id, label, sessions FROM tallies WHERE kind = 'day' AND label >= ? AND file_id IN (JSON_NUMBERS(?))"
+)
 _REFERRERS = """
 SELECT label, sessions FROM tallies WHERE file_id = ? AND kind = 'referrer' ORDER BY sessions DESC, label LIMIT ?
 """
@@ -231,6 +234,12 @@ def get_median_sum(store: Store, file_id: int, sessions: int) -> tuple[int, int]
 def list_tallies(store: Store, file_id: int, first_day: str) -> list[tuple[str, str, int]]:
     """Return ``(kind, label, sessions)`` of a file, most sessions first; days only from ``first_day``, no referrers."""
     return [(found[0], found[1], found[2]) for found in store.fetch_all(_TALLIES, (file_id, first_day))]
+
+
+def list_days(store: Store, file_ids: str, first_day: str) -> list[tuple[int, str, int]]:
+    """Return ``(file_id, day, sessions)`` of the files ``file_ids`` (JSON) from ``first_day`` on, for days with
+    sessions."""
+    return [(found[0], found[1], found[2]) for found in store.fetch_all(_DAYS, (first_day, file_ids))]
 
 
 def count_by_referrer(store: Store, file_id: int, limit: int) -> dict[str, int]:

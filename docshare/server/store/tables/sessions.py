@@ -41,6 +41,15 @@ class PageRow(NamedTuple):
     back: int
 
 
+class LastReading(NamedTuple):
+    """When (ms) the last session of a file that was counted and has ended began, and what is known of its reader."""
+
+    started_at: int
+    email: str | None
+    name: str | None
+    country: str | None
+
+
 class SessionClassification(NamedTuple):
     """How a session was classified: all ``_at`` in ms or None, the rest as in ``view_sessions``."""
 
@@ -68,6 +77,14 @@ _FROM_COUNTED = (
     f"FROM session_rows r FIRST JOIN view_sessions s ON s.id = r.session_id {_JOIN_SOURCES} WHERE r.file_id = ?"
 )
 _NEWEST = f"SELECT {_ROW} {_FROM_COUNTED} ORDER BY r.started_at DESC, r.id DESC LIMIT ?"
+_LAST_OF_EACH = """
+SELECT r.file_id, r.started_at, s.email, s.name, s.country
+FROM session_rows r FIRST JOIN view_sessions s ON s.id = r.session_id
+WHERE r.id IN (
+    SELECT (SELECT id FROM session_rows WHERE file_id = f.id ORDER BY started_at DESC, id DESC LIMIT 1)
+    FROM files f WHERE f.id IN (JSON_NUMBERS(?))
+)
+"""
 _PAGES = (
     "(SELECT JSON_ARRAYAGG(JSON_ARRAY(page, time_ms, views, back_views) ORDER BY page) FROM "
     "(SELECT * FROM session_pages WHERE session_id = s.id ORDER BY page) pages)"
@@ -108,6 +125,11 @@ _BEACONS = (
 def list_newest(store: Store, file_id: int, limit: int) -> list[SessionSummary]:
     """Return the ``limit`` ended and counted sessions of a file that began last, newest first."""
     return [SessionSummary._make(found) for found in store.fetch_all(_NEWEST, (file_id, limit))]
+
+
+def map_last_readings(store: Store, file_ids: str) -> dict[int, LastReading]:
+    """Return the last reading of each of the files ``file_ids`` (JSON) that was read, by file."""
+    return {found[0]: LastReading._make(found[1:]) for found in store.fetch_all(_LAST_OF_EACH, (file_ids,))}
 
 
 def list_after(store: Store, file_id: int, since: int, limit: int) -> list[tuple[SessionSummary, str]]:

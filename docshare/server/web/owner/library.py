@@ -1,5 +1,7 @@
 """The library: the owner's files, uploads, and deleting a file."""
 
+from functools import partial
+
 from flask import Blueprint, request
 from werkzeug.wrappers import Response as AnyResponse
 
@@ -7,12 +9,16 @@ from docshare.contract.plans import PLAN_LIMITS
 from docshare.contract.problems import Problem
 from docshare.report.words import format_date
 from docshare.server.http.views import current_runtime
-from docshare.server.services.files import files, library
-from docshare.server.services.files.library import ORDERS
+from docshare.server.pdf.budget import Tenant
+from docshare.server.pdf.pages import THUMBNAIL_WIDTH
+from docshare.server.services.files import files, library, sealed_blobs, tenants
+from docshare.server.services.files.library import LINK_STATES, ORDERS
+from docshare.server.web import derived, problem_pages
 from docshare.server.web.owner import wording
 from docshare.server.web.owner.cards import build_card
 from docshare.server.web.owner.frame import (
     SignedInOwner,
+    find_owner,
     owner_form,
     owner_page,
     redirect_with_message,
@@ -28,13 +34,17 @@ blueprint = Blueprint("owner_library", __name__)
 @blueprint.get("/files")
 @owner_page
 def show(owner: SignedInOwner) -> AnyResponse:
-    """List the files that match ``?q=``, sorted by ``?sort=``; invalid parameters are ignored."""
+    """List the files that match ``?q=`` and ``?state=``, sorted by ``?sort=``; invalid parameters are ignored."""
     words = request.args.get("q", "")[:_MAX_QUERY_CHARS].strip()
     order = request.args.get("sort", "")
     order = order if order in ORDERS else ORDERS[0]
-    page = library.load_page(current_runtime(), owner.caller, words=words, order=order, number=read_page_number())
+    state = request.args.get("state", "")
+    state = state if state in LINK_STATES else ""
+    page = library.load_page(
+        current_runtime(), owner.caller, words=words, link_state=state, order=order, number=read_page_number()
+    )
     now, base_url = current_runtime().clock(), current_runtime().config.base_url
-    kept = {"q": words, "sort": "" if order == ORDERS[0] else order}
+    kept = {"q": words, "state": state, "sort": "" if order == ORDERS[0] else order}
     limits = PLAN_LIMITS[owner.caller.plan]
     return render_owner_page(
         owner,
@@ -43,6 +53,8 @@ def show(owner: SignedInOwner) -> AnyResponse:
         library=page,
         cards=[build_card(base_url, entry, now) for entry in page.entries],
         words=words,
+        state=state,
+        states=LINK_STATES,
         order=order,
         orders=ORDERS,
         steps=build_page_links("/files", kept, page.number, page.pages),
@@ -50,6 +62,28 @@ def show(owner: SignedInOwner) -> AnyResponse:
         most_words=wording.format_size(limits.stored_bytes),
         has_trash=limits.trash_ms is not None,
     )
+
+
+@blueprint.get("/files/<name>/thumbnail.jpg")
+def thumbnail(name: str) -> AnyResponse:
+    """Return the first page of a live file for its owner, a JPEG of ``THUMBNAIL_WIDTH``; ``?v=`` is its version.
+
+    Responds with the same 404 page to everybody else. Raises ``unavailable`` and ``unprocessable`` as a page image.
+    """
+    # Not an ``owner_page``: after the next sign-in, the browser would return to the image instead of the page.
+    owner, runtime = find_owner(), current_runtime()
+    try:
+        if owner is None:
+            raise files.file_not_found()
+        row = library.get_live(runtime, owner.caller, name)
+        if request.args.get("v") != str(row.content_version):
+            raise files.file_not_found()
+        tenant = Tenant(tenants.account_tenant_key(owner.caller.account_id), row.sha256)
+        asked = (row.uuid, row.content_version, sealed_blobs.open_blob(runtime, row.blob), 1, THUMBNAIL_WIDTH)
+        make = partial(runtime.pages.image, *asked, None, tenant)
+        return derived.send_page_part(row.uuid, row.content_version, lambda: derived.send_derived(make(), "image/jpeg"))
+    except Problem as problem:
+        return problem_pages.render_problem_page(problem)
 
 
 @blueprint.get("/files/<name>/delete")
