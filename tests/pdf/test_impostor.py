@@ -123,7 +123,8 @@ def test_every_reason_of_the_workers_is_known() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "most"), [("text", 4 << 20), ("lint", 4 << 20), ("palette", 4096), ("inspect", 1 << 20)]
+    ("kind", "most"),
+    [("text", 4 << 20), ("texts", 4 << 20), ("lint", 4 << 20), ("palette", 4096), ("inspect", 1 << 20)],
 )
 def test_a_reply_over_the_size_limit_is_not_received(
     write_file: Put, start_impostors: Pose, kind: str, most: int
@@ -206,6 +207,17 @@ def test_an_invalid_link_is_rejected(target: object) -> None:
 def test_invalid_page_text_is_rejected(changed: dict[str, object]) -> None:
     with pytest.raises(BrokenWorkerError):
         answers.parse_reply(make_text_reply(**changed), answers.parse_page_text)
+
+
+def test_valid_plain_texts_are_accepted() -> None:
+    reply = WorkerReply({}, "caf\u00e9 \u200fa\f\0\f".encode())
+    assert answers.parse_reply(reply, partial(answers.parse_texts, most=3)) == ["caf\u00e9 \u200fa", "\0", ""]
+
+
+@pytest.mark.parametrize("body", [b"a\fb\fc\fd", b"a\vb", b"a\0b", b"a\nb", b"\xff", b"\xed\xa0\x80"])
+def test_invalid_plain_texts_are_rejected(body: bytes) -> None:
+    with pytest.raises(BrokenWorkerError):
+        answers.parse_reply(WorkerReply({}, body), partial(answers.parse_texts, most=3))
 
 
 def test_page_sizes_are_clamped() -> None:

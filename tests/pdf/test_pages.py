@@ -14,7 +14,8 @@ from docshare.server.pdf import pages
 from docshare.server.pdf.answers import PageText
 from docshare.server.pdf.budget import Tenant
 from docshare.server.pdf.engine import PdfEngine, UnrenderableError, WatermarkText
-from docshare.server.pdf.failures import DerivedKey, PageFailures
+from docshare.server.pdf.failures import PageFailures
+from docshare.server.pdf.keys import DerivedKey
 from docshare.server.pdf.pages import PageStore
 from tests.support import pdfs
 from tests.support.hostile_pdfs import paced_pages

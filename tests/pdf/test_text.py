@@ -4,11 +4,13 @@ import io
 from collections.abc import Callable
 from pathlib import Path
 
+import pikepdf
 import pytest
 from PIL import Image, ImageChops
 
 from docshare.server.pdf.answers import PageText, TextBox
 from docshare.server.pdf.engine import PdfEngine
+from docshare.server.rules.finding import UNREAD_PAGE
 from tests.support import pdfs
 
 Put = Callable[..., Path]
@@ -41,6 +43,42 @@ def get_single_box(text: PageText) -> TextBox:
 
 def list_box_texts(text: PageText) -> list[str]:
     return [box.text for box in text.boxes]
+
+
+def join_words(text: PageText) -> str:
+    """Return the text of the boxes as the viewer finds words in it, if none of them is split."""
+    return " ".join(" ".join(list_box_texts(text)).split())
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        pdfs.simple_pdf, pdfs.two_columns_pdf, pdfs.mixed_sizes_pdf, pdfs.rotated_text_pdf, pdfs.linked_pdf,
+        pdfs.text_heavy_pdf, lambda: pdfs.simple_pdf(texts=["A hyphen-\nated word", "", "Caf\u00e9"]),
+    ],
+)  # fmt: skip
+def test_plain_texts_are_those_of_the_boxes(engine: PdfEngine, write_file: Put, document: Callable[[], bytes]) -> None:
+    path = write_file(document())
+    total = engine.inspect(path).total_pages
+    expected = [join_words(engine.text(path, page)) for page in range(1, total + 1)]
+    assert "".join(expected)
+    assert engine.texts(path, 1, total) == expected
+    assert engine.texts(path, total, total) == expected[-1:]
+
+
+def test_plain_texts_lack_what_is_outside_of_the_visible_page(engine: PdfEngine, write_file: Put) -> None:
+    content = pdfs.lines_content("seen", top=300) + pdfs.lines_content("cropped", top=700)
+    pdf = pikepdf.open(io.BytesIO(pdfs.sheets_pdf([pdfs.Sheet(content)])))
+    pdf.pages[0].CropBox = pikepdf.Array([0, 0, 612, 400])
+    path = write_file(b"")
+    pdf.save(path)
+    assert engine.texts(path, 1, 1) == ["seen"]
+    assert list_box_texts(engine.text(path, 1)) == ["seen"]
+
+
+def test_a_page_that_does_not_exist_is_unread(engine: PdfEngine, write_file: Put) -> None:
+    path = write_file(pdfs.simple_pdf(texts=["one", "two"]))
+    assert engine.texts(path, 2, 4) == ["two", UNREAD_PAGE, UNREAD_PAGE]
 
 
 def test_each_line_is_one_box_from_top_to_bottom(engine: PdfEngine, write_file: Put) -> None:

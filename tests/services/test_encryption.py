@@ -316,7 +316,8 @@ def fetch_status(world: World, path: str) -> int:
 def list_document_paths(made: dict[str, Any]) -> list[str]:
     name = made["shortId"]
     return [
-        f"/{name}/pages/1-800.jpg?v=1", f"/{name}/text/1.json?v=1", f"/{name}/download",
+        f"/{name}/pages/1-800.jpg?v=1", f"/{name}/text/1.json?v=1", f"/{name}/search?v=1&q=page",
+        f"/{name}/download",
         f"/api/v1/files/{made['uuid']}/content",
     ]  # fmt: skip
 
@@ -347,7 +348,7 @@ def test_a_changed_document_is_503_and_one_line_of_the_log(
     logging.getLogger("docshare").propagate = True
     faults._last_logged.clear()
     caplog.clear()
-    assert [fetch_status(world, path) for path in list_document_paths(made)] == [503] * 4
+    assert [fetch_status(world, path) for path in list_document_paths(made)] == [503] * 5
     lines = [record for record in caplog.records if record.levelno >= logging.WARNING]
     assert [("stored bytes are damaged" in line.getMessage(), line.exc_info) for line in lines] == [(True, None)]
     assert world.http.get("/healthz").status_code == 200
@@ -361,7 +362,7 @@ def test_exchanged_documents_are_503(world: World) -> None:
     assert len(one) == len(two)
     damage(world, blob_of(world, first), lambda old: two)
     damage(world, blob_of(world, second), lambda old: one)
-    assert [fetch_status(world, path) for path in list_document_paths(first)] == [503] * 4
+    assert [fetch_status(world, path) for path in list_document_paths(first)] == [503] * 5
     assert [fetch_status(world, path) for path in list_document_paths(second)[:3]] == [503] * 3
 
 

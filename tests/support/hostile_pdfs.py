@@ -47,6 +47,15 @@ def memory_bomb_on_page_2() -> bytes:
     return _build_pages(writer, contents, f"/XObject << /X {form} 0 R >>")
 
 
+def memory_bomb_between_words() -> bytes:
+    """Return three pages: the second is a memory bomb, the others have a word."""
+    writer = PdfWriter()
+    form = _add_nested_forms(writer, 12, 12)
+    word = writer.stream("BT /F1 18 Tf 72 700 Td (harmless) Tj ET")
+    font = "/Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >>"
+    return _build_pages(writer, [word, writer.stream("/X Do " * 12), word], f"/XObject << /X {form} 0 R >> {font}")
+
+
 def slow_page() -> bytes:
     """Return a page that keeps pdfium busy for minutes in little memory."""
     return paced_pages("s")

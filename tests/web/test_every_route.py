@@ -36,6 +36,7 @@ def list_paths(world: World) -> list[str]:
         script[1],
         f"/{uploaded_file['shortId']}/pages/1-800.jpg?v=1",
         f"/{uploaded_file['shortId']}/text/1.json?v=1",
+        f"/{uploaded_file['shortId']}/search?v=1&q=page",
     ]
     for known, other in ((uploaded_file["uuid"], "1"), ("unknown", "unknown")):
         for rule in world.app.url_map.iter_rules():

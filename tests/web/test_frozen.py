@@ -14,7 +14,14 @@ from tests.support.pdfs import simple_pdf
 from tests.support.reader import FakeReader, view_count
 
 ASSET = "00000000-0000-4000-8000-000000000000"
-PAGE_RESOURCES = ("pages/1-800.jpg?v=1", "pages/3-1600.jpg?v=1", "text/1.json?v=1", "style.css", f"assets/{ASSET}")
+PAGE_RESOURCES = (
+    "pages/1-800.jpg?v=1",
+    "pages/3-1600.jpg?v=1",
+    "text/1.json?v=1",
+    "search?v=1&q=a",
+    "style.css",
+    f"assets/{ASSET}",
+)
 
 
 @pytest.fixture

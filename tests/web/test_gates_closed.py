@@ -89,6 +89,7 @@ def test_the_crawl_covers_the_routes_that_serve_a_document(world: World, file: O
     for method, path in [
         ("GET", f"{base}?v=1"), ("HEAD", f"{base}?v=1"), ("GET", f"/embed{base}?v=1"),
         ("GET", f"{base}/pages/1-800.jpg?v=1"), ("GET", f"{base}/text/1.json?v=1"), ("POST", f"{base}/download?v=1"),
+        ("GET", f"{base}/search?v=1"),
         ("GET", f"{base}/assets/{ASSET}?v=1"), ("POST", f"{base}/beacon?v=1"),
         ("GET", f"/api/files{base}/metadata?v=1"),
     ]:  # fmt: skip
@@ -186,7 +187,14 @@ class AdmittedReader:
 
     def list_statuses(self) -> list[int]:
         """Return the response status of every address that serves content."""
-        ends = ["pages/1-800.jpg?v=1", "pages/1-1600.jpg?v=1", "text/1.json?v=1", "style.css", f"assets/{self.asset}"]
+        ends = [
+            "pages/1-800.jpg?v=1",
+            "pages/1-1600.jpg?v=1",
+            "text/1.json?v=1",
+            "search?v=1&q=words",
+            "style.css",
+            f"assets/{self.asset}",
+        ]
         found = [self.guest.get(f"/{self.name}/{end}").status_code for end in ends]
         return [*found, self.guest.post(f"/{self.name}/download").status_code]
 

@@ -19,6 +19,7 @@ Per instance:
 
 - ``beacons``: 9000 a minute from one address protect the threads of the process that receives them, and querying
   Redis for each would cost more than the beacon.
+- ``searches``: like page images and texts, they use the processors of one host.
 - Connections, requests under way and slots (``connection_limits``, ``fair_slots``, ``pdf/budget``): they
   divide the sockets, threads and processors of one host.
 
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
     from docshare.server.http.shared_windows import SharedWindows
 
 MAX_KEYS = 50_000
-_PER_INSTANCE = frozenset({"beacons"})  # policies that are never shared
+_PER_INSTANCE = frozenset({"beacons", "searches"})  # policies that are never shared
 
 
 class WindowState(NamedTuple):

@@ -1,13 +1,33 @@
-"""Reject uploads that recently crashed or stalled a worker process: the same bytes are not read for ten minutes."""
+"""Reject uploads: describe why, and do not read the same bytes for ten minutes after they crashed or stalled a worker
+process."""
 
 import threading
 import time
 from collections import OrderedDict
 
 from docshare.contract.problems import Problem
+from docshare.server.pdf.answers import MAX_PAGES
 
 _MAX_DOCUMENTS = 1_000
 _RETRY_S = 600.0
+_UNLOCK_HINT = (
+    "Remove the password and upload the file again, for example: qpdf --decrypt --password=SECRET locked.pdf open.pdf"
+)
+_REFUSAL_TEXTS: dict[str, tuple[str, str | None]] = {
+    "password": ("The PDF is password-protected.", _UNLOCK_HINT),
+    "protection": ("The PDF is protected in an unsupported way.", _UNLOCK_HINT),
+    "undrawable": (
+        "Page 1 of the PDF cannot be rendered.",
+        "Open it in a PDF reader, print it to a new PDF, and upload that.",
+    ),
+    "pages": (f"The PDF has more than {MAX_PAGES:,} pages.", "Split the document and share its parts."),
+    "pixels": ("The image has more than 40 million pixels.", "Scale it down and upload it again."),
+    "animated": ("The image is animated.", "Upload a still image."),
+}
+_UNREADABLE_TEXTS: dict[str, tuple[str, str | None]] = {
+    "inspect": ("The file cannot be read as a PDF.", None),
+    "picture": ("The file cannot be read as an image.", "Open it in an image editor, save it again, and retry."),
+}
 
 
 class QuarantinedDocuments:
@@ -37,6 +57,13 @@ class QuarantinedDocuments:
 def cost_problem() -> Problem:
     """Return the Problem for a document that crashed or stalled a worker."""
     return Problem("unprocessable", "Reading this file takes too much time or memory.")
+
+
+def refusal_problem(reason: str, kind: str) -> Problem:
+    """Return the Problem for an upload of ``kind`` (``inspect`` a PDF, ``picture`` an image) that a worker refused with
+    ``reason``."""
+    detail, hint = _REFUSAL_TEXTS.get(reason, _UNREADABLE_TEXTS[kind])
+    return Problem("unprocessable", detail, hint=hint)
 
 
 def _copy(problem: Problem) -> Problem:

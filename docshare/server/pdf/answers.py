@@ -11,6 +11,7 @@ from typing import IO, Any, NamedTuple, TypeVar
 
 from docshare.contract.lint import CHECKS, LEVELS, LintFinding
 from docshare.server.pdf.child import BrokenWorkerError, WorkerReply
+from docshare.server.rules.finding import PAGE_END, UNREAD_PAGE
 
 MAX_PAGES = 50_000  # in one document
 MAX_COLORS = 6  # of a palette
@@ -43,6 +44,7 @@ _MAX_JPEG_PARTS = 64
 _MAX_LISTED = 1 << 20  # pages of a linted document, which can exceed MAX_PAGES; pdfium supports no more
 _MAX_FINDINGS = 26  # of one check: 25, and one that counts the rest
 _MAX_MESSAGE = 1_000  # characters; an honest message quotes five texts of 80
+_CONTROL = re.compile("[\0-\x1f]")
 _HEX_COLOR = re.compile("#[0-9a-f]{6}")
 _T = TypeVar("_T")
 
@@ -178,6 +180,14 @@ def parse_page_text(reply: WorkerReply) -> PageText:
     boxes = [TextBox(*_parse_box(box), _parse_text(box[4]), _parse_angle(box[5])) for box in values["boxes"]]
     links = [LinkBox(*_parse_box(link), _parse_target(link[4])) for link in values["links"]]
     return PageText(_parse_length(values["width"]), _parse_length(values["height"]), boxes, links)
+
+
+def parse_texts(reply: WorkerReply, most: int) -> list[str]:
+    """Return the texts of at most ``most`` pages."""
+    texts = reply.body.decode().split(PAGE_END)
+    if len(texts) > most or any(text != UNREAD_PAGE and _CONTROL.search(text) for text in texts):
+        raise ValueError("not the texts of pages")
+    return texts
 
 
 def lint_findings(reply: WorkerReply) -> list[LintFinding]:

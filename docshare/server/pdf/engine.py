@@ -17,7 +17,7 @@ from typing import IO, Any, NamedTuple, TypeVar
 from docshare.contract.media import detect_asset_type
 from docshare.contract.problems import Problem
 from docshare.server.pdf import answers
-from docshare.server.pdf.admission import QuarantinedDocuments, cost_problem
+from docshare.server.pdf.admission import QuarantinedDocuments, cost_problem, refusal_problem
 from docshare.server.pdf.answers import MAX_PAGES, Inspection, PageText, WorkerRefusal
 from docshare.server.pdf.budget import SHORT_LIMIT_S, Tenant
 from docshare.server.pdf.child import BrokenWorkerError, WorkerReply, WorkerTimeoutError
@@ -31,6 +31,7 @@ PathLike = os.PathLike[str]
 """The path of a document in clear, or ``StoredBytes``, which also have the key of an encrypted one."""
 
 PALETTE_BUDGET_S = 1.5
+TEXTS_BUDGET_S = 0.2  # less than a job may take that gets the last free worker
 FIRST_PAGE_LIMIT_S = SHORT_LIMIT_S  # of processor time
 _THUMBNAIL_WIDTH = 160
 _INSPECT_QUEUE_TIMEOUT_S = 30.0
@@ -39,25 +40,6 @@ _MAX_WORKER_SPENT_S = (
 )
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
-
-_UNLOCK_HINT = (
-    "Remove the password and upload the file again, for example: qpdf --decrypt --password=SECRET locked.pdf open.pdf"
-)
-_REFUSAL_TEXTS: dict[str, tuple[str, str | None]] = {
-    "password": ("The PDF is password-protected.", _UNLOCK_HINT),
-    "protection": ("The PDF is protected in an unsupported way.", _UNLOCK_HINT),
-    "undrawable": (
-        "Page 1 of the PDF cannot be rendered.",
-        "Open it in a PDF reader, print it to a new PDF, and upload that.",
-    ),
-    "pages": (f"The PDF has more than {MAX_PAGES:,} pages.", "Split the document and share its parts."),
-    "pixels": ("The image has more than 40 million pixels.", "Scale it down and upload it again."),
-    "animated": ("The image is animated.", "Upload a still image."),
-}
-_UNREADABLE_TEXTS: dict[str, tuple[str, str | None]] = {
-    "inspect": ("The file cannot be read as a PDF.", None),
-    "picture": ("The file cannot be read as an image.", "Open it in an image editor, save it again, and retry."),
-}
 
 
 class UnrenderableError(Exception):
@@ -164,8 +146,7 @@ class PdfEngine:
         except WorkerRefusal as error:
             if error.reason == "damaged":
                 raise DamagedBytesError("the upload was changed while it was checked") from error
-            detail, hint = _REFUSAL_TEXTS.get(error.reason, _UNREADABLE_TEXTS[kind])
-            raise Problem("unprocessable", detail, hint=hint) from error
+            raise refusal_problem(error.reason, kind) from error
         except (BrokenWorkerError, WorkerTimeoutError) as error:
             self._quarantine.add(tenant.content, cost_problem())
             raise cost_problem() from error
@@ -225,6 +206,17 @@ class PdfEngine:
             return self._run_page_job(
                 slot, {"do": "text", **_describe_source(path), "page": page}, answers.parse_page_text
             )
+
+    def texts(self, path: PathLike, first: int, last: int, tenant: Tenant | None = None) -> list[str]:
+        """Return the text of the pages ``first`` to ``last`` (1-based) of the file at ``path`` without positions, for
+        finding words; ``UNREAD_PAGE`` for a page that cannot be read.
+
+        Returns the texts of fewer pages, but at least one, if reading them takes more than ``TEXTS_BUDGET_S`` seconds
+        of processor time. Raises the same errors as ``render``.
+        """
+        job = {"do": "texts", **_describe_source(path), "first": first, "last": last, "budget_s": TEXTS_BUDGET_S}
+        with self._page_slot(path, tenant) as slot:
+            return self._run_page_job(slot, job, partial(answers.parse_texts, most=last - first + 1))
 
     def derive(self, path: PathLike, wanted: Derivation, sink: IO[bytes], tenant: Tenant | None = None) -> None:
         """Derive the PDF ``wanted`` from the file at ``path`` and write it to ``sink``.

@@ -2,48 +2,18 @@
 
 import math
 from collections import OrderedDict
-from dataclasses import dataclass
 from typing import TypeVar
 
 from docshare.contract.problems import Problem
 from docshare.server.pdf.budget import SpendingWindow
 from docshare.server.pdf.engine import UnrenderableError
+from docshare.server.pdf.keys import DerivedKey
 
 _MAX_KEYS = 10_000
 _RETRY_S = 600.0
 _MAX_WASTED_S = 15.0
 _PAUSE_S = 60.0
 _K = TypeVar("_K")
-
-
-SEALED_SUFFIX = ".sealed"
-"""The end of the names of encrypted files in the cache."""
-
-
-@dataclass(frozen=True)
-class DerivedKey:
-    """The key of one derived file.
-
-    For a page, ``kind`` is the pixel width of the image, or 0 for the text, and ``parts`` identifies the watermark. For
-    a derived PDF, ``page`` and ``kind`` are 0, and ``parts`` identifies the page range and the watermark.
-    ``is_encrypted``: the document has a data key, which encrypts the derived file too.
-    """
-
-    file_uuid: str
-    content_version: int
-    page: int
-    kind: int
-    parts: str = ""
-    is_encrypted: bool = False
-
-    @property
-    def name(self) -> str:
-        """The name of the file in the cache."""
-        rest = f"{self.page}-{self.kind}{self.parts}.jpg" if self.kind else f"{self.page}.json"
-        if not self.page:
-            rest = f"{self.parts}.pdf"
-        suffix = SEALED_SUFFIX if self.is_encrypted else ""
-        return f"{self.file_uuid}/{self.content_version}/{rest}{suffix}"
 
 
 class PageFailures:

@@ -1,9 +1,7 @@
 """Create page images, page texts and derived PDFs on first request, and cache them on disk for all readers."""
 
-import hashlib
 import json
 import os
-import re
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -18,19 +16,30 @@ from docshare.server.durations import Durations
 from docshare.server.pdf.budget import Tenant
 from docshare.server.pdf.cache import DiskCache
 from docshare.server.pdf.engine import Derivation, PathLike, PdfEngine, UnrenderableError, WatermarkText
-from docshare.server.pdf.failures import SEALED_SUFFIX, DerivedKey, PageFailures
+from docshare.server.pdf.failures import PageFailures
+from docshare.server.pdf.keys import (
+    SEALED_SUFFIX,
+    DerivedKey,
+    anonymous_tenant,
+    check_uuid,
+    find_data_key,
+    make_derived_key,
+    make_key,
+    mark_suffix,
+)
 from docshare.server.pdf.prefetch import Prefetcher
+from docshare.server.rules.finding import UNREAD_PAGE, make_block
 from docshare.server.store.segments import SALT_BYTES, DamagedBytesError, encrypt_bytes
 from docshare.server.store.stored_bytes import EncryptedSink, StoredBytes
 
 PAGE_WIDTHS = (800, 1600)
 THUMBNAIL_WIDTH = 160  # sharp at 80 CSS pixels on dense screens; only for owners
-_FILE_UUID = re.compile(r"[A-Za-z0-9-]{1,64}")
 _WAIT_TIMEOUT_S = 30.0
 FileMaker = Callable[[], Path]  # creates a derived file and stages it
 _SLOW_BUILD_S = 1.0
 _MAX_SLOW_WAITERS = 2
 _MAX_TRIALS = 1_000
+_MAX_TEXT_JOBS = 25  # of ``TEXTS_BUDGET_S`` each
 
 
 @dataclass
@@ -99,8 +108,8 @@ class PageStore:
         """
         if width not in (*PAGE_WIDTHS, THUMBNAIL_WIDTH):
             raise ValueError(f"pages are {PAGE_WIDTHS[0]}, {PAGE_WIDTHS[1]} or {THUMBNAIL_WIDTH} pixels wide")
-        key = replace(_make_key(file_uuid, content_version, blob, page, width), parts=_mark_suffix(mark))
-        tenant = tenant or _anonymous_tenant(key)
+        key = replace(make_key(file_uuid, content_version, blob, page, width), parts=mark_suffix(mark))
+        tenant = tenant or anonymous_tenant(key)
 
         def make() -> Path:
             return self._stage(self._engine.render(blob, page, width, mark, tenant), blob, key)
@@ -137,8 +146,8 @@ class PageStore:
     ) -> StoredBytes:
         """Return the JSON with the text and links of ``page`` (``PageText.document``). Raises the same
         errors as ``image``."""
-        key = _make_key(file_uuid, content_version, blob, page, 0)
-        tenant = tenant or _anonymous_tenant(key)
+        key = make_key(file_uuid, content_version, blob, page, 0)
+        tenant = tenant or anonymous_tenant(key)
 
         def make() -> Path:
             document = self._engine.text(blob, page, tenant).to_json()
@@ -146,12 +155,33 @@ class PageStore:
 
         return _open_derived(self._get_or_make(key, tenant, make), blob, key)
 
+    def texts(
+        self, file_uuid: str, content_version: int, blob: PathLike, first: int, last: int, tenant: Tenant | None = None
+    ) -> StoredBytes:
+        """Return the plain texts of the pages ``first`` to ``last`` (1-based), a serialized ``TextBlock``. Raises the
+        same errors as ``image``.
+
+        Several short jobs read them, between which the workers serve others. Pages that take too long are unread.
+        """
+        key = replace(make_key(file_uuid, content_version, blob, first, 0), parts=f"-{last}")
+        tenant = tenant or anonymous_tenant(key)
+
+        def make() -> Path:
+            texts: list[str] = []
+            for _ in range(_MAX_TEXT_JOBS):
+                if first + len(texts) <= last:
+                    texts += self._engine.texts(blob, first + len(texts), last, tenant)
+            texts += [UNREAD_PAGE] * (last - first + 1 - len(texts))
+            return self._stage(make_block(texts).serialize(), blob, key)
+
+        return _open_derived(self._get_or_make(key, tenant, make), blob, key)
+
     def document(
         self, file_uuid: str, content_version: int, blob: PathLike, wanted: Derivation, tenant: Tenant | None = None
     ) -> StoredBytes:
         """Return the PDF ``wanted``, derived from ``blob``. Raises the same errors as ``image``."""
-        key = _make_derived_key(file_uuid, content_version, blob, wanted)
-        tenant = tenant or _anonymous_tenant(key)
+        key = make_derived_key(file_uuid, content_version, blob, wanted)
+        tenant = tenant or anonymous_tenant(key)
         derive = partial(self._engine.derive, blob, wanted, tenant=tenant)
         path = self._get_or_make(key, tenant, lambda: self._stage_stream(derive, blob, key))
         return _open_derived(path, blob, key)
@@ -179,7 +209,7 @@ class PageStore:
                     raise _NoSpareWorkerError from error
                 raise
 
-        key = _make_derived_key(file_uuid, content_version, blob, wanted)
+        key = make_derived_key(file_uuid, content_version, blob, wanted)
         try:
             self._get_or_make(key, tenant, lambda: self._stage_stream(write, blob, key))
         except _NoSpareWorkerError as error:
@@ -193,8 +223,8 @@ class PageStore:
     ) -> IO[bytes]:
         """Derive the PDF ``wanted`` for one reader; return it as an open file that is not cached. Raises the same
         errors as ``image``."""
-        key = replace(_make_key(file_uuid, content_version, blob, 0, 0), parts=f"{wanted.first}-{wanted.last}-copy")
-        tenant = tenant or _anonymous_tenant(key)
+        key = replace(make_key(file_uuid, content_version, blob, 0, 0), parts=f"{wanted.first}-{wanted.last}-copy")
+        tenant = tenant or anonymous_tenant(key)
         with self._lock:
             self._failures.require_drawable(tenant.content, key, time.monotonic())
         try:
@@ -214,7 +244,7 @@ class PageStore:
 
     def delete_derived(self, file_uuid: str, content_version: int | None = None) -> None:
         """Remove everything derived from a file, including pending results: for one content version, or for all."""
-        _check_uuid(file_uuid)
+        check_uuid(file_uuid)
         with self._lock:
             for key, build in self._builds.items():
                 if key.file_uuid == file_uuid and content_version in (None, key.content_version):
@@ -307,13 +337,13 @@ class PageStore:
             raise _unavailable_problem("Pages cannot be stored at the moment.", 30) from error
 
     def _stage(self, data: bytes, blob: PathLike, key: DerivedKey) -> Path:
-        data_key = _find_data_key(blob)
+        data_key = find_data_key(blob)
         if data_key is not None:
             data = encrypt_bytes(data, data_key, self._random(SALT_BYTES), key.name.encode())
         return self._cache.stage(lambda file: file.write(data))
 
     def _stage_stream(self, write: Callable[[IO[bytes]], object], blob: PathLike, key: DerivedKey) -> Path:
-        data_key = _find_data_key(blob)
+        data_key = find_data_key(blob)
         if data_key is None:
             return self._cache.stage(write)
 
@@ -362,38 +392,8 @@ class _NoSpareWorkerError(Exception):
     """There is no spare worker for a background job, or not for long enough."""
 
 
-def _find_data_key(blob: PathLike) -> bytes | None:
-    return blob.data_key if isinstance(blob, StoredBytes) else None
-
-
 def _open_derived(path: Path, blob: PathLike, key: DerivedKey) -> StoredBytes:
-    return StoredBytes(path, _find_data_key(blob), key.name.encode())
-
-
-def _make_key(file_uuid: str, content_version: int, blob: PathLike, page: int, kind: int) -> DerivedKey:
-    _check_uuid(file_uuid)
-    is_encrypted = _find_data_key(blob) is not None
-    return DerivedKey(file_uuid, int(content_version), int(page), kind, is_encrypted=is_encrypted)
-
-
-def _anonymous_tenant(key: DerivedKey) -> Tenant:
-    """Return a tenant for a caller that names none."""
-    return Tenant(key.file_uuid, f"{key.file_uuid}/{key.content_version}")
-
-
-def _make_derived_key(file_uuid: str, content_version: int, blob: PathLike, wanted: Derivation) -> DerivedKey:
-    parts = f"{wanted.first}-{wanted.last}{_mark_suffix(wanted.mark)}"
-    return replace(_make_key(file_uuid, content_version, blob, 0, 0), parts=parts)
-
-
-def _mark_suffix(mark: WatermarkText | None) -> str:
-    """Return the part of a cache name that identifies ``mark``; empty without a watermark."""
-    return "" if mark is None else "-" + hashlib.sha256(repr(mark).encode()).hexdigest()[:16]
-
-
-def _check_uuid(file_uuid: str) -> None:
-    if not _FILE_UUID.fullmatch(file_uuid):
-        raise ValueError("not a file id")
+    return StoredBytes(path, find_data_key(blob), key.name.encode())
 
 
 def _unavailable_problem(detail: str, retry_after: int) -> Problem:

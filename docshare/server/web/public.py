@@ -94,15 +94,15 @@ def embed_page(name: str) -> Response:
 def page_image(name: str, page: str, width: str) -> Response:
     """Return one page as a JPEG, ``width`` 800 or 1600 pixels wide; ``?v=`` is the version of content and window.
 
-    Raises what ``require_open_link`` and ``_resolve_page_number`` raise, ``unavailable``, ``unprocessable`` for a
+    Raises what ``require_open_link`` and ``resolve_page_number`` raise, ``unavailable``, ``unprocessable`` for a
     page that cannot be rendered.
     """
     runtime = current_runtime()
     link = require_open_link(runtime, name)
     if width not in map(str, PAGE_WIDTHS):
         raise guessing.link_not_found()
-    view = _find_view(link)
-    number = _resolve_page_number(view, page)
+    view = find_view(link)
+    number = resolve_page_number(view, page)
     file, blob = link.file, sealed_blobs.open_blob(runtime, link.file.blob)
     asked = (file.uuid, file.content_version, blob, number, int(width))
     watermark, tenant = view.watermark, tenants.reader_tenant(file, client_address())
@@ -119,8 +119,8 @@ def page_text(name: str, page: str) -> Response:
     """Return text and links of one page, for the text layer and for searching. Raises as ``page_image``."""
     runtime = current_runtime()
     link = require_open_link(runtime, name)
-    view = _find_view(link)
-    number = _resolve_page_number(view, page)
+    view = find_view(link)
+    number = resolve_page_number(view, page)
     file, blob = link.file, sealed_blobs.open_blob(runtime, link.file.blob)
     send_part = partial(derived.send_page_part, file.uuid, file.content_version)
     if view.window.covers_all(file.total_pages):
@@ -180,14 +180,15 @@ def _render_share_page(link: Link, name: str, *, embed: bool) -> Response:
     return _render_viewer(link, embed=embed)
 
 
-def _find_view(link: Link) -> ReaderView:
+def find_view(link: Link) -> ReaderView:
+    """Return what the sender of the current request sees of the document."""
     return page_range.resolve_view(current_runtime(), link, session_cookie(), viewer_cookie.read_viewer_token(link))
 
 
-def _resolve_page_number(shown: ReaderView, page: str) -> int:
+def resolve_page_number(shown: ReaderView, page: str) -> int:
     """Convert the reader's number of ``page`` to the document's, for the content and window of ``?v=``.
 
-    A hidden page gets the same response as one that does not exist.
+    Raises ``not_found``; a hidden page gets the same response as one that does not exist.
     """
     if _PAGE_NUMBER.fullmatch(page) is None or request.args.get("v") != shown.address_tag:
         raise guessing.link_not_found()
@@ -198,7 +199,7 @@ def _resolve_page_number(shown: ReaderView, page: str) -> int:
 
 
 def _render_viewer(link: Link, *, embed: bool) -> Response:
-    file, shown = link.file, _find_view(link)
+    file, shown = link.file, find_view(link)
     total = shown.window.size
     asked = request.args.get("page", "")
     start = min(int(asked), total) if _PAGE_NUMBER.fullmatch(asked) else 1

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from docshare.server.pdf.worker.documents import DocumentCache
 
 MAX_JSON_BYTES = 4 << 20
-"""Maximum size of a reply in JSON; the text of a dense newspaper page takes half of it."""
+"""Maximum size of a reply in JSON or of texts; the text of a dense newspaper page takes half of it."""
 
 _IDLE_TIMEOUT_S = 15.0
 _BLOCK_BYTES = 1 << 16
@@ -151,6 +151,9 @@ def _run_on_file(documents: "DocumentCache", job: dict[str, Any], file: Any) -> 
                 return {}, render.render_jpeg(document, job["page"], job["width"], job.get("mark"))
             case "palette":
                 return {}, json.dumps(palette.find_palette(document, job["budget_s"])).encode("ascii")
+            case "texts":
+                wanted = job["first"], job["last"], job["budget_s"]
+                return {}, text.extract_plain_texts(document, *wanted, MAX_JSON_BYTES)
             case _:
                 return {}, _truncate_text(text.extract_page_text(document, job["page"]))
     except PdfRefused as refused:

@@ -54,6 +54,7 @@ def warm_up_drawing() -> None:
     image = render.render_jpeg(document, 1, 8)
     inspect.measure_pages(document, 1)
     text.extract_page_text(document, 1)
+    text.extract_plain_texts(document, 1, 1, 1.0, 1 << 20)
     document.close()
     image_mark.stamp_image(io.BytesIO(image), SAMPLE_MARK)
     picture.reencode_image(io.BytesIO(image), "image/jpeg")

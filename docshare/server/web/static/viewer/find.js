@@ -1,11 +1,9 @@
-/** The find bar. */
+/** The find panel: what to find, how often it was found, and where. */
 
-import { byId } from "./dom.js";
+import { byId, make } from "./dom.js";
 import { paintHits } from "./hits.js";
-import { Search } from "./search.js";
+import { Search, findAll } from "./search.js";
 
-/** @type {import("./search.js").Hit[]} */
-const NONE = [];
 const TYPING = 160; // ms without typing before a search begins
 
 export class Find {
@@ -19,12 +17,16 @@ export class Find {
     this.search = new Search(source, () => this.onProgress());
     /** @type {import("./search.js").Hit | null} */
     this.current = null;
-    /** The highlights painted on each page now: its hits, and which of them is the current one. */
+    /** The highlights painted on each page now: the words, and which of them is the current one. */
     this.painted = new WeakMap();
+    /** @type {HTMLElement[]} of the listed passages, in their order */
+    this.rows = [];
     this.form = byId("find");
     this.input = byId("find-words");
     this.output = byId("find-count");
     this.bar = byId("find-progress");
+    this.list = byId("find-results");
+    this.note = byId("find-note");
     this.listen();
   }
 
@@ -41,26 +43,43 @@ export class Find {
         this.step(-1);
       }
     });
+    document.addEventListener("keydown", (event) => this.onShortcut(event));
     byId("find-next").addEventListener("click", () => this.step(1));
     byId("find-previous").addEventListener("click", () => this.step(-1));
     byId("find-close").addEventListener("click", () => this.close());
   }
 
+  /**
+   * Ctrl+F opens the panel, and while it has the focus, the search of the browser.
+   *
+   * @param {KeyboardEvent} event
+   */
+  onShortcut(event) {
+    const asked = event.key.toLowerCase() === "f" && event.ctrlKey !== event.metaKey && !event.altKey && !event.shiftKey;
+    if (!asked || event.defaultPrevented || this.form.contains(document.activeElement)) return;
+    if (document.querySelector("dialog[open]")) return;
+    event.preventDefault();
+    this.open();
+  }
+
   open() {
     const chosen = document.getSelection().toString().trim();
-    this.opener = /** @type {HTMLElement | null} */ (document.activeElement);
+    if (this.form.hidden) this.opener = /** @type {HTMLElement | null} */ (document.activeElement);
     this.form.hidden = false;
     if (chosen && chosen.length < 100 && !chosen.includes("\n")) this.input.value = chosen;
     this.input.focus();
     this.input.select();
     if (this.input.value) this.start();
+    else this.search.prepare();
   }
 
   close() {
     this.form.hidden = true;
+    clearTimeout(this.timer);
     this.search.clear();
     this.current = null;
     this.paint();
+    this.listPassages();
     this.opener?.focus({ preventScroll: true });
   }
 
@@ -73,8 +92,9 @@ export class Find {
     clearTimeout(this.timer);
     this.current = null;
     this.from = this.mode.page;
-    this.search.look(this.input.value, this.from);
+    this.search.look(this.input.value);
     this.paint();
+    this.listPassages();
     this.showState();
   }
 
@@ -89,22 +109,41 @@ export class Find {
   async show(hit) {
     this.current = hit;
     this.showState();
-    const text = await this.source.text(hit.page);
+    const text = await this.source.text(hit.page).catch(() => null);
     if (this.current !== hit) return;
-    const { x, y, w, h } = text.boxes[hit.box];
-    this.mode.goTo(hit.page, { x, y, w, h });
+    const match = text && findAll(text, this.search.words)[hit.place];
+    if (match) {
+      const { x, y, w, h } = text.boxes[match.box];
+      this.mode.goTo(hit.page, { x, y, w, h });
+    } else {
+      this.mode.goTo(hit.page); // at least its page
+    }
     this.paint();
   }
 
-  /** After more pages were searched, go to the first hit as soon as no earlier one is possible. */
+  /** After more pages were searched, go to the first hit from the current page on, and to an earlier one at the end. */
   onProgress() {
     const next = this.current ? null : this.search.beside(null, 1, this.from);
-    const reached = (this.search.searched + this.from - 1) % this.source.total;
-    if (next && (this.search.done || (next.page >= this.from && next.page <= Math.max(this.from, reached)))) {
-      this.show(next);
-    }
+    if (next && (this.search.done || next.page >= this.from)) this.show(next);
     this.paint();
+    this.listPassages();
     this.showState();
+  }
+
+  /** Add the passages that are not listed yet; after `clear`, remove those of the last search. */
+  listPassages() {
+    const { passages, words } = this.search;
+    if (this.rows.length > passages.length || this.listed !== words) {
+      this.list.replaceChildren();
+      this.rows = [];
+      this.listed = words;
+    }
+    for (const passage of passages.slice(this.rows.length)) {
+      const row = makeRow(passage, () => this.show(passage.hit));
+      this.rows.push(row);
+      this.list.append(make("li", {}, row));
+    }
+    this.list.hidden = this.rows.length === 0;
   }
 
   showState() {
@@ -112,15 +151,39 @@ export class Find {
     this.bar.style.transform = `scaleX(${search.searched / this.source.total})`;
     this.bar.classList.toggle("is-done", search.done);
     this.output.value = this.count();
-    this.output.title = search.unread > 0 ? `${search.unread} pages could not be searched` : "";
+    this.note.textContent = this.describe();
+    this.note.hidden = this.note.textContent === "";
+    this.showCurrentRow();
+  }
+
+  showCurrentRow() {
+    const { page, place } = this.current ?? { page: 0, place: 0 };
+    const at = this.search.passages.findIndex(({ hit }) => hit.page === page && hit.place === place);
+    const row = this.rows[at];
+    if (row === this.currentRow) return;
+    this.currentRow?.removeAttribute("aria-current");
+    row?.setAttribute("aria-current", "true");
+    row?.scrollIntoView({ block: "nearest" });
+    this.currentRow = row;
   }
 
   count() {
     const { search } = this;
-    if (!search.words) return "";
-    const more = search.full || !search.done ? "+" : "";
+    if (!search.words || search.error) return "";
+    const more = search.done ? "" : "+";
     if (search.count === 0) return search.done ? "No results" : "Searching…";
-    return this.current ? `${search.place(this.current)} of ${search.count}${more}` : `${search.count}${more}`;
+    return this.current ? `${search.ordinal(this.current)} of ${search.count}${more}` : `${search.count}${more}`;
+  }
+
+  /** What the reader must know about the list. */
+  describe() {
+    const { error, passages, count, unread } = this.search;
+    const found = [];
+    if (error?.status === 429) found.push("Too many searches. Try again in a minute.");
+    else if (error) found.push("The search failed. Try again.");
+    if (count > passages.length) found.push(`The first ${passages.length} results are listed.`);
+    if (unread > 0) found.push(unread === 1 ? "1 page could not be searched." : `${unread} pages could not be searched.`);
+    return found.join(" ");
   }
 
   /** Paint the hits of the pages on the screen. */
@@ -131,11 +194,24 @@ export class Find {
   /** @param {import("./page.js").PageView} view */
   paintPage(view) {
     if (!view.text) return;
-    const hits = this.search.hits.get(view.number) ?? NONE;
-    const current = this.current?.page === view.number ? this.current : null;
-    const painted = this.painted.get(view) ?? { hits: NONE, current: null };
-    if (painted.hits === hits && painted.current === current) return;
-    this.painted.set(view, { hits, current });
-    paintHits(view, hits, current);
+    const { words } = this.search;
+    const place = this.current?.page === view.number ? this.current.place : -1;
+    const painted = this.painted.get(view) ?? { words: "", place: -1 };
+    if (painted.words === words && painted.place === place) return;
+    this.painted.set(view, { words, place });
+    const hits = findAll(view.text, words);
+    paintHits(view, hits, hits[place] ?? null);
   }
+}
+
+/**
+ * @param {import("./search.js").Passage} passage
+ * @param {() => void} onChoice
+ * @returns {HTMLElement}
+ */
+function makeRow({ hit, before, match, after }, onChoice) {
+  const words = make("span", { dir: "auto" }, before, make("mark", {}, match), after);
+  const row = make("button", { class: "find-result", type: "button" }, make("span", { class: "find-page" }, `Page ${hit.page}`), " ", words);
+  row.addEventListener("click", onChoice);
+  return row;
 }

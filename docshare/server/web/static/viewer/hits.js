@@ -4,8 +4,8 @@ import { make } from "./dom.js";
 
 /**
  * @param {import("./page.js").PageView} view  with its text loaded
- * @param {import("./search.js").Hit[]} hits  on this page
- * @param {import("./search.js").Hit | null} current
+ * @param {import("./search.js").Match[]} hits  on this page
+ * @param {import("./search.js").Match | null} current
  */
 export function paintHits(view, hits, current) {
   view.element.querySelector(".page-hits")?.remove();
@@ -27,7 +27,7 @@ export function paintHits(view, hits, current) {
 
 /**
  * @param {import("./page.js").PageView} view
- * @param {import("./search.js").Hit} hit
+ * @param {import("./search.js").Match} hit
  * @returns {DOMRect[]}
  */
 function rectsOf(view, hit) {

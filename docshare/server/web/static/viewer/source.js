@@ -6,6 +6,15 @@ import { Sizes } from "./sizes.js";
 
 /** @typedef {import("./pagetext.js").PageText} PageText */
 
+/**
+ * @typedef {object} Found  where words occur
+ * @property {number} count
+ * @property {[number, number][]} pages  [page, hits]
+ * @property {[number, number, string, string, string][]} passages  [page, place on it, before, match, after]
+ * @property {number} unread  pages that could not be read
+ * @property {number | null} next  the page to continue at
+ */
+
 export const WIDTHS = [800, 1600];
 const IMAGES_AT_ONCE = 4;
 const TEXTS_AT_ONCE = 3;
@@ -119,16 +128,39 @@ export class Source {
 
   /** @param {number} page */
   async fetchText(page) {
+    return readPageText(await this.fetchJson(`text/${page}.json?v=${this.facts.version}`));
+  }
+
+  /**
+   * Find words in the pages from `start` on. Rejects with a PageError.
+   *
+   * @param {string} typed
+   * @param {number} start
+   * @param {AbortSignal} signal
+   * @returns {Promise<Found>}
+   */
+  find(typed, start, signal) {
+    const asked = new URLSearchParams({ q: typed, v: this.facts.version, from: String(start) });
+    return this.fetchJson(`search?${asked}`, signal);
+  }
+
+  /**
+   * Fetch what is below the address of the document, with a few attempts while the server is busy.
+   *
+   * @param {string} path
+   * @param {AbortSignal} [signal]
+   */
+  async fetchJson(path, signal) {
     for (let attempt = 1; ; attempt += 1) {
       let status = 0;
       try {
-        const answer = await fetch(`${this.facts.base}/text/${page}.json?v=${this.facts.version}`);
-        if (answer.ok) return readPageText(await answer.json());
+        const answer = await fetch(`${this.facts.base}/${path}`, { signal });
+        if (answer.ok) return await answer.json();
         status = answer.status;
       } catch {
         // No response: retry as for a busy server.
       }
-      if ((status > 0 && status < 500) || attempt === TRIES) throw this.makeError(status);
+      if (signal?.aborted || (status > 0 && status < 500) || attempt === TRIES) throw this.makeError(status);
       await pause(attempt);
     }
   }

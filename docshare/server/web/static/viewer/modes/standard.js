@@ -3,7 +3,7 @@
  * scrolling work as usual. Only pages near the window exist as elements.
  */
 
-import { oncePerFrame } from "../dom.js";
+import { byId, oncePerFrame } from "../dom.js";
 import { column } from "../zoom.js";
 import { Column } from "./column.js";
 import { MountedPages } from "./mounted.js";
@@ -195,7 +195,8 @@ export class Mode {
     const x = place.left + rect.x * place.width;
     const y = place.top + (rect.y + rect.h / 2) * place.height - this.bar;
     let { scrollX: left, scrollY: top } = window;
-    if (y < top + height * 0.15 || y > top + height * 0.8) top = y - height * 0.4;
+    const covered = byId("find").hidden ? 0.15 : 0.38; // by the list of results
+    if (y < top + height * covered || y > top + height * 0.8) top = y - height * 0.4;
     if (x < left || x + Math.min(rect.w * place.width, this.clientWidth) > left + this.clientWidth) {
       left = x - this.clientWidth * 0.2;
     }
