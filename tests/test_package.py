@@ -132,7 +132,7 @@ def test_the_description_on_a_package_index_has_no_broken_link_or_picture(distri
     assert page.find_all("img") == []
     targets = {f"#{element['id']}" for element in page.find_all(id=True)}
     links = {str(element["href"]) for element in page.find_all("a", href=True)}
-    assert "#user-content-the-api" in links
+    assert "https://help.docsend.com" in links
     assert {link for link in links - targets if not link.startswith(("https://", "http://"))} == set()
     readme = (ROOT / "README.md").read_text().splitlines()
     left_out = [line for line in readme if line and line not in description.splitlines()]

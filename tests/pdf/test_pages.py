@@ -124,8 +124,8 @@ def test_text_is_extracted_once_as_json(store: PageStore, counting_engine: Count
     assert document["links"][1][4] == {"page": 3}
 
 
-def test_only_the_two_widths_are_served(store: PageStore, write_file: Put) -> None:
-    with pytest.raises(ValueError, match="800 or 1600"):
+def test_no_other_width_is_made(store: PageStore, write_file: Put) -> None:
+    with pytest.raises(ValueError, match="pages are 800, 1600 or 160 pixels wide"):
         store.image(FILE, 1, write_file(pdfs.simple_pdf(1)), 1, 801)
 
 
