@@ -9,7 +9,7 @@ from playwright.sync_api import Page, Route
 from tests.browser.conftest import ShareDocument
 from tests.support import pdfs
 from tests.support.axe import find_serious_violations
-from tests.support.browser import Visitor, wait_for_page
+from tests.support.browser import Visitor, wait_for_count, wait_for_page
 
 PAGES = 1_000
 
@@ -26,10 +26,6 @@ def long(share: ShareDocument) -> str:
 def find_text(page: Page, words: str) -> None:
     page.keyboard.press("Control+f")
     page.locator("#find-words").fill(words)
-
-
-def wait_for_count(page: Page, text: str) -> None:
-    page.wait_for_function("text => document.querySelector('#find-count').value === text", arg=text)
 
 
 def wait_for_current(page: Page, number: int) -> None:

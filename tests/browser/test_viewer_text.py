@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from tests.browser.conftest import ShareDocument
-from tests.support.browser import Visitor, visitor, wait_for_page
+from tests.support.browser import Visitor, visitor, wait_for_count, wait_for_page
 from tests.support.pdfs import LETTER, Sheet, lines_content, sheets_pdf, simple_pdf
 
 WORDS = [
@@ -48,10 +48,6 @@ def list_text_lines(page: Page, number: int) -> list[str]:
 def find_text(page: Page, words: str) -> None:
     page.keyboard.press("f")
     page.locator("#find-words").fill(words)
-
-
-def wait_for_count(page: Page, text: str) -> None:
-    page.wait_for_function("text => document.querySelector('#find-count').value === text", arg=text)
 
 
 def test_the_text_layer_contains_the_page_text(desktop_visitor: Visitor, story: str) -> None:

@@ -103,6 +103,11 @@ def current_page_number(page: Page) -> int:
     return int(page.locator("#page-number").input_value().split("-")[0])
 
 
+def wait_for_count(page: Page, text: str) -> None:
+    """Wait until the find panel shows ``text`` as its number of matches."""
+    page.wait_for_function("text => document.querySelector('#find-count').value === text", arg=text)
+
+
 def wait_for_page(page: Page, number: int) -> None:
     """Wait until the toolbar shows page ``number``, alone or in a spread."""
     page.wait_for_function(

@@ -39,17 +39,9 @@ class ApiKey(TypedDict):
     lastUsedAt: NotRequired[str]
 
 
-class NewApiKey(TypedDict):
+class NewApiKey(ApiKey):
     """A new API key; ``key`` is returned only once."""
 
-    uuid: str
-    name: str
-    tail: str
-    scopes: NotRequired[list[str]]
-    fileUuid: NotRequired[str]
-    createdAt: str
-    expiresAt: NotRequired[str]
-    lastUsedAt: NotRequired[str]
     key: str
 
 
