@@ -48,6 +48,12 @@ def patient_redis(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def patient_trials(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a change wait for the trial of its copies as long as a busy machine needs."""
+    monkeypatch.setattr("docshare.server.services.files.copy_checks._MAX_TRIAL_S", 60.0)
+
+
+@pytest.fixture
 def redis_server(running_redis: RedisServer, patient_redis: None) -> RedisServer:
     """Return a Redis server without keys. A test that stops the server runs its own."""
     running_redis.run("FLUSHALL")

@@ -19,6 +19,7 @@ from tests.support.owner import put_settings
 from tests.support.pdfs import simple_pdf
 from tests.support.rows import update_file_row
 
+pytestmark = pytest.mark.usefixtures("patient_trials")
 STATELESS_CHECKBOX_PDF = inherited_resources.checkbox_without_state_pdf()  # a copy of page 2 looks different
 HERE = {"REMOTE_ADDR": "203.0.113.7"}
 SECOND = {"from": 2, "to": 2}

@@ -308,6 +308,7 @@ def test_the_plan_at_the_time_of_saving_applies(world: World) -> None:
     assert shared.has_values({"watermark": False})
 
 
+@pytest.mark.usefixtures("patient_trials")
 def test_a_download_that_cannot_be_created_is_reported_on_the_file_pages(world: World) -> None:
     made = world.pia.upload(checkbox_without_state_pdf(), "Odd.pdf")
     http = sign_in_browser(world, world.pia)
