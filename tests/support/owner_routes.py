@@ -118,8 +118,14 @@ OWNER_ROUTES: dict[str, CookieRoute] = {
     "owner_file_settings.change": form_route(
         lambda desk: f"{_file_path(desk)}/settings", shown='{"showExpiry": "on"}', showExpiry=""
     ),
-    "owner_file_settings.change_looks": form_route(
+    "owner_file_looks.change": form_route(
         lambda desk: f"{_file_path(desk)}/looks", shown='{"viewerMode": "standard"}', viewerMode="magazine"
+    ),
+    "owner_file_looks.draft": replace(
+        form_route(
+            lambda desk: f"{_file_path(desk)}/looks/preview", shown='{"viewerMode": "standard"}', viewerMode="magazine"
+        ),
+        is_quiet=True,
     ),
     "owner_file_links.create": form_route(lambda desk: f"{_file_path(desk)}/links", labels="Ben"),
     "owner_file_links.change": form_route(_link_path, label="Cy"),

@@ -14,9 +14,9 @@ from tests.support.owner import put_settings, sign_in_browser
 from tests.support.owner_file import UNKNOWN_UUID, OwnerFile
 from tests.support.pdfs import simple_pdf
 
-PAGES = ("", "/settings", "/looks", "/links", "/invites", "/hotspots", "/hotspots/1", "/assets", "/replace")
+PAGES = ("", "/settings", "/looks", "/looks/preview", "/links", "/invites", "/hotspots", "/hotspots/1", "/assets", "/replace")
 FORM_ACTIONS = (
-    "/settings", "/looks", "/links", f"/links/{UNKNOWN_UUID}", f"/links/{UNKNOWN_UUID}/revoke",
+    "/settings", "/looks", "/looks/preview", "/links", f"/links/{UNKNOWN_UUID}", f"/links/{UNKNOWN_UUID}/revoke",
     f"/links/{UNKNOWN_UUID}/restore",
     f"/links/{UNKNOWN_UUID}/redact", f"/links/{UNKNOWN_UUID}/delete", "/invites", "/hotspots",
     f"/hotspots/{UNKNOWN_UUID}/delete",

@@ -103,6 +103,12 @@ def _render_by_scheme(theme: str, make: Callable[[str], str]) -> str:
     return make("light") + _wrap_rules(_DARK, make("dark"))
 
 
+def list_schemes(settings: Settings) -> tuple[str, ...]:
+    """Return the themes in which readers see the toolbar: ``light``, ``dark``, or both if each reader decides."""
+    theme = settings["brand"]["toolbarTheme"]
+    return ("light", "dark") if theme == "auto" else (theme,)
+
+
 def _render_background(settings: Settings) -> str:
     """Return the rules for the background behind the pages."""
     background = settings["background"]
@@ -164,7 +170,7 @@ def _render_accent(settings: Settings) -> str:
     chosen = colors.parse_color(brand["accentColor"])
 
     def tokens(scheme: str) -> str:
-        readable = colors.make_readable(chosen, _list_grounds(scheme))
+        readable = colors.make_readable(chosen, list_grounds(scheme))
         return _render_tokens(accent=readable, **{"accent-ink": colors.text_color_on(readable)})
 
     # A button is filled with the exact color. Lines and text in it must contrast with the background.
@@ -174,7 +180,8 @@ def _render_accent(settings: Settings) -> str:
     )
 
 
-def _list_grounds(scheme: str) -> tuple[Color, ...]:
+def list_grounds(scheme: str) -> tuple[Color, ...]:
+    """Return the colors behind text in the accent, in the theme ``scheme``: ``light`` or ``dark``."""
     return tuple(colors.parse_color(THEMES[scheme][name]) for name in ("surface", "raised", "ground"))
 
 
@@ -256,7 +263,7 @@ def _render_cta(settings: Settings) -> str:
         return _render_rule(".cta", background=chosen, color=colors.text_color_on(chosen))
 
     def outline(scheme: str) -> str:
-        readable = colors.make_readable(chosen, _list_grounds(scheme))
+        readable = colors.make_readable(chosen, list_grounds(scheme))
         return _render_rule(".cta", background=THEMES[scheme]["surface"], color=readable, border_color=readable)
 
     return _render_by_scheme(settings["brand"]["toolbarTheme"], outline)

@@ -33,6 +33,8 @@ def _render_policy(sources: dict[str, str], ancestors: str) -> str:
 
 
 _NOT_FRAMABLE = _render_policy(_SOURCES, "'none'")
+_WITH_OWN_FRAMES = _render_policy(_SOURCES | {"frame-src": "'self'"}, "'none'")
+_FRAMABLE_HERE = _render_policy(_SOURCES, "'self'")
 _FRAMABLE = _render_policy(_SOURCES, "*")
 _FRAMABLE_POLICIES = {
     None: _FRAMABLE,
@@ -85,6 +87,19 @@ def allow_framing(response: Response) -> Response:
     response.headers["Content-Security-Policy"] = _FRAMABLE_POLICIES[policy]
     # A site that isolates itself may only frame responses with this header.
     response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
+    return response
+
+
+def allow_own_frames(response: Response) -> Response:
+    """Allow ``response`` to frame pages of this server; for the owner's page with the preview."""
+    response.headers["Content-Security-Policy"] = _WITH_OWN_FRAMES
+    return response
+
+
+def allow_framing_here(response: Response) -> Response:
+    """Allow pages of this server, and no others, to frame ``response``; for the preview."""
+    response.headers["Content-Security-Policy"] = _FRAMABLE_HERE
+    response.headers["X-Frame-Options"] = "SAMEORIGIN"
     return response
 
 

@@ -16,6 +16,7 @@ from docshare.server.pdf.pages import PAGE_WIDTHS
 from docshare.server.runtime import Runtime
 from docshare.server.services.files import page_range, sealed_blobs, settings, tenants
 from docshare.server.services.files.page_range import ReaderView
+from docshare.server.services.files.settings import PageAppearance
 from docshare.server.services.links import downloads, entry, guessing, links
 from docshare.server.services.links.entry import EntryState
 from docshare.server.services.links.links import Link
@@ -55,6 +56,14 @@ class PageElement:
     in_chunk: bool
     first: bool
     words: str | None = None
+
+
+@dataclass(frozen=True)
+class DraftPage:
+    """An appearance that is not stored, and the address of its style sheet or None."""
+
+    looks: PageAppearance
+    stylesheet: str | None
 
 
 @blueprint.get("/")
@@ -198,7 +207,17 @@ def resolve_page_number(shown: ReaderView, page: str) -> int:
         raise guessing.link_not_found() from None
 
 
-def _render_viewer(link: Link, *, embed: bool) -> Response:
+def render_preview(link: Link, looks: PageAppearance, stylesheet: str | None) -> Response:
+    """Render the share page of ``link`` to its owner as if it had the appearance ``looks``.
+
+    Parameters: ``stylesheet`` the address of that appearance as CSS, None if it has none. The page has no token, so
+    its script reports no reading, and it loads no analytics.
+    """
+    kept = {key: block for key, block in looks.viewer_settings.items() if key != "ga4Id"}
+    return _render_viewer(link, embed=False, draft=DraftPage(looks._replace(viewer_settings=kept), stylesheet))
+
+
+def _render_viewer(link: Link, *, embed: bool, draft: DraftPage | None = None) -> Response:
     file, shown = link.file, find_view(link)
     total = shown.window.size
     asked = request.args.get("page", "")
@@ -207,14 +226,15 @@ def _render_viewer(link: Link, *, embed: bool) -> Response:
     chunk = scriptless.PageChunk.containing(start, total)
     words = scriptless.read_page_texts(current_runtime(), link, shown, chunk, client_address()) if asked else {}
     base = f"/{link.public_id}"
-    looks = settings.find_appearance(current_runtime(), link)
+    looks = settings.find_appearance(current_runtime(), link) if draft is None else draft.looks
+    face = branding.page_branding(link, looks)
     facts = {
         "base": base,
         "version": shown.address_tag,
         "pages": total,
         "sizes": runs,
         "start": start,
-        "token": issue_page_token(link, shown, looks.viewer_mode, embedded=embed),
+        "token": "" if draft else issue_page_token(link, shown, looks.viewer_mode, embedded=embed),
         "beaconUrl": f"{base}/beacon",
         "viewerMode": looks.viewer_mode,
         "viewerSettings": looks.viewer_settings,
@@ -226,7 +246,7 @@ def _render_viewer(link: Link, *, embed: bool) -> Response:
             "viewer.html",
             facts=facts,
             name=file.original_name,
-            face=branding.page_branding(link, looks),
+            face=face if draft is None else replace(face, stylesheet=draft.stylesheet),
             embed=embed,
             download=downloads.can_download(current_runtime(), link, session_cookie()),
             chunk=chunk,
@@ -234,7 +254,7 @@ def _render_viewer(link: Link, *, embed: bool) -> Response:
             scripts=assets.list_viewer_scripts(looks.viewer_mode, feedback=feedback_facts.needs_feedback_script(facts)),
         )
     )
-    if feedback_facts.can_leave_feedback(facts):
+    if feedback_facts.can_leave_feedback(facts) and draft is None:
         viewer_cookie.set_trial_cookie(response)
     return headers.allow_analytics(response) if "ga4Id" in looks.viewer_settings else response
 

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
 from docshare.contract.scopes import Lane
 from docshare.contract.settings import SETTINGS, parse_settings
@@ -59,11 +60,21 @@ def change_settings(rt: Runtime, caller: Caller, name: str, body: Mapping[str, A
 
 def find_appearance(rt: Runtime, link: Link) -> PageAppearance:
     """Return how the share page of ``link`` looks on the current plan of its owner, or on Free without an owner."""
-    settings = json.loads(link.file.settings)
+    return _resolve_appearance(json.loads(link.file.settings), owner_plan(rt, link))
+
+
+def preview_appearance(rt: Runtime, caller: Caller, name: str, body: Mapping[str, Any]) -> PageAppearance:
+    """Return how the share page of the caller's file ``name`` would look with the settings in ``body``.
+
+    Stores nothing. Raises what ``change_settings`` raises.
+    """
+    file, settled = _resolve_change(rt, caller, name, parse_settings(body), rt.clock())
+    return _resolve_appearance(json.loads(file.settings) | settled, caller.plan)
+
+
+def _resolve_appearance(settings: Mapping[str, Any], plan: Plan) -> PageAppearance:
     mode = settings.get("viewerMode", SETTINGS["viewerMode"].default)
-    return PageAppearance(
-        mode, viewer_settings.effective_settings(settings.get("viewerSettings", {}), owner_plan(rt, link))
-    )
+    return PageAppearance(mode, viewer_settings.effective_settings(settings.get("viewerSettings", {}), plan))
 
 
 def _resolve_change(

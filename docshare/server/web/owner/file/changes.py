@@ -14,6 +14,7 @@ from docshare.contract.settings import SETTINGS
 from docshare.contract.viewer import VIEWER_BLOCKS, ViewerField
 from docshare.server.web.owner.file.controls import CHECKED, CLEAR_PASSWORD, VIEWER_SETTINGS
 
+DISPLAYED_FIELD = "shown"  # the hidden field with the values that the form showed
 _INTEGER = re.compile(r"-?[0-9]{1,9}", re.ASCII)
 _NUMBER = re.compile(r"-?[0-9]{0,9}(?:\.[0-9]{0,9})?", re.ASCII)
 _ALL_PAGES = {"from": 0, "to": 0}

@@ -163,10 +163,11 @@ def _build_field(name: str, *controls: Control) -> SettingField:
 
 
 def _build_control(name: str, kind: str, value: object, **more: Any) -> Control:
-    return Control(name, kind, words.control_label(name), _format_value(value), words.control_help(name), **more)
+    return Control(name, kind, words.control_label(name), format_value(value), words.control_help(name), **more)
 
 
-def _format_value(value: object) -> str:
+def format_value(value: object) -> str:
+    """Return ``value`` as a form submits it."""
     if isinstance(value, bool):
         return CHECKED if value else ""
     return "" if value is None else str(value)
@@ -185,7 +186,7 @@ def _build_viewer_mode_field(row: Setting, file: Mapping[str, Any]) -> SettingFi
     choices = tuple((word, words.option_label(word)) for word in viewer.VIEWER_MODES)
     return _build_field(
         row.name,
-        _build_control(row.name, "select", file[row.name], choices=choices, default=_format_value(row.default)),
+        _build_control(row.name, "select", file[row.name], choices=choices, default=format_value(row.default)),
     )
 
 
@@ -216,7 +217,7 @@ def _build_page_range_field(row: Setting, file: Mapping[str, Any]) -> SettingFie
                 f"{row.name}.{end}",
                 "number",
                 words.spell_out(end),
-                _format_value(stored.get(end)),
+                format_value(stored.get(end)),
                 high=file["totalPages"],
             )
             for end in ("from", "to")
@@ -241,7 +242,7 @@ def _build_gate_field_controls(name: str, at: int, entry: Mapping[str, Any]) -> 
     )
     yield Control(f"{row}.key", "text", f"Key {number}", entry.get("key", ""), max_chars=limits.GATE_KEY_CHARS)
     yield Control(f"{row}.type", "select", f"Type {number}", entry.get("type", fields.GATE_TYPES[0]), choices=kinds)
-    yield Control(f"{row}.required", "checkbox", "Required", _format_value(entry.get("required", False)))
+    yield Control(f"{row}.required", "checkbox", "Required", format_value(entry.get("required", False)))
 
 
 def _build_domains_field(row: Setting, file: Mapping[str, Any]) -> SettingField:
@@ -262,7 +263,7 @@ _FIELD_BUILDERS: dict[str, Callable[[Setting, Mapping[str, Any]], SettingField]]
 def _build_viewer_field(name: str, row: ViewerField, stored: Any, images: Sequence[Choice]) -> SettingField:
     value = row.default if stored is None else stored
     default = (
-        words.option_label(_format_value(row.default))
+        words.option_label(format_value(row.default))
         if not isinstance(row.default, bool)
         else "on"
         if row.default

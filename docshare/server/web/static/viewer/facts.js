@@ -6,7 +6,7 @@
  * @property {string} version  identifies the content and the part of it that is shown
  * @property {[number, number, number][]} sizes  runs of [pages, width, height] in points
  * @property {number} start  page to open, from 1
- * @property {string} token  signed view token
+ * @property {string} token  signed view token; empty in the owner's preview, which is not measured
  * @property {string} beaconUrl
  * @property {string} viewerMode  the page layout set by the owner, such as "flipbook"
  * @property {Record<string, any>} viewerSettings  all blocks with all fields; "cta" and "ga4Id" only if they are set

@@ -131,6 +131,7 @@ class Viewer {
 
   /** Start measuring; reading works even if that fails. */
   async measure() {
+    if (!this.facts.token) return; // the owner's preview
     try {
       const { startReading } = await import("./reading.js");
       startReading({

@@ -1,0 +1,238 @@
+"""The appearance of a share page: a form beside a live preview of the viewer, which shows what is not saved yet.
+
+The preview is the share page itself. Its address contains the changes, with a signature of the session, because a
+forged address must not show the owner a document with a button of somebody else.
+"""
+
+import base64
+import hmac
+import json
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+from flask import Blueprint, Response, jsonify, request
+from werkzeug.wrappers import Response as AnyResponse
+
+from docshare.contract.media import ASSET_KINDS
+from docshare.contract.plans import Plan
+from docshare.contract.problems import Problem
+from docshare.server.http.views import current_runtime
+from docshare.server.rules import looks as rules
+from docshare.server.services.files import assets, files, settings
+from docshare.server.services.files.settings import PageAppearance
+from docshare.server.services.links import branding, links
+from docshare.server.web import headers, public
+from docshare.server.web.owner.file import changes, controls
+from docshare.server.web.owner.file.controls import Section, SettingField
+from docshare.server.web.owner.file.file_page import (
+    OwnedFile,
+    file_path,
+    find_owned_file,
+    read_form,
+    render_file_page,
+    required_tier,
+)
+from docshare.server.web.owner.frame import SignedInOwner, owner_form, owner_page, redirect_with_message
+
+_PRESET_FIELD = "preset"
+_IMAGE_KINDS = ("logo", "background")
+_PAIRED_MODES, _FLIPBOOK, _SWIPE = ("flipbook", "magazine"), ("flipbook",), ("swipe",)
+_BACKGROUND = "viewerSettings.background"
+Condition = tuple[str, tuple[str, ...]]
+"""The name of a control, and its values with which a field has an effect."""
+CONDITIONS: Mapping[str, Condition] = {
+    f"{_BACKGROUND}.color": (f"{_BACKGROUND}.type", ("solid",)),
+    f"{_BACKGROUND}.preset": (f"{_BACKGROUND}.type", ("gradient",)),
+    f"{_BACKGROUND}.assetId": (f"{_BACKGROUND}.type", ("image",)),
+    f"{_BACKGROUND}.fit": (f"{_BACKGROUND}.type", ("image",)),
+    f"{_BACKGROUND}.blur": (f"{_BACKGROUND}.type", ("image",)),
+    f"{_BACKGROUND}.dim": (f"{_BACKGROUND}.type", ("image",)),
+    "viewerSettings.page.coverAlone": ("viewerMode", _PAIRED_MODES),
+    "viewerSettings.flip.speedMs": ("viewerMode", _FLIPBOOK),
+    "viewerSettings.flip.sound": ("viewerMode", _FLIPBOOK),
+    "viewerSettings.flip.rtl": ("viewerMode", _FLIPBOOK),
+    "viewerSettings.flip.layout": ("viewerMode", _FLIPBOOK),
+    "viewerSettings.swipe.autoAdvance": ("viewerMode", _SWIPE),
+    "viewerSettings.swipe.intervalMs": ("viewerMode", _SWIPE),
+}
+"""Field -> its condition. The script of the page hides the others; without it, all are visible."""
+
+blueprint = Blueprint("owner_file_looks", __name__)
+
+
+@blueprint.get("/files/<name>/looks")
+@owner_page
+def show(owner: SignedInOwner, name: str) -> AnyResponse:
+    """Show ``/files/{id}/looks``. Raises ``not_found``."""
+    owned = find_owned_file(owner, name)
+    return _render_page(owner, owned, _build_form(owner, owned))
+
+
+@blueprint.post("/files/<name>/looks")
+@owner_form
+def change(owner: SignedInOwner, name: str) -> AnyResponse:
+    """Store the appearance changed in the form. Raises ``not_found``; other problems are shown at their field."""
+    owned, sent = find_owned_file(owner, name), read_form()
+    shown: dict[str, str] | None = None
+    try:
+        shown = changes.parse_displayed_values(sent.get(changes.DISPLAYED_FIELD, ""))
+        body = changes.build_settings_body(shown, sent, owned.file)
+        settings.change_settings(current_runtime(), owner.caller, owned.row.uuid, body)
+    except Problem as problem:
+        form = _build_form(owner, owned)
+        form = form if shown is None else controls.fill_submitted(form, sent)
+        return _render_page(owner, owned, form, shown=shown, problem=problem)
+    return redirect_with_message(f"{file_path(owned.row.uuid)}/looks", "Saved.")
+
+
+@blueprint.post("/files/<name>/looks/preview")
+@owner_form
+def draft(owner: SignedInOwner, name: str) -> AnyResponse:
+    """Check the form and show a preview of it; nothing is stored.
+
+    The response is the page with the submitted values, or for its script JSON: ``preview`` and ``warnings``, or
+    ``message`` and ``field``, the name of the control that is wrong, empty if it is not one. Raises ``not_found``.
+    """
+    owned, sent = find_owned_file(owner, name), read_form()
+    form = _build_form(owner, owned)
+    sent |= _read_preset(form, sent.get(_PRESET_FIELD, ""))
+    filled = controls.fill_submitted(form, sent)
+    by_script = request.accept_mimetypes.best == "application/json"
+    shown: dict[str, str] | None = None
+    try:
+        shown = changes.parse_displayed_values(sent.get(changes.DISPLAYED_FIELD, ""))
+        body = changes.build_settings_body(shown, sent, owned.file)
+        appearance = settings.preview_appearance(current_runtime(), owner.caller, owned.row.uuid, body)
+    except Problem as problem:
+        if by_script:
+            field, message = _describe_problem(filled, problem)
+            return jsonify(field=field, message=message)
+        return _render_page(owner, owned, form if shown is None else filled, shown=shown, problem=problem)
+    if by_script:
+        warnings = rules.list_contrast_warnings(appearance.viewer_settings)
+        return jsonify(preview=_preview_url(owner, owned, body), warnings=warnings)
+    return _render_page(owner, owned, filled, shown=shown, body=body, appearance=appearance)
+
+
+@blueprint.get("/files/<name>/looks/preview")
+@owner_page
+def preview(owner: SignedInOwner, name: str) -> AnyResponse:
+    """Show the share page with the changes in the address, to the owner and in a frame of this server only.
+
+    Raises ``not_found``, ``gone`` for a link that has ended, and what a settings write raises.
+    """
+    row, appearance = _find_preview(owner, name)
+    link = links.resolve(current_runtime(), row)
+    if link is None:  # it was moved to the trash between the two reads
+        raise files.file_not_found()
+    has_css = bool(branding.build_branding(appearance.viewer_settings).css)
+    query = request.query_string.decode("ascii", "replace")
+    address = f"{file_path(row)}/looks/preview.css?{query}" if has_css else None
+    return headers.allow_framing_here(public.render_preview(link, appearance, address))
+
+
+@blueprint.get("/files/<name>/looks/preview.css")
+@owner_page
+def preview_stylesheet(owner: SignedInOwner, name: str) -> AnyResponse:
+    """Return the style sheet of the preview. Raises as ``preview``."""
+    row, appearance = _find_preview(owner, name)
+    # The style sheet of a file addresses its images relative to the share link.
+    css = branding.build_branding(appearance.viewer_settings).css.replace('url("assets/', f'url("/{row}/assets/')
+    return Response(css, content_type="text/css; charset=utf-8")
+
+
+def _find_preview(owner: SignedInOwner, name: str) -> tuple[str, PageAppearance]:
+    """Return the UUID of the file, and its appearance with the changes in the address of the request."""
+    row, _ = files.show(current_runtime(), owner.caller, name)
+    encoded, signature = request.args.get("draft", ""), request.args.get("by", "")
+    if encoded and not hmac.compare_digest(_sign_draft(owner, encoded).encode(), signature.encode("utf-8", "replace")):
+        raise Problem("forbidden", "This preview is of another session.", hint="Load the page with the form again.")
+    body = json.loads(base64.urlsafe_b64decode(encoded)) if encoded else {}
+    return row.uuid, settings.preview_appearance(current_runtime(), owner.caller, row.uuid, body)
+
+
+def _preview_url(owner: SignedInOwner, owned: OwnedFile, body: Mapping[str, Any]) -> str:
+    path = f"{owned.path}/looks/preview"
+    if not body:
+        return path
+    encoded = base64.urlsafe_b64encode(json.dumps(body, separators=(",", ":")).encode()).decode()
+    return f"{path}?{urlencode({'draft': encoded, 'by': _sign_draft(owner, encoded)})}"
+
+
+def _sign_draft(owner: SignedInOwner, encoded: str) -> str:
+    return hmac.digest(owner.csrf.encode(), f"draft {encoded}".encode(), "sha256")[:12].hex()
+
+
+def _build_form(owner: SignedInOwner, owned: OwnedFile) -> tuple[Section, ...]:
+    rows = assets.list_assets(current_runtime(), owner.caller, owned.row.uuid)
+    images = [(row.uuid, f"the uploaded {row.kind}") for row in rows if row.mime_type.startswith("image/")]
+    return controls.build_looks_form(owned.file, owner.caller.plan, images)
+
+
+def _list_fields(form: tuple[Section, ...]) -> list[SettingField]:
+    return [field for section in form for field in section.fields]
+
+
+def _list_preset_values(form: tuple[Section, ...], preset: rules.LooksPreset) -> dict[str, str]:
+    """Return the values that ``preset`` gives to the controls of ``form``, except those that cannot be changed."""
+    locked = {field.name for field in _list_fields(form) if field.is_locked}
+    values = rules.expand_preset(preset)
+    return {name: controls.format_value(value) for name, value in values.items() if name not in locked}
+
+
+def _read_preset(form: tuple[Section, ...], key: str) -> dict[str, str]:
+    return next((_list_preset_values(form, row) for row in rules.PRESETS if row.key == key), {})
+
+
+def _describe_problem(form: tuple[Section, ...], problem: Problem) -> tuple[str, str]:
+    """Return the name of the field of ``form`` that ``problem`` is about, empty if it is about none, and the message
+    for it, in which the field has its label instead of its wire name."""
+    for word in problem.detail.split():
+        # The problem of a block, such as a button without an address, is shown at its first field.
+        names = (word, f"{word}.") if "." in word else (word,)
+        for field in _list_fields(form):
+            if field.name == word or (len(names) > 1 and field.name.startswith(names[1])):
+                label = field.label if field.name == word else "This"
+                return field.name, problem.detail.replace(word, label)
+    return "", problem.detail
+
+
+def _render_page(
+    owner: SignedInOwner,
+    owned: OwnedFile,
+    form: tuple[Section, ...],
+    *,
+    shown: Mapping[str, str] | None = None,
+    problem: Problem | None = None,
+    body: Mapping[str, Any] | None = None,
+    appearance: PageAppearance | None = None,
+) -> AnyResponse:
+    """Render the form and the preview.
+
+    Parameters: ``shown`` values of the form when it was first rendered, so that a resubmission still finds the
+    changes; ``body`` and ``appearance`` of an unsaved preview.
+    """
+    field, message = ("", "") if problem is None else _describe_problem(form, problem)
+    link = links.resolve(current_runtime(), owned.row.uuid)
+    if appearance is None and link is not None:
+        appearance = settings.find_appearance(current_runtime(), link)
+    response = render_file_page(
+        owner,
+        owned,
+        "looks",
+        problem,
+        sections=form,
+        shown_field=changes.DISPLAYED_FIELD,
+        shown=json.dumps(controls.list_control_values(form) if shown is None else shown),
+        above=owner.caller.plan < Plan.PRO,
+        conditions=CONDITIONS,
+        presets=[(row.key, row.label, _list_preset_values(form, row)) for row in rules.PRESETS],
+        preview=_preview_url(owner, owned, body or {}) if owned.state in ("live", "frozen") else None,
+        is_draft=bool(body),
+        warnings=rules.list_contrast_warnings(appearance.viewer_settings) if appearance else [],
+        wrong_field=field,
+        wrong_message=message,
+        uploads={} if required_tier(owner, "assets.create") else {kind: ASSET_KINDS[kind] for kind in _IMAGE_KINDS},
+    )
+    return headers.allow_own_frames(response)
