@@ -53,6 +53,11 @@ or 5 minutes after the last active reading, whichever is first. That time is sto
 stores it later. If the reader returns after that, the server responds that the session is over, and the browser starts
 the next session of the same load.
 
+**A reload** continues the session of the load before it. The page says that it was reloaded, or reached with the back
+or forward button; its first beacon then belongs to the session that was closed less than 10 seconds ago by the same
+salted address and browser, on the same link, with the same content. If there is no such session, or more than one, the
+reload starts a session of its own: two readers behind one address must not become one.
+
 **A page was seen** if it had at least one second; ``pagesViewed`` and the furthest page count those. A turn is a change
 of page that lasted half a second, so there are at most as many turns as half seconds of visible time, and no page was
 turned to more often than the number of turns plus one for the first page.
@@ -110,7 +115,8 @@ class BeaconBody(NamedTuple):
     ``part`` counts the sessions of one load of the page, ``seq`` the beacons of one session, both from 0; ``age_ms``
     time since the session began; ``visible`` whether the document is visible now; ``visible_ms`` how long it was;
     ``input`` whether a trusted event occurred; ``turns`` changes of page, ``back_turns`` of them backward;
-    ``prefetch`` whether the request announced itself as prefetching; ``closing`` whether the page is being closed.
+    ``prefetch`` whether the request announced itself as prefetching; ``closing`` whether the page is being closed;
+    ``reload`` whether the browser loaded a page again that it had shown before.
     """
 
     part: int
@@ -124,6 +130,7 @@ class BeaconBody(NamedTuple):
     pages: tuple[PageTime, ...]
     prefetch: bool = False
     closing: bool = False
+    reload: bool = False
 
 
 class SessionReading(NamedTuple):
@@ -318,6 +325,8 @@ def serialize_beacon(beacon: BeaconBody) -> str:
         data["prefetch"] = True
     if beacon.closing:
         data["closing"] = True
+    if beacon.reload:
+        data["reload"] = True
     return encode_compact(data)
 
 
@@ -338,6 +347,7 @@ def _parse_beacon(data: dict[str, Any], prefetch: bool) -> BeaconBody:
         pages=tuple(_parse_page_time(page) for page in pages),
         prefetch=prefetch,
         closing=_parse_flag(data.get("closing", False)),
+        reload=_parse_flag(data.get("reload", False)),
     )
 
 

@@ -91,8 +91,9 @@ def sign_page_token(rt: Runtime, link: Link, window: PageWindow, facts: PageFact
 def record_beacon(rt: Runtime, name: str, body: bytes, sender: BeaconSender) -> None:
     """Record one beacon that was sent to the link ``name``.
 
-    The first beacon of a session starts it. Repeated beacons, beacons beyond the allowed rate and beacons of the file's
-    owner are ignored; the owner's previews do not create a session.
+    The first beacon of a session starts it, or continues the session that a reload interrupted. Repeated beacons,
+    beacons beyond the allowed rate and beacons of the file's owner are ignored; the owner's previews do not create a
+    session.
 
     Raises Problem: ``bad_request`` and ``payload_too_large`` for an invalid body, ``forbidden`` for a token that is
     invalid, too old or of another link and for a reader who has not met the conditions of the link, ``not_found`` and
@@ -115,13 +116,14 @@ def record_beacon(rt: Runtime, name: str, body: bytes, sender: BeaconSender) -> 
         if session is not None:
             if session.is_over(now):
                 raise _session_over()
-            if reading.is_over_rate(beacon, now - session.reading.earliest_at):
+            if reading.is_over_rate(beacon, now - max(session.reading.earliest_at, opening.issued_at)):
                 return
         elif reading.is_over_rate(beacon, now - opening.issued_at):
             return
         else:
             _require_start_allowed(rt, sender)
             session = _start_session(rt, opening, link, beacon, sender, now)
+        beacon = beacon._replace(seq=beacon.seq + session.seq_before)
         view_sessions.add_beacon(
             rt, session, beacon, now, last_page, lambda: _list_reader_keys(rt, link, sender.address, now)
         )
@@ -218,6 +220,9 @@ def _start_session(
         name=name,
         shown_pages=opening.pages,
     )
+    continued = view_sessions.continue_closed(rt, place, now) if beacon.reload and last is None else None
+    if continued is not None:
+        return continued
     state = reading.begin_reading(now, earliest, agent.program, opening.prefetched)
     return view_sessions.insert(rt, place, state)
 

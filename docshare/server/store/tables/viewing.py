@@ -74,6 +74,17 @@ class ViewSession(Row):
         )
 
 
+class PageReload(Row):
+    opening = TextField(primary_key=True)  # a load of the page that continues the session of an earlier load
+    session = ForeignKeyField(ViewSession, on_delete="CASCADE", index=False)
+    seq_before = IntegerField()  # what to add to the numbers of its beacons, so that they follow those before
+
+    class Meta:
+        table_name = "page_reloads"
+        without_rowid = True
+        indexes = (SQL("CREATE INDEX page_reloads_session ON page_reloads(session_id)"),)
+
+
 class SessionPage(Row):
     session = ForeignKeyField(ViewSession, backref="pages", on_delete="CASCADE", index=False)
     page = IntegerField()
@@ -151,6 +162,17 @@ _COLUMNS = f"id, part, ended_at, file_id, invite_id, reader, {_STATE_COLUMNS}"
 _SELECT_SESSION = f"SELECT {_COLUMNS} FROM view_sessions"  # noqa: S608 - columns from above
 _FIND = f"{_SELECT_SESSION} WHERE opening = ? AND part = ?"
 _LAST = f"{_SELECT_SESSION} WHERE opening = ? ORDER BY part DESC LIMIT 1"
+_RELOADED = (
+    f"SELECT {_COLUMNS}, r.seq_before FROM page_reloads r JOIN view_sessions ON id = r.session_id WHERE r.opening = ?"  # noqa: S608 - columns from above
+)
+# The reader may have received a token meanwhile, by leaving a note for example.
+_CLOSED = (
+    f"{_SELECT_SESSION} WHERE file_id = ? AND reader = ? AND device = ? AND source = ? "
+    "AND variant_id IS NOT DISTINCT FROM ? AND invite_id IS NOT DISTINCT FROM ? "
+    "AND (viewer_id IS NULL OR viewer_id = ?) AND content_version = ? AND shown_pages = ? "
+    "AND ended_at IS NULL AND closed_at IS NOT NULL ORDER BY id DESC LIMIT ?"
+)
+_ADD_RELOAD = "INSERT INTO page_reloads (opening, session_id, seq_before) VALUES (?, ?, ?)"
 # The timeouts are part of the text, because the planner compares the expression with an index only as text.
 _IDLE_END = "active_at + {idle_ms}"
 _END = (
@@ -255,6 +277,24 @@ def find_session(store: Store, opening: str, part: int) -> tuple[Any, ...] | Non
 def find_last_session(store: Store, opening: str) -> tuple[Any, ...] | None:
     """Return the columns of ``find_session`` of the newest session of a page load, or None."""
     return store.fetch_one(_LAST, (opening,))
+
+
+def find_reloaded_session(store: Store, opening: str) -> tuple[Any, ...] | None:
+    """Return the columns of ``find_session`` of the session that the page load ``opening`` continues, and what to add
+    to the numbers of its beacons; or None."""
+    return store.fetch_one(_RELOADED, (opening,))
+
+
+def list_closed_sessions(store: Store, place: SessionContext, limit: int) -> list[tuple[Any, ...]]:
+    """Return the columns of ``find_session`` of up to ``limit`` sessions that have not ended although their page was
+    closed, and that a reload by the reader of ``place`` could continue."""
+    values = (place.file_id, place.reader, place.device, place.source, place.variant_id, place.invite_id)
+    return store.fetch_all(_CLOSED, (*values, place.viewer_id, place.content_version, place.shown_pages, limit))
+
+
+def insert_reload(store: Store, opening: str, session_id: int, seq_before: int) -> None:
+    """Store that the page load ``opening`` continues a session."""
+    store.execute(_ADD_RELOAD, (opening, session_id, seq_before))
 
 
 def list_due_sessions(

@@ -53,6 +53,11 @@ export function mostVisible(fractions) {
   return [...fractions.keys()].filter((page) => most - fractions.get(page) < ALIKE).sort((a, b) => a - b);
 }
 
+/** Return whether the browser loaded a page again that it had shown before. Its session may still be running. */
+function isReload() {
+  return ["reload", "back_forward"].includes(performance.getEntriesByType("navigation")[0]?.type);
+}
+
 /**
  * Return the time on a page after which it is reported again.
  *
@@ -220,6 +225,7 @@ class Meter {
       backTurns: this.backTurns,
       pages: pages.map(([page, { ms, views, back }]) => ({ page, ms: Math.floor(ms), views, back })),
     };
+    if (this.part === 0 && isReload()) beacon.reload = true;
     this.seq += 1;
     this.sentAt = now;
     this.inputReported ||= this.input;
