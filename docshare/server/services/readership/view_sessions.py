@@ -51,7 +51,8 @@ def _parse_session(row: tuple[Any, ...]) -> StoredViewSession:
 
 
 def find(rt: Runtime, opening: str, part: int) -> StoredViewSession | None:
-    """Return the session number ``part`` of the page load ``opening``, or None."""
+    """Return the session number ``part`` of the page load ``opening``, or None. Its row is locked for the transaction
+    of the caller."""
     row = viewing.find_session(rt.db, opening, part)
     if row is not None:
         return _parse_session(row)
@@ -110,15 +111,21 @@ def add_beacon(
     now: int,
     last_page: int,
     neighbors: Callable[[], Sequence[str]],
-) -> None:
+    *,
+    may_count: bool,
+) -> bool:
     """Fold ``beacon`` into ``session`` and count its view once the rules are met; a repeated beacon changes nothing.
 
     Parameters: ``last_page`` the last page shown to the reader; ``neighbors`` the keys of all readers at the sender's
-    address.
+    address; ``may_count``: the transaction protects the account. Returns False, having changed nothing, if it does not
+    and must.
     """
     if _is_known_beacon(rt, session, beacon):
-        return
+        return True
     state, pages = reading.fold_beacon(session.reading, beacon, now, last_page)
+    counts = state.counted_at is not None and session.reading.counted_at is None
+    if (counts or state.klass == "burst") and not may_count:
+        return False
     if state.klass == "burst" and _has_room(rt, session, now, neighbors()):
         state = reading.mark_counted(state, now)
     accepted = [(page.page, page.ms, page.views, page.back) for page in pages if page.ms or page.views]
@@ -132,6 +139,7 @@ def add_beacon(
     if state.counted_at is not None and session.reading.counted_at is None:
         viewing.mark_counted(rt.db, session.id, state.counted_at)
         _count_view(rt, session, state.counted_at)
+    return True
 
 
 def _has_room(rt: Runtime, session: StoredViewSession, now: int, neighbors: Sequence[str]) -> bool:

@@ -104,29 +104,49 @@ def record_beacon(rt: Runtime, name: str, body: bytes, sender: BeaconSender) -> 
     now = rt.clock()
     opening = _verify_page_load(rt, name, token, now)
     beacon = reading.to_document_pages(beacon, opening.pages_before)
+    # Most beacons change the rows of their session only, and all readers of an account send them at once.
+    with rt.db.write_rows():
+        is_recorded = _record(rt, name, opening, beacon, sender, now, may_count=False)
+    if not is_recorded:
+        with rt.db.write(lambda: links.find_owner_id(rt, name)):
+            _record(rt, name, opening, beacon, sender, now, may_count=True)
+
+
+def _record(
+    rt: Runtime, name: str, opening: PageLoad, beacon: BeaconBody, sender: BeaconSender, now: int, *, may_count: bool
+) -> bool:
+    """Record ``beacon``, or return False, having changed nothing, if a session starts or a view is counted and
+    ``may_count`` is False: the transaction must protect the account for that."""
+    # The link is resolved again for each beacon: a revoked variant, like a trashed file, ends its sessions at once.
+    link = links.resolve(rt, name)
+    if link is None:
+        raise Problem("not_found", "There is no such link.")
+    if not _is_reader(rt, link, sender):
+        return True
+    session = view_sessions.find(rt, opening.nonce, beacon.part)
+    if session is not None:
+        if session.is_over(now):
+            raise _session_over()
+        if reading.is_over_rate(beacon, now - max(session.reading.earliest_at, opening.issued_at)):
+            return True
+    elif reading.is_over_rate(beacon, now - opening.issued_at):
+        return True
+    elif not may_count:
+        return False
+    else:
+        _require_start_allowed(rt, sender)
+        session = _start_session(rt, opening, link, beacon, sender, now)
+    beacon = beacon._replace(seq=beacon.seq + session.seq_before)
     last_page = opening.pages_before + opening.pages
-    with rt.db.write(lambda: links.find_owner_id(rt, name)):
-        # The link is resolved again for each beacon: a revoked variant, like a trashed file, ends its sessions at once.
-        link = links.resolve(rt, name)
-        if link is None:
-            raise Problem("not_found", "There is no such link.")
-        if not _is_reader(rt, link, sender):
-            return
-        session = view_sessions.find(rt, opening.nonce, beacon.part)
-        if session is not None:
-            if session.is_over(now):
-                raise _session_over()
-            if reading.is_over_rate(beacon, now - max(session.reading.earliest_at, opening.issued_at)):
-                return
-        elif reading.is_over_rate(beacon, now - opening.issued_at):
-            return
-        else:
-            _require_start_allowed(rt, sender)
-            session = _start_session(rt, opening, link, beacon, sender, now)
-        beacon = beacon._replace(seq=beacon.seq + session.seq_before)
-        view_sessions.add_beacon(
-            rt, session, beacon, now, last_page, lambda: _list_reader_keys(rt, link, sender.address, now)
-        )
+    return view_sessions.add_beacon(
+        rt,
+        session,
+        beacon,
+        now,
+        last_page,
+        lambda: _list_reader_keys(rt, link, sender.address, now),
+        may_count=may_count,
+    )
 
 
 def end_due_sessions(rt: Runtime) -> int:

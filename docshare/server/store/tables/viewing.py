@@ -160,10 +160,11 @@ _STATE_COLUMNS = (
 )
 _COLUMNS = f"id, part, ended_at, file_id, invite_id, reader, {_STATE_COLUMNS}"
 _SELECT_SESSION = f"SELECT {_COLUMNS} FROM view_sessions"  # noqa: S608 - columns from above
-_FIND = f"{_SELECT_SESSION} WHERE opening = ? AND part = ?"
+_FIND = f"{_SELECT_SESSION} WHERE opening = ? AND part = ? FOR UPDATE OF view_sessions"
 _LAST = f"{_SELECT_SESSION} WHERE opening = ? ORDER BY part DESC LIMIT 1"
 _RELOADED = (
-    f"SELECT {_COLUMNS}, r.seq_before FROM page_reloads r JOIN view_sessions ON id = r.session_id WHERE r.opening = ?"  # noqa: S608 - columns from above
+    f"SELECT {_COLUMNS}, r.seq_before FROM page_reloads r "  # noqa: S608 - columns from above
+    "JOIN view_sessions ON id = r.session_id WHERE r.opening = ? FOR UPDATE OF view_sessions"
 )
 # The reader may have received a token meanwhile, by leaving a note for example.
 _CLOSED = (
