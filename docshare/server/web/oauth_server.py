@@ -213,8 +213,7 @@ class _DeviceAuthorization(DeviceAuthorizationEndpoint):  # type: ignore[misc]
             return 429, refusal, [*default_json_headers, *problem.headers.items()]
         page = f"{current_runtime().config.base_url}/device"
         body = {
-            "device_code": new.device_code,
-            "user_code": new.user_code,
+            **new._asdict(),
             "verification_uri": page,
             "verification_uri_complete": f"{page}?user_code={new.user_code}",
             "expires_in": DEVICE_CODE_MS // SECOND,
