@@ -174,6 +174,7 @@ def test_changes_in_the_forms_appear_on_the_share_page(browser: Browser, owner_f
         page.get_by_role("button", name="Save").click()
         expect(page.get_by_role("status")).to_have_text("Saved.")
         page.goto(owner_file_pages.page_url("/settings"))
+        page.get_by_text("Permissions of readers").click()
         page.get_by_label("Readers may download the PDF").uncheck()
         page.get_by_role("button", name="Save").click()
         expect(page.get_by_role("status")).to_have_text("Saved.")
@@ -187,9 +188,9 @@ def test_form_rows_are_shown_one_by_one(browser: Browser, owner_file_pages: Owne
         rows = page.locator("[data-row]:visible")
         expect(rows).to_have_count(2)
         for count in (3, 4, 5):
-            page.get_by_role("button", name="Add a field").click()
+            page.get_by_role("button", name="Add a question").click()
             expect(rows).to_have_count(count)
-        expect(page.get_by_role("button", name="Add a field")).to_have_count(0)
+        expect(page.get_by_role("button", name="Add a question")).to_have_count(0)
 
 
 def test_an_image_can_be_uploaded_and_used(browser: Browser, owner_file_pages: OwnerFilePages) -> None:
@@ -281,3 +282,40 @@ def test_on_a_phone_the_tabs_are_one_row_that_shows_the_current_one(
 def test_on_a_phone_the_table_of_versions_is_complete(browser: Browser, owner_file_pages: OwnerFilePages) -> None:
     with owner_file_pages.open_page(browser, **HANDHELD) as page:
         assert is_inside(page, ".scroll th:last-child", ".scroll")
+
+
+def list_all_violations(page: Page) -> list[str]:
+    """Return every violation that axe-core reports, whatever its impact."""
+    assert find_serious_violations(page) == []
+    found: list[str] = page.evaluate("async () => (await axe.run(document)).violations.map((rule) => rule.id)")
+    return found
+
+
+@pytest.mark.parametrize("size", [{}, HANDHELD, {"color_scheme": "dark"}, {"forced_colors": "active"}], ids=str)
+def test_the_settings_and_a_rejected_form_have_no_violation(
+    browser: Browser, owner_file_pages: OwnerFilePages, size: dict[str, Any]
+) -> None:
+    """The first invalid control has the focus and is within the window; closed groups are checked unfolded too."""
+    with visitor(browser, **size) as person:
+        person.context.add_cookies([{"name": COOKIE, "value": owner_file_pages.cookie, "url": owner_file_pages.url}])
+        page = person.page
+        page.goto(owner_file_pages.page_url("/settings"))
+        assert list_all_violations(page) == []
+        page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+        assert (list_all_violations(page), is_within_window(page)) == ([], True)
+        page.get_by_label("Link name").fill("Not a name")
+        page.get_by_label("Readers may leave notes").check()
+        page.get_by_label("Password", exact=True).fill("open sesame")
+        page.get_by_label("Only these email domains").fill("nowhere")
+        page.get_by_role("button", name="Save").click()
+        expect(page.get_by_label("Only these email domains")).to_be_focused()
+        expect(page.get_by_label("Only these email domains")).to_be_in_viewport()
+        expect(page.get_by_label("Only these email domains")).to_have_accessible_description(
+            "It must be a bare domain such as example.com. One per line, such as example.com. Empty: all."
+        )
+        expect(page.get_by_label("Link name")).to_have_value("Not a name")
+        expect(page.get_by_label("Readers may leave notes")).to_be_checked()
+        expect(page).to_have_title("Error: Series A deck.pdf")
+        assert (list_all_violations(page), is_within_window(page)) == ([], True)
+        page.get_by_role("link", name="Link name").click()
+        expect(page.get_by_label("Link name")).to_be_focused()

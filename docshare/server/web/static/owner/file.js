@@ -29,7 +29,7 @@ function unfolds(set) {
   const more = document.createElement("button");
   more.type = "button";
   more.className = "button";
-  more.textContent = "Add a field";
+  more.textContent = "Add a question";
   more.addEventListener("click", () => {
     const row = waiting.shift();
     row.hidden = false;
