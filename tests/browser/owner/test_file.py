@@ -218,6 +218,9 @@ def test_a_rejected_upload_shows_an_error(browser: Browser, owner_file_pages: Ow
         page.locator("#file").set_input_files({"name": "a.pdf", "mimeType": "application/pdf", "buffer": b"no PDF"})
         page.get_by_role("button", name="Replace the document").click()
         expect(page.get_by_role("alert")).not_to_be_empty()
+        expect(page.locator("#file")).to_be_focused()
+        expect(page.locator("#file")).to_have_attribute("aria-invalid", "true")
+        expect(page.locator("#file")).to_have_accessible_description(page.get_by_role("alert").inner_text())
         expect(page.get_by_role("button", name="Replace the document")).to_be_enabled()
 
 

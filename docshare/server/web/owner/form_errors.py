@@ -1,13 +1,13 @@
 """Why a form was rejected: which control each problem is about, and what to type instead, in plain words. Pure."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from docshare.contract.problems import PROBLEMS, Problem
 
-_NAMED_RULE = re.compile(r"\S+ must be (.+)\.")
+_NAMED_RULE = re.compile(r"\S+ must (?:be )?(.+)\.")
 _LONG_NUMBER = re.compile(r"[0-9]{5,}")
 # Rules of the contract that only a developer understands -> what to do in a form.
 _PLAIN_RULES = tuple(
@@ -25,10 +25,14 @@ _PLAIN_RULES = tuple(
         (r"a list of fields with different keys", "Give each question its own field name."),
         (r"a list of up to (\d+) domains", r"Enter at most \1 domains."),
         (r"a list of one or more event kinds", "Choose at least one event."),
+        (r"(?:X,Y,W,H: )?x, y, width and height .*", "Enter an area inside the page, in percent of the page."),
         (r"a UUID", "Choose one from the list."),
+        (r"a list of one or more of: .*", "Choose at least one."),
+        (r"not be empty", "Enter a text."),
         (r"a measurement id of the form (\S+)", r"Enter an id of the form \1."),
         (r"a color of the form #RRGGBB", "Enter a color such as #2b6cb0."),
         (r"one of .*", "Choose one from the list."),
+        (r"have .*", "Fill this in too."),
         (r"a (?:text|list) .*|a string|a text", "Enter a text."),
     )
 )
@@ -61,13 +65,14 @@ class FormErrors:
         return bool(self.found) and self.found[0].control == control
 
 
-def locate_errors(problems: Iterable[Problem], controls: Mapping[str, tuple[str, str]]) -> FormErrors:
+def locate_errors(problems: Sequence[Problem] | Problem | None, controls: Mapping[str, tuple[str, str]]) -> FormErrors:
     """Return the errors of a form.
 
-    Parameters: ``controls`` of the form, in its order: the field of the request -> id and label of the control.
+    Parameters: ``problems`` why it was rejected, None if it was not; ``controls`` of the form, in its order: the field
+    of the request -> id and label of the control.
     """
     found, general = [], None
-    for problem in problems:
+    for problem in [problems] if isinstance(problems, Problem) else problems or ():
         if problem.field in controls:
             found.append(FieldError(*controls[problem.field], describe_problem(problem)))
         else:
@@ -78,13 +83,10 @@ def locate_errors(problems: Iterable[Problem], controls: Mapping[str, tuple[str,
 
 def describe_problem(problem: Problem) -> str:
     """Return what to do about the problem of one field, without its name."""
-    if named := _NAMED_RULE.fullmatch(problem.detail):
-        for pattern, words in _PLAIN_RULES:
-            if match := pattern.fullmatch(named[1]):
-                return _LONG_NUMBER.sub(lambda digits: f"{int(digits[0]):,}", match.expand(words))
-        return f"It must be {named[1]}."
-    if " must have " in problem.detail:
-        return "Fill this in too."
-    detail = problem.detail.removeprefix(f"The setting {problem.field} ").removeprefix(f"{problem.field} ")
     hint = "" if problem.hint == PROBLEMS[problem.code].hint else problem.hint
+    named = _NAMED_RULE.fullmatch(problem.detail)
+    for pattern, words in _PLAIN_RULES:
+        if named and (match := pattern.fullmatch(named[1])):
+            return _LONG_NUMBER.sub(lambda digits: f"{int(digits[0]):,}", match.expand(words))
+    detail = f"It must be {named[1]}." if named else problem.detail.removeprefix(f"The setting {problem.field} ")
     return f"{detail[:1].upper()}{detail[1:]} {hint}".strip()

@@ -64,9 +64,16 @@ function uploads(form) {
       words.textContent = `${stage}, ${Math.round((performance.now() - since) / 1000)} s`;
     }, 1000);
   };
+  const chooser = form.querySelector("input[type=file]");
   const showError = (why) => {
     wrong.hidden = !why;
     wrong.textContent = why;
+    chooser.removeAttribute("aria-invalid");
+    if (!why) return;
+    chooser.setAttribute("aria-invalid", "true");
+    wrong.id ||= `${chooser.id}-error`;
+    chooser.setAttribute("aria-describedby", wrong.id);
+    chooser.focus();
   };
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
