@@ -130,9 +130,8 @@ def message_url(owner: SignedInOwner, path: str, words: str) -> str:
     Scripts also use it, to navigate there after a request that replaced a form.
     """
     words = words[:_MAX_MESSAGE_CHARS]
-    return (
-        f"{path}?{urlencode({_MESSAGE_PARAMETER: words, _SIGNATURE_PARAMETER: _sign_message(owner, words).decode()})}"
-    )
+    query = urlencode({_MESSAGE_PARAMETER: words, _SIGNATURE_PARAMETER: _sign_message(owner, words).decode()})
+    return f"{path}{'&' if '?' in path else '?'}{query}"
 
 
 def _sign_message(owner: SignedInOwner, words: str) -> bytes:
