@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -322,3 +323,36 @@ def test_the_settings_and_a_rejected_form_have_no_violation(
         assert (list_all_violations(page), is_within_window(page)) == ([], True)
         page.get_by_role("link", name="Link name").click()
         expect(page.get_by_label("Link name")).to_be_focused()
+
+
+@pytest.mark.parametrize("size", [{}, HANDHELD], ids=["desk", "phone"])
+def test_every_rejected_form_focuses_its_first_error_and_has_no_violation(
+    browser: Browser, owner_file_pages: OwnerFilePages, size: dict[str, Any]
+) -> None:
+    """The browser does not check the values, as for a value that only the server can judge."""
+    forms = (
+        (owner_file_pages.page_url("/links"), "labels", "x" * 201, "Create links"),
+        (owner_file_pages.page_url("/invites"), "email", "nobody", "Invite"),
+        (owner_file_pages.page_url("/hotspots"), "link", "film", "Add the hotspot"),
+        (f"{owner_file_pages.url}/webhooks", "url", "nowhere", "Create the webhook"),
+        (f"{owner_file_pages.url}/account", "email", "nobody", "Change the address"),
+        (f"{owner_file_pages.url}/account", "password", "short", "Set the password"),
+    )
+    with visitor(browser, **size) as person:
+        person.context.add_cookies([{"name": COOKIE, "value": owner_file_pages.cookie, "url": owner_file_pages.url}])
+        page = person.page
+        for address, control, value, button in forms:
+            page.goto(address)
+            page.evaluate("for (const form of document.forms) form.noValidate = true")
+            page.evaluate(
+                "for (const side of ['x', 'y', 'width', 'height']) "
+                "if (document.getElementById(side)) document.getElementById(side).value = 10"
+            )
+            if control == "url":
+                page.get_by_label("file.viewed").check()
+            page.locator(f"#{control}").fill(value)
+            page.get_by_role("button", name=button, exact=True).click()
+            expect(page).to_have_title(re.compile("^Error: "))
+            expect(page.locator(f"#{control}")).to_be_focused()
+            expect(page.locator(f"#{control}")).to_have_attribute("aria-invalid", "true")
+            assert (list_all_violations(page), is_within_window(page)) == ([], True), address
