@@ -91,7 +91,7 @@ def test_ending_links_must_be_confirmed(world: World, pia_library: Library) -> N
     assert names == ["ended.pdf", "live.pdf"]
     assert world.http.get(f"/{live['shortId']}").status_code == 200
     words = pia_library.send_and_follow("expire", *uuids, confirmed="on")
-    assert words == "1 file ended, 1 was already ended, 1 was already gone."
+    assert words == "1 link ended, 1 was already ended, 1 was already gone."
     assert world.http.get(f"/{live['shortId']}").status_code == 410
 
 

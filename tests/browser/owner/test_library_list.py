@@ -76,7 +76,7 @@ def test_selected_files_are_deleted_exported_and_ended(
     expect(library_page.get_by_role("heading", level=1)).to_have_text("End the links of 2 files?")
     assert find_serious_violations(library_page) == []
     library_page.get_by_role("button", name="End the links").click()
-    expect(library_page.get_by_role("status").first).to_have_text("2 files ended.")
+    expect(library_page.get_by_role("status").first).to_have_text("2 links ended.")
     library_page.get_by_label("Select all").check()
     delete.click()
     expect(library_page.get_by_role("status").first).to_contain_text("3 files moved to the trash until")

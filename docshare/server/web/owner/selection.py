@@ -45,7 +45,7 @@ def change(owner: SignedInOwner) -> AnyResponse:
         return _export(owner, chosen)
     if action == "trash":
         done = f"moved to the trash until {format_date(until or 0)}"
-        return _apply(chosen, done, lambda uuid: _delete(owner, uuid, purge=False))
+        return _apply(chosen, "file", done, lambda uuid: _delete(owner, uuid, purge=False))
     if action not in ("purge", "expire"):
         raise Problem("bad_request", "action must be export, trash, purge or expire.")
     if request.form.get("confirmed") != "on":
@@ -54,8 +54,8 @@ def change(owner: SignedInOwner) -> AnyResponse:
         back = _list_path()
         return render_owner_page(owner, "selected.html", "files", action=action, names=names, back=back)
     if action == "purge":
-        return _apply(chosen, "permanently deleted", lambda uuid: _delete(owner, uuid, purge=True))
-    return _apply(chosen, "ended", lambda uuid: _expire(owner, uuid))
+        return _apply(chosen, "file", "permanently deleted", lambda uuid: _delete(owner, uuid, purge=True))
+    return _apply(chosen, "link", "ended", lambda uuid: _expire(owner, uuid))
 
 
 def _list_path() -> str:
@@ -75,8 +75,9 @@ def _expire(owner: SignedInOwner, uuid: str) -> None:
     settings.change_settings(rt, owner.caller, uuid, {"deleteAt": format_instant(rt.clock())})
 
 
-def _apply(chosen: list[str], done: str, act: Callable[[str], None]) -> AnyResponse:
-    """Apply ``act`` to every chosen file, and report how many were ``done`` and what happened to the others."""
+def _apply(chosen: list[str], noun: str, done: str, act: Callable[[str], None]) -> AnyResponse:
+    """Apply ``act`` to every chosen file, and report how many (a ``noun``) were ``done`` and what happened to the
+    others."""
     counts: Counter[str] = Counter()
     for uuid in chosen:
         try:
@@ -85,9 +86,9 @@ def _apply(chosen: list[str], done: str, act: Callable[[str], None]) -> AnyRespo
             counts[{"not_found": "already gone", "gone": "already ended"}.get(problem.code, problem.detail)] += 1
         else:
             counts[done] += 1
-    told = [f"{format_plural(counts.pop(done, 0), 'file')} {done}"]
-    told += [f"{count} {'was' if count == 1 else 'were'} {why}" for why, count in counts.items()]
-    return redirect_with_message(_list_path(), f"{', '.join(told)}.")
+    parts = [f"{format_plural(counts.pop(done, 0), noun)} {done}"]
+    parts += [f"{count} {'was' if count == 1 else 'were'} {why}" for why, count in counts.items()]
+    return redirect_with_message(_list_path(), f"{', '.join(parts)}.")
 
 
 def _export(owner: SignedInOwner, chosen: list[str]) -> AnyResponse:
