@@ -61,6 +61,28 @@ _SETTING_ROWS: tuple[Setting, ...] = (
 SETTINGS: dict[str, Setting] = {row.name: row for row in _SETTING_ROWS}
 """Every field of the settings body, in the order of the specification."""
 
+SETTING_OPTIONS: dict[str, tuple[str, ...]] = {
+    "viewerMode": ("--mode",),
+    "allowDownload": ("--download", "--no-download"),
+    "showExpiry": ("--show-expiry", "--hide-expiry"),
+    "requireEmail": ("--require-email", "--no-require-email"),
+    "notifyOnView": ("--notify", "--no-notify"),
+    "deleteAt": ("--expires",),
+    "viewLimit": ("--views",),
+    "pageRange": ("--pages",),
+    "gateFields": ("--gate",),
+    "gateDomains": ("--email-domain",),
+    "askReceipt": ("--receipt", "--no-receipt"),
+    "commentsEnabled": ("--comments", "--no-comments"),
+    "commentsAllowPublic": ("--comments-public", "--no-comments-public"),
+    "notifyOnComment": ("--notify-comments", "--no-notify-comments"),
+    "marksEnabled": ("--marks", "--no-marks"),
+    "annotationsEnabled": ("--annotations", "--no-annotations"),
+    "watermark": ("--watermark", "--no-watermark"),
+    "slug": ("--slug",),
+}
+"""Setting -> its option of ``docshare settings set``; a switch has one for on and one for off."""
+
 
 def parse_settings(body: object) -> dict[str, Any]:
     """Return the known keys in the body of a settings write, in table order, with the values to store; None clears.

@@ -161,7 +161,8 @@ def _parse_block(name: str, table: Block | ViewerField, value: object) -> tuple[
     block = {key: found for key, found in deviations.items() if found is not None}
     missing = [key for key, row in table.items() if row.required and key not in block]
     if missing:
-        raise Problem("bad_request", f"{name} must have {' and '.join(missing)}.")
+        detail = f"{name} must have {' and '.join(missing)}."
+        raise Problem("bad_request", detail, field=f"{name}.{missing[0]}")
     return block or None, max((table[key].plan for key in block), default=Plan.FREE)
 
 

@@ -51,9 +51,11 @@ def require_variant_fits(variant: VariantInput, *, total_pages: int, size: int, 
         return
     limit = f"{RANGE_AND_WATERMARK_BYTES // MB} MB"
     if last:
-        raise Problem("payload_too_large", f"A page range can be set on files up to {limit}.")
+        detail = f"A page range can be set on files up to {limit}."
+        raise Problem("payload_too_large", detail, field="overrides.pageRange")
     if watermark and overrides.get("allowDownload"):
-        raise Problem("bad_request", f"Downloads with a watermark can be allowed on files up to {limit}.")
+        detail = f"Downloads with a watermark can be allowed on files up to {limit}."
+        raise Problem("bad_request", detail, field="overrides.allowDownload")
 
 
 def require_variant_slot(variants: int) -> None:

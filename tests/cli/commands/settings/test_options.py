@@ -5,6 +5,7 @@ from __future__ import annotations
 from docshare.cli.commands.settings.declarations import ROWS, is_block
 from docshare.cli.commands.settings.kinds import SETTING_KINDS
 from docshare.cli.commands.settings.options import AllSettings, SharingOptions, UploadSettings, list_setting_options
+from docshare.contract.settings import SETTING_OPTIONS, SETTINGS
 
 # Written by hand.
 SHARING = {
@@ -24,6 +25,10 @@ def test_every_option_names_its_setting() -> None:
     assert dict(list_setting_options(SharingOptions)) == SHARING
     assert dict(list_setting_options(UploadSettings)) == SHARING
     assert dict(list_setting_options(AllSettings)) == SHARING | OTHERS
+
+
+def test_the_pages_of_the_owner_know_the_options_of_every_setting() -> None:
+    assert SETTING_OPTIONS.keys() == {key for key in (SHARING | OTHERS).values() if key in SETTINGS}
 
 
 def test_every_setting_of_an_option_is_declared() -> None:
