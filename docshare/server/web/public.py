@@ -19,6 +19,7 @@ from docshare.server.services.files.page_range import ReaderView
 from docshare.server.services.links import downloads, entry, guessing, links
 from docshare.server.services.links.entry import EntryState
 from docshare.server.services.links.links import Link
+from docshare.server.services.readership import visits
 from docshare.server.web import (
     assets,
     branding,
@@ -31,7 +32,7 @@ from docshare.server.web import (
     scriptless,
     viewer_cookie,
 )
-from docshare.server.web.beacons import issue_page_token
+from docshare.server.web.beacons import has_global_privacy_control, issue_page_token
 from docshare.server.web.owner import wording
 from docshare.server.web.sign_in import session_cookie
 
@@ -216,6 +217,7 @@ def _render_viewer(link: Link, *, embed: bool) -> Response:
         "start": start,
         "token": issue_page_token(link, shown, looks.viewer_mode, embedded=embed),
         "beaconUrl": f"{base}/beacon",
+        **({"optedOut": True} if has_global_privacy_control() and visits.offers_choice(link) else {}),
         "viewerMode": looks.viewer_mode,
         "viewerSettings": looks.viewer_settings,
         **branding.describe_expiry(link),

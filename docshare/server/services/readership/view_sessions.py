@@ -36,6 +36,11 @@ class StoredViewSession:
     reader: str
     reading: SessionReading
 
+    @property
+    def is_declined(self) -> bool:
+        """Return whether the session is only the mark that its reader chose not to be measured."""
+        return self.reading.klass == reading.DECLINED
+
     def is_over(self, now: int) -> bool:
         """Return whether the session has ended by ``now``, stored or not."""
         return self.ended_at is not None or reading.session_end(self.reading) <= now

@@ -71,7 +71,7 @@ _DESIGN_TOOL = ("Design tool", ("designToolUpdatesEnabled", "detachDesignToolDes
 _SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Access", ("password", "requireEmail", "gateFields", "gateDomains")),
     ("Expiry, view limit, and name", ("deleteAt", "neverExpire", "showExpiry", "viewLimit", "slug")),
-    ("For readers", ("allowDownload", "pageRange", "watermark")),
+    ("For readers", ("allowDownload", "pageRange", "watermark", "readerChoice")),
     ("Feedback", ("askReceipt", "commentsEnabled", "commentsAllowPublic", "marksEnabled",
                             "annotationsEnabled")),
     ("Notifications", ("notifyOnView", "notifyOnComment")),
@@ -174,10 +174,9 @@ def _format_value(value: object) -> str:
 
 def _build_plain_field(row: Setting, file: Mapping[str, Any]) -> SettingField:
     value = file.get(row.name, row.default)
-    if isinstance(row.default, bool):
-        return _build_field(
-            row.name, _build_control(row.name, "checkbox", value, default="on" if row.default else "off")
-        )
+    if row.kind == "boolean":
+        default = "" if row.default is None else "on" if row.default else "off"
+        return _build_field(row.name, _build_control(row.name, "checkbox", value, default=default))
     return _build_field(row.name, _build_control(row.name, "text", value))
 
 

@@ -40,6 +40,7 @@ class Viewer {
     listenToPrinting(this.source, this.mode);
     watchSelection();
     startAppearance(this.facts);
+    byId("visit-open").addEventListener("click", () => this.openVisit());
   }
 
   /** @returns {Record<string, (event: KeyboardEvent) => unknown>} */
@@ -129,11 +130,23 @@ class Viewer {
     this.mode.zoomed(() => this.zoom.fix(percent, fitted), x, y);
   }
 
-  /** Start measuring; reading works even if that fails. */
+  async openVisit() {
+    (await import("./visit.js")).openVisit(this);
+  }
+
+  stopMeasuring() {
+    this.stopReading?.();
+  }
+
+  /** Start measuring, unless the reader has chosen against it; reading works even if that fails. */
   async measure() {
     try {
+      if (this.facts.optedOut) {
+        (await import("./visit.js")).declineVisit(this.facts);
+        return;
+      }
       const { startReading } = await import("./reading.js");
-      startReading({
+      this.stopReading = startReading({
         token: this.facts.token,
         beaconUrl: this.facts.beaconUrl,
         pages: this.source.total,
