@@ -52,7 +52,7 @@ class VariantsApi(Resource):
         Parameters:
             file: a UUID or a short id.
             label: the recipient, up to 200 characters; None: no label.
-            overrides: ``allowDownload`` and ``pageRange``, if they differ from those of the file.
+            overrides: ``allowDownload``, ``pageRange`` and ``readerChoice``, if they differ from those of the file.
             known: UUIDs of existing variants.
 
         The API has no idempotency keys. If the response is lost after the server may have created the variant, the

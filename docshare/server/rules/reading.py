@@ -26,7 +26,9 @@ loaded ahead of its reader (``Sec-Purpose: prefetch``) and had no input; a beaco
 read without touching anything; they cannot be distinguished. The first input makes the whole session ``human``,
 including the time before it. ``burst`` is a short session above the limit. ``scanner`` is all the rest: visible for
 less than 5 seconds without input, or closed within 2 seconds. A load without any beacon is not a session. Automation
-(``navigator.webdriver``) does not matter, because accessibility tools use it too.
+(``navigator.webdriver``) does not matter, because accessibility tools use it too. ``declined`` are readers who chose
+not to be measured, where the setting ``readerChoice`` allows that: their session is deleted with its view, and a number
+is kept (``services/readership/visits.py``). Only this takes a view back.
 
 **Not affected by the class**: the step "Open document" consumes a unit of a view limit, and gates admit readers and
 store the form, whatever the class of the session. An invitation is viewed with the first counted session of its link.
@@ -95,6 +97,7 @@ _MAX_PAGE = 50_000
 _MAX_MS = 10**12
 
 FINAL_CLASSES = frozenset({"tool", "preview"})
+DECLINED = "declined"
 
 encode_compact = json.JSONEncoder(separators=(",", ":")).encode  # created once: every beacon is encoded twice
 
@@ -306,6 +309,18 @@ def parse_beacon_request(body: bytes, prefetch: bool) -> tuple[str, BeaconBody]:
         return _parse_text(data["token"]), _parse_beacon(data, prefetch)
     except (ValueError, KeyError, TypeError):
         raise Problem("bad_request", "This is not a beacon.") from None
+
+
+def parse_visit_request(body: bytes) -> tuple[str, bool]:
+    """Parse the request of a reader about their visit: its view token, and whether they choose not to be measured.
+
+    Parameters: ``body`` JSON. Raises Problem: ``bad_request``, ``payload_too_large``.
+    """
+    data = parse_object(body, MAX_BODY_BYTES)
+    try:
+        return _parse_text(data["token"]), _parse_flag(data.get("decline", False))
+    except (ValueError, KeyError):
+        raise Problem("bad_request", "Send the token of the page.") from None
 
 
 def serialize_beacon(beacon: BeaconBody) -> str:

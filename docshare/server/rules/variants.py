@@ -12,6 +12,7 @@ from docshare.contract.problems import Problem
 _OVERRIDES: dict[str, fields.Parser[Any]] = {
     "allowDownload": fields.parse_boolean,
     "pageRange": fields.parse_page_range,
+    "readerChoice": fields.parse_boolean,
 }
 _parse_label_text = fields.text_parser(1, VARIANT_LABEL_CHARS)
 
@@ -95,5 +96,5 @@ def _parse_overrides(body: Mapping[str, Any]) -> dict[str, Any] | None:
     unknown = sorted(sent.keys() - _OVERRIDES.keys())
     if unknown:
         # Passwords and gates are per file; an override would have no effect.
-        raise Problem("bad_request", f"overrides may contain {' and '.join(_OVERRIDES)}, not {unknown[0][:40]!r}.")
+        raise Problem("bad_request", f"overrides may contain {', '.join(_OVERRIDES)}, not {unknown[0][:40]!r}.")
     return {name: parse(f"overrides.{name}", sent[name]) for name, parse in _OVERRIDES.items() if name in sent}

@@ -11,6 +11,7 @@ from functools import partial
 from flask import Blueprint, Response, jsonify, make_response, render_template, request
 
 from docshare.contract.problems import Problem
+from docshare.server.api import answers
 from docshare.server.http.views import client_address, current_runtime
 from docshare.server.pdf.pages import PAGE_WIDTHS
 from docshare.server.runtime import Runtime
@@ -19,6 +20,7 @@ from docshare.server.services.files.page_range import ReaderView
 from docshare.server.services.links import downloads, entry, guessing, links
 from docshare.server.services.links.entry import EntryState
 from docshare.server.services.links.links import Link
+from docshare.server.services.readership import visits
 from docshare.server.web import (
     assets,
     branding,
@@ -31,11 +33,13 @@ from docshare.server.web import (
     scriptless,
     viewer_cookie,
 )
-from docshare.server.web.beacons import issue_page_token
+from docshare.server.web.beacons import has_global_privacy_control, issue_page_token
 from docshare.server.web.owner import wording
 from docshare.server.web.sign_in import session_cookie
 
 MAX_PLACEHOLDERS = 200  # pages in the HTML itself; scripts add the others of longer documents
+# A browser may keep the page as it was left, for the way back; its script then asks whether the link is still open.
+_RECHECKED = "private, no-cache"
 _PAGE_NUMBER = re.compile(r"[1-9][0-9]{0,5}", re.ASCII)
 
 blueprint = Blueprint("public", __name__)
@@ -126,10 +130,19 @@ def page_text(name: str, page: str) -> Response:
     if view.window.covers_all(file.total_pages):
         tenant = tenants.reader_tenant(file, client_address())
         make = partial(runtime.pages.text, file.uuid, file.content_version, blob, number, tenant)
-        return send_part(lambda: derived.send_derived(make(), "application/json"))
+        return send_part(lambda: derived.send_derived(make(), "application/json", compress=_may_compress(link)))
     return send_part(
         lambda: jsonify(page_range.load_page_text(runtime, link, view.window, int(page), client_address()))
     )
+
+
+def _may_compress(link: Link) -> bool:
+    """Return whether the current request gets the same of ``link`` as everybody else, see ``compression``."""
+    return not request.cookies and _is_ungated(link)
+
+
+def _is_ungated(link: Link) -> bool:
+    return not entry.find_requirements(link).kinds
 
 
 def require_open_link(runtime: Runtime, name: str) -> Link:
@@ -216,6 +229,7 @@ def _render_viewer(link: Link, *, embed: bool) -> Response:
         "start": start,
         "token": issue_page_token(link, shown, looks.viewer_mode, embedded=embed),
         "beaconUrl": f"{base}/beacon",
+        **({"optedOut": True} if has_global_privacy_control() and visits.offers_choice(link) else {}),
         "viewerMode": looks.viewer_mode,
         "viewerSettings": looks.viewer_settings,
         **branding.describe_expiry(link),
@@ -236,6 +250,10 @@ def _render_viewer(link: Link, *, embed: bool) -> Response:
     )
     if feedback_facts.can_leave_feedback(facts):
         viewer_cookie.set_trial_cookie(response)
+    if session_cookie() is None and _is_ungated(link):
+        response.headers["Cache-Control"] = _RECHECKED
+    if _may_compress(link):
+        answers.compress_response(response)
     return headers.allow_analytics(response) if "ga4Id" in looks.viewer_settings else response
 
 

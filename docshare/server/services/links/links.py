@@ -43,7 +43,8 @@ class Link:
 
     @property
     def overrides(self) -> dict[str, Any]:
-        """Return the settings that its variant overrides: ``allowDownload`` and ``pageRange``, where they are set."""
+        """Return the settings that its variant overrides, where they are set: ``allowDownload``, ``pageRange`` and
+        ``readerChoice``."""
         return {} if self.variant is None else dict(json.loads(self.variant.overrides))
 
 

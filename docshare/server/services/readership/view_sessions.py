@@ -39,6 +39,11 @@ class StoredViewSession:
     reading: SessionReading
     seq_before: int = 0
 
+    @property
+    def is_declined(self) -> bool:
+        """Return whether the session is only the mark that its reader chose not to be measured."""
+        return self.reading.klass == reading.DECLINED
+
     def is_over(self, now: int) -> bool:
         """Return whether the session has ended by ``now``, stored or not."""
         return self.ended_at is not None or reading.session_end(self.reading) <= now

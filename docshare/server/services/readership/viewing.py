@@ -20,8 +20,9 @@ from docshare.server.services.links import entry, links
 from docshare.server.services.links.links import Link
 from docshare.server.services.operations.batches import run_in_batches
 from docshare.server.services.operations.secrets import instance_secret
-from docshare.server.services.readership import rollups, view_sessions, viewers
+from docshare.server.services.readership import rollups, view_sessions, viewers, visits
 from docshare.server.services.readership.view_sessions import SessionContext, StoredViewSession
+from docshare.server.services.readership.visits import Visit as Visit
 from docshare.server.store.tables import files as file_table
 from docshare.server.store.tables import viewing as tables
 
@@ -53,8 +54,8 @@ class BeaconSender:
     """The sender of a beacon.
 
     ``address`` is used and not stored; ``account_id`` of the signed-in account, or None; ``is_prefetch`` whether the
-    request announced itself as prefetching; ``find_viewer_token`` returns the token that their browser holds for a
-    link.
+    request announced itself as prefetching; ``opts_out`` whether it carried Global Privacy Control;
+    ``find_viewer_token`` returns the token that their browser holds for a link.
     """
 
     user_agent: str
@@ -62,6 +63,7 @@ class BeaconSender:
     country: str | None
     account_id: int | None
     is_prefetch: bool
+    opts_out: bool = False
     find_viewer_token: Callable[[Link], str | None] = lambda _link: None
 
 
@@ -118,13 +120,17 @@ def _record(
     """Record ``beacon``, or return False, having changed nothing, if a session starts or a view is counted and
     ``may_count`` is False: the transaction must protect the account for that."""
     # The link is resolved again for each beacon: a revoked variant, like a trashed file, ends its sessions at once.
-    link = links.resolve(rt, name)
-    if link is None:
-        raise Problem("not_found", "There is no such link.")
+    link = _find_open_link(rt, name)
     if not _is_reader(rt, link, sender):
         return True
+    if sender.opts_out and visits.offers_choice(link):
+        if may_count:
+            _decline_unasked(rt, opening, link, sender, now)
+        return may_count
     session = view_sessions.find(rt, opening.nonce, beacon.part)
     if session is not None:
+        if session.is_declined:
+            return True
         if session.is_over(now):
             raise _session_over()
         if reading.is_over_rate(beacon, now - max(session.reading.earliest_at, opening.issued_at)):
@@ -136,6 +142,8 @@ def _record(
     else:
         _require_start_allowed(rt, sender)
         session = _start_session(rt, opening, link, beacon, sender, now)
+        if session is None:
+            return True
     beacon = beacon._replace(seq=beacon.seq + session.seq_before)
     last_page = opening.pages_before + opening.pages
     return view_sessions.add_beacon(
@@ -147,6 +155,49 @@ def _record(
         lambda: _list_reader_keys(rt, link, sender.address, now),
         may_count=may_count,
     )
+
+
+def show_visit(rt: Runtime, name: str, body: bytes, sender: BeaconSender) -> Visit:
+    """Return what is recorded of the load of ``name`` whose token ``body`` contains, after storing the reader's choice
+    if it declines.
+
+    Raises what ``record_beacon`` raises for its token and its link, and ``forbidden`` for declining where the owner
+    allows no choice.
+    """
+    token, declines = reading.parse_visit_request(body)
+    now = rt.clock()
+    opening = _verify_page_load(rt, name, token, now)
+    if declines:
+        with rt.db.write(lambda: links.find_owner_id(rt, name)):
+            link = _find_open_link(rt, name)
+            if _is_reader(rt, link, sender):
+                _decline(rt, opening, link, sender, now)
+    with rt.db.snapshot():
+        link = _find_open_link(rt, name)
+        if not _is_reader(rt, link, sender):
+            return Visit(link, is_owner=True, has_choice=False)
+        window = PageWindow(opening.pages_before + 1, opening.pages_before + opening.pages)
+        return visits.describe(rt, opening.nonce, window, link, has_choice=visits.offers_choice(link))
+
+
+def _find_open_link(rt: Runtime, name: str) -> Link:
+    link = links.resolve(rt, name)
+    if link is None:
+        raise Problem("not_found", "There is no such link.")
+    return link
+
+
+def _decline(rt: Runtime, opening: PageLoad, link: Link, sender: BeaconSender, now: int) -> None:
+    if not visits.offers_choice(link):
+        raise Problem("forbidden", "The owner of this document measures all visits.")
+    _require_start_allowed(rt, sender)
+    visits.decline(rt, opening.nonce, link, opening.issued_at + view_token.LIFETIME_MS, now)
+
+
+def _decline_unasked(rt: Runtime, opening: PageLoad, link: Link, sender: BeaconSender, now: int) -> None:
+    """Decline for a browser with Global Privacy Control; programs and pages loaded ahead do not count as readers."""
+    if not sender.is_prefetch and parse_user_agent(sender.user_agent).program is None:
+        _decline(rt, opening, link, sender, now)
 
 
 def end_due_sessions(rt: Runtime) -> int:
@@ -212,9 +263,12 @@ def _require_start_allowed(rt: Runtime, sender: BeaconSender) -> None:
 
 def _start_session(
     rt: Runtime, opening: PageLoad, link: Link, beacon: BeaconBody, sender: BeaconSender, now: int
-) -> StoredViewSession:
+) -> StoredViewSession | None:
+    """Return a new session, or None if its reader chose not to be measured."""
     last = view_sessions.find_last_of_load(rt, opening.nonce)
     earliest = opening.issued_at
+    if last is not None and last.is_declined:
+        return None
     if last is not None:
         earliest = max(earliest, _end_previous(rt, last, beacon, now))
     agent = parse_user_agent(sender.user_agent)

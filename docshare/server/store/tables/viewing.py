@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from peewee import SQL, BlobField, CompositeKey, ForeignKeyField, IntegerField, TextField
 
+from docshare.contract.limits import UNCOUNTED_RETENTION_MS
 from docshare.server.store.database import Store
 from docshare.server.store.dialect import Statement
 from docshare.server.store.tables.base import Row
@@ -153,6 +154,18 @@ class SessionContext:
     shown_pages: int
 
 
+class VisitContext(NamedTuple):
+    """The known facts of the reader of a session; unknown ones are None."""
+
+    device: str
+    browser: str
+    country: str | None
+    source: str
+    referrer: str | None
+    email: str | None
+    name: str | None
+
+
 # The columns of ``SessionReading``, in its order.
 _STATE_COLUMNS = (
     "class, reason, prefetched, earliest_at, started_at, first_at, heard_at, active_at, last_seq, hidden_at, "
@@ -238,6 +251,18 @@ _DELETE_BEACONS = (
     "DELETE FROM beacons WHERE session_id IN (SELECT session_id FROM session_rows WHERE beacons_until <= ? "
     "ORDER BY beacons_until, id LIMIT ?)"
 )
+# Without a time, a page or a reader; deleted by the job that deletes uncounted sessions.
+_INSERT_DECLINED = (
+    "INSERT INTO view_sessions (uuid, opening, part, file_id, ended_at, class, content_version, total_pages, reader, "
+    "reason, prefetched, earliest_at, started_at, heard_at, active_at, last_seq, visible_ms, time_ms, turns, "
+    "back_turns, device, browser, source, viewer_mode) "
+    "VALUES (?, ?, ?, ?, ?, 'declined', 0, 0, '', '', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, '', '', '', '') RETURNING id"
+)
+_FORGET_READER = (
+    "DELETE FROM readers WHERE file_id = ?1 AND reader = ?2 AND sessions = 0 AND NOT EXISTS "
+    "(SELECT 1 FROM view_sessions WHERE file_id = ?1 AND reader = ?2 AND counted_at IS NOT NULL)"
+)
+_SELECT_VISIT = f"SELECT {', '.join(VisitContext._fields)} FROM view_sessions WHERE id = ?"  # noqa: S608 - from above
 _REPLACE_SALT = (
     "INSERT INTO reader_salts (file_id, salt, created_at) VALUES (?, ?, ?) "
     "ON CONFLICT (file_id) DO UPDATE SET salt = excluded.salt, created_at = excluded.created_at"
@@ -364,6 +389,37 @@ def sum_up_pages(store: Store, session_id: int, min_ms: int) -> tuple[int, int]:
 def close_session(store: Store, session_id: int, ended_at: int, pages_viewed: int, furthest_page: int) -> None:
     """Store the end of a session."""
     store.execute(_CLOSE, (ended_at, pages_viewed, furthest_page, session_id))
+
+
+def count_sessions_of_load(store: Store, opening: str, before: int) -> int:
+    """Return how many sessions of a page load precede the session number ``before``."""
+    sql = "SELECT COUNT(*) FROM view_sessions WHERE opening = ? AND part < ?"
+    return int(store.fetch_all(sql, (opening, before))[0][0])
+
+
+def get_visit_context(store: Store, session_id: int) -> VisitContext:
+    """Return what is known of the reader of a session."""
+    return VisitContext._make(store.fetch_all(_SELECT_VISIT, (session_id,))[0])
+
+
+def insert_declined(store: Store, uuid: str, opening: str, part: int, file_id: int, kept_until: int) -> int:
+    """Store that the reader of a page load chose not to be measured, until ``kept_until`` (ms). Return its id."""
+    ended_at = kept_until - UNCOUNTED_RETENTION_MS
+    ((session_id,),) = store.fetch_all(_INSERT_DECLINED, (uuid, opening, part, file_id, ended_at))
+    return int(session_id)
+
+
+def delete_session(store: Store, session_id: int) -> None:
+    """Delete a session with its beacons and pages."""
+    store.execute("DELETE FROM view_sessions WHERE id = ?", (session_id,))
+
+
+def take_view_back(store: Store, file_id: int, reader: str, invite_id: int | None, counted_at: int) -> None:
+    """Undo what was stored at ``counted_at`` (ms), when a running session, deleted by now, was counted as a view."""
+    store.execute("UPDATE files SET view_count = view_count - 1 WHERE id = ?", (file_id,))
+    store.execute(_FORGET_READER, (file_id, reader))
+    if invite_id is not None:
+        store.execute("UPDATE invites SET viewed_at = NULL WHERE id = ? AND viewed_at = ?", (invite_id, counted_at))
 
 
 def get_event_data(store: Store, session_id: int) -> tuple[str, int, int, int | None, str | None, str | None]:

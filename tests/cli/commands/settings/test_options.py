@@ -12,6 +12,7 @@ SHARING = {
     "mode": "viewerMode", "download": "allowDownload", "expires": "deleteAt", "hide_expiry": "showExpiry",
     "views": "viewLimit", "pages": "pageRange", "require_email": "requireEmail", "email_domain": "gateDomains",
     "notify": "notifyOnView", "watermark": "watermark", "receipt": "askReceipt", "slug": "slug",
+    "reader_choice": "readerChoice",
 }  # fmt: skip
 OTHERS = {
     "comments": "commentsEnabled", "comments_public": "commentsAllowPublic", "notify_comments": "notifyOnComment",

@@ -93,7 +93,7 @@ def _find_control_name(field: str, form: FormValues) -> str:
 
 def _read_plain(name: str, form: FormValues) -> dict[str, Any]:
     value = form.get(name, "")
-    return {name: value == CHECKED if isinstance(SETTINGS[name].default, bool) else value}
+    return {name: value == CHECKED if SETTINGS[name].kind == "boolean" else value}
 
 
 def _read_password(name: str, form: FormValues) -> dict[str, Any]:

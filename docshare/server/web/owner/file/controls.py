@@ -12,6 +12,7 @@ from docshare.contract import fields, limits, viewer
 from docshare.contract.plans import Plan
 from docshare.contract.settings import SETTINGS, Setting
 from docshare.contract.viewer import VIEWER_BLOCKS, ViewerField
+from docshare.server.rules import gates
 from docshare.server.web.owner.file import words
 
 CHECKED = "on"
@@ -157,6 +158,8 @@ def is_default(row: Setting, file: Mapping[str, Any]) -> bool:
     """Return whether the setting of ``file``, a File object, has the value of a new file."""
     if row.name == "password":
         return not file["protected"]
+    if row.name == "readerChoice":
+        return file["readerChoice"] is not gates.asks_who_reads(file)
     return bool(file.get(row.name, row.default) == row.default)
 
 
@@ -180,10 +183,9 @@ def _format_value(value: object) -> str:
 
 def _build_plain_field(row: Setting, file: Mapping[str, Any]) -> SettingField:
     value = file.get(row.name, row.default)
-    if isinstance(row.default, bool):
-        return _build_field(
-            row.name, _build_control(row.name, "checkbox", value, default="on" if row.default else "off")
-        )
+    if row.kind == "boolean":
+        default = "" if row.default is None else "on" if row.default else "off"
+        return _build_field(row.name, _build_control(row.name, "checkbox", value, default=default))
     return _build_field(row.name, _build_control(row.name, "text", value))
 
 

@@ -53,6 +53,10 @@ def _describe_slug(file: Mapping[str, Any]) -> str:
     return f"link name {file['slug']}"
 
 
+def _describe_choice(file: Mapping[str, Any]) -> str:
+    return "may choose not to be measured" if file["readerChoice"] else "everyone is measured"
+
+
 _DESIGN_TOOL = SettingGroup(
     "Design tool",
     "Not connected",
@@ -75,6 +79,7 @@ _GROUPS = (
         "allowDownload": "no download",
         "pageRange": _describe_pages,
         "watermark": "watermark",
+        "readerChoice": _describe_choice,
         "askReceipt": "confirm receipt",
         "commentsEnabled": "leave notes",
         "commentsAllowPublic": "show notes to others",
@@ -136,7 +141,7 @@ def _list_words(name: str, file: Mapping[str, Any], plan: Plan) -> Iterator[str]
             yield "--password-prompt"
     elif row.plan > plan or (row.visibility == "never"):
         return
-    elif isinstance(row.default, bool):
+    elif row.kind == "boolean":
         yield options[0 if value else 1] if options else f"{name}={json.dumps(value)}"
     elif name == "gateDomains" and value:
         for domain in value:

@@ -12,6 +12,7 @@ _LABELS_AND_HELP: dict[str, tuple[str, str]] = {
     "password": ("Password", "Readers enter it to open the document. Leave it empty to change nothing."),
     "allowDownload": ("Readers may download the PDF", ""),
     "showExpiry": ("Show readers when the link ends", ""),
+    "readerChoice": ("Readers may choose not to be measured", "On by default, unless the link asks who they are."),
     "requireEmail": ("Ask for an email address first", "Always on while there is a form."),
     "notifyOnView": ("Mail me when somebody reads", ""),
     "deleteAt": ("The link ends on", "Date and time in UTC. Empty: never."),

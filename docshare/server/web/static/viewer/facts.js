@@ -8,6 +8,7 @@
  * @property {number} start  page to open, from 1
  * @property {string} token  signed view token
  * @property {string} beaconUrl
+ * @property {true} [optedOut]  this visit is not measured, as the reader's browser or the reader has chosen
  * @property {string} viewerMode  the page layout set by the owner, such as "flipbook"
  * @property {Record<string, any>} viewerSettings  all blocks with all fields; "cta" and "ga4Id" only if they are set
  * @property {string} [expiresAt]  when the link expires, ISO 8601; only if it does and readers may know

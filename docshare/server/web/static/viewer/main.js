@@ -40,6 +40,7 @@ class Viewer {
     listenToPrinting(this.source, this.mode);
     watchSelection();
     startAppearance(this.facts);
+    byId("visit-open").addEventListener("click", () => this.openVisit());
   }
 
   /** @returns {Record<string, (event: KeyboardEvent) => unknown>} */
@@ -129,11 +130,23 @@ class Viewer {
     this.mode.zoomed(() => this.zoom.fix(percent, fitted), x, y);
   }
 
-  /** Start measuring; reading works even if that fails. */
+  async openVisit() {
+    (await import("./visit.js")).openVisit(this);
+  }
+
+  stopMeasuring() {
+    this.stopReading?.();
+  }
+
+  /** Start measuring, unless the reader has chosen against it; reading works even if that fails. */
   async measure() {
     try {
+      if (this.facts.optedOut) {
+        (await import("./visit.js")).declineVisit(this.facts);
+        return;
+      }
       const { startReading } = await import("./reading.js");
-      startReading({
+      this.stopReading = startReading({
         token: this.facts.token,
         beaconUrl: this.facts.beaconUrl,
         pages: this.source.total,
@@ -160,9 +173,27 @@ function showOutdated({ status }) {
   byId("notice-reload").addEventListener("click", () => location.reload());
 }
 
+/**
+ * Load the page again if a browser shows it from its cache after the reader went back, and its link has ended since.
+ * A page that was not kept as it was left has an old token, too.
+ *
+ * @param {import("./facts.js").Facts} facts
+ */
+function recheckOnReturn({ base, token }) {
+  const [opening] = /** @type {any} */ (performance.getEntriesByType("navigation"));
+  if (opening?.type === "back_forward" && opening.transferSize === 0) location.reload();
+  window.addEventListener("pageshow", async ({ persisted }) => {
+    if (!persisted) return;
+    const headers = { "Content-Type": "application/json" };
+    const answer = await fetch(`${base}/visit`, { method: "POST", headers, body: JSON.stringify({ token }) }).catch(() => null);
+    if (answer && answer.status >= 400 && answer.status < 500 && answer.status !== 429) location.reload();
+  });
+}
+
 /** Load only the mode that the owner has chosen, and only the enabled feedback. */
 async function start() {
   const facts = readFacts();
+  recheckOnReturn(facts);
   try {
     const [{ Mode }, makeParts] = await Promise.all([import(`./modes/${facts.viewerMode}.js`), loadParts(facts)]);
     new Viewer(facts, Mode, makeParts).measure();

@@ -34,11 +34,15 @@ const INPUTS = ["pointerdown", "pointermove", "keydown", "touchstart", "wheel", 
  * Start measuring once the page is actually visible.
  *
  * @param {Options} options
+ * @returns {() => void} stops it
  */
 export function startReading(options) {
-  const begin = () => new Meter(options).start();
+  /** @type {Meter | undefined} */
+  let meter;
+  const begin = () => (meter = new Meter(options)).start();
   if (document.prerendering) document.addEventListener("prerenderingchange", begin, { once: true });
   else begin();
+  return () => meter?.stop();
 }
 
 /**
