@@ -24,7 +24,7 @@ from docshare.server.services.readership import rollups, view_sessions, viewers,
 from docshare.server.services.readership.view_sessions import SessionContext, StoredViewSession
 from docshare.server.services.readership.visits import Visit as Visit
 from docshare.server.store.tables import files as file_table
-from docshare.server.store.tables import viewing as tables
+from docshare.server.store.tables import readers
 
 # A view cannot be proven, so forging views is rate-limited; an office of hundreds behind one address is not affected.
 SESSION_START_POLICY = RatePolicy("sessions", 300, 10 * MINUTE, "address")
@@ -229,7 +229,7 @@ def delete_old_salts(rt: Runtime) -> int:
     """Delete reader salts after 30 days, so that those readers cannot be recognized again. Return the number of
     salts."""
     with rt.db.write():
-        return tables.delete_salts(rt.db, rt.clock() - READER_SALT_MS)
+        return readers.delete_salts(rt.db, rt.clock() - READER_SALT_MS)
 
 
 def _verify_page_load(rt: Runtime, name: str, token: str, now: int) -> PageLoad:
@@ -325,11 +325,11 @@ def _list_reader_keys(rt: Runtime, link: Link, address: str, now: int) -> list[s
 
 
 def _get_salt(rt: Runtime, file_id: int, now: int) -> bytes:
-    found = tables.find_salt(rt.db, file_id)
+    found = readers.find_salt(rt.db, file_id)
     if found is not None and now - found[1] < READER_SALT_MS:
         return found[0]
     salt = rt.random_bytes(32)
-    tables.replace_salt(rt.db, file_id, salt, now)
+    readers.replace_salt(rt.db, file_id, salt, now)
     return salt
 
 

@@ -14,6 +14,7 @@ from docshare.server.runtime import Runtime
 from docshare.server.services.links.links import Link
 from docshare.server.services.readership import rollups, view_sessions
 from docshare.server.services.readership.view_sessions import StoredViewSession
+from docshare.server.store.tables import rollups as rollup_table
 from docshare.server.store.tables import sessions as session_table
 from docshare.server.store.tables import viewing
 from docshare.server.store.tables.viewing import VisitContext
@@ -100,4 +101,5 @@ def _delete(rt: Runtime, session: StoredViewSession) -> None:
     viewing.delete_session(rt.db, session.id)
     counted_at = session.reading.counted_at
     if counted_at is not None:
-        viewing.take_view_back(rt.db, session.file_id, session.reader, session.invite_id, counted_at)
+        viewing.take_view_back(rt.db, session.file_id, session.invite_id, counted_at)
+        rollup_table.forget_reader(rt.db, session.file_id, session.reader)

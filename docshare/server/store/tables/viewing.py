@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from peewee import SQL, BlobField, CompositeKey, ForeignKeyField, IntegerField, TextField
+from peewee import SQL, CompositeKey, ForeignKeyField, IntegerField, TextField
 
 from docshare.contract.limits import UNCOUNTED_RETENTION_MS
 from docshare.server.store.database import Store
@@ -110,15 +110,6 @@ class Beacon(Row):
         table_name = "beacons"
         primary_key = CompositeKey("session", "seq")
         without_rowid = True
-
-
-class ReaderSalt(Row):
-    file = ForeignKeyField(File, primary_key=True, on_delete="CASCADE", index=False)
-    salt = BlobField()
-    created_at = IntegerField()
-
-    class Meta:
-        table_name = "reader_salts"
 
 
 def find_session_reader(store: Store, session_id: int) -> tuple[bool, str | None, str | None] | None:
@@ -258,15 +249,7 @@ _INSERT_DECLINED = (
     "back_turns, device, browser, source, viewer_mode) "
     "VALUES (?, ?, ?, ?, ?, 'declined', 0, 0, '', '', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, '', '', '', '') RETURNING id"
 )
-_FORGET_READER = (
-    "DELETE FROM readers WHERE file_id = ?1 AND reader = ?2 AND sessions = 0 AND NOT EXISTS "
-    "(SELECT 1 FROM view_sessions WHERE file_id = ?1 AND reader = ?2 AND counted_at IS NOT NULL)"
-)
 _SELECT_VISIT = f"SELECT {', '.join(VisitContext._fields)} FROM view_sessions WHERE id = ?"  # noqa: S608 - from above
-_REPLACE_SALT = (
-    "INSERT INTO reader_salts (file_id, salt, created_at) VALUES (?, ?, ?) "
-    "ON CONFLICT (file_id) DO UPDATE SET salt = excluded.salt, created_at = excluded.created_at"
-)
 
 
 def mark_returning(store: Store, session_id: int) -> None:
@@ -277,22 +260,6 @@ def mark_returning(store: Store, session_id: int) -> None:
 def delete_beacons(store: Store, now: int, limit: int) -> None:
     """Delete the beacons of up to ``limit`` sessions that were kept until ``now``."""
     store.execute(_DELETE_BEACONS, (now, limit))
-
-
-def find_salt(store: Store, file_id: int) -> tuple[bytes, int] | None:
-    """Return the reader salt of a file and when it was created (ms), or None."""
-    found = store.fetch_one("SELECT salt, created_at FROM reader_salts WHERE file_id = ?", (file_id,))
-    return (bytes(found[0]), found[1]) if found else None
-
-
-def replace_salt(store: Store, file_id: int, salt: bytes, now: int) -> None:
-    """Store a new reader salt of a file."""
-    store.execute(_REPLACE_SALT, (file_id, salt, now))
-
-
-def delete_salts(store: Store, created_by: int) -> int:
-    """Delete the reader salts created at or before ``created_by``. Return how many."""
-    return store.execute("DELETE FROM reader_salts WHERE created_at <= ?", (created_by,))
 
 
 def find_session(store: Store, opening: str, part: int) -> tuple[Any, ...] | None:
@@ -414,10 +381,9 @@ def delete_session(store: Store, session_id: int) -> None:
     store.execute("DELETE FROM view_sessions WHERE id = ?", (session_id,))
 
 
-def take_view_back(store: Store, file_id: int, reader: str, invite_id: int | None, counted_at: int) -> None:
+def take_view_back(store: Store, file_id: int, invite_id: int | None, counted_at: int) -> None:
     """Undo what was stored at ``counted_at`` (ms), when a running session, deleted by now, was counted as a view."""
     store.execute("UPDATE files SET view_count = view_count - 1 WHERE id = ?", (file_id,))
-    store.execute(_FORGET_READER, (file_id, reader))
     if invite_id is not None:
         store.execute("UPDATE invites SET viewed_at = NULL WHERE id = ? AND viewed_at = ?", (invite_id, counted_at))
 

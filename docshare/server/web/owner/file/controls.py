@@ -12,7 +12,6 @@ from docshare.contract import fields, limits, viewer
 from docshare.contract.plans import Plan
 from docshare.contract.settings import SETTINGS, Setting
 from docshare.contract.viewer import VIEWER_BLOCKS, ViewerField
-from docshare.server.rules import gates
 from docshare.server.web.owner.file import words
 
 CHECKED = "on"
@@ -159,7 +158,7 @@ def is_default(row: Setting, file: Mapping[str, Any]) -> bool:
     if row.name == "password":
         return not file["protected"]
     if row.name == "readerChoice":
-        return file["readerChoice"] is not gates.asks_who_reads(file)
+        return file["readerChoice"] is not (file["requireEmail"] or "gateFields" in file)
     return bool(file.get(row.name, row.default) == row.default)
 
 
