@@ -23,6 +23,7 @@ from docshare.server.pdf.keys import (
 )
 from docshare.server.pdf.prefetch import Prefetcher
 from docshare.server.rules.finding import UNREAD_PAGE, make_block
+from docshare.server.rules.tiles import ImagePart, Tile
 from docshare.server.store.segments import DamagedBytesError
 from docshare.server.store.stored_bytes import StoredBytes
 
@@ -56,26 +57,27 @@ class PageStore:
         content_version: int,
         blob: PathLike,
         page: int,
-        width: int,
+        part: ImagePart,
         mark: WatermarkText | None = None,
         tenant: Tenant | None = None,
     ) -> StoredBytes:
-        """Return the JPEG of ``page`` (1-based), ``width`` 800, 1600 or ``THUMBNAIL_WIDTH`` pixels wide. ``blob`` is
-        the PDF, ``mark`` the watermark, and ``tenant`` is charged for the job.
+        """Return the JPEG of ``page`` (1-based), ``part`` (800, 1600 or ``THUMBNAIL_WIDTH``) pixels wide, or only of
+        the tile ``part``. ``blob`` is the PDF, ``mark`` the watermark, and ``tenant`` is charged for the job.
 
-        Unless this is a thumbnail, also renders the next page in the background. Raises UnrenderableError; Problem
-        ``unavailable`` with Retry-After if the page cannot be rendered now; ValueError for any other width.
+        For a page of 800 or 1600 pixels, also renders the next page in the background. Raises UnrenderableError;
+        Problem ``unavailable`` with Retry-After if the page cannot be rendered now; ValueError for any other width.
         """
-        if width not in (*PAGE_WIDTHS, THUMBNAIL_WIDTH):
+        if not isinstance(part, Tile) and part not in (*PAGE_WIDTHS, THUMBNAIL_WIDTH):
             raise ValueError(f"pages are {PAGE_WIDTHS[0]}, {PAGE_WIDTHS[1]} or {THUMBNAIL_WIDTH} pixels wide")
-        key = replace(make_key(file_uuid, content_version, blob, page, width), parts=mark_suffix(mark))
+        kind, place = (part.level, part.name) if isinstance(part, Tile) else (part, "")
+        key = replace(make_key(file_uuid, content_version, blob, page, kind), parts=place + mark_suffix(mark))
         tenant = tenant or anonymous_tenant(key)
 
         def make() -> Path:
-            return self.files.stage(self._engine.render(blob, page, width, mark, tenant), blob, key)
+            return self.files.stage(self._engine.render(blob, page, part, mark, tenant), blob, key)
 
         path = self.files.get_or_make(key, tenant, make)
-        if width in PAGE_WIDTHS:
+        if part in PAGE_WIDTHS:
             self._schedule_prefetch(replace(key, page=page + 1), tenant, blob, mark)
         return _open_derived(path, blob, key)
 
@@ -85,18 +87,18 @@ class PageStore:
         content_version: int,
         blob: PathLike,
         page: int,
-        width: int,
+        part: ImagePart,
         mark: WatermarkText,
         tenant: Tenant | None = None,
     ) -> bytes:
-        """Return the JPEG of ``page`` with a ``mark`` that is specific to one reader.
+        """Return the JPEG of ``page``, or of a tile of it, with a ``mark`` that is specific to one reader.
 
         Only the unmarked image is cached, once for all readers. Raises the same errors as ``image``, and
         FileNotFoundError if that image was evicted meanwhile.
         """
-        image = self.image(file_uuid, content_version, blob, page, width, None, tenant)
+        image = self.image(file_uuid, content_version, blob, page, part, None, tenant)
         try:
-            return self._engine.stamp(image, mark, tenant)
+            return self._engine.stamp(image, mark, tenant, part if isinstance(part, Tile) else None)
         except UnrenderableError:
             os.stat(image)  # raises FileNotFoundError if newer pages have evicted it
             raise
