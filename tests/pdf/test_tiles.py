@@ -10,7 +10,7 @@ from PIL import Image, ImageChops, ImageStat
 
 from docshare.server.pdf.engine import PdfEngine, WatermarkText
 from docshare.server.pdf.pages import PageStore
-from docshare.server.rules.tiles import Tile, find_tile
+from docshare.server.rules.tiles import PageTile, find_tile
 from tests.support import pdfs
 
 Put = Callable[..., Path]
@@ -28,7 +28,7 @@ def store(engine: PdfEngine, tmp_path: Path) -> Iterator[PageStore]:
         yield pages
 
 
-def list_tiles() -> list[Tile]:
+def list_tiles() -> list[PageTile]:
     found = [find_tile([[1, *SIZE]], 1, 400, column, row) for column in range(2) for row in range(3)]
     return [tile for tile in found if tile is not None]
 
@@ -37,12 +37,12 @@ def open_image(data: bytes) -> Image.Image:
     return Image.open(io.BytesIO(data)).convert("RGB")
 
 
-def assemble(render: Callable[[Tile], bytes]) -> Image.Image:
+def assemble(render: Callable[[PageTile], bytes]) -> Image.Image:
     whole = Image.new("RGB", (1600, 2080))
     for tile in list_tiles():
         image = open_image(render(tile))
         assert image.size == tile.size
-        whole.paste(image, (tile.left, tile.top))
+        whole.paste(image, (tile.offset_x, tile.offset_y))
     return whole
 
 

@@ -13,7 +13,7 @@ from typing import IO, Any, NamedTuple, TypeVar
 from docshare.contract.lint import CHECKS, LEVELS, LintFinding
 from docshare.server.pdf.child import BrokenWorkerError, WorkerReply
 from docshare.server.rules.finding import PAGE_END, UNREAD_PAGE
-from docshare.server.rules.tiles import ImagePart, Tile
+from docshare.server.rules.tiles import ImagePart, PageTile
 
 MAX_PAGES = 50_000  # in one document
 MAX_COLORS = 6  # of a palette
@@ -154,7 +154,7 @@ def parse_jpeg(reply: WorkerReply, width: int | None = None) -> bytes:
 
 def make_image_parser(part: ImagePart) -> Callable[[WorkerReply], bytes]:
     """Return the parser of the image ``part`` of a page; a tile must have exactly its size."""
-    if not isinstance(part, Tile):
+    if not isinstance(part, PageTile):
         return partial(parse_jpeg, width=part)
 
     def parse(reply: WorkerReply) -> bytes:

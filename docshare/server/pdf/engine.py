@@ -23,7 +23,7 @@ from docshare.server.pdf.budget import SHORT_LIMIT_S, Tenant
 from docshare.server.pdf.child import BrokenWorkerError, WorkerReply, WorkerTimeoutError
 from docshare.server.pdf.pool import WorkerPool, WorkerSlot
 from docshare.server.pdf.schedule import JobLane
-from docshare.server.rules.tiles import ImagePart, Tile
+from docshare.server.rules.tiles import ImagePart, PageTile
 from docshare.server.store.blobs import StorageUnreachableError
 from docshare.server.store.segments import DamagedBytesError
 from docshare.server.store.stored_bytes import StoredBytes
@@ -168,7 +168,7 @@ class PdfEngine:
         self,
         path: PathLike,
         page: int,
-        part: int | Tile,
+        part: int | PageTile,
         mark: WatermarkText | None = None,
         tenant: Tenant | None = None,
     ) -> bytes:
@@ -193,7 +193,7 @@ class PdfEngine:
             )
 
     def stamp(
-        self, image: PathLike, mark: WatermarkText, tenant: Tenant | None = None, tile: Tile | None = None
+        self, image: PathLike, mark: WatermarkText, tenant: Tenant | None = None, tile: PageTile | None = None
     ) -> bytes:
         """Return the rendered page at ``image``, or the ``tile`` of one, with the watermark ``mark``. Raises the same
         errors as ``render``."""
@@ -390,7 +390,7 @@ def _describe_source(path: PathLike) -> dict[str, Any]:
 
 def _build_render_job(path: PathLike, page: int, part: ImagePart, mark: WatermarkText | None) -> dict[str, Any]:
     job: dict[str, Any] = {"do": "render", **_describe_source(path), "page": page}
-    job |= {"tile": part.describe()} if isinstance(part, Tile) else {"width": part}
+    job |= {"tile": part.describe()} if isinstance(part, PageTile) else {"width": part}
     return job if mark is None else {**job, "mark": mark._asdict()}
 
 

@@ -23,7 +23,8 @@ from docshare.server.pdf.keys import (
 )
 from docshare.server.pdf.prefetch import Prefetcher
 from docshare.server.rules.finding import UNREAD_PAGE, make_block
-from docshare.server.rules.tiles import ImagePart, Tile
+from docshare.server.rules.tiles import ImagePart as ImagePart
+from docshare.server.rules.tiles import PageTile
 from docshare.server.store.segments import DamagedBytesError
 from docshare.server.store.stored_bytes import StoredBytes
 
@@ -67,9 +68,9 @@ class PageStore:
         For a page of 800 or 1600 pixels, also renders the next page in the background. Raises UnrenderableError;
         Problem ``unavailable`` with Retry-After if the page cannot be rendered now; ValueError for any other width.
         """
-        if not isinstance(part, Tile) and part not in (*PAGE_WIDTHS, THUMBNAIL_WIDTH):
+        if not isinstance(part, PageTile) and part not in (*PAGE_WIDTHS, THUMBNAIL_WIDTH):
             raise ValueError(f"pages are {PAGE_WIDTHS[0]}, {PAGE_WIDTHS[1]} or {THUMBNAIL_WIDTH} pixels wide")
-        kind, place = (part.level, part.name) if isinstance(part, Tile) else (part, "")
+        kind, place = (part.level, part.name) if isinstance(part, PageTile) else (part, "")
         key = replace(make_key(file_uuid, content_version, blob, page, kind), parts=place + mark_suffix(mark))
         tenant = tenant or anonymous_tenant(key)
 
@@ -98,7 +99,7 @@ class PageStore:
         """
         image = self.image(file_uuid, content_version, blob, page, part, None, tenant)
         try:
-            return self._engine.stamp(image, mark, tenant, part if isinstance(part, Tile) else None)
+            return self._engine.stamp(image, mark, tenant, part if isinstance(part, PageTile) else None)
         except UnrenderableError:
             os.stat(image)  # raises FileNotFoundError if newer pages have evicted it
             raise

@@ -10,7 +10,7 @@ _PIXELS_PER_POINT = 96 / 72  # at 100 %
 
 
 @dataclass(frozen=True)
-class Tile:
+class PageTile:
     """One tile: ``column`` and ``row``, both from 0, in the grid of a page at ``level`` percent, which is ``page_wide``
     x ``page_tall`` pixels large at that level."""
 
@@ -26,30 +26,35 @@ class Tile:
         return f"@{self.column}-{self.row}"
 
     @property
-    def left(self) -> int:
+    def offset_x(self) -> int:
         """The pixels of the page to the left of the tile."""
         return self.column * TILES.side
 
     @property
-    def top(self) -> int:
+    def offset_y(self) -> int:
         """The pixels of the page above the tile."""
         return self.row * TILES.side
 
     @property
     def size(self) -> tuple[int, int]:
         """Width and height in pixels; the last tiles of a page are smaller than the others."""
-        return min(TILES.side, self.page_wide - self.left), min(TILES.side, self.page_tall - self.top)
+        return min(TILES.side, self.page_wide - self.offset_x), min(TILES.side, self.page_tall - self.offset_y)
 
     def describe(self) -> dict[str, Any]:
         """Return what a worker has to know to render the tile."""
-        return {"left": self.left, "top": self.top, "size": self.size, "page": (self.page_wide, self.page_tall)}
+        return {
+            "left": self.offset_x,
+            "top": self.offset_y,
+            "size": self.size,
+            "page": (self.page_wide, self.page_tall),
+        }
 
 
-ImagePart = int | Tile
+ImagePart = int | PageTile
 """An image of a page: the whole page at a width in pixels, or one tile."""
 
 
-def find_tile(runs: Sequence[Sequence[float]], page: int, level: int, column: int, row: int) -> Tile | None:
+def find_tile(runs: Sequence[Sequence[float]], page: int, level: int, column: int, row: int) -> PageTile | None:
     """Return a tile of ``page``, or None if the page has no such tile.
 
     ``runs`` are the page sizes of the document: runs of [pages, width, height] in points. tiles.js computes the same.
@@ -60,7 +65,7 @@ def find_tile(runs: Sequence[Sequence[float]], page: int, level: int, column: in
     longest = TILES.longest * level / TILES.levels[0]
     scale = min(level / 100 * _PIXELS_PER_POINT, longest / max(width, height))
     page_wide = _round(width * scale)
-    tile = Tile(level, column, row, page_wide, _round(page_wide * height / width))
+    tile = PageTile(level, column, row, page_wide, _round(page_wide * height / width))
     return tile if column >= 0 <= row and min(tile.size) > 0 else None
 
 

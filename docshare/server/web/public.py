@@ -13,8 +13,7 @@ from flask import Blueprint, Response, jsonify, make_response, render_template, 
 from docshare.contract.problems import Problem
 from docshare.contract.viewer import TILES
 from docshare.server.http.views import client_address, current_runtime
-from docshare.server.pdf.pages import PAGE_WIDTHS
-from docshare.server.rules.tiles import ImagePart, find_tile
+from docshare.server.pdf.pages import PAGE_WIDTHS, ImagePart
 from docshare.server.runtime import Runtime
 from docshare.server.services.files import page_range, sealed_blobs, settings, tenants
 from docshare.server.services.files.page_range import ReaderView
@@ -118,8 +117,7 @@ def page_tile(name: str, page: str, level: str, column: str, row: str) -> Respon
     number = resolve_page_number(view, page)
     if any(_TILE_NUMBER.fullmatch(value) is None for value in (level, column, row)):
         raise guessing.link_not_found()
-    sizes = links.load_page_sizes(current_runtime(), link)
-    tile = find_tile(sizes, number, int(level), int(column), int(row))
+    tile = links.find_tile(current_runtime(), link, number, int(level), int(column), int(row))
     if tile is None:
         raise guessing.link_not_found()
     return _send_page_image(link, view, number, tile)
